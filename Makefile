@@ -1,0 +1,169 @@
+# obbd: networked collision queries on oriented boxes. `make help` lists the targets.
+#
+# config=release (default), debug, asan, tsan, scalar, coverage or fuzz builds any target in another way;
+# everything but release lands in build/<config>/.
+
+config ?= release
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+-include Makefile.local
+
+ifeq ($(config),release)
+B := build
+else
+B := build/$(config)
+endif
+
+# ---- Flags ------------------------------------------------------------------------------------
+
+WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wdouble-promotion \
+ -Wcast-qual -Wcast-align -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition -Wundef \
+ -Wvla -Wformat=2 -Wwrite-strings -Wpointer-arith -Wredundant-decls -Wnull-dereference \
+ -Wimplicit-fallthrough -Wswitch-enum
+IS_CLANG := $(findstring clang,$(shell $(CC) --version 2>/dev/null))
+ifeq ($(IS_CLANG),)
+WARNINGS += -Wlogical-op -Wduplicated-cond -Wduplicated-branches -Warith-conversion
+else
+WARNINGS += -Wcomma -Wconditional-uninitialized -Wloop-analysis -Wassign-enum -Wunreachable-code
+endif
+ifneq ($(CI),)
+WARNINGS += -Werror
+endif
+
+# Without contraction the scalar and the vector kernels agree to the last bit.
+EXACT := -ffp-contract=off
+HARDEN := -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fstack-clash-protection \
+ $(if $(filter x86_64 i686,$(shell uname -m)),-fcf-protection)
+
+CFLAGS_release := -O2 -g $(HARDEN)
+CFLAGS_debug := -O0 -g3
+CFLAGS_asan := -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all \
+ -fsanitize=address,undefined,float-divide-by-zero
+CFLAGS_tsan := -O1 -g -fsanitize=thread
+CFLAGS_scalar := -O2 -g $(HARDEN) -DOBB_ONLY_SCALAR
+CFLAGS_coverage := -O0 -g --coverage
+CFLAGS_fuzz := -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined
+ifeq ($(origin CFLAGS_$(config)),undefined)
+$(error config=$(config) is unknown: release debug asan tsan scalar coverage fuzz)
+endif
+LDFLAGS_release := -pie -Wl,-z,relro,-z,now
+LDFLAGS_asan := -fsanitize=address,undefined
+LDFLAGS_tsan := -fsanitize=thread
+LDFLAGS_coverage := --coverage
+LDFLAGS_fuzz := -fsanitize=address,undefined
+
+CFLAGS ?=
+BUILD_CFLAGS := -std=c17 -D_POSIX_C_SOURCE=200809L -I. -I$(B) -fPIE -fno-common $(EXACT) $(WARNINGS) \
+ $(CFLAGS_$(config)) $(CFLAGS)
+BUILD_LDFLAGS := $(LDFLAGS_$(config)) $(LDFLAGS)
+
+pkg_cflags = $(shell pkg-config --cflags $(1) 2>/dev/null)
+pkg_libs = $(shell pkg-config --libs $(1) 2>/dev/null)
+
+# ---- Sources, found by folder -------------------------------------------------------------------
+
+CORE_SRC := $(sort $(wildcard core/*.c))
+PROTO_SRC := $(sort $(wildcard proto/*.c))
+SERVER_SRC := $(sort $(wildcard server/*.c))
+SUPPORT_SRC := $(sort $(wildcard tests/support/*.c))
+TEST_LAYERS := core proto server e2e
+TEST_SRC := $(sort $(foreach layer,$(TEST_LAYERS),$(wildcard tests/$(layer)/test_*.c)))
+
+obj = $(patsubst %.c,$(B)/%.o,$(1))
+PROTO_LIBS := jansson
+SERVER_LIBS := libmicrohttpd libuv
+TEST_LIBS := check libcurl gmp jansson
+
+.DEFAULT_GOAL := all
+.SECONDARY:
+.PHONY: all run test lint clean help deps build-deps test-deps
+
+all: $(B)/obbd ## build the daemon, build/obbd
+
+$(B)/libobb.a: $(call obj,$(CORE_SRC))
+	@rm -f $@ && $(AR) rcs $@ $^
+
+$(B)/libwire.a: $(call obj,$(PROTO_SRC))
+	@rm -f $@ && $(AR) rcs $@ $^
+
+# What the server is made of beside main: the tests of the server link it too.
+$(B)/libserver.a: $(call obj,$(filter-out server/main.c,$(SERVER_SRC)))
+	@rm -f $@ && $(AR) rcs $@ $^
+
+$(B)/libsupport.a: $(call obj,$(SUPPORT_SRC))
+	@rm -f $@ && $(AR) rcs $@ $^
+
+$(B)/obbd: $(B)/server/main.o $(B)/libserver.a $(B)/libwire.a $(B)/libobb.a
+	@echo "ld $@"
+	@$(CC) $(BUILD_LDFLAGS) -o $@ $^ $(call pkg_libs,$(SERVER_LIBS) $(PROTO_LIBS)) -lm -pthread
+
+$(B)/%.o: %.c
+	@mkdir -p $(@D)
+	@echo "cc $@"
+	@$(CC) $(BUILD_CFLAGS) $(call pkg_cflags,$(SERVER_LIBS) $(PROTO_LIBS)) -MMD -MP -c -o $@ $<
+
+# ---- Tests --------------------------------------------------------------------------------------
+
+# Each tests/<layer>/test_<noun>.c is a program; malloc and its kin are wrapped so that tests can make the
+# n-th allocation of our own code fail (tests/support/fault.h).
+WRAP := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+TEST_BINS := $(patsubst %.c,$(B)/%,$(TEST_SRC))
+$(B)/tests/core/%: $(B)/tests/core/%.o $(B)/libsupport.a $(B)/libobb.a
+	@echo "ld $@"
+	@$(CC) $(BUILD_LDFLAGS) $(WRAP) -o $@ $^ $(call pkg_libs,$(TEST_LIBS)) -lm -pthread
+$(B)/tests/proto/%: $(B)/tests/proto/%.o $(B)/libsupport.a $(B)/libwire.a $(B)/libobb.a
+	@echo "ld $@"
+	@$(CC) $(BUILD_LDFLAGS) $(WRAP) -o $@ $^ $(call pkg_libs,$(TEST_LIBS) $(PROTO_LIBS)) -lm -pthread
+$(B)/tests/server/%: $(B)/tests/server/%.o $(B)/libserver.a $(B)/libsupport.a $(B)/libwire.a $(B)/libobb.a
+	@echo "ld $@"
+	@$(CC) $(BUILD_LDFLAGS) $(WRAP) -o $@ $^ \
+	 $(call pkg_libs,$(TEST_LIBS) $(SERVER_LIBS) $(PROTO_LIBS)) -lm -pthread
+$(B)/tests/e2e/%: $(B)/tests/e2e/%.o $(B)/libsupport.a $(B)/libwire.a $(B)/libobb.a $(B)/obbd
+	@echo "ld $@"
+	@$(CC) $(BUILD_LDFLAGS) $(WRAP) -o $@ $(filter-out $(B)/obbd,$^) \
+	 $(call pkg_libs,$(TEST_LIBS) $(PROTO_LIBS)) -lm -pthread
+$(B)/tests/%.o: BUILD_CFLAGS += $(call pkg_cflags,$(TEST_LIBS))
+
+T ?=
+EFFORT ?= 1
+test: test-deps ## build and run all tests; T=word picks those whose name has it, EFFORT=100 tries more cases
+	@$(MAKE) --no-print-directory $(TEST_BINS)
+	@EFFORT=$(EFFORT) OBBD=$(B)/obbd tests/run.sh '$(T)' $(TEST_BINS)
+
+# ---- Dependencies ---------------------------------------------------------------------------------
+
+BUILD_PACKAGES := gcc libc6-dev make pkg-config libmicrohttpd-dev libjansson-dev libuv1-dev
+TEST_PACKAGES := check libcurl4-gnutls-dev libgmp-dev curl
+LINT_PACKAGES := clang clang-format clang-tidy shellcheck
+
+# $(call install,PACKAGES): installs what is missing with apt where that may be done, else says the one line to run.
+define install
+@missing=; for p in $(1); do \
+  dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || missing="$$missing $$p"; done; \
+if [ -n "$$missing" ]; then \
+  if [ "$$(id -u)" = 0 ]; then as=; \
+  elif command -v sudo >/dev/null && sudo -n true 2>/dev/null; then as=sudo; \
+  else echo "missing:$$missing"; echo "run as root: apt-get install -y$$missing"; exit 1; fi; \
+  echo "installing:$$missing"; \
+  $$as env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null || \
+  { $$as apt-get update -qq && \
+    $$as env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; }; \
+fi
+endef
+
+deps: ## install what building and testing need
+	$(call install,$(BUILD_PACKAGES) $(TEST_PACKAGES))
+build-deps:
+	$(call install,$(BUILD_PACKAGES))
+test-deps:
+	$(call install,$(BUILD_PACKAGES) $(TEST_PACKAGES))
+
+-include $(shell find $(B) -name '*.d' 2>/dev/null)
+
+clean: ## remove build/
+	rm -rf build
+
+help: ## list the targets
+	@sed -n 's/^\([a-z_.-]*\):.*## \(.*\)/\1|\2/p' Makefile | \
+	 while IFS='|' read -r target does; do printf '%-24s %s\n' "$$target" "$$does"; done

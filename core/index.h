@@ -1,0 +1,52 @@
+/* A static broad phase: a tree over a set of versions, immutable once built. Internal to core.
+ *
+ * Answers are candidates with a verdict: SURE where the packed float test proves the decision of the double test,
+ * DOUBT where only the double test can tell. So callers test in doubles just what is in doubt. */
+#ifndef OBB_INDEX_H
+#define OBB_INDEX_H
+
+#include "core/box.h"
+#include "core/ray.h"
+#include "core/version.h"
+
+#include <stdatomic.h>
+
+struct obb_index;
+
+typedef enum obb_verdict { OBB_DOUBT, OBB_SURE } obb_verdict;
+
+/* Builds over `count` versions (dimensions 2 or 3); with `motion`, every bound covers the way from versions[i]
+ * to its `newer` one, and nothing is ever SURE. Polls *cancel (may be NULL) about every 100 us: OBB_CANCELLED. O(n). */
+obb_status obb_index_build(const struct obb_version *const *versions, size_t count, int dimensions,
+                           bool motion, const atomic_bool *cancel, struct obb_index **out);
+void obb_index_ref(struct obb_index *index);   /* the writer's */
+void obb_index_unref(struct obb_index *index); /* the writer's; NULL is fine */
+size_t obb_index_count(const struct obb_index *index);
+size_t obb_index_bytes(const struct obb_index *index);
+
+/* Every version whose bounds meet `bounds`; false from visit ends the walk. */
+typedef bool obb_index_visit(void *context, const struct obb_version *version, obb_verdict verdict);
+void obb_index_query(const struct obb_index *index, const obb_bounds *bounds, void *context,
+                     obb_index_visit *visit);
+
+/* Every version whose bounds meet those of `box` grown by margin; SURE: the two overlap for certain (margin 0). Pairs
+ * that the float test proves apart are not visited. */
+void obb_index_overlap(const struct obb_index *index, const obb_solid *box, double margin,
+                       void *context, obb_index_visit *visit);
+
+/* Versions whose bounds (grown by `grow`, half extents of a moving box's bounds, zero for a ray) the segment meets,
+ * near ones first as far as the tree knows. visit returns the new greatest distance of interest. */
+typedef double obb_index_reach(void *context, const struct obb_version *version,
+                               double max_distance);
+void obb_index_ray(const struct obb_index *index, const obb_ray *ray, obb_vec3 grow, void *context,
+                   obb_index_reach *visit);
+
+/* Versions by the distance of their bounds from `bounds` (a point: min = max), near ones first as far as the tree knows. visit
+ * returns the new greatest distance of interest. */
+void obb_index_nearest(const struct obb_index *index, const obb_bounds *bounds, double max_distance,
+                       void *context, obb_index_reach *visit);
+
+/* Structure check for tests and fuzzers: bounds contain children, every version once. */
+bool obb_index_validate(const struct obb_index *index);
+
+#endif

@@ -1,0 +1,24 @@
+/* A run of bytes with its length, not terminated; the owner is whoever made the bytes. */
+#ifndef OBB_STR_H
+#define OBB_STR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+typedef struct obb_str {
+    const char *bytes;
+    size_t length;
+} obb_str;
+
+static inline obb_str obb_str_of(const char *text)
+{
+    return (obb_str){.bytes = text, .length = strlen(text)};
+}
+
+static inline bool obb_str_equal(obb_str a, obb_str b)
+{
+    return a.length == b.length && (a.length == 0 || memcmp(a.bytes, b.bytes, a.length) == 0);
+}
+
+#endif

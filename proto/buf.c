@@ -1,0 +1,62 @@
+#include "proto/buf.h"
+
+#include "core/obb.h"
+
+#include <assert.h>
+#include <stdint.h>
+#include <string.h>
+
+void wire_buf_fini(struct wire_buf *buf)
+{
+    obb_free(buf->bytes);
+    *buf = (struct wire_buf){0};
+}
+
+char *wire_buf_room(struct wire_buf *buf, size_t size)
+{
+    if (buf->failed)
+        return NULL;
+    if (buf->capacity - buf->length >= size)
+        return buf->bytes + buf->length;
+
+    size_t capacity = buf->capacity < 256 ? 256 : buf->capacity;
+    while (capacity - buf->length < size) {
+        if (capacity > SIZE_MAX / 4) {
+            buf->failed = true;
+            return NULL;
+        }
+        capacity *= 2;
+    }
+    char *bytes = obb_realloc(buf->bytes, capacity, 1);
+    if (bytes == NULL) {
+        buf->failed = true;
+        return NULL;
+    }
+    buf->bytes = bytes;
+    buf->capacity = capacity;
+    return bytes + buf->length;
+}
+
+void wire_buf_added(struct wire_buf *buf, size_t size)
+{
+    assert(size <= buf->capacity - buf->length);
+    buf->length += size;
+}
+
+void wire_buf_append(struct wire_buf *buf, const void *bytes, size_t size)
+{
+    char *room = wire_buf_room(buf, size);
+    if (room == NULL)
+        return;
+    if (size != 0)
+        memcpy(room, bytes, size);
+    buf->length += size;
+}
+
+char *wire_buf_take(struct wire_buf *buf, size_t *out_length)
+{
+    char *bytes = buf->bytes;
+    *out_length = buf->length;
+    *buf = (struct wire_buf){0};
+    return bytes;
+}

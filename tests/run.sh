@@ -1,0 +1,31 @@
+#!/bin/sh
+# run.sh WORD PROGRAM... - runs the test programs whose name has WORD (all when it is empty), sums up, and fails
+# when one failed or when none ran.
+set -u
+word=$1
+shift
+passed=0 failed=0 programs=0
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+for program in "$@"; do
+    case ${program#*tests/} in *"$word"*) ;; *) continue ;; esac
+    programs=$((programs + 1))
+    echo "== ${program#*tests/}"
+    "$program" >"$log" 2>&1
+    status=$?
+    cat "$log"
+    # Check's own line: "83%: Checks: 12, Failures: 2, Errors: 0"
+    sums=$(sed -n 's/.*Checks: \([0-9]*\), Failures: \([0-9]*\), Errors: \([0-9]*\).*/\1 \2 \3/p' "$log" | tail -n 1)
+    read -r checks failures errors <<SUMS
+${sums:-0 0 1}
+SUMS
+    bad=$((failures + errors))
+    [ "$status" -ne 0 ] && [ "$bad" -eq 0 ] && bad=1
+    [ "$checks" -eq 0 ] && [ "$bad" -eq 0 ] && bad=1 && echo "run.sh: $program checked nothing"
+    passed=$((passed + (checks > bad ? checks - bad : 0)))
+    failed=$((failed + bad))
+done
+echo "test programs run: $programs"
+[ "$programs" -eq 0 ] && echo "run.sh: no test has '$word' in its name" && exit 1
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

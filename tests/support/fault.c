@@ -1,0 +1,34 @@
+#include "tests/support/fault.h"
+
+#include <stdatomic.h>
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *block, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *block, size_t size);
+
+static atomic_size_t seen, armed;
+
+void fault_arm(size_t n)
+{
+    atomic_store(&seen, 0);
+    atomic_store(&armed, n);
+}
+
+size_t fault_seen(void) { return atomic_load(&seen); }
+
+static int fails(void) { return atomic_fetch_add(&seen, 1) + 1 == atomic_load(&armed); }
+
+void *__wrap_malloc(size_t size) { return fails() ? NULL : __real_malloc(size); }
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return fails() ? NULL : __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *block, size_t size)
+{
+    return fails() ? NULL : __real_realloc(block, size);
+}

@@ -1,0 +1,46 @@
+#include "tests/support/test.h"
+
+#include <stdio.h>
+
+int test_main(Suite *suite)
+{
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    const int run = srunner_ntests_run(runner), failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    if (run == 0)
+        (void)fprintf(stderr, "no test ran\n");
+    return run > 0 && failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+static double number_from_environment(const char *name, double otherwise)
+{
+    const char *text = getenv(name);
+    const double value = text != NULL ? strtod(text, NULL) : 0.0;
+    return value > 0.0 ? value : otherwise;
+}
+
+size_t test_effort(size_t cases)
+{
+    return (size_t)((double)cases * number_from_environment("EFFORT", 1.0));
+}
+
+double test_timeout(double seconds)
+{
+    return seconds * number_from_environment("TIMEOUT_FACTOR", 1.0);
+}
+
+uint64_t test_random(test_rng *rng)
+{
+    uint64_t z = rng->s += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+double test_uniform(test_rng *rng, double low, double high)
+{
+    return low + (high - low) * ((double)(test_random(rng) >> 11) * 0x1p-53);
+}
+
+size_t test_below(test_rng *rng, size_t n) { return (size_t)(test_random(rng) % n); }

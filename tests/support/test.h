@@ -1,0 +1,27 @@
+/* What every test program starts from: Check, a main, effort, and random numbers with a remembered seed. */
+#ifndef TEST_SUPPORT_TEST_H
+#define TEST_SUPPORT_TEST_H
+
+#include <check.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+/* Runs the suite; the exit status of main. */
+int test_main(Suite *suite);
+
+/* `cases` times the environment's EFFORT (1 by default). */
+size_t test_effort(size_t cases);
+
+/* TIMEOUT_FACTOR of the environment times `seconds`. */
+double test_timeout(double seconds);
+
+/* splitmix64: 2^64 period, every seed is good. */
+typedef struct test_rng {
+    uint64_t s;
+} test_rng;
+uint64_t test_random(test_rng *rng);
+double test_uniform(test_rng *rng, double low, double high); /* [low, high) */
+size_t test_below(test_rng *rng, size_t n);                  /* 0 .. n-1 */
+
+#endif
