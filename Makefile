@@ -77,7 +77,9 @@ TEST_LIBS := check libcurl gmp jansson
 
 .DEFAULT_GOAL := all
 .SECONDARY:
-.PHONY: all run test lint clean help deps build-deps test-deps
+.PHONY: all libs run test lint clean help deps build-deps test-deps
+
+libs: $(B)/libobb.a $(B)/libwire.a $(if $(SERVER_SRC),$(B)/libserver.a)
 
 all: $(B)/obbd ## build the daemon, build/obbd
 
