@@ -77,7 +77,7 @@ TEST_LIBS := check libcurl gmp jansson
 
 .DEFAULT_GOAL := all
 .SECONDARY:
-.PHONY: all libs run test lint clean help deps build-deps test-deps
+.PHONY: all libs run test lint clean help deps build-deps test-deps lint-deps
 
 libs: $(B)/libobb.a $(B)/libwire.a $(if $(SERVER_SRC),$(B)/libserver.a)
 
@@ -104,6 +104,11 @@ $(B)/%.o: %.c
 	@mkdir -p $(@D)
 	@echo "cc $@"
 	@$(CC) $(BUILD_CFLAGS) $(call pkg_cflags,$(SERVER_LIBS) $(PROTO_LIBS)) -MMD -MP -c -o $@ $<
+
+RUN_FLAGS ?= --demo
+run: build-deps ## install what is missing, build, and run the daemon with a demo scene
+	@$(MAKE) --no-print-directory all
+	@exec $(B)/obbd $(RUN_FLAGS)
 
 # ---- Tests --------------------------------------------------------------------------------------
 
@@ -160,8 +165,45 @@ build-deps:
 	$(call install,$(BUILD_PACKAGES))
 test-deps:
 	$(call install,$(BUILD_PACKAGES) $(TEST_PACKAGES))
+lint-deps:
+	$(call install,$(BUILD_PACKAGES) $(TEST_PACKAGES) $(LINT_PACKAGES))
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
+
+# ---- Checks -----------------------------------------------------------------------------------------
+
+.PHONY: format format-check tidy check-layers check-headers check-symbols shellcheck
+lint: lint-deps ## format-check tidy check-layers check-headers check-symbols shellcheck
+	@$(MAKE) --no-print-directory format-check check-layers check-headers check-symbols shellcheck tidy
+
+format: ## rewrite the sources with clang-format
+	@tests/lint/files.sh format '*.c' '*.h' -- clang-format -i
+
+format-check:
+	@tests/lint/files.sh format-check '*.c' '*.h' -- clang-format --dry-run -Werror
+
+TIDY_FLAGS = $(filter-out $(GCC_ONLY),$(BUILD_CFLAGS)) -Wno-unknown-warning-option \
+ $(call pkg_cflags,$(TEST_LIBS) $(SERVER_LIBS) $(PROTO_LIBS))
+tidy:
+	@tests/lint/tidy.sh $(TIDY_FLAGS)
+
+check-layers:
+	@tests/lint/layers.sh
+
+check-headers:
+	@tests/lint/headers.sh $(CC) $(BUILD_CFLAGS) $(call pkg_cflags,$(TEST_LIBS) $(SERVER_LIBS) $(PROTO_LIBS))
+
+check-symbols: $(B)/libobb.a $(B)/libwire.a
+	@tests/lint/symbols.sh $^
+
+shellcheck:
+	@tests/lint/files.sh shellcheck '*.sh' .ci/run -- shellcheck
+
+compile_commands.json: ## for editors and clang-tidy
+	@{ echo '['; for f in $(CORE_SRC) $(PROTO_SRC) $(SERVER_SRC) $(SUPPORT_SRC) $(TEST_SRC); do \
+	 printf '{"directory":"%s","file":"%s","command":"$(CC) %s -c %s"},\n' "$(CURDIR)" "$$f" \
+	 '$(subst ",\\",$(BUILD_CFLAGS) $(call pkg_cflags,$(TEST_LIBS) $(SERVER_LIBS) $(PROTO_LIBS)))' "$$f"; \
+	 done | sed '$$ s/,$$//'; echo ']'; } > $@
 
 clean: ## remove build/
 	rm -rf build

@@ -88,7 +88,7 @@ void *obb_arena_grow(struct obb_arena *arena, void *block, size_t count, size_t 
         return block;
     }
     void *moved = obb_arena_alloc(arena, capacity, size);
-    if (moved != NULL && count != 0)
+    if (moved != NULL && block != NULL && count != 0)
         memcpy(moved, block, count * size);
     return moved;
 }

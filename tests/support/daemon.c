@@ -1,0 +1,281 @@
+#include "tests/support/daemon.h"
+
+#include "tests/support/test.h"
+
+#include <curl/curl.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static double now_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static const char *program(void)
+{
+    const char *name = getenv("OBBD");
+    return name != NULL ? name : "build/obbd";
+}
+
+/* Starts the program; *out and *err get the reading ends of pipes (err NULL: inherited). */
+static pid_t spawn(const char *const *arguments, int *out, int *err)
+{
+    int to_out[2], to_err[2] = {-1, -1};
+    ck_assert_int_eq(pipe(to_out), 0);
+    if (err != NULL)
+        ck_assert_int_eq(pipe(to_err), 0);
+    const char *argv[64] = {program()};
+    size_t count = 1;
+    for (size_t i = 0; arguments != NULL && arguments[i] != NULL; i++) {
+        ck_assert_uint_lt(count, 63);
+        argv[count++] = arguments[i];
+    }
+    const pid_t pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        dup2(to_out[1], STDOUT_FILENO);
+        if (err != NULL)
+            dup2(to_err[1], STDERR_FILENO);
+        for (int fd = 3; fd < 64; fd++)
+            close(fd);
+        char *writable[64];
+        memcpy(writable, argv, sizeof writable);
+        execv(program(), writable);
+        _exit(127);
+    }
+    close(to_out[1]);
+    *out = to_out[0];
+    if (err != NULL) {
+        close(to_err[1]);
+        *err = to_err[0];
+    }
+    return pid;
+}
+
+void daemon_start(struct test_daemon *daemon, const char *const *arguments)
+{
+    const char *all[62] = {"--listen", "127.0.0.1:0"};
+    size_t count = 2;
+    for (size_t i = 0; arguments != NULL && arguments[i] != NULL; i++)
+        all[count++] = arguments[i];
+
+    *daemon = (struct test_daemon){0};
+    daemon->pid = spawn(all, &daemon->out, NULL);
+    const double deadline = now_seconds() + test_timeout(20);
+    size_t length = 0;
+    const char *line = NULL;
+    while (line == NULL || strchr(line, '\n') == NULL) {
+        struct pollfd ready = {.fd = daemon->out, .events = POLLIN};
+        const double left = deadline - now_seconds();
+        ck_assert_msg(left > 0 && poll(&ready, 1, (int)(left * 1000) + 1) > 0,
+                      "the daemon did not say that it listens; it said: %s", daemon->said);
+        const ssize_t got =
+            read(daemon->out, daemon->said + length, sizeof daemon->said - 1 - length);
+        ck_assert_msg(got > 0, "the daemon ended before it was ready; it said: %s", daemon->said);
+        length += (size_t)got;
+        line = strstr(daemon->said, "obbd: listening on http://");
+    }
+    const char *port = strrchr(line, ':');
+    daemon->port = (int)strtol(port + 1, NULL, 10);
+    ck_assert_int_gt(daemon->port, 0);
+    (void)snprintf(daemon->url, sizeof daemon->url, "http://127.0.0.1:%d", daemon->port);
+}
+
+/* Waits until `deadline` for the end of a child, then kills it. */
+static int wait_for(pid_t pid, double deadline)
+{
+    int status = 0;
+    while (waitpid(pid, &status, WNOHANG) == 0) {
+        if (now_seconds() > deadline) {
+            kill(pid, SIGKILL);
+            waitpid(pid, &status, 0);
+            return -1;
+        }
+        nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+int daemon_stop(struct test_daemon *daemon)
+{
+    kill(daemon->pid, SIGTERM);
+    const int status = wait_for(daemon->pid, now_seconds() + test_timeout(10));
+    close(daemon->out);
+    return status;
+}
+
+int daemon_run(const char *const *arguments, char *out, size_t out_size, char *err, size_t err_size)
+{
+    int fds[2];
+    const pid_t pid = spawn(arguments, &fds[0], &fds[1]);
+    char *texts[2] = {out, err};
+    const size_t sizes[2] = {out_size, err_size};
+    size_t lengths[2] = {0, 0};
+    const double deadline = now_seconds() + test_timeout(20);
+    for (int open = 2; open > 0 && now_seconds() < deadline;) {
+        struct pollfd ready[2] = {{.fd = fds[0], .events = POLLIN},
+                                  {.fd = fds[1], .events = POLLIN}};
+        if (poll(ready, 2, 100) <= 0)
+            continue;
+        for (int i = 0; i < 2; i++) {
+            if (ready[i].revents == 0)
+                continue;
+            char bytes[4096];
+            const ssize_t got = read(fds[i], bytes, sizeof bytes);
+            if (got <= 0) {
+                close(fds[i]);
+                fds[i] = -1;
+                open--;
+                continue;
+            }
+            const size_t room = sizes[i] - 1 - lengths[i];
+            const size_t taken = (size_t)got < room ? (size_t)got : room;
+            memcpy(texts[i] + lengths[i], bytes, taken);
+            lengths[i] += taken;
+        }
+    }
+    for (int i = 0; i < 2; i++) {
+        texts[i][lengths[i]] = '\0';
+        if (fds[i] >= 0)
+            close(fds[i]);
+    }
+    return wait_for(pid, deadline);
+}
+
+/* ---- HTTP ------------------------------------------------------------------------------------------ */
+
+struct http_client {
+    CURL *curl;
+    char url[128];
+};
+
+struct sink {
+    char *bytes;
+    size_t length, capacity;
+};
+
+static size_t take(char *bytes, size_t size, size_t count, void *context)
+{
+    struct sink *sink = context;
+    const size_t n = size * count;
+    if (sink->capacity - sink->length < n + 1) {
+        const size_t capacity = (sink->length + n + 1) * 2;
+        char *grown = realloc(sink->bytes, capacity);
+        if (grown == NULL)
+            return 0;
+        sink->bytes = grown;
+        sink->capacity = capacity;
+    }
+    memcpy(sink->bytes + sink->length, bytes, n);
+    sink->length += n;
+    sink->bytes[sink->length] = '\0';
+    return n;
+}
+
+struct http_client *http_open(const char *url)
+{
+    struct http_client *client = calloc(1, sizeof *client);
+    ck_assert_ptr_nonnull(client);
+    client->curl = curl_easy_init();
+    ck_assert_ptr_nonnull(client->curl);
+    (void)snprintf(client->url, sizeof client->url, "%s", url);
+    return client;
+}
+
+void http_close(struct http_client *client)
+{
+    curl_easy_cleanup(client->curl);
+    free(client);
+}
+
+void http_answer_fini(struct http_answer *answer)
+{
+    free(answer->head);
+    free(answer->body);
+    *answer = (struct http_answer){0};
+}
+
+void http_send(struct http_client *client, const char *method, const char *path,
+               const char *const *headers, const char *body, struct http_answer *out)
+{
+    http_answer_fini(out);
+    CURL *curl = client->curl;
+    curl_easy_reset(curl);
+    struct sink head = {0}, content = {0};
+    take((char[]){""}, 1, 0, &head);
+    take((char[]){""}, 1, 0, &content);
+
+    curl_easy_setopt(curl, CURLOPT_URL, test_text("%s%s", client->url, path));
+    curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, 1L);
+    curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, method);
+    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
+    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)(test_timeout(60) * 1000));
+    curl_easy_setopt(curl, CURLOPT_NOBODY, (long)(strcmp(method, "HEAD") == 0));
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take);
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, &content);
+    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take);
+    curl_easy_setopt(curl, CURLOPT_HEADERDATA, &head);
+
+    struct curl_slist *list = curl_slist_append(NULL, "Expect:");
+    bool typed = false;
+    for (size_t i = 0; headers != NULL && headers[i] != NULL; i++) {
+        list = curl_slist_append(list, headers[i]);
+        typed |= strncasecmp(headers[i], "Content-Type:", 13) == 0;
+    }
+    if (body != NULL) {
+        curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body);
+        curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(body));
+        if (!typed)
+            list = curl_slist_append(list, "Content-Type: application/json");
+    }
+    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, list);
+    const CURLcode code = curl_easy_perform(curl);
+    curl_slist_free_all(list);
+    ck_assert_msg(code == CURLE_OK, "%s %s: %s", method, path, curl_easy_strerror(code));
+    curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &out->status);
+    curl_easy_getinfo(curl, CURLINFO_TOTAL_TIME, &out->seconds);
+    out->head = head.bytes;
+    out->body = content.bytes;
+    out->length = content.length;
+}
+
+const char *http_header(struct http_answer *answer, const char *name)
+{
+    const size_t length = strlen(name);
+    for (const char *line = answer->head; line != NULL && *line != '\0';) {
+        const char *end = strstr(line, "\r\n");
+        if (end == NULL)
+            return NULL;
+        if (strncasecmp(line, name, length) == 0 && line[length] == ':') {
+            const char *value = line + length + 1;
+            value += strspn(value, " \t");
+            return test_text("%.*s", (int)(end - value), value);
+        }
+        line = end + 2;
+    }
+    return NULL;
+}
+
+const char *test_text(const char *format, ...)
+{
+    static _Thread_local char texts[4][8192];
+    static _Thread_local unsigned turn;
+    char *text = texts[turn++ % 4];
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = vsnprintf(text, sizeof texts[0], format, arguments);
+    va_end(arguments);
+    ck_assert_int_lt(length, (int)sizeof texts[0]);
+    return text;
+}
