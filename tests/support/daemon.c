@@ -85,8 +85,7 @@ void daemon_start(struct test_daemon *daemon, const char *const *arguments)
         length += (size_t)got;
         line = strstr(daemon->said, "obbd: listening on http://");
     }
-    const char *port = strrchr(line, ':');
-    daemon->port = (int)strtol(port + 1, NULL, 10);
+    daemon->port = (int)strtol(line + strlen("obbd: listening on http://127.0.0.1:"), NULL, 10);
     ck_assert_int_gt(daemon->port, 0);
     (void)snprintf(daemon->url, sizeof daemon->url, "http://127.0.0.1:%d", daemon->port);
 }

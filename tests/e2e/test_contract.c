@@ -1,0 +1,471 @@
+/* The contract as a client sees it: every route, what it answers, and every way it refuses. Each test has a daemon of
+ * its own. */
+#include "tests/support/expect.h"
+#include "tests/support/test.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct test_daemon daemon;
+static struct http_client *client;
+
+static void start(void)
+{
+    daemon_start(&daemon, NULL);
+    client = http_open(daemon.url);
+}
+
+static void stop(void)
+{
+    http_close(client);
+    ck_assert_int_eq(daemon_stop(&daemon), 0);
+}
+
+#define UNIT "{\"center\":[0,0,0],\"half_extents\":[1,1,1]}"
+
+START_TEST(a_scene_is_made_changed_listed_and_deleted)
+{
+    expect(client, "GET", "/v1/scenes", NULL, 200, "{\"scenes\":[]}");
+    expect(client, "PUT", "/v1/scenes/arena", "{}", 201,
+           "{\"name\":\"arena\",\"dimensions\":3,\"history\":{\"span\":500,\"commits\":64},"
+           "\"boxes\":0,\"revision\":0,\"bounds\":null}");
+    expect(client, "PUT", "/v1/scenes/arena", "{}", 200, "{\"revision\":0}");
+    expect(client, "PUT", "/v1/scenes/arena", "{\"history\":{\"span\":1000}}", 200,
+           "{\"revision\":1,\"history\":{\"span\":1000,\"commits\":64}}");
+    expect(client, "PUT", "/v1/scenes/flat", "{\"dimensions\":2}", 201, "{\"dimensions\":2}");
+    expect(client, "GET", "/v1/scenes", NULL, 200,
+           "{\"scenes\":[{\"name\":\"arena\",\"boxes\":0,\"revision\":1},"
+           "{\"name\":\"flat\",\"boxes\":0,\"revision\":0}],\"cursor\":null}");
+    expect(client, "PUT", "/v1/scenes/arena/boxes/a", UNIT, 201, NULL);
+    expect(client, "GET", "/v1/scenes/arena", NULL, 200,
+           "{\"boxes\":1,\"revision\":2,\"bounds\":{\"min\":[-1,-1,-1],\"max\":[1,1,1]},"
+           "\"oldest\":{\"revision\":0}}");
+    expect_problem(client, "PUT", "/v1/scenes/arena", "{\"dimensions\":2}", 409, "/dimensions");
+    expect(client, "PUT", "/v1/scenes/flat", "{\"dimensions\":3}", 200, "{\"dimensions\":3}");
+    expect(client, "DELETE", "/v1/scenes/arena", NULL, 204, "");
+    expect_problem(client, "GET", "/v1/scenes/arena", NULL, 404, NULL);
+    expect_problem(client, "DELETE", "/v1/scenes/arena", NULL, 404, NULL);
+    expect(client, "PUT", "/v1/scenes/arena", "{}", 201, "{\"revision\":0,\"boxes\":0}");
+}
+END_TEST
+
+START_TEST(a_box_is_put_read_patched_moved_and_deleted)
+{
+    expect(client, "PUT", "/v1/scenes/s/boxes/crate",
+           "{\"center\":[1,2,3],\"half_extents\":[0.1,0.2,0.30000000000000004],\"category\":2,"
+           "\"mask\":3,\"group\":-1,\"entity\":\"crates\",\"data\":{\"hp\":[1,2.5,null]}}",
+           201, "{\"id\":1,\"revision\":1}");
+    expect(client, "GET", "/v1/scenes/s/boxes/crate", NULL, 200,
+           "{\"name\":\"crate\",\"id\":1,\"center\":[1,2,3],"
+           "\"half_extents\":[0.1,0.2,0.30000000000000004],\"rotation\":[0,0,0,1],\"category\":2,"
+           "\"mask\":3,\"group\":-1,\"entity\":\"crates\",\"data\":{\"hp\":[1,2.5,null]},"
+           "\"revision\":1}");
+    expect(
+        client, "PATCH", "/v1/scenes/s/boxes/crate", "{\"center\":[5,2,3],\"data\":null}", 200,
+        "{\"center\":[5,2,3],\"category\":2,\"data\":null,\"entity\":\"crates\",\"revision\":2}");
+    expect(client, "PUT", "/v1/scenes/s/boxes/crate", UNIT, 200,
+           "{\"id\":1,\"category\":1,\"mask\":4294967295,\"group\":0,\"entity\":null}");
+    expect(client, "POST", "/v1/scenes/s/boxes/crate/transform", "{\"translate\":[0,10,0]}", 200,
+           "{\"center\":[0,10,0],\"half_extents\":[1,1,1],\"revision\":4}");
+    expect(client, "POST", "/v1/scenes/s/boxes/crate/transform",
+           "{\"scale\":[2,1,1],\"space\":\"local\"}", 200,
+           "{\"center\":[0,10,0],\"half_extents\":[2,1,1]}");
+    expect(client, "GET", "/v1/scenes/s/boxes/crate?include=aabb,volume,corners", NULL, 200,
+           "{\"aabb\":{\"min\":[-2,9,-1],\"max\":[2,11,1]},\"volume\":16,"
+           "\"corners\":[[-2,9,-1],[2,9,-1],[-2,11,-1],[2,11,-1],[-2,9,1],[2,9,1],[-2,11,1],"
+           "[2,11,1]]}");
+    expect(client, "PUT", "/v1/scenes/s/boxes/other",
+           "{\"min\":[-1,-1,-1],\"max\":[1,1,1],\"position\":[4,10,0]}", 201,
+           "{\"id\":2,\"center\":[4,10,0]}");
+    expect(client, "POST", "/v1/scenes/s/boxes/crate/merge", "{\"with\":[\"other\"]}", 200,
+           "{\"center\":[1.5,10,0],\"half_extents\":[3.5,1,1]}");
+    expect(client, "DELETE", "/v1/scenes/s/boxes/crate", NULL, 204, "");
+    expect_problem(client, "GET", "/v1/scenes/s/boxes/crate", NULL, 404, NULL);
+    expect_problem(client, "DELETE", "/v1/scenes/s/boxes/crate", NULL, 404, NULL);
+    expect_problem(client, "PATCH", "/v1/scenes/s/boxes/crate", "{\"center\":[0,0,0]}", 404, NULL);
+    expect(client, "PUT", "/v1/scenes/s/boxes/crate", UNIT, 201, "{\"id\":3}");
+}
+END_TEST
+
+START_TEST(doubles_read_back_to_the_same_bits)
+{
+    static const char *const doubles[] = {"0.1",
+                                          "-0.0",
+                                          "1e-9",
+                                          "123456789.12345679",
+                                          "5e-324",
+                                          "2.2250738585072014e-308",
+                                          "0.30000000000000004",
+                                          "999999999.9999999",
+                                          "1e9",
+                                          "-1e9"};
+    size_t looked_at = 0;
+    for (size_t i = 0; i < sizeof doubles / sizeof *doubles; i++, looked_at++) {
+        expect(client, "PUT", "/v1/scenes/s/boxes/d",
+               test_text("{\"center\":[%s,0,0],\"half_extents\":[1,1,1]}", doubles[i]),
+               i == 0 ? 201 : 200, NULL);
+        struct http_answer answer = {0};
+        http_send(client, "GET", "/v1/scenes/s/boxes/d", NULL, NULL, &answer);
+        const char *center = strstr(answer.body, "\"center\":[");
+        ck_assert_ptr_nonnull(center);
+        char *end = NULL;
+        const double got = strtod(center + strlen("\"center\":["), &end);
+        const double sent = strtod(doubles[i], NULL);
+        ck_assert_msg(memcmp(&got, &sent, sizeof got) == 0, "%s reads back as %.*s", doubles[i], 30,
+                      center);
+        http_answer_fini(&answer);
+    }
+    ck_assert_uint_gt(looked_at, 5);
+}
+END_TEST
+
+START_TEST(names_are_any_text_and_paths_decode_them)
+{
+    expect(client, "PUT", "/v1/scenes/a%2Fb/boxes/%E2%98%83%20%25", UNIT, 201, "{\"id\":1}");
+    expect(client, "GET", "/v1/scenes/a%2Fb/boxes/%e2%98%83%20%25", NULL, 200,
+           "{\"name\":\"\\u2603 %\"}");
+    expect_problem(client, "GET", "/v1/scenes/a%2", NULL, 400, NULL);
+    expect_problem(client, "GET", "/v1/scenes/a%zz", NULL, 400, NULL);
+    expect_problem(client, "GET", "/v1/scenes/%ff", NULL, 400, NULL);
+    expect_problem(client, "PUT", "/v1/scenes/%00", "{}", 422, NULL);
+    expect_problem(client, "PUT", "/v1/scenes/%0a", "{}", 422, NULL);
+    expect_problem(client, "PUT", "/v1/scenes/..", "{}", 422, NULL);
+    expect_problem(client, "PUT", "/v1/scenes/%2e", "{}", 422, NULL);
+    char longest[129], path[256];
+    memset(longest, 'n', 128);
+    longest[128] = '\0';
+    (void)snprintf(path, sizeof path, "/v1/scenes/%s", longest);
+    expect(client, "PUT", path, "{}", 201, NULL);
+    (void)snprintf(path, sizeof path, "/v1/scenes/%sn", longest);
+    expect_problem(client, "PUT", path, "{}", 422, NULL);
+}
+END_TEST
+
+START_TEST(a_commit_is_all_or_nothing)
+{
+    expect(client, "POST", "/v1/scenes/match/commit",
+           "{\"time\":1000,\"put\":{\"a\":" UNIT
+           ",\"b\":{\"center\":[1.5,0,0],\"half_extents\":[1,1,1]}},"
+           "\"queries\":[{\"kind\":\"all-pairs\"},{\"kind\":\"point\",\"points\":[[2,0,0]]}]}",
+           200,
+           "{\"revision\":1,\"time\":1000,\"removed\":0,\"put\":2,\"posed\":0,\"transformed\":0,"
+           "\"ids\":{\"a\":1,\"b\":2},\"results\":[{\"count\":1,\"pairs\":[[\"a\",\"b\"]],"
+           "\"revision\":null},{\"results\":[{\"boxes\":[\"b\"]}]}]}");
+    expect(client, "POST", "/v1/scenes/match/commit",
+           "{\"time\":1010,\"remove\":[\"b\",\"nobody\"],\"put\":{\"c\":" UNIT "},"
+           "\"pose\":{\"a\":{\"center\":[3,0,0]}},"
+           "\"transform\":{\"c\":{\"translate\":[0,5,0]}}}",
+           200,
+           "{\"revision\":2,\"time\":1010,\"removed\":1,\"put\":1,\"posed\":1,\"transformed\":1}");
+    expect(client, "GET", "/v1/scenes/match/boxes/c", NULL, 200, "{\"center\":[0,5,0],\"id\":3}");
+
+    /* refusals: each names the first invalid entry, and nothing of it happens */
+    static const struct {
+        const char *body;
+        long status;
+        const char *pointer;
+    } refusals[] = {
+        {"{\"time\":1009}", 409, "/time"},
+        {"{\"if_revision\":1,\"put\":{\"z\":" UNIT "}}", 412, "/if_revision"},
+        {"{\"put\":{\"z\":" UNIT "},\"pose\":{\"ghost\":{\"center\":[0,0,0]}}}", 404,
+         "/pose/ghost"},
+        {"{\"put\":{\"z\":" UNIT "},\"transform\":{\"gh/o~st\":{\"translate\":[0,0,0]}}}", 404,
+         "/transform/gh~1o~0st"},
+        {"{\"remove\":[\"a\"],\"pose\":{\"a\":{\"center\":[0,0,0]}}}", 404, "/pose/a"},
+        {"{\"put\":{\"z\":{\"center\":[0,0],\"half_extents\":[1,1,1]}}}", 422, "/put/z/center"},
+        {"{\"put\":{\"z\":{\"center\":[0,0,0],\"half_extents\":[1,-1,1]}}}", 422,
+         "/put/z/half_extents/1"},
+        {"{\"put\":{\"z\":" UNIT "},\"queries\":[{\"kind\":\"all-pairs\"},{\"kind\":\"guess\"}]}",
+         422, "/queries/1/kind"},
+        {"{\"put\":{\"z\":" UNIT "},\"extra\":1}", 422, "/extra"},
+        {"{\"put\":{\"z\":" UNIT ",\"z\":" UNIT "}}", 400, NULL},
+    };
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
+        expect_problem(client, "POST", "/v1/scenes/match/commit", refusals[i].body,
+                       refusals[i].status, refusals[i].pointer);
+    expect(client, "GET", "/v1/scenes/match", NULL, 200,
+           "{\"revision\":2,\"time\":1010,\"boxes\":2}");
+
+    expect(client, "POST", "/v1/scenes/match/commit",
+           "{\"ignore_missing\":true,\"pose\":{\"ghost\":{\"center\":[0,0,0]},\"a\":{\"center\":"
+           "[4,0,0]}}}",
+           200, "{\"posed\":1,\"missing\":[\"ghost\"],\"revision\":3,\"time\":1010}");
+    expect(client, "POST", "/v1/scenes/match/commit", "{\"time\":1020}", 200,
+           "{\"revision\":3,\"time\":1020}");
+    expect_problem(client, "POST", "/v1/scenes/new/commit", "{\"remove\":[\"a\"]}", 404, NULL);
+    expect_problem(client, "GET", "/v1/scenes/new", NULL, 404, NULL);
+}
+END_TEST
+
+START_TEST(every_kind_of_query_answers)
+{
+    expect(client, "POST", "/v1/scenes/q/commit",
+           "{\"put\":{\"a\":" UNIT ",\"b\":{\"center\":[2,0,0],\"half_extents\":[1,1,1],\"entity\":"
+           "\"e\"},\"c\":{\"center\":[10,0,0],\"half_extents\":[1,1,1],\"entity\":\"e\"}}}",
+           200, NULL);
+    expect(
+        client, "POST", "/v1/scenes/q/query/pairs",
+        "{\"pairs\":[[\"a\",\"b\"],[\"a\",\"c\"],[\"a\",\"x\"],[\"a\"," UNIT "]]}", 200,
+        "{\"revision\":1,\"results\":[{\"overlap\":true},{\"overlap\":false},{\"missing\":[\"x\"],"
+        "\"overlap\":null},{\"overlap\":true}]}");
+    expect(client, "POST", "/v1/scenes/q/query/pairs",
+           "{\"pairs\":[[\"a\",\"b\"],[\"a\",\"c\"]],\"want\":[\"relation\",\"mtv\",\"distance\","
+           "\"axis\",\"volume\"]}",
+           200,
+           "{\"results\":[{\"relation\":\"touching\",\"distance\":0,\"volume\":0,\"iou\":0},"
+           "{\"relation\":\"separate\",\"mtv\":null,\"distance\":8,"
+           "\"axis\":{\"name\":\"a.x\",\"normal\":[1,0,0],\"gap\":8}}]}");
+    expect(client, "POST", "/v1/scenes/q/query/all-pairs", NULL, 200,
+           "{\"count\":1,\"pairs\":[[\"a\",\"b\"]]}");
+    expect(client, "POST", "/v1/scenes/q/query/all-pairs", "{\"by\":\"id\"}", 200,
+           "{\"count\":1,\"pairs\":[1,2]}");
+    expect(client, "POST", "/v1/scenes/q/query/all-pairs", "{\"count_only\":true}", 200,
+           "{\"count\":1,\"pairs\":null}");
+    expect(client, "POST", "/v1/scenes/q/query/all-pairs", "{\"margin\":6}", 200, "{\"count\":2}");
+    expect(client, "POST", "/v1/scenes/q/query/all-pairs", "{\"margin\":-0.1}", 200,
+           "{\"count\":0}");
+    expect(client, "POST", "/v1/scenes/q/query/overlap",
+           "{\"shapes\":[\"a\"," UNIT
+           ",{\"sphere\":{\"center\":[6,0,0],\"radius\":3}},{\"capsule\":"
+           "{\"a\":[0,3,0],\"b\":[10,3,0],\"radius\":2}},\"nobody\"]}",
+           200,
+           "{\"results\":[{\"boxes\":[\"b\"]},{\"boxes\":[\"a\",\"b\"]},{\"boxes\":[\"b\",\"c\"]},"
+           "{\"boxes\":[\"a\",\"b\",\"c\"]},{\"missing\":[\"nobody\"]}]}");
+    expect(client, "POST", "/v1/scenes/q/query/point", "{\"points\":[[1,0,0],[5,0,0]]}", 200,
+           "{\"results\":[{\"boxes\":[\"a\",\"b\"]},{\"boxes\":[]}]}");
+    expect(client, "POST", "/v1/scenes/q/query/ray",
+           "{\"rays\":[{\"origin\":[-5,0,0],\"direction\":[2,0,0],\"max_distance\":8},{\"from\":"
+           "[0,0,0],\"to\":[0,8,0]}]}",
+           200,
+           "{\"results\":[{\"hits\":[{\"box\":\"a\",\"distance\":4,\"fraction\":0.5,\"point\":"
+           "[-1,0,0],\"normal\":[-1,0,0],\"started_inside\":null}]},{\"hits\":[{\"box\":\"a\","
+           "\"distance\":0,\"started_inside\":true,\"normal\":[0,-1,0]}]}]}");
+    expect(
+        client, "POST", "/v1/scenes/q/query/ray",
+        "{\"rays\":[{\"origin\":[-5,0,0],\"direction\":[1,0,0]}],\"mode\":\"all\"}", 200,
+        "{\"results\":[{\"hits\":[{\"box\":\"a\",\"fraction\":null},{\"box\":\"b\",\"distance\":6},"
+        "{\"box\":\"c\",\"distance\":14}]}]}");
+    expect(client, "POST", "/v1/scenes/q/query/ray",
+           "{\"rays\":[{\"origin\":[-5,0,0],\"direction\":[1,0,0]}],\"mode\":"
+           "\"closest_per_entity\"}",
+           200, "{\"results\":[{\"hits\":[{\"box\":\"a\"},{\"box\":\"b\"}]}]}");
+    expect(client, "POST", "/v1/scenes/q/query/sweep",
+           "{\"sweeps\":[{\"box\":{\"center\":[-6,0,0],\"half_extents\":[1,1,1]},\"motion\":"
+           "[8,0,0]}]}",
+           200,
+           "{\"results\":[{\"hits\":[{\"box\":\"a\",\"fraction\":0.5,\"normal\":[-1,0,0]}]}]}");
+    expect(
+        client, "POST", "/v1/scenes/q/query/nearest", "{\"points\":[[5,0,0]],\"k\":2}", 200,
+        "{\"results\":[{\"boxes\":[{\"box\":\"b\",\"distance\":2,\"point\":[3,0,0]},{\"box\":\"c\","
+        "\"distance\":4}]}]}");
+    expect(client, "POST", "/v1/scenes/q/query/all-pairs", "{\"filter\":{\"exclude\":[\"b\"]}}",
+           200, "{\"count\":0}");
+    expect(client, "POST", "/v1/scenes/q/query/point",
+           "{\"points\":[[1,0,0]],\"limit\":1,\"want\":[\"entity\"]}", 200,
+           "{\"results\":[{\"boxes\":[{\"box\":\"a\",\"entity\":null}],\"truncated\":true,"
+           "\"count\":2}]}");
+    expect_problem(client, "POST", "/v1/scenes/none/query/point", "{\"points\":[[1,0,0]]}", 404,
+                   NULL);
+    expect_problem(client, "POST", "/v1/scenes/q/query/guess", "{}", 404, NULL);
+}
+END_TEST
+
+START_TEST(every_refusal_says_what_is_wrong_and_where)
+{
+    static const struct {
+        const char *body;
+        long status;
+        const char *pointer;
+    } boxes[] = {
+        {"{", 400, NULL},
+        {"{\"center\":[0,0,0],\"half_extents\":[1,1,1]} x", 400, NULL},
+        {"{\"center\":[NaN,0,0],\"half_extents\":[1,1,1]}", 400, NULL},
+        {"\xef\xbb\xbf{\"center\":[0,0,0],\"half_extents\":[1,1,1]}", 400, NULL},
+        {"{\"center\":[0,0,0],\"center\":[0,0,0],\"half_extents\":[1,1,1]}", 400, NULL},
+        {"{\"data\":\"\\ud800\",\"center\":[0,0,0],\"half_extents\":[1,1,1]}", 400, NULL},
+        {"[]", 422, ""},
+        {"42", 422, ""},
+        {"{}", 422, ""},
+        {"{\"center\":[0,0,0]}", 422, ""},
+        {"{\"centre\":[0,0,0],\"half_extents\":[1,1,1]}", 422, "/centre"},
+        {"{\"center\":[0,0,0],\"half_extents\":[1,1]}", 422, "/half_extents"},
+        {"{\"center\":[0,0,\"0\"],\"half_extents\":[1,1,1]}", 422, "/center/2"},
+        {"{\"center\":[0,1e309,0],\"half_extents\":[1,1,1]}", 422, "/center/1"},
+        {"{\"center\":[0,2e9,0],\"half_extents\":[1,1,1]}", 422, "/center/1"},
+        {"{\"center\":[0,0,0],\"half_extents\":[1,1,-0.5]}", 422, "/half_extents/2"},
+        {"{\"center\":[0,0,0],\"half_extents\":[1,1,1],\"rotation\":[0,0,0,0]}", 422, "/rotation"},
+        {"{\"center\":[0,0,0],\"half_extents\":[1,1,1],\"axes\":[[1,0,0],[0.1,1,0],[0,0,1]]}", 422,
+         "/axes"},
+        {"{\"matrix\":[1,0,0,0,0.5,1,0,0,0,0,1,0,0,0,0,1]}", 422, "/matrix"},
+        {"{\"points\":[]}", 422, "/points"},
+        {"{\"points\":[[0,0,0]],\"fit\":\"loose\"}", 422, "/fit"},
+        {"{\"corners\":[[0,0,0],[1,0,0],[0,1,0],[1,1,0],[0,0,1],[1,0,1],[0,1,1],[1,1,2]]}", 422,
+         "/corners"},
+        {"{\"min\":[0,0,0],\"max\":[1,-1,1]}", 422, "/max"},
+        {"{\"center\":[0,0,0],\"half_extents\":[1,1,1],\"category\":4294967296}", 422, "/category"},
+        {"{\"center\":[0,0,0],\"half_extents\":[1,1,1],\"group\":1.5}", 422, "/group"},
+        {"{\"center\":[0,0,0],\"half_extents\":[1,1,1],\"entity\":\"\"}", 422, "/entity"},
+    };
+    for (size_t i = 0; i < sizeof boxes / sizeof *boxes; i++)
+        expect_problem(client, "PUT", "/v1/scenes/s/boxes/b", boxes[i].body, boxes[i].status,
+                       boxes[i].pointer);
+    expect_problem(client, "GET", "/v1/scenes/s", NULL, 404,
+                   NULL); /* nothing was made on the way */
+
+    expect(client, "PUT", "/v1/scenes/s", "{}", 201, NULL);
+    static const struct {
+        const char *kind, *body;
+        const char *pointer;
+    } queries[] = {
+        {"point", "{}", ""},
+        {"point", "{\"points\":[[0,0]]}", "/points/0"},
+        {"ray", "{\"rays\":[{\"origin\":[0,0,0],\"direction\":[0,0,0]}]}", "/rays/0/direction"},
+        {"ray", "{\"rays\":[{\"origin\":[0,0,0],\"direction\":[0,0,1],\"max_distance\":-1}]}",
+         "/rays/0/max_distance"},
+        {"ray", "{\"rays\":[],\"mode\":\"some\"}", "/mode"},
+        {"point", "{\"points\":[],\"mode\":\"all\"}", "/mode"},
+        {"point", "{\"points\":[],\"margin\":1}", "/margin"},
+        {"ray", "{\"rays\":[],\"want\":[\"mtv\"]}", "/want/0"},
+        {"all-pairs", "{\"want\":[\"everything\"]}", "/want/0"},
+        {"all-pairs", "{\"filter\":{\"categories\":1}}", "/filter/categories"},
+        {"all-pairs", "{\"at\":{\"ago\":-1}}", "/at/ago"},
+        {"all-pairs", "{\"limit\":-1}", "/limit"},
+        {"nearest", "{\"points\":[[0,0,0]],\"k\":-1}", "/k"},
+        {"overlap", "{\"shapes\":[{\"sphere\":{\"center\":[0,0,0],\"radius\":-1}}]}",
+         "/shapes/0/sphere/radius"},
+        {"pairs", "{\"pairs\":[[\"a\"]]}", "/pairs/0"},
+    };
+    for (size_t i = 0; i < sizeof queries / sizeof *queries; i++)
+        expect_problem(client, "POST", test_text("/v1/scenes/s/query/%s", queries[i].kind),
+                       queries[i].body, 422, queries[i].pointer);
+    printf("%zu refusals checked\n",
+           sizeof boxes / sizeof *boxes + sizeof queries / sizeof *queries);
+}
+END_TEST
+
+START_TEST(http_manners)
+{
+    expect(client, "PUT", "/v1/scenes/s/boxes/a", UNIT, 201, NULL);
+    struct http_answer answer = {0};
+    http_send(client, "GET", "/v1/scenes/s/boxes/a", NULL, NULL, &answer);
+    ck_assert_str_eq(http_header(&answer, "ETag"), "\"1\"");
+    ck_assert_str_eq(http_header(&answer, "Content-Type"), "application/json");
+    http_send(client, "GET", "/v1/scenes/s/boxes/a", (const char *[]){"If-None-Match: \"1\"", NULL},
+              NULL, &answer);
+    ck_assert_int_eq(answer.status, 304);
+    http_send(client, "GET", "/v1/scenes/s/boxes/a", (const char *[]){"If-None-Match: \"0\"", NULL},
+              NULL, &answer);
+    ck_assert_int_eq(answer.status, 200);
+    http_send(client, "HEAD", "/v1/scenes/s/boxes/a", NULL, NULL, &answer);
+    ck_assert_int_eq(answer.status, 200);
+    ck_assert_uint_eq(answer.length, 0);
+    http_send(client, "OPTIONS", "/v1/scenes/s/boxes/a", NULL, NULL, &answer);
+    ck_assert_int_eq(answer.status, 204);
+    const char *allow = http_header(&answer, "Allow");
+    ck_assert_msg(allow != NULL && strstr(allow, "PATCH") != NULL, "Allow: %s", allow);
+    http_send(client, "POST", "/v1/scenes/s", NULL, "{}", &answer);
+    ck_assert_int_eq(answer.status, 405);
+    ck_assert_ptr_nonnull(http_header(&answer, "Allow"));
+    http_send(client, "GET", "/v1/scenes/s", (const char *[]){"Accept: image/png", NULL}, NULL,
+              &answer);
+    ck_assert_int_eq(answer.status, 406);
+    http_send(client, "PUT", "/v1/scenes/s/boxes/b",
+              (const char *[]){"Content-Type: text/plain", NULL}, UNIT, &answer);
+    ck_assert_int_eq(answer.status, 415);
+    http_send(client, "PUT", "/v1/scenes/s/boxes/a", (const char *[]){"If-Match: \"7\"", NULL},
+              UNIT, &answer);
+    ck_assert_int_eq(answer.status, 412);
+    http_send(client, "GET", "/v1/scenes/s", (const char *[]){"Host: evil.example", NULL}, NULL,
+              &answer);
+    ck_assert_int_eq(answer.status, 403);
+    http_answer_fini(&answer);
+
+    expect_problem(client, "GET", "/nowhere", NULL, 404, NULL);
+    expect_problem(client, "GET", "/v1/scenes?limit=0", NULL, 400, NULL);
+    expect_problem(client, "GET", "/v1/scenes?limt=1", NULL, 400, NULL);
+    expect_problem(client, "GET", "/v1/scenes?limit=1&limit=1", NULL, 400, NULL);
+    expect(client, "GET", "/healthz", NULL, 200, NULL);
+    expect(client, "GET", "/readyz", NULL, 200, NULL);
+    expect(client, "GET", "/metrics", NULL, 200, NULL);
+    expect(client, "GET", "/openapi.json", NULL, 200, "{\"openapi\":\"3.1.0\"}");
+}
+END_TEST
+
+START_TEST(lists_go_on_where_they_stopped_while_the_scene_changes)
+{
+    for (int i = 0; i < 25; i++)
+        expect(client, "PUT", test_text("/v1/scenes/s/boxes/%s-%02d", i % 2 ? "odd" : "even", i),
+               UNIT, 201, NULL);
+    struct http_answer answer = {0};
+    char path[512] = "/v1/scenes/s/boxes?limit=10&prefix=odd-";
+    http_send(client, "GET", path, NULL, NULL, &answer);
+    ck_assert_int_eq(answer.status, 200);
+    const char *cursor = strstr(answer.body, "\"cursor\":\"");
+    ck_assert_ptr_nonnull(cursor);
+    cursor += strlen("\"cursor\":\"");
+    (void)snprintf(path, sizeof path, "/v1/scenes/s/boxes?limit=10&prefix=odd-&cursor=%.*s",
+                   (int)strcspn(cursor, "\""), cursor);
+    http_answer_fini(&answer);
+    expect(client, "DELETE", "/v1/scenes/s/boxes/odd-03", NULL, 204, NULL);
+    expect(client, "DELETE", "/v1/scenes/s/boxes/odd-21", NULL, 204, NULL);
+    expect(client, "PUT", "/v1/scenes/s/boxes/odd-99", UNIT, 201, NULL);
+    expect(client, "GET", path, NULL, 200,
+           "{\"boxes\":[{\"name\":\"odd-23\"},{\"name\":\"odd-99\"}],\"cursor\":null}");
+    expect_problem(client, "GET", "/v1/scenes/s/boxes?cursor=!", NULL, 400, NULL);
+    expect_problem(client, "GET", "/v1/scenes/s/boxes?limit=10001", NULL, 400, NULL);
+}
+END_TEST
+
+START_TEST(options_that_are_wrong_end_at_once_with_one_line)
+{
+    static const char *const wrong[][4] = {
+        {"--bogus", NULL},
+        {"--listen", "127.0.0.1:notaport", NULL},
+        {"--listen", "127.0.0.1:70000", NULL},
+        {"--listen", NULL},
+        {"--workers", "0", NULL},
+        {"--workers", "many", NULL},
+        {"--listen", "0.0.0.0:0", NULL}, /* beyond loopback needs tokens or a word of consent */
+        {"--data", "/tmp", NULL},
+    };
+    char out[65536], err[65536];
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        ck_assert_int_eq(daemon_run(wrong[i], out, sizeof out, err, sizeof err), 1);
+        ck_assert_msg(out[0] == '\0', "%s: %s", wrong[i][0], out);
+        const char *newline = strchr(err, '\n');
+        ck_assert_msg(newline != NULL && newline[1] == '\0', "%s: not one line: %s", wrong[i][0],
+                      err);
+    }
+    ck_assert_int_eq(daemon_run((const char *[]){"--help", NULL}, out, sizeof out, err, sizeof err),
+                     0);
+    ck_assert_msg(strstr(out, "--listen") != NULL && strstr(out, "OBBD_LISTEN") != NULL, "%s", out);
+    ck_assert_str_eq(err, "");
+    ck_assert_int_eq(
+        daemon_run((const char *[]){"--version", NULL}, out, sizeof out, err, sizeof err), 0);
+    ck_assert_msg(strncmp(out, "obbd ", 5) == 0, "%s", out);
+    const char *taken = test_text("127.0.0.1:%d", daemon.port);
+    ck_assert_int_eq(
+        daemon_run((const char *[]){"--listen", taken, NULL}, out, sizeof out, err, sizeof err), 1);
+    ck_assert_msg(strstr(err, "in use") != NULL, "%s", err);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("contract");
+    TCase *tc = tcase_create("contract");
+    tcase_add_checked_fixture(tc, start, stop);
+    tcase_set_timeout(tc, test_timeout(60));
+    tcase_add_test(tc, a_scene_is_made_changed_listed_and_deleted);
+    tcase_add_test(tc, a_box_is_put_read_patched_moved_and_deleted);
+    tcase_add_test(tc, doubles_read_back_to_the_same_bits);
+    tcase_add_test(tc, names_are_any_text_and_paths_decode_them);
+    tcase_add_test(tc, a_commit_is_all_or_nothing);
+    tcase_add_test(tc, every_kind_of_query_answers);
+    tcase_add_test(tc, every_refusal_says_what_is_wrong_and_where);
+    tcase_add_test(tc, http_manners);
+    tcase_add_test(tc, lists_go_on_where_they_stopped_while_the_scene_changes);
+    tcase_add_test(tc, options_that_are_wrong_end_at_once_with_one_line);
+    suite_add_tcase(suite, tc);
+    return test_main(suite);
+}
