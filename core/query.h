@@ -44,13 +44,14 @@ typedef struct obb_ref {
     obb_ref_kind kind;
     obb_str name;
     uint64_t id;
-    obb_box box;
+    const obb_box
+        *box; /* OBB_REF_INLINE; elsewhere, so that a million names do not carry a million boxes */
 } obb_ref;
 
 typedef struct obb_query_shape {
     bool is_ref; /* a box: ref; else shape */
     obb_ref ref;
-    obb_shape shape;
+    const obb_shape *shape;
 } obb_query_shape;
 
 typedef struct obb_query_sweep {
