@@ -74,7 +74,9 @@ typedef struct obb_edit {
     size_t merge_count;
     const struct obb_query *queries; /* their `at` must be answerable on the result */
     size_t query_count;
-    bool replace_all; /* import: every box that is there is removed first */
+    bool replace_all; /* import: every box that is there is removed first; always a change */
+    const obb_settings *settings; /* of the scene from this commit on; NULL: as they are. Other
+                                   * dimensions need a scene without boxes, or replace_all */
 } obb_edit;
 
 /* Where an edit is at fault. */
@@ -89,10 +91,11 @@ typedef enum obb_group {
     OBB_GROUP_MERGE,
     OBB_GROUP_QUERY
 } obb_group;
+#define OBB_FAULT_TARGET SIZE_MAX
 typedef struct obb_fault {
     obb_group group;
     size_t index;              /* within the group */
-    size_t member;             /* of a merge's `with` */
+    size_t member;             /* of a merge's `with`; OBB_FAULT_TARGET: the box that grows */
     obb_moment oldest, newest; /* with OBB_GONE */
 } obb_fault;
 

@@ -8,6 +8,7 @@
 #include "core/box.h"
 #include "core/str.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -16,9 +17,10 @@
 #define OBB_MAX_WHOLE 9007199254740992.0 /* 2^53: times and revisions */
 
 struct obb_scene;
-struct obb_view; /* a state of a scene, held in place */
+struct obb_view;    /* a state of a scene, held in place */
+struct obb_version; /* a box as one state has it; opaque to others, see the accessors below */
 struct
-    obb_version; /* a box as one state has it; opaque to other folders, see the accessors below */
+    obb_index; /* a part of the broad phase, on its way from obb_view_rebuild to obb_scene_rebase */
 
 typedef struct obb_settings {
     int dimensions;           /* 2 or 3 */
@@ -72,15 +74,17 @@ obb_status obb_scene_create(obb_str name, const obb_settings *settings, double n
                             struct obb_scene **out);
 void obb_scene_destroy(struct obb_scene *scene); /* no view may be open; NULL is fine */
 obb_str obb_scene_name(const struct obb_scene *scene);
-void obb_scene_info_get(const struct obb_scene *scene,
-                        obb_scene_info *out); /* bounds cost a pass when they shrank */
+/* O(1), but a pass over all boxes for the bounds when one at their rim moved or went since the last call. */
+void obb_scene_info_get(struct obb_scene *scene, obb_scene_info *out);
 
 /* Changes settings as one commit that changes no box. OBB_DIMENSIONS when they would change on a scene that holds boxes.
  * *out_changed says whether the revision was raised. */
 obb_status obb_scene_configure(struct obb_scene *scene, const obb_settings *settings, double now_ms,
                                bool *out_changed);
 
-/* Opens the state that `at` names (NULL: now). O(1) but for a state between two commits, where it costs what the
+/* Opens the state that `at` names (NULL: now). By time, a state holds from its commit on; a commit that changes nothing
+ * but states a later time prolongs it, and poses run from the last such time to the next commit's. By revision, its time
+ * is the last that was stated for it. O(1) but for a state between two commits, where it costs what the
  * later one changed, once a commit. OBB_GONE outside the history, with *out_oldest and *out_newest (when not NULL)
  * written. */
 obb_status obb_view_open(struct obb_scene *scene, const obb_at *at, struct obb_view **out,
@@ -102,6 +106,22 @@ obb_str obb_view_name(const struct obb_version *box);
 obb_box obb_view_pose(const struct obb_view *view, const struct obb_version *box);
 obb_solid obb_view_solid(const struct obb_view *view, const struct obb_version *box);
 obb_attributes obb_view_attributes(const struct obb_version *box);
+
+/* ---- Rebuilding the broad phase beside the work ------------------------------------------------------------
+ *
+ * Commits only mend it, in bounded time. When it has decayed, open a view of the present, rebuild from it on any thread,
+ * and hand the result to the writer, which closes the view afterwards. Commits in between are fine. */
+
+/* Is a rebuild worth its time? */
+bool obb_scene_decayed(const struct obb_scene *scene);
+
+/* OBB_NO_MEMORY, OBB_CANCELLED (soon after *cancel, which may be NULL, is true). Any thread. */
+obb_status obb_view_rebuild(const struct obb_view *view, const atomic_bool *cancel,
+                            struct obb_index **out_base);
+
+/* Puts `base`, built from a view of `revision` that is still open, in place of what it covers, and owns it from now on,
+ * whatever the answer: OBB_NO_MEMORY leaves the scene as it was. */
+obb_status obb_scene_rebase(struct obb_scene *scene, struct obb_index *base, uint64_t revision);
 
 /* A hash of the whole present state (settings, moment, ids, names, poses, attributes), independent of how it came about
  * but for ids and revision. */
