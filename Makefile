@@ -114,7 +114,7 @@ run: build-deps ## install what is missing, build, and run the daemon with a dem
 
 # Each tests/<layer>/test_<noun>.c is a program; malloc and its kin are wrapped so that tests can make the
 # n-th allocation of our own code fail (tests/support/fault.h).
-WRAP := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+WRAP := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc -Wl,-u,__wrap_malloc
 TEST_BINS := $(patsubst %.c,$(B)/%,$(TEST_SRC))
 $(B)/tests/core/%: $(B)/tests/core/%.o $(B)/libsupport.a $(B)/libobb.a
 	@echo "ld $@"
