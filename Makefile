@@ -71,7 +71,7 @@ TEST_LAYERS := core proto server e2e
 TEST_SRC := $(sort $(foreach layer,$(TEST_LAYERS),$(wildcard tests/$(layer)/test_*.c)))
 
 obj = $(patsubst %.c,$(B)/%.o,$(1))
-PROTO_LIBS := jansson
+PROTO_LIBS := jansson libcbor
 SERVER_LIBS := libmicrohttpd libuv
 TEST_LIBS := check libcurl gmp jansson
 
@@ -110,11 +110,25 @@ run: build-deps ## install what is missing, build, and run the daemon with a dem
 	@$(MAKE) --no-print-directory all
 	@exec $(B)/obbd $(RUN_FLAGS)
 
+# What is generated for the build comes from small programs for the machine that builds.
+HOSTCC ?= $(CC)
+TOOLS := build/tools
+$(TOOLS)/%: proto/tools/%.c
+	@mkdir -p $(@D)
+	@echo "cc $@"
+	@$(HOSTCC) -std=c17 -D_POSIX_C_SOURCE=200809L -I. -O1 -g $(WARNINGS) -o $@ $< $(call pkg_libs,$(TOOL_LIBS))
+
+$(B)/proto/powers_table.h: $(TOOLS)/powers
+	@mkdir -p $(@D)
+	@$< >$@.new && mv $@.new $@
+$(B)/proto/powers.o: $(B)/proto/powers_table.h
+$(TOOLS)/powers: proto/powers.h
+
 # ---- Tests --------------------------------------------------------------------------------------
 
 # Each tests/<layer>/test_<noun>.c is a program; malloc and its kin are wrapped so that tests can make the
 # n-th allocation of our own code fail (tests/support/fault.h).
-WRAP := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc -Wl,-u,__wrap_malloc
+WRAP := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--undefined=__wrap_malloc
 TEST_BINS := $(patsubst %.c,$(B)/%,$(TEST_SRC))
 $(B)/tests/core/%: $(B)/tests/core/%.o $(B)/libsupport.a $(B)/libobb.a
 	@echo "ld $@"
@@ -134,13 +148,14 @@ $(B)/tests/%.o: BUILD_CFLAGS += $(call pkg_cflags,$(TEST_LIBS))
 
 T ?=
 EFFORT ?= 1
+PICKED = $(foreach bin,$(TEST_BINS),$(if $(findstring $(T),$(bin:$(B)/tests/%=%)),$(bin),$(if $(T),,$(bin))))
 test: test-deps ## build and run all tests; T=word picks those whose name has it, EFFORT=100 tries more cases
-	@$(MAKE) --no-print-directory $(TEST_BINS)
+	$(if $(PICKED),@$(MAKE) --no-print-directory $(PICKED))
 	@EFFORT=$(EFFORT) OBBD=$(B)/obbd tests/run.sh '$(T)' $(TEST_BINS)
 
 # ---- Dependencies ---------------------------------------------------------------------------------
 
-BUILD_PACKAGES := gcc libc6-dev make pkg-config libmicrohttpd-dev libjansson-dev libuv1-dev
+BUILD_PACKAGES := gcc libc6-dev make pkg-config libmicrohttpd-dev libjansson-dev libuv1-dev libcbor-dev
 TEST_PACKAGES := check libcurl4-gnutls-dev libgmp-dev curl
 LINT_PACKAGES := clang clang-format clang-tidy shellcheck
 
