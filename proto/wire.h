@@ -139,8 +139,10 @@ void wire_write_scenes(struct wire_buf *buf, wire_media media, const wire_scene_
 /* One box with the state's revision and time (and `at` where has_at). */
 void wire_write_box(struct wire_buf *buf, wire_media media, const struct obb_view *view,
                     const struct obb_version *box, unsigned include, bool has_at);
+
+/* Boxes of a state by id (and `at` where has_at). more: there is a next page, after the last of them. */
 void wire_write_boxes(struct wire_buf *buf, wire_media media, const struct obb_view *view,
-                      const struct obb_version *const *boxes, size_t count, bool more);
+                      const struct obb_version *const *boxes, size_t count, bool has_at, bool more);
 
 void wire_write_result(struct wire_buf *buf, wire_media media, const struct obb_view *view,
                        const obb_query *query, const obb_result *result);
@@ -154,7 +156,7 @@ void wire_write_committed(struct wire_buf *buf, wire_media media, const wire_com
 void wire_write_pair_lines(struct wire_buf *buf, const struct obb_view *view,
                            const obb_query *query, const obb_result *result, size_t from,
                            size_t to);
-void wire_write_pair_end(struct wire_buf *buf, const struct obb_view *view,
+void wire_write_pair_end(struct wire_buf *buf, const struct obb_view *view, const obb_query *query,
                          const obb_result *result);
 
 /* The OpenAPI document as JSON, built in; constant. */
