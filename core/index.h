@@ -6,6 +6,7 @@
 #define OBB_INDEX_H
 
 #include "core/box.h"
+#include "core/cpu.h"
 #include "core/ray.h"
 #include "core/version.h"
 
@@ -15,36 +16,44 @@ struct obb_index;
 
 typedef enum obb_verdict { OBB_DOUBT, OBB_SURE } obb_verdict;
 
-/* Builds over `count` versions (dimensions 2 or 3); with `motion`, every bound covers the way from versions[i]
- * to its `newer` one, and nothing is ever SURE. Polls *cancel (may be NULL) about every 100 us: OBB_CANCELLED. O(n). */
-obb_status obb_index_build(const struct obb_version *const *versions, size_t count, int dimensions,
-                           bool motion, const atomic_bool *cancel, struct obb_index **out);
+/* Builds over `count` versions (dimensions 2 or 3). With `to` (else NULL) every bound covers the way from
+ * versions[i] to to[i] as obb_box_interpolate goes it, and nothing is ever SURE: to[i] may be versions[i]. The arrays
+ * are the caller's and not kept; the versions must outlive the index. kernels: NULL chooses. Polls *cancel (may be
+ * NULL) about every 100 us: OBB_CANCELLED. O(n). */
+obb_status obb_index_build(const struct obb_version *const *versions,
+                           const struct obb_version *const *to, size_t count, int dimensions,
+                           const struct obb_kernels *kernels, const atomic_bool *cancel,
+                           struct obb_index **out);
 void obb_index_ref(struct obb_index *index);   /* the writer's */
 void obb_index_unref(struct obb_index *index); /* the writer's; NULL is fine */
 size_t obb_index_count(const struct obb_index *index);
 size_t obb_index_bytes(const struct obb_index *index);
 
-/* Every version whose bounds meet `bounds`; false from visit ends the walk. */
+/* The versions in the index's own order; obb_index_count of them. */
+const struct obb_version *const *obb_index_versions(const struct obb_index *index);
+
+/* Every version whose bounds meet `bounds`; false from visit ends the walk, and is then what the walk returns. */
 typedef bool obb_index_visit(void *context, const struct obb_version *version, obb_verdict verdict);
-void obb_index_query(const struct obb_index *index, const obb_bounds *bounds, void *context,
+bool obb_index_query(const struct obb_index *index, const obb_bounds *bounds, void *context,
                      obb_index_visit *visit);
 
-/* Every version whose bounds meet those of `box` grown by margin; SURE: the two overlap for certain (margin 0). Pairs
- * that the float test proves apart are not visited. */
-void obb_index_overlap(const struct obb_index *index, const obb_solid *box, double margin,
+/* Every version whose bounds meet those of `box` grown by margin; SURE: the two overlap for certain (at a negative
+ * margin: penetrate that deep). Versions that the float test proves apart by more than the margin are not visited. */
+bool obb_index_overlap(const struct obb_index *index, const obb_solid *box, double margin,
                        void *context, obb_index_visit *visit);
 
 /* Versions whose bounds (grown by `grow`, half extents of a moving box's bounds, zero for a ray) the segment meets,
- * near ones first as far as the tree knows. visit returns the new greatest distance of interest. */
+ * near ones first as far as the tree knows. visit returns the new greatest distance of interest (negative: enough),
+ * and the walk returns the last. */
 typedef double obb_index_reach(void *context, const struct obb_version *version,
                                double max_distance);
-void obb_index_ray(const struct obb_index *index, const obb_ray *ray, obb_vec3 grow, void *context,
-                   obb_index_reach *visit);
+double obb_index_ray(const struct obb_index *index, const obb_ray *ray, obb_vec3 grow,
+                     void *context, obb_index_reach *visit);
 
 /* Versions by the distance of their bounds from `bounds` (a point: min = max), near ones first as far as the tree knows. visit
- * returns the new greatest distance of interest. */
-void obb_index_nearest(const struct obb_index *index, const obb_bounds *bounds, double max_distance,
-                       void *context, obb_index_reach *visit);
+ * returns the new greatest distance of interest (negative: enough), and the walk returns the last. */
+double obb_index_nearest(const struct obb_index *index, const obb_bounds *bounds,
+                         double max_distance, void *context, obb_index_reach *visit);
 
 /* Structure check for tests and fuzzers: bounds contain children, every version once. */
 bool obb_index_validate(const struct obb_index *index);

@@ -1,5 +1,5 @@
-/* The broad phase of one state: a base index, a few smaller ones laid over it, and a short list of the latest
- * changes. Internal to core. Immutable and counted; a commit makes the next layers from the last.
+/* The broad phase of one state: a base index and a few smaller ones laid over it for what changed since. Internal to
+ * core. Immutable and counted; a commit makes the next layers from the last.
  *
  * Entries may be dead in the state that is asked (replaced or removed since they were indexed): everything here
  * visits only versions that are alive at the given revision, each once. */
@@ -10,41 +10,56 @@
 
 struct obb_layers;
 
-obb_status obb_layers_create(int dimensions, struct obb_layers **out); /* empty */
-void obb_layers_ref(struct obb_layers *layers);                        /* the writer's */
+/* Empty. kernels: NULL chooses; all indexes of these layers and of those made from them use it. */
+obb_status obb_layers_create(int dimensions, const struct obb_kernels *kernels,
+                             struct obb_layers **out);
+void obb_layers_ref(struct obb_layers *layers);   /* the writer's */
 void obb_layers_unref(struct obb_layers *layers); /* the writer's; NULL is fine */
 
-/* The layers after a commit that made `added` and ended `ended` versions, `alive` being left in all. revision is the
- * commit's. Bounded work: merges what is small, never more than about 200 us; a larger rebuild is left to
- * obb_layers_rebuild. OBB_NO_MEMORY leaves previous as it was. */
-obb_status obb_layers_next(struct obb_layers *previous, const struct obb_version *const *added,
-                           size_t added_count, size_t ended, size_t alive, uint64_t revision,
-                           struct obb_layers **out);
+/* The layers after a commit that made `added` and ended `ended` versions (those that were current before it and are
+ * not after); revision is the commit's. `died` of the ended ones need not be set yet, and `previous` stays as it is.
+ * Costs what was added, and merges what is small: never more than about 200 us beyond that. A larger rebuild is left
+ * to obb_layers_rebuild. OBB_NO_MEMORY. */
+obb_status obb_layers_next(const struct obb_layers *previous,
+                           const struct obb_version *const *added, size_t added_count,
+                           const struct obb_version *const *ended, size_t ended_count,
+                           uint64_t revision, struct obb_layers **out);
+
+/* Entries that were neither ended nor replaced by a rebase: the boxes of the state. */
+size_t obb_layers_alive(const struct obb_layers *layers);
+size_t obb_layers_entries(const struct obb_layers *layers); /* dead ones included */
+size_t obb_layers_bytes(const struct obb_layers *layers);   /* shared indexes counted in full */
+int obb_layers_dimensions(const struct obb_layers *layers);
 
 /* Has the structure decayed so far that a rebuild is worth its time? */
 bool obb_layers_decayed(const struct obb_layers *layers);
 
-/* A fresh base over the versions alive at `revision`; any thread, the view of that revision open. Cancellable. */
+/* Fresh layers of one index over the versions alive at `revision`; any thread, the view of that revision open.
+ * Cancellable. */
 obb_status obb_layers_rebuild(const struct obb_layers *layers, uint64_t revision,
-                              const atomic_bool *cancel, struct obb_index **out);
+                              const atomic_bool *cancel, struct obb_layers **out);
 
-/* The layers with `base` (built for base_revision) in place of all that is not newer than it. The writer's. */
-obb_status obb_layers_rebased(const struct obb_layers *layers, struct obb_index *base,
-                              uint64_t base_revision, struct obb_layers **out);
+/* `layers` with what obb_layers_rebuild made of them or of earlier ones in place of all that is not newer. The
+ * writer's, after the commit that made `layers`; both stay the caller's. */
+obb_status obb_layers_rebased(const struct obb_layers *layers, const struct obb_layers *fresh,
+                              struct obb_layers **out);
+
+/* Structure check: every index valid, and the alive at `revision` are as many as the layers say. */
+bool obb_layers_validate(const struct obb_layers *layers, uint64_t revision);
 
 /* As in index.h, over all layers, alive at `revision` only. */
-void obb_layers_query(const struct obb_layers *layers, uint64_t revision, const obb_bounds *bounds,
+bool obb_layers_query(const struct obb_layers *layers, uint64_t revision, const obb_bounds *bounds,
                       void *context, obb_index_visit *visit);
-void obb_layers_overlap(const struct obb_layers *layers, uint64_t revision, const obb_solid *box,
+bool obb_layers_overlap(const struct obb_layers *layers, uint64_t revision, const obb_solid *box,
                         double margin, void *context, obb_index_visit *visit);
-void obb_layers_ray(const struct obb_layers *layers, uint64_t revision, const obb_ray *ray,
-                    obb_vec3 grow, void *context, obb_index_reach *visit);
-void obb_layers_nearest(const struct obb_layers *layers, uint64_t revision,
-                        const obb_bounds *bounds, double max_distance, void *context,
-                        obb_index_reach *visit);
+double obb_layers_ray(const struct obb_layers *layers, uint64_t revision, const obb_ray *ray,
+                      obb_vec3 grow, void *context, obb_index_reach *visit);
+double obb_layers_nearest(const struct obb_layers *layers, uint64_t revision,
+                          const obb_bounds *bounds, double max_distance, void *context,
+                          obb_index_reach *visit);
 
 /* All pairs of the state, in phases of independent chunks: run every chunk of a phase on any threads, then call
- * obb_join_advance on one; 0 chunks: done. */
+ * obb_join_advance on one; 0 chunks: done, or *out_status says why not. */
 struct obb_join;
 typedef struct obb_join_pair {
     const struct obb_version *a, *b; /* a has the smaller id */
@@ -52,13 +67,19 @@ typedef struct obb_join_pair {
 } obb_join_pair;
 obb_status obb_join_create(const struct obb_layers *layers, uint64_t revision, double margin,
                            const atomic_bool *cancel, struct obb_join **out);
+
+/* The same, but only pairs of which at least one is among `moved` (alive at the revision, each once): what a commit can
+ * have changed, at a cost of what moved. */
+obb_status obb_join_create_moved(const struct obb_layers *layers, uint64_t revision, double margin,
+                                 const struct obb_version *const *moved, size_t moved_count,
+                                 const atomic_bool *cancel, struct obb_join **out);
 size_t obb_join_advance(struct obb_join *join, obb_status *out_status);
 obb_status obb_join_chunk(struct obb_join *join, size_t chunk);
 
-/* After the last phase: candidate pairs with their verdicts (all SURE pairs overlap at margin 0; those in DOUBT await the
- * double test), by (id of a, id of b), chunk by chunk. */
+/* After the last phase: candidate pairs with their verdicts (all SURE pairs overlap, at a negative margin deeper than
+ * it; those in DOUBT await the double test), by (id of a, id of b). */
 size_t obb_join_pair_count(const struct obb_join *join);
 const obb_join_pair *obb_join_pairs(const struct obb_join *join);
-void obb_join_destroy(struct obb_join *join);
+void obb_join_destroy(struct obb_join *join); /* NULL is fine */
 
 #endif

@@ -6,6 +6,7 @@
 #define OBB_SCENE_H
 
 #include "core/box.h"
+#include "core/cpu.h"
 #include "core/str.h"
 
 #include <stdatomic.h>
@@ -69,9 +70,10 @@ typedef struct obb_view_info {
     size_t boxes; /* alive in the state; when between two commits, in the earlier */
 } obb_view_info;
 
-/* now_ms: the server's clock, any monotonic milliseconds; the scene's own clock starts at 0 with it. */
+/* now_ms: the server's clock, any monotonic milliseconds; the scene's own clock starts at 0 with it. kernels: of its
+ * indexes, see cpu.h; NULL chooses. */
 obb_status obb_scene_create(obb_str name, const obb_settings *settings, double now_ms,
-                            struct obb_scene **out);
+                            const struct obb_kernels *kernels, struct obb_scene **out);
 void obb_scene_destroy(struct obb_scene *scene); /* no view may be open; NULL is fine */
 obb_str obb_scene_name(const struct obb_scene *scene);
 /* O(1), but a pass over all boxes for the bounds when one at their rim moved or went since the last call. */

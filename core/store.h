@@ -6,7 +6,9 @@
 
 struct obb_store;
 
-obb_status obb_store_create(size_t scene_limit, size_t box_limit, struct obb_store **out);
+/* kernels: of every index of its scenes; NULL chooses. */
+obb_status obb_store_create(size_t scene_limit, size_t box_limit, const struct obb_kernels *kernels,
+                            struct obb_store **out);
 void obb_store_destroy(struct obb_store *store);
 
 struct obb_scene *obb_store_find(const struct obb_store *store, obb_str name); /* NULL: none */

@@ -1,0 +1,365 @@
+#include "core/layers.h"
+
+#include "core/alloc.h"
+
+#include <assert.h>
+
+/* Merging: a new level swallows the levels before it while they are at most MERGE_RATIO times as large as what was
+ * gathered so far, so sizes grow geometrically and a box is indexed again a logarithmic number of times. */
+#define MERGE_RATIO 4
+#define MERGE_LIMIT 8192  /* entries that a commit indexes again beyond MERGE_RATIO times its own */
+#define SMALL       16384 /* entries that a commit may index anew when they have decayed */
+#define MOST_LEVELS 8     /* more: decayed */
+
+struct level {
+    struct obb_index *index;
+    uint64_t newest; /* entries were born up to here, and after `newest` of the level before */
+    uint64_t floor;  /* entries born up to here are in an earlier level and count as dead */
+    size_t dead;     /* how many do not count any more; exact, or an upper bound */
+    bool exact;
+};
+
+struct obb_layers {
+    size_t references;
+    int dimensions;
+    const struct obb_kernels *kernels;
+    uint64_t revision;
+    size_t alive;
+    uint64_t ended; /* since the first layers of this line */
+    size_t level_count;
+    struct level levels[]; /* oldest first */
+};
+
+static obb_status create(int dimensions, const struct obb_kernels *kernels, size_t level_count,
+                         struct obb_layers **out)
+{
+    struct obb_layers *layers = obb_calloc(1, sizeof *layers + level_count * sizeof(struct level));
+    if (layers == NULL)
+        return OBB_NO_MEMORY;
+    layers->references = 1;
+    layers->dimensions = dimensions;
+    layers->kernels = kernels;
+    *out = layers;
+    return OBB_OK;
+}
+
+obb_status obb_layers_create(int dimensions, const struct obb_kernels *kernels,
+                             struct obb_layers **out)
+{
+    return create(dimensions, kernels != NULL ? kernels : obb_kernels_choose(OBB_KERNEL_AUTO), 0,
+                  out);
+}
+
+void obb_layers_ref(struct obb_layers *layers) { layers->references++; }
+
+void obb_layers_unref(struct obb_layers *layers)
+{
+    if (layers == NULL || --layers->references > 0)
+        return;
+    for (size_t i = 0; i < layers->level_count; i++)
+        obb_index_unref(layers->levels[i].index);
+    obb_free(layers);
+}
+
+int obb_layers_dimensions(const struct obb_layers *layers) { return layers->dimensions; }
+
+size_t obb_layers_alive(const struct obb_layers *layers) { return layers->alive; }
+
+size_t obb_layers_bytes(const struct obb_layers *layers)
+{
+    size_t bytes = sizeof *layers + layers->level_count * sizeof(struct level);
+    for (size_t i = 0; i < layers->level_count; i++)
+        bytes += obb_index_bytes(layers->levels[i].index);
+    return bytes;
+}
+
+size_t obb_layers_entries(const struct obb_layers *layers)
+{
+    size_t sum = 0;
+    for (size_t i = 0; i < layers->level_count; i++)
+        sum += obb_index_count(layers->levels[i].index);
+    return sum;
+}
+
+static void append(struct obb_layers *layers, struct level level)
+{
+    obb_index_ref(level.index);
+    layers->levels[layers->level_count++] = level;
+}
+
+/* Is the entry part of the present: what the layers after the last commit show? */
+static bool current(const struct level *level, const struct obb_version *version)
+{
+    return version->born > level->floor && obb_version_alive(version, OBB_NEVER - 1);
+}
+
+obb_status obb_layers_next(const struct obb_layers *previous,
+                           const struct obb_version *const *added, size_t added_count,
+                           const struct obb_version *const *ended, size_t ended_count,
+                           uint64_t revision, struct obb_layers **out)
+{
+    assert(ended_count <= previous->alive);
+    struct obb_layers *next;
+    obb_status status =
+        create(previous->dimensions, previous->kernels, previous->level_count + 1, &next);
+    if (status != OBB_OK)
+        return status;
+    next->revision = revision;
+    next->alive = previous->alive + added_count - ended_count;
+    next->ended = previous->ended + ended_count;
+    for (size_t i = 0; i < previous->level_count; i++)
+        append(next, previous->levels[i]);
+
+    for (size_t i = 0; i < ended_count; i++) {
+        size_t k = 0;
+        while (next->levels[k].newest < ended[i]->born)
+            k++;
+        assert(k < next->level_count);
+        const size_t count = obb_index_count(next->levels[k].index);
+        next->levels[k].dead += next->levels[k].dead < count;
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < next->level_count; i++) {
+        const struct level level = next->levels[i];
+        if (level.exact && level.dead == obb_index_count(level.index))
+            obb_index_unref(level.index);
+        else
+            next->levels[kept++] = level;
+    }
+    next->level_count = kept;
+
+    /* What is indexed anew: the added, and levels from `first` on. */
+    const size_t total = obb_layers_entries(next) + added_count;
+    size_t first = kept, again = 0;
+    if (total <= SMALL && (kept >= MOST_LEVELS / 2 || (total - next->alive) * 3 > total)) {
+        first = 0;
+        again = total - added_count;
+    } else if (added_count > 0) {
+        while (first > 0) {
+            const size_t size = obb_index_count(next->levels[first - 1].index);
+            if (size > (added_count + again) * MERGE_RATIO ||
+                again + size > MERGE_LIMIT + added_count * MERGE_RATIO)
+                break;
+            again += size;
+            first--;
+        }
+    }
+    if (added_count + again == 0) {
+        *out = next;
+        return OBB_OK;
+    }
+
+    const struct obb_version **versions = obb_malloc(added_count + again, sizeof *versions);
+    if (versions == NULL) {
+        obb_layers_unref(next);
+        return OBB_NO_MEMORY;
+    }
+    size_t count = 0;
+    for (size_t i = first; i < kept; i++) {
+        const struct level *level = &next->levels[i];
+        const struct obb_version *const *old = obb_index_versions(level->index);
+        for (size_t k = 0, n = obb_index_count(level->index); k < n; k++)
+            if (current(level, old[k]))
+                versions[count++] = old[k];
+    }
+    for (size_t i = 0; i < added_count; i++)
+        versions[count++] = added[i];
+    /* Those that end with this very commit do not show it yet, and come along. */
+    size_t dead = 0;
+    const uint64_t before = first > 0 ? next->levels[first - 1].newest : 0;
+    for (size_t i = 0; i < ended_count; i++)
+        dead += first < kept && ended[i]->born > before;
+
+    struct obb_index *index;
+    status = obb_index_build(versions, NULL, count, next->dimensions, next->kernels, NULL, &index);
+    obb_free(versions);
+    if (status != OBB_OK) {
+        obb_layers_unref(next);
+        return status;
+    }
+    for (size_t i = first; i < kept; i++)
+        obb_index_unref(next->levels[i].index);
+    next->level_count = first + 1;
+    next->levels[first] =
+        (struct level){.index = index, .newest = revision, .dead = dead, .exact = true};
+    *out = next;
+    return OBB_OK;
+}
+
+bool obb_layers_decayed(const struct obb_layers *layers)
+{
+    const size_t total = obb_layers_entries(layers);
+    return layers->level_count > MOST_LEVELS || (total - layers->alive) * 4 > total;
+}
+
+obb_status obb_layers_rebuild(const struct obb_layers *layers, uint64_t revision,
+                              const atomic_bool *cancel, struct obb_layers **out)
+{
+    const struct obb_version **versions = obb_malloc(obb_layers_entries(layers), sizeof *versions);
+    if (versions == NULL)
+        return OBB_NO_MEMORY;
+    size_t count = 0;
+    for (size_t i = 0; i < layers->level_count; i++) {
+        const struct level *level = &layers->levels[i];
+        const struct obb_version *const *old = obb_index_versions(level->index);
+        for (size_t k = 0, n = obb_index_count(level->index); k < n; k++)
+            if (old[k]->born > level->floor && obb_version_alive(old[k], revision))
+                versions[count++] = old[k];
+    }
+    struct obb_layers *fresh;
+    obb_status status = create(layers->dimensions, layers->kernels, 1, &fresh);
+    if (status == OBB_OK) {
+        fresh->revision = revision;
+        fresh->alive = count;
+        fresh->ended = layers->ended;
+        struct obb_index *index;
+        status = obb_index_build(versions, NULL, count, layers->dimensions, layers->kernels, cancel,
+                                 &index);
+        if (status == OBB_OK) {
+            fresh->levels[fresh->level_count++] =
+                (struct level){.index = index, .newest = revision, .exact = true};
+            *out = fresh;
+        } else {
+            obb_layers_unref(fresh);
+        }
+    }
+    obb_free(versions);
+    return status;
+}
+
+obb_status obb_layers_rebased(const struct obb_layers *layers, const struct obb_layers *fresh,
+                              struct obb_layers **out)
+{
+    assert(fresh->level_count == 1 && fresh->revision <= layers->revision);
+    struct obb_layers *rebased;
+    const obb_status status =
+        create(layers->dimensions, layers->kernels, layers->level_count + 1, &rebased);
+    if (status != OBB_OK)
+        return status;
+    rebased->revision = layers->revision;
+    rebased->alive = layers->alive;
+    rebased->ended = layers->ended;
+    struct level base = fresh->levels[0];
+    const uint64_t since = layers->ended - fresh->ended; /* some of them may be in later levels */
+    const size_t count = obb_index_count(base.index);
+    base.dead = since < count ? (size_t)since : count;
+    base.exact = since == 0;
+    append(rebased, base);
+    for (size_t i = 0; i < layers->level_count; i++) {
+        struct level level = layers->levels[i];
+        if (level.newest <= fresh->revision)
+            continue;
+        if (i == 0 || layers->levels[i - 1].newest < fresh->revision) { /* it spans the revision */
+            level.floor = level.floor > fresh->revision ? level.floor : fresh->revision;
+            level.dead = 0;
+            level.exact = true;
+            const struct obb_version *const *old = obb_index_versions(level.index);
+            for (size_t k = 0, n = obb_index_count(level.index); k < n; k++)
+                level.dead += !current(&level, old[k]);
+        }
+        append(rebased, level);
+    }
+    *out = rebased;
+    return OBB_OK;
+}
+
+bool obb_layers_validate(const struct obb_layers *layers, uint64_t revision)
+{
+    size_t alive = 0;
+    for (size_t i = 0; i < layers->level_count; i++) {
+        const struct level *level = &layers->levels[i];
+        if (!obb_index_validate(level->index) ||
+            (i > 0 && level->newest <= layers->levels[i - 1].newest))
+            return false;
+        const struct obb_version *const *versions = obb_index_versions(level->index);
+        const size_t count = obb_index_count(level->index);
+        size_t here = 0;
+        for (size_t k = 0; k < count; k++) {
+            if (versions[k]->born > level->newest)
+                return false;
+            here += versions[k]->born > level->floor && obb_version_alive(versions[k], revision);
+        }
+        if (revision == layers->revision &&
+            (level->exact ? here + level->dead != count : here + level->dead < count))
+            return false;
+        alive += here;
+    }
+    return revision != layers->revision || alive == layers->alive;
+}
+
+/* ---- Queries: every level in turn, the dead left out --------------------------------------------- */
+
+struct filter {
+    const struct level *level;
+    uint64_t revision;
+    void *context;
+    obb_index_visit *visit;
+    obb_index_reach *reach;
+};
+
+static bool passes(const struct filter *filter, const struct obb_version *version)
+{
+    return version->born > filter->level->floor && obb_version_alive(version, filter->revision);
+}
+
+static bool visit_alive(void *context, const struct obb_version *version, obb_verdict verdict)
+{
+    const struct filter *filter = context;
+    return !passes(filter, version) || filter->visit(filter->context, version, verdict);
+}
+
+static double reach_alive(void *context, const struct obb_version *version, double max_distance)
+{
+    const struct filter *filter = context;
+    return passes(filter, version) ? filter->reach(filter->context, version, max_distance)
+                                   : max_distance;
+}
+
+bool obb_layers_query(const struct obb_layers *layers, uint64_t revision, const obb_bounds *bounds,
+                      void *context, obb_index_visit *visit)
+{
+    for (size_t i = 0; i < layers->level_count; i++) {
+        struct filter filter = {
+            .level = &layers->levels[i], .revision = revision, .context = context, .visit = visit};
+        if (!obb_index_query(filter.level->index, bounds, &filter, visit_alive))
+            return false;
+    }
+    return true;
+}
+
+bool obb_layers_overlap(const struct obb_layers *layers, uint64_t revision, const obb_solid *box,
+                        double margin, void *context, obb_index_visit *visit)
+{
+    for (size_t i = 0; i < layers->level_count; i++) {
+        struct filter filter = {
+            .level = &layers->levels[i], .revision = revision, .context = context, .visit = visit};
+        if (!obb_index_overlap(filter.level->index, box, margin, &filter, visit_alive))
+            return false;
+    }
+    return true;
+}
+
+double obb_layers_ray(const struct obb_layers *layers, uint64_t revision, const obb_ray *ray,
+                      obb_vec3 grow, void *context, obb_index_reach *visit)
+{
+    obb_ray rest = *ray;
+    for (size_t i = 0; i < layers->level_count && rest.max_distance >= 0; i++) {
+        struct filter filter = {
+            .level = &layers->levels[i], .revision = revision, .context = context, .reach = visit};
+        rest.max_distance = obb_index_ray(filter.level->index, &rest, grow, &filter, reach_alive);
+    }
+    return rest.max_distance;
+}
+
+double obb_layers_nearest(const struct obb_layers *layers, uint64_t revision,
+                          const obb_bounds *bounds, double max_distance, void *context,
+                          obb_index_reach *visit)
+{
+    for (size_t i = 0; i < layers->level_count && max_distance >= 0; i++) {
+        struct filter filter = {
+            .level = &layers->levels[i], .revision = revision, .context = context, .reach = visit};
+        max_distance =
+            obb_index_nearest(filter.level->index, bounds, max_distance, &filter, reach_alive);
+    }
+    return max_distance;
+}
