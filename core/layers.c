@@ -13,9 +13,10 @@
 
 struct level {
     struct obb_index *index;
-    uint64_t newest; /* entries were born up to here, and after `newest` of the level before */
-    uint64_t floor;  /* entries born up to here are in an earlier level and count as dead */
-    size_t dead;     /* how many do not count any more; exact, or an upper bound */
+    uint64_t
+        newest; /* gathered after this revision; all were born after `newest` of the level before */
+    uint64_t floor; /* entries born up to here are in an earlier level and count as dead */
+    size_t dead;    /* how many do not count any more; exact, or an upper bound */
     bool exact;
 };
 
@@ -87,10 +88,21 @@ static void append(struct obb_layers *layers, struct level level)
     layers->levels[layers->level_count++] = level;
 }
 
-/* Is the entry part of the present: what the layers after the last commit show? */
+static uint64_t born(const struct obb_version *version)
+{
+    return atomic_load_explicit(&version->born, memory_order_relaxed);
+}
+
+/* Is the entry part of the state after `revision`? Its slot may have become another version's since. */
+static bool alive(const struct level *level, const struct obb_version *version, uint64_t revision)
+{
+    return obb_version_alive(version, level->newest, revision) && born(version) > level->floor;
+}
+
+/* Is it part of the present: of what the layers after the last commit show? */
 static bool current(const struct level *level, const struct obb_version *version)
 {
-    return version->born > level->floor && obb_version_alive(version, OBB_NEVER - 1);
+    return alive(level, version, OBB_NEVER - 1);
 }
 
 obb_status obb_layers_next(const struct obb_layers *previous,
@@ -112,7 +124,7 @@ obb_status obb_layers_next(const struct obb_layers *previous,
 
     for (size_t i = 0; i < ended_count; i++) {
         size_t k = 0;
-        while (next->levels[k].newest < ended[i]->born)
+        while (next->levels[k].newest < born(ended[i]))
             k++;
         assert(k < next->level_count);
         const size_t count = obb_index_count(next->levels[k].index);
@@ -168,7 +180,7 @@ obb_status obb_layers_next(const struct obb_layers *previous,
     size_t dead = 0;
     const uint64_t before = first > 0 ? next->levels[first - 1].newest : 0;
     for (size_t i = 0; i < ended_count; i++)
-        dead += first < kept && ended[i]->born > before;
+        dead += first < kept && born(ended[i]) > before;
 
     struct obb_index *index;
     status = obb_index_build(versions, NULL, count, next->dimensions, next->kernels, NULL, &index);
@@ -203,7 +215,7 @@ obb_status obb_layers_rebuild(const struct obb_layers *layers, uint64_t revision
         const struct level *level = &layers->levels[i];
         const struct obb_version *const *old = obb_index_versions(level->index);
         for (size_t k = 0, n = obb_index_count(level->index); k < n; k++)
-            if (old[k]->born > level->floor && obb_version_alive(old[k], revision))
+            if (alive(level, old[k], revision))
                 versions[count++] = old[k];
     }
     struct obb_layers *fresh;
@@ -265,7 +277,7 @@ obb_status obb_layers_rebased(const struct obb_layers *layers, const struct obb_
 
 bool obb_layers_validate(const struct obb_layers *layers, uint64_t revision)
 {
-    size_t alive = 0;
+    size_t sum = 0;
     for (size_t i = 0; i < layers->level_count; i++) {
         const struct level *level = &layers->levels[i];
         if (!obb_index_validate(level->index) ||
@@ -274,17 +286,14 @@ bool obb_layers_validate(const struct obb_layers *layers, uint64_t revision)
         const struct obb_version *const *versions = obb_index_versions(level->index);
         const size_t count = obb_index_count(level->index);
         size_t here = 0;
-        for (size_t k = 0; k < count; k++) {
-            if (versions[k]->born > level->newest)
-                return false;
-            here += versions[k]->born > level->floor && obb_version_alive(versions[k], revision);
-        }
+        for (size_t k = 0; k < count; k++)
+            here += alive(level, versions[k], revision);
         if (revision == layers->revision &&
             (level->exact ? here + level->dead != count : here + level->dead < count))
             return false;
-        alive += here;
+        sum += here;
     }
-    return revision != layers->revision || alive == layers->alive;
+    return revision != layers->revision || sum == layers->alive;
 }
 
 /* ---- Queries: every level in turn, the dead left out --------------------------------------------- */
@@ -297,22 +306,19 @@ struct filter {
     obb_index_reach *reach;
 };
 
-static bool passes(const struct filter *filter, const struct obb_version *version)
-{
-    return version->born > filter->level->floor && obb_version_alive(version, filter->revision);
-}
-
 static bool visit_alive(void *context, const struct obb_version *version, obb_verdict verdict)
 {
     const struct filter *filter = context;
-    return !passes(filter, version) || filter->visit(filter->context, version, verdict);
+    return !alive(filter->level, version, filter->revision) ||
+           filter->visit(filter->context, version, verdict);
 }
 
 static double reach_alive(void *context, const struct obb_version *version, double max_distance)
 {
     const struct filter *filter = context;
-    return passes(filter, version) ? filter->reach(filter->context, version, max_distance)
-                                   : max_distance;
+    return alive(filter->level, version, filter->revision)
+               ? filter->reach(filter->context, version, max_distance)
+               : max_distance;
 }
 
 bool obb_layers_query(const struct obb_layers *layers, uint64_t revision, const obb_bounds *bounds,
