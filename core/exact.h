@@ -23,10 +23,13 @@ static inline double obb_exact_difference(double a, double b, double c, double d
     return (p - q) + (obb_exact_rest(a, b, p) - obb_exact_rest(c, d, q));
 }
 
-/* The cross product, each component as good as that: its direction holds even where the vectors are parallel but for their
- * last bits, and it is zero when they are exactly so. */
+/* The cross product of two unit vectors, right to a few ulp of its own length: its direction holds even where the two are
+ * parallel but for their last bits, and it is zero when they are exactly so. Below 7 degrees it is made with twice the
+ * digits, since there the rounding of the plain one would show. */
 static inline obb_vec3 obb_exact_cross(obb_vec3 a, obb_vec3 b)
 {
+    if (fabs(obb_dot(a, b)) < 1.0 - 0x1p-7)
+        return obb_cross(a, b);
     return (obb_vec3){obb_exact_difference(a.y, b.z, a.z, b.y),
                       obb_exact_difference(a.z, b.x, a.x, b.z),
                       obb_exact_difference(a.x, b.y, a.y, b.x)};
