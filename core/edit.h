@@ -109,6 +109,11 @@ typedef struct obb_committed {
     const bool *missed_poses; /* one per pose: skipped by ignore_missing; NULL when none was */
     const bool *missed_turns; /* one per transform, likewise */
     size_t missed;
+
+    /* What this commit made and ended, in the arena; boxes that it replaced are in both. Those ended may be used while a view
+     * of the state before is open, those made while one of the state after is. */
+    const struct obb_version *const *made, *const *ended;
+    size_t made_count, ended_count;
 } obb_committed;
 
 /* box_room: how many boxes the service may still add. Errors leave the scene as it was and *out_fault written:

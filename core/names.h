@@ -45,12 +45,15 @@ obb_status obb_names_reserve(struct obb_names *names, size_t count);
 
 /* Puts the link before all others of its hash. Never fails. */
 void obb_names_insert(struct obb_names *names, struct obb_link *link, uint32_t hash);
-void obb_names_remove(struct obb_names *names, struct obb_link *link, uint32_t hash);
+void obb_names_remove(struct obb_names *names, struct obb_link *link);
 
 /* The latest link of that hash, and the one before it; NULL: none. Hashes that differ in the top bit alone are the same here:
  * compare what the owner holds. Any thread. */
 struct obb_link *obb_names_find(const struct obb_names *names, uint32_t hash);
 struct obb_link *obb_names_again(const struct obb_names *names, const struct obb_link *link);
+
+/* Every link once: the one after `after` (NULL: the first), or NULL. The writer's. */
+struct obb_link *obb_names_walk(const struct obb_names *names, const struct obb_link *after);
 
 size_t obb_names_bytes(const struct obb_names *names); /* of the buckets */
 

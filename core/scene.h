@@ -20,8 +20,7 @@
 struct obb_scene;
 struct obb_view;    /* a state of a scene, held in place */
 struct obb_version; /* a box as one state has it; opaque to others, see the accessors below */
-struct
-    obb_index; /* a part of the broad phase, on its way from obb_view_rebuild to obb_scene_rebase */
+struct obb_layers;  /* a broad phase, on its way from obb_view_rebuild to obb_scene_rebase */
 
 typedef struct obb_settings {
     int dimensions;           /* 2 or 3 */
@@ -119,11 +118,11 @@ bool obb_scene_decayed(const struct obb_scene *scene);
 
 /* OBB_NO_MEMORY, OBB_CANCELLED (soon after *cancel, which may be NULL, is true). Any thread. */
 obb_status obb_view_rebuild(const struct obb_view *view, const atomic_bool *cancel,
-                            struct obb_index **out_base);
+                            struct obb_layers **out_fresh);
 
-/* Puts `base`, built from a view of `revision` that is still open, in place of what it covers, and owns it from now on,
+/* Puts `fresh`, made of a view that is still open, in place of all that is not newer, and owns it from now on,
  * whatever the answer: OBB_NO_MEMORY leaves the scene as it was. */
-obb_status obb_scene_rebase(struct obb_scene *scene, struct obb_index *base, uint64_t revision);
+obb_status obb_scene_rebase(struct obb_scene *scene, struct obb_layers *fresh);
 
 /* A hash of the whole present state (settings, moment, ids, names, poses, attributes), independent of how it came about
  * but for ids and revision. */
