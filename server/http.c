@@ -1,0 +1,1210 @@
+#include "server/http.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <errno.h>
+#include <microhttpd.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+    CONNECTION_MEMORY = 65536,  /* of libmicrohttpd for each connection: request line and headers must fit in half */
+    FIRST_BODY = 65536,         /* a body's buffer starts with at most this and doubles as bytes arrive */
+    KEPT_BUFFER = 65536,        /* larger ones are not kept for the next request */
+    KEPT_EXCHANGES = 256,       /* kept for the next requests */
+    ACCEPTS = 64,               /* connections accepted in one go, so that those at work get their turn */
+    CONSTANTS = 16,             /* different constant answers */
+    LINGERERS = 64, LINGER_MS = 2000, LINGER_BYTES = 1 << 20, /* see linger() */
+    LISTENERS = 16,
+    RETRY_MS = 100 /* to accept again when out of descriptors */
+};
+
+typedef enum phase {
+    READ, /* idle, or a request is arriving */
+    WORK, /* a handler has it and will answer later */
+    WRITE /* an answer is on its way */
+} phase;
+
+struct connection {
+    struct srv_http *http;
+    struct MHD_Connection *mhd;
+    int descriptor;
+    bool check_host;
+    phase phase;
+    uint64_t since_ms;                /* when the phase began */
+    unsigned rounds;                  /* of the request timeout that the answer may still take */
+    struct connection *older, *newer; /* by since_ms */
+    struct srv_exchange *exchange;    /* the request under way, or NULL */
+    struct srv_watch *hangup;         /* while it waits for work */
+};
+
+struct srv_exchange {
+    struct srv_request request; /* first, so that one is the other */
+    struct connection *connection;
+    struct srv_exchange *next; /* in the list of those not in use */
+    obb_str target;            /* as sent; a copy */
+    const char *line;          /* where libmicrohttpd has it */
+    const char *method;        /* libmicrohttpd's, until the answer is sent */
+    bool no_memory, headers_seen, suspended, handled, late;
+    bool discard; /* what of the body is still to come is not kept */
+    bool refused; /* answer with `refusal` once the body has passed */
+    wire_problem refusal;
+    char *body;
+    size_t body_length, body_capacity;
+    uint64_t declared; /* Content-Length, or UINT64_MAX when chunked */
+    size_t reserved;   /* of the memory budget */
+    double started;    /* srv_clock() at the end of the headers */
+    srv_cost cost;
+    struct MHD_Response *response; /* ready to be sent */
+    bool constant;                 /* and shared */
+    int status;
+    size_t answer_bytes;
+};
+
+struct constant {
+    const char *bytes;
+    int status;
+    struct MHD_Response *response;
+};
+
+struct lingerer {
+    struct srv_http *http;
+    int descriptor;
+    size_t left;
+    struct srv_watch *watch;
+    struct srv_timer *timer;
+    struct lingerer *previous, *next;
+};
+
+struct listener {
+    struct srv_http *http;
+    int descriptor;
+    bool check_host;
+    struct srv_watch *watch;
+};
+
+struct srv_http {
+    srv_http_options options;
+    struct MHD_Daemon *daemon;
+    struct srv_watch *ready; /* on libmicrohttpd's epoll descriptor */
+    struct srv_timer *deadline;
+    bool deadline_set;
+    struct listener listeners[LISTENERS];
+    size_t listener_count;
+    const struct listener *accepting; /* of the connection that is being added */
+    bool full;                        /* at the connection limit or out of descriptors: listeners are paused */
+    struct srv_timer *retry;          /* when out of descriptors */
+    struct connection *oldest, *newest;
+    size_t connections, active;
+    struct srv_exchange *free_exchanges;
+    size_t free_exchange_count;
+    struct constant constants[CONSTANTS];
+    size_t constant_count;
+    struct MHD_Response *out_of_memory;
+    struct lingerer *lingerers;
+    size_t lingerer_count;
+    bool closing;
+    srv_callback *empty;
+    void *empty_context;
+};
+
+static struct srv_exchange *exchange_of(struct srv_request *request)
+{
+    return request->exchange;
+}
+
+/* ---- Deadlines: one list by the time since when, as all phases have the same limit ------------------------ */
+
+static void list_remove(struct connection *c)
+{
+    struct srv_http *http = c->http;
+    *(c->older != NULL ? &c->older->newer : &http->oldest) = c->newer;
+    *(c->newer != NULL ? &c->newer->older : &http->newest) = c->older;
+}
+
+static void list_append(struct connection *c)
+{
+    struct srv_http *http = c->http;
+    c->since_ms = srv_loop_now_ms(http->options.loop);
+    c->newer = NULL;
+    c->older = http->newest;
+    *(c->older != NULL ? &c->older->newer : &http->oldest) = c;
+    http->newest = c;
+    if (!http->deadline_set) {
+        http->deadline_set = true;
+        srv_timer_start(http->deadline, http->options.request_timeout_ms, 0);
+    }
+}
+
+static void enter(struct connection *c, phase phase)
+{
+    list_remove(c);
+    c->phase = phase;
+    list_append(c);
+}
+
+/* libmicrohttpd then sees the end of the connection and lets it go. */
+static void cut(struct connection *c) { (void)shutdown(c->descriptor, SHUT_RDWR); }
+
+static void cancel(struct srv_exchange *x, bool late)
+{
+    if (atomic_load(&x->request.cancelled))
+        return;
+    x->late = late;
+    atomic_store(&x->request.cancelled, true);
+    x->connection->http->options.metrics->cancelled_total++;
+    if (x->request.on_cancel != NULL)
+        x->request.on_cancel(&x->request);
+}
+
+static void expire(struct connection *c)
+{
+    switch (c->phase) {
+    case WORK:
+        cancel(c->exchange, true);
+        break;
+    case WRITE:
+        if (c->rounds > 0) {
+            c->rounds--;
+            break;
+        }
+        c->http->options.metrics->cut_total++;
+        cut(c);
+        break;
+    case READ:
+        c->http->options.metrics->cut_total += c->exchange != NULL;
+        cut(c);
+        break;
+    }
+}
+
+static void on_deadline(void *context)
+{
+    struct srv_http *http = context;
+    const uint64_t now = srv_loop_now_ms(http->options.loop);
+    const uint64_t limit = http->options.request_timeout_ms;
+    struct connection *c;
+    while ((c = http->oldest) != NULL && now - c->since_ms >= limit) {
+        list_remove(c); /* to the end: looked at again after another limit */
+        http->deadline_set = true;
+        list_append(c);
+        expire(c);
+    }
+    http->deadline_set = http->oldest != NULL;
+    if (http->deadline_set)
+        srv_timer_start(http->deadline, http->oldest->since_ms + limit - now, 0);
+}
+
+/* ---- Memory budget ---------------------------------------------------------------------------------------- */
+
+bool srv_request_reserve(struct srv_request *request, size_t bytes)
+{
+    struct srv_exchange *x = exchange_of(request);
+    const srv_http_options *options = &x->connection->http->options;
+    if (bytes > options->memory_limit - options->metrics->in_flight_bytes)
+        return false;
+    options->metrics->in_flight_bytes += bytes;
+    x->reserved += bytes;
+    return true;
+}
+
+/* ---- Exchanges ---------------------------------------------------------------------------------------------- */
+
+static struct srv_exchange *exchange_take(struct srv_http *http)
+{
+    struct srv_exchange *x = http->free_exchanges;
+    if (x == NULL)
+        return obb_calloc(1, sizeof *x);
+    http->free_exchanges = x->next;
+    http->free_exchange_count--;
+    x->next = NULL;
+    return x;
+}
+
+static void exchange_free(struct srv_exchange *x)
+{
+    obb_arena_fini(&x->request.arena);
+    wire_buf_fini(&x->request.reply);
+    obb_free(x->body);
+    obb_free(x);
+}
+
+/* Keeps buffers of ordinary size for the next request. */
+static void exchange_give(struct srv_http *http, struct srv_exchange *x)
+{
+    http->options.metrics->in_flight_bytes -= x->reserved;
+    if (http->free_exchange_count == KEPT_EXCHANGES) {
+        exchange_free(x);
+        return;
+    }
+    struct srv_exchange kept = {.next = http->free_exchanges};
+    if (x->request.arena.total <= KEPT_BUFFER) {
+        kept.request.arena = x->request.arena;
+        obb_arena_reset(&kept.request.arena);
+    } else {
+        obb_arena_fini(&x->request.arena);
+    }
+    if (x->request.reply.capacity <= KEPT_BUFFER) {
+        kept.request.reply.bytes = x->request.reply.bytes;
+        kept.request.reply.capacity = x->request.reply.capacity;
+    } else {
+        wire_buf_fini(&x->request.reply);
+    }
+    if (x->body_capacity <= KEPT_BUFFER) {
+        kept.body = x->body;
+        kept.body_capacity = x->body_capacity;
+    } else {
+        obb_free(x->body);
+    }
+    *x = kept;
+    http->free_exchanges = x;
+    http->free_exchange_count++;
+}
+
+/* ---- Answers ---------------------------------------------------------------------------------------------------- */
+
+static bool add_header(struct MHD_Response *response, const char *name, const char *value)
+{
+    return MHD_add_response_header(response, name, value) == MHD_YES;
+}
+
+/* The answer is ready: sent when the handler returns, or by waking the connection. */
+static void ready(struct srv_exchange *x, int status, struct MHD_Response *response, bool constant)
+{
+    assert(x->response == NULL);
+    x->response = response;
+    x->constant = constant;
+    x->status = status;
+    if (!x->suspended)
+        return;
+    x->suspended = false;
+    srv_watch_destroy(x->connection->hangup);
+    x->connection->hangup = NULL;
+    MHD_resume_connection(x->connection->mhd);
+    srv_loop_due(x->connection->http->options.loop);
+}
+
+static void ready_out_of_memory(struct srv_exchange *x)
+{
+    x->answer_bytes = 0;
+    ready(x, 503, x->connection->http->out_of_memory, true);
+}
+
+/* Headers that depend on the request, then off it goes. Takes over the response. */
+static void finish(struct srv_exchange *x, int status, struct MHD_Response *response,
+                   const char *content_type)
+{
+    bool good = content_type == NULL ||
+                add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type);
+    if (x->request.has_etag) {
+        char etag[32];
+        (void)snprintf(etag, sizeof etag, "\"%llu\"", (unsigned long long)x->request.etag);
+        good = good && add_header(response, MHD_HTTP_HEADER_ETAG, etag);
+    }
+    if (x->connection->http->closing)
+        good = good && add_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+    if (good) {
+        ready(x, status, response, false);
+        return;
+    }
+    MHD_destroy_response(response);
+    ready_out_of_memory(x);
+}
+
+/* The bytes stay the exchange's, which lives until libmicrohttpd has sent them. */
+static struct MHD_Response *response_of(struct srv_exchange *x)
+{
+    const struct wire_buf *reply = &x->request.reply;
+    x->answer_bytes = reply->length;
+    return reply->failed ? NULL
+                         : MHD_create_response_from_buffer(reply->length, reply->bytes,
+                                                           MHD_RESPMEM_PERSISTENT);
+}
+
+void srv_reply(struct srv_request *request, int status, const char *content_type)
+{
+    struct srv_exchange *x = exchange_of(request);
+    if (request->reply.capacity > KEPT_BUFFER &&
+        !srv_request_reserve(request, request->reply.capacity)) {
+        wire_buf_fini(&request->reply);
+        wire_problem problem =
+            wire_problem_http(503, "answers in flight use up the memory set aside for them");
+        problem.retry_after = 1;
+        request->has_etag = false;
+        srv_reply_problem(request, &problem);
+        return;
+    }
+    struct MHD_Response *response = response_of(x);
+    if (response == NULL)
+        ready_out_of_memory(x);
+    else
+        finish(x, status, response, content_type);
+}
+
+void srv_reply_empty(struct srv_request *request, int status)
+{
+    struct srv_exchange *x = exchange_of(request);
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+    if (response == NULL)
+        ready_out_of_memory(x);
+    else
+        finish(x, status, response, NULL);
+}
+
+void srv_reply_problem(struct srv_request *request, const wire_problem *problem)
+{
+    struct srv_exchange *x = exchange_of(request);
+    request->reply.length = 0;
+    request->has_etag = false;
+    wire_write_problem(&request->reply, problem);
+    struct MHD_Response *response = response_of(x);
+    bool good = response != NULL;
+    if (good && problem->allow != NULL)
+        good = add_header(response, MHD_HTTP_HEADER_ALLOW, problem->allow);
+    if (good && problem->retry_after != 0) {
+        char seconds[16];
+        (void)snprintf(seconds, sizeof seconds, "%d", problem->retry_after);
+        good = add_header(response, MHD_HTTP_HEADER_RETRY_AFTER, seconds);
+    }
+    if (good) {
+        finish(x, problem->status, response, wire_media_type(WIRE_PROBLEM));
+        return;
+    }
+    if (response != NULL)
+        MHD_destroy_response(response);
+    ready_out_of_memory(x);
+}
+
+static struct MHD_Response *constant_of(struct srv_http *http, int status,
+                                        const char *content_type, obb_str bytes)
+{
+    for (size_t i = 0; i < http->constant_count; i++)
+        if (http->constants[i].bytes == bytes.bytes && http->constants[i].status == status)
+            return http->constants[i].response;
+    union {
+        const void *from;
+        void *to; /* libmicrohttpd does not write to it */
+    } data = {.from = bytes.bytes};
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(bytes.length, data.to, MHD_RESPMEM_PERSISTENT);
+    if (response == NULL)
+        return NULL;
+    if (http->constant_count == CONSTANTS ||
+        !add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type)) {
+        MHD_destroy_response(response);
+        return NULL;
+    }
+    http->constants[http->constant_count++] =
+        (struct constant){.bytes = bytes.bytes, .status = status, .response = response};
+    return response;
+}
+
+void srv_reply_constant(struct srv_request *request, int status, const char *content_type,
+                        obb_str bytes)
+{
+    struct srv_exchange *x = exchange_of(request);
+    struct srv_http *http = x->connection->http;
+    struct MHD_Response *response =
+        http->closing ? NULL : constant_of(http, status, content_type, bytes);
+    if (response != NULL) {
+        x->answer_bytes = bytes.length;
+        ready(x, status, response, true);
+        return;
+    }
+    request->reply.length = 0;
+    wire_buf_append(&request->reply, bytes.bytes, bytes.length);
+    srv_reply(request, status, content_type);
+}
+
+bool srv_request_late(const struct srv_request *request) { return request->exchange->late; }
+
+/* Hands the answer to libmicrohttpd; in one of its callbacks for this connection. */
+static enum MHD_Result send_answer(struct srv_exchange *x)
+{
+    struct connection *c = x->connection;
+    const uint64_t pace =
+        SRV_LEAST_PACE * c->http->options.request_timeout_ms / 1000; /* bytes a round */
+    const uint64_t rounds = x->answer_bytes / (pace > 0 ? pace : 1);
+    c->rounds = rounds < 1000000 ? (unsigned)rounds : 1000000;
+    enter(c, WRITE);
+    c->http->options.metrics->sent_bytes += x->answer_bytes;
+    const enum MHD_Result result =
+        MHD_queue_response(c->mhd, (unsigned)x->status, x->response);
+    if (!x->constant)
+        MHD_destroy_response(x->response);
+    return result;
+}
+
+/* ---- Lingering: a client that is refused while it still sends must be able to read why ------------------------- *
+ *
+ * Closing a socket that holds unread bytes resets the connection and may destroy the answer on its way. So a
+ * second descriptor keeps the socket open after libmicrohttpd has closed its own (it has shut down the sending side), and
+ * what comes in is read and forgotten, for a while. */
+
+static void linger_end(struct lingerer *l)
+{
+    struct srv_http *http = l->http;
+    *(l->previous != NULL ? &l->previous->next : &http->lingerers) = l->next;
+    if (l->next != NULL)
+        l->next->previous = l->previous;
+    http->lingerer_count--;
+    srv_watch_destroy(l->watch);
+    srv_timer_destroy(l->timer);
+    (void)close(l->descriptor);
+    obb_free(l);
+}
+
+static void linger_over(void *context) { linger_end(context); }
+
+static void linger_read(void *context, unsigned events)
+{
+    (void)events;
+    struct lingerer *l = context;
+    char bytes[16384];
+    const ssize_t n = recv(l->descriptor, bytes, sizeof bytes, MSG_DONTWAIT);
+    if (n > 0 && (size_t)n < l->left)
+        l->left -= (size_t)n;
+    else if (n >= 0 || (errno != EAGAIN && errno != EINTR))
+        linger_end(l);
+}
+
+/* Where it cannot be done, the client may miss the answer; that is all. */
+static void linger(struct connection *c)
+{
+    struct srv_http *http = c->http;
+    if (http->lingerer_count == LINGERERS || http->closing)
+        return;
+    struct lingerer *l = obb_calloc(1, sizeof *l);
+    if (l == NULL)
+        return;
+    *l = (struct lingerer){.http = http, .descriptor = dup(c->descriptor), .left = LINGER_BYTES};
+    if (l->descriptor >= 0 &&
+        srv_timer_create(http->options.loop, linger_over, l, &l->timer) &&
+        srv_watch_create(http->options.loop, l->descriptor, SRV_READABLE, linger_read, l,
+                         &l->watch)) {
+        srv_timer_start(l->timer, LINGER_MS, 0);
+        l->next = http->lingerers;
+        if (l->next != NULL)
+            l->next->previous = l;
+        http->lingerers = l;
+        http->lingerer_count++;
+        return;
+    }
+    srv_timer_destroy(l->timer);
+    if (l->descriptor >= 0)
+        (void)close(l->descriptor);
+    obb_free(l);
+}
+
+/* ---- Headers ------------------------------------------------------------------------------------------------- */
+
+/* What the walk over the header list gathers. */
+typedef struct headers {
+    struct srv_exchange *exchange;
+    const char *fault; /* a sentence: the request is broken, and so may be where it ends */
+    const char *host, *content_type, *accept;
+    bool has_length, chunked, expects;
+    uintptr_t previous_end; /* of the value before; 0: this is the first */
+} headers;
+
+static const char token_characters[] =
+    "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+static bool is_name(const char *name, size_t length)
+{
+    return length > 0 && strspn(name, token_characters) == length;
+}
+
+static bool is_value(const char *value, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        const unsigned char c = (unsigned char)value[i];
+        if ((c < 0x20 && c != '\t') || c == 0x7f)
+            return false;
+    }
+    return true;
+}
+
+static bool same(const char *name, size_t length, const char *known, size_t known_length)
+{
+    return length == known_length && strncasecmp(name, known, length) == 0;
+}
+
+/* A list field that came in several lines means the same as one with commas (RFC 9110, 5.3). */
+static void join(struct srv_exchange *x, const char **field, const char *value)
+{
+    if (*field == NULL) {
+        *field = value;
+        return;
+    }
+    const size_t first = strlen(*field), second = strlen(value);
+    char *text = obb_arena_alloc(&x->request.arena, first + second + 3, 1);
+    if (text == NULL) {
+        x->no_memory = true;
+        return;
+    }
+    memcpy(text, *field, first);
+    memcpy(text + first, ", ", 2);
+    memcpy(text + first + 2, value, second + 1);
+    *field = text;
+}
+
+static void see_length(headers *h, const char *value, size_t length)
+{
+    uint64_t declared = 0;
+    bool good = length > 0 && length < 20;
+    for (size_t i = 0; i < length && good; i++) {
+        good = value[i] >= '0' && value[i] <= '9';
+        declared = declared * 10 + (uint64_t)(value[i] - '0');
+    }
+    if (!good)
+        h->fault = "Content-Length is not a number";
+    else if (h->has_length)
+        h->fault = "there are two Content-Length fields";
+    h->has_length = true;
+    h->exchange->declared = declared;
+}
+
+static enum MHD_Result see_header(void *context, enum MHD_ValueKind kind, const char *name,
+                                  size_t name_length, const char *value, size_t value_length)
+{
+    (void)kind;
+    headers *h = context;
+    struct srv_exchange *x = h->exchange;
+    /* libmicrohttpd ends values at a NUL, and glues the second line of a folded field to its name. Names and values lie in
+     * one buffer as they came, with the end of the line (two bytes at most) in between: where there is more, a NUL hides it;
+     * where the order is another, the field was folded. */
+    const uintptr_t from = (uintptr_t)name, to = (uintptr_t)value;
+    if (to <= from + name_length || (h->previous_end != 0 && from < h->previous_end))
+        h->fault = "a header field is folded";
+    else if (h->previous_end != 0 && from - h->previous_end > 2)
+        h->fault = "a header field holds a NUL";
+    h->previous_end = to + value_length;
+
+    if (!is_name(name, name_length))
+        h->fault = "the name of a header field is not a token";
+    else if (!is_value(value, value_length))
+        h->fault = "a header field holds a control character";
+#define IS(known) same(name, name_length, known, sizeof(known) - 1)
+    switch (name_length) {
+    case 4:
+        if (IS("Host")) {
+            if (h->host != NULL)
+                h->fault = "there are two Host fields";
+            h->host = value;
+        }
+        break;
+    case 6:
+        if (IS("Accept"))
+            join(x, &h->accept, value);
+        else if (IS("Expect"))
+            h->expects = true;
+        break;
+    case 8:
+        if (IS("If-Match"))
+            join(x, &x->request.if_match, value);
+        break;
+    case 12:
+        if (IS("Content-Type")) {
+            if (h->content_type != NULL)
+                h->fault = "there are two Content-Type fields";
+            h->content_type = value;
+        }
+        break;
+    case 13:
+        if (IS("If-None-Match"))
+            join(x, &x->request.if_none_match, value);
+        break;
+    case 14:
+        if (IS("Content-Length"))
+            see_length(h, value, value_length);
+        break;
+    case 17:
+        if (IS("Transfer-Encoding")) {
+            if (h->chunked)
+                h->fault = "there are two Transfer-Encoding fields";
+            else if (!same(value, value_length, "chunked", 7))
+                h->fault = "the only transfer encoding is chunked";
+            h->chunked = true;
+        }
+        break;
+    default:
+        break;
+    }
+#undef IS
+    return MHD_YES;
+}
+
+/* "name", "name:port"; names compare without case. */
+static bool host_is(obb_str host, const char *name)
+{
+    const size_t length = strlen(name);
+    if (host.length < length || strncasecmp(host.bytes, name, length) != 0)
+        return false;
+    if (host.length == length)
+        return true;
+    if (host.bytes[length] != ':')
+        return false;
+    for (size_t i = length + 1; i < host.length; i++)
+        if (!isdigit((unsigned char)host.bytes[i]))
+            return false;
+    return true;
+}
+
+static bool host_allowed(const struct srv_http *http, obb_str host)
+{
+    static const char *const own[] = {"localhost", "127.0.0.1", "[::1]"};
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+        if (host_is(host, own[i]))
+            return true;
+    for (size_t i = 0; i < http->options.host_count; i++)
+        if (host_is(host, http->options.hosts[i]))
+            return true;
+    return false;
+}
+
+static void refuse(struct srv_exchange *x, int status, const char *detail)
+{
+    x->refused = true;
+    x->refusal = wire_problem_http(status, detail);
+    if (status == 503)
+        x->refusal.retry_after = 1;
+}
+
+static void refuse_method(struct srv_exchange *x, const char *allow)
+{
+    if (allow == NULL) {
+        refuse(x, 404, "nothing is found under this path");
+        return;
+    }
+    refuse(x, 405, NULL);
+    x->refusal.allow = allow;
+}
+
+/* Everything that can be refused before the body, in the order of what the answer tells. */
+static void check_headers(struct srv_exchange *x, const headers *h, const char *version)
+{
+    struct connection *c = x->connection;
+    struct srv_http *http = c->http;
+    struct srv_request *request = &x->request;
+    bool no_memory = x->no_memory;
+    const char *fault =
+        no_memory ? NULL
+                  : srv_target_read(x->target, &request->arena, &request->target, &no_memory);
+    if (no_memory) {
+        refuse(x, 503, "there is not enough memory for this request");
+        return;
+    }
+    if (fault != NULL) {
+        refuse(x, 400, fault);
+        return;
+    }
+
+    obb_str host = h->host != NULL ? obb_str_of(h->host) : (obb_str){.bytes = "", .length = 0};
+    if (request->target.authority.length != 0)
+        host = request->target.authority;
+    if (h->host == NULL && strcmp(version, "HTTP/1.1") == 0) {
+        refuse(x, 400, "there is no Host field");
+        return;
+    }
+    if (c->check_host && host.length != 0 && !host_allowed(http, host)) {
+        refuse(x, 403, "this service is not known by that name (see --host)");
+        return;
+    }
+
+    const srv_method method = srv_method_of(x->method);
+    const char *allow = NULL;
+    if (request->target.asterisk) {
+        if (method != SRV_OPTIONS)
+            refuse(x, 400, "the target does not start with /");
+        return;
+    }
+    request->route =
+        srv_routes_find(http->options.routes, method, &request->target, &request->arena, &allow);
+    if (request->route == NULL) {
+        refuse_method(x, allow);
+        return;
+    }
+    const srv_route *route = request->route;
+    if (route->offers != 0) {
+        wire_media offered[4];
+        size_t count = 0;
+        for (wire_media media = WIRE_JSON; media <= WIRE_PROBLEM; media++)
+            if (route->offers & 1u << media)
+                offered[count++] = media;
+        if (!wire_media_from_accept(h->accept, offered, count, &request->accept)) {
+            refuse(x, 406, NULL);
+            return;
+        }
+    }
+    if (x->declared == 0)
+        return;
+    if (route->body == SRV_NO_BODY)
+        refuse(x, 400, "this request takes no body");
+    else if (h->content_type == NULL ||
+             !wire_media_from_content_type(h->content_type, &request->body.media))
+        refuse(x, 415, NULL);
+    else if (x->declared != UINT64_MAX && x->declared > http->options.body_limit)
+        refuse(x, 413, "the body is longer than --body-limit");
+}
+
+/* First call for a request: its headers are here, its body is not. */
+static enum MHD_Result on_headers(struct srv_exchange *x, const char *method, const char *version)
+{
+    struct connection *c = x->connection;
+    x->headers_seen = true;
+    x->method = method;
+    x->started = srv_clock();
+
+    headers h = {.exchange = x};
+    (void)MHD_get_connection_values_n(c->mhd, MHD_HEADER_KIND, see_header, &h);
+    if (h.chunked && h.has_length)
+        h.fault = "there are both Content-Length and Transfer-Encoding";
+    else if (h.chunked && strcmp(version, "HTTP/1.1") != 0)
+        h.fault = "HTTP/1.0 has no transfer encodings";
+    else if (x->line != NULL && (uintptr_t)version != (uintptr_t)x->line + x->target.length + 1)
+        h.fault = "the request line holds a NUL";
+    if (h.chunked)
+        x->declared = UINT64_MAX;
+
+    if (h.fault != NULL)
+        refuse(x, 400, h.fault);
+    else
+        check_headers(x, &h, version);
+    /* An answer given now closes the connection, as libmicrohttpd will not wait for the body. So it is given now where
+     * one cannot trust where the request ends, or would have to read much only to forget it. */
+    if (x->refused &&
+        (h.fault != NULL || x->declared > FIRST_BODY || (x->declared != 0 && h.expects))) {
+        if (x->declared != 0)
+            linger(c);
+        srv_reply_problem(&x->request, &x->refusal);
+        return send_answer(x);
+    }
+    x->discard = x->refused;
+    if (x->declared != 0)
+        enter(c, READ); /* the body has its own time */
+    return MHD_YES;
+}
+
+/* ---- Bodies --------------------------------------------------------------------------------------------------- */
+
+static void discard_rest(struct srv_exchange *x, int status, const char *detail)
+{
+    refuse(x, status, detail);
+    x->discard = true;
+    obb_free(x->body);
+    x->body = NULL;
+    x->body_length = x->body_capacity = 0;
+}
+
+/* Room for `more` bytes: at first what is declared up to FIRST_BODY, then twice as much each time, so that a client must send
+ * what it wants memory for. */
+static bool grow(struct srv_exchange *x, size_t more)
+{
+    const size_t need = x->body_length + more;
+    if (need <= x->body_capacity)
+        return true;
+    size_t capacity = x->body_capacity < FIRST_BODY / 2 ? FIRST_BODY : x->body_capacity * 2;
+    if (x->declared < capacity)
+        capacity = (size_t)x->declared;
+    if (capacity < need)
+        capacity = need;
+    char *body = NULL;
+    if (srv_request_reserve(&x->request, capacity - x->body_capacity))
+        body = obb_realloc(x->body, capacity, 1);
+    if (body == NULL) {
+        discard_rest(x, 503, "bodies in flight use up the memory set aside for them");
+        return false;
+    }
+    x->body = body;
+    x->body_capacity = capacity;
+    return true;
+}
+
+static void on_body(struct srv_exchange *x, const char *bytes, size_t size)
+{
+    const srv_http_options *options = &x->connection->http->options;
+    options->metrics->received_bytes += size;
+    if (x->discard)
+        return;
+    if (size > options->body_limit - x->body_length) {
+        discard_rest(x, 413, "the body is longer than --body-limit");
+        return;
+    }
+    if (!grow(x, size))
+        return;
+    memcpy(x->body + x->body_length, bytes, size);
+    x->body_length += size;
+}
+
+/* ---- The handler's turn ----------------------------------------------------------------------------------------- */
+
+static void on_hangup(void *context, unsigned events)
+{
+    (void)events;
+    struct connection *c = context;
+    srv_watch_pause(c->hangup);
+    cancel(c->exchange, false);
+}
+
+/* The request is complete: answers it, or puts the connection to sleep until somebody does. */
+static void handle(struct srv_exchange *x)
+{
+    struct connection *c = x->connection;
+    struct srv_request *request = &x->request;
+    x->handled = true;
+    if (x->refused) {
+        srv_reply_problem(request, &x->refusal);
+        return;
+    }
+    if (request->target.asterisk) {
+        srv_reply_empty(request, 204);
+        return;
+    }
+    request->body.bytes = x->body;
+    request->body.length = x->body_length;
+    request->route->handler(request);
+    if (x->response != NULL)
+        return;
+    x->cost = SRV_ON_POOL;
+    MHD_suspend_connection(c->mhd);
+    x->suspended = true;
+    enter(c, WORK);
+    /* without it a client that goes is just not noticed before the work is done */
+    (void)srv_watch_create(c->http->options.loop, c->descriptor, SRV_HANGUP, on_hangup, c,
+                           &c->hangup);
+}
+
+static enum MHD_Result on_access(void *context, struct MHD_Connection *mhd, const char *url,
+                                 const char *method, const char *version, const char *upload,
+                                 size_t *upload_size, void **state)
+{
+    (void)context;
+    (void)mhd;
+    (void)url;
+    struct srv_exchange *x = *state;
+    if (x == NULL)
+        return MHD_NO; /* there was no memory for it */
+    if (!x->headers_seen)
+        return on_headers(x, method, version);
+    if (*upload_size != 0) {
+        on_body(x, upload, *upload_size);
+        *upload_size = 0;
+        return MHD_YES;
+    }
+    if (!x->handled)
+        handle(x);
+    return x->response != NULL ? send_answer(x) : MHD_YES;
+}
+
+/* ---- Beginnings and ends ------------------------------------------------------------------------------------------ */
+
+/* A request line is complete. What is returned becomes the request's state. */
+static void *on_request_line(void *context, const char *target, struct MHD_Connection *mhd)
+{
+    struct srv_http *http = context;
+    struct connection *c =
+        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+    if (c == NULL)
+        return NULL;
+    struct srv_exchange *x = exchange_take(http);
+    if (x == NULL)
+        return NULL;
+    x->request.exchange = x;
+    x->request.server = http->options.server;
+    x->connection = c;
+    c->exchange = x;
+    http->active++;
+    if (target == NULL)
+        target = "";
+    const size_t length = strlen(target);
+    char *copy = obb_arena_alloc(&x->request.arena, length + 1, 1);
+    if (copy == NULL) {
+        x->no_memory = true;
+        return x;
+    }
+    memcpy(copy, target, length + 1);
+    x->target = (obb_str){.bytes = copy, .length = length};
+    x->line = target;
+    /* libmicrohttpd is not shown the query string: it would make a list of it in the connection's memory, and some hundred
+     * parameters would use that up and hang the connection. The line is its own writable buffer. */
+    const char *question = memchr(target, '?', length);
+    if (question != NULL && question[1] != '\0')
+        *(char *)((uintptr_t)question + 1) = '\0';
+    return x;
+}
+
+static void log_access(const struct srv_exchange *x, bool complete)
+{
+    srv_log_event(x->connection->http->options.log, SRV_DEBUG, "request",
+                  srv_text("method", x->method != NULL ? x->method : ""),
+                  srv_bytes("target", x->target), srv_integer("status", x->status),
+                  srv_integer("received", (int64_t)x->body_length),
+                  srv_integer("sent", (int64_t)x->answer_bytes),
+                  srv_number("ms", (srv_clock() - x->started) * 1e3),
+                  srv_text("end", complete ? "complete" : "aborted"));
+}
+
+static void on_completed(void *context, struct MHD_Connection *mhd, void **state,
+                         enum MHD_RequestTerminationCode code)
+{
+    (void)mhd;
+    struct srv_http *http = context;
+    struct srv_exchange *x = *state;
+    if (x == NULL)
+        return;
+    assert(!x->suspended);
+    *state = NULL;
+    struct connection *c = x->connection;
+    const bool complete = code == MHD_REQUEST_TERMINATED_COMPLETED_OK && x->status != 0;
+    if (x->headers_seen) {
+        const size_t route = x->request.route != NULL
+                                 ? srv_route_index(http->options.routes, x->request.route)
+                                 : http->options.metrics->routes;
+        srv_metrics_request(http->options.metrics, route, complete ? x->status : 0, x->cost,
+                            srv_clock() - x->started);
+        if (srv_log_wants(http->options.log, SRV_DEBUG))
+            log_access(x, complete);
+    }
+    if (x->response != NULL && x->status == 0)
+        MHD_destroy_response(x->response);
+    c->exchange = NULL;
+    http->active--;
+    exchange_give(http, x);
+    enter(c, READ);
+}
+
+static void accept_again(struct srv_http *http)
+{
+    http->full = false;
+    if (!http->closing)
+        for (size_t i = 0; i < http->listener_count; i++)
+            srv_watch_go(http->listeners[i].watch);
+}
+
+static void on_connection(void *context, struct MHD_Connection *mhd, void **state,
+                          enum MHD_ConnectionNotificationCode code)
+{
+    struct srv_http *http = context;
+    struct connection *c = *state;
+    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+        c = obb_calloc(1, sizeof *c);
+        *state = c;
+        if (c == NULL)
+            return; /* its first request line ends it */
+        c->http = http;
+        c->mhd = mhd;
+        c->descriptor =
+            MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+        c->check_host = http->accepting->check_host;
+        list_append(c);
+        http->connections++;
+        http->options.metrics->connections = http->connections;
+        http->options.metrics->connections_total++;
+        return;
+    }
+    if (c == NULL)
+        return;
+    list_remove(c);
+    obb_free(c);
+    *state = NULL;
+    http->connections--;
+    http->options.metrics->connections = http->connections;
+    if (http->full)
+        accept_again(http);
+}
+
+/* ---- Accepting ------------------------------------------------------------------------------------------------- */
+
+static void pause_listeners(struct srv_http *http)
+{
+    http->full = true;
+    for (size_t i = 0; i < http->listener_count; i++)
+        srv_watch_pause(http->listeners[i].watch);
+}
+
+static void on_retry(void *context) { accept_again(context); }
+
+static void on_listener(void *context, unsigned events)
+{
+    (void)events;
+    struct listener *l = context;
+    struct srv_http *http = l->http;
+    http->accepting = l;
+    for (int i = 0; i < ACCEPTS; i++) {
+        if (http->connections >= http->options.connection_limit) {
+            pause_listeners(http);
+            return;
+        }
+        struct sockaddr_storage from;
+        socklen_t length = sizeof from;
+        const int descriptor = accept(l->descriptor, (struct sockaddr *)&from, &length);
+        if (descriptor >= 0) {
+            (void)MHD_add_connection(http->daemon, descriptor, (struct sockaddr *)&from, length);
+            continue;
+        }
+        if (errno == EINTR || errno == ECONNABORTED)
+            continue;
+        if (errno != EAGAIN && errno != EWOULDBLOCK) { /* out of descriptors or memory */
+            srv_log_event(http->options.log, SRV_WARN, "accept", srv_text("error", strerror(errno)));
+            pause_listeners(http);
+            srv_timer_start(http->retry, RETRY_MS, 0);
+        }
+        return;
+    }
+}
+
+bool srv_http_listen(struct srv_http *http, const srv_listener *listener)
+{
+    if (http->listener_count == LISTENERS)
+        return false;
+    struct listener *l = &http->listeners[http->listener_count];
+    *l = (struct listener){.http = http,
+                           .descriptor = listener->descriptor,
+                           .check_host = http->options.check_host && listener->address.loopback &&
+                                         !listener->address.is_unix};
+    if (!srv_watch_create(http->options.loop, l->descriptor, SRV_READABLE, on_listener, l,
+                          &l->watch))
+        return false;
+    http->listener_count++;
+    return true;
+}
+
+/* ---- The daemon ------------------------------------------------------------------------------------------------- */
+
+static bool turn(void *context)
+{
+    struct srv_http *http = context;
+    MHD_run(http->daemon);
+    if (http->empty != NULL && http->active == 0) {
+        srv_callback *empty = http->empty;
+        http->empty = NULL;
+        empty(http->empty_context);
+    }
+    MHD_UNSIGNED_LONG_LONG timeout_ms;
+    return MHD_get_timeout(http->daemon, &timeout_ms) == MHD_YES && timeout_ms == 0;
+}
+
+static void on_ready(void *context, unsigned events)
+{
+    (void)events;
+    struct srv_http *http = context;
+    srv_loop_due(http->options.loop);
+}
+
+/* Targets are taken apart in route.c. */
+static size_t no_unescape(void *context, struct MHD_Connection *mhd, char *text)
+{
+    (void)context;
+    (void)mhd;
+    return strlen(text);
+}
+
+__attribute__((format(printf, 2, 0))) static void on_log(void *context, const char *format,
+                                                         va_list values)
+{
+    const struct srv_http *http = context;
+    if (!srv_log_wants(http->options.log, SRV_DEBUG))
+        return;
+    char text[512];
+    const int length = vsnprintf(text, sizeof text, format, values);
+    if (length <= 0)
+        return;
+    text[strcspn(text, "\n")] = '\0';
+    srv_log_event(http->options.log, SRV_DEBUG, "libmicrohttpd", srv_text("message", text));
+}
+
+static const char out_of_memory[] =
+    "{\"type\":\"/problems/no-memory\",\"title\":\"there is not enough memory for this request\","
+    "\"status\":503}";
+
+static struct MHD_Daemon *start(struct srv_http *http)
+{
+    return MHD_start_daemon(
+        MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0,
+        NULL, NULL, on_access, http, MHD_OPTION_EXTERNAL_LOGGER, on_log, (void *)http,
+        MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned)http->options.connection_limit + ACCEPTS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)CONNECTION_MEMORY, MHD_OPTION_URI_LOG_CALLBACK, on_request_line, (void *)http,
+        MHD_OPTION_UNESCAPE_CALLBACK, no_unescape, NULL, MHD_OPTION_NOTIFY_COMPLETED, on_completed,
+        (void *)http, MHD_OPTION_NOTIFY_CONNECTION, on_connection, (void *)http, MHD_OPTION_END);
+}
+
+bool srv_http_create(const srv_http_options *options, struct srv_http **out)
+{
+    struct srv_http *http = obb_calloc(1, sizeof *http);
+    if (http == NULL)
+        return false;
+    http->options = *options;
+    http->daemon = start(http);
+    if (http->daemon == NULL ||
+        (http->out_of_memory = constant_of(http, 503, wire_media_type(WIRE_PROBLEM),
+                                           obb_str_of(out_of_memory))) == NULL ||
+        !add_header(http->out_of_memory, MHD_HTTP_HEADER_RETRY_AFTER, "1") ||
+        !srv_timer_create(options->loop, on_deadline, http, &http->deadline) ||
+        !srv_timer_create(options->loop, on_retry, http, &http->retry) ||
+        !srv_watch_create(options->loop,
+                          MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd,
+                          SRV_READABLE, on_ready, http, &http->ready)) {
+        srv_http_destroy(http);
+        return false;
+    }
+    srv_loop_set_turn(options->loop, turn, http);
+    *out = http;
+    return true;
+}
+
+static void stop_listening(struct srv_http *http)
+{
+    for (size_t i = 0; i < http->listener_count; i++)
+        srv_watch_destroy(http->listeners[i].watch);
+    http->listener_count = 0;
+}
+
+void srv_http_quiesce(struct srv_http *http, srv_callback *empty, void *context)
+{
+    stop_listening(http);
+    http->closing = true;
+    http->empty = empty;
+    http->empty_context = context;
+    srv_loop_due(http->options.loop);
+}
+
+size_t srv_http_connections(const struct srv_http *http) { return http->connections; }
+
+void srv_http_cut(struct srv_http *http)
+{
+    for (struct connection *c = http->oldest; c != NULL; c = c->newer) {
+        if (c->phase == WORK)
+            cancel(c->exchange, false);
+        cut(c);
+    }
+    srv_loop_due(http->options.loop);
+}
+
+void srv_http_destroy(struct srv_http *http)
+{
+    if (http == NULL)
+        return;
+    stop_listening(http);
+    srv_loop_set_turn(http->options.loop, NULL, NULL);
+    srv_watch_destroy(http->ready);
+    if (http->daemon != NULL)
+        MHD_stop_daemon(http->daemon);
+    srv_timer_destroy(http->deadline);
+    srv_timer_destroy(http->retry);
+    while (http->lingerers != NULL)
+        linger_end(http->lingerers);
+    for (size_t i = 0; i < http->constant_count; i++)
+        MHD_destroy_response(http->constants[i].response);
+    for (struct srv_exchange *x = http->free_exchanges, *next; x != NULL; x = next) {
+        next = x->next;
+        exchange_free(x);
+    }
+    obb_free(http);
+}

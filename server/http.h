@@ -1,0 +1,97 @@
+/* HTTP: connections, requests and answers, by libmicrohttpd on the event loop.
+ *
+ * The life of a request, all on the loop's thread:
+ *   headers arrive     hostile ones are refused, the route is found, the body's buffer is made
+ *   body arrives       into that buffer
+ *   handler(request)   answers with srv_reply_… at once, or keeps the request and answers later: meanwhile the connection sleeps
+ *   answer is sent     the request and all that its arena holds are gone
+ *
+ * --request-timeout bounds headers, body, and work, each as a whole; a client must also take its answer at a pace of at least
+ * SRV_LEAST_PACE. Over time, or when the client is gone, `cancelled` turns true and on_cancel is called;
+ * the handler's side must then still answer soon (what it answers does not matter). */
+#ifndef SRV_HTTP_H
+#define SRV_HTTP_H
+
+#include "server/listen.h"
+#include "server/log.h"
+#include "server/loop.h"
+#include "server/metrics.h"
+#include "server/route.h"
+
+#include <stdatomic.h>
+
+#define SRV_LEAST_PACE 16384 /* bytes of an answer a second */
+
+struct srv_http;
+struct srv_server;
+
+typedef struct srv_http_options {
+    struct srv_loop *loop;
+    const srv_log *log;
+    struct srv_metrics *metrics;
+    const struct srv_routes *routes;
+    struct srv_server *server; /* handed on to handlers */
+    uint64_t connection_limit, body_limit, memory_limit, request_timeout_ms;
+    const char *const *hosts; /* further names that a Host header may have */
+    size_t host_count;
+    bool check_host; /* on loopback, refuse requests to other names */
+} srv_http_options;
+
+/* What a handler works with. */
+struct srv_request {
+    struct srv_server *server;
+    const srv_route *route;
+    srv_target target;
+    wire_body body;
+    wire_media accept;          /* of what the route offers */
+    const char *if_match;       /* the header's value, or NULL */
+    const char *if_none_match;  /* likewise */
+    struct obb_arena arena;     /* as long as the request */
+    struct wire_buf reply;      /* what a srv_reply_… with a body sends */
+    bool has_etag;              /* for srv_reply: send the revision below as ETag */
+    uint64_t etag;
+    atomic_bool cancelled;      /* give up: the client is gone or time is over; any thread may read it */
+    void (*on_cancel)(struct srv_request *request); /* called once on the loop when cancelled turns true; may be NULL */
+    void *work;                 /* the handler's own */
+    struct srv_exchange *exchange; /* http.c's own */
+};
+
+/* false: no memory, or libmicrohttpd refused to start. */
+bool srv_http_create(const srv_http_options *options, struct srv_http **out);
+
+/* Starts to accept on the listener, which stays the caller's and must be open until srv_http_quiesce. */
+bool srv_http_listen(struct srv_http *http, const srv_listener *listener);
+
+/* Accepts no more connections; those that are idle are closed, the others after the answer in hand. `empty` is called
+ * when the last has gone. */
+void srv_http_quiesce(struct srv_http *http, srv_callback *empty, void *context);
+
+size_t srv_http_connections(const struct srv_http *http);
+
+/* Cancels all work and cuts all connections; they go as their handlers answer. */
+void srv_http_cut(struct srv_http *http);
+
+/* After quiesce, when no connection is left. NULL is fine. */
+void srv_http_destroy(struct srv_http *http);
+
+/* ---- Answers: exactly one a request ---------------------------------------------------------------------------- */
+
+/* request->reply as the body. */
+void srv_reply(struct srv_request *request, int status, const char *content_type);
+
+/* No body: 204, 304. */
+void srv_reply_empty(struct srv_request *request, int status);
+
+void srv_reply_problem(struct srv_request *request, const wire_problem *problem);
+
+/* Bytes that live as long as the process, sent without a copy. */
+void srv_reply_constant(struct srv_request *request, int status, const char *content_type,
+                        obb_str bytes);
+
+/* Was the request cancelled by its deadline (rather than by a client that went)? */
+bool srv_request_late(const struct srv_request *request);
+
+/* Makes room in the budget for bodies and answers in flight; false: over it (answer 503). Given back with the request. */
+bool srv_request_reserve(struct srv_request *request, size_t bytes);
+
+#endif

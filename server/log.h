@@ -1,0 +1,66 @@
+/* Structured log lines: an event and its fields, as text or as JSON, one write(2) a line. */
+#ifndef SRV_LOG_H
+#define SRV_LOG_H
+
+#include "core/obb.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum srv_level { SRV_DEBUG, SRV_INFO, SRV_WARN, SRV_ERROR } srv_level;
+#define SRV_LEVEL_NAMES "debug", "info", "warn", "error" /* in the order of srv_level */
+
+/* Where lines go and which; copied freely. */
+typedef struct srv_log {
+    int descriptor; /* stderr's; not owned */
+    srv_level level;
+    bool json;
+} srv_log;
+
+typedef enum srv_field_kind { SRV_FIELD_TEXT, SRV_FIELD_INTEGER, SRV_FIELD_NUMBER } srv_field_kind;
+typedef struct srv_field {
+    const char *key;
+    srv_field_kind kind;
+    obb_str text;
+    int64_t integer;
+    double number;
+} srv_field;
+
+static inline srv_field srv_text(const char *key, const char *text)
+{
+    return (srv_field){.key = key, .kind = SRV_FIELD_TEXT, .text = obb_str_of(text)};
+}
+static inline srv_field srv_bytes(const char *key, obb_str text)
+{
+    return (srv_field){.key = key, .kind = SRV_FIELD_TEXT, .text = text};
+}
+static inline srv_field srv_integer(const char *key, int64_t integer)
+{
+    return (srv_field){.key = key, .kind = SRV_FIELD_INTEGER, .integer = integer};
+}
+static inline srv_field srv_number(const char *key, double number)
+{
+    return (srv_field){.key = key, .kind = SRV_FIELD_NUMBER, .number = number};
+}
+
+static inline bool srv_log_wants(const srv_log *log, srv_level level)
+{
+    return level >= log->level;
+}
+
+/* Writes the line unless `level` is below the log's. Field texts may be any bytes: what is not printable ASCII is escaped, so that no
+ * client can forge a line. A line is cut at about 4 KiB. Any thread. */
+void srv_log_write(const srv_log *log, srv_level level, const char *event, const srv_field *fields,
+                   size_t count);
+
+/* srv_log_event(log, SRV_INFO, "listening", srv_text("address", "127.0.0.1:7480")); */
+#define srv_log_event(log, level, ...)                                            \
+    do {                                                                          \
+        if (srv_log_wants((log), (level)))                                        \
+            SRV_LOG_EVENT_((log), (level), __VA_ARGS__, (srv_field){.key = NULL}); \
+    } while (0)
+#define SRV_LOG_EVENT_(log, level, event, ...)                      \
+    srv_log_write((log), (level), (event), (srv_field[]){__VA_ARGS__}, \
+                  sizeof(srv_field[]){__VA_ARGS__} / sizeof(srv_field) - 1)
+
+#endif

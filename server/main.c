@@ -1,0 +1,45 @@
+#include "server/server.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char *from_environment(void *context, const char *name)
+{
+    (void)context;
+    return getenv(name);
+}
+
+static int fail(const char *error)
+{
+    (void)fprintf(stderr, "obbd: %s\n", error);
+    return EXIT_FAILURE;
+}
+
+int main(int argc, char **argv)
+{
+    char error[512];
+    srv_config config;
+    if (!srv_config_read(argc, argv, from_environment, NULL, &config, error, sizeof error))
+        return fail(error);
+    if (config.help || config.version) {
+        if (config.help)
+            srv_config_help(stdout);
+        else
+            srv_server_version(stdout);
+        srv_config_fini(&config);
+        return EXIT_SUCCESS;
+    }
+
+    (void)signal(SIGPIPE, SIG_IGN); /* a client that goes is an error of write, not of the process */
+    struct srv_server *server;
+    int status;
+    if (srv_server_create(&config, &server, error, sizeof error)) {
+        status = srv_server_run(server, stdout);
+        srv_server_destroy(server);
+    } else {
+        status = fail(error);
+    }
+    srv_config_fini(&config);
+    return status;
+}
