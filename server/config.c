@@ -9,18 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum kind { LIST, COUNT, SIZE, NUMBER, FLAG, CHOICE } kind;
+enum kind { LIST, COUNT, SIZE, NUMBER, FLAG, CHOICE };
 
-typedef struct option {
-    kind kind;
+struct option {
+    enum kind kind;
     const char *flag;
     size_t offset; /* of the field in srv_config */
     const char *fallback;
     double low, high;
     const char *argument, *help;
-} option;
+};
 
-static const option options[] = {
+static const struct option options[] = {
 #define SRV_OPTION(kind, flag, field, fallback, low, high, argument, help) \
     {kind, flag, offsetof(srv_config, field), fallback, low, high, argument, help},
 #include "server/config.def"
@@ -31,9 +31,9 @@ enum { OPTIONS = sizeof options / sizeof options[0] };
 /* ---- One value ------------------------------------------------------------------------------------------- */
 
 /* Why a value was refused; the sentence goes on from the option's name. */
-typedef struct fault {
+struct fault {
     char text[160];
-} fault;
+};
 
 static bool whole(const char *text, const char **out_end, uint64_t *out)
 {
@@ -49,7 +49,8 @@ static bool whole(const char *text, const char **out_end, uint64_t *out)
     return true;
 }
 
-static bool read_count(const option *option, const char *text, void *field, fault *fault)
+static bool read_count(const struct option *option, const char *text, void *field,
+                       struct fault *fault)
 {
     uint64_t value;
     const char *end;
@@ -64,7 +65,8 @@ static bool read_count(const option *option, const char *text, void *field, faul
     return true;
 }
 
-static bool read_size(const option *option, const char *text, void *field, fault *fault)
+static bool read_size(const struct option *option, const char *text, void *field,
+                      struct fault *fault)
 {
     static const struct {
         const char *suffix;
@@ -87,7 +89,8 @@ static bool read_size(const option *option, const char *text, void *field, fault
     return false;
 }
 
-static bool read_number(const option *option, const char *text, void *field, fault *fault)
+static bool read_number(const struct option *option, const char *text, void *field,
+                        struct fault *fault)
 {
     char *end;
     const double value = strtod(text, &end);
@@ -101,7 +104,8 @@ static bool read_number(const option *option, const char *text, void *field, fau
     return true;
 }
 
-static bool read_choice(const option *option, const char *text, void *field, fault *fault)
+static bool read_choice(const struct option *option, const char *text, void *field,
+                        struct fault *fault)
 {
     const size_t length = strlen(text);
     int index = 0;
@@ -119,7 +123,7 @@ static bool read_choice(const option *option, const char *text, void *field, fau
     return false;
 }
 
-static bool read_list(const char *text, void *field, fault *fault)
+static bool read_list(const char *text, void *field, struct fault *fault)
 {
     srv_list *list = field;
     if (text[0] == '\0') {
@@ -136,7 +140,7 @@ static bool read_list(const char *text, void *field, fault *fault)
     return true;
 }
 
-static bool read_flag(const char *text, void *field, fault *fault)
+static bool read_flag(const char *text, void *field, struct fault *fault)
 {
     if (strcmp(text, "1") != 0 && strcmp(text, "0") != 0) {
         (void)snprintf(fault->text, sizeof fault->text, "\"%.40s\" is neither 0 nor 1", text);
@@ -146,7 +150,8 @@ static bool read_flag(const char *text, void *field, fault *fault)
     return true;
 }
 
-static bool read_value(const option *option, const char *text, srv_config *config, fault *fault)
+static bool read_value(const struct option *option, const char *text, srv_config *config,
+                       struct fault *fault)
 {
     void *field = (char *)config + option->offset;
     switch (option->kind) {
@@ -194,7 +199,7 @@ static bool read_arguments(int argc, char **argv, srv_config *config, bool seen[
                            (int)(length < 60 ? length : 60), argument);
             return false;
         }
-        const option *option = &options[o];
+        const struct option *option = &options[o];
         if (seen[o] && option->kind != LIST) {
             (void)snprintf(error, error_size, "--%s is given twice", option->flag);
             return false;
@@ -214,7 +219,7 @@ static bool read_arguments(int argc, char **argv, srv_config *config, bool seen[
             }
             value = argv[++i];
         }
-        fault fault;
+        struct fault fault;
         if (!read_value(option, value, config, &fault)) {
             (void)snprintf(error, error_size, "--%s: %s", option->flag, fault.text);
             return false;
@@ -225,7 +230,7 @@ static bool read_arguments(int argc, char **argv, srv_config *config, bool seen[
 
 enum { VARIABLE = 64 };
 
-static void variable_of(const option *option, char out[static VARIABLE])
+static void variable_of(const struct option *option, char out[static VARIABLE])
 {
     size_t n = (size_t)snprintf(out, VARIABLE, "OBBD_");
     for (const char *c = option->flag; *c != '\0' && n + 1 < VARIABLE; c++)
@@ -234,8 +239,8 @@ static void variable_of(const option *option, char out[static VARIABLE])
 }
 
 /* The values of a list variable, split by commas, kept in config->split. */
-static bool read_variable_list(const option *option, const char *value, srv_config *config,
-                               char **room, fault *fault)
+static bool read_variable_list(const struct option *option, const char *value, srv_config *config,
+                               char **room, struct fault *fault)
 {
     const size_t size = strlen(value) + 1;
     char *text = memcpy(*room, value, size);
@@ -274,10 +279,9 @@ static bool read_environment(srv_getenv *environment, void *context, srv_config 
         if (seen[o] || value == NULL || value[0] == '\0')
             continue;
         seen[o] = true;
-        fault fault;
-        if (options[o].kind == LIST
-                ? !read_variable_list(&options[o], value, config, &room, &fault)
-                : !read_value(&options[o], value, config, &fault)) {
+        struct fault fault;
+        if (options[o].kind == LIST ? !read_variable_list(&options[o], value, config, &room, &fault)
+                                    : !read_value(&options[o], value, config, &fault)) {
             (void)snprintf(error, error_size, "%s: %s", name, fault.text);
             return false;
         }
@@ -285,8 +289,8 @@ static bool read_environment(srv_getenv *environment, void *context, srv_config 
     return true;
 }
 
-bool srv_config_read(int argc, char **argv, srv_getenv *environment, void *context,
-                     srv_config *out, char *error, size_t error_size)
+bool srv_config_read(int argc, char **argv, srv_getenv *environment, void *context, srv_config *out,
+                     char *error, size_t error_size)
 {
     bool seen[OPTIONS] = {false};
     *out = (srv_config){0};
@@ -297,7 +301,7 @@ bool srv_config_read(int argc, char **argv, srv_getenv *environment, void *conte
     if (!read_environment(environment, context, out, seen, error, error_size))
         goto fail;
     for (size_t o = 0; o < OPTIONS; o++) {
-        fault fault;
+        struct fault fault;
         if (seen[o] || options[o].fallback[0] == '\0')
             continue;
         if (!read_value(&options[o], options[o].fallback, out, &fault)) {
@@ -337,6 +341,7 @@ void srv_config_help(FILE *out)
     }
     (void)fprintf(out, "  %-36s %s\n  %-36s %s\n\n", "--help", "this text", "--version",
                   "version of obbd and of what it is made of");
-    (void)fprintf(out, "Each option may be an environment variable instead (0 or 1 for those without "
-                       "argument, lists split by commas); the command line wins.\n");
+    (void)fprintf(out,
+                  "Each option may be an environment variable instead (0 or 1 for those without "
+                  "argument, lists split by commas); the command line wins.\n");
 }

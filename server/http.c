@@ -12,30 +12,33 @@
 #include <unistd.h>
 
 enum {
-    CONNECTION_MEMORY = 65536,  /* of libmicrohttpd for each connection: request line and headers must fit in half */
-    FIRST_BODY = 65536,         /* a body's buffer starts with at most this and doubles as bytes arrive */
-    KEPT_BUFFER = 65536,        /* larger ones are not kept for the next request */
-    KEPT_EXCHANGES = 256,       /* kept for the next requests */
-    ACCEPTS = 64,               /* connections accepted in one go, so that those at work get their turn */
-    CONSTANTS = 16,             /* different constant answers */
-    LINGERERS = 64, LINGER_MS = 2000, LINGER_BYTES = 1 << 20, /* see linger() */
+    CONNECTION_MEMORY =
+        65536, /* of libmicrohttpd for each connection: request line and headers must fit in half */
+    FIRST_BODY = 65536,   /* a body's buffer starts with at most this and doubles as bytes arrive */
+    KEPT_BUFFER = 65536,  /* larger ones are not kept for the next request */
+    KEPT_EXCHANGES = 256, /* kept for the next requests */
+    ACCEPTS = 64,         /* connections accepted in one go, so that those at work get their turn */
+    CONSTANTS = 16,       /* different constant answers */
+    LINGERERS = 64,
+    LINGER_MS = 2000,
+    LINGER_BYTES = 1 << 20, /* see linger() */
     LISTENERS = 16,
     RETRY_MS = 100 /* to accept again when out of descriptors */
 };
 
-typedef enum phase {
+enum phase {
     READ, /* idle, or a request is arriving */
     WORK, /* a handler has it and will answer later */
     WRITE /* an answer is on its way */
-} phase;
+};
 
 struct connection {
     struct srv_http *http;
     struct MHD_Connection *mhd;
     int descriptor;
     bool check_host;
-    phase phase;
-    uint64_t since_ms;                /* when the phase began */
+    enum phase phase;
+    uint64_t since_ms;                /* when the enum phase began */
     unsigned rounds;                  /* of the request timeout that the answer may still take */
     struct connection *older, *newer; /* by since_ms */
     struct srv_exchange *exchange;    /* the request under way, or NULL */
@@ -50,8 +53,9 @@ struct srv_exchange {
     const char *line;          /* where libmicrohttpd has it */
     const char *method;        /* libmicrohttpd's, until the answer is sent */
     bool no_memory, headers_seen, suspended, handled, late;
-    bool discard; /* what of the body is still to come is not kept */
-    bool refused; /* answer with `refusal` once the body has passed */
+    bool discard;      /* what of the body is still to come is not kept */
+    const char *allow; /* answer OPTIONS with this */
+    bool refused;      /* answer with `refusal` once the body has passed */
     wire_problem refusal;
     char *body;
     size_t body_length, body_capacity;
@@ -96,8 +100,8 @@ struct srv_http {
     struct listener listeners[LISTENERS];
     size_t listener_count;
     const struct listener *accepting; /* of the connection that is being added */
-    bool full;                        /* at the connection limit or out of descriptors: listeners are paused */
-    struct srv_timer *retry;          /* when out of descriptors */
+    bool full; /* at the connection limit or out of descriptors: listeners are paused */
+    struct srv_timer *retry; /* when out of descriptors */
     struct connection *oldest, *newest;
     size_t connections, active;
     struct srv_exchange *free_exchanges;
@@ -112,10 +116,7 @@ struct srv_http {
     void *empty_context;
 };
 
-static struct srv_exchange *exchange_of(struct srv_request *request)
-{
-    return request->exchange;
-}
+static struct srv_exchange *exchange_of(struct srv_request *request) { return request->exchange; }
 
 /* ---- Deadlines: one list by the time since when, as all phases have the same limit ------------------------ */
 
@@ -140,7 +141,7 @@ static void list_append(struct connection *c)
     }
 }
 
-static void enter(struct connection *c, phase phase)
+static void enter(struct connection *c, enum phase phase)
 {
     list_remove(c);
     c->phase = phase;
@@ -298,8 +299,10 @@ static void ready_out_of_memory(struct srv_exchange *x)
 static void finish(struct srv_exchange *x, int status, struct MHD_Response *response,
                    const char *content_type)
 {
-    bool good = content_type == NULL ||
-                add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type);
+    bool good =
+        content_type == NULL || add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type);
+    if (x->allow != NULL)
+        good = good && add_header(response, MHD_HTTP_HEADER_ALLOW, x->allow);
     if (x->request.has_etag) {
         char etag[32];
         (void)snprintf(etag, sizeof etag, "\"%llu\"", (unsigned long long)x->request.etag);
@@ -380,8 +383,8 @@ void srv_reply_problem(struct srv_request *request, const wire_problem *problem)
     ready_out_of_memory(x);
 }
 
-static struct MHD_Response *constant_of(struct srv_http *http, int status,
-                                        const char *content_type, obb_str bytes)
+static struct MHD_Response *constant_of(struct srv_http *http, int status, const char *content_type,
+                                        obb_str bytes)
 {
     for (size_t i = 0; i < http->constant_count; i++)
         if (http->constants[i].bytes == bytes.bytes && http->constants[i].status == status)
@@ -433,8 +436,7 @@ static enum MHD_Result send_answer(struct srv_exchange *x)
     c->rounds = rounds < 1000000 ? (unsigned)rounds : 1000000;
     enter(c, WRITE);
     c->http->options.metrics->sent_bytes += x->answer_bytes;
-    const enum MHD_Result result =
-        MHD_queue_response(c->mhd, (unsigned)x->status, x->response);
+    const enum MHD_Result result = MHD_queue_response(c->mhd, (unsigned)x->status, x->response);
     if (!x->constant)
         MHD_destroy_response(x->response);
     return result;
@@ -483,8 +485,7 @@ static void linger(struct connection *c)
     if (l == NULL)
         return;
     *l = (struct lingerer){.http = http, .descriptor = dup(c->descriptor), .left = LINGER_BYTES};
-    if (l->descriptor >= 0 &&
-        srv_timer_create(http->options.loop, linger_over, l, &l->timer) &&
+    if (l->descriptor >= 0 && srv_timer_create(http->options.loop, linger_over, l, &l->timer) &&
         srv_watch_create(http->options.loop, l->descriptor, SRV_READABLE, linger_read, l,
                          &l->watch)) {
         srv_timer_start(l->timer, LINGER_MS, 0);
@@ -504,13 +505,13 @@ static void linger(struct connection *c)
 /* ---- Headers ------------------------------------------------------------------------------------------------- */
 
 /* What the walk over the header list gathers. */
-typedef struct headers {
+struct headers {
     struct srv_exchange *exchange;
     const char *fault; /* a sentence: the request is broken, and so may be where it ends */
     const char *host, *content_type, *accept;
     bool has_length, chunked, expects;
     uintptr_t previous_end; /* of the value before; 0: this is the first */
-} headers;
+};
 
 static const char token_characters[] =
     "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -554,7 +555,7 @@ static void join(struct srv_exchange *x, const char **field, const char *value)
     *field = text;
 }
 
-static void see_length(headers *h, const char *value, size_t length)
+static void see_length(struct headers *h, const char *value, size_t length)
 {
     uint64_t declared = 0;
     bool good = length > 0 && length < 20;
@@ -574,7 +575,7 @@ static enum MHD_Result see_header(void *context, enum MHD_ValueKind kind, const 
                                   size_t name_length, const char *value, size_t value_length)
 {
     (void)kind;
-    headers *h = context;
+    struct headers *h = context;
     struct srv_exchange *x = h->exchange;
     /* libmicrohttpd ends values at a NUL, and glues the second line of a folded field to its name. Names and values lie in
      * one buffer as they came, with the end of the line (two bytes at most) in between: where there is more, a NUL hides it;
@@ -676,8 +677,13 @@ static void refuse(struct srv_exchange *x, int status, const char *detail)
         x->refusal.retry_after = 1;
 }
 
-static void refuse_method(struct srv_exchange *x, const char *allow)
+/* The path has no such method; it may have others. */
+static void refuse_method(struct srv_exchange *x, srv_method method, const char *allow)
 {
+    if (allow != NULL && method == SRV_OPTIONS) {
+        x->allow = allow;
+        return;
+    }
     if (allow == NULL) {
         refuse(x, 404, "nothing is found under this path");
         return;
@@ -687,7 +693,7 @@ static void refuse_method(struct srv_exchange *x, const char *allow)
 }
 
 /* Everything that can be refused before the body, in the order of what the answer tells. */
-static void check_headers(struct srv_exchange *x, const headers *h, const char *version)
+static void check_headers(struct srv_exchange *x, const struct headers *h, const char *version)
 {
     struct connection *c = x->connection;
     struct srv_http *http = c->http;
@@ -720,14 +726,16 @@ static void check_headers(struct srv_exchange *x, const headers *h, const char *
     const srv_method method = srv_method_of(x->method);
     const char *allow = NULL;
     if (request->target.asterisk) {
-        if (method != SRV_OPTIONS)
+        if (method == SRV_OPTIONS)
+            x->allow = "GET, HEAD, PUT, PATCH, POST, DELETE, OPTIONS";
+        else
             refuse(x, 400, "the target does not start with /");
         return;
     }
     request->route =
         srv_routes_find(http->options.routes, method, &request->target, &request->arena, &allow);
     if (request->route == NULL) {
-        refuse_method(x, allow);
+        refuse_method(x, method, allow);
         return;
     }
     const srv_route *route = request->route;
@@ -761,7 +769,7 @@ static enum MHD_Result on_headers(struct srv_exchange *x, const char *method, co
     x->method = method;
     x->started = srv_clock();
 
-    headers h = {.exchange = x};
+    struct headers h = {.exchange = x};
     (void)MHD_get_connection_values_n(c->mhd, MHD_HEADER_KIND, see_header, &h);
     if (h.chunked && h.has_length)
         h.fault = "there are both Content-Length and Transfer-Encoding";
@@ -862,7 +870,7 @@ static void handle(struct srv_exchange *x)
         srv_reply_problem(request, &x->refusal);
         return;
     }
-    if (request->target.asterisk) {
+    if (x->allow != NULL) {
         srv_reply_empty(request, 204);
         return;
     }
@@ -999,8 +1007,7 @@ static void on_connection(void *context, struct MHD_Connection *mhd, void **stat
             return; /* its first request line ends it */
         c->http = http;
         c->mhd = mhd;
-        c->descriptor =
-            MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+        c->descriptor = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
         c->check_host = http->accepting->check_host;
         list_append(c);
         http->connections++;
@@ -1050,8 +1057,9 @@ static void on_listener(void *context, unsigned events)
         }
         if (errno == EINTR || errno == ECONNABORTED)
             continue;
-        if (errno != EAGAIN && errno != EWOULDBLOCK) { /* out of descriptors or memory */
-            srv_log_event(http->options.log, SRV_WARN, "accept", srv_text("error", strerror(errno)));
+        if (errno != EAGAIN) { /* out of descriptors or memory */
+            srv_log_event(http->options.log, SRV_WARN, "accept",
+                          srv_text("error", strerror(errno)));
             pause_listeners(http);
             srv_timer_start(http->retry, RETRY_MS, 0);
         }
@@ -1158,6 +1166,8 @@ bool srv_http_create(const srv_http_options *options, struct srv_http **out)
     *out = http;
     return true;
 }
+
+const char *srv_http_version(void) { return MHD_get_version(); }
 
 static void stop_listening(struct srv_http *http)
 {

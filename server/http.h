@@ -43,16 +43,18 @@ struct srv_request {
     const srv_route *route;
     srv_target target;
     wire_body body;
-    wire_media accept;          /* of what the route offers */
-    const char *if_match;       /* the header's value, or NULL */
-    const char *if_none_match;  /* likewise */
-    struct obb_arena arena;     /* as long as the request */
-    struct wire_buf reply;      /* what a srv_reply_… with a body sends */
-    bool has_etag;              /* for srv_reply: send the revision below as ETag */
+    wire_media accept;         /* of what the route offers */
+    const char *if_match;      /* the header's value, or NULL */
+    const char *if_none_match; /* likewise */
+    struct obb_arena arena;    /* as long as the request */
+    struct wire_buf reply;     /* what a srv_reply_… with a body sends */
+    bool has_etag;             /* for srv_reply: send the revision below as ETag */
     uint64_t etag;
-    atomic_bool cancelled;      /* give up: the client is gone or time is over; any thread may read it */
-    void (*on_cancel)(struct srv_request *request); /* called once on the loop when cancelled turns true; may be NULL */
-    void *work;                 /* the handler's own */
+    atomic_bool cancelled; /* give up: the client is gone or time is over; any thread may read it */
+    void (*on_cancel)(
+        struct srv_request
+            *request); /* called once on the loop when cancelled turns true; may be NULL */
+    void *work;        /* the handler's own */
     struct srv_exchange *exchange; /* http.c's own */
 };
 
@@ -73,6 +75,8 @@ void srv_http_cut(struct srv_http *http);
 
 /* After quiesce, when no connection is left. NULL is fine. */
 void srv_http_destroy(struct srv_http *http);
+
+const char *srv_http_version(void); /* of libmicrohttpd */
 
 /* ---- Answers: exactly one a request ---------------------------------------------------------------------------- */
 

@@ -82,7 +82,8 @@ static bool stale(const srv_address *address)
     const int probe = socket(AF_UNIX, SOCK_STREAM, 0);
     if (probe < 0)
         return false;
-    const bool refused = connect(probe, &address->as.any, address->length) != 0 && errno == ECONNREFUSED;
+    const bool refused =
+        connect(probe, &address->as.any, address->length) != 0 && errno == ECONNREFUSED;
     (void)close(probe);
     return refused;
 }
@@ -118,8 +119,7 @@ static void describe(srv_listener *listener)
     srv_address *address = &listener->address;
     char host[INET6_ADDRSTRLEN] = "", port[8] = "";
     if (address->is_unix) {
-        (void)snprintf(listener->url, sizeof listener->url, "unix:%s",
-                       address->as.local.sun_path);
+        (void)snprintf(listener->url, sizeof listener->url, "unix:%s", address->as.local.sun_path);
         return;
     }
     (void)getnameinfo(&address->as.any, address->length, host, sizeof host, port, sizeof port,

@@ -26,7 +26,8 @@ bool srv_address_read(const char *text, srv_address *out, char *error, size_t er
 typedef struct srv_listener {
     int descriptor; /* owned, non-blocking, -1: none */
     srv_address address;
-    char url[160]; /* "http://127.0.0.1:7480" with the port that was found, or "unix:/run/obbd.sock" */
+    char url
+        [160]; /* "http://127.0.0.1:7480" with the port that was found, or "unix:/run/obbd.sock" */
 } srv_listener;
 
 /* Binds and listens. A unix socket gets mode 0660; one that nobody answers on any more is replaced, a file of another kind never.

@@ -7,12 +7,12 @@
 
 enum { LINE = 4096, TAIL = 8 }; /* TAIL bytes are kept for what must end a line */
 
-typedef struct line {
+struct line {
     char bytes[LINE];
     size_t length;
-} line;
+};
 
-static bool add(line *to, const char *bytes, size_t length)
+static bool add(struct line *to, const char *bytes, size_t length)
 {
     if (length > LINE - TAIL - to->length)
         return false;
@@ -21,10 +21,10 @@ static bool add(line *to, const char *bytes, size_t length)
     return true;
 }
 
-static void add_text(line *to, const char *text) { (void)add(to, text, strlen(text)); }
+static void add_text(struct line *to, const char *text) { (void)add(to, text, strlen(text)); }
 
 /* Escapes as in JSON; bytes beyond ASCII become \u00XX each, which keeps the line ASCII whatever was sent. */
-static void add_quoted(line *to, obb_str text)
+static void add_quoted(struct line *to, obb_str text)
 {
     add_text(to, "\"");
     for (size_t i = 0; i < text.length; i++) {
@@ -57,7 +57,7 @@ static bool plain(obb_str text)
     return true;
 }
 
-static void add_value(line *to, const srv_field *field, bool json)
+static void add_value(struct line *to, const srv_field *field, bool json)
 {
     char number[32];
     switch (field->kind) {
@@ -93,7 +93,7 @@ void srv_log_write(const srv_log *log, srv_level level, const char *event, const
     const size_t date = strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S", &utc);
     (void)snprintf(stamp + date, sizeof stamp - date, ".%03dZ", (int)(now.tv_nsec / 1000000));
 
-    line out = {.length = 0};
+    struct line out = {.length = 0};
     add_text(&out, log->json ? "{\"time\":\"" : "");
     add_text(&out, stamp);
     add_text(&out, log->json ? "\",\"level\":\"" : " ");

@@ -110,6 +110,7 @@ void srv_loop_run(struct srv_loop *loop) { uv_run(&loop->uv, UV_RUN_DEFAULT); }
 void srv_loop_stop(struct srv_loop *loop) { uv_stop(&loop->uv); }
 uint64_t srv_loop_now_ms(const struct srv_loop *loop) { return uv_now(&loop->uv); }
 double srv_clock(void) { return (double)uv_hrtime() * 1e-9; }
+const char *srv_loop_version(void) { return uv_version_string(); }
 struct uv_loop_s *srv_loop_uv(struct srv_loop *loop) { return &loop->uv; }
 
 static void on_signal(uv_signal_t *handle, int number)

@@ -61,6 +61,8 @@ void srv_watch_pause(struct srv_watch *watch); /* until srv_watch_go; both may b
 void srv_watch_go(struct srv_watch *watch);
 void srv_watch_destroy(struct srv_watch *watch); /* NULL is fine */
 
+const char *srv_loop_version(void); /* of libuv */
+
 /* For pool.c. */
 struct uv_loop_s *srv_loop_uv(struct srv_loop *loop);
 

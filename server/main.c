@@ -31,7 +31,8 @@ int main(int argc, char **argv)
         return EXIT_SUCCESS;
     }
 
-    (void)signal(SIGPIPE, SIG_IGN); /* a client that goes is an error of write, not of the process */
+    (void)signal(SIGPIPE,
+                 SIG_IGN); /* a client that goes is an error of write, not of the process */
     struct srv_server *server;
     int status;
     if (srv_server_create(&config, &server, error, sizeof error)) {

@@ -5,13 +5,13 @@
 
 static const double bounds[SRV_LATENCIES] = SRV_LATENCY_BOUNDS;
 static const char *const costs[SRV_COSTS] = {[SRV_ON_LOOP] = "loop", [SRV_ON_POOL] = "pool"};
-static const char *const methods[] = {[SRV_GET] = "GET",   [SRV_PUT] = "PUT",
-                                      [SRV_PATCH] = "PATCH", [SRV_POST] = "POST",
-                                      [SRV_DELETE] = "DELETE", [SRV_OPTIONS] = "OPTIONS"};
+static const char *const methods[] = {
+    [SRV_GET] = "GET",   [SRV_PUT] = "PUT",       [SRV_PATCH] = "PATCH",
+    [SRV_POST] = "POST", [SRV_DELETE] = "DELETE", [SRV_OPTIONS] = "OPTIONS"};
 
-bool srv_metrics_init(struct srv_metrics *metrics, size_t routes)
+bool srv_metrics_init(struct srv_metrics *metrics, const srv_route *table, size_t routes)
 {
-    *metrics = (struct srv_metrics){.routes = routes};
+    *metrics = (struct srv_metrics){.table = table, .routes = routes};
     metrics->requests = obb_calloc(routes + 1, sizeof *metrics->requests);
     return metrics->requests != NULL;
 }
@@ -49,8 +49,7 @@ static void put_head(struct wire_buf *buf, const char *name, const char *kind, c
     put(buf, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind);
 }
 
-void srv_metrics_write(const struct srv_metrics *metrics, const srv_route *table,
-                       struct wire_buf *buf)
+void srv_metrics_write(const struct srv_metrics *metrics, struct wire_buf *buf)
 {
 #define SRV_METRIC_WRITE(field, kind, name, help) \
     put_head(buf, name, #kind, help);             \
@@ -64,23 +63,25 @@ void srv_metrics_write(const struct srv_metrics *metrics, const srv_route *table
         for (int s = 0; s < SRV_STATUSES; s++)
             if (metrics->requests[r][s] != 0)
                 put(buf, "obbd_requests_total{method=\"%s\",route=\"%s\",class=\"%dxx\"} %llu\n",
-                    r < metrics->routes ? methods[table[r].method] : "",
-                    r < metrics->routes ? table[r].pattern : "", s,
+                    r < metrics->routes ? methods[metrics->table[r].method] : "",
+                    r < metrics->routes ? metrics->table[r].pattern : "", s,
                     (unsigned long long)metrics->requests[r][s]);
 
-    put_head(buf, "obbd_request_seconds", "histogram",
-             "From the end of a request's headers to the end of its answer, by where it was worked on.");
+    put_head(
+        buf, "obbd_request_seconds", "histogram",
+        "From the end of a request's headers to the end of its answer, by where it was worked on.");
     for (int c = 0; c < SRV_COSTS; c++) {
         uint64_t sum = 0;
         for (size_t i = 0; i < SRV_LATENCIES; i++) {
             sum += metrics->latency[c].counts[i];
-            put(buf, "obbd_request_seconds_bucket{class=\"%s\",le=\"%g\"} %llu\n", costs[c], bounds[i],
-                (unsigned long long)sum);
+            put(buf, "obbd_request_seconds_bucket{class=\"%s\",le=\"%g\"} %llu\n", costs[c],
+                bounds[i], (unsigned long long)sum);
         }
         sum += metrics->latency[c].counts[SRV_LATENCIES];
         put(buf,
             "obbd_request_seconds_bucket{class=\"%s\",le=\"+Inf\"} %llu\n"
-            "obbd_request_seconds_sum{class=\"%s\"} %.9g\nobbd_request_seconds_count{class=\"%s\"} %llu\n",
+            "obbd_request_seconds_sum{class=\"%s\"} %.9g\nobbd_request_seconds_count{class=\"%s\"} "
+            "%llu\n",
             costs[c], (unsigned long long)sum, costs[c], metrics->latency[c].sum, costs[c],
             (unsigned long long)sum);
     }

@@ -2,35 +2,39 @@
 #ifndef SRV_METRICS_H
 #define SRV_METRICS_H
 
-#include "proto/buf.h"
 #include "server/route.h"
 
 #include <stdint.h>
 
 /* X(field, kind, "name", "help") */
-#define SRV_METRICS_TABLE(X)                                                                           \
-    X(connections, gauge, "obbd_connections", "Open connections.")                                     \
-    X(connections_total, counter, "obbd_connections_total", "Connections accepted.")                   \
-    X(cut_total, counter, "obbd_connections_cut_total",                                                \
-      "Connections closed because a request or its answer took too long.")                             \
-    X(received_bytes, counter, "obbd_received_bytes_total", "Bytes of request bodies.")                \
-    X(sent_bytes, counter, "obbd_sent_bytes_total", "Bytes of answers' bodies.")                       \
-    X(in_flight_bytes, gauge, "obbd_in_flight_bytes", "Bytes of bodies and answers in memory.")        \
-    X(queue, gauge, "obbd_queue", "Heavy requests under way or waiting for a worker.")                 \
-    X(queue_full_total, counter, "obbd_queue_full_total", "Requests refused because the queue was full.") \
-    X(cancelled_total, counter, "obbd_cancelled_total",                                                \
-      "Requests given up because the client went or time was over.")                                   \
-    X(commits_total, counter, "obbd_commits_total", "Commits that changed a scene.")                   \
-    X(scenes, gauge, "obbd_scenes", "Scenes.")                                                         \
-    X(boxes, gauge, "obbd_boxes", "Boxes in all scenes.")                                              \
-    X(rebuilds_total, counter, "obbd_index_rebuilds_total", "Broad phases rebuilt in the background.")
+#define SRV_METRICS_TABLE(X)                                                                    \
+    X(connections, gauge, "obbd_connections", "Open connections.")                              \
+    X(connections_total, counter, "obbd_connections_total", "Connections accepted.")            \
+    X(cut_total, counter, "obbd_connections_cut_total",                                         \
+      "Connections closed because a request or its answer took too long.")                      \
+    X(received_bytes, counter, "obbd_received_bytes_total", "Bytes of request bodies.")         \
+    X(sent_bytes, counter, "obbd_sent_bytes_total", "Bytes of answers' bodies.")                \
+    X(in_flight_bytes, gauge, "obbd_in_flight_bytes", "Bytes of bodies and answers in memory.") \
+    X(queue, gauge, "obbd_queue", "Heavy requests under way or waiting for a worker.")          \
+    X(queue_full_total, counter, "obbd_queue_full_total",                                       \
+      "Requests refused because the queue was full.")                                           \
+    X(cancelled_total, counter, "obbd_cancelled_total",                                         \
+      "Requests given up because the client went or time was over.")                            \
+    X(commits_total, counter, "obbd_commits_total", "Commits that changed a scene.")            \
+    X(scenes, gauge, "obbd_scenes", "Scenes.")                                                  \
+    X(boxes, gauge, "obbd_boxes", "Boxes in all scenes.")                                       \
+    X(rebuilds_total, counter, "obbd_index_rebuilds_total",                                     \
+      "Broad phases rebuilt in the background.")
 
 /* Where a request was answered. */
 typedef enum srv_cost { SRV_ON_LOOP, SRV_ON_POOL, SRV_COSTS } srv_cost;
 
 /* Upper bounds of the latency histograms, in seconds. */
-#define SRV_LATENCY_BOUNDS \
-    {25e-6, 50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 20e-3, 50e-3, 100e-3, 200e-3, 500e-3, 1, 10}
+#define SRV_LATENCY_BOUNDS                                                                   \
+    {                                                                                        \
+        25e-6, 50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 20e-3, 50e-3, 100e-3, \
+            200e-3, 500e-3, 1, 10                                                            \
+    }
 enum { SRV_LATENCIES = 16 };
 
 enum { SRV_STATUSES = 6 }; /* by hundreds: 1xx to 5xx; 0: no answer was sent */
@@ -43,11 +47,12 @@ struct srv_metrics {
         uint64_t counts[SRV_LATENCIES + 1]; /* the last: beyond all bounds */
         double sum;
     } latency[SRV_COSTS];
-    size_t routes;       /* and one more for requests that found none */
+    const srv_route *table; /* the routes, and in `requests` one row more for what found none */
+    size_t routes;
     uint64_t (*requests)[SRV_STATUSES]; /* owned: by route */
 };
 
-bool srv_metrics_init(struct srv_metrics *metrics, size_t routes);
+bool srv_metrics_init(struct srv_metrics *metrics, const srv_route *table, size_t routes);
 void srv_metrics_fini(struct srv_metrics *metrics);
 
 /* A request is over. route: its index, or metrics->routes where there was none. status: HTTP's, 0 for none. */
@@ -55,7 +60,6 @@ void srv_metrics_request(struct srv_metrics *metrics, size_t route, int status, 
                          double seconds);
 
 /* Appends everything in the Prometheus text format, version 0.0.4. */
-void srv_metrics_write(const struct srv_metrics *metrics, const srv_route *table,
-                       struct wire_buf *buf);
+void srv_metrics_write(const struct srv_metrics *metrics, struct wire_buf *buf);
 
 #endif

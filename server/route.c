@@ -7,8 +7,9 @@
 static const struct {
     const char *name;
     srv_method method;
-} methods[] = {{"GET", SRV_GET},       {"HEAD", SRV_GET},     {"PUT", SRV_PUT},        {"PATCH", SRV_PATCH},
-               {"POST", SRV_POST},     {"DELETE", SRV_DELETE}, {"OPTIONS", SRV_OPTIONS}};
+} methods[] = {{"GET", SRV_GET},        {"HEAD", SRV_GET},  {"PUT", SRV_PUT},
+               {"PATCH", SRV_PATCH},    {"POST", SRV_POST}, {"DELETE", SRV_DELETE},
+               {"OPTIONS", SRV_OPTIONS}};
 
 srv_method srv_method_of(const char *name)
 {
@@ -140,8 +141,8 @@ static const char *read_params(obb_str query, struct obb_arena *arena, srv_targe
         wire_param *param = &out->params[out->param_count];
         const char *fault = decode(slice(query, from, equals), true, arena, &param->key);
         if (fault == NULL)
-            fault = decode(slice(query, equals < to ? equals + 1 : to, to), true, arena,
-                           &param->value);
+            fault =
+                decode(slice(query, equals < to ? equals + 1 : to, to), true, arena, &param->value);
         if (fault != NULL)
             return fault;
         if (to > from) /* nothing between two & is nothing */
@@ -199,14 +200,14 @@ const char *srv_target_read(obb_str text, struct obb_arena *arena, srv_target *o
 /* ---- Routes ---------------------------------------------------------------------------------------------- */
 
 /* A route's pattern in parts; a part in braces has length 0. */
-typedef struct pattern {
+struct pattern {
     obb_str parts[SRV_MAX_PARTS];
     size_t part_count;
-} pattern;
+};
 
 struct srv_routes {
     const srv_route *table;
-    pattern *patterns; /* one per route */
+    struct pattern *patterns; /* one per route */
     size_t count;
 };
 
@@ -224,13 +225,13 @@ bool srv_routes_create(const srv_route *table, size_t count, struct srv_routes *
     }
     for (size_t i = 0; i < count; i++) {
         const obb_str text = obb_str_of(table[i].pattern);
-        pattern *pattern = &routes->patterns[i];
+        struct pattern *pattern = &routes->patterns[i];
         for (size_t from = 1; from < text.length;) {
             const size_t to = find(text, from, '/');
             assert(to > from && pattern->part_count < SRV_MAX_PARTS);
-            pattern->parts[pattern->part_count++] =
-                text.bytes[from] == '{' ? (obb_str){.bytes = "", .length = 0}
-                                        : slice(text, from, to);
+            pattern->parts[pattern->part_count++] = text.bytes[from] == '{'
+                                                        ? (obb_str){.bytes = "", .length = 0}
+                                                        : slice(text, from, to);
             from = to + 1;
         }
     }
@@ -251,7 +252,7 @@ size_t srv_route_index(const struct srv_routes *routes, const srv_route *route)
     return (size_t)(route - routes->table);
 }
 
-static bool matches(const pattern *pattern, const srv_target *target)
+static bool matches(const struct pattern *pattern, const srv_target *target)
 {
     if (pattern->part_count != target->part_count)
         return false;

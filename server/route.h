@@ -24,9 +24,10 @@ srv_method srv_method_of(const char *name);
 enum { SRV_MAX_PARTS = 8 }; /* more than any route has */
 
 typedef struct srv_target {
-    obb_str parts[SRV_MAX_PARTS]; /* of the path, percent-decoded; "/" has none, "/a/" has "a" and "" */
-    size_t part_count;            /* SRV_MAX_PARTS + 1: more than there is room for */
-    wire_param *params;           /* of the query string, decoded, + being a space */
+    obb_str
+        parts[SRV_MAX_PARTS]; /* of the path, percent-decoded; "/" has none, "/a/" has "a" and "" */
+    size_t part_count;        /* SRV_MAX_PARTS + 1: more than there is room for */
+    wire_param *params;       /* of the query string, decoded, + being a space */
     size_t param_count;
     obb_str authority; /* of an absolute target (http://host/…), else length 0 */
     bool asterisk;     /* "*" */
@@ -50,7 +51,8 @@ typedef struct srv_route {
     const char *pattern; /* "/v1/scenes/{scene}": a part in braces matches any one part */
     srv_handler *handler;
     srv_body_rule body;
-    unsigned offers; /* bits 1 << wire_media: what the answer may be in, to hold against Accept; 0: anything goes */
+    unsigned
+        offers; /* bits 1 << wire_media: what the answer may be in, to hold against Accept; 0: anything goes */
     srv_scope scope; /* what a token must grant */
 } srv_route;
 

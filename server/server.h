@@ -17,6 +17,8 @@ bool srv_server_create(const srv_config *config, struct srv_server **out, char *
  * exit status. */
 int srv_server_run(struct srv_server *server, FILE *announce);
 
+void srv_server_version(FILE *out); /* "obbd 0.1.0 (…)" and a newline */
+
 void srv_server_destroy(struct srv_server *server); /* NULL is fine */
 
 #endif

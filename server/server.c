@@ -1,0 +1,170 @@
+#include "server/server.h"
+
+#include "server/state.h"
+#include "server/table.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { DRAIN_MS = 5000 }; /* for requests in flight to finish after SIGTERM */
+
+void srv_server_version(FILE *out)
+{
+    (void)fprintf(out, "obbd %s (libmicrohttpd %s, libuv %s)\n", SRV_VERSION, srv_http_version(),
+                  srv_loop_version());
+}
+
+/* ---- The end ----------------------------------------------------------------------------------------------- *
+ *
+ * SIGTERM  -> no new connections, /readyz 503; requests in flight finish
+ * empty    -> the loop stops, destroy closes what is left (idle connections)
+ * 5 s over -> what is still in flight is cancelled and cut, which makes it empty
+ * again    -> ends at once */
+
+static void on_empty(void *context)
+{
+    struct srv_server *server = context;
+    srv_loop_stop(server->loop);
+}
+
+static void on_drain_over(void *context)
+{
+    struct srv_server *server = context;
+    srv_log_event(&server->log, SRV_WARN, "drain-over",
+                  srv_integer("connections", (int64_t)srv_http_connections(server->http)));
+    srv_http_cut(server->http);
+}
+
+static void close_listeners(struct srv_server *server)
+{
+    for (size_t i = 0; i < server->config->listen.count; i++)
+        srv_listener_close(&server->listeners[i]);
+}
+
+static void on_signal(void *context)
+{
+    struct srv_server *server = context;
+    if (server->draining) {
+        srv_log_event(&server->log, SRV_WARN, "killed", srv_text("by", "a second signal"));
+        close_listeners(server);
+        _exit(EXIT_FAILURE);
+    }
+    server->draining = true;
+    srv_log_event(&server->log, SRV_INFO, "draining",
+                  srv_integer("connections", (int64_t)srv_http_connections(server->http)));
+    srv_timer_start(server->drain, DRAIN_MS, 0);
+    srv_http_quiesce(server->http, on_empty, server);
+    close_listeners(server);
+}
+
+/* ---- The beginning ------------------------------------------------------------------------------------------ */
+
+static bool open_listeners(struct srv_server *server, char *error, size_t error_size)
+{
+    const srv_config *config = server->config;
+    server->listeners = obb_calloc(config->listen.count, sizeof *server->listeners);
+    if (server->listeners == NULL) {
+        (void)snprintf(error, error_size, "there is not enough memory");
+        return false;
+    }
+    for (size_t i = 0; i < config->listen.count; i++)
+        server->listeners[i].descriptor = -1;
+    for (size_t i = 0; i < config->listen.count; i++) {
+        srv_listener *listener = &server->listeners[i];
+        srv_address address;
+        if (!srv_address_read(config->listen.items[i], &address, error, error_size))
+            return false;
+        if (!address.loopback && !config->allow_anonymous) {
+            (void)snprintf(error, error_size,
+                           "--listen %s: anybody who reaches this address could do everything; say "
+                           "--allow-anonymous if that is meant",
+                           config->listen.items[i]);
+            return false;
+        }
+        if (!srv_listener_open(&address, listener, error, error_size))
+            return false;
+        if (!srv_http_listen(server->http, listener)) {
+            (void)snprintf(error, error_size, "--listen %s: there are too many",
+                           config->listen.items[i]);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool create_parts(struct srv_server *server)
+{
+    const srv_config *config = server->config;
+    const size_t workers = config->workers != 0 ? config->workers : srv_pool_cores();
+    if (!srv_metrics_init(&server->metrics, srv_route_table, srv_route_count) ||
+        !srv_loop_create(&server->loop) ||
+        !srv_loop_signals(server->loop, on_signal, NULL, server) ||
+        !srv_pool_create(server->loop, workers, config->queue_limit, &server->pool) ||
+        !srv_timer_create(server->loop, on_drain_over, server, &server->drain) ||
+        !srv_routes_create(srv_route_table, srv_route_count, &server->routes) ||
+        obb_store_create(config->scene_limit, config->box_limit, NULL, &server->store) != OBB_OK)
+        return false;
+    const srv_http_options http = {.loop = server->loop,
+                                   .log = &server->log,
+                                   .metrics = &server->metrics,
+                                   .routes = server->routes,
+                                   .server = server,
+                                   .connection_limit = config->connection_limit,
+                                   .body_limit = config->body_limit,
+                                   .memory_limit = config->memory_limit,
+                                   .request_timeout_ms = config->request_timeout_ms,
+                                   .hosts = config->hosts.items,
+                                   .host_count = config->hosts.count,
+                                   .check_host = true};
+    return srv_http_create(&http, &server->http);
+}
+
+bool srv_server_create(const srv_config *config, struct srv_server **out, char *error,
+                       size_t error_size)
+{
+    struct srv_server *server = obb_calloc(1, sizeof *server);
+    (void)snprintf(error, error_size,
+                   "there is not enough memory, or there are not enough descriptors");
+    if (server == NULL)
+        return false;
+    server->config = config;
+    server->log = (srv_log){.descriptor = STDERR_FILENO,
+                            .level = (srv_level)config->log_level,
+                            .json = config->log_format == 1};
+    if (!create_parts(server) || !open_listeners(server, error, error_size)) {
+        srv_server_destroy(server);
+        return false;
+    }
+    *out = server;
+    return true;
+}
+
+int srv_server_run(struct srv_server *server, FILE *announce)
+{
+    for (size_t i = 0; i < server->config->listen.count; i++) {
+        (void)fprintf(announce, "obbd: listening on %s\n", server->listeners[i].url);
+        srv_log_event(&server->log, SRV_INFO, "listening",
+                      srv_text("url", server->listeners[i].url));
+    }
+    (void)fflush(announce);
+    srv_loop_run(server->loop);
+    srv_log_event(&server->log, SRV_INFO, "stopped", srv_text("by", "signal"));
+    return EXIT_SUCCESS;
+}
+
+void srv_server_destroy(struct srv_server *server)
+{
+    if (server == NULL)
+        return;
+    srv_http_destroy(server->http);
+    if (server->listeners != NULL)
+        close_listeners(server);
+    obb_free(server->listeners);
+    obb_store_destroy(server->store);
+    srv_routes_destroy(server->routes);
+    srv_timer_destroy(server->drain);
+    srv_pool_destroy(server->pool);
+    srv_loop_destroy(server->loop);
+    srv_metrics_fini(&server->metrics);
+    obb_free(server);
+}

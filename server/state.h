@@ -1,0 +1,41 @@
+/* What the daemon is made of, for the files of server/ that make it up. Other folders see server.h alone. */
+#ifndef SRV_STATE_H
+#define SRV_STATE_H
+
+#include "server/config.h"
+#include "server/http.h"
+#include "server/listen.h"
+#include "server/log.h"
+#include "server/loop.h"
+#include "server/metrics.h"
+#include "server/pool.h"
+#include "server/route.h"
+
+/* The longest that the loop may compute at a stretch is about 200 us, see architecture in README.md. A hop to the pool costs
+ * about 20 us of CPU and as much in latency, so what is estimated below this line is done on the spot. */
+#define SRV_LOOP_NS 100000.0
+
+/* Bodies up to this are decoded on the loop: about 100 us of a decoder that reads 100 MB a second. */
+#define SRV_LOOP_BODY 8192u
+
+struct srv_rebuild;
+
+struct srv_server {
+    const srv_config *config;
+    srv_log log;
+    struct srv_metrics metrics;
+    struct srv_loop *loop;
+    struct srv_pool *pool;
+    struct srv_routes *routes;
+    struct srv_http *http;
+    struct obb_store *store;
+    srv_listener *listeners; /* owned, config->listen.count of them */
+    struct srv_timer *drain;
+    struct srv_rebuild *rebuilds; /* under way */
+    bool draining;
+};
+
+/* ---- do_admin.c ------------------------------------------------------------------------------------------------ */
+srv_handler srv_do_health, srv_do_ready, srv_do_metrics, srv_do_openapi;
+
+#endif
