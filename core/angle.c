@@ -61,8 +61,8 @@ void obb_sin_cos(double degrees, double *out_sin, double *out_cos)
     const double turn = fmod(degrees, 360.0);
     const double quarter = floor(turn / 90.0 + 0.5);
     double s, c;
-    kernel(turn - quarter * 90.0, &s, &c);
-    /* Subtracting from zero keeps zeros positive. */
+    kernel(turn - quarter * 90.0 + 0.0, &s, &c);
+    /* Added to or subtracted from zero, zeros are positive. */
     const int quadrant = (int)quarter & 3;
     const double sine = (quadrant & 1) != 0 ? c : s, cosine = (quadrant & 1) != 0 ? s : c;
     *out_sin = quadrant == 2 || quadrant == 3 ? 0.0 - sine : sine;

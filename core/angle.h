@@ -12,7 +12,7 @@
  * Muller, "Elementary Functions", 3rd ed., 2016, chapter 11. */
 void obb_sin_cos(double degrees, double *out_sin, double *out_cos);
 
-/* The angle of the vector (x, y) from the x axis in degrees, in (-180, 180]; 0 for the zero vector. Finite arguments.
+/* The angle of the vector (x, y) from the x axis in degrees, in [-180, 180]; 0 for the zero vector. Finite arguments.
  *
  * Within 4 ulp; exact at multiples of 45. About 200 flops.
  * Source: two steps of Newton's iteration for the tangent of the error, on [0, 45] degrees. */

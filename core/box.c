@@ -6,8 +6,8 @@
 #include <assert.h>
 #include <math.h>
 
-/* A quaternion whose squared length is this near to 1 is kept as it came. Normalising reaches 2.3e-16, so that what was
- * written by this service always reads back to the same bits. */
+/* A quaternion whose squared length is this near to 1 is kept as it came. Rounding four parts alone makes up to 2.3e-16
+ * of it, so normalising can always get there, and what this service wrote reads back to the same bits. */
 static const double kept_excess = 4e-16;
 static const double shortest_rotation = 1e-6; /* length of a quaternion or an axis */
 
@@ -85,7 +85,7 @@ obb_status obb_quat_normalise(obb_quat q, obb_quat *out)
         return OBB_BAD_NUMBER;
     const double largest = fmax(fmax(fabs(q.x), fabs(q.y)), fmax(fabs(q.z), fabs(q.w)));
     if (largest > 0x1p+500)
-        q = quat_scaled(q, 0x1p-600); /* a power of two: nothing is rounded that counts */
+        q = quat_scaled(q, 0x1p-515); /* a power of two: nothing is rounded that counts */
     const double length = sqrt(quat_dot(q, q));
     if (length < shortest_rotation)
         return OBB_BAD_ROTATION;

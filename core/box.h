@@ -43,7 +43,7 @@ int obb_bad_coordinate(obb_vec3 v);
 int obb_bad_extent(obb_vec3 v);
 
 /* The quaternion as it is kept: unchanged where its squared length, in exact arithmetic, is within 4e-16 of 1, else
- * normalised, which leaves it within 2.3e-16: normalising twice is normalising once, to the bit.
+ * normalised to within that: normalising twice is normalising once, to the bit.
  * OBB_BAD_NUMBER (not finite), or OBB_BAD_ROTATION for a length below 1e-6. */
 obb_status obb_quat_normalise(obb_quat q, obb_quat *out);
 
