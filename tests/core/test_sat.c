@@ -1,6 +1,7 @@
 #include "core/obb.h"
-#include "tests/support/test.h"
+#include "tests/support/pairs.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -60,6 +61,221 @@ START_TEST(exact_contact_of_aligned_boxes_is_a_gap_of_zero)
 }
 END_TEST
 
+/* ---- Against exact arithmetic, class by class --------------------------------------------------------------- */
+
+/* What is promised, in units of the pair's extent. A pair apart by 1e-12 has a gap on some axis of 1e-12 / sqrt(3). */
+static const double promise = 1e-12, promised_gap = 0.57e-12;
+
+struct tally {
+    size_t cases, decided, wrong; /* decided: far enough from contact to count */
+    size_t overlapping, mirrored; /* mirrored: the exchanged pair named the mirrored axis */
+    size_t alone;                 /* one axis parts them, and none else */
+    double gap_error, move_error; /* worst, in units of the extent */
+    double seconds;
+};
+
+static int mirrored_axis(int axis)
+{
+    return axis < 3 ? axis + 3 : axis < 6 ? axis - 3 : 6 + 3 * ((axis - 6) % 3) + (axis - 6) / 3;
+}
+
+static bool same_bits(double x, double y) { return memcmp(&x, &y, sizeof x) == 0; }
+
+static bool is_negated(obb_vec3 u, obb_vec3 v) { return u.x == -v.x && u.y == -v.y && u.z == -v.z; }
+
+static double larger(double x, double y) { return x > y ? x : y; }
+
+/* The rounding of coordinates of this size: points far out cannot be better than that. */
+static double grain(obb_vec3 v) { return 0x1p-51 * (fabs(v.x) + fabs(v.y) + fabs(v.z)); }
+
+static double cosine_of(const struct pairs_case *c, int axis)
+{
+    return fabs(obb_dot(c->solid_a.axis[(axis - 6) / 3], c->solid_b.axis[(axis - 6) % 3]));
+}
+
+static size_t axes_that_part(const exact_gaps *truth)
+{
+    size_t count = 0;
+    for (int k = 0; k < OBB_AXES; k++)
+        count += truth->counts[k] && truth->gap[k] > 0.0;
+    return count;
+}
+
+/* How far b reaches out of a at most (<= 0: a contains b), from the true gaps on the faces of a. */
+static double reach_out(const obb_solid *a, const obb_solid *b, const double gaps[static 3])
+{
+    double most = -HUGE_VAL;
+    for (int i = 0; i < a->dimensions; i++) {
+        double radius = 0.0;
+        for (int j = 0; j < 3; j++)
+            radius += obb_component(b->half_extents, j) * fabs(obb_dot(a->axis[i], b->axis[j]));
+        most = larger(most, gaps[i] + 2.0 * radius);
+    }
+    return most;
+}
+
+static void check_separation(const struct pairs_case *c, const exact_gaps *truth, obb_separation s,
+                             struct tally *tally)
+{
+    const double extent = truth->extent;
+    const int dimensions = c->solid_a.dimensions;
+    ck_assert(0 <= s.axis && s.axis < OBB_AXES && truth->counts[s.axis]);
+    ck_assert_double_eq_tol(obb_length(s.normal), 1.0, 2e-15);
+    const obb_vec3 d = obb_sub(c->b.center, c->a.center);
+    ck_assert_double_ge(obb_dot(d, s.normal), -1e-15 * extent);
+
+    /* Overlapping, the gap is the largest; apart, it is the gap along the normal, and the largest again unless rounding
+     * has a say in the direction of nearly parallel edges. */
+    const double error = s.gap <= 0.0 ? fabs(s.gap - truth->largest)
+                                      : fabs(s.gap - exact_gap_along(&c->a, &c->b, s.normal));
+    ck_assert_double_le(error, promise * extent);
+    tally->gap_error = larger(tally->gap_error, extent > 0.0 ? error / extent : 0.0);
+    bool plain = true;
+    for (int k = 6; k < OBB_AXES && dimensions == 3; k++)
+        plain = plain && (cosine_of(c, k) < 0.99);
+    if (plain)
+        ck_assert_double_le(fabs(s.gap - truth->largest), promise * extent);
+
+    /* First of those that tie. */
+    for (int k = 0; k < s.axis; k++)
+        if (truth->counts[k] && (k < 6 || cosine_of(c, k) < 0.99))
+            ck_assert_double_lt(truth->gap[k], truth->largest - 1e-15 * extent);
+
+    if (s.gap <= 0.0) {
+        exact_box moved = c->b;
+        moved.center = obb_add(moved.center, obb_scale(s.normal, -s.gap));
+        const double left = fabs(exact_gaps_of(&c->a, &moved, dimensions).largest);
+        ck_assert_double_le(left, promise * extent + grain(moved.center));
+        tally->move_error =
+            larger(tally->move_error,
+                   extent > 0.0 ? larger(left - grain(moved.center), 0.0) / extent : 0.0);
+    }
+}
+
+/* The gap, up to rounding, belongs to the axis that the exchanged pair named as well. */
+static void check_mirror(const struct pairs_case *c, const exact_gaps *truth, obb_separation s,
+                         struct tally *tally)
+{
+    const obb_separation m = obb_sat_separation(&c->solid_b, &c->solid_a);
+    ck_assert(same_bits(s.gap, m.gap));
+    ck_assert(obb_sat_overlap(&c->solid_b, &c->solid_a) ==
+              obb_sat_overlap(&c->solid_a, &c->solid_b));
+    const int back = mirrored_axis(m.axis);
+    if (back == s.axis) {
+        tally->mirrored++;
+        const obb_vec3 d = obb_sub(c->b.center, c->a.center);
+        if (obb_dot(d, s.normal) != 0.0)
+            ck_assert(is_negated(s.normal, m.normal));
+    } else if (back < 6 || cosine_of(c, back) < 0.99) { /* tied */
+        ck_assert(truth->counts[back]);
+        ck_assert_double_ge(truth->gap[back], s.gap - 2e-13 * truth->extent);
+    }
+    ck_assert(same_bits(obb_sat_extent(&c->solid_a, &c->solid_b),
+                        obb_sat_extent(&c->solid_b, &c->solid_a)));
+}
+
+static void check_relation(const struct pairs_case *c, const exact_gaps *truth)
+{
+    const obb_relation r = obb_sat_relation(&c->solid_a, &c->solid_b);
+    const obb_relation m = obb_sat_relation(&c->solid_b, &c->solid_a);
+    const double extent = truth->extent;
+    ck_assert_double_eq_tol(obb_sat_extent(&c->solid_a, &c->solid_b), extent,
+                            4e-15 * extent + DBL_MIN);
+    const double b_out = reach_out(&c->solid_a, &c->solid_b, truth->gap);
+    const double a_out = reach_out(&c->solid_b, &c->solid_a, truth->gap + 3);
+    const double clear = 1e-13 * extent;
+    if (truth->largest > 1.01 * promise * extent)
+        ck_assert_int_eq(r, OBB_SEPARATE);
+    else if (truth->largest < 0.99 * promise * extent && b_out <= 0.0)
+        ck_assert_int_eq(r, OBB_CONTAINS);
+    else if (truth->largest < 0.99 * promise * extent && b_out > clear && a_out <= 0.0)
+        ck_assert_int_eq(r, OBB_INSIDE);
+    else if (b_out > clear && a_out > clear && fabs(truth->largest) < 0.99 * promise * extent)
+        ck_assert_int_eq(r, OBB_TOUCHING);
+    else if (b_out > clear && a_out > clear && truth->largest < -1.01 * promise * extent)
+        ck_assert_int_eq(r, OBB_INTERSECTING);
+    const bool equal = a_out <= clear && b_out <= clear;
+    if (r == OBB_CONTAINS)
+        ck_assert(m == OBB_INSIDE || (equal && m == OBB_CONTAINS));
+    else if (r == OBB_INSIDE)
+        ck_assert_int_eq(m, OBB_CONTAINS);
+    else
+        ck_assert_int_eq(m, r);
+}
+
+static void check_pair(const struct pairs_case *c, struct tally *tally)
+{
+    const exact_gaps truth = exact_gaps_of(&c->a, &c->b, c->solid_a.dimensions);
+    const bool overlap = obb_sat_overlap(&c->solid_a, &c->solid_b);
+    const obb_separation s = obb_sat_separation(&c->solid_a, &c->solid_b);
+    tally->cases++;
+    tally->overlapping += truth.largest <= 0.0;
+    ck_assert(overlap == (s.gap <= 0.0));
+    const bool exact = truth.largest == 0.0 && s.gap == 0.0;
+    if (exact || fabs(truth.largest) > promised_gap * truth.extent) {
+        tally->decided++;
+        tally->wrong += overlap != (truth.largest <= 0.0);
+    }
+    tally->alone += axes_that_part(&truth) == 1 && truth.axis >= 6;
+    check_separation(c, &truth, s, tally);
+    check_mirror(c, &truth, s, tally);
+    check_relation(c, &truth);
+}
+
+static void run_class(enum pairs_class kind, int dimensions, size_t cases, struct tally *tally)
+{
+    test_rng rng = {.s = 20261120u + (uint64_t)kind * 97u + (uint64_t)dimensions};
+    const double start = test_seconds();
+    for (size_t i = 0; i < cases; i++) {
+        const struct pairs_case c = pairs_make(kind, dimensions, i, &rng);
+        check_pair(&c, tally);
+    }
+    tally->seconds = test_seconds() - start;
+    (void)printf("%d-D %-36s cases %7zu decided %7zu wrong %zu overlap %3.0f%% cross alone %3.0f%% "
+                 "mirrored %3.0f%% gap error %.0e after move %.0e (%.2f s)\n",
+                 dimensions, pairs_name(kind), tally->cases, tally->decided, tally->wrong,
+                 100.0 * (double)tally->overlapping / (double)tally->cases,
+                 100.0 * (double)tally->alone / (double)tally->cases,
+                 100.0 * (double)tally->mirrored / (double)tally->cases, tally->gap_error,
+                 tally->move_error, tally->seconds);
+    ck_assert_uint_eq(tally->cases, cases);
+    ck_assert_uint_eq(tally->wrong, 0);
+}
+
+static void expect_rates(enum pairs_class kind, int dimensions, const struct tally *tally)
+{
+    const double n = (double)tally->cases;
+    const double overlapping = (double)tally->overlapping / n, alone = (double)tally->alone / n;
+    const double decided = (double)tally->decided / n;
+    if (kind == PAIRS_CONTAINED || kind == PAIRS_IDENTICAL || kind == PAIRS_CONTACT)
+        ck_assert_double_eq(overlapping, 1.0);
+    else if (kind == PAIRS_CROSS && dimensions == 3)
+        ck_assert_double_gt(alone, 0.9);
+    else if (kind == PAIRS_STICK || kind == PAIRS_POINT || kind == PAIRS_FLAT)
+        ck_assert(0.02 < overlapping && overlapping < 0.98);
+    else
+        ck_assert(0.1 < overlapping && overlapping < 0.9);
+    if (kind == PAIRS_NEAR_PARALLEL && dimensions == 3)
+        ck_assert_double_gt(alone, 0.15);
+    if (kind != PAIRS_STICK && kind != PAIRS_POINT && kind != PAIRS_FLAT && kind != PAIRS_IDENTICAL)
+        ck_assert_double_gt(decided, 0.8);
+}
+
+static void check_class(enum pairs_class kind)
+{
+    for (int dimensions = 3; dimensions >= 2; dimensions--) {
+        struct tally tally = {0};
+        run_class(kind, dimensions, test_effort(dimensions == 3 ? 2400 : 600), &tally);
+        expect_rates(kind, dimensions, &tally);
+    }
+}
+
+START_TEST(every_class_agrees_with_exact_arithmetic)
+{
+    check_class((enum pairs_class)_i);
+}
+END_TEST
+
 START_TEST(axis_names_are_in_the_order_of_the_contract)
 {
     for (int i = 0; i < 3; i++) {
@@ -81,7 +297,9 @@ int main(void)
     Suite *suite = suite_create("sat");
     TCase *tc = tcase_create("sat");
     tcase_add_test(tc, exact_contact_of_aligned_boxes_is_a_gap_of_zero);
+    tcase_add_loop_test(tc, every_class_agrees_with_exact_arithmetic, 0, PAIRS_CLASSES);
     tcase_add_test(tc, axis_names_are_in_the_order_of_the_contract);
+    tcase_set_timeout(tc, test_timeout(60.0 * (double)test_effort(1)));
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }
