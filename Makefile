@@ -93,7 +93,7 @@ $(B)/libwire.a: $(call obj,$(PROTO_SRC))
 $(B)/libserver.a: $(call obj,$(filter-out server/main.c,$(SERVER_SRC)))
 	@rm -f $@ && $(AR) rcs $@ $^
 
-$(B)/libsupport.a: $(call obj,$(SUPPORT_SRC))
+$(B)/libsupport.a: $(call obj,$(SUPPORT_SRC) proto/tools/exchange.c)
 	@rm -f $@ && $(AR) rcs $@ $^
 
 $(B)/obbd: $(B)/server/main.o $(B)/libserver.a $(B)/libwire.a $(B)/libobb.a
@@ -110,19 +110,28 @@ run: build-deps ## install what is missing, build, and run the daemon with a dem
 	@$(MAKE) --no-print-directory all
 	@exec $(B)/obbd $(RUN_FLAGS)
 
-# What is generated for the build comes from small programs for the machine that builds.
+# What is generated for the build comes from small programs, which run on the machine that builds.
 HOSTCC ?= $(CC)
 TOOLS := build/tools
+TOOL_LIBS := yaml-0.1 jansson
 $(TOOLS)/%: proto/tools/%.c
 	@mkdir -p $(@D)
 	@echo "cc $@"
-	@$(HOSTCC) -std=c17 -D_POSIX_C_SOURCE=200809L -I. -O1 -g $(WARNINGS) -o $@ $< $(call pkg_libs,$(TOOL_LIBS))
+	@$(HOSTCC) -std=c17 -D_POSIX_C_SOURCE=200809L -I. -O1 -g $(WARNINGS) $(call pkg_cflags,$(TOOL_LIBS)) \
+	 -o $@ $(filter %.c,$^) $(call pkg_libs,$(TOOL_LIBS))
+$(TOOLS)/powers: proto/powers.h
+$(TOOLS)/openapi: proto/tools/exchange.c proto/tools/exchange.h
 
 $(B)/proto/powers_table.h: $(TOOLS)/powers
 	@mkdir -p $(@D)
 	@$< >$@.new && mv $@.new $@
 $(B)/proto/powers.o: $(B)/proto/powers_table.h
-$(TOOLS)/powers: proto/powers.h
+
+EXAMPLES := $(sort $(wildcard proto/examples/*.http))
+$(B)/proto/openapi_json.h: $(TOOLS)/openapi proto/openapi.yaml $(EXAMPLES)
+	@mkdir -p $(@D)
+	@$^ >$@.new && mv $@.new $@
+$(B)/proto/openapi.o: $(B)/proto/openapi_json.h
 
 # ---- Tests --------------------------------------------------------------------------------------
 
@@ -155,7 +164,7 @@ test: test-deps ## build and run all tests; T=word picks those whose name has it
 
 # ---- Dependencies ---------------------------------------------------------------------------------
 
-BUILD_PACKAGES := gcc libc6-dev make pkg-config libmicrohttpd-dev libjansson-dev libuv1-dev libcbor-dev
+BUILD_PACKAGES := gcc libc6-dev make pkg-config libmicrohttpd-dev libjansson-dev libuv1-dev libcbor-dev libyaml-dev
 TEST_PACKAGES := check libcurl4-gnutls-dev libgmp-dev curl
 LINT_PACKAGES := clang clang-format clang-tidy shellcheck
 
@@ -187,9 +196,9 @@ lint-deps:
 
 # ---- Checks -----------------------------------------------------------------------------------------
 
-.PHONY: format format-check tidy check-layers check-headers check-symbols shellcheck
-lint: lint-deps ## format-check tidy check-layers check-headers check-symbols shellcheck
-	@$(MAKE) --no-print-directory format-check check-layers check-headers check-symbols shellcheck tidy
+.PHONY: format format-check tidy check-layers check-headers check-symbols check-openapi shellcheck
+lint: lint-deps ## format-check tidy check-layers check-headers check-symbols check-openapi shellcheck
+	@$(MAKE) --no-print-directory format-check check-layers check-headers check-symbols check-openapi shellcheck tidy
 
 format: ## rewrite the sources with clang-format
 	@tests/lint/files.sh format '*.c' '*.h' -- clang-format -i
@@ -210,6 +219,9 @@ check-headers:
 
 check-symbols: $(B)/libobb.a $(B)/libwire.a
 	@tests/lint/symbols.sh $^
+
+check-openapi: $(B)/tests/proto/test_openapi
+	@$<
 
 shellcheck:
 	@tests/lint/files.sh shellcheck '*.sh' .ci/run -- shellcheck
