@@ -1,0 +1,116 @@
+/* What the decoders of requests share: objects of known fields, scalars with ranges, vectors, boxes.
+ *
+ * Each reads one value at the cursor, and returns false when the cursor failed. Outputs are written on success. */
+#ifndef WIRE_REQUEST_H
+#define WIRE_REQUEST_H
+
+#include "proto/cursor.h"
+#include "proto/wire.h"
+
+/* ---- Bodies ---------------------------------------------------------------------------------------- */
+
+/* Opens the body; one of length 0 reads as {}. */
+void wire_body_open(struct wire_cursor *c, const wire_body *body, struct obb_arena *arena);
+
+/* The end of every decoder: true when `ok` and nothing follows, else the problem. */
+bool wire_body_close(struct wire_cursor *c, bool ok, wire_problem *problem);
+
+/* ---- Objects of known fields ----------------------------------------------------------------------- */
+
+enum { WIRE_FIELDS = 24 };
+
+#define WIRE_FIELD(text)      \
+    {                         \
+        text, sizeof text - 1 \
+    }
+
+struct wire_object {
+    struct wire_cursor *c;
+    const obb_str *fields; /* at most WIRE_FIELDS, in the order in which they mostly come */
+    int count;
+    int likely;                /* the field after the last one */
+    uint32_t seen;             /* bit i: field i was there */
+    size_t place;              /* of the object */
+    size_t where[WIRE_FIELDS]; /* of the value of each field that was seen */
+};
+
+bool wire_object_enter(struct wire_object *object, struct wire_cursor *c, const obb_str *fields,
+                       int count);
+
+/* The next field, whose value is to be read then; -1 at the end and after a fault. Unknown fields are WIRE_UNKNOWN_FIELD. */
+int wire_object_next(struct wire_object *object);
+
+static inline bool wire_object_has(const struct wire_object *object, int field)
+{
+    return (object->seen >> field & 1) != 0;
+}
+
+/* WIRE_MISSING_FIELD at the object unless the field was seen. */
+bool wire_object_need(const struct wire_object *object, int field);
+
+/* ---- Lists ----------------------------------------------------------------------------------------- */
+
+/* Room for one more element in a list of the arena; NULL after a fault. The list doubles, so it takes at most a constant
+ * times the bytes that its items took in the body. */
+void *wire_list_grow(struct wire_cursor *c, void *list, size_t count, size_t *room, size_t size);
+
+/* ---- Scalars and vectors --------------------------------------------------------------------------- */
+
+typedef enum wire_range {
+    WIRE_ANY,        /* any finite number */
+    WIRE_COORDINATE, /* at most 1e9 in magnitude */
+    WIRE_LENGTH,     /* 0 to 1e9 */
+    WIRE_TIME        /* at most 2^53 in magnitude */
+} wire_range;
+
+bool wire_read_real(struct wire_cursor *c, wire_range range, double *out);
+
+/* A whole number from low to high, both within 2^53. */
+bool wire_read_whole(struct wire_cursor *c, double low, double high, double *out);
+
+/* One of `count` words; its index. */
+bool wire_read_word(struct wire_cursor *c, const obb_str *words, int count, int *out);
+
+/* A name by the rules of api.md; OBB_BAD_NAME. */
+bool wire_read_name(struct wire_cursor *c, obb_str *out);
+
+/* An array of exactly `count` numbers, each in the range; faults name the element. */
+bool wire_read_reals(struct wire_cursor *c, wire_range range, double *out, size_t count);
+
+/* Two or three numbers; z is 0 in the plane. */
+bool wire_read_vector(struct wire_cursor *c, int dimensions, wire_range range, obb_vec3 *out);
+
+/* The range alone, for numbers that came in other ways; WIRE_OK or what is wrong. */
+obb_status wire_range_check(wire_range range, double value);
+
+/* ---- Boxes ----------------------------------------------------------------------------------------- */
+
+/* How a box is turned: at most one of rotation, axes, axis_angle and angle. */
+struct wire_turning {
+    bool given;
+    size_t place;      /* of the field that said so */
+    obb_quat rotation; /* normalised */
+    double angle;      /* degrees, in the plane */
+};
+enum wire_turning_field {
+    WIRE_TURNING_ROTATION,
+    WIRE_TURNING_AXES,
+    WIRE_TURNING_AXIS_ANGLE,
+    WIRE_TURNING_ANGLE
+};
+bool wire_read_turning(struct wire_cursor *c, enum wire_turning_field field, int dimensions,
+                       struct wire_turning *out);
+
+/* A box with attributes, in any of its forms; patch: any subset of the pose form is enough. Everything but out->target. */
+bool wire_read_put(struct wire_cursor *c, int dimensions, bool patch, obb_put *out);
+
+/* The transform of one box, without its target. */
+bool wire_read_turn(struct wire_cursor *c, int dimensions, obb_transform *out);
+
+/* ---- Queries --------------------------------------------------------------------------------------- */
+
+/* One query object; kind NULL: the object itself says its kind, as those of a commit do. */
+bool wire_read_query_object(struct wire_cursor *c, const obb_query_kind *kind, int dimensions,
+                            obb_query *out);
+
+#endif

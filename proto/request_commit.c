@@ -1,0 +1,470 @@
+/* Commits: groups of changes in any order of keys, and queries; and where an edit that core refused is at fault. */
+#include "proto/request.h"
+
+#include <string.h>
+
+/* In the order in which they are applied, and so in which the first fault counts. */
+enum commit_field {
+    TIME,
+    IF_REVISION,
+    IGNORE_MISSING,
+    REMOVE,
+    PUT,
+    POSE,
+    TRANSFORM,
+    QUERIES,
+    COMMIT_FIELDS
+};
+
+static const obb_str commit_fields[COMMIT_FIELDS] = {
+    [TIME] = WIRE_FIELD("time"),
+    [IF_REVISION] = WIRE_FIELD("if_revision"),
+    [IGNORE_MISSING] = WIRE_FIELD("ignore_missing"),
+    [REMOVE] = WIRE_FIELD("remove"),
+    [PUT] = WIRE_FIELD("put"),
+    [POSE] = WIRE_FIELD("pose"),
+    [TRANSFORM] = WIRE_FIELD("transform"),
+    [QUERIES] = WIRE_FIELD("queries"),
+};
+
+/* ---- Objects whose keys are names ------------------------------------------------------------------ */
+
+/* The next member of such an object, false at its end and after a fault; `keys` finds duplicates. */
+static bool next_name(struct wire_cursor *c, struct wire_keys *keys, obb_str *out)
+{
+    const size_t before = (size_t)(c->at - c->start);
+    if (!wire_next_key(c, out)) {
+        if (!c->failed && wire_keys_close(keys) == WIRE_KEY_DUPLICATE)
+            (void)wire_fail_at(c, WIRE_MALFORMED, before, "an object has the same key twice");
+        return false;
+    }
+    const wire_key_status status = wire_keys_add(keys, c->arena, *out);
+    if (status == WIRE_KEY_NO_MEMORY)
+        return wire_fail_memory(c);
+    return status == WIRE_KEY_NEW ||
+           wire_fail_at(c, WIRE_MALFORMED, before, "an object has the same key twice");
+}
+
+/* ---- Groups ---------------------------------------------------------------------------------------- */
+
+static bool read_removes(struct wire_cursor *c, obb_edit *edit)
+{
+    obb_target *removes = NULL;
+    size_t count = 0, room = 0;
+    if (!wire_enter_array(c))
+        return false;
+    for (; wire_next_item(c); count++) {
+        removes = wire_list_grow(c, removes, count, &room, sizeof *removes);
+        obb_str name;
+        if (removes == NULL || !wire_read_string(c, &name))
+            return false;
+        removes[count] = (obb_target){.name = name};
+    }
+    edit->removes = removes;
+    edit->remove_count = count;
+    return !c->failed;
+}
+
+static bool read_puts(struct wire_cursor *c, int dimensions, obb_edit *edit)
+{
+    struct wire_keys keys = {.count = 0};
+    obb_put *puts = NULL;
+    size_t count = 0, room = 0;
+    obb_str name;
+    if (!wire_enter_object(c))
+        return false;
+    for (; next_name(c, &keys, &name); count++) {
+        if (!obb_name_valid(name))
+            return wire_fail_at(c, WIRE_OBB_BAD_NAME, wire_place(c), NULL);
+        puts = wire_list_grow(c, puts, count, &room, sizeof *puts);
+        if (puts == NULL || !wire_read_put(c, dimensions, false, &puts[count]))
+            return false;
+        puts[count].target = (obb_target){.name = name};
+    }
+    edit->puts = puts;
+    edit->put_count = count;
+    return !c->failed;
+}
+
+static bool read_pose(struct wire_cursor *c, int dimensions, obb_pose *out)
+{
+    enum { CENTER, ROTATION, TELEPORT, AXES, AXIS_ANGLE, ANGLE, COUNT };
+    static const obb_str fields[COUNT] = {
+        [CENTER] = WIRE_FIELD("center"),         [ROTATION] = WIRE_FIELD("rotation"),
+        [TELEPORT] = WIRE_FIELD("teleport"),     [AXES] = WIRE_FIELD("axes"),
+        [AXIS_ANGLE] = WIRE_FIELD("axis_angle"), [ANGLE] = WIRE_FIELD("angle")};
+    static const enum wire_turning_field turnings[COUNT] = {[ROTATION] = WIRE_TURNING_ROTATION,
+                                                            [AXES] = WIRE_TURNING_AXES,
+                                                            [AXIS_ANGLE] = WIRE_TURNING_AXIS_ANGLE,
+                                                            [ANGLE] = WIRE_TURNING_ANGLE};
+    struct wire_object o;
+    struct wire_turning turning = {.rotation = {0.0, 0.0, 0.0, 1.0}};
+    obb_pose pose = {.has_center = false};
+    if (!wire_object_enter(&o, c, fields, COUNT))
+        return false;
+    for (int field; (field = wire_object_next(&o)) >= 0;)
+        if (field == CENTER     ? !wire_read_vector(c, dimensions, WIRE_COORDINATE, &pose.center)
+            : field == TELEPORT ? !wire_read_bool(c, &pose.teleport)
+                                : !wire_read_turning(c, turnings[field], dimensions, &turning))
+            return false;
+    if (c->failed)
+        return false;
+    pose.has_center = wire_object_has(&o, CENTER);
+    pose.has_rotation = turning.given;
+    pose.rotation = turning.rotation;
+    pose.angle = turning.angle;
+    *out = pose;
+    return true;
+}
+
+static bool read_poses_by_name(struct wire_cursor *c, int dimensions, obb_edit *edit)
+{
+    struct wire_keys keys = {.count = 0};
+    obb_pose *poses = NULL;
+    size_t count = 0, room = 0;
+    obb_str name;
+    if (!wire_enter_object(c))
+        return false;
+    for (; next_name(c, &keys, &name); count++) {
+        poses = wire_list_grow(c, poses, count, &room, sizeof *poses);
+        if (poses == NULL || !read_pose(c, dimensions, &poses[count]))
+            return false;
+        poses[count].target = (obb_target){.name = name};
+    }
+    edit->poses = poses;
+    edit->pose_count = count;
+    return !c->failed;
+}
+
+/* ---- Poses in columns ------------------------------------------------------------------------------ */
+
+enum column_field { NAMES, IDS, CENTERS, ROTATIONS, ANGLES, COLUMN_FIELDS };
+static const obb_str column_fields[COLUMN_FIELDS] = {
+    [NAMES] = WIRE_FIELD("names"),     [IDS] = WIRE_FIELD("ids"),
+    [CENTERS] = WIRE_FIELD("centers"), [ROTATIONS] = WIRE_FIELD("rotations"),
+    [ANGLES] = WIRE_FIELD("angles"),
+};
+
+struct columns {
+    obb_str *names;
+    size_t name_count;
+    struct wire_column column[COLUMN_FIELDS];
+};
+
+static bool read_names(struct wire_cursor *c, struct columns *columns)
+{
+    obb_str *names = NULL;
+    size_t count = 0, room = 0;
+    if (!wire_enter_array(c))
+        return false;
+    for (; wire_next_item(c); count++) {
+        names = wire_list_grow(c, names, count, &room, sizeof *names);
+        if (names == NULL || !wire_read_string(c, &names[count]))
+            return false;
+    }
+    columns->names = names;
+    columns->name_count = count;
+    return !c->failed;
+}
+
+/* An absent column is of the right length. */
+static bool right_length(const struct wire_object *o, const struct columns *columns, int field,
+                         size_t rows, size_t width)
+{
+    const size_t count = columns->column[field].count;
+    return !wire_object_has(o, field) || (count % width == 0 && count / width == rows) ||
+           wire_fail_at(o->c, WIRE_BAD_LENGTH, o->where[field],
+                        "the columns are of different lengths");
+}
+
+/* Row i of the columns. */
+static bool make_pose(const struct wire_object *o, const struct columns *columns, size_t i,
+                      size_t dimensions, obb_pose *out)
+{
+    struct wire_cursor *c = o->c;
+    obb_pose pose = {.has_center = true, .rotation = {0.0, 0.0, 0.0, 1.0}};
+    if (wire_object_has(o, NAMES)) {
+        pose.target.name = columns->names[i];
+    } else {
+        double id;
+        wire_column_get(&columns->column[IDS], i, 1, &id);
+        if (!(id >= 1.0 && id <= OBB_MAX_WHOLE) || id != (double)(uint64_t)id)
+            return wire_fail_item(c, WIRE_OBB_BAD_VALUE, o->where[IDS], i,
+                                  "an id is a positive whole number");
+        pose.target.id = (uint64_t)id;
+        pose.target.has_id = true;
+    }
+
+    double center[3] = {0.0, 0.0, 0.0};
+    wire_column_get(&columns->column[CENTERS], i * dimensions, dimensions, center);
+    for (size_t k = 0; k < dimensions; k++)
+        if (wire_range_check(WIRE_COORDINATE, center[k]) != OBB_OK)
+            return wire_fail_item(c, WIRE_OBB_BAD_NUMBER, o->where[CENTERS], i * dimensions + k,
+                                  "coordinates are at most 1e9 in magnitude");
+    pose.center = (obb_vec3){center[0], center[1], center[2]};
+
+    if (wire_object_has(o, ROTATIONS)) {
+        double q[4];
+        wire_column_get(&columns->column[ROTATIONS], i * 4, 4, q);
+        const obb_status status =
+            obb_quat_normalise((obb_quat){q[0], q[1], q[2], q[3]}, &pose.rotation);
+        if (status != OBB_OK)
+            return wire_fail_item(c, (wire_cause)status, o->where[ROTATIONS], i * 4, NULL);
+        pose.has_rotation = true;
+    }
+    if (wire_object_has(o, ANGLES)) {
+        wire_column_get(&columns->column[ANGLES], i, 1, &pose.angle);
+        if (wire_range_check(WIRE_ANY, pose.angle) != OBB_OK)
+            return wire_fail_item(c, WIRE_OBB_BAD_NUMBER, o->where[ANGLES], i, NULL);
+        pose.has_rotation = true;
+    }
+    *out = pose;
+    return true;
+}
+
+static bool read_columns(struct wire_cursor *c, int dimensions, wire_commit *commit)
+{
+    struct wire_object o;
+    struct columns columns = {.names = NULL};
+    if (!wire_object_enter(&o, c, column_fields, COLUMN_FIELDS))
+        return false;
+    for (int field; (field = wire_object_next(&o)) >= 0;) {
+        if (field == (dimensions == 2 ? ROTATIONS : ANGLES))
+            return wire_fail_at(c, WIRE_UNKNOWN_FIELD, o.where[field],
+                                dimensions == 2 ? "a 2-D scene has angles"
+                                                : "a 3-D scene has rotations");
+        if (wire_object_has(&o, NAMES) && wire_object_has(&o, IDS))
+            return wire_fail_at(c, WIRE_FIELD_CONFLICT, o.where[field], "names or ids");
+        if (field == NAMES ? !read_names(c, &columns)
+                           : !wire_read_column(c, &columns.column[field]))
+            return false;
+    }
+    if (c->failed)
+        return false;
+    const bool by_names = wire_object_has(&o, NAMES);
+    if (!by_names && !wire_object_has(&o, IDS))
+        return wire_fail_at(c, WIRE_MISSING_FIELD, o.place, "\"names\" or \"ids\" is missing");
+    const size_t count = by_names ? columns.name_count : columns.column[IDS].count;
+    if (!wire_object_need(&o, CENTERS) ||
+        !right_length(&o, &columns, CENTERS, count, (size_t)dimensions) ||
+        !right_length(&o, &columns, ROTATIONS, count, 4) ||
+        !right_length(&o, &columns, ANGLES, count, 1))
+        return false;
+
+    obb_pose *poses = obb_arena_alloc(c->arena, count, sizeof *poses);
+    if (poses == NULL)
+        return wire_fail_memory(c);
+    for (size_t i = 0; i < count; i++)
+        if (!make_pose(&o, &columns, i, (size_t)dimensions, &poses[i]))
+            return false;
+    commit->edit.poses = poses;
+    commit->edit.pose_count = count;
+    commit->columnar_names = by_names;
+    commit->columnar_ids = !by_names;
+    return true;
+}
+
+/* The columnar form has arrays where the other has objects; the first member tells. */
+static bool is_columnar(struct wire_cursor *c)
+{
+    const struct wire_mark mark = wire_mark(c);
+    obb_str key;
+    const bool columnar =
+        wire_enter_object(c) && wire_next_key(c, &key) && wire_peek(c) == WIRE_KIND_ARRAY;
+    if (!c->failed)
+        wire_rewind(c, &mark);
+    return columnar;
+}
+
+static bool read_poses(struct wire_cursor *c, int dimensions, wire_commit *commit)
+{
+    if (is_columnar(c))
+        return read_columns(c, dimensions, commit);
+    return !c->failed && read_poses_by_name(c, dimensions, &commit->edit);
+}
+
+/* ---- Transforms and queries ------------------------------------------------------------------------ */
+
+static bool read_turns(struct wire_cursor *c, int dimensions, obb_edit *edit)
+{
+    struct wire_keys keys = {.count = 0};
+    obb_turn *turns = NULL;
+    size_t count = 0, room = 0;
+    obb_str name;
+    if (!wire_enter_object(c))
+        return false;
+    for (; next_name(c, &keys, &name); count++) {
+        turns = wire_list_grow(c, turns, count, &room, sizeof *turns);
+        if (turns == NULL || !wire_read_turn(c, dimensions, &turns[count].transform))
+            return false;
+        turns[count].target = (obb_target){.name = name};
+    }
+    edit->turns = turns;
+    edit->turn_count = count;
+    return !c->failed;
+}
+
+static bool read_queries(struct wire_cursor *c, int dimensions, obb_edit *edit)
+{
+    obb_query *queries = NULL;
+    size_t count = 0, room = 0;
+    if (!wire_enter_array(c))
+        return false;
+    for (; wire_next_item(c); count++) {
+        queries = wire_list_grow(c, queries, count, &room, sizeof *queries);
+        if (queries == NULL || !wire_read_query_object(c, NULL, dimensions, &queries[count]))
+            return false;
+    }
+    edit->queries = queries;
+    edit->query_count = count;
+    return !c->failed;
+}
+
+/* ---- The commit ------------------------------------------------------------------------------------ */
+
+static bool read_group(struct wire_cursor *c, int field, wire_commit *commit)
+{
+    obb_edit *edit = &commit->edit;
+    double whole;
+    switch ((enum commit_field)field) {
+    case TIME:
+        return edit->has_time = wire_read_real(c, WIRE_TIME, &edit->time);
+    case IF_REVISION:
+        edit->has_if_revision = wire_read_whole(c, 0, OBB_MAX_WHOLE, &whole);
+        if (edit->has_if_revision)
+            edit->if_revision = (uint64_t)whole;
+        return edit->has_if_revision;
+    case IGNORE_MISSING:
+        return wire_read_bool(c, &edit->ignore_missing);
+    case REMOVE:
+        return read_removes(c, edit);
+    case PUT:
+        return read_puts(c, edit->dimensions, edit);
+    case POSE:
+        return read_poses(c, edit->dimensions, commit);
+    case TRANSFORM:
+        return read_turns(c, edit->dimensions, edit);
+    case QUERIES:
+        return read_queries(c, edit->dimensions, edit);
+    case COMMIT_FIELDS:
+        break;
+    }
+    return false;
+}
+
+/* A group with a fault is passed over, since one that comes later in the text may be applied, and so be at fault, before
+ * it. A field that nobody knows comes first of all. */
+static bool read_commit(struct wire_cursor *c, wire_commit *commit)
+{
+    struct wire_object o;
+    struct wire_fault first = {.place = 0};
+    int first_field = COMMIT_FIELDS;
+    if (!wire_object_enter(&o, c, commit_fields, COMMIT_FIELDS))
+        return false;
+    for (int field; (field = wire_object_next(&o)) >= 0;) {
+        const struct wire_mark mark = wire_mark(c);
+        if (read_group(c, field, commit))
+            continue;
+        if (c->fault.cause == WIRE_MALFORMED || c->fault.cause == WIRE_OBB_NO_MEMORY)
+            return false;
+        if (field < first_field) {
+            first_field = field;
+            first = c->fault;
+        }
+        c->failed = false;
+        wire_rewind(c, &mark);
+        if (!wire_skip(c))
+            return false;
+    }
+    if (c->failed || first_field == COMMIT_FIELDS)
+        return !c->failed;
+    return wire_fail_item(c, first.cause, first.place, first.item, first.detail);
+}
+
+bool wire_read_commit(const wire_body *body, int dimensions, struct obb_arena *arena,
+                      wire_commit *out, wire_problem *problem)
+{
+    struct wire_cursor c;
+    wire_commit commit = {.edit = {.dimensions = dimensions}};
+    wire_body_open(&c, body, arena);
+    if (!wire_body_close(&c, read_commit(&c, &commit), problem))
+        return false;
+    *out = commit;
+    return true;
+}
+
+/* ---- Faults that core found ------------------------------------------------------------------------ */
+
+static void point_at_target(struct wire_pointer *pointer, const char *group,
+                            const obb_target *target)
+{
+    wire_pointer_key(pointer, obb_str_of(group));
+    wire_pointer_key(pointer, target->name);
+}
+
+/* The entry of a commit's body that the fault names. */
+static void point_at_entry(struct wire_pointer *pointer, obb_status status, const obb_fault *fault,
+                           const wire_commit *commit, const obb_edit *edit)
+{
+    const size_t i = fault->index;
+    switch (fault->group) {
+    case OBB_GROUP_TIME:
+        wire_pointer_key(pointer, commit_fields[TIME]);
+        break;
+    case OBB_GROUP_IF_REVISION:
+        if (commit->edit.has_if_revision) /* else it came as a header */
+            wire_pointer_key(pointer, commit_fields[IF_REVISION]);
+        break;
+    case OBB_GROUP_REMOVE:
+        wire_pointer_key(pointer, commit_fields[REMOVE]);
+        wire_pointer_index(pointer, i);
+        break;
+    case OBB_GROUP_PUT:
+        point_at_target(pointer, "put", &edit->puts[i].target);
+        break;
+    case OBB_GROUP_POSE:
+        if (commit->columnar_names || commit->columnar_ids) {
+            wire_pointer_key(pointer, commit_fields[POSE]);
+            wire_pointer_key(pointer, column_fields[commit->columnar_names ? NAMES : IDS]);
+            wire_pointer_index(pointer, i);
+        } else {
+            point_at_target(pointer, "pose", &edit->poses[i].target);
+        }
+        break;
+    case OBB_GROUP_TRANSFORM:
+        point_at_target(pointer, "transform", &edit->turns[i].target);
+        break;
+    case OBB_GROUP_QUERY:
+        wire_pointer_key(pointer, commit_fields[QUERIES]);
+        wire_pointer_index(pointer, i);
+        if (status == OBB_GONE)
+            wire_pointer_key(pointer, obb_str_of("at"));
+        break;
+    case OBB_GROUP_MERGE: /* a commit has none */
+    case OBB_GROUP_NONE:
+        break;
+    }
+}
+
+wire_problem wire_problem_of_edit(obb_status status, const obb_fault *fault,
+                                  const wire_commit *commit, const obb_edit *edit,
+                                  struct obb_arena *arena)
+{
+    wire_problem problem = wire_problem_of(status);
+    struct wire_pointer pointer = {.length = 0};
+    if (status == OBB_GONE) {
+        problem.has_range = true;
+        problem.oldest = fault->oldest;
+        problem.newest = fault->newest;
+    }
+    if (commit != NULL) {
+        point_at_entry(&pointer, status, fault, commit, edit);
+    } else if (fault->group == OBB_GROUP_MERGE && status == OBB_NO_BOX &&
+               fault->member < edit->merges[fault->index].with_count) {
+        wire_pointer_key(&pointer, obb_str_of("with"));
+        wire_pointer_index(&pointer, fault->member);
+    }
+    if (pointer.length > 0)
+        problem.pointer = wire_pointer_take(&pointer, arena);
+    return problem;
+}
