@@ -365,19 +365,23 @@ static void measure(struct obb_scene *scene)
     scene->rim = rim;
 }
 
+void obb_scene_glance(const struct obb_scene *scene, obb_scene_info *out)
+{
+    *out = (obb_scene_info){
+        .settings = scene->settings,
+        .boxes = obb_scene_boxes(scene),
+        .now = obb_history_now(&scene->history),
+        .oldest = obb_history_oldest(&scene->history),
+    };
+}
+
 void obb_scene_info_get(struct obb_scene *scene, obb_scene_info *out)
 {
     if (!scene->rim.known)
         measure(scene);
-    const size_t boxes = obb_scene_boxes(scene);
-    *out = (obb_scene_info){
-        .settings = scene->settings,
-        .boxes = boxes,
-        .now = obb_history_now(&scene->history),
-        .oldest = obb_history_oldest(&scene->history),
-        .has_bounds = boxes > 0,
-    };
-    if (boxes > 0)
+    obb_scene_glance(scene, out);
+    out->has_bounds = out->boxes > 0;
+    if (out->has_bounds)
         out->bounds = scene->rim.bounds;
 }
 

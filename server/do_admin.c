@@ -1,5 +1,5 @@
 /* What stands around the API: health, metrics, and the API's own description. */
-#include "server/state.h"
+#include "server/scenes.h"
 
 static void refresh(struct srv_server *server)
 {
@@ -8,28 +8,17 @@ static void refresh(struct srv_server *server)
     server->metrics.boxes = obb_store_boxes(server->store);
 }
 
-/* Nothing but the path is expected: true, or it has answered. */
-static bool no_params(struct srv_request *request)
-{
-    wire_problem problem;
-    if (wire_read_no_params(request->target.params, request->target.param_count, &request->arena,
-                            &problem))
-        return true;
-    srv_reply_problem(request, &problem);
-    return false;
-}
-
 void srv_do_health(struct srv_request *request)
 {
     static const char body[] = "{\"status\":\"alive\"}";
-    if (no_params(request))
+    if (srv_no_params(request))
         srv_reply_constant(request, 200, wire_media_type(WIRE_JSON), obb_str_of(body));
 }
 
 void srv_do_ready(struct srv_request *request)
 {
     static const char body[] = "{\"status\":\"ready\"}";
-    if (!no_params(request))
+    if (!srv_no_params(request))
         return;
     if (!request->server->draining) {
         srv_reply_constant(request, 200, wire_media_type(WIRE_JSON), obb_str_of(body));
@@ -42,7 +31,7 @@ void srv_do_ready(struct srv_request *request)
 
 void srv_do_metrics(struct srv_request *request)
 {
-    if (!no_params(request))
+    if (!srv_no_params(request))
         return;
     refresh(request->server);
     srv_metrics_write(&request->server->metrics, &request->reply);
@@ -51,6 +40,6 @@ void srv_do_metrics(struct srv_request *request)
 
 void srv_do_openapi(struct srv_request *request)
 {
-    if (no_params(request))
+    if (srv_no_params(request))
         srv_reply_constant(request, 200, wire_media_type(WIRE_JSON), wire_openapi());
 }

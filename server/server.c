@@ -1,5 +1,7 @@
 #include "server/server.h"
 
+#include "server/demo.h"
+#include "server/scenes.h"
 #include "server/state.h"
 #include "server/table.h"
 
@@ -17,14 +19,17 @@ void srv_server_version(FILE *out)
 /* ---- The end ----------------------------------------------------------------------------------------------- *
  *
  * SIGTERM  -> no new connections, /readyz 503; requests in flight finish
- * empty    -> the loop stops, destroy closes what is left (idle connections)
+ * empty    -> work beside requests is cancelled, the loop stops, destroy closes what is left (idle connections)
  * 5 s over -> what is still in flight is cancelled and cut, which makes it empty
  * again    -> ends at once */
 
 static void on_empty(void *context)
 {
     struct srv_server *server = context;
-    srv_loop_stop(server->loop);
+    server->empty = true;
+    srv_rebuilds_cancel(server);
+    if (server->rebuilds == NULL)
+        srv_loop_stop(server->loop);
 }
 
 static void on_drain_over(void *context)
@@ -92,7 +97,14 @@ static bool open_listeners(struct srv_server *server, char *error, size_t error_
     return true;
 }
 
-static bool create_parts(struct srv_server *server)
+static bool create_demo(struct srv_server *server)
+{
+    const obb_settings settings = srv_default_settings(server);
+    return !server->config->demo ||
+           srv_demo_create(server->store, &settings, srv_now_ms()) == OBB_OK;
+}
+
+static bool create_parts(struct srv_server *server, const struct obb_kernels *kernels)
 {
     const srv_config *config = server->config;
     const size_t workers = config->workers != 0 ? config->workers : srv_pool_cores();
@@ -102,7 +114,7 @@ static bool create_parts(struct srv_server *server)
         !srv_pool_create(server->loop, workers, config->queue_limit, &server->pool) ||
         !srv_timer_create(server->loop, on_drain_over, server, &server->drain) ||
         !srv_routes_create(srv_route_table, srv_route_count, &server->routes) ||
-        obb_store_create(config->scene_limit, config->box_limit, NULL, &server->store) != OBB_OK)
+        obb_store_create(config->scene_limit, config->box_limit, kernels, &server->store) != OBB_OK)
         return false;
     const srv_http_options http = {.loop = server->loop,
                                    .log = &server->log,
@@ -131,12 +143,17 @@ bool srv_server_create(const srv_config *config, struct srv_server **out, char *
     server->log = (srv_log){.descriptor = STDERR_FILENO,
                             .level = (srv_level)config->log_level,
                             .json = config->log_format == 1};
-    if (!create_parts(server) || !open_listeners(server, error, error_size)) {
-        srv_server_destroy(server);
-        return false;
+    const struct obb_kernels *kernels = obb_kernels_choose((obb_kernel)config->kernel);
+    if (kernels == NULL)
+        (void)snprintf(error, error_size, "--kernel %s: this machine cannot run it",
+                       obb_kernel_name((obb_kernel)config->kernel));
+    else if (create_parts(server, kernels) && create_demo(server) &&
+             open_listeners(server, error, error_size)) {
+        *out = server;
+        return true;
     }
-    *out = server;
-    return true;
+    srv_server_destroy(server);
+    return false;
 }
 
 int srv_server_run(struct srv_server *server, FILE *announce)
@@ -146,6 +163,8 @@ int srv_server_run(struct srv_server *server, FILE *announce)
         srv_log_event(&server->log, SRV_INFO, "listening",
                       srv_text("url", server->listeners[i].url));
     }
+    if (server->config->demo)
+        srv_demo_hints(announce, server->listeners[0].url);
     (void)fflush(announce);
     srv_loop_run(server->loop);
     srv_log_event(&server->log, SRV_INFO, "stopped", srv_text("by", "signal"));

@@ -32,10 +32,17 @@ struct srv_server {
     srv_listener *listeners; /* owned, config->listen.count of them */
     struct srv_timer *drain;
     struct srv_rebuild *rebuilds; /* under way */
-    bool draining;
+    bool draining;                /* a signal has asked for the end */
+    bool empty;                   /* and no request is left */
 };
 
 /* ---- do_admin.c ------------------------------------------------------------------------------------------------ */
 srv_handler srv_do_health, srv_do_ready, srv_do_metrics, srv_do_openapi;
+
+/* ---- do_scene.c, do_box.c, do_query.c, do_commit.c --------------------------------------------------------------- */
+srv_handler srv_do_scene_list, srv_do_scene_put, srv_do_scene_get, srv_do_scene_delete;
+srv_handler srv_do_box_list, srv_do_box_put, srv_do_box_get, srv_do_box_patch, srv_do_box_delete,
+    srv_do_box_transform, srv_do_box_merge;
+srv_handler srv_do_query, srv_do_commit;
 
 #endif

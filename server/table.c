@@ -4,6 +4,9 @@
 #include "server/state.h"
 
 #define ONE(media) (1u << (media))
+#define BOTH       (ONE(WIRE_JSON) | ONE(WIRE_CBOR))
+#define SCENE      "/v1/scenes/{scene}"
+#define BOX        SCENE "/boxes/{box}"
 
 /* In the order of the API's description; most asked for first where it matters. */
 const srv_route srv_route_table[] = {
@@ -11,5 +14,21 @@ const srv_route srv_route_table[] = {
     {SRV_GET, "/readyz", srv_do_ready, SRV_NO_BODY, ONE(WIRE_JSON), SRV_OPEN},
     {SRV_GET, "/metrics", srv_do_metrics, SRV_NO_BODY, 0, SRV_READ},
     {SRV_GET, "/openapi.json", srv_do_openapi, SRV_NO_BODY, ONE(WIRE_JSON), SRV_OPEN},
+
+    {SRV_GET, "/v1/scenes", srv_do_scene_list, SRV_NO_BODY, BOTH, SRV_READ},
+    {SRV_PUT, SCENE, srv_do_scene_put, SRV_BODY, BOTH, SRV_ADMIN},
+    {SRV_GET, SCENE, srv_do_scene_get, SRV_NO_BODY, BOTH, SRV_READ},
+    {SRV_DELETE, SCENE, srv_do_scene_delete, SRV_NO_BODY, 0, SRV_ADMIN},
+
+    {SRV_GET, SCENE "/boxes", srv_do_box_list, SRV_NO_BODY, BOTH, SRV_READ},
+    {SRV_PUT, BOX, srv_do_box_put, SRV_BODY, BOTH, SRV_WRITE},
+    {SRV_GET, BOX, srv_do_box_get, SRV_NO_BODY, BOTH, SRV_READ},
+    {SRV_PATCH, BOX, srv_do_box_patch, SRV_BODY, BOTH, SRV_WRITE},
+    {SRV_DELETE, BOX, srv_do_box_delete, SRV_NO_BODY, 0, SRV_WRITE},
+    {SRV_POST, BOX "/transform", srv_do_box_transform, SRV_BODY, BOTH, SRV_WRITE},
+    {SRV_POST, BOX "/merge", srv_do_box_merge, SRV_BODY, BOTH, SRV_WRITE},
+
+    {SRV_POST, SCENE "/commit", srv_do_commit, SRV_BODY, BOTH, SRV_WRITE},
+    {SRV_POST, SCENE "/query/{kind}", srv_do_query, SRV_BODY, BOTH, SRV_READ},
 };
 const size_t srv_route_count = sizeof srv_route_table / sizeof srv_route_table[0];

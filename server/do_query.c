@@ -1,0 +1,173 @@
+/* Queries: decoded, bound to a view, and run here or on the pool by what they will cost. */
+#include "server/do_query.h"
+
+#include "server/scenes.h"
+
+/* ---- Plans on the pool ------------------------------------------------------------------------------------------ */
+
+static void note(struct srv_plans *p, obb_status status)
+{
+    if (status == OBB_OK)
+        return;
+    int none = OBB_OK;
+    (void)atomic_compare_exchange_strong(&p->status, &none, (int)status);
+}
+
+/* The next phase of the plan at work; where it has none, of the next one. */
+static size_t plans_advance(struct srv_job *job)
+{
+    struct srv_plans *p = (struct srv_plans *)job;
+    const atomic_bool *cancelled = &p->work.request->cancelled;
+    while (p->current < p->count && atomic_load(&p->status) == OBB_OK) {
+        obb_status status = OBB_OK;
+        struct obb_plan **plan = &p->plans[p->current];
+        if (*plan == NULL)
+            status =
+                obb_plan_create(p->views[p->current], &p->queries[p->current], cancelled, plan);
+        size_t chunks = 0;
+        if (status == OBB_OK)
+            chunks = obb_plan_advance(*plan, &status);
+        note(p, status);
+        if (status == OBB_OK && chunks > 0)
+            return chunks;
+        p->current++;
+    }
+    if (atomic_load(&p->status) == OBB_OK)
+        p->write(p);
+    return 0;
+}
+
+static void plans_chunk(struct srv_job *job, size_t chunk)
+{
+    struct srv_plans *p = (struct srv_plans *)job;
+    note(p, obb_plan_chunk(p->plans[p->current], chunk));
+}
+
+void srv_plans_close(struct srv_plans *p)
+{
+    for (size_t i = 0; i < p->count; i++) {
+        obb_plan_destroy(p->plans[i]);
+        obb_view_close(p->views[i]);
+    }
+}
+
+/* Everything on this thread. */
+static void plans_run(struct srv_plans *p)
+{
+    for (size_t i = 0; i < p->count; i++) {
+        obb_status status = obb_plan_create(p->views[i], &p->queries[i], NULL, &p->plans[i]);
+        if (status == OBB_OK)
+            status = obb_plan_run(p->plans[i]);
+        note(p, status);
+        if (status != OBB_OK)
+            return;
+    }
+    p->write(p);
+}
+
+bool srv_plans_room(struct srv_plans *p, struct srv_request *request, const obb_query *queries,
+                    size_t count)
+{
+    p->work.request = request;
+    p->queries = queries;
+    p->plans = srv_work_room(request, (count + 1) * sizeof *p->plans);
+    if (p->plans != NULL)
+        p->views = srv_work_room(request, (count + 1) * sizeof *p->views);
+    return p->plans != NULL && p->views != NULL;
+}
+
+void srv_plans_start(struct srv_plans *p, void (*then)(struct srv_work *work))
+{
+    double cost = 0;
+    for (size_t i = 0; i < p->count; i++)
+        cost += obb_query_cost(p->views[i], &p->queries[i]);
+    if (cost <= SRV_LOOP_NS) {
+        plans_run(p);
+        then(&p->work);
+        return;
+    }
+    p->work.job.advance = plans_advance;
+    p->work.job.chunk = plans_chunk;
+    if (!srv_work_start(&p->work, then))
+        srv_plans_close(p);
+}
+
+/* ---- POST /v1/scenes/{scene}/query/{kind} -------------------------------------------------------------------------- */
+
+enum { KIND_PART = 4 };
+
+struct query {
+    struct srv_plans plans; /* of one */
+    obb_query_kind kind;
+    int dimensions;
+    obb_query query;
+    bool good;
+    wire_problem problem;
+};
+
+static void query_read(struct srv_work *work)
+{
+    struct query *q = (struct query *)work;
+    struct srv_request *request = work->request;
+    q->good = wire_read_query(&request->body, q->kind, q->dimensions, &request->arena, &q->query,
+                              &q->problem);
+}
+
+static void query_write(struct srv_plans *p)
+{
+    struct srv_request *request = p->work.request;
+    wire_write_result(&request->reply, request->accept, p->views[0], &p->queries[0],
+                      obb_plan_result(p->plans[0]));
+}
+
+static void query_reply(struct srv_work *work)
+{
+    struct query *q = (struct query *)work;
+    struct srv_request *request = work->request;
+    const obb_status status = (obb_status)atomic_load(&q->plans.status);
+    if (atomic_load(&request->cancelled))
+        srv_reply_cancelled(request);
+    else if (status != OBB_OK)
+        srv_reply_status(request, status);
+    else
+        srv_reply(request, 200, wire_media_type(request->accept));
+    srv_plans_close(&q->plans);
+}
+
+static void query_start(struct srv_work *work)
+{
+    struct query *q = (struct query *)work;
+    struct srv_request *request = work->request;
+    if (!q->good) {
+        srv_reply_problem(request, &q->problem);
+        return;
+    }
+    struct obb_scene *scene = srv_path_scene(request); /* again: it may have gone meanwhile */
+    if (scene == NULL || !srv_plans_room(&q->plans, request, &q->query, 1))
+        return;
+    q->plans.views[0] = srv_open_view(request, scene, q->query.has_at ? &q->query.at : NULL);
+    if (q->plans.views[0] == NULL)
+        return;
+    q->plans.count = 1;
+    q->plans.write = query_write;
+    srv_plans_start(&q->plans, query_reply);
+}
+
+void srv_do_query(struct srv_request *request)
+{
+    struct srv_server *server = request->server;
+    struct query *q = srv_work_room(request, sizeof *q);
+    if (q == NULL || !srv_no_params(request))
+        return;
+    q->plans.work.request = request;
+    if (!wire_query_kind(request->target.parts[KIND_PART], &q->kind)) {
+        const wire_problem problem = wire_problem_http(404, "there is no such kind of query");
+        srv_reply_problem(request, &problem);
+        return;
+    }
+    const struct obb_scene *scene = srv_path_scene(request);
+    if (scene == NULL)
+        return;
+    q->dimensions = srv_scene_dimensions(server, obb_scene_name(scene));
+    srv_work_decode(&q->plans.work, query_read, query_start);
+}

@@ -1,0 +1,48 @@
+/* What the handlers of scenes, boxes, queries and commits share: finding, conditions, and applying edits. The loop is
+ * the only writer of scenes, so all of this runs on it. */
+#ifndef SRV_SCENES_H
+#define SRV_SCENES_H
+
+#include "server/state.h"
+
+/* The clock that scenes without stated times run by: monotonic milliseconds. */
+double srv_now_ms(void);
+
+enum { SRV_SCENE_PART = 2 }; /* of /v1/scenes/{scene} */
+
+/* The query string is empty; false: it is not, and the request is answered. */
+bool srv_no_params(struct srv_request *request);
+
+/* The name in a part of the path; false: it is none, and the request is answered. */
+bool srv_path_name(struct srv_request *request, size_t part, obb_str *out);
+
+/* The scene that the path names; NULL: the request is answered. */
+struct obb_scene *srv_path_scene(struct srv_request *request);
+
+/* Dimensions of the scene of that name, 3 when there is none. */
+int srv_scene_dimensions(const struct srv_server *server, obb_str name);
+
+obb_settings srv_default_settings(const struct srv_server *server);
+
+/* Sets the answer's ETag to `revision`. true: If-None-Match holds it, and 304 is sent. */
+bool srv_not_modified(struct srv_request *request, uint64_t revision);
+
+/* Does If-Match, where it was sent, hold the revision of `scene` (NULL: there is none)? false: 412 is sent. */
+bool srv_if_match(struct srv_request *request, struct obb_scene *scene);
+
+/* A view of `at` (NULL: now); NULL: the request is answered. */
+struct obb_view *srv_open_view(struct srv_request *request, struct obb_scene *scene,
+                               const obb_at *at);
+
+/* Applies the edit to the scene of that name as one commit, making the scene when the edit puts a box. commit: what the edit
+ * was decoded from, or NULL. NULL: nothing was changed, and the request is answered. */
+struct obb_scene *srv_apply(struct srv_request *request, obb_str name, const obb_edit *edit,
+                            const wire_commit *commit, obb_committed *out);
+
+/* Rebuilds the scene's broad phase on the pool when it has decayed and that is not already under way. */
+void srv_rebuild_if_decayed(struct srv_server *server, struct obb_scene *scene);
+
+/* Gives up rebuilds that are under way. */
+void srv_rebuilds_cancel(struct srv_server *server);
+
+#endif

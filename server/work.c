@@ -1,0 +1,96 @@
+#include "server/work.h"
+
+#include <string.h>
+
+void *srv_work_room(struct srv_request *request, size_t size)
+{
+    void *room = obb_arena_alloc(&request->arena, 1, size);
+    if (room == NULL)
+        srv_reply_status(request, OBB_NO_MEMORY);
+    else
+        memset(room, 0, size);
+    return room;
+}
+
+void srv_reply_status(struct srv_request *request, obb_status status)
+{
+    const wire_problem problem = wire_problem_of(status);
+    srv_reply_problem(request, &problem);
+}
+
+void srv_reply_cancelled(struct srv_request *request)
+{
+    wire_problem problem = wire_problem_of(OBB_CANCELLED);
+    problem.detail = srv_request_late(request) ? "the work took longer than --request-timeout"
+                                               : "the client has gone, or the service is ending";
+    srv_reply_problem(request, &problem);
+}
+
+static void on_cancel(struct srv_request *request)
+{
+    struct srv_work *work = request->work;
+    srv_pool_cancelled(&work->job);
+}
+
+static void on_done(struct srv_job *job)
+{
+    struct srv_work *work = (struct srv_work *)job;
+    work->request->on_cancel = NULL;
+    work->then(work);
+}
+
+bool srv_work_start(struct srv_work *work, void (*then)(struct srv_work *work))
+{
+    struct srv_request *request = work->request;
+    struct srv_server *server = request->server;
+    work->then = then;
+    work->job.done = on_done;
+    work->job.cancelled = &request->cancelled;
+    switch (srv_pool_submit(server->pool, &work->job)) {
+    case SRV_SUBMITTED:
+        request->work = work;
+        request->on_cancel = on_cancel;
+        return true;
+    case SRV_QUEUE_FULL:
+        break;
+    case SRV_NO_MEMORY:
+        srv_reply_status(request, OBB_NO_MEMORY);
+        return false;
+    }
+    server->metrics.queue_full_total++;
+    wire_problem problem = wire_problem_http(503, "too many heavy requests are waiting");
+    problem.retry_after = 1;
+    srv_reply_problem(request, &problem);
+    return false;
+}
+
+static size_t decode_step(struct srv_job *job)
+{
+    struct srv_work *work = (struct srv_work *)job;
+    work->step(work);
+    return 0;
+}
+
+static void decoded(struct srv_work *work)
+{
+    void (*then)(struct srv_work *) = work->decoded;
+    if (atomic_load(&work->request->cancelled))
+        srv_reply_cancelled(work->request);
+    else
+        then(work);
+}
+
+void srv_work_decode(struct srv_work *work, void (*decode)(struct srv_work *work),
+                     void (*then)(struct srv_work *work))
+{
+    if (work->request->body.length <= SRV_LOOP_BODY) {
+        decode(work);
+        then(work);
+        return;
+    }
+    work->step = decode;
+    work->decoded = then;
+    work->job.advance = decode_step;
+    work->job.chunk = NULL;
+    (void)srv_work_start(work, decoded);
+}

@@ -1,0 +1,33 @@
+/* Requests that may be heavy: a step on the pool, then on with them on the loop. */
+#ifndef SRV_WORK_H
+#define SRV_WORK_H
+
+#include "server/state.h"
+
+/* First in whatever a handler keeps of a request; zeroed, in the request's arena. */
+struct srv_work {
+    struct srv_job job;
+    struct srv_request *request;
+    void (*step)(struct srv_work *work), (*decoded)(struct srv_work *work); /* srv_work_decode's */
+    void (*then)(struct srv_work *work);
+};
+
+/* Submits work->job, whose advance and chunk are set; `then` follows on the loop, with request->cancelled set when the job was
+ * given up. false: the pool is full or out of memory, the request is answered, and nothing follows. */
+bool srv_work_start(struct srv_work *work, void (*then)(struct srv_work *work));
+
+/* Calls `decode`, which may read the body and the request's arena and nothing else: here when the body is short, else on
+ * the pool; then `then` on the loop, or, where the request was cancelled meanwhile, answers it. */
+void srv_work_decode(struct srv_work *work, void (*decode)(struct srv_work *work),
+                     void (*then)(struct srv_work *work));
+
+/* Answers a request that was cancelled. */
+void srv_reply_cancelled(struct srv_request *request);
+
+/* Answers with the problem of a status of core. */
+void srv_reply_status(struct srv_request *request, obb_status status);
+
+/* Zeroed room in the request's arena; NULL: there is none, and the request is answered. */
+void *srv_work_room(struct srv_request *request, size_t size);
+
+#endif
