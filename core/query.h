@@ -5,6 +5,7 @@
 #include "core/arena.h"
 #include "core/closest.h"
 #include "core/edit.h"
+#include "core/filter.h"
 #include "core/ray.h"
 #include "core/sat.h"
 #include "core/scene.h"
@@ -58,18 +59,6 @@ typedef struct obb_query_sweep {
     obb_ref ref;     /* a stored mover is left out of its own answer */
     obb_vec3 motion; /* scene units */
 } obb_query_sweep;
-
-typedef struct obb_filter {
-    bool has_category, has_mask;
-    uint32_t category, mask;
-    const obb_str *exclude;
-    size_t exclude_count;
-    const uint64_t *exclude_ids;
-    size_t exclude_id_count;
-    const obb_str *exclude_entities;
-    size_t exclude_entity_count;
-    obb_str prefix; /* length 0: none */
-} obb_filter;
 
 typedef struct obb_query {
     obb_query_kind kind;

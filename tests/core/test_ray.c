@@ -167,7 +167,7 @@ START_TEST(contact_with_a_straight_box_is_exact)
          false},
         {"from a billion away", {-1e9, 0, 0}, px, far, OBB_INSIDE_HIT, true, 999999999, nx, false},
     };
-    obb_solid cube = oracle_solid((obb_vec3){0, 0, 0}, (obb_vec3){1, 1, 1}, upright);
+    obb_solid cube = slow_solid((obb_vec3){0, 0, 0}, (obb_vec3){1, 1, 1}, upright);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         check_exact(&cases[i], &cube);
     cube.half_extents.z = 0.0;
@@ -189,7 +189,7 @@ START_TEST(boxes_without_thickness_are_met_too)
     for (int flat = 1; flat < 8; flat++) { /* every choice of zero extents */
         const obb_vec3 half = {(flat & 1) != 0 ? 0.0 : 2.0, (flat & 2) != 0 ? 0.0 : 2.0,
                                (flat & 4) != 0 ? 0.0 : 2.0};
-        const obb_solid box = oracle_solid((obb_vec3){0, 0, 0}, half, upright);
+        const obb_solid box = slow_solid((obb_vec3){0, 0, 0}, half, upright);
         obb_ray_hit hit;
         ck_assert(obb_ray_cast(&ray, &box, OBB_INSIDE_HIT, &hit));
         ck_assert_double_eq(hit.distance, 5.0 - half.x);
@@ -212,16 +212,16 @@ static void compare_with_oracle(uint64_t seed, int dimensions, obb_vec3 about, d
     size_t hits = 0, inside = 0, clear = 0;
     double worst = 0.0;
     for (size_t i = 0; i < cases; i++) {
-        const obb_solid box = oracle_random_solid(&rng, dimensions, about, 1.0, 2.0);
+        const obb_solid box = slow_random_solid(&rng, dimensions, about, 1.0, 2.0);
         const obb_vec3 from = obb_add(
-            about, oracle_random_vector(&rng, dimensions, test_below(&rng, 4) == 0 ? 1.0 : spread));
-        obb_vec3 way = oracle_random_vector(&rng, dimensions, 1.0);
+            about, slow_random_vector(&rng, dimensions, test_below(&rng, 4) == 0 ? 1.0 : spread));
+        obb_vec3 way = slow_random_vector(&rng, dimensions, 1.0);
         if (test_below(&rng, 2) == 0)
-            way = obb_sub(obb_add(box.center, oracle_random_vector(&rng, dimensions, 2.0)), from);
+            way = obb_sub(obb_add(box.center, slow_random_vector(&rng, dimensions, 2.0)), from);
         const obb_ray ray = made(from, way, test_uniform(&rng, 0.0, 3.0 * spread));
         const double bound = 16.0 * 0x1p-53 * scale_of(&ray, &box);
-        const oracle_span span = oracle_ray(ray.origin, ray.direction, ray.max_distance, &box);
-        const long double start = oracle_excess(ray.origin, &box);
+        const slow_span span = slow_ray(ray.origin, ray.direction, ray.max_distance, &box);
+        const long double start = slow_excess(ray.origin, &box);
 
         obb_ray_hit hit;
         const bool got = obb_ray_cast(&ray, &box, OBB_INSIDE_HIT, &hit);
@@ -250,8 +250,8 @@ static void compare_with_oracle(uint64_t seed, int dimensions, obb_vec3 about, d
             ck_assert_double_eq(hit.distance, 0.0);
             ck_assert(!obb_ray_cast(&ray, &box, OBB_INSIDE_IGNORE, &other));
             const bool leaves = obb_ray_cast(&ray, &box, OBB_INSIDE_EXIT, &other);
-            const long double end = oracle_excess(
-                obb_add(ray.origin, obb_scale(ray.direction, ray.max_distance)), &box);
+            const long double end =
+                slow_excess(obb_add(ray.origin, obb_scale(ray.direction, ray.max_distance)), &box);
             if (fabsl(end) > bound + 1e-15 * ray.max_distance)
                 ck_assert_msg(leaves == (end > 0), "case %zu", i);
             if (!leaves)
@@ -261,7 +261,7 @@ static void compare_with_oracle(uint64_t seed, int dimensions, obb_vec3 about, d
         }
         /* On the surface, and no earlier than the oracle says. */
         const double on_surface = 16.0 * 0x1p-53 * (scale_of(&ray, &box) + obb_length(ray.origin));
-        const double off = fabs((double)oracle_excess(hit.point, &box));
+        const double off = fabs((double)slow_excess(hit.point, &box));
         worst = fmax(worst, off / on_surface);
         ck_assert_msg(off <= on_surface, "case %zu: %g off the surface, %g allowed", i, off,
                       on_surface);

@@ -21,13 +21,13 @@ static vec3l cross(vec3l a, vec3l b)
 
 /* ---- Random solids ---------------------------------------------------------------------------------------- */
 
-obb_vec3 oracle_random_vector(test_rng *rng, int dimensions, double size)
+obb_vec3 slow_random_vector(test_rng *rng, int dimensions, double size)
 {
     return (obb_vec3){test_uniform(rng, -size, size), test_uniform(rng, -size, size),
                       dimensions == 3 ? test_uniform(rng, -size, size) : 0.0};
 }
 
-obb_solid oracle_solid(obb_vec3 center, obb_vec3 half_extents, obb_quat rotation)
+obb_solid slow_solid(obb_vec3 center, obb_vec3 half_extents, obb_quat rotation)
 {
     long double x = rotation.x, y = rotation.y, z = rotation.z, w = rotation.w;
     const long double norm = sqrtl(x * x + y * y + z * z + w * w);
@@ -45,10 +45,10 @@ obb_solid oracle_solid(obb_vec3 center, obb_vec3 half_extents, obb_quat rotation
     };
 }
 
-obb_solid oracle_random_solid(test_rng *rng, int dimensions, obb_vec3 about, double spread,
-                              double size)
+obb_solid slow_random_solid(test_rng *rng, int dimensions, obb_vec3 about, double spread,
+                            double size)
 {
-    const obb_vec3 center = obb_add(about, oracle_random_vector(rng, dimensions, spread));
+    const obb_vec3 center = obb_add(about, slow_random_vector(rng, dimensions, spread));
     double half[3];
     for (int i = 0; i < 3; i++)
         half[i] = test_below(rng, 16) == 0 ? 0.0 : test_uniform(rng, 0.05 * size, size);
@@ -61,12 +61,12 @@ obb_solid oracle_random_solid(test_rng *rng, int dimensions, obb_vec3 about, dou
     }
     if (test_below(rng, 3) == 0)
         turn = (obb_quat){0.0, 0.0, 0.0, 1.0};
-    obb_solid solid = oracle_solid(center, (obb_vec3){half[0], half[1], half[2]}, turn);
+    obb_solid solid = slow_solid(center, (obb_vec3){half[0], half[1], half[2]}, turn);
     solid.dimensions = dimensions;
     return solid;
 }
 
-void oracle_corners(const obb_solid *solid, obb_vec3 out[static 8])
+void slow_corners(const obb_solid *solid, obb_vec3 out[static 8])
 {
     for (int i = 0; i < 8; i++) {
         vec3l p = widened(solid->center);
@@ -110,14 +110,14 @@ static long double crossing(convex *f, const void *context, long double outside,
     return inside;
 }
 
-static oracle_span span_of(convex *f, const void *context, long double reach)
+static slow_span span_of(convex *f, const void *context, long double reach)
 {
     long double best = argmin(f, context, 0, reach);
     if (f(context, 0) <= f(context, best))
         best = 0;
     if (f(context, reach) < f(context, best))
         best = reach;
-    oracle_span span = {.clearance = f(context, best)};
+    slow_span span = {.clearance = f(context, best)};
     if (span.clearance <= 0) {
         span.enter = crossing(f, context, 0, best);
         span.leave = crossing(f, context, reach, best);
@@ -137,7 +137,7 @@ static long double excess(vec3l offset, const obb_solid *box)
     return most;
 }
 
-long double oracle_excess(obb_vec3 point, const obb_solid *box)
+long double slow_excess(obb_vec3 point, const obb_solid *box)
 {
     return excess(minus(widened(point), widened(box->center)), box);
 }
@@ -153,7 +153,7 @@ static long double excess_on_ray(const void *context, long double t)
     return excess(plus(c->offset, times(c->direction, t)), c->box);
 }
 
-oracle_span oracle_ray(obb_vec3 origin, obb_vec3 direction, double reach, const obb_solid *box)
+slow_span slow_ray(obb_vec3 origin, obb_vec3 direction, double reach, const obb_solid *box)
 {
     const struct ray_context context = {minus(widened(origin), widened(box->center)),
                                         widened(direction), box};
@@ -171,7 +171,7 @@ static long double gap_on(vec3l axis, vec3l offset, const obb_solid *a, const ob
     return gap / length(axis);
 }
 
-long double oracle_moved_gap(const obb_solid *a, obb_vec3 motion, long double t, const obb_solid *b)
+long double slow_moved_gap(const obb_solid *a, obb_vec3 motion, long double t, const obb_solid *b)
 {
     const vec3l offset =
         plus(minus(widened(a->center), widened(b->center)), times(widened(motion), t));
@@ -188,9 +188,9 @@ long double oracle_moved_gap(const obb_solid *a, obb_vec3 motion, long double t,
     return most;
 }
 
-long double oracle_gap(const obb_solid *a, const obb_solid *b)
+long double slow_gap(const obb_solid *a, const obb_solid *b)
 {
-    return oracle_moved_gap(a, (obb_vec3){0.0, 0.0, 0.0}, 0, b);
+    return slow_moved_gap(a, (obb_vec3){0.0, 0.0, 0.0}, 0, b);
 }
 
 struct sweep_context {
@@ -201,10 +201,10 @@ struct sweep_context {
 static long double gap_on_way(const void *context, long double t)
 {
     const struct sweep_context *c = context;
-    return oracle_moved_gap(c->a, c->motion, t, c->b);
+    return slow_moved_gap(c->a, c->motion, t, c->b);
 }
 
-oracle_span oracle_sweep(const obb_solid *a, obb_vec3 motion, const obb_solid *b)
+slow_span slow_sweep(const obb_solid *a, obb_vec3 motion, const obb_solid *b)
 {
     const struct sweep_context context = {a, b, motion};
     return span_of(gap_on_way, &context, 1);
@@ -230,7 +230,7 @@ static long double distance_on_segment(const void *context, long double t)
     return sqrtl(squares);
 }
 
-long double oracle_segment_distance(obb_vec3 p, obb_vec3 q, const obb_solid *box)
+long double slow_segment_distance(obb_vec3 p, obb_vec3 q, const obb_solid *box)
 {
     const struct segment_context context = {minus(widened(p), widened(box->center)),
                                             minus(widened(q), widened(p)), box};
@@ -270,7 +270,7 @@ static void widen_all(const obb_vec3 from[static 8], vec3l to[static 8])
         to[i] = widened(from[i]);
 }
 
-long double oracle_hull_gap(const obb_vec3 a[static 8], const obb_vec3 b[static 8])
+long double slow_hull_gap(const obb_vec3 a[static 8], const obb_vec3 b[static 8])
 {
     vec3l pa[8], pb[8];
     widen_all(a, pa);
@@ -322,9 +322,9 @@ static long double over_faces(const vec3l points[static 8], const vec3l hull[sta
     return least;
 }
 
-long double oracle_hull_distance(const obb_vec3 a[static 8], const obb_vec3 b[static 8])
+long double slow_hull_distance(const obb_vec3 a[static 8], const obb_vec3 b[static 8])
 {
-    if (oracle_hull_gap(a, b) <= 0)
+    if (slow_hull_gap(a, b) <= 0)
         return 0;
     vec3l pa[8], pb[8];
     widen_all(a, pa);
