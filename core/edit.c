@@ -1,6 +1,5 @@
 #include "core/edit.h"
 
-#include "core/alloc.h"
 #include "core/fit.h"
 #include "core/query.h"
 #include "core/scene_body.h"
@@ -101,6 +100,7 @@ static struct obb_version *writable(struct obb_prepared *p, struct obb_version *
     version->entity = current->entity;
     version->data = current->data;
     version->record = current->record;
+    version->id = current->id;
     version->older = current->self;
     obb_labels_again(version->entity);
     obb_labels_again(version->data);
@@ -121,25 +121,25 @@ static obb_status create(struct obb_prepared *p, obb_str name, struct obb_versio
         return OBB_LIMIT;
     if (obb_names_reserve(&scene->names, scene->names.count + 1) != OBB_OK)
         return OBB_NO_MEMORY;
-    struct obb_record *record = obb_malloc(1, sizeof *record + name.length);
-    struct obb_version *version = record == NULL ? NULL : obb_versions_take(&scene->versions);
+    struct obb_record *record = obb_record_create(scene, name);
+    if (record == NULL)
+        return OBB_NO_MEMORY;
+    struct obb_version *version = obb_versions_take(&scene->versions);
     if (version == NULL) {
-        obb_free(record);
+        obb_record_destroy(scene, record);
         return OBB_NO_MEMORY;
     }
-    record->id = scene->next_id;
-    record->length = (uint8_t)name.length;
-    memcpy(record->name, name.bytes, name.length);
-    atomic_init(&record->newest, version->self);
+    atomic_store_explicit(&record->newest, version->self, memory_order_relaxed);
     version->glides = 0;
     version->entity = version->data = NULL;
     version->record = record;
+    version->id = record->id;
     version->older = OBB_NO_VERSION;
     set_newer(version, OBB_NO_VERSION);
     obb_version_publish(version, next_revision(p), OBB_NEVER);
     if (obb_ids_insert(&scene->ids, record) != OBB_OK) {
         obb_versions_give(&scene->versions, version);
-        obb_free(record);
+        obb_record_destroy(scene, record);
         return OBB_NO_MEMORY;
     }
     obb_names_insert(&scene->names, &record->link, obb_scene_name_hash(scene, name));
@@ -605,7 +605,7 @@ obb_status obb_edit_prepare(struct obb_scene *scene, const obb_edit *edit, doubl
         .future = {.span = settings.history_span, .commits = settings.history_commits},
         .changes = changes,
         .boxes = boxes,
-        .room = box_room,
+        .room = box_room < SIZE_MAX - boxes ? box_room : SIZE_MAX - boxes,
         .first_id = scene->next_id,
         .new_ids = new_ids,
     };

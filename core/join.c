@@ -104,7 +104,7 @@ static bool add_pair(void *context, const struct obb_version *other, obb_verdict
 {
     struct asked *asked = context;
     const struct obb_join *join = asked->join;
-    const uint64_t id = asked->version->record->id, other_id = other->record->id;
+    const uint64_t id = asked->version->id, other_id = other->id;
     if (id == other_id)
         return true;
     /* The one with the smaller id finds the pair, but for one that did not move and so does not ask. */
@@ -150,8 +150,8 @@ static int by_ids(const void *a, const void *b)
 {
     const obb_join_pair *p = a, *q = b;
     if (p->a != q->a)
-        return p->a->record->id < q->a->record->id ? -1 : 1;
-    return (p->b->record->id > q->b->record->id) - (p->b->record->id < q->b->record->id);
+        return p->a->id < q->a->id ? -1 : 1;
+    return (p->b->id > q->b->id) - (p->b->id < q->b->id);
 }
 
 size_t obb_join_advance(struct obb_join *join, obb_status *out_status)

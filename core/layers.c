@@ -13,10 +13,10 @@
 
 struct level {
     struct obb_index *index;
-    uint64_t
-        newest; /* gathered after this revision; all were born after `newest` of the level before */
-    uint64_t floor; /* entries born up to here are in an earlier level and count as dead */
-    size_t dead;    /* how many do not count any more; exact, or an upper bound */
+    uint64_t newest; /* gathered after this revision, all born after that of the level before */
+    uint64_t floor;  /* entries born up to here are in an earlier level and count as dead */
+    size_t dead;     /* how many do not count any more; exact, or an upper bound */
+    size_t ending;   /* of the dead: with the commit that made these layers */
     bool exact;
 };
 
@@ -119,8 +119,10 @@ obb_status obb_layers_next(const struct obb_layers *previous,
     next->revision = revision;
     next->alive = previous->alive + added_count - ended_count;
     next->ended = previous->ended + ended_count;
-    for (size_t i = 0; i < previous->level_count; i++)
+    for (size_t i = 0; i < previous->level_count; i++) {
         append(next, previous->levels[i]);
+        next->levels[i].ending = 0;
+    }
 
     for (size_t i = 0; i < ended_count; i++) {
         size_t k = 0;
@@ -129,6 +131,7 @@ obb_status obb_layers_next(const struct obb_layers *previous,
         assert(k < next->level_count);
         const size_t count = obb_index_count(next->levels[k].index);
         next->levels[k].dead += next->levels[k].dead < count;
+        next->levels[k].ending++;
     }
     size_t kept = 0;
     for (size_t i = 0; i < next->level_count; i++) {
@@ -166,9 +169,11 @@ obb_status obb_layers_next(const struct obb_layers *previous,
         obb_layers_unref(next);
         return OBB_NO_MEMORY;
     }
-    size_t count = 0;
+    size_t count = 0,
+           dead = 0; /* those that end with this very commit do not show it yet, and come along */
     for (size_t i = first; i < kept; i++) {
         const struct level *level = &next->levels[i];
+        dead += level->ending;
         const struct obb_version *const *old = obb_index_versions(level->index);
         for (size_t k = 0, n = obb_index_count(level->index); k < n; k++)
             if (current(level, old[k]))
@@ -176,12 +181,6 @@ obb_status obb_layers_next(const struct obb_layers *previous,
     }
     for (size_t i = 0; i < added_count; i++)
         versions[count++] = added[i];
-    /* Those that end with this very commit do not show it yet, and come along. */
-    size_t dead = 0;
-    const uint64_t before = first > 0 ? next->levels[first - 1].newest : 0;
-    for (size_t i = 0; i < ended_count; i++)
-        dead += first < kept && born(ended[i]) > before;
-
     struct obb_index *index;
     status = obb_index_build(versions, NULL, count, next->dimensions, next->kernels, NULL, &index);
     obb_free(versions);
@@ -192,8 +191,8 @@ obb_status obb_layers_next(const struct obb_layers *previous,
     for (size_t i = first; i < kept; i++)
         obb_index_unref(next->levels[i].index);
     next->level_count = first + 1;
-    next->levels[first] =
-        (struct level){.index = index, .newest = revision, .dead = dead, .exact = true};
+    next->levels[first] = (struct level){
+        .index = index, .newest = revision, .dead = dead, .ending = dead, .exact = true};
     *out = next;
     return OBB_OK;
 }

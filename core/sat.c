@@ -1,5 +1,7 @@
 #include "core/sat.h"
 
+#include "core/exact.h"
+
 #include <assert.h>
 #include <stdint.h>
 
@@ -7,13 +9,13 @@
  * with twice the digits, because the rounding of the plain one, divided by its length, would show. */
 static const double near_parallel = 1.0 - 0x1p-7;
 
-/* Squared length of the cross product of two unit edges that is but the rounding of its parts (2^-46, squared). The
- * other axes find all that such an axis could, up to a few times 2^-46 of the pair's extent. */
-static const double parallel_length2 = 0x1p-92;
+/* Squared length of the cross product of two unit edges that may be but the rounding of its parts (2^-44, squared). The
+ * other axes find all that such an axis could, up to a few times 2^-44 of the pair's extent. */
+static const double parallel_length2 = 0x1p-88;
 
-/* Times the sum of all lengths of a pair: above the rounding of every gap before its division by the length of the
- * axis; core/README.md derives it. */
-static const double rounding = 0x1p-46;
+/* Times the sum of all lengths of a pair: more than the rounding of every gap before it is divided by the length of its
+ * axis. core/README.md derives these constants. */
+static const double rounding = 0x1p-45;
 
 /* ---- A pair, seen from both boxes at once ----------------------------------------------------------------
  *
@@ -129,29 +131,10 @@ INLINE double rounding_of(const struct pair *p)
 
 /* ---- Nearly parallel edges ------------------------------------------------------------------------------- */
 
-/* What rounding took from the product p = x * y, exactly (Dekker, "A floating-point technique for extending the
- * available precision", 1971). */
-static double product_error(double x, double y, double p)
-{
-    const double sx = 0x1.0000002p27 * x, sy = 0x1.0000002p27 * y;
-    const double xh = sx - (sx - x), xl = x - xh;
-    const double yh = sy - (sy - y), yl = y - yh;
-    return ((xh * yh - p) + xh * yl + xl * yh) + xl * yl;
-}
-
-/* x * y - z * w, right to about an ulp however much of it cancels; negated exactly when the products are swapped. */
-static double difference_of_products(double x, double y, double z, double w)
-{
-    const double p = x * y, q = z * w;
-    return (p - q) + (product_error(x, y, p) - product_error(z, w, q));
-}
-
 /* The unit vector along u x v, for unit vectors that are not parallel. */
 static obb_vec3 cross_direction(obb_vec3 u, obb_vec3 v)
 {
-    const obb_vec3 c = {difference_of_products(u.y, v.z, u.z, v.y),
-                        difference_of_products(u.z, v.x, u.x, v.z),
-                        difference_of_products(u.x, v.y, u.y, v.x)};
+    const obb_vec3 c = obb_exact_cross(u, v);
     return obb_scale(c, 1.0 / obb_length(c));
 }
 

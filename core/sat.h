@@ -38,9 +38,10 @@ typedef struct obb_separation {
  * and for exact contact of boxes whose axes are coordinate axes. About 300 flops, 20 ns. */
 bool obb_sat_overlap(const obb_solid *a, const obb_solid *b);
 
-/* The largest gap over the axes, right within 1e-12 of the pair's extent (exactly 0 for exact contact of boxes whose
- * axes are coordinate axes). > 0 is a lower bound of the distance. For overlapping boxes -gap is the depth of the
- * minimum translation vector: moving b by normal * -gap leaves the two touching.
+/* The largest gap over the axes. > 0: the boxes are that far apart along the normal, which is a lower bound of their
+ * distance, and no less than 1/sqrt(3) of it. <= 0: -gap is the depth of the minimum translation vector: moving b by
+ * normal * -gap leaves the two touching, and no shorter motion parts them. Each of these is right within 1e-12 of the
+ * pair's extent; exact contact of boxes whose axes are coordinate axes is a gap of exactly 0.
  *
  * The axis is the first, in the contract's order, of those whose gap is the largest up to rounding: order is what
  * breaks ties, so among tied axes the exchanged pair may name another one. Where the centres coincide along the axis
@@ -48,7 +49,7 @@ bool obb_sat_overlap(const obb_solid *a, const obb_solid *b);
 obb_separation obb_sat_separation(const obb_solid *a, const obb_solid *b);
 
 /* touching: gap 0 within 1e-12 of the pair's extent. contains and inside go before touching (a plate on a face, a point
- * on an edge), and contains before inside (equal boxes); both allow for rounding, 2^-46 of the sum of the pair's
+ * on an edge), and contains before inside (equal boxes); both allow for rounding, 2^-45 of the sum of the pair's
  * lengths. */
 obb_relation obb_sat_relation(const obb_solid *a, const obb_solid *b);
 

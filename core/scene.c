@@ -87,6 +87,33 @@ struct obb_version *obb_scene_current(struct obb_scene *scene, const struct obb_
     return atomic_load_explicit(&newest->died, memory_order_relaxed) == OBB_NEVER ? newest : NULL;
 }
 
+struct obb_record *obb_record_create(struct obb_scene *scene, obb_str name)
+{
+    struct obb_record *record = obb_malloc(1, sizeof *record + name.length);
+    if (record == NULL)
+        return NULL;
+    record->id = scene->next_id;
+    record->length = (uint8_t)name.length;
+    memcpy(record->name, name.bytes, name.length);
+    atomic_init(&record->newest, OBB_NO_VERSION);
+    scene->record_bytes += sizeof *record + name.length;
+    return record;
+}
+
+void obb_record_destroy(struct obb_scene *scene, struct obb_record *record)
+{
+    scene->record_bytes -= sizeof *record + record->length;
+    obb_free(record);
+}
+
+size_t obb_scene_bytes(const struct obb_scene *scene)
+{
+    return sizeof *scene + scene->name_length + obb_versions_bytes(&scene->versions) +
+           obb_names_bytes(&scene->names) + scene->record_bytes +
+           scene->ids.nodes * sizeof(struct obb_ids_node) + obb_names_bytes(&scene->labels.table) +
+           scene->labels.bytes;
+}
+
 /* ---- States ----------------------------------------------------------------------------------------------- */
 
 struct obb_state *obb_state_create(uint64_t revision, size_t ended_capacity)
@@ -213,7 +240,7 @@ void obb_scene_destroy(struct obb_scene *scene)
     free_limbo(scene, &scene->fresh, SIZE_MAX);
     for (struct obb_link *link = obb_names_walk(&scene->names, NULL); link != NULL;) {
         struct obb_link *next = obb_names_walk(&scene->names, link);
-        obb_free(record_of(link));
+        obb_record_destroy(scene, record_of(link));
         link = next;
     }
     obb_names_fini(&scene->names);
@@ -309,7 +336,7 @@ static void free_limbo(struct obb_scene *scene, struct obb_limbo *limbo, size_t 
     for (; limbo->versions != OBB_NO_VERSION && budget > 0; budget--) {
         struct obb_version *version = obb_versions_slot(&scene->versions, limbo->versions);
         limbo->versions = atomic_load_explicit(&version->newer, memory_order_relaxed);
-        obb_free((struct obb_record *)(uintptr_t)version->record);
+        obb_record_destroy(scene, (struct obb_record *)(uintptr_t)version->record);
         obb_versions_give(&scene->versions, version);
     }
     for (; limbo->nodes != NULL && budget > 0; budget--) {
@@ -365,19 +392,23 @@ static void measure(struct obb_scene *scene)
     scene->rim = rim;
 }
 
+void obb_scene_glance(const struct obb_scene *scene, obb_scene_info *out)
+{
+    *out = (obb_scene_info){
+        .settings = scene->settings,
+        .boxes = obb_scene_boxes(scene),
+        .now = obb_history_now(&scene->history),
+        .oldest = obb_history_oldest(&scene->history),
+    };
+}
+
 void obb_scene_info_get(struct obb_scene *scene, obb_scene_info *out)
 {
     if (!scene->rim.known)
         measure(scene);
-    const size_t boxes = obb_scene_boxes(scene);
-    *out = (obb_scene_info){
-        .settings = scene->settings,
-        .boxes = boxes,
-        .now = obb_history_now(&scene->history),
-        .oldest = obb_history_oldest(&scene->history),
-        .has_bounds = boxes > 0,
-    };
-    if (boxes > 0)
+    obb_scene_glance(scene, out);
+    out->has_bounds = out->boxes > 0;
+    if (out->has_bounds)
         out->bounds = scene->rim.bounds;
 }
 

@@ -78,6 +78,9 @@ obb_str obb_scene_name(const struct obb_scene *scene);
 /* O(1), but a pass over all boxes for the bounds when one at their rim moved or went since the last call. */
 void obb_scene_info_get(struct obb_scene *scene, obb_scene_info *out);
 
+/* The same but for the bounds, which are left out: O(1). */
+void obb_scene_glance(const struct obb_scene *scene, obb_scene_info *out);
+
 /* Changes settings as one commit that changes no box. OBB_DIMENSIONS when they would change on a scene that holds boxes.
  * *out_changed says whether the revision was raised. */
 obb_status obb_scene_configure(struct obb_scene *scene, const obb_settings *settings, double now_ms,

@@ -42,6 +42,7 @@ struct obb_scene {
     struct obb_ids ids;
     struct obb_labels labels;
     uint64_t next_id;
+    size_t record_bytes; /* of all records, those in limbo included */
     struct obb_history history;
     struct obb_rim rim;
 
@@ -77,6 +78,10 @@ struct obb_version *obb_scene_current(struct obb_scene *scene, const struct obb_
 struct obb_state *obb_state_create(uint64_t revision, size_t ended_capacity); /* NULL: no memory */
 void obb_state_destroy(struct obb_state *state);                              /* NULL is fine */
 
+/* A record of that name with the scene's next id, in no structure yet; NULL: no memory. */
+struct obb_record *obb_record_create(struct obb_scene *scene, obb_str name);
+void obb_record_destroy(struct obb_scene *scene, struct obb_record *record);
+
 /* Takes a record out of names and ids and puts it, with its newest version, in limbo. */
 void obb_scene_exile(struct obb_scene *scene, struct obb_record *record);
 
@@ -90,7 +95,8 @@ void obb_rim_remove(struct obb_rim *rim, const obb_box *box, int dimensions);
 /* Frees a scene that no view holds, or marks it to go with its last one. */
 void obb_scene_detach(struct obb_scene *scene);
 
-/* Bytes held for boxes, history and names; broad phases are counted by obb_layers_bytes. */
+/* Bytes held for versions, records, names, ids and labels; not the broad phases (obb_layers_bytes) and the heap's own
+ * upkeep. */
 size_t obb_scene_bytes(const struct obb_scene *scene);
 
 /* Structure check for tests and fuzzers: walks everything. No edit may be prepared. */

@@ -51,8 +51,9 @@ struct obb_version {
     const struct obb_label *entity;  /* NULL: none */
     const struct obb_label *data;    /* NULL: none */
     const struct obb_record *record; /* whose version this is */
-    _Atomic uint64_t born;           /* revision that made it */
-    _Atomic uint64_t died;           /* revision that replaced or removed it */
+    uint64_t id;            /* the record's, here so that the broad phase need not look there */
+    _Atomic uint64_t born;  /* revision that made it */
+    _Atomic uint64_t died;  /* revision that replaced or removed it */
     uint32_t older;         /* version before, or OBB_NO_VERSION; valid while a view needs it */
     _Atomic uint32_t newer; /* version after, or OBB_NO_VERSION; to be read after died */
 };

@@ -1,6 +1,7 @@
 #include "tests/support/test.h"
 
 #include <stdio.h>
+#include <time.h>
 
 int test_main(Suite *suite)
 {
@@ -28,6 +29,13 @@ size_t test_effort(size_t cases)
 double test_timeout(double seconds)
 {
     return seconds * number_from_environment("TIMEOUT_FACTOR", 1.0);
+}
+
+double test_seconds(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 uint64_t test_random(test_rng *rng)

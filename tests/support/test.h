@@ -16,6 +16,9 @@ size_t test_effort(size_t cases);
 /* TIMEOUT_FACTOR of the environment times `seconds`. */
 double test_timeout(double seconds);
 
+/* Processor time of this thread. */
+double test_seconds(void);
+
 /* splitmix64: 2^64 period, every seed is good. */
 typedef struct test_rng {
     uint64_t s;
