@@ -147,7 +147,10 @@ struct obb_link *obb_names_find(const struct obb_names *names, uint32_t hash)
         head = bucket_at(names, bucket);
     }
     const uint32_t key = key_of(hash);
-    return if_key(names, next_of(last_before(head, key)), key);
+    struct obb_link *link = next_of(head);
+    while (link->key < key) /* each link is loaded once: others may come in before it meanwhile */
+        link = next_of(link);
+    return if_key(names, link, key);
 }
 
 struct obb_link *obb_names_again(const struct obb_names *names, const struct obb_link *link)
