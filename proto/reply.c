@@ -80,6 +80,12 @@ void wire_put_bounds(struct wire_out *out, const obb_bounds *bounds, int dimensi
     wire_out_object_end(out, object);
 }
 
+void wire_put_count(struct wire_out *out, const char *key, size_t count)
+{
+    wire_out_key(out, key);
+    wire_out_integer(out, count);
+}
+
 /* ---- Problems -------------------------------------------------------------------------------------------- */
 
 static void put_text(struct wire_out *out, const char *key, const char *text)
@@ -144,11 +150,9 @@ void wire_write_scene(struct wire_buf *buf, wire_media media, obb_str name,
     const wire_object object = wire_out_object(&out);
     wire_out_key(&out, "name");
     wire_out_string(&out, name);
-    wire_out_key(&out, "dimensions");
-    wire_out_integer(&out, (uint64_t)info->settings.dimensions);
+    wire_put_count(&out, "dimensions", (size_t)info->settings.dimensions);
     put_history(&out, &info->settings);
-    wire_out_key(&out, "boxes");
-    wire_out_integer(&out, info->boxes);
+    wire_put_count(&out, "boxes", info->boxes);
     wire_put_moment(&out, info->now);
     put_named_moment(&out, "oldest", info->oldest);
     wire_out_key(&out, "bounds");
@@ -170,8 +174,7 @@ void wire_write_scenes(struct wire_buf *buf, wire_media media, const wire_scene_
         const wire_object row = wire_out_object(&out);
         wire_out_key(&out, "name");
         wire_out_string(&out, rows[i].name);
-        wire_out_key(&out, "boxes");
-        wire_out_integer(&out, rows[i].boxes);
+        wire_put_count(&out, "boxes", rows[i].boxes);
         wire_out_key(&out, "revision");
         wire_out_integer(&out, rows[i].revision);
         wire_out_object_end(&out, row);
@@ -184,13 +187,26 @@ void wire_write_scenes(struct wire_buf *buf, wire_media media, const wire_scene_
     wire_out_object_end(&out, object);
 }
 
-/* ---- Commits --------------------------------------------------------------------------------------------- */
-
-static void put_count(struct wire_out *out, const char *key, size_t count)
+void wire_write_export_head(struct wire_buf *buf, obb_str scene, const obb_settings *settings,
+                            const struct obb_view *view)
 {
-    wire_out_key(out, key);
-    wire_out_integer(out, count);
+    const obb_view_info *info = obb_view_info_get(view);
+    struct wire_out out = wire_out_json(buf);
+    const wire_object object = wire_out_object(&out);
+    wire_out_key(&out, "format");
+    wire_out_string(&out, obb_str_of("obbd-scene"));
+    wire_put_count(&out, "version", 1);
+    wire_out_key(&out, "scene");
+    wire_out_string(&out, scene);
+    wire_put_count(&out, "dimensions", (size_t)settings->dimensions);
+    put_history(&out, settings);
+    wire_put_count(&out, "boxes", info->boxes);
+    wire_put_moment(&out, info->at);
+    wire_out_object_end(&out, object);
+    wire_buf_append(buf, "\n", 1);
 }
+
+/* ---- Commits --------------------------------------------------------------------------------------------- */
 
 static void put_new_ids(struct wire_out *out, const obb_edit *edit, const uint64_t *new_ids)
 {
@@ -242,10 +258,10 @@ void wire_write_committed(struct wire_buf *buf, wire_media media, const wire_com
     struct wire_out out = wire_out_of(buf, media);
     const wire_object object = wire_out_object(&out);
     wire_put_moment(&out, committed->moment);
-    put_count(&out, "removed", committed->removed);
-    put_count(&out, "put", committed->put);
-    put_count(&out, "posed", committed->posed);
-    put_count(&out, "transformed", committed->transformed);
+    wire_put_count(&out, "removed", committed->removed);
+    wire_put_count(&out, "put", committed->put);
+    wire_put_count(&out, "posed", committed->posed);
+    wire_put_count(&out, "transformed", committed->transformed);
     put_new_ids(&out, edit, committed->new_ids);
     put_missing(&out, edit, committed);
     wire_out_key(&out, "results");

@@ -32,6 +32,9 @@ void wire_put_derived_number(struct wire_out *out, double value);
 /* A value: {"min","max"}. */
 void wire_put_bounds(struct wire_out *out, const obb_bounds *bounds, int dimensions);
 
+/* A member: a count. */
+void wire_put_count(struct wire_out *out, const char *key, size_t count);
+
 /* Members of a query's answer other than "revision" and "time". */
 void wire_put_result(struct wire_out *out, const struct obb_view *view, const obb_query *query,
                      const obb_result *result);

@@ -147,3 +147,13 @@ void wire_write_boxes(struct wire_buf *buf, wire_media media, const struct obb_v
     }
     wire_out_object_end(&out, object);
 }
+
+void wire_write_export_box(struct wire_buf *buf, const struct obb_view *view,
+                           const struct obb_version *box)
+{
+    struct wire_out out = wire_out_json(buf);
+    const wire_object object = wire_out_object(&out);
+    put_box_members(&out, view, box);
+    wire_out_object_end(&out, object);
+    wire_buf_append(buf, "\n", 1);
+}

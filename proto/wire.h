@@ -7,6 +7,7 @@
 
 #include "core/obb.h"
 #include "proto/buf.h"
+#include "proto/event.h"
 
 typedef enum wire_media { WIRE_JSON, WIRE_CBOR, WIRE_NDJSON, WIRE_PROBLEM } wire_media;
 
@@ -158,6 +159,12 @@ void wire_write_pair_lines(struct wire_buf *buf, const struct obb_view *view,
                            size_t to);
 void wire_write_pair_end(struct wire_buf *buf, const struct obb_view *view, const obb_query *query,
                          const obb_result *result);
+
+/* A scene as lines of NDJSON: the header, then each box by id. The view shows the present. */
+void wire_write_export_head(struct wire_buf *buf, obb_str scene, const obb_settings *settings,
+                            const struct obb_view *view);
+void wire_write_export_box(struct wire_buf *buf, const struct obb_view *view,
+                           const struct obb_version *box);
 
 /* The OpenAPI document as JSON, built in; constant. */
 obb_str wire_openapi(void);

@@ -85,11 +85,11 @@ static json_t *convert(const cbor_item_t *item)
         return array;
     }
     case CBOR_TYPE_FLOAT_CTRL:
-        if (cbor_is_null(item))
-            return json_null();
+        if (cbor_is_float(item)) /* the others may be asked about no float */
+            return json_real(cbor_float_get_float(item));
         if (cbor_is_bool(item))
             return json_boolean(cbor_get_bool(item));
-        return cbor_is_float(item) ? json_real(cbor_float_get_float(item)) : NULL;
+        return cbor_is_null(item) ? json_null() : NULL;
     case CBOR_TYPE_BYTESTRING:
         return NULL;
     }
