@@ -2,7 +2,6 @@
 
 #include "core/obb.h"
 
-#include <assert.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -12,13 +11,10 @@ void wire_buf_fini(struct wire_buf *buf)
     *buf = (struct wire_buf){0};
 }
 
-char *wire_buf_room(struct wire_buf *buf, size_t size)
+char *wire_buf_grow(struct wire_buf *buf, size_t size)
 {
     if (buf->failed)
         return NULL;
-    if (buf->capacity - buf->length >= size)
-        return buf->bytes + buf->length;
-
     size_t capacity = buf->capacity < 256 ? 256 : buf->capacity;
     while (capacity - buf->length < size) {
         if (capacity > SIZE_MAX / 4) {
@@ -35,12 +31,6 @@ char *wire_buf_room(struct wire_buf *buf, size_t size)
     buf->bytes = bytes;
     buf->capacity = capacity;
     return bytes + buf->length;
-}
-
-void wire_buf_added(struct wire_buf *buf, size_t size)
-{
-    assert(size <= buf->capacity - buf->length);
-    buf->length += size;
 }
 
 void wire_buf_append(struct wire_buf *buf, const void *bytes, size_t size)

@@ -105,30 +105,52 @@ void wire_json_negative(struct wire_out *out, uint64_t magnitude)
 static uint64_t escapes_in(uint64_t w)
 {
     const uint64_t ones = 0x0101010101010101u, high = 0x8080808080808080u;
-    const uint64_t quote = w ^ (ones * '"'), backslash = w ^ (ones * '\\');
-    return (((w - ones * 0x20) & ~w) | ((quote - ones) & ~quote) |
-            ((backslash - ones) & ~backslash)) &
-           high;
+    const uint64_t control = w - ones * 0x20;
+    const uint64_t quote = (w ^ (ones * '"')) - ones, backslash = (w ^ (ones * '\\')) - ones;
+    return (control | quote | backslash) & ~w & high; /* ~w: of bytes below 0x80 */
 }
 
-/* Copies text as it is; false when it has something to escape (what was copied is then void). May touch up to
- * seven bytes beyond the copy. */
+static uint64_t load8(const char *at)
+{
+    uint64_t word;
+    memcpy(&word, at, 8);
+    return word;
+}
+
+static uint32_t load4(const char *at)
+{
+    uint32_t word;
+    memcpy(&word, at, 4);
+    return word;
+}
+
+/* Copies text as it is; false when it has something to escape (what was copied is then void). In steps of fixed size
+ * that may overlap: names are short, and a copy of any size costs more in branches that guess wrong than in bytes. */
 static bool copy_plain(char *at, const char *text, size_t length)
 {
-    uint64_t found = 0, word;
-    size_t i = 0;
-    for (; i + 8 <= length; i += 8) {
-        memcpy(&word, text + i, 8);
-        memcpy(at + i, &word, 8);
-        found |= escapes_in(word);
+    if (length >= 8) {
+        uint64_t found = 0, word;
+        for (size_t i = 0; i + 8 < length; i += 8) {
+            word = load8(text + i);
+            memcpy(at + i, &word, 8);
+            found |= escapes_in(word);
+        }
+        word = load8(text + length - 8);
+        memcpy(at + length - 8, &word, 8);
+        return (found | escapes_in(word)) == 0;
     }
-    if (i < length) {
-        word = 0x2020202020202020u;
-        memcpy(&word, text + i, length - i);
-        memcpy(at + i, &word, 8);
-        found |= escapes_in(word);
+    if (length >= 4) {
+        const uint32_t first = load4(text), last = load4(text + length - 4);
+        memcpy(at, &first, 4);
+        memcpy(at + length - 4, &last, 4);
+        return escapes_in((uint64_t)first << 32 | last) == 0;
     }
-    return found == 0;
+    uint64_t word = 0x2020202020202020u;
+    for (size_t i = 0; i < length; i++) {
+        at[i] = text[i];
+        word = word << 8 | (unsigned char)text[i];
+    }
+    return escapes_in(word) == 0;
 }
 
 static char *copy_escaped(char *at, const char *text, size_t length)
@@ -157,8 +179,7 @@ static char *copy_escaped(char *at, const char *text, size_t length)
     return at;
 }
 
-/* Writes text in quotes at a place with room for length + ROOM_OF_STRING bytes; NULL when it needs escapes. */
-enum { ROOM_OF_STRING = 2 + 8 };
+/* Writes text in quotes at a place with room for its length and two more; NULL when it needs escapes. */
 static char *put_plain(char *at, obb_str text)
 {
     *at++ = '"';
@@ -184,7 +205,7 @@ static void put_escaped(struct wire_out *out, obb_str text)
 
 void wire_json_string(struct wire_out *out, obb_str text)
 {
-    char *at = begin(out, text.length + ROOM_OF_STRING);
+    char *at = begin(out, text.length + 2);
     char *end = at != NULL ? put_plain(at, text) : NULL;
     if (end != NULL)
         finish(out, end);
@@ -202,7 +223,7 @@ void wire_json_name_key(struct wire_out *out, obb_str key)
 
 void wire_json_strings(struct wire_out *out, obb_str a, obb_str b)
 {
-    char *at = begin(out, a.length + b.length + 2 * ROOM_OF_STRING + 3);
+    char *at = begin(out, a.length + b.length + 7);
     if (at == NULL)
         return;
     *at = '[';
