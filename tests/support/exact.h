@@ -36,8 +36,8 @@ obb_vec3 exact_axis(const exact_box *a, const exact_box *b, int axis);
 
 /* Euclidean distances, within 4 ulp, 0 for 0. */
 double exact_distance(const exact_box *a, const exact_box *b, int dimensions);
-double exact_point_distance(obb_vec3 point, const exact_box *box, int dimensions);
-double exact_segment_distance(obb_vec3 p, obb_vec3 q, const exact_box *box, int dimensions);
+double exact_point_distance(obb_vec3 point, const exact_box *box);
+double exact_segment_distance(obb_vec3 p, obb_vec3 q, const exact_box *box);
 
 /* Volume of the intersection, or area in the plane, within 4 ulp. */
 double exact_volume(const exact_box *a, const exact_box *b, int dimensions);
