@@ -513,6 +513,7 @@ struct headers {
     uintptr_t previous_end; /* of the value before; 0: this is the first */
 };
 
+static const char hidden[] = "a header field is folded, has no name, or holds a NUL";
 static const char token_characters[] =
     "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
@@ -581,10 +582,9 @@ static enum MHD_Result see_header(void *context, enum MHD_ValueKind kind, const 
      * one buffer as they came, with the end of the line (two bytes at most) in between: where there is more, a NUL hides it;
      * where the order is another, the field was folded. */
     const uintptr_t from = (uintptr_t)name, to = (uintptr_t)value;
-    if (to <= from + name_length || (h->previous_end != 0 && from < h->previous_end))
-        h->fault = "a header field is folded";
-    else if (h->previous_end != 0 && from - h->previous_end > 2)
-        h->fault = "a header field holds a NUL";
+    if (to <= from + name_length ||
+        (h->previous_end != 0 && (from < h->previous_end || from - h->previous_end > 2)))
+        h->fault = hidden;
     h->previous_end = to + value_length;
 
     if (!is_name(name, name_length))
@@ -771,6 +771,12 @@ static enum MHD_Result on_headers(struct srv_exchange *x, const char *method, co
 
     struct headers h = {.exchange = x};
     (void)MHD_get_connection_values_n(c->mhd, MHD_HEADER_KIND, see_header, &h);
+    /* A line that starts with a colon ends the headers for libmicrohttpd: more is left of them than two line ends. */
+    const uintptr_t end =
+        (uintptr_t)method +
+        MHD_get_connection_info(c->mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE)->header_size;
+    if (h.fault == NULL && h.previous_end != 0 && end - h.previous_end > 4)
+        h.fault = hidden;
     if (h.chunked && h.has_length)
         h.fault = "there are both Content-Length and Transfer-Encoding";
     else if (h.chunked && strcmp(version, "HTTP/1.1") != 0)

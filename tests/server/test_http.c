@@ -148,10 +148,7 @@ static void say(int s, const char *text) { say_bytes(s, text, strlen(text)); }
 
 static double now_ms(void) { return srv_clock() * 1e3; }
 
-static void wait_ms(double ms)
-{
-    nanosleep(&(struct timespec){.tv_nsec = (long)(ms * 1e6)}, NULL);
-}
+static void wait_ms(double ms) { nanosleep(&(struct timespec){.tv_nsec = (long)(ms * 1e6)}, NULL); }
 
 /* Reads until the other side closes (true), or until `ms` have passed without a byte (false). */
 static bool hear(int s, char *out, size_t size, double ms)
@@ -311,12 +308,14 @@ END_TEST
 
 START_TEST(requests_whose_end_is_in_doubt_end_the_connection)
 {
-#define TYPE "Content-Type: application/json\r\n"
+#define TYPE   "Content-Type: application/json\r\n"
+#define HIDDEN "a header field is folded, has no name, or holds a NUL"
     static const char nul_in_value[] = "GET /hello HTTP/1.1\r\n" H "X: a\0b\r\nY: c\r\n\r\n";
+    static const char nul_in_end[] = "GET /hello HTTP/1.1\r\n" H "X: a\0b\r\n\r\n";
     static const char nul_in_line[] = "GET /hello\0/x HTTP/1.1\r\n" H "\r\n";
     static const struct exchange broken[] = {
         {"POST /count HTTP/1.1\r\n" H TYPE "Content-Length: 5\r\nTransfer-Encoding: "
-                                           "chunked\r\n\r\n0\r\n\r\nGET /hello HTTP/1.1\r\n\r\n",
+         "chunked\r\n\r\n0\r\n\r\nGET /hello HTTP/1.1\r\n\r\n",
          400, true, "both", 0},
         {"POST /count HTTP/1.1\r\n" H TYPE "Content-Length: 2\r\nContent-Length: 3\r\n\r\nabc", 400,
          true, "two Content-Length", 0},
@@ -332,12 +331,13 @@ START_TEST(requests_whose_end_is_in_doubt_end_the_connection)
         {"GET /hello HTTP/1.1\r\n" H "Host: localhost\r\n\r\n", 400, true, "two Host", 0},
         {"GET /hello HTTP/1.1\r\nHost : localhost\r\n\r\n", 400, true, "token", 0},
         {"GET /hello HTTP/1.1\r\n" H "Content-Length : 5\r\n\r\n", 400, true, "token", 0},
-        {"GET /hello HTTP/1.1\r\n" H ": empty\r\n\r\n", 400, true, "token", 0},
+        {"GET /hello HTTP/1.1\r\n" H ": empty\r\n\r\n", 400, true, HIDDEN, 0},
         {"GET /hello HTTP/1.1\r\n" H "X: a\x01z\r\n\r\n", 400, true, "control", 0},
         {"GET /hello HTTP/1.1\r\n" H "X: a\rb\r\n\r\n", 400, true, "control", 0},
-        {"GET /hello HTTP/1.1\r\nX: a\r\n b\r\n" H "\r\n", 400, true, "folded", 0},
-        {"GET /hello HTTP/1.1\r\n" H "Content-Length: 1\r\n 2\r\n\r\n", 400, true, "folded", 0},
-        {nul_in_value, 400, true, "NUL", sizeof nul_in_value - 1},
+        {"GET /hello HTTP/1.1\r\nX: a\r\n b\r\n" H "\r\n", 400, true, HIDDEN, 0},
+        {"GET /hello HTTP/1.1\r\n" H "Content-Length: 1\r\n 2\r\n\r\n", 400, true, HIDDEN, 0},
+        {nul_in_value, 400, true, HIDDEN, sizeof nul_in_value - 1},
+        {nul_in_end, 400, true, HIDDEN, sizeof nul_in_end - 1},
         {nul_in_line, 400, true, "NUL", sizeof nul_in_line - 1},
         /* a body that would not be read */
         {"POST /count HTTP/1.1\r\n" H TYPE "Content-Length: 99999999999999\r\n\r\n", 413, true,
@@ -381,7 +381,7 @@ START_TEST(thousands_of_parameters_and_huge_headers_have_an_answer)
 {
     static char request[200000], heard[8192];
     size_t length = (size_t)snprintf(request, sizeof request, "GET /hello?");
-    for (int i = 0; i < 5000; i++)
+    for (int i = 0; i < 20000; i++)
         length += (size_t)snprintf(request + length, sizeof request - length, "a&b=%d&", i % 10);
     (void)snprintf(request + length, sizeof request - length, " HTTP/1.1\r\n" H "\r\n");
     int s = dial();
@@ -410,7 +410,8 @@ START_TEST(thousands_of_parameters_and_huge_headers_have_an_answer)
 
     length = (size_t)snprintf(request, sizeof request, "GET /hello HTTP/1.1\r\n" H);
     for (int i = 0; length < 20000; i++)
-        length += (size_t)snprintf(request + length, sizeof request - length, "X-%d: %d\r\n", i, i);
+        length +=
+            (size_t)snprintf(request + length, sizeof request - length, "X-%d: %0100d\r\n", i, i);
     (void)snprintf(request + length, sizeof request - length, "\r\n");
     s = dial();
     say(s, request);
@@ -434,10 +435,11 @@ START_TEST(requests_in_one_packet_or_byte_by_byte_are_the_same)
         say_bytes(s, byte, 1);
     ck_assert(!hear(s, heard, sizeof heard, patience_ms));
     ck_assert_int_eq(status_of(heard), 200);
-    /* a client that has said all and closes its half still hears the answer */
+    /* a client that has said all and closes its half still hears the answer; the end of what it says may go unnoticed
+     * when it came with the request (libmicrohttpd waits for an edge that has passed), until the deadline */
     say(s, one);
     shutdown(s, SHUT_WR);
-    ck_assert(hear(s, heard, sizeof heard, patience_ms));
+    ck_assert(hear(s, heard, sizeof heard, 3 * TIMEOUT_MS));
     ck_assert_ptr_nonnull(strstr(heard, "3 294"));
     close(s);
 }
