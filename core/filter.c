@@ -20,7 +20,7 @@ static obb_status gather_ids(const struct obb_view *view, const obb_filter *filt
     for (size_t i = 0; i < filter->exclude_count; i++) {
         const struct obb_version *box = obb_view_find(view, filter->exclude[i]);
         if (box != NULL)
-            ids[count++] = box->record->id;
+            ids[count++] = box->id;
     }
     obb_sort_u64(ids, count);
     sieve->ids = ids;
@@ -96,7 +96,7 @@ bool obb_sieve_passes(const struct obb_sieve *sieve, const struct obb_version *b
     if (sieve->entity_count > 0 && box->entity != NULL &&
         holds(sieve->entities, sieve->entity_count, (uint64_t)(uintptr_t)box->entity))
         return false;
-    return !holds(sieve->ids, sieve->id_count, box->record->id);
+    return !holds(sieve->ids, sieve->id_count, box->id);
 }
 
 bool obb_filter_pair(const struct obb_version *a, const struct obb_version *b)

@@ -10,6 +10,7 @@
 #include "core/query_body.h"
 
 #define SIFT_CHUNK   4096 /* candidate pairs; about 100 us when in doubt */
+#define PREFETCH     16   /* candidates ahead whose boxes are fetched */
 #define GLIDE_CHUNK  64   /* boxes that glide */
 #define GATHER_CHUNK 8192 /* pairs listed */
 #define DETAIL_CHUNK 256  /* pairs listed with details */
@@ -152,6 +153,8 @@ static void sift(const struct obb_all_pairs *all, size_t chunk)
     const size_t end = first + (rest < SIFT_CHUNK ? rest : SIFT_CHUNK);
     for (size_t i = first; i < end && obb_task_goes_on(&part->task); i++) {
         const obb_join_pair *pair = &all->candidates[i];
+        if (i + PREFETCH < end) /* b may lie anywhere */
+            __builtin_prefetch(&all->candidates[i + PREFETCH].b->category);
         if (view->movers != NULL && (obb_view_glides_to(view, pair->a) != NULL ||
                                      obb_view_glides_to(view, pair->b) != NULL))
             continue;
@@ -180,7 +183,7 @@ static bool glide_visit(void *context, const struct obb_version *other, obb_verd
     (void)verdict; /* bounds of the whole way say nothing for certain */
     if (!obb_task_goes_on(&g->part->task))
         return false;
-    const uint64_t id = g->box->record->id, other_id = other->record->id;
+    const uint64_t id = g->box->id, other_id = other->id;
     /* Of two that glide, the one with the smaller id finds the pair. */
     if (other_id == id || (other_id < id && obb_view_glides_to(g->all->view, other) != NULL) ||
         !admitted(g->all, g->box, other))
@@ -204,8 +207,8 @@ static void sort_pairs(struct obb_task *task, obb_found_pair *pairs, size_t coun
     }
     for (size_t i = 0; i < count; i++) {
         copy[i] = pairs[i];
-        list[i] = (struct obb_ranked){
-            .major = pairs[i].a->record->id, .minor = pairs[i].b->record->id, .item = &copy[i]};
+        list[i] =
+            (struct obb_ranked){.major = pairs[i].a->id, .minor = pairs[i].b->id, .item = &copy[i]};
     }
     const struct obb_ranked *sorted = obb_sort_ranked(list, count, list + count, task->cancel);
     if (sorted == NULL) {
@@ -244,7 +247,7 @@ static size_t pairs_below(const struct part *part, uint64_t id)
     size_t low = 0, high = part->count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        if (part->pairs[middle].a->record->id < id)
+        if (part->pairs[middle].a->id < id)
             low = middle + 1;
         else
             high = middle;
@@ -365,7 +368,7 @@ static obb_status choose_bounds(struct obb_all_pairs *all)
     size_t count = 0;
     for (size_t i = 0; i < part_count(all); i++)
         for (size_t k = 0; k < all->parts[i].count; k += 64)
-            sample[count++] = all->parts[i].pairs[k].a->record->id;
+            sample[count++] = all->parts[i].pairs[k].a->id;
     obb_sort_u64(sample, count);
     all->gather_chunks = 0;
     all->bounds[0] = 0;

@@ -36,8 +36,9 @@ static bool meet_ray(const struct cast *cast, const obb_solid *solid, obb_found 
 
 static bool meet_sweep(const struct cast *cast, const obb_solid *solid, obb_found *out)
 {
+    const double max_fraction = cast->best.box != NULL ? cast->best.fraction : 1.0;
     obb_sweep_hit hit;
-    if (!obb_sweep_cast(cast->mover, cast->motion, solid, &hit))
+    if (!obb_sweep_cast(cast->mover, cast->motion, max_fraction, solid, &hit))
         return false;
     *out = (obb_found){.distance = hit.fraction * cast->length,
                        .fraction = hit.fraction,
@@ -56,7 +57,7 @@ static double key(const struct cast *cast, const obb_found *hit)
 static bool before(const struct cast *cast, const obb_found *a, const obb_found *b)
 {
     const double ka = key(cast, a), kb = key(cast, b);
-    return ka != kb ? ka < kb : a->box->record->id < b->box->record->id;
+    return ka != kb ? ka < kb : a->box->id < b->box->id;
 }
 
 /* Takes a candidate in; false once the task has failed. */

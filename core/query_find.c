@@ -132,7 +132,7 @@ bool obb_finds_add(struct obb_task *task, struct obb_finds *finds, uint64_t rank
         finds->capacity = capacity;
     }
     finds->list[finds->count++] =
-        (struct obb_ranked){.major = rank, .minor = box->record->id, .item = item};
+        (struct obb_ranked){.major = rank, .minor = box->id, .item = item};
     return true;
 }
 

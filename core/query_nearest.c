@@ -17,8 +17,7 @@ struct nearest {
 
 static bool before(const obb_found *a, const obb_found *b)
 {
-    return a->distance != b->distance ? a->distance < b->distance
-                                      : a->box->record->id < b->box->record->id;
+    return a->distance != b->distance ? a->distance < b->distance : a->box->id < b->box->id;
 }
 
 static void sift_down(obb_found *heap, size_t count, obb_found moving)

@@ -38,7 +38,7 @@ static obb_vec3 facing(obb_vec3 v, double sign)
 bool obb_ray_cast(const obb_ray *ray, const obb_solid *box, obb_inside inside, obb_ray_hit *out)
 {
     const obb_vec3 offset = obb_sub(ray->origin, box->center);
-    double enter = -INFINITY, leave = INFINITY;
+    double enter = -HUGE_VAL, leave = HUGE_VAL;
     int enter_axis = 0, leave_axis = 0;
     double enter_sign = 0.0, leave_sign = 0.0; /* of the face's outward normal */
     bool within = true;

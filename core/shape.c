@@ -51,7 +51,7 @@ static obb_vec3 meeting(const struct plane *a, const struct plane *b, const stru
     const obb_vec3 ab = obb_cross(a->normal, b->normal);
     const double volume = obb_dot(a->normal, bc);
     if (volume == 0.0)
-        return (obb_vec3){INFINITY, INFINITY, INFINITY};
+        return (obb_vec3){HUGE_VAL, HUGE_VAL, HUGE_VAL};
     const obb_vec3 sum = obb_add(obb_add(obb_scale(bc, -a->offset), obb_scale(ca, -b->offset)),
                                  obb_scale(ab, -c->offset));
     return (obb_vec3){sum.x / volume, sum.y / volume, sum.z / volume};
@@ -103,7 +103,7 @@ obb_status obb_shape_frustum(const double matrix[static 16], obb_shape *out)
         return OBB_SINGULAR; /* the planes enclose nothing finite */
     for (int k = 0; k < 6; k++) {
         shape.normals[k] = behind == 0 ? obb_negate(planes[k].normal) : planes[k].normal;
-        shape.offsets[k] = -INFINITY;
+        shape.offsets[k] = -HUGE_VAL;
         for (int i = 0; i < 8; i++)
             shape.offsets[k] = fmax(shape.offsets[k], obb_dot(shape.normals[k], shape.corners[i]));
     }
@@ -177,7 +177,7 @@ struct interval {
 
 static struct interval projected(const obb_shape *frustum, obb_vec3 axis)
 {
-    struct interval on = {INFINITY, -INFINITY};
+    struct interval on = {HUGE_VAL, -HUGE_VAL};
     for (int i = 0; i < 8; i++) {
         const double at = obb_dot(axis, frustum->corners[i]);
         on.low = at < on.low ? at : on.low;
@@ -196,7 +196,7 @@ static double gap_on(obb_vec3 axis, const obb_shape *frustum, const obb_solid *b
 /* The largest gap over the faces of both and the crosses of their edges; any that is > enough will do. */
 static double frustum_gap(const obb_shape *frustum, const obb_solid *box, double enough)
 {
-    double most = -INFINITY;
+    double most = -HUGE_VAL;
     for (int i = 0; i < 9; i++) {
         most = fmax(most, gap_on(i < 3 ? box->axis[i] : frustum->normals[i - 3], frustum, box));
         if (most > enough)
@@ -225,7 +225,7 @@ static double frustum_gap(const obb_shape *frustum, const obb_solid *box, double
  * faces. */
 static double frustum_distance(const obb_shape *frustum, const obb_solid *box)
 {
-    double least = INFINITY;
+    double least = HUGE_VAL;
     for (int edge = 0; edge < 12; edge++)
         least = fmin(least, obb_closest_segment(frustum->corners[edges[edge][0]],
                                                 frustum->corners[edges[edge][1]], box)

@@ -7,6 +7,7 @@
 /* While the axes are gone through: when the mover is within the target's reach on all of them. */
 struct contact {
     double enter, leave;
+    double max;    /* later contact is none */
     obb_vec3 axis; /* the one entered last, towards the mover; any length */
 };
 
@@ -34,7 +35,8 @@ static bool cut(struct contact *contact, obb_vec3 axis, obb_vec3 offset, obb_vec
     }
     if (far < contact->leave)
         contact->leave = far;
-    return contact->enter <= contact->leave && contact->enter <= 1.0 && contact->leave >= 0.0;
+    return contact->enter <= contact->leave && contact->enter <= contact->max &&
+           contact->leave >= 0.0;
 }
 
 /* Unit length, no negative zeros. */
@@ -44,11 +46,11 @@ static obb_vec3 unit(obb_vec3 v)
     return (obb_vec3){0.0 + v.x / length, 0.0 + v.y / length, 0.0 + v.z / length};
 }
 
-static bool first_contact(const obb_solid *mover, obb_vec3 motion, const obb_solid *target,
-                          struct contact *out)
+static bool first_contact(const obb_solid *mover, obb_vec3 motion, double max_fraction,
+                          const obb_solid *target, struct contact *out)
 {
     const obb_vec3 offset = obb_sub(mover->center, target->center);
-    struct contact contact = {.enter = -INFINITY, .leave = INFINITY};
+    struct contact contact = {.enter = -HUGE_VAL, .leave = HUGE_VAL, .max = max_fraction};
     for (int i = 0; i < mover->dimensions; i++)
         if (!cut(&contact, mover->axis[i], offset, motion, mover, target))
             return false;
@@ -66,8 +68,8 @@ static bool first_contact(const obb_solid *mover, obb_vec3 motion, const obb_sol
     return isfinite(contact.enter); /* else the motion has no length along any axis */
 }
 
-bool obb_sweep_cast(const obb_solid *mover, obb_vec3 motion, const obb_solid *target,
-                    obb_sweep_hit *out)
+bool obb_sweep_cast(const obb_solid *mover, obb_vec3 motion, double max_fraction,
+                    const obb_solid *target, obb_sweep_hit *out)
 {
     obb_sweep_hit hit = {.started_overlapping = obb_sat_overlap(mover, target)};
     obb_solid moved = *mover;
@@ -75,7 +77,7 @@ bool obb_sweep_cast(const obb_solid *mover, obb_vec3 motion, const obb_solid *ta
         hit.normal = unit(obb_negate(obb_sat_separation(mover, target).normal));
     } else {
         struct contact contact;
-        if (!first_contact(mover, motion, target, &contact))
+        if (!first_contact(mover, motion, max_fraction, target, &contact))
             return false;
         /* Where the two tests differ by their rounding, contact may be a hair in the past. */
         hit.fraction = contact.enter > 0.0 ? contact.enter : 0.0;

@@ -17,7 +17,8 @@ typedef struct obb_sweep_hit {
     bool started_overlapping;
 } obb_sweep_hit;
 
-/* First contact of `mover` moved along `motion` (scene units) with `target`; *out is written when there is one.
+/* First contact of `mover` moved along `motion` (scene units) with `target` up to `max_fraction` (0 to 1) of the way;
+ * *out is written when there is one.
  *
  * Boxes are closed: contact at the very start is an overlap, contact at the very end a hit. started_overlapping is the
  * verdict of obb_sat_overlap. A motion of zero finds what overlaps. Of axes that are reached at once the first in the
@@ -31,7 +32,7 @@ typedef struct obb_sweep_hit {
  * Cost     about 700 flops, 30 divisions and, for a hit, obb_closest_boxes; no allocation; any thread.
  * Source   moving separating axes: Ericson, "Real-Time Collision Detection", 2005, 5.5.8; the difference of two boxes is a
  *          polytope whose faces the 15 axes bound, so this is a ray against it. */
-bool obb_sweep_cast(const obb_solid *mover, obb_vec3 motion, const obb_solid *target,
-                    obb_sweep_hit *out);
+bool obb_sweep_cast(const obb_solid *mover, obb_vec3 motion, double max_fraction,
+                    const obb_solid *target, obb_sweep_hit *out);
 
 #endif
