@@ -18,7 +18,7 @@ quoted() {
     server/*:server/* | server/*:proto/wire.h | server/*:core/obb.h) ;;
     tests/core/*:core/* | tests/proto/*:core/obb.h | tests/proto/*:proto/*) ;;
     tests/server/*:server/* | tests/server/*:proto/wire.h | tests/server/*:core/obb.h) ;;
-    tests/e2e/*:proto/wire.h | tests/e2e/*:core/obb.h) ;;
+    tests/e2e/*:proto/wire.h | tests/e2e/*:proto/tools/exchange.h | tests/e2e/*:core/obb.h) ;;
     tests/support/*:core/* | tests/fuzz/*:core/* | tests/fuzz/*:proto/* | tests/fuzz/*:server/*) ;;
     tests/bench/*:core/* | tests/bench/*:proto/* | tests/peers/*:core/*) ;;
     tests/*:tests/*) ;;

@@ -1,5 +1,6 @@
 #include "tests/support/daemon.h"
 
+#include "tests/support/schema.h"
 #include "tests/support/test.h"
 
 #include <curl/curl.h>
@@ -181,6 +182,19 @@ static size_t take(char *bytes, size_t size, size_t count, void *context)
     return n;
 }
 
+/* The document that the daemon publishes; every later answer of this process is held against it. */
+static struct schema *published;
+
+static void load_published(struct http_client *client)
+{
+    struct http_answer answer = {0};
+    http_send(client, "GET", "/openapi.json", NULL, NULL, &answer);
+    ck_assert_int_eq(answer.status, 200);
+    published = schema_load(answer.body, answer.length);
+    ck_assert_msg(published != NULL, "the published document does not load");
+    http_answer_fini(&answer);
+}
+
 struct http_client *http_open(const char *url)
 {
     struct http_client *client = calloc(1, sizeof *client);
@@ -188,6 +202,8 @@ struct http_client *http_open(const char *url)
     client->curl = curl_easy_init();
     ck_assert_ptr_nonnull(client->curl);
     (void)snprintf(client->url, sizeof client->url, "%s", url);
+    if (published == NULL)
+        load_published(client);
     return client;
 }
 
@@ -227,16 +243,19 @@ void http_send(struct http_client *client, const char *method, const char *path,
     curl_easy_setopt(curl, CURLOPT_HEADERDATA, &head);
 
     struct curl_slist *list = curl_slist_append(NULL, "Expect:");
-    bool typed = false;
+    const char *type = NULL;
     for (size_t i = 0; headers != NULL && headers[i] != NULL; i++) {
         list = curl_slist_append(list, headers[i]);
-        typed |= strncasecmp(headers[i], "Content-Type:", 13) == 0;
+        if (strncasecmp(headers[i], "Content-Type:", 13) == 0)
+            type = headers[i] + 13 + strspn(headers[i] + 13, " ");
     }
     if (body != NULL) {
         curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body);
         curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(body));
-        if (!typed)
+        if (type == NULL) {
+            type = "application/json";
             list = curl_slist_append(list, "Content-Type: application/json");
+        }
     }
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, list);
     const CURLcode code = curl_easy_perform(curl);
@@ -247,6 +266,19 @@ void http_send(struct http_client *client, const char *method, const char *path,
     out->head = head.bytes;
     out->body = content.bytes;
     out->length = content.length;
+    if (published == NULL)
+        return;
+    const char *fault = schema_check(
+        published, &(struct schema_exchange){.method = method,
+                                             .target = path,
+                                             .request_type = type,
+                                             .request = body,
+                                             .request_length = body != NULL ? strlen(body) : 0,
+                                             .status = out->status,
+                                             .answer_type = http_header(out, "Content-Type"),
+                                             .answer = out->body,
+                                             .answer_length = out->length});
+    ck_assert_msg(fault == NULL, "the answer is not as published: %s\n%.2000s", fault, out->body);
 }
 
 const char *http_header(struct http_answer *answer, const char *name)

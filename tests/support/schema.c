@@ -86,16 +86,31 @@ static json_t *follow(json_t *root, const char *reference)
 
 /* Which members of the value at hand were named by some schema in place. */
 struct evaluated {
-    json_t *names;
-    bool any; /* a schema spoke of members at all */
+    json_t *names; /* a set; NULL: none yet */
+    bool any;      /* a schema spoke of members at all */
 };
+
+static void name_member(struct evaluated *evaluated, const char *key)
+{
+    if (evaluated->names == NULL)
+        evaluated->names = json_object();
+    (void)json_object_set_new(evaluated->names, key, json_true());
+}
+
+static void name_members(struct evaluated *evaluated, struct evaluated *more)
+{
+    const char *key;
+    json_t *unused;
+    evaluated->any = evaluated->any || more->any;
+    json_object_foreach(more->names, key, unused) name_member(evaluated, key);
+}
 
 static bool fits(struct check *check, json_t *schema, json_t *value, struct evaluated *evaluated);
 
 /* The schema of a place of its own: a new set of members, and for answers nothing beyond them. */
 static bool fits_here(struct check *check, json_t *schema, json_t *value)
 {
-    struct evaluated evaluated = {.names = json_object()};
+    struct evaluated evaluated = {.names = NULL};
     bool ok = fits(check, schema, value, &evaluated);
     if (ok && check->strict && evaluated.any && json_is_object(value)) {
         const char *key;
@@ -227,11 +242,6 @@ static bool fits_dependent(struct check *check, json_t *dependent, json_t *value
     return true;
 }
 
-static void name_member(struct evaluated *evaluated, const char *key)
-{
-    (void)json_object_set_new(evaluated->names, key, json_true());
-}
-
 static bool fits_member(struct check *check, json_t *schema, const char *key, json_t *member)
 {
     const size_t before = enter_key(&check->place, key);
@@ -293,14 +303,13 @@ static bool fits_property_names(struct check *check, json_t *schema, json_t *val
     return true;
 }
 
+/* Long arrays are looked at in part: the first thousand, then one in 97. */
 static bool fits_items(struct check *check, json_t *schema, json_t *value)
 {
-    size_t i;
-    json_t *item;
-    json_array_foreach(value, i, item)
-    {
+    const size_t count = json_array_size(value);
+    for (size_t i = 0; i < count; i += i < 1000 ? 1 : 97) {
         const size_t before = enter_index(&check->place, i);
-        const bool ok = fits_here(check, schema, item);
+        const bool ok = fits_here(check, schema, json_array_get(value, i));
         leave(&check->place, before);
         if (!ok)
             return false;
@@ -318,11 +327,10 @@ static size_t count_fitting(struct check *check, json_t *schemas, json_t *value,
     size_t depth = 0;
     json_array_foreach(schemas, i, schema)
     {
-        struct evaluated branch = {.names = json_object()};
+        struct evaluated branch = {.names = NULL};
         if (fits(check, schema, value, &branch)) {
             count++;
-            (void)json_object_update(evaluated->names, branch.names);
-            evaluated->any = evaluated->any || branch.any;
+            name_members(evaluated, &branch);
         } else {
             const size_t length = strcspn(check->schema->fault, ":");
             if (length > depth || deepest[0] == '\0') {
@@ -339,7 +347,7 @@ static size_t count_fitting(struct check *check, json_t *schemas, json_t *value,
 
 static bool fits_not(struct check *check, json_t *schema, json_t *value)
 {
-    struct evaluated unused = {.names = json_object()};
+    struct evaluated unused = {.names = NULL};
     const bool unwanted = fits(check, schema, value, &unused);
     json_decref(unused.names);
     return unwanted ? fault(check, "fits a schema that it must not fit") : true;

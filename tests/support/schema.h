@@ -1,7 +1,8 @@
 /* Holds HTTP exchanges against an OpenAPI 3.1 document: is the operation there, and do parameters, request and answer fit its
  * schemas? The subset of JSON Schema 2020-12 that the document uses; a keyword that is not known fails the load.
  *
- * Answers are held stricter than the document promises to others: a member that no schema names is a fault. */
+ * Answers are held stricter than the document promises to others: a member that no schema names is a fault. Of arrays of more
+ * than a thousand items the rest is looked at by samples. */
 #ifndef TEST_SUPPORT_SCHEMA_H
 #define TEST_SUPPORT_SCHEMA_H
 

@@ -1,0 +1,118 @@
+/* Replays the exchanges of proto/examples: what the documentation shows is what the daemon answers. Each file has a fresh
+ * daemon of its own. */
+#include "proto/tools/exchange.h"
+#include "tests/support/daemon.h"
+#include "tests/support/test.h"
+
+#include <glob.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Equal by value: 1 and 1.0 are, the order of members does not count. */
+static bool same(json_t *one, json_t *other)
+{
+    const char *key;
+    json_t *member;
+    size_t i;
+    if (json_is_number(one) && json_is_number(other))
+        return json_number_value(one) == json_number_value(other);
+    if (json_is_array(one) && json_is_array(other) &&
+        json_array_size(one) == json_array_size(other)) {
+        json_array_foreach(one, i,
+                           member) if (!same(member, json_array_get(other, i))) return false;
+        return true;
+    }
+    if (json_is_object(one) && json_is_object(other) &&
+        json_object_size(one) == json_object_size(other)) {
+        json_object_foreach(one, key,
+                            member) if (!same(member, json_object_get(other, key))) return false;
+        return true;
+    }
+    return json_equal(one, other) != 0;
+}
+
+static bool is_json(const char *type)
+{
+    return strcmp(type, "application/json") == 0 || strcmp(type, "application/problem+json") == 0;
+}
+
+static void compare_bodies(const struct exchange *exchange, const struct http_answer *answer,
+                           const char *file)
+{
+    const char *expected = exchange->answer != NULL ? exchange->answer : "";
+    if (exchange->answer != NULL && is_json(exchange_answer_type(exchange))) {
+        json_t *wanted = json_loads(expected, JSON_DECODE_ANY, NULL);
+        json_t *got = json_loadb(answer->body, answer->length, JSON_DECODE_ANY, NULL);
+        ck_assert_msg(wanted != NULL && got != NULL && same(wanted, got),
+                      "%s:%d: %s answers\n%s\ninstead of\n%s", file, exchange->line,
+                      exchange->title, answer->body, expected);
+        json_decref(wanted);
+        json_decref(got);
+        return;
+    }
+    size_t length = answer->length;
+    while (length > 0 && answer->body[length - 1] == '\n')
+        length--;
+    ck_assert_msg(length == strlen(expected) && memcmp(answer->body, expected, length) == 0,
+                  "%s:%d: %s answers\n%s\ninstead of\n%s", file, exchange->line, exchange->title,
+                  answer->body, expected);
+}
+
+static void replay(struct http_client *client, const struct exchange *exchange, const char *file)
+{
+    char lines[EXCHANGE_HEADERS][256];
+    const char *headers[EXCHANGE_HEADERS + 1] = {NULL};
+    for (size_t i = 0; i < exchange->sent_count; i++) {
+        (void)snprintf(lines[i], sizeof lines[i], "%s: %s", exchange->sent[i].name,
+                       exchange->sent[i].value);
+        headers[i] = lines[i];
+    }
+    struct http_answer answer = {0};
+    http_send(client, exchange->method, exchange->target, headers, exchange->request, &answer);
+    ck_assert_msg(answer.status == exchange->status, "%s:%d: %s answers %ld instead of %d\n%s",
+                  file, exchange->line, exchange->title, answer.status, exchange->status,
+                  answer.body);
+    for (size_t i = 0; i < exchange->expected_count; i++) {
+        const char *value = http_header(&answer, exchange->expected[i].name);
+        ck_assert_msg(value != NULL && strcmp(value, exchange->expected[i].value) == 0,
+                      "%s:%d: %s answers %s: %s instead of %s", file, exchange->line,
+                      exchange->title, exchange->expected[i].name, value,
+                      exchange->expected[i].value);
+    }
+    compare_bodies(exchange, &answer, file);
+    http_answer_fini(&answer);
+}
+
+START_TEST(every_example_is_what_the_daemon_answers)
+{
+    glob_t files;
+    ck_assert_int_eq(glob("proto/examples/*.http", 0, NULL, &files), 0);
+    size_t looked_at = 0;
+    for (size_t i = 0; i < files.gl_pathc; i++) {
+        struct exchanges exchanges;
+        ck_assert(exchanges_read(files.gl_pathv[i], &exchanges));
+        struct test_daemon daemon;
+        daemon_start(&daemon, NULL);
+        struct http_client *client = http_open(daemon.url);
+        for (size_t j = 0; j < exchanges.count; j++, looked_at++)
+            replay(client, &exchanges.list[j], files.gl_pathv[i]);
+        http_close(client);
+        ck_assert_int_eq(daemon_stop(&daemon), 0);
+        exchanges_fini(&exchanges);
+    }
+    printf("%zu exchanges in %zu files\n", looked_at, (size_t)files.gl_pathc);
+    ck_assert_uint_gt(looked_at, 0);
+    globfree(&files);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("examples");
+    TCase *tc = tcase_create("examples");
+    tcase_set_timeout(tc, test_timeout(60));
+    tcase_add_test(tc, every_example_is_what_the_daemon_answers);
+    suite_add_tcase(suite, tc);
+    return test_main(suite);
+}
