@@ -1,13 +1,14 @@
 #include "server/http.h"
 
+#include "server/headers.h"
+#include "server/linger.h"
+
 #include <assert.h>
-#include <ctype.h>
 #include <errno.h>
 #include <microhttpd.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -19,9 +20,6 @@ enum {
     KEPT_EXCHANGES = 256, /* kept for the next requests */
     ACCEPTS = 64,         /* connections accepted in one go, so that those at work get their turn */
     CONSTANTS = 16,       /* different constant answers */
-    LINGERERS = 64,
-    LINGER_MS = 2000,
-    LINGER_BYTES = 1 << 20, /* see linger() */
     LISTENERS = 16,
     RETRY_MS = 100 /* to accept again when out of descriptors */
 };
@@ -52,7 +50,7 @@ struct srv_exchange {
     obb_str target;            /* as sent; a copy */
     const char *line;          /* where libmicrohttpd has it */
     const char *method;        /* libmicrohttpd's, until the answer is sent */
-    bool no_memory, headers_seen, suspended, handled, late;
+    bool no_memory, headers_seen, malformed, suspended, handled, late;
     bool discard;      /* what of the body is still to come is not kept */
     const char *allow; /* answer OPTIONS with this */
     bool refused;      /* answer with `refusal` once the body has passed */
@@ -73,15 +71,6 @@ struct constant {
     const char *bytes;
     int status;
     struct MHD_Response *response;
-};
-
-struct lingerer {
-    struct srv_http *http;
-    int descriptor;
-    size_t left;
-    struct srv_watch *watch;
-    struct srv_timer *timer;
-    struct lingerer *previous, *next;
 };
 
 struct listener {
@@ -109,8 +98,8 @@ struct srv_http {
     struct constant constants[CONSTANTS];
     size_t constant_count;
     struct MHD_Response *out_of_memory;
-    struct lingerer *lingerers;
-    size_t lingerer_count;
+    struct srv_lingerers lingerers;
+    bool running; /* in MHD_run */
     bool closing;
     srv_callback *empty;
     void *empty_context;
@@ -426,6 +415,13 @@ void srv_reply_constant(struct srv_request *request, int status, const char *con
 
 bool srv_request_late(const struct srv_request *request) { return request->exchange->late; }
 
+static void drop_response(struct srv_exchange *x)
+{
+    if (x->response != NULL && !x->constant)
+        MHD_destroy_response(x->response);
+    x->response = NULL;
+}
+
 /* Hands the answer to libmicrohttpd; in one of its callbacks for this connection. */
 static enum MHD_Result send_answer(struct srv_exchange *x)
 {
@@ -437,237 +433,11 @@ static enum MHD_Result send_answer(struct srv_exchange *x)
     enter(c, WRITE);
     c->http->options.metrics->sent_bytes += x->answer_bytes;
     const enum MHD_Result result = MHD_queue_response(c->mhd, (unsigned)x->status, x->response);
-    if (!x->constant)
-        MHD_destroy_response(x->response);
+    drop_response(x);
     return result;
 }
 
-/* ---- Lingering: a client that is refused while it still sends must be able to read why ------------------------- *
- *
- * Closing a socket that holds unread bytes resets the connection and may destroy the answer on its way. So a
- * second descriptor keeps the socket open after libmicrohttpd has closed its own (it has shut down the sending side), and
- * what comes in is read and forgotten, for a while. */
-
-static void linger_end(struct lingerer *l)
-{
-    struct srv_http *http = l->http;
-    *(l->previous != NULL ? &l->previous->next : &http->lingerers) = l->next;
-    if (l->next != NULL)
-        l->next->previous = l->previous;
-    http->lingerer_count--;
-    srv_watch_destroy(l->watch);
-    srv_timer_destroy(l->timer);
-    (void)close(l->descriptor);
-    obb_free(l);
-}
-
-static void linger_over(void *context) { linger_end(context); }
-
-static void linger_read(void *context, unsigned events)
-{
-    (void)events;
-    struct lingerer *l = context;
-    char bytes[16384];
-    const ssize_t n = recv(l->descriptor, bytes, sizeof bytes, MSG_DONTWAIT);
-    if (n > 0 && (size_t)n < l->left)
-        l->left -= (size_t)n;
-    else if (n >= 0 || (errno != EAGAIN && errno != EINTR))
-        linger_end(l);
-}
-
-/* Where it cannot be done, the client may miss the answer; that is all. */
-static void linger(struct connection *c)
-{
-    struct srv_http *http = c->http;
-    if (http->lingerer_count == LINGERERS || http->closing)
-        return;
-    struct lingerer *l = obb_calloc(1, sizeof *l);
-    if (l == NULL)
-        return;
-    *l = (struct lingerer){.http = http, .descriptor = dup(c->descriptor), .left = LINGER_BYTES};
-    if (l->descriptor >= 0 && srv_timer_create(http->options.loop, linger_over, l, &l->timer) &&
-        srv_watch_create(http->options.loop, l->descriptor, SRV_READABLE, linger_read, l,
-                         &l->watch)) {
-        srv_timer_start(l->timer, LINGER_MS, 0);
-        l->next = http->lingerers;
-        if (l->next != NULL)
-            l->next->previous = l;
-        http->lingerers = l;
-        http->lingerer_count++;
-        return;
-    }
-    srv_timer_destroy(l->timer);
-    if (l->descriptor >= 0)
-        (void)close(l->descriptor);
-    obb_free(l);
-}
-
 /* ---- Headers ------------------------------------------------------------------------------------------------- */
-
-/* What the walk over the header list gathers. */
-struct headers {
-    struct srv_exchange *exchange;
-    const char *fault; /* a sentence: the request is broken, and so may be where it ends */
-    const char *host, *content_type, *accept;
-    bool has_length, chunked, expects;
-    uintptr_t previous_end; /* of the value before; 0: this is the first */
-};
-
-static const char hidden[] = "a header field is folded, has no name, or holds a NUL";
-static const char token_characters[] =
-    "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-
-static bool is_name(const char *name, size_t length)
-{
-    return length > 0 && strspn(name, token_characters) == length;
-}
-
-static bool is_value(const char *value, size_t length)
-{
-    for (size_t i = 0; i < length; i++) {
-        const unsigned char c = (unsigned char)value[i];
-        if ((c < 0x20 && c != '\t') || c == 0x7f)
-            return false;
-    }
-    return true;
-}
-
-static bool same(const char *name, size_t length, const char *known, size_t known_length)
-{
-    return length == known_length && strncasecmp(name, known, length) == 0;
-}
-
-/* A list field that came in several lines means the same as one with commas (RFC 9110, 5.3). */
-static void join(struct srv_exchange *x, const char **field, const char *value)
-{
-    if (*field == NULL) {
-        *field = value;
-        return;
-    }
-    const size_t first = strlen(*field), second = strlen(value);
-    char *text = obb_arena_alloc(&x->request.arena, first + second + 3, 1);
-    if (text == NULL) {
-        x->no_memory = true;
-        return;
-    }
-    memcpy(text, *field, first);
-    memcpy(text + first, ", ", 2);
-    memcpy(text + first + 2, value, second + 1);
-    *field = text;
-}
-
-static void see_length(struct headers *h, const char *value, size_t length)
-{
-    uint64_t declared = 0;
-    bool good = length > 0 && length < 20;
-    for (size_t i = 0; i < length && good; i++) {
-        good = value[i] >= '0' && value[i] <= '9';
-        declared = declared * 10 + (uint64_t)(value[i] - '0');
-    }
-    if (!good)
-        h->fault = "Content-Length is not a number";
-    else if (h->has_length)
-        h->fault = "there are two Content-Length fields";
-    h->has_length = true;
-    h->exchange->declared = declared;
-}
-
-static enum MHD_Result see_header(void *context, enum MHD_ValueKind kind, const char *name,
-                                  size_t name_length, const char *value, size_t value_length)
-{
-    (void)kind;
-    struct headers *h = context;
-    struct srv_exchange *x = h->exchange;
-    /* libmicrohttpd ends values at a NUL, and glues the second line of a folded field to its name. Names and values lie in
-     * one buffer as they came, with the end of the line (two bytes at most) in between: where there is more, a NUL hides it;
-     * where the order is another, the field was folded. */
-    const uintptr_t from = (uintptr_t)name, to = (uintptr_t)value;
-    if (to <= from + name_length ||
-        (h->previous_end != 0 && (from < h->previous_end || from - h->previous_end > 2)))
-        h->fault = hidden;
-    h->previous_end = to + value_length;
-
-    if (!is_name(name, name_length))
-        h->fault = "the name of a header field is not a token";
-    else if (!is_value(value, value_length))
-        h->fault = "a header field holds a control character";
-#define IS(known) same(name, name_length, known, sizeof(known) - 1)
-    switch (name_length) {
-    case 4:
-        if (IS("Host")) {
-            if (h->host != NULL)
-                h->fault = "there are two Host fields";
-            h->host = value;
-        }
-        break;
-    case 6:
-        if (IS("Accept"))
-            join(x, &h->accept, value);
-        else if (IS("Expect"))
-            h->expects = true;
-        break;
-    case 8:
-        if (IS("If-Match"))
-            join(x, &x->request.if_match, value);
-        break;
-    case 12:
-        if (IS("Content-Type")) {
-            if (h->content_type != NULL)
-                h->fault = "there are two Content-Type fields";
-            h->content_type = value;
-        }
-        break;
-    case 13:
-        if (IS("If-None-Match"))
-            join(x, &x->request.if_none_match, value);
-        break;
-    case 14:
-        if (IS("Content-Length"))
-            see_length(h, value, value_length);
-        break;
-    case 17:
-        if (IS("Transfer-Encoding")) {
-            if (h->chunked)
-                h->fault = "there are two Transfer-Encoding fields";
-            else if (!same(value, value_length, "chunked", 7))
-                h->fault = "the only transfer encoding is chunked";
-            h->chunked = true;
-        }
-        break;
-    default:
-        break;
-    }
-#undef IS
-    return MHD_YES;
-}
-
-/* "name", "name:port"; names compare without case. */
-static bool host_is(obb_str host, const char *name)
-{
-    const size_t length = strlen(name);
-    if (host.length < length || strncasecmp(host.bytes, name, length) != 0)
-        return false;
-    if (host.length == length)
-        return true;
-    if (host.bytes[length] != ':')
-        return false;
-    for (size_t i = length + 1; i < host.length; i++)
-        if (!isdigit((unsigned char)host.bytes[i]))
-            return false;
-    return true;
-}
-
-static bool host_allowed(const struct srv_http *http, obb_str host)
-{
-    static const char *const own[] = {"localhost", "127.0.0.1", "[::1]"};
-    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
-        if (host_is(host, own[i]))
-            return true;
-    for (size_t i = 0; i < http->options.host_count; i++)
-        if (host_is(host, http->options.hosts[i]))
-            return true;
-    return false;
-}
 
 static void refuse(struct srv_exchange *x, int status, const char *detail)
 {
@@ -693,7 +463,7 @@ static void refuse_method(struct srv_exchange *x, srv_method method, const char 
 }
 
 /* Everything that can be refused before the body, in the order of what the answer tells. */
-static void check_headers(struct srv_exchange *x, const struct headers *h, const char *version)
+static void check_headers(struct srv_exchange *x, const srv_headers *h, const char *version)
 {
     struct connection *c = x->connection;
     struct srv_http *http = c->http;
@@ -718,7 +488,8 @@ static void check_headers(struct srv_exchange *x, const struct headers *h, const
         refuse(x, 400, "there is no Host field");
         return;
     }
-    if (c->check_host && host.length != 0 && !host_allowed(http, host)) {
+    if (c->check_host && host.length != 0 &&
+        !srv_host_is_known(host, http->options.hosts, http->options.host_count)) {
         refuse(x, 403, "this service is not known by that name (see --host)");
         return;
     }
@@ -761,6 +532,14 @@ static void check_headers(struct srv_exchange *x, const struct headers *h, const
         refuse(x, 413, "the body is longer than --body-limit");
 }
 
+static enum MHD_Result take_header(void *headers, enum MHD_ValueKind kind, const char *name,
+                                   size_t name_length, const char *value, size_t value_length)
+{
+    (void)kind;
+    srv_headers_take(headers, name, name_length, value, value_length);
+    return MHD_YES;
+}
+
 /* First call for a request: its headers are here, its body is not. */
 static enum MHD_Result on_headers(struct srv_exchange *x, const char *method, const char *version)
 {
@@ -769,22 +548,17 @@ static enum MHD_Result on_headers(struct srv_exchange *x, const char *method, co
     x->method = method;
     x->started = srv_clock();
 
-    struct headers h = {.exchange = x};
-    (void)MHD_get_connection_values_n(c->mhd, MHD_HEADER_KIND, see_header, &h);
-    /* A line that starts with a colon ends the headers for libmicrohttpd: more is left of them than two line ends. */
-    const uintptr_t end =
-        (uintptr_t)method +
+    srv_headers h = {.arena = &x->request.arena};
+    (void)MHD_get_connection_values_n(c->mhd, MHD_HEADER_KIND, take_header, &h);
+    const size_t size =
         MHD_get_connection_info(c->mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE)->header_size;
-    if (h.fault == NULL && h.previous_end != 0 && end - h.previous_end > 4)
-        h.fault = hidden;
-    if (h.chunked && h.has_length)
-        h.fault = "there are both Content-Length and Transfer-Encoding";
-    else if (h.chunked && strcmp(version, "HTTP/1.1") != 0)
-        h.fault = "HTTP/1.0 has no transfer encodings";
-    else if (x->line != NULL && (uintptr_t)version != (uintptr_t)x->line + x->target.length + 1)
+    srv_headers_finish(&h, strcmp(version, "HTTP/1.1") == 0, (uintptr_t)method + size);
+    if (x->line != NULL && (uintptr_t)version != (uintptr_t)x->line + x->target.length + 1)
         h.fault = "the request line holds a NUL";
-    if (h.chunked)
-        x->declared = UINT64_MAX;
+    x->declared = h.chunked ? UINT64_MAX : h.length;
+    x->no_memory = x->no_memory || h.no_memory;
+    x->request.if_match = h.if_match;
+    x->request.if_none_match = h.if_none_match;
 
     if (h.fault != NULL)
         refuse(x, 400, h.fault);
@@ -795,7 +569,7 @@ static enum MHD_Result on_headers(struct srv_exchange *x, const char *method, co
     if (x->refused &&
         (h.fault != NULL || x->declared > FIRST_BODY || (x->declared != 0 && h.expects))) {
         if (x->declared != 0)
-            linger(c);
+            srv_linger(&c->http->lingerers, c->descriptor);
         srv_reply_problem(&x->request, &x->refusal);
         return send_answer(x);
     }
@@ -984,9 +758,10 @@ static void on_completed(void *context, struct MHD_Connection *mhd, void **state
                             srv_clock() - x->started);
         if (srv_log_wants(http->options.log, SRV_DEBUG))
             log_access(x, complete);
-    }
-    if (x->response != NULL && x->status == 0)
-        MHD_destroy_response(x->response);
+    } else if (x->malformed)
+        srv_metrics_request(http->options.metrics, http->options.metrics->routes, 400, SRV_ON_LOOP,
+                            0);
+    drop_response(x); /* it came too late */
     c->exchange = NULL;
     http->active--;
     exchange_give(http, x);
@@ -1094,7 +869,9 @@ bool srv_http_listen(struct srv_http *http, const srv_listener *listener)
 static bool turn(void *context)
 {
     struct srv_http *http = context;
+    http->running = true;
     MHD_run(http->daemon);
+    http->running = false;
     if (http->empty != NULL && http->active == 0) {
         srv_callback *empty = http->empty;
         http->empty = NULL;
@@ -1119,10 +896,39 @@ static size_t no_unescape(void *context, struct MHD_Connection *mhd, char *text)
     return strlen(text);
 }
 
+/* libmicrohttpd 0.9.75 answers a Content-Length that is no number by itself, before any handler is called, and sends the
+ * headers of that answer twice. All that is seen of it beforehand is that it complains to the log. So when it does, and a
+ * connection has just read its headers but not come to its handler, that one is answered from here and its sending side
+ * shut down: libmicrohttpd's own answer goes nowhere, and ends the connection. */
+static void answer_malformed(struct srv_http *http)
+{
+    static const char body[] =
+        "{\"type\":\"/problems/bad-request\",\"title\":\"the request is not valid\",\"status\":400,"
+        "\"detail\":\"a header field is malformed\"}";
+    char answer[512];
+    const int length = snprintf(answer, sizeof answer,
+                                "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n"
+                                "Content-Type: %s\r\nContent-Length: %zu\r\n\r\n%s",
+                                wire_media_type(WIRE_PROBLEM), sizeof body - 1, body);
+    for (struct connection *c = http->newest; c != NULL; c = c->older) {
+        struct srv_exchange *x = c->exchange;
+        if (x == NULL || x->headers_seen || x->malformed ||
+            MHD_get_connection_info(c->mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE) == NULL)
+            continue;
+        x->malformed = true;
+        srv_linger(&http->lingerers, c->descriptor);
+        (void)send(c->descriptor, answer, (size_t)length, MSG_NOSIGNAL | MSG_DONTWAIT);
+        (void)shutdown(c->descriptor, SHUT_WR);
+        return;
+    }
+}
+
 __attribute__((format(printf, 2, 0))) static void on_log(void *context, const char *format,
                                                          va_list values)
 {
-    const struct srv_http *http = context;
+    struct srv_http *http = context;
+    if (http->running)
+        answer_malformed(http);
     if (!srv_log_wants(http->options.log, SRV_DEBUG))
         return;
     char text[512];
@@ -1155,6 +961,7 @@ bool srv_http_create(const srv_http_options *options, struct srv_http **out)
     if (http == NULL)
         return false;
     http->options = *options;
+    http->lingerers.loop = options->loop;
     http->daemon = start(http);
     if (http->daemon == NULL ||
         (http->out_of_memory = constant_of(http, 503, wire_media_type(WIRE_PROBLEM),
@@ -1214,8 +1021,7 @@ void srv_http_destroy(struct srv_http *http)
         MHD_stop_daemon(http->daemon);
     srv_timer_destroy(http->deadline);
     srv_timer_destroy(http->retry);
-    while (http->lingerers != NULL)
-        linger_end(http->lingerers);
+    srv_linger_stop(&http->lingerers);
     for (size_t i = 0; i < http->constant_count; i++)
         MHD_destroy_response(http->constants[i].response);
     for (struct srv_exchange *x = http->free_exchanges, *next; x != NULL; x = next) {

@@ -232,6 +232,7 @@ static void check(const struct exchange *exchanges, size_t count)
         say_bytes(s, x->sent, x->length != 0 ? x->length : strlen(x->sent));
         const bool closed = hear(s, heard, sizeof heard, patience_ms);
         ck_assert_msg(status_of(heard) == x->status && closed == x->closes &&
+                          count_of(heard, "HTTP/1.1 ") == 1 &&
                           (x->says == NULL || strstr(heard, x->says) != NULL),
                       "%s\n-> (%s)\n%s", x->sent, closed ? "closed" : "open", heard);
         if (x->status >= 400)
@@ -328,6 +329,15 @@ START_TEST(requests_whose_end_is_in_doubt_end_the_connection)
          400, true, NULL, 0},
         {"POST /count HTTP/1.0\r\n" TYPE "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400, true,
          NULL, 0},
+        {"POST /count HTTP/1.1\r\n" H TYPE "Content-Length: -1\r\n\r\n", 400, true, "malformed", 0},
+        {"POST /count HTTP/1.1\r\n" H TYPE "Content-Length: +3\r\n\r\nabc", 400, true, "malformed",
+         0},
+        {"POST /count HTTP/1.1\r\n" H TYPE "Content-Length: \r\n\r\nabc", 400, true, "malformed",
+         0},
+        {"POST /count HTTP/1.1\r\n" H TYPE "Content-Length: 5x\r\n\r\nabcde", 400, true,
+         "malformed", 0},
+        {"POST /count HTTP/1.1\r\n" H TYPE "Content-Length: 99999999999999999999999\r\n\r\n", 400,
+         true, "malformed", 0},
         {"GET /hello HTTP/1.1\r\n" H "Host: localhost\r\n\r\n", 400, true, "two Host", 0},
         {"GET /hello HTTP/1.1\r\nHost : localhost\r\n\r\n", 400, true, "token", 0},
         {"GET /hello HTTP/1.1\r\n" H "Content-Length : 5\r\n\r\n", 400, true, "token", 0},
