@@ -33,18 +33,16 @@ struct stops {
 };
 
 /* A line along a slab has no stops; a weight of 0 makes it count for nothing. */
-static struct stops stops_of(const struct line *line, const double half[static 3])
+static void set_stops(struct stops *out, const struct line *line, const double half[static 3])
 {
-    struct stops s;
     for (int i = 0; i < 3; i++) {
         const double along = line->along[i], square = along * along;
-        s.weight[i] = square >= DBL_MIN ? square : 0.0;
+        out->weight[i] = square >= DBL_MIN ? square : 0.0;
         const double inverse = square >= DBL_MIN ? 1.0 / along : 0.0;
         const double t = (-half[i] - line->at[i]) * inverse, u = (half[i] - line->at[i]) * inverse;
-        s.enter[i] = t < u ? t : u;
-        s.leave[i] = t < u ? u : t;
+        out->enter[i] = t < u ? t : u;
+        out->leave[i] = t < u ? u : t;
     }
-    return s;
 }
 
 /* Half the derivative of the squared distance: never falls as t grows, and is linear between stops. Told by the stops
@@ -138,7 +136,8 @@ static void try_edge(const struct pair *p, int side, int direction, const double
         line.along[j] = cosine(p, side, direction, j);
     }
     const double h = p->half[side][direction];
-    const struct stops stops = stops_of(&line, p->half[1 - side]);
+    struct stops stops;
+    set_stops(&stops, &line, p->half[1 - side]);
     const double t = closest_on_line(&stops, -h, h);
     const double distance2 = distance2_at(&line, p->half[1 - side], t);
     if (distance2 >= best->distance2)
@@ -366,7 +365,8 @@ obb_witness obb_closest_segment(obb_vec3 p, obb_vec3 q, const obb_solid *box)
         line.along[i] = obb_dot(way, box->axis[i]);
     }
     double low = 0.0, high = 1.0;
-    const struct stops stops = stops_of(&line, half);
+    struct stops stops;
+    set_stops(&stops, &line, half);
     const bool meets = cut(&line, half, &stops, &low, &high);
     const double t = meets ? low + 0.5 * (high - low) : closest_on_line(&stops, 0.0, 1.0);
     const double distance2 = meets ? 0.0 : distance2_at(&line, half, t);
