@@ -158,6 +158,18 @@ struct obb_link *obb_names_again(const struct obb_names *names, const struct obb
     return if_key(names, next_of(link), link->key);
 }
 
+void obb_names_warm_bucket(const struct obb_names *names, uint32_t hash)
+{
+    const uint32_t mask = atomic_load_explicit(&names->mask, memory_order_relaxed);
+    __builtin_prefetch(bucket_at(names, hash & mask));
+}
+
+void obb_names_warm_link(const struct obb_names *names, uint32_t hash)
+{
+    const uint32_t mask = atomic_load_explicit(&names->mask, memory_order_relaxed);
+    __builtin_prefetch(next_of(bucket_at(names, hash & mask)));
+}
+
 struct obb_link *obb_names_walk(const struct obb_names *names, const struct obb_link *after)
 {
     struct obb_link *link = next_of(after == NULL ? names->first : after);

@@ -52,6 +52,11 @@ void obb_names_remove(struct obb_names *names, struct obb_link *link);
 struct obb_link *obb_names_find(const struct obb_names *names, uint32_t hash);
 struct obb_link *obb_names_again(const struct obb_names *names, const struct obb_link *link);
 
+/* Brings what a lookup will touch into the cache, in two steps some time apart: the bucket, then its first link. Whoever
+ * looks up many starts them all before the first; a wrong hash does no harm. */
+void obb_names_warm_bucket(const struct obb_names *names, uint32_t hash);
+void obb_names_warm_link(const struct obb_names *names, uint32_t hash);
+
 /* Every link once: the one after `after` (NULL: the first), or NULL. The writer's. */
 struct obb_link *obb_names_walk(const struct obb_names *names, const struct obb_link *after);
 

@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 /* ---- Names ------------------------------------------------------------------------------------------------ */
@@ -80,29 +81,28 @@ struct obb_record *obb_scene_record(const struct obb_scene *scene, obb_str name,
     return NULL;
 }
 
-struct obb_version *obb_scene_current(struct obb_scene *scene, const struct obb_record *record)
+/* Without the padding that would follow the struct. */
+static size_t record_size(size_t name_length)
 {
-    struct obb_version *newest = obb_versions_slot(
-        &scene->versions, atomic_load_explicit(&record->newest, memory_order_relaxed));
-    return atomic_load_explicit(&newest->died, memory_order_relaxed) == OBB_NEVER ? newest : NULL;
+    return offsetof(struct obb_record, name) + name_length;
 }
 
 struct obb_record *obb_record_create(struct obb_scene *scene, obb_str name)
 {
-    struct obb_record *record = obb_malloc(1, sizeof *record + name.length);
+    struct obb_record *record = obb_malloc(1, record_size(name.length));
     if (record == NULL)
         return NULL;
     record->id = scene->next_id;
     record->length = (uint8_t)name.length;
     memcpy(record->name, name.bytes, name.length);
     atomic_init(&record->newest, OBB_NO_VERSION);
-    scene->record_bytes += sizeof *record + name.length;
+    scene->record_bytes += record_size(name.length);
     return record;
 }
 
 void obb_record_destroy(struct obb_scene *scene, struct obb_record *record)
 {
-    scene->record_bytes -= sizeof *record + record->length;
+    scene->record_bytes -= record_size(record->length);
     obb_free(record);
 }
 
@@ -312,12 +312,18 @@ static void reclaim(struct obb_scene *scene, uint32_t index)
         obb_versions_give(&scene->versions, version);
 }
 
+#define AHEAD 16 /* versions brought into the cache before it is their turn */
+
 static size_t clear_waste(struct obb_scene *scene, size_t budget)
 {
     while (scene->waste != NULL) {
         struct obb_ended *block = scene->waste;
-        for (; block->done < block->count && budget > 0; budget--)
+        for (; block->done < block->count && budget > 0; budget--) {
+            if (block->count - block->done > AHEAD)
+                obb_version_prefetch(
+                    obb_versions_slot(&scene->versions, block->versions[block->done + AHEAD]));
             reclaim(scene, block->versions[block->done++]);
+        }
         if (block->done < block->count)
             break;
         scene->waste = block->next;

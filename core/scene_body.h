@@ -73,7 +73,13 @@ uint32_t obb_scene_name_hash(const struct obb_scene *scene, obb_str name);
 bool obb_settings_valid(const obb_settings *settings);
 
 /* The current version of the record's box, or NULL. The writer's. */
-struct obb_version *obb_scene_current(struct obb_scene *scene, const struct obb_record *record);
+static inline struct obb_version *obb_scene_current(struct obb_scene *scene,
+                                                    const struct obb_record *record)
+{
+    struct obb_version *newest = obb_versions_slot(
+        &scene->versions, atomic_load_explicit(&record->newest, memory_order_relaxed));
+    return atomic_load_explicit(&newest->died, memory_order_relaxed) == OBB_NEVER ? newest : NULL;
+}
 
 struct obb_state *obb_state_create(uint64_t revision, size_t ended_capacity); /* NULL: no memory */
 void obb_state_destroy(struct obb_state *state);                              /* NULL is fine */

@@ -65,6 +65,8 @@ struct obb_version *obb_versions_take(struct obb_versions *pool)
         struct obb_version *version = obb_versions_slot(pool, pool->free);
         pool->free = version->older;
         pool->free_count--;
+        if (pool->free != OBB_NO_VERSION) /* most likely the next that is taken */
+            obb_version_prefetch(obb_versions_slot(pool, pool->free));
         return version;
     }
     if (pool->count == pool->page_count * OBB_VERSION_PAGE && !grow(pool))

@@ -59,7 +59,7 @@ struct obb_version {
 };
 
 /* Pages that never move, so that readers hold plain pointers while the writer adds more. */
-#define OBB_VERSION_PAGE 1024
+#define OBB_VERSION_PAGE 512
 #define OBB_MAX_VERSIONS ((uint32_t)1 << 31)
 struct obb_versions {
     _Atomic(struct obb_version **) pages; /* replaced when it grows */
@@ -90,6 +90,14 @@ static inline const struct obb_version *obb_version_at(const struct obb_versions
 {
     struct obb_version **pages = atomic_load_explicit(&pool->pages, memory_order_acquire);
     return &pages[i / OBB_VERSION_PAGE][i % OBB_VERSION_PAGE];
+}
+
+/* Brings the whole version into the cache. */
+static inline void obb_version_prefetch(const struct obb_version *version)
+{
+    __builtin_prefetch(&version->box);
+    __builtin_prefetch(&version->box.rotation.w);
+    __builtin_prefetch(&version->newer);
 }
 
 /* A slot that is used again must never look like its former version with a new end: born is written before died here,
