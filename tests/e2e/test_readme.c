@@ -78,6 +78,16 @@ static void run(const char *command, struct text *out)
         out->bytes[--out->length] = '\0';
 }
 
+/* Does the shell want another line: after a backslash, or inside quotes? */
+static bool goes_on(const char *command)
+{
+    bool quoted = false;
+    for (const char *c = command; *c != '\0'; c++)
+        quoted ^= *c == '\'';
+    const size_t length = strlen(command);
+    return quoted || (length >= 2 && strcmp(command + length - 2, "\\\n") == 0);
+}
+
 START_TEST(every_command_of_the_tour_prints_what_the_readme_shows)
 {
     FILE *readme = fopen("README.md", "r");
@@ -117,8 +127,7 @@ START_TEST(every_command_of_the_tour_prints_what_the_readme_shows)
         } else if (starts || in_command) {
             const char *words = starts ? line + 2 : line;
             append(&command, words, strlen(words));
-            const size_t length = strlen(line);
-            in_command = length >= 2 && strcmp(line + length - 2, "\\\n") == 0;
+            in_command = goes_on(command.bytes);
         } else if (in_block) {
             append(&expected, line, strlen(line));
         }
