@@ -1,9 +1,11 @@
 /* The CBOR half of out.h (RFC 8949): definite lengths, shortest heads, typed arrays of RFC 8746. */
+#include "proto/number.h"
 #include "proto/out.h"
+#include "proto/utf8.h"
 
 #include <assert.h>
 #include <cbor/encoding.h>
-#include <stdlib.h>
+#include <math.h>
 
 enum {
     HEAD = 9,         /* bytes of the longest head */
@@ -106,7 +108,7 @@ void wire_cbor_string(struct wire_out *out, obb_str text)
 /* The head of a typed array of `size` bytes, with room for them after it. */
 static unsigned char *typed_array(struct wire_out *out, unsigned tag, size_t size)
 {
-    unsigned char *at = room(out, 2 * HEAD + size);
+    unsigned char *at = room(out, (size_t)2 * HEAD + size);
     if (at == NULL)
         return NULL;
     size_t head = cbor_encode_tag(tag, at, HEAD);
@@ -188,54 +190,38 @@ static size_t count_members(const char *at, const char *end)
     return commas + 1;
 }
 
-static unsigned hex4(const char *at)
+static uint32_t hex4(const char *at)
 {
-    unsigned value = 0;
+    uint32_t value = 0;
     for (int i = 0; i < 4; i++) {
         const char c = at[i];
         const int digit = c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10;
-        value = value << 4 | (unsigned)digit;
+        value = value << 4 | (uint32_t)digit;
     }
     return value;
-}
-
-static char *put_utf8(char *to, unsigned code)
-{
-    if (code < 0x80) {
-        *to++ = (char)code;
-    } else if (code < 0x800) {
-        *to++ = (char)(0xc0 | code >> 6);
-        *to++ = (char)(0x80 | (code & 0x3f));
-    } else if (code < 0x10000) {
-        *to++ = (char)(0xe0 | code >> 12);
-        *to++ = (char)(0x80 | (code >> 6 & 0x3f));
-        *to++ = (char)(0x80 | (code & 0x3f));
-    } else {
-        *to++ = (char)(0xf0 | code >> 18);
-        *to++ = (char)(0x80 | (code >> 12 & 0x3f));
-        *to++ = (char)(0x80 | (code >> 6 & 0x3f));
-        *to++ = (char)(0x80 | (code & 0x3f));
-    }
-    return to;
 }
 
 /* The escape at `at` (a backslash), as UTF-8 to *to; returns what follows it. */
 static const char *unescape(const char *at, char **to)
 {
-    static const char from[] = "bfnrt", into[] = "\b\f\n\r\t";
-    const char c = at[1];
-    if (c != 'u') {
-        const char *known = memchr(from, c, sizeof from - 1);
-        *(*to)++ = known != NULL ? into[known - from] : c;
+    static const struct {
+        char letter, stands_for;
+    } letters[] = {{'b', '\b'}, {'f', '\f'}, {'n', '\n'}, {'r', '\r'}, {'t', '\t'}};
+    if (at[1] != 'u') {
+        **to = at[1]; /* a quote, a backslash or a slash, unless it is one of these */
+        for (size_t i = 0; i < sizeof letters / sizeof *letters; i++)
+            if (letters[i].letter == at[1])
+                **to = letters[i].stands_for;
+        ++*to;
         return at + 2;
     }
-    unsigned code = hex4(at + 2);
+    uint32_t code = hex4(at + 2);
     at += 6;
     if (code >= 0xd800 && code < 0xdc00) {
         code = 0x10000 + ((code - 0xd800) << 10) + (hex4(at + 2) - 0xdc00);
         at += 6;
     }
-    *to = put_utf8(*to, code);
+    *to += wire_utf8_put(code, *to);
     return at;
 }
 
@@ -262,40 +248,37 @@ static const char *translate_string(struct wire_out *out, const char *at)
     return end;
 }
 
+/* Digits alone that fit in 64 bits. -0 is none: CBOR's integers have no such. */
+static bool read_integer(const char *at, const char *end, uint64_t *out)
+{
+    if (end - at > 20)
+        return false;
+    uint64_t value = 0;
+    for (; at < end; at++) {
+        if (*at < '0' || *at > '9')
+            return false;
+        const unsigned next = (unsigned)(*at - '0');
+        if (value > (UINT64_MAX - next) / 10)
+            return false;
+        value = value * 10 + next;
+    }
+    *out = value;
+    return true;
+}
+
 static const char *translate_number(struct wire_out *out, const char *at, const char *end)
 {
-    char text[OBB_MAX_DATA + 1];
-    size_t length = 0;
-    bool whole = true;
-    while (at + length < end && strchr("+-.eE0123456789", at[length]) != NULL) {
-        whole = whole && strchr(".eE", at[length]) == NULL;
-        length++;
-    }
-    assert(length < sizeof text);
-    memcpy(text, at, length);
-    text[length] = '\0';
-
-    const bool negative = text[0] == '-';
-    const size_t digits = length - negative;
-    const char *digit = text + negative;
-    if (whole && digits <= 20 && !(negative && digit[0] == '0')) {
-        uint64_t value = 0;
-        bool fits = true;
-        for (size_t i = 0; i < digits; i++) {
-            const unsigned next = (unsigned)(digit[i] - '0');
-            fits = fits && value <= (UINT64_MAX - next) / 10;
-            value = value * 10 + next;
-        }
-        if (fits) {
-            if (negative)
-                wire_cbor_negative(out, value);
-            else
-                wire_cbor_integer(out, value);
-            return at + length;
-        }
-    }
-    wire_cbor_double(out, strtod(text, NULL));
-    return at + length;
+    double number = 0.0;
+    const char *stop = wire_number_read(at, end, &number);
+    assert(stop != NULL && isfinite(number));
+    uint64_t magnitude = 0;
+    if (*at != '-' && read_integer(at, stop, &magnitude))
+        wire_cbor_integer(out, magnitude);
+    else if (*at == '-' && at[1] != '0' && read_integer(at + 1, stop, &magnitude))
+        wire_cbor_negative(out, magnitude);
+    else
+        wire_cbor_double(out, number);
+    return stop;
 }
 
 static const char *translate(struct wire_out *out, const char *at, const char *end)

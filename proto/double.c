@@ -173,11 +173,13 @@ static decimal decimal_of(double value)
 
 size_t wire_double_write(double value, char out[static WIRE_DOUBLE_ROOM])
 {
+    static const char negative_zero[4] = {'-', '0', '.', '0'};
+    static const char small[8] = {'0', '.', '0', '0', '0', '0', '0', '0'};
     char *at = out;
     if (signbit(value)) {
         if (value == 0.0) {
-            memcpy(out, "-0.0", 4);
-            return 4;
+            memcpy(out, negative_zero, sizeof negative_zero);
+            return sizeof negative_zero;
         }
         *at++ = '-';
         value = -value;
@@ -201,7 +203,7 @@ size_t wire_double_write(double value, char out[static WIRE_DOUBLE_ROOM])
         return (size_t)(at - out) + (size_t)count + 1;
     }
     if (-6 < point && point <= 0) {
-        memcpy(at, "0.000000", 8);
+        memcpy(at, small, sizeof small);
         memcpy(at + 2 - point, digits, 17);
         return (size_t)(at - out) + 2 + (size_t)(count - point);
     }

@@ -56,8 +56,10 @@ void wire_json_key(struct wire_out *out, const char *key, size_t length)
     if (at != NULL) {
         *at++ = '"';
         memcpy(at, key, length);
-        memcpy(at + length, "\":", 2);
-        finish(out, at + length + 2);
+        at += length;
+        *at++ = '"';
+        *at++ = ':';
+        finish(out, at);
     }
     out->comma = false;
 }
@@ -168,10 +170,9 @@ static char *copy_escaped(char *at, const char *text, size_t length)
             *at++ = '\\';
             *at++ = *letter;
         } else if (c < 0x20) {
-            memcpy(at, "\\u00", 4);
-            at[4] = hex[c >> 4];
-            at[5] = hex[c & 15];
-            at += 6;
+            const char escape[6] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
+            memcpy(at, escape, sizeof escape);
+            at += sizeof escape;
         } else {
             *at++ = (char)c;
         }

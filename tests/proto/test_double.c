@@ -42,8 +42,7 @@ static void oracle(double value, char out_digits[static 32], int *out_exponent)
         char *e = strchr(text, 'e');
         int exponent = (int)strtol(e + 1, NULL, 10);
         *e = '\0';
-        out_digits[0] = text[0];
-        strcpy(out_digits + 1, count > 1 ? text + 2 : "");
+        (void)snprintf(out_digits, 32, "%c%s", text[0], count > 1 ? text + 2 : "");
         bool found = reads_back(out_digits, exponent, value);
         if (!found) {
             exponent += increment(out_digits, count);
@@ -63,7 +62,7 @@ static void oracle_text(double value, char out[static 64])
     char digits[32], *at = out;
     int exponent;
     if (value == 0.0) {
-        strcpy(out, signbit(value) ? "-0.0" : "0");
+        (void)snprintf(out, 64, "%s", signbit(value) ? "-0.0" : "0");
         return;
     }
     if (value < 0.0) {
@@ -80,11 +79,11 @@ static void oracle_text(double value, char out[static 64])
         at += sprintf(at, "0.");
         for (int i = -1; i > exponent; i--)
             *at++ = '0';
-        strcpy(at, digits);
+        (void)snprintf(at, 32, "%s", digits);
         return;
     }
     for (int i = 0; i <= exponent; i++)
-        *at++ = i < count ? digits[i] : '0';
+        at += sprintf(at, "%c", i < count ? digits[i] : '0');
     if (count > exponent + 1)
         at += sprintf(at, ".%s", digits + exponent + 1);
     *at = '\0';
@@ -101,7 +100,7 @@ static void check(double value)
     got[length] = '\0';
     ck_assert_msg(strcmp(got, expected) == 0, "%a: %s instead of %s", value, got, expected);
     const double back = strtod(got, NULL);
-    ck_assert_msg(memcmp(&back, &value, sizeof value) == 0, "%s is not %a", got, value);
+    ck_assert_msg(back == value && signbit(back) == signbit(value), "%s is not %a", got, value);
     if (strpbrk(got, "e") != NULL)
         seen_exponent++;
     else if (strpbrk(got, ".") != NULL)
@@ -157,7 +156,7 @@ START_TEST(every_power_of_two_and_of_ten_and_their_neighbours_agree_with_the_ora
         const double v = ldexp(1.0, e);
         check(v);
         check(nextafter(v, 0.0) == 0.0 ? v : nextafter(v, 0.0));
-        check(nextafter(v, INFINITY));
+        check(nextafter(v, HUGE_VAL));
         looked_at += 3;
     }
     for (int e = -323; e <= 308; e++) {
@@ -166,10 +165,10 @@ START_TEST(every_power_of_two_and_of_ten_and_their_neighbours_agree_with_the_ora
         const double v = strtod(text, NULL);
         check(v);
         check(-nextafter(v, 0.0));
-        check(nextafter(v, INFINITY));
+        check(nextafter(v, HUGE_VAL));
         looked_at += 3;
     }
-    ck_assert_uint_eq(looked_at, 3 * (2098 + 632));
+    ck_assert_uint_eq(looked_at, (size_t)3 * (2098 + 632));
     ck_assert_uint_gt(seen_exponent, 5000);
 }
 END_TEST

@@ -669,7 +669,7 @@ END_TEST
 START_TEST(hits_have_a_fraction_where_there_is_a_whole)
 {
     const obb_ray rays[] = {{{0.0, 0.0, 0.0}, {0.0, 0.0, 1.0}, 10.0},
-                            {{0.0, 0.0, 0.0}, {0.0, 0.0, 1.0}, INFINITY}};
+                            {{0.0, 0.0, 0.0}, {0.0, 0.0, 1.0}, HUGE_VAL}};
     const obb_found hits[] = {{.box = a,
                                .distance = 2.5,
                                .fraction = 0.25,
