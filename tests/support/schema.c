@@ -56,13 +56,13 @@ static bool fault(struct check *check, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 static bool fault(struct check *check, const char *format, ...)
 {
-    char *text = check->schema->fault;
-    const size_t size = sizeof check->schema->fault;
-    const int length = snprintf(text, size, "at \"%s\": ", check->place.text);
+    char what[512];
     va_list arguments;
     va_start(arguments, format);
-    (void)vsnprintf(text + length, size - (size_t)length, format, arguments);
+    (void)vsnprintf(what, sizeof what, format, arguments);
     va_end(arguments);
+    (void)snprintf(check->schema->fault, sizeof check->schema->fault, "at \"%.480s\": %s",
+                   check->place.text, what);
     return false;
 }
 

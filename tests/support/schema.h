@@ -33,8 +33,7 @@ struct schema_exchange {
 const char *schema_check(struct schema *schema, const struct schema_exchange *exchange);
 
 /* Does the value fit components/schemas/NAME? NULL or what does not, as above. strict: as answers are held. */
-const char *schema_check_value(struct schema *schema, const char *name, json_t *value,
-                               bool strict);
+const char *schema_check_value(struct schema *schema, const char *name, json_t *value, bool strict);
 
 /* ---- The document itself --------------------------------------------------------------------------------- */
 
