@@ -14,7 +14,8 @@
  * before `died` says so. commit then only sets `newest` and `died` and puts the state in the history. */
 #define REMOVED (OBB_NO_VERSION - 1)
 
-#define SETTLE_AT_LEAST 256 /* objects released by any commit, so that garbage always shrinks */
+#define SETTLE_AT_LEAST  256 /* objects released by any commit, so that garbage always shrinks */
+#define SETTLE_FOR_SLOTS 64  /* and by a round of lookups where else the pool would grow */
 
 /* One box that the commit changes. */
 struct change {
@@ -78,7 +79,8 @@ struct entries {
 
 static const obb_target *target_of(const struct entries *entries, size_t i)
 {
-    return (const obb_target *)((const char *)entries->first + i * entries->size);
+    const void *entry = (const char *)entries->first + i * entries->size;
+    return entry;
 }
 
 static struct found look_up(const struct obb_prepared *p, const obb_target *target)
@@ -94,6 +96,9 @@ static void look_ahead(const struct obb_prepared *p, struct entries *entries, si
 {
     if (i % AHEAD != 0)
         return;
+    /* Now, as it may free records that are found, and an entry takes one slot at most. */
+    if (p->scene->versions.free_count < AHEAD)
+        obb_scene_settle(p->scene, SETTLE_FOR_SLOTS);
     const struct obb_names *names = &p->scene->names;
     const size_t count = entries->count - i < AHEAD ? entries->count - i : AHEAD;
     struct found *found = entries->found;
@@ -235,11 +240,11 @@ static obb_status apply_remove(struct obb_prepared *p, const struct found *found
     return OBB_OK;
 }
 
-static obb_status set_label(struct obb_prepared *p, const struct obb_label **place, obb_str text)
+static obb_status set_label(struct obb_prepared *p, struct obb_label **place, obb_str text)
 {
     if (obb_str_equal(obb_label_text(*place), text))
         return OBB_OK;
-    const struct obb_label *label = NULL;
+    struct obb_label *label = NULL;
     const obb_status st = obb_labels_take(&p->scene->labels, text, &label);
     if (st == OBB_OK) {
         obb_labels_drop(&p->scene->labels, *place, &p->scene->fresh.labels);
@@ -480,7 +485,7 @@ static void undo(struct obb_prepared *p, const struct change *change)
         return;
     }
     obb_version_publish(version, p->revision, 0);
-    obb_scene_exile(p->scene, (struct obb_record *)(uintptr_t)version->record);
+    obb_scene_exile(p->scene, version->record);
 }
 
 void obb_edit_discard(struct obb_prepared *p)
@@ -524,9 +529,26 @@ static bool same_settings(const obb_settings *a, const obb_settings *b)
            a->history_commits == b->history_commits;
 }
 
-static bool same_pose(const struct obb_version *a, const struct obb_version *b)
+/* Bit for bit: -0.0 is another number than 0.0. */
+static bool same_double(double a, double b)
 {
-    return memcmp(&a->box, &b->box, sizeof a->box) == 0; /* bits: -0.0 is another number */
+    uint64_t x, y;
+    memcpy(&x, &a, sizeof x);
+    memcpy(&y, &b, sizeof y);
+    return x == y;
+}
+
+static bool same_vector(obb_vec3 a, obb_vec3 b)
+{
+    return same_double(a.x, b.x) && same_double(a.y, b.y) && same_double(a.z, b.z);
+}
+
+static bool same_pose(const obb_box *a, const obb_box *b)
+{
+    return same_vector(a->center, b->center) && same_vector(a->half_extents, b->half_extents) &&
+           same_double(a->rotation.x, b->rotation.x) && same_double(a->rotation.y, b->rotation.y) &&
+           same_double(a->rotation.z, b->rotation.z) && same_double(a->rotation.w, b->rotation.w) &&
+           same_double(a->angle, b->angle);
 }
 
 static bool same_attributes(const struct obb_version *a, const struct obb_version *b)
@@ -544,7 +566,7 @@ static obb_status list_changes(struct obb_prepared *p)
         if (change.old != OBB_NO_VERSION && change.new != OBB_NO_VERSION) {
             const struct obb_version *old = slot(p, change.old);
             struct obb_version *new = slot(p, change.new);
-            const bool moved = !same_pose(old, new);
+            const bool moved = !same_pose(&old->box, &new->box);
             if (!moved && same_attributes(old, new)) {
                 undo(p, &change);
                 continue;
@@ -554,8 +576,10 @@ static obb_status list_changes(struct obb_prepared *p)
         p->changes[kept++] = change;
     }
     p->change_count = kept;
-    p->made = (const struct obb_version **)obb_arena_alloc(p->arena, kept, sizeof *p->made);
-    p->ended = (const struct obb_version **)obb_arena_alloc(p->arena, kept, sizeof *p->ended);
+    p->made = (const struct obb_version **)obb_arena_alloc(p->arena, kept,
+                                                           sizeof(const struct obb_version *));
+    p->ended = (const struct obb_version **)obb_arena_alloc(p->arena, kept,
+                                                            sizeof(const struct obb_version *));
     if (p->made == NULL || p->ended == NULL)
         return OBB_NO_MEMORY;
     for (size_t i = 0; i < kept; i++) {
@@ -706,8 +730,7 @@ static void flip(struct obb_prepared *p, const struct change *change)
         if (change->new == OBB_NO_VERSION) {
             set_newer(old, OBB_NO_VERSION);
         } else {
-            struct obb_record *record = (struct obb_record *)(uintptr_t)old->record;
-            atomic_store_explicit(&record->newest, change->new, memory_order_release);
+            atomic_store_explicit(&old->record->newest, change->new, memory_order_release);
         }
         atomic_store_explicit(&old->died, p->state->revision, memory_order_release);
         obb_rim_remove(&scene->rim, &old->box, scene->settings.dimensions);

@@ -43,7 +43,7 @@ obb_status obb_history_reserve(struct obb_history *history)
     if (history->count < history->capacity)
         return OBB_OK;
     const size_t capacity = history->capacity == 0 ? 4 : history->capacity * 2;
-    struct obb_state **ring = (struct obb_state **)obb_malloc(capacity, sizeof *ring);
+    struct obb_state **ring = (struct obb_state **)obb_malloc(capacity, sizeof(struct obb_state *));
     if (ring == NULL)
         return OBB_NO_MEMORY;
     for (size_t i = 0; i < history->count; i++)

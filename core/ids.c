@@ -2,6 +2,8 @@
 
 #include "core/alloc.h"
 
+#include <assert.h>
+
 #define BITS   6
 #define DIGITS 11 /* of 64 bits */
 
@@ -61,19 +63,39 @@ void obb_ids_node_free(struct obb_ids *ids, struct obb_ids_node *node)
     obb_free(node);
 }
 
-/* `count` zeroed nodes, or none. */
-static bool take_nodes(struct obb_ids *ids, struct obb_ids_node **out, size_t count)
+/* A list of `count` zeroed nodes (through `retired`), or false and none. */
+static bool take_nodes(struct obb_ids *ids, size_t count, struct obb_ids_node **out_list)
 {
+    struct obb_ids_node *list = NULL;
     for (size_t i = 0; i < count; i++) {
-        out[i] = obb_calloc(1, sizeof **out);
-        if (out[i] == NULL) {
-            while (i-- > 0)
-                obb_free(out[i]);
+        struct obb_ids_node *node = obb_calloc(1, sizeof *node);
+        if (node == NULL) {
+            while (list != NULL) {
+                struct obb_ids_node *next = list->retired;
+                obb_ids_node_free(ids, list);
+                list = next;
+            }
             return false;
         }
+        ids->nodes++;
+        node->retired = list;
+        list = node;
     }
-    ids->nodes += count;
+    *out_list = list;
     return true;
+}
+
+/* The first of the list, with its one child. */
+static struct obb_ids_node *parent_of(struct obb_ids_node **list, unsigned shift, unsigned i,
+                                      void *child)
+{
+    struct obb_ids_node *node = *list;
+    assert(node != NULL);
+    *list = node->retired;
+    node->retired = NULL;
+    node->shift = shift;
+    put_child(node, i, child);
+    return node;
 }
 
 obb_status obb_ids_insert(struct obb_ids *ids, struct obb_record *record)
@@ -97,26 +119,20 @@ obb_status obb_ids_insert(struct obb_ids *ids, struct obb_record *record)
             lowest = child_at(lowest, digit(id, lowest->shift));
         below = lowest->shift / BITS;
     }
-    struct obb_ids_node *fresh[2 * DIGITS];
-    if (!take_nodes(ids, fresh, above + below))
+    struct obb_ids_node *fresh = NULL;
+    if (!take_nodes(ids, above + below, &fresh))
         return OBB_NO_MEMORY;
 
     void *child = record;
     unsigned shift = 0;
-    for (size_t i = 0; i < below; i++, shift += BITS) {
-        fresh[i]->shift = shift;
-        put_child(fresh[i], digit(id, shift), child);
-        child = fresh[i];
-    }
+    for (size_t i = 0; i < below; i++, shift += BITS)
+        child = parent_of(&fresh, shift, digit(id, shift), child);
     if (lowest != NULL) {
         put_child(lowest, digit(id, shift), child);
         return OBB_OK;
     }
-    for (size_t i = below; i < below + above; i++) {
-        fresh[i]->shift = root->shift + BITS;
-        put_child(fresh[i], 0, root);
-        root = fresh[i];
-    }
+    for (size_t i = 0; i < above; i++)
+        root = parent_of(&fresh, root->shift + BITS, 0, root);
     if (root == NULL)
         root = child;
     else

@@ -12,9 +12,9 @@ void obb_labels_init(struct obb_labels *labels)
     labels->bytes = 0;
 }
 
-static struct obb_label *label_of(const struct obb_link *link)
+static struct obb_label *label_of(struct obb_link *link)
 {
-    return (struct obb_label *)(uintptr_t)link; /* the link is its first member */
+    return (struct obb_label *)link; /* its first member */
 }
 
 void obb_labels_fini(struct obb_labels *labels)
@@ -41,7 +41,7 @@ static struct obb_label *find(const struct obb_labels *labels, obb_str text, uin
     return NULL;
 }
 
-obb_status obb_labels_take(struct obb_labels *labels, obb_str text, const struct obb_label **out)
+obb_status obb_labels_take(struct obb_labels *labels, obb_str text, struct obb_label **out)
 {
     if (text.length == 0) {
         *out = NULL;
@@ -66,30 +66,22 @@ obb_status obb_labels_take(struct obb_labels *labels, obb_str text, const struct
     return OBB_OK;
 }
 
-/* Versions show their labels to readers as const; the count is the writer's. */
-static struct obb_label *counted(const struct obb_label *label)
-{
-    return (struct obb_label *)(uintptr_t)label;
-}
-
-void obb_labels_again(const struct obb_label *label)
+void obb_labels_again(struct obb_label *label)
 {
     if (label != NULL)
-        counted(label)->references++;
+        label->references++;
 }
 
-void obb_labels_drop(struct obb_labels *labels, const struct obb_label *label,
-                     struct obb_label **retired)
+void obb_labels_drop(struct obb_labels *labels, struct obb_label *label, struct obb_label **retired)
 {
     if (label == NULL)
         return;
-    struct obb_label *dropped = counted(label);
-    assert(dropped->references > 0);
-    if (--dropped->references > 0)
+    assert(label->references > 0);
+    if (--label->references > 0)
         return;
-    obb_names_remove(&labels->table, &dropped->link);
-    dropped->retired = *retired;
-    *retired = dropped;
+    obb_names_remove(&labels->table, &label->link);
+    label->retired = *retired;
+    *retired = label;
 }
 
 void obb_labels_free(struct obb_labels *labels, struct obb_label *label)

@@ -17,12 +17,12 @@ void obb_labels_init(struct obb_labels *labels);
 void obb_labels_fini(struct obb_labels *labels); /* frees every label but the retired ones */
 
 /* The label of a text, with one more reference, owned by the table; NULL for the empty text. OBB_NO_MEMORY. */
-obb_status obb_labels_take(struct obb_labels *labels, obb_str text, const struct obb_label **out);
+obb_status obb_labels_take(struct obb_labels *labels, obb_str text, struct obb_label **out);
 
 /* One more and one less reference; NULL is fine. A label without references goes in front of the list *retired: readers may
  * still see it. */
-void obb_labels_again(const struct obb_label *label);
-void obb_labels_drop(struct obb_labels *labels, const struct obb_label *label,
+void obb_labels_again(struct obb_label *label);
+void obb_labels_drop(struct obb_labels *labels, struct obb_label *label,
                      struct obb_label **retired);
 void obb_labels_free(struct obb_labels *labels, struct obb_label *label); /* a retired one */
 

@@ -67,9 +67,9 @@ uint32_t obb_scene_name_hash(const struct obb_scene *scene, obb_str name)
     return (uint32_t)obb_hash(scene->key, name.bytes, name.length);
 }
 
-static struct obb_record *record_of(const struct obb_link *link)
+static struct obb_record *record_of(struct obb_link *link)
 {
-    return (struct obb_record *)(uintptr_t)link; /* the link is its first member */
+    return (struct obb_record *)link; /* its first member */
 }
 
 struct obb_record *obb_scene_record(const struct obb_scene *scene, obb_str name, uint32_t hash)
@@ -307,7 +307,7 @@ static void reclaim(struct obb_scene *scene, uint32_t index)
     obb_labels_drop(&scene->labels, version->entity, &scene->fresh.labels);
     obb_labels_drop(&scene->labels, version->data, &scene->fresh.labels);
     if (atomic_load_explicit(&version->newer, memory_order_relaxed) == OBB_NO_VERSION)
-        obb_scene_exile(scene, (struct obb_record *)(uintptr_t)version->record);
+        obb_scene_exile(scene, version->record);
     else
         obb_versions_give(&scene->versions, version);
 }
@@ -342,7 +342,7 @@ static void free_limbo(struct obb_scene *scene, struct obb_limbo *limbo, size_t 
     for (; limbo->versions != OBB_NO_VERSION && budget > 0; budget--) {
         struct obb_version *version = obb_versions_slot(&scene->versions, limbo->versions);
         limbo->versions = atomic_load_explicit(&version->newer, memory_order_relaxed);
-        obb_record_destroy(scene, (struct obb_record *)(uintptr_t)version->record);
+        obb_record_destroy(scene, version->record);
         obb_versions_give(&scene->versions, version);
     }
     for (; limbo->nodes != NULL && budget > 0; budget--) {

@@ -80,8 +80,8 @@ obb_status obb_store_add(struct obb_store *store, obb_str name, const obb_settin
         return OBB_LIMIT;
     if (store->count == store->capacity) {
         const size_t capacity = store->capacity == 0 ? 16 : store->capacity * 2;
-        struct obb_scene **scenes =
-            (struct obb_scene **)obb_realloc((void *)store->scenes, capacity, sizeof *scenes);
+        struct obb_scene **scenes = (struct obb_scene **)obb_realloc(
+            (void *)store->scenes, capacity, sizeof(struct obb_scene *));
         if (scenes == NULL)
             return OBB_NO_MEMORY;
         store->scenes = scenes;
@@ -93,7 +93,7 @@ obb_status obb_store_add(struct obb_store *store, obb_str name, const obb_settin
         return st;
     scene->total = &store->boxes;
     memmove((void *)(store->scenes + rank + 1), (void *)(store->scenes + rank),
-            (store->count - rank) * sizeof *store->scenes);
+            (store->count - rank) * sizeof(struct obb_scene *));
     store->scenes[rank] = scene;
     store->count++;
     *out = scene;
@@ -108,7 +108,7 @@ obb_status obb_store_remove(struct obb_store *store, obb_str name)
     struct obb_scene *scene = store->scenes[rank];
     store->count--;
     memmove((void *)(store->scenes + rank), (void *)(store->scenes + rank + 1),
-            (store->count - rank) * sizeof *store->scenes);
+            (store->count - rank) * sizeof(struct obb_scene *));
     store->boxes -= obb_scene_boxes(scene);
     obb_scene_detach(scene);
     return OBB_OK;

@@ -30,15 +30,16 @@ static bool grow_table(struct obb_versions *pool)
     struct obb_version **old = atomic_load_explicit(&pool->pages, memory_order_relaxed);
     const uint32_t capacity = old == NULL ? FIRST_PAGES : pool->page_capacity * 2;
     struct obb_version ***outgrown = (struct obb_version ***)obb_realloc(
-        (void *)pool->outgrown, pool->outgrown_count + 1, sizeof *outgrown);
+        (void *)pool->outgrown, pool->outgrown_count + 1, sizeof(struct obb_version **));
     if (outgrown == NULL)
         return false;
     pool->outgrown = outgrown;
-    struct obb_version **pages = (struct obb_version **)obb_malloc(capacity, sizeof *pages);
+    struct obb_version **pages =
+        (struct obb_version **)obb_malloc(capacity, sizeof(struct obb_version *));
     if (pages == NULL)
         return false;
     if (old != NULL) {
-        memcpy((void *)pages, (void *)old, pool->page_count * sizeof *pages);
+        memcpy((void *)pages, (void *)old, pool->page_count * sizeof(struct obb_version *));
         outgrown[pool->outgrown_count++] = old;
     }
     pool->page_capacity = capacity;

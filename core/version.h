@@ -45,17 +45,17 @@ struct obb_version {
     obb_box box;
     uint32_t category, mask;
     int32_t group;
-    uint32_t self : 31;  /* own index in the pool */
-    uint32_t glides : 1; /* between the version before and this one poses are interpolated:
+    uint32_t self : 31;        /* own index in the pool */
+    uint32_t glides : 1;       /* between the version before and this one poses are interpolated:
                                       * the pose is another, and not by teleport */
-    const struct obb_label *entity;  /* NULL: none */
-    const struct obb_label *data;    /* NULL: none */
-    const struct obb_record *record; /* whose version this is */
-    uint64_t id;            /* the record's, here so that the broad phase need not look there */
-    _Atomic uint64_t born;  /* revision that made it */
-    _Atomic uint64_t died;  /* revision that replaced or removed it */
-    uint32_t older;         /* version before, or OBB_NO_VERSION; valid while a view needs it */
-    _Atomic uint32_t newer; /* version after, or OBB_NO_VERSION; to be read after died */
+    struct obb_label *entity;  /* NULL: none */
+    struct obb_label *data;    /* NULL: none */
+    struct obb_record *record; /* whose version this is; the writer's, but to read */
+    uint64_t id;               /* the record's, here so that the broad phase need not look there */
+    _Atomic uint64_t born;     /* revision that made it */
+    _Atomic uint64_t died;     /* revision that replaced or removed it */
+    uint32_t older;            /* version before, or OBB_NO_VERSION; valid while a view needs it */
+    _Atomic uint32_t newer;    /* version after, or OBB_NO_VERSION; to be read after died */
 };
 
 /* Pages that never move, so that readers hold plain pointers while the writer adds more. */

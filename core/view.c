@@ -13,8 +13,8 @@
 static obb_status build_movers(struct obb_scene *scene, struct obb_state *state)
 {
     const struct obb_ended *ended = state->ended;
-    const struct obb_version **pairs =
-        (const struct obb_version **)obb_malloc(ended->count, 2 * sizeof *pairs);
+    const struct obb_version **pairs = (const struct obb_version **)obb_malloc(
+        ended->count, 2 * sizeof(const struct obb_version *));
     if (pairs == NULL)
         return OBB_NO_MEMORY;
     const struct obb_version **from = pairs, **to = pairs + ended->count;
