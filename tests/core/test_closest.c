@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 static const double promise = 1e-12; /* of the extent */
 
@@ -12,7 +11,10 @@ static double larger(double x, double y) { return x > y ? x : y; }
 /* The rounding of coordinates of this size. */
 static double grain(obb_vec3 v) { return 0x1p-51 * (fabs(v.x) + fabs(v.y) + fabs(v.z)); }
 
-static bool same(obb_vec3 u, obb_vec3 v) { return memcmp(&u, &v, sizeof u) == 0; }
+static bool same(obb_vec3 u, obb_vec3 v)
+{
+    return test_same_bits(u.x, v.x) && test_same_bits(u.y, v.y) && test_same_bits(u.z, v.z);
+}
 
 struct tally {
     size_t cases, apart;

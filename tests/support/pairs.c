@@ -90,16 +90,17 @@ static void place_at_gap(exact_box *a, exact_box *b, int dimensions, double gap)
     b->center = obb_add(b->center, obb_scale(n, gap - truth.largest));
 }
 
-/* A gap or a penetration of 1e-12 to 1e-5 of the extent: what the promise is about, from its edge on. */
-static double near_gap(const exact_box *a, const exact_box *b, int dimensions, test_rng *rng)
+/* Leaves a gap or a penetration of `least` to 1e-5 of the extent. */
+static void place_beyond(exact_box *a, exact_box *b, int dimensions, double least, test_rng *rng)
 {
     const double extent = exact_gaps_of(a, b, dimensions).extent;
-    return sign_of(rng) * extent * log_uniform(rng, 1e-12, 1e-5);
+    place_at_gap(a, b, dimensions, sign_of(rng) * extent * log_uniform(rng, least, 1e-5));
 }
 
+/* From 1e-12 on: what the promise is about. */
 static void place_near(exact_box *a, exact_box *b, int dimensions, test_rng *rng)
 {
-    place_at_gap(a, b, dimensions, near_gap(a, b, dimensions, rng));
+    place_beyond(a, b, dimensions, 1e-12, rng);
 }
 
 /* Puts the edges i of a and j of b across each other, inside both, `gap` apart: then a.i * b.j alone parts them, as
@@ -145,8 +146,8 @@ static void set_class(exact_box *a, exact_box *b, enum pairs_class kind, int dim
     case PAIRS_RANDOM:
     case PAIRS_CLASSES:
         break;
-    case PAIRS_NEAR:
-        place_near(a, b, dimensions, rng);
+    case PAIRS_NEAR: /* so near, too, that they count as touching */
+        place_beyond(a, b, dimensions, 1e-13, rng);
         break;
     case PAIRS_CROSS:
         if (dimensions == 3)

@@ -1,6 +1,7 @@
 #include "tests/support/test.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 int test_main(Suite *suite)
@@ -29,6 +30,14 @@ size_t test_effort(size_t cases)
 double test_timeout(double seconds)
 {
     return seconds * number_from_environment("TIMEOUT_FACTOR", 1.0);
+}
+
+bool test_same_bits(double x, double y)
+{
+    uint64_t a, b;
+    memcpy(&a, &x, sizeof a);
+    memcpy(&b, &y, sizeof b);
+    return a == b;
 }
 
 double test_seconds(void)

@@ -16,6 +16,8 @@ size_t test_effort(size_t cases);
 /* TIMEOUT_FACTOR of the environment times `seconds`. */
 double test_timeout(double seconds);
 
+bool test_same_bits(double x, double y); /* tells 0 from -0 */
+
 /* Processor time of this thread. */
 double test_seconds(void);
 
