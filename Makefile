@@ -162,10 +162,28 @@ test: test-deps ## build and run all tests; T=word picks those whose name has it
 	$(if $(PICKED),@$(MAKE) --no-print-directory $(PICKED))
 	@EFFORT=$(EFFORT) OBBD=$(B)/obbd tests/run.sh '$(T)' $(TEST_BINS)
 
+# The same pairs through other engines of Debian: the one program that is C++.
+PEER_LIBS := fcl bullet ode
+PEER_CXXFLAGS := -std=c++17 -O2 -g -I. -Wall -Wextra -DBT_USE_DOUBLE_PRECISION
+.PHONY: test-peers peer-deps
+test-peers: peer-deps ## verdicts and distances beside FCL, Bullet and ODE; every disagreement must have a cause
+	@$(MAKE) --no-print-directory $(B)/tests/peers/peers
+	@EFFORT=$(EFFORT) $(B)/tests/peers/peers
+
+$(B)/tests/peers/peers.o: tests/peers/peers.cpp
+	@mkdir -p $(@D)
+	@echo "c++ $@"
+	@$(CXX) $(PEER_CXXFLAGS) $(patsubst -I%,-isystem %,$(filter -I%,$(call pkg_cflags,$(PEER_LIBS)))) -MMD -MP -c -o $@ $<
+
+$(B)/tests/peers/peers: $(B)/tests/peers/peers.o $(B)/tests/peers/cases.o $(B)/libsupport.a $(B)/libobb.a
+	@echo "ld $@"
+	@$(CXX) $(LDFLAGS_$(config)) $(WRAP) -o $@ $^ $(call pkg_libs,fcl ode $(TEST_LIBS)) -lm -pthread
+
 # ---- Dependencies ---------------------------------------------------------------------------------
 
 BUILD_PACKAGES := gcc libc6-dev make pkg-config libmicrohttpd-dev libjansson-dev libuv1-dev libcbor-dev libyaml-dev
 TEST_PACKAGES := check libcurl4-gnutls-dev libgmp-dev curl
+PEER_PACKAGES := g++ libfcl-dev libbullet-dev libode-dev
 LINT_PACKAGES := clang clang-format clang-tidy shellcheck
 
 # $(call install,PACKAGES): installs what is missing with apt where that may be done, else says the one line to run.
@@ -189,6 +207,8 @@ build-deps:
 	$(call install,$(BUILD_PACKAGES))
 test-deps:
 	$(call install,$(BUILD_PACKAGES) $(TEST_PACKAGES))
+peer-deps:
+	$(call install,$(BUILD_PACKAGES) $(TEST_PACKAGES) $(PEER_PACKAGES))
 lint-deps:
 	$(call install,$(BUILD_PACKAGES) $(TEST_PACKAGES) $(LINT_PACKAGES))
 
