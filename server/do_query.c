@@ -1,7 +1,10 @@
 /* Queries: decoded, bound to a view, and run here or on the pool by what they will cost. */
 #include "server/do_query.h"
 
+#include "server/pieces.h"
 #include "server/scenes.h"
+
+#include <stddef.h>
 
 /* ---- Plans on the pool ------------------------------------------------------------------------------------------ */
 
@@ -97,13 +100,20 @@ void srv_plans_start(struct srv_plans *p, void (*then)(struct srv_work *work))
 enum { KIND_PART = 4 };
 
 struct query {
-    struct srv_plans plans; /* of one */
+    struct srv_plans plans;  /* of one */
+    struct srv_pieces lines; /* of all-pairs as NDJSON */
+    size_t next_pair;
     obb_query_kind kind;
     int dimensions;
     obb_query query;
     bool good;
     wire_problem problem;
 };
+
+static struct query *query_of(struct srv_pieces *pieces)
+{
+    return (struct query *)(void *)((char *)pieces - offsetof(struct query, lines));
+}
 
 static void query_read(struct srv_work *work)
 {
@@ -113,9 +123,31 @@ static void query_read(struct srv_work *work)
                               &q->problem);
 }
 
+/* Pairs in a piece: about 20 to 60 bytes each. */
+enum { PAIRS = 4096 };
+
+static bool lines_write(struct srv_pieces *pieces)
+{
+    struct query *q = query_of(pieces);
+    const struct obb_view *view = q->plans.views[0];
+    const obb_result *result = obb_plan_result(q->plans.plans[0]);
+    const size_t left = result->pair_count - q->next_pair;
+    const size_t to = q->next_pair + (left < PAIRS ? left : PAIRS);
+    wire_write_pair_lines(&pieces->piece, view, &q->query, result, q->next_pair, to);
+    q->next_pair = to;
+    if (to < result->pair_count)
+        return true;
+    wire_write_pair_end(&pieces->piece, view, &q->query, result);
+    return false;
+}
+
+static void lines_closed(struct srv_pieces *pieces) { srv_plans_close(&query_of(pieces)->plans); }
+
 static void query_write(struct srv_plans *p)
 {
     struct srv_request *request = p->work.request;
+    if (request->accept == WIRE_NDJSON)
+        return; /* written as it is read */
     wire_write_result(&request->reply, request->accept, p->views[0], &p->queries[0],
                       obb_plan_result(p->plans[0]));
 }
@@ -125,12 +157,19 @@ static void query_reply(struct srv_work *work)
     struct query *q = (struct query *)work;
     struct srv_request *request = work->request;
     const obb_status status = (obb_status)atomic_load(&q->plans.status);
-    if (atomic_load(&request->cancelled))
+    if (atomic_load(&request->cancelled)) {
         srv_reply_cancelled(request);
-    else if (status != OBB_OK)
+    } else if (status != OBB_OK) {
         srv_reply_status(request, status);
-    else
+    } else if (request->accept == WIRE_NDJSON) {
+        q->lines.write = lines_write;
+        q->lines.closed = lines_closed;
+        q->lines.cheap = obb_plan_result(q->plans.plans[0])->pair_count <= PAIRS;
+        srv_pieces_start(&q->lines, request, WIRE_NDJSON);
+        return;
+    } else {
         srv_reply(request, 200, wire_media_type(request->accept));
+    }
     srv_plans_close(&q->plans);
 }
 

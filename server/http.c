@@ -21,13 +21,15 @@ enum {
     ACCEPTS = 64,         /* connections accepted in one go, so that those at work get their turn */
     CONSTANTS = 16,       /* different constant answers */
     LISTENERS = 16,
-    RETRY_MS = 100 /* to accept again when out of descriptors */
+    STREAM_BLOCK = 65536, /* asked of a stream at most at a time */
+    RETRY_MS = 100        /* to accept again when out of descriptors */
 };
 
 enum phase {
-    READ, /* idle, or a request is arriving */
-    WORK, /* a handler has it and will answer later */
-    WRITE /* an answer is on its way */
+    READ,  /* idle, or a request is arriving */
+    WORK,  /* a handler has it and will answer later */
+    WRITE, /* an answer is on its way */
+    STREAM /* likewise, but nobody knows how long it is */
 };
 
 struct connection {
@@ -61,6 +63,7 @@ struct srv_exchange {
     size_t reserved;   /* of the memory budget */
     double started;    /* srv_clock() at the end of the headers */
     srv_cost cost;
+    struct srv_stream *stream;     /* where the answer is one */
     struct MHD_Response *response; /* ready to be sent */
     bool constant;                 /* and shared */
     int status;
@@ -165,6 +168,15 @@ static void expire(struct connection *c)
         c->http->options.metrics->cut_total++;
         cut(c);
         break;
+    case STREAM: {
+        struct srv_stream *stream = c->exchange->stream;
+        if (srv_stream_waiting(stream) > 0 && !stream->moving) {
+            c->http->options.metrics->cut_total++;
+            cut(c);
+        }
+        stream->moving = false;
+        break;
+    }
     case READ:
         c->http->options.metrics->cut_total += c->exchange != NULL;
         cut(c);
@@ -262,6 +274,35 @@ static bool add_header(struct MHD_Response *response, const char *name, const ch
     return MHD_add_response_header(response, name, value) == MHD_YES;
 }
 
+static void on_hangup(void *context, unsigned events)
+{
+    (void)events;
+    struct connection *c = context;
+    srv_watch_pause(c->hangup);
+    cancel(c->exchange, false);
+}
+
+/* The connection sleeps until wake; in one of its callbacks. */
+static void sleep_until_woken(struct srv_exchange *x)
+{
+    struct connection *c = x->connection;
+    MHD_suspend_connection(c->mhd);
+    x->suspended = true;
+    /* without it a client that goes is just not noticed before there is something to tell it */
+    if (c->hangup == NULL)
+        (void)srv_watch_create(c->http->options.loop, c->descriptor, SRV_HANGUP, on_hangup, c,
+                               &c->hangup);
+}
+
+static void wake(struct srv_exchange *x)
+{
+    if (!x->suspended)
+        return;
+    x->suspended = false;
+    MHD_resume_connection(x->connection->mhd);
+    srv_loop_due(x->connection->http->options.loop);
+}
+
 /* The answer is ready: sent when the handler returns, or by waking the connection. */
 static void ready(struct srv_exchange *x, int status, struct MHD_Response *response, bool constant)
 {
@@ -269,13 +310,7 @@ static void ready(struct srv_exchange *x, int status, struct MHD_Response *respo
     x->response = response;
     x->constant = constant;
     x->status = status;
-    if (!x->suspended)
-        return;
-    x->suspended = false;
-    srv_watch_destroy(x->connection->hangup);
-    x->connection->hangup = NULL;
-    MHD_resume_connection(x->connection->mhd);
-    srv_loop_due(x->connection->http->options.loop);
+    wake(x);
 }
 
 static void ready_out_of_memory(struct srv_exchange *x)
@@ -413,6 +448,78 @@ void srv_reply_constant(struct srv_request *request, int status, const char *con
     srv_reply(request, status, content_type);
 }
 
+/* ---- Streams -------------------------------------------------------------------------------------------------- */
+
+/* libmicrohttpd wants bytes. */
+static ssize_t read_stream(void *context, uint64_t position, char *out, size_t room)
+{
+    (void)position;
+    struct srv_exchange *x = context;
+    struct srv_stream *stream = x->stream;
+    if (srv_stream_waiting(stream) == 0 && !stream->ended && !stream->broken)
+        stream->hungry(stream);
+    if (stream->broken)
+        return MHD_CONTENT_READER_END_WITH_ERROR;
+    const size_t waiting = srv_stream_waiting(stream);
+    if (waiting > 0) {
+        const size_t size = waiting < room ? waiting : room;
+        memcpy(out, stream->pending.bytes + stream->taken, size);
+        stream->taken += size;
+        if (size == waiting)
+            stream->taken = stream->pending.length = 0;
+        stream->moving = true;
+        x->answer_bytes += size;
+        x->connection->http->options.metrics->sent_bytes += size;
+        return (ssize_t)size;
+    }
+    if (stream->ended)
+        return MHD_CONTENT_READER_END_OF_STREAM;
+    sleep_until_woken(x);
+    return 0;
+}
+
+void srv_reply_stream(struct srv_request *request, int status, const char *content_type,
+                      struct srv_stream *stream)
+{
+    struct srv_exchange *x = exchange_of(request);
+    stream->request = request;
+    x->stream = stream;
+    struct MHD_Response *response =
+        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK, read_stream, x, NULL);
+    if (response == NULL)
+        ready_out_of_memory(x);
+    else
+        finish(x, status, response, content_type);
+}
+
+void srv_stream_give(struct srv_stream *stream, struct wire_buf *buf)
+{
+    struct wire_buf *pending = &stream->pending;
+    if (srv_stream_waiting(stream) == 0) {
+        const struct wire_buf empty = {.bytes = pending->bytes, .capacity = pending->capacity};
+        *pending = *buf;
+        *buf = empty;
+        stream->taken = 0;
+    } else {
+        wire_buf_append(pending, buf->bytes, buf->length);
+        buf->length = 0;
+    }
+    stream->broken = stream->broken || buf->failed || pending->failed;
+    wake(exchange_of(stream->request));
+}
+
+void srv_stream_end(struct srv_stream *stream)
+{
+    stream->ended = true;
+    wake(exchange_of(stream->request));
+}
+
+void srv_stream_cut(struct srv_stream *stream)
+{
+    stream->broken = true;
+    wake(exchange_of(stream->request));
+}
+
 bool srv_request_late(const struct srv_request *request) { return request->exchange->late; }
 
 static void drop_response(struct srv_exchange *x)
@@ -426,11 +533,15 @@ static void drop_response(struct srv_exchange *x)
 static enum MHD_Result send_answer(struct srv_exchange *x)
 {
     struct connection *c = x->connection;
+    if (x->stream == NULL) {
+        srv_watch_destroy(c->hangup);
+        c->hangup = NULL;
+    }
     const uint64_t pace =
         SRV_LEAST_PACE * c->http->options.request_timeout_ms / 1000; /* bytes a round */
     const uint64_t rounds = x->answer_bytes / (pace > 0 ? pace : 1);
     c->rounds = rounds < 1000000 ? (unsigned)rounds : 1000000;
-    enter(c, WRITE);
+    enter(c, x->stream == NULL ? WRITE : STREAM);
     c->http->options.metrics->sent_bytes += x->answer_bytes;
     const enum MHD_Result result = MHD_queue_response(c->mhd, (unsigned)x->status, x->response);
     drop_response(x);
@@ -632,14 +743,6 @@ static void on_body(struct srv_exchange *x, const char *bytes, size_t size)
 
 /* ---- The handler's turn ----------------------------------------------------------------------------------------- */
 
-static void on_hangup(void *context, unsigned events)
-{
-    (void)events;
-    struct connection *c = context;
-    srv_watch_pause(c->hangup);
-    cancel(c->exchange, false);
-}
-
 /* The request is complete: answers it, or puts the connection to sleep until somebody does. */
 static void handle(struct srv_exchange *x)
 {
@@ -660,12 +763,8 @@ static void handle(struct srv_exchange *x)
     if (x->response != NULL)
         return;
     x->cost = SRV_ON_POOL;
-    MHD_suspend_connection(c->mhd);
-    x->suspended = true;
+    sleep_until_woken(x);
     enter(c, WORK);
-    /* without it a client that goes is just not noticed before the work is done */
-    (void)srv_watch_create(c->http->options.loop, c->descriptor, SRV_HANGUP, on_hangup, c,
-                           &c->hangup);
 }
 
 static enum MHD_Result on_access(void *context, struct MHD_Connection *mhd, const char *url,
@@ -762,6 +861,12 @@ static void on_completed(void *context, struct MHD_Connection *mhd, void **state
         srv_metrics_request(http->options.metrics, http->options.metrics->routes, 400, SRV_ON_LOOP,
                             0);
     drop_response(x); /* it came too late */
+    srv_watch_destroy(c->hangup);
+    c->hangup = NULL;
+    if (x->stream != NULL) {
+        wire_buf_fini(&x->stream->pending);
+        x->stream->closed(x->stream);
+    }
     c->exchange = NULL;
     http->active--;
     exchange_give(http, x);
@@ -1003,7 +1108,7 @@ size_t srv_http_connections(const struct srv_http *http) { return http->connecti
 void srv_http_cut(struct srv_http *http)
 {
     for (struct connection *c = http->oldest; c != NULL; c = c->newer) {
-        if (c->phase == WORK)
+        if (c->phase == WORK || c->phase == STREAM)
             cancel(c->exchange, false);
         cut(c);
     }

@@ -92,6 +92,43 @@ void srv_reply_problem(struct srv_request *request, const wire_problem *problem)
 void srv_reply_constant(struct srv_request *request, int status, const char *content_type,
                         obb_str bytes);
 
+/* ---- Answers without a known end ------------------------------------------------------------------------------------
+ *
+ * The owner is asked for bytes as the client takes them, so that no more than a piece is in memory; or it gives them as
+ * they come up. Between two pieces the connection sleeps. A client must take what is there at some pace: one that takes
+ * nothing for the time of --request-timeout is cut. */
+
+struct srv_stream {
+    /* The owner's, on the loop. */
+    void (*hungry)(struct srv_stream
+                       *stream); /* all that was given is taken: give, end or cut, now or later */
+    void (*closed)(
+        struct srv_stream *stream); /* over, for whatever reason; the request goes with it */
+
+    /* http.c's */
+    struct srv_request *request;
+    struct wire_buf pending;
+    size_t taken; /* of pending */
+    bool ended, broken, moving;
+};
+
+/* Starts the answer; `stream` lives until `closed`. When the client is gone, or the service ends, request->on_cancel is called,
+ * and the owner must then end or cut soon. */
+void srv_reply_stream(struct srv_request *request, int status, const char *content_type,
+                      struct srv_stream *stream);
+
+/* More bytes, taken out of buf, which is empty afterwards. Where buf has failed, the stream is cut. */
+void srv_stream_give(struct srv_stream *stream, struct wire_buf *buf);
+void srv_stream_end(struct srv_stream *stream); /* when what was given is taken */
+void srv_stream_cut(
+    struct srv_stream *stream); /* at once, so that the client sees that something is missing */
+
+/* Bytes given and not taken. */
+static inline size_t srv_stream_waiting(const struct srv_stream *stream)
+{
+    return stream->pending.length - stream->taken;
+}
+
 /* Was the request cancelled by its deadline (rather than by a client that went)? */
 bool srv_request_late(const struct srv_request *request);
 

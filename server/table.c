@@ -19,6 +19,7 @@ const srv_route srv_route_table[] = {
     {SRV_PUT, SCENE, srv_do_scene_put, SRV_BODY, BOTH, SRV_ADMIN},
     {SRV_GET, SCENE, srv_do_scene_get, SRV_NO_BODY, BOTH, SRV_READ},
     {SRV_DELETE, SCENE, srv_do_scene_delete, SRV_NO_BODY, 0, SRV_ADMIN},
+    {SRV_GET, SCENE "/export", srv_do_export, SRV_NO_BODY, ONE(WIRE_NDJSON), SRV_READ},
 
     {SRV_GET, SCENE "/boxes", srv_do_box_list, SRV_NO_BODY, BOTH, SRV_READ},
     {SRV_PUT, BOX, srv_do_box_put, SRV_BODY, BOTH, SRV_WRITE},
@@ -29,6 +30,7 @@ const srv_route srv_route_table[] = {
     {SRV_POST, BOX "/merge", srv_do_box_merge, SRV_BODY, BOTH, SRV_WRITE},
 
     {SRV_POST, SCENE "/commit", srv_do_commit, SRV_BODY, BOTH, SRV_WRITE},
+    {SRV_POST, SCENE "/query/all-pairs", srv_do_query, SRV_BODY, BOTH | ONE(WIRE_NDJSON), SRV_READ},
     {SRV_POST, SCENE "/query/{kind}", srv_do_query, SRV_BODY, BOTH, SRV_READ},
 };
 const size_t srv_route_count = sizeof srv_route_table / sizeof srv_route_table[0];
