@@ -28,7 +28,8 @@ struct obb_plan {
     const atomic_bool *cancel;
     struct obb_arena arena; /* the sieve, the answers, the tasks */
     struct obb_sieve sieve;
-    struct obb_all_pairs *all; /* all-pairs alone */
+    struct obb_all_pairs *all; /* all-pairs alone, unless... */
+    struct obb_walk *walk;     /* ...it is a page, or too much to be done at once */
     size_t per_chunk, chunk_count;
     struct obb_task *tasks; /* one per chunk */
     obb_answer *answers;
@@ -101,6 +102,19 @@ double obb_query_cost(const struct obb_view *view, const obb_query *query)
 
 /* ---- Plans ----------------------------------------------------------------------------------------------------- */
 
+static struct obb_task task_of(const struct obb_plan *plan)
+{
+    return (struct obb_task){
+        .view = plan->view, .query = plan->query, .sieve = &plan->sieve, .cancel = plan->cancel};
+}
+
+static obb_status prepare_all_pairs(struct obb_plan *plan)
+{
+    const struct obb_task task = task_of(plan);
+    return plan->query->paged ? obb_walk_create(&task, &plan->walk)
+                              : obb_all_pairs_create(&task, &plan->all);
+}
+
 static obb_status prepare_items(struct obb_plan *plan)
 {
     const obb_query *query = plan->query;
@@ -114,8 +128,7 @@ static obb_status prepare_items(struct obb_plan *plan)
         return OBB_NO_MEMORY;
     }
     for (size_t i = 0; i < plan->chunk_count; i++)
-        plan->tasks[i] = (struct obb_task){
-            .view = plan->view, .query = query, .sieve = &plan->sieve, .cancel = plan->cancel};
+        plan->tasks[i] = task_of(plan);
     return OBB_OK;
 }
 
@@ -132,9 +145,7 @@ obb_status obb_plan_create(const struct obb_view *view, const obb_query *query,
     plan->cancel = cancel;
     obb_status st = obb_sieve_make(view, &query->filter, &plan->arena, &plan->sieve);
     if (st == OBB_OK)
-        st = query->kind == OBB_QUERY_ALL_PAIRS
-                 ? obb_all_pairs_create(view, query, &plan->sieve, cancel, &plan->all)
-                 : prepare_items(plan);
+        st = query->kind == OBB_QUERY_ALL_PAIRS ? prepare_all_pairs(plan) : prepare_items(plan);
     if (st != OBB_OK) {
         obb_plan_destroy(plan);
         return st;
@@ -148,10 +159,9 @@ void obb_plan_destroy(struct obb_plan *plan)
     if (plan == NULL)
         return;
     obb_all_pairs_destroy(plan->all);
-    for (size_t i = 0; i < plan->chunk_count; i++) {
-        obb_arena_fini(&plan->tasks[i].keep);
-        obb_arena_fini(&plan->tasks[i].scratch);
-    }
+    obb_walk_destroy(plan->walk);
+    for (size_t i = 0; i < plan->chunk_count; i++)
+        obb_task_end(&plan->tasks[i]);
     obb_arena_fini(&plan->arena);
     obb_free(plan);
 }
@@ -167,10 +177,19 @@ static obb_status failure(const struct obb_plan *plan)
 size_t obb_plan_advance(struct obb_plan *plan, obb_status *out_status)
 {
     *out_status = failure(plan);
+    if (*out_status == OBB_LIMIT && plan->all != NULL) { /* more candidates than can be held */
+        const struct obb_task task = task_of(plan);
+        obb_all_pairs_destroy(plan->all);
+        plan->all = NULL;
+        atomic_store_explicit(&plan->failed, OBB_OK, memory_order_relaxed);
+        *out_status = obb_walk_create(&task, &plan->walk);
+    }
     if (*out_status != OBB_OK)
         return 0;
     if (plan->all != NULL)
         return obb_all_pairs_advance(plan->all, out_status, &plan->result);
+    if (plan->walk != NULL)
+        return obb_walk_advance(plan->walk, out_status, &plan->result);
     if (!plan->started) {
         plan->started = true;
         if (plan->chunk_count > 0)
@@ -225,10 +244,13 @@ obb_status obb_plan_chunk(struct obb_plan *plan, size_t chunk)
 {
     obb_status st = failure(plan);
     if (st == OBB_OK)
-        st = plan->all != NULL ? obb_all_pairs_chunk(plan->all, chunk) : run_items(plan, chunk);
+        st = plan->all != NULL    ? obb_all_pairs_chunk(plan->all, chunk)
+             : plan->walk != NULL ? obb_walk_chunk(plan->walk, chunk)
+                                  : run_items(plan, chunk);
     if (st != OBB_OK)
         atomic_store_explicit(&plan->failed, st, memory_order_relaxed);
-    return st;
+    return st == OBB_LIMIT && plan->all != NULL ? OBB_OK
+                                                : st; /* obb_plan_advance knows another way */
 }
 
 const obb_result *obb_plan_result(const struct obb_plan *plan) { return &plan->result; }

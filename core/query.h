@@ -82,6 +82,9 @@ typedef struct obb_query {
     double margin;
     bool by_id, count_only;
     size_t limit;
+    bool
+        paged; /* all-pairs, for streams of any length: at most `limit` pairs, those that follow `after`; */
+    uint64_t after[2]; /* the ids of the last pair of the page before, {0, 0} for the first */
     bool has_at;
     obb_at at;
 } obb_query;
@@ -126,8 +129,8 @@ typedef struct obb_result {
     size_t answer_count;
     const obb_found_pair *pairs;     /* all-pairs, by (id, id) */
     const obb_details *pair_details; /* one per pair, or NULL */
-    size_t pair_count, count;        /* listed, and in all */
-    bool truncated;
+    size_t pair_count, count;        /* listed, and in all (of a page: listed) */
+    bool truncated;                  /* of a page: another one may follow */
 } obb_result;
 
 struct obb_plan;

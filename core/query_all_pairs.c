@@ -20,15 +20,11 @@ enum phase { JOIN, SIFT, GATHER, DONE };
 /* What a chunk of sifting leaves, by (id of a, id of b). */
 struct part {
     struct obb_task task;
-    obb_found_pair *pairs;
-    size_t count, capacity;
+    struct obb_pairs pairs;
 };
 
 struct obb_all_pairs {
-    const struct obb_view *view;
-    const obb_query *query;
-    const struct obb_sieve *sieve;
-    const atomic_bool *cancel;
+    struct obb_task task; /* what every chunk's begins as */
     enum phase phase;
     struct obb_join *join;
     const obb_join_pair *candidates;
@@ -36,40 +32,29 @@ struct obb_all_pairs {
     size_t sift_chunks, glide_chunks;
     struct part *parts;   /* one per chunk of the sifting */
     size_t *starts;       /* sift_chunks + 1: pairs before each part of the join */
-    size_t from_join;     /* pairs that the join's parts hold */
     size_t total, listed; /* pairs found, and how many of them the result shows */
     size_t gather_chunks;
-    uint64_t
-        *bounds;     /* with gliding: gather_chunks + 1 values that part the pairs by the id of a */
-    size_t *offsets; /* and how many pairs come before each */
-    struct obb_task *gather_tasks; /* memory to sort in */
+    uint64_t *bounds; /* with gliding: gather_chunks + 1 ids that part the pairs by their a */
+    size_t *offsets;  /* and how many pairs come before each */
+    struct obb_task *gather_tasks;
     obb_found_pair *pairs;
     obb_details *details;
 };
 
-obb_status obb_all_pairs_create(const struct obb_view *view, const obb_query *query,
-                                const struct obb_sieve *sieve, const atomic_bool *cancel,
-                                struct obb_all_pairs **out)
+obb_status obb_all_pairs_create(const struct obb_task *task, struct obb_all_pairs **out)
 {
     struct obb_all_pairs *all = obb_calloc(1, sizeof *all);
     if (all == NULL)
         return OBB_NO_MEMORY;
-    *all = (struct obb_all_pairs){
-        .view = view, .query = query, .sieve = sieve, .cancel = cancel, .phase = JOIN};
-    const obb_status st =
-        obb_join_create(view->layers, view->revision, query->margin, cancel, &all->join);
+    all->task = *task;
+    const obb_status st = obb_join_create(task->view->layers, task->view->revision,
+                                          task->query->margin, task->cancel, &all->join);
     if (st != OBB_OK) {
         obb_all_pairs_destroy(all);
         return st;
     }
     *out = all;
     return OBB_OK;
-}
-
-static void free_tasks(struct obb_task *task)
-{
-    obb_arena_fini(&task->keep);
-    obb_arena_fini(&task->scratch);
 }
 
 static size_t part_count(const struct obb_all_pairs *all)
@@ -80,7 +65,7 @@ static size_t part_count(const struct obb_all_pairs *all)
 static void free_parts(struct obb_all_pairs *all)
 {
     for (size_t i = 0; all->parts != NULL && i < part_count(all); i++)
-        free_tasks(&all->parts[i].task);
+        obb_task_end(&all->parts[i].task);
     obb_free(all->parts);
     all->parts = NULL;
 }
@@ -88,7 +73,7 @@ static void free_parts(struct obb_all_pairs *all)
 static void free_gather_tasks(struct obb_all_pairs *all)
 {
     for (size_t i = 0; all->gather_tasks != NULL && i < all->gather_chunks; i++)
-        free_tasks(&all->gather_tasks[i]);
+        obb_task_end(&all->gather_tasks[i]);
     obb_free(all->gather_tasks);
     all->gather_tasks = NULL;
 }
@@ -108,49 +93,16 @@ void obb_all_pairs_destroy(struct obb_all_pairs *all)
     obb_free(all);
 }
 
-static struct obb_task task_of(const struct obb_all_pairs *all)
-{
-    return (struct obb_task){
-        .view = all->view, .query = all->query, .sieve = all->sieve, .cancel = all->cancel};
-}
+static size_t at_most(size_t value, size_t limit) { return value < limit ? value : limit; }
 
 /* ---- Sifting ---------------------------------------------------------------------------------------------- */
-
-/* May the two be a pair at all? */
-static bool admitted(const struct obb_all_pairs *all, const struct obb_version *a,
-                     const struct obb_version *b)
-{
-    return obb_filter_pair(a, b) && obb_sieve_passes(all->sieve, a) &&
-           obb_sieve_passes(all->sieve, b);
-}
-
-static bool add_pair(struct part *part, const struct obb_version *a, const struct obb_version *b)
-{
-    if (part->task.query->count_only) {
-        part->count++;
-        return true;
-    }
-    if (part->count == part->capacity) {
-        const size_t capacity = part->capacity == 0 ? 256 : part->capacity * 2;
-        obb_found_pair *pairs =
-            obb_arena_grow(&part->task.keep, part->pairs, part->count, capacity, sizeof *pairs);
-        if (pairs == NULL) {
-            obb_task_fail(&part->task, OBB_NO_MEMORY);
-            return false;
-        }
-        part->pairs = pairs;
-        part->capacity = capacity;
-    }
-    part->pairs[part->count++] = (obb_found_pair){a, b};
-    return true;
-}
 
 static void sift(const struct obb_all_pairs *all, size_t chunk)
 {
     struct part *part = &all->parts[chunk];
-    const struct obb_view *view = all->view;
-    const size_t first = chunk * SIFT_CHUNK, rest = all->candidate_count - first;
-    const size_t end = first + (rest < SIFT_CHUNK ? rest : SIFT_CHUNK);
+    const struct obb_view *view = all->task.view;
+    const size_t first = chunk * SIFT_CHUNK;
+    const size_t end = at_most(first + SIFT_CHUNK, all->candidate_count);
     for (size_t i = first; i < end && obb_task_goes_on(&part->task); i++) {
         const obb_join_pair *pair = &all->candidates[i];
         if (i + PREFETCH < end) /* b may lie anywhere */
@@ -158,20 +110,20 @@ static void sift(const struct obb_all_pairs *all, size_t chunk)
         if (view->movers != NULL && (obb_view_glides_to(view, pair->a) != NULL ||
                                      obb_view_glides_to(view, pair->b) != NULL))
             continue;
-        if (!admitted(all, pair->a, pair->b))
+        if (!obb_pairs_admit(all->task.sieve, pair->a, pair->b))
             continue;
         if (pair->verdict != OBB_SURE) {
             const obb_solid a = obb_view_solid(view, pair->a), b = obb_view_solid(view, pair->b);
-            if (!obb_shape_boxes(&a, &b, all->query->margin))
+            if (!obb_shape_boxes(&a, &b, all->task.query->margin))
                 continue;
         }
-        if (!add_pair(part, pair->a, pair->b))
+        if (!obb_pairs_add(&part->task, &part->pairs, pair->a, pair->b))
             return;
     }
 }
 
 struct glide {
-    const struct obb_all_pairs *all;
+    const struct obb_view *view;
     struct part *part;
     const struct obb_version *box;
     obb_solid solid;
@@ -180,62 +132,35 @@ struct glide {
 static bool glide_visit(void *context, const struct obb_version *other, obb_verdict verdict)
 {
     struct glide *g = context;
+    struct obb_task *task = &g->part->task;
     (void)verdict; /* bounds of the whole way say nothing for certain */
-    if (!obb_task_goes_on(&g->part->task))
+    if (!obb_task_goes_on(task))
         return false;
-    const uint64_t id = g->box->id, other_id = other->id;
     /* Of two that glide, the one with the smaller id finds the pair. */
-    if (other_id == id || (other_id < id && obb_view_glides_to(g->all->view, other) != NULL) ||
-        !admitted(g->all, g->box, other))
+    if (other == g->box || (other->id < g->box->id && obb_view_glides_to(g->view, other) != NULL) ||
+        !obb_pairs_admit(task->sieve, g->box, other))
         return true;
-    const obb_solid solid = obb_view_solid(g->all->view, other);
-    if (!obb_shape_boxes(&g->solid, &solid, g->all->query->margin))
-        return true;
-    return id < other_id ? add_pair(g->part, g->box, other) : add_pair(g->part, other, g->box);
-}
-
-/* Orders pairs by their ids. */
-static void sort_pairs(struct obb_task *task, obb_found_pair *pairs, size_t count)
-{
-    if (count < 2)
-        return;
-    struct obb_ranked *list = obb_arena_alloc(&task->scratch, 2 * count, sizeof *list);
-    obb_found_pair *copy = obb_arena_alloc(&task->scratch, count, sizeof *copy);
-    if (list == NULL || copy == NULL) {
-        obb_task_fail(task, OBB_NO_MEMORY);
-        return;
-    }
-    for (size_t i = 0; i < count; i++) {
-        copy[i] = pairs[i];
-        list[i] =
-            (struct obb_ranked){.major = pairs[i].a->id, .minor = pairs[i].b->id, .item = &copy[i]};
-    }
-    const struct obb_ranked *sorted = obb_sort_ranked(list, count, list + count, task->cancel);
-    if (sorted == NULL) {
-        obb_task_fail(task, OBB_CANCELLED);
-        return;
-    }
-    for (size_t i = 0; i < count; i++)
-        pairs[i] = *(const obb_found_pair *)sorted[i].item;
+    const obb_solid solid = obb_view_solid(g->view, other);
+    return !obb_shape_boxes(&g->solid, &solid, task->query->margin) ||
+           obb_pairs_add(task, &g->part->pairs, g->box, other);
 }
 
 static void glide(const struct obb_all_pairs *all, size_t chunk)
 {
     struct part *part = &all->parts[all->sift_chunks + chunk];
-    const struct obb_version *const *movers = obb_index_versions(all->view->movers);
-    const size_t first = chunk * GLIDE_CHUNK, rest = obb_index_count(all->view->movers) - first;
-    const size_t end = first + (rest < GLIDE_CHUNK ? rest : GLIDE_CHUNK);
+    const struct obb_view *view = all->task.view;
+    const struct obb_version *const *movers = obb_index_versions(view->movers);
+    const size_t first = chunk * GLIDE_CHUNK;
+    const size_t end = at_most(first + GLIDE_CHUNK, obb_index_count(view->movers));
     for (size_t i = first; i < end && part->task.status == OBB_OK; i++) {
-        if (!obb_sieve_passes(all->sieve, movers[i]))
+        if (!obb_sieve_passes(all->task.sieve, movers[i]))
             continue;
-        struct glide g = {.all = all,
-                          .part = part,
-                          .box = movers[i],
-                          .solid = obb_view_solid(all->view, movers[i])};
-        obb_candidates_overlap(all->view, &g.solid, all->query->margin, &g, glide_visit);
+        struct glide g = {
+            .view = view, .part = part, .box = movers[i], .solid = obb_view_solid(view, movers[i])};
+        obb_candidates_overlap(view, &g.solid, all->task.query->margin, &g, glide_visit);
     }
-    if (part->task.status == OBB_OK && !all->query->count_only)
-        sort_pairs(&part->task, part->pairs, part->count);
+    if (part->task.status == OBB_OK && !part->pairs.just_count)
+        obb_pairs_sort(&part->task, part->pairs.list, part->pairs.count);
     obb_arena_fini(&part->task.scratch);
 }
 
@@ -244,25 +169,15 @@ static void glide(const struct obb_all_pairs *all, size_t chunk)
 /* How many pairs of the part have an a below the id. */
 static size_t pairs_below(const struct part *part, uint64_t id)
 {
-    size_t low = 0, high = part->count;
+    size_t low = 0, high = part->pairs.count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        if (part->pairs[middle].a->id < id)
+        if (part->pairs.list[middle].a->id < id)
             low = middle + 1;
         else
             high = middle;
     }
     return low;
-}
-
-static void write_details(const struct obb_all_pairs *all, struct obb_task *task, size_t from,
-                          size_t to)
-{
-    for (size_t i = from; all->details != NULL && i < to && obb_task_goes_on(task); i++) {
-        const obb_solid a = obb_view_solid(all->view, all->pairs[i].a);
-        const obb_solid b = obb_view_solid(all->view, all->pairs[i].b);
-        all->details[i] = obb_details_of(all->query->want, &a, &b);
-    }
 }
 
 /* Without gliding: pairs from..to-1 stand one after the other in the parts. */
@@ -279,7 +194,7 @@ static void copy_range(const struct obb_all_pairs *all, size_t from, size_t to)
     for (size_t part = low; from < to; part++) {
         const size_t end = all->starts[part + 1] < to ? all->starts[part + 1] : to;
         for (; from < end; from++)
-            all->pairs[from] = all->parts[part].pairs[from - all->starts[part]];
+            all->pairs[from] = all->parts[part].pairs.list[from - all->starts[part]];
     }
 }
 
@@ -289,31 +204,27 @@ static void merge_range(const struct obb_all_pairs *all, struct obb_task *task, 
     const size_t start = all->offsets[chunk], count = all->offsets[chunk + 1] - start;
     if (start >= all->listed || count == 0)
         return;
-    obb_found_pair *pairs = obb_arena_alloc(&task->scratch, count, sizeof *pairs);
-    if (pairs == NULL) {
-        obb_task_fail(task, OBB_NO_MEMORY);
+    obb_found_pair *pairs = obb_task_keep(task, count, sizeof *pairs);
+    if (pairs == NULL)
         return;
-    }
     size_t n = 0;
     for (size_t i = 0; i < part_count(all); i++) {
         const struct part *part = &all->parts[i];
         const size_t end = pairs_below(part, all->bounds[chunk + 1]);
         for (size_t k = pairs_below(part, all->bounds[chunk]); k < end; k++)
-            pairs[n++] = part->pairs[k];
+            pairs[n++] = part->pairs.list[k];
     }
-    sort_pairs(task, pairs, n);
+    obb_pairs_sort(task, pairs, n);
     if (task->status == OBB_OK)
         for (size_t i = 0; i < n && start + i < all->listed; i++)
             all->pairs[start + i] = pairs[i];
-    obb_arena_fini(&task->scratch);
+    obb_task_end(task);
 }
 
 static size_t gather_size(const struct obb_all_pairs *all)
 {
     return all->details != NULL ? DETAIL_CHUNK : GATHER_CHUNK;
 }
-
-static size_t at_most(size_t value, size_t limit) { return value < limit ? value : limit; }
 
 static obb_status gather(const struct obb_all_pairs *all, size_t chunk)
 {
@@ -328,8 +239,8 @@ static obb_status gather(const struct obb_all_pairs *all, size_t chunk)
         to = at_most(from + gather_size(all), all->listed);
         copy_range(all, from, to);
     }
-    if (task->status == OBB_OK)
-        write_details(all, task, from, to);
+    if (all->details != NULL)
+        obb_pairs_details(task, all->pairs, all->details, from, to);
     return task->status;
 }
 
@@ -339,15 +250,17 @@ static obb_status start_sifting(struct obb_all_pairs *all)
 {
     all->candidates = obb_join_pairs(all->join);
     all->candidate_count = obb_join_pair_count(all->join);
-    const size_t movers = all->view->movers != NULL ? obb_index_count(all->view->movers) : 0;
+    const struct obb_index *movers = all->task.view->movers;
+    const size_t gliding = movers != NULL ? obb_index_count(movers) : 0;
     all->sift_chunks = (all->candidate_count + SIFT_CHUNK - 1) / SIFT_CHUNK;
-    all->glide_chunks = (movers + GLIDE_CHUNK - 1) / GLIDE_CHUNK;
+    all->glide_chunks = (gliding + GLIDE_CHUNK - 1) / GLIDE_CHUNK;
     all->parts = obb_calloc(part_count(all), sizeof *all->parts);
     all->starts = obb_calloc(all->sift_chunks + 1, sizeof *all->starts);
     if (all->parts == NULL || all->starts == NULL)
         return OBB_NO_MEMORY;
     for (size_t i = 0; i < part_count(all); i++)
-        all->parts[i].task = task_of(all);
+        all->parts[i] =
+            (struct part){.task = all->task, .pairs = {.just_count = all->task.query->count_only}};
     return OBB_OK;
 }
 
@@ -357,7 +270,7 @@ static obb_status choose_bounds(struct obb_all_pairs *all)
     const size_t every = gather_size(all), ranges = all->total / every + 1;
     size_t room = 0;
     for (size_t i = 0; i < part_count(all); i++)
-        room += all->parts[i].count / 64 + 1;
+        room += all->parts[i].pairs.count / 64 + 1;
     uint64_t *sample = obb_malloc(room, sizeof *sample);
     all->bounds = obb_malloc(ranges + 1, sizeof *all->bounds);
     all->offsets = obb_calloc(ranges + 1, sizeof *all->offsets);
@@ -367,8 +280,8 @@ static obb_status choose_bounds(struct obb_all_pairs *all)
     }
     size_t count = 0;
     for (size_t i = 0; i < part_count(all); i++)
-        for (size_t k = 0; k < all->parts[i].count; k += 64)
-            sample[count++] = all->parts[i].pairs[k].a->id;
+        for (size_t k = 0; k < all->parts[i].pairs.count; k += 64)
+            sample[count++] = all->parts[i].pairs.list[k].a->id;
     obb_sort_u64(sample, count);
     all->gather_chunks = 0;
     all->bounds[0] = 0;
@@ -389,21 +302,21 @@ static obb_status start_gathering(struct obb_all_pairs *all)
 {
     for (size_t i = 0; i < part_count(all); i++) {
         if (i < all->sift_chunks)
-            all->starts[i + 1] = all->starts[i] + all->parts[i].count;
-        all->total += all->parts[i].count;
+            all->starts[i + 1] = all->starts[i] + all->parts[i].pairs.count;
+        all->total += all->parts[i].pairs.count;
     }
     /* Candidates are pairs no more: what they take up may be wanted for the result. */
     obb_join_destroy(all->join);
     all->join = NULL;
-    if (all->query->count_only)
+    if (all->task.query->count_only)
         return OBB_OK;
-    all->listed = at_most(all->total, all->query->limit);
+    all->listed = at_most(all->total, all->task.query->limit);
     if (all->listed == 0)
         return OBB_OK;
     all->pairs = obb_malloc(all->listed, sizeof *all->pairs);
     if (all->pairs == NULL)
         return OBB_NO_MEMORY;
-    if ((all->query->want & OBB_WANT_OF_PAIR) != 0) {
+    if ((all->task.query->want & OBB_WANT_OF_PAIR) != 0) {
         all->details = obb_malloc(all->listed, sizeof *all->details);
         if (all->details == NULL)
             return OBB_NO_MEMORY;
@@ -421,7 +334,7 @@ static obb_status start_gathering(struct obb_all_pairs *all)
         return OBB_NO_MEMORY;
     }
     for (size_t i = 0; i < all->gather_chunks; i++)
-        all->gather_tasks[i] = task_of(all);
+        all->gather_tasks[i] = all->task;
     return OBB_OK;
 }
 
@@ -433,7 +346,7 @@ static void finish(struct obb_all_pairs *all, obb_result *result)
                            .pair_details = all->details,
                            .pair_count = all->listed,
                            .count = all->total,
-                           .truncated = !all->query->count_only && all->listed < all->total};
+                           .truncated = !all->task.query->count_only && all->listed < all->total};
 }
 
 size_t obb_all_pairs_advance(struct obb_all_pairs *all, obb_status *out_status, obb_result *result)

@@ -28,6 +28,8 @@ struct obb_task {
 bool obb_task_goes_on(struct obb_task *task);
 obb_status obb_task_fail(struct obb_task *task, obb_status status); /* keeps the first */
 
+void obb_task_end(struct obb_task *task); /* gives its memory back */
+
 /* A block of the result, or NULL with the task failed. */
 void *obb_task_keep(struct obb_task *task, size_t count, size_t size);
 
@@ -86,13 +88,43 @@ void obb_answer_ray(struct obb_task *task, size_t item, obb_answer *answer);
 void obb_answer_sweep(struct obb_task *task, size_t item, obb_answer *answer);
 void obb_answer_nearest(struct obb_task *task, size_t item, obb_answer *answer);
 
-/* All-pairs, in phases like a plan's. */
+/* ---- All pairs, in phases like a plan's --------------------------------------------------------------------- */
+
+/* A growing list in a task's memory. */
+struct obb_pairs {
+    obb_found_pair *list;
+    size_t count, capacity;
+    bool just_count;
+};
+
+/* Adds a pair in either order; false once the task has failed. */
+bool obb_pairs_add(struct obb_task *task, struct obb_pairs *pairs, const struct obb_version *a,
+                   const struct obb_version *b);
+
+/* Orders by (id of a, id of b), in the task's scratch memory. */
+void obb_pairs_sort(struct obb_task *task, obb_found_pair *list, size_t count);
+
+/* May the two be a pair, by their own filters and the query's? */
+bool obb_pairs_admit(const struct obb_sieve *sieve, const struct obb_version *a,
+                     const struct obb_version *b);
+
+/* Writes details[i] for the pairs from..to-1, unless the task fails. */
+void obb_pairs_details(struct obb_task *task, const obb_found_pair *pairs, obb_details *details,
+                       size_t from, size_t to);
+
+/* By a join of the layers with themselves. OBB_LIMIT, from a chunk: there are more candidates than should be held at
+ * once; the walk must do it. task: what the tasks of chunks begin as. */
 struct obb_all_pairs;
-obb_status obb_all_pairs_create(const struct obb_view *view, const obb_query *query,
-                                const struct obb_sieve *sieve, const atomic_bool *cancel,
-                                struct obb_all_pairs **out);
+obb_status obb_all_pairs_create(const struct obb_task *task, struct obb_all_pairs **out);
 size_t obb_all_pairs_advance(struct obb_all_pairs *all, obb_status *out_status, obb_result *result);
 obb_status obb_all_pairs_chunk(struct obb_all_pairs *all, size_t chunk);
 void obb_all_pairs_destroy(struct obb_all_pairs *all); /* NULL is fine */
+
+/* Box by box: pages, and whatever is too much for the join. */
+struct obb_walk;
+obb_status obb_walk_create(const struct obb_task *task, struct obb_walk **out);
+size_t obb_walk_advance(struct obb_walk *walk, obb_status *out_status, obb_result *result);
+obb_status obb_walk_chunk(struct obb_walk *walk, size_t chunk);
+void obb_walk_destroy(struct obb_walk *walk); /* NULL is fine */
 
 #endif

@@ -110,7 +110,7 @@ static bool keep_first_of_entities(struct obb_task *task, struct obb_finds *hits
     size_t room = 16;
     while (room < 2 * hits->count)
         room *= 2;
-    const struct obb_label **seen = obb_arena_alloc(&task->scratch, room, sizeof *seen);
+    uintptr_t *seen = obb_arena_alloc(&task->scratch, room, sizeof *seen); /* 0: free */
     if (seen == NULL) {
         obb_task_fail(task, OBB_NO_MEMORY);
         return false;
@@ -118,10 +118,10 @@ static bool keep_first_of_entities(struct obb_task *task, struct obb_finds *hits
     memset(seen, 0, room * sizeof *seen);
     size_t kept = 0;
     for (size_t i = 0; i < hits->count; i++) {
-        const struct obb_label *entity = ((const obb_found *)hits->list[i].item)->box->entity;
-        if (entity != NULL) {
-            size_t slot = (size_t)((uintptr_t)entity >> 4) * 0x9e3779b97f4a7c15u & (room - 1);
-            while (seen[slot] != NULL && seen[slot] != entity)
+        const uintptr_t entity = (uintptr_t)((const obb_found *)hits->list[i].item)->box->entity;
+        if (entity != 0) {
+            size_t slot = (size_t)((uint64_t)entity * 0x9e3779b97f4a7c15u >> 32) & (room - 1);
+            while (seen[slot] != 0 && seen[slot] != entity)
                 slot = (slot + 1) & (room - 1);
             if (seen[slot] == entity)
                 continue;

@@ -97,7 +97,14 @@ static obb_put put_of(const model_box *b)
                                     .entity = obb_str_of(b->entity)}};
 }
 
-static bool same_pose(const obb_box *a, const obb_box *b) { return memcmp(a, b, sizeof *a) == 0; }
+static bool same_vector(obb_vec3 a, obb_vec3 b) { return a.x == b.x && a.y == b.y && a.z == b.z; }
+
+static bool same_pose(const obb_box *a, const obb_box *b)
+{
+    return same_vector(a->center, b->center) && same_vector(a->half_extents, b->half_extents) &&
+           a->rotation.x == b->rotation.x && a->rotation.y == b->rotation.y &&
+           a->rotation.z == b->rotation.z && a->rotation.w == b->rotation.w && a->angle == b->angle;
+}
 
 void model_scene_commit(struct model_scene *model, size_t put, size_t moved)
 {

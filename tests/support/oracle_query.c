@@ -130,10 +130,10 @@ static slow_span span_of(convex *f, const void *context, long double reach)
 /* offset: of the point from the box's centre, taken first, so that nothing is lost far from the origin. */
 static long double excess(vec3l offset, const obb_solid *box)
 {
-    const double half[3] = {box->half_extents.x, box->half_extents.y, box->half_extents.z};
     long double most = -INFINITY;
     for (int i = 0; i < box->dimensions; i++)
-        most = fmaxl(most, fabsl(dot(widened(box->axis[i]), offset)) - half[i]);
+        most = fmaxl(most, fabsl(dot(widened(box->axis[i]), offset)) -
+                               obb_component(box->half_extents, i));
     return most;
 }
 
@@ -162,12 +162,10 @@ slow_span slow_ray(obb_vec3 origin, obb_vec3 direction, double reach, const obb_
 
 static long double gap_on(vec3l axis, vec3l offset, const obb_solid *a, const obb_solid *b)
 {
-    const double ha[3] = {a->half_extents.x, a->half_extents.y, a->half_extents.z};
-    const double hb[3] = {b->half_extents.x, b->half_extents.y, b->half_extents.z};
     long double gap = fabsl(dot(axis, offset));
     for (int i = 0; i < a->dimensions; i++)
-        gap -= ha[i] * fabsl(dot(axis, widened(a->axis[i]))) +
-               hb[i] * fabsl(dot(axis, widened(b->axis[i])));
+        gap -= obb_component(a->half_extents, i) * fabsl(dot(axis, widened(a->axis[i]))) +
+               obb_component(b->half_extents, i) * fabsl(dot(axis, widened(b->axis[i])));
     return gap / length(axis);
 }
 
@@ -221,10 +219,11 @@ static long double distance_on_segment(const void *context, long double t)
 {
     const struct segment_context *c = context;
     const vec3l local = plus(c->offset, times(c->way, t));
-    const double half[3] = {c->box->half_extents.x, c->box->half_extents.y, c->box->half_extents.z};
     long double squares = 0;
     for (int i = 0; i < c->box->dimensions; i++) {
-        const long double beyond = fmaxl(fabsl(dot(widened(c->box->axis[i]), local)) - half[i], 0);
+        const long double beyond = fmaxl(fabsl(dot(widened(c->box->axis[i]), local)) -
+                                             obb_component(c->box->half_extents, i),
+                                         0);
         squares += beyond * beyond;
     }
     return sqrtl(squares);
