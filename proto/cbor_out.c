@@ -25,9 +25,9 @@ static void added(struct wire_out *out, size_t size)
     wire_buf_added(out->buf, size);
 }
 
-wire_object wire_cbor_object(struct wire_out *out)
+wire_out_scope wire_cbor_object(struct wire_out *out)
 {
-    const wire_object object = {.head = out->buf->length, .fields = out->fields};
+    const wire_out_scope object = {.head = out->buf->length, .fields = out->fields};
     unsigned char *at = room(out, 1);
     if (at != NULL)
         added(out, cbor_encode_map_start(0, at, 1));
@@ -35,7 +35,7 @@ wire_object wire_cbor_object(struct wire_out *out)
     return object;
 }
 
-void wire_cbor_object_end(struct wire_out *out, wire_object object)
+void wire_cbor_object_end(struct wire_out *out, wire_out_scope object)
 {
     assert(out->fields <= FIELDS);
     if (!out->buf->failed)

@@ -6,7 +6,7 @@
 /* An open message. */
 struct message {
     struct wire_out out;
-    wire_object object;
+    wire_out_scope object;
 };
 
 static struct message begin(struct wire_buf *buf, const char *event, obb_moment moment, bool last)

@@ -38,10 +38,10 @@ static void end_bracket(struct wire_out *out, char c)
     out->comma = true;
 }
 
-wire_object wire_json_object(struct wire_out *out)
+wire_out_scope wire_json_object(struct wire_out *out)
 {
     bracket(out, '{');
-    return (wire_object){0};
+    return (wire_out_scope){0};
 }
 
 void wire_json_object_end(struct wire_out *out) { end_bracket(out, '}'); }

@@ -19,10 +19,10 @@ struct wire_out {
 };
 
 /* What an open object remembers of the one around it. */
-typedef struct wire_object {
+typedef struct wire_out_scope {
     size_t head;
     size_t fields;
-} wire_object;
+} wire_out_scope;
 
 static inline struct wire_out wire_out_json(struct wire_buf *buf)
 {
@@ -36,7 +36,7 @@ static inline struct wire_out wire_out_cbor(struct wire_buf *buf)
 
 /* ---- The two writers ----------------------------------------------------------------------------------- */
 
-wire_object wire_json_object(struct wire_out *out);
+wire_out_scope wire_json_object(struct wire_out *out);
 void wire_json_object_end(struct wire_out *out);
 void wire_json_array(struct wire_out *out);
 void wire_json_array_end(struct wire_out *out);
@@ -51,8 +51,8 @@ void wire_json_strings(struct wire_out *out, obb_str a, obb_str b);
 void wire_json_data(struct wire_out *out, obb_str json);
 void wire_json_doubles(struct wire_out *out, const double *values, size_t count);
 
-wire_object wire_cbor_object(struct wire_out *out);
-void wire_cbor_object_end(struct wire_out *out, wire_object object);
+wire_out_scope wire_cbor_object(struct wire_out *out);
+void wire_cbor_object_end(struct wire_out *out, wire_out_scope object);
 void wire_cbor_map(struct wire_out *out, size_t count);
 void wire_cbor_array(struct wire_out *out, size_t count);
 void wire_cbor_double(struct wire_out *out, double value);
@@ -69,12 +69,12 @@ void wire_cbor_id(struct wire_out *out, uint64_t id);
 /* ---- The face ------------------------------------------------------------------------------------------- */
 
 /* An object of at most 23 members, whose number shows only as it is written. */
-static inline wire_object wire_out_object(struct wire_out *out)
+static inline wire_out_scope wire_out_object(struct wire_out *out)
 {
     return out->cbor ? wire_cbor_object(out) : wire_json_object(out);
 }
 
-static inline void wire_out_object_end(struct wire_out *out, wire_object object)
+static inline void wire_out_object_end(struct wire_out *out, wire_out_scope object)
 {
     if (out->cbor)
         wire_cbor_object_end(out, object);

@@ -18,7 +18,7 @@ void wire_put_at(struct wire_out *out, const struct obb_view *view)
 {
     const obb_view_info *info = obb_view_info_get(view);
     wire_out_key(out, "at");
-    const wire_object at = wire_out_object(out);
+    const wire_out_scope at = wire_out_object(out);
     wire_put_moment(out, info->at);
     wire_out_key(out, "clamped");
     wire_out_bool(out, info->clamped);
@@ -72,7 +72,7 @@ void wire_put_derived(struct wire_out *out, obb_vec3 v, int dimensions)
 
 void wire_put_bounds(struct wire_out *out, const obb_bounds *bounds, int dimensions)
 {
-    const wire_object object = wire_out_object(out);
+    const wire_out_scope object = wire_out_object(out);
     wire_out_key(out, "min");
     wire_put_derived(out, bounds->min, dimensions);
     wire_out_key(out, "max");
@@ -99,7 +99,7 @@ static void put_text(struct wire_out *out, const char *key, const char *text)
 static void put_named_moment(struct wire_out *out, const char *key, obb_moment moment)
 {
     wire_out_key(out, key);
-    const wire_object object = wire_out_object(out);
+    const wire_out_scope object = wire_out_object(out);
     wire_put_moment(out, moment);
     wire_out_object_end(out, object);
 }
@@ -107,7 +107,7 @@ static void put_named_moment(struct wire_out *out, const char *key, obb_moment m
 void wire_write_problem(struct wire_buf *buf, const wire_problem *problem)
 {
     struct wire_out out = wire_out_json(buf);
-    const wire_object object = wire_out_object(&out);
+    const wire_out_scope object = wire_out_object(&out);
     wire_out_key(&out, "type");
     wire_buf_append(buf, "\"/problems/", 11);
     wire_buf_append(buf, problem->type, strlen(problem->type));
@@ -135,7 +135,7 @@ void wire_write_problem(struct wire_buf *buf, const wire_problem *problem)
 static void put_history(struct wire_out *out, const obb_settings *settings)
 {
     wire_out_key(out, "history");
-    const wire_object history = wire_out_object(out);
+    const wire_out_scope history = wire_out_object(out);
     wire_out_key(out, "span");
     wire_out_double(out, settings->history_span);
     wire_out_key(out, "commits");
@@ -147,7 +147,7 @@ void wire_write_scene(struct wire_buf *buf, wire_media media, obb_str name,
                       const obb_scene_info *info)
 {
     struct wire_out out = wire_out_of(buf, media);
-    const wire_object object = wire_out_object(&out);
+    const wire_out_scope object = wire_out_object(&out);
     wire_out_key(&out, "name");
     wire_out_string(&out, name);
     wire_put_count(&out, "dimensions", (size_t)info->settings.dimensions);
@@ -167,11 +167,11 @@ void wire_write_scenes(struct wire_buf *buf, wire_media media, const wire_scene_
                        size_t count, bool more)
 {
     struct wire_out out = wire_out_of(buf, media);
-    const wire_object object = wire_out_object(&out);
+    const wire_out_scope object = wire_out_object(&out);
     wire_out_key(&out, "scenes");
     wire_out_array(&out, count);
     for (size_t i = 0; i < count; i++) {
-        const wire_object row = wire_out_object(&out);
+        const wire_out_scope row = wire_out_object(&out);
         wire_out_key(&out, "name");
         wire_out_string(&out, rows[i].name);
         wire_put_count(&out, "boxes", rows[i].boxes);
@@ -192,7 +192,7 @@ void wire_write_export_head(struct wire_buf *buf, obb_str scene, const obb_setti
 {
     const obb_view_info *info = obb_view_info_get(view);
     struct wire_out out = wire_out_json(buf);
-    const wire_object object = wire_out_object(&out);
+    const wire_out_scope object = wire_out_object(&out);
     wire_out_key(&out, "format");
     wire_out_string(&out, obb_str_of("obbd-scene"));
     wire_put_count(&out, "version", 1);
@@ -256,7 +256,7 @@ void wire_write_committed(struct wire_buf *buf, wire_media media, const wire_com
 {
     const obb_edit *edit = &commit->edit;
     struct wire_out out = wire_out_of(buf, media);
-    const wire_object object = wire_out_object(&out);
+    const wire_out_scope object = wire_out_object(&out);
     wire_put_moment(&out, committed->moment);
     wire_put_count(&out, "removed", committed->removed);
     wire_put_count(&out, "put", committed->put);
@@ -267,7 +267,7 @@ void wire_write_committed(struct wire_buf *buf, wire_media media, const wire_com
     wire_out_key(&out, "results");
     wire_out_array(&out, edit->query_count);
     for (size_t i = 0; i < edit->query_count; i++) {
-        const wire_object entry = wire_out_object(&out);
+        const wire_out_scope entry = wire_out_object(&out);
         wire_put_result(&out, views[i], &edit->queries[i], results[i]);
         wire_out_object_end(&out, entry);
     }

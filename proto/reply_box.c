@@ -111,7 +111,7 @@ void wire_write_box(struct wire_buf *buf, wire_media media, const struct obb_vie
                     const struct obb_version *box, unsigned include, bool has_at)
 {
     struct wire_out out = wire_out_of(buf, media);
-    const wire_object object = wire_out_object(&out);
+    const wire_out_scope object = wire_out_object(&out);
     put_box_members(&out, view, box);
     if (include != 0) {
         const obb_solid solid = obb_view_solid(view, box);
@@ -127,14 +127,14 @@ void wire_write_boxes(struct wire_buf *buf, wire_media media, const struct obb_v
                       const struct obb_version *const *boxes, size_t count, bool has_at, bool more)
 {
     struct wire_out out = wire_out_of(buf, media);
-    const wire_object object = wire_out_object(&out);
+    const wire_out_scope object = wire_out_object(&out);
     wire_put_now(&out, view);
     if (has_at)
         wire_put_at(&out, view);
     wire_out_key(&out, "boxes");
     wire_out_array(&out, count);
     for (size_t i = 0; i < count; i++) {
-        const wire_object entry = wire_out_object(&out);
+        const wire_out_scope entry = wire_out_object(&out);
         put_box_members(&out, view, boxes[i]);
         wire_out_object_end(&out, entry);
     }
@@ -152,7 +152,7 @@ void wire_write_export_box(struct wire_buf *buf, const struct obb_view *view,
                            const struct obb_version *box)
 {
     struct wire_out out = wire_out_json(buf);
-    const wire_object object = wire_out_object(&out);
+    const wire_out_scope object = wire_out_object(&out);
     put_box_members(&out, view, box);
     wire_out_object_end(&out, object);
     wire_buf_append(buf, "\n", 1);

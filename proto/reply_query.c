@@ -19,7 +19,7 @@ static void put_mtv(struct wire_out *out, const obb_separation *separation, int 
     if (separation->gap > 0.0)
         return;
     wire_out_key(out, "mtv");
-    const wire_object object = wire_out_object(out);
+    const wire_out_scope object = wire_out_object(out);
     wire_out_key(out, "normal");
     wire_put_derived(out, separation->normal, dimensions);
     wire_out_key(out, "depth");
@@ -30,7 +30,7 @@ static void put_mtv(struct wire_out *out, const obb_separation *separation, int 
 static void put_axis(struct wire_out *out, const obb_separation *separation, int dimensions)
 {
     wire_out_key(out, "axis");
-    const wire_object object = wire_out_object(out);
+    const wire_out_scope object = wire_out_object(out);
     wire_out_key(out, "name");
     wire_out_string(out, obb_str_of(obb_sat_axis_name(separation->axis)));
     wire_out_key(out, "normal");
@@ -104,7 +104,7 @@ static void put_pose_of(struct wire_out *out, const struct obb_view *view,
         return;
     }
     const obb_box pose = obb_view_pose(view, box);
-    const wire_object object = wire_out_object(out);
+    const wire_out_scope object = wire_out_object(out);
     wire_put_pose(out, &pose, obb_view_info_get(view)->dimensions);
     wire_out_object_end(out, object);
 }
@@ -222,7 +222,7 @@ static void put_hits(struct wire_out *out, const struct obb_view *view, const ob
     wire_out_array(out, answer->found_count);
     for (size_t i = 0; i < answer->found_count; i++) {
         const obb_found *hit = &answer->found[i];
-        const wire_object entry = wire_out_object(out);
+        const wire_out_scope entry = wire_out_object(out);
         wire_out_key(out, "box");
         put_box_name(out, query, hit->box);
         put_hit(out, query, hit, max_distance);
@@ -261,7 +261,7 @@ static void put_boxes(struct wire_out *out, const struct obb_view *view, const o
         wire_out_array(out, answer->found_count);
         for (size_t i = 0; i < answer->found_count; i++) {
             const obb_found *found = &answer->found[i];
-            const wire_object entry = wire_out_object(out);
+            const wire_out_scope entry = wire_out_object(out);
             wire_out_key(out, "box");
             put_box_name(out, query, found->box);
             if (nearest) {
@@ -283,7 +283,7 @@ static void put_boxes(struct wire_out *out, const struct obb_view *view, const o
 static void put_answer(struct wire_out *out, const struct obb_view *view, const obb_query *query,
                        size_t item, const obb_answer *answer)
 {
-    const wire_object object = wire_out_object(out);
+    const wire_out_scope object = wire_out_object(out);
     if (answer->missing_count > 0)
         put_missing(out, answer);
     else if (query->kind == OBB_QUERY_PAIRS)
@@ -302,7 +302,7 @@ static void put_pair(struct wire_out *out, const struct obb_view *view, const ob
                      const obb_result *result, size_t i)
 {
     const obb_found_pair *pair = &result->pairs[i];
-    wire_object object = {0};
+    wire_out_scope object = {0};
     if (query->want != 0) {
         object = wire_out_object(out);
         wire_out_key(out, "pair");
@@ -414,7 +414,7 @@ void wire_write_result(struct wire_buf *buf, wire_media media, const struct obb_
                        const obb_query *query, const obb_result *result)
 {
     struct wire_out out = wire_out_of(buf, media);
-    const wire_object object = wire_out_object(&out);
+    const wire_out_scope object = wire_out_object(&out);
     wire_put_now(&out, view);
     wire_put_result(&out, view, query, result);
     wire_out_object_end(&out, object);
@@ -435,7 +435,7 @@ void wire_write_pair_end(struct wire_buf *buf, const struct obb_view *view, cons
                          const obb_result *result)
 {
     struct wire_out out = wire_out_json(buf);
-    const wire_object object = wire_out_object(&out);
+    const wire_out_scope object = wire_out_object(&out);
     wire_out_key(&out, "count");
     wire_out_integer(&out, result->count);
     wire_put_now(&out, view);

@@ -1,0 +1,274 @@
+/* Every operation of the published document with every status that it lists, each seen at least once. */
+#include "tests/support/daemon.h"
+#include "tests/support/schema.h"
+#include "tests/support/test.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct row {
+    const char *method, *path;
+    const char *header; /* NULL: none */
+    const char *body;   /* NULL: none */
+    long status;
+};
+
+#define S       "/v1/scenes/s"
+#define BOX     S "/boxes/a"
+#define UNIT    "{\"center\":[0,0,0],\"half_extents\":[1,1,1]}"
+#define TEXT    "Content-Type: text/plain"
+#define SAME(n) "If-None-Match: \"" #n "\""
+#define ONLY    "If-Match: \"99\""
+#define PAST    "\"at\":{\"revision\":99}}"
+#define SHEAR   "{\"matrix\":[1,0,0,0,0.5,1,0,0,0,0,1,0,0,0,0,1]}"
+
+/* In order, on one daemon. The scene s holds a and b, at revision 1, until the end. */
+static const struct row rows[] = {
+    {"POST", S "/commit", NULL, "{\"time\":1000,\"put\":{\"a\":" UNIT ",\"b\":" UNIT "}}", 200},
+    {"GET", S, NULL, NULL, 200},
+    {"GET", S, SAME(1), NULL, 304},
+    {"GET", "/v1/scenes/none", NULL, NULL, 404},
+    {"GET", "/v1/scenes", NULL, NULL, 200},
+    {"GET", "/v1/scenes?limit=none", NULL, NULL, 400},
+    {"PUT", "/v1/scenes/t", NULL, "{}", 201},
+    {"PUT", "/v1/scenes/t", NULL, "{}", 200},
+    {"PUT", "/v1/scenes/t", NULL, "{", 400},
+    {"PUT", S, NULL, "{\"dimensions\":2}", 409},
+    {"PUT", "/v1/scenes/t", ONLY, "{}", 412},
+    {"PUT", "/v1/scenes/t", TEXT, "{}", 415},
+    {"PUT", "/v1/scenes/t", NULL, "[]", 422},
+    {"DELETE", "/v1/scenes/t", ONLY, NULL, 412},
+    {"DELETE", "/v1/scenes/t", NULL, NULL, 204},
+    {"DELETE", "/v1/scenes/t", NULL, NULL, 404},
+
+    {"GET", S "/boxes", NULL, NULL, 200},
+    {"GET", S "/boxes", SAME(1), NULL, 304},
+    {"GET", S "/boxes?cursor=none", NULL, NULL, 400},
+    {"GET", "/v1/scenes/none/boxes", NULL, NULL, 404},
+    {"GET", S "/boxes?at_revision=99", NULL, NULL, 410},
+    {"GET", BOX, NULL, NULL, 200},
+    {"GET", BOX, SAME(1), NULL, 304},
+    {"GET", BOX "?include=nothing", NULL, NULL, 400},
+    {"GET", S "/boxes/none", NULL, NULL, 404},
+    {"GET", BOX "?at_revision=99", NULL, NULL, 410},
+    {"PUT", S "/boxes/c", NULL, UNIT, 201},
+    {"PUT", S "/boxes/c", NULL, UNIT, 200},
+    {"PUT", S "/boxes/c", NULL, "{", 400},
+    {"PUT", S "/boxes/c", ONLY, UNIT, 412},
+    {"PUT", S "/boxes/c", TEXT, UNIT, 415},
+    {"PUT", S "/boxes/c", NULL, "{}", 422},
+    {"PATCH", S "/boxes/c", NULL, "{\"center\":[9,9,9]}", 200},
+    {"PATCH", S "/boxes/c", NULL, "{", 400},
+    {"PATCH", S "/boxes/none", NULL, "{}", 404},
+    {"PATCH", S "/boxes/c", ONLY, "{}", 412},
+    {"PATCH", S "/boxes/c", TEXT, "{}", 415},
+    {"PATCH", S "/boxes/c", NULL, "{\"center\":[9,9]}", 422},
+    {"POST", S "/boxes/c/transform", NULL, "{\"translate\":[1,0,0]}", 200},
+    {"POST", S "/boxes/c/transform", NULL, "{", 400},
+    {"POST", S "/boxes/none/transform", NULL, "{\"translate\":[1,0,0]}", 404},
+    {"POST", S "/boxes/c/transform", ONLY, "{\"translate\":[1,0,0]}", 412},
+    {"POST", S "/boxes/c/transform", TEXT, "{\"translate\":[1,0,0]}", 415},
+    {"POST", S "/boxes/c/transform", NULL, SHEAR, 422},
+    {"POST", S "/boxes/c/merge", NULL, "{\"with\":[\"a\"]}", 200},
+    {"POST", S "/boxes/c/merge", NULL, "{", 400},
+    {"POST", S "/boxes/c/merge", NULL, "{\"with\":[\"none\"]}", 404},
+    {"POST", S "/boxes/c/merge", ONLY, "{\"with\":[\"a\"]}", 412},
+    {"POST", S "/boxes/c/merge", TEXT, "{\"with\":[\"a\"]}", 415},
+    {"POST", S "/boxes/c/merge", NULL, "{\"with\":[]}", 422},
+    {"DELETE", S "/boxes/c", ONLY, NULL, 412},
+    {"DELETE", S "/boxes/c", NULL, NULL, 204},
+    {"DELETE", S "/boxes/c", NULL, NULL, 404},
+
+    {"POST", S "/commit", NULL, "{", 400},
+    {"POST", "/v1/scenes/none/commit", NULL, "{}", 404},
+    {"POST", S "/commit", NULL, "{\"time\":0}", 409},
+    {"POST", S "/commit", NULL, "{\"queries\":[{\"kind\":\"all-pairs\"," PAST "]}", 410},
+    {"POST", S "/commit", NULL, "{\"if_revision\":99}", 412},
+    {"POST", S "/commit", TEXT, "{}", 415},
+    {"POST", S "/commit", NULL, "{\"commit\":1}", 422},
+
+    {"GET", "/openapi.json", NULL, NULL, 200},
+    {"GET", "/healthz", NULL, NULL, 200},
+    {"GET", "/readyz", NULL, NULL, 200},
+    {"GET", "/metrics", NULL, NULL, 200},
+};
+
+/* Published, and not served by this version: the statuses of these operations cannot be seen. The test fails as soon as one
+ * of them is served, or another is missing. */
+static const struct row unserved[] = {
+    {"GET", S "/export", NULL, NULL, 404},
+    {"POST", S "/import", "Content-Type: application/x-ndjson", "{}", 404},
+    {"GET", S "/events", NULL, NULL, 404},
+    {"GET", "/", NULL, NULL, 404},
+};
+enum { UNSERVED_STATUSES = 3 + 7 + 4 + 1 - 2 }; /* but the two 404 above are listed */
+
+/* Of each kind of query: its items, none of them, and no more fields. */
+static const struct {
+    const char *kind, *items;
+} kinds[] = {{"pairs", "\"pairs\":[]"},    {"all-pairs", "\"by\":\"id\""},
+             {"overlap", "\"shapes\":[]"}, {"point", "\"points\":[]"},
+             {"ray", "\"rays\":[]"},       {"sweep", "\"sweeps\":[]"},
+             {"nearest", "\"points\":[]"}};
+
+static void send_row(struct http_client *client, const struct row *row)
+{
+    struct http_answer answer = {0};
+    http_send(client, row->method, row->path, (const char *[]){row->header, NULL}, row->body,
+              &answer);
+    ck_assert_msg(answer.status == row->status, "%s %s %s %s: %ld instead of %ld\n%s", row->method,
+                  row->path, row->header != NULL ? row->header : "",
+                  row->body != NULL ? row->body : "", answer.status, row->status, answer.body);
+    http_answer_fini(&answer);
+}
+
+static size_t send_queries(struct http_client *client)
+{
+    size_t sent = 0;
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        char here[64], nowhere[64], good[64], past[64];
+        (void)snprintf(here, sizeof here, S "/query/%s", kinds[i].kind);
+        (void)snprintf(nowhere, sizeof nowhere, "/v1/scenes/none/query/%s", kinds[i].kind);
+        (void)snprintf(good, sizeof good, "{%s}", kinds[i].items);
+        (void)snprintf(past, sizeof past, "{%s," PAST, kinds[i].items);
+        const struct row queries[] = {
+            {"POST", here, NULL, good, 200},    {"POST", here, NULL, "{", 400},
+            {"POST", nowhere, NULL, good, 404}, {"POST", here, NULL, past, 410},
+            {"POST", here, TEXT, good, 415},    {"POST", here, NULL, "{\"query\":1}", 422}};
+        for (size_t j = 0; j < sizeof queries / sizeof queries[0]; j++, sent++)
+            send_row(client, &queries[j]);
+    }
+    return sent;
+}
+
+/* A daemon with room for one scene, two boxes and bodies of a kilobyte. */
+static size_t send_too_much(void)
+{
+    static const struct row large[] = {
+        {"PUT", S, NULL, "{}", 201},
+        {"PUT", "/v1/scenes/t", NULL, "{}", 413},
+        {"PUT", BOX, NULL, UNIT, 201},
+        {"PUT", S "/boxes/b", NULL, UNIT, 201},
+        {"PUT", S "/boxes/c", NULL, UNIT, 413},
+        {"POST", S "/commit", NULL, "{\"put\":{\"c\":" UNIT "}}", 413},
+    };
+    struct test_daemon daemon;
+    daemon_start(&daemon, (const char *const[]){"--scene-limit", "1", "--box-limit", "2", NULL});
+    struct http_client *client = http_open(daemon.url);
+    for (size_t i = 0; i < sizeof large / sizeof large[0]; i++)
+        send_row(client, &large[i]);
+    http_close(client);
+    ck_assert_int_eq(daemon_stop(&daemon), 0);
+    return sizeof large / sizeof large[0];
+}
+
+static int dial(int port)
+{
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+    ck_assert_int_ge(fd, 0);
+    const struct sockaddr_in address = {.sin_family = AF_INET,
+                                        .sin_port = htons((uint16_t)port),
+                                        .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    if (connect(fd, (const struct sockaddr *)&address, sizeof address) == 0)
+        return fd;
+    (void)close(fd);
+    return -1;
+}
+
+static void write_all(int fd, const char *text)
+{
+    for (size_t at = 0, length = strlen(text); at < length;) {
+        const ssize_t wrote = write(fd, text + at, length - at);
+        ck_assert_int_gt(wrote, 0);
+        at += (size_t)wrote;
+    }
+}
+
+/* A request that has begun when the daemon is told to stop is answered, and told that the daemon is not ready. */
+static void ask_while_draining(struct schema *schema)
+{
+    struct test_daemon daemon;
+    daemon_start(&daemon, NULL);
+    const int fd = dial(daemon.port);
+    ck_assert_int_ge(fd, 0);
+    write_all(fd, "GET /readyz HTTP/1.1\r\nHost: localhost\r\n");
+    struct http_client *client = http_open(daemon.url); /* by now the daemon has read that line */
+    http_close(client);
+    ck_assert_int_eq(kill(daemon.pid, SIGTERM), 0);
+    for (int other; (other = dial(daemon.port)) >= 0;) /* until it takes no more connections */
+        (void)close(other);
+    write_all(fd, "\r\n");
+    char answer[4096];
+    size_t length = 0;
+    for (ssize_t got; (got = read(fd, answer + length, sizeof answer - 1 - length)) > 0;)
+        length += (size_t)got;
+    answer[length] = '\0';
+    (void)close(fd);
+    const char *body = strstr(answer, "\r\n\r\n");
+    ck_assert_msg(strncmp(answer, "HTTP/1.1 503 ", 13) == 0 && body != NULL, "%s", answer);
+    const char *fault =
+        schema_check(schema, &(struct schema_exchange){.method = "GET",
+                                                       .target = "/readyz",
+                                                       .status = 503,
+                                                       .answer_type = "application/problem+json",
+                                                       .answer = body + 4,
+                                                       .answer_length = strlen(body + 4)});
+    ck_assert_msg(fault == NULL, "%s", fault);
+    siginfo_t info;
+    ck_assert_int_eq(waitid(P_PID, (id_t)daemon.pid, &info, WEXITED | WNOWAIT), 0);
+    ck_assert_int_eq(daemon_stop(&daemon), 0);
+}
+
+START_TEST(every_status_of_every_operation_is_seen)
+{
+    char seen[] = "/tmp/obbd-seen-XXXXXX";
+    const int file = mkstemp(seen);
+    ck_assert_int_ge(file, 0);
+    (void)close(file);
+    ck_assert_int_eq(setenv("OBBD_SEEN", seen, 1), 0);
+
+    struct test_daemon daemon;
+    daemon_start(&daemon, NULL);
+    struct http_client *client = http_open(daemon.url);
+    struct http_answer answer = {0};
+    http_send(client, "GET", "/openapi.json", NULL, NULL, &answer);
+    struct schema *schema = schema_load(answer.body, answer.length);
+    ck_assert_ptr_nonnull(schema);
+    http_answer_fini(&answer);
+
+    size_t sent = sizeof rows / sizeof rows[0];
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        send_row(client, &rows[i]);
+    for (size_t i = 0; i < sizeof unserved / sizeof unserved[0]; i++, sent++)
+        send_row(client, &unserved[i]);
+    sent += send_queries(client);
+    http_close(client);
+    ck_assert_int_eq(daemon_stop(&daemon), 0);
+    sent += send_too_much();
+    ask_while_draining(schema);
+
+    size_t all;
+    const size_t unseen = schema_unseen(schema, seen, &all);
+    printf("%zu exchanges, %zu statuses of operations, %zu never seen\n", sent + 1, all, unseen);
+    ck_assert_int_eq(remove(seen), 0);
+    ck_assert_uint_gt(all, 100);
+    ck_assert_uint_eq(unseen, UNSERVED_STATUSES);
+    schema_free(schema);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("statuses");
+    TCase *tc = tcase_create("statuses");
+    tcase_set_timeout(tc, test_timeout(60));
+    tcase_add_test(tc, every_status_of_every_operation_is_seen);
+    suite_add_tcase(suite, tc);
+    return test_main(suite);
+}
