@@ -195,6 +195,7 @@ static obb_status create(struct obb_prepared *p, obb_str name, uint32_t hash,
     set_newer(version, OBB_NO_VERSION);
     obb_version_publish(version, p->revision, OBB_NEVER);
     if (obb_ids_insert(&scene->ids, record) != OBB_OK) {
+        obb_version_publish(version, p->revision, 0);
         obb_versions_give(&scene->versions, version);
         obb_record_destroy(scene, record);
         return OBB_NO_MEMORY;
@@ -480,12 +481,11 @@ static void undo(struct obb_prepared *p, const struct change *change)
         return;
     struct obb_version *version = slot(p, change->new);
     drop_labels(p, version);
-    if (change->old != OBB_NO_VERSION) {
-        obb_versions_give(&p->scene->versions, version); /* no reader has seen it */
-        return;
-    }
     obb_version_publish(version, p->revision, 0);
-    obb_scene_exile(p->scene, version->record);
+    if (change->old != OBB_NO_VERSION)
+        obb_versions_give(&p->scene->versions, version); /* no reader has seen it */
+    else
+        obb_scene_exile(p->scene, version->record);
 }
 
 void obb_edit_discard(struct obb_prepared *p)

@@ -149,26 +149,30 @@ void obb_state_destroy(struct obb_state *state)
 static const obb_bounds nothing = {.min = {HUGE_VAL, HUGE_VAL, HUGE_VAL},
                                    .max = {-HUGE_VAL, -HUGE_VAL, -HUGE_VAL}};
 
-/* Is the box, in generous bounds that need no axes, clear of the rim? */
-static bool clear_of(const obb_bounds *rim, const obb_box *box, int dimensions)
+/* Does the box keep clear of the rim of `bounds`? Told from the sphere around it, which needs no axes: no is not sure. */
+static bool clear_of(const obb_bounds *bounds, const obb_box *box, int dimensions)
 {
-    const obb_vec3 c = box->center, h = box->half_extents;
-    const double sum = h.x + h.y + h.z; /* no less than the box reaches in any direction */
+    const obb_vec3 c = box->center;
+    const double radius = obb_length(box->half_extents);
     const double reach =
-        sum + 1e-14 * (sum + fabs(c.x) + fabs(c.y) + fabs(c.z)); /* nor with rounding */
-    return c.x - reach > rim->min.x && c.x + reach < rim->max.x && c.y - reach > rim->min.y &&
-           c.y + reach < rim->max.y &&
-           (dimensions == 2 || (c.z - reach > rim->min.z && c.z + reach < rim->max.z));
+        radius + 1e-14 * (radius + fabs(c.x) + fabs(c.y) + fabs(c.z)); /* rounding */
+    return c.x - reach > bounds->min.x && c.x + reach < bounds->max.x &&
+           c.y - reach > bounds->min.y && c.y + reach < bounds->max.y &&
+           (dimensions == 2 || (c.z - reach > bounds->min.z && c.z + reach < bounds->max.z));
+}
+
+static void grow(obb_bounds *bounds, const obb_box *box, int dimensions)
+{
+    const obb_solid solid = obb_solid_from_box(box, dimensions);
+    const obb_bounds b = obb_solid_bounds(&solid);
+    bounds->min = obb_min(bounds->min, b.min);
+    bounds->max = obb_max(bounds->max, b.max);
 }
 
 void obb_rim_add(struct obb_rim *rim, const obb_box *box, int dimensions)
 {
-    if (!rim->known || clear_of(&rim->bounds, box, dimensions))
-        return;
-    const obb_solid solid = obb_solid_from_box(box, dimensions);
-    const obb_bounds bounds = obb_solid_bounds(&solid);
-    rim->bounds.min = obb_min(rim->bounds.min, bounds.min);
-    rim->bounds.max = obb_max(rim->bounds.max, bounds.max);
+    if (rim->known && !clear_of(&rim->bounds, box, dimensions))
+        grow(&rim->bounds, box, dimensions);
 }
 
 void obb_rim_remove(struct obb_rim *rim, const obb_box *box, int dimensions)
@@ -238,10 +242,10 @@ void obb_scene_destroy(struct obb_scene *scene)
     assert(scene->first_view == NULL);
     free_limbo(scene, &scene->waiting, SIZE_MAX);
     free_limbo(scene, &scene->fresh, SIZE_MAX);
-    for (struct obb_link *link = obb_names_walk(&scene->names, NULL); link != NULL;) {
-        struct obb_link *next = obb_names_walk(&scene->names, link);
-        obb_record_destroy(scene, record_of(link));
-        link = next;
+    for (struct obb_record *record = obb_ids_seek(&scene->ids, 1); record != NULL;) {
+        struct obb_record *next = obb_ids_seek(&scene->ids, record->id + 1);
+        obb_record_destroy(scene, record); /* in the order they were made: fast on large scenes */
+        record = next;
     }
     obb_names_fini(&scene->names);
     obb_ids_fini(&scene->ids);
@@ -389,13 +393,34 @@ static struct obb_version *current_from(struct obb_scene *scene, uint64_t from)
     return NULL;
 }
 
+/* The first current version from slot *i on, or NULL; *i moves behind it. Goes through the pool in the order of memory;
+ * versions of a commit that is only prepared are not there yet. */
+static const struct obb_version *current_slot(const struct obb_scene *scene, uint32_t *i)
+{
+    const uint64_t now = obb_history_now(&scene->history).revision;
+    while (*i < scene->versions.count) {
+        const struct obb_version *version = obb_version_at(&scene->versions, (*i)++);
+        if (atomic_load_explicit(&version->died, memory_order_relaxed) == OBB_NEVER &&
+            atomic_load_explicit(&version->born, memory_order_relaxed) <= now)
+            return version;
+    }
+    return NULL;
+}
+
+/* Centres first: axes are needed only of boxes that may reach beyond all centres. */
 static void measure(struct obb_scene *scene)
 {
-    struct obb_rim rim = {.known = true, .bounds = nothing};
-    for (const struct obb_version *v = current_from(scene, 1); v != NULL;
-         v = current_from(scene, v->record->id + 1))
-        obb_rim_add(&rim, &v->box, scene->settings.dimensions);
-    scene->rim = rim;
+    const int dimensions = scene->settings.dimensions;
+    obb_bounds centers = nothing;
+    const struct obb_version *version;
+    for (uint32_t i = 0; (version = current_slot(scene, &i)) != NULL;) {
+        centers.min = obb_min(centers.min, version->box.center);
+        centers.max = obb_max(centers.max, version->box.center);
+    }
+    scene->rim = (struct obb_rim){.known = true, .bounds = nothing};
+    for (uint32_t i = 0; (version = current_slot(scene, &i)) != NULL;)
+        if (!clear_of(&centers, &version->box, dimensions))
+            obb_rim_add(&scene->rim, &version->box, dimensions);
 }
 
 void obb_scene_glance(const struct obb_scene *scene, obb_scene_info *out)

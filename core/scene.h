@@ -1,7 +1,7 @@
 /* A scene: named boxes with one clock, a history, and views of its states.
  *
- * One thread, the writer, calls everything here that takes a non-const scene. A view may be read by any number of
- * threads until the writer closes it. */
+ * One thread at a time, the writer, calls everything here that takes a non-const scene; who it is may change with the
+ * usual care. A view may be read by any number of threads until the writer closes it. */
 #ifndef OBB_SCENE_H
 #define OBB_SCENE_H
 

@@ -79,6 +79,7 @@ struct obb_version *obb_versions_take(struct obb_versions *pool)
 
 void obb_versions_give(struct obb_versions *pool, struct obb_version *version)
 {
+    assert(atomic_load_explicit(&version->died, memory_order_relaxed) != OBB_NEVER);
     version->older = pool->free;
     pool->free = version->self;
     pool->free_count++;

@@ -77,7 +77,7 @@ void obb_versions_fini(struct obb_versions *pool);
 /* A slot with `self` set and all else to be filled by the caller, died last (obb_version_publish); NULL when there is no
  * memory or OBB_MAX_VERSIONS are in use. */
 struct obb_version *obb_versions_take(struct obb_versions *pool);
-void obb_versions_give(struct obb_versions *pool, struct obb_version *version);
+void obb_versions_give(struct obb_versions *pool, struct obb_version *version); /* one that died */
 size_t obb_versions_bytes(const struct obb_versions *pool);
 
 static inline struct obb_version *obb_versions_slot(struct obb_versions *pool, uint32_t i)
