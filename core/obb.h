@@ -7,6 +7,7 @@
 #include "core/box.h"
 #include "core/clip.h"
 #include "core/closest.h"
+#include "core/contacts.h"
 #include "core/cpu.h"
 #include "core/edit.h"
 #include "core/fit.h"

@@ -1,0 +1,384 @@
+/* The set of pairs that follows commits, against all-pairs asked anew after each. */
+#include "core/obb.h"
+#include "tests/support/fault.h"
+#include "tests/support/test.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST = 400, NAME = 16 };
+
+/* A scene of boxes that come, move and go. */
+struct world {
+    test_rng rng;
+    struct obb_scene *scene;
+    double side;
+    char names[MOST][NAME];
+    bool there[MOST];
+    size_t box_count;
+    struct obb_arena arena; /* of one commit */
+    obb_committed committed;
+};
+
+static void world_init(struct world *w, uint64_t seed, double side)
+{
+    memset(w, 0, sizeof *w);
+    w->rng.s = seed;
+    w->side = side;
+    const obb_settings settings = {.dimensions = 3, .history_commits = 4, .history_span = 10};
+    ck_assert_int_eq(obb_scene_create(obb_str_of("s"), &settings, 0, NULL, &w->scene), OBB_OK);
+    for (size_t i = 0; i < MOST; i++)
+        (void)snprintf(w->names[i], NAME, "box-%zu", i);
+}
+
+static void world_fini(struct world *w)
+{
+    obb_arena_fini(&w->arena);
+    obb_scene_destroy(w->scene);
+}
+
+static obb_target target_of(struct world *w, size_t i)
+{
+    return (obb_target){.name = obb_str_of(w->names[i])};
+}
+
+static obb_vec3 random_point(struct world *w)
+{
+    return (obb_vec3){test_uniform(&w->rng, 0, w->side), test_uniform(&w->rng, 0, w->side),
+                      test_uniform(&w->rng, 0, w->side)};
+}
+
+static obb_put random_put(struct world *w, size_t i)
+{
+    obb_put put = {.target = target_of(w, i), .parts = OBB_PUT_ALL};
+    const obb_vec3 half = {test_uniform(&w->rng, 0.2, 1), test_uniform(&w->rng, 0.2, 1),
+                           test_uniform(&w->rng, 0.2, 1)};
+    obb_quat rotation;
+    ck_assert_int_eq(
+        obb_quat_normalise((obb_quat){test_uniform(&w->rng, -1, 1), test_uniform(&w->rng, -1, 1),
+                                      test_uniform(&w->rng, -1, 1), 1},
+                           &rotation),
+        OBB_OK);
+    ck_assert_int_eq(obb_box_from_pose(random_point(w), half, rotation, 0, 3, &put.box), OBB_OK);
+    put.attributes.category = test_below(&w->rng, 8) == 0 ? 2 : 1;
+    put.attributes.mask = test_below(&w->rng, 8) == 0 ? 1 : 3;
+    put.attributes.group = (int32_t)test_below(&w->rng, 5) - 2;
+    return put;
+}
+
+/* One commit of about so many removes, puts (new and over), poses and turns; committed is good until the next. */
+static void world_commit(struct world *w, size_t share)
+{
+    static obb_target removes[MOST];
+    static obb_put puts[MOST];
+    static obb_pose poses[MOST];
+    static obb_turn turns[MOST];
+    obb_edit edit = {
+        .dimensions = 3, .removes = removes, .puts = puts, .poses = poses, .turns = turns};
+    obb_arena_reset(&w->arena);
+    for (size_t i = 0; i < MOST; i++) {
+        if (test_below(&w->rng, 100) >= share)
+            continue;
+        const size_t what = test_below(&w->rng, 10);
+        if (!w->there[i]) {
+            puts[edit.put_count++] = random_put(w, i);
+            w->there[i] = true;
+            continue;
+        }
+        if (what < 2) {
+            removes[edit.remove_count++] = target_of(w, i);
+            if (what == 0) { /* and made again: another box of the same name */
+                puts[edit.put_count++] = random_put(w, i);
+            } else {
+                w->there[i] = false;
+            }
+        } else if (what < 4) {
+            puts[edit.put_count++] = random_put(w, i);
+        } else if (what < 8) {
+            poses[edit.pose_count++] = (obb_pose){
+                .target = target_of(w, i), .center = random_point(w), .has_center = true};
+        } else {
+            turns[edit.turn_count++] =
+                (obb_turn){.target = target_of(w, i),
+                           .transform = {.has_translate = true, .translate = {0.1, 0, 0}}};
+        }
+    }
+    struct obb_prepared *prepared;
+    obb_fault fault;
+    ck_assert_int_eq(obb_edit_prepare(w->scene, &edit, 0, MOST, &w->arena, &prepared, &fault),
+                     OBB_OK);
+    obb_edit_commit(prepared, &w->committed);
+}
+
+static struct obb_view *present(struct world *w)
+{
+    struct obb_view *view;
+    ck_assert_int_eq(obb_view_open(w->scene, NULL, &view, NULL, NULL), OBB_OK);
+    return view;
+}
+
+/* What all-pairs says: ids, two a pair, in order. */
+struct ids {
+    uint64_t (*pairs)[2];
+    size_t count;
+};
+
+static struct ids ask(struct obb_view *view)
+{
+    const obb_query query = {.kind = OBB_QUERY_ALL_PAIRS, .dimensions = 3, .limit = SIZE_MAX};
+    struct obb_plan *plan;
+    ck_assert_int_eq(obb_plan_create(view, &query, NULL, &plan), OBB_OK);
+    ck_assert_int_eq(obb_plan_run(plan), OBB_OK);
+    const obb_result *result = obb_plan_result(plan);
+    struct ids ids = {.pairs = calloc(result->pair_count + 1, sizeof *ids.pairs),
+                      .count = result->pair_count};
+    ck_assert_ptr_nonnull(ids.pairs);
+    for (size_t i = 0; i < ids.count; i++) {
+        ids.pairs[i][0] = obb_view_id(result->pairs[i].a);
+        ids.pairs[i][1] = obb_view_id(result->pairs[i].b);
+    }
+    obb_plan_destroy(plan);
+    return ids;
+}
+
+static bool has(const struct ids *ids, uint64_t a, uint64_t b)
+{
+    for (size_t i = 0; i < ids->count; i++)
+        if (ids->pairs[i][0] == a && ids->pairs[i][1] == b)
+            return true;
+    return false;
+}
+
+static struct obb_contacts *follow(struct obb_view *view)
+{
+    const obb_query query = {.kind = OBB_QUERY_ALL_PAIRS, .dimensions = 3, .limit = SIZE_MAX};
+    struct obb_plan *plan;
+    struct obb_contacts *contacts;
+    ck_assert_int_eq(obb_plan_create(view, &query, NULL, &plan), OBB_OK);
+    ck_assert_int_eq(obb_plan_run(plan), OBB_OK);
+    const obb_result *result = obb_plan_result(plan);
+    ck_assert_int_eq(obb_contacts_create(result->pairs, result->pair_count, &contacts), OBB_OK);
+    obb_plan_destroy(plan);
+    return contacts;
+}
+
+static void expect_list(const struct obb_contacts *contacts, struct obb_view *view,
+                        const struct ids *expected)
+{
+    struct obb_arena arena;
+    obb_arena_init(&arena);
+    const obb_found_pair *pairs;
+    ck_assert_uint_eq(obb_contacts_count(contacts), expected->count);
+    ck_assert_int_eq(obb_contacts_list(contacts, view, &arena, &pairs), OBB_OK);
+    for (size_t i = 0; i < expected->count; i++) {
+        ck_assert_uint_eq(obb_view_id(pairs[i].a), expected->pairs[i][0]);
+        ck_assert_uint_eq(obb_view_id(pairs[i].b), expected->pairs[i][1]);
+    }
+    obb_arena_fini(&arena);
+}
+
+static void expect_order(const obb_found_pair *pairs, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t a = obb_view_id(pairs[i].a), b = obb_view_id(pairs[i].b);
+        ck_assert_uint_lt(a, b);
+        if (i > 0) {
+            const uint64_t c = obb_view_id(pairs[i - 1].a), d = obb_view_id(pairs[i - 1].b);
+            ck_assert(c < a || (c == a && d < b));
+        }
+    }
+}
+
+START_TEST(the_set_and_its_changes_are_those_of_all_pairs)
+{
+    const size_t commits = test_effort(150);
+    size_t begun = 0, ended = 0, removed = 0, stayed = 0;
+    static struct world w;
+    world_init(&w, 20261201, 9);
+    struct obb_view *before = present(&w);
+    struct ids old = ask(before);
+    struct obb_contacts *contacts = follow(before);
+    for (size_t round = 0; round < commits; round++) {
+        world_commit(&w, round % 10 == 0 ? 60 : round % 7);
+        struct obb_view *after = present(&w);
+        const struct ids new = ask(after);
+        struct obb_arena arena;
+        obb_arena_init(&arena);
+        obb_contact_changes changes;
+        ck_assert_int_eq(
+            obb_contacts_advance(contacts, before, after, &w.committed, NULL, &arena, &changes),
+            OBB_OK);
+        expect_list(contacts, after, &new);
+        expect_order(changes.begun, changes.begun_count);
+        expect_order(changes.ended, changes.ended_count);
+        expect_order(changes.removed, changes.removed_count);
+
+        size_t expected_begun = 0, expected_ended = 0, expected_removed = 0;
+        for (size_t i = 0; i < new.count; i++)
+            expected_begun += !has(&old, new.pairs[i][0], new.pairs[i][1]);
+        for (size_t i = 0; i < old.count; i++) {
+            if (has(&new, old.pairs[i][0], old.pairs[i][1])) {
+                stayed++;
+                continue;
+            }
+            const bool gone = obb_view_find_id(after, old.pairs[i][0]) == NULL ||
+                              obb_view_find_id(after, old.pairs[i][1]) == NULL;
+            expected_removed += gone;
+            expected_ended += !gone;
+        }
+        ck_assert_uint_eq(changes.begun_count, expected_begun);
+        ck_assert_uint_eq(changes.ended_count, expected_ended);
+        ck_assert_uint_eq(changes.removed_count, expected_removed);
+        for (size_t i = 0; i < changes.begun_count; i++)
+            ck_assert(has(&new, obb_view_id(changes.begun[i].a), obb_view_id(changes.begun[i].b)));
+        for (size_t i = 0; i < changes.ended_count; i++) {
+            ck_assert(has(&old, obb_view_id(changes.ended[i].a), obb_view_id(changes.ended[i].b)));
+            ck_assert_ptr_eq(obb_view_find_id(after, obb_view_id(changes.ended[i].a)),
+                             changes.ended[i].a);
+        }
+        for (size_t i = 0; i < changes.removed_count; i++)
+            ck_assert_ptr_eq(obb_view_find_id(before, obb_view_id(changes.removed[i].b)),
+                             changes.removed[i].b);
+        begun += changes.begun_count;
+        ended += changes.ended_count;
+        removed += changes.removed_count;
+        obb_arena_fini(&arena);
+        free(old.pairs);
+        old = new;
+        obb_view_close(before);
+        before = after;
+    }
+    printf("%zu commits: %zu pairs began, %zu ended, %zu went with a box, %zu stayed\n", commits,
+           begun, ended, removed, stayed);
+    ck_assert_uint_gt(begun, commits);
+    ck_assert_uint_gt(ended, commits / 2);
+    ck_assert_uint_gt(removed, commits / 2);
+    ck_assert_uint_gt(stayed, commits * 10);
+    free(old.pairs);
+    obb_contacts_destroy(contacts);
+    obb_view_close(before);
+    world_fini(&w);
+}
+END_TEST
+
+/* Boxes that touch everything come and go: lists are long and change at any place. */
+START_TEST(a_box_that_touches_all_others)
+{
+    static struct world w;
+    world_init(&w, 20261202, 60);
+    world_commit(&w, 100);
+    struct obb_view *view = present(&w);
+    struct obb_contacts *contacts = follow(view);
+    size_t begun = 0, removed = 0;
+    for (int round = 0; round < 20; round++) {
+        obb_put floor = random_put(&w, 0);
+        floor.attributes = (obb_attributes){.category = 3, .mask = UINT32_MAX};
+        floor.target.name = obb_str_of("floor");
+        ck_assert_int_eq(obb_box_from_pose((obb_vec3){30, 30, 30}, (obb_vec3){50, 50, 50},
+                                           (obb_quat){0, 0, 0, 1}, 0, 3, &floor.box),
+                         OBB_OK);
+        const bool put = round % 2 == 0;
+        const obb_edit edit = {.dimensions = 3,
+                               .puts = &floor,
+                               .put_count = put,
+                               .removes = &floor.target,
+                               .remove_count = !put};
+        struct obb_prepared *prepared;
+        obb_fault fault;
+        struct obb_arena arena;
+        obb_arena_init(&arena);
+        obb_committed committed;
+        ck_assert_int_eq(obb_edit_prepare(w.scene, &edit, 0, MOST, &arena, &prepared, &fault),
+                         OBB_OK);
+        obb_edit_commit(prepared, &committed);
+        struct obb_view *after = present(&w);
+        obb_contact_changes changes;
+        ck_assert_int_eq(
+            obb_contacts_advance(contacts, view, after, &committed, NULL, &arena, &changes),
+            OBB_OK);
+        begun += changes.begun_count;
+        removed += changes.removed_count;
+        const struct ids expected = ask(after);
+        expect_list(contacts, after, &expected);
+        free(expected.pairs);
+        obb_arena_fini(&arena);
+        obb_view_close(view);
+        view = after;
+    }
+    ck_assert_uint_eq(begun, 10 * MOST);
+    ck_assert_uint_eq(removed, 10 * MOST);
+    obb_contacts_destroy(contacts);
+    obb_view_close(view);
+    world_fini(&w);
+}
+END_TEST
+
+START_TEST(want_of_memory_and_cancelling_are_statuses)
+{
+    static struct world w;
+    world_init(&w, 20261203, 6);
+    world_commit(&w, 100);
+    struct obb_view *before = present(&w);
+    world_commit(&w, 50);
+    struct obb_view *after = present(&w);
+    size_t failures = 0;
+    for (size_t n = 1;; n++) {
+        struct obb_contacts *contacts = follow(before);
+        struct obb_arena arena;
+        obb_arena_init(&arena);
+        obb_contact_changes changes;
+        const obb_found_pair *list;
+        fault_arm(n);
+        obb_status status =
+            obb_contacts_advance(contacts, before, after, &w.committed, NULL, &arena, &changes);
+        if (status == OBB_OK)
+            status = obb_contacts_list(contacts, after, &arena, &list);
+        const bool reached = fault_seen() >= n;
+        fault_arm(0);
+        ck_assert(status == (reached ? OBB_NO_MEMORY : OBB_OK));
+        obb_contacts_destroy(contacts);
+        obb_arena_fini(&arena);
+        failures += reached;
+        if (!reached)
+            break;
+    }
+    ck_assert_uint_gt(failures, 5);
+
+    for (size_t n = 1; n < 4; n++) {
+        struct obb_contacts *contacts;
+        fault_arm(n);
+        const obb_status status = obb_contacts_create(NULL, 0, &contacts);
+        fault_arm(0);
+        if (status == OBB_OK) {
+            ck_assert_uint_gt(n, 2);
+            obb_contacts_destroy(contacts);
+        }
+    }
+
+    struct obb_contacts *contacts = follow(before);
+    const atomic_bool cancel = true;
+    struct obb_arena arena;
+    obb_arena_init(&arena);
+    obb_contact_changes changes;
+    ck_assert_int_eq(
+        obb_contacts_advance(contacts, before, after, &w.committed, &cancel, &arena, &changes),
+        OBB_CANCELLED);
+    obb_contacts_destroy(contacts);
+    obb_arena_fini(&arena);
+    obb_view_close(before);
+    obb_view_close(after);
+    world_fini(&w);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("contacts");
+    TCase *tc = tcase_create("contacts");
+    tcase_set_timeout(tc, test_timeout(60));
+    tcase_add_test(tc, the_set_and_its_changes_are_those_of_all_pairs);
+    tcase_add_test(tc, a_box_that_touches_all_others);
+    tcase_add_test(tc, want_of_memory_and_cancelling_are_statuses);
+    suite_add_tcase(suite, tc);
+    return test_main(suite);
+}
