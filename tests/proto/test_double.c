@@ -96,11 +96,12 @@ static void check(double value)
     char expected[64], got[WIRE_DOUBLE_ROOM + 1];
     oracle_text(value, expected);
     const size_t length = wire_double_write(value, got);
-    ck_assert_uint_le(length, 25);
-    got[length] = '\0';
-    ck_assert_msg(strcmp(got, expected) == 0, "%a: %s instead of %s", value, got, expected);
+    got[length <= 25 ? length : 25] = '\0';
     const double back = strtod(got, NULL);
-    ck_assert_msg(back == value && signbit(back) == signbit(value), "%s is not %a", got, value);
+    /* Check notes every assertion in a pipe; millions of them would be what this test spends its time on */
+    if (length > 25 || strcmp(got, expected) != 0 || back != value ||
+        signbit(back) != signbit(value))
+        ck_abort_msg("%a: %s (%a) instead of %s", value, got, back, expected);
     if (strpbrk(got, "e") != NULL)
         seen_exponent++;
     else if (strpbrk(got, ".") != NULL)
@@ -176,7 +177,7 @@ END_TEST
 START_TEST(random_doubles_agree_with_the_oracle)
 {
     test_rng rng = {.s = 20261121};
-    const size_t cases = test_effort(30000);
+    const size_t cases = test_effort(10000);
     for (size_t i = 0; i < cases; i++) {
         uint64_t bits = test_random(&rng);
         double v;
@@ -207,9 +208,10 @@ START_TEST(integers_of_every_length_are_written)
         const uint64_t value = test_random(&rng) >> test_below(&rng, 64);
         char got[WIRE_INTEGER_ROOM + 1], expected[32];
         const size_t length = wire_integer_write(value, got);
-        ck_assert_uint_eq(length, (size_t)snprintf(expected, sizeof expected, "%" PRIu64, value));
+        (void)snprintf(expected, sizeof expected, "%" PRIu64, value);
         got[length] = '\0';
-        ck_assert_str_eq(got, expected);
+        if (strcmp(got, expected) != 0)
+            ck_abort_msg("%s instead of %s", got, expected);
         lengths[length]++;
     }
     for (size_t i = 1; i <= 20; i++)
@@ -263,7 +265,7 @@ int main(void)
 {
     Suite *suite = suite_create("double");
     TCase *tc = tcase_create("double");
-    tcase_set_timeout(tc, test_timeout(60));
+    tcase_set_timeout(tc, test_timeout(30) * (double)test_effort(1));
     tcase_add_test(tc, known_values_are_written_as_people_expect);
     tcase_add_test(tc, every_power_of_two_and_of_ten_and_their_neighbours_agree_with_the_oracle);
     tcase_add_test(tc, random_doubles_agree_with_the_oracle);

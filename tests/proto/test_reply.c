@@ -1068,7 +1068,7 @@ int main(void)
     Suite *suite = suite_create("reply");
     TCase *tc = tcase_create("reply");
     tcase_add_checked_fixture(tc, make, discard);
-    tcase_set_timeout(tc, test_timeout(30));
+    tcase_set_timeout(tc, test_timeout(30) * (double)test_effort(1));
     tcase_add_test(tc, strings_of_every_length_and_content_read_back);
     tcase_add_test(tc, json_text_becomes_the_same_value_in_cbor);
     tcase_add_test(tc, numbers_and_lists_of_ids_come_out_in_both_media);
