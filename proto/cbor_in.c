@@ -505,7 +505,7 @@ void wire_cbor_open(struct wire_cursor *cursor, const char *bytes, size_t length
                                                .enter_other = cbor_enter_other,
                                                .finish = cbor_finish};
     cursor->ops = &ops;
-    cursor->start = cursor->at = bytes;
+    cursor->start = cursor->first = cursor->at = bytes;
     cursor->end = bytes + length;
     cursor->arena = arena;
     cursor->depth = 0;

@@ -1,5 +1,6 @@
 #include "proto/cursor.h"
 
+#include "proto/keys.h"
 #include "proto/le.h"
 #include "proto/number.h"
 
@@ -31,12 +32,6 @@ bool wire_fail_memory(struct wire_cursor *c)
 }
 
 /* ---- Places ---------------------------------------------------------------------------------------- */
-
-size_t wire_place(struct wire_cursor *c)
-{
-    (void)wire_peek(c); /* white space before the value is not part of it */
-    return (size_t)(c->at - c->start);
-}
 
 struct wire_mark wire_mark(struct wire_cursor *c)
 {
@@ -75,6 +70,20 @@ void wire_column_get(const struct wire_column *column, size_t first, size_t coun
             out[i] = (double)wire_u32le(bytes + (first + i) * 4);
         break;
     }
+}
+
+bool wire_check_keys(struct wire_cursor *c, size_t place, const obb_str *first, size_t count,
+                     size_t stride)
+{
+    switch (wire_keys_check(first, count, stride, c->arena)) {
+    case WIRE_KEYS_DIFFER:
+        return true;
+    case WIRE_KEYS_REPEAT:
+        return wire_fail_at(c, WIRE_MALFORMED, place, "an object has the same key twice");
+    case WIRE_KEYS_NO_MEMORY:
+        break;
+    }
+    return wire_fail_memory(c);
 }
 
 /* ---- Walking over values of any kind --------------------------------------------------------------- */
@@ -169,26 +178,29 @@ static bool walk_object(struct walk *w, const struct step *step)
 {
     struct wire_cursor *c = w->c;
     struct step member = {.up = step, .is_key = true};
-    struct wire_keys keys = {.count = 0};
-    size_t before = wire_place(c);
+    const size_t place = wire_place(c);
+    enum { FEW = 8 };
+    obb_str few[FEW], *keys = few;
+    size_t count = 0, room = FEW;
     if (!wire_enter_object(c) || !put(w, "{", 1))
         return false;
-    while (wire_next_key(c, &member.key)) {
-        const wire_key_status status = wire_keys_add(&keys, c->arena, member.key);
-        if (status == WIRE_KEY_NO_MEMORY)
-            return wire_fail_memory(c);
-        if (status == WIRE_KEY_DUPLICATE)
-            return wire_fail_at(c, WIRE_MALFORMED, before, "an object has the same key twice");
-        if ((keys.count > 1 && !put(w, ",", 1)) || (w->writes && !put_string(w, member.key)) ||
+    for (; wire_next_key(c, &member.key); count++) {
+        if (count == room) {
+            obb_str *more = obb_arena_grow(c->arena, keys == few ? NULL : keys,
+                                           keys == few ? 0 : room, room * 4, sizeof *more);
+            if (more == NULL)
+                return wire_fail_memory(c);
+            if (keys == few)
+                memcpy(more, few, sizeof few);
+            keys = more;
+            room *= 4;
+        }
+        keys[count] = member.key;
+        if ((count > 0 && !put(w, ",", 1)) || (w->writes && !put_string(w, member.key)) ||
             !put(w, ":", 1) || !walk_value(w, &member))
             return false;
-        before = (size_t)(c->at - c->start);
     }
-    if (c->failed)
-        return false;
-    if (wire_keys_close(&keys) == WIRE_KEY_DUPLICATE)
-        return wire_fail_at(c, WIRE_MALFORMED, before, "an object has the same key twice");
-    return put(w, "}", 1);
+    return !c->failed && wire_check_keys(c, place, keys, count, sizeof *keys) && put(w, "}", 1);
 }
 
 static bool walk_value(struct walk *w, const struct step *step)
@@ -284,9 +296,8 @@ wire_problem wire_cursor_explain(struct wire_cursor *c)
         return wire_problem_of_cause(fault.cause);
 
     struct wire_cursor again = *c;
-    again.at = again.start;
+    again.at = again.first;
     again.depth = 0;
-    again.fresh = false;
     again.failed = false;
     struct walk w = {.c = &again, .seeks = true, .place = fault.place, .item = fault.item};
     if (!walk_value(&w, NULL) || !wire_finish(&again))

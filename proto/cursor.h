@@ -9,7 +9,6 @@
 #define WIRE_CURSOR_H
 
 #include "core/obb.h"
-#include "proto/keys.h"
 #include "proto/problem.h"
 
 #include <stdbool.h>
@@ -47,9 +46,11 @@ struct wire_level {
     int typed; /* the tag of a typed array, else 0 */
 };
 
+/* After opening, next_key and next_item `at` is the first byte of the next value. */
 struct wire_cursor {
     const struct wire_cursor_ops *ops;
     const char *start, *at, *end;
+    const char *first; /* the document's value */
     struct obb_arena *arena;
     unsigned depth;
     bool fresh;  /* JSON: no item of the innermost container was read yet */
@@ -106,10 +107,10 @@ void wire_cbor_open(struct wire_cursor *cursor, const char *bytes, size_t length
 static inline wire_kind wire_peek(struct wire_cursor *c) { return c->ops->peek(c); }
 
 /* Where the next value begins. */
-size_t wire_place(struct wire_cursor *c);
+static inline size_t wire_place(const struct wire_cursor *c) { return (size_t)(c->at - c->start); }
 
 /* Into an object, then key after key, each to be followed by reading its value. next_key is false at the end, which leaves
- * the object, and after a fault. Duplicate keys are the caller's to find: see wire_keys, and request.h for objects of known
+ * the object, and after a fault. Duplicate keys are the caller's to find: see keys.h, and request.h for objects of known
  * fields. Keys and strings point into the body or, where they had escapes, into the arena. */
 static inline bool wire_enter_object(struct wire_cursor *c) { return c->ops->enter_object(c); }
 static inline bool wire_next_key(struct wire_cursor *c, obb_str *key)
@@ -159,6 +160,10 @@ bool wire_capture(struct wire_cursor *c, obb_str *out);
 
 /* True when nothing follows. */
 static inline bool wire_finish(struct wire_cursor *c) { return c->ops->finish(c); }
+
+/* The keys of the object at `place` must differ (WIRE_MALFORMED); they lie `stride` bytes apart. */
+bool wire_check_keys(struct wire_cursor *c, size_t place, const obb_str *first, size_t count,
+                     size_t stride);
 
 struct wire_mark wire_mark(struct wire_cursor *c);
 void wire_rewind(struct wire_cursor *c, const struct wire_mark *mark);

@@ -12,8 +12,11 @@ static bool malformed(struct wire_cursor *c, const char *at, const char *what)
     return wire_fail_at(c, WIRE_MALFORMED, (size_t)(at - c->start), what);
 }
 
+/* Where the next value or punctuation begins. After open, next_key and next_item the cursor stands there already. */
 static inline const char *past_space(const char *at, const char *end)
 {
+    if (at < end && (unsigned char)*at > ' ')
+        return at;
     while (at < end && (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t'))
         at++;
     return at;
@@ -21,7 +24,6 @@ static inline const char *past_space(const char *at, const char *end)
 
 static wire_kind json_peek(struct wire_cursor *c)
 {
-    c->at = past_space(c->at, c->end);
     if (c->at == c->end)
         return WIRE_KIND_NONE;
     switch (*c->at) {
@@ -215,7 +217,6 @@ static bool json_read_string(struct wire_cursor *c, obb_str *out)
 {
     if (c->failed)
         return false;
-    c->at = past_space(c->at, c->end);
     if (c->at == c->end || *c->at != '"')
         return wrong_type(c, "a string is needed here");
     return read_string_here(c, out);
@@ -227,7 +228,6 @@ static bool enter(struct wire_cursor *c, char bracket, const char *wanted)
 {
     if (c->failed)
         return false;
-    c->at = past_space(c->at, c->end);
     if (c->at == c->end || *c->at != bracket)
         return wrong_type(c, wanted);
     if (c->depth == WIRE_DEPTH)
@@ -285,7 +285,7 @@ static bool json_next_key(struct wire_cursor *c, obb_str *out_key)
     c->at = past_space(c->at, c->end);
     if (c->at == c->end || *c->at != ':')
         return malformed(c, c->at, "a colon is missing");
-    c->at++;
+    c->at = past_space(c->at + 1, c->end);
     return true;
 }
 
@@ -326,13 +326,12 @@ static bool json_read_number(struct wire_cursor *c, double *out)
 {
     if (c->failed)
         return false;
-    const char *at = past_space(c->at, c->end);
     double value;
-    const char *after = wire_number_read(at, c->end, &value);
+    const char *after = wire_number_read(c->at, c->end, &value);
     if (after == NULL)
         return wrong_type(c, number_wanted);
     if (!isfinite(value))
-        return wire_fail_at(c, WIRE_OBB_BAD_NUMBER, (size_t)(at - c->start), NULL);
+        return wire_fail_at(c, WIRE_OBB_BAD_NUMBER, (size_t)(c->at - c->start), NULL);
     *out = value;
     c->at = after;
     return true;
@@ -342,7 +341,7 @@ static bool json_read_number_text(struct wire_cursor *c, obb_str *out)
 {
     if (c->failed)
         return false;
-    const char *at = past_space(c->at, c->end);
+    const char *at = c->at;
     double value;
     const char *after = wire_number_read(at, c->end, &value);
     if (after == NULL)
@@ -353,20 +352,31 @@ static bool json_read_number_text(struct wire_cursor *c, obb_str *out)
     return true;
 }
 
+/* The hottest loop of all: it keeps its place in a register and leaves the cursor alone until the end or a fault. */
 static bool json_read_numbers(struct wire_cursor *c, double *out, size_t room, size_t *out_count)
 {
     const size_t place = wire_place(c);
     if (!json_enter_array(c))
         return false;
+    const char *at = past_space(c->at, c->end), *const end = c->end;
     size_t count = 0;
-    for (; json_next_item(c); count++) {
+    for (bool more = at == end || *at != ']'; more; count++) {
         if (count == room)
             return wire_fail_at(c, WIRE_BAD_LENGTH, place, NULL);
-        if (!json_read_number(c, &out[count]))
-            return false;
+        const char *after = wire_number_read(at, end, &out[count]);
+        if (after == NULL || !isfinite(out[count])) {
+            c->at = at;
+            return json_read_number(c, &out[count]); /* which says why not */
+        }
+        at = past_space(after, end);
+        more = at < end && *at == ',';
+        if (more)
+            at = past_space(at + 1, end);
     }
+    c->at = at;
+    c->fresh = count == 0;
     *out_count = count;
-    return !c->failed;
+    return !json_next_item(c) && !c->failed;
 }
 
 static bool json_read_column(struct wire_cursor *c, struct wire_column *out)
@@ -425,8 +435,9 @@ void wire_json_open(struct wire_cursor *cursor, const char *bytes, size_t length
                                                .enter_other = json_enter_other,
                                                .finish = json_finish};
     cursor->ops = &ops;
-    cursor->start = cursor->at = bytes;
+    cursor->start = bytes;
     cursor->end = bytes + length;
+    cursor->first = cursor->at = past_space(bytes, cursor->end);
     cursor->arena = arena;
     cursor->depth = 0;
     cursor->fresh = false;

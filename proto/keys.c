@@ -24,78 +24,20 @@ uint32_t wire_key_hash(obb_str key)
     return (uint32_t)((last.high ^ last.low) >> 16);
 }
 
-static void insert(struct wire_keys *keys, uint32_t hash, size_t index)
+static obb_str key_at(const obb_str *first, size_t stride, size_t index)
 {
-    const size_t mask = keys->table_size - 1;
-    size_t at = hash & mask;
-    while (keys->table[at].index != 0)
-        at = (at + 1) & mask;
-    keys->table[at] = (struct wire_key_slot){.hash = hash, .index = (uint32_t)(index + 1)};
+    obb_str key;
+    memcpy(&key, (const char *)first + index * stride, sizeof key);
+    return key;
 }
 
-/* Room for one more key in the list, and for twice as many in the table. */
-static bool grow(struct wire_keys *keys, struct obb_arena *arena)
+static wire_key_status check_each_with_each(const obb_str *first, size_t count, size_t stride)
 {
-    if (keys->count >= UINT32_MAX / 4)
-        return false;
-    if (keys->count >= keys->list_room) {
-        const size_t room = keys->list_room == 0 ? 64 : keys->list_room * 2;
-        obb_str *list = obb_arena_grow(arena, keys->list, keys->list_room, room, sizeof *list);
-        if (list == NULL)
-            return false;
-        if (keys->list_room == 0)
-            memcpy(list, keys->few, sizeof keys->few);
-        keys->list = list;
-        keys->list_room = room;
-    }
-    if (keys->sorting || keys->count * 2 < keys->table_size)
-        return true;
-    const size_t size = keys->table_size == 0 ? 256 : keys->table_size * 4;
-    struct wire_key_slot *table = obb_arena_alloc(arena, size, sizeof *table);
-    if (table == NULL)
-        return false;
-    memset(table, 0, size * sizeof *table);
-    struct wire_key_slot *old = keys->table;
-    const size_t old_size = keys->table_size;
-    keys->table = table;
-    keys->table_size = size;
-    if (old == NULL) {
-        for (size_t i = 0; i < keys->count; i++)
-            insert(keys, wire_key_hash(keys->list[i]), i);
-    } else {
-        for (size_t i = 0; i < old_size; i++)
-            if (old[i].index != 0)
-                insert(keys, old[i].hash, old[i].index - 1);
-    }
-    return true;
-}
-
-wire_key_status wire_keys_add(struct wire_keys *keys, struct obb_arena *arena, obb_str key)
-{
-    if (keys->count < WIRE_KEYS_FEW) {
-        for (size_t i = 0; i < keys->count; i++)
-            if (obb_str_equal(keys->few[i], key))
-                return WIRE_KEY_DUPLICATE;
-        keys->few[keys->count++] = key;
-        return WIRE_KEY_NEW;
-    }
-    if (!grow(keys, arena))
-        return WIRE_KEY_NO_MEMORY;
-    if (!keys->sorting) {
-        const uint32_t hash = wire_key_hash(key);
-        const size_t mask = keys->table_size - 1;
-        size_t at = hash & mask;
-        for (; keys->table[at].index != 0; at = (at + 1) & mask, keys->steps++)
-            if (keys->table[at].hash == hash &&
-                obb_str_equal(keys->list[keys->table[at].index - 1], key))
-                return WIRE_KEY_DUPLICATE;
-        keys->table[at] =
-            (struct wire_key_slot){.hash = hash, .index = (uint32_t)(keys->count + 1)};
-        /* an honest table at most half full needs less than one step more a search */
-        keys->sorting = keys->steps > 4096 && keys->steps > 8 * keys->count;
-    }
-    keys->list[keys->count++] = key;
-    return WIRE_KEY_NEW;
+    for (size_t i = 1; i < count; i++)
+        for (size_t j = 0; j < i; j++)
+            if (obb_str_equal(key_at(first, stride, i), key_at(first, stride, j)))
+                return WIRE_KEYS_REPEAT;
+    return WIRE_KEYS_DIFFER;
 }
 
 static int by_bytes(const void *left, const void *right)
@@ -106,13 +48,58 @@ static int by_bytes(const void *left, const void *right)
     return a->length == 0 ? 0 : memcmp(a->bytes, b->bytes, a->length);
 }
 
-wire_key_status wire_keys_close(struct wire_keys *keys)
+static wire_key_status check_by_sorting(const obb_str *first, size_t count, size_t stride,
+                                        struct obb_arena *arena)
 {
-    if (!keys->sorting)
-        return WIRE_KEY_NEW;
-    qsort(keys->list, keys->count, sizeof *keys->list, by_bytes);
-    for (size_t i = 1; i < keys->count; i++)
-        if (obb_str_equal(keys->list[i - 1], keys->list[i]))
-            return WIRE_KEY_DUPLICATE;
-    return WIRE_KEY_NEW;
+    obb_str *sorted = obb_arena_alloc(arena, count, sizeof *sorted);
+    if (sorted == NULL)
+        return WIRE_KEYS_NO_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = key_at(first, stride, i);
+    qsort(sorted, count, sizeof *sorted, by_bytes);
+    for (size_t i = 1; i < count; i++)
+        if (obb_str_equal(sorted[i - 1], sorted[i]))
+            return WIRE_KEYS_REPEAT;
+    return WIRE_KEYS_DIFFER;
+}
+
+wire_key_status wire_keys_check(const obb_str *first, size_t count, size_t stride,
+                                struct obb_arena *arena)
+{
+    enum { FEW = 8, AHEAD = 8 };
+    if (count <= FEW)
+        return check_each_with_each(first, count, stride);
+    if (count >= UINT32_MAX / 4)
+        return WIRE_KEYS_NO_MEMORY;
+
+    /* A table of indices, plus 1, at most half full. Two passes, so that the second can fetch slots ahead. */
+    size_t size = 2 * FEW;
+    while (size < 2 * count)
+        size *= 2;
+    uint32_t *hashes = obb_arena_alloc(arena, count, sizeof *hashes);
+    uint32_t *table = obb_arena_alloc(arena, size, sizeof *table);
+    if (hashes == NULL || table == NULL)
+        return WIRE_KEYS_NO_MEMORY;
+    memset(table, 0, size * sizeof *table);
+    for (size_t i = 0; i < count; i++)
+        hashes[i] = wire_key_hash(key_at(first, stride, i));
+
+    const size_t mask = size - 1;
+    size_t steps = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (i + AHEAD < count)
+            __builtin_prefetch(&table[hashes[i + AHEAD] & mask], 1);
+        size_t slot = hashes[i] & mask;
+        for (; table[slot] != 0; slot = (slot + 1) & mask, steps++) {
+            const size_t other = table[slot] - 1;
+            if (hashes[other] == hashes[i] &&
+                obb_str_equal(key_at(first, stride, other), key_at(first, stride, i)))
+                return WIRE_KEYS_REPEAT;
+        }
+        table[slot] = (uint32_t)(i + 1);
+        /* keys that were not made to collide need less than one step more each */
+        if (steps > 8 * count)
+            return check_by_sorting(first, count, stride, arena);
+    }
+    return WIRE_KEYS_DIFFER;
 }

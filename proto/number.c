@@ -12,21 +12,21 @@
 
 _Static_assert(FLT_EVAL_METHOD == 0, "a product of two doubles must be rounded once");
 
-/* What the text says: (-1)^negative * significand * 10^exponent, where `digits` significant digits were too many for
- * 64 bits when truncated is set, and the significand holds the first 19. */
+/* significand * 10^exponent. Where truncated is set, 64 bits were too few for the digits, and the significand holds the
+ * first 19. */
 struct decimal {
     const char *first, *last; /* digits as written, with the point among them */
     uint64_t significand;
     int64_t exponent;
-    bool negative, truncated;
+    bool truncated;
 };
 
-static bool is_digit(char c) { return (unsigned char)(c - '0') < 10; }
+static inline bool is_digit(char c) { return (unsigned char)(c - '0') < 10; }
 
 /* ---- Eight digits at once -------------------------------------------------------------------- */
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-static bool eight_digits(const char *at, uint64_t *value)
+static inline bool eight_digits(const char *at, uint64_t *value)
 {
     uint64_t v;
     memcpy(&v, at, sizeof v);
@@ -42,7 +42,7 @@ static bool eight_digits(const char *at, uint64_t *value)
     return true;
 }
 #else
-static bool eight_digits(const char *at, uint64_t *value)
+static inline bool eight_digits(const char *at, uint64_t *value)
 {
     (void)at;
     (void)value;
@@ -50,71 +50,46 @@ static bool eight_digits(const char *at, uint64_t *value)
 }
 #endif
 
-/* Takes digits into *value, which wraps when they are too many. */
-static const char *digits(const char *at, const char *end, uint64_t *value)
+/* ---- Grammar --------------------------------------------------------------------------------- */
+
+/* Past the exponent after its e; NULL when none is there. */
+static const char *past_exponent(const char *at, const char *end)
 {
-    while (end - at >= 8 && eight_digits(at, value))
-        at += 8;
+    at += at < end && (*at == '-' || *at == '+');
+    if (at == end || !is_digit(*at))
+        return NULL;
     while (at < end && is_digit(*at))
-        *value = *value * 10 + (uint64_t)(*at++ - '0');
+        at++;
     return at;
 }
 
-/* ---- Grammar --------------------------------------------------------------------------------- */
-
-static const char *scan(const char *at, const char *end, struct decimal *out)
+static int64_t exponent_of(const char *at, const char *end)
 {
-    *out = (struct decimal){.negative = at < end && *at == '-'};
-    at += out->negative;
-    out->first = at;
-    if (at == end || !is_digit(*at))
-        return NULL;
-    at = *at == '0' ? at + 1 : digits(at, end, &out->significand);
-    ptrdiff_t count = at - out->first;
-    if (at < end && *at == '.') {
-        const char *fraction = at + 1;
-        at = digits(fraction, end, &out->significand);
-        if (at == fraction)
-            return NULL;
-        count += at - fraction;
-        out->exponent = -(at - fraction);
-    }
-    out->last = at;
-    if (at < end && (*at == 'e' || *at == 'E')) {
-        at++;
-        const bool minus = at < end && *at == '-';
-        at += at < end && (*at == '-' || *at == '+');
-        if (at == end || !is_digit(*at))
-            return NULL;
-        int64_t exponent = 0;
-        for (; at < end && is_digit(*at); at++)
-            if (exponent < INT64_MAX / 100) /* beyond what any number of digits could bring back */
-                exponent = exponent * 10 + (*at - '0');
-        out->exponent += minus ? -exponent : exponent;
-    } else if (at < end && is_digit(*at)) {
-        return NULL; /* a leading zero */
-    }
+    const bool minus = *at == '-';
+    int64_t exponent = 0;
+    for (at += *at == '-' || *at == '+'; at < end; at++)
+        if (exponent < INT64_MAX / 100) /* beyond what any number of digits could bring back */
+            exponent = exponent * 10 + (*at - '0');
+    return minus ? -exponent : exponent;
+}
 
-    if (count >
-        19) { /* unless it is for leading zeros, the significand has wrapped: keep 19 digits */
-        const char *p = out->first;
-        while (p < out->last && (*p == '0' || *p == '.')) {
-            count -= *p == '0';
-            p++;
-        }
-        if (count > 19) {
-            out->truncated = true;
-            out->significand = 0;
-            out->exponent += count - 19;
-            for (int kept = 0; kept < 19; p++) {
-                if (*p == '.')
-                    continue;
-                out->significand = out->significand * 10 + (uint64_t)(*p - '0');
-                kept++;
-            }
-        }
+/* Of `count` digits, more than 19, the significand has wrapped, unless it is for leading zeros: keeps 19. */
+static void keep_leading_digits(struct decimal *d, ptrdiff_t count)
+{
+    const char *p = d->first;
+    for (; p < d->last && (*p == '0' || *p == '.'); p++)
+        count -= *p == '0';
+    if (count <= 19)
+        return;
+    d->truncated = true;
+    d->significand = 0;
+    d->exponent += count - 19;
+    for (int kept = 0; kept < 19; p++) {
+        if (*p == '.')
+            continue;
+        d->significand = d->significand * 10 + (uint64_t)(*p - '0');
+        kept++;
     }
-    return at;
 }
 
 /* ---- Doubles ---------------------------------------------------------------------------------- */
@@ -300,32 +275,71 @@ static double by_comparison(const struct decimal *d)
     }
 }
 
-static double nearest(const struct decimal *d)
+/* The nearest double of what is too long or too far for two exact ones. Kept apart from the common way, which then needs
+ * no memory at all. */
+__attribute__((noinline)) static double nearest(const char *first, const char *last,
+                                                uint64_t significand, int64_t exponent,
+                                                ptrdiff_t count)
 {
-    static const double exact[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                                   1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
-                                   1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-    const uint64_t w = d->significand;
-    if (w <= MANTISSA_END && d->exponent >= -22 && d->exponent <= 22 && !d->truncated)
-        return d->exponent < 0 ? (double)w / exact[-d->exponent] : (double)w * exact[d->exponent];
-    if (w == 0 || d->exponent < WIRE_POWER_MIN)
+    struct decimal d = {
+        .first = first, .last = last, .significand = significand, .exponent = exponent};
+    if (count > 19)
+        keep_leading_digits(&d, count);
+    if (d.significand == 0 || d.exponent < WIRE_POWER_MIN)
         return 0.0;
-    if (d->exponent > WIRE_POWER_MAX)
+    if (d.exponent > WIRE_POWER_MAX)
         return (double)INFINITY;
     double value, above;
-    if (one_product(w, (int)d->exponent, &value) &&
-        (!d->truncated || (one_product(w + 1, (int)d->exponent, &above) && value == above)))
+    if (one_product(d.significand, (int)d.exponent, &value) &&
+        (!d.truncated ||
+         (one_product(d.significand + 1, (int)d.exponent, &above) && value == above)))
         return value;
-    return by_comparison(d);
+    return by_comparison(&d);
 }
 
 const char *wire_number_read(const char *at, const char *end, double *out)
 {
-    struct decimal d;
-    at = scan(at, end, &d);
-    if (at == NULL)
+    const bool negative = at < end && *at == '-';
+    at += negative;
+    const char *const first = at;
+    uint64_t w = 0;
+    for (; at < end && is_digit(*at); at++)
+        w = w * 10 + (uint64_t)(*at - '0');
+    ptrdiff_t count = at - first; /* of digits */
+    if (count == 0 || (count > 1 && *first == '0'))
         return NULL;
-    const double value = nearest(&d);
-    *out = d.negative ? -value : value;
+    int64_t exponent = 0;
+    if (at < end && *at == '.') {
+        const char *const fraction = ++at;
+        while (end - at >= 8 && eight_digits(at, &w))
+            at += 8;
+        for (; at < end && is_digit(*at); at++)
+            w = w * 10 + (uint64_t)(*at - '0');
+        if (at == fraction)
+            return NULL;
+        count += at - fraction;
+        exponent = fraction - at;
+    }
+    const char *const last = at;
+    if (at < end && (*at == 'e' || *at == 'E')) {
+        const char *const power = at + 1;
+        at = past_exponent(power, end);
+        if (at == NULL)
+            return NULL;
+        exponent += exponent_of(power, at);
+    }
+
+    /* Two doubles that are exact, and one rounding (Clinger). */
+    static const double exact[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                   1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                   1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    double value;
+    if (count <= 19 && w <= MANTISSA_END && exponent >= -22 && exponent <= 22) {
+        value = (double)w;
+        value = exponent < 0 ? value / exact[-exponent] : value * exact[exponent];
+    } else {
+        value = nearest(first, last, w, exponent, count);
+    }
+    *out = negative ? -value : value;
     return at;
 }

@@ -88,9 +88,10 @@ obb_status wire_range_check(wire_range range, double value);
 /* How a box is turned: at most one of rotation, axes, axis_angle and angle. */
 struct wire_turning {
     bool given;
-    size_t place;      /* of the field that said so */
-    obb_quat rotation; /* normalised */
-    double angle;      /* degrees, in the plane */
+    size_t place; /* of the field that said so */
+    obb_quat
+        rotation; /* as it was sent or made; to be normalised, which may find it has no length */
+    double angle; /* degrees, in the plane */
 };
 enum wire_turning_field {
     WIRE_TURNING_ROTATION,

@@ -57,10 +57,11 @@ static bool read_axis_angle(struct wire_cursor *c, obb_quat *out)
 
 static bool read_quaternion(struct wire_cursor *c, obb_quat *out)
 {
-    const size_t place = wire_place(c);
     double q[4];
-    return wire_read_reals(c, WIRE_ANY, q, 4) &&
-           passed(c, obb_quat_normalise((obb_quat){q[0], q[1], q[2], q[3]}, out), place);
+    if (!wire_read_reals(c, WIRE_ANY, q, 4))
+        return false;
+    *out = (obb_quat){q[0], q[1], q[2], q[3]};
+    return true;
 }
 
 bool wire_read_turning(struct wire_cursor *c, enum wire_turning_field field, int dimensions,
@@ -300,6 +301,7 @@ static bool make_box(const struct wire_object *o, const struct parts *parts, uns
 {
     struct wire_cursor *c = o->c;
     const unsigned whole = OBB_PUT_CENTER | OBB_PUT_HALF_EXTENTS | OBB_PUT_ROTATION;
+    const size_t turning_place = parts->turning.given ? parts->turning.place : o->place;
     const obb_quat rotation =
         parts->turning.given ? parts->turning.rotation : (obb_quat){0.0, 0.0, 0.0, 1.0};
     out->parts = whole;
@@ -313,7 +315,7 @@ static bool make_box(const struct wire_object *o, const struct parts *parts, uns
         return passed(c,
                       obb_box_from_pose(parts->center, parts->half_extents, rotation,
                                         parts->turning.angle, dimensions, &out->box),
-                      parts->turning.given ? parts->turning.place : o->place);
+                      turning_place);
     }
     if ((forms & MIN_MAX_FORM) != 0) {
         if (!wire_object_need(o, MIN) || !wire_object_need(o, MAX))
@@ -405,8 +407,11 @@ static bool read_rotate(struct wire_cursor *c, int dimensions, obb_transform *ou
 {
     static const obb_str fields[] = {WIRE_FIELD("degrees")};
     const bool is_object = wire_peek(c) == WIRE_KIND_OBJECT;
+    const size_t place = wire_place(c);
     if (dimensions == 3)
-        return is_object ? read_axis_angle(c, &out->rotate) : read_quaternion(c, &out->rotate);
+        return is_object ? read_axis_angle(c, &out->rotate)
+                         : read_quaternion(c, &out->rotate) &&
+                               passed(c, obb_quat_normalise(out->rotate, &out->rotate), place);
     if (!is_object)
         return wire_read_real(c, WIRE_ANY, &out->angle);
     struct wire_object o;

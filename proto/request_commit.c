@@ -27,24 +27,6 @@ static const obb_str commit_fields[COMMIT_FIELDS] = {
     [QUERIES] = WIRE_FIELD("queries"),
 };
 
-/* ---- Objects whose keys are names ------------------------------------------------------------------ */
-
-/* The next member of such an object, false at its end and after a fault; `keys` finds duplicates. */
-static bool next_name(struct wire_cursor *c, struct wire_keys *keys, obb_str *out)
-{
-    const size_t before = (size_t)(c->at - c->start);
-    if (!wire_next_key(c, out)) {
-        if (!c->failed && wire_keys_close(keys) == WIRE_KEY_DUPLICATE)
-            (void)wire_fail_at(c, WIRE_MALFORMED, before, "an object has the same key twice");
-        return false;
-    }
-    const wire_key_status status = wire_keys_add(keys, c->arena, *out);
-    if (status == WIRE_KEY_NO_MEMORY)
-        return wire_fail_memory(c);
-    return status == WIRE_KEY_NEW ||
-           wire_fail_at(c, WIRE_MALFORMED, before, "an object has the same key twice");
-}
-
 /* ---- Groups ---------------------------------------------------------------------------------------- */
 
 static bool read_removes(struct wire_cursor *c, obb_edit *edit)
@@ -67,13 +49,13 @@ static bool read_removes(struct wire_cursor *c, obb_edit *edit)
 
 static bool read_puts(struct wire_cursor *c, int dimensions, obb_edit *edit)
 {
-    struct wire_keys keys = {.count = 0};
+    const size_t place = wire_place(c);
     obb_put *puts = NULL;
     size_t count = 0, room = 0;
     obb_str name;
     if (!wire_enter_object(c))
         return false;
-    for (; next_name(c, &keys, &name); count++) {
+    for (; wire_next_key(c, &name); count++) {
         if (!obb_name_valid(name))
             return wire_fail_at(c, WIRE_OBB_BAD_NAME, wire_place(c), NULL);
         puts = wire_list_grow(c, puts, count, &room, sizeof *puts);
@@ -83,7 +65,8 @@ static bool read_puts(struct wire_cursor *c, int dimensions, obb_edit *edit)
     }
     edit->puts = puts;
     edit->put_count = count;
-    return !c->failed;
+    return !c->failed &&
+           (count == 0 || wire_check_keys(c, place, &puts->target.name, count, sizeof *puts));
 }
 
 static bool read_pose(struct wire_cursor *c, int dimensions, obb_pose *out)
@@ -111,7 +94,9 @@ static bool read_pose(struct wire_cursor *c, int dimensions, obb_pose *out)
         return false;
     pose.has_center = wire_object_has(&o, CENTER);
     pose.has_rotation = turning.given;
-    pose.rotation = turning.rotation;
+    const obb_status status = obb_quat_normalise(turning.rotation, &pose.rotation);
+    if (status != OBB_OK)
+        return wire_fail_at(c, (wire_cause)status, turning.place, NULL);
     pose.angle = turning.angle;
     *out = pose;
     return true;
@@ -119,13 +104,13 @@ static bool read_pose(struct wire_cursor *c, int dimensions, obb_pose *out)
 
 static bool read_poses_by_name(struct wire_cursor *c, int dimensions, obb_edit *edit)
 {
-    struct wire_keys keys = {.count = 0};
+    const size_t place = wire_place(c);
     obb_pose *poses = NULL;
     size_t count = 0, room = 0;
     obb_str name;
     if (!wire_enter_object(c))
         return false;
-    for (; next_name(c, &keys, &name); count++) {
+    for (; wire_next_key(c, &name); count++) {
         poses = wire_list_grow(c, poses, count, &room, sizeof *poses);
         if (poses == NULL || !read_pose(c, dimensions, &poses[count]))
             return false;
@@ -133,7 +118,8 @@ static bool read_poses_by_name(struct wire_cursor *c, int dimensions, obb_edit *
     }
     edit->poses = poses;
     edit->pose_count = count;
-    return !c->failed;
+    return !c->failed &&
+           (count == 0 || wire_check_keys(c, place, &poses->target.name, count, sizeof *poses));
 }
 
 /* ---- Poses in columns ------------------------------------------------------------------------------ */
@@ -287,13 +273,13 @@ static bool read_poses(struct wire_cursor *c, int dimensions, wire_commit *commi
 
 static bool read_turns(struct wire_cursor *c, int dimensions, obb_edit *edit)
 {
-    struct wire_keys keys = {.count = 0};
+    const size_t place = wire_place(c);
     obb_turn *turns = NULL;
     size_t count = 0, room = 0;
     obb_str name;
     if (!wire_enter_object(c))
         return false;
-    for (; next_name(c, &keys, &name); count++) {
+    for (; wire_next_key(c, &name); count++) {
         turns = wire_list_grow(c, turns, count, &room, sizeof *turns);
         if (turns == NULL || !wire_read_turn(c, dimensions, &turns[count].transform))
             return false;
@@ -301,7 +287,8 @@ static bool read_turns(struct wire_cursor *c, int dimensions, obb_edit *edit)
     }
     edit->turns = turns;
     edit->turn_count = count;
-    return !c->failed;
+    return !c->failed &&
+           (count == 0 || wire_check_keys(c, place, &turns->target.name, count, sizeof *turns));
 }
 
 static bool read_queries(struct wire_cursor *c, int dimensions, obb_edit *edit)
