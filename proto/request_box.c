@@ -483,6 +483,9 @@ bool wire_read_turn(struct wire_cursor *c, int dimensions, obb_transform *out)
     }
     if (c->failed)
         return false;
+    if (!t.has_matrix && !t.has_translate && !t.has_rotate && !t.has_scale)
+        return wire_fail_at(c, WIRE_MISSING_FIELD, o.place,
+                            "\"matrix\", \"translate\", \"rotate\" or \"scale\" is missing");
     if (t.has_matrix && t.local)
         return wire_fail_at(c, WIRE_FIELD_CONFLICT, o.where[SPACE],
                             "a matrix is always of the world");

@@ -153,7 +153,7 @@ static bool read_ref(struct reading *r, obb_ref *out)
 
 /* ---- Items ----------------------------------------------------------------------------------------- */
 
-/* [["a","b"],...] or, by id, [1,2,...]. */
+/* [["a","b"],...] or, by id, also [1,2,...]. */
 static bool read_pairs(struct reading *r)
 {
     struct wire_cursor *c = r->c;
@@ -592,7 +592,7 @@ static bool read_field(struct reading *r, int field)
     case BOXES:
         return read_items(r, field);
     case K:
-        read = wire_read_whole(c, 1, OBB_MAX_WHOLE, &whole);
+        read = wire_read_whole(c, 0, OBB_MAX_WHOLE, &whole);
         q->k = (size_t)whole;
         return read;
     case MAX_DISTANCE:
@@ -616,7 +616,7 @@ static bool read_field(struct reading *r, int field)
         q->by_id = word == 1;
         return read;
     case LIMIT:
-        read = wire_read_whole(c, 1, OBB_MAX_WHOLE, &whole);
+        read = wire_read_whole(c, 0, OBB_MAX_WHOLE, &whole);
         q->limit = (size_t)whole;
         return read;
     case COUNT_ONLY:
@@ -675,10 +675,9 @@ static bool fields_agree(const struct reading *r, const struct wire_object *o)
     if (r->has_id && !q->by_id)
         return wire_fail_at(c, WIRE_WRONG_TYPE, r->id_place,
                             "boxes are named here; with \"by\":\"id\" they may be meant by id");
-    if (q->kind == OBB_QUERY_PAIRS && q->count > 0 && r->flat_pairs != q->by_id)
+    if (r->flat_pairs && !q->by_id)
         return wire_fail_item(c, WIRE_WRONG_TYPE, o->where[PAIRS], 0,
-                              q->by_id ? "by id, pairs are one flat array"
-                                       : "pairs are arrays of two");
+                              "pairs are arrays of two, or with \"by\":\"id\" one flat array");
     return true;
 }
 

@@ -1,0 +1,175 @@
+#include "proto/problem.h"
+#include "proto/wire.h"
+#include "tests/support/test.h"
+
+#include <stdio.h>
+#include <string.h>
+
+START_TEST(every_status_of_core_has_its_place_in_http)
+{
+    static const struct {
+        obb_status status;
+        int http;
+    } cases[] = {
+        {OBB_NO_MEMORY, 503},      {OBB_CANCELLED, 503},    {OBB_BAD_NUMBER, 422},
+        {OBB_BAD_EXTENT, 422},     {OBB_BAD_ROTATION, 422}, {OBB_NOT_ORTHONORMAL, 422},
+        {OBB_SHEARED, 422},        {OBB_SINGULAR, 422},     {OBB_NOT_A_BOX, 422},
+        {OBB_BAD_COUNT, 422},      {OBB_BAD_NAME, 422},     {OBB_BAD_VALUE, 422},
+        {OBB_NO_SCENE, 404},       {OBB_NO_BOX, 404},       {OBB_DIMENSIONS, 409},
+        {OBB_TIME_BACKWARDS, 409}, {OBB_GONE, 410},         {OBB_REVISION, 412},
+        {OBB_LIMIT, 413},
+    };
+    size_t statuses = 0;
+#define COUNT_STATUS(id, name, sentence) statuses++;
+    OBB_STATUS_TABLE(COUNT_STATUS)
+#undef COUNT_STATUS
+    ck_assert_uint_eq(sizeof cases / sizeof *cases, statuses - 1); /* all but OBB_OK */
+    for (size_t i = 0; i < statuses - 1; i++) {
+        const wire_problem problem = wire_problem_of(cases[i].status);
+        ck_assert_int_eq(problem.status, cases[i].http);
+        ck_assert_str_eq(problem.type, obb_status_name(cases[i].status));
+        ck_assert_str_eq(problem.title, obb_status_sentence(cases[i].status));
+        ck_assert_int_eq(problem.retry_after > 0, cases[i].http == 503);
+        ck_assert(problem.detail == NULL && problem.pointer == NULL && !problem.has_range);
+    }
+}
+END_TEST
+
+START_TEST(every_cause_of_proto_is_a_400_or_422)
+{
+    static const wire_cause causes[] = {
+#define ID(id, status, name, sentence) id,
+        WIRE_CAUSE_TABLE(ID)
+#undef ID
+    };
+    for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
+        const wire_problem problem = wire_problem_of_cause(causes[i]);
+        ck_assert(problem.status == 400 || problem.status == 422);
+        ck_assert(strlen(problem.type) > 0 && strlen(problem.title) > 0);
+        for (size_t k = 0; k < i; k++)
+            ck_assert_str_ne(problem.type, wire_problem_of_cause(causes[k]).type);
+    }
+    ck_assert_str_eq(wire_problem_of_cause(WIRE_OBB_SHEARED).type, "sheared");
+    ck_assert_str_eq(wire_problem_of_cause(WIRE_MALFORMED).type, "malformed");
+}
+END_TEST
+
+START_TEST(problems_of_http_have_a_type_and_a_sentence)
+{
+    static const int statuses[] = {400, 401, 403, 404, 405, 406, 408, 413, 415, 429, 500, 503};
+    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
+        const wire_problem problem = wire_problem_http(statuses[i], "why");
+        ck_assert_int_eq(problem.status, statuses[i]);
+        ck_assert_str_eq(problem.detail, "why");
+        ck_assert(strlen(problem.type) > 0 && strlen(problem.title) > 0);
+        ck_assert_int_eq(problem.retry_after > 0, statuses[i] == 429 || statuses[i] == 503);
+    }
+    ck_assert_ptr_null(wire_problem_http(404, NULL).detail);
+}
+END_TEST
+
+/* ---- Faults of edits ------------------------------------------------------------------------------- */
+
+static obb_target named(const char *name) { return (obb_target){.name = obb_str_of(name)}; }
+
+START_TEST(the_fault_of_a_commit_points_at_its_entry)
+{
+    const obb_target removes[] = {named("r0"), named("r1")};
+    const obb_put puts[] = {{.target = named("p0")}, {.target = named("a/b~c")}};
+    const obb_pose poses[] = {{.target = named("q0")}, {.target = named("q1")}};
+    const obb_turn turns[] = {{.target = named("t0")}};
+    wire_commit commit = {.edit = {.has_time = true,
+                                   .has_if_revision = true,
+                                   .removes = removes,
+                                   .remove_count = 2,
+                                   .puts = puts,
+                                   .put_count = 2,
+                                   .poses = poses,
+                                   .pose_count = 2,
+                                   .turns = turns,
+                                   .turn_count = 1}};
+    wire_commit by_names = commit, by_ids = commit, by_header = commit;
+    by_names.columnar_names = true;
+    by_ids.columnar_ids = true;
+    by_header.edit.has_if_revision = false;
+    const struct {
+        const wire_commit *commit;
+        obb_status status;
+        obb_fault fault;
+        const char *pointer;
+    } cases[] = {
+        {&commit, OBB_TIME_BACKWARDS, {.group = OBB_GROUP_TIME}, "/time"},
+        {&commit, OBB_REVISION, {.group = OBB_GROUP_IF_REVISION}, "/if_revision"},
+        {&by_header, OBB_REVISION, {.group = OBB_GROUP_IF_REVISION}, NULL},
+        {&commit, OBB_NO_BOX, {.group = OBB_GROUP_REMOVE, .index = 1}, "/remove/1"},
+        {&commit, OBB_LIMIT, {.group = OBB_GROUP_PUT, .index = 0}, "/put/p0"},
+        {&commit, OBB_LIMIT, {.group = OBB_GROUP_PUT, .index = 1}, "/put/a~1b~0c"},
+        {&commit, OBB_NO_BOX, {.group = OBB_GROUP_POSE, .index = 1}, "/pose/q1"},
+        {&by_names, OBB_NO_BOX, {.group = OBB_GROUP_POSE, .index = 1}, "/pose/names/1"},
+        {&by_ids, OBB_NO_BOX, {.group = OBB_GROUP_POSE, .index = 0}, "/pose/ids/0"},
+        {&commit, OBB_SHEARED, {.group = OBB_GROUP_TRANSFORM}, "/transform/t0"},
+        {&commit, OBB_GONE, {.group = OBB_GROUP_QUERY, .index = 2}, "/queries/2/at"},
+        {&commit, OBB_DIMENSIONS, {.group = OBB_GROUP_QUERY, .index = 2}, "/queries/2"},
+        {&commit, OBB_NO_MEMORY, {.group = OBB_GROUP_NONE}, NULL},
+        {NULL, OBB_NO_BOX, {.group = OBB_GROUP_PUT}, NULL},
+    };
+    struct obb_arena arena;
+    obb_arena_init(&arena);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const wire_problem problem = wire_problem_of_edit(cases[i].status, &cases[i].fault,
+                                                          cases[i].commit, &commit.edit, &arena);
+        ck_assert_int_eq(problem.status, wire_problem_of(cases[i].status).status);
+        if (cases[i].pointer == NULL)
+            ck_assert_ptr_null(problem.pointer);
+        else
+            ck_assert_str_eq(problem.pointer, cases[i].pointer);
+    }
+    obb_arena_fini(&arena);
+}
+END_TEST
+
+START_TEST(a_state_that_is_gone_says_what_is_kept)
+{
+    const obb_fault fault = {.group = OBB_GROUP_QUERY,
+                             .oldest = {.revision = 3, .time = 1.5},
+                             .newest = {.revision = 9, .time = 7.5}};
+    const wire_commit commit = {.columnar_ids = false};
+    struct obb_arena arena;
+    obb_arena_init(&arena);
+    const wire_problem problem =
+        wire_problem_of_edit(OBB_GONE, &fault, &commit, &commit.edit, &arena);
+    ck_assert(problem.has_range && problem.oldest.revision == 3 && problem.newest.revision == 9);
+    ck_assert(problem.oldest.time == 1.5 && problem.newest.time == 7.5);
+    obb_arena_fini(&arena);
+}
+END_TEST
+
+START_TEST(a_merge_points_at_the_member_that_is_not_there)
+{
+    const obb_target with[] = {named("b"), named("c")};
+    const obb_merge merge = {.target = named("a"), .with = with, .with_count = 2};
+    const obb_edit edit = {.merges = &merge, .merge_count = 1};
+    struct obb_arena arena;
+    obb_arena_init(&arena);
+    const obb_fault member = {.group = OBB_GROUP_MERGE, .member = 1};
+    ck_assert_str_eq(wire_problem_of_edit(OBB_NO_BOX, &member, NULL, &edit, &arena).pointer,
+                     "/with/1");
+    const obb_fault target = {.group = OBB_GROUP_MERGE, .member = SIZE_MAX};
+    ck_assert_ptr_null(wire_problem_of_edit(OBB_NO_BOX, &target, NULL, &edit, &arena).pointer);
+    obb_arena_fini(&arena);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("problem");
+    TCase *tc = tcase_create("problem");
+    tcase_add_test(tc, every_status_of_core_has_its_place_in_http);
+    tcase_add_test(tc, every_cause_of_proto_is_a_400_or_422);
+    tcase_add_test(tc, problems_of_http_have_a_type_and_a_sentence);
+    tcase_add_test(tc, the_fault_of_a_commit_points_at_its_entry);
+    tcase_add_test(tc, a_state_that_is_gone_says_what_is_kept);
+    tcase_add_test(tc, a_merge_points_at_the_member_that_is_not_there);
+    suite_add_tcase(suite, tc);
+    return test_main(suite);
+}
