@@ -41,12 +41,13 @@ enum { /* obb_query.want */
 
 /* A stored box by name or id, or a box written in its place. */
 typedef enum obb_ref_kind { OBB_REF_NAME, OBB_REF_ID, OBB_REF_INLINE } obb_ref_kind;
-typedef struct obb_ref {
+typedef struct obb_ref { /* small, because a request may hold millions */
     obb_ref_kind kind;
-    obb_str name;
-    uint64_t id;
-    const obb_box
-        *box; /* OBB_REF_INLINE; elsewhere, so that a million names do not carry a million boxes */
+    union {
+        obb_str name;
+        uint64_t id;
+        const obb_box *box; /* OBB_REF_INLINE */
+    };
 } obb_ref;
 
 typedef struct obb_query_shape {

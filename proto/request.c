@@ -89,18 +89,31 @@ bool wire_object_need(const struct wire_object *object, int field)
 
 /* ---- Lists ----------------------------------------------------------------------------------------- */
 
-void *wire_list_grow(struct wire_cursor *c, void *list, size_t count, size_t *room, size_t size)
+static bool grow(struct wire_list *list)
 {
-    if (count < *room)
-        return list;
-    const size_t larger = *room == 0 ? 4 : *room * 2;
-    void *grown = obb_arena_grow(c->arena, list, *room, larger, size);
-    if (grown == NULL) {
-        (void)wire_fail_memory(c);
-        return NULL;
+    enum { FIRST = 4, MANY = 256 };
+    struct wire_cursor *c = list->c;
+    size_t room = list->room == 0 ? FIRST : list->room * 2;
+    if (list->room >= MANY) {
+        /* how many more items of this size the body has room for, and a few */
+        const double used = (double)(wire_place(c) - list->start), left = (double)(c->end - c->at);
+        const double more = (double)list->count * (left / used * 1.03) + MANY / 8;
+        if (more < (double)list->room)
+            room = list->room + (size_t)more;
     }
-    *room = larger;
-    return grown;
+    char *items = obb_arena_grow(c->arena, list->items, list->room, room, list->size);
+    if (items == NULL)
+        return wire_fail_memory(c);
+    list->items = items;
+    list->room = room;
+    return true;
+}
+
+void *wire_list_add(struct wire_list *list)
+{
+    if (list->count == list->room && !grow(list))
+        return NULL;
+    return list->items + list->count++ * list->size;
 }
 
 /* ---- Scalars and vectors --------------------------------------------------------------------------- */
@@ -229,6 +242,38 @@ bool wire_read_vector(struct wire_cursor *c, int dimensions, wire_range range, o
     return true;
 }
 
+bool wire_read_targets(struct wire_cursor *c, const obb_target **out, size_t *out_count)
+{
+    if (!wire_enter_array(c))
+        return false;
+    struct wire_list list = wire_list_begin(c, sizeof(obb_target));
+    while (wire_next_item(c)) {
+        obb_target *target = wire_list_add(&list);
+        obb_str name;
+        if (target == NULL || !wire_read_string(c, &name))
+            return false;
+        *target = (obb_target){.name = name};
+    }
+    *out = (const obb_target *)(const void *)list.items;
+    *out_count = list.count;
+    return !c->failed;
+}
+
+bool wire_read_strings(struct wire_cursor *c, const obb_str **out, size_t *out_count)
+{
+    if (!wire_enter_array(c))
+        return false;
+    struct wire_list list = wire_list_begin(c, sizeof(obb_str));
+    while (wire_next_item(c)) {
+        obb_str *text = wire_list_add(&list);
+        if (text == NULL || !wire_read_string(c, text))
+            return false;
+    }
+    *out = (const obb_str *)(const void *)list.items;
+    *out_count = list.count;
+    return !c->failed;
+}
+
 /* ---- Small requests -------------------------------------------------------------------------------- */
 
 static bool read_history(struct wire_cursor *c, obb_settings *settings)
@@ -295,26 +340,13 @@ static bool read_merge(struct wire_cursor *c, obb_merge *merge)
     struct wire_object o;
     if (!wire_object_enter(&o, c, fields, 1))
         return false;
-    obb_target *with = NULL;
-    size_t count = 0, room = 0;
-    while (wire_object_next(&o) >= 0) {
-        if (!wire_enter_array(c))
+    while (wire_object_next(&o) >= 0)
+        if (!wire_read_targets(c, &merge->with, &merge->with_count))
             return false;
-        for (; wire_next_item(c); count++) {
-            with = wire_list_grow(c, with, count, &room, sizeof *with);
-            obb_str name;
-            if (with == NULL || !wire_read_string(c, &name))
-                return false;
-            with[count] = (obb_target){.name = name};
-        }
-    }
     if (c->failed || !wire_object_need(&o, 0))
         return false;
-    if (count == 0)
-        return wire_fail_at(c, WIRE_OBB_BAD_COUNT, o.where[0], "a merge needs another box");
-    merge->with = with;
-    merge->with_count = count;
-    return true;
+    return merge->with_count > 0 ||
+           wire_fail_at(c, WIRE_OBB_BAD_COUNT, o.where[0], "a merge needs another box");
 }
 
 bool wire_read_merge(const wire_body *body, obb_str name, struct obb_arena *arena, obb_merge *out,

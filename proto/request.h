@@ -50,9 +50,24 @@ bool wire_object_need(const struct wire_object *object, int field);
 
 /* ---- Lists ----------------------------------------------------------------------------------------- */
 
-/* Room for one more element in a list of the arena; NULL after a fault. The list doubles, so it takes at most a constant
- * times the bytes that its items took in the body. */
-void *wire_list_grow(struct wire_cursor *c, void *list, size_t count, size_t *room, size_t size);
+/* The items of an array or object while they are read. */
+struct wire_list {
+    struct wire_cursor *c;
+    size_t size;  /* bytes of an item */
+    size_t start; /* place of the first */
+    size_t count, room;
+    char *items; /* in the arena */
+};
+
+/* The cursor stands before the first item. */
+static inline struct wire_list wire_list_begin(struct wire_cursor *c, size_t item_size)
+{
+    return (struct wire_list){.c = c, .size = item_size, .start = wire_place(c)};
+}
+
+/* Room for one more item, not zeroed; NULL after a fault. Lists double, and towards their end grow to what the bytes that
+ * remain promise, so they take at most a constant times the bytes that their items took in the body. */
+void *wire_list_add(struct wire_list *list);
 
 /* ---- Scalars and vectors --------------------------------------------------------------------------- */
 
@@ -79,6 +94,10 @@ bool wire_read_reals(struct wire_cursor *c, wire_range range, double *out, size_
 
 /* Two or three numbers; z is 0 in the plane. */
 bool wire_read_vector(struct wire_cursor *c, int dimensions, wire_range range, obb_vec3 *out);
+
+/* Arrays of any number of strings. As targets they are the names of boxes, which need not be there. */
+bool wire_read_strings(struct wire_cursor *c, const obb_str **out, size_t *out_count);
+bool wire_read_targets(struct wire_cursor *c, const obb_target **out, size_t *out_count);
 
 /* The range alone, for numbers that came in other ways; WIRE_OK or what is wrong. */
 obb_status wire_range_check(wire_range range, double value);

@@ -173,7 +173,7 @@ struct parts {
     obb_vec3 center, half_extents, min, max, position;
     struct wire_turning turning;
     double matrix[16];
-    obb_vec3 *points;
+    const obb_vec3 *points;
     size_t point_count;
     obb_vec3 corners[8];
     int fit;
@@ -182,23 +182,22 @@ struct parts {
 static bool read_points(struct wire_cursor *c, int dimensions, struct parts *parts)
 {
     const size_t place = wire_place(c);
-    size_t count = 0, room = 0;
-    obb_vec3 *points = NULL;
     if (!wire_enter_array(c))
         return false;
-    for (; wire_next_item(c); count++) {
-        if (count == OBB_MAX_POINTS)
+    struct wire_list list = wire_list_begin(c, sizeof(obb_vec3));
+    while (wire_next_item(c)) {
+        if (list.count == OBB_MAX_POINTS)
             return wire_fail_at(c, WIRE_OBB_BAD_COUNT, place, "at most 100000 points");
-        points = wire_list_grow(c, points, count, &room, sizeof *points);
-        if (points == NULL || !wire_read_vector(c, dimensions, WIRE_COORDINATE, &points[count]))
+        obb_vec3 *point = wire_list_add(&list);
+        if (point == NULL || !wire_read_vector(c, dimensions, WIRE_COORDINATE, point))
             return false;
     }
     if (c->failed)
         return false;
-    if (count == 0)
+    if (list.count == 0)
         return wire_fail_at(c, WIRE_OBB_BAD_COUNT, place, "at least one point");
-    parts->points = points;
-    parts->point_count = count;
+    parts->points = (const obb_vec3 *)(const void *)list.items;
+    parts->point_count = list.count;
     return true;
 }
 
@@ -325,7 +324,10 @@ static bool make_box(const struct wire_object *o, const struct parts *parts, uns
                                  parts->turning.angle, dimensions, &out->box);
         if (status == OBB_BAD_EXTENT)
             return wire_fail_at(c, WIRE_OBB_BAD_EXTENT, o->where[MAX], "max lies below min");
-        return passed(c, status, wire_object_has(o, POSITION) ? o->where[POSITION] : o->where[MAX]);
+        return passed(c, status,
+                      status == OBB_BAD_ROTATION     ? turning_place
+                      : wire_object_has(o, POSITION) ? o->where[POSITION]
+                                                     : o->where[MAX]);
     }
     if ((forms & MATRIX_FORM) != 0)
         return wire_object_need(o, MATRIX) &&

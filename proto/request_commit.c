@@ -1,7 +1,7 @@
 /* Commits: groups of changes in any order of keys, and queries; and where an edit that core refused is at fault. */
 #include "proto/request.h"
 
-#include <string.h>
+#include <stddef.h>
 
 /* In the order in which they are applied, and so in which the first fault counts. */
 enum commit_field {
@@ -29,44 +29,33 @@ static const obb_str commit_fields[COMMIT_FIELDS] = {
 
 /* ---- Groups ---------------------------------------------------------------------------------------- */
 
-static bool read_removes(struct wire_cursor *c, obb_edit *edit)
+/* The end of an object whose keys are names, each kept in its item at that offset: all differ. */
+static bool names_differ(const struct wire_list *list, size_t place, size_t offset)
 {
-    obb_target *removes = NULL;
-    size_t count = 0, room = 0;
-    if (!wire_enter_array(c))
-        return false;
-    for (; wire_next_item(c); count++) {
-        removes = wire_list_grow(c, removes, count, &room, sizeof *removes);
-        obb_str name;
-        if (removes == NULL || !wire_read_string(c, &name))
-            return false;
-        removes[count] = (obb_target){.name = name};
-    }
-    edit->removes = removes;
-    edit->remove_count = count;
-    return !c->failed;
+    return !list->c->failed &&
+           (list->count == 0 ||
+            wire_check_keys(list->c, place, (const obb_str *)(const void *)(list->items + offset),
+                            list->count, list->size));
 }
 
 static bool read_puts(struct wire_cursor *c, int dimensions, obb_edit *edit)
 {
     const size_t place = wire_place(c);
-    obb_put *puts = NULL;
-    size_t count = 0, room = 0;
     obb_str name;
     if (!wire_enter_object(c))
         return false;
-    for (; wire_next_key(c, &name); count++) {
+    struct wire_list list = wire_list_begin(c, sizeof(obb_put));
+    while (wire_next_key(c, &name)) {
         if (!obb_name_valid(name))
             return wire_fail_at(c, WIRE_OBB_BAD_NAME, wire_place(c), NULL);
-        puts = wire_list_grow(c, puts, count, &room, sizeof *puts);
-        if (puts == NULL || !wire_read_put(c, dimensions, false, &puts[count]))
+        obb_put *put = wire_list_add(&list);
+        if (put == NULL || !wire_read_put(c, dimensions, false, put))
             return false;
-        puts[count].target = (obb_target){.name = name};
+        put->target = (obb_target){.name = name};
     }
-    edit->puts = puts;
-    edit->put_count = count;
-    return !c->failed &&
-           (count == 0 || wire_check_keys(c, place, &puts->target.name, count, sizeof *puts));
+    edit->puts = (const obb_put *)(const void *)list.items;
+    edit->put_count = list.count;
+    return names_differ(&list, place, offsetof(obb_put, target.name));
 }
 
 static bool read_pose(struct wire_cursor *c, int dimensions, obb_pose *out)
@@ -105,21 +94,19 @@ static bool read_pose(struct wire_cursor *c, int dimensions, obb_pose *out)
 static bool read_poses_by_name(struct wire_cursor *c, int dimensions, obb_edit *edit)
 {
     const size_t place = wire_place(c);
-    obb_pose *poses = NULL;
-    size_t count = 0, room = 0;
     obb_str name;
     if (!wire_enter_object(c))
         return false;
-    for (; wire_next_key(c, &name); count++) {
-        poses = wire_list_grow(c, poses, count, &room, sizeof *poses);
-        if (poses == NULL || !read_pose(c, dimensions, &poses[count]))
+    struct wire_list list = wire_list_begin(c, sizeof(obb_pose));
+    while (wire_next_key(c, &name)) {
+        obb_pose *pose = wire_list_add(&list);
+        if (pose == NULL || !read_pose(c, dimensions, pose))
             return false;
-        poses[count].target = (obb_target){.name = name};
+        pose->target = (obb_target){.name = name};
     }
-    edit->poses = poses;
-    edit->pose_count = count;
-    return !c->failed &&
-           (count == 0 || wire_check_keys(c, place, &poses->target.name, count, sizeof *poses));
+    edit->poses = (const obb_pose *)(const void *)list.items;
+    edit->pose_count = list.count;
+    return names_differ(&list, place, offsetof(obb_pose, target.name));
 }
 
 /* ---- Poses in columns ------------------------------------------------------------------------------ */
@@ -132,26 +119,10 @@ static const obb_str column_fields[COLUMN_FIELDS] = {
 };
 
 struct columns {
-    obb_str *names;
+    const obb_str *names;
     size_t name_count;
     struct wire_column column[COLUMN_FIELDS];
 };
-
-static bool read_names(struct wire_cursor *c, struct columns *columns)
-{
-    obb_str *names = NULL;
-    size_t count = 0, room = 0;
-    if (!wire_enter_array(c))
-        return false;
-    for (; wire_next_item(c); count++) {
-        names = wire_list_grow(c, names, count, &room, sizeof *names);
-        if (names == NULL || !wire_read_string(c, &names[count]))
-            return false;
-    }
-    columns->names = names;
-    columns->name_count = count;
-    return !c->failed;
-}
 
 /* An absent column is of the right length. */
 static bool right_length(const struct wire_object *o, const struct columns *columns, int field,
@@ -221,7 +192,7 @@ static bool read_columns(struct wire_cursor *c, int dimensions, wire_commit *com
                                                 : "a 3-D scene has rotations");
         if (wire_object_has(&o, NAMES) && wire_object_has(&o, IDS))
             return wire_fail_at(c, WIRE_FIELD_CONFLICT, o.where[field], "names or ids");
-        if (field == NAMES ? !read_names(c, &columns)
+        if (field == NAMES ? !wire_read_strings(c, &columns.names, &columns.name_count)
                            : !wire_read_column(c, &columns.column[field]))
             return false;
     }
@@ -274,36 +245,33 @@ static bool read_poses(struct wire_cursor *c, int dimensions, wire_commit *commi
 static bool read_turns(struct wire_cursor *c, int dimensions, obb_edit *edit)
 {
     const size_t place = wire_place(c);
-    obb_turn *turns = NULL;
-    size_t count = 0, room = 0;
     obb_str name;
     if (!wire_enter_object(c))
         return false;
-    for (; wire_next_key(c, &name); count++) {
-        turns = wire_list_grow(c, turns, count, &room, sizeof *turns);
-        if (turns == NULL || !wire_read_turn(c, dimensions, &turns[count].transform))
+    struct wire_list list = wire_list_begin(c, sizeof(obb_turn));
+    while (wire_next_key(c, &name)) {
+        obb_turn *turn = wire_list_add(&list);
+        if (turn == NULL || !wire_read_turn(c, dimensions, &turn->transform))
             return false;
-        turns[count].target = (obb_target){.name = name};
+        turn->target = (obb_target){.name = name};
     }
-    edit->turns = turns;
-    edit->turn_count = count;
-    return !c->failed &&
-           (count == 0 || wire_check_keys(c, place, &turns->target.name, count, sizeof *turns));
+    edit->turns = (const obb_turn *)(const void *)list.items;
+    edit->turn_count = list.count;
+    return names_differ(&list, place, offsetof(obb_turn, target.name));
 }
 
 static bool read_queries(struct wire_cursor *c, int dimensions, obb_edit *edit)
 {
-    obb_query *queries = NULL;
-    size_t count = 0, room = 0;
     if (!wire_enter_array(c))
         return false;
-    for (; wire_next_item(c); count++) {
-        queries = wire_list_grow(c, queries, count, &room, sizeof *queries);
-        if (queries == NULL || !wire_read_query_object(c, NULL, dimensions, &queries[count]))
+    struct wire_list list = wire_list_begin(c, sizeof(obb_query));
+    while (wire_next_item(c)) {
+        obb_query *query = wire_list_add(&list);
+        if (query == NULL || !wire_read_query_object(c, NULL, dimensions, query))
             return false;
     }
-    edit->queries = queries;
-    edit->query_count = count;
+    edit->queries = (const obb_query *)(const void *)list.items;
+    edit->query_count = list.count;
     return !c->failed;
 }
 
@@ -324,7 +292,7 @@ static bool read_group(struct wire_cursor *c, int field, wire_commit *commit)
     case IGNORE_MISSING:
         return wire_read_bool(c, &edit->ignore_missing);
     case REMOVE:
-        return read_removes(c, edit);
+        return wire_read_targets(c, &edit->removes, &edit->remove_count);
     case PUT:
         return read_puts(c, edit->dimensions, edit);
     case POSE:

@@ -158,39 +158,37 @@ static bool read_pairs(struct reading *r)
 {
     struct wire_cursor *c = r->c;
     const size_t place = wire_place(c);
-    obb_ref *refs = NULL;
-    size_t count = 0, room = 0;
     if (!wire_enter_array(c))
         return false;
+    struct wire_list refs = wire_list_begin(c, sizeof(obb_ref));
     for (bool first = true; wire_next_item(c); first = false) {
-        const size_t item = wire_place(c);
+        const size_t item = wire_place(c), end = refs.count + 2;
         if (first)
             r->flat_pairs = wire_peek(c) != WIRE_KIND_ARRAY;
         if (r->flat_pairs) {
-            refs = wire_list_grow(c, refs, count, &room, sizeof *refs);
-            if (refs == NULL || !read_ref(r, &refs[count++]))
+            obb_ref *ref = wire_list_add(&refs);
+            if (ref == NULL || !read_ref(r, ref))
                 return false;
             continue;
         }
-        const size_t end = count + 2;
         if (!wire_enter_array(c))
             return false;
-        for (; wire_next_item(c); count++) {
-            if (count == end)
+        while (wire_next_item(c)) {
+            if (refs.count == end)
                 return wire_fail_at(c, WIRE_BAD_LENGTH, item, "a pair is two boxes");
-            refs = wire_list_grow(c, refs, count, &room, sizeof *refs);
-            if (refs == NULL || !read_ref(r, &refs[count]))
+            obb_ref *ref = wire_list_add(&refs);
+            if (ref == NULL || !read_ref(r, ref))
                 return false;
         }
-        if (!c->failed && count != end)
+        if (!c->failed && refs.count != end)
             return wire_fail_at(c, WIRE_BAD_LENGTH, item, "a pair is two boxes");
     }
     if (c->failed)
         return false;
-    if (count % 2 != 0)
+    if (refs.count % 2 != 0)
         return wire_fail_at(c, WIRE_BAD_LENGTH, place, "pairs by id are an even number of ids");
-    r->query->items.pairs = (const obb_ref(*)[2])refs;
-    r->query->count = count / 2;
+    r->query->items.pairs = (const obb_ref(*)[2])(const void *)refs.items;
+    r->query->count = refs.count / 2;
     return true;
 }
 
@@ -363,16 +361,13 @@ static bool read_items(struct reading *r, int field)
                                                [SWEEPS] = sizeof(obb_query_sweep),
                                                [BOXES] = sizeof(obb_ref)};
     struct wire_cursor *c = r->c;
-    const size_t size = sizes[field];
-    char *items = NULL;
-    size_t count = 0, room = 0;
     if (!wire_enter_array(c))
         return false;
-    for (; wire_next_item(c); count++) {
-        items = wire_list_grow(c, items, count, &room, size);
-        if (items == NULL)
+    struct wire_list list = wire_list_begin(c, sizes[field]);
+    while (wire_next_item(c)) {
+        void *item = wire_list_add(&list);
+        if (item == NULL)
             return false;
-        void *item = items + count * size;
         if (field == SHAPES   ? !read_shape(r, item)
             : field == POINTS ? !wire_read_vector(c, r->dimensions, WIRE_COORDINATE, item)
             : field == RAYS   ? !read_ray(r, item)
@@ -381,22 +376,23 @@ static bool read_items(struct reading *r, int field)
             return false;
     }
     obb_query *q = r->query;
-    q->count = count;
+    const void *items = list.items;
+    q->count = list.count;
     switch (field) {
     case SHAPES:
-        q->items.shapes = (const obb_query_shape *)(const void *)items;
+        q->items.shapes = items;
         break;
     case POINTS:
-        q->items.points = (const obb_vec3 *)(const void *)items;
+        q->items.points = items;
         break;
     case RAYS:
-        q->items.rays = (const obb_ray *)(const void *)items;
+        q->items.rays = items;
         break;
     case SWEEPS:
-        q->items.sweeps = (const obb_query_sweep *)(const void *)items;
+        q->items.sweeps = items;
         break;
     default:
-        q->items.boxes = (const obb_ref *)(const void *)items;
+        q->items.boxes = items;
         q->of_boxes = true;
         break;
     }
@@ -426,47 +422,25 @@ static bool read_want(struct reading *r)
     return !c->failed;
 }
 
-static bool read_strings(struct wire_cursor *c, const obb_str **out, size_t *out_count)
-{
-    obb_str *list = NULL;
-    size_t count = 0, room = 0;
-    if (!wire_enter_array(c))
-        return false;
-    for (; wire_next_item(c); count++) {
-        list = wire_list_grow(c, list, count, &room, sizeof *list);
-        if (list == NULL || !wire_read_string(c, &list[count]))
-            return false;
-    }
-    *out = list;
-    *out_count = count;
-    return !c->failed;
-}
-
 /* Names, and ids among them where the query goes by id. */
 static bool read_exclude(struct reading *r)
 {
     struct wire_cursor *c = r->c;
-    obb_str *names = NULL;
-    uint64_t *ids = NULL;
-    size_t name_count = 0, name_room = 0, id_count = 0, id_room = 0;
     if (!wire_enter_array(c))
         return false;
+    struct wire_list names = wire_list_begin(c, sizeof(obb_str)),
+                     ids = wire_list_begin(c, sizeof(uint64_t));
     while (wire_next_item(c)) {
-        if (wire_peek(c) == WIRE_KIND_NUMBER) {
-            ids = wire_list_grow(c, ids, id_count, &id_room, sizeof *ids);
-            if (ids == NULL || !read_id(r, &ids[id_count++]))
-                return false;
-        } else {
-            names = wire_list_grow(c, names, name_count, &name_room, sizeof *names);
-            if (names == NULL || !wire_read_string(c, &names[name_count++]))
-                return false;
-        }
+        const bool by_id = wire_peek(c) == WIRE_KIND_NUMBER;
+        void *item = wire_list_add(by_id ? &ids : &names);
+        if (item == NULL || (by_id ? !read_id(r, item) : !wire_read_string(c, item)))
+            return false;
     }
     obb_filter *filter = &r->query->filter;
-    filter->exclude = names;
-    filter->exclude_count = name_count;
-    filter->exclude_ids = ids;
-    filter->exclude_id_count = id_count;
+    filter->exclude = (const obb_str *)(const void *)names.items;
+    filter->exclude_count = names.count;
+    filter->exclude_ids = (const uint64_t *)(const void *)ids.items;
+    filter->exclude_id_count = ids.count;
     return !c->failed;
 }
 
@@ -499,7 +473,7 @@ static bool read_filter(struct reading *r)
             read = read_exclude(r);
             break;
         case EXCLUDE_ENTITIES:
-            read = read_strings(c, &filter->exclude_entities, &filter->exclude_entity_count);
+            read = wire_read_strings(c, &filter->exclude_entities, &filter->exclude_entity_count);
             break;
         default:
             read = wire_read_string(c, &filter->prefix);
