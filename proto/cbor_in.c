@@ -88,7 +88,8 @@ static void take_bool(void *context, bool truth)
 
 static bool malformed(struct wire_cursor *c, const char *at, const char *what)
 {
-    return wire_fail_at(c, WIRE_MALFORMED, (size_t)(at - c->start), what);
+    (void)wire_fail_at(c, WIRE_MALFORMED, (size_t)(at - c->start), what);
+    return false;
 }
 
 /* The head at `at`; false, with the fault, when it is not there in full. */
@@ -226,7 +227,8 @@ static bool wrong_type(struct wire_cursor *c, const char *wanted)
         return false;
     if (c->at == c->end)
         return malformed(c, c->at, "a value is missing");
-    return wire_fail_at(c, WIRE_WRONG_TYPE, (size_t)(c->at - c->start), wanted);
+    (void)wire_fail_at(c, WIRE_WRONG_TYPE, (size_t)(c->at - c->start), wanted);
+    return false;
 }
 
 static bool push(struct wire_cursor *c, struct wire_level level)

@@ -9,7 +9,8 @@
 
 static bool malformed(struct wire_cursor *c, const char *at, const char *what)
 {
-    return wire_fail_at(c, WIRE_MALFORMED, (size_t)(at - c->start), what);
+    (void)wire_fail_at(c, WIRE_MALFORMED, (size_t)(at - c->start), what);
+    return false;
 }
 
 /* Where the next value or punctuation begins. After open, next_key and next_item the cursor stands there already. */
@@ -51,7 +52,8 @@ static bool wrong_type(struct wire_cursor *c, const char *wanted)
     const wire_kind kind = json_peek(c);
     if (kind == WIRE_KIND_NONE)
         return malformed(c, c->at, c->at == c->end ? "a value is missing" : "not a value");
-    return wire_fail_at(c, WIRE_WRONG_TYPE, (size_t)(c->at - c->start), wanted);
+    (void)wire_fail_at(c, WIRE_WRONG_TYPE, (size_t)(c->at - c->start), wanted);
+    return false;
 }
 
 /* ---- Strings --------------------------------------------------------------------------------------- */

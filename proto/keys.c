@@ -73,7 +73,7 @@ wire_key_status wire_keys_check(const obb_str *first, size_t count, size_t strid
         return WIRE_KEYS_NO_MEMORY;
 
     /* A table of indices, plus 1, at most half full. Two passes, so that the second can fetch slots ahead. */
-    size_t size = 2 * FEW;
+    size_t size = FEW;
     while (size < 2 * count)
         size *= 2;
     uint32_t *hashes = obb_arena_alloc(arena, count, sizeof *hashes);

@@ -12,7 +12,12 @@ static const obb_str types[] = {
 
 const char *wire_media_type(wire_media media) { return types[media].bytes; }
 
-static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
+static char lower(char c)
+{
+    if (c >= 'A' && c <= 'Z')
+        return (char)(c - 'A' + 'a');
+    return c;
+}
 
 static bool same_word(obb_str a, obb_str b)
 {

@@ -102,7 +102,7 @@ wire_problem wire_problem_http(int status, const char *detail)
             problem.detail = detail;
             return problem;
         }
-    assert(!"a status without a row");
+    assert(false && "a status without a row");
     return wire_problem_http(500, detail);
 }
 
@@ -122,9 +122,12 @@ void wire_pointer_key(struct wire_pointer *pointer, obb_str key)
     *out++ = '/';
     for (size_t i = 0; i < key.length; i++) {
         const char c = key.bytes[i];
-        *out++ = c == '~' || c == '/' ? '~' : c;
-        if (c == '~' || c == '/')
+        if (c == '~' || c == '/') {
+            *out++ = '~';
             *out++ = c == '~' ? '0' : '1';
+        } else {
+            *out++ = c;
+        }
     }
     pointer->length += length;
 }

@@ -91,13 +91,13 @@ bool wire_object_need(const struct wire_object *object, int field)
 
 static bool grow(struct wire_list *list)
 {
-    enum { FIRST = 4, MANY = 256 };
+    enum { FIRST = 4, MANY = 256, SPARE = 32 };
     struct wire_cursor *c = list->c;
     size_t room = list->room == 0 ? FIRST : list->room * 2;
     if (list->room >= MANY) {
         /* how many more items of this size the body has room for, and a few */
         const double used = (double)(wire_place(c) - list->start), left = (double)(c->end - c->at);
-        const double more = (double)list->count * (left / used * 1.03) + MANY / 8;
+        const double more = (double)list->count * (left / used * 1.03) + SPARE;
         if (more < (double)list->room)
             room = list->room + (size_t)more;
     }
@@ -340,13 +340,14 @@ static bool read_merge(struct wire_cursor *c, obb_merge *merge)
     struct wire_object o;
     if (!wire_object_enter(&o, c, fields, 1))
         return false;
-    while (wire_object_next(&o) >= 0)
+    while (wire_object_next(&o) >= 0) {
+        const size_t place = wire_place(c);
         if (!wire_read_targets(c, &merge->with, &merge->with_count))
             return false;
-    if (c->failed || !wire_object_need(&o, 0))
-        return false;
-    return merge->with_count > 0 ||
-           wire_fail_at(c, WIRE_OBB_BAD_COUNT, o.where[0], "a merge needs another box");
+        if (merge->with_count == 0)
+            return wire_fail_at(c, WIRE_OBB_BAD_COUNT, place, "a merge needs another box");
+    }
+    return !c->failed && wire_object_need(&o, 0);
 }
 
 bool wire_read_merge(const wire_body *body, obb_str name, struct obb_arena *arena, obb_merge *out,

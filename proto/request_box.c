@@ -377,7 +377,7 @@ bool wire_read_put(struct wire_cursor *c, int dimensions, bool patch, obb_put *o
         return true;
     }
     static const struct {
-        enum box_field field;
+        int field;
         unsigned part;
     } others[] = {{CATEGORY, OBB_PUT_CATEGORY},
                   {MASK, OBB_PUT_MASK},

@@ -187,7 +187,7 @@ static bool read_pairs(struct reading *r)
         return false;
     if (refs.count % 2 != 0)
         return wire_fail_at(c, WIRE_BAD_LENGTH, place, "pairs by id are an even number of ids");
-    r->query->items.pairs = (const obb_ref(*)[2])(const void *)refs.items;
+    r->query->items.pairs = (const obb_ref(*)[2])(void *)refs.items;
     r->query->count = refs.count / 2;
     return true;
 }

@@ -130,7 +130,7 @@ static inline unsigned maker_type_of(const json_t *array)
 }
 
 /* Carries a JSON value over; with `typed`, arrays of numbers become typed arrays. */
-static inline void maker_json(struct cbor_maker *m, const json_t *value, bool typed)
+static inline void maker_json(struct cbor_maker *m, json_t *value, bool typed)
 {
     static const unsigned char words[] = {
         [JSON_TRUE] = 0xf5, [JSON_FALSE] = 0xf4, [JSON_NULL] = 0xf6};
@@ -167,8 +167,8 @@ static inline void maker_json(struct cbor_maker *m, const json_t *value, bool ty
     }
     case JSON_OBJECT: {
         maker_head(m, 5, json_object_size(value));
-        void *iter = json_object_iter((json_t *)(uintptr_t)value);
-        for (; iter != NULL; iter = json_object_iter_next((json_t *)(uintptr_t)value, iter)) {
+        void *iter = json_object_iter(value);
+        for (; iter != NULL; iter = json_object_iter_next(value, iter)) {
             maker_text(m, json_object_iter_key(iter), json_object_iter_key_len(iter));
             maker_json(m, json_object_iter_value(iter), typed);
         }

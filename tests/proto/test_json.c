@@ -1,5 +1,6 @@
 #include "proto/cursor.h"
 #include "proto/keys.h"
+#include "tests/proto/exact.h"
 #include "tests/proto/oracle_json.h"
 #include "tests/support/fault.h"
 #include "tests/support/test.h"
@@ -9,13 +10,10 @@
 /* The verdict on the bytes in a block of exactly their size, checked against jansson's. */
 static oracle_verdict judge(const char *bytes, size_t length)
 {
-    char *block = malloc(length);
-    ck_assert(block != NULL || length == 0);
-    if (length != 0)
-        memcpy(block, bytes, length);
+    char *block = exact_copy(bytes, length);
     const char *difference;
     const oracle_verdict verdict = oracle_json(block, length, &difference);
-    free(block);
+    exact_free(block, length);
     ck_assert_msg(*difference == '\0', "%s: %.*s", difference, (int)length, bytes);
     return verdict;
 }
@@ -383,8 +381,9 @@ START_TEST(random_documents_and_their_mutations_agree_with_jansson)
             const size_t at = test_below(&m->rng, m->length);
             const char kept = m->text[at];
             static const char likely[] = "{}[],:\"\\ue0123-.+ \n\x01\xff\x80";
-            m->text[at] = test_below(&m->rng, 2) == 0 ? likely[test_below(&m->rng, sizeof likely)]
-                                                      : (char)test_below(&m->rng, 256);
+            m->text[at] = (char)test_below(&m->rng, 256);
+            if (test_below(&m->rng, 2) == 0)
+                m->text[at] = likely[test_below(&m->rng, sizeof likely)];
             mutants_taken += judge(m->text, m->length) == ORACLE_TAKEN;
             m->text[at] = kept;
         }
@@ -421,27 +420,19 @@ START_TEST(strings_are_decoded_at_every_alignment)
     size_t looked_at = 0;
     for (size_t before = 0; before < 20; before++)
         for (size_t after = 0; after < 20; after++) {
+            const char *const small = "abcdefghijklmnopqrst", *const large = "ABCDEFGHIJKLMNOPQRST";
             char text[128], expected[128];
-            size_t length = 0, wanted = 0;
-            text[length++] = '"';
-            for (size_t i = 0; i < before; i++)
-                expected[wanted++] = text[length++] = (char)('a' + i);
-            memcpy(text + length, "\\u20ac\xc3\xa9", 8);
-            length += 8;
-            memcpy(expected + wanted, "\xe2\x82\xac\xc3\xa9", 5);
-            wanted += 5;
-            for (size_t i = 0; i < after; i++)
-                expected[wanted++] = text[length++] = (char)('A' + i);
-            text[length++] = '"';
-            char *block = malloc(length);
-            ck_assert_ptr_nonnull(block);
-            memcpy(block, text, length);
+            const size_t length = (size_t)sprintf(text, "\"%.*s\\u20ac\xc3\xa9%.*s\"", (int)before,
+                                                  small, (int)after, large);
+            const size_t wanted = (size_t)sprintf(expected, "%.*s\xe2\x82\xac\xc3\xa9%.*s",
+                                                  (int)before, small, (int)after, large);
+            char *block = exact_copy(text, length);
             struct wire_cursor c;
             wire_json_open(&c, block, length, &arena);
             obb_str got;
             ck_assert(wire_read_string(&c, &got) && wire_finish(&c));
             ck_assert(obb_str_equal(got, (obb_str){expected, wanted}));
-            free(block);
+            exact_free(block, length);
             looked_at++;
         }
     ck_assert_uint_eq(looked_at, 400);
@@ -517,10 +508,9 @@ static const char *pointer_to(const char *marked, struct obb_arena *arena)
     const char *at = strchr(marked, '@');
     ck_assert_ptr_nonnull(at);
     const size_t before = (size_t)(at - marked), length = strlen(marked) - 1;
-    char *text = obb_arena_alloc(arena, length, 1);
+    char *text = obb_arena_alloc(arena, length + 1, 1);
     ck_assert_ptr_nonnull(text);
-    memcpy(text, marked, before);
-    memcpy(text + before, at + 1, length - before);
+    (void)snprintf(text, length + 1, "%.*s%s", (int)before, marked, at + 1);
     struct wire_cursor c;
     wire_json_open(&c, text, length, arena);
     (void)wire_fail_at(&c, WIRE_OBB_BAD_VALUE, before, NULL);

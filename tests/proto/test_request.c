@@ -1,6 +1,7 @@
 #include "proto/wire.h"
 #include "tests/proto/cbor_maker.h"
 #include "tests/proto/dump.h"
+#include "tests/proto/exact.h"
 #include "tests/support/fault.h"
 #include "tests/support/test.h"
 
@@ -24,13 +25,10 @@ static wire_body json(const char *text)
 static bool decode(int route, int dimensions, const char *bytes, size_t length, wire_media media,
                    char **out_text)
 {
-    char *block = malloc(length);
-    ck_assert(block != NULL || length == 0);
-    if (length != 0)
-        memcpy(block, bytes, length);
+    char *block = exact_copy(bytes, length);
     const wire_body body = {.bytes = block, .length = length, .media = media};
     const bool good = dump_request(route, &body, dimensions, out_text);
-    free(block);
+    exact_free(block, length);
     return good;
 }
 
@@ -984,19 +982,16 @@ START_TEST(a_flipped_byte_never_does_harm)
     ck_assert(maker_from_json(&m, WHOLE_TICK, strlen(WHOLE_TICK), true));
     for (size_t i = 0; i < cases; i++) {
         const bool cbor = i % 2 == 0;
-        char bytes[2048], *got;
+        char *got;
         const size_t length = cbor ? m.length : strlen(WHOLE_TICK);
-        ck_assert_uint_lt(length, sizeof bytes);
-        if (cbor)
-            memcpy(bytes, m.bytes, length);
-        else
-            memcpy(bytes, WHOLE_TICK, length);
+        char *bytes = cbor ? exact_copy(m.bytes, length) : exact_copy(WHOLE_TICK, length);
         bytes[test_below(&rng, length)] = (char)test_below(&rng, 256);
         if (decode(DUMP_COMMIT, 3, bytes, length, cbor ? WIRE_CBOR : WIRE_JSON, &got))
             good++;
         else
             malformed += strncmp(got, "400", 3) == 0;
         ck_assert_msg(strncmp(got, "0", 1) != 0, "no problem was said");
+        exact_free(bytes, length);
         free(got);
     }
     free(m.bytes);
