@@ -457,7 +457,7 @@ static wire_key_status check_keys(const char *const *texts, size_t count)
 START_TEST(one_repeated_key_among_any_number_is_found)
 {
     enum { MOST = 3000 };
-    static char texts[MOST][24];
+    static char texts[MOST][32];
     const char *keys[MOST];
     test_rng rng = {.s = 5};
     for (int i = 0; i < MOST; i++) {
