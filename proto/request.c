@@ -276,7 +276,7 @@ bool wire_read_strings(struct wire_cursor *c, const obb_str **out, size_t *out_c
 
 /* ---- Small requests -------------------------------------------------------------------------------- */
 
-static bool read_history(struct wire_cursor *c, obb_settings *settings)
+bool wire_read_history(struct wire_cursor *c, obb_settings *settings, unsigned *out_fields)
 {
     enum { SPAN, COMMITS, COUNT };
     static const obb_str fields[COUNT] = {
@@ -298,6 +298,7 @@ static bool read_history(struct wire_cursor *c, obb_settings *settings)
             settings->history_commits = (uint32_t)whole;
         }
     }
+    *out_fields = o.seen;
     return !c->failed;
 }
 
@@ -310,12 +311,13 @@ static bool read_settings(struct wire_cursor *c, obb_settings *settings)
     if (!wire_object_enter(&o, c, fields, COUNT))
         return false;
     double whole;
+    unsigned unused;
     for (int field; (field = wire_object_next(&o)) >= 0;) {
         if (field == DIMENSIONS) {
             if (!wire_read_whole(c, 2, 3, &whole))
                 return false;
             settings->dimensions = (int)whole;
-        } else if (!read_history(c, settings)) {
+        } else if (!wire_read_history(c, settings, &unused)) {
             return false;
         }
     }

@@ -124,8 +124,14 @@ bool wire_read_turning(struct wire_cursor *c, enum wire_turning_field field, int
 /* A box with attributes, in any of its forms; patch: any subset of the pose form is enough. Everything but out->target. */
 bool wire_read_put(struct wire_cursor *c, int dimensions, bool patch, obb_put *out);
 
+/* A box that says its name too, and may say an id, which is passed over: a line of an import. */
+bool wire_read_named_put(struct wire_cursor *c, int dimensions, obb_put *out);
+
 /* The transform of one box, without its target. */
 bool wire_read_turn(struct wire_cursor *c, int dimensions, obb_transform *out);
+
+/* A scene's history; what is not named stays as it is in *settings. *out_fields: 1 for the span, 2 for the commits. */
+bool wire_read_history(struct wire_cursor *c, obb_settings *settings, unsigned *out_fields);
 
 /* ---- Queries --------------------------------------------------------------------------------------- */
 

@@ -115,6 +115,8 @@ enum box_field {
     POINTS,
     FIT,
     CORNERS,
+    NAME, /* of the lines of an import alone */
+    ID,
     BOX_FIELDS
 };
 
@@ -128,6 +130,7 @@ static const obb_str box_fields[BOX_FIELDS] = {
     [MAX] = WIRE_FIELD("max"),           [POSITION] = WIRE_FIELD("position"),
     [MATRIX] = WIRE_FIELD("matrix"),     [POINTS] = WIRE_FIELD("points"),
     [FIT] = WIRE_FIELD("fit"),           [CORNERS] = WIRE_FIELD("corners"),
+    [NAME] = WIRE_FIELD("name"),         [ID] = WIRE_FIELD("id"),
 };
 
 /* Each field leaves the forms that it may stand in; when none is left, it is the one at fault. */
@@ -162,6 +165,8 @@ static unsigned forms_with(enum box_field field)
     case GROUP:
     case ENTITY:
     case DATA:
+    case NAME:
+    case ID:
     case BOX_FIELDS:
         break;
     }
@@ -235,7 +240,7 @@ static bool read_data(struct wire_cursor *c, obb_str *out)
 }
 
 static bool read_field(struct wire_cursor *c, enum box_field field, int dimensions,
-                       struct parts *parts, obb_attributes *attributes)
+                       struct parts *parts, obb_attributes *attributes, obb_target *target)
 {
     static const obb_str fits[] = {[OBB_FIT_PCA] = WIRE_FIELD("pca"),
                                    [OBB_FIT_TIGHT] = WIRE_FIELD("tight"),
@@ -288,6 +293,10 @@ static bool read_field(struct wire_cursor *c, enum box_field field, int dimensio
         return read_entity(c, &attributes->entity);
     case DATA:
         return read_data(c, &attributes->data);
+    case NAME:
+        return wire_read_name(c, &target->name);
+    case ID: /* of the scene that was exported; the box gets one of its own */
+        return wire_read_whole(c, 1, OBB_MAX_WHOLE, &whole);
     case BOX_FIELDS:
         break;
     }
@@ -349,10 +358,13 @@ static bool make_box(const struct wire_object *o, const struct parts *parts, uns
                   o->where[CORNERS]);
 }
 
-bool wire_read_put(struct wire_cursor *c, int dimensions, bool patch, obb_put *out)
+enum purpose { TO_PUT, TO_PATCH, TO_IMPORT };
+
+static bool read_box(struct wire_cursor *c, int dimensions, enum purpose purpose, obb_put *out)
 {
+    const bool patch = purpose == TO_PATCH;
     struct wire_object o;
-    if (!wire_object_enter(&o, c, box_fields, BOX_FIELDS))
+    if (!wire_object_enter(&o, c, box_fields, purpose == TO_IMPORT ? BOX_FIELDS : NAME))
         return false;
     struct parts parts; /* large, and what is read is known from the fields seen */
     parts.center = parts.half_extents = parts.position = (obb_vec3){0};
@@ -366,10 +378,11 @@ bool wire_read_put(struct wire_cursor *c, int dimensions, bool patch, obb_put *o
             return wire_fail_at(
                 c, WIRE_FIELD_CONFLICT, o.where[field],
                 "a box is written in exactly one form, and this belongs to another");
-        if (!read_field(c, (enum box_field)field, dimensions, &parts, &attributes))
+        if (!read_field(c, (enum box_field)field, dimensions, &parts, &attributes, &out->target))
             return false;
     }
-    if (c->failed || !make_box(&o, &parts, forms, dimensions, patch, out))
+    if (c->failed || (purpose == TO_IMPORT && !wire_object_need(&o, NAME)) ||
+        !make_box(&o, &parts, forms, dimensions, patch, out))
         return false;
     out->attributes = attributes;
     if (!patch) {
@@ -388,6 +401,17 @@ bool wire_read_put(struct wire_cursor *c, int dimensions, bool patch, obb_put *o
         if (wire_object_has(&o, others[i].field))
             out->parts |= others[i].part;
     return true;
+}
+
+bool wire_read_put(struct wire_cursor *c, int dimensions, bool patch, obb_put *out)
+{
+    return read_box(c, dimensions, patch ? TO_PATCH : TO_PUT, out);
+}
+
+bool wire_read_named_put(struct wire_cursor *c, int dimensions, obb_put *out)
+{
+    out->target = (obb_target){0};
+    return read_box(c, dimensions, TO_IMPORT, out);
 }
 
 bool wire_read_box(const wire_body *body, int dimensions, bool patch, obb_str name,

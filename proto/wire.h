@@ -71,6 +71,12 @@ typedef struct wire_commit {
 bool wire_read_commit(const wire_body *body, int dimensions, struct obb_arena *arena,
                       wire_commit *out, wire_problem *problem);
 
+/* An import (application/x-ndjson): the header line, then a box a line, as wire_write_export_head and …_box write them. The
+ * edit replaces all, with the settings and the time (where it has one) of the header. A problem's pointer begins with the
+ * line, from 0. */
+bool wire_read_import(const wire_body *body, struct obb_arena *arena, obb_edit *out,
+                      wire_problem *problem);
+
 bool wire_read_query(const wire_body *body, obb_query_kind kind, int dimensions,
                      struct obb_arena *arena, obb_query *out, wire_problem *problem);
 

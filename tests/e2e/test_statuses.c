@@ -110,7 +110,7 @@ static const struct row unserved[] = {
     {"GET", S "/events", NULL, NULL, 404},
     {"GET", "/", NULL, NULL, 404},
 };
-enum { UNSERVED_STATUSES = 7 + 4 + 1 - 1 }; /* but the 404 of events is listed, and seen */
+enum { UNSERVED_STATUSES = 8 + 4 + 1 - 1 }; /* but the 404 of events is listed, and seen */
 
 /* Of each kind of query: its items, none of them, and no more fields. */
 static const struct {
