@@ -652,6 +652,12 @@ static bool fields_agree(const struct reading *r, const struct wire_object *o)
     if (r->flat_pairs && !q->by_id)
         return wire_fail_item(c, WIRE_WRONG_TYPE, o->where[PAIRS], 0,
                               "pairs are arrays of two, or with \"by\":\"id\" one flat array");
+    if (q->kind == OBB_QUERY_OVERLAP && (q->want & OBB_WANT_OF_PAIR) != 0)
+        for (size_t i = 0; i < q->count; i++)
+            if (!q->items.shapes[i].is_ref)
+                return wire_fail_at(
+                    c, WIRE_OBB_BAD_VALUE, o->where[WANT],
+                    "what is wanted here is of two boxes, and not every shape is one");
     return true;
 }
 

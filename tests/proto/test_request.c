@@ -895,6 +895,9 @@ START_TEST(queries_that_are_wrong_are_refused)
         {"{\"shapes\":[{}]}", 422, "/shapes/0"},
         {"{\"shapes\":[null]}", 422, "/shapes/0"},
         {"{\"shapes\":[{\"sphere\":{\"center\":[0,0,0],\"radius\":1},\"sphere\":1}]}", 400, NULL},
+        {"{\"want\":[\"data\",\"mtv\"],\"shapes\":[\"a\",{\"sphere\":{\"center\":[0,0,0],"
+         "\"radius\":1}}]}",
+         422, "/want"},
     };
     CHECK_REFUSALS(DUMP_QUERY + OBB_QUERY_OVERLAP, 3, overlap);
     static const struct refusal planar[] = {
