@@ -7,6 +7,7 @@ static const obb_str types[] = {
     [WIRE_JSON] = {"application/json", sizeof "application/json" - 1},
     [WIRE_CBOR] = {"application/cbor", sizeof "application/cbor" - 1},
     [WIRE_NDJSON] = {"application/x-ndjson", sizeof "application/x-ndjson" - 1},
+    [WIRE_EVENTS] = {"text/event-stream", sizeof "text/event-stream" - 1},
     [WIRE_PROBLEM] = {"application/problem+json", sizeof "application/problem+json" - 1},
 };
 

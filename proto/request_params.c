@@ -10,13 +10,23 @@
 
 enum { DEFAULT_PAGE = 1000, LARGEST_PAGE = 10000 };
 
-typedef enum param { INCLUDE, AT_TIME, AT_REVISION, LIMIT, CURSOR, PREFIX, ENTITY, PARAMS } param;
+typedef enum param {
+    INCLUDE,
+    AT_TIME,
+    AT_REVISION,
+    LIMIT,
+    CURSOR,
+    PREFIX,
+    ENTITY,
+    TOPICS,
+    PARAMS
+} param;
 
 static const obb_str names[PARAMS] = {
     [INCLUDE] = WIRE_FIELD("include"),         [AT_TIME] = WIRE_FIELD("at_time"),
     [AT_REVISION] = WIRE_FIELD("at_revision"), [LIMIT] = WIRE_FIELD("limit"),
     [CURSOR] = WIRE_FIELD("cursor"),           [PREFIX] = WIRE_FIELD("prefix"),
-    [ENTITY] = WIRE_FIELD("entity"),
+    [ENTITY] = WIRE_FIELD("entity"),           [TOPICS] = WIRE_FIELD("topics"),
 };
 
 #define BIT(param) (1u << (param))
@@ -105,13 +115,39 @@ static bool read_limit(const obb_str values[static PARAMS], unsigned seen, struc
     return true;
 }
 
+/* A word and what it stands for in a set. */
+struct word {
+    obb_str text;
+    unsigned bit;
+};
+
+/* A list of words, separated by commas, as a set; at least one. */
+static bool read_words(obb_str list, const struct word *words, size_t count, const char *fault,
+                       struct obb_arena *arena, unsigned *out, wire_problem *problem)
+{
+    const char *at = list.bytes, *end = at + list.length;
+    *out = 0;
+    for (bool more = true; more;) {
+        const char *comma = at < end ? memchr(at, ',', (size_t)(end - at)) : NULL;
+        const char *stop = comma != NULL ? comma : end;
+        const obb_str word = {.bytes = at, .length = (size_t)(stop - at)};
+        unsigned bit = 0;
+        for (size_t i = 0; i < count; i++)
+            if (obb_str_equal(words[i].text, word))
+                bit = words[i].bit;
+        if (bit == 0)
+            return refuse(problem, arena, fault, word);
+        *out |= bit;
+        more = comma != NULL;
+        at = stop + more;
+    }
+    return true;
+}
+
 bool wire_read_box_params(const wire_param *params, size_t count, struct obb_arena *arena,
                           wire_box_params *out, wire_problem *problem)
 {
-    static const struct {
-        obb_str word;
-        unsigned bit;
-    } words[] = {
+    static const struct word words[] = {
         {WIRE_FIELD("axes"), WIRE_INCLUDE_AXES},     {WIRE_FIELD("corners"), WIRE_INCLUDE_CORNERS},
         {WIRE_FIELD("planes"), WIRE_INCLUDE_PLANES}, {WIRE_FIELD("edges"), WIRE_INCLUDE_EDGES},
         {WIRE_FIELD("aabb"), WIRE_INCLUDE_AABB},     {WIRE_FIELD("matrix"), WIRE_INCLUDE_MATRIX},
@@ -123,23 +159,10 @@ bool wire_read_box_params(const wire_param *params, size_t count, struct obb_are
                  &seen, problem) ||
         !read_at(values, seen, arena, &result.has_at, &result.at, problem))
         return false;
-    if ((seen & BIT(INCLUDE)) != 0) {
-        const char *at = values[INCLUDE].bytes, *end = at + values[INCLUDE].length;
-        for (bool more = true; more;) {
-            const char *comma = at < end ? memchr(at, ',', (size_t)(end - at)) : NULL;
-            const char *stop = comma != NULL ? comma : end;
-            const obb_str word = {.bytes = at, .length = (size_t)(stop - at)};
-            unsigned bit = 0;
-            for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-                if (obb_str_equal(words[i].word, word))
-                    bit = words[i].bit;
-            if (bit == 0)
-                return refuse(problem, arena, "this cannot be included", word);
-            result.include |= bit;
-            more = comma != NULL;
-            at = stop + more;
-        }
-    }
+    if ((seen & BIT(INCLUDE)) != 0 &&
+        !read_words(values[INCLUDE], words, sizeof words / sizeof *words, "this cannot be included",
+                    arena, &result.include, problem))
+        return false;
     *out = result;
     return true;
 }
@@ -189,6 +212,24 @@ bool wire_read_scene_list_params(const wire_param *params, size_t count, struct 
         result.after_name = values[CURSOR];
     }
     *out = result;
+    return true;
+}
+
+bool wire_read_event_params(const wire_param *params, size_t count, struct obb_arena *arena,
+                            unsigned *out_topics, wire_problem *problem)
+{
+    static const struct word words[] = {{WIRE_FIELD("collisions"), WIRE_TOPIC_COLLISIONS},
+                                        {WIRE_FIELD("boxes"), WIRE_TOPIC_BOXES},
+                                        {WIRE_FIELD("commits"), WIRE_TOPIC_COMMITS}};
+    obb_str values[PARAMS];
+    unsigned seen, topics = WIRE_TOPICS;
+    if (!collect(params, count, BIT(TOPICS), arena, values, &seen, problem))
+        return false;
+    if ((seen & BIT(TOPICS)) != 0 &&
+        !read_words(values[TOPICS], words, sizeof words / sizeof *words, "there is no such topic",
+                    arena, &topics, problem))
+        return false;
+    *out_topics = topics;
     return true;
 }
 

@@ -9,7 +9,13 @@
 #include "proto/buf.h"
 #include "proto/event.h"
 
-typedef enum wire_media { WIRE_JSON, WIRE_CBOR, WIRE_NDJSON, WIRE_PROBLEM } wire_media;
+typedef enum wire_media {
+    WIRE_JSON,
+    WIRE_CBOR,
+    WIRE_NDJSON,
+    WIRE_EVENTS, /* of answers alone */
+    WIRE_PROBLEM
+} wire_media;
 
 /* "application/json" and so on, for Content-Type. */
 const char *wire_media_type(wire_media media);
@@ -124,6 +130,16 @@ bool wire_read_box_list_params(const wire_param *params, size_t count, struct ob
                                wire_list_params *out, wire_problem *problem);
 bool wire_read_scene_list_params(const wire_param *params, size_t count, struct obb_arena *arena,
                                  wire_list_params *out, wire_problem *problem);
+
+enum {
+    WIRE_TOPIC_COLLISIONS = 1,
+    WIRE_TOPIC_BOXES = 2,
+    WIRE_TOPIC_COMMITS = 4,
+    WIRE_TOPICS = 7 /* all of them, which is what no parameter means */
+};
+bool wire_read_event_params(const wire_param *params, size_t count, struct obb_arena *arena,
+                            unsigned *out_topics, wire_problem *problem);
+
 bool wire_read_no_params(const wire_param *params, size_t count, struct obb_arena *arena,
                          wire_problem *problem);
 

@@ -101,9 +101,9 @@ static void add_players(struct demo *demo)
                 {"leg-right", {-0.13, 0.4, 0}, {0.1, 0.4, 0.11}}};
     static const struct {
         double x, z, cosine, sine, degrees;
-    } stands[PLAYERS] = {{-17, 0, 0, 1, 90},   {17, 0, 0, -1, -90}, {0, -17, 1, 0, 0},
-                         {0, 17, -1, 0, 180},  {0.2, 0.4, 1, 0, 0},   /* in the door */
-                         {-8.8, -5, 0, 1, 90},                        /* against a pile of crates */
+    } stands[PLAYERS] = {{-17, 0, 0, 1, 90},   {17, 0, 0, -1, -90},  {0, -17, 1, 0, 0},
+                         {0, 17, -1, 0, 180},  {0.2, 0.4, 1, 0, 0}, /* in the door */
+                         {-8.8, -5, 0, 1, 90},                      /* against a pile of crates */
                          {9, 2.5, 0, -1, -90}, {8.75, 2.7, 0, 1, 90}}; /* face to face */
     for (int p = 0; p < PLAYERS; p++)
         for (int b = 0; b < 6; b++) {

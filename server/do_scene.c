@@ -1,4 +1,5 @@
 /* Scenes: making, changing, reading, listing and deleting them. */
+#include "server/events.h"
 #include "server/scenes.h"
 #include "server/work.h"
 
@@ -21,6 +22,15 @@ void srv_do_scene_get(struct srv_request *request)
     obb_scene_glance(scene, &info);
     if (!srv_not_modified(request, info.now.revision))
         reply_scene(request, 200, scene);
+}
+
+/* New settings count as a commit that changed no box. */
+static void tell_followers(struct srv_server *server, struct obb_scene *scene)
+{
+    obb_scene_info info;
+    obb_scene_glance(scene, &info);
+    const obb_committed committed = {.moment = info.now, .changed = true};
+    srv_events_commit(server->events, scene, NULL, &committed);
 }
 
 void srv_do_scene_put(struct srv_request *request)
@@ -51,6 +61,8 @@ void srv_do_scene_put(struct srv_request *request)
              : obb_scene_configure(scene, &settings, srv_now_ms(), &changed);
     if (status == OBB_OK) {
         server->metrics.commits_total += changed;
+        if (changed)
+            tell_followers(server, scene);
         reply_scene(request, made ? 201 : 200, scene);
         return;
     }
@@ -69,6 +81,8 @@ void srv_do_scene_delete(struct srv_request *request)
     struct obb_scene *scene = obb_store_find(server->store, name);
     if (scene != NULL && !srv_if_match(request, scene))
         return;
+    if (scene != NULL)
+        srv_events_gone(server->events, scene);
     const obb_status status = obb_store_remove(server->store, name);
     if (status == OBB_OK)
         srv_reply_empty(request, 204);

@@ -118,6 +118,8 @@ void srv_headers_take(srv_headers *h, const char *name, size_t name_length, cons
     case 13:
         if (IS("If-None-Match"))
             join(h, &h->if_none_match, value);
+        else if (IS("Last-Event-ID"))
+            h->last_event_id = value;
         break;
     case 14:
         if (IS("Content-Length"))

@@ -508,6 +508,15 @@ void srv_stream_give(struct srv_stream *stream, struct wire_buf *buf)
     wake(exchange_of(stream->request));
 }
 
+void srv_stream_append(struct srv_stream *stream, const char *bytes, size_t size)
+{
+    if (srv_stream_waiting(stream) == 0)
+        stream->taken = stream->pending.length = 0;
+    wire_buf_append(&stream->pending, bytes, size);
+    stream->broken = stream->broken || stream->pending.failed;
+    wake(exchange_of(stream->request));
+}
+
 void srv_stream_end(struct srv_stream *stream)
 {
     stream->ended = true;
@@ -622,9 +631,9 @@ static void check_headers(struct srv_exchange *x, const srv_headers *h, const ch
     }
     const srv_route *route = request->route;
     if (route->offers != 0) {
-        wire_media offered[4];
+        wire_media offered[WIRE_PROBLEM];
         size_t count = 0;
-        for (wire_media media = WIRE_JSON; media <= WIRE_PROBLEM; media++)
+        for (wire_media media = WIRE_JSON; media < WIRE_PROBLEM; media++)
             if (route->offers & 1u << media)
                 offered[count++] = media;
         if (!wire_media_from_accept(h->accept, offered, count, &request->accept)) {
@@ -670,6 +679,7 @@ static enum MHD_Result on_headers(struct srv_exchange *x, const char *method, co
     x->no_memory = x->no_memory || h.no_memory;
     x->request.if_match = h.if_match;
     x->request.if_none_match = h.if_none_match;
+    x->request.last_event_id = h.last_event_id;
 
     if (h.fault != NULL)
         refuse(x, 400, h.fault);

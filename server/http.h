@@ -43,12 +43,12 @@ struct srv_request {
     const srv_route *route;
     srv_target target;
     wire_body body;
-    wire_media accept;         /* of what the route offers */
-    const char *if_match;      /* the header's value, or NULL */
-    const char *if_none_match; /* likewise */
-    struct obb_arena arena;    /* as long as the request */
-    struct wire_buf reply;     /* what a srv_reply_… with a body sends */
-    bool has_etag;             /* for srv_reply: send the revision below as ETag */
+    wire_media accept;                         /* of what the route offers */
+    const char *if_match;                      /* the header's value, or NULL */
+    const char *if_none_match, *last_event_id; /* likewise */
+    struct obb_arena arena;                    /* as long as the request */
+    struct wire_buf reply;                     /* what a srv_reply_… with a body sends */
+    bool has_etag;                             /* for srv_reply: send the revision below as ETag */
     uint64_t etag;
     atomic_bool cancelled; /* give up: the client is gone or time is over; any thread may read it */
     void (*on_cancel)(
@@ -119,6 +119,7 @@ void srv_reply_stream(struct srv_request *request, int status, const char *conte
 
 /* More bytes, taken out of buf, which is empty afterwards. Where buf has failed, the stream is cut. */
 void srv_stream_give(struct srv_stream *stream, struct wire_buf *buf);
+void srv_stream_append(struct srv_stream *stream, const char *bytes, size_t size); /* a copy */
 void srv_stream_end(struct srv_stream *stream); /* when what was given is taken */
 void srv_stream_cut(
     struct srv_stream *stream); /* at once, so that the client sees that something is missing */

@@ -20,6 +20,10 @@
       "Requests refused because the queue was full.")                                           \
     X(cancelled_total, counter, "obbd_cancelled_total",                                         \
       "Requests given up because the client went or time was over.")                            \
+    X(followers, gauge, "obbd_followers", "Event streams.")                                     \
+    X(events_total, counter, "obbd_events_total", "Messages sent to event streams.")            \
+    X(overruns_total, counter, "obbd_event_overruns_total",                                     \
+      "Event streams dropped for being slow.")                                                  \
     X(commits_total, counter, "obbd_commits_total", "Commits that changed a scene.")            \
     X(scenes, gauge, "obbd_scenes", "Scenes.")                                                  \
     X(boxes, gauge, "obbd_boxes", "Boxes in all scenes.")                                       \

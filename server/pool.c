@@ -28,7 +28,8 @@ struct srv_task {
 
 struct srv_pool {
     struct srv_loop *loop;
-    size_t workers, limit, jobs;
+    size_t workers, limit;
+    size_t jobs, beside; /* under way */
     struct srv_task *free_tasks;
 };
 
@@ -55,7 +56,7 @@ void srv_pool_destroy(struct srv_pool *pool)
 {
     if (pool == NULL)
         return;
-    assert(pool->jobs == 0);
+    assert(pool->jobs == 0 && pool->beside == 0);
     for (struct srv_task *task = pool->free_tasks, *next; task != NULL; task = next) {
         next = task->next;
         obb_free(task);
@@ -173,6 +174,11 @@ static void withdraw(struct srv_job *job)
         (void)uv_cancel((uv_req_t *)&task->uv);
 }
 
+static size_t *counter(const struct srv_job *job)
+{
+    return job->beside ? &job->pool->beside : &job->pool->jobs;
+}
+
 static void on_loop(uv_work_t *uv, int status)
 {
     struct srv_task *task = uv->data;
@@ -200,14 +206,14 @@ static void on_loop(uv_work_t *uv, int status)
         }
     }
     if (job->finished && job->task_count == 0) {
-        pool->jobs--;
+        *counter(job) -= 1;
         job->done(job);
     }
 }
 
 srv_submitted srv_pool_submit(struct srv_pool *pool, struct srv_job *job)
 {
-    if (pool->jobs == pool->limit)
+    if (!job->beside && pool->jobs >= pool->limit)
         return SRV_QUEUE_FULL;
     struct srv_task *task = task_take(pool);
     if (task == NULL)
@@ -218,7 +224,7 @@ srv_submitted srv_pool_submit(struct srv_pool *pool, struct srv_job *job)
     job->finished = false;
     atomic_init(&job->claims, 0);
     atomic_init(&job->unfinished, 0);
-    pool->jobs++;
+    *counter(job) += 1;
     task_queue(task, job, true);
     return SRV_SUBMITTED;
 }

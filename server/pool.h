@@ -20,7 +20,8 @@ struct srv_job {
     void (*chunk)(struct srv_job *job,
                   size_t chunk); /* any worker; may be NULL when advance never asks for chunks */
     void (*done)(struct srv_job *job); /* the job is over; it may be submitted or freed in here */
-    const atomic_bool *cancelled;      /* once true no advance and no chunk is begun any more */
+    bool beside; /* upkeep that no client waits for: neither counted nor refused for a full queue */
+    const atomic_bool *cancelled; /* once true no advance and no chunk is begun any more */
 
     /* The pool's. */
     struct srv_pool *pool;
@@ -29,7 +30,6 @@ struct srv_job {
     _Atomic uint64_t claims;   /* next chunk in the low half, their number in the high */
     _Atomic size_t unfinished; /* chunks of this phase that are not done */
     bool finished;             /* the loop's: advance returned 0, or the job was given up */
-    struct srv_job *previous, *next;
 };
 
 /* workers: threads of libuv's pool, which is sized once a process, by the first pool. limit: jobs at a time. */

@@ -1,5 +1,6 @@
 #include "server/scenes.h"
 
+#include "server/events.h"
 #include "server/work.h"
 
 #include <stdio.h>
@@ -164,8 +165,7 @@ static void rebuilt(struct srv_job *job)
     if (r->next != NULL)
         r->next->previous = r->previous;
     obb_free(r);
-    if (server->empty && server->rebuilds == NULL)
-        srv_loop_stop(server->loop); /* the end waited for this */
+    srv_server_may_end(server);
 }
 
 /* Where it cannot be begun it is left to the next commit: the scene works all the same. */
@@ -181,6 +181,7 @@ void srv_rebuild_if_decayed(struct srv_server *server, struct obb_scene *scene)
         return;
     r->job.advance = rebuild;
     r->job.done = rebuilt;
+    r->job.beside = true;
     r->job.cancelled = &r->cancelled;
     r->server = server;
     r->scene = scene;
@@ -248,6 +249,7 @@ struct obb_scene *srv_apply(struct srv_request *request, obb_str name, const obb
     }
     obb_edit_commit(prepared, out);
     server->metrics.commits_total += out->changed;
+    srv_events_commit(server->events, scene, edit, out);
     srv_rebuild_if_decayed(server, scene);
     return scene;
 }

@@ -1,6 +1,7 @@
 #include "server/server.h"
 
 #include "server/demo.h"
+#include "server/events.h"
 #include "server/scenes.h"
 #include "server/state.h"
 #include "server/table.h"
@@ -18,7 +19,7 @@ void srv_server_version(FILE *out)
 
 /* ---- The end ----------------------------------------------------------------------------------------------- *
  *
- * SIGTERM  -> no new connections, /readyz 503; requests in flight finish
+ * SIGTERM  -> no new connections, /readyz 503; event streams end; requests in flight finish
  * empty    -> work beside requests is cancelled, the loop stops, destroy closes what is left (idle connections)
  * 5 s over -> what is still in flight is cancelled and cut, which makes it empty
  * again    -> ends at once */
@@ -28,7 +29,12 @@ static void on_empty(void *context)
     struct srv_server *server = context;
     server->empty = true;
     srv_rebuilds_cancel(server);
-    if (server->rebuilds == NULL)
+    srv_server_may_end(server);
+}
+
+void srv_server_may_end(struct srv_server *server)
+{
+    if (server->empty && server->rebuilds == NULL && srv_events_idle(server->events))
         srv_loop_stop(server->loop);
 }
 
@@ -58,6 +64,7 @@ static void on_signal(void *context)
     srv_log_event(&server->log, SRV_INFO, "draining",
                   srv_integer("connections", (int64_t)srv_http_connections(server->http)));
     srv_timer_start(server->drain, DRAIN_MS, 0);
+    srv_events_stop(server->events);
     srv_http_quiesce(server->http, on_empty, server);
     close_listeners(server);
 }
@@ -128,7 +135,7 @@ static bool create_parts(struct srv_server *server, const struct obb_kernels *ke
                                    .hosts = config->hosts.items,
                                    .host_count = config->hosts.count,
                                    .check_host = true};
-    return srv_http_create(&http, &server->http);
+    return srv_events_create(server, &server->events) && srv_http_create(&http, &server->http);
 }
 
 bool srv_server_create(const srv_config *config, struct srv_server **out, char *error,
@@ -179,6 +186,7 @@ void srv_server_destroy(struct srv_server *server)
     if (server->listeners != NULL)
         close_listeners(server);
     obb_free(server->listeners);
+    srv_events_destroy(server->events);
     obb_store_destroy(server->store);
     srv_routes_destroy(server->routes);
     srv_timer_destroy(server->drain);

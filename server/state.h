@@ -32,8 +32,9 @@ struct srv_server {
     srv_listener *listeners; /* owned, config->listen.count of them */
     struct srv_timer *drain;
     struct srv_rebuild *rebuilds; /* under way */
-    bool draining;                /* a signal has asked for the end */
-    bool empty;                   /* and no request is left */
+    struct srv_events *events;
+    bool draining; /* a signal has asked for the end */
+    bool empty;    /* and no request is left */
 };
 
 /* ---- do_admin.c ------------------------------------------------------------------------------------------------ */
@@ -44,6 +45,11 @@ srv_handler srv_do_scene_list, srv_do_scene_put, srv_do_scene_get, srv_do_scene_
 srv_handler srv_do_box_list, srv_do_box_put, srv_do_box_get, srv_do_box_patch, srv_do_box_delete,
     srv_do_box_transform, srv_do_box_merge;
 srv_handler srv_do_query, srv_do_commit;
-srv_handler srv_do_export;
+srv_handler srv_do_export, srv_do_events;
+
+/* ---- server.c ---------------------------------------------------------------------------------------------------- */
+
+/* Something that the end waits for is over. */
+void srv_server_may_end(struct srv_server *server);
 
 #endif

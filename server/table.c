@@ -29,6 +29,7 @@ const srv_route srv_route_table[] = {
     {SRV_POST, BOX "/transform", srv_do_box_transform, SRV_BODY, BOTH, SRV_WRITE},
     {SRV_POST, BOX "/merge", srv_do_box_merge, SRV_BODY, BOTH, SRV_WRITE},
 
+    {SRV_GET, SCENE "/events", srv_do_events, SRV_NO_BODY, ONE(WIRE_EVENTS), SRV_READ},
     {SRV_POST, SCENE "/commit", srv_do_commit, SRV_BODY, BOTH, SRV_WRITE},
     {SRV_POST, SCENE "/query/all-pairs", srv_do_query, SRV_BODY, BOTH | ONE(WIRE_NDJSON), SRV_READ},
     {SRV_POST, SCENE "/query/{kind}", srv_do_query, SRV_BODY, BOTH, SRV_READ},
