@@ -205,18 +205,18 @@ static void write_messages(struct channel *c, const struct step *step, unsigned 
                            boxes->put_count + boxes->posed_count + boxes->removed_count > 0;
     const bool has_commit = (topics & WIRE_TOPIC_COMMITS) != 0;
     if ((topics & WIRE_TOPIC_COLLISIONS) != 0) {
+        /* ends come first: a name may be that of another box now, whose pairs begin with the same commit */
         const bool more = has_boxes || has_commit;
-        if (contacts->begun_count > 0)
-            wire_event_collisions(text, WIRE_COLLISIONS_BEGIN, moment,
-                                  !more && contacts->ended_count + contacts->removed_count == 0,
-                                  contacts->begun, contacts->begun_count);
-        if (contacts->ended_count > 0)
-            wire_event_collisions(text, WIRE_COLLISIONS_END, moment,
-                                  !more && contacts->removed_count == 0, contacts->ended,
-                                  contacts->ended_count);
+        const bool begins = contacts->begun_count > 0, ends = contacts->ended_count > 0;
         if (contacts->removed_count > 0)
-            wire_event_collisions(text, WIRE_COLLISIONS_REMOVED, moment, !more, contacts->removed,
-                                  contacts->removed_count);
+            wire_event_collisions(text, WIRE_COLLISIONS_REMOVED, moment, !more && !begins && !ends,
+                                  contacts->removed, contacts->removed_count);
+        if (ends)
+            wire_event_collisions(text, WIRE_COLLISIONS_END, moment, !more && !begins,
+                                  contacts->ended, contacts->ended_count);
+        if (begins)
+            wire_event_collisions(text, WIRE_COLLISIONS_BEGIN, moment, !more, contacts->begun,
+                                  contacts->begun_count);
     }
     if (has_boxes)
         wire_event_boxes(text, moment, !has_commit, boxes);
