@@ -445,22 +445,15 @@ static double reach(obb_vec3 h, double x, double y, double z)
     return sum * (1.0 + 0x1p-50) + 0x1p-1070;
 }
 
-/* The largest double known to be at most c - r: the difference, or the one below where it was rounded up. */
-static double lower(double c, double r)
-{
-    const double d = c - r, taken = d - c;
-    const double rest = (c - (d - taken)) + (-r - taken); /* exactly what the difference lost */
-    return rest < 0.0 ? d - fabs(d) * 0x1p-52 : d;
-}
-
 obb_bounds obb_solid_bounds(const obb_solid *solid)
 {
     const obb_vec3 c = solid->center, h = solid->half_extents, *a = solid->axis;
     const obb_vec3 r = {reach(h, a[0].x, a[1].x, a[2].x), reach(h, a[0].y, a[1].y, a[2].y),
                         reach(h, a[0].z, a[1].z, a[2].z)};
     return (obb_bounds){
-        .min = {lower(c.x, r.x), lower(c.y, r.y), lower(c.z, r.z)},
-        .max = {-lower(-c.x, r.x), -lower(-c.y, r.y), -lower(-c.z, r.z)},
+        .min = {obb_exact_below(c.x, r.x), obb_exact_below(c.y, r.y), obb_exact_below(c.z, r.z)},
+        .max = {-obb_exact_below(-c.x, r.x), -obb_exact_below(-c.y, r.y),
+                -obb_exact_below(-c.z, r.z)},
     };
 }
 

@@ -1,4 +1,4 @@
-/* Cross products of almost parallel vectors, without the cancellation. Internal to core. */
+/* Sums, products and cross products with what they lose to rounding. Internal to core. */
 #ifndef OBB_EXACT_H
 #define OBB_EXACT_H
 
@@ -14,6 +14,15 @@ static inline double obb_exact_rest(double a, double b, double product)
     const double a_high = ta - (ta - a), b_high = tb - (tb - b);
     const double a_low = a - a_high, b_low = b - b_high;
     return ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low;
+}
+
+/* a - b rounded down: the largest double known to be at most the exact difference. */
+static inline double obb_exact_below(double a, double b)
+{
+    const double d = a - b, taken = d - a;
+    const double rest =
+        (a - (d - taken)) + (-b - taken); /* what the difference lost, exactly (Knuth's two-sum) */
+    return rest < 0.0 ? d - fabs(d) * 0x1p-52 : d;
 }
 
 /* a * b - c * d within 2 ulp of the result, or 2^-104 of the products where that is more. */

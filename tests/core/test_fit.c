@@ -1,0 +1,739 @@
+#include "tests/support/clouds.h"
+#include "tests/support/fault.h"
+#include "tests/support/oracle_box.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static const char *const fit_name[] = {"pca", "tight", "aabb"};
+static const obb_quat identity = {.w = 1};
+
+static long double wide(double v) { return (long double)v; }
+
+static double volume_of(const obb_box *box, int dimensions)
+{
+    const obb_solid solid = obb_solid_from_box(box, dimensions);
+    return obb_solid_volume(&solid);
+}
+
+/* How far the farthest point lies outside of the box, in units of its largest extent. In long double, with the axes as the
+ * textbook has them. */
+static double outside(const obb_box *box, const obb_vec3 *points, size_t count, int dimensions)
+{
+    long double r[3][3];
+    if (dimensions == 3)
+        oracle_rotation(box->rotation, r);
+    else
+        oracle_axis_angle((obb_vec3){0, 0, 1}, box->angle, r);
+    const double largest =
+        fmax(box->half_extents.x, fmax(box->half_extents.y, box->half_extents.z));
+    long double farthest = 0;
+    for (size_t i = 0; i < count; i++)
+        for (int j = 0; j < dimensions; j++) {
+            long double x = 0;
+            for (int k = 0; k < dimensions; k++)
+                x += r[k][j] *
+                     (wide(obb_component(points[i], k)) - wide(obb_component(box->center, k)));
+            farthest = fmaxl(farthest, fabsl(x) - wide(obb_component(box->half_extents, j)));
+        }
+    return largest > 0 ? (double)farthest / largest : (double)farthest;
+}
+
+static bool holds_exactly(const obb_box *box, const obb_vec3 *points, size_t count, int dimensions)
+{
+    mpq_t p, c, h;
+    mpq_inits(p, c, h, NULL);
+    bool all = true;
+    for (size_t i = 0; i < count; i++)
+        for (int k = 0; k < dimensions; k++) {
+            mpq_set_d(p, obb_component(points[i], k));
+            mpq_set_d(c, obb_component(box->center, k));
+            mpq_set_d(h, obb_component(box->half_extents, k));
+            mpq_sub(p, p, c);
+            mpq_abs(p, p);
+            all = all && mpq_cmp(p, h) <= 0;
+        }
+    mpq_clears(p, c, h, NULL);
+    return all;
+}
+
+/* The largest correlation between the points' coordinates along two axes of the box: none along those of the covariance. */
+static double correlation(const obb_box *box, const obb_vec3 *points, size_t count)
+{
+    long double r[3][3], mean[3] = {0}, m[3][3] = {{0}};
+    oracle_rotation(box->rotation, r);
+    for (size_t i = 0; i < count; i++)
+        for (int k = 0; k < 3; k++)
+            mean[k] += wide(obb_component(points[i], k)) / (long double)count;
+    for (size_t i = 0; i < count; i++) {
+        long double x[3] = {0};
+        for (int j = 0; j < 3; j++)
+            for (int k = 0; k < 3; k++)
+                x[j] += r[k][j] * (wide(obb_component(points[i], k)) - mean[k]);
+        for (int j = 0; j < 3; j++)
+            for (int k = 0; k < 3; k++)
+                m[j][k] += x[j] * x[k];
+    }
+    double worst = 0.0;
+    for (int j = 0; j < 3; j++)
+        worst = fmax(worst, (double)(fabsl(m[j][(j + 1) % 3]) /
+                                     sqrtl(m[j][j] * m[(j + 1) % 3][(j + 1) % 3])));
+    return worst;
+}
+
+START_TEST(every_fit_holds_every_point_of_every_cloud)
+{
+    test_rng rng = {.s = 20261320};
+    const size_t sizes[] = {1, 2, 3, 4, 5, 9, 40, 300};
+    size_t looked = 0, smaller_than_pca = 0, spatial = 0;
+    double worst = 0.0;
+    for (size_t round = 0; round < test_effort(6); round++)
+        for (int kind = 0; kind < CLOUD_KINDS; kind++)
+            for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+                obb_vec3 points[300];
+                const size_t count = sizes[s];
+                cloud_fill(&rng, (cloud_kind)kind, round % 2 == 1, points, count);
+                if (round % 3 == 1)
+                    cloud_move(points, count, random_vector(&rng, -1e8, 1e8));
+                const int d = round % 6 >= 4 ? 2 : 3;
+                double volume[3];
+                for (int fit = 0; fit < 3; fit++) {
+                    obb_box box;
+                    ck_assert_int_eq(obb_fit_points(points, count, (obb_fit)fit, d, &box), OBB_OK);
+                    const double off = outside(&box, points, count, d);
+                    ck_assert_msg(off <= 2e-14, "%s around %zu of %s: %g", fit_name[fit], count,
+                                  cloud_name((cloud_kind)kind), off);
+                    worst = fmax(worst, off);
+                    const bool along = d == 3
+                                           ? memcmp(&box.rotation, &identity, sizeof identity) == 0
+                                           : box.angle == 0;
+                    ck_assert(fit != OBB_FIT_AABB || along);
+                    if (along)
+                        ck_assert(holds_exactly(&box, points, count, d));
+                    volume[fit] = volume_of(&box, d);
+                    obb_box again;
+                    ck_assert_int_eq(obb_box_from_pose(box.center, box.half_extents, box.rotation,
+                                                       box.angle, d, &again),
+                                     OBB_OK);
+                    ck_assert(memcmp(&box, &again, sizeof box) == 0);
+                    looked++;
+                }
+                ck_assert_double_le(volume[OBB_FIT_TIGHT], volume[OBB_FIT_PCA]);
+                ck_assert_double_le(volume[OBB_FIT_TIGHT], volume[OBB_FIT_AABB] * (1 + 1e-12));
+                if (count >= 5) {
+                    smaller_than_pca += volume[OBB_FIT_TIGHT] < volume[OBB_FIT_PCA];
+                    spatial++;
+                }
+            }
+    printf("fit: %zu boxes, no point farther outside than %.3g; tight smaller than pca in %zu of "
+           "%zu\n",
+           looked, worst, smaller_than_pca, spatial);
+    ck_assert_uint_gt(looked, 1400);
+    ck_assert_uint_gt(smaller_than_pca, spatial * 8 / 10);
+}
+END_TEST
+
+START_TEST(pca_lies_along_the_covariance)
+{
+    test_rng rng = {.s = 20261321};
+    double worst = 0.0;
+    size_t looked = 0;
+    for (size_t round = 0; round < test_effort(300); round++) {
+        obb_vec3 points[200];
+        const cloud_kind kinds[] = {CLOUD_ELLIPSOID, CLOUD_BOX, CLOUD_NEEDLE, CLOUD_CURVE,
+                                    CLOUD_CUBE};
+        cloud_fill(&rng, kinds[round % 5], true, points, 200);
+        obb_box box;
+        ck_assert_int_eq(obb_fit_points(points, 200, OBB_FIT_PCA, 3, &box), OBB_OK);
+        const double c = correlation(&box, points, 200);
+        /* an axis error of 1e-15 tilts a needle of 1e6 by 1e-9 of its thickness */
+        ck_assert_double_le(c, kinds[round % 5] == CLOUD_NEEDLE ? 1e-8 : 1e-13);
+        if (kinds[round % 5] != CLOUD_NEEDLE)
+            worst = fmax(worst, c);
+        looked++;
+    }
+    printf("fit: %zu clouds, correlation along the axes of pca at most %.3g\n", looked, worst);
+    /* no preference: the coordinate axes, not noise */
+    const obb_vec3 cube[8] = {{0.1, 0.2, 0.3}, {1.1, 0.2, 0.3}, {0.1, 1.2, 0.3}, {1.1, 1.2, 0.3},
+                              {0.1, 0.2, 1.3}, {1.1, 0.2, 1.3}, {0.1, 1.2, 1.3}, {1.1, 1.2, 1.3}};
+    obb_box box;
+    ck_assert_int_eq(obb_fit_points(cube, 8, OBB_FIT_PCA, 3, &box), OBB_OK);
+    ck_assert(memcmp(&box.rotation, &identity, sizeof identity) == 0);
+    /* duplicates count: they pull the axis */
+    obb_vec3 points[103] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}};
+    for (int i = 3; i < 103; i++)
+        points[i] = (obb_vec3){1, 1, 0};
+    obb_box pulled, plain;
+    ck_assert_int_eq(obb_fit_points(points, 103, OBB_FIT_PCA, 3, &pulled), OBB_OK);
+    ck_assert_int_eq(obb_fit_points(points, 4, OBB_FIT_PCA, 3, &plain), OBB_OK);
+    ck_assert_double_ne(pulled.rotation.z, plain.rotation.z);
+}
+END_TEST
+
+START_TEST(tight_is_the_smallest_that_a_blind_search_finds)
+{
+    test_rng rng = {.s = 20261322};
+    const size_t sizes[] = {4, 5, 6, 8, 12, 25};
+    size_t looked = 0, beaten = 0, won = 0, better = 0;
+    double gained = 0.0, over_pca = 0.0;
+    for (size_t round = 0; round < test_effort(8); round++)
+        for (int kind = 0; kind < CLOUD_KINDS; kind++)
+            for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+                if (kind == CLOUD_NEEDLE || kind == CLOUD_DISC)
+                    continue; /* the blind search gets nowhere there; see the sizes below */
+                obb_vec3 points[25];
+                const size_t count = sizes[s];
+                cloud_fill(&rng, (cloud_kind)kind, round % 2 == 1, points, count);
+                obb_box tight, pca;
+                ck_assert_int_eq(obb_fit_points(points, count, OBB_FIT_TIGHT, 3, &tight), OBB_OK);
+                ck_assert_int_eq(obb_fit_points(points, count, OBB_FIT_PCA, 3, &pca), OBB_OK);
+                const double got = volume_of(&tight, 3),
+                             blind = cloud_smallest_volume(&rng, points, count, 12);
+                if (got == 0.0) /* flat */
+                    continue;
+                ck_assert_msg(got <= blind * (1 + 1e-9), "%zu of %s: %.17g, but %.17g is there",
+                              count, cloud_name((cloud_kind)kind), got, blind);
+                beaten += got > blind;
+                won += got < blind * (1 - 1e-6);
+                gained = fmax(gained, 1 - got / blind);
+                if (blind < volume_of(&pca, 3) *
+                                (1 - 1e-9)) { /* there is a better one: it must be better */
+                    ck_assert_double_lt(got, volume_of(&pca, 3));
+                    better++;
+                }
+                over_pca += got / volume_of(&pca, 3);
+                looked++;
+            }
+    printf("fit: %zu tight boxes, larger than the blind search's %zu times, smaller %zu times (by "
+           "up to %.2g); "
+           "of the volume of pca %.3f on average, smaller wherever something was (%zu)\n",
+           looked, beaten, won, gained, over_pca / (double)looked, better);
+    ck_assert_uint_gt(looked, 300);
+    ck_assert_uint_gt(better, looked * 8 / 10);
+}
+END_TEST
+
+START_TEST(tight_finds_what_is_known)
+{
+    test_rng rng = {.s = 20261323};
+    obb_box box;
+    /* a regular tetrahedron is smallest in its cube, no face of it flush */
+    const obb_vec3 tetrahedron[4] = {{1, 1, 1}, {-1, -1, 1}, {1, -1, -1}, {-1, 1, -1}};
+    ck_assert_int_eq(obb_fit_points(tetrahedron, 4, OBB_FIT_TIGHT, 3, &box), OBB_OK);
+    ck_assert_double_eq_tol(volume_of(&box, 3), 8, 1e-12);
+    /* boxes, filled or not, of any aspect */
+    static obb_vec3 points[2000];
+    double worst = 0.0;
+    for (int i = 0; i < 60; i++) {
+        obb_box truth = random_box(&rng, 3);
+        truth.center = (obb_vec3){0};
+        if (i % 3 == 1)
+            truth.half_extents = (obb_vec3){1e6, 1, 1 + i};
+        if (i % 3 == 2)
+            truth.half_extents = (obb_vec3){1, 1 + i, 1e-6};
+        const obb_solid solid = obb_solid_from_box(&truth, 3);
+        obb_solid_corners(&solid, points);
+        const size_t count = i % 2 == 0 ? 8 : 2000;
+        for (size_t j = 8; j < count; j++) {
+            const obb_vec3 v = random_vector(&rng, -1, 1);
+            obb_solid part = solid;
+            part.half_extents = (obb_vec3){v.x * solid.half_extents.x, v.y * solid.half_extents.y,
+                                           v.z * solid.half_extents.z};
+            obb_vec3 corner[8];
+            obb_solid_corners(&part, corner);
+            points[j] = corner[7];
+        }
+        ck_assert_int_eq(obb_fit_points(points, count, OBB_FIT_TIGHT, 3, &box), OBB_OK);
+        const double ratio = volume_of(&box, 3) / volume_of(&truth, 3) - 1;
+        /* corners and rotation are rounded to the last places of the longest extent, which count against the shortest */
+        const obb_vec3 h = truth.half_extents;
+        const double rounding = 0x1p-47 * fmax(h.x, fmax(h.y, h.z)) / fmin(h.x, fmin(h.y, h.z));
+        ck_assert_double_le(fabs(ratio), 1e-14 + rounding);
+        if (i % 3 == 0)
+            worst = fmax(worst, fabs(ratio));
+    }
+    printf("fit: boxes from their corners, volume within %.3g\n", worst);
+    /* a prism of 100 sides, around which there are 25 boxes alike */
+    cloud_fill(&rng, CLOUD_PRISM, true, points, 200);
+    ck_assert_int_eq(obb_fit_points(points, 200, OBB_FIT_TIGHT, 3, &box), OBB_OK);
+    const double apothem = cos(3.141592653589793 / 100);
+    ck_assert_double_eq_tol(volume_of(&box, 3), 4 * apothem * apothem * 1.4, 1e-9);
+    /* lying along the axes it stays there */
+    cloud_fill(&rng, CLOUD_BOX, false, points, 2000);
+    ck_assert_int_eq(obb_fit_points(points, 2000, OBB_FIT_TIGHT, 3, &box), OBB_OK);
+    ck_assert(memcmp(&box.rotation, &identity, sizeof identity) == 0);
+}
+END_TEST
+
+START_TEST(rectangles_are_the_smallest)
+{
+    test_rng rng = {.s = 20261324};
+    size_t looked = 0;
+    double worst = 0.0;
+    for (size_t round = 0; round < test_effort(600); round++) {
+        obb_vec3 points[40];
+        const size_t count = 3 + test_below(&rng, 38);
+        cloud_fill(&rng, (cloud_kind)(round % CLOUD_NEEDLE), false, points, count);
+        if (round % 2 == 1)
+            for (size_t i = 0; i < count; i++)
+                points[i].x += 0.5 * points[i].y;
+        obb_box box, pca;
+        ck_assert_int_eq(obb_fit_points(points, count, OBB_FIT_TIGHT, 2, &box), OBB_OK);
+        ck_assert_int_eq(obb_fit_points(points, count, OBB_FIT_PCA, 2, &pca), OBB_OK);
+        ck_assert(fabs(box.angle) <= 45 && fabs(pca.angle) <= 45);
+        ck_assert(box.center.z == 0 && box.half_extents.z == 0);
+        const double truth = cloud_smallest_area(points, count), got = volume_of(&box, 2);
+        ck_assert_double_le(got, volume_of(&pca, 2));
+        if (truth > 1e-12) {
+            worst = fmax(worst, fabs(got / truth - 1));
+            looked++;
+        }
+    }
+    printf("fit: %zu rectangles, area within %.3g of the smallest\n", looked, worst);
+    ck_assert_uint_gt(looked, 500);
+    ck_assert_double_le(worst, 1e-12);
+}
+END_TEST
+
+START_TEST(degenerate_clouds_have_extents_of_zero)
+{
+    test_rng rng = {.s = 20261325};
+    obb_vec3 points[60];
+    size_t looked = 0;
+    for (int round = 0; round < 400; round++) {
+        const int rank = round % 3, d = round % 8 == 7 && rank < 2 ? 2 : 3;
+        long double r[3][3];
+        oracle_rotation(random_rotation(&rng), r);
+        const double size = round % 5 == 4 ? 1e-300 : random_magnitude(&rng, 1e-6, 1e6);
+        const size_t count = 1 + test_below(&rng, 60);
+        for (size_t i = 0; i < count; i++) {
+            const long double x = rank > 0 ? wide(test_uniform(&rng, -1, 1)) : 0,
+                              y = rank > 1 ? wide(test_uniform(&rng, -0.3, 0.3)) : 0;
+            double p[3];
+            for (int k = 0; k < 3;
+                 k++) /* about the origin, so that rounding is that of the cloud */
+                p[k] = (double)((r[k][0] * x + r[k][1] * y) * wide(size));
+            points[i] = (obb_vec3){p[0], p[1], p[2]};
+            if (rank == 0)
+                points[i] = (obb_vec3){0.1, 1e8 / 3, -7e-5};
+            if (round % 4 == 3 && i > 0 && i % 2 == 1)
+                points[i] = points[i - 1];
+        }
+        for (int fit = 0; fit < 2; fit++) {
+            obb_box box;
+            ck_assert_int_eq(obb_fit_points(points, count, (obb_fit)fit, d, &box), OBB_OK);
+            ck_assert_double_le(outside(&box, points, count, d), 2e-14);
+            const obb_vec3 h = box.half_extents;
+            const int extents = (h.x > 0) + (h.y > 0) + (h.z > 0);
+            ck_assert_msg(extents <= rank, "round %d: %g %g %g for rank %d", round, h.x, h.y, h.z,
+                          rank);
+            looked++;
+        }
+    }
+    printf("fit: %zu boxes of places, lines and planes\n", looked);
+    /* a flat cloud in an oblique plane still gets the smallest rectangle: of a square's corners, the square */
+    const obb_vec3 square[4] = {{0, 1, 1}, {1, 0, 1}, {0, -1, -1}, {-1, 0, -1}};
+    obb_box box;
+    ck_assert_int_eq(obb_fit_points(square, 4, OBB_FIT_TIGHT, 3, &box), OBB_OK);
+    oracle_point corner[8];
+    oracle_corners(&box, 3, corner);
+    ck_assert_double_le(outside(&box, square, 4, 3), 1e-15);
+    const obb_vec3 h = box.half_extents;
+    ck_assert_double_eq(fmin(h.x, fmin(h.y, h.z)), 0);
+    const double area = 4 * (h.x * h.y + h.y * h.z + h.z * h.x);
+    /* the quadrilateral's own: a rhombus of diagonals 2 sqrt 2 and 2 with sides not at right angles */
+    ck_assert_double_le(area, 4 * sqrt(2.0) + 1e-12);
+}
+END_TEST
+
+START_TEST(bad_clouds_are_refused)
+{
+    const obb_vec3 one = {1, 2, 3};
+    obb_vec3 points[3] = {one, one, one};
+    obb_box box = {.angle = 42};
+    ck_assert_int_eq(obb_fit_points(points, 0, OBB_FIT_PCA, 3, &box), OBB_BAD_COUNT);
+    ck_assert_int_eq(obb_fit_points(points, OBB_MAX_POINTS + 1, OBB_FIT_PCA, 3, &box),
+                     OBB_BAD_COUNT);
+    for (int fit = 0; fit < 3; fit++) {
+        points[1].y = 1.1e9;
+        ck_assert_int_eq(obb_fit_points(points, 3, (obb_fit)fit, 3, &box), OBB_BAD_NUMBER);
+        ck_assert_int_eq(obb_fit_points(points, 3, (obb_fit)fit, 2, &box), OBB_BAD_NUMBER);
+        points[1] = one;
+        points[2].z = (double)NAN;
+        ck_assert_int_eq(obb_fit_points(points, 3, (obb_fit)fit, 3, &box), OBB_BAD_NUMBER);
+        ck_assert_double_eq(box.angle, 42);
+        obb_box flat;
+        ck_assert_int_eq(obb_fit_points(points, 3, (obb_fit)fit, 2, &flat), OBB_OK);
+        points[2] = one;
+    }
+    /* a diagonal longer than an extent may be: pca has no box to offer, the others do */
+    const obb_vec3 diagonal[2] = {{-1e9, -1e9, -1e9}, {1e9, 1e9, 1e9}};
+    ck_assert_int_eq(obb_fit_points(diagonal, 2, OBB_FIT_PCA, 3, &box), OBB_BAD_NUMBER);
+    ck_assert_int_eq(obb_fit_points(diagonal, 2, OBB_FIT_TIGHT, 3, &box), OBB_OK);
+    ck_assert(box.half_extents.x == 1e9 && box.half_extents.z == 1e9 && box.center.x == 0);
+    ck_assert_int_eq(obb_fit_points(diagonal, 2, OBB_FIT_AABB, 3, &box), OBB_OK);
+}
+END_TEST
+
+START_TEST(a_hundred_thousand_points_take_well_under_a_second)
+{
+    test_rng rng = {.s = 20261326};
+    obb_vec3 *points = calloc(OBB_MAX_POINTS, sizeof *points);
+    for (int kind = 0; kind < CLOUD_KINDS; kind++) {
+        cloud_fill(&rng, (cloud_kind)kind, true, points, OBB_MAX_POINTS);
+        double ms[2], volume[2];
+        for (int fit = 0; fit < 2; fit++) {
+            struct timespec before, after;
+            obb_box box;
+            ck_assert_int_eq(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before), 0);
+            ck_assert_int_eq(obb_fit_points(points, OBB_MAX_POINTS, (obb_fit)fit, 3, &box), OBB_OK);
+            ck_assert_int_eq(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after), 0);
+            ms[fit] = (double)(after.tv_sec - before.tv_sec) * 1e3 +
+                      (double)(after.tv_nsec - before.tv_nsec) * 1e-6;
+            volume[fit] = volume_of(&box, 3);
+            ck_assert_double_le(outside(&box, points, OBB_MAX_POINTS, 3), 2e-14);
+        }
+        printf("fit: 100,000 points of %-9s  pca %5.1f ms  tight %5.1f ms, %.4f of its volume\n",
+               cloud_name((cloud_kind)kind), ms[0], ms[1], volume[1] / volume[0]);
+        ck_assert_double_lt(ms[1], test_timeout(20000)); /* sanitizers on a busy machine included */
+    }
+    free(points);
+}
+END_TEST
+
+/* ---- Corners --------------------------------------------------------------------------------------------- */
+
+static void shuffle(test_rng *rng, obb_vec3 *points, size_t count)
+{
+    for (size_t i = count; i > 1; i--) {
+        const size_t j = test_below(rng, i);
+        const obb_vec3 swap = points[i - 1];
+        points[i - 1] = points[j];
+        points[j] = swap;
+    }
+}
+
+static obb_box box_for_corners(test_rng *rng, int i, int dimensions)
+{
+    obb_box box = random_box(rng, dimensions);
+    box.half_extents = (obb_vec3){random_magnitude(rng, 0.1, 10), random_magnitude(rng, 0.1, 10),
+                                  dimensions == 3 ? random_magnitude(rng, 0.1, 10) : 0};
+    if (i % 5 == 1)
+        box.half_extents.y *= 1e-6;
+    if (i % 5 == 2)
+        box.half_extents.x = 0;
+    if (i % 10 == 2)
+        box.half_extents.y = 0;
+    if (i % 20 == 2)
+        box.half_extents.z = 0;
+    if (i % 5 == 3)
+        box.half_extents.y = box.half_extents.x;
+    if (i % 7 == 3)
+        box.rotation = identity;
+    if (i % 11 == 3)
+        box.center = obb_scale(box.center, 1e6);
+    return box;
+}
+
+START_TEST(corners_in_any_order_make_their_box)
+{
+    test_rng rng = {.s = 20261327};
+    const size_t cases = test_effort(4000);
+    double worst = 0.0, noisy_worst = 0.0;
+    size_t in_order = 0, flat = 0;
+    for (size_t i = 0; i < cases; i++) {
+        const int d = 2 + (int)(i % 2);
+        const size_t count = d == 3 ? 8 : 4;
+        const obb_box box = box_for_corners(&rng, (int)(i / 2), d);
+        const obb_solid solid = obb_solid_from_box(&box, d);
+        obb_vec3 corner[8];
+        obb_solid_corners(&solid, corner);
+        const bool ordered = i % 4 < 2;
+        if (!ordered)
+            shuffle(&rng, corner, count);
+        const double size = 2 * obb_length(box.half_extents);
+        const bool noisy = i % 3 == 2;
+        if (noisy)
+            for (size_t k = 0; k < count; k++)
+                corner[k] = obb_add(corner[k], obb_scale(random_vector(&rng, -1, 1), 2e-7 * size));
+        obb_box got;
+        const obb_status st = obb_fit_corners(corner, count, d, &got);
+        ck_assert_msg(st == OBB_OK, "case %zu: %s", i, obb_status_name(st));
+        oracle_point a[8], b[8];
+        oracle_corners(&box, d, a);
+        oracle_corners(&got, d, b);
+        const double reach = fmax(fabs(box.center.x), fmax(fabs(box.center.y), fabs(box.center.z)));
+        const double off = (double)oracle_set_distance(a, b, count) / (size + 1e-3 * reach);
+        if (noisy)
+            noisy_worst = fmax(noisy_worst, off);
+        else
+            worst = fmax(worst, off);
+        flat += box.half_extents.x == 0;
+        if (ordered && !noisy && box.half_extents.x > 0.05 && box.half_extents.y > 0.05) {
+            const obb_solid same = obb_solid_from_box(&got, d); /* the axes in that order */
+            for (int k = 0; k < d; k++)
+                ck_assert_double_gt(fabs(obb_dot(same.axis[k], solid.axis[k])), 1 - 1e-9);
+            in_order++;
+        }
+    }
+    printf("fit: %zu boxes from corners (%zu flat, %zu in order), within %.3g, with noise of 2e-7 "
+           "within %.3g\n",
+           cases, flat, in_order, worst, noisy_worst);
+    ck_assert_double_le(worst, 4e-12);
+    ck_assert_double_le(noisy_worst, 1e-6);
+    ck_assert_uint_gt(flat, cases / 10);
+    ck_assert_uint_gt(in_order, cases / 20);
+    /* the axes that one expects of a box along the coordinates, whatever the order */
+    obb_vec3 corner[8];
+    const obb_solid solid = {{1, 2, 3}, {3, 2, 1}, {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, 3};
+    for (int i = 0; i < 50; i++) {
+        obb_box box;
+        obb_solid_corners(&solid, corner);
+        shuffle(&rng, corner, 8);
+        ck_assert_int_eq(obb_fit_corners(corner, 8, 3, &box), OBB_OK);
+        ck_assert(box.center.x == 1 && box.center.y == 2 && box.center.z == 3);
+        const obb_solid got = obb_solid_from_box(&box, 3);
+        const obb_bounds bounds = obb_solid_bounds(&got);
+        ck_assert(bounds.min.x == -2 && bounds.min.y == 0 && bounds.min.z == 2);
+        ck_assert(bounds.max.x == 4 && bounds.max.y == 4 && bounds.max.z == 4);
+    }
+}
+END_TEST
+
+START_TEST(corners_that_make_no_box_are_refused)
+{
+    test_rng rng = {.s = 20261328};
+    size_t refused = 0, accepted = 0;
+    for (int i = 0; i < 2000; i++) {
+        const int d = 2 + i % 2;
+        const size_t count = d == 3 ? 8 : 4;
+        obb_box box = random_box(&rng, d);
+        box.half_extents = (obb_vec3){test_uniform(&rng, 1, 2), test_uniform(&rng, 1, 2),
+                                      d == 3 ? test_uniform(&rng, 1, 2) : 0};
+        const obb_solid solid = obb_solid_from_box(&box, d);
+        obb_vec3 corner[8];
+        obb_solid_corners(&solid, corner);
+        if (i % 4 < 2)
+            shuffle(&rng, corner, count);
+        const double size = 2 * obb_length(box.half_extents);
+        /* one corner moved: the best parallelogram gives way by three quarters, a parallelepiped by a half */
+        const double by = i % 3 == 0 ? 0.9e-6 : i % 3 == 1 ? (d == 2 ? 5e-6 : 2.5e-6) : 0.3;
+        const size_t which = test_below(&rng, count);
+        obb_vec3 v = random_vector(&rng, -1, 1);
+        if (d == 2)
+            v.z = 0;
+        corner[which] = obb_add(corner[which], obb_scale(v, by * size / obb_length(v)));
+        obb_box got = {.angle = 42};
+        const obb_status st = obb_fit_corners(corner, count, d, &got);
+        ck_assert_int_eq(st, i % 3 == 0 ? OBB_OK : OBB_NOT_A_BOX);
+        refused += st != OBB_OK;
+        accepted += st == OBB_OK;
+        ck_assert(st == OBB_OK || got.angle == 42);
+    }
+    printf("fit: %zu corners moved too far, %zu within bounds\n", refused, accepted);
+    obb_vec3 corner[8];
+    obb_box box;
+    for (int i = 0; i < 200; i++) { /* anything */
+        for (int k = 0; k < 8; k++)
+            corner[k] = random_vector(&rng, -1, 1);
+        ck_assert_int_eq(obb_fit_corners(corner, 8, 3, &box), OBB_NOT_A_BOX);
+        ck_assert_int_eq(obb_fit_corners(corner, 4, 2, &box), OBB_NOT_A_BOX);
+    }
+    const obb_solid solid = {{0, 0, 0}, {1, 1, 1}, {{1, 0, 0}, {0.1, 1, 0}, {0, 0, 1}}, 3};
+    obb_solid_corners(&solid, corner); /* sheared */
+    ck_assert_int_eq(obb_fit_corners(corner, 8, 3, &box), OBB_NOT_A_BOX);
+    ck_assert_int_eq(obb_fit_corners(corner, 7, 3, &box), OBB_BAD_COUNT);
+    ck_assert_int_eq(obb_fit_corners(corner, 8, 2, &box), OBB_BAD_COUNT);
+    ck_assert_int_eq(obb_fit_corners(corner, 4, 3, &box), OBB_BAD_COUNT);
+    ck_assert_int_eq(obb_fit_corners(corner, 0, 3, &box), OBB_BAD_COUNT);
+    corner[5].y = 2e9;
+    ck_assert_int_eq(obb_fit_corners(corner, 8, 3, &box), OBB_BAD_NUMBER);
+    corner[5].y = (double)NAN;
+    ck_assert_int_eq(obb_fit_corners(corner, 8, 3, &box), OBB_BAD_NUMBER);
+    /* one corner given twice in place of another */
+    const obb_solid cube = {{0, 0, 0}, {1, 1, 1}, {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, 3};
+    obb_solid_corners(&cube, corner);
+    corner[3] = corner[2];
+    ck_assert_int_eq(obb_fit_corners(corner, 8, 3, &box), OBB_NOT_A_BOX);
+}
+END_TEST
+
+/* ---- Merging --------------------------------------------------------------------------------------------- */
+
+START_TEST(a_merge_holds_all_and_is_no_larger_than_the_simple_ones)
+{
+    test_rng rng = {.s = 20261329};
+    const size_t cases = test_effort(600);
+    double worst = 0.0;
+    size_t own = 0, world = 0, other = 0, kept = 0;
+    for (size_t i = 0; i < cases; i++) {
+        const int d = 2 + (int)(i % 2);
+        const size_t each = d == 3 ? 8 : 4, count = test_below(&rng, 5);
+        obb_box boxes[5];
+        obb_vec3 corners[40];
+        for (size_t k = 0; k <= count; k++) {
+            boxes[k] = random_box(&rng, d);
+            boxes[k].half_extents = random_vector(&rng, i % 8 == 7 ? 5 : 0, 10);
+            if (d == 2)
+                boxes[k].half_extents.z = 0;
+            if (i % 4 >= 2) { /* alike but for place and size */
+                boxes[k].rotation = boxes[0].rotation;
+                boxes[k].angle = boxes[0].angle;
+            }
+            if (i % 8 >= 4 && i % 8 < 6 && k > 0) { /* in a row along the first axis of the first */
+                const obb_solid first = obb_solid_from_box(&boxes[0], d);
+                boxes[k] = boxes[0];
+                boxes[k].center =
+                    obb_add(boxes[0].center, obb_scale(first.axis[0], 30.0 * (double)k));
+            }
+            if (i % 8 == 7)
+                boxes[k].half_extents = obb_scale(boxes[k].half_extents, k > 0 ? 1e-3 : 1e3);
+            const obb_solid solid = obb_solid_from_box(&boxes[k], d);
+            obb_vec3 c[8];
+            obb_solid_corners(&solid, c);
+            memcpy(&corners[k * each], c, each * sizeof *c);
+        }
+        const size_t n = (count + 1) * each;
+        obb_box got, pca, along;
+        ck_assert_int_eq(obb_fit_merge(&boxes[0], boxes + 1, count, d, &got), OBB_OK);
+        const double off = outside(&got, corners, n, d);
+        ck_assert_double_le(off, 2e-14);
+        worst = fmax(worst, off);
+        ck_assert_int_eq(obb_fit_points(corners, n, OBB_FIT_PCA, d, &pca), OBB_OK);
+        ck_assert_int_eq(obb_fit_points(corners, n, OBB_FIT_AABB, d, &along), OBB_OK);
+        double along_own = 1.0;
+        const obb_solid solid = obb_solid_from_box(&boxes[0], d);
+        for (int k = 0; k < d; k++)
+            along_own *= cloud_width(corners, n, solid.axis[k]);
+        const double volume = volume_of(&got, d), slack = 1 + 3e-12;
+        ck_assert_double_le(volume, volume_of(&pca, d) * slack);
+        ck_assert_double_le(volume, volume_of(&along, d) * slack);
+        ck_assert_double_le(volume, along_own * slack);
+        if (memcmp(&got, &boxes[0], sizeof got) == 0) {
+            kept++;
+        } else if (memcmp(&got.rotation, &boxes[0].rotation, sizeof got.rotation) == 0 &&
+                   got.angle == boxes[0].angle) {
+            own++;
+        } else if (memcmp(&got.rotation, &identity, sizeof identity) == 0 && got.angle == 0) {
+            world++;
+        } else {
+            other++;
+        }
+        ck_assert(count > 0 || memcmp(&got, &boxes[0], sizeof got) == 0);
+        ck_assert(i % 8 != 7 || memcmp(&got, &boxes[0], sizeof got) == 0);
+    }
+    printf("fit: %zu merges (%zu unchanged, %zu along own axes, %zu along the coordinates, %zu "
+           "others), "
+           "corners within %.3g\n",
+           cases, kept, own, world, other, worst);
+    ck_assert_uint_gt(kept, cases / 8);
+    ck_assert_uint_gt(own, cases / 8);
+    ck_assert_uint_gt(other, cases / 8);
+
+    /* exact where it can be */
+    const obb_box a = {{0, 0, 0}, {1, 1, 1}, {.y = sqrt(0.5), .w = sqrt(0.5)}, 0},
+                  b = {{10, 0, 0}, {1, 1, 1}, {.w = 1}, 0};
+    obb_box got;
+    ck_assert_int_eq(obb_fit_merge(&a, &b, 1, 3, &got), OBB_OK);
+    ck_assert(memcmp(&got.rotation, &a.rotation, sizeof a.rotation) == 0);
+    ck_assert(got.center.x == 5 && got.center.y == 0 && got.center.z == 0);
+    ck_assert(got.half_extents.x == 1 && got.half_extents.y == 1 && got.half_extents.z == 6);
+    /* two halves of an oblique box that were turned otherwise make the whole */
+    const obb_box far = {{9.5e8, 9.5e8, 9.5e8}, {9e8, 9e8, 9e8}, {.w = 1}, 0};
+    const obb_box near = {{-9.5e8, -9.5e8, -9.5e8}, {9e8, 9e8, 9e8}, {.w = 1}, 0};
+    ck_assert_int_eq(obb_fit_merge(&far, &near, 1, 3, &got), OBB_BAD_NUMBER);
+    ck_assert_int_eq(obb_fit_merge(&far, NULL, 0, 3, &got), OBB_OK);
+    ck_assert(memcmp(&got, &far, sizeof far) == 0);
+}
+END_TEST
+
+/* ---- Memory and bits ------------------------------------------------------------------------------------- */
+
+START_TEST(a_failing_heap_is_a_status)
+{
+    test_rng rng = {.s = 20261330};
+    obb_vec3 points[400];
+    cloud_fill(&rng, CLOUD_SPHERE, true, points,
+               400); /* large enough for both hulls and the polishing */
+    size_t failures = 0;
+    for (int what = 0; what < 4; what++)
+        for (size_t n = 1;; n++) {
+            obb_box box = {.angle = 42};
+            const obb_box others[2] = {{{5, 6, 7}, {1, 2, 3}, {.w = 1}, 0},
+                                       {{-5, 6, 7}, {1, 2, 3}, {.x = 0.6, .w = 0.8}, 0}};
+            fault_arm(n);
+            obb_status st;
+            if (what == 0)
+                st = obb_fit_points(points, 400, OBB_FIT_TIGHT, 3, &box);
+            else if (what == 1)
+                st = obb_fit_points(points, 400, OBB_FIT_TIGHT, 2, &box);
+            else if (what == 2)
+                st = obb_fit_merge(&others[0], &others[1], 1, 3, &box);
+            else
+                st = obb_fit_points(points, 400, OBB_FIT_PCA, 3, &box); /* asks for none */
+            const size_t seen = fault_seen();
+            fault_arm(0);
+            if (st == OBB_OK) {
+                ck_assert_uint_lt(seen, n);
+                break;
+            }
+            ck_assert_int_eq(st, OBB_NO_MEMORY);
+            ck_assert_double_eq(box.angle, 42);
+            failures++;
+        }
+    printf("fit: %zu allocations made to fail\n", failures);
+    ck_assert_uint_gt(failures, 40);
+}
+END_TEST
+
+START_TEST(every_machine_gives_the_same_bits)
+{
+    test_rng rng = {.s = 20261331};
+    uint64_t hash = 14695981039346656037u; /* FNV-1a over the words */
+    for (int i = 0; i < 60; i++) {
+        obb_vec3 points[300];
+        const size_t count = 4 + test_below(&rng, 297);
+        for (size_t k = 0; k < count; k++) { /* no libm */
+            points[k] = random_vector(&rng, -1, 1);
+            points[k].x += points[k].y * 2;
+            if (i % 3 == 1)
+                points[k] = obb_scale(points[k], 1 / obb_length(points[k]));
+        }
+        for (int fit = 0; fit < 3; fit++) {
+            obb_box box;
+            ck_assert_int_eq(obb_fit_points(points, count, (obb_fit)fit, 2 + (i & 1), &box),
+                             OBB_OK);
+            uint64_t words[sizeof box / 8];
+            memcpy(words, &box, sizeof box);
+            for (size_t k = 0; k < sizeof box / 8; k++)
+                hash = (hash ^ words[k]) * 1099511628211u;
+        }
+    }
+    ck_assert_uint_eq(hash, 16663969181957057865u);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("fit");
+    TCase *tc = tcase_create("fit");
+    tcase_set_timeout(tc, test_timeout(600));
+    tcase_add_test(tc, every_fit_holds_every_point_of_every_cloud);
+    tcase_add_test(tc, pca_lies_along_the_covariance);
+    tcase_add_test(tc, tight_is_the_smallest_that_a_blind_search_finds);
+    tcase_add_test(tc, tight_finds_what_is_known);
+    tcase_add_test(tc, rectangles_are_the_smallest);
+    tcase_add_test(tc, degenerate_clouds_have_extents_of_zero);
+    tcase_add_test(tc, bad_clouds_are_refused);
+    tcase_add_test(tc, a_hundred_thousand_points_take_well_under_a_second);
+    tcase_add_test(tc, corners_in_any_order_make_their_box);
+    tcase_add_test(tc, corners_that_make_no_box_are_refused);
+    tcase_add_test(tc, a_merge_holds_all_and_is_no_larger_than_the_simple_ones);
+    tcase_add_test(tc, a_failing_heap_is_a_status);
+    tcase_add_test(tc, every_machine_gives_the_same_bits);
+    suite_add_tcase(suite, tc);
+    return test_main(suite);
+}
