@@ -138,7 +138,8 @@ $(B)/proto/openapi.o: $(B)/proto/openapi_json.h
 # Each tests/<layer>/test_<noun>.c is a program; malloc and its kin are wrapped so that tests can make the
 # n-th allocation of our own code fail (tests/support/fault.h).
 WRAP := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--undefined=__wrap_malloc
-TEST_BINS := $(patsubst %.c,$(B)/%,$(TEST_SRC))
+FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
+TEST_BINS := $(patsubst %.c,$(B)/%,$(TEST_SRC) $(FUZZ_SRC))
 $(B)/tests/core/%: $(B)/tests/core/%.o $(B)/libsupport.a $(B)/libobb.a
 	@echo "ld $@"
 	@$(CC) $(BUILD_LDFLAGS) $(WRAP) -o $@ $^ $(call pkg_libs,$(TEST_LIBS)) -lm -pthread
@@ -153,6 +154,12 @@ $(B)/tests/e2e/%: $(B)/tests/e2e/%.o $(B)/libsupport.a $(B)/libwire.a $(B)/libob
 	@echo "ld $@"
 	@$(CC) $(BUILD_LDFLAGS) $(WRAP) -o $@ $(filter-out $(B)/obbd,$^) \
 	 $(call pkg_libs,$(TEST_LIBS) $(PROTO_LIBS)) -lm -pthread
+# A fuzz target alone is driven by libFuzzer; with the driver it replays its corpus as a test.
+FUZZ_DRIVER := $(if $(filter fuzz,$(config)),,$(B)/tests/fuzz/driver.o)
+$(B)/tests/fuzz/%: $(B)/tests/fuzz/%.o $(FUZZ_DRIVER) $(B)/libwire.a $(B)/libobb.a
+	@echo "ld $@"
+	@$(CC) $(BUILD_LDFLAGS) $(if $(FUZZ_DRIVER),,-fsanitize=fuzzer) -o $@ $^ \
+	 $(call pkg_libs,$(TEST_LIBS) $(PROTO_LIBS)) -lm -pthread
 $(B)/tests/%.o: BUILD_CFLAGS += $(call pkg_cflags,$(TEST_LIBS))
 
 T ?=
@@ -161,6 +168,23 @@ PICKED = $(foreach bin,$(TEST_BINS),$(if $(findstring $(T),$(bin:$(B)/tests/%=%)
 test: test-deps ## build and run all tests; T=word picks those whose name has it, EFFORT=100 tries more cases
 	$(if $(PICKED),@$(MAKE) --no-print-directory $(PICKED))
 	@EFFORT=$(EFFORT) OBBD=$(B)/obbd tests/run.sh '$(T)' $(TEST_BINS)
+
+# What a fuzzer learns stays in build/; a finding lands in tests/fuzz/regress. fuzz-keep adds to the corpus of the tree what
+# reaches code that it does not reach yet.
+F ?= json
+SECONDS ?= 60
+FUZZ = $(MAKE) --no-print-directory config=fuzz CC=clang build/fuzz/tests/fuzz/fuzz_$(F)
+.PHONY: fuzz fuzz-keep fuzz-deps
+fuzz: fuzz-deps ## run one fuzzer, F=json, for SECONDS=60
+	@$(FUZZ)
+	@mkdir -p build/fuzz/corpus/$(F) tests/fuzz/regress/$(F)
+	@build/fuzz/tests/fuzz/fuzz_$(F) -max_total_time=$(SECONDS) -max_len=4096 -timeout=10 \
+	 -print_final_stats=1 -artifact_prefix=tests/fuzz/regress/$(F)/ \
+	 build/fuzz/corpus/$(F) tests/fuzz/corpus/$(F) $(wildcard tests/fuzz/regress/$(F))
+	@rmdir tests/fuzz/regress/$(F) 2>/dev/null || true
+fuzz-keep: fuzz-deps
+	@$(FUZZ)
+	@build/fuzz/tests/fuzz/fuzz_$(F) -set_cover_merge=1 tests/fuzz/corpus/$(F) build/fuzz/corpus/$(F)
 
 # The same pairs through other engines of Debian: the one program that is C++.
 PEER_LIBS := fcl bullet ode
@@ -185,6 +209,7 @@ BUILD_PACKAGES := gcc libc6-dev make pkg-config libmicrohttpd-dev libjansson-dev
 TEST_PACKAGES := check libcurl4-gnutls-dev libgmp-dev curl
 PEER_PACKAGES := g++ libfcl-dev libbullet-dev libode-dev
 LINT_PACKAGES := clang clang-format clang-tidy shellcheck
+FUZZ_PACKAGES := clang libclang-rt-dev
 
 # $(call install,PACKAGES): installs what is missing with apt where that may be done, else says the one line to run.
 define install
@@ -209,6 +234,8 @@ test-deps:
 	$(call install,$(BUILD_PACKAGES) $(TEST_PACKAGES))
 peer-deps:
 	$(call install,$(BUILD_PACKAGES) $(TEST_PACKAGES) $(PEER_PACKAGES))
+fuzz-deps:
+	$(call install,$(BUILD_PACKAGES) $(TEST_PACKAGES) $(FUZZ_PACKAGES))
 lint-deps:
 	$(call install,$(BUILD_PACKAGES) $(TEST_PACKAGES) $(LINT_PACKAGES))
 

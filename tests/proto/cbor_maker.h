@@ -177,10 +177,12 @@ static inline void maker_json(struct cbor_maker *m, json_t *value, bool typed)
     }
 }
 
-/* False when jansson does not take the text. The caller frees m->bytes. */
+/* False when the text is not JSON. The caller frees m->bytes. */
 static inline bool maker_from_json(struct cbor_maker *m, const char *text, size_t length,
                                    bool typed)
 {
+    if (length > 0 && memchr(text, '\0', length) != NULL)
+        return false; /* jansson 2.14 loses a zero byte behind a number, and so takes it */
     json_t *value = json_loadb(
         text, length,
         JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL | JSON_ALLOW_NUL, NULL);

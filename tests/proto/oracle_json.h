@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* Walks our cursor beside jansson's tree. An empty string when they agree, else what differs. */
-static const char *oracle_compare(struct wire_cursor *c, json_t *expected)
+static inline const char *oracle_compare(struct wire_cursor *c, json_t *expected)
 {
     double number = 0.0, wanted = 0.0;
     bool truth = false;
@@ -71,7 +71,7 @@ static const char *oracle_compare(struct wire_cursor *c, json_t *expected)
 }
 
 /* Nesting as we count it, of a text that both take for JSON; jansson bounds it elsewhere. */
-static unsigned oracle_depth(json_t *value)
+static inline unsigned oracle_depth(json_t *value)
 {
     unsigned deepest = 0;
     size_t index;
@@ -100,7 +100,8 @@ typedef enum oracle_verdict { ORACLE_TAKEN, ORACLE_OUT_OF_RANGE, ORACLE_REFUSED 
 
 /* What we make of the bytes: taken, refused as malformed, or well-formed with a number out of range. Writes an empty
  * string, or what jansson thinks otherwise. */
-static oracle_verdict oracle_json(const char *bytes, size_t length, const char **out_difference)
+static inline oracle_verdict oracle_json(const char *bytes, size_t length,
+                                         const char **out_difference)
 {
     struct obb_arena arena;
     obb_arena_init(&arena);

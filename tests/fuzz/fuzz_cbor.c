@@ -1,0 +1,68 @@
+/* Bytes as CBOR: what our cursor takes libcbor's own reader takes, whole; what is captured as data is JSON; no request does
+ * harm, and memory stays in proportion to the bytes. */
+#include "proto/cursor.h"
+#include "tests/fuzz/fuzz.h"
+#include "tests/proto/dump.h"
+#include "tests/proto/oracle_json.h"
+
+#include <cbor.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void check(bool good, const char *what)
+{
+    if (good)
+        return;
+    (void)fprintf(stderr, "%s\n", what);
+    abort();
+}
+
+static void check_verdict(const char *bytes, size_t length)
+{
+    struct obb_arena arena;
+    struct wire_cursor c;
+    obb_arena_init(&arena);
+    wire_cbor_open(&c, bytes, length, &arena);
+    if (wire_skip(&c) && wire_finish(&c)) {
+        struct cbor_load_result result;
+        cbor_item_t *item = cbor_load((cbor_data)(const void *)bytes, length, &result);
+        check(item != NULL && result.read == length, "libcbor refuses what we take");
+        cbor_decref(&item);
+    } else {
+        check(c.fault.cause == WIRE_MALFORMED && wire_cursor_explain(&c).status == 400,
+              "a walk fails, but not as malformed");
+    }
+    check(arena.total <= 64 * length + (1 << 16), "memory out of proportion");
+    obb_arena_fini(&arena);
+}
+
+static void check_capture(const char *bytes, size_t length)
+{
+    struct obb_arena arena;
+    struct wire_cursor c;
+    obb_str text;
+    obb_arena_init(&arena);
+    wire_cbor_open(&c, bytes, length, &arena);
+    if (wire_capture(&c, &text)) {
+        const char *difference;
+        check(oracle_json(text.bytes, text.length, &difference) == ORACLE_TAKEN &&
+                  *difference == '\0',
+              "what was captured is not JSON");
+    }
+    obb_arena_fini(&arena);
+}
+
+/* The first two bytes choose the request, the rest is its body. */
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
+{
+    if (length < 2 || length > 1 << 16)
+        return 0;
+    const char *text = (const char *)bytes + 2;
+    const wire_body body = {.bytes = text, .length = length - 2, .media = WIRE_CBOR};
+    char *request;
+    check_verdict(text, length - 2);
+    check_capture(text, length - 2);
+    (void)dump_request(bytes[0] % DUMP_ROUTES, &body, 2 + bytes[1] % 2, &request);
+    free(request);
+    return 0;
+}
