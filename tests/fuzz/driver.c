@@ -11,7 +11,7 @@
 
 enum { LARGEST = 1 << 20 };
 
-static char current[600]; /* the file at hand, to be named when it is a finding */
+static char current[640]; /* the file at hand, to be named when it is a finding */
 
 static void name_current(int signal_number)
 {

@@ -63,6 +63,22 @@ static void check_requests(const char *bytes, size_t length, int route, int dime
     free(from_json);
 }
 
+/* As the lines of an import: an edit in range, or a refusal. */
+static void check_import(const char *bytes, size_t length)
+{
+    struct obb_arena arena;
+    obb_arena_init(&arena);
+    const wire_body body = {.bytes = bytes, .length = length, .media = WIRE_NDJSON};
+    obb_edit edit;
+    wire_problem problem = {0};
+    if (wire_read_import(&body, &arena, &edit, &problem))
+        for (size_t i = 0; i < edit.put_count; i++)
+            check(obb_name_valid(edit.puts[i].target.name), "a box without a name");
+    else
+        check(problem.status == 400 || problem.status == 422, "a refusal of another kind");
+    obb_arena_fini(&arena);
+}
+
 /* The first two bytes choose the request, the rest is its body. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
@@ -76,5 +92,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     check(*difference == '\0', difference);
     check_capture(text, length);
     check_requests(text, length, route, dimensions);
+    check_import(text, length);
     return 0;
 }

@@ -28,8 +28,9 @@ static void check_params(const wire_param *params, size_t count)
     obb_arena_init(&arena);
     wire_box_params box;
     wire_list_params list;
-    wire_problem problem[4] = {{0}};
-    bool good[4];
+    enum { READERS = 5 };
+    wire_problem problem[READERS] = {{0}};
+    bool good[READERS];
     good[0] = wire_read_box_params(params, count, &arena, &box, &problem[0]);
     if (good[0])
         check_at(box.has_at, &box.at);
@@ -42,7 +43,10 @@ static void check_params(const wire_param *params, size_t count)
     check(!good[2] || (list.limit >= 1 && list.limit <= 10000), "a limit in range");
     good[3] = wire_read_no_params(params, count, &arena, &problem[3]);
     check(good[3] == (count == 0), "no parameters are none");
-    for (int i = 0; i < 4; i++)
+    unsigned topics;
+    good[4] = wire_read_event_params(params, count, &arena, &topics, &problem[4]);
+    check(!good[4] || (topics != 0 && (topics & ~(unsigned)WIRE_TOPICS) == 0), "some topics");
+    for (int i = 0; i < READERS; i++)
         check(good[i] || (problem[i].status == 400 && problem[i].detail != NULL &&
                           wire_utf8_valid(obb_str_of(problem[i].detail))),
               "a refusal that can be written");
