@@ -58,6 +58,13 @@ INLINE void set_cosine(struct pair *p, const lanes u[static 3], const lanes v[st
     p->m[j][i] = exchanged(p->m[i][j]);
 }
 
+/* Both lanes are the same cosine. */
+INLINE void set_cosine_of_like(struct pair *p, const obb_solid *a, const obb_solid *b, int i)
+{
+    p->r[i][i] = spread(obb_dot(a->axis[i], b->axis[i]));
+    p->m[i][i] = magnitude(p->r[i][i]);
+}
+
 INLINE void set_pair(struct pair *p, const obb_solid *a, const obb_solid *b)
 {
     p->d = obb_sub(b->center, a->center);
@@ -74,9 +81,9 @@ INLINE void set_pair(struct pair *p, const obb_solid *a, const obb_solid *b)
     p->t[0] = dot(d, u);
     p->t[1] = dot(d, v);
     p->t[2] = dot(d, w);
-    set_cosine(p, u, u, 0, 0);
-    set_cosine(p, v, v, 1, 1);
-    set_cosine(p, w, w, 2, 2);
+    set_cosine_of_like(p, a, b, 0);
+    set_cosine_of_like(p, a, b, 1);
+    set_cosine_of_like(p, a, b, 2);
     set_cosine(p, u, v, 0, 1);
     set_cosine(p, u, w, 0, 2);
     set_cosine(p, v, w, 1, 2);
@@ -90,27 +97,26 @@ INLINE lanes gap_on_faces(const struct pair *p, int i)
     return magnitude(p->t[i]) - (p->h[i] + other);
 }
 
-/* d along axis i of the lane's own box x axis j of the other one, in the frame of the lane's own box; along the other
- * way round (other x own) in the second lane. */
+/* d along axis i of the lane's own box x axis j of the other one, in the frame of the lane's own box. (The second lane
+ * has it along other x own, that is negated.) */
 INLINE lanes along_edges(const struct pair *p, int i, int j)
 {
     const int i1 = (i + 1) % 3, i2 = (i + 2) % 3;
     return p->t[i2] * p->r[i1][j] - p->t[i1] * p->r[i2][j];
 }
 
-INLINE lanes radius_on_edges(const struct pair *p, int i, int j)
-{
-    const int i1 = (i + 1) % 3, i2 = (i + 2) % 3;
-    return p->h[i1] * p->m[i2][j] + p->h[i2] * p->m[i1][j];
-}
-
-/* The gaps on axis i of a x axis j of b, and on axis j of a x axis i of b, each times the length of that product. d
- * along it is the mean of what it is in the two frames. */
+/* The gaps on axis i of a x axis j of b, and on axis j of a x axis i of b, each times the length of that product;
+ * i <= j. d is taken in the frame of the box whose axis comes first in its box, which is symmetric too; where neither
+ * does, in both frames, and their mean counts. */
 INLINE lanes gap_on_edges(const struct pair *p, int i, int j)
 {
-    const lanes d = along_edges(p, i, j) - exchanged(along_edges(p, j, i));
-    const lanes r = radius_on_edges(p, i, j) + exchanged(radius_on_edges(p, j, i));
-    return 0.5 * magnitude(d) - r;
+    const int i1 = (i + 1) % 3, i2 = (i + 2) % 3, j1 = (j + 1) % 3, j2 = (j + 2) % 3;
+    lanes d = along_edges(p, i, j);
+    if (i == j)
+        d = 0.5 * (d - exchanged(d));
+    const lanes own = p->h[i1] * p->m[i2][j] + p->h[i2] * p->m[i1][j];
+    const lanes other = exchanged(p->h[j1]) * p->m[i][j2] + exchanged(p->h[j2]) * p->m[i][j1];
+    return magnitude(d) - (own + other);
 }
 
 /* The squared lengths of these products, likewise as a mean. */
@@ -179,7 +185,8 @@ INLINE mask is_apart(const struct pair *p, int i, int j)
 static bool apart_on_near_parallel(const obb_solid *a, const obb_solid *b)
 {
     struct pair p;
-    set_pair(&p, a, b);
+    set_pair(&p, a,
+             b); /* again: handing it over would put it into memory for all that never come here */
     const double unclear = -rounding_of(&p);
     for (int i = 0; i < 3; i++)
         for (int j = i; j < 3; j++) {
@@ -191,18 +198,36 @@ static bool apart_on_near_parallel(const obb_solid *a, const obb_solid *b)
     return false;
 }
 
-bool obb_sat_overlap(const obb_solid *a, const obb_solid *b)
+INLINE mask has_gap(const struct pair *p, int i, int j) { return gap_on_edges(p, i, j) > 0.0; }
+
+/* Faces have no gap, and some edges are nearly parallel. */
+static bool overlap_on_edges(const obb_solid *a, const obb_solid *b)
 {
     struct pair p;
     set_pair(&p, a, b);
-    if (any((gap_on_faces(&p, 0) > 0.0) | (gap_on_faces(&p, 1) > 0.0)))
-        return false;
+    return !ANY_EDGES(is_apart, &p) &&
+           (!ANY_EDGES(is_open, &p, -rounding_of(&p)) || !apart_on_near_parallel(a, b));
+}
+
+static bool overlap_in_plane(const obb_solid *a, const obb_solid *b)
+{
+    struct pair p;
+    set_pair(&p, a, b);
+    return !any((gap_on_faces(&p, 0) > 0.0) | (gap_on_faces(&p, 1) > 0.0));
+}
+
+bool obb_sat_overlap(const obb_solid *a, const obb_solid *b)
+{
     if (a->dimensions == 2)
-        return true;
-    if (any(gap_on_faces(&p, 2) > 0.0) || ANY_EDGES(is_apart, &p))
+        return overlap_in_plane(a, b);
+    struct pair p;
+    set_pair(&p, a, b);
+    if (any((gap_on_faces(&p, 0) > 0.0) | (gap_on_faces(&p, 1) > 0.0) |
+            (gap_on_faces(&p, 2) > 0.0)))
         return false;
-    return !ANY_EDGES(is_near_parallel, &p) || !ANY_EDGES(is_open, &p, -rounding_of(&p)) ||
-           !apart_on_near_parallel(a, b);
+    if (ANY_EDGES(is_near_parallel, &p))
+        return overlap_on_edges(a, b);
+    return !ANY_EDGES(has_gap, &p);
 }
 
 /* ---- How far apart, and where ------------------------------------------------------------------------------ */
