@@ -1,0 +1,145 @@
+#include "core/obb.h"
+#include "tests/support/fault.h"
+#include "tests/support/test.h"
+#include "tests/support/tick.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const obb_settings space = {.dimensions = 3, .history_span = 500, .history_commits = 64};
+
+static struct obb_store *store_of(size_t scene_limit, size_t box_limit)
+{
+    struct obb_store *store = NULL;
+    ck_assert_int_eq(obb_store_create(scene_limit, box_limit, NULL, &store), OBB_OK);
+    return store;
+}
+
+static struct obb_scene *add(struct obb_store *store, const char *name)
+{
+    struct obb_scene *scene = NULL;
+    const obb_status st = obb_store_add(store, obb_str_of(name), &space, 0, &scene);
+    ck_assert_msg(st == OBB_OK, "%s: %s", name, obb_status_name(st));
+    return scene;
+}
+
+START_TEST(scenes_are_found_and_listed_in_byte_order)
+{
+    struct obb_store *store = store_of(1000, 1000);
+    const char *const names[] = {"match-2",  "match",        "zoo", "Match",
+                                 "match-10", "\xc3\xa4rger", "a"};
+    const char *const sorted[] = {"Match",   "a",   "match",       "match-10",
+                                  "match-2", "zoo", "\xc3\xa4rger"};
+    enum { COUNT = sizeof names / sizeof names[0] };
+    for (size_t i = 0; i < COUNT; i++)
+        add(store, names[i]);
+    obb_str after = {.length = 0};
+    for (size_t i = 0; i < COUNT; i++) {
+        const struct obb_scene *scene = obb_store_next(store, after);
+        ck_assert_ptr_nonnull(scene);
+        after = obb_scene_name(scene);
+        ck_assert(obb_str_equal(after, obb_str_of(sorted[i])));
+        ck_assert_ptr_eq(obb_store_find(store, after), scene);
+    }
+    ck_assert_ptr_null(obb_store_next(store, after));
+    ck_assert_ptr_null(obb_store_find(store, obb_str_of("matc")));
+    /* A cursor whose scene is gone goes on behind where it was. */
+    ck_assert_int_eq(obb_store_remove(store, obb_str_of("match")), OBB_OK);
+    ck_assert(obb_str_equal(obb_scene_name(obb_store_next(store, obb_str_of("match"))),
+                            obb_str_of("match-10")));
+    ck_assert_int_eq(obb_store_remove(store, obb_str_of("match")), OBB_NO_SCENE);
+    ck_assert_uint_eq(obb_store_scenes(store), COUNT - 1);
+    obb_store_destroy(store);
+}
+END_TEST
+
+START_TEST(what_may_not_be_added_is_refused)
+{
+    struct obb_store *store = store_of(2, 1000);
+    struct obb_scene *scene = NULL;
+    ck_assert_int_eq(obb_store_add(store, obb_str_of(".."), &space, 0, &scene), OBB_BAD_NAME);
+    const obb_settings flat = {.dimensions = 1};
+    ck_assert_int_eq(obb_store_add(store, obb_str_of("a"), &flat, 0, &scene), OBB_BAD_VALUE);
+    const obb_settings negative = {.dimensions = 3, .history_span = -1};
+    ck_assert_int_eq(obb_store_add(store, obb_str_of("a"), &negative, 0, &scene), OBB_BAD_VALUE);
+    add(store, "a");
+    ck_assert_int_eq(obb_store_add(store, obb_str_of("a"), &space, 0, &scene), OBB_BAD_VALUE);
+    add(store, "b");
+    ck_assert_int_eq(obb_store_add(store, obb_str_of("c"), &space, 0, &scene), OBB_LIMIT);
+    ck_assert_ptr_null(scene);
+    ck_assert_uint_eq(obb_store_scenes(store), 2);
+    obb_store_destroy(store);
+}
+END_TEST
+
+START_TEST(boxes_are_counted_over_all_scenes)
+{
+    struct obb_store *store = store_of(10, 5);
+    struct obb_scene *a = add(store, "a"), *b = add(store, "b");
+    tick(a, 1, "+x:0 +y:0");
+    tick(b, 1, "+x:0 +y:0");
+    tick(b, 2, "-x +x:1 y:3");
+    ck_assert_uint_eq(obb_store_boxes(store), 4);
+    ck_assert_uint_eq(obb_store_box_room(store), 1);
+    tick(b, 3, "-x");
+    ck_assert_uint_eq(obb_store_box_room(store), 2);
+    ck_assert_int_eq(obb_store_remove(store, obb_str_of("a")), OBB_OK);
+    ck_assert_uint_eq(obb_store_boxes(store), 1);
+    obb_store_destroy(store);
+}
+END_TEST
+
+START_TEST(a_removed_scene_lives_until_its_last_view_is_closed)
+{
+    struct obb_store *store = store_of(10, 100);
+    struct obb_scene *old = add(store, "arena");
+    tick(old, 10, "+x:1");
+    struct obb_view *views[2] = {NULL, NULL};
+    for (int i = 0; i < 2; i++)
+        ck_assert_int_eq(obb_view_open(old, NULL, &views[i], NULL, NULL), OBB_OK);
+    ck_assert_int_eq(obb_store_remove(store, obb_str_of("arena")), OBB_OK);
+    ck_assert_ptr_null(obb_store_find(store, obb_str_of("arena")));
+    struct obb_scene *anew = add(store, "arena");
+    ck_assert_str_eq(seen(anew, (obb_at){.kind = OBB_AT_NOW}).text, "0@0"); /* starts anew */
+    ck_assert_str_eq(seen_in(views[0]).text, "1@10 x:1");
+    obb_view_close(views[0]);
+    ck_assert_str_eq(seen_in(views[1]).text, "1@10 x:1");
+    obb_store_destroy(store);
+    ck_assert_str_eq(seen_in(views[1]).text, "1@10 x:1");
+    obb_view_close(views[1]);
+}
+END_TEST
+
+START_TEST(a_scene_that_finds_no_memory_is_not_added)
+{
+    obb_status st = OBB_NO_MEMORY;
+    size_t refused = 0;
+    for (size_t n = 1; st != OBB_OK; n++) {
+        struct obb_store *store = NULL;
+        struct obb_scene *scene = NULL;
+        fault_arm(n);
+        st = obb_store_create(10, 100, NULL, &store);
+        if (st == OBB_OK)
+            st = obb_store_add(store, obb_str_of("arena"), &space, 0, &scene);
+        fault_arm(0);
+        refused += st == OBB_NO_MEMORY;
+        if (store != NULL)
+            ck_assert_uint_eq(obb_store_scenes(store), st == OBB_OK);
+        obb_store_destroy(store);
+    }
+    ck_assert_uint_ge(refused, 6); /* store, list, scene, state, its list of ended, layers, ring */
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("store");
+    TCase *tc = tcase_create("store");
+    tcase_add_test(tc, scenes_are_found_and_listed_in_byte_order);
+    tcase_add_test(tc, what_may_not_be_added_is_refused);
+    tcase_add_test(tc, boxes_are_counted_over_all_scenes);
+    tcase_add_test(tc, a_removed_scene_lives_until_its_last_view_is_closed);
+    tcase_add_test(tc, a_scene_that_finds_no_memory_is_not_added);
+    suite_add_tcase(suite, tc);
+    return test_main(suite);
+}
