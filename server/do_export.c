@@ -61,3 +61,46 @@ void srv_do_export(struct srv_request *request)
     e->pieces.cheap = info.boxes <= CHEAP;
     srv_pieces_start(&e->pieces, request, WIRE_NDJSON);
 }
+
+/* ---- POST /v1/scenes/{scene}/import ------------------------------------------------------------------------------- */
+
+struct import {
+    struct srv_work work;
+    obb_str scene;
+    obb_edit edit;
+    bool good;
+    wire_problem problem;
+};
+
+static void import_read(struct srv_work *work)
+{
+    struct import *i = (struct import *)work;
+    struct srv_request *request = work->request;
+    i->good = wire_read_import(&request->body, &request->arena, &i->edit, &i->problem);
+}
+
+static void import_apply(struct srv_work *work)
+{
+    struct import *i = (struct import *)work;
+    struct srv_request *request = work->request;
+    if (!i->good) {
+        srv_reply_problem(request, &i->problem);
+        return;
+    }
+    const bool made = obb_store_find(request->server->store, i->scene) == NULL;
+    obb_committed committed;
+    struct obb_scene *scene = srv_apply(request, i->scene, &i->edit, NULL, &committed);
+    if (scene != NULL)
+        srv_reply_scene(request, made ? 201 : 200, scene);
+}
+
+void srv_do_import(struct srv_request *request)
+{
+    if (!srv_no_params(request))
+        return;
+    struct import *i = srv_work_room(request, sizeof *i);
+    if (i == NULL || !srv_path_name(request, SRV_SCENE_PART, &i->scene))
+        return;
+    i->work.request = request;
+    srv_work_decode(&i->work, import_read, import_apply);
+}

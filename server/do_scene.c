@@ -3,7 +3,7 @@
 #include "server/scenes.h"
 #include "server/work.h"
 
-static void reply_scene(struct srv_request *request, int status, struct obb_scene *scene)
+void srv_reply_scene(struct srv_request *request, int status, struct obb_scene *scene)
 {
     obb_scene_info info;
     obb_scene_info_get(scene, &info);
@@ -21,7 +21,7 @@ void srv_do_scene_get(struct srv_request *request)
     obb_scene_info info;
     obb_scene_glance(scene, &info);
     if (!srv_not_modified(request, info.now.revision))
-        reply_scene(request, 200, scene);
+        srv_reply_scene(request, 200, scene);
 }
 
 /* New settings count as a commit that changed no box. */
@@ -63,7 +63,7 @@ void srv_do_scene_put(struct srv_request *request)
         server->metrics.commits_total += changed;
         if (changed)
             tell_followers(server, scene);
-        reply_scene(request, made ? 201 : 200, scene);
+        srv_reply_scene(request, made ? 201 : 200, scene);
         return;
     }
     problem = wire_problem_of(status);

@@ -643,10 +643,11 @@ static void check_headers(struct srv_exchange *x, const srv_headers *h, const ch
     }
     if (x->declared == 0)
         return;
-    if (route->body == SRV_NO_BODY)
+    if (route->takes == 0)
         refuse(x, 400, "this request takes no body");
     else if (h->content_type == NULL ||
-             !wire_media_from_content_type(h->content_type, &request->body.media))
+             !wire_media_from_content_type(h->content_type, &request->body.media) ||
+             (route->takes & 1u << request->body.media) == 0)
         refuse(x, 415, NULL);
     else if (x->declared != UINT64_MAX && x->declared > http->options.body_limit)
         refuse(x, 413, "the body is longer than --body-limit");

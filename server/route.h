@@ -41,7 +41,6 @@ const char *srv_target_read(obb_str text, struct obb_arena *arena, srv_target *o
 /* ---- Routes ---------------------------------------------------------------------------------------------- */
 
 typedef enum srv_scope { SRV_OPEN, SRV_READ, SRV_WRITE, SRV_ADMIN } srv_scope;
-typedef enum srv_body_rule { SRV_NO_BODY, SRV_BODY } srv_body_rule;
 
 /* Answers the request now, or hands it on to the pool and answers later; see http.h. On the loop. */
 typedef void srv_handler(struct srv_request *request);
@@ -50,7 +49,7 @@ typedef struct srv_route {
     srv_method method;
     const char *pattern; /* "/v1/scenes/{scene}": a part in braces matches any one part */
     srv_handler *handler;
-    srv_body_rule body;
+    unsigned takes; /* bits 1 << wire_media: what a body may be in; 0: there must be none */
     unsigned
         offers; /* bits 1 << wire_media: what the answer may be in, to hold against Accept; 0: anything goes */
     srv_scope scope; /* what a token must grant */

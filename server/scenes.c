@@ -224,8 +224,9 @@ struct obb_scene *srv_apply(struct srv_request *request, obb_str name, const obb
     bool made = false;
     if (scene == NULL) {
         obb_status status = OBB_NO_SCENE;
-        if (edit->put_count > 0 && edit->puts[0].parts == OBB_PUT_ALL) {
-            const obb_settings settings = srv_default_settings(server);
+        if (edit->replace_all || (edit->put_count > 0 && edit->puts[0].parts == OBB_PUT_ALL)) {
+            const obb_settings settings =
+                edit->settings != NULL ? *edit->settings : srv_default_settings(server);
             status = obb_store_add(server->store, name, &settings, now_ms, &scene);
             made = status == OBB_OK;
         }

@@ -24,6 +24,9 @@ int srv_scene_dimensions(const struct srv_server *server, obb_str name);
 
 obb_settings srv_default_settings(const struct srv_server *server);
 
+/* Answers with the scene as GET gives it. */
+void srv_reply_scene(struct srv_request *request, int status, struct obb_scene *scene);
+
 /* Sets the answer's ETag to `revision`. true: If-None-Match holds it, and 304 is sent. */
 bool srv_not_modified(struct srv_request *request, uint64_t revision);
 
@@ -34,7 +37,7 @@ bool srv_if_match(struct srv_request *request, struct obb_scene *scene);
 struct obb_view *srv_open_view(struct srv_request *request, struct obb_scene *scene,
                                const obb_at *at);
 
-/* Applies the edit to the scene of that name as one commit, making the scene when the edit puts a box. commit: what the edit
+/* Applies the edit to the scene of that name as one commit, making the scene when the edit puts a box or replaces all. commit: what the edit
  * was decoded from, or NULL. NULL: nothing was changed, and the request is answered. */
 struct obb_scene *srv_apply(struct srv_request *request, obb_str name, const obb_edit *edit,
                             const wire_commit *commit, obb_committed *out);

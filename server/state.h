@@ -45,7 +45,7 @@ srv_handler srv_do_scene_list, srv_do_scene_put, srv_do_scene_get, srv_do_scene_
 srv_handler srv_do_box_list, srv_do_box_put, srv_do_box_get, srv_do_box_patch, srv_do_box_delete,
     srv_do_box_transform, srv_do_box_merge;
 srv_handler srv_do_query, srv_do_commit;
-srv_handler srv_do_export, srv_do_events;
+srv_handler srv_do_export, srv_do_import, srv_do_events;
 
 /* ---- server.c ---------------------------------------------------------------------------------------------------- */
 

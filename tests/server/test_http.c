@@ -81,12 +81,12 @@ static void do_stop(struct srv_request *request)
 }
 
 static const srv_route table[] = {
-    {SRV_GET, "/hello", do_hello, SRV_NO_BODY, 1u << WIRE_JSON, SRV_OPEN},
-    {SRV_POST, "/count", do_count, SRV_BODY, 0, SRV_OPEN},
-    {SRV_GET, "/sleep", do_sleep, SRV_NO_BODY, 0, SRV_OPEN},
-    {SRV_GET, "/large", do_large, SRV_NO_BODY, 0, SRV_OPEN},
-    {SRV_GET, "/stop", do_stop, SRV_NO_BODY, 0, SRV_OPEN},
-    {SRV_GET, "/things/{thing}", do_hello, SRV_NO_BODY, 0, SRV_OPEN},
+    {SRV_GET, "/hello", do_hello, 0, 1u << WIRE_JSON, SRV_OPEN},
+    {SRV_POST, "/count", do_count, 1u << WIRE_JSON, 0, SRV_OPEN},
+    {SRV_GET, "/sleep", do_sleep, 0, 0, SRV_OPEN},
+    {SRV_GET, "/large", do_large, 0, 0, SRV_OPEN},
+    {SRV_GET, "/stop", do_stop, 0, 0, SRV_OPEN},
+    {SRV_GET, "/things/{thing}", do_hello, 0, 0, SRV_OPEN},
 };
 enum { ROUTES = sizeof table / sizeof table[0] };
 
