@@ -5,16 +5,18 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 struct row {
     const char *method, *path;
-    const char *header; /* NULL: none */
+    const char *header; /* NULL: none; two are parted by a newline */
     const char *body;   /* NULL: none */
     long status;
 };
@@ -25,8 +27,12 @@ struct row {
 #define TEXT    "Content-Type: text/plain"
 #define SAME(n) "If-None-Match: \"" #n "\""
 #define ONLY    "If-Match: \"99\""
-#define PAST    "\"at\":{\"revision\":99}}"
-#define SHEAR   "{\"matrix\":[1,0,0,0,0.5,1,0,0,0,0,1,0,0,0,0,1]}"
+#define LINES   "Content-Type: application/x-ndjson"
+#define HEADER(time)                                             \
+    "{\"format\":\"obbd-scene\",\"version\":1,\"dimensions\":3," \
+    "\"history\":{\"span\":500,\"commits\":64},\"time\":" #time "}\n"
+#define PAST  "\"at\":{\"revision\":99}}"
+#define SHEAR "{\"matrix\":[1,0,0,0,0.5,1,0,0,0,0,1,0,0,0,0,1]}"
 
 /* In order, on one daemon. The scene s holds a and b, at revision 1, until the end. */
 static const struct row rows[] = {
@@ -50,6 +56,18 @@ static const struct row rows[] = {
     {"GET", S "/export", NULL, NULL, 200},
     {"GET", "/v1/scenes/none/export", NULL, NULL, 404},
     {"GET", S "/export", "Accept: application/json", NULL, 406},
+
+    {"POST", "/v1/scenes/i/import", LINES, HEADER(5), 201},
+    {"POST", "/v1/scenes/i/import", LINES, HEADER(5), 200},
+    {"POST", "/v1/scenes/i/import", LINES, "{", 400},
+    {"POST", "/v1/scenes/i/import", LINES, HEADER(4), 409},
+    {"POST", "/v1/scenes/i/import", ONLY "\n" LINES, HEADER(5), 412},
+    {"POST", "/v1/scenes/i/import", NULL, HEADER(5), 415},
+    {"POST", "/v1/scenes/i/import", LINES, "{}\n", 422},
+
+    {"GET", "/v1/scenes/none/events", NULL, NULL, 404},
+    {"GET", S "/events?topics=weather", NULL, NULL, 400},
+    {"GET", S "/events", "Accept: application/json", NULL, 406},
 
     {"GET", S "/boxes", NULL, NULL, 200},
     {"GET", S "/boxes", SAME(1), NULL, 304},
@@ -106,11 +124,9 @@ static const struct row rows[] = {
 /* Published, and not served by this version: the statuses of these operations cannot be seen. The test fails as soon as one
  * of them is served, or another is missing. */
 static const struct row unserved[] = {
-    {"POST", S "/import", "Content-Type: application/x-ndjson", "{}", 404},
-    {"GET", S "/events", NULL, NULL, 404},
     {"GET", "/", NULL, NULL, 404},
 };
-enum { UNSERVED_STATUSES = 8 + 4 + 1 - 1 }; /* but the 404 of events is listed, and seen */
+enum { UNSERVED_STATUSES = 1 };
 
 /* Of each kind of query: its items, none of them, and no more fields. */
 static const struct {
@@ -123,8 +139,15 @@ static const struct {
 static void send_row(struct http_client *client, const struct row *row)
 {
     struct http_answer answer = {0};
-    http_send(client, row->method, row->path, (const char *[]){row->header, NULL}, row->body,
-              &answer);
+    char text[256] = "";
+    const char *headers[3] = {row->header};
+    char *newline = row->header != NULL ? strchr(strcpy(text, row->header), '\n') : NULL;
+    if (newline != NULL) {
+        *newline = '\0';
+        headers[0] = text;
+        headers[1] = newline + 1;
+    }
+    http_send(client, row->method, row->path, headers, row->body, &answer);
     ck_assert_msg(answer.status == row->status, "%s %s %s %s: %ld instead of %ld\n%s", row->method,
                   row->path, row->header != NULL ? row->header : "",
                   row->body != NULL ? row->body : "", answer.status, row->status, answer.body);
@@ -160,6 +183,7 @@ static size_t send_too_much(void)
         {"PUT", S "/boxes/b", NULL, UNIT, 201},
         {"PUT", S "/boxes/c", NULL, UNIT, 413},
         {"POST", S "/commit", NULL, "{\"put\":{\"c\":" UNIT "}}", 413},
+        {"POST", "/v1/scenes/t/import", LINES, HEADER(0), 413},
     };
     struct test_daemon daemon;
     daemon_start(&daemon, (const char *const[]){"--scene-limit", "1", "--box-limit", "2", NULL});
@@ -169,6 +193,29 @@ static size_t send_too_much(void)
     http_close(client);
     ck_assert_int_eq(daemon_stop(&daemon), 0);
     return sizeof large / sizeof large[0];
+}
+
+/* An event stream has an end when its scene is deleted. */
+static void *delete_soon(void *url)
+{
+    struct http_client *client = http_open(url);
+    (void)nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+    const struct row row = {"DELETE", "/v1/scenes/e", NULL, NULL, 204};
+    send_row(client, &row);
+    http_close(client);
+    return NULL;
+}
+
+static size_t follow(struct http_client *client, char *url)
+{
+    static const struct row made = {"PUT", "/v1/scenes/e", NULL, "{}", 201},
+                            followed = {"GET", "/v1/scenes/e/events", NULL, NULL, 200};
+    send_row(client, &made);
+    pthread_t thread;
+    ck_assert_int_eq(pthread_create(&thread, NULL, delete_soon, url), 0);
+    send_row(client, &followed);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    return 3;
 }
 
 static int dial(int port)
@@ -251,6 +298,7 @@ START_TEST(every_status_of_every_operation_is_seen)
     for (size_t i = 0; i < sizeof unserved / sizeof unserved[0]; i++, sent++)
         send_row(client, &unserved[i]);
     sent += send_queries(client);
+    sent += follow(client, daemon.url);
     http_close(client);
     ck_assert_int_eq(daemon_stop(&daemon), 0);
     sent += send_too_much();
