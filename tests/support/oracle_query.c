@@ -31,7 +31,10 @@ obb_solid slow_solid(obb_vec3 center, obb_vec3 half_extents, obb_quat rotation)
 {
     long double x = rotation.x, y = rotation.y, z = rotation.z, w = rotation.w;
     const long double norm = sqrtl(x * x + y * y + z * z + w * w);
-    x /= norm, y /= norm, z /= norm, w /= norm;
+    x /= norm;
+    y /= norm;
+    z /= norm;
+    w /= norm;
     return (obb_solid){
         .center = center,
         .half_extents = half_extents,
@@ -247,8 +250,10 @@ static long double hull_gap_on(vec3l axis, const vec3l a[static 8], const vec3l 
     long double a_low = INFINITY, a_high = -INFINITY, b_low = INFINITY, b_high = -INFINITY;
     for (int i = 0; i < 8; i++) {
         const long double pa = dot(axis, a[i]) / norm, pb = dot(axis, b[i]) / norm;
-        a_low = fminl(a_low, pa), a_high = fmaxl(a_high, pa);
-        b_low = fminl(b_low, pb), b_high = fmaxl(b_high, pb);
+        a_low = fminl(a_low, pa);
+        a_high = fmaxl(a_high, pa);
+        b_low = fminl(b_low, pb);
+        b_high = fmaxl(b_high, pb);
     }
     return fmaxl(a_low - b_high, b_low - a_high);
 }

@@ -1,0 +1,1103 @@
+#include "core/obb.h"
+#include "tests/support/fault.h"
+#include "tests/support/model_scene.h"
+#include "tests/support/test.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+/* ---- The slow model ------------------------------------------------------------------------------------------- */
+
+/* A state with what a query may ask of its boxes. */
+struct world {
+    model_state state;
+    obb_solid *solids;
+    int dimensions;
+    struct obb_view *view;
+};
+
+static struct world world_at(const struct model_scene *model, size_t revision, double alpha)
+{
+    struct world w = {.state = model_scene_between(model, revision, alpha),
+                      .dimensions = model->dimensions,
+                      .view = model_scene_view(model, revision, alpha)};
+    w.solids = calloc(w.state.count + 1, sizeof *w.solids);
+    for (size_t i = 0; i < w.state.count; i++)
+        w.solids[i] = obb_solid_from_box(&w.state.boxes[i].box, w.dimensions);
+    return w;
+}
+
+static void world_end(struct world *w)
+{
+    obb_view_close(w->view);
+    free(w->state.boxes);
+    free(w->solids);
+}
+
+/* Index of the box that the reference means; SIZE_MAX when there is none. */
+static size_t found_at(const struct world *w, const obb_ref *ref)
+{
+    for (size_t i = 0; i < w->state.count; i++)
+        if (ref->kind == OBB_REF_ID ? w->state.boxes[i].id == ref->id
+                                    : obb_str_equal(ref->name, obb_str_of(w->state.boxes[i].name)))
+            return i;
+    return SIZE_MAX;
+}
+
+static bool takes_part(const obb_filter *f, const model_box *b)
+{
+    if (f->has_mask && (f->mask & b->category) == 0)
+        return false;
+    if (f->has_category && (b->mask & f->category) == 0)
+        return false;
+    for (size_t i = 0; i < f->exclude_count; i++)
+        if (obb_str_equal(f->exclude[i], obb_str_of(b->name)))
+            return false;
+    for (size_t i = 0; i < f->exclude_id_count; i++)
+        if (f->exclude_ids[i] == b->id)
+            return false;
+    for (size_t i = 0; i < f->exclude_entity_count; i++)
+        if (obb_str_equal(f->exclude_entities[i], obb_str_of(b->entity)))
+            return false;
+    return strncmp(b->name, f->prefix.bytes != NULL ? f->prefix.bytes : "", f->prefix.length) == 0;
+}
+
+static bool pair_allowed(const model_box *a, const model_box *b)
+{
+    if (a->group == b->group && a->group > 0)
+        return true;
+    if (a->group == b->group && a->group < 0)
+        return false;
+    return (a->category & b->mask) && (b->category & a->mask);
+}
+
+/* What a list is expected to hold: a box, and what is said of it. */
+struct expected {
+    size_t box; /* in the world */
+    double rank;
+    obb_found found;
+};
+
+static int by_rank_and_id(const void *a, const void *b)
+{
+    const struct expected *p = a, *q = b;
+    if (p->rank != q->rank)
+        return p->rank < q->rank ? -1 : 1;
+    return p->box < q->box ? -1 : p->box > q->box; /* boxes stand by id */
+}
+
+/* ---- Comparing --------------------------------------------------------------------------------------------- */
+
+struct tally {
+    size_t items, missing, found, cut, details;
+};
+
+static bool same_vector(obb_vec3 a, obb_vec3 b) { return a.x == b.x && a.y == b.y && a.z == b.z; }
+
+static void check_details(unsigned want, const obb_details *got, const obb_solid *a,
+                          const obb_solid *b)
+{
+    ck_assert_ptr_nonnull(got);
+    if (want & OBB_WANT_RELATION)
+        ck_assert_int_eq(got->relation, obb_sat_relation(a, b));
+    if (want & (OBB_WANT_MTV | OBB_WANT_AXIS)) {
+        const obb_separation s = obb_sat_separation(a, b);
+        ck_assert_int_eq(got->separation.axis, s.axis);
+        ck_assert(same_vector(got->separation.normal, s.normal));
+        ck_assert_double_eq(got->separation.gap, s.gap);
+    }
+    if (want & OBB_WANT_DISTANCE) {
+        const obb_witness w = obb_closest_boxes(a, b);
+        ck_assert_double_eq(got->witness.distance, w.distance);
+        ck_assert(same_vector(got->witness.on_a, w.on_a) && same_vector(got->witness.on_b, w.on_b));
+    }
+    if (want & OBB_WANT_VOLUME) {
+        const double volume = obb_clip_volume(a, b);
+        const double all = obb_solid_volume(a) + obb_solid_volume(b) - volume;
+        ck_assert_double_eq(got->volume, volume);
+        ck_assert_double_eq(got->iou, volume > 0.0 ? fmin(volume / all, 1.0) : 0.0);
+    }
+}
+
+static void check_list(const struct world *w, const obb_query *query, const obb_answer *answer,
+                       struct expected *expected, size_t count, const obb_solid *asked,
+                       struct tally *tally)
+{
+    qsort(expected, count, sizeof *expected, by_rank_and_id);
+    const size_t listed = count < query->limit ? count : query->limit;
+    ck_assert_uint_eq(answer->count, count);
+    ck_assert_uint_eq(answer->found_count, listed);
+    ck_assert(answer->truncated == (listed < count));
+    tally->cut += answer->truncated;
+    for (size_t i = 0; i < listed; i++) {
+        const obb_found *got = &answer->found[i], *should = &expected[i].found;
+        ck_assert_uint_eq(obb_view_id(got->box), w->state.boxes[expected[i].box].id);
+        ck_assert_double_eq(got->distance, should->distance);
+        ck_assert_double_eq(got->fraction, should->fraction);
+        ck_assert(same_vector(got->point, should->point));
+        ck_assert(same_vector(got->normal, should->normal));
+        ck_assert(got->started_inside == should->started_inside);
+        if (asked != NULL && (query->want & OBB_WANT_OF_PAIR) != 0) {
+            check_details(query->want, got->details, asked, &w->solids[expected[i].box]);
+            tally->details++;
+        } else {
+            ck_assert_ptr_null(got->details);
+        }
+        tally->found++;
+    }
+}
+
+/* The solid that a reference means; false, with the answer checked, when it is missing. */
+static bool resolve(const struct world *w, const obb_ref *ref, const obb_answer *answer,
+                    obb_solid *out, size_t *out_itself, struct tally *tally)
+{
+    *out_itself = SIZE_MAX;
+    if (ref->kind == OBB_REF_INLINE) {
+        *out = obb_solid_from_box(ref->box, w->dimensions);
+        return true;
+    }
+    *out_itself = found_at(w, ref);
+    if (*out_itself == SIZE_MAX) {
+        ck_assert_uint_eq(answer->missing_count, 1);
+        ck_assert_ptr_eq(answer->missing[0], ref);
+        tally->missing++;
+        return false;
+    }
+    *out = w->solids[*out_itself];
+    return true;
+}
+
+static void check_pair(const struct world *w, const obb_query *query, size_t item,
+                       const obb_answer *answer, struct tally *tally)
+{
+    const obb_ref *refs = query->items.pairs[item];
+    obb_solid solid[2];
+    size_t missing = 0;
+    for (int i = 0; i < 2; i++) {
+        size_t box = SIZE_MAX;
+        if (refs[i].kind == OBB_REF_INLINE) {
+            solid[i] = obb_solid_from_box(refs[i].box, w->dimensions);
+        } else if ((box = found_at(w, &refs[i])) == SIZE_MAX) {
+            ck_assert_ptr_eq(answer->missing[missing++], &refs[i]);
+        } else {
+            solid[i] = w->solids[box];
+        }
+        if (box != SIZE_MAX && answer->missing_count == 0)
+            ck_assert_uint_eq(obb_view_id(answer->pair[i]), w->state.boxes[box].id);
+        else
+            ck_assert_ptr_null(answer->pair[i]);
+    }
+    ck_assert_uint_eq(answer->missing_count, missing);
+    tally->missing += missing;
+    if (missing > 0) {
+        ck_assert_ptr_null(answer->details);
+        return;
+    }
+    ck_assert(answer->overlap == obb_shape_boxes(&solid[0], &solid[1], query->margin));
+    tally->found += answer->overlap;
+    if ((query->want & OBB_WANT_OF_PAIR) == 0) {
+        ck_assert_ptr_null(answer->details);
+        return;
+    }
+    check_details(query->want, answer->details, &solid[0], &solid[1]);
+    tally->details++;
+}
+
+static void check_overlap(const struct world *w, const obb_query *query, size_t item,
+                          const obb_answer *answer, struct tally *tally)
+{
+    struct expected *expected = calloc(w->state.count + 1, sizeof *expected);
+    size_t count = 0, itself = SIZE_MAX;
+    obb_shape shape;
+    bool there = true;
+    if (query->kind == OBB_QUERY_POINT) {
+        ck_assert_int_eq(obb_shape_sphere(query->items.points[item], 0.0, &shape), OBB_OK);
+    } else if (query->items.shapes[item].is_ref) {
+        obb_solid solid;
+        there = resolve(w, &query->items.shapes[item].ref, answer, &solid, &itself, tally);
+        if (there)
+            shape = obb_shape_box(&solid);
+    } else {
+        shape = *query->items.shapes[item].shape;
+    }
+    for (size_t i = 0; there && i < w->state.count; i++)
+        if (i != itself && takes_part(&query->filter, &w->state.boxes[i]) &&
+            obb_shape_overlap(&shape, &w->solids[i], query->margin))
+            expected[count++] = (struct expected){.box = i};
+    if (there)
+        check_list(w, query, answer, expected, count,
+                   shape.kind == OBB_SHAPE_BOX ? &shape.box : NULL, tally);
+    free(expected);
+}
+
+static size_t first_hits(const struct world *w, obb_mode mode, struct expected *hits, size_t count)
+{
+    qsort(hits, count, sizeof *hits, by_rank_and_id);
+    if (mode == OBB_CLOSEST || mode == OBB_ANY)
+        return count > 0;
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool again = false;
+        const char *entity = w->state.boxes[hits[i].box].entity;
+        for (size_t k = 0; mode == OBB_CLOSEST_PER_ENTITY && k < kept && entity[0] != 0; k++)
+            again = again || strcmp(entity, w->state.boxes[hits[k].box].entity) == 0;
+        if (!again)
+            hits[kept++] = hits[i];
+    }
+    return kept;
+}
+
+static void check_cast(const struct world *w, const obb_query *query, size_t item,
+                       const obb_answer *answer, struct tally *tally)
+{
+    struct expected *hits = calloc(w->state.count + 1, sizeof *hits);
+    size_t count = 0, itself = SIZE_MAX;
+    obb_solid mover;
+    const bool sweeps = query->kind == OBB_QUERY_SWEEP;
+    const bool there =
+        !sweeps || resolve(w, &query->items.sweeps[item].ref, answer, &mover, &itself, tally);
+    for (size_t i = 0; there && i < w->state.count; i++) {
+        if (i == itself || !takes_part(&query->filter, &w->state.boxes[i]))
+            continue;
+        struct expected e = {.box = i};
+        if (sweeps) {
+            const obb_vec3 motion = query->items.sweeps[item].motion;
+            obb_sweep_hit hit;
+            if (!obb_sweep_cast(&mover, motion, 1.0, &w->solids[i], &hit))
+                continue;
+            e.rank = hit.fraction;
+            e.found = (obb_found){.distance = hit.fraction * obb_length(motion),
+                                  .fraction = hit.fraction,
+                                  .point = hit.point,
+                                  .normal = hit.normal,
+                                  .started_inside = hit.started_overlapping};
+        } else {
+            const obb_ray *ray = &query->items.rays[item];
+            obb_ray_hit hit;
+            if (!obb_ray_cast(ray, &w->solids[i], query->inside, &hit))
+                continue;
+            e.rank = hit.distance;
+            e.found = (obb_found){.distance = hit.distance,
+                                  .fraction =
+                                      hit.distance == 0.0 ? 0.0 : hit.distance / ray->max_distance,
+                                  .point = hit.point,
+                                  .normal = hit.normal,
+                                  .started_inside = hit.started_inside};
+        }
+        hits[count++] = e;
+    }
+    if (there)
+        check_list(w, query, answer, hits, first_hits(w, query->mode, hits, count), NULL, tally);
+    free(hits);
+}
+
+static void check_nearest(const struct world *w, const obb_query *query, size_t item,
+                          const obb_answer *answer, struct tally *tally)
+{
+    struct expected *near = calloc(w->state.count + 1, sizeof *near);
+    size_t count = 0, itself = SIZE_MAX;
+    obb_solid from;
+    const bool there =
+        !query->of_boxes || resolve(w, &query->items.boxes[item], answer, &from, &itself, tally);
+    for (size_t i = 0; there && i < w->state.count; i++) {
+        if (i == itself || !takes_part(&query->filter, &w->state.boxes[i]))
+            continue;
+        const obb_witness witness =
+            query->of_boxes ? obb_closest_boxes(&from, &w->solids[i])
+                            : obb_closest_point(query->items.points[item], &w->solids[i]);
+        if (witness.distance <= query->max_distance)
+            near[count++] =
+                (struct expected){.box = i,
+                                  .rank = witness.distance,
+                                  .found = {.distance = witness.distance, .point = witness.on_b}};
+    }
+    qsort(near, count, sizeof *near, by_rank_and_id);
+    if (there)
+        check_list(w, query, answer, near, count < query->k ? count : query->k, NULL, tally);
+    free(near);
+}
+
+static void check_all_pairs(const struct world *w, const obb_query *query, const obb_result *result,
+                            struct tally *tally)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < w->state.count; i++)
+        for (size_t k = i + 1; k < w->state.count; k++) {
+            const model_box *a = &w->state.boxes[i], *b = &w->state.boxes[k];
+            if (!takes_part(&query->filter, a) || !takes_part(&query->filter, b) ||
+                !pair_allowed(a, b) ||
+                !obb_shape_boxes(&w->solids[i], &w->solids[k], query->margin))
+                continue;
+            if (!query->count_only && count < query->limit) {
+                ck_assert_uint_lt(count, result->pair_count);
+                ck_assert_uint_eq(obb_view_id(result->pairs[count].a), a->id);
+                ck_assert_uint_eq(obb_view_id(result->pairs[count].b), b->id);
+                if ((query->want & OBB_WANT_OF_PAIR) != 0) {
+                    check_details(query->want, &result->pair_details[count], &w->solids[i],
+                                  &w->solids[k]);
+                    tally->details++;
+                }
+            }
+            count++;
+        }
+    ck_assert_uint_eq(result->count, count);
+    const size_t listed = query->count_only ? 0 : count < query->limit ? count : query->limit;
+    ck_assert_uint_eq(result->pair_count, listed);
+    ck_assert(result->truncated == (!query->count_only && listed < count));
+    if ((query->want & OBB_WANT_OF_PAIR) == 0)
+        ck_assert_ptr_null(result->pair_details);
+    tally->found += count;
+    tally->cut += result->truncated;
+}
+
+static void check_result(const struct world *w, const obb_query *query, const obb_result *result,
+                         struct tally *tally)
+{
+    ck_assert_uint_eq(result->answer_count, query->count);
+    if (query->kind == OBB_QUERY_ALL_PAIRS)
+        check_all_pairs(w, query, result, tally);
+    for (size_t i = 0; i < query->count; i++) {
+        const obb_answer *answer = &result->answers[i];
+        switch (query->kind) {
+        case OBB_QUERY_PAIRS:
+            check_pair(w, query, i, answer, tally);
+            break;
+        case OBB_QUERY_OVERLAP:
+        case OBB_QUERY_POINT:
+            check_overlap(w, query, i, answer, tally);
+            break;
+        case OBB_QUERY_RAY:
+        case OBB_QUERY_SWEEP:
+            check_cast(w, query, i, answer, tally);
+            break;
+        case OBB_QUERY_NEAREST:
+            check_nearest(w, query, i, answer, tally);
+            break;
+        case OBB_QUERY_ALL_PAIRS:
+            ck_abort_msg("all-pairs has no items");
+        }
+        tally->items++;
+    }
+}
+
+/* ---- Random queries --------------------------------------------------------------------------------------- */
+
+/* A query with all that it points to, in an arena of its own. */
+struct asked {
+    obb_query query;
+    struct obb_arena arena;
+};
+
+static void *block(struct asked *a, size_t count, size_t size)
+{
+    void *p = obb_arena_alloc(&a->arena, count, size);
+    ck_assert_ptr_nonnull(p);
+    memset(p, 0, count * size);
+    return p;
+}
+
+static obb_str copied(struct asked *a, const char *text)
+{
+    const size_t length = strlen(text);
+    char *bytes = block(a, length + 1, 1);
+    memcpy(bytes, text, length + 1);
+    return (obb_str){bytes, length};
+}
+
+static obb_ref random_ref(struct model_scene *model, const struct world *w, struct asked *a)
+{
+    test_rng *rng = &model->rng;
+    const size_t lot = test_below(rng, 10);
+    if (lot == 0 || w->state.count == 0)
+        return (obb_ref){.kind = OBB_REF_NAME, .name = obb_str_of("nobody")};
+    if (lot == 1)
+        return (obb_ref){.kind = OBB_REF_ID, .id = 1000000 + lot};
+    if (lot < 5) {
+        obb_box *box = block(a, 1, sizeof *box);
+        *box = model_scene_random_box(model).box;
+        return (obb_ref){.kind = OBB_REF_INLINE, .box = box};
+    }
+    const model_box *b = &w->state.boxes[test_below(rng, w->state.count)];
+    if (lot < 7)
+        return (obb_ref){.kind = OBB_REF_ID, .id = b->id};
+    return (obb_ref){.kind = OBB_REF_NAME, .name = copied(a, b->name)};
+}
+
+static obb_vec3 random_vector(struct model_scene *model, double size)
+{
+    obb_vec3 v = {test_uniform(&model->rng, -size, size), test_uniform(&model->rng, -size, size),
+                  test_uniform(&model->rng, -size, size)};
+    if (model->dimensions == 2)
+        v.z = 0.0;
+    return v;
+}
+
+/* A box that overlaps the one that `other` means, where a few tries find one; else any. */
+static obb_ref random_neighbour(struct model_scene *model, const struct world *w, struct asked *a,
+                                const obb_ref *other)
+{
+    const size_t at = other->kind == OBB_REF_INLINE ? SIZE_MAX : found_at(w, other);
+    for (int i = 0; at != SIZE_MAX && i < 60; i++) {
+        const size_t k = test_below(&model->rng, w->state.count);
+        if (k != at && obb_sat_overlap(&w->solids[at], &w->solids[k]))
+            return (obb_ref){.kind = OBB_REF_ID, .id = w->state.boxes[k].id};
+    }
+    return random_ref(model, w, a);
+}
+
+/* Points that lie on something more often than not. */
+static obb_vec3 random_point(struct model_scene *model, const struct world *w)
+{
+    if (test_below(&model->rng, 2) == 0 && w->state.count > 0) {
+        const size_t i = test_below(&model->rng, w->state.count);
+        return w->state.boxes[i].box.center;
+    }
+    return random_vector(model, model->spread);
+}
+
+static void random_filter(struct model_scene *model, const struct world *w, struct asked *a)
+{
+    test_rng *rng = &model->rng;
+    obb_filter *f = &a->query.filter;
+    f->has_mask = test_below(rng, 3) == 0;
+    f->mask = (uint32_t)test_below(rng, 16);
+    f->has_category = test_below(rng, 3) == 0;
+    f->category = (uint32_t)test_below(rng, 16);
+    if (test_below(rng, 4) == 0)
+        f->prefix = obb_str_of(test_below(rng, 2) == 0 ? "wall-" : "crate-1");
+    if (test_below(rng, 3) == 0) {
+        obb_str *names = block(a, 20, sizeof *names);
+        uint64_t *ids = block(a, 20, sizeof *ids);
+        for (size_t i = 0; i < 20; i++) {
+            const model_box *b =
+                w->state.count > 0 ? &w->state.boxes[test_below(rng, w->state.count)] : NULL;
+            names[i] = b != NULL && i > 0 ? copied(a, b->name) : obb_str_of("nobody");
+            ids[i] = b != NULL ? b->id + test_below(rng, 2) : i;
+        }
+        f->exclude = names;
+        f->exclude_count = test_below(rng, 20);
+        f->exclude_ids = ids;
+        f->exclude_id_count = test_below(rng, 20);
+    }
+    if (test_below(rng, 3) == 0) {
+        obb_str *entities = block(a, 3, sizeof *entities);
+        entities[0] = obb_str_of("e1");
+        entities[1] = obb_str_of("e4");
+        entities[2] = obb_str_of("nobody");
+        f->exclude_entities = entities;
+        f->exclude_entity_count = 1 + test_below(rng, 3);
+    }
+}
+
+static obb_query_shape random_shape(struct model_scene *model, const struct world *w,
+                                    struct asked *a)
+{
+    test_rng *rng = &model->rng;
+    const size_t lot = test_below(rng, model->dimensions == 3 ? 8 : 7);
+    if (lot < 4)
+        return (obb_query_shape){.is_ref = true, .ref = random_ref(model, w, a)};
+    obb_shape *shape = block(a, 1, sizeof *shape);
+    const double radius = test_uniform(rng, 0.0, 3.0);
+    obb_status st;
+    if (lot == 4) {
+        const obb_box box = model_scene_random_box(model).box;
+        const obb_solid solid = obb_solid_from_box(&box, model->dimensions);
+        *shape = obb_shape_box(&solid);
+        st = OBB_OK;
+    } else if (lot == 5) {
+        st = obb_shape_sphere(random_point(model, w), radius, shape);
+    } else if (lot == 6) {
+        st = obb_shape_capsule(random_point(model, w), random_point(model, w), radius, shape);
+    } else {
+        const double f = test_uniform(rng, 0.5, 2.0);
+        const double looking[16] = {f, 0, 0,    0,    0, f, 0,    0,
+                                    0, 0, -1.2, -1.0, 0, 0, -1.1, test_uniform(rng, 0.0, 1.0)};
+        st = obb_shape_frustum(looking, shape);
+    }
+    ck_assert_int_eq(st, OBB_OK);
+    return (obb_query_shape){.shape = shape};
+}
+
+static void random_items(struct model_scene *model, const struct world *w, struct asked *a)
+{
+    test_rng *rng = &model->rng;
+    obb_query *q = &a->query;
+    const size_t n = q->count;
+    if (q->kind == OBB_QUERY_PAIRS) {
+        obb_ref(*pairs)[2] = block(a, n, sizeof *pairs);
+        for (size_t i = 0; i < n; i++) {
+            pairs[i][0] = random_ref(model, w, a);
+            pairs[i][1] = test_below(rng, 2) == 0 ? random_neighbour(model, w, a, &pairs[i][0])
+                                                  : random_ref(model, w, a);
+        }
+        q->items.pairs = (const obb_ref(*)[2])pairs;
+    } else if (q->kind == OBB_QUERY_OVERLAP) {
+        obb_query_shape *shapes = block(a, n, sizeof *shapes);
+        for (size_t i = 0; i < n; i++)
+            shapes[i] = random_shape(model, w, a);
+        q->items.shapes = shapes;
+    } else if (q->kind == OBB_QUERY_RAY) {
+        obb_ray *rays = block(a, n, sizeof *rays);
+        for (size_t i = 0; i < n; i++)
+            ck_assert_int_eq(
+                obb_ray_make(random_point(model, w), random_vector(model, 1.0),
+                             test_below(rng, 2) == 0 ? HUGE_VAL : test_uniform(rng, 0.0, 9.0),
+                             &rays[i]),
+                OBB_OK);
+        q->items.rays = rays;
+    } else if (q->kind == OBB_QUERY_SWEEP) {
+        obb_query_sweep *sweeps = block(a, n, sizeof *sweeps);
+        for (size_t i = 0; i < n; i++)
+            sweeps[i] = (obb_query_sweep){
+                .ref = random_ref(model, w, a),
+                .motion = random_vector(model, test_below(rng, 4) == 0 ? 0.0 : model->spread)};
+        q->items.sweeps = sweeps;
+    } else if (q->kind == OBB_QUERY_NEAREST && q->of_boxes) {
+        obb_ref *boxes = block(a, n, sizeof *boxes);
+        for (size_t i = 0; i < n; i++)
+            boxes[i] = random_ref(model, w, a);
+        q->items.boxes = boxes;
+    } else if (q->kind != OBB_QUERY_ALL_PAIRS) {
+        obb_vec3 *points = block(a, n, sizeof *points);
+        for (size_t i = 0; i < n; i++)
+            points[i] = random_point(model, w);
+        q->items.points = points;
+    }
+}
+
+static struct asked random_query(struct model_scene *model, const struct world *w,
+                                 obb_query_kind kind, size_t count)
+{
+    test_rng *rng = &model->rng;
+    struct asked a = {.query = {.kind = kind,
+                                .dimensions = model->dimensions,
+                                .count = kind == OBB_QUERY_ALL_PAIRS ? 0 : count,
+                                .of_boxes = test_below(rng, 2) == 0,
+                                .mode = (obb_mode)test_below(rng, 4),
+                                .inside = (obb_inside)test_below(rng, 3),
+                                .k = test_below(rng, 12),
+                                .max_distance = HUGE_VAL,
+                                .limit = SIZE_MAX}};
+    obb_query *q = &a.query;
+    if (test_below(rng, 3) == 0)
+        q->max_distance = test_uniform(rng, 0.0, 3.0);
+    if (test_below(rng, 4) == 0)
+        q->limit = test_below(rng, test_below(rng, 2) == 0 ? 3 : 10);
+    if (kind == OBB_QUERY_ALL_PAIRS && test_below(rng, 4) == 0)
+        q->count_only = true;
+    if (kind == OBB_QUERY_PAIRS || kind == OBB_QUERY_ALL_PAIRS || kind == OBB_QUERY_OVERLAP) {
+        if (test_below(rng, 2) == 0)
+            q->want = (unsigned)test_below(rng, 256);
+        if (test_below(rng, 2) == 0)
+            q->margin = test_uniform(rng, -0.5, 1.0);
+    }
+    random_filter(model, w, &a);
+    random_items(model, w, &a);
+    return a;
+}
+
+/* ---- Running ------------------------------------------------------------------------------------------------ */
+
+static struct obb_plan *planned(const struct world *w, const obb_query *query)
+{
+    struct obb_plan *plan;
+    ck_assert_int_eq(obb_plan_create(w->view, query, NULL, &plan), OBB_OK);
+    return plan;
+}
+
+/* Every chunk once, in an order of the test's own. Returns the most chunks that a phase had. */
+static size_t run_shuffled(struct obb_plan *plan, test_rng *rng)
+{
+    size_t most = 0;
+    obb_status st;
+    for (size_t n; (n = obb_plan_advance(plan, &st)) > 0;) {
+        size_t *order = calloc(n, sizeof *order);
+        for (size_t i = 0; i < n; i++) {
+            const size_t k = test_below(rng, i + 1);
+            order[i] = order[k];
+            order[k] = i;
+        }
+        for (size_t i = 0; i < n; i++)
+            ck_assert_int_eq(obb_plan_chunk(plan, order[i]), OBB_OK);
+        free(order);
+        most = n > most ? n : most;
+    }
+    ck_assert_int_eq(st, OBB_OK);
+    return most;
+}
+
+struct crew {
+    struct obb_plan *plan;
+    size_t chunks;
+    atomic_size_t next;
+    atomic_int failed;
+};
+
+static void *work(void *context)
+{
+    struct crew *crew = context;
+    for (size_t i; (i = atomic_fetch_add(&crew->next, 1)) < crew->chunks;)
+        if (obb_plan_chunk(crew->plan, i) != OBB_OK)
+            atomic_store(&crew->failed, 1);
+    return NULL;
+}
+
+static void run_on_threads(struct obb_plan *plan)
+{
+    enum { THREADS = 4 };
+    obb_status st;
+    for (size_t n; (n = obb_plan_advance(plan, &st)) > 0;) {
+        struct crew crew = {.plan = plan, .chunks = n};
+        pthread_t threads[THREADS];
+        for (int i = 0; i < THREADS; i++)
+            ck_assert_int_eq(pthread_create(&threads[i], NULL, work, &crew), 0);
+        for (int i = 0; i < THREADS; i++)
+            pthread_join(threads[i], NULL);
+        ck_assert_int_eq(crew.failed, 0);
+    }
+    ck_assert_int_eq(st, OBB_OK);
+}
+
+static const char *const kind_names[OBB_QUERY_KINDS] = {"pairs", "all-pairs", "overlap", "point",
+                                                        "ray",   "sweep",     "nearest"};
+
+/* Beyond the kinds there is one more way: all pairs as one endless page. */
+#define WAYS (OBB_QUERY_KINDS + 1)
+
+static obb_query_kind kind_of(int way)
+{
+    return way == OBB_QUERY_KINDS ? OBB_QUERY_ALL_PAIRS : (obb_query_kind)way;
+}
+
+static void choose_way(obb_query *query, int way)
+{
+    query->paged = way == OBB_QUERY_KINDS;
+    if (query->paged) {
+        query->count_only = false;
+        query->limit = SIZE_MAX;
+    }
+}
+
+/* A scene with some history: 60 to 100 boxes, twelve commits. */
+static void lively(struct model_scene *model, uint64_t seed, int dimensions)
+{
+    model_scene_init(model, seed, dimensions, dimensions == 3 ? 4.0 : 8.0);
+    model_scene_commit(model, 80, 0);
+    for (int i = 0; i < 11; i++)
+        model_scene_commit(model, 3, 20);
+}
+
+/* The broad phase of the newest state built anew, as the service does it beside its work. */
+static void rebuild(struct model_scene *model)
+{
+    struct obb_view *view = model_scene_view(model, model->state_count - 1, 0.0);
+    struct obb_layers *fresh;
+    ck_assert_int_eq(obb_view_rebuild(view, NULL, &fresh), OBB_OK);
+    ck_assert_int_eq(obb_scene_rebase(model->scene, fresh), OBB_OK);
+    obb_view_close(view);
+}
+
+/* ---- Tests --------------------------------------------------------------------------------------------------- */
+
+static void compare_with_brute_force(obb_query_kind kind, int dimensions)
+{
+    struct model_scene model;
+    lively(&model, 200 + (uint64_t)kind * 2 + (uint64_t)dimensions, dimensions);
+    struct tally now = {0}, past = {0}, between = {0};
+    const size_t rounds = test_effort(kind == OBB_QUERY_ALL_PAIRS ? 120 : 60);
+    for (size_t i = 0; i < rounds; i++) {
+        if (i == rounds / 2) {
+            rebuild(&model);
+            model_scene_commit(&model, 3, 20);
+        }
+        const size_t newest = model.state_count - 1;
+        const size_t revision = i % 3 == 0 ? newest : 1 + test_below(&model.rng, newest - 1);
+        const double alpha = i % 3 == 2 ? (double)(1 + test_below(&model.rng, 15)) / 16.0 : 0.0;
+        struct world w = world_at(&model, revision, alpha);
+        struct asked a = random_query(&model, &w, kind, 12);
+        struct obb_plan *plan = planned(&w, &a.query);
+        ck_assert_int_eq(obb_plan_run(plan), OBB_OK);
+        check_result(&w, &a.query, obb_plan_result(plan),
+                     i % 3 == 0   ? &now
+                     : i % 3 == 1 ? &past
+                                  : &between);
+        obb_plan_destroy(plan);
+        obb_arena_fini(&a.arena);
+        world_end(&w);
+    }
+    model_scene_fini(&model);
+    const struct tally *all[] = {&now, &past, &between};
+    const char *const when[] = {"now", "past", "between"};
+    for (int i = 0; i < 3; i++) {
+        printf("%s %dd %s: %zu items, %zu found, %zu missing, %zu cut, %zu details\n",
+               kind_names[kind], dimensions, when[i], all[i]->items, all[i]->found, all[i]->missing,
+               all[i]->cut, all[i]->details);
+        ck_assert_uint_gt(all[i]->found, rounds / 3);
+    }
+    const bool names = kind == OBB_QUERY_PAIRS || kind == OBB_QUERY_OVERLAP ||
+                       kind == OBB_QUERY_SWEEP || kind == OBB_QUERY_NEAREST;
+    ck_assert(!names || now.missing + past.missing + between.missing > 0);
+    ck_assert(kind == OBB_QUERY_PAIRS || now.cut + past.cut + between.cut > 0);
+}
+
+START_TEST(every_kind_agrees_with_brute_force)
+{
+    compare_with_brute_force((obb_query_kind)(_i / 2), 2 + _i % 2);
+}
+END_TEST
+
+START_TEST(pages_put_together_are_the_whole)
+{
+    struct model_scene model;
+    lively(&model, 300, 3);
+    size_t pages = 0, pairs = 0;
+    for (int i = 0; i < 12; i++) {
+        struct world w = world_at(&model, 10, i % 2 == 0 ? 0.0 : 0.75);
+        struct asked a = random_query(&model, &w, OBB_QUERY_ALL_PAIRS, 0);
+        a.query.limit = SIZE_MAX;
+        a.query.count_only = false;
+        struct obb_plan *whole = planned(&w, &a.query);
+        ck_assert_int_eq(obb_plan_run(whole), OBB_OK);
+        const obb_result *all = obb_plan_result(whole);
+        obb_query page = a.query;
+        page.paged = true;
+        size_t count = 0;
+        for (bool more = true; more; pages++) {
+            page.limit = 1 + test_below(&model.rng, 9);
+            struct obb_plan *plan = planned(&w, &page);
+            ck_assert_int_eq(obb_plan_run(plan), OBB_OK);
+            const obb_result *part = obb_plan_result(plan);
+            ck_assert_uint_le(part->pair_count, page.limit);
+            ck_assert_uint_eq(part->count, part->pair_count);
+            more = part->truncated;
+            ck_assert(!more || part->pair_count == page.limit);
+            for (size_t k = 0; k < part->pair_count; k++, count++) {
+                ck_assert_uint_lt(count, all->pair_count);
+                ck_assert_ptr_eq(part->pairs[k].a, all->pairs[count].a);
+                ck_assert_ptr_eq(part->pairs[k].b, all->pairs[count].b);
+                page.after[0] = obb_view_id(part->pairs[k].a);
+                page.after[1] = obb_view_id(part->pairs[k].b);
+            }
+            ck_assert((part->pair_details != NULL) ==
+                      ((page.want & OBB_WANT_OF_PAIR) != 0 && part->pair_count > 0));
+            obb_plan_destroy(plan);
+        }
+        ck_assert_uint_eq(count, all->pair_count);
+        pairs += count;
+        obb_plan_destroy(whole);
+        obb_arena_fini(&a.arena);
+        world_end(&w);
+    }
+    printf("%zu pairs in %zu pages\n", pairs, pages);
+    ck_assert_uint_gt(pairs, 200);
+    ck_assert_uint_gt(pages, 60);
+    model_scene_fini(&model);
+}
+END_TEST
+
+START_TEST(chunks_in_any_order_and_on_any_thread_give_the_same_result)
+{
+    struct model_scene model;
+    model_scene_init(&model, 301, 3, 7.0);
+    model_scene_commit(&model, 500, 0);
+    model_scene_commit(&model, 10, 250);
+    model_scene_commit(&model, 10, 250);
+    const double shares[] = {0.0, 0.5};
+    size_t phases_of_many = 0;
+    for (int way = 0; way < WAYS; way++)
+        for (int s = 0; s < 2; s++) {
+            const obb_query_kind kind = kind_of(way);
+            struct world w = world_at(&model, 2, shares[s]);
+            struct asked a = random_query(&model, &w, kind, kind == OBB_QUERY_PAIRS ? 3000 : 300);
+            choose_way(&a.query, way);
+            a.query.count_only = false;
+            a.query.limit = SIZE_MAX;
+            a.query.filter = (obb_filter){0};
+            a.query.k = 5;
+            a.query.max_distance = HUGE_VAL;
+            a.query.mode = OBB_ALL;
+            a.query.inside = OBB_INSIDE_HIT;
+            if (kind == OBB_QUERY_PAIRS || kind == OBB_QUERY_ALL_PAIRS || kind == OBB_QUERY_OVERLAP)
+                a.query.margin = 1.5;
+            struct obb_plan *shuffled = planned(&w, &a.query), *threaded = planned(&w, &a.query);
+            const size_t chunks = run_shuffled(shuffled, &model.rng);
+            printf("%s: %zu chunks\n", kind_names[kind], chunks);
+            phases_of_many += chunks > 1;
+            run_on_threads(threaded);
+            struct tally one = {0}, other = {0};
+            check_result(&w, &a.query, obb_plan_result(shuffled), &one);
+            check_result(&w, &a.query, obb_plan_result(threaded), &other);
+            ck_assert_uint_gt(one.found, 100);
+            ck_assert_int_eq(memcmp(&one, &other, sizeof one), 0);
+            obb_plan_destroy(shuffled);
+            obb_plan_destroy(threaded);
+            obb_arena_fini(&a.arena);
+            world_end(&w);
+        }
+    ck_assert_uint_eq(phases_of_many, (size_t)2 * WAYS);
+    model_scene_fini(&model);
+}
+END_TEST
+
+START_TEST(a_failing_heap_refuses_the_query_and_leaks_nothing)
+{
+    struct model_scene model;
+    model_scene_init(&model, 302, 3, 3.0);
+    model_scene_commit(&model, 120, 0);
+    model_scene_commit(&model, 3, 40);
+    model_scene_commit(&model, 3, 40);
+    size_t refused = 0;
+    for (int way = 0; way < WAYS; way++)
+        for (int s = 0; s < 2; s++) {
+            struct world w = world_at(&model, 2, s == 0 ? 0.0 : 0.25);
+            struct asked a = random_query(&model, &w, kind_of(way), 20);
+            choose_way(&a.query, way);
+            a.query.want = 255;
+            a.query.mode = OBB_CLOSEST_PER_ENTITY;
+            bool done = false;
+            for (size_t n = 1; !done; n++) {
+                struct obb_plan *plan = NULL;
+                fault_arm(n);
+                obb_status st = obb_plan_create(w.view, &a.query, NULL, &plan);
+                if (st == OBB_OK)
+                    st = obb_plan_run(plan);
+                done = fault_seen() < n;
+                fault_arm(0);
+                if (done) {
+                    struct tally tally = {0};
+                    ck_assert_int_eq(st, OBB_OK);
+                    check_result(&w, &a.query, obb_plan_result(plan), &tally);
+                } else {
+                    ck_assert_int_eq(st, OBB_NO_MEMORY);
+                    refused++;
+                }
+                obb_plan_destroy(plan);
+            }
+            obb_arena_fini(&a.arena);
+            world_end(&w);
+        }
+    model_scene_fini(&model);
+    printf("%zu times without memory\n", refused);
+    ck_assert_uint_gt(refused, 50);
+}
+END_TEST
+
+/* Asks the same queries of one view again and again. */
+struct reader {
+    const struct world *w;
+    const struct asked *asked;    /* one per way */
+    struct obb_plan *plans[WAYS]; /* the last run of each */
+    const atomic_bool *stop;
+    atomic_size_t runs;
+    obb_status status;
+};
+
+static void *read_on(void *context)
+{
+    struct reader *r = context;
+    do {
+        for (int way = 0; way < WAYS && r->status == OBB_OK; way++, r->runs++) {
+            obb_plan_destroy(r->plans[way]);
+            r->plans[way] = NULL;
+            r->status = obb_plan_create(r->w->view, &r->asked[way].query, NULL, &r->plans[way]);
+            if (r->status == OBB_OK)
+                r->status = obb_plan_run(r->plans[way]);
+        }
+    } while (r->status == OBB_OK && !atomic_load(r->stop));
+    return NULL;
+}
+
+START_TEST(a_view_shows_its_state_whatever_is_committed_meanwhile)
+{
+    enum { READERS = 2 };
+    struct model_scene model;
+    lively(&model, 307, 3);
+    for (int s = 0; s < 2; s++) {
+        struct world w = world_at(&model, 10, s == 0 ? 0.0 : 0.5);
+        struct asked asked[WAYS];
+        struct reader readers[READERS] = {0};
+        pthread_t threads[READERS];
+        atomic_bool stop = false;
+        for (int way = 0; way < WAYS; way++) {
+            asked[way] = random_query(&model, &w, kind_of(way), 10);
+            choose_way(&asked[way].query, way);
+        }
+        for (int i = 0; i < READERS; i++) {
+            readers[i] = (struct reader){.w = &w, .asked = asked, .stop = &stop};
+            ck_assert_int_eq(pthread_create(&threads[i], NULL, read_on, &readers[i]), 0);
+        }
+        while (atomic_load(&readers[0].runs) == 0 || atomic_load(&readers[1].runs) == 0)
+            ; /* both are at it */
+        for (int i = 0; i < 40; i++) {
+            model_scene_commit(&model, 3, 20);
+            if (i % 10 == 9)
+                rebuild(&model);
+        }
+        atomic_store(&stop, true);
+        size_t runs = 0;
+        for (int i = 0; i < READERS; i++) {
+            pthread_join(threads[i], NULL);
+            ck_assert_int_eq(readers[i].status, OBB_OK);
+            runs += atomic_load(&readers[i].runs);
+            for (int way = 0; way < WAYS; way++) {
+                struct tally tally = {0};
+                check_result(&w, &asked[way].query, obb_plan_result(readers[i].plans[way]), &tally);
+                obb_plan_destroy(readers[i].plans[way]);
+            }
+        }
+        printf("%zu queries beside 40 commits\n", runs);
+        ck_assert_uint_ge(runs, READERS * WAYS);
+        for (int way = 0; way < WAYS; way++)
+            obb_arena_fini(&asked[way].arena);
+        world_end(&w);
+    }
+    model_scene_fini(&model);
+}
+END_TEST
+
+static double now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+struct cancelled_run {
+    struct obb_plan *plan;
+    atomic_bool running;
+    obb_status status;
+    double ended_ms;
+};
+
+static void *run_until_cancelled(void *context)
+{
+    struct cancelled_run *run = context;
+    atomic_store(&run->running, true);
+    run->status = obb_plan_run(run->plan);
+    run->ended_ms = now_ms();
+    return NULL;
+}
+
+START_TEST(a_cancelled_query_ends_soon)
+{
+    struct model_scene model;
+    model_scene_init(&model, 303, 3,
+                     2.0); /* everything overlaps: far more work than the time it is given */
+    model_scene_commit(&model, 3000, 0);
+    struct world w = world_at(&model, 1, 0.0);
+    size_t cut_short = 0;
+    for (int kind = 0; kind < OBB_QUERY_KINDS; kind++) {
+        struct asked a =
+            random_query(&model, &w, (obb_query_kind)kind, kind == OBB_QUERY_PAIRS ? 100000 : 2000);
+        a.query.filter = (obb_filter){0};
+        a.query.want = kind == OBB_QUERY_PAIRS || kind == OBB_QUERY_OVERLAP ? 31 : 0;
+        a.query.mode = OBB_ALL;
+        a.query.k = 1000;
+        atomic_bool cancel = true;
+        struct obb_plan *plan = NULL;
+        obb_status st = obb_plan_create(w.view, &a.query, &cancel, &plan);
+        if (st == OBB_OK)
+            st = obb_plan_run(plan);
+        ck_assert_int_eq(st, OBB_CANCELLED);
+        obb_plan_destroy(plan);
+
+        atomic_store(&cancel, false);
+        ck_assert_int_eq(obb_plan_create(w.view, &a.query, &cancel, &plan), OBB_OK);
+        struct cancelled_run run = {.plan = plan};
+        pthread_t thread;
+        ck_assert_int_eq(pthread_create(&thread, NULL, run_until_cancelled, &run), 0);
+        while (!atomic_load(&run.running))
+            ;
+        const struct timespec moment = {.tv_nsec = 3000000};
+        nanosleep(&moment, NULL);
+        const double asked_ms = now_ms();
+        atomic_store(&cancel, true);
+        pthread_join(thread, NULL);
+        if (run.status == OBB_CANCELLED) {
+            cut_short++;
+            printf("%s: ended %.2f ms after it was asked to\n", kind_names[kind],
+                   run.ended_ms - asked_ms);
+            ck_assert_double_lt(run.ended_ms - asked_ms, test_timeout(250.0));
+        }
+        obb_plan_destroy(plan);
+        obb_arena_fini(&a.arena);
+    }
+    ck_assert_uint_ge(cut_short, 5);
+    world_end(&w);
+    model_scene_fini(&model);
+}
+END_TEST
+
+START_TEST(empty_scenes_and_batches_have_empty_answers)
+{
+    for (int dimensions = 2; dimensions <= 3; dimensions++) {
+        struct model_scene model;
+        model_scene_init(&model, 304, dimensions, 2.0);
+        struct world w = world_at(&model, 0, 0.0);
+        for (int kind = 0; kind < OBB_QUERY_KINDS; kind++)
+            for (size_t count = 0; count < 6; count += 5) {
+                struct asked a = random_query(&model, &w, (obb_query_kind)kind, count);
+                struct obb_plan *plan = planned(&w, &a.query);
+                ck_assert_int_eq(obb_plan_run(plan), OBB_OK);
+                struct tally tally = {0};
+                check_result(&w, &a.query, obb_plan_result(plan), &tally);
+                ck_assert_double_gt(obb_query_cost(w.view, &a.query), 0.0);
+                obb_plan_destroy(plan);
+                a.query.dimensions = 5 - dimensions; /* a query for other scenes */
+                ck_assert_int_eq(obb_plan_create(w.view, &a.query, NULL, &plan), OBB_DIMENSIONS);
+                obb_arena_fini(&a.arena);
+            }
+        world_end(&w);
+        model_scene_fini(&model);
+    }
+}
+END_TEST
+
+START_TEST(more_work_costs_more)
+{
+    struct model_scene small, large;
+    model_scene_init(&small, 305, 3, 4.0);
+    model_scene_init(&large, 306, 3, 4.0);
+    model_scene_commit(&small, 10, 0);
+    model_scene_commit(&large, 1000, 0);
+    struct world few = world_at(&small, 1, 0.0), many = world_at(&large, 1, 0.0);
+    for (int kind = 0; kind < OBB_QUERY_KINDS; kind++) {
+        struct asked a = random_query(&small, &few, (obb_query_kind)kind, 10);
+        a.query.want = 0;
+        const double here = obb_query_cost(few.view, &a.query);
+        const double there = obb_query_cost(many.view, &a.query);
+        ck_assert(kind == OBB_QUERY_PAIRS ? here == there : here < there);
+        a.query.count *= 1000;
+        ck_assert(kind == OBB_QUERY_ALL_PAIRS || obb_query_cost(few.view, &a.query) > 50 * here);
+        if (kind == OBB_QUERY_PAIRS || kind == OBB_QUERY_OVERLAP) {
+            const double bare = obb_query_cost(few.view, &a.query);
+            a.query.want = OBB_WANT_VOLUME;
+            ck_assert_double_gt(obb_query_cost(few.view, &a.query), bare);
+        }
+        obb_arena_fini(&a.arena);
+    }
+    world_end(&few);
+    world_end(&many);
+    model_scene_fini(&small);
+    model_scene_fini(&large);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("query");
+    TCase *tc = tcase_create("query");
+    tcase_set_timeout(tc, test_timeout(60 + 20 * (double)test_effort(1)));
+    tcase_add_loop_test(tc, every_kind_agrees_with_brute_force, 0, 2 * OBB_QUERY_KINDS);
+    tcase_add_test(tc, pages_put_together_are_the_whole);
+    tcase_add_test(tc, chunks_in_any_order_and_on_any_thread_give_the_same_result);
+    tcase_add_test(tc, a_failing_heap_refuses_the_query_and_leaks_nothing);
+    tcase_add_test(tc, a_view_shows_its_state_whatever_is_committed_meanwhile);
+    tcase_add_test(tc, a_cancelled_query_ends_soon);
+    tcase_add_test(tc, empty_scenes_and_batches_have_empty_answers);
+    tcase_add_test(tc, more_work_costs_more);
+    suite_add_tcase(suite, tc);
+    return test_main(suite);
+}
