@@ -29,7 +29,7 @@ struct obb_plan {
     struct obb_arena arena; /* the sieve, the answers, the tasks */
     struct obb_sieve sieve;
     struct obb_all_pairs *all; /* all-pairs alone, unless... */
-    struct obb_walk *walk;     /* ...it is a page, or too much to be done at once */
+    struct obb_pages *pages;   /* ...it is a page, or too much to be done at once */
     size_t per_chunk, chunk_count;
     struct obb_task *tasks; /* one per chunk */
     obb_answer *answers;
@@ -111,7 +111,7 @@ static struct obb_task task_of(const struct obb_plan *plan)
 static obb_status prepare_all_pairs(struct obb_plan *plan)
 {
     const struct obb_task task = task_of(plan);
-    return plan->query->paged ? obb_walk_create(&task, &plan->walk)
+    return plan->query->paged ? obb_pages_create(&task, &plan->pages)
                               : obb_all_pairs_create(&task, &plan->all);
 }
 
@@ -159,7 +159,7 @@ void obb_plan_destroy(struct obb_plan *plan)
     if (plan == NULL)
         return;
     obb_all_pairs_destroy(plan->all);
-    obb_walk_destroy(plan->walk);
+    obb_pages_destroy(plan->pages);
     for (size_t i = 0; i < plan->chunk_count; i++)
         obb_task_end(&plan->tasks[i]);
     obb_arena_fini(&plan->arena);
@@ -182,14 +182,14 @@ size_t obb_plan_advance(struct obb_plan *plan, obb_status *out_status)
         obb_all_pairs_destroy(plan->all);
         plan->all = NULL;
         atomic_store_explicit(&plan->failed, OBB_OK, memory_order_relaxed);
-        *out_status = obb_walk_create(&task, &plan->walk);
+        *out_status = obb_pages_create(&task, &plan->pages);
     }
     if (*out_status != OBB_OK)
         return 0;
     if (plan->all != NULL)
         return obb_all_pairs_advance(plan->all, out_status, &plan->result);
-    if (plan->walk != NULL)
-        return obb_walk_advance(plan->walk, out_status, &plan->result);
+    if (plan->pages != NULL)
+        return obb_pages_advance(plan->pages, out_status, &plan->result);
     if (!plan->started) {
         plan->started = true;
         if (plan->chunk_count > 0)
@@ -244,9 +244,9 @@ obb_status obb_plan_chunk(struct obb_plan *plan, size_t chunk)
 {
     obb_status st = failure(plan);
     if (st == OBB_OK)
-        st = plan->all != NULL    ? obb_all_pairs_chunk(plan->all, chunk)
-             : plan->walk != NULL ? obb_walk_chunk(plan->walk, chunk)
-                                  : run_items(plan, chunk);
+        st = plan->all != NULL     ? obb_all_pairs_chunk(plan->all, chunk)
+             : plan->pages != NULL ? obb_pages_chunk(plan->pages, chunk)
+                                   : run_items(plan, chunk);
     if (st != OBB_OK)
         atomic_store_explicit(&plan->failed, st, memory_order_relaxed);
     return st == OBB_LIMIT && plan->all != NULL ? OBB_OK

@@ -113,7 +113,7 @@ void obb_pairs_details(struct obb_task *task, const obb_found_pair *pairs, obb_d
                        size_t from, size_t to);
 
 /* By a join of the layers with themselves. OBB_LIMIT, from a chunk: there are more candidates than should be held at
- * once; the walk must do it. task: what the tasks of chunks begin as. */
+ * once; obb_pages must do it. task: what the tasks of chunks begin as. */
 struct obb_all_pairs;
 obb_status obb_all_pairs_create(const struct obb_task *task, struct obb_all_pairs **out);
 size_t obb_all_pairs_advance(struct obb_all_pairs *all, obb_status *out_status, obb_result *result);
@@ -121,10 +121,10 @@ obb_status obb_all_pairs_chunk(struct obb_all_pairs *all, size_t chunk);
 void obb_all_pairs_destroy(struct obb_all_pairs *all); /* NULL is fine */
 
 /* Box by box: pages, and whatever is too much for the join. */
-struct obb_walk;
-obb_status obb_walk_create(const struct obb_task *task, struct obb_walk **out);
-size_t obb_walk_advance(struct obb_walk *walk, obb_status *out_status, obb_result *result);
-obb_status obb_walk_chunk(struct obb_walk *walk, size_t chunk);
-void obb_walk_destroy(struct obb_walk *walk); /* NULL is fine */
+struct obb_pages;
+obb_status obb_pages_create(const struct obb_task *task, struct obb_pages **out);
+size_t obb_pages_advance(struct obb_pages *pages, obb_status *out_status, obb_result *result);
+obb_status obb_pages_chunk(struct obb_pages *pages, size_t chunk);
+void obb_pages_destroy(struct obb_pages *pages); /* NULL is fine */
 
 #endif
