@@ -112,6 +112,13 @@ START_TEST(the_fault_is_the_first_in_the_order_of_application)
     by_id[0].target = numbered(77);
     obb_put entity[] = {put_at("a", 1)};
     entity[0].attributes.entity = obb_str_of("two\nlines");
+    obb_put wide[] = {put_at("a", 1)};
+    wide[0].box.half_extents.z = 2e9;
+    static char long_data[OBB_MAX_DATA + 2];
+    memset(long_data, '1', sizeof long_data - 1);
+    obb_put heavy[] = {put_at("a", 1), put_at("a", 1)};
+    heavy[0].attributes.data = obb_str_of(long_data + 1); /* just so */
+    heavy[1].attributes.data = obb_str_of(long_data);
     const obb_put two[] = {put_at("c", 1), put_at("d", 1)};
     const obb_pose lost[] = {pose_at("a", 1), pose_at("b", 1), pose_at("x", 1)};
     const obb_pose nowhere[] = {pose_at("b", 1), pose_at("a", (double)NAN)};
@@ -157,6 +164,10 @@ START_TEST(the_fault_is_the_first_in_the_order_of_application)
          OBB_BAD_NUMBER,
          {.group = OBB_GROUP_PUT, .index = 1}},
         {{.dimensions = 3, .puts = thin, .put_count = 1}, OBB_BAD_EXTENT, {.group = OBB_GROUP_PUT}},
+        {{.dimensions = 3, .puts = wide, .put_count = 1}, OBB_BAD_NUMBER, {.group = OBB_GROUP_PUT}},
+        {{.dimensions = 3, .puts = heavy, .put_count = 2},
+         OBB_BAD_VALUE,
+         {.group = OBB_GROUP_PUT, .index = 1}},
         {{.dimensions = 3, .puts = bad_name, .put_count = 3},
          OBB_BAD_NAME,
          {.group = OBB_GROUP_PUT, .index = 2}},
@@ -452,6 +463,36 @@ START_TEST(an_import_replaces_all_as_one_commit_with_new_ids)
 }
 END_TEST
 
+START_TEST(in_the_plane_a_pose_has_an_angle_and_no_depth)
+{
+    const obb_settings planar = {.dimensions = 2};
+    struct obb_scene *scene = NULL;
+    ck_assert_int_eq(obb_scene_create(obb_str_of("map"), &planar, 0, NULL, &scene), OBB_OK);
+    struct obb_arena arena;
+    obb_arena_init(&arena);
+    const obb_put put = put_at("a", 1);
+    obb_pose pose = pose_at("a", 2);
+    pose.has_rotation = true;
+    pose.rotation = (obb_quat){1, 0, 0, 0};
+    pose.center.z = 7;
+    pose.angle = 30;
+    obb_edit edit = {
+        .dimensions = 2, .puts = &put, .put_count = 1, .poses = &pose, .pose_count = 1};
+    obb_committed done;
+    obb_fault fault;
+    ck_assert_int_eq(commit(scene, &edit, 1, &arena, &done, &fault), OBB_OK);
+    ck_assert_double_eq(done.made[0]->box.center.x, 2);
+    ck_assert_double_eq(done.made[0]->box.center.z, 0);
+    ck_assert_double_eq(done.made[0]->box.angle, 30);
+    ck_assert_double_eq(done.made[0]->box.rotation.w, 1);
+    pose.angle = (double)NAN;
+    ck_assert_int_eq(commit(scene, &edit, 1, &arena, &done, &fault), OBB_BAD_NUMBER);
+    ck_assert_int_eq(fault.group, OBB_GROUP_POSE);
+    obb_arena_fini(&arena);
+    obb_scene_destroy(scene);
+}
+END_TEST
+
 START_TEST(room_counts_what_the_commit_frees)
 {
     struct obb_scene *scene = tick_scene(0, 0);
@@ -607,7 +648,8 @@ START_TEST(a_commit_that_finds_no_memory_leaves_no_trace)
         obb_scene_destroy(twin);
     }
     printf("commits: %zu allocations refused, at most %zu in one\n", refused, most);
-    ck_assert_uint_gt(most, (size_t)2 * MIXED_PUTS); /* a record and a text each, and what holds them */
+    ck_assert_uint_gt(most,
+                      (size_t)2 * MIXED_PUTS); /* a record and a text each, and what holds them */
 }
 END_TEST
 
@@ -646,6 +688,7 @@ int main(void)
     tcase_add_test(tc, a_commit_that_changes_nothing_raises_no_revision);
     tcase_add_test(tc, a_patch_changes_what_it_states);
     tcase_add_test(tc, an_import_replaces_all_as_one_commit_with_new_ids);
+    tcase_add_test(tc, in_the_plane_a_pose_has_an_angle_and_no_depth);
     tcase_add_test(tc, room_counts_what_the_commit_frees);
     tcase_add_test(tc, views_opened_in_between_see_nothing_of_what_is_only_prepared);
     tcase_add_test(tc, a_commit_that_finds_no_memory_leaves_no_trace);
