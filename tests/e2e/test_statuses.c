@@ -5,13 +5,11 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 struct row {
@@ -195,29 +193,6 @@ static size_t send_too_much(void)
     return sizeof large / sizeof large[0];
 }
 
-/* An event stream has an end when its scene is deleted. */
-static void *delete_soon(void *url)
-{
-    struct http_client *client = http_open(url);
-    (void)nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
-    const struct row row = {"DELETE", "/v1/scenes/e", NULL, NULL, 204};
-    send_row(client, &row);
-    http_close(client);
-    return NULL;
-}
-
-static size_t follow(struct http_client *client, char *url)
-{
-    static const struct row made = {"PUT", "/v1/scenes/e", NULL, "{}", 201},
-                            followed = {"GET", "/v1/scenes/e/events", NULL, NULL, 200};
-    send_row(client, &made);
-    pthread_t thread;
-    ck_assert_int_eq(pthread_create(&thread, NULL, delete_soon, url), 0);
-    send_row(client, &followed);
-    ck_assert_int_eq(pthread_join(thread, NULL), 0);
-    return 3;
-}
-
 static int dial(int port)
 {
     const int fd = socket(AF_INET, SOCK_STREAM, 0);
@@ -240,6 +215,56 @@ static void write_all(int fd, const char *text)
     }
 }
 
+/* Everything that comes until the other side closes, terminated. */
+static size_t read_all(int fd, char *out, size_t room)
+{
+    size_t length = 0;
+    for (ssize_t got; (got = read(fd, out + length, room - 1 - length)) > 0;)
+        length += (size_t)got;
+    out[length] = '\0';
+    return length;
+}
+
+/* A stream with every event but overrun: HTTP/1.0, so that it comes as it is, up to the end of its scene. */
+static size_t follow(struct schema *schema, struct http_client *client, int port)
+{
+    static const struct row happenings[] = {
+        {"PUT", S "/boxes/c", NULL, UNIT, 201},
+        {"PATCH", S "/boxes/c", NULL, "{\"center\":[9,9,9]}", 200},
+        {"PUT", S "/boxes/c", NULL, UNIT, 200},
+        {"DELETE", S "/boxes/c", NULL, NULL, 204},
+        {"DELETE", S, NULL, NULL, 204},
+    };
+    static const char *const events[] = {"state", "begin", "end", "boxes", "commit", "gone"};
+    const int fd = dial(port);
+    ck_assert_int_ge(fd, 0);
+    write_all(fd, "GET " S "/events HTTP/1.0\r\nHost: localhost\r\n\r\n");
+    char answer[65536];
+    ck_assert_int_eq(recv(fd, answer, 1, MSG_PEEK), 1); /* it has begun */
+    for (size_t i = 0; i < sizeof happenings / sizeof happenings[0]; i++)
+        send_row(client, &happenings[i]);
+    (void)read_all(fd, answer, sizeof answer);
+    (void)close(fd);
+    const char *body = strstr(answer, "\r\n\r\n");
+    ck_assert_msg(strstr(answer, " 200 ") != NULL && body != NULL, "%s", answer);
+    body += 4;
+    const char *fault =
+        schema_check(schema, &(struct schema_exchange){.method = "GET",
+                                                       .target = S "/events",
+                                                       .status = 200,
+                                                       .answer_type = "text/event-stream",
+                                                       .answer = body,
+                                                       .answer_length = strlen(body)});
+    ck_assert_msg(fault == NULL, "%s\n%s", fault, body);
+    for (size_t i = 0; i < sizeof events / sizeof events[0]; i++) {
+        char line[32];
+        (void)snprintf(line, sizeof line, "event: %s\n", events[i]);
+        ck_assert_msg(strstr(body, line) != NULL, "no %s in\n%s", events[i], body);
+    }
+    ck_assert_ptr_nonnull(strstr(body, "\"reason\":\"removed\""));
+    return 1 + sizeof happenings / sizeof happenings[0];
+}
+
 /* A request that has begun when the daemon is told to stop is answered, and told that the daemon is not ready. */
 static void ask_while_draining(struct schema *schema)
 {
@@ -255,10 +280,7 @@ static void ask_while_draining(struct schema *schema)
         (void)close(other);
     write_all(fd, "\r\n");
     char answer[4096];
-    size_t length = 0;
-    for (ssize_t got; (got = read(fd, answer + length, sizeof answer - 1 - length)) > 0;)
-        length += (size_t)got;
-    answer[length] = '\0';
+    (void)read_all(fd, answer, sizeof answer);
     (void)close(fd);
     const char *body = strstr(answer, "\r\n\r\n");
     ck_assert_msg(strncmp(answer, "HTTP/1.1 503 ", 13) == 0 && body != NULL, "%s", answer);
@@ -298,7 +320,7 @@ START_TEST(every_status_of_every_operation_is_seen)
     for (size_t i = 0; i < sizeof unserved / sizeof unserved[0]; i++, sent++)
         send_row(client, &unserved[i]);
     sent += send_queries(client);
-    sent += follow(client, daemon.url);
+    sent += follow(schema, client, daemon.port);
     http_close(client);
     ck_assert_int_eq(daemon_stop(&daemon), 0);
     sent += send_too_much();

@@ -52,9 +52,8 @@ struct check {
     bool strict;
 };
 
-static bool fault(struct check *check, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-static bool fault(struct check *check, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static bool fault(struct check *check, const char *format,
+                                                        ...)
 {
     char what[512];
     va_list arguments;
@@ -874,6 +873,9 @@ static void lint_examples(struct schema *schema, json_t *holder, bool strict)
                     ok = check_lines(&check, json_object_get(media, "x-line"), text, strlen(text));
                 }
                 free(text);
+            } else if (json_object_get(media, "x-events") != NULL) {
+                ok = check_events(&check, json_object_get(media, "x-events"),
+                                  json_string_value(value), json_string_length(value));
             } else {
                 ok = fits_here(&check, json_object_get(media, "schema"), value);
             }
