@@ -137,9 +137,10 @@ static const struct {
 static void send_row(struct http_client *client, const struct row *row)
 {
     struct http_answer answer = {0};
-    char text[256] = "";
+    char text[256];
     const char *headers[3] = {row->header};
-    char *newline = row->header != NULL ? strchr(strcpy(text, row->header), '\n') : NULL;
+    (void)snprintf(text, sizeof text, "%s", row->header != NULL ? row->header : "");
+    char *newline = strchr(text, '\n');
     if (newline != NULL) {
         *newline = '\0';
         headers[0] = text;
