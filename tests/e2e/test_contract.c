@@ -256,7 +256,7 @@ START_TEST(every_kind_of_query_answers)
            "{\"results\":[{\"hits\":[{\"box\":\"a\",\"fraction\":0.5,\"normal\":[-1,0,0]}]}]}");
     expect(
         client, "POST", "/v1/scenes/q/query/nearest", "{\"points\":[[5,0,0]],\"k\":2}", 200,
-        "{\"results\":[{\"boxes\":[{\"box\":\"b\",\"distance\":2,\"point\":[3,0,0]},{\"box\":\"c\","
+        "{\"results\":[{\"boxes\":[{\"box\":\"b\",\"distance\":2,\"point\":[3,0,0]},{\"box\":\"a\","
         "\"distance\":4}]}]}");
     expect(client, "POST", "/v1/scenes/q/query/all-pairs", "{\"filter\":{\"exclude\":[\"b\"]}}",
            200, "{\"count\":0}");
