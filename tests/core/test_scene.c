@@ -847,7 +847,7 @@ START_TEST(readers_see_one_state_while_the_writer_commits)
     for (int i = 0; i < READERS; i++)
         ck_assert_int_eq(pthread_create(&readers[i], NULL, read_views, crew), 0);
     bool lent[SLOTS] = {false};
-    size_t commits = 0, opened = 0, between = 0;
+    size_t commits = 0, discarded = 0, opened = 0, between = 0;
     while (commits < test_effort(4000) ||
            opened < 200) { /* readers may get little of the machine */
         char line[1024];
@@ -857,8 +857,14 @@ START_TEST(readers_see_one_state_while_the_writer_commits)
         struct obb_prepared *prepared = NULL;
         obb_fault fault;
         obb_committed done;
-        if (tick_prepare(scene, 0, (double)commits, line, &arena, &prepared, &fault) == OBB_OK)
+        ck_assert_int_eq(tick_prepare(scene, 0, (double)commits, line, &arena, &prepared, &fault),
+                         OBB_OK);
+        if (test_below(&rng, 10) == 0) {
+            obb_edit_discard(prepared);
+            discarded++;
+        } else {
             obb_edit_commit(prepared, &done);
+        }
         obb_arena_fini(&arena);
         commits++;
         const size_t i = test_below(&rng, SLOTS);
@@ -900,9 +906,9 @@ START_TEST(readers_see_one_state_while_the_writer_commits)
     ck_assert_uint_eq(atomic_load(&crew->looked), 3 * opened);
     ck_assert_uint_gt(between, 5);
     ck_assert(obb_scene_validate(scene));
-    printf("threads: %zu commits, %zu views read 3 times by %d readers, %zu of them between two "
-           "commits\n",
-           commits, opened, READERS, between);
+    printf("threads: %zu commits (%zu discarded), %zu views read 3 times by %d readers, "
+           "%zu of them between two commits\n",
+           commits, discarded, opened, READERS, between);
     obb_scene_destroy(scene);
     free(crew);
 }
