@@ -42,7 +42,7 @@ static void oracle(double value, char out_digits[static 32], int *out_exponent)
         char *e = strchr(text, 'e');
         int exponent = (int)strtol(e + 1, NULL, 10);
         *e = '\0';
-        (void)snprintf(out_digits, 32, "%c%s", text[0], count > 1 ? text + 2 : "");
+        (void)snprintf(out_digits, 32, "%c%.30s", text[0], count > 1 ? text + 2 : "");
         bool found = reads_back(out_digits, exponent, value);
         if (!found) {
             exponent += increment(out_digits, count);
