@@ -186,6 +186,22 @@ fuzz-keep: fuzz-deps
 	@$(FUZZ)
 	@build/fuzz/tests/fuzz/fuzz_$(F) -set_cover_merge=1 tests/fuzz/corpus/$(F) build/fuzz/corpus/$(F)
 
+# Bodies of 50 bytes to 2.5 MB; simdjson is C++ behind a C face.
+CODEC_PACKAGES := g++ libsimdjson-dev
+.PHONY: bench-codecs codec-deps
+bench-codecs: codec-deps ## requests from JSON and CBOR, beside jansson and simdjson, as CSV
+	@$(MAKE) --no-print-directory $(B)/tests/bench/codecs
+	@$(B)/tests/bench/codecs
+
+$(B)/tests/bench/simdjson_peer.o: tests/bench/simdjson_peer.cpp tests/bench/simdjson_peer.h
+	@mkdir -p $(@D)
+	@echo "c++ $@"
+	@$(CXX) -std=c++17 -O2 -g -fPIE -I. -Wall -Wextra $(call pkg_cflags,simdjson) -c -o $@ $<
+$(B)/tests/bench/codecs: $(B)/tests/bench/codecs.o $(B)/tests/bench/simdjson_peer.o $(B)/libsupport.a \
+ $(B)/libwire.a $(B)/libobb.a
+	@echo "ld $@"
+	@$(CXX) $(BUILD_LDFLAGS) -o $@ $^ $(call pkg_libs,simdjson $(TEST_LIBS) $(PROTO_LIBS)) -lm -pthread
+
 # The same pairs through other engines of Debian: the one program that is C++.
 PEER_LIBS := fcl bullet ode
 PEER_CXXFLAGS := -std=c++17 -O2 -g -I. -Wall -Wextra -DBT_USE_DOUBLE_PRECISION
@@ -234,6 +250,8 @@ test-deps:
 	$(call install,$(BUILD_PACKAGES) $(TEST_PACKAGES))
 peer-deps:
 	$(call install,$(BUILD_PACKAGES) $(TEST_PACKAGES) $(PEER_PACKAGES))
+codec-deps:
+	$(call install,$(BUILD_PACKAGES) $(TEST_PACKAGES) $(CODEC_PACKAGES))
 fuzz-deps:
 	$(call install,$(BUILD_PACKAGES) $(TEST_PACKAGES) $(FUZZ_PACKAGES))
 lint-deps:

@@ -35,7 +35,7 @@ struct head {
     double number;
     bool truth;
     const char *bytes;
-    const char *after; /* of the head, and of the bytes of a string */
+    const char *after; /* the head, and the bytes of a string */
 };
 
 static void take(void *context, enum what what, uint64_t value)
@@ -92,6 +92,23 @@ static bool malformed(struct wire_cursor *c, const char *at, const char *what)
     return false;
 }
 
+/* The head of one byte that most are: its number lies in it. False: it is another. */
+static inline bool short_head(const char *at, const char *end, struct head *out)
+{
+    static const enum what whats[] = {UNSIGNED, NEGATIVE, BYTES, TEXT, ARRAY, MAP};
+    const unsigned first = (unsigned char)*at, number = first & 31;
+    if (number > 23 || first >> 5 > 5)
+        return false;
+    const enum what what = whats[first >> 5];
+    const bool is_string = what == BYTES || what == TEXT;
+    const size_t rest = (size_t)(end - at) - 1;
+    *out = (struct head){.what = what,
+                         .value = number,
+                         .bytes = at + 1,
+                         .after = at + 1 + (is_string && number <= rest ? number : 0)};
+    return (is_string || what == ARRAY ? number : what == MAP ? 2 * number : 0) <= rest;
+}
+
 /* The head at `at`; false, with the fault, when it is not there in full. */
 static bool read_head(struct wire_cursor *c, const char *at, struct head *out)
 {
@@ -119,8 +136,10 @@ static bool read_head(struct wire_cursor *c, const char *at, struct head *out)
                                                     .null = take_null,
                                                     .boolean = take_bool,
                                                     .indef_break = take_indefinite};
-    struct head head = {.value = 0};
+    struct head head = {.what = UNSIGNED};
     const size_t left = (size_t)(c->end - at);
+    if (left > 0 && short_head(at, c->end, out))
+        return true;
     const struct cbor_decoder_result result =
         left > 0 ? cbor_stream_decode((cbor_data)(const void *)at, left, &callbacks, &head)
                  : (struct cbor_decoder_result){.status = CBOR_DECODER_NEDATA};
@@ -160,7 +179,6 @@ static bool typed_array(struct wire_cursor *c, uint64_t *tag, struct head *bytes
         width_of(head.value) == 0 || !read_head(&ahead, head.after, bytes) ||
         bytes->what != BYTES || bytes->value % width_of(head.value) != 0)
         return false;
-    bytes->after = bytes->bytes + bytes->value;
     *tag = head.value;
     return true;
 }
@@ -295,7 +313,7 @@ static bool read_text(struct wire_cursor *c, obb_str *out)
         return malformed(c, c->at, "not UTF-8");
     if (out != NULL)
         *out = text;
-    c->at = head.bytes + head.value;
+    c->at = head.after;
     return true;
 }
 
@@ -478,7 +496,7 @@ static bool cbor_enter_other(struct wire_cursor *c, bool *out_value_follows)
     if (c->failed || !read_head(c, c->at, &head))
         return false;
     *out_value_follows = head.what == TAG;
-    c->at = head.what == BYTES ? head.bytes + head.value : head.after;
+    c->at = head.after;
     return true;
 }
 

@@ -354,53 +354,78 @@ static bool json_read_number_text(struct wire_cursor *c, obb_str *out)
     return true;
 }
 
-/* The hottest loop of all: it keeps its place in a register and leaves the cursor alone until the end or a fault. */
-static bool json_read_numbers(struct wire_cursor *c, double *out, size_t room, size_t *out_count)
+/* Into an array of numbers; then read_run, until *more is false, and leave_run. */
+static bool enter_run(struct wire_cursor *c, bool *more)
 {
-    const size_t place = wire_place(c);
     if (!json_enter_array(c))
         return false;
-    const char *at = past_space(c->at, c->end), *const end = c->end;
-    size_t count = 0;
-    for (bool more = at == end || *at != ']'; more; count++) {
-        if (count == room)
-            return wire_fail_at(c, WIRE_BAD_LENGTH, place, NULL);
-        const char *after = wire_number_read(at, end, &out[count]);
-        if (after == NULL || !isfinite(out[count])) {
+    c->at = past_space(c->at, c->end);
+    *more = c->at == c->end || *c->at != ']';
+    return true;
+}
+
+/* The hottest loop of all: it keeps its place in a register and leaves the cursor alone until the room or the array ends, or
+ * at a fault. */
+static bool read_run(struct wire_cursor *c, double *out, size_t room, size_t *count, bool *more)
+{
+    const char *at = c->at, *const end = c->end;
+    size_t n = 0;
+    for (; *more && n < room; n++) {
+        const char *after = wire_number_read(at, end, &out[n]);
+        if (after == NULL || !isfinite(out[n])) {
             c->at = at;
-            return json_read_number(c, &out[count]); /* which says why not */
+            (void)json_read_number(c, &out[n]); /* which says why not */
+            return false;
         }
         at = past_space(after, end);
-        more = at < end && *at == ',';
-        if (more)
+        *more = at < end && *at == ',';
+        if (*more)
             at = past_space(at + 1, end);
     }
     c->at = at;
+    *count += n;
+    return true;
+}
+
+/* Past the bracket after the last of `count` numbers. */
+static bool leave_run(struct wire_cursor *c, size_t count)
+{
     c->fresh = count == 0;
-    *out_count = count;
     return !json_next_item(c) && !c->failed;
+}
+
+static bool json_read_numbers(struct wire_cursor *c, double *out, size_t room, size_t *out_count)
+{
+    const size_t place = wire_place(c);
+    size_t count = 0;
+    bool more;
+    if (!enter_run(c, &more) || !read_run(c, out, room, &count, &more))
+        return false;
+    if (more)
+        return wire_fail_at(c, WIRE_BAD_LENGTH, place, NULL);
+    *out_count = count;
+    return leave_run(c, count);
 }
 
 static bool json_read_column(struct wire_cursor *c, struct wire_column *out)
 {
-    if (!json_enter_array(c))
-        return false;
     double *values = NULL;
     size_t count = 0, room = 0;
-    for (; json_next_item(c); count++) {
-        if (count == room) {
-            const size_t larger = room == 0 ? 64 : room * 2;
-            double *grown = obb_arena_grow(c->arena, values, room, larger, sizeof *values);
-            if (grown == NULL)
-                return wire_fail_memory(c);
-            values = grown;
-            room = larger;
-        }
-        if (!json_read_number(c, &values[count]))
+    bool more;
+    if (!enter_run(c, &more))
+        return false;
+    while (more) {
+        const size_t larger = room == 0 ? 64 : room * 2;
+        double *grown = obb_arena_grow(c->arena, values, room, larger, sizeof *values);
+        if (grown == NULL)
+            return wire_fail_memory(c);
+        values = grown;
+        room = larger;
+        if (!read_run(c, values + count, room - count, &count, &more))
             return false;
     }
     *out = (struct wire_column){.type = WIRE_DOUBLES, .values = values, .count = count};
-    return !c->failed;
+    return leave_run(c, count);
 }
 
 /* ---- The rest -------------------------------------------------------------------------------------- */

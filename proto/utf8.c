@@ -1,5 +1,7 @@
 #include "proto/utf8.h"
 
+#include <string.h>
+
 size_t wire_utf8_length(const char *at, const char *end)
 {
     if (at == end)
@@ -37,6 +39,13 @@ bool wire_utf8_valid(obb_str text)
 {
     const char *at = text.bytes, *end = at + text.length;
     while (at < end) {
+        uint64_t eight = 0; /* most text is ASCII */
+        const size_t take = end - at < 8 ? (size_t)(end - at) : 8;
+        memcpy(&eight, at, take);
+        if ((eight & 0x8080808080808080u) == 0) {
+            at += take;
+            continue;
+        }
         const size_t length = wire_utf8_length(at, end);
         if (length == 0)
             return false;

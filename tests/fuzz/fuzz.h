@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* libFuzzer names it. NOLINTNEXTLINE(readability-identifier-naming) */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 
 #endif
