@@ -357,6 +357,13 @@ static void point_at_target(struct wire_pointer *pointer, const char *group,
     wire_pointer_key(pointer, target->name);
 }
 
+/* What of a transform core could not carry out: the member that shears, where it is that. */
+static void point_at_part(struct wire_pointer *pointer, obb_status status, const obb_turn *turn)
+{
+    if (status == OBB_SHEARED)
+        wire_pointer_key(pointer, obb_str_of(turn->transform.has_matrix ? "matrix" : "scale"));
+}
+
 /* The entry of a commit's body that the fault names. */
 static void point_at_entry(struct wire_pointer *pointer, obb_status status, const obb_fault *fault,
                            const wire_commit *commit, const obb_edit *edit)
@@ -388,6 +395,7 @@ static void point_at_entry(struct wire_pointer *pointer, obb_status status, cons
         break;
     case OBB_GROUP_TRANSFORM:
         point_at_target(pointer, "transform", &edit->turns[i].target);
+        point_at_part(pointer, status, &edit->turns[i]);
         break;
     case OBB_GROUP_QUERY:
         wire_pointer_key(pointer, commit_fields[QUERIES]);
@@ -414,6 +422,8 @@ wire_problem wire_problem_of_edit(obb_status status, const obb_fault *fault,
     }
     if (commit != NULL) {
         point_at_entry(&pointer, status, fault, commit, edit);
+    } else if (fault->group == OBB_GROUP_TRANSFORM) {
+        point_at_part(&pointer, status, &edit->turns[fault->index]);
     } else if (fault->group == OBB_GROUP_MERGE && status == OBB_NO_BOX &&
                fault->member < edit->merges[fault->index].with_count) {
         wire_pointer_key(&pointer, obb_str_of("with"));

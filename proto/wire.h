@@ -56,12 +56,19 @@ typedef struct wire_body {
     wire_media media;
 } wire_body;
 
-/* Decoders return true and fill *out, or false and fill *problem. dimensions are those of the scene (3 where there is none yet). */
+/* Decoders return true and fill *out, or false and fill *problem. dimensions are those of the scene (3 where there is none yet).
+ *
+ * A body that is malformed anywhere is a 400, whatever else is wrong with it. Else the first value at fault is a 422 with its
+ * pointer: the element of a vector, the unknown field itself, the object that lacks a field. What a decoder takes is in range
+ * and of the right shape; what depends on the scene (is the box there? is it 412?) core says later.
+ *
+ * Memory: at most some 40 bytes of the arena a byte of body (lists of bare ids or empty names), for bodies of boxes 1 to 3. */
 
 bool wire_read_settings(const wire_body *body, const obb_settings *current, struct obb_arena *arena,
                         obb_settings *out, wire_problem *problem);
 
-/* PUT (patch false) or PATCH of one box. */
+/* PUT (patch false) or PATCH of one box. A patch may be any subset of the pose form, or a whole box in another form; `entity` and `data`
+ * of null are none. */
 bool wire_read_box(const wire_body *body, int dimensions, bool patch, obb_str name,
                    struct obb_arena *arena, obb_put *out, wire_problem *problem);
 bool wire_read_transform(const wire_body *body, int dimensions, obb_str name,
@@ -69,7 +76,9 @@ bool wire_read_transform(const wire_body *body, int dimensions, obb_str name,
 bool wire_read_merge(const wire_body *body, obb_str name, struct obb_arena *arena, obb_merge *out,
                      wire_problem *problem);
 
-/* A commit: the edit (its queries included), and what is needed to name its parts again. */
+/* A commit: the edit (its queries included), and what is needed to name its parts again. Of several faults the one counts that is
+ * first in the order of application (time, if_revision, remove, put, pose, transform, queries), inside a group as sent; unknown
+ * fields come before all. A pose whose first member is an array is one in columns. */
 typedef struct wire_commit {
     obb_edit edit;
     bool columnar_names, columnar_ids; /* pose was sent in columns */
@@ -83,6 +92,7 @@ bool wire_read_commit(const wire_body *body, int dimensions, struct obb_arena *a
 bool wire_read_import(const wire_body *body, struct obb_arena *arena, obb_edit *out,
                       wire_problem *problem);
 
+/* Boxes are meant by name, or written out; by id where the query says "by":"id", and then pairs may be one flat array. */
 bool wire_read_query(const wire_body *body, obb_query_kind kind, int dimensions,
                      struct obb_arena *arena, obb_query *out, wire_problem *problem);
 
@@ -90,7 +100,7 @@ bool wire_read_query(const wire_body *body, obb_query_kind kind, int dimensions,
 bool wire_query_kind(obb_str name, obb_query_kind *out);
 
 /* The problem of an edit that core refused: points at the entry that `fault` names. commit may be NULL for
- * requests about a single box, whose fault has no pointer unless it lies in `with`. */
+ * requests about a single box, whose fault has a pointer only where it lies in `with` or in what shears. */
 wire_problem wire_problem_of_edit(obb_status status, const obb_fault *fault,
                                   const wire_commit *commit, const obb_edit *edit,
                                   struct obb_arena *arena);

@@ -77,7 +77,8 @@ START_TEST(the_fault_of_a_commit_points_at_its_entry)
     const obb_target removes[] = {named("r0"), named("r1")};
     const obb_put puts[] = {{.target = named("p0")}, {.target = named("a/b~c")}};
     const obb_pose poses[] = {{.target = named("q0")}, {.target = named("q1")}};
-    const obb_turn turns[] = {{.target = named("t0")}};
+    const obb_turn turns[] = {{.target = named("t0"), .transform = {.has_scale = true}},
+                              {.target = named("t1"), .transform = {.has_matrix = true}}};
     wire_commit commit = {.edit = {.has_time = true,
                                    .has_if_revision = true,
                                    .removes = removes,
@@ -87,7 +88,7 @@ START_TEST(the_fault_of_a_commit_points_at_its_entry)
                                    .poses = poses,
                                    .pose_count = 2,
                                    .turns = turns,
-                                   .turn_count = 1}};
+                                   .turn_count = 2}};
     wire_commit by_names = commit, by_ids = commit, by_header = commit;
     by_names.columnar_names = true;
     by_ids.columnar_ids = true;
@@ -107,7 +108,12 @@ START_TEST(the_fault_of_a_commit_points_at_its_entry)
         {&commit, OBB_NO_BOX, {.group = OBB_GROUP_POSE, .index = 1}, "/pose/q1"},
         {&by_names, OBB_NO_BOX, {.group = OBB_GROUP_POSE, .index = 1}, "/pose/names/1"},
         {&by_ids, OBB_NO_BOX, {.group = OBB_GROUP_POSE, .index = 0}, "/pose/ids/0"},
-        {&commit, OBB_SHEARED, {.group = OBB_GROUP_TRANSFORM}, "/transform/t0"},
+        {&commit, OBB_NO_BOX, {.group = OBB_GROUP_TRANSFORM}, "/transform/t0"},
+        {&commit, OBB_SHEARED, {.group = OBB_GROUP_TRANSFORM}, "/transform/t0/scale"},
+        {&commit, OBB_SHEARED, {.group = OBB_GROUP_TRANSFORM, .index = 1}, "/transform/t1/matrix"},
+        {NULL, OBB_SHEARED, {.group = OBB_GROUP_TRANSFORM, .index = 1}, "/matrix"},
+        {NULL, OBB_SHEARED, {.group = OBB_GROUP_TRANSFORM}, "/scale"},
+        {NULL, OBB_NO_BOX, {.group = OBB_GROUP_TRANSFORM}, NULL},
         {&commit, OBB_GONE, {.group = OBB_GROUP_QUERY, .index = 2}, "/queries/2/at"},
         {&commit, OBB_DIMENSIONS, {.group = OBB_GROUP_QUERY, .index = 2}, "/queries/2"},
         {&commit, OBB_NO_MEMORY, {.group = OBB_GROUP_NONE}, NULL},
