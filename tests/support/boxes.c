@@ -70,8 +70,8 @@ static obb_box flattened(test_rng *rng, obb_box box)
     return box;
 }
 
-#define LEAST 0.15 /* half extents of a uniform scene with a box per cubic unit */
-#define MOST  0.60
+#define LEAST 0.20 /* half extents of a uniform scene with a box per cubic unit */
+#define MOST  0.36
 
 obb_box boxes_random(test_rng *rng, double side, int dimensions)
 {
@@ -151,8 +151,8 @@ static obb_box in_grid(size_t i, size_t count, int dimensions)
     size_t side = 1;
     while ((dimensions == 3 ? side * side * side : side * side) < count)
         side++;
-    const obb_vec3 place = {(double)(i % side), (double)(i / side % side),
-                            dimensions == 3 ? (double)(i / side / side) : 0};
+    const size_t x = i % side, y = i / side % side, z = i / side / side;
+    const obb_vec3 place = {(double)x, (double)y, dimensions == 3 ? (double)z : 0};
     return (obb_box){.center = place,
                      .half_extents = {0.5, 0.5, dimensions == 3 ? 0.5 : 0},
                      .rotation = {0, 0, 0, 1}};
@@ -175,7 +175,7 @@ void boxes_make(boxes_kind kind, size_t count, int dimensions, uint64_t seed, ob
     const obb_vec3 far = {1e8, -1e8, dimensions == 3 ? 1e8 : 0};
     test_rng rng = {.s = seed};
     for (size_t i = 0; i < count; i++) {
-        obb_box box = {0};
+        obb_box box;
         switch (kind) {
         case BOXES_UNIFORM:
             box = boxes_random(&rng, side, 3);
