@@ -153,6 +153,25 @@ bool wire_read_event_params(const wire_param *params, size_t count, struct obb_a
 bool wire_read_no_params(const wire_param *params, size_t count, struct obb_arena *arena,
                          wire_problem *problem);
 
+/* ---- The file of tokens ------------------------------------------------------------------------------------ */
+
+enum { WIRE_SCOPE_READ = 1, WIRE_SCOPE_WRITE = 2, WIRE_SCOPE_ADMIN = 4 };
+
+/* Who may do what: never the token itself, only its hash. */
+typedef struct wire_token {
+    obb_str name;
+    unsigned char sha256[32]; /* of the token's text */
+    unsigned scopes;          /* of WIRE_SCOPE_… */
+    const obb_str *scenes;    /* names of scenes, or patterns in which * stands for any run of bytes */
+    size_t scene_count;
+    bool expires;
+    int64_t expiry; /* seconds since 1970, UTC: from then on it is good for nothing */
+} wire_token;
+
+/* {"tokens":[{"name","sha256","scopes":[..],"scenes":[..],"expires"}]}, strict as any request; expires may be absent. */
+bool wire_read_tokens(const wire_body *body, struct obb_arena *arena, const wire_token **out,
+                      size_t *out_count, wire_problem *problem);
+
 /* ---- Replies: appended to buf in the given media; check buf->failed once at the end --------------------- */
 
 void wire_write_problem(struct wire_buf *buf, const wire_problem *problem); /* always JSON */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { LIST, COUNT, SIZE, NUMBER, FLAG, CHOICE };
+enum kind { LIST, COUNT, SIZE, NUMBER, FLAG, CHOICE, TEXT };
 
 struct option {
     enum kind kind;
@@ -18,12 +18,16 @@ struct option {
     const char *fallback;
     double low, high;
     const char *argument, *help;
+    bool command;
 };
 
 static const struct option options[] = {
 #define SRV_OPTION(kind, flag, field, fallback, low, high, argument, help) \
-    {kind, flag, offsetof(srv_config, field), fallback, low, high, argument, help},
+    {kind, flag, offsetof(srv_config, field), fallback, low, high, argument, help, false},
+#define SRV_COMMAND(kind, flag, field, argument, help) \
+    {kind, flag, offsetof(srv_config, field), "", 0, 0, argument, help, true},
 #include "server/config.def"
+#undef SRV_COMMAND
 #undef SRV_OPTION
 };
 enum { OPTIONS = sizeof options / sizeof options[0] };
@@ -140,6 +144,16 @@ static bool read_list(const char *text, void *field, struct fault *fault)
     return true;
 }
 
+static bool read_text(const char *text, void *field, struct fault *fault)
+{
+    if (text[0] == '\0') {
+        (void)snprintf(fault->text, sizeof fault->text, "needs a value");
+        return false;
+    }
+    *(const char **)field = text;
+    return true;
+}
+
 static bool read_flag(const char *text, void *field, struct fault *fault)
 {
     if (strcmp(text, "1") != 0 && strcmp(text, "0") != 0) {
@@ -167,6 +181,8 @@ static bool read_value(const struct option *option, const char *text, srv_config
         return read_flag(text, field, fault);
     case CHOICE:
         return read_choice(option, text, field, fault);
+    case TEXT:
+        return read_text(text, field, fault);
     }
     assert(0);
     return false;
@@ -276,7 +292,7 @@ static bool read_environment(srv_getenv *environment, void *context, srv_config 
     for (size_t o = 0; o < OPTIONS; o++) {
         variable_of(&options[o], name);
         const char *value = environment(context, name);
-        if (seen[o] || value == NULL || value[0] == '\0')
+        if (seen[o] || options[o].command || value == NULL || value[0] == '\0')
             continue;
         seen[o] = true;
         struct fault fault;
@@ -325,23 +341,36 @@ void srv_config_fini(srv_config *config)
     *config = (srv_config){0};
 }
 
+static void help_line(FILE *out, const struct option *option)
+{
+    char left[64], name[VARIABLE];
+    (void)snprintf(left, sizeof left, "--%s%s%s", option->flag,
+                   option->argument[0] != '\0' ? " " : "", option->argument);
+    (void)fprintf(out, "  %-36s %s", left, option->help);
+    if (option->fallback[0] != '\0')
+        (void)fprintf(out, " (%s)", option->fallback);
+    (void)fputc('\n', out);
+    variable_of(option, name);
+    if (!option->command)
+        (void)fprintf(out, "  %-36s %s\n", "", name);
+}
+
 void srv_config_help(FILE *out)
 {
-    (void)fprintf(out, "usage: obbd [options]\n\n"
-                       "A network service that answers collision queries on oriented boxes.\n\n");
-    for (size_t o = 0; o < OPTIONS; o++) {
-        char left[64], name[VARIABLE];
-        (void)snprintf(left, sizeof left, "--%s%s%s", options[o].flag,
-                       options[o].argument[0] != '\0' ? " " : "", options[o].argument);
-        variable_of(&options[o], name);
-        (void)fprintf(out, "  %-36s %s", left, options[o].help);
-        if (options[o].fallback[0] != '\0')
-            (void)fprintf(out, " (%s)", options[o].fallback);
-        (void)fprintf(out, "\n  %-36s %s\n", "", name);
-    }
+    (void)fputs("usage: obbd [options]\n\n"
+                "A network service that answers collision queries on oriented boxes.\n\n",
+                out);
+    for (size_t o = 0; o < OPTIONS; o++)
+        if (!options[o].command)
+            help_line(out, &options[o]);
+    (void)fputs("\nInstead of serving:\n\n", out);
+    for (size_t o = 0; o < OPTIONS; o++)
+        if (options[o].command)
+            help_line(out, &options[o]);
     (void)fprintf(out, "  %-36s %s\n  %-36s %s\n\n", "--help", "this text", "--version",
                   "version of obbd and of what it is made of");
-    (void)fprintf(out,
-                  "Each option may be an environment variable instead (0 or 1 for those without "
-                  "argument, lists split by commas); the command line wins.\n");
+    (void)fputs("Each option of the first list may be an environment variable instead (0 or 1 for "
+                "those without "
+                "argument, lists split by commas); the command line wins.\n",
+                out);
 }

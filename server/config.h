@@ -20,9 +20,12 @@ typedef struct srv_config {
 #define SRV_TYPE_NUMBER                                                    double
 #define SRV_TYPE_FLAG                                                      bool
 #define SRV_TYPE_CHOICE                                                    int /* index of the word */
+#define SRV_TYPE_TEXT                                                      const char * /* NULL: none */
 #define SRV_OPTION(kind, flag, field, fallback, low, high, argument, help) SRV_TYPE_##kind field;
+#define SRV_COMMAND(kind, flag, field, argument, help)                     SRV_TYPE_##kind field;
 #include "server/config.def"
 #undef SRV_OPTION
+#undef SRV_COMMAND
     bool help, version; /* asked for: print it and end */
     char *split;        /* owned: what the environment's lists were cut from */
 } srv_config;

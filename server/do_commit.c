@@ -50,6 +50,12 @@ static void commit_reply(struct srv_work *work)
     srv_plans_close(&c->plans);
 }
 
+static bool changes_something(const obb_edit *edit)
+{
+    return edit->has_time || edit->remove_count > 0 || edit->put_count > 0 ||
+           edit->pose_count > 0 || edit->turn_count > 0;
+}
+
 /* The changes, and then views for the queries, of the state that they led to. */
 static void commit_apply(struct srv_work *work)
 {
@@ -61,6 +67,12 @@ static void commit_apply(struct srv_work *work)
         return;
     }
     const obb_edit *edit = &c->commit.edit;
+    if ((request->scopes & WIRE_SCOPE_WRITE) == 0 && changes_something(edit)) {
+        const wire_problem problem =
+            wire_problem_http(403, "the token lacks the scope for changes; queries alone are fine");
+        srv_reply_problem(request, &problem);
+        return;
+    }
     if (!srv_plans_room(p, request, edit->queries, edit->query_count))
         return;
     struct obb_scene *scene = srv_apply(request, c->scene, edit, &c->commit, &c->committed);

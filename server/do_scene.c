@@ -1,4 +1,5 @@
 /* Scenes: making, changing, reading, listing and deleting them. */
+#include "server/auth.h"
 #include "server/events.h"
 #include "server/scenes.h"
 #include "server/work.h"
@@ -109,7 +110,11 @@ void srv_do_scene_list(struct srv_request *request)
     }
     size_t count = 0;
     struct obb_scene *scene = obb_store_next(store, params.after_name);
-    for (; scene != NULL && count < room; scene = obb_store_next(store, rows[count - 1].name)) {
+    for (; scene != NULL; scene = obb_store_next(store, obb_scene_name(scene))) {
+        if (request->token != NULL && !srv_auth_scene(request->token, obb_scene_name(scene)))
+            continue;
+        if (count == room)
+            break;
         obb_scene_info info;
         obb_scene_glance(scene, &info);
         rows[count++] = (wire_scene_row){

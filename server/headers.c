@@ -102,7 +102,9 @@ void srv_headers_take(srv_headers *h, const char *name, size_t name_length, cons
             once(h, &h->host, value, "there are two Host fields");
         break;
     case 6:
-        if (IS("Accept"))
+        if (IS("Origin"))
+            once(h, &h->origin, value, "there are two Origin fields");
+        else if (IS("Accept"))
             join(h, &h->accept, value);
         else if (IS("Expect"))
             h->expects = true;
@@ -120,6 +122,8 @@ void srv_headers_take(srv_headers *h, const char *name, size_t name_length, cons
             join(h, &h->if_none_match, value);
         else if (IS("Last-Event-ID"))
             h->last_event_id = value;
+        else if (IS("Authorization"))
+            once(h, &h->authorization, value, "there are two Authorization fields");
         break;
     case 14:
         if (IS("Content-Length"))
@@ -128,6 +132,10 @@ void srv_headers_take(srv_headers *h, const char *name, size_t name_length, cons
     case 17:
         if (IS("Transfer-Encoding"))
             take_coding(h, value, value_length);
+        break;
+    case 29:
+        if (IS("Access-Control-Request-Method"))
+            h->request_method = value;
         break;
     default:
         break;

@@ -11,7 +11,8 @@
 typedef struct srv_headers {
     struct obb_arena *arena;
     const char *fault; /* a sentence: the request is broken, and so may be where it ends */
-    const char *host, *content_type, *accept, *if_match, *if_none_match, *last_event_id;
+    const char *host, *content_type, *accept, *if_match, *if_none_match, *last_event_id,
+        *authorization, *origin, *request_method;
     bool has_length, chunked, expects; /* Content-Length, Transfer-Encoding, Expect */
     uint64_t length;                   /* of Content-Length */
     bool no_memory;                    /* what was given is not complete */

@@ -34,6 +34,7 @@ enum phase {
 
 struct connection {
     struct srv_http *http;
+    struct engine *engine;
     struct MHD_Connection *mhd;
     int descriptor;
     bool check_host;
@@ -55,6 +56,8 @@ struct srv_exchange {
     bool no_memory, headers_seen, malformed, suspended, handled, late;
     bool discard;      /* what of the body is still to come is not kept */
     const char *allow; /* answer OPTIONS with this */
+    const char *cors;  /* Access-Control-Allow-Origin: the page may see the answer */
+    bool preflight;    /* a browser asks what the page may send */
     bool refused;      /* answer with `refusal` once the body has passed */
     wire_problem refusal;
     char *body;
@@ -76,22 +79,34 @@ struct constant {
     struct MHD_Response *response;
 };
 
+/* A daemon of libmicrohttpd. There is one for plain connections, one for secure ones, and, while connections last that were
+ * made with an earlier certificate, theirs: libmicrohttpd cannot change it. */
+struct engine {
+    struct srv_http *http;
+    struct MHD_Daemon *daemon;
+    struct srv_watch *ready; /* on libmicrohttpd's epoll descriptor */
+    bool secure;
+    size_t connections;
+    struct engine *next;
+};
+
 struct listener {
     struct srv_http *http;
     int descriptor;
-    bool check_host;
+    bool check_host, secure;
     struct srv_watch *watch;
 };
 
 struct srv_http {
     srv_http_options options;
-    struct MHD_Daemon *daemon;
-    struct srv_watch *ready; /* on libmicrohttpd's epoll descriptor */
+    struct engine *engines;        /* all */
+    struct engine *plain, *secure; /* those that take new connections; secure may be NULL */
     struct srv_timer *deadline;
     bool deadline_set;
     struct listener listeners[LISTENERS];
     size_t listener_count;
-    const struct listener *accepting; /* of the connection that is being added */
+    const struct listener *accepting; /* of the connection that is being added, */
+    struct engine *engine;            /* and where to */
     bool full; /* at the connection limit or out of descriptors: listeners are paused */
     struct srv_timer *retry; /* when out of descriptors */
     struct connection *oldest, *newest;
@@ -102,7 +117,7 @@ struct srv_http {
     size_t constant_count;
     struct MHD_Response *out_of_memory;
     struct srv_lingerers lingerers;
-    bool running; /* in MHD_run */
+    const struct engine *running; /* in MHD_run */
     bool closing;
     srv_callback *empty;
     void *empty_context;
@@ -319,6 +334,20 @@ static void ready_out_of_memory(struct srv_exchange *x)
     ready(x, 503, x->connection->http->out_of_memory, true);
 }
 
+static bool add_cors(const struct srv_exchange *x, struct MHD_Response *response)
+{
+    if (!add_header(response, MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_ORIGIN, x->cors) ||
+        !add_header(response, MHD_HTTP_HEADER_VARY, "Origin"))
+        return false;
+    if (!x->preflight)
+        return add_header(response, MHD_HTTP_HEADER_ACCESS_CONTROL_EXPOSE_HEADERS,
+                          "ETag, Allow, Retry-After");
+    return add_header(response, MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_METHODS, x->allow) &&
+           add_header(response, MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_HEADERS,
+                      "Authorization, Content-Type, If-Match, If-None-Match, Last-Event-ID") &&
+           add_header(response, MHD_HTTP_HEADER_ACCESS_CONTROL_MAX_AGE, "600");
+}
+
 /* Headers that depend on the request, then off it goes. Takes over the response. */
 static void finish(struct srv_exchange *x, int status, struct MHD_Response *response,
                    const char *content_type)
@@ -327,6 +356,8 @@ static void finish(struct srv_exchange *x, int status, struct MHD_Response *resp
         content_type == NULL || add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type);
     if (x->allow != NULL)
         good = good && add_header(response, MHD_HTTP_HEADER_ALLOW, x->allow);
+    if (x->cors != NULL)
+        good = good && add_cors(x, response);
     if (x->request.has_etag) {
         char etag[32];
         (void)snprintf(etag, sizeof etag, "\"%llu\"", (unsigned long long)x->request.etag);
@@ -393,6 +424,8 @@ void srv_reply_problem(struct srv_request *request, const wire_problem *problem)
     bool good = response != NULL;
     if (good && problem->allow != NULL)
         good = add_header(response, MHD_HTTP_HEADER_ALLOW, problem->allow);
+    if (good && problem->status == 401)
+        good = add_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
     if (good && problem->retry_after != 0) {
         char seconds[16];
         (void)snprintf(seconds, sizeof seconds, "%d", problem->retry_after);
@@ -437,7 +470,7 @@ void srv_reply_constant(struct srv_request *request, int status, const char *con
     struct srv_exchange *x = exchange_of(request);
     struct srv_http *http = x->connection->http;
     struct MHD_Response *response =
-        http->closing ? NULL : constant_of(http, status, content_type, bytes);
+        http->closing || x->cors != NULL ? NULL : constant_of(http, status, content_type, bytes);
     if (response != NULL) {
         x->answer_bytes = bytes.length;
         ready(x, status, response, true);
@@ -582,6 +615,51 @@ static void refuse_method(struct srv_exchange *x, srv_method method, const char 
     x->refusal.allow = allow;
 }
 
+/* May a page of that origin see answers of this scope? An origin is compared as it is written, which is how browsers write it. */
+static const char *cors_of(const struct srv_http *http, const char *origin, srv_scope scope)
+{
+    const char *found = NULL;
+    for (size_t i = 0; i < http->options.origin_count; i++) {
+        if (strcmp(http->options.origins[i], origin) == 0)
+            return origin;
+        if (strcmp(http->options.origins[i], "*") == 0 && scope <= SRV_READ)
+            found = "*";
+    }
+    return found;
+}
+
+/* Is the page this service's own? */
+static bool same_origin(const char *origin, obb_str host)
+{
+    const char *name = strstr(origin, "://");
+    return name != NULL && obb_str_equal(obb_str_of(name + 3), host);
+}
+
+/* Calls from pages elsewhere are for browsers to stop, but these stop just those that are unusual, and let the page not see the answer;
+ * here it is not even worked out. */
+static bool check_origin(struct srv_exchange *x, const srv_headers *h, obb_str host,
+                         srv_scope scope)
+{
+    if (h->origin == NULL)
+        return true;
+    x->cors = cors_of(x->connection->http, h->origin, scope);
+    if (x->cors != NULL || scope == SRV_OPEN || same_origin(h->origin, host))
+        return true;
+    refuse(x, 403, "pages of this origin may not call this service (see --cors-origin)");
+    return false;
+}
+
+/* A browser asks on behalf of a page what it may send. */
+static void check_preflight(struct srv_exchange *x, const srv_headers *h, obb_str host)
+{
+    const char *allow;
+    const srv_route *route =
+        srv_routes_find(x->connection->http->options.routes, srv_method_of(h->request_method),
+                        &x->request.target, &x->request.arena, &allow);
+    if (route != NULL && check_origin(x, h, host, route->scope))
+        x->preflight = x->cors != NULL;
+}
+
 /* Everything that can be refused before the body, in the order of what the answer tells. */
 static void check_headers(struct srv_exchange *x, const srv_headers *h, const char *version)
 {
@@ -627,9 +705,18 @@ static void check_headers(struct srv_exchange *x, const srv_headers *h, const ch
         srv_routes_find(http->options.routes, method, &request->target, &request->arena, &allow);
     if (request->route == NULL) {
         refuse_method(x, method, allow);
+        if (x->allow != NULL && h->request_method != NULL)
+            check_preflight(x, h, host);
         return;
     }
     const srv_route *route = request->route;
+    if (!check_origin(x, h, host, route->scope))
+        return;
+    if (http->options.admit != NULL &&
+        !http->options.admit(request, h->authorization, &x->refusal)) {
+        x->refused = true;
+        return;
+    }
     if (route->offers != 0) {
         wire_media offered[WIRE_PROBLEM];
         size_t count = 0;
@@ -906,6 +993,8 @@ static void on_connection(void *context, struct MHD_Connection *mhd, void **stat
         c->mhd = mhd;
         c->descriptor = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
         c->check_host = http->accepting->check_host;
+        c->engine = http->engine;
+        c->engine->connections++;
         list_append(c);
         http->connections++;
         http->options.metrics->connections = http->connections;
@@ -915,6 +1004,7 @@ static void on_connection(void *context, struct MHD_Connection *mhd, void **stat
     if (c == NULL)
         return;
     list_remove(c);
+    c->engine->connections--;
     obb_free(c);
     *state = NULL;
     http->connections--;
@@ -940,6 +1030,7 @@ static void on_listener(void *context, unsigned events)
     struct listener *l = context;
     struct srv_http *http = l->http;
     http->accepting = l;
+    http->engine = l->secure ? http->secure : http->plain;
     for (int i = 0; i < ACCEPTS; i++) {
         if (http->connections >= http->options.connection_limit) {
             pause_listeners(http);
@@ -949,7 +1040,8 @@ static void on_listener(void *context, unsigned events)
         socklen_t length = sizeof from;
         const int descriptor = accept(l->descriptor, (struct sockaddr *)&from, &length);
         if (descriptor >= 0) {
-            (void)MHD_add_connection(http->daemon, descriptor, (struct sockaddr *)&from, length);
+            (void)MHD_add_connection(http->engine->daemon, descriptor, (struct sockaddr *)&from,
+                                     length);
             continue;
         }
         if (errno == EINTR || errno == ECONNABORTED)
@@ -964,13 +1056,15 @@ static void on_listener(void *context, unsigned events)
     }
 }
 
-bool srv_http_listen(struct srv_http *http, const srv_listener *listener)
+bool srv_http_listen(struct srv_http *http, const srv_listener *listener, bool secure)
 {
+    assert(!secure || http->secure != NULL);
     if (http->listener_count == LISTENERS)
         return false;
     struct listener *l = &http->listeners[http->listener_count];
     *l = (struct listener){.http = http,
                            .descriptor = listener->descriptor,
+                           .secure = secure,
                            .check_host = http->options.check_host && listener->address.loopback &&
                                          !listener->address.is_unix};
     if (!srv_watch_create(http->options.loop, l->descriptor, SRV_READABLE, on_listener, l,
@@ -982,26 +1076,53 @@ bool srv_http_listen(struct srv_http *http, const srv_listener *listener)
 
 /* ---- The daemon ------------------------------------------------------------------------------------------------- */
 
+static void engine_stop(struct engine *engine)
+{
+    srv_watch_destroy(engine->ready);
+    if (engine->daemon != NULL)
+        MHD_stop_daemon(engine->daemon);
+    obb_free(engine);
+}
+
+/* Stops those of earlier certificates that nobody uses any more. */
+static void stop_retired(struct srv_http *http)
+{
+    for (struct engine **at = &http->engines; *at != NULL;) {
+        struct engine *engine = *at;
+        if (engine == http->plain || engine == http->secure || engine->connections > 0) {
+            at = &engine->next;
+            continue;
+        }
+        *at = engine->next;
+        engine_stop(engine);
+    }
+}
+
 static bool turn(void *context)
 {
     struct srv_http *http = context;
-    http->running = true;
-    MHD_run(http->daemon);
-    http->running = false;
+    bool again = false;
+    for (struct engine *engine = http->engines; engine != NULL; engine = engine->next) {
+        http->running = engine;
+        MHD_run(engine->daemon);
+        MHD_UNSIGNED_LONG_LONG timeout_ms;
+        again |= MHD_get_timeout(engine->daemon, &timeout_ms) == MHD_YES && timeout_ms == 0;
+    }
+    http->running = NULL;
+    stop_retired(http);
     if (http->empty != NULL && http->active == 0) {
         srv_callback *empty = http->empty;
         http->empty = NULL;
         empty(http->empty_context);
     }
-    MHD_UNSIGNED_LONG_LONG timeout_ms;
-    return MHD_get_timeout(http->daemon, &timeout_ms) == MHD_YES && timeout_ms == 0;
+    return again;
 }
 
 static void on_ready(void *context, unsigned events)
 {
     (void)events;
-    struct srv_http *http = context;
-    srv_loop_due(http->options.loop);
+    const struct engine *engine = context;
+    srv_loop_due(engine->http->options.loop);
 }
 
 /* Targets are taken apart in route.c. */
@@ -1033,7 +1154,8 @@ static void answer_malformed(struct srv_http *http)
             continue;
         x->malformed = true;
         srv_linger(&http->lingerers, c->descriptor);
-        (void)send(c->descriptor, answer, (size_t)length, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (!c->engine->secure) /* else it gets no answer */
+            (void)send(c->descriptor, answer, (size_t)length, MSG_NOSIGNAL | MSG_DONTWAIT);
         (void)shutdown(c->descriptor, SHUT_WR);
         return;
     }
@@ -1043,7 +1165,7 @@ __attribute__((format(printf, 2, 0))) static void on_log(void *context, const ch
                                                          va_list values)
 {
     struct srv_http *http = context;
-    if (http->running)
+    if (http->running != NULL)
         answer_malformed(http);
     if (!srv_log_wants(http->options.log, SRV_DEBUG))
         return;
@@ -1059,16 +1181,48 @@ static const char out_of_memory[] =
     "{\"type\":\"/problems/no-memory\",\"title\":\"there is not enough memory for this request\","
     "\"status\":503}";
 
-static struct MHD_Daemon *start(struct srv_http *http)
+/* certificate NULL: for plain connections. NULL: it cannot be started. */
+static struct engine *engine_start(struct srv_http *http, const char *certificate, const char *key)
 {
-    return MHD_start_daemon(
-        MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0,
-        NULL, NULL, on_access, http, MHD_OPTION_EXTERNAL_LOGGER, on_log, (void *)http,
+    struct engine *engine = obb_calloc(1, sizeof *engine);
+    if (engine == NULL)
+        return NULL;
+    engine->http = http;
+    engine->secure = certificate != NULL;
+    const struct MHD_OptionItem secure[] = {
+        {MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)(uintptr_t)certificate},
+        {MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(uintptr_t)key},
+        {MHD_OPTION_END, 0, NULL}};
+    engine->daemon = MHD_start_daemon(
+        MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG |
+            (engine->secure ? MHD_USE_TLS : 0u),
+        0, NULL, NULL, on_access, http, MHD_OPTION_EXTERNAL_LOGGER, on_log, (void *)http,
         MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_CONNECTION_LIMIT,
         (unsigned)http->options.connection_limit + ACCEPTS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)CONNECTION_MEMORY, MHD_OPTION_URI_LOG_CALLBACK, on_request_line, (void *)http,
         MHD_OPTION_UNESCAPE_CALLBACK, no_unescape, NULL, MHD_OPTION_NOTIFY_COMPLETED, on_completed,
-        (void *)http, MHD_OPTION_NOTIFY_CONNECTION, on_connection, (void *)http, MHD_OPTION_END);
+        (void *)http, MHD_OPTION_NOTIFY_CONNECTION, on_connection, (void *)http, MHD_OPTION_ARRAY,
+        engine->secure ? secure : &secure[2], MHD_OPTION_END);
+    if (engine->daemon == NULL ||
+        !srv_watch_create(http->options.loop,
+                          MHD_get_daemon_info(engine->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd,
+                          SRV_READABLE, on_ready, engine, &engine->ready)) {
+        engine_stop(engine);
+        return NULL;
+    }
+    engine->next = http->engines;
+    http->engines = engine;
+    return engine;
+}
+
+bool srv_http_use_certificate(struct srv_http *http, const char *certificate, const char *key)
+{
+    struct engine *engine = engine_start(http, certificate, key);
+    if (engine == NULL)
+        return false;
+    http->secure = engine;
+    srv_loop_due(http->options.loop); /* the one before may have nobody left */
+    return true;
 }
 
 bool srv_http_create(const srv_http_options *options, struct srv_http **out)
@@ -1078,16 +1232,13 @@ bool srv_http_create(const srv_http_options *options, struct srv_http **out)
         return false;
     http->options = *options;
     http->lingerers.loop = options->loop;
-    http->daemon = start(http);
-    if (http->daemon == NULL ||
+    http->plain = engine_start(http, NULL, NULL);
+    if (http->plain == NULL ||
         (http->out_of_memory = constant_of(http, 503, wire_media_type(WIRE_PROBLEM),
                                            obb_str_of(out_of_memory))) == NULL ||
         !add_header(http->out_of_memory, MHD_HTTP_HEADER_RETRY_AFTER, "1") ||
         !srv_timer_create(options->loop, on_deadline, http, &http->deadline) ||
-        !srv_timer_create(options->loop, on_retry, http, &http->retry) ||
-        !srv_watch_create(options->loop,
-                          MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd,
-                          SRV_READABLE, on_ready, http, &http->ready)) {
+        !srv_timer_create(options->loop, on_retry, http, &http->retry)) {
         srv_http_destroy(http);
         return false;
     }
@@ -1132,9 +1283,10 @@ void srv_http_destroy(struct srv_http *http)
         return;
     stop_listening(http);
     srv_loop_set_turn(http->options.loop, NULL, NULL);
-    srv_watch_destroy(http->ready);
-    if (http->daemon != NULL)
-        MHD_stop_daemon(http->daemon);
+    for (struct engine *engine = http->engines, *next; engine != NULL; engine = next) {
+        next = engine->next;
+        engine_stop(engine);
+    }
     srv_timer_destroy(http->deadline);
     srv_timer_destroy(http->retry);
     srv_linger_stop(&http->lingerers);

@@ -34,7 +34,11 @@ typedef struct srv_http_options {
     uint64_t connection_limit, body_limit, memory_limit, request_timeout_ms;
     const char *const *hosts; /* further names that a Host header may have */
     size_t host_count;
+    const char *const *origins; /* of pages that may call; "*": any, for reading */
+    size_t origin_count;
     bool check_host; /* on loopback, refuse requests to other names */
+    /* May the request go on to its route? authorization: the header's value, or NULL. When not, *problem is filled. */
+    bool (*admit)(struct srv_request *request, const char *authorization, wire_problem *problem);
 } srv_http_options;
 
 /* What a handler works with. */
@@ -48,7 +52,9 @@ struct srv_request {
     const char *if_none_match, *last_event_id; /* likewise */
     struct obb_arena arena;                    /* as long as the request */
     struct wire_buf reply;                     /* what a srv_reply_… with a body sends */
-    bool has_etag;                             /* for srv_reply: send the revision below as ETag */
+    unsigned scopes;         /* WIRE_SCOPE_… that its sender has; set by admit */
+    const wire_token *token; /* likewise, until the handler returns; NULL: no tokens are in use */
+    bool has_etag;           /* for srv_reply: send the revision below as ETag */
     uint64_t etag;
     atomic_bool cancelled; /* give up: the client is gone or time is over; any thread may read it */
     void (*on_cancel)(
@@ -61,8 +67,13 @@ struct srv_request {
 /* false: no memory, or libmicrohttpd refused to start. */
 bool srv_http_create(const srv_http_options *options, struct srv_http **out);
 
-/* Starts to accept on the listener, which stays the caller's and must be open until srv_http_quiesce. */
-bool srv_http_listen(struct srv_http *http, const srv_listener *listener);
+/* From now on secure connections use this certificate chain and key (PEM); those that are there keep theirs. false: they
+ * are not good, and what was in use stays. */
+bool srv_http_use_certificate(struct srv_http *http, const char *certificate, const char *key);
+
+/* Starts to accept on the listener, in HTTPS when secure, for which a certificate must be in use. The listener stays the
+ * caller's and must be open until srv_http_quiesce. */
+bool srv_http_listen(struct srv_http *http, const srv_listener *listener, bool secure);
 
 /* Accepts no more connections; those that are idle are closed, the others after the answer in hand. `empty` is called
  * when the last has gone. */

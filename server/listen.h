@@ -17,6 +17,7 @@ typedef struct srv_address {
     } as;
     socklen_t length;
     bool is_unix;
+    bool secure;   /* speaks HTTPS; set by the caller, for the url */
     bool loopback; /* nobody outside this machine can reach it; so too for unix sockets */
 } srv_address;
 
@@ -27,7 +28,7 @@ typedef struct srv_listener {
     int descriptor; /* owned, non-blocking, -1: none */
     srv_address address;
     char url
-        [160]; /* "http://127.0.0.1:7480" with the port that was found, or "unix:/run/obbd.sock" */
+        [160]; /* "http://127.0.0.1:7480" or "https://…" with the port that was found, or "unix:/run/obbd.sock" */
 } srv_listener;
 
 /* Binds and listens. A unix socket gets mode 0660; one that nobody answers on any more is replaced, a file of another kind never.

@@ -1,3 +1,5 @@
+#include "server/auth.h"
+#include "server/probe.h"
 #include "server/server.h"
 
 #include <signal.h>
@@ -29,6 +31,17 @@ int main(int argc, char **argv)
             srv_server_version(stdout);
         srv_config_fini(&config);
         return EXIT_SUCCESS;
+    }
+
+    if (config.probe || config.new_token != NULL) {
+        const bool good =
+            config.probe
+                ? srv_probe(&config, error, sizeof error)
+                : srv_auth_new(config.new_token, config.scopes != NULL ? config.scopes : "read",
+                               config.scenes != NULL ? config.scenes : "*", stdout, error,
+                               sizeof error);
+        srv_config_fini(&config);
+        return good ? EXIT_SUCCESS : fail(error);
     }
 
     (void)signal(SIGPIPE,

@@ -1,12 +1,15 @@
 #include "server/server.h"
 
+#include "server/auth.h"
 #include "server/demo.h"
 #include "server/events.h"
+#include "server/file.h"
 #include "server/scenes.h"
 #include "server/state.h"
 #include "server/table.h"
 
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { DRAIN_MS = 5000 }; /* for requests in flight to finish after SIGTERM */
@@ -69,6 +72,93 @@ static void on_signal(void *context)
     close_listeners(server);
 }
 
+/* ---- Tokens and certificates -------------------------------------------------------------------------------------- */
+
+bool srv_admit(struct srv_request *request, const char *authorization, wire_problem *problem)
+{
+    static const unsigned needs[] = {[SRV_OPEN] = 0,
+                                     [SRV_READ] = WIRE_SCOPE_READ,
+                                     [SRV_WRITE] = WIRE_SCOPE_WRITE,
+                                     [SRV_ADMIN] = WIRE_SCOPE_ADMIN};
+    const struct srv_auth *auth = request->server->auth;
+    const unsigned need = needs[request->route->scope];
+    request->scopes = WIRE_SCOPE_READ | WIRE_SCOPE_WRITE | WIRE_SCOPE_ADMIN;
+    if (auth == NULL || need == 0)
+        return true;
+    const wire_token *token = srv_auth_find(auth, authorization, time(NULL));
+    if (token == NULL) {
+        *problem = wire_problem_http(401, authorization == NULL
+                                              ? "a token is needed: Authorization: Bearer …"
+                                              : "the token is not known, or has expired");
+        return false;
+    }
+    request->scopes = token->scopes;
+    request->token = token;
+    if ((token->scopes & need) == 0) {
+        *problem = wire_problem_http(403, "the token lacks the scope for this");
+        return false;
+    }
+    if (request->target.part_count > SRV_SCENE_PART &&
+        !srv_auth_scene(token, request->target.parts[SRV_SCENE_PART])) {
+        *problem = wire_problem_http(403, "the token is not for this scene");
+        return false;
+    }
+    return true;
+}
+
+/* What was in use stays unless all is good. */
+static bool load_tokens(struct srv_server *server, char *error, size_t error_size)
+{
+    struct srv_auth *auth;
+    if (server->config->token_file == NULL)
+        return true;
+    if (!srv_auth_load(server->config->token_file, &auth, error, error_size))
+        return false;
+    srv_auth_destroy(server->auth);
+    server->auth = auth;
+    srv_log_event(&server->log, SRV_INFO, "tokens",
+                  srv_integer("count", (int64_t)srv_auth_count(auth)));
+    return true;
+}
+
+static bool load_certificate(struct srv_server *server, char *error, size_t error_size)
+{
+    const srv_config *config = server->config;
+    if (config->tls_cert == NULL && config->tls_key == NULL)
+        return true;
+    if (config->tls_cert == NULL || config->tls_key == NULL) {
+        (void)snprintf(error, error_size, "--tls-cert and --tls-key go together");
+        return false;
+    }
+    size_t length;
+    char *certificate = srv_file_read("--tls-cert", config->tls_cert, &length, error, error_size);
+    char *key = certificate != NULL
+                    ? srv_file_read("--tls-key", config->tls_key, &length, error, error_size)
+                    : NULL;
+    const bool good = key != NULL && srv_http_use_certificate(server->http, certificate, key);
+    if (key != NULL && !good)
+        (void)snprintf(error, error_size,
+                       "--tls-cert %.200s: not a certificate, or not that of the key",
+                       config->tls_cert);
+    obb_free(certificate);
+    obb_free(key);
+    if (good)
+        srv_log_event(&server->log, SRV_INFO, "certificate", srv_text("file", config->tls_cert));
+    return good;
+}
+
+static void on_hangup(void *context)
+{
+    struct srv_server *server = context;
+    char error[512];
+    if (!load_tokens(server, error, sizeof error))
+        srv_log_event(&server->log, SRV_ERROR, "reload", srv_text("kept", "tokens"),
+                      srv_text("error", error));
+    if (!load_certificate(server, error, sizeof error))
+        srv_log_event(&server->log, SRV_ERROR, "reload", srv_text("kept", "certificate"),
+                      srv_text("error", error));
+}
+
 /* ---- The beginning ------------------------------------------------------------------------------------------ */
 
 static bool open_listeners(struct srv_server *server, char *error, size_t error_size)
@@ -86,16 +176,18 @@ static bool open_listeners(struct srv_server *server, char *error, size_t error_
         srv_address address;
         if (!srv_address_read(config->listen.items[i], &address, error, error_size))
             return false;
-        if (!address.loopback && !config->allow_anonymous) {
-            (void)snprintf(error, error_size,
-                           "--listen %s: anybody who reaches this address could do everything; say "
-                           "--allow-anonymous if that is meant",
-                           config->listen.items[i]);
+        address.secure = config->tls_cert != NULL && !address.is_unix;
+        if (!address.loopback && config->token_file == NULL && !config->allow_anonymous) {
+            (void)snprintf(
+                error, error_size,
+                "--listen %s: anybody who reaches this address could do everything: give "
+                "a --token-file, or say --allow-anonymous",
+                config->listen.items[i]);
             return false;
         }
         if (!srv_listener_open(&address, listener, error, error_size))
             return false;
-        if (!srv_http_listen(server->http, listener)) {
+        if (!srv_http_listen(server->http, listener, address.secure)) {
             (void)snprintf(error, error_size, "--listen %s: there are too many",
                            config->listen.items[i]);
             return false;
@@ -117,7 +209,7 @@ static bool create_parts(struct srv_server *server, const struct obb_kernels *ke
     const size_t workers = config->workers != 0 ? config->workers : srv_pool_cores();
     if (!srv_metrics_init(&server->metrics, srv_route_table, srv_route_count) ||
         !srv_loop_create(&server->loop) ||
-        !srv_loop_signals(server->loop, on_signal, NULL, server) ||
+        !srv_loop_signals(server->loop, on_signal, on_hangup, server) ||
         !srv_pool_create(server->loop, workers, config->queue_limit, &server->pool) ||
         !srv_timer_create(server->loop, on_drain_over, server, &server->drain) ||
         !srv_routes_create(srv_route_table, srv_route_count, &server->routes) ||
@@ -134,7 +226,10 @@ static bool create_parts(struct srv_server *server, const struct obb_kernels *ke
                                    .request_timeout_ms = config->request_timeout_ms,
                                    .hosts = config->hosts.items,
                                    .host_count = config->hosts.count,
-                                   .check_host = true};
+                                   .origins = config->cors_origins.items,
+                                   .origin_count = config->cors_origins.count,
+                                   .check_host = config->token_file == NULL,
+                                   .admit = srv_admit};
     return srv_events_create(server, &server->events) && srv_http_create(&http, &server->http);
 }
 
@@ -155,6 +250,8 @@ bool srv_server_create(const srv_config *config, struct srv_server **out, char *
         (void)snprintf(error, error_size, "--kernel %s: this machine cannot run it",
                        obb_kernel_name((obb_kernel)config->kernel));
     else if (create_parts(server, kernels) && create_demo(server) &&
+             load_tokens(server, error, error_size) &&
+             load_certificate(server, error, error_size) &&
              open_listeners(server, error, error_size)) {
         *out = server;
         return true;
@@ -188,6 +285,7 @@ void srv_server_destroy(struct srv_server *server)
     obb_free(server->listeners);
     srv_events_destroy(server->events);
     obb_store_destroy(server->store);
+    srv_auth_destroy(server->auth);
     srv_routes_destroy(server->routes);
     srv_timer_destroy(server->drain);
     srv_pool_destroy(server->pool);

@@ -33,8 +33,9 @@ struct srv_server {
     struct srv_timer *drain;
     struct srv_rebuild *rebuilds; /* under way */
     struct srv_events *events;
-    bool draining; /* a signal has asked for the end */
-    bool empty;    /* and no request is left */
+    struct srv_auth *auth; /* NULL: everybody may do everything */
+    bool draining;         /* a signal has asked for the end */
+    bool empty;            /* and no request is left */
 };
 
 /* ---- do_admin.c ------------------------------------------------------------------------------------------------ */
@@ -48,6 +49,9 @@ srv_handler srv_do_query, srv_do_commit;
 srv_handler srv_do_export, srv_do_import, srv_do_events;
 
 /* ---- server.c ---------------------------------------------------------------------------------------------------- */
+
+/* For http.c: does the sender's token allow the request's route and scene? */
+bool srv_admit(struct srv_request *request, const char *authorization, wire_problem *problem);
 
 /* Something that the end waits for is over. */
 void srv_server_may_end(struct srv_server *server);

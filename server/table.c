@@ -16,7 +16,7 @@ const srv_route srv_route_table[] = {
     {SRV_GET, "/openapi.json", srv_do_openapi, 0, ONE(WIRE_JSON), SRV_OPEN},
 
     {SRV_GET, "/v1/scenes", srv_do_scene_list, 0, BOTH, SRV_READ},
-    {SRV_PUT, SCENE, srv_do_scene_put, BOTH, BOTH, SRV_ADMIN},
+    {SRV_PUT, SCENE, srv_do_scene_put, BOTH, BOTH, SRV_WRITE},
     {SRV_GET, SCENE, srv_do_scene_get, 0, BOTH, SRV_READ},
     {SRV_DELETE, SCENE, srv_do_scene_delete, 0, 0, SRV_ADMIN},
     {SRV_GET, SCENE "/export", srv_do_export, 0, ONE(WIRE_NDJSON), SRV_READ},
@@ -31,7 +31,8 @@ const srv_route srv_route_table[] = {
     {SRV_POST, BOX "/merge", srv_do_box_merge, BOTH, BOTH, SRV_WRITE},
 
     {SRV_GET, SCENE "/events", srv_do_events, 0, ONE(WIRE_EVENTS), SRV_READ},
-    {SRV_POST, SCENE "/commit", srv_do_commit, BOTH, BOTH, SRV_WRITE},
+    /* queries alone need to read, changes are looked at when it is decoded */
+    {SRV_POST, SCENE "/commit", srv_do_commit, BOTH, BOTH, SRV_READ},
     {SRV_POST, SCENE "/query/all-pairs", srv_do_query, BOTH, BOTH | ONE(WIRE_NDJSON), SRV_READ},
     {SRV_POST, SCENE "/query/{kind}", srv_do_query, BOTH, BOTH, SRV_READ},
 };

@@ -119,7 +119,7 @@ static void start_with(uint64_t connections, uint64_t memory)
     ck_assert(srv_http_create(&options, &http));
     ck_assert(srv_address_read("127.0.0.1:0", &address, error, sizeof error));
     ck_assert_msg(srv_listener_open(&address, &listener, error, sizeof error), "%s", error);
-    ck_assert(srv_http_listen(http, &listener));
+    ck_assert(srv_http_listen(http, &listener, false));
     ck_assert_int_eq(pthread_create(&thread, NULL, serve, NULL), 0);
 }
 
