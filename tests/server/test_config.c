@@ -143,7 +143,7 @@ START_TEST(help_names_every_option_with_its_variable_and_default)
 {
     static const char *const flags[] = {
 #define SRV_OPTION(kind, flag, field, fallback, low, high, argument, help) flag, fallback,
-#define SRV_COMMAND(kind, flag, field, argument, help) flag, "",
+#define SRV_COMMAND(kind, flag, field, argument, help)                     flag, "",
 #include "server/config.def"
 #undef SRV_COMMAND
 #undef SRV_OPTION

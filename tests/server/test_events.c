@@ -1,118 +1,10 @@
 /* Event streams of the whole service, in this process, over real sockets. */
-#include "server/server.h"
-#include "tests/support/test.h"
+#include "tests/server/service.h"
 
-#include <arpa/inet.h>
 #include <poll.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/socket.h>
 #include <time.h>
-#include <unistd.h>
 
-static struct srv_server *server;
-static srv_config config;
-static pthread_t thread;
-static int port, status = -1;
-static FILE *announce;
-
-static const char *no_environment(void *context, const char *name)
-{
-    (void)context;
-    (void)name;
-    return NULL;
-}
-
-static void *serve(void *context)
-{
-    (void)context;
-    status = srv_server_run(server, announce);
-    return NULL;
-}
-
-static void setup(void)
-{
-    char error[256], line[256];
-    static const char *const arguments[] = {"obbd", "--listen",    "127.0.0.1:0", "--workers",
-                                            "2",    "--log-level", "error"};
-    char *argv[8];
-    for (size_t i = 0; i < 7; i++)
-        argv[i] = (char *)(uintptr_t)arguments[i];
-    signal(SIGPIPE, SIG_IGN);
-    ck_assert_msg(srv_config_read(7, argv, no_environment, NULL, &config, error, sizeof error),
-                  "%s", error);
-    ck_assert_msg(srv_server_create(&config, &server, error, sizeof error), "%s", error);
-    int ends[2];
-    ck_assert_int_eq(pipe(ends), 0);
-    announce = fdopen(ends[1], "w");
-    ck_assert_ptr_nonnull(announce);
-    ck_assert_int_eq(pthread_create(&thread, NULL, serve, NULL), 0);
-    FILE *said = fdopen(ends[0], "r");
-    ck_assert_ptr_nonnull(fgets(line, sizeof line, said));
-    ck_assert_int_eq(sscanf(line, "obbd: listening on http://127.0.0.1:%d", &port), 1);
-    fclose(said);
-}
-
-static void teardown(void)
-{
-    ck_assert_int_eq(pthread_kill(thread, SIGTERM), 0);
-    ck_assert_int_eq(pthread_join(thread, NULL), 0);
-    ck_assert_int_eq(status, 0);
-    srv_server_destroy(server);
-    srv_config_fini(&config);
-    fclose(announce);
-}
-
-static char *find_bytes(char *in, size_t length, const char *sought, size_t size)
-{
-    for (size_t i = 0; i + size <= length; i++)
-        if (memcmp(in + i, sought, size) == 0)
-            return in + i;
-    return NULL;
-}
-
-static int dial(void)
-{
-    const int s = socket(AF_INET, SOCK_STREAM, 0);
-    const struct sockaddr_in at = {.sin_family = AF_INET,
-                                   .sin_port = htons((uint16_t)port),
-                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    ck_assert_int_ge(s, 0);
-    ck_assert_int_eq(connect(s, (const struct sockaddr *)&at, sizeof at), 0);
-    return s;
-}
-
-/* One request on a connection of its own: its status; the answer, cut to size, in `heard`. */
-static char heard[1 << 20];
-
-__attribute__((format(printf, 3, 4))) static int ask(const char *method, const char *path,
-                                                     const char *format, ...)
-{
-    static char body[1 << 20], request[(1 << 20) + 512];
-    va_list values;
-    va_start(values, format);
-    const int size = vsnprintf(body, sizeof body, format, values);
-    va_end(values);
-    ck_assert_int_lt(size, (int)sizeof body);
-    const int length =
-        snprintf(request, sizeof request,
-                 "%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n%sContent-Length: "
-                 "%d\r\n\r\n%s",
-                 method, path, size > 0 ? "Content-Type: application/json\r\n" : "", size, body);
-    const int s = dial();
-    ck_assert_int_eq(send(s, request, (size_t)length, MSG_NOSIGNAL), length);
-    size_t got = 0;
-    for (ssize_t n; (n = recv(s, heard + got, sizeof heard - 1 - got, 0)) > 0;)
-        got += (size_t)n;
-    heard[got] = '\0';
-    close(s);
-    int answer = 0;
-    ck_assert_int_eq(sscanf(heard, "HTTP/1.1 %d", &answer), 1);
-    return answer;
-}
+static void setup(void) { service_start(NULL); }
 
 /* ---- A follower ------------------------------------------------------------------------------------------------------ */
 
@@ -498,7 +390,7 @@ START_TEST(who_does_not_read_is_told_and_dropped)
     const int small = 4096;
     setsockopt(s, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
     const struct sockaddr_in at = {.sin_family = AF_INET,
-                                   .sin_port = htons((uint16_t)port),
+                                   .sin_port = htons((uint16_t)service_port),
                                    .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     ck_assert_int_eq(connect(s, (const struct sockaddr *)&at, sizeof at), 0);
     static const char request[] =
@@ -529,7 +421,7 @@ int main(void)
 {
     Suite *suite = suite_create("events");
     TCase *tc = tcase_create("events");
-    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_checked_fixture(tc, setup, service_stop);
     tcase_set_timeout(tc, test_timeout(60));
     tcase_add_test(tc, collisions_begin_and_end_and_go_with_their_boxes);
     tcase_add_test(tc, topics_are_told_apart_and_the_last_message_of_a_commit_has_the_id);
