@@ -467,10 +467,11 @@ void obb_solid_matrix(const obb_solid *solid, double out_matrix[static 16])
 {
     for (int i = 0; i < 3; i++) {
         const obb_vec3 column = obb_scale(solid->axis[i], obb_component(solid->half_extents, i));
-        out_matrix[4 * i] = column.x;
-        out_matrix[4 * i + 1] = column.y;
-        out_matrix[4 * i + 2] = column.z;
-        out_matrix[4 * i + 3] = 0.0;
+        double *out = out_matrix + (ptrdiff_t)4 * i;
+        out[0] = column.x;
+        out[1] = column.y;
+        out[2] = column.z;
+        out[3] = 0.0;
     }
     out_matrix[12] = solid->center.x;
     out_matrix[13] = solid->center.y;
@@ -609,7 +610,8 @@ obb_status obb_box_transform(const obb_box *box, const obb_transform *transform,
 static double slerp_weight(double t, double x)
 {
     double sum = t, term = t;
-    for (double i = 1.0; fabs(term) > 0x1p-58 * sum; i += 1.0) {
+    for (int n = 1; fabs(term) > 0x1p-58 * sum; n++) {
+        const double i = n;
         term *= x * (t * t - i * i) / (i * (2.0 * i + 1.0));
         sum += term;
     }

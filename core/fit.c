@@ -554,8 +554,9 @@ obb_status obb_fit_corners(const obb_vec3 *corners, size_t count, int dimensions
 
 /* ---- Merging --------------------------------------------------------------------------------------------- */
 
-/* `box` grown along its own axes to hold the points; the same where it does already. */
-static obb_box grown(const obb_box *box, const obb_vec3 *points, size_t count, int dimensions)
+/* `box` grown along its own axes to hold the points. False, and the same box, where it does already. */
+static bool grown(const obb_box *box, const obb_vec3 *points, size_t count, int dimensions,
+                  obb_box *out)
 {
     const obb_solid solid = obb_solid_from_box(box, dimensions);
     double low[3], high[3], middle[3], half[3];
@@ -575,9 +576,11 @@ static obb_box grown(const obb_box *box, const obb_vec3 *points, size_t count, i
             high[k] = fmax(high[k], x);
         }
     }
-    if (!grew)
-        return *box;
     obb_box result = *box;
+    if (!grew) {
+        *out = result;
+        return false;
+    }
     for (int k = 0; k < 3; k++)
         middle[k] = 0.5 * (low[k] + high[k]);
     result.center = moved(box->center, solid.axis, middle);
@@ -590,7 +593,8 @@ static obb_box grown(const obb_box *box, const obb_vec3 *points, size_t count, i
                 fmax(half[k], fabs(obb_dot(obb_sub(points[i], result.center), solid.axis[k])));
     }
     result.half_extents = (obb_vec3){half[0], half[1], half[2]};
-    return result;
+    *out = result;
+    return true;
 }
 
 obb_status obb_fit_merge(const obb_box *box, const obb_box *others, size_t count, int dimensions,
@@ -610,9 +614,9 @@ obb_status obb_fit_merge(const obb_box *box, const obb_box *others, size_t count
         memcpy(&corners[i * each], corner, each * sizeof *corners);
     }
     struct cloud c = {.points = corners, .count = (count + 1) * each, .dimensions = dimensions};
-    obb_box best = grown(box, corners + each, count * each, dimensions);
+    obb_box best;
     obb_status st = OBB_OK;
-    if (memcmp(&best, box, sizeof best) != 0) {
+    if (grown(box, corners + each, count * each, dimensions, &best)) {
         obb_vec3 frame[3];
         obb_box other = enclose_along_coordinates(&c);
         consider(&other, dimensions, &best);

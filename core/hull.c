@@ -443,14 +443,20 @@ size_t obb_hull_flat(obb_flat *points, size_t count, obb_flat *out)
         low = points[i].y < low ? points[i].y : low;
         high = points[i].y > high ? points[i].y : high;
     }
+    /* From left to right below the line of the outermost, and back above it. A point is asked once on which side it is, as
+     * rounding might have it on both. */
+    const obb_flat first = points[0], last = points[count - 1];
     size_t n = 0;
-    for (size_t i = 0; i < count; i++) /* from left to right below */
-        n = extend(out, n, 0, points[i]);
+    for (size_t i = 0; i < count; i++)
+        if (turn(first, last, points[i]) <= 0.0)
+            n = extend(out, n, 0, points[i]);
     const size_t turned = n - 1;
-    for (size_t i = count - 1; i-- > 0;) /* and back above */
-        n = extend(out, n, turned, points[i]);
+    for (size_t i = count - 1; i-- > 1;)
+        if (turn(first, last, points[i]) > 0.0)
+            n = extend(out, n, turned, points[i]);
+    n = extend(out, n, turned, first);
     n = n > 1 ? n - 1 : n; /* the first came round again */
-    return smoothed(out, n, flat_margin * fmax(points[count - 1].x - points[0].x, high - low));
+    return smoothed(out, n, flat_margin * fmax(last.x - first.x, high - low));
 }
 
 double obb_hull_rectangle(const obb_flat *polygon, size_t count, obb_flat *out_direction)

@@ -13,6 +13,19 @@ static const obb_quat identity = {.w = 1};
 
 static long double wide(double v) { return (long double)v; }
 
+static bool same_rotation(obb_quat a, obb_quat b)
+{
+    return a.x == b.x && a.y == b.y && a.z == b.z && a.w == b.w;
+}
+
+static bool same_vector(obb_vec3 a, obb_vec3 b) { return a.x == b.x && a.y == b.y && a.z == b.z; }
+
+static bool same_box(const obb_box *a, const obb_box *b)
+{
+    return same_vector(a->center, b->center) && same_vector(a->half_extents, b->half_extents) &&
+           same_rotation(a->rotation, b->rotation) && a->angle == b->angle;
+}
+
 static double volume_of(const obb_box *box, int dimensions)
 {
     const obb_solid solid = obb_solid_from_box(box, dimensions);
@@ -107,9 +120,8 @@ START_TEST(every_fit_holds_every_point_of_every_cloud)
                     ck_assert_msg(off <= 2e-14, "%s around %zu of %s: %g", fit_name[fit], count,
                                   cloud_name((cloud_kind)kind), off);
                     worst = fmax(worst, off);
-                    const bool along = d == 3
-                                           ? memcmp(&box.rotation, &identity, sizeof identity) == 0
-                                           : box.angle == 0;
+                    const bool along =
+                        d == 3 ? same_rotation(box.rotation, identity) : box.angle == 0;
                     ck_assert(fit != OBB_FIT_AABB || along);
                     if (along)
                         ck_assert(holds_exactly(&box, points, count, d));
@@ -118,7 +130,7 @@ START_TEST(every_fit_holds_every_point_of_every_cloud)
                     ck_assert_int_eq(obb_box_from_pose(box.center, box.half_extents, box.rotation,
                                                        box.angle, d, &again),
                                      OBB_OK);
-                    ck_assert(memcmp(&box, &again, sizeof box) == 0);
+                    ck_assert(same_box(&box, &again));
                     looked++;
                 }
                 ck_assert_double_le(volume[OBB_FIT_TIGHT], volume[OBB_FIT_PCA]);
@@ -161,7 +173,7 @@ START_TEST(pca_lies_along_the_covariance)
                               {0.1, 0.2, 1.3}, {1.1, 0.2, 1.3}, {0.1, 1.2, 1.3}, {1.1, 1.2, 1.3}};
     obb_box box;
     ck_assert_int_eq(obb_fit_points(cube, 8, OBB_FIT_PCA, 3, &box), OBB_OK);
-    ck_assert(memcmp(&box.rotation, &identity, sizeof identity) == 0);
+    ck_assert(same_rotation(box.rotation, identity));
     /* duplicates count: they pull the axis */
     obb_vec3 points[103] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}};
     for (int i = 3; i < 103; i++)
@@ -176,42 +188,43 @@ END_TEST
 START_TEST(tight_is_the_smallest_that_a_blind_search_finds)
 {
     test_rng rng = {.s = 20261322};
-    const size_t sizes[] = {4, 5, 6, 8, 12, 25};
     size_t looked = 0, beaten = 0, won = 0, better = 0;
     double gained = 0.0, over_pca = 0.0;
-    for (size_t round = 0; round < test_effort(8); round++)
-        for (int kind = 0; kind < CLOUD_KINDS; kind++)
-            for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
-                if (kind == CLOUD_NEEDLE || kind == CLOUD_DISC)
-                    continue; /* the blind search gets nowhere there; see the sizes below */
-                obb_vec3 points[25];
-                const size_t count = sizes[s];
-                cloud_fill(&rng, (cloud_kind)kind, round % 2 == 1, points, count);
-                obb_box tight, pca;
-                ck_assert_int_eq(obb_fit_points(points, count, OBB_FIT_TIGHT, 3, &tight), OBB_OK);
-                ck_assert_int_eq(obb_fit_points(points, count, OBB_FIT_PCA, 3, &pca), OBB_OK);
-                const double got = volume_of(&tight, 3),
-                             blind = cloud_smallest_volume(&rng, points, count, 12);
-                if (got == 0.0) /* flat */
-                    continue;
-                ck_assert_msg(got <= blind * (1 + 1e-9), "%zu of %s: %.17g, but %.17g is there",
-                              count, cloud_name((cloud_kind)kind), got, blind);
-                beaten += got > blind;
-                won += got < blind * (1 - 1e-6);
-                gained = fmax(gained, 1 - got / blind);
-                if (blind < volume_of(&pca, 3) *
-                                (1 - 1e-9)) { /* there is a better one: it must be better */
-                    ck_assert_double_lt(got, volume_of(&pca, 3));
-                    better++;
-                }
-                over_pca += got / volume_of(&pca, 3);
-                looked++;
-            }
+    for (size_t round = 0; round < test_effort(500); round++) {
+        /* every other cloud is a grid's, where edges are parallel, faces square and solutions double. Needles and discs are
+         * left to the next test: the blind search gets nowhere there */
+        const cloud_kind kinds[] = {CLOUD_CUBE,   CLOUD_GRID, CLOUD_BALL,      CLOUD_GRID,
+                                    CLOUD_SPHERE, CLOUD_GRID, CLOUD_BOX,       CLOUD_GRID,
+                                    CLOUD_PRISM,  CLOUD_GRID, CLOUD_ELLIPSOID, CLOUD_GRID,
+                                    CLOUD_CURVE};
+        const cloud_kind kind = kinds[round % (sizeof kinds / sizeof kinds[0])];
+        obb_vec3 points[25];
+        const size_t count = 4 + test_below(&rng, test_below(&rng, 4) == 0 ? 22 : 7);
+        cloud_fill(&rng, kind, test_below(&rng, 2) == 0, points, count);
+        obb_box tight, pca;
+        ck_assert_int_eq(obb_fit_points(points, count, OBB_FIT_TIGHT, 3, &tight), OBB_OK);
+        ck_assert_int_eq(obb_fit_points(points, count, OBB_FIT_PCA, 3, &pca), OBB_OK);
+        const double got = volume_of(&tight, 3), first = volume_of(&pca, 3);
+        if (got == 0.0) /* flat */
+            continue;
+        const double blind = cloud_smallest_volume(&rng, points, count, 12);
+        ck_assert_msg(got <= blind * (1 + 1e-9), "%zu of %s: %.17g, but %.17g is there", count,
+                      cloud_name(kind), got, blind);
+        beaten += got > blind;
+        won += got < blind * (1 - 1e-6);
+        gained = fmax(gained, 1 - got / blind);
+        if (blind < first * (1 - 1e-9)) { /* there is a better one: it must be better */
+            ck_assert_double_lt(got, first);
+            better++;
+        }
+        over_pca += got / first;
+        looked++;
+    }
     printf("fit: %zu tight boxes, larger than the blind search's %zu times, smaller %zu times (by "
-           "up to %.2g); "
-           "of the volume of pca %.3f on average, smaller wherever something was (%zu)\n",
+           "up to "
+           "%.2g); of the volume of pca %.3f on average, smaller wherever something was (%zu)\n",
            looked, beaten, won, gained, over_pca / (double)looked, better);
-    ck_assert_uint_gt(looked, 300);
+    ck_assert_uint_gt(looked, 400);
     ck_assert_uint_gt(better, looked * 8 / 10);
 }
 END_TEST
@@ -264,7 +277,7 @@ START_TEST(tight_finds_what_is_known)
     /* lying along the axes it stays there */
     cloud_fill(&rng, CLOUD_BOX, false, points, 2000);
     ck_assert_int_eq(obb_fit_points(points, 2000, OBB_FIT_TIGHT, 3, &box), OBB_OK);
-    ck_assert(memcmp(&box.rotation, &identity, sizeof identity) == 0);
+    ck_assert(same_rotation(box.rotation, identity));
 }
 END_TEST
 
@@ -589,6 +602,9 @@ START_TEST(a_merge_holds_all_and_is_no_larger_than_the_simple_ones)
                 boxes[k].center =
                     obb_add(boxes[0].center, obb_scale(first.axis[0], 30.0 * (double)k));
             }
+            if (i % 16 >= 2 && i % 16 < 4 &&
+                k == 1) /* one along the coordinates that holds the others */
+                boxes[k] = (obb_box){{1, 2, 0}, {300, 400, d == 2 ? 0 : 500}, identity, 0};
             if (i % 8 == 7)
                 boxes[k].half_extents = obb_scale(boxes[k].half_extents, k > 0 ? 1e-3 : 1e3);
             const obb_solid solid = obb_solid_from_box(&boxes[k], d);
@@ -612,18 +628,17 @@ START_TEST(a_merge_holds_all_and_is_no_larger_than_the_simple_ones)
         ck_assert_double_le(volume, volume_of(&pca, d) * slack);
         ck_assert_double_le(volume, volume_of(&along, d) * slack);
         ck_assert_double_le(volume, along_own * slack);
-        if (memcmp(&got, &boxes[0], sizeof got) == 0) {
+        if (same_box(&got, &boxes[0])) {
             kept++;
-        } else if (memcmp(&got.rotation, &boxes[0].rotation, sizeof got.rotation) == 0 &&
-                   got.angle == boxes[0].angle) {
+        } else if (same_rotation(got.rotation, boxes[0].rotation) && got.angle == boxes[0].angle) {
             own++;
-        } else if (memcmp(&got.rotation, &identity, sizeof identity) == 0 && got.angle == 0) {
+        } else if (same_rotation(got.rotation, identity) && got.angle == 0) {
             world++;
         } else {
             other++;
         }
-        ck_assert(count > 0 || memcmp(&got, &boxes[0], sizeof got) == 0);
-        ck_assert(i % 8 != 7 || memcmp(&got, &boxes[0], sizeof got) == 0);
+        ck_assert(count > 0 || same_box(&got, &boxes[0]));
+        ck_assert(i % 8 != 7 || same_box(&got, &boxes[0]));
     }
     printf("fit: %zu merges (%zu unchanged, %zu along own axes, %zu along the coordinates, %zu "
            "others), "
@@ -631,6 +646,7 @@ START_TEST(a_merge_holds_all_and_is_no_larger_than_the_simple_ones)
            cases, kept, own, world, other, worst);
     ck_assert_uint_gt(kept, cases / 8);
     ck_assert_uint_gt(own, cases / 8);
+    ck_assert_uint_gt(world, cases / 20);
     ck_assert_uint_gt(other, cases / 8);
 
     /* exact where it can be */
@@ -638,7 +654,7 @@ START_TEST(a_merge_holds_all_and_is_no_larger_than_the_simple_ones)
                   b = {{10, 0, 0}, {1, 1, 1}, {.w = 1}, 0};
     obb_box got;
     ck_assert_int_eq(obb_fit_merge(&a, &b, 1, 3, &got), OBB_OK);
-    ck_assert(memcmp(&got.rotation, &a.rotation, sizeof a.rotation) == 0);
+    ck_assert(same_rotation(got.rotation, a.rotation));
     ck_assert(got.center.x == 5 && got.center.y == 0 && got.center.z == 0);
     ck_assert(got.half_extents.x == 1 && got.half_extents.y == 1 && got.half_extents.z == 6);
     /* two halves of an oblique box that were turned otherwise make the whole */
@@ -646,7 +662,7 @@ START_TEST(a_merge_holds_all_and_is_no_larger_than_the_simple_ones)
     const obb_box near = {{-9.5e8, -9.5e8, -9.5e8}, {9e8, 9e8, 9e8}, {.w = 1}, 0};
     ck_assert_int_eq(obb_fit_merge(&far, &near, 1, 3, &got), OBB_BAD_NUMBER);
     ck_assert_int_eq(obb_fit_merge(&far, NULL, 0, 3, &got), OBB_OK);
-    ck_assert(memcmp(&got, &far, sizeof far) == 0);
+    ck_assert(same_box(&got, &far));
 }
 END_TEST
 

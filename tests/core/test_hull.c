@@ -213,8 +213,14 @@ START_TEST(polygons_turn_left_and_hold_every_point)
                 const double a = (double)(i - i % 2), e = i % 2 == 0 ? 0.0 : 1e-16;
                 points[i] = (obb_flat){cos(a) + e, sin(a) - e};
             }
-            if (round % 4 == 3) /* a grid turned by eighths, so that edges are upright but for rounding */
+            if (round % 4 ==
+                3) /* a grid turned by eighths, so that edges are upright but for rounding */
                 points[i] = turned_grid(&rng, round);
+            if (round % 8 ==
+                4) { /* a line but for rounding, on both sides of which a point may seem to lie */
+                const double t = (double)test_below(&rng, 7) / 7;
+                points[i] = (obb_flat){t * 0.3, t * 0.7};
+            }
             copy[i] = points[i];
         }
         const size_t n = obb_hull_flat(points, count, out);
@@ -234,6 +240,31 @@ START_TEST(polygons_turn_left_and_hold_every_point)
     }
     printf("hull: %zu corners of polygons, %zu points against their edges\n", corners, looked);
     ck_assert_uint_gt(looked, 100000);
+}
+END_TEST
+
+/* On a line that rounding bends, a point may seem to lie on both sides: it must not be listed twice. */
+START_TEST(a_bent_line_fits_its_room)
+{
+    test_rng rng = {.s = 20261316};
+    size_t corners = 0;
+    for (size_t round = 0; round < test_effort(50000); round++) {
+        obb_flat points[12], out[26];
+        const size_t count = 3 + test_below(&rng, 10);
+        const double a = test_uniform(&rng, 0, 6.28), f = test_uniform(&rng, 0.1, 1);
+        for (size_t i = 0; i < count; i++) {
+            const double t = (double)test_below(&rng, 5) + f * (double)test_below(&rng, 5);
+            points[i] = (obb_flat){t * cos(a), t * sin(a)};
+        }
+        for (size_t i = 0; i < 26; i++)
+            out[i].x = 1e99;
+        const size_t n = obb_hull_flat(points, count, out);
+        ck_assert_uint_le(n, count);
+        for (size_t i = count + 1; i < 26; i++)
+            ck_assert_double_eq(out[i].x, 1e99);
+        corners += n;
+    }
+    ck_assert_uint_gt(corners, 90000);
 }
 END_TEST
 
@@ -288,6 +319,7 @@ int main(void)
     tcase_add_test(tc, clouds_without_volume_have_no_hull);
     tcase_add_test(tc, a_failing_heap_is_a_status);
     tcase_add_test(tc, polygons_turn_left_and_hold_every_point);
+    tcase_add_test(tc, a_bent_line_fits_its_room);
     tcase_add_test(tc, rectangles_are_the_smallest);
     suite_add_tcase(suite, tc);
     return test_main(suite);

@@ -68,7 +68,8 @@ void cloud_fill(test_rng *rng, cloud_kind kind, bool turned, obb_vec3 *points, s
             v.z *= 1e-6;
             break;
         case CLOUD_PRISM: {
-            const double a = 2 * pi * (double)(i / 2) / (double)((count + 1) / 2);
+            const size_t side = i / 2, sides = (count + 1) / 2;
+            const double a = 2 * pi * (double)side / (double)sides;
             v = (obb_vec3){cos(a), sin(a), i % 2 == 0 ? -0.7 : 0.7};
             break;
         }
