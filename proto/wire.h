@@ -162,7 +162,7 @@ typedef struct wire_token {
     obb_str name;
     unsigned char sha256[32]; /* of the token's text */
     unsigned scopes;          /* of WIRE_SCOPE_… */
-    const obb_str *scenes;    /* names of scenes, or patterns in which * stands for any run of bytes */
+    const obb_str *scenes; /* names of scenes, or patterns in which * stands for any run of bytes */
     size_t scene_count;
     bool expires;
     int64_t expiry; /* seconds since 1970, UTC: from then on it is good for nothing */

@@ -11,7 +11,7 @@ undefined() { # what an archive needs and does not define itself
 
 allowed='^(malloc|calloc|realloc|free|aligned_alloc|mem(cpy|set|move|cmp|chr)|__mem(cpy|set|move)_chk|str(len|ncmp|cmp)|qsort|bsearch)$
 ^(sqrt|sqrtf|floor|floorf|ceil|ceilf|fmod|trunc|rint|nearbyint|nextafter|frexp|ldexp|scalbn|fmin|fmax)$
-^(__assert_fail|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_|__cpu_indicator_init|__cpu_model|getauxval|__tls_get_addr)$
+^(__popcountdi2|__assert_fail|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_|__cpu_indicator_init|__cpu_model|getauxval|__tls_get_addr)$
 ^(__(asan|tsan|ubsan|sanitizer|gcov)_|_?__sanitizer|llvm_)'
 for symbol in $(undefined "$libobb"); do
     looked=$((looked + 1))
