@@ -82,10 +82,22 @@ void *obb_arena_grow(struct obb_arena *arena, void *block, size_t count, size_t 
         return NULL;
     struct obb_arena_chunk *top = arena->chunks;
     const size_t old = rounded(count * size), grown = rounded(capacity * size);
-    if (block != NULL && top != NULL && (char *)block + old == top->bytes + arena->used &&
-        grown - old <= top->capacity - arena->used) {
-        arena->used += grown - old;
-        return block;
+    if (block != NULL && top != NULL && (char *)block + old == top->bytes + arena->used) {
+        if (grown - old <= top->capacity - arena->used) {
+            arena->used += grown - old;
+            return block;
+        }
+        if ((char *)block ==
+            top->bytes) { /* alone in its chunk, which grows: large ones without a copy */
+            struct obb_arena_chunk *larger = obb_realloc(top, 1, sizeof *top + grown);
+            if (larger == NULL)
+                return NULL;
+            arena->total += grown - larger->capacity;
+            larger->capacity = grown;
+            arena->chunks = larger;
+            arena->used = grown;
+            return larger->bytes;
+        }
     }
     void *moved = obb_arena_alloc(arena, capacity, size);
     if (moved != NULL && block != NULL && count != 0)

@@ -21,8 +21,9 @@ void obb_arena_reset(struct obb_arena *arena); /* forgets all, keeps the largest
  * gives a valid pointer. Owned by the arena. */
 void *obb_arena_alloc(struct obb_arena *arena, size_t count, size_t size);
 
-/* Grow the block of `count` elements to `capacity` elements: in place when it is the newest block, else by a
- * copy. NULL when there is no memory; the old block stays valid. block may be NULL with count 0. */
+/* Grow the block of `count` elements to `capacity` elements: in place when it is the newest block, or with its chunk when it is
+ * alone there (so that one long list keeps no old copies), else by a copy. NULL when there is no memory; the old block stays
+ * valid. block may be NULL with count 0. */
 void *obb_arena_grow(struct obb_arena *arena, void *block, size_t count, size_t capacity,
                      size_t size);
 

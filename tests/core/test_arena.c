@@ -51,6 +51,37 @@ START_TEST(growing_keeps_the_elements_in_place_or_moved)
 }
 END_TEST
 
+START_TEST(one_long_list_keeps_no_old_copies)
+{
+    struct obb_arena arena;
+    obb_arena_init(&arena);
+    ck_assert_ptr_nonnull(obb_arena_alloc(&arena, 1, 5000));
+    uint64_t *list = NULL;
+    size_t capacity = 0;
+    const size_t count = 1000000;
+    for (size_t i = 0; i < count; i++) {
+        if (i == capacity) {
+            capacity = capacity == 0 ? 100 : capacity + capacity / 4;
+            list = obb_arena_grow(&arena, list, i, capacity, sizeof *list);
+            ck_assert_ptr_nonnull(list);
+        }
+        list[i] = i;
+    }
+    for (size_t i = 0; i < count; i++)
+        ck_assert_uint_eq(list[i], i);
+    ck_assert_uint_le(arena.total, capacity * sizeof *list + 32768);
+    /* a growth that fails leaves list and arena as they are */
+    const size_t total = arena.total;
+    fault_arm(1);
+    void *refused = obb_arena_grow(&arena, list, capacity, capacity * 2, sizeof *list);
+    fault_arm(0);
+    ck_assert_ptr_null(refused);
+    ck_assert_uint_eq(list[count - 1], count - 1);
+    ck_assert_uint_eq(arena.total, total);
+    obb_arena_fini(&arena);
+}
+END_TEST
+
 START_TEST(reset_keeps_one_chunk_for_reuse)
 {
     struct obb_arena arena;
@@ -92,6 +123,7 @@ int main(void)
     TCase *tc = tcase_create("arena");
     tcase_add_test(tc, blocks_are_aligned_disjoint_and_keep_what_is_written);
     tcase_add_test(tc, growing_keeps_the_elements_in_place_or_moved);
+    tcase_add_test(tc, one_long_list_keeps_no_old_copies);
     tcase_add_test(tc, reset_keeps_one_chunk_for_reuse);
     tcase_add_test(tc, absurd_sizes_and_a_failing_heap_give_null);
     suite_add_tcase(suite, tc);

@@ -1087,10 +1087,10 @@ START_TEST(a_request_takes_memory_in_proportion_to_its_bytes)
         const char *before, *item, *after;
         double most; /* bytes of memory a byte of body */
     } cases[] = {
-        {DUMP_COMMIT, "{\"remove\":[", "\"\"", "]}", 48},
-        {DUMP_QUERY + OBB_QUERY_PAIRS, "{\"by\":\"id\",\"pairs\":[", "1", "]}", 84},
-        {DUMP_QUERY + OBB_QUERY_OVERLAP, "{\"shapes\":[", "\"\"", "]}", 80},
-        {DUMP_QUERY + OBB_QUERY_POINT, "{\"points\":[", "[0,0,0]", "]}", 20},
+        {DUMP_COMMIT, "{\"remove\":[", "\"\"", "]}", 16},
+        {DUMP_QUERY + OBB_QUERY_PAIRS, "{\"by\":\"id\",\"pairs\":[", "1", "]}", 16},
+        {DUMP_QUERY + OBB_QUERY_OVERLAP, "{\"shapes\":[", "\"\"", "]}", 18},
+        {DUMP_QUERY + OBB_QUERY_POINT, "{\"points\":[", "[0,0,0]", "]}", 5},
     };
     enum { ITEMS = 200000 };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
