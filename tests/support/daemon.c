@@ -6,6 +6,7 @@
 #include <curl/curl.h>
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -182,8 +183,10 @@ static size_t take(char *bytes, size_t size, size_t count, void *context)
     return n;
 }
 
-/* The document that the daemon publishes; every later answer of this process is held against it. */
+/* The document that the daemon publishes; every later answer of this process is held against it, one at a time, as it
+ * remembers what it saw. The first client of a process is opened before there are others. */
 static struct schema *published;
+static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 
 static void load_published(struct http_client *client)
 {
@@ -268,6 +271,7 @@ void http_send(struct http_client *client, const char *method, const char *path,
     out->length = content.length;
     if (published == NULL)
         return;
+    pthread_mutex_lock(&one_at_a_time);
     const char *fault = schema_check(
         published, &(struct schema_exchange){.method = method,
                                              .target = path,
@@ -279,6 +283,7 @@ void http_send(struct http_client *client, const char *method, const char *path,
                                              .answer = out->body,
                                              .answer_length = out->length});
     ck_assert_msg(fault == NULL, "the answer is not as published: %s\n%.2000s", fault, out->body);
+    pthread_mutex_unlock(&one_at_a_time);
 }
 
 const char *http_header(struct http_answer *answer, const char *name)

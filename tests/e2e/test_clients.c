@@ -1,0 +1,258 @@
+/* Eight clients at once, reading and committing. Each writes down what it sent and what it was answered; afterwards the
+ * commits, put in order of their revisions, make the state after each, and every answer must be that of its revision. */
+#include "tests/support/daemon.h"
+#include "tests/support/test.h"
+
+#include <jansson.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { CLIENTS = 8, ROUNDS = 150, BOXES = 16, LINE = 24, EDITS = 3 };
+#define GONE (-1)
+
+/* Cubes of edge 2 at whole places of a line: two of them touch or overlap when they are at most 2 apart. */
+struct commit {
+    long revision;
+    int boxes[EDITS], places[EDITS]; /* GONE: removed */
+};
+
+struct reading {
+    long revision;
+    enum { LIST, PAIRS, POINT } kind;
+    int point;
+    int places[BOXES]; /* LIST */
+    long count;        /* PAIRS, POINT */
+};
+
+struct actor {
+    const struct test_daemon *daemon;
+    uint64_t seed;
+    struct commit commits[ROUNDS];
+    struct reading readings[ROUNDS];
+    size_t commit_count, reading_count;
+    const char *fault; /* what went wrong, in the thread that cannot fail the test itself */
+    char text[512];
+};
+
+static json_t *exchange(struct actor *actor, struct http_client *client, const char *method,
+                        const char *path, const char *body)
+{
+    struct http_answer answer = {0};
+    http_send(client, method, path, NULL, body, &answer);
+    json_t *value = answer.status == 200 ? json_loads(answer.body, 0, NULL) : NULL;
+    if (value == NULL) {
+        (void)snprintf(actor->text, sizeof actor->text, "%s %s: %ld %.300s", method, path,
+                       answer.status, answer.body);
+        actor->fault = actor->text;
+    }
+    http_answer_fini(&answer);
+    return value;
+}
+
+static long integer(const json_t *object, const char *key)
+{
+    return (long)json_integer_value(json_object_get(object, key));
+}
+
+/* A few boxes put or removed, and always one box that no other commit puts at the same place, so that every commit changes
+ * something. */
+static void write_some(struct actor *actor, struct http_client *client, test_rng *rng, int serial)
+{
+    struct commit *commit = &actor->commits[actor->commit_count];
+    json_t *put = json_object(), *remove = json_array();
+    for (int i = 0; i < EDITS; i++) {
+        commit->boxes[i] = (int)(((size_t)i * BOXES + test_below(rng, BOXES)) / EDITS);
+        commit->places[i] = (int)test_below(rng, LINE + 4);
+        if (commit->places[i] >= LINE) {
+            commit->places[i] = GONE;
+            json_array_append_new(remove, json_sprintf("b%d", commit->boxes[i]));
+        } else {
+            json_object_set_new(put, test_text("b%d", commit->boxes[i]),
+                                json_pack("{s:[i,i,i],s:[i,i,i]}", "center", commit->places[i], 0,
+                                          0, "half_extents", 1, 1, 1));
+        }
+    }
+    json_object_set_new(
+        put, "serial",
+        json_pack("{s:[i,i,i],s:[i,i,i]}", "center", serial, 1000, 0, "half_extents", 0, 0, 0));
+    json_t *body = json_pack("{s:o,s:o}", "remove", remove, "put", put);
+    char *text = json_dumps(body, JSON_COMPACT);
+    json_t *answer = exchange(actor, client, "POST", "/v1/scenes/shared/commit", text);
+    free(text);
+    json_decref(body);
+    if (answer == NULL)
+        return;
+    commit->revision = integer(answer, "revision");
+    actor->commit_count++;
+    json_decref(answer);
+}
+
+static void read_list(const json_t *answer, struct reading *reading)
+{
+    for (int b = 0; b < BOXES; b++)
+        reading->places[b] = GONE;
+    const json_t *box = NULL;
+    size_t i = 0;
+    json_array_foreach(json_object_get(answer, "boxes"), i, box)
+    {
+        const char *name = json_string_value(json_object_get(box, "name"));
+        if (name[0] == 'b')
+            reading->places[strtol(name + 1, NULL, 10)] =
+                (int)json_number_value(json_array_get(json_object_get(box, "center"), 0));
+    }
+}
+
+static void read_some(struct actor *actor, struct http_client *client, test_rng *rng)
+{
+    struct reading *reading = &actor->readings[actor->reading_count];
+    json_t *answer = NULL;
+    switch (test_below(rng, 3)) {
+    case 0:
+        reading->kind = LIST;
+        answer = exchange(actor, client, "GET", "/v1/scenes/shared/boxes", NULL);
+        if (answer != NULL)
+            read_list(answer, reading);
+        break;
+    case 1:
+        reading->kind = PAIRS;
+        answer = exchange(actor, client, "POST", "/v1/scenes/shared/query/all-pairs", NULL);
+        reading->count = answer != NULL ? integer(answer, "count") : 0;
+        break;
+    default:
+        reading->kind = POINT;
+        reading->point = (int)test_below(rng, LINE);
+        answer = exchange(actor, client, "POST", "/v1/scenes/shared/query/point",
+                          test_text("{\"points\":[[%d,0,0]]}", reading->point));
+        reading->count = (long)json_array_size(
+            json_object_get(json_array_get(json_object_get(answer, "results"), 0), "boxes"));
+        break;
+    }
+    if (answer == NULL)
+        return;
+    reading->revision = integer(answer, "revision");
+    actor->reading_count++;
+    json_decref(answer);
+}
+
+static void *act(void *context)
+{
+    struct actor *actor = context;
+    struct http_client *client = http_open(actor->daemon->url);
+    test_rng rng = {.s = actor->seed};
+    long last = 0;
+    for (int round = 0; round < ROUNDS && actor->fault == NULL; round++) {
+        long seen = 0;
+        if (test_below(&rng, 2) == 0) {
+            write_some(actor, client, &rng, (int)actor->seed * ROUNDS + round);
+            seen = actor->commit_count > 0 ? actor->commits[actor->commit_count - 1].revision : 0;
+        } else {
+            read_some(actor, client, &rng);
+            seen = actor->reading_count > 0 ? actor->readings[actor->reading_count - 1].revision
+                                            : last;
+        }
+        if (actor->fault == NULL && seen < last)
+            actor->fault = "a revision went back";
+        last = seen;
+    }
+    http_close(client);
+    return NULL;
+}
+
+static int by_revision(const void *a, const void *b)
+{
+    const struct commit *const *x = a, *const *y = b;
+    return (*x)->revision < (*y)->revision ? -1 : (*x)->revision > (*y)->revision;
+}
+
+static long pairs_of(const int *places)
+{
+    long count = 0;
+    for (int a = 0; a < BOXES; a++)
+        for (int b = a + 1; b < BOXES; b++)
+            count += places[a] != GONE && places[b] != GONE && abs(places[a] - places[b]) <= 2;
+    return count;
+}
+
+static long boxes_at(const int *places, int point)
+{
+    long count = 0;
+    for (int b = 0; b < BOXES; b++)
+        count += places[b] != GONE && abs(places[b] - point) <= 1;
+    return count;
+}
+
+static struct actor actors[CLIENTS];
+static struct commit *commits[CLIENTS * ROUNDS];
+static int states[CLIENTS * ROUNDS + 2][BOXES];
+
+START_TEST(every_answer_is_that_of_its_revision)
+{
+    struct test_daemon daemon;
+    daemon_start(&daemon, NULL);
+    struct http_client *client = http_open(daemon.url);
+    struct http_answer answer = {0};
+    http_send(client, "PUT", "/v1/scenes/shared", NULL, "{}", &answer);
+    ck_assert_int_eq(answer.status, 201);
+
+    pthread_t threads[CLIENTS];
+    for (int i = 0; i < CLIENTS; i++) {
+        actors[i].daemon = &daemon;
+        actors[i].seed = (uint64_t)i + 1;
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, act, &actors[i]), 0);
+    }
+    size_t count = 0;
+    for (int i = 0; i < CLIENTS; i++) {
+        pthread_join(threads[i], NULL);
+        ck_assert_msg(actors[i].fault == NULL, "client %d: %s", i, actors[i].fault);
+        for (size_t c = 0; c < actors[i].commit_count; c++)
+            commits[count++] = &actors[i].commits[c];
+    }
+
+    /* the state after each revision: every commit raised it by one */
+    qsort(commits, count, sizeof(struct commit *), by_revision);
+    for (int b = 0; b < BOXES; b++)
+        states[0][b] = GONE;
+    for (size_t c = 0; c < count; c++) {
+        ck_assert_int_eq(commits[c]->revision, (long)c + 1);
+        memcpy(states[c + 1], states[c], sizeof states[0]);
+        for (int e = 0; e < EDITS; e++) /* removals come first */
+            if (commits[c]->places[e] == GONE)
+                states[c + 1][commits[c]->boxes[e]] = GONE;
+        for (int e = 0; e < EDITS; e++)
+            if (commits[c]->places[e] != GONE)
+                states[c + 1][commits[c]->boxes[e]] = commits[c]->places[e];
+    }
+
+    size_t checked = 0, full = 0;
+    for (int i = 0; i < CLIENTS; i++)
+        for (size_t r = 0; r < actors[i].reading_count; r++, checked++) {
+            const struct reading *reading = &actors[i].readings[r];
+            ck_assert_int_le(reading->revision, (long)count);
+            const int *places = states[reading->revision];
+            if (reading->kind == LIST)
+                ck_assert_int_eq(memcmp(places, reading->places, sizeof states[0]), 0);
+            else if (reading->kind == PAIRS)
+                ck_assert_int_eq(reading->count, pairs_of(places));
+            else
+                ck_assert_int_eq(reading->count, boxes_at(places, reading->point));
+            full += reading->kind == LIST || reading->count > 0;
+        }
+    printf("%d clients: %zu commits, %zu answers, all of them their revision's\n", CLIENTS, count,
+           checked);
+    ck_assert_uint_gt(full, checked / 2); /* empty answers would prove little */
+    http_answer_fini(&answer);
+    http_close(client);
+    ck_assert_int_eq(daemon_stop(&daemon), 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("clients");
+    TCase *tc = tcase_create("clients");
+    tcase_set_timeout(tc, test_timeout(120));
+    tcase_add_test(tc, every_answer_is_that_of_its_revision);
+    suite_add_tcase(suite, tc);
+    return test_main(suite);
+}
