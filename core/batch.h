@@ -145,7 +145,7 @@ struct obb_code_place {
 struct obb_side {
     const struct obb_tree *tree;
     const struct obb_packed *boxes;
-    const uint16_t *alive; /* per node of level 0: which of its boxes count */
+    const uint16_t *alive; /* per node of level 0: which of its boxes are there and count */
 };
 
 /* Candidates a[k], b[k] that are not apart; b[k] has OBB_PACKED_SURE where the verdict is sure. false ends the join. */

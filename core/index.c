@@ -1,7 +1,7 @@
 #include "core/index.h"
 
 #include "core/alloc.h"
-#include "core/tree.h"
+#include "core/index_body.h"
 
 #include <assert.h>
 #include <math.h>
@@ -10,21 +10,6 @@
 
 #define POLL   2048 /* boxes between two looks at the cancel flag: 20 to 100 us */
 #define SAMPLE 1024 /* boxes that tell how large and how crowded all are */
-
-struct obb_index {
-    size_t references, count, bytes;
-    int dimensions;
-    bool moving; /* bounds cover ways; there are no packed boxes */
-    const struct obb_kernels *kernels;
-    struct obb_frame frame;
-    struct obb_warp *warp; /* of the frame; NULL: even */
-    struct obb_tree tree;
-    void *block; /* one piece of memory for what follows */
-    struct obb_node *nodes;
-    struct obb_packed *boxes;
-    const struct obb_version **versions;
-    uint64_t *ids;
-};
 
 /* ---- Building ---------------------------------------------------------------------------------------------------- */
 
@@ -228,6 +213,8 @@ static obb_status place_boxes(struct build *b, size_t count)
         const struct obb_version *version = b->versions[b->order[i]];
         index->versions[i] = version;
         index->ids[i] = version->id;
+        index->least_id = version->id < index->least_id ? version->id : index->least_id;
+        index->most_id = version->id > index->most_id ? version->id : index->most_id;
         if (!index->moving)
             index->boxes[i] = obb_packed_from_box(&version->box, index->dimensions);
     }
@@ -266,9 +253,9 @@ static obb_status room_for(struct obb_index *index, size_t count)
         return OBB_NO_MEMORY;
     index->bytes = sum;
     void *at[4];
-    uintptr_t next = ((uintptr_t)index->block + 63) / 64 * 64;
+    char *next = obb_first_line(index->block);
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        at[i] = (char *)index->block + (next - (uintptr_t)index->block);
+        at[i] = next;
         next += (sizes[i] + 63) / 64 * 64;
     }
     index->nodes = at[0];
@@ -290,6 +277,7 @@ obb_status obb_index_build(const struct obb_version *const *versions,
     index->count = count;
     index->dimensions = dimensions;
     index->moving = to != NULL;
+    index->least_id = UINT64_MAX;
     index->kernels = kernels != NULL ? kernels : obb_kernels_choose(OBB_KERNEL_AUTO);
     struct build b = {.index = index, .versions = versions, .to = to, .cancel = cancel};
     obb_status status = room_for(index, count);

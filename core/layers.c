@@ -274,6 +274,30 @@ obb_status obb_layers_rebased(const struct obb_layers *layers, const struct obb_
     return OBB_OK;
 }
 
+size_t obb_layers_levels(const struct obb_layers *layers) { return layers->level_count; }
+
+const struct obb_index *obb_layers_level(const struct obb_layers *layers, size_t level)
+{
+    return layers->levels[level].index;
+}
+
+bool obb_layers_shows(const struct obb_layers *layers, size_t level,
+                      const struct obb_version *version, uint64_t revision)
+{
+    return alive(&layers->levels[level], version, revision);
+}
+
+bool obb_layers_whole(const struct obb_layers *layers, size_t level, uint64_t revision)
+{
+    const struct level *l = &layers->levels[level];
+    return l->exact && l->dead == 0 && revision == layers->revision;
+}
+
+const struct obb_kernels *obb_layers_kernels(const struct obb_layers *layers)
+{
+    return layers->kernels;
+}
+
 bool obb_layers_validate(const struct obb_layers *layers, uint64_t revision)
 {
     size_t sum = 0;

@@ -44,6 +44,14 @@ obb_status obb_layers_rebuild(const struct obb_layers *layers, uint64_t revision
 obb_status obb_layers_rebased(const struct obb_layers *layers, const struct obb_layers *fresh,
                               struct obb_layers **out);
 
+/* The indexes, oldest first; which of the versions in one count at `revision`; and whether all of them do. */
+size_t obb_layers_levels(const struct obb_layers *layers);
+const struct obb_index *obb_layers_level(const struct obb_layers *layers, size_t level);
+bool obb_layers_shows(const struct obb_layers *layers, size_t level,
+                      const struct obb_version *version, uint64_t revision);
+bool obb_layers_whole(const struct obb_layers *layers, size_t level, uint64_t revision);
+const struct obb_kernels *obb_layers_kernels(const struct obb_layers *layers);
+
 /* Structure check: every index valid, and the alive at `revision` are as many as the layers say. */
 bool obb_layers_validate(const struct obb_layers *layers, uint64_t revision);
 

@@ -49,6 +49,12 @@ size_t obb_tree_shape(size_t count, struct obb_tree *tree);
 void obb_tree_fill(struct obb_tree *tree, const struct obb_kernels *kernels,
                    struct obb_node *nodes);
 
+/* The first cache line in a block that has 63 bytes to spare. */
+static inline void *obb_first_line(void *block)
+{
+    return (char *)block + (64 - (uintptr_t)block % 64) % 64;
+}
+
 /* Level 0 over packed boxes in any frame, then the rest. */
 void obb_tree_over(struct obb_tree *tree, const struct obb_kernels *kernels,
                    const struct obb_frame *frame, const struct obb_packed *boxes, size_t count,
