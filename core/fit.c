@@ -8,6 +8,7 @@
 #include "core/tight.h"
 
 #include <assert.h>
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -46,9 +47,16 @@ static obb_vec3 offset(const struct cloud *c, size_t i)
     return obb_sub(point(c, i), point(c, 0));
 }
 
-static obb_vec3 unit(obb_vec3 v) { return obb_scale(v, 1.0 / obb_length(v)); }
-
 static double largest_part(obb_vec3 v) { return fmax(fabs(v.x), fmax(fabs(v.y), fabs(v.z))); }
+
+static obb_vec3 divided(obb_vec3 v, double by) { return (obb_vec3){v.x / by, v.y / by, v.z / by}; }
+
+/* v / |v| for v other than zero, also where squares would underflow. */
+static obb_vec3 unit(obb_vec3 v)
+{
+    v = divided(v, largest_part(v));
+    return divided(v, obb_length(v));
+}
 
 /* A unit vector at right angles to the unit vector n: the first or second coordinate axis, laid across n. */
 static obb_vec3 across(obb_vec3 n)
@@ -180,7 +188,7 @@ static obb_status flat_tight_frame(const struct cloud *c, obb_vec3 frame[static 
     const obb_status st = shadow != NULL && outline != NULL ? OBB_OK : OBB_NO_MEMORY;
     if (st == OBB_OK) {
         for (size_t i = 0; i < c->count; i++) {
-            const obb_vec3 d = offset(c, i);
+            const obb_vec3 d = obb_scale(offset(c, i), 1.0 / c->size); /* no square underflows */
             shadow[i] = (obb_flat){obb_dot(d, frame[0]), obb_dot(d, frame[1])};
         }
         const size_t corners = obb_hull_flat(shadow, c->count, outline);
@@ -329,7 +337,10 @@ static bool smaller(const obb_box *a, const obb_box *b, int dimensions)
 {
     if (!in_range(a) || !in_range(b))
         return in_range(a);
-    const obb_vec3 p = a->half_extents, q = b->half_extents;
+    const double largest = fmax(largest_part(a->half_extents), largest_part(b->half_extents));
+    if (largest < DBL_MIN) /* nothing to choose, and nothing to divide by */
+        return false;
+    const obb_vec3 p = divided(a->half_extents, largest), q = divided(b->half_extents, largest);
     const double sizes[3][2] = {
         {p.x * p.y * p.z, q.x * q.y * q.z},
         {p.x * p.y + p.y * p.z + p.z * p.x, q.x * q.y + q.y * q.z + q.z * q.x},
@@ -437,7 +448,7 @@ static void square_up(const obb_vec3 half[static 3], int dimensions, obb_vec3 ou
     const int x = order[0], y = order[1], z = order[2];
     obb_vec3 u = {0}, v;
     if (length[x] > 0.0)
-        u = unit(obb_scale(half[x], 1.0 / length[x]));
+        u = unit(half[x]);
     else
         u = x == 0 ? (obb_vec3){.x = 1.0} : (obb_vec3){.y = 1.0};
     v = obb_sub(half[y], obb_scale(u, obb_dot(u, half[y])));

@@ -385,6 +385,23 @@ static obb_status polish_all(const obb_vec3 *points, size_t count,
     return st;
 }
 
+/* The hull's corners about one of them, brought to a size of 1 so that no square underflows; NULL without memory. */
+static obb_vec3 *scaled_corners(const obb_hull *hull, const obb_vec3 *points)
+{
+    obb_vec3 *corner = obb_malloc(hull->corner_count, sizeof *corner);
+    if (corner == NULL)
+        return NULL;
+    double size = 0.0;
+    for (size_t i = 0; i < hull->corner_count; i++) {
+        const obb_vec3 d = obb_sub(points[hull->corner[i]], points[hull->corner[0]]);
+        size = fmax(size, fmax(fabs(d.x), fmax(fabs(d.y), fabs(d.z))));
+        corner[i] = d;
+    }
+    for (size_t i = 0; i < hull->corner_count; i++)
+        corner[i] = (obb_vec3){corner[i].x / size, corner[i].y / size, corner[i].z / size};
+    return corner;
+}
+
 obb_status obb_tight_axes(const obb_vec3 *points, size_t count, const obb_vec3 frame[static 3],
                           obb_vec3 out_axes[static 3])
 {
@@ -397,12 +414,9 @@ obb_status obb_tight_axes(const obb_vec3 *points, size_t count, const obb_vec3 f
         best[i] = (struct candidate){.volume = HUGE_VAL, .axis = {frame[0], frame[1], frame[2]}};
     if (fine.face_count > 0) {
         bool whole = true;
-        obb_vec3 *corner = obb_malloc(fine.corner_count, sizeof *corner);
-        st = corner != NULL ? OBB_OK : OBB_NO_MEMORY;
-        for (size_t i = 0; st == OBB_OK && i < fine.corner_count; i++)
-            corner[i] = obb_sub(points[fine.corner[i]], points[fine.corner[0]]);
-        if (st == OBB_OK)
-            st = search_hull(corner, fine.corner_count, frame, best, &whole);
+        obb_vec3 *corner = scaled_corners(&fine, points);
+        st = corner != NULL ? search_hull(corner, fine.corner_count, frame, best, &whole)
+                            : OBB_NO_MEMORY;
         if (st == OBB_OK && !whole)
             st = polish_all(corner, fine.corner_count, best);
         obb_free(corner);
