@@ -41,7 +41,7 @@ static bool read_instant(struct wire_cursor *c, int64_t *out)
         const bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
         good = year >= 1970 && month >= 1 && month <= 12 && day >= 1 && day <= lengths[month - 1] &&
                (month != 2 || day < 29 || leap) && hour < 24 && minute < 60 && second < 60;
-        *out = good ? days_of(year, month, day) * 86400 + hour * 3600 + minute * 60 + second : 0;
+        *out = good ? ((days_of(year, month, day) * 24 + hour) * 60 + minute) * 60 + second : 0;
     }
     return good ||
            wire_fail_at(c, WIRE_OBB_BAD_VALUE, place, "a time is written as 2027-01-01T00:00:00Z");

@@ -144,7 +144,7 @@ bool srv_auth_new(const char *name, const char *scopes, const char *scenes, FILE
         (void)snprintf(error, error_size, "--new-token: no randomness: %s", strerror(errno));
         return false;
     }
-    char token[sizeof "obbd_" + 2 * SECRET] = "obbd_", hex[2 * SRV_SHA256 + 1] = "";
+    char token[sizeof "obbd_" + sizeof secret * 2] = "obbd_", hex[2 * SRV_SHA256 + 1] = "";
     for (size_t i = 0; i < SECRET; i++) {
         token[5 + 2 * i] = digits[secret[i] >> 4];
         token[6 + 2 * i] = digits[secret[i] & 15];

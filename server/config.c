@@ -250,7 +250,7 @@ static void variable_of(const struct option *option, char out[static VARIABLE])
 {
     size_t n = (size_t)snprintf(out, VARIABLE, "OBBD_");
     for (const char *c = option->flag; *c != '\0' && n + 1 < VARIABLE; c++)
-        out[n++] = *c == '-' ? '_' : (char)toupper((unsigned char)*c);
+        out[n++] = (char)(*c == '-' ? '_' : toupper((unsigned char)*c));
     out[n] = '\0';
 }
 

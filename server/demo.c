@@ -57,9 +57,11 @@ static void add_walls(struct demo *demo)
     for (int i = 0; i < 8; i++)
         add(demo, (obb_vec3){inner[i].x, 1.25, inner[i].z}, (obb_vec3){inner[i].length, 1.25, 0.2},
             inner[i].degrees, "wall-%d", i + 1);
-    for (int i = 0; i < 16; i++)
-        add(demo, (obb_vec3){-15 + 10 * (i % 4), 2, -15 + 10 * (i / 4)}, (obb_vec3){0.4, 2, 0.4},
-            i * 11.25, "pillar-%d", i + 1);
+    for (int i = 0; i < 16; i++) {
+        const int row = i / 4, column = i % 4;
+        const obb_vec3 at = {-15 + 10 * column, 2, -15 + 10 * row};
+        add(demo, at, (obb_vec3){0.4, 2, 0.4}, i * 11.25, "pillar-%d", i + 1);
+    }
 }
 
 /* A gate in the middle of the yard, its door a little open: it reaches into the post it hangs on. */
@@ -79,8 +81,9 @@ static void add_crates(struct demo *demo)
     for (int pile = 0; pile < 9; pile++)
         for (int i = 0; i < 12; i++) {
             const int level = i / 4, corner = i % 4; /* four a level */
-            const double x = -10 + 10 * (pile % 3) + (corner % 2 ? 0.55 : -0.55);
-            const double z = -5 + 10 * (pile / 3) + (corner / 2 ? 0.55 : -0.55);
+            const int row = pile / 3, column = pile % 3;
+            const double x = -10 + 10 * column + (corner % 2 == 1 ? 0.55 : -0.55);
+            const double z = -5 + 10 * row + (corner >= 2 ? 0.55 : -0.55);
             obb_put *crate = add(demo, (obb_vec3){x, 0.5 + level, z}, (obb_vec3){0.5, 0.5, 0.5},
                                  pile * 7 + level * 5, "crate-%d", ++number);
             crate->attributes.category = CRATE;

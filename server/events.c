@@ -483,10 +483,10 @@ static void find_present(struct channel *c)
             push(c, steps);
     }
     start_over(c);
-    struct obb_view *present;
-    if (c->scene != NULL && obb_view_open(c->scene, NULL, &present, NULL, NULL) != OBB_OK)
-        return; /* still lost; the next step tries again */
     if (c->scene != NULL) {
+        struct obb_view *present;
+        if (obb_view_open(c->scene, NULL, &present, NULL, NULL) != OBB_OK)
+            return; /* still lost; the next step tries again */
         obb_view_close(c->view);
         c->view = present;
     }

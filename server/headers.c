@@ -1,6 +1,7 @@
 #include "server/headers.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -40,9 +41,7 @@ static void join(srv_headers *h, const char **field, const char *value)
         h->no_memory = true;
         return;
     }
-    memcpy(text, *field, first);
-    memcpy(text + first, ", ", 2);
-    memcpy(text + first + 2, value, second + 1);
+    (void)snprintf(text, first + second + 3, "%s, %s", *field, value);
     *field = text;
 }
 

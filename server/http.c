@@ -926,13 +926,12 @@ static void *on_request_line(void *context, const char *target, struct MHD_Conne
 
 static void log_access(const struct srv_exchange *x, bool complete)
 {
-    srv_log_event(x->connection->http->options.log, SRV_DEBUG, "request",
-                  srv_text("method", x->method != NULL ? x->method : ""),
-                  srv_bytes("target", x->target), srv_integer("status", x->status),
-                  srv_integer("received", (int64_t)x->body_length),
-                  srv_integer("sent", (int64_t)x->answer_bytes),
-                  srv_number("ms", (srv_clock() - x->started) * 1e3),
-                  srv_text("end", complete ? "complete" : "aborted"));
+    SRV_LOG(x->connection->http->options.log, SRV_DEBUG, "request",
+            srv_text("method", x->method != NULL ? x->method : ""), srv_bytes("target", x->target),
+            srv_integer("status", x->status), srv_integer("received", (int64_t)x->body_length),
+            srv_integer("sent", (int64_t)x->answer_bytes),
+            srv_number("ms", (srv_clock() - x->started) * 1e3),
+            srv_text("end", complete ? "complete" : "aborted"));
 }
 
 static void on_completed(void *context, struct MHD_Connection *mhd, void **state,
@@ -1047,8 +1046,7 @@ static void on_listener(void *context, unsigned events)
         if (errno == EINTR || errno == ECONNABORTED)
             continue;
         if (errno != EAGAIN) { /* out of descriptors or memory */
-            srv_log_event(http->options.log, SRV_WARN, "accept",
-                          srv_text("error", strerror(errno)));
+            SRV_LOG(http->options.log, SRV_WARN, "accept", srv_text("error", strerror(errno)));
             pause_listeners(http);
             srv_timer_start(http->retry, RETRY_MS, 0);
         }
@@ -1174,7 +1172,7 @@ __attribute__((format(printf, 2, 0))) static void on_log(void *context, const ch
     if (length <= 0)
         return;
     text[strcspn(text, "\n")] = '\0';
-    srv_log_event(http->options.log, SRV_DEBUG, "libmicrohttpd", srv_text("message", text));
+    SRV_LOG(http->options.log, SRV_DEBUG, "libmicrohttpd", srv_text("message", text));
 }
 
 static const char out_of_memory[] =

@@ -47,11 +47,11 @@ bool srv_address_read(const char *text, srv_address *out, char *error, size_t er
     } else if (memchr(text, ':', length) != NULL) {
         length = 0; /* a bare v6 address: where would its port start? */
     }
-    char *end;
+    char *end = NULL;
     errno = 0;
     const long port = colon != NULL ? strtol(colon + 1, &end, 10) : -1;
     if (length == 0 || length >= sizeof host || port < 0 || port > 65535 || errno != 0 ||
-        colon[1] < '0' || colon[1] > '9' || *end != '\0') {
+        end == NULL || colon[1] < '0' || colon[1] > '9' || *end != '\0') {
         (void)snprintf(error, error_size,
                        "--listen: \"%.80s\" is neither ADDR:PORT, [ADDR]:PORT nor unix:PATH", text);
         return false;

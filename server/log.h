@@ -53,13 +53,13 @@ static inline bool srv_log_wants(const srv_log *log, srv_level level)
 void srv_log_write(const srv_log *log, srv_level level, const char *event, const srv_field *fields,
                    size_t count);
 
-/* srv_log_event(log, SRV_INFO, "listening", srv_text("address", "127.0.0.1:7480")); */
-#define srv_log_event(log, level, ...)                                             \
+/* SRV_LOG(log, SRV_INFO, "listening", srv_text("address", "127.0.0.1:7480")); */
+#define SRV_LOG(log, level, ...)                                                   \
     do {                                                                           \
         if (srv_log_wants((log), (level)))                                         \
-            SRV_LOG_EVENT_((log), (level), __VA_ARGS__, (srv_field){.key = NULL}); \
+            SRV_LOG_FIELDS((log), (level), __VA_ARGS__, (srv_field){.key = NULL}); \
     } while (0)
-#define SRV_LOG_EVENT_(log, level, event, ...)                         \
+#define SRV_LOG_FIELDS(log, level, event, ...)                         \
     srv_log_write((log), (level), (event), (srv_field[]){__VA_ARGS__}, \
                   sizeof(srv_field[]){__VA_ARGS__} / sizeof(srv_field) - 1)
 

@@ -155,11 +155,11 @@ static void rebuilt(struct srv_job *job)
     if (r->status == OBB_OK)
         r->status = obb_scene_rebase(r->scene, r->fresh);
     server->metrics.rebuilds_total += r->status == OBB_OK;
-    srv_log_event(&server->log, r->status == OBB_NO_MEMORY ? SRV_WARN : SRV_DEBUG, "rebuild",
-                  srv_bytes("scene", obb_scene_name(r->scene)),
-                  srv_integer("boxes", (int64_t)info->boxes),
-                  srv_text("status", obb_status_name(r->status)),
-                  srv_number("ms", (srv_clock() - r->started) * 1e3));
+    SRV_LOG(&server->log, r->status == OBB_NO_MEMORY ? SRV_WARN : SRV_DEBUG, "rebuild",
+            srv_bytes("scene", obb_scene_name(r->scene)),
+            srv_integer("boxes", (int64_t)info->boxes),
+            srv_text("status", obb_status_name(r->status)),
+            srv_number("ms", (srv_clock() - r->started) * 1e3));
     obb_view_close(r->view);
     *(r->previous != NULL ? &r->previous->next : &server->rebuilds) = r->next;
     if (r->next != NULL)

@@ -44,8 +44,8 @@ void srv_server_may_end(struct srv_server *server)
 static void on_drain_over(void *context)
 {
     struct srv_server *server = context;
-    srv_log_event(&server->log, SRV_WARN, "drain-over",
-                  srv_integer("connections", (int64_t)srv_http_connections(server->http)));
+    SRV_LOG(&server->log, SRV_WARN, "drain-over",
+            srv_integer("connections", (int64_t)srv_http_connections(server->http)));
     srv_http_cut(server->http);
 }
 
@@ -59,13 +59,13 @@ static void on_signal(void *context)
 {
     struct srv_server *server = context;
     if (server->draining) {
-        srv_log_event(&server->log, SRV_WARN, "killed", srv_text("by", "a second signal"));
+        SRV_LOG(&server->log, SRV_WARN, "killed", srv_text("by", "a second signal"));
         close_listeners(server);
         _exit(EXIT_FAILURE);
     }
     server->draining = true;
-    srv_log_event(&server->log, SRV_INFO, "draining",
-                  srv_integer("connections", (int64_t)srv_http_connections(server->http)));
+    SRV_LOG(&server->log, SRV_INFO, "draining",
+            srv_integer("connections", (int64_t)srv_http_connections(server->http)));
     srv_timer_start(server->drain, DRAIN_MS, 0);
     srv_events_stop(server->events);
     srv_http_quiesce(server->http, on_empty, server);
@@ -116,8 +116,7 @@ static bool load_tokens(struct srv_server *server, char *error, size_t error_siz
         return false;
     srv_auth_destroy(server->auth);
     server->auth = auth;
-    srv_log_event(&server->log, SRV_INFO, "tokens",
-                  srv_integer("count", (int64_t)srv_auth_count(auth)));
+    SRV_LOG(&server->log, SRV_INFO, "tokens", srv_integer("count", (int64_t)srv_auth_count(auth)));
     return true;
 }
 
@@ -143,7 +142,7 @@ static bool load_certificate(struct srv_server *server, char *error, size_t erro
     obb_free(certificate);
     obb_free(key);
     if (good)
-        srv_log_event(&server->log, SRV_INFO, "certificate", srv_text("file", config->tls_cert));
+        SRV_LOG(&server->log, SRV_INFO, "certificate", srv_text("file", config->tls_cert));
     return good;
 }
 
@@ -152,11 +151,11 @@ static void on_hangup(void *context)
     struct srv_server *server = context;
     char error[512];
     if (!load_tokens(server, error, sizeof error))
-        srv_log_event(&server->log, SRV_ERROR, "reload", srv_text("kept", "tokens"),
-                      srv_text("error", error));
+        SRV_LOG(&server->log, SRV_ERROR, "reload", srv_text("kept", "tokens"),
+                srv_text("error", error));
     if (!load_certificate(server, error, sizeof error))
-        srv_log_event(&server->log, SRV_ERROR, "reload", srv_text("kept", "certificate"),
-                      srv_text("error", error));
+        SRV_LOG(&server->log, SRV_ERROR, "reload", srv_text("kept", "certificate"),
+                srv_text("error", error));
 }
 
 /* ---- The beginning ------------------------------------------------------------------------------------------ */
@@ -264,14 +263,13 @@ int srv_server_run(struct srv_server *server, FILE *announce)
 {
     for (size_t i = 0; i < server->config->listen.count; i++) {
         (void)fprintf(announce, "obbd: listening on %s\n", server->listeners[i].url);
-        srv_log_event(&server->log, SRV_INFO, "listening",
-                      srv_text("url", server->listeners[i].url));
+        SRV_LOG(&server->log, SRV_INFO, "listening", srv_text("url", server->listeners[i].url));
     }
     if (server->config->demo)
         srv_demo_hints(announce, server->listeners[0].url);
     (void)fflush(announce);
     srv_loop_run(server->loop);
-    srv_log_event(&server->log, SRV_INFO, "stopped", srv_text("by", "signal"));
+    SRV_LOG(&server->log, SRV_INFO, "stopped", srv_text("by", "signal"));
     return EXIT_SUCCESS;
 }
 

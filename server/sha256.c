@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* Fractional parts of the cube roots of the first 64 primes (FIPS 180-4, 4.2.2). */
-static const uint32_t K[64] = {
+static const uint32_t constants[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
     0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
     0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
@@ -16,12 +16,12 @@ static const uint32_t K[64] = {
 
 static uint32_t turn(uint32_t x, int by) { return x >> by | x << (32 - by); }
 
-static void block(uint32_t h[static 8], const unsigned char *bytes)
+static void digest_block(uint32_t h[static 8], const unsigned char *bytes)
 {
     uint32_t w[64];
-    for (int i = 0; i < 16; i++)
-        w[i] = (uint32_t)bytes[4 * i] << 24 | (uint32_t)bytes[4 * i + 1] << 16 |
-               (uint32_t)bytes[4 * i + 2] << 8 | bytes[4 * i + 3];
+    for (int i = 0; i < 16; i++, bytes += 4)
+        w[i] = (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 |
+               bytes[3];
     for (int i = 16; i < 64; i++)
         w[i] = w[i - 16] + (turn(w[i - 15], 7) ^ turn(w[i - 15], 18) ^ w[i - 15] >> 3) + w[i - 7] +
                (turn(w[i - 2], 17) ^ turn(w[i - 2], 19) ^ w[i - 2] >> 10);
@@ -32,7 +32,7 @@ static void block(uint32_t h[static 8], const unsigned char *bytes)
         const uint32_t choice = (v[4] & v[5]) ^ (~v[4] & v[6]);
         const uint32_t sum0 = turn(v[0], 2) ^ turn(v[0], 13) ^ turn(v[0], 22);
         const uint32_t majority = (v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]);
-        const uint32_t t = v[7] + sum1 + choice + K[i] + w[i];
+        const uint32_t t = v[7] + sum1 + choice + constants[i] + w[i];
         memmove(v + 1, v, 7 * sizeof v[0]);
         v[4] += t;
         v[0] = t + sum0 + majority;
@@ -49,7 +49,7 @@ void srv_sha256(const void *bytes, size_t length, unsigned char out[static SRV_S
     const unsigned char *at = bytes;
     size_t left = length;
     for (; left >= 64; at += 64, left -= 64)
-        block(h, at);
+        digest_block(h, at);
     unsigned char last[128] = {0}; /* the rest, a one bit, zeroes, and the length in bits */
     if (left > 0)
         memcpy(last, at, left);
@@ -58,9 +58,9 @@ void srv_sha256(const void *bytes, size_t length, unsigned char out[static SRV_S
     const uint64_t bits = (uint64_t)length * 8;
     for (int i = 0; i < 8; i++)
         last[size - 1 - (size_t)i] = (unsigned char)(bits >> (8 * i));
-    block(h, last);
+    digest_block(h, last);
     if (size == 128)
-        block(h, last + 64);
+        digest_block(h, last + 64);
     for (int i = 0; i < SRV_SHA256; i++)
         out[i] = (unsigned char)(h[i / 4] >> (24 - 8 * (i % 4)));
 }

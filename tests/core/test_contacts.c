@@ -305,8 +305,8 @@ START_TEST(a_box_that_touches_all_others)
         obb_view_close(view);
         view = after;
     }
-    ck_assert_uint_eq(begun, 10 * MOST);
-    ck_assert_uint_eq(removed, 10 * MOST);
+    ck_assert_uint_eq(begun, (size_t)MOST * 10);
+    ck_assert_uint_eq(removed, (size_t)MOST * 10);
     obb_contacts_destroy(contacts);
     obb_view_close(view);
     world_fini(&w);

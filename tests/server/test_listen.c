@@ -26,6 +26,7 @@ static bool open_at(const char *text, srv_listener *out)
 {
     srv_address address;
     error[0] = '\0';
+    *out = (srv_listener){.descriptor = -1};
     return srv_address_read(text, &address, error, sizeof error) &&
            srv_listener_open(&address, out, error, sizeof error);
 }

@@ -176,11 +176,11 @@ END_TEST
 START_TEST(a_hangup_reads_the_tokens_again_and_keeps_the_old_when_they_are_broken)
 {
     write_file(tokens, "{\"tokens\":[");
-    ck_assert_int_eq(pthread_kill(service_thread, SIGHUP), 0);
+    ck_assert_int_eq(kill(getpid(), SIGHUP), 0);
     wait_ms(50);
     ck_assert_int_eq(ask_with(READER, "GET", "/v1/scenes", "%s", ""), 200);
     write_file(tokens, "{\"tokens\":[]}");
-    ck_assert_int_eq(pthread_kill(service_thread, SIGHUP), 0);
+    ck_assert_int_eq(kill(getpid(), SIGHUP), 0);
     int answer = 200;
     for (int i = 0; i < 100 && answer == 200; i++) {
         wait_ms(10);
@@ -188,7 +188,7 @@ START_TEST(a_hangup_reads_the_tokens_again_and_keeps_the_old_when_they_are_broke
     }
     ck_assert_int_eq(answer, 401);
     write_file(tokens, token_file);
-    ck_assert_int_eq(pthread_kill(service_thread, SIGHUP), 0);
+    ck_assert_int_eq(kill(getpid(), SIGHUP), 0);
     for (int i = 0; i < 100 && answer == 401; i++) {
         wait_ms(10);
         answer = ask_with(READER, "GET", "/v1/scenes", "%s", "");
@@ -325,13 +325,13 @@ START_TEST(https_serves_and_takes_new_certificates_on_a_hangup)
 
     /* a key that does not belong to the certificate: what is in use stays */
     write_file(key, second_key);
-    ck_assert_int_eq(pthread_kill(service_thread, SIGHUP), 0);
+    ck_assert_int_eq(kill(getpid(), SIGHUP), 0);
     wait_ms(100);
     ck_assert_int_ne(fetch(stranger, &out), CURLE_OK);
     ck_assert_int_eq(fetch(kept, &out), CURLE_OK);
 
     write_file(certificate, second_certificate);
-    ck_assert_int_eq(pthread_kill(service_thread, SIGHUP), 0);
+    ck_assert_int_eq(kill(getpid(), SIGHUP), 0);
     CURLcode answer = CURLE_GOT_NOTHING;
     for (int i = 0; i < 100 && answer != CURLE_OK; i++) {
         wait_ms(10);
@@ -381,7 +381,7 @@ START_TEST(large_bodies_and_streams_go_over_https_too)
     ck_assert_int_eq(curl_easy_perform(curl), CURLE_OK);
     curl_off_t size = 0;
     curl_easy_getinfo(curl, CURLINFO_SIZE_DOWNLOAD_T, &size);
-    ck_assert_int_gt(size, 5000 * 100);
+    ck_assert_int_gt(size, 500000);
     fclose(nothing);
     curl_slist_free_all(fields);
     curl_easy_cleanup(curl);
@@ -446,7 +446,7 @@ START_TEST(requests_in_flight_are_answered_while_it_drains)
     ck_assert_int_gt(recv(kept, bytes, sizeof bytes, 0), 0);
     ck_assert_int_eq(send(s, head, sizeof head - 1, MSG_NOSIGNAL), sizeof head - 1);
     wait_ms(50);
-    ck_assert_int_eq(pthread_kill(service_thread, SIGTERM), 0);
+    ck_assert_int_eq(kill(getpid(), SIGTERM), 0);
     wait_ms(50);
     /* nobody new, but who is connected is answered, and told to go */
     const int late = socket(AF_INET, SOCK_STREAM, 0);
