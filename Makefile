@@ -202,6 +202,28 @@ $(B)/tests/bench/codecs: $(B)/tests/bench/codecs.o $(B)/tests/bench/simdjson_pee
 	@echo "ld $@"
 	@$(CXX) $(BUILD_LDFLAGS) -o $@ $^ $(call pkg_libs,simdjson $(TEST_LIBS) $(PROTO_LIBS)) -lm -pthread
 
+# The service beside other servers; QUICK=1 takes less than a minute. What npm brings stays in build/.
+SERVICE := $(B)/bench/service
+SERVICE_PACKAGES := nginx-light $(if $(shell command -v node),,nodejs) $(if $(shell command -v npm),,npm)
+.PHONY: bench-service service-deps
+bench-service: service-deps ## obbd beside nginx, epoll, and Node with Rapier and three.js: the goals of the service; QUICK=1 is shorter
+	@$(MAKE) --no-print-directory $(B)/tests/bench/service/service $(B)/tests/bench/service/fixed $(B)/obbd $(SERVICE)/node/ready
+	@$(B)/tests/bench/service/service $(SERVICE) $(B)/obbd $(B)/tests/bench/service/fixed
+
+NODE_FILES := $(addprefix tests/bench/service/node/,package.json package-lock.json .npmrc server.mjs)
+$(SERVICE)/node/ready: $(NODE_FILES)
+	@mkdir -p $(@D)
+	@cp $^ $(@D)
+	@echo "npm $(@D)"
+	@cd $(@D) && npm ci --silent && touch ready
+$(B)/tests/bench/service/service: $(addprefix $(B)/tests/bench/service/,service.o load.o scene.o servers.o) \
+ $(B)/libsupport.a $(B)/libobb.a
+	@echo "ld $@"
+	@$(CC) $(BUILD_LDFLAGS) -o $@ $^ $(call pkg_libs,$(TEST_LIBS) libcbor) -lm -pthread
+$(B)/tests/bench/service/fixed: $(B)/tests/bench/service/fixed.o
+	@echo "ld $@"
+	@$(CC) $(BUILD_LDFLAGS) -o $@ $^
+
 # The same pairs through other engines of Debian: the one program that is C++.
 PEER_LIBS := fcl bullet ode
 PEER_CXXFLAGS := -std=c++17 -O2 -g -I. -Wall -Wextra -DBT_USE_DOUBLE_PRECISION
@@ -252,6 +274,8 @@ peer-deps:
 	$(call install,$(BUILD_PACKAGES) $(TEST_PACKAGES) $(PEER_PACKAGES))
 codec-deps:
 	$(call install,$(BUILD_PACKAGES) $(TEST_PACKAGES) $(CODEC_PACKAGES))
+service-deps:
+	$(call install,$(BUILD_PACKAGES) $(TEST_PACKAGES) $(SERVICE_PACKAGES))
 fuzz-deps:
 	$(call install,$(BUILD_PACKAGES) $(TEST_PACKAGES) $(FUZZ_PACKAGES))
 lint-deps:
