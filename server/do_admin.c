@@ -35,6 +35,7 @@ void srv_do_metrics(struct srv_request *request)
         return;
     refresh(request->server);
     srv_metrics_write(&request->server->metrics, &request->reply);
+    srv_metrics_write_process(&request->reply);
     srv_reply(request, 200, "text/plain; version=0.0.4; charset=utf-8");
 }
 

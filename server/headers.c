@@ -115,6 +115,8 @@ void srv_headers_take(srv_headers *h, const char *name, size_t name_length, cons
     case 12:
         if (IS("Content-Type"))
             once(h, &h->content_type, value, "there are two Content-Type fields");
+        else if (IS("X-Request-Id"))
+            h->request_id = value;
         break;
     case 13:
         if (IS("If-None-Match"))

@@ -12,7 +12,7 @@ typedef struct srv_headers {
     struct obb_arena *arena;
     const char *fault; /* a sentence: the request is broken, and so may be where it ends */
     const char *host, *content_type, *accept, *if_match, *if_none_match, *last_event_id,
-        *authorization, *origin, *request_method;
+        *authorization, *origin, *request_method, *request_id;
     bool has_length, chunked, expects; /* Content-Length, Transfer-Encoding, Expect */
     uint64_t length;                   /* of Content-Length */
     bool no_memory;                    /* what was given is not complete */

@@ -17,6 +17,8 @@ enum {
         65536, /* of libmicrohttpd for each connection: request line and headers must fit in half */
     FIRST_BODY = 65536,   /* a body's buffer starts with at most this and doubles as bytes arrive */
     KEPT_BUFFER = 65536,  /* larger ones are not kept for the next request */
+    LONGEST_ID = 128,     /* bytes of an X-Request-Id; longer ones are not taken over */
+    SLOW_MS = 1000,       /* requests that take longer are logged */
     KEPT_EXCHANGES = 256, /* kept for the next requests */
     ACCEPTS = 64,         /* connections accepted in one go, so that those at work get their turn */
     CONSTANTS = 16,       /* different constant answers */
@@ -111,6 +113,7 @@ struct srv_http {
     struct srv_timer *retry; /* when out of descriptors */
     struct connection *oldest, *newest;
     size_t connections, active;
+    uint64_t requests; /* so far */
     struct srv_exchange *free_exchanges;
     size_t free_exchange_count;
     struct constant constants[CONSTANTS];
@@ -358,6 +361,8 @@ static void finish(struct srv_exchange *x, int status, struct MHD_Response *resp
         good = good && add_header(response, MHD_HTTP_HEADER_ALLOW, x->allow);
     if (x->cors != NULL)
         good = good && add_cors(x, response);
+    if (x->request.id != NULL)
+        good = good && add_header(response, "X-Request-Id", x->request.id);
     if (x->request.has_etag) {
         char etag[32];
         (void)snprintf(etag, sizeof etag, "\"%llu\"", (unsigned long long)x->request.etag);
@@ -469,8 +474,9 @@ void srv_reply_constant(struct srv_request *request, int status, const char *con
 {
     struct srv_exchange *x = exchange_of(request);
     struct srv_http *http = x->connection->http;
-    struct MHD_Response *response =
-        http->closing || x->cors != NULL ? NULL : constant_of(http, status, content_type, bytes);
+    struct MHD_Response *response = http->closing || x->cors != NULL || request->id != NULL
+                                        ? NULL
+                                        : constant_of(http, status, content_type, bytes);
     if (response != NULL) {
         x->answer_bytes = bytes.length;
         ready(x, status, response, true);
@@ -748,6 +754,14 @@ static enum MHD_Result take_header(void *headers, enum MHD_ValueKind kind, const
     return MHD_YES;
 }
 
+static bool is_id(const char *text)
+{
+    size_t length = 0;
+    while (text[length] > ' ' && text[length] <= '~')
+        length++;
+    return length > 0 && length <= LONGEST_ID && text[length] == '\0';
+}
+
 /* First call for a request: its headers are here, its body is not. */
 static enum MHD_Result on_headers(struct srv_exchange *x, const char *method, const char *version)
 {
@@ -768,6 +782,8 @@ static enum MHD_Result on_headers(struct srv_exchange *x, const char *method, co
     x->request.if_match = h.if_match;
     x->request.if_none_match = h.if_none_match;
     x->request.last_event_id = h.last_event_id;
+    if (h.fault == NULL && h.request_id != NULL && is_id(h.request_id))
+        x->request.id = h.request_id;
 
     if (h.fault != NULL)
         refuse(x, 400, h.fault);
@@ -901,6 +917,7 @@ static void *on_request_line(void *context, const char *target, struct MHD_Conne
     if (x == NULL)
         return NULL;
     x->request.exchange = x;
+    x->request.number = ++http->requests;
     x->request.server = http->options.server;
     x->connection = c;
     c->exchange = x;
@@ -924,13 +941,20 @@ static void *on_request_line(void *context, const char *target, struct MHD_Conne
     return x;
 }
 
-static void log_access(const struct srv_exchange *x, bool complete)
+static void log_request(const struct srv_exchange *x, bool complete, double seconds)
 {
-    SRV_LOG(x->connection->http->options.log, SRV_DEBUG, "request",
+    const srv_log *log = x->connection->http->options.log;
+    const bool slow = seconds * 1e3 >= SLOW_MS && x->stream == NULL;
+    const srv_level level = slow ? SRV_WARN : SRV_DEBUG;
+    if (!srv_log_wants(log, level))
+        return;
+    char number[24];
+    (void)snprintf(number, sizeof number, "%llu", (unsigned long long)x->request.number);
+    SRV_LOG(log, level, slow ? "slow" : "request",
+            srv_text("id", x->request.id != NULL ? x->request.id : number),
             srv_text("method", x->method != NULL ? x->method : ""), srv_bytes("target", x->target),
             srv_integer("status", x->status), srv_integer("received", (int64_t)x->body_length),
-            srv_integer("sent", (int64_t)x->answer_bytes),
-            srv_number("ms", (srv_clock() - x->started) * 1e3),
+            srv_integer("sent", (int64_t)x->answer_bytes), srv_number("ms", seconds * 1e3),
             srv_text("end", complete ? "complete" : "aborted"));
 }
 
@@ -950,10 +974,10 @@ static void on_completed(void *context, struct MHD_Connection *mhd, void **state
         const size_t route = x->request.route != NULL
                                  ? srv_route_index(http->options.routes, x->request.route)
                                  : http->options.metrics->routes;
+        const double seconds = srv_clock() - x->started;
         srv_metrics_request(http->options.metrics, route, complete ? x->status : 0, x->cost,
-                            srv_clock() - x->started);
-        if (srv_log_wants(http->options.log, SRV_DEBUG))
-            log_access(x, complete);
+                            seconds);
+        log_request(x, complete, seconds);
     } else if (x->malformed)
         srv_metrics_request(http->options.metrics, http->options.metrics->routes, 400, SRV_ON_LOOP,
                             0);

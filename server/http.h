@@ -54,7 +54,10 @@ struct srv_request {
     struct wire_buf reply;                     /* what a srv_reply_… with a body sends */
     unsigned scopes;         /* WIRE_SCOPE_… that its sender has; set by admit */
     const wire_token *token; /* likewise, until the handler returns; NULL: no tokens are in use */
-    bool has_etag;           /* for srv_reply: send the revision below as ETag */
+    const char
+        *id; /* X-Request-Id, if it was sent and is printable: goes into the log and the answer */
+    uint64_t number; /* of the request in this process: its id in the log where none was sent */
+    bool has_etag;   /* for srv_reply: send the revision below as ETag */
     uint64_t etag;
     atomic_bool cancelled; /* give up: the client is gone or time is over; any thread may read it */
     void (*on_cancel)(

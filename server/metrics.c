@@ -1,7 +1,12 @@
 #include "server/metrics.h"
 
+#include <dirent.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 static const double bounds[SRV_LATENCIES] = SRV_LATENCY_BOUNDS;
 static const char *const costs[SRV_COSTS] = {[SRV_ON_LOOP] = "loop", [SRV_ON_POOL] = "pool"};
@@ -51,9 +56,9 @@ static void put_head(struct wire_buf *buf, const char *name, const char *kind, c
 
 void srv_metrics_write(const struct srv_metrics *metrics, struct wire_buf *buf)
 {
-#define SRV_METRIC_WRITE(field, kind, name, help) \
-    put_head(buf, name, #kind, help);             \
-    put(buf, name " %llu\n", (unsigned long long)metrics->field);
+#define SRV_METRIC_WRITE(field, kind, name, worth, help) \
+    put_head(buf, name, #kind, help);                    \
+    put(buf, name " %.15g\n", (double)metrics->field *(worth));
     SRV_METRICS_TABLE(SRV_METRIC_WRITE)
 #undef SRV_METRIC_WRITE
 
@@ -85,4 +90,54 @@ void srv_metrics_write(const struct srv_metrics *metrics, struct wire_buf *buf)
             costs[c], (unsigned long long)sum, costs[c], metrics->latency[c].sum, costs[c],
             (unsigned long long)sum);
     }
+}
+
+/* Open descriptors; 0 where they cannot be counted. */
+static unsigned long long count_descriptors(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    if (folder == NULL)
+        return 0;
+    unsigned long long count = 0;
+    while (readdir(folder) != NULL)
+        count++;
+    (void)closedir(folder);
+    return count > 3 ? count - 3 : 0; /* ".", "..", and the folder itself */
+}
+
+void srv_metrics_write_process(struct wire_buf *buf)
+{
+    /* /proc/self/stat: 52 numbers after the name in parentheses; proc(5) */
+    char text[1024] = "";
+    FILE *file = fopen("/proc/self/stat", "r");
+    if (file != NULL) {
+        text[fread(text, 1, sizeof text - 1, file)] = '\0';
+        (void)fclose(file);
+    }
+    unsigned long long fields[52] = {0};
+    const char *at = strrchr(text, ')');
+    for (size_t i = 1; at != NULL && i < 52; i++) {
+        at = strchr(at + 1, ' ');
+        if (at != NULL && i > 1) /* the first is a letter */
+            fields[i] = strtoull(at + 1, NULL, 10);
+    }
+    enum { UTIME = 12, STIME = 13, THREADS = 18, START = 20, VIRTUAL = 21, RESIDENT = 22 };
+    const double ticks = (double)sysconf(_SC_CLK_TCK);
+    struct timespec now, up;
+    clock_gettime(CLOCK_REALTIME, &now);
+    clock_gettime(CLOCK_BOOTTIME, &up);
+    put_head(buf, "process_cpu_seconds_total", "counter", "Time on CPUs, user and system.");
+    put(buf, "process_cpu_seconds_total %.2f\n", (double)(fields[UTIME] + fields[STIME]) / ticks);
+    put_head(buf, "process_resident_memory_bytes", "gauge", "Memory in use.");
+    put(buf, "process_resident_memory_bytes %llu\n",
+        fields[RESIDENT] * (unsigned long long)sysconf(_SC_PAGESIZE));
+    put_head(buf, "process_virtual_memory_bytes", "gauge", "Memory mapped.");
+    put(buf, "process_virtual_memory_bytes %llu\n", fields[VIRTUAL]);
+    put_head(buf, "process_threads", "gauge", "Threads.");
+    put(buf, "process_threads %llu\n", fields[THREADS]);
+    put_head(buf, "process_open_fds", "gauge", "Open descriptors.");
+    put(buf, "process_open_fds %llu\n", count_descriptors());
+    put_head(buf, "process_start_time_seconds", "gauge", "When it started, seconds since 1970.");
+    put(buf, "process_start_time_seconds %.2f\n",
+        (double)now.tv_sec - (double)up.tv_sec + (double)fields[START] / ticks);
 }

@@ -6,28 +6,32 @@
 
 #include <stdint.h>
 
-/* X(field, kind, "name", "help") */
-#define SRV_METRICS_TABLE(X)                                                                    \
-    X(connections, gauge, "obbd_connections", "Open connections.")                              \
-    X(connections_total, counter, "obbd_connections_total", "Connections accepted.")            \
-    X(cut_total, counter, "obbd_connections_cut_total",                                         \
-      "Connections closed because a request or its answer took too long.")                      \
-    X(received_bytes, counter, "obbd_received_bytes_total", "Bytes of request bodies.")         \
-    X(sent_bytes, counter, "obbd_sent_bytes_total", "Bytes of answers' bodies.")                \
-    X(in_flight_bytes, gauge, "obbd_in_flight_bytes", "Bytes of bodies and answers in memory.") \
-    X(queue, gauge, "obbd_queue", "Heavy requests under way or waiting for a worker.")          \
-    X(queue_full_total, counter, "obbd_queue_full_total",                                       \
-      "Requests refused because the queue was full.")                                           \
-    X(cancelled_total, counter, "obbd_cancelled_total",                                         \
-      "Requests given up because the client went or time was over.")                            \
-    X(followers, gauge, "obbd_followers", "Event streams.")                                     \
-    X(events_total, counter, "obbd_events_total", "Messages sent to event streams.")            \
-    X(overruns_total, counter, "obbd_event_overruns_total",                                     \
-      "Event streams dropped for being slow.")                                                  \
-    X(commits_total, counter, "obbd_commits_total", "Commits that changed a scene.")            \
-    X(scenes, gauge, "obbd_scenes", "Scenes.")                                                  \
-    X(boxes, gauge, "obbd_boxes", "Boxes in all scenes.")                                       \
-    X(rebuilds_total, counter, "obbd_index_rebuilds_total",                                     \
+/* X(field, kind, "name", what one is worth in the unit of the name, "help") */
+#define SRV_METRICS_TABLE(X)                                                                       \
+    X(connections, gauge, "obbd_connections", 1, "Open connections.")                              \
+    X(connections_total, counter, "obbd_connections_total", 1, "Connections accepted.")            \
+    X(cut_total, counter, "obbd_connections_cut_total", 1,                                         \
+      "Connections closed because a request or its answer took too long.")                         \
+    X(received_bytes, counter, "obbd_received_bytes_total", 1, "Bytes of request bodies.")         \
+    X(sent_bytes, counter, "obbd_sent_bytes_total", 1, "Bytes of answers' bodies.")                \
+    X(in_flight_bytes, gauge, "obbd_in_flight_bytes", 1, "Bytes of bodies and answers in memory.") \
+    X(queue, gauge, "obbd_queue", 1, "Heavy requests under way or waiting for a worker.")          \
+    X(queue_full_total, counter, "obbd_queue_full_total", 1,                                       \
+      "Requests refused because the queue was full.")                                              \
+    X(cancelled_total, counter, "obbd_cancelled_total", 1,                                         \
+      "Requests given up because the client went or time was over.")                               \
+    X(followers, gauge, "obbd_followers", 1, "Event streams.")                                     \
+    X(events_total, counter, "obbd_events_total", 1, "Messages sent to event streams.")            \
+    X(overruns_total, counter, "obbd_event_overruns_total", 1,                                     \
+      "Event streams dropped for being slow.")                                                     \
+    X(commits_total, counter, "obbd_commits_total", 1, "Commits that changed a scene.")            \
+    X(scenes, gauge, "obbd_scenes", 1, "Scenes.")                                                  \
+    X(boxes, gauge, "obbd_boxes", 1, "Boxes in all scenes.")                                       \
+    X(loop_lag_us, gauge, "obbd_loop_lag_seconds", 1e-6,                                           \
+      "Longest time by which a timer of the event loop was late in the last 10 to 20 s.")          \
+    X(rebuild_us_total, counter, "obbd_index_rebuild_seconds_total", 1e-6,                         \
+      "Time that rebuilding broad phases took.")                                                   \
+    X(rebuilds_total, counter, "obbd_index_rebuilds_total", 1,                                     \
       "Broad phases rebuilt in the background.")
 
 /* Where a request was answered. */
@@ -44,7 +48,7 @@ enum { SRV_LATENCIES = 16 };
 enum { SRV_STATUSES = 6 }; /* by hundreds: 1xx to 5xx; 0: no answer was sent */
 
 struct srv_metrics {
-#define SRV_METRIC_FIELD(field, kind, name, help) uint64_t field;
+#define SRV_METRIC_FIELD(field, kind, name, worth, help) uint64_t field;
     SRV_METRICS_TABLE(SRV_METRIC_FIELD)
 #undef SRV_METRIC_FIELD
     struct {
@@ -65,5 +69,8 @@ void srv_metrics_request(struct srv_metrics *metrics, size_t route, int status, 
 
 /* Appends everything in the Prometheus text format, version 0.0.4. */
 void srv_metrics_write(const struct srv_metrics *metrics, struct wire_buf *buf);
+
+/* Appends what the system says of this process, under the names that Prometheus' own clients use. */
+void srv_metrics_write_process(struct wire_buf *buf);
 
 #endif

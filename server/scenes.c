@@ -155,6 +155,7 @@ static void rebuilt(struct srv_job *job)
     if (r->status == OBB_OK)
         r->status = obb_scene_rebase(r->scene, r->fresh);
     server->metrics.rebuilds_total += r->status == OBB_OK;
+    server->metrics.rebuild_us_total += (uint64_t)((srv_clock() - r->started) * 1e6);
     SRV_LOG(&server->log, r->status == OBB_NO_MEMORY ? SRV_WARN : SRV_DEBUG, "rebuild",
             srv_bytes("scene", obb_scene_name(r->scene)),
             srv_integer("boxes", (int64_t)info->boxes),

@@ -12,7 +12,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { DRAIN_MS = 5000 }; /* for requests in flight to finish after SIGTERM */
+enum {
+    DRAIN_MS = 5000, /* for requests in flight to finish after SIGTERM */
+    LAG_MS = 100,    /* between two measurements of how late the loop is */
+    LAG_WINDOW =
+        100 /* measurements: of the last one or two windows, 10 to 20 s, the worst is told */
+};
 
 void srv_server_version(FILE *out)
 {
@@ -70,6 +75,23 @@ static void on_signal(void *context)
     srv_events_stop(server->events);
     srv_http_quiesce(server->http, on_empty, server);
     close_listeners(server);
+}
+
+static void on_lag(void *context)
+{
+    struct srv_server *server = context;
+    const double now = srv_clock(), late = (now - server->lag_due) * 1e6;
+    if (++server->lag_count % LAG_WINDOW == 0) {
+        server->lag_before = server->lag_worst;
+        server->lag_worst = 0;
+    }
+    if (late > server->lag_worst)
+        server->lag_worst = late;
+    const double worst =
+        server->lag_worst > server->lag_before ? server->lag_worst : server->lag_before;
+    server->metrics.loop_lag_us = (uint64_t)worst;
+    server->lag_due = now + LAG_MS * 1e-3;
+    srv_timer_start(server->lag, LAG_MS, 0);
 }
 
 /* ---- Tokens and certificates -------------------------------------------------------------------------------------- */
@@ -211,6 +233,7 @@ static bool create_parts(struct srv_server *server, const struct obb_kernels *ke
         !srv_loop_signals(server->loop, on_signal, on_hangup, server) ||
         !srv_pool_create(server->loop, workers, config->queue_limit, &server->pool) ||
         !srv_timer_create(server->loop, on_drain_over, server, &server->drain) ||
+        !srv_timer_create(server->loop, on_lag, server, &server->lag) ||
         !srv_routes_create(srv_route_table, srv_route_count, &server->routes) ||
         obb_store_create(config->scene_limit, config->box_limit, kernels, &server->store) != OBB_OK)
         return false;
@@ -268,6 +291,8 @@ int srv_server_run(struct srv_server *server, FILE *announce)
     if (server->config->demo)
         srv_demo_hints(announce, server->listeners[0].url);
     (void)fflush(announce);
+    server->lag_due = srv_clock() + LAG_MS * 1e-3;
+    srv_timer_start(server->lag, LAG_MS, 0);
     srv_loop_run(server->loop);
     SRV_LOG(&server->log, SRV_INFO, "stopped", srv_text("by", "signal"));
     return EXIT_SUCCESS;
@@ -286,6 +311,7 @@ void srv_server_destroy(struct srv_server *server)
     srv_auth_destroy(server->auth);
     srv_routes_destroy(server->routes);
     srv_timer_destroy(server->drain);
+    srv_timer_destroy(server->lag);
     srv_pool_destroy(server->pool);
     srv_loop_destroy(server->loop);
     srv_metrics_fini(&server->metrics);

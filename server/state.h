@@ -30,7 +30,10 @@ struct srv_server {
     struct srv_http *http;
     struct obb_store *store;
     srv_listener *listeners; /* owned, config->listen.count of them */
-    struct srv_timer *drain;
+    struct srv_timer *drain, *lag;
+    double lag_due;               /* when the timer should call next, seconds of srv_clock */
+    double lag_worst, lag_before; /* microseconds: of this window, and the one before */
+    size_t lag_count;
     struct srv_rebuild *rebuilds; /* under way */
     struct srv_events *events;
     struct srv_auth *auth; /* NULL: everybody may do everything */
