@@ -4,6 +4,7 @@
 # everything but release lands in build/<config>/.
 
 config ?= release
+JOBS ?= $(shell nproc)
 ifeq ($(origin CC),default)
 CC := gcc
 endif
@@ -107,7 +108,7 @@ $(B)/%.o: %.c
 
 RUN_FLAGS ?= --demo
 run: build-deps ## install what is missing, build, and run the daemon with a demo scene
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) -j$(JOBS) --no-print-directory all
 	@exec $(B)/obbd $(RUN_FLAGS)
 
 # What is generated for the build comes from small programs, which run on the machine that builds.
@@ -164,10 +165,11 @@ $(B)/tests/%.o: BUILD_CFLAGS += $(call pkg_cflags,$(TEST_LIBS))
 
 T ?=
 EFFORT ?= 1
+TIMEOUT_FACTOR ?= $(if $(filter asan tsan,$(config)),10,2)
 PICKED = $(foreach bin,$(TEST_BINS),$(if $(findstring $(T),$(bin:$(B)/tests/%=%)),$(bin),$(if $(T),,$(bin))))
 test: test-deps ## build and run all tests; T=word picks those whose name has it, EFFORT=100 tries more cases
-	$(if $(PICKED),@$(MAKE) --no-print-directory $(PICKED))
-	@EFFORT=$(EFFORT) OBBD=$(B)/obbd tests/run.sh '$(T)' $(TEST_BINS)
+	$(if $(PICKED),@$(MAKE) -j$(JOBS) --no-print-directory $(PICKED))
+	@EFFORT=$(EFFORT) TIMEOUT_FACTOR=$(TIMEOUT_FACTOR) OBBD=$(B)/obbd tests/run.sh '$(T)' $(TEST_BINS)
 
 # What a fuzzer learns stays in build/; a finding lands in tests/fuzz/regress. fuzz-keep adds to the corpus of the tree what
 # reaches code that it does not reach yet.

@@ -2,6 +2,9 @@
 # run.sh WORD PROGRAM... - runs the test programs whose name has WORD (all when it is empty), sums up, and fails
 # when one failed or when none ran.
 set -u
+# tests that state no limit of their own get this one, in seconds (Check's is 4)
+CK_DEFAULT_TIMEOUT=$((30 * ${TIMEOUT_FACTOR:-1}))
+export CK_DEFAULT_TIMEOUT
 word=$1
 shift
 passed=0 failed=0 programs=0
