@@ -42,6 +42,7 @@
 #ifndef OBB_BATCH_H
 #define OBB_BATCH_H
 
+#include "core/box.h"
 #include "core/cpu.h"
 
 #include <stdbool.h>
@@ -172,7 +173,12 @@ struct obb_kernels {
     size_t (*walk)(const struct obb_tree *tree, struct obb_walk *walk, int floor, uint32_t *out,
                    size_t room);
 
-    /* The codes of up to 16 boxes in an even frame, the rest OBB_CODE_NONE. */
+    /* Packs up to 16 boxes in space (3-D), and their codes in an even frame; the rest of the codes is OBB_CODE_NONE.
+     * count > 0. */
+    void (*pack)(const struct obb_box *const *boxes, size_t count, const struct obb_frame *frame,
+                 struct obb_packed *out, struct obb_node *out_node);
+
+    /* The codes of up to 16 packed boxes in an even frame, likewise. */
     void (*encode)(const struct obb_packed *boxes, size_t count, const struct obb_frame *frame,
                    struct obb_node *out);
 

@@ -44,7 +44,7 @@ INLINE void load_half(const float *const rows[8], size_t from, vf out[8])
     __m256 t[8], s[8];
     UNROLL
     for (int i = 0; i < 8; i++)
-        t[i] = _mm256_load_ps(rows[i] + from);
+        t[i] = _mm256_loadu_ps(rows[i] + from);
     UNROLL
     for (int i = 0; i < 8; i += 2) {
         s[i] = _mm256_unpacklo_ps(t[i], t[i + 1]);
@@ -70,6 +70,58 @@ INLINE void load(const float *const rows[8], vf out[16])
 {
     load_half(rows, 0, out);
     load_half(rows, 8, out + 8);
+}
+
+typedef __m256d vd;
+#define D_SPLAT(x) _mm256_set1_pd(x)
+#define D_ABS(a)   _mm256_andnot_pd(_mm256_set1_pd(-0.0), a)
+
+INLINE vf narrow(vd a, vd b) { return _mm256_set_m128(_mm256_cvtpd_ps(b), _mm256_cvtpd_ps(a)); }
+
+INLINE vd widen(vf v, int half)
+{
+    return _mm256_cvtps_pd(half == 0 ? _mm256_castps256_ps128(v) : _mm256_extractf128_ps(v, 1));
+}
+
+INLINE void store(const vf columns[16], float *const rows[8])
+{
+    UNROLL
+    for (size_t from = 0; from < 16; from += 8) {
+        float spill[8][8];
+        const float *lines[8];
+        vf out[8];
+        UNROLL
+        for (size_t i = 0; i < 8; i++) {
+            _mm256_storeu_ps(spill[i], columns[from + i]);
+            lines[i] = spill[i];
+        }
+        load_half(lines, 0, out);
+        UNROLL
+        for (int i = 0; i < 8; i++)
+            _mm256_storeu_ps(rows[i] + from, out[i]);
+    }
+}
+
+/* Fours of doubles of four boxes are transposed; two more follow. */
+INLINE void load_boxes(const struct obb_box *const boxes[4], vd out[10])
+{
+    UNROLL
+    for (int from = 0; from < 8; from += 4) {
+        __m256d t[4];
+        UNROLL
+        for (int i = 0; i < 4; i++)
+            t[i] = _mm256_loadu_pd(&boxes[i]->center.x + from);
+        const __m256d a = _mm256_unpacklo_pd(t[0], t[1]), b = _mm256_unpackhi_pd(t[0], t[1]);
+        const __m256d c = _mm256_unpacklo_pd(t[2], t[3]), d = _mm256_unpackhi_pd(t[2], t[3]);
+        out[from] = _mm256_permute2f128_pd(a, c, 0x20);
+        out[from + 1] = _mm256_permute2f128_pd(b, d, 0x20);
+        out[from + 2] = _mm256_permute2f128_pd(a, c, 0x31);
+        out[from + 3] = _mm256_permute2f128_pd(b, d, 0x31);
+    }
+    out[8] = _mm256_setr_pd(boxes[0]->rotation.z, boxes[1]->rotation.z, boxes[2]->rotation.z,
+                            boxes[3]->rotation.z);
+    out[9] = _mm256_setr_pd(boxes[0]->rotation.w, boxes[1]->rotation.w, boxes[2]->rotation.w,
+                            boxes[3]->rotation.w);
 }
 
 INLINE uint32_t meet(const struct obb_node *node, const uint32_t axes[3])
@@ -142,6 +194,7 @@ const struct obb_kernels obb_kernels_avx2 = {.kind = OBB_KERNEL_AVX2,
                                              .against = against,
                                              .meet = meet_codes,
                                              .walk = walk,
+                                             .pack = pack,
                                              .encode = encode,
                                              .unite = unite,
                                              .join = join,

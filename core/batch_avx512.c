@@ -75,6 +75,68 @@ INLINE void load(const float *const rows[16], vf out[16])
     }
 }
 
+typedef __m512d vd;
+#define D_SPLAT(x) _mm512_set1_pd(x)
+#define D_ABS(a)   _mm512_abs_pd(a)
+
+INLINE vf narrow(vd a, vd b)
+{
+    const __m512 low = _mm512_castps256_ps512(_mm512_cvtpd_ps(a));
+    return _mm512_insertf32x8(low, _mm512_cvtpd_ps(b), 1);
+}
+
+INLINE vd widen(vf v, int half)
+{
+    return _mm512_cvtps_pd(half == 0 ? _mm512_castps512_ps256(v) : _mm512_extractf32x8_ps(v, 1));
+}
+
+INLINE void store(const vf columns[16], float *const rows[16])
+{
+    const float *from[16];
+    _Alignas(64) float spill[16][16];
+    vf out[16];
+    UNROLL
+    for (int i = 0; i < 16; i++) {
+        _mm512_store_ps(spill[i], columns[i]);
+        from[i] = spill[i];
+    }
+    load(from, out);
+    UNROLL
+    for (int i = 0; i < 16; i++)
+        _mm512_storeu_ps(rows[i], out[i]);
+}
+
+/* Eight doubles of eight boxes are transposed; two more follow. */
+INLINE void load_boxes(const struct obb_box *const boxes[8], vd out[10])
+{
+    __m512d t[8], s[8];
+    UNROLL
+    for (int i = 0; i < 8; i++)
+        t[i] = _mm512_loadu_pd(boxes[i]);
+    UNROLL
+    for (int i = 0; i < 8; i += 2) {
+        s[i] = _mm512_unpacklo_pd(t[i], t[i + 1]);
+        s[i + 1] = _mm512_unpackhi_pd(t[i], t[i + 1]);
+    }
+    UNROLL
+    for (int c = 0; c < 2; c++) {
+        const __m512d a = _mm512_shuffle_f64x2(s[c], s[c + 2], 0x88);
+        const __m512d b = _mm512_shuffle_f64x2(s[c + 4], s[c + 6], 0x88);
+        const __m512d d = _mm512_shuffle_f64x2(s[c], s[c + 2], 0xdd);
+        const __m512d e = _mm512_shuffle_f64x2(s[c + 4], s[c + 6], 0xdd);
+        out[c] = _mm512_shuffle_f64x2(a, b, 0x88);
+        out[c + 4] = _mm512_shuffle_f64x2(a, b, 0xdd);
+        out[c + 2] = _mm512_shuffle_f64x2(d, e, 0x88);
+        out[c + 6] = _mm512_shuffle_f64x2(d, e, 0xdd);
+    }
+    out[8] = _mm512_setr_pd(boxes[0]->rotation.z, boxes[1]->rotation.z, boxes[2]->rotation.z,
+                            boxes[3]->rotation.z, boxes[4]->rotation.z, boxes[5]->rotation.z,
+                            boxes[6]->rotation.z, boxes[7]->rotation.z);
+    out[9] = _mm512_setr_pd(boxes[0]->rotation.w, boxes[1]->rotation.w, boxes[2]->rotation.w,
+                            boxes[3]->rotation.w, boxes[4]->rotation.w, boxes[5]->rotation.w,
+                            boxes[6]->rotation.w, boxes[7]->rotation.w);
+}
+
 INLINE uint32_t meet(const struct obb_node *node, const uint32_t axes[3])
 {
     __m512i above = _mm512_setzero_si512();
@@ -128,6 +190,7 @@ const struct obb_kernels obb_kernels_avx512 = {.kind = OBB_KERNEL_AVX512,
                                                .against = against,
                                                .meet = meet_codes,
                                                .walk = walk,
+                                               .pack = pack,
                                                .encode = encode,
                                                .unite = unite,
                                                .join = join,

@@ -100,6 +100,46 @@ INLINE void load(const float *const rows[4], vf out[16])
     }
 }
 
+typedef double vd __attribute__((vector_size(16)));
+typedef int64_t vl __attribute__((vector_size(16)));
+#define D_SPLAT(x) ((vd){(x), (x)})
+#define D_ABS(a)   ((vd)((vl)(a)&INT64_MAX))
+
+/* Of lanes cast one by one, to float and back, GCC 12 thinks that nothing was lost. */
+typedef float vh __attribute__((vector_size(8)));
+INLINE vf narrow(vd a, vd b)
+{
+    const vh first = __builtin_convertvector(a, vh), last = __builtin_convertvector(b, vh);
+    return __builtin_shufflevector(first, last, 0, 1, 2, 3);
+}
+
+INLINE vd widen(vf v, int half)
+{
+    const vh first = __builtin_shufflevector(v, v, 0, 1),
+             last = __builtin_shufflevector(v, v, 2, 3);
+    return __builtin_convertvector(half == 0 ? first : last, vd);
+}
+
+INLINE void store(const vf columns[16], float *const rows[4])
+{
+    UNROLL
+    for (int from = 0; from < 16; from += 4)
+        UNROLL
+    for (int i = 0; i < 4; i++) {
+        const vf row = {columns[from][i], columns[from + 1][i], columns[from + 2][i],
+                        columns[from + 3][i]};
+        store_v(rows[i] + from, row);
+    }
+}
+
+INLINE void load_boxes(const struct obb_box *const boxes[2], vd out[10])
+{
+    const double *a = &boxes[0]->center.x, *b = &boxes[1]->center.x;
+    UNROLL
+    for (int k = 0; k < 10; k++)
+        out[k] = (vd){a[k], b[k]};
+}
+
 INLINE uint32_t meet(const struct obb_node *node, const uint32_t axes[3])
 {
     uint32_t mask = 0;
@@ -162,6 +202,7 @@ const struct obb_kernels obb_kernels_scalar = {.kind = OBB_KERNEL_SCALAR,
                                                .against = against,
                                                .meet = meet_codes,
                                                .walk = walk,
+                                               .pack = pack,
                                                .encode = encode,
                                                .unite = unite,
                                                .join = join,

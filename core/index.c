@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -203,20 +204,46 @@ static obb_status place_all(struct build *b, size_t count, double size, double u
     return cancelled(b) ? OBB_CANCELLED : OBB_OK;
 }
 
+/* Boxes are looked at in an order in which they do not lie in memory. */
+static void fetch_ahead(const struct build *b, size_t i, size_t count)
+{
+    for (size_t k = i; k < i + OBB_NODE && k < count; k++) {
+        const char *version = (const char *)b->versions[b->order[k]];
+        __builtin_prefetch(version);
+        __builtin_prefetch(version + offsetof(struct obb_version, id));
+    }
+}
+
 /* The boxes in their order, and the tree over them. */
 static obb_status place_boxes(struct build *b, size_t count)
 {
     struct obb_index *index = b->index;
-    for (size_t i = 0; i < count; i++) {
+    const bool by_kernel = b->to == NULL && index->dimensions == 3 && index->warp == NULL;
+    for (size_t i = 0; i < count; i += OBB_NODE) {
         if (i % POLL == 0 && cancelled(b))
             return OBB_CANCELLED;
-        const struct obb_version *version = b->versions[b->order[i]];
-        index->versions[i] = version;
-        index->ids[i] = version->id;
-        index->least_id = version->id < index->least_id ? version->id : index->least_id;
-        index->most_id = version->id > index->most_id ? version->id : index->most_id;
-        if (!index->moving)
-            index->boxes[i] = obb_packed_from_box(&version->box, index->dimensions);
+        fetch_ahead(b, i + (size_t)2 * OBB_NODE, count);
+        const size_t n = count - i < OBB_NODE ? count - i : OBB_NODE;
+        const obb_box *boxes[OBB_NODE];
+        for (size_t k = 0; k < n; k++) {
+            const struct obb_version *version = b->versions[b->order[i + k]];
+            const uint64_t id = version->id;
+            boxes[k] = &version->box;
+            index->versions[i + k] = version;
+            index->ids[i + k] = id;
+            index->least_id = id < index->least_id ? id : index->least_id;
+            index->most_id = id > index->most_id ? id : index->most_id;
+        }
+        if (by_kernel)
+            index->kernels->pack(boxes, n, &index->frame, index->boxes + i,
+                                 &index->nodes[i / OBB_NODE]);
+        else if (b->to == NULL)
+            for (size_t k = 0; k < n; k++)
+                index->boxes[i + k] = obb_packed_from_box(boxes[k], index->dimensions);
+    }
+    if (by_kernel) {
+        obb_tree_fill(&index->tree, index->kernels, index->nodes);
+        return OBB_OK;
     }
     if (b->to == NULL) {
         obb_tree_over(&index->tree, index->kernels, &index->frame, index->boxes, count,

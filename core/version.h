@@ -43,6 +43,8 @@ struct obb_record {
 
 struct obb_version {
     obb_box box;
+    uint64_t
+        id; /* the record's: here and beside the box, for the broad phase reads both and no more */
     uint32_t category, mask;
     int32_t group;
     uint32_t self : 31;        /* own index in the pool */
@@ -51,7 +53,6 @@ struct obb_version {
     struct obb_label *entity;  /* NULL: none */
     struct obb_label *data;    /* NULL: none */
     struct obb_record *record; /* whose version this is; the writer's, but to read */
-    uint64_t id;               /* the record's, here so that the broad phase need not look there */
     _Atomic uint64_t born;     /* revision that made it */
     _Atomic uint64_t died;     /* revision that replaced or removed it */
     uint32_t older;            /* version before, or OBB_NO_VERSION; valid while a view needs it */
