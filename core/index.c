@@ -103,6 +103,34 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* The value that would stand at `place` if all were sorted. Hoare, "Algorithm 65: find", CACM 4(7), 1961; with the middle
+ * as pivot, which is good for what is sorted already; at worst SAMPLE rounds. */
+static double select_value(double *values, size_t count, size_t place)
+{
+    size_t low = 0, high = count - 1;
+    while (low < high) {
+        const double pivot = values[low + (high - low) / 2];
+        size_t i = low, k = high;
+        for (;;) {
+            while (values[i] < pivot)
+                i++;
+            while (values[k] > pivot)
+                k--;
+            if (i >= k)
+                break;
+            const double value = values[i];
+            values[i++] = values[k];
+            values[k--] = value;
+        }
+        /* now low..k are at most the pivot, and k+1..high at least that */
+        if (place <= k)
+            high = k;
+        else
+            low = k + 1;
+    }
+    return values[place];
+}
+
 /* The centre of a box along an axis, in full. */
 static double center_of(const struct build *b, size_t i, int axis)
 {
@@ -120,8 +148,7 @@ static obb_status choose_frame(struct build *b, size_t count, double *out_size)
     const size_t n = count < SAMPLE ? count : SAMPLE;
     for (size_t i = 0; i < n; i++)
         sample[i] = (double)b->sizes[i * count / n];
-    qsort(sample, n, sizeof sample[0], by_value);
-    *out_size = sample[n / 2];
+    *out_size = select_value(sample, n, n / 2);
 
     bool crowded = false;
     for (int k = 0; k < 3 && n >= OBB_WARP_PIECES; k++) {
