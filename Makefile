@@ -78,7 +78,7 @@ TEST_LIBS := check libcurl gmp jansson
 
 .DEFAULT_GOAL := all
 .SECONDARY:
-.PHONY: all libs run test lint clean help deps build-deps test-deps lint-deps
+.PHONY: all libs run test lint clean help deps build-deps test-deps web-deps lint-deps
 
 libs: $(B)/libobb.a $(B)/libwire.a $(if $(SERVER_SRC),$(B)/libserver.a)
 
@@ -134,13 +134,36 @@ $(B)/proto/openapi_json.h: $(TOOLS)/openapi proto/openapi.yaml $(EXAMPLES)
 	@$^ >$@.new && mv $@.new $@
 $(B)/proto/openapi.o: $(B)/proto/openapi_json.h
 
+# The web editor, packed into one page and that into a header. Without node (or without what npm would fetch) the header is empty
+# and the daemon says under / how to build it; `make page` tries again, and says what is wrong.
+PAGE_SRC := $(sort $(wildcard server/web/*.json server/web/*.mjs server/web/src/*))
+PAGE := build/server/page_data.h
+HAVE_NODE := $(shell command -v node && command -v npm)
+NPM_CI := npm ci --ignore-scripts --no-progress --loglevel=error
+.PHONY: page
+page: server/web/node_modules/.package-lock.json ## build the web editor, for the next `make` to embed
+	@mkdir -p $(dir $(PAGE))
+	@cd server/web && node build.mjs $(CURDIR)/$(PAGE)
+
+%/node_modules/.package-lock.json: %/package-lock.json %/package.json
+	@echo "npm $*"
+	@cd $* && $(NPM_CI) && touch node_modules/.package-lock.json
+
+$(PAGE): $(PAGE_SRC)
+	@mkdir -p $(@D)
+	@if [ -n "$(HAVE_NODE)" ] && $(MAKE) --no-print-directory page; then :; else \
+	 echo "page: not built ($(if $(HAVE_NODE),see above,no node here)); the daemon will say under / how to"; : >$@; fi
+$(B)/server/page.o: $(PAGE)
+$(B)/server/page.o: BUILD_CFLAGS += -Ibuild
+
 # ---- Tests --------------------------------------------------------------------------------------
 
 # Each tests/<layer>/test_<noun>.c is a program; malloc and its kin are wrapped so that tests can make the
 # n-th allocation of our own code fail (tests/support/fault.h).
 WRAP := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--undefined=__wrap_malloc
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
-TEST_BINS := $(patsubst %.c,$(B)/%,$(TEST_SRC) $(FUZZ_SRC))
+TEST_WEB := $(sort $(wildcard tests/web/test_*.mjs))
+TEST_BINS := $(patsubst %.c,$(B)/%,$(TEST_SRC) $(FUZZ_SRC)) $(TEST_WEB)
 $(B)/tests/core/%: $(B)/tests/core/%.o $(B)/libsupport.a $(B)/libobb.a
 	@echo "ld $@"
 	@$(CC) $(BUILD_LDFLAGS) $(WRAP) -o $@ $^ $(call pkg_libs,$(TEST_LIBS)) -lm -pthread
@@ -167,7 +190,10 @@ T ?=
 EFFORT ?= 1
 TIMEOUT_FACTOR ?= $(if $(filter asan tsan,$(config)),10,2)
 PICKED = $(foreach bin,$(TEST_BINS),$(if $(findstring $(T),$(bin:$(B)/tests/%=%)),$(bin),$(if $(T),,$(bin))))
-test: test-deps ## build and run all tests; T=word picks those whose name has it, EFFORT=100 tries more cases
+PICKED_WEB = $(filter $(TEST_WEB),$(PICKED))
+$(TEST_WEB): $(B)/obbd tests/web/node_modules/.package-lock.json
+test: test-deps $(if $(PICKED_WEB),web-deps) ## build and run all tests; T=word picks those whose name has it, EFFORT=100 tries more cases
+	$(if $(PICKED_WEB),@grep -qs PAGE_BYTES $(PAGE) || $(MAKE) --no-print-directory page)
 	$(if $(PICKED),@$(MAKE) -j$(JOBS) --no-print-directory $(PICKED))
 	@EFFORT=$(EFFORT) TIMEOUT_FACTOR=$(TIMEOUT_FACTOR) OBBD=$(B)/obbd tests/run.sh '$(T)' $(TEST_BINS)
 
@@ -247,6 +273,7 @@ $(B)/tests/peers/peers: $(B)/tests/peers/peers.o $(B)/tests/peers/cases.o $(B)/l
 
 BUILD_PACKAGES := gcc libc6-dev make pkg-config libmicrohttpd-dev libjansson-dev libuv1-dev libcbor-dev libyaml-dev
 TEST_PACKAGES := check libcurl4-gnutls-dev libgmp-dev curl
+WEB_PACKAGES := chromium fonts-liberation $(if $(HAVE_NODE),,nodejs npm)
 PEER_PACKAGES := g++ libfcl-dev libbullet-dev libode-dev
 LINT_PACKAGES := clang clang-format clang-tidy shellcheck
 FUZZ_PACKAGES := clang libclang-rt-dev
@@ -267,11 +294,13 @@ fi
 endef
 
 deps: ## install what building and testing need
-	$(call install,$(BUILD_PACKAGES) $(TEST_PACKAGES))
+	$(call install,$(BUILD_PACKAGES) $(TEST_PACKAGES) $(WEB_PACKAGES))
 build-deps:
 	$(call install,$(BUILD_PACKAGES))
 test-deps:
 	$(call install,$(BUILD_PACKAGES) $(TEST_PACKAGES))
+web-deps:
+	$(call install,$(WEB_PACKAGES))
 peer-deps:
 	$(call install,$(BUILD_PACKAGES) $(TEST_PACKAGES) $(PEER_PACKAGES))
 codec-deps:

@@ -445,18 +445,30 @@ void srv_reply_problem(struct srv_request *request, const wire_problem *problem)
     ready_out_of_memory(x);
 }
 
-static struct MHD_Response *constant_of(struct srv_http *http, int status, const char *content_type,
-                                        obb_str bytes)
+/* The bytes and headers live as long as the process; NULL: no memory. */
+static struct MHD_Response *response_around(obb_str bytes, const char *const *headers)
 {
-    for (size_t i = 0; i < http->constant_count; i++)
-        if (http->constants[i].bytes == bytes.bytes && http->constants[i].status == status)
-            return http->constants[i].response;
     union {
         const void *from;
         void *to; /* libmicrohttpd does not write to it */
     } data = {.from = bytes.bytes};
     struct MHD_Response *response =
         MHD_create_response_from_buffer(bytes.length, data.to, MHD_RESPMEM_PERSISTENT);
+    for (; response != NULL && headers != NULL && *headers != NULL; headers += 2)
+        if (!add_header(response, headers[0], headers[1])) {
+            MHD_destroy_response(response);
+            response = NULL;
+        }
+    return response;
+}
+
+static struct MHD_Response *constant_of(struct srv_http *http, int status, const char *content_type,
+                                        obb_str bytes, const char *const *headers)
+{
+    for (size_t i = 0; i < http->constant_count; i++)
+        if (http->constants[i].bytes == bytes.bytes && http->constants[i].status == status)
+            return http->constants[i].response;
+    struct MHD_Response *response = response_around(bytes, headers);
     if (response == NULL)
         return NULL;
     if (http->constant_count == CONSTANTS ||
@@ -469,22 +481,30 @@ static struct MHD_Response *constant_of(struct srv_http *http, int status, const
     return response;
 }
 
-void srv_reply_constant(struct srv_request *request, int status, const char *content_type,
-                        obb_str bytes)
+void srv_reply_constant_with(struct srv_request *request, int status, const char *content_type,
+                             obb_str bytes, const char *const *headers)
 {
     struct srv_exchange *x = exchange_of(request);
     struct srv_http *http = x->connection->http;
+    x->answer_bytes = bytes.length;
     struct MHD_Response *response = http->closing || x->cors != NULL || request->id != NULL
                                         ? NULL
-                                        : constant_of(http, status, content_type, bytes);
+                                        : constant_of(http, status, content_type, bytes, headers);
     if (response != NULL) {
-        x->answer_bytes = bytes.length;
         ready(x, status, response, true);
         return;
     }
-    request->reply.length = 0;
-    wire_buf_append(&request->reply, bytes.bytes, bytes.length);
-    srv_reply(request, status, content_type);
+    response = response_around(bytes, headers);
+    if (response == NULL)
+        ready_out_of_memory(x);
+    else
+        finish(x, status, response, content_type);
+}
+
+void srv_reply_constant(struct srv_request *request, int status, const char *content_type,
+                        obb_str bytes)
+{
+    srv_reply_constant_with(request, status, content_type, bytes, NULL);
 }
 
 /* ---- Streams -------------------------------------------------------------------------------------------------- */
@@ -1257,7 +1277,7 @@ bool srv_http_create(const srv_http_options *options, struct srv_http **out)
     http->plain = engine_start(http, NULL, NULL);
     if (http->plain == NULL ||
         (http->out_of_memory = constant_of(http, 503, wire_media_type(WIRE_PROBLEM),
-                                           obb_str_of(out_of_memory))) == NULL ||
+                                           obb_str_of(out_of_memory), NULL)) == NULL ||
         !add_header(http->out_of_memory, MHD_HTTP_HEADER_RETRY_AFTER, "1") ||
         !srv_timer_create(options->loop, on_deadline, http, &http->deadline) ||
         !srv_timer_create(options->loop, on_retry, http, &http->retry)) {

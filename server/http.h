@@ -106,6 +106,11 @@ void srv_reply_problem(struct srv_request *request, const wire_problem *problem)
 void srv_reply_constant(struct srv_request *request, int status, const char *content_type,
                         obb_str bytes);
 
+/* The same with further headers: names and values in turn, then NULL. They, too, live as long as the process, and are the
+ * same whenever the bytes are. */
+void srv_reply_constant_with(struct srv_request *request, int status, const char *content_type,
+                             obb_str bytes, const char *const *headers);
+
 /* ---- Answers without a known end ------------------------------------------------------------------------------------
  *
  * The owner is asked for bytes as the client takes them, so that no more than a piece is in memory; or it gives them as

@@ -1,6 +1,7 @@
 /* The one table of routes. */
 #include "server/table.h"
 
+#include "server/page.h"
 #include "server/state.h"
 
 #define ONE(media) (1u << (media))
@@ -10,6 +11,7 @@
 
 /* In the order of the API's description; most asked for first where it matters. */
 const srv_route srv_route_table[] = {
+    {SRV_GET, "/", srv_do_page, 0, 0, SRV_OPEN},
     {SRV_GET, "/healthz", srv_do_health, 0, ONE(WIRE_JSON), SRV_OPEN},
     {SRV_GET, "/readyz", srv_do_ready, 0, ONE(WIRE_JSON), SRV_OPEN},
     {SRV_GET, "/metrics", srv_do_metrics, 0, 0, SRV_READ},

@@ -1,0 +1,82 @@
+// A box as the API writes it, and how it stands in three dimensions: a box of a 2-D scene lies in the plane z = 0.
+import { Euler, Matrix4, Quaternion, Vector3 } from "three";
+
+export type Numbers = number[];
+
+export interface Box {
+    name: string;
+    id: number;
+    center: Numbers;
+    half_extents: Numbers;
+    rotation?: Numbers; // [x, y, z, w], in 3-D scenes
+    angle?: number; // degrees, in 2-D scenes
+    category: number;
+    mask: number;
+    group: number;
+    entity?: string;
+    data?: unknown;
+}
+
+/** What PUT takes: a box without its name and id. */
+export type PutBox = Omit<Box, "name" | "id">;
+
+export const ALL_BITS = 2 ** 32 - 1;
+const DEGREES = 180 / Math.PI;
+
+export function putOf(box: Box): PutBox {
+    const { center, half_extents, rotation, angle, category, mask, group, entity, data } = box;
+    const put: PutBox = { center, half_extents, category, mask, group };
+    if (rotation) put.rotation = rotation;
+    if (angle !== undefined) put.angle = angle;
+    if (entity !== undefined) put.entity = entity;
+    if (data !== undefined) put.data = data;
+    return put;
+}
+
+export function point(numbers: Numbers): Vector3 {
+    return new Vector3(numbers[0], numbers[1], numbers[2] ?? 0);
+}
+
+/** The numbers that a scene of so many dimensions takes for a point. */
+export function numbers(at: Vector3, dimensions: number): Numbers {
+    return dimensions === 2 ? [at.x, at.y] : [at.x, at.y, at.z];
+}
+
+export function turn(box: Pick<Box, "rotation" | "angle">): Quaternion {
+    if (box.rotation) return new Quaternion(...(box.rotation as [number, number, number, number]));
+    return new Quaternion().setFromAxisAngle(new Vector3(0, 0, 1), (box.angle ?? 0) / DEGREES);
+}
+
+/** Degrees about x, y and z, in this order of turning frames; a 2-D box has the one angle. */
+export function degreesOf(box: Box): Numbers {
+    if (box.angle !== undefined) return [box.angle];
+    const euler = new Euler().setFromQuaternion(turn(box), "XYZ");
+    return [euler.x, euler.y, euler.z].map((radians) => tidy(radians * DEGREES));
+}
+
+export function turned(degrees: Numbers): Pick<Box, "rotation" | "angle"> {
+    if (degrees.length === 1) return { angle: degrees[0] };
+    const [x, y, z] = degrees.map((d) => d / DEGREES);
+    return { rotation: new Quaternion().setFromEuler(new Euler(x, y, z, "XYZ")).toArray() };
+}
+
+export function angleOf(quaternion: Quaternion): number {
+    return tidy(2 * Math.atan2(quaternion.z, quaternion.w) * DEGREES);
+}
+
+/** Takes the cube [-1,1]^3 onto the box. `least` stands in for half extents of 0, so that the matrix can be inverted. */
+export function matrixOf(box: Pick<Box, "center" | "half_extents" | "rotation" | "angle">, least: number): Matrix4 {
+    const half = point(box.half_extents);
+    half.set(Math.max(half.x, least), Math.max(half.y, least), Math.max(half.z, least));
+    return new Matrix4().compose(point(box.center), turn(box), half);
+}
+
+/** Without the dust of the last digits that turning back and forth leaves. */
+export function tidy(value: number): number {
+    return Number(value.toPrecision(12)) + 0;
+}
+
+/** A number as people read it. */
+export function short(value: number): string {
+    return Math.abs(value) < 1e-12 ? "0" : String(Number(value.toPrecision(5)));
+}

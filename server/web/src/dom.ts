@@ -1,0 +1,79 @@
+// Elements, in as few words as possible.
+
+type Child = Node | string | null | undefined | false;
+
+export function el<K extends keyof HTMLElementTagNameMap>(
+    tag: K,
+    attributes: Record<string, string | boolean> = {},
+    ...children: Child[]
+): HTMLElementTagNameMap[K] {
+    const element = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) {
+        if (value === true) element.setAttribute(name, "");
+        else if (value !== false) element.setAttribute(name, value);
+    }
+    for (const child of children) if (child) element.append(child);
+    return element;
+}
+
+export function byId<T extends HTMLElement = HTMLElement>(id: string): T {
+    const element = document.getElementById(id);
+    if (!element) throw new Error(`the page has no #${id}`);
+    return element as T;
+}
+
+export function button(label: string, act: () => void, attributes: Record<string, string | boolean> = {}): HTMLButtonElement {
+    const made = el("button", { type: "button", ...attributes }, label);
+    made.addEventListener("click", act);
+    return made;
+}
+
+/** Is the user writing somewhere, so that keys are text? */
+export function typing(target: EventTarget | null): boolean {
+    return (
+        target instanceof HTMLTextAreaElement ||
+        target instanceof HTMLSelectElement ||
+        (target instanceof HTMLInputElement && target.type !== "checkbox" && target.type !== "range")
+    );
+}
+
+/** A row of number fields with one label. `read` gives null while one of them is not a number. */
+export class NumberRow {
+    readonly root: HTMLElement;
+    readonly inputs: HTMLInputElement[];
+
+    constructor(label: string, parts: string[], act: () => void) {
+        this.inputs = parts.map((part) => {
+            const input = el("input", {
+                type: "text",
+                inputmode: "decimal",
+                autocomplete: "off",
+                "aria-label": part ? `${label} ${part}` : label,
+            });
+            input.addEventListener("change", act);
+            return input;
+        });
+        this.root = el(
+            "div",
+            { class: "row", role: "group", "aria-label": label },
+            el("span", { class: "label" }, label),
+            ...this.inputs,
+        );
+    }
+
+    write(values: number[]): void {
+        this.inputs.forEach((input, i) => {
+            if (document.activeElement !== input) input.value = values[i] === undefined ? "" : String(values[i]);
+            input.removeAttribute("aria-invalid");
+        });
+    }
+
+    read(): number[] | null {
+        const values = this.inputs.map((input) => (input.value.trim() === "" ? Number.NaN : Number(input.value)));
+        this.inputs.forEach((input, i) => {
+            if (Number.isFinite(values[i])) input.removeAttribute("aria-invalid");
+            else input.setAttribute("aria-invalid", "true");
+        });
+        return values.every(Number.isFinite) ? values : null;
+    }
+}

@@ -1,0 +1,297 @@
+// Keeps the store at the daemon's state: loads a scene, follows its events, and fetches what they name. Nothing is polled.
+import type { Box } from "./box";
+import { type Client, Problem, scenePath } from "./client";
+import { type At, type Pair, pairKey, type Relation, type SceneInfo, Snapshot, type Store } from "./store";
+import { messages } from "./stream";
+
+const PAGE = 10_000; // boxes a page of the list, the most that the API gives
+const ONE_BY_ONE = 8; // so many new boxes are read one by one, more by listing all
+const BATCH = 20_000; // pairs a query
+const FIRST_WAIT_MS = 250;
+const LONGEST_WAIT_MS = 5_000;
+
+interface BoxList {
+    boxes: Box[];
+    revision: number;
+    time: number;
+    at?: { revision: number; time: number };
+    cursor?: string;
+}
+
+interface Changes {
+    revision: number;
+    time: number;
+    pairs?: [string, string][];
+    put?: string[];
+    posed?: string[];
+    removed?: string[];
+}
+
+type PairAnswer = { relation?: Relation; pose?: [Partial<Box>, Partial<Box>]; missing?: string[] };
+
+const sleep = (ms: number, signal: AbortSignal) =>
+    new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, ms);
+        signal.addEventListener("abort", () => (clearTimeout(timer), resolve()), { once: true });
+    });
+
+export class Feed {
+    private follow = new AbortController();
+    private look = new AbortController();
+    private wantPut = new Set<string>();
+    private wantPose = new Set<string>();
+    private wantRelation = new Map<string, Pair>();
+    private fetching = false;
+
+    constructor(
+        private readonly store: Store,
+        private readonly client: Client,
+    ) {}
+
+    async listScenes(): Promise<void> {
+        const names: string[] = [];
+        let cursor = "";
+        do {
+            const page = await this.client.call<{ scenes: { name: string }[]; cursor?: string }>(
+                "GET",
+                `/v1/scenes${cursor ? `?cursor=${encodeURIComponent(cursor)}` : ""}`,
+            );
+            names.push(...page.scenes.map((scene) => scene.name));
+            cursor = page.cursor ?? "";
+        } while (cursor);
+        this.store.scenes = names;
+        this.store.changed("scene");
+    }
+
+    /** Follows that scene until another is opened. */
+    async open(scene: string): Promise<void> {
+        this.follow.abort();
+        this.look.abort();
+        this.follow = new AbortController();
+        const { signal } = this.follow;
+        const { store } = this;
+        store.past = null;
+        store.selection = [];
+        this.wantPut.clear();
+        this.wantPose.clear();
+        this.wantRelation.clear();
+        let last = ""; // id of the last message
+        let fresh = true; // the state is to be loaded
+        let wait = FIRST_WAIT_MS;
+        store.setConnection("connecting");
+        while (!signal.aborted) {
+            try {
+                if (fresh) {
+                    await this.loadInfo(scene, signal);
+                    last = "";
+                }
+                const path = scenePath(scene, "/events?topics=collisions,boxes,commits");
+                const stream = messages(this.client, path, last, signal, () => {
+                    wait = FIRST_WAIT_MS;
+                    if (!fresh) store.setConnection("live");
+                });
+                for await (const message of stream) {
+                    const changes = message.data as Changes;
+                    if (message.event === "gone") {
+                        store.setConnection("gone", "The scene was deleted.");
+                        this.follow.abort();
+                        return;
+                    }
+                    if (message.event === "overrun") break;
+                    if (message.event === "state") {
+                        await this.loadBoxes(scene, signal);
+                        fresh = false;
+                        store.setConnection("live");
+                    }
+                    last = message.id;
+                    this.take(message.event, changes);
+                }
+                // ended by the daemon, which may be about to stop; what was missed is asked for by the last id
+                if (!signal.aborted) store.setConnection("lost", "The connection ended.");
+            } catch (error) {
+                if (signal.aborted) return;
+                if (error instanceof Problem && error.status === 404) {
+                    store.setConnection("gone", "There is no such scene.");
+                    return;
+                }
+                // The daemon was out of reach: it may come back as another process, whose revisions are not those we know.
+                fresh = true;
+                const reason = error instanceof Problem ? error.message : "The daemon does not answer.";
+                store.setConnection("lost", `${reason} Trying again.`);
+            }
+            await sleep(wait, signal);
+            wait = Math.min(wait * 2, LONGEST_WAIT_MS);
+        }
+    }
+
+    private async loadInfo(scene: string, signal: AbortSignal): Promise<void> {
+        this.store.info = await this.client.call<SceneInfo>("GET", scenePath(scene), undefined, signal);
+        this.store.changed("scene");
+    }
+
+    private async list(scene: string, at: string, signal: AbortSignal): Promise<BoxList> {
+        let cursor = "";
+        let list: BoxList | null = null;
+        do {
+            const query = `?limit=${PAGE}${at}${cursor ? `&cursor=${encodeURIComponent(cursor)}` : ""}`;
+            const page = await this.client.call<BoxList>("GET", scenePath(scene, `/boxes${query}`), undefined, signal);
+            if (list) list.boxes.push(...page.boxes);
+            else list = page; // later changes come as events, so the first page's revision counts
+            cursor = page.cursor ?? "";
+        } while (cursor);
+        return list;
+    }
+
+    private async loadBoxes(scene: string, signal: AbortSignal): Promise<void> {
+        const list = await this.list(scene, "", signal);
+        const { store } = this;
+        store.live.boxes = new Map(list.boxes.map((box) => [box.name, box]));
+        store.loaded = scene;
+        store.revision = list.revision;
+        store.time = list.time;
+        store.changed("boxes", "status", "history");
+    }
+
+    private take(event: string, changes: Changes): void {
+        const { store } = this;
+        const { live } = store;
+        const pairs = changes.pairs ?? [];
+        if (event === "state") {
+            live.setPairs(pairs.map(([a, b]) => [a, b, null]));
+            for (const [key, pair] of live.pairs) this.wantRelation.set(key, pair);
+        } else if (event === "begin") {
+            for (const [a, b] of pairs) {
+                live.addPair(a, b, null);
+                this.wantRelation.set(pairKey(a, b), { a, b, relation: null });
+            }
+        } else if (event === "end") {
+            for (const [a, b] of pairs) live.removePair(a, b);
+        } else if (event === "boxes") {
+            for (const name of changes.removed ?? []) live.boxes.delete(name);
+            for (const name of changes.put ?? []) this.wantPut.add(name);
+            for (const name of changes.posed ?? []) this.wantPose.add(name);
+            for (const name of [...(changes.put ?? []), ...(changes.posed ?? [])])
+                for (const other of live.touched.get(name) ?? []) {
+                    const key = pairKey(name, other);
+                    const pair = live.pairs.get(key);
+                    if (pair) this.wantRelation.set(key, pair);
+                }
+        }
+        store.changed(event === "boxes" ? "boxes" : "pairs");
+        store.saw(changes.revision, changes.time);
+        void this.fetchWanted();
+    }
+
+    /** One round at a time: what comes up meanwhile goes into the next, however fast the scene changes. */
+    private async fetchWanted(): Promise<void> {
+        if (this.fetching) return;
+        this.fetching = true;
+        const { signal } = this.follow;
+        try {
+            while (!signal.aborted && this.wantPut.size + this.wantPose.size + this.wantRelation.size > 0) {
+                const scene = this.store.info?.name ?? "";
+                const put = [...this.wantPut];
+                const posed = [...this.wantPose].filter((name) => !this.wantPut.has(name));
+                const pairs = [...this.wantRelation.values()];
+                this.wantPut.clear();
+                this.wantPose.clear();
+                this.wantRelation.clear();
+                if (put.length > ONE_BY_ONE) await this.loadBoxes(scene, signal);
+                else {
+                    await Promise.all(put.map((name) => this.readBox(scene, name, signal)));
+                    await this.readPoses(scene, posed, signal);
+                }
+                await this.readRelations(scene, pairs, signal);
+            }
+        } catch (error) {
+            // The stream breaks, too, when the daemon is gone, and then all is loaded again.
+            if (error instanceof Problem) this.store.setConnection("live", error.message);
+        } finally {
+            this.fetching = false;
+        }
+        if (signal !== this.follow.signal) void this.fetchWanted();
+    }
+
+    private async readBox(scene: string, name: string, signal: AbortSignal): Promise<void> {
+        try {
+            const path = scenePath(scene, `/boxes/${encodeURIComponent(name)}`);
+            const { revision, time, ...box } = await this.client.call<Box & { revision: number; time: number }>(
+                "GET",
+                path,
+                undefined,
+                signal,
+            );
+            this.store.live.boxes.set(name, box);
+            this.store.changed("boxes");
+        } catch (error) {
+            if (!(error instanceof Problem && error.status === 404)) throw error; // removed meanwhile: an event tells
+        }
+    }
+
+    private async readPoses(scene: string, names: string[], signal: AbortSignal): Promise<void> {
+        for (let i = 0; i < names.length; i += BATCH) {
+            const some = names.slice(i, i + BATCH);
+            const body = { pairs: some.map((name) => [name, name]), want: ["pose"] };
+            const path = scenePath(scene, "/query/pairs");
+            const { results } = await this.client.call<{ results: PairAnswer[] }>("POST", path, body, signal);
+            some.forEach((name, n) => {
+                const box = this.store.live.boxes.get(name);
+                if (box && results[n].pose) this.store.live.boxes.set(name, { ...box, ...results[n].pose[0] });
+            });
+            this.store.changed("boxes");
+        }
+    }
+
+    private async readRelations(scene: string, pairs: Pair[], signal: AbortSignal): Promise<void> {
+        for (let i = 0; i < pairs.length; i += BATCH) {
+            const some = pairs.slice(i, i + BATCH);
+            const body = { pairs: some.map(({ a, b }) => [a, b]), want: ["relation"] };
+            const path = scenePath(scene, "/query/pairs");
+            const { results } = await this.client.call<{ results: PairAnswer[] }>("POST", path, body, signal);
+            some.forEach(({ a, b }, n) => {
+                const pair = this.store.live.pairs.get(pairKey(a, b));
+                if (pair) pair.relation = results[n].relation ?? null;
+            });
+            this.store.changed("pairs");
+        }
+    }
+
+    /** Shows a state of the past, or the present again. */
+    async show(at: At | null): Promise<void> {
+        this.look.abort();
+        this.look = new AbortController();
+        const { signal } = this.look;
+        const { store } = this;
+        if (at === null) {
+            store.past = null;
+            store.changed("boxes", "pairs", "status", "history");
+            return;
+        }
+        const scene = store.info?.name ?? "";
+        const query = "revision" in at ? `&at_revision=${at.revision}` : `&at_time=${at.time}`;
+        const [list, contacts] = await Promise.all([
+            this.list(scene, query, signal),
+            this.client.call<{ pairs: { pair: [string, string]; relation: Relation }[] }>(
+                "POST",
+                scenePath(scene, "/query/all-pairs"),
+                { at, want: ["relation"] },
+                signal,
+            ),
+        ]);
+        if (signal.aborted) return;
+        const snapshot = new Snapshot();
+        for (const box of list.boxes) snapshot.boxes.set(box.name, box);
+        snapshot.setPairs(contacts.pairs.map(({ pair: [a, b], relation }) => [a, b, relation]));
+        const seen = list.at ?? list;
+        store.past = { at, revision: seen.revision, time: seen.time, snapshot };
+        store.changed("boxes", "pairs", "status", "history");
+    }
+
+    /** Reads how far the history reaches back. */
+    async readHistory(): Promise<void> {
+        if (!this.store.info) return;
+        const info = await this.client.call<SceneInfo>("GET", scenePath(this.store.info.name));
+        this.store.info.oldest = info.oldest;
+        this.store.changed("history");
+    }
+}

@@ -1,0 +1,413 @@
+// Puts the parts together: what the buttons and keys do.
+import { ALL_BITS, type PutBox, putOf } from "./box";
+import { Client, Problem, scenePath } from "./client";
+import { byId, el, typing } from "./dom";
+import { type Changes, Edits } from "./edits";
+import { Feed } from "./feed";
+import { download, formatBoxes, parseBoxes } from "./files";
+import { Inspector } from "./inspector";
+import { List } from "./list";
+import type { Mark } from "./marks";
+import { PROBE_KINDS, Probes } from "./probes";
+import { Relations } from "./relations";
+import { Store } from "./store";
+import { Timeline } from "./timeline";
+import { type Handle, type Side, View } from "./view";
+
+const store = new Store();
+const client = new Client(askToken);
+const feed = new Feed(store, client);
+const edits = new Edits(store, client);
+const list = new List(store);
+const relations = new Relations(store, client);
+const probes = new Probes(store, client);
+const timeline = new Timeline(store, feed);
+new Inspector(store, edits);
+
+// ---- The view, or why there is none ----------------------------------------------------------------
+
+let view: View | null = null;
+try {
+    view = new View(byId("view"), byId("tip"), store);
+} catch {
+    byId("no-webgl").hidden = false;
+    document.body.classList.add("no-view");
+}
+
+let relationMarks: Mark[] = [];
+let probeMarks: Mark[] = [];
+let hits = new Set<string>();
+relations.onMarks = (marks) => {
+    relationMarks = marks;
+    view?.show([...relationMarks, ...probeMarks], hits);
+};
+probes.onShow = (marks, found) => {
+    probeMarks = marks;
+    hits = found;
+    view?.show([...relationMarks, ...probeMarks], hits);
+};
+
+if (view) {
+    view.onClick = (name, at, more) => {
+        if (store.tool === "select") store.pick(name, more);
+        else if (store.tool === "sweep") name !== null && store.select([name]);
+        else if (at) probes.click(at);
+    };
+    view.dragPlane = () => probes.dragFrom();
+    view.onDrag = (at) => probes.drag(at);
+    view.onPose = (name, pose) => {
+        const box = store.live.boxes.get(name);
+        if (box) void edits.apply(`move ${name}`, new Map([[name, { ...putOf(box), ...pose }]]));
+    };
+    view.onSide = markButtons;
+}
+
+// ---- Token -----------------------------------------------------------------------------------------
+
+function askToken(refused: boolean): Promise<string> {
+    const dialog = byId<HTMLDialogElement>("token-dialog");
+    const input = byId<HTMLInputElement>("token");
+    byId("token-refused").hidden = !refused;
+    input.value = "";
+    dialog.showModal();
+    input.focus();
+    return new Promise((resolve) => {
+        byId("token-form").addEventListener(
+            "submit",
+            (event) => {
+                event.preventDefault();
+                dialog.close();
+                resolve(input.value.trim());
+                input.value = "";
+            },
+            { once: true },
+        );
+    });
+}
+byId("token-dialog").addEventListener("cancel", (event) => event.preventDefault()); // nothing works without one
+
+// ---- Scenes ----------------------------------------------------------------------------------------
+
+const sceneSelect = byId<HTMLSelectElement>("scene");
+const NEW_SCENE = ""; // no scene has an empty name
+
+function sceneOfAddress(): string {
+    try {
+        return decodeURIComponent(location.hash.slice(1));
+    } catch {
+        return "";
+    }
+}
+
+function open(name: string): void {
+    edits.forget();
+    store.setTool("select");
+    if (sceneOfAddress() !== name) history.replaceState(null, "", `#${encodeURIComponent(name)}`);
+    document.title = `${name} - obbd`;
+    void feed.open(name);
+    showScenes();
+}
+
+function showScenes(): void {
+    const name = sceneOfAddress();
+    const names = store.scenes.includes(name) || name === "" ? store.scenes : [name, ...store.scenes];
+    sceneSelect.replaceChildren(
+        ...names.map((scene) => el("option", { value: scene }, scene)),
+        el("option", { value: NEW_SCENE }, names.length ? "New scene…" : "No scene yet"),
+    );
+    sceneSelect.value = name;
+}
+
+async function start(): Promise<void> {
+    for (let wait = 250; ; wait = Math.min(2 * wait, 5000)) {
+        try {
+            await feed.listScenes();
+            break;
+        } catch (error) {
+            store.setConnection("lost", `${error instanceof Problem ? error.message : "The daemon does not answer."} Trying again.`);
+            await new Promise((resolve) => setTimeout(resolve, wait));
+        }
+    }
+    const wanted = sceneOfAddress() || store.scenes[0];
+    if (wanted) open(wanted);
+    else {
+        store.setConnection("gone", "The daemon has no scene yet.");
+        showScenes();
+        newScene();
+    }
+}
+
+function newScene(): void {
+    byId("scene-failure").textContent = "";
+    byId<HTMLDialogElement>("scene-dialog").showModal();
+}
+
+byId("scene-form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    const name = byId<HTMLInputElement>("scene-name").value;
+    const dimensions = Number(byId<HTMLSelectElement>("scene-dimensions").value);
+    client.call("PUT", scenePath(name), { dimensions }).then(
+        async () => {
+            byId<HTMLDialogElement>("scene-dialog").close();
+            await feed.listScenes();
+            open(name);
+        },
+        (error: Error) => (byId("scene-failure").textContent = error.message),
+    );
+});
+byId("scene-cancel").addEventListener("click", () => byId<HTMLDialogElement>("scene-dialog").close());
+byId("scene-dialog").addEventListener("close", showScenes);
+sceneSelect.addEventListener("focus", () => void feed.listScenes().catch(() => {}));
+sceneSelect.addEventListener("change", () => (sceneSelect.value === NEW_SCENE ? newScene() : open(sceneSelect.value)));
+addEventListener("hashchange", () => sceneOfAddress() && sceneOfAddress() !== store.info?.name && open(sceneOfAddress()));
+store.on(["scene"], showScenes);
+
+// ---- Commands --------------------------------------------------------------------------------------
+
+function add(): void {
+    if (!store.editable) return;
+    const flat = store.dimensions === 2;
+    const size = 0.5;
+    const name = store.freeName("box");
+    const box: PutBox = {
+        center: flat ? [0, 0] : [0, size, 0],
+        half_extents: flat ? [size, size] : [size, size, size],
+        category: 1,
+        mask: ALL_BITS,
+        group: 0,
+    };
+    void edits.apply(`add ${name}`, new Map([[name, box]])).then((done) => done && store.select([name]));
+}
+
+function duplicate(): void {
+    if (!store.editable || store.selection.length === 0) return;
+    const changes: Changes = new Map();
+    const taken = new Set<string>();
+    for (const name of store.selection) {
+        const box = store.live.boxes.get(name);
+        if (!box) continue;
+        const copy = store.freeName(name, taken);
+        taken.add(copy);
+        const center = box.center.map((value, i) => (i === 0 ? value + 2 * box.half_extents[0] : value));
+        changes.set(copy, { ...putOf(box), center });
+    }
+    void edits.apply(`duplicate ${store.selection.join(", ")}`, changes).then((done) => done && store.select([...taken]));
+}
+
+function remove(): void {
+    if (!store.editable || store.selection.length === 0) return;
+    const names = [...store.selection];
+    void edits.apply(`delete ${names.join(", ")}`, new Map(names.map((name) => [name, null])));
+}
+
+function exportBoxes(): void {
+    download(`${store.info?.name ?? "scene"}.json`, formatBoxes(store.shown.boxes.values()));
+}
+
+const file = byId<HTMLInputElement>("file");
+file.addEventListener("change", async () => {
+    const chosen = file.files?.[0];
+    file.value = "";
+    if (!chosen || !store.editable) return;
+    try {
+        await edits.apply(`import ${chosen.name}`, parseBoxes(await chosen.text()));
+    } catch (error) {
+        edits.failure = (error as Error).message;
+        showMessages();
+    }
+});
+
+function setHandle(handle: Handle): void {
+    store.setTool("select");
+    view?.setHandle(handle);
+    markButtons();
+}
+
+function look(side: Side): void {
+    view?.look(side);
+}
+
+function panel(name: string): void {
+    document.body.dataset.panel = name;
+    for (const tab of document.querySelectorAll<HTMLElement>("[role=tab]")) {
+        const chosen = tab.dataset.panel === name;
+        tab.setAttribute("aria-selected", String(chosen));
+        tab.tabIndex = chosen ? 0 : -1;
+    }
+}
+
+function ask(kind: string): void {
+    panel("ask");
+    store.setTool(kind);
+}
+
+const snap = byId<HTMLInputElement>("snap");
+const snapStep = byId<HTMLInputElement>("snap-step");
+function setSnap(): void {
+    const step = Number(snapStep.value);
+    const good = Number.isFinite(step) && step > 0;
+    if (good) snapStep.removeAttribute("aria-invalid");
+    else snapStep.setAttribute("aria-invalid", "true");
+    view?.setSnap(snap.checked && good ? step : null);
+}
+snap.addEventListener("change", setSnap);
+snapStep.addEventListener("change", setSnap);
+
+const commands: Record<string, () => void> = {
+    add,
+    duplicate,
+    delete: remove,
+    undo: () => void edits.undo(),
+    redo: () => void edits.redo(),
+    move: () => setHandle("translate"),
+    rotate: () => setHandle("rotate"),
+    scale: () => setHandle("scale"),
+    frame: () => view?.frame(),
+    perspective: () => look("perspective"),
+    top: () => look("top"),
+    front: () => look("front"),
+    side: () => look("side"),
+    import: () => file.click(),
+    export: exportBoxes,
+    help: () => byId<HTMLDialogElement>("help").showModal(),
+};
+for (const element of document.querySelectorAll<HTMLElement>("[data-command]"))
+    element.addEventListener("click", () => commands[element.dataset.command ?? ""]?.());
+
+for (const tab of document.querySelectorAll<HTMLElement>("[role=tab]")) {
+    tab.addEventListener("click", () => {
+        panel(tab.dataset.panel ?? "box");
+        store.setTool(tab.dataset.panel === "ask" ? byId<HTMLSelectElement>("probe-kind").value : "select");
+    });
+    tab.addEventListener("keydown", (event) => {
+        if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
+        const tabs = [...document.querySelectorAll<HTMLElement>("[role=tab]")].filter((other) => other.offsetParent !== null);
+        const next = tabs[(tabs.indexOf(tab) + (event.key === "ArrowRight" ? 1 : tabs.length - 1)) % tabs.length];
+        next.focus();
+        next.click();
+    });
+}
+list.onActivate = () => view?.frame();
+
+// ---- Keys ------------------------------------------------------------------------------------------
+
+const keys: Record<string, () => void> = {
+    a: add,
+    d: duplicate,
+    Delete: remove,
+    Backspace: remove,
+    w: commands.move,
+    e: commands.rotate,
+    r: commands.scale,
+    f: commands.frame,
+    "1": commands.perspective,
+    "2": commands.top,
+    "3": commands.front,
+    "4": commands.side,
+    "/": () => byId("search").focus(),
+    "?": commands.help,
+    "[": () => timeline.step(-1),
+    "]": () => timeline.step(1),
+    s: () => {
+        snap.checked = !snap.checked;
+        setSnap();
+    },
+    Escape: () => {
+        if (store.tool !== "select") store.setTool("select");
+        else store.select([]);
+    },
+};
+PROBE_KINDS.forEach(({ id }, i) => (keys[`alt ${i + 1}`] = () => ask(id)));
+
+addEventListener("keydown", (event) => {
+    if (document.querySelector("dialog[open]")) return;
+    const { key } = event;
+    if (typing(event.target)) {
+        if (key === "Escape") (event.target as HTMLElement).blur();
+        return;
+    }
+    const command = event.ctrlKey || event.metaKey;
+    let act: (() => void) | undefined;
+    if (command && key.toLowerCase() === "z") act = event.shiftKey ? commands.redo : commands.undo;
+    else if (command && key.toLowerCase() === "y") act = commands.redo;
+    else if (command && key.toLowerCase() === "d") act = duplicate;
+    else if (command) return;
+    else if (event.altKey) act = keys[`alt ${event.code.replace("Digit", "")}`];
+    else act = keys[key.length === 1 ? key.toLowerCase() : key];
+    if (!act) return;
+    event.preventDefault();
+    act();
+});
+
+// ---- What is always visible ------------------------------------------------------------------------
+
+function markButtons(): void {
+    const pressed = new Map<string, boolean>([
+        ["move", store.tool === "select" && view?.handle === "translate"],
+        ["rotate", store.tool === "select" && view?.handle === "rotate"],
+        ["scale", store.tool === "select" && view?.handle === "scale"],
+        ["perspective", view?.side === "perspective"],
+        ["top", view?.side === "top"],
+        ["front", view?.side === "front"],
+        ["side", view?.side === "side"],
+    ]);
+    const flat = store.dimensions === 2;
+    const off = new Map<string, boolean>([
+        ["add", !store.editable],
+        ["import", !store.editable],
+        ["duplicate", !store.editable || store.selection.length === 0],
+        ["delete", !store.editable || store.selection.length === 0],
+        ["undo", !store.editable || edits.undoLabel === null],
+        ["redo", !store.editable || edits.redoLabel === null],
+        ["perspective", flat],
+        ["top", flat],
+        ["side", flat],
+    ]);
+    for (const element of document.querySelectorAll<HTMLButtonElement>("button[data-command]")) {
+        const command = element.dataset.command ?? "";
+        const state = pressed.get(command);
+        if (pressed.has(command)) element.setAttribute("aria-pressed", String(state === true));
+        element.disabled = off.get(command) ?? false;
+    }
+    byId("undo").title = edits.undoLabel ? `Undo: ${edits.undoLabel} (Ctrl+Z)` : "Undo (Ctrl+Z)";
+    byId("redo").title = edits.redoLabel ? `Redo: ${edits.redoLabel} (Ctrl+Y)` : "Redo (Ctrl+Y)";
+}
+
+function showMessages(): void {
+    const { conflict } = edits;
+    const box = byId("message");
+    box.hidden = !conflict && !edits.failure;
+    byId("message-text").textContent = conflict
+        ? `Not done: ${conflict.label}. Somebody else changed the scene first, which is now at revision ${store.revision}.`
+        : edits.failure;
+    byId("message-again").hidden = !conflict;
+    markButtons();
+}
+edits.onChange = showMessages;
+byId("message-again").addEventListener("click", () => void edits.conflict?.again());
+byId("message-close").addEventListener("click", () => edits.dismiss());
+
+const WORDS = { connecting: "connecting", live: "live", lost: "no connection", gone: "no scene" };
+function showStatus(): void {
+    const status = byId("status");
+    status.dataset.state = store.connection;
+    byId("status-text").textContent = store.past ? "past" : WORDS[store.connection];
+    byId("revision").textContent = `revision ${store.past?.revision ?? store.revision}`;
+    const notice = byId("notice");
+    notice.hidden = store.connection === "live" || store.connection === "connecting";
+    notice.textContent = store.detail;
+    markButtons();
+}
+store.on(["status", "history"], showStatus);
+store.on(["selection", "tool", "scene"], markButtons);
+store.on(["tool"], () => {
+    document.body.dataset.tool = store.tool;
+    if (store.tool !== "select" && document.body.dataset.panel !== "ask") panel("ask");
+});
+store.on(["selection"], () => {
+    if (store.selection.length > 0 && store.tool === "select" && document.body.dataset.panel !== "list") panel("box");
+});
+
+panel(innerWidth < 700 ? "list" : "box");
+showStatus();
+void start();

@@ -1,0 +1,377 @@
+// Questions to the scene: put by clicks or numbers, asked again when the scene changes, drawn and listed.
+import type { Vector3 } from "three";
+import { ALL_BITS, type Box, numbers, point, short, tidy } from "./box";
+import { type Client, Problem, scenePath } from "./client";
+import { button, byId, el, NumberRow } from "./dom";
+import { ExchangePanel } from "./exchange";
+import type { Mark } from "./marks";
+import { vector } from "./relations";
+import type { Store } from "./store";
+
+interface Hit {
+    box: string;
+    distance?: number;
+    fraction?: number;
+    point?: number[];
+    normal?: number[];
+    started_inside?: true;
+    started_overlapping?: true;
+}
+interface Result {
+    missing?: string[];
+    hits?: Hit[];
+    boxes?: (string | Hit)[];
+    truncated?: true;
+    count?: number;
+}
+interface Answer {
+    results?: Result[];
+    count?: number;
+    pairs?: [string, string][];
+}
+
+/** A kind of question: its fields, how clicks fill them, the request, and what is drawn beside the hits. */
+interface Probe {
+    title: string;
+    kind: string; // of query
+    hint: string;
+    fields: [label: string, what: "vector" | "number", value: number[]][];
+    modes?: boolean;
+    needsBox?: boolean;
+    clicks: (values: number[][], at: number[], clicked: number) => number[][];
+    body: (values: number[][], box: Box | null) => Record<string, unknown>;
+    marks: (values: number[][], box: Box | null) => Mark[];
+}
+
+const PROBES: Record<string, Probe> = {
+    ray: {
+        title: "Ray",
+        kind: "ray",
+        hint: "Click where the ray starts, then what it is aimed at.",
+        fields: [
+            ["From", "vector", [-19, 1.2, 0]],
+            ["To", "vector", [19, 1.2, 0]],
+        ],
+        modes: true,
+        clicks: ([from, to], at, clicked) => (clicked % 2 === 0 ? [at, at] : [from ?? at, at ?? to]),
+        body: ([from, to]) => ({ rays: [{ from, to }] }),
+        marks: ([from, to]) => [
+            { kind: "point", tint: "ask", at: from },
+            { kind: "arrow", tint: "ask", from, to },
+        ],
+    },
+    point: {
+        title: "Point",
+        kind: "point",
+        hint: "Click a point: which boxes hold it?",
+        fields: [["Point", "vector", [0, 0, 0]]],
+        clicks: (_, at) => [at],
+        body: ([at]) => ({ points: [at] }),
+        marks: ([at]) => [{ kind: "point", tint: "ask", at }],
+    },
+    sphere: {
+        title: "Sphere",
+        kind: "overlap",
+        hint: "Click where the sphere is to be.",
+        fields: [
+            ["Center", "vector", [0, 1, 0]],
+            ["Radius", "number", [2]],
+        ],
+        clicks: ([, radius], at) => [at, radius],
+        body: ([center, [radius]]) => ({ shapes: [{ sphere: { center, radius } }] }),
+        marks: ([center, [radius]]) => [{ kind: "sphere", tint: "ask", center, radius }],
+    },
+    box: {
+        title: "Box",
+        kind: "overlap",
+        hint: "Click where the box is to be. Nothing is stored.",
+        fields: [
+            ["Center", "vector", [0, 1, 0]],
+            ["Half size", "vector", [2, 1, 2]],
+        ],
+        clicks: ([, half], at) => [at, half],
+        body: ([center, half_extents]) => ({ shapes: [{ center, half_extents }] }),
+        marks: ([center, half_extents]) => [{ kind: "box", tint: "ask", box: { center, half_extents } }],
+    },
+    sweep: {
+        title: "Sweep",
+        kind: "sweep",
+        hint: "Drag in the view to move the selected box along a path.",
+        fields: [["Motion", "vector", [5, 0, 0]]],
+        modes: true,
+        needsBox: true,
+        clicks: (values) => values,
+        body: ([motion], box) => ({ sweeps: [{ box: box?.name, motion }] }),
+        marks: ([motion], box) => {
+            if (!box) return [];
+            const to = box.center.map((value, i) => value + motion[i]);
+            return [
+                { kind: "arrow", tint: "ask", from: box.center, to },
+                { kind: "box", tint: "ask", box: { ...box, center: to } },
+            ];
+        },
+    },
+    nearest: {
+        title: "Nearest",
+        kind: "nearest",
+        hint: "Click a point: which boxes are nearest?",
+        fields: [
+            ["Point", "vector", [0, 3, 0]],
+            ["How many", "number", [3]],
+        ],
+        clicks: ([, k], at) => [at, k],
+        body: ([at, [k]]) => ({ points: [at], k }),
+        marks: ([at]) => [{ kind: "point", tint: "ask", at }],
+    },
+    pairs: {
+        title: "All pairs",
+        kind: "all-pairs",
+        hint: "All colliding pairs among the boxes that the filter lets take part.",
+        fields: [],
+        clicks: (values) => values,
+        body: () => ({}),
+        marks: () => [],
+    },
+};
+
+export const PROBE_KINDS = Object.entries(PROBES).map(([id, { title }]) => ({ id, title }));
+
+export class Probes {
+    onShow: (marks: Mark[], hits: Set<string>) => void = () => {};
+    private readonly kind = byId<HTMLSelectElement>("probe-kind");
+    private readonly form = byId("probe-form");
+    private readonly hint = byId("probe-hint");
+    private readonly out = byId("probe-out");
+    private readonly mode = byId<HTMLSelectElement>("probe-mode");
+    private readonly filter = ["filter-category", "filter-mask", "filter-prefix"].map((id) => byId<HTMLInputElement>(id));
+    private readonly exchange = new ExchangePanel();
+    private rows: NumberRow[] = [];
+    private readonly values = new Map<string, number[][]>();
+    private clicked = 0;
+    private current = "";
+    private built = "";
+    private asked = false;
+    private busy = false;
+    private again = false;
+
+    constructor(
+        private readonly store: Store,
+        private readonly client: Client,
+    ) {
+        for (const { id, title } of PROBE_KINDS) this.kind.append(el("option", { value: id }, title));
+        this.kind.addEventListener("change", () => store.setTool(this.kind.value));
+        this.mode.addEventListener("change", () => this.ask());
+        for (const input of this.filter) input.addEventListener("change", () => this.asked && this.ask());
+        byId("probe-ask").addEventListener("click", () => {
+            this.read();
+            this.ask();
+        });
+        store.on(["tool", "scene"], () => this.choose());
+        store.on(["boxes", "history"], () => this.asked && this.ask());
+        store.on(["selection"], () => this.probe.needsBox && (this.asked ? this.ask() : this.draw([])));
+        this.choose();
+    }
+
+    private get probe(): Probe {
+        return PROBES[this.current] ?? PROBES.ray;
+    }
+
+    private get numbers(): number[][] {
+        const { dimensions } = this.store;
+        const known = this.values.get(this.current);
+        if (known && known.every((value) => value.length !== (dimensions === 2 ? 3 : 2))) return known;
+        return this.probe.fields.map(([, what, value]) => (what === "vector" ? value.slice(0, dimensions) : value));
+    }
+
+    /** The probe that the tool names; leaving the probes clears what they have drawn. */
+    private choose(): void {
+        const { store } = this;
+        const tool = store.tool in PROBES ? store.tool : "";
+        const built = `${tool || this.current || "ray"} ${store.dimensions} ${store.info?.name ?? ""}`;
+        if (tool === "" || built !== this.built) this.clear();
+        if (built === this.built) return;
+        this.built = built;
+        this.current = tool || this.current || "ray";
+        this.kind.value = this.current;
+        this.clicked = 0;
+        this.hint.textContent = this.probe.hint;
+        const axes = ["x", "y", "z"].slice(0, store.dimensions);
+        this.rows = this.probe.fields.map(
+            ([label, what]) =>
+                new NumberRow(label, what === "vector" ? axes : [""], () => {
+                    if (this.read()) this.ask();
+                }),
+        );
+        this.form.replaceChildren(...this.rows.map((row) => row.root));
+        byId("probe-mode-row").hidden = !this.probe.modes;
+        this.write();
+    }
+
+    private clear(): void {
+        this.asked = false;
+        this.out.replaceChildren();
+        this.exchange.show(null);
+        this.onShow([], new Set());
+    }
+
+    private write(): void {
+        const values = this.numbers;
+        this.rows.forEach((row, i) => row.write(values[i]));
+    }
+
+    private read(): boolean {
+        const values = this.rows.map((row) => row.read());
+        const good = values.every((value) => value !== null);
+        if (good) this.values.set(this.current, values as number[][]);
+        return good;
+    }
+
+    /** A click of the tool in the view. */
+    click(at: Vector3): void {
+        const { dimensions } = this.store;
+        this.values.set(this.current, this.probe.clicks(this.numbers, numbers(at, dimensions).map(tidy), this.clicked));
+        this.clicked++;
+        this.write();
+        if (this.current === "ray" && this.clicked % 2 === 1) {
+            this.asked = false;
+            this.draw([]);
+        } else this.ask();
+    }
+
+    /** The point that the path of a sweep starts from, while there is one to drag. */
+    dragFrom(): Vector3 | null {
+        const box = this.store.selected;
+        return this.store.tool === "sweep" && box ? point(box.center) : null;
+    }
+
+    drag(to: Vector3): void {
+        const from = this.dragFrom();
+        if (!from) return;
+        this.values.set("sweep", [numbers(to.clone().sub(from), this.store.dimensions).map(tidy)]);
+        this.write();
+        this.ask();
+    }
+
+    private readonly filterOf = (): Record<string, unknown> | null => {
+        const [category, mask, prefix] = this.filter.map((input) => input.value.trim());
+        const filter: Record<string, unknown> = {};
+        if (category !== "") filter.category = bits(this.filter[0], category);
+        if (mask !== "") filter.mask = bits(this.filter[1], mask);
+        if (prefix !== "") filter.prefix = prefix;
+        return Object.keys(filter).length > 0 ? filter : null;
+    };
+
+    private ask(): void {
+        this.asked = true;
+        this.again = true;
+        if (!this.busy) void this.work();
+    }
+
+    /** One question at a time; drags and commits may come faster than answers. */
+    private async work(): Promise<void> {
+        this.busy = true;
+        while (this.again) {
+            this.again = false;
+            const { store, probe } = this;
+            const box = store.selected;
+            if (probe.needsBox && !box) {
+                this.say("Select one box to move.");
+                continue;
+            }
+            const body = probe.body(this.numbers, box);
+            if (probe.modes) body.mode = this.mode.value;
+            const filter = this.filterOf();
+            if (filter) body.filter = filter;
+            if (store.past) body.at = store.past.at;
+            const path = scenePath(store.info?.name ?? "", `/query/${probe.kind}`);
+            const { current } = this;
+            try {
+                const answer = await this.client.call<Answer>("POST", path, body);
+                if (current !== this.current || !this.asked) continue;
+                this.exchange.show({ curl: this.client.curl(path, body), answer: JSON.stringify(answer, null, 1) });
+                this.show(answer);
+            } catch (error) {
+                this.say(error instanceof Problem ? error.message : "The daemon does not answer.");
+            }
+        }
+        this.busy = false;
+    }
+
+    private say(text: string): void {
+        this.out.replaceChildren(el("p", { class: "hint" }, text));
+        this.onShow([], new Set());
+    }
+
+    private show(answer: Answer): void {
+        const found: [name: string, text: string, select: string[]][] = [];
+        const hits: Hit[] = [];
+        let cut = answer.results?.[0]?.truncated ? (answer.results[0].count ?? 0) : 0;
+        for (const entry of [...(answer.results?.[0]?.hits ?? []), ...(answer.results?.[0]?.boxes ?? [])]) {
+            const hit = typeof entry === "string" ? { box: entry } : entry;
+            hits.push(hit);
+            found.push([hit.box, describe(hit), [hit.box]]);
+        }
+        for (const [a, b] of answer.pairs ?? []) {
+            hits.push({ box: a }, { box: b });
+            found.push([`${a}, ${b}`, "", [a, b]]);
+        }
+        const listed = found.slice(0, 200);
+        cut = Math.max(cut, found.length);
+        const list = el("ul", { class: "found", "aria-label": "Found" });
+        for (const [name, text, select] of listed) {
+            const row = button("", () => this.store.select(select));
+            row.append(el("span", { class: "name" }, name), el("span", { class: "count" }, text));
+            list.append(el("li", {}, row));
+        }
+        const what = answer.pairs ? (cut === 1 ? "pair" : "pairs") : cut === 1 ? "box" : "boxes";
+        this.out.replaceChildren(
+            el("h3", { role: "status" }, cut === 0 ? "Nothing found" : `${cut} ${what} found`),
+            list,
+            cut > listed.length ? el("p", { class: "hint" }, `and ${cut - listed.length} more`) : "",
+            this.exchange.root,
+        );
+        this.draw(hits);
+    }
+
+    private draw(hits: Hit[]): void {
+        const { store } = this;
+        const values = this.numbers;
+        const marks = this.probe.marks(values, store.selected);
+        // normals are drawn as long as a twentieth of the ray or motion
+        const ends = this.current === "ray" ? point(values[1]).sub(point(values[0])) : point(values[0] ?? [0, 0, 0]);
+        const length = ends.length() / 20;
+        for (const { point: at, normal, fraction } of hits) {
+            if (at) marks.push({ kind: "point", tint: "hit", at });
+            if (at && normal) {
+                const to = numbers(point(at).addScaledVector(point(normal), length), store.dimensions);
+                marks.push({ kind: "arrow", tint: "hit", from: at, to });
+            }
+            if (at && this.current === "nearest") marks.push({ kind: "line", tint: "ask", from: values[0], to: at });
+            const box = store.selected;
+            if (this.current === "sweep" && fraction !== undefined && box && this.mode.value === "closest") {
+                const center = box.center.map((value, i) => value + values[0][i] * fraction);
+                marks.push({ kind: "box", tint: "hit", box: { ...box, center } });
+            }
+        }
+        this.onShow(marks, new Set(hits.map(({ box }) => box)));
+    }
+}
+
+/** What is written in the field, decimal or 0x…, marked where it is no set of bits. */
+function bits(input: HTMLInputElement, text: string): number {
+    const value = Number(text);
+    const good = Number.isInteger(value) && value >= 0 && value <= ALL_BITS;
+    if (good) input.removeAttribute("aria-invalid");
+    else input.setAttribute("aria-invalid", "true");
+    return good ? value : 0;
+}
+
+function describe(hit: Hit): string {
+    const parts: string[] = [];
+    if (hit.started_inside) parts.push("starts inside");
+    if (hit.started_overlapping) parts.push("starts overlapping");
+    if (hit.distance !== undefined) parts.push(`at ${short(hit.distance)}`);
+    else if (hit.fraction !== undefined) parts.push(`at ${short(hit.fraction * 100)} %`);
+    if (hit.normal) parts.push(`normal ${vector(hit.normal)}`);
+    return parts.join(" · ");
+}

@@ -1,0 +1,137 @@
+// How the selected box stands to those that it collides with, and how two selected boxes stand to each other.
+import { numbers, point, short } from "./box";
+import { type Client, scenePath } from "./client";
+import { button, byId, el } from "./dom";
+import { ExchangePanel } from "./exchange";
+import type { Mark } from "./marks";
+import type { Relation, Store } from "./store";
+
+const LISTED = 50; // partners of one box
+
+interface PairResult {
+    missing?: string[];
+    overlap?: boolean;
+    relation?: Relation;
+    mtv?: { normal: number[]; depth: number };
+    distance?: number;
+    points?: [number[], number[]];
+    axis?: { name: string; normal: number[]; gap: number };
+    volume?: number;
+    iou?: number;
+}
+
+export class Relations {
+    onMarks: (marks: Mark[]) => void = () => {};
+    private readonly root = byId("relations");
+    private readonly exchange = new ExchangePanel();
+    private asked = 0;
+
+    constructor(
+        private readonly store: Store,
+        private readonly client: Client,
+    ) {
+        store.on(["selection", "boxes", "pairs", "history"], () => void this.update());
+    }
+
+    private async update(): Promise<void> {
+        const { store } = this;
+        const turn = ++this.asked;
+        const names = store.selection.filter((name) => store.shown.boxes.has(name));
+        const partners = names.length === 1 ? [...(store.shown.touched.get(names[0]) ?? [])] : [];
+        if (names.length === 0 || names.length > 2 || (names.length === 1 && partners.length === 0)) {
+            this.onMarks([]);
+            const hint = names.length === 1 ? "Collides with nothing. Select a second box with Shift to compare the two." : "";
+            this.root.replaceChildren(hint ? el("p", { class: "hint" }, hint) : "");
+            return;
+        }
+        const compare = names.length === 2;
+        const pairs = compare ? [names] : partners.slice(0, LISTED).map((other) => [names[0], other]);
+        const body: Record<string, unknown> = {
+            pairs,
+            want: compare ? ["relation", "mtv", "distance", "axis", "volume"] : ["relation", "mtv"],
+        };
+        if (store.past) body.at = store.past.at;
+        const path = scenePath(store.info?.name ?? "", "/query/pairs");
+        let answer: { results: PairResult[] };
+        try {
+            answer = await this.client.call("POST", path, body);
+        } catch {
+            return; // the connection's state is shown elsewhere, and a new state comes with it
+        }
+        if (turn !== this.asked) return;
+        this.exchange.show({ curl: this.client.curl(path, body), answer: JSON.stringify(answer, null, 1) });
+        const content = compare ? this.compared(names, answer.results[0]) : this.partners(names[0], partners, answer.results);
+        this.root.replaceChildren(...content, this.exchange.root);
+    }
+
+    private compared([a, b]: string[], result: PairResult): HTMLElement[] {
+        const { store } = this;
+        const marks: Mark[] = [];
+        const rows: [string, string][] = [["relation", `${a} ${verb(result.relation)} ${b}`]];
+        const dimensions = store.dimensions;
+        const moved = (from: number[], normal: number[], by: number) =>
+            numbers(point(from).addScaledVector(point(normal), by), dimensions);
+        const center = store.shown.boxes.get(b)?.center;
+        if (result.mtv && center) {
+            rows.push(["parted by", `${vector(result.mtv.normal)} × ${short(result.mtv.depth)}`]);
+            marks.push({ kind: "arrow", tint: "hit", from: center, to: moved(center, result.mtv.normal, result.mtv.depth) });
+        }
+        if (result.distance !== undefined && result.points) {
+            rows.push(["distance", short(result.distance)]);
+            const [from, to] = result.points;
+            marks.push({ kind: "line", tint: "ask", from, to }, { kind: "point", tint: "ask", at: from }, { kind: "point", tint: "ask", at: to });
+        }
+        if (result.axis) {
+            const apart = result.axis.gap > 0;
+            rows.push([apart ? "why not" : "tightest axis", `${result.axis.name} ${apart ? "parts them by" : "overlaps by"} ${short(Math.abs(result.axis.gap))}`]);
+            rows.push(["axis", vector(result.axis.normal)]);
+            if (apart && result.points) {
+                const [from] = result.points;
+                marks.push({ kind: "arrow", tint: "accent", from, to: moved(from, result.axis.normal, result.axis.gap) });
+            }
+        }
+        if (result.volume) rows.push([dimensions === 2 ? "common area" : "common volume", `${short(result.volume)} (IoU ${short(result.iou ?? 0)})`]);
+        this.onMarks(marks);
+        return [facts(`${a} and ${b}`, rows)];
+    }
+
+    private partners(name: string, partners: string[], results: PairResult[]): HTMLElement[] {
+        const { store } = this;
+        const marks: Mark[] = [];
+        const list = el("ul", { class: "found", "aria-label": `What ${name} collides with` });
+        results.forEach((result, i) => {
+            const other = partners[i];
+            const center = store.shown.boxes.get(other)?.center;
+            const deep = result.relation !== "touching";
+            if (deep && result.mtv && center) {
+                const to = numbers(point(center).addScaledVector(point(result.mtv.normal), result.mtv.depth), store.dimensions);
+                marks.push({ kind: "arrow", tint: "hit", from: center, to });
+            }
+            const text = deep ? `${result.relation ?? ""} · ${short(result.mtv?.depth ?? 0)}` : "touching";
+            const row = button("", () => store.select([name, other]), { title: "Compare the two" });
+            row.append(el("span", { class: `dot contact-${deep ? 2 : 1}` }), el("span", { class: "name" }, other), el("span", { class: "count" }, text));
+            list.append(el("li", {}, row));
+        });
+        this.onMarks(marks);
+        const more = partners.length - results.length;
+        return [
+            el("h3", {}, `Collides with ${partners.length}`),
+            list,
+            ...(more > 0 ? [el("p", { class: "hint" }, `and ${more} more`)] : []),
+        ];
+    }
+}
+
+function verb(relation: Relation | undefined): string {
+    return relation === "contains" ? "contains" : relation === "separate" ? "is separate from" : relation === "touching" ? "touches" : relation === "inside" ? "is inside" : "intersects";
+}
+
+export function vector(values: number[]): string {
+    return `(${values.map(short).join(", ")})`;
+}
+
+export function facts(title: string, rows: [string, string][]): HTMLElement {
+    const list = el("dl", { class: "facts" });
+    for (const [name, value] of rows) list.append(el("dt", {}, name), el("dd", {}, value));
+    return el("section", {}, el("h3", {}, title), list);
+}

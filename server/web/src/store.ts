@@ -1,0 +1,177 @@
+// What the page knows, in one place. Others read it, change it through the methods here, and hear of changes by topic.
+import type { Box } from "./box";
+
+export type Relation = "separate" | "touching" | "intersecting" | "contains" | "inside";
+export type Connection = "connecting" | "live" | "lost" | "gone";
+export type At = { revision: number } | { time: number };
+export type Topic = "scene" | "boxes" | "pairs" | "selection" | "hover" | "status" | "tool" | "history";
+
+export interface Pair {
+    a: string;
+    b: string;
+    relation: Relation | null; // null: not known yet
+}
+
+/** The boxes and colliding pairs of one state. */
+export class Snapshot {
+    boxes = new Map<string, Box>();
+    pairs = new Map<string, Pair>();
+    touched = new Map<string, Set<string>>(); // by name, the others that it collides with
+
+    addPair(a: string, b: string, relation: Relation | null): void {
+        this.pairs.set(pairKey(a, b), { a, b, relation });
+        for (const [one, other] of [
+            [a, b],
+            [b, a],
+        ]) {
+            const set = this.touched.get(one);
+            if (set) set.add(other);
+            else this.touched.set(one, new Set([other]));
+        }
+    }
+
+    removePair(a: string, b: string): void {
+        this.pairs.delete(pairKey(a, b));
+        this.touched.get(a)?.delete(b);
+        this.touched.get(b)?.delete(a);
+    }
+
+    setPairs(pairs: Iterable<[string, string, Relation | null]>): void {
+        this.pairs.clear();
+        this.touched.clear();
+        for (const [a, b, relation] of pairs) this.addPair(a, b, relation);
+    }
+
+    /** 0: free, 1: touching others at most, 2: reaching into another */
+    contact(name: string): 0 | 1 | 2 {
+        let worst: 0 | 1 | 2 = 0;
+        for (const other of this.touched.get(name) ?? []) {
+            if (this.pairs.get(pairKey(name, other))?.relation !== "touching") return 2;
+            worst = 1;
+        }
+        return worst;
+    }
+}
+
+export function pairKey(a: string, b: string): string {
+    return a < b ? `${a}\n${b}` : `${b}\n${a}`; // no name has a line break
+}
+
+export interface SceneInfo {
+    name: string;
+    dimensions: number;
+    revision: number;
+    time: number;
+    oldest: { revision: number; time: number };
+}
+
+export class Store {
+    scenes: string[] = [];
+    info: SceneInfo | null = null;
+    loaded = ""; // the scene whose boxes are here
+    readonly live = new Snapshot();
+    past: { at: At; revision: number; time: number; snapshot: Snapshot } | null = null;
+    revision = 0; // all changes up to it are known
+    time = 0;
+    connection: Connection = "connecting";
+    detail = ""; // about the connection, a sentence
+    selection: string[] = [];
+    hover: string | null = null;
+    tool = "select"; // or the kind of a probe
+    private readonly listeners = new Map<Topic, (() => void)[]>();
+    private readonly pending = new Set<Topic>();
+
+    get shown(): Snapshot {
+        return this.past?.snapshot ?? this.live;
+    }
+
+    get dimensions(): number {
+        return this.info?.dimensions ?? 3;
+    }
+
+    get editable(): boolean {
+        return this.info !== null && this.past === null && this.connection === "live";
+    }
+
+    /** The one selected box, or null when there are none or several. */
+    get selected(): Box | null {
+        return this.selection.length === 1 ? (this.shown.boxes.get(this.selection[0]) ?? null) : null;
+    }
+
+    on(topics: Topic[], listener: () => void): void {
+        for (const topic of topics) {
+            const known = this.listeners.get(topic);
+            if (known) known.push(listener);
+            else this.listeners.set(topic, [listener]);
+        }
+    }
+
+    /** Listeners are called once, when what is running now is done. */
+    changed(...topics: Topic[]): void {
+        if (this.pending.size === 0) queueMicrotask(() => this.tell());
+        for (const topic of topics) this.pending.add(topic);
+    }
+
+    private tell(): void {
+        const called = new Set<() => void>();
+        const topics = [...this.pending];
+        this.pending.clear();
+        if (topics.includes("boxes")) {
+            const kept = this.selection.filter((name) => this.shown.boxes.has(name));
+            if (kept.length !== this.selection.length) {
+                this.selection = kept;
+                topics.push("selection");
+            }
+            if (this.hover !== null && !this.shown.boxes.has(this.hover)) this.hover = null;
+        }
+        for (const topic of topics) for (const listener of this.listeners.get(topic) ?? []) called.add(listener);
+        for (const listener of called) listener();
+    }
+
+    select(names: string[]): void {
+        this.selection = names;
+        this.changed("selection");
+    }
+
+    /** As a click does: with `more` the box joins the selection or leaves it. */
+    pick(name: string | null, more: boolean): void {
+        if (name === null) {
+            if (!more) this.select([]);
+        } else if (!more) this.select([name]);
+        else if (this.selection.includes(name)) this.select(this.selection.filter((other) => other !== name));
+        else this.select([...this.selection, name]);
+    }
+
+    setHover(name: string | null): void {
+        if (this.hover === name) return;
+        this.hover = name;
+        this.changed("hover");
+    }
+
+    setTool(tool: string): void {
+        this.tool = tool;
+        this.changed("tool");
+    }
+
+    setConnection(connection: Connection, detail = ""): void {
+        this.connection = connection;
+        this.detail = detail;
+        this.changed("status");
+    }
+
+    saw(revision: number, time: number): void {
+        if (revision < this.revision) return;
+        this.revision = revision;
+        this.time = time;
+        this.changed("status", "history");
+    }
+
+    /** A name that no box has, like `stem`. */
+    freeName(stem: string, taken?: Set<string>): string {
+        const base = stem.replace(/-\d+$/, "");
+        for (let i = 1; ; i++) {
+            const name = `${base}-${i}`;
+            if (!this.live.boxes.has(name) && !taken?.has(name)) return name;
+        }
+    }
+}
