@@ -55,7 +55,7 @@ export class NumberRow {
         });
         this.root = el(
             "div",
-            { class: "row", role: "group", "aria-label": label },
+            parts.length > 1 ? { class: "row", role: "group", "aria-label": label } : { class: "row" },
             el("span", { class: "label" }, label),
             ...this.inputs,
         );

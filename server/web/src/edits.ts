@@ -134,10 +134,19 @@ export class Edits {
         const { boxes } = store.live;
         for (const name of remove) boxes.delete(name);
         for (const [name, box] of Object.entries(put)) {
+            if (!isPose(box)) continue;
             const id = answer.ids?.[name] ?? boxes.get(name)?.id ?? 0;
             boxes.set(name, { ...box, name, id } as Box);
         }
         store.changed("boxes");
         if (!force) store.saw(answer.revision, answer.time);
     }
+}
+
+const NEEDED = ["center", "half_extents", "category", "mask", "group"];
+const ALLOWED = new Set([...NEEDED, "rotation", "angle", "entity", "data"]);
+
+/** Is it written as the daemon writes it? Files may hold the other forms, which the daemon turns into this one. */
+function isPose(box: object): boolean {
+    return NEEDED.every((key) => key in box) && Object.keys(box).every((key) => ALLOWED.has(key));
 }

@@ -325,7 +325,7 @@ export class Probes {
         }
         const what = answer.pairs ? (cut === 1 ? "pair" : "pairs") : cut === 1 ? "box" : "boxes";
         this.out.replaceChildren(
-            el("h3", { role: "status" }, cut === 0 ? "Nothing found" : `${cut} ${what} found`),
+            el("div", { role: "status" }, el("h2", { class: "sub" }, cut === 0 ? "Nothing found" : `${cut} ${what} found`)),
             list,
             cut > listed.length ? el("p", { class: "hint" }, `and ${cut - listed.length} more`) : "",
             this.exchange.root,

@@ -115,7 +115,7 @@ export class Relations {
         this.onMarks(marks);
         const more = partners.length - results.length;
         return [
-            el("h3", {}, `Collides with ${partners.length}`),
+            el("h2", { class: "sub" }, `Collides with ${partners.length}`),
             list,
             ...(more > 0 ? [el("p", { class: "hint" }, `and ${more} more`)] : []),
         ];
@@ -133,5 +133,5 @@ export function vector(values: number[]): string {
 export function facts(title: string, rows: [string, string][]): HTMLElement {
     const list = el("dl", { class: "facts" });
     for (const [name, value] of rows) list.append(el("dt", {}, name), el("dd", {}, value));
-    return el("section", {}, el("h3", {}, title), list);
+    return el("section", {}, el("h2", { class: "sub" }, title), list);
 }

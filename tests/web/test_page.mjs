@@ -1,0 +1,613 @@
+#!/usr/bin/env node
+// The web editor in a real browser against a real daemon. See README.md.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { isDeepStrictEqual } from "node:util";
+import { launch, openPage, run, startDaemon, test, TIMEOUT_MS, until } from "./harness.mjs";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const SHOTS = new URL("../../build/web/", import.meta.url).pathname;
+mkdirSync(SHOTS, { recursive: true });
+
+const browser = await launch();
+const daemon = await startDaemon();
+let scenes = 0;
+
+// ---- Words for what a user does -------------------------------------------------------------------
+
+/** A scene of its own with these boxes. */
+async function makeScene(put, settings = {}) {
+    const name = `scene-${++scenes}`;
+    const { status } = await daemon.call("PUT", `/v1/scenes/${name}`, settings);
+    assert.equal(status, 201);
+    if (Object.keys(put).length > 0) await daemon.commit(name, { put });
+    return name;
+}
+
+async function show(scene, options) {
+    const opened = await openPage(browser, daemon.url, options);
+    await opened.page.goto(`${daemon.url}/#${scene}`);
+    await opened.page.waitForSelector("#status[data-state=live]");
+    return opened;
+}
+
+const revision = (page, number) => until(`revision ${number}`, async () => (await page.textContent("#revision")) === `revision ${number}`);
+
+async function select(page, ...names) {
+    await page.keyboard.press("Escape");
+    for (const [i, name] of names.entries()) {
+        await page.fill("#search", name);
+        await page.locator(".item", { has: page.getByText(name, { exact: true }) }).first().click({ modifiers: i > 0 ? ["Shift"] : [] });
+    }
+    await page.fill("#search", "");
+    await page.evaluate(() => document.activeElement.blur());
+}
+
+async function field(page, label, value) {
+    await page.locator("#box-form").getByLabel(label, { exact: true }).fill(String(value));
+    await page.keyboard.press("Enter");
+}
+
+/** Pixels of the picture by colour, the names being those of the style sheet. */
+async function pixels(page, selector = "#view canvas") {
+    await page.mouse.move(2, 2);
+    await page.waitForTimeout(300);
+    const png = (await page.locator(selector).screenshot()).toString("base64");
+    const colours = await page.evaluate(() => {
+        const style = getComputedStyle(document.documentElement);
+        return Object.fromEntries(["box", "box-touching", "box-colliding", "hit"].map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
+    });
+    const context = await browser.newContext();
+    const blank = await context.newPage();
+    const counts = await blank.evaluate(
+        async ({ png, colours }) => {
+            const image = await createImageBitmap(await (await fetch(`data:image/png;base64,${png}`)).blob());
+            const canvas = new OffscreenCanvas(image.width, image.height).getContext("2d");
+            canvas.drawImage(image, 0, 0);
+            const { data } = canvas.getImageData(0, 0, image.width, image.height);
+            const counts = { all: data.length / 4, red: 0 };
+            const wanted = Object.entries(colours).map(([name, hex]) => [name, ...[1, 3, 5].map((i) => Number.parseInt(hex.slice(i, i + 2), 16))]);
+            for (const [name] of wanted) counts[name] = 0;
+            for (let i = 0; i < data.length; i += 4) {
+                const [r, g, b] = data.subarray(i, i + 3);
+                for (const [name, x, y, z] of wanted) if (Math.abs(r - x) + Math.abs(g - y) + Math.abs(b - z) <= 3) counts[name]++;
+                if (r > 1.5 * g && r > 1.5 * b) counts.red++; // whatever the light on it
+            }
+            return counts;
+        },
+        { png, colours },
+    );
+    await context.close();
+    return counts;
+}
+
+/** What the panel shows as curl, run by a shell, and what it shows as the answer. */
+async function exchange(page, panel) {
+    const details = page.locator(`${panel} details.exchange`);
+    await details.waitFor();
+    const [curl, answer] = await details.locator("pre").allTextContents();
+    return { curl, shown: JSON.parse(answer), heard: JSON.parse(execFileSync("sh", ["-c", curl], { encoding: "utf8" })) };
+}
+
+const found = (page) => page.locator("#probe-out .found .name").allTextContents();
+
+async function ask(page, digit, fields = {}) {
+    await page.evaluate(() => document.activeElement.blur());
+    await page.keyboard.press(`Alt+${digit}`);
+    for (const [label, values] of Object.entries(fields)) {
+        const inputs = page.locator("#probe-form .row", { hasText: label }).locator("input");
+        for (const [i, value] of values.entries()) await inputs.nth(i).fill(String(value));
+    }
+    await page.click("#probe-ask");
+    await page.waitForSelector("#probe-out .sub");
+}
+
+const CUBE = (x, y = 0, z = 0) => ({ center: [x, y, z], half_extents: [1, 1, 1] });
+const SQUARE = (x, y = 0) => ({ center: [x, y], half_extents: [1, 1] });
+
+// ---- Seeing ---------------------------------------------------------------------------------------
+
+test("the page comes compressed, and allows nothing foreign", async () => {
+    const response = await fetch(`${daemon.url}/`);
+    assert.equal(response.status, 200);
+    assert.equal(response.headers.get("content-encoding"), "gzip");
+    assert.ok(Number(response.headers.get("content-length")) <= 200_000);
+    const policy = response.headers.get("content-security-policy");
+    for (const part of ["default-src 'none'", "connect-src 'self'", "script-src 'sha256-", "style-src 'sha256-", "frame-ancestors 'none'"])
+        assert.ok(policy.includes(part), policy);
+    assert.ok(!policy.includes("unsafe"), policy);
+});
+
+test("the demo is shown, and what overlaps is red", async () => {
+    const { page, close } = await show("demo");
+    await revision(page, 1);
+    assert.match(await page.textContent("#list-sum"), /^189 boxes, [1-9]\d* overlapping, [1-9]\d* touching$/);
+    const { body } = await daemon.call("POST", "/v1/scenes/demo/query/all-pairs", { count_only: true });
+    const [, deep, touching] = /, (\d+) overlapping, (\d+) touching/.exec(await page.textContent("#list-sum"));
+    assert.equal(Number(deep) + Number(touching), body.count);
+    const { all, red } = await pixels(page);
+    assert.ok(red > all / 50 && red < all / 2, `${red} red pixels of ${all}`);
+    await page.fill("#search", "player-5");
+    await page.waitForSelector(".item.entity");
+    assert.deepEqual(await page.locator(".item:not(.entity) .name").allTextContents(), ["head", "torso", "arm-left", "arm-right", "leg-left", "leg-right"].map((part) => `player-5-${part}`));
+    await close();
+});
+
+test("in a flat scene colours are exact: free, touching, overlapping", async () => {
+    const scene = await makeScene({ a: SQUARE(0), b: SQUARE(1), c: SQUARE(8), d: SQUARE(4, 4), e: SQUARE(6, 4) }, { dimensions: 2 });
+    const { page, close } = await show(scene);
+    const seen = await pixels(page);
+    // a and b together cover 6 units of area, c covers 4, d and e together 8; edges take a little of each
+    const unit = seen.box / 4;
+    assert.ok(unit > 1000, JSON.stringify(seen));
+    assert.ok(Math.abs(seen["box-colliding"] / unit - 6) < 0.3, JSON.stringify(seen));
+    assert.ok(Math.abs(seen["box-touching"] / unit - 8) < 0.3, JSON.stringify(seen));
+    await page.focus("#view canvas");
+    for (let i = 0; i < 5; i++) await page.keyboard.press("-");
+    const small = (await pixels(page)).box / seen.box;
+    assert.ok(Math.abs(small * 1.15 ** 10 - 1) < 0.1, String(small));
+    await close();
+});
+
+test("names are shown on hover, and views from all sides show the boxes", async () => {
+    const scene = await makeScene({ alone: { ...CUBE(0), entity: "hermit" } });
+    const { page, close } = await show(scene);
+    const { x, y, width, height } = await page.locator("#view").boundingBox();
+    for (const side of ["Persp", "Top", "Front", "Side"]) {
+        await page.getByRole("button", { name: side }).click();
+        await page.mouse.move(x + 5, y + height - 60);
+        await page.waitForSelector("#tip", { state: "hidden" });
+        await page.mouse.move(x + width / 2 + 3, y + height / 2 + 3);
+        await page.waitForSelector("#tip", { state: "visible" });
+        assert.equal(await page.textContent("#tip"), "alone · hermit");
+    }
+    await page.mouse.click(x + width / 2, y + height / 2);
+    await page.waitForSelector("#box-form");
+    assert.equal(await page.textContent("#box-form h2"), "alone");
+    await close();
+});
+
+// ---- Changing -------------------------------------------------------------------------------------
+
+test("add, move, turn, resize, delete, undo and redo reach the daemon", async () => {
+    const scene = await makeScene({ near: CUBE(5) });
+    const { page, close } = await show(scene);
+    await page.getByRole("button", { name: "Add" }).click();
+    await revision(page, 2);
+    assert.deepEqual((await daemon.box(scene, "box-1")).center, [0, 0.5, 0]);
+    await field(page, "Center x", 4);
+    await revision(page, 3);
+    assert.deepEqual((await daemon.box(scene, "box-1")).center, [4, 0.5, 0]);
+    await page.waitForSelector("#relations .found .name"); // it collides now
+    assert.deepEqual(await page.locator("#relations .found .name").allTextContents(), ["near"]);
+    await field(page, "Half size y", 2);
+    await revision(page, 4);
+    assert.deepEqual((await daemon.box(scene, "box-1")).half_extents, [0.5, 2, 0.5]);
+    await field(page, "Turn ° y", 90);
+    await revision(page, 5);
+    const turned = (await daemon.box(scene, "box-1")).rotation;
+    assert.ok(Math.abs(turned[1] - Math.SQRT1_2) < 1e-12 && Math.abs(turned[3] - Math.SQRT1_2) < 1e-12, String(turned));
+    await field(page, "Category", 6);
+    await revision(page, 6);
+    await field(page, "Data, as JSON", '{"hp": 3}');
+    await page.evaluate(() => document.activeElement.blur());
+    await revision(page, 7);
+    const box = await daemon.box(scene, "box-1");
+    assert.equal(box.category, 6);
+    assert.deepEqual(box.data, { hp: 3 });
+    await page.keyboard.press("d");
+    await revision(page, 8);
+    assert.deepEqual((await daemon.box(scene, "box-2")).center, [5, 0.5, 0]);
+    await page.keyboard.press("Delete");
+    await revision(page, 9);
+    assert.equal(await daemon.box(scene, "box-2"), null);
+    for (let i = 10; i < 18; i++) {
+        await page.keyboard.press("Control+z");
+        await revision(page, i);
+    }
+    assert.equal(await daemon.box(scene, "box-1"), null);
+    assert.ok(await page.getByRole("button", { name: "Undo" }).isDisabled());
+    await page.keyboard.press("Control+y");
+    await revision(page, 18);
+    assert.deepEqual((await daemon.box(scene, "box-1")).center, [0, 0.5, 0]);
+    await select(page, "box-1");
+    await field(page, "Center x", "many");
+    assert.equal(await page.getByLabel("Center x").getAttribute("aria-invalid"), "true");
+    await revision(page, 18);
+    await close();
+});
+
+test("handles move a box, in steps when snapping", async () => {
+    const scene = await makeScene({ crate: CUBE(0) });
+    const { page, close } = await show(scene);
+    await page.keyboard.press("3");
+    await select(page, "crate");
+    const { x, y, width, height } = await page.locator("#view").boundingBox();
+    const drag = async () => {
+        await page.waitForTimeout(300); // until the handles are drawn where they are to be
+        await page.mouse.move(x + width / 2 + 60, y + height / 2 - 3);
+        await page.mouse.move(x + width / 2 + 61, y + height / 2 - 3);
+        await page.mouse.down();
+        for (let i = 1; i <= 5; i++) await page.mouse.move(x + width / 2 + 61 + 20 * i, y + height / 2 - 3);
+        await page.mouse.up();
+    };
+    await drag();
+    await revision(page, 2);
+    const [moved, ...rest] = (await daemon.box(scene, "crate")).center;
+    assert.ok(moved > 0.1 && moved < 2, String(moved));
+    assert.deepEqual(rest, [0, 0]);
+    await page.keyboard.press("Control+z");
+    await revision(page, 3);
+    await page.keyboard.press("s");
+    await page.keyboard.press("f");
+    await page.waitForTimeout(200);
+    await drag();
+    await revision(page, 4);
+    const [snapped] = (await daemon.box(scene, "crate")).center;
+    assert.ok(snapped >= 0.5 && Number.isInteger(snapped * 2), String(snapped));
+    await close();
+});
+
+test("what others change is shown as it happens", async () => {
+    const scene = await makeScene({ still: CUBE(0), mover: CUBE(9) });
+    const { page, close } = await show(scene);
+    await select(page, "mover");
+    await daemon.commit(scene, { pose: { mover: { center: [1, 0, 0] } } });
+    await until("the new centre", async () => (await page.getByLabel("Center x").inputValue()) === "1");
+    await until("the collision", async () => (await page.textContent("#list-sum")) === "2 boxes, 1 overlapping, 0 touching");
+    await daemon.commit(scene, { pose: { mover: { center: [2, 0, 0] } } });
+    await until("the contact", async () => (await page.textContent("#list-sum")) === "2 boxes, 0 overlapping, 1 touching");
+    await daemon.commit(scene, { put: { third: CUBE(0, 9) }, remove: ["still"] });
+    await until("the new box", async () => (await page.textContent("#list-sum")) === "2 boxes, 0 overlapping, 0 touching");
+    assert.deepEqual(await page.locator(".item .name").allTextContents(), ["mover", "third"]);
+    await close();
+});
+
+test("a change that somebody else forestalled is kept, and done on demand", async () => {
+    const scene = await makeScene({ crate: CUBE(0) });
+    const { page, close } = await show(scene, { expected: [/status of 412/] });
+    await select(page, "crate");
+    let others = 0;
+    await page.route("**/commit", async (route) => {
+        if (others++ === 0) await daemon.commit(scene, { put: { other: CUBE(7) } });
+        await route.continue();
+    });
+    await field(page, "Center y", 3);
+    await page.waitForSelector("#message");
+    assert.match(await page.textContent("#message-text"), /Not done: center of crate/);
+    assert.deepEqual((await daemon.box(scene, "crate")).center, [0, 0, 0]);
+    await page.getByRole("button", { name: "Do it all the same" }).click();
+    await revision(page, 3);
+    assert.deepEqual((await daemon.box(scene, "crate")).center, [0, 3, 0]);
+    await page.waitForSelector("#message", { state: "hidden" });
+    await close();
+});
+
+test("boxes come from files and go to files", async () => {
+    const scene = await makeScene({});
+    const { page, close } = await show(scene);
+    const boxes = [
+        { name: "one", center: [0, 0, 0], half_extents: [1, 2, 3] },
+        { name: "two", min: [4, 0, 0], max: [6, 2, 2], entity: "pair" },
+    ];
+    await page.setInputFiles("#file", { name: "boxes.json", mimeType: "application/json", buffer: Buffer.from(JSON.stringify(boxes)) });
+    await revision(page, 1);
+    assert.deepEqual((await daemon.box(scene, "two")).center, [5, 1, 1]);
+    await until("both listed", async () => /^2 boxes/.test(await page.textContent("#list-sum")));
+    await until("the centre as the daemon keeps it", async () => {
+        await select(page, "two");
+        return (await page.getByLabel("Center x").inputValue()) === "5";
+    });
+    const download = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Export" }).click();
+    const exported = JSON.parse(readFileSync(await (await download).path(), "utf8"));
+    assert.deepEqual(exported.map(({ name, half_extents, entity }) => ({ name, half_extents, entity })), [
+        { name: "one", half_extents: [1, 2, 3], entity: undefined },
+        { name: "two", half_extents: [1, 1, 1], entity: "pair" },
+    ]);
+    const lines = await (await fetch(`${daemon.url}/v1/scenes/demo/export`)).text();
+    await page.setInputFiles("#file", { name: "demo.ndjson", mimeType: "application/x-ndjson", buffer: Buffer.from(lines) });
+    await until("the demo's boxes beside them", async () => /^191 boxes/.test(await page.textContent("#list-sum")));
+    await page.setInputFiles("#file", { name: "bad.json", mimeType: "application/json", buffer: Buffer.from("[{}]") });
+    await page.waitForSelector("#message");
+    assert.equal(await page.textContent("#message-text"), "A box of the list has no name.");
+    await close();
+});
+
+// ---- Asking ---------------------------------------------------------------------------------------
+
+test("two boxes: relation, parting move, distance and why not", async () => {
+    const scene = await makeScene({ a: CUBE(0), b: CUBE(1.5), c: CUBE(5) });
+    const { page, close } = await show(scene);
+    await select(page, "a");
+    await page.waitForSelector("#relations .found");
+    assert.match(await page.textContent("#relations .found"), /b.*intersecting · 0\.5/);
+    await select(page, "a", "b");
+    await until("a against b", async () => /a intersects b/.test(await page.textContent("#relations")));
+    assert.match(await page.textContent("#relations"), /parted by\(1, 0, 0\) × 0\.5/);
+    let { shown, heard } = await exchange(page, "#relations");
+    assert.deepEqual(shown, heard);
+    await select(page, "a", "c");
+    await until("a against c", async () => /a is separate from c/.test(await page.textContent("#relations")));
+    assert.match(await page.textContent("#relations"), /distance3/);
+    assert.match(await page.textContent("#relations"), /why nota\.x parts them by 3/);
+    ({ shown, heard } = await exchange(page, "#relations"));
+    assert.deepEqual(shown, heard);
+    assert.equal(heard.results[0].distance, 3);
+    await close();
+});
+
+test("ray, point, sphere, box, nearest and all pairs, by numbers", async () => {
+    const scene = await makeScene({ a: { ...CUBE(0), category: 2 }, b: CUBE(4), c: CUBE(5.5) });
+    const { page, close } = await show(scene);
+    const probes = [
+        [1, { From: [-5, 0, 0], To: [9, 0, 0] }, ["a"]],
+        [2, { Point: [5, 0.5, 0] }, ["b", "c"]],
+        [3, { Center: [2, 0, 0], Radius: [1] }, ["a", "b"]],
+        [4, { Center: [2, 0, 0], "Half size": [0.9, 5, 5] }, []],
+        [6, { Point: [-3, 0, 0], "How many": [2] }, ["a", "b"]],
+        [7, {}, ["b, c"]],
+    ];
+    for (const [digit, fields, names] of probes) {
+        await ask(page, digit, fields);
+        await until(`question ${digit}`, async () => {
+            const { shown, heard } = await exchange(page, "#probe-out"); // that of half the numbers may still be there
+            return isDeepStrictEqual(shown, heard) && isDeepStrictEqual(await found(page), names);
+        });
+    }
+    await ask(page, 1, { From: [-5, 0, 0], To: [9, 0, 0] });
+    await page.selectOption("#probe-mode", "all");
+    await until("all hits", async () => (await found(page)).join() === "a,b,c");
+    assert.ok((await pixels(page)).hit > 100, "hits are not drawn");
+    await page.click("#panel-ask summary:text-is('Filter')");
+    await page.fill("#filter-mask", "0x2");
+    await page.keyboard.press("Enter");
+    await until("the filter", async () => (await found(page)).join() === "a");
+    // a question stands while the scene changes
+    await daemon.commit(scene, { put: { d: { ...CUBE(-3), category: 3 } } });
+    await until("the answer after a change", async () => (await found(page)).join() === "d,a");
+    await close();
+});
+
+test("a ray by two clicks, a point by one, and a sweep by a drag", async () => {
+    const scene = await makeScene({ a: CUBE(-4), b: CUBE(4) });
+    const { page, close } = await show(scene);
+    await page.keyboard.press("3");
+    const { x, y, width, height } = await page.locator("#view").boundingBox();
+    await page.keyboard.press("Alt+1");
+    await page.mouse.click(x + width / 2, y + height / 2);
+    await page.mouse.click(x + width - 30, y + height / 2);
+    await until("the ray's hit", async () => (await found(page)).join() === "b");
+    assert.match(await page.textContent("#probe-out .count"), /at 3 · normal \(-1, 0, 0\)/);
+    await page.keyboard.press("Alt+2");
+    await page.mouse.click(x + width / 2, y + height / 2);
+    await until("nothing there", async () => (await page.textContent("#probe-out .sub")) === "Nothing found");
+    await page.click("#tab-box");
+    await select(page, "a");
+    await page.keyboard.press("Alt+5");
+    await page.mouse.move(x + width / 2, y + height / 2);
+    await page.mouse.down();
+    for (let i = 1; i <= 10; i++) await page.mouse.move(x + width / 2 + (i * (width / 2 - 40)) / 10, y + height / 2);
+    await page.mouse.up();
+    await until("the sweep's hit", async () => (await found(page)).join() === "b");
+    await until("the last answer", async () => {
+        const { shown, heard } = await exchange(page, "#probe-out");
+        const [motion] = await page.locator("#probe-form input").evaluateAll((inputs) => inputs.map((input) => Number(input.value)));
+        // faces are 6 apart
+        return JSON.stringify(shown) === JSON.stringify(heard) && Math.abs(heard.results[0].hits[0].fraction * motion - 6) < 1e-9;
+    });
+    await close();
+});
+
+// ---- The past -------------------------------------------------------------------------------------
+
+test("the past is shown and asked, and cannot be changed", async () => {
+    const scene = await makeScene({});
+    for (let i = 0; i < 4; i++) await daemon.commit(scene, { time: i * 10, put: { [`box-${i}`]: CUBE(4 * i) } });
+    await daemon.commit(scene, { time: 40, pose: { "box-0": { center: [4, 0, 0] } } });
+    const { page, close } = await show(scene);
+    await revision(page, 5);
+    await page.focus("#past");
+    await page.keyboard.press("ArrowLeft");
+    await until("the state before", async () => (await page.textContent("#revision")) === "revision 4");
+    assert.equal(await page.textContent("#list-sum"), "4 boxes, 0 overlapping, 0 touching");
+    await page.keyboard.press("Home");
+    await until("the first state", async () => (await page.textContent("#list-sum")) === "0 boxes, 0 overlapping, 0 touching");
+    await page.evaluate(() => document.activeElement.blur());
+    await page.keyboard.press("]");
+    await until("the next one", async () => (await page.textContent("#list-sum")) === "1 box, 0 overlapping, 0 touching");
+    assert.ok(await page.getByRole("button", { name: "Add" }).isDisabled());
+    await ask(page, 2, { Point: [0, 0, 0] });
+    const { shown, heard } = await exchange(page, "#probe-out");
+    assert.deepEqual(shown, heard);
+    assert.deepEqual(heard.at.revision, 1);
+    assert.deepEqual(await found(page), ["box-0"]);
+    await page.getByRole("button", { name: "Now" }).click();
+    await until("the present", async () => (await found(page)).length === 0);
+    await revision(page, 5);
+    await page.selectOption("#past-unit", "time");
+    await page.locator("#past").evaluate((slider) => {
+        slider.value = "35";
+        slider.dispatchEvent(new Event("input"));
+    });
+    await page.click("#tab-box");
+    await until("half-way between two poses", async () => {
+        await select(page, "box-0");
+        return (await page.getByLabel("Center x").inputValue()) === "2";
+    });
+    await close();
+});
+
+// ---- Manners --------------------------------------------------------------------------------------
+
+test("by keyboard alone: find, select, move, delete, ask", async () => {
+    const scene = await makeScene({ first: CUBE(0), second: CUBE(5) });
+    const { page, close } = await show(scene);
+    await page.keyboard.press("/");
+    await page.keyboard.type("sec");
+    await page.keyboard.press("Enter");
+    await until("the box", async () => (await page.textContent("#box-form h2")) === "second");
+    for (let i = 0; i < 60 && !(await page.evaluate(() => document.activeElement.getAttribute("aria-label") === "Center x")); i++) await page.keyboard.press("Tab");
+    await page.keyboard.press("Control+a");
+    await page.keyboard.type("7");
+    await page.keyboard.press("Enter");
+    await revision(page, 2);
+    assert.deepEqual((await daemon.box(scene, "second")).center, [7, 0, 0]);
+    await page.keyboard.press("Escape"); // out of the field
+    await page.keyboard.press("Delete");
+    await revision(page, 3);
+    assert.equal(await daemon.box(scene, "second"), null);
+    await page.keyboard.press("Alt+1");
+    await page.keyboard.press("?");
+    await page.waitForSelector("dialog#help[open]");
+    await page.keyboard.press("Escape");
+    await page.waitForSelector("dialog#help[open]", { state: "detached" });
+    await close();
+});
+
+test("a daemon that was restarted is found again, with what it has now", async () => {
+    let other = await startDaemon();
+    const opened = await openPage(browser, other.url, { expected: [/ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|status of 503/] });
+    const { page } = opened;
+    await page.goto(`${other.url}/#demo`);
+    await page.waitForSelector("#status[data-state=live]");
+    await other.commit("demo", { remove: ["floor"] });
+    await revision(page, 2);
+    assert.equal(await other.stop(), 0);
+    await page.waitForSelector("#status[data-state=lost]");
+    await page.waitForSelector("#notice", { state: "visible" });
+    assert.ok(await page.getByRole("button", { name: "Add" }).isDisabled());
+    other = await startDaemon(other.port);
+    await page.waitForSelector("#status[data-state=live]");
+    await revision(page, 1);
+    await until("all boxes", async () => /^189 boxes/.test(await page.textContent("#list-sum")));
+    await other.commit("demo", { remove: ["floor"] });
+    await revision(page, 2);
+    await until("one box less", async () => /^188 boxes/.test(await page.textContent("#list-sum")));
+    await opened.close();
+    assert.equal(await other.stop(), 0);
+});
+
+test("a token is asked for when one is needed, sent, and not kept", async () => {
+    const opened = await openPage(browser, daemon.url, { expected: [/status of 401/] });
+    const { page } = opened;
+    const sent = [];
+    await page.route("**/v1/**", async (route) => {
+        const token = route.request().headers().authorization;
+        sent.push(token);
+        if (token === "Bearer right") await route.continue();
+        else await route.fulfill({ status: 401, contentType: "application/problem+json", body: '{"type":"/problems/unauthorized","title":"a token is needed","status":401}' });
+    });
+    await page.goto(`${daemon.url}/#demo`);
+    await page.waitForSelector("#token-dialog[open]");
+    await page.fill("#token", "wrong");
+    await page.keyboard.press("Enter");
+    await page.waitForSelector("#token-refused", { state: "visible" });
+    await page.fill("#token", "right");
+    await page.keyboard.press("Enter");
+    await page.waitForSelector("#status[data-state=live]");
+    assert.ok(sent.includes(undefined) && sent.includes("Bearer wrong") && sent.includes("Bearer right"));
+    assert.deepEqual(await page.evaluate(() => [localStorage.length, sessionStorage.length, document.cookie]), [0, 0, ""]);
+    await opened.close();
+});
+
+test("without WebGL the page says so and the rest works", async () => {
+    const blind = await launch(["--disable-3d-apis"]);
+    try {
+        const opened = await openPage(blind, daemon.url, { expected: [/WebGL/] });
+        const { page } = opened;
+        await page.goto(`${daemon.url}/#demo`);
+        await page.waitForSelector("#status[data-state=live]");
+        await page.waitForSelector("#no-webgl", { state: "visible" });
+        await select(page, "door");
+        await page.waitForSelector("#relations .found");
+        await ask(page, 1);
+        assert.ok((await found(page)).length > 0);
+        await opened.close();
+    } finally {
+        await blind.close();
+    }
+});
+
+test("axe finds nothing to complain about, light and dark, wide and narrow; pictures are taken", async () => {
+    let rules = 0;
+    for (const colorScheme of ["light", "dark"])
+        for (const [width, height] of [
+            [1440, 900],
+            [390, 844],
+        ]) {
+            const { page, close } = await show("demo", { colorScheme, viewport: { width, height }, bypassCSP: true });
+            await page.evaluate(AXE);
+            const check = async (state) => {
+                await page.waitForTimeout(200);
+                const { violations, passes } = await page.evaluate(() => globalThis.axe.run());
+                rules += passes.length;
+                assert.deepEqual(violations.map(({ id, nodes }) => `${state}: ${id} ${nodes.map((node) => `${node.html} ${node.failureSummary}`)}`), []);
+            };
+            await check("list");
+            const name = `${width}-${colorScheme}`;
+            await select(page, "door");
+            if (width < 760) await page.click("#tab-box");
+            await page.waitForSelector("#relations .found");
+            await check("box");
+            await page.keyboard.press("f");
+            await page.waitForTimeout(400);
+            await page.screenshot({ path: `${SHOTS}box-${name}.png` });
+            await page.keyboard.press("Escape");
+            await page.keyboard.press("f");
+            await ask(page, 1);
+            await page.selectOption("#probe-mode", "all");
+            await page.waitForTimeout(400);
+            await page.locator("#probe-out summary").click();
+            await check("ask");
+            await page.screenshot({ path: `${SHOTS}ask-${name}.png` });
+            await page.evaluate(() => document.activeElement.blur());
+            await page.keyboard.press("?");
+            await check("help");
+            await close();
+        }
+    console.log(`axe: ${rules} rules held`);
+    assert.ok(rules > 100);
+});
+
+test("10,000 boxes", async () => {
+    const put = {};
+    for (let i = 0; i < 10_000; i++) put[`box-${i}`] = { center: [(i % 100) * 2.5, 0.5, Math.floor(i / 100) * (i % 7 ? 2.5 : 2.48)], half_extents: [1, 0.5, 1.25] };
+    const scene = await makeScene(put);
+    const begin = Date.now();
+    const { page, close } = await show(scene);
+    await until("all listed", async () => /^10000 boxes/.test(await page.textContent("#list-sum")));
+    const loaded = Date.now() - begin;
+    const times = await page.evaluate(async () => {
+        const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+        const canvas = document.querySelector("#view canvas");
+        canvas.focus();
+        await frame();
+        const times = [];
+        for (let i = 0; i < 10; i++) {
+            const begin = performance.now();
+            canvas.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowLeft", bubbles: true }));
+            await frame();
+            await frame();
+            times.push(performance.now() - begin);
+        }
+        return times.sort((a, b) => a - b);
+    });
+    const clicked = Date.now();
+    await select(page, "box-5000");
+    await until("selected", async () => (await page.textContent("#box-form h2")) === "box-5000");
+    console.log(`10,000 boxes, software rendering: loaded in ${loaded} ms, a frame in ${times[5].toFixed(0)} ms, found and selected in ${Date.now() - clicked} ms`);
+    assert.ok(loaded < TIMEOUT_MS);
+    await close();
+});
+
+let good = false;
+try {
+    good = await run();
+} finally {
+    await browser.close();
+    await daemon.stop();
+}
+process.exitCode = good ? 0 : 1;
