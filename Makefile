@@ -212,7 +212,7 @@ fuzz: fuzz-deps ## run one fuzzer, F=json, for SECONDS=60
 	@rmdir tests/fuzz/regress/$(F) 2>/dev/null || true
 fuzz-keep: fuzz-deps
 	@$(FUZZ)
-	@build/fuzz/tests/fuzz/fuzz_$(F) -set_cover_merge=1 tests/fuzz/corpus/$(F) build/fuzz/corpus/$(F)
+	@build/fuzz/tests/fuzz/fuzz_$(F) -use_counters=0 -set_cover_merge=1 tests/fuzz/corpus/$(F) build/fuzz/corpus/$(F)
 
 # Bodies of 50 bytes to 2.5 MB; simdjson is C++ behind a C face.
 CODEC_PACKAGES := g++ libsimdjson-dev
