@@ -273,7 +273,7 @@ static obb_status place_boxes(struct build *b, size_t count)
         return OBB_OK;
     }
     if (b->to == NULL) {
-        obb_tree_over(&index->tree, index->kernels, &index->frame, index->boxes, count,
+        obb_tree_over(&index->tree, index->kernels, &index->frame, index->boxes, count, 0,
                       index->nodes);
         return OBB_OK;
     }

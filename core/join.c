@@ -38,11 +38,12 @@ struct side {
     struct obb_side as_is;
 };
 
-/* Two sides to be joined, the smaller one first, in codes of the larger. */
+/* Two sides to be joined, the smaller one first, in codes of the larger; bounds grown by a positive margin, those of one
+ * side by all of it, of a side and itself by half. */
 struct match {
     const struct side *a, *b; /* the same: with itself */
-    struct obb_tree tree;     /* of a, where they differ */
-    void *block;
+    struct obb_tree tree;     /* of a, where they differ or there is a margin */
+    void *block;              /* of the tree; NULL: a is taken as it is */
     struct obb_side recoded;
     size_t first_chunk, chunk_groups; /* of the finding */
 };
@@ -62,6 +63,7 @@ struct list {
 struct obb_join {
     const struct obb_layers *layers;
     uint64_t revision;
+    double grow; /* the margin, or 0 where it is negative */
     struct obb_limits limits;
     const struct obb_kernels *kernels;
     const atomic_bool *cancel;
@@ -214,7 +216,7 @@ static obb_status add_match(struct obb_join *join, const struct side *a, const s
         return OBB_OK;
     struct match *match = &join->matches[join->match_count++];
     *match = (struct match){.a = a, .b = b, .first_chunk = join->chunks};
-    if (a != b) {
+    if (a != b || join->grow > 0) {
         const size_t nodes = obb_tree_shape(a->index->count, &match->tree);
         match->block = obb_malloc(nodes + 1, sizeof(struct obb_node));
         if (match->block == NULL)
@@ -269,6 +271,7 @@ static obb_status create(const struct obb_layers *layers, uint64_t revision, dou
         return OBB_NO_MEMORY;
     join->layers = layers;
     join->revision = revision;
+    join->grow = fmax(margin, 0);
     join->limits = obb_limits_of(margin);
     join->kernels = obb_layers_kernels(layers);
     join->cancel = cancel;
@@ -353,9 +356,10 @@ static obb_status ready(struct obb_join *join, size_t chunk)
 {
     if (chunk >= join->ready_chunks) {
         struct match *match = &join->matches[chunk - join->ready_chunks];
-        if (match->a != match->b)
+        if (match->block != NULL)
             obb_tree_over(&match->tree, join->kernels, &match->b->index->frame,
                           match->a->index->boxes, match->a->index->count,
+                          match->a == match->b ? join->grow / 2 : join->grow,
                           obb_first_line(match->block));
         return OBB_OK;
     }
@@ -441,13 +445,14 @@ static obb_status find(struct obb_join *join, size_t chunk)
     f.list->counts = obb_calloc(join->ranges, sizeof *f.list->counts);
     if (f.list->counts == NULL)
         return OBB_NO_MEMORY;
-    const struct obb_side *a = match->a == match->b ? &match->b->as_is : &match->recoded;
+    const struct obb_side *a = match->block != NULL ? &match->recoded : &match->a->as_is;
+    const struct obb_side *b = match->a == match->b ? a : &match->b->as_is;
     const size_t first = (chunk - match->first_chunk) * match->chunk_groups;
     const size_t groups = match->a->index->tree.nodes[1];
     for (size_t g = first; g < groups && g < first + match->chunk_groups; g++) {
         if (cancelled(join))
             return OBB_CANCELLED;
-        if (!join->kernels->join(a, &match->b->as_is, (uint32_t)g, &join->limits, &f, take))
+        if (!join->kernels->join(a, b, (uint32_t)g, &join->limits, &f, take))
             return f.status;
     }
     return OBB_OK;
@@ -597,7 +602,7 @@ size_t obb_join_advance(struct obb_join *join, obb_status *out_status)
         case START:
             join->phase = READY;
             chunks = join->ready_chunks + join->match_count;
-            if (chunks == join->match_count && join->match_count <= 1)
+            if (join->ready_chunks == 0 && join->match_count <= 1 && join->grow == 0)
                 chunks = 0; /* one whole index: nothing is to be made ready */
             break;
         case READY:

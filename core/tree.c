@@ -188,22 +188,31 @@ void obb_tree_fill(struct obb_tree *tree, const struct obb_kernels *kernels, str
     }
 }
 
+static obb_bounds grown(obb_bounds bounds, double by)
+{
+    const obb_vec3 far = obb_max(obb_negate(bounds.min), bounds.max);
+    const double most = fmax(fmax(fabs(far.x), fabs(far.y)), fmax(fabs(far.z), by));
+    by += by > 0 ? most * 0x1p-50 : 0; /* sums round */
+    const obb_vec3 all = {by, by, by};
+    return (obb_bounds){obb_sub(bounds.min, all), obb_add(bounds.max, all)};
+}
+
 void obb_tree_over(struct obb_tree *tree, const struct obb_kernels *kernels,
                    const struct obb_frame *frame, const struct obb_packed *boxes, size_t count,
-                   struct obb_node *nodes)
+                   double grow, struct obb_node *nodes)
 {
     (void)obb_tree_shape(count, tree);
     for (size_t i = 0; i < tree->nodes[0]; i++) {
         const size_t rest = count - i * OBB_NODE;
         const size_t n = rest < OBB_NODE ? rest : OBB_NODE;
         const struct obb_packed *from = boxes + i * OBB_NODE;
-        if (frame->warp == NULL && n > 0) {
+        if (frame->warp == NULL && n > 0 && grow == 0) {
             kernels->encode(from, n, frame, &nodes[i]);
             continue;
         }
         memset(&nodes[i], 0xff, sizeof nodes[i]); /* OBB_CODE_NONE */
         for (size_t k = 0; k < n; k++) {
-            const obb_bounds bounds = obb_packed_bounds(&from[k]);
+            const obb_bounds bounds = grown(obb_packed_bounds(&from[k]), grow);
             const struct obb_codes codes = obb_frame_codes(frame, &bounds);
             for (int axis = 0; axis < 3; axis++)
                 nodes[i].axis[axis][k] = codes.axis[axis];

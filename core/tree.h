@@ -55,10 +55,10 @@ static inline void *obb_first_line(void *block)
     return (char *)block + (64 - (uintptr_t)block % 64) % 64;
 }
 
-/* Level 0 over packed boxes in any frame, then the rest. */
+/* Level 0 over packed boxes in any frame, their bounds grown by `grow` (>= 0), then the rest. */
 void obb_tree_over(struct obb_tree *tree, const struct obb_kernels *kernels,
                    const struct obb_frame *frame, const struct obb_packed *boxes, size_t count,
-                   struct obb_node *nodes);
+                   double grow, struct obb_node *nodes);
 
 /* A walk to everything that meets these codes (as they are kept), for the kernels to go on with. */
 struct obb_walk obb_walk_start(const struct obb_tree *tree, const struct obb_kernels *kernels,
