@@ -95,6 +95,7 @@ obb_status obb_view_open(struct obb_scene *scene, const obb_at *at, struct obb_v
                          obb_moment *out_oldest, obb_moment *out_newest);
 void obb_view_close(struct obb_view *view); /* the writer's; NULL is fine */
 const obb_view_info *obb_view_info_get(const struct obb_view *view);
+const struct obb_scene *obb_view_scene(const struct obb_view *view);
 
 /* The box of that name or id in this state, or NULL. O(1). Any thread. */
 const struct obb_version *obb_view_find(const struct obb_view *view, obb_str name);

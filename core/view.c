@@ -110,6 +110,8 @@ void obb_view_close(struct obb_view *view)
 
 const obb_view_info *obb_view_info_get(const struct obb_view *view) { return &view->info; }
 
+const struct obb_scene *obb_view_scene(const struct obb_view *view) { return view->scene; }
+
 obb_status obb_view_rebuild(const struct obb_view *view, const atomic_bool *cancel,
                             struct obb_layers **out_fresh)
 {

@@ -1,6 +1,6 @@
 /* Single boxes: putting, reading, changing, removing and listing them. */
 #include "server/scenes.h"
-#include "server/work.h"
+#include "server/writer.h"
 
 enum { BOX_PART = 4 }; /* /v1/scenes/{scene}/boxes/{box} */
 
@@ -9,13 +9,15 @@ enum { BOX_PART = 4 }; /* /v1/scenes/{scene}/boxes/{box} */
 enum change { PUT, PATCH, TRANSFORM, MERGE, REMOVE };
 
 struct box_change {
-    struct srv_work work;
+    struct srv_change change; /* first */
     enum change kind;
-    obb_str scene, name;
+    obb_str name;
     int dimensions;
+    obb_target target;
     obb_put put;
     obb_turn turn;
     obb_merge merge;
+    obb_edit edit; /* of one of these */
     bool good;
     wire_problem problem;
 };
@@ -44,73 +46,77 @@ static void change_read(struct srv_work *work)
     }
 }
 
-/* Applies the one change, and answers with the box as it is now. */
-static void change_apply(struct srv_work *work)
+/* Answers with the box as it is now. */
+static void change_reply(struct srv_change *change)
 {
-    struct box_change *c = (struct box_change *)work;
-    struct srv_request *request = work->request;
-    if (!c->good) {
-        srv_reply_problem(request, &c->problem);
-        return;
-    }
-    const obb_target target = {.name = c->name};
-    obb_edit edit = {.dimensions = c->dimensions};
-    switch (c->kind) {
-    case PUT:
-    case PATCH:
-        edit.puts = &c->put;
-        edit.put_count = 1;
-        break;
-    case TRANSFORM:
-        edit.turns = &c->turn;
-        edit.turn_count = 1;
-        break;
-    case MERGE:
-        edit.merges = &c->merge;
-        edit.merge_count = 1;
-        break;
-    case REMOVE:
-        edit.removes = &target;
-        edit.remove_count = 1;
-        edit.remove_must_exist = true;
-        break;
-    }
-    obb_committed committed;
-    struct obb_scene *scene = srv_apply(request, c->scene, &edit, NULL, &committed);
-    if (scene == NULL)
-        return;
+    struct box_change *c = (struct box_change *)change;
+    struct srv_request *request = change->work.request;
     if (c->kind == REMOVE) {
         srv_reply_empty(request, 204);
         return;
     }
-    struct obb_view *view = srv_open_view(request, scene, NULL);
+    struct obb_view *view = srv_open_view(request, change->scene, NULL);
     if (view == NULL)
         return;
     wire_write_box(&request->reply, request->accept, view, obb_view_find(view, c->name), 0, false);
-    obb_view_close(view);
-    const bool made = c->kind == PUT && committed.new_ids[0] != 0;
+    srv_view_close(request->server, view);
+    const bool made = c->kind == PUT && change->committed.new_ids[0] != 0;
     srv_reply(request, made ? 201 : 200, wire_media_type(request->accept));
 }
 
-static void change(struct srv_request *request, enum change kind)
+static void change_apply(struct srv_work *work)
+{
+    struct box_change *c = (struct box_change *)work;
+    if (!c->good) {
+        srv_reply_problem(work->request, &c->problem);
+        return;
+    }
+    c->edit = (obb_edit){.dimensions = c->dimensions};
+    switch (c->kind) {
+    case PUT:
+    case PATCH:
+        c->edit.puts = &c->put;
+        c->edit.put_count = 1;
+        break;
+    case TRANSFORM:
+        c->edit.turns = &c->turn;
+        c->edit.turn_count = 1;
+        break;
+    case MERGE:
+        c->edit.merges = &c->merge;
+        c->edit.merge_count = 1;
+        break;
+    case REMOVE:
+        c->target.name = c->name;
+        c->edit.removes = &c->target;
+        c->edit.remove_count = 1;
+        c->edit.remove_must_exist = true;
+        break;
+    }
+    c->change.edit = &c->edit;
+    c->change.applied = change_reply;
+    srv_change_start(&c->change);
+}
+
+static void change_box(struct srv_request *request, enum change kind)
 {
     if (!srv_no_params(request))
         return;
     struct box_change *c = srv_work_room(request, sizeof *c);
-    if (c == NULL || !srv_path_name(request, SRV_SCENE_PART, &c->scene) ||
+    if (c == NULL || !srv_path_name(request, SRV_SCENE_PART, &c->change.scene_name) ||
         !srv_path_name(request, BOX_PART, &c->name))
         return;
-    c->work.request = request;
+    c->change.work.request = request;
     c->kind = kind;
-    c->dimensions = srv_scene_dimensions(request->server, c->scene);
-    srv_work_decode(&c->work, change_read, change_apply);
+    c->dimensions = srv_scene_dimensions(request->server, c->change.scene_name);
+    srv_work_decode(&c->change.work, change_read, change_apply);
 }
 
-void srv_do_box_put(struct srv_request *request) { change(request, PUT); }
-void srv_do_box_patch(struct srv_request *request) { change(request, PATCH); }
-void srv_do_box_transform(struct srv_request *request) { change(request, TRANSFORM); }
-void srv_do_box_merge(struct srv_request *request) { change(request, MERGE); }
-void srv_do_box_delete(struct srv_request *request) { change(request, REMOVE); }
+void srv_do_box_put(struct srv_request *request) { change_box(request, PUT); }
+void srv_do_box_patch(struct srv_request *request) { change_box(request, PATCH); }
+void srv_do_box_transform(struct srv_request *request) { change_box(request, TRANSFORM); }
+void srv_do_box_merge(struct srv_request *request) { change_box(request, MERGE); }
+void srv_do_box_delete(struct srv_request *request) { change_box(request, REMOVE); }
 
 /* ---- Reading ------------------------------------------------------------------------------------------------------ */
 
@@ -137,7 +143,7 @@ void srv_do_box_get(struct srv_request *request)
         wire_write_box(&request->reply, request->accept, view, box, params.include, params.has_at);
         srv_reply(request, 200, wire_media_type(request->accept));
     }
-    obb_view_close(view);
+    srv_view_close(request->server, view);
 }
 
 struct box_list {
@@ -194,7 +200,7 @@ static void list_reply(struct srv_work *work)
 {
     struct box_list *l = (struct box_list *)work;
     struct srv_request *request = work->request;
-    obb_view_close(l->view);
+    srv_view_close(request->server, l->view);
     if (atomic_load(&request->cancelled))
         srv_reply_cancelled(request);
     else if (!l->good)
@@ -240,13 +246,13 @@ void srv_do_box_list(struct srv_request *request)
     if (l->view == NULL)
         return;
     if (!l->params.has_at && srv_not_modified(request, obb_view_info_get(l->view)->at.revision)) {
-        obb_view_close(l->view);
+        srv_view_close(request->server, l->view);
     } else if (list_cost(l) <= SRV_LOOP_NS) {
         list_write(l);
         list_reply(&l->work);
     } else {
         l->work.job.advance = list_step;
         if (!srv_work_start(&l->work, list_reply))
-            obb_view_close(l->view);
+            srv_view_close(request->server, l->view);
     }
 }

@@ -1,13 +1,15 @@
 /* Commits: many changes as one, and the queries on their result. */
 #include "server/do_query.h"
 #include "server/scenes.h"
+#include "server/writer.h"
+
+#include <stddef.h>
 
 struct commit {
     struct srv_plans plans;
-    obb_str scene;
+    struct srv_change change;
     int dimensions;
     wire_commit commit;
-    obb_committed committed;
     bool good;
     wire_problem problem;
 };
@@ -31,7 +33,7 @@ static void commit_write(struct srv_plans *p)
     }
     for (size_t i = 0; i < p->count; i++)
         results[i] = obb_plan_result(p->plans[i]);
-    wire_write_committed(&request->reply, request->accept, &c->commit, &c->committed,
+    wire_write_committed(&request->reply, request->accept, &c->commit, &c->change.committed,
                          (const struct obb_view *const *)p->views, results);
 }
 
@@ -56,7 +58,26 @@ static bool changes_something(const obb_edit *edit)
            edit->pose_count > 0 || edit->turn_count > 0;
 }
 
-/* The changes, and then views for the queries, of the state that they led to. */
+/* Views for the queries, of the state that the changes led to. */
+static void commit_query(struct srv_change *change)
+{
+    struct commit *c = (struct commit *)(void *)((char *)change - offsetof(struct commit, change));
+    struct srv_request *request = change->work.request;
+    struct srv_plans *p = &c->plans;
+    const obb_edit *edit = &c->commit.edit;
+    p->write = commit_write;
+    for (; p->count < edit->query_count; p->count++) {
+        const obb_query *query = &edit->queries[p->count];
+        p->views[p->count] =
+            srv_open_view(request, change->scene, query->has_at ? &query->at : NULL);
+        if (p->views[p->count] == NULL) {
+            srv_plans_close(p);
+            return;
+        }
+    }
+    srv_plans_start(p, commit_reply);
+}
+
 static void commit_apply(struct srv_work *work)
 {
     struct commit *c = (struct commit *)work;
@@ -75,27 +96,20 @@ static void commit_apply(struct srv_work *work)
     }
     if (!srv_plans_room(p, request, edit->queries, edit->query_count))
         return;
-    struct obb_scene *scene = srv_apply(request, c->scene, edit, &c->commit, &c->committed);
-    if (scene == NULL)
-        return;
-    p->write = commit_write;
-    for (; p->count < edit->query_count; p->count++) {
-        const obb_query *query = &edit->queries[p->count];
-        p->views[p->count] = srv_open_view(request, scene, query->has_at ? &query->at : NULL);
-        if (p->views[p->count] == NULL) {
-            srv_plans_close(p);
-            return;
-        }
-    }
-    srv_plans_start(p, commit_reply);
+    c->change.work.request = request;
+    c->change.edit = edit;
+    c->change.commit = &c->commit;
+    c->change.applied = commit_query;
+    srv_change_start(&c->change);
 }
 
 void srv_do_commit(struct srv_request *request)
 {
     struct commit *c = srv_work_room(request, sizeof *c);
-    if (c == NULL || !srv_no_params(request) || !srv_path_name(request, SRV_SCENE_PART, &c->scene))
+    if (c == NULL || !srv_no_params(request) ||
+        !srv_path_name(request, SRV_SCENE_PART, &c->change.scene_name))
         return;
     c->plans.work.request = request;
-    c->dimensions = srv_scene_dimensions(request->server, c->scene);
+    c->dimensions = srv_scene_dimensions(request->server, c->change.scene_name);
     srv_work_decode(&c->plans.work, commit_read, commit_apply);
 }

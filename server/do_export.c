@@ -1,6 +1,7 @@
 /* Whole scenes as lines: out in pieces, and in as one commit. */
 #include "server/pieces.h"
 #include "server/scenes.h"
+#include "server/writer.h"
 
 /* ---- GET /v1/scenes/{scene}/export -------------------------------------------------------------------------------- */
 
@@ -32,7 +33,7 @@ static bool export_write(struct srv_pieces *pieces)
 
 static void export_closed(struct srv_pieces *pieces)
 {
-    obb_view_close(((struct export *)pieces)->view);
+    srv_view_close(pieces->work.request->server, ((struct export *)pieces)->view);
 }
 
 enum { CHEAP = 64 }; /* boxes that are written on the loop, at about a microsecond each */
@@ -65,8 +66,7 @@ void srv_do_export(struct srv_request *request)
 /* ---- POST /v1/scenes/{scene}/import ------------------------------------------------------------------------------- */
 
 struct import {
-    struct srv_work work;
-    obb_str scene;
+    struct srv_change change; /* first */
     obb_edit edit;
     bool good;
     wire_problem problem;
@@ -79,19 +79,21 @@ static void import_read(struct srv_work *work)
     i->good = wire_read_import(&request->body, &request->arena, &i->edit, &i->problem);
 }
 
+static void import_reply(struct srv_change *change)
+{
+    srv_reply_scene(change->work.request, change->made_scene ? 201 : 200, change->scene);
+}
+
 static void import_apply(struct srv_work *work)
 {
     struct import *i = (struct import *)work;
-    struct srv_request *request = work->request;
     if (!i->good) {
-        srv_reply_problem(request, &i->problem);
+        srv_reply_problem(work->request, &i->problem);
         return;
     }
-    const bool made = obb_store_find(request->server->store, i->scene) == NULL;
-    obb_committed committed;
-    struct obb_scene *scene = srv_apply(request, i->scene, &i->edit, NULL, &committed);
-    if (scene != NULL)
-        srv_reply_scene(request, made ? 201 : 200, scene);
+    i->change.edit = &i->edit;
+    i->change.applied = import_reply;
+    srv_change_start(&i->change);
 }
 
 void srv_do_import(struct srv_request *request)
@@ -99,8 +101,8 @@ void srv_do_import(struct srv_request *request)
     if (!srv_no_params(request))
         return;
     struct import *i = srv_work_room(request, sizeof *i);
-    if (i == NULL || !srv_path_name(request, SRV_SCENE_PART, &i->scene))
+    if (i == NULL || !srv_path_name(request, SRV_SCENE_PART, &i->change.scene_name))
         return;
-    i->work.request = request;
-    srv_work_decode(&i->work, import_read, import_apply);
+    i->change.work.request = request;
+    srv_work_decode(&i->change.work, import_read, import_apply);
 }

@@ -3,6 +3,7 @@
 
 #include "server/pieces.h"
 #include "server/scenes.h"
+#include "server/writer.h"
 
 #include <stddef.h>
 
@@ -50,7 +51,7 @@ void srv_plans_close(struct srv_plans *p)
 {
     for (size_t i = 0; i < p->count; i++) {
         obb_plan_destroy(p->plans[i]);
-        obb_view_close(p->views[i]);
+        srv_view_close(p->work.request->server, p->views[i]);
     }
 }
 

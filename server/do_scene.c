@@ -2,7 +2,7 @@
 #include "server/auth.h"
 #include "server/events.h"
 #include "server/scenes.h"
-#include "server/work.h"
+#include "server/writer.h"
 
 void srv_reply_scene(struct srv_request *request, int status, struct obb_scene *scene)
 {
@@ -41,6 +41,8 @@ void srv_do_scene_put(struct srv_request *request)
     if (!srv_no_params(request) || !srv_path_name(request, SRV_SCENE_PART, &name))
         return;
     struct obb_scene *scene = obb_store_find(server->store, name);
+    if (scene != NULL && srv_request_waits(request, scene))
+        return;
     obb_settings current = srv_default_settings(server), settings;
     if (scene != NULL) {
         obb_scene_info info;
@@ -80,7 +82,7 @@ void srv_do_scene_delete(struct srv_request *request)
     if (!srv_no_params(request) || !srv_path_name(request, SRV_SCENE_PART, &name))
         return;
     struct obb_scene *scene = obb_store_find(server->store, name);
-    if (scene != NULL && !srv_if_match(request, scene))
+    if (scene != NULL && (srv_request_waits(request, scene) || !srv_if_match(request, scene)))
         return;
     if (scene != NULL)
         srv_events_gone(server->events, scene);
@@ -111,12 +113,14 @@ void srv_do_scene_list(struct srv_request *request)
     size_t count = 0;
     struct obb_scene *scene = obb_store_next(store, params.after_name);
     for (; scene != NULL; scene = obb_store_next(store, obb_scene_name(scene))) {
-        if (request->token != NULL && !srv_auth_scene(request->token, obb_scene_name(scene)))
+        obb_scene_info info;
+        bool hidden;
+        srv_glance(request->server, scene, &info, &hidden);
+        if (hidden ||
+            (request->token != NULL && !srv_auth_scene(request->token, obb_scene_name(scene))))
             continue;
         if (count == room)
             break;
-        obb_scene_info info;
-        obb_scene_glance(scene, &info);
         rows[count++] = (wire_scene_row){
             .name = obb_scene_name(scene), .boxes = info.boxes, .revision = info.now.revision};
     }

@@ -1,7 +1,7 @@
 #include "server/events.h"
 
 #include "server/scenes.h"
-#include "server/work.h"
+#include "server/writer.h"
 
 #include <assert.h>
 #include <stddef.h>
@@ -356,7 +356,7 @@ static struct step *pop(struct channel *c)
 /* Moves on to the state after a commit. */
 static void adopt(struct channel *c, struct step *step)
 {
-    obb_view_close(c->view);
+    srv_view_close(c->events->server, c->view);
     c->view = step->after;
     obb_free(step);
 }
@@ -386,7 +386,7 @@ static void channel_destroy(struct channel *c)
     if (c->next != NULL)
         c->next->previous = c->previous;
     drop_contacts(c);
-    obb_view_close(c->view);
+    srv_view_close(c->events->server, c->view);
     forget_all(c);
     forget(&c->now);
     obb_free(c->memory);
@@ -483,11 +483,13 @@ static void find_present(struct channel *c)
             push(c, steps);
     }
     start_over(c);
+    if (c->scene != NULL && srv_scene_closed(c->events->server, c->scene))
+        return; /* still lost; the commit that is on its way tries again */
     if (c->scene != NULL) {
         struct obb_view *present;
-        if (obb_view_open(c->scene, NULL, &present, NULL, NULL) != OBB_OK)
+        if (srv_view_open(c->events->server, c->scene, NULL, &present, NULL, NULL) != OBB_OK)
             return; /* still lost; the next step tries again */
-        obb_view_close(c->view);
+        srv_view_close(c->events->server, c->view);
         c->view = present;
     }
     c->lost = false;
@@ -644,7 +646,8 @@ static struct channel *channel_create(struct srv_events *events, struct obb_scen
     if (c == NULL)
         return NULL;
     c->memory = obb_calloc(MOST_REMEMBERED, sizeof *c->memory);
-    if (c->memory == NULL || obb_view_open(scene, NULL, &c->view, NULL, NULL) != OBB_OK) {
+    if (c->memory == NULL ||
+        srv_view_open(events->server, scene, NULL, &c->view, NULL, NULL) != OBB_OK) {
         obb_free(c->memory);
         obb_free(c);
         return NULL;
@@ -671,18 +674,16 @@ static size_t count_put(const obb_edit *edit, const obb_committed *committed)
     return put;
 }
 
-void srv_events_commit(struct srv_events *events, struct obb_scene *scene, const obb_edit *edit,
-                       const obb_committed *committed)
+static void push_commit(struct channel *c, struct obb_scene *scene, const obb_edit *edit,
+                        const obb_committed *committed)
 {
-    struct channel *c = channel_find(events, scene);
-    if (c == NULL || !committed->changed || c->lost)
-        return;
     const size_t boxes = committed->made_count + committed->ended_count;
     struct step *step = c->waiting < MOST_WAITING
                             ? obb_malloc(1, sizeof *step + boxes * sizeof *committed->made)
                             : NULL;
     struct obb_view *after;
-    if (step == NULL || obb_view_open(scene, NULL, &after, NULL, NULL) != OBB_OK) {
+    if (step == NULL ||
+        srv_view_open(c->events->server, scene, NULL, &after, NULL, NULL) != OBB_OK) {
         obb_free(step);
         c->lost = true;
     } else {
@@ -700,6 +701,18 @@ void srv_events_commit(struct srv_events *events, struct obb_scene *scene, const
     }
     if (!c->busy)
         next_step(c);
+}
+
+void srv_events_commit(struct srv_events *events, struct obb_scene *scene, const obb_edit *edit,
+                       const obb_committed *committed)
+{
+    struct channel *c = channel_find(events, scene);
+    if (c == NULL)
+        return;
+    if (c->lost && !c->busy)
+        next_step(c); /* goes on from the present, so this commit is told already */
+    else if (!c->lost && committed->changed)
+        push_commit(c, scene, edit, committed);
 }
 
 void srv_events_gone(struct srv_events *events, const struct obb_scene *scene)

@@ -1,7 +1,6 @@
 #include "server/scenes.h"
 
-#include "server/events.h"
-#include "server/work.h"
+#include "server/writer.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -39,7 +38,7 @@ struct obb_scene *srv_path_scene(struct srv_request *request)
     struct obb_scene *scene = obb_store_find(request->server->store, name);
     if (scene == NULL)
         srv_reply_status(request, OBB_NO_SCENE);
-    return scene;
+    return scene != NULL && srv_request_waits(request, scene) ? NULL : scene;
 }
 
 obb_settings srv_default_settings(const struct srv_server *server)
@@ -55,7 +54,7 @@ int srv_scene_dimensions(const struct srv_server *server, obb_str name)
     if (scene == NULL)
         return 3;
     obb_scene_info info;
-    obb_scene_glance(scene, &info);
+    srv_glance(server, scene, &info, NULL);
     return info.settings.dimensions;
 }
 
@@ -113,7 +112,7 @@ struct obb_view *srv_open_view(struct srv_request *request, struct obb_scene *sc
 {
     struct obb_view *view;
     obb_moment oldest, newest;
-    const obb_status status = obb_view_open(scene, at, &view, &oldest, &newest);
+    const obb_status status = srv_view_open(request->server, scene, at, &view, &oldest, &newest);
     if (status == OBB_OK)
         return view;
     wire_problem problem = wire_problem_of(status);
@@ -124,134 +123,4 @@ struct obb_view *srv_open_view(struct srv_request *request, struct obb_scene *sc
     }
     srv_reply_problem(request, &problem);
     return NULL;
-}
-
-/* ---- Rebuilding the broad phase beside the work ---------------------------------------------------------------- */
-
-struct srv_rebuild {
-    struct srv_job job;
-    struct srv_server *server;
-    struct obb_scene *scene; /* lives while the view is open, deleted or not */
-    struct obb_view *view;
-    struct obb_layers *fresh;
-    obb_status status;
-    atomic_bool cancelled;
-    double started;
-    struct srv_rebuild *previous, *next;
-};
-
-static size_t rebuild(struct srv_job *job)
-{
-    struct srv_rebuild *r = (struct srv_rebuild *)job;
-    r->status = obb_view_rebuild(r->view, &r->cancelled, &r->fresh);
-    return 0;
-}
-
-static void rebuilt(struct srv_job *job)
-{
-    struct srv_rebuild *r = (struct srv_rebuild *)job;
-    struct srv_server *server = r->server;
-    const obb_view_info *info = obb_view_info_get(r->view);
-    if (r->status == OBB_OK)
-        r->status = obb_scene_rebase(r->scene, r->fresh);
-    server->metrics.rebuilds_total += r->status == OBB_OK;
-    server->metrics.rebuild_us_total += (uint64_t)((srv_clock() - r->started) * 1e6);
-    SRV_LOG(&server->log, r->status == OBB_NO_MEMORY ? SRV_WARN : SRV_DEBUG, "rebuild",
-            srv_bytes("scene", obb_scene_name(r->scene)),
-            srv_integer("boxes", (int64_t)info->boxes),
-            srv_text("status", obb_status_name(r->status)),
-            srv_number("ms", (srv_clock() - r->started) * 1e3));
-    obb_view_close(r->view);
-    *(r->previous != NULL ? &r->previous->next : &server->rebuilds) = r->next;
-    if (r->next != NULL)
-        r->next->previous = r->previous;
-    obb_free(r);
-    srv_server_may_end(server);
-}
-
-/* Where it cannot be begun it is left to the next commit: the scene works all the same. */
-void srv_rebuild_if_decayed(struct srv_server *server, struct obb_scene *scene)
-{
-    if (!obb_scene_decayed(scene))
-        return;
-    for (const struct srv_rebuild *r = server->rebuilds; r != NULL; r = r->next)
-        if (r->scene == scene)
-            return;
-    struct srv_rebuild *r = obb_calloc(1, sizeof *r);
-    if (r == NULL)
-        return;
-    r->job.advance = rebuild;
-    r->job.done = rebuilt;
-    r->job.beside = true;
-    r->job.cancelled = &r->cancelled;
-    r->server = server;
-    r->scene = scene;
-    r->status = OBB_CANCELLED;
-    r->started = srv_clock();
-    if (obb_view_open(scene, NULL, &r->view, NULL, NULL) != OBB_OK) {
-        obb_free(r);
-        return;
-    }
-    if (srv_pool_submit(server->pool, &r->job) != SRV_SUBMITTED) {
-        obb_view_close(r->view);
-        obb_free(r);
-        return;
-    }
-    r->next = server->rebuilds;
-    if (r->next != NULL)
-        r->next->previous = r;
-    server->rebuilds = r;
-}
-
-void srv_rebuilds_cancel(struct srv_server *server)
-{
-    for (struct srv_rebuild *r = server->rebuilds; r != NULL; r = r->next) {
-        atomic_store(&r->cancelled, true);
-        srv_pool_cancelled(&r->job);
-    }
-}
-
-/* ---- Commits ------------------------------------------------------------------------------------------------------ */
-
-struct obb_scene *srv_apply(struct srv_request *request, obb_str name, const obb_edit *edit,
-                            const wire_commit *commit, obb_committed *out)
-{
-    struct srv_server *server = request->server;
-    const double now_ms = srv_now_ms();
-    struct obb_scene *scene = obb_store_find(server->store, name);
-    if (!srv_if_match(request, scene))
-        return NULL;
-
-    bool made = false;
-    if (scene == NULL) {
-        obb_status status = OBB_NO_SCENE;
-        if (edit->replace_all || (edit->put_count > 0 && edit->puts[0].parts == OBB_PUT_ALL)) {
-            const obb_settings settings =
-                edit->settings != NULL ? *edit->settings : srv_default_settings(server);
-            status = obb_store_add(server->store, name, &settings, now_ms, &scene);
-            made = status == OBB_OK;
-        }
-        if (status != OBB_OK) {
-            srv_reply_status(request, status);
-            return NULL;
-        }
-    }
-
-    struct obb_prepared *prepared;
-    obb_fault fault = {0};
-    const obb_status status = obb_edit_prepare(
-        scene, edit, now_ms, obb_store_box_room(server->store), &request->arena, &prepared, &fault);
-    if (status != OBB_OK) {
-        const wire_problem problem =
-            wire_problem_of_edit(status, &fault, commit, edit, &request->arena);
-        if (made)
-            (void)obb_store_remove(server->store, name);
-        srv_reply_problem(request, &problem);
-        return NULL;
-    }
-    obb_edit_commit(prepared, out);
-    server->metrics.commits_total += out->changed;
-    srv_events_commit(server->events, scene, edit, out);
-    srv_rebuild_if_decayed(server, scene);
-    return scene;
 }

@@ -1,5 +1,5 @@
-/* What the handlers of scenes, boxes, queries and commits share: finding, conditions, and applying edits. The loop is
- * the only writer of scenes, so all of this runs on it. */
+/* What the handlers of scenes, boxes, queries and commits share: finding scenes and conditions. All of it runs on the loop,
+ * which is the only writer of scenes. */
 #ifndef SRV_SCENES_H
 #define SRV_SCENES_H
 
@@ -16,7 +16,7 @@ bool srv_no_params(struct srv_request *request);
 /* The name in a part of the path; false: it is none, and the request is answered. */
 bool srv_path_name(struct srv_request *request, size_t part, obb_str *out);
 
-/* The scene that the path names; NULL: the request is answered. */
+/* The scene that the path names; NULL: the request is answered, or waits for the scene and its handler is called anew. */
 struct obb_scene *srv_path_scene(struct srv_request *request);
 
 /* Dimensions of the scene of that name, 3 when there is none. */
@@ -37,10 +37,7 @@ bool srv_if_match(struct srv_request *request, struct obb_scene *scene);
 struct obb_view *srv_open_view(struct srv_request *request, struct obb_scene *scene,
                                const obb_at *at);
 
-/* Applies the edit to the scene of that name as one commit, making the scene when the edit puts a box or replaces all. commit: what the edit
- * was decoded from, or NULL. NULL: nothing was changed, and the request is answered. */
-struct obb_scene *srv_apply(struct srv_request *request, obb_str name, const obb_edit *edit,
-                            const wire_commit *commit, obb_committed *out);
+/* ---- rebuild.c ---- */
 
 /* Rebuilds the scene's broad phase on the pool when it has decayed and that is not already under way. */
 void srv_rebuild_if_decayed(struct srv_server *server, struct obb_scene *scene);

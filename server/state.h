@@ -15,6 +15,9 @@
  * about 20 us of CPU and as much in latency, so what is estimated below this line is done on the spot. */
 #define SRV_LOOP_NS 100000.0
 
+/* Edits of up to so many operations are prepared on the loop, at about 0.2 us each. */
+#define SRV_LOOP_EDITS 500u
+
 /* Bodies up to this are decoded on the loop: about 100 us of a decoder that reads 100 MB a second. */
 #define SRV_LOOP_BODY 8192u
 
@@ -35,6 +38,9 @@ struct srv_server {
     double lag_worst, lag_before; /* microseconds: of this window, and the one before */
     size_t lag_count;
     struct srv_rebuild *rebuilds; /* under way */
+    struct srv_gate *gates;       /* scenes for which a large edit is being prepared */
+    size_t promised_boxes;        /* by them */
+    size_t open_views;
     struct srv_events *events;
     struct srv_auth *auth; /* NULL: everybody may do everything */
     bool draining;         /* a signal has asked for the end */

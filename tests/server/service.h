@@ -81,7 +81,7 @@ static inline void service_stop(void)
     service_join();
 }
 
-static char *find_bytes(char *in, size_t length, const char *sought, size_t size)
+static inline char *find_bytes(char *in, size_t length, const char *sought, size_t size)
 {
     for (size_t i = 0; i + size <= length; i++)
         if (memcmp(in + i, sought, size) == 0)

@@ -2,6 +2,7 @@
 #include "tests/support/fault.h"
 #include "tests/support/test.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const srv_route table[] = {
