@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 static const char *from_environment(void *context, const char *name)
 {
@@ -16,6 +17,18 @@ static int fail(const char *error)
 {
     (void)fprintf(stderr, "obbd: %s\n", error);
     return EXIT_FAILURE;
+}
+
+/* Each connection is a descriptor: as many as the connection limit asks for and the system lets a process have. */
+static void raise_descriptors(const srv_config *config)
+{
+    enum { OTHERS = 256 }; /* listeners, libuv's own, files */
+    const rlim_t wanted = (rlim_t)config->connection_limit + OTHERS;
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted)
+        return;
+    limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit); /* when it is refused, clients wait at the old limit */
 }
 
 int main(int argc, char **argv)
@@ -46,6 +59,7 @@ int main(int argc, char **argv)
 
     (void)signal(SIGPIPE,
                  SIG_IGN); /* a client that goes is an error of write, not of the process */
+    raise_descriptors(&config);
     struct srv_server *server;
     int status;
     if (srv_server_create(&config, &server, error, sizeof error)) {
