@@ -274,15 +274,23 @@ static obb_status check_put(const obb_put *put)
     return OBB_OK;
 }
 
+/* May a box that was not there have been made since it was looked up? Only by an entry of its round. */
+static bool perhaps_made(const struct found *found, size_t i)
+{
+    const struct found *first = found - i % AHEAD;
+    while (first != found && first->hash != found->hash)
+        first++;
+    return first != found;
+}
+
 static obb_status apply_put(struct obb_prepared *p, size_t i, const struct found *found)
 {
     const obb_put *put = &p->edit->puts[i];
     obb_status st = check_put(put);
     if (st != OBB_OK)
         return st;
-    /* A box that was not there may have been made since it was looked up. */
     struct obb_version *current = current_of(p, found->record), *version = NULL;
-    if (current == NULL)
+    if (current == NULL && perhaps_made(found, i))
         current = find(p, &put->target);
     if (current != NULL) {
         version = writable(p, current);

@@ -477,7 +477,18 @@ static void memory(struct bench *bench)
     scene_make(&scene, "million", MILLION);
     bench->failures += !put(&server, &scene, MILLION / 10);
     pause_for(1);
+    const double loaded = server_memory(&server) - before;
+    load_request later =
+        far_box(&scene, 0); /* a second after: the states in between are history no more */
+    size_t length = 0;
+    char *body = load_exchange(&server.tcp, &later, &length);
+    bench->failures += body == NULL;
+    pause_for(1);
     goals[MEMORY].measured = (server_memory(&server) - before) / MILLION;
+    (void)printf("memory per box with the load in the history: %.0f bytes, later: %.0f\n",
+                 loaded / MILLION, goals[MEMORY].measured);
+    free(body);
+    load_request_free(&later);
     server_stop(&server);
     scene_free(&scene);
 }
