@@ -230,6 +230,16 @@ $(B)/tests/bench/codecs: $(B)/tests/bench/codecs.o $(B)/tests/bench/simdjson_pee
 	@echo "ld $@"
 	@$(CXX) $(BUILD_LDFLAGS) -o $@ $^ $(call pkg_libs,simdjson $(TEST_LIBS) $(PROTO_LIBS)) -lm -pthread
 
+.PHONY: bench-costs
+bench-costs: test-deps ## what queries and commits cost, beside what obb_query_cost says, as CSV
+	@$(MAKE) --no-print-directory $(B)/tests/bench/costs
+	@$(B)/tests/bench/costs
+
+$(B)/tests/bench/costs: $(B)/tests/bench/costs.o $(addprefix $(B)/tests/bench/service/,load.o scene.o) \
+ $(B)/libsupport.a $(B)/libwire.a $(B)/libobb.a
+	@echo "ld $@"
+	@$(CC) $(BUILD_LDFLAGS) -o $@ $^ $(call pkg_libs,$(TEST_LIBS) $(PROTO_LIBS)) -lm -pthread
+
 # The service beside other servers; QUICK=1 takes less than a minute. What npm brings stays in build/.
 SERVICE := $(B)/bench/service
 SERVICE_PACKAGES := nginx-light $(if $(shell command -v node),,nodejs) $(if $(shell command -v npm),,npm)
