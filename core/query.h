@@ -136,7 +136,9 @@ typedef struct obb_result {
 
 struct obb_plan;
 
-/* A rough cost in nanoseconds of one thread, from the constants of the benchmark; decides where it runs. */
+/* A rough cost in nanoseconds of one thread, from the constants of the benchmark (tests/bench/costs.c); decides where it
+ * runs. Of items what they usually cost: obb_plan_try says when they cost more. Of all-pairs, which have no items, the
+ * most: that all boxes overlap. */
 double obb_query_cost(const struct obb_view *view, const obb_query *query);
 
 /* A query bound to a view. Query and view must outlive the plan. cancel may be NULL; once it is true every call
@@ -155,5 +157,10 @@ void obb_plan_destroy(struct obb_plan *plan); /* NULL is fine */
 
 /* All phases and chunks on this thread. */
 obb_status obb_plan_run(struct obb_plan *plan);
+
+/* The same, but OBB_CANCELLED when items turn out to take more than about *ns; the plan is then good for nothing but
+ * obb_plan_destroy. Otherwise takes from *ns what it is thought to have cost. A box that holds half a scene is written as
+ * shortly as one that holds nothing, so only trying tells. */
+obb_status obb_plan_try(struct obb_plan *plan, double *ns);
 
 #endif

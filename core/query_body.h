@@ -22,6 +22,7 @@ struct obb_task {
     struct obb_arena scratch;  /* forgotten after each item */
     obb_status status;         /* first failure, from visitors too */
     uint32_t steps;            /* since the start: now and then *cancel is looked at */
+    uint32_t most_steps;       /* unless 0: more are OBB_CANCELLED */
 };
 
 /* Counts a step of up to a microsecond or so; false once the task has failed or is cancelled. */

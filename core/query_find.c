@@ -22,6 +22,8 @@ bool obb_task_goes_on(struct obb_task *task)
     if ((++task->steps & 63) == 0 && task->cancel != NULL &&
         atomic_load_explicit(task->cancel, memory_order_relaxed))
         obb_task_fail(task, OBB_CANCELLED);
+    if (task->most_steps != 0 && task->steps > task->most_steps)
+        obb_task_fail(task, OBB_CANCELLED);
     return task->status == OBB_OK;
 }
 

@@ -55,18 +55,27 @@ void srv_plans_close(struct srv_plans *p)
     }
 }
 
-/* Everything on this thread. */
-static void plans_run(struct srv_plans *p)
+/* Everything on this thread. false: it takes longer than the loop may be busy, and nothing is left of it. */
+static bool plans_try(struct srv_plans *p)
 {
+    double left_ns = SRV_LOOP_NS;
     for (size_t i = 0; i < p->count; i++) {
         obb_status status = obb_plan_create(p->views[i], &p->queries[i], NULL, &p->plans[i]);
         if (status == OBB_OK)
-            status = obb_plan_run(p->plans[i]);
+            status = obb_plan_try(p->plans[i], &left_ns);
+        if (status == OBB_CANCELLED) {
+            for (size_t k = 0; k <= i; k++) {
+                obb_plan_destroy(p->plans[k]);
+                p->plans[k] = NULL;
+            }
+            return false;
+        }
         note(p, status);
         if (status != OBB_OK)
-            return;
+            return true;
     }
     p->write(p);
+    return true;
 }
 
 bool srv_plans_room(struct srv_plans *p, struct srv_request *request, const obb_query *queries,
@@ -85,8 +94,7 @@ void srv_plans_start(struct srv_plans *p, void (*then)(struct srv_work *work))
     double cost = 0;
     for (size_t i = 0; i < p->count; i++)
         cost += obb_query_cost(p->views[i], &p->queries[i]);
-    if (cost <= SRV_LOOP_NS) {
-        plans_run(p);
+    if (cost <= SRV_LOOP_NS && plans_try(p)) {
         then(&p->work);
         return;
     }
