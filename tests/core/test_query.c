@@ -810,7 +810,7 @@ START_TEST(chunks_in_any_order_and_on_any_thread_give_the_same_result)
         for (int s = 0; s < 2; s++) {
             const obb_query_kind kind = kind_of(way);
             struct world w = world_at(&model, 2, shares[s]);
-            struct asked a = random_query(&model, &w, kind, kind == OBB_QUERY_PAIRS ? 3000 : 300);
+            struct asked a = random_query(&model, &w, kind, kind == OBB_QUERY_PAIRS ? 3000 : 600);
             choose_way(&a.query, way);
             a.query.count_only = false;
             a.query.limit = SIZE_MAX;
@@ -1055,6 +1055,40 @@ START_TEST(empty_scenes_and_batches_have_empty_answers)
 }
 END_TEST
 
+START_TEST(a_query_is_tried_for_as_long_as_there_is_time)
+{
+    struct model_scene model;
+    model_scene_init(&model, 307, 3, 4.0);
+    model_scene_commit(&model, 1000, 0);
+    struct world w = world_at(&model, 1, 0.0);
+    size_t done = 0, given_up = 0;
+    for (int kind = 0; kind < OBB_QUERY_KINDS; kind++) {
+        struct asked a = random_query(&model, &w, (obb_query_kind)kind, 40);
+        for (double ns = 1e9; ns >= 1.0; ns /= 1e9) {
+            struct obb_plan *plan = planned(&w, &a.query);
+            double left = ns;
+            const obb_status st = obb_plan_try(plan, &left);
+            if (st == OBB_OK) {
+                struct tally tally = {0};
+                check_result(&w, &a.query, obb_plan_result(plan), &tally);
+                ck_assert(left <= ns);
+                done++;
+            } else {
+                ck_assert_int_eq(st, OBB_CANCELLED);
+                ck_assert(ns == 1.0); /* a second is enough */
+                given_up++;
+            }
+            obb_plan_destroy(plan);
+        }
+        obb_arena_fini(&a.arena);
+    }
+    ck_assert_uint_eq(done, OBB_QUERY_KINDS + 1); /* all-pairs has no items to count by */
+    ck_assert_uint_eq(given_up, OBB_QUERY_KINDS - 1);
+    world_end(&w);
+    model_scene_fini(&model);
+}
+END_TEST
+
 START_TEST(more_work_costs_more)
 {
     struct model_scene small, large;
@@ -1097,6 +1131,7 @@ int main(void)
     tcase_add_test(tc, a_view_shows_its_state_whatever_is_committed_meanwhile);
     tcase_add_test(tc, a_cancelled_query_ends_soon);
     tcase_add_test(tc, empty_scenes_and_batches_have_empty_answers);
+    tcase_add_test(tc, a_query_is_tried_for_as_long_as_there_is_time);
     tcase_add_test(tc, more_work_costs_more);
     suite_add_tcase(suite, tc);
     return test_main(suite);
