@@ -341,8 +341,8 @@ static void look_alive(const struct obb_join *join, struct side *side, size_t fi
     for (size_t i = first; i < end; i += OBB_NODE) {
         uint32_t alive = 0;
         for (size_t k = 0; k < OBB_NODE && i + k < end; k++) {
-            if (i + k + 2 * OBB_NODE < side->index->count)
-                __builtin_prefetch((const char *)versions[i + k + 2 * OBB_NODE] +
+            if (i + k + (size_t)2 * OBB_NODE < side->index->count)
+                __builtin_prefetch((const char *)versions[i + k + (size_t)2 * OBB_NODE] +
                                    offsetof(struct obb_version, died));
             alive |= (uint32_t)obb_layers_shows(join->layers, side->level, versions[i + k],
                                                 join->revision)

@@ -319,7 +319,7 @@ bool obb_layers_validate(const struct obb_layers *layers, uint64_t revision)
     return revision != layers->revision || sum == layers->alive;
 }
 
-/* ---- Queries: every level in turn, the dead left out --------------------------------------------- */
+/* ---- Queries: every level in turn, the dead left out; where there are none, no version is looked at --------------------------------------------- */
 
 struct filter {
     const struct level *level;
@@ -350,7 +350,9 @@ bool obb_layers_query(const struct obb_layers *layers, uint64_t revision, const 
     for (size_t i = 0; i < layers->level_count; i++) {
         struct filter filter = {
             .level = &layers->levels[i], .revision = revision, .context = context, .visit = visit};
-        if (!obb_index_query(filter.level->index, bounds, &filter, visit_alive))
+        const bool whole = obb_layers_whole(layers, i, revision);
+        if (!(whole ? obb_index_query(filter.level->index, bounds, context, visit)
+                    : obb_index_query(filter.level->index, bounds, &filter, visit_alive)))
             return false;
     }
     return true;
@@ -362,7 +364,9 @@ bool obb_layers_overlap(const struct obb_layers *layers, uint64_t revision, cons
     for (size_t i = 0; i < layers->level_count; i++) {
         struct filter filter = {
             .level = &layers->levels[i], .revision = revision, .context = context, .visit = visit};
-        if (!obb_index_overlap(filter.level->index, box, margin, &filter, visit_alive))
+        const bool whole = obb_layers_whole(layers, i, revision);
+        if (!(whole ? obb_index_overlap(filter.level->index, box, margin, context, visit)
+                    : obb_index_overlap(filter.level->index, box, margin, &filter, visit_alive)))
             return false;
     }
     return true;
@@ -375,7 +379,10 @@ double obb_layers_ray(const struct obb_layers *layers, uint64_t revision, const 
     for (size_t i = 0; i < layers->level_count && rest.max_distance >= 0; i++) {
         struct filter filter = {
             .level = &layers->levels[i], .revision = revision, .context = context, .reach = visit};
-        rest.max_distance = obb_index_ray(filter.level->index, &rest, grow, &filter, reach_alive);
+        rest.max_distance =
+            obb_layers_whole(layers, i, revision)
+                ? obb_index_ray(filter.level->index, &rest, grow, context, visit)
+                : obb_index_ray(filter.level->index, &rest, grow, &filter, reach_alive);
     }
     return rest.max_distance;
 }
@@ -388,7 +395,10 @@ double obb_layers_nearest(const struct obb_layers *layers, uint64_t revision,
         struct filter filter = {
             .level = &layers->levels[i], .revision = revision, .context = context, .reach = visit};
         max_distance =
-            obb_index_nearest(filter.level->index, bounds, max_distance, &filter, reach_alive);
+            obb_layers_whole(layers, i, revision)
+                ? obb_index_nearest(filter.level->index, bounds, max_distance, context, visit)
+                : obb_index_nearest(filter.level->index, bounds, max_distance, &filter,
+                                    reach_alive);
     }
     return max_distance;
 }

@@ -948,7 +948,7 @@ START_TEST(a_view_shows_its_state_whatever_is_committed_meanwhile)
             }
         }
         printf("%zu queries beside 40 commits\n", runs);
-        ck_assert_uint_ge(runs, READERS * WAYS);
+        ck_assert_uint_ge(runs, (size_t)READERS * WAYS);
         for (int way = 0; way < WAYS; way++)
             obb_arena_fini(&asked[way].arena);
         world_end(&w);
@@ -1027,6 +1027,55 @@ START_TEST(a_cancelled_query_ends_soon)
     ck_assert_uint_ge(cut_short, 5);
     world_end(&w);
     model_scene_fini(&model);
+}
+END_TEST
+
+START_TEST(more_pairs_than_a_join_holds_are_counted_all_the_same)
+{
+    enum { BOXES = 4100 }; /* in one place: 8.4 million pairs */
+    struct obb_scene *scene;
+    const obb_settings settings = {.dimensions = 3};
+    ck_assert_int_eq(obb_scene_create(obb_str_of("heap"), &settings, 0.0, NULL, &scene), OBB_OK);
+    obb_put *puts = calloc(BOXES, sizeof *puts);
+    char(*names)[8] = calloc(BOXES, sizeof *names);
+    for (size_t i = 0; i < BOXES; i++) {
+        (void)snprintf(names[i], sizeof names[i], "%zu", i);
+        puts[i] = (obb_put){.target = {.name = obb_str_of(names[i])},
+                            .parts = OBB_PUT_ALL,
+                            .box = {.half_extents = {1, 1, 1}, .rotation = {0, 0, 0, 1}},
+                            .attributes = {.category = 1, .mask = UINT32_MAX}};
+    }
+    const obb_edit edit = {.dimensions = 3, .puts = puts, .put_count = BOXES};
+    struct obb_arena arena = {0};
+    struct obb_prepared *prepared;
+    obb_fault fault;
+    obb_committed committed;
+    ck_assert_int_eq(obb_edit_prepare(scene, &edit, 0.0, BOXES, &arena, &prepared, &fault), OBB_OK);
+    obb_edit_commit(prepared, &committed);
+    obb_arena_fini(&arena);
+    struct obb_view *view;
+    ck_assert_int_eq(obb_view_open(scene, NULL, &view, NULL, NULL), OBB_OK);
+
+    const obb_query query = {.kind = OBB_QUERY_ALL_PAIRS, .dimensions = 3, .limit = 5000};
+    struct obb_plan *plan;
+    ck_assert_int_eq(obb_plan_create(view, &query, NULL, &plan), OBB_OK);
+    ck_assert_int_eq(obb_plan_run(plan), OBB_OK);
+    const obb_result *result = obb_plan_result(plan);
+    ck_assert_uint_eq(result->count, (size_t)BOXES * (BOXES - 1) / 2);
+    ck_assert_uint_eq(result->pair_count, 5000);
+    ck_assert(result->truncated);
+    uint64_t a = 1, b = 1;
+    for (size_t i = 0; i < result->pair_count; i++) {
+        a += b == BOXES;
+        b = b == BOXES ? a + 1 : b + 1;
+        ck_assert_uint_eq(obb_view_id(result->pairs[i].a), a);
+        ck_assert_uint_eq(obb_view_id(result->pairs[i].b), b);
+    }
+    obb_plan_destroy(plan);
+    obb_view_close(view);
+    obb_scene_destroy(scene);
+    free(puts);
+    free(names);
 }
 END_TEST
 
@@ -1130,6 +1179,7 @@ int main(void)
     tcase_add_test(tc, a_failing_heap_refuses_the_query_and_leaks_nothing);
     tcase_add_test(tc, a_view_shows_its_state_whatever_is_committed_meanwhile);
     tcase_add_test(tc, a_cancelled_query_ends_soon);
+    tcase_add_test(tc, more_pairs_than_a_join_holds_are_counted_all_the_same);
     tcase_add_test(tc, empty_scenes_and_batches_have_empty_answers);
     tcase_add_test(tc, a_query_is_tried_for_as_long_as_there_is_time);
     tcase_add_test(tc, more_work_costs_more);
