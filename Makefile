@@ -326,9 +326,10 @@ lint-deps:
 
 # ---- Checks -----------------------------------------------------------------------------------------
 
-.PHONY: format format-check tidy check-layers check-headers check-symbols check-openapi shellcheck
-lint: lint-deps ## format-check tidy check-layers check-headers check-symbols check-openapi shellcheck
-	@$(MAKE) --no-print-directory format-check check-layers check-headers check-symbols check-openapi shellcheck tidy
+.PHONY: format format-check tidy check-layers check-headers check-symbols check-openapi shellcheck check-page
+lint: lint-deps ## format-check tidy check-layers check-headers check-symbols check-openapi shellcheck, and check-page where node is there
+	@$(MAKE) --no-print-directory format-check check-layers check-headers check-symbols check-openapi shellcheck tidy \
+	 $(if $(HAVE_NODE),check-page)
 
 format: ## rewrite the sources with clang-format
 	@tests/lint/files.sh format '*.c' '*.h' -- clang-format -i
@@ -352,6 +353,9 @@ check-symbols: $(B)/libobb.a $(B)/libwire.a
 
 check-openapi: $(B)/tests/proto/test_openapi
 	@$<
+
+check-page: server/web/node_modules/.package-lock.json
+	@cd server/web && npx tsc && echo "check-page: looked at $(words $(wildcard server/web/src/*.ts)) files, clean"
 
 shellcheck:
 	@tests/lint/files.sh shellcheck '*.sh' .ci/run -- shellcheck

@@ -60,8 +60,10 @@ export function turned(degrees: Numbers): Pick<Box, "rotation" | "angle"> {
     return { rotation: new Quaternion().setFromEuler(new Euler(x, y, z, "XYZ")).toArray() };
 }
 
+/** Of a turn in the plane, -180 to 180. */
 export function angleOf(quaternion: Quaternion): number {
-    return tidy(2 * Math.atan2(quaternion.z, quaternion.w) * DEGREES);
+    const sign = quaternion.w < 0 ? -1 : 1;
+    return tidy(2 * Math.atan2(sign * quaternion.z, sign * quaternion.w) * DEGREES);
 }
 
 /** Takes the cube [-1,1]^3 onto the box. `least` stands in for half extents of 0, so that the matrix can be inverted. */

@@ -9,6 +9,7 @@ const ONE_BY_ONE = 8; // so many new boxes are read one by one, more by listing 
 const BATCH = 20_000; // pairs a query
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 5_000;
+const RETRY_MS = 1_000;
 
 interface BoxList {
     boxes: Box[];
@@ -80,6 +81,7 @@ export class Feed {
         let wait = FIRST_WAIT_MS;
         store.setConnection("connecting");
         while (!signal.aborted) {
+            let opened = false;
             try {
                 if (fresh) {
                     await this.loadInfo(scene, signal);
@@ -88,6 +90,7 @@ export class Feed {
                 const path = scenePath(scene, "/events?topics=collisions,boxes,commits");
                 const stream = messages(this.client, path, last, signal, () => {
                     wait = FIRST_WAIT_MS;
+                    opened = true;
                     if (!fresh) store.setConnection("live");
                 });
                 for await (const message of stream) {
@@ -114,8 +117,9 @@ export class Feed {
                     store.setConnection("gone", "There is no such scene.");
                     return;
                 }
-                // The daemon was out of reach: it may come back as another process, whose revisions are not those we know.
-                fresh = true;
+                // A stream that broke is gone on with. Out of reach, the daemon may come back as another process, whose revisions
+                // are not those we know.
+                if (!opened) fresh = true;
                 const reason = error instanceof Problem ? error.message : "The daemon does not answer.";
                 store.setConnection("lost", `${reason} Trying again.`);
             }
@@ -187,29 +191,35 @@ export class Feed {
         if (this.fetching) return;
         this.fetching = true;
         const { signal } = this.follow;
-        try {
-            while (!signal.aborted && this.wantPut.size + this.wantPose.size + this.wantRelation.size > 0) {
-                const scene = this.store.info?.name ?? "";
-                const put = [...this.wantPut];
-                const posed = [...this.wantPose].filter((name) => !this.wantPut.has(name));
-                const pairs = [...this.wantRelation.values()];
-                this.wantPut.clear();
-                this.wantPose.clear();
-                this.wantRelation.clear();
-                if (put.length > ONE_BY_ONE) await this.loadBoxes(scene, signal);
-                else {
-                    await Promise.all(put.map((name) => this.readBox(scene, name, signal)));
-                    await this.readPoses(scene, posed, signal);
-                }
-                await this.readRelations(scene, pairs, signal);
+        while (!signal.aborted && this.wantPut.size + this.wantPose.size + this.wantRelation.size > 0) {
+            const [put, posed, pairs] = [this.wantPut, this.wantPose, this.wantRelation];
+            this.wantPut = new Set();
+            this.wantPose = new Set();
+            this.wantRelation = new Map();
+            try {
+                await this.fetchRound(put, posed, pairs, signal);
+                if (this.store.connection === "live" && this.store.detail !== "") this.store.setConnection("live");
+            } catch (error) {
+                if (signal.aborted) break;
+                for (const name of put) this.wantPut.add(name);
+                for (const name of posed) this.wantPose.add(name);
+                for (const [key, pair] of pairs) this.wantRelation.set(key, pair);
+                if (error instanceof Problem && this.store.connection === "live") this.store.setConnection("live", error.message);
+                await sleep(RETRY_MS, signal);
             }
-        } catch (error) {
-            // The stream breaks, too, when the daemon is gone, and then all is loaded again.
-            if (error instanceof Problem) this.store.setConnection("live", error.message);
-        } finally {
-            this.fetching = false;
         }
+        this.fetching = false;
         if (signal !== this.follow.signal) void this.fetchWanted();
+    }
+
+    private async fetchRound(put: Set<string>, posed: Set<string>, pairs: Map<string, Pair>, signal: AbortSignal): Promise<void> {
+        const scene = this.store.info?.name ?? "";
+        if (put.size > ONE_BY_ONE) await this.loadBoxes(scene, signal);
+        else {
+            await Promise.all([...put].map((name) => this.readBox(scene, name, signal)));
+            await this.readPoses(scene, [...posed].filter((name) => !put.has(name)), signal);
+        }
+        await this.readRelations(scene, [...pairs.values()], signal);
     }
 
     private async readBox(scene: string, name: string, signal: AbortSignal): Promise<void> {

@@ -82,7 +82,7 @@ export class List {
         this.rows = rows;
         const { pairs } = store.shown;
         const deep = [...pairs.values()].filter(({ relation }) => relation !== "touching").length;
-        this.sum.textContent = `${word ? `${found} of ` : ""}${all.length} ${all.length === 1 ? "box" : "boxes"}, ${deep} overlapping, ${pairs.size - deep} touching`;
+        this.sum.textContent = `${word ? `${found} of ` : ""}${all.length} ${all.length === 1 ? "box" : "boxes"}, ${deep} overlap, ${pairs.size - deep} touch`;
         const selected = rows.findIndex((row) => "box" in row && row.box.name === store.selection.at(-1));
         if (selected >= 0 && selected !== this.active) {
             this.active = selected;

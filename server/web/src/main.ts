@@ -394,7 +394,7 @@ function showStatus(): void {
     byId("status-text").textContent = store.past ? "past" : WORDS[store.connection];
     byId("revision").textContent = `revision ${store.past?.revision ?? store.revision}`;
     const notice = byId("notice");
-    notice.hidden = store.connection === "live" || store.connection === "connecting";
+    notice.hidden = store.detail === "";
     notice.textContent = store.detail;
     markButtons();
 }

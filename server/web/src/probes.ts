@@ -303,24 +303,26 @@ export class Probes {
     }
 
     private show(answer: Answer): void {
-        const found: [name: string, text: string, select: string[]][] = [];
+        const found: { name: string; where: string; normal: string; select: string[] }[] = [];
         const hits: Hit[] = [];
         let cut = answer.results?.[0]?.truncated ? (answer.results[0].count ?? 0) : 0;
         for (const entry of [...(answer.results?.[0]?.hits ?? []), ...(answer.results?.[0]?.boxes ?? [])]) {
             const hit = typeof entry === "string" ? { box: entry } : entry;
             hits.push(hit);
-            found.push([hit.box, describe(hit), [hit.box]]);
+            const normal = hit.normal ? `normal ${vector(hit.normal)}` : "";
+            found.push({ name: hit.box, where: where(hit), normal, select: [hit.box] });
         }
         for (const [a, b] of answer.pairs ?? []) {
             hits.push({ box: a }, { box: b });
-            found.push([`${a}, ${b}`, "", [a, b]]);
+            found.push({ name: `${a}, ${b}`, where: "", normal: "", select: [a, b] });
         }
         const listed = found.slice(0, 200);
         cut = Math.max(cut, found.length);
         const list = el("ul", { class: "found", "aria-label": "Found" });
-        for (const [name, text, select] of listed) {
+        for (const { name, where, normal, select } of listed) {
             const row = button("", () => this.store.select(select));
-            row.append(el("span", { class: "name" }, name), el("span", { class: "count" }, text));
+            row.append(el("span", { class: "name" }, name), el("span", { class: "count" }, where));
+            if (normal) row.append(el("span", { class: "count more" }, normal));
             list.append(el("li", {}, row));
         }
         const what = answer.pairs ? (cut === 1 ? "pair" : "pairs") : cut === 1 ? "box" : "boxes";
@@ -366,12 +368,11 @@ function bits(input: HTMLInputElement, text: string): number {
     return good ? value : 0;
 }
 
-function describe(hit: Hit): string {
+function where(hit: Hit): string {
     const parts: string[] = [];
     if (hit.started_inside) parts.push("starts inside");
     if (hit.started_overlapping) parts.push("starts overlapping");
     if (hit.distance !== undefined) parts.push(`at ${short(hit.distance)}`);
     else if (hit.fraction !== undefined) parts.push(`at ${short(hit.fraction * 100)} %`);
-    if (hit.normal) parts.push(`normal ${vector(hit.normal)}`);
     return parts.join(" · ");
 }

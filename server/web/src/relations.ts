@@ -107,7 +107,8 @@ export class Relations {
                 const to = numbers(point(center).addScaledVector(point(result.mtv.normal), result.mtv.depth), store.dimensions);
                 marks.push({ kind: "arrow", tint: "hit", from: center, to });
             }
-            const text = deep ? `${result.relation ?? ""} · ${short(result.mtv?.depth ?? 0)}` : "touching";
+            const held = result.relation === "contains" ? "holds it, " : result.relation === "inside" ? "inside it, " : "";
+            const text = deep ? `${held}${short(result.mtv?.depth ?? 0)} deep` : "touching";
             const row = button("", () => store.select([name, other]), { title: "Compare the two" });
             row.append(el("span", { class: `dot contact-${deep ? 2 : 1}` }), el("span", { class: "name" }, other), el("span", { class: "count" }, text));
             list.append(el("li", {}, row));

@@ -89,7 +89,7 @@ export class Timeline {
         document.body.classList.toggle("in-past", past !== null);
         this.text.textContent =
             this.failure ||
-            (past ? `revision ${past.revision} of ${store.revision}, time ${short(past.time)}` : `now: revision ${store.revision}, time ${short(store.time)}`);
+(past ? `revision ${past.revision}, time ${short(past.time)}` : `now, time ${short(store.time)}`);
         slider.setAttribute("aria-valuetext", this.text.textContent);
     }
 }
