@@ -46,6 +46,11 @@ export class Edits {
         return this.undone.at(-1)?.label ?? null;
     }
 
+    /** When all that was begun is answered. What acts on the selection waits for it: it may be about to change. */
+    get settled(): Promise<unknown> {
+        return this.queue;
+    }
+
     forget(): void {
         this.done = [];
         this.undone = [];

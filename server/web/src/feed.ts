@@ -171,7 +171,11 @@ export class Feed {
         } else if (event === "end") {
             for (const [a, b] of pairs) live.removePair(a, b);
         } else if (event === "boxes") {
-            for (const name of changes.removed ?? []) live.boxes.delete(name);
+            for (const name of changes.removed ?? []) {
+                live.boxes.delete(name);
+                this.wantPut.delete(name);
+                this.wantPose.delete(name);
+            }
             for (const name of changes.put ?? []) this.wantPut.add(name);
             for (const name of changes.posed ?? []) this.wantPose.add(name);
             for (const name of [...(changes.put ?? []), ...(changes.posed ?? [])])

@@ -255,8 +255,8 @@ snapStep.addEventListener("change", setSnap);
 
 const commands: Record<string, () => void> = {
     add,
-    duplicate,
-    delete: remove,
+    duplicate: () => void edits.settled.then(duplicate),
+    delete: () => void edits.settled.then(remove),
     undo: () => void edits.undo(),
     redo: () => void edits.redo(),
     move: () => setHandle("translate"),
@@ -293,9 +293,9 @@ list.onActivate = () => view?.frame();
 
 const keys: Record<string, () => void> = {
     a: add,
-    d: duplicate,
-    Delete: remove,
-    Backspace: remove,
+    d: commands.duplicate,
+    Delete: commands.delete,
+    Backspace: commands.delete,
     w: commands.move,
     e: commands.rotate,
     r: commands.scale,
@@ -330,7 +330,7 @@ addEventListener("keydown", (event) => {
     let act: (() => void) | undefined;
     if (command && key.toLowerCase() === "z") act = event.shiftKey ? commands.redo : commands.undo;
     else if (command && key.toLowerCase() === "y") act = commands.redo;
-    else if (command && key.toLowerCase() === "d") act = duplicate;
+    else if (command && key.toLowerCase() === "d") act = commands.duplicate;
     else if (command) return;
     else if (event.altKey) act = keys[`alt ${event.code.replace("Digit", "")}`];
     else act = keys[key.length === 1 ? key.toLowerCase() : key];
