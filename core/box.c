@@ -381,6 +381,11 @@ obb_status obb_box_from_matrix(const double matrix[static 16], const obb_vec3 *h
 
 /* ---- What follows ---------------------------------------------------------------------------------------- */
 
+static bool noisy(obb_vec3 a)
+{
+    return fabs(a.x) < axis_noise || fabs(a.y) < axis_noise || fabs(a.z) < axis_noise;
+}
+
 static double without_noise(double v) { return fabs(v) < axis_noise ? 0.0 : v; }
 
 static obb_vec3 snapped(obb_vec3 a)
@@ -415,9 +420,12 @@ obb_solid obb_solid_from_box(const obb_box *box, int dimensions)
     const double xx = q.x * q.x, yy = q.y * q.y, zz = q.z * q.z, ww = q.w * q.w;
     const double xy = q.x * q.y, yz = q.y * q.z, zx = q.z * q.x;
     const double wx = q.w * q.x, wy = q.w * q.y, wz = q.w * q.z;
-    solid.axis[0] = snapped((obb_vec3){(ww - yy) + (xx - zz), 2.0 * (xy + wz), 2.0 * (zx - wy)});
-    solid.axis[1] = snapped((obb_vec3){2.0 * (xy - wz), (ww - zz) + (yy - xx), 2.0 * (yz + wx)});
-    solid.axis[2] = snapped((obb_vec3){2.0 * (zx + wy), 2.0 * (yz - wx), (ww - xx) + (zz - yy)});
+    solid.axis[0] = (obb_vec3){(ww - yy) + (xx - zz), 2.0 * (xy + wz), 2.0 * (zx - wy)};
+    solid.axis[1] = (obb_vec3){2.0 * (xy - wz), (ww - zz) + (yy - xx), 2.0 * (yz + wx)};
+    solid.axis[2] = (obb_vec3){2.0 * (zx + wy), 2.0 * (yz - wx), (ww - xx) + (zz - yy)};
+    if (noisy(solid.axis[0]) || noisy(solid.axis[1]) || noisy(solid.axis[2]))
+        for (int i = 0; i < 3; i++)
+            solid.axis[i] = snapped(solid.axis[i]);
     return solid;
 }
 

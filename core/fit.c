@@ -522,7 +522,7 @@ static double rounding_of(const struct corners *c)
     double coordinate = 0.0;
     for (size_t i = 0; i < c->count; i++)
         coordinate = fmax(coordinate, largest_part(c->at[i]));
-    return 0x1p-50 * coordinate;
+    return 0x1p-48 * coordinate;
 }
 
 obb_status obb_fit_corners(const obb_vec3 *corners, size_t count, int dimensions, obb_box *out)
@@ -539,25 +539,28 @@ obb_status obb_fit_corners(const obb_vec3 *corners, size_t count, int dimensions
             return OBB_BAD_NUMBER;
     }
     const struct corners c = {.at = at, .count = count, .dimensions = dimensions};
-    obb_box best, other = {0};
-    double farthest = box_of_edges(&c, (const size_t[]){1, 2, 4}, true, &best);
-    /* Any three of the others (two in the plane) may be the ends of the edges at the first. */
-    double least = HUGE_VAL;
-    for (size_t i = 1; i < count; i++)
-        for (size_t j = i + 1; j < count; j++)
-            for (size_t k = dimensions == 3 ? j + 1 : 3; k < count; k++) {
-                obb_box box;
-                const double f = box_of_edges(&c, (const size_t[]){i, j, k}, false, &box);
-                if (f < least) {
-                    least = f;
-                    other = box;
-                }
-            }
+    obb_box best;
     const double rounding = rounding_of(&c);
-    if (least < 0.5 * farthest && farthest > rounding) {
-        /* The order given was not that of a box, or of one that is thin there. */
-        farthest = least;
-        best = other;
+    double farthest = box_of_edges(&c, (const size_t[]){1, 2, 4}, true, &best);
+    if (farthest > rounding) {
+        /* Any three of the others (two in the plane) may be the ends of the edges at the first. */
+        obb_box other = best;
+        double least = HUGE_VAL;
+        for (size_t i = 1; i < count; i++)
+            for (size_t j = i + 1; j < count; j++)
+                for (size_t k = dimensions == 3 ? j + 1 : 3; k < count; k++) {
+                    obb_box box;
+                    const double f = box_of_edges(&c, (const size_t[]){i, j, k}, false, &box);
+                    if (f < least) {
+                        least = f;
+                        other = box;
+                    }
+                }
+        if (least <
+            0.5 * farthest) { /* the order was not that of a box, or of one that is thin there */
+            farthest = least;
+            best = other;
+        }
     }
     const double diagonal = 2.0 * obb_length(best.half_extents);
     return farthest <= corner_slack * diagonal + rounding ? finished(&best, out) : OBB_NOT_A_BOX;

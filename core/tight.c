@@ -35,6 +35,7 @@ static const double double_root = 1e-13;
 
 struct edge {
     obb_vec3 direction; /* unit */
+    obb_vec3 across[2]; /* units at right angles to it and to each other */
     obb_vec3 from;      /* one end */
     obb_vec3 side[2];   /* unit normals of its two faces */
     obb_vec3 apex[2];   /* their third corners */
@@ -63,6 +64,15 @@ static obb_vec3 unit(obb_vec3 v)
 {
     const double length = obb_length(v);
     return length > 0.0 ? obb_scale(v, 1.0 / length) : v;
+}
+
+/* A unit vector at right angles to the unit vector n. */
+static obb_vec3 perpendicular(obb_vec3 n)
+{
+    return unit(obb_cross(fabs(n.x) < 0.6   ? (obb_vec3){.x = 1.0}
+                          : fabs(n.y) < 0.6 ? (obb_vec3){.y = 1.0}
+                                            : (obb_vec3){.z = 1.0},
+                          n));
 }
 
 /* ---- Candidates ------------------------------------------------------------------------------------------ */
@@ -98,10 +108,7 @@ static double width(const obb_vec3 *corner, size_t count, obb_vec3 n)
 static double turn_about(const obb_vec3 *corner, size_t count, obb_vec3 axis, obb_flat *shadow,
                          obb_flat *outline, obb_vec3 *out_other)
 {
-    const obb_vec3 u = unit(obb_cross(fabs(axis.x) < 0.6   ? (obb_vec3){.x = 1.0}
-                                      : fabs(axis.y) < 0.6 ? (obb_vec3){.y = 1.0}
-                                                           : (obb_vec3){.z = 1.0},
-                                      axis));
+    const obb_vec3 u = perpendicular(axis);
     const obb_vec3 v = obb_cross(axis, u);
     double low = HUGE_VAL, high = -HUGE_VAL;
     for (size_t i = 0; i < count; i++) {
@@ -144,7 +151,7 @@ static int supports(const struct edge *e, obb_vec3 n, double slack)
 static void offer_three(struct search *s, const struct edge *e, const struct edge *f,
                         const struct edge *g)
 {
-    const obb_vec3 a = e->side[0], b = obb_cross(e->direction, a);
+    const obb_vec3 a = e->across[0], b = e->across[1];
     const double af = obb_dot(a, f->direction), ag = obb_dot(a, g->direction),
                  bf = obb_dot(b, f->direction), bg = obb_dot(b, g->direction),
                  fg = obb_dot(f->direction, g->direction);
@@ -158,14 +165,15 @@ static void offer_three(struct search *s, const struct edge *e, const struct edg
     const double root[2][2] = {{h, p}, {r, h}};
     for (int i = 0; i < 2; i++) {
         const obb_vec3 x = unit(obb_add(obb_scale(a, root[i][1]), obb_scale(b, root[i][0])));
+        if (supports(e, x, s->slack) == 0)
+            continue;
         /* Where x is f's own direction, y is across f anyhow, and g settles z. */
         const obb_vec3 xf = obb_cross(x, f->direction), xg = obb_cross(x, g->direction);
         const bool by_f = obb_dot(xf, xf) > parallel;
         if (!by_f && obb_dot(xg, xg) <= parallel)
             continue;
         const obb_vec3 z = unit(by_f ? obb_cross(x, xf) : xg), y = obb_cross(z, x);
-        if (supports(e, x, s->slack) == 0 || supports(f, y, s->slack) == 0 ||
-            supports(g, z, s->slack) == 0)
+        if (supports(f, y, s->slack) == 0 || supports(g, z, s->slack) == 0)
             continue;
         const double volume = width(s->corner, s->corner_count, x) *
                               width(s->corner, s->corner_count, y) *
@@ -272,8 +280,10 @@ static void list_edges(struct search *s, const obb_hull *hull)
             while (g->across[back] != i)
                 back++;
             const obb_vec3 from = s->corner[f->corner[e]], to = s->corner[f->corner[(e + 1) % 3]];
+            const obb_vec3 direction = unit(obb_sub(to, from)), across = perpendicular(direction);
             s->edge[s->edge_count++] = (struct edge){
-                .direction = unit(obb_sub(to, from)),
+                .direction = direction,
+                .across = {across, obb_cross(direction, across)},
                 .from = from,
                 .side = {s->normal[i], s->normal[other]},
                 .apex = {s->corner[f->corner[(e + 2) % 3]], s->corner[g->corner[(back + 2) % 3]]},
