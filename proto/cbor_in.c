@@ -529,6 +529,7 @@ void wire_cbor_open(struct wire_cursor *cursor, const char *bytes, size_t length
     cursor->end = bytes + length;
     cursor->arena = arena;
     cursor->depth = 0;
+    cursor->postponed = NULL;
     cursor->fresh = false;
     cursor->failed = false;
 }

@@ -53,8 +53,9 @@ struct wire_cursor {
     const char *first; /* the document's value */
     struct obb_arena *arena;
     unsigned depth;
-    bool fresh;  /* JSON: no item of the innermost container was read yet */
-    bool failed; /* then fault says why */
+    bool fresh;      /* JSON: no item of the innermost container was read yet */
+    bool failed;     /* then fault says why */
+    bool *postponed; /* of the wire_body, for decoders */
     struct wire_fault fault;
     struct wire_level levels[WIRE_DEPTH]; /* CBOR */
 };

@@ -467,6 +467,7 @@ void wire_json_open(struct wire_cursor *cursor, const char *bytes, size_t length
     cursor->first = cursor->at = past_space(bytes, cursor->end);
     cursor->arena = arena;
     cursor->depth = 0;
+    cursor->postponed = NULL;
     cursor->fresh = false;
     cursor->failed =
         false; /* levels are written before they are read, and this cursor has no use for them */

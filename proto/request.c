@@ -15,6 +15,7 @@ void wire_body_open(struct wire_cursor *c, const wire_body *body, struct obb_are
         wire_cbor_open(c, body->bytes, body->length, arena);
     else
         wire_json_open(c, body->bytes, body->length, arena);
+    c->postponed = body->postponed;
 }
 
 bool wire_body_close(struct wire_cursor *c, bool ok, wire_problem *problem)

@@ -54,6 +54,9 @@ typedef struct wire_body {
     const char *bytes;
     size_t length; /* 0: no body at all, which reads as {} where all fields are optional */
     wire_media media;
+    bool *
+        postponed; /* NULL; else what takes long is not done: the decoder returns false (*problem says nothing then)
+                      * and sets this, and is to be called again without */
 } wire_body;
 
 /* Decoders return true and fill *out, or false and fill *problem. dimensions are those of the scene (3 where there is none yet).

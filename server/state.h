@@ -15,9 +15,6 @@
  * about 20 us of CPU and as much in latency, so what is estimated below this line is done on the spot. */
 #define SRV_LOOP_NS 100000.0
 
-/* Edits of up to so many operations are prepared on the loop, at about 0.2 us each. */
-#define SRV_LOOP_EDITS 500u
-
 /* Bodies up to this are decoded on the loop: about 100 us of a decoder that reads 100 MB a second. */
 #define SRV_LOOP_BODY 8192u
 

@@ -83,8 +83,14 @@ static void decoded(struct srv_work *work)
 void srv_work_decode(struct srv_work *work, void (*decode)(struct srv_work *work),
                      void (*then)(struct srv_work *work))
 {
-    if (work->request->body.length <= SRV_LOOP_BODY) {
+    wire_body *body = &work->request->body;
+    bool postponed = body->length > SRV_LOOP_BODY;
+    if (!postponed) {
+        body->postponed = &postponed;
         decode(work);
+        body->postponed = NULL;
+    }
+    if (!postponed) {
         then(work);
         return;
     }

@@ -16,8 +16,8 @@ struct srv_work {
  * given up. false: the pool is full or out of memory, the request is answered, and nothing follows. */
 bool srv_work_start(struct srv_work *work, void (*then)(struct srv_work *work));
 
-/* Calls `decode`, which may read the body and the request's arena and nothing else: here when the body is short, else on
- * the pool; then `then` on the loop, or, where the request was cancelled meanwhile, answers it. */
+/* Calls `decode`, which may read the body and the request's arena and nothing else: here when the body is short, and, when it is
+ * not or turned out to ask for what takes long (wire_body.postponed), on the pool; then `then` on the loop, or, where the request was cancelled meanwhile, answers it. */
 void srv_work_decode(struct srv_work *work, void (*decode)(struct srv_work *work),
                      void (*then)(struct srv_work *work));
 

@@ -441,6 +441,44 @@ END_TEST
 
 /* ---- Transforms and merges ------------------------------------------------------------------------- */
 
+START_TEST(what_takes_long_can_be_postponed)
+{
+    static const char tight[] = "{\"points\":[[0,0,0],[1,0,0],[0,1,0],[0,0,1]],\"fit\":\"tight\"}";
+    static const char plain[] = "{\"points\":[[0,0,0],[1,0,0],[0,1,0],[0,0,1]]}";
+    char lines[512], query[256], commit[256];
+    (void)snprintf(query, sizeof query, "{\"shapes\":[%s]}", tight);
+    (void)snprintf(commit, sizeof commit, "{\"put\":{\"a\":%s}}", tight);
+    (void)snprintf(lines, sizeof lines,
+                   "{\"format\":\"obbd-scene\",\"version\":1,\"dimensions\":3,"
+                   "\"history\":{\"span\":1,\"commits\":1}}\n"
+                   "{\"name\":\"a\",%s\n",
+                   tight + 1);
+    const char *const texts[] = {tight, query, commit, lines, plain};
+    for (int i = 0; i < 5; i++)
+        for (int later = 0; later < 2; later++) {
+            bool postponed = false, good = false;
+            wire_body body = json(texts[i]);
+            body.postponed = later ? NULL : &postponed;
+            wire_problem problem = {0};
+            obb_put put;
+            obb_query read;
+            wire_commit all;
+            obb_edit edit;
+            if (i == 0 || i == 4)
+                good = wire_read_box(&body, 3, false, obb_str_of("a"), &arena, &put, &problem);
+            else if (i == 1)
+                good = wire_read_query(&body, OBB_QUERY_OVERLAP, 3, &arena, &read, &problem);
+            else if (i == 2)
+                good = wire_read_commit(&body, 3, &arena, &all, &problem);
+            else
+                good = wire_read_import(&body, &arena, &edit, &problem);
+            ck_assert_msg(good == (later || i == 4), "%s: %s", texts[i],
+                          problem.detail != NULL ? problem.detail : "");
+            ck_assert(postponed == (!later && i < 4));
+        }
+}
+END_TEST
+
 START_TEST(transforms_are_read)
 {
     obb_turn turn;
@@ -1257,6 +1295,7 @@ int main(void)
     tcase_add_test(tc, what_is_malformed_is_a_400_wherever_it_lies);
     tcase_add_test(tc, data_has_a_limit);
     tcase_add_test(tc, points_have_a_limit);
+    tcase_add_test(tc, what_takes_long_can_be_postponed);
     tcase_add_test(tc, transforms_are_read);
     tcase_add_test(tc, merges_are_read);
     tcase_add_test(tc, a_commit_is_read_whole);
