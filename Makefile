@@ -139,7 +139,7 @@ $(B)/proto/openapi.o: $(B)/proto/openapi_json.h
 PAGE_SRC := $(sort $(wildcard server/web/*.json server/web/*.mjs server/web/src/*))
 PAGE := build/server/page_data.h
 HAVE_NODE := $(shell command -v node && command -v npm)
-NPM_CI := npm ci --ignore-scripts --no-progress --loglevel=error
+NPM_CI := npm ci --ignore-scripts --no-progress --loglevel=error --fetch-retries=2 --fetch-retry-maxtimeout=5000 --fetch-retry-mintimeout=1000
 .PHONY: page
 page: server/web/node_modules/.package-lock.json ## build the web editor, for the next `make` to embed
 	@mkdir -p $(dir $(PAGE))
