@@ -20,9 +20,10 @@
 #define FIND_GROUPS   8    /* groups of 256 boxes joined in a chunk: 50 us and more */
 #define FIND_CHUNKS   512  /* about as many at most; then there are more groups in each */
 #define ORDER_PAIRS   8192 /* pairs ordered in a chunk: 80 us */
-#define RANGE_BOXES   128  /* ids in a range, about */
+#define RANGE_BOXES   2048 /* ids in a range, about */
 #define RANGES        4096 /* at most */
-#define FEW           24   /* up to here insertion sorts fastest */
+#define NARROW        13   /* bits: so many ids in a range are counted one by one */
+#define FEW           16   /* up to here insertion sorts fastest */
 #define MOST_PAIRS    ((size_t)1 << 23) /* more candidates are not held: OBB_LIMIT */
 
 enum phase { START, READY, FIND, PART, ORDER, DONE };
@@ -549,6 +550,42 @@ static void radix_sort(struct item *items, size_t count, struct item *spare)
         memcpy(items, from, count * sizeof *items);
 }
 
+/* A few by insertion, many by their digits. */
+static void sort_any(struct item *items, size_t count, struct item *spare)
+{
+    if (count > FEW)
+        radix_sort(items, count, spare);
+    else
+        insertion_sort(items, count);
+}
+
+/* One range: by the rank of a within it, if it is narrow, and then those of each a. Returns where the result is. */
+static struct item *sort_range(struct item *items, size_t count, unsigned shift, struct item *spare)
+{
+    if (count <= FEW || shift > NARROW) {
+        sort_any(items, count, spare);
+        return items;
+    }
+    uint32_t starts[1 << NARROW] = {0}, sum = 0;
+    const uint32_t width = 1u << shift, low = width - 1;
+    for (size_t i = 0; i < count; i++)
+        starts[items[i].rank_a & low]++;
+    for (uint32_t i = 0; i < width; i++) {
+        const uint32_t n = starts[i];
+        starts[i] = sum;
+        sum += n;
+    }
+    for (size_t i = 0; i < count; i++)
+        spare[starts[items[i].rank_a & low]++] = items[i];
+    uint32_t from = 0;
+    for (uint32_t i = 0; i < width; i++) { /* starts[i] is now where it ends */
+        if (starts[i] - from > 1)
+            sort_any(spare + from, starts[i] - from, items);
+        from = starts[i];
+    }
+    return spare;
+}
+
 static const struct obb_version *version_of(const struct obb_join *join, uint32_t entry)
 {
     size_t s = join->side_count - 1;
@@ -565,20 +602,13 @@ static obb_status order(struct obb_join *join, size_t chunk)
         const size_t count = join->starts[r + 1] - join->starts[r];
         most = count > most ? count : most;
     }
-    struct item *spare = NULL;
-    if (most > FEW) {
-        spare = obb_malloc(most, sizeof *spare);
-        if (spare == NULL)
-            return OBB_NO_MEMORY;
-    }
+    struct item *spare = obb_malloc(most, sizeof *spare);
+    if (spare == NULL)
+        return OBB_NO_MEMORY;
     obb_status status = OBB_OK;
     for (size_t r = first; r < end && status == OBB_OK; r++) {
         const size_t start = join->starts[r], count = join->starts[r + 1] - start;
-        struct item *items = join->items + start;
-        if (count > FEW)
-            radix_sort(items, count, spare);
-        else
-            insertion_sort(items, count);
+        const struct item *items = sort_range(join->items + start, count, join->range_shift, spare);
         for (size_t i = 0; i < count; i++)
             join->pairs[start + i] = (obb_join_pair){
                 .a = version_of(join, items[i].a),
