@@ -145,9 +145,12 @@ page: server/web/node_modules/.package-lock.json ## build the web editor, for th
 	@mkdir -p $(dir $(PAGE))
 	@cd server/web && node build.mjs $(CURDIR)/$(PAGE)
 
+# `make deps` as root leaves what it fetched where every user of the machine finds it again, without a network too.
+NPM_SHARED := /var/cache/obbd-npm
 %/node_modules/.package-lock.json: %/package-lock.json %/package.json
 	@echo "npm $*"
-	@cd $* && $(NPM_CI) && touch node_modules/.package-lock.json
+	@mkdir -p build/npm && { [ ! -d $(NPM_SHARED) ] || cp -rn $(NPM_SHARED)/. build/npm; }
+	@cd $* && $(NPM_CI) --prefer-offline --cache $(CURDIR)/build/npm && touch node_modules/.package-lock.json
 
 $(PAGE): $(PAGE_SRC)
 	@mkdir -p $(@D)
@@ -305,6 +308,10 @@ endef
 
 deps: ## install what building and testing need
 	$(call install,$(BUILD_PACKAGES) $(TEST_PACKAGES) $(WEB_PACKAGES))
+	@$(MAKE) --no-print-directory server/web/node_modules/.package-lock.json \
+	 tests/web/node_modules/.package-lock.json
+	@if [ "$$(id -u)" = 0 ]; then mkdir -p $(NPM_SHARED) && cp -r build/npm/. $(NPM_SHARED) && \
+	 chmod -R a+rX $(NPM_SHARED); fi
 build-deps:
 	$(call install,$(BUILD_PACKAGES))
 test-deps:

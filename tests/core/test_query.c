@@ -948,7 +948,8 @@ START_TEST(a_view_shows_its_state_whatever_is_committed_meanwhile)
             }
         }
         printf("%zu queries beside 40 commits\n", runs);
-        ck_assert_uint_ge(runs, (size_t)READERS * WAYS);
+        const size_t least = (size_t)READERS * WAYS;
+        ck_assert_uint_ge(runs, least);
         for (int way = 0; way < WAYS; way++)
             obb_arena_fini(&asked[way].arena);
         world_end(&w);
@@ -1113,7 +1114,9 @@ START_TEST(a_query_is_tried_for_as_long_as_there_is_time)
     size_t done = 0, given_up = 0;
     for (int kind = 0; kind < OBB_QUERY_KINDS; kind++) {
         struct asked a = random_query(&model, &w, (obb_query_kind)kind, 40);
-        for (double ns = 1e9; ns >= 1.0; ns /= 1e9) {
+        static const double budgets[] = {1e9, 1.0};
+        for (int b = 0; b < 2; b++) {
+            const double ns = budgets[b];
             struct obb_plan *plan = planned(&w, &a.query);
             double left = ns;
             const obb_status st = obb_plan_try(plan, &left);
@@ -1124,7 +1127,7 @@ START_TEST(a_query_is_tried_for_as_long_as_there_is_time)
                 done++;
             } else {
                 ck_assert_int_eq(st, OBB_CANCELLED);
-                ck_assert(ns == 1.0); /* a second is enough */
+                ck_assert_int_eq(b, 1); /* a second is enough */
                 given_up++;
             }
             obb_plan_destroy(plan);

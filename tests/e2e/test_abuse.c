@@ -244,10 +244,10 @@ START_TEST(hostile_bodies_are_refused_quickly)
     memset(body, ' ', SIZE);
     body[SIZE] = '\0';
     expect_problem(client, "PUT", "/v1/scenes/s/boxes/b", body, 400, NULL);
-    char *big = malloc(2 * SIZE + 1);
+    char *big = malloc((size_t)2 * SIZE + 1);
     ck_assert_ptr_nonnull(big);
-    memset(big, ' ', 2 * SIZE);
-    big[2 * SIZE] = '\0';
+    memset(big, ' ', (size_t)2 * SIZE);
+    big[(size_t)2 * SIZE] = '\0';
     expect_problem(client, "PUT", "/v1/scenes/s/boxes/b", big, 413, NULL);
     free(big);
     free(body);

@@ -130,16 +130,11 @@ START_TEST(tokens_are_found_by_their_text)
                                        "Bearer secret  "};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
         ck_assert_msg(srv_auth_find(auth, good[i], end - 1) != NULL, "%s", good[i]);
-    static const char *const bad[] = {"",
-                                      "secret",
-                                      "Bearer",
-                                      "Bearer ",
-                                      "Bearer s",
-                                      "Bearer Secret",
-                                      "Basic secret",
-                                      "Bearersecret",
-                                      "Bearer secret x",
-                                      BEARER_HASH};
+    static const char *const bad[] = {
+        "", "secret", "Bearer", "Bearer ", "Bearer s", "Bearer Secret", "Basic secret",
+        "Bearersecret", "Bearer secret x",
+        /* the digest is no token: NOLINTNEXTLINE(bugprone-suspicious-missing-comma) */
+        BEARER_HASH};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         ck_assert_msg(srv_auth_find(auth, bad[i], end - 1) == NULL, "%s", bad[i]);
     ck_assert_ptr_null(srv_auth_find(auth, NULL, 0));
