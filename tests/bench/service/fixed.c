@@ -87,7 +87,8 @@ int main(int argc, char **argv)
                                 strlen(argv[3]), argv[3]);
     if (length < 0 || (size_t)length >= sizeof answer)
         return 2;
-    const int tcp = atoi(argv[1]), local = atoi(argv[2]), poll = epoll_create1(0);
+    const int tcp = (int)strtol(argv[1], NULL, 10), local = (int)strtol(argv[2], NULL, 10);
+    const int poll = epoll_create1(0);
     watch(poll, tcp);
     watch(poll, local);
     for (;;) {

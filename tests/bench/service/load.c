@@ -1,5 +1,6 @@
 #include "tests/bench/service/load.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -60,7 +61,7 @@ load_request load_request_make(const char *method, const char *path, const char 
     load_request request = {.length = head_length + body_length};
     request.bytes = must(malloc(request.length));
     memcpy(request.bytes, head, head_length);
-    if (body_length > 0)
+    if (body != NULL)
         memcpy(request.bytes + head_length, body, body_length);
     return request;
 }
@@ -293,6 +294,7 @@ double load_run(load_group *groups, size_t count_of_groups, double seconds, doub
         groups[g].answers = groups[g].wrong = 0;
         memset(groups[g].buckets, 0, sizeof groups[g].buckets);
     }
+    assert(total > 0);
     struct connection *connections = must(calloc(total, sizeof *connections));
     const int poll = epoll_create1(EPOLL_CLOEXEC);
     struct connection *c = connections;

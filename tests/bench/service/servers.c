@@ -250,10 +250,10 @@ double server_cpu(const bench_server *server)
         char file[384];
         (void)snprintf(file, sizeof file, "%s/%s/schedstat", path, task->d_name);
         FILE *f = task->d_name[0] != '.' ? fopen(file, "r") : NULL;
-        unsigned long long ns = 0;
+        char line[128];
         if (f != NULL) {
-            if (fscanf(f, "%llu", &ns) == 1)
-                sum += (double)ns * 1e-9;
+            if (fgets(line, sizeof line, f) != NULL)
+                sum += strtod(line, NULL) * 1e-9;
             (void)fclose(f);
         }
     }
