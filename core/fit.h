@@ -36,8 +36,8 @@ obb_status obb_fit_corners(const obb_vec3 *corners, size_t count, int dimensions
 /* A box that holds `box` and all `others`: along box's axes, the coordinate axes, the axes of the covariance of all corners,
  * or those of the tight fit, whichever is smallest; the earlier where another is not smaller by 1e-12. A box that
  * holds the others already is returned to the bit.
- * The corners of all boxes lie in it as points do in obb_fit_points. OBB_BAD_NUMBER when the box would leave the range;
- * OBB_NO_MEMORY. Cost: as a tight fit around 8 corners a box. */
+ * The corners of all boxes lie in it as points do in obb_fit_points, up to the rounding of their own coordinates.
+ * OBB_BAD_NUMBER when the box would leave the range; OBB_NO_MEMORY. Cost: as a tight fit around 8 corners a box. */
 obb_status obb_fit_merge(const obb_box *box, const obb_box *others, size_t count, int dimensions,
                          obb_box *out);
 

@@ -88,13 +88,13 @@ static double farthest_outside(const obb_hull *hull, const obb_vec3 *points, siz
 START_TEST(hulls_are_closed_and_hold_every_point)
 {
     test_rng rng = {.s = 20261310};
-    const size_t sizes[] = {4, 5, 8, 20, 100, 600};
+    const size_t sizes[] = {4, 5, 8, 20, 100, 250};
     size_t looked = 0, cut = 0;
     double worst = 0.0;
     for (size_t round = 0; round < test_effort(6); round++)
         for (int kind = 0; kind < CLOUD_KINDS; kind++)
             for (size_t n = 0; n < sizeof sizes / sizeof sizes[0]; n++) {
-                obb_vec3 points[600];
+                obb_vec3 points[250];
                 const size_t count = sizes[n];
                 cloud_fill(&rng, (cloud_kind)kind, round % 2 == 1 && kind != CLOUD_NEEDLE, points,
                            count);
@@ -313,7 +313,7 @@ int main(void)
 {
     Suite *suite = suite_create("hull");
     TCase *tc = tcase_create("hull");
-    tcase_set_timeout(tc, test_timeout(300));
+    tcase_set_timeout(tc, test_timeout((double)test_effort(300)));
     tcase_add_test(tc, hulls_are_closed_and_hold_every_point);
     tcase_add_test(tc, a_hull_cut_short_takes_what_sticks_out);
     tcase_add_test(tc, clouds_without_volume_have_no_hull);

@@ -153,6 +153,9 @@ double cloud_smallest_volume(test_rng *rng, const obb_vec3 *points, size_t count
 double cloud_smallest_area(const obb_vec3 *points, size_t count)
 {
     double smallest = HUGE_VAL;
+    if (cloud_width(points, count, (obb_vec3){1, 0, 0}) == 0.0 ||
+        cloud_width(points, count, (obb_vec3){0, 1, 0}) == 0.0)
+        return 0.0;
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j < i; j++) {
             const obb_vec3 d = obb_sub(points[j], points[i]);
