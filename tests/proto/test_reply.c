@@ -1016,7 +1016,7 @@ START_TEST(ten_thousand_pairs_are_written_alike_each_time)
     enum { BOXES = 10000 };
     obb_put *puts = malloc(BOXES * sizeof *puts);
     obb_found_pair *pairs = malloc(BOXES * sizeof *pairs);
-    char(*names)[16] = malloc(BOXES * sizeof *names);
+    char(*names)[24] = malloc(BOXES * sizeof *names);
     ck_assert(puts != NULL && pairs != NULL && names != NULL);
     for (int i = 0; i < BOXES; i++) {
         (void)snprintf(names[i], sizeof names[i], "crate-%d", i);
