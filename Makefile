@@ -35,7 +35,7 @@ endif
 # Without contraction the scalar and the vector kernels agree to the last bit.
 EXACT := -ffp-contract=off
 HARDEN := -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fstack-clash-protection \
- $(if $(filter x86_64 i686,$(shell uname -m)),-fcf-protection)
+ $(if $(filter x86_64-% i686-%,$(shell $(CC) -dumpmachine 2>/dev/null)),-fcf-protection)
 
 CFLAGS_release := -O2 -g $(HARDEN)
 CFLAGS_debug := -O0 -g3
@@ -78,7 +78,7 @@ TEST_LIBS := check libcurl gmp jansson
 
 .DEFAULT_GOAL := all
 .SECONDARY:
-.PHONY: all libs run test lint clean help deps build-deps test-deps web-deps lint-deps
+.PHONY: all libs run test lint clean help deps build-deps page-deps test-deps web-deps lint-deps
 
 libs: $(B)/libobb.a $(B)/libwire.a $(if $(SERVER_SRC),$(B)/libserver.a)
 
@@ -181,12 +181,15 @@ $(B)/tests/e2e/%: $(B)/tests/e2e/%.o $(B)/libsupport.a $(B)/libwire.a $(B)/libob
 	@echo "ld $@"
 	@$(CC) $(BUILD_LDFLAGS) $(WRAP) -o $@ $(filter-out $(B)/obbd,$^) \
 	 $(call pkg_libs,$(TEST_LIBS) $(PROTO_LIBS)) -lm -pthread
+$(B)/tests/soak/soak: $(B)/tests/soak/soak.o $(B)/libsupport.a $(B)/libwire.a $(B)/libobb.a $(B)/obbd
+	@echo "ld $@"
+	@$(CC) $(BUILD_LDFLAGS) -o $@ $(filter-out $(B)/obbd,$^) $(call pkg_libs,$(TEST_LIBS) $(PROTO_LIBS)) -lm -pthread
 # A fuzz target alone is driven by libFuzzer; with the driver it replays its corpus as a test.
 FUZZ_DRIVER := $(if $(filter fuzz,$(config)),,$(B)/tests/fuzz/driver.o)
-$(B)/tests/fuzz/%: $(B)/tests/fuzz/%.o $(FUZZ_DRIVER) $(B)/libwire.a $(B)/libobb.a
+$(B)/tests/fuzz/%: $(B)/tests/fuzz/%.o $(FUZZ_DRIVER) $(B)/libserver.a $(B)/libsupport.a $(B)/libwire.a $(B)/libobb.a
 	@echo "ld $@"
 	@$(CC) $(BUILD_LDFLAGS) $(if $(FUZZ_DRIVER),,-fsanitize=fuzzer) -o $@ $^ \
-	 $(call pkg_libs,$(TEST_LIBS) $(PROTO_LIBS)) -lm -pthread
+	 $(call pkg_libs,$(TEST_LIBS) $(SERVER_LIBS) $(PROTO_LIBS)) -lm -pthread
 $(B)/tests/%.o: BUILD_CFLAGS += $(call pkg_cflags,$(TEST_LIBS))
 
 T ?=
@@ -194,28 +197,73 @@ EFFORT ?= 1
 TIMEOUT_FACTOR ?= $(if $(filter asan tsan,$(config)),10,2)
 PICKED = $(foreach bin,$(TEST_BINS),$(if $(findstring $(T),$(bin:$(B)/tests/%=%)),$(bin),$(if $(T),,$(bin))))
 PICKED_WEB = $(filter $(TEST_WEB),$(PICKED))
+E2E_BINS := $(filter $(B)/tests/e2e/%,$(TEST_BINS))
 $(TEST_WEB): $(B)/obbd tests/web/node_modules/.package-lock.json
 test: test-deps $(if $(PICKED_WEB),web-deps) ## build and run all tests; T=word picks those whose name has it, EFFORT=100 tries more cases
 	$(if $(PICKED_WEB),@grep -qs PAGE_BYTES $(PAGE) || $(MAKE) --no-print-directory page)
 	$(if $(PICKED),@$(MAKE) -j$(JOBS) --no-print-directory $(PICKED))
 	@EFFORT=$(EFFORT) TIMEOUT_FACTOR=$(TIMEOUT_FACTOR) OBBD=$(B)/obbd tests/run.sh '$(T)' $(TEST_BINS)
 
+# Core and its tests for aarch64, under emulation; tests/cross/check.h stands in for Check.
+CROSS_TESTS := batch index
+CROSS_PACKAGES := gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
+CROSS_BINS := $(CROSS_TESTS:%=build/aarch64/test_%)
+.PHONY: check-neon cross-deps
+check-neon: cross-deps ## the tests of kernels and index for aarch64, under qemu: NEON against the scalar kernels
+	@$(MAKE) -j$(JOBS) --no-print-directory CC=aarch64-linux-gnu-gcc B=build/aarch64 CFLAGS=-Itests/cross \
+	 TEST_LIBS= PROTO_LIBS= SERVER_LIBS= $(CROSS_BINS)
+	@for t in $(CROSS_BINS); do qemu-aarch64-static $$t || exit 1; done
+	@echo "check-neon: looked at $(words $(CROSS_BINS)) programs, clean"
+build/aarch64/test_%: $(B)/tests/core/test_%.o $(call obj,$(CORE_SRC)) \
+ $(addprefix $(B)/tests/support/,test.o boxes.o fault.o model_scene.o)
+	@echo "ld $@"
+	@$(CC) -static $(WRAP) -o $@ $^ -lm -pthread
+
 # What a fuzzer learns stays in build/; a finding lands in tests/fuzz/regress. fuzz-keep adds to the corpus of the tree what
 # reaches code that it does not reach yet.
-F ?= json
+FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,%,$(FUZZ_SRC))
+F ?= $(FUZZERS)
 SECONDS ?= 60
-FUZZ = $(MAKE) --no-print-directory config=fuzz CC=clang build/fuzz/tests/fuzz/fuzz_$(F)
+FUZZ = $(MAKE) -j$(JOBS) --no-print-directory config=fuzz CC=clang $(F:%=build/fuzz/tests/fuzz/fuzz_%)
 .PHONY: fuzz fuzz-keep fuzz-deps
-fuzz: fuzz-deps ## run one fuzzer, F=json, for SECONDS=60
+fuzz: fuzz-deps ## run the fuzzer F=json, or each in turn, for SECONDS=60
 	@$(FUZZ)
-	@mkdir -p build/fuzz/corpus/$(F) tests/fuzz/regress/$(F)
-	@build/fuzz/tests/fuzz/fuzz_$(F) -max_total_time=$(SECONDS) -max_len=4096 -timeout=10 \
-	 -print_final_stats=1 -artifact_prefix=tests/fuzz/regress/$(F)/ \
-	 build/fuzz/corpus/$(F) tests/fuzz/corpus/$(F) $(wildcard tests/fuzz/regress/$(F))
-	@rmdir tests/fuzz/regress/$(F) 2>/dev/null || true
+	@tests/fuzz/run.sh $(SECONDS) $(F)
 fuzz-keep: fuzz-deps
 	@$(FUZZ)
-	@build/fuzz/tests/fuzz/fuzz_$(F) -use_counters=0 -set_cover_merge=1 tests/fuzz/corpus/$(F) build/fuzz/corpus/$(F)
+	@for f in $(F); do build/fuzz/tests/fuzz/fuzz_$$f -use_counters=0 -set_cover_merge=1 tests/fuzz/corpus/$$f \
+	 build/fuzz/corpus/$$f || exit 1; done
+
+# Core alone; results are held against those kept in the tree, the same on every CPU. BASE=file.csv shows ratios to an earlier run.
+FLOATS := $(patsubst core/batch_%.c,$(B)/tests/bench/core/floats_%.o,$(wildcard core/batch_avx*.c))
+BENCH_CORE := $(addprefix $(B)/tests/bench/core/,crew.o ours.o report.o floats.o) $(FLOATS)
+COMMIT = $(shell git describe --always --dirty 2>/dev/null)
+BASE ?=
+.PHONY: bench
+bench: test-deps ## core: kernels, all pairs, queries, ticks, loads; QUICK=1 without the million, BASE=file.csv to compare
+	@$(MAKE) --no-print-directory $(B)/tests/bench/core/benchmark
+	@mkdir -p $(B)/bench
+	@COMMIT=$(COMMIT) BASE=$(BASE) $(B)/tests/bench/core/benchmark $(B)/bench/core.csv tests/bench/core/golden.csv
+	@echo "as CSV: $(B)/bench/core.csv"
+
+$(B)/tests/bench/core/floats_%.o: core/batch_%.c core/batch_body.inc
+	@mkdir -p $(@D)
+	@echo "cc $@"
+	@$(CC) $(BUILD_CFLAGS) -DOBB_JUST_FLOATS -Dobb_kernels_$*=floats_$* -c -o $@ $<
+$(B)/tests/bench/core/benchmark: $(B)/tests/bench/core/benchmark.o $(BENCH_CORE) $(B)/libsupport.a $(B)/libobb.a
+	@echo "ld $@"
+	@$(CC) $(BUILD_LDFLAGS) -o $@ $^ $(call pkg_libs,$(TEST_LIBS)) -lm -pthread
+
+.PHONY: soak valgrind valgrind-deps
+soak: test-deps ## the daemon at full load for SECONDS=60: memory, descriptors and threads must not grow
+	@$(MAKE) --no-print-directory $(B)/tests/soak/soak
+	@SECONDS=$(SECONDS) OBBD=$(B)/obbd $(B)/tests/soak/soak
+
+# The real daemon under memcheck, while some of the end-to-end tests speak to it.
+VALGRIND_TESTS := $(addprefix $(B)/tests/e2e/test_,contract examples statuses abuse)
+valgrind: valgrind-deps ## some end-to-end tests against the daemon under valgrind: no error, no leak
+	@$(MAKE) -j$(JOBS) --no-print-directory $(VALGRIND_TESTS)
+	@tests/valgrind.sh $(B)/obbd $(VALGRIND_TESTS)
 
 # Bodies of 50 bytes to 2.5 MB; simdjson is C++ behind a C face.
 CODEC_PACKAGES := g++ libsimdjson-dev
@@ -282,13 +330,71 @@ $(B)/tests/peers/peers: $(B)/tests/peers/peers.o $(B)/tests/peers/cases.o $(B)/l
 	@echo "ld $@"
 	@$(CXX) $(LDFLAGS_$(config)) $(WRAP) -o $@ $^ $(call pkg_libs,fcl ode $(TEST_LIBS)) -lm -pthread
 
+# ---- Installing, and the image ------------------------------------------------------------------
+
+PREFIX ?= /usr/local
+SYSCONFDIR ?= /etc
+BINDIR = $(PREFIX)/bin
+MANDIR = $(PREFIX)/share/man/man8
+UNITDIR = $(PREFIX)/lib/systemd/system
+EXAMPLEDIR = $(PREFIX)/share/doc/obbd/examples
+EXAMPLES_INSTALLED := obbd.env tokens.json
+.PHONY: install uninstall docker docker-run docker-test docker-deps
+
+# The page of the manual and the unit say where things are, and the options are those of --help.
+FILL = sed -e 's|@BINDIR@|$(BINDIR)|g' -e 's|@SYSCONFDIR@|$(SYSCONFDIR)|g'
+install: all ## daemon, man page, systemd unit and examples; PREFIX=/usr/local, SYSCONFDIR=/etc, DESTDIR=
+	install -D -m 755 $(B)/obbd $(DESTDIR)$(BINDIR)/obbd
+	@server/install/man.sh $(B)/obbd server/install/obbd.8.in | $(FILL) >$(B)/obbd.8
+	install -D -m 644 $(B)/obbd.8 $(DESTDIR)$(MANDIR)/obbd.8
+	@$(FILL) server/install/obbd.service.in >$(B)/obbd.service
+	install -D -m 644 $(B)/obbd.service $(DESTDIR)$(UNITDIR)/obbd.service
+	install -d $(DESTDIR)$(EXAMPLEDIR)
+	install -m 644 $(addprefix server/install/,$(EXAMPLES_INSTALLED)) $(DESTDIR)$(EXAMPLEDIR)
+
+uninstall: ## remove what install put there; settings stay
+	rm -f $(DESTDIR)$(BINDIR)/obbd $(DESTDIR)$(MANDIR)/obbd.8 $(DESTDIR)$(UNITDIR)/obbd.service \
+	 $(addprefix $(DESTDIR)$(EXAMPLEDIR)/,$(EXAMPLES_INSTALLED))
+	@rmdir -p $(DESTDIR)$(EXAMPLEDIR) 2>/dev/null || true
+
+IMAGE ?= obbd
+docker: docker-deps ## build the image, obbd, with docker or podman
+	@docker/image.sh build $(IMAGE)
+docker-run: docker ## run it with the demo scene on port 7480 of loopback
+	docker/image.sh engine run --rm $(if $(shell test -t 0 && echo yes),-it) --read-only --cap-drop all --security-opt no-new-privileges \
+	 -p 127.0.0.1:7480:7480 -e OBBD_ALLOW_ANONYMOUS=1 -e OBBD_DEMO=1 $(IMAGE)
+docker-test: test-deps docker-deps ## build the image, look at it as it runs hardened, and run the end-to-end tests against it
+	@$(MAKE) -j$(JOBS) --no-print-directory $(E2E_BINS)
+	@TIMEOUT_FACTOR=$(TIMEOUT_FACTOR) docker/test.sh $(E2E_BINS)
+
+# Their libraries as Debian builds them; Bullet in floats, as it is fastest. Without -march: as core itself is built.
+BENCH_PEER_LIBS := fcl bullet ode
+.PHONY: bench-peers
+bench-peers: peer-deps ## the same boxes through Embree, Bullet, FCL, CGAL and ODE: the goals of core, and a chart; QUICK=1 without the million
+	@$(MAKE) --no-print-directory $(B)/tests/bench/core/peers
+	@mkdir -p $(B)/bench
+	@COMMIT=$(COMMIT) $(B)/tests/bench/core/peers $(B)/bench/peers.csv $(B)/bench/peers.svg
+	@echo "as CSV: $(B)/bench/peers.csv, as a picture: $(B)/bench/peers.svg"
+
+$(B)/tests/bench/core/peers.o: tests/bench/core/peers.cpp tests/bench/core/ours.h tests/bench/core/report.h
+	@mkdir -p $(@D)
+	@echo "c++ $@"
+	@$(CXX) -std=c++17 -O2 -g -I. -Wall -Wextra \
+	 $(patsubst -I%,-isystem %,$(filter -I%,$(call pkg_cflags,$(BENCH_PEER_LIBS)))) -c -o $@ $<
+
+$(B)/tests/bench/core/peers: $(B)/tests/bench/core/peers.o $(BENCH_CORE) $(B)/libsupport.a $(B)/libobb.a
+	@echo "ld $@"
+	@$(CXX) $(BUILD_LDFLAGS) -o $@ $^ -lembree3 $(call pkg_libs,$(BENCH_PEER_LIBS) $(TEST_LIBS)) -lm -pthread
+
 # ---- Dependencies ---------------------------------------------------------------------------------
 
 BUILD_PACKAGES := gcc libc6-dev make pkg-config libmicrohttpd-dev libjansson-dev libuv1-dev libcbor-dev libyaml-dev
 TEST_PACKAGES := check libcurl4-gnutls-dev libgmp-dev curl
-WEB_PACKAGES := chromium fonts-liberation $(if $(HAVE_NODE),,nodejs npm)
-PEER_PACKAGES := g++ libfcl-dev libbullet-dev libode-dev
-LINT_PACKAGES := clang clang-format clang-tidy shellcheck
+PAGE_PACKAGES := $(if $(HAVE_NODE),,nodejs npm)
+WEB_PACKAGES := chromium fonts-liberation $(PAGE_PACKAGES)
+PEER_PACKAGES := g++ libfcl-dev libbullet-dev libode-dev libembree-dev libcgal-dev
+DOCKER_PACKAGES := $(if $(shell docker info >/dev/null 2>&1 && echo yes),,podman runc mmdebstrap netavark iptables) curl
+LINT_PACKAGES := clang clang-format clang-tidy shellcheck groff-base systemd
 FUZZ_PACKAGES := clang libclang-rt-dev
 
 # $(call install,PACKAGES): installs what is missing with apt where that may be done, else says the one line to run.
@@ -312,18 +418,26 @@ deps: ## install what building and testing need
 	 tests/web/node_modules/.package-lock.json
 	@if [ "$$(id -u)" = 0 ]; then mkdir -p $(NPM_SHARED) && cp -r build/npm/. $(NPM_SHARED) && \
 	 chmod -R a+rX $(NPM_SHARED); fi
-build-deps:
+build-deps: ## install what building the daemon needs
 	$(call install,$(BUILD_PACKAGES))
 test-deps:
 	$(call install,$(BUILD_PACKAGES) $(TEST_PACKAGES))
+page-deps: ## install what building its page needs
+	$(call install,$(PAGE_PACKAGES))
 web-deps:
 	$(call install,$(WEB_PACKAGES))
 peer-deps:
 	$(call install,$(BUILD_PACKAGES) $(TEST_PACKAGES) $(PEER_PACKAGES))
+docker-deps:
+	$(call install,$(DOCKER_PACKAGES))
 codec-deps:
 	$(call install,$(BUILD_PACKAGES) $(TEST_PACKAGES) $(CODEC_PACKAGES))
 service-deps:
 	$(call install,$(BUILD_PACKAGES) $(TEST_PACKAGES) $(SERVICE_PACKAGES))
+cross-deps:
+	$(call install,$(CROSS_PACKAGES))
+valgrind-deps:
+	$(call install,$(BUILD_PACKAGES) $(TEST_PACKAGES) valgrind)
 fuzz-deps:
 	$(call install,$(BUILD_PACKAGES) $(TEST_PACKAGES) $(FUZZ_PACKAGES))
 lint-deps:
@@ -333,10 +447,10 @@ lint-deps:
 
 # ---- Checks -----------------------------------------------------------------------------------------
 
-.PHONY: format format-check tidy check-layers check-headers check-symbols check-openapi shellcheck check-page
-lint: lint-deps ## format-check tidy check-layers check-headers check-symbols check-openapi shellcheck, and check-page where node is there
-	@$(MAKE) --no-print-directory format-check check-layers check-headers check-symbols check-openapi shellcheck tidy \
-	 $(if $(HAVE_NODE),check-page)
+.PHONY: format format-check tidy check-layers check-headers check-symbols check-openapi check-install check-watch shellcheck check-page
+lint: lint-deps ## format-check tidy check-layers check-headers check-symbols check-openapi check-install shellcheck, and where node and promtool are there check-page and check-watch
+	@$(MAKE) --no-print-directory format-check check-layers check-headers check-symbols check-openapi check-install shellcheck tidy \
+	 $(if $(HAVE_NODE),check-page) $(if $(shell command -v promtool),check-watch)
 
 format: ## rewrite the sources with clang-format
 	@tests/lint/files.sh format '*.c' '*.h' -- clang-format -i
@@ -360,6 +474,12 @@ check-symbols: $(B)/libobb.a $(B)/libwire.a
 
 check-openapi: $(B)/tests/proto/test_openapi
 	@$<
+
+check-install: all
+	@tests/lint/install.sh $(B)/obbd
+
+check-watch: all
+	@tests/lint/watch.sh $(B)/obbd
 
 check-page: server/web/node_modules/.package-lock.json
 	@cd server/web && npx tsc && echo "check-page: looked at $(words $(wildcard server/web/src/*.ts)) files, clean"

@@ -105,6 +105,8 @@ struct obb_node {
     _Alignas(64) uint32_t axis[3][OBB_NODE];
 };
 
+#define OBB_GROUP ((size_t)OBB_NODE * OBB_NODE) /* boxes of a node of level 1 */
+
 /* Boxes by sixteen (level 0), these by sixteen (level 1), and so on; the highest level is one node, and never below 1. */
 #define OBB_LEVELS 8
 struct obb_tree {
@@ -142,6 +144,14 @@ struct obb_code_place {
     float unit[3];
 };
 
+/* Boxes at a glance: codes of their centres, how far they reach along any axis, and what holds all of them. */
+#define OBB_LOOK 64
+struct obb_looks {
+    _Alignas(64) uint32_t code[3][OBB_LOOK];
+    float size[OBB_LOOK];
+    struct obb_bounds extent;
+};
+
 /* One side of a join. */
 struct obb_side {
     const struct obb_tree *tree;
@@ -172,6 +182,10 @@ struct obb_kernels {
      * 0: the walk is over. `out` has 16 more of room. */
     size_t (*walk)(const struct obb_tree *tree, struct obb_walk *walk, int floor, uint32_t *out,
                    size_t room);
+
+    /* Looks at up to OBB_LOOK boxes in an even frame; codes outside it are 0 or OBB_CODE_MOST. count > 0. */
+    void (*look)(const struct obb_box *const *boxes, size_t count, const struct obb_frame *frame,
+                 struct obb_looks *out);
 
     /* Packs up to 16 boxes in space (3-D), and their codes in an even frame; the rest of the codes is OBB_CODE_NONE.
      * count > 0. */

@@ -13,6 +13,7 @@
 #define INLINE static inline __attribute__((always_inline))
 
 #include <immintrin.h>
+#include <string.h>
 
 typedef __m256 vf;
 #define W             8
@@ -73,8 +74,10 @@ INLINE void load(const float *const rows[8], vf out[16])
 }
 
 typedef __m256d vd;
-#define D_SPLAT(x) _mm256_set1_pd(x)
-#define D_ABS(a)   _mm256_andnot_pd(_mm256_set1_pd(-0.0), a)
+#define D_SPLAT(x)  _mm256_set1_pd(x)
+#define D_ABS(a)    _mm256_andnot_pd(_mm256_set1_pd(-0.0), a)
+#define D_MIN(a, b) _mm256_min_pd(a, b)
+#define D_MAX(a, b) _mm256_max_pd(a, b)
 
 INLINE vf narrow(vd a, vd b) { return _mm256_set_m128(_mm256_cvtpd_ps(b), _mm256_cvtpd_ps(a)); }
 
@@ -194,6 +197,7 @@ const struct obb_kernels obb_kernels_avx2 = {.kind = OBB_KERNEL_AVX2,
                                              .against = against,
                                              .meet = meet_codes,
                                              .walk = walk,
+                                             .look = look,
                                              .pack = pack,
                                              .encode = encode,
                                              .unite = unite,

@@ -16,6 +16,7 @@
 #define INLINE static inline __attribute__((always_inline))
 
 #include <immintrin.h>
+#include <string.h>
 
 typedef __m512 vf;
 #define W             16
@@ -76,8 +77,10 @@ INLINE void load(const float *const rows[16], vf out[16])
 }
 
 typedef __m512d vd;
-#define D_SPLAT(x) _mm512_set1_pd(x)
-#define D_ABS(a)   _mm512_abs_pd(a)
+#define D_SPLAT(x)  _mm512_set1_pd(x)
+#define D_ABS(a)    _mm512_abs_pd(a)
+#define D_MIN(a, b) _mm512_min_pd(a, b)
+#define D_MAX(a, b) _mm512_max_pd(a, b)
 
 INLINE vf narrow(vd a, vd b)
 {
@@ -190,6 +193,7 @@ const struct obb_kernels obb_kernels_avx512 = {.kind = OBB_KERNEL_AVX512,
                                                .against = against,
                                                .meet = meet_codes,
                                                .walk = walk,
+                                               .look = look,
                                                .pack = pack,
                                                .encode = encode,
                                                .unite = unite,

@@ -102,8 +102,12 @@ INLINE void load(const float *const rows[4], vf out[16])
 
 typedef double vd __attribute__((vector_size(16)));
 typedef int64_t vl __attribute__((vector_size(16)));
-#define D_SPLAT(x) ((vd){(x), (x)})
-#define D_ABS(a)   ((vd)((vl)(a)&INT64_MAX))
+#define D_SPLAT(x)  ((vd){(x), (x)})
+#define D_ABS(a)    ((vd)((vl)(a)&INT64_MAX))
+#define D_MIN(a, b) chosen_d((a) < (b), a, b)
+#define D_MAX(a, b) chosen_d((a) > (b), a, b)
+
+INLINE vd chosen_d(vl lanes, vd a, vd b) { return (vd)(((vl)a & lanes) | ((vl)b & ~lanes)); }
 
 /* Of lanes cast one by one, to float and back, GCC 12 thinks that nothing was lost. */
 typedef float vh __attribute__((vector_size(8)));
@@ -202,6 +206,7 @@ const struct obb_kernels obb_kernels_scalar = {.kind = OBB_KERNEL_SCALAR,
                                                .against = against,
                                                .meet = meet_codes,
                                                .walk = walk,
+                                               .look = look,
                                                .pack = pack,
                                                .encode = encode,
                                                .unite = unite,

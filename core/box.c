@@ -9,6 +9,7 @@
 /* A quaternion whose squared length is this near to 1 is kept as it came. Rounding four parts alone makes up to 2.3e-16
  * of it, so normalising can always get there, and what this service wrote reads back to the same bits. */
 static const double kept_excess = 4e-16;
+static const double near_excess = 4e-15; /* what a plain sum of squares may make of that, amply */
 static const double shortest_rotation = 1e-6; /* length of a quaternion or an axis */
 
 /* Components of axes below this are rounding: those of a quaternion for a multiple of 90 degrees, made by a few
@@ -58,12 +59,16 @@ static obb_vec3 along(const obb_vec3 a[static 3], double x, double y, double z)
 static double excess(obb_quat q)
 {
     const double part[4] = {q.x, q.y, q.z, q.w};
+    double square[4], lost[4];
+    for (int i = 0; i < 4; i++) { /* apart from the sum, so that vectors are made of it */
+        square[i] = part[i] * part[i];
+        lost[i] = obb_exact_rest(part[i], part[i], square[i]);
+    }
     double sum = -1.0, rest = 0.0;
     for (int i = 0; i < 4; i++) {
-        const double square = part[i] * part[i];
-        const double next = sum + square, taken = next - sum;
-        rest += (sum - (next - taken)) + (square - taken); /* exactly what the sum lost */
-        rest += obb_exact_rest(part[i], part[i], square);
+        const double next = sum + square[i], taken = next - sum;
+        rest += (sum - (next - taken)) + (square[i] - taken); /* exactly what the sum lost */
+        rest += lost[i];
         sum = next;
     }
     return sum + rest;
@@ -81,18 +86,22 @@ static double quat_dot(obb_quat a, obb_quat b)
 
 obb_status obb_quat_normalise(obb_quat q, obb_quat *out)
 {
-    if (!isfinite(q.x) || !isfinite(q.y) || !isfinite(q.z) || !isfinite(q.w))
-        return OBB_BAD_NUMBER;
-    const double largest = fmax(fmax(fabs(q.x), fabs(q.y)), fmax(fabs(q.z), fabs(q.w)));
-    if (largest > 0x1p+500)
-        q = quat_scaled(q, 0x1p-515); /* a power of two: nothing is rounded that counts */
-    const double length = sqrt(quat_dot(q, q));
-    if (length < shortest_rotation)
-        return OBB_BAD_ROTATION;
-    if (largest < 2.0 && fabs(excess(q)) <= kept_excess) {
+    double square = quat_dot(q, q);
+    if (!(square < 0x1p+1000)) { /* huge, or not a number */
+        if (!isfinite(q.x) || !isfinite(q.y) || !isfinite(q.z) || !isfinite(q.w))
+            return OBB_BAD_NUMBER;
+        const double largest = fmax(fmax(fabs(q.x), fabs(q.y)), fmax(fabs(q.z), fabs(q.w)));
+        if (largest > 0x1p+500)
+            q = quat_scaled(q, 0x1p-515); /* a power of two: nothing is rounded that counts */
+        square = quat_dot(q, q);
+    }
+    if (fabs(square - 1.0) <= near_excess && fabs(excess(q)) <= kept_excess) {
         *out = q;
         return OBB_OK;
     }
+    const double length = sqrt(square);
+    if (length < shortest_rotation)
+        return OBB_BAD_ROTATION;
     q = (obb_quat){q.x / length, q.y / length, q.z / length, q.w / length};
     const double e = excess(q); /* up to 8 roundings */
     if (fabs(e) > kept_excess) {

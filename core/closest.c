@@ -220,7 +220,12 @@ static bool aim(struct pair *p, const struct found *found)
 }
 
 /* The foremost edges, again as long as what they give turns the normal for the better; then all that the gap along it
- * does not rule out, which are few. */
+ * does not rule out, which are few.
+ *
+ * None is turned both ways. The way between closest points makes less than a right angle with a normal along which there is
+ * a gap; so it points, along one of the box's axes at least, to the same side as the normal, and the closest point is not
+ * turned there. If that were the edge's own axis the point is its end, and on another edge; if it is inside of the edge the
+ * way is across it. */
 static struct found closest_edge(struct pair *p)
 {
     struct found best = {.distance2 = HUGE_VAL};
@@ -232,7 +237,7 @@ static struct found closest_edge(struct pair *p)
         if (aim(p, &best))
             return best;
     } while (best.distance2 < before);
-    for (unsigned turned = 1; turned < 4; turned++) {
+    for (unsigned turned = 1; turned < 3; turned++) {
         try_edges(p, 0, turned, &best);
         try_edges(p, 1, turned, &best);
     }

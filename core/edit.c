@@ -105,10 +105,12 @@ static void look_ahead(const struct obb_prepared *p, struct entries *entries, si
     for (size_t k = 0; k < count; k++) {
         const obb_target *target = target_of(entries, i + k);
         found[k].hash = target->has_id ? 0 : obb_scene_name_hash(p->scene, target->name);
-        obb_names_warm_bucket(names, found[k].hash);
+        if (!target->has_id)
+            obb_names_warm_bucket(names, found[k].hash);
     }
     for (size_t k = 0; k < count; k++)
-        obb_names_warm_link(names, found[k].hash);
+        if (!target_of(entries, i + k)->has_id)
+            obb_names_warm_link(names, found[k].hash);
     for (size_t k = 0; k < count; k++) {
         const obb_target *target = target_of(entries, i + k);
         found[k].record = target->has_id ? obb_ids_find(&p->scene->ids, target->id)
@@ -458,6 +460,11 @@ static obb_status apply(struct obb_prepared *p, obb_fault *fault)
     };
     if (edit->replace_all)
         remove_all(p);
+    /* As many puts as there are names are a load: room for all at once, as each doubling of the table costs a walk a bucket. */
+    struct obb_names *names = &p->scene->names;
+    if (edit->put_count >= AHEAD && edit->put_count >= names->count &&
+        obb_names_reserve(names, names->count + edit->put_count) != OBB_OK)
+        return OBB_NO_MEMORY;
     for (size_t g = 0; g < sizeof groups / sizeof groups[0]; g++) {
         struct entries entries = groups[g].entries;
         *fault = (obb_fault){.group = groups[g].group};
@@ -647,6 +654,12 @@ static obb_status check_queries(const struct obb_prepared *p, obb_fault *fault)
             struct obb_place place;
             const obb_status st = obb_history_find(history, &p->future, &query->at, &place,
                                                    &fault->oldest, &fault->newest);
+            if (st ==
+                OBB_GONE) { /* nothing will have happened: what is said is true of the present */
+                fault->newest = obb_history_now(history);
+                if (fault->oldest.revision > fault->newest.revision)
+                    fault->oldest = fault->newest;
+            }
             if (st != OBB_OK)
                 return st;
             if (place.index < history->count)

@@ -94,9 +94,10 @@ typedef enum obb_group {
 #define OBB_FAULT_TARGET SIZE_MAX
 typedef struct obb_fault {
     obb_group group;
-    size_t index;              /* within the group */
-    size_t member;             /* of a merge's `with`; OBB_FAULT_TARGET: the box that grows */
-    obb_moment oldest, newest; /* with OBB_GONE */
+    size_t index;  /* within the group */
+    size_t member; /* of a merge's `with`; OBB_FAULT_TARGET: the box that grows */
+    obb_moment oldest,
+        newest; /* with OBB_GONE: of what is there, the commit not being made, what it would have left in reach */
 } obb_fault;
 
 struct obb_prepared;

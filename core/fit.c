@@ -389,6 +389,8 @@ obb_status obb_fit_points(const obb_vec3 *points, size_t count, obb_fit fit, int
     find_shape(&c);
     principal_frame(&c, frame);
     obb_box best = enclose_along(&c, frame);
+    if (!in_range(&best))
+        best = along_coordinates; /* which is in range wherever the points are */
     if (fit == OBB_FIT_TIGHT) {
         consider(&along_coordinates, dimensions, &best);
         const obb_status st = tight_frame(&c, frame);
@@ -582,7 +584,8 @@ static bool grown(const obb_box *box, const obb_vec3 *points, size_t count, int 
     }
     for (size_t i = 0; i < count; i++) {
         const obb_vec3 d = obb_sub(points[i], box->center);
-        const double rounding = flat * largest_part(d);
+        /* of the projection, and of a corner's own coordinates (see obb_solid_corners) */
+        const double rounding = flat * largest_part(d) + 0x1p-49 * largest_part(points[i]);
         for (int k = 0; k < dimensions; k++) {
             const double x = obb_dot(d, solid.axis[k]);
             grew = grew || fabs(x) > half[k] + rounding;

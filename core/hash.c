@@ -53,8 +53,11 @@ uint64_t obb_hash(obb_hash_key key, const void *bytes, size_t length)
     for (; left >= 8; left -= 8, p += 8)
         s = absorbed(s, word_at(p));
     uint64_t last = (uint64_t)(length & 0xff) << 56;
-    for (size_t i = 0; i < left; i++)
-        last |= (uint64_t)p[i] << (8 * i);
+    if (length >= 8) /* at once, with some that are in already */
+        last |= left == 0 ? 0 : word_at(p + left - 8) >> (64 - 8 * left);
+    else
+        for (size_t i = 0; i < left; i++)
+            last |= (uint64_t)p[i] << (8 * i);
     s = absorbed(s, last);
     s.v2 ^= 0xff;
     s = mixed(mixed(mixed(s)));

@@ -9,14 +9,20 @@
 
 #define NONE UINT32_MAX
 
+enum { MOST_CORNERS = 65536 }; /* as hull.h proves */
+
 static const double grid_steps = 1099511627775.0; /* 2^40 - 1 */
-static const double left_out = 0x1p-37;           /* of a point's distance from the middle */
+static const double left_out = 0x1p-37; /* excess (see place) that is not worth a corner */
+
+/* A floating determinant this small beside its terms is made again with whole numbers: so all are right within 2^-18. */
+static const double cancelled = 0x1p-32;
 
 /* Corners of a polygon stick out by more than this much of its size: ten times what projecting points on a plane may round,
  * so that heights over an edge rise and fall only once on the way round. */
 static const double flat_margin = 4e-15;
 
-__extension__ typedef __int128 wide; /* holds a determinant of three differences: 3 * 41 + 3 bits */
+/* Holds a determinant of three differences, four times: 125 bits. */
+__extension__ typedef __int128 wide;
 
 struct face {
     obb_hull_face shape;
@@ -30,7 +36,7 @@ struct face {
 
 struct builder {
     double (*grid)[3]; /* whole numbers, 0 to 2^40 - 1 */
-    double inner[3];   /* a point inside all hulls */
+    double inner[3];   /* a point inside all hulls, in quarter steps */
     uint32_t *next;    /* by point: the next of those outside the same face */
     struct face *face;
     uint32_t face_count; /* ever used, at most 2 * limit */
@@ -51,7 +57,7 @@ static void differences(const struct builder *b, uint32_t from, uint32_t to, dou
         out[k] = b->grid[to][k] - b->grid[from][k]; /* exact */
 }
 
-static int exact_side(const double u[3], const double v[3], const double w[3])
+static wide determinant(const double u[3], const double v[3], const double w[3])
 {
     int64_t a[3], c[3], d[3];
     for (int k = 0; k < 3; k++) {
@@ -59,31 +65,43 @@ static int exact_side(const double u[3], const double v[3], const double w[3])
         c[k] = (int64_t)v[k];
         d[k] = (int64_t)w[k];
     }
-    const wide sum = ((wide)a[1] * c[2] - (wide)a[2] * c[1]) * d[0] +
-                     ((wide)a[2] * c[0] - (wide)a[0] * c[2]) * d[1] +
-                     ((wide)a[0] * c[1] - (wide)a[1] * c[0]) * d[2];
-    return sum > 0 ? 1 : sum < 0 ? -1 : 0;
+    return ((wide)a[1] * c[2] - (wide)a[2] * c[1]) * d[0] +
+           ((wide)a[2] * c[0] - (wide)a[0] * c[2]) * d[1] +
+           ((wide)a[0] * c[1] - (wide)a[1] * c[0]) * d[2];
 }
 
-/* Positive when the point lies outside the face's plane, 0 on it; the sign is exact, the magnitude that of the distance
- * times the normal's length up to rounding. */
-static double side(const struct builder *b, const struct face *f, uint32_t point)
+/* Within 2^-52, of the right sign: a conversion that needs nothing of the compiler's library. */
+static double rounded(wide x)
 {
-    const uint32_t at = b->corner[f->shape.corner[0]];
-    double d[3];
-    differences(b, at, point, d);
+    const wide m = x < 0 ? -x : x;
+    const double size = (double)(uint64_t)(m >> 64) * 0x1p64 + (double)(uint64_t)m;
+    return x < 0 ? -size : size;
+}
+
+/* d, from the face's first corner, along its normal (not a unit): positive outside, 0 on the plane. d is whole numbers of
+ * quarter steps. The sign is exact, the magnitude right within 2^-18 of itself. */
+static double along_normal(const struct builder *b, const struct face *f, const double d[3])
+{
     const double sum = f->normal[0] * d[0] + f->normal[1] * d[1] + f->normal[2] * d[2];
     /* Normal, products and sums are off by less than 5 * 2^-53 of this. */
-    const double bound =
-        (f->weight[0] * fabs(d[0]) + f->weight[1] * fabs(d[1]) + f->weight[2] * fabs(d[2])) *
-        0x1p-50;
-    if (fabs(sum) > bound)
+    const double terms =
+        f->weight[0] * fabs(d[0]) + f->weight[1] * fabs(d[1]) + f->weight[2] * fabs(d[2]);
+    if (fabs(sum) > cancelled * terms)
         return sum;
+    const uint32_t at = b->corner[f->shape.corner[0]];
+    const double quarters[3] = {4.0 * d[0], 4.0 * d[1], 4.0 * d[2]};
     double u[3], v[3];
     differences(b, at, b->corner[f->shape.corner[1]], u);
     differences(b, at, b->corner[f->shape.corner[2]], v);
-    const int sign = exact_side(u, v, d);
-    return sign == 0 ? 0.0 : sign * fmax(fabs(sum), 1.0);
+    return 0.25 * rounded(determinant(u, v, quarters));
+}
+
+/* Positive when the point lies outside the face's plane: its distance times the normal's length. */
+static double side(const struct builder *b, const struct face *f, uint32_t point)
+{
+    double d[3];
+    differences(b, b->corner[f->shape.corner[0]], point, d);
+    return along_normal(b, f, d);
 }
 
 /* ---- Faces ----------------------------------------------------------------------------------------------- */
@@ -103,17 +121,15 @@ static uint32_t add_face(struct builder *b, uint32_t i, uint32_t j, uint32_t k)
         f->weight[n] = fabs(p) + fabs(q);
     }
     const double *at = b->grid[b->corner[i]];
-    f->depth = f->normal[0] * (at[0] - b->inner[0]) + f->normal[1] * (at[1] - b->inner[1]) +
-               f->normal[2] * (at[2] - b->inner[2]);
+    f->depth = -along_normal(
+        b, f, (double[]){b->inner[0] - at[0], b->inner[1] - at[1], b->inner[2] - at[2]});
     return number;
 }
 
-/* Gives the point to that one of the faces through which the way from the inner point to it leaves the hull: the one
- * that it exceeds by the largest factor. One that lies outside of none is inside the hull and forgotten.
- *
- * When such a face is replaced, the way goes on through one of the faces that replace it, so testing those is enough; and
- * the factor tells how far the point is from the hull, which the distance from a plane would not: a point may lie
- * a last bit above a plane and far beside the face. */
+/* Gives the point to that one of the faces that it exceeds by the largest share of the inner point's depth under it. One that
+ * lies outside of none is inside the hull and forgotten: hull.h says why it is enough to test those faces that
+ * replace the point's own one. The distance from a plane would not do for a measure: a point may lie a last bit above
+ * a plane and far beside the face. */
 static void place(struct builder *b, uint32_t point, const uint32_t *faces, uint32_t count)
 {
     struct face *best = NULL;
@@ -123,7 +139,7 @@ static void place(struct builder *b, uint32_t point, const uint32_t *faces, uint
         const double s = side(b, f, point);
         if (s <= 0.0)
             continue;
-        const double e = f->depth > 0.0 ? s / f->depth : 0.0; /* a sliver's may be all rounding */
+        const double e = s / f->depth;
         if (best == NULL || e > excess) {
             best = f;
             excess = e;
@@ -336,7 +352,7 @@ static obb_status take(struct builder *b, obb_hull *hull)
 obb_status obb_hull_init(obb_hull *hull, const obb_vec3 *points, size_t count,
                          const obb_vec3 axis[static 3], size_t limit)
 {
-    assert(limit >= 4 && count < NONE);
+    assert(limit >= 4 && limit <= MOST_CORNERS && count < NONE);
     *hull = (obb_hull){.whole = true};
     limit = count > limit ? limit : count < 4 ? 4 : count;
     /* New faces are made before the ones they replace are free again. */

@@ -27,9 +27,23 @@ typedef struct obb_hull {
  * corners stick out most.
  *
  * axis: orthonormal, along which the cloud is scaled to a grid of 2^40 steps on each axis. On the grid all decisions are
- * exact, so that the hull is always a proper polyhedron, whatever the points: a hull of points moved by up to half a
- * step; points that stick out of it by less than 2^-37 of its size may be left out. So what is thinner than 1e-11 of
- * the cloud along an axis may be missed, but long and thin clouds are not a case of their own where the axes are theirs.
+ * exact, so that the hull is always a proper polyhedron, whatever the points: that of points moved by up to half a step
+ * along each axis. What is thinner than a step may be missed, but long and thin clouds are not a case of their own where
+ * the axes are theirs.
+ *
+ * A whole hull leaves out points that hardly stick out: on the grid, they reach beyond it by less than 2^-36 of its width,
+ * in every direction. Proof. Let c be a point inside of the first hull, and so of all, and call `excess` a point's height
+ * above a face's plane in parts of the depth of c below it. The largest excess of a point over the faces is what the hull
+ * must be blown up by about c to hold it, E; it falls as the hull grows. Each point outside is kept with a face, and the
+ * points whose excess over their own face is above 2^-37 are made corners until there are none; so this is to show:
+ * that excess is not much less than E. It is the largest at first. Let the face f be replaced while p is kept with it,
+ * and y be on the way from c to p, outside of the new hull and above f. From y straight to an inner point of f, the new hull
+ * is entered above f, hence not through an old face, for the old hull lies below f: so through one of the new faces, and
+ * y is above its plane. Let y come as near to c as it can: one of the new faces gives p an excess of E, or that over f.
+ * Taking the largest, with excesses within 2^-17.6 of themselves (see hull.c), loses 2^-16.6 of it for each corner at most,
+ * and half of it for 2^16 corners.
+ *
+ * limit: up to 2^16.
  * OBB_NO_MEMORY. Cost: about 0.2 us a point for 256 corners. obb_hull_fini releases; a zeroed hull may be, too.
  * Source: Barber, Dobkin, Huhdanpaa, "The Quickhull Algorithm for Convex Hulls", ACM TOMS 22(4), 1996. */
 obb_status obb_hull_init(obb_hull *hull, const obb_vec3 *points, size_t count,

@@ -24,6 +24,20 @@ obb_status obb_index_build(const struct obb_version *const *versions,
                            const struct obb_version *const *to, size_t count, int dimensions,
                            const struct obb_kernels *kernels, const atomic_bool *cancel,
                            struct obb_index **out);
+
+/* The same in phases of independent chunks: run every chunk of a phase on any threads, then call obb_build_advance on one; 0
+ * chunks: the index is there to be taken (once), or *out_status says why not. `versions` and `to` must outlive this. The
+ * index does not depend on who ran its chunks. */
+struct obb_build;
+obb_status obb_build_create(const struct obb_version *const *versions,
+                            const struct obb_version *const *to, size_t count, int dimensions,
+                            const struct obb_kernels *kernels, const atomic_bool *cancel,
+                            struct obb_build **out);
+size_t obb_build_advance(struct obb_build *build, obb_status *out_status);
+obb_status obb_build_chunk(struct obb_build *build, size_t chunk);
+struct obb_index *obb_build_take(struct obb_build *build);
+void obb_build_destroy(struct obb_build *build); /* NULL is fine */
+
 void obb_index_ref(struct obb_index *index);   /* the writer's */
 void obb_index_unref(struct obb_index *index); /* the writer's; NULL is fine */
 size_t obb_index_count(const struct obb_index *index);

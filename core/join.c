@@ -566,8 +566,9 @@ static struct item *sort_range(struct item *items, size_t count, unsigned shift,
         sort_any(items, count, spare);
         return items;
     }
-    uint32_t starts[1 << NARROW] = {0}, sum = 0;
+    uint32_t starts[1 << NARROW], sum = 0;
     const uint32_t width = 1u << shift, low = width - 1;
+    memset(starts, 0, width * sizeof starts[0]);
     for (size_t i = 0; i < count; i++)
         starts[items[i].rank_a & low]++;
     for (uint32_t i = 0; i < width; i++) {

@@ -39,6 +39,17 @@ bool obb_layers_decayed(const struct obb_layers *layers);
 obb_status obb_layers_rebuild(const struct obb_layers *layers, uint64_t revision,
                               const atomic_bool *cancel, struct obb_layers **out);
 
+/* The same in phases of independent chunks: run every chunk of a phase on any threads, then call obb_rebuild_advance on one; 0
+ * chunks: the layers can be taken (once, the view still open), or *out_status says why not. They do not depend on who ran
+ * the chunks. OBB_NO_MEMORY, OBB_CANCELLED. */
+struct obb_rebuild;
+obb_status obb_rebuild_create(const struct obb_layers *layers, uint64_t revision,
+                              const atomic_bool *cancel, struct obb_rebuild **out);
+size_t obb_rebuild_advance(struct obb_rebuild *rebuild, obb_status *out_status);
+obb_status obb_rebuild_chunk(struct obb_rebuild *rebuild, size_t chunk);
+obb_status obb_rebuild_take(struct obb_rebuild *rebuild, struct obb_layers **out);
+void obb_rebuild_destroy(struct obb_rebuild *rebuild); /* NULL is fine */
+
 /* `layers` with what obb_layers_rebuild made of them or of earlier ones in place of all that is not newer. The
  * writer's, after the commit that made `layers`; both stay the caller's. */
 obb_status obb_layers_rebased(const struct obb_layers *layers, const struct obb_layers *fresh,

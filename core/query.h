@@ -83,9 +83,12 @@ typedef struct obb_query {
     double margin;
     bool by_id, count_only;
     size_t limit;
-    bool
-        paged; /* all-pairs, for streams of any length: at most `limit` pairs, those that follow `after`; */
-    uint64_t after[2]; /* the ids of the last pair of the page before, {0, 0} for the first */
+    bool has_limit; /* it was stated, and is not the default */
+
+    /* All-pairs, for streams of any length: of the pairs that follow `after` (ids of the last pair of the page before, {0, 0}
+     * for the first) at most `limit` are listed, and none counted beyond; with count_only all of them are counted. */
+    bool paged;
+    uint64_t after[2];
     bool has_at;
     obb_at at;
 } obb_query;
@@ -132,6 +135,8 @@ typedef struct obb_result {
     const obb_details *pair_details; /* one per pair, or NULL */
     size_t pair_count, count;        /* listed, and in all (of a page: listed) */
     bool truncated;                  /* of a page: another one may follow */
+    size_t candidates,
+        doubts; /* all-pairs: what the broad phase left, and what of it took the double test */
 } obb_result;
 
 struct obb_plan;

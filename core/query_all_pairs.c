@@ -21,6 +21,7 @@ enum phase { JOIN, SIFT, GATHER, DONE };
 struct part {
     struct obb_task task;
     struct obb_pairs pairs;
+    size_t doubts; /* candidates that took the double test */
 };
 
 struct obb_all_pairs {
@@ -33,6 +34,7 @@ struct obb_all_pairs {
     struct part *parts;   /* one per chunk of the sifting */
     size_t *starts;       /* sift_chunks + 1: pairs before each part of the join */
     size_t total, listed; /* pairs found, and how many of them the result shows */
+    size_t doubts;        /* of all parts */
     size_t gather_chunks;
     uint64_t *bounds; /* with gliding: gather_chunks + 1 ids that part the pairs by their a */
     size_t *offsets;  /* and how many pairs come before each */
@@ -113,6 +115,7 @@ static void sift(const struct obb_all_pairs *all, size_t chunk)
         if (!obb_pairs_admit(all->task.sieve, pair->a, pair->b))
             continue;
         if (pair->verdict != OBB_SURE) {
+            part->doubts++;
             const obb_solid a = obb_view_solid(view, pair->a), b = obb_view_solid(view, pair->b);
             if (!obb_shape_boxes(&a, &b, all->task.query->margin))
                 continue;
@@ -304,6 +307,7 @@ static obb_status start_gathering(struct obb_all_pairs *all)
         if (i < all->sift_chunks)
             all->starts[i + 1] = all->starts[i] + all->parts[i].pairs.count;
         all->total += all->parts[i].pairs.count;
+        all->doubts += all->parts[i].doubts;
     }
     /* Candidates are pairs no more: what they take up may be wanted for the result. */
     obb_join_destroy(all->join);
@@ -346,6 +350,8 @@ static void finish(struct obb_all_pairs *all, obb_result *result)
                            .pair_details = all->details,
                            .pair_count = all->listed,
                            .count = all->total,
+                           .candidates = all->candidate_count,
+                           .doubts = all->doubts,
                            .truncated = !all->task.query->count_only && all->listed < all->total};
 }
 

@@ -2,12 +2,13 @@
  * of work besides. So it answers where there are too many candidates to hold, and a page at a time.
  *
  * A round looks at the next boxes by id, cut into chunks; the chunks' lists, one behind the other, are in order. How many
- * boxes a round takes follows from how many pairs the one before gave. */
+ * boxes a round takes follows from how many pairs the one before gave. Of a page no chunk keeps more than the page still
+ * takes (twice that while it looks), however many pairs a box has. */
 #include "core/alloc.h"
 #include "core/query_body.h"
 
 #define ROUND_PAIRS  262144 /* what a round should find: 4 MiB */
-#define ROUND_FIRST  64     /* boxes of the first round, which knows nothing yet */
+#define ROUND_FIRST  16     /* boxes of the first round, which knows nothing yet */
 #define ROUND_MOST   16384  /* boxes; gathering them takes about a millisecond */
 #define ROUND_CHUNKS 64
 #define DETAIL_CHUNK 256 /* pairs listed with details */
@@ -86,10 +87,19 @@ static bool is_full(const struct obb_pages *pages)
     return pages->task.query->count_only || pages->count >= pages->task.query->limit;
 }
 
-/* Was everything seen that must be? A page ends with its list; else the count goes on. */
+/* Does a list end it, rather than go on as a count? */
+static bool is_page(const obb_query *query) { return query->paged && !query->count_only; }
+
+/* Was everything seen that must be? */
 static bool is_over(const struct obb_pages *pages)
 {
-    return pages->ended || (pages->task.query->paged && is_full(pages));
+    return pages->ended || (is_page(pages->task.query) && is_full(pages));
+}
+
+/* Pairs that the round need not go beyond. */
+static size_t room_of(const struct obb_pages *pages)
+{
+    return is_page(pages->task.query) ? pages->task.query->limit - pages->count : SIZE_MAX;
 }
 
 static void start_round(struct obb_pages *pages)
@@ -122,7 +132,19 @@ struct asking {
     const struct obb_version *box;
     uint64_t after; /* partners up to this id belong to other pairs */
     obb_solid solid;
+    size_t before, room; /* pairs of the part before this box, and how many of it may matter */
 };
+
+/* Orders the pairs of the box; of more than matter the first stay. */
+static void order(struct asking *a)
+{
+    struct obb_pairs *pairs = &a->part->pairs;
+    if (a->part->task.status != OBB_OK || pairs->just_count)
+        return;
+    obb_pairs_sort(&a->part->task, pairs->list + a->before, pairs->count - a->before);
+    if (pairs->count - a->before > a->room)
+        pairs->count = a->before + a->room;
+}
 
 static bool ask_visit(void *context, const struct obb_version *other, obb_verdict verdict)
 {
@@ -137,7 +159,11 @@ static bool ask_visit(void *context, const struct obb_version *other, obb_verdic
         if (!obb_shape_boxes(&a->solid, &solid, task->query->margin))
             return true;
     }
-    return obb_pairs_add(task, &a->part->pairs, a->box, other);
+    if (!obb_pairs_add(task, &a->part->pairs, a->box, other))
+        return false;
+    if ((a->part->pairs.count - a->before) / 2 > a->room)
+        order(a);
+    return task->status == OBB_OK;
 }
 
 static obb_status ask(struct obb_pages *pages, size_t chunk)
@@ -145,19 +171,19 @@ static obb_status ask(struct obb_pages *pages, size_t chunk)
     struct part *part = &pages->parts[chunk];
     struct obb_task *task = &part->task;
     const size_t first = chunk * pages->per_chunk;
-    const size_t end = at_most(first + pages->per_chunk, pages->box_count);
-    for (size_t i = first; i < end && obb_task_goes_on(task); i++) {
+    const size_t end = at_most(first + pages->per_chunk, pages->box_count), room = room_of(pages);
+    for (size_t i = first; i < end && part->pairs.count < room && obb_task_goes_on(task); i++) {
         const struct obb_version *box = pages->boxes[i];
         if (!obb_sieve_passes(task->sieve, box))
             continue;
         struct asking a = {.part = part,
                            .box = box,
                            .after = i == 0 && pages->partner > box->id ? pages->partner : box->id,
-                           .solid = obb_view_solid(task->view, box)};
-        const size_t before = part->pairs.count;
+                           .solid = obb_view_solid(task->view, box),
+                           .before = part->pairs.count,
+                           .room = room - part->pairs.count};
         obb_candidates_overlap(task->view, &a.solid, task->query->margin, &a, ask_visit);
-        if (task->status == OBB_OK && !part->pairs.just_count)
-            obb_pairs_sort(task, part->pairs.list + before, part->pairs.count - before);
+        order(&a);
     }
     return task->status;
 }
@@ -188,7 +214,8 @@ static obb_status end_round(struct obb_pages *pages)
     }
     pages->total += found;
     /* At most four times as many boxes as the last round: the next may lie closer together. */
-    const size_t fitting = (pages->box_count + 1) * ROUND_PAIRS / (found + 1);
+    const size_t wanted = at_most(room_of(pages), ROUND_PAIRS);
+    const size_t fitting = (pages->box_count + 1) * wanted / (found + 1);
     pages->next_count = at_most(at_most(fitting, 4 * pages->next_count), ROUND_MOST);
     pages->next_count += pages->next_count == 0;
     pages->partner = 0;
@@ -248,9 +275,10 @@ size_t obb_pages_advance(struct obb_pages *pages, obb_status *out_status, obb_re
     *result = (obb_result){.pairs = pages->pairs,
                            .pair_details = pages->details,
                            .pair_count = pages->count,
-                           .count = query->paged ? pages->count : pages->total,
-                           .truncated = !query->count_only &&
-                                        (pages->count < pages->total || !pages->ended)};
+                           .count = is_page(query) ? pages->count : pages->total,
+                           .truncated = is_page(query)
+                                            ? is_full(pages)
+                                            : !query->count_only && pages->count < pages->total};
     return 0;
 }
 

@@ -38,7 +38,7 @@ obb_status obb_ray_make(obb_vec3 origin, obb_vec3 direction, double max_distance
  * Exact, as the whole contract, for boxes parallel to the coordinate axes and a ray along one of them, as far as the
  * differences of their coordinates are representable. Otherwise, with u = 2^-53 and scale = |origin - center| +
  * |half_extents|: a ray that passes clear of the surface by more than 16 u * scale, or enters deeper than that, is
- * decided right, and the point lies within 16 u * (scale + |origin|) of the box's surface.
+ * decided right, and along each of the box's axes the point is within 16 u * (scale + |origin|) of its surface.
  *
  * Cost     about 60 flops and 6 divisions; no allocation; any thread.
  * Source   slabs: Kay and Kajiya, "Ray Tracing Complex Scenes", SIGGRAPH 1986; Ericson, "Real-Time Collision

@@ -49,9 +49,22 @@ bool obb_name_valid(obb_str name)
 {
     if (name.length == 0 || name.length > OBB_MAX_NAME)
         return false;
-    if (obb_str_equal(name, obb_str_of(".")) || obb_str_equal(name, obb_str_of("..")))
+    if (name.bytes[0] == '.' && (name.length == 1 || (name.length == 2 && name.bytes[1] == '.')))
         return false;
-    for (size_t i = 0; i < name.length;) {
+    bool plain = true; /* as nearly all names are: bytes from 0x20 to 0x7e */
+    size_t at = 0;
+    for (; name.length - at >= 8; at += 8) {
+        uint64_t v;
+        memcpy(&v, name.bytes + at, sizeof v);
+        /* The top bit of a byte that is not plain is set in one of the three; what it borrows or carries comes after that. */
+        plain &= ((v | (v - 0x2020202020202020u) | (v + 0x0101010101010101u)) &
+                  0x8080808080808080u) == 0;
+    }
+    for (; at < name.length; at++) {
+        const unsigned char c = (unsigned char)name.bytes[at];
+        plain &= c >= 0x20 && c < 0x7f;
+    }
+    for (size_t i = 0; i < name.length && !plain;) {
         uint32_t code = 0;
         const size_t length =
             utf8_at((const unsigned char *)name.bytes + i, name.length - i, &code);
@@ -262,12 +275,11 @@ void obb_scene_destroy(struct obb_scene *scene)
     obb_free(scene);
 }
 
-void obb_scene_detach(struct obb_scene *scene)
+struct obb_scene *obb_scene_detach(struct obb_scene *scene)
 {
     scene->detached = true;
     scene->total = NULL;
-    if (scene->first_view == NULL)
-        obb_scene_destroy(scene);
+    return scene->first_view == NULL ? scene : NULL;
 }
 
 obb_str obb_scene_name(const struct obb_scene *scene)
@@ -432,6 +444,8 @@ void obb_scene_glance(const struct obb_scene *scene, obb_scene_info *out)
         .oldest = obb_history_oldest(&scene->history),
     };
 }
+
+bool obb_scene_measured(const struct obb_scene *scene) { return scene->rim.known; }
 
 void obb_scene_info_get(struct obb_scene *scene, obb_scene_info *out)
 {

@@ -77,6 +77,7 @@ void obb_scene_destroy(struct obb_scene *scene); /* no view may be open; NULL is
 obb_str obb_scene_name(const struct obb_scene *scene);
 /* O(1), but a pass over all boxes for the bounds when one at their rim moved or went since the last call. */
 void obb_scene_info_get(struct obb_scene *scene, obb_scene_info *out);
+bool obb_scene_measured(const struct obb_scene *scene); /* so it is O(1) now */
 
 /* The same but for the bounds, which are left out: O(1). */
 void obb_scene_glance(const struct obb_scene *scene, obb_scene_info *out);
@@ -93,7 +94,11 @@ obb_status obb_scene_configure(struct obb_scene *scene, const obb_settings *sett
  * written. */
 obb_status obb_view_open(struct obb_scene *scene, const obb_at *at, struct obb_view **out,
                          obb_moment *out_oldest, obb_moment *out_newest);
-void obb_view_close(struct obb_view *view); /* the writer's; NULL is fine */
+
+/* The writer's; NULL is fine. Returns NULL, or, when the scene was removed from its store and this was its last view, the
+ * scene, the caller's to destroy. */
+struct obb_scene *obb_view_close(struct obb_view *view);
+
 const obb_view_info *obb_view_info_get(const struct obb_view *view);
 const struct obb_scene *obb_view_scene(const struct obb_view *view);
 

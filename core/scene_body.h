@@ -98,8 +98,8 @@ void obb_scene_settle(struct obb_scene *scene, size_t budget);
 void obb_rim_add(struct obb_rim *rim, const obb_box *box, int dimensions);
 void obb_rim_remove(struct obb_rim *rim, const obb_box *box, int dimensions);
 
-/* Frees a scene that no view holds, or marks it to go with its last one. */
-void obb_scene_detach(struct obb_scene *scene);
+/* Takes a scene out of its store: returned when no view holds it, else NULL, and the last view to be closed gives it out. */
+struct obb_scene *obb_scene_detach(struct obb_scene *scene);
 
 /* Bytes held for versions, records, names, ids and labels; not the broad phases (obb_layers_bytes) and the heap's own
  * upkeep. */

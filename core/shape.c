@@ -279,14 +279,14 @@ bool obb_shape_boxes(const obb_solid *a, const obb_solid *b, double margin)
 
 bool obb_shape_overlap(const obb_shape *shape, const obb_solid *box, double margin)
 {
-    const double reach = shape->radius + margin;
+    const double reach = shape->radius + margin; /* of nothing where it is negative */
     switch (shape->kind) {
     case OBB_SHAPE_BOX:
         return obb_shape_boxes(&shape->box, box, margin);
     case OBB_SHAPE_SPHERE:
-        return reach >= 0.0 && obb_closest_point(shape->a, box).distance <= reach;
+        return obb_closest_point(shape->a, box).distance <= reach;
     case OBB_SHAPE_CAPSULE:
-        return reach >= 0.0 && obb_closest_segment(shape->a, shape->b, box).distance <= reach;
+        return obb_closest_segment(shape->a, shape->b, box).distance <= reach;
     case OBB_SHAPE_FRUSTUM:
         return frustum_overlap(shape, box, margin);
     }

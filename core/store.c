@@ -31,7 +31,7 @@ void obb_store_destroy(struct obb_store *store)
     if (store == NULL)
         return;
     for (size_t i = 0; i < store->count; i++)
-        obb_scene_detach(store->scenes[i]);
+        obb_scene_destroy(obb_scene_detach(store->scenes[i]));
     obb_free((void *)store->scenes);
     obb_free(store);
 }
@@ -100,7 +100,7 @@ obb_status obb_store_add(struct obb_store *store, obb_str name, const obb_settin
     return OBB_OK;
 }
 
-obb_status obb_store_remove(struct obb_store *store, obb_str name)
+obb_status obb_store_remove(struct obb_store *store, obb_str name, struct obb_scene **out_dead)
 {
     const size_t rank = rank_of(store, name);
     if (!is_at(store, rank, name))
@@ -110,7 +110,7 @@ obb_status obb_store_remove(struct obb_store *store, obb_str name)
     memmove((void *)(store->scenes + rank), (void *)(store->scenes + rank + 1),
             (store->count - rank) * sizeof(struct obb_scene *));
     store->boxes -= obb_scene_boxes(scene);
-    obb_scene_detach(scene);
+    *out_dead = obb_scene_detach(scene);
     return OBB_OK;
 }
 

@@ -9,7 +9,8 @@ struct obb_store;
 /* kernels: of every index of its scenes; NULL chooses. */
 obb_status obb_store_create(size_t scene_limit, size_t box_limit, const struct obb_kernels *kernels,
                             struct obb_store **out);
-void obb_store_destroy(struct obb_store *store);
+void obb_store_destroy(
+    struct obb_store *store); /* with its scenes, but for those with open views */
 
 struct obb_scene *obb_store_find(const struct obb_store *store, obb_str name); /* NULL: none */
 
@@ -17,8 +18,9 @@ struct obb_scene *obb_store_find(const struct obb_store *store, obb_str name); /
 obb_status obb_store_add(struct obb_store *store, obb_str name, const obb_settings *settings,
                          double now_ms, struct obb_scene **out);
 
-/* Unlinks the scene at once; its memory goes when its last view is closed. OBB_NO_SCENE. */
-obb_status obb_store_remove(struct obb_store *store, obb_str name);
+/* Unlinks the scene at once. *out_dead is the scene, the caller's to destroy (on any thread: for a large one that takes its
+ * time); NULL while views are open, of which the last to be closed gives it out. OBB_NO_SCENE. */
+obb_status obb_store_remove(struct obb_store *store, obb_str name, struct obb_scene **out_dead);
 
 /* The scene after `after` in byte order of names (length 0: the first), or NULL. O(log n). */
 struct obb_scene *obb_store_next(const struct obb_store *store, obb_str after);

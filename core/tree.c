@@ -173,18 +173,23 @@ size_t obb_tree_shape(size_t count, struct obb_tree *tree)
     }
 }
 
-void obb_tree_fill(struct obb_tree *tree, const struct obb_kernels *kernels, struct obb_node *nodes)
+void obb_tree_place(struct obb_tree *tree, struct obb_node *nodes)
 {
-    tree->level[0] = nodes;
-    for (int level = 1; level <= tree->top; level++) {
-        const struct obb_node *below = nodes;
-        const size_t count = tree->nodes[level - 1];
-        nodes += count;
+    for (int level = 0; level <= tree->top; level++) {
         tree->level[level] = nodes;
-        for (size_t i = 0; i < tree->nodes[level]; i++) {
-            const size_t rest = count - i * OBB_NODE;
-            kernels->unite(below + i * OBB_NODE, rest < OBB_NODE ? rest : OBB_NODE, &nodes[i]);
-        }
+        nodes += tree->nodes[level];
+    }
+}
+
+void obb_tree_unite(const struct obb_tree *tree, const struct obb_kernels *kernels,
+                    struct obb_node *nodes, int level, size_t from, size_t to)
+{
+    const size_t count = tree->nodes[level - 1];
+    struct obb_node *out = nodes + (tree->level[level] - tree->level[0]);
+    for (size_t i = from; i < to; i++) {
+        const size_t rest = count - i * OBB_NODE;
+        kernels->unite(&tree->level[level - 1][i * OBB_NODE], rest < OBB_NODE ? rest : OBB_NODE,
+                       &out[i]);
     }
 }
 
@@ -197,28 +202,33 @@ static obb_bounds grown(obb_bounds bounds, double by)
     return (obb_bounds){obb_sub(bounds.min, all), obb_add(bounds.max, all)};
 }
 
+void obb_tree_leaf(const struct obb_kernels *kernels, const struct obb_frame *frame,
+                   const struct obb_packed *boxes, size_t count, double grow, struct obb_node *out)
+{
+    if (frame->warp == NULL && count > 0 && grow == 0) {
+        kernels->encode(boxes, count, frame, out);
+        return;
+    }
+    memset(out, 0xff, sizeof *out); /* OBB_CODE_NONE */
+    for (size_t k = 0; k < count; k++) {
+        const obb_bounds bounds = grown(obb_packed_bounds(&boxes[k]), grow);
+        obb_node_set(out, (uint32_t)k, obb_frame_codes(frame, &bounds));
+    }
+}
+
 void obb_tree_over(struct obb_tree *tree, const struct obb_kernels *kernels,
                    const struct obb_frame *frame, const struct obb_packed *boxes, size_t count,
                    double grow, struct obb_node *nodes)
 {
     (void)obb_tree_shape(count, tree);
+    obb_tree_place(tree, nodes);
     for (size_t i = 0; i < tree->nodes[0]; i++) {
         const size_t rest = count - i * OBB_NODE;
-        const size_t n = rest < OBB_NODE ? rest : OBB_NODE;
-        const struct obb_packed *from = boxes + i * OBB_NODE;
-        if (frame->warp == NULL && n > 0 && grow == 0) {
-            kernels->encode(from, n, frame, &nodes[i]);
-            continue;
-        }
-        memset(&nodes[i], 0xff, sizeof nodes[i]); /* OBB_CODE_NONE */
-        for (size_t k = 0; k < n; k++) {
-            const obb_bounds bounds = grown(obb_packed_bounds(&from[k]), grow);
-            const struct obb_codes codes = obb_frame_codes(frame, &bounds);
-            for (int axis = 0; axis < 3; axis++)
-                nodes[i].axis[axis][k] = codes.axis[axis];
-        }
+        obb_tree_leaf(kernels, frame, boxes + i * OBB_NODE, rest < OBB_NODE ? rest : OBB_NODE, grow,
+                      &nodes[i]);
     }
-    obb_tree_fill(tree, kernels, nodes);
+    for (int level = 1; level <= tree->top; level++)
+        obb_tree_unite(tree, kernels, nodes, level, 0, tree->nodes[level]);
 }
 
 struct obb_walk obb_walk_start(const struct obb_tree *tree, const struct obb_kernels *kernels,
@@ -235,193 +245,166 @@ struct obb_walk obb_walk_start(const struct obb_tree *tree, const struct obb_ker
 
 /* ---- Order ---------------------------------------------------------------------------------------------------- */
 
-#define MOST_BINS  2048  /* of codes, and of positions along the longest axis */
-#define MOST_CELLS 4096  /* columns: slabs of one short axis times those of the other */
-#define FINE_BINS  16384 /* slabs of the first axis times bins of the second */
+#define MOST_COLUMNS 4096  /* of a rank: slabs of one short axis times those of the other */
+#define MOST_SLABS   64    /* of the first */
+#define MOST_BINS    2048  /* along a column */
+#define FINE_BINS    16384 /* slabs of the first axis times bins of the second */
 
-/* What ordering needs beside its input and output; the tables are 120 KB in all. */
-struct ordering {
-    uint64_t *items, *moved; /* column << 43 | bin << 32 | which */
-    uint32_t bins[MOST_BINS];
-    uint32_t cells[MOST_CELLS];
-    uint16_t slab[MOST_BINS];   /* of the first axis, by bin */
-    uint32_t counts[FINE_BINS]; /* of the second axis, by slab and bin */
-    uint16_t column[FINE_BINS]; /* likewise */
-};
-
-static unsigned bits_of(uint32_t x) { return x == 0 ? 0 : 32 - (unsigned)__builtin_clz(x); }
-
-/* The counts of bins to slabs of about equal count, in order. */
-static void cut(const uint32_t *counts, size_t bins, size_t total, size_t slabs, uint16_t *out)
+uint32_t obb_rank_of(double large, double size)
 {
-    size_t before = 0;
+    uint32_t rank = 0;
+    while (size > large && rank < OBB_RANKS - 1) {
+        large *= 8;
+        rank++;
+    }
+    return rank;
+}
+
+/* The counts of bins to slabs of about equal count, in order; bin i is at out[i]. */
+static void cut(const uint32_t *counts, size_t bins, size_t slabs, uint16_t *out)
+{
+    size_t total = 0, before = 0, slab = 0;
+    for (size_t i = 0; i < bins; i++)
+        total += counts[i];
     for (size_t i = 0; i < bins; i++) {
         const size_t middle = before + counts[i] / 2;
-        const size_t slab = total == 0 ? 0 : middle * slabs / total;
-        out[i] = (uint16_t)(slab < slabs ? slab : slabs - 1);
+        while (slab + 1 < slabs && middle * slabs >= (slab + 1) * total)
+            slab++;
+        out[i] = (uint16_t)slab;
         before += counts[i];
     }
 }
 
-/* Counts to the places where each begins. */
-static void accumulate(uint32_t *counts, size_t n)
-{
-    uint32_t sum = 0;
-    for (size_t i = 0; i < n; i++) {
-        const uint32_t count = counts[i];
-        counts[i] = sum;
-        sum += count;
-    }
-}
-
 /* How many slabs along the two shorter axes make tiles of sixteen boxes about cubic. */
-static void slabs_of(const double width[3], const int axis[3], size_t count, size_t slabs[2])
+static void slabs_of(const double width[3], const uint8_t axis[3], double count, size_t slabs[2])
 {
-    const double tiles = (double)(count + OBB_NODE - 1) / OBB_NODE;
+    const double tiles = ceil(count / OBB_NODE);
     const double a = width[axis[0]], b = width[axis[1]], c = width[axis[2]];
     /* Of cubes: along the shortest first; an axis too short for two tiles has one slab. */
     double first = 1, second = 1;
-    while (first < 64 && tiles * a * a > (first + 0.5) * (first + 0.5) * (first + 0.5) * b * c)
+    while (first < MOST_SLABS &&
+           tiles * a * a > (first + 0.5) * (first + 0.5) * (first + 0.5) * b * c)
         first++;
     if (b > 0)
         second = fmax(1, floor(sqrt(tiles / first * b / c) + 0.5));
     slabs[0] = (size_t)first;
-    slabs[1] = (size_t)fmin(second, MOST_CELLS / (double)slabs[0]);
+    slabs[1] = (size_t)fmin(second, MOST_COLUMNS / (double)slabs[0]);
 }
 
-/* One rank: `list` names the boxes (NULL: 0 to count - 1) whose places are given. */
-static void order_rank(struct ordering *o, const struct obb_place *places, const uint32_t *list,
-                       size_t count, const double unit[3], uint32_t *out)
+/* A rank from its places in the sample, of which there are some. `scale` of all boxes are one of the sample. */
+static void choose_columns(struct obb_rank *r, const struct obb_place *sample, size_t count,
+                           uint32_t rank, double scale, const double width[3], uint32_t *counts)
 {
-    uint16_t least[3] = {UINT16_MAX, UINT16_MAX, UINT16_MAX}, most[3] = {0, 0, 0};
+    size_t here = 0;
     for (size_t i = 0; i < count; i++)
-        for (int k = 0; k < 3; k++) {
-            const uint16_t code = places[i].code[k];
-            least[k] = code < least[k] ? code : least[k];
-            most[k] = code > most[k] ? code : most[k];
-        }
-    double width[3];
-    unsigned shift[3];
-    const unsigned bin_bits = count >= 4096 ? 11 : count >= 256 ? 8 : 5;
-    for (int k = 0; k < 3; k++) {
-        width[k] = (most[k] - least[k] + 1) * unit[k];
-        const unsigned bits = bits_of((uint32_t)(most[k] - least[k]));
-        shift[k] = bits > bin_bits ? bits - bin_bits : 0;
-    }
-    int axis[3] = {0, 1, 2}; /* shortest first */
-    for (int i = 0; i < 3; i++)
-        for (int k = 0; k < 2; k++)
-            if (width[axis[k]] > width[axis[k + 1]]) {
-                const int t = axis[k];
-                axis[k] = axis[k + 1];
-                axis[k + 1] = t;
-            }
+        here += sample[i].rank == rank;
     size_t slabs[2];
-    slabs_of(width, axis, count, slabs);
-    const int u = axis[0], v = axis[1], w = axis[2];
-    const size_t bins = (size_t)1 << bin_bits;
+    slabs_of(width, r->axis, (double)here * scale, slabs);
+    unsigned bits = 5; /* of the bins along an axis */
+    while (bits < 10 && (size_t)2 << bits < here)
+        bits++;
+    r->shift[0] = 16 - bits;
+    memset(counts, 0, sizeof *counts << bits);
+    for (size_t i = 0; i < count; i++)
+        if (sample[i].rank == rank)
+            counts[sample[i].code[r->axis[0]] >> r->shift[0]]++;
+    cut(counts, (size_t)1 << bits, slabs[0], r->slab);
 
-    memset(o->slab, 0, bins * sizeof o->slab[0]);
-    if (slabs[0] > 1) {
-        memset(o->bins, 0, bins * sizeof o->bins[0]);
-        for (size_t i = 0; i < count; i++)
-            o->bins[(places[i].code[u] - least[u]) >> shift[u]]++;
-        cut(o->bins, bins, count, slabs[0], o->slab);
-    }
-    /* Bins of the second axis: fewer where there are many slabs. */
-    unsigned fine_bits = bin_bits;
-    while (slabs[0] << fine_bits > FINE_BINS)
-        fine_bits--;
-    const size_t fine = (size_t)1 << fine_bits;
-    const unsigned fine_shift = shift[v] + (bin_bits - fine_bits);
-    memset(o->counts, 0, slabs[0] * fine * sizeof o->counts[0]);
-    for (size_t i = 0; i < count; i++) {
-        const size_t slab = o->slab[(places[i].code[u] - least[u]) >> shift[u]];
-        o->counts[slab * fine + (size_t)((places[i].code[v] - least[v]) >> fine_shift)]++;
-    }
+    while (slabs[0] << bits > FINE_BINS)
+        bits--;
+    r->shift[1] = 16 - bits;
+    r->bits = bits;
+    memset(counts, 0, (slabs[0] * sizeof *counts) << bits);
+    for (size_t i = 0; i < count; i++)
+        if (sample[i].rank == rank)
+            counts[((uint32_t)r->slab[sample[i].code[r->axis[0]] >> r->shift[0]] << bits) +
+                   ((uint32_t)sample[i].code[r->axis[1]] >> r->shift[1])]++;
     for (size_t s = 0; s < slabs[0]; s++) {
-        size_t here = 0;
-        for (size_t i = 0; i < fine; i++)
-            here += o->counts[s * fine + i];
-        uint16_t *column = o->column + s * fine;
-        cut(o->counts + s * fine, fine, here, slabs[1], column);
-        for (size_t i = 0; i < fine; i++) /* to and fro */
+        uint16_t *column = r->column + (s << bits);
+        cut(counts + (s << bits), (size_t)1 << bits, slabs[1], column);
+        for (size_t i = 0; i < (size_t)1 << bits; i++) /* to and fro */
             column[i] =
                 (uint16_t)(s * slabs[1] + (s % 2 == 0 ? column[i] : slabs[1] - 1 - column[i]));
     }
+    r->columns = (uint32_t)(slabs[0] * slabs[1]);
+}
 
-    const size_t cells = slabs[0] * slabs[1];
-    memset(o->bins, 0, bins * sizeof o->bins[0]);
-    memset(o->cells, 0, cells * sizeof o->cells[0]);
-    for (size_t i = 0; i < count; i++) {
-        const struct obb_place *p = &places[i];
-        const size_t slab = o->slab[(p->code[u] - least[u]) >> shift[u]];
-        const uint32_t column =
-            o->column[slab * fine + (size_t)((p->code[v] - least[v]) >> fine_shift)];
-        uint32_t bin = (uint32_t)(p->code[w] - least[w]) >> shift[w];
-        bin = column % 2 == 0 ? bin : (uint32_t)bins - 1 - bin;
-        o->bins[bin]++;
-        o->cells[column]++;
-        o->items[i] = (uint64_t)column << 43 | (uint64_t)bin << 32 | i;
+obb_status obb_tiles_create(const struct obb_place *sample, size_t sample_count, size_t count,
+                            const double width[static 3], double large, struct obb_tiles **out)
+{
+    bool seen[OBB_RANKS] = {false};
+    size_t tables = 0;
+    for (size_t i = 0; i < sample_count; i++)
+        seen[sample[i].rank] = true;
+    for (int rank = 0; rank < OBB_RANKS; rank++)
+        tables += seen[rank];
+    uint32_t *counts = obb_malloc(FINE_BINS, sizeof *counts);
+    struct obb_tiles *tiles = obb_malloc(1, sizeof *tiles + tables * sizeof tiles->tables[0]);
+    if (tiles == NULL || counts == NULL) {
+        obb_free(tiles);
+        obb_free(counts);
+        return OBB_NO_MEMORY;
     }
-    accumulate(o->bins, bins);
-    accumulate(o->cells, cells);
+    uint8_t axis[3] = {0, 1, 2}; /* shortest first */
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < 2; k++)
+            if (width[axis[k]] > width[axis[k + 1]]) {
+                const uint8_t t = axis[k];
+                axis[k] = axis[k + 1];
+                axis[k + 1] = t;
+            }
+    tiles->large = large;
+    tiles->cells = 0;
+    tiles->none = 0;
+    size_t used = 0;
+    for (uint32_t rank = OBB_RANKS; rank-- > 0;) {
+        struct obb_rank *r = &tiles->ranks[rank];
+        *r = (struct obb_rank){.first = tiles->cells, .columns = 1, .shift = {16, 16}};
+        memcpy(r->axis, axis, sizeof axis);
+        r->slab = r->column = &tiles->none;
+        if (seen[rank]) {
+            r->slab = tiles->tables[used].slab;
+            r->column = tiles->tables[used++].column;
+            choose_columns(r, sample, sample_count, rank, (double)count / (double)sample_count,
+                           width, counts);
+        }
+        tiles->cells += r->columns;
+    }
+    obb_free(counts);
+    *out = tiles;
+    return OBB_OK;
+}
+
+/* What is listed (NULL: 0 to count - 1), by the bits of its place from `shift` on, stable. */
+static void count_sort(const uint16_t *along, const uint32_t *list, size_t count, unsigned shift,
+                       unsigned bits, uint32_t *out)
+{
+    uint32_t starts[MOST_BINS];
+    const uint32_t bins = 1u << bits;
+    memset(starts, 0, bins * sizeof starts[0]);
     for (size_t i = 0; i < count; i++)
-        o->moved[o->bins[o->items[i] >> 32 & (MOST_BINS - 1)]++] = o->items[i];
+        starts[(uint32_t)along[i] >> shift & (bins - 1)]++;
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < bins; i++) {
+        const uint32_t n = starts[i];
+        starts[i] = sum;
+        sum += n;
+    }
     for (size_t i = 0; i < count; i++) {
-        const uint32_t which = (uint32_t)o->moved[i];
-        out[o->cells[o->moved[i] >> 43]++] = list != NULL ? list[which] : which;
+        const uint32_t which = list != NULL ? list[i] : (uint32_t)i;
+        out[starts[(uint32_t)along[which] >> shift & (bins - 1)]++] = which;
     }
 }
 
-obb_status obb_order(const struct obb_place *places, size_t count, const double unit[static 3],
-                     uint32_t *out_order)
+void obb_order_cell(const uint16_t *along, size_t count, uint32_t *out, uint32_t *spare)
 {
-    size_t counts[OBB_RANKS] = {0};
-    for (size_t i = 0; i < count; i++)
-        counts[places[i].rank]++;
-    if (count <= OBB_NODE && counts[0] == count) {
-        for (size_t i = 0; i < count; i++)
-            out_order[i] = (uint32_t)i;
-        return OBB_OK;
+    unsigned bits = 4;
+    while (1u << bits < MOST_BINS && (size_t)1 << bits < count)
+        bits++;
+    if (count <= (size_t)OBB_NODE << bits) {
+        count_sort(along, NULL, count, 16 - bits, bits, out);
+    } else {
+        count_sort(along, NULL, count, 0, 8, spare);
+        count_sort(along, spare, count, 8, 8, out);
     }
-    struct ordering *o = obb_malloc(1, sizeof *o);
-    uint64_t *items = obb_malloc(count, 2 * sizeof *items);
-    struct obb_place *apart = NULL;
-    uint32_t *list = NULL;
-    if (counts[0] < count) {
-        apart = obb_malloc(count, sizeof *apart);
-        list = obb_malloc(count, sizeof *list);
-    }
-    obb_status status = OBB_NO_MEMORY;
-    if (o == NULL || items == NULL || (counts[0] < count && (apart == NULL || list == NULL)))
-        goto out;
-    status = OBB_OK;
-    o->items = items;
-    o->moved = items + count;
-    if (counts[0] == count) {
-        order_rank(o, places, NULL, count, unit, out_order);
-        goto out;
-    }
-    size_t first[OBB_RANKS], sum = 0;
-    for (int c = OBB_RANKS; c-- > 0;) {
-        first[c] = sum;
-        sum += counts[c];
-    }
-    for (size_t i = 0; i < count; i++) {
-        const size_t at = first[places[i].rank]++;
-        apart[at] = places[i];
-        list[at] = (uint32_t)i;
-    }
-    for (int c = 0; c < OBB_RANKS; c++) {
-        const size_t from = first[c] - counts[c];
-        if (counts[c] > 0)
-            order_rank(o, apart + from, list + from, counts[c], unit, out_order + from);
-    }
-out:
-    obb_free(o);
-    obb_free(items);
-    obb_free(apart);
-    obb_free(list);
-    return status;
 }

@@ -5,8 +5,15 @@
 
 #include "core/batch.h"
 #include "core/box.h"
+#include "core/status.h"
 
 /* ---- Packed boxes --------------------------------------------------------------------------------------------- */
+
+/* How far a box reaches from its centre, along no axis more. */
+static inline double obb_reach(const obb_box *box)
+{
+    return box->half_extents.x + box->half_extents.y + box->half_extents.z;
+}
 
 struct obb_packed obb_packed_from_solid(const obb_solid *solid);
 struct obb_packed obb_packed_from_box(const obb_box *box, int dimensions);
@@ -45,9 +52,12 @@ obb_bounds obb_frame_bounds(const struct obb_frame *frame, const struct obb_code
 /* The levels over `count` boxes, at least two; returns how many nodes they have all together. */
 size_t obb_tree_shape(size_t count, struct obb_tree *tree);
 
-/* Puts the levels one after the other into `nodes`, of which level 0 is there, and fills those above. */
-void obb_tree_fill(struct obb_tree *tree, const struct obb_kernels *kernels,
-                   struct obb_node *nodes);
+/* Puts the levels one after the other into `nodes`. */
+void obb_tree_place(struct obb_tree *tree, struct obb_node *nodes);
+
+/* Fills the nodes from..to-1 of a level above 0, from those below; `nodes` as they were placed. */
+void obb_tree_unite(const struct obb_tree *tree, const struct obb_kernels *kernels,
+                    struct obb_node *nodes, int level, size_t from, size_t to);
 
 /* The first cache line in a block that has 63 bytes to spare. */
 static inline void *obb_first_line(void *block)
@@ -55,7 +65,11 @@ static inline void *obb_first_line(void *block)
     return (char *)block + (64 - (uintptr_t)block % 64) % 64;
 }
 
-/* Level 0 over packed boxes in any frame, their bounds grown by `grow` (>= 0), then the rest. */
+/* A leaf over up to sixteen packed boxes in any frame, their bounds grown by `grow` (>= 0). */
+void obb_tree_leaf(const struct obb_kernels *kernels, const struct obb_frame *frame,
+                   const struct obb_packed *boxes, size_t count, double grow, struct obb_node *out);
+
+/* All levels over packed boxes, likewise. */
 void obb_tree_over(struct obb_tree *tree, const struct obb_kernels *kernels,
                    const struct obb_frame *frame, const struct obb_packed *boxes, size_t count,
                    double grow, struct obb_node *nodes);
@@ -70,21 +84,67 @@ static inline struct obb_codes obb_node_child(const struct obb_node *node, uint3
     return (struct obb_codes){{node->axis[0][child], node->axis[1][child], node->axis[2][child]}};
 }
 
-/* ---- Order ---------------------------------------------------------------------------------------------------- */
+static inline void obb_node_set(struct obb_node *node, uint32_t child, struct obb_codes codes)
+{
+    for (int k = 0; k < 3; k++)
+        node->axis[k][child] = codes.axis[k];
+}
 
-/* A box as the order sees it: the code of its centre, and how much larger than most it is (0: not; else apart). */
+/* ---- Order ----------------------------------------------------------------------------------------------------
+ *
+ * The order of boxes in which neighbours are near: those much larger than most in front, by ranks, each rank
+ * sort-tile-recursive: slabs of equal count along the two shorter axes, and along the longest to and fro. Slabs come from a
+ * sample: they make cells, columns of some rank, and the rest is parting boxes by their cells and ordering each cell.
+ *
+ * Source: Leutenegger, Lopez, Edgington, "STR: a simple and efficient algorithm for R-tree packing", ICDE 1997. */
+
+/* A box as the order sees it: the code of its centre in a grid, and its rank. */
 struct obb_place {
     uint16_t code[3];
-    uint16_t rank; /* 0 to OBB_RANKS - 1 */
+    uint16_t
+        rank; /* 0 to OBB_RANKS - 1; above 0 every rank is eight times as large as the one before */
 };
 #define OBB_RANKS 8
 
-/* The order of boxes in which neighbours are near: those of higher ranks in front, each rank sort-tile-recursive: slabs
- * of equal count along the two shorter axes, and along the longest to and fro. Stable; O(count). unit: how large a code is
- * on each axis, about. OBB_NO_MEMORY.
- *
- * Source: Leutenegger, Lopez, Edgington, "STR: a simple and efficient algorithm for R-tree packing", ICDE 1997. */
-obb_status obb_order(const struct obb_place *places, size_t count, const double unit[static 3],
-                     uint32_t *out_order);
+/* Ranks begin above `large`. */
+uint32_t obb_rank_of(double large, double size);
+
+struct obb_rank {
+    uint8_t axis[3];         /* shortest first */
+    unsigned shift[2];       /* codes to bins, of the first two */
+    unsigned bits;           /* of the bins along the second */
+    uint32_t first, columns; /* its cells */
+    uint16_t *slab, *column; /* by bin of the first axis; by slab and bin of the second */
+};
+
+struct obb_tiles {
+    double large;
+    uint32_t cells; /* less than 2^16 */
+    uint16_t none;  /* the table of ranks that the sample did not show */
+    struct obb_rank ranks[OBB_RANKS];
+    struct {
+        uint16_t slab[1 << 10], column[1 << 14];
+    } tables[];
+};
+
+/* From a sample (not empty) of `count` boxes. width: how wide the grid is along each axis. Freed by obb_free. OBB_NO_MEMORY. */
+obb_status obb_tiles_create(const struct obb_place *sample, size_t sample_count, size_t count,
+                            const double width[static 3], double large, struct obb_tiles **out);
+
+/* Where a box belongs: its cell, and in the low 16 bits its place along it. */
+static inline uint32_t obb_tiles_place(const struct obb_tiles *tiles, const uint32_t code[3],
+                                       double size)
+{
+    const struct obb_rank *r = &tiles->ranks[0];
+    if (size > tiles->large)
+        r = &tiles->ranks[obb_rank_of(tiles->large, size)];
+    const size_t slab = r->slab[code[r->axis[0]] >> r->shift[0]];
+    const uint32_t column = r->column[(slab << r->bits) + (code[r->axis[1]] >> r->shift[1])];
+    const uint32_t along = code[r->axis[2]] ^ (column % 2) * 0xffffu;
+    return (r->first + column) << 16 | along;
+}
+
+/* The boxes of one cell in the order of their places along it; spare has room for as many. O(count). */
+void obb_order_cell(const uint16_t *along, size_t count, uint32_t *out, uint32_t *spare);
 
 #endif

@@ -85,10 +85,10 @@ obb_status obb_view_open(struct obb_scene *scene, const obb_at *at, struct obb_v
     return OBB_OK;
 }
 
-void obb_view_close(struct obb_view *view)
+struct obb_scene *obb_view_close(struct obb_view *view)
 {
     if (view == NULL)
-        return;
+        return NULL;
     struct obb_scene *scene = view->scene;
     if (view->previous == NULL)
         scene->first_view = view->next;
@@ -103,9 +103,9 @@ void obb_view_close(struct obb_view *view)
     obb_layers_unref(view->layers);
     obb_free(view);
     if (scene->detached && scene->first_view == NULL)
-        obb_scene_destroy(scene);
-    else
-        obb_scene_settle(scene, SETTLE_AT_CLOSE);
+        return scene;
+    obb_scene_settle(scene, SETTLE_AT_CLOSE);
+    return NULL;
 }
 
 const obb_view_info *obb_view_info_get(const struct obb_view *view) { return &view->info; }

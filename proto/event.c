@@ -94,4 +94,10 @@ void wire_event_gone(struct wire_buf *buf, obb_moment moment)
     end(&message);
 }
 
+void wire_event_shutdown(struct wire_buf *buf, obb_moment moment)
+{
+    struct message message = begin(buf, "shutdown", moment, false);
+    end(&message);
+}
+
 void wire_event_comment(struct wire_buf *buf) { wire_buf_append(buf, ":\n\n", 3); }

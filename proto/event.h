@@ -31,9 +31,10 @@ void wire_event_boxes(struct wire_buf *buf, obb_moment moment, bool last,
 
 void wire_event_commit(struct wire_buf *buf, const obb_committed *committed, bool last);
 
-/* The last message of a stream: its client was too slow, or its scene was deleted. */
+/* The last message of a stream: its client was too slow, its scene was deleted, or the service ends. */
 void wire_event_overrun(struct wire_buf *buf, obb_moment moment);
 void wire_event_gone(struct wire_buf *buf, obb_moment moment);
+void wire_event_shutdown(struct wire_buf *buf, obb_moment moment);
 
 /* A comment, which keeps connections alive and says nothing. */
 void wire_event_comment(struct wire_buf *buf);

@@ -2,6 +2,7 @@
 #include "proto/wire.h"
 
 #include <assert.h>
+#include <string.h>
 
 static const obb_str types[] = {
     [WIRE_JSON] = {"application/json", sizeof "application/json" - 1},
@@ -79,6 +80,10 @@ bool wire_media_from_content_type(const char *value, wire_media *out)
 {
     if (value == NULL)
         return false;
+    if (strcmp(value, types[WIRE_JSON].bytes) == 0) { /* nearly always */
+        *out = WIRE_JSON;
+        return true;
+    }
     const char *at = past_space(value), *end = past_token(at);
     const obb_str type = {.bytes = at, .length = (size_t)(end - at)};
     wire_media media = WIRE_PROBLEM;
@@ -165,7 +170,9 @@ bool wire_media_from_accept(const char *value, const wire_media *offered, size_t
                             wire_media *out)
 {
     assert(count > 0 && count <= sizeof types / sizeof *types);
-    if (value == NULL || *past_space(value) == '\0') {
+    /* nothing, or exactly what comes first: nearly always */
+    if (value == NULL || strcmp(value, types[offered[0]].bytes) == 0 ||
+        *past_space(value) == '\0') {
         *out = offered[0];
         return true;
     }

@@ -23,30 +23,36 @@ struct decimal {
 
 static inline bool is_digit(char c) { return (unsigned char)(c - '0') < 10; }
 
-/* ---- Eight digits at once -------------------------------------------------------------------- */
+/* ---- Up to eight digits at once -------------------------------------------------------------- */
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-static inline bool eight_digits(const char *at, uint64_t *value)
+/* Appends the digits that the next eight bytes begin with to the value; how many there are. */
+static inline unsigned some_digits(const char *at, uint64_t *value)
 {
+    static const uint32_t powers[] = {1,      10,      100,      1000,     10000,
+                                      100000, 1000000, 10000000, 100000000};
     uint64_t v;
     memcpy(&v, at, sizeof v);
-    const uint64_t sixes = v + 0x0606060606060606u; /* leaves 0x3x alone for digits only */
-    if (((v & 0xf0f0f0f0f0f0f0f0u) | ((sixes & 0xf0f0f0f0f0f0f0f0u) >> 4)) != 0x3333333333333333u)
-        return false;
-    v -= 0x3030303030303030u;
+    v ^= 0x3030303030303030u; /* digits are 0 to 9 now, others more */
+    const uint64_t others =
+        (((v & 0x7f7f7f7f7f7f7f7fu) + 0x7676767676767676u) | v) & 0x8080808080808080u;
+    const unsigned count = others == 0 ? 8 : (unsigned)__builtin_ctzll(others) / 8;
+    if (count == 0)
+        return 0;
+    v <<= 64 - 8 * count;  /* zeros in front instead of what follows */
     v = v * 10 + (v >> 8); /* pairs in the even bytes */
     v = (((v & 0x000000ff000000ffu) * 0x000f424000000064u) +
          (((v >> 16) & 0x000000ff000000ffu) * 0x0000271000000001u)) >>
         32;
-    *value = *value * 100000000 + (uint32_t)v;
-    return true;
+    *value = *value * powers[count] + (uint32_t)v;
+    return count;
 }
 #else
-static inline bool eight_digits(const char *at, uint64_t *value)
+static inline unsigned some_digits(const char *at, uint64_t *value)
 {
     (void)at;
     (void)value;
-    return false;
+    return 0;
 }
 #endif
 
@@ -311,8 +317,8 @@ const char *wire_number_read(const char *at, const char *end, double *out)
     int64_t exponent = 0;
     if (at < end && *at == '.') {
         const char *const fraction = ++at;
-        while (end - at >= 8 && eight_digits(at, &w))
-            at += 8;
+        for (unsigned some = 8; some == 8 && end - at >= 8;)
+            at += some = some_digits(at, &w);
         for (; at < end && is_digit(*at); at++)
             w = w * 10 + (uint64_t)(*at - '0');
         if (at == fraction)

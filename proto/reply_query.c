@@ -432,16 +432,16 @@ void wire_write_pair_lines(struct wire_buf *buf, const struct obb_view *view,
 }
 
 void wire_write_pair_end(struct wire_buf *buf, const struct obb_view *view, const obb_query *query,
-                         const obb_result *result)
+                         uint64_t count, bool truncated)
 {
     struct wire_out out = wire_out_json(buf);
     const wire_out_scope object = wire_out_object(&out);
     wire_out_key(&out, "count");
-    wire_out_integer(&out, result->count);
+    wire_out_integer(&out, count);
     wire_put_now(&out, view);
     if (query->has_at)
         wire_put_at(&out, view);
-    if (result->truncated) {
+    if (truncated) {
         wire_out_key(&out, "truncated");
         wire_out_bool(&out, true);
     }

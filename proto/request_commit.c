@@ -134,48 +134,66 @@ static bool right_length(const struct wire_object *o, const struct columns *colu
                         "the columns are of different lengths");
 }
 
-/* Row i of the columns. */
-static bool make_pose(const struct wire_object *o, const struct columns *columns, size_t i,
-                      size_t dimensions, obb_pose *out)
+/* Some rows of the columns as doubles: which kind of number a column has is asked once for all of them. */
+#define ROWS 32
+struct rows {
+    size_t first;
+    double ids[ROWS], centers[ROWS * 3], rotations[ROWS * 4], angles[ROWS];
+};
+
+static void get_rows(const struct wire_object *o, const struct columns *columns, size_t first,
+                     size_t count, size_t dimensions, struct rows *out)
+{
+    out->first = first;
+    if (wire_object_has(o, IDS))
+        wire_column_get(&columns->column[IDS], first, count, out->ids);
+    wire_column_get(&columns->column[CENTERS], first * dimensions, count * dimensions,
+                    out->centers);
+    if (wire_object_has(o, ROTATIONS))
+        wire_column_get(&columns->column[ROTATIONS], first * 4, count * 4, out->rotations);
+    if (wire_object_has(o, ANGLES))
+        wire_column_get(&columns->column[ANGLES], first, count, out->angles);
+}
+
+/* The pose of row i of the columns, which is in `rows`. */
+static bool make_pose(const struct wire_object *o, const struct columns *columns,
+                      const struct rows *rows, size_t i, size_t dimensions, obb_pose *out)
 {
     struct wire_cursor *c = o->c;
-    obb_pose pose = {.has_center = true, .rotation = {0.0, 0.0, 0.0, 1.0}};
+    const size_t row = i - rows->first;
+    *out = (obb_pose){.has_center = true, .rotation = {0.0, 0.0, 0.0, 1.0}};
     if (wire_object_has(o, NAMES)) {
-        pose.target.name = columns->names[i];
+        out->target.name = columns->names[i];
     } else {
-        double id;
-        wire_column_get(&columns->column[IDS], i, 1, &id);
+        const double id = rows->ids[row];
         if (!(id >= 1.0 && id <= OBB_MAX_WHOLE) || id != (double)(uint64_t)id)
             return wire_fail_item(c, WIRE_OBB_BAD_VALUE, o->where[IDS], i,
                                   "an id is a positive whole number");
-        pose.target.id = (uint64_t)id;
-        pose.target.has_id = true;
+        out->target.id = (uint64_t)id;
+        out->target.has_id = true;
     }
 
-    double center[3] = {0.0, 0.0, 0.0};
-    wire_column_get(&columns->column[CENTERS], i * dimensions, dimensions, center);
+    const double *center = &rows->centers[row * dimensions];
     for (size_t k = 0; k < dimensions; k++)
         if (wire_range_check(WIRE_COORDINATE, center[k]) != OBB_OK)
             return wire_fail_item(c, WIRE_OBB_BAD_NUMBER, o->where[CENTERS], i * dimensions + k,
                                   "coordinates are at most 1e9 in magnitude");
-    pose.center = (obb_vec3){center[0], center[1], center[2]};
+    out->center = (obb_vec3){center[0], center[1], dimensions == 3 ? center[2] : 0.0};
 
     if (wire_object_has(o, ROTATIONS)) {
-        double q[4];
-        wire_column_get(&columns->column[ROTATIONS], i * 4, 4, q);
+        const double *q = &rows->rotations[row * 4];
         const obb_status status =
-            obb_quat_normalise((obb_quat){q[0], q[1], q[2], q[3]}, &pose.rotation);
+            obb_quat_normalise((obb_quat){q[0], q[1], q[2], q[3]}, &out->rotation);
         if (status != OBB_OK)
             return wire_fail_item(c, (wire_cause)status, o->where[ROTATIONS], i * 4, NULL);
-        pose.has_rotation = true;
+        out->has_rotation = true;
     }
     if (wire_object_has(o, ANGLES)) {
-        wire_column_get(&columns->column[ANGLES], i, 1, &pose.angle);
-        if (wire_range_check(WIRE_ANY, pose.angle) != OBB_OK)
+        out->angle = rows->angles[row];
+        if (wire_range_check(WIRE_ANY, out->angle) != OBB_OK)
             return wire_fail_item(c, WIRE_OBB_BAD_NUMBER, o->where[ANGLES], i, NULL);
-        pose.has_rotation = true;
+        out->has_rotation = true;
     }
-    *out = pose;
     return true;
 }
 
@@ -211,9 +229,14 @@ static bool read_columns(struct wire_cursor *c, int dimensions, wire_commit *com
     obb_pose *poses = obb_arena_alloc(c->arena, count, sizeof *poses);
     if (poses == NULL)
         return wire_fail_memory(c);
-    for (size_t i = 0; i < count; i++)
-        if (!make_pose(&o, &columns, i, (size_t)dimensions, &poses[i]))
+    struct rows rows;
+    for (size_t i = 0; i < count; i++) {
+        if (i % ROWS == 0)
+            get_rows(&o, &columns, i, count - i < ROWS ? count - i : ROWS, (size_t)dimensions,
+                     &rows);
+        if (!make_pose(&o, &columns, &rows, i, (size_t)dimensions, &poses[i]))
             return false;
+    }
     commit->edit.poses = poses;
     commit->edit.pose_count = count;
     commit->columnar_names = by_names;

@@ -592,7 +592,7 @@ static bool read_field(struct reading *r, int field)
     case LIMIT:
         read = wire_read_whole(c, 0, OBB_MAX_WHOLE, &whole);
         q->limit = (size_t)whole;
-        return read;
+        return q->has_limit = read;
     case COUNT_ONLY:
         return wire_read_bool(c, &q->count_only);
     case AT:

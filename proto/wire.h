@@ -207,12 +207,13 @@ void wire_write_committed(struct wire_buf *buf, wire_media media, const wire_com
                           const obb_committed *committed, const struct obb_view *const *views,
                           const obb_result *const *results);
 
-/* All-pairs as NDJSON: lines of pairs from..to-1, and the last line. */
+/* All-pairs as NDJSON: lines of pairs from..to-1 of a result, and the last line: how many there are, and whether lines were left
+ * out. */
 void wire_write_pair_lines(struct wire_buf *buf, const struct obb_view *view,
                            const obb_query *query, const obb_result *result, size_t from,
                            size_t to);
 void wire_write_pair_end(struct wire_buf *buf, const struct obb_view *view, const obb_query *query,
-                         const obb_result *result);
+                         uint64_t count, bool truncated);
 
 /* A scene as lines of NDJSON: the header, then each box by id. The view shows the present. */
 void wire_write_export_head(struct wire_buf *buf, obb_str scene, const obb_settings *settings,

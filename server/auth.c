@@ -20,33 +20,52 @@ struct srv_auth {
 
 /* ---- Loading ------------------------------------------------------------------------------------------------------- */
 
-bool srv_auth_load(const char *path, struct srv_auth **out, char *error, size_t error_size)
+/* A pointer holds keys as they were sent: what would end the line is a ? in it. */
+static void keep_to_a_line(char *text)
+{
+    for (; *text != '\0'; text++)
+        if ((unsigned char)*text < ' ' || *text == 0x7f)
+            *text = '?';
+}
+
+bool srv_auth_create(char *bytes, size_t length, struct srv_auth **out, char *error,
+                     size_t error_size)
 {
     struct srv_auth *auth = obb_calloc(1, sizeof *auth);
     if (auth == NULL) {
         (void)snprintf(error, error_size, "there is not enough memory");
+        obb_free(bytes);
         return false;
     }
-    wire_body body = {.media = WIRE_JSON};
-    auth->bytes = srv_file_read("--token-file", path, &body.length, error, error_size);
-    if (auth->bytes == NULL) {
-        srv_auth_destroy(auth);
-        return false;
-    }
-    body.bytes = auth->bytes;
+    auth->bytes = bytes;
+    const wire_body body = {.bytes = bytes, .length = length, .media = WIRE_JSON};
     wire_problem problem;
-    if (body.length == 0)
-        (void)snprintf(error, error_size, "--token-file %.200s: is empty", path);
+    if (length == 0)
+        (void)snprintf(error, error_size, "is empty");
     else if (wire_read_tokens(&body, &auth->arena, &auth->tokens, &auth->count, &problem)) {
         *out = auth;
         return true;
     } else {
         const char *detail = problem.detail != NULL ? problem.detail : problem.title;
-        (void)snprintf(error, error_size, "--token-file %.200s: %s%s%s", path, detail,
+        (void)snprintf(error, error_size, "%s%s%s", detail,
                        problem.pointer != NULL && problem.pointer[0] != '\0' ? " at " : "",
                        problem.pointer != NULL ? problem.pointer : "");
+        keep_to_a_line(error);
     }
     srv_auth_destroy(auth);
+    return false;
+}
+
+bool srv_auth_load(const char *path, struct srv_auth **out, char *error, size_t error_size)
+{
+    size_t length;
+    char reason[512];
+    char *bytes = srv_file_read("--token-file", path, &length, error, error_size);
+    if (bytes == NULL)
+        return false;
+    if (srv_auth_create(bytes, length, out, reason, sizeof reason))
+        return true;
+    (void)snprintf(error, error_size, "--token-file %.200s: %s", path, reason);
     return false;
 }
 

@@ -10,6 +10,10 @@ struct srv_auth; /* immutable once loaded */
 
 /* Reads the file. false: error holds one line, and nothing of it is used. */
 bool srv_auth_load(const char *path, struct srv_auth **out, char *error, size_t error_size);
+
+/* The same from the bytes of a file, which are taken over (obb_malloc) whatever the answer. */
+bool srv_auth_create(char *bytes, size_t length, struct srv_auth **out, char *error,
+                     size_t error_size);
 void srv_auth_destroy(struct srv_auth *auth); /* NULL is fine */
 size_t srv_auth_count(const struct srv_auth *auth);
 

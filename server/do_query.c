@@ -49,9 +49,15 @@ static void plans_chunk(struct srv_job *job, size_t chunk)
 
 void srv_plans_close(struct srv_plans *p)
 {
+    struct srv_server *server = p->work.request->server;
     for (size_t i = 0; i < p->count; i++) {
+        if (p->plans[i] != NULL) {
+            const obb_result *result = obb_plan_result(p->plans[i]);
+            server->metrics.candidates_total += result->candidates;
+            server->metrics.doubts_total += result->doubts;
+        }
         obb_plan_destroy(p->plans[i]);
-        srv_view_close(p->work.request->server, p->views[i]);
+        srv_view_close(server, p->views[i]);
     }
 }
 
@@ -108,10 +114,12 @@ void srv_plans_start(struct srv_plans *p, void (*then)(struct srv_work *work))
 
 enum { KIND_PART = 4 };
 
+/* All-pairs as NDJSON is a stream of any length: found in pages, the next when the client has taken the one before. */
 struct query {
-    struct srv_plans plans;  /* of one */
-    struct srv_pieces lines; /* of all-pairs as NDJSON */
-    size_t next_pair;
+    struct srv_plans plans;  /* of one; of a stream, the page at hand */
+    struct srv_pieces lines; /* of a stream */
+    uint64_t most, sent;     /* of a stream: pairs that it may have, and has had before this page */
+    size_t next_pair;        /* of the page */
     obb_query_kind kind;
     int dimensions;
     obb_query query;
@@ -132,25 +140,87 @@ static void query_read(struct srv_work *work)
                               &q->problem);
 }
 
-/* Pairs in a piece: about 20 to 60 bytes each. */
-enum { PAIRS = 4096 };
+enum {
+    PAGE = 16384, /* pairs found at a time */
+    FEW_PAIRS =
+        1024, /* written without a look at the size of the piece: 20 to 60 bytes and 100 ns each */
+    PAGE_MEMORY = 1 << 20 /* that a stream holds between its pages, about */
+};
+
+/* How many pairs the next page lists; when no more may come, the rest is counted. */
+static void next_page(struct query *q)
+{
+    const uint64_t left = q->most - q->sent;
+    q->query.limit = left < PAGE ? (size_t)left : PAGE;
+    q->query.count_only = q->query.limit == 0;
+}
 
 static bool lines_write(struct srv_pieces *pieces)
 {
     struct query *q = query_of(pieces);
+    struct obb_plan **plan = &q->plans.plans[0];
     const struct obb_view *view = q->plans.views[0];
-    const obb_result *result = obb_plan_result(q->plans.plans[0]);
-    const size_t left = result->pair_count - q->next_pair;
-    const size_t to = q->next_pair + (left < PAIRS ? left : PAIRS);
-    wire_write_pair_lines(&pieces->piece, view, &q->query, result, q->next_pair, to);
+    if (atomic_load(&q->plans.status) != OBB_OK) {
+        pieces->piece.failed = true;
+        return false;
+    }
+    const obb_result *result = obb_plan_result(*plan);
+    size_t to = q->next_pair;
+    while (to < result->pair_count && pieces->piece.length < SRV_PIECE && !pieces->piece.failed) {
+        const size_t from = to, left = result->pair_count - from;
+        to += left < FEW_PAIRS ? left : FEW_PAIRS;
+        wire_write_pair_lines(&pieces->piece, view, &q->query, result, from, to);
+    }
     q->next_pair = to;
     if (to < result->pair_count)
         return true;
-    wire_write_pair_end(&pieces->piece, view, &q->query, result);
-    return false;
+    if (!result->truncated) {
+        const bool cut = q->query.paged && q->query.count_only && result->count > 0;
+        wire_write_pair_end(&pieces->piece, view, &q->query, q->sent + result->count, cut);
+        return false;
+    }
+    const obb_found_pair *last = to > 0 ? &result->pairs[to - 1] : NULL;
+    q->sent += to;
+    q->next_pair = 0;
+    if (last != NULL) {
+        q->query.after[0] = obb_view_id(last->a);
+        q->query.after[1] = obb_view_id(last->b);
+    }
+    obb_plan_destroy(*plan);
+    *plan = NULL;
+    next_page(q);
+    q->plans.current = 0;
+    return true;
+}
+
+/* Nothing to do while there is a page. */
+static size_t lines_advance(struct srv_pieces *pieces)
+{
+    return plans_advance(&query_of(pieces)->plans.work.job);
+}
+
+static void lines_chunk(struct srv_pieces *pieces, size_t chunk)
+{
+    plans_chunk(&query_of(pieces)->plans.work.job, chunk);
 }
 
 static void lines_closed(struct srv_pieces *pieces) { srv_plans_close(&query_of(pieces)->plans); }
+
+/* Answers with the first page, which is there, and those after it; false: there is no memory for that. */
+static bool stream_pairs(struct query *q)
+{
+    const obb_result *result = obb_plan_result(q->plans.plans[0]);
+    q->lines.cheap = !result->truncated && result->pair_count <= FEW_PAIRS;
+    if (!q->lines.cheap && !srv_request_reserve(q->plans.work.request, PAGE_MEMORY))
+        return false;
+    q->plans.current = q->plans.count;
+    q->lines.advance = lines_advance;
+    q->lines.chunk = lines_chunk;
+    q->lines.write = lines_write;
+    q->lines.closed = lines_closed;
+    srv_pieces_start(&q->lines, q->plans.work.request, WIRE_NDJSON);
+    return true;
+}
 
 static void query_write(struct srv_plans *p)
 {
@@ -171,11 +241,9 @@ static void query_reply(struct srv_work *work)
     } else if (status != OBB_OK) {
         srv_reply_status(request, status);
     } else if (request->accept == WIRE_NDJSON) {
-        q->lines.write = lines_write;
-        q->lines.closed = lines_closed;
-        q->lines.cheap = obb_plan_result(q->plans.plans[0])->pair_count <= PAIRS;
-        srv_pieces_start(&q->lines, request, WIRE_NDJSON);
-        return;
+        if (stream_pairs(q))
+            return;
+        srv_reply_busy(request, "answers in flight use up the memory set aside for them");
     } else {
         srv_reply(request, 200, wire_media_type(request->accept));
     }
@@ -198,6 +266,11 @@ static void query_start(struct srv_work *work)
         return;
     q->plans.count = 1;
     q->plans.write = query_write;
+    if (request->accept == WIRE_NDJSON && !q->query.count_only) {
+        q->most = q->query.has_limit ? q->query.limit : UINT64_MAX;
+        q->query.paged = true;
+        next_page(q);
+    }
     srv_plans_start(&q->plans, query_reply);
 }
 

@@ -6,6 +6,8 @@
 
 void srv_reply_scene(struct srv_request *request, int status, struct obb_scene *scene)
 {
+    if (srv_reply_measures(request, status, scene))
+        return;
     obb_scene_info info;
     obb_scene_info_get(scene, &info);
     wire_write_scene(&request->reply, request->accept, obb_scene_name(scene), &info);
@@ -86,7 +88,7 @@ void srv_do_scene_delete(struct srv_request *request)
         return;
     if (scene != NULL)
         srv_events_gone(server->events, scene);
-    const obb_status status = obb_store_remove(server->store, name);
+    const obb_status status = srv_scene_remove(server, name);
     if (status == OBB_OK)
         srv_reply_empty(request, 204);
     else

@@ -607,12 +607,13 @@ bool srv_events_idle(const struct srv_events *events)
 
 void srv_events_stop(struct srv_events *events)
 {
-    struct wire_buf farewell = {0};
-    wire_event_comment(&farewell);
     events->stopped = true;
     for (struct channel *c = events->channels, *next; c != NULL; c = next) {
         next = c->next;
+        struct wire_buf farewell = {0};
+        wire_event_shutdown(&farewell, obb_view_info_get(c->view)->at);
         dismiss_all(c, &farewell);
+        wire_buf_fini(&farewell);
         if (c->busy) {
             atomic_store(&c->cancelled, true);
             srv_pool_cancelled(&c->job);
@@ -620,7 +621,6 @@ void srv_events_stop(struct srv_events *events)
             next_step(c);
         }
     }
-    wire_buf_fini(&farewell);
 }
 
 void srv_events_destroy(struct srv_events *events)
@@ -736,7 +736,15 @@ static void on_join_cancel(struct srv_request *request)
     if (c->busy && c->first == &f->join) {
         atomic_store(&c->cancelled, true);
         srv_pool_cancelled(&c->job);
-    } /* else it is answered when its turn comes */
+        return;
+    }
+    struct step *before = NULL; /* its connection is wanted back before its turn comes */
+    for (struct step *step = c->first; step != &f->join; step = step->next)
+        before = step;
+    *(before != NULL ? &before->next : &c->first) = f->join.next;
+    if (c->last == &f->join)
+        c->last = before;
+    join_over(f);
 }
 
 /* "17": the revision of the last message that the client had. */

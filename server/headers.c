@@ -7,20 +7,32 @@
 
 static const char hidden[] = "a header field is folded, has no name, or holds a NUL";
 
+/* Letters, digits and !#$%&'*+-.^_`|~ (RFC 9110, 5.6.2), a bit for each. */
+#define BIT(c)          (UINT64_C(1) << ((c)&63))
+#define RANGE(from, to) ((BIT(to) - BIT(from)) | BIT(to))
+static const uint64_t token_bits[2] = {
+    BIT('!') | BIT('#') | BIT('$') | BIT('%') | BIT('&') | BIT('\'') | BIT('*') | BIT('+') |
+        BIT('-') | BIT('.') | RANGE('0', '9'),
+    RANGE('A', 'Z') | RANGE('a', 'z') | BIT('^') | BIT('_') | BIT('`') | BIT('|') | BIT('~')};
+
 static bool is_token(const char *name, size_t length)
 {
-    return length > 0 && strspn(name, "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                      "abcdefghijklmnopqrstuvwxyz") == length;
+    bool good = length > 0;
+    for (size_t i = 0; i < length; i++) {
+        const unsigned char c = (unsigned char)name[i];
+        good &= c < 128 && (token_bits[c >> 6 & 1] & BIT(c)) != 0;
+    }
+    return good;
 }
 
 static bool is_value(const char *value, size_t length)
 {
+    bool good = true;
     for (size_t i = 0; i < length; i++) {
         const unsigned char c = (unsigned char)value[i];
-        if ((c < 0x20 && c != '\t') || c == 0x7f)
-            return false;
+        good &= (c >= 0x20 || c == '\t') && c != 0x7f;
     }
-    return true;
+    return good;
 }
 
 static bool same(const char *text, size_t length, const char *known, size_t known_length)

@@ -7,7 +7,7 @@
  *   answer is sent     the request and all that its arena holds are gone
  *
  * --request-timeout bounds headers, body, and work, each as a whole; a client must also take its answer at a pace of at least
- * SRV_LEAST_PACE. Over time, or when the client is gone, `cancelled` turns true and on_cancel is called;
+ * SRV_LEAST_PACE, and something of it in each time of that length. Over time, or when the client is gone, `cancelled` turns true and on_cancel is called;
  * the handler's side must then still answer soon (what it answers does not matter). */
 #ifndef SRV_HTTP_H
 #define SRV_HTTP_H
@@ -123,6 +123,8 @@ struct srv_stream {
                        *stream); /* all that was given is taken: give, end or cut, now or later */
     void (*closed)(
         struct srv_stream *stream); /* over, for whatever reason; the request goes with it */
+    bool
+        working; /* on what comes next, which then must come within the time of --request-timeout */
 
     /* http.c's */
     struct srv_request *request;
@@ -151,6 +153,10 @@ static inline size_t srv_stream_waiting(const struct srv_stream *stream)
 
 /* Was the request cancelled by its deadline (rather than by a client that went)? */
 bool srv_request_late(const struct srv_request *request);
+
+/* Whoever sent the request, as a number: all that comes from one address of IPv4, from one network (/64) of IPv6, or through one
+ * unix socket of ours has the same, and nothing else has it. */
+uint64_t srv_request_peer(const struct srv_request *request);
 
 /* Makes room in the budget for bodies and answers in flight; false: over it (answer 503). Given back with the request. */
 bool srv_request_reserve(struct srv_request *request, size_t bytes);

@@ -2,6 +2,7 @@
 #include "server/probe.h"
 #include "server/server.h"
 
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,8 +32,13 @@ static void raise_descriptors(const srv_config *config)
     (void)setrlimit(RLIMIT_NOFILE, &limit); /* when it is refused, clients wait at the old limit */
 }
 
+/* One heap for all threads. In glibc's heaps of their own workers leave what the loop later frees and cannot use: a million boxes
+ * took 400 bytes each instead of 355, and their loading a system call for every 128 KiB. */
+static void share_one_heap(void) { (void)mallopt(M_ARENA_MAX, 1); }
+
 int main(int argc, char **argv)
 {
+    share_one_heap();
     char error[512];
     srv_config config;
     if (!srv_config_read(argc, argv, from_environment, NULL, &config, error, sizeof error))

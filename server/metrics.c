@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
+static const int statuses[SRV_STATUSES - 1] = SRV_STATUS_LIST;
 static const double bounds[SRV_LATENCIES] = SRV_LATENCY_BOUNDS;
 static const char *const costs[SRV_COSTS] = {[SRV_ON_LOOP] = "loop", [SRV_ON_POOL] = "pool"};
 static const char *const methods[] = {
@@ -30,7 +32,10 @@ void srv_metrics_fini(struct srv_metrics *metrics)
 void srv_metrics_request(struct srv_metrics *metrics, size_t route, int status, srv_cost cost,
                          double seconds)
 {
-    metrics->requests[route][status / 100 % SRV_STATUSES]++;
+    size_t s = 0;
+    while (s < SRV_STATUSES - 1 && statuses[s] != status)
+        s++;
+    metrics->requests[route][s]++;
     size_t i = 0;
     while (i < SRV_LATENCIES && seconds > bounds[i])
         i++;
@@ -54,6 +59,21 @@ static void put_head(struct wire_buf *buf, const char *name, const char *kind, c
     put(buf, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind);
 }
 
+static void put_requests(struct wire_buf *buf, const struct srv_metrics *metrics, size_t route,
+                         size_t status)
+{
+    const bool known = route < metrics->routes;
+    char kind[16] = "other", text[16] = "other";
+    if (status < SRV_STATUSES - 1) {
+        (void)snprintf(kind, sizeof kind, "%dxx", statuses[status] / 100);
+        (void)snprintf(text, sizeof text, "%d", statuses[status]);
+    }
+    put(buf, "obbd_requests_total{method=\"%s\",route=\"%s\",class=\"%s\",status=\"%s\"} %llu\n",
+        known ? methods[metrics->table[route].method] : "",
+        known ? metrics->table[route].pattern : "", kind, text,
+        (unsigned long long)metrics->requests[route][status]);
+}
+
 void srv_metrics_write(const struct srv_metrics *metrics, struct wire_buf *buf)
 {
 #define SRV_METRIC_WRITE(field, kind, name, worth, help) \
@@ -63,14 +83,11 @@ void srv_metrics_write(const struct srv_metrics *metrics, struct wire_buf *buf)
 #undef SRV_METRIC_WRITE
 
     put_head(buf, "obbd_requests_total", "counter",
-             "Requests by route and kind of answer; class 0xx: the client went before it.");
+             "Requests by route and status; 0: the client went before the answer.");
     for (size_t r = 0; r <= metrics->routes; r++)
-        for (int s = 0; s < SRV_STATUSES; s++)
+        for (size_t s = 0; s < SRV_STATUSES; s++)
             if (metrics->requests[r][s] != 0)
-                put(buf, "obbd_requests_total{method=\"%s\",route=\"%s\",class=\"%dxx\"} %llu\n",
-                    r < metrics->routes ? methods[metrics->table[r].method] : "",
-                    r < metrics->routes ? metrics->table[r].pattern : "", s,
-                    (unsigned long long)metrics->requests[r][s]);
+                put_requests(buf, metrics, r, s);
 
     put_head(
         buf, "obbd_request_seconds", "histogram",
@@ -137,6 +154,11 @@ void srv_metrics_write_process(struct wire_buf *buf)
     put(buf, "process_threads %llu\n", fields[THREADS]);
     put_head(buf, "process_open_fds", "gauge", "Open descriptors.");
     put(buf, "process_open_fds %llu\n", count_descriptors());
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        put_head(buf, "process_max_fds", "gauge", "Most open descriptors.");
+        put(buf, "process_max_fds %llu\n", (unsigned long long)limit.rlim_cur);
+    }
     put_head(buf, "process_start_time_seconds", "gauge", "When it started, seconds since 1970.");
     put(buf, "process_start_time_seconds %.2f\n",
         (double)now.tv_sec - (double)up.tv_sec + (double)fields[START] / ticks);

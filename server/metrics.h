@@ -18,6 +18,8 @@
     X(queue, gauge, "obbd_queue", 1, "Heavy requests under way or waiting for a worker.")          \
     X(queue_full_total, counter, "obbd_queue_full_total", 1,                                       \
       "Requests refused because the queue was full.")                                              \
+    X(rate_exceeded_total, counter, "obbd_client_rate_exceeded_total", 1,                          \
+      "Requests refused because their client was over its rate.")                                  \
     X(cancelled_total, counter, "obbd_cancelled_total", 1,                                         \
       "Requests given up because the client went or time was over.")                               \
     X(followers, gauge, "obbd_followers", 1, "Event streams.")                                     \
@@ -25,6 +27,12 @@
     X(overruns_total, counter, "obbd_event_overruns_total", 1,                                     \
       "Event streams dropped for being slow.")                                                     \
     X(commits_total, counter, "obbd_commits_total", 1, "Commits that changed a scene.")            \
+    X(commit_ns_total, counter, "obbd_commit_seconds_total", 1e-9,                                 \
+      "Time that commits took, refitting broad phases included.")                                  \
+    X(candidates_total, counter, "obbd_pair_candidates_total", 1,                                  \
+      "Pairs that the broad phase left in queries for all pairs.")                                 \
+    X(doubts_total, counter, "obbd_pair_double_tests_total", 1,                                    \
+      "Those of them that the packed test left to the test in double precision.")                  \
     X(scenes, gauge, "obbd_scenes", 1, "Scenes.")                                                  \
     X(boxes, gauge, "obbd_boxes", 1, "Boxes in all scenes.")                                       \
     X(loop_lag_us, gauge, "obbd_loop_lag_seconds", 1e-6,                                           \
@@ -32,7 +40,19 @@
     X(rebuild_us_total, counter, "obbd_index_rebuild_seconds_total", 1e-6,                         \
       "Time that rebuilding broad phases took.")                                                   \
     X(rebuilds_total, counter, "obbd_index_rebuilds_total", 1,                                     \
-      "Broad phases rebuilt in the background.")
+      "Broad phases rebuilt in the background.")                                                   \
+    X(workers, gauge, "obbd_workers", 1, "Threads for heavy work.")                                \
+    X(connection_limit, gauge, "obbd_connection_limit", 1, "Most open connections.")               \
+    X(queue_limit, gauge, "obbd_queue_limit", 1, "Most heavy requests under way or waiting.")      \
+    X(client_rate, gauge, "obbd_client_rate_limit", 1,                                             \
+      "Most requests a second of one client; 0: no limit.")                                        \
+    X(body_limit, gauge, "obbd_body_limit_bytes", 1, "Longest request body.")                      \
+    X(memory_limit, gauge, "obbd_in_flight_limit_bytes", 1,                                        \
+      "Most bytes of bodies and answers in memory.")                                               \
+    X(scene_limit, gauge, "obbd_scene_limit", 1, "Most scenes.")                                   \
+    X(box_limit, gauge, "obbd_box_limit", 1, "Most boxes in all scenes.")                          \
+    X(timeout_ms, gauge, "obbd_request_timeout_seconds", 1e-3,                                     \
+      "Time for a request's headers, its body and its work, each.")
 
 /* Where a request was answered. */
 typedef enum srv_cost { SRV_ON_LOOP, SRV_ON_POOL, SRV_COSTS } srv_cost;
@@ -45,7 +65,13 @@ typedef enum srv_cost { SRV_ON_LOOP, SRV_ON_POOL, SRV_COSTS } srv_cost;
     }
 enum { SRV_LATENCIES = 16 };
 
-enum { SRV_STATUSES = 6 }; /* by hundreds: 1xx to 5xx; 0: no answer was sent */
+/* Statuses that are told apart; 0: no answer was sent. */
+#define SRV_STATUS_LIST                                                                         \
+    {                                                                                           \
+        0, 200, 201, 204, 304, 400, 401, 403, 404, 405, 406, 409, 410, 412, 413, 415, 422, 429, \
+            500, 503                                                                            \
+    }
+enum { SRV_STATUSES = 21 }; /* the last: any other */
 
 struct srv_metrics {
 #define SRV_METRIC_FIELD(field, kind, name, worth, help) uint64_t field;

@@ -7,11 +7,19 @@ static struct srv_pieces *pieces_of(struct srv_stream *stream)
     return (struct srv_pieces *)(void *)((char *)stream - offsetof(struct srv_pieces, stream));
 }
 
-static size_t write_step(struct srv_job *job)
+static size_t step(struct srv_job *job)
 {
     struct srv_pieces *p = (struct srv_pieces *)job;
-    p->last = !p->write(p);
-    return 0;
+    const size_t chunks = p->advance != NULL ? p->advance(p) : 0;
+    if (chunks == 0)
+        p->last = !p->write(p);
+    return chunks;
+}
+
+static void run_chunk(struct srv_job *job, size_t chunk)
+{
+    struct srv_pieces *p = (struct srv_pieces *)job;
+    p->chunk(p, chunk);
 }
 
 static void hand_over(struct srv_pieces *p)
@@ -24,7 +32,7 @@ static void hand_over(struct srv_pieces *p)
 static void on_cancel(struct srv_request *request)
 {
     struct srv_pieces *p = request->work;
-    if (p->busy)
+    if (p->stream.working)
         srv_pool_cancelled(&p->work.job); /* on_done cuts */
     else
         srv_stream_cut(&p->stream);
@@ -33,7 +41,7 @@ static void on_cancel(struct srv_request *request)
 static void on_done(struct srv_job *job)
 {
     struct srv_pieces *p = (struct srv_pieces *)job;
-    p->busy = false;
+    p->stream.working = false;
     if (atomic_load(&p->work.request->cancelled))
         srv_stream_cut(&p->stream);
     else
@@ -43,13 +51,22 @@ static void on_done(struct srv_job *job)
 static void on_hungry(struct srv_stream *stream)
 {
     struct srv_pieces *p = pieces_of(stream);
-    struct srv_request *request = p->work.request;
-    p->busy = !p->cheap && srv_pool_submit(request->server->pool, &p->work.job) == SRV_SUBMITTED;
-    if (p->busy)
+    struct srv_pool *pool = p->work.request->server->pool;
+    if (p->cheap) {
+        p->last = !p->write(p);
+        hand_over(p);
         return;
-    /* here, too, when the pool takes no more: the answer has begun and must go on */
-    p->last = !p->write(p);
-    hand_over(p);
+    }
+    /* the answer has begun and must go on, so it does not depend on room in the queue */
+    p->work.job.beside = false;
+    srv_submitted submitted = srv_pool_submit(pool, &p->work.job);
+    if (submitted == SRV_QUEUE_FULL) {
+        p->work.job.beside = true;
+        submitted = srv_pool_submit(pool, &p->work.job);
+    }
+    stream->working = submitted == SRV_SUBMITTED;
+    if (!stream->working)
+        srv_stream_cut(stream);
 }
 
 static void on_closed(struct srv_stream *stream)
@@ -62,8 +79,8 @@ static void on_closed(struct srv_stream *stream)
 void srv_pieces_start(struct srv_pieces *p, struct srv_request *request, wire_media media)
 {
     p->work.request = request;
-    p->work.job.advance = write_step;
-    p->work.job.chunk = NULL;
+    p->work.job.advance = step;
+    p->work.job.chunk = run_chunk;
     p->work.job.done = on_done;
     p->work.job.cancelled = &request->cancelled;
     p->stream.hungry = on_hungry;

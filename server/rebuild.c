@@ -45,17 +45,19 @@ static void finish(struct srv_rebuild *r)
     srv_server_may_end(server);
 }
 
-static void finish_now(struct srv_wait *wait)
+static void finish_when_open(struct srv_wait *wait)
 {
-    finish((struct srv_rebuild *)(void *)((char *)wait - offsetof(struct srv_rebuild, wait)));
+    struct srv_rebuild *r =
+        (struct srv_rebuild *)(void *)((char *)wait - offsetof(struct srv_rebuild, wait));
+    if (!srv_wait_for(r->server, r->scene, &r->wait))
+        finish(r);
 }
 
 static void rebuilt(struct srv_job *job)
 {
     struct srv_rebuild *r = (struct srv_rebuild *)job;
-    r->wait.again = finish_now;
-    if (!srv_wait_for(r->server, r->scene, &r->wait))
-        finish(r);
+    r->wait.again = finish_when_open; /* who waited before may have closed it again */
+    finish_when_open(&r->wait);
 }
 
 /* Where it cannot be begun it is left to the next commit: the scene works all the same. */

@@ -70,8 +70,11 @@ static const char *decode(obb_str text, bool plus, struct obb_arena *arena, obb_
 {
     *out = text;
     size_t i = 0;
-    while (i < text.length && text.bytes[i] != '%' && !(plus && text.bytes[i] == '+'))
-        i++;
+    unsigned char seen = 0;
+    for (; i < text.length && text.bytes[i] != '%' && !(plus && text.bytes[i] == '+'); i++)
+        seen |= (unsigned char)text.bytes[i];
+    if (i == text.length && seen < 0x80)
+        return NULL;
     if (i < text.length) {
         char *bytes = obb_arena_alloc(arena, text.length, 1);
         if (bytes == NULL)
@@ -163,11 +166,13 @@ const char *srv_target_read(obb_str text, struct obb_arena *arena, srv_target *o
 {
     *out = (srv_target){0};
     *out_no_memory = false;
+    bool good = true;
     for (size_t i = 0; i < text.length; i++) {
         const unsigned char c = (unsigned char)text.bytes[i];
-        if (c <= 0x20 || c == 0x7f || c == '#')
-            return "the target has a blank, a control character or a #";
+        good &= c > 0x20 && c != 0x7f && c != '#';
     }
+    if (!good)
+        return "the target has a blank, a control character or a #";
     if (text.length == 1 && text.bytes[0] == '*') {
         out->asterisk = true;
         return NULL;
@@ -256,7 +261,7 @@ static bool matches(const struct pattern *pattern, const srv_target *target)
 {
     if (pattern->part_count != target->part_count)
         return false;
-    for (size_t i = 0; i < pattern->part_count; i++)
+    for (size_t i = pattern->part_count; i-- > 0;) /* the first parts are the same in most */
         if (pattern->parts[i].length != 0 && !obb_str_equal(pattern->parts[i], target->parts[i]))
             return false;
     return true;

@@ -24,7 +24,7 @@ int srv_scene_dimensions(const struct srv_server *server, obb_str name);
 
 obb_settings srv_default_settings(const struct srv_server *server);
 
-/* Answers with the scene as GET gives it. */
+/* Answers with the scene as GET gives it: now, or, where its bounds must be measured and that takes long, later. */
 void srv_reply_scene(struct srv_request *request, int status, struct obb_scene *scene);
 
 /* Sets the answer's ETag to `revision`. true: If-None-Match holds it, and 304 is sent. */

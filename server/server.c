@@ -4,11 +4,16 @@
 #include "server/demo.h"
 #include "server/events.h"
 #include "server/file.h"
+#include "server/rate.h"
 #include "server/scenes.h"
+#include "server/sha256.h"
 #include "server/state.h"
 #include "server/table.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -42,7 +47,8 @@ static void on_empty(void *context)
 
 void srv_server_may_end(struct srv_server *server)
 {
-    if (server->empty && server->rebuilds == NULL && srv_events_idle(server->events))
+    if (server->empty && server->rebuilds == NULL && server->burials == 0 &&
+        srv_events_idle(server->events))
         srv_loop_stop(server->loop);
 }
 
@@ -96,6 +102,23 @@ static void on_lag(void *context)
 
 /* ---- Tokens and certificates -------------------------------------------------------------------------------------- */
 
+/* A token's client is known by its name, which a new token may take over; anybody else by where he comes from. */
+static bool within_rate(const struct srv_request *request, const wire_token *token)
+{
+    struct srv_server *server = request->server;
+    srv_handler *handler = request->route->handler;
+    if (server->peer_rate == NULL || handler == srv_do_health || handler == srv_do_ready)
+        return true;
+    const uint64_t now_ns = (uint64_t)(srv_clock() * 1e9);
+    if (token == NULL)
+        return srv_rate_admit(server->peer_rate, srv_request_peer(request), now_ns);
+    unsigned char hash[SRV_SHA256];
+    uint64_t client;
+    srv_sha256(token->name.bytes, token->name.length, hash);
+    memcpy(&client, hash, sizeof client);
+    return srv_rate_admit(server->token_rate, client, now_ns);
+}
+
 bool srv_admit(struct srv_request *request, const char *authorization, wire_problem *problem)
 {
     static const unsigned needs[] = {[SRV_OPEN] = 0,
@@ -104,10 +127,16 @@ bool srv_admit(struct srv_request *request, const char *authorization, wire_prob
                                      [SRV_ADMIN] = WIRE_SCOPE_ADMIN};
     const struct srv_auth *auth = request->server->auth;
     const unsigned need = needs[request->route->scope];
+    const wire_token *token =
+        auth != NULL && need != 0 ? srv_auth_find(auth, authorization, time(NULL)) : NULL;
     request->scopes = WIRE_SCOPE_READ | WIRE_SCOPE_WRITE | WIRE_SCOPE_ADMIN;
+    if (!within_rate(request, token)) {
+        request->server->metrics.rate_exceeded_total++;
+        *problem = wire_problem_http(429, "more than --client-rate requests a second");
+        return false;
+    }
     if (auth == NULL || need == 0)
         return true;
-    const wire_token *token = srv_auth_find(auth, authorization, time(NULL));
     if (token == NULL) {
         *problem = wire_problem_http(401, authorization == NULL
                                               ? "a token is needed: Authorization: Bearer …"
@@ -217,6 +246,20 @@ static bool open_listeners(struct srv_server *server, char *error, size_t error_
     return true;
 }
 
+static bool create_rates(struct srv_server *server, char *error, size_t error_size)
+{
+    const uint64_t rate = server->config->client_rate;
+    uint64_t secret;
+    if (rate == 0)
+        return true;
+    if (getrandom(&secret, sizeof secret, 0) != (ssize_t)sizeof secret) {
+        (void)snprintf(error, error_size, "--client-rate: no randomness: %s", strerror(errno));
+        return false;
+    }
+    return srv_rate_create(rate, secret, &server->token_rate) &&
+           srv_rate_create(rate, secret, &server->peer_rate);
+}
+
 static bool create_demo(struct srv_server *server)
 {
     const obb_settings settings = srv_default_settings(server);
@@ -237,6 +280,15 @@ static bool create_parts(struct srv_server *server, const struct obb_kernels *ke
         !srv_routes_create(srv_route_table, srv_route_count, &server->routes) ||
         obb_store_create(config->scene_limit, config->box_limit, kernels, &server->store) != OBB_OK)
         return false;
+    server->metrics.workers = workers;
+    server->metrics.connection_limit = config->connection_limit;
+    server->metrics.queue_limit = config->queue_limit;
+    server->metrics.client_rate = config->client_rate;
+    server->metrics.body_limit = config->body_limit;
+    server->metrics.memory_limit = config->memory_limit;
+    server->metrics.scene_limit = config->scene_limit;
+    server->metrics.box_limit = config->box_limit;
+    server->metrics.timeout_ms = config->request_timeout_ms;
     const srv_http_options http = {.loop = server->loop,
                                    .log = &server->log,
                                    .metrics = &server->metrics,
@@ -272,7 +324,7 @@ bool srv_server_create(const srv_config *config, struct srv_server **out, char *
         (void)snprintf(error, error_size, "--kernel %s: this machine cannot run it",
                        obb_kernel_name((obb_kernel)config->kernel));
     else if (create_parts(server, kernels) && create_demo(server) &&
-             load_tokens(server, error, error_size) &&
+             create_rates(server, error, error_size) && load_tokens(server, error, error_size) &&
              load_certificate(server, error, error_size) &&
              open_listeners(server, error, error_size)) {
         *out = server;
@@ -309,6 +361,8 @@ void srv_server_destroy(struct srv_server *server)
     srv_events_destroy(server->events);
     obb_store_destroy(server->store);
     srv_auth_destroy(server->auth);
+    srv_rate_destroy(server->token_rate);
+    srv_rate_destroy(server->peer_rate);
     srv_routes_destroy(server->routes);
     srv_timer_destroy(server->drain);
     srv_timer_destroy(server->lag);

@@ -39,10 +39,12 @@ struct srv_server {
     struct srv_gate *gates;       /* scenes for which a large edit is being prepared */
     size_t promised_boxes;        /* by them */
     size_t open_views;
+    size_t burials; /* scenes that are being destroyed on the pool */
     struct srv_events *events;
-    struct srv_auth *auth; /* NULL: everybody may do everything */
-    bool draining;         /* a signal has asked for the end */
-    bool empty;            /* and no request is left */
+    struct srv_auth *auth;                   /* NULL: everybody may do everything */
+    struct srv_rate *token_rate, *peer_rate; /* NULL: no limit */
+    bool draining;                           /* a signal has asked for the end */
+    bool empty;                              /* and no request is left */
 };
 
 /* ---- do_admin.c ------------------------------------------------------------------------------------------------ */
@@ -57,7 +59,7 @@ srv_handler srv_do_export, srv_do_import, srv_do_events;
 
 /* ---- server.c ---------------------------------------------------------------------------------------------------- */
 
-/* For http.c: does the sender's token allow the request's route and scene? */
+/* For http.c: is the sender within its rate, and does its token allow the request's route and scene? */
 bool srv_admit(struct srv_request *request, const char *authorization, wire_problem *problem);
 
 /* Something that the end waits for is over. */

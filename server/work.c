@@ -18,6 +18,13 @@ void srv_reply_status(struct srv_request *request, obb_status status)
     srv_reply_problem(request, &problem);
 }
 
+void srv_reply_busy(struct srv_request *request, const char *detail)
+{
+    wire_problem problem = wire_problem_http(503, detail);
+    problem.retry_after = 1;
+    srv_reply_problem(request, &problem);
+}
+
 void srv_reply_cancelled(struct srv_request *request)
 {
     wire_problem problem = wire_problem_of(OBB_CANCELLED);
@@ -58,9 +65,7 @@ bool srv_work_start(struct srv_work *work, void (*then)(struct srv_work *work))
         return false;
     }
     server->metrics.queue_full_total++;
-    wire_problem problem = wire_problem_http(503, "too many heavy requests are waiting");
-    problem.retry_after = 1;
-    srv_reply_problem(request, &problem);
+    srv_reply_busy(request, "too many heavy requests are waiting");
     return false;
 }
 

@@ -21,6 +21,9 @@ bool srv_work_start(struct srv_work *work, void (*then)(struct srv_work *work));
 void srv_work_decode(struct srv_work *work, void (*decode)(struct srv_work *work),
                      void (*then)(struct srv_work *work));
 
+/* Answers 503: too much is under way, so come back later. */
+void srv_reply_busy(struct srv_request *request, const char *detail);
+
 /* Answers a request that was cancelled. */
 void srv_reply_cancelled(struct srv_request *request);
 

@@ -6,6 +6,50 @@
 #include <assert.h>
 #include <stddef.h>
 
+/* ---- The end of scenes --------------------------------------------------------------------------------------------- */
+
+struct burial {
+    struct srv_job job;
+    struct srv_server *server;
+    struct obb_scene *scene;
+};
+
+static size_t burial_step(struct srv_job *job)
+{
+    obb_scene_destroy(((struct burial *)job)->scene);
+    return 0;
+}
+
+static void buried(struct srv_job *job)
+{
+    struct srv_server *server = ((struct burial *)job)->server;
+    server->burials--;
+    obb_free(job);
+    srv_server_may_end(server);
+}
+
+/* Destroys a scene that is in no store and has no view; NULL is fine. On the pool, as a million boxes take 60 ms; where there is
+ * no memory for that, here. */
+static void bury(struct srv_server *server, struct obb_scene *scene)
+{
+    if (scene == NULL)
+        return;
+    struct burial *b = obb_calloc(1, sizeof *b);
+    if (b != NULL) {
+        b->job.advance = burial_step;
+        b->job.done = buried;
+        b->job.beside = true;
+        b->server = server;
+        b->scene = scene;
+        if (srv_pool_submit(server->pool, &b->job) == SRV_SUBMITTED) {
+            server->burials++;
+            return;
+        }
+        obb_free(b);
+    }
+    obb_scene_destroy(scene);
+}
+
 /* ---- Gates --------------------------------------------------------------------------------------------------------- */
 
 static struct srv_gate *gate_of(const struct srv_server *server, const struct obb_scene *scene)
@@ -42,7 +86,7 @@ static void gate_lift(struct srv_server *server, struct srv_gate *gate)
     *at = gate->next;
     server->promised_boxes -= gate->promised;
     for (size_t i = 0; i < gate->closing_count; i++)
-        obb_view_close(gate->closing[i]);
+        bury(server, obb_view_close(gate->closing[i]));
     obb_free(gate->closing);
 }
 
@@ -145,15 +189,74 @@ void srv_view_close(struct srv_server *server, struct obb_view *view)
     if (gate != NULL)
         gate->closing[gate->closing_count++] = view;
     else
-        obb_view_close(view);
+        bury(server, obb_view_close(view));
+}
+
+obb_status srv_scene_remove(struct srv_server *server, obb_str name)
+{
+    struct obb_scene *dead = NULL;
+    const obb_status status = obb_store_remove(server->store, name, &dead);
+    bury(server, dead);
+    return status;
+}
+
+/* ---- Measuring scenes ----------------------------------------------------------------------------------------------- */
+
+#define MEASURE_NS 40.0 /* a box, about: 38 ms of a million */
+
+struct measuring {
+    struct srv_job job;
+    struct srv_gate gate;
+    struct srv_request *request;
+    int status;
+};
+
+static size_t measure_step(struct srv_job *job)
+{
+    obb_scene_info info;
+    obb_scene_info_get(((struct measuring *)job)->gate.scene, &info);
+    return 0;
+}
+
+static void measured(struct srv_job *job)
+{
+    struct measuring *m = (struct measuring *)job;
+    gate_lift(m->request->server, &m->gate);
+    srv_reply_scene(m->request, m->status, m->gate.scene);
+    gate_call(&m->gate); /* the request lives at least until the loop is back in libmicrohttpd */
+}
+
+bool srv_reply_measures(struct srv_request *request, int status, struct obb_scene *scene)
+{
+    struct srv_server *server = request->server;
+    obb_scene_info info;
+    obb_scene_glance(scene, &info);
+    if (obb_scene_measured(scene) || MEASURE_NS * (double)info.boxes <= SRV_LOOP_NS)
+        return false;
+    /* what was changed must be answered: where there is no memory for the job it is done here, by the caller */
+    struct measuring *m = obb_arena_alloc(&request->arena, 1, sizeof *m);
+    if (m == NULL)
+        return false;
+    *m = (struct measuring){.request = request, .status = status};
+    m->job.advance = measure_step;
+    m->job.done = measured;
+    m->job.beside = true;
+    if (!gate_close(server, &m->gate, scene, false, 0))
+        return false;
+    if (srv_pool_submit(server->pool, &m->job) == SRV_SUBMITTED)
+        return true;
+    gate_lift(server, &m->gate);
+    return false;
 }
 
 /* ---- Commits ------------------------------------------------------------------------------------------------------ */
 
 static void prepare(struct srv_change *c, size_t room)
 {
+    const double begun = srv_clock();
     c->status = obb_edit_prepare(c->scene, c->edit, c->now_ms, room, &c->work.request->arena,
                                  &c->prepared, &c->fault);
+    c->seconds = srv_clock() - begun;
 }
 
 static size_t prepare_step(struct srv_job *job)
@@ -167,7 +270,7 @@ static void refuse(struct srv_change *c)
 {
     struct srv_request *request = c->work.request;
     if (c->made_scene)
-        (void)obb_store_remove(request->server->store, c->scene_name);
+        (void)srv_scene_remove(request->server, c->scene_name);
     if (c->status == OBB_CANCELLED) {
         srv_reply_cancelled(request);
         return;
@@ -184,7 +287,9 @@ static void finish(struct srv_change *c)
         refuse(c);
         return;
     }
+    const double begun = srv_clock();
     obb_edit_commit(c->prepared, &c->committed);
+    server->metrics.commit_ns_total += (uint64_t)((c->seconds + srv_clock() - begun) * 1e9);
     server->metrics.commits_total += c->committed.changed;
     srv_events_commit(server->events, c->scene, c->edit, &c->committed);
     srv_rebuild_if_decayed(server, c->scene);
@@ -291,5 +396,5 @@ void srv_change_start(struct srv_change *c)
         return;
     gate_lift(server, &c->gate);
     if (c->made_scene)
-        (void)obb_store_remove(server->store, c->scene_name);
+        (void)srv_scene_remove(server, c->scene_name);
 }

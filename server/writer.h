@@ -1,5 +1,5 @@
 /* Commits. The loop is the only writer of scenes; a large edit is prepared on the pool all the same, and meanwhile its scene is
- * closed: whoever wants to touch it, other than by reading views that are open, waits until the commit is made. */
+ * closed, as it is where the bounds of a large scene must be measured: whoever wants to touch it, other than by reading views that are open, waits until the commit is made. */
 #ifndef SRV_WRITER_H
 #define SRV_WRITER_H
 
@@ -12,7 +12,7 @@ struct srv_wait {
     struct srv_wait *previous, *next;
 };
 
-/* A scene that is closed. */
+/* A scene that is closed: a commit is prepared, or its bounds are measured. */
 struct srv_gate {
     struct obb_scene *scene;
     obb_scene_info info; /* as it is until the commit, but for the bounds */
@@ -42,7 +42,7 @@ struct srv_change {
     struct obb_prepared *prepared;
     obb_fault fault;
     obb_status status;
-    double now_ms;
+    double now_ms, seconds; /* seconds: that preparing took */
 };
 
 /* Applies the edit as one commit, making the scene when it does not exist and the edit puts a box or replaces all. Then
@@ -60,6 +60,13 @@ bool srv_request_waits(struct srv_request *request, const struct obb_scene *scen
 /* O(1), also while the scene is closed. *out_hidden (may be NULL): it is not there yet for others. */
 void srv_glance(const struct srv_server *server, const struct obb_scene *scene, obb_scene_info *out,
                 bool *out_hidden);
+
+/* Where the bounds of the scene, which is open, are not known and measuring them takes long: has it done on the pool, the scene
+ * closed meanwhile, and then calls srv_reply_scene with these arguments. false: nothing of that. */
+bool srv_reply_measures(struct srv_request *request, int status, struct obb_scene *scene);
+
+/* Removes the scene of that name, which is open. OBB_NO_SCENE. */
+obb_status srv_scene_remove(struct srv_server *server, obb_str name);
 
 /* obb_view_open and obb_view_close, which nobody else in server/ calls. The scene must be open for the first; the second may
  * put it off until it is. */

@@ -185,7 +185,7 @@ int main(void)
 {
     Suite *suite = suite_create("angle");
     TCase *tc = tcase_create("angle");
-    tcase_set_timeout(tc, test_timeout((double)test_effort(300)));
+    tcase_set_timeout(tc, test_patience(300));
     tcase_add_test(tc, sine_and_cosine_are_within_an_ulp);
     tcase_add_test(tc, whole_turns_change_nothing_and_the_simple_angles_are_exact);
     tcase_add_test(tc, the_arc_tangent_points_where_the_vector_points);

@@ -1169,7 +1169,7 @@ int main(void)
 {
     Suite *suite = suite_create("box");
     TCase *tc = tcase_create("box");
-    tcase_set_timeout(tc, test_timeout((double)test_effort(300)));
+    tcase_set_timeout(tc, test_patience(300));
     tcase_add_test(tc, a_rotation_is_kept_to_the_bit_or_normalised_once);
     tcase_add_test(tc, a_rotation_needs_a_length);
     tcase_add_test(tc, the_axes_are_those_of_the_rotation);

@@ -145,6 +145,58 @@ START_TEST(aligned_boxes_are_exact)
 }
 END_TEST
 
+/* A box in another along the same axes has all of its own volume in it, to the bit, also where they share faces. */
+START_TEST(what_lies_inside_is_shared_to_the_bit)
+{
+    test_rng rng = {.s = 20261127};
+    const size_t cases = test_effort(20000);
+    size_t flush = 0;
+    for (size_t i = 0; i < cases; i++) {
+        double center[3], half[3], inner_center[3], inner[3];
+        for (int k = 0; k < 3; k++) { /* multiples of 2^-20, so that sums are exact */
+            half[k] = (double)(1 + test_below(&rng, 1u << 22)) * 0x1p-20;
+            inner[k] = (double)(1 + test_below(&rng, (size_t)(half[k] * 0x1p20))) * 0x1p-20;
+            center[k] = ((double)test_below(&rng, 1u << 24) - 0x1p23) * 0x1p-20;
+            const double room = half[k] - inner[k];
+            const size_t side = test_below(&rng, 3);
+            flush += side != 1;
+            inner_center[k] = center[k] + ((double)side - 1.0) * room;
+        }
+        const obb_solid axes = cube(0, 0, 0, 1);
+        obb_solid a = axes, b = axes;
+        a.center = (obb_vec3){center[0], center[1], center[2]};
+        a.half_extents = (obb_vec3){half[0], half[1], half[2]};
+        b.center = (obb_vec3){inner_center[0], inner_center[1], inner_center[2]};
+        b.half_extents = (obb_vec3){inner[0], inner[1], inner[2]};
+        const double volume = (2.0 * inner[0]) * (2.0 * inner[1]) * (2.0 * inner[2]);
+        ck_assert_double_eq(obb_clip_volume(&a, &b), volume);
+        ck_assert_double_eq(obb_clip_volume(&b, &a), volume);
+    }
+    ck_assert_uint_gt(flush, cases);
+}
+END_TEST
+
+/* So little that rounding has a say in the sign of a sum. */
+START_TEST(what_is_barely_shared_is_never_negative)
+{
+    test_rng rng = {.s = 20261128};
+    const size_t cases = test_effort(20000);
+    size_t shared = 0;
+    for (size_t i = 0; i < cases; i++) {
+        struct pairs_case c = pairs_make(PAIRS_RANDOM, 3, i, &rng);
+        const obb_solid *a = &c.solid_a;
+        obb_solid *b = &c.solid_b;
+        const obb_separation s = obb_sat_separation(a, b);
+        const double depth = pow(10.0, test_uniform(&rng, -16.5, -13.0));
+        b->center = obb_sub(b->center, obb_scale(s.normal, s.gap + depth));
+        const double volume = obb_clip_volume(a, b);
+        ck_assert_double_ge(volume, 0.0);
+        shared += volume > 0.0;
+    }
+    ck_assert_uint_gt(shared, cases / 10);
+}
+END_TEST
+
 /* A plate thinner than an ulp of its coordinates in the plane of a face: which of its corners are inside is rounding's
  * to say, and the boundary must stay closed and within its bounds all the same. */
 START_TEST(rounding_alone_says_what_is_inside)
@@ -178,8 +230,10 @@ int main(void)
     tcase_add_loop_test(tc, every_class_agrees_with_exact_arithmetic, 0, PAIRS_CLASSES);
     tcase_add_test(tc, thin_boxes_that_share_much);
     tcase_add_test(tc, aligned_boxes_are_exact);
+    tcase_add_test(tc, what_lies_inside_is_shared_to_the_bit);
+    tcase_add_test(tc, what_is_barely_shared_is_never_negative);
     tcase_add_test(tc, rounding_alone_says_what_is_inside);
-    tcase_set_timeout(tc, test_timeout(60.0 * (double)test_effort(1)));
+    tcase_set_timeout(tc, test_patience(60));
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }

@@ -176,7 +176,7 @@ int main(void)
     tcase_add_loop_test(tc, every_class_of_pairs_agrees_with_exact_arithmetic, 0, PAIRS_CLASSES);
     tcase_add_test(tc, points_agree_with_exact_arithmetic);
     tcase_add_test(tc, segments_agree_with_exact_arithmetic);
-    tcase_set_timeout(tc, test_timeout(60.0 * (double)test_effort(1)));
+    tcase_set_timeout(tc, test_patience(60));
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }

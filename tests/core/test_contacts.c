@@ -375,7 +375,7 @@ int main(void)
 {
     Suite *suite = suite_create("contacts");
     TCase *tc = tcase_create("contacts");
-    tcase_set_timeout(tc, test_timeout(60));
+    tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, the_set_and_its_changes_are_those_of_all_pairs);
     tcase_add_test(tc, a_box_that_touches_all_others);
     tcase_add_test(tc, want_of_memory_and_cancelling_are_statuses);

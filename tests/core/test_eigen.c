@@ -134,7 +134,7 @@ int main(void)
 {
     Suite *suite = suite_create("eigen");
     TCase *tc = tcase_create("eigen");
-    tcase_set_timeout(tc, test_timeout((double)test_effort(300)));
+    tcase_set_timeout(tc, test_patience(300));
     tcase_add_test(tc, vectors_are_orthonormal_and_belong_to_their_values);
     tcase_add_test(tc, rounding_makes_no_frame);
     tcase_add_test(tc, small_values_are_as_good_as_large_ones);

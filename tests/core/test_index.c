@@ -133,6 +133,42 @@ START_TEST(every_index_is_valid_and_holds_each_version_once)
 }
 END_TEST
 
+/* In phases, the chunks of each run backwards. */
+static struct obb_index *index_backwards(const struct scene *scene, size_t *chunks)
+{
+    struct obb_build *build;
+    obb_status status = obb_build_create(scene->versions, NULL, scene->count,
+                                         scene->world.dimensions, NULL, NULL, &build);
+    ck_assert_int_eq(status, OBB_OK);
+    for (size_t n; (n = obb_build_advance(build, &status)) > 0; *chunks += n)
+        for (size_t i = n; i-- > 0;)
+            ck_assert_int_eq(obb_build_chunk(build, i), OBB_OK);
+    ck_assert_int_eq(status, OBB_OK);
+    struct obb_index *index = obb_build_take(build);
+    obb_build_destroy(build);
+    return index;
+}
+
+START_TEST(chunks_of_building_run_in_any_order)
+{
+    size_t chunks = 0, looked_at = 0;
+    for (boxes_kind kind = 0; kind < BOXES_KINDS; kind++) {
+        struct scene scene = scene_of(kind, 20011, kind % 2 == 0 ? 3 : 2, 20261126);
+        struct obb_index *index = index_of(&scene, NULL);
+        struct obb_index *other = index_backwards(&scene, &chunks);
+        ck_assert_msg(obb_index_validate(index), "%s", boxes_name(kind));
+        ck_assert_msg(obb_index_validate(other), "%s", boxes_name(kind));
+        for (size_t i = 0; i < scene.count; i++, looked_at++)
+            ck_assert_ptr_eq(obb_index_versions(index)[i], obb_index_versions(other)[i]);
+        obb_index_unref(index);
+        obb_index_unref(other);
+        scene_free(&scene);
+    }
+    (void)printf("building: %zu boxes in %zu chunks\n", looked_at, chunks);
+    ck_assert_uint_gt(chunks, 12 * (size_t)BOXES_KINDS);
+}
+END_TEST
+
 /* Bounds about one box or between two of the scene, so that every scene gives hits. */
 static obb_bounds some_bounds(const struct scene *scene, test_rng *rng)
 {
@@ -467,8 +503,9 @@ int main(void)
 {
     Suite *suite = suite_create("index");
     TCase *tc = tcase_create("index");
-    tcase_set_timeout(tc, test_timeout(60));
+    tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, every_index_is_valid_and_holds_each_version_once);
+    tcase_add_test(tc, chunks_of_building_run_in_any_order);
     tcase_add_test(tc, bounds_find_all_that_meet_them_once_and_little_else);
     tcase_add_test(tc, a_walk_ends_when_it_is_told);
     tcase_add_test(tc, overlap_visits_all_that_do_and_is_sure_of_none_that_does_not);

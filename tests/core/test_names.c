@@ -46,11 +46,13 @@ START_TEST(links_are_found_exactly_while_they_are_in)
             ck_assert_ptr_eq(obb_names_find(&names, item->hash),
                              &item->link); /* the latest first */
             item->in = true;
-            in++, inserted++;
+            in++;
+            inserted++;
         } else if (!insert && item->in) {
             obb_names_remove(&names, &item->link);
             item->in = false;
-            in--, removed++;
+            in--;
+            removed++;
         }
         const struct item *any = &items[test_below(&rng, ITEMS)];
         ck_assert(findable(&names, any) == any->in);
@@ -341,7 +343,7 @@ int main(void)
 {
     Suite *suite = suite_create("names");
     TCase *tc = tcase_create("names");
-    tcase_set_timeout(tc, test_timeout(60));
+    tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, links_are_found_exactly_while_they_are_in);
     tcase_add_test(tc, lookups_stay_short_however_fast_the_table_grew);
     tcase_add_test(tc, a_table_that_cannot_grow_stays_as_it_was);

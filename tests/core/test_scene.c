@@ -918,11 +918,11 @@ int main(void)
 {
     Suite *suite = suite_create("scene");
     TCase *model = tcase_create("model");
-    tcase_set_timeout(model, test_timeout(120));
+    tcase_set_timeout(model, test_patience(120));
     tcase_add_test(model, random_commits_and_views_agree_with_the_model);
     suite_add_tcase(suite, model);
     TCase *tc = tcase_create("scene");
-    tcase_set_timeout(tc, test_timeout(60));
+    tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, names_are_up_to_128_bytes_of_utf8_without_controls);
     tcase_add_test(tc, names_that_hash_alike_are_told_apart);
     tcase_add_test(tc, a_scene_s_bounds_are_those_of_its_boxes);

@@ -25,12 +25,12 @@ START_TEST(what_is_no_shape_is_refused)
 {
     const obb_vec3 o = {0, 0, 0};
     obb_shape shape;
-    ck_assert_int_eq(obb_shape_sphere((obb_vec3){NAN, 0, 0}, 1.0, &shape), OBB_BAD_NUMBER);
+    ck_assert_int_eq(obb_shape_sphere((obb_vec3){(double)NAN, 0, 0}, 1.0, &shape), OBB_BAD_NUMBER);
     ck_assert_int_eq(obb_shape_sphere((obb_vec3){0, 1.1e9, 0}, 1.0, &shape), OBB_BAD_NUMBER);
-    ck_assert_int_eq(obb_shape_sphere(o, INFINITY, &shape), OBB_BAD_NUMBER);
-    ck_assert_int_eq(obb_shape_sphere(o, NAN, &shape), OBB_BAD_NUMBER);
+    ck_assert_int_eq(obb_shape_sphere(o, HUGE_VAL, &shape), OBB_BAD_NUMBER);
+    ck_assert_int_eq(obb_shape_sphere(o, (double)NAN, &shape), OBB_BAD_NUMBER);
     ck_assert_int_eq(obb_shape_sphere(o, -1e-300, &shape), OBB_BAD_EXTENT);
-    ck_assert_int_eq(obb_shape_capsule(o, (obb_vec3){0, 0, INFINITY}, 1.0, &shape), OBB_BAD_NUMBER);
+    ck_assert_int_eq(obb_shape_capsule(o, (obb_vec3){0, 0, HUGE_VAL}, 1.0, &shape), OBB_BAD_NUMBER);
     ck_assert_int_eq(obb_shape_capsule(o, o, -1.0, &shape), OBB_BAD_EXTENT);
     ck_assert_int_eq(obb_shape_sphere(o, 0.0, &shape), OBB_OK);
 
@@ -38,7 +38,7 @@ START_TEST(what_is_no_shape_is_refused)
     ck_assert_int_eq(obb_shape_frustum(matrix, &shape), OBB_OK);
     matrix[5] = 0.0; /* y is lost */
     ck_assert_int_eq(obb_shape_frustum(matrix, &shape), OBB_SINGULAR);
-    matrix[5] = NAN;
+    matrix[5] = (double)NAN;
     ck_assert_int_eq(obb_shape_frustum(matrix, &shape), OBB_BAD_NUMBER);
     const double zero[16] = {0.0};
     ck_assert_int_eq(obb_shape_frustum(zero, &shape), OBB_SINGULAR);
@@ -127,11 +127,12 @@ START_TEST(spheres_and_capsules_agree_with_the_oracle)
         const double radius = test_uniform(&rng, 0.0, 1.0), margin = test_uniform(&rng, -1.0, 1.0);
         const obb_shape shape = round ? sphere(a, radius) : capsule(a, b, radius);
         const long double distance = slow_segment_distance(a, b, &box);
-        const long double beyond =
-            radius + (long double)margin < 0 ? 1 : distance - ((long double)radius + margin);
+        const long double beyond = (long double)radius + (long double)margin < 0
+                                       ? 1
+                                       : distance - ((long double)radius + (long double)margin);
         const bool got = obb_shape_overlap(&shape, &box, margin);
         overlaps += got;
-        if (fabsl(beyond) > 1e-13 * 20.0) {
+        if (fabsl(beyond) > 1e-13L * 20) {
             ck_assert_msg(got == (beyond < 0), "case %zu: beyond by %Lg", i, beyond);
             of_kind[shape.kind]++;
             clear++;
@@ -229,7 +230,7 @@ START_TEST(a_frustum_is_what_its_matrix_shows)
                             matrix[11] * frustum.corners[0].z + matrix[15];
         for (int j = 0; j < 50; j++) { /* points of space, as boxes without extent */
             const obb_vec3 p = slow_random_vector(&rng, 3, 6.0);
-            double clip[4], beyond = -INFINITY;
+            double clip[4], beyond = -HUGE_VAL;
             clip_of(matrix, p, clip);
             const double w = side > 0.0 ? clip[3] : -clip[3];
             for (int k = 0; k < 3; k++)
@@ -267,24 +268,24 @@ START_TEST(frustums_and_boxes_agree_with_the_oracle)
         slow_corners(&box, corners);
         const long double gap = slow_hull_gap(frustum.corners, corners);
         const long double distance = slow_hull_distance(frustum.corners, corners);
-        const double bound =
-            1e-11; /* the corners of the box, so far out, are rounded in the oracle */
+        const long double bound =
+            1e-11L; /* the corners of the box, so far out, are rounded in the oracle */
         const bool got = obb_shape_overlap(&frustum, &box, 0.0);
         overlaps += got;
         if (fabsl(gap) > bound) {
             ck_assert_msg(got == (gap < 0), "case %zu: gap %Lg", i, gap);
             clear++;
         }
-        const double margin = test_uniform(&rng, 0.0, 2.0) * (double)fabsl(gap);
+        const long double margin = (long double)test_uniform(&rng, 0.0, 2.0) * fabsl(gap);
         if (gap > bound) {
-            const double wide = test_uniform(&rng, 0.5, 1.5) * (double)distance;
+            const long double wide = (long double)test_uniform(&rng, 0.5, 1.5) * distance;
             if (fabsl(distance - wide) > bound)
-                ck_assert_msg(obb_shape_overlap(&frustum, &box, wide) == (distance < wide),
-                              "case %zu: distance %Lg, margin %g", i, distance, wide);
+                ck_assert_msg(obb_shape_overlap(&frustum, &box, (double)wide) == (distance < wide),
+                              "case %zu: distance %Lg, margin %Lg", i, distance, wide);
             near += distance < wide;
-        } else if (gap < -bound && fabs((double)gap + margin) > bound) {
-            ck_assert_msg(obb_shape_overlap(&frustum, &box, -margin) == (-gap > margin),
-                          "case %zu: depth %Lg, margin %g", i, -gap, -margin);
+        } else if (gap < -bound && fabsl(gap + margin) > bound) {
+            ck_assert_msg(obb_shape_overlap(&frustum, &box, -(double)margin) == (-gap > margin),
+                          "case %zu: depth %Lg, margin %Lg", i, -gap, -margin);
             deep += -gap > margin;
         }
     }
@@ -311,7 +312,7 @@ START_TEST(boxes_within_a_margin_agree_with_the_oracle)
         slow_corners(&b, cb);
         const long double gap = slow_gap(&a, &b);
         const double bound = 1e-12;
-        if (gap > bound) {
+        if ((double)gap > bound) {
             const double distance = (double)slow_hull_distance(ca, cb);
             const double margin = distance * test_uniform(&rng, 0.5, 1.5);
             if (fabs(distance - margin) < bound)
@@ -321,13 +322,13 @@ START_TEST(boxes_within_a_margin_agree_with_the_oracle)
             ck_assert(obb_shape_boxes(&b, &a, margin) == (distance < margin));
             near += distance < margin;
             apart += distance > margin;
-        } else if (gap < -bound) {
+        } else if ((double)gap < -bound) {
             const double margin = (double)gap * test_uniform(&rng, 0.5, 1.5);
             if (fabs((double)gap - margin) < bound)
                 continue;
-            ck_assert_msg(obb_shape_boxes(&a, &b, margin) == (gap < margin), "case %zu", i);
-            ck_assert(obb_shape_boxes(&b, &a, margin) == (gap < margin));
-            deep += gap < margin;
+            ck_assert_msg(obb_shape_boxes(&a, &b, margin) == ((double)gap < margin), "case %zu", i);
+            ck_assert(obb_shape_boxes(&b, &a, margin) == ((double)gap < margin));
+            deep += (double)gap < margin;
         }
     }
     printf("boxes: %zu within a margin, %zu beyond, %zu deep enough\n", near, apart, deep);
@@ -341,7 +342,7 @@ int main(void)
 {
     Suite *suite = suite_create("shape");
     TCase *tc = tcase_create("shape");
-    tcase_set_timeout(tc, test_timeout(60 + 20 * (double)test_effort(1)));
+    tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, what_is_no_shape_is_refused);
     tcase_add_test(tc, contact_with_a_straight_box_is_exact);
     tcase_add_test(tc, spheres_and_capsules_agree_with_the_oracle);

@@ -23,6 +23,16 @@ static struct obb_scene *add(struct obb_store *store, const char *name)
     return scene;
 }
 
+/* Removes a scene that no view holds, and destroys it. */
+static obb_status remove_dead(struct obb_store *store, const char *name)
+{
+    struct obb_scene *scene = obb_store_find(store, obb_str_of(name)), *dead = NULL;
+    const obb_status st = obb_store_remove(store, obb_str_of(name), &dead);
+    ck_assert_ptr_eq(dead, scene);
+    obb_scene_destroy(dead);
+    return st;
+}
+
 START_TEST(scenes_are_found_and_listed_in_byte_order)
 {
     struct obb_store *store = store_of(1000, 1000);
@@ -44,10 +54,10 @@ START_TEST(scenes_are_found_and_listed_in_byte_order)
     ck_assert_ptr_null(obb_store_next(store, after));
     ck_assert_ptr_null(obb_store_find(store, obb_str_of("matc")));
     /* A cursor whose scene is gone goes on behind where it was. */
-    ck_assert_int_eq(obb_store_remove(store, obb_str_of("match")), OBB_OK);
+    ck_assert_int_eq(remove_dead(store, "match"), OBB_OK);
     ck_assert(obb_str_equal(obb_scene_name(obb_store_next(store, obb_str_of("match"))),
                             obb_str_of("match-10")));
-    ck_assert_int_eq(obb_store_remove(store, obb_str_of("match")), OBB_NO_SCENE);
+    ck_assert_int_eq(remove_dead(store, "match"), OBB_NO_SCENE);
     ck_assert_uint_eq(obb_store_scenes(store), COUNT - 1);
     obb_store_destroy(store);
 }
@@ -83,7 +93,7 @@ START_TEST(boxes_are_counted_over_all_scenes)
     ck_assert_uint_eq(obb_store_box_room(store), 1);
     tick(b, 3, "-x");
     ck_assert_uint_eq(obb_store_box_room(store), 2);
-    ck_assert_int_eq(obb_store_remove(store, obb_str_of("a")), OBB_OK);
+    ck_assert_int_eq(remove_dead(store, "a"), OBB_OK);
     ck_assert_uint_eq(obb_store_boxes(store), 1);
     obb_store_destroy(store);
 }
@@ -97,16 +107,20 @@ START_TEST(a_removed_scene_lives_until_its_last_view_is_closed)
     struct obb_view *views[2] = {NULL, NULL};
     for (int i = 0; i < 2; i++)
         ck_assert_int_eq(obb_view_open(old, NULL, &views[i], NULL, NULL), OBB_OK);
-    ck_assert_int_eq(obb_store_remove(store, obb_str_of("arena")), OBB_OK);
+    struct obb_scene *dead = old;
+    ck_assert_int_eq(obb_store_remove(store, obb_str_of("arena"), &dead), OBB_OK);
+    ck_assert_ptr_null(dead);
     ck_assert_ptr_null(obb_store_find(store, obb_str_of("arena")));
     struct obb_scene *anew = add(store, "arena");
     ck_assert_str_eq(seen(anew, (obb_at){.kind = OBB_AT_NOW}).text, "0@0"); /* starts anew */
     ck_assert_str_eq(seen_in(views[0]).text, "1@10 x:1");
-    obb_view_close(views[0]);
+    ck_assert_ptr_null(obb_view_close(views[0]));
     ck_assert_str_eq(seen_in(views[1]).text, "1@10 x:1");
     obb_store_destroy(store);
     ck_assert_str_eq(seen_in(views[1]).text, "1@10 x:1");
-    obb_view_close(views[1]);
+    dead = obb_view_close(views[1]);
+    ck_assert_ptr_eq(dead, old);
+    obb_scene_destroy(dead);
 }
 END_TEST
 

@@ -1,5 +1,6 @@
 #include "core/obb.h"
 #include "tests/support/oracle_query.h"
+#include "tests/support/pairs.h"
 #include "tests/support/test.h"
 
 #include <math.h>
@@ -131,7 +132,7 @@ static void compare_with_oracle(uint64_t seed, enum placing placing)
         const slow_span span = slow_sweep(&mover, motion, &target);
         obb_sweep_hit hit;
         const bool got = obb_sweep_cast(&mover, motion, 1.0, &target, &hit);
-        if (fabsl(span.clearance) > bound) {
+        if (fabs((double)span.clearance) > bound) {
             ck_assert_msg(got == (span.clearance < 0), "%s case %zu: clearance %Lg",
                           placing_names[placing], i, span.clearance);
             clear++;
@@ -165,11 +166,12 @@ static void compare_with_oracle(uint64_t seed, enum placing placing)
         }
         ck_assert_double_le(obb_dot(hit.normal, motion), 0.0);
         ck_assert_double_le(fabs(gap_along(hit.normal, &moved, &target)), bound + ulps);
-        const double gap = fabs((double)slow_moved_gap(&mover, motion, hit.fraction, &target));
+        const double gap =
+            fabs((double)slow_moved_gap(&mover, motion, (long double)hit.fraction, &target));
         worst_gap = fmax(worst_gap, gap / bound);
         ck_assert_msg(gap <= bound, "%s case %zu: gap at contact %g of scale %g",
                       placing_names[placing], i, gap, scale);
-        if (span.clearance < -bound) /* the gap is convex along the way: see test_ray.c */
+        if ((double)span.clearance < -bound) /* the gap is convex along the way: see test_ray.c */
             ck_assert_double_le(fabs(hit.fraction - (double)span.enter),
                                 1e-15 +
                                     bound * (double)((span.leave - span.enter) / -span.clearance));
@@ -189,13 +191,50 @@ START_TEST(random_sweeps_agree_with_the_oracle)
 }
 END_TEST
 
+/* Long boxes with edges all but parallel, moved along those and across their cross product: that alone tells on the whole
+ * way whether they meet, and by exact arithmetic it does. */
+START_TEST(ridges_slide_along_ridges)
+{
+    const size_t cases = test_effort(6000);
+    test_rng rng = {.s = 200};
+    size_t missed = 0, met = 0;
+    for (size_t index = 0; index < cases; index++) {
+        const struct pairs_case c = pairs_make(PAIRS_LONG_NEAR_PARALLEL, 3, index, &rng);
+        const int i = (int)(index / 3 % 3), j = (int)(index % 3);
+        const exact_gaps truth = exact_gaps_of(&c.a, &c.b, 3);
+        const obb_vec3 n = exact_axis(&c.a, &c.b, 6 + 3 * i + j);
+        const obb_vec3 along = obb_scale(c.solid_a.axis[i], obb_component(c.a.half_extents, i) *
+                                                                test_uniform(&rng, -0.5, 0.5));
+        const obb_vec3 motion = obb_sub(along, obb_scale(n, obb_dot(along, n)));
+        obb_solid mover = c.solid_a;
+        mover.center = obb_sub(mover.center, obb_scale(motion, 0.5));
+        /* The bound of sweep.h, and as much for the rotations and the place half way. */
+        const double bound = 2e-14 * scale_of(&mover, motion, &c.solid_b);
+        obb_sweep_hit hit;
+        const bool got = obb_sweep_cast(&mover, motion, 1.0, &c.solid_b, &hit);
+        if (truth.gap[6 + 3 * i + j] > bound) {
+            ck_assert_msg(!got, "case %zu: %g apart on the way", index, truth.gap[6 + 3 * i + j]);
+            missed++;
+        } else if (truth.largest < -bound) {
+            ck_assert_msg(got && hit.fraction <= 0.5, "case %zu: %g deep half way", index,
+                          -truth.largest);
+            met++;
+        }
+    }
+    printf("sweeps, ridge along ridge: %zu cases, %zu met, %zu missed\n", cases, met, missed);
+    ck_assert_uint_gt(missed, cases / 3);
+    ck_assert_uint_gt(met, cases / 3);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("sweep");
     TCase *tc = tcase_create("sweep");
-    tcase_set_timeout(tc, test_timeout(60 + 20 * (double)test_effort(1)));
+    tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, contact_of_straight_boxes_is_exact);
     tcase_add_loop_test(tc, random_sweeps_agree_with_the_oracle, 0, PLACINGS);
+    tcase_add_test(tc, ridges_slide_along_ridges);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 static struct test_daemon daemon;
 static struct http_client *client;
@@ -193,6 +194,73 @@ START_TEST(a_commit_is_all_or_nothing)
            "{\"revision\":3,\"time\":1020}");
     expect_problem(client, "POST", "/v1/scenes/new/commit", "{\"remove\":[\"a\"]}", 404, NULL);
     expect_problem(client, "GET", "/v1/scenes/new", NULL, 404, NULL);
+}
+END_TEST
+
+START_TEST(of_fifty_queries_the_bad_one_is_named)
+{
+    /* each fault is the only one of its batch, as decoded, and as asked of the scene */
+    static const struct {
+        const char *query;
+        long status;
+        const char *pointer;
+    } faults[] = {
+        {"{\"kind\":\"guess\"}", 422, "/queries/37/kind"},
+        {"{\"kind\":\"ray\",\"rays\":[{\"origin\":[0,0,0],\"direction\":[0,0,0]}]}", 422,
+         "/queries/37/rays/0/direction"},
+        {"{\"kind\":\"point\",\"points\":[[0,0,0],[0,1]]}", 422, "/queries/37/points/1"},
+        {"{\"kind\":\"all-pairs\",\"filter\":{\"masks\":1}}", 422, "/queries/37/filter/masks"},
+        {"{\"kind\":\"all-pairs\",\"at\":{\"ago\":-1}}", 422, "/queries/37/at/ago"},
+        {"{\"kind\":\"all-pairs\",\"at\":{\"revision\":99}}", 410, "/queries/37/at"},
+    };
+    expect(client, "POST", "/v1/scenes/f/commit", "{\"time\":0,\"put\":{\"a\":" UNIT "}}", 200,
+           NULL);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        char body[4096];
+        size_t length = 0;
+        for (int q = 0; q < 50; q++)
+            length +=
+                (size_t)snprintf(body + length, sizeof body - length, "%s%s",
+                                 q == 0 ? "{\"time\":9,\"remove\":[\"a\"],\"queries\":[" : ",",
+                                 q == 37 ? faults[i].query : "{\"kind\":\"all-pairs\"}");
+        (void)snprintf(body + length, sizeof body - length, "]}");
+        expect_problem(client, "POST", "/v1/scenes/f/commit", body, faults[i].status,
+                       faults[i].pointer);
+    }
+    expect(client, "GET", "/v1/scenes/f", NULL, 200, "{\"revision\":1,\"time\":0,\"boxes\":1}");
+}
+END_TEST
+
+START_TEST(a_history_that_was_overrun_says_what_is_left)
+{
+    expect(client, "PUT", "/v1/scenes/h", "{\"history\":{\"span\":1000,\"commits\":2}}", 201, NULL);
+    for (int i = 1; i <= 6; i++) /* revision i at time 10 i; of these 4, 5 and 6 are kept */
+        expect(client, "POST", "/v1/scenes/h/commit",
+               test_text("{\"time\":%d,\"put\":{\"a\":{\"center\":[%d,0,0],"
+                         "\"half_extents\":[1,1,1]}}}",
+                         10 * i, i),
+               200, NULL);
+#define LEFT                                      \
+    "{\"status\":410,\"oldest\":{\"revision\":4," \
+    "\"time\":40},\"newest\":{\"revision\":6,\"time\":60}}"
+    static const char *const outside[] = {"{\"revision\":3}", "{\"revision\":7}", "{\"time\":39.5}",
+                                          "{\"time\":60.5}", "{\"ago\":20.5}"};
+    for (size_t i = 0; i < sizeof outside / sizeof *outside; i++)
+        expect(client, "POST", "/v1/scenes/h/query/all-pairs", test_text("{\"at\":%s}", outside[i]),
+               410, LEFT);
+    expect(client, "GET", "/v1/scenes/h/boxes/a?at_revision=3", NULL, 410, LEFT);
+    expect(client, "GET", "/v1/scenes/h/boxes?at_time=39", NULL, 410, LEFT);
+    /* A commit that asks for more than it would leave is not made: newest is what is there, oldest what it would have left. */
+    expect(client, "POST", "/v1/scenes/h/commit",
+           "{\"time\":70,\"remove\":[\"a\"],\"queries\":[{\"kind\":\"all-pairs\",\"at\":"
+           "{\"revision\":4}}]}",
+           410,
+           "{\"pointer\":\"/queries/0/at\",\"oldest\":{\"revision\":5,\"time\":50},"
+           "\"newest\":{\"revision\":6,\"time\":60}}");
+    expect(client, "POST", "/v1/scenes/h/commit",
+           "{\"time\":70,\"remove\":[\"a\"],\"queries\":[{\"kind\":\"all-pairs\",\"at\":"
+           "{\"revision\":5}},{\"kind\":\"all-pairs\",\"at\":{\"revision\":7}}]}",
+           200, "{\"revision\":7}");
 }
 END_TEST
 
@@ -415,6 +483,42 @@ START_TEST(lists_go_on_where_they_stopped_while_the_scene_changes)
 }
 END_TEST
 
+START_TEST(a_client_over_its_rate_waits_as_long_as_it_is_told)
+{
+    struct test_daemon strict;
+    daemon_start(&strict, (const char *const[]){"--client-rate", "5", NULL});
+    struct http_client *eager = http_open(strict.url);
+    struct http_answer answer = {0};
+    long admitted = 0, refused = 0;
+    for (; refused < 3 && admitted < 10000; refused += answer.status == 429) {
+        http_send(eager, "GET", "/v1/scenes", NULL, NULL, &answer);
+        admitted += answer.status == 200;
+    }
+    ck_assert_int_ge(admitted, 5);
+    ck_assert_int_eq(refused, 3);
+    ck_assert_ptr_nonnull(strstr(answer.body, "\"/problems/too-many-requests\""));
+    const char *wait = http_header(&answer, "Retry-After");
+    ck_assert_ptr_nonnull(wait);
+    char *end;
+    const long seconds = strtol(wait, &end, 10);
+    ck_assert(*end == '\0' && seconds >= 1 && seconds <= 60);
+    for (int i = 0; i < 50; i++) {
+        expect(eager, "GET", "/healthz", NULL, 200, NULL);
+        expect(eager, "GET", "/readyz", NULL, 200, NULL);
+    }
+    nanosleep(&(struct timespec){.tv_sec = seconds}, NULL);
+    expect(eager, "GET", "/v1/scenes", NULL, 200, NULL);
+    http_send(eager, "GET", "/metrics", NULL, NULL, &answer);
+    ck_assert_int_eq(answer.status, 200);
+    ck_assert_ptr_nonnull(strstr(answer.body, "\nobbd_client_rate_exceeded_total 3\n"));
+    ck_assert_ptr_nonnull(strstr(answer.body, "\nobbd_client_rate_limit 5\n"));
+    printf("%ld admitted, %ld refused\n", admitted, refused);
+    http_answer_fini(&answer);
+    http_close(eager);
+    ck_assert_int_eq(daemon_stop(&strict), 0);
+}
+END_TEST
+
 START_TEST(options_that_are_wrong_end_at_once_with_one_line)
 {
     static const char *const wrong[][4] = {
@@ -460,10 +564,13 @@ int main(void)
     tcase_add_test(tc, doubles_read_back_to_the_same_bits);
     tcase_add_test(tc, names_are_any_text_and_paths_decode_them);
     tcase_add_test(tc, a_commit_is_all_or_nothing);
+    tcase_add_test(tc, of_fifty_queries_the_bad_one_is_named);
+    tcase_add_test(tc, a_history_that_was_overrun_says_what_is_left);
     tcase_add_test(tc, every_kind_of_query_answers);
     tcase_add_test(tc, every_refusal_says_what_is_wrong_and_where);
     tcase_add_test(tc, http_manners);
     tcase_add_test(tc, lists_go_on_where_they_stopped_while_the_scene_changes);
+    tcase_add_test(tc, a_client_over_its_rate_waits_as_long_as_it_is_told);
     tcase_add_test(tc, options_that_are_wrong_end_at_once_with_one_line);
     suite_add_tcase(suite, tc);
     return test_main(suite);

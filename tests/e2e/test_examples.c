@@ -1,13 +1,18 @@
-/* Replays the exchanges of proto/examples: what the documentation shows is what the daemon answers. Each file has a fresh
- * daemon of its own. */
+/* Replays the exchanges of proto/examples: what the documentation shows is what the daemon answers, in JSON and, where both
+ * are spoken, in CBOR. Each file has a fresh daemon of its own. */
 #include "proto/tools/exchange.h"
+#include "tests/support/cbor.h"
 #include "tests/support/daemon.h"
 #include "tests/support/test.h"
 
 #include <glob.h>
 #include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* How often CBOR was sent and answered. */
+static size_t cbor_sent, cbor_answered;
 
 /* Equal by value: 1 and 1.0 are, the order of members does not count. */
 static bool same(json_t *one, json_t *other)
@@ -38,12 +43,13 @@ static bool is_json(const char *type)
 }
 
 static void compare_bodies(const struct exchange *exchange, const struct http_answer *answer,
-                           const char *file)
+                           bool in_cbor, const char *file)
 {
     const char *expected = exchange->answer != NULL ? exchange->answer : "";
     if (exchange->answer != NULL && is_json(exchange_answer_type(exchange))) {
         json_t *wanted = json_loads(expected, JSON_DECODE_ANY, NULL);
-        json_t *got = json_loadb(answer->body, answer->length, JSON_DECODE_ANY, NULL);
+        json_t *got = in_cbor ? cbor_read(answer->body, answer->length)
+                              : json_loadb(answer->body, answer->length, JSON_DECODE_ANY, NULL);
         ck_assert_msg(wanted != NULL && got != NULL && same(wanted, got),
                       "%s:%d: %s answers\n%s\ninstead of\n%s", file, exchange->line,
                       exchange->title, answer->body, expected);
@@ -59,17 +65,49 @@ static void compare_bodies(const struct exchange *exchange, const struct http_an
                   answer->body, expected);
 }
 
-static void replay(struct http_client *client, const struct exchange *exchange, const char *file)
+/* The body in CBOR, where it is JSON and well-formed; NULL: it is sent as it stands. */
+static char *request_in_cbor(const struct exchange *exchange, size_t *out_length)
 {
+    if (exchange->request == NULL || !is_json(exchange_request_type(exchange)))
+        return NULL;
+    json_t *value = json_loads(exchange->request, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL);
+    char *bytes = value != NULL ? cbor_written(value, out_length) : NULL;
+    json_decref(value);
+    return bytes;
+}
+
+/* Is the answer one that is to be had in CBOR, and not asked for in another form? */
+static bool answers_in_cbor(const struct exchange *exchange)
+{
+    return strncmp(exchange->target, "/v1/", 4) == 0 &&
+           strcmp(exchange_answer_type(exchange), "application/json") == 0 &&
+           exchange_header(exchange->sent, exchange->sent_count, "Accept") == NULL;
+}
+
+static void replay(struct http_client *client, const struct exchange *exchange, bool cbor,
+                   const char *file)
+{
+    enum { MORE = 2 };
     char lines[EXCHANGE_HEADERS][256];
-    const char *headers[EXCHANGE_HEADERS + 1] = {NULL};
-    for (size_t i = 0; i < exchange->sent_count; i++) {
-        (void)snprintf(lines[i], sizeof lines[i], "%s: %s", exchange->sent[i].name,
-                       exchange->sent[i].value);
-        headers[i] = lines[i];
+    const char *headers[EXCHANGE_HEADERS + MORE + 1] = {NULL};
+    size_t count = 0, length = exchange->request != NULL ? strlen(exchange->request) : 0;
+    char *body = cbor ? request_in_cbor(exchange, &length) : NULL;
+    const bool answers_cbor = cbor && answers_in_cbor(exchange);
+    for (; count < exchange->sent_count; count++) {
+        (void)snprintf(lines[count], sizeof lines[count], "%s: %s", exchange->sent[count].name,
+                       exchange->sent[count].value);
+        headers[count] = lines[count];
     }
+    if (body != NULL)
+        headers[count++] = "Content-Type: application/cbor";
+    if (answers_cbor)
+        headers[count++] = "Accept: application/cbor";
+    cbor_sent += body != NULL;
+    cbor_answered += answers_cbor;
     struct http_answer answer = {0};
-    http_send(client, exchange->method, exchange->target, headers, exchange->request, &answer);
+    http_send_bytes(client, exchange->method, exchange->target, headers,
+                    body != NULL ? body : exchange->request, length, &answer);
+    free(body);
     ck_assert_msg(answer.status == exchange->status, "%s:%d: %s answers %ld instead of %d\n%s",
                   file, exchange->line, exchange->title, answer.status, exchange->status,
                   answer.body);
@@ -80,11 +118,14 @@ static void replay(struct http_client *client, const struct exchange *exchange, 
                       exchange->title, exchange->expected[i].name, value,
                       exchange->expected[i].value);
     }
-    compare_bodies(exchange, &answer, file);
+    const char *type = http_header(&answer, "Content-Type");
+    ck_assert(!answers_cbor || exchange->answer == NULL ||
+              (type != NULL && strcmp(type, "application/cbor") == 0));
+    compare_bodies(exchange, &answer, answers_cbor, file);
     http_answer_fini(&answer);
 }
 
-START_TEST(every_example_is_what_the_daemon_answers)
+static void replay_all(bool cbor)
 {
     glob_t files;
     ck_assert_int_eq(glob("proto/examples/*.http", 0, NULL, &files), 0);
@@ -96,14 +137,28 @@ START_TEST(every_example_is_what_the_daemon_answers)
         daemon_start(&daemon, NULL);
         struct http_client *client = http_open(daemon.url);
         for (size_t j = 0; j < exchanges.count; j++, looked_at++)
-            replay(client, &exchanges.list[j], files.gl_pathv[i]);
+            replay(client, &exchanges.list[j], cbor, files.gl_pathv[i]);
         http_close(client);
         ck_assert_int_eq(daemon_stop(&daemon), 0);
         exchanges_fini(&exchanges);
     }
-    printf("%zu exchanges in %zu files\n", looked_at, (size_t)files.gl_pathc);
+    printf("%zu exchanges in %zu files, %zu requests and %zu answers in CBOR\n", looked_at,
+           (size_t)files.gl_pathc, cbor_sent, cbor_answered);
     ck_assert_uint_gt(looked_at, 0);
     globfree(&files);
+}
+
+START_TEST(every_example_is_what_the_daemon_answers)
+{
+    replay_all(false);
+}
+END_TEST
+
+START_TEST(every_example_means_the_same_in_cbor)
+{
+    replay_all(true);
+    ck_assert_uint_gt(cbor_sent, 20);
+    ck_assert_uint_gt(cbor_answered, 20);
 }
 END_TEST
 
@@ -113,6 +168,7 @@ int main(void)
     TCase *tc = tcase_create("examples");
     tcase_set_timeout(tc, test_timeout(60));
     tcase_add_test(tc, every_example_is_what_the_daemon_answers);
+    tcase_add_test(tc, every_example_means_the_same_in_cbor);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }

@@ -3,8 +3,6 @@
 #include "tests/support/schema.h"
 #include "tests/support/test.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -188,26 +186,57 @@ static size_t send_too_much(void)
     return sizeof large / sizeof large[0];
 }
 
-static int dial(int port)
+/* A daemon that admits a request a second: of every operation that counts, one over it. */
+static size_t send_too_often(void)
 {
-    const int fd = socket(AF_INET, SOCK_STREAM, 0);
-    ck_assert_int_ge(fd, 0);
-    const struct sockaddr_in address = {.sin_family = AF_INET,
-                                        .sin_port = htons((uint16_t)port),
-                                        .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    if (connect(fd, (const struct sockaddr *)&address, sizeof address) == 0)
-        return fd;
-    (void)close(fd);
-    return -1;
-}
-
-static void write_all(int fd, const char *text)
-{
-    for (size_t at = 0, length = strlen(text); at < length;) {
-        const ssize_t wrote = write(fd, text + at, length - at);
-        ck_assert_int_gt(wrote, 0);
-        at += (size_t)wrote;
+    static const char *const operations[][2] = {
+        {"GET", "/"},
+        {"GET", "/openapi.json"},
+        {"GET", "/metrics"},
+        {"GET", "/v1/scenes"},
+        {"PUT", S},
+        {"GET", S},
+        {"DELETE", S},
+        {"GET", S "/export"},
+        {"POST", S "/import"},
+        {"GET", S "/boxes"},
+        {"PUT", BOX},
+        {"GET", BOX},
+        {"PATCH", BOX},
+        {"DELETE", BOX},
+        {"POST", BOX "/transform"},
+        {"POST", BOX "/merge"},
+        {"GET", S "/events"},
+        {"POST", S "/commit"},
+        {"POST", S "/query/pairs"},
+        {"POST", S "/query/all-pairs"},
+        {"POST", S "/query/overlap"},
+        {"POST", S "/query/point"},
+        {"POST", S "/query/ray"},
+        {"POST", S "/query/sweep"},
+        {"POST", S "/query/nearest"},
+    };
+    const size_t count = sizeof operations / sizeof operations[0];
+    struct test_daemon daemon;
+    daemon_start(&daemon, (const char *const[]){"--client-rate", "1", NULL});
+    struct http_client *client = http_open(daemon.url);
+    struct http_answer answer = {0};
+    size_t sent = 0;
+    for (size_t i = 0; i < count; i++) {
+        int tries = 0;
+        do { /* now and then a second has passed */
+            http_send(client, operations[i][0], operations[i][1], NULL, NULL, &answer);
+            sent++;
+        } while (answer.status != 429 && ++tries < 100);
+        ck_assert_msg(answer.status == 429, "%s %s: %ld", operations[i][0], operations[i][1],
+                      answer.status);
+        const char *wait = http_header(&answer, "Retry-After");
+        ck_assert(wait != NULL && strcmp(wait, "1") == 0);
     }
+    http_answer_fini(&answer);
+    http_close(client);
+    ck_assert_int_eq(daemon_stop(&daemon), 0);
+    return sent;
 }
 
 /* Everything that comes until the other side closes, terminated. */
@@ -220,8 +249,9 @@ static size_t read_all(int fd, char *out, size_t room)
     return length;
 }
 
-/* A stream with every event but overrun: HTTP/1.0, so that it comes as it is, up to the end of its scene. */
-static size_t follow(struct schema *schema, struct http_client *client, int port)
+/* A stream with every event but overrun and shutdown: HTTP/1.0, so that it comes as it is, up to the end of its scene. */
+static size_t follow(struct schema *schema, struct http_client *client,
+                     const struct test_daemon *daemon)
 {
     static const struct row happenings[] = {
         {"PUT", S "/boxes/c", NULL, UNIT, 201},
@@ -231,9 +261,9 @@ static size_t follow(struct schema *schema, struct http_client *client, int port
         {"DELETE", S, NULL, NULL, 204},
     };
     static const char *const events[] = {"state", "begin", "end", "boxes", "commit", "gone"};
-    const int fd = dial(port);
+    const int fd = daemon_dial(daemon);
     ck_assert_int_ge(fd, 0);
-    write_all(fd, "GET " S "/events HTTP/1.0\r\nHost: localhost\r\n\r\n");
+    dial_send(fd, "GET " S "/events HTTP/1.0\r\nHost: localhost\r\n\r\n");
     char answer[65536];
     ck_assert_int_eq(recv(fd, answer, 1, MSG_PEEK), 1); /* it has begun */
     for (size_t i = 0; i < sizeof happenings / sizeof happenings[0]; i++)
@@ -265,15 +295,15 @@ static void ask_while_draining(struct schema *schema)
 {
     struct test_daemon daemon;
     daemon_start(&daemon, NULL);
-    const int fd = dial(daemon.port);
+    const int fd = daemon_dial(&daemon);
     ck_assert_int_ge(fd, 0);
-    write_all(fd, "GET /readyz HTTP/1.1\r\nHost: localhost\r\n");
+    dial_send(fd, "GET /readyz HTTP/1.1\r\nHost: localhost\r\n");
     struct http_client *client = http_open(daemon.url); /* by now the daemon has read that line */
     http_close(client);
     ck_assert_int_eq(kill(daemon.pid, SIGTERM), 0);
-    for (int other; (other = dial(daemon.port)) >= 0;) /* until it takes no more connections */
+    for (int other; (other = daemon_dial(&daemon)) >= 0;) /* until it takes no more connections */
         (void)close(other);
-    write_all(fd, "\r\n");
+    dial_send(fd, "\r\n");
     char answer[4096];
     (void)read_all(fd, answer, sizeof answer);
     (void)close(fd);
@@ -313,10 +343,11 @@ START_TEST(every_status_of_every_operation_is_seen)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         send_row(client, &rows[i]);
     sent += send_queries(client);
-    sent += follow(schema, client, daemon.port);
+    sent += follow(schema, client, &daemon);
     http_close(client);
     ck_assert_int_eq(daemon_stop(&daemon), 0);
     sent += send_too_much();
+    sent += send_too_often();
     ask_while_draining(schema);
 
     size_t all;

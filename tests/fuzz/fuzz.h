@@ -3,10 +3,22 @@
 #ifndef TEST_FUZZ_H
 #define TEST_FUZZ_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 /* libFuzzer names it. NOLINTNEXTLINE(readability-identifier-naming) */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
+
+/* A finding unless `good`. */
+static inline void fuzz_check(bool good, const char *what)
+{
+    if (good)
+        return;
+    (void)fprintf(stderr, "%s\n", what);
+    abort();
+}
 
 #endif

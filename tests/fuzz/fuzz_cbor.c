@@ -6,16 +6,7 @@
 #include "tests/proto/oracle_json.h"
 
 #include <cbor.h>
-#include <stdio.h>
 #include <stdlib.h>
-
-static void check(bool good, const char *what)
-{
-    if (good)
-        return;
-    (void)fprintf(stderr, "%s\n", what);
-    abort();
-}
 
 static void check_verdict(const char *bytes, size_t length)
 {
@@ -26,13 +17,13 @@ static void check_verdict(const char *bytes, size_t length)
     if (wire_skip(&c) && wire_finish(&c)) {
         struct cbor_load_result result;
         cbor_item_t *item = cbor_load((cbor_data)(const void *)bytes, length, &result);
-        check(item != NULL && result.read == length, "libcbor refuses what we take");
+        fuzz_check(item != NULL && result.read == length, "libcbor refuses what we take");
         cbor_decref(&item);
     } else {
-        check(c.fault.cause == WIRE_MALFORMED && wire_cursor_explain(&c).status == 400,
-              "a walk fails, but not as malformed");
+        fuzz_check(c.fault.cause == WIRE_MALFORMED && wire_cursor_explain(&c).status == 400,
+                   "a walk fails, but not as malformed");
     }
-    check(arena.total <= 64 * length + (1 << 16), "memory out of proportion");
+    fuzz_check(arena.total <= 64 * length + (1 << 16), "memory out of proportion");
     obb_arena_fini(&arena);
 }
 
@@ -45,9 +36,9 @@ static void check_capture(const char *bytes, size_t length)
     wire_cbor_open(&c, bytes, length, &arena);
     if (wire_capture(&c, &text)) {
         const char *difference;
-        check(oracle_json(text.bytes, text.length, &difference) == ORACLE_TAKEN &&
-                  *difference == '\0',
-              "what was captured is not JSON");
+        fuzz_check(oracle_json(text.bytes, text.length, &difference) == ORACLE_TAKEN &&
+                       *difference == '\0',
+                   "what was captured is not JSON");
     }
     obb_arena_fini(&arena);
 }

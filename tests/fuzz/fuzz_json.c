@@ -5,16 +5,7 @@
 #include "tests/proto/dump.h"
 #include "tests/proto/oracle_json.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-
-static void check(bool good, const char *what)
-{
-    if (good)
-        return;
-    (void)fprintf(stderr, "%s\n", what);
-    abort();
-}
 
 static void check_capture(const char *bytes, size_t length)
 {
@@ -25,12 +16,12 @@ static void check_capture(const char *bytes, size_t length)
     wire_json_open(&c, bytes, length, &arena);
     if (wire_capture(&c, &text) && wire_finish(&c)) {
         const char *difference;
-        check(oracle_json(text.bytes, text.length, &difference) == ORACLE_TAKEN &&
-                  *difference == '\0',
-              "what was captured is not JSON");
+        fuzz_check(oracle_json(text.bytes, text.length, &difference) == ORACLE_TAKEN &&
+                       *difference == '\0',
+                   "what was captured is not JSON");
         wire_json_open(&c, text.bytes, text.length, &arena);
-        check(wire_capture(&c, &again) && wire_finish(&c) && obb_str_equal(text, again),
-              "what was captured changes when it is captured again");
+        fuzz_check(wire_capture(&c, &again) && wire_finish(&c) && obb_str_equal(text, again),
+                   "what was captured changes when it is captured again");
     }
     obb_arena_fini(&arena);
 }
@@ -55,7 +46,7 @@ static void check_requests(const char *bytes, size_t length, int route, int dime
             const wire_body other = {
                 .bytes = (const char *)m.bytes, .length = m.length, .media = WIRE_CBOR};
             (void)dump_request(route, &other, dimensions, &from_cbor);
-            check(strcmp(from_json, from_cbor) == 0, "JSON and CBOR say different things");
+            fuzz_check(strcmp(from_json, from_cbor) == 0, "JSON and CBOR say different things");
             free(from_cbor);
         }
         free(m.bytes);
@@ -73,9 +64,9 @@ static void check_import(const char *bytes, size_t length)
     wire_problem problem = {0};
     if (wire_read_import(&body, &arena, &edit, &problem))
         for (size_t i = 0; i < edit.put_count; i++)
-            check(obb_name_valid(edit.puts[i].target.name), "a box without a name");
+            fuzz_check(obb_name_valid(edit.puts[i].target.name), "a box without a name");
     else
-        check(problem.status == 400 || problem.status == 422, "a refusal of another kind");
+        fuzz_check(problem.status == 400 || problem.status == 422, "a refusal of another kind");
     obb_arena_fini(&arena);
 }
 
@@ -89,7 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     length -= 2;
     const char *difference;
     (void)oracle_json(text, length, &difference);
-    check(*difference == '\0', difference);
+    fuzz_check(*difference == '\0', difference);
     check_capture(text, length);
     check_requests(text, length, route, dimensions);
     check_import(text, length);

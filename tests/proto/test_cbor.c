@@ -413,7 +413,7 @@ int main(void)
     Suite *suite = suite_create("cbor");
     TCase *tc = tcase_create("cbor");
     tcase_add_checked_fixture(tc, start, stop);
-    tcase_set_timeout(tc, test_timeout(60));
+    tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, numbers_of_every_width_are_read);
     tcase_add_test(tc, what_is_not_well_formed_or_hostile_is_refused);
     tcase_add_test(tc, what_json_has_not_is_well_formed_but_of_the_wrong_type);

@@ -265,7 +265,7 @@ int main(void)
 {
     Suite *suite = suite_create("double");
     TCase *tc = tcase_create("double");
-    tcase_set_timeout(tc, test_timeout(30) * (double)test_effort(1));
+    tcase_set_timeout(tc, test_patience(30));
     tcase_add_test(tc, known_values_are_written_as_people_expect);
     tcase_add_test(tc, every_power_of_two_and_of_ten_and_their_neighbours_agree_with_the_oracle);
     tcase_add_test(tc, random_doubles_agree_with_the_oracle);

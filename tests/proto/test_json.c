@@ -688,7 +688,7 @@ int main(void)
 {
     Suite *suite = suite_create("json");
     TCase *tc = tcase_create("json");
-    tcase_set_timeout(tc, test_timeout(60));
+    tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, what_is_json_is_taken);
     tcase_add_test(tc, what_is_not_json_is_refused);
     tcase_add_test(tc, numbers_out_of_range_are_well_formed);

@@ -261,7 +261,7 @@ int main(void)
 {
     Suite *suite = suite_create("number");
     TCase *tc = tcase_create("number");
-    tcase_set_timeout(tc, test_timeout(60));
+    tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, numbers_end_where_their_grammar_ends);
     tcase_add_test(tc, known_values_and_limits_are_right);
     tcase_add_test(tc, zeros_before_behind_and_far_exponents_cancel);

@@ -753,7 +753,7 @@ START_TEST(all_pairs_come_as_lists_counts_and_lines)
         struct wire_buf lines = {0};
         wire_write_pair_lines(&lines, view, &query, &result, 0, 1);
         wire_write_pair_lines(&lines, view, &query, &result, 1, 2);
-        wire_write_pair_end(&lines, view, &query, &result);
+        wire_write_pair_end(&lines, view, &query, 7, true);
         ck_assert_msg(lines.length == strlen(streams[i].lines) &&
                           memcmp(lines.bytes, streams[i].lines, lines.length) == 0,
                       "%.*s", (int)lines.length, lines.bytes);
@@ -942,6 +942,7 @@ START_TEST(events_are_messages_of_a_stream)
     wire_event_collisions(&stream, WIRE_COLLISIONS_REMOVED, moment, true, pairs, 1);
     wire_event_overrun(&stream, moment);
     wire_event_gone(&stream, moment);
+    wire_event_shutdown(&stream, moment);
     static const char expected[] =
         ":\n\n"
         "id: 7\nevent: state\ndata: "
@@ -955,7 +956,8 @@ START_TEST(events_are_messages_of_a_stream)
         "id: 7\nevent: end\ndata: {\"revision\":7,\"time\":1000.5,\"pairs\":[[\"a\"," B "]],"
         "\"reason\":\"removed\"}\n\n"
         "event: overrun\ndata: {\"revision\":7,\"time\":1000.5}\n\n"
-        "event: gone\ndata: {\"revision\":7,\"time\":1000.5}\n\n";
+        "event: gone\ndata: {\"revision\":7,\"time\":1000.5}\n\n"
+        "event: shutdown\ndata: {\"revision\":7,\"time\":1000.5}\n\n";
     ck_assert_msg(stream.length == sizeof expected - 1 &&
                       memcmp(stream.bytes, expected, stream.length) == 0,
                   "%.*s", (int)stream.length, stream.bytes);
@@ -1068,7 +1070,7 @@ int main(void)
     Suite *suite = suite_create("reply");
     TCase *tc = tcase_create("reply");
     tcase_add_checked_fixture(tc, make, discard);
-    tcase_set_timeout(tc, test_timeout(30) * (double)test_effort(1));
+    tcase_set_timeout(tc, test_patience(30));
     tcase_add_test(tc, strings_of_every_length_and_content_read_back);
     tcase_add_test(tc, json_text_becomes_the_same_value_in_cbor);
     tcase_add_test(tc, numbers_and_lists_of_ids_come_out_in_both_media);

@@ -204,6 +204,12 @@ START_TEST(every_form_makes_the_box_that_core_makes)
     check_same(DUMP_BOX, 3,
                "{\"center\":[0,0,0],\"half_extents\":[1,2,3],\"axes\":[[0,1,0],[0,0,1],[1,0,0]]}",
                "{\"center\":[0,0,0],\"half_extents\":[1,2,3],\"axes\":[[0,1,0],[0,0,1]]}");
+    /* left-handed axes and mirrors are the box's own mirror image: the third axis turns round */
+    check_same(DUMP_BOX, 3,
+               "{\"center\":[0,0,0],\"half_extents\":[1,2,3],\"axes\":[[0,1,0],[0,0,1],[-1,0,0]]}",
+               "{\"center\":[0,0,0],\"half_extents\":[1,2,3],\"axes\":[[0,1,0],[0,0,1],[1,0,0]]}");
+    check_same(DUMP_BOX, 3, "{\"matrix\":[0,2,0,0,0,0,3,0,-4,0,0,0,5,6,7,1]}",
+               "{\"matrix\":[0,2,0,0,0,0,3,0,4,0,0,0,5,6,7,1]}");
     /* fields in any order */
     check_same(DUMP_BOX, 3,
                "{\"rotation\":[0,0,0,1],\"data\":[1],\"half_extents\":[1,2,3],\"center\":[0,0,0]}",
@@ -328,6 +334,9 @@ START_TEST(boxes_that_are_wrong_are_refused)
         {"{\"min\":[9e8,0,0],\"max\":[1e9,1,1],\"position\":[9e8,0,0]}", 422, "/position"},
         {"{\"matrix\":[1,0,0,0,0.5,1,0,0,0,0,1,0,0,0,0,1]}", 422, "/matrix"},
         {"{\"matrix\":[1,0,0,0,0,1,0,0,0,0,1,0,0,0,0,2]}", 422, "/matrix"},
+        {"{\"matrix\":[1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,1]}", 422, "/matrix"},
+        {"{\"matrix\":[1,0,0,0,0,1,0,0,0,0,1,0,0,0,0,1],\"half_extents\":[1,-1,1]}", 422,
+         "/half_extents/1"},
         {"{\"matrix\":[1,0,0,0,0,1,0,0,0,0,1,0,0,0,0]}", 422, "/matrix"},
         {"{\"matrix\":[1,0,0,0,0,1,0,0,0,0,1,0,0,0,0,\"1\"]}", 422, "/matrix/15"},
         {"{\"matrix\":[[1,0,0,0],[0,1,0,0],[0,0,1,0],[0,0,0,1]]}", 422, "/matrix/0"},
@@ -919,6 +928,8 @@ START_TEST(queries_that_are_wrong_are_refused)
          "/shapes/0/sphere/center"},
         {"{\"shapes\":[{\"sphere\":[]}]}", 422, "/shapes/0/sphere"},
         {"{\"shapes\":[{\"capsule\":{\"a\":[0,0,0],\"radius\":1}}]}", 422, "/shapes/0/capsule"},
+        {"{\"shapes\":[{\"capsule\":{\"a\":[0,0,0],\"b\":[0,0,1],\"radius\":-1}}]}", 422,
+         "/shapes/0/capsule/radius"},
         {"{\"shapes\":[{\"capsule\":{\"a\":[0,0,0],\"b\":[0,0,2e9],\"radius\":1}}]}", 422,
          "/shapes/0/capsule/b/2"},
         {"{\"shapes\":[{\"frustum\":[1,0,0,0,0,1,0,0,0,0,1,0,0,0,0]}]}", 422, "/shapes/0/frustum"},
@@ -1279,12 +1290,68 @@ START_TEST(parameters_of_lists_are_read)
 }
 END_TEST
 
+/* One reader a call: good parameters ask for no memory, and wrong ones are a 400 also where there is none to say more. */
+static bool read_params(int reader, const wire_param *params, size_t count, struct obb_arena *a,
+                        wire_problem *problem)
+{
+    wire_box_params box;
+    wire_list_params list;
+    unsigned topics;
+    switch (reader) {
+    case 0:
+        return wire_read_box_params(params, count, a, &box, problem);
+    case 1:
+        return wire_read_box_list_params(params, count, a, &list, problem);
+    case 2:
+        return wire_read_scene_list_params(params, count, a, &list, problem);
+    case 3:
+        return wire_read_event_params(params, count, a, &topics, problem);
+    default:
+        return wire_read_no_params(params, count, a, problem);
+    }
+}
+
+START_TEST(parameters_need_memory_only_to_say_what_is_wrong)
+{
+    static const struct {
+        const char *text;
+        bool good;
+    } cases[][2] = {{{"include=axes,aabb&at_time=1", true}, {"include=none", false}},
+                    {{"limit=10&cursor=17&prefix=a&at_revision=3", true}, {"limit=x", false}},
+                    {{"limit=10&cursor=a", true}, {"cursor=..", false}},
+                    {{"topics=boxes,commits", true}, {"topics=boxes,weather", false}},
+                    {{"", true}, {"limit=1", false}}};
+    size_t failed = 0, readers = sizeof cases / sizeof cases[0];
+    for (size_t r = 0; r < readers; r++)
+        for (int c = 0; c < 2; c++)
+            for (size_t n = 1;; n++) {
+                wire_param params[16];
+                wire_problem problem = {0};
+                struct obb_arena a;
+                obb_arena_init(&a);
+                const size_t count = split(cases[r][c].text, params);
+                fault_arm(n);
+                const bool good = read_params((int)r, params, count, &a, &problem);
+                const size_t seen = fault_seen();
+                fault_arm(0);
+                ck_assert_msg(good == cases[r][c].good, "%s", cases[r][c].text);
+                ck_assert(!good || seen == 0);
+                ck_assert(good || (problem.status == 400 && problem.detail != NULL));
+                obb_arena_fini(&a);
+                failed += seen >= n;
+                if (seen < n)
+                    break;
+            }
+    ck_assert_uint_eq(failed, readers);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("request");
     TCase *tc = tcase_create("request");
     tcase_add_checked_fixture(tc, start, stop);
-    tcase_set_timeout(tc, test_timeout(60));
+    tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, settings_change_what_they_state);
     tcase_add_test(tc, settings_that_are_wrong_are_refused);
     tcase_add_test(tc, a_pose_is_read_to_the_bit);
@@ -1311,6 +1378,7 @@ int main(void)
     tcase_add_test(tc, a_request_takes_memory_in_proportion_to_its_bytes);
     tcase_add_test(tc, parameters_of_boxes_are_read);
     tcase_add_test(tc, parameters_of_lists_are_read);
+    tcase_add_test(tc, parameters_need_memory_only_to_say_what_is_wrong);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }

@@ -293,7 +293,7 @@ int main(void)
     Suite *suite = suite_create("auth");
     TCase *tc = tcase_create("auth");
     tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_set_timeout(tc, test_timeout(60));
+    tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, sha256_gives_the_published_digests);
     tcase_add_test(tc, patterns_match_whole_names);
     tcase_add_test(tc, tokens_are_found_by_their_text);

@@ -67,6 +67,16 @@ static void do_large(struct srv_request *request)
     srv_reply(request, 200, "text/plain");
 }
 
+/* How many connections were cut so far. */
+static void do_cuts(struct srv_request *request)
+{
+    char text[32];
+    const int length =
+        snprintf(text, sizeof text, "cuts: %llu", (unsigned long long)metrics.cut_total);
+    wire_buf_append(&request->reply, text, (size_t)length);
+    srv_reply(request, 200, "text/plain");
+}
+
 static void on_empty(void *context)
 {
     (void)context;
@@ -85,6 +95,7 @@ static const srv_route table[] = {
     {SRV_POST, "/count", do_count, 1u << WIRE_JSON, 0, SRV_OPEN},
     {SRV_GET, "/sleep", do_sleep, 0, 0, SRV_OPEN},
     {SRV_GET, "/large", do_large, 0, 0, SRV_OPEN},
+    {SRV_GET, "/cuts", do_cuts, 0, 0, SRV_OPEN},
     {SRV_GET, "/stop", do_stop, 0, 0, SRV_OPEN},
     {SRV_GET, "/things/{thing}", do_hello, 0, 0, SRV_OPEN},
 };
@@ -399,10 +410,10 @@ START_TEST(thousands_of_parameters_and_huge_headers_have_an_answer)
     ck_assert_int_eq(status_of(heard), 414);
     close(s);
 
-    request[20000] = '\0';
-    (void)snprintf(request + 20000, sizeof request - 20000, " HTTP/1.1\r\n" H "\r\n");
+    request[15000] = '\0';
+    (void)snprintf(request + 15000, sizeof request - 15000, " HTTP/1.1\r\n" H "\r\n");
     s = dial();
-    say(s, request); /* 4,000 parameters */
+    say(s, request); /* 3,000 parameters */
     ck_assert(!hear(s, heard, sizeof heard, patience_ms));
     ck_assert_int_eq(status_of(heard), 200);
     close(s);
@@ -418,7 +429,7 @@ START_TEST(thousands_of_parameters_and_huge_headers_have_an_answer)
     close(s);
 
     length = (size_t)snprintf(request, sizeof request, "GET /hello HTTP/1.1\r\n" H);
-    for (int i = 0; length < 20000; i++)
+    for (int i = 0; length < 9500; i++)
         length +=
             (size_t)snprintf(request + length, sizeof request - length, "X-%d: %0100d\r\n", i, i);
     (void)snprintf(request + length, sizeof request - length, "\r\n");
@@ -440,6 +451,8 @@ START_TEST(requests_in_one_packet_or_byte_by_byte_are_the_same)
     say(s, pipeline);
     ck_assert(!hear(s, heard, sizeof heard, patience_ms));
     ck_assert_uint_eq(count_of(heard, "\r\n\r\n3 294"), 20);
+    close(s);
+    s = dial(); /* the time that a connection idles counts, and bytes take theirs on a busy machine */
     for (const char *byte = one; *byte != '\0'; byte++)
         say_bytes(s, byte, 1);
     ck_assert(!hear(s, heard, sizeof heard, patience_ms));
@@ -617,10 +630,23 @@ START_TEST(clients_that_do_not_read_are_cut)
     say(s, "GET /hello HTTP/1.1\r\n" H "\r\n");
     say(s, "GET /large HTTP/1.1\r\n" H "\r\n");
     wait_ms(50);
-    /* At the least pace 8 MB take 512 s, so it is not cut for being slow: that is the pace it may have. This only shows
-     * that others are served meanwhile, and that leaving ends it. */
     const struct exchange other = {"GET /hello HTTP/1.1\r\n" H "\r\n", 200, false, "hello", 0};
-    check(&other, 1);
+    check(&other, 1); /* others are served meanwhile */
+    /* At the least pace 8 MB may take 512 s, but somebody who takes nothing at all does not have them. */
+    const double start = now_ms();
+    char bytes[65536] = "";
+    while (strstr(bytes, "cuts: 1") == NULL && now_ms() - start < 60 * TIMEOUT_MS) {
+        const int asks = dial();
+        say(asks, "GET /cuts HTTP/1.1\r\n" H "\r\n");
+        (void)hear(asks, bytes, sizeof bytes, 30);
+        close(asks);
+    }
+    ck_assert_msg(strstr(bytes, "cuts: 1") != NULL, "%s", bytes);
+    size_t taken = 0;
+    for (ssize_t n; (n = recv(s, bytes, sizeof bytes, 0)) > 0;)
+        taken += (size_t)n;
+    printf("cut after %.0f ms, with %zu bytes on their way\n", now_ms() - start, taken);
+    ck_assert_uint_lt(taken, 8000000);
     close(s);
 }
 END_TEST

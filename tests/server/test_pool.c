@@ -260,7 +260,7 @@ int main(void)
     Suite *suite = suite_create("pool");
     TCase *tc = tcase_create("pool");
     tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_set_timeout(tc, test_timeout(60));
+    tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, phases_follow_each_other_and_every_chunk_runs_once);
     tcase_add_test(tc, chunks_are_shared_by_the_workers);
     tcase_add_test(tc, a_job_without_chunks_is_one_step);

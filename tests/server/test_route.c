@@ -234,6 +234,7 @@ int main(void)
 {
     Suite *suite = suite_create("route");
     TCase *tc = tcase_create("route");
+    tcase_set_timeout(tc, test_patience(30));
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, paths_are_split_before_they_are_decoded);
     tcase_add_test(tc, query_strings_become_parameters_in_order);

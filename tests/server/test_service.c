@@ -5,10 +5,11 @@
 
 #include <curl/curl.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <time.h>
 
-static char folder[64], tokens[128], certificate[128], key[128], trust[2][128], local[128];
-static char listen_local[160];
+static char folder[64], tokens[128], certificate[128], key[128], trust[2][128];
+static char local[100], listen_local[160];
 
 static void name_files(void)
 {
@@ -194,6 +195,88 @@ START_TEST(a_hangup_reads_the_tokens_again_and_keeps_the_old_when_they_are_broke
         answer = ask_with(READER, "GET", "/v1/scenes", "%s", "");
     }
     ck_assert_int_eq(answer, 200);
+}
+END_TEST
+
+/* ---- Rates ---------------------------------------------------------------------------------------------------------------- */
+
+static void setup_rates(void)
+{
+    name_files();
+    write_file(tokens, token_file);
+    service_start((const char *[]){"--token-file", tokens, "--client-rate", "1", "--listen",
+                                   listen_local, NULL});
+}
+
+/* A connection from that address, or, where it is NULL, through the unix socket. */
+static int dial_from(const char *from)
+{
+    const int s = socket(from != NULL ? AF_INET : AF_UNIX, SOCK_STREAM, 0);
+    ck_assert_int_ge(s, 0);
+    if (from == NULL) {
+        struct sockaddr_un at = {.sun_family = AF_UNIX};
+        (void)snprintf(at.sun_path, sizeof at.sun_path, "%s", local);
+        ck_assert_int_eq(connect(s, (const struct sockaddr *)&at, sizeof at), 0);
+        return s;
+    }
+    struct sockaddr_in here = {.sin_family = AF_INET};
+    const struct sockaddr_in there = {.sin_family = AF_INET,
+                                      .sin_port = htons((uint16_t)service_port),
+                                      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    ck_assert_int_eq(inet_pton(AF_INET, from, &here.sin_addr), 1);
+    ck_assert_int_eq(bind(s, (const struct sockaddr *)&here, sizeof here), 0);
+    ck_assert_int_eq(connect(s, (const struct sockaddr *)&there, sizeof there), 0);
+    return s;
+}
+
+/* Sends on one connection until the service refuses: the status of the first answer. */
+static int send_until_refused(const char *from, const char *fields)
+{
+    char request[256];
+    const int length = snprintf(request, sizeof request,
+                                "GET /v1/scenes HTTP/1.1\r\nHost: localhost\r\n%s\r\n", fields);
+    const int s = dial_from(from);
+    int first = 0, status = 0;
+    for (int i = 0; status != 429; i++) { /* now and then a second has passed */
+        ck_assert_int_lt(i, 100);
+        ck_assert_int_eq(send(s, request, (size_t)length, MSG_NOSIGNAL), length);
+        const ssize_t got = recv(s, heard, sizeof heard - 1, 0);
+        ck_assert_int_gt(got, 12); /* the connection stays */
+        heard[got] = '\0';
+        status = (int)strtol(heard + 9, NULL, 10);
+        if (i == 0)
+            first = status;
+    }
+    ck_assert_msg(strstr(heard, "\r\nRetry-After: 1\r\n") != NULL, "%s", heard);
+    close(s);
+    return first;
+}
+
+START_TEST(a_client_is_a_name_an_address_or_a_unix_socket)
+{
+    ck_assert_int_eq(send_until_refused("127.0.0.1", READER), 200);
+    ck_assert_int_eq(send_until_refused("127.0.0.1", WRITER), 200);
+    ck_assert_int_eq(send_until_refused("127.0.0.2", ADMIN), 200);
+    /* who has no good token is the address alone, whatever it guesses */
+    ck_assert_int_eq(send_until_refused("127.0.0.1", ""), 401);
+    ck_assert_int_eq(send_until_refused("127.0.0.2", "Authorization: Bearer guess\r\n"), 401);
+    ck_assert_int_eq(send_until_refused("127.0.0.3", ""), 401);
+    ck_assert_int_eq(send_until_refused(NULL, ""), 401);
+    for (int i = 0; i < 20; i++)
+        ck_assert_int_eq(ask_with("", "GET", i % 2 ? "/healthz" : "/readyz", "%s", ""), 200);
+}
+END_TEST
+
+/* Of several attempts one is over before a second has passed. */
+START_TEST(a_name_is_one_client_from_everywhere)
+{
+    int refused = 0;
+    for (int i = 0; i < 20 && refused < 2; i++) {
+        (void)send_until_refused("127.0.0.1", READER);
+        refused = (send_until_refused("127.0.0.2", READER) == 429) +
+                  (send_until_refused(NULL, READER) == 429);
+    }
+    ck_assert_int_eq(refused, 2);
 }
 END_TEST
 
@@ -484,11 +567,12 @@ int main(void)
         const char *name;
         void (*setup)(void), (*teardown)(void);
     } cases[] = {{"tokens", setup_tokens, stop_and_remove},
+                 {"rates", setup_rates, stop_and_remove},
                  {"origins", setup_origins, service_stop},
                  {"secure", setup_secure, stop_and_remove},
                  {"end", setup_plain, service_join}};
-    TCase *tc[4];
-    for (size_t i = 0; i < 4; i++) {
+    TCase *tc[5];
+    for (size_t i = 0; i < 5; i++) {
         tc[i] = tcase_create(cases[i].name);
         tcase_add_checked_fixture(tc[i], cases[i].setup, cases[i].teardown);
         tcase_set_timeout(tc[i], test_timeout(60));
@@ -497,11 +581,13 @@ int main(void)
     tcase_add_test(tc[0], what_a_token_allows);
     tcase_add_test(tc[0], scenes_outside_a_pattern_are_not_listed);
     tcase_add_test(tc[0], a_hangup_reads_the_tokens_again_and_keeps_the_old_when_they_are_broken);
-    tcase_add_test(tc[1], pages_may_do_what_their_origin_may);
-    tcase_add_test(tc[1], preflights_tell_what_a_page_may_send);
-    tcase_add_test(tc[2], https_serves_and_takes_new_certificates_on_a_hangup);
-    tcase_add_test(tc[2], large_bodies_and_streams_go_over_https_too);
-    tcase_add_test(tc[2], what_is_not_tls_is_let_go_and_the_unix_socket_is_plain);
-    tcase_add_test(tc[3], requests_in_flight_are_answered_while_it_drains);
+    tcase_add_test(tc[1], a_client_is_a_name_an_address_or_a_unix_socket);
+    tcase_add_test(tc[1], a_name_is_one_client_from_everywhere);
+    tcase_add_test(tc[2], pages_may_do_what_their_origin_may);
+    tcase_add_test(tc[2], preflights_tell_what_a_page_may_send);
+    tcase_add_test(tc[3], https_serves_and_takes_new_certificates_on_a_hangup);
+    tcase_add_test(tc[3], large_bodies_and_streams_go_over_https_too);
+    tcase_add_test(tc[3], what_is_not_tls_is_let_go_and_the_unix_socket_is_plain);
+    tcase_add_test(tc[4], requests_in_flight_are_answered_while_it_drains);
     return test_main(suite);
 }

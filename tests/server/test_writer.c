@@ -199,6 +199,14 @@ START_TEST(deleting_waits_for_a_commit_and_what_waits_then_finds_nothing)
 }
 END_TEST
 
+/* Every body has been dealt with; one that never is fails by the limit of the test. */
+static void wait_for_no_body(void)
+{
+    while (ask("GET", "/metrics", "%s", "") != 200 ||
+           strstr(heard, "\nobbd_in_flight_bytes 0\n") == NULL)
+        wait_ms(5);
+}
+
 START_TEST(clients_that_go_meanwhile_change_nothing_or_all)
 {
     size_t made = 0, given_up = 0;
@@ -210,7 +218,8 @@ START_TEST(clients_that_go_meanwhile_change_nothing_or_all)
         setsockopt(s, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
         close(s);
         free(commit);
-        wait_ms(50);
+        wait_ms(50); /* until what was sent is read, or lost */
+        wait_for_no_body();
         const int answer = ask("GET", "/v1/scenes/s", "%s", "");
         if (answer == 200) {
             ck_assert_msg(strstr(heard, "\"boxes\":5000,\"revision\":1,") != NULL, "%s", heard);
@@ -222,8 +231,71 @@ START_TEST(clients_that_go_meanwhile_change_nothing_or_all)
         }
     }
     printf("%zu commits were made, %zu given up\n", made, given_up);
+}
+END_TEST
+
+/* The box with the largest x moves on with each commit, so that the bounds must be measured anew. */
+START_TEST(bounds_that_take_long_are_those_of_their_revision)
+{
+    enum { READERS = 4 };
+    char out[1024], body[100];
+    char *commit = large_commit(1, "");
+    int s = begin("POST", "/v1/scenes/s/commit", commit);
+    ck_assert_int_eq(end(s, out, sizeof out), 200);
+    free(commit);
+    size_t before = 0, after = 0;
+    const int rounds = (int)test_effort(25);
+    for (int round = 1; round <= rounds; round++) {
+        int readers[READERS];
+        (void)snprintf(body, sizeof body, "{\"pose\":{\"b%d\":{\"center\":[%d,1,0]}}}", LARGE - 1,
+                       LARGE + round);
+        for (int i = 0; i < READERS; i++) {
+            readers[i] = begin("GET", "/v1/scenes/s", "");
+            if (i == READERS / 2)
+                s = begin("POST", "/v1/scenes/s/commit", body);
+        }
+        ck_assert_int_eq(end(s, out, sizeof out), 200);
+        for (int i = 0; i < READERS; i++) {
+            char bounds[80];
+            ck_assert_int_eq(end(readers[i], out, sizeof out), 200);
+            const char *at = strstr(out, "\"revision\":");
+            ck_assert_ptr_nonnull(at);
+            const int revision = (int)strtol(at + 11, NULL, 10);
+            ck_assert(revision == round || revision == round + 1);
+            (void)snprintf(bounds, sizeof bounds, "\"bounds\":{\"min\":[0,1,0],\"max\":[%d,1,0]}",
+                           revision == 1 ? LARGE - 1 : LARGE + revision - 1);
+            ck_assert_msg(strstr(out, bounds) != NULL, "not %s: %s", bounds, out);
+            before += revision == round;
+            after += revision > round;
+        }
+    }
+    printf("%zu bounds of the state before, %zu of the one after\n", before, after);
+    ck_assert_uint_gt(after, 0);
+}
+END_TEST
+
+START_TEST(a_deleted_scene_is_read_to_its_end_and_the_service_may_stop_then)
+{
+    static char out[1 << 21];
+    char *commit = large_commit(1, "");
+    for (int i = 0; i < 2; i++) {
+        const int s = begin("POST", i == 0 ? "/v1/scenes/s/commit" : "/v1/scenes/t/commit", commit);
+        ck_assert_int_eq(end(s, out, sizeof out), 200);
+    }
+    free(commit);
+    const int s = begin("GET", "/v1/scenes/s/export", "");
+    ck_assert_int_eq(recv(s, out, 1, MSG_PEEK), 1); /* it has its view, the last one */
+    ck_assert_int_eq(ask("DELETE", "/v1/scenes/s", "%s", ""), 204);
+    ck_assert_int_eq(ask("GET", "/v1/scenes/s", "%s", ""), 404);
+    ck_assert_int_eq(end(s, out, sizeof out), 200);
+    char last[16];
+    (void)snprintf(last, sizeof last, "\"b%d\"", LARGE - 1);
+    ck_assert_msg(strstr(out, last) != NULL, "%s is missing", last);
     ck_assert_int_eq(ask("GET", "/metrics", "%s", ""), 200);
-    ck_assert_ptr_nonnull(strstr(heard, "\nobbd_in_flight_bytes 0\n"));
+    (void)snprintf(last, sizeof last, "_boxes %d\n", LARGE);
+    ck_assert_msg(strstr(heard, last) != NULL, "not %s", last);
+    /* and while this one is destroyed the service stops */
+    ck_assert_int_eq(ask("DELETE", "/v1/scenes/t", "%s", ""), 204);
 }
 END_TEST
 
@@ -251,17 +323,19 @@ int main(void)
     Suite *suite = suite_create("writer");
     TCase *tc = tcase_create("writer");
     tcase_add_checked_fixture(tc, setup, service_stop);
-    tcase_set_timeout(tc, test_timeout(60));
+    tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, requests_that_come_meanwhile_see_all_of_it_or_nothing);
     tcase_add_test(tc, commits_to_one_scene_follow_each_other);
     tcase_add_test(tc, a_refused_commit_leaves_no_trace);
     tcase_add_test(tc, a_scene_that_is_being_made_is_not_there_yet);
     tcase_add_test(tc, deleting_waits_for_a_commit_and_what_waits_then_finds_nothing);
     tcase_add_test(tc, clients_that_go_meanwhile_change_nothing_or_all);
+    tcase_add_test(tc, bounds_that_take_long_are_those_of_their_revision);
+    tcase_add_test(tc, a_deleted_scene_is_read_to_its_end_and_the_service_may_stop_then);
     suite_add_tcase(suite, tc);
     TCase *small = tcase_create("limit");
     tcase_add_checked_fixture(small, setup_small, service_stop);
-    tcase_set_timeout(small, test_timeout(60));
+    tcase_set_timeout(small, test_patience(60));
     tcase_add_test(small, two_large_commits_at_once_keep_the_limit_of_boxes);
     suite_add_tcase(suite, small);
     return test_main(suite);

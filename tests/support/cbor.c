@@ -107,3 +107,51 @@ json_t *cbor_read(const void *bytes, size_t length)
     cbor_decref(&item);
     return value;
 }
+
+static cbor_item_t *item_of(const json_t *value)
+{
+    switch (json_typeof(value)) {
+    case JSON_OBJECT: {
+        cbor_item_t *map = cbor_new_definite_map(json_object_size(value));
+        const char *key;
+        json_t *member;
+        json_object_foreach((json_t *)(uintptr_t)value, key, member)
+        {
+            (void)cbor_map_add(map, (struct cbor_pair){.key = cbor_move(cbor_build_string(key)),
+                                                       .value = cbor_move(item_of(member))});
+        }
+        return map;
+    }
+    case JSON_ARRAY: {
+        cbor_item_t *array = cbor_new_definite_array(json_array_size(value));
+        for (size_t i = 0; i < json_array_size(value); i++)
+            (void)cbor_array_push(array, cbor_move(item_of(json_array_get(value, i))));
+        return array;
+    }
+    case JSON_STRING:
+        return cbor_build_stringn(json_string_value(value), json_string_length(value));
+    case JSON_INTEGER: {
+        const json_int_t integer = json_integer_value(value);
+        return integer >= 0 ? cbor_build_uint64((uint64_t)integer)
+                            : cbor_build_negint64((uint64_t)(-1 - integer));
+    }
+    case JSON_REAL:
+        return cbor_build_float8(json_real_value(value));
+    case JSON_TRUE:
+    case JSON_FALSE:
+        return cbor_build_bool(json_is_true(value));
+    case JSON_NULL:
+        break;
+    }
+    return cbor_new_null();
+}
+
+char *cbor_written(const json_t *value, size_t *out_length)
+{
+    cbor_item_t *item = item_of(value);
+    unsigned char *bytes = NULL;
+    size_t room;
+    *out_length = cbor_serialize_alloc(item, &bytes, &room);
+    cbor_decref(&item);
+    return (char *)bytes;
+}

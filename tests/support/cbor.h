@@ -1,4 +1,4 @@
-/* CBOR to jansson's values, by libcbor's own loader: what tests hold our writer against. */
+/* CBOR from and to jansson's values, by libcbor: what tests hold our reader and our writer against. */
 #ifndef TEST_SUPPORT_CBOR_H
 #define TEST_SUPPORT_CBOR_H
 
@@ -11,5 +11,8 @@ json_t *cbor_read(const void *bytes, size_t length);
 
 /* How many typed arrays the last cbor_read of this thread met. */
 size_t cbor_typed_arrays(void);
+
+/* The value as CBOR without typed arrays; the caller frees it. NULL: no memory. */
+char *cbor_written(const json_t *value, size_t *out_length);
 
 #endif

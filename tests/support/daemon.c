@@ -3,8 +3,11 @@
 #include "tests/support/schema.h"
 #include "tests/support/test.h"
 
+#include <arpa/inet.h>
 #include <curl/curl.h>
 #include <errno.h>
+#include <glob.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -12,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -64,6 +68,58 @@ static pid_t spawn(const char *const *arguments, int *out, int *err)
     return pid;
 }
 
+/* What the socket that listens on this port of IPv4 is called among the descriptors of its process. */
+static bool listening_socket(int port, char *out, size_t size)
+{
+    enum { LOCAL = 1, STATE = 3, INODE = 9, FIELDS }; /* proc(5), /proc/net/tcp */
+    bool found = false;
+    char line[256];
+    FILE *file = fopen("/proc/net/tcp", "r");
+    ck_assert_ptr_nonnull(file);
+    while (!found && fgets(line, sizeof line, file) != NULL) {
+        const char *fields[FIELDS] = {""};
+        char *rest = NULL;
+        size_t count = 0;
+        for (char *field = strtok_r(line, " ", &rest); field != NULL && count < FIELDS;
+             field = strtok_r(NULL, " ", &rest))
+            fields[count++] = field;
+        const char *colon = count == FIELDS ? strchr(fields[LOCAL], ':') : NULL;
+        found = colon != NULL && strtol(colon + 1, NULL, 16) == port &&
+                strcmp(fields[STATE], "0A") == 0;
+        if (found)
+            (void)snprintf(out, size, "socket:[%s]", fields[INODE]);
+    }
+    (void)fclose(file);
+    return found;
+}
+
+/* The process among those of /proc/<pattern> that has the socket open; 0: none. */
+static pid_t owner_of(const char *socket, const char *pattern)
+{
+    glob_t descriptors;
+    pid_t owner = 0;
+    if (glob(test_text("/proc/%s/fd/*", pattern), GLOB_NOSORT, NULL, &descriptors) != 0)
+        return 0;
+    for (size_t i = 0; i < descriptors.gl_pathc && owner == 0; i++) {
+        char target[64] = "";
+        const char *path = descriptors.gl_pathv[i];
+        if (readlink(path, target, sizeof target - 1) > 0 && strcmp(target, socket) == 0)
+            owner = (pid_t)strtol(path + strlen("/proc/"), NULL, 10);
+    }
+    globfree(&descriptors);
+    return owner;
+}
+
+static pid_t listener(pid_t child, int port)
+{
+    char socket[64];
+    ck_assert_msg(listening_socket(port, socket, sizeof socket), "nobody listens on port %d", port);
+    pid_t owner = owner_of(socket, test_text("%d", (int)child));
+    if (owner == 0)
+        owner = owner_of(socket, "[0-9]*");
+    return owner;
+}
+
 void daemon_start(struct test_daemon *daemon, const char *const *arguments)
 {
     const char *all[62] = {"--listen", "127.0.0.1:0"};
@@ -89,6 +145,7 @@ void daemon_start(struct test_daemon *daemon, const char *const *arguments)
     }
     daemon->port = (int)strtol(line + strlen("obbd: listening on http://127.0.0.1:"), NULL, 10);
     ck_assert_int_gt(daemon->port, 0);
+    daemon->process = listener(daemon->pid, daemon->port);
     (void)snprintf(daemon->url, sizeof daemon->url, "http://127.0.0.1:%d", daemon->port);
 }
 
@@ -151,6 +208,42 @@ int daemon_run(const char *const *arguments, char *out, size_t out_size, char *e
             close(fds[i]);
     }
     return wait_for(pid, deadline);
+}
+
+double daemon_memory_mib(const struct test_daemon *daemon, const char *what)
+{
+    char line[256];
+    double kib = -1;
+    FILE *file = fopen(test_text("/proc/%d/status", (int)daemon->process), "r");
+    ck_assert_ptr_nonnull(file);
+    while (fgets(line, sizeof line, file) != NULL)
+        if (strncmp(line, what, strlen(what)) == 0)
+            kib = strtod(line + strlen(what) + 1, NULL);
+    (void)fclose(file);
+    ck_assert(kib > 0);
+    return kib / 1024;
+}
+
+int daemon_dial(const struct test_daemon *daemon)
+{
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+    ck_assert_int_ge(fd, 0);
+    const struct sockaddr_in address = {.sin_family = AF_INET,
+                                        .sin_port = htons((uint16_t)daemon->port),
+                                        .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    if (connect(fd, (const struct sockaddr *)&address, sizeof address) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+void dial_send(int fd, const char *text)
+{
+    for (size_t at = 0, length = strlen(text); at < length;) {
+        const ssize_t wrote = send(fd, text + at, length - at, MSG_NOSIGNAL);
+        ck_assert_int_gt(wrote, 0);
+        at += (size_t)wrote;
+    }
 }
 
 /* ---- HTTP ------------------------------------------------------------------------------------------ */
@@ -226,6 +319,13 @@ void http_answer_fini(struct http_answer *answer)
 void http_send(struct http_client *client, const char *method, const char *path,
                const char *const *headers, const char *body, struct http_answer *out)
 {
+    http_send_bytes(client, method, path, headers, body, body != NULL ? strlen(body) : 0, out);
+}
+
+void http_send_bytes(struct http_client *client, const char *method, const char *path,
+                     const char *const *headers, const char *body, size_t body_length,
+                     struct http_answer *out)
+{
     http_answer_fini(out);
     CURL *curl = client->curl;
     curl_easy_reset(curl);
@@ -254,7 +354,7 @@ void http_send(struct http_client *client, const char *method, const char *path,
     }
     if (body != NULL) {
         curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body);
-        curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(body));
+        curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body_length);
         if (type == NULL) {
             type = "application/json";
             list = curl_slist_append(list, "Content-Type: application/json");
@@ -277,7 +377,7 @@ void http_send(struct http_client *client, const char *method, const char *path,
                                              .target = path,
                                              .request_type = type,
                                              .request = body,
-                                             .request_length = body != NULL ? strlen(body) : 0,
+                                             .request_length = body_length,
                                              .status = out->status,
                                              .answer_type = http_header(out, "Content-Type"),
                                              .answer = out->body,

@@ -7,7 +7,8 @@
 #include <sys/types.h>
 
 struct test_daemon {
-    pid_t pid;
+    pid_t pid;     /* to be signalled and waited for */
+    pid_t process; /* the one that listens: another in a container; 0: not to be seen */
     int out;       /* its stdout */
     char url[128]; /* "http://127.0.0.1:PORT" */
     int port;
@@ -24,6 +25,13 @@ int daemon_stop(struct test_daemon *daemon);
 /* Runs it with these arguments alone until it ends by itself: its exit status, output and errors (terminated, cut to size). */
 int daemon_run(const char *const *arguments, char *out, size_t out_size, char *err,
                size_t err_size);
+
+/* A line of its /proc/PID/status, in MiB: VmRSS (now), VmHWM (at most so far). */
+double daemon_memory_mib(const struct test_daemon *daemon, const char *what);
+
+/* A connection of raw bytes to it; -1: it takes none any more. And all of the text sent there. */
+int daemon_dial(const struct test_daemon *daemon);
+void dial_send(int fd, const char *text);
 
 /* One exchange. Strings are terminated and owned by the answer. */
 struct http_answer {
@@ -44,6 +52,11 @@ void http_close(struct http_client *client);
  * answer is held against the published schema (tests/support/schema.h), so a test that sees one that does not fit fails. */
 void http_send(struct http_client *client, const char *method, const char *path,
                const char *const *headers, const char *body, struct http_answer *out);
+
+/* The same with a body of any bytes. */
+void http_send_bytes(struct http_client *client, const char *method, const char *path,
+                     const char *const *headers, const char *body, size_t body_length,
+                     struct http_answer *out);
 
 /* The value of a header of the answer, NULL when it has none; valid until the next call. */
 const char *http_header(struct http_answer *answer, const char *name);

@@ -102,8 +102,10 @@ static obb_status put(struct model *model, model_state *state, const obb_put *pu
         box->box.center = put->box.center;
     if (put->parts & OBB_PUT_HALF_EXTENTS)
         box->box.half_extents = put->box.half_extents;
-    if (put->parts & OBB_PUT_ROTATION)
-        box->box.rotation = put->box.rotation, box->box.angle = put->box.angle;
+    if (put->parts & OBB_PUT_ROTATION) {
+        box->box.rotation = put->box.rotation;
+        box->box.angle = put->box.angle;
+    }
     if (put->parts & OBB_PUT_CATEGORY)
         box->category = put->attributes.category;
     if (put->parts & OBB_PUT_MASK)

@@ -8,7 +8,8 @@ typedef struct vec3l {
     long double x, y, z;
 } vec3l;
 
-static vec3l widened(obb_vec3 v) { return (vec3l){v.x, v.y, v.z}; }
+static long double wide(double v) { return (long double)v; }
+static vec3l widened(obb_vec3 v) { return (vec3l){wide(v.x), wide(v.y), wide(v.z)}; }
 static vec3l plus(vec3l a, vec3l b) { return (vec3l){a.x + b.x, a.y + b.y, a.z + b.z}; }
 static vec3l minus(vec3l a, vec3l b) { return (vec3l){a.x - b.x, a.y - b.y, a.z - b.z}; }
 static vec3l times(vec3l a, long double s) { return (vec3l){a.x * s, a.y * s, a.z * s}; }
@@ -29,7 +30,8 @@ obb_vec3 slow_random_vector(test_rng *rng, int dimensions, double size)
 
 obb_solid slow_solid(obb_vec3 center, obb_vec3 half_extents, obb_quat rotation)
 {
-    long double x = rotation.x, y = rotation.y, z = rotation.z, w = rotation.w;
+    long double x = wide(rotation.x), y = wide(rotation.y), z = wide(rotation.z),
+                w = wide(rotation.w);
     const long double norm = sqrtl(x * x + y * y + z * z + w * w);
     x /= norm;
     y /= norm;
@@ -76,7 +78,8 @@ void slow_corners(const obb_solid *solid, obb_vec3 out[static 8])
         const double half[3] = {solid->half_extents.x, solid->half_extents.y,
                                 solid->half_extents.z};
         for (int j = 0; j < 3; j++)
-            p = plus(p, times(widened(solid->axis[j]), (i >> j & 1) != 0 ? half[j] : -half[j]));
+            p = plus(p,
+                     times(widened(solid->axis[j]), wide((i >> j & 1) != 0 ? half[j] : -half[j])));
         out[i] = (obb_vec3){(double)p.x, (double)p.y, (double)p.z};
     }
 }
@@ -133,10 +136,10 @@ static slow_span span_of(convex *f, const void *context, long double reach)
 /* offset: of the point from the box's centre, taken first, so that nothing is lost far from the origin. */
 static long double excess(vec3l offset, const obb_solid *box)
 {
-    long double most = -INFINITY;
+    long double most = -HUGE_VALL;
     for (int i = 0; i < box->dimensions; i++)
         most = fmaxl(most, fabsl(dot(widened(box->axis[i]), offset)) -
-                               obb_component(box->half_extents, i));
+                               wide(obb_component(box->half_extents, i)));
     return most;
 }
 
@@ -160,15 +163,15 @@ slow_span slow_ray(obb_vec3 origin, obb_vec3 direction, double reach, const obb_
 {
     const struct ray_context context = {minus(widened(origin), widened(box->center)),
                                         widened(direction), box};
-    return span_of(excess_on_ray, &context, reach);
+    return span_of(excess_on_ray, &context, wide(reach));
 }
 
 static long double gap_on(vec3l axis, vec3l offset, const obb_solid *a, const obb_solid *b)
 {
     long double gap = fabsl(dot(axis, offset));
     for (int i = 0; i < a->dimensions; i++)
-        gap -= obb_component(a->half_extents, i) * fabsl(dot(axis, widened(a->axis[i]))) +
-               obb_component(b->half_extents, i) * fabsl(dot(axis, widened(b->axis[i])));
+        gap -= wide(obb_component(a->half_extents, i)) * fabsl(dot(axis, widened(a->axis[i]))) +
+               wide(obb_component(b->half_extents, i)) * fabsl(dot(axis, widened(b->axis[i])));
     return gap / length(axis);
 }
 
@@ -176,7 +179,7 @@ long double slow_moved_gap(const obb_solid *a, obb_vec3 motion, long double t, c
 {
     const vec3l offset =
         plus(minus(widened(a->center), widened(b->center)), times(widened(motion), t));
-    long double most = -INFINITY;
+    long double most = -HUGE_VALL;
     for (int i = 0; i < a->dimensions; i++) {
         most = fmaxl(most, gap_on(widened(a->axis[i]), offset, a, b));
         most = fmaxl(most, gap_on(widened(b->axis[i]), offset, a, b));
@@ -225,7 +228,7 @@ static long double distance_on_segment(const void *context, long double t)
     long double squares = 0;
     for (int i = 0; i < c->box->dimensions; i++) {
         const long double beyond = fmaxl(fabsl(dot(widened(c->box->axis[i]), local)) -
-                                             obb_component(c->box->half_extents, i),
+                                             wide(obb_component(c->box->half_extents, i)),
                                          0);
         squares += beyond * beyond;
     }
@@ -246,8 +249,8 @@ static long double hull_gap_on(vec3l axis, const vec3l a[static 8], const vec3l 
 {
     const long double norm = length(axis);
     if (!(norm > 1e-15L))
-        return -INFINITY;
-    long double a_low = INFINITY, a_high = -INFINITY, b_low = INFINITY, b_high = -INFINITY;
+        return -HUGE_VALL;
+    long double a_low = HUGE_VALL, a_high = -HUGE_VALL, b_low = HUGE_VALL, b_high = -HUGE_VALL;
     for (int i = 0; i < 8; i++) {
         const long double pa = dot(axis, a[i]) / norm, pb = dot(axis, b[i]) / norm;
         a_low = fminl(a_low, pa);
@@ -260,7 +263,7 @@ static long double hull_gap_on(vec3l axis, const vec3l a[static 8], const vec3l 
 
 static long double face_gap(const vec3l a[static 8], const vec3l b[static 8])
 {
-    long double most = -INFINITY;
+    long double most = -HUGE_VALL;
     for (int i = 0; i < 8; i++)
         for (int j = i + 1; j < 8; j++)
             for (int k = j + 1; k < 8; k++)
@@ -311,13 +314,13 @@ static long double height_over(vec3l p, vec3l i, vec3l j, vec3l k)
     if (!(norm > 1e-15L) || dot(cross(minus(j, i), minus(p, i)), normal) < 0 ||
         dot(cross(minus(k, j), minus(p, j)), normal) < 0 ||
         dot(cross(minus(i, k), minus(p, k)), normal) < 0)
-        return INFINITY;
+        return HUGE_VALL;
     return fabsl(dot(normal, minus(p, i))) / norm;
 }
 
 static long double over_faces(const vec3l points[static 8], const vec3l hull[static 8])
 {
-    long double least = INFINITY;
+    long double least = HUGE_VALL;
     for (int p = 0; p < 8; p++)
         for (int i = 0; i < 8; i++)
             for (int j = i + 1; j < 8; j++)

@@ -103,19 +103,20 @@ static void place_near(exact_box *a, exact_box *b, int dimensions, test_rng *rng
     place_beyond(a, b, dimensions, 1e-12, rng);
 }
 
-/* Puts the edges i of a and j of b across each other, inside both, `gap` apart: then a.i * b.j alone parts them, as
- * long as the gap is small beside the angle. */
-static void cross_edges(exact_box *a, exact_box *b, int i, int j, double gap, test_rng *rng)
+/* Puts the edges i of a and j of b across each other, within `middle` of both, `gap` apart: then a.i * b.j alone parts
+ * them, as long as the gap is small beside the angle. */
+static void cross_edges(exact_box *a, exact_box *b, int i, int j, double middle, double gap,
+                        test_rng *rng)
 {
     const obb_solid sa = exact_solid(a, 3), sb = exact_solid(b, 3);
     const obb_vec3 n = obb_scale(exact_axis(a, b, 6 + 3 * i + j), sign_of(rng));
     obb_vec3 on_a = {0}, on_b = {0};
     for (int k = 0; k < 3; k++) {
         const double ha = obb_component(a->half_extents, k), hb = obb_component(b->half_extents, k);
-        const double sa_k = k == i                         ? test_uniform(rng, -0.8, 0.8)
+        const double sa_k = k == i                         ? test_uniform(rng, -middle, middle)
                             : obb_dot(sa.axis[k], n) < 0.0 ? -1.0
                                                            : 1.0;
-        const double sb_k = k == j                         ? test_uniform(rng, -0.8, 0.8)
+        const double sb_k = k == j                         ? test_uniform(rng, -middle, middle)
                             : obb_dot(sb.axis[k], n) < 0.0 ? 1.0
                                                            : -1.0;
         on_a = obb_add(on_a, obb_scale(sa.axis[k], sa_k * ha));
@@ -136,6 +137,27 @@ static obb_quat small_turn(double angle, test_rng *rng, int dimensions)
     return (obb_quat){v.x, v.y, v.z, 1.0};
 }
 
+/* Long boxes whose axes i and j are all but parallel, ridge across ridge: the deepest or the separating axis is their cross
+ * product, and what the other axes show lies below by up to half the angle times the length. So a test that leaves out
+ * the products of edges at angles of 1e-11 fails here. */
+static void set_long_near_parallel(exact_box *a, exact_box *b, int i, int j, test_rng *rng)
+{
+    const double angle = log_uniform(rng, 1e-12, 1e-5);
+    const obb_quat third = {0.5, 0.5, 0.5, 0.5}; /* x to y to z to x */
+    obb_quat turn = {0};                         /* about axis j */
+    *(j == 0 ? &turn.x : j == 1 ? &turn.y : &turn.z) = test_uniform(rng, -1, 1);
+    turn.w = test_uniform(rng, -1, 1);
+    for (int k = j; k != i; k = (k + 1) % 3)
+        turn = product(third, turn);
+    b->rotation = product(product(a->rotation, small_turn(angle, rng, 3)), turn);
+    const double length = test_uniform(rng, 0.5, 1.0), thick = log_uniform(rng, 1e-4, 1.0);
+    a->half_extents = obb_scale(a->half_extents, thick);
+    b->half_extents = obb_scale(b->half_extents, thick);
+    *component(&a->half_extents, i) = length;
+    *component(&b->half_extents, j) = length;
+    cross_edges(a, b, i, j, 0.2, sign_of(rng) * angle * length * test_uniform(rng, 0.02, 0.3), rng);
+}
+
 /* ---- Classes ------------------------------------------------------------------------------------------------- */
 
 static void set_class(exact_box *a, exact_box *b, enum pairs_class kind, int dimensions,
@@ -151,8 +173,8 @@ static void set_class(exact_box *a, exact_box *b, enum pairs_class kind, int dim
         break;
     case PAIRS_CROSS:
         if (dimensions == 3)
-            cross_edges(a, b, (int)(index / 3 % 3), (int)(index % 3), log_uniform(rng, 1e-11, 1e-3),
-                        rng);
+            cross_edges(a, b, (int)(index / 3 % 3), (int)(index % 3), 0.8,
+                        log_uniform(rng, 1e-11, 1e-3), rng);
         else
             place_near(a, b, dimensions, rng);
         break;
@@ -179,9 +201,15 @@ static void set_class(exact_box *a, exact_box *b, enum pairs_class kind, int dim
             if (fabs(obb_dot(sa.axis[i], sb.axis[k])) > fabs(obb_dot(sa.axis[i], sb.axis[j])))
                 j = k;
         if (axes.counts[6 + 3 * i + j])
-            cross_edges(a, b, i, j, angle * sign_of(rng) * log_uniform(rng, 1e-4, 0.1), rng);
+            cross_edges(a, b, i, j, 0.8, angle * sign_of(rng) * log_uniform(rng, 1e-4, 0.1), rng);
         break;
     }
+    case PAIRS_LONG_NEAR_PARALLEL:
+        if (dimensions == 3)
+            set_long_near_parallel(a, b, (int)(index / 3 % 3), (int)(index % 3), rng);
+        else
+            place_near(a, b, dimensions, rng);
+        break;
     case PAIRS_CONTAINED: {
         exact_box *inner = index % 4 < 2 ? b : a;
         const exact_box *outer = inner == b ? a : b;

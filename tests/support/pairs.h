@@ -5,21 +5,22 @@
 #include "tests/support/exact.h"
 #include "tests/support/test.h"
 
-#define PAIRS_TABLE(X)                                     \
-    X(PAIRS_RANDOM, "random")                              \
-    X(PAIRS_NEAR, "near touching, both signs")             \
-    X(PAIRS_CROSS, "one cross axis separates")             \
-    X(PAIRS_PARALLEL, "parallel")                          \
-    X(PAIRS_NEAR_PARALLEL, "near-parallel, 1e-1 to 1e-12") \
-    X(PAIRS_CONTAINED, "contained")                        \
-    X(PAIRS_IDENTICAL, "identical")                        \
-    X(PAIRS_FLAT, "flat: one zero extent")                 \
-    X(PAIRS_STICK, "stick: two zero extents")              \
-    X(PAIRS_POINT, "point: three zero extents")            \
-    X(PAIRS_LONG, "aspect 1e6 to 1")                       \
-    X(PAIRS_FAR, "metre boxes at 1e8")                     \
-    X(PAIRS_TINY, "extents of 1e-6")                       \
-    X(PAIRS_SIZES, "sizes 1e4 to 1")                       \
+#define PAIRS_TABLE(X)                                          \
+    X(PAIRS_RANDOM, "random")                                   \
+    X(PAIRS_NEAR, "near touching, both signs")                  \
+    X(PAIRS_CROSS, "one cross axis separates")                  \
+    X(PAIRS_PARALLEL, "parallel")                               \
+    X(PAIRS_NEAR_PARALLEL, "near-parallel, 1e-1 to 1e-12")      \
+    X(PAIRS_LONG_NEAR_PARALLEL, "long, edges at 1e-5 to 1e-12") \
+    X(PAIRS_CONTAINED, "contained")                             \
+    X(PAIRS_IDENTICAL, "identical")                             \
+    X(PAIRS_FLAT, "flat: one zero extent")                      \
+    X(PAIRS_STICK, "stick: two zero extents")                   \
+    X(PAIRS_POINT, "point: three zero extents")                 \
+    X(PAIRS_LONG, "aspect 1e6 to 1")                            \
+    X(PAIRS_FAR, "metre boxes at 1e8")                          \
+    X(PAIRS_TINY, "extents of 1e-6")                            \
+    X(PAIRS_SIZES, "sizes 1e4 to 1")                            \
     X(PAIRS_CONTACT, "exact contact along coordinate axes")
 
 enum pairs_class {

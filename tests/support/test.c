@@ -32,6 +32,12 @@ double test_timeout(double seconds)
     return seconds * number_from_environment("TIMEOUT_FACTOR", 1.0);
 }
 
+double test_patience(double seconds)
+{
+    const double effort = number_from_environment("EFFORT", 1.0);
+    return test_timeout(seconds) * (effort > 1.0 ? effort : 1.0);
+}
+
 bool test_same_bits(double x, double y)
 {
     uint64_t a, b;

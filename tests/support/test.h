@@ -16,6 +16,9 @@ size_t test_effort(size_t cases);
 /* TIMEOUT_FACTOR of the environment times `seconds`. */
 double test_timeout(double seconds);
 
+/* The same for tests that try test_effort cases: EFFORT times as long. */
+double test_patience(double seconds);
+
 bool test_same_bits(double x, double y); /* tells 0 from -0 */
 
 /* Processor time of this thread. */

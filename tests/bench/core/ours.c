@@ -1,0 +1,545 @@
+#include "tests/bench/core/ours.h"
+
+#include "core/layers.h"
+#include "core/sat.h"
+#include "core/tree.h"
+#include "tests/bench/core/crew.h"
+#include "tests/bench/core/floats.h"
+#include "tests/bench/core/report.h"
+#include "tests/support/boxes.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SEED = 20261120, MOVE_SHARE = 10 /* one in so many moves */, DECIDE_CHUNK = 8192 };
+
+const ours_scene ours_scenes[OURS_SCENES] = {
+    {"uniform", 1000},     {"uniform", 10000}, {"uniform", 100000}, {"uniform", 1000000},
+    {"clustered", 100000}, {"sizes", 100000},  {"city", 100000},    {"sticks", 100000}};
+
+struct ours_world {
+    struct boxes_world boxes;
+    size_t count;
+    const struct obb_version **now; /* by id - 1 */
+    double side;
+    test_rng rng;
+    uint64_t revision;
+    struct obb_layers *layers;
+    const struct obb_version **added, **ended; /* by the last move */
+    uint32_t *moved;
+    size_t moved_count;
+    uint32_t (*pairs)[2];
+    size_t pair_room;
+};
+
+static void require(bool good, const char *what)
+{
+    if (good)
+        return;
+    (void)fprintf(stderr, "failed: %s\n", what);
+    exit(EXIT_FAILURE);
+}
+
+static void *must(void *memory)
+{
+    require(memory != NULL, "memory");
+    return memory;
+}
+
+/* ---- Scenes ------------------------------------------------------------------------------------------------------- */
+
+static boxes_kind kind_of(const char *name)
+{
+    for (boxes_kind kind = 0; kind < BOXES_KINDS; kind++)
+        if (strcmp(boxes_name(kind), name) == 0)
+            return kind;
+    require(false, name);
+    return BOXES_KINDS;
+}
+
+struct ours_world *ours_world_make(const ours_scene *scene, size_t steps)
+{
+    struct ours_world *world = must(calloc(1, sizeof *world));
+    const size_t n = scene->count, moves = n / MOVE_SHARE;
+    world->count = n;
+    world->side = round(cbrt((double)n)); /* whole, as libm may round the root in either way */
+    world->rng.s = SEED + 1;
+    world->now = must(malloc(n * sizeof *world->now));
+    world->added = must(malloc((moves + 1) * sizeof *world->added));
+    world->ended = must(malloc((moves + 1) * sizeof *world->ended));
+    world->moved = must(malloc((moves + 1) * sizeof *world->moved));
+    obb_box *made = must(malloc(n * sizeof *made));
+    boxes_make(kind_of(scene->name), n, 3, SEED, made);
+    boxes_world_init(&world->boxes, n + steps * moves, 3);
+    for (size_t i = 0; i < n; i++)
+        world->now[i] = boxes_world_add(&world->boxes, &made[i], i + 1, 1, NULL);
+    world->revision = 1;
+    free(made);
+    return world;
+}
+
+void ours_world_free(struct ours_world *world)
+{
+    if (world == NULL)
+        return;
+    obb_layers_unref(world->layers);
+    boxes_world_fini(&world->boxes);
+    free(world->now);
+    free(world->added);
+    free(world->ended);
+    free(world->moved);
+    free(world->pairs);
+    free(world);
+}
+
+size_t ours_world_count(const struct ours_world *world) { return world->count; }
+
+double ours_world_side(const struct ours_world *world) { return world->side; }
+
+static void plain_box(const obb_box *box, ours_box *out)
+{
+    const obb_solid solid = obb_solid_from_box(box, 3);
+    const double rotation[4] = {box->rotation.x, box->rotation.y, box->rotation.z, box->rotation.w};
+    memcpy(out->rotation, rotation, sizeof rotation);
+    for (int k = 0; k < 3; k++) {
+        out->center[k] = obb_component(solid.center, k);
+        out->half[k] = obb_component(solid.half_extents, k);
+        for (int i = 0; i < 3; i++)
+            out->axis[i][k] = obb_component(solid.axis[i], k);
+    }
+}
+
+void ours_world_box(const struct ours_world *world, size_t i, ours_box *out)
+{
+    plain_box(&world->now[i]->box, out);
+}
+
+/* ---- Kernels by name ------------------------------------------------------------------------------------------------ */
+
+const char *ours_next_kernel(const char *name)
+{
+    bool passed = name == NULL;
+    for (int k = OBB_KERNEL_SCALAR; k < OBB_KERNEL_COUNT; k++) {
+        const char *own = obb_kernel_name((obb_kernel)k);
+        if (passed && obb_kernels_choose((obb_kernel)k) != NULL)
+            return own;
+        passed = passed || strcmp(own, name) == 0;
+    }
+    return NULL;
+}
+
+const char *ours_widest_kernel(void)
+{
+    return obb_kernel_name(obb_kernels_kind(obb_kernels_choose(OBB_KERNEL_AUTO)));
+}
+
+bool ours_has_floats(void)
+{
+    return floats_of(obb_kernels_kind(obb_kernels_choose(OBB_KERNEL_AUTO))) != NULL;
+}
+
+static const struct obb_kernels *kernels_of(const char *name)
+{
+    const struct obb_kernels *widest = obb_kernels_choose(OBB_KERNEL_AUTO);
+    if (name == NULL)
+        return widest;
+    if (strcmp(name, "floats") == 0)
+        return floats_of(obb_kernels_kind(widest));
+    int k = OBB_KERNEL_SCALAR;
+    while (k < OBB_KERNEL_COUNT && strcmp(obb_kernel_name((obb_kernel)k), name) != 0)
+        k++;
+    const struct obb_kernels *kernels = obb_kernels_choose((obb_kernel)k);
+    require(kernels != NULL, name);
+    return kernels;
+}
+
+/* ---- All pairs -------------------------------------------------------------------------------------------------------- */
+
+static size_t advance_join(void *join, obb_status *out_status)
+{
+    return obb_join_advance(join, out_status);
+}
+
+static obb_status run_join_chunk(void *join, size_t chunk) { return obb_join_chunk(join, chunk); }
+
+/* The double test where floats are in doubt: a pair that is apart loses its first id. */
+struct decision {
+    const obb_join_pair *pairs;
+    size_t count;
+    uint32_t (*list)[2];
+    bool exact, done;
+    size_t doubtful[DECIDE_CHUNK]; /* per chunk */
+    size_t kept[DECIDE_CHUNK];
+};
+
+static size_t advance_decision(void *work, obb_status *out_status)
+{
+    struct decision *d = work;
+    *out_status = OBB_OK;
+    const bool done = d->done;
+    d->done = true;
+    return done ? 0 : (d->count + DECIDE_CHUNK - 1) / DECIDE_CHUNK;
+}
+
+static obb_status decide_chunk(void *work, size_t chunk)
+{
+    struct decision *d = work;
+    const size_t first = chunk * DECIDE_CHUNK;
+    const size_t end = first + DECIDE_CHUNK < d->count ? first + DECIDE_CHUNK : d->count;
+    size_t kept = 0, doubtful = 0;
+    for (size_t i = first; i < end; i++) {
+        const obb_join_pair *pair = &d->pairs[i];
+        if (pair->verdict != OBB_SURE && d->exact) {
+            doubtful++;
+            const obb_solid a = obb_solid_from_box(&pair->a->box, 3);
+            const obb_solid b = obb_solid_from_box(&pair->b->box, 3);
+            if (!obb_sat_overlap(&a, &b))
+                continue;
+        }
+        d->list[first + kept][0] = (uint32_t)pair->a->id;
+        d->list[first + kept++][1] = (uint32_t)pair->b->id;
+    }
+    d->kept[chunk] = kept;
+    d->doubtful[chunk] = doubtful;
+    return OBB_OK;
+}
+
+static void find_pairs(struct ours_world *world, unsigned workers, struct crew *crew, bool exact,
+                       ours_pairs *out)
+{
+    const double begun = report_clock(workers);
+    struct obb_join *join;
+    require(obb_join_create(world->layers, world->revision, 0, NULL, &join) == OBB_OK, "a join");
+    const crew_work joining = {advance_join, run_join_chunk, join};
+    require(crew_run(crew, &joining) == OBB_OK, "a join");
+    const double joined = report_clock(workers);
+    static struct decision d;
+    d.pairs = obb_join_pairs(join);
+    d.count = obb_join_pair_count(join);
+    d.exact = exact;
+    d.done = false;
+    require(d.count <= (size_t)DECIDE_CHUNK * DECIDE_CHUNK, "room for pairs");
+    if (d.count > world->pair_room) {
+        free(world->pairs);
+        world->pair_room = d.count + d.count / 4;
+        world->pairs = must(malloc(world->pair_room * sizeof *world->pairs));
+    }
+    d.list = world->pairs;
+    const crew_work deciding = {advance_decision, decide_chunk, &d};
+    require(crew_run(crew, &deciding) == OBB_OK, "deciding");
+    *out = (ours_pairs){.list = world->pairs, .candidates = d.count, .join = joined - begun};
+    for (size_t chunk = 0; chunk * DECIDE_CHUNK < d.count; chunk++) {
+        const size_t first = chunk * DECIDE_CHUNK;
+        if (out->count != first)
+            memmove(d.list + out->count, d.list + first, d.kept[chunk] * sizeof *d.list);
+        out->count += d.kept[chunk];
+        out->doubtful += d.doubtful[chunk];
+    }
+    obb_join_destroy(join);
+    out->decide = report_clock(workers) - joined;
+}
+
+double ours_all_pairs(struct ours_world *world, const char *kernel, unsigned workers, bool exact,
+                      ours_pairs *out)
+{
+    struct crew *crew = crew_create(workers);
+    obb_layers_unref(world->layers);
+    world->layers = NULL;
+    const double begun = report_clock(workers);
+    struct obb_layers *empty;
+    require(obb_layers_create(3, kernels_of(kernel), &empty) == OBB_OK, "layers");
+    require(obb_layers_next(empty, world->now, world->count, NULL, 0, world->revision,
+                            &world->layers) == OBB_OK,
+            "layers");
+    obb_layers_unref(empty);
+    const double built = report_clock(workers);
+    find_pairs(world, workers, crew, exact, out);
+    const double took = report_clock(workers) - begun;
+    out->build = built - begun;
+    crew_destroy(crew);
+    return took;
+}
+
+uint64_t ours_pairs_hash(const ours_pairs *pairs)
+{
+    uint64_t hash = pairs->count;
+    for (size_t i = 0; i < pairs->count; i++)
+        hash = report_mix(hash, (uint64_t)pairs->list[i][0] << 32 | pairs->list[i][1]);
+    return hash;
+}
+
+double ours_gap(const struct ours_world *world, uint32_t id_a, uint32_t id_b)
+{
+    const obb_solid a = obb_solid_from_box(&world->now[id_a - 1]->box, 3);
+    const obb_solid b = obb_solid_from_box(&world->now[id_b - 1]->box, 3);
+    return obb_sat_separation(&a, &b).gap;
+}
+
+/* ---- A tenth moves ------------------------------------------------------------------------------------------------------ */
+
+size_t ours_world_move(struct ours_world *world, const uint32_t **out_moved)
+{
+    world->moved_count = 0;
+    const size_t first = test_below(&world->rng, MOVE_SHARE);
+    for (size_t i = first; i < world->count && world->moved_count < world->count / MOVE_SHARE;
+         i += MOVE_SHARE) {
+        const struct obb_version *before = world->now[i];
+        obb_box box = before->box;
+        const double x = test_uniform(&world->rng, -0.5, 0.5),
+                     y = test_uniform(&world->rng, -0.5, 0.5);
+        box.center = obb_add(box.center, (obb_vec3){x, y, test_uniform(&world->rng, -0.5, 0.5)});
+        struct obb_version *after = boxes_world_add(&world->boxes, &box, 0, world->revision + 1,
+                                                    &world->boxes.versions[before->self]);
+        world->added[world->moved_count] = after;
+        world->ended[world->moved_count] = before;
+        world->moved[world->moved_count++] = (uint32_t)i;
+        world->now[i] = after;
+    }
+    *out_moved = world->moved;
+    return world->moved_count;
+}
+
+/* As a scene does it: the broad phase is mended by the commit, and rebuilt when it has decayed. */
+static void mend(struct ours_world *world)
+{
+    struct obb_layers *next, *fresh;
+    require(obb_layers_next(world->layers, world->added, world->moved_count, world->ended,
+                            world->moved_count, world->revision + 1, &next) == OBB_OK,
+            "layers");
+    world->revision++;
+    for (size_t i = 0; i < world->moved_count; i++)
+        atomic_store(&world->boxes.versions[world->ended[i]->self].died, world->revision);
+    obb_layers_unref(world->layers);
+    world->layers = next;
+    if (!obb_layers_decayed(next))
+        return;
+    require(obb_layers_rebuild(next, world->revision, NULL, &fresh) == OBB_OK, "a rebuild");
+    require(obb_layers_rebased(next, fresh, &world->layers) == OBB_OK, "a rebuild");
+    obb_layers_unref(next);
+    obb_layers_unref(fresh);
+}
+
+double ours_pairs_again(struct ours_world *world, ours_pairs *out)
+{
+    struct crew *crew = crew_create(1);
+    const double begun = report_clock(1);
+    mend(world);
+    const double mended = report_clock(1);
+    find_pairs(world, 1, crew, true, out);
+    out->build = mended - begun;
+    const double took = report_clock(1) - begun;
+    crew_destroy(crew);
+    return took;
+}
+
+/* ---- Single queries ------------------------------------------------------------------------------------------------------- */
+
+static test_rng rng_of_query(size_t i) { return (test_rng){.s = SEED + 1000 + i * 2}; }
+
+static obb_box query_box(const struct ours_world *world, size_t i)
+{
+    test_rng rng = rng_of_query(i);
+    return boxes_random(&rng, world->side, 3);
+}
+
+void ours_query_box(const struct ours_world *world, size_t i, ours_box *out)
+{
+    const obb_box box = query_box(world, i);
+    plain_box(&box, out);
+}
+
+static obb_ray query_ray(const struct ours_world *world, size_t i)
+{
+    test_rng rng = rng_of_query(i);
+    obb_vec3 v[2];
+    for (int k = 0; k < 2; k++) {
+        v[k].x = test_uniform(&rng, -1, 1);
+        v[k].y = test_uniform(&rng, -1, 1);
+        v[k].z = test_uniform(&rng, -1, 1);
+    }
+    const obb_vec3 middle = {0.5, 0.5, 0.5};
+    obb_ray ray;
+    require(obb_ray_make(obb_scale(obb_add(obb_scale(v[0], 0.5), middle), world->side), v[1],
+                         HUGE_VAL, &ray) == OBB_OK,
+            "a ray");
+    return ray;
+}
+
+void ours_query_ray(const struct ours_world *world, size_t i, ours_ray *out)
+{
+    const obb_ray ray = query_ray(world, i);
+    for (int k = 0; k < 3; k++) {
+        out->origin[k] = obb_component(ray.origin, k);
+        out->direction[k] = obb_component(ray.direction, k);
+    }
+}
+
+struct overlap {
+    const obb_solid *box;
+    uint64_t ids; /* their sum: the order is the index's own affair */
+    size_t hits;
+};
+
+static bool visit_overlap(void *context, const struct obb_version *version, obb_verdict verdict)
+{
+    struct overlap *overlap = context;
+    if (verdict != OBB_SURE) {
+        const obb_solid solid = obb_solid_from_box(&version->box, 3);
+        if (!obb_sat_overlap(overlap->box, &solid))
+            return true;
+    }
+    overlap->hits++;
+    overlap->ids += version->id * version->id;
+    return true;
+}
+
+double ours_overlaps(const struct ours_world *world, size_t count, uint64_t *hash, size_t *out_hits)
+{
+    obb_solid *boxes = must(malloc(count * sizeof *boxes));
+    for (size_t i = 0; i < count; i++) {
+        const obb_box box = query_box(world, i);
+        boxes[i] = obb_solid_from_box(&box, 3);
+    }
+    *out_hits = 0;
+    const double begun = report_clock(1);
+    for (size_t i = 0; i < count; i++) {
+        struct overlap overlap = {.box = &boxes[i]};
+        (void)obb_layers_overlap(world->layers, world->revision, &boxes[i], 0, &overlap,
+                                 visit_overlap);
+        *hash = report_mix(*hash, overlap.ids);
+        *out_hits += overlap.hits;
+    }
+    const double took = report_clock(1) - begun;
+    free(boxes);
+    return took;
+}
+
+struct ray {
+    obb_ray rest;
+    uint64_t id; /* 0: none */
+};
+
+static double visit_ray(void *context, const struct obb_version *version, double max_distance)
+{
+    struct ray *ray = context;
+    const obb_solid solid = obb_solid_from_box(&version->box, 3);
+    obb_ray_hit hit;
+    if (!obb_ray_cast(&ray->rest, &solid, OBB_INSIDE_HIT, &hit) ||
+        (ray->id != 0 && hit.distance == ray->rest.max_distance && version->id > ray->id))
+        return max_distance;
+    ray->rest.max_distance = hit.distance;
+    ray->id = version->id;
+    return hit.distance;
+}
+
+double ours_rays(const struct ours_world *world, size_t count, uint64_t *hash, size_t *out_hits,
+                 uint32_t *out_first)
+{
+    obb_ray *rays = must(malloc(count * sizeof *rays));
+    for (size_t i = 0; i < count; i++)
+        rays[i] = query_ray(world, i);
+    *out_hits = 0;
+    const double begun = report_clock(1);
+    for (size_t i = 0; i < count; i++) {
+        struct ray ray = {.rest = rays[i]};
+        (void)obb_layers_ray(world->layers, world->revision, &rays[i], (obb_vec3){0}, &ray,
+                             visit_ray);
+        *hash = report_mix_double(report_mix(*hash, ray.id), ray.rest.max_distance);
+        *out_hits += ray.id != 0;
+        if (out_first != NULL)
+            out_first[i] = (uint32_t)ray.id;
+    }
+    const double took = report_clock(1) - begun;
+    free(rays);
+    return took;
+}
+
+/* ---- Kernels ---------------------------------------------------------------------------------------------------------------- */
+
+struct ours_kernel_pairs {
+    size_t count;
+    obb_box *boxes[2];
+    obb_solid *solids[2];
+    struct obb_packed *packed[2];
+    uint32_t *numbers, *out[2];
+};
+
+struct ours_kernel_pairs *ours_kernel_pairs_make(size_t count)
+{
+    struct ours_kernel_pairs *pairs = must(calloc(1, sizeof *pairs));
+    pairs->count = count;
+    pairs->numbers = must(malloc(count * sizeof *pairs->numbers));
+    for (size_t i = 0; i < count; i++)
+        pairs->numbers[i] = (uint32_t)i;
+    test_rng rng = {.s = SEED};
+    for (int side = 0; side < 2; side++) {
+        pairs->out[side] = must(malloc((count + OBB_NODE) * sizeof *pairs->out[side]));
+        pairs->boxes[side] = must(malloc(count * sizeof *pairs->boxes[side]));
+        pairs->solids[side] = must(malloc(count * sizeof *pairs->solids[side]));
+        pairs->packed[side] = must(aligned_alloc(64, count * sizeof *pairs->packed[side]));
+        for (size_t i = 0; i < count; i++) {
+            /* Half of the boxes with centres in such a cube overlap. */
+            const obb_box box = boxes_random(&rng, 1.16, 3);
+            pairs->boxes[side][i] = box;
+            pairs->solids[side][i] = obb_solid_from_box(&box, 3);
+            pairs->packed[side][i] = obb_packed_from_box(&box, 3);
+        }
+    }
+    return pairs;
+}
+
+void ours_kernel_pairs_free(struct ours_kernel_pairs *pairs)
+{
+    for (int side = 0; side < 2; side++) {
+        free(pairs->out[side]);
+        free(pairs->boxes[side]);
+        free(pairs->solids[side]);
+        free(pairs->packed[side]);
+    }
+    free(pairs->numbers);
+    free(pairs);
+}
+
+void ours_kernel_pair(const struct ours_kernel_pairs *pairs, size_t i, ours_box *out_a,
+                      ours_box *out_b)
+{
+    plain_box(&pairs->boxes[0][i], out_a);
+    plain_box(&pairs->boxes[1][i], out_b);
+}
+
+static double run_doubles(struct ours_kernel_pairs *pairs, size_t *out_hits)
+{
+    size_t hits = 0;
+    const double begun = report_clock(1);
+    for (size_t i = 0; i < pairs->count; i++) {
+        pairs->out[0][hits] = (uint32_t)i;
+        hits += obb_sat_overlap(&pairs->solids[0][i], &pairs->solids[1][i]);
+    }
+    *out_hits = hits;
+    return report_clock(1) - begun;
+}
+
+double ours_kernel_run(struct ours_kernel_pairs *pairs, const char *kernel, uint64_t *hash,
+                       size_t *out_hits)
+{
+    double took;
+    size_t left;
+    if (strcmp(kernel, "double") == 0) {
+        took = run_doubles(pairs, &left);
+    } else {
+        const struct obb_kernels *kernels = kernels_of(kernel);
+        const struct obb_limits limits = obb_limits_of(0);
+        const double begun = report_clock(1);
+        left = kernels->pairs(pairs->packed[0], pairs->packed[1], pairs->numbers, pairs->numbers,
+                              pairs->count, &limits, pairs->out[0], pairs->out[1]);
+        took = report_clock(1) - begun;
+        for (size_t k = 0; k < left; k++)
+            *hash = report_mix(*hash, pairs->out[1][k]); /* the marks of sureness included */
+    }
+    for (size_t k = 0; k < left; k++)
+        *hash = report_mix(*hash, pairs->out[0][k]);
+    *out_hits = left;
+    return took;
+}

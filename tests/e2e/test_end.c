@@ -1,0 +1,175 @@
+/* How the daemon ends, and what its log says of requests: the program itself, its exit status, its sockets, its stderr. */
+#include "tests/support/daemon.h"
+#include "tests/support/test.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/obbd-end-XXXXXX";
+static char socket_path[64], log_path[64];
+static struct test_daemon daemon;
+
+/* Its stderr goes to log_path. */
+static void setup(void)
+{
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    (void)snprintf(socket_path, sizeof socket_path, "%s/socket", folder);
+    (void)snprintf(log_path, sizeof log_path, "%s/log", folder);
+    const int kept = dup(STDERR_FILENO), log = open(log_path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+    ck_assert(kept >= 0 && log >= 0 && dup2(log, STDERR_FILENO) >= 0);
+    daemon_start(&daemon, (const char *[]){"--listen", test_text("unix:%s", socket_path),
+                                           "--log-format", "json", NULL});
+    ck_assert_int_ge(dup2(kept, STDERR_FILENO), 0);
+    close(kept);
+    close(log);
+    ck_assert_int_eq(access(socket_path, F_OK), 0);
+}
+
+static void teardown(void)
+{
+    ck_assert_int_ne(access(socket_path, F_OK), 0); /* removed */
+    ck_assert_int_eq(unlink(log_path), 0);
+    ck_assert_int_eq(rmdir(folder), 0);
+}
+
+static void wait_ms(long ms)
+{
+    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
+}
+
+/* The first line of the log about that event; NULL: none. Owned by the caller. */
+static json_t *find_line(const char *event)
+{
+    char line[8192];
+    json_t *found = NULL;
+    FILE *file = fopen(log_path, "r");
+    ck_assert_ptr_nonnull(file);
+    while (found == NULL && fgets(line, sizeof line, file) != NULL) {
+        json_t *object = json_loads(line, 0, NULL);
+        ck_assert_msg(object != NULL, "not JSON: %s", line);
+        const char *name = json_string_value(json_object_get(object, "event"));
+        ck_assert_msg(name != NULL, "%s", line);
+        if (strcmp(name, event) == 0)
+            found = json_incref(object);
+        json_decref(object);
+    }
+    (void)fclose(file);
+    return found;
+}
+
+static void wait_for_line(const char *event)
+{
+    json_t *line;
+    for (int i = 0; (line = find_line(event)) == NULL; i++) {
+        ck_assert_msg(i < 2000, "no %s", event);
+        wait_ms(5);
+    }
+    json_decref(line);
+}
+
+/* A request without its body, which is 41 bytes. */
+static int begin_request(void)
+{
+    static const char head[] =
+        "PUT /v1/scenes/s/boxes/b HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: mine-7\r\n"
+        "Content-Type: application/json\r\nContent-Length: 41\r\n\r\n";
+    const struct sockaddr_in at = {.sin_family = AF_INET,
+                                   .sin_port = htons((uint16_t)daemon.port),
+                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+    ck_assert_int_eq(connect(fd, (const struct sockaddr *)&at, sizeof at), 0);
+    ck_assert_int_eq(send(fd, head, sizeof head - 1, MSG_NOSIGNAL), sizeof head - 1);
+    return fd;
+}
+
+static void end_request(int fd, const char *status)
+{
+    static const char body[] = "{\"center\":[0,0,0],\"half_extents\":[1,1,1]}";
+    char answer[4096];
+    ck_assert_int_eq(send(fd, body, 41, MSG_NOSIGNAL), 41);
+    const ssize_t got = recv(fd, answer, sizeof answer - 1, 0);
+    ck_assert_int_gt(got, 12);
+    answer[got] = '\0';
+    ck_assert_msg(strncmp(answer + 9, status, 3) == 0, "%s", answer);
+    ck_assert_msg(strstr(answer, "\r\nX-Request-Id: mine-7\r\n") != NULL, "%s", answer);
+}
+
+START_TEST(a_signal_lets_what_is_in_flight_finish)
+{
+    const int fd = begin_request();
+    struct http_client *client = http_open(daemon.url); /* by its answer the head has been read */
+    struct http_answer answer = {0};
+    http_send(client, "GET", "/healthz", NULL, NULL, &answer);
+    http_answer_fini(&answer);
+    http_close(client);
+    ck_assert_int_eq(kill(daemon.pid, SIGTERM), 0);
+    wait_for_line("draining");
+    ck_assert_int_eq(waitpid(daemon.pid, NULL, WNOHANG), 0);
+    end_request(fd, "201");
+    close(fd);
+    int status;
+    ck_assert_int_eq(waitpid(daemon.pid, &status, 0), daemon.pid);
+    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    wait_for_line("stopped");
+    close(daemon.out);
+}
+END_TEST
+
+START_TEST(a_second_signal_ends_at_once)
+{
+    const int fd = begin_request();
+    struct http_client *client = http_open(daemon.url);
+    struct http_answer answer = {0};
+    http_send(client, "GET", "/healthz", NULL, NULL, &answer);
+    http_answer_fini(&answer);
+    http_close(client);
+    ck_assert_int_eq(kill(daemon.pid, SIGINT), 0);
+    wait_for_line("draining");
+    ck_assert_int_eq(waitpid(daemon.pid, NULL, WNOHANG), 0);
+    ck_assert_int_eq(kill(daemon.pid, SIGINT), 0);
+    int status;
+    ck_assert_int_eq(waitpid(daemon.pid, &status, 0), daemon.pid);
+    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+    wait_for_line("killed");
+    close(fd);
+    close(daemon.out);
+}
+END_TEST
+
+START_TEST(a_slow_request_has_a_line_with_its_id)
+{
+    const int fd = begin_request();
+    wait_ms(1100);
+    end_request(fd, "201");
+    close(fd);
+    ck_assert_int_eq(daemon_stop(&daemon), 0);
+    json_t *line = find_line("slow");
+    ck_assert_ptr_nonnull(line);
+    ck_assert_str_eq(json_string_value(json_object_get(line, "id")), "mine-7");
+    ck_assert_str_eq(json_string_value(json_object_get(line, "target")), "/v1/scenes/s/boxes/b");
+    ck_assert_int_eq(json_integer_value(json_object_get(line, "status")), 201);
+    ck_assert(json_number_value(json_object_get(line, "ms")) >= 1000);
+    json_decref(line);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("end");
+    TCase *tc = tcase_create("end");
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_set_timeout(tc, test_timeout(30));
+    tcase_add_test(tc, a_signal_lets_what_is_in_flight_finish);
+    tcase_add_test(tc, a_second_signal_ends_at_once);
+    tcase_add_test(tc, a_slow_request_has_a_line_with_its_id);
+    suite_add_tcase(suite, tc);
+    return test_main(suite);
+}

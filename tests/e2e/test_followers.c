@@ -1,0 +1,661 @@
+/* Events end to end: clients commit at once and at random, followers come, go and come back, and what each of them puts
+ * together from `state`, `begin` and `end` is at every revision the set of all pairs, by brute force over a model of its own. */
+#include "core/obb.h"
+#include "tests/support/daemon.h"
+#include "tests/support/follower.h"
+#include "tests/support/test.h"
+
+#include <jansson.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    WRITERS = 4,
+    ROUNDS = 300, /* requests of a writer */
+    FOLLOWERS = 8,
+    BOXES = 32,
+    EDITS = 16,                       /* of one commit at most */
+    REVISIONS = WRITERS * ROUNDS + 2, /* of a scene at most */
+    LATE = 300,                       /* commits: a channel remembers fewer */
+    AHEAD = 32
+};
+
+/* Writers go ahead of those who follow every commit, but not far: the daemon drops who falls behind. */
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t further;
+    size_t made, allowed; /* commits */
+    size_t done;          /* writers */
+} pace = {.lock = PTHREAD_MUTEX_INITIALIZER, .further = PTHREAD_COND_INITIALIZER};
+
+/* ---- Sets of pairs --------------------------------------------------------------------------------------------------- */
+
+struct pairs {
+    uint64_t rows[BOXES]; /* bit b of row a, a < b */
+};
+
+/* false: it was so already. */
+static bool pairs_put(struct pairs *pairs, size_t a, size_t b, bool on)
+{
+    uint64_t *row = &pairs->rows[a < b ? a : b];
+    const uint64_t bit = UINT64_C(1) << (a < b ? b : a);
+    const bool was = (*row & bit) != 0;
+    *row = on ? *row | bit : *row & ~bit;
+    return was != on;
+}
+
+static size_t pairs_count(const struct pairs *pairs)
+{
+    size_t count = 0;
+    for (size_t a = 0; a < BOXES; a++)
+        for (size_t b = a + 1; b < BOXES; b++)
+            count += pairs->rows[a] >> b & 1;
+    return count;
+}
+
+/* ---- What writers send ----------------------------------------------------------------------------------------------- */
+
+/* One change of one box; a commit is a list of them in the order in which they are applied. */
+struct edit {
+    enum { REMOVE, PUT, POSE, SHIFT, MARK } kind;
+    size_t box;
+    obb_vec3 center; /* PUT, POSE; by how much: SHIFT */
+    obb_vec3 half_extents;
+    obb_quat rotation;
+    bool turned; /* POSE: has a rotation */
+    uint32_t category, mask;
+    int32_t group;
+};
+
+struct commit {
+    long revision;
+    struct edit edits[EDITS];
+    size_t count;
+};
+
+struct writer {
+    const struct test_daemon *daemon;
+    char scene[64];
+    size_t number;
+    test_rng rng;
+    struct commit commits[ROUNDS];
+    size_t count, serial;
+    char fault[512]; /* what went wrong, in the thread that cannot fail the test itself */
+};
+
+/* Places are multiples of 1/8, so that what touches does so exactly, and shifts are exact. */
+static double random_place(test_rng *rng, double size)
+{
+    return (double)(int)test_uniform(rng, -8 * size, 8 * size) / 8;
+}
+
+static obb_vec3 random_center(test_rng *rng, double size)
+{
+    const double x = random_place(rng, size), y = random_place(rng, size);
+    return (obb_vec3){x, y, random_place(rng, size / 4)};
+}
+
+static obb_quat random_turn(test_rng *rng)
+{
+    static const obb_quat turns[] = {
+        {0, 0, 0, 1},         {0, 0, 0, 1},         {0.6, 0, 0, 0.8},     {0, 0.28, 0, 0.96},
+        {0.5, 0.5, 0.5, 0.5}, {0.1, 0.7, 0.1, 0.7}, {0.5, -0.1, 0.7, 0.5}};
+    return turns[test_below(rng, sizeof turns / sizeof turns[0])];
+}
+
+static void random_marks(test_rng *rng, struct edit *edit)
+{
+    static const uint32_t masks[] = {UINT32_MAX, UINT32_MAX, UINT32_MAX, 1, 2, 0};
+    static const int32_t groups[] = {0, 0, 0, 0, 1, -1};
+    edit->category = 1 + (uint32_t)test_below(rng, 3);
+    edit->mask = masks[test_below(rng, 6)];
+    edit->group = groups[test_below(rng, 6)];
+}
+
+/* A box that none of the commit's edits of that kind has; how many boxes there are is more than a commit has edits. */
+static size_t another_box(test_rng *rng, const struct commit *commit, int kind)
+{
+    for (;;) {
+        const size_t box = test_below(rng, BOXES);
+        bool taken = false;
+        for (size_t i = 0; i < commit->count; i++)
+            taken = taken || ((int)commit->edits[i].kind == kind && commit->edits[i].box == box);
+        if (!taken)
+            return box;
+    }
+}
+
+static struct edit *add(struct commit *commit, int kind, size_t box)
+{
+    struct edit *edit = &commit->edits[commit->count++];
+    *edit = (struct edit){.kind = kind, .box = box};
+    return edit;
+}
+
+static json_t *vector(obb_vec3 v) { return json_pack("[f,f,f]", v.x, v.y, v.z); }
+
+static json_t *quaternion(obb_quat q) { return json_pack("[f,f,f,f]", q.x, q.y, q.z, q.w); }
+
+static json_t *make_removes(test_rng *rng, struct commit *commit)
+{
+    json_t *remove = json_array();
+    for (size_t n = test_below(rng, 3); n > 0; n--) {
+        const struct edit *edit = add(commit, REMOVE, another_box(rng, commit, REMOVE));
+        json_array_append_new(remove, json_sprintf("b%zu", edit->box));
+    }
+    return remove;
+}
+
+static json_t *put_of(const struct edit *edit)
+{
+    return json_pack("{s:o,s:o,s:o,s:I,s:I,s:i}", "center", vector(edit->center), "half_extents",
+                     vector(edit->half_extents), "rotation", quaternion(edit->rotation), "category",
+                     (json_int_t)edit->category, "mask", (json_int_t)edit->mask, "group",
+                     edit->group);
+}
+
+/* The first may take the name of a box that the same commit removes. */
+static json_t *make_puts(test_rng *rng, struct commit *commit)
+{
+    json_t *put = json_object();
+    bool renews = commit->count > 0 && test_below(rng, 2) == 0;
+    for (size_t n = test_below(rng, 4); n > 0; n--, renews = false) {
+        const size_t box = renews ? commit->edits[0].box : another_box(rng, commit, PUT);
+        struct edit *edit = add(commit, PUT, box);
+        edit->center = random_center(rng, 6);
+        edit->half_extents = (obb_vec3){1, 0.5 + (double)test_below(rng, 3) / 2, 1};
+        edit->rotation = random_turn(rng);
+        random_marks(rng, edit);
+        json_object_set_new(put, test_text("b%zu", box), put_of(edit));
+    }
+    return put;
+}
+
+/* By name, or in columns without rotations. */
+static json_t *make_poses(test_rng *rng, struct commit *commit)
+{
+    const bool columns = test_below(rng, 3) == 0;
+    json_t *pose = json_object(), *names = json_array(), *centers = json_array();
+    for (size_t n = test_below(rng, 6); n > 0; n--) {
+        struct edit *edit = add(commit, POSE, another_box(rng, commit, POSE));
+        edit->center = random_center(rng, 6);
+        edit->turned = !columns && test_below(rng, 2) == 0;
+        edit->rotation = random_turn(rng);
+        if (columns) {
+            json_t *center = vector(edit->center);
+            json_array_append_new(names, json_sprintf("b%zu", edit->box));
+            json_array_extend(centers, center);
+            json_decref(center);
+            continue;
+        }
+        json_t *one = json_pack("{s:o}", "center", vector(edit->center));
+        if (edit->turned)
+            json_object_set_new(one, "rotation", quaternion(edit->rotation));
+        if (test_below(rng, 4) == 0)
+            json_object_set_new(one, "teleport", json_true());
+        json_object_set_new(pose, test_text("b%zu", edit->box), one);
+    }
+    if (columns) {
+        json_object_set(pose, "names", names);
+        json_object_set(pose, "centers", centers);
+    }
+    json_decref(names);
+    json_decref(centers);
+    return pose;
+}
+
+static json_t *make_shifts(test_rng *rng, struct commit *commit)
+{
+    json_t *transform = json_object();
+    for (size_t n = test_below(rng, 3); n > 0; n--) {
+        struct edit *edit = add(commit, SHIFT, another_box(rng, commit, SHIFT));
+        edit->center = random_center(rng, 2);
+        json_object_set_new(transform, test_text("b%zu", edit->box),
+                            json_pack("{s:o}", "translate", vector(edit->center)));
+    }
+    return transform;
+}
+
+/* Boxes are there or not, depending on others. A box that is far away changes with each commit, so that each has its revision. */
+static json_t *make_commit(struct writer *w, struct commit *commit)
+{
+    json_t *remove = make_removes(&w->rng, commit), *put = make_puts(&w->rng, commit);
+    json_object_set_new(put, test_text("serial-%zu", w->number),
+                        json_pack("{s:[i,i,i],s:[i,i,i]}", "center", (int)w->serial++, 1000,
+                                  100 * (int)w->number, "half_extents", 0, 0, 0));
+    json_t *pose = make_poses(&w->rng, commit), *transform = make_shifts(&w->rng, commit);
+    return json_pack("{s:o,s:o,s:o,s:o,s:b}", "remove", remove, "put", put, "pose", pose,
+                     "transform", transform, "ignore_missing", 1);
+}
+
+/* Groups and masks of one box, and something that is always new. */
+static json_t *make_patch(struct writer *w, struct commit *commit)
+{
+    struct edit *edit = add(commit, MARK, test_below(&w->rng, BOXES));
+    random_marks(&w->rng, edit);
+    return json_pack("{s:I,s:I,s:i,s:[I,I]}", "category", (json_int_t)edit->category, "mask",
+                     (json_int_t)edit->mask, "group", edit->group, "data", (json_int_t)w->number,
+                     (json_int_t)w->serial++);
+}
+
+/* Sends the next commit, which is in its place already. */
+static void send_commit(struct writer *w, struct http_client *client, const char *method,
+                        const char *path, json_t *body, struct http_answer *answer)
+{
+    struct commit *commit = &w->commits[w->count];
+    char *text = json_dumps(body, JSON_COMPACT);
+    http_send(client, method, path, NULL, text, answer);
+    free(text);
+    json_decref(body);
+    if (commit->edits[0].kind == MARK && answer->status == 404)
+        return; /* the box is not there now, and nothing was changed */
+    json_t *said = answer->status == 200 ? json_loads(answer->body, 0, NULL) : NULL;
+    commit->revision = (long)json_integer_value(json_object_get(said, "revision"));
+    json_decref(said);
+    if (commit->revision == 0)
+        (void)snprintf(w->fault, sizeof w->fault, "%s: %ld %.300s", path, answer->status,
+                       answer->body);
+    w->count++;
+}
+
+static void write_some(struct writer *w, struct http_client *client, struct http_answer *answer)
+{
+    struct commit *commit = &w->commits[w->count];
+    *commit = (struct commit){0};
+    if (test_below(&w->rng, 6) == 0) {
+        json_t *body = make_patch(w, commit);
+        send_commit(w, client, "PATCH", test_text("%s/boxes/b%zu", w->scene, commit->edits[0].box),
+                    body, answer);
+    } else {
+        send_commit(w, client, "POST", test_text("%s/commit", w->scene), make_commit(w, commit),
+                    answer);
+    }
+}
+
+/* One that every follower of collisions hears of: two boxes that overlap are made anew. */
+static void write_last(struct writer *w, struct http_client *client, struct http_answer *answer)
+{
+    struct commit *commit = &w->commits[w->count];
+    *commit = (struct commit){0};
+    json_t *remove = json_array(), *put = json_object();
+    for (size_t box = 0; box < 2; box++) {
+        (void)add(commit, REMOVE, box);
+        json_array_append_new(remove, json_sprintf("b%zu", box));
+    }
+    for (size_t box = 0; box < 2; box++) {
+        struct edit *edit = add(commit, PUT, box);
+        edit->half_extents = (obb_vec3){1, 1, 1};
+        edit->rotation.w = 1;
+        edit->category = edit->mask = UINT32_MAX;
+        json_object_set_new(put, test_text("b%zu", box), put_of(edit));
+    }
+    send_commit(w, client, "POST", test_text("%s/commit", w->scene),
+                json_pack("{s:o,s:o}", "remove", remove, "put", put), answer);
+}
+
+static void *write_all(void *context)
+{
+    struct writer *w = context;
+    struct http_client *client = http_open(w->daemon->url);
+    struct http_answer answer = {0};
+    pthread_mutex_lock(&pace.lock);
+    for (size_t i = 0; i < ROUNDS && w->fault[0] == '\0'; i++) {
+        while (pace.made >= pace.allowed)
+            pthread_cond_wait(&pace.further, &pace.lock);
+        pthread_mutex_unlock(&pace.lock);
+        const size_t before = w->count;
+        write_some(w, client, &answer);
+        pthread_mutex_lock(&pace.lock);
+        pace.made += w->count - before;
+    }
+    pace.done++;
+    pthread_mutex_unlock(&pace.lock);
+    http_answer_fini(&answer);
+    http_close(client);
+    return NULL;
+}
+
+/* ---- The model: the boxes after each commit, and their pairs by brute force --------------------------------------------- */
+
+struct model {
+    struct model_box {
+        bool there;
+        obb_vec3 center, half_extents;
+        obb_quat rotation;
+        uint32_t category, mask;
+        int32_t group;
+    } boxes[BOXES];
+    struct pairs truth[REVISIONS]; /* by revision */
+    long revisions;
+};
+
+static void apply_edit(struct model *model, const struct edit *edit)
+{
+    struct model_box *box = &model->boxes[edit->box];
+    if (edit->kind == PUT)
+        box->there = true;
+    else if (!box->there)
+        return;
+    if (edit->kind == REMOVE)
+        box->there = false;
+    if (edit->kind == PUT || edit->kind == POSE)
+        box->center = edit->center;
+    if (edit->kind == SHIFT)
+        box->center = obb_add(box->center, edit->center);
+    if (edit->kind == PUT)
+        box->half_extents = edit->half_extents;
+    if (edit->kind == PUT || (edit->kind == POSE && edit->turned))
+        box->rotation = edit->rotation;
+    if (edit->kind == PUT || edit->kind == MARK) {
+        box->category = edit->category;
+        box->mask = edit->mask;
+        box->group = edit->group;
+    }
+}
+
+static bool may_collide(const struct model_box *a, const struct model_box *b)
+{
+    if (a->group == b->group && a->group != 0)
+        return a->group > 0;
+    return (a->category & b->mask) != 0 && (b->category & a->mask) != 0;
+}
+
+static struct pairs all_pairs(const struct model *model)
+{
+    struct pairs pairs = {0};
+    obb_solid solids[BOXES];
+    for (size_t a = 0; a < BOXES; a++) {
+        const struct model_box *box = &model->boxes[a];
+        obb_box canonical;
+        if (!box->there)
+            continue;
+        ck_assert_int_eq(
+            obb_box_from_pose(box->center, box->half_extents, box->rotation, 0, 3, &canonical),
+            OBB_OK);
+        solids[a] = obb_solid_from_box(&canonical, 3);
+        for (size_t b = 0; b < a; b++)
+            if (model->boxes[b].there && may_collide(box, &model->boxes[b]) &&
+                obb_sat_overlap(&solids[a], &solids[b]))
+                (void)pairs_put(&pairs, a, b, true);
+    }
+    return pairs;
+}
+
+static int by_revision(const void *a, const void *b)
+{
+    const struct commit *const *x = a, *const *y = b;
+    return (*x)->revision < (*y)->revision ? -1 : (*x)->revision > (*y)->revision;
+}
+
+/* From what all writers wrote down: every commit raised the revision by one. */
+static void model_replay(struct model *model, const struct writer *writers)
+{
+    static const struct commit *commits[REVISIONS];
+    size_t count = 0;
+    for (size_t w = 0; w <= WRITERS; w++)
+        for (size_t i = 0; i < writers[w].count; i++)
+            commits[count++] = &writers[w].commits[i];
+    qsort(commits, count, sizeof commits[0], by_revision);
+    *model = (struct model){0};
+    for (size_t i = 0; i < count; i++) {
+        ck_assert_int_eq(commits[i]->revision, (long)i + 1);
+        for (size_t e = 0; e < commits[i]->count; e++)
+            apply_edit(model, &commits[i]->edits[e]);
+        model->truth[i + 1] = all_pairs(model);
+    }
+    model->revisions = (long)count;
+}
+
+/* ---- Followers ---------------------------------------------------------------------------------------------------------- */
+
+/* What a follower knew after a revision, and, unless the next one is fresh, up to the next. */
+struct sight {
+    long revision;
+    bool fresh; /* it was told anew */
+    struct pairs pairs;
+};
+
+struct watcher {
+    struct follower stream;
+    test_rng rng;
+    char path[64];
+    bool connected, every;     /* every: it follows commits too, so hears of each */
+    bool returning;            /* it said where it stopped, and has had no answer yet */
+    long last;                 /* revision of the last message with an id; -1: none yet */
+    struct pairs known, draft; /* after that revision; with the messages since */
+    bool fresh;
+    size_t leaves_after, returns_at; /* messages; commits */
+    struct sight sights[2 * REVISIONS];
+    size_t count;
+};
+
+static struct {
+    size_t commits, messages, resumes, states, overruns, sets, pairs, begins, ends;
+} seen;
+
+static void come(struct watcher *w, const struct test_daemon *daemon)
+{
+    char last[32];
+    (void)snprintf(last, sizeof last, "%ld", w->last);
+    follower_open(&w->stream, daemon_dial(daemon), w->path, w->last >= 0 ? last : NULL);
+    w->connected = true;
+    w->returning = w->last >= 0;
+    w->draft = w->known;
+    w->fresh = false;
+    w->leaves_after = 1 + test_below(&w->rng, 120);
+}
+
+static void go(struct watcher *w)
+{
+    follower_close(&w->stream);
+    w->connected = false;
+    const size_t away = test_below(&w->rng, 4) == 0 ? LATE : 0;
+    w->returns_at = (size_t)(w->last > 0 ? w->last : 0) + away + test_below(&w->rng, 12);
+}
+
+static size_t box_of(const json_t *name)
+{
+    const char *text = json_string_value(name);
+    ck_assert_msg(text != NULL && text[0] == 'b', "%s", text);
+    const size_t box = strtoul(text + 1, NULL, 10);
+    ck_assert_uint_lt(box, BOXES);
+    return box;
+}
+
+/* Each pair must be news. */
+static void apply_pairs(struct watcher *w, const char *data, bool on)
+{
+    json_t *message = json_loads(data, 0, NULL);
+    ck_assert_msg(message != NULL, "%s", data);
+    const json_t *pair = NULL, *pairs = json_object_get(message, "pairs");
+    ck_assert(json_is_array(pairs));
+    size_t i = 0;
+    json_array_foreach(pairs, i, pair) ck_assert_msg(
+        pairs_put(&w->draft, box_of(json_array_get(pair, 0)), box_of(json_array_get(pair, 1)), on),
+        "after %ld: %s", w->last, data);
+    json_decref(message);
+}
+
+static void hear(struct watcher *w, const struct follower_message *message)
+{
+    seen.messages++;
+    const bool state = strcmp(message->event, "state") == 0;
+    if (w->returning) {
+        *(state ? &seen.states : &seen.resumes) += 1;
+        w->returning = false;
+    }
+    if (state) {
+        w->draft = (struct pairs){0};
+        w->fresh = true;
+    }
+    const bool begin = strcmp(message->event, "begin") == 0;
+    const bool end = strcmp(message->event, "end") == 0;
+    if (state || begin || end)
+        apply_pairs(w, message->data, state || begin);
+    else
+        ck_assert_str_eq(message->event, "commit");
+    seen.begins += begin;
+    seen.ends += end;
+    if (message->id < 0)
+        return;
+    ck_assert_msg(message->id > w->last || (state && message->id == w->last), "%ld after %ld",
+                  message->id, w->last);
+    w->last = message->id;
+    w->known = w->draft;
+    ck_assert_uint_lt(w->count, sizeof w->sights / sizeof *w->sights);
+    w->sights[w->count++] =
+        (struct sight){.revision = w->last, .fresh = w->fresh, .pairs = w->known};
+    w->fresh = false;
+}
+
+/* Reads what is there, and leaves when it is time: in the middle of a commit's messages as well as between two. */
+static void listen_to(struct watcher *w)
+{
+    struct follower_message message;
+    while (w->connected && follower_next(&w->stream, 0, &message)) {
+        if (strcmp(message.event, "overrun") == 0) {
+            seen.overruns++;
+            go(w);
+        } else {
+            hear(w, &message);
+            if (--w->leaves_after == 0)
+                go(w);
+        }
+    }
+}
+
+/* Those that are away come back when it is time, or for the end; then all are listened to until what one of them waits for
+ * may have come. */
+static void listen_to_all(struct watcher *watchers, const struct test_daemon *daemon, size_t made,
+                          bool to_end)
+{
+    struct pollfd ready[FOLLOWERS];
+    for (size_t i = 0; i < FOLLOWERS; i++) {
+        struct watcher *w = &watchers[i];
+        if (!w->connected && (to_end || made >= w->returns_at))
+            come(w, daemon);
+        if (to_end)
+            w->leaves_after = SIZE_MAX;
+        ready[i] = (struct pollfd){.fd = w->connected ? w->stream.fd : -1, .events = POLLIN};
+    }
+    (void)poll(ready, FOLLOWERS, 5); /* no longer, for those that are away */
+    for (size_t i = 0; i < FOLLOWERS; i++)
+        if (ready[i].revents != 0)
+            listen_to(&watchers[i]);
+}
+
+/* false: the writers are done. */
+static bool let_writers_on(const struct watcher *watchers, size_t *out_made)
+{
+    pthread_mutex_lock(&pace.lock);
+    size_t heard = pace.made;
+    for (size_t i = 0; i < FOLLOWERS; i++) {
+        const struct watcher *w = &watchers[i];
+        const size_t last = w->last > 0 ? (size_t)w->last : 0;
+        if (w->connected && w->every && last < heard)
+            heard = last;
+    }
+    pace.allowed = heard + AHEAD;
+    *out_made = pace.made;
+    const bool more = pace.done < WRITERS;
+    pthread_cond_broadcast(&pace.further);
+    pthread_mutex_unlock(&pace.lock);
+    return more;
+}
+
+static void compare(const struct watcher *w, const struct model *model)
+{
+    for (size_t i = 0; i < w->count; i++) {
+        const struct sight *sight = &w->sights[i], *next = sight + 1;
+        const bool goes_on = i + 1 < w->count && !next->fresh;
+        const long until = goes_on ? next->revision : sight->revision + 1;
+        ck_assert(!w->every || until == sight->revision + 1); /* it hears of each */
+        for (long r = sight->revision; r < until; r++) {
+            ck_assert_msg(memcmp(&sight->pairs, &model->truth[r], sizeof sight->pairs) == 0,
+                          "%s: another set after %ld", w->path, r);
+            seen.sets++;
+            seen.pairs += pairs_count(&model->truth[r]);
+        }
+    }
+}
+
+static struct writer writers[WRITERS + 1]; /* one more for the last commit */
+static struct watcher watchers[FOLLOWERS];
+static struct model model;
+
+static void one_scene(const struct test_daemon *daemon, struct http_client *client, size_t number)
+{
+    const char *scene = test_text("/v1/scenes/s%zu", number);
+    struct http_answer answer = {0};
+    http_send(client, "PUT", scene, NULL, "{}", &answer);
+    ck_assert_int_eq(answer.status, 201);
+    pace.made = pace.allowed = pace.done = 0;
+    for (size_t i = 0; i < FOLLOWERS; i++) {
+        watchers[i] = (struct watcher){
+            .rng = {.s = 1000 * number + 100 + i}, .every = i % 2 == 0, .last = -1};
+        (void)snprintf(watchers[i].path, sizeof watchers[i].path, "%s/events?topics=collisions%s",
+                       scene, watchers[i].every ? ",commits" : "");
+    }
+    pthread_t threads[WRITERS];
+    for (size_t i = 0; i <= WRITERS; i++) {
+        writers[i] =
+            (struct writer){.daemon = daemon, .number = i, .rng = {.s = 1000 * number + i}};
+        (void)snprintf(writers[i].scene, sizeof writers[i].scene, "%s", scene);
+        if (i < WRITERS)
+            ck_assert_int_eq(pthread_create(&threads[i], NULL, write_all, &writers[i]), 0);
+    }
+    for (size_t made = 0; let_writers_on(watchers, &made);)
+        listen_to_all(watchers, daemon, made, false);
+    for (size_t i = 0; i < WRITERS; i++)
+        pthread_join(threads[i], NULL);
+    write_last(&writers[WRITERS], client, &answer);
+    for (size_t i = 0; i <= WRITERS; i++)
+        ck_assert_msg(writers[i].fault[0] == '\0', "writer %zu: %s", i, writers[i].fault);
+
+    model_replay(&model, writers);
+    for (size_t i = 0; i < FOLLOWERS; i++)
+        while (watchers[i].last < model.revisions)
+            listen_to_all(watchers, daemon, 0, true);
+    for (size_t i = 0; i < FOLLOWERS; i++) {
+        follower_close(&watchers[i].stream);
+        compare(&watchers[i], &model);
+    }
+    seen.commits += (size_t)model.revisions;
+    http_answer_fini(&answer);
+}
+
+START_TEST(a_follower_knows_all_pairs_at_every_revision)
+{
+    struct test_daemon daemon;
+    daemon_start(&daemon, NULL);
+    struct http_client *client = http_open(daemon.url);
+    for (size_t i = 0; i < test_effort(1); i++)
+        one_scene(&daemon, client, i);
+    http_close(client);
+    ck_assert_int_eq(daemon_stop(&daemon), 0);
+    printf("%zu commits of %d clients; %d followers: %zu messages (%zu begin, %zu end), %zu "
+           "resumes, %zu came too late and got a new state, %zu overruns; %zu sets compared, %zu "
+           "pairs in them\n",
+           seen.commits, WRITERS, FOLLOWERS, seen.messages, seen.begins, seen.ends, seen.resumes,
+           seen.states, seen.overruns, seen.sets, seen.pairs);
+    ck_assert_uint_ge(seen.commits, test_effort(1000));
+    ck_assert_uint_gt(seen.begins, seen.commits);
+    ck_assert_uint_gt(seen.ends, seen.commits);
+    ck_assert_uint_gt(seen.resumes, 0);
+    ck_assert_uint_gt(seen.states, 0);
+    ck_assert_uint_gt(seen.sets, seen.commits);
+    ck_assert_uint_gt(seen.pairs, seen.sets); /* empty sets would prove little */
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("followers");
+    TCase *tc = tcase_create("followers");
+    tcase_set_timeout(tc, test_patience(60));
+    tcase_add_test(tc, a_follower_knows_all_pairs_at_every_revision);
+    suite_add_tcase(suite, tc);
+    return test_main(suite);
+}

@@ -1,0 +1,244 @@
+/* Bytes as commits to a scene: put, move, teleport, turn, remove, one or many boxes at a time. After each the scene is what the slow model
+ * says, its broad phase is valid, and queries find what brute force finds. */
+#include "core/layers.h"
+#include "core/query.h"
+#include "core/view.h"
+#include "tests/fuzz/fuzz.h"
+#include "tests/support/model.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAMES = 400, COMMITS = 60, ENTRIES = 64 };
+
+struct stream {
+    const uint8_t *bytes;
+    size_t left;
+};
+
+static unsigned next(struct stream *s)
+{
+    if (s->left == 0)
+        return 0;
+    s->left--;
+    return *s->bytes++;
+}
+
+static double coordinate(struct stream *s, double scale) { return ((double)next(s) - 128) * scale; }
+
+static obb_vec3 place(struct stream *s)
+{
+    static const double scales[] = {0.125, 0.125, 0.03125, 1, 0, 1e-7, 1e5, 7e6};
+    const double scale = scales[next(s) % 8];
+    const double x = coordinate(s, scale), y = coordinate(s, scale);
+    return (obb_vec3){x, y, coordinate(s, scale)};
+}
+
+static obb_vec3 extents(struct stream *s)
+{
+    static const double sizes[] = {0.5, 0, 1, 2, 0.25, 1e-6, 30, 1e6};
+    const unsigned which = next(s), more = next(s);
+    return (obb_vec3){sizes[which % 8], sizes[which / 8 % 8], sizes[more % 8]};
+}
+
+static obb_quat rotation(struct stream *s)
+{
+    obb_quat q = {coordinate(s, 1), coordinate(s, 1), coordinate(s, 1), coordinate(s, 1)}, out;
+    return obb_quat_normalise(q, &out) == OBB_OK ? out : (obb_quat){0, 0, 0, 1};
+}
+
+/* One commit; its arrays are good until the next. */
+struct commit {
+    obb_edit edit;
+    obb_put puts[ENTRIES];
+    obb_pose poses[ENTRIES];
+    obb_target removes[ENTRIES];
+    char names[NAMES][8];
+};
+
+static void read_entry(struct stream *s, struct commit *c, obb_target target)
+{
+    obb_edit *edit = &c->edit;
+    switch (next(s) % 8) {
+    case 0:
+    case 1:
+    case 2: {
+        obb_put put = {.target = target,
+                       .parts = OBB_PUT_ALL,
+                       .attributes = {.category = 1, .mask = UINT32_MAX}};
+        const obb_vec3 center = place(s), half = extents(s);
+        if (obb_box_from_pose(center, half, rotation(s), 0, 3, &put.box) == OBB_OK &&
+            edit->put_count < ENTRIES)
+            c->puts[edit->put_count++] = put;
+        break;
+    }
+    case 3:
+        if (edit->remove_count < ENTRIES)
+            c->removes[edit->remove_count++] = target;
+        break;
+    default: {
+        const unsigned how = next(s);
+        obb_pose pose = {.target = target,
+                         .has_center = how % 4 != 0,
+                         .has_rotation = how % 4 <= 1,
+                         .teleport = how % 16 > 11};
+        pose.center = place(s);
+        pose.rotation = rotation(s);
+        if (edit->pose_count < ENTRIES)
+            c->poses[edit->pose_count++] = pose;
+    }
+    }
+}
+
+static void read_commit(struct stream *s, struct commit *c, double time)
+{
+    c->edit = (obb_edit){.dimensions = 3,
+                         .has_time = true,
+                         .time = time,
+                         .ignore_missing = true,
+                         .removes = c->removes,
+                         .puts = c->puts,
+                         .poses = c->poses};
+    const unsigned count = 1 + next(s) % 8;
+    for (unsigned i = 0; i < count; i++) {
+        const unsigned first = next(s) * 2 % NAMES, many = next(s);
+        /* A run of boxes that all take the same bytes, but for where they are; or one. */
+        const unsigned run = many % 8 == 0 ? 1 + many / 8 : 1;
+        for (unsigned k = 0; k < run; k++) {
+            struct stream same = *s;
+            const unsigned which = (first + k) % NAMES;
+            const obb_target target = {.name = obb_str_of(c->names[which])};
+            const size_t puts = c->edit.put_count;
+            read_entry(k + 1 < run ? &same : s, c, target);
+            if (c->edit.put_count > puts)
+                c->puts[puts].box.center.x += 0.75 * k;
+        }
+    }
+}
+
+/* What the view's queries say, against every pair and every box. */
+static void ask(const struct obb_view *view, const model_state *state, struct stream *s)
+{
+    obb_solid *solids = calloc(state->count + 1, sizeof *solids);
+    fuzz_check(solids != NULL, "memory");
+    for (size_t i = 0; i < state->count; i++)
+        solids[i] = obb_solid_from_box(&state->boxes[i].box, 3);
+
+    const obb_filter filter = {.category = UINT32_MAX, .mask = UINT32_MAX};
+    const obb_query pairs = {.kind = OBB_QUERY_ALL_PAIRS,
+                             .dimensions = 3,
+                             .limit = SIZE_MAX,
+                             .max_distance = HUGE_VAL,
+                             .filter = filter};
+    struct obb_plan *plan;
+    fuzz_check(obb_plan_create(view, &pairs, NULL, &plan) == OBB_OK && obb_plan_run(plan) == OBB_OK,
+               "all pairs");
+    const obb_result *result = obb_plan_result(plan);
+    size_t at = 0;
+    for (size_t i = 0; i < state->count; i++)
+        for (size_t k = i + 1; k < state->count; k++) {
+            if (!obb_sat_overlap(&solids[i], &solids[k]))
+                continue;
+            fuzz_check(at < result->pair_count &&
+                           obb_view_id(result->pairs[at].a) == state->boxes[i].id &&
+                           obb_view_id(result->pairs[at].b) == state->boxes[k].id,
+                       "a pair is missing, or one too many");
+            at++;
+        }
+    fuzz_check(at == result->pair_count, "pairs too many");
+    obb_plan_destroy(plan);
+
+    obb_ray ray;
+    const obb_vec3 from = place(s), to = place(s);
+    if (obb_ray_make(from, obb_sub(to, from), HUGE_VAL, &ray) == OBB_OK) {
+        const obb_query rays = {.kind = OBB_QUERY_RAY,
+                                .dimensions = 3,
+                                .count = 1,
+                                .items.rays = &ray,
+                                .limit = 1,
+                                .max_distance = HUGE_VAL,
+                                .filter = filter};
+        double nearest = HUGE_VAL;
+        uint64_t id = 0;
+        for (size_t i = 0; i < state->count; i++) {
+            obb_ray_hit hit;
+            if (obb_ray_cast(&ray, &solids[i], OBB_INSIDE_HIT, &hit) && hit.distance < nearest) {
+                nearest = hit.distance;
+                id = state->boxes[i].id;
+            }
+        }
+        fuzz_check(obb_plan_create(view, &rays, NULL, &plan) == OBB_OK &&
+                       obb_plan_run(plan) == OBB_OK,
+                   "a ray");
+        const obb_answer *answer = &obb_plan_result(plan)->answers[0];
+        fuzz_check(id == 0 ? answer->found_count == 0
+                           : answer->found_count == 1 && obb_view_id(answer->found[0].box) == id &&
+                                 answer->found[0].distance == nearest,
+                   "another box is hit first");
+        obb_plan_destroy(plan);
+    }
+    free(solids);
+}
+
+/* The service rebuilds what has decayed, at times of its own. */
+static void rebuild(struct obb_scene *scene)
+{
+    struct obb_view *view;
+    struct obb_layers *fresh;
+    fuzz_check(obb_view_open(scene, NULL, &view, NULL, NULL) == OBB_OK &&
+                   obb_view_rebuild(view, NULL, &fresh) == OBB_OK &&
+                   obb_scene_rebase(scene, fresh) == OBB_OK,
+               "a rebuild");
+    obb_view_close(view);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
+{
+    static struct commit commit; /* large, and the same names each time */
+    for (size_t i = 0; i < NAMES; i++)
+        (void)snprintf(commit.names[i], sizeof commit.names[i], "%zu", i);
+    struct stream s = {.bytes = bytes, .left = length};
+    const obb_settings settings = {.dimensions = 3, .history_span = 40, .history_commits = 4};
+    struct obb_scene *scene;
+    struct model *model = model_create(&settings, 0);
+    fuzz_check(obb_scene_create(obb_str_of("fuzz"), &settings, 0, NULL, &scene) == OBB_OK,
+               "a scene");
+    struct obb_arena arena;
+    obb_arena_init(&arena);
+    for (int n = 1; n <= COMMITS && s.left > 0; n++) {
+        const double time = 16 * n;
+        read_commit(&s, &commit, time);
+        struct obb_prepared *prepared;
+        obb_committed done, expected;
+        obb_fault fault, model_fault;
+        obb_arena_reset(&arena);
+        const obb_status status =
+            obb_edit_prepare(scene, &commit.edit, time, NAMES, &arena, &prepared, &fault);
+        fuzz_check(
+            status == model_commit(model, &commit.edit, time, NAMES, &expected, NULL, &model_fault),
+            "another status than the model's");
+        if (status == OBB_OK) {
+            obb_edit_commit(prepared, &done);
+            fuzz_check(done.changed == expected.changed && done.removed == expected.removed &&
+                           done.put == expected.put && done.posed == expected.posed,
+                       "another answer than the model's");
+        }
+        if (next(&s) % 8 == 0)
+            rebuild(scene);
+        struct obb_view *view;
+        fuzz_check(obb_view_open(scene, NULL, &view, NULL, NULL) == OBB_OK, "a view");
+        fuzz_check(obb_layers_validate(view->layers, view->revision),
+                   "a broad phase that is not valid");
+        size_t looked_at = 0;
+        const char *difference = model_difference(model_now(model), view, &looked_at);
+        fuzz_check(difference == NULL, difference);
+        ask(view, model_now(model), &s);
+        obb_view_close(view);
+    }
+    obb_arena_fini(&arena);
+    obb_scene_destroy(scene);
+    model_destroy(model);
+    return 0;
+}

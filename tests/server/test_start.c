@@ -1,0 +1,92 @@
+/* Starting the whole service while the n-th allocation fails: it says so in one
+ * line, and leaves nothing behind. */
+#include "server/server.h"
+#include "tests/support/fault.h"
+#include "tests/support/test.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static char tokens[] = "/tmp/obbd-start-XXXXXX";
+
+static void setup(void)
+{
+    static const char text[] =
+        "{\"tokens\":[{\"name\":\"a\",\"sha256\":"
+        "\"ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb\","
+        "\"scopes\":[\"read\"],\"scenes\":[\"*\"]}]}";
+    const int file = mkstemp(tokens);
+    ck_assert_int_ge(file, 0);
+    ck_assert_int_eq(write(file, text, sizeof text - 1), sizeof text - 1);
+    ck_assert_int_eq(close(file), 0);
+}
+
+static void teardown(void) { ck_assert_int_eq(unlink(tokens), 0); }
+
+static const char *no_environment(void *context, const char *name)
+{
+    (void)context;
+    (void)name;
+    return NULL;
+}
+
+static size_t count_descriptors(void)
+{
+    size_t count = 0;
+    for (int fd = 0; fd < 256; fd++)
+        count += dup2(fd, fd) == fd;
+    return count;
+}
+
+START_TEST(every_failing_allocation_is_an_error)
+{
+    const char *const arguments[] = {
+        "obbd",        "--listen", "127.0.0.1:0", "--workers",    "2",
+        "--log-level", "error",    "--demo",      "--token-file", tokens};
+    enum { COUNT = sizeof arguments / sizeof arguments[0] };
+    char *argv[COUNT], error[512];
+    for (size_t i = 0; i < COUNT; i++)
+        argv[i] = (char *)(uintptr_t)arguments[i];
+    srv_config config;
+    ck_assert_msg(srv_config_read(COUNT, argv, no_environment, NULL, &config, error, sizeof error),
+                  "%s", error);
+    struct srv_server *server;
+    ck_assert_msg(srv_server_create(&config, &server, error, sizeof error), "%s", error);
+    srv_server_destroy(server);
+    const size_t descriptors = count_descriptors(); /* libuv keeps some from the first loop on */
+    size_t refused = 0;
+    for (size_t n = 1;; n++) {
+        error[0] = '\0';
+        fault_arm(n);
+        const bool good = srv_server_create(&config, &server, error, sizeof error);
+        const bool reached = fault_seen() >= n;
+        fault_arm(0);
+        if (good)
+            srv_server_destroy(server);
+        refused += !good;
+        ck_assert_msg(good || (error[0] != '\0' && strchr(error, '\n') == NULL), "%zu: %s", n,
+                      error);
+        ck_assert_msg(count_descriptors() == descriptors, "%zu: %zu descriptors, not %zu", n,
+                      count_descriptors(), descriptors);
+        if (!reached) {
+            ck_assert_msg(good, "%s", error);
+            break;
+        }
+    }
+    printf("%zu starts refused\n", refused);
+    ck_assert_uint_gt(refused, 20);
+    srv_config_fini(&config);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("start");
+    TCase *tc = tcase_create("start");
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_set_timeout(tc, test_timeout(60));
+    tcase_add_test(tc, every_failing_allocation_is_an_error);
+    suite_add_tcase(suite, tc);
+    return test_main(suite);
+}
