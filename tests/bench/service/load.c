@@ -284,6 +284,14 @@ static int resume(int poll, struct connection *connections, size_t total, bool *
     return (int)((next - now) * 1e3) + 1;
 }
 
+static bool all_have_answers(const load_group *groups, size_t count_of_groups)
+{
+    for (size_t g = 0; g < count_of_groups; g++)
+        if (groups[g].answers == 0)
+            return false;
+    return true;
+}
+
 double load_run(load_group *groups, size_t count_of_groups, double seconds, double patience)
 {
     size_t total = 0;
@@ -318,7 +326,7 @@ double load_run(load_group *groups, size_t count_of_groups, double seconds, doub
         for (int i = 0; i < ready && !failed; i++)
             failed = !serve(poll, events[i].data.ptr, events[i].events, counted);
         const double now = load_clock();
-        if (counted && now - start >= seconds) {
+        if (counted && now - start >= seconds && all_have_answers(groups, count_of_groups)) {
             counted = false;
             end = now;
         }

@@ -44,7 +44,7 @@ typedef struct load_group {
     size_t next;                    /* the request whose turn it is */
 } load_group;
 
-/* Runs the groups side by side for so long; answers under way at the end are waited for, though not counted. Returns the seconds
+/* Runs the groups side by side for so long, and until each has an answer; answers under way at the end are waited for, though not counted. Returns the seconds
  * it took, or a negative number when a connection failed or an answer took more than `patience` seconds. */
 double load_run(load_group *groups, size_t count, double seconds, double patience);
 

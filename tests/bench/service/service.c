@@ -8,6 +8,7 @@
 #include "tests/bench/service/servers.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -385,25 +386,41 @@ static void ticks(struct bench *bench)
 
 /* ---- Bulk, memory, and light beside heavy -------------------------------------------------------------------------------- */
 
-/* Puts the crowd as one commit, and counts what the service did for it, also when it had answered. */
-static void bulk(struct bench *bench)
+/* Puts the scene as one commit, and counts what the service did for it, also when it had answered. Millions of boxes a second
+ * of processor time. */
+static double bulk_put(struct bench *bench, const bench_scene *scene)
 {
     size_t count, length = 0;
-    load_request *request = scene_puts(&bench->crowd, bench->crowd.count, &count);
+    load_request *request = scene_puts(scene, scene->count, &count);
     const double cpu = server_cpu(&bench->obbd), begun = load_clock();
     char *body = load_exchange(&bench->obbd.tcp, request, &length);
     const double took = load_clock() - begun;
     pause_for(0.3);
     const double used = server_cpu(&bench->obbd) - cpu;
     char wanted[32];
-    (void)snprintf(wanted, sizeof wanted, "\"put\":%zu,", bench->crowd.count);
+    (void)snprintf(wanted, sizeof wanted, "\"put\":%zu,", scene->count);
     bench->failures += body == NULL || strstr(body, wanted) == NULL;
     bench->checked++;
-    (void)printf("bulk of %zu boxes,obbd,tcp,1,%.2f,%.4f,,%.0f\n", bench->crowd.count, used * 1e6,
-                 took * 1e3, (double)bench->crowd.count / took);
-    goals[UPSERT].measured = (double)bench->crowd.count / used / 1e6;
+    (void)printf("bulk of %zu boxes,obbd,tcp,1,%.2f,%.4f,,%.0f\n", scene->count, used * 1e6,
+                 took * 1e3, (double)scene->count / took);
     free(body);
     give_back(request, count);
+    return (double)scene->count / used / 1e6;
+}
+
+/* The crowd, and as many again under other names: the median. */
+static void bulk(struct bench *bench)
+{
+    double rates[ROUNDS] = {bulk_put(bench, &bench->crowd)};
+    for (int i = 1; i < ROUNDS; i++) {
+        char name[32];
+        bench_scene other = bench->crowd;
+        (void)snprintf(name, sizeof name, "crowd-%d", i);
+        other.name = name;
+        rates[i] = bulk_put(bench, &other);
+    }
+    qsort(rates, ROUNDS, sizeof rates[0], by_size);
+    goals[UPSERT].measured = rates[ROUNDS / 2];
 }
 
 static load_request far_box(const bench_scene *scene, double step)
@@ -414,6 +431,19 @@ static load_request far_box(const bench_scene *scene, double step)
         body, sizeof body, "{\"put\":{\"far\":{\"center\":[%g,0,0],\"half_extents\":[1,1,1]}}}",
         scene->half * 2 + step);
     return load_request_make("POST", path, "application/json", NULL, body, (size_t)length);
+}
+
+/* Long answers are taken by a thread of their own: whoever reads two megabytes at a time is late for the short ones. */
+struct heavy {
+    load_group *group;
+    double seconds, took;
+};
+
+static void *run_heavy(void *context)
+{
+    struct heavy *heavy = context;
+    heavy->took = load_run(heavy->group, 1, heavy->seconds, PATIENCE);
+    return NULL;
 }
 
 static void beside(struct bench *bench)
@@ -440,8 +470,14 @@ static void beside(struct bench *bench)
         groups[2].requests = heavy;
         groups[2].request_count = 1;
         groups[2].gap_us = 0;
-        const double took = load_run(groups, alone ? 2 : 3, bench->quick ? 2 : 8, PATIENCE);
-        bench->failures += took < 0;
+        struct heavy beside = {.group = &groups[2], .seconds = bench->quick ? 2 : 8};
+        pthread_t thread;
+        if (!alone && pthread_create(&thread, NULL, run_heavy, &beside) != 0)
+            exit(1);
+        const double took = load_run(groups, 2, beside.seconds, PATIENCE);
+        if (!alone)
+            (void)pthread_join(thread, NULL);
+        bench->failures += took < 0 || beside.took < 0;
         for (int i = 0; i < 3 - alone; i++) {
             const load_group *g = &groups[i];
             bench->failures += g->wrong > 0 || g->answers == 0;
