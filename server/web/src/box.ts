@@ -17,6 +17,9 @@ export interface Box {
     data?: unknown;
 }
 
+/** Where a box is, and how large. */
+export type Pose = Pick<Box, "center" | "half_extents" | "rotation" | "angle">;
+
 /** What PUT takes: a box without its name and id. */
 export type PutBox = Omit<Box, "name" | "id">;
 
@@ -42,7 +45,7 @@ export function numbers(at: Vector3, dimensions: number): Numbers {
     return dimensions === 2 ? [at.x, at.y] : [at.x, at.y, at.z];
 }
 
-export function turn(box: Pick<Box, "rotation" | "angle">): Quaternion {
+export function turn(box: Pick<Pose, "rotation" | "angle">): Quaternion {
     if (box.rotation) return new Quaternion(...(box.rotation as [number, number, number, number]));
     return new Quaternion().setFromAxisAngle(new Vector3(0, 0, 1), (box.angle ?? 0) / DEGREES);
 }
@@ -54,7 +57,7 @@ export function degreesOf(box: Box): Numbers {
     return [euler.x, euler.y, euler.z].map((radians) => tidy(radians * DEGREES));
 }
 
-export function turned(degrees: Numbers): Pick<Box, "rotation" | "angle"> {
+export function turned(degrees: Numbers): Pick<Pose, "rotation" | "angle"> {
     if (degrees.length === 1) return { angle: degrees[0] };
     const [x, y, z] = degrees.map((d) => d / DEGREES);
     return { rotation: new Quaternion().setFromEuler(new Euler(x, y, z, "XYZ")).toArray() };
@@ -66,16 +69,16 @@ export function angleOf(quaternion: Quaternion): number {
     return tidy(2 * Math.atan2(sign * quaternion.z, sign * quaternion.w) * DEGREES);
 }
 
-/** Takes the cube [-1,1]^3 onto the box. `least` stands in for half extents of 0, so that the matrix can be inverted. */
-export function matrixOf(box: Pick<Box, "center" | "half_extents" | "rotation" | "angle">, least: number): Matrix4 {
-    const half = point(box.half_extents);
-    half.set(Math.max(half.x, least), Math.max(half.y, least), Math.max(half.z, least));
-    return new Matrix4().compose(point(box.center), turn(box), half);
+/** Takes the cube [-1,1]^3 onto the box. Half extents of 0 become very small ones, so that the image keeps all its directions. */
+export function matrixOf(pose: Pose): Matrix4 {
+    const half = point(pose.half_extents);
+    const least = Math.max(1e-6 * half.x, 1e-6 * half.y, 1e-6 * half.z, 1e-9);
+    return new Matrix4().compose(point(pose.center), turn(pose), half.max(new Vector3(least, least, least)));
 }
 
 /** Without the dust of the last digits that turning back and forth leaves. */
 export function tidy(value: number): number {
-    return Number(value.toPrecision(12)) + 0;
+    return Math.abs(value) < 1e-14 ? 0 : Number(value.toPrecision(12));
 }
 
 /** A number as people read it. */

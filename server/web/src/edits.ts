@@ -1,6 +1,6 @@
 // Changes made here, each one commit, with undo and redo. A commit names the revision that the page has seen; when somebody else
 // was faster, the change is kept for the user to decide about.
-import { type Box, type PutBox, putOf } from "./box";
+import { type Box, type Pose, type PutBox, putOf } from "./box";
 import { type Client, Problem, scenePath } from "./client";
 import type { Store } from "./store";
 
@@ -74,6 +74,16 @@ export class Edits {
             this.done.push({ label, before, after });
             this.undone = [];
         });
+    }
+
+    /** Boxes elsewhere, all at once. */
+    pose(label: string, poses: Map<string, Pose>): Promise<boolean> {
+        const changes: Changes = new Map();
+        for (const [name, pose] of poses) {
+            const box = this.store.live.boxes.get(name);
+            if (box) changes.set(name, { ...putOf(box), ...pose });
+        }
+        return this.apply(label, changes);
     }
 
     undo(): Promise<boolean> {

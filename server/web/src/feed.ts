@@ -1,7 +1,7 @@
 // Keeps the store at the daemon's state: loads a scene, follows its events, and fetches what they name. Nothing is polled.
 import type { Box } from "./box";
 import { type Client, Problem, scenePath } from "./client";
-import { type At, type Pair, pairKey, type Relation, type SceneInfo, Snapshot, type Store } from "./store";
+import { type At, type Pair, type Relation, type SceneInfo, Snapshot, type Store } from "./store";
 import { messages } from "./stream";
 
 const PAGE = 10_000; // boxes a page of the list, the most that the API gives
@@ -10,6 +10,12 @@ const BATCH = 20_000; // pairs a query
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 5_000;
 const RETRY_MS = 1_000;
+
+/** Why the daemon ended a stream that is to be opened again. */
+const FAREWELLS = new Map([
+    ["overrun", "Changes came faster than they could be sent. Catching up."],
+    ["shutdown", "The daemon is shutting down. Waiting for it to come back."],
+]);
 
 interface BoxList {
     boxes: Box[];
@@ -41,7 +47,7 @@ export class Feed {
     private look = new AbortController();
     private wantPut = new Set<string>();
     private wantPose = new Set<string>();
-    private wantRelation = new Map<string, Pair>();
+    private wantRelation = new Set<Pair>();
     private fetching = false;
 
     constructor(
@@ -82,6 +88,7 @@ export class Feed {
         store.setConnection("connecting");
         while (!signal.aborted) {
             let opened = false;
+            let farewell = "The connection ended.";
             try {
                 if (fresh) {
                     await this.loadInfo(scene, signal);
@@ -96,11 +103,17 @@ export class Feed {
                 for await (const message of stream) {
                     const changes = message.data as Changes;
                     if (message.event === "gone") {
-                        store.setConnection("gone", "The scene was deleted.");
+                        store.setConnection("gone", "The scene was deleted. Choose another one above.");
                         this.follow.abort();
+                        void this.listScenes().catch(() => {}); // without it
                         return;
                     }
-                    if (message.event === "overrun") break;
+                    const reason = FAREWELLS.get(message.event);
+                    if (reason) {
+                        farewell = reason;
+                        fresh ||= message.event === "shutdown"; // what comes up next is another process
+                        break;
+                    }
                     if (message.event === "state") {
                         await this.loadBoxes(scene, signal);
                         fresh = false;
@@ -109,8 +122,8 @@ export class Feed {
                     last = message.id;
                     this.take(message.event, changes);
                 }
-                // ended by the daemon, which may be about to stop; what was missed is asked for by the last id
-                if (!signal.aborted) store.setConnection("lost", "The connection ended.");
+                // what was missed is asked for by the last id
+                if (!signal.aborted) store.setConnection("lost", farewell);
             } catch (error) {
                 if (signal.aborted) return;
                 if (error instanceof Problem && error.status === 404) {
@@ -162,12 +175,9 @@ export class Feed {
         const pairs = changes.pairs ?? [];
         if (event === "state") {
             live.setPairs(pairs.map(([a, b]) => [a, b, null]));
-            for (const [key, pair] of live.pairs) this.wantRelation.set(key, pair);
+            for (const pair of live.pairs) this.wantRelation.add(pair);
         } else if (event === "begin") {
-            for (const [a, b] of pairs) {
-                live.addPair(a, b, null);
-                this.wantRelation.set(pairKey(a, b), { a, b, relation: null });
-            }
+            for (const [a, b] of pairs) this.wantRelation.add(live.addPair(a, b, null));
         } else if (event === "end") {
             for (const [a, b] of pairs) live.removePair(a, b);
         } else if (event === "boxes") {
@@ -179,11 +189,7 @@ export class Feed {
             for (const name of changes.put ?? []) this.wantPut.add(name);
             for (const name of changes.posed ?? []) this.wantPose.add(name);
             for (const name of [...(changes.put ?? []), ...(changes.posed ?? [])])
-                for (const other of live.touched.get(name) ?? []) {
-                    const key = pairKey(name, other);
-                    const pair = live.pairs.get(key);
-                    if (pair) this.wantRelation.set(key, pair);
-                }
+                for (const pair of live.touched.get(name)?.values() ?? []) this.wantRelation.add(pair);
         }
         store.changed(event === "boxes" ? "boxes" : "pairs");
         store.saw(changes.revision, changes.time);
@@ -199,7 +205,7 @@ export class Feed {
             const [put, posed, pairs] = [this.wantPut, this.wantPose, this.wantRelation];
             this.wantPut = new Set();
             this.wantPose = new Set();
-            this.wantRelation = new Map();
+            this.wantRelation = new Set();
             try {
                 await this.fetchRound(put, posed, pairs, signal);
                 if (this.store.connection === "live" && this.store.detail !== "") this.store.setConnection("live");
@@ -207,7 +213,7 @@ export class Feed {
                 if (signal.aborted) break;
                 for (const name of put) this.wantPut.add(name);
                 for (const name of posed) this.wantPose.add(name);
-                for (const [key, pair] of pairs) this.wantRelation.set(key, pair);
+                for (const pair of pairs) this.wantRelation.add(pair);
                 if (error instanceof Problem && this.store.connection === "live") this.store.setConnection("live", error.message);
                 await sleep(RETRY_MS, signal);
             }
@@ -216,41 +222,44 @@ export class Feed {
         if (signal !== this.follow.signal) void this.fetchWanted();
     }
 
-    private async fetchRound(put: Set<string>, posed: Set<string>, pairs: Map<string, Pair>, signal: AbortSignal): Promise<void> {
+    private async fetchRound(put: Set<string>, posed: Set<string>, pairs: Set<Pair>, signal: AbortSignal): Promise<void> {
         const scene = this.store.info?.name ?? "";
         if (put.size > ONE_BY_ONE) await this.loadBoxes(scene, signal);
         else {
             await Promise.all([...put].map((name) => this.readBox(scene, name, signal)));
             await this.readPoses(scene, [...posed].filter((name) => !put.has(name)), signal);
         }
-        await this.readRelations(scene, [...pairs.values()], signal);
+        // what ended meanwhile is not asked about
+        await this.readRelations(scene, [...pairs].filter((pair) => this.store.live.pairs.has(pair)), signal);
     }
 
+    /** As it was at the newest revision seen: there it exists, even when it has been removed since. */
     private async readBox(scene: string, name: string, signal: AbortSignal): Promise<void> {
         try {
-            const path = scenePath(scene, `/boxes/${encodeURIComponent(name)}`);
-            const { revision, time, ...box } = await this.client.call<Box & { revision: number; time: number }>(
-                "GET",
-                path,
-                undefined,
-                signal,
-            );
+            const path = scenePath(scene, `/boxes/${encodeURIComponent(name)}?at_revision=${this.store.revision}`);
+            const { revision, time, at, ...box } = await this.client.call<Box & Omit<BoxList, "boxes">>("GET", path, undefined, signal);
             this.store.live.boxes.set(name, box);
             this.store.changed("boxes");
         } catch (error) {
-            if (!(error instanceof Problem && error.status === 404)) throw error; // removed meanwhile: an event tells
+            if (!(error instanceof Problem && error.status === 410)) throw error;
+            this.wantPut.add(name); // the history has been overrun: once more, at a newer revision
         }
     }
 
+    /** Two poses a pair. Of a pair whose one box is gone the other is read in the next round. */
     private async readPoses(scene: string, names: string[], signal: AbortSignal): Promise<void> {
-        for (let i = 0; i < names.length; i += BATCH) {
-            const some = names.slice(i, i + BATCH);
-            const body = { pairs: some.map((name) => [name, name]), want: ["pose"] };
+        const { boxes } = this.store.live;
+        for (let i = 0; i < names.length; i += 2 * BATCH) {
+            const pairs: [string, string][] = [];
+            for (let n = i; n < Math.min(i + 2 * BATCH, names.length); n += 2) pairs.push([names[n], names[n + 1] ?? names[n]]);
             const path = scenePath(scene, "/query/pairs");
-            const { results } = await this.client.call<{ results: PairAnswer[] }>("POST", path, body, signal);
-            some.forEach((name, n) => {
-                const box = this.store.live.boxes.get(name);
-                if (box && results[n].pose) this.store.live.boxes.set(name, { ...box, ...results[n].pose[0] });
+            const { results } = await this.client.call<{ results: PairAnswer[] }>("POST", path, { pairs, want: ["pose"] }, signal);
+            results.forEach(({ pose, missing }, n) => {
+                pairs[n].forEach((name, side) => {
+                    const box = boxes.get(name);
+                    if (pose && box) boxes.set(name, { ...box, ...pose[side] });
+                    else if (missing && !missing.includes(name)) this.wantPose.add(name);
+                });
             });
             this.store.changed("boxes");
         }
@@ -262,10 +271,7 @@ export class Feed {
             const body = { pairs: some.map(({ a, b }) => [a, b]), want: ["relation"] };
             const path = scenePath(scene, "/query/pairs");
             const { results } = await this.client.call<{ results: PairAnswer[] }>("POST", path, body, signal);
-            some.forEach(({ a, b }, n) => {
-                const pair = this.store.live.pairs.get(pairKey(a, b));
-                if (pair) pair.relation = results[n].relation ?? null;
-            });
+            some.forEach((pair, n) => (pair.relation = results[n].relation ?? null));
             this.store.changed("pairs");
         }
     }

@@ -11,7 +11,6 @@ export class Inspector {
     private readonly entity = el("input", { type: "text", autocomplete: "off", "aria-label": "Entity" });
     private readonly data = el("textarea", { rows: "2", spellcheck: "false", "aria-label": "Data, as JSON" });
     private readonly title = el("h2", {});
-    private readonly hint = byId("box-hint");
 
     constructor(
         private readonly store: Store,
@@ -47,7 +46,6 @@ export class Inspector {
         const { store } = this;
         const box = store.selected;
         this.root.hidden = box === null;
-        this.hint.hidden = box !== null || store.selection.length > 0;
         if (!box) return;
         if (this.shape?.dimensions !== store.dimensions) this.build(store.dimensions);
         if (!this.shape) return;

@@ -1,9 +1,9 @@
 // The boxes by name, in their entities, with what each collides with. Only the rows in sight are elements.
 import type { Box } from "./box";
 import { byId, el } from "./dom";
-import type { Store } from "./store";
+import { counted, type Store } from "./store";
 
-type Row = { box: Box } | { entity: string; boxes: Box[]; contacts: number; open: boolean };
+type Row = { box: Box } | { entity: string; boxes: Box[]; open: boolean };
 
 const SPARE = 6; // rows beyond those in sight
 
@@ -11,6 +11,8 @@ export class List {
     private rows: Row[] = [];
     private readonly closed = new Set<string>();
     private active = 0; // the row that keys go to
+    private anchor = ""; // the box that a range begins at
+    private found = 0;
     private readonly root = byId("list");
     private readonly inner = el("div", { class: "rows", role: "presentation" });
     private readonly search = byId<HTMLInputElement>("search");
@@ -19,7 +21,10 @@ export class List {
 
     constructor(private readonly store: Store) {
         this.root.append(this.inner);
-        store.on(["boxes", "pairs", "selection", "hover"], () => this.update());
+        store.on(["boxes"], () => this.update());
+        store.on(["pairs"], () => this.count());
+        store.on(["selection"], () => this.follow());
+        store.on(["hover"], () => this.render());
         this.search.addEventListener("input", () => {
             this.root.scrollTop = 0;
             this.active = 0;
@@ -29,13 +34,17 @@ export class List {
             if (event.key !== "ArrowDown" && event.key !== "Enter") return;
             event.preventDefault();
             this.root.focus();
-            this.choose(this.active, false);
+            this.choose(this.active, "alone");
         });
         this.root.addEventListener("scroll", () => this.render());
         this.root.addEventListener("keydown", (event) => this.key(event));
         this.root.addEventListener("click", (event) => {
-            const row = (event.target as HTMLElement).closest<HTMLElement>("[data-row]");
-            if (row) this.act(Number(row.dataset.row), event.shiftKey || event.ctrlKey || event.metaKey);
+            const target = event.target as HTMLElement;
+            const row = target.closest<HTMLElement>("[data-row]");
+            if (!row) return;
+            const index = Number(row.dataset.row);
+            if (target.closest(".twist")) this.fold(index);
+            else this.choose(index, event.shiftKey ? "range" : event.ctrlKey || event.metaKey ? "more" : "alone");
         });
         this.root.addEventListener("dblclick", () => this.onActivate());
         this.root.addEventListener("pointermove", (event) => {
@@ -60,11 +69,10 @@ export class List {
         const word = this.search.value.trim().toLowerCase();
         const groups = new Map<string, Box[]>();
         const rows: Row[] = [];
-        const all = [...store.shown.boxes.values()].sort((a, b) => a.id - b.id);
-        let found = 0;
-        for (const box of all) {
+        this.found = 0;
+        for (const box of [...store.shown.boxes.values()].sort((a, b) => a.id - b.id)) {
             if (word && !box.name.toLowerCase().includes(word) && !box.entity?.toLowerCase().includes(word)) continue;
-            found++;
+            this.found++;
             if (box.entity === undefined) {
                 rows.push({ box });
                 continue;
@@ -75,21 +83,33 @@ export class List {
         }
         for (const [entity, boxes] of groups) {
             const open = word !== "" || !this.closed.has(entity);
-            const contacts = boxes.reduce((sum, box) => sum + this.contacts(box), 0);
-            rows.push({ entity, boxes, contacts, open });
-            if (open) rows.push(...boxes.map((box) => ({ box })));
+            rows.push({ entity, boxes, open });
+            if (open) for (const box of boxes) rows.push({ box });
         }
         this.rows = rows;
-        const { pairs } = store.shown;
-        const deep = [...pairs.values()].filter(({ relation }) => relation !== "touching").length;
-        this.sum.textContent = `${word ? `${found} of ` : ""}${all.length} ${all.length === 1 ? "box" : "boxes"}, ${deep} overlap, ${pairs.size - deep} touch`;
-        const selected = rows.findIndex((row) => "box" in row && row.box.name === store.selection.at(-1));
-        if (selected >= 0 && selected !== this.active) {
-            this.active = selected;
-            if (!this.root.matches(":hover")) this.reveal(selected);
-        }
         this.active = Math.min(this.active, Math.max(0, rows.length - 1));
         this.inner.style.height = `${rows.length * this.rowHeight}px`;
+        this.count();
+    }
+
+    private count(): void {
+        const { boxes, pairs } = this.store.shown;
+        const some = this.search.value.trim() ? `${this.found} of ` : "";
+        this.sum.textContent = `${some}${boxes.size} ${boxes.size === 1 ? "box" : "boxes"}, ${counted(pairs)}`;
+        this.render();
+    }
+
+    /** A box that was selected elsewhere is brought into sight. */
+    private follow(): void {
+        const { selected } = this.store;
+        const row = this.rows[this.active];
+        if (selected && !(row && "box" in row && row.box.name === selected.name)) {
+            const index = this.rows.findIndex((other) => "box" in other && other.box.name === selected.name);
+            if (index >= 0 && !this.root.matches(":hover")) {
+                this.active = index;
+                this.reveal(index);
+            }
+        }
         this.render();
     }
 
@@ -117,6 +137,7 @@ export class List {
 
     private element(row: Row, i: number): HTMLElement {
         const { store } = this;
+        const chosen = (box: Box) => store.selection.includes(box.name);
         const common = {
             id: `row-${i}`,
             role: "option",
@@ -128,8 +149,8 @@ export class List {
             const { box } = row;
             const contacts = this.contacts(box);
             const degree = store.shown.contact(box.name);
-            const selected = store.selection.includes(box.name);
-            const classes = ["item", selected && "selected", store.hover === box.name && "hover", box.entity !== undefined && "inner"];
+            const selected = chosen(box);
+            const classes = ["item", i === this.active && "active", selected && "selected", store.hover === box.name && "hover", box.entity !== undefined && "inner"];
             return el(
                 "div",
                 { ...common, class: classes.filter(Boolean).join(" "), "aria-selected": String(selected) },
@@ -138,32 +159,50 @@ export class List {
                 contacts > 0 && el("span", { class: "count", title: "contacts" }, String(contacts)),
             );
         }
+        const selected = row.boxes.every(chosen);
+        const contacts = row.boxes.reduce((sum, box) => sum + this.contacts(box), 0);
         return el(
             "div",
-            { ...common, class: "item entity", "aria-selected": "false", "data-open": String(row.open) },
+            { ...common, class: `item entity${selected ? " selected" : ""}${i === this.active ? " active" : ""}`, "aria-selected": String(selected), "data-open": String(row.open) },
             el("span", { class: "twist", "aria-hidden": "true" }, row.open ? "▾" : "▸"),
             el("span", { class: "name" }, row.entity),
-            el("span", { class: "count" }, row.contacts > 0 ? `${row.boxes.length} · ${row.contacts}` : String(row.boxes.length)),
+            el("span", { class: "count" }, contacts > 0 ? `${row.boxes.length} · ${contacts}` : String(row.boxes.length)),
         );
     }
 
-    private act(index: number, more: boolean): void {
+    private fold(index: number): void {
         const row = this.rows[index];
+        if (!row || !("entity" in row)) return;
         this.active = index;
-        if (row && "entity" in row) {
-            if (this.closed.has(row.entity)) this.closed.delete(row.entity);
-            else this.closed.add(row.entity);
-            this.update();
-        } else this.choose(index, more);
+        if (this.closed.has(row.entity)) this.closed.delete(row.entity);
+        else this.closed.add(row.entity);
+        this.update();
     }
 
-    private choose(index: number, more: boolean): void {
+    /** The boxes that the search leaves. */
+    all(): string[] {
+        const names = (row: Row) => ("box" in row ? [row.box.name] : row.open ? [] : row.boxes.map((box) => box.name));
+        return this.rows.flatMap(names);
+    }
+
+    /** An entity stands for its boxes. "range": from the last one chosen to this one; "more": it joins or leaves the selection. */
+    private choose(index: number, way: "alone" | "more" | "range"): void {
+        const { store } = this;
         const row = this.rows[index];
         if (!row) return;
         this.active = index;
         this.reveal(index);
-        if ("box" in row) this.store.pick(row.box.name, more);
-        else this.render();
+        const names = "box" in row ? [row.box.name] : row.boxes.map((box) => box.name);
+        const from = this.rows.findIndex((other) => "box" in other && other.box.name === this.anchor);
+        if (way === "range" && from >= 0) {
+            const between = this.rows.slice(Math.min(from, index), Math.max(from, index) + 1);
+            store.select([...new Set(between.flatMap((one) => ("box" in one ? [one.box.name] : names)))]);
+            return;
+        }
+        this.anchor = names[0];
+        const kept = store.selection.filter((name) => !names.includes(name));
+        if (way === "alone") store.select(names);
+        else store.select(kept.length + names.length === store.selection.length ? kept : [...kept, ...names]);
     }
 
     private key(event: KeyboardEvent): void {
@@ -178,13 +217,16 @@ export class List {
         };
         const row = this.rows[this.active];
         if (event.key in moves) {
-            if (event.ctrlKey || event.metaKey) return;
-            this.choose(Math.max(0, Math.min(this.rows.length - 1, moves[event.key])), event.shiftKey);
-        } else if (event.key === "Enter" || event.key === " ") {
-            if (row && "box" in row && event.key === "Enter") this.onActivate();
-            else this.act(this.active, event.shiftKey);
-        } else if ((event.key === "ArrowLeft" || event.key === "ArrowRight") && row && "entity" in row) {
-            if (row.open === (event.key === "ArrowLeft")) this.act(this.active, false);
+            const to = Math.max(0, Math.min(this.rows.length - 1, moves[event.key]));
+            if (event.ctrlKey || event.metaKey) {
+                this.active = to; // goes there, and selects nothing until Space
+                this.reveal(to);
+                this.render();
+            } else this.choose(to, event.shiftKey ? "range" : "alone");
+        } else if (event.key === "Enter") this.onActivate();
+        else if (event.key === " ") this.choose(this.active, event.ctrlKey || event.metaKey ? "more" : "alone");
+        else if ((event.key === "ArrowLeft" || event.key === "ArrowRight") && row && "entity" in row) {
+            if (row.open === (event.key === "ArrowLeft")) this.fold(this.active);
         } else return;
         event.preventDefault();
         event.stopPropagation();

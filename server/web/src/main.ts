@@ -3,16 +3,20 @@ import { ALL_BITS, type PutBox, putOf } from "./box";
 import { Client, Problem, scenePath } from "./client";
 import { byId, el, typing } from "./dom";
 import { type Changes, Edits } from "./edits";
+import type { Side } from "./eye";
 import { Feed } from "./feed";
 import { download, formatBoxes, parseBoxes } from "./files";
+import type { Handle } from "./handles";
 import { Inspector } from "./inspector";
 import { List } from "./list";
 import type { Mark } from "./marks";
 import { PROBE_KINDS, Probes } from "./probes";
 import { Relations } from "./relations";
+import { Several } from "./several";
+import { Start } from "./start";
 import { Store } from "./store";
 import { Timeline } from "./timeline";
-import { type Handle, type Side, View } from "./view";
+import { View } from "./view";
 
 const store = new Store();
 const client = new Client(askToken);
@@ -23,17 +27,20 @@ const relations = new Relations(store, client);
 const probes = new Probes(store, client);
 const timeline = new Timeline(store, feed);
 new Inspector(store, edits);
+new Several(store, edits);
+new Start(store, client);
 
 // ---- The view, or why there is none ----------------------------------------------------------------
 
 let view: View | null = null;
 try {
-    view = new View(byId("view"), byId("tip"), store);
+    view = new View(byId("view"), byId("tip"), byId("compass"), store);
 } catch {
     byId("no-webgl").hidden = false;
     document.body.classList.add("no-view");
 }
 
+const HANDLE_WORDS: Record<Handle, string> = { translate: "move", rotate: "turn", scale: "scale" };
 let relationMarks: Mark[] = [];
 let probeMarks: Mark[] = [];
 let hits = new Set<string>();
@@ -48,18 +55,24 @@ probes.onShow = (marks, found) => {
 };
 
 if (view) {
-    view.onClick = (name, at, more) => {
+    const shown = view;
+    shown.onClick = (name, at, more) => {
         if (store.tool === "select") store.pick(name, more);
+        else if (store.tool === "area") store.pick(name, true);
         else if (store.tool === "sweep") name !== null && store.select([name]);
         else if (at) probes.click(at);
     };
-    view.dragPlane = () => probes.dragFrom();
-    view.onDrag = (at) => probes.drag(at);
-    view.onPose = (name, pose) => {
-        const box = store.live.boxes.get(name);
-        if (box) void edits.apply(`move ${name}`, new Map([[name, { ...putOf(box), ...pose }]]));
+    shown.dragFrom = () => probes.dragFrom();
+    shown.onDrag = (at) => probes.drag(at);
+    shown.onArea = (names, more) => {
+        store.select(more ? [...new Set([...store.selection, ...names])] : names);
+        store.setTool("select");
     };
-    view.onSide = markButtons;
+    shown.onPoses = (poses) => {
+        const what = poses.size === 1 ? [...poses.keys()][0] : `${poses.size} boxes`;
+        void edits.pose(`${HANDLE_WORDS[shown.handle]} ${what}`, poses).then(() => shown.settle());
+    };
+    shown.onLook = markButtons;
 }
 
 // ---- Token -----------------------------------------------------------------------------------------
@@ -164,6 +177,10 @@ store.on(["scene"], showScenes);
 
 // ---- Commands --------------------------------------------------------------------------------------
 
+function few(names: string[]): string {
+    return names.length > 3 ? `${names.length} boxes` : names.join(", ");
+}
+
 function add(): void {
     if (!store.editable) return;
     const flat = store.dimensions === 2;
@@ -191,13 +208,13 @@ function duplicate(): void {
         const center = box.center.map((value, i) => (i === 0 ? value + 2 * box.half_extents[0] : value));
         changes.set(copy, { ...putOf(box), center });
     }
-    void edits.apply(`duplicate ${store.selection.join(", ")}`, changes).then((done) => done && store.select([...taken]));
+    void edits.apply(`duplicate ${few(store.selection)}`, changes).then((done) => done && store.select([...taken]));
 }
 
 function remove(): void {
     if (!store.editable || store.selection.length === 0) return;
     const names = [...store.selection];
-    void edits.apply(`delete ${names.join(", ")}`, new Map(names.map((name) => [name, null])));
+    void edits.apply(`delete ${few(names)}`, new Map(names.map((name) => [name, null])));
 }
 
 function exportBoxes(): void {
@@ -241,17 +258,18 @@ function ask(kind: string): void {
     store.setTool(kind);
 }
 
-const snap = byId<HTMLInputElement>("snap");
+let snapping = false;
 const snapStep = byId<HTMLInputElement>("snap-step");
-function setSnap(): void {
+function setSnap(on: boolean): void {
+    snapping = on;
     const step = Number(snapStep.value);
     const good = Number.isFinite(step) && step > 0;
     if (good) snapStep.removeAttribute("aria-invalid");
     else snapStep.setAttribute("aria-invalid", "true");
-    view?.setSnap(snap.checked && good ? step : null);
+    view?.setSnap(on && good ? step : null);
+    markButtons();
 }
-snap.addEventListener("change", setSnap);
-snapStep.addEventListener("change", setSnap);
+snapStep.addEventListener("change", () => setSnap(true));
 
 const commands: Record<string, () => void> = {
     add,
@@ -262,6 +280,9 @@ const commands: Record<string, () => void> = {
     move: () => setHandle("translate"),
     rotate: () => setHandle("rotate"),
     scale: () => setHandle("scale"),
+    area: () => store.setTool(store.tool === "area" ? "select" : "area"),
+    all: () => store.select(list.all()),
+    snap: () => setSnap(!snapping),
     frame: () => view?.frame(),
     perspective: () => look("perspective"),
     top: () => look("top"),
@@ -273,6 +294,9 @@ const commands: Record<string, () => void> = {
 };
 for (const element of document.querySelectorAll<HTMLElement>("[data-command]"))
     element.addEventListener("click", () => commands[element.dataset.command ?? ""]?.());
+
+for (const element of document.querySelectorAll<HTMLElement>("[data-ask]"))
+    element.addEventListener("click", () => ask(element.dataset.ask ?? ""));
 
 for (const tab of document.querySelectorAll<HTMLElement>("[role=tab]")) {
     tab.addEventListener("click", () => {
@@ -308,10 +332,8 @@ const keys: Record<string, () => void> = {
     "?": commands.help,
     "[": () => timeline.step(-1),
     "]": () => timeline.step(1),
-    s: () => {
-        snap.checked = !snap.checked;
-        setSnap();
-    },
+    s: commands.snap,
+    b: commands.area,
     Escape: () => {
         if (store.tool !== "select") store.setTool("select");
         else store.select([]);
@@ -331,6 +353,7 @@ addEventListener("keydown", (event) => {
     if (command && key.toLowerCase() === "z") act = event.shiftKey ? commands.redo : commands.undo;
     else if (command && key.toLowerCase() === "y") act = commands.redo;
     else if (command && key.toLowerCase() === "d") act = commands.duplicate;
+    else if (command && key.toLowerCase() === "a") act = commands.all;
     else if (command) return;
     else if (event.altKey) act = keys[`alt ${event.code.replace("Digit", "")}`];
     else act = keys[key.length === 1 ? key.toLowerCase() : key];
@@ -346,6 +369,8 @@ function markButtons(): void {
         ["move", store.tool === "select" && view?.handle === "translate"],
         ["rotate", store.tool === "select" && view?.handle === "rotate"],
         ["scale", store.tool === "select" && view?.handle === "scale"],
+        ["area", store.tool === "area"],
+        ["snap", snapping],
         ["perspective", view?.side === "perspective"],
         ["top", view?.side === "top"],
         ["front", view?.side === "front"],
@@ -402,12 +427,13 @@ store.on(["status", "history"], showStatus);
 store.on(["selection", "tool", "scene"], markButtons);
 store.on(["tool"], () => {
     document.body.dataset.tool = store.tool;
-    if (store.tool !== "select" && document.body.dataset.panel !== "ask") panel("ask");
+    if (PROBE_KINDS.some(({ id }) => id === store.tool) && document.body.dataset.panel !== "ask") panel("ask");
 });
 store.on(["selection"], () => {
+    byId("tab-box").textContent = store.selection.length > 0 ? "Selected" : "Start";
     if (store.selection.length > 0 && store.tool === "select" && document.body.dataset.panel !== "list") panel("box");
 });
 
-panel(innerWidth < 700 ? "list" : "box");
+panel("box");
 showStatus();
 void start();

@@ -4,28 +4,27 @@ import {
     BufferGeometry,
     type Color,
     ConeGeometry,
+    CylinderGeometry,
     EdgesGeometry,
     Group,
     LineBasicMaterial,
     LineLoop,
     LineSegments,
-    Matrix4,
     Mesh,
     MeshBasicMaterial,
-    Points,
-    PointsMaterial,
     Quaternion,
+    SphereGeometry,
     Vector3,
 } from "three";
-import { type Box, matrixOf, point } from "./box";
+import { matrixOf, type Numbers, point, type Pose } from "./box";
 
 export type Tint = "ask" | "hit" | "accent";
 export type Mark = { tint: Tint } & (
-    | { kind: "point"; at: number[] }
-    | { kind: "line"; from: number[]; to: number[] }
-    | { kind: "arrow"; from: number[]; to: number[] }
-    | { kind: "sphere"; center: number[]; radius: number }
-    | { kind: "box"; box: Pick<Box, "center" | "half_extents" | "rotation" | "angle"> }
+    | { kind: "point"; at: Numbers }
+    | { kind: "line"; from: Numbers; to: Numbers }
+    | { kind: "arrow"; from: Numbers; to: Numbers }
+    | { kind: "sphere"; center: Numbers; radius: number }
+    | { kind: "box"; box: Pose }
 );
 
 const UP = new Vector3(0, 1, 0);
@@ -37,33 +36,38 @@ const CIRCLE = new BufferGeometry().setFromPoints(
     }),
 );
 const HEAD = new ConeGeometry(0.3, 1, 16).translate(0, -0.5, 0); // its tip at the origin
-const DOT = new BufferGeometry().setFromPoints([new Vector3()]);
+const SHAFT = new CylinderGeometry(1, 1, 1, 8).translate(0, 0.5, 0); // from the origin to (0, 1, 0)
+const DOT = new SphereGeometry(1, 16, 12);
+const [HEAD_PX, SHAFT_PX, DOT_PX] = [14, 1.1, 4.5]; // length, radius, radius
 
 /** On top of all boxes, or what is inside of one could not be seen. */
-const ON_TOP = { depthTest: false, depthWrite: false, transparent: true };
+export const ON_TOP = { depthTest: false, depthWrite: false, transparent: true };
 
 export class Marks {
     readonly group = new Group();
-    private readonly heads: { mesh: Mesh; tip: Vector3; length: number }[] = [];
+    /** What keeps its size on the screen: how it is scaled where a pixel has that size. */
+    private readonly sized: { at: Vector3; scale: (pixel: number) => void }[] = [];
 
     show(marks: Mark[], colors: Record<Tint, Color>): void {
-        for (const child of this.group.children) {
-            const { geometry, material } = child as Mesh;
-            if (![BOX_EDGES, CIRCLE, HEAD, DOT].includes(geometry)) geometry.dispose();
-            (material as LineBasicMaterial).dispose();
-        }
+        for (const child of this.group.children) ((child as Mesh).material as MeshBasicMaterial).dispose();
         this.group.clear();
-        this.heads.length = 0;
+        this.sized.length = 0;
         for (const mark of marks) this.add(mark, colors[mark.tint]);
         for (const child of this.group.children) child.renderOrder = 3;
     }
 
     private add(mark: Mark, color: Color): void {
         const line = () => new LineBasicMaterial({ color, ...ON_TOP });
+        const solid = (geometry: BufferGeometry, at: Vector3) => {
+            const mesh = new Mesh(geometry, new MeshBasicMaterial({ color, ...ON_TOP }));
+            mesh.position.copy(at);
+            this.group.add(mesh);
+            return mesh;
+        };
         if (mark.kind === "point") {
-            const dot = new Points(DOT, new PointsMaterial({ color, size: 9, sizeAttenuation: false, ...ON_TOP }));
-            dot.position.copy(point(mark.at));
-            this.group.add(dot);
+            const at = point(mark.at);
+            const dot = solid(DOT, at);
+            this.sized.push({ at, scale: (pixel) => dot.scale.setScalar(DOT_PX * pixel) });
         } else if (mark.kind === "sphere") {
             for (const turn of [
                 new Quaternion(),
@@ -79,33 +83,25 @@ export class Marks {
         } else if (mark.kind === "box") {
             const box = new LineSegments(BOX_EDGES, line());
             box.matrixAutoUpdate = false;
-            box.matrix.copy(matrixOf(mark.box, 1e-6));
+            box.matrix.copy(matrixOf(mark.box));
             this.group.add(box);
         } else {
-            const from = point(mark.from);
-            const to = point(mark.to);
-            this.group.add(new LineSegments(new BufferGeometry().setFromPoints([from, to]), line()));
+            const [from, to] = [point(mark.from), point(mark.to)];
             const length = from.distanceTo(to);
-            if (mark.kind === "arrow" && length > 0) {
-                const head = new Mesh(HEAD, new MeshBasicMaterial({ color, ...ON_TOP }));
-                head.position.copy(to);
-                head.quaternion.setFromUnitVectors(UP, to.clone().sub(from).divideScalar(length));
-                this.heads.push({ mesh: head, tip: to, length });
-                this.group.add(head);
-            }
+            if (length === 0) return;
+            const shaft = solid(SHAFT, from);
+            shaft.quaternion.setFromUnitVectors(UP, to.clone().sub(from).divideScalar(length));
+            const middle = from.clone().lerp(to, 0.5);
+            this.sized.push({ at: middle, scale: (pixel) => shaft.scale.set(SHAFT_PX * pixel, length, SHAFT_PX * pixel) });
+            if (mark.kind === "line") return;
+            const head = solid(HEAD, to);
+            head.quaternion.copy(shaft.quaternion);
+            this.sized.push({ at: to, scale: (pixel) => head.scale.setScalar(Math.min(HEAD_PX * pixel, 0.6 * length)) });
         }
     }
 
-    /** Heads keep their size on the screen. `pixel` is the size of a pixel at a point of the scene. */
+    /** `pixel` is the size of a pixel at a point of the scene. */
     resize(pixel: (at: Vector3) => number): void {
-        for (const { mesh, tip, length } of this.heads) mesh.scale.setScalar(Math.min(14 * pixel(tip), 0.6 * length));
+        for (const { at, scale } of this.sized) scale(pixel(at));
     }
-}
-
-export function boxOutline(color: Color): LineSegments {
-    const outline = new LineSegments(BOX_EDGES, new LineBasicMaterial({ color, ...ON_TOP }));
-    outline.matrixAutoUpdate = false;
-    outline.matrix = new Matrix4();
-    outline.renderOrder = 2;
-    return outline;
 }

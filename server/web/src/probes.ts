@@ -4,6 +4,7 @@ import { ALL_BITS, type Box, numbers, point, short, tidy } from "./box";
 import { type Client, Problem, scenePath } from "./client";
 import { button, byId, el, NumberRow } from "./dom";
 import { ExchangePanel } from "./exchange";
+import { Latest } from "./latest";
 import type { Mark } from "./marks";
 import { vector } from "./relations";
 import type { Store } from "./store";
@@ -151,8 +152,7 @@ export class Probes {
     private current = "";
     private built = "";
     private asked = false;
-    private busy = false;
-    private again = false;
+    private readonly question = new Latest(() => this.work()); // drags and commits may come faster than answers
 
     constructor(
         private readonly store: Store,
@@ -263,38 +263,30 @@ export class Probes {
 
     private ask(): void {
         this.asked = true;
-        this.again = true;
-        if (!this.busy) void this.work();
+        this.question.ask();
     }
 
-    /** One question at a time; drags and commits may come faster than answers. */
     private async work(): Promise<void> {
-        this.busy = true;
-        while (this.again) {
-            this.again = false;
-            const { store, probe } = this;
-            const box = store.selected;
-            if (probe.needsBox && !box) {
-                this.say("Select one box to move.");
-                continue;
-            }
-            const body = probe.body(this.numbers, box);
-            if (probe.modes) body.mode = this.mode.value;
-            const filter = this.filterOf();
-            if (filter) body.filter = filter;
-            if (store.past) body.at = store.past.at;
-            const path = scenePath(store.info?.name ?? "", `/query/${probe.kind}`);
-            const { current } = this;
-            try {
-                const answer = await this.client.call<Answer>("POST", path, body);
-                if (current !== this.current || !this.asked) continue;
-                this.exchange.show({ curl: this.client.curl(path, body), answer: JSON.stringify(answer, null, 1) });
-                this.show(answer);
-            } catch (error) {
-                this.say(error instanceof Problem ? error.message : "The daemon does not answer.");
-            }
+        const { store, probe, current } = this;
+        const box = store.selected;
+        if (probe.needsBox && !box) {
+            this.say("Select one box to move.");
+            return;
         }
-        this.busy = false;
+        const body = probe.body(this.numbers, box);
+        if (probe.modes) body.mode = this.mode.value;
+        const filter = this.filterOf();
+        if (filter) body.filter = filter;
+        if (store.past) body.at = store.past.at;
+        const path = scenePath(store.info?.name ?? "", `/query/${probe.kind}`);
+        try {
+            const answer = await this.client.call<Answer>("POST", path, body);
+            if (current !== this.current || !this.asked) return;
+            this.exchange.show({ curl: this.client.curl(path, body), answer: JSON.stringify(answer, null, 1) });
+            this.show(answer);
+        } catch (error) {
+            this.say(error instanceof Problem ? error.message : "The daemon does not answer.");
+        }
     }
 
     private say(text: string): void {

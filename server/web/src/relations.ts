@@ -3,6 +3,7 @@ import { numbers, point, short } from "./box";
 import { type Client, scenePath } from "./client";
 import { button, byId, el } from "./dom";
 import { ExchangePanel } from "./exchange";
+import { Latest } from "./latest";
 import type { Mark } from "./marks";
 import type { Relation, Store } from "./store";
 
@@ -24,23 +25,22 @@ export class Relations {
     onMarks: (marks: Mark[]) => void = () => {};
     private readonly root = byId("relations");
     private readonly exchange = new ExchangePanel();
-    private asked = 0;
+    private readonly question = new Latest(() => this.update());
 
     constructor(
         private readonly store: Store,
         private readonly client: Client,
     ) {
-        store.on(["selection", "boxes", "pairs", "history"], () => void this.update());
+        store.on(["selection", "boxes", "pairs", "history"], () => this.question.ask());
     }
 
     private async update(): Promise<void> {
         const { store } = this;
-        const turn = ++this.asked;
         const names = store.selection.filter((name) => store.shown.boxes.has(name));
-        const partners = names.length === 1 ? [...(store.shown.touched.get(names[0]) ?? [])] : [];
+        const partners = names.length === 1 ? [...(store.shown.touched.get(names[0])?.keys() ?? [])] : [];
         if (names.length === 0 || names.length > 2 || (names.length === 1 && partners.length === 0)) {
             this.onMarks([]);
-            const hint = names.length === 1 ? "Collides with nothing. Select a second box with Shift to compare the two." : "";
+            const hint = names.length === 1 ? "Collides with nothing. Select a second box with Ctrl to compare the two." : "";
             this.root.replaceChildren(hint ? el("p", { class: "hint" }, hint) : "");
             return;
         }
@@ -58,7 +58,7 @@ export class Relations {
         } catch {
             return; // the connection's state is shown elsewhere, and a new state comes with it
         }
-        if (turn !== this.asked) return;
+        if (names.join("\n") !== store.selection.join("\n")) return; // asked again already
         this.exchange.show({ curl: this.client.curl(path, body), answer: JSON.stringify(answer, null, 1) });
         const content = compare ? this.compared(names, answer.results[0]) : this.partners(names[0], partners, answer.results);
         this.root.replaceChildren(...content, this.exchange.root);
@@ -131,7 +131,7 @@ export function vector(values: number[]): string {
     return `(${values.map(short).join(", ")})`;
 }
 
-export function facts(title: string, rows: [string, string][]): HTMLElement {
+function facts(title: string, rows: [string, string][]): HTMLElement {
     const list = el("dl", { class: "facts" });
     for (const [name, value] of rows) list.append(el("dt", {}, name), el("dd", {}, value));
     return el("section", {}, el("h2", { class: "sub" }, title), list);

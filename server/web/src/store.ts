@@ -15,23 +15,28 @@ export interface Pair {
 /** The boxes and colliding pairs of one state. */
 export class Snapshot {
     boxes = new Map<string, Box>();
-    pairs = new Map<string, Pair>();
-    touched = new Map<string, Set<string>>(); // by name, the others that it collides with
+    readonly pairs = new Set<Pair>();
+    readonly touched = new Map<string, Map<string, Pair>>(); // by name, the others that it collides with
 
-    addPair(a: string, b: string, relation: Relation | null): void {
-        this.pairs.set(pairKey(a, b), { a, b, relation });
+    addPair(a: string, b: string, relation: Relation | null): Pair {
+        this.removePair(a, b);
+        const pair = { a, b, relation };
+        this.pairs.add(pair);
         for (const [one, other] of [
             [a, b],
             [b, a],
         ]) {
-            const set = this.touched.get(one);
-            if (set) set.add(other);
-            else this.touched.set(one, new Set([other]));
+            const others = this.touched.get(one);
+            if (others) others.set(other, pair);
+            else this.touched.set(one, new Map([[other, pair]]));
         }
+        return pair;
     }
 
     removePair(a: string, b: string): void {
-        this.pairs.delete(pairKey(a, b));
+        const pair = this.touched.get(a)?.get(b);
+        if (!pair) return;
+        this.pairs.delete(pair);
         this.touched.get(a)?.delete(b);
         this.touched.get(b)?.delete(a);
     }
@@ -45,16 +50,19 @@ export class Snapshot {
     /** 0: free, 1: touching others at most, 2: reaching into another */
     contact(name: string): 0 | 1 | 2 {
         let worst: 0 | 1 | 2 = 0;
-        for (const other of this.touched.get(name) ?? []) {
-            if (this.pairs.get(pairKey(name, other))?.relation !== "touching") return 2;
+        for (const { relation } of this.touched.get(name)?.values() ?? []) {
+            if (relation !== "touching") return 2;
             worst = 1;
         }
         return worst;
     }
 }
 
-export function pairKey(a: string, b: string): string {
-    return a < b ? `${a}\n${b}` : `${b}\n${a}`; // no name has a line break
+/** How many pairs overlap, and how many only touch, in words. */
+export function counted(pairs: Set<Pair>): string {
+    let deep = 0;
+    for (const { relation } of pairs) if (relation !== "touching") deep++;
+    return `${deep} overlap, ${pairs.size - deep} touch`;
 }
 
 export interface SceneInfo {
@@ -77,7 +85,7 @@ export class Store {
     detail = ""; // about the connection, a sentence
     selection: string[] = [];
     hover: string | null = null;
-    tool = "select"; // or the kind of a probe
+    tool = "select"; // or "area", or the kind of a probe
     private readonly listeners = new Map<Topic, (() => void)[]>();
     private readonly pending = new Set<Topic>();
 
@@ -96,6 +104,11 @@ export class Store {
     /** The one selected box, or null when there are none or several. */
     get selected(): Box | null {
         return this.selection.length === 1 ? (this.shown.boxes.get(this.selection[0]) ?? null) : null;
+    }
+
+    /** The selected boxes that there are. */
+    get chosen(): Box[] {
+        return this.selection.map((name) => this.shown.boxes.get(name)).filter((box) => box !== undefined);
     }
 
     on(topics: Topic[], listener: () => void): void {
@@ -133,7 +146,7 @@ export class Store {
         this.changed("selection");
     }
 
-    /** As a click does: with `more` the box joins the selection or leaves it. */
+    /** As a click on a box does, or beside all: with `more` it joins the selection or leaves it. */
     pick(name: string | null, more: boolean): void {
         if (name === null) {
             if (!more) this.select([]);

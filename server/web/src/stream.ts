@@ -26,24 +26,28 @@ export async function* messages(
     let id = last;
     let event = "";
     let data: string[] = [];
-    for (;;) {
-        const { done, value } = await reader.read();
-        if (done) return;
-        const lines = (rest + value).split("\n");
-        rest = lines.pop() ?? "";
-        for (const line of lines) {
-            if (line === "") {
-                if (data.length > 0) yield { event, id, data: JSON.parse(data.join("\n")) };
-                event = "";
-                data = [];
-                continue;
+    try {
+        for (;;) {
+            const { done, value } = await reader.read();
+            if (done) return;
+            const lines = (rest + value).split("\n");
+            rest = lines.pop() ?? "";
+            for (const line of lines) {
+                if (line === "") {
+                    if (data.length > 0) yield { event, id, data: JSON.parse(data.join("\n")) };
+                    event = "";
+                    data = [];
+                    continue;
+                }
+                const colon = line.indexOf(":"); // at 0 in a comment
+                const field = colon < 0 ? line : line.slice(0, colon);
+                const text = colon < 0 ? "" : line.slice(colon + 1).replace(/^ /, "");
+                if (field === "id") id = text;
+                else if (field === "event") event = text;
+                else if (field === "data") data.push(text);
             }
-            const colon = line.indexOf(":"); // at 0 in a comment
-            const field = colon < 0 ? line : line.slice(0, colon);
-            const text = colon < 0 ? "" : line.slice(colon + 1).replace(/^ /, "");
-            if (field === "id") id = text;
-            else if (field === "event") event = text;
-            else if (field === "data") data.push(text);
         }
+    } finally {
+        void reader.cancel().catch(() => {}); // whoever has read enough leaves the connection
     }
 }

@@ -3,6 +3,7 @@ import { short } from "./box";
 import { Problem } from "./client";
 import { byId } from "./dom";
 import type { Feed } from "./feed";
+import { Latest } from "./latest";
 import type { At, Store } from "./store";
 
 export class Timeline {
@@ -10,8 +11,11 @@ export class Timeline {
     private readonly unit = byId<HTMLSelectElement>("past-unit");
     private readonly now = byId<HTMLButtonElement>("now");
     private readonly text = byId("past-text");
-    private wanted: At | null | undefined; // undefined: nothing is to be done
-    private busy = false;
+    private wanted: At | null = null;
+    private readonly travel = new Latest(
+        () => this.work(),
+        () => this.update(),
+    );
     private failure = "";
 
     constructor(
@@ -50,25 +54,17 @@ export class Timeline {
 
     go(at: At | null): void {
         this.wanted = at;
-        if (!this.busy) void this.work();
+        this.travel.ask(); // one state at a time; the slider may run ahead
     }
 
-    /** One state at a time; the slider may run ahead. */
     private async work(): Promise<void> {
-        this.busy = true;
-        while (this.wanted !== undefined) {
-            const at = this.wanted;
-            this.wanted = undefined;
-            this.failure = "";
-            try {
-                await this.feed.show(at);
-            } catch (error) {
-                this.failure = error instanceof Problem ? error.message : "The daemon does not answer.";
-                if (error instanceof Problem && error.status === 410) await this.refresh();
-            }
+        this.failure = "";
+        try {
+            await this.feed.show(this.wanted);
+        } catch (error) {
+            this.failure = error instanceof Problem ? error.message : "The daemon does not answer.";
+            if (error instanceof Problem && error.status === 410) await this.refresh();
         }
-        this.busy = false;
-        this.update();
     }
 
     private update(): void {
@@ -84,12 +80,12 @@ export class Timeline {
         slider.step = byTime ? "any" : "1";
         slider.disabled = low >= high;
         const { past } = store;
-        if (!this.busy) slider.value = String(past === null ? high : byTime ? past.time : past.revision);
+        if (!this.travel.running) slider.value = String(past === null ? high : byTime ? past.time : past.revision);
         this.now.disabled = past === null;
         document.body.classList.toggle("in-past", past !== null);
         this.text.textContent =
             this.failure ||
-(past ? `revision ${past.revision}, time ${short(past.time)}` : `now, time ${short(store.time)}`);
+            (past ? `revision ${past.revision}, time ${short(past.time)}` : `now, time ${short(store.time)}`);
         slider.setAttribute("aria-valuetext", this.text.textContent);
     }
 }

@@ -1,0 +1,172 @@
+// The cameras: in perspective, and along an axis without. Turned, shifted and zoomed by pointers and keys.
+import { Box3, Matrix4, OrthographicCamera, PerspectiveCamera, Ray, Vector3 } from "three";
+import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
+import type { Bounds } from "./instances";
+
+export type Side = "perspective" | "top" | "front" | "side";
+
+const FIELD_OF_VIEW = 45; // degrees
+const SLOPE = Math.tan((FIELD_OF_VIEW * Math.PI) / 360);
+const MARGIN = 1.06; // of the scene when all of it is framed
+const FRAMING_STEPS = 16;
+const KEY_TURN = Math.PI / 24;
+const KEY_ZOOM = 1.15;
+
+const FROM: Record<Side, Vector3> = {
+    perspective: new Vector3(0.5, 0.72, 1).normalize(),
+    top: new Vector3(0, 1, 0),
+    front: new Vector3(0, 0, 1),
+    side: new Vector3(1, 0, 0),
+};
+
+export class Eye {
+    onMove: () => void = () => {};
+    side: Side = "perspective";
+    private readonly perspective = new PerspectiveCamera(FIELD_OF_VIEW, 1, 0.1, 1000);
+    private readonly flat = new OrthographicCamera(-1, 1, 1, -1, -1000, 1000);
+    private readonly orbit: OrbitControls;
+    private width = 1;
+    private height = 1;
+
+    constructor(canvas: HTMLElement) {
+        this.orbit = new OrbitControls(this.perspective, canvas);
+        this.orbit.zoomToCursor = true;
+        this.orbit.addEventListener("change", () => this.onMove());
+        canvas.addEventListener("keydown", (event) => this.key(event));
+    }
+
+    get camera(): PerspectiveCamera | OrthographicCamera {
+        return this.side === "perspective" ? this.perspective : this.flat;
+    }
+
+    get target(): Vector3 {
+        return this.orbit.target;
+    }
+
+    /** Whether pointers turn, shift and zoom the view now. */
+    set enabled(enabled: boolean) {
+        this.orbit.enabled = enabled;
+    }
+
+    look(side: Side, bounds: Bounds): void {
+        this.side = side;
+        const { camera, orbit } = this;
+        const turns = side === "perspective";
+        orbit.object = camera;
+        orbit.enableRotate = turns;
+        orbit.mouseButtons.LEFT = turns ? 0 : 2; // turn, or pan
+        orbit.touches.ONE = turns ? 0 : 1;
+        camera.up.set(0, side === "top" ? 0 : 1, side === "top" ? -1 : 0);
+        this.frameFrom(FROM[side], bounds);
+    }
+
+    /** All within the bounds, from where the eye is now. */
+    frame(bounds: Bounds): void {
+        this.frameFrom(this.camera.position.clone().sub(this.orbit.target).normalize(), bounds);
+    }
+
+    /** Looks so from that direction that all corners of the bounds are in sight, and the picture is as full as can be. */
+    private frameFrom(from: Vector3, { middle, reach }: Bounds): void {
+        const aspect = this.width / this.height;
+        this.camera.position.copy(middle).add(from);
+        this.camera.lookAt(middle);
+        const frame = new Matrix4().makeRotationFromQuaternion(this.camera.quaternion).invert();
+        const corners = Array.from({ length: 8 }, (_, corner) =>
+            new Vector3(corner & 1 ? 1 : -1, corner & 2 ? 1 : -1, corner & 4 ? 1 : -1).multiply(reach).applyMatrix4(frame),
+        );
+        const half = Math.max(MARGIN * Math.max(...corners.map((at) => Math.max(Math.abs(at.y), Math.abs(at.x) / aspect))), 1e-6);
+        const shift = new Vector3(); // of the eye: what is near takes more of the picture than what is far
+        let distance = half / SLOPE;
+        for (let i = 0; i < FRAMING_STEPS && this.side === "perspective"; i++) {
+            const need = (at: Vector3) => at.z + (MARGIN * Math.max(Math.abs(at.y - shift.y), Math.abs(at.x - shift.x) / aspect)) / SLOPE;
+            distance = Math.max(...corners.map(need), half * 1e-3);
+            const seen = corners.map((at) => at.clone().sub(shift).divideScalar(Math.max(distance - at.z, half * 1e-3)));
+            const box = new Box3().setFromPoints(seen);
+            const off = box.getCenter(new Vector3()).multiplyScalar(distance / 2);
+            shift.add(off.setZ(0));
+        }
+        this.orbit.target.copy(middle).add(shift.applyQuaternion(this.camera.quaternion));
+        this.camera.position.copy(this.orbit.target).addScaledVector(from, distance);
+        this.flat.zoom = 1;
+        this.flat.top = half;
+        this.flat.bottom = -half;
+        this.fit();
+        this.orbit.update();
+        this.onMove();
+    }
+
+    resize(width: number, height: number): void {
+        this.width = width;
+        this.height = height;
+        this.fit();
+    }
+
+    private fit(): void {
+        const aspect = this.width / this.height;
+        this.perspective.aspect = aspect;
+        this.flat.left = this.flat.bottom * aspect;
+        this.flat.right = this.flat.top * aspect;
+        this.camera.updateProjectionMatrix();
+    }
+
+    /** Near and far planes for what is there, before a picture is drawn. */
+    clip({ middle, reach }: Bounds): void {
+        const distance = this.camera.position.distanceTo(this.target);
+        const all = 4 * (reach.length() + middle.distanceTo(this.target)) + distance;
+        this.perspective.near = Math.max(distance / 200, 1e-7);
+        this.perspective.far = all;
+        this.flat.near = -all;
+        this.flat.far = all;
+        this.camera.updateProjectionMatrix();
+    }
+
+    /** The size of a pixel at a point of the scene. */
+    readonly pixel = (at: Vector3): number => {
+        const half = this.camera === this.flat ? this.flat.top / this.flat.zoom : SLOPE * this.camera.position.distanceTo(at);
+        return (2 * half) / this.height;
+    };
+
+    /** How far from its target the picture reaches where the ground is seen. */
+    get horizon(): number {
+        if (this.camera === this.flat) return (4 * Math.hypot(this.flat.top, this.flat.right)) / this.flat.zoom;
+        return 4 * this.camera.position.distanceTo(this.target);
+    }
+
+    /** Of a point of the picture, in pixels from its top left: normalised device coordinates. */
+    device({ x, y }: { x: number; y: number }): [number, number] {
+        return [(x / this.width) * 2 - 1, 1 - (y / this.height) * 2];
+    }
+
+    rayAt(pixel: { x: number; y: number }): Ray {
+        const [u, v] = this.device(pixel);
+        const near = new Vector3(u, v, -1).unproject(this.camera);
+        const far = new Vector3(u, v, 1).unproject(this.camera);
+        return new Ray(near, far.sub(near).normalize());
+    }
+
+    private key(event: KeyboardEvent): void {
+        if (event.ctrlKey || event.metaKey || event.altKey) return;
+        const { camera, target } = this;
+        const offset = camera.position.clone().sub(target);
+        const [across, up] = [0, 1].map((column) => new Vector3().setFromMatrixColumn(camera.matrix, column));
+        const turns = this.side === "perspective" && !event.shiftKey;
+        const [x, y] = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key] ?? [0, 0];
+        const zoom = { "+": 1 / KEY_ZOOM, "=": 1 / KEY_ZOOM, "-": KEY_ZOOM }[event.key] ?? 1;
+        if (x === 0 && y === 0 && zoom === 1) return;
+        event.preventDefault();
+        if (turns) {
+            const polar = offset.angleTo(camera.up) - y * KEY_TURN;
+            offset.applyAxisAngle(camera.up, x * KEY_TURN);
+            if (polar > 0.02 && polar < Math.PI - 0.02) offset.applyAxisAngle(across, -y * KEY_TURN);
+        } else {
+            const step = (this.pixel(target) * this.height) / 20;
+            target.addScaledVector(across, x * step).addScaledVector(up, y * step);
+        }
+        if (camera === this.flat) this.flat.zoom /= zoom;
+        else offset.multiplyScalar(zoom);
+        camera.position.copy(target).add(offset);
+        camera.updateProjectionMatrix();
+        this.orbit.update();
+        this.onMove();
+    }
+}

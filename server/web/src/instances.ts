@@ -1,0 +1,178 @@
+// All boxes as instances of one cube: one draw call. Also what is found by their geometry: the first on a ray, those under a
+// rectangle of the picture, and how far they reach.
+import {
+    BoxGeometry,
+    type Camera,
+    type Color,
+    DynamicDrawUsage,
+    Group,
+    InstancedBufferAttribute,
+    InstancedMesh,
+    Matrix4,
+    type Ray,
+    ShaderMaterial,
+    Vector3,
+} from "three";
+import { type Box, matrixOf, type Pose } from "./box";
+import type { Palette } from "./palette";
+
+const VERTEX = `
+varying vec2 vUv; varying vec3 vColor; varying vec3 vNormal;
+void main() {
+    vUv = uv; vColor = instanceColor; vNormal = normalize(mat3(instanceMatrix) * normal);
+    gl_Position = projectionMatrix * (viewMatrix * (instanceMatrix * vec4(position, 1.0)));
+}`;
+// edges fade out where a face has too few pixels for them
+const FRAGMENT = `
+uniform vec3 edge; uniform float even;
+varying vec2 vUv; varying vec3 vColor; varying vec3 vNormal;
+void main() {
+    vec2 slope = max(fwidth(vUv), vec2(1e-6));
+    vec2 pixels = min(vUv, 1.0 - vUv) / slope;
+    float rim = (1.0 - smoothstep(0.5, 1.5, min(pixels.x, pixels.y))) * smoothstep(2.0, 24.0, 1.0 / max(slope.x, slope.y));
+    vec3 n = normalize(vNormal);
+    float light = 0.80 + 0.20 * n.y + 0.10 * n.x - 0.02 * n.z;
+    gl_FragColor = vec4(mix(vColor * mix(light, 1.0, even), edge, 0.6 * rim), 1.0);
+}`;
+
+export interface Bounds {
+    middle: Vector3;
+    reach: Vector3; // half sizes along the axes
+}
+
+export class Instances {
+    readonly group = new Group();
+    private readonly material = new ShaderMaterial({ vertexShader: VERTEX, fragmentShader: FRAGMENT, uniforms: { edge: { value: null }, even: { value: 0 } } });
+    private mesh = this.makeMesh(256);
+    private drawn: Box[] = []; // in the order of the instances
+    private readonly place = new Map<string, number>();
+    private flat = false;
+    private known: Bounds | null = null; // while no box has changed since
+
+    private makeMesh(room: number): InstancedMesh {
+        const mesh = new InstancedMesh(new BoxGeometry(2, 2, 2), this.material, room);
+        mesh.instanceMatrix.setUsage(DynamicDrawUsage);
+        mesh.instanceColor = new InstancedBufferAttribute(new Float32Array(room * 3), 3);
+        mesh.frustumCulled = false;
+        mesh.count = 0;
+        this.group.add(mesh);
+        return mesh;
+    }
+
+    /** Shows these boxes. A box that has changed is another object, so the others are left as they are. */
+    sync(boxes: Map<string, Box>, flat: boolean): void {
+        const next = [...boxes.values()];
+        // in the plane, small boxes lie on large ones: what is drawn later covers what is there
+        if (flat) next.sort((a, b) => b.half_extents[0] * b.half_extents[1] - a.half_extents[0] * a.half_extents[1]);
+        this.flat = flat;
+        this.material.depthTest = !flat;
+        this.material.uniforms.even.value = flat ? 1 : 0;
+        if (next.length > this.mesh.instanceMatrix.count) {
+            this.mesh.removeFromParent();
+            this.mesh.geometry.dispose();
+            this.mesh.dispose();
+            this.mesh = this.makeMesh(2 ** Math.ceil(Math.log2(next.length)));
+            this.drawn = [];
+        }
+        const { drawn } = this;
+        const moved = next.length !== drawn.length || next.some((box, i) => box.name !== drawn[i].name);
+        if (moved) {
+            this.place.clear();
+            next.forEach((box, i) => this.place.set(box.name, i));
+        }
+        next.forEach((box, i) => {
+            if (box !== drawn[i]) this.put(i, box);
+        });
+        this.drawn = next;
+        this.mesh.count = next.length;
+    }
+
+    private put(i: number, pose: Pose): void {
+        this.mesh.setMatrixAt(i, matrixOf(pose));
+        this.mesh.instanceMatrix.needsUpdate = true;
+        this.known = null;
+    }
+
+    /** Shows a box elsewhere than it is, until it changes. */
+    preview(name: string, pose: Pose): void {
+        const i = this.place.get(name);
+        if (i !== undefined) this.put(i, pose);
+    }
+
+    paint(palette: Palette): void {
+        this.material.uniforms.edge.value = palette.edge;
+    }
+
+    colour(of: (name: string) => Color): void {
+        this.drawn.forEach((box, i) => this.mesh.setColorAt(i, of(box.name)));
+        if (this.mesh.instanceColor) this.mesh.instanceColor.needsUpdate = true;
+    }
+
+    get bounds(): Bounds {
+        this.known ??= boundsOf(this.drawn.map((_, i) => this.mesh.instanceMatrix.array.subarray(16 * i, 16 * i + 16) as Float32Array));
+        return this.known;
+    }
+
+    /** The first box on the ray, by slabs in each box's own frame. A box around the eye is not meant. */
+    on(ray: Ray): { name: string; at: Vector3 } | null {
+        let best = Infinity;
+        let found = -1;
+        const { array } = this.mesh.instanceMatrix;
+        const { origin: o, direction: d } = ray;
+        for (let i = 0; i < this.drawn.length; i++) {
+            let enter = -Infinity;
+            let leave = Infinity;
+            const m = 16 * i;
+            const [x, y, z] = [o.x - array[m + 12], o.y - array[m + 13], o.z - array[m + 14]];
+            for (let column = m; column < m + 12; column += 4) {
+                const [a, b, c] = [array[column], array[column + 1], array[column + 2]];
+                const half = a * a + b * b + c * c; // squared, and so are the two that follow scaled
+                const from = a * x + b * y + c * z;
+                const along = a * d.x + b * d.y + c * d.z;
+                if (along === 0) {
+                    if (Math.abs(from) > half) leave = -Infinity;
+                    continue;
+                }
+                const [s, t] = [(-half - from) / along, (half - from) / along];
+                enter = Math.max(enter, Math.min(s, t));
+                leave = Math.min(leave, Math.max(s, t));
+            }
+            if (enter > leave || enter < 0) continue;
+            if (!this.flat && enter >= best) continue; // in the plane the last is on top
+            best = enter;
+            found = i;
+        }
+        return found < 0 ? null : { name: this.drawn[found].name, at: ray.at(best, new Vector3()) };
+    }
+
+    /** Those whose centres the camera sees within the rectangle, in normalised device coordinates. */
+    within(camera: Camera, left: number, right: number, bottom: number, top: number): string[] {
+        const matrix = new Matrix4().multiplyMatrices(camera.projectionMatrix, camera.matrixWorldInverse);
+        const { array } = this.mesh.instanceMatrix;
+        const at = new Vector3();
+        return this.drawn
+            .filter((_, i) => {
+                at.fromArray(array, 16 * i + 12).applyMatrix4(matrix);
+                return left <= at.x && at.x <= right && bottom <= at.y && at.y <= top && Math.abs(at.z) <= 1;
+            })
+            .map(({ name }) => name);
+    }
+}
+
+/** Of images of the cube [-1,1]^3; without any, those of a cube of 10. */
+export function boundsOf(matrices: ArrayLike<number>[]): Bounds {
+    const low = [Infinity, Infinity, Infinity];
+    const high = [-Infinity, -Infinity, -Infinity];
+    for (const m of matrices)
+        for (let axis = 0; axis < 3; axis++) {
+            const reach = Math.abs(m[axis]) + Math.abs(m[4 + axis]) + Math.abs(m[8 + axis]);
+            low[axis] = Math.min(low[axis], m[12 + axis] - reach);
+            high[axis] = Math.max(high[axis], m[12 + axis] + reach);
+        }
+    if (matrices.length === 0) {
+        low.fill(-5);
+        high.fill(5);
+    }
+    const [a, b] = [new Vector3().fromArray(low), new Vector3().fromArray(high)];
+    return { middle: a.clone().add(b).divideScalar(2), reach: b.sub(a).divideScalar(2) };
+}

@@ -1,0 +1,93 @@
+#!/usr/bin/env node
+// measure.mjs - what the page costs with 10,000 boxes, as CSV. OBBD names the daemon. Software rendering: the times of frames are
+// those of SwiftShader on the CPU; what the page itself does is told apart from it.
+import { until } from "./harness.mjs";
+import { browser, daemon, drawn, makeScene, revision, show } from "./words.mjs";
+
+const BOXES = 10_000;
+const LOADS = 3;
+const MOVED = 1_000; // a commit
+const COMMITS = 30;
+const EVERY_MS = 100;
+
+const put = {};
+for (let i = 0; i < BOXES; i++) put[`box-${i}`] = { center: [(i % 100) * 2.5, 0.5, Math.floor(i / 100) * (i % 7 ? 2.5 : 2.48)], half_extents: [1, 0.5, 1.25] };
+const names = Object.keys(put);
+const least = (times) => Math.min(...times).toFixed(0);
+const middle = (times) => times.sort((a, b) => a - b)[Math.floor(times.length / 2)].toFixed(0);
+const say = (what, times) => console.log(`${what},${least(times)},${middle(times)}`);
+
+/** What the page computes, in all its functions together, while `work` runs: milliseconds. */
+async function busy(page, work) {
+    const session = await page.context().newCDPSession(page);
+    await session.send("Performance.enable");
+    const script = async () => (await session.send("Performance.getMetrics")).metrics.find(({ name }) => name === "ScriptDuration").value * 1000;
+    const begin = await script();
+    await work();
+    const spent = (await script()) - begin;
+    await session.detach();
+    return spent;
+}
+
+console.log(`what of ${BOXES} boxes,least ms,median ms`);
+const scene = await makeScene(put);
+const loads = [];
+for (let i = 0; i < LOADS; i++) {
+    const begin = performance.now();
+    const { page, close } = await show(scene);
+    await until("all boxes", async () => new RegExp(`^${BOXES} boxes`).test(await page.textContent("#list-sum")));
+    await drawn(page);
+    loads.push(performance.now() - begin);
+    await close();
+}
+say("loaded and drawn", loads);
+
+const { page, close } = await show(scene);
+await until("all boxes", async () => new RegExp(`^${BOXES} boxes`).test(await page.textContent("#list-sum")));
+await drawn(page);
+const frames = (act) =>
+    page.evaluate(async (act) => {
+        const next = () => new Promise((resolve) => requestAnimationFrame(resolve));
+        const canvas = document.querySelector("#view canvas");
+        const list = document.querySelector("#list");
+        const times = [];
+        for (let i = 0; i < 12; i++) {
+            const begin = performance.now();
+            if (act === "orbit") canvas.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowLeft", bubbles: true }));
+            else list.scrollTop = (i + 1) * 9_000;
+            await next();
+            await next();
+            times.push(performance.now() - begin);
+        }
+        return times;
+    }, act);
+say("frame while orbiting (software rendering)", await frames("orbit"));
+say("frame while scrolling the list", await frames("scroll"));
+
+const { x, y, width, height } = await page.locator("#view").boundingBox();
+let spent = await busy(page, async () => {
+    for (let i = 0; i < 20; i++) {
+        await page.mouse.move(x + width / 2 + 7 * i, y + height / 2 + 3 * i);
+        await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(resolve)));
+    }
+});
+say("script for the box under the pointer", [spent / 20]);
+
+let late = 0;
+spent = await busy(page, async () => {
+    for (let i = 0; i < COMMITS; i++) {
+        const begin = performance.now();
+        const some = names.slice((i * MOVED) % BOXES, ((i * MOVED) % BOXES) + MOVED);
+        await daemon.commit(scene, { pose: { names: some, centers: some.flatMap((name) => [put[name].center[0], 0.6 + 0.1 * i, put[name].center[2]]) } });
+        await new Promise((resolve) => setTimeout(resolve, Math.max(0, EVERY_MS - (performance.now() - begin))));
+    }
+    const begin = performance.now();
+    await revision(page, 1 + COMMITS);
+    await drawn(page);
+    late = performance.now() - begin;
+});
+say(`script per commit of ${MOVED} poses at ${1000 / EVERY_MS} Hz`, [spent / COMMITS]);
+say("behind after the last of them (software rendering)", [late]);
+await close();
+await browser.close();
+await daemon.stop();

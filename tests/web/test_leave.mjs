@@ -1,0 +1,88 @@
+#!/usr/bin/env node
+// Streams that end, and a daemon that is not there: what the page says, and how it goes on.
+import assert from "node:assert/strict";
+import { openPage, startDaemon, test, until } from "./harness.mjs";
+import { browser, CUBE, daemon, drawn, makeScene, revision, runAll, SHOTS, show } from "./words.mjs";
+
+/** All that #notice has said. */
+const listen = (page) =>
+    page.addInitScript(() => {
+        globalThis.notices = [];
+        addEventListener("DOMContentLoaded", () => {
+            const notice = document.querySelector("#notice");
+            new MutationObserver(() => globalThis.notices.push(notice.textContent)).observe(notice, { childList: true });
+        });
+    });
+const said = (page, what) => until(`the notice ${what}`, async () => (await page.evaluate(() => globalThis.notices)).some((text) => what.test(text)));
+
+test("a daemon that shuts down says so, and the page waits for the next one", async () => {
+    let other = await startDaemon();
+    const opened = await openPage(browser, other.url, { expected: [/net::ERR_|status of 503/] });
+    const { page } = opened;
+    await listen(page);
+    await page.goto(`${other.url}/#demo`);
+    await page.waitForSelector("#status[data-state=live]");
+    assert.equal(await other.stop(), 0);
+    await page.waitForSelector("#status[data-state=lost]");
+    await said(page, /shutting down/);
+    await said(page, /does not answer/);
+    await drawn(page);
+    await page.screenshot({ path: `${SHOTS}lost-1440-light.png` });
+    other = await startDaemon(other.port);
+    await page.waitForSelector("#status[data-state=live]");
+    await page.waitForSelector("#notice", { state: "hidden" });
+    await revision(page, 1);
+    await other.commit("demo", { remove: ["door"] });
+    await revision(page, 2);
+    await opened.close();
+    assert.equal(await other.stop(), 0);
+});
+
+test("a client that was too slow catches up", async () => {
+    const scene = await makeScene({ a: CUBE(0) });
+    const opened = await openPage(browser, daemon.url);
+    const { page } = opened;
+    await listen(page);
+    let streams = 0;
+    await page.route("**/events?*", (route) => {
+        if (++streams > 1) return route.continue();
+        const body = 'id: 1\nevent: state\ndata: {"revision":1,"time":0,"pairs":[]}\n\nid: 1\nevent: overrun\ndata: {"revision":1,"time":0}\n\n';
+        return route.fulfill({ contentType: "text/event-stream", body });
+    });
+    await page.goto(`${daemon.url}/#${scene}`);
+    await said(page, /Catching up/);
+    await page.waitForSelector("#status[data-state=live]");
+    assert.ok(streams > 1);
+    await daemon.commit(scene, { put: { b: CUBE(1) } });
+    await until("both boxes", async () => (await page.textContent("#list-sum")) === "2 boxes, 1 overlap, 0 touch");
+    await opened.close();
+});
+
+test("a scene that is deleted is gone, and another one can be chosen", async () => {
+    const [scene, next] = [await makeScene({ a: CUBE(0) }), await makeScene({ b: CUBE(0), c: CUBE(9) })];
+    const { page, close } = await show(scene);
+    assert.equal((await daemon.call("DELETE", `/v1/scenes/${scene}`)).status, 204);
+    await page.waitForSelector("#status[data-state=gone]");
+    assert.match(await page.textContent("#notice"), /was deleted/);
+    assert.ok(await page.locator(".tools [data-command=add]").isDisabled());
+    await page.selectOption("#scene", next);
+    await page.waitForSelector("#status[data-state=live]");
+    await until("its boxes", async () => /^2 boxes/.test(await page.textContent("#list-sum")));
+    await close();
+});
+
+test("a daemon that does not answer at first is waited for", async () => {
+    const opened = await openPage(browser, daemon.url, { expected: [/net::ERR_/] });
+    const { page } = opened;
+    await listen(page);
+    let refused = 0;
+    await page.route("**/v1/scenes", (route) => (++refused < 3 ? route.abort("connectionrefused") : route.continue()));
+    await page.goto(`${daemon.url}/#demo`);
+    await said(page, /does not answer\. Trying again\./);
+    await page.waitForSelector("#status[data-state=live]");
+    await page.waitForSelector("#notice", { state: "hidden" });
+    await until("all boxes", async () => /^189 boxes/.test(await page.textContent("#list-sum")));
+    await opened.close();
+});
+
+await runAll();

@@ -1,0 +1,197 @@
+#!/usr/bin/env node
+// Several boxes: how they are selected, and changed together.
+import assert from "node:assert/strict";
+import { test, until } from "./harness.mjs";
+import { blur, CUBE, daemon, drag, field, frontOf, makeScene, revision, runAll, select, selected, show, SQUARE } from "./words.mjs";
+
+const near = (a, b, tolerance) => a.every((value, i) => Math.abs(value - b[i]) <= tolerance);
+
+/** Four cubes around the origin, whose middle is the origin and which reach 5 by 4 by 1. */
+const FOUR = { a: CUBE(-4, -3), b: CUBE(4, -3), c: CUBE(4, 3), d: { ...CUBE(-4, 3), entity: "team" } };
+
+test("boxes are selected by clicks, in the list, by a rectangle, and all at once", async () => {
+    const scene = await makeScene(FOUR);
+    const { page, close } = await show(scene);
+    await page.keyboard.press("3");
+    const { at } = await frontOf(page, [0, 0], [5, 4]);
+    const click = async (x, y, modifiers) => {
+        for (const key of modifiers) await page.keyboard.down(key);
+        await page.mouse.click(at(x, y).x, at(x, y).y);
+        for (const key of modifiers) await page.keyboard.up(key);
+    };
+    const are = (...names) => until(`selected ${names}`, async () => (await selected(page)).join() === names.join());
+    await click(-4, -3, []);
+    await are("a");
+    await click(4, 3, ["Control"]);
+    await are("a", "c");
+    await click(4, -3, ["Shift"]);
+    await are("a", "b", "c");
+    await click(4, 3, ["Control"]); // leaves again
+    await are("a", "b");
+    await click(0, 0, []); // beside all boxes
+    await are();
+    // the rectangle holds the centres of two
+    await drag(page, at(2, 4), at(5.5, -4), { keys: ["Shift"] });
+    await are("b", "c");
+    await page.keyboard.press("b");
+    assert.equal(await page.locator("[data-command=area]").getAttribute("aria-pressed"), "true");
+    await drag(page, at(-5.2, -4.2), at(5.2, -2));
+    await are("a", "b");
+    assert.equal(await page.locator("[data-command=area]").getAttribute("aria-pressed"), "false");
+    await page.keyboard.press("Control+a");
+    await are("a", "b", "c", "d");
+    await page.keyboard.press("Escape");
+    await are();
+    const row = (name) => page.locator(".item", { has: page.getByText(name, { exact: true }) }).first();
+    await row("a").click();
+    await row("c").click({ modifiers: ["Shift"] });
+    await are("a", "b", "c");
+    await row("b").click({ modifiers: ["Control"] });
+    await are("a", "c");
+    await row("team").click(); // an entity stands for its boxes
+    await are("d");
+    await row("team").locator(".twist").click();
+    await until("a folded entity", async () => (await page.locator(".item").count()) === 4);
+    // by keys: up and down, Shift for a range, Ctrl to go further and Ctrl Space to take one more
+    await page.focus("#list");
+    await page.keyboard.press("Home");
+    await page.keyboard.press("Shift+ArrowDown");
+    await are("a", "b");
+    await page.keyboard.press("Home");
+    await page.keyboard.press("Control+ArrowDown");
+    await page.keyboard.press("Control+ArrowDown");
+    await page.keyboard.press("Control+Space");
+    await are("a", "c");
+    await page.fill("#search", "b");
+    await blur(page);
+    await page.keyboard.press("Control+a"); // what the search leaves
+    await are("b");
+    await close();
+});
+
+test("handles move, turn and scale several boxes about their middle, each as one commit and one step of undo", async () => {
+    const scene = await makeScene({ ...FOUR, other: CUBE(0, 0, -2) });
+    const { page, close } = await show(scene);
+    const commits = [];
+    page.on("request", (request) => request.url().endsWith("/commit") && commits.push(request.postDataJSON()));
+    await page.keyboard.press("3");
+    const { at, unit } = await frontOf(page, [0, 0], [5, 4]);
+    const { height } = await page.locator("#view").boundingBox();
+    await select(page, "a", "b", "c", "d");
+    await page.click("[data-command=move]");
+    const centers = async () => Promise.all(["a", "b", "c", "d", "other"].map(async (name) => (await daemon.box(scene, name)).center));
+    const before = await centers();
+    const size = height / 10 / unit; // of handles, in units of the scene
+    await drag(page, at(0.8 * size, 0.02), at(0.8 * size + 2, 0.02));
+    await revision(page, 2);
+    const moved = await centers();
+    const by = moved[0][0] - before[0][0];
+    assert.ok(Math.abs(by - 2) < 0.2, String(by));
+    for (let i = 0; i < 4; i++) assert.ok(near(moved[i], [before[i][0] + by, before[i][1], before[i][2]], 1e-9), String(moved[i]));
+    assert.deepEqual(moved[4], before[4]);
+    assert.deepEqual(commits.map(({ if_revision, put }) => [if_revision, Object.keys(put).length]), [[1, 4]]);
+    await page.keyboard.press("Control+z");
+    await revision(page, 3);
+    assert.deepEqual(await centers(), before);
+
+    await page.keyboard.press("e");
+    const ring = size * Math.SQRT1_2;
+    await drag(page, at(ring, ring), at(-ring, ring)); // a quarter about the eye's axis, counter-clockwise
+    await revision(page, 4);
+    const turned = await centers();
+    const angle = Math.atan2(turned[0][1], turned[0][0]) - Math.atan2(-3, -4);
+    const [cos, sin] = [Math.cos(angle), Math.sin(angle)];
+    assert.ok(Math.abs(sin) > 0.5, String(angle));
+    for (let i = 0; i < 4; i++) {
+        const [x, y, z] = before[i];
+        assert.ok(near(turned[i], [cos * x - sin * y, sin * x + cos * y, z], 1e-6), `${turned[i]}`);
+    }
+    const { rotation } = await daemon.box(scene, "b");
+    assert.ok(near(rotation.map(Math.abs), [0, 0, Math.abs(Math.sin(angle / 2)), Math.abs(Math.cos(angle / 2))], 1e-6), String(rotation));
+    await page.keyboard.press("Control+z");
+    await revision(page, 5);
+
+    await page.keyboard.press("r");
+    await drag(page, at(0.8 * size, 0.02), at(1.2 * size, 0.02));
+    await revision(page, 6);
+    const scaled = await centers();
+    const factor = scaled[1][0] / before[1][0];
+    assert.ok(factor > 1.1 && factor < 3, String(factor));
+    for (let i = 0; i < 4; i++) assert.ok(near(scaled[i], before[i].map((value) => value * factor), 1e-6), String(scaled[i]));
+    assert.ok(near((await daemon.box(scene, "c")).half_extents, [factor, factor, factor], 1e-6));
+    await page.keyboard.press("Control+z");
+    await revision(page, 7);
+    assert.deepEqual(await centers(), before);
+    assert.equal(commits.length, 6);
+    await close();
+});
+
+test("several boxes are moved, turned and scaled by numbers, copied and deleted, in space and in the plane", async () => {
+    const scene = await makeScene({ a: CUBE(0), b: CUBE(4), c: CUBE(90) });
+    const { page, close } = await show(scene);
+    const form = "#several-form";
+    await select(page, "a", "b");
+    await page.waitForSelector(form, { state: "visible" });
+    await field(page, "Move by y", 3, form);
+    await revision(page, 2);
+    assert.deepEqual((await daemon.box(scene, "a")).center, [0, 3, 0]);
+    assert.deepEqual((await daemon.box(scene, "b")).center, [4, 3, 0]);
+    await field(page, "Turn by ° y", 90, form);
+    await revision(page, 3);
+    assert.ok(near((await daemon.box(scene, "a")).center, [2, 3, 2], 1e-9)); // about (2, 3, 0)
+    assert.ok(near((await daemon.box(scene, "b")).center, [2, 3, -2], 1e-9));
+    await field(page, "Scale by", 0.5, form);
+    await revision(page, 4);
+    assert.ok(near((await daemon.box(scene, "a")).center, [2, 3, 1], 1e-9));
+    assert.ok(near((await daemon.box(scene, "a")).half_extents, [0.5, 0.5, 0.5], 1e-9));
+    await blur(page);
+    await page.keyboard.press("d");
+    await revision(page, 5);
+    assert.deepEqual(await selected(page), ["a-1", "b-1"]);
+    await page.keyboard.press("Delete");
+    await revision(page, 6);
+    for (let i = 7; i < 12; i++) {
+        await page.keyboard.press("Control+z");
+        await revision(page, i);
+    }
+    assert.deepEqual((await daemon.box(scene, "b")).center, [4, 0, 0]);
+    assert.deepEqual((await daemon.box(scene, "b")).rotation, [0, 0, 0, 1]);
+    assert.deepEqual((await daemon.box(scene, "c")).center, [90, 0, 0]);
+    await close();
+
+    const flat = await makeScene({ a: SQUARE(0), b: SQUARE(4) }, { dimensions: 2 });
+    const plane = await show(flat);
+    await select(plane.page, "a", "b");
+    await field(plane.page, "Turn by °", 90, form);
+    await revision(plane.page, 2);
+    const a = await daemon.box(flat, "a");
+    assert.ok(near(a.center, [2, -2], 1e-9) && Math.abs(a.angle - 90) < 1e-9, JSON.stringify(a));
+    await plane.close();
+});
+
+test("a change of several boxes that somebody else forestalled is offered again, and the boxes stay where they are", async () => {
+    const scene = await makeScene(FOUR);
+    const { page, close } = await show(scene, { expected: [/status of 412/] });
+    await page.keyboard.press("3");
+    const { at, unit } = await frontOf(page, [0, 0], [5, 4]);
+    const { height } = await page.locator("#view").boundingBox();
+    await select(page, "a", "b", "c", "d");
+    let others = 0;
+    await page.route("**/commit", async (route) => {
+        if (others++ === 0) await daemon.commit(scene, { put: { other: CUBE(0) } });
+        await route.continue();
+    });
+    const grip = (0.8 * height) / 10 / unit;
+    await drag(page, at(grip, 0.02), at(grip + 2, 0.02));
+    await page.waitForSelector("#message");
+    assert.match(await page.textContent("#message-text"), /Not done: move 4 boxes/);
+    assert.deepEqual((await daemon.box(scene, "a")).center, [-4, -3, 0]);
+    await page.mouse.click(at(-4, -3).x, at(-4, -3).y); // it is shown where it is
+    await until("the box", async () => (await selected(page)).join() === "a");
+    await page.getByRole("button", { name: "Leave it" }).click();
+    await page.waitForSelector("#message", { state: "hidden" });
+    assert.ok(await page.getByRole("button", { name: "Undo" }).isDisabled());
+    await close();
+});
+
+await runAll();
