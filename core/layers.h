@@ -19,7 +19,7 @@ void obb_layers_unref(struct obb_layers *layers); /* the writer's; NULL is fine 
 /* The layers after a commit that made `added` and ended `ended` versions (those that were current before it and are
  * not after); revision is the commit's. `died` of the ended ones need not be set yet, and `previous` stays as it is.
  * Costs what was added, and merges what is small: never more than about 200 us beyond that. A larger rebuild is left
- * to obb_layers_rebuild. OBB_NO_MEMORY. */
+ * to rebuild.h. OBB_NO_MEMORY. */
 obb_status obb_layers_next(const struct obb_layers *previous,
                            const struct obb_version *const *added, size_t added_count,
                            const struct obb_version *const *ended, size_t ended_count,
@@ -34,23 +34,12 @@ int obb_layers_dimensions(const struct obb_layers *layers);
 /* Has the structure decayed so far that a rebuild is worth its time? */
 bool obb_layers_decayed(const struct obb_layers *layers);
 
-/* Fresh layers of one index over the versions alive at `revision`; any thread, the view of that revision open.
- * Cancellable. */
-obb_status obb_layers_rebuild(const struct obb_layers *layers, uint64_t revision,
-                              const atomic_bool *cancel, struct obb_layers **out);
+/* Fresh layers of that index alone, which holds all that is alive in `layers` at `revision` and is theirs from now on;
+ * OBB_NO_MEMORY, and then it stays the caller's. */
+obb_status obb_layers_over(const struct obb_layers *layers, struct obb_index *index,
+                           uint64_t revision, struct obb_layers **out);
 
-/* The same in phases of independent chunks: run every chunk of a phase on any threads, then call obb_rebuild_advance on one; 0
- * chunks: the layers can be taken (once, the view still open), or *out_status says why not. They do not depend on who ran
- * the chunks. OBB_NO_MEMORY, OBB_CANCELLED. */
-struct obb_rebuild;
-obb_status obb_rebuild_create(const struct obb_layers *layers, uint64_t revision,
-                              const atomic_bool *cancel, struct obb_rebuild **out);
-size_t obb_rebuild_advance(struct obb_rebuild *rebuild, obb_status *out_status);
-obb_status obb_rebuild_chunk(struct obb_rebuild *rebuild, size_t chunk);
-obb_status obb_rebuild_take(struct obb_rebuild *rebuild, struct obb_layers **out);
-void obb_rebuild_destroy(struct obb_rebuild *rebuild); /* NULL is fine */
-
-/* `layers` with what obb_layers_rebuild made of them or of earlier ones in place of all that is not newer. The
+/* `layers` with what a rebuild (rebuild.h) made of them or of earlier ones in place of all that is not newer. The
  * writer's, after the commit that made `layers`; both stay the caller's. */
 obb_status obb_layers_rebased(const struct obb_layers *layers, const struct obb_layers *fresh,
                               struct obb_layers **out);

@@ -13,6 +13,7 @@
 #include "core/fit.h"
 #include "core/query.h"
 #include "core/ray.h"
+#include "core/rebuild.h"
 #include "core/sat.h"
 #include "core/scene.h"
 #include "core/shape.h"

@@ -7,6 +7,7 @@
 
 #include "core/box.h"
 #include "core/cpu.h"
+#include "core/rebuild.h"
 #include "core/str.h"
 
 #include <stdatomic.h>
@@ -20,7 +21,6 @@
 struct obb_scene;
 struct obb_view;    /* a state of a scene, held in place */
 struct obb_version; /* a box as one state has it; opaque to others, see the accessors below */
-struct obb_layers;  /* a broad phase, on its way from obb_view_rebuild to obb_scene_rebase */
 
 typedef struct obb_settings {
     int dimensions;           /* 2 or 3 */
@@ -119,15 +119,15 @@ obb_attributes obb_view_attributes(const struct obb_version *box);
 
 /* ---- Rebuilding the broad phase beside the work ------------------------------------------------------------
  *
- * Commits only mend it, in bounded time. When it has decayed, open a view of the present, rebuild from it on any thread,
- * and hand the result to the writer, which closes the view afterwards. Commits in between are fine. */
+ * Commits only mend it, in bounded time. When it has decayed, open a view of the present, rebuild from it on any
+ * threads (rebuild.h), and hand the result to the writer, which closes the view afterwards. Commits in between are fine. */
 
 /* Is a rebuild worth its time? */
 bool obb_scene_decayed(const struct obb_scene *scene);
 
-/* OBB_NO_MEMORY, OBB_CANCELLED (soon after *cancel, which may be NULL, is true). Any thread. */
+/* Begins it. Any thread. */
 obb_status obb_view_rebuild(const struct obb_view *view, const atomic_bool *cancel,
-                            struct obb_layers **out_fresh);
+                            struct obb_rebuild **out);
 
 /* Puts `fresh`, made of a view that is still open, in place of all that is not newer, and owns it from now on,
  * whatever the answer: OBB_NO_MEMORY leaves the scene as it was. */

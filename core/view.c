@@ -113,9 +113,9 @@ const obb_view_info *obb_view_info_get(const struct obb_view *view) { return &vi
 const struct obb_scene *obb_view_scene(const struct obb_view *view) { return view->scene; }
 
 obb_status obb_view_rebuild(const struct obb_view *view, const atomic_bool *cancel,
-                            struct obb_layers **out_fresh)
+                            struct obb_rebuild **out)
 {
-    return obb_layers_rebuild(view->layers, view->revision, cancel, out_fresh);
+    return obb_rebuild_create(view->layers, view->revision, cancel, out);
 }
 
 /* ---- Looking up ------------------------------------------------------------------------------------------------ */

@@ -10,32 +10,59 @@ struct srv_rebuild {
     struct srv_server *server;
     struct obb_scene *scene; /* lives while the view is open, deleted or not */
     struct obb_view *view;
-    struct obb_layers *fresh;
-    obb_status status;
+    struct obb_rebuild *work;
+    struct obb_layers *fresh; /* when it is done */
+    _Atomic int status;       /* the first that is not OBB_OK */
     atomic_bool cancelled;
     double started;
     struct srv_rebuild *previous, *next;
 };
 
-static size_t rebuild(struct srv_job *job)
+static void note(struct srv_rebuild *r, obb_status status)
+{
+    int none = OBB_OK;
+    if (status != OBB_OK)
+        (void)atomic_compare_exchange_strong(&r->status, &none, (int)status);
+}
+
+static size_t advance(struct srv_job *job)
 {
     struct srv_rebuild *r = (struct srv_rebuild *)job;
-    r->status = obb_view_rebuild(r->view, &r->cancelled, &r->fresh);
-    return 0;
+    obb_status status = OBB_OK;
+    size_t chunks = 0;
+    if (r->work == NULL)
+        status = obb_view_rebuild(r->view, &r->cancelled, &r->work);
+    if (status == OBB_OK && atomic_load(&r->status) == OBB_OK) {
+        chunks = obb_rebuild_advance(r->work, &status);
+        if (chunks == 0 && status == OBB_OK)
+            status = obb_rebuild_take(r->work, &r->fresh);
+    }
+    note(r, status);
+    return chunks;
+}
+
+static void run_chunk(struct srv_job *job, size_t chunk)
+{
+    struct srv_rebuild *r = (struct srv_rebuild *)job;
+    note(r, obb_rebuild_chunk(r->work, chunk));
 }
 
 static void finish(struct srv_rebuild *r)
 {
     struct srv_server *server = r->server;
     const obb_view_info *info = obb_view_info_get(r->view);
-    if (r->status == OBB_OK)
-        r->status = obb_scene_rebase(r->scene, r->fresh);
-    server->metrics.rebuilds_total += r->status == OBB_OK;
+    obb_rebuild_destroy(r->work);
+    if (r->fresh != NULL)
+        note(r, obb_scene_rebase(r->scene, r->fresh));
+    else
+        note(r, OBB_CANCELLED); /* between two phases */
+    const obb_status status = (obb_status)atomic_load(&r->status);
+    server->metrics.rebuilds_total += status == OBB_OK;
     server->metrics.rebuild_us_total += (uint64_t)((srv_clock() - r->started) * 1e6);
-    SRV_LOG(&server->log, r->status == OBB_NO_MEMORY ? SRV_WARN : SRV_DEBUG, "rebuild",
+    SRV_LOG(&server->log, status == OBB_NO_MEMORY ? SRV_WARN : SRV_DEBUG, "rebuild",
             srv_bytes("scene", obb_scene_name(r->scene)),
             srv_integer("boxes", (int64_t)info->boxes),
-            srv_text("status", obb_status_name(r->status)),
+            srv_text("status", obb_status_name(status)),
             srv_number("ms", (srv_clock() - r->started) * 1e3));
     srv_view_close(server, r->view);
     *(r->previous != NULL ? &r->previous->next : &server->rebuilds) = r->next;
@@ -71,13 +98,13 @@ void srv_rebuild_if_decayed(struct srv_server *server, struct obb_scene *scene)
     struct srv_rebuild *r = obb_calloc(1, sizeof *r);
     if (r == NULL)
         return;
-    r->job.advance = rebuild;
+    r->job.advance = advance;
+    r->job.chunk = run_chunk;
     r->job.done = rebuilt;
     r->job.beside = true;
     r->job.cancelled = &r->cancelled;
     r->server = server;
     r->scene = scene;
-    r->status = OBB_CANCELLED;
     r->started = srv_clock();
     if (srv_view_open(server, scene, NULL, &r->view, NULL, NULL) != OBB_OK) {
         obb_free(r);

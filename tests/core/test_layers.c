@@ -1,5 +1,6 @@
 /* Layers and joins against brute force in doubles, under random edits and on every named scene. */
 #include "core/layers.h"
+#include "core/rebuild.h"
 #include "core/sat.h"
 #include "core/shape.h"
 #include "tests/support/boxes.h"
@@ -88,6 +89,14 @@ static void model_commit(struct model *model, size_t changes, test_rng *rng)
     obb_layers_unref(model->layers);
     model->layers = next;
     model->revision = revision;
+}
+
+static obb_status rebuild(const struct obb_layers *layers, uint64_t revision,
+                          struct obb_layers **out)
+{
+    struct obb_rebuild *rebuild;
+    const obb_status status = obb_rebuild_create(layers, revision, NULL, &rebuild);
+    return status == OBB_OK ? obb_rebuild_finish(rebuild, out) : status;
 }
 
 /* ---- What brute force says ------------------------------------------------------------------------------ */
@@ -248,7 +257,7 @@ START_TEST(layers_show_each_state_under_random_edits_now_and_later)
                 fresh = NULL;
                 rebased++;
             } else if (fresh == NULL && c % 7 == 0) {
-                ck_assert_int_eq(obb_layers_rebuild(model->layers, model->revision, NULL, &fresh),
+                ck_assert_int_eq(rebuild(model->layers, model->revision, &fresh),
                                  OBB_OK);
             }
 
@@ -447,7 +456,7 @@ START_TEST(chunks_of_a_rebuild_run_in_any_order_and_leave_out_the_dead)
     ck_assert_int_eq(obb_layers_next(layers, NULL, 0, ended, ENDED, revision, &next), OBB_OK);
     for (size_t i = 0; i < ENDED; i++)
         atomic_store(&world.versions[i * 5].died, revision);
-    ck_assert_int_eq(obb_layers_rebuild(next, revision, NULL, &fresh), OBB_OK);
+    ck_assert_int_eq(rebuild(next, revision, &fresh), OBB_OK);
     size_t chunks = 0;
     struct obb_layers *other = rebuilt_backwards(next, revision, &chunks);
     ck_assert_uint_gt(chunks, 12);
@@ -486,7 +495,7 @@ START_TEST(making_layers_survives_each_failing_allocation)
         if (status == OBB_OK)
             status = obb_layers_next(layers, added, 8, NULL, 0, 1000, &next);
         if (status == OBB_OK)
-            status = obb_layers_rebuild(next, 1000, NULL, &fresh);
+            status = rebuild(next, 1000, &fresh);
         if (status == OBB_OK)
             status = obb_layers_rebased(next, fresh, &rebased);
         fault_arm(0);

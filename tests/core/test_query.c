@@ -693,8 +693,10 @@ static void lively(struct model_scene *model, uint64_t seed, int dimensions)
 static void rebuild(struct model_scene *model)
 {
     struct obb_view *view = model_scene_view(model, model->state_count - 1, 0.0);
+    struct obb_rebuild *rebuild;
     struct obb_layers *fresh;
-    ck_assert_int_eq(obb_view_rebuild(view, NULL, &fresh), OBB_OK);
+    ck_assert_int_eq(obb_view_rebuild(view, NULL, &rebuild), OBB_OK);
+    ck_assert_int_eq(obb_rebuild_finish(rebuild, &fresh), OBB_OK);
     ck_assert_int_eq(obb_scene_rebase(model->scene, fresh), OBB_OK);
     obb_view_close(view);
 }

@@ -635,14 +635,17 @@ START_TEST(a_broad_phase_rebuilt_from_a_view_replaces_the_mended_one)
         struct obb_view *view = NULL;
         ck_assert_int_eq(obb_view_open(scene, NULL, &view, NULL, NULL), OBB_OK);
         atomic_bool cancel = false;
+        struct obb_rebuild *rebuild;
         struct obb_layers *fresh = NULL;
         atomic_store(&cancel, true);
-        if (obb_view_rebuild(view, &cancel, &fresh) == OBB_CANCELLED)
+        ck_assert_int_eq(obb_view_rebuild(view, &cancel, &rebuild), OBB_OK);
+        if (obb_rebuild_finish(rebuild, &fresh) == OBB_CANCELLED)
             dropped++;
         else
             ck_assert_int_eq(obb_scene_rebase(scene, fresh), OBB_OK);
         atomic_store(&cancel, false);
-        ck_assert_int_eq(obb_view_rebuild(view, &cancel, &fresh), OBB_OK);
+        ck_assert_int_eq(obb_view_rebuild(view, &cancel, &rebuild), OBB_OK);
+        ck_assert_int_eq(obb_rebuild_finish(rebuild, &fresh), OBB_OK);
         for (int i = 0; i < 8; i++) { /* commits go on while it is rebuilt */
             char line[256];
             size_t used = 0;
@@ -669,9 +672,11 @@ START_TEST(a_broad_phase_rebuilt_from_a_view_replaces_the_mended_one)
 
     /* One that comes after the scene was emptied and turned flat is dropped. */
     struct obb_view *view = NULL;
+    struct obb_rebuild *rebuild;
     struct obb_layers *fresh = NULL;
     ck_assert_int_eq(obb_view_open(scene, NULL, &view, NULL, NULL), OBB_OK);
-    ck_assert_int_eq(obb_view_rebuild(view, NULL, &fresh), OBB_OK);
+    ck_assert_int_eq(obb_view_rebuild(view, NULL, &rebuild), OBB_OK);
+    ck_assert_int_eq(obb_rebuild_finish(rebuild, &fresh), OBB_OK);
     struct obb_arena arena;
     obb_arena_init(&arena);
     const obb_settings planar = {.dimensions = 2};

@@ -21,4 +21,18 @@ static inline void fuzz_check(bool good, const char *what)
     abort();
 }
 
+/* What is left of the input, for targets that make more of it than text; zeros when it is used up. */
+struct fuzz_input {
+    const uint8_t *bytes;
+    size_t left;
+};
+
+static inline int fuzz_next(struct fuzz_input *input)
+{
+    if (input->left == 0)
+        return 0;
+    input->left--;
+    return *input->bytes++;
+}
+
 #endif

@@ -13,37 +13,24 @@
 
 enum { NAMES = 400, COMMITS = 60, ENTRIES = 64 };
 
-struct stream {
-    const uint8_t *bytes;
-    size_t left;
-};
+static double coordinate(struct fuzz_input *s, double scale) { return ((double)fuzz_next(s) - 128) * scale; }
 
-static unsigned next(struct stream *s)
-{
-    if (s->left == 0)
-        return 0;
-    s->left--;
-    return *s->bytes++;
-}
-
-static double coordinate(struct stream *s, double scale) { return ((double)next(s) - 128) * scale; }
-
-static obb_vec3 place(struct stream *s)
+static obb_vec3 place(struct fuzz_input *s)
 {
     static const double scales[] = {0.125, 0.125, 0.03125, 1, 0, 1e-7, 1e5, 7e6};
-    const double scale = scales[next(s) % 8];
+    const double scale = scales[fuzz_next(s) % 8];
     const double x = coordinate(s, scale), y = coordinate(s, scale);
     return (obb_vec3){x, y, coordinate(s, scale)};
 }
 
-static obb_vec3 extents(struct stream *s)
+static obb_vec3 extents(struct fuzz_input *s)
 {
     static const double sizes[] = {0.5, 0, 1, 2, 0.25, 1e-6, 30, 1e6};
-    const unsigned which = next(s), more = next(s);
+    const int which = fuzz_next(s), more = fuzz_next(s);
     return (obb_vec3){sizes[which % 8], sizes[which / 8 % 8], sizes[more % 8]};
 }
 
-static obb_quat rotation(struct stream *s)
+static obb_quat rotation(struct fuzz_input *s)
 {
     obb_quat q = {coordinate(s, 1), coordinate(s, 1), coordinate(s, 1), coordinate(s, 1)}, out;
     return obb_quat_normalise(q, &out) == OBB_OK ? out : (obb_quat){0, 0, 0, 1};
@@ -58,10 +45,10 @@ struct commit {
     char names[NAMES][8];
 };
 
-static void read_entry(struct stream *s, struct commit *c, obb_target target)
+static void read_entry(struct fuzz_input *s, struct commit *c, obb_target target)
 {
     obb_edit *edit = &c->edit;
-    switch (next(s) % 8) {
+    switch (fuzz_next(s) % 8) {
     case 0:
     case 1:
     case 2: {
@@ -79,7 +66,7 @@ static void read_entry(struct stream *s, struct commit *c, obb_target target)
             c->removes[edit->remove_count++] = target;
         break;
     default: {
-        const unsigned how = next(s);
+        const int how = fuzz_next(s);
         obb_pose pose = {.target = target,
                          .has_center = how % 4 != 0,
                          .has_rotation = how % 4 <= 1,
@@ -92,7 +79,7 @@ static void read_entry(struct stream *s, struct commit *c, obb_target target)
     }
 }
 
-static void read_commit(struct stream *s, struct commit *c, double time)
+static void read_commit(struct fuzz_input *s, struct commit *c, double time)
 {
     c->edit = (obb_edit){.dimensions = 3,
                          .has_time = true,
@@ -101,14 +88,14 @@ static void read_commit(struct stream *s, struct commit *c, double time)
                          .removes = c->removes,
                          .puts = c->puts,
                          .poses = c->poses};
-    const unsigned count = 1 + next(s) % 8;
-    for (unsigned i = 0; i < count; i++) {
-        const unsigned first = next(s) * 2 % NAMES, many = next(s);
+    const int count = 1 + fuzz_next(s) % 8;
+    for (int i = 0; i < count; i++) {
+        const int first = fuzz_next(s) * 2 % NAMES, many = fuzz_next(s);
         /* A run of boxes that all take the same bytes, but for where they are; or one. */
-        const unsigned run = many % 8 == 0 ? 1 + many / 8 : 1;
-        for (unsigned k = 0; k < run; k++) {
-            struct stream same = *s;
-            const unsigned which = (first + k) % NAMES;
+        const int run = many % 8 == 0 ? 1 + many / 8 : 1;
+        for (int k = 0; k < run; k++) {
+            struct fuzz_input same = *s;
+            const int which = (first + k) % NAMES;
             const obb_target target = {.name = obb_str_of(c->names[which])};
             const size_t puts = c->edit.put_count;
             read_entry(k + 1 < run ? &same : s, c, target);
@@ -119,7 +106,7 @@ static void read_commit(struct stream *s, struct commit *c, double time)
 }
 
 /* What the view's queries say, against every pair and every box. */
-static void ask(const struct obb_view *view, const model_state *state, struct stream *s)
+static void ask(const struct obb_view *view, const model_state *state, struct fuzz_input *s)
 {
     obb_solid *solids = calloc(state->count + 1, sizeof *solids);
     fuzz_check(solids != NULL, "memory");
@@ -186,9 +173,11 @@ static void ask(const struct obb_view *view, const model_state *state, struct st
 static void rebuild(struct obb_scene *scene)
 {
     struct obb_view *view;
+    struct obb_rebuild *rebuild;
     struct obb_layers *fresh;
     fuzz_check(obb_view_open(scene, NULL, &view, NULL, NULL) == OBB_OK &&
-                   obb_view_rebuild(view, NULL, &fresh) == OBB_OK &&
+                   obb_view_rebuild(view, NULL, &rebuild) == OBB_OK &&
+                   obb_rebuild_finish(rebuild, &fresh) == OBB_OK &&
                    obb_scene_rebase(scene, fresh) == OBB_OK,
                "a rebuild");
     obb_view_close(view);
@@ -199,7 +188,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     static struct commit commit; /* large, and the same names each time */
     for (size_t i = 0; i < NAMES; i++)
         (void)snprintf(commit.names[i], sizeof commit.names[i], "%zu", i);
-    struct stream s = {.bytes = bytes, .left = length};
+    struct fuzz_input s = {.bytes = bytes, .left = length};
     const obb_settings settings = {.dimensions = 3, .history_span = 40, .history_commits = 4};
     struct obb_scene *scene;
     struct model *model = model_create(&settings, 0);
@@ -225,7 +214,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
                            done.put == expected.put && done.posed == expected.posed,
                        "another answer than the model's");
         }
-        if (next(&s) % 8 == 0)
+        if (fuzz_next(&s) % 8 == 0)
             rebuild(scene);
         struct obb_view *view;
         fuzz_check(obb_view_open(scene, NULL, &view, NULL, NULL) == OBB_OK, "a view");

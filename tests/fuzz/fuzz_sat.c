@@ -13,43 +13,30 @@
 
 enum { MOST = 24, ROOM = OBB_NODE };
 
-struct stream {
-    const uint8_t *bytes;
-    size_t left;
-};
-
-static int next(struct stream *s)
-{
-    if (s->left == 0)
-        return 0;
-    s->left--;
-    return *s->bytes++;
-}
-
 /* Three bytes: sixteen bits times a power of two. */
-static double number(struct stream *s, int least_power, int powers)
+static double number(struct fuzz_input *s, int least_power, int powers)
 {
-    const int mantissa = next(s) * 256 + next(s) - 32768;
-    return ldexp((double)mantissa, least_power + next(s) % powers);
+    const int mantissa = fuzz_next(s) * 256 + fuzz_next(s) - 32768;
+    return ldexp((double)mantissa, least_power + fuzz_next(s) % powers);
 }
 
-static obb_quat turn(struct stream *s)
+static obb_quat turn(struct fuzz_input *s)
 {
     obb_quat q, out;
-    q.x = next(s) - 128;
-    q.y = next(s) - 128;
-    q.z = next(s) - 128;
-    q.w = next(s) - 128;
+    q.x = fuzz_next(s) - 128;
+    q.y = fuzz_next(s) - 128;
+    q.z = fuzz_next(s) - 128;
+    q.w = fuzz_next(s) - 128;
     return obb_quat_normalise(q, &out) == OBB_OK ? out : (obb_quat){0, 0, 0, 1};
 }
 
-static obb_vec3 vector(struct stream *s, int least_power, int powers)
+static obb_vec3 vector(struct fuzz_input *s, int least_power, int powers)
 {
     const double x = number(s, least_power, powers), y = number(s, least_power, powers);
     return (obb_vec3){x, y, number(s, least_power, powers)};
 }
 
-static bool box(struct stream *s, obb_box *out)
+static bool box(struct fuzz_input *s, obb_box *out)
 {
     const obb_vec3 center = vector(s, -30, 44), half = vector(s, -30, 44);
     return obb_box_from_pose(center, (obb_vec3){fabs(half.x), fabs(half.y), fabs(half.z)}, turn(s),
@@ -57,9 +44,9 @@ static bool box(struct stream *s, obb_box *out)
 }
 
 /* The other box: any, one turned a little, or one that all but touches. */
-static bool partner(struct stream *s, const obb_box *a, obb_box *out)
+static bool partner(struct fuzz_input *s, const obb_box *a, obb_box *out)
 {
-    const int how = next(s);
+    const int how = fuzz_next(s);
     if (how % 4 == 0)
         return box(s, out);
     *out = *a;
@@ -92,7 +79,7 @@ static void look_at_pair(const obb_box *a, const obb_box *b, bool left, bool sur
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
-    struct stream s = {.bytes = bytes, .left = length};
+    struct fuzz_input s = {.bytes = bytes, .left = length};
     obb_box boxes[2][MOST];
     struct obb_packed packed[2][MOST];
     uint32_t index[MOST], out[2][2][MOST + ROOM];

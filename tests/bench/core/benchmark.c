@@ -250,9 +250,11 @@ static void rebuild(struct rig *rig)
     if (!obb_scene_decayed(rig->scene))
         return;
     struct obb_view *view;
+    struct obb_rebuild *rebuild;
     struct obb_layers *fresh;
     require(obb_view_open(rig->scene, NULL, &view, NULL, NULL) == OBB_OK &&
-                obb_view_rebuild(view, NULL, &fresh) == OBB_OK &&
+                obb_view_rebuild(view, NULL, &rebuild) == OBB_OK &&
+                obb_rebuild_finish(rebuild, &fresh) == OBB_OK &&
                 obb_scene_rebase(rig->scene, fresh) == OBB_OK,
             "a rebuild");
     obb_view_close(view);

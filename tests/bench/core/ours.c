@@ -1,6 +1,7 @@
 #include "tests/bench/core/ours.h"
 
 #include "core/layers.h"
+#include "core/rebuild.h"
 #include "core/sat.h"
 #include "core/tree.h"
 #include "tests/bench/core/crew.h"
@@ -164,6 +165,35 @@ static size_t advance_join(void *join, obb_status *out_status)
 
 static obb_status run_join_chunk(void *join, size_t chunk) { return obb_join_chunk(join, chunk); }
 
+static size_t advance_build(void *build, obb_status *out_status)
+{
+    return obb_build_advance(build, out_status);
+}
+
+static obb_status run_build_chunk(void *build, size_t chunk)
+{
+    return obb_build_chunk(build, chunk);
+}
+
+/* Layers over all boxes, as a rebuild makes them. */
+static struct obb_layers *build_layers(const struct ours_world *world,
+                                       const struct obb_kernels *kernels, struct crew *crew)
+{
+    struct obb_layers *empty, *layers;
+    struct obb_build *build;
+    require(obb_layers_create(3, kernels, &empty) == OBB_OK &&
+                obb_build_create(world->now, NULL, world->count, 3, kernels, NULL, &build) ==
+                    OBB_OK,
+            "a build");
+    const crew_work building = {advance_build, run_build_chunk, build};
+    require(crew_run(crew, &building) == OBB_OK, "a build");
+    require(obb_layers_over(empty, obb_build_take(build), world->revision, &layers) == OBB_OK,
+            "layers");
+    obb_build_destroy(build);
+    obb_layers_unref(empty);
+    return layers;
+}
+
 /* The double test where floats are in doubt: a pair that is apart loses its first id. */
 struct decision {
     const obb_join_pair *pairs;
@@ -248,12 +278,7 @@ double ours_all_pairs(struct ours_world *world, const char *kernel, unsigned wor
     obb_layers_unref(world->layers);
     world->layers = NULL;
     const double begun = report_clock(workers);
-    struct obb_layers *empty;
-    require(obb_layers_create(3, kernels_of(kernel), &empty) == OBB_OK, "layers");
-    require(obb_layers_next(empty, world->now, world->count, NULL, 0, world->revision,
-                            &world->layers) == OBB_OK,
-            "layers");
-    obb_layers_unref(empty);
+    world->layers = build_layers(world, kernels_of(kernel), crew);
     const double built = report_clock(workers);
     find_pairs(world, workers, crew, exact, out);
     const double took = report_clock(workers) - begun;
@@ -305,6 +330,7 @@ size_t ours_world_move(struct ours_world *world, const uint32_t **out_moved)
 static void mend(struct ours_world *world)
 {
     struct obb_layers *next, *fresh;
+    struct obb_rebuild *rebuild;
     require(obb_layers_next(world->layers, world->added, world->moved_count, world->ended,
                             world->moved_count, world->revision + 1, &next) == OBB_OK,
             "layers");
@@ -315,7 +341,9 @@ static void mend(struct ours_world *world)
     world->layers = next;
     if (!obb_layers_decayed(next))
         return;
-    require(obb_layers_rebuild(next, world->revision, NULL, &fresh) == OBB_OK, "a rebuild");
+    require(obb_rebuild_create(next, world->revision, NULL, &rebuild) == OBB_OK &&
+                obb_rebuild_finish(rebuild, &fresh) == OBB_OK,
+            "a rebuild");
     require(obb_layers_rebased(next, fresh, &world->layers) == OBB_OK, "a rebuild");
     obb_layers_unref(next);
     obb_layers_unref(fresh);
