@@ -61,8 +61,7 @@ static void finish(struct srv_rebuild *r)
     server->metrics.rebuild_us_total += (uint64_t)((srv_clock() - r->started) * 1e6);
     SRV_LOG(&server->log, status == OBB_NO_MEMORY ? SRV_WARN : SRV_DEBUG, "rebuild",
             srv_bytes("scene", obb_scene_name(r->scene)),
-            srv_integer("boxes", (int64_t)info->boxes),
-            srv_text("status", obb_status_name(status)),
+            srv_integer("boxes", (int64_t)info->boxes), srv_text("status", obb_status_name(status)),
             srv_number("ms", (srv_clock() - r->started) * 1e3));
     srv_view_close(server, r->view);
     *(r->previous != NULL ? &r->previous->next : &server->rebuilds) = r->next;

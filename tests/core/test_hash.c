@@ -18,7 +18,7 @@ START_TEST(hashes_equal_those_of_the_reference_implementation)
 {
     const obb_hash_key key = {.k0 = 0x0706050403020100, .k1 = 0x0f0e0d0c0b0a0908};
     for (size_t length = 0; length < REFERENCES; length++) {
-        unsigned char *bytes = malloc(length + 1); /* exactly so many, for the sanitizer */
+        unsigned char *bytes = calloc(1, length + 1); /* exactly so many, for the sanitizer */
         ck_assert_ptr_nonnull(bytes);
         for (size_t i = 0; i < length; i++)
             bytes[i] = (unsigned char)i;

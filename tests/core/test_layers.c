@@ -257,8 +257,7 @@ START_TEST(layers_show_each_state_under_random_edits_now_and_later)
                 fresh = NULL;
                 rebased++;
             } else if (fresh == NULL && c % 7 == 0) {
-                ck_assert_int_eq(rebuild(model->layers, model->revision, &fresh),
-                                 OBB_OK);
+                ck_assert_int_eq(rebuild(model->layers, model->revision, &fresh), OBB_OK);
             }
 
             obb_layers_ref(model->layers);

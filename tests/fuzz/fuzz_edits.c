@@ -13,7 +13,10 @@
 
 enum { NAMES = 400, COMMITS = 60, ENTRIES = 64 };
 
-static double coordinate(struct fuzz_input *s, double scale) { return ((double)fuzz_next(s) - 128) * scale; }
+static double coordinate(struct fuzz_input *s, double scale)
+{
+    return ((double)fuzz_next(s) - 128) * scale;
+}
 
 static obb_vec3 place(struct fuzz_input *s)
 {
