@@ -39,7 +39,9 @@ export async function show(scene, options) {
     return opened;
 }
 
-export const revision = (page, number) => until(`revision ${number}`, async () => (await page.textContent("#revision")) === `revision ${number}`);
+/** Until the page is there, and no change of its own is still to be answered: the daemon tells of it first on the stream. */
+export const revision = (page, number) =>
+    until(`revision ${number}`, async () => (await page.textContent("#revision")) === `revision ${number}` && (await page.getAttribute("body", "aria-busy")) !== "true");
 
 export const blur = (page) => page.evaluate(() => document.activeElement.blur());
 

@@ -32,6 +32,7 @@ export class Edits {
     private done: Edit[] = [];
     private undone: Edit[] = [];
     private queue: Promise<unknown> = Promise.resolve();
+    private waiting = 0;
 
     constructor(
         private readonly store: Store,
@@ -49,6 +50,11 @@ export class Edits {
     /** When all that was begun is answered. What acts on the selection waits for it: it may be about to change. */
     get settled(): Promise<unknown> {
         return this.queue;
+    }
+
+    /** Is there one that is not answered yet? */
+    get busy(): boolean {
+        return this.waiting > 0;
     }
 
     forget(): void {
@@ -110,6 +116,8 @@ export class Edits {
         const attempt = async (force: boolean): Promise<boolean> => {
             this.conflict = null;
             this.failure = "";
+            this.waiting++;
+            this.onChange();
             try {
                 await work(force);
                 return true;
@@ -125,6 +133,7 @@ export class Edits {
                 else this.failure = error instanceof Problem ? error.message : "The daemon does not answer.";
                 return false;
             } finally {
+                this.waiting--;
                 this.onChange();
             }
         };

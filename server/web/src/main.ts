@@ -406,6 +406,7 @@ function showMessages(): void {
         ? `Not done: ${conflict.label}. Somebody else changed the scene first, which is now at revision ${store.revision}.`
         : edits.failure;
     byId("message-again").hidden = !conflict;
+    document.body.ariaBusy = String(edits.busy);
     markButtons();
 }
 edits.onChange = showMessages;
