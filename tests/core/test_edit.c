@@ -85,8 +85,9 @@ START_TEST(groups_apply_in_the_order_remove_put_pose_transform)
     ck_assert_uint_eq(done.put, 3);
     ck_assert_uint_eq(done.posed, 3);
     ck_assert_uint_eq(done.transformed, 3);
-    const uint64_t ids[] = {3, 4, 0}; /* "a" is another box now, "b" is the one it was */
-    ck_assert_mem_eq(done.new_ids, ids, sizeof ids);
+    ck_assert_uint_eq(done.new_ids[0], 3); /* "a" is another box now */
+    ck_assert_uint_eq(done.new_ids[1], 4);
+    ck_assert_uint_eq(done.new_ids[2], 0); /* "b" is the one it was */
     ck_assert_uint_eq(done.made_count, 3); /* one version a box, however often it was changed */
     ck_assert_uint_eq(done.ended_count, 2);
     obb_arena_fini(&arena);

@@ -11,6 +11,7 @@
  * millions of them spent most of their time there. What one that fails prints is the same. */
 #ifdef CHECK_MAJOR_VERSION
 #undef ck_assert_msg
+/* NOLINTNEXTLINE(readability-identifier-naming): Check's name */
 #define ck_assert_msg(expr, ...) \
     ((expr) ? (void)0            \
             : _ck_assert_failed(__FILE__, __LINE__, "Assertion '" #expr "' failed", __VA_ARGS__))
