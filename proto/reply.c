@@ -1,6 +1,8 @@
 /* Replies about scenes and commits, problems, and the members that several replies share. */
 #include "proto/reply.h"
 
+#include <stdio.h>
+
 void wire_put_moment(struct wire_out *out, obb_moment moment)
 {
     wire_out_key(out, "revision");
@@ -104,30 +106,33 @@ static void put_named_moment(struct wire_out *out, const char *key, obb_moment m
     wire_out_object_end(out, object);
 }
 
+static void put_problem(struct wire_out *out, const wire_problem *problem)
+{
+    char type[64];
+    const wire_out_scope object = wire_out_object(out);
+    (void)snprintf(type, sizeof type, "/problems/%s", problem->type);
+    put_text(out, "type", type);
+    put_text(out, "title", problem->title);
+    wire_out_key(out, "status");
+    wire_out_integer(out, (uint64_t)problem->status);
+    put_text(out, "detail", problem->detail);
+    put_text(out, "pointer", problem->pointer);
+    if (problem->has_range) {
+        put_named_moment(out, "oldest", problem->oldest);
+        put_named_moment(out, "newest", problem->newest);
+    }
+    put_text(out, "allow", problem->allow);
+    if (problem->retry_after > 0) {
+        wire_out_key(out, "retry_after");
+        wire_out_integer(out, (uint64_t)problem->retry_after);
+    }
+    wire_out_object_end(out, object);
+}
+
 void wire_write_problem(struct wire_buf *buf, const wire_problem *problem)
 {
     struct wire_out out = wire_out_json(buf);
-    const wire_out_scope object = wire_out_object(&out);
-    wire_out_key(&out, "type");
-    wire_buf_append(buf, "\"/problems/", 11);
-    wire_buf_append(buf, problem->type, strlen(problem->type));
-    wire_buf_append(buf, "\"", 1);
-    out.comma = true;
-    put_text(&out, "title", problem->title);
-    wire_out_key(&out, "status");
-    wire_out_integer(&out, (uint64_t)problem->status);
-    put_text(&out, "detail", problem->detail);
-    put_text(&out, "pointer", problem->pointer);
-    if (problem->has_range) {
-        put_named_moment(&out, "oldest", problem->oldest);
-        put_named_moment(&out, "newest", problem->newest);
-    }
-    put_text(&out, "allow", problem->allow);
-    if (problem->retry_after > 0) {
-        wire_out_key(&out, "retry_after");
-        wire_out_integer(&out, (uint64_t)problem->retry_after);
-    }
-    wire_out_object_end(&out, object);
+    put_problem(&out, problem);
 }
 
 /* ---- Scenes ----------------------------------------------------------------------------------------------- */
@@ -252,7 +257,7 @@ static void put_missing(struct wire_out *out, const obb_edit *edit, const obb_co
 
 void wire_write_committed(struct wire_buf *buf, wire_media media, const wire_commit *commit,
                           const obb_committed *committed, const struct obb_view *const *views,
-                          const obb_result *const *results)
+                          const obb_result *const *results, const wire_problem *unanswered)
 {
     const obb_edit *edit = &commit->edit;
     struct wire_out out = wire_out_of(buf, media);
@@ -268,7 +273,12 @@ void wire_write_committed(struct wire_buf *buf, wire_media media, const wire_com
     wire_out_array(&out, edit->query_count);
     for (size_t i = 0; i < edit->query_count; i++) {
         const wire_out_scope entry = wire_out_object(&out);
-        wire_put_result(&out, views[i], &edit->queries[i], results[i]);
+        if (unanswered != NULL) {
+            wire_out_key(&out, "problem");
+            put_problem(&out, unanswered);
+        } else {
+            wire_put_result(&out, views[i], &edit->queries[i], results[i]);
+        }
         wire_out_object_end(&out, entry);
     }
     wire_out_array_end(&out);

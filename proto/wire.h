@@ -202,10 +202,11 @@ void wire_write_boxes(struct wire_buf *buf, wire_media media, const struct obb_v
 void wire_write_result(struct wire_buf *buf, wire_media media, const struct obb_view *view,
                        const obb_query *query, const obb_result *result);
 
-/* The answer of a commit. views[i] and results[i] belong to query i of the edit. */
+/* The answer of a commit. views[i] and results[i] belong to query i of the edit; or, where the changes were made and the queries
+ * could not be answered, the problem stands in place of each result. */
 void wire_write_committed(struct wire_buf *buf, wire_media media, const wire_commit *commit,
                           const obb_committed *committed, const struct obb_view *const *views,
-                          const obb_result *const *results);
+                          const obb_result *const *results, const wire_problem *unanswered);
 
 /* All-pairs as NDJSON: lines of pairs from..to-1 of a result, and the last line: how many there are, and whether lines were left
  * out. */

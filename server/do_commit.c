@@ -22,9 +22,17 @@ static void commit_read(struct srv_work *work)
         wire_read_commit(&request->body, c->dimensions, &request->arena, &c->commit, &c->problem);
 }
 
+/* The answer, with the queries' results or, where they are not to be had, a problem in place of each. */
+static void write_answer(struct commit *c, const obb_result *const *results,
+                         const wire_problem *unanswered)
+{
+    struct srv_request *request = c->plans.work.request;
+    wire_write_committed(&request->reply, request->accept, &c->commit, &c->change.committed,
+                         (const struct obb_view *const *)c->plans.views, results, unanswered);
+}
+
 static void commit_write(struct srv_plans *p)
 {
-    struct commit *c = (struct commit *)p;
     struct srv_request *request = p->work.request;
     const obb_result **results = obb_arena_alloc(&request->arena, p->count, sizeof *results);
     if (results == NULL) {
@@ -33,8 +41,17 @@ static void commit_write(struct srv_plans *p)
     }
     for (size_t i = 0; i < p->count; i++)
         results[i] = obb_plan_result(p->plans[i]);
-    wire_write_committed(&request->reply, request->accept, &c->commit, &c->change.committed,
-                         (const struct obb_view *const *)p->views, results);
+    write_answer((struct commit *)p, results, NULL);
+}
+
+/* The changes were made, so the request has not failed, and must not be sent again. */
+static void reply_unanswered(struct commit *c, wire_problem problem)
+{
+    struct srv_request *request = c->plans.work.request;
+    problem.retry_after = 0;
+    wire_buf_fini(&request->reply);
+    write_answer(c, NULL, &problem);
+    srv_reply(request, 200, wire_media_type(request->accept));
 }
 
 static void commit_reply(struct srv_work *work)
@@ -42,13 +59,14 @@ static void commit_reply(struct srv_work *work)
     struct commit *c = (struct commit *)work;
     struct srv_request *request = work->request;
     const obb_status status = (obb_status)atomic_load(&c->plans.status);
-    if (status == OBB_OK && !atomic_load(&request->cancelled)) {
+    if (atomic_load(&request->cancelled))
+        reply_unanswered(c, srv_problem_cancelled(request));
+    else if (status != OBB_OK)
+        reply_unanswered(c, wire_problem_of(status));
+    else if (!srv_reply_room(request))
+        reply_unanswered(c, srv_problem_no_room());
+    else
         srv_reply(request, 200, wire_media_type(request->accept));
-    } else {
-        wire_problem problem = wire_problem_of(status != OBB_OK ? status : OBB_CANCELLED);
-        problem.detail = "the changes were made, but the queries on their result were not answered";
-        srv_reply_problem(request, &problem);
-    }
     srv_plans_close(&c->plans);
 }
 
@@ -66,16 +84,18 @@ static void commit_query(struct srv_change *change)
     struct srv_plans *p = &c->plans;
     const obb_edit *edit = &c->commit.edit;
     p->write = commit_write;
-    for (; p->count < edit->query_count; p->count++) {
+    obb_status status = OBB_OK;
+    while (p->count < edit->query_count && status == OBB_OK) {
         const obb_query *query = &edit->queries[p->count];
-        p->views[p->count] =
-            srv_open_view(request, change->scene, query->has_at ? &query->at : NULL);
-        if (p->views[p->count] == NULL) {
-            srv_plans_close(p);
-            return;
-        }
+        status = srv_view_open(request->server, change->scene, query->has_at ? &query->at : NULL,
+                               &p->views[p->count], NULL, NULL);
+        p->count += status == OBB_OK;
     }
-    srv_plans_start(p, commit_reply);
+    wire_problem problem = wire_problem_of(status);
+    if (status != OBB_OK || !srv_plans_start(p, commit_reply, &problem)) {
+        reply_unanswered(c, problem);
+        srv_plans_close(p);
+    }
 }
 
 static void commit_apply(struct srv_work *work)
@@ -90,7 +110,8 @@ static void commit_apply(struct srv_work *work)
     const obb_edit *edit = &c->commit.edit;
     if ((request->scopes & WIRE_SCOPE_WRITE) == 0 && changes_something(edit)) {
         const wire_problem problem =
-            wire_problem_http(403, "the token lacks the scope for changes; queries alone are fine");
+            wire_problem_http(403, "changes need the scope write, which the token, or a page of "
+                                   "any origin, lacks; queries alone are fine");
         srv_reply_problem(request, &problem);
         return;
     }

@@ -95,19 +95,19 @@ bool srv_plans_room(struct srv_plans *p, struct srv_request *request, const obb_
     return p->plans != NULL && p->views != NULL;
 }
 
-void srv_plans_start(struct srv_plans *p, void (*then)(struct srv_work *work))
+bool srv_plans_start(struct srv_plans *p, void (*then)(struct srv_work *work),
+                     wire_problem *out_problem)
 {
     double cost = 0;
     for (size_t i = 0; i < p->count; i++)
         cost += obb_query_cost(p->views[i], &p->queries[i]);
     if (cost <= SRV_LOOP_NS && plans_try(p)) {
         then(&p->work);
-        return;
+        return true;
     }
     p->work.job.advance = plans_advance;
     p->work.job.chunk = plans_chunk;
-    if (!srv_work_start(&p->work, then))
-        srv_plans_close(p);
+    return srv_work_submit(&p->work, then, out_problem);
 }
 
 /* ---- POST /v1/scenes/{scene}/query/{kind} -------------------------------------------------------------------------- */
@@ -243,7 +243,8 @@ static void query_reply(struct srv_work *work)
     } else if (request->accept == WIRE_NDJSON) {
         if (stream_pairs(q))
             return;
-        srv_reply_busy(request, "answers in flight use up the memory set aside for them");
+        const wire_problem problem = srv_problem_no_room();
+        srv_reply_problem(request, &problem);
     } else {
         srv_reply(request, 200, wire_media_type(request->accept));
     }
@@ -271,7 +272,11 @@ static void query_start(struct srv_work *work)
         q->query.paged = true;
         next_page(q);
     }
-    srv_plans_start(&q->plans, query_reply);
+    wire_problem problem;
+    if (!srv_plans_start(&q->plans, query_reply, &problem)) {
+        srv_reply_problem(request, &problem);
+        srv_plans_close(&q->plans);
+    }
 }
 
 void srv_do_query(struct srv_request *request)

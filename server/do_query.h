@@ -20,9 +20,10 @@ struct srv_plans {
 bool srv_plans_room(struct srv_plans *p, struct srv_request *request, const obb_query *queries,
                     size_t count);
 
-/* Runs them by what they will cost, here or on the pool, and then `then` on the loop, which answers and closes. When the
- * pool takes no more, the request is answered and everything closed. */
-void srv_plans_start(struct srv_plans *p, void (*then)(struct srv_work *work));
+/* Runs them by what they will cost, here or on the pool, and then `then` on the loop, which answers and closes. false: the
+ * pool takes no more, as *out_problem says, and nothing follows. */
+bool srv_plans_start(struct srv_plans *p, void (*then)(struct srv_work *work),
+                     wire_problem *out_problem);
 
 void srv_plans_close(struct srv_plans *p);
 

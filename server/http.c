@@ -64,12 +64,14 @@ struct srv_exchange {
     const char *allow; /* answer OPTIONS with this */
     const char *cors;  /* Access-Control-Allow-Origin: the page may see the answer */
     bool preflight;    /* a browser asks what the page may send */
+    bool reads_only;   /* a page of any origin: may read, whatever its token may */
     bool refused;      /* answer with `refusal` once the body has passed */
     wire_problem refusal;
     char *body;
     size_t body_length, body_capacity;
     uint64_t declared; /* Content-Length, or UINT64_MAX when chunked */
-    size_t reserved;   /* of the memory budget */
+    size_t reserved;   /* of the memory budget, */
+    size_t reply_room; /* and of that for the reply */
     double started;    /* srv_clock() at the end of the headers */
     srv_cost cost;
     struct srv_stream *stream;     /* where the answer is one */
@@ -431,16 +433,29 @@ static struct MHD_Response *response_of(struct srv_exchange *x)
                                                  MHD_RESPMEM_PERSISTENT);
 }
 
+bool srv_reply_room(struct srv_request *request)
+{
+    struct srv_exchange *x = exchange_of(request);
+    const struct wire_buf *reply = &request->reply;
+    const size_t needed = reply->capacity > KEPT_BUFFER ? reply->capacity : 0;
+    if (reply->failed ||
+        (needed > x->reply_room && !srv_request_reserve(request, needed - x->reply_room)))
+        return false;
+    x->reply_room = needed > x->reply_room ? needed : x->reply_room;
+    return true;
+}
+
+wire_problem srv_problem_no_room(void)
+{
+    return wire_problem_http(503, "answers in flight use up the memory set aside for them");
+}
+
 void srv_reply(struct srv_request *request, int status, const char *content_type)
 {
     struct srv_exchange *x = exchange_of(request);
-    if (request->reply.capacity > KEPT_BUFFER &&
-        !srv_request_reserve(request, request->reply.capacity)) {
+    if (!srv_reply_room(request)) {
+        const wire_problem problem = srv_problem_no_room();
         wire_buf_fini(&request->reply);
-        wire_problem problem =
-            wire_problem_http(503, "answers in flight use up the memory set aside for them");
-        problem.retry_after = 1;
-        request->has_etag = false;
         srv_reply_problem(request, &problem);
         return;
     }
@@ -593,10 +608,14 @@ void srv_reply_stream(struct srv_request *request, int status, const char *conte
     x->stream = stream;
     struct MHD_Response *response =
         MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, read_stream, x, NULL);
-    if (response == NULL)
+    if (response == NULL) {
         ready_out_of_memory(x);
-    else
-        finish(x, status, response, content_type);
+        return;
+    }
+    /* libmicrohttpd 0.9.75 ends the body of a chunked answer to HEAD, which has none */
+    if (strcmp(x->method, "HEAD") == 0)
+        (void)MHD_set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT, MHD_RO_END);
+    finish(x, status, response, content_type);
 }
 
 void srv_stream_give(struct srv_stream *stream, struct wire_buf *buf)
@@ -744,8 +763,10 @@ static bool check_origin(struct srv_exchange *x, const srv_headers *h, obb_str h
 {
     if (h->origin == NULL)
         return true;
+    const bool own = same_origin(h->origin, host);
     x->cors = cors_of(x->connection->http, h->origin, scope);
-    if (x->cors != NULL || scope == SRV_OPEN || same_origin(h->origin, host))
+    x->reads_only = x->cors != NULL && strcmp(x->cors, "*") == 0 && !own;
+    if (x->cors != NULL || scope == SRV_OPEN || own)
         return true;
     refuse(x, 403, "pages of this origin may not call this service (see --cors-origin)");
     return false;
@@ -819,6 +840,8 @@ static void check_headers(struct srv_exchange *x, const srv_headers *h, const ch
         x->refused = true;
         return;
     }
+    if (x->reads_only)
+        request->scopes &= WIRE_SCOPE_READ;
     if (route->offers != 0) {
         wire_media offered[WIRE_PROBLEM];
         size_t count = 0;

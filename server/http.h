@@ -94,8 +94,14 @@ const char *srv_http_version(void); /* of libmicrohttpd */
 
 /* ---- Answers: exactly one a request ---------------------------------------------------------------------------- */
 
-/* request->reply as the body. */
+/* request->reply as the body; where there is no room for that, a problem. */
 void srv_reply(struct srv_request *request, int status, const char *content_type);
+
+/* Sets memory aside for request->reply, as srv_reply does; may be repeated. false: there is too little, or was too little to
+ * write it. */
+bool srv_reply_room(struct srv_request *request);
+
+wire_problem srv_problem_no_room(void); /* 503 for that reason */
 
 /* No body: 204, 304. */
 void srv_reply_empty(struct srv_request *request, int status);

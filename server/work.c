@@ -18,18 +18,18 @@ void srv_reply_status(struct srv_request *request, obb_status status)
     srv_reply_problem(request, &problem);
 }
 
-void srv_reply_busy(struct srv_request *request, const char *detail)
+wire_problem srv_problem_cancelled(const struct srv_request *request)
 {
-    wire_problem problem = wire_problem_http(503, detail);
-    problem.retry_after = 1;
-    srv_reply_problem(request, &problem);
+    wire_problem problem = wire_problem_of(OBB_CANCELLED);
+    problem.detail = srv_request_late(request)
+                         ? "the work took longer than --request-timeout"
+                         : "the client closed its side of the connection, or the service is ending";
+    return problem;
 }
 
 void srv_reply_cancelled(struct srv_request *request)
 {
-    wire_problem problem = wire_problem_of(OBB_CANCELLED);
-    problem.detail = srv_request_late(request) ? "the work took longer than --request-timeout"
-                                               : "the client has gone, or the service is ending";
+    const wire_problem problem = srv_problem_cancelled(request);
     srv_reply_problem(request, &problem);
 }
 
@@ -46,7 +46,8 @@ static void on_done(struct srv_job *job)
     work->then(work);
 }
 
-bool srv_work_start(struct srv_work *work, void (*then)(struct srv_work *work))
+bool srv_work_submit(struct srv_work *work, void (*then)(struct srv_work *work),
+                     wire_problem *out_problem)
 {
     struct srv_request *request = work->request;
     struct srv_server *server = request->server;
@@ -59,14 +60,23 @@ bool srv_work_start(struct srv_work *work, void (*then)(struct srv_work *work))
         request->on_cancel = on_cancel;
         return true;
     case SRV_QUEUE_FULL:
+        server->metrics.queue_full_total++;
+        *out_problem = wire_problem_http(503, "too many heavy requests are waiting");
         break;
     case SRV_NO_MEMORY:
-        srv_reply_status(request, OBB_NO_MEMORY);
-        return false;
+        *out_problem = wire_problem_of(OBB_NO_MEMORY);
+        break;
     }
-    server->metrics.queue_full_total++;
-    srv_reply_busy(request, "too many heavy requests are waiting");
     return false;
+}
+
+bool srv_work_start(struct srv_work *work, void (*then)(struct srv_work *work))
+{
+    wire_problem problem;
+    const bool started = srv_work_submit(work, then, &problem);
+    if (!started)
+        srv_reply_problem(work->request, &problem);
+    return started;
 }
 
 static size_t decode_step(struct srv_job *job)

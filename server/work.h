@@ -13,7 +13,11 @@ struct srv_work {
 };
 
 /* Submits work->job, whose advance and chunk are set; `then` follows on the loop, with request->cancelled set when the job was
- * given up. false: the pool is full or out of memory, the request is answered, and nothing follows. */
+ * given up. false: the pool is full or out of memory, as *out_problem says, and nothing follows. */
+bool srv_work_submit(struct srv_work *work, void (*then)(struct srv_work *work),
+                     wire_problem *out_problem);
+
+/* The same, but false has answered the request. */
 bool srv_work_start(struct srv_work *work, void (*then)(struct srv_work *work));
 
 /* Calls `decode`, which may read the body and the request's arena and nothing else: here when the body is short, and, when it is
@@ -21,10 +25,8 @@ bool srv_work_start(struct srv_work *work, void (*then)(struct srv_work *work));
 void srv_work_decode(struct srv_work *work, void (*decode)(struct srv_work *work),
                      void (*then)(struct srv_work *work));
 
-/* Answers 503: too much is under way, so come back later. */
-void srv_reply_busy(struct srv_request *request, const char *detail);
-
-/* Answers a request that was cancelled. */
+/* Of a request that was cancelled; and answers it with that. */
+wire_problem srv_problem_cancelled(const struct srv_request *request);
 void srv_reply_cancelled(struct srv_request *request);
 
 /* Answers with the problem of a status of core. */

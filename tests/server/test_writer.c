@@ -318,6 +318,61 @@ START_TEST(two_large_commits_at_once_keep_the_limit_of_boxes)
 }
 END_TEST
 
+/* ---- Changes that were made, and queries that cannot be answered ------------------------------------------------------- */
+
+static void setup_narrow(void)
+{
+    enum { BOXES = 1500 }; /* in one place: 1.1 million pairs */
+    char *text = malloc((size_t)BOXES * 60 + 100);
+    ck_assert_ptr_nonnull(text);
+    char *at = text + snprintf(text, 100, "{\"put\":{");
+    for (int i = 0; i < BOXES; i++)
+        at += snprintf(at, 60, "%s\"b%d\":{\"center\":[0,0,0],\"half_extents\":[1,1,1]}",
+                       i > 0 ? "," : "", i);
+    (void)snprintf(at, 3, "}}");
+    service_start((const char *[]){"--memory-limit", "2MiB", "--queue-limit", "1", NULL});
+    ck_assert_int_eq(ask("POST", "/v1/scenes/s/commit", "%s", text), 200);
+    free(text);
+}
+
+/* Moves b0 to x and asks for so many pairs; the commit must stand, whatever becomes of the queries. */
+static void move_and_ask(int x, int pairs, const char *detail)
+{
+    char sought[160];
+    ck_assert_int_eq(ask("POST", "/v1/scenes/s/commit",
+                         "{\"pose\":{\"b0\":{\"center\":[%d,0,0]}},\"queries\":["
+                         "{\"kind\":\"point\",\"points\":[[9,9,9]]},"
+                         "{\"kind\":\"all-pairs\",\"want\":[\"mtv\"],\"limit\":%d}]}",
+                         x, pairs),
+                     200);
+    (void)snprintf(sought, sizeof sought,
+                   "\"status\":503,\"detail\":\"%s\"}},{\"problem\":", detail);
+    ck_assert_msg(strstr(heard, "\"posed\":1,") != NULL && strstr(heard, sought) != NULL &&
+                      strstr(heard, "retry_after") == NULL && strstr(heard, "Retry-After") == NULL,
+                  "%s", heard);
+    ck_assert_int_eq(ask("GET", "/v1/scenes/s/boxes/b0", "%s", ""), 200);
+    (void)snprintf(sought, sizeof sought, "\"center\":[%d,0,0]", x);
+    ck_assert_msg(strstr(heard, sought) != NULL, "%s", heard);
+}
+
+START_TEST(changes_stand_where_there_is_no_room_for_their_answer)
+{
+    move_and_ask(5, 100000, "answers in flight use up the memory set aside for them");
+}
+END_TEST
+
+START_TEST(changes_stand_where_the_queue_is_full)
+{
+    const int s =
+        begin("POST", "/v1/scenes/s/query/all-pairs", "{\"want\":[\"volume\"],\"limit\":1100000}");
+    do
+        ck_assert_int_eq(ask("GET", "/metrics", "%s", ""), 200);
+    while (strstr(heard, "\nobbd_queue 1\n") == NULL);
+    move_and_ask(7, 100000, "too many heavy requests are waiting");
+    close(s);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("writer");
@@ -338,5 +393,11 @@ int main(void)
     tcase_set_timeout(small, test_patience(60));
     tcase_add_test(small, two_large_commits_at_once_keep_the_limit_of_boxes);
     suite_add_tcase(suite, small);
+    TCase *narrow = tcase_create("narrow");
+    tcase_add_checked_fixture(narrow, setup_narrow, service_stop);
+    tcase_set_timeout(narrow, test_patience(60));
+    tcase_add_test(narrow, changes_stand_where_there_is_no_room_for_their_answer);
+    tcase_add_test(narrow, changes_stand_where_the_queue_is_full);
+    suite_add_tcase(suite, narrow);
     return test_main(suite);
 }
