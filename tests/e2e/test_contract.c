@@ -426,6 +426,14 @@ START_TEST(http_manners)
     http_send(client, "HEAD", "/v1/scenes/s/boxes/a", NULL, NULL, &answer);
     ck_assert_int_eq(answer.status, 200);
     ck_assert_uint_eq(answer.length, 0);
+    static const char *const streams[] = {"/v1/scenes/s/export", "/v1/scenes/s/events"};
+    for (size_t i = 0; i < sizeof streams / sizeof *streams; i++) {
+        http_send(client, "HEAD", streams[i], NULL, NULL, &answer);
+        ck_assert_int_eq(answer.status, 200);
+        ck_assert_uint_eq(answer.length, 0);
+        ck_assert_ptr_null(http_header(&answer, "Content-Length"));
+        ck_assert_ptr_null(http_header(&answer, "Transfer-Encoding"));
+    }
     http_send(client, "OPTIONS", "/v1/scenes/s/boxes/a", NULL, NULL, &answer);
     ck_assert_int_eq(answer.status, 204);
     const char *allow = http_header(&answer, "Allow");

@@ -295,6 +295,7 @@ START_TEST(pages_may_do_what_their_origin_may)
 {
 #define EDITOR "Origin: https://editor.example\r\n"
 #define OTHER  "Origin: https://other.example\r\n"
+#define COMMIT "/v1/scenes/s/commit"
     /* listed: everything, and the answer may be seen */
     ck_assert_int_eq(ask_with(EDITOR, "PUT", "/v1/scenes/s/boxes/b", BOX), 201);
     ck_assert(says("Access-Control-Allow-Origin: https://editor.example\r\n"));
@@ -312,11 +313,17 @@ START_TEST(pages_may_do_what_their_origin_may)
     ck_assert_int_eq(ask_with(OTHER, "PUT", "/v1/scenes/s/boxes/c", BOX), 403);
     ck_assert(!says("Access-Control-"));
     ck_assert_int_eq(ask_with("Origin: null\r\n", "DELETE", "/v1/scenes/s", "%s", ""), 403);
+    ck_assert_int_eq(ask_with(OTHER, "POST", COMMIT, "{\"queries\":[{\"kind\":\"all-pairs\"}]}"),
+                     200);
+    ck_assert_int_eq(ask_with(OTHER, "POST", COMMIT, "{\"put\":{\"c\":" BOX "}}"), 403);
+    ck_assert_int_eq(ask_with(OTHER, "POST", COMMIT, "{\"time\":1e6}"), 403);
     ck_assert_int_eq(ask("GET", "/v1/scenes/s/boxes/c", "%s", ""), 404);
     /* the service's own page */
     ck_assert_int_eq(ask_with("Origin: http://localhost\r\n", "PUT", "/v1/scenes/s/boxes/c", BOX),
                      201);
     ck_assert(!says("Access-Control-"));
+    ck_assert_int_eq(ask_with("Origin: http://localhost\r\n", "POST", COMMIT, "{\"time\":1e6}"),
+                     200);
     /* no page at all */
     ck_assert_int_eq(ask("GET", "/v1/scenes/s", "%s", ""), 200);
     ck_assert(!says("Access-Control-"));
