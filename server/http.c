@@ -128,8 +128,8 @@ struct srv_http {
     struct srv_lingerers lingerers;
     const struct engine *running; /* in MHD_run */
     bool closing;
-    srv_callback *empty;
-    void *empty_context;
+    srv_callback *idle;
+    void *idle_context;
 };
 
 static struct srv_exchange *exchange_of(struct srv_request *request) { return request->exchange; }
@@ -573,8 +573,10 @@ static ssize_t read_stream(void *context, uint64_t position, char *out, size_t r
     (void)position;
     struct srv_exchange *x = context;
     struct srv_stream *stream = x->stream;
-    if (srv_stream_waiting(stream) == 0 && !stream->ended && !stream->broken)
+    if (srv_stream_waiting(stream) == 0 && !stream->ended && !stream->broken) {
+        stream->moving = true; /* all is taken; what comes next has its own time */
         stream->hungry(stream);
+    }
     if (stream->broken) {
         /* An error here would end the request, but libmicrohttpd 0.9.75 then forgets the connection until all that are older have
          * gone. So it is given something to send, and learns that it cannot. */
@@ -704,6 +706,8 @@ static enum MHD_Result send_answer(struct srv_exchange *x)
         SRV_LEAST_PACE * c->http->options.request_timeout_ms / 1000; /* bytes a round */
     const uint64_t rounds = x->answer_bytes / (pace > 0 ? pace : 1);
     c->rounds = rounds < 1000000 ? (unsigned)rounds : 1000000;
+    if (c->rounds > 0)
+        (void)takes(c); /* from here on */
     enter(c, x->stream == NULL ? WRITE : STREAM);
     c->http->options.metrics->sent_bytes += x->answer_bytes;
     const enum MHD_Result result = MHD_queue_response(c->mhd, (unsigned)x->status, x->response);
@@ -1251,11 +1255,8 @@ static bool turn(void *context)
     }
     http->running = NULL;
     stop_retired(http);
-    if (http->empty != NULL && http->active == 0) {
-        srv_callback *empty = http->empty;
-        http->empty = NULL;
-        empty(http->empty_context);
-    }
+    if (http->closing && http->active == 0)
+        http->idle(http->idle_context);
     return again;
 }
 
@@ -1401,16 +1402,18 @@ static void stop_listening(struct srv_http *http)
     http->listener_count = 0;
 }
 
-void srv_http_quiesce(struct srv_http *http, srv_callback *empty, void *context)
+void srv_http_quiesce(struct srv_http *http, srv_callback *idle, void *context)
 {
     stop_listening(http);
     http->closing = true;
-    http->empty = empty;
-    http->empty_context = context;
+    http->idle = idle;
+    http->idle_context = context;
     srv_loop_due(http->options.loop);
 }
 
 size_t srv_http_connections(const struct srv_http *http) { return http->connections; }
+
+bool srv_http_idle(const struct srv_http *http) { return http->active == 0; }
 
 void srv_http_cut(struct srv_http *http)
 {

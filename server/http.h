@@ -78,16 +78,18 @@ bool srv_http_use_certificate(struct srv_http *http, const char *certificate, co
  * caller's and must be open until srv_http_quiesce. */
 bool srv_http_listen(struct srv_http *http, const srv_listener *listener, bool secure);
 
-/* Accepts no more connections; those that are idle are closed, the others after the answer in hand. `empty` is called
- * when the last has gone. */
-void srv_http_quiesce(struct srv_http *http, srv_callback *empty, void *context);
+/* Accepts no more connections; requests that come on those that are there are the last of theirs. `idle` is called whenever the
+ * loop has looked and no request is under way. */
+void srv_http_quiesce(struct srv_http *http, srv_callback *idle, void *context);
+
+bool srv_http_idle(const struct srv_http *http); /* no request is under way */
 
 size_t srv_http_connections(const struct srv_http *http);
 
 /* Cancels all work and cuts all connections; they go as their handlers answer. */
 void srv_http_cut(struct srv_http *http);
 
-/* After quiesce, when no connection is left. NULL is fine. */
+/* After quiesce, while it is idle and the loop does not run. NULL is fine. */
 void srv_http_destroy(struct srv_http *http);
 
 const char *srv_http_version(void); /* of libmicrohttpd */

@@ -25,7 +25,7 @@ struct srv_loop {
     void *signal_context;
     srv_turn *turn;
     void *turn_context;
-    bool due;
+    bool due, stopped;
 };
 
 struct srv_timer {
@@ -48,7 +48,7 @@ static void idle(uv_idle_t *handle) { (void)handle; }
 
 static void take_turn(struct srv_loop *loop)
 {
-    if (!loop->due)
+    if (!loop->due || loop->stopped)
         return;
     loop->due = false;
     if (loop->turn(loop->turn_context))
@@ -141,7 +141,12 @@ void srv_loop_run(struct srv_loop *loop)
     uv_run(&loop->uv, UV_RUN_DEFAULT);
 }
 
-void srv_loop_stop(struct srv_loop *loop) { uv_stop(&loop->uv); }
+void srv_loop_stop(struct srv_loop *loop)
+{
+    loop->stopped = true;
+    uv_stop(&loop->uv);
+}
+
 uint64_t srv_loop_now_ms(const struct srv_loop *loop) { return uv_now(&loop->uv); }
 double srv_clock(void) { return (double)uv_hrtime() * 1e-9; }
 const char *srv_loop_version(void) { return uv_version_string(); }

@@ -33,22 +33,22 @@ void srv_server_version(FILE *out)
 /* ---- The end ----------------------------------------------------------------------------------------------- *
  *
  * SIGTERM  -> no new connections, /readyz 503; event streams end; requests in flight finish
- * empty    -> work beside requests is cancelled, the loop stops, destroy closes what is left (idle connections)
- * 5 s over -> what is still in flight is cancelled and cut, which makes it empty
+ * idle     -> work beside requests is cancelled; when it is over, and no request came meanwhile on a connection that was
+ *             kept, the loop stops, and destroy closes what is left (idle connections)
+ * 5 s over -> what is still in flight is cancelled and cut
  * again    -> ends at once */
 
-static void on_empty(void *context)
+static void on_idle(void *context)
 {
     struct srv_server *server = context;
-    server->empty = true;
     srv_rebuilds_cancel(server);
     srv_server_may_end(server);
 }
 
 void srv_server_may_end(struct srv_server *server)
 {
-    if (server->empty && server->rebuilds == NULL && server->burials == 0 &&
-        srv_events_idle(server->events))
+    if (server->draining && srv_http_idle(server->http) && server->rebuilds == NULL &&
+        server->burials == 0 && srv_events_idle(server->events))
         srv_loop_stop(server->loop);
 }
 
@@ -79,7 +79,7 @@ static void on_signal(void *context)
             srv_integer("connections", (int64_t)srv_http_connections(server->http)));
     srv_timer_start(server->drain, DRAIN_MS, 0);
     srv_events_stop(server->events);
-    srv_http_quiesce(server->http, on_empty, server);
+    srv_http_quiesce(server->http, on_idle, server);
     close_listeners(server);
 }
 

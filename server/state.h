@@ -44,7 +44,6 @@ struct srv_server {
     struct srv_auth *auth;                   /* NULL: everybody may do everything */
     struct srv_rate *token_rate, *peer_rate; /* NULL: no limit */
     bool draining;                           /* a signal has asked for the end */
-    bool empty;                              /* and no request is left */
 };
 
 /* ---- do_admin.c ------------------------------------------------------------------------------------------------ */
