@@ -484,7 +484,7 @@ static void find_present(struct channel *c)
     }
     start_over(c);
     if (c->scene != NULL && srv_scene_closed(c->events->server, c->scene))
-        return; /* still lost; the commit that is on its way tries again */
+        return; /* still lost; the next commit or tick tries again */
     if (c->scene != NULL) {
         struct obb_view *present;
         if (srv_view_open(c->events->server, c->scene, NULL, &present, NULL, NULL) != OBB_OK)

@@ -38,7 +38,8 @@
     X(loop_lag_us, gauge, "obbd_loop_lag_seconds", 1e-6,                                           \
       "Longest time by which a timer of the event loop was late in the last 10 to 20 s.")          \
     X(rebuild_us_total, counter, "obbd_index_rebuild_seconds_total", 1e-6,                         \
-      "Time that rebuilding broad phases took.")                                                   \
+      "Time that rebuilds of broad phases were under way, waiting for workers and commits "        \
+      "included.")                                                                                 \
     X(rebuilds_total, counter, "obbd_index_rebuilds_total", 1,                                     \
       "Broad phases rebuilt in the background.")                                                   \
     X(workers, gauge, "obbd_workers", 1, "Threads for heavy work.")                                \

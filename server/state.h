@@ -36,7 +36,7 @@ struct srv_server {
     double lag_worst, lag_before; /* microseconds: of this window, and the one before */
     size_t lag_count;
     struct srv_rebuild *rebuilds; /* under way */
-    struct srv_gate *gates;       /* scenes for which a large edit is being prepared */
+    struct srv_gate *gates;       /* closed scenes: an edit is prepared, bounds are measured */
     size_t promised_boxes;        /* by them */
     size_t open_views;
     size_t burials; /* scenes that are being destroyed on the pool */
