@@ -62,7 +62,6 @@ static const struct row http_rows[] = {
     {404, 0, "not-found", "there is nothing at this path"},
     {405, 0, "method-not-allowed", "this path does not take this method"},
     {406, 0, "not-acceptable", "no media type that is accepted can be given"},
-    {408, 0, "timeout", "the request did not come in time"},
     {413, 0, "too-large", "the body is larger than this service takes"},
     {415, 0, "unsupported-media-type", "the body's content type is missing or not one of ours"},
     {429, RETRY_AFTER, "too-many-requests", "this client sends more than its rate"},

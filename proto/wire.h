@@ -45,7 +45,7 @@ typedef struct wire_problem {
 /* The only table from core's statuses to HTTP. */
 wire_problem wire_problem_of(obb_status status);
 
-/* A problem of HTTP's own making: 400 401 403 404 405 406 408 413 415 429 500 503. detail may be NULL. */
+/* A problem of HTTP's own making: 400 401 403 404 405 406 413 415 429 500 503. detail may be NULL. */
 wire_problem wire_problem_http(int status, const char *detail);
 
 /* ---- Requests -------------------------------------------------------------------------------------------- */
