@@ -22,11 +22,6 @@ void obb_index_unref(struct obb_index *index)
 
 size_t obb_index_count(const struct obb_index *index) { return index->count; }
 
-size_t obb_index_bytes(const struct obb_index *index)
-{
-    return sizeof *index + index->bytes + (index->warp != NULL ? sizeof *index->warp : 0);
-}
-
 const struct obb_version *const *obb_index_versions(const struct obb_index *index)
 {
     return index->versions;

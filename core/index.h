@@ -41,7 +41,6 @@ void obb_build_destroy(struct obb_build *build); /* NULL is fine */
 void obb_index_ref(struct obb_index *index);   /* the writer's */
 void obb_index_unref(struct obb_index *index); /* the writer's; NULL is fine */
 size_t obb_index_count(const struct obb_index *index);
-size_t obb_index_bytes(const struct obb_index *index);
 
 /* The versions in the index's own order; obb_index_count of them. */
 const struct obb_version *const *obb_index_versions(const struct obb_index *index);

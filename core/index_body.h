@@ -6,7 +6,7 @@
 #include "core/tree.h"
 
 struct obb_index {
-    size_t references, count, bytes;
+    size_t references, count;
     int dimensions;
     bool moving; /* bounds cover ways, and there are no packed boxes */
     const struct obb_kernels *kernels;

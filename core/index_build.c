@@ -509,7 +509,6 @@ static obb_status room_for(struct obb_index *index, size_t count)
     index->block = obb_malloc(sum, 1);
     if (index->block == NULL)
         return OBB_NO_MEMORY;
-    index->bytes = sum;
     void *at[4];
     char *next = obb_first_line(index->block);
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {

@@ -67,14 +67,6 @@ int obb_layers_dimensions(const struct obb_layers *layers) { return layers->dime
 
 size_t obb_layers_alive(const struct obb_layers *layers) { return layers->alive; }
 
-size_t obb_layers_bytes(const struct obb_layers *layers)
-{
-    size_t bytes = sizeof *layers + layers->level_count * sizeof(struct level);
-    for (size_t i = 0; i < layers->level_count; i++)
-        bytes += obb_index_bytes(layers->levels[i].index);
-    return bytes;
-}
-
 size_t obb_layers_entries(const struct obb_layers *layers)
 {
     size_t sum = 0;

@@ -28,7 +28,6 @@ obb_status obb_layers_next(const struct obb_layers *previous,
 /* Entries that were neither ended nor replaced by a rebase: the boxes of the state. */
 size_t obb_layers_alive(const struct obb_layers *layers);
 size_t obb_layers_entries(const struct obb_layers *layers); /* dead ones included */
-size_t obb_layers_bytes(const struct obb_layers *layers);   /* shared indexes counted in full */
 int obb_layers_dimensions(const struct obb_layers *layers);
 
 /* Has the structure decayed so far that a rebuild is worth its time? */

@@ -101,8 +101,7 @@ void obb_rim_remove(struct obb_rim *rim, const obb_box *box, int dimensions);
 /* Takes a scene out of its store: returned when no view holds it, else NULL, and the last view to be closed gives it out. */
 struct obb_scene *obb_scene_detach(struct obb_scene *scene);
 
-/* Bytes held for versions, records, names, ids and labels; not the broad phases (obb_layers_bytes) and the heap's own
- * upkeep. */
+/* Bytes held for versions, records, names, ids and labels; not the broad phases and the heap's own upkeep. */
 size_t obb_scene_bytes(const struct obb_scene *scene);
 
 /* Structure check for tests and fuzzers: walks everything. No edit may be prepared. */

@@ -42,11 +42,3 @@ void wire_buf_append(struct wire_buf *buf, const void *bytes, size_t size)
         memcpy(room, bytes, size);
     buf->length += size;
 }
-
-char *wire_buf_take(struct wire_buf *buf, size_t *out_length)
-{
-    char *bytes = buf->bytes;
-    *out_length = buf->length;
-    *buf = (struct wire_buf){0};
-    return bytes;
-}

@@ -35,7 +35,4 @@ static inline void wire_buf_added(struct wire_buf *buf, size_t size)
 
 void wire_buf_append(struct wire_buf *buf, const void *bytes, size_t size);
 
-/* Takes the bytes out; the caller frees them with obb_free. */
-char *wire_buf_take(struct wire_buf *buf, size_t *out_length);
-
 #endif

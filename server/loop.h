@@ -47,7 +47,6 @@ bool srv_loop_signals(struct srv_loop *loop, srv_callback *callback, srv_callbac
 bool srv_timer_create(struct srv_loop *loop, srv_callback *callback, void *context,
                       struct srv_timer **out);
 void srv_timer_start(struct srv_timer *timer, uint64_t in_ms, uint64_t then_every_ms); /* 0: once */
-void srv_timer_stop(struct srv_timer *timer);
 void srv_timer_destroy(struct srv_timer *timer); /* NULL is fine */
 
 enum { SRV_READABLE = 1, SRV_HANGUP = 2 }; /* HANGUP: the other side has closed its half */

@@ -119,7 +119,8 @@ static bool within_rate(const struct srv_request *request, const wire_token *tok
     return srv_rate_admit(server->token_rate, client, now_ns);
 }
 
-bool srv_admit(struct srv_request *request, const char *authorization, wire_problem *problem)
+/* Is the sender within its rate, and does its token allow the request's route and scene? */
+static bool admit(struct srv_request *request, const char *authorization, wire_problem *problem)
 {
     static const unsigned needs[] = {[SRV_OPEN] = 0,
                                      [SRV_READ] = WIRE_SCOPE_READ,
@@ -303,7 +304,7 @@ static bool create_parts(struct srv_server *server, const struct obb_kernels *ke
                                    .origins = config->cors_origins.items,
                                    .origin_count = config->cors_origins.count,
                                    .check_host = config->token_file == NULL,
-                                   .admit = srv_admit};
+                                   .admit = admit};
     return srv_events_create(server, &server->events) && srv_http_create(&http, &server->http);
 }
 

@@ -58,9 +58,6 @@ srv_handler srv_do_export, srv_do_import, srv_do_events;
 
 /* ---- server.c ---------------------------------------------------------------------------------------------------- */
 
-/* For http.c: is the sender within its rate, and does its token allow the request's route and scene? */
-bool srv_admit(struct srv_request *request, const char *authorization, wire_problem *problem);
-
 /* Something that the end waits for is over. */
 void srv_server_may_end(struct srv_server *server);
 
