@@ -37,7 +37,7 @@ struct follower {
     struct channel *joins;   /* while it waits to join */
     struct channel *channel; /* once it has, until its last message */
     unsigned topics;
-    bool resumes;  /* it has had messages before, */
+    bool returns;  /* it has had messages before, */
     uint64_t last; /* up to those of this revision */
     struct step join;
     struct wire_buf first; /* what it gets on joining */
@@ -123,11 +123,13 @@ static bool covers(const struct channel *c, unsigned topics)
     return c->wanted[topics] > 0 || c->kept[topics] > 0;
 }
 
-/* Can the follower go on after the message that it had last? Then what it missed is appended to `first`. */
+/* Can the follower go on after the message that it had last? Then what it missed is appended to `first`. Where its topics are not
+ * covered not even the present revision will do: it may be one of a scene of this name that is gone. */
 static bool resume(const struct channel *c, struct follower *f)
 {
     const uint64_t present = obb_view_info_get(c->view)->at.revision;
-    if (!f->resumes || f->last > present || present - f->last > c->remembered)
+    if (!f->returns || !c->now.covered[f->topics] || f->last > present ||
+        present - f->last > c->remembered)
         return false;
     const size_t from = c->remembered - (size_t)(present - f->last);
     for (size_t i = from; i < c->remembered; i++) {
@@ -163,11 +165,12 @@ static obb_status find_contacts(struct channel *c)
     return status;
 }
 
-/* Writes the set of collisions for a follower that joins. */
+/* Writes what a follower gets on joining: what it missed, or else the set of collisions, which tells one that comes back, whatever
+ * it follows, that it must read the scene anew. */
 static void run_join(struct channel *c, struct follower *f)
 {
     f->status = OBB_OK;
-    if (resume(c, f) || (f->topics & WIRE_TOPIC_COLLISIONS) == 0)
+    if (resume(c, f) || (!f->returns && (f->topics & WIRE_TOPIC_COLLISIONS) == 0))
         return;
     if (c->contacts == NULL)
         f->status = find_contacts(c);
@@ -536,7 +539,6 @@ static void next_step(struct channel *c)
         }
         if (step->kind == JOIN) {
             struct follower *f = step->follower;
-            f->resumes = f->resumes && covers(c, f->topics);
             f->status = c->lost ? OBB_NO_MEMORY : OBB_OK;
             if (f->status != OBB_OK || atomic_load(&f->request->cancelled)) {
                 join_over(pop(c)->follower);
@@ -747,18 +749,19 @@ static void on_join_cancel(struct srv_request *request)
     join_over(f);
 }
 
-/* "17": the revision of the last message that the client had. */
-static bool read_last(const char *text, uint64_t *out)
+/* "17": the revision of the last message that the client had; anything else is none that ever was. */
+static uint64_t read_last(const char *text)
 {
-    if (text == NULL || *text == '\0' || strlen(text) > 16)
-        return false;
-    *out = 0;
+    const size_t length = strlen(text);
+    if (length == 0 || length > 16)
+        return UINT64_MAX;
+    uint64_t last = 0;
     for (; *text != '\0'; text++) {
         if (*text < '0' || *text > '9')
-            return false;
-        *out = *out * 10 + (uint64_t)(*text - '0');
+            return UINT64_MAX;
+        last = last * 10 + (uint64_t)(*text - '0');
     }
-    return true;
+    return last;
 }
 
 void srv_do_events(struct srv_request *request)
@@ -790,7 +793,9 @@ void srv_do_events(struct srv_request *request)
     }
     f->request = request;
     f->topics = topics;
-    f->resumes = read_last(request->last_event_id, &f->last);
+    f->returns = request->last_event_id != NULL;
+    if (f->returns)
+        f->last = read_last(request->last_event_id);
     f->joins = c;
     f->join = (struct step){.kind = JOIN, .follower = f};
     request->work = f;

@@ -3,7 +3,7 @@
  * A scene that somebody follows has a channel: a queue of what happened to it, worked off in order, one step at a time,
  * on the pool, so that a commit waits for none of it. A follower joins at a place in that queue, gets the set of
  * collisions as it is there, and from then on what each commit changed. The channel remembers the latest messages for
- * followers that come back, and for a while after the last has left. */
+ * followers that come back, and for a while after the last has left; who missed more gets the set anew, whatever it follows. */
 #ifndef SRV_EVENTS_H
 #define SRV_EVENTS_H
 

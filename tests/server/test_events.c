@@ -120,14 +120,80 @@ START_TEST(who_comes_back_goes_on_where_it_stopped)
     expect(&one, "end", -1, "\"revision\":7,");
     expect(&one, "commit", 7, "");
     follower_close(&one);
+    follow(&one, "/v1/scenes/s/events?topics=collisions,commits", "7"); /* it missed nothing */
+    expect_nothing(&one);
+    follower_close(&one);
     /* not so: other topics than were kept, a revision that never was, no number */
-    static const char *const others[][2] = {{"/v1/scenes/s/events?topics=collisions,boxes", "3"},
-                                            {"/v1/scenes/s/events?topics=collisions,commits", "99"},
-                                            {"/v1/scenes/s/events?topics=collisions,commits", "x"}};
-    for (size_t i = 0; i < 3; i++) {
+    static const char *const others[][2] = {
+        {"/v1/scenes/s/events?topics=collisions,boxes", "3"},
+        {"/v1/scenes/s/events?topics=boxes", "3"},
+        {"/v1/scenes/s/events?topics=commits", "6"},
+        {"/v1/scenes/s/events?topics=boxes,commits", "0"},
+        {"/v1/scenes/s/events?topics=boxes", "99"},
+        {"/v1/scenes/s/events?topics=commits", "x"},
+        {"/v1/scenes/s/events?topics=collisions,commits", "99"},
+        {"/v1/scenes/s/events?topics=collisions,commits", "x"},
+    };
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         follow(&two, others[i][0], others[i][1]);
         expect(&two, "state", 7, "[]");
         follower_close(&two);
+    }
+}
+END_TEST
+
+/* The messages about one revision, of which the first is known. */
+static void expect_revision(struct follower *f, const char *first, long id)
+{
+    struct follower_message message;
+    ck_assert_msg(follower_next(f, 3000, &message), "no %s came: %s", first, f->text);
+    ck_assert_str_eq(message.event, first);
+    while (message.id < 0)
+        ck_assert(follower_next(f, 3000, &message));
+    ck_assert_int_eq(message.id, id);
+}
+
+START_TEST(who_comes_back_too_late_gets_a_state_whatever_it_follows)
+{
+    enum { LATE = 300 }; /* commits: a channel remembers fewer */
+    static const struct {
+        const char *path, *first; /* of its messages about a pair that is removed */
+    } sets[] = {
+        {"/v1/scenes/s/events?topics=collisions", "end"},
+        {"/v1/scenes/s/events?topics=boxes", "boxes"},
+        {"/v1/scenes/s/events?topics=commits", "commit"},
+        {"/v1/scenes/s/events?topics=collisions,boxes", "end"},
+        {"/v1/scenes/s/events?topics=collisions,commits", "end"},
+        {"/v1/scenes/s/events?topics=boxes,commits", "boxes"},
+        {"/v1/scenes/s/events", "end"},
+    };
+    enum { SETS = sizeof sets / sizeof sets[0] };
+    static struct follower followers[SETS];
+    ck_assert_int_eq(ask("POST", "/v1/scenes/s/commit",
+                         "{\"put\":{\"a\":" BOX(0) ",\"b\":" BOX(1) ",\"c\":" BOX(90) "}}"),
+                     200);
+    for (size_t i = 0; i < SETS; i++) { /* what comes up from now on is kept for them */
+        follow(&followers[i], sets[i].path, "0");
+        expect(&followers[i], "state", 1, "\"pairs\":[[\"a\",\"b\"]]}");
+        follower_close(&followers[i]);
+    }
+    for (int i = 1; i <= LATE; i++)
+        ck_assert_int_eq(
+            ask("POST", "/v1/scenes/s/commit", "{\"pose\":{\"c\":{\"center\":[90,%d,0]}}}", i),
+            200);
+    for (size_t i = 0; i < SETS; i++) {
+        follow(&followers[i], sets[i].path, "1");
+        expect(&followers[i], "state", 1 + LATE, "\"pairs\":[[\"a\",\"b\"]]}");
+    }
+    ck_assert_int_eq(ask("DELETE", "/v1/scenes/s/boxes/b", "%s", ""), 204);
+    char last[16];
+    (void)snprintf(last, sizeof last, "%d", 1 + LATE);
+    for (size_t i = 0; i < SETS; i++) {
+        expect_revision(&followers[i], sets[i].first, 2 + LATE);
+        follower_close(&followers[i]);
+        follow(&followers[i], sets[i].path, last); /* this time it is not late */
+        expect_revision(&followers[i], sets[i].first, 2 + LATE);
+        follower_close(&followers[i]);
     }
 }
 END_TEST
@@ -149,9 +215,14 @@ START_TEST(a_deleted_scene_says_so_and_one_made_again_is_another)
     ck_assert(!follower_next(&one, 3000, &message));
     ck_assert(one.ended);
     follower_close(&one);
-    follow(&two, "/v1/scenes/s/events?topics=collisions", "2");
-    expect(&two, "state", 2, "[[\"a\",\"c\"]]");
-    follower_close(&two);
+    static const char *const paths[] = {"/v1/scenes/s/events?topics=collisions",
+                                        "/v1/scenes/s/events?topics=boxes",
+                                        "/v1/scenes/s/events?topics=commits"};
+    for (size_t i = 0; i < 3; i++) {
+        follow(&two, paths[i], "2");
+        expect(&two, "state", 2, "[[\"a\",\"c\"]]");
+        follower_close(&two);
+    }
 }
 END_TEST
 
@@ -310,6 +381,7 @@ int main(void)
     tcase_add_test(tc, collisions_begin_and_end_and_go_with_their_boxes);
     tcase_add_test(tc, topics_are_told_apart_and_the_last_message_of_a_commit_has_the_id);
     tcase_add_test(tc, who_comes_back_goes_on_where_it_stopped);
+    tcase_add_test(tc, who_comes_back_too_late_gets_a_state_whatever_it_follows);
     tcase_add_test(tc, a_deleted_scene_says_so_and_one_made_again_is_another);
     tcase_add_test(tc, wrong_requests_are_refused);
     tcase_add_test(tc, a_thousand_followers_lose_nothing_for_those_that_are_stuck);
