@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -184,19 +185,55 @@ static void run_join(struct channel *c, struct follower *f)
         f->status = OBB_NO_MEMORY;
 }
 
-/* Boxes that are ended and of which nothing was made. */
-static bool list_removed(struct channel *c, const struct step *step, wire_changes *changes)
+static int by_id(const void *a, const void *b)
+{
+    const struct obb_version *const *x = a, *const *y = b;
+    return obb_view_id(*x) < obb_view_id(*y) ? -1 : obb_view_id(*x) > obb_view_id(*y);
+}
+
+static void sort_boxes(const struct obb_version **boxes, size_t count)
+{
+    size_t ordered = 1; /* mostly all: clients name them in the order in which they made them */
+    while (ordered < count && by_id(&boxes[ordered - 1], &boxes[ordered]) < 0)
+        ordered++;
+    if (ordered < count)
+        qsort(boxes, count, sizeof *boxes, by_id);
+}
+
+/* What the commit did to boxes, each list by id. Those that it ended and of which it made nothing were removed. */
+static bool list_boxes(struct channel *c, const struct step *step, wire_changes *out)
 {
     const obb_committed *committed = &step->committed;
-    const struct obb_version **removed =
-        obb_arena_alloc(&c->arena, committed->ended_count, sizeof *removed);
-    if (removed == NULL)
+    const struct obb_version **made =
+        obb_arena_alloc(&c->arena, committed->made_count + committed->ended_count, sizeof *made);
+    if (made == NULL)
         return false;
+    const struct obb_version **posed = made + step->put, **removed = made + committed->made_count;
+    const size_t posed_count = committed->made_count - step->put;
+    size_t removed_count = 0;
+    memcpy(made, committed->made, committed->made_count * sizeof *made);
     for (size_t i = 0; i < committed->ended_count; i++)
         if (obb_view_find_id(step->after, obb_view_id(committed->ended[i])) == NULL)
-            removed[changes->removed_count++] = committed->ended[i];
-    changes->removed = removed;
+            removed[removed_count++] = committed->ended[i];
+    sort_boxes(made, step->put);
+    sort_boxes(posed, posed_count);
+    sort_boxes(removed, removed_count);
+    *out = (wire_changes){.put = made,
+                          .put_count = step->put,
+                          .posed = posed,
+                          .posed_count = posed_count,
+                          .removed = removed,
+                          .removed_count = removed_count};
     return true;
+}
+
+/* Does somebody want messages about one of the topics? */
+static bool covered(const struct remembered *messages, unsigned topics)
+{
+    for (unsigned i = 0; i < MASKS; i++)
+        if ((i & topics) != 0 && messages->covered[i])
+            return true;
+    return false;
 }
 
 static void write_messages(struct channel *c, const struct step *step, unsigned topics,
@@ -235,11 +272,8 @@ static void run_commit(struct channel *c, const struct step *step)
     if (c->contacts != NULL)
         c->status = obb_contacts_advance(c->contacts, c->view, step->after, committed,
                                          &c->cancelled, &c->arena, &contacts);
-    wire_changes boxes = {.put = committed->made,
-                          .put_count = step->put,
-                          .posed = committed->made + step->put,
-                          .posed_count = committed->made_count - step->put};
-    if (c->status == OBB_OK && !list_removed(c, step, &boxes))
+    wire_changes boxes = {0};
+    if (c->status == OBB_OK && covered(&c->now, WIRE_TOPIC_BOXES) && !list_boxes(c, step, &boxes))
         c->status = OBB_NO_MEMORY;
     for (unsigned topics = 1; topics < MASKS && c->status == OBB_OK; topics++)
         if (c->now.covered[topics])

@@ -87,7 +87,7 @@ START_TEST(topics_are_told_apart_and_the_last_message_of_a_commit_has_the_id)
                     "\"transform\":{\"d\":{\"translate\":[1,0,0]}}}"),
         200);
     expect(&one, "end", -1, "\"reason\":\"removed\"");
-    expect(&two, "boxes", -1, "\"put\":[\"d\",\"c\"],\"posed\":[\"a\"],\"removed\":[\"b\"]}");
+    expect(&two, "boxes", -1, "\"put\":[\"c\",\"d\"],\"posed\":[\"a\"],\"removed\":[\"b\"]}");
     expect(&two, "commit", 2, "\"put\":2,\"posed\":2,\"transformed\":1,\"removed\":1}");
     /* settings are a commit without boxes; a commit that changes nothing is none */
     ck_assert_int_eq(ask("PUT", "/v1/scenes/s", "{\"history\":{\"span\":9}}"), 200);
@@ -96,6 +96,30 @@ START_TEST(topics_are_told_apart_and_the_last_message_of_a_commit_has_the_id)
     expect_nothing(&two);
     follower_close(&one);
     follower_close(&two);
+}
+END_TEST
+
+START_TEST(boxes_are_told_in_the_order_of_their_ids)
+{
+    ck_assert_int_eq(
+        ask("POST", "/v1/scenes/s/commit",
+            "{\"put\":{\"d\":" BOX(0) ",\"c\":" BOX(10) ",\"b\":" BOX(20) ",\"a\":" BOX(30) "}}"),
+        200);
+    follow(&one, "/v1/scenes/s/events?topics=boxes", "0");
+    expect(&one, "state", 1, "");
+    ck_assert_int_eq(ask("POST", "/v1/scenes/s/commit",
+                         "{\"pose\":{\"a\":{\"center\":[31,0,0]},\"d\":{\"center\":[1,0,0]}},"
+                         "\"transform\":{\"b\":{\"translate\":[1,0,0]}}}"),
+                     200);
+    expect(&one, "boxes", 2, "\"put\":[],\"posed\":[\"d\",\"b\",\"a\"],\"removed\":[]}");
+    /* a name that is removed and put is that of the newest box */
+    ck_assert_int_eq(ask("POST", "/v1/scenes/s/commit",
+                         "{\"remove\":[\"a\",\"c\",\"d\"],\"put\":{\"f\":" BOX(40) ",\"d\":" BOX(
+                             50) ",\"b\":" BOX(60) "}}"),
+                     200);
+    expect(&one, "boxes", 3,
+           "\"put\":[\"b\",\"f\",\"d\"],\"posed\":[],\"removed\":[\"d\",\"c\",\"a\"]}");
+    follower_close(&one);
 }
 END_TEST
 
@@ -380,6 +404,7 @@ int main(void)
     tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, collisions_begin_and_end_and_go_with_their_boxes);
     tcase_add_test(tc, topics_are_told_apart_and_the_last_message_of_a_commit_has_the_id);
+    tcase_add_test(tc, boxes_are_told_in_the_order_of_their_ids);
     tcase_add_test(tc, who_comes_back_goes_on_where_it_stopped);
     tcase_add_test(tc, who_comes_back_too_late_gets_a_state_whatever_it_follows);
     tcase_add_test(tc, a_deleted_scene_says_so_and_one_made_again_is_another);
