@@ -88,8 +88,28 @@ static bool stale(const srv_address *address)
     return refused;
 }
 
-static bool bind_unix(int descriptor, const srv_address *address)
+static void remember_file(srv_listener *listener)
 {
+    struct stat file;
+    if (lstat(listener->address.as.local.sun_path, &file) != 0)
+        return; /* somebody has removed it already */
+    listener->device = file.st_dev;
+    listener->inode = file.st_ino;
+}
+
+/* While the socket is open: as long no other file gets its inode. */
+static void remove_file(const srv_listener *listener)
+{
+    const char *path = listener->address.as.local.sun_path;
+    struct stat file;
+    if (lstat(path, &file) == 0 && file.st_dev == listener->device &&
+        file.st_ino == listener->inode)
+        (void)unlink(path);
+}
+
+static bool bind_unix(int descriptor, srv_listener *listener)
+{
+    const srv_address *address = &listener->address;
     /* nobody may connect between bind and chmod: the mask is the process's, but only the main thread runs yet */
     const mode_t before = umask(0117);
     int status = bind(descriptor, &address->as.any, address->length);
@@ -99,6 +119,8 @@ static bool bind_unix(int descriptor, const srv_address *address)
     }
     const int reason = errno;
     (void)umask(before);
+    if (status == 0)
+        remember_file(listener);
     errno = reason;
     return status == 0;
 }
@@ -137,7 +159,7 @@ bool srv_listener_open(const srv_address *address, srv_listener *out, char *erro
     bool bound = false;
     if (descriptor >= 0 && fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0 &&
         fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0) {
-        bound = address->is_unix ? bind_unix(descriptor, address) : open_tcp(descriptor, address);
+        bound = address->is_unix ? bind_unix(descriptor, out) : open_tcp(descriptor, address);
         if (bound && listen(descriptor, SOMAXCONN) == 0) {
             out->descriptor = descriptor;
             if (!address->is_unix) /* which port 0 became */
@@ -149,10 +171,10 @@ bool srv_listener_open(const srv_address *address, srv_listener *out, char *erro
     const int reason = errno;
     describe(out);
     (void)snprintf(error, error_size, "--listen: %s: %s", out->url, strerror(reason));
+    if (bound && address->is_unix)
+        remove_file(out);
     if (descriptor >= 0)
         (void)close(descriptor);
-    if (bound && address->is_unix)
-        (void)unlink(address->as.local.sun_path);
     return false;
 }
 
@@ -160,8 +182,8 @@ void srv_listener_close(srv_listener *listener)
 {
     if (listener->descriptor < 0)
         return;
+    if (listener->address.is_unix)
+        remove_file(listener);
     (void)close(listener->descriptor);
     listener->descriptor = -1;
-    if (listener->address.is_unix)
-        (void)unlink(listener->address.as.local.sun_path);
 }

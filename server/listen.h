@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/socket.h>
+#include <sys/types.h>
 #include <sys/un.h>
 
 typedef struct srv_address {
@@ -27,6 +28,8 @@ bool srv_address_read(const char *text, srv_address *out, char *error, size_t er
 typedef struct srv_listener {
     int descriptor; /* owned, non-blocking, -1: none */
     srv_address address;
+    dev_t device; /* of the unix socket's file, which may no longer be what lies at its path */
+    ino_t inode;
     char url
         [160]; /* "http://127.0.0.1:7480" or "https://…" with the port that was found, or "unix:/run/obbd.sock" */
 } srv_listener;
@@ -35,6 +38,8 @@ typedef struct srv_listener {
  * false: nothing is left open and error holds one line. */
 bool srv_listener_open(const srv_address *address, srv_listener *out, char *error,
                        size_t error_size);
-void srv_listener_close(srv_listener *listener); /* removes a unix socket's file; may be repeated */
+
+/* Removes the file of a unix socket, unless another lies there by now. May be repeated. */
+void srv_listener_close(srv_listener *listener);
 
 #endif

@@ -128,6 +128,26 @@ START_TEST(unix_sockets_are_guarded_replaced_and_removed)
 }
 END_TEST
 
+START_TEST(a_file_that_took_the_place_of_the_socket_stays)
+{
+    srv_listener first, second;
+    struct stat file;
+    ck_assert_msg(open_at(spec, &first), "%s", error);
+    ck_assert_int_eq(unlink(path), 0);
+    ck_assert_msg(open_at(spec, &second), "%s", error);
+    srv_listener_close(&first);
+    ck_assert(reachable(&second));
+
+    ck_assert_int_eq(unlink(path), 0);
+    FILE *precious = fopen(path, "w");
+    ck_assert_ptr_nonnull(precious);
+    ck_assert_int_eq(fclose(precious), 0);
+    srv_listener_close(&second);
+    ck_assert_int_eq(lstat(path, &file), 0);
+    ck_assert(S_ISREG(file.st_mode));
+}
+END_TEST
+
 START_TEST(other_files_are_never_touched)
 {
     FILE *precious = fopen(path, "w");
@@ -158,6 +178,7 @@ int main(void)
     tcase_add_test(tc, addresses_are_read);
     tcase_add_test(tc, port_0_finds_a_free_one_and_says_which);
     tcase_add_test(tc, unix_sockets_are_guarded_replaced_and_removed);
+    tcase_add_test(tc, a_file_that_took_the_place_of_the_socket_stays);
     tcase_add_test(tc, other_files_are_never_touched);
     suite_add_tcase(suite, tc);
     return test_main(suite);
