@@ -101,7 +101,8 @@ struct engine {
 struct listener {
     struct srv_http *http;
     int descriptor;
-    bool check_host, secure;
+    const char *host; /* served beside localhost and configured names; NULL: any name is */
+    bool secure;
     struct srv_watch *watch;
 };
 
@@ -787,6 +788,14 @@ static void check_preflight(struct srv_exchange *x, const srv_headers *h, obb_st
         x->preflight = x->cors != NULL;
 }
 
+/* May a page call the listener by that name? */
+static bool is_known(const struct listener *l, obb_str host)
+{
+    const srv_http_options *options = &l->http->options;
+    return l->host == NULL || srv_host_is_known(host, &l->host, 1) ||
+           srv_host_is_known(host, options->hosts, options->host_count);
+}
+
 /* Everything that can be refused before the body, in the order of what the answer tells. */
 static void check_headers(struct srv_exchange *x, const srv_headers *h, const char *version)
 {
@@ -813,8 +822,9 @@ static void check_headers(struct srv_exchange *x, const srv_headers *h, const ch
         refuse(x, 400, "there is no Host field");
         return;
     }
-    if (c->listener->check_host && host.length != 0 &&
-        !srv_host_is_known(host, http->options.hosts, http->options.host_count)) {
+    /* HTTP/1.0 goes without: health checks speak it, browsers do not */
+    const bool named = h->host != NULL || request->target.authority.length != 0;
+    if (named && !is_known(c->listener, host)) {
         refuse(x, 403, "this service is not known by that name (see --host)");
         return;
     }
@@ -1206,12 +1216,13 @@ bool srv_http_listen(struct srv_http *http, const srv_listener *listener, bool s
     assert(!secure || http->secure != NULL);
     if (http->listener_count == LISTENERS)
         return false;
+    const bool check_host =
+        http->options.check_host && listener->address.loopback && !listener->address.is_unix;
     struct listener *l = &http->listeners[http->listener_count];
     *l = (struct listener){.http = http,
                            .descriptor = listener->descriptor,
-                           .secure = secure,
-                           .check_host = http->options.check_host && listener->address.loopback &&
-                                         !listener->address.is_unix};
+                           .host = check_host ? listener->host : NULL,
+                           .secure = secure};
     if (!srv_watch_create(http->options.loop, l->descriptor, SRV_READABLE, on_listener, l,
                           &l->watch))
         return false;

@@ -75,7 +75,7 @@ bool srv_http_create(const srv_http_options *options, struct srv_http **out);
 bool srv_http_use_certificate(struct srv_http *http, const char *certificate, const char *key);
 
 /* Starts to accept on the listener, in HTTPS when secure, for which a certificate must be in use. The listener stays the
- * caller's and must be open until srv_http_quiesce. */
+ * caller's: it must be open until srv_http_quiesce, and be there until srv_http_destroy. */
 bool srv_http_listen(struct srv_http *http, const srv_listener *listener, bool secure);
 
 /* Accepts no more connections; requests that come on those that are there are the last of theirs. `idle` is called whenever the

@@ -147,8 +147,10 @@ static void describe(srv_listener *listener)
     (void)getnameinfo(&address->as.any, address->length, host, sizeof host, port, sizeof port,
                       NI_NUMERICHOST | NI_NUMERICSERV);
     const bool v6 = address->as.any.sa_family == AF_INET6;
-    (void)snprintf(listener->url, sizeof listener->url, "http%s://%s%s%s:%s",
-                   address->secure ? "s" : "", v6 ? "[" : "", host, v6 ? "]" : "", port);
+    (void)snprintf(listener->host, sizeof listener->host, "%s%s%s", v6 ? "[" : "", host,
+                   v6 ? "]" : "");
+    (void)snprintf(listener->url, sizeof listener->url, "http%s://%s:%s",
+                   address->secure ? "s" : "", listener->host, port);
 }
 
 bool srv_listener_open(const srv_address *address, srv_listener *out, char *error,

@@ -30,6 +30,7 @@ typedef struct srv_listener {
     srv_address address;
     dev_t device; /* of the unix socket's file, which may no longer be what lies at its path */
     ino_t inode;
+    char host[64]; /* "127.0.0.1", "[::1]", as in the url; "" for unix sockets */
     char url
         [160]; /* "http://127.0.0.1:7480" or "https://…" with the port that was found, or "unix:/run/obbd.sock" */
 } srv_listener;

@@ -128,7 +128,7 @@ static void start_with(uint64_t connections, uint64_t memory)
                                       .host_count = 1,
                                       .check_host = true};
     ck_assert(srv_http_create(&options, &http));
-    ck_assert(srv_address_read("127.0.0.1:0", &address, error, sizeof error));
+    ck_assert(srv_address_read("127.9.9.9:0", &address, error, sizeof error));
     ck_assert_msg(srv_listener_open(&address, &listener, error, sizeof error), "%s", error);
     ck_assert(srv_http_listen(http, &listener, false));
     ck_assert_int_eq(pthread_create(&thread, NULL, serve, NULL), 0);
@@ -266,6 +266,10 @@ START_TEST(good_requests_are_answered_and_keep_the_connection)
         {"GET /hello HTTP/1.1\r\nHost: LOCALHOST:81\r\n\r\n", 200, false, "hello", 0},
         {"GET /hello HTTP/1.1\r\nHost: [::1]:81\r\n\r\n", 200, false, "hello", 0},
         {"GET /hello HTTP/1.1\r\nHost: obbd.example\r\n\r\n", 200, false, "hello", 0},
+        {"GET /hello HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 200, false, "hello", 0},
+        {"GET /hello HTTP/1.1\r\nHost: 127.9.9.9\r\n\r\n", 200, false, "hello", 0},
+        {"GET /hello HTTP/1.1\r\nHost: 127.9.9.9:81\r\n\r\n", 200, false, "hello", 0},
+        {"GET http://localhost/hello HTTP/1.1\r\nHost:\r\n\r\n", 200, false, "hello", 0},
         {"GET /hello HTTP/1.1\r\n" H "Accept: text/html, application/*\r\n\r\n", 200, false,
          "hello", 0},
         {"GET /hello HTTP/1.1\r\n" H "Content-Length: 0\r\n\r\n", 200, false, "hello", 0},
@@ -306,6 +310,10 @@ START_TEST(wrong_requests_are_refused_and_keep_the_connection)
         {"GET /hello HTTP/1.1\r\nHost: evil.example\r\n\r\n", 403, false, NULL, 0},
         {"GET /hello HTTP/1.1\r\nHost: localhost.evil.example\r\n\r\n", 403, false, NULL, 0},
         {"GET /hello HTTP/1.1\r\nHost: localhost:80x\r\n\r\n", 403, false, NULL, 0},
+        {"GET /hello HTTP/1.1\r\nHost: 127.9.9.8\r\n\r\n", 403, false, NULL, 0},
+        {"GET /hello HTTP/1.1\r\nHost: 127.9.9.9.evil.example\r\n\r\n", 403, false, NULL, 0},
+        {"GET /hello HTTP/1.1\r\nHost:\r\n\r\n", 403, false, "known by that name", 0},
+        {"GET /hello HTTP/1.1\r\nHost: :80\r\n\r\n", 403, false, NULL, 0},
         {"GET http://evil.example/hello HTTP/1.1\r\n" H "\r\n", 403, false, NULL, 0},
         {"GET /hello HTTP/1.1\r\n" H "Accept: image/png\r\n\r\n", 406, false, NULL, 0},
         {"GET /hello HTTP/1.1\r\n" H "Content-Length: 2\r\n\r\nab", 400, false, "no body", 0},
