@@ -2,14 +2,14 @@
 
 #include "core/obb.h"
 
+#include <arpa/inet.h>
 #include <assert.h>
 #include <ctype.h>
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { LIST, COUNT, SIZE, NUMBER, FLAG, CHOICE, TEXT };
+enum kind { LIST, HOSTS, ORIGINS, COUNT, SIZE, NUMBER, FLAG, CHOICE, TEXT };
 
 struct option {
     enum kind kind;
@@ -32,11 +32,16 @@ static const struct option options[] = {
 };
 enum { OPTIONS = sizeof options / sizeof options[0] };
 
+static bool is_list(const struct option *option)
+{
+    return option->kind == LIST || option->kind == HOSTS || option->kind == ORIGINS;
+}
+
 /* ---- One value ------------------------------------------------------------------------------------------- */
 
 /* Why a value was refused; the sentence goes on from the option's name. */
 struct fault {
-    char text[160];
+    char text[200];
 };
 
 static bool whole(const char *text, const char **out_end, uint64_t *out)
@@ -98,7 +103,8 @@ static bool read_number(const struct option *option, const char *text, void *fie
 {
     char *end;
     const double value = strtod(text, &end);
-    if (end == text || *end != '\0' || isspace((unsigned char)text[0]) || !isfinite(value) ||
+    /* strtod takes words, white space and hexadecimal numbers, too */
+    if (!isdigit((unsigned char)text[0]) || strpbrk(text, "xX") != NULL || *end != '\0' ||
         value < option->low || value > option->high) {
         (void)snprintf(fault->text, sizeof fault->text, "\"%.40s\" is not a number from %g to %g",
                        text, option->low, option->high);
@@ -127,11 +133,63 @@ static bool read_choice(const struct option *option, const char *text, void *fie
     return false;
 }
 
-static bool read_list(const char *text, void *field, struct fault *fault)
+/* What a Host field may hold in front of the port. */
+static bool is_host(const char *text, size_t length)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._";
+    char v6[INET6_ADDRSTRLEN];
+    struct in6_addr address;
+    if (length > 2 && text[0] == '[' && text[length - 1] == ']' && length - 2 < sizeof v6) {
+        memcpy(v6, text + 1, length - 2);
+        v6[length - 2] = '\0';
+        return inet_pton(AF_INET6, v6, &address) == 1;
+    }
+    return length > 0 && strspn(text, plain) >= length;
+}
+
+/* What browsers send in an Origin field (RFC 6454, 6.2): in lower case, and with a port only where it is not the scheme's own. Not
+ * `null`, which pages of any site can send from a frame that is sandboxed: whoever listed it would let all of them write. */
+static bool is_origin(const char *text)
+{
+    static const char scheme[] = "abcdefghijklmnopqrstuvwxyz0123456789+-.";
+    const size_t length = strspn(text, scheme);
+    if (!islower((unsigned char)text[0]) || strncmp(text + length, "://", 3) != 0 ||
+        strpbrk(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != NULL)
+        return false;
+    const char *host = text + length + 3;
+    const size_t host_length = host[0] == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":");
+    if (host_length > strlen(host) || !is_host(host, host_length))
+        return false;
+    const char *colon = host + host_length, *end;
+    if (*colon == '\0')
+        return true;
+    uint64_t port;
+    if (*colon != ':' || colon[1] == '0' || !whole(colon + 1, &end, &port) || *end != '\0' ||
+        port > 65535)
+        return false;
+    return !(port == 80 && strncmp(text, "http:", 5) == 0) &&
+           !(port == 443 && strncmp(text, "https:", 6) == 0);
+}
+
+static bool read_list(const struct option *option, const char *text, void *field,
+                      struct fault *fault)
 {
     srv_list *list = field;
     if (text[0] == '\0') {
         (void)snprintf(fault->text, sizeof fault->text, "needs a value");
+        return false;
+    }
+    if (option->kind == HOSTS && !is_host(text, strlen(text))) {
+        (void)snprintf(
+            fault->text, sizeof fault->text,
+            "\"%.40s\" is not a name of a host, without port, like obbd.example or [::1]", text);
+        return false;
+    }
+    if (option->kind == ORIGINS && strcmp(text, "*") != 0 && !is_origin(text)) {
+        (void)snprintf(fault->text, sizeof fault->text,
+                       "\"%.40s\" is neither * nor scheme://host[:port] as browsers write it: in "
+                       "lower case, without path, final slash or the scheme's own port",
+                       text);
         return false;
     }
     const char **items = obb_realloc(list->items, list->count + 1, sizeof *items);
@@ -170,7 +228,9 @@ static bool read_value(const struct option *option, const char *text, srv_config
     void *field = (char *)config + option->offset;
     switch (option->kind) {
     case LIST:
-        return read_list(text, field, fault);
+    case HOSTS:
+    case ORIGINS:
+        return read_list(option, text, field, fault);
     case COUNT:
         return read_count(option, text, field, fault);
     case SIZE:
@@ -216,7 +276,7 @@ static bool read_arguments(int argc, char **argv, srv_config *config, bool seen[
             return false;
         }
         const struct option *option = &options[o];
-        if (seen[o] && option->kind != LIST) {
+        if (seen[o] && !is_list(option)) {
             (void)snprintf(error, error_size, "--%s is given twice", option->flag);
             return false;
         }
@@ -280,7 +340,7 @@ static bool read_environment(srv_getenv *environment, void *context, srv_config 
     for (size_t o = 0; o < OPTIONS; o++) {
         variable_of(&options[o], name);
         const char *value = environment(context, name);
-        if (value != NULL && options[o].kind == LIST)
+        if (value != NULL && is_list(&options[o]))
             size += strlen(value) + 1;
     }
     config->split = obb_malloc(size, 1);
@@ -296,8 +356,8 @@ static bool read_environment(srv_getenv *environment, void *context, srv_config 
             continue;
         seen[o] = true;
         struct fault fault;
-        if (options[o].kind == LIST ? !read_variable_list(&options[o], value, config, &room, &fault)
-                                    : !read_value(&options[o], value, config, &fault)) {
+        if (is_list(&options[o]) ? !read_variable_list(&options[o], value, config, &room, &fault)
+                                 : !read_value(&options[o], value, config, &fault)) {
             (void)snprintf(error, error_size, "%s: %s", name, fault.text);
             return false;
         }
@@ -314,6 +374,11 @@ bool srv_config_read(int argc, char **argv, srv_getenv *environment, void *conte
         goto fail;
     if (out->help || out->version)
         return true;
+    if (out->new_token == NULL && (out->scopes != NULL || out->scenes != NULL)) {
+        (void)snprintf(error, error_size, "--%s is said of a --new-token, and there is none",
+                       out->scopes != NULL ? "scopes" : "scenes");
+        goto fail;
+    }
     if (!read_environment(environment, context, out, seen, error, error_size))
         goto fail;
     for (size_t o = 0; o < OPTIONS; o++) {
@@ -335,7 +400,7 @@ fail:
 void srv_config_fini(srv_config *config)
 {
     for (size_t o = 0; o < OPTIONS; o++)
-        if (options[o].kind == LIST)
+        if (is_list(&options[o]))
             obb_free(((srv_list *)(void *)((char *)config + options[o].offset))->items);
     obb_free(config->split);
     *config = (srv_config){0};

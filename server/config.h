@@ -15,6 +15,8 @@ typedef struct srv_list {
 
 typedef struct srv_config {
 #define SRV_TYPE_LIST                                                      srv_list
+#define SRV_TYPE_HOSTS                                                     srv_list
+#define SRV_TYPE_ORIGINS                                                   srv_list
 #define SRV_TYPE_COUNT                                                     uint64_t /* 0 where there is no default and nothing was given */
 #define SRV_TYPE_SIZE                                                      uint64_t /* bytes */
 #define SRV_TYPE_NUMBER                                                    double

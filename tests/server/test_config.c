@@ -115,6 +115,15 @@ START_TEST(what_is_wrong_is_said_in_one_line)
         {{"--history", "nan"}, {NULL}, "--history: \"nan\""},
         {{"--history", "-1"}, {NULL}, "--history: \"-1\""},
         {{"--history", " 1"}, {NULL}, "--history: \" 1\""},
+        {{"--history", "0x10"}, {NULL}, "--history: \"0x10\" is not a number from 0 to 1e+15"},
+        {{"--host", "a b"}, {NULL}, "--host: \"a b\" is not a name of a host"},
+        {{NULL}, {"OBBD_HOST=a,a/b"}, "OBBD_HOST: \"a/b\" is not a name of a host"},
+        {{"--cors-origin", "https://editor.example/"},
+         {NULL},
+         "--cors-origin: \"https://editor.example/\" is neither * nor scheme://host[:port]"},
+        {{"--scopes", "read"}, {NULL}, "--scopes is said of a --new-token"},
+        {{"--scenes", "x"}, {NULL}, "--scenes is said of a --new-token"},
+        {{"--probe", "--scenes", "x"}, {NULL}, "--scenes is said of a --new-token"},
         {{"--log-level", "loud"},
          {NULL},
          "--log-level: \"loud\" is not one of debug|info|warn|error"},
@@ -136,6 +145,67 @@ START_TEST(what_is_wrong_is_said_in_one_line)
         ck_assert_ptr_null(strchr(error, '\n'));
     }
     ck_assert_uint_gt(count, 20);
+}
+END_TEST
+
+/* Taken by the option as they are, or refused with a sentence that quotes them. */
+static void check_values(const char *option, const char *const *values, bool good)
+{
+    for (; *values != NULL; values++) {
+        srv_config config;
+        char quoted[48];
+        (void)snprintf(quoted, sizeof quoted, "\"%.40s", *values);
+        const bool taken = read_config(LIST(option, *values), NULL, &config);
+        ck_assert_msg(taken == good, "%s %s: %s", option, *values, error);
+        if (taken)
+            srv_config_fini(&config);
+        else
+            ck_assert_msg(strstr(error, quoted) != NULL, "%s: %s", *values, error);
+    }
+}
+
+START_TEST(names_of_hosts_are_those_that_can_be_asked_for)
+{
+    check_values("--host",
+                 LIST("obbd", "OBBD.example", "obbd.example.", "a_b-1.local", "192.168.0.7",
+                      "[::1]", "[FE80::1:2]", "[::ffff:127.0.0.1]"),
+                 true);
+    check_values("--host",
+                 LIST("*", " ", "a b", "a:80", "[::1]:80", "::1", "[]", "[::1", "[::1]]",
+                      "[1::2::3]", "[fe80::1%eth0]", "http://a", "a/", "user@a", "\xc3\xa4.example",
+                      "[00000:00000:00000:00000:00000:00000:00000:00000:00000]"),
+                 false);
+}
+END_TEST
+
+START_TEST(origins_are_those_that_browsers_send)
+{
+    check_values("--cors-origin",
+                 LIST("*", "https://editor.example", "http://localhost:3000", "http://127.0.0.1:1",
+                      "https://[::1]:65535", "http://[::1]", "https://editor.example:80",
+                      "http://editor.example:443", "tauri://localhost", "a+b-c.1://d"),
+                 true);
+    check_values("--cors-origin",
+                 LIST("foo", "null", "**", "example.com/path", "editor.example", "://a", "https://",
+                      "https:/a", "https:a", "https://editor.example/", "https://a/path",
+                      "https://a?", "https://a#", "https://user@a", "https://*.example",
+                      "HTTPS://a", "https://A", "1a://b", "https://a:", "https://a:0",
+                      "https://a:08", "https://a:8x", "https://a:65536", "https://a:-1",
+                      "https://a:443", "http://a:80", "https://a:1:2", "https://::1",
+                      "https://[::1", "https://[::1]a", " https://a", "https://a b",
+                      "https://\xc3\xa4.example"),
+                 false);
+}
+END_TEST
+
+START_TEST(numbers_are_decimal)
+{
+    check_values("--history", LIST("0", "12.5", "007", "1e3", "1E+3", "5.", "1000000000000000"),
+                 true);
+    check_values("--history",
+                 LIST("0x10", "0X1p3", "inf", "nan", "-1", "+1", "", "1e999", "infinity", "1,5",
+                      "1e", "1e3.5", "1..2", "1d3", "-0", "1 "),
+                 false);
 }
 END_TEST
 
@@ -203,6 +273,9 @@ int main(void)
     tcase_add_test(tc, defaults_are_those_of_the_contract);
     tcase_add_test(tc, the_command_line_wins_over_the_environment_and_that_over_the_default);
     tcase_add_test(tc, what_is_wrong_is_said_in_one_line);
+    tcase_add_test(tc, names_of_hosts_are_those_that_can_be_asked_for);
+    tcase_add_test(tc, origins_are_those_that_browsers_send);
+    tcase_add_test(tc, numbers_are_decimal);
     tcase_add_test(tc, help_names_every_option_with_its_variable_and_default);
     tcase_add_test(tc, every_failing_allocation_is_an_error);
     suite_add_tcase(suite, tc);
