@@ -4,7 +4,6 @@
 #include "server/sha256.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/random.h>
@@ -142,7 +141,34 @@ bool srv_auth_scene(const wire_token *token, obb_str scene)
 
 /* ---- Making ---------------------------------------------------------------------------------------------------------- */
 
-/* "a,b" as "a","b". */
+static bool is_scope(obb_str word)
+{
+    return obb_str_equal(word, obb_str_of("read")) || obb_str_equal(word, obb_str_of("write")) ||
+           obb_str_equal(word, obb_str_of("admin"));
+}
+
+/* Is each part of "a,b" good? */
+static bool each(const char *list, bool (*good)(obb_str part))
+{
+    for (;;) {
+        const size_t length = strcspn(list, ",");
+        if (!good((obb_str){.bytes = list, .length = length}))
+            return false;
+        if (list[length] == '\0')
+            return true;
+        list += length + 1;
+    }
+}
+
+/* Of a JSON string; in names there are no control characters to escape. */
+static void write_byte(FILE *out, char c)
+{
+    if (c == '"' || c == '\\')
+        (void)fputc('\\', out);
+    (void)fputc(c, out);
+}
+
+/* "a,b" as ["a","b"]. */
 static void write_list(FILE *out, const char *list)
 {
     (void)fputs("[\"", out);
@@ -150,13 +176,29 @@ static void write_list(FILE *out, const char *list)
         if (*list == ',')
             (void)fputs("\",\"", out);
         else
-            (void)fputc(*list, out);
+            write_byte(out, *list);
     (void)fputs("\"]", out);
 }
 
 bool srv_auth_new(const char *name, const char *scopes, const char *scenes, FILE *out, char *error,
                   size_t error_size)
 {
+    if (!obb_name_valid(obb_str_of(name))) {
+        (void)snprintf(error, error_size,
+                       "--new-token: a name is 1 to 128 bytes of UTF-8 without control characters, "
+                       "and neither . nor ..");
+        return false;
+    }
+    if (!each(scopes, is_scope)) {
+        (void)snprintf(error, error_size,
+                       "--scopes: a list of read, write and admin is needed, like read,write");
+        return false;
+    }
+    if (!each(scenes, obb_name_valid)) { /* as * may stand in a name, patterns look like names */
+        (void)snprintf(error, error_size,
+                       "--scenes: a list of names or patterns is needed, like match-*,lobby");
+        return false;
+    }
     static const char digits[] = "0123456789abcdef";
     unsigned char secret[SECRET], hash[SRV_SHA256];
     if (getrandom(secret, sizeof secret, 0) != (ssize_t)sizeof secret) {
@@ -174,45 +216,13 @@ bool srv_auth_new(const char *name, const char *scopes, const char *scenes, FILE
         hex[2 * i + 1] = digits[hash[i] & 15];
     }
 
-    /* what is written must be what is read */
-    char *entry = NULL;
-    size_t length = 0;
-    FILE *text = open_memstream(&entry, &length);
-    if (text == NULL) {
-        (void)snprintf(error, error_size, "there is not enough memory");
-        return false;
-    }
-    (void)fprintf(text, "{\"name\":\"%s\",\"sha256\":\"%s\",\"scopes\":", name, hex);
-    write_list(text, scopes);
-    (void)fputs(",\"scenes\":", text);
-    write_list(text, scenes);
-    (void)fputs("}", text);
-    if (fclose(text) != 0) {
-        (void)snprintf(error, error_size, "there is not enough memory");
-        free(entry);
-        return false;
-    }
-    struct wire_buf file = {0};
-    struct obb_arena arena;
-    obb_arena_init(&arena);
-    wire_buf_append(&file, "{\"tokens\":[", 11);
-    wire_buf_append(&file, entry, length);
-    wire_buf_append(&file, "]}", 2);
-    const wire_body body = {.bytes = file.bytes, .length = file.length, .media = WIRE_JSON};
-    const wire_token *tokens;
-    size_t count;
-    wire_problem problem = {.title = "there is not enough memory"};
-    const bool good =
-        !file.failed && wire_read_tokens(&body, &arena, &tokens, &count, &problem) && count == 1;
-    if (good)
-        (void)fprintf(out, "token: %s\nentry: %s\n", token, entry);
-    else
-        (void)snprintf(error, error_size, "--new-token: %s%s%s",
-                       problem.detail != NULL ? problem.detail : problem.title,
-                       problem.pointer != NULL ? " at " : "",
-                       problem.pointer != NULL ? problem.pointer : "");
-    obb_arena_fini(&arena);
-    wire_buf_fini(&file);
-    free(entry);
-    return good;
+    (void)fprintf(out, "token: %s\nentry: {\"name\":\"", token);
+    for (const char *c = name; *c != '\0'; c++)
+        write_byte(out, *c);
+    (void)fprintf(out, "\",\"sha256\":\"%s\",\"scopes\":", hex);
+    write_list(out, scopes);
+    (void)fputs(",\"scenes\":", out);
+    write_list(out, scenes);
+    (void)fputs("}\n", out);
+    return true;
 }

@@ -234,11 +234,12 @@ END_TEST
 
 START_TEST(new_tokens_open_what_their_entry_says)
 {
+    static const char name[] = "\"ci\" \\ \xc3\xbc";
     char text[2][1024];
     for (int i = 0; i < 2; i++) {
         FILE *out = fmemopen(text[i], sizeof text[i], "w");
-        ck_assert_msg(srv_auth_new("ci", "read,admin", "a-*,b", out, error, sizeof error), "%s",
-                      error);
+        ck_assert_msg(srv_auth_new(name, "read,admin", "a-*,b,\\\"", out, error, sizeof error),
+                      "%s", error);
         ck_assert_int_eq(fclose(out), 0);
     }
     ck_assert_str_ne(text[0], text[1]);
@@ -253,15 +254,33 @@ START_TEST(new_tokens_open_what_their_entry_says)
     (void)snprintf(bearer, sizeof bearer, "Bearer %s", token);
     const wire_token *found = srv_auth_find(auth, bearer, 0);
     ck_assert_ptr_nonnull(found);
+    ck_assert(obb_str_equal(found->name, obb_str_of(name)));
     ck_assert_uint_eq(found->scopes, WIRE_SCOPE_READ | WIRE_SCOPE_ADMIN);
-    ck_assert(srv_auth_scene(found, obb_str_of("a-1")) && srv_auth_scene(found, obb_str_of("b")));
+    ck_assert_uint_eq(found->scene_count, 3);
+    ck_assert(srv_auth_scene(found, obb_str_of("a-1")) && srv_auth_scene(found, obb_str_of("b")) &&
+              srv_auth_scene(found, obb_str_of("\\\"")));
     srv_auth_destroy(auth);
 
     FILE *out = fmemopen(text[0], sizeof text[0], "w");
-    static const char *const wrong[][3] = {
-        {"a\"b", "read", "*"}, {"a", "fly", "*"}, {"a", "", "*"}, {"", "read", "*"}};
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        ck_assert(!srv_auth_new(wrong[i][0], wrong[i][1], wrong[i][2], out, error, sizeof error));
+    static const struct {
+        const char *name, *scopes, *scenes, *says;
+    } wrong[] = {{"", "read", "*", "--new-token: a name is "},
+                 {"..", "read", "*", "--new-token: a name is "},
+                 {"a\nb", "read", "*", "--new-token: a name is "},
+                 {"a\xff", "read", "*", "--new-token: a name is "},
+                 {"a", "fly", "*", "--scopes: a list of "},
+                 {"a", "", "*", "--scopes: a list of "},
+                 {"a", "read,", "*", "--scopes: a list of "},
+                 {"a", "readwrite", "*", "--scopes: a list of "},
+                 {"a", "read", "", "--scenes: a list of "},
+                 {"a", "read", "b,,c", "--scenes: a list of "},
+                 {"a", "read", "b\n", "--scenes: a list of "},
+                 {"a", "read", "\xc3", "--scenes: a list of "}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        ck_assert(!srv_auth_new(wrong[i].name, wrong[i].scopes, wrong[i].scenes, out, error,
+                                sizeof error));
+        ck_assert_msg(strncmp(error, wrong[i].says, strlen(wrong[i].says)) == 0, "%s", error);
+    }
     ck_assert_int_eq(ftell(out), 0); /* nothing was printed */
     ck_assert_int_eq(fclose(out), 0);
 }
