@@ -168,8 +168,14 @@ static bool load_tokens(struct srv_server *server, char *error, size_t error_siz
         return false;
     srv_auth_destroy(server->auth);
     server->auth = auth;
-    SRV_LOG(&server->log, SRV_INFO, "tokens", srv_integer("count", (int64_t)srv_auth_count(auth)));
     return true;
+}
+
+static void log_tokens(const struct srv_server *server)
+{
+    if (server->auth != NULL)
+        SRV_LOG(&server->log, SRV_INFO, "tokens",
+                srv_integer("count", (int64_t)srv_auth_count(server->auth)));
 }
 
 static bool load_certificate(struct srv_server *server, char *error, size_t error_size)
@@ -193,19 +199,27 @@ static bool load_certificate(struct srv_server *server, char *error, size_t erro
                        config->tls_cert);
     obb_free(certificate);
     obb_free(key);
-    if (good)
-        SRV_LOG(&server->log, SRV_INFO, "certificate", srv_text("file", config->tls_cert));
     return good;
+}
+
+static void log_certificate(const struct srv_server *server)
+{
+    if (server->config->tls_cert != NULL)
+        SRV_LOG(&server->log, SRV_INFO, "certificate", srv_text("file", server->config->tls_cert));
 }
 
 static void on_hangup(void *context)
 {
     struct srv_server *server = context;
     char error[512];
-    if (!load_tokens(server, error, sizeof error))
+    if (load_tokens(server, error, sizeof error))
+        log_tokens(server);
+    else
         SRV_LOG(&server->log, SRV_ERROR, "reload", srv_text("kept", "tokens"),
                 srv_text("error", error));
-    if (!load_certificate(server, error, sizeof error))
+    if (load_certificate(server, error, sizeof error))
+        log_certificate(server);
+    else
         SRV_LOG(&server->log, SRV_ERROR, "reload", srv_text("kept", "certificate"),
                 srv_text("error", error));
 }
@@ -337,6 +351,8 @@ bool srv_server_create(const srv_config *config, struct srv_server **out, char *
 
 int srv_server_run(struct srv_server *server, FILE *announce)
 {
+    log_tokens(server);
+    log_certificate(server);
     for (size_t i = 0; i < server->config->listen.count; i++) {
         (void)fprintf(announce, "obbd: listening on %s\n", server->listeners[i].url);
         SRV_LOG(&server->log, SRV_INFO, "listening", srv_text("url", server->listeners[i].url));

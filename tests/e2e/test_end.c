@@ -1,4 +1,5 @@
-/* How the daemon ends, and what its log says of requests: the program itself, its exit status, its sockets, its stderr. */
+/* How the daemon ends, or fails to begin, and what its log says of requests: the program itself, its exit status, its sockets, its stderr. */
+#include "tests/server/certificates.h"
 #include "tests/support/daemon.h"
 #include "tests/support/test.h"
 
@@ -144,6 +145,37 @@ START_TEST(a_second_signal_ends_at_once)
 }
 END_TEST
 
+static const char *write_file(const char *name, const char *text)
+{
+    const char *path = test_text("%s/%s", folder, name);
+    FILE *file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_ge(fputs(text, file), 0);
+    ck_assert_int_eq(fclose(file), 0);
+    return path;
+}
+
+START_TEST(a_start_that_fails_says_nothing_but_why)
+{
+    const char *files[] = {write_file("tokens", "{\"tokens\":[]}"),
+                           write_file("certificate", first_certificate),
+                           write_file("key", first_key)};
+    char listen[64], out[256], err[1024], line[256];
+    (void)snprintf(listen, sizeof listen, "127.0.0.1:%d", daemon.port);
+    ck_assert_int_eq(daemon_run((const char *[]){"--token-file", files[0], "--tls-cert", files[1],
+                                                 "--tls-key", files[2], "--listen", listen, NULL},
+                                out, sizeof out, err, sizeof err),
+                     1);
+    (void)snprintf(line, sizeof line, "obbd: --listen: https://%s: Address already in use\n",
+                   listen);
+    ck_assert_str_eq(err, line);
+    ck_assert_str_eq(out, "");
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        ck_assert_int_eq(unlink(files[i]), 0);
+    ck_assert_int_eq(daemon_stop(&daemon), 0);
+}
+END_TEST
+
 START_TEST(a_slow_request_has_a_line_with_its_id)
 {
     const int fd = begin_request();
@@ -169,6 +201,7 @@ int main(void)
     tcase_set_timeout(tc, test_timeout(30));
     tcase_add_test(tc, a_signal_lets_what_is_in_flight_finish);
     tcase_add_test(tc, a_second_signal_ends_at_once);
+    tcase_add_test(tc, a_start_that_fails_says_nothing_but_why);
     tcase_add_test(tc, a_slow_request_has_a_line_with_its_id);
     suite_add_tcase(suite, tc);
     return test_main(suite);
