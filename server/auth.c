@@ -1,6 +1,7 @@
 #include "server/auth.h"
 
 #include "server/file.h"
+#include "server/log.h"
 #include "server/sha256.h"
 
 #include <errno.h>
@@ -18,14 +19,6 @@ struct srv_auth {
 };
 
 /* ---- Loading ------------------------------------------------------------------------------------------------------- */
-
-/* A pointer holds keys as they were sent: what would end the line is a ? in it. */
-static void keep_to_a_line(char *text)
-{
-    for (; *text != '\0'; text++)
-        if ((unsigned char)*text < ' ' || *text == 0x7f)
-            *text = '?';
-}
 
 bool srv_auth_create(char *bytes, size_t length, struct srv_auth **out, char *error,
                      size_t error_size)
@@ -49,7 +42,7 @@ bool srv_auth_create(char *bytes, size_t length, struct srv_auth **out, char *er
         (void)snprintf(error, error_size, "%s%s%s", detail,
                        problem.pointer != NULL && problem.pointer[0] != '\0' ? " at " : "",
                        problem.pointer != NULL ? problem.pointer : "");
-        keep_to_a_line(error);
+        srv_log_one_line(error); /* the pointer holds keys as they were sent */
     }
     srv_auth_destroy(auth);
     return false;

@@ -35,8 +35,8 @@ typedef struct srv_config {
 typedef const char *srv_getenv(void *context, const char *name);
 
 /* Reads arguments (argv[0] is skipped), what they leave open from the environment, and the rest from the defaults.
- * false: *out is finished already and error holds one line without newline that says what and why. The texts of argv
- * and the environment must live as long as the config. */
+ * false: *out is finished already and error says in one line what is wrong and why; a value that it quotes is as it was given.
+ * The texts of argv and the environment must live as long as the config. */
 bool srv_config_read(int argc, char **argv, srv_getenv *environment, void *context, srv_config *out,
                      char *error, size_t error_size);
 void srv_config_fini(srv_config *config);

@@ -78,6 +78,13 @@ static void add_value(struct line *to, const srv_field *field, bool json)
     }
 }
 
+void srv_log_one_line(char *text)
+{
+    for (; *text != '\0'; text++)
+        if ((unsigned char)*text < ' ' || *text == 0x7f)
+            *text = '?';
+}
+
 void srv_log_write(const srv_log *log, srv_level level, const char *event, const srv_field *fields,
                    size_t count)
 {

@@ -53,6 +53,9 @@ static inline bool srv_log_wants(const srv_log *log, srv_level level)
 void srv_log_write(const srv_log *log, srv_level level, const char *event, const srv_field *fields,
                    size_t count);
 
+/* What would end the line is a ? in it: for sentences that quote what others wrote. */
+void srv_log_one_line(char *text);
+
 /* SRV_LOG(log, SRV_INFO, "listening", srv_text("address", "127.0.0.1:7480")); */
 #define SRV_LOG(log, level, ...)                                                   \
     do {                                                                           \

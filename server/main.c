@@ -1,4 +1,5 @@
 #include "server/auth.h"
+#include "server/log.h"
 #include "server/probe.h"
 #include "server/server.h"
 
@@ -14,8 +15,10 @@ static const char *from_environment(void *context, const char *name)
     return getenv(name);
 }
 
-static int fail(const char *error)
+/* What the error quotes may hold anything, and still it is one line. */
+static int fail(char *error)
 {
+    srv_log_one_line(error);
     (void)fprintf(stderr, "obbd: %s\n", error);
     return EXIT_FAILURE;
 }

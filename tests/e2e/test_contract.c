@@ -3,6 +3,7 @@
 #include "tests/support/expect.h"
 #include "tests/support/test.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -527,6 +528,19 @@ START_TEST(a_client_over_its_rate_waits_as_long_as_it_is_told)
 }
 END_TEST
 
+/* Status 1, nothing on stdout, and on stderr one line, in which nothing could move the cursor of a terminal. */
+static void expect_refusal(const char *const *arguments, char *out, size_t out_size, char *err,
+                           size_t err_size)
+{
+    ck_assert_int_eq(daemon_run(arguments, out, out_size, err, err_size), 1);
+    ck_assert_msg(out[0] == '\0', "%s: %s", arguments[0], out);
+    size_t length = 0;
+    while (err[length] != '\0' && !iscntrl((unsigned char)err[length]))
+        length++;
+    ck_assert_msg(length > 0 && strcmp(err + length, "\n") == 0, "%s: not one line: %s",
+                  arguments[0], err);
+}
+
 START_TEST(options_that_are_wrong_end_at_once_with_one_line)
 {
     static const char *const wrong[][4] = {
@@ -538,15 +552,19 @@ START_TEST(options_that_are_wrong_end_at_once_with_one_line)
         {"--workers", "many", NULL},
         {"--listen", "0.0.0.0:0", NULL}, /* beyond loopback needs tokens or a word of consent */
         {"--data", "/tmp", NULL},
+        {"--host", "a b", NULL},
+        {"--cors-origin", "https://editor.example/", NULL},
+        {"--scopes", "read", NULL},
+        {"--new-token", "a\nb", NULL},
+        {"--a\nb", NULL},
+        {"--listen", "a\nb", NULL},
+        {"--listen", "unix:/nowhere/a\r\x1b[31m\n", NULL},
+        {"--probe", "--listen", "unix:/nowhere/a\nb", NULL},
+        {"--token-file", "/nowhere/a\nb", NULL},
     };
     char out[65536], err[65536];
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        ck_assert_int_eq(daemon_run(wrong[i], out, sizeof out, err, sizeof err), 1);
-        ck_assert_msg(out[0] == '\0', "%s: %s", wrong[i][0], out);
-        const char *newline = strchr(err, '\n');
-        ck_assert_msg(newline != NULL && newline[1] == '\0', "%s: not one line: %s", wrong[i][0],
-                      err);
-    }
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        expect_refusal(wrong[i], out, sizeof out, err, sizeof err);
     ck_assert_int_eq(daemon_run((const char *[]){"--help", NULL}, out, sizeof out, err, sizeof err),
                      0);
     ck_assert_msg(strstr(out, "--listen") != NULL && strstr(out, "OBBD_LISTEN") != NULL, "%s", out);
@@ -555,8 +573,7 @@ START_TEST(options_that_are_wrong_end_at_once_with_one_line)
         daemon_run((const char *[]){"--version", NULL}, out, sizeof out, err, sizeof err), 0);
     ck_assert_msg(strncmp(out, "obbd ", 5) == 0, "%s", out);
     const char *taken = test_text("127.0.0.1:%d", daemon.port);
-    ck_assert_int_eq(
-        daemon_run((const char *[]){"--listen", taken, NULL}, out, sizeof out, err, sizeof err), 1);
+    expect_refusal((const char *[]){"--listen", taken, NULL}, out, sizeof out, err, sizeof err);
     ck_assert_msg(strstr(err, "in use") != NULL, "%s", err);
 }
 END_TEST
