@@ -330,13 +330,26 @@ static bool read_group(struct wire_cursor *c, int field, wire_commit *commit)
     return false;
 }
 
+/* Leaves of a commit the groups that are applied before that field. */
+static void keep_before(int field, obb_edit *edit)
+{
+    edit->has_time = edit->has_time && TIME < field;
+    edit->has_if_revision = edit->has_if_revision && IF_REVISION < field;
+    edit->remove_count = REMOVE < field ? edit->remove_count : 0;
+    edit->put_count = PUT < field ? edit->put_count : 0;
+    edit->pose_count = POSE < field ? edit->pose_count : 0;
+    edit->turn_count = TRANSFORM < field ? edit->turn_count : 0;
+    edit->query_count = 0; /* nothing comes after them */
+}
+
 /* A group with a fault is passed over, since one that comes later in the text may be applied, and so be at fault, before
  * it. A field that nobody knows comes first of all. */
-static bool read_commit(struct wire_cursor *c, wire_commit *commit)
+static bool read_commit(struct wire_cursor *c, wire_commit *commit, int *out_fault_field)
 {
     struct wire_object o;
     struct wire_fault first = {.place = 0};
     int first_field = COMMIT_FIELDS;
+    *out_fault_field = TIME;
     if (!wire_object_enter(&o, c, commit_fields, COMMIT_FIELDS))
         return false;
     for (int field; (field = wire_object_next(&o)) >= 0;) {
@@ -356,6 +369,7 @@ static bool read_commit(struct wire_cursor *c, wire_commit *commit)
     }
     if (c->failed || first_field == COMMIT_FIELDS)
         return !c->failed;
+    *out_fault_field = first_field;
     return wire_fail_item(c, first.cause, first.place, first.item, first.detail);
 }
 
@@ -363,12 +377,13 @@ bool wire_read_commit(const wire_body *body, int dimensions, struct obb_arena *a
                       wire_commit *out, wire_problem *problem)
 {
     struct wire_cursor c;
-    wire_commit commit = {.edit = {.dimensions = dimensions}};
+    int fault_field;
+    *out = (wire_commit){.edit = {.dimensions = dimensions}};
     wire_body_open(&c, body, arena);
-    if (!wire_body_close(&c, read_commit(&c, &commit), problem))
-        return false;
-    *out = commit;
-    return true;
+    const bool good = wire_body_close(&c, read_commit(&c, out, &fault_field), problem);
+    if (!good)
+        keep_before(fault_field, &out->edit);
+    return good;
 }
 
 /* ---- Faults that core found ------------------------------------------------------------------------ */

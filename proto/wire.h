@@ -81,7 +81,8 @@ bool wire_read_merge(const wire_body *body, obb_str name, struct obb_arena *aren
 
 /* A commit: the edit (its queries included), and what is needed to name its parts again. Of several faults the one counts that is
  * first in the order of application (time, if_revision, remove, put, pose, transform, queries), inside a group as sent; unknown
- * fields come before all. A pose whose first member is an array is one in columns. */
+ * fields come before all. A pose whose first member is an array is one in columns. With a problem *out holds the groups that are
+ * applied before the fault's: the scene may not allow them, which counts before it. */
 typedef struct wire_commit {
     obb_edit edit;
     bool columnar_names, columnar_ids; /* pose was sent in columns */

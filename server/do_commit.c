@@ -103,11 +103,16 @@ static void commit_apply(struct srv_work *work)
     struct commit *c = (struct commit *)work;
     struct srv_request *request = work->request;
     struct srv_plans *p = &c->plans;
-    if (!c->good) {
-        srv_reply_problem(request, &c->problem);
-        return;
-    }
     const obb_edit *edit = &c->commit.edit;
+    if (!c->good) {
+        /* what comes before the fault may be one in this scene, and is the first then */
+        if (c->problem.status != 422 ||
+            obb_store_find(request->server->store, c->change.scene_name) == NULL) {
+            srv_reply_problem(request, &c->problem);
+            return;
+        }
+        c->change.flaw = &c->problem;
+    }
     if ((request->scopes & WIRE_SCOPE_WRITE) == 0 && changes_something(edit)) {
         const wire_problem problem =
             wire_problem_http(403, "changes need the scope write, which the token, or a page of "

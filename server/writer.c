@@ -275,6 +275,10 @@ static void refuse(struct srv_change *c)
         srv_reply_cancelled(request);
         return;
     }
+    if (c->status == OBB_OK) {
+        srv_reply_problem(request, c->flaw);
+        return;
+    }
     const wire_problem problem =
         wire_problem_of_edit(c->status, &c->fault, c->commit, c->edit, &request->arena);
     srv_reply_problem(request, &problem);
@@ -283,7 +287,9 @@ static void refuse(struct srv_change *c)
 static void finish(struct srv_change *c)
 {
     struct srv_server *server = c->work.request->server;
-    if (c->status != OBB_OK) {
+    if (c->status == OBB_OK && c->flaw != NULL)
+        obb_edit_discard(c->prepared);
+    if (c->status != OBB_OK || c->flaw != NULL) {
         refuse(c);
         return;
     }

@@ -30,6 +30,7 @@ struct srv_change {
     obb_str scene_name;
     const obb_edit *edit;
     const wire_commit *commit; /* what the edit was decoded from, or NULL */
+    const wire_problem *flaw;  /* of what follows the edit in its commit, or NULL */
     void (*applied)(
         struct srv_change *change); /* it is made: the scene and what was done are below */
 
@@ -46,7 +47,8 @@ struct srv_change {
 };
 
 /* Applies the edit as one commit, making the scene when it does not exist and the edit puts a box or replaces all. Then
- * calls `applied` on the loop, now or later; or answers the request, and nothing was changed. */
+ * calls `applied` on the loop, now or later; or answers the request, and nothing was changed. With a `flaw` it only looks whether
+ * the scene would allow the edit, and answers what comes first. */
 void srv_change_start(struct srv_change *change);
 
 bool srv_scene_closed(const struct srv_server *server, const struct obb_scene *scene);

@@ -180,6 +180,16 @@ START_TEST(a_commit_is_all_or_nothing)
          422, "/queries/1/kind"},
         {"{\"put\":{\"z\":" UNIT "},\"extra\":1}", 422, "/extra"},
         {"{\"put\":{\"z\":" UNIT ",\"z\":" UNIT "}}", 400, NULL},
+        /* what the scene does not allow, before what no scene would */
+        {"{\"put\":{\"z\":7},\"time\":1009}", 409, "/time"},
+        {"{\"put\":{\"z\":7},\"if_revision\":1}", 412, "/if_revision"},
+        {"{\"transform\":{\"a\":{\"scale\":\"z\"}},\"pose\":{\"ghost\":{\"center\":[0,0,0]}}}", 404,
+         "/pose/ghost"},
+        {"{\"pose\":{\"ghost\":{\"center\":[0,0,0]}},\"queries\":[{\"kind\":\"guess\"}]}", 404,
+         "/pose/ghost"},
+        {"{\"put\":{\"z\":7},\"pose\":{\"ghost\":{\"center\":[0,0,0]}}}", 422, "/put/z"},
+        {"{\"put\":{\"z\":" UNIT "},\"pose\":{\"z\":7}}", 422, "/pose/z"},
+        {"{\"extra\":1,\"time\":1009}", 422, "/extra"},
     };
     for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
         expect_problem(client, "POST", "/v1/scenes/match/commit", refusals[i].body,
