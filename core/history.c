@@ -162,14 +162,14 @@ obb_status obb_history_find(const struct obb_history *history, const struct obb_
                               : unreachable_in(history, future, future->span, future->commits);
     const obb_moment first = {revision_in(history, oldest), time_in(history, future, oldest)};
     const obb_moment last = {revision_in(history, newest), until_in(history, future, newest)};
-    const struct obb_place at_first = {.index = oldest, .at = first, .clamped = true};
-    const struct obb_place at_last = {.index = newest, .at = last, .clamped = true};
     bool before = false, after = false;
     struct obb_place place = {.index = newest, .at = last};
     if (at->kind == OBB_AT_REVISION) {
         before = at->revision < first.revision;
         after = at->revision > last.revision;
-        if (!before && !after) {
+        if (before) {
+            place = (struct obb_place){.index = oldest, .at = first};
+        } else if (!after) {
             place.index = oldest + (size_t)(at->revision - first.revision);
             place.at = (obb_moment){at->revision, until_in(history, future, place.index)};
         }
@@ -177,8 +177,8 @@ obb_status obb_history_find(const struct obb_history *history, const struct obb_
         const double t = at->kind == OBB_AT_TIME ? at->time : last.time - at->time;
         before = t < first.time;
         after = !(t <= last.time);
-        if (!before && !after)
-            place = place_at_time(history, future, oldest, t, at->hold);
+        if (!after) /* of several states that begin at the oldest time the last holds there */
+            place = place_at_time(history, future, oldest, before ? first.time : t, at->hold);
     }
     if ((before || after) && !at->clamp) {
         if (out_oldest != NULL)
@@ -187,6 +187,7 @@ obb_status obb_history_find(const struct obb_history *history, const struct obb_
             *out_newest = last;
         return OBB_GONE;
     }
-    *out = before ? at_first : after ? at_last : place;
+    place.clamped = before || after;
+    *out = place;
     return OBB_OK;
 }

@@ -79,13 +79,13 @@ END_TEST
 START_TEST(ago_counts_back_from_the_newest_time)
 {
     struct obb_scene *scene = lift();
-    CHECK(scene,                                 //
-          {at_ago(0), "3@40 lift:20 wall:7"},    //
-          {at_ago(10), "2@30 lift:15 wall:7"},   //
-          {at_ago(20), "2@20 lift:10 wall:7"},   //
-          {at_ago(30), "1@10 lift:0 wall:7"},    //
-          {at_ago(30.5), "gone 0@10..3@40"},     //
-          {clamped(at_ago(99)), "0@10 clamped"}, //
+    CHECK(scene,                                               //
+          {at_ago(0), "3@40 lift:20 wall:7"},                  //
+          {at_ago(10), "2@30 lift:15 wall:7"},                 //
+          {at_ago(20), "2@20 lift:10 wall:7"},                 //
+          {at_ago(30), "1@10 lift:0 wall:7"},                  //
+          {at_ago(30.5), "gone 0@10..3@40"},                   //
+          {clamped(at_ago(99)), "1@10 clamped lift:0 wall:7"}, //
           {at_ago(-1), "gone 0@10..3@40"});
     obb_scene_destroy(scene);
 }
@@ -109,11 +109,13 @@ END_TEST
 START_TEST(clamped_it_is_the_nearest_end)
 {
     struct obb_scene *scene = lift();
-    CHECK(scene,                                                   //
-          {clamped(at_time(-1000)), "0@10 clamped"},               //
-          {clamped(at_time(1000)), "3@40 clamped lift:20 wall:7"}, //
-          {clamped(at_time(25)), "2@25 lift:12.5 wall:7"},         /* inside nothing is clamped */
-          {clamped(held(at_time(41))), "3@40 clamped lift:20 wall:7"});
+    CHECK(
+        scene,                                                   //
+        {clamped(at_time(-1000)), "1@10 clamped lift:0 wall:7"}, /* as at the oldest time itself */
+        {clamped(held(at_time(9))), "1@10 clamped lift:0 wall:7"}, //
+        {clamped(at_time(1000)), "3@40 clamped lift:20 wall:7"},   //
+        {clamped(at_time(25)), "2@25 lift:12.5 wall:7"},           /* inside nothing is clamped */
+        {clamped(held(at_time(41))), "3@40 clamped lift:20 wall:7"});
     obb_scene_destroy(scene);
 }
 END_TEST

@@ -384,7 +384,9 @@ obb_status model_open(const struct model *model, const obb_at *at, model_state *
     if ((before || after) && !asked.clamp)
         return OBB_GONE;
     out_info->clamped = before || after;
-    if (before) {
+    if (before && by_time)
+        asked.time = first->time;
+    if (before && by_revision) {
         found = first;
         time = first->time;
     } else if (!after && by_revision) {
