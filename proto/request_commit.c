@@ -395,11 +395,14 @@ static void point_at_target(struct wire_pointer *pointer, const char *group,
     wire_pointer_key(pointer, target->name);
 }
 
-/* What of a transform core could not carry out: the member that shears, where it is that. */
+/* What of a transform core could not carry out, or, where the box that it made leaves the range, what was applied last. */
 static void point_at_part(struct wire_pointer *pointer, obb_status status, const obb_turn *turn)
 {
-    if (status == OBB_SHEARED)
-        wire_pointer_key(pointer, obb_str_of(turn->transform.has_matrix ? "matrix" : "scale"));
+    const obb_transform *t = &turn->transform;
+    if (wire_problem_of(status).status != 422)
+        return;
+    const bool scale = status == OBB_SHEARED || status == OBB_SINGULAR || !t->has_translate;
+    wire_pointer_key(pointer, obb_str_of(t->has_matrix ? "matrix" : scale ? "scale" : "translate"));
 }
 
 /* The entry of a commit's body that the fault names. */
@@ -460,13 +463,21 @@ wire_problem wire_problem_of_edit(obb_status status, const obb_fault *fault,
     }
     if (commit != NULL) {
         point_at_entry(&pointer, status, fault, commit, edit);
+    } else if (fault->group == OBB_GROUP_TIME) { /* in the header of an import */
+        wire_pointer_index(&pointer, 0);
+        wire_pointer_key(&pointer, commit_fields[TIME]);
     } else if (fault->group == OBB_GROUP_TRANSFORM) {
         point_at_part(&pointer, status, &edit->turns[fault->index]);
+    } else if (fault->group == OBB_GROUP_MERGE && problem.status == 422) {
+        wire_pointer_key(&pointer, obb_str_of("with"));
     } else if (fault->group == OBB_GROUP_MERGE && status == OBB_NO_BOX &&
                fault->member < edit->merges[fault->index].with_count) {
         wire_pointer_key(&pointer, obb_str_of("with"));
         wire_pointer_index(&pointer, fault->member);
     }
+    if (status == OBB_BAD_NUMBER &&
+        (fault->group == OBB_GROUP_TRANSFORM || fault->group == OBB_GROUP_MERGE))
+        problem.detail = "the box would reach beyond coordinates or half extents of 1e9";
     if (pointer.length > 0)
         problem.pointer = wire_pointer_take(&pointer, arena);
     return problem;

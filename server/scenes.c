@@ -120,6 +120,7 @@ struct obb_view *srv_open_view(struct srv_request *request, struct obb_scene *sc
         problem.has_range = true;
         problem.oldest = oldest;
         problem.newest = newest;
+        problem.pointer = request->body.length > 0 ? "/at" : NULL; /* else it came in the path */
     }
     srv_reply_problem(request, &problem);
     return NULL;

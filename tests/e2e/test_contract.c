@@ -81,11 +81,31 @@ START_TEST(a_box_is_put_read_patched_moved_and_deleted)
            "{\"id\":2,\"center\":[4,10,0]}");
     expect(client, "POST", "/v1/scenes/s/boxes/crate/merge", "{\"with\":[\"other\"]}", 200,
            "{\"center\":[1.5,10,0],\"half_extents\":[3.5,1,1]}");
+    static const struct {
+        const char *path, *body;
+        long status;
+        const char *pointer;
+    } refusals[] = {
+        {"boxes/crate/transform", "{\"translate\":[-1e9,0,0]}", 422, "/translate"},
+        {"boxes/crate/transform", "{\"scale\":[1e9,1e9,1e9]}", 422, "/scale"},
+        {"boxes/crate/transform", "{\"scale\":0}", 422, "/scale"},
+        {"boxes/crate/transform", "{\"matrix\":[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,1]}", 422, "/matrix"},
+        {"boxes/crate/merge", "{\"with\":[\"other\",\"nobody\"]}", 404, "/with/1"},
+        {"boxes/crate/merge", "{\"with\":[\"far\"]}", 422, "/with"},
+        {"query/all-pairs", "{\"at\":{\"revision\":99}}", 410, "/at"},
+    };
+    expect(client, "PUT", "/v1/scenes/s/boxes/crate",
+           "{\"center\":[-1e9,0,0],\"half_extents\":[1,1,1]}", 200, "{\"id\":1}");
+    expect(client, "PUT", "/v1/scenes/s/boxes/far",
+           "{\"center\":[1e9,0,0],\"half_extents\":[1,1,1]}", 201, "{\"id\":3}");
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
+        expect_problem(client, "POST", test_text("/v1/scenes/s/%s", refusals[i].path),
+                       refusals[i].body, refusals[i].status, refusals[i].pointer);
     expect(client, "DELETE", "/v1/scenes/s/boxes/crate", NULL, 204, "");
     expect_problem(client, "GET", "/v1/scenes/s/boxes/crate", NULL, 404, NULL);
     expect_problem(client, "DELETE", "/v1/scenes/s/boxes/crate", NULL, 404, NULL);
     expect_problem(client, "PATCH", "/v1/scenes/s/boxes/crate", "{\"center\":[0,0,0]}", 404, NULL);
-    expect(client, "PUT", "/v1/scenes/s/boxes/crate", UNIT, 201, "{\"id\":3}");
+    expect(client, "PUT", "/v1/scenes/s/boxes/crate", UNIT, 201, "{\"id\":4}");
 }
 END_TEST
 
