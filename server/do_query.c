@@ -47,18 +47,26 @@ static void plans_chunk(struct srv_job *job, size_t chunk)
     note(p, obb_plan_chunk(p->plans[p->current], chunk));
 }
 
+static void plan_close(struct srv_plans *p, size_t i)
+{
+    if (p->plans[i] == NULL)
+        return;
+    const obb_result *result = obb_plan_result(p->plans[i]);
+    p->candidates += result->candidates;
+    p->doubts += result->doubts;
+    obb_plan_destroy(p->plans[i]);
+    p->plans[i] = NULL;
+}
+
 void srv_plans_close(struct srv_plans *p)
 {
     struct srv_server *server = p->work.request->server;
     for (size_t i = 0; i < p->count; i++) {
-        if (p->plans[i] != NULL) {
-            const obb_result *result = obb_plan_result(p->plans[i]);
-            server->metrics.candidates_total += result->candidates;
-            server->metrics.doubts_total += result->doubts;
-        }
-        obb_plan_destroy(p->plans[i]);
+        plan_close(p, i);
         srv_view_close(server, p->views[i]);
     }
+    server->metrics.candidates_total += p->candidates;
+    server->metrics.doubts_total += p->doubts;
 }
 
 /* Everything on this thread. false: it takes longer than the loop may be busy, and nothing is left of it. */
@@ -144,31 +152,40 @@ enum {
     PAGE = 16384, /* pairs found at a time */
     FEW_PAIRS =
         1024, /* written without a look at the size of the piece: 20 to 60 bytes and 100 ns each */
+    DETAILED = 8,         /* times as much of both is what a pair costs of which more is wanted */
     PAGE_MEMORY = 1 << 20 /* that a stream holds between its pages, about */
 };
+
+/* So many pairs as they cost what `bare` ones do. */
+static size_t pairs_for(const struct query *q, size_t bare)
+{
+    return q->query.want != 0 ? bare / DETAILED : bare;
+}
 
 /* How many pairs the next page lists; when no more may come, the rest is counted. */
 static void next_page(struct query *q)
 {
     const uint64_t left = q->most - q->sent;
-    q->query.limit = left < PAGE ? (size_t)left : PAGE;
+    const size_t page = pairs_for(q, PAGE);
+    q->query.limit = left < page ? (size_t)left : page;
     q->query.count_only = q->query.limit == 0;
 }
 
 static bool lines_write(struct srv_pieces *pieces)
 {
     struct query *q = query_of(pieces);
-    struct obb_plan **plan = &q->plans.plans[0];
+    const struct obb_plan *plan = q->plans.plans[0];
     const struct obb_view *view = q->plans.views[0];
     if (atomic_load(&q->plans.status) != OBB_OK) {
         pieces->piece.failed = true;
         return false;
     }
-    const obb_result *result = obb_plan_result(*plan);
+    const obb_result *result = obb_plan_result(plan);
+    const size_t few = pairs_for(q, FEW_PAIRS);
     size_t to = q->next_pair;
     while (to < result->pair_count && pieces->piece.length < SRV_PIECE && !pieces->piece.failed) {
         const size_t from = to, left = result->pair_count - from;
-        to += left < FEW_PAIRS ? left : FEW_PAIRS;
+        to += left < few ? left : few;
         wire_write_pair_lines(&pieces->piece, view, &q->query, result, from, to);
     }
     q->next_pair = to;
@@ -179,15 +196,12 @@ static bool lines_write(struct srv_pieces *pieces)
         wire_write_pair_end(&pieces->piece, view, &q->query, q->sent + result->count, cut);
         return false;
     }
-    const obb_found_pair *last = to > 0 ? &result->pairs[to - 1] : NULL;
+    const obb_found_pair *last = &result->pairs[to - 1];
     q->sent += to;
     q->next_pair = 0;
-    if (last != NULL) {
-        q->query.after[0] = obb_view_id(last->a);
-        q->query.after[1] = obb_view_id(last->b);
-    }
-    obb_plan_destroy(*plan);
-    *plan = NULL;
+    q->query.after[0] = obb_view_id(last->a);
+    q->query.after[1] = obb_view_id(last->b);
+    plan_close(&q->plans, 0);
     next_page(q);
     q->plans.current = 0;
     return true;
@@ -210,7 +224,7 @@ static void lines_closed(struct srv_pieces *pieces) { srv_plans_close(&query_of(
 static bool stream_pairs(struct query *q)
 {
     const obb_result *result = obb_plan_result(q->plans.plans[0]);
-    q->lines.cheap = !result->truncated && result->pair_count <= FEW_PAIRS;
+    q->lines.cheap = !result->truncated && result->pair_count <= pairs_for(q, FEW_PAIRS);
     if (!q->lines.cheap && !srv_request_reserve(q->plans.work.request, PAGE_MEMORY))
         return false;
     q->plans.current = q->plans.count;

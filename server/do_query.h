@@ -11,7 +11,8 @@ struct srv_plans {
     struct obb_view **views; /* one each, open; owned */
     struct obb_plan **plans; /* one each, owned */
     size_t count, current;
-    _Atomic int status; /* obb_status: the first that went wrong */
+    uint64_t candidates, doubts; /* of plans that were closed already */
+    _Atomic int status;          /* obb_status: the first that went wrong */
     void (*write)(
         struct srv_plans *plans); /* all results are there: writes request->reply; any thread */
 };
