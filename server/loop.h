@@ -23,7 +23,7 @@ bool srv_loop_create(struct srv_loop **out);
  * been destroyed, and no job may be under way in a pool. */
 void srv_loop_destroy(struct srv_loop *loop);
 
-void srv_loop_run(struct srv_loop *loop); /* returns after srv_loop_stop */
+void srv_loop_run(struct srv_loop *loop);  /* returns after srv_loop_stop */
 void srv_loop_stop(struct srv_loop *loop); /* from now on no turn is taken */
 
 /* Monotonic milliseconds, taken once a turn: good for deadlines. */
