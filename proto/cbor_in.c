@@ -1,10 +1,11 @@
-/* CBOR (RFC 8949) and its typed arrays of numbers (RFC 8746) behind the cursor. libcbor decodes one head at a time, without
- * a tree and without allocating; every length is held against the bytes that remain before it is believed. Indefinite
- * lengths are refused: nothing that knows what it sends needs them. */
+/* CBOR (RFC 8949), its bignums, and its typed arrays of numbers (RFC 8746) behind the cursor. libcbor decodes one head at
+ * a time, without a tree and without allocating; every length is held against the bytes that remain before it is believed.
+ * Indefinite lengths are refused: nothing that knows what it sends needs them. */
 #include "proto/cursor.h"
 
 #include "proto/double.h"
 #include "proto/le.h"
+#include "proto/number.h"
 #include "proto/utf8.h"
 
 #include <cbor.h>
@@ -158,17 +159,17 @@ static bool read_head(struct wire_cursor *c, const char *at, struct head *out)
     return true;
 }
 
-/* ---- Typed arrays ---------------------------------------------------------------------------------- */
+/* ---- Bytes under a tag ----------------------------------------------------------------------------- */
 
-enum { TAG_U32LE = 70, TAG_F32LE = 85, TAG_F64LE = 86 };
+enum { TAG_BIGNUM = 2, TAG_NEGATIVE_BIGNUM = 3, TAG_U32LE = 70, TAG_F32LE = 85, TAG_F64LE = 86 };
 
 static size_t width_of(uint64_t tag)
 {
     return tag == TAG_F64LE ? 8 : tag == TAG_F32LE || tag == TAG_U32LE ? 4 : 0;
 }
 
-/* Is the next value a typed array of a kind that we take? Then its tag and bytes. Never notes a fault. */
-static bool typed_array(struct wire_cursor *c, uint64_t *tag, struct head *bytes)
+/* Is the next value a byte string under a tag? Then the two. Never notes a fault. */
+static bool tagged_bytes(const struct wire_cursor *c, uint64_t *tag, struct head *bytes)
 {
     struct wire_cursor ahead;
     ahead.start = c->start;
@@ -176,11 +177,22 @@ static bool typed_array(struct wire_cursor *c, uint64_t *tag, struct head *bytes
     ahead.failed = false;
     struct head head;
     if (c->at == c->end || (unsigned char)*c->at >> 5 != 6 || !read_head(&ahead, c->at, &head) ||
-        width_of(head.value) == 0 || !read_head(&ahead, head.after, bytes) ||
-        bytes->what != BYTES || bytes->value % width_of(head.value) != 0)
+        !read_head(&ahead, head.after, bytes) || bytes->what != BYTES)
         return false;
     *tag = head.value;
     return true;
+}
+
+/* Those of a typed array of a kind that we take? */
+static bool typed_array(const struct wire_cursor *c, uint64_t *tag, struct head *bytes)
+{
+    return tagged_bytes(c, tag, bytes) && width_of(*tag) != 0 && bytes->value % width_of(*tag) == 0;
+}
+
+/* Those of a whole number of any size? */
+static bool bignum(const struct wire_cursor *c, uint64_t *tag, struct head *bytes)
+{
+    return tagged_bytes(c, tag, bytes) && (*tag == TAG_BIGNUM || *tag == TAG_NEGATIVE_BIGNUM);
 }
 
 /* The tag of the typed array that the cursor stands in; 0: none. */
@@ -220,7 +232,9 @@ static wire_kind cbor_peek(struct wire_cursor *c)
     case 5:
         return WIRE_KIND_OBJECT;
     case 6:
-        return typed_array(c, &tag, &bytes) ? WIRE_KIND_ARRAY : WIRE_KIND_OTHER;
+        return typed_array(c, &tag, &bytes) ? WIRE_KIND_ARRAY
+               : bignum(c, &tag, &bytes)    ? WIRE_KIND_NUMBER
+                                            : WIRE_KIND_OTHER;
     default:
         break;
     }
@@ -369,10 +383,31 @@ static double number_of(const struct head *head)
     return head->value == UINT64_MAX ? -0x1p64 : -(double)(head->value + 1);
 }
 
+/* A bignum as JSON has it; empty where it is beyond every double. */
+static obb_str bignum_text(uint64_t tag, const struct head *bytes,
+                           char room[static WIRE_NUMBER_ROOM])
+{
+    const bool negative = tag == TAG_NEGATIVE_BIGNUM;
+    const size_t length =
+        wire_bignum_digits(bytes->bytes, (size_t)bytes->value, negative, room + 1);
+    room[0] = '-';
+    return negative && length > 0 ? (obb_str){room, 1 + length} : (obb_str){room + 1, length};
+}
+
+static double number_of_bignum(uint64_t tag, const struct head *bytes)
+{
+    char room[WIRE_NUMBER_ROOM];
+    const obb_str text = bignum_text(tag, bytes, room);
+    double number = (double)INFINITY;
+    (void)wire_number_read(text.bytes, text.bytes + text.length, &number);
+    return number;
+}
+
 /* Any number, NaN and infinite ones too. */
 static bool read_any_number(struct wire_cursor *c, double *out)
 {
     struct head head;
+    uint64_t tag_ahead;
     if (c->failed)
         return false;
     const int tag = typed_level(c);
@@ -383,9 +418,12 @@ static bool read_any_number(struct wire_cursor *c, double *out)
     }
     if (cbor_peek(c) != WIRE_KIND_NUMBER)
         return wrong_type(c, "a number is needed here");
-    if (!read_head(c, c->at, &head))
+    if (bignum(c, &tag_ahead, &head))
+        *out = number_of_bignum(tag_ahead, &head);
+    else if (read_head(c, c->at, &head))
+        *out = number_of(&head);
+    else
         return false;
-    *out = number_of(&head);
     c->at = head.after;
     return true;
 }
@@ -405,28 +443,31 @@ static bool cbor_read_number(struct wire_cursor *c, double *out)
 static bool cbor_read_number_text(struct wire_cursor *c, obb_str *out)
 {
     struct head head = {.what = REAL};
+    uint64_t tag;
     double number;
     const char *at = c->at;
+    if (!c->failed && typed_level(c) == 0 && bignum(c, &tag, &head)) {
+        if (out != NULL)
+            *out = bignum_text(tag, &head, c->number);
+        c->at = head.after;
+        return true;
+    }
     if (typed_level(c) == 0 && cbor_peek(c) == WIRE_KIND_NUMBER && !read_head(c, at, &head))
         return false;
     if (!read_any_number(c, &number))
         return false;
     if (out == NULL)
         return true;
-    enum { ROOM = WIRE_DOUBLE_ROOM };
-    char *text = obb_arena_alloc(c->arena, ROOM, 1);
-    if (text == NULL)
-        return wire_fail_memory(c);
     int length = 0;
     if (head.what == UNSIGNED)
-        length = snprintf(text, ROOM, "%llu", (unsigned long long)head.value);
+        length = snprintf(c->number, sizeof c->number, "%llu", (unsigned long long)head.value);
     else if (head.what == NEGATIVE && head.value == UINT64_MAX)
-        length = snprintf(text, ROOM, "-18446744073709551616");
+        length = snprintf(c->number, sizeof c->number, "-18446744073709551616");
     else if (head.what == NEGATIVE)
-        length = snprintf(text, ROOM, "-%llu", (unsigned long long)head.value + 1);
+        length = snprintf(c->number, sizeof c->number, "-%llu", (unsigned long long)head.value + 1);
     else if (isfinite(number))
-        length = (int)wire_double_write(number, text);
-    *out = (obb_str){.bytes = text, .length = (size_t)length};
+        length = (int)wire_double_write(number, c->number);
+    *out = (obb_str){.bytes = c->number, .length = (size_t)length};
     return true;
 }
 

@@ -1,4 +1,5 @@
 /* The CBOR half of out.h (RFC 8949): definite lengths, shortest heads, typed arrays of RFC 8746. */
+#include "proto/bignum.h"
 #include "proto/number.h"
 #include "proto/out.h"
 #include "proto/utf8.h"
@@ -8,10 +9,12 @@
 #include <math.h>
 
 enum {
-    HEAD = 9,         /* bytes of the longest head */
-    TAG_UINT32 = 70,  /* RFC 8746: unsigned 32-bit integers, little end first */
-    TAG_FLOAT64 = 86, /* RFC 8746: float64, little end first */
-    FIELDS = 23       /* what fits in the one byte that wire_cbor_object_end fills in */
+    HEAD = 9,                /* bytes of the longest head */
+    TAG_BIGNUM = 2,          /* RFC 8949, 3.4.3: a whole number, big end first */
+    TAG_NEGATIVE_BIGNUM = 3, /* -1 less such a number */
+    TAG_UINT32 = 70,         /* RFC 8746: unsigned 32-bit integers, little end first */
+    TAG_FLOAT64 = 86,        /* RFC 8746: float64, little end first */
+    FIELDS = 23              /* what fits in the one byte that wire_cbor_object_end fills in */
 };
 
 static unsigned char *room(struct wire_out *out, size_t size)
@@ -105,8 +108,8 @@ void wire_cbor_string(struct wire_out *out, obb_str text)
 
 /* ---- Typed arrays ----------------------------------------------------------------------------------------- */
 
-/* The head of a typed array of `size` bytes, with room for them after it. */
-static unsigned char *typed_array(struct wire_out *out, unsigned tag, size_t size)
+/* The heads of a byte string of that size under a tag, with room for the bytes after them. */
+static unsigned char *tagged_bytes(struct wire_out *out, unsigned tag, size_t size)
 {
     unsigned char *at = room(out, (size_t)2 * HEAD + size);
     if (at == NULL)
@@ -119,7 +122,7 @@ static unsigned char *typed_array(struct wire_out *out, unsigned tag, size_t siz
 
 void wire_cbor_doubles(struct wire_out *out, const double *values, size_t count)
 {
-    unsigned char *at = typed_array(out, TAG_FLOAT64, count * 8);
+    unsigned char *at = tagged_bytes(out, TAG_FLOAT64, count * 8);
     if (at == NULL)
         return;
     for (size_t i = 0; i < count; i++) {
@@ -135,7 +138,7 @@ void wire_cbor_ids(struct wire_out *out, size_t count, uint64_t largest)
 {
     out->narrow = largest <= UINT32_MAX;
     if (out->narrow)
-        (void)typed_array(out, TAG_UINT32, count * 4);
+        (void)tagged_bytes(out, TAG_UINT32, count * 4);
     else
         wire_cbor_array(out, count);
 }
@@ -248,22 +251,25 @@ static const char *translate_string(struct wire_out *out, const char *at)
     return end;
 }
 
-/* Digits alone that fit in 64 bits. -0 is none: CBOR's integers have no such. */
-static bool read_integer(const char *at, const char *end, uint64_t *out)
+static void put_whole(struct wire_out *out, obb_str digits, bool negative)
 {
-    if (end - at > 20)
-        return false;
+    unsigned char bytes[WIRE_BIGNUM_BYTES];
+    const size_t length = wire_bignum_bytes(digits, negative, bytes);
     uint64_t value = 0;
-    for (; at < end; at++) {
-        if (*at < '0' || *at > '9')
-            return false;
-        const unsigned next = (unsigned)(*at - '0');
-        if (value > (UINT64_MAX - next) / 10)
-            return false;
-        value = value * 10 + next;
+    if (length > sizeof value) {
+        unsigned char *at = tagged_bytes(out, negative ? TAG_NEGATIVE_BIGNUM : TAG_BIGNUM, length);
+        if (at == NULL)
+            return;
+        memcpy(at, bytes, length);
+        added(out, length);
+        return;
     }
-    *out = value;
-    return true;
+    for (size_t i = 0; i < length; i++)
+        value = value << 8 | bytes[i];
+    unsigned char *at = room(out, HEAD);
+    if (at != NULL)
+        added(out,
+              negative ? cbor_encode_negint(value, at, HEAD) : cbor_encode_uint(value, at, HEAD));
 }
 
 static const char *translate_number(struct wire_out *out, const char *at, const char *end)
@@ -271,11 +277,13 @@ static const char *translate_number(struct wire_out *out, const char *at, const 
     double number = 0.0;
     const char *stop = wire_number_read(at, end, &number);
     assert(stop != NULL && isfinite(number));
-    uint64_t magnitude = 0;
-    if (*at != '-' && read_integer(at, stop, &magnitude))
-        wire_cbor_integer(out, magnitude);
-    else if (*at == '-' && at[1] != '0' && read_integer(at + 1, stop, &magnitude))
-        wire_cbor_negative(out, magnitude);
+    const bool negative = *at == '-';
+    const char *const first = at + negative;
+    bool whole = !negative || *first != '0'; /* -0 is none: CBOR's integers have no such */
+    for (const char *digit = first; digit < stop && whole; digit++)
+        whole = *digit >= '0' && *digit <= '9';
+    if (whole)
+        put_whole(out, (obb_str){first, (size_t)(stop - first)}, negative);
     else
         wire_cbor_double(out, number);
     return stop;

@@ -9,13 +9,17 @@
 #define WIRE_CURSOR_H
 
 #include "core/obb.h"
+#include "proto/bignum.h"
 #include "proto/problem.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum { WIRE_DEPTH = 64 }; /* containers within each other, the outermost counted */
+enum {
+    WIRE_DEPTH = 64, /* containers within each other, the outermost counted */
+    WIRE_NUMBER_ROOM = 1 + WIRE_BIGNUM_DIGITS
+};
 
 #define WIRE_NO_ITEM SIZE_MAX
 
@@ -58,6 +62,7 @@ struct wire_cursor {
     bool *postponed; /* of the wire_body, for decoders */
     struct wire_fault fault;
     struct wire_level levels[WIRE_DEPTH]; /* CBOR */
+    char number[WIRE_NUMBER_ROOM];        /* CBOR: as text, see read_number_text */
 };
 
 /* A place to return to, by wire_rewind; it must lie in a container that is still open. */
@@ -89,7 +94,8 @@ struct wire_cursor_ops {
     bool (*read_string)(struct wire_cursor *c, obb_str *out); /* NULL: just past it */
     bool (*read_numbers)(struct wire_cursor *c, double *out, size_t room, size_t *out_count);
     bool (*read_column)(struct wire_cursor *c, struct wire_column *out);
-    /* A number of any size as JSON text, empty for one that JSON has not; out NULL: just past it. */
+    /* A number of any size as JSON text, empty for one that JSON has not, in the body or in the cursor until the next;
+     * out NULL: just past it. */
     bool (*read_number_text)(struct wire_cursor *c, obb_str *out);
     /* Past a value of WIRE_KIND_OTHER, or past the tag before one. */
     bool (*enter_other)(struct wire_cursor *c, bool *out_value_follows);

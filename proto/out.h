@@ -197,7 +197,7 @@ static inline void wire_out_strings(struct wire_out *out, obb_str a, obb_str b)
 }
 
 /* A value that is at hand as valid compact JSON text. CBOR: translated; a number with a point or an exponent becomes a
- * float64, another one an integer where it fits in 64 bits. */
+ * float64, another one an integer, beyond 64 bits a bignum (tags 2 and 3). */
 static inline void wire_out_data(struct wire_out *out, obb_str json)
 {
     if (out->cbor)

@@ -1,4 +1,5 @@
 #include "proto/cursor.h"
+#include "proto/out.h"
 #include "proto/wire.h"
 #include "tests/proto/cbor_maker.h"
 #include "tests/proto/exact.h"
@@ -62,6 +63,9 @@ static bool taken(const void *bytes, size_t length)
         literal, sizeof literal - 1 \
     }
 
+#define ZEROS_16  "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
+#define ZEROS_128 ZEROS_16 ZEROS_16 ZEROS_16 ZEROS_16 ZEROS_16 ZEROS_16 ZEROS_16 ZEROS_16
+
 START_TEST(numbers_of_every_width_are_read)
 {
     static const struct {
@@ -90,6 +94,10 @@ START_TEST(numbers_of_every_width_are_read)
         {BYTES("\xfb\x3f\xb9\x99\x99\x99\x99\x99\x9a"), 0.1},
         {BYTES("\xfb\x80\x00\x00\x00\x00\x00\x00\x00"), -0.0},
         {BYTES("\x1b\x00\x00\x00\x00\x00\x00\x00\x05"), 5}, /* not the shortest, yet well-formed */
+        {BYTES("\xc2\x49\x01\x00\x00\x00\x00\x00\x00\x08\x00"), 0x1p64}, /* a tie to even */
+        {BYTES("\xc2\x49\x01\x00\x00\x00\x00\x00\x00\x08\x01"), 0x1.0000000000001p64},
+        {BYTES("\xc3\x49\x01\x00\x00\x00\x00\x00\x00\x00\x00"), -0x1p64},
+        {BYTES("\xd8\x02\x41\x07"), 7},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct wire_cursor c = open_bytes(cases[i].bytes.bytes, cases[i].bytes.length);
@@ -99,9 +107,9 @@ START_TEST(numbers_of_every_width_are_read)
         ck_assert_msg(got == cases[i].value && signbit(got) == signbit(cases[i].value), "%zu: %a",
                       i, got);
     }
-    static const obb_str infinite[] = {BYTES("\xf9\x7c\x00"), BYTES("\xf9\x7e\x00"),
-                                       BYTES("\xfa\xff\x80\x00\x00"),
-                                       BYTES("\xfb\x7f\xf8\x00\x00\x00\x00\x00\x00")};
+    static const obb_str infinite[] = {
+        BYTES("\xf9\x7c\x00"), BYTES("\xf9\x7e\x00"), BYTES("\xfa\xff\x80\x00\x00"),
+        BYTES("\xfb\x7f\xf8\x00\x00\x00\x00\x00\x00"), BYTES("\xc2\x58\x81\x01" ZEROS_128)};
     for (size_t i = 0; i < sizeof infinite / sizeof *infinite; i++) {
         struct wire_cursor c = open_bytes(infinite[i].bytes, infinite[i].length);
         double got;
@@ -168,7 +176,7 @@ START_TEST(what_json_has_not_is_well_formed_but_of_the_wrong_type)
         BYTES("\x41\x61"),                     /* bytes */
         BYTES("\xf7"),                         /* undefined */
         BYTES("\xc1\x00"),                     /* a time */
-        BYTES("\xc2\x41\x01"),                 /* a big number */
+        BYTES("\xc2\x01"),                     /* a big number without bytes */
         BYTES("\xc4\x82\x20\x01"),             /* a decimal fraction */
         BYTES("\xd9\xd9\xf7\x00"),             /* says that it is CBOR */
         BYTES("\xd8\x51\x44\x00\x00\x80\x3f"), /* a typed array big end first */
@@ -321,6 +329,8 @@ START_TEST(data_becomes_json)
         {BYTES("\xd8\x55\x48\x00\x00\x80\x3f\x00\x00\x20\xc0"), "[1,-2.5]"},
         {BYTES("\xd8\x46\x44\x07\x00\x00\x00"), "[7]"},
         {BYTES("\xd8\x46\x40"), "[]"},
+        {BYTES("\x84\xc2\x40\xc3\x40\xc2\x42\x00\x07\xc3\x41\xff"), "[0,-1,7,-256]"},
+        {BYTES("\xc3\x49\x00\xff\xff\xff\xff\xff\xff\xff\xff"), "-18446744073709551616"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct wire_cursor c = open_bytes(cases[i].bytes.bytes, cases[i].bytes.length);
@@ -335,6 +345,105 @@ START_TEST(data_becomes_json)
     const wire_problem problem = wire_cursor_explain(&c);
     ck_assert_int_eq(problem.status, 422);
     ck_assert_str_eq(problem.pointer, "/1");
+}
+END_TEST
+
+/* JSON text as data to CBOR, and back. */
+static void check_there_and_back(const char *json, struct wire_buf *cbor)
+{
+    struct wire_out out = wire_out_cbor(cbor);
+    wire_out_data(&out, obb_str_of(json));
+    ck_assert(!cbor->failed);
+    struct wire_cursor c = open_bytes(cbor->bytes, cbor->length);
+    obb_str got;
+    ck_assert_msg(wire_capture(&c, &got) && wire_finish(&c), "%s", json);
+    ck_assert_msg(obb_str_equal(got, obb_str_of(json)), "%s: %.*s", json, (int)got.length,
+                  got.bytes);
+}
+
+START_TEST(whole_numbers_of_any_size_come_and_go)
+{
+    static const struct {
+        const char *json;
+        obb_str cbor;
+    } cases[] = {
+        {"18446744073709551615", BYTES("\x1b\xff\xff\xff\xff\xff\xff\xff\xff")},
+        {"18446744073709551616", BYTES("\xc2\x49\x01\x00\x00\x00\x00\x00\x00\x00\x00")},
+        {"18446744073709551617", BYTES("\xc2\x49\x01\x00\x00\x00\x00\x00\x00\x00\x01")},
+        {"-9223372036854775809", BYTES("\x3b\x80\x00\x00\x00\x00\x00\x00\x00")},
+        {"-18446744073709551616", BYTES("\x3b\xff\xff\xff\xff\xff\xff\xff\xff")},
+        {"-18446744073709551617", BYTES("\xc3\x49\x01\x00\x00\x00\x00\x00\x00\x00\x00")},
+        {"1000000000000000000000000000000",
+         BYTES("\xc2\x4d\x0c\x9f\x2c\x9c\xd0\x46\x74\xed\xea\x40\x00\x00\x00")},
+        {"-1000000000000000000000000000000",
+         BYTES("\xc3\x4d\x0c\x9f\x2c\x9c\xd0\x46\x74\xed\xea\x3f\xff\xff\xff")},
+        {"[340282366920938463463374607431768211455,-340282366920938463463374607431768211457]",
+         BYTES("\x82\xc2\x50\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"
+               "\xc3\x51\x01" ZEROS_16)},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct wire_buf cbor = {0};
+        check_there_and_back(cases[i].json, &cbor);
+        ck_assert_msg(obb_str_equal((obb_str){cbor.bytes, cbor.length}, cases[i].cbor), "%s",
+                      cases[i].json);
+        wire_buf_fini(&cbor);
+    }
+
+    test_rng rng = {.s = 2026};
+    const size_t count = test_effort(20000);
+    size_t bignums = 0, negative = 0;
+    for (size_t i = 0; i < count; i++) {
+        char text[1 + WIRE_BIGNUM_DIGITS + 1], *to = text;
+        if (test_below(&rng, 2) == 0)
+            *to++ = '-';
+        negative += to > text;
+        *to++ = (char)('1' + test_below(&rng, 9));
+        /* a run of one digit carries far */
+        const bool run = test_below(&rng, 4) == 0;
+        const uint64_t digit = 9 * test_below(&rng, 2);
+        for (size_t left = test_below(&rng, WIRE_BIGNUM_DIGITS - 1); left > 0; left--)
+            *to++ = (char)('0' + (run && left > 1 ? digit : test_below(&rng, 10)));
+        *to = '\0';
+        struct wire_buf cbor = {0};
+        check_there_and_back(text, &cbor);
+        bignums += (unsigned char)cbor.bytes[0] >> 5 == 6;
+        wire_buf_fini(&cbor);
+    }
+    ck_assert_uint_gt(bignums, count / 2);
+    ck_assert_uint_gt(negative, count / 3);
+    printf("%zu whole numbers, %zu of them bignums\n", count, bignums);
+}
+END_TEST
+
+START_TEST(bignums_end_where_doubles_do)
+{
+    enum { MOST = 130 };
+    unsigned char bytes[3 + MOST] = {0xc2, 0x58};
+    obb_str got;
+    for (unsigned tag = 2; tag <= 3; tag++)
+        for (unsigned length = 0; length <= MOST; length++) {
+            const double above = ldexp(1.0, 8 * (int)length);
+            bytes[0] = (unsigned char)(0xc0 | tag);
+            bytes[2] = (unsigned char)length;
+            memset(bytes + 3, 0xff, length);
+            struct wire_cursor c = open_bytes(bytes, 3 + length);
+            double number = 0.0;
+            const bool read = wire_read_number(&c, &number);
+            ck_assert_int_eq(read,
+                             length < WIRE_BIGNUM_BYTES); /* 2^1024 - 1 is out of range, too */
+            if (read)
+                ck_assert_double_eq(number, tag == 2 ? above - 1.0 : -above);
+            c = open_bytes(bytes, 3 + length);
+            ck_assert_int_eq(wire_capture(&c, &got), read);
+            if (!read)
+                ck_assert_str_eq(wire_cursor_explain(&c).type, "bad-number");
+            ck_assert(taken(bytes, 3 + length));
+        }
+    bytes[0] = 0xc2; /* zeros may come before the number, however many */
+    memset(bytes + 3, 0, MOST);
+    bytes[2 + MOST] = 42;
+    struct wire_cursor c = open_bytes(bytes, sizeof bytes);
+    ck_assert(wire_capture(&c, &got) && obb_str_equal(got, obb_str_of("42")));
 }
 END_TEST
 
@@ -421,6 +530,8 @@ int main(void)
     tcase_add_test(tc, a_fault_in_a_typed_array_names_the_element);
     tcase_add_test(tc, depth_is_bounded);
     tcase_add_test(tc, data_becomes_json);
+    tcase_add_test(tc, whole_numbers_of_any_size_come_and_go);
+    tcase_add_test(tc, bignums_end_where_doubles_do);
     tcase_add_test(tc, random_bytes_are_taken_only_when_libcbor_takes_them);
     tcase_add_test(tc, columns_of_a_commit_come_from_typed_arrays);
     suite_add_tcase(suite, tc);
