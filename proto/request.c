@@ -218,6 +218,12 @@ bool wire_read_name(struct wire_cursor *c, obb_str *out)
     return true;
 }
 
+bool wire_next_name(struct wire_cursor *c, obb_str *out_key)
+{
+    return wire_next_key(c, out_key) &&
+           (obb_name_valid(*out_key) || wire_fail_at(c, WIRE_OBB_BAD_NAME, wire_place(c), NULL));
+}
+
 bool wire_read_reals(struct wire_cursor *c, wire_range range, double *out, size_t count)
 {
     const size_t place = wire_place(c);
@@ -251,7 +257,7 @@ bool wire_read_targets(struct wire_cursor *c, const obb_target **out, size_t *ou
     while (wire_next_item(c)) {
         obb_target *target = wire_list_add(&list);
         obb_str name;
-        if (target == NULL || !wire_read_string(c, &name))
+        if (target == NULL || !wire_read_name(c, &name))
             return false;
         *target = (obb_target){.name = name};
     }
@@ -260,19 +266,31 @@ bool wire_read_targets(struct wire_cursor *c, const obb_target **out, size_t *ou
     return !c->failed;
 }
 
-bool wire_read_strings(struct wire_cursor *c, const obb_str **out, size_t *out_count)
+static inline bool read_texts(struct wire_cursor *c,
+                              bool (*read)(struct wire_cursor *c, obb_str *out),
+                              const obb_str **out, size_t *out_count)
 {
     if (!wire_enter_array(c))
         return false;
     struct wire_list list = wire_list_begin(c, sizeof(obb_str));
     while (wire_next_item(c)) {
         obb_str *text = wire_list_add(&list);
-        if (text == NULL || !wire_read_string(c, text))
+        if (text == NULL || !read(c, text))
             return false;
     }
     *out = (const obb_str *)(const void *)list.items;
     *out_count = list.count;
     return !c->failed;
+}
+
+bool wire_read_strings(struct wire_cursor *c, const obb_str **out, size_t *out_count)
+{
+    return read_texts(c, wire_read_string, out, out_count);
+}
+
+bool wire_read_names(struct wire_cursor *c, const obb_str **out, size_t *out_count)
+{
+    return read_texts(c, wire_read_name, out, out_count);
 }
 
 /* ---- Small requests -------------------------------------------------------------------------------- */

@@ -86,8 +86,9 @@ bool wire_read_whole(struct wire_cursor *c, double low, double high, double *out
 /* One of `count` words; its index. */
 bool wire_read_word(struct wire_cursor *c, const obb_str *words, int count, int *out);
 
-/* A name by the rules of api.md; OBB_BAD_NAME. */
+/* A name by the rules of api.md; OBB_BAD_NAME. The next key as one, as wire_next_key. */
 bool wire_read_name(struct wire_cursor *c, obb_str *out);
+bool wire_next_name(struct wire_cursor *c, obb_str *out_key);
 
 /* An array of exactly `count` numbers, each in the range; faults name the element. */
 bool wire_read_reals(struct wire_cursor *c, wire_range range, double *out, size_t count);
@@ -95,8 +96,9 @@ bool wire_read_reals(struct wire_cursor *c, wire_range range, double *out, size_
 /* Two or three numbers; z is 0 in the plane. */
 bool wire_read_vector(struct wire_cursor *c, int dimensions, wire_range range, obb_vec3 *out);
 
-/* Arrays of any number of strings. As targets they are the names of boxes, which need not be there. */
+/* Arrays of any number of strings, or of names. As targets these are boxes, which need not be there. */
 bool wire_read_strings(struct wire_cursor *c, const obb_str **out, size_t *out_count);
+bool wire_read_names(struct wire_cursor *c, const obb_str **out, size_t *out_count);
 bool wire_read_targets(struct wire_cursor *c, const obb_target **out, size_t *out_count);
 
 /* The range alone, for numbers that came in other ways; WIRE_OK or what is wrong. */

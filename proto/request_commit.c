@@ -45,9 +45,7 @@ static bool read_puts(struct wire_cursor *c, int dimensions, obb_edit *edit)
     if (!wire_enter_object(c))
         return false;
     struct wire_list list = wire_list_begin(c, sizeof(obb_put));
-    while (wire_next_key(c, &name)) {
-        if (!obb_name_valid(name))
-            return wire_fail_at(c, WIRE_OBB_BAD_NAME, wire_place(c), NULL);
+    while (wire_next_name(c, &name)) {
         obb_put *put = wire_list_add(&list);
         if (put == NULL || !wire_read_put(c, dimensions, false, put))
             return false;
@@ -98,7 +96,7 @@ static bool read_poses_by_name(struct wire_cursor *c, int dimensions, obb_edit *
     if (!wire_enter_object(c))
         return false;
     struct wire_list list = wire_list_begin(c, sizeof(obb_pose));
-    while (wire_next_key(c, &name)) {
+    while (wire_next_name(c, &name)) {
         obb_pose *pose = wire_list_add(&list);
         if (pose == NULL || !read_pose(c, dimensions, pose))
             return false;
@@ -210,7 +208,7 @@ static bool read_columns(struct wire_cursor *c, int dimensions, wire_commit *com
                                                 : "a 3-D scene has rotations");
         if (wire_object_has(&o, NAMES) && wire_object_has(&o, IDS))
             return wire_fail_at(c, WIRE_FIELD_CONFLICT, o.where[field], "names or ids");
-        if (field == NAMES ? !wire_read_strings(c, &columns.names, &columns.name_count)
+        if (field == NAMES ? !wire_read_names(c, &columns.names, &columns.name_count)
                            : !wire_read_column(c, &columns.column[field]))
             return false;
     }
@@ -272,7 +270,7 @@ static bool read_turns(struct wire_cursor *c, int dimensions, obb_edit *edit)
     if (!wire_enter_object(c))
         return false;
     struct wire_list list = wire_list_begin(c, sizeof(obb_turn));
-    while (wire_next_key(c, &name)) {
+    while (wire_next_name(c, &name)) {
         obb_turn *turn = wire_list_add(&list);
         if (turn == NULL || !wire_read_turn(c, dimensions, &turn->transform))
             return false;

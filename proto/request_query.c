@@ -148,7 +148,7 @@ static bool read_ref(struct reading *r, obb_ref *out)
         return wire_fail_at(
             c, WIRE_WRONG_TYPE, wire_place(c),
             "a box is meant by its name, or its id with \"by\":\"id\", or written out");
-    return wire_read_string(c, &out->name);
+    return wire_read_name(c, &out->name);
 }
 
 /* ---- Items ----------------------------------------------------------------------------------------- */
@@ -433,7 +433,7 @@ static bool read_exclude(struct reading *r)
     while (wire_next_item(c)) {
         const bool by_id = wire_peek(c) == WIRE_KIND_NUMBER;
         void *item = wire_list_add(by_id ? &ids : &names);
-        if (item == NULL || (by_id ? !read_id(r, item) : !wire_read_string(c, item)))
+        if (item == NULL || (by_id ? !read_id(r, item) : !wire_read_name(c, item)))
             return false;
     }
     obb_filter *filter = &r->query->filter;
@@ -473,7 +473,7 @@ static bool read_filter(struct reading *r)
             read = read_exclude(r);
             break;
         case EXCLUDE_ENTITIES:
-            read = wire_read_strings(c, &filter->exclude_entities, &filter->exclude_entity_count);
+            read = wire_read_names(c, &filter->exclude_entities, &filter->exclude_entity_count);
             break;
         default:
             read = wire_read_string(c, &filter->prefix);

@@ -65,7 +65,7 @@ typedef struct wire_body {
  * pointer: the element of a vector, the unknown field itself, the object that lacks a field. What a decoder takes is in range
  * and of the right shape; what depends on the scene (is the box there? is it 412?) core says later.
  *
- * Memory: at most some 16 bytes of the arena a byte of body (lists of bare ids or empty names), for bodies of boxes 1 to 3. */
+ * Memory: at most some 16 bytes of the arena a byte of body (lists of bare ids), for bodies of boxes 1 to 3. */
 
 bool wire_read_settings(const wire_body *body, const obb_settings *current, struct obb_arena *arena,
                         obb_settings *out, wire_problem *problem);

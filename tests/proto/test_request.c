@@ -558,6 +558,7 @@ START_TEST(merges_are_read)
         {"{\"with\":\"b\"}", 422, "/with"},
         {"{\"with\":[\"b\",1]}", 422, "/with/1"},
         {"{\"with\":[\"b\",{}]}", 422, "/with/1"},
+        {"{\"with\":[\"b\",\"\"]}", 422, "/with/1"},
         {"{\"boxes\":[\"b\"]}", 422, "/boxes"},
         {"{\"with\":[\"b\"],\"with\":[\"b\"]}", 400, NULL},
         {"{\"with\":[\"b\"", 400, NULL},
@@ -999,6 +1000,72 @@ START_TEST(queries_that_are_wrong_are_refused)
 }
 END_TEST
 
+/* ---- Names ----------------------------------------------------------------------------------------- */
+
+/* Requests that name a box or an entity where @ stands, and the place of that. */
+static const struct {
+    int route;
+    const char *text, *pointer;
+} naming[] = {
+    {DUMP_BOX, "{" POSE ",\"entity\":\"@\"}", "/entity"},
+    {DUMP_MERGE, "{\"with\":[\"b\",\"@\"]}", "/with/1"},
+    {DUMP_COMMIT, "{\"remove\":[\"@\"]}", "/remove/0"},
+    {DUMP_COMMIT, "{\"put\":{\"@\":{" POSE "}}}", "/put/@"},
+    {DUMP_COMMIT, "{\"pose\":{\"@\":{}}}", "/pose/@"},
+    {DUMP_COMMIT, "{\"pose\":{\"names\":[\"@\"],\"centers\":[0,0,0]}}", "/pose/names/0"},
+    {DUMP_COMMIT, "{\"transform\":{\"@\":{\"scale\":2}}}", "/transform/@"},
+    {DUMP_QUERY + OBB_QUERY_PAIRS, "{\"pairs\":[[\"a\",\"@\"]]}", "/pairs/0/1"},
+    {DUMP_QUERY + OBB_QUERY_PAIRS, "{\"pairs\":[1,\"@\"],\"by\":\"id\"}", "/pairs/1"},
+    {DUMP_QUERY + OBB_QUERY_OVERLAP, "{\"shapes\":[\"@\"]}", "/shapes/0"},
+    {DUMP_QUERY + OBB_QUERY_SWEEP, "{\"sweeps\":[{\"box\":\"@\",\"motion\":[0,0,1]}]}",
+     "/sweeps/0/box"},
+    {DUMP_QUERY + OBB_QUERY_NEAREST, "{\"boxes\":[\"@\"]}", "/boxes/0"},
+    {DUMP_QUERY + OBB_QUERY_ALL_PAIRS, "{\"filter\":{\"exclude\":[\"@\"]}}", "/filter/exclude/0"},
+    {DUMP_QUERY + OBB_QUERY_ALL_PAIRS, "{\"filter\":{\"exclude_entities\":[\"@\"]}}",
+     "/filter/exclude_entities/0"},
+};
+
+#define BYTES_16  "0123456789abcdef"
+#define BYTES_128 BYTES_16 BYTES_16 BYTES_16 BYTES_16 BYTES_16 BYTES_16 BYTES_16 BYTES_16
+
+enum { NAMING_ROOM = 512 };
+
+/* The text with the name in the place of @, where it has one. */
+static void put_name(char out[static NAMING_ROOM], const char *text, const char *name)
+{
+    const int before = (int)strcspn(text, "@");
+    const bool has_place = text[before] == '@';
+    (void)snprintf(out, NAMING_ROOM, "%.*s%s%s", before, text, has_place ? name : "",
+                   has_place ? text + before + 1 : "");
+}
+
+START_TEST(names_are_checked_wherever_one_stands)
+{
+    static const char *const wrong[] = {"", ".", "..", "a\x7f", "\xc2\x85", BYTES_128 "0"};
+    static const char *const right[] = {"a", "...", ".a", "\xc2\xa0", BYTES_128};
+    size_t looked_at = 0;
+    for (size_t i = 0; i < sizeof naming / sizeof *naming; i++) {
+        char text[NAMING_ROOM], pointer[NAMING_ROOM];
+        for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++, looked_at++) {
+            put_name(text, naming[i].text, wrong[k]);
+            put_name(pointer, naming[i].pointer, wrong[k]);
+            const struct refusal refusal = {text, 422, pointer};
+            check_refusals(naming[i].route, 3, &refusal, 1);
+        }
+        for (size_t k = 0; k < sizeof right / sizeof *right; k++, looked_at++) {
+            put_name(text, naming[i].text, right[k]);
+            check_taken(naming[i].route, 3, text);
+        }
+    }
+    obb_query query;
+    wire_problem problem;
+    const wire_body body = json("{\"pairs\":[[\"a\",\"\"]]}");
+    ck_assert(!wire_read_query(&body, OBB_QUERY_PAIRS, 3, &arena, &query, &problem));
+    ck_assert_str_eq(problem.type, "bad-name");
+    printf("%zu names\n", looked_at);
+}
+END_TEST
+
 /* ---- Robustness ------------------------------------------------------------------------------------ */
 
 START_TEST(every_prefix_of_a_commit_is_refused)
@@ -1136,9 +1203,9 @@ START_TEST(a_request_takes_memory_in_proportion_to_its_bytes)
         const char *before, *item, *after;
         double most; /* bytes of memory a byte of body */
     } cases[] = {
-        {DUMP_COMMIT, "{\"remove\":[", "\"\"", "]}", 16},
+        {DUMP_COMMIT, "{\"remove\":[", "\"a\"", "]}", 12},
         {DUMP_QUERY + OBB_QUERY_PAIRS, "{\"by\":\"id\",\"pairs\":[", "1", "]}", 16},
-        {DUMP_QUERY + OBB_QUERY_OVERLAP, "{\"shapes\":[", "\"\"", "]}", 18},
+        {DUMP_QUERY + OBB_QUERY_OVERLAP, "{\"shapes\":[", "\"a\"", "]}", 14},
         {DUMP_QUERY + OBB_QUERY_POINT, "{\"points\":[", "[0,0,0]", "]}", 5},
     };
     enum { ITEMS = 200000 };
@@ -1372,6 +1439,7 @@ int main(void)
     tcase_add_test(tc, every_kind_is_read);
     tcase_add_test(tc, options_are_read);
     tcase_add_test(tc, queries_that_are_wrong_are_refused);
+    tcase_add_test(tc, names_are_checked_wherever_one_stands);
     tcase_add_test(tc, every_prefix_of_a_commit_is_refused);
     tcase_add_test(tc, a_flipped_byte_never_does_harm);
     tcase_add_test(tc, a_failing_heap_is_a_503);
