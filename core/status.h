@@ -14,7 +14,7 @@
     X(OBB_SINGULAR, "singular", "the matrix cannot be inverted")                                \
     X(OBB_NOT_A_BOX, "not-a-box", "the corners do not form a box within 1e-6 of its size")      \
     X(OBB_BAD_COUNT, "bad-count", "there are too few or too many elements")                     \
-    X(OBB_BAD_NAME, "bad-name", "a name is 1 to 128 bytes of UTF-8 without control characters") \
+    X(OBB_BAD_NAME, "bad-name", "a name is 1 to 128 bytes, no control characters, not . or ..") \
     X(OBB_BAD_VALUE, "bad-value", "the value is not allowed here")                              \
     X(OBB_NO_SCENE, "no-scene", "there is no scene of this name")                               \
     X(OBB_NO_BOX, "no-box", "there is no box of this name")                                     \

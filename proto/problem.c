@@ -80,10 +80,14 @@ static wire_problem problem_of_row(const struct row *row)
 wire_problem wire_problem_of(obb_status status)
 {
     const int http = status_of_core(status);
-    return problem_of_row(&(struct row){.status = http,
-                                        .retry_after = http == 503 ? RETRY_AFTER : 0,
-                                        .name = obb_status_name(status),
-                                        .sentence = obb_status_sentence(status)});
+    wire_problem problem =
+        problem_of_row(&(struct row){.status = http,
+                                     .retry_after = http == 503 ? RETRY_AFTER : 0,
+                                     .name = obb_status_name(status),
+                                     .sentence = obb_status_sentence(status)});
+    if (status == OBB_LIMIT)
+        problem.detail = "there are as many scenes as --scene-limit allows";
+    return problem;
 }
 
 wire_problem wire_problem_of_cause(wire_cause cause)

@@ -6,7 +6,7 @@
 
 /* Causes of proto's own, beside core's statuses: what a request can do wrong before core sees it. */
 #define WIRE_CAUSE_TABLE(X)                                                            \
-    X(WIRE_MALFORMED, 400, "malformed", "the body is not well-formed")                 \
+    X(WIRE_MALFORMED, 400, "malformed", "the body cannot be read")                     \
     X(WIRE_BAD_QUERY_STRING, 400, "bad-query-string", "the query string is not valid") \
     X(WIRE_WRONG_TYPE, 422, "wrong-type", "a value is of the wrong type")              \
     X(WIRE_UNKNOWN_FIELD, 422, "unknown-field", "there is no such field here")         \
@@ -25,7 +25,7 @@ typedef enum wire_cause {
 #undef WIRE_CAUSE_OF_WIRE
 } wire_cause;
 
-/* The problem of a cause, core's or proto's, without detail and pointer. */
+/* The problem of a cause, core's or proto's, as wire_problem_of. */
 wire_problem wire_problem_of_cause(wire_cause cause);
 
 /* A JSON pointer (RFC 6901), grown one reference at a time; a key that does not fit, or that

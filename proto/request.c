@@ -174,7 +174,11 @@ bool wire_read_whole(struct wire_cursor *c, double low, double high, double *out
         char *detail = obb_arena_alloc(c->arena, ROOM, 1);
         if (detail == NULL)
             return wire_fail_memory(c);
-        (void)snprintf(detail, ROOM, "a whole number from %.0f to %.0f is needed here", low, high);
+        if (low < high)
+            (void)snprintf(detail, ROOM, "a whole number from %.0f to %.0f is needed here", low,
+                           high);
+        else
+            (void)snprintf(detail, ROOM, "%.0f is needed here", low);
         return wire_fail_at(c, WIRE_OBB_BAD_VALUE, place, detail);
     }
     *out = value;
@@ -242,9 +246,14 @@ bool wire_read_reals(struct wire_cursor *c, wire_range range, double *out, size_
 
 bool wire_read_vector(struct wire_cursor *c, int dimensions, wire_range range, obb_vec3 *out)
 {
+    const size_t place = wire_place(c);
     double v[3] = {0.0, 0.0, 0.0};
-    if (!wire_read_reals(c, range, v, (size_t)dimensions))
+    if (!wire_read_reals(c, range, v, (size_t)dimensions)) {
+        if (c->fault.cause == WIRE_BAD_LENGTH && c->fault.place == place)
+            c->fault.detail = dimensions == 2 ? "this scene has 2 dimensions, and so has a vector"
+                                              : "this scene has 3 dimensions, and so has a vector";
         return false;
+    }
     *out = (obb_vec3){v[0], v[1], v[2]};
     return true;
 }

@@ -93,7 +93,7 @@ bool wire_next_name(struct wire_cursor *c, obb_str *out_key);
 /* An array of exactly `count` numbers, each in the range; faults name the element. */
 bool wire_read_reals(struct wire_cursor *c, wire_range range, double *out, size_t count);
 
-/* Two or three numbers; z is 0 in the plane. */
+/* Two or three numbers, as many as the scene has dimensions; z is 0 in the plane. */
 bool wire_read_vector(struct wire_cursor *c, int dimensions, wire_range range, obb_vec3 *out);
 
 /* Arrays of any number of strings, or of names. As targets these are boxes, which need not be there. */
@@ -128,6 +128,9 @@ bool wire_read_put(struct wire_cursor *c, int dimensions, bool patch, obb_put *o
 
 /* A box that says its name too, and may say an id, which is passed over: a line of an import. */
 bool wire_read_named_put(struct wire_cursor *c, int dimensions, obb_put *out);
+
+/* What is wrong with a matrix that core made no box of; NULL where the status says it all. */
+const char *wire_matrix_detail(obb_status status);
 
 /* The transform of one box, without its target. */
 bool wire_read_turn(struct wire_cursor *c, int dimensions, obb_transform *out);

@@ -15,6 +15,13 @@ static bool passed(struct wire_cursor *c, obb_status status, size_t place)
                                    : wire_fail_at(c, (wire_cause)status, place, NULL);
 }
 
+const char *wire_matrix_detail(obb_status status)
+{
+    return status == OBB_BAD_VALUE  ? "the bottom row of the matrix is 0 0 0 1"
+           : status == OBB_SINGULAR ? "at least two columns of the matrix have a length"
+                                    : NULL;
+}
+
 /* False where what takes long shall not be done: a tight fit of 50 points takes a millisecond, of 500 on a ball 90. */
 static bool fit_now(struct wire_cursor *c, int fit, size_t place)
 {
@@ -347,14 +354,15 @@ static bool make_box(const struct wire_object *o, const struct parts *parts, uns
                       : wire_object_has(o, POSITION) ? o->where[POSITION]
                                                      : o->where[MAX]);
     }
-    if ((forms & MATRIX_FORM) != 0)
-        return wire_object_need(o, MATRIX) &&
-               passed(c,
-                      obb_box_from_matrix(parts->matrix,
-                                          wire_object_has(o, HALF_EXTENTS) ? &parts->half_extents
-                                                                           : NULL,
-                                          &out->box),
-                      o->where[MATRIX]);
+    if ((forms & MATRIX_FORM) != 0) {
+        if (!wire_object_need(o, MATRIX))
+            return false;
+        const obb_status status = obb_box_from_matrix(
+            parts->matrix, wire_object_has(o, HALF_EXTENTS) ? &parts->half_extents : NULL,
+            &out->box);
+        return status == OBB_OK ||
+               wire_fail_at(c, (wire_cause)status, o->where[MATRIX], wire_matrix_detail(status));
+    }
     if ((forms & POINTS_FORM) != 0)
         return wire_object_need(o, POINTS) && fit_now(c, parts->fit, o->where[POINTS]) &&
                passed(c,
@@ -441,8 +449,14 @@ bool wire_read_box(const wire_body *body, int dimensions, bool patch, obb_str na
 static bool read_rotate(struct wire_cursor *c, int dimensions, obb_transform *out)
 {
     static const obb_str fields[] = {WIRE_FIELD("degrees")};
-    const bool is_object = wire_peek(c) == WIRE_KIND_OBJECT;
+    const wire_kind kind = wire_peek(c);
+    const bool is_object = kind == WIRE_KIND_OBJECT;
     const size_t place = wire_place(c);
+    if (!is_object && kind != (dimensions == 3 ? WIRE_KIND_ARRAY : WIRE_KIND_NUMBER) &&
+        kind != WIRE_KIND_NONE)
+        return wire_fail_at(c, WIRE_WRONG_TYPE, place,
+                            dimensions == 3 ? "a quaternion, or an axis and degrees"
+                                            : "degrees, bare or in an object");
     if (dimensions == 3)
         return is_object ? read_axis_angle(c, &out->rotate)
                          : read_quaternion(c, &out->rotate) &&
@@ -461,7 +475,10 @@ static bool read_rotate(struct wire_cursor *c, int dimensions, obb_transform *ou
 /* A factor for each axis, or one for all. */
 static bool read_scale(struct wire_cursor *c, int dimensions, obb_vec3 *out)
 {
-    if (wire_peek(c) != WIRE_KIND_NUMBER) {
+    const wire_kind kind = wire_peek(c);
+    if (kind != WIRE_KIND_NUMBER && kind != WIRE_KIND_ARRAY && kind != WIRE_KIND_NONE)
+        return wire_fail_at(c, WIRE_WRONG_TYPE, wire_place(c), "a factor, or one for each axis");
+    if (kind != WIRE_KIND_NUMBER) {
         if (!wire_read_vector(c, dimensions, WIRE_COORDINATE, out))
             return false;
         out->z = dimensions == 2 ? 1.0 : out->z;

@@ -459,6 +459,10 @@ wire_problem wire_problem_of_edit(obb_status status, const obb_fault *fault,
         problem.oldest = fault->oldest;
         problem.newest = fault->newest;
     }
+    if (status == OBB_LIMIT)
+        problem.detail = "there are as many boxes, in all scenes, as --box-limit allows";
+    if (fault->group == OBB_GROUP_TRANSFORM && edit->turns[fault->index].transform.has_matrix)
+        problem.detail = wire_matrix_detail(status);
     if (commit != NULL) {
         point_at_entry(&pointer, status, fault, commit, edit);
     } else if (fault->group == OBB_GROUP_TIME) { /* in the header of an import */

@@ -246,7 +246,11 @@ static bool read_frustum(struct reading *r, obb_shape *out)
     if (!wire_read_reals(c, WIRE_ANY, matrix, 16))
         return false;
     const obb_status status = obb_shape_frustum(matrix, out);
-    return status == OBB_OK || wire_fail_at(c, (wire_cause)status, place, NULL);
+    return status == OBB_OK ||
+           wire_fail_at(c, (wire_cause)status, place,
+                        status == OBB_SINGULAR
+                            ? "a frustum has eight finite corners: no far plane at infinity"
+                            : NULL);
 }
 
 enum { SPHERE, CAPSULE, FRUSTUM, SHAPE_KINDS };

@@ -42,7 +42,7 @@ typedef struct wire_problem {
     int retry_after;   /* seconds for 429 and 503, 0: none */
 } wire_problem;
 
-/* The only table from core's statuses to HTTP. */
+/* The only table from core's statuses to HTTP. The limit that no edit ran into is that of scenes. */
 wire_problem wire_problem_of(obb_status status);
 
 /* A problem of HTTP's own making: 400 401 403 404 405 406 413 415 429 500 503. detail may be NULL. */

@@ -146,7 +146,7 @@ START_TEST(a_fault_names_its_line_and_value)
          422, "/0/format", NULL},
         {"{\"format\":\"obbd-scene\",\"version\":2,\"dimensions\":3,\"history\":{\"span\":0,"
          "\"commits\":1}}",
-         422, "/0/version", NULL},
+         422, "/0/version", "1 is needed here"},
         {"{\"format\":\"obbd-scene\",\"version\":1,\"dimensions\":4,\"history\":{\"span\":0,"
          "\"commits\":1}}",
          422, "/0/dimensions", NULL},

@@ -30,7 +30,8 @@ START_TEST(every_status_of_core_has_its_place_in_http)
         ck_assert_str_eq(problem.type, obb_status_name(cases[i].status));
         ck_assert_str_eq(problem.title, obb_status_sentence(cases[i].status));
         ck_assert_int_eq(problem.retry_after > 0, cases[i].http == 503);
-        ck_assert(problem.detail == NULL && problem.pointer == NULL && !problem.has_range);
+        ck_assert((problem.detail != NULL) == (cases[i].status == OBB_LIMIT)); /* see below */
+        ck_assert(problem.pointer == NULL && !problem.has_range);
     }
 }
 END_TEST
@@ -138,6 +139,39 @@ START_TEST(the_fault_of_a_commit_points_at_its_entry)
 }
 END_TEST
 
+START_TEST(a_limit_says_which)
+{
+    const obb_put put = {.target = named("a")};
+    const obb_edit edit = {.puts = &put, .put_count = 1};
+    const obb_fault fault = {.group = OBB_GROUP_PUT};
+    struct obb_arena arena;
+    obb_arena_init(&arena);
+    const wire_problem problem = wire_problem_of_edit(OBB_LIMIT, &fault, NULL, &edit, &arena);
+    ck_assert_ptr_nonnull(strstr(problem.detail, "--box-limit"));
+    ck_assert_ptr_nonnull(strstr(wire_problem_of(OBB_LIMIT).detail, "--scene-limit"));
+    obb_arena_fini(&arena);
+}
+END_TEST
+
+START_TEST(a_matrix_says_what_is_wrong_with_it)
+{
+    const obb_turn turn = {.target = named("a"), .transform = {.has_matrix = true}};
+    const obb_edit edit = {.turns = &turn, .turn_count = 1};
+    const obb_fault fault = {.group = OBB_GROUP_TRANSFORM};
+    struct obb_arena arena;
+    obb_arena_init(&arena);
+    wire_problem problem = wire_problem_of_edit(OBB_BAD_VALUE, &fault, NULL, &edit, &arena);
+    ck_assert_str_eq(problem.pointer, "/matrix");
+    ck_assert_ptr_nonnull(strstr(problem.detail, "bottom row"));
+    problem = wire_problem_of_edit(OBB_SINGULAR, &fault, NULL, &edit, &arena);
+    ck_assert_str_eq(problem.pointer, "/matrix");
+    ck_assert_ptr_nonnull(strstr(problem.detail, "columns"));
+    problem = wire_problem_of_edit(OBB_NO_BOX, &fault, NULL, &edit, &arena);
+    ck_assert(problem.pointer == NULL && problem.detail == NULL);
+    obb_arena_fini(&arena);
+}
+END_TEST
+
 START_TEST(a_state_that_is_gone_says_what_is_kept)
 {
     const obb_fault fault = {.group = OBB_GROUP_QUERY,
@@ -178,6 +212,8 @@ int main(void)
     tcase_add_test(tc, every_cause_of_proto_is_a_400_or_422);
     tcase_add_test(tc, problems_of_http_have_a_type_and_a_sentence);
     tcase_add_test(tc, the_fault_of_a_commit_points_at_its_entry);
+    tcase_add_test(tc, a_limit_says_which);
+    tcase_add_test(tc, a_matrix_says_what_is_wrong_with_it);
     tcase_add_test(tc, a_state_that_is_gone_says_what_is_kept);
     tcase_add_test(tc, a_merge_points_at_the_member_that_is_not_there);
     suite_add_tcase(suite, tc);

@@ -1000,6 +1000,70 @@ START_TEST(queries_that_are_wrong_are_refused)
 }
 END_TEST
 
+/* ---- Details --------------------------------------------------------------------------------------- */
+
+static wire_problem problem_of(int route, const wire_body *body, int dimensions)
+{
+    wire_problem problem = {0};
+    obb_put put;
+    obb_turn turn;
+    obb_query query;
+    const obb_str name = obb_str_of("name");
+    const bool good = route == DUMP_BOX
+                          ? wire_read_box(body, dimensions, false, name, &arena, &put, &problem)
+                      : route == DUMP_TRANSFORM
+                          ? wire_read_transform(body, dimensions, name, &arena, &turn, &problem)
+                          : wire_read_query(body, (obb_query_kind)(route - DUMP_QUERY), dimensions,
+                                            &arena, &query, &problem);
+    ck_assert(!good);
+    ck_assert_ptr_nonnull(problem.detail);
+    return problem;
+}
+
+START_TEST(details_say_what_is_taken)
+{
+    static const struct {
+        int route, dimensions;
+        const char *text, *type, *detail;
+    } cases[] = {
+        {DUMP_BOX, 2, "{" POSE "}", "bad-length", "2 dimensions"},
+        {DUMP_BOX, 3, "{" FLAT "}", "bad-length", "3 dimensions"},
+        {DUMP_BOX, 3, "{\"points\":[[0,0,0],[0,0,0,0]]}", "bad-length", "3 dimensions"},
+        {DUMP_BOX, 3, "{\"matrix\":[1,0,0,0,0,1,0,0,0,0,1,0,0,0,0,2]}", "bad-value", "bottom row"},
+        {DUMP_BOX, 3, "{\"matrix\":[1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,1]}", "singular", "two columns"},
+        {DUMP_TRANSFORM, 3, "{\"scale\":null}", "wrong-type", "a factor, or one for each axis"},
+        {DUMP_TRANSFORM, 3, "{\"scale\":[1,1]}", "bad-length", "3 dimensions"},
+        {DUMP_TRANSFORM, 3, "{\"rotate\":90}", "wrong-type", "axis and degrees"},
+        {DUMP_TRANSFORM, 2, "{\"rotate\":[0,0,0,1]}", "wrong-type", "degrees"},
+        {DUMP_QUERY + OBB_QUERY_OVERLAP, 3, /* a far plane at infinity */
+         "{\"shapes\":[{\"frustum\":[1,0,0,0,0,1,0,0,0,0,-1,-1,0,0,-0.2,0]}]}", "singular",
+         "finite corners"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const wire_body body = json(cases[i].text);
+        const wire_problem problem = problem_of(cases[i].route, &body, cases[i].dimensions);
+        ck_assert_str_eq(problem.type, cases[i].type);
+        ck_assert_msg(strstr(problem.detail, cases[i].detail) != NULL, "%s: %s", cases[i].text,
+                      problem.detail);
+    }
+
+    static const char half[] = "\xa1\x66"
+                               "center"
+                               "\xd8\x56\x43\0\0\0";
+    const wire_body body = {.bytes = half, .length = sizeof half - 1, .media = WIRE_CBOR};
+    const wire_problem problem = problem_of(DUMP_BOX, &body, 3);
+    ck_assert_str_eq(problem.pointer, "/center");
+    ck_assert_ptr_nonnull(strstr(problem.detail, "ends within a number"));
+
+    static const char endless[] = "\xbf\xff";
+    const wire_body other = {.bytes = endless, .length = sizeof endless - 1, .media = WIRE_CBOR};
+    const wire_problem refused = problem_of(DUMP_BOX, &other, 3);
+    ck_assert_int_eq(refused.status, 400);
+    ck_assert_ptr_null(strstr(refused.title, "well-formed")); /* for it is */
+    ck_assert_ptr_nonnull(strstr(refused.detail, "indefinite"));
+}
+END_TEST
+
 /* ---- Names ----------------------------------------------------------------------------------------- */
 
 /* Requests that name a box or an entity where @ stands, and the place of that. */
@@ -1439,6 +1503,7 @@ int main(void)
     tcase_add_test(tc, every_kind_is_read);
     tcase_add_test(tc, options_are_read);
     tcase_add_test(tc, queries_that_are_wrong_are_refused);
+    tcase_add_test(tc, details_say_what_is_taken);
     tcase_add_test(tc, names_are_checked_wherever_one_stands);
     tcase_add_test(tc, every_prefix_of_a_commit_is_refused);
     tcase_add_test(tc, a_flipped_byte_never_does_harm);
