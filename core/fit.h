@@ -8,7 +8,7 @@
 
 typedef enum obb_fit { OBB_FIT_PCA, OBB_FIT_TIGHT, OBB_FIT_AABB } obb_fit;
 
-/* A box that holds all points. In the plane z of the points is not looked at.
+/* A box that holds all points, up to the rounding told below. In the plane z of the points is not looked at.
  *
  * pca    the axes of the covariance of the points as they are given, duplicates counted. Where it has no preference
  *        (a cube's corners, a ball) the coordinate axes; likewise where the box would leave the range (points near 1e9

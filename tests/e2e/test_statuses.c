@@ -50,6 +50,7 @@ static const struct row rows[] = {
     {"DELETE", "/v1/scenes/t", NULL, NULL, 404},
 
     {"GET", S "/export", NULL, NULL, 200},
+    {"GET", S "/export", SAME(1), NULL, 304},
     {"GET", "/v1/scenes/none/export", NULL, NULL, 404},
     {"GET", S "/export", "Accept: application/json", NULL, 406},
 
@@ -82,6 +83,7 @@ static const struct row rows[] = {
     {"PUT", S "/boxes/c", TEXT, UNIT, 415},
     {"PUT", S "/boxes/c", NULL, "{}", 422},
     {"PATCH", S "/boxes/c", NULL, "{\"center\":[9,9,9]}", 200},
+    {"PATCH", S "/boxes/c", NULL, NULL, 200},
     {"PATCH", S "/boxes/c", NULL, "{", 400},
     {"PATCH", S "/boxes/none", NULL, "{}", 404},
     {"PATCH", S "/boxes/c", ONLY, "{}", 412},
