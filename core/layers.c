@@ -214,10 +214,20 @@ obb_status obb_layers_over(const struct obb_layers *layers, struct obb_index *in
     return OBB_OK;
 }
 
-obb_status obb_layers_rebased(const struct obb_layers *layers, const struct obb_layers *fresh,
+obb_status obb_layers_rebased(struct obb_layers *layers, const struct obb_layers *fresh,
                               struct obb_layers **out)
 {
-    assert(fresh->level_count == 1 && fresh->revision <= layers->revision);
+    assert(fresh->level_count == 1);
+    size_t first = 0; /* that stays */
+    while (first < layers->level_count && layers->levels[first].newest <= fresh->revision)
+        first++;
+    if (first == 0) {
+        obb_layers_ref(layers);
+        *out = layers;
+        return OBB_OK;
+    }
+    /* A line holds nothing from before it began, so these are layers of one line. */
+    assert(layers->ended >= fresh->ended);
     struct obb_layers *rebased;
     const obb_status status =
         create(layers->dimensions, layers->kernels, layers->level_count + 1, &rebased);
@@ -232,11 +242,9 @@ obb_status obb_layers_rebased(const struct obb_layers *layers, const struct obb_
     base.dead = since < count ? (size_t)since : count;
     base.exact = since == 0;
     append(rebased, base);
-    for (size_t i = 0; i < layers->level_count; i++) {
+    for (size_t i = first; i < layers->level_count; i++) {
         struct level level = layers->levels[i];
-        if (level.newest <= fresh->revision)
-            continue;
-        if (i == 0 || layers->levels[i - 1].newest < fresh->revision) { /* it spans the revision */
+        if (i == first && layers->levels[i - 1].newest < fresh->revision) { /* it spans it */
             level.floor = level.floor > fresh->revision ? level.floor : fresh->revision;
             level.dead = 0;
             level.exact = true;

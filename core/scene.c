@@ -483,14 +483,11 @@ bool obb_scene_decayed(const struct obb_scene *scene)
 obb_status obb_scene_rebase(struct obb_scene *scene, struct obb_layers *fresh)
 {
     struct obb_state *newest = obb_history_newest(&scene->history);
-    obb_status st = OBB_OK;
-    if (obb_layers_dimensions(fresh) == newest->dimensions) { /* else it came too late */
-        struct obb_layers *rebased = NULL;
-        st = obb_layers_rebased(newest->layers, fresh, &rebased);
-        if (st == OBB_OK) {
-            obb_layers_unref(newest->layers);
-            newest->layers = rebased;
-        }
+    struct obb_layers *rebased = NULL;
+    const obb_status st = obb_layers_rebased(newest->layers, fresh, &rebased);
+    if (st == OBB_OK) {
+        obb_layers_unref(newest->layers);
+        newest->layers = rebased;
     }
     obb_layers_unref(fresh);
     return st;

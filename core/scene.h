@@ -130,7 +130,8 @@ obb_status obb_view_rebuild(const struct obb_view *view, const atomic_bool *canc
                             struct obb_rebuild **out);
 
 /* Puts `fresh`, made of a view that is still open, in place of all that is not newer, and owns it from now on,
- * whatever the answer: OBB_NO_MEMORY leaves the scene as it was. */
+ * whatever the answer: OBB_NO_MEMORY leaves the scene as it was. One that comes too late, when commits have replaced or
+ * indexed anew all that it could stand for, is dropped: OBB_OK. */
 obb_status obb_scene_rebase(struct obb_scene *scene, struct obb_layers *fresh);
 
 /* A hash of the whole present state (settings, moment, ids, names, poses, attributes), independent of how it came about

@@ -25,7 +25,12 @@ struct match {
         struct obb_view *view;
         model_state state;
     } held[HELD]; /* views that stay open for long */
-    size_t steps, changed, refused[64], gone, between, clamped, looked_at, discarded, merged;
+    struct {
+        struct obb_view *view;
+        struct obb_layers *fresh; /* made of it; NULL: none is under way */
+    } rebuild;
+    size_t steps, changed, refused[64], gone, between, clamped, looked_at, discarded, merged,
+        imported, rebuilt;
 };
 
 static bool chance(struct match *m, unsigned percent) { return test_below(&m->rng, 100) < percent; }
@@ -222,6 +227,7 @@ static void commit_step(struct match *m)
         check_same_answer(&edit, &real, &modelled, new_ids);
         m->changed += real.changed;
         m->merged += edit.merge_count;
+        m->imported += edit.replace_all && m->rebuild.fresh != NULL;
     } else {
         m->refused[st]++;
     }
@@ -242,11 +248,29 @@ static obb_at any_at(struct match *m)
     return at;
 }
 
+static bool count_visit(void *context, const struct obb_version *version, obb_verdict verdict)
+{
+    (void)version;
+    (void)verdict;
+    ++*(size_t *)context;
+    return true;
+}
+
+/* How many boxes the broad phase shows. */
+static size_t visible(const struct obb_view *view)
+{
+    const obb_bounds all = {{-1e9, -1e9, -1e9}, {1e9, 1e9, 1e9}};
+    size_t count = 0;
+    obb_layers_query(view->layers, view->revision, &all, &count, count_visit);
+    return count;
+}
+
 static void check_view(struct match *m, const model_state *state, const struct obb_view *view)
 {
     const char *difference = model_difference(state, view, &m->looked_at);
     ck_assert_msg(difference == NULL, "step %zu, revision %llu: %s", m->steps,
                   (unsigned long long)state->revision, difference);
+    ck_assert_uint_eq(visible(view), state->count);
 }
 
 /* Opens one state in both; true: *out_view and *out_state are to be released. */
@@ -311,6 +335,30 @@ static void look_again(struct match *m, bool close)
     m->held[i].view = NULL;
 }
 
+static struct obb_layers *rebuilt(const struct obb_view *view)
+{
+    struct obb_rebuild *rebuild;
+    struct obb_layers *fresh = NULL;
+    ck_assert_int_eq(obb_view_rebuild(view, NULL, &rebuild), OBB_OK);
+    ck_assert_int_eq(obb_rebuild_finish(rebuild, &fresh), OBB_OK);
+    return fresh;
+}
+
+/* The broad phase is rebuilt from one state and put in place some commits later. */
+static void rebuild_step(struct match *m, bool last)
+{
+    if (m->rebuild.fresh == NULL) {
+        ck_assert_int_eq(obb_view_open(m->scene, NULL, &m->rebuild.view, NULL, NULL), OBB_OK);
+        m->rebuild.fresh = rebuilt(m->rebuild.view);
+    }
+    if (!last && chance(m, 80))
+        return;
+    ck_assert_int_eq(obb_scene_rebase(m->scene, m->rebuild.fresh), OBB_OK);
+    obb_view_close(m->rebuild.view);
+    m->rebuild.fresh = NULL;
+    m->rebuilt++;
+}
+
 static struct match play(uint64_t seed, const obb_settings *settings, size_t steps)
 {
     struct match m = {.rng = {.s = seed}, .model = model_create(settings, 50)};
@@ -324,6 +372,7 @@ static struct match play(uint64_t seed, const obb_settings *settings, size_t ste
         for (int i = 0; i < 3; i++)
             view_step(&m);
         look_again(&m, chance(&m, 10));
+        rebuild_step(&m, m.steps + 1 == steps);
         if (m.steps % 8 == 0)
             ck_assert_msg(obb_scene_validate(m.scene), "step %zu", m.steps);
         obb_arena_reset(&m.arena);
@@ -351,11 +400,11 @@ START_TEST(random_commits_and_views_agree_with_the_model)
         const struct match *m = &runs[i];
         printf("model: %zu steps, %zu changed, %zu discarded, refused: %zu no box, %zu limit, "
                "%zu time, %zu revision, %zu name, %zu shear; views: %zu gone, %zu between, %zu "
-               "clamped; "
-               "%zu boxes compared\n",
+               "clamped; %zu boxes compared; %zu rebuilt, %zu imports meanwhile\n",
                steps, m->changed, m->discarded, m->refused[OBB_NO_BOX], m->refused[OBB_LIMIT],
                m->refused[OBB_TIME_BACKWARDS], m->refused[OBB_REVISION], m->refused[OBB_BAD_NAME],
-               m->refused[OBB_SHEARED], m->gone, m->between, m->clamped, m->looked_at);
+               m->refused[OBB_SHEARED], m->gone, m->between, m->clamped, m->looked_at, m->rebuilt,
+               m->imported);
         ck_assert_uint_gt(m->changed, steps / 3);
         ck_assert_uint_gt(m->discarded, steps / 50);
         ck_assert_uint_gt(m->refused[OBB_NO_BOX], steps / 100);
@@ -369,6 +418,8 @@ START_TEST(random_commits_and_views_agree_with_the_model)
         ck_assert_uint_gt(m->between, steps / 10);
         ck_assert_uint_gt(m->clamped, steps / 20);
         ck_assert_uint_gt(m->looked_at, steps * 20);
+        ck_assert_uint_gt(m->rebuilt, steps / 10);
+        ck_assert_uint_gt(m->imported, steps / 1000);
     }
 }
 END_TEST
@@ -609,28 +660,11 @@ END_TEST
 
 /* ---- Rebuilding beside the work ------------------------------------------------------------------------------------- */
 
-static bool count_visit(void *context, const struct obb_version *version, obb_verdict verdict)
-{
-    (void)version;
-    (void)verdict;
-    ++*(size_t *)context;
-    return true;
-}
-
-/* What the broad phase shows of everything there is. */
-static size_t visible(const struct obb_view *view)
-{
-    const obb_bounds all = {{-1e9, -1e9, -1e9}, {1e9, 1e9, 1e9}};
-    size_t count = 0;
-    obb_layers_query(view->layers, view->revision, &all, &count, count_visit);
-    return count;
-}
-
 START_TEST(a_broad_phase_rebuilt_from_a_view_replaces_the_mended_one)
 {
     struct obb_scene *scene = tick_scene(0, 0);
     test_rng rng = {.s = 20261120};
-    size_t rebuilt = 0, decayed = 0, dropped = 0;
+    size_t rebased = 0, decayed = 0, cancelled = 0;
     for (int round = 0; round < 40; round++) {
         struct obb_view *view = NULL;
         ck_assert_int_eq(obb_view_open(scene, NULL, &view, NULL, NULL), OBB_OK);
@@ -640,12 +674,10 @@ START_TEST(a_broad_phase_rebuilt_from_a_view_replaces_the_mended_one)
         atomic_store(&cancel, true);
         ck_assert_int_eq(obb_view_rebuild(view, &cancel, &rebuild), OBB_OK);
         if (obb_rebuild_finish(rebuild, &fresh) == OBB_CANCELLED)
-            dropped++;
+            cancelled++;
         else
             ck_assert_int_eq(obb_scene_rebase(scene, fresh), OBB_OK);
-        atomic_store(&cancel, false);
-        ck_assert_int_eq(obb_view_rebuild(view, &cancel, &rebuild), OBB_OK);
-        ck_assert_int_eq(obb_rebuild_finish(rebuild, &fresh), OBB_OK);
+        fresh = rebuilt(view);
         for (int i = 0; i < 8; i++) { /* commits go on while it is rebuilt */
             char line[256];
             size_t used = 0;
@@ -657,39 +689,123 @@ START_TEST(a_broad_phase_rebuilt_from_a_view_replaces_the_mended_one)
             decayed += obb_scene_decayed(scene);
         }
         ck_assert_int_eq(obb_scene_rebase(scene, fresh), OBB_OK);
-        rebuilt++;
+        rebased++;
         obb_view_close(view);
         ck_assert(obb_scene_validate(scene));
         ck_assert_int_eq(obb_view_open(scene, NULL, &view, NULL, NULL), OBB_OK);
         ck_assert_uint_eq(visible(view), obb_view_info_get(view)->boxes);
         obb_view_close(view);
     }
-    ck_assert_uint_eq(rebuilt, 40);
-    ck_assert_uint_gt(dropped, 20);
+    ck_assert_uint_eq(rebased, 40);
+    ck_assert_uint_gt(cancelled, 20);
     ck_assert_uint_gt(decayed, 0);
-    printf("rebuilt %zu times, cancelled %zu, decayed after %zu of 320 commits\n", rebuilt, dropped,
-           decayed);
+    printf("rebuilt %zu times, cancelled %zu, decayed after %zu of 320 commits\n", rebased,
+           cancelled, decayed);
+    obb_scene_destroy(scene);
+}
+END_TEST
 
-    /* One that comes after the scene was emptied and turned flat is dropped. */
-    struct obb_view *view = NULL;
-    struct obb_rebuild *rebuild;
-    struct obb_layers *fresh = NULL;
-    ck_assert_int_eq(obb_view_open(scene, NULL, &view, NULL, NULL), OBB_OK);
-    ck_assert_int_eq(obb_view_rebuild(view, NULL, &rebuild), OBB_OK);
-    ck_assert_int_eq(obb_rebuild_finish(rebuild, &fresh), OBB_OK);
+/* All that is there goes; the words say what comes. */
+static void import(struct obb_scene *scene, const obb_settings *settings, const char *line)
+{
     struct obb_arena arena;
     obb_arena_init(&arena);
-    const obb_settings planar = {.dimensions = 2};
-    const obb_edit import = {.dimensions = 2, .replace_all = true, .settings = &planar};
+    obb_edit edit = tick_edit(NO_TIME, line, &arena);
+    edit.replace_all = true;
+    edit.settings = settings;
+    edit.dimensions = settings->dimensions;
     struct obb_prepared *prepared = NULL;
     obb_fault fault;
     obb_committed done;
-    ck_assert_int_eq(obb_edit_prepare(scene, &import, 0, 0, &arena, &prepared, &fault), OBB_OK);
+    ck_assert_int_eq(obb_edit_prepare(scene, &edit, 0, SIZE_MAX, &arena, &prepared, &fault),
+                     OBB_OK);
     obb_edit_commit(prepared, &done);
     obb_arena_fini(&arena);
-    ck_assert_int_eq(obb_scene_rebase(scene, fresh), OBB_OK);
+}
+
+/* As all-pairs has them and as every two boxes do. Returns how many there are. */
+static size_t check_pairs(struct obb_scene *scene)
+{
+    struct obb_view *view = NULL;
+    struct obb_plan *plan = NULL;
+    ck_assert_int_eq(obb_view_open(scene, NULL, &view, NULL, NULL), OBB_OK);
+    ck_assert_uint_eq(visible(view), obb_view_info_get(view)->boxes);
+    const obb_query query = {.kind = OBB_QUERY_ALL_PAIRS,
+                             .dimensions = obb_view_info_get(view)->dimensions,
+                             .limit = SIZE_MAX};
+    ck_assert_int_eq(obb_plan_create(view, &query, NULL, &plan), OBB_OK);
+    ck_assert_int_eq(obb_plan_run(plan), OBB_OK);
+    const obb_result *result = obb_plan_result(plan);
+    size_t count = 0;
+    for (const struct obb_version *a = obb_view_next(view, 0); a != NULL;
+         a = obb_view_next(view, obb_view_id(a)))
+        for (const struct obb_version *b = obb_view_next(view, obb_view_id(a)); b != NULL;
+             b = obb_view_next(view, obb_view_id(b))) {
+            const obb_solid one = obb_view_solid(view, a), two = obb_view_solid(view, b);
+            if (!obb_sat_overlap(&one, &two))
+                continue;
+            ck_assert_uint_lt(count, result->pair_count);
+            ck_assert_ptr_eq(result->pairs[count].a, a);
+            ck_assert_ptr_eq(result->pairs[count].b, b);
+            count++;
+        }
+    ck_assert_uint_eq(count, result->pair_count);
+    obb_plan_destroy(plan);
     obb_view_close(view);
-    ck_assert(obb_scene_validate(scene));
+    return count;
+}
+
+/* Whatever was ended by commits before it and since, and in other dimensions, too. */
+START_TEST(a_rebuild_that_comes_after_an_import_is_dropped)
+{
+    const obb_settings space = {.dimensions = 3}, plane = {.dimensions = 2};
+    const char *const moves[] = {"", "a:0 c:3.5", "a:0 b:1 c:2 d:3 e:4"};
+    const struct {
+        const obb_settings *settings;
+        const char *line;
+        size_t pairs;
+    } imports[] = {{&space, "+x:50 +y:51 +z:53", 2}, {&space, "", 0}, {&plane, "", 0}};
+    for (size_t i = 0; i < 3; i++)
+        for (size_t k = 0; k < 3; k++) {
+            struct obb_scene *scene = tick_scene(0, 0);
+            struct obb_view *view = NULL;
+            tick(scene, 1, "+a:0.5 +b:1.5 +c:2.5 +d:3.5 +e:4.5");
+            tick(scene, 2, moves[i]);
+            ck_assert_uint_gt(check_pairs(scene), 5);
+            ck_assert_int_eq(obb_view_open(scene, NULL, &view, NULL, NULL), OBB_OK);
+            struct obb_layers *fresh = rebuilt(view);
+            import(scene, imports[k].settings, imports[k].line);
+            ck_assert_int_eq(obb_scene_rebase(scene, fresh), OBB_OK);
+            obb_view_close(view);
+            ck_assert(obb_scene_validate(scene));
+            ck_assert_uint_eq(check_pairs(scene), imports[k].pairs);
+            if (imports[k].pairs > 0)
+                tick(scene, 3, "x:51.5");
+            ck_assert_uint_eq(check_pairs(scene), imports[k].pairs + (imports[k].pairs > 0));
+            obb_scene_destroy(scene);
+        }
+}
+END_TEST
+
+START_TEST(a_state_that_changed_nothing_but_settings_can_be_rebuilt)
+{
+    struct obb_scene *scene = tick_scene(0, 0);
+    tick(scene, 1, "+a:0.5 +b:1.5 +c:2.5");
+    for (uint32_t commits = 1; commits <= 2; commits++) {
+        const obb_settings settings = {.dimensions = 3, .history_commits = commits};
+        struct obb_view *view = NULL;
+        bool changed = false;
+        ck_assert_int_eq(obb_scene_configure(scene, &settings, 0, &changed), OBB_OK);
+        ck_assert(changed);
+        ck_assert_int_eq(obb_view_open(scene, NULL, &view, NULL, NULL), OBB_OK);
+        struct obb_layers *fresh = rebuilt(view);
+        if (commits == 2) /* and commits may go on */
+            tick(scene, 2, "c:2.25");
+        ck_assert_int_eq(obb_scene_rebase(scene, fresh), OBB_OK);
+        obb_view_close(view);
+        ck_assert(obb_scene_validate(scene));
+        ck_assert_uint_eq(check_pairs(scene), 3);
+    }
     obb_scene_destroy(scene);
 }
 END_TEST
@@ -934,6 +1050,8 @@ int main(void)
     tcase_add_test(tc, the_hash_tells_states_apart_and_not_how_they_came_about);
     tcase_add_test(tc, an_entity_is_one_label_in_every_state);
     tcase_add_test(tc, a_broad_phase_rebuilt_from_a_view_replaces_the_mended_one);
+    tcase_add_test(tc, a_rebuild_that_comes_after_an_import_is_dropped);
+    tcase_add_test(tc, a_state_that_changed_nothing_but_settings_can_be_rebuilt);
     tcase_add_test(tc, memory_does_not_grow_with_the_boxes_that_ever_were);
     tcase_add_test(tc, readers_see_one_state_while_the_writer_commits);
     suite_add_tcase(suite, tc);

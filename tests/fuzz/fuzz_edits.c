@@ -1,5 +1,6 @@
-/* Bytes as commits to a scene: put, move, teleport, turn, remove, one or many boxes at a time. After each the scene is what the slow model
- * says, its broad phase is valid, and queries find what brute force finds. */
+/* Bytes as commits to a scene: put, move, teleport, turn, remove, one or many boxes at a time, and replace all there is; and as rebuilds
+ * of its broad phase that end some commits after they began. After each the scene is what the slow model says, its broad phase is
+ * valid, and queries find what brute force finds. */
 #include "core/layers.h"
 #include "core/query.h"
 #include "core/view.h"
@@ -91,7 +92,8 @@ static void read_commit(struct fuzz_input *s, struct commit *c, double time)
                          .removes = c->removes,
                          .puts = c->puts,
                          .poses = c->poses};
-    const int count = 1 + fuzz_next(s) % 8;
+    const int how = fuzz_next(s), count = 1 + how % 8;
+    c->edit.replace_all = how / 8 == 31;
     for (int i = 0; i < count; i++) {
         const int first = fuzz_next(s) * 2 % NAMES, many = fuzz_next(s);
         /* A run of boxes that all take the same bytes, but for where they are; or one. */
@@ -173,17 +175,34 @@ static void ask(const struct obb_view *view, const model_state *state, struct fu
 }
 
 /* The service rebuilds what has decayed, at times of its own. */
-static void rebuild(struct obb_scene *scene)
-{
-    struct obb_view *view;
-    struct obb_rebuild *rebuild;
+struct rebuilding {
+    struct obb_view *view; /* NULL: none is under way */
     struct obb_layers *fresh;
-    fuzz_check(obb_view_open(scene, NULL, &view, NULL, NULL) == OBB_OK &&
-                   obb_view_rebuild(view, NULL, &rebuild) == OBB_OK &&
-                   obb_rebuild_finish(rebuild, &fresh) == OBB_OK &&
-                   obb_scene_rebase(scene, fresh) == OBB_OK,
+};
+
+static void begin_rebuild(struct rebuilding *r, struct obb_scene *scene)
+{
+    struct obb_rebuild *rebuild;
+    fuzz_check(obb_view_open(scene, NULL, &r->view, NULL, NULL) == OBB_OK &&
+                   obb_view_rebuild(r->view, NULL, &rebuild) == OBB_OK &&
+                   obb_rebuild_finish(rebuild, &r->fresh) == OBB_OK,
                "a rebuild");
-    obb_view_close(view);
+}
+
+static void end_rebuild(struct rebuilding *r, struct obb_scene *scene)
+{
+    fuzz_check(obb_scene_rebase(scene, r->fresh) == OBB_OK, "a rebuild that ends");
+    obb_view_close(r->view);
+    r->view = NULL;
+}
+
+/* 0: at once, or the end of one that is under way. 1: begins one. 2: ends it. */
+static void rebuild(struct rebuilding *r, struct obb_scene *scene, int how)
+{
+    if (r->view == NULL && how <= 1)
+        begin_rebuild(r, scene);
+    if (r->view != NULL && (how == 0 || how == 2))
+        end_rebuild(r, scene);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
@@ -197,6 +216,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     struct model *model = model_create(&settings, 0);
     fuzz_check(obb_scene_create(obb_str_of("fuzz"), &settings, 0, NULL, &scene) == OBB_OK,
                "a scene");
+    struct rebuilding rebuilding = {.view = NULL};
     struct obb_arena arena;
     obb_arena_init(&arena);
     for (int n = 1; n <= COMMITS && s.left > 0; n++) {
@@ -217,8 +237,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
                            done.put == expected.put && done.posed == expected.posed,
                        "another answer than the model's");
         }
-        if (fuzz_next(&s) % 8 == 0)
-            rebuild(scene);
+        rebuild(&rebuilding, scene, fuzz_next(&s) % 8);
         struct obb_view *view;
         fuzz_check(obb_view_open(scene, NULL, &view, NULL, NULL) == OBB_OK, "a view");
         fuzz_check(obb_layers_validate(view->layers, view->revision),
@@ -229,6 +248,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
         ask(view, model_now(model), &s);
         obb_view_close(view);
     }
+    rebuild(&rebuilding, scene, 2);
     obb_arena_fini(&arena);
     obb_scene_destroy(scene);
     model_destroy(model);
