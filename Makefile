@@ -208,10 +208,12 @@ test: test-deps $(if $(PICKED_WEB),web-deps) ## build and run all tests; T=word 
 CROSS_TESTS := batch index
 CROSS_PACKAGES := gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
 CROSS_BINS := $(CROSS_TESTS:%=build/aarch64/test_%)
+CROSS_CC := aarch64-linux-gnu-gcc
+CROSS = $(MAKE) -j$(JOBS) --no-print-directory CC=$(CROSS_CC) B=build/aarch64 CFLAGS=-Itests/cross TEST_LIBS= PROTO_LIBS= \
+ SERVER_LIBS=
 .PHONY: check-neon cross-deps
 check-neon: cross-deps ## the tests of kernels and index for aarch64, under qemu: NEON against the scalar kernels
-	@$(MAKE) -j$(JOBS) --no-print-directory CC=aarch64-linux-gnu-gcc B=build/aarch64 CFLAGS=-Itests/cross \
-	 TEST_LIBS= PROTO_LIBS= SERVER_LIBS= $(CROSS_BINS)
+	@$(CROSS) $(CROSS_BINS)
 	@for t in $(CROSS_BINS); do qemu-aarch64-static $$t || exit 1; done
 	@echo "check-neon: looked at $(words $(CROSS_BINS)) programs, clean"
 build/aarch64/test_%: $(B)/tests/core/test_%.o $(call obj,$(CORE_SRC)) \
@@ -447,10 +449,10 @@ lint-deps:
 
 # ---- Checks -----------------------------------------------------------------------------------------
 
-.PHONY: format format-check tidy check-layers check-headers check-symbols check-openapi check-install check-watch shellcheck check-page
-lint: lint-deps ## format-check tidy check-layers check-headers check-symbols check-openapi check-install shellcheck, and where node and promtool are there check-page and check-watch
+.PHONY: format format-check tidy check-layers check-headers check-symbols check-openapi check-install check-watch check-arm64 shellcheck check-page
+lint: lint-deps ## format-check tidy check-layers check-headers check-symbols check-openapi check-install shellcheck, and where node, promtool and a compiler for aarch64 are there check-page, check-watch and check-arm64
 	@$(MAKE) --no-print-directory format-check check-layers check-headers check-symbols check-openapi check-install shellcheck tidy \
-	 $(if $(HAVE_NODE),check-page) $(if $(shell command -v promtool),check-watch)
+	 $(if $(HAVE_NODE),check-page) $(if $(shell command -v promtool),check-watch) $(if $(shell command -v $(CROSS_CC)),check-arm64)
 
 format: ## rewrite the sources with clang-format
 	@tests/lint/files.sh format '*.c' '*.h' -- clang-format -i
@@ -480,6 +482,11 @@ check-install: all
 
 check-watch: all
 	@tests/lint/watch.sh $(B)/obbd
+
+# The one source that no other build looks at.
+check-arm64:
+	@$(CROSS) -W core/batch_neon.c CI=1 build/aarch64/core/batch_neon.o
+	@echo "check-arm64: looked at 1 file, clean"
 
 check-page: server/web/node_modules/.package-lock.json
 	@cd server/web && npx tsc && echo "check-page: looked at $(words $(wildcard server/web/src/*.ts)) files, clean"

@@ -11,6 +11,7 @@
 #define INLINE static inline __attribute__((always_inline))
 
 #include <arm_neon.h>
+#include <string.h>
 
 /* Maximum and minimum choose as the other sets do: the second of two zeros. */
 typedef float32x4_t vf;
@@ -86,8 +87,14 @@ INLINE void store(const vf columns[16], float *const rows[4])
 }
 
 typedef float64x2_t vd;
-#define D_SPLAT(x) vdupq_n_f64(x)
-#define D_ABS(a)   vabsq_f64(a)
+#define D_SPLAT(x)  vdupq_n_f64(x)
+#define D_ABS(a)    vabsq_f64(a)
+#define D_MIN(a, b) min_d(a, b)
+#define D_MAX(a, b) max_d(a, b)
+
+INLINE vd max_d(vd a, vd b) { return vbslq_f64(vcgtq_f64(a, b), a, b); }
+
+INLINE vd min_d(vd a, vd b) { return vbslq_f64(vcltq_f64(a, b), a, b); }
 
 INLINE vf narrow(vd a, vd b) { return vcvt_high_f32_f64(vcvt_f32_f64(a), b); }
 
@@ -200,6 +207,7 @@ const struct obb_kernels obb_kernels_neon = {.kind = OBB_KERNEL_NEON,
                                              .against = against,
                                              .meet = meet_codes,
                                              .walk = walk,
+                                             .look = look,
                                              .pack = pack,
                                              .encode = encode,
                                              .unite = unite,
