@@ -119,7 +119,7 @@ obb_status obb_layers_next(const struct obb_layers *previous,
 
     for (size_t i = 0; i < ended_count; i++) {
         size_t k = 0;
-        while (next->levels[k].newest < born(ended[i]))
+        while (k < next->level_count && next->levels[k].newest < born(ended[i]))
             k++;
         assert(k < next->level_count);
         const size_t count = obb_index_count(next->levels[k].index);
@@ -244,13 +244,11 @@ obb_status obb_layers_rebased(struct obb_layers *layers, const struct obb_layers
     append(rebased, base);
     for (size_t i = first; i < layers->level_count; i++) {
         struct level level = layers->levels[i];
-        if (i == first && layers->levels[i - 1].newest < fresh->revision) { /* it spans it */
-            level.floor = level.floor > fresh->revision ? level.floor : fresh->revision;
-            level.dead = 0;
-            level.exact = true;
-            const struct obb_version *const *old = obb_index_versions(level.index);
-            for (size_t k = 0, n = obb_index_count(level.index); k < n; k++)
-                level.dead += !current(&level, old[k]);
+        if (i == first && layers->levels[i - 1].newest < fresh->revision) {
+            /* Some of it may be in the base, too; how many is not worth a look at each. */
+            level.floor = fresh->revision;
+            level.dead = obb_index_count(level.index);
+            level.exact = false;
         }
         append(rebased, level);
     }

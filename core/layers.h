@@ -41,7 +41,7 @@ obb_status obb_layers_over(const struct obb_layers *layers, struct obb_index *in
 /* `layers` with what a rebuild (rebuild.h) made of this or an earlier state in place of all that is not newer; or, with a
  * reference more, `layers` themselves when all is newer: commits have replaced everything meanwhile, or indexed it anew,
  * and `fresh` would only come on top. The writer's, after the commit that made `layers`; both stay the caller's.
- * OBB_NO_MEMORY. */
+ * O(levels). OBB_NO_MEMORY. */
 obb_status obb_layers_rebased(struct obb_layers *layers, const struct obb_layers *fresh,
                               struct obb_layers **out);
 
