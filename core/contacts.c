@@ -223,8 +223,10 @@ static obb_status find_present(const struct obb_view *after, const obb_committed
     const size_t count = status == OBB_OK ? obb_join_pair_count(join) : 0;
     const obb_join_pair *pairs = count > 0 ? obb_join_pairs(join) : NULL;
     for (size_t i = 0; i < count && status == OBB_OK; i++) {
-        if (cancel != NULL && i % 1024 == 0 && atomic_load(cancel))
+        if (cancel != NULL && i % 1024 == 0 && atomic_load(cancel)) {
             status = OBB_CANCELLED;
+            break;
+        }
         if (!obb_filter_pair(pairs[i].a, pairs[i].b))
             continue;
         if (pairs[i].verdict != OBB_SURE) {
