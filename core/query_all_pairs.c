@@ -21,7 +21,8 @@ enum phase { JOIN, SIFT, GATHER, DONE };
 struct part {
     struct obb_task task;
     struct obb_pairs pairs;
-    size_t doubts; /* candidates that took the double test */
+    size_t candidates; /* beside the join's: of boxes that glide */
+    size_t doubts;     /* candidates that took the double test */
 };
 
 struct obb_all_pairs {
@@ -140,9 +141,12 @@ static bool glide_visit(void *context, const struct obb_version *other, obb_verd
     if (!obb_task_goes_on(task))
         return false;
     /* Of two that glide, the one with the smaller id finds the pair. */
-    if (other == g->box || (other->id < g->box->id && obb_view_glides_to(g->view, other) != NULL) ||
-        !obb_pairs_admit(task->sieve, g->box, other))
+    if (other == g->box || (other->id < g->box->id && obb_view_glides_to(g->view, other) != NULL))
         return true;
+    g->part->candidates++;
+    if (!obb_pairs_admit(task->sieve, g->box, other))
+        return true;
+    g->part->doubts++;
     const obb_solid solid = obb_view_solid(g->view, other);
     return !obb_shape_boxes(&g->solid, &solid, task->query->margin) ||
            obb_pairs_add(task, &g->part->pairs, g->box, other);
@@ -307,6 +311,7 @@ static obb_status start_gathering(struct obb_all_pairs *all)
         if (i < all->sift_chunks)
             all->starts[i + 1] = all->starts[i] + all->parts[i].pairs.count;
         all->total += all->parts[i].pairs.count;
+        all->candidate_count += all->parts[i].candidates;
         all->doubts += all->parts[i].doubts;
     }
     /* Candidates are pairs no more: what they take up may be wanted for the result. */

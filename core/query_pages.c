@@ -18,6 +18,7 @@ enum phase { ROUNDS, DETAILS, DONE };
 struct part {
     struct obb_task task;
     struct obb_pairs pairs;
+    size_t candidates, doubts; /* as in obb_result */
 };
 
 struct obb_pages {
@@ -33,6 +34,7 @@ struct obb_pages {
     bool ended;  /* no boxes are left */
     obb_found_pair *pairs;
     size_t count, capacity, total;
+    size_t candidates, doubts; /* of all rounds */
     obb_details *details;
     struct obb_task *detail_tasks;
     size_t detail_chunks;
@@ -152,9 +154,13 @@ static bool ask_visit(void *context, const struct obb_version *other, obb_verdic
     struct obb_task *task = &a->part->task;
     if (!obb_task_goes_on(task))
         return false;
-    if (other->id <= a->after || !obb_pairs_admit(task->sieve, a->box, other))
+    if (other->id <= a->after)
+        return true;
+    a->part->candidates++;
+    if (!obb_pairs_admit(task->sieve, a->box, other))
         return true;
     if (verdict != OBB_SURE) {
+        a->part->doubts++;
         const obb_solid solid = obb_view_solid(task->view, other);
         if (!obb_shape_boxes(&a->solid, &solid, task->query->margin))
             return true;
@@ -192,8 +198,11 @@ static obb_status ask(struct obb_pages *pages, size_t chunk)
 static obb_status end_round(struct obb_pages *pages)
 {
     size_t found = 0;
-    for (size_t i = 0; i < pages->part_count; i++)
+    for (size_t i = 0; i < pages->part_count; i++) {
         found += pages->parts[i].pairs.count;
+        pages->candidates += pages->parts[i].candidates;
+        pages->doubts += pages->parts[i].doubts;
+    }
     if (!is_full(pages) && found > 0) {
         const size_t need = at_most(pages->count + found, pages->task.query->limit);
         if (need > pages->capacity) {
@@ -276,6 +285,8 @@ size_t obb_pages_advance(struct obb_pages *pages, obb_status *out_status, obb_re
                            .pair_details = pages->details,
                            .pair_count = pages->count,
                            .count = is_page(query) ? pages->count : pages->total,
+                           .candidates = pages->candidates,
+                           .doubts = pages->doubts,
                            .truncated = is_page(query)
                                             ? is_full(pages)
                                             : !query->count_only && pages->count < pages->total};

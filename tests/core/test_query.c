@@ -754,7 +754,7 @@ START_TEST(pages_put_together_are_the_whole)
 {
     struct model_scene model;
     lively(&model, 300, 3);
-    size_t pages = 0, pairs = 0;
+    size_t pages = 0, pairs = 0, doubts = 0;
     for (int i = 0; i < 12; i++) {
         struct world w = world_at(&model, 10, i % 2 == 0 ? 0.0 : 0.75);
         struct asked a = random_query(&model, &w, OBB_QUERY_ALL_PAIRS, 0);
@@ -763,6 +763,7 @@ START_TEST(pages_put_together_are_the_whole)
         struct obb_plan *whole = planned(&w, &a.query);
         ck_assert_int_eq(obb_plan_run(whole), OBB_OK);
         const obb_result *all = obb_plan_result(whole);
+        ck_assert(all->candidates >= all->count && all->doubts <= all->candidates);
         obb_query page = a.query;
         page.paged = true;
         size_t count = 0;
@@ -773,6 +774,8 @@ START_TEST(pages_put_together_are_the_whole)
             const obb_result *part = obb_plan_result(plan);
             ck_assert_uint_le(part->pair_count, page.limit);
             ck_assert_uint_eq(part->count, part->pair_count);
+            ck_assert(part->candidates >= part->count && part->doubts <= part->candidates);
+            doubts += part->doubts;
             more = part->truncated;
             ck_assert(!more || part->pair_count == page.limit);
             for (size_t k = 0; k < part->pair_count; k++, count++) {
@@ -801,9 +804,10 @@ START_TEST(pages_put_together_are_the_whole)
         obb_arena_fini(&a.arena);
         world_end(&w);
     }
-    printf("%zu pairs in %zu pages\n", pairs, pages);
+    printf("%zu pairs in %zu pages, %zu times in doubt\n", pairs, pages, doubts);
     ck_assert_uint_gt(pairs, 200);
     ck_assert_uint_gt(pages, 60);
+    ck_assert_uint_gt(doubts, 60);
     model_scene_fini(&model);
 }
 END_TEST
