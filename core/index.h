@@ -19,15 +19,16 @@ typedef enum obb_verdict { OBB_DOUBT, OBB_SURE } obb_verdict;
 /* Builds over `count` versions (dimensions 2 or 3). With `to` (else NULL) every bound covers the way from
  * versions[i] to to[i] as obb_box_interpolate goes it, and nothing is ever SURE: to[i] may be versions[i]. The arrays
  * are the caller's and not kept; the versions must outlive the index. kernels: NULL chooses. Polls *cancel (may be
- * NULL) about every 100 us: OBB_CANCELLED. O(n). */
+ * NULL) about every 100 us: OBB_CANCELLED. OBB_NO_MEMORY. O(n). */
 obb_status obb_index_build(const struct obb_version *const *versions,
                            const struct obb_version *const *to, size_t count, int dimensions,
                            const struct obb_kernels *kernels, const atomic_bool *cancel,
                            struct obb_index **out);
 
 /* The same in phases of independent chunks: run every chunk of a phase on any threads, then call obb_build_advance on one; 0
- * chunks: the index is there to be taken (once), or *out_status says why not. `versions` and `to` must outlive this. The
- * index does not depend on who ran its chunks. */
+ * chunks: the index is there to be taken, or *out_status says why not. `versions` and `to` must outlive this. The
+ * index does not depend on who ran its chunks. OBB_NO_MEMORY from all that answer; from a chunk OBB_CANCELLED as well.
+ * After a failure it can only be destroyed. */
 struct obb_build;
 obb_status obb_build_create(const struct obb_version *const *versions,
                             const struct obb_version *const *to, size_t count, int dimensions,
@@ -35,8 +36,8 @@ obb_status obb_build_create(const struct obb_version *const *versions,
                             struct obb_build **out);
 size_t obb_build_advance(struct obb_build *build, obb_status *out_status);
 obb_status obb_build_chunk(struct obb_build *build, size_t chunk);
-struct obb_index *obb_build_take(struct obb_build *build);
-void obb_build_destroy(struct obb_build *build); /* NULL is fine */
+struct obb_index *obb_build_take(struct obb_build *build); /* once; the caller's then */
+void obb_build_destroy(struct obb_build *build);           /* NULL is fine */
 
 void obb_index_ref(struct obb_index *index);   /* the writer's */
 void obb_index_unref(struct obb_index *index); /* the writer's; NULL is fine */

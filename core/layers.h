@@ -17,7 +17,8 @@ void obb_layers_ref(struct obb_layers *layers);   /* the writer's */
 void obb_layers_unref(struct obb_layers *layers); /* the writer's; NULL is fine */
 
 /* The layers after a commit that made `added` and ended `ended` versions (those that were current before it and are
- * not after); revision is the commit's. `died` of the ended ones need not be set yet, and `previous` stays as it is.
+ * not after); revision is the commit's. `died` of the ended ones must not be set yet: they are told from what was dead
+ * before by that. `previous` stays as it is.
  * Costs what was added, and merges what is small: never more than about 200 us beyond that. A larger rebuild is left
  * to rebuild.h. OBB_NO_MEMORY. */
 obb_status obb_layers_next(const struct obb_layers *previous,
@@ -68,7 +69,8 @@ double obb_layers_nearest(const struct obb_layers *layers, uint64_t revision,
                           obb_index_reach *visit);
 
 /* All pairs of the state, in phases of independent chunks: run every chunk of a phase on any threads, then call
- * obb_join_advance on one; 0 chunks: done, or *out_status says why not. */
+ * obb_join_advance on one; 0 chunks: done, or *out_status says why not. Layers and *cancel (may be NULL, polled about
+ * every 100 us) must outlive it. OBB_NO_MEMORY; OBB_LIMIT when there are 2^31 entries. */
 struct obb_join;
 typedef struct obb_join_pair {
     const struct obb_version *a, *b; /* a has the smaller id */
@@ -78,10 +80,14 @@ obb_status obb_join_create(const struct obb_layers *layers, uint64_t revision, d
                            const atomic_bool *cancel, struct obb_join **out);
 
 /* The same, but only pairs of which at least one is among `moved` (alive at the revision, each once): what a commit can
- * have changed, at a cost of what moved. */
+ * have changed, at a cost of what moved and, for each level, of an eighth of a byte an entry, allocated and set. Also
+ * OBB_CANCELLED. */
 obb_status obb_join_create_moved(const struct obb_layers *layers, uint64_t revision, double margin,
                                  const struct obb_version *const *moved, size_t moved_count,
                                  const atomic_bool *cancel, struct obb_join **out);
+
+/* OBB_NO_MEMORY of both; of a chunk also OBB_CANCELLED, and OBB_LIMIT when there are more candidates than are held at once,
+ * 2^23. After any of them the join can only be destroyed. */
 size_t obb_join_advance(struct obb_join *join, obb_status *out_status);
 obb_status obb_join_chunk(struct obb_join *join, size_t chunk);
 

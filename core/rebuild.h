@@ -30,7 +30,8 @@ obb_status obb_rebuild_chunk(struct obb_rebuild *rebuild, size_t chunk);
 obb_status obb_rebuild_take(struct obb_rebuild *rebuild, struct obb_layers **out);
 void obb_rebuild_destroy(struct obb_rebuild *rebuild); /* NULL is fine */
 
-/* All that is left of it on this thread; the rebuild is gone afterwards, whatever the answer. */
+/* All that is left of it on this thread, for whoever has no workers (tests and benchmarks); the rebuild is gone afterwards,
+ * whatever the answer. */
 obb_status obb_rebuild_finish(struct obb_rebuild *rebuild, struct obb_layers **out);
 
 #endif

@@ -125,7 +125,8 @@ obb_attributes obb_view_attributes(const struct obb_version *box);
 /* Is a rebuild worth its time? */
 bool obb_scene_decayed(const struct obb_scene *scene);
 
-/* Begins it. Any thread. */
+/* Begins it. Any thread. View and *cancel (may be NULL) must outlive the rebuild, which is the caller's to destroy.
+ * OBB_NO_MEMORY. */
 obb_status obb_view_rebuild(const struct obb_view *view, const atomic_bool *cancel,
                             struct obb_rebuild **out);
 
