@@ -319,7 +319,7 @@ START_TEST(a_join_of_what_moved_has_just_its_pairs)
     test_rng rng = {.s = 20261127};
     struct counts counts = {0};
     const size_t commits = test_effort(40), edits = 80; /* in each, at most */
-    struct model *model = model_create(3, 2 * MOST_BOXES + commits * edits);
+    struct model *model = model_create(3, (size_t)2 * MOST_BOXES + commits * edits);
     for (size_t c = 0; c < commits; c++) {
         model_commit(model, c == 0 ? (size_t)2 * MOST_BOXES : test_below(&rng, edits), &rng);
         struct state *state = state_of(&model->world, model->revision);
