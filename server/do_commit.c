@@ -44,12 +44,22 @@ static void commit_write(struct srv_plans *p)
     write_answer((struct commit *)p, results, NULL);
 }
 
-/* The changes were made, so the request has not failed, and must not be sent again. */
+static bool changes_something(const obb_edit *edit)
+{
+    return edit->has_time || edit->remove_count > 0 || edit->put_count > 0 ||
+           edit->pose_count > 0 || edit->turn_count > 0;
+}
+
+/* Where changes were made the request has not failed, and must not be sent again. */
 static void reply_unanswered(struct commit *c, wire_problem problem)
 {
     struct srv_request *request = c->plans.work.request;
-    problem.retry_after = 0;
     wire_buf_fini(&request->reply);
+    if (!changes_something(&c->commit.edit)) {
+        srv_reply_problem(request, &problem);
+        return;
+    }
+    problem.retry_after = 0;
     write_answer(c, NULL, &problem);
     srv_reply(request, 200, wire_media_type(request->accept));
 }
@@ -68,12 +78,6 @@ static void commit_reply(struct srv_work *work)
     else
         srv_reply(request, 200, wire_media_type(request->accept));
     srv_plans_close(&c->plans);
-}
-
-static bool changes_something(const obb_edit *edit)
-{
-    return edit->has_time || edit->remove_count > 0 || edit->put_count > 0 ||
-           edit->pose_count > 0 || edit->turn_count > 0;
 }
 
 /* Views for the queries, of the state that the changes led to. */

@@ -393,6 +393,12 @@ static void move_and_ask(int x, int pairs, const char *detail)
 START_TEST(changes_stand_where_there_is_no_room_for_their_answer)
 {
     move_and_ask(5, 100000, "answers in flight use up the memory set aside for them");
+    /* without changes it may be sent again */
+    ck_assert_int_eq(ask("POST", "/v1/scenes/s/commit",
+                         "{\"queries\":[{\"kind\":\"all-pairs\",\"want\":[\"mtv\"],\"limit\":%d}]}",
+                         100000),
+                     503);
+    ck_assert_ptr_nonnull(strstr(heard, "Retry-After: 1"));
 }
 END_TEST
 
