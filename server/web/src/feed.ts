@@ -55,6 +55,11 @@ export class Feed {
         private readonly client: Client,
     ) {}
 
+    /** Is there something that events have named and that is not read yet? */
+    get busy(): boolean {
+        return this.fetching;
+    }
+
     async listScenes(): Promise<void> {
         const names: string[] = [];
         let cursor = "";
@@ -219,6 +224,7 @@ export class Feed {
             }
         }
         this.fetching = false;
+        this.store.changed("status");
         if (signal !== this.follow.signal) void this.fetchWanted();
     }
 

@@ -398,6 +398,11 @@ function markButtons(): void {
     byId("redo").title = edits.redoLabel ? `Redo: ${edits.redoLabel} (Ctrl+Y)` : "Redo (Ctrl+Y)";
 }
 
+/** Is a change not answered, or a box not shown, of which the revision on the page already tells? */
+function showBusy(): void {
+    document.body.ariaBusy = String(edits.busy || feed.busy);
+}
+
 function showMessages(): void {
     const { conflict } = edits;
     const box = byId("message");
@@ -406,7 +411,7 @@ function showMessages(): void {
         ? `Not done: ${conflict.label}. Somebody else changed the scene first, which is now at revision ${store.revision}.`
         : edits.failure;
     byId("message-again").hidden = !conflict;
-    document.body.ariaBusy = String(edits.busy);
+    showBusy();
     markButtons();
 }
 edits.onChange = showMessages;
@@ -422,6 +427,7 @@ function showStatus(): void {
     const notice = byId("notice");
     notice.hidden = store.detail === "";
     notice.textContent = store.detail;
+    showBusy();
     markButtons();
 }
 store.on(["status", "history"], showStatus);
