@@ -842,6 +842,8 @@ static void check_headers(struct srv_exchange *x, const srv_headers *h, const ch
         srv_routes_find(http->options.routes, method, &request->target, &request->arena, &allow);
     if (request->route == NULL) {
         refuse_method(x, method, allow);
+        if (x->refused && h->origin != NULL)
+            x->cors = cors_of(http, h->origin, SRV_OPEN);
         if (x->allow != NULL && h->request_method != NULL)
             check_preflight(x, h, host);
         return;

@@ -305,6 +305,10 @@ START_TEST(pages_may_do_what_their_origin_may)
     ck_assert_int_eq(ask_with("Origin: http://localhost:3000\r\n", "GET", "/healthz", "%s", ""),
                      200);
     ck_assert(says("Access-Control-Allow-Origin: http://localhost:3000\r\n"));
+    ck_assert_int_eq(ask_with(EDITOR, "GET", "/nowhere", "%s", ""), 404);
+    ck_assert(says("Access-Control-Allow-Origin: https://editor.example\r\n"));
+    ck_assert_int_eq(ask_with(EDITOR, "POST", "/v1/scenes/s", "%s", ""), 405);
+    ck_assert(says("Access-Control-Allow-Origin: https://editor.example\r\n"));
     /* any: reading alone */
     ck_assert_int_eq(ask_with(OTHER, "GET", "/v1/scenes/s", "%s", ""), 200);
     ck_assert(says("Access-Control-Allow-Origin: *\r\n"));
