@@ -85,6 +85,7 @@ wire_problem wire_problem_of(obb_status status)
                                      .retry_after = http == 503 ? RETRY_AFTER : 0,
                                      .name = obb_status_name(status),
                                      .sentence = obb_status_sentence(status)});
+    /* of scenes: where it is one of boxes the edit's problem says so, and queries go on in pages */
     if (status == OBB_LIMIT)
         problem.detail = "there are as many scenes as --scene-limit allows";
     return problem;
