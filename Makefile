@@ -64,12 +64,12 @@ pkg_libs = $(shell pkg-config --libs $(1) 2>/dev/null)
 
 # ---- Sources, found by folder -------------------------------------------------------------------
 
-CORE_SRC := $(sort $(wildcard core/*.c))
-PROTO_SRC := $(sort $(wildcard proto/*.c))
-SERVER_SRC := $(sort $(wildcard server/*.c))
+CORE_SRC := $(sort $(wildcard core/*.c core/*/*.c))
+PROTO_SRC := $(sort $(wildcard proto/*.c proto/*/*.c))
+SERVER_SRC := $(sort $(wildcard server/*.c server/*/*.c))
 SUPPORT_SRC := $(sort $(wildcard tests/support/*.c))
 TEST_LAYERS := core proto server e2e
-TEST_SRC := $(sort $(foreach layer,$(TEST_LAYERS),$(wildcard tests/$(layer)/test_*.c)))
+TEST_SRC := $(sort $(foreach layer,$(TEST_LAYERS),$(wildcard tests/$(layer)/test_*.c tests/$(layer)/*/test_*.c)))
 
 obj = $(patsubst %.c,$(B)/%.o,$(1))
 PROTO_LIBS := jansson libcbor
@@ -94,7 +94,7 @@ $(B)/libwire.a: $(call obj,$(PROTO_SRC))
 $(B)/libserver.a: $(call obj,$(filter-out server/main.c,$(SERVER_SRC)))
 	@rm -f $@ && $(AR) rcs $@ $^
 
-$(B)/libsupport.a: $(call obj,$(SUPPORT_SRC) proto/tools/exchange.c)
+$(B)/libsupport.a: $(call obj,$(SUPPORT_SRC) proto/contract/tools/exchange.c)
 	@rm -f $@ && $(AR) rcs $@ $^
 
 $(B)/obbd: $(B)/server/main.o $(B)/libserver.a $(B)/libwire.a $(B)/libobb.a
@@ -115,29 +115,29 @@ run: build-deps ## install what is missing, build, and run the daemon with a dem
 HOSTCC ?= $(CC)
 TOOLS := build/tools
 TOOL_LIBS := yaml-0.1 jansson
-$(TOOLS)/%: proto/tools/%.c
+$(TOOLS)/%: proto/contract/tools/%.c
 	@mkdir -p $(@D)
 	@echo "cc $@"
 	@$(HOSTCC) -std=c17 -D_POSIX_C_SOURCE=200809L -I. -O1 -g $(WARNINGS) $(call pkg_cflags,$(TOOL_LIBS)) \
 	 -o $@ $(filter %.c,$^) $(call pkg_libs,$(TOOL_LIBS))
-$(TOOLS)/powers: proto/powers.h
-$(TOOLS)/openapi: proto/tools/exchange.c proto/tools/exchange.h
+$(TOOLS)/powers: proto/base/powers.h
+$(TOOLS)/openapi: proto/contract/tools/exchange.c proto/contract/tools/exchange.h
 
-$(B)/proto/powers_table.h: $(TOOLS)/powers
+$(B)/proto/base/powers_table.h: $(TOOLS)/powers
 	@mkdir -p $(@D)
 	@$< >$@.new && mv $@.new $@
-$(B)/proto/powers.o: $(B)/proto/powers_table.h
+$(B)/proto/base/powers.o: $(B)/proto/base/powers_table.h
 
-EXAMPLES := $(sort $(wildcard proto/examples/*.http))
-$(B)/proto/openapi_json.h: $(TOOLS)/openapi proto/openapi.yaml $(EXAMPLES)
+EXAMPLES := $(sort $(wildcard proto/contract/examples/*.http))
+$(B)/proto/contract/openapi_json.h: $(TOOLS)/openapi proto/contract/openapi.yaml $(EXAMPLES)
 	@mkdir -p $(@D)
 	@$^ >$@.new && mv $@.new $@
-$(B)/proto/openapi.o: $(B)/proto/openapi_json.h
+$(B)/proto/contract/openapi.o: $(B)/proto/contract/openapi_json.h
 
 # The web editor, packed into one page and that into a header. Without node (or without what npm would fetch) the header is empty
 # and the daemon says under / how to build it; `make page` tries again, and says what is wrong.
 PAGE_SRC := $(sort $(wildcard server/web/*.json server/web/*.mjs server/web/src/*))
-PAGE := build/server/page_data.h
+PAGE := build/server/routes/page_data.h
 HAVE_NODE := $(shell command -v node && command -v npm)
 NPM_CI := npm ci --ignore-scripts --no-progress --loglevel=error --fetch-retries=2 --fetch-retry-maxtimeout=5000 --fetch-retry-mintimeout=1000
 .PHONY: page
@@ -156,8 +156,8 @@ $(PAGE): $(PAGE_SRC)
 	@mkdir -p $(@D)
 	@if [ -n "$(HAVE_NODE)" ] && $(MAKE) --no-print-directory page; then :; else \
 	 echo "page: not built ($(if $(HAVE_NODE),see above,no node here)); the daemon will say under / how to"; : >$@; fi
-$(B)/server/page.o: $(PAGE)
-$(B)/server/page.o: BUILD_CFLAGS += -Ibuild
+$(B)/server/routes/page.o: $(PAGE)
+$(B)/server/routes/page.o: BUILD_CFLAGS += -Ibuild
 
 # ---- Tests --------------------------------------------------------------------------------------
 
@@ -205,9 +205,9 @@ test: test-deps $(if $(PICKED_WEB),web-deps) ## build and run all tests; T=word 
 	@EFFORT=$(EFFORT) TIMEOUT_FACTOR=$(TIMEOUT_FACTOR) OBBD=$(B)/obbd tests/run.sh '$(T)' $(TEST_BINS)
 
 # Core and its tests for aarch64, under emulation; tests/cross/check.h stands in for Check.
-CROSS_TESTS := batch index
+CROSS_TESTS := kernels/test_batch index/test_index
 CROSS_PACKAGES := gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
-CROSS_BINS := $(CROSS_TESTS:%=build/aarch64/test_%)
+CROSS_BINS := $(CROSS_TESTS:%=build/aarch64/cross/%)
 CROSS_CC := aarch64-linux-gnu-gcc
 CROSS = $(MAKE) -j$(JOBS) --no-print-directory CC=$(CROSS_CC) B=build/aarch64 CFLAGS=-Itests/cross TEST_LIBS= PROTO_LIBS= \
  SERVER_LIBS=
@@ -216,8 +216,9 @@ check-neon: cross-deps ## the tests of kernels and index for aarch64, under qemu
 	@$(CROSS) $(CROSS_BINS)
 	@for t in $(CROSS_BINS); do qemu-aarch64-static $$t || exit 1; done
 	@echo "check-neon: looked at $(words $(CROSS_BINS)) programs, clean"
-build/aarch64/test_%: $(B)/tests/core/test_%.o $(call obj,$(CORE_SRC)) \
+build/aarch64/cross/%: $(B)/tests/core/%.o $(call obj,$(CORE_SRC)) \
  $(addprefix $(B)/tests/support/,test.o boxes.o fault.o model_scene.o)
+	@mkdir -p $(@D)
 	@echo "ld $@"
 	@$(CC) -static $(WRAP) -o $@ $^ -lm -pthread
 
@@ -237,7 +238,7 @@ fuzz-keep: fuzz-deps
 	 build/fuzz/corpus/$$f || exit 1; done
 
 # Core alone; results are held against those kept in the tree, the same on every CPU. BASE=file.csv shows ratios to an earlier run.
-FLOATS := $(patsubst core/batch_%.c,$(B)/tests/bench/core/floats_%.o,$(wildcard core/batch_avx*.c))
+FLOATS := $(patsubst core/kernels/batch_%.c,$(B)/tests/bench/core/floats_%.o,$(wildcard core/kernels/batch_avx*.c))
 BENCH_CORE := $(addprefix $(B)/tests/bench/core/,crew.o ours.o report.o floats.o) $(FLOATS)
 COMMIT = $(shell git describe --always --dirty 2>/dev/null)
 BASE ?=
@@ -248,7 +249,7 @@ bench: test-deps ## core: kernels, all pairs, queries, ticks, loads; QUICK=1 wit
 	@COMMIT=$(COMMIT) BASE=$(BASE) $(B)/tests/bench/core/benchmark $(B)/bench/core.csv tests/bench/core/golden.csv
 	@echo "as CSV: $(B)/bench/core.csv"
 
-$(B)/tests/bench/core/floats_%.o: core/batch_%.c core/batch_body.inc
+$(B)/tests/bench/core/floats_%.o: core/kernels/batch_%.c core/kernels/batch_body.inc
 	@mkdir -p $(@D)
 	@echo "cc $@"
 	@$(CC) $(BUILD_CFLAGS) -DOBB_JUST_FLOATS -Dobb_kernels_$*=floats_$* -c -o $@ $<
@@ -474,7 +475,7 @@ check-headers:
 check-symbols: $(B)/libobb.a $(B)/libwire.a
 	@tests/lint/symbols.sh $^
 
-check-openapi: $(B)/tests/proto/test_openapi
+check-openapi: $(B)/tests/proto/contract/test_openapi
 	@$<
 
 check-install: all
@@ -485,7 +486,7 @@ check-watch: all
 
 # The one source that no other build looks at.
 check-arm64:
-	@$(CROSS) -W core/batch_neon.c CI=1 build/aarch64/core/batch_neon.o
+	@$(CROSS) -W core/kernels/batch_neon.c CI=1 build/aarch64/core/batch_neon.o
 	@echo "check-arm64: looked at 1 file, clean"
 
 check-page: server/web/node_modules/.package-lock.json

@@ -6,8 +6,8 @@
 #define WIRE_WIRE_H
 
 #include "core/obb.h"
-#include "proto/buf.h"
-#include "proto/event.h"
+#include "proto/base/buf.h"
+#include "proto/reply/event.h"
 
 typedef enum wire_media {
     WIRE_JSON,

@@ -1,14 +1,14 @@
 #include "server/server.h"
 
-#include "server/auth.h"
-#include "server/demo.h"
-#include "server/events.h"
-#include "server/file.h"
-#include "server/rate.h"
-#include "server/scenes.h"
-#include "server/sha256.h"
+#include "server/access/auth.h"
+#include "server/access/rate.h"
+#include "server/base/file.h"
+#include "server/base/sha256.h"
+#include "server/events/events.h"
+#include "server/routes/demo.h"
+#include "server/routes/table.h"
+#include "server/scenes/scenes.h"
 #include "server/state.h"
-#include "server/table.h"
 
 #include <errno.h>
 #include <stdlib.h>

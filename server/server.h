@@ -2,7 +2,7 @@
 #ifndef SRV_SERVER_H
 #define SRV_SERVER_H
 
-#include "server/config.h"
+#include "server/base/config.h"
 
 #define SRV_VERSION "0.1.0"
 

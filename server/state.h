@@ -2,14 +2,14 @@
 #ifndef SRV_STATE_H
 #define SRV_STATE_H
 
-#include "server/config.h"
-#include "server/http.h"
-#include "server/listen.h"
-#include "server/log.h"
-#include "server/loop.h"
-#include "server/metrics.h"
-#include "server/pool.h"
-#include "server/route.h"
+#include "server/base/config.h"
+#include "server/base/log.h"
+#include "server/base/loop.h"
+#include "server/base/metrics.h"
+#include "server/base/pool.h"
+#include "server/http/http.h"
+#include "server/http/listen.h"
+#include "server/http/route.h"
 
 /* The longest that the loop may compute at a stretch is about 200 us, see architecture in README.md. A hop to the pool costs
  * about 20 us of CPU and as much in latency, so what is estimated below this line is done on the spot. */

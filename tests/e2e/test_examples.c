@@ -1,6 +1,6 @@
-/* Replays the exchanges of proto/examples: what the documentation shows is what the daemon answers, in JSON and, where both
+/* Replays the exchanges of proto/contract/examples: what the documentation shows is what the daemon answers, in JSON and, where both
  * are spoken, in CBOR. Each file has a fresh daemon of its own. */
-#include "proto/tools/exchange.h"
+#include "proto/contract/tools/exchange.h"
 #include "tests/support/cbor.h"
 #include "tests/support/daemon.h"
 #include "tests/support/test.h"
@@ -128,7 +128,7 @@ static void replay(struct http_client *client, const struct exchange *exchange, 
 static void replay_all(bool cbor)
 {
     glob_t files;
-    ck_assert_int_eq(glob("proto/examples/*.http", 0, NULL, &files), 0);
+    ck_assert_int_eq(glob("proto/contract/examples/*.http", 0, NULL, &files), 0);
     size_t looked_at = 0;
     for (size_t i = 0; i < files.gl_pathc; i++) {
         struct exchanges exchanges;

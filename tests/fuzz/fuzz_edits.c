@@ -1,9 +1,9 @@
 /* Bytes as commits to a scene: put, move, teleport, turn, remove, one or many boxes at a time, and replace all there is; and as rebuilds
  * of its broad phase that end some commits after they began. After each the scene is what the slow model says, its broad phase is
  * valid, and queries find what brute force finds. */
-#include "core/layers.h"
-#include "core/query.h"
-#include "core/view.h"
+#include "core/index/layers.h"
+#include "core/query/query.h"
+#include "core/scene/view.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/support/model.h"
 

@@ -1,9 +1,9 @@
 /* Bytes as the head of a request. Its target is taken apart as a slow reader does it, and reads the same when it is written anew; the
  * table finds the route that walking all patterns finds; parameters are values in range or a 400 whose sentence can be
  * written as JSON; and headers are refused when, and only when, two readers could see two different requests. */
-#include "proto/utf8.h"
-#include "server/headers.h"
-#include "server/table.h"
+#include "proto/base/utf8.h"
+#include "server/http/headers.h"
+#include "server/routes/table.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <ctype.h>

@@ -1,8 +1,8 @@
 /* Bytes as a batch of pairs of boxes: every kernel says what the scalar one says, to the bit; where it is sure, the double test says the
  * same; and that is right wherever exact arithmetic finds the pair farther from contact than 1e-12 of its extent. */
-#include "core/batch.h"
-#include "core/sat.h"
-#include "core/tree.h"
+#include "core/geometry/sat.h"
+#include "core/index/tree.h"
+#include "core/kernels/batch.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/support/exact.h"
 

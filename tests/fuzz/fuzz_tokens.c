@@ -1,7 +1,7 @@
 /* Bytes as an Authorization header and a file of tokens: the file is taken when, and only when, a plain reader of jansson's tree
  * takes it; a token opens what its entry says, until it expires; patterns match as all ways of matching do. */
-#include "server/auth.h"
-#include "server/sha256.h"
+#include "server/access/auth.h"
+#include "server/base/sha256.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <jansson.h>

@@ -13,12 +13,12 @@ complain() {
 quoted() {
     case "$1:$3" in
     core/*:core/*) ;;
-    proto/tools/*:*) ;;
+    proto/contract/tools/*:*) ;;
     proto/*:proto/* | proto/*:core/obb.h) ;;
     server/*:server/* | server/*:proto/wire.h | server/*:core/obb.h) ;;
     tests/core/*:core/* | tests/proto/*:core/obb.h | tests/proto/*:proto/*) ;;
     tests/server/*:server/* | tests/server/*:proto/wire.h | tests/server/*:core/obb.h) ;;
-    tests/e2e/*:proto/wire.h | tests/e2e/*:proto/tools/exchange.h | tests/e2e/*:core/obb.h) ;;
+    tests/e2e/*:proto/wire.h | tests/e2e/*:proto/contract/tools/exchange.h | tests/e2e/*:core/obb.h) ;;
     tests/support/*:core/* | tests/fuzz/*:core/* | tests/fuzz/*:proto/* | tests/fuzz/*:server/*) ;;
     tests/bench/*:core/* | tests/bench/*:proto/* | tests/peers/*:core/*) ;;
     tests/*:tests/*) ;;
@@ -29,12 +29,12 @@ quoted() {
 # system FILE LINE NAME: libraries have a home each
 system() {
     case "$3" in
-    jansson.h) case $1 in proto/json_*.c | proto/tools/* | tests/*) return ;; esac ;;
-    cbor.h | cbor/*) case $1 in proto/cbor_*.c | tests/*) return ;; esac ;;
-    yaml.h) case $1 in proto/tools/*) return ;; esac ;;
-    microhttpd.h) case $1 in server/http.c) return ;; esac ;;
-    uv.h) case $1 in server/loop.c | server/pool.c | server/main.c) return ;; esac ;;
-    gnutls/*) case $1 in server/auth.c) return ;; esac ;;
+    jansson.h) case $1 in proto/codec/json_*.c | proto/contract/tools/* | tests/*) return ;; esac ;;
+    cbor.h | cbor/*) case $1 in proto/codec/cbor_*.c | tests/*) return ;; esac ;;
+    yaml.h) case $1 in proto/contract/tools/*) return ;; esac ;;
+    microhttpd.h) case $1 in server/http/http.c) return ;; esac ;;
+    uv.h) case $1 in server/base/loop.c | server/base/pool.c | server/main.c) return ;; esac ;;
+    gnutls/*) case $1 in server/access/auth.c) return ;; esac ;;
     *) return ;;
     esac
     complain "$1" "$2" "may not include <$3>"

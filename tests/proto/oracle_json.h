@@ -2,7 +2,7 @@
 #ifndef TEST_PROTO_ORACLE_JSON_H
 #define TEST_PROTO_ORACLE_JSON_H
 
-#include "proto/cursor.h"
+#include "proto/codec/cursor.h"
 
 #include <jansson.h>
 #include <math.h>

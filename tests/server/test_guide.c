@@ -1,7 +1,7 @@
 /* The operator's guide, the dashboard, the alerts and the files of containers and units say what the daemon knows: each option,
  * metric and log line stands in the guide, and they name none that is not there. */
-#include "server/config.h"
-#include "server/metrics.h"
+#include "server/base/config.h"
+#include "server/base/metrics.h"
 #include "tests/support/test.h"
 
 #include <ctype.h>
@@ -95,7 +95,7 @@ START_TEST(the_guide_has_every_option_and_no_other)
 {
 #define SRV_OPTION(kind, flag, ...)  add(&known, "--" flag, sizeof flag + 1);
 #define SRV_COMMAND(kind, flag, ...) add(&known, "--" flag, sizeof flag + 1);
-#include "server/config.def"
+#include "server/base/config.def"
 #undef SRV_OPTION
 #undef SRV_COMMAND
     add(&known, "--help", 6);

@@ -2,8 +2,8 @@
 #ifndef TEST_SUPPORT_BOXES_H
 #define TEST_SUPPORT_BOXES_H
 
-#include "core/box.h"
-#include "core/version.h"
+#include "core/geometry/box.h"
+#include "core/versions/version.h"
 #include "tests/support/test.h"
 
 #include <stdbool.h>

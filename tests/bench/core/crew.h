@@ -2,7 +2,7 @@
 #ifndef BENCH_CORE_CREW_H
 #define BENCH_CORE_CREW_H
 
-#include "core/status.h"
+#include "core/base/status.h"
 
 #include <stddef.h>
 

@@ -3,7 +3,7 @@
 #ifndef BENCH_CORE_FLOATS_H
 #define BENCH_CORE_FLOATS_H
 
-#include "core/batch.h"
+#include "core/kernels/batch.h"
 
 /* The variant of the kernel, or NULL. */
 const struct obb_kernels *floats_of(obb_kernel kernel);

@@ -1,9 +1,9 @@
 #include "tests/bench/core/ours.h"
 
-#include "core/layers.h"
-#include "core/rebuild.h"
-#include "core/sat.h"
-#include "core/tree.h"
+#include "core/geometry/sat.h"
+#include "core/index/layers.h"
+#include "core/index/rebuild.h"
+#include "core/index/tree.h"
 #include "tests/bench/core/crew.h"
 #include "tests/bench/core/floats.h"
 #include "tests/bench/core/report.h"

@@ -1,0 +1,32 @@
+#include "core/base/alloc.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+/* The product, or SIZE_MAX (which no heap grants) on overflow; never 0. */
+static size_t product(size_t count, size_t size)
+{
+    if (count == 0 || size == 0)
+        return 1;
+    return count > SIZE_MAX / size ? SIZE_MAX : count * size;
+}
+
+void *obb_malloc(size_t count, size_t size)
+{
+    const size_t bytes = product(count, size);
+    return bytes > PTRDIFF_MAX ? NULL : malloc(bytes);
+}
+
+void *obb_calloc(size_t count, size_t size)
+{
+    const size_t bytes = product(count, size);
+    return bytes > PTRDIFF_MAX ? NULL : calloc(1, bytes);
+}
+
+void *obb_realloc(void *block, size_t count, size_t size)
+{
+    const size_t bytes = product(count, size);
+    return bytes > PTRDIFF_MAX ? NULL : realloc(block, bytes);
+}
+
+void obb_free(void *block) { free(block); }

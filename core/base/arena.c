@@ -1,0 +1,106 @@
+#include "core/base/arena.h"
+
+#include "core/base/alloc.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#define FIRST_CHUNK  ((size_t)8 << 10) /* bytes; holds the whole of a small request */
+#define LARGEST_STEP ((size_t)8 << 20) /* bytes; beyond it chunks stop doubling */
+
+struct obb_arena_chunk {
+    struct obb_arena_chunk *next;
+    size_t capacity; /* bytes that follow */
+    _Alignas(16) char bytes[];
+};
+
+void obb_arena_init(struct obb_arena *arena) { *arena = (struct obb_arena){0}; }
+
+static void free_chunks(struct obb_arena_chunk *chunk)
+{
+    while (chunk != NULL) {
+        struct obb_arena_chunk *next = chunk->next;
+        obb_free(chunk);
+        chunk = next;
+    }
+}
+
+void obb_arena_fini(struct obb_arena *arena)
+{
+    free_chunks(arena->chunks);
+    obb_arena_init(arena);
+}
+
+void obb_arena_reset(struct obb_arena *arena)
+{
+    /* Chunks only grow, but a single large request may lie before smaller ones. */
+    struct obb_arena_chunk *largest = arena->chunks;
+    for (struct obb_arena_chunk *c = arena->chunks; c != NULL; c = c->next)
+        largest = c->capacity > largest->capacity ? c : largest;
+    for (struct obb_arena_chunk *c = arena->chunks; c != NULL;) {
+        struct obb_arena_chunk *next = c->next;
+        if (c != largest)
+            obb_free(c);
+        c = next;
+    }
+    if (largest != NULL)
+        largest->next = NULL;
+    *arena = (struct obb_arena){.chunks = largest, .total = largest ? largest->capacity : 0};
+}
+
+static size_t rounded(size_t bytes) { return (bytes + 15) & ~(size_t)15; }
+
+void *obb_arena_alloc(struct obb_arena *arena, size_t count, size_t size)
+{
+    if (size != 0 && count > (PTRDIFF_MAX / 2) / size)
+        return NULL;
+    const size_t bytes = rounded(count * size);
+    struct obb_arena_chunk *top = arena->chunks;
+    if (top == NULL || top->capacity - arena->used < bytes) {
+        size_t capacity = top == NULL                    ? FIRST_CHUNK
+                          : top->capacity < LARGEST_STEP ? top->capacity * 2
+                                                         : top->capacity;
+        if (capacity < bytes)
+            capacity = bytes;
+        top = obb_malloc(1, sizeof *top + capacity);
+        if (top == NULL)
+            return NULL;
+        *top = (struct obb_arena_chunk){.next = arena->chunks, .capacity = capacity};
+        arena->chunks = top;
+        arena->used = 0;
+        arena->total += capacity;
+    }
+    void *block = top->bytes + arena->used;
+    arena->used += bytes;
+    return block;
+}
+
+void *obb_arena_grow(struct obb_arena *arena, void *block, size_t count, size_t capacity,
+                     size_t size)
+{
+    if (size != 0 && capacity > (PTRDIFF_MAX / 2) / size)
+        return NULL;
+    struct obb_arena_chunk *top = arena->chunks;
+    const size_t old = rounded(count * size), grown = rounded(capacity * size);
+    if (block != NULL && top != NULL && (char *)block + old == top->bytes + arena->used) {
+        if (grown - old <= top->capacity - arena->used) {
+            arena->used += grown - old;
+            return block;
+        }
+        if ((char *)block ==
+            top->bytes) { /* alone in its chunk, which grows: large ones without a copy */
+            struct obb_arena_chunk *larger = obb_realloc(top, 1, sizeof *top + grown);
+            if (larger == NULL)
+                return NULL;
+            arena->total += grown - larger->capacity;
+            larger->capacity = grown;
+            arena->chunks = larger;
+            arena->used = grown;
+            return larger->bytes;
+        }
+    }
+    void *moved = obb_arena_alloc(arena, capacity, size);
+    if (moved != NULL && block != NULL && count != 0)
+        memcpy(moved, block, count * size);
+    return moved;
+}

@@ -1,0 +1,101 @@
+#include "core/base/sort.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+static void sift_down(uint64_t *heap, size_t root, size_t count)
+{
+    const uint64_t value = heap[root];
+    for (;;) {
+        size_t child = 2 * root + 1;
+        if (child >= count)
+            break;
+        if (child + 1 < count && heap[child + 1] > heap[child])
+            child++;
+        if (heap[child] <= value)
+            break;
+        heap[root] = heap[child];
+        root = child;
+    }
+    heap[root] = value;
+}
+
+void obb_sort_u64(uint64_t *values, size_t count)
+{
+    for (size_t i = count / 2; i > 0; i--)
+        sift_down(values, i - 1, count);
+    for (size_t end = count; end > 1; end--) {
+        const uint64_t largest = values[0];
+        values[0] = values[end - 1];
+        values[end - 1] = largest;
+        sift_down(values, 0, end - 1);
+    }
+}
+
+static bool before(const struct obb_ranked *a, const struct obb_ranked *b)
+{
+    return a->major != b->major ? a->major < b->major : a->minor < b->minor;
+}
+
+#define RUN 16 /* elements that are cheaper to insert one by one than to merge */
+
+static void insertion(struct obb_ranked *list, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        const struct obb_ranked moving = list[i];
+        size_t k = i;
+        for (; k > 0 && before(&moving, &list[k - 1]); k--)
+            list[k] = list[k - 1];
+        list[k] = moving;
+    }
+}
+
+static void merge(const struct obb_ranked *list, size_t middle, size_t count,
+                  struct obb_ranked *out)
+{
+    if (middle >= count || !before(&list[middle], &list[middle - 1])) { /* in order already */
+        memcpy(out, list, count * sizeof *list);
+        return;
+    }
+    size_t a = 0, b = middle;
+    for (size_t i = 0; i < count; i++)
+        out[i] = b == count || (a < middle && !before(&list[b], &list[a])) ? list[a++] : list[b++];
+}
+
+static bool is_set(const atomic_bool *flag)
+{
+    return flag != NULL && atomic_load_explicit(flag, memory_order_relaxed);
+}
+
+struct obb_ranked *obb_sort_ranked(struct obb_ranked *list, size_t count, struct obb_ranked *spare,
+                                   const atomic_bool *cancel)
+{
+    size_t unordered = 1;
+    while (unordered < count && !before(&list[unordered], &list[unordered - 1]))
+        unordered++;
+    if (unordered >= count)
+        return list;
+    for (size_t i = 0; i < count; i += RUN)
+        insertion(list + i, count - i < RUN ? count - i : RUN);
+    for (size_t width = RUN; width < count; width *= 2) {
+        for (size_t i = 0; i < count; i += 2 * width) {
+            if (is_set(cancel))
+                return NULL;
+            const size_t rest = count - i;
+            merge(list + i, width, rest < 2 * width ? rest : 2 * width, spare + i);
+        }
+        struct obb_ranked *sorted = spare;
+        spare = list;
+        list = sorted;
+    }
+    return list;
+}
+
+uint64_t obb_sort_rank(double value)
+{
+    const double positive = 0.0 + fabs(value);
+    uint64_t bits;
+    memcpy(&bits, &positive, sizeof bits);
+    return bits;
+}

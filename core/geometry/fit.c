@@ -1,0 +1,655 @@
+#include "core/geometry/fit.h"
+
+#include "core/base/alloc.h"
+#include "core/geometry/angle.h"
+#include "core/geometry/eigen.h"
+#include "core/geometry/exact.h"
+#include "core/geometry/hull.h"
+#include "core/geometry/tight.h"
+
+#include <assert.h>
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* A cloud whose points deviate from a place, line or plane by less than this much of its size is one: what rounding makes
+ * of coordinates and projections. */
+static const double flat = 4e-15;
+
+/* An oblique box's extent below this much of its largest is the rounding of its points and axes, and taken as 0. */
+static const double thin = 1e-14;
+
+/* Another frame must gain this much to be preferred. */
+static const double gain = 1e-12;
+
+static const double corner_slack = 1e-6; /* of a box's diagonal */
+
+struct cloud {
+    const obb_vec3 *points;
+    size_t count;
+    int dimensions;
+    int rank;         /* 0 a place, 1 a line, 2 a plane, 3 a volume */
+    double size;      /* largest coordinate difference to the first point */
+    obb_vec3 axis[3]; /* orthonormal; the points lie in the span of the first `rank` */
+};
+
+static obb_vec3 point(const struct cloud *c, size_t i)
+{
+    obb_vec3 p = c->points[i];
+    if (c->dimensions == 2)
+        p.z = 0.0;
+    return p;
+}
+
+/* Point i about the first. */
+static obb_vec3 offset(const struct cloud *c, size_t i)
+{
+    return obb_sub(point(c, i), point(c, 0));
+}
+
+static double largest_part(obb_vec3 v) { return fmax(fabs(v.x), fmax(fabs(v.y), fabs(v.z))); }
+
+static obb_vec3 divided(obb_vec3 v, double by) { return (obb_vec3){v.x / by, v.y / by, v.z / by}; }
+
+/* v / |v| for v other than zero, also where squares would underflow. */
+static obb_vec3 unit(obb_vec3 v)
+{
+    v = divided(v, largest_part(v));
+    return divided(v, obb_length(v));
+}
+
+/* A unit vector at right angles to the unit vector n: the first or second coordinate axis, laid across n. */
+static obb_vec3 across(obb_vec3 n)
+{
+    const obb_vec3 e = fabs(n.x) <= 0.75 ? (obb_vec3){.x = 1.0} : (obb_vec3){.y = 1.0};
+    return unit(obb_sub(e, obb_scale(n, obb_dot(n, e))));
+}
+
+/* Finds rank, size and axes: the farthest point from the first, the farthest from their line, and from the plane of the
+ * three. */
+static void find_shape(struct cloud *c)
+{
+    c->rank = 0;
+    c->size = 0.0;
+    c->axis[0] = (obb_vec3){.x = 1.0};
+    c->axis[1] = (obb_vec3){.y = 1.0};
+    c->axis[2] = (obb_vec3){.z = 1.0};
+    obb_vec3 far = {0};
+    for (size_t i = 0; i < c->count; i++) {
+        const obb_vec3 d = offset(c, i);
+        const double part = largest_part(d);
+        if (part > c->size) {
+            c->size = part;
+            far = d;
+        }
+    }
+    if (c->size == 0.0)
+        return;
+    const double scale = 1.0 / c->size;
+    if (!isfinite(scale)) /* smaller than anything that could be told apart */
+        return;
+    const obb_vec3 line = unit(obb_scale(far, scale));
+    double deviation = 0.0;
+    for (size_t i = 0; i < c->count; i++) {
+        const obb_vec3 d = obb_scale(offset(c, i), scale), off = obb_cross(line, d);
+        const double part = obb_length(off);
+        if (part > deviation) {
+            deviation = part;
+            far = d;
+        }
+    }
+    c->rank = 1;
+    if (deviation <= flat) {
+        c->axis[0] = line;
+        c->axis[1] = c->dimensions == 2 ? (obb_vec3){-line.y, line.x, 0.0} : across(line);
+        c->axis[2] = obb_cross(line, c->axis[1]);
+        return;
+    }
+    c->rank = 2;
+    if (c->dimensions == 2)
+        return;
+    obb_vec3 side = unit(obb_sub(far, obb_scale(line, obb_dot(line, far))));
+    side = unit(obb_sub(side, obb_scale(line, obb_dot(line, side))));
+    const obb_vec3 normal = obb_cross(line, side);
+    deviation = 0.0;
+    for (size_t i = 0; i < c->count; i++)
+        deviation = fmax(deviation, fabs(obb_dot(normal, obb_scale(offset(c, i), scale))));
+    if (deviation <= flat) {
+        c->axis[0] = across(normal);
+        c->axis[1] = obb_cross(normal, c->axis[0]);
+        c->axis[2] = normal;
+        return;
+    }
+    c->rank = 3;
+}
+
+/* ---- Frames ---------------------------------------------------------------------------------------------- */
+
+static obb_vec3 combined(const obb_vec3 axis[static 3], obb_vec3 by)
+{
+    return obb_add(obb_add(obb_scale(axis[0], by.x), obb_scale(axis[1], by.y)),
+                   obb_scale(axis[2], by.z));
+}
+
+/* Turns the frame within the cloud's span to the axes of the covariance. Returns the ratio of its smallest to its
+ * largest eigenvalue there. */
+static double turn_to_covariance(const struct cloud *c, obb_vec3 frame[static 3])
+{
+    const double scale = 1.0 / c->size, share = 1.0 / (double)c->count;
+    const bool in_plane = c->rank < 3;
+    obb_vec3 mean = {0};
+    for (size_t i = 0; i < c->count; i++)
+        mean = obb_add(mean, obb_scale(offset(c, i), scale));
+    mean = obb_scale(mean, share);
+    obb_symmetric m = {0};
+    for (size_t i = 0; i < c->count; i++) {
+        const obb_vec3 d = obb_sub(obb_scale(offset(c, i), scale), mean);
+        const double x = obb_dot(d, frame[0]), y = obb_dot(d, frame[1]),
+                     z = in_plane ? 0.0 : obb_dot(d, frame[2]);
+        m.xx += x * x;
+        m.yy += y * y;
+        m.zz += z * z;
+        m.xy += x * y;
+        m.yz += y * z;
+        m.zx += z * x;
+    }
+    obb_vec3 vector[3], turned[3];
+    double value[3];
+    obb_eigen_symmetric(&m, vector, value);
+    double low = value[0], high = value[0];
+    for (int i = 0; i < 3; i++) {
+        turned[i] = combined(frame, vector[i]);
+        if (i < 2 || !in_plane) {
+            low = fmin(low, value[i]);
+            high = fmax(high, value[i]);
+        }
+    }
+    memcpy(frame, turned, sizeof turned);
+    return low / high;
+}
+
+/* The axes of the covariance. */
+static void principal_frame(const struct cloud *c, obb_vec3 frame[static 3])
+{
+    memcpy(frame, c->axis, sizeof c->axis);
+    if (c->rank < 2)
+        return;
+    /* Of a long or thin cloud the small eigenvalues drown in the rounding of the large; taken again along the first
+     * answer's axes they stand alone. */
+    if (turn_to_covariance(c, frame) < 1e-4)
+        (void)turn_to_covariance(c, frame);
+}
+
+/* The frame of the smallest box, of a cloud in a plane. */
+static obb_status flat_tight_frame(const struct cloud *c, obb_vec3 frame[static 3])
+{
+    obb_flat *shadow = obb_malloc(c->count, sizeof *shadow);
+    obb_flat *outline = obb_malloc(c->count + 1, sizeof *outline);
+    const obb_status st = shadow != NULL && outline != NULL ? OBB_OK : OBB_NO_MEMORY;
+    if (st == OBB_OK) {
+        for (size_t i = 0; i < c->count; i++) {
+            const obb_vec3 d = obb_scale(offset(c, i), 1.0 / c->size); /* no square underflows */
+            shadow[i] = (obb_flat){obb_dot(d, frame[0]), obb_dot(d, frame[1])};
+        }
+        const size_t corners = obb_hull_flat(shadow, c->count, outline);
+        if (corners >= 3) {
+            obb_flat side;
+            (void)obb_hull_rectangle(outline, corners, &side);
+            const obb_vec3 x = combined(frame, (obb_vec3){side.x, side.y, 0.0}),
+                           y = combined(frame, (obb_vec3){-side.y, side.x, 0.0});
+            frame[0] = x;
+            frame[1] = y;
+        }
+    }
+    obb_free(shadow);
+    obb_free(outline);
+    return st;
+}
+
+/* frame: the axes of the covariance, replaced by those of a small box. */
+static obb_status tight_frame(const struct cloud *c, obb_vec3 frame[static 3])
+{
+    if (c->rank < 2)
+        return OBB_OK;
+    if (c->rank == 2)
+        return flat_tight_frame(c, frame);
+    obb_vec3 tight[3];
+    const obb_status st = obb_tight_axes(c->points, c->count, frame, tight);
+    if (st == OBB_OK)
+        memcpy(frame, tight, sizeof tight);
+    return st;
+}
+
+/* ---- Boxes ----------------------------------------------------------------------------------------------- */
+
+/* The rotation (or angle) nearest to none that lays a box along these axes. */
+static void lay_along(obb_box *box, const obb_vec3 frame[static 3], int dimensions)
+{
+    if (dimensions == 2) {
+        const obb_vec3 x = fabs(frame[0].x) >= fabs(frame[0].y)
+                               ? frame[0]
+                               : (obb_vec3){frame[0].y, -frame[0].x, 0.0};
+        box->angle = obb_arc_tangent(x.x < 0.0 ? -x.y : x.y, fabs(x.x));
+        return;
+    }
+    static const int order[6][3] = {{0, 1, 2}, {1, 2, 0}, {2, 0, 1},
+                                    {0, 2, 1}, {2, 1, 0}, {1, 0, 2}};
+    obb_vec3 best[3] = {{0}};
+    double best_trace = -HUGE_VAL;
+    for (int o = 0; o < 6; o++) {
+        obb_vec3 u[3];
+        double trace = 0.0;
+        int least = 0;
+        for (int i = 0; i < 3; i++) {
+            u[i] = frame[order[o][i]];
+            if (obb_component(u[i], i) < 0.0)
+                u[i] = obb_negate(u[i]);
+            trace += obb_component(u[i], i);
+            if (obb_component(u[i], i) < obb_component(u[least], least))
+                least = i;
+        }
+        if (obb_dot(obb_cross(u[0], u[1]), u[2]) < 0.0) {
+            trace -= 2.0 * obb_component(u[least], least);
+            u[least] = obb_negate(u[least]);
+        }
+        if (trace > best_trace) {
+            best_trace = trace;
+            memcpy(best, u, sizeof u);
+        }
+    }
+    const obb_status st = obb_quat_from_axes(best, &box->rotation);
+    assert(st == OBB_OK); /* all frames are orthonormal up to rounding */
+    (void)st;
+}
+
+static obb_vec3 moved(obb_vec3 from, const obb_vec3 axis[static 3], const double by[static 3])
+{
+    return obb_add(from, combined(axis, (obb_vec3){by[0], by[1], by[2]}));
+}
+
+/* Sets center and extents to the least that hold all points, with the rotation that the box has. */
+static void enclose(const struct cloud *c, obb_box *box)
+{
+    const obb_solid solid = obb_solid_from_box(box, c->dimensions);
+    double low[3] = {0}, high[3] = {0}, middle[3], half[3] = {0};
+    for (size_t i = 0; i < c->count; i++) {
+        const obb_vec3 d = offset(c, i);
+        for (int k = 0; k < c->dimensions; k++) {
+            const double x = obb_dot(d, solid.axis[k]);
+            low[k] = x < low[k] ? x : low[k];
+            high[k] = x > high[k] ? x : high[k];
+        }
+    }
+    for (int k = 0; k < 3; k++)
+        middle[k] = 0.5 * (low[k] + high[k]);
+    box->center = moved(point(c, 0), solid.axis, middle);
+    /* Once more about the center as it was rounded. */
+    for (size_t i = 0; i < c->count; i++) {
+        const obb_vec3 d = obb_sub(point(c, i), box->center);
+        for (int k = 0; k < c->dimensions; k++)
+            half[k] = fmax(half[k], fabs(obb_dot(d, solid.axis[k])));
+    }
+    const double largest = fmax(half[0], fmax(half[1], half[2]));
+    for (int k = 0; k < 3; k++)
+        half[k] = half[k] <= thin * largest ? 0.0 : half[k];
+    box->half_extents = (obb_vec3){half[0], half[1], half[2]};
+}
+
+/* The least half extent about the center that reaches low and high, in exact arithmetic too. */
+static double exact_half(double low, double center, double high)
+{
+    return fmax(-obb_exact_below(low, center), -obb_exact_below(center, high)) + 0.0;
+}
+
+static obb_box enclose_along_coordinates(const struct cloud *c)
+{
+    obb_vec3 low = point(c, 0), high = low;
+    for (size_t i = 1; i < c->count; i++) {
+        low = obb_min(low, point(c, i));
+        high = obb_max(high, point(c, i));
+    }
+    obb_box box = {.rotation = {.w = 1.0}};
+    box.center = obb_scale(obb_add(low, high), 0.5);
+    box.half_extents =
+        (obb_vec3){exact_half(low.x, box.center.x, high.x), exact_half(low.y, box.center.y, high.y),
+                   exact_half(low.z, box.center.z, high.z)};
+    return box;
+}
+
+static obb_box enclose_along(const struct cloud *c, const obb_vec3 frame[static 3])
+{
+    obb_box box = {.rotation = {.w = 1.0}};
+    lay_along(&box, frame, c->dimensions);
+    const obb_solid solid = obb_solid_from_box(&box, c->dimensions);
+    if (solid.axis[0].x == 1.0 && solid.axis[1].y == 1.0) /* exact is better */
+        return enclose_along_coordinates(c);
+    enclose(c, &box);
+    return box;
+}
+
+static bool in_range(const obb_box *box)
+{
+    return obb_bad_coordinate(box->center) < 0 && obb_bad_coordinate(box->half_extents) < 0;
+}
+
+/* Is a the smaller box, and worth a change? Boxes without volume are told apart by area, and those without area by length. */
+static bool smaller(const obb_box *a, const obb_box *b, int dimensions)
+{
+    if (!in_range(a) || !in_range(b))
+        return in_range(a);
+    const double largest = fmax(largest_part(a->half_extents), largest_part(b->half_extents));
+    if (largest < DBL_MIN) /* nothing to choose, and nothing to divide by */
+        return false;
+    const obb_vec3 p = divided(a->half_extents, largest), q = divided(b->half_extents, largest);
+    const double sizes[3][2] = {
+        {p.x * p.y * p.z, q.x * q.y * q.z},
+        {p.x * p.y + p.y * p.z + p.z * p.x, q.x * q.y + q.y * q.z + q.z * q.x},
+        {p.x + p.y + p.z, q.x + q.y + q.z},
+    };
+    for (int i = dimensions == 3 ? 0 : 1; i < 3; i++) {
+        if (sizes[i][0] < sizes[i][1] * (1.0 - gain))
+            return true;
+        if (sizes[i][0] > sizes[i][1])
+            return false;
+    }
+    return false;
+}
+
+static obb_status finished(const obb_box *box, obb_box *out)
+{
+    if (!in_range(box))
+        return OBB_BAD_NUMBER;
+    *out = *box;
+    return OBB_OK;
+}
+
+/* Takes the box for the best where it is smaller. */
+static void consider(const obb_box *box, int dimensions, obb_box *best)
+{
+    if (smaller(box, best, dimensions))
+        *best = *box;
+}
+
+/* ---- Points ---------------------------------------------------------------------------------------------- */
+
+obb_status obb_fit_points(const obb_vec3 *points, size_t count, obb_fit fit, int dimensions,
+                          obb_box *out)
+{
+    assert(dimensions == 2 || dimensions == 3);
+    if (count < 1 || count > OBB_MAX_POINTS)
+        return OBB_BAD_COUNT;
+    struct cloud c = {.points = points, .count = count, .dimensions = dimensions};
+    for (size_t i = 0; i < count; i++)
+        if (obb_bad_coordinate(point(&c, i)) >= 0)
+            return OBB_BAD_NUMBER;
+    const obb_box along_coordinates = enclose_along_coordinates(&c);
+    if (fit == OBB_FIT_AABB)
+        return finished(&along_coordinates, out);
+    obb_vec3 frame[3];
+    find_shape(&c);
+    principal_frame(&c, frame);
+    obb_box best = enclose_along(&c, frame);
+    if (!in_range(&best))
+        best = along_coordinates; /* which is in range wherever the points are */
+    if (fit == OBB_FIT_TIGHT) {
+        consider(&along_coordinates, dimensions, &best);
+        const obb_status st = tight_frame(&c, frame);
+        if (st != OBB_OK)
+            return st;
+        const obb_box tight = enclose_along(&c, frame);
+        consider(&tight, dimensions, &best);
+    }
+    return finished(&best, out);
+}
+
+/* ---- Corners --------------------------------------------------------------------------------------------- */
+
+struct corners {
+    const obb_vec3 *at;
+    size_t count; /* 8, or 4 in the plane */
+    int dimensions;
+};
+
+/* Numbers the corners by the edges from corner 0 to those of `end`: order[i] is the corner at the sum of the edges in the bits
+ * of i, as near as one is left. */
+static void number_corners(const struct corners *c, const size_t end[static 3],
+                           size_t order[static 8])
+{
+    bool used[8] = {false};
+    for (size_t i = 0; i < c->count; i++) {
+        obb_vec3 want = c->at[0];
+        for (int k = 0; k < c->dimensions; k++)
+            if ((i >> k & 1) != 0)
+                want = obb_add(want, obb_sub(c->at[end[k]], c->at[0]));
+        double nearest = HUGE_VAL;
+        for (size_t j = 0; j < c->count; j++) {
+            const double distance = obb_length(obb_sub(c->at[j], want));
+            if (!used[j] && distance < nearest) {
+                nearest = distance;
+                order[i] = j;
+            }
+        }
+        used[order[i]] = true;
+    }
+}
+
+/* Orthonormal axes from half edges, the longest of which counts most; those too short to say are completed. */
+static void square_up(const obb_vec3 half[static 3], int dimensions, obb_vec3 out[static 3])
+{
+    double length[3];
+    int order[3] = {0, 1, 2};
+    for (int k = 0; k < 3; k++)
+        length[k] = obb_length(half[k]);
+    for (int i = 0; i < 2; i++)
+        for (int j = 0; j < 2 - i; j++)
+            if (length[order[j]] < length[order[j + 1]]) {
+                const int swap = order[j];
+                order[j] = order[j + 1];
+                order[j + 1] = swap;
+            }
+    const int x = order[0], y = order[1], z = order[2];
+    obb_vec3 u = {0}, v;
+    if (length[x] > 0.0)
+        u = unit(half[x]);
+    else
+        u = x == 0 ? (obb_vec3){.x = 1.0} : (obb_vec3){.y = 1.0};
+    v = obb_sub(half[y], obb_scale(u, obb_dot(u, half[y])));
+    if (dimensions == 2)
+        v = (obb_vec3){-u.y, u.x, 0.0};
+    else if (obb_length(v) > gain * length[x])
+        v = unit(obb_sub(v, obb_scale(u, obb_dot(u, v))));
+    else
+        v = across(u);
+    out[x] = u;
+    out[y] = v;
+    out[z] = (y - x + 3) % 3 == 1 ? obb_cross(u, v) : obb_cross(v, u);
+}
+
+/* The box whose edges at corner 0 lead to the corners of `end`, and how far the corners are from its own at most. Axes in that
+ * order where in_order says so. */
+static double box_of_edges(const struct corners *c, const size_t end[static 3], bool in_order,
+                           obb_box *out)
+{
+    size_t order[8] = {0};
+    number_corners(c, end, order);
+    obb_vec3 center = {0}, half[3] = {{0}}, frame[3];
+    const double share = 1.0 / (double)c->count;
+    for (size_t i = 0; i < c->count; i++) {
+        const obb_vec3 d = obb_sub(c->at[order[i]], c->at[0]);
+        center = obb_add(center, d);
+        for (int k = 0; k < c->dimensions; k++)
+            half[k] = (i >> k & 1) != 0 ? obb_add(half[k], d) : obb_sub(half[k], d);
+    }
+    center = obb_add(c->at[0], obb_scale(center, share));
+    for (int k = 0; k < 3; k++)
+        half[k] = obb_scale(half[k], share);
+    square_up(half, c->dimensions, frame);
+    obb_box box = {.center = center, .rotation = {.w = 1.0}};
+    if (!in_order) {
+        lay_along(&box, frame, c->dimensions);
+    } else if (c->dimensions == 2) {
+        box.angle = obb_arc_tangent(frame[0].y, frame[0].x);
+    } else {
+        const obb_status st = obb_quat_from_axes(frame, &box.rotation);
+        assert(st == OBB_OK);
+        (void)st;
+    }
+    const obb_solid solid = obb_solid_from_box(&box, c->dimensions);
+    double extent[3] = {0};
+    for (int k = 0; k < c->dimensions; k++)
+        for (int j = 0; j < c->dimensions; j++)
+            extent[k] = fmax(extent[k], fabs(obb_dot(half[j], solid.axis[k])));
+    box.half_extents = (obb_vec3){extent[0], extent[1], extent[2]};
+    *out = box;
+
+    obb_solid laid = solid;
+    laid.half_extents = box.half_extents;
+    obb_vec3 own[8];
+    obb_solid_corners(&laid, own);
+    double farthest = 0.0;
+    for (size_t i = 0; i < c->count; i++) {
+        double nearest = HUGE_VAL, missed = HUGE_VAL;
+        for (size_t j = 0; j < c->count; j++) {
+            nearest = fmin(nearest, obb_length(obb_sub(own[j], c->at[i])));
+            missed = fmin(missed, obb_length(obb_sub(own[i], c->at[j])));
+        }
+        farthest = fmax(farthest, fmax(nearest, missed));
+    }
+    return farthest;
+}
+
+/* What the corners' coordinates may have lost to rounding. */
+static double rounding_of(const struct corners *c)
+{
+    double coordinate = 0.0;
+    for (size_t i = 0; i < c->count; i++)
+        coordinate = fmax(coordinate, largest_part(c->at[i]));
+    return 0x1p-48 * coordinate;
+}
+
+obb_status obb_fit_corners(const obb_vec3 *corners, size_t count, int dimensions, obb_box *out)
+{
+    assert(dimensions == 2 || dimensions == 3);
+    if (count != (dimensions == 3 ? 8u : 4u))
+        return OBB_BAD_COUNT;
+    obb_vec3 at[8];
+    for (size_t i = 0; i < count; i++) {
+        at[i] = corners[i];
+        if (dimensions == 2)
+            at[i].z = 0.0;
+        if (obb_bad_coordinate(at[i]) >= 0)
+            return OBB_BAD_NUMBER;
+    }
+    const struct corners c = {.at = at, .count = count, .dimensions = dimensions};
+    obb_box best;
+    const double rounding = rounding_of(&c);
+    double farthest = box_of_edges(&c, (const size_t[]){1, 2, 4}, true, &best);
+    if (farthest > rounding) {
+        /* Any three of the others (two in the plane) may be the ends of the edges at the first. */
+        obb_box other = best;
+        double least = HUGE_VAL;
+        for (size_t i = 1; i < count; i++)
+            for (size_t j = i + 1; j < count; j++)
+                for (size_t k = dimensions == 3 ? j + 1 : 3; k < count; k++) {
+                    obb_box box;
+                    const double f = box_of_edges(&c, (const size_t[]){i, j, k}, false, &box);
+                    if (f < least) {
+                        least = f;
+                        other = box;
+                    }
+                }
+        if (least <
+            0.5 * farthest) { /* the order was not that of a box, or of one that is thin there */
+            farthest = least;
+            best = other;
+        }
+    }
+    const double diagonal = 2.0 * obb_length(best.half_extents);
+    return farthest <= corner_slack * diagonal + rounding ? finished(&best, out) : OBB_NOT_A_BOX;
+}
+
+/* ---- Merging --------------------------------------------------------------------------------------------- */
+
+/* `box` grown along its own axes to hold the points. False, and the same box, where it does already. */
+static bool grown(const obb_box *box, const obb_vec3 *points, size_t count, int dimensions,
+                  obb_box *out)
+{
+    const obb_solid solid = obb_solid_from_box(box, dimensions);
+    double low[3], high[3], middle[3], half[3];
+    bool grew = false;
+    for (int k = 0; k < 3; k++) {
+        half[k] = obb_component(box->half_extents, k);
+        high[k] = half[k];
+        low[k] = -half[k];
+    }
+    for (size_t i = 0; i < count; i++) {
+        const obb_vec3 d = obb_sub(points[i], box->center);
+        /* of the projection, and of a corner's own coordinates (see obb_solid_corners) */
+        const double rounding = flat * largest_part(d) + 0x1p-49 * largest_part(points[i]);
+        for (int k = 0; k < dimensions; k++) {
+            const double x = obb_dot(d, solid.axis[k]);
+            grew = grew || fabs(x) > half[k] + rounding;
+            low[k] = fmin(low[k], x);
+            high[k] = fmax(high[k], x);
+        }
+    }
+    obb_box result = *box;
+    if (!grew) {
+        *out = result;
+        return false;
+    }
+    for (int k = 0; k < 3; k++)
+        middle[k] = 0.5 * (low[k] + high[k]);
+    result.center = moved(box->center, solid.axis, middle);
+    /* Once more about the center as it was rounded: the points, and the old box. */
+    const obb_vec3 back = obb_sub(box->center, result.center);
+    for (int k = 0; k < dimensions; k++) {
+        half[k] += fabs(obb_dot(back, solid.axis[k]));
+        for (size_t i = 0; i < count; i++)
+            half[k] =
+                fmax(half[k], fabs(obb_dot(obb_sub(points[i], result.center), solid.axis[k])));
+    }
+    result.half_extents = (obb_vec3){half[0], half[1], half[2]};
+    *out = result;
+    return true;
+}
+
+obb_status obb_fit_merge(const obb_box *box, const obb_box *others, size_t count, int dimensions,
+                         obb_box *out)
+{
+    assert(dimensions == 2 || dimensions == 3);
+    const size_t each = dimensions == 3 ? 8 : 4;
+    if (count >= SIZE_MAX / 16)
+        return OBB_NO_MEMORY;
+    obb_vec3 *corners = obb_malloc((count + 1) * each, sizeof *corners);
+    if (corners == NULL)
+        return OBB_NO_MEMORY;
+    for (size_t i = 0; i <= count; i++) {
+        const obb_solid solid = obb_solid_from_box(i == 0 ? box : &others[i - 1], dimensions);
+        obb_vec3 corner[8];
+        obb_solid_corners(&solid, corner);
+        memcpy(&corners[i * each], corner, each * sizeof *corners);
+    }
+    struct cloud c = {.points = corners, .count = (count + 1) * each, .dimensions = dimensions};
+    obb_box best;
+    obb_status st = OBB_OK;
+    if (grown(box, corners + each, count * each, dimensions, &best)) {
+        obb_vec3 frame[3];
+        obb_box other = enclose_along_coordinates(&c);
+        consider(&other, dimensions, &best);
+        find_shape(&c);
+        principal_frame(&c, frame);
+        other = enclose_along(&c, frame);
+        consider(&other, dimensions, &best);
+        st = tight_frame(&c, frame);
+        if (st == OBB_OK) {
+            other = enclose_along(&c, frame);
+            consider(&other, dimensions, &best);
+            st = finished(&best, out);
+        }
+    } else {
+        *out = best;
+    }
+    obb_free(corners);
+    return st;
+}

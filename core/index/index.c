@@ -1,0 +1,348 @@
+#include "core/index/index.h"
+
+#include "core/base/alloc.h"
+#include "core/index/index_body.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+void obb_index_ref(struct obb_index *index) { index->references++; }
+
+void obb_index_unref(struct obb_index *index)
+{
+    if (index == NULL || --index->references > 0)
+        return;
+    obb_free(index->block);
+    obb_free(index->warp);
+    obb_free(index);
+}
+
+size_t obb_index_count(const struct obb_index *index) { return index->count; }
+
+const struct obb_version *const *obb_index_versions(const struct obb_index *index)
+{
+    return index->versions;
+}
+
+/* ---- Walks by bounds ------------------------------------------------------------------------------------------- */
+
+#define FOUND 128 /* found at a time */
+
+/* The double tests that follow may see contact where bounds are apart by their rounding. */
+static obb_bounds widened(const obb_bounds *bounds, double by)
+{
+    const obb_vec3 low = bounds->min, high = bounds->max;
+    by += (fabs(low.x) + fabs(low.y) + fabs(low.z) + fabs(high.x) + fabs(high.y) + fabs(high.z)) *
+          0x1p-44;
+    return (obb_bounds){{low.x - by, low.y - by, low.z - by},
+                        {high.x + by, high.y + by, high.z + by}};
+}
+
+bool obb_index_query(const struct obb_index *index, const obb_bounds *bounds, void *context,
+                     obb_index_visit *visit)
+{
+    const obb_bounds wide = widened(bounds, 0);
+    const struct obb_codes codes = obb_frame_codes(&index->frame, &wide);
+    struct obb_walk walk = obb_walk_start(&index->tree, index->kernels, &codes);
+    uint32_t found[FOUND + OBB_NODE];
+    size_t count;
+    while ((count = index->kernels->walk(&index->tree, &walk, 0, found, FOUND)) > 0)
+        for (size_t i = 0; i < count; i++)
+            if (!visit(context, index->versions[found[i]], OBB_DOUBT))
+                return false;
+    return true;
+}
+
+bool obb_index_overlap(const struct obb_index *index, const obb_solid *box, double margin,
+                       void *context, obb_index_visit *visit)
+{
+    const struct obb_packed packed = obb_packed_from_solid(box);
+    const obb_bounds bounds = obb_packed_bounds(&packed);
+    const obb_bounds wide = widened(&bounds, fmax(margin, 0) * (1 + 0x1p-40));
+    const struct obb_limits limits = obb_limits_of(margin);
+    const struct obb_codes codes = obb_frame_codes(&index->frame, &wide);
+    struct obb_walk walk = obb_walk_start(&index->tree, index->kernels, &codes);
+    uint32_t found[FOUND + OBB_NODE];
+    size_t count;
+    while ((count = index->kernels->walk(&index->tree, &walk, 0, found, FOUND)) > 0) {
+        if (!index->moving)
+            count = index->kernels->against(&packed, index->boxes, found, count, &limits, found);
+        for (size_t i = 0; i < count; i++) {
+            const obb_verdict verdict = found[i] & OBB_PACKED_SURE ? OBB_SURE : OBB_DOUBT;
+            if (!visit(context, index->versions[found[i] & ~OBB_PACKED_SURE], verdict))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* ---- Walks by distance ----------------------------------------------------------------------------------------- */
+
+/* A child that is still to be looked at, and from which distance on it matters. */
+struct waiting {
+    float from;
+    uint32_t node; /* of the level below the one it was found in; at the lowest, a box */
+    int level;
+};
+
+/* Children of a node that matter, with where each begins to; bits as kernels give them. */
+typedef uint32_t look(void *how, const struct obb_index *index, const struct obb_node *node,
+                      double reach, float out_from[static OBB_NODE]);
+
+/* Depth first, of each node the nearest child first. */
+static double walk_near(const struct obb_index *index, void *how, look *at, double reach,
+                        void *context, obb_index_reach *visit)
+{
+    struct waiting stack[OBB_LEVELS * OBB_NODE];
+    size_t height = 1;
+    stack[0] = (struct waiting){.from = 0, .node = 0, .level = index->tree.top};
+    while (height > 0 && reach >= 0) {
+        const struct waiting top = stack[--height];
+        if ((double)top.from > reach)
+            continue;
+        if (top.level < 0) {
+            reach = visit(context, index->versions[top.node], reach);
+            continue;
+        }
+        float from[OBB_NODE];
+        const size_t base = height;
+        for (uint32_t m = at(how, index, &index->tree.level[top.level][top.node], reach, from);
+             m != 0; m &= m - 1) {
+            const uint32_t child = (uint32_t)__builtin_ctz(m);
+            size_t i = height++;
+            for (; i > base && stack[i - 1].from < from[child]; i--)
+                stack[i] = stack[i - 1];
+            stack[i] = (struct waiting){
+                .from = from[child], .node = top.node * OBB_NODE + child, .level = top.level - 1};
+        }
+    }
+    return reach;
+}
+
+/* A double as a float that is not above it, where it is not negative. */
+static float float_down(double x) { return (float)(x * (1 - 0x1p-22)); }
+
+/* The bounds of a child, and whether it is there. */
+static bool child_bounds(const struct obb_index *index, const struct obb_node *node, uint32_t child,
+                         obb_bounds *out)
+{
+    const struct obb_codes codes = obb_node_child(node, child);
+    if (codes.axis[0] == OBB_CODE_NONE)
+        return false;
+    *out = obb_frame_bounds(&index->frame, &codes);
+    return true;
+}
+
+struct ray_walk {
+    const obb_ray *ray;
+    obb_vec3 grow;
+    double start; /* where codes take over: distances in them count from here */
+    struct obb_code_ray codes;
+};
+
+/* Where the ray is within the bounds: from *near, which may only rise, to *far, which may only fall. Rounding of the cast
+ * that follows is a few 1e-16 of the distances here. */
+static bool clip(const obb_ray *ray, const obb_bounds *b, double *near, double *far)
+{
+    for (int k = 0; k < 3; k++) {
+        const double from = obb_component(ray->origin, k), way = obb_component(ray->direction, k);
+        const double low = obb_component(b->min, k), high = obb_component(b->max, k);
+        const double slack = (fabs(from) + fmin(fabs(low), fabs(high))) * 0x1p-44;
+        if (fabs(way) < 1e-100) {
+            if (from < low - slack || from > high + slack)
+                return false;
+            continue;
+        }
+        const double one = (low - slack - from) / way, other = (high + slack - from) / way;
+        *near = fmax(*near, fmin(one, other));
+        *far = fmin(*far, fmax(one, other));
+    }
+    return *near <= *far;
+}
+
+static uint32_t ray_even(void *how, const struct obb_index *index, const struct obb_node *node,
+                         double reach, float out_from[static OBB_NODE])
+{
+    const struct ray_walk *walk = how;
+    const float far = (float)fmin((reach - walk->start) * (1 + 0x1p-20), 0x1p100);
+    uint32_t hits = index->kernels->ray(node, &walk->codes, 0, far, out_from);
+    for (uint32_t m = hits; m != 0; m &= m - 1) {
+        const int child = __builtin_ctz(m);
+        out_from[child] = float_down((double)out_from[child] * (1 - 0x1p-20) + walk->start);
+    }
+    return hits;
+}
+
+static uint32_t ray_warped(void *how, const struct obb_index *index, const struct obb_node *node,
+                           double reach, float out_from[static OBB_NODE])
+{
+    const struct ray_walk *walk = how;
+    uint32_t hits = 0;
+    for (uint32_t i = 0; i < OBB_NODE; i++) {
+        obb_bounds bounds;
+        if (!child_bounds(index, node, i, &bounds))
+            continue;
+        bounds = (obb_bounds){obb_sub(bounds.min, walk->grow), obb_add(bounds.max, walk->grow)};
+        double near = 0, far = reach;
+        if (clip(walk->ray, &bounds, &near, &far)) {
+            out_from[i] = float_down(near);
+            hits |= 1u << i;
+        }
+    }
+    return hits;
+}
+
+double obb_index_ray(const struct obb_index *index, const obb_ray *ray, obb_vec3 grow,
+                     void *context, obb_index_reach *visit)
+{
+    struct ray_walk walk = {.ray = ray, .grow = grow};
+    if (index->warp != NULL)
+        return walk_near(index, &walk, ray_warped, ray->max_distance, context, visit);
+
+    /* Codes have few digits: they begin where the ray comes to the frame. */
+    const struct obb_frame *frame = &index->frame;
+    double low[3], high[3], near = 0, far = ray->max_distance;
+    for (int k = 0; k < 3; k++) {
+        low[k] = frame->origin[k] - obb_component(grow, k);
+        high[k] = frame->origin[k] + OBB_CODE_MOST / frame->scale[k] + obb_component(grow, k);
+    }
+    const obb_bounds whole = {{low[0], low[1], low[2]}, {high[0], high[1], high[2]}};
+    if (!clip(ray, &whole, &near, &far))
+        return ray->max_distance;
+    walk.start = near;
+    for (int k = 0; k < 3; k++) {
+        const double from = obb_component(ray->origin, k), way = obb_component(ray->direction, k);
+        const double scale = frame->scale[k];
+        const double place = (from + way * near - frame->origin[k]) * scale;
+        const double inverse = fabs(way) * scale > 1e-30 ? 1 / (way * scale) : 1e30;
+        const double wide = obb_component(grow, k) * scale;
+        /* What floats lose is below 2^-21 of the codes they add up: a thirtieth, and more where the box is large; and what
+         * casting loses, below 2^-44 of the coordinates. */
+        const double slack = 0.125 + (wide + fabs(place)) * 0x1p-20 +
+                             (fabs(from) + fabs(frame->origin[k])) * scale * 0x1p-44;
+        walk.codes.place[k] = (float)place;
+        walk.codes.inverse[k] = (float)inverse;
+        walk.codes.grow[k] = (float)(wide + slack);
+    }
+    return walk_near(index, &walk, ray_even, ray->max_distance, context, visit);
+}
+
+struct nearest_walk {
+    const obb_bounds *bounds;
+    struct obb_code_place place;
+};
+
+static uint32_t nearest_even(void *how, const struct obb_index *index, const struct obb_node *node,
+                             double reach, float out_from[static OBB_NODE])
+{
+    const struct nearest_walk *walk = how;
+    const float far = (float)fmin(reach * (1 + 0x1p-20), 0x1p100);
+    return index->kernels->nearest(node, &walk->place, far, out_from);
+}
+
+static uint32_t nearest_warped(void *how, const struct obb_index *index,
+                               const struct obb_node *node, double reach,
+                               float out_from[static OBB_NODE])
+{
+    const struct nearest_walk *walk = how;
+    uint32_t hits = 0;
+    for (uint32_t i = 0; i < OBB_NODE; i++) {
+        obb_bounds b;
+        if (!child_bounds(index, node, i, &b))
+            continue;
+        const obb_vec3 by =
+            obb_max(obb_sub(b.min, walk->bounds->max), obb_sub(walk->bounds->min, b.max));
+        out_from[i] = float_down(obb_length(obb_max(by, (obb_vec3){0, 0, 0})));
+        hits |= (uint32_t)((double)out_from[i] <= reach) << i;
+    }
+    return hits;
+}
+
+double obb_index_nearest(const struct obb_index *index, const obb_bounds *bounds,
+                         double max_distance, void *context, obb_index_reach *visit)
+{
+    const obb_bounds wide = widened(bounds, 0);
+    struct nearest_walk walk = {.bounds = &wide};
+    if (index->warp != NULL)
+        return walk_near(index, &walk, nearest_warped, max_distance, context, visit);
+    for (int k = 0; k < 3; k++) {
+        const double from = index->frame.origin[k], scale = index->frame.scale[k];
+        const double low = (obb_component(wide.min, k) - from) * scale;
+        const double high = (obb_component(wide.max, k) - from) * scale;
+        walk.place.low[k] = (float)(low - 0.125 - fabs(low) * 0x1p-20);
+        walk.place.high[k] = (float)(high + 0.125 + fabs(high) * 0x1p-20);
+        walk.place.unit[k] = (float)((1 - 0x1p-20) / scale);
+    }
+    return walk_near(index, &walk, nearest_even, max_distance, context, visit);
+}
+
+/* ---- Check ----------------------------------------------------------------------------------------------------- */
+
+/* Do the codes of a child hold those of everything under it? */
+static bool holds(const struct obb_tree *tree, int level, uint32_t node)
+{
+    struct obb_codes whole;
+    for (int k = 0; k < 3; k++) {
+        uint32_t low = 0xffffu, high = 0xffffu;
+        for (uint32_t i = 0; i < OBB_NODE; i++) {
+            const uint32_t word = tree->level[level][node].axis[k][i];
+            low = (word & 0xffffu) < low ? word & 0xffffu : low;
+            high = word >> 16 < high ? word >> 16 : high;
+        }
+        whole.axis[k] = low | high << 16;
+    }
+    if (level == tree->top)
+        return true;
+    const struct obb_codes kept =
+        obb_node_child(&tree->level[level + 1][node / OBB_NODE], node % OBB_NODE);
+    for (int k = 0; k < 3; k++)
+        if ((kept.axis[k] & 0xffffu) > (whole.axis[k] & 0xffffu) ||
+            kept.axis[k] >> 16 > whole.axis[k] >> 16)
+            return false;
+    return true;
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const struct obb_version *const *p = a, *const *q = b;
+    return ((uintptr_t)*p > (uintptr_t)*q) - ((uintptr_t)*p < (uintptr_t)*q);
+}
+
+bool obb_index_validate(const struct obb_index *index)
+{
+    const struct obb_tree *tree = &index->tree;
+    for (int level = 0; level <= tree->top; level++)
+        for (uint32_t i = 0; i < tree->nodes[level]; i++)
+            if (!holds(tree, level, i))
+                return false;
+    /* Every child that should be there is, and holds its box. */
+    for (size_t i = 0; i < (size_t)tree->nodes[0] * OBB_NODE; i++) {
+        const struct obb_node *node = &tree->level[0][i / OBB_NODE];
+        obb_bounds codes;
+        if (child_bounds(index, node, (uint32_t)(i % OBB_NODE), &codes) != (i < index->count))
+            return false;
+        if (i >= index->count || index->moving)
+            continue;
+        const obb_bounds box = obb_packed_bounds(&index->boxes[i]);
+        const double slack = (double)index->boxes[i].slack * 0.5; /* a part is for what follows */
+        if (codes.min.x > box.min.x + slack || codes.max.x < box.max.x - slack ||
+            codes.min.y > box.min.y + slack || codes.max.y < box.max.y - slack ||
+            codes.min.z > box.min.z + slack || codes.max.z < box.max.z - slack)
+            return false;
+    }
+    const struct obb_version **sorted = obb_malloc(index->count, sizeof *sorted);
+    if (sorted == NULL)
+        return false;
+    bool once = true;
+    if (index->count > 0) {
+        memcpy(sorted, index->versions, index->count * sizeof *sorted);
+        qsort(sorted, index->count, sizeof *sorted, by_address);
+    }
+    for (size_t i = 0; i < index->count; i++)
+        once = once && sorted[i] != NULL && (i == 0 || sorted[i] != sorted[i - 1]);
+    obb_free(sorted);
+    return once;
+}

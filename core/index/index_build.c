@@ -1,0 +1,684 @@
+/* Building an index, in phases of independent chunks:
+ *
+ *   look     each box where it stands: a cell and a place in it, from tables that a sample gave (tree.h)
+ *   part     the boxes of each chunk to their cells, at places that were counted before
+ *   order    the boxes of each cell along it
+ *   pack     boxes in that order, their bounds, and those of sixteen leaves
+ *
+ * What lies between the phases stays in memory that ends up with something else: 48 bits for each box in that of the ids. */
+#include "core/index/index.h"
+
+#include "core/base/alloc.h"
+#include "core/index/index_body.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LOOK_BOXES   8192 /* boxes looked at in a chunk, or more: 50 us */
+#define LOOK_CHUNKS  64   /* at most */
+#define ORDER_BOXES  8192 /* boxes ordered in a chunk, about: 40 us */
+#define PACK_BOXES   4096 /* boxes packed in a chunk, whole nodes of level 1: 60 us */
+#define AHEAD        32   /* boxes that are fetched before they are packed */
+#define LEAST_SAMPLE 128  /* boxes that tell how large and how crowded all are */
+#define MOST_SAMPLE  16384
+#define SAMPLE_SHARE 32
+#define FRAME_SAMPLE 1024 /* of them, for how crowded */
+
+enum phase { START, LOOK, PART, ORDER, PACK, DONE };
+
+/* A sampled box. */
+struct sampled {
+    obb_vec3 center;
+    double size; /* half the width of a cube that holds the box */
+};
+
+/* What a chunk of looking finds. */
+struct looked {
+    obb_bounds extent;
+    uint32_t *counts; /* per cell; later, where the chunk's boxes of each begin */
+};
+
+struct obb_build {
+    struct obb_index *index;
+    const struct obb_version *const *versions, *const *to;
+    size_t count;
+    const atomic_bool *cancel;
+    enum phase phase;
+    size_t sample_count;
+    struct sampled *sample;
+    double usual;          /* half the width of most boxes */
+    struct obb_frame grid; /* of the cells: holds the centres of the sample */
+    struct obb_warp grid_warp;
+    struct obb_tiles *tiles;
+    size_t look_boxes, look_chunks, order_chunks, pack_chunks;
+    struct looked *looked;
+    uint32_t *counts;                 /* of all chunks */
+    uint32_t *cell_starts;            /* cells + 1 */
+    uint32_t *order_first;            /* order_chunks + 1 cells */
+    uint32_t *places;                 /* of boxes as they came: cells, and places along them */
+    uint16_t *along;                  /* the latter, by cell */
+    const struct obb_version **to_of; /* `to` in the order of the index; NULL: not moving */
+    uint64_t (*ids)[2];               /* least and most of each chunk of packing */
+};
+
+static bool cancelled(const struct obb_build *b)
+{
+    return b->cancel != NULL && atomic_load_explicit(b->cancel, memory_order_relaxed);
+}
+
+static size_t at_most(size_t value, size_t limit) { return value < limit ? value : limit; }
+
+/* ---- One box ---------------------------------------------------------------------------------------------------- */
+
+/* A turning box stays within the sphere about its centre, whose radius is largest at an end of the way. The rounding
+ * of what is interpolated is far below the last factor. */
+static obb_bounds bounds_of_way(const obb_box *a, const obb_box *b, int dimensions)
+{
+    const obb_solid from = obb_solid_from_box(a, dimensions),
+                    to = obb_solid_from_box(b, dimensions);
+    obb_bounds bounds = obb_solid_bounds(&from);
+    const bool turns = a->rotation.x != b->rotation.x || a->rotation.y != b->rotation.y ||
+                       a->rotation.z != b->rotation.z || a->rotation.w != b->rotation.w ||
+                       a->angle != b->angle;
+    const obb_bounds end = obb_solid_bounds(&to);
+    if (turns) {
+        double radius = fmax(obb_length(a->half_extents), obb_length(b->half_extents));
+        radius *= 1 + 1e-12;
+        const obb_vec3 reach = {radius, radius, dimensions == 3 ? radius : 0};
+        bounds.min = obb_sub(obb_min(a->center, b->center), reach);
+        bounds.max = obb_add(obb_max(a->center, b->center), reach);
+    } else { /* widths are linear, so the ends hold what lies between */
+        bounds.min = obb_min(bounds.min, end.min);
+        bounds.max = obb_max(bounds.max, end.max);
+    }
+    const obb_vec3 width = obb_sub(bounds.max, bounds.min);
+    const double slack =
+        (width.x + width.y + width.z) * OBB_PACKED_ERROR +
+        (fabs(a->center.x) + fabs(a->center.y) + fabs(a->center.z)) * OBB_PACKED_DRIFT +
+        OBB_PACKED_LITTLE;
+    const obb_vec3 by = {slack, slack, slack};
+    return (obb_bounds){obb_sub(bounds.min, by), obb_add(bounds.max, by)};
+}
+
+/* Where box i is, or the way that it goes, roughly: no part of it is farther from the centre on any axis. */
+static struct sampled where(const struct obb_build *b, size_t i)
+{
+    const obb_box *box = &b->versions[i]->box;
+    if (b->to == NULL)
+        return (struct sampled){.center = box->center, .size = obb_reach(box)};
+    const obb_bounds way = bounds_of_way(box, &b->to[i]->box, b->index->dimensions);
+    const obb_vec3 center = obb_scale(obb_add(way.min, way.max), 0.5);
+    const obb_vec3 half = obb_sub(way.max, center);
+    const double size = fmax(half.x, fmax(half.y, half.z)) * (1 + 0x1p-40);
+    return (struct sampled){.center = center, .size = size};
+}
+
+static obb_bounds bounds_of(const struct sampled *s)
+{
+    const obb_vec3 reach = {s->size, s->size, s->size};
+    return (obb_bounds){obb_sub(s->center, reach), obb_add(s->center, reach)};
+}
+
+static obb_bounds united(const obb_bounds *a, const obb_bounds *b)
+{
+    return (obb_bounds){obb_min(a->min, b->min), obb_max(a->max, b->max)};
+}
+
+/* ---- The sample: sizes, frames and tables ------------------------------------------------------------------------- */
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The value that would stand at `place` if all were sorted. Hoare, "Algorithm 65: find", CACM 4(7), 1961; with the middle
+ * as pivot, which is good for what is sorted already; at worst `count` rounds. */
+static double select_value(double *values, size_t count, size_t place)
+{
+    size_t low = 0, high = count - 1;
+    while (low < high) {
+        const double pivot = values[low + (high - low) / 2];
+        size_t i = low, k = high;
+        for (;;) {
+            /* the pivot itself, and later what was exchanged, ends both runs inside low..high, which the analyser does not
+             * see: NOLINTBEGIN(clang-analyzer-core.UndefinedBinaryOperatorResult) */
+            while (values[i] < pivot)
+                i++;
+            while (values[k] > pivot)
+                k--;
+            /* NOLINTEND(clang-analyzer-core.UndefinedBinaryOperatorResult) */
+            if (i >= k)
+                break;
+            const double value = values[i];
+            values[i++] = values[k];
+            values[k--] = value;
+        }
+        /* now low..k are at most the pivot, and k+1..high at least that */
+        if (place <= k)
+            high = k;
+        else
+            low = k + 1;
+    }
+    return values[place];
+}
+
+/* Every so many-th of the sample: a number of each. */
+struct few {
+    size_t count;
+    double value[FRAME_SAMPLE];
+};
+
+static void few_sizes(const struct obb_build *b, struct few *out)
+{
+    out->count = at_most(b->sample_count, FRAME_SAMPLE);
+    for (size_t i = 0; i < out->count; i++)
+        out->value[i] = b->sample[i * b->sample_count / out->count].size;
+}
+
+static void few_centers(const struct obb_build *b, int axis, struct few *out)
+{
+    out->count = at_most(b->sample_count, FRAME_SAMPLE);
+    for (size_t i = 0; i < out->count; i++)
+        out->value[i] = obb_component(b->sample[i * b->sample_count / out->count].center, axis);
+    qsort(out->value, out->count, sizeof out->value[0], by_value);
+}
+
+/* A frame that holds `extent`: an even one, unless most boxes are smaller than a few of its codes and crowded into a small
+ * part of it. Then it is warped, as `warp` says afterwards; returns whether it is. */
+static bool choose_frame(const struct obb_build *b, const obb_bounds *extent, double size,
+                         struct obb_frame *out, struct obb_warp *warp)
+{
+    *out = obb_frame_even(extent);
+    struct few few;
+    bool crowded = false;
+    for (int k = 0; k < 3 && b->sample_count >= OBB_WARP_PIECES; k++) {
+        const double code = 1 / out->scale[k];
+        if (size > 4 * code)
+            continue;
+        few_centers(b, k, &few);
+        for (size_t i = 0; i + few.count / 8 < few.count; i++)
+            crowded = crowded || few.value[i + few.count / 8] - few.value[i] < 64 * code;
+    }
+    if (!crowded)
+        return false;
+    for (int k = 0; k < 3; k++) {
+        few_centers(b, k, &few);
+        warp->knot[k][0] = obb_component(extent->min, k);
+        warp->knot[k][OBB_WARP_PIECES] = obb_component(extent->max, k);
+        for (size_t i = 1; i < OBB_WARP_PIECES; i++)
+            warp->knot[k][i] = few.value[(i - 1) * (few.count - 1) / (OBB_WARP_PIECES - 2)];
+        for (size_t i = 0; i < OBB_WARP_PIECES; i++) {
+            const double width = warp->knot[k][i + 1] - warp->knot[k][i];
+            warp->scale[k][i] = width > 1e-290 ? OBB_WARP_CODES / width : 0;
+        }
+    }
+    out->warp = warp;
+    return true;
+}
+
+/* Half the width of most boxes. */
+static double usual_size(const struct obb_build *b)
+{
+    struct few few;
+    few_sizes(b, &few);
+    return select_value(few.value, few.count, few.count / 2);
+}
+
+/* Those larger than this are much larger than most and than a tile of sixteen. */
+static double large_size(const struct obb_build *b, const obb_bounds *extent, double size)
+{
+    double tile = 1; /* the volume of a tile, in units of boxes' sizes */
+    for (int k = 0; k < 3; k++) {
+        const double width = obb_component(extent->max, k) - obb_component(extent->min, k);
+        tile *= fmax(width, size * 2) / fmax(size, 1e-100);
+    }
+    tile = tile * OBB_NODE / (double)b->count;
+    double edge = 1; /* its edge: a cube root, roughly */
+    while (edge * edge * edge < tile && edge < 1e6)
+        edge *= 1.25;
+    return size * fmax(4, 2 * edge);
+}
+
+/* Takes the sample and makes of it the grid and the tables of cells. */
+static obb_status take_sample(struct obb_build *b)
+{
+    size_t n = b->count / SAMPLE_SHARE;
+    n = at_most(n < LEAST_SAMPLE ? LEAST_SAMPLE : n, MOST_SAMPLE);
+    n = b->sample_count = at_most(n, b->count);
+    b->sample = obb_malloc(n, sizeof *b->sample);
+    struct obb_place *places = obb_malloc(n, sizeof *places);
+    obb_status status = OBB_NO_MEMORY;
+    if (b->sample == NULL || places == NULL)
+        goto out;
+    for (size_t i = 0; i < n; i++) {
+        if (i + AHEAD < n)
+            __builtin_prefetch(b->versions[(i + AHEAD) * b->count / n]);
+        b->sample[i] = where(b, i * b->count / n);
+    }
+    obb_bounds extent = bounds_of(&b->sample[0]);
+    obb_bounds middle = {b->sample[0].center, b->sample[0].center};
+    for (size_t i = 1; i < n; i++) {
+        const obb_bounds one = bounds_of(&b->sample[i]);
+        extent = united(&extent, &one);
+        middle.min = obb_min(middle.min, b->sample[i].center);
+        middle.max = obb_max(middle.max, b->sample[i].center);
+    }
+    b->usual = usual_size(b);
+    const bool warped = choose_frame(b, &middle, b->usual, &b->grid, &b->grid_warp);
+    double width[3]; /* where the grid is warped: as crowded along each axis */
+    for (int k = 0; k < 3; k++)
+        width[k] = warped ? 1 : obb_component(middle.max, k) - obb_component(middle.min, k);
+    const double large = large_size(b, &extent, b->usual);
+    for (size_t i = 0; i < n; i++) {
+        for (int k = 0; k < 3; k++)
+            places[i].code[k] =
+                (uint16_t)obb_frame_code(&b->grid, k, obb_component(b->sample[i].center, k));
+        places[i].rank = (uint16_t)obb_rank_of(large, b->sample[i].size);
+    }
+    status = obb_tiles_create(places, n, b->count, width, large, &b->tiles);
+out:
+    obb_free(places);
+    return status;
+}
+
+/* ---- Looking ------------------------------------------------------------------------------------------------------ */
+
+/* Up to OBB_LOOK boxes from `first` on. */
+static void look_at(const struct obb_build *b, size_t first, size_t n, struct obb_looks *out)
+{
+    if (b->to != NULL) {
+        for (size_t i = 0; i < n; i++) {
+            const struct sampled s = where(b, first + i);
+            const obb_bounds one = bounds_of(&s);
+            out->extent = i == 0 ? one : united(&out->extent, &one);
+            out->size[i] = (float)s.size;
+            for (int k = 0; k < 3; k++)
+                out->code[k][i] = obb_frame_code(&b->grid, k, obb_component(s.center, k));
+        }
+        return;
+    }
+    const struct obb_box *boxes[OBB_LOOK];
+    for (size_t i = 0; i < n; i++) {
+        boxes[i] = &b->versions[first + i]->box;
+        __builtin_prefetch(&boxes[i]->half_extents.z);
+        __builtin_prefetch(boxes[i]);
+    }
+    b->index->kernels->look(boxes, n, &b->grid, out);
+    if (b->grid.warp != NULL)
+        for (size_t i = 0; i < n; i++)
+            for (int k = 0; k < 3; k++)
+                out->code[k][i] = obb_frame_code(&b->grid, k, obb_component(boxes[i]->center, k));
+}
+
+static obb_status look(struct obb_build *b, size_t chunk)
+{
+    struct looked *looked = &b->looked[chunk];
+    const size_t begin = chunk * b->look_boxes, end = at_most(begin + b->look_boxes, b->count);
+    struct obb_looks looks;
+    for (size_t first = begin; first < end; first += OBB_LOOK) {
+        if (cancelled(b))
+            return OBB_CANCELLED;
+        const size_t n = at_most(end - first, OBB_LOOK);
+        look_at(b, first, n, &looks);
+        looked->extent = first == begin ? looks.extent : united(&looked->extent, &looks.extent);
+        for (size_t i = 0; i < n; i++) {
+            const uint32_t code[3] = {looks.code[0][i], looks.code[1][i], looks.code[2][i]};
+            const uint32_t place = obb_tiles_place(b->tiles, code, (double)looks.size[i]);
+            looked->counts[place >> 16]++;
+            b->places[first + i] = place;
+        }
+    }
+    return OBB_OK;
+}
+
+/* Counts per chunk and cell to where each begins; cells to chunks of the ordering; and the frame. */
+static obb_status start_parting(struct obb_build *b)
+{
+    struct obb_index *index = b->index;
+    const uint32_t cells = b->tiles->cells;
+    uint32_t sum = 0, limit = 0;
+    b->order_chunks = 0;
+    for (uint32_t cell = 0; cell < cells; cell++) {
+        b->cell_starts[cell] = sum;
+        if (sum >= limit) {
+            b->order_first[b->order_chunks++] = cell;
+            limit = sum + ORDER_BOXES;
+        }
+        for (size_t c = 0; c < b->look_chunks; c++) {
+            uint32_t *at = &b->looked[c].counts[cell];
+            const uint32_t n = *at;
+            *at = sum;
+            sum += n;
+        }
+    }
+    b->cell_starts[cells] = sum;
+    b->order_first[b->order_chunks] = cells;
+
+    obb_bounds extent = b->looked[0].extent;
+    for (size_t c = 1; c < b->look_chunks; c++)
+        extent = united(&extent, &b->looked[c].extent);
+    struct obb_warp warp;
+    if (choose_frame(b, &extent, b->usual, &index->frame, &warp)) {
+        index->warp = obb_malloc(1, sizeof warp);
+        if (index->warp == NULL)
+            return OBB_NO_MEMORY;
+        *index->warp = warp;
+        index->frame.warp = index->warp;
+    }
+    return OBB_OK;
+}
+
+static void part(struct obb_build *b, size_t chunk)
+{
+    uint32_t *starts = b->looked[chunk].counts;
+    const size_t begin = chunk * b->look_boxes, end = at_most(begin + b->look_boxes, b->count);
+    for (size_t i = begin; i < end; i++) {
+        const uint32_t to = starts[b->places[i] >> 16]++;
+        b->index->versions[to] = b->versions[i];
+        b->along[to] = (uint16_t)b->places[i];
+        if (b->to != NULL)
+            b->to_of[to] = b->to[i];
+    }
+}
+
+static void permute(const struct obb_version **versions, const uint32_t *order, size_t count,
+                    const struct obb_version **spare)
+{
+    memcpy(spare, versions, count * sizeof(struct obb_version *));
+    for (size_t i = 0; i < count; i++)
+        versions[i] = spare[order[i]];
+}
+
+static obb_status order(struct obb_build *b, size_t chunk)
+{
+    size_t most = 0;
+    for (uint32_t cell = b->order_first[chunk]; cell < b->order_first[chunk + 1]; cell++) {
+        const size_t n = b->cell_starts[cell + 1] - b->cell_starts[cell];
+        most = n > most ? n : most;
+    }
+    uint32_t *ordered = obb_malloc(most, 2 * sizeof *ordered);
+    const struct obb_version **spare = obb_malloc(most, sizeof *spare);
+    const bool good = ordered != NULL && spare != NULL;
+    for (uint32_t cell = b->order_first[chunk]; good && cell < b->order_first[chunk + 1]; cell++) {
+        const size_t from = b->cell_starts[cell], n = b->cell_starts[cell + 1] - from;
+        if (n <= 1)
+            continue;
+        obb_order_cell(b->along + from, n, ordered, ordered + most);
+        permute(b->index->versions + from, ordered, n, spare);
+        if (b->to != NULL)
+            permute(b->to_of + from, ordered, n, spare);
+    }
+    obb_free(ordered);
+    obb_free(spare);
+    return good ? OBB_OK : OBB_NO_MEMORY;
+}
+
+/* ---- Packing ------------------------------------------------------------------------------------------------------ */
+
+/* Boxes are packed in an order in which they do not lie in memory. */
+static void fetch(const struct obb_build *b, size_t from, size_t end)
+{
+    for (size_t i = from; i < at_most(from + OBB_NODE, end); i++) {
+        const char *version = (const char *)b->index->versions[i];
+        __builtin_prefetch(version);
+        __builtin_prefetch(version + offsetof(struct obb_version, id));
+    }
+}
+
+static void pack_leaf(struct obb_build *b, size_t first, size_t n, uint64_t ids[2])
+{
+    struct obb_index *index = b->index;
+    struct obb_node *node = &index->nodes[first / OBB_NODE];
+    const obb_box *boxes[OBB_NODE];
+    for (size_t k = 0; k < n; k++) {
+        const struct obb_version *version = index->versions[first + k];
+        const uint64_t id = version->id;
+        boxes[k] = &version->box;
+        index->ids[first + k] = id;
+        ids[0] = id < ids[0] ? id : ids[0];
+        ids[1] = id > ids[1] ? id : ids[1];
+    }
+    if (b->to != NULL) {
+        memset(node, 0xff, sizeof *node); /* OBB_CODE_NONE */
+        for (size_t k = 0; k < n; k++) {
+            const obb_bounds way =
+                bounds_of_way(boxes[k], &b->to_of[first + k]->box, index->dimensions);
+            obb_node_set(node, (uint32_t)k, obb_frame_codes(&index->frame, &way));
+        }
+        return;
+    }
+    if (index->dimensions == 3 && index->warp == NULL) {
+        index->kernels->pack(boxes, n, &index->frame, index->boxes + first, node);
+        return;
+    }
+    for (size_t k = 0; k < n; k++)
+        index->boxes[first + k] = obb_packed_from_box(boxes[k], index->dimensions);
+    obb_tree_leaf(index->kernels, &index->frame, index->boxes + first, n, 0, node);
+}
+
+static obb_status pack(struct obb_build *b, size_t chunk)
+{
+    struct obb_index *index = b->index;
+    const size_t begin = chunk * PACK_BOXES, end = at_most(begin + PACK_BOXES, b->count);
+    uint64_t *ids = b->ids[chunk];
+    ids[0] = UINT64_MAX;
+    ids[1] = 0;
+    for (size_t i = begin; i < begin + AHEAD; i += OBB_NODE)
+        fetch(b, i, end);
+    for (size_t i = begin; i < end; i += OBB_NODE) {
+        if (i % 1024 == 0 && cancelled(b))
+            return OBB_CANCELLED;
+        fetch(b, i + AHEAD, end);
+        pack_leaf(b, i, at_most(end - i, OBB_NODE), ids);
+    }
+    obb_tree_unite(&index->tree, index->kernels, index->nodes, 1, begin / OBB_GROUP,
+                   (end + OBB_GROUP - 1) / OBB_GROUP);
+    return OBB_OK;
+}
+
+static void finish(struct obb_build *b)
+{
+    struct obb_index *index = b->index;
+    for (size_t c = 0; c < b->pack_chunks; c++) {
+        index->least_id = b->ids[c][0] < index->least_id ? b->ids[c][0] : index->least_id;
+        index->most_id = b->ids[c][1] > index->most_id ? b->ids[c][1] : index->most_id;
+    }
+    for (int level = 2; level <= index->tree.top; level++)
+        obb_tree_unite(&index->tree, index->kernels, index->nodes, level, 0,
+                       index->tree.nodes[level]);
+}
+
+/* ---- From phase to phase ------------------------------------------------------------------------------------------ */
+
+/* One block for all arrays of the index, each at a cache line. */
+static obb_status room_for(struct obb_index *index, size_t count)
+{
+    const size_t nodes = obb_tree_shape(count, &index->tree);
+    const size_t boxes = index->moving ? 0 : count;
+    if (count > OBB_PACKED_SURE - 1)
+        return OBB_NO_MEMORY;
+    const size_t sizes[] = {nodes * sizeof *index->nodes, boxes * sizeof *index->boxes,
+                            count * sizeof *index->versions, count * sizeof *index->ids};
+    size_t sum = 64;
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        sum += (sizes[i] + 63) / 64 * 64;
+    index->block = obb_malloc(sum, 1);
+    if (index->block == NULL)
+        return OBB_NO_MEMORY;
+    void *at[4];
+    char *next = obb_first_line(index->block);
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        at[i] = next;
+        next += (sizes[i] + 63) / 64 * 64;
+    }
+    index->nodes = at[0];
+    index->boxes = at[1];
+    index->versions = at[2];
+    index->ids = at[3];
+    obb_tree_place(&index->tree, index->nodes);
+    return OBB_OK;
+}
+
+static obb_status start(struct obb_build *b)
+{
+    struct obb_index *index = b->index;
+    obb_status status = room_for(index, b->count);
+    if (status != OBB_OK)
+        return status;
+    if (b->count == 0) {
+        index->frame = obb_frame_even(&(obb_bounds){{0, 0, 0}, {0, 0, 0}});
+        memset(index->nodes, 0xff, sizeof *index->nodes);
+        obb_tree_unite(&index->tree, index->kernels, index->nodes, 1, 0, 1);
+        return OBB_OK;
+    }
+    status = take_sample(b);
+    if (status != OBB_OK)
+        return status;
+    b->places = (uint32_t *)(void *)index->ids;
+    b->along = (uint16_t *)(void *)(b->places + b->count);
+    b->look_boxes = LOOK_BOXES;
+    while (b->look_boxes * LOOK_CHUNKS < b->count)
+        b->look_boxes *= 2;
+    b->look_chunks = (b->count + b->look_boxes - 1) / b->look_boxes;
+    b->pack_chunks = (b->count + PACK_BOXES - 1) / PACK_BOXES;
+    const size_t cells = b->tiles->cells;
+    b->looked = obb_malloc(b->look_chunks, sizeof *b->looked);
+    b->counts = obb_calloc(b->look_chunks, cells * sizeof *b->counts);
+    b->cell_starts = obb_malloc(cells + 1, sizeof *b->cell_starts);
+    b->order_first = obb_malloc(cells + 1, sizeof *b->order_first);
+    b->ids = obb_malloc(b->pack_chunks, sizeof *b->ids);
+    if (b->to != NULL)
+        b->to_of = obb_malloc(b->count, sizeof *b->to_of);
+    if ((b->to != NULL && b->to_of == NULL) || b->looked == NULL || b->counts == NULL ||
+        b->cell_starts == NULL || b->order_first == NULL || b->ids == NULL)
+        return OBB_NO_MEMORY;
+    for (size_t c = 0; c < b->look_chunks; c++)
+        b->looked[c].counts = b->counts + c * cells;
+    return OBB_OK;
+}
+
+obb_status obb_build_create(const struct obb_version *const *versions,
+                            const struct obb_version *const *to, size_t count, int dimensions,
+                            const struct obb_kernels *kernels, const atomic_bool *cancel,
+                            struct obb_build **out)
+{
+    struct obb_build *b = obb_calloc(1, sizeof *b);
+    struct obb_index *index = obb_calloc(1, sizeof *index);
+    if (b == NULL || index == NULL) {
+        obb_free(b);
+        obb_free(index);
+        return OBB_NO_MEMORY;
+    }
+    index->references = 1;
+    index->count = count;
+    index->dimensions = dimensions;
+    index->moving = to != NULL;
+    index->least_id = UINT64_MAX;
+    index->kernels = kernels != NULL ? kernels : obb_kernels_choose(OBB_KERNEL_AUTO);
+    b->index = index;
+    b->versions = versions;
+    b->to = to;
+    b->count = count;
+    b->cancel = cancel;
+    const obb_status status = start(b);
+    if (status == OBB_OK)
+        *out = b;
+    else
+        obb_build_destroy(b);
+    return status;
+}
+
+size_t obb_build_advance(struct obb_build *b, obb_status *out_status)
+{
+    *out_status = OBB_OK;
+    switch (b->phase) {
+    case START:
+        b->phase = b->count > 0 ? LOOK : DONE;
+        return b->look_chunks;
+    case LOOK:
+        b->phase = PART;
+        *out_status = start_parting(b);
+        return *out_status == OBB_OK ? b->look_chunks : 0;
+    case PART:
+        b->phase = ORDER;
+        return b->order_chunks;
+    case ORDER:
+        b->phase = PACK;
+        return b->pack_chunks;
+    case PACK:
+        finish(b);
+        b->phase = DONE;
+        return 0;
+    case DONE:
+        break;
+    }
+    return 0;
+}
+
+obb_status obb_build_chunk(struct obb_build *b, size_t chunk)
+{
+    if (cancelled(b))
+        return OBB_CANCELLED;
+    switch (b->phase) {
+    case LOOK:
+        return look(b, chunk);
+    case PART:
+        part(b, chunk);
+        return OBB_OK;
+    case ORDER:
+        return order(b, chunk);
+    case PACK:
+        return pack(b, chunk);
+    case START:
+    case DONE:
+        break;
+    }
+    assert(false);
+    return OBB_OK;
+}
+
+struct obb_index *obb_build_take(struct obb_build *b)
+{
+    assert(b->phase == DONE);
+    struct obb_index *index = b->index;
+    b->index = NULL;
+    return index;
+}
+
+void obb_build_destroy(struct obb_build *b)
+{
+    if (b == NULL)
+        return;
+    obb_index_unref(b->index);
+    obb_free(b->sample);
+    obb_free(b->tiles);
+    obb_free(b->looked);
+    obb_free(b->counts);
+    obb_free(b->cell_starts);
+    obb_free(b->order_first);
+    obb_free(b->to_of);
+    obb_free(b->ids);
+    obb_free(b);
+}
+
+obb_status obb_index_build(const struct obb_version *const *versions,
+                           const struct obb_version *const *to, size_t count, int dimensions,
+                           const struct obb_kernels *kernels, const atomic_bool *cancel,
+                           struct obb_index **out)
+{
+    struct obb_build *build;
+    obb_status status = obb_build_create(versions, to, count, dimensions, kernels, cancel, &build);
+    if (status != OBB_OK)
+        return status;
+    for (size_t chunks; status == OBB_OK && (chunks = obb_build_advance(build, &status)) > 0;)
+        for (size_t i = 0; i < chunks && status == OBB_OK; i++)
+            status = obb_build_chunk(build, i);
+    if (status == OBB_OK)
+        *out = obb_build_take(build);
+    obb_build_destroy(build);
+    return status;
+}

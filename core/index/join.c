@@ -1,0 +1,685 @@
+/* All pairs of a state, or those that a commit can have changed, in phases of independent chunks:
+ *
+ *   ready   which entries of each index are alive, and the smaller of two indexes in the codes of the larger
+ *   find    each index with itself and with each other (obb_kernels.join), a few groups of boxes a chunk
+ *   part    the pairs of each chunk to ranges of ids, at places that were counted before
+ *   order   each range by (id, id)
+ *
+ * What a phase leaves depends on its input alone, not on who ran its chunks or when. */
+#include "core/index/layers.h"
+
+#include "core/base/alloc.h"
+#include "core/index/index_body.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define READY_ENTRIES 8192 /* entries looked at in a chunk: 50 us */
+#define FIND_GROUPS   8    /* groups of 256 boxes joined in a chunk: 50 us and more */
+#define FIND_CHUNKS   512  /* about as many at most; then there are more groups in each */
+#define ORDER_PAIRS   8192 /* pairs ordered in a chunk: 80 us */
+#define RANGE_BOXES   2048 /* ids in a range, about */
+#define RANGES        4096 /* at most */
+#define NARROW        13   /* bits: so many ids in a range are counted one by one */
+#define FEW           16   /* up to here insertion sorts fastest */
+#define MOST_PAIRS    ((size_t)1 << 23) /* more candidates are not held: OBB_LIMIT */
+
+enum phase { START, READY, FIND, PART, ORDER, DONE };
+
+/* An index of the layers, or the moved. */
+struct side {
+    const struct obb_index *index;
+    size_t level;       /* of the layers */
+    uint32_t base;      /* its entries among those of all sides */
+    bool whole;         /* all its entries count */
+    uint16_t *alive;    /* per node of level 0 */
+    size_t first_chunk; /* of the liveness, unless whole */
+    struct obb_side as_is;
+};
+
+/* Two sides to be joined, the smaller one first, in codes of the larger; bounds grown by a positive margin, those of one
+ * side by all of it, of a side and itself by half. */
+struct match {
+    const struct side *a, *b; /* the same: with itself */
+    struct obb_tree tree;     /* of a, where they differ or there is a margin */
+    void *block;              /* of the tree; NULL: a is taken as it is */
+    struct obb_side recoded;
+    size_t first_chunk, chunk_groups; /* of the finding */
+};
+
+/* A pair that was found: ids less the least one, and entries. */
+struct item {
+    uint32_t rank_a, rank_b;
+    uint32_t a, b; /* b with OBB_PACKED_SURE */
+};
+
+struct list {
+    struct item *items;
+    size_t count, capacity;
+    uint32_t *counts; /* per range; later, where the chunk's items of each begin */
+};
+
+struct obb_join {
+    const struct obb_layers *layers;
+    uint64_t revision;
+    double grow; /* the margin, or 0 where it is negative */
+    struct obb_limits limits;
+    const struct obb_kernels *kernels;
+    const atomic_bool *cancel;
+    enum phase phase;
+    struct obb_index *moved;        /* NULL: all pairs */
+    const struct obb_version **set; /* of the moved: open addressing, NULL is free */
+    size_t set_mask;
+    size_t side_count, match_count;
+    struct side *sides;
+    struct match *matches;
+    size_t ready_chunks; /* of the liveness; those of the matches follow */
+    size_t chunks;       /* of the finding */
+    struct list *lists;  /* one for each */
+    uint64_t least_id;
+    uint64_t *sorted; /* all ids, where they are too far apart for ranks of 32 bits; else NULL */
+    size_t sorted_count;
+    unsigned range_shift;
+    size_t ranges;
+    atomic_size_t found;
+    struct item *items;  /* by range */
+    uint32_t *starts;    /* ranges + 1 */
+    size_t *order_first; /* order_chunks + 1 ranges */
+    size_t order_chunks;
+    obb_join_pair *pairs;
+    size_t pair_count;
+};
+
+static bool cancelled(const struct obb_join *join)
+{
+    return join->cancel != NULL && atomic_load_explicit(join->cancel, memory_order_relaxed);
+}
+
+/* ---- Making one ------------------------------------------------------------------------------------------------ */
+
+static size_t hash_of(const struct obb_version *version)
+{
+    return (size_t)(((uintptr_t)version >> 4) * 0x9e3779b97f4a7c15u >> 20);
+}
+
+static bool is_moved(const struct obb_join *join, const struct obb_version *version)
+{
+    for (size_t i = hash_of(version) & join->set_mask;; i = (i + 1) & join->set_mask)
+        if (join->set[i] == NULL || join->set[i] == version)
+            return join->set[i] != NULL;
+}
+
+static obb_status remember_moved(struct obb_join *join, const struct obb_version *const *moved,
+                                 size_t count)
+{
+    size_t room = 16;
+    while (room < count * 2)
+        room *= 2;
+    join->set = obb_calloc(room, sizeof *join->set);
+    if (join->set == NULL)
+        return OBB_NO_MEMORY;
+    join->set_mask = room - 1;
+    for (size_t k = 0; k < count; k++) {
+        size_t i = hash_of(moved[k]) & join->set_mask;
+        while (join->set[i] != NULL)
+            i = (i + 1) & join->set_mask;
+        join->set[i] = moved[k];
+    }
+    return OBB_OK;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* How ids become ranks of 32 bits in the same order, and ranks ranges. */
+static obb_status choose_ranks(struct obb_join *join, size_t entries)
+{
+    uint64_t least = UINT64_MAX, most = 0;
+    for (size_t s = 0; s < join->side_count; s++) {
+        const struct obb_index *index = join->sides[s].index;
+        least = index->least_id < least ? index->least_id : least;
+        most = index->most_id > most ? index->most_id : most;
+    }
+    join->least_id = least;
+    uint64_t span = entries > 0 ? most - least : 0;
+    if (span > UINT32_MAX) {
+        join->sorted = obb_malloc(entries, sizeof *join->sorted);
+        if (join->sorted == NULL)
+            return OBB_NO_MEMORY;
+        for (size_t s = 0; s < join->side_count; s++) {
+            const struct obb_index *index = join->sides[s].index;
+            memcpy(join->sorted + join->sorted_count, index->ids,
+                   index->count * sizeof *index->ids);
+            join->sorted_count += index->count;
+        }
+        qsort(join->sorted, join->sorted_count, sizeof *join->sorted, by_value);
+        span = join->sorted_count;
+    }
+    size_t ranges = 1;
+    while (ranges < RANGES && ranges * RANGE_BOXES < entries)
+        ranges *= 2;
+    while (span >> join->range_shift >= ranges)
+        join->range_shift++;
+    join->ranges = (size_t)(span >> join->range_shift) + 1;
+    return OBB_OK;
+}
+
+static uint32_t rank_of(const struct obb_join *join, uint64_t id)
+{
+    if (join->sorted == NULL)
+        return (uint32_t)(id - join->least_id);
+    size_t low = 0, high = join->sorted_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (join->sorted[middle] < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return (uint32_t)low;
+}
+
+static obb_status add_side(struct obb_join *join, const struct obb_index *index, size_t level,
+                           uint32_t base)
+{
+    struct side *side = &join->sides[join->side_count++];
+    const size_t nodes = index->tree.nodes[0];
+    *side = (struct side){.index = index, .level = level, .base = base};
+    side->alive = obb_malloc(nodes, sizeof *side->alive);
+    if (side->alive == NULL)
+        return OBB_NO_MEMORY;
+    memset(side->alive, 0xff, nodes * sizeof *side->alive);
+    if (index->count % OBB_NODE != 0 || index->count == 0)
+        side->alive[nodes - 1] = (uint16_t)((1u << index->count % OBB_NODE) - 1);
+    /* With the moved, liveness is seen to when a pair is found. */
+    side->whole = join->moved != NULL || obb_layers_whole(join->layers, level, join->revision);
+    side->first_chunk = join->ready_chunks;
+    if (!side->whole)
+        join->ready_chunks += (index->count + READY_ENTRIES - 1) / READY_ENTRIES;
+    side->as_is =
+        (struct obb_side){.tree = &index->tree, .boxes = index->boxes, .alive = side->alive};
+    return OBB_OK;
+}
+
+static obb_status add_match(struct obb_join *join, const struct side *a, const struct side *b)
+{
+    if (a->index->count > b->index->count) {
+        const struct side *t = a;
+        a = b;
+        b = t;
+    }
+    if (a->index->count == 0)
+        return OBB_OK;
+    struct match *match = &join->matches[join->match_count++];
+    *match = (struct match){.a = a, .b = b, .first_chunk = join->chunks};
+    if (a != b || join->grow > 0) {
+        const size_t nodes = obb_tree_shape(a->index->count, &match->tree);
+        match->block = obb_malloc(nodes + 1, sizeof(struct obb_node));
+        if (match->block == NULL)
+            return OBB_NO_MEMORY;
+        match->recoded =
+            (struct obb_side){.tree = &match->tree, .boxes = a->index->boxes, .alive = a->alive};
+    }
+    const size_t groups = a->index->tree.nodes[1];
+    match->chunk_groups = FIND_GROUPS;
+    while (groups / match->chunk_groups > FIND_CHUNKS)
+        match->chunk_groups *= 2;
+    join->chunks += (groups + match->chunk_groups - 1) / match->chunk_groups;
+    return OBB_OK;
+}
+
+static obb_status make_ready(struct obb_join *join)
+{
+    const size_t levels = obb_layers_levels(join->layers), sides = levels + 1;
+    join->sides = obb_calloc(sides, sizeof *join->sides);
+    join->matches = obb_calloc(sides * sides, sizeof *join->matches);
+    if (join->sides == NULL || join->matches == NULL)
+        return OBB_NO_MEMORY;
+    obb_status status = OBB_OK;
+    size_t entries = 0;
+    for (size_t i = 0; i < levels && status == OBB_OK; i++) {
+        const struct obb_index *index = obb_layers_level(join->layers, i);
+        status = add_side(join, index, i, (uint32_t)entries);
+        entries += index->count;
+    }
+    if (join->moved != NULL && status == OBB_OK) {
+        status = add_side(join, join->moved, levels, (uint32_t)entries);
+        entries += join->moved->count;
+    }
+    if (entries >= OBB_PACKED_SURE)
+        return OBB_LIMIT;
+    for (size_t i = 0; i < join->side_count && status == OBB_OK; i++)
+        for (size_t k = join->moved != NULL ? levels : i; k < join->side_count && status == OBB_OK;
+             k++)
+            status = add_match(join, &join->sides[i], &join->sides[k]);
+    if (status == OBB_OK)
+        status = choose_ranks(join, entries);
+    join->lists = obb_calloc(join->chunks, sizeof *join->lists);
+    return status == OBB_OK && join->lists == NULL ? OBB_NO_MEMORY : status;
+}
+
+static obb_status create(const struct obb_layers *layers, uint64_t revision, double margin,
+                         bool only_moved, const struct obb_version *const *moved, size_t count,
+                         const atomic_bool *cancel, struct obb_join **out)
+{
+    struct obb_join *join = obb_calloc(1, sizeof *join);
+    if (join == NULL)
+        return OBB_NO_MEMORY;
+    join->layers = layers;
+    join->revision = revision;
+    join->grow = fmax(margin, 0);
+    join->limits = obb_limits_of(margin);
+    join->kernels = obb_layers_kernels(layers);
+    join->cancel = cancel;
+    atomic_init(&join->found, 0);
+    obb_status status = OBB_OK;
+    if (only_moved) {
+        status = remember_moved(join, moved, count);
+        if (status == OBB_OK)
+            status = obb_index_build(moved, NULL, count, obb_layers_dimensions(layers),
+                                     join->kernels, cancel, &join->moved);
+    }
+    if (status == OBB_OK)
+        status = make_ready(join);
+    if (status == OBB_OK)
+        *out = join;
+    else
+        obb_join_destroy(join);
+    return status;
+}
+
+obb_status obb_join_create(const struct obb_layers *layers, uint64_t revision, double margin,
+                           const atomic_bool *cancel, struct obb_join **out)
+{
+    return create(layers, revision, margin, false, NULL, 0, cancel, out);
+}
+
+obb_status obb_join_create_moved(const struct obb_layers *layers, uint64_t revision, double margin,
+                                 const struct obb_version *const *moved, size_t moved_count,
+                                 const atomic_bool *cancel, struct obb_join **out)
+{
+    return create(layers, revision, margin, true, moved, moved_count, cancel, out);
+}
+
+void obb_join_destroy(struct obb_join *join)
+{
+    if (join == NULL)
+        return;
+    for (size_t i = 0; i < join->side_count; i++)
+        obb_free(join->sides[i].alive);
+    for (size_t i = 0; i < join->match_count; i++)
+        obb_free(join->matches[i].block);
+    for (size_t i = 0; join->lists != NULL && i < join->chunks; i++) {
+        obb_free(join->lists[i].items);
+        obb_free(join->lists[i].counts);
+    }
+    obb_index_unref(join->moved);
+    obb_free(join->set);
+    obb_free(join->sides);
+    obb_free(join->matches);
+    obb_free(join->lists);
+    obb_free(join->sorted);
+    obb_free(join->items);
+    obb_free(join->starts);
+    obb_free(join->order_first);
+    obb_free(join->pairs);
+    obb_free(join);
+}
+
+/* ---- Ready ------------------------------------------------------------------------------------------------------ */
+
+/* Which entries of a part of a side count. */
+static void look_alive(const struct obb_join *join, struct side *side, size_t first)
+{
+    const size_t rest = side->index->count - first;
+    const size_t end = first + (rest < READY_ENTRIES ? rest : READY_ENTRIES);
+    const struct obb_version *const *versions = side->index->versions;
+    for (size_t i = first; i < end; i += OBB_NODE) {
+        uint32_t alive = 0;
+        for (size_t k = 0; k < OBB_NODE && i + k < end; k++) {
+            if (i + k + (size_t)2 * OBB_NODE < side->index->count)
+                __builtin_prefetch((const char *)versions[i + k + (size_t)2 * OBB_NODE] +
+                                   offsetof(struct obb_version, died));
+            alive |= (uint32_t)obb_layers_shows(join->layers, side->level, versions[i + k],
+                                                join->revision)
+                     << k;
+        }
+        side->alive[i / OBB_NODE] = (uint16_t)alive;
+    }
+}
+
+static obb_status ready(struct obb_join *join, size_t chunk)
+{
+    if (chunk >= join->ready_chunks) {
+        struct match *match = &join->matches[chunk - join->ready_chunks];
+        if (match->block != NULL)
+            obb_tree_over(&match->tree, join->kernels, &match->b->index->frame,
+                          match->a->index->boxes, match->a->index->count,
+                          match->a == match->b ? join->grow / 2 : join->grow,
+                          obb_first_line(match->block));
+        return OBB_OK;
+    }
+    size_t s = join->side_count - 1;
+    while (join->sides[s].whole || join->sides[s].first_chunk > chunk)
+        s--;
+    look_alive(join, &join->sides[s], (chunk - join->sides[s].first_chunk) * READY_ENTRIES);
+    return OBB_OK;
+}
+
+/* ---- Find ------------------------------------------------------------------------------------------------------- */
+
+struct finding {
+    struct obb_join *join;
+    const struct match *match;
+    struct list *list;
+    obb_status status;
+};
+
+/* Is this a pair that the moved make, and not one that they make among themselves, found twice? */
+static bool of_moved(const struct obb_join *join, const struct match *match, uint32_t a, uint32_t b)
+{
+    const bool first = match->a->index == join->moved;
+    const struct side *side = first ? match->b : match->a;
+    const struct obb_version *other = side->index->versions[first ? b : a];
+    return obb_layers_shows(join->layers, side->level, other, join->revision) &&
+           !is_moved(join, other);
+}
+
+static bool take(void *context, const uint32_t *a, const uint32_t *b, size_t count)
+{
+    struct finding *f = context;
+    struct obb_join *join = f->join;
+    const struct match *match = f->match;
+    struct list *list = f->list;
+    if (cancelled(join)) {
+        f->status = OBB_CANCELLED;
+        return false;
+    }
+    if (atomic_fetch_add_explicit(&join->found, count, memory_order_relaxed) + count > MOST_PAIRS) {
+        f->status = OBB_LIMIT;
+        return false;
+    }
+    if (list->capacity - list->count < count) {
+        size_t capacity = list->capacity * 2;
+        capacity = capacity < list->count + count ? list->count + count : capacity;
+        struct item *items = obb_realloc(list->items, capacity, sizeof *items);
+        if (items == NULL) {
+            f->status = OBB_NO_MEMORY;
+            return false;
+        }
+        list->items = items;
+        list->capacity = capacity;
+    }
+    const uint64_t *ids_a = match->a->index->ids, *ids_b = match->b->index->ids;
+    const uint32_t base_a = match->a->base, base_b = match->b->base;
+    const bool moved = join->moved != NULL && match->a != match->b;
+    struct item *out = list->items + list->count;
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t k = a[i], n = b[i] & ~OBB_PACKED_SURE, sure = b[i] & OBB_PACKED_SURE;
+        if (moved && !of_moved(join, match, k, n))
+            continue;
+        const uint32_t rank_a = rank_of(join, ids_a[k]), rank_b = rank_of(join, ids_b[n]);
+        const bool turned = rank_b < rank_a;
+        const uint32_t least = turned ? rank_b : rank_a;
+        *out++ = (struct item){.rank_a = least,
+                               .rank_b = turned ? rank_a : rank_b,
+                               .a = turned ? base_b + n : base_a + k,
+                               .b = (turned ? base_a + k : base_b + n) | sure};
+        list->counts[least >> join->range_shift]++;
+    }
+    list->count = (size_t)(out - list->items);
+    return true;
+}
+
+static obb_status find(struct obb_join *join, size_t chunk)
+{
+    size_t m = join->match_count - 1;
+    while (join->matches[m].first_chunk > chunk)
+        m--;
+    const struct match *match = &join->matches[m];
+    struct finding f = {.join = join, .match = match, .list = &join->lists[chunk]};
+    f.list->counts = obb_calloc(join->ranges, sizeof *f.list->counts);
+    if (f.list->counts == NULL)
+        return OBB_NO_MEMORY;
+    const struct obb_side *a = match->block != NULL ? &match->recoded : &match->a->as_is;
+    const struct obb_side *b = match->a == match->b ? a : &match->b->as_is;
+    const size_t first = (chunk - match->first_chunk) * match->chunk_groups;
+    const size_t groups = match->a->index->tree.nodes[1];
+    for (size_t g = first; g < groups && g < first + match->chunk_groups; g++) {
+        if (cancelled(join))
+            return OBB_CANCELLED;
+        if (!join->kernels->join(a, b, (uint32_t)g, &join->limits, &f, take))
+            return f.status;
+    }
+    return OBB_OK;
+}
+
+/* ---- Part and order --------------------------------------------------------------------------------------------- */
+
+/* Counts per chunk and range to where each begins, and ranges to chunks of the ordering. */
+static obb_status start_parting(struct obb_join *join)
+{
+    size_t total = 0;
+    for (size_t c = 0; c < join->chunks; c++)
+        total += join->lists[c].count;
+    join->items = obb_malloc(total, sizeof *join->items);
+    join->pairs = obb_malloc(total, sizeof *join->pairs);
+    join->starts = obb_malloc(join->ranges + 1, sizeof *join->starts);
+    join->order_first = obb_malloc(total / ORDER_PAIRS + 2, sizeof *join->order_first);
+    if (join->items == NULL || join->pairs == NULL || join->starts == NULL ||
+        join->order_first == NULL)
+        return OBB_NO_MEMORY;
+    uint32_t sum = 0;
+    size_t limit = 0;
+    for (size_t r = 0; r < join->ranges; r++) {
+        join->starts[r] = sum;
+        if (sum >= limit) {
+            join->order_first[join->order_chunks++] = r;
+            limit = sum + ORDER_PAIRS;
+        }
+        for (size_t c = 0; c < join->chunks; c++) {
+            const uint32_t count = join->lists[c].counts[r];
+            join->lists[c].counts[r] = sum;
+            sum += count;
+        }
+    }
+    join->starts[join->ranges] = sum;
+    join->order_first[join->order_chunks] = join->ranges;
+    join->pair_count = total;
+    return OBB_OK;
+}
+
+static void part(struct obb_join *join, size_t chunk)
+{
+    struct list *list = &join->lists[chunk];
+    for (size_t i = 0; i < list->count; i++) {
+        const struct item *item = &list->items[i];
+        join->items[list->counts[item->rank_a >> join->range_shift]++] = *item;
+    }
+    obb_free(list->items);
+    list->items = NULL;
+}
+
+static uint64_t key_of(const struct item *item)
+{
+    return (uint64_t)item->rank_a << 32 | item->rank_b;
+}
+
+static void insertion_sort(struct item *items, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        const struct item item = items[i];
+        const uint64_t key = key_of(&item);
+        size_t k = i;
+        for (; k > 0 && key_of(&items[k - 1]) > key; k--)
+            items[k] = items[k - 1];
+        items[k] = item;
+    }
+}
+
+/* By the bytes of the key in which any two differ, the lowest first; `spare` has room for as many. */
+static void radix_sort(struct item *items, size_t count, struct item *spare)
+{
+    uint64_t differing = 0;
+    for (size_t i = 1; i < count; i++)
+        differing |= key_of(&items[i]) ^ key_of(&items[0]);
+    struct item *from = items, *to = spare;
+    for (unsigned shift = 0; shift < 64; shift += 8) {
+        if ((differing >> shift & 0xff) == 0)
+            continue;
+        uint32_t starts[256] = {0}, sum = 0;
+        for (size_t i = 0; i < count; i++)
+            starts[key_of(&from[i]) >> shift & 0xff]++;
+        for (int i = 0; i < 256; i++) {
+            const uint32_t n = starts[i];
+            starts[i] = sum;
+            sum += n;
+        }
+        for (size_t i = 0; i < count; i++)
+            to[starts[key_of(&from[i]) >> shift & 0xff]++] = from[i];
+        struct item *t = from;
+        from = to;
+        to = t;
+    }
+    if (from != items)
+        memcpy(items, from, count * sizeof *items);
+}
+
+/* A few by insertion, many by their digits. */
+static void sort_any(struct item *items, size_t count, struct item *spare)
+{
+    if (count > FEW)
+        radix_sort(items, count, spare);
+    else
+        insertion_sort(items, count);
+}
+
+/* One range: by the rank of a within it, if it is narrow, and then those of each a. Returns where the result is. */
+static struct item *sort_range(struct item *items, size_t count, unsigned shift, struct item *spare)
+{
+    if (count <= FEW || shift > NARROW) {
+        sort_any(items, count, spare);
+        return items;
+    }
+    uint32_t starts[1 << NARROW], sum = 0;
+    const uint32_t width = 1u << shift, low = width - 1;
+    memset(starts, 0, width * sizeof starts[0]);
+    for (size_t i = 0; i < count; i++)
+        starts[items[i].rank_a & low]++;
+    for (uint32_t i = 0; i < width; i++) {
+        const uint32_t n = starts[i];
+        starts[i] = sum;
+        sum += n;
+    }
+    for (size_t i = 0; i < count; i++)
+        spare[starts[items[i].rank_a & low]++] = items[i];
+    uint32_t from = 0;
+    for (uint32_t i = 0; i < width; i++) { /* starts[i] is now where it ends */
+        if (starts[i] - from > 1)
+            sort_any(spare + from, starts[i] - from, items);
+        from = starts[i];
+    }
+    return spare;
+}
+
+static const struct obb_version *version_of(const struct obb_join *join, uint32_t entry)
+{
+    size_t s = join->side_count - 1;
+    while (join->sides[s].base > entry)
+        s--;
+    return join->sides[s].index->versions[entry - join->sides[s].base];
+}
+
+static obb_status order(struct obb_join *join, size_t chunk)
+{
+    const size_t first = join->order_first[chunk], end = join->order_first[chunk + 1];
+    size_t most = 0;
+    for (size_t r = first; r < end; r++) {
+        const size_t count = join->starts[r + 1] - join->starts[r];
+        most = count > most ? count : most;
+    }
+    struct item *spare = obb_malloc(most, sizeof *spare);
+    if (spare == NULL)
+        return OBB_NO_MEMORY;
+    obb_status status = OBB_OK;
+    for (size_t r = first; r < end && status == OBB_OK; r++) {
+        const size_t start = join->starts[r], count = join->starts[r + 1] - start;
+        const struct item *items = sort_range(join->items + start, count, join->range_shift, spare);
+        for (size_t i = 0; i < count; i++)
+            join->pairs[start + i] = (obb_join_pair){
+                .a = version_of(join, items[i].a),
+                .b = version_of(join, items[i].b & ~OBB_PACKED_SURE),
+                .verdict = (items[i].b & OBB_PACKED_SURE) != 0 ? OBB_SURE : OBB_DOUBT};
+        if (cancelled(join))
+            status = OBB_CANCELLED;
+    }
+    obb_free(spare);
+    return status;
+}
+
+/* ---- From phase to phase ----------------------------------------------------------------------------------------- */
+
+size_t obb_join_advance(struct obb_join *join, obb_status *out_status)
+{
+    *out_status = OBB_OK;
+    size_t chunks = 0;
+    while (chunks == 0 && join->phase != DONE && *out_status == OBB_OK) {
+        switch (join->phase) {
+        case START:
+            join->phase = READY;
+            chunks = join->ready_chunks + join->match_count;
+            if (join->ready_chunks == 0 && join->match_count <= 1 && join->grow == 0)
+                chunks = 0; /* one whole index: nothing is to be made ready */
+            break;
+        case READY:
+            join->phase = FIND;
+            chunks = join->chunks;
+            break;
+        case FIND:
+            join->phase = PART;
+            *out_status = start_parting(join);
+            chunks = join->chunks;
+            break;
+        case PART:
+            join->phase = ORDER;
+            chunks = join->pair_count > 0 ? join->order_chunks : 0;
+            break;
+        case ORDER:
+        case DONE:
+            join->phase = DONE;
+            break;
+        }
+    }
+    return *out_status == OBB_OK ? chunks : 0;
+}
+
+obb_status obb_join_chunk(struct obb_join *join, size_t chunk)
+{
+    if (cancelled(join))
+        return OBB_CANCELLED;
+    switch (join->phase) {
+    case READY:
+        return ready(join, chunk);
+    case FIND:
+        return find(join, chunk);
+    case PART:
+        part(join, chunk);
+        return OBB_OK;
+    case ORDER:
+        return order(join, chunk);
+    case START:
+    case DONE:
+        break;
+    }
+    assert(false);
+    return OBB_OK;
+}
+
+size_t obb_join_pair_count(const struct obb_join *join) { return join->pair_count; }
+
+const obb_join_pair *obb_join_pairs(const struct obb_join *join) { return join->pairs; }

@@ -1,0 +1,386 @@
+#include "core/index/layers.h"
+
+#include "core/base/alloc.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* Merging: a new level swallows the levels before it while they are at most MERGE_RATIO times as large as what was
+ * gathered so far, so sizes grow geometrically and a box is indexed again a logarithmic number of times. */
+#define MERGE_RATIO 4
+#define MERGE_LIMIT 8192  /* entries that a commit indexes again beyond MERGE_RATIO times its own */
+#define SMALL       16384 /* entries that a commit may index anew when they have decayed */
+#define MOST_LEVELS 8     /* more: decayed */
+
+struct level {
+    struct obb_index *index;
+    uint64_t newest; /* gathered after this revision, all born after that of the level before */
+    uint64_t floor;  /* entries born up to here are in an earlier level and count as dead */
+    size_t dead;     /* how many do not count any more; exact, or an upper bound */
+    size_t ending;   /* of the dead: with the commit that made these layers */
+    bool exact;
+};
+
+struct obb_layers {
+    size_t references;
+    int dimensions;
+    const struct obb_kernels *kernels;
+    uint64_t revision;
+    size_t alive;
+    uint64_t ended; /* since the first layers of this line */
+    size_t level_count;
+    struct level levels[]; /* oldest first */
+};
+
+static obb_status create(int dimensions, const struct obb_kernels *kernels, size_t level_count,
+                         struct obb_layers **out)
+{
+    struct obb_layers *layers = obb_calloc(1, sizeof *layers + level_count * sizeof(struct level));
+    if (layers == NULL)
+        return OBB_NO_MEMORY;
+    layers->references = 1;
+    layers->dimensions = dimensions;
+    layers->kernels = kernels;
+    *out = layers;
+    return OBB_OK;
+}
+
+obb_status obb_layers_create(int dimensions, const struct obb_kernels *kernels,
+                             struct obb_layers **out)
+{
+    return create(dimensions, kernels != NULL ? kernels : obb_kernels_choose(OBB_KERNEL_AUTO), 0,
+                  out);
+}
+
+void obb_layers_ref(struct obb_layers *layers) { layers->references++; }
+
+void obb_layers_unref(struct obb_layers *layers)
+{
+    if (layers == NULL || --layers->references > 0)
+        return;
+    for (size_t i = 0; i < layers->level_count; i++)
+        obb_index_unref(layers->levels[i].index);
+    obb_free(layers);
+}
+
+int obb_layers_dimensions(const struct obb_layers *layers) { return layers->dimensions; }
+
+size_t obb_layers_alive(const struct obb_layers *layers) { return layers->alive; }
+
+size_t obb_layers_entries(const struct obb_layers *layers)
+{
+    size_t sum = 0;
+    for (size_t i = 0; i < layers->level_count; i++)
+        sum += obb_index_count(layers->levels[i].index);
+    return sum;
+}
+
+static void append(struct obb_layers *layers, struct level level)
+{
+    obb_index_ref(level.index);
+    layers->levels[layers->level_count++] = level;
+}
+
+static uint64_t born(const struct obb_version *version)
+{
+    return atomic_load_explicit(&version->born, memory_order_relaxed);
+}
+
+/* Is the entry part of the state after `revision`? Its slot may have become another version's since. */
+static bool alive(const struct level *level, const struct obb_version *version, uint64_t revision)
+{
+    return obb_version_alive(version, level->newest, revision) && born(version) > level->floor;
+}
+
+/* Is it part of the present: of what the layers after the last commit show? */
+static bool current(const struct level *level, const struct obb_version *version)
+{
+    return alive(level, version, OBB_NEVER - 1);
+}
+
+obb_status obb_layers_next(const struct obb_layers *previous,
+                           const struct obb_version *const *added, size_t added_count,
+                           const struct obb_version *const *ended, size_t ended_count,
+                           uint64_t revision, struct obb_layers **out)
+{
+    assert(ended_count <= previous->alive);
+    struct obb_layers *next;
+    obb_status status =
+        create(previous->dimensions, previous->kernels, previous->level_count + 1, &next);
+    if (status != OBB_OK)
+        return status;
+    next->revision = revision;
+    next->alive = previous->alive + added_count - ended_count;
+    next->ended = previous->ended + ended_count;
+    for (size_t i = 0; i < previous->level_count; i++) {
+        append(next, previous->levels[i]);
+        next->levels[i].ending = 0;
+    }
+
+    for (size_t i = 0; i < ended_count; i++) {
+        size_t k = 0;
+        while (k < next->level_count && next->levels[k].newest < born(ended[i]))
+            k++;
+        assert(k < next->level_count);
+        const size_t count = obb_index_count(next->levels[k].index);
+        next->levels[k].dead += next->levels[k].dead < count;
+        next->levels[k].ending++;
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < next->level_count; i++) {
+        const struct level level = next->levels[i];
+        if (level.exact && level.dead == obb_index_count(level.index))
+            obb_index_unref(level.index);
+        else
+            next->levels[kept++] = level;
+    }
+    next->level_count = kept;
+
+    /* What is indexed anew: the added, and levels from `first` on. */
+    const size_t total = obb_layers_entries(next) + added_count;
+    size_t first = kept, again = 0;
+    if (total <= SMALL && (kept >= MOST_LEVELS / 2 || (total - next->alive) * 3 > total)) {
+        first = 0;
+        again = total - added_count;
+    } else if (added_count > 0) {
+        while (first > 0) {
+            const size_t size = obb_index_count(next->levels[first - 1].index);
+            if (size > (added_count + again) * MERGE_RATIO ||
+                again + size > MERGE_LIMIT + added_count * MERGE_RATIO)
+                break;
+            again += size;
+            first--;
+        }
+    }
+    if (added_count + again == 0) {
+        *out = next;
+        return OBB_OK;
+    }
+
+    const struct obb_version **versions = obb_malloc(added_count + again, sizeof *versions);
+    if (versions == NULL) {
+        obb_layers_unref(next);
+        return OBB_NO_MEMORY;
+    }
+    size_t count = 0,
+           dead = 0; /* those that end with this very commit do not show it yet, and come along */
+    for (size_t i = first; i < kept; i++) {
+        const struct level *level = &next->levels[i];
+        dead += level->ending;
+        const struct obb_version *const *old = obb_index_versions(level->index);
+        for (size_t k = 0, n = obb_index_count(level->index); k < n; k++)
+            if (current(level, old[k]))
+                versions[count++] = old[k];
+    }
+    for (size_t i = 0; i < added_count; i++)
+        versions[count++] = added[i];
+    struct obb_index *index;
+    status = obb_index_build(versions, NULL, count, next->dimensions, next->kernels, NULL, &index);
+    obb_free(versions);
+    if (status != OBB_OK) {
+        obb_layers_unref(next);
+        return status;
+    }
+    for (size_t i = first; i < kept; i++)
+        obb_index_unref(next->levels[i].index);
+    next->level_count = first + 1;
+    next->levels[first] = (struct level){
+        .index = index, .newest = revision, .dead = dead, .ending = dead, .exact = true};
+    *out = next;
+    return OBB_OK;
+}
+
+bool obb_layers_decayed(const struct obb_layers *layers)
+{
+    const size_t total = obb_layers_entries(layers);
+    return layers->level_count > MOST_LEVELS || (total - layers->alive) * 4 > total;
+}
+
+/* ---- Rebuilding ---------------------------------------------------------------------------------------------------- */
+
+obb_status obb_layers_over(const struct obb_layers *layers, struct obb_index *index,
+                           uint64_t revision, struct obb_layers **out)
+{
+    struct obb_layers *fresh;
+    const obb_status status = create(layers->dimensions, layers->kernels, 1, &fresh);
+    if (status != OBB_OK)
+        return status;
+    fresh->revision = revision;
+    fresh->alive = obb_index_count(index);
+    fresh->ended = layers->ended;
+    fresh->levels[fresh->level_count++] =
+        (struct level){.index = index, .newest = revision, .exact = true};
+    *out = fresh;
+    return OBB_OK;
+}
+
+obb_status obb_layers_rebased(struct obb_layers *layers, const struct obb_layers *fresh,
+                              struct obb_layers **out)
+{
+    assert(fresh->level_count == 1);
+    size_t first = 0; /* that stays */
+    while (first < layers->level_count && layers->levels[first].newest <= fresh->revision)
+        first++;
+    if (first == 0) {
+        obb_layers_ref(layers);
+        *out = layers;
+        return OBB_OK;
+    }
+    /* A line holds nothing from before it began, so these are layers of one line. */
+    assert(layers->ended >= fresh->ended);
+    struct obb_layers *rebased;
+    const obb_status status =
+        create(layers->dimensions, layers->kernels, layers->level_count + 1, &rebased);
+    if (status != OBB_OK)
+        return status;
+    rebased->revision = layers->revision;
+    rebased->alive = layers->alive;
+    rebased->ended = layers->ended;
+    struct level base = fresh->levels[0];
+    const uint64_t since = layers->ended - fresh->ended; /* some of them may be in later levels */
+    const size_t count = obb_index_count(base.index);
+    base.dead = since < count ? (size_t)since : count;
+    base.exact = since == 0;
+    append(rebased, base);
+    for (size_t i = first; i < layers->level_count; i++) {
+        struct level level = layers->levels[i];
+        if (i == first && layers->levels[i - 1].newest < fresh->revision) {
+            /* Some of it may be in the base, too; how many is not worth a look at each. */
+            level.floor = fresh->revision;
+            level.dead = obb_index_count(level.index);
+            level.exact = false;
+        }
+        append(rebased, level);
+    }
+    *out = rebased;
+    return OBB_OK;
+}
+
+size_t obb_layers_levels(const struct obb_layers *layers) { return layers->level_count; }
+
+const struct obb_index *obb_layers_level(const struct obb_layers *layers, size_t level)
+{
+    return layers->levels[level].index;
+}
+
+bool obb_layers_shows(const struct obb_layers *layers, size_t level,
+                      const struct obb_version *version, uint64_t revision)
+{
+    return alive(&layers->levels[level], version, revision);
+}
+
+bool obb_layers_whole(const struct obb_layers *layers, size_t level, uint64_t revision)
+{
+    const struct level *l = &layers->levels[level];
+    return l->exact && l->dead == 0 && revision == layers->revision;
+}
+
+const struct obb_kernels *obb_layers_kernels(const struct obb_layers *layers)
+{
+    return layers->kernels;
+}
+
+bool obb_layers_validate(const struct obb_layers *layers, uint64_t revision)
+{
+    size_t sum = 0;
+    for (size_t i = 0; i < layers->level_count; i++) {
+        const struct level *level = &layers->levels[i];
+        if (!obb_index_validate(level->index) ||
+            (i > 0 && level->newest <= layers->levels[i - 1].newest))
+            return false;
+        const struct obb_version *const *versions = obb_index_versions(level->index);
+        const size_t count = obb_index_count(level->index);
+        size_t here = 0;
+        for (size_t k = 0; k < count; k++)
+            here += alive(level, versions[k], revision);
+        if (revision == layers->revision &&
+            (level->exact ? here + level->dead != count : here + level->dead < count))
+            return false;
+        sum += here;
+    }
+    return revision != layers->revision || sum == layers->alive;
+}
+
+/* ---- Queries: every level in turn, the dead left out; where there are none, no version is looked at --------------------------------------------- */
+
+struct filter {
+    const struct level *level;
+    uint64_t revision;
+    void *context;
+    obb_index_visit *visit;
+    obb_index_reach *reach;
+};
+
+static bool visit_alive(void *context, const struct obb_version *version, obb_verdict verdict)
+{
+    const struct filter *filter = context;
+    return !alive(filter->level, version, filter->revision) ||
+           filter->visit(filter->context, version, verdict);
+}
+
+static double reach_alive(void *context, const struct obb_version *version, double max_distance)
+{
+    const struct filter *filter = context;
+    return alive(filter->level, version, filter->revision)
+               ? filter->reach(filter->context, version, max_distance)
+               : max_distance;
+}
+
+bool obb_layers_query(const struct obb_layers *layers, uint64_t revision, const obb_bounds *bounds,
+                      void *context, obb_index_visit *visit)
+{
+    for (size_t i = 0; i < layers->level_count; i++) {
+        struct filter filter = {
+            .level = &layers->levels[i], .revision = revision, .context = context, .visit = visit};
+        const bool whole = obb_layers_whole(layers, i, revision);
+        if (!(whole ? obb_index_query(filter.level->index, bounds, context, visit)
+                    : obb_index_query(filter.level->index, bounds, &filter, visit_alive)))
+            return false;
+    }
+    return true;
+}
+
+bool obb_layers_overlap(const struct obb_layers *layers, uint64_t revision, const obb_solid *box,
+                        double margin, void *context, obb_index_visit *visit)
+{
+    for (size_t i = 0; i < layers->level_count; i++) {
+        struct filter filter = {
+            .level = &layers->levels[i], .revision = revision, .context = context, .visit = visit};
+        const bool whole = obb_layers_whole(layers, i, revision);
+        if (!(whole ? obb_index_overlap(filter.level->index, box, margin, context, visit)
+                    : obb_index_overlap(filter.level->index, box, margin, &filter, visit_alive)))
+            return false;
+    }
+    return true;
+}
+
+double obb_layers_ray(const struct obb_layers *layers, uint64_t revision, const obb_ray *ray,
+                      obb_vec3 grow, void *context, obb_index_reach *visit)
+{
+    obb_ray rest = *ray;
+    for (size_t i = 0; i < layers->level_count && rest.max_distance >= 0; i++) {
+        struct filter filter = {
+            .level = &layers->levels[i], .revision = revision, .context = context, .reach = visit};
+        rest.max_distance =
+            obb_layers_whole(layers, i, revision)
+                ? obb_index_ray(filter.level->index, &rest, grow, context, visit)
+                : obb_index_ray(filter.level->index, &rest, grow, &filter, reach_alive);
+    }
+    return rest.max_distance;
+}
+
+double obb_layers_nearest(const struct obb_layers *layers, uint64_t revision,
+                          const obb_bounds *bounds, double max_distance, void *context,
+                          obb_index_reach *visit)
+{
+    for (size_t i = 0; i < layers->level_count && max_distance >= 0; i++) {
+        struct filter filter = {
+            .level = &layers->levels[i], .revision = revision, .context = context, .reach = visit};
+        max_distance =
+            obb_layers_whole(layers, i, revision)
+                ? obb_index_nearest(filter.level->index, bounds, max_distance, context, visit)
+                : obb_index_nearest(filter.level->index, bounds, max_distance, &filter,
+                                    reach_alive);
+    }
+    return max_distance;
+}

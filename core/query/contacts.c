@@ -1,0 +1,388 @@
+#include "core/query/contacts.h"
+
+#include "core/base/alloc.h"
+#include "core/base/sort.h"
+#include "core/geometry/sat.h"
+#include "core/index/layers.h"
+#include "core/query/filter.h"
+#include "core/scene/view.h"
+#include "core/versions/version.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* A place in a box's list: a pair and which of its two boxes it is, as pair * 2 + side. */
+#define NOWHERE UINT32_MAX
+
+struct pair {
+    uint64_t id[2]; /* the smaller first; 0: not in use, and next[0] is the next such */
+    uint32_t next[2], previous[2];
+};
+
+/* A box with pairs, or one that had some. */
+struct head {
+    uint64_t id; /* 0: free */
+    uint32_t first;
+};
+
+struct obb_contacts {
+    struct pair *pairs;
+    uint32_t pair_capacity, pair_end; /* pairs beyond pair_end were never in use */
+    uint32_t free_pair;               /* NOWHERE: none below pair_end */
+    size_t count;
+    struct head *heads; /* open addressing */
+    size_t head_mask;   /* their number, a power of two, less 1 */
+    size_t head_count;  /* that are not free */
+};
+
+/* ---- Boxes to pairs ------------------------------------------------------------------------------------------- */
+
+static size_t slot_of(const struct obb_contacts *contacts, uint64_t id)
+{
+    /* ids are given in sequence: multiplied by an odd constant near 2^64 / phi they spread (Knuth, 6.4) */
+    size_t slot = (size_t)((id * 0x9e3779b97f4a7c15u) >> 20) & contacts->head_mask;
+    while (contacts->heads[slot].id != 0 && contacts->heads[slot].id != id)
+        slot = (slot + 1) & contacts->head_mask;
+    return slot;
+}
+
+/* The place of the first pair of the box, or NULL when it has never had one. */
+static uint32_t *first_of(const struct obb_contacts *contacts, uint64_t id)
+{
+    struct head *head = &contacts->heads[slot_of(contacts, id)];
+    return head->id == id ? &head->first : NULL;
+}
+
+/* Room for one more; boxes without pairs are forgotten on the way. */
+static bool heads_grow(struct obb_contacts *contacts)
+{
+    if (contacts->head_count * 2 <= contacts->head_mask)
+        return true;
+    size_t live = 0;
+    for (size_t i = 0; i <= contacts->head_mask; i++)
+        live += contacts->heads[i].id != 0 && contacts->heads[i].first != NOWHERE;
+    size_t size = 64;
+    while (size < live * 4 + 2)
+        size *= 2;
+    struct head *old = contacts->heads;
+    const size_t old_size = contacts->head_mask + 1;
+    struct head *heads = obb_calloc(size, sizeof *heads);
+    if (heads == NULL)
+        return false;
+    contacts->heads = heads;
+    contacts->head_mask = size - 1;
+    contacts->head_count = live;
+    for (size_t i = 0; i < old_size; i++)
+        if (old[i].id != 0 && old[i].first != NOWHERE)
+            heads[slot_of(contacts, old[i].id)] = old[i];
+    obb_free(old);
+    return true;
+}
+
+static bool pairs_grow(struct obb_contacts *contacts)
+{
+    if (contacts->free_pair != NOWHERE || contacts->pair_end < contacts->pair_capacity)
+        return true;
+    const uint32_t capacity = contacts->pair_capacity < 64 ? 64 : contacts->pair_capacity * 2;
+    if (contacts->pair_capacity > UINT32_MAX / 8) /* places are twice as many */
+        return false;
+    struct pair *pairs = obb_realloc(contacts->pairs, capacity, sizeof *pairs);
+    if (pairs == NULL)
+        return false;
+    contacts->pairs = pairs;
+    contacts->pair_capacity = capacity;
+    return true;
+}
+
+/* ---- Lists ------------------------------------------------------------------------------------------------------ */
+
+static void link_side(struct obb_contacts *contacts, uint32_t at, uint32_t side)
+{
+    struct pair *pair = &contacts->pairs[at];
+    const size_t slot = slot_of(contacts, pair->id[side]);
+    struct head *head = &contacts->heads[slot];
+    if (head->id == 0) {
+        *head = (struct head){.id = pair->id[side], .first = NOWHERE};
+        contacts->head_count++;
+    }
+    const uint32_t place = at * 2 + side;
+    pair->previous[side] = NOWHERE;
+    pair->next[side] = head->first;
+    if (head->first != NOWHERE)
+        contacts->pairs[head->first / 2].previous[head->first % 2] = place;
+    head->first = place;
+}
+
+static bool add(struct obb_contacts *contacts, uint64_t a, uint64_t b)
+{
+    if (!pairs_grow(contacts) || !heads_grow(contacts))
+        return false;
+    uint32_t at = contacts->free_pair;
+    if (at != NOWHERE)
+        contacts->free_pair = contacts->pairs[at].next[0];
+    else
+        at = contacts->pair_end++;
+    contacts->pairs[at] = (struct pair){.id = {a, b}};
+    link_side(contacts, at, 0);
+    link_side(contacts, at, 1);
+    contacts->count++;
+    return true;
+}
+
+static void unlink_side(struct obb_contacts *contacts, uint32_t at, uint32_t side)
+{
+    struct pair *pairs = contacts->pairs;
+    const uint32_t next = pairs[at].next[side], previous = pairs[at].previous[side];
+    if (next != NOWHERE)
+        pairs[next / 2].previous[next % 2] = previous;
+    if (previous != NOWHERE)
+        pairs[previous / 2].next[previous % 2] = next;
+    else
+        contacts->heads[slot_of(contacts, pairs[at].id[side])].first = next;
+}
+
+static void drop(struct obb_contacts *contacts, uint32_t at)
+{
+    unlink_side(contacts, at, 0);
+    unlink_side(contacts, at, 1);
+    contacts->pairs[at].id[0] = 0;
+    contacts->pairs[at].next[0] = contacts->free_pair;
+    contacts->free_pair = at;
+    contacts->count--;
+}
+
+/* ---- Life --------------------------------------------------------------------------------------------------------- */
+
+obb_status obb_contacts_create(const obb_found_pair *pairs, size_t count, struct obb_contacts **out)
+{
+    struct obb_contacts *contacts = obb_calloc(1, sizeof *contacts);
+    if (contacts == NULL)
+        return OBB_NO_MEMORY;
+    contacts->free_pair = NOWHERE;
+    contacts->head_mask = 63;
+    contacts->heads = obb_calloc(contacts->head_mask + 1, sizeof *contacts->heads);
+    bool good = contacts->heads != NULL;
+    for (size_t i = 0; i < count && good; i++)
+        good = add(contacts, pairs[i].a->id, pairs[i].b->id);
+    if (!good) {
+        obb_contacts_destroy(contacts);
+        return OBB_NO_MEMORY;
+    }
+    *out = contacts;
+    return OBB_OK;
+}
+
+void obb_contacts_destroy(struct obb_contacts *contacts)
+{
+    if (contacts == NULL)
+        return;
+    obb_free(contacts->pairs);
+    obb_free(contacts->heads);
+    obb_free(contacts);
+}
+
+size_t obb_contacts_count(const struct obb_contacts *contacts) { return contacts->count; }
+
+/* ---- Following a commit --------------------------------------------------------------------------------------------- */
+
+/* Lists of the arena that grow. */
+struct found {
+    obb_found_pair *pairs;
+    size_t count, capacity;
+};
+
+static bool found_add(struct found *found, struct obb_arena *arena, const struct obb_version *a,
+                      const struct obb_version *b)
+{
+    if (found->count == found->capacity) {
+        const size_t capacity = found->capacity == 0 ? 64 : found->capacity * 2;
+        obb_found_pair *pairs =
+            obb_arena_grow(arena, found->pairs, found->count, capacity, sizeof *pairs);
+        if (pairs == NULL)
+            return false;
+        found->pairs = pairs;
+        found->capacity = capacity;
+    }
+    found->pairs[found->count++] = (obb_found_pair){a, b};
+    return true;
+}
+
+/* Pairs of the state after of which one was made by the commit, by (id, id). */
+static obb_status find_present(const struct obb_view *after, const obb_committed *committed,
+                               const atomic_bool *cancel, struct obb_arena *arena,
+                               struct found *out)
+{
+    struct obb_join *join;
+    obb_status status = obb_join_create_moved(after->layers, after->revision, 0, committed->made,
+                                              committed->made_count, cancel, &join);
+    if (status != OBB_OK)
+        return status;
+    for (size_t chunks; status == OBB_OK && (chunks = obb_join_advance(join, &status)) > 0;)
+        for (size_t i = 0; i < chunks && status == OBB_OK; i++)
+            status = obb_join_chunk(join, i);
+    const size_t count = status == OBB_OK ? obb_join_pair_count(join) : 0;
+    const obb_join_pair *pairs = count > 0 ? obb_join_pairs(join) : NULL;
+    for (size_t i = 0; i < count && status == OBB_OK; i++) {
+        if (cancel != NULL && i % 1024 == 0 && atomic_load(cancel)) {
+            status = OBB_CANCELLED;
+            break;
+        }
+        if (!obb_filter_pair(pairs[i].a, pairs[i].b))
+            continue;
+        if (pairs[i].verdict != OBB_SURE) {
+            const obb_solid a = obb_view_solid(after, pairs[i].a);
+            const obb_solid b = obb_view_solid(after, pairs[i].b);
+            if (!obb_sat_overlap(&a, &b))
+                continue;
+        }
+        if (!found_add(out, arena, pairs[i].a, pairs[i].b))
+            status = OBB_NO_MEMORY;
+    }
+    obb_join_destroy(join);
+    return status;
+}
+
+static size_t count_pairs(const struct obb_contacts *contacts,
+                          const struct obb_version *const *boxes, size_t count)
+{
+    size_t pairs = 0;
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t *first = first_of(contacts, boxes[i]->id);
+        for (uint32_t at = first != NULL ? *first : NOWHERE; at != NOWHERE;
+             at = contacts->pairs[at / 2].next[at % 2])
+            pairs++;
+    }
+    return pairs;
+}
+
+/* Pairs that boxes ended by the commit have had, by (id, id), each once; item is the pair. Boxes that it made had none, or
+ * are among the ended as well. NULL: no memory. */
+static const struct obb_ranked *find_past(const struct obb_contacts *contacts,
+                                          const obb_committed *committed, struct obb_arena *arena,
+                                          size_t *out_count)
+{
+    const size_t room = count_pairs(contacts, committed->ended, committed->ended_count);
+    struct obb_ranked *list = obb_arena_alloc(arena, 2 * room, sizeof *list);
+    if (list == NULL)
+        return NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < committed->ended_count; i++) {
+        const uint32_t *first = first_of(contacts, committed->ended[i]->id);
+        for (uint32_t at = first != NULL ? *first : NOWHERE; at != NOWHERE;
+             at = contacts->pairs[at / 2].next[at % 2]) {
+            const struct pair *pair = &contacts->pairs[at / 2];
+            list[count++] =
+                (struct obb_ranked){.major = pair->id[0], .minor = pair->id[1], .item = pair};
+        }
+    }
+    assert(count == room);
+    struct obb_ranked *sorted = obb_sort_ranked(list, count, list + room, NULL);
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (kept == 0 || sorted[i].item != sorted[kept - 1].item) /* both of a pair were ended */
+            sorted[kept++] = sorted[i];
+    *out_count = kept;
+    return sorted;
+}
+
+static int compare(const struct obb_ranked *past, const obb_found_pair *present)
+{
+    if (past->major != present->a->id)
+        return past->major < present->a->id ? -1 : 1;
+    if (past->minor != present->b->id)
+        return past->minor < present->b->id ? -1 : 1;
+    return 0;
+}
+
+/* What is in one of two sorted lists alone. */
+struct change {
+    struct found begun, ended, removed;
+    uint32_t *dropped; /* pairs that ended */
+    size_t dropped_count;
+};
+
+static bool note_end(const struct obb_contacts *contacts, const struct obb_view *before,
+                     const struct obb_view *after, const struct obb_ranked *past,
+                     struct obb_arena *arena, struct change *change)
+{
+    const struct obb_version *a = obb_view_find_id(after, past->major);
+    const struct obb_version *b = obb_view_find_id(after, past->minor);
+    const bool gone = a == NULL || b == NULL;
+    if (gone) {
+        a = obb_view_find_id(before, past->major);
+        b = obb_view_find_id(before, past->minor);
+    }
+    const struct pair *pair = past->item;
+    change->dropped[change->dropped_count++] = (uint32_t)(pair - contacts->pairs);
+    return found_add(gone ? &change->removed : &change->ended, arena, a, b);
+}
+
+obb_status obb_contacts_advance(struct obb_contacts *contacts, const struct obb_view *before,
+                                const struct obb_view *after, const obb_committed *committed,
+                                const atomic_bool *cancel, struct obb_arena *arena,
+                                obb_contact_changes *out)
+{
+    struct found present = {0};
+    struct change change = {0};
+    obb_status status = OBB_OK;
+    if (committed->made_count > 0)
+        status = find_present(after, committed, cancel, arena, &present);
+    size_t past_count = 0;
+    const struct obb_ranked *past =
+        status == OBB_OK ? find_past(contacts, committed, arena, &past_count) : NULL;
+    if (past != NULL)
+        change.dropped = obb_arena_alloc(arena, past_count, sizeof *change.dropped);
+    if (status == OBB_OK && change.dropped == NULL)
+        status = OBB_NO_MEMORY;
+
+    for (size_t i = 0, j = 0; status == OBB_OK && (i < past_count || j < present.count);) {
+        const int order = i == past_count      ? 1
+                          : j == present.count ? -1
+                                               : compare(&past[i], &present.pairs[j]);
+        bool good = true;
+        if (order < 0)
+            good = note_end(contacts, before, after, &past[i], arena, &change);
+        else if (order > 0)
+            good = found_add(&change.begun, arena, present.pairs[j].a, present.pairs[j].b);
+        i += order <= 0;
+        j += order >= 0;
+        if (!good)
+            status = OBB_NO_MEMORY;
+    }
+    for (size_t i = 0; status == OBB_OK && i < change.dropped_count; i++)
+        drop(contacts, change.dropped[i]);
+    for (size_t i = 0; status == OBB_OK && i < change.begun.count; i++)
+        if (!add(contacts, change.begun.pairs[i].a->id, change.begun.pairs[i].b->id))
+            status = OBB_NO_MEMORY;
+    if (status == OBB_OK)
+        *out = (obb_contact_changes){.begun = change.begun.pairs,
+                                     .begun_count = change.begun.count,
+                                     .ended = change.ended.pairs,
+                                     .ended_count = change.ended.count,
+                                     .removed = change.removed.pairs,
+                                     .removed_count = change.removed.count};
+    return status;
+}
+
+obb_status obb_contacts_list(const struct obb_contacts *contacts, const struct obb_view *view,
+                             struct obb_arena *arena, const obb_found_pair **out)
+{
+    struct obb_ranked *list = obb_arena_alloc(arena, 2 * contacts->count, sizeof *list);
+    obb_found_pair *pairs = obb_arena_alloc(arena, contacts->count, sizeof *pairs);
+    if (list == NULL || pairs == NULL)
+        return OBB_NO_MEMORY;
+    size_t count = 0;
+    for (uint32_t i = 0; i < contacts->pair_end; i++)
+        if (contacts->pairs[i].id[0] != 0)
+            list[count++] = (struct obb_ranked){.major = contacts->pairs[i].id[0],
+                                                .minor = contacts->pairs[i].id[1]};
+    assert(count == contacts->count);
+    const struct obb_ranked *sorted = obb_sort_ranked(list, count, list + count, NULL);
+    for (size_t i = 0; i < count; i++) {
+        pairs[i] = (obb_found_pair){obb_view_find_id(view, sorted[i].major),
+                                    obb_view_find_id(view, sorted[i].minor)};
+        assert(pairs[i].a != NULL && pairs[i].b != NULL);
+    }
+    *out = pairs;
+    return OBB_OK;
+}

@@ -1,0 +1,171 @@
+/* Queries: plain data in, plain data out, run as phases of independent chunks on a view. */
+#ifndef OBB_QUERY_H
+#define OBB_QUERY_H
+
+#include "core/base/arena.h"
+#include "core/geometry/closest.h"
+#include "core/geometry/ray.h"
+#include "core/geometry/sat.h"
+#include "core/geometry/shape.h"
+#include "core/geometry/sweep.h"
+#include "core/query/filter.h"
+#include "core/scene/edit.h"
+#include "core/scene/scene.h"
+
+#include <stdatomic.h>
+
+typedef enum obb_query_kind {
+    OBB_QUERY_PAIRS,
+    OBB_QUERY_ALL_PAIRS,
+    OBB_QUERY_OVERLAP,
+    OBB_QUERY_POINT,
+    OBB_QUERY_RAY,
+    OBB_QUERY_SWEEP,
+    OBB_QUERY_NEAREST
+} obb_query_kind;
+enum { OBB_QUERY_KINDS = 7 };
+
+typedef enum obb_mode { OBB_CLOSEST, OBB_ANY, OBB_ALL, OBB_CLOSEST_PER_ENTITY } obb_mode;
+
+enum { /* obb_query.want */
+       OBB_WANT_RELATION = 1,
+       OBB_WANT_MTV = 2,
+       OBB_WANT_DISTANCE = 4,
+       OBB_WANT_AXIS = 8,
+       OBB_WANT_VOLUME = 16,
+       OBB_WANT_DATA = 32,
+       OBB_WANT_ENTITY = 64,
+       OBB_WANT_POSE = 128
+};
+#define OBB_WANT_OF_PAIR 31u
+
+/* A stored box by name or id, or a box written in its place. */
+typedef enum obb_ref_kind { OBB_REF_NAME, OBB_REF_ID, OBB_REF_INLINE } obb_ref_kind;
+typedef struct obb_ref { /* small, because a request may hold millions */
+    obb_ref_kind kind;
+    union {
+        obb_str name;
+        uint64_t id;
+        const obb_box *box; /* OBB_REF_INLINE */
+    };
+} obb_ref;
+
+typedef struct obb_query_shape {
+    bool is_ref; /* a box: ref; else shape */
+    obb_ref ref;
+    const obb_shape *shape;
+} obb_query_shape;
+
+typedef struct obb_query_sweep {
+    obb_ref ref;     /* a stored mover is left out of its own answer */
+    obb_vec3 motion; /* scene units */
+} obb_query_sweep;
+
+typedef struct obb_query {
+    obb_query_kind kind;
+    int dimensions; /* what it was decoded for */
+    size_t count;   /* items; 0 for all-pairs */
+    union {
+        const obb_ref (*pairs)[2];
+        const obb_query_shape *shapes;
+        const obb_vec3 *points;
+        const obb_ray *rays;
+        const obb_query_sweep *sweeps;
+        const obb_ref *boxes; /* nearest with of_boxes */
+    } items;
+    bool of_boxes; /* nearest: boxes instead of points */
+    obb_mode mode;
+    obb_inside inside;
+    size_t k;            /* nearest */
+    double max_distance; /* nearest; infinite when none */
+    unsigned want;
+    obb_filter filter;
+    double margin;
+    bool by_id, count_only;
+    size_t limit;
+    bool has_limit; /* it was stated, and is not the default */
+
+    /* All-pairs, for streams of any length: of the pairs that follow `after` (ids of the last pair of the page before, {0, 0}
+     * for the first) at most `limit` are listed, and none counted beyond; with count_only all of them are counted. */
+    bool paged;
+    uint64_t after[2];
+    bool has_at;
+    obb_at at;
+} obb_query;
+
+/* What `want` adds about a pair; members count where the query wants them. */
+typedef struct obb_details {
+    obb_relation relation;
+    obb_separation separation; /* mtv: normal and -gap when gap <= 0; axis: as it is */
+    obb_witness witness;
+    double volume, iou;
+} obb_details;
+
+typedef struct obb_found {
+    const struct obb_version *box;
+    obb_details *details; /* NULL unless wanted */
+    double distance;      /* rays, nearest */
+    double fraction;      /* rays with a max_distance, sweeps */
+    obb_vec3 point, normal;
+    bool started_inside; /* or overlapping */
+} obb_found;
+
+/* One item's answer. */
+typedef struct obb_answer {
+    size_t missing_count; /* refs that name nothing, as sent; then nothing else counts */
+    const obb_ref *missing[2];
+    bool overlap;                      /* pairs */
+    obb_details *details;              /* pairs, unless none was wanted */
+    const struct obb_version *pair[2]; /* pairs: stored boxes, NULL for inline ones */
+    const obb_found *found;
+    size_t found_count;
+    size_t count; /* the whole number, also where the list was cut */
+    bool truncated;
+} obb_answer;
+
+typedef struct obb_found_pair {
+    const struct obb_version *a, *b; /* a has the smaller id */
+} obb_found_pair;
+
+/* A query's result; everything in it lives as long as the plan and the view. */
+typedef struct obb_result {
+    const obb_answer *answers; /* one per item */
+    size_t answer_count;
+    const obb_found_pair *pairs;     /* all-pairs, by (id, id) */
+    const obb_details *pair_details; /* one per pair, or NULL */
+    size_t pair_count, count;        /* listed, and in all (of a page: listed) */
+    bool truncated;                  /* of a page: another one may follow */
+    size_t candidates,
+        doubts; /* all-pairs: what the broad phase left, and what of it took the double test */
+} obb_result;
+
+struct obb_plan;
+
+/* A rough cost in nanoseconds of one thread, from the constants of the benchmark (tests/bench/costs.c); decides where it
+ * runs. Of items what they usually cost: obb_plan_try says when they cost more. Of all-pairs, which have no items, the
+ * most: that all boxes overlap. */
+double obb_query_cost(const struct obb_view *view, const obb_query *query);
+
+/* A query bound to a view. Query and view must outlive the plan. cancel may be NULL; once it is true every call
+ * soon answers OBB_CANCELLED. OBB_DIMENSIONS when the view has other dimensions. */
+obb_status obb_plan_create(const struct obb_view *view, const obb_query *query,
+                           const atomic_bool *cancel, struct obb_plan **out);
+
+/* How many chunks the next phase has; 0 when the result is there. Call it on one thread, after every chunk of the phase
+ * before has run. */
+size_t obb_plan_advance(struct obb_plan *plan, obb_status *out_status);
+obb_status obb_plan_chunk(struct obb_plan *plan, size_t chunk); /* any thread, each chunk once */
+
+/* The same bytes for every number of threads and every kernel. */
+const obb_result *obb_plan_result(const struct obb_plan *plan);
+void obb_plan_destroy(struct obb_plan *plan); /* NULL is fine */
+
+/* All phases and chunks on this thread. */
+obb_status obb_plan_run(struct obb_plan *plan);
+
+/* The same, but OBB_CANCELLED when items turn out to take more than about *ns; the plan is then good for nothing but
+ * obb_plan_destroy. Otherwise takes from *ns what it is thought to have cost. A box that holds half a scene is written as
+ * shortly as one that holds nothing, so only trying tells. */
+obb_status obb_plan_try(struct obb_plan *plan, double *ns);
+
+#endif

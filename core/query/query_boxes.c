@@ -1,0 +1,104 @@
+/* Pairs, overlap and point: which boxes touch which. */
+#include "core/query/query_body.h"
+
+/* ---- pairs ---------------------------------------------------------------------------------------------------- */
+
+void obb_answer_pair(struct obb_task *task, size_t item, obb_answer *answer)
+{
+    const obb_query *query = task->query;
+    const obb_ref *refs = query->items.pairs[item];
+    struct obb_named a, b;
+    const bool has_a = obb_task_resolve(task, &refs[0], &a, answer);
+    const bool has_b = obb_task_resolve(task, &refs[1], &b, answer);
+    if (!has_a || !has_b)
+        return;
+    answer->overlap = obb_shape_boxes(&a.solid, &b.solid, query->margin);
+    answer->pair[0] = a.box;
+    answer->pair[1] = b.box;
+    if ((query->want & OBB_WANT_OF_PAIR) == 0)
+        return;
+    answer->details = obb_task_keep(task, 1, sizeof *answer->details);
+    if (answer->details != NULL)
+        *answer->details = obb_details_of(query->want, &a.solid, &b.solid);
+}
+
+/* ---- overlap and point ---------------------------------------------------------------------------------------- */
+
+struct overlap {
+    struct obb_task *task;
+    const obb_shape *shape;
+    const struct obb_version *itself; /* left out of its own answer */
+    double margin;
+    struct obb_finds finds;
+};
+
+static bool overlap_visit(void *context, const struct obb_version *box, obb_verdict verdict)
+{
+    struct overlap *o = context;
+    if (!obb_task_goes_on(o->task))
+        return false;
+    if (box == o->itself || !obb_sieve_passes(o->task->sieve, box))
+        return true;
+    if (verdict != OBB_SURE) {
+        const obb_solid solid = obb_view_solid(o->task->view, box);
+        if (!obb_shape_overlap(o->shape, &solid, o->margin))
+            return true;
+    }
+    return obb_finds_add(o->task, &o->finds, 0, box, box);
+}
+
+/* Adds what a box that was asked with has in common with each that was found. */
+static void add_details(struct obb_task *task, const obb_solid *asked, obb_found *found,
+                        size_t count)
+{
+    obb_details *details = obb_task_keep(task, count, sizeof *details);
+    if (details == NULL)
+        return;
+    for (size_t i = 0; i < count && obb_task_goes_on(task); i++) {
+        const obb_solid solid = obb_view_solid(task->view, found[i].box);
+        details[i] = obb_details_of(task->query->want, asked, &solid);
+        found[i].details = &details[i];
+    }
+}
+
+/* The list, or NULL where it is empty or the task has failed. */
+static obb_found *answer_overlap(struct overlap *o, obb_answer *answer)
+{
+    struct obb_task *task = o->task;
+    if (o->shape->kind == OBB_SHAPE_BOX) {
+        obb_candidates_overlap(task->view, &o->shape->box, o->margin, o, overlap_visit);
+    } else {
+        const obb_bounds bounds = obb_shape_bounds(o->shape, o->margin);
+        obb_candidates_query(task->view, &bounds, o, overlap_visit);
+    }
+    if (task->status != OBB_OK || !obb_finds_sort(task, &o->finds))
+        return NULL;
+    return obb_finds_answer(task, &o->finds, false, answer);
+}
+
+void obb_answer_overlap(struct obb_task *task, size_t item, obb_answer *answer)
+{
+    const obb_query_shape *asked = &task->query->items.shapes[item];
+    struct overlap o = {.task = task, .shape = asked->shape, .margin = task->query->margin};
+    obb_shape shape;
+    if (asked->is_ref) {
+        struct obb_named named;
+        if (!obb_task_resolve(task, &asked->ref, &named, answer))
+            return;
+        shape = obb_shape_box(&named.solid);
+        o.shape = &shape;
+        o.itself = named.box;
+    }
+    obb_found *found = answer_overlap(&o, answer);
+    if (found != NULL && (task->query->want & OBB_WANT_OF_PAIR) != 0 &&
+        o.shape->kind == OBB_SHAPE_BOX)
+        add_details(task, &o.shape->box, found, answer->found_count);
+}
+
+void obb_answer_point(struct obb_task *task, size_t item, obb_answer *answer)
+{
+    const obb_vec3 at = task->query->items.points[item];
+    const obb_shape point = {.kind = OBB_SHAPE_SPHERE, .a = at, .b = at};
+    struct overlap o = {.task = task, .shape = &point};
+    answer_overlap(&o, answer);
+}

@@ -1,0 +1,193 @@
+/* Rays and sweeps: what is met on the way. */
+#include "core/query/query_body.h"
+
+#include <string.h>
+
+/* A reach that no rounding makes shorter than the contact it came from. */
+#define REACH_SLACK (1.0 + 1e-12)
+
+/* One cast, whatever is cast. */
+struct cast {
+    struct obb_task *task;
+    const struct obb_version *itself; /* left out of its own answer */
+    bool (*meet)(const struct cast *cast, const obb_solid *solid, obb_found *out);
+    const obb_ray *ray;
+    const obb_solid *mover; /* sweeps */
+    obb_vec3 motion;
+    double length;         /* of the motion */
+    bool one;              /* just the first one counts */
+    obb_found best;        /* with one; best.box NULL: none yet */
+    struct obb_finds hits; /* else all of them */
+};
+
+static bool meet_ray(const struct cast *cast, const obb_solid *solid, obb_found *out)
+{
+    obb_ray_hit hit;
+    if (!obb_ray_cast(cast->ray, solid, cast->task->query->inside, &hit))
+        return false;
+    const double whole = cast->ray->max_distance;
+    *out = (obb_found){.distance = hit.distance,
+                       .fraction = hit.distance > 0.0 ? hit.distance / whole : 0.0,
+                       .point = hit.point,
+                       .normal = hit.normal,
+                       .started_inside = hit.started_inside};
+    return true;
+}
+
+static bool meet_sweep(const struct cast *cast, const obb_solid *solid, obb_found *out)
+{
+    const double max_fraction = cast->best.box != NULL ? cast->best.fraction : 1.0;
+    obb_sweep_hit hit;
+    if (!obb_sweep_cast(cast->mover, cast->motion, max_fraction, solid, &hit))
+        return false;
+    *out = (obb_found){.distance = hit.fraction * cast->length,
+                       .fraction = hit.fraction,
+                       .point = hit.point,
+                       .normal = hit.normal,
+                       .started_inside = hit.started_overlapping};
+    return true;
+}
+
+/* What hits are ordered by before the id. */
+static double key(const struct cast *cast, const obb_found *hit)
+{
+    return cast->mover != NULL ? hit->fraction : hit->distance;
+}
+
+static bool before(const struct cast *cast, const obb_found *a, const obb_found *b)
+{
+    const double ka = key(cast, a), kb = key(cast, b);
+    return ka != kb ? ka < kb : a->box->id < b->box->id;
+}
+
+/* Takes a candidate in; false once the task has failed. */
+static bool consider(struct cast *cast, const struct obb_version *box)
+{
+    struct obb_task *task = cast->task;
+    if (!obb_task_goes_on(task))
+        return false;
+    if (box == cast->itself || !obb_sieve_passes(task->sieve, box))
+        return true;
+    const obb_solid solid = obb_view_solid(task->view, box);
+    obb_found hit;
+    if (!cast->meet(cast, &solid, &hit))
+        return true;
+    hit.box = box;
+    if (cast->one) {
+        if (cast->best.box == NULL || before(cast, &hit, &cast->best))
+            cast->best = hit;
+        return true;
+    }
+    obb_found *kept = obb_arena_alloc(&task->scratch, 1, sizeof *kept);
+    if (kept == NULL) {
+        obb_task_fail(task, OBB_NO_MEMORY);
+        return false;
+    }
+    *kept = hit;
+    return obb_finds_add(task, &cast->hits, obb_sort_rank(key(cast, kept)), box, kept);
+}
+
+static double reach_visit(void *context, const struct obb_version *box, double max_distance)
+{
+    struct cast *cast = context;
+    if (!consider(cast, box))
+        return -1.0;
+    if (cast->best.box == NULL)
+        return max_distance;
+    const double reach = cast->best.distance * REACH_SLACK;
+    return reach < max_distance ? reach : max_distance;
+}
+
+static bool overlap_visit(void *context, const struct obb_version *box, obb_verdict verdict)
+{
+    (void)verdict; /* a contact is needed in any case */
+    return consider(context, box);
+}
+
+/* Keeps the first hit of each entity; boxes without one are each their own. */
+static bool keep_first_of_entities(struct obb_task *task, struct obb_finds *hits)
+{
+    size_t room = 16;
+    while (room < 2 * hits->count)
+        room *= 2;
+    uintptr_t *seen = obb_arena_alloc(&task->scratch, room, sizeof *seen); /* 0: free */
+    if (seen == NULL) {
+        obb_task_fail(task, OBB_NO_MEMORY);
+        return false;
+    }
+    memset(seen, 0, room * sizeof *seen);
+    size_t kept = 0;
+    for (size_t i = 0; i < hits->count; i++) {
+        const uintptr_t entity = (uintptr_t)((const obb_found *)hits->list[i].item)->box->entity;
+        if (entity != 0) {
+            size_t slot = (size_t)((uint64_t)entity * 0x9e3779b97f4a7c15u >> 32) & (room - 1);
+            while (seen[slot] != 0 && seen[slot] != entity)
+                slot = (slot + 1) & (room - 1);
+            if (seen[slot] == entity)
+                continue;
+            seen[slot] = entity;
+        }
+        hits->list[kept++] = hits->list[i];
+    }
+    hits->count = kept;
+    return true;
+}
+
+static void answer_cast(struct cast *cast, obb_answer *answer)
+{
+    struct obb_task *task = cast->task;
+    struct obb_ranked only;
+    if (task->status != OBB_OK)
+        return;
+    if (cast->one) {
+        only = (struct obb_ranked){.item = &cast->best};
+        cast->hits = (struct obb_finds){.list = &only, .count = cast->best.box != NULL};
+    } else if (!obb_finds_sort(task, &cast->hits) || (task->query->mode == OBB_CLOSEST_PER_ENTITY &&
+                                                      !keep_first_of_entities(task, &cast->hits))) {
+        return;
+    }
+    obb_finds_answer(task, &cast->hits, true, answer);
+}
+
+/* "any" is answered with the closest, too: which hit an index comes across first depends on how it was built. */
+static bool wants_one(obb_mode mode) { return mode == OBB_CLOSEST || mode == OBB_ANY; }
+
+void obb_answer_ray(struct obb_task *task, size_t item, obb_answer *answer)
+{
+    struct cast cast = {.task = task,
+                        .meet = meet_ray,
+                        .ray = &task->query->items.rays[item],
+                        .one = wants_one(task->query->mode)};
+    obb_candidates_ray(task->view, cast.ray, (obb_vec3){0.0, 0.0, 0.0}, &cast, reach_visit);
+    answer_cast(&cast, answer);
+}
+
+void obb_answer_sweep(struct obb_task *task, size_t item, obb_answer *answer)
+{
+    const obb_query_sweep *sweep = &task->query->items.sweeps[item];
+    struct obb_named mover;
+    if (!obb_task_resolve(task, &sweep->ref, &mover, answer))
+        return;
+    struct cast cast = {.task = task,
+                        .itself = mover.box,
+                        .meet = meet_sweep,
+                        .mover = &mover.solid,
+                        .motion = sweep->motion,
+                        .length = obb_length(sweep->motion),
+                        .one = wants_one(task->query->mode)};
+    if (cast.length > 0.0) {
+        /* The centre's way past the bounds of the others, grown by those of the mover. */
+        const obb_bounds own = obb_solid_bounds(&mover.solid);
+        const obb_vec3 grow =
+            obb_max(obb_sub(own.max, mover.solid.center), obb_sub(mover.solid.center, own.min));
+        const obb_ray way = {.origin = mover.solid.center,
+                             .direction = {sweep->motion.x / cast.length,
+                                           sweep->motion.y / cast.length,
+                                           sweep->motion.z / cast.length},
+                             .max_distance = cast.length * REACH_SLACK};
+        obb_candidates_ray(task->view, &way, grow, &cast, reach_visit);
+    } else {
+        obb_candidates_overlap(task->view, &mover.solid, 0.0, &cast, overlap_visit);
+    }
+    answer_cast(&cast, answer);
+}

@@ -1,0 +1,193 @@
+#include "core/scene/history.h"
+
+#include "core/base/alloc.h"
+
+#include <assert.h>
+
+obb_status obb_history_init(struct obb_history *history, struct obb_state *first)
+{
+    *history = (struct obb_history){.capacity = 0};
+    const obb_status st = obb_history_reserve(history);
+    if (st == OBB_OK)
+        obb_history_push(history, first);
+    return st;
+}
+
+void obb_history_fini(struct obb_history *history) { obb_free((void *)history->ring); }
+
+struct obb_state *obb_history_state(const struct obb_history *history, size_t i)
+{
+    assert(i < history->count);
+    return history->ring[(history->front + i) & (history->capacity - 1)];
+}
+
+struct obb_state *obb_history_newest(const struct obb_history *history)
+{
+    return obb_history_state(history, history->count - 1);
+}
+
+obb_moment obb_history_oldest(const struct obb_history *history)
+{
+    const struct obb_state *state = obb_history_state(history, history->unreachable);
+    return (obb_moment){.revision = state->revision, .time = state->time};
+}
+
+obb_moment obb_history_now(const struct obb_history *history)
+{
+    const struct obb_state *state = obb_history_newest(history);
+    return (obb_moment){.revision = state->revision, .time = state->until};
+}
+
+obb_status obb_history_reserve(struct obb_history *history)
+{
+    if (history->count < history->capacity)
+        return OBB_OK;
+    const size_t capacity = history->capacity == 0 ? 4 : history->capacity * 2;
+    struct obb_state **ring = (struct obb_state **)obb_malloc(capacity, sizeof(struct obb_state *));
+    if (ring == NULL)
+        return OBB_NO_MEMORY;
+    for (size_t i = 0; i < history->count; i++)
+        ring[i] = obb_history_state(history, i);
+    obb_free((void *)history->ring);
+    history->ring = ring;
+    history->capacity = capacity;
+    history->front = 0;
+    return OBB_OK;
+}
+
+void obb_history_push(struct obb_history *history, struct obb_state *state)
+{
+    assert(history->count < history->capacity);
+    history->ring[(history->front + history->count) & (history->capacity - 1)] = state;
+    history->count++;
+}
+
+struct obb_state *obb_history_pop(struct obb_history *history)
+{
+    struct obb_state *state = obb_history_state(history, 0);
+    if (history->unreachable == 0 || state->pins > 0)
+        return NULL;
+    history->front = (history->front + 1) & (history->capacity - 1);
+    history->count--;
+    history->unreachable--;
+    return state;
+}
+
+/* ---- The history as a commit that is being prepared will leave it ----------------------------------------- */
+
+static size_t count_in(const struct obb_history *history, const struct obb_future *future)
+{
+    return history->count + (future != NULL && future->appends);
+}
+
+static uint64_t revision_in(const struct obb_history *history, size_t i)
+{
+    return obb_history_state(history, 0)->revision + i;
+}
+
+/* When state i begins. */
+static double time_in(const struct obb_history *history, const struct obb_future *future, size_t i)
+{
+    const bool is_newest = i + 1 == history->count;
+    if (future != NULL && (i == history->count || (is_newest && future->restarts)))
+        return future->moment.time;
+    return obb_history_state(history, i)->time;
+}
+
+/* When it begins to run towards the next one. */
+static double until_in(const struct obb_history *history, const struct obb_future *future, size_t i)
+{
+    const bool is_newest = i + 1 == history->count;
+    if (future != NULL &&
+        (i == history->count || (is_newest && (future->restarts || !future->appends))))
+        return future->moment.time;
+    return obb_history_state(history, i)->until;
+}
+
+static size_t unreachable_in(const struct obb_history *history, const struct obb_future *future,
+                             double span, uint32_t commits)
+{
+    const size_t count = count_in(history, future);
+    const double since = until_in(history, future, count - 1) - span;
+    size_t i = history->unreachable;
+    while (i + 1 < count &&
+           (count - i > (size_t)commits + 1 || time_in(history, future, i + 1) <= since))
+        i++;
+    return i;
+}
+
+void obb_history_prune(struct obb_history *history)
+{
+    history->unreachable = unreachable_in(history, NULL, history->span, history->commits);
+}
+
+/* The last state in reach that began at t or before; t is not before the oldest. */
+static size_t state_at(const struct obb_history *history, const struct obb_future *future,
+                       size_t oldest, double t)
+{
+    size_t low = oldest, high = count_in(history, future); /* in [low, high) */
+    while (high - low > 1) {
+        const size_t middle = low + (high - low) / 2;
+        if (time_in(history, future, middle) <= t)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static struct obb_place place_at_time(const struct obb_history *history,
+                                      const struct obb_future *future, size_t oldest, double t,
+                                      bool hold)
+{
+    const size_t i = state_at(history, future, oldest, t);
+    const double until = until_in(history, future, i);
+    struct obb_place place = {.index = i, .at = {revision_in(history, i), t}};
+    if (hold) {
+        place.at.time = t < until ? time_in(history, future, i) : until;
+    } else if (t > until) {
+        const double next = time_in(history, future, i + 1);
+        place.alpha = (t - until) / (next - until);
+    }
+    return place;
+}
+
+obb_status obb_history_find(const struct obb_history *history, const struct obb_future *future,
+                            const obb_at *at, struct obb_place *out, obb_moment *out_oldest,
+                            obb_moment *out_newest)
+{
+    const size_t newest = count_in(history, future) - 1;
+    const size_t oldest = future == NULL
+                              ? history->unreachable
+                              : unreachable_in(history, future, future->span, future->commits);
+    const obb_moment first = {revision_in(history, oldest), time_in(history, future, oldest)};
+    const obb_moment last = {revision_in(history, newest), until_in(history, future, newest)};
+    bool before = false, after = false;
+    struct obb_place place = {.index = newest, .at = last};
+    if (at->kind == OBB_AT_REVISION) {
+        before = at->revision < first.revision;
+        after = at->revision > last.revision;
+        if (before) {
+            place = (struct obb_place){.index = oldest, .at = first};
+        } else if (!after) {
+            place.index = oldest + (size_t)(at->revision - first.revision);
+            place.at = (obb_moment){at->revision, until_in(history, future, place.index)};
+        }
+    } else if (at->kind != OBB_AT_NOW) {
+        const double t = at->kind == OBB_AT_TIME ? at->time : last.time - at->time;
+        before = t < first.time;
+        after = !(t <= last.time);
+        if (!after) /* of several states that begin at the oldest time the last holds there */
+            place = place_at_time(history, future, oldest, before ? first.time : t, at->hold);
+    }
+    if ((before || after) && !at->clamp) {
+        if (out_oldest != NULL)
+            *out_oldest = first;
+        if (out_newest != NULL)
+            *out_newest = last;
+        return OBB_GONE;
+    }
+    place.clamped = before || after;
+    *out = place;
+    return OBB_OK;
+}

@@ -1,0 +1,142 @@
+/* A scene: named boxes with one clock, a history, and views of its states.
+ *
+ * One thread at a time, the writer, calls everything here that takes a non-const scene; who it is may change with the
+ * usual care. A view may be read by any number of threads until the writer closes it. */
+#ifndef OBB_SCENE_H
+#define OBB_SCENE_H
+
+#include "core/base/str.h"
+#include "core/geometry/box.h"
+#include "core/index/rebuild.h"
+#include "core/kernels/cpu.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define OBB_MAX_NAME  128                /* bytes */
+#define OBB_MAX_DATA  1024               /* bytes of compact JSON */
+#define OBB_MAX_WHOLE 9007199254740992.0 /* 2^53: times and revisions */
+
+struct obb_scene;
+struct obb_view;    /* a state of a scene, held in place */
+struct obb_version; /* a box as one state has it; opaque to others, see the accessors below */
+
+typedef struct obb_settings {
+    int dimensions;           /* 2 or 3 */
+    double history_span;      /* units of the scene's clock, >= 0 */
+    uint32_t history_commits; /* >= 0 */
+} obb_settings;
+
+typedef struct obb_attributes {
+    uint32_t category, mask;
+    int32_t group;
+    obb_str entity; /* length 0: none */
+    obb_str data;   /* compact JSON, length 0: none */
+} obb_attributes;
+
+typedef struct obb_moment {
+    uint64_t revision;
+    double time;
+} obb_moment;
+
+typedef struct obb_scene_info {
+    obb_settings settings;
+    size_t boxes;
+    obb_moment now, oldest;
+    bool has_bounds;
+    obb_bounds bounds;
+} obb_scene_info;
+
+/* 1 to 128 bytes of UTF-8 without control characters (C0, DEL, C1), and neither "." nor "..". */
+bool obb_name_valid(obb_str name);
+
+/* Which state: now, after a revision, at a time, or `ago` before the newest time. */
+typedef enum obb_at_kind { OBB_AT_NOW, OBB_AT_REVISION, OBB_AT_TIME, OBB_AT_AGO } obb_at_kind;
+typedef struct obb_at {
+    obb_at_kind kind;
+    uint64_t revision;
+    double time; /* of OBB_AT_TIME, or the span of OBB_AT_AGO */
+    bool hold;   /* "interpolate": false */
+    bool clamp;
+} obb_at;
+
+typedef struct obb_view_info {
+    obb_moment at;  /* of the state: the commit's, or the time asked for between two */
+    obb_moment now; /* of the scene when the view was opened */
+    bool clamped;
+    int dimensions;
+    size_t boxes; /* alive in the state; when between two commits, in the earlier */
+} obb_view_info;
+
+/* now_ms: the server's clock, any monotonic milliseconds; the scene's own clock starts at 0 with it. kernels: of its
+ * indexes, see cpu.h; NULL chooses. */
+obb_status obb_scene_create(obb_str name, const obb_settings *settings, double now_ms,
+                            const struct obb_kernels *kernels, struct obb_scene **out);
+void obb_scene_destroy(struct obb_scene *scene); /* no view may be open; NULL is fine */
+obb_str obb_scene_name(const struct obb_scene *scene);
+/* O(1), but a pass over all boxes for the bounds when one at their rim moved or went since the last call. */
+void obb_scene_info_get(struct obb_scene *scene, obb_scene_info *out);
+bool obb_scene_measured(const struct obb_scene *scene); /* so it is O(1) now */
+
+/* The same but for the bounds, which are left out: O(1). */
+void obb_scene_glance(const struct obb_scene *scene, obb_scene_info *out);
+
+/* Changes settings as one commit that changes no box. OBB_DIMENSIONS when they would change on a scene that holds boxes.
+ * *out_changed says whether the revision was raised. */
+obb_status obb_scene_configure(struct obb_scene *scene, const obb_settings *settings, double now_ms,
+                               bool *out_changed);
+
+/* Opens the state that `at` names (NULL: now). By time, a state holds from its commit on; a commit that changes nothing
+ * but states a later time prolongs it, and poses run from the last such time to the next commit's. By revision, its time
+ * is the last that was stated for it. O(1) but for a state between two commits, where it costs what the
+ * later one changed, once a commit. OBB_GONE outside the history, with *out_oldest and *out_newest (when not NULL)
+ * written. */
+obb_status obb_view_open(struct obb_scene *scene, const obb_at *at, struct obb_view **out,
+                         obb_moment *out_oldest, obb_moment *out_newest);
+
+/* The writer's; NULL is fine. Returns NULL, or, when the scene was removed from its store and this was its last view, the
+ * scene, the caller's to destroy. */
+struct obb_scene *obb_view_close(struct obb_view *view);
+
+const obb_view_info *obb_view_info_get(const struct obb_view *view);
+const struct obb_scene *obb_view_scene(const struct obb_view *view);
+
+/* The box of that name or id in this state, or NULL. O(1). Any thread. */
+const struct obb_version *obb_view_find(const struct obb_view *view, obb_str name);
+const struct obb_version *obb_view_find_id(const struct obb_view *view, uint64_t id);
+
+/* The next box by id after `after` (0: the first) in this state, or NULL. Amortised O(1) in a walk. Any thread. */
+const struct obb_version *obb_view_next(const struct obb_view *view, uint64_t after);
+
+/* What a state says of a box of its own; strings live as long as the view. The pose is interpolated where the
+ * view lies between two commits. */
+uint64_t obb_view_id(const struct obb_version *box);
+obb_str obb_view_name(const struct obb_version *box);
+obb_box obb_view_pose(const struct obb_view *view, const struct obb_version *box);
+obb_solid obb_view_solid(const struct obb_view *view, const struct obb_version *box);
+obb_attributes obb_view_attributes(const struct obb_version *box);
+
+/* ---- Rebuilding the broad phase beside the work ------------------------------------------------------------
+ *
+ * Commits only mend it, in bounded time. When it has decayed, open a view of the present, rebuild from it on any
+ * threads (rebuild.h), and hand the result to the writer, which closes the view afterwards. Commits in between are fine. */
+
+/* Is a rebuild worth its time? */
+bool obb_scene_decayed(const struct obb_scene *scene);
+
+/* Begins it. Any thread. View and *cancel (may be NULL) must outlive the rebuild, which is the caller's to destroy.
+ * OBB_NO_MEMORY. */
+obb_status obb_view_rebuild(const struct obb_view *view, const atomic_bool *cancel,
+                            struct obb_rebuild **out);
+
+/* Puts `fresh`, made of a view that is still open, in place of all that is not newer, and owns it from now on,
+ * whatever the answer: OBB_NO_MEMORY leaves the scene as it was. One that comes too late, when commits have replaced or
+ * indexed anew all that it could stand for, is dropped: OBB_OK. */
+obb_status obb_scene_rebase(struct obb_scene *scene, struct obb_layers *fresh);
+
+/* A hash of the whole present state (settings, moment, ids, names, poses, attributes), independent of how it came about
+ * but for ids and revision. */
+uint64_t obb_scene_hash(struct obb_scene *scene);
+
+#endif

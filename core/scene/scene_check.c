@@ -1,0 +1,188 @@
+#include "core/base/alloc.h"
+#include "core/scene/scene_body.h"
+#include "core/scene/view.h"
+
+/* What a walk over all versions that are not free has counted. */
+struct census {
+    size_t kept, waste, limbo;
+    size_t label_uses;
+    size_t *alive; /* one per state */
+};
+
+static uint64_t died_of(const struct obb_version *version)
+{
+    return atomic_load_explicit(&version->died, memory_order_relaxed);
+}
+
+static uint64_t born_of(const struct obb_version *version)
+{
+    return atomic_load_explicit(&version->born, memory_order_relaxed);
+}
+
+static uint32_t newer_of(const struct obb_version *version)
+{
+    return atomic_load_explicit(&version->newer, memory_order_relaxed);
+}
+
+static bool labels_valid(const struct obb_scene *scene, const struct obb_version *version,
+                         struct census *census)
+{
+    const struct obb_label *const labels[] = {version->entity, version->data};
+    for (size_t i = 0; i < sizeof labels / sizeof labels[0]; i++) {
+        if (labels[i] == NULL)
+            continue;
+        census->label_uses++;
+        if (obb_labels_find(&scene->labels, obb_label_text(labels[i])) != labels[i])
+            return false;
+    }
+    return true;
+}
+
+/* A record's versions that some state holds, from the newest back, and that each follows the one before. */
+static bool chain_valid(struct obb_scene *scene, const struct obb_record *record,
+                        struct census *census)
+{
+    const struct obb_history *history = &scene->history;
+    const uint64_t front = obb_history_state(history, 0)->revision;
+    const struct obb_version *newer = NULL;
+    uint32_t i = atomic_load_explicit(&record->newest, memory_order_relaxed);
+    for (;;) {
+        const struct obb_version *version = obb_versions_slot(&scene->versions, i);
+        if (version->self != i || version->record != record || version->id != record->id ||
+            born_of(version) >= died_of(version))
+            return false;
+        if (newer_of(version) != (newer == NULL ? OBB_NO_VERSION : newer->self) ||
+            (newer != NULL && died_of(version) != born_of(newer)))
+            return false;
+        if (died_of(version) <= front)
+            return newer == NULL; /* waste, and counted there */
+        census->kept++;
+        if (!labels_valid(scene, version, census))
+            return false;
+        for (size_t s = 0; s < history->count; s++)
+            census->alive[s] += born_of(version) <= front + s && front + s < died_of(version);
+        if (born_of(version) <= front || version->older == OBB_NO_VERSION)
+            return true;
+        newer = version;
+        i = version->older;
+    }
+}
+
+static bool record_findable(const struct obb_scene *scene, const struct obb_record *record)
+{
+    const uint32_t hash = obb_scene_name_hash(scene, obb_record_name(record));
+    const struct obb_link *link = obb_names_find(&scene->names, hash);
+    while (link != NULL && link != &record->link)
+        link = obb_names_again(&scene->names, link);
+    return link != NULL;
+}
+
+static bool records_valid(struct obb_scene *scene, struct census *census)
+{
+    size_t count = 0;
+    if (!obb_names_validate(&scene->names) || !obb_ids_validate(&scene->ids, &count) ||
+        count != scene->names.count)
+        return false;
+    for (struct obb_record *record = obb_ids_seek(&scene->ids, 0); record != NULL;
+         record = obb_ids_seek(&scene->ids, record->id + 1))
+        if (record->id == 0 || record->id >= scene->next_id || !record_findable(scene, record) ||
+            !chain_valid(scene, record, census))
+            return false;
+    return true;
+}
+
+static bool states_valid(struct obb_scene *scene, const struct census *census)
+{
+    const struct obb_history *history = &scene->history;
+    size_t pins = 0;
+    for (size_t i = 0; i < history->count; i++) {
+        const struct obb_state *state = obb_history_state(history, i);
+        const struct obb_state *before = i == 0 ? NULL : obb_history_state(history, i - 1);
+        if (state->boxes != census->alive[i] || state->time > state->until ||
+            (before != NULL &&
+             (state->revision != before->revision + 1 || state->time < before->until)))
+            return false;
+        const size_t ended = state->ended == NULL ? 0 : state->ended->count;
+        if (before == NULL && ended > 0)
+            return false;
+        for (size_t k = 0; k < ended; k++)
+            if (died_of(obb_versions_slot(&scene->versions, state->ended->versions[k])) !=
+                state->revision)
+                return false;
+        pins += state->pins;
+    }
+    for (const struct obb_view *view = scene->first_view; view != NULL; view = view->next) {
+        if (pins-- == 0 || (view->next != NULL && view->next->ticket <= view->ticket))
+            return false;
+    }
+    const struct obb_state *newest = obb_history_newest(history);
+    return pins == 0 && history->unreachable < history->count &&
+           obb_layers_alive(newest->layers) == newest->boxes &&
+           obb_layers_validate(newest->layers, newest->revision);
+}
+
+static bool limbo_valid(struct obb_scene *scene, const struct obb_limbo *limbo,
+                        struct census *census)
+{
+    for (uint32_t i = limbo->versions; i != OBB_NO_VERSION;) {
+        const struct obb_version *version = obb_versions_slot(&scene->versions, i);
+        if (died_of(version) == OBB_NEVER || census->limbo++ > scene->versions.count)
+            return false;
+        i = newer_of(version);
+    }
+    return true;
+}
+
+/* Every slot is kept by a state, waste, in limbo or free. */
+static bool slots_valid(struct obb_scene *scene, struct census *census)
+{
+    if (!limbo_valid(scene, &scene->fresh, census) || !limbo_valid(scene, &scene->waiting, census))
+        return false;
+    for (const struct obb_ended *block = scene->waste; block != NULL; block = block->next)
+        for (size_t i = block->done; i < block->count; i++, census->waste++)
+            if (!labels_valid(scene, obb_versions_slot(&scene->versions, block->versions[i]),
+                              census))
+                return false;
+    size_t unused = 0;
+    for (uint32_t i = scene->versions.free; i != OBB_NO_VERSION && unused <= scene->versions.count;
+         i = obb_versions_slot(&scene->versions, i)->older)
+        unused++;
+    return unused == scene->versions.free_count &&
+           census->kept + census->waste + census->limbo + unused == scene->versions.count;
+}
+
+static bool labels_counted(const struct obb_scene *scene, const struct census *census)
+{
+    size_t references = 0;
+    for (const struct obb_link *link = obb_names_walk(&scene->labels.table, NULL); link != NULL;
+         link = obb_names_walk(&scene->labels.table, link))
+        references += ((const struct obb_label *)link)->references;
+    return obb_names_validate(&scene->labels.table) && references == census->label_uses;
+}
+
+static bool rim_valid(struct obb_scene *scene)
+{
+    const struct obb_rim before = scene->rim;
+    if (!before.known)
+        return true;
+    scene->rim.known = false;
+    obb_scene_info info;
+    obb_scene_info_get(scene, &info); /* measures anew */
+    const obb_bounds *a = &before.bounds, *b = &info.bounds;
+    return !info.has_bounds ||
+           (a->min.x == b->min.x && a->min.y == b->min.y && a->min.z == b->min.z &&
+            a->max.x == b->max.x && a->max.y == b->max.y && a->max.z == b->max.z);
+}
+
+bool obb_scene_validate(struct obb_scene *scene)
+{
+    struct census census = {.kept = 0};
+    census.alive = obb_calloc(scene->history.count, sizeof *census.alive);
+    if (census.alive == NULL)
+        return false;
+    const bool valid = records_valid(scene, &census) && states_valid(scene, &census) &&
+                       slots_valid(scene, &census) && labels_counted(scene, &census) &&
+                       rim_valid(scene);
+    obb_free(census.alive);
+    return valid;
+}

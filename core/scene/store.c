@@ -1,0 +1,131 @@
+#include "core/scene/store.h"
+
+#include "core/base/alloc.h"
+#include "core/scene/scene_body.h"
+
+#include <string.h>
+
+/* A sorted array: scenes are made and dropped seldom, found and listed often. */
+struct obb_store {
+    struct obb_scene **scenes; /* by name */
+    size_t count, capacity;
+    size_t scene_limit, box_limit;
+    const struct obb_kernels *kernels;
+    size_t boxes; /* in all scenes; they count here */
+};
+
+obb_status obb_store_create(size_t scene_limit, size_t box_limit, const struct obb_kernels *kernels,
+                            struct obb_store **out)
+{
+    struct obb_store *store = obb_malloc(1, sizeof *store);
+    if (store == NULL)
+        return OBB_NO_MEMORY;
+    *store =
+        (struct obb_store){.scene_limit = scene_limit, .box_limit = box_limit, .kernels = kernels};
+    *out = store;
+    return OBB_OK;
+}
+
+void obb_store_destroy(struct obb_store *store)
+{
+    if (store == NULL)
+        return;
+    for (size_t i = 0; i < store->count; i++)
+        obb_scene_destroy(obb_scene_detach(store->scenes[i]));
+    obb_free((void *)store->scenes);
+    obb_free(store);
+}
+
+static int compare(obb_str a, obb_str b)
+{
+    const size_t shared = a.length < b.length ? a.length : b.length;
+    const int order = shared == 0 ? 0 : memcmp(a.bytes, b.bytes, shared);
+    return order != 0 ? order : (a.length > b.length) - (a.length < b.length);
+}
+
+/* How many scenes have a name before this one. */
+static size_t rank_of(const struct obb_store *store, obb_str name)
+{
+    size_t low = 0, high = store->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (compare(obb_scene_name(store->scenes[middle]), name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool is_at(const struct obb_store *store, size_t rank, obb_str name)
+{
+    return rank < store->count && obb_str_equal(obb_scene_name(store->scenes[rank]), name);
+}
+
+struct obb_scene *obb_store_find(const struct obb_store *store, obb_str name)
+{
+    const size_t rank = rank_of(store, name);
+    return is_at(store, rank, name) ? store->scenes[rank] : NULL;
+}
+
+obb_status obb_store_add(struct obb_store *store, obb_str name, const obb_settings *settings,
+                         double now_ms, struct obb_scene **out)
+{
+    if (!obb_name_valid(name))
+        return OBB_BAD_NAME;
+    const size_t rank = rank_of(store, name);
+    if (is_at(store, rank, name))
+        return OBB_BAD_VALUE;
+    if (store->count >= store->scene_limit)
+        return OBB_LIMIT;
+    if (store->count == store->capacity) {
+        const size_t capacity = store->capacity == 0 ? 16 : store->capacity * 2;
+        struct obb_scene **scenes = (struct obb_scene **)obb_realloc(
+            (void *)store->scenes, capacity, sizeof(struct obb_scene *));
+        if (scenes == NULL)
+            return OBB_NO_MEMORY;
+        store->scenes = scenes;
+        store->capacity = capacity;
+    }
+    struct obb_scene *scene = NULL;
+    const obb_status st = obb_scene_create(name, settings, now_ms, store->kernels, &scene);
+    if (st != OBB_OK)
+        return st;
+    scene->total = &store->boxes;
+    memmove((void *)(store->scenes + rank + 1), (void *)(store->scenes + rank),
+            (store->count - rank) * sizeof(struct obb_scene *));
+    store->scenes[rank] = scene;
+    store->count++;
+    *out = scene;
+    return OBB_OK;
+}
+
+obb_status obb_store_remove(struct obb_store *store, obb_str name, struct obb_scene **out_dead)
+{
+    const size_t rank = rank_of(store, name);
+    if (!is_at(store, rank, name))
+        return OBB_NO_SCENE;
+    struct obb_scene *scene = store->scenes[rank];
+    store->count--;
+    memmove((void *)(store->scenes + rank), (void *)(store->scenes + rank + 1),
+            (store->count - rank) * sizeof(struct obb_scene *));
+    store->boxes -= obb_scene_boxes(scene);
+    *out_dead = obb_scene_detach(scene);
+    return OBB_OK;
+}
+
+struct obb_scene *obb_store_next(const struct obb_store *store, obb_str after)
+{
+    size_t rank = rank_of(store, after);
+    rank += is_at(store, rank, after); /* the empty name is none */
+    return rank < store->count ? store->scenes[rank] : NULL;
+}
+
+size_t obb_store_scenes(const struct obb_store *store) { return store->count; }
+
+size_t obb_store_boxes(const struct obb_store *store) { return store->boxes; }
+
+size_t obb_store_box_room(const struct obb_store *store)
+{
+    return store->boxes < store->box_limit ? store->box_limit - store->boxes : 0;
+}

@@ -1,0 +1,210 @@
+#include "core/scene/view.h"
+
+#include "core/base/alloc.h"
+#include "core/scene/scene_body.h"
+
+#include <assert.h>
+
+#define SETTLE_AT_CLOSE 256 /* objects released at most when a view is closed */
+
+/* ---- Opening and closing ------------------------------------------------------------------------------------ */
+
+/* The index over what glides from the state before this one to it: what is built once stays with the state. */
+static obb_status build_movers(struct obb_scene *scene, struct obb_state *state)
+{
+    const struct obb_ended *ended = state->ended;
+    const struct obb_version **pairs = (const struct obb_version **)obb_malloc(
+        ended->count, 2 * sizeof(const struct obb_version *));
+    if (pairs == NULL)
+        return OBB_NO_MEMORY;
+    const struct obb_version **from = pairs, **to = pairs + ended->count;
+    size_t count = 0;
+    for (size_t i = 0; i < ended->count; i++) {
+        const struct obb_version *version = obb_version_at(&scene->versions, ended->versions[i]);
+        const uint32_t newer = atomic_load_explicit(&version->newer, memory_order_relaxed);
+        if (newer == OBB_NO_VERSION || !obb_version_at(&scene->versions, newer)->glides)
+            continue;
+        from[count] = version;
+        to[count++] = obb_version_at(&scene->versions, newer);
+    }
+    obb_status st = OBB_OK;
+    if (count > 0)
+        st = obb_index_build(from, to, count, state->dimensions, scene->kernels, NULL,
+                             &state->movers);
+    state->movers_built = st == OBB_OK;
+    obb_free((void *)pairs);
+    return st;
+}
+
+obb_status obb_view_open(struct obb_scene *scene, const obb_at *at, struct obb_view **out,
+                         obb_moment *out_oldest, obb_moment *out_newest)
+{
+    const obb_at now = {.kind = OBB_AT_NOW};
+    struct obb_place place;
+    obb_status st = obb_history_find(&scene->history, NULL, at == NULL ? &now : at, &place,
+                                     out_oldest, out_newest);
+    if (st != OBB_OK)
+        return st;
+    struct obb_index *movers = NULL;
+    if (place.alpha > 0.0) {
+        struct obb_state *later = obb_history_state(&scene->history, place.index + 1);
+        if (!later->movers_built)
+            st = build_movers(scene, later);
+        if (st != OBB_OK)
+            return st;
+        movers = later->movers;
+    }
+    struct obb_view *view = obb_malloc(1, sizeof *view);
+    if (view == NULL)
+        return OBB_NO_MEMORY;
+    struct obb_state *state = obb_history_state(&scene->history, place.index);
+    *view = (struct obb_view){
+        .info = {.at = place.at,
+                 .now = obb_history_now(&scene->history),
+                 .clamped = place.clamped,
+                 .dimensions = state->dimensions,
+                 .boxes = state->boxes},
+        .revision = state->revision,
+        .alpha = place.alpha,
+        .layers = state->layers,
+        .movers = movers,
+        .versions = &scene->versions,
+        .scene = scene,
+        .state = state,
+        .ticket = ++scene->ticket,
+        .previous = scene->last_view,
+    };
+    obb_layers_ref(view->layers); /* the state may get rebuilt ones meanwhile */
+    state->pins++;
+    if (scene->last_view == NULL)
+        scene->first_view = view;
+    else
+        scene->last_view->next = view;
+    scene->last_view = view;
+    *out = view;
+    return OBB_OK;
+}
+
+struct obb_scene *obb_view_close(struct obb_view *view)
+{
+    if (view == NULL)
+        return NULL;
+    struct obb_scene *scene = view->scene;
+    if (view->previous == NULL)
+        scene->first_view = view->next;
+    else
+        view->previous->next = view->next;
+    if (view->next == NULL)
+        scene->last_view = view->previous;
+    else
+        view->next->previous = view->previous;
+    assert(view->state->pins > 0);
+    view->state->pins--;
+    obb_layers_unref(view->layers);
+    obb_free(view);
+    if (scene->detached && scene->first_view == NULL)
+        return scene;
+    obb_scene_settle(scene, SETTLE_AT_CLOSE);
+    return NULL;
+}
+
+const obb_view_info *obb_view_info_get(const struct obb_view *view) { return &view->info; }
+
+const struct obb_scene *obb_view_scene(const struct obb_view *view) { return view->scene; }
+
+obb_status obb_view_rebuild(const struct obb_view *view, const atomic_bool *cancel,
+                            struct obb_rebuild **out)
+{
+    return obb_rebuild_create(view->layers, view->revision, cancel, out);
+}
+
+/* ---- Looking up ------------------------------------------------------------------------------------------------ */
+
+/* The record's version in the view's state, or NULL. Versions of a record follow each other without a gap, so the walk
+ * ends at the first that was born in time, and never leaves what the view holds. */
+static const struct obb_version *version_in(const struct obb_view *view,
+                                            const struct obb_record *record)
+{
+    uint32_t i = atomic_load_explicit(&record->newest, memory_order_acquire);
+    while (i != OBB_NO_VERSION) {
+        const struct obb_version *version = obb_version_at(view->versions, i);
+        if (atomic_load_explicit(&version->died, memory_order_acquire) <= view->revision)
+            return NULL;
+        if (atomic_load_explicit(&version->born, memory_order_relaxed) <= view->revision)
+            return version;
+        i = version->older;
+    }
+    return NULL;
+}
+
+const struct obb_version *obb_view_find(const struct obb_view *view, obb_str name)
+{
+    /* A name may mean a box that was removed and, later, another one: at most one of them is in this state. */
+    const struct obb_names *names = &view->scene->names;
+    const uint32_t hash = obb_scene_name_hash(view->scene, name);
+    for (const struct obb_link *link = obb_names_find(names, hash); link != NULL;
+         link = obb_names_again(names, link)) {
+        const struct obb_record *record = (const struct obb_record *)link;
+        if (!obb_str_equal(obb_record_name(record), name))
+            continue;
+        const struct obb_version *version = version_in(view, record);
+        if (version != NULL)
+            return version;
+    }
+    return NULL;
+}
+
+const struct obb_version *obb_view_find_id(const struct obb_view *view, uint64_t id)
+{
+    const struct obb_record *record = obb_ids_find(&view->scene->ids, id);
+    return record == NULL ? NULL : version_in(view, record);
+}
+
+const struct obb_version *obb_view_next(const struct obb_view *view, uint64_t after)
+{
+    const struct obb_version *version = NULL;
+    while (version == NULL && after < UINT64_MAX) {
+        const struct obb_record *record = obb_ids_seek(&view->scene->ids, after + 1);
+        if (record == NULL)
+            break;
+        version = version_in(view, record);
+        after = record->id;
+    }
+    return version;
+}
+
+const struct obb_label *obb_view_entity(const struct obb_view *view, obb_str entity)
+{
+    return obb_labels_find(&view->scene->labels, entity);
+}
+
+/* ---- What a state says of a box ---------------------------------------------------------------------------------- */
+
+uint64_t obb_view_id(const struct obb_version *box) { return box->record->id; }
+
+obb_str obb_view_name(const struct obb_version *box) { return obb_record_name(box->record); }
+
+obb_box obb_view_pose(const struct obb_view *view, const struct obb_version *box)
+{
+    const struct obb_version *to = obb_view_glides_to(view, box);
+    return to == NULL
+               ? box->box
+               : obb_box_interpolate(&box->box, &to->box, view->alpha, view->info.dimensions);
+}
+
+obb_solid obb_view_solid(const struct obb_view *view, const struct obb_version *box)
+{
+    const obb_box pose = obb_view_pose(view, box);
+    return obb_solid_from_box(&pose, view->info.dimensions);
+}
+
+obb_attributes obb_view_attributes(const struct obb_version *box)
+{
+    return (obb_attributes){
+        .category = box->category,
+        .mask = box->mask,
+        .group = box->group,
+        .entity = obb_label_text(box->entity),
+        .data = obb_label_text(box->data),
+    };
+}

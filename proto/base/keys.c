@@ -1,0 +1,105 @@
+#include "proto/base/keys.h"
+
+#include "proto/base/wide.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Two words at a time through a 128-bit product, folded; the constants are digits of pi. */
+uint32_t wire_key_hash(obb_str key)
+{
+    const char *p = key.bytes;
+    size_t left = key.length;
+    uint64_t state = 0x243f6a8885a308d3u ^ left;
+    while (left > 0) {
+        uint64_t word[2] = {0, 0};
+        const size_t take = left < sizeof word ? left : sizeof word;
+        memcpy(word, p, take);
+        const wire_product mixed = wire_multiply(word[0] ^ state, word[1] ^ 0x13198a2e03707344u);
+        state = mixed.high ^ mixed.low ^ 0xa4093822299f31d0u;
+        p += take;
+        left -= take;
+    }
+    const wire_product last = wire_multiply(state, 0x9e3779b97f4a7c15u);
+    return (uint32_t)((last.high ^ last.low) >> 16);
+}
+
+static obb_str key_at(const obb_str *first, size_t stride, size_t index)
+{
+    obb_str key;
+    memcpy(&key, (const char *)first + index * stride, sizeof key);
+    return key;
+}
+
+static wire_key_status check_each_with_each(const obb_str *first, size_t count, size_t stride)
+{
+    for (size_t i = 1; i < count; i++)
+        for (size_t j = 0; j < i; j++)
+            if (obb_str_equal(key_at(first, stride, i), key_at(first, stride, j)))
+                return WIRE_KEYS_REPEAT;
+    return WIRE_KEYS_DIFFER;
+}
+
+static int by_bytes(const void *left, const void *right)
+{
+    const obb_str *a = left, *b = right;
+    if (a->length != b->length)
+        return a->length < b->length ? -1 : 1;
+    return a->length == 0 ? 0 : memcmp(a->bytes, b->bytes, a->length);
+}
+
+static wire_key_status check_by_sorting(const obb_str *first, size_t count, size_t stride,
+                                        struct obb_arena *arena)
+{
+    obb_str *sorted = obb_arena_alloc(arena, count, sizeof *sorted);
+    if (sorted == NULL)
+        return WIRE_KEYS_NO_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = key_at(first, stride, i);
+    qsort(sorted, count, sizeof *sorted, by_bytes);
+    for (size_t i = 1; i < count; i++)
+        if (obb_str_equal(sorted[i - 1], sorted[i]))
+            return WIRE_KEYS_REPEAT;
+    return WIRE_KEYS_DIFFER;
+}
+
+wire_key_status wire_keys_check(const obb_str *first, size_t count, size_t stride,
+                                struct obb_arena *arena)
+{
+    enum { FEW = 8, AHEAD = 8 };
+    if (count <= FEW)
+        return check_each_with_each(first, count, stride);
+    if (count >= UINT32_MAX / 4)
+        return WIRE_KEYS_NO_MEMORY;
+
+    /* A table of indices, plus 1, at most half full. Two passes, so that the second can fetch slots ahead. */
+    size_t size = FEW;
+    while (size < 2 * count)
+        size *= 2;
+    uint32_t *hashes = obb_arena_alloc(arena, count, sizeof *hashes);
+    uint32_t *table = obb_arena_alloc(arena, size, sizeof *table);
+    if (hashes == NULL || table == NULL)
+        return WIRE_KEYS_NO_MEMORY;
+    memset(table, 0, size * sizeof *table);
+    for (size_t i = 0; i < count; i++)
+        hashes[i] = wire_key_hash(key_at(first, stride, i));
+
+    const size_t mask = size - 1;
+    size_t steps = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (i + AHEAD < count)
+            __builtin_prefetch(&table[hashes[i + AHEAD] & mask], 1);
+        size_t slot = hashes[i] & mask;
+        for (; table[slot] != 0; slot = (slot + 1) & mask, steps++) {
+            const size_t other = table[slot] - 1;
+            if (hashes[other] == hashes[i] &&
+                obb_str_equal(key_at(first, stride, other), key_at(first, stride, i)))
+                return WIRE_KEYS_REPEAT;
+        }
+        table[slot] = (uint32_t)(i + 1);
+        /* keys that were not made to collide need less than one step more each */
+        if (steps > 8 * count)
+            return check_by_sorting(first, count, stride, arena);
+    }
+    return WIRE_KEYS_DIFFER;
+}

@@ -1,0 +1,333 @@
+/* The CBOR half of out.h (RFC 8949): definite lengths, shortest heads, typed arrays of RFC 8746. */
+#include "proto/base/bignum.h"
+#include "proto/base/number.h"
+#include "proto/base/utf8.h"
+#include "proto/codec/out.h"
+
+#include <assert.h>
+#include <cbor/encoding.h>
+#include <math.h>
+
+enum {
+    HEAD = 9,                /* bytes of the longest head */
+    TAG_BIGNUM = 2,          /* RFC 8949, 3.4.3: a whole number, big end first */
+    TAG_NEGATIVE_BIGNUM = 3, /* -1 less such a number */
+    TAG_UINT32 = 70,         /* RFC 8746: unsigned 32-bit integers, little end first */
+    TAG_FLOAT64 = 86,        /* RFC 8746: float64, little end first */
+    FIELDS = 23              /* what fits in the one byte that wire_cbor_object_end fills in */
+};
+
+static unsigned char *room(struct wire_out *out, size_t size)
+{
+    return (unsigned char *)wire_buf_room(out->buf, size);
+}
+
+static void added(struct wire_out *out, size_t size)
+{
+    assert(size > 0); /* 0 is how the encoders say that there was no room */
+    wire_buf_added(out->buf, size);
+}
+
+wire_out_scope wire_cbor_object(struct wire_out *out)
+{
+    const wire_out_scope object = {.head = out->buf->length, .fields = out->fields};
+    unsigned char *at = room(out, 1);
+    if (at != NULL)
+        added(out, cbor_encode_map_start(0, at, 1));
+    out->fields = 0;
+    return object;
+}
+
+void wire_cbor_object_end(struct wire_out *out, wire_out_scope object)
+{
+    assert(out->fields <= FIELDS);
+    if (!out->buf->failed)
+        (void)cbor_encode_map_start(out->fields, (unsigned char *)out->buf->bytes + object.head, 1);
+    out->fields = object.fields;
+}
+
+void wire_cbor_map(struct wire_out *out, size_t count)
+{
+    unsigned char *at = room(out, HEAD);
+    if (at != NULL)
+        added(out, cbor_encode_map_start(count, at, HEAD));
+}
+
+void wire_cbor_array(struct wire_out *out, size_t count)
+{
+    unsigned char *at = room(out, HEAD);
+    if (at != NULL)
+        added(out, cbor_encode_array_start(count, at, HEAD));
+}
+
+void wire_cbor_double(struct wire_out *out, double value)
+{
+    unsigned char *at = room(out, HEAD);
+    if (at != NULL)
+        added(out, cbor_encode_double(value, at, HEAD));
+}
+
+void wire_cbor_integer(struct wire_out *out, uint64_t value)
+{
+    unsigned char *at = room(out, HEAD);
+    if (at != NULL)
+        added(out, cbor_encode_uint(value, at, HEAD));
+}
+
+void wire_cbor_negative(struct wire_out *out, uint64_t magnitude)
+{
+    unsigned char *at = room(out, HEAD);
+    if (at != NULL)
+        added(out, cbor_encode_negint(magnitude - 1, at, HEAD));
+}
+
+void wire_cbor_bool(struct wire_out *out, bool value)
+{
+    unsigned char *at = room(out, 1);
+    if (at != NULL)
+        added(out, cbor_encode_bool(value, at, 1));
+}
+
+void wire_cbor_null(struct wire_out *out)
+{
+    unsigned char *at = room(out, 1);
+    if (at != NULL)
+        added(out, cbor_encode_null(at, 1));
+}
+
+void wire_cbor_string(struct wire_out *out, obb_str text)
+{
+    unsigned char *at = text.length <= SIZE_MAX - HEAD ? room(out, HEAD + text.length) : NULL;
+    if (at == NULL)
+        return;
+    const size_t head = cbor_encode_string_start(text.length, at, HEAD);
+    if (text.length != 0)
+        memcpy(at + head, text.bytes, text.length);
+    added(out, head + text.length);
+}
+
+/* ---- Typed arrays ----------------------------------------------------------------------------------------- */
+
+/* The heads of a byte string of that size under a tag, with room for the bytes after them. */
+static unsigned char *tagged_bytes(struct wire_out *out, unsigned tag, size_t size)
+{
+    unsigned char *at = room(out, (size_t)2 * HEAD + size);
+    if (at == NULL)
+        return NULL;
+    size_t head = cbor_encode_tag(tag, at, HEAD);
+    head += cbor_encode_bytestring_start(size, at + head, HEAD);
+    added(out, head);
+    return at + head;
+}
+
+void wire_cbor_doubles(struct wire_out *out, const double *values, size_t count)
+{
+    unsigned char *at = tagged_bytes(out, TAG_FLOAT64, count * 8);
+    if (at == NULL)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t bits;
+        memcpy(&bits, &values[i], 8);
+        for (int byte = 0; byte < 8; byte++)
+            *at++ = (unsigned char)(bits >> (8 * byte));
+    }
+    wire_buf_added(out->buf, count * 8);
+}
+
+void wire_cbor_ids(struct wire_out *out, size_t count, uint64_t largest)
+{
+    out->narrow = largest <= UINT32_MAX;
+    if (out->narrow)
+        (void)tagged_bytes(out, TAG_UINT32, count * 4);
+    else
+        wire_cbor_array(out, count);
+}
+
+void wire_cbor_id(struct wire_out *out, uint64_t id)
+{
+    if (!out->narrow) {
+        wire_cbor_integer(out, id);
+        return;
+    }
+    unsigned char *at = room(out, 4);
+    if (at == NULL)
+        return;
+    for (int byte = 0; byte < 4; byte++)
+        at[byte] = (unsigned char)(id >> (8 * byte));
+    added(out, 4);
+}
+
+/* ---- JSON text to CBOR --------------------------------------------------------------------------------------- */
+
+/* The text was checked when it came in: it is one value, compact, not deeper than the decoder allows. */
+
+static const char *translate(struct wire_out *out, const char *at, const char *end);
+
+/* The end of the string whose opening quote is at `at`, behind its closing quote. */
+static const char *string_end(const char *at)
+{
+    for (at++; *at != '"'; at++)
+        at += *at == '\\';
+    return at + 1;
+}
+
+/* Members of the array or object that opens at `at`. */
+static size_t count_members(const char *at, const char *end)
+{
+    size_t depth = 0, commas = 0;
+    if (at[1] == ']' || at[1] == '}')
+        return 0;
+    while (at < end) {
+        if (*at == '"') {
+            at = string_end(at);
+            continue;
+        }
+        if (*at == '[' || *at == '{')
+            depth++;
+        else if ((*at == ']' || *at == '}') && --depth == 0)
+            break;
+        else if (*at == ',' && depth == 1)
+            commas++;
+        at++;
+    }
+    return commas + 1;
+}
+
+static uint32_t hex4(const char *at)
+{
+    uint32_t value = 0;
+    for (int i = 0; i < 4; i++) {
+        const char c = at[i];
+        const int digit = c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10;
+        value = value << 4 | (uint32_t)digit;
+    }
+    return value;
+}
+
+/* The escape at `at` (a backslash), as UTF-8 to *to; returns what follows it. */
+static const char *unescape(const char *at, char **to)
+{
+    static const struct {
+        char letter, stands_for;
+    } letters[] = {{'b', '\b'}, {'f', '\f'}, {'n', '\n'}, {'r', '\r'}, {'t', '\t'}};
+    if (at[1] != 'u') {
+        **to = at[1]; /* a quote, a backslash or a slash, unless it is one of these */
+        for (size_t i = 0; i < sizeof letters / sizeof *letters; i++)
+            if (letters[i].letter == at[1])
+                **to = letters[i].stands_for;
+        ++*to;
+        return at + 2;
+    }
+    uint32_t code = hex4(at + 2);
+    at += 6;
+    if (code >= 0xd800 && code < 0xdc00) {
+        code = 0x10000 + ((code - 0xd800) << 10) + (hex4(at + 2) - 0xdc00);
+        at += 6;
+    }
+    *to += wire_utf8_put(code, *to);
+    return at;
+}
+
+static const char *translate_string(struct wire_out *out, const char *at)
+{
+    const char *end = string_end(at);
+    const size_t most = (size_t)(end - at) - 2; /* escapes are longer than what they stand for */
+
+    /* The text goes behind the longest head that it may need, and the head is put before it when its length is known. */
+    char *head = wire_buf_room(out->buf, HEAD + most);
+    if (head == NULL)
+        return end;
+    char *text = head + HEAD, *to = text;
+    for (at++; at < end - 1;) {
+        if (*at == '\\')
+            at = unescape(at, &to);
+        else
+            *to++ = *at++;
+    }
+    const size_t length = (size_t)(to - text);
+    const size_t size = cbor_encode_string_start(length, (unsigned char *)head, HEAD);
+    memmove(head + size, text, length);
+    added(out, size + length);
+    return end;
+}
+
+static void put_whole(struct wire_out *out, obb_str digits, bool negative)
+{
+    unsigned char bytes[WIRE_BIGNUM_BYTES];
+    const size_t length = wire_bignum_bytes(digits, negative, bytes);
+    uint64_t value = 0;
+    if (length > sizeof value) {
+        unsigned char *at = tagged_bytes(out, negative ? TAG_NEGATIVE_BIGNUM : TAG_BIGNUM, length);
+        if (at == NULL)
+            return;
+        memcpy(at, bytes, length);
+        added(out, length);
+        return;
+    }
+    for (size_t i = 0; i < length; i++)
+        value = value << 8 | bytes[i];
+    unsigned char *at = room(out, HEAD);
+    if (at != NULL)
+        added(out,
+              negative ? cbor_encode_negint(value, at, HEAD) : cbor_encode_uint(value, at, HEAD));
+}
+
+static const char *translate_number(struct wire_out *out, const char *at, const char *end)
+{
+    double number = 0.0;
+    const char *stop = wire_number_read(at, end, &number);
+    assert(stop != NULL && isfinite(number));
+    const bool negative = *at == '-';
+    const char *const first = at + negative;
+    bool whole = !negative || *first != '0'; /* -0 is none: CBOR's integers have no such */
+    for (const char *digit = first; digit < stop && whole; digit++)
+        whole = *digit >= '0' && *digit <= '9';
+    if (whole)
+        put_whole(out, (obb_str){first, (size_t)(stop - first)}, negative);
+    else
+        wire_cbor_double(out, number);
+    return stop;
+}
+
+static const char *translate(struct wire_out *out, const char *at, const char *end)
+{
+    switch (*at) {
+    case '"':
+        return translate_string(out, at);
+    case '[':
+    case '{': {
+        const bool object = *at == '{';
+        const size_t count = count_members(at, end);
+        if (object)
+            wire_cbor_map(out, count);
+        else
+            wire_cbor_array(out, count);
+        at++;
+        for (size_t i = 0; i < count; i++) {
+            if (object)
+                at = translate_string(out, at) + 1; /* and the colon */
+            at = translate(out, at, end) + 1;       /* and the comma or closing bracket */
+        }
+        return count == 0 ? at + 1 : at;
+    }
+    case 't':
+        wire_cbor_bool(out, true);
+        return at + 4;
+    case 'f':
+        wire_cbor_bool(out, false);
+        return at + 5;
+    case 'n':
+        wire_cbor_null(out);
+        return at + 4;
+    default:
+        return translate_number(out, at, end);
+    }
+}
+
+void wire_cbor_data(struct wire_out *out, obb_str json)
+{
+    const char *end = json.bytes + json.length;
+    const char *stop = translate(out, json.bytes, end);
+    assert(stop == end);
+    (void)stop;
+}

@@ -1,0 +1,474 @@
+/* JSON (RFC 8259) behind the cursor: strict, in one pass, without a tree. */
+#include "proto/codec/cursor.h"
+
+#include "proto/base/number.h"
+#include "proto/base/utf8.h"
+
+#include <math.h>
+#include <string.h>
+
+static bool malformed(struct wire_cursor *c, const char *at, const char *what)
+{
+    (void)wire_fail_at(c, WIRE_MALFORMED, (size_t)(at - c->start), what);
+    return false;
+}
+
+/* Where the next value or punctuation begins. After open, next_key and next_item the cursor stands there already. */
+static inline const char *past_space(const char *at, const char *end)
+{
+    if (at < end && (unsigned char)*at > ' ')
+        return at;
+    while (at < end && (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t'))
+        at++;
+    return at;
+}
+
+static wire_kind json_peek(struct wire_cursor *c)
+{
+    if (c->at == c->end)
+        return WIRE_KIND_NONE;
+    switch (*c->at) {
+    case '{':
+        return WIRE_KIND_OBJECT;
+    case '[':
+        return WIRE_KIND_ARRAY;
+    case '"':
+        return WIRE_KIND_STRING;
+    case 't':
+    case 'f':
+        return WIRE_KIND_BOOL;
+    case 'n':
+        return WIRE_KIND_NULL;
+    case '-':
+        return WIRE_KIND_NUMBER;
+    default:
+        return *c->at >= '0' && *c->at <= '9' ? WIRE_KIND_NUMBER : WIRE_KIND_NONE;
+    }
+}
+
+/* The value at hand is not what was asked for. */
+static bool wrong_type(struct wire_cursor *c, const char *wanted)
+{
+    const wire_kind kind = json_peek(c);
+    if (kind == WIRE_KIND_NONE)
+        return malformed(c, c->at, c->at == c->end ? "a value is missing" : "not a value");
+    (void)wire_fail_at(c, WIRE_WRONG_TYPE, (size_t)(c->at - c->start), wanted);
+    return false;
+}
+
+/* ---- Strings --------------------------------------------------------------------------------------- */
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+/* How many of the next eight bytes are plain: neither control, quote, backslash nor beyond ASCII. */
+static inline unsigned plain_bytes(const char *at)
+{
+    const uint64_t ones = 0x0101010101010101u, tops = 0x8080808080808080u;
+    uint64_t v;
+    memcpy(&v, at, sizeof v);
+    const uint64_t quote = v ^ ones * '"', backslash = v ^ ones * '\\';
+    /* a borrow can only mark bytes above one that is marked rightly, and the lowest counts */
+    const uint64_t special = ((v - ones * 0x20) | (quote - ones) | (backslash - ones) | v) & tops;
+    return special == 0 ? 8 : (unsigned)__builtin_ctzll(special) / 8;
+}
+#else
+static inline unsigned plain_bytes(const char *at)
+{
+    unsigned n = 0;
+    while (n < 8 && (unsigned char)at[n] >= 0x20 && at[n] != '"' && at[n] != '\\' &&
+           (unsigned char)at[n] < 0x80)
+        n++;
+    return n;
+}
+#endif
+
+/* From inside a string to the first byte that is not plain. */
+static inline const char *past_plain(const char *at, const char *end)
+{
+    while (end - at >= 8) {
+        const unsigned plain = plain_bytes(at);
+        at += plain;
+        if (plain < 8)
+            return at;
+    }
+    while (at < end && (unsigned char)*at >= 0x20 && *at != '"' && *at != '\\' &&
+           (unsigned char)*at < 0x80)
+        at++;
+    return at;
+}
+
+static int hex_digit(char c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+/* The four digits after "\u"; -1: not that. */
+static int hex4(const char *at, const char *end)
+{
+    int value = 0;
+    if (end - at < 4)
+        return -1;
+    for (int i = 0; i < 4; i++) {
+        const int digit = hex_digit(at[i]);
+        if (digit < 0)
+            return -1;
+        value = value * 16 + digit;
+    }
+    return value;
+}
+
+/* An escape after its backslash, as UTF-8 into out (at most 4 bytes; NULL: just checked). NULL when it is none. */
+static const char *escape(const char *at, const char *end, char *out, size_t *out_length)
+{
+    static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
+    if (at == end)
+        return NULL;
+    if (*at != 'u') {
+        const char *found = memchr(from, *at, sizeof from - 1);
+        if (found == NULL)
+            return NULL;
+        out[0] = to[found - from];
+        *out_length = 1;
+        return at + 1;
+    }
+    int code = hex4(at + 1, end);
+    if (code < 0 || (code >= 0xdc00 && code <= 0xdfff))
+        return NULL;
+    at += 5;
+    if (code >= 0xd800 && code <= 0xdbff) {
+        if (end - at < 6 || at[0] != '\\' || at[1] != 'u')
+            return NULL;
+        const int low = hex4(at + 2, end);
+        if (low < 0xdc00 || low > 0xdfff)
+            return NULL;
+        code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+        at += 6;
+    }
+    *out_length = wire_utf8_put((uint32_t)code, out);
+    return at;
+}
+
+/* The rest of a string that is not plain, from `at` after `begin`; out NULL: just checked. */
+static bool read_rest_of_string(struct wire_cursor *c, const char *begin, const char *at,
+                                obb_str *out)
+{
+    /* What is decoded is never longer than what was written, and that ends at a quote without a backslash. */
+    char *text = NULL;
+    size_t length = 0;
+    const char *copied = begin;
+    for (;;) {
+        at = past_plain(at, c->end);
+        if (at == c->end)
+            return malformed(c, at, "a string does not end");
+        if ((unsigned char)*at >= 0x80) {
+            const size_t sequence = wire_utf8_length(at, c->end);
+            if (sequence == 0)
+                return malformed(c, at, "not UTF-8");
+            at += sequence;
+            continue;
+        }
+        if (*at != '"' && *at != '\\')
+            return malformed(c, at, "a control character in a string is not escaped");
+        if (out != NULL && (*at == '\\' || text != NULL)) {
+            if (text == NULL) {
+                const char *close = at;
+                while (c->end - close > 1 && *close != '"')
+                    close += *close == '\\' && c->end - close > 2 ? 2 : 1;
+                text = obb_arena_alloc(c->arena, (size_t)(close - begin), 1);
+                if (text == NULL)
+                    return wire_fail_memory(c);
+            }
+            memcpy(text + length, copied, (size_t)(at - copied));
+            length += (size_t)(at - copied);
+        }
+        if (*at == '"')
+            break;
+        char decoded[4];
+        size_t decoded_length;
+        const char *next = escape(at + 1, c->end, decoded, &decoded_length);
+        if (next == NULL)
+            return malformed(c, at, "not an escape, or half of a surrogate pair");
+        if (text != NULL) {
+            memcpy(text + length, decoded, decoded_length);
+            length += decoded_length;
+        }
+        at = copied = next;
+    }
+    c->at = at + 1;
+    if (out != NULL)
+        *out = text != NULL ? (obb_str){.bytes = text, .length = length}
+                            : (obb_str){.bytes = begin, .length = (size_t)(at - begin)};
+    return true;
+}
+
+/* c->at stands on the quote. */
+static inline bool read_string_here(struct wire_cursor *c, obb_str *out)
+{
+    const char *begin = c->at + 1, *at = past_plain(begin, c->end);
+    if (at == c->end || *at != '"')
+        return read_rest_of_string(c, begin, at, out);
+    c->at = at + 1;
+    if (out != NULL)
+        *out = (obb_str){.bytes = begin, .length = (size_t)(at - begin)};
+    return true;
+}
+
+static bool json_read_string(struct wire_cursor *c, obb_str *out)
+{
+    if (c->failed)
+        return false;
+    if (c->at == c->end || *c->at != '"')
+        return wrong_type(c, "a string is needed here");
+    return read_string_here(c, out);
+}
+
+/* ---- Containers ------------------------------------------------------------------------------------ */
+
+static bool enter(struct wire_cursor *c, char bracket, const char *wanted)
+{
+    if (c->failed)
+        return false;
+    if (c->at == c->end || *c->at != bracket)
+        return wrong_type(c, wanted);
+    if (c->depth == WIRE_DEPTH)
+        return malformed(c, c->at, "more than 64 levels");
+    c->depth++;
+    c->at++;
+    c->fresh = true;
+    return true;
+}
+
+static bool json_enter_object(struct wire_cursor *c)
+{
+    return enter(c, '{', "an object is needed here");
+}
+
+static bool json_enter_array(struct wire_cursor *c)
+{
+    return enter(c, '[', "an array is needed here");
+}
+
+/* To the next item of a container that `bracket` closes; false at its end. */
+static inline bool next(struct wire_cursor *c, char bracket)
+{
+    if (c->failed)
+        return false;
+    const char *at = past_space(c->at, c->end);
+    if (at == c->end)
+        return malformed(c, at, "an object or array does not end");
+    if (*at == bracket) {
+        c->at = at + 1;
+        c->depth--;
+        c->fresh = false;
+        return false;
+    }
+    if (!c->fresh) {
+        if (*at != ',')
+            return malformed(c, at, "a comma is missing");
+        at = past_space(at + 1, c->end);
+        if (at < c->end && *at == bracket)
+            return malformed(c, at, "a comma has nothing after it");
+    }
+    c->fresh = false;
+    c->at = at;
+    return true;
+}
+
+static bool json_next_key(struct wire_cursor *c, obb_str *out_key)
+{
+    if (!next(c, '}'))
+        return false;
+    if (c->at == c->end || *c->at != '"')
+        return malformed(c, c->at, "a key is missing");
+    if (!read_string_here(c, out_key))
+        return false;
+    c->at = past_space(c->at, c->end);
+    if (c->at == c->end || *c->at != ':')
+        return malformed(c, c->at, "a colon is missing");
+    c->at = past_space(c->at + 1, c->end);
+    return true;
+}
+
+static bool json_next_item(struct wire_cursor *c) { return next(c, ']'); }
+
+/* ---- Scalars --------------------------------------------------------------------------------------- */
+
+static bool word(struct wire_cursor *c, const char *text, size_t length)
+{
+    if ((size_t)(c->end - c->at) < length || memcmp(c->at, text, length) != 0)
+        return malformed(c, c->at, "not a value");
+    c->at += length;
+    return true;
+}
+
+static bool json_read_null(struct wire_cursor *c)
+{
+    if (c->failed)
+        return false;
+    if (json_peek(c) != WIRE_KIND_NULL)
+        return wrong_type(c, "null is needed here");
+    return word(c, "null", 4);
+}
+
+static bool json_read_bool(struct wire_cursor *c, bool *out)
+{
+    if (c->failed)
+        return false;
+    if (json_peek(c) != WIRE_KIND_BOOL)
+        return wrong_type(c, "true or false is needed here");
+    *out = *c->at == 't';
+    return *out ? word(c, "true", 4) : word(c, "false", 5);
+}
+
+static const char *const number_wanted = "a number is needed here";
+
+static bool json_read_number(struct wire_cursor *c, double *out)
+{
+    if (c->failed)
+        return false;
+    double value;
+    const char *after = wire_number_read(c->at, c->end, &value);
+    if (after == NULL)
+        return wrong_type(c, number_wanted);
+    if (!isfinite(value))
+        return wire_fail_at(c, WIRE_OBB_BAD_NUMBER, (size_t)(c->at - c->start), NULL);
+    *out = value;
+    c->at = after;
+    return true;
+}
+
+static bool json_read_number_text(struct wire_cursor *c, obb_str *out)
+{
+    if (c->failed)
+        return false;
+    const char *at = c->at;
+    double value;
+    const char *after = wire_number_read(at, c->end, &value);
+    if (after == NULL)
+        return malformed(c, at, "not a number");
+    if (out != NULL)
+        *out = (obb_str){.bytes = at, .length = (size_t)(after - at)};
+    c->at = after;
+    return true;
+}
+
+/* Into an array of numbers; then read_run, until *more is false, and leave_run. */
+static bool enter_run(struct wire_cursor *c, bool *more)
+{
+    if (!json_enter_array(c))
+        return false;
+    c->at = past_space(c->at, c->end);
+    *more = c->at == c->end || *c->at != ']';
+    return true;
+}
+
+/* The hottest loop of all: it keeps its place in a register and leaves the cursor alone until the room or the array ends, or
+ * at a fault. */
+static bool read_run(struct wire_cursor *c, double *out, size_t room, size_t *count, bool *more)
+{
+    const char *at = c->at, *const end = c->end;
+    size_t n = 0;
+    for (; *more && n < room; n++) {
+        const char *after = wire_number_read(at, end, &out[n]);
+        if (after == NULL || !isfinite(out[n])) {
+            c->at = at;
+            (void)json_read_number(c, &out[n]); /* which says why not */
+            return false;
+        }
+        at = past_space(after, end);
+        *more = at < end && *at == ',';
+        if (*more)
+            at = past_space(at + 1, end);
+    }
+    c->at = at;
+    *count += n;
+    return true;
+}
+
+/* Past the bracket after the last of `count` numbers. */
+static bool leave_run(struct wire_cursor *c, size_t count)
+{
+    c->fresh = count == 0;
+    return !json_next_item(c) && !c->failed;
+}
+
+static bool json_read_numbers(struct wire_cursor *c, double *out, size_t room, size_t *out_count)
+{
+    const size_t place = wire_place(c);
+    size_t count = 0;
+    bool more;
+    if (!enter_run(c, &more) || !read_run(c, out, room, &count, &more))
+        return false;
+    if (more)
+        return wire_fail_at(c, WIRE_BAD_LENGTH, place, NULL);
+    *out_count = count;
+    return leave_run(c, count);
+}
+
+static bool json_read_column(struct wire_cursor *c, struct wire_column *out)
+{
+    double *values = NULL;
+    size_t count = 0, room = 0;
+    bool more;
+    if (!enter_run(c, &more))
+        return false;
+    while (more) {
+        const size_t larger = room == 0 ? 64 : room * 2;
+        double *grown = obb_arena_grow(c->arena, values, room, larger, sizeof *values);
+        if (grown == NULL)
+            return wire_fail_memory(c);
+        values = grown;
+        room = larger;
+        if (!read_run(c, values + count, room - count, &count, &more))
+            return false;
+    }
+    *out = (struct wire_column){.type = WIRE_DOUBLES, .values = values, .count = count};
+    return leave_run(c, count);
+}
+
+/* ---- The rest -------------------------------------------------------------------------------------- */
+
+static bool json_enter_other(struct wire_cursor *c, bool *out_value_follows)
+{
+    *out_value_follows = false;
+    return malformed(c, c->at, "not a value"); /* peek never says WIRE_KIND_OTHER */
+}
+
+static bool json_finish(struct wire_cursor *c)
+{
+    if (c->failed)
+        return false;
+    c->at = past_space(c->at, c->end);
+    return c->at == c->end || malformed(c, c->at, "something follows the value");
+}
+
+void wire_json_open(struct wire_cursor *cursor, const char *bytes, size_t length,
+                    struct obb_arena *arena)
+{
+    static const struct wire_cursor_ops ops = {.peek = json_peek,
+                                               .enter_object = json_enter_object,
+                                               .next_key = json_next_key,
+                                               .enter_array = json_enter_array,
+                                               .next_item = json_next_item,
+                                               .read_null = json_read_null,
+                                               .read_bool = json_read_bool,
+                                               .read_number = json_read_number,
+                                               .read_string = json_read_string,
+                                               .read_numbers = json_read_numbers,
+                                               .read_column = json_read_column,
+                                               .read_number_text = json_read_number_text,
+                                               .enter_other = json_enter_other,
+                                               .finish = json_finish};
+    cursor->ops = &ops;
+    cursor->start = bytes;
+    cursor->end = bytes + length;
+    cursor->first = cursor->at = past_space(bytes, cursor->end);
+    cursor->arena = arena;
+    cursor->depth = 0;
+    cursor->postponed = NULL;
+    cursor->fresh = false;
+    cursor->failed =
+        false; /* levels are written before they are read, and this cursor has no use for them */
+}

@@ -1,0 +1,244 @@
+/* One writer face over the two media: a reply is written once, as a sequence of these calls, and comes out as JSON or
+ * as CBOR (RFC 8949, definite lengths, shortest heads).
+ *
+ * The caller opens and closes objects and arrays in order and writes a key before each member; counts given up front
+ * must be met. Everything is appended to the buffer; when that failed, the rest is ignored (see buf.h). Keys are constant
+ * ASCII without quotes or backslashes. */
+#ifndef WIRE_OUT_H
+#define WIRE_OUT_H
+
+#include "core/obb.h"
+#include "proto/base/buf.h"
+
+struct wire_out {
+    struct wire_buf *buf;
+    bool cbor;
+    bool comma;    /* JSON: a value stands before the next one at this level */
+    size_t fields; /* CBOR: members so far of the innermost object */
+    bool narrow;   /* CBOR: the open list of ids is a typed array */
+};
+
+/* What an open object remembers of the one around it. */
+typedef struct wire_out_scope {
+    size_t head;
+    size_t fields;
+} wire_out_scope;
+
+static inline struct wire_out wire_out_json(struct wire_buf *buf)
+{
+    return (struct wire_out){.buf = buf};
+}
+
+static inline struct wire_out wire_out_cbor(struct wire_buf *buf)
+{
+    return (struct wire_out){.buf = buf, .cbor = true};
+}
+
+/* ---- The two writers ----------------------------------------------------------------------------------- */
+
+wire_out_scope wire_json_object(struct wire_out *out);
+void wire_json_object_end(struct wire_out *out);
+void wire_json_array(struct wire_out *out);
+void wire_json_array_end(struct wire_out *out);
+void wire_json_key(struct wire_out *out, const char *key, size_t length);
+void wire_json_name_key(struct wire_out *out, obb_str key);
+void wire_json_double(struct wire_out *out, double value);
+void wire_json_integer(struct wire_out *out, uint64_t value);
+void wire_json_negative(struct wire_out *out, uint64_t magnitude);
+void wire_json_word(struct wire_out *out, const char *word, size_t length);
+void wire_json_string(struct wire_out *out, obb_str text);
+void wire_json_strings(struct wire_out *out, obb_str a, obb_str b);
+void wire_json_data(struct wire_out *out, obb_str json);
+void wire_json_doubles(struct wire_out *out, const double *values, size_t count);
+
+wire_out_scope wire_cbor_object(struct wire_out *out);
+void wire_cbor_object_end(struct wire_out *out, wire_out_scope object);
+void wire_cbor_map(struct wire_out *out, size_t count);
+void wire_cbor_array(struct wire_out *out, size_t count);
+void wire_cbor_double(struct wire_out *out, double value);
+void wire_cbor_integer(struct wire_out *out, uint64_t value);
+void wire_cbor_negative(struct wire_out *out, uint64_t magnitude);
+void wire_cbor_bool(struct wire_out *out, bool value);
+void wire_cbor_null(struct wire_out *out);
+void wire_cbor_string(struct wire_out *out, obb_str text);
+void wire_cbor_data(struct wire_out *out, obb_str json);
+void wire_cbor_doubles(struct wire_out *out, const double *values, size_t count);
+void wire_cbor_ids(struct wire_out *out, size_t count, uint64_t largest);
+void wire_cbor_id(struct wire_out *out, uint64_t id);
+
+/* ---- The face ------------------------------------------------------------------------------------------- */
+
+/* An object of at most 23 members, whose number shows only as it is written. */
+static inline wire_out_scope wire_out_object(struct wire_out *out)
+{
+    return out->cbor ? wire_cbor_object(out) : wire_json_object(out);
+}
+
+static inline void wire_out_object_end(struct wire_out *out, wire_out_scope object)
+{
+    if (out->cbor)
+        wire_cbor_object_end(out, object);
+    else
+        wire_json_object_end(out);
+}
+
+/* An object of `count` members, keyed by wire_out_name_key. */
+static inline void wire_out_map(struct wire_out *out, size_t count)
+{
+    if (out->cbor)
+        wire_cbor_map(out, count);
+    else
+        (void)wire_json_object(out);
+}
+
+static inline void wire_out_map_end(struct wire_out *out)
+{
+    if (!out->cbor)
+        wire_json_object_end(out);
+}
+
+static inline void wire_out_array(struct wire_out *out, size_t count)
+{
+    if (out->cbor)
+        wire_cbor_array(out, count);
+    else
+        wire_json_array(out);
+}
+
+static inline void wire_out_array_end(struct wire_out *out)
+{
+    if (!out->cbor)
+        wire_json_array_end(out);
+}
+
+static inline void wire_out_key(struct wire_out *out, const char *key)
+{
+    const size_t length = strlen(key);
+    if (out->cbor) {
+        out->fields++;
+        wire_cbor_string(out, (obb_str){key, length});
+    } else {
+        wire_json_key(out, key, length);
+    }
+}
+
+/* A key that a client chose, any UTF-8. */
+static inline void wire_out_name_key(struct wire_out *out, obb_str key)
+{
+    if (out->cbor)
+        wire_cbor_string(out, key);
+    else
+        wire_json_name_key(out, key);
+}
+
+/* Finite. CBOR: always a float64. */
+static inline void wire_out_double(struct wire_out *out, double value)
+{
+    if (out->cbor)
+        wire_cbor_double(out, value);
+    else
+        wire_json_double(out, value);
+}
+
+static inline void wire_out_integer(struct wire_out *out, uint64_t value)
+{
+    if (out->cbor)
+        wire_cbor_integer(out, value);
+    else
+        wire_json_integer(out, value);
+}
+
+static inline void wire_out_signed(struct wire_out *out, int64_t value)
+{
+    const uint64_t magnitude = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    if (value >= 0)
+        wire_out_integer(out, magnitude);
+    else if (out->cbor)
+        wire_cbor_negative(out, magnitude);
+    else
+        wire_json_negative(out, magnitude);
+}
+
+static inline void wire_out_bool(struct wire_out *out, bool value)
+{
+    if (out->cbor)
+        wire_cbor_bool(out, value);
+    else
+        wire_json_word(out, value ? "true" : "false", value ? 4 : 5);
+}
+
+static inline void wire_out_null(struct wire_out *out)
+{
+    if (out->cbor)
+        wire_cbor_null(out);
+    else
+        wire_json_word(out, "null", 4);
+}
+
+/* UTF-8. */
+static inline void wire_out_string(struct wire_out *out, obb_str text)
+{
+    if (out->cbor)
+        wire_cbor_string(out, text);
+    else
+        wire_json_string(out, text);
+}
+
+/* An array of two strings: what long answers consist of, in one step. */
+static inline void wire_out_strings(struct wire_out *out, obb_str a, obb_str b)
+{
+    if (out->cbor) {
+        wire_cbor_array(out, 2);
+        wire_cbor_string(out, a);
+        wire_cbor_string(out, b);
+    } else {
+        wire_json_strings(out, a, b);
+    }
+}
+
+/* A value that is at hand as valid compact JSON text. CBOR: translated; a number with a point or an exponent becomes a
+ * float64, another one an integer, beyond 64 bits a bignum (tags 2 and 3). */
+static inline void wire_out_data(struct wire_out *out, obb_str json)
+{
+    if (out->cbor)
+        wire_cbor_data(out, json);
+    else
+        wire_json_data(out, json);
+}
+
+/* An array of finite doubles. CBOR: a typed array of RFC 8746, tag 86 (float64, little end first). */
+static inline void wire_out_doubles(struct wire_out *out, const double *values, size_t count)
+{
+    if (out->cbor)
+        wire_cbor_doubles(out, values, count);
+    else
+        wire_json_doubles(out, values, count);
+}
+
+/* An array of `count` ids, none above `largest`; each is written by wire_out_id. CBOR: a typed array, tag 70 (unsigned 32
+ * bits, little end first), or a plain array where `largest` needs more bits. */
+static inline void wire_out_ids(struct wire_out *out, size_t count, uint64_t largest)
+{
+    if (out->cbor)
+        wire_cbor_ids(out, count, largest);
+    else
+        wire_json_array(out);
+}
+
+static inline void wire_out_id(struct wire_out *out, uint64_t id)
+{
+    if (out->cbor)
+        wire_cbor_id(out, id);
+    else
+        wire_json_integer(out, id);
+}
+
+static inline void wire_out_ids_end(struct wire_out *out) { wire_out_array_end(out); }
+
+/* The first `dimensions` coordinates as an array of doubles. */
+static inline void wire_out_vector(struct wire_out *out, obb_vec3 v, int dimensions)
+{
+    wire_out_doubles(out, (const double[3]){v.x, v.y, v.z}, (size_t)dimensions);
+}
+
+#endif

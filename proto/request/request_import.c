@@ -1,0 +1,216 @@
+/* Imports: a scene as lines, read back. */
+#include "proto/base/keys.h"
+#include "proto/request/request.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What the header says. */
+struct header {
+    obb_settings settings;
+    double boxes, time;
+    bool has_boxes, has_time;
+};
+
+static bool read_header(struct wire_cursor *c, struct header *out)
+{
+    enum { FORMAT, VERSION, SCENE, DIMENSIONS, HISTORY, BOXES, REVISION, TIME, COUNT };
+    static const obb_str fields[COUNT] = {
+        [FORMAT] = WIRE_FIELD("format"),     [VERSION] = WIRE_FIELD("version"),
+        [SCENE] = WIRE_FIELD("scene"),       [DIMENSIONS] = WIRE_FIELD("dimensions"),
+        [HISTORY] = WIRE_FIELD("history"),   [BOXES] = WIRE_FIELD("boxes"),
+        [REVISION] = WIRE_FIELD("revision"), [TIME] = WIRE_FIELD("time")};
+    static const obb_str formats[] = {WIRE_FIELD("obbd-scene")};
+    struct wire_object o;
+    struct header header = {.has_time = false};
+    unsigned history = 0;
+    if (!wire_object_enter(&o, c, fields, COUNT))
+        return false;
+    for (int field; (field = wire_object_next(&o)) >= 0;) {
+        int word;
+        double whole;
+        obb_str name;
+        bool read = false;
+        switch (field) {
+        case FORMAT:
+            read = wire_read_word(c, formats, 1, &word);
+            break;
+        case VERSION:
+            read = wire_read_whole(c, 1, 1, &whole);
+            break;
+        case SCENE: /* it may be imported under another name */
+            read = wire_read_name(c, &name);
+            break;
+        case DIMENSIONS:
+            read = wire_read_whole(c, 2, 3, &whole);
+            header.settings.dimensions = read ? (int)whole : 0;
+            break;
+        case HISTORY:
+            read = wire_read_history(c, &header.settings, &history);
+            if (read && history != 3)
+                return wire_fail_at(c, WIRE_MISSING_FIELD, o.where[HISTORY],
+                                    "\"span\" or \"commits\" is missing");
+            break;
+        case BOXES:
+            read = header.has_boxes = wire_read_whole(c, 0, OBB_MAX_WHOLE, &header.boxes);
+            break;
+        case REVISION: /* of the scene that was exported */
+            read = wire_read_whole(c, 0, OBB_MAX_WHOLE, &whole);
+            break;
+        default:
+            read = header.has_time = wire_read_real(c, WIRE_TIME, &header.time);
+            break;
+        }
+        if (!read)
+            return false;
+    }
+    if (c->failed || !wire_object_need(&o, FORMAT) || !wire_object_need(&o, VERSION) ||
+        !wire_object_need(&o, DIMENSIONS) || !wire_object_need(&o, HISTORY))
+        return false;
+    *out = header;
+    return true;
+}
+
+/* ---- Lines ------------------------------------------------------------------------------------------ */
+
+/* The body while it is read. The outer cursor reads nothing itself: it stands where the next line begins, so that lists
+ * grow by the bytes that are left. */
+struct import {
+    struct wire_cursor outer;
+    struct obb_arena *arena;
+    size_t line; /* the one that is read, from 0 */
+    wire_problem *problem;
+};
+
+/* The line that begins where the outer cursor stands, without its newline; the cursor goes on behind it. */
+static obb_str next_line(struct import *import)
+{
+    const char *at = import->outer.at;
+    const size_t left = (size_t)(import->outer.end - at);
+    const char *newline = left > 0 ? memchr(at, '\n', left) : NULL;
+    const char *end = newline != NULL ? newline : import->outer.end;
+    import->outer.at = newline != NULL ? newline + 1 : end;
+    return (obb_str){.bytes = at, .length = (size_t)(end - at)};
+}
+
+/* Puts the line before the pointer, or into the sentence of a problem that has none. */
+static bool refuse(struct import *import, wire_problem problem, const char *pointer)
+{
+    enum { ROOM = 1200 };
+    char *text = obb_arena_alloc(import->arena, ROOM, 1);
+    if (text != NULL && pointer != NULL) {
+        (void)snprintf(text, ROOM, "/%zu%s", import->line, pointer);
+        problem.pointer = text;
+    } else if (text != NULL) {
+        (void)snprintf(text, ROOM, "line %zu: %s", import->line + 1,
+                       problem.detail != NULL ? problem.detail : problem.title);
+        problem.detail = text;
+    }
+    *import->problem = problem;
+    return false;
+}
+
+/* The end of each line: nothing may follow what was read of it. */
+static bool finish_line(struct import *import, struct wire_cursor *c, bool ok)
+{
+    if (ok && wire_finish(c))
+        return true;
+    const bool malformed = c->fault.cause == WIRE_MALFORMED;
+    const wire_problem problem = wire_cursor_explain(c);
+    return refuse(import, problem, malformed || problem.pointer == NULL ? NULL : problem.pointer);
+}
+
+/* Which of the first lines is the first to repeat a name: the shortest run of names that are not all different ends with
+ * it. */
+static size_t first_repeated(struct import *import, const obb_put *puts, size_t count)
+{
+    size_t differ = 1,
+           repeat = count; /* the first `differ` names differ, the first `repeat` do not */
+    while (repeat - differ > 1) {
+        const size_t half = differ + (repeat - differ) / 2;
+        if (wire_keys_check(&puts->target.name, half, sizeof *puts, import->arena) ==
+            WIRE_KEYS_DIFFER)
+            differ = half;
+        else
+            repeat = half;
+    }
+    return repeat - 1;
+}
+
+static bool check_names(struct import *import, const obb_put *puts, size_t count)
+{
+    switch (count == 0 ? WIRE_KEYS_DIFFER
+                       : wire_keys_check(&puts->target.name, count, sizeof *puts, import->arena)) {
+    case WIRE_KEYS_DIFFER:
+        return true;
+    case WIRE_KEYS_NO_MEMORY:
+        *import->problem = wire_problem_of(OBB_NO_MEMORY);
+        return false;
+    case WIRE_KEYS_REPEAT:
+        break;
+    }
+    wire_problem problem = wire_problem_of(OBB_BAD_NAME);
+    problem.detail = "a line before has a box of this name";
+    import->line = first_repeated(import, puts, count) + 1;
+    return refuse(import, problem, "/name");
+}
+
+static bool read_boxes(struct import *import, int dimensions, const obb_put **out,
+                       size_t *out_count)
+{
+    struct wire_list list = wire_list_begin(&import->outer, sizeof(obb_put));
+    while (import->outer.at < import->outer.end) {
+        import->line++;
+        obb_put *put = wire_list_add(&list);
+        if (put == NULL) {
+            *import->problem = wire_problem_of(OBB_NO_MEMORY);
+            return false;
+        }
+        const obb_str text = next_line(import);
+        struct wire_cursor c;
+        wire_json_open(&c, text.bytes, text.length, import->arena);
+        c.postponed = import->outer.postponed;
+        if (!finish_line(import, &c, wire_read_named_put(&c, dimensions, put)))
+            return false;
+    }
+    *out = (const obb_put *)(const void *)list.items;
+    *out_count = list.count;
+    return check_names(import, *out, *out_count);
+}
+
+bool wire_read_import(const wire_body *body, struct obb_arena *arena, obb_edit *out,
+                      wire_problem *problem)
+{
+    struct import import = {.arena = arena, .problem = problem};
+    wire_json_open(&import.outer, body->bytes, body->length, arena);
+    import.outer.postponed = body->postponed;
+    import.outer.at = body->bytes; /* a blank first line is one, too */
+
+    struct header header = {.has_time = false};
+    struct wire_cursor c;
+    const obb_str first = next_line(&import);
+    wire_json_open(&c, first.bytes, first.length, arena);
+    if (!finish_line(&import, &c, read_header(&c, &header)))
+        return false;
+    obb_edit edit = {.dimensions = header.settings.dimensions,
+                     .has_time = header.has_time,
+                     .time = header.time,
+                     .replace_all = true};
+    if (!read_boxes(&import, edit.dimensions, &edit.puts, &edit.put_count))
+        return false;
+    if (header.has_boxes && header.boxes != (double)edit.put_count) {
+        import.line = 0;
+        wire_problem refusal = wire_problem_of_cause(WIRE_BAD_LENGTH);
+        refusal.detail = "the lines that follow are more or fewer";
+        return refuse(&import, refusal, "/boxes");
+    }
+    obb_settings *settings = obb_arena_alloc(arena, 1, sizeof *settings);
+    if (settings == NULL) {
+        *problem = wire_problem_of(OBB_NO_MEMORY);
+        return false;
+    }
+    *settings = header.settings;
+    edit.settings = settings;
+    *out = edit;
+    return true;
+}

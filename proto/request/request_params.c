@@ -1,0 +1,242 @@
+/* Query strings. */
+#include "proto/request/request.h"
+
+#include "proto/base/number.h"
+#include "proto/base/utf8.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { DEFAULT_PAGE = 1000, LARGEST_PAGE = 10000 };
+
+typedef enum param {
+    INCLUDE,
+    AT_TIME,
+    AT_REVISION,
+    LIMIT,
+    CURSOR,
+    PREFIX,
+    ENTITY,
+    TOPICS,
+    PARAMS
+} param;
+
+static const obb_str names[PARAMS] = {
+    [INCLUDE] = WIRE_FIELD("include"),         [AT_TIME] = WIRE_FIELD("at_time"),
+    [AT_REVISION] = WIRE_FIELD("at_revision"), [LIMIT] = WIRE_FIELD("limit"),
+    [CURSOR] = WIRE_FIELD("cursor"),           [PREFIX] = WIRE_FIELD("prefix"),
+    [ENTITY] = WIRE_FIELD("entity"),           [TOPICS] = WIRE_FIELD("topics"),
+};
+
+#define BIT(param) (1u << (param))
+
+static bool refuse(wire_problem *problem, struct obb_arena *arena, const char *what, obb_str key)
+{
+    *problem = wire_problem_of_cause(WIRE_BAD_QUERY_STRING);
+    enum { ROOM = 160, SHOWN = 64 };
+    char *detail = obb_arena_alloc(arena, ROOM, 1);
+    if (detail == NULL) {
+        problem->detail = what;
+        return false;
+    }
+    if (key.length <= SHOWN && wire_utf8_valid(key))
+        (void)snprintf(detail, ROOM, "%s: \"%.*s\"", what, (int)key.length, key.bytes);
+    else
+        (void)snprintf(detail, ROOM, "%s", what);
+    problem->detail = detail;
+    return false;
+}
+
+/* Finds each of the allowed parameters; *seen tells which there were. */
+static bool collect(const wire_param *params, size_t count, unsigned allowed,
+                    struct obb_arena *arena, obb_str values[static PARAMS], unsigned *seen,
+                    wire_problem *problem)
+{
+    *seen = 0;
+    for (size_t i = 0; i < count; i++) {
+        int found = -1;
+        for (int p = 0; p < PARAMS; p++)
+            if ((allowed & BIT(p)) != 0 && obb_str_equal(names[p], params[i].key))
+                found = p;
+        if (found < 0)
+            return refuse(problem, arena, "there is no such parameter here", params[i].key);
+        if ((*seen & BIT(found)) != 0)
+            return refuse(problem, arena, "a parameter is repeated", params[i].key);
+        *seen |= BIT(found);
+        values[found] = params[i].value;
+    }
+    return true;
+}
+
+static bool real(obb_str text, double *out)
+{
+    const char *end = text.bytes + text.length;
+    return text.length > 0 && wire_number_read(text.bytes, end, out) == end && isfinite(*out);
+}
+
+/* Digits alone. */
+static bool whole(obb_str text, double low, double high, double *out)
+{
+    for (size_t i = 0; i < text.length; i++)
+        if (text.bytes[i] < '0' || text.bytes[i] > '9')
+            return false;
+    return real(text, out) && *out >= low && *out <= high;
+}
+
+static bool read_at(const obb_str values[static PARAMS], unsigned seen, struct obb_arena *arena,
+                    bool *has_at, obb_at *at, wire_problem *problem)
+{
+    double number;
+    *has_at = (seen & (BIT(AT_TIME) | BIT(AT_REVISION))) != 0;
+    *at = (obb_at){.kind = OBB_AT_NOW};
+    if ((seen & BIT(AT_TIME)) != 0 && (seen & BIT(AT_REVISION)) != 0)
+        return refuse(problem, arena, "one of the two is enough", names[AT_REVISION]);
+    if ((seen & BIT(AT_TIME)) != 0) {
+        if (!real(values[AT_TIME], &number) || wire_range_check(WIRE_TIME, number) != OBB_OK)
+            return refuse(problem, arena, "not a time", names[AT_TIME]);
+        *at = (obb_at){.kind = OBB_AT_TIME, .time = number};
+    }
+    if ((seen & BIT(AT_REVISION)) != 0) {
+        if (!whole(values[AT_REVISION], 0, OBB_MAX_WHOLE, &number))
+            return refuse(problem, arena, "not a revision", names[AT_REVISION]);
+        *at = (obb_at){.kind = OBB_AT_REVISION, .revision = (uint64_t)number};
+    }
+    return true;
+}
+
+static bool read_limit(const obb_str values[static PARAMS], unsigned seen, struct obb_arena *arena,
+                       size_t *out, wire_problem *problem)
+{
+    double number = DEFAULT_PAGE;
+    if ((seen & BIT(LIMIT)) != 0 && !whole(values[LIMIT], 1, LARGEST_PAGE, &number))
+        return refuse(problem, arena, "a limit is a whole number from 1 to 10000", names[LIMIT]);
+    *out = (size_t)number;
+    return true;
+}
+
+/* A word and what it stands for in a set. */
+struct word {
+    obb_str text;
+    unsigned bit;
+};
+
+/* A list of words, separated by commas, as a set; at least one. */
+static bool read_words(obb_str list, const struct word *words, size_t count, const char *fault,
+                       struct obb_arena *arena, unsigned *out, wire_problem *problem)
+{
+    const char *at = list.bytes, *end = at + list.length;
+    *out = 0;
+    for (bool more = true; more;) {
+        const char *comma = at < end ? memchr(at, ',', (size_t)(end - at)) : NULL;
+        const char *stop = comma != NULL ? comma : end;
+        const obb_str word = {.bytes = at, .length = (size_t)(stop - at)};
+        unsigned bit = 0;
+        for (size_t i = 0; i < count; i++)
+            if (obb_str_equal(words[i].text, word))
+                bit = words[i].bit;
+        if (bit == 0)
+            return refuse(problem, arena, fault, word);
+        *out |= bit;
+        more = comma != NULL;
+        at = stop + more;
+    }
+    return true;
+}
+
+bool wire_read_box_params(const wire_param *params, size_t count, struct obb_arena *arena,
+                          wire_box_params *out, wire_problem *problem)
+{
+    static const struct word words[] = {
+        {WIRE_FIELD("axes"), WIRE_INCLUDE_AXES},     {WIRE_FIELD("corners"), WIRE_INCLUDE_CORNERS},
+        {WIRE_FIELD("planes"), WIRE_INCLUDE_PLANES}, {WIRE_FIELD("edges"), WIRE_INCLUDE_EDGES},
+        {WIRE_FIELD("aabb"), WIRE_INCLUDE_AABB},     {WIRE_FIELD("matrix"), WIRE_INCLUDE_MATRIX},
+        {WIRE_FIELD("volume"), WIRE_INCLUDE_VOLUME}};
+    obb_str values[PARAMS];
+    unsigned seen;
+    wire_box_params result = {.include = 0};
+    if (!collect(params, count, BIT(INCLUDE) | BIT(AT_TIME) | BIT(AT_REVISION), arena, values,
+                 &seen, problem) ||
+        !read_at(values, seen, arena, &result.has_at, &result.at, problem))
+        return false;
+    if ((seen & BIT(INCLUDE)) != 0 &&
+        !read_words(values[INCLUDE], words, sizeof words / sizeof *words, "this cannot be included",
+                    arena, &result.include, problem))
+        return false;
+    *out = result;
+    return true;
+}
+
+bool wire_read_box_list_params(const wire_param *params, size_t count, struct obb_arena *arena,
+                               wire_list_params *out, wire_problem *problem)
+{
+    obb_str values[PARAMS];
+    unsigned seen;
+    double number;
+    wire_list_params result = {.limit = DEFAULT_PAGE};
+    if (!collect(params, count,
+                 BIT(LIMIT) | BIT(CURSOR) | BIT(PREFIX) | BIT(ENTITY) | BIT(AT_TIME) |
+                     BIT(AT_REVISION),
+                 arena, values, &seen, problem) ||
+        !read_at(values, seen, arena, &result.has_at, &result.at, problem) ||
+        !read_limit(values, seen, arena, &result.limit, problem))
+        return false;
+    if ((seen & BIT(CURSOR)) != 0) {
+        if (!whole(values[CURSOR], 1, OBB_MAX_WHOLE, &number))
+            return refuse(problem, arena, "not a cursor of this list", names[CURSOR]);
+        result.after_id = (uint64_t)number;
+    }
+    if ((seen & BIT(PREFIX)) != 0)
+        result.prefix = values[PREFIX];
+    if ((seen & BIT(ENTITY)) != 0) {
+        if (!obb_name_valid(values[ENTITY]))
+            return refuse(problem, arena, "not the name of an entity", names[ENTITY]);
+        result.entity = values[ENTITY];
+    }
+    *out = result;
+    return true;
+}
+
+bool wire_read_scene_list_params(const wire_param *params, size_t count, struct obb_arena *arena,
+                                 wire_list_params *out, wire_problem *problem)
+{
+    obb_str values[PARAMS];
+    unsigned seen;
+    wire_list_params result = {.limit = DEFAULT_PAGE};
+    if (!collect(params, count, BIT(LIMIT) | BIT(CURSOR), arena, values, &seen, problem) ||
+        !read_limit(values, seen, arena, &result.limit, problem))
+        return false;
+    if ((seen & BIT(CURSOR)) != 0) {
+        if (!obb_name_valid(values[CURSOR]))
+            return refuse(problem, arena, "not a cursor of this list", names[CURSOR]);
+        result.after_name = values[CURSOR];
+    }
+    *out = result;
+    return true;
+}
+
+bool wire_read_event_params(const wire_param *params, size_t count, struct obb_arena *arena,
+                            unsigned *out_topics, wire_problem *problem)
+{
+    static const struct word words[] = {{WIRE_FIELD("collisions"), WIRE_TOPIC_COLLISIONS},
+                                        {WIRE_FIELD("boxes"), WIRE_TOPIC_BOXES},
+                                        {WIRE_FIELD("commits"), WIRE_TOPIC_COMMITS}};
+    obb_str values[PARAMS];
+    unsigned seen, topics = WIRE_TOPICS;
+    if (!collect(params, count, BIT(TOPICS), arena, values, &seen, problem))
+        return false;
+    if ((seen & BIT(TOPICS)) != 0 &&
+        !read_words(values[TOPICS], words, sizeof words / sizeof *words, "there is no such topic",
+                    arena, &topics, problem))
+        return false;
+    *out_topics = topics;
+    return true;
+}
+
+bool wire_read_no_params(const wire_param *params, size_t count, struct obb_arena *arena,
+                         wire_problem *problem)
+{
+    obb_str values[PARAMS];
+    unsigned seen;
+    return collect(params, count, 0, arena, values, &seen, problem);
+}

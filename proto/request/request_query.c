@@ -1,0 +1,700 @@
+/* Queries: the items of every kind, and the options that go with them. */
+#include "proto/request/request.h"
+
+#include <math.h>
+
+enum { DEFAULT_LIMIT = 10000, DEFAULT_PAIR_LIMIT = 1000000 };
+
+static const obb_str kind_names[OBB_QUERY_KINDS] = {
+    [OBB_QUERY_PAIRS] = WIRE_FIELD("pairs"),     [OBB_QUERY_ALL_PAIRS] = WIRE_FIELD("all-pairs"),
+    [OBB_QUERY_OVERLAP] = WIRE_FIELD("overlap"), [OBB_QUERY_POINT] = WIRE_FIELD("point"),
+    [OBB_QUERY_RAY] = WIRE_FIELD("ray"),         [OBB_QUERY_SWEEP] = WIRE_FIELD("sweep"),
+    [OBB_QUERY_NEAREST] = WIRE_FIELD("nearest"),
+};
+
+bool wire_query_kind(obb_str name, obb_query_kind *out)
+{
+    for (int i = 0; i < OBB_QUERY_KINDS; i++)
+        if (obb_str_equal(kind_names[i], name)) {
+            *out = (obb_query_kind)i;
+            return true;
+        }
+    return false;
+}
+
+enum query_field {
+    KIND,
+    PAIRS,
+    SHAPES,
+    POINTS,
+    RAYS,
+    SWEEPS,
+    BOXES,
+    K,
+    MAX_DISTANCE,
+    MODE,
+    INSIDE,
+    WANT,
+    FILTER,
+    MARGIN,
+    BY,
+    LIMIT,
+    COUNT_ONLY,
+    AT,
+    QUERY_FIELDS
+};
+
+static const obb_str query_fields[QUERY_FIELDS] = {
+    [KIND] = WIRE_FIELD("kind"),
+    [PAIRS] = WIRE_FIELD("pairs"),
+    [SHAPES] = WIRE_FIELD("shapes"),
+    [POINTS] = WIRE_FIELD("points"),
+    [RAYS] = WIRE_FIELD("rays"),
+    [SWEEPS] = WIRE_FIELD("sweeps"),
+    [BOXES] = WIRE_FIELD("boxes"),
+    [K] = WIRE_FIELD("k"),
+    [MAX_DISTANCE] = WIRE_FIELD("max_distance"),
+    [MODE] = WIRE_FIELD("mode"),
+    [INSIDE] = WIRE_FIELD("inside"),
+    [WANT] = WIRE_FIELD("want"),
+    [FILTER] = WIRE_FIELD("filter"),
+    [MARGIN] = WIRE_FIELD("margin"),
+    [BY] = WIRE_FIELD("by"),
+    [LIMIT] = WIRE_FIELD("limit"),
+    [COUNT_ONLY] = WIRE_FIELD("count_only"),
+    [AT] = WIRE_FIELD("at"),
+};
+
+#define KIND_BIT(kind) (1u << (kind))
+#define EVERY_KIND     (KIND_BIT(OBB_QUERY_KINDS) - 1u)
+#define KINDS_WITH_PAIRS \
+    (KIND_BIT(OBB_QUERY_PAIRS) | KIND_BIT(OBB_QUERY_ALL_PAIRS) | KIND_BIT(OBB_QUERY_OVERLAP))
+
+/* The kinds that a field fits. */
+static const unsigned kinds_with[QUERY_FIELDS] = {
+    [KIND] = EVERY_KIND,
+    [PAIRS] = KIND_BIT(OBB_QUERY_PAIRS),
+    [SHAPES] = KIND_BIT(OBB_QUERY_OVERLAP),
+    [POINTS] = KIND_BIT(OBB_QUERY_POINT) | KIND_BIT(OBB_QUERY_NEAREST),
+    [RAYS] = KIND_BIT(OBB_QUERY_RAY),
+    [SWEEPS] = KIND_BIT(OBB_QUERY_SWEEP),
+    [BOXES] = KIND_BIT(OBB_QUERY_NEAREST),
+    [K] = KIND_BIT(OBB_QUERY_NEAREST),
+    [MAX_DISTANCE] = KIND_BIT(OBB_QUERY_NEAREST),
+    [MODE] = KIND_BIT(OBB_QUERY_RAY) | KIND_BIT(OBB_QUERY_SWEEP),
+    [INSIDE] = KIND_BIT(OBB_QUERY_RAY),
+    [WANT] = EVERY_KIND,
+    [FILTER] = EVERY_KIND,
+    [MARGIN] = KINDS_WITH_PAIRS,
+    [BY] = EVERY_KIND,
+    [LIMIT] = EVERY_KIND,
+    [COUNT_ONLY] = KIND_BIT(OBB_QUERY_ALL_PAIRS),
+    [AT] = EVERY_KIND,
+};
+
+/* The field that must be there; nearest takes POINTS or BOXES. */
+static const int items_of[OBB_QUERY_KINDS] = {
+    [OBB_QUERY_PAIRS] = PAIRS,    [OBB_QUERY_ALL_PAIRS] = -1, [OBB_QUERY_OVERLAP] = SHAPES,
+    [OBB_QUERY_POINT] = POINTS,   [OBB_QUERY_RAY] = RAYS,     [OBB_QUERY_SWEEP] = SWEEPS,
+    [OBB_QUERY_NEAREST] = POINTS,
+};
+
+/* What must be known of a query while its fields are read in whatever order they come. */
+struct reading {
+    struct wire_cursor *c;
+    int dimensions;
+    obb_query *query;
+    bool has_id; /* a box was named by its id, first at id_place: that needs "by":"id" */
+    size_t id_place;
+    bool flat_pairs;
+};
+
+/* ---- References ------------------------------------------------------------------------------------ */
+
+static bool read_id(struct reading *r, uint64_t *out)
+{
+    if (!r->has_id) {
+        r->has_id = true;
+        r->id_place = wire_place(r->c);
+    }
+    double whole;
+    if (!wire_read_whole(r->c, 1, OBB_MAX_WHOLE, &whole))
+        return false;
+    *out = (uint64_t)whole;
+    return true;
+}
+
+static bool read_ref(struct reading *r, obb_ref *out)
+{
+    struct wire_cursor *c = r->c;
+    const wire_kind kind = wire_peek(c);
+    if (kind == WIRE_KIND_NUMBER) {
+        *out = (obb_ref){.kind = OBB_REF_ID};
+        return read_id(r, &out->id);
+    }
+    if (kind == WIRE_KIND_OBJECT) {
+        obb_put put;
+        if (!wire_read_put(c, r->dimensions, false, &put))
+            return false;
+        obb_box *box = obb_arena_alloc(c->arena, 1, sizeof *box);
+        if (box == NULL)
+            return wire_fail_memory(c);
+        *box = put.box;
+        *out = (obb_ref){.kind = OBB_REF_INLINE, .box = box};
+        return true;
+    }
+    *out = (obb_ref){.kind = OBB_REF_NAME};
+    if (kind != WIRE_KIND_STRING && kind != WIRE_KIND_NONE)
+        return wire_fail_at(
+            c, WIRE_WRONG_TYPE, wire_place(c),
+            "a box is meant by its name, or its id with \"by\":\"id\", or written out");
+    return wire_read_name(c, &out->name);
+}
+
+/* ---- Items ----------------------------------------------------------------------------------------- */
+
+/* [["a","b"],...] or, by id, also [1,2,...]. */
+static bool read_pairs(struct reading *r)
+{
+    struct wire_cursor *c = r->c;
+    const size_t place = wire_place(c);
+    if (!wire_enter_array(c))
+        return false;
+    struct wire_list refs = wire_list_begin(c, sizeof(obb_ref));
+    for (bool first = true; wire_next_item(c); first = false) {
+        const size_t item = wire_place(c), end = refs.count + 2;
+        if (first)
+            r->flat_pairs = wire_peek(c) != WIRE_KIND_ARRAY;
+        if (r->flat_pairs) {
+            obb_ref *ref = wire_list_add(&refs);
+            if (ref == NULL || !read_ref(r, ref))
+                return false;
+            continue;
+        }
+        if (!wire_enter_array(c))
+            return false;
+        while (wire_next_item(c)) {
+            if (refs.count == end)
+                return wire_fail_at(c, WIRE_BAD_LENGTH, item, "a pair is two boxes");
+            obb_ref *ref = wire_list_add(&refs);
+            if (ref == NULL || !read_ref(r, ref))
+                return false;
+        }
+        if (!c->failed && refs.count != end)
+            return wire_fail_at(c, WIRE_BAD_LENGTH, item, "a pair is two boxes");
+    }
+    if (c->failed)
+        return false;
+    if (refs.count % 2 != 0)
+        return wire_fail_at(c, WIRE_BAD_LENGTH, place, "pairs by id are an even number of ids");
+    r->query->items.pairs = (const obb_ref(*)[2])(void *)refs.items;
+    r->query->count = refs.count / 2;
+    return true;
+}
+
+static bool read_sphere(struct reading *r, obb_shape *out)
+{
+    enum { CENTER, RADIUS, COUNT };
+    static const obb_str fields[COUNT] = {
+        [CENTER] = WIRE_FIELD("center"), [RADIUS] = WIRE_FIELD("radius")};
+    struct wire_cursor *c = r->c;
+    struct wire_object o;
+    obb_vec3 center = {0};
+    double radius = 0.0;
+    if (!wire_object_enter(&o, c, fields, COUNT))
+        return false;
+    for (int field; (field = wire_object_next(&o)) >= 0;)
+        if (field == CENTER ? !wire_read_vector(c, r->dimensions, WIRE_COORDINATE, &center)
+                            : !wire_read_real(c, WIRE_LENGTH, &radius))
+            return false;
+    if (c->failed || !wire_object_need(&o, CENTER) || !wire_object_need(&o, RADIUS))
+        return false;
+    const obb_status status = obb_shape_sphere(center, radius, out);
+    return status == OBB_OK || wire_fail_at(c, (wire_cause)status, o.place, NULL);
+}
+
+static bool read_capsule(struct reading *r, obb_shape *out)
+{
+    enum { A, B, RADIUS, COUNT };
+    static const obb_str fields[COUNT] = {
+        [A] = WIRE_FIELD("a"), [B] = WIRE_FIELD("b"), [RADIUS] = WIRE_FIELD("radius")};
+    struct wire_cursor *c = r->c;
+    struct wire_object o;
+    obb_vec3 end[2] = {{0}};
+    double radius = 0.0;
+    if (!wire_object_enter(&o, c, fields, COUNT))
+        return false;
+    for (int field; (field = wire_object_next(&o)) >= 0;)
+        if (field == RADIUS
+                ? !wire_read_real(c, WIRE_LENGTH, &radius)
+                : !wire_read_vector(c, r->dimensions, WIRE_COORDINATE, &end[field == B]))
+            return false;
+    if (c->failed || !wire_object_need(&o, A) || !wire_object_need(&o, B) ||
+        !wire_object_need(&o, RADIUS))
+        return false;
+    const obb_status status = obb_shape_capsule(end[0], end[1], radius, out);
+    return status == OBB_OK || wire_fail_at(c, (wire_cause)status, o.place, NULL);
+}
+
+static bool read_frustum(struct reading *r, obb_shape *out)
+{
+    struct wire_cursor *c = r->c;
+    const size_t place = wire_place(c);
+    double matrix[16];
+    if (r->dimensions == 2)
+        return wire_fail_at(c, WIRE_UNKNOWN_FIELD, place, "a frustum is for 3-D scenes");
+    if (!wire_read_reals(c, WIRE_ANY, matrix, 16))
+        return false;
+    const obb_status status = obb_shape_frustum(matrix, out);
+    return status == OBB_OK ||
+           wire_fail_at(c, (wire_cause)status, place,
+                        status == OBB_SINGULAR
+                            ? "a frustum has eight finite corners: no far plane at infinity"
+                            : NULL);
+}
+
+enum { SPHERE, CAPSULE, FRUSTUM, SHAPE_KINDS };
+static const obb_str shape_kinds[SHAPE_KINDS] = {[SPHERE] = WIRE_FIELD("sphere"),
+                                                 [CAPSULE] = WIRE_FIELD("capsule"),
+                                                 [FRUSTUM] = WIRE_FIELD("frustum")};
+
+/* Does the object at hand begin with the name of a shape? Then it is one, else a box written out. */
+static bool begins_a_shape(struct wire_cursor *c)
+{
+    const struct wire_mark mark = wire_mark(c);
+    obb_str key;
+    bool found = false;
+    if (wire_enter_object(c) && wire_next_key(c, &key))
+        for (int i = 0; i < SHAPE_KINDS; i++)
+            found = found || obb_str_equal(shape_kinds[i], key);
+    if (!c->failed)
+        wire_rewind(c, &mark);
+    return found;
+}
+
+static bool read_shape(struct reading *r, obb_query_shape *out)
+{
+    struct wire_cursor *c = r->c;
+    *out = (obb_query_shape){.is_ref = true};
+    if (wire_peek(c) != WIRE_KIND_OBJECT || !begins_a_shape(c))
+        return read_ref(r, &out->ref);
+    struct wire_object o;
+    if (!wire_object_enter(&o, c, shape_kinds, SHAPE_KINDS))
+        return false;
+    obb_shape *shape = obb_arena_alloc(c->arena, 1, sizeof *shape);
+    if (shape == NULL)
+        return wire_fail_memory(c);
+    *out = (obb_query_shape){.shape = shape};
+    for (int field; (field = wire_object_next(&o)) >= 0;) {
+        if ((o.seen & (o.seen - 1)) != 0)
+            return wire_fail_at(c, WIRE_FIELD_CONFLICT, o.where[field], "one shape an object");
+        if (field == SPHERE    ? !read_sphere(r, shape)
+            : field == CAPSULE ? !read_capsule(r, shape)
+                               : !read_frustum(r, shape))
+            return false;
+    }
+    return !c->failed;
+}
+
+static bool read_ray(struct reading *r, obb_ray *out)
+{
+    enum { ORIGIN, DIRECTION, DISTANCE, FROM, TO, COUNT };
+    static const obb_str fields[COUNT] = {[ORIGIN] = WIRE_FIELD("origin"),
+                                          [DIRECTION] = WIRE_FIELD("direction"),
+                                          [DISTANCE] = WIRE_FIELD("max_distance"),
+                                          [FROM] = WIRE_FIELD("from"),
+                                          [TO] = WIRE_FIELD("to")};
+    struct wire_cursor *c = r->c;
+    struct wire_object o;
+    obb_vec3 vector[COUNT] = {{0}};
+    double distance = (double)INFINITY;
+    if (!wire_object_enter(&o, c, fields, COUNT))
+        return false;
+    for (int field; (field = wire_object_next(&o)) >= 0;) {
+        const bool by_ends = wire_object_has(&o, FROM) || wire_object_has(&o, TO);
+        const bool by_direction = wire_object_has(&o, ORIGIN) || wire_object_has(&o, DIRECTION) ||
+                                  wire_object_has(&o, DISTANCE);
+        if (by_ends && by_direction)
+            return wire_fail_at(c, WIRE_FIELD_CONFLICT, o.where[field],
+                                "a ray is origin and direction, or from and to");
+        if (field == DISTANCE ? !wire_read_real(c, WIRE_LENGTH, &distance)
+                              : !wire_read_vector(c, r->dimensions,
+                                                  field == DIRECTION ? WIRE_ANY : WIRE_COORDINATE,
+                                                  &vector[field]))
+            return false;
+    }
+    if (c->failed)
+        return false;
+    const bool by_ends = wire_object_has(&o, FROM) || wire_object_has(&o, TO);
+    const int start = by_ends ? FROM : ORIGIN, way = by_ends ? TO : DIRECTION;
+    if (!wire_object_need(&o, start) || !wire_object_need(&o, way))
+        return false;
+    obb_vec3 direction = vector[way];
+    if (by_ends) {
+        direction = obb_sub(vector[TO], vector[FROM]);
+        distance = obb_length(direction);
+    }
+    const obb_status status = obb_ray_make(vector[start], direction, distance, out);
+    return status == OBB_OK ||
+           wire_fail_at(c, (wire_cause)status, o.where[way],
+                        status == OBB_BAD_VALUE ? "a ray without length" : NULL);
+}
+
+static bool read_sweep(struct reading *r, obb_query_sweep *out)
+{
+    enum { BOX, MOTION, COUNT };
+    static const obb_str fields[COUNT] = {
+        [BOX] = WIRE_FIELD("box"), [MOTION] = WIRE_FIELD("motion")};
+    struct wire_cursor *c = r->c;
+    struct wire_object o;
+    if (!wire_object_enter(&o, c, fields, COUNT))
+        return false;
+    for (int field; (field = wire_object_next(&o)) >= 0;)
+        if (field == BOX ? !read_ref(r, &out->ref)
+                         : !wire_read_vector(c, r->dimensions, WIRE_COORDINATE, &out->motion))
+            return false;
+    return !c->failed && wire_object_need(&o, BOX) && wire_object_need(&o, MOTION);
+}
+
+/* An array of items of one size, each read by `field`'s reader. */
+static bool read_items(struct reading *r, int field)
+{
+    static const size_t sizes[QUERY_FIELDS] = {[SHAPES] = sizeof(obb_query_shape),
+                                               [POINTS] = sizeof(obb_vec3),
+                                               [RAYS] = sizeof(obb_ray),
+                                               [SWEEPS] = sizeof(obb_query_sweep),
+                                               [BOXES] = sizeof(obb_ref)};
+    struct wire_cursor *c = r->c;
+    if (!wire_enter_array(c))
+        return false;
+    struct wire_list list = wire_list_begin(c, sizes[field]);
+    while (wire_next_item(c)) {
+        void *item = wire_list_add(&list);
+        if (item == NULL)
+            return false;
+        if (field == SHAPES   ? !read_shape(r, item)
+            : field == POINTS ? !wire_read_vector(c, r->dimensions, WIRE_COORDINATE, item)
+            : field == RAYS   ? !read_ray(r, item)
+            : field == SWEEPS ? !read_sweep(r, item)
+                              : !read_ref(r, item))
+            return false;
+    }
+    obb_query *q = r->query;
+    const void *items = list.items;
+    q->count = list.count;
+    switch (field) {
+    case SHAPES:
+        q->items.shapes = items;
+        break;
+    case POINTS:
+        q->items.points = items;
+        break;
+    case RAYS:
+        q->items.rays = items;
+        break;
+    case SWEEPS:
+        q->items.sweeps = items;
+        break;
+    default:
+        q->items.boxes = items;
+        q->of_boxes = true;
+        break;
+    }
+    return !c->failed;
+}
+
+/* ---- Options --------------------------------------------------------------------------------------- */
+
+static bool read_want(struct reading *r)
+{
+    static const obb_str words[] = {
+        WIRE_FIELD("relation"), WIRE_FIELD("mtv"),  WIRE_FIELD("distance"), WIRE_FIELD("axis"),
+        WIRE_FIELD("volume"),   WIRE_FIELD("data"), WIRE_FIELD("entity"),   WIRE_FIELD("pose")};
+    struct wire_cursor *c = r->c;
+    if (!wire_enter_array(c))
+        return false;
+    while (wire_next_item(c)) {
+        const size_t place = wire_place(c);
+        int word;
+        if (!wire_read_word(c, words, (int)(sizeof words / sizeof *words), &word))
+            return false;
+        const unsigned bit = 1u << word;
+        if ((bit & OBB_WANT_OF_PAIR) != 0 && (KIND_BIT(r->query->kind) & KINDS_WITH_PAIRS) == 0)
+            return wire_fail_at(c, WIRE_OBB_BAD_VALUE, place, "this kind of query has no pairs");
+        r->query->want |= bit;
+    }
+    return !c->failed;
+}
+
+/* Names, and ids among them where the query goes by id. */
+static bool read_exclude(struct reading *r)
+{
+    struct wire_cursor *c = r->c;
+    if (!wire_enter_array(c))
+        return false;
+    struct wire_list names = wire_list_begin(c, sizeof(obb_str)),
+                     ids = wire_list_begin(c, sizeof(uint64_t));
+    while (wire_next_item(c)) {
+        const bool by_id = wire_peek(c) == WIRE_KIND_NUMBER;
+        void *item = wire_list_add(by_id ? &ids : &names);
+        if (item == NULL || (by_id ? !read_id(r, item) : !wire_read_name(c, item)))
+            return false;
+    }
+    obb_filter *filter = &r->query->filter;
+    filter->exclude = (const obb_str *)(const void *)names.items;
+    filter->exclude_count = names.count;
+    filter->exclude_ids = (const uint64_t *)(const void *)ids.items;
+    filter->exclude_id_count = ids.count;
+    return !c->failed;
+}
+
+static bool read_filter(struct reading *r)
+{
+    enum { CATEGORY, MASK, EXCLUDE, EXCLUDE_ENTITIES, PREFIX, COUNT };
+    static const obb_str fields[COUNT] = {[CATEGORY] = WIRE_FIELD("category"),
+                                          [MASK] = WIRE_FIELD("mask"),
+                                          [EXCLUDE] = WIRE_FIELD("exclude"),
+                                          [EXCLUDE_ENTITIES] = WIRE_FIELD("exclude_entities"),
+                                          [PREFIX] = WIRE_FIELD("prefix")};
+    struct wire_cursor *c = r->c;
+    obb_filter *filter = &r->query->filter;
+    struct wire_object o;
+    if (!wire_object_enter(&o, c, fields, COUNT))
+        return false;
+    for (int field; (field = wire_object_next(&o)) >= 0;) {
+        double whole = 0.0;
+        bool read;
+        switch (field) {
+        case CATEGORY:
+            read = filter->has_category = wire_read_whole(c, 0, (double)UINT32_MAX, &whole);
+            filter->category = (uint32_t)whole;
+            break;
+        case MASK:
+            read = filter->has_mask = wire_read_whole(c, 0, (double)UINT32_MAX, &whole);
+            filter->mask = (uint32_t)whole;
+            break;
+        case EXCLUDE:
+            read = read_exclude(r);
+            break;
+        case EXCLUDE_ENTITIES:
+            read = wire_read_names(c, &filter->exclude_entities, &filter->exclude_entity_count);
+            break;
+        default:
+            read = wire_read_string(c, &filter->prefix);
+            break;
+        }
+        if (!read)
+            return false;
+    }
+    return !c->failed;
+}
+
+static bool read_at(struct wire_cursor *c, obb_at *out)
+{
+    enum { REVISION, TIME, AGO, INTERPOLATE, CLAMP, COUNT };
+    static const obb_str fields[COUNT] = {[REVISION] = WIRE_FIELD("revision"),
+                                          [TIME] = WIRE_FIELD("time"),
+                                          [AGO] = WIRE_FIELD("ago"),
+                                          [INTERPOLATE] = WIRE_FIELD("interpolate"),
+                                          [CLAMP] = WIRE_FIELD("clamp")};
+    static const obb_at_kind kinds[] = {
+        [REVISION] = OBB_AT_REVISION, [TIME] = OBB_AT_TIME, [AGO] = OBB_AT_AGO};
+    struct wire_object o;
+    obb_at at = {.kind = OBB_AT_NOW};
+    if (!wire_object_enter(&o, c, fields, COUNT))
+        return false;
+    for (int field; (field = wire_object_next(&o)) >= 0;) {
+        double whole;
+        bool interpolate = true;
+        if (field <= AGO) {
+            if (at.kind != OBB_AT_NOW)
+                return wire_fail_at(c, WIRE_FIELD_CONFLICT, o.where[field],
+                                    "one of revision, time and ago");
+            at.kind = kinds[field];
+        }
+        if (field == REVISION) {
+            if (!wire_read_whole(c, 0, OBB_MAX_WHOLE, &whole))
+                return false;
+            at.revision = (uint64_t)whole;
+        } else if (field <= AGO) {
+            if (!wire_read_real(c, WIRE_TIME, &at.time))
+                return false;
+            if (field == AGO && at.time < 0)
+                return wire_fail_at(c, WIRE_OBB_BAD_VALUE, o.where[AGO], "the past is ago >= 0");
+        } else if (field == CLAMP) {
+            if (!wire_read_bool(c, &at.clamp))
+                return false;
+        } else {
+            if (!wire_read_bool(c, &interpolate))
+                return false;
+            at.hold = !interpolate;
+        }
+    }
+    if (c->failed)
+        return false;
+    if (at.kind == OBB_AT_NOW)
+        return wire_fail_at(c, WIRE_MISSING_FIELD, o.place,
+                            "\"revision\", \"time\" or \"ago\" is missing");
+    *out = at;
+    return true;
+}
+
+/* ---- The object ------------------------------------------------------------------------------------ */
+
+static bool read_field(struct reading *r, int field)
+{
+    static const obb_str modes[] = {[OBB_CLOSEST] = WIRE_FIELD("closest"),
+                                    [OBB_ANY] = WIRE_FIELD("any"),
+                                    [OBB_ALL] = WIRE_FIELD("all"),
+                                    [OBB_CLOSEST_PER_ENTITY] = WIRE_FIELD("closest_per_entity")};
+    static const obb_str insides[] = {[OBB_INSIDE_HIT] = WIRE_FIELD("hit"),
+                                      [OBB_INSIDE_EXIT] = WIRE_FIELD("exit"),
+                                      [OBB_INSIDE_IGNORE] = WIRE_FIELD("ignore")};
+    static const obb_str bys[] = {WIRE_FIELD("name"), WIRE_FIELD("id")};
+    struct wire_cursor *c = r->c;
+    obb_query *q = r->query;
+    int word = 0;
+    double whole = 0.0;
+    bool read = false;
+    switch ((enum query_field)field) {
+    case KIND:
+        if (!wire_read_word(c, &kind_names[q->kind], 1, &word))
+            return false;
+        return true;
+    case PAIRS:
+        return read_pairs(r);
+    case SHAPES:
+    case POINTS:
+    case RAYS:
+    case SWEEPS:
+    case BOXES:
+        return read_items(r, field);
+    case K:
+        read = wire_read_whole(c, 0, OBB_MAX_WHOLE, &whole);
+        q->k = (size_t)whole;
+        return read;
+    case MAX_DISTANCE:
+        return wire_read_real(c, WIRE_LENGTH, &q->max_distance);
+    case MODE:
+        read = wire_read_word(c, modes, (int)(sizeof modes / sizeof *modes), &word);
+        q->mode = (obb_mode)word;
+        return read;
+    case INSIDE:
+        read = wire_read_word(c, insides, (int)(sizeof insides / sizeof *insides), &word);
+        q->inside = (obb_inside)word;
+        return read;
+    case WANT:
+        return read_want(r);
+    case FILTER:
+        return read_filter(r);
+    case MARGIN:
+        return wire_read_real(c, WIRE_COORDINATE, &q->margin);
+    case BY:
+        read = wire_read_word(c, bys, 2, &word);
+        q->by_id = word == 1;
+        return read;
+    case LIMIT:
+        read = wire_read_whole(c, 0, OBB_MAX_WHOLE, &whole);
+        q->limit = (size_t)whole;
+        return q->has_limit = read;
+    case COUNT_ONLY:
+        return wire_read_bool(c, &q->count_only);
+    case AT:
+        return q->has_at = read_at(c, &q->at);
+    case QUERY_FIELDS:
+        break;
+    }
+    return false;
+}
+
+/* The kind that the object at hand says it is, wherever it says so. */
+static bool find_kind(struct wire_cursor *c, obb_query_kind *out)
+{
+    const struct wire_mark mark = wire_mark(c);
+    const size_t place = wire_place(c);
+    obb_str key;
+    if (!wire_enter_object(c))
+        return false;
+    while (wire_next_key(c, &key)) {
+        int word;
+        if (!obb_str_equal(key, query_fields[KIND])) {
+            if (!wire_skip(c))
+                return false;
+            continue;
+        }
+        if (!wire_read_word(c, kind_names, OBB_QUERY_KINDS, &word))
+            return false;
+        *out = (obb_query_kind)word;
+        wire_rewind(c, &mark);
+        return true;
+    }
+    return wire_fail_at(c, WIRE_MISSING_FIELD, place, "\"kind\" is missing");
+}
+
+/* What can be said only when all fields are known. */
+static bool fields_agree(const struct reading *r, const struct wire_object *o)
+{
+    const obb_query *q = r->query;
+    struct wire_cursor *c = r->c;
+    const int items = items_of[q->kind];
+    if (q->kind == OBB_QUERY_NEAREST) {
+        const bool points = wire_object_has(o, POINTS), boxes = wire_object_has(o, BOXES);
+        if (points && boxes)
+            return wire_fail_at(c, WIRE_FIELD_CONFLICT,
+                                o->where[BOXES] > o->where[POINTS] ? o->where[BOXES]
+                                                                   : o->where[POINTS],
+                                "points or boxes");
+        if (!points && !boxes)
+            return wire_fail_at(c, WIRE_MISSING_FIELD, o->place,
+                                "\"points\" or \"boxes\" is missing");
+    } else if (items >= 0 && !wire_object_need(o, items)) {
+        return false;
+    }
+    if (r->has_id && !q->by_id)
+        return wire_fail_at(c, WIRE_WRONG_TYPE, r->id_place,
+                            "boxes are named here; with \"by\":\"id\" they may be meant by id");
+    if (r->flat_pairs && !q->by_id)
+        return wire_fail_item(c, WIRE_WRONG_TYPE, o->where[PAIRS], 0,
+                              "pairs are arrays of two, or with \"by\":\"id\" one flat array");
+    if (q->kind == OBB_QUERY_OVERLAP && (q->want & OBB_WANT_OF_PAIR) != 0)
+        for (size_t i = 0; i < q->count; i++)
+            if (!q->items.shapes[i].is_ref)
+                return wire_fail_at(
+                    c, WIRE_OBB_BAD_VALUE, o->where[WANT],
+                    "what is wanted here is of two boxes, and not every shape is one");
+    return true;
+}
+
+bool wire_read_query_object(struct wire_cursor *c, const obb_query_kind *kind, int dimensions,
+                            obb_query *out)
+{
+    obb_query query = {.dimensions = dimensions, .k = 1, .max_distance = (double)INFINITY};
+    struct reading r = {.c = c, .dimensions = dimensions, .query = &query};
+    struct wire_object o;
+    if (kind != NULL)
+        query.kind = *kind;
+    else if (!find_kind(c, &query.kind))
+        return false;
+    query.limit = query.kind == OBB_QUERY_ALL_PAIRS ? DEFAULT_PAIR_LIMIT : DEFAULT_LIMIT;
+    if (!wire_object_enter(&o, c, query_fields, QUERY_FIELDS))
+        return false;
+    for (int field; (field = wire_object_next(&o)) >= 0;) {
+        if ((kinds_with[field] & KIND_BIT(query.kind)) == 0)
+            return wire_fail_at(c, WIRE_UNKNOWN_FIELD, o.where[field],
+                                "this does not fit this kind of query");
+        if (!read_field(&r, field))
+            return false;
+    }
+    if (c->failed || !fields_agree(&r, &o))
+        return false;
+    *out = query;
+    return true;
+}
+
+bool wire_read_query(const wire_body *body, obb_query_kind kind, int dimensions,
+                     struct obb_arena *arena, obb_query *out, wire_problem *problem)
+{
+    struct wire_cursor c;
+    wire_body_open(&c, body, arena);
+    return wire_body_close(&c, wire_read_query_object(&c, &kind, dimensions, out), problem);
+}

@@ -1,0 +1,135 @@
+#include "server/base/log.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LINE = 4096, TAIL = 8 }; /* TAIL bytes are kept for what must end a line */
+
+struct line {
+    char bytes[LINE];
+    size_t length;
+};
+
+static bool add(struct line *to, const char *bytes, size_t length)
+{
+    if (length > LINE - TAIL - to->length)
+        return false;
+    memcpy(to->bytes + to->length, bytes, length);
+    to->length += length;
+    return true;
+}
+
+static void add_text(struct line *to, const char *text) { (void)add(to, text, strlen(text)); }
+
+/* Escapes as in JSON; bytes beyond ASCII become \u00XX each, which keeps the line ASCII whatever was sent. */
+static void add_quoted(struct line *to, obb_str text)
+{
+    add_text(to, "\"");
+    for (size_t i = 0; i < text.length; i++) {
+        const unsigned char c = (unsigned char)text.bytes[i];
+        char escaped[8];
+        size_t length = 1;
+        escaped[0] = (char)c;
+        if (c == '"' || c == '\\') {
+            escaped[0] = '\\';
+            escaped[1] = (char)c;
+            length = 2;
+        } else if (c < 0x20 || c > 0x7e) {
+            length = (size_t)snprintf(escaped, sizeof escaped, "\\u%04x", c);
+        }
+        if (!add(to, escaped, length))
+            break;
+    }
+    to->bytes[to->length++] = '"'; /* there is always room: see TAIL */
+}
+
+static bool plain(obb_str text)
+{
+    if (text.length == 0)
+        return false;
+    for (size_t i = 0; i < text.length; i++) {
+        const unsigned char c = (unsigned char)text.bytes[i];
+        if (c <= 0x20 || c > 0x7e || c == '"' || c == '\\' || c == '=')
+            return false;
+    }
+    return true;
+}
+
+static void add_value(struct line *to, const srv_field *field, bool json)
+{
+    char number[32];
+    switch (field->kind) {
+    case SRV_FIELD_TEXT:
+        if (!json && plain(field->text))
+            (void)add(to, field->text.bytes, field->text.length);
+        else
+            add_quoted(to, field->text);
+        break;
+    case SRV_FIELD_INTEGER:
+        (void)snprintf(number, sizeof number, "%lld", (long long)field->integer);
+        add_text(to, number);
+        break;
+    case SRV_FIELD_NUMBER:
+        (void)snprintf(number, sizeof number, "%.6g", field->number);
+        add_text(to, number);
+        break;
+    }
+}
+
+void srv_log_one_line(char *text)
+{
+    for (; *text != '\0'; text++)
+        if ((unsigned char)*text < ' ' || *text == 0x7f)
+            *text = '?';
+}
+
+void srv_log_write(const srv_log *log, srv_level level, const char *event, const srv_field *fields,
+                   size_t count)
+{
+    static const char *const levels[] = {SRV_LEVEL_NAMES};
+    if (!srv_log_wants(log, level))
+        return;
+
+    struct timespec now;
+    struct tm utc;
+    clock_gettime(CLOCK_REALTIME, &now);
+    gmtime_r(&now.tv_sec, &utc);
+    char stamp[40];
+    const size_t date = strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S", &utc);
+    (void)snprintf(stamp + date, sizeof stamp - date, ".%03dZ", (int)(now.tv_nsec / 1000000));
+
+    struct line out = {.length = 0};
+    add_text(&out, log->json ? "{\"time\":\"" : "");
+    add_text(&out, stamp);
+    add_text(&out, log->json ? "\",\"level\":\"" : " ");
+    add_text(&out, levels[level]);
+    add_text(&out, log->json ? "\",\"event\":" : " ");
+    if (log->json)
+        add_quoted(&out, obb_str_of(event));
+    else
+        add_text(&out, event);
+    for (size_t i = 0; i < count; i++) {
+        const size_t before = out.length;
+        add_text(&out, log->json ? ",\"" : " ");
+        add_text(&out, fields[i].key);
+        add_text(&out, log->json ? "\":" : "=");
+        add_value(&out, &fields[i], log->json);
+        if (out.length > LINE - TAIL - 64) { /* nearly full: this field may have been cut within */
+            out.length = before;
+            break;
+        }
+    }
+    if (log->json)
+        out.bytes[out.length++] = '}';
+    out.bytes[out.length++] = '\n';
+
+    size_t written = 0;
+    while (written < out.length) {
+        const ssize_t n = write(log->descriptor, out.bytes + written, out.length - written);
+        if (n <= 0)
+            return; /* nobody can be told that the log is broken */
+        written += (size_t)n;
+    }
+}

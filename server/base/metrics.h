@@ -1,0 +1,103 @@
+/* What /metrics tells: counters, gauges and histograms, from one table. The loop's thread alone. */
+#ifndef SRV_METRICS_H
+#define SRV_METRICS_H
+
+#include "server/http/route.h"
+
+#include <stdint.h>
+
+/* X(field, kind, "name", what one is worth in the unit of the name, "help") */
+#define SRV_METRICS_TABLE(X)                                                                       \
+    X(connections, gauge, "obbd_connections", 1, "Open connections.")                              \
+    X(connections_total, counter, "obbd_connections_total", 1, "Connections accepted.")            \
+    X(cut_total, counter, "obbd_connections_cut_total", 1,                                         \
+      "Connections closed because a request or its answer took too long.")                         \
+    X(received_bytes, counter, "obbd_received_bytes_total", 1, "Bytes of request bodies.")         \
+    X(sent_bytes, counter, "obbd_sent_bytes_total", 1, "Bytes of answers' bodies.")                \
+    X(in_flight_bytes, gauge, "obbd_in_flight_bytes", 1, "Bytes of bodies and answers in memory.") \
+    X(queue, gauge, "obbd_queue", 1, "Heavy requests under way or waiting for a worker.")          \
+    X(queue_full_total, counter, "obbd_queue_full_total", 1,                                       \
+      "Requests refused because the queue was full.")                                              \
+    X(rate_exceeded_total, counter, "obbd_client_rate_exceeded_total", 1,                          \
+      "Requests refused because their client was over its rate.")                                  \
+    X(cancelled_total, counter, "obbd_cancelled_total", 1,                                         \
+      "Requests given up because the client went or time was over.")                               \
+    X(followers, gauge, "obbd_followers", 1, "Event streams.")                                     \
+    X(events_total, counter, "obbd_events_total", 1, "Messages sent to event streams.")            \
+    X(overruns_total, counter, "obbd_event_overruns_total", 1,                                     \
+      "Event streams dropped for being slow.")                                                     \
+    X(commits_total, counter, "obbd_commits_total", 1, "Commits that changed a scene.")            \
+    X(commit_ns_total, counter, "obbd_commit_seconds_total", 1e-9,                                 \
+      "Time that commits took, refitting broad phases included.")                                  \
+    X(candidates_total, counter, "obbd_pair_candidates_total", 1,                                  \
+      "Pairs that the broad phase left in queries for all pairs.")                                 \
+    X(doubts_total, counter, "obbd_pair_double_tests_total", 1,                                    \
+      "Those of them that the packed test left to the test in double precision.")                  \
+    X(scenes, gauge, "obbd_scenes", 1, "Scenes.")                                                  \
+    X(boxes, gauge, "obbd_boxes", 1, "Boxes in all scenes.")                                       \
+    X(loop_lag_us, gauge, "obbd_loop_lag_seconds", 1e-6,                                           \
+      "Longest time by which a timer of the event loop was late in the last 10 to 20 s.")          \
+    X(rebuild_us_total, counter, "obbd_index_rebuild_seconds_total", 1e-6,                         \
+      "Time that rebuilds of broad phases were under way, waiting for workers and commits "        \
+      "included.")                                                                                 \
+    X(rebuilds_total, counter, "obbd_index_rebuilds_total", 1,                                     \
+      "Broad phases rebuilt in the background.")                                                   \
+    X(workers, gauge, "obbd_workers", 1, "Threads for heavy work.")                                \
+    X(connection_limit, gauge, "obbd_connection_limit", 1, "Most open connections.")               \
+    X(queue_limit, gauge, "obbd_queue_limit", 1, "Most heavy requests under way or waiting.")      \
+    X(client_rate, gauge, "obbd_client_rate_limit", 1,                                             \
+      "Most requests a second of one client; 0: no limit.")                                        \
+    X(body_limit, gauge, "obbd_body_limit_bytes", 1, "Longest request body.")                      \
+    X(memory_limit, gauge, "obbd_in_flight_limit_bytes", 1,                                        \
+      "Most bytes of bodies and answers in memory.")                                               \
+    X(scene_limit, gauge, "obbd_scene_limit", 1, "Most scenes.")                                   \
+    X(box_limit, gauge, "obbd_box_limit", 1, "Most boxes in all scenes.")                          \
+    X(timeout_ms, gauge, "obbd_request_timeout_seconds", 1e-3,                                     \
+      "Time for a request's headers, its body and its work, each.")
+
+/* Where a request was answered. */
+typedef enum srv_cost { SRV_ON_LOOP, SRV_ON_POOL, SRV_COSTS } srv_cost;
+
+/* Upper bounds of the latency histograms, in seconds. */
+#define SRV_LATENCY_BOUNDS                                                                   \
+    {                                                                                        \
+        25e-6, 50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 20e-3, 50e-3, 100e-3, \
+            200e-3, 500e-3, 1, 10                                                            \
+    }
+enum { SRV_LATENCIES = 16 };
+
+/* Statuses that are told apart; 0: no answer was sent. */
+#define SRV_STATUS_LIST                                                                         \
+    {                                                                                           \
+        0, 200, 201, 204, 304, 400, 401, 403, 404, 405, 406, 409, 410, 412, 413, 415, 422, 429, \
+            500, 503                                                                            \
+    }
+enum { SRV_STATUSES = 21 }; /* the last: any other */
+
+struct srv_metrics {
+#define SRV_METRIC_FIELD(field, kind, name, worth, help) uint64_t field;
+    SRV_METRICS_TABLE(SRV_METRIC_FIELD)
+#undef SRV_METRIC_FIELD
+    struct {
+        uint64_t counts[SRV_LATENCIES + 1]; /* the last: beyond all bounds */
+        double sum;
+    } latency[SRV_COSTS];
+    const srv_route *table; /* the routes, and in `requests` one row more for what found none */
+    size_t routes;
+    uint64_t (*requests)[SRV_STATUSES]; /* owned: by route */
+};
+
+bool srv_metrics_init(struct srv_metrics *metrics, const srv_route *table, size_t routes);
+void srv_metrics_fini(struct srv_metrics *metrics);
+
+/* A request is over. route: its index, or metrics->routes where there was none. status: HTTP's, 0 for none. */
+void srv_metrics_request(struct srv_metrics *metrics, size_t route, int status, srv_cost cost,
+                         double seconds);
+
+/* Appends everything in the Prometheus text format, version 0.0.4. */
+void srv_metrics_write(const struct srv_metrics *metrics, struct wire_buf *buf);
+
+/* Appends what the system says of this process, under the names that Prometheus' own clients use. */
+void srv_metrics_write_process(struct wire_buf *buf);
+
+#endif

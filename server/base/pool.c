@@ -1,0 +1,243 @@
+#include "server/base/pool.h"
+
+#include "core/obb.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <uv.h>
+
+/* How long a worker stays with one job while others wait. A hop through the queue costs about 20 us, so this loses 1 %. */
+#define SLICE_NS 2000000u
+
+/* Workers are nicer than the loop by this much: where all processors are busy it goes first. Linux counts niceness by thread, and
+ * weighs ten steps as about ten times. */
+#define NICER 10
+
+enum outcome {
+    IDLE,    /* no chunk was left to begin */
+    MORE,    /* the slice is over */
+    SPREAD,  /* a new phase has chunks for several workers */
+    FINISHED /* the job is done */
+};
+
+/* One worker's share of a job, from queue to queue. */
+struct srv_task {
+    uv_work_t uv;
+    struct srv_job *job;
+    bool drives; /* starts the first phase */
+    enum outcome outcome;
+    struct srv_task *previous, *next;
+};
+
+struct srv_pool {
+    struct srv_loop *loop;
+    size_t workers, limit;
+    int niceness;        /* of workers */
+    size_t jobs, beside; /* under way */
+    struct srv_task *free_tasks;
+};
+
+size_t srv_pool_cores(void) { return uv_available_parallelism(); }
+size_t srv_pool_jobs(const struct srv_pool *pool) { return pool->jobs; }
+
+bool srv_pool_create(struct srv_loop *loop, size_t workers, size_t limit, struct srv_pool **out)
+{
+    struct srv_pool *pool = obb_calloc(1, sizeof *pool);
+    if (pool == NULL)
+        return false;
+    *pool = (struct srv_pool){.loop = loop, .workers = workers, .limit = limit};
+    if (uv_os_getpriority(0, &pool->niceness) != 0)
+        pool->niceness = 0;
+    pool->niceness =
+        pool->niceness + NICER < UV_PRIORITY_LOW ? pool->niceness + NICER : UV_PRIORITY_LOW;
+    char size[24];
+    (void)snprintf(size, sizeof size, "%zu", workers);
+    if (setenv("UV_THREADPOOL_SIZE", size, 1) != 0) { /* libuv has no other door for it */
+        obb_free(pool);
+        return false;
+    }
+    *out = pool;
+    return true;
+}
+
+void srv_pool_destroy(struct srv_pool *pool)
+{
+    if (pool == NULL)
+        return;
+    assert(pool->jobs == 0 && pool->beside == 0);
+    for (struct srv_task *task = pool->free_tasks, *next; task != NULL; task = next) {
+        next = task->next;
+        obb_free(task);
+    }
+    obb_free(pool);
+}
+
+/* ---- On the workers ------------------------------------------------------------------------------------------- */
+
+static bool given_up(const struct srv_job *job)
+{
+    return job->cancelled != NULL && atomic_load_explicit(job->cancelled, memory_order_relaxed);
+}
+
+/* Takes a chunk of the present phase. A claim that was read before a phase ended cannot succeed later for a wrong
+ * chunk: equal values mean that the same chunk is still, or again, to be had. */
+static bool claim(struct srv_job *job, size_t *out_chunk)
+{
+    uint64_t claims = atomic_load(&job->claims);
+    while ((uint32_t)claims < claims >> 32)
+        if (atomic_compare_exchange_weak(&job->claims, &claims, claims + 1)) {
+            *out_chunk = (uint32_t)claims;
+            return true;
+        }
+    return false;
+}
+
+/* Runs phases until one has chunks. false: the job is done. */
+static bool drive(struct srv_job *job, size_t *out_chunks)
+{
+    if (given_up(job))
+        return false;
+    const size_t chunks = job->advance(job);
+    assert(chunks < UINT32_MAX);
+    *out_chunks = chunks;
+    if (chunks == 0)
+        return false;
+    atomic_store(&job->unfinished, chunks);
+    atomic_store(&job->claims, (uint64_t)chunks << 32);
+    return true;
+}
+
+static enum outcome work(struct srv_job *job, bool drives)
+{
+    const uint64_t start = uv_hrtime();
+    size_t chunks = 0, chunk;
+    if (drives && !drive(job, &chunks))
+        return FINISHED;
+    if (chunks > 1)
+        return SPREAD;
+    while (claim(job, &chunk)) {
+        if (!given_up(job))
+            job->chunk(job, chunk);
+        if (atomic_fetch_sub(&job->unfinished, 1) == 1) {
+            if (!drive(job, &chunks))
+                return FINISHED;
+            if (chunks > 1)
+                return SPREAD;
+        }
+        if (uv_hrtime() - start > SLICE_NS)
+            return MORE;
+    }
+    return IDLE;
+}
+
+static void on_worker(uv_work_t *uv)
+{
+    struct srv_task *task = uv->data;
+    /* libuv does not say when a thread begins; this costs a hundredth of the hop to it */
+    (void)uv_os_setpriority(0, task->job->pool->niceness);
+    task->outcome = work(task->job, task->drives);
+}
+
+/* ---- On the loop ---------------------------------------------------------------------------------------------- */
+
+static void on_loop(uv_work_t *uv, int status);
+
+static struct srv_task *task_take(struct srv_pool *pool)
+{
+    struct srv_task *task = pool->free_tasks;
+    if (task == NULL)
+        return obb_calloc(1, sizeof *task);
+    pool->free_tasks = task->next;
+    return task;
+}
+
+static void task_queue(struct srv_task *task, struct srv_job *job, bool drives)
+{
+    task->job = job;
+    task->drives = drives;
+    task->uv.data = task;
+    task->previous = NULL;
+    task->next = job->tasks;
+    if (task->next != NULL)
+        task->next->previous = task;
+    job->tasks = task;
+    job->task_count++;
+    const int status = uv_queue_work(srv_loop_uv(job->pool->loop), &task->uv, on_worker, on_loop);
+    assert(status == 0); /* fails for a missing callback alone */
+}
+
+static void task_give(struct srv_task *task)
+{
+    struct srv_job *job = task->job;
+    *(task->previous != NULL ? &task->previous->next : &job->tasks) = task->next;
+    if (task->next != NULL)
+        task->next->previous = task->previous;
+    job->task_count--;
+    task->next = job->pool->free_tasks;
+    job->pool->free_tasks = task;
+}
+
+/* Those that libuv has not begun come back as cancelled. */
+static void withdraw(struct srv_job *job)
+{
+    for (struct srv_task *task = job->tasks; task != NULL; task = task->next)
+        (void)uv_cancel((uv_req_t *)&task->uv);
+}
+
+static size_t *counter(const struct srv_job *job)
+{
+    return job->beside ? &job->pool->beside : &job->pool->jobs;
+}
+
+static void on_loop(uv_work_t *uv, int status)
+{
+    struct srv_task *task = uv->data;
+    struct srv_job *job = task->job;
+    struct srv_pool *pool = job->pool;
+    const enum outcome outcome = task->outcome;
+    task_give(task);
+
+    if (job->finished) {
+        ; /* a late helper */
+    } else if (given_up(job) || outcome == FINISHED) {
+        job->finished = true;
+        withdraw(job);
+    } else if (outcome != IDLE) {
+        assert(status == 0); /* nothing is withdrawn from jobs that go on */
+        /* one goes on for certain: the task just given back is taken first, and made room for itself */
+        const uint64_t claims = atomic_load(&job->claims);
+        const size_t left = (size_t)((claims >> 32) - (uint32_t)claims);
+        size_t wanted = outcome == SPREAD ? left : 1;
+        for (; wanted > 0 && job->task_count < pool->workers; wanted--) {
+            struct srv_task *helper = task_take(pool);
+            if (helper == NULL)
+                break;
+            task_queue(helper, job, false);
+        }
+    }
+    if (job->finished && job->task_count == 0) {
+        *counter(job) -= 1;
+        job->done(job);
+    }
+}
+
+srv_submitted srv_pool_submit(struct srv_pool *pool, struct srv_job *job)
+{
+    if (!job->beside && pool->jobs >= pool->limit)
+        return SRV_QUEUE_FULL;
+    struct srv_task *task = task_take(pool);
+    if (task == NULL)
+        return SRV_NO_MEMORY;
+    job->pool = pool;
+    job->tasks = NULL;
+    job->task_count = 0;
+    job->finished = false;
+    atomic_init(&job->claims, 0);
+    atomic_init(&job->unfinished, 0);
+    *counter(job) += 1;
+    task_queue(task, job, true);
+    return SRV_SUBMITTED;
+}
+
+void srv_pool_cancelled(struct srv_job *job) { withdraw(job); }

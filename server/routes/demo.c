@@ -1,0 +1,175 @@
+#include "server/routes/demo.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <string.h>
+
+enum {
+    ROOM = 256, /* boxes */
+    NAME = 32,  /* bytes */
+    WORLD = 1,  /* categories: what stands, */
+    CRATE = 2,  /* what can be pushed, */
+    PLAYER = 4, /* and who runs about */
+    PLAYERS = 8
+};
+
+struct demo {
+    obb_put puts[ROOM];
+    char names[ROOM][NAME];
+    char entities[ROOM][NAME];
+    size_t count;
+};
+
+/* The box added, upright, turned by `degrees` about y. Attributes are the caller's to set. */
+__attribute__((format(printf, 5, 6))) static obb_put *add(struct demo *demo, obb_vec3 center,
+                                                          obb_vec3 half_extents, double degrees,
+                                                          const char *format, ...)
+{
+    assert(demo->count < ROOM);
+    obb_put *put = &demo->puts[demo->count];
+    char *name = demo->names[demo->count++];
+    va_list values;
+    va_start(values, format);
+    (void)vsnprintf(name, NAME, format, values);
+    va_end(values);
+    *put = (obb_put){.target = {.name = obb_str_of(name)},
+                     .parts = OBB_PUT_ALL,
+                     .attributes = {.category = WORLD, .mask = UINT32_MAX}};
+    obb_quat rotation;
+    obb_status status = obb_quat_from_axis_angle((obb_vec3){0, 1, 0}, degrees, &rotation);
+    if (status == OBB_OK)
+        status = obb_box_from_pose(center, half_extents, rotation, 0, 3, &put->box);
+    assert(status == OBB_OK); /* all numbers stand in this file */
+    return put;
+}
+
+static void add_walls(struct demo *demo)
+{
+    add(demo, (obb_vec3){0, -0.5, 0}, (obb_vec3){20, 0.5, 20}, 0, "floor");
+    add(demo, (obb_vec3){0, 2, -20}, (obb_vec3){20, 2, 0.25}, 0, "wall-north");
+    add(demo, (obb_vec3){0, 2, 20}, (obb_vec3){20, 2, 0.25}, 0, "wall-south");
+    add(demo, (obb_vec3){-20, 2, 0}, (obb_vec3){0.25, 2, 20}, 0, "wall-west");
+    add(demo, (obb_vec3){20, 2, 0}, (obb_vec3){0.25, 2, 20}, 0, "wall-east");
+    static const struct {
+        double x, z, length, degrees;
+    } inner[] = {{-12, -12, 4, 30}, {-12, 12, 4, -30}, {12, -12, 4, 150}, {12, 12, 4, -150},
+                 {-6, 0, 3, 75},    {6, 0, 3, 105},    {0, -9, 3, 10},    {0, 9, 3, -10}};
+    for (int i = 0; i < 8; i++)
+        add(demo, (obb_vec3){inner[i].x, 1.25, inner[i].z}, (obb_vec3){inner[i].length, 1.25, 0.2},
+            inner[i].degrees, "wall-%d", i + 1);
+    for (int i = 0; i < 16; i++) {
+        const int row = i / 4, column = i % 4;
+        const obb_vec3 at = {-15 + 10 * column, 2, -15 + 10 * row};
+        add(demo, at, (obb_vec3){0.4, 2, 0.4}, i * 11.25, "pillar-%d", i + 1);
+    }
+}
+
+/* A gate in the middle of the yard, its door a little open: it reaches into the post it hangs on. */
+static void add_door(struct demo *demo)
+{
+    add(demo, (obb_vec3){-1.2, 1.25, 0}, (obb_vec3){0.2, 1.25, 0.2}, 0, "post-left");
+    add(demo, (obb_vec3){1.2, 1.25, 0}, (obb_vec3){0.2, 1.25, 0.2}, 0, "post-right");
+    add(demo, (obb_vec3){0, 2.65, 0}, (obb_vec3){1.4, 0.15, 0.2}, 0, "lintel");
+    obb_put *door = add(demo, (obb_vec3){-0.1, 1.2, 0.3}, (obb_vec3){1, 1.2, 0.05}, -20, "door");
+    door->attributes.data = obb_str_of("{\"open\":true}");
+}
+
+/* Nine piles of three levels of four crates, each level turned a little further. */
+static void add_crates(struct demo *demo)
+{
+    int number = 0;
+    for (int pile = 0; pile < 9; pile++)
+        for (int i = 0; i < 12; i++) {
+            const int level = i / 4, corner = i % 4; /* four a level */
+            const int row = pile / 3, column = pile % 3;
+            const double x = -10 + 10 * column + (corner % 2 == 1 ? 0.55 : -0.55);
+            const double z = -5 + 10 * row + (corner >= 2 ? 0.55 : -0.55);
+            obb_put *crate = add(demo, (obb_vec3){x, 0.5 + level, z}, (obb_vec3){0.5, 0.5, 0.5},
+                                 pile * 7 + level * 5, "crate-%d", ++number);
+            crate->attributes.category = CRATE;
+            crate->attributes.data = obb_str_of("{\"hp\":50}");
+        }
+}
+
+static void add_players(struct demo *demo)
+{
+    static const struct {
+        const char *part;
+        obb_vec3 at, half_extents; /* in the player's frame, feet at the origin, looking along +z */
+    } body[] = {{"head", {0, 1.65, 0}, {0.12, 0.15, 0.14}},
+                {"torso", {0, 1.15, 0}, {0.25, 0.35, 0.15}},
+                {"arm-left", {0.33, 1.15, 0}, {0.08, 0.33, 0.08}},
+                {"arm-right", {-0.33, 1.15, 0}, {0.08, 0.33, 0.08}},
+                {"leg-left", {0.13, 0.4, 0}, {0.1, 0.4, 0.11}},
+                {"leg-right", {-0.13, 0.4, 0}, {0.1, 0.4, 0.11}}};
+    static const struct {
+        double x, z, cosine, sine, degrees;
+    } stands[PLAYERS] = {{-17, 0, 0, 1, 90},   {17, 0, 0, -1, -90},  {0, -17, 1, 0, 0},
+                         {0, 17, -1, 0, 180},  {0.2, 0.4, 1, 0, 0}, /* in the door */
+                         {-8.8, -5, 0, 1, 90},                      /* against a pile of crates */
+                         {9, 2.5, 0, -1, -90}, {8.75, 2.7, 0, 1, 90}}; /* face to face */
+    for (int p = 0; p < PLAYERS; p++)
+        for (int b = 0; b < 6; b++) {
+            const obb_vec3 at = body[b].at; /* turned about y with the player */
+            const obb_vec3 center = {stands[p].x + stands[p].cosine * at.x + stands[p].sine * at.z,
+                                     at.y,
+                                     stands[p].z - stands[p].sine * at.x + stands[p].cosine * at.z};
+            obb_put *part = add(demo, center, body[b].half_extents, stands[p].degrees,
+                                "player-%d-%s", p + 1, body[b].part);
+            char *entity = demo->entities[demo->count - 1];
+            (void)snprintf(entity, NAME, "player-%d", p + 1);
+            part->attributes.entity = obb_str_of(entity);
+            part->attributes.category = PLAYER;
+            part->attributes.group = -(p + 1); /* parts of one player never count as colliding */
+        }
+}
+
+obb_status srv_demo_create(struct obb_store *store, const obb_settings *settings, double now_ms)
+{
+    struct demo *demo = obb_calloc(1, sizeof *demo);
+    if (demo == NULL)
+        return OBB_NO_MEMORY;
+    add_walls(demo);
+    add_door(demo);
+    add_crates(demo);
+    add_players(demo);
+
+    struct obb_arena arena;
+    obb_arena_init(&arena);
+    struct obb_scene *scene;
+    obb_status status = obb_store_add(store, obb_str_of(SRV_DEMO_SCENE), settings, now_ms, &scene);
+    if (status == OBB_OK) {
+        const obb_edit edit = {
+            .dimensions = 3, .has_time = true, .puts = demo->puts, .put_count = demo->count};
+        struct obb_prepared *prepared;
+        obb_fault fault;
+        obb_committed committed;
+        status = obb_edit_prepare(scene, &edit, now_ms, obb_store_box_room(store), &arena,
+                                  &prepared, &fault);
+        if (status == OBB_OK)
+            obb_edit_commit(prepared, &committed);
+    }
+    obb_arena_fini(&arena);
+    obb_free(demo);
+    return status;
+}
+
+void srv_demo_hints(FILE *out, const char *url)
+{
+    const bool local = strncmp(url, "unix:", 5) == 0;
+    char base[256];
+    if (local)
+        (void)snprintf(base, sizeof base, "--unix-socket %s http://localhost", url + 5);
+    else
+        (void)snprintf(base, sizeof base, "%s", url);
+    (void)fprintf(out, "try:\n  curl %s/v1/scenes/" SRV_DEMO_SCENE "\n", base);
+    (void)fprintf(
+        out,
+        "  curl --json '{\"rays\":[{\"from\":[-19,1.2,0],\"to\":[19,1.2,0]}],\"mode\":\"all\"}' "
+        "%s/v1/scenes/" SRV_DEMO_SCENE "/query/ray\n",
+        base);
+    (void)fprintf(out,
+                  "  curl --json '{\"filter\":{\"mask\":4}}' "
+                  "%s/v1/scenes/" SRV_DEMO_SCENE "/query/all-pairs\n",
+                  base);
+}

@@ -1,0 +1,108 @@
+/* Whole scenes as lines: out in pieces, and in as one commit. */
+#include "server/scenes/pieces.h"
+#include "server/scenes/scenes.h"
+#include "server/scenes/writer.h"
+
+/* ---- GET /v1/scenes/{scene}/export -------------------------------------------------------------------------------- */
+
+struct export
+{
+    struct srv_pieces pieces;
+    struct obb_view *view;
+    obb_str name;
+    obb_settings settings;
+    uint64_t after; /* boxes up to this id are written */
+    bool begun;
+};
+
+static bool export_write(struct srv_pieces *pieces)
+{
+    struct export *e = (struct export *)pieces;
+    struct wire_buf *piece = &pieces->piece;
+    if (!e->begun)
+        wire_write_export_head(piece, e->name, &e->settings, e->view);
+    e->begun = true;
+    const struct obb_version *box;
+    while (piece->length < SRV_PIECE && !piece->failed &&
+           (box = obb_view_next(e->view, e->after)) != NULL) {
+        wire_write_export_box(piece, e->view, box);
+        e->after = obb_view_id(box);
+    }
+    return piece->length >= SRV_PIECE;
+}
+
+static void export_closed(struct srv_pieces *pieces)
+{
+    srv_view_close(pieces->work.request->server, ((struct export *)pieces)->view);
+}
+
+enum { CHEAP = 64 }; /* boxes that are written on the loop, at about a microsecond each */
+
+void srv_do_export(struct srv_request *request)
+{
+    if (!srv_no_params(request))
+        return;
+    struct obb_scene *scene = srv_path_scene(request);
+    if (scene == NULL)
+        return;
+    struct export *e = srv_work_room(request, sizeof *e);
+    if (e == NULL)
+        return;
+    obb_scene_info info;
+    obb_scene_glance(scene, &info);
+    if (srv_not_modified(request, info.now.revision))
+        return;
+    e->view = srv_open_view(request, scene, NULL);
+    if (e->view == NULL)
+        return;
+    e->name = request->target.parts[SRV_SCENE_PART];
+    e->settings = info.settings;
+    e->pieces.write = export_write;
+    e->pieces.closed = export_closed;
+    e->pieces.cheap = info.boxes <= CHEAP;
+    srv_pieces_start(&e->pieces, request, WIRE_NDJSON);
+}
+
+/* ---- POST /v1/scenes/{scene}/import ------------------------------------------------------------------------------- */
+
+struct import {
+    struct srv_change change; /* first */
+    obb_edit edit;
+    bool good;
+    wire_problem problem;
+};
+
+static void import_read(struct srv_work *work)
+{
+    struct import *i = (struct import *)work;
+    struct srv_request *request = work->request;
+    i->good = wire_read_import(&request->body, &request->arena, &i->edit, &i->problem);
+}
+
+static void import_reply(struct srv_change *change)
+{
+    srv_reply_scene(change->work.request, change->made_scene ? 201 : 200, change->scene);
+}
+
+static void import_apply(struct srv_work *work)
+{
+    struct import *i = (struct import *)work;
+    if (!i->good) {
+        srv_reply_problem(work->request, &i->problem);
+        return;
+    }
+    i->change.edit = &i->edit;
+    i->change.applied = import_reply;
+    srv_change_start(&i->change);
+}
+
+void srv_do_import(struct srv_request *request)
+{
+    if (!srv_no_params(request))
+        return;
+    struct import *i = srv_work_room(request, sizeof *i);
+    if (i == NULL || !srv_path_name(request, SRV_SCENE_PART, &i->change.scene_name))
+        return;
+    i->change.work.request = request;
+    srv_work_decode(&i->change.work, import_read, import_apply);
+}

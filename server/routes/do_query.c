@@ -1,0 +1,313 @@
+/* Queries: decoded, bound to a view, and run here or on the pool by what they will cost. */
+#include "server/routes/do_query.h"
+
+#include "server/scenes/pieces.h"
+#include "server/scenes/scenes.h"
+#include "server/scenes/writer.h"
+
+#include <stddef.h>
+
+/* ---- Plans on the pool ------------------------------------------------------------------------------------------ */
+
+static void note(struct srv_plans *p, obb_status status)
+{
+    if (status == OBB_OK)
+        return;
+    int none = OBB_OK;
+    (void)atomic_compare_exchange_strong(&p->status, &none, (int)status);
+}
+
+/* The next phase of the plan at work; where it has none, of the next one. */
+static size_t plans_advance(struct srv_job *job)
+{
+    struct srv_plans *p = (struct srv_plans *)job;
+    const atomic_bool *cancelled = &p->work.request->cancelled;
+    while (p->current < p->count && atomic_load(&p->status) == OBB_OK) {
+        obb_status status = OBB_OK;
+        struct obb_plan **plan = &p->plans[p->current];
+        if (*plan == NULL)
+            status =
+                obb_plan_create(p->views[p->current], &p->queries[p->current], cancelled, plan);
+        size_t chunks = 0;
+        if (status == OBB_OK)
+            chunks = obb_plan_advance(*plan, &status);
+        note(p, status);
+        if (status == OBB_OK && chunks > 0)
+            return chunks;
+        p->current++;
+    }
+    if (atomic_load(&p->status) == OBB_OK)
+        p->write(p);
+    return 0;
+}
+
+static void plans_chunk(struct srv_job *job, size_t chunk)
+{
+    struct srv_plans *p = (struct srv_plans *)job;
+    note(p, obb_plan_chunk(p->plans[p->current], chunk));
+}
+
+static void plan_close(struct srv_plans *p, size_t i)
+{
+    if (p->plans[i] == NULL)
+        return;
+    const obb_result *result = obb_plan_result(p->plans[i]);
+    p->candidates += result->candidates;
+    p->doubts += result->doubts;
+    obb_plan_destroy(p->plans[i]);
+    p->plans[i] = NULL;
+}
+
+void srv_plans_close(struct srv_plans *p)
+{
+    struct srv_server *server = p->work.request->server;
+    for (size_t i = 0; i < p->count; i++) {
+        plan_close(p, i);
+        srv_view_close(server, p->views[i]);
+    }
+    server->metrics.candidates_total += p->candidates;
+    server->metrics.doubts_total += p->doubts;
+}
+
+/* Everything on this thread. false: it takes longer than the loop may be busy, and nothing is left of it. */
+static bool plans_try(struct srv_plans *p)
+{
+    double left_ns = SRV_LOOP_NS;
+    for (size_t i = 0; i < p->count; i++) {
+        obb_status status = obb_plan_create(p->views[i], &p->queries[i], NULL, &p->plans[i]);
+        if (status == OBB_OK)
+            status = obb_plan_try(p->plans[i], &left_ns);
+        if (status == OBB_CANCELLED) {
+            for (size_t k = 0; k <= i; k++) {
+                obb_plan_destroy(p->plans[k]);
+                p->plans[k] = NULL;
+            }
+            return false;
+        }
+        note(p, status);
+        if (status != OBB_OK)
+            return true;
+    }
+    p->write(p);
+    return true;
+}
+
+bool srv_plans_room(struct srv_plans *p, struct srv_request *request, const obb_query *queries,
+                    size_t count)
+{
+    p->work.request = request;
+    p->queries = queries;
+    p->plans = srv_work_room(request, (count + 1) * sizeof *p->plans);
+    if (p->plans != NULL)
+        p->views = srv_work_room(request, (count + 1) * sizeof *p->views);
+    return p->plans != NULL && p->views != NULL;
+}
+
+bool srv_plans_start(struct srv_plans *p, void (*then)(struct srv_work *work),
+                     wire_problem *out_problem)
+{
+    double cost = 0;
+    for (size_t i = 0; i < p->count; i++)
+        cost += obb_query_cost(p->views[i], &p->queries[i]);
+    if (cost <= SRV_LOOP_NS && plans_try(p)) {
+        then(&p->work);
+        return true;
+    }
+    p->work.job.advance = plans_advance;
+    p->work.job.chunk = plans_chunk;
+    return srv_work_submit(&p->work, then, out_problem);
+}
+
+/* ---- POST /v1/scenes/{scene}/query/{kind} -------------------------------------------------------------------------- */
+
+enum { KIND_PART = 4 };
+
+/* All-pairs as NDJSON is a stream of any length: found in pages, the next when the client has taken the one before. */
+struct query {
+    struct srv_plans plans;  /* of one; of a stream, the page at hand */
+    struct srv_pieces lines; /* of a stream */
+    uint64_t most, sent;     /* of a stream: pairs that it may have, and has had before this page */
+    size_t next_pair;        /* of the page */
+    obb_query_kind kind;
+    int dimensions;
+    obb_query query;
+    bool good;
+    wire_problem problem;
+};
+
+static struct query *query_of(struct srv_pieces *pieces)
+{
+    return (struct query *)(void *)((char *)pieces - offsetof(struct query, lines));
+}
+
+static void query_read(struct srv_work *work)
+{
+    struct query *q = (struct query *)work;
+    struct srv_request *request = work->request;
+    q->good = wire_read_query(&request->body, q->kind, q->dimensions, &request->arena, &q->query,
+                              &q->problem);
+}
+
+enum {
+    PAGE = 16384, /* pairs found at a time */
+    FEW_PAIRS =
+        1024, /* written without a look at the size of the piece: 20 to 60 bytes and 100 ns each */
+    DETAILED = 8,         /* times as much of both is what a pair costs of which more is wanted */
+    PAGE_MEMORY = 1 << 20 /* that a stream holds between its pages, about */
+};
+
+/* So many pairs as they cost what `bare` ones do. */
+static size_t pairs_for(const struct query *q, size_t bare)
+{
+    return q->query.want != 0 ? bare / DETAILED : bare;
+}
+
+/* How many pairs the next page lists; when no more may come, the rest is counted. */
+static void next_page(struct query *q)
+{
+    const uint64_t left = q->most - q->sent;
+    const size_t page = pairs_for(q, PAGE);
+    q->query.limit = left < page ? (size_t)left : page;
+    q->query.count_only = q->query.limit == 0;
+}
+
+static bool lines_write(struct srv_pieces *pieces)
+{
+    struct query *q = query_of(pieces);
+    const struct obb_plan *plan = q->plans.plans[0];
+    const struct obb_view *view = q->plans.views[0];
+    if (atomic_load(&q->plans.status) != OBB_OK) {
+        pieces->piece.failed = true;
+        return false;
+    }
+    const obb_result *result = obb_plan_result(plan);
+    const size_t few = pairs_for(q, FEW_PAIRS);
+    size_t to = q->next_pair;
+    while (to < result->pair_count && pieces->piece.length < SRV_PIECE && !pieces->piece.failed) {
+        const size_t from = to, left = result->pair_count - from;
+        to += left < few ? left : few;
+        wire_write_pair_lines(&pieces->piece, view, &q->query, result, from, to);
+    }
+    q->next_pair = to;
+    if (to < result->pair_count)
+        return true;
+    if (!result->truncated) {
+        const bool cut = q->query.paged && q->query.count_only && result->count > 0;
+        wire_write_pair_end(&pieces->piece, view, &q->query, q->sent + result->count, cut);
+        return false;
+    }
+    const obb_found_pair *last = &result->pairs[to - 1];
+    q->sent += to;
+    q->next_pair = 0;
+    q->query.after[0] = obb_view_id(last->a);
+    q->query.after[1] = obb_view_id(last->b);
+    plan_close(&q->plans, 0);
+    next_page(q);
+    q->plans.current = 0;
+    return true;
+}
+
+/* Nothing to do while there is a page. */
+static size_t lines_advance(struct srv_pieces *pieces)
+{
+    return plans_advance(&query_of(pieces)->plans.work.job);
+}
+
+static void lines_chunk(struct srv_pieces *pieces, size_t chunk)
+{
+    plans_chunk(&query_of(pieces)->plans.work.job, chunk);
+}
+
+static void lines_closed(struct srv_pieces *pieces) { srv_plans_close(&query_of(pieces)->plans); }
+
+/* Answers with the first page, which is there, and those after it; false: there is no memory for that. */
+static bool stream_pairs(struct query *q)
+{
+    const obb_result *result = obb_plan_result(q->plans.plans[0]);
+    q->lines.cheap = !result->truncated && result->pair_count <= pairs_for(q, FEW_PAIRS);
+    if (!q->lines.cheap && !srv_request_reserve(q->plans.work.request, PAGE_MEMORY))
+        return false;
+    q->plans.current = q->plans.count;
+    q->lines.advance = lines_advance;
+    q->lines.chunk = lines_chunk;
+    q->lines.write = lines_write;
+    q->lines.closed = lines_closed;
+    srv_pieces_start(&q->lines, q->plans.work.request, WIRE_NDJSON);
+    return true;
+}
+
+static void query_write(struct srv_plans *p)
+{
+    struct srv_request *request = p->work.request;
+    if (request->accept == WIRE_NDJSON)
+        return; /* written as it is read */
+    wire_write_result(&request->reply, request->accept, p->views[0], &p->queries[0],
+                      obb_plan_result(p->plans[0]));
+}
+
+static void query_reply(struct srv_work *work)
+{
+    struct query *q = (struct query *)work;
+    struct srv_request *request = work->request;
+    const obb_status status = (obb_status)atomic_load(&q->plans.status);
+    if (atomic_load(&request->cancelled)) {
+        srv_reply_cancelled(request);
+    } else if (status != OBB_OK) {
+        srv_reply_status(request, status);
+    } else if (request->accept == WIRE_NDJSON) {
+        if (stream_pairs(q))
+            return;
+        const wire_problem problem = srv_problem_no_room();
+        srv_reply_problem(request, &problem);
+    } else {
+        srv_reply(request, 200, wire_media_type(request->accept));
+    }
+    srv_plans_close(&q->plans);
+}
+
+static void query_start(struct srv_work *work)
+{
+    struct query *q = (struct query *)work;
+    struct srv_request *request = work->request;
+    if (!q->good) {
+        srv_reply_problem(request, &q->problem);
+        return;
+    }
+    struct obb_scene *scene = srv_path_scene(request); /* again: it may have gone meanwhile */
+    if (scene == NULL || !srv_plans_room(&q->plans, request, &q->query, 1))
+        return;
+    q->plans.views[0] = srv_open_view(request, scene, q->query.has_at ? &q->query.at : NULL);
+    if (q->plans.views[0] == NULL)
+        return;
+    q->plans.count = 1;
+    q->plans.write = query_write;
+    if (request->accept == WIRE_NDJSON && !q->query.count_only) {
+        q->most = q->query.has_limit ? q->query.limit : UINT64_MAX;
+        q->query.paged = true;
+        next_page(q);
+    }
+    wire_problem problem;
+    if (!srv_plans_start(&q->plans, query_reply, &problem)) {
+        srv_reply_problem(request, &problem);
+        srv_plans_close(&q->plans);
+    }
+}
+
+void srv_do_query(struct srv_request *request)
+{
+    struct srv_server *server = request->server;
+    struct query *q = srv_work_room(request, sizeof *q);
+    if (q == NULL || !srv_no_params(request))
+        return;
+    q->plans.work.request = request;
+    if (!wire_query_kind(request->target.parts[KIND_PART], &q->kind)) {
+        const wire_problem problem = wire_problem_http(404, "there is no such kind of query");
+        srv_reply_problem(request, &problem);
+        return;
+    }
+    const struct obb_scene *scene = srv_path_scene(request);
+    if (scene == NULL)
+        return;
+    q->dimensions = srv_scene_dimensions(server, obb_scene_name(scene));
+    srv_work_decode(&q->plans.work, query_read, query_start);
+}

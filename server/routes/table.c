@@ -1,0 +1,41 @@
+/* The one table of routes. */
+#include "server/routes/table.h"
+
+#include "server/routes/page.h"
+#include "server/state.h"
+
+#define ONE(media) (1u << (media))
+#define BOTH       (ONE(WIRE_JSON) | ONE(WIRE_CBOR))
+#define SCENE      "/v1/scenes/{scene}"
+#define BOX        SCENE "/boxes/{box}"
+
+/* In the order of the API's description; most asked for first where it matters. */
+const srv_route srv_route_table[] = {
+    {SRV_GET, "/", srv_do_page, 0, 0, SRV_OPEN},
+    {SRV_GET, "/healthz", srv_do_health, 0, ONE(WIRE_JSON), SRV_OPEN},
+    {SRV_GET, "/readyz", srv_do_ready, 0, ONE(WIRE_JSON), SRV_OPEN},
+    {SRV_GET, "/metrics", srv_do_metrics, 0, 0, SRV_READ},
+    {SRV_GET, "/openapi.json", srv_do_openapi, 0, ONE(WIRE_JSON), SRV_OPEN},
+
+    {SRV_GET, "/v1/scenes", srv_do_scene_list, 0, BOTH, SRV_READ},
+    {SRV_PUT, SCENE, srv_do_scene_put, BOTH, BOTH, SRV_WRITE},
+    {SRV_GET, SCENE, srv_do_scene_get, 0, BOTH, SRV_READ},
+    {SRV_DELETE, SCENE, srv_do_scene_delete, 0, 0, SRV_ADMIN},
+    {SRV_GET, SCENE "/export", srv_do_export, 0, ONE(WIRE_NDJSON), SRV_READ},
+    {SRV_POST, SCENE "/import", srv_do_import, ONE(WIRE_NDJSON), BOTH, SRV_WRITE},
+
+    {SRV_GET, SCENE "/boxes", srv_do_box_list, 0, BOTH, SRV_READ},
+    {SRV_PUT, BOX, srv_do_box_put, BOTH, BOTH, SRV_WRITE},
+    {SRV_GET, BOX, srv_do_box_get, 0, BOTH, SRV_READ},
+    {SRV_PATCH, BOX, srv_do_box_patch, BOTH, BOTH, SRV_WRITE},
+    {SRV_DELETE, BOX, srv_do_box_delete, 0, 0, SRV_WRITE},
+    {SRV_POST, BOX "/transform", srv_do_box_transform, BOTH, BOTH, SRV_WRITE},
+    {SRV_POST, BOX "/merge", srv_do_box_merge, BOTH, BOTH, SRV_WRITE},
+
+    {SRV_GET, SCENE "/events", srv_do_events, 0, ONE(WIRE_EVENTS), SRV_READ},
+    /* queries alone need to read, changes are looked at when it is decoded */
+    {SRV_POST, SCENE "/commit", srv_do_commit, BOTH, BOTH, SRV_READ},
+    {SRV_POST, SCENE "/query/all-pairs", srv_do_query, BOTH, BOTH | ONE(WIRE_NDJSON), SRV_READ},
+    {SRV_POST, SCENE "/query/{kind}", srv_do_query, BOTH, BOTH, SRV_READ},
+};
+const size_t srv_route_count = sizeof srv_route_table / sizeof srv_route_table[0];

@@ -1,0 +1,494 @@
+/* Every kernel that this CPU has: bit by bit what the scalar one gives, and never sure of what the double test denies. */
+#include "core/geometry/sat.h"
+#include "core/geometry/shape.h"
+#include "core/index/tree.h"
+#include "core/kernels/batch.h"
+#include "tests/support/boxes.h"
+#include "tests/support/test.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { ROOM = OBB_NODE, PAIRS = 2000 }; /* ROOM: what kernels may write behind their lists */
+
+static const struct obb_kernels
+    *others[OBB_KERNEL_COUNT]; /* of this CPU, all but the scalar ones */
+static size_t other_count;
+
+static void choose_kernels(void)
+{
+    other_count = 0;
+    for (int k = OBB_KERNEL_SCALAR + 1; k < OBB_KERNEL_COUNT; k++)
+        if (obb_kernels_choose((obb_kernel)k) != NULL)
+            others[other_count++] = obb_kernels_choose((obb_kernel)k);
+}
+
+/* ---- Pairs of boxes --------------------------------------------------------------------------------------------- */
+
+enum kind {
+    RANDOM,        /* half of them overlap */
+    NEAR,          /* touching but for a share of 1e-4 to 1e-14 of their size */
+    FAR,           /* touching but for 1e-2 to 1e-9, at 1e8 */
+    THIN,          /* one, two or three extents are zero */
+    EQUAL,         /* the same box, or all but */
+    PARALLEL,      /* edges that enclose 0 to 1e-1 */
+    HUGE_AND_TINY, /* sizes of 1e-9 to 1e9 */
+    OUTERMOST,     /* at the ends of the range */
+    KINDS
+};
+static const char *const kind_names[KINDS] = {
+    "random",        "near touching",    "far from the origin",    "zero extents",
+    "all but equal", "all but parallel", "sizes from 1e-9 to 1e9", "at 1e9"};
+
+static double power(test_rng *rng, double least, double most)
+{
+    return pow(10.0, test_uniform(rng, least, most));
+}
+
+static obb_quat normal(obb_quat q)
+{
+    obb_quat out;
+    ck_assert_int_eq(obb_quat_normalise(q, &out), OBB_OK);
+    return out;
+}
+
+static obb_quat nudged(test_rng *rng, obb_quat q, double size)
+{
+    q.x += test_uniform(rng, -size, size);
+    q.y += test_uniform(rng, -size, size);
+    q.z += test_uniform(rng, -size, size);
+    return normal(q);
+}
+
+/* Moves b until it touches a, but for `off` times its size. */
+static void touch(const obb_box *a, obb_box *b, double off)
+{
+    for (int i = 0; i < 4; i++) {
+        const obb_solid solid_a = obb_solid_from_box(a, 3), solid_b = obb_solid_from_box(b, 3);
+        const obb_separation s = obb_sat_separation(&solid_a, &solid_b);
+        b->center = obb_sub(b->center, obb_scale(s.normal, s.gap));
+        if (i == 3)
+            b->center = obb_add(b->center, obb_scale(s.normal, off * obb_length(b->half_extents)));
+    }
+}
+
+static void make_pair(enum kind kind, test_rng *rng, obb_box *a, obb_box *b)
+{
+    *a = boxes_random(rng, 1.16, 3);
+    *b = boxes_random(rng, 1.16, 3);
+    a->rotation = normal(a->rotation);
+    b->rotation = normal(b->rotation);
+    const double sign = test_below(rng, 2) == 0 ? -1 : 1;
+    switch (kind) {
+    case NEAR:
+        touch(a, b, sign * power(rng, -14, -4));
+        break;
+    case FAR:
+        a->center = obb_add(a->center, (obb_vec3){1e8, -1e8, 1e8});
+        b->center = obb_add(b->center, (obb_vec3){1e8, -1e8, 1e8});
+        touch(a, b, sign * power(rng, -9, -2));
+        break;
+    case THIN:
+        for (int side = 0; side < 2; side++) {
+            const size_t which = test_below(rng, 8);
+            obb_vec3 *half = side == 0 ? &a->half_extents : &b->half_extents;
+            half->x *= (which & 1) != 0;
+            half->y *= (which & 2) != 0;
+            half->z *= (which & 4) != 0;
+        }
+        if (test_below(rng, 2) == 0)
+            touch(a, b, sign * power(rng, -12, -3));
+        break;
+    case EQUAL:
+        *b = *a;
+        if (test_below(rng, 2) == 0) {
+            b->center.x += power(rng, -16, -3);
+            b->rotation = nudged(rng, b->rotation, power(rng, -16, -3));
+        }
+        break;
+    case PARALLEL:
+        b->rotation = nudged(rng, a->rotation, test_below(rng, 4) == 0 ? 0 : power(rng, -12, -1));
+        if (test_below(rng, 2) == 0)
+            touch(a, b, sign * power(rng, -12, -3));
+        break;
+    case HUGE_AND_TINY:
+        a->half_extents = obb_scale(a->half_extents, power(rng, -9, 9));
+        b->half_extents = obb_scale(b->half_extents, power(rng, -9, 9));
+        a->half_extents = obb_min(a->half_extents, (obb_vec3){1e9, 1e9, 1e9});
+        b->half_extents = obb_min(b->half_extents, (obb_vec3){1e9, 1e9, 1e9});
+        if (test_below(rng, 2) == 0)
+            touch(a, b, sign * power(rng, -9, 0));
+        break;
+    case OUTERMOST:
+        a->center = (obb_vec3){sign * 1e9, 1e9, -1e9};
+        b->center = test_below(rng, 2) == 0 ? a->center : obb_scale(a->center, -1);
+        a->half_extents = obb_scale(a->half_extents, power(rng, -3, 9));
+        break;
+    case RANDOM:
+    case KINDS:
+        break;
+    }
+}
+
+struct batch {
+    size_t count;
+    obb_box boxes[2][PAIRS];
+    struct obb_packed packed[2][PAIRS];
+    uint32_t index[2][PAIRS];
+};
+
+static struct batch *make_batch(enum kind kind, uint64_t seed)
+{
+    struct batch *batch = aligned_alloc(64, (sizeof *batch + 63) / 64 * 64);
+    ck_assert_ptr_nonnull(batch);
+    batch->count = PAIRS;
+    test_rng rng = {.s = seed};
+    for (size_t i = 0; i < PAIRS; i++) {
+        make_pair(kind, &rng, &batch->boxes[0][i], &batch->boxes[1][i]);
+        for (int side = 0; side < 2; side++)
+            batch->packed[side][i] = obb_packed_from_box(&batch->boxes[side][i], 3);
+    }
+    for (size_t i = 0; i < PAIRS; i++)
+        batch->index[0][i] = batch->index[1][i] = (uint32_t)i;
+    return batch;
+}
+
+/* ---- Verdicts ----------------------------------------------------------------------------------------------------- */
+
+enum { SENTINEL = 0x5eed };
+
+struct outcome {
+    uint32_t a[PAIRS + ROOM + 2], b[PAIRS + ROOM + 2]; /* written from [shift] on */
+    size_t count;
+};
+
+static void run(const struct obb_kernels *kernels, const struct batch *batch, size_t first,
+                size_t count, size_t shift, double margin, struct outcome *out)
+{
+    const struct obb_limits limits = obb_limits_of(margin);
+    for (size_t i = 0; i < PAIRS + ROOM + 2; i++)
+        out->a[i] = out->b[i] = SENTINEL;
+    out->count =
+        kernels->pairs(batch->packed[0], batch->packed[1], batch->index[0] + first,
+                       batch->index[1] + first, count, &limits, out->a + shift, out->b + shift);
+    ck_assert_uint_le(out->count, count);
+    ck_assert(shift == 0 || (out->a[0] == SENTINEL && out->b[0] == SENTINEL));
+    ck_assert_uint_eq(out->a[shift + count + ROOM], SENTINEL);
+    ck_assert_uint_eq(out->b[shift + count + ROOM], SENTINEL);
+}
+
+static void require_same(const struct outcome *x, size_t shift_x, const struct outcome *y,
+                         size_t shift_y, const char *what)
+{
+    ck_assert_msg(x->count == y->count, "%s: %zu pairs left, not %zu", what, y->count, x->count);
+    ck_assert_mem_eq(x->a + shift_x, y->a + shift_y, x->count * sizeof x->a[0]);
+    ck_assert_mem_eq(x->b + shift_x, y->b + shift_y, x->count * sizeof x->b[0]);
+}
+
+START_TEST(every_kernel_says_what_the_scalar_one_says_and_the_double_test_agrees)
+{
+    static const double margins[] = {0, 0.25, -0.125};
+    static struct outcome scalar, other;
+    size_t looked_at = 0, doubtful = 0;
+    for (enum kind kind = 0; kind < KINDS; kind++)
+        for (size_t seed = 1; seed <= test_effort(2); seed++) {
+            struct batch *batch = make_batch(kind, 20261120 + seed * 100 + (uint64_t)kind);
+            for (int m = 0; m < 3; m++) {
+                run(&obb_kernels_scalar, batch, 0, PAIRS, 0, margins[m], &scalar);
+                for (size_t k = 0; k < other_count; k++) {
+                    run(others[k], batch, 0, PAIRS, 1, margins[m], &other);
+                    require_same(&scalar, 0, &other, 1, kind_names[kind]);
+                }
+                size_t at = 0, hits = 0, sure = 0, doubt = 0;
+                for (size_t i = 0; i < PAIRS; i++) {
+                    const obb_solid a = obb_solid_from_box(&batch->boxes[0][i], 3);
+                    const obb_solid b = obb_solid_from_box(&batch->boxes[1][i], 3);
+                    const bool truth = margins[m] == 0 ? obb_sat_overlap(&a, &b)
+                                                       : obb_shape_boxes(&a, &b, margins[m]);
+                    const bool left = at < scalar.count && scalar.a[at] == i;
+                    const bool is_sure = left && (scalar.b[at] & OBB_PACKED_SURE) != 0;
+                    ck_assert_msg(left || !truth, "%s, margin %g: %zu is called apart",
+                                  kind_names[kind], margins[m], i);
+                    ck_assert_msg(!is_sure || truth, "%s, margin %g: %zu is called sure",
+                                  kind_names[kind], margins[m], i);
+                    ck_assert(!left || (scalar.b[at] & ~OBB_PACKED_SURE) == i);
+                    hits += truth;
+                    sure += is_sure;
+                    doubt += left && !is_sure;
+                    at += left;
+                }
+                ck_assert_uint_eq(at, scalar.count);
+                looked_at += PAIRS;
+                doubtful += doubt;
+                if (m > 0)
+                    continue;
+                (void)printf("%-24s %4zu of %d overlap, %4zu for sure, %4zu in doubt\n",
+                             kind_names[kind], hits, PAIRS, sure, doubt);
+                if (kind == RANDOM) {
+                    ck_assert(hits > PAIRS * 2 / 5 && hits < PAIRS * 3 / 5);
+                    ck_assert_uint_le(doubt, PAIRS / 200);
+                    ck_assert_uint_ge(sure, hits - PAIRS / 200);
+                } else if (kind == NEAR || kind == FAR) {
+                    ck_assert(hits > PAIRS / 4 && hits < PAIRS * 3 / 4);
+                    ck_assert(doubt > PAIRS / 2 && doubt < PAIRS);
+                } else {
+                    ck_assert_uint_gt(hits, PAIRS / 8);
+                    ck_assert_uint_lt(doubt, PAIRS * 9 / 10);
+                }
+            }
+            free(batch);
+        }
+    (void)printf("%zu verdicts, %zu in doubt, %zu kernels beside the scalar one\n", looked_at,
+                 doubtful, other_count);
+    ck_assert_uint_gt(doubtful, 0);
+}
+END_TEST
+
+START_TEST(any_number_of_pairs_from_any_place)
+{
+    static struct outcome scalar, other;
+    struct batch *batch = make_batch(RANDOM, 7);
+    test_rng rng = {.s = 8};
+    for (size_t i = 0; i < PAIRS; i++) { /* in any order, and again and again */
+        batch->index[0][i] = (uint32_t)test_below(&rng, PAIRS);
+        batch->index[1][i] = (uint32_t)test_below(&rng, PAIRS);
+    }
+    size_t left = 0;
+    for (size_t count = 0; count <= 67; count++)
+        for (size_t first = 0; first < 19; first += 3) {
+            run(&obb_kernels_scalar, batch, first, count, 0, 0, &scalar);
+            left += scalar.count;
+            for (size_t k = 0; k < other_count; k++) {
+                run(others[k], batch, first, count, first % 2, 0, &other);
+                require_same(&scalar, 0, &other, first % 2, "a part");
+            }
+            /* one by one */
+            size_t at = 0;
+            for (size_t i = 0; i < count; i++) {
+                run(&obb_kernels_scalar, batch, first + i, 1, 0, 0, &other);
+                for (size_t k = 0; k < other.count; k++, at++) {
+                    ck_assert_uint_eq(scalar.a[at], other.a[k]);
+                    ck_assert_uint_eq(scalar.b[at], other.b[k]);
+                }
+            }
+            ck_assert_uint_eq(at, scalar.count);
+        }
+    ck_assert_uint_gt(left, 1000);
+    free(batch);
+}
+END_TEST
+
+START_TEST(outputs_may_be_the_inputs)
+{
+    static struct outcome apart;
+    struct batch *batch = make_batch(RANDOM, 9);
+    const struct obb_limits limits = obb_limits_of(0);
+    run(&obb_kernels_scalar, batch, 0, PAIRS - 37, 0, 0, &apart);
+    for (size_t k = 0; k <= other_count; k++) {
+        static uint32_t a[PAIRS + ROOM], b[PAIRS + ROOM];
+        const struct obb_kernels *kernels = k < other_count ? others[k] : &obb_kernels_scalar;
+        memcpy(a, batch->index[0], sizeof batch->index[0]);
+        memcpy(b, batch->index[1], sizeof batch->index[1]);
+        const size_t left =
+            kernels->pairs(batch->packed[0], batch->packed[1], a, b, PAIRS - 37, &limits, a, b);
+        ck_assert_uint_eq(left, apart.count);
+        ck_assert_mem_eq(a, apart.a, left * sizeof a[0]);
+        ck_assert_mem_eq(b, apart.b, left * sizeof b[0]);
+    }
+    free(batch);
+}
+END_TEST
+
+START_TEST(one_box_against_many_is_as_pair_by_pair)
+{
+    static struct outcome each;
+    size_t left = 0;
+    for (enum kind kind = 0; kind < KINDS; kind++) {
+        struct batch *batch = make_batch(kind, 10);
+        const struct obb_limits limits = obb_limits_of(0);
+        for (uint32_t i = 0; i < 40; i++) {
+            const size_t count = i + 1;
+            for (size_t j = 0; j < count; j++) {
+                batch->index[0][j] = i;
+                batch->index[1][j] = (uint32_t)(((size_t)i * 7 + j * 13) % PAIRS);
+            }
+            batch->index[1][0] = i; /* its partner among them */
+            run(&obb_kernels_scalar, batch, 0, count, 0, 0, &each);
+            left += each.count;
+            for (size_t k = 0; k <= other_count; k++) {
+                const struct obb_kernels *kernels =
+                    k < other_count ? others[k] : &obb_kernels_scalar;
+                uint32_t out[41 + ROOM];
+                out[count + ROOM] = SENTINEL;
+                ck_assert_uint_eq(kernels->against(&batch->packed[0][i], batch->packed[1],
+                                                   batch->index[1], count, &limits, out),
+                                  each.count);
+                ck_assert_mem_eq(out, each.b, each.count * sizeof out[0]);
+                ck_assert_uint_eq(out[count + ROOM], SENTINEL);
+            }
+        }
+        free(batch);
+    }
+    (void)printf("one against many: %zu left\n", left);
+    ck_assert_uint_gt(left, 1000);
+}
+END_TEST
+
+/* ---- Bounds --------------------------------------------------------------------------------------------------------- */
+
+static struct obb_frame frame_of(const obb_box *boxes, size_t count)
+{
+    obb_bounds all = {{HUGE_VAL, HUGE_VAL, HUGE_VAL}, {-HUGE_VAL, -HUGE_VAL, -HUGE_VAL}};
+    for (size_t i = 0; i < count; i++) {
+        const struct obb_packed packed = obb_packed_from_box(&boxes[i], 3);
+        const obb_bounds own = obb_packed_bounds(&packed);
+        all.min = obb_min(all.min, own.min);
+        all.max = obb_max(all.max, own.max);
+    }
+    return obb_frame_even(&all);
+}
+
+START_TEST(boxes_are_packed_and_coded_to_the_same_bits)
+{
+    size_t looked_at = 0;
+    for (boxes_kind kind = 0; kind < BOXES_KINDS; kind++) {
+        obb_box boxes[OBB_NODE];
+        const obb_box *from[OBB_NODE];
+        for (uint64_t seed = 1; seed <= 20; seed++) {
+            boxes_make(kind, OBB_NODE, 3, seed, boxes);
+            for (size_t i = 0; i < OBB_NODE; i++)
+                from[i] = &boxes[i];
+            const struct obb_frame frame = frame_of(boxes, OBB_NODE);
+            for (size_t count = 1; count <= OBB_NODE; count++) {
+                struct obb_packed packed[OBB_NODE], again[OBB_NODE];
+                struct obb_node node, same, coded;
+                memset(packed, 0, sizeof packed);
+                memset(again, 0, sizeof again);
+                obb_kernels_scalar.pack(from, count, &frame, packed, &node);
+                for (size_t k = 0; k < other_count; k++) {
+                    others[k]->pack(from, count, &frame, again, &same);
+                    ck_assert_mem_eq(packed, again, sizeof packed); /* nothing behind the last */
+                    ck_assert_mem_eq(&node, &same, sizeof node);
+                    others[k]->encode(packed, count, &frame, &coded);
+                    obb_kernels_scalar.encode(packed, count, &frame, &same);
+                    ck_assert_mem_eq(&coded, &same, sizeof same);
+                }
+                for (size_t i = 0; i < OBB_NODE; i++, looked_at++)
+                    ck_assert((node.axis[0][i] == OBB_CODE_NONE) == (i >= count));
+            }
+        }
+    }
+    (void)printf("packed: %zu\n", looked_at);
+}
+END_TEST
+
+static struct obb_node random_node(test_rng *rng, size_t count)
+{
+    struct obb_node node;
+    for (int k = 0; k < 3; k++)
+        for (size_t i = 0; i < OBB_NODE; i++) {
+            const uint32_t x = (uint32_t)test_below(rng, OBB_CODE_MOST + 1);
+            const uint32_t y = (uint32_t)test_below(rng, OBB_CODE_MOST + 1);
+            node.axis[k][i] =
+                i < count ? obb_code_word(x < y ? x : y, x < y ? y : x) : OBB_CODE_NONE;
+        }
+    return node;
+}
+
+START_TEST(nodes_are_asked_and_united_alike)
+{
+    test_rng rng = {.s = 11};
+    size_t asked = 0, met = 0;
+    for (size_t i = 0; i < test_effort(20000); i++) {
+        const size_t count = test_below(&rng, OBB_NODE + 1);
+        struct obb_node nodes[OBB_NODE];
+        nodes[0] = random_node(&rng, count);
+        const struct obb_node other = random_node(&rng, OBB_NODE);
+        struct obb_codes codes = obb_node_child(&other, (uint32_t)(i % OBB_NODE));
+        if (i % 4 == 0) /* edges that meet exactly */
+            codes = obb_node_child(&nodes[0], 0);
+        struct obb_codes question;
+        uint32_t truth = 0;
+        for (int k = 0; k < 3; k++)
+            question.axis[k] = codes.axis[k] == OBB_CODE_NONE ? OBB_CODE_NONE - 0x10001u
+                                                              : obb_code_asked(codes.axis[k]);
+        for (uint32_t c = 0; c < count; c++) {
+            bool meets = true;
+            for (int k = 0; k < 3; k++)
+                meets = meets && (nodes[0].axis[k][c] & 0xffffu) <= (question.axis[k] & 0xffffu) &&
+                        nodes[0].axis[k][c] >> 16 <= question.axis[k] >> 16;
+            truth |= (uint32_t)meets << c;
+        }
+        ck_assert_uint_eq(obb_kernels_scalar.meet(&nodes[0], &question), truth);
+        for (size_t k = 0; k < other_count; k++)
+            ck_assert_uint_eq(others[k]->meet(&nodes[0], &question), truth);
+        asked++;
+        met += (size_t)__builtin_popcount(truth);
+        if (i % 16 != 0)
+            continue;
+        for (size_t n = 1; n < OBB_NODE; n++)
+            nodes[n] = random_node(&rng, 1 + test_below(&rng, OBB_NODE));
+        struct obb_node above, same;
+        const size_t some = 1 + test_below(&rng, OBB_NODE);
+        obb_kernels_scalar.unite(nodes, some, &above);
+        for (size_t k = 0; k < other_count; k++) {
+            others[k]->unite(nodes, some, &same);
+            ck_assert_mem_eq(&above, &same, sizeof same);
+        }
+    }
+    (void)printf("nodes: %zu asked, %zu children met\n", asked, met);
+    ck_assert_uint_gt(met, asked);
+}
+END_TEST
+
+START_TEST(rays_and_places_see_the_same_children_at_the_same_distance)
+{
+    test_rng rng = {.s = 12};
+    size_t seen = 0, asked = 0;
+    for (size_t i = 0; i < test_effort(20000); i++, asked++) {
+        const struct obb_node node = random_node(&rng, test_below(&rng, OBB_NODE + 1));
+        struct obb_code_ray ray;
+        struct obb_code_place place;
+        for (int k = 0; k < 3; k++) {
+            const double way = test_below(&rng, 4) == 0 ? 0 : test_uniform(&rng, -1, 1);
+            ray.place[k] = (float)test_uniform(&rng, -10000, 75000);
+            ray.inverse[k] = way == 0 ? 1e30F : (float)(1 / way);
+            ray.grow[k] = (float)test_below(&rng, 3);
+            place.low[k] = (float)test_uniform(&rng, -10000, 70000);
+            place.high[k] = place.low[k] + (float)test_below(&rng, 5000);
+            place.unit[k] = (float)test_uniform(&rng, 0.001, 2);
+        }
+        const float far = test_below(&rng, 2) == 0 ? 1e30F : (float)test_uniform(&rng, 0, 90000);
+        float out[2][OBB_NODE], near[2][OBB_NODE];
+        const uint32_t hits = obb_kernels_scalar.ray(&node, &ray, 0, far, out[0]);
+        const uint32_t close = obb_kernels_scalar.nearest(&node, &place, far, near[0]);
+        seen += (size_t)__builtin_popcount(hits) + (size_t)__builtin_popcount(close);
+        for (size_t k = 0; k < other_count; k++) {
+            ck_assert_uint_eq(others[k]->ray(&node, &ray, 0, far, out[1]), hits);
+            ck_assert_uint_eq(others[k]->nearest(&node, &place, far, near[1]), close);
+            ck_assert_mem_eq(out[0], out[1], sizeof out[0]);
+            ck_assert_mem_eq(near[0], near[1], sizeof near[0]);
+        }
+    }
+    (void)printf("rays and places: %zu asked, %zu children seen\n", asked, seen);
+    ck_assert_uint_gt(seen, asked);
+}
+END_TEST
+
+int main(void)
+{
+    choose_kernels();
+    Suite *suite = suite_create("core/batch");
+    TCase *tcase = tcase_create("batch");
+    tcase_set_timeout(tcase, test_patience(60));
+    tcase_add_test(tcase, every_kernel_says_what_the_scalar_one_says_and_the_double_test_agrees);
+    tcase_add_test(tcase, any_number_of_pairs_from_any_place);
+    tcase_add_test(tcase, outputs_may_be_the_inputs);
+    tcase_add_test(tcase, one_box_against_many_is_as_pair_by_pair);
+    tcase_add_test(tcase, boxes_are_packed_and_coded_to_the_same_bits);
+    tcase_add_test(tcase, nodes_are_asked_and_united_alike);
+    tcase_add_test(tcase, rays_and_places_see_the_same_children_at_the_same_distance);
+    suite_add_tcase(suite, tcase);
+    return test_main(suite);
+}

@@ -1,0 +1,1059 @@
+#include "core/obb.h"
+#include "core/scene/scene_body.h"
+#include "core/scene/view.h"
+#include "tests/support/model.h"
+#include "tests/support/test.h"
+#include "tests/support/tick.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- Random commits and views of the past, against the model ------------------------------------------------------ */
+
+enum { NAMES = 40, HELD = 8 };
+
+struct match {
+    test_rng rng;
+    struct obb_scene *scene;
+    struct model *model;
+    struct obb_arena arena; /* of the step */
+    char names[NAMES][24];
+    double now_ms;
+    struct {
+        struct obb_view *view;
+        model_state state;
+    } held[HELD]; /* views that stay open for long */
+    struct {
+        struct obb_view *view;
+        struct obb_layers *fresh; /* made of it; NULL: none is under way */
+    } rebuild;
+    size_t steps, changed, refused[64], gone, between, clamped, looked_at, discarded, merged,
+        imported, rebuilt;
+};
+
+static bool chance(struct match *m, unsigned percent) { return test_below(&m->rng, 100) < percent; }
+
+static obb_target any_target(struct match *m)
+{
+    const model_state *now = model_now(m->model);
+    obb_target target = {.name = obb_str_of(m->names[test_below(&m->rng, NAMES)])};
+    if (now->count > 0 && chance(m, 70)) { /* one that is there */
+        const model_box *box = &now->boxes[test_below(&m->rng, now->count)];
+        target = (obb_target){.name = {.bytes = box->name, .length = box->name_length},
+                              .id = box->id,
+                              .has_id = chance(m, 40)};
+    } else if (chance(m, 5)) {
+        target.has_id = true;
+        target.id = test_below(&m->rng, (size_t)m->model->next_id + 1);
+    }
+    return target;
+}
+
+/* One of a few values, so that commits often change nothing. */
+static double any_coordinate(struct match *m) { return (double)test_below(&m->rng, 4); }
+
+static obb_quat any_rotation(struct match *m)
+{
+    obb_quat q;
+    ck_assert_int_eq(obb_quat_from_axis_angle((obb_vec3){1, (double)test_below(&m->rng, 2), 0},
+                                              30.0 * (double)test_below(&m->rng, 12), &q),
+                     OBB_OK);
+    return q;
+}
+
+static obb_put any_put(struct match *m, int dimensions)
+{
+    static const char *const entities[] = {"", "player-1", "player-2", "m\xc3\xbcller"};
+    static const char *const data[] = {"", "{\"hp\":3}", "[1,2]"};
+    obb_put put = {.target = any_target(m), .parts = OBB_PUT_ALL};
+    if (chance(m, 10))
+        put.parts = 1 + (unsigned)test_below(&m->rng, OBB_PUT_ALL);
+    const obb_vec3 center = {any_coordinate(m), any_coordinate(m), any_coordinate(m)};
+    const obb_vec3 half = {any_coordinate(m), any_coordinate(m), any_coordinate(m)};
+    ck_assert_int_eq(obb_box_from_pose(center, half, any_rotation(m),
+                                       90.0 * (double)test_below(&m->rng, 4), dimensions, &put.box),
+                     OBB_OK);
+    put.attributes = (obb_attributes){.category = (uint32_t)test_below(&m->rng, 2),
+                                      .mask = UINT32_MAX,
+                                      .group = (int32_t)test_below(&m->rng, 3) - 1,
+                                      .entity = obb_str_of(entities[test_below(&m->rng, 4)]),
+                                      .data = obb_str_of(data[test_below(&m->rng, 3)])};
+    if (chance(m, 1))
+        put.target.name = obb_str_of("..");
+    return put;
+}
+
+static obb_pose any_pose(struct match *m, int dimensions)
+{
+    obb_pose pose = {.target = any_target(m),
+                     .center = {any_coordinate(m), any_coordinate(m), any_coordinate(m)},
+                     .rotation = any_rotation(m),
+                     .has_center = chance(m, 80),
+                     .has_rotation = chance(m, 40),
+                     .teleport = chance(m, 20)};
+    if (dimensions == 2) {
+        pose.center.z = 0.0;
+        pose.angle = 45.0 * (double)test_below(&m->rng, 8);
+    }
+    return pose;
+}
+
+static obb_turn any_turn(struct match *m)
+{
+    obb_turn turn = {.target = any_target(m), .transform = {.local = chance(m, 50)}};
+    turn.transform.has_translate = chance(m, 70);
+    turn.transform.translate = (obb_vec3){any_coordinate(m), any_coordinate(m), 0};
+    turn.transform.has_rotate = chance(m, 40);
+    turn.transform.rotate = any_rotation(m);
+    turn.transform.angle = 90.0;
+    turn.transform.has_scale = chance(m, 10);
+    turn.transform.scale = (obb_vec3){1, 2, 1};
+    return turn;
+}
+
+#define FILL(m, list, n, make)                                             \
+    do {                                                                   \
+        const size_t filled = (n);                                         \
+        (list) = obb_arena_alloc(&(m)->arena, filled + 1, sizeof *(list)); \
+        ck_assert_ptr_nonnull(list);                                       \
+        for (size_t at = 0; at < filled; at++)                             \
+            (list)[at] = (make);                                           \
+    } while (0)
+
+/* A commit with about as much of everything as a step of the model can show. */
+static obb_edit any_edit(struct match *m)
+{
+    const model_state *now = model_now(m->model);
+    const int dimensions = now->settings.dimensions;
+    obb_edit edit = {.dimensions = dimensions,
+                     .remove_count = chance(m, 25) ? test_below(&m->rng, 4) : 0,
+                     .put_count = chance(m, 50) ? test_below(&m->rng, 8) : 0,
+                     .pose_count = chance(m, 60) ? test_below(&m->rng, 10) : 0,
+                     .turn_count = chance(m, 20) ? test_below(&m->rng, 4) : 0,
+                     .merge_count = chance(m, 3) ? 1 : 0,
+                     .ignore_missing = chance(m, 85),
+                     .remove_must_exist = chance(m, 5),
+                     .replace_all = chance(m, 1)};
+    obb_target *removes = NULL, *with = NULL;
+    obb_put *puts = NULL;
+    obb_pose *poses = NULL;
+    obb_turn *turns = NULL;
+    obb_merge *merges = NULL;
+    FILL(m, removes, edit.remove_count, any_target(m));
+    FILL(m, puts, edit.put_count, any_put(m, dimensions));
+    FILL(m, poses, edit.pose_count, any_pose(m, dimensions));
+    FILL(m, turns, edit.turn_count, any_turn(m));
+    FILL(m, with, 2, any_target(m));
+    FILL(m, merges, edit.merge_count,
+         ((obb_merge){.target = any_target(m), .with = with, .with_count = 2}));
+    edit.removes = removes;
+    edit.puts = puts;
+    edit.poses = poses;
+    edit.turns = turns;
+    edit.merges = merges;
+    if (chance(m, 80)) {
+        edit.has_time = true;
+        edit.time = now->until + (chance(m, 20) ? 0.0 : (double)test_below(&m->rng, 40) * 0.25);
+        if (chance(m, 2))
+            edit.time = now->until - 0.25;
+    }
+    if (chance(m, 5)) {
+        edit.has_if_revision = true;
+        edit.if_revision = now->revision + (chance(m, 80) ? 0 : 1);
+    }
+    if (chance(m, 2)) {
+        obb_settings *settings = obb_arena_alloc(&m->arena, 1, sizeof *settings);
+        ck_assert_ptr_nonnull(settings);
+        *settings = now->settings;
+        settings->history_commits = (uint32_t)test_below(&m->rng, 24);
+        settings->history_span = (double)test_below(&m->rng, 60);
+        edit.settings = settings;
+    }
+    return edit;
+}
+
+static void check_same_answer(const obb_edit *edit, const obb_committed *real,
+                              const obb_committed *modelled, const uint64_t *modelled_ids)
+{
+    ck_assert_uint_eq(real->moment.revision, modelled->moment.revision);
+    ck_assert_double_eq(real->moment.time, modelled->moment.time);
+    ck_assert_int_eq(real->changed, modelled->changed);
+    ck_assert_uint_eq(real->removed, modelled->removed);
+    ck_assert_uint_eq(real->put, modelled->put);
+    ck_assert_uint_eq(real->posed, modelled->posed);
+    ck_assert_uint_eq(real->transformed, modelled->transformed);
+    ck_assert_uint_eq(real->missed, modelled->missed);
+    size_t missed = 0;
+    for (size_t i = 0; i < edit->put_count; i++)
+        ck_assert_uint_eq(real->new_ids[i], modelled_ids[i]);
+    for (size_t i = 0; i < edit->pose_count && real->missed_poses != NULL; i++)
+        missed += real->missed_poses[i];
+    for (size_t i = 0; i < edit->turn_count && real->missed_turns != NULL; i++)
+        missed += real->missed_turns[i];
+    ck_assert_uint_eq(missed, real->missed);
+}
+
+static void commit_step(struct match *m)
+{
+    const obb_edit edit = any_edit(m);
+    const size_t room = chance(m, 5) ? test_below(&m->rng, 2) : 1000;
+    m->now_ms += (double)test_below(&m->rng, 3);
+    uint64_t new_ids[16];
+    obb_committed modelled, real;
+    obb_fault modelled_fault, fault;
+    struct obb_prepared *prepared = NULL;
+    if (chance(m, 10)) { /* think again: a discarded commit leaves no trace */
+        const uint64_t before = obb_scene_hash(m->scene);
+        if (obb_edit_prepare(m->scene, &edit, m->now_ms, room, &m->arena, &prepared, &fault) ==
+            OBB_OK) {
+            obb_edit_discard(prepared);
+            m->discarded++;
+        }
+        ck_assert(obb_scene_hash(m->scene) == before);
+    }
+    const obb_status st =
+        obb_edit_prepare(m->scene, &edit, m->now_ms, room, &m->arena, &prepared, &fault);
+    const obb_status expected =
+        model_commit(m->model, &edit, m->now_ms, room, &modelled, new_ids, &modelled_fault);
+    ck_assert_msg(st == expected, "step %zu: %s, not %s", m->steps, obb_status_name(st),
+                  obb_status_name(expected));
+    ck_assert_int_eq(fault.group, modelled_fault.group);
+    ck_assert_uint_eq(fault.index, modelled_fault.index);
+    ck_assert_uint_eq(fault.member, modelled_fault.member);
+    if (st == OBB_OK) {
+        obb_edit_commit(prepared, &real);
+        check_same_answer(&edit, &real, &modelled, new_ids);
+        m->changed += real.changed;
+        m->merged += edit.merge_count;
+        m->imported += edit.replace_all && m->rebuild.fresh != NULL;
+    } else {
+        m->refused[st]++;
+    }
+}
+
+static obb_at any_at(struct match *m)
+{
+    const model_state *now = model_now(m->model);
+    obb_at at = {
+        .kind = (obb_at_kind)test_below(&m->rng, 4), .hold = chance(m, 20), .clamp = chance(m, 20)};
+    const size_t back = test_below(&m->rng, 30);
+    if (at.kind == OBB_AT_REVISION)
+        at.revision = now->revision + 1 > back ? now->revision + 1 - back : 0;
+    else if (at.kind == OBB_AT_TIME)
+        at.time = now->until + 1.0 - (double)back * (chance(m, 50) ? 0.25 : 1.3);
+    else if (at.kind == OBB_AT_AGO)
+        at.time = (double)back * 0.5;
+    return at;
+}
+
+static bool count_visit(void *context, const struct obb_version *version, obb_verdict verdict)
+{
+    (void)version;
+    (void)verdict;
+    ++*(size_t *)context;
+    return true;
+}
+
+/* How many boxes the broad phase shows. */
+static size_t visible(const struct obb_view *view)
+{
+    const obb_bounds all = {{-1e9, -1e9, -1e9}, {1e9, 1e9, 1e9}};
+    size_t count = 0;
+    obb_layers_query(view->layers, view->revision, &all, &count, count_visit);
+    return count;
+}
+
+static void check_view(struct match *m, const model_state *state, const struct obb_view *view)
+{
+    const char *difference = model_difference(state, view, &m->looked_at);
+    ck_assert_msg(difference == NULL, "step %zu, revision %llu: %s", m->steps,
+                  (unsigned long long)state->revision, difference);
+    ck_assert_uint_eq(visible(view), state->count);
+}
+
+/* Opens one state in both; true: *out_view and *out_state are to be released. */
+static bool open_both(struct match *m, struct obb_view **out_view, model_state *out_state)
+{
+    const obb_at at = any_at(m);
+    obb_moment oldest, newest, modelled_oldest, modelled_newest;
+    obb_view_info info;
+    const obb_status expected =
+        model_open(m->model, &at, out_state, &info, &modelled_oldest, &modelled_newest);
+    const obb_status st = obb_view_open(m->scene, &at, out_view, &oldest, &newest);
+    ck_assert_msg(st == expected, "step %zu: %s, not %s", m->steps, obb_status_name(st),
+                  obb_status_name(expected));
+    if (st == OBB_GONE) {
+        m->gone++;
+        ck_assert_uint_eq(oldest.revision, modelled_oldest.revision);
+        ck_assert_double_eq(oldest.time, modelled_oldest.time);
+        ck_assert_uint_eq(newest.revision, modelled_newest.revision);
+        ck_assert_double_eq(newest.time, modelled_newest.time);
+        return false;
+    }
+    const obb_view_info *real = obb_view_info_get(*out_view);
+    ck_assert_uint_eq(real->at.revision, info.at.revision);
+    ck_assert_double_eq(real->at.time, info.at.time);
+    ck_assert_uint_eq(real->now.revision, info.now.revision);
+    ck_assert_double_eq(real->now.time, info.now.time);
+    ck_assert_int_eq(real->clamped, info.clamped);
+    ck_assert_int_eq(real->dimensions, info.dimensions);
+    m->clamped += info.clamped;
+    m->between += (*out_view)->alpha > 0.0;
+    check_view(m, out_state, *out_view);
+    return true;
+}
+
+static void view_step(struct match *m)
+{
+    struct obb_view *view = NULL;
+    model_state state;
+    if (!open_both(m, &view, &state))
+        return;
+    const size_t i = test_below(&m->rng, (size_t)4 * HELD);
+    if (i < HELD && m->held[i].view == NULL) {
+        m->held[i].view = view;
+        m->held[i].state = state;
+        return;
+    }
+    obb_view_close(view);
+    model_state_free(&state);
+}
+
+/* A view that was opened long ago still shows what it showed. */
+static void look_again(struct match *m, bool close)
+{
+    const size_t i = test_below(&m->rng, HELD);
+    if (m->held[i].view == NULL)
+        return;
+    check_view(m, &m->held[i].state, m->held[i].view);
+    if (!close)
+        return;
+    obb_view_close(m->held[i].view);
+    model_state_free(&m->held[i].state);
+    m->held[i].view = NULL;
+}
+
+static struct obb_layers *rebuilt(const struct obb_view *view)
+{
+    struct obb_rebuild *rebuild;
+    struct obb_layers *fresh = NULL;
+    ck_assert_int_eq(obb_view_rebuild(view, NULL, &rebuild), OBB_OK);
+    ck_assert_int_eq(obb_rebuild_finish(rebuild, &fresh), OBB_OK);
+    return fresh;
+}
+
+/* The broad phase is rebuilt from one state and put in place some commits later. */
+static void rebuild_step(struct match *m, bool last)
+{
+    if (m->rebuild.fresh == NULL) {
+        ck_assert_int_eq(obb_view_open(m->scene, NULL, &m->rebuild.view, NULL, NULL), OBB_OK);
+        m->rebuild.fresh = rebuilt(m->rebuild.view);
+    }
+    if (!last && chance(m, 80))
+        return;
+    ck_assert_int_eq(obb_scene_rebase(m->scene, m->rebuild.fresh), OBB_OK);
+    obb_view_close(m->rebuild.view);
+    m->rebuild.fresh = NULL;
+    m->rebuilt++;
+}
+
+static struct match play(uint64_t seed, const obb_settings *settings, size_t steps)
+{
+    struct match m = {.rng = {.s = seed}, .model = model_create(settings, 50)};
+    ck_assert_int_eq(obb_scene_create(obb_str_of("arena"), settings, 50, NULL, &m.scene), OBB_OK);
+    m.now_ms = 50;
+    obb_arena_init(&m.arena);
+    for (int i = 0; i < NAMES; i++)
+        (void)snprintf(m.names[i], sizeof m.names[i], "%s-%d", i % 2 ? "b\xc3\xb6x" : "crate", i);
+    for (m.steps = 0; m.steps < steps; m.steps++) {
+        commit_step(&m);
+        for (int i = 0; i < 3; i++)
+            view_step(&m);
+        look_again(&m, chance(&m, 10));
+        rebuild_step(&m, m.steps + 1 == steps);
+        if (m.steps % 8 == 0)
+            ck_assert_msg(obb_scene_validate(m.scene), "step %zu", m.steps);
+        obb_arena_reset(&m.arena);
+    }
+    for (size_t i = 0; i < HELD; i++)
+        if (m.held[i].view != NULL) {
+            check_view(&m, &m.held[i].state, m.held[i].view);
+            obb_view_close(m.held[i].view);
+            model_state_free(&m.held[i].state);
+        }
+    ck_assert(obb_scene_validate(m.scene));
+    obb_arena_fini(&m.arena);
+    obb_scene_destroy(m.scene);
+    model_destroy(m.model);
+    return m;
+}
+
+START_TEST(random_commits_and_views_agree_with_the_model)
+{
+    const size_t steps = test_effort(3000);
+    const obb_settings space = {.dimensions = 3, .history_span = 30, .history_commits = 16};
+    const obb_settings plane = {.dimensions = 2, .history_span = 1000, .history_commits = 40};
+    const struct match runs[] = {play(20261120, &space, steps), play(20261121, &plane, steps)};
+    for (size_t i = 0; i < 2; i++) {
+        const struct match *m = &runs[i];
+        printf("model: %zu steps, %zu changed, %zu discarded, refused: %zu no box, %zu limit, "
+               "%zu time, %zu revision, %zu name, %zu shear; views: %zu gone, %zu between, %zu "
+               "clamped; %zu boxes compared; %zu rebuilt, %zu imports meanwhile\n",
+               steps, m->changed, m->discarded, m->refused[OBB_NO_BOX], m->refused[OBB_LIMIT],
+               m->refused[OBB_TIME_BACKWARDS], m->refused[OBB_REVISION], m->refused[OBB_BAD_NAME],
+               m->refused[OBB_SHEARED], m->gone, m->between, m->clamped, m->looked_at, m->rebuilt,
+               m->imported);
+        ck_assert_uint_gt(m->changed, steps / 3);
+        ck_assert_uint_gt(m->discarded, steps / 50);
+        ck_assert_uint_gt(m->refused[OBB_NO_BOX], steps / 100);
+        ck_assert_uint_gt(m->refused[OBB_LIMIT], 0);
+        ck_assert_uint_gt(m->refused[OBB_TIME_BACKWARDS], steps / 200);
+        ck_assert_uint_gt(m->refused[OBB_REVISION], steps / 500);
+        ck_assert_uint_gt(m->refused[OBB_BAD_NAME], steps / 500);
+        ck_assert_uint_gt(m->refused[OBB_SHEARED], 0);
+        ck_assert_uint_gt(m->merged, 0);
+        ck_assert_uint_gt(m->gone, steps / 20);
+        ck_assert_uint_gt(m->between, steps / 10);
+        ck_assert_uint_gt(m->clamped, steps / 20);
+        ck_assert_uint_gt(m->looked_at, steps * 20);
+        ck_assert_uint_gt(m->rebuilt, steps / 10);
+        ck_assert_uint_gt(m->imported, steps / 1000);
+    }
+}
+END_TEST
+
+/* ---- Names, bounds, hashes ----------------------------------------------------------------------------------------- */
+
+START_TEST(names_are_up_to_128_bytes_of_utf8_without_controls)
+{
+    char longest[OBB_MAX_NAME + 2];
+    memset(longest, 'n', sizeof longest);
+    longest[sizeof longest - 1] = '\0';
+    const struct {
+        const char *name;
+        bool valid;
+    } rows[] = {
+        {"a", true},
+        {"", false},
+        {".", false},
+        {"..", false},
+        {"...", true},
+        {"a/b c%2F\"\\", true},
+        {"\xc3\xa4", true},                 /* U+00E4 */
+        {"\xe4\xb8\xad\xe6\x96\x87", true}, /* U+4E2D U+6587 */
+        {"\xf0\x9f\x9a\x80", true},         /* U+1F680 */
+        {"\xf4\x8f\xbf\xbf", true},         /* U+10FFFF */
+        {"\xf4\x90\x80\x80", false},        /* beyond */
+        {"\xed\x9f\xbf", true},             /* U+D7FF */
+        {"\xed\xa0\x80", false},            /* a surrogate */
+        {"\xc0\xaf", false},                /* overlong */
+        {"\xc1\xbf", false},
+        {"\xe0\x9f\xbf", false},
+        {"\xf0\x8f\xbf\xbf", false},
+        {"\xc3", false}, /* cut off */
+        {"\xe4\xb8", false},
+        {"\xf0\x9f\x9a", false},
+        {"\x80", false}, /* begins in the middle */
+        {"\xff", false},
+        {"a\x1f", false},
+        {"a\x20", true},
+        {"\x7e", true},
+        {"\x7f", false},
+        {"\xc2\x80", false}, /* C1 */
+        {"\xc2\x9f", false},
+        {"\xc2\xa0", true},
+        {longest + 1, true},
+        {longest, false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        ck_assert_msg(obb_name_valid(obb_str_of(rows[i].name)) == rows[i].valid, "row %zu", i);
+    ck_assert(!obb_name_valid((obb_str){.bytes = "a\0b", .length = 3}));
+    const obb_settings settings = {.dimensions = 3};
+    struct obb_scene *scene = NULL;
+    ck_assert_int_eq(obb_scene_create(obb_str_of(".."), &settings, 0, NULL, &scene), OBB_BAD_NAME);
+    ck_assert_ptr_null(scene);
+    obb_scene_destroy(NULL);
+    obb_view_close(NULL);
+}
+END_TEST
+
+struct hashed {
+    uint32_t hash;
+    int number;
+};
+
+static int by_hash(const void *a, const void *b)
+{
+    const uint32_t x = ((const struct hashed *)a)->hash, y = ((const struct hashed *)b)->hash;
+    return (x > y) - (x < y);
+}
+
+START_TEST(names_that_hash_alike_are_told_apart)
+{
+    enum { NUMBERS = 400000, LINKS_HASH = 0x7fffffff }; /* the table leaves out the top bit */
+    struct obb_scene *scene = tick_scene(500, 64);
+    struct hashed *all = calloc(NUMBERS, sizeof *all);
+    ck_assert_ptr_nonnull(all);
+    for (int i = 0; i < NUMBERS; i++) {
+        char name[24];
+        (void)snprintf(name, sizeof name, "n%d", i);
+        all[i] = (struct hashed){obb_scene_name_hash(scene, obb_str_of(name)) & LINKS_HASH, i};
+    }
+    qsort(all, NUMBERS, sizeof *all, by_hash);
+    size_t pairs = 0;
+    for (int i = 0; i + 1 < NUMBERS; i++) {
+        if (all[i].hash != all[i + 1].hash)
+            continue;
+        const int a = all[i].number, b = all[i + 1].number;
+        const double time = (double)(6 * ++pairs);
+        char line[96], sees[96];
+        (void)snprintf(line, sizeof line, "+n%d:1 +n%d:2", a, b);
+        tick(scene, time, line);
+        (void)snprintf(line, sizeof line, "n%d:3 n%d:4", a, b);
+        tick(scene, time + 1, line);
+        (void)snprintf(line, sizeof line, "-n%d +n%d:5", a, a);
+        tick(scene, time + 2, line);
+        (void)snprintf(line, sizeof line, "-n%d", b);
+        tick(scene, time + 3, line);
+        (void)snprintf(sees, sizeof sees, "%zu@%g n%d:1 n%d:2", pairs * 5 - 4, time, a, b);
+        ck_assert_str_eq(seen(scene, at_time(time)).text, sees);
+        (void)snprintf(sees, sizeof sees, "%zu@%g n%d:4 n%d:5", pairs * 5 - 2, time + 2, b, a);
+        ck_assert_str_eq(seen(scene, at_time(time + 2)).text, sees);
+        (void)snprintf(line, sizeof line, "-n%d", a);
+        tick(scene, time + 4, line);
+        ck_assert(obb_scene_validate(scene));
+    }
+    printf("%zu pairs of names hash alike\n", pairs);
+    ck_assert_uint_gt(pairs, 5); /* 37 are to be expected */
+    free(all);
+    obb_scene_destroy(scene);
+}
+END_TEST
+
+static obb_bounds slow_bounds(const struct obb_view *view)
+{
+    obb_bounds bounds = {{1e300, 1e300, 1e300}, {-1e300, -1e300, -1e300}};
+    for (const struct obb_version *box = obb_view_next(view, 0); box != NULL;
+         box = obb_view_next(view, obb_view_id(box))) {
+        const obb_solid solid = obb_view_solid(view, box);
+        const obb_bounds b = obb_solid_bounds(&solid);
+        bounds = (obb_bounds){obb_min(bounds.min, b.min), obb_max(bounds.max, b.max)};
+    }
+    return bounds;
+}
+
+START_TEST(a_scene_s_bounds_are_those_of_its_boxes)
+{
+    struct obb_scene *scene = tick_scene(0, 0);
+    obb_scene_info info;
+    obb_scene_info_get(scene, &info);
+    ck_assert(!info.has_bounds && info.boxes == 0);
+    test_rng rng = {.s = 20261120};
+    size_t shrank = 0, grew = 0, kept = 0, empty = 0;
+    for (int i = 0; i < 2000; i++) {
+        const obb_bounds before = info.bounds;
+        const bool had_bounds = info.has_bounds;
+        char line[64];
+        const int box = (int)test_below(&rng, 12);
+        if (test_below(&rng, 2) == 0) /* far out now and then */
+            (void)snprintf(line, sizeof line, "+b%d:%d", box,
+                           (int)test_below(&rng, test_below(&rng, 4) == 0 ? 1000 : 10));
+        else
+            (void)snprintf(line, sizeof line, "-b%d", box);
+        tick(scene, i, line);
+        if (i % 3 == 0)
+            continue; /* what happens between two questions adds up */
+        obb_scene_info_get(scene, &info);
+        struct obb_view *view = NULL;
+        ck_assert_int_eq(obb_view_open(scene, NULL, &view, NULL, NULL), OBB_OK);
+        const obb_bounds slow = slow_bounds(view);
+        obb_view_close(view);
+        ck_assert_int_eq(info.has_bounds, info.boxes > 0);
+        empty += info.boxes == 0;
+        if (!info.has_bounds)
+            continue;
+        ck_assert_double_eq(info.bounds.min.x, slow.min.x);
+        ck_assert_double_eq(info.bounds.max.x, slow.max.x);
+        ck_assert_double_eq(info.bounds.min.y, slow.min.y);
+        ck_assert_double_eq(info.bounds.max.z, slow.max.z);
+        if (had_bounds) {
+            grew += info.bounds.max.x > before.max.x;
+            shrank += info.bounds.max.x < before.max.x;
+            kept += info.bounds.max.x == before.max.x;
+        }
+    }
+    ck_assert(grew > 100 && shrank > 100 && kept > 100);
+    obb_scene_destroy(scene);
+}
+END_TEST
+
+START_TEST(the_hash_tells_states_apart_and_not_how_they_came_about)
+{
+    struct obb_scene *a = tick_scene(500, 64), *b = tick_scene(500, 64);
+    tick(a, 1, "+x:1 +y:2");
+    tick(b, 1, "+x:5 +y:5 x:1 y:2");
+    ck_assert(obb_scene_hash(a) == obb_scene_hash(b));
+    tick(a, 1, "x:3");
+    tick(b, 1, "x:4");
+    ck_assert(obb_scene_hash(a) != obb_scene_hash(b)); /* a pose */
+    tick(a, 1, "x:4");
+    ck_assert(obb_scene_hash(a) != obb_scene_hash(b)); /* the revision */
+    tick(a, 1, "x:9");
+    tick(b, 1, "x:5");
+    tick(b, 1, "x:9");
+    ck_assert(obb_scene_hash(a) == obb_scene_hash(b));
+    tick(b, 2, "");
+    ck_assert(obb_scene_hash(a) != obb_scene_hash(b)); /* the time */
+    tick(a, 2, "");
+    ck_assert(obb_scene_hash(a) == obb_scene_hash(b));
+    tick(a, 3, "-y +z:1");
+    tick(b, 3, "-y +w:1");
+    ck_assert(obb_scene_hash(a) != obb_scene_hash(b)); /* a name */
+    obb_scene_destroy(a);
+    obb_scene_destroy(b);
+
+    struct obb_scene *golden = tick_scene(500, 64);
+    tick(golden, 1234.5, "+crate-8:0.1 +door:-7");
+    tick(golden, 1235.5, "door:3.25");
+    /* Written down once: the same on every CPU and in every build. */
+    ck_assert_uint_eq(obb_scene_hash(golden), 0x4a925360c24e45b2);
+    obb_scene_destroy(golden);
+}
+END_TEST
+
+START_TEST(an_entity_is_one_label_in_every_state)
+{
+    struct obb_scene *scene = tick_scene(500, 64);
+    struct obb_arena arena;
+    obb_arena_init(&arena);
+    const char *const names[] = {"head", "torso", "crate"};
+    obb_put puts[3];
+    for (int i = 0; i < 3; i++)
+        puts[i] = (obb_put){.target = {.name = obb_str_of(names[i])},
+                            .parts = OBB_PUT_ALL,
+                            .box = {.rotation = {0, 0, 0, 1}},
+                            .attributes = {.entity = obb_str_of(i < 2 ? "player-1" : "")}};
+    const obb_edit edit = {.dimensions = 3, .puts = puts, .put_count = 3};
+    struct obb_prepared *prepared = NULL;
+    obb_fault fault;
+    obb_committed done;
+    ck_assert_int_eq(obb_edit_prepare(scene, &edit, 0, 3, &arena, &prepared, &fault), OBB_OK);
+    obb_edit_commit(prepared, &done);
+    obb_arena_fini(&arena);
+    struct obb_view *old = NULL, *view = NULL;
+    ck_assert_int_eq(obb_view_open(scene, NULL, &old, NULL, NULL), OBB_OK);
+    tick(scene, 1, "-head -torso");
+    ck_assert_int_eq(obb_view_open(scene, NULL, &view, NULL, NULL), OBB_OK);
+    const struct obb_label *label = obb_view_entity(old, obb_str_of("player-1"));
+    ck_assert_ptr_nonnull(label);
+    ck_assert_ptr_eq(obb_view_find(old, obb_str_of("head"))->entity, label);
+    ck_assert_ptr_eq(obb_view_find(old, obb_str_of("torso"))->entity, label);
+    ck_assert_ptr_null(obb_view_find(view, obb_str_of("crate"))->entity);
+    ck_assert_ptr_null(obb_view_entity(view, obb_str_of("player-2")));
+    obb_view_close(old);
+    obb_view_close(view);
+    obb_scene_destroy(scene);
+}
+END_TEST
+
+/* ---- Rebuilding beside the work ------------------------------------------------------------------------------------- */
+
+START_TEST(a_broad_phase_rebuilt_from_a_view_replaces_the_mended_one)
+{
+    struct obb_scene *scene = tick_scene(0, 0);
+    test_rng rng = {.s = 20261120};
+    size_t rebased = 0, decayed = 0, cancelled = 0;
+    for (int round = 0; round < 40; round++) {
+        struct obb_view *view = NULL;
+        ck_assert_int_eq(obb_view_open(scene, NULL, &view, NULL, NULL), OBB_OK);
+        atomic_bool cancel = false;
+        struct obb_rebuild *rebuild;
+        struct obb_layers *fresh = NULL;
+        atomic_store(&cancel, true);
+        ck_assert_int_eq(obb_view_rebuild(view, &cancel, &rebuild), OBB_OK);
+        if (obb_rebuild_finish(rebuild, &fresh) == OBB_CANCELLED)
+            cancelled++;
+        else
+            ck_assert_int_eq(obb_scene_rebase(scene, fresh), OBB_OK);
+        fresh = rebuilt(view);
+        for (int i = 0; i < 8; i++) { /* commits go on while it is rebuilt */
+            char line[256];
+            size_t used = 0;
+            for (int k = 0; k < 12; k++)
+                used += (size_t)snprintf(line + used, sizeof line - used,
+                                         test_below(&rng, 3) == 0 ? "-b%d " : "+b%d:%d ",
+                                         (int)test_below(&rng, 100), round * 8 + i);
+            tick(scene, round, line);
+            decayed += obb_scene_decayed(scene);
+        }
+        ck_assert_int_eq(obb_scene_rebase(scene, fresh), OBB_OK);
+        rebased++;
+        obb_view_close(view);
+        ck_assert(obb_scene_validate(scene));
+        ck_assert_int_eq(obb_view_open(scene, NULL, &view, NULL, NULL), OBB_OK);
+        ck_assert_uint_eq(visible(view), obb_view_info_get(view)->boxes);
+        obb_view_close(view);
+    }
+    ck_assert_uint_eq(rebased, 40);
+    ck_assert_uint_gt(cancelled, 20);
+    ck_assert_uint_gt(decayed, 0);
+    printf("rebuilt %zu times, cancelled %zu, decayed after %zu of 320 commits\n", rebased,
+           cancelled, decayed);
+    obb_scene_destroy(scene);
+}
+END_TEST
+
+/* All that is there goes; the words say what comes. */
+static void import(struct obb_scene *scene, const obb_settings *settings, const char *line)
+{
+    struct obb_arena arena;
+    obb_arena_init(&arena);
+    obb_edit edit = tick_edit(NO_TIME, line, &arena);
+    edit.replace_all = true;
+    edit.settings = settings;
+    edit.dimensions = settings->dimensions;
+    struct obb_prepared *prepared = NULL;
+    obb_fault fault;
+    obb_committed done;
+    ck_assert_int_eq(obb_edit_prepare(scene, &edit, 0, SIZE_MAX, &arena, &prepared, &fault),
+                     OBB_OK);
+    obb_edit_commit(prepared, &done);
+    obb_arena_fini(&arena);
+}
+
+/* As all-pairs has them and as every two boxes do. Returns how many there are. */
+static size_t check_pairs(struct obb_scene *scene)
+{
+    struct obb_view *view = NULL;
+    struct obb_plan *plan = NULL;
+    ck_assert_int_eq(obb_view_open(scene, NULL, &view, NULL, NULL), OBB_OK);
+    ck_assert_uint_eq(visible(view), obb_view_info_get(view)->boxes);
+    const obb_query query = {.kind = OBB_QUERY_ALL_PAIRS,
+                             .dimensions = obb_view_info_get(view)->dimensions,
+                             .limit = SIZE_MAX};
+    ck_assert_int_eq(obb_plan_create(view, &query, NULL, &plan), OBB_OK);
+    ck_assert_int_eq(obb_plan_run(plan), OBB_OK);
+    const obb_result *result = obb_plan_result(plan);
+    size_t count = 0;
+    for (const struct obb_version *a = obb_view_next(view, 0); a != NULL;
+         a = obb_view_next(view, obb_view_id(a)))
+        for (const struct obb_version *b = obb_view_next(view, obb_view_id(a)); b != NULL;
+             b = obb_view_next(view, obb_view_id(b))) {
+            const obb_solid one = obb_view_solid(view, a), two = obb_view_solid(view, b);
+            if (!obb_sat_overlap(&one, &two))
+                continue;
+            ck_assert_uint_lt(count, result->pair_count);
+            ck_assert_ptr_eq(result->pairs[count].a, a);
+            ck_assert_ptr_eq(result->pairs[count].b, b);
+            count++;
+        }
+    ck_assert_uint_eq(count, result->pair_count);
+    obb_plan_destroy(plan);
+    obb_view_close(view);
+    return count;
+}
+
+/* Whatever was ended by commits before it and since, and in other dimensions, too. */
+START_TEST(a_rebuild_that_comes_after_an_import_is_dropped)
+{
+    const obb_settings space = {.dimensions = 3}, plane = {.dimensions = 2};
+    const char *const moves[] = {"", "a:0 c:3.5", "a:0 b:1 c:2 d:3 e:4"};
+    const struct {
+        const obb_settings *settings;
+        const char *line;
+        size_t pairs;
+    } imports[] = {{&space, "+x:50 +y:51 +z:53", 2}, {&space, "", 0}, {&plane, "", 0}};
+    for (size_t i = 0; i < 3; i++)
+        for (size_t k = 0; k < 3; k++) {
+            struct obb_scene *scene = tick_scene(0, 0);
+            struct obb_view *view = NULL;
+            tick(scene, 1, "+a:0.5 +b:1.5 +c:2.5 +d:3.5 +e:4.5");
+            tick(scene, 2, moves[i]);
+            ck_assert_uint_gt(check_pairs(scene), 5);
+            ck_assert_int_eq(obb_view_open(scene, NULL, &view, NULL, NULL), OBB_OK);
+            struct obb_layers *fresh = rebuilt(view);
+            import(scene, imports[k].settings, imports[k].line);
+            ck_assert_int_eq(obb_scene_rebase(scene, fresh), OBB_OK);
+            obb_view_close(view);
+            ck_assert(obb_scene_validate(scene));
+            ck_assert_uint_eq(check_pairs(scene), imports[k].pairs);
+            if (imports[k].pairs > 0)
+                tick(scene, 3, "x:51.5");
+            ck_assert_uint_eq(check_pairs(scene), imports[k].pairs + (imports[k].pairs > 0));
+            obb_scene_destroy(scene);
+        }
+}
+END_TEST
+
+START_TEST(a_state_that_changed_nothing_but_settings_can_be_rebuilt)
+{
+    struct obb_scene *scene = tick_scene(0, 0);
+    tick(scene, 1, "+a:0.5 +b:1.5 +c:2.5");
+    for (uint32_t commits = 1; commits <= 2; commits++) {
+        const obb_settings settings = {.dimensions = 3, .history_commits = commits};
+        struct obb_view *view = NULL;
+        bool changed = false;
+        ck_assert_int_eq(obb_scene_configure(scene, &settings, 0, &changed), OBB_OK);
+        ck_assert(changed);
+        ck_assert_int_eq(obb_view_open(scene, NULL, &view, NULL, NULL), OBB_OK);
+        struct obb_layers *fresh = rebuilt(view);
+        if (commits == 2) /* and commits may go on */
+            tick(scene, 2, "c:2.25");
+        ck_assert_int_eq(obb_scene_rebase(scene, fresh), OBB_OK);
+        obb_view_close(view);
+        ck_assert(obb_scene_validate(scene));
+        ck_assert_uint_eq(check_pairs(scene), 3);
+    }
+    obb_scene_destroy(scene);
+}
+END_TEST
+
+/* ---- Memory --------------------------------------------------------------------------------------------------------- */
+
+static void churn(struct obb_scene *scene, test_rng *rng, size_t commits, size_t *serial)
+{
+    enum { PER_COMMIT = 20 };
+    for (size_t i = 0; i < commits; i++) {
+        struct obb_arena arena;
+        obb_arena_init(&arena);
+        obb_put puts[PER_COMMIT];
+        obb_target removes[PER_COMMIT];
+        char names[PER_COMMIT][24], old[PER_COMMIT][24], data[PER_COMMIT][24];
+        for (size_t k = 0; k < PER_COMMIT; k++, ++*serial) {
+            /* Names come back after a while, each time as another box; data never does. */
+            (void)snprintf(names[k], sizeof names[k], "box-%zu", *serial % 2000);
+            (void)snprintf(old[k], sizeof old[k], "box-%zu", (*serial + 1000) % 2000);
+            (void)snprintf(data[k], sizeof data[k], "%zu", *serial);
+            removes[k] = (obb_target){.name = obb_str_of(old[k])};
+            puts[k] = (obb_put){.target = {.name = obb_str_of(names[k])},
+                                .parts = OBB_PUT_ALL,
+                                .box = {.center = {test_uniform(rng, -99, 99), 0, 0},
+                                        .half_extents = {1, 1, 1},
+                                        .rotation = {0, 0, 0, 1}},
+                                .attributes = {.entity = obb_str_of(*serial % 2 ? "odd" : ""),
+                                               .data = obb_str_of(data[k])}};
+        }
+        const obb_edit edit = {.dimensions = 3,
+                               .removes = removes,
+                               .remove_count = PER_COMMIT,
+                               .puts = puts,
+                               .put_count = PER_COMMIT};
+        struct obb_prepared *prepared = NULL;
+        obb_fault fault;
+        obb_committed done;
+        ck_assert_int_eq(obb_edit_prepare(scene, &edit, 0, SIZE_MAX, &arena, &prepared, &fault),
+                         OBB_OK);
+        if (i % 7 == 0) { /* some are thought better of */
+            obb_edit_discard(prepared);
+            ck_assert_int_eq(obb_edit_prepare(scene, &edit, 0, SIZE_MAX, &arena, &prepared, &fault),
+                             OBB_OK);
+        }
+        obb_edit_commit(prepared, &done);
+        obb_arena_fini(&arena);
+        if (i % 5 == 0) {
+            struct obb_view *view = NULL;
+            ck_assert_int_eq(obb_view_open(scene, NULL, &view, NULL, NULL), OBB_OK);
+            obb_view_close(view);
+        }
+    }
+}
+
+START_TEST(memory_does_not_grow_with_the_boxes_that_ever_were)
+{
+    struct obb_scene *scene = tick_scene(500, 16);
+    test_rng rng = {.s = 20261120};
+    size_t serial = 0;
+    const size_t rounds = test_effort(10);
+    churn(scene, &rng, 500, &serial);
+    const size_t warm = obb_scene_bytes(scene);
+    for (size_t round = 0; round < rounds; round++)
+        churn(scene, &rng, 500, &serial);
+    ck_assert(obb_scene_validate(scene));
+    const size_t late = obb_scene_bytes(scene);
+    printf("churn: %zu bytes with 1000 boxes of 10,000 ever made, %zu of %zu\n", warm, late,
+           serial);
+    ck_assert_uint_ge(serial, 100000);
+    ck_assert_uint_le(late, warm + warm / 50);
+
+    /* A view held meanwhile keeps what it needs, and no longer. */
+    struct obb_view *view = NULL;
+    ck_assert_int_eq(obb_view_open(scene, NULL, &view, NULL, NULL), OBB_OK);
+    churn(scene, &rng, 500, &serial);
+    const size_t held = obb_scene_bytes(scene);
+    ck_assert_uint_gt(held, late * 2);
+    ck_assert_uint_eq(visible(view), 1000);
+    obb_view_close(view);
+    churn(scene, &rng, 500, &serial);
+    ck_assert(obb_scene_validate(scene));
+    ck_assert_uint_le(scene->versions.count - scene->versions.free_count, 1000 + 20 * 20 * 2);
+    obb_scene_destroy(scene);
+}
+END_TEST
+
+/* ---- One writer, several readers ------------------------------------------------------------------------------------- */
+
+enum { READERS = 3, SLOTS = 6, CROWD = 60 };
+
+/* Views go from the writer to a reader and back to be closed. */
+struct crew {
+    _Atomic(struct obb_view *) given[SLOTS], back[SLOTS];
+    uint64_t expected[SLOTS]; /* what the writer saw in it */
+    atomic_bool stop;
+    atomic_size_t looked, wrong;
+};
+
+/* All that a view shows, by every way to it, in one number; 0 when the ways disagree. */
+static uint64_t digest(const struct obb_view *view)
+{
+    uint64_t sum = 1;
+    size_t boxes = 0;
+    for (const struct obb_version *box = obb_view_next(view, 0); box != NULL;
+         box = obb_view_next(view, obb_view_id(box)), boxes++) {
+        if (obb_view_find(view, obb_view_name(box)) != box ||
+            obb_view_find_id(view, obb_view_id(box)) != box)
+            return 0;
+        const obb_attributes attributes = obb_view_attributes(box);
+        if (attributes.entity.length > 0 && obb_view_entity(view, attributes.entity) != box->entity)
+            return 0;
+        const obb_box pose = obb_view_pose(view, box);
+        uint64_t bits;
+        memcpy(&bits, &pose.center.x, sizeof bits);
+        sum = (sum ^ bits ^ obb_view_id(box)) * 0x9e3779b97f4a7c15u + attributes.data.length;
+    }
+    if (boxes != obb_view_info_get(view)->boxes || visible(view) != boxes)
+        return 0;
+    return sum | 1;
+}
+
+static void *read_views(void *context)
+{
+    struct crew *crew = context;
+    size_t looked = 0, wrong = 0;
+    while (!atomic_load_explicit(&crew->stop, memory_order_acquire))
+        for (int i = 0; i < SLOTS; i++) {
+            struct obb_view *view =
+                atomic_exchange_explicit(&crew->given[i], NULL, memory_order_acquire);
+            if (view == NULL)
+                continue;
+            for (int again = 0; again < 3; again++, looked++)
+                wrong += digest(view) != crew->expected[i];
+            atomic_store_explicit(&crew->back[i], view, memory_order_release);
+        }
+    atomic_fetch_add(&crew->looked, looked);
+    atomic_fetch_add(&crew->wrong, wrong);
+    return NULL;
+}
+
+/* Puts, poses, teleports and now and then a removal. */
+static void any_line(test_rng *rng, char *line, size_t size)
+{
+    size_t used = (size_t)snprintf(line, size, "? ");
+    for (int i = 0; i < 12; i++) {
+        const char *sign = test_below(rng, 100) < 5 ? "-" : test_below(rng, 4) == 0 ? "+" : "";
+        used += (size_t)snprintf(line + used, size - used, "%sb%d%s%d ", sign,
+                                 (int)test_below(rng, CROWD), test_below(rng, 5) == 0 ? "!" : ":",
+                                 (int)test_below(rng, 1000));
+    }
+}
+
+START_TEST(readers_see_one_state_while_the_writer_commits)
+{
+    struct crew *crew = calloc(1, sizeof *crew);
+    ck_assert_ptr_nonnull(crew);
+    struct obb_scene *scene = tick_scene(20, 12);
+    test_rng rng = {.s = 20261120};
+    pthread_t readers[READERS];
+    for (int i = 0; i < READERS; i++)
+        ck_assert_int_eq(pthread_create(&readers[i], NULL, read_views, crew), 0);
+    bool lent[SLOTS] = {false};
+    size_t commits = 0, discarded = 0, opened = 0, between = 0;
+    while (commits < test_effort(4000) ||
+           opened < 200) { /* readers may get little of the machine */
+        char line[1024];
+        any_line(&rng, line, sizeof line);
+        struct obb_arena arena;
+        obb_arena_init(&arena);
+        struct obb_prepared *prepared = NULL;
+        obb_fault fault;
+        obb_committed done;
+        ck_assert_int_eq(tick_prepare(scene, 0, (double)commits, line, &arena, &prepared, &fault),
+                         OBB_OK);
+        if (test_below(&rng, 10) == 0) {
+            obb_edit_discard(prepared);
+            discarded++;
+        } else {
+            obb_edit_commit(prepared, &done);
+        }
+        obb_arena_fini(&arena);
+        commits++;
+        const size_t i = test_below(&rng, SLOTS);
+        struct obb_view *view =
+            atomic_exchange_explicit(&crew->back[i], NULL, memory_order_acquire);
+        if (view != NULL) {
+            obb_view_close(view);
+            lent[i] = false;
+        }
+        if (lent[i])
+            continue;
+        const obb_at at = {.kind = OBB_AT_AGO,
+                           .time = (double)test_below(&rng, 8) * 0.5,
+                           .clamp = true,
+                           .hold = test_below(&rng, 4) == 0};
+        ck_assert_int_eq(obb_view_open(scene, &at, &view, NULL, NULL), OBB_OK);
+        between += view->alpha > 0.0;
+        opened++;
+        crew->expected[i] = digest(view);
+        ck_assert(crew->expected[i] != 0);
+        lent[i] = true;
+        atomic_store_explicit(&crew->given[i], view, memory_order_release);
+    }
+    for (int i = 0; i < SLOTS; i++) /* let every view be read */
+        while (lent[i]) {
+            struct obb_view *view =
+                atomic_exchange_explicit(&crew->back[i], NULL, memory_order_acquire);
+            if (view == NULL) {
+                (void)sched_yield();
+                continue;
+            }
+            obb_view_close(view);
+            lent[i] = false;
+        }
+    atomic_store_explicit(&crew->stop, true, memory_order_release);
+    for (int i = 0; i < READERS; i++)
+        pthread_join(readers[i], NULL);
+    ck_assert_uint_eq(atomic_load(&crew->wrong), 0);
+    ck_assert_uint_eq(atomic_load(&crew->looked), 3 * opened);
+    ck_assert_uint_gt(between, 5);
+    ck_assert(obb_scene_validate(scene));
+    printf("threads: %zu commits (%zu discarded), %zu views read 3 times by %d readers, "
+           "%zu of them between two commits\n",
+           commits, discarded, opened, READERS, between);
+    obb_scene_destroy(scene);
+    free(crew);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("scene");
+    TCase *model = tcase_create("model");
+    tcase_set_timeout(model, test_patience(120));
+    tcase_add_test(model, random_commits_and_views_agree_with_the_model);
+    suite_add_tcase(suite, model);
+    TCase *tc = tcase_create("scene");
+    tcase_set_timeout(tc, test_patience(60));
+    tcase_add_test(tc, names_are_up_to_128_bytes_of_utf8_without_controls);
+    tcase_add_test(tc, names_that_hash_alike_are_told_apart);
+    tcase_add_test(tc, a_scene_s_bounds_are_those_of_its_boxes);
+    tcase_add_test(tc, the_hash_tells_states_apart_and_not_how_they_came_about);
+    tcase_add_test(tc, an_entity_is_one_label_in_every_state);
+    tcase_add_test(tc, a_broad_phase_rebuilt_from_a_view_replaces_the_mended_one);
+    tcase_add_test(tc, a_rebuild_that_comes_after_an_import_is_dropped);
+    tcase_add_test(tc, a_state_that_changed_nothing_but_settings_can_be_rebuilt);
+    tcase_add_test(tc, memory_does_not_grow_with_the_boxes_that_ever_were);
+    tcase_add_test(tc, readers_see_one_state_while_the_writer_commits);
+    suite_add_tcase(suite, tc);
+    return test_main(suite);
+}

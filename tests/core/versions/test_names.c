@@ -1,0 +1,357 @@
+#include "core/base/alloc.h"
+#include "core/versions/ids.h"
+#include "core/versions/label.h"
+#include "core/versions/names.h"
+#include "tests/support/fault.h"
+#include "tests/support/test.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- The table ---------------------------------------------------------------------------------------------------- */
+
+struct item {
+    struct obb_link link;
+    uint32_t hash;
+    bool in;
+};
+
+static bool findable(const struct obb_names *names, const struct item *item)
+{
+    const struct obb_link *link = obb_names_find(names, item->hash);
+    while (link != NULL && link != &item->link)
+        link = obb_names_again(names, link);
+    return link != NULL;
+}
+
+START_TEST(links_are_found_exactly_while_they_are_in)
+{
+    enum { ITEMS = 3000 };
+    struct obb_names names;
+    obb_names_init(&names);
+    struct item *items = calloc(ITEMS, sizeof *items);
+    ck_assert_ptr_nonnull(items);
+    test_rng rng = {.s = 20261120};
+    for (size_t i = 0; i < ITEMS; i++) /* one in eight hashes like another one */
+        items[i].hash = i % 8 == 7 ? items[i - 1].hash : (uint32_t)test_random(&rng);
+    size_t in = 0, inserted = 0, removed = 0, walked = 0;
+    for (size_t step = 0; step < test_effort(40000); step++) {
+        /* Waves: mostly in, then mostly out. */
+        struct item *item = &items[test_below(&rng, ITEMS)];
+        const bool insert = test_below(&rng, 100) < (step / 10000 % 2 == 0 ? 70u : 30u);
+        if (insert && !item->in) {
+            ck_assert_int_eq(obb_names_reserve(&names, in + 1), OBB_OK);
+            obb_names_insert(&names, &item->link, item->hash);
+            ck_assert_ptr_eq(obb_names_find(&names, item->hash),
+                             &item->link); /* the latest first */
+            item->in = true;
+            in++;
+            inserted++;
+        } else if (!insert && item->in) {
+            obb_names_remove(&names, &item->link);
+            item->in = false;
+            in--;
+            removed++;
+        }
+        const struct item *any = &items[test_below(&rng, ITEMS)];
+        ck_assert(findable(&names, any) == any->in);
+        if (step % 1000 == 0)
+            ck_assert(obb_names_validate(&names));
+    }
+    for (const struct obb_link *link = obb_names_walk(&names, NULL); link != NULL;
+         link = obb_names_walk(&names, link), walked++)
+        ck_assert(((const struct item *)link)->in);
+    ck_assert_uint_eq(walked, in);
+    ck_assert_uint_eq(names.count, in);
+    ck_assert_uint_gt(inserted, 5000);
+    ck_assert_uint_gt(removed, 5000);
+    obb_names_fini(&names);
+    free(items);
+}
+END_TEST
+
+START_TEST(lookups_stay_short_however_fast_the_table_grew)
+{
+    enum { ITEMS = 100000 };
+    struct obb_names names;
+    obb_names_init(&names);
+    struct item *items = calloc(ITEMS, sizeof *items);
+    ck_assert_ptr_nonnull(items);
+    ck_assert_int_eq(obb_names_reserve(&names, ITEMS), OBB_OK); /* at once, as an import does */
+    test_rng rng = {.s = 20261120};
+    for (size_t i = 0; i < ITEMS; i++) {
+        items[i].hash = (uint32_t)test_random(&rng);
+        obb_names_insert(&names, &items[i].link, items[i].hash);
+    }
+    ck_assert(obb_names_validate(&names));
+    ck_assert_uint_le(obb_names_bytes(&names), (size_t)ITEMS * 16);
+    size_t buckets_entered = 0;
+    for (const struct obb_link *link = names.first; link != &names.end;
+         link = atomic_load(&link->next))
+        buckets_entered += (link->key & 1) == 0;
+    ck_assert_uint_ge(buckets_entered * 4, ITEMS); /* so four links a bucket at most on average */
+    obb_names_fini(&names);
+    free(items);
+}
+END_TEST
+
+START_TEST(a_table_that_cannot_grow_stays_as_it_was)
+{
+    struct obb_names names;
+    obb_names_init(&names);
+    fault_arm(1);
+    const obb_status st = obb_names_reserve(&names, 100000);
+    fault_arm(0);
+    ck_assert_int_eq(st, OBB_NO_MEMORY);
+    struct item item = {.hash = 0xffffffffu};
+    obb_names_insert(&names, &item.link, item.hash);
+    ck_assert(findable(&names, &item));
+    ck_assert(obb_names_validate(&names));
+    ck_assert_int_eq(obb_names_reserve(&names, 100000), OBB_OK);
+    ck_assert(findable(&names, &item));
+    obb_names_remove(&names, &item.link);
+    ck_assert_ptr_null(obb_names_find(&names, item.hash));
+    obb_names_fini(&names);
+}
+END_TEST
+
+/* Readers look for links that stay in, while the writer grows the table and moves others in and out. */
+enum { STAYING = 500, MOVING = 20000 };
+struct race {
+    struct obb_names names;
+    struct item staying[STAYING], *moving;
+    atomic_bool stop;
+    atomic_size_t looked, missed;
+};
+
+static void *read_names(void *context)
+{
+    struct race *race = context;
+    size_t looked = 0, missed = 0;
+    do {
+        for (size_t i = 0; i < STAYING; i++, looked++)
+            missed += !findable(&race->names, &race->staying[i]);
+    } while (!atomic_load_explicit(&race->stop, memory_order_relaxed));
+    atomic_fetch_add(&race->looked, looked);
+    atomic_fetch_add(&race->missed, missed);
+    return NULL;
+}
+
+START_TEST(readers_never_miss_what_stays_while_the_writer_works)
+{
+    struct race *race = calloc(1, sizeof *race);
+    ck_assert_ptr_nonnull(race);
+    race->moving = calloc(MOVING, sizeof *race->moving);
+    ck_assert_ptr_nonnull(race->moving);
+    obb_names_init(&race->names);
+    test_rng rng = {.s = 20261120};
+    for (size_t i = 0; i < STAYING; i++) {
+        race->staying[i].hash = (uint32_t)test_random(&rng);
+        obb_names_insert(&race->names, &race->staying[i].link, race->staying[i].hash);
+    }
+    pthread_t readers[2];
+    for (int i = 0; i < 2; i++)
+        ck_assert_int_eq(pthread_create(&readers[i], NULL, read_names, race), 0);
+    for (size_t i = 0; i < MOVING; i++) {
+        struct item *item = &race->moving[i];
+        item->hash = (uint32_t)test_random(&rng);
+        ck_assert_int_eq(obb_names_reserve(&race->names, race->names.count + 1), OBB_OK);
+        obb_names_insert(&race->names, &item->link, item->hash);
+        if (i % 3 == 0) /* no link is used again, as nothing is before its readers are gone */
+            obb_names_remove(&race->names, &race->moving[i / 2].link);
+    }
+    atomic_store(&race->stop, true);
+    for (int i = 0; i < 2; i++)
+        pthread_join(readers[i], NULL);
+    ck_assert_uint_eq(atomic_load(&race->missed), 0);
+    ck_assert_uint_ge(atomic_load(&race->looked), (size_t)2 * STAYING);
+    ck_assert(obb_names_validate(&race->names));
+    obb_names_fini(&race->names);
+    free(race->moving);
+    free(race);
+}
+END_TEST
+
+/* ---- Ids ------------------------------------------------------------------------------------------------------------ */
+
+static struct obb_record *record_of_id(uint64_t id)
+{
+    struct obb_record *record = calloc(1, sizeof *record);
+    if (record != NULL)
+        record->id = id;
+    return record;
+}
+
+static void free_nodes(struct obb_ids *ids, struct obb_ids_node *retired)
+{
+    while (retired != NULL) {
+        struct obb_ids_node *next = retired->retired;
+        obb_ids_node_free(ids, retired);
+        retired = next;
+    }
+}
+
+START_TEST(records_are_found_and_walked_by_id)
+{
+    enum { RECORDS = 4000 };
+    struct obb_ids ids = {.nodes = 0};
+    struct obb_record *records[RECORDS] = {NULL};
+    test_rng rng = {.s = 20261120};
+    uint64_t id = 0;
+    size_t in = 0, count = 0;
+    ck_assert_ptr_null(obb_ids_find(&ids, 1));
+    ck_assert_ptr_null(obb_ids_seek(&ids, 0));
+    for (size_t i = 0; i < RECORDS; i++) {
+        /* Mostly the next one, sometimes far away, and near the end beyond 2^40. */
+        id += test_below(&rng, 50) == 0 ? 1 + test_below(&rng, 100000) : 1;
+        if (i == RECORDS - 100)
+            id += (uint64_t)1 << 40;
+        records[i] = record_of_id(id);
+        ck_assert_ptr_nonnull(records[i]);
+        ck_assert_int_eq(obb_ids_insert(&ids, records[i]), OBB_OK);
+        in++;
+        if (test_below(&rng, 3) == 0) { /* drop any, often leaving nodes empty */
+            const size_t k = test_below(&rng, i + 1);
+            struct obb_ids_node *retired = NULL;
+            if (records[k] != NULL) {
+                obb_ids_remove(&ids, records[k], &retired);
+                free_nodes(&ids, retired);
+                ck_assert_ptr_null(obb_ids_find(&ids, records[k]->id));
+                free(records[k]);
+                records[k] = NULL;
+                in--;
+            }
+        }
+        if (i % 64 == 0)
+            ck_assert(obb_ids_validate(&ids, &count) && count == in);
+    }
+    ck_assert_uint_gt(in, RECORDS / 2);
+    uint64_t from = 0;
+    for (size_t i = 0; i < RECORDS; i++) {
+        if (records[i] == NULL)
+            continue;
+        ck_assert_ptr_eq(obb_ids_find(&ids, records[i]->id), records[i]);
+        ck_assert_ptr_eq(obb_ids_seek(&ids, from), records[i]);
+        ck_assert_ptr_eq(obb_ids_seek(&ids, records[i]->id), records[i]);
+        from = records[i]->id + 1;
+    }
+    ck_assert_ptr_null(obb_ids_seek(&ids, from));
+    ck_assert_ptr_null(obb_ids_seek(&ids, UINT64_MAX));
+    ck_assert_ptr_null(obb_ids_find(&ids, UINT64_MAX));
+    for (size_t i = 0; i < RECORDS; i++) {
+        struct obb_ids_node *retired = NULL;
+        if (records[i] == NULL)
+            continue;
+        obb_ids_remove(&ids, records[i], &retired);
+        free_nodes(&ids, retired);
+        free(records[i]);
+    }
+    ck_assert_uint_eq(ids.nodes, 0);
+}
+END_TEST
+
+START_TEST(an_id_that_finds_no_memory_leaves_the_tree_as_it_was)
+{
+    struct obb_ids ids = {.nodes = 0};
+    const uint64_t asked[] = {1, 2, 70, 300000, (uint64_t)1 << 52};
+    enum { ASKED = sizeof asked / sizeof asked[0] };
+    struct obb_record *records[ASKED];
+    size_t refused = 0;
+    for (size_t i = 0; i < ASKED; i++) {
+        records[i] = record_of_id(asked[i]);
+        ck_assert_ptr_nonnull(records[i]);
+        obb_status st = OBB_NO_MEMORY;
+        for (size_t n = 1; st != OBB_OK; n++) {
+            fault_arm(n);
+            st = obb_ids_insert(&ids, records[i]);
+            fault_arm(0);
+            size_t count = 0;
+            ck_assert(obb_ids_validate(&ids, &count));
+            ck_assert_uint_eq(count, i + (st == OBB_OK));
+            refused += st == OBB_NO_MEMORY;
+        }
+    }
+    ck_assert_uint_gt(refused, 15); /* nodes at seven and more levels */
+    for (size_t i = 0; i < ASKED; i++) {
+        ck_assert_ptr_eq(obb_ids_find(&ids, asked[i]), records[i]);
+        free(records[i]);
+    }
+    obb_ids_fini(&ids);
+    ck_assert_uint_eq(ids.nodes, 0);
+}
+END_TEST
+
+/* ---- Labels ---------------------------------------------------------------------------------------------------------- */
+
+START_TEST(equal_texts_are_one_label_until_the_last_reference_goes)
+{
+    struct obb_labels labels;
+    obb_labels_init(&labels);
+    struct obb_label *retired = NULL;
+    struct obb_label unset = {.length = 0}, *a = NULL, *b = NULL, *c = NULL, *none = &unset;
+    ck_assert_int_eq(obb_labels_take(&labels, obb_str_of("player-1"), &a), OBB_OK);
+    ck_assert_int_eq(obb_labels_take(&labels, obb_str_of("player-1"), &b), OBB_OK);
+    ck_assert_int_eq(obb_labels_take(&labels, obb_str_of("player-2"), &c), OBB_OK);
+    ck_assert_int_eq(obb_labels_take(&labels, obb_str_of(""), &none), OBB_OK);
+    ck_assert_ptr_eq(a, b);
+    ck_assert_ptr_ne(a, c);
+    ck_assert_ptr_null(none);
+    ck_assert_ptr_eq(obb_labels_find(&labels, obb_str_of("player-2")), c);
+    obb_labels_again(a);
+    for (int i = 0; i < 2; i++)
+        obb_labels_drop(&labels, a, &retired);
+    ck_assert_ptr_eq(obb_labels_find(&labels, obb_str_of("player-1")), a);
+    ck_assert_ptr_null(retired);
+    obb_labels_drop(&labels, a, &retired);
+    obb_labels_drop(&labels, NULL, &retired);
+    ck_assert_ptr_null(obb_labels_find(&labels, obb_str_of("player-1")));
+    ck_assert_ptr_eq(retired, a); /* readers may still see it */
+    ck_assert(obb_str_equal(obb_label_text(retired), obb_str_of("player-1")));
+    obb_labels_free(&labels, retired);
+    obb_labels_fini(&labels);
+    ck_assert_uint_eq(labels.bytes, 0);
+}
+END_TEST
+
+START_TEST(a_label_that_finds_no_memory_leaves_the_table_as_it_was)
+{
+    struct obb_labels labels;
+    obb_labels_init(&labels);
+    size_t refused = 0;
+    for (int i = 0; i < 200; i++) {
+        char text[24];
+        (void)snprintf(text, sizeof text, "label %d", i);
+        obb_status st = OBB_NO_MEMORY;
+        struct obb_label *label = NULL;
+        for (size_t n = 1; st != OBB_OK; n++) {
+            fault_arm(n);
+            st = obb_labels_take(&labels, obb_str_of(text), &label);
+            fault_arm(0);
+            refused += st == OBB_NO_MEMORY;
+        }
+        ck_assert_uint_eq(label->references, 1);
+        ck_assert(obb_names_validate(&labels.table));
+    }
+    ck_assert_uint_gt(refused, 200); /* one a label, and one each time the table grew */
+    obb_labels_fini(&labels);
+    ck_assert_uint_eq(labels.bytes, 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("names");
+    TCase *tc = tcase_create("names");
+    tcase_set_timeout(tc, test_patience(60));
+    tcase_add_test(tc, links_are_found_exactly_while_they_are_in);
+    tcase_add_test(tc, lookups_stay_short_however_fast_the_table_grew);
+    tcase_add_test(tc, a_table_that_cannot_grow_stays_as_it_was);
+    tcase_add_test(tc, readers_never_miss_what_stays_while_the_writer_works);
+    tcase_add_test(tc, records_are_found_and_walked_by_id);
+    tcase_add_test(tc, an_id_that_finds_no_memory_leaves_the_tree_as_it_was);
+    tcase_add_test(tc, equal_texts_are_one_label_until_the_last_reference_goes);
+    tcase_add_test(tc, a_label_that_finds_no_memory_leaves_the_table_as_it_was);
+    suite_add_tcase(suite, tc);
+    return test_main(suite);
+}

@@ -1,0 +1,283 @@
+#include "server/base/config.h"
+#include "tests/support/fault.h"
+#include "tests/support/test.h"
+
+#include <string.h>
+
+/* An environment of "NAME=value" texts, NULL-terminated. */
+static const char *from_list(void *context, const char *name)
+{
+    for (const char *const *entry = context; *entry != NULL; entry++) {
+        const size_t length = strlen(name);
+        if (strncmp(*entry, name, length) == 0 && (*entry)[length] == '=')
+            return *entry + length + 1;
+    }
+    return NULL;
+}
+
+static char error[512];
+
+static bool read_config(const char *const *arguments, const char *const *environment,
+                        srv_config *out)
+{
+    static const char *const nothing[] = {NULL};
+    char *argv[32] = {(char *)(uintptr_t) "obbd"};
+    int argc = 1;
+    for (; arguments[argc - 1] != NULL; argc++)
+        argv[argc] = (char *)(uintptr_t)arguments[argc - 1];
+    error[0] = '\0';
+    return srv_config_read(argc, argv, from_list,
+                           (void *)(uintptr_t)(environment != NULL ? environment : nothing), out,
+                           error, sizeof error);
+}
+
+#define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define NOTHING   ((const char *const[]){NULL})
+
+START_TEST(defaults_are_those_of_the_contract)
+{
+    srv_config config;
+    ck_assert(read_config(NOTHING, NULL, &config));
+    ck_assert_uint_eq(config.listen.count, 1);
+    ck_assert_str_eq(config.listen.items[0], "127.0.0.1:7480");
+    ck_assert_uint_eq(config.workers, 0); /* cores */
+    ck_assert(!config.demo && !config.allow_anonymous);
+    ck_assert_uint_eq(config.scene_limit, 1000);
+    ck_assert_uint_eq(config.box_limit, 2000000);
+    ck_assert_uint_eq(config.body_limit, 64u << 20);
+    ck_assert_uint_eq(config.memory_limit, 512u << 20);
+    ck_assert_uint_eq(config.connection_limit, 4096);
+    ck_assert_uint_eq(config.queue_limit, 1024);
+    ck_assert_uint_eq(config.request_timeout_ms, 10000);
+    ck_assert_double_eq(config.history_span, 500);
+    ck_assert_uint_eq(config.history_commits, 64);
+    ck_assert_uint_eq(config.hosts.count, 0);
+    ck_assert_int_eq(config.log_level, 1);
+    ck_assert_int_eq(config.log_format, 0);
+    ck_assert_int_eq(config.kernel, 0);
+    srv_config_fini(&config);
+}
+END_TEST
+
+START_TEST(the_command_line_wins_over_the_environment_and_that_over_the_default)
+{
+    srv_config config;
+    ck_assert(read_config(LIST("--workers", "3", "--listen=[::1]:0", "--listen", "unix:/tmp/a",
+                               "--body-limit=2MiB", "--demo", "--log-format", "json"),
+                          LIST("OBBD_WORKERS=9", "OBBD_LISTEN=1.2.3.4:5",
+                               "OBBD_HOST=a.example,b.example", "OBBD_HISTORY=12.5",
+                               "OBBD_LOG_LEVEL=debug", "OBBD_QUEUE_LIMIT=", "OBBD_DEMO=0"),
+                          &config));
+    ck_assert_uint_eq(config.workers, 3);
+    ck_assert_uint_eq(config.listen.count, 2);
+    ck_assert_str_eq(config.listen.items[0], "[::1]:0");
+    ck_assert_str_eq(config.listen.items[1], "unix:/tmp/a");
+    ck_assert_uint_eq(config.body_limit, 2u << 20);
+    ck_assert(config.demo);
+    ck_assert_int_eq(config.log_format, 1);
+    ck_assert_uint_eq(config.hosts.count, 2);
+    ck_assert_str_eq(config.hosts.items[0], "a.example");
+    ck_assert_str_eq(config.hosts.items[1], "b.example");
+    ck_assert_double_eq(config.history_span, 12.5);
+    ck_assert_int_eq(config.log_level, 0);
+    ck_assert_uint_eq(config.queue_limit, 1024); /* an empty variable is none */
+    srv_config_fini(&config);
+}
+END_TEST
+
+START_TEST(what_is_wrong_is_said_in_one_line)
+{
+    static const struct {
+        const char *arguments[4];
+        const char *environment[2];
+        const char *says;
+    } wrong[] = {
+        {{"--bogus"}, {NULL}, "unknown option \"--bogus\""},
+        {{"--Workers", "1"}, {NULL}, "unknown option \"--Workers\""},
+        {{"serve"}, {NULL}, "unknown option \"serve\""},
+        {{"-"}, {NULL}, "unknown option \"-\""},
+        {{""}, {NULL}, "unknown option \"\""},
+        {{"--work=1"}, {NULL}, "unknown option \"--work\""},
+        {{"--workers"}, {NULL}, "--workers needs a value"},
+        {{"--workers", "0"}, {NULL}, "--workers: \"0\" is not a whole number from 1 to 1024"},
+        {{"--workers", "1025"}, {NULL}, "--workers: \"1025\""},
+        {{"--workers", "2 "}, {NULL}, "--workers: \"2 \""},
+        {{"--workers", "-1"}, {NULL}, "--workers: \"-1\""},
+        {{"--workers", "+1"}, {NULL}, "--workers: \"+1\""},
+        {{"--workers", "1e1"}, {NULL}, "--workers: \"1e1\""},
+        {{"--workers", "18446744073709551617"}, {NULL}, "--workers: \"18446744073709551617\""},
+        {{"--workers="}, {NULL}, "--workers: \"\""},
+        {{"--workers=1", "--workers=2"}, {NULL}, "--workers is given twice"},
+        {{"--demo=1"}, {NULL}, "--demo takes no value"},
+        {{"--body-limit", "1KB"}, {NULL}, "--body-limit: \"1KB\" is not a size"},
+        {{"--body-limit", "1000"}, {NULL}, "--body-limit: \"1000\""},
+        {{"--body-limit", "99999999999GiB"}, {NULL}, "--body-limit: \"99999999999GiB\""},
+        {{"--history", "nan"}, {NULL}, "--history: \"nan\""},
+        {{"--history", "-1"}, {NULL}, "--history: \"-1\""},
+        {{"--history", " 1"}, {NULL}, "--history: \" 1\""},
+        {{"--history", "0x10"}, {NULL}, "--history: \"0x10\" is not a number from 0 to 1e+15"},
+        {{"--host", "a b"}, {NULL}, "--host: \"a b\" is not a name of a host"},
+        {{NULL}, {"OBBD_HOST=a,a/b"}, "OBBD_HOST: \"a/b\" is not a name of a host"},
+        {{"--cors-origin", "https://editor.example/"},
+         {NULL},
+         "--cors-origin: \"https://editor.example/\" is neither * nor scheme://host[:port]"},
+        {{"--scopes", "read"}, {NULL}, "--scopes is said of a --new-token"},
+        {{"--scenes", "x"}, {NULL}, "--scenes is said of a --new-token"},
+        {{"--probe", "--scenes", "x"}, {NULL}, "--scenes is said of a --new-token"},
+        {{"--log-level", "loud"},
+         {NULL},
+         "--log-level: \"loud\" is not one of debug|info|warn|error"},
+        {{"--log-level", "info|warn"}, {NULL}, "--log-level: \"info|warn\""},
+        {{"--listen", ""}, {NULL}, "--listen: needs a value"},
+        {{NULL}, {"OBBD_WORKERS=many"}, "OBBD_WORKERS: \"many\""},
+        {{NULL}, {"OBBD_DEMO=yes"}, "OBBD_DEMO: \"yes\" is neither 0 nor 1"},
+        {{NULL}, {"OBBD_HOST=a,,b"}, "OBBD_HOST: needs a value"},
+    };
+    const size_t count = sizeof wrong / sizeof *wrong;
+    for (size_t i = 0; i < count; i++) {
+        const char *arguments[5] = {NULL}, *environment[3] = {NULL};
+        memcpy(arguments, wrong[i].arguments, sizeof wrong[i].arguments);
+        memcpy(environment, wrong[i].environment, sizeof wrong[i].environment);
+        srv_config config;
+        ck_assert_msg(!read_config(arguments, environment, &config), "%s", wrong[i].says);
+        ck_assert_msg(strncmp(error, wrong[i].says, strlen(wrong[i].says)) == 0, "\"%s\" says: %s",
+                      wrong[i].says, error);
+        ck_assert_ptr_null(strchr(error, '\n'));
+    }
+    ck_assert_uint_gt(count, 20);
+}
+END_TEST
+
+/* Taken by the option as they are, or refused with a sentence that quotes them. */
+static void check_values(const char *option, const char *const *values, bool good)
+{
+    for (; *values != NULL; values++) {
+        srv_config config;
+        char quoted[48];
+        (void)snprintf(quoted, sizeof quoted, "\"%.40s", *values);
+        const bool taken = read_config(LIST(option, *values), NULL, &config);
+        ck_assert_msg(taken == good, "%s %s: %s", option, *values, error);
+        if (taken)
+            srv_config_fini(&config);
+        else
+            ck_assert_msg(strstr(error, quoted) != NULL, "%s: %s", *values, error);
+    }
+}
+
+START_TEST(names_of_hosts_are_those_that_can_be_asked_for)
+{
+    check_values("--host",
+                 LIST("obbd", "OBBD.example", "obbd.example.", "a_b-1.local", "192.168.0.7",
+                      "[::1]", "[FE80::1:2]", "[::ffff:127.0.0.1]"),
+                 true);
+    check_values("--host",
+                 LIST("*", " ", "a b", "a:80", "[::1]:80", "::1", "[]", "[::1", "[::1]]",
+                      "[1::2::3]", "[fe80::1%eth0]", "http://a", "a/", "user@a", "\xc3\xa4.example",
+                      "[00000:00000:00000:00000:00000:00000:00000:00000:00000]"),
+                 false);
+}
+END_TEST
+
+START_TEST(origins_are_those_that_browsers_send)
+{
+    check_values("--cors-origin",
+                 LIST("*", "https://editor.example", "http://localhost:3000", "http://127.0.0.1:1",
+                      "https://[::1]:65535", "http://[::1]", "https://editor.example:80",
+                      "http://editor.example:443", "tauri://localhost", "a+b-c.1://d"),
+                 true);
+    check_values("--cors-origin",
+                 LIST("foo", "null", "**", "example.com/path", "editor.example", "://a", "https://",
+                      "https:/a", "https:a", "https://editor.example/", "https://a/path",
+                      "https://a?", "https://a#", "https://user@a", "https://*.example",
+                      "HTTPS://a", "https://A", "1a://b", "https://a:", "https://a:0",
+                      "https://a:08", "https://a:8x", "https://a:65536", "https://a:-1",
+                      "https://a:443", "http://a:80", "https://a:1:2", "https://::1",
+                      "https://[::1", "https://[::1]a", " https://a", "https://a b",
+                      "https://\xc3\xa4.example"),
+                 false);
+}
+END_TEST
+
+START_TEST(numbers_are_decimal)
+{
+    check_values("--history", LIST("0", "12.5", "007", "1e3", "1E+3", "5.", "1000000000000000"),
+                 true);
+    check_values("--history",
+                 LIST("0x10", "0X1p3", "inf", "nan", "-1", "+1", "", "1e999", "infinity", "1,5",
+                      "1e", "1e3.5", "1..2", "1d3", "-0", "1 "),
+                 false);
+}
+END_TEST
+
+START_TEST(help_names_every_option_with_its_variable_and_default)
+{
+    static const char *const flags[] = {
+#define SRV_OPTION(kind, flag, field, fallback, low, high, argument, help) flag, fallback,
+#define SRV_COMMAND(kind, flag, field, argument, help)                     flag, "",
+#include "server/base/config.def"
+#undef SRV_COMMAND
+#undef SRV_OPTION
+    };
+    char text[16384];
+    FILE *out = fmemopen(text, sizeof text, "w");
+    ck_assert_ptr_nonnull(out);
+    srv_config_help(out);
+    ck_assert_int_eq(fclose(out), 0);
+    size_t looked_at = 0;
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i += 2, looked_at++) {
+        char sought[64];
+        (void)snprintf(sought, sizeof sought, "--%s", flags[i]);
+        const char *at = strstr(text, sought);
+        ck_assert_msg(at != NULL, "%s", flags[i]);
+        ck_assert_msg(strstr(at, flags[i + 1]) != NULL, "default of %s", flags[i]);
+    }
+    ck_assert_uint_gt(looked_at, 10);
+    ck_assert_ptr_nonnull(strstr(text, "OBBD_BODY_LIMIT"));
+
+    srv_config config;
+    ck_assert(read_config(LIST("--help", "--workers", "2"), NULL, &config));
+    ck_assert(config.help);
+    srv_config_fini(&config);
+    ck_assert(read_config(LIST("--version"), LIST("OBBD_WORKERS=broken"), &config));
+    ck_assert(config.version);
+    srv_config_fini(&config);
+}
+END_TEST
+
+START_TEST(every_failing_allocation_is_an_error)
+{
+    size_t n = 1, failures = 0;
+    for (;; n++) {
+        srv_config config;
+        fault_arm(n);
+        const bool good =
+            read_config(LIST("--listen", "127.0.0.1:1"), LIST("OBBD_HOST=a,b"), &config);
+        const size_t seen = fault_seen();
+        fault_arm(0);
+        if (good) {
+            srv_config_fini(&config);
+            ck_assert_uint_lt(seen, n);
+            break;
+        }
+        failures++;
+        ck_assert_ptr_nonnull(strstr(error, "not enough memory"));
+    }
+    ck_assert_uint_ge(failures, 3);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("config");
+    TCase *tc = tcase_create("config");
+    tcase_add_test(tc, defaults_are_those_of_the_contract);
+    tcase_add_test(tc, the_command_line_wins_over_the_environment_and_that_over_the_default);
+    tcase_add_test(tc, what_is_wrong_is_said_in_one_line);
+    tcase_add_test(tc, names_of_hosts_are_those_that_can_be_asked_for);
+    tcase_add_test(tc, origins_are_those_that_browsers_send);
+    tcase_add_test(tc, numbers_are_decimal);
+    tcase_add_test(tc, help_names_every_option_with_its_variable_and_default);
+    tcase_add_test(tc, every_failing_allocation_is_an_error);
+    suite_add_tcase(suite, tc);
+    return test_main(suite);
+}

@@ -1,0 +1,273 @@
+#include "server/base/pool.h"
+#include "tests/support/fault.h"
+#include "tests/support/test.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { WORKERS = 4 };
+
+static struct srv_loop *loop;
+static struct srv_pool *pool;
+static _Atomic size_t
+    broken; /* rules that callbacks saw broken; they do not assert, as Check would allocate */
+
+static void setup(void)
+{
+    ck_assert(srv_loop_create(&loop));
+    ck_assert(srv_pool_create(loop, WORKERS, 8, &pool));
+}
+
+static void teardown(void)
+{
+    ck_assert_uint_eq(atomic_load(&broken), 0);
+    ck_assert_uint_eq(srv_pool_jobs(pool), 0);
+    srv_pool_destroy(pool);
+    srv_loop_destroy(loop);
+}
+
+static void spend_ms(double ms)
+{
+    const double end = srv_clock() + ms * 1e-3;
+    while (srv_clock() < end)
+        ;
+}
+
+/* Sums 1 to n in phases of `widths` chunks; a phase reads what the one before wrote, without any lock of its own. */
+struct sum {
+    struct srv_job job;
+    const size_t *widths;
+    size_t phases, phase;
+    uint64_t parts[1000], total;
+    double chunk_ms;
+    atomic_bool cancelled;
+    _Atomic size_t inside, most_inside, ran;
+    size_t *left; /* jobs until the loop stops */
+    bool done;
+};
+
+static size_t sum_advance(struct srv_job *job)
+{
+    struct sum *s = (struct sum *)job;
+    broken += atomic_load(&s->inside) != 0; /* alone */
+    if (s->phase > 0)
+        for (size_t i = 0; i < s->widths[s->phase - 1]; i++) {
+            s->total += s->parts[i];
+            s->parts[i] = 0;
+        }
+    return s->phase == s->phases ? 0 : s->widths[s->phase++];
+}
+
+static void sum_chunk(struct srv_job *job, size_t chunk)
+{
+    struct sum *s = (struct sum *)job;
+    const size_t inside = atomic_fetch_add(&s->inside, 1) + 1;
+    size_t most = atomic_load(&s->most_inside);
+    while (inside > most && !atomic_compare_exchange_weak(&s->most_inside, &most, inside))
+        ;
+    broken += s->parts[chunk] != 0; /* each chunk once */
+    s->parts[chunk] = chunk + 1;
+    if (s->chunk_ms > 0)
+        spend_ms(s->chunk_ms);
+    atomic_fetch_add(&s->ran, 1);
+    atomic_fetch_sub(&s->inside, 1);
+}
+
+static void sum_done(struct srv_job *job)
+{
+    struct sum *s = (struct sum *)job;
+    broken += s->done;
+    s->done = true;
+    if (--*s->left == 0)
+        srv_loop_stop(loop);
+}
+
+static void sum_init(struct sum *s, const size_t *widths, size_t phases, size_t *left)
+{
+    memset(s, 0, sizeof *s);
+    s->job.advance = sum_advance;
+    s->job.chunk = sum_chunk;
+    s->job.done = sum_done;
+    s->job.cancelled = &s->cancelled;
+    s->widths = widths;
+    s->phases = phases;
+    s->left = left;
+}
+
+static uint64_t sum_expected(const size_t *widths, size_t phases)
+{
+    uint64_t total = 0;
+    for (size_t p = 0; p < phases; p++)
+        total += widths[p] * (widths[p] + 1) / 2;
+    return total;
+}
+
+START_TEST(phases_follow_each_other_and_every_chunk_runs_once)
+{
+    static const size_t widths[] = {1, 1000, 1, 1, 7, 2, 500, 3};
+    enum { PHASES = sizeof widths / sizeof *widths };
+    static struct sum jobs[8];
+    const size_t rounds = test_effort(20);
+    for (size_t round = 0; round < rounds; round++) {
+        size_t left = 8;
+        for (size_t i = 0; i < 8; i++) {
+            sum_init(&jobs[i], widths, PHASES - i % 3, &left);
+            ck_assert_int_eq(srv_pool_submit(pool, &jobs[i].job), SRV_SUBMITTED);
+        }
+        ck_assert_uint_eq(srv_pool_jobs(pool), 8);
+        srv_loop_run(loop);
+        for (size_t i = 0; i < 8; i++)
+            ck_assert_uint_eq(jobs[i].total, sum_expected(widths, PHASES - i % 3));
+    }
+}
+END_TEST
+
+START_TEST(chunks_are_shared_by_the_workers)
+{
+    static const size_t widths[] = {64};
+    static struct sum job;
+    size_t left = 1;
+    sum_init(&job, widths, 1, &left);
+    job.chunk_ms = 1;
+    ck_assert_int_eq(srv_pool_submit(pool, &job.job), SRV_SUBMITTED);
+    srv_loop_run(loop);
+    ck_assert_uint_eq(job.total, 64 * 65 / 2);
+    ck_assert_uint_gt(atomic_load(&job.most_inside), 1);
+    ck_assert_uint_le(atomic_load(&job.most_inside), WORKERS);
+}
+END_TEST
+
+START_TEST(a_job_without_chunks_is_one_step)
+{
+    static struct sum job;
+    size_t left = 1;
+    sum_init(&job, NULL, 0, &left);
+    job.job.chunk = NULL;
+    job.job.cancelled = NULL;
+    ck_assert_int_eq(srv_pool_submit(pool, &job.job), SRV_SUBMITTED);
+    srv_loop_run(loop);
+    ck_assert(job.done);
+}
+END_TEST
+
+START_TEST(the_queue_has_an_end)
+{
+    static const size_t widths[] = {1};
+    static struct sum jobs[9];
+    size_t left = 8;
+    for (size_t i = 0; i < 9; i++)
+        sum_init(&jobs[i], widths, 1, &left);
+    for (size_t i = 0; i < 8; i++)
+        ck_assert_int_eq(srv_pool_submit(pool, &jobs[i].job), SRV_SUBMITTED);
+    ck_assert_int_eq(srv_pool_submit(pool, &jobs[8].job), SRV_QUEUE_FULL);
+    srv_loop_run(loop);
+    ck_assert(!jobs[8].done);
+    left = 1;
+    ck_assert_int_eq(srv_pool_submit(pool, &jobs[8].job), SRV_SUBMITTED);
+    srv_loop_run(loop);
+    ck_assert(jobs[8].done);
+}
+END_TEST
+
+struct cancel {
+    struct srv_timer *timer;
+    struct sum *jobs;
+    size_t count;
+    double at;
+};
+
+static void cancel_all(void *context)
+{
+    struct cancel *c = context;
+    c->at = srv_clock();
+    for (size_t i = 0; i < c->count; i++) {
+        atomic_store(&c->jobs[i].cancelled, true);
+        srv_pool_cancelled(&c->jobs[i].job);
+    }
+}
+
+START_TEST(cancelled_jobs_end_soon_whether_they_run_or_wait)
+{
+    static const size_t widths[] = {1000};
+    static struct sum jobs[8];
+    size_t left = 8;
+    for (size_t i = 0; i < 8; i++) {
+        sum_init(&jobs[i], widths, 1, &left);
+        jobs[i].chunk_ms = 0.5; /* 4 seconds of work in all */
+        ck_assert_int_eq(srv_pool_submit(pool, &jobs[i].job), SRV_SUBMITTED);
+    }
+    struct cancel cancel = {.jobs = jobs, .count = 8};
+    ck_assert(srv_timer_create(loop, cancel_all, &cancel, &cancel.timer));
+    srv_timer_start(cancel.timer, 20, 0);
+    srv_loop_run(loop);
+    const double ms = (srv_clock() - cancel.at) * 1e3;
+    size_t ran = 0;
+    for (size_t i = 0; i < 8; i++)
+        ran += atomic_load(&jobs[i].ran);
+    printf("8 jobs ended %.2f ms after they were cancelled, %zu of 8000 chunks had run\n", ms, ran);
+    ck_assert_uint_gt(ran, 0);
+    ck_assert_uint_lt(ran, 7000);
+    ck_assert(ms < 100 * test_timeout(1)); /* a millisecond, but machines may be busy */
+    srv_timer_destroy(cancel.timer);
+}
+END_TEST
+
+/* A short job that comes after long ones must not wait for all of them: workers give way. */
+START_TEST(short_jobs_overtake_long_ones)
+{
+    static const size_t wide[] = {400}, narrow[] = {1};
+    static struct sum jobs[WORKERS + 1];
+    size_t left = WORKERS + 1;
+    for (size_t i = 0; i < WORKERS; i++) {
+        sum_init(&jobs[i], wide, 1, &left);
+        jobs[i].chunk_ms = 0.25;
+        ck_assert_int_eq(srv_pool_submit(pool, &jobs[i].job), SRV_SUBMITTED);
+    }
+    size_t last = 1;
+    sum_init(&jobs[WORKERS], narrow, 1, &last);
+    ck_assert_int_eq(srv_pool_submit(pool, &jobs[WORKERS].job), SRV_SUBMITTED);
+    srv_loop_run(loop); /* stops as the short one is done */
+    ck_assert(jobs[WORKERS].done);
+    for (size_t i = 0; i < WORKERS; i++)
+        ck_assert(!jobs[i].done);
+    left = WORKERS;
+    srv_loop_run(loop);
+    for (size_t i = 0; i < WORKERS; i++)
+        ck_assert_uint_eq(jobs[i].total, 400 * 401 / 2);
+}
+END_TEST
+
+START_TEST(without_memory_nothing_is_queued_and_with_little_all_is_done)
+{
+    static const size_t widths[] = {100, 1, 50};
+    static struct sum job;
+    size_t left = 1;
+    sum_init(&job, widths, 3, &left);
+    fault_arm(1);
+    const srv_submitted refused = srv_pool_submit(pool, &job.job);
+    fault_arm(2); /* the first helper */
+    const srv_submitted queued = srv_pool_submit(pool, &job.job);
+    srv_loop_run(loop);
+    fault_arm(0);
+    ck_assert_int_eq(refused, SRV_NO_MEMORY);
+    ck_assert_int_eq(queued, SRV_SUBMITTED);
+    ck_assert_uint_eq(job.total, sum_expected(widths, 3));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("pool");
+    TCase *tc = tcase_create("pool");
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_set_timeout(tc, test_patience(60));
+    tcase_add_test(tc, phases_follow_each_other_and_every_chunk_runs_once);
+    tcase_add_test(tc, chunks_are_shared_by_the_workers);
+    tcase_add_test(tc, a_job_without_chunks_is_one_step);
+    tcase_add_test(tc, the_queue_has_an_end);
+    tcase_add_test(tc, cancelled_jobs_end_soon_whether_they_run_or_wait);
+    tcase_add_test(tc, short_jobs_overtake_long_ones);
+    tcase_add_test(tc, without_memory_nothing_is_queued_and_with_little_all_is_done);
+    suite_add_tcase(suite, tc);
+    return test_main(suite);
+}
