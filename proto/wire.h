@@ -75,7 +75,7 @@ bool wire_read_settings(const wire_body *body, const obb_settings *current, stru
 bool wire_read_box(const wire_body *body, int dimensions, bool patch, obb_str name,
                    struct obb_arena *arena, obb_put *out, wire_problem *problem);
 bool wire_read_transform(const wire_body *body, int dimensions, obb_str name,
-                         struct obb_arena *arena, obb_turn *out, wire_problem *problem);
+                         struct obb_arena *arena, obb_transform_edit *out, wire_problem *problem);
 bool wire_read_merge(const wire_body *body, obb_str name, struct obb_arena *arena, obb_merge *out,
                      wire_problem *problem);
 

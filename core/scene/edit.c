@@ -39,9 +39,9 @@ struct obb_prepared {
     const struct obb_version **made, **ended;
     size_t made_count, ended_count;
     size_t removed;
-    size_t missed_pose_count, missed_turn_count;
+    size_t missed_pose_count, missed_transform_count;
     uint64_t *new_ids;
-    bool *missed_poses, *missed_turns;
+    bool *missed_poses, *missed_transforms;
 };
 
 static struct obb_version *slot(const struct obb_prepared *p, uint32_t i)
@@ -373,15 +373,16 @@ static obb_status apply_pose(struct obb_prepared *p, size_t i, const struct foun
     return OBB_OK;
 }
 
-static obb_status apply_turn(struct obb_prepared *p, size_t i, const struct found *found)
+static obb_status apply_transform(struct obb_prepared *p, size_t i, const struct found *found)
 {
-    const obb_turn *turn = &p->edit->turns[i];
+    const obb_transform_edit *change = &p->edit->transforms[i];
     struct obb_version *current = current_of(p, found->record);
     if (current == NULL)
-        return miss(p, &p->missed_turns, &p->missed_turn_count, p->edit->turn_count, i);
+        return miss(p, &p->missed_transforms, &p->missed_transform_count, p->edit->transform_count,
+                    i);
     obb_box box;
-    const obb_status st =
-        obb_box_transform(&latest(p, current)->box, &turn->transform, p->settings.dimensions, &box);
+    const obb_status st = obb_box_transform(&latest(p, current)->box, &change->transform,
+                                            p->settings.dimensions, &box);
     if (st != OBB_OK)
         return st;
     struct obb_version *version = writable(p, current);
@@ -432,7 +433,7 @@ static obb_status apply_entry(struct obb_prepared *p, const struct found *found,
     case OBB_GROUP_POSE:
         return apply_pose(p, fault->index, found);
     case OBB_GROUP_TRANSFORM:
-        return apply_turn(p, fault->index, found);
+        return apply_transform(p, fault->index, found);
     case OBB_GROUP_MERGE:
         return apply_merge(p, fault->index, found, &fault->member);
     case OBB_GROUP_NONE:
@@ -455,7 +456,8 @@ static obb_status apply(struct obb_prepared *p, obb_fault *fault)
         {OBB_GROUP_REMOVE, {edit->removes, edit->remove_count, sizeof *edit->removes, {{0}}}},
         {OBB_GROUP_PUT, {edit->puts, edit->put_count, sizeof *edit->puts, {{0}}}},
         {OBB_GROUP_POSE, {edit->poses, edit->pose_count, sizeof *edit->poses, {{0}}}},
-        {OBB_GROUP_TRANSFORM, {edit->turns, edit->turn_count, sizeof *edit->turns, {{0}}}},
+        {OBB_GROUP_TRANSFORM,
+         {edit->transforms, edit->transform_count, sizeof *edit->transforms, {{0}}}},
         {OBB_GROUP_MERGE, {edit->merges, edit->merge_count, sizeof *edit->merges, {{0}}}},
     };
     if (edit->replace_all)
@@ -713,7 +715,7 @@ obb_status obb_edit_prepare(struct obb_scene *scene, const obb_edit *edit, doubl
     const size_t gone =
         edit->replace_all || edit->remove_count > boxes ? boxes : edit->remove_count;
     const size_t most =
-        gone + edit->put_count + edit->pose_count + edit->turn_count + edit->merge_count;
+        gone + edit->put_count + edit->pose_count + edit->transform_count + edit->merge_count;
     struct obb_prepared *p = obb_arena_alloc(arena, 1, sizeof *p);
     struct change *changes = obb_arena_alloc(arena, most, sizeof *changes);
     uint64_t *new_ids = obb_arena_alloc(arena, edit->put_count, sizeof *new_ids);
@@ -787,11 +789,11 @@ void obb_edit_commit(struct obb_prepared *p, obb_committed *out)
         .removed = p->removed,
         .put = edit->put_count,
         .posed = edit->pose_count - p->missed_pose_count,
-        .transformed = edit->turn_count - p->missed_turn_count,
+        .transformed = edit->transform_count - p->missed_transform_count,
         .new_ids = p->new_ids,
         .missed_poses = p->missed_poses,
-        .missed_turns = p->missed_turns,
-        .missed = p->missed_pose_count + p->missed_turn_count,
+        .missed_transforms = p->missed_transforms,
+        .missed = p->missed_pose_count + p->missed_transform_count,
         .made = p->made,
         .ended = p->ended,
         .made_count = p->made_count,

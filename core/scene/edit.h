@@ -43,10 +43,10 @@ typedef struct obb_pose {
     bool teleport;
 } obb_pose;
 
-typedef struct obb_turn {
+typedef struct obb_transform_edit {
     obb_target target;
     obb_transform transform;
-} obb_turn;
+} obb_transform_edit;
 
 typedef struct obb_merge {
     obb_target target;
@@ -68,8 +68,8 @@ typedef struct obb_edit {
     size_t put_count;
     const obb_pose *poses;
     size_t pose_count;
-    const obb_turn *turns;
-    size_t turn_count;
+    const obb_transform_edit *transforms;
+    size_t transform_count;
     const obb_merge *merges;
     size_t merge_count;
     const struct obb_query *queries; /* their `at` must be answerable on the result */
@@ -106,9 +106,9 @@ typedef struct obb_committed {
     obb_moment moment;
     bool changed;                            /* false: nothing was different, the revision stands */
     size_t removed, put, posed, transformed; /* entries that were applied; removed: boxes */
-    const uint64_t *new_ids;  /* one per put, 0 where it replaced a box; in the arena */
-    const bool *missed_poses; /* one per pose: skipped by ignore_missing; NULL when none was */
-    const bool *missed_turns; /* one per transform, likewise */
+    const uint64_t *new_ids;       /* one per put, 0 where it replaced a box; in the arena */
+    const bool *missed_poses;      /* one per pose: skipped by ignore_missing; NULL when none was */
+    const bool *missed_transforms; /* one per transform, likewise */
     size_t missed;
 
     /* What this commit made and ended, in the arena; boxes that it replaced are in both. Those ended may be used while a view

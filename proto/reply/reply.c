@@ -249,9 +249,9 @@ static void put_missing(struct wire_out *out, const obb_edit *edit, const obb_co
     for (size_t i = 0; committed->missed_poses != NULL && i < edit->pose_count; i++)
         if (committed->missed_poses[i])
             put_target(out, &edit->poses[i].target);
-    for (size_t i = 0; committed->missed_turns != NULL && i < edit->turn_count; i++)
-        if (committed->missed_turns[i])
-            put_target(out, &edit->turns[i].target);
+    for (size_t i = 0; committed->missed_transforms != NULL && i < edit->transform_count; i++)
+        if (committed->missed_transforms[i])
+            put_target(out, &edit->transforms[i].target);
     wire_out_array_end(out);
 }
 

@@ -133,7 +133,7 @@ bool wire_read_named_put(struct wire_cursor *c, int dimensions, obb_put *out);
 const char *wire_matrix_detail(obb_status status);
 
 /* The transform of one box, without its target. */
-bool wire_read_turn(struct wire_cursor *c, int dimensions, obb_transform *out);
+bool wire_read_transform_members(struct wire_cursor *c, int dimensions, obb_transform *out);
 
 /* A scene's history; what is not named stays as it is in *settings. *out_fields: 1 for the span, 2 for the commits. */
 bool wire_read_history(struct wire_cursor *c, obb_settings *settings, unsigned *out_fields);

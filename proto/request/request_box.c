@@ -491,7 +491,7 @@ static bool read_scale(struct wire_cursor *c, int dimensions, obb_vec3 *out)
     return true;
 }
 
-bool wire_read_turn(struct wire_cursor *c, int dimensions, obb_transform *out)
+bool wire_read_transform_members(struct wire_cursor *c, int dimensions, obb_transform *out)
 {
     enum { TRANSLATE, ROTATE, SCALE, SPACE, MATRIX_FIELD, COUNT };
     static const obb_str fields[COUNT] = {
@@ -546,13 +546,14 @@ bool wire_read_turn(struct wire_cursor *c, int dimensions, obb_transform *out)
 }
 
 bool wire_read_transform(const wire_body *body, int dimensions, obb_str name,
-                         struct obb_arena *arena, obb_turn *out, wire_problem *problem)
+                         struct obb_arena *arena, obb_transform_edit *out, wire_problem *problem)
 {
     struct wire_cursor c;
-    obb_turn turn = {.target = {.name = name}};
+    obb_transform_edit change = {.target = {.name = name}};
     wire_body_open(&c, body, arena);
-    if (!wire_body_close(&c, wire_read_turn(&c, dimensions, &turn.transform), problem))
+    if (!wire_body_close(&c, wire_read_transform_members(&c, dimensions, &change.transform),
+                         problem))
         return false;
-    *out = turn;
+    *out = change;
     return true;
 }

@@ -263,22 +263,22 @@ static bool read_poses(struct wire_cursor *c, int dimensions, wire_commit *commi
 
 /* ---- Transforms and queries ------------------------------------------------------------------------ */
 
-static bool read_turns(struct wire_cursor *c, int dimensions, obb_edit *edit)
+static bool read_transforms(struct wire_cursor *c, int dimensions, obb_edit *edit)
 {
     const size_t place = wire_place(c);
     obb_str name;
     if (!wire_enter_object(c))
         return false;
-    struct wire_list list = wire_list_begin(c, sizeof(obb_turn));
+    struct wire_list list = wire_list_begin(c, sizeof(obb_transform_edit));
     while (wire_next_name(c, &name)) {
-        obb_turn *turn = wire_list_add(&list);
-        if (turn == NULL || !wire_read_turn(c, dimensions, &turn->transform))
+        obb_transform_edit *change = wire_list_add(&list);
+        if (change == NULL || !wire_read_transform_members(c, dimensions, &change->transform))
             return false;
-        turn->target = (obb_target){.name = name};
+        change->target = (obb_target){.name = name};
     }
-    edit->turns = (const obb_turn *)(const void *)list.items;
-    edit->turn_count = list.count;
-    return names_differ(&list, place, offsetof(obb_turn, target.name));
+    edit->transforms = (const obb_transform_edit *)(const void *)list.items;
+    edit->transform_count = list.count;
+    return names_differ(&list, place, offsetof(obb_transform_edit, target.name));
 }
 
 static bool read_queries(struct wire_cursor *c, int dimensions, obb_edit *edit)
@@ -319,7 +319,7 @@ static bool read_group(struct wire_cursor *c, int field, wire_commit *commit)
     case POSE:
         return read_poses(c, edit->dimensions, commit);
     case TRANSFORM:
-        return read_turns(c, edit->dimensions, edit);
+        return read_transforms(c, edit->dimensions, edit);
     case QUERIES:
         return read_queries(c, edit->dimensions, edit);
     case COMMIT_FIELDS:
@@ -336,7 +336,7 @@ static void keep_before(int field, obb_edit *edit)
     edit->remove_count = REMOVE < field ? edit->remove_count : 0;
     edit->put_count = PUT < field ? edit->put_count : 0;
     edit->pose_count = POSE < field ? edit->pose_count : 0;
-    edit->turn_count = TRANSFORM < field ? edit->turn_count : 0;
+    edit->transform_count = TRANSFORM < field ? edit->transform_count : 0;
     edit->query_count = 0; /* nothing comes after them */
 }
 
@@ -394,9 +394,10 @@ static void point_at_target(struct wire_pointer *pointer, const char *group,
 }
 
 /* What of a transform core could not carry out, or, where the box that it made leaves the range, what was applied last. */
-static void point_at_part(struct wire_pointer *pointer, obb_status status, const obb_turn *turn)
+static void point_at_part(struct wire_pointer *pointer, obb_status status,
+                          const obb_transform_edit *change)
 {
-    const obb_transform *t = &turn->transform;
+    const obb_transform *t = &change->transform;
     if (wire_problem_of(status).status != 422)
         return;
     const bool scale = status == OBB_SHEARED || status == OBB_SINGULAR || !t->has_translate;
@@ -433,8 +434,8 @@ static void point_at_entry(struct wire_pointer *pointer, obb_status status, cons
         }
         break;
     case OBB_GROUP_TRANSFORM:
-        point_at_target(pointer, "transform", &edit->turns[i].target);
-        point_at_part(pointer, status, &edit->turns[i]);
+        point_at_target(pointer, "transform", &edit->transforms[i].target);
+        point_at_part(pointer, status, &edit->transforms[i]);
         break;
     case OBB_GROUP_QUERY:
         wire_pointer_key(pointer, commit_fields[QUERIES]);
@@ -461,7 +462,7 @@ wire_problem wire_problem_of_edit(obb_status status, const obb_fault *fault,
     }
     if (status == OBB_LIMIT)
         problem.detail = "there are as many boxes, in all scenes, as --box-limit allows";
-    if (fault->group == OBB_GROUP_TRANSFORM && edit->turns[fault->index].transform.has_matrix)
+    if (fault->group == OBB_GROUP_TRANSFORM && edit->transforms[fault->index].transform.has_matrix)
         problem.detail = wire_matrix_detail(status);
     if (commit != NULL) {
         point_at_entry(&pointer, status, fault, commit, edit);
@@ -469,7 +470,7 @@ wire_problem wire_problem_of_edit(obb_status status, const obb_fault *fault,
         wire_pointer_index(&pointer, 0);
         wire_pointer_key(&pointer, commit_fields[TIME]);
     } else if (fault->group == OBB_GROUP_TRANSFORM) {
-        point_at_part(&pointer, status, &edit->turns[fault->index]);
+        point_at_part(&pointer, status, &edit->transforms[fault->index]);
     } else if (fault->group == OBB_GROUP_MERGE && problem.status == 422) {
         wire_pointer_key(&pointer, obb_str_of("with"));
     } else if (fault->group == OBB_GROUP_MERGE && status == OBB_NO_BOX &&

@@ -15,7 +15,7 @@ struct box_change {
     int dimensions;
     obb_target target;
     obb_put put;
-    obb_turn turn;
+    obb_transform_edit transform;
     obb_merge merge;
     obb_edit edit; /* of one of these */
     bool good;
@@ -34,7 +34,7 @@ static void change_read(struct srv_work *work)
                                 &c->put, &c->problem);
         break;
     case TRANSFORM:
-        c->good = wire_read_transform(body, c->dimensions, c->name, &request->arena, &c->turn,
+        c->good = wire_read_transform(body, c->dimensions, c->name, &request->arena, &c->transform,
                                       &c->problem);
         break;
     case MERGE:
@@ -79,8 +79,8 @@ static void change_apply(struct srv_work *work)
         c->edit.put_count = 1;
         break;
     case TRANSFORM:
-        c->edit.turns = &c->turn;
-        c->edit.turn_count = 1;
+        c->edit.transforms = &c->transform;
+        c->edit.transform_count = 1;
         break;
     case MERGE:
         c->edit.merges = &c->merge;

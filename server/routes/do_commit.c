@@ -47,7 +47,7 @@ static void commit_write(struct srv_plans *p)
 static bool changes_something(const obb_edit *edit)
 {
     return edit->has_time || edit->remove_count > 0 || edit->put_count > 0 ||
-           edit->pose_count > 0 || edit->turn_count > 0;
+           edit->pose_count > 0 || edit->transform_count > 0;
 }
 
 /* Where changes were made the request has not failed, and must not be sent again. */

@@ -319,7 +319,7 @@ static void prepared(struct srv_work *work)
 static double edit_cost(const obb_edit *edit)
 {
     return 100.0 * (double)(edit->remove_count + edit->pose_count) +
-           400.0 * (double)edit->turn_count + 1600.0 * (double)edit->put_count +
+           400.0 * (double)edit->transform_count + 1600.0 * (double)edit->put_count +
            5000.0 * (double)edit->merge_count;
 }
 

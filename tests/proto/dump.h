@@ -59,10 +59,10 @@ static inline void dump_pose(FILE *out, const obb_pose *pose)
                   pose->has_rotation, pose->teleport);
 }
 
-static inline void dump_turn(FILE *out, const obb_turn *turn)
+static inline void dump_transform(FILE *out, const obb_transform_edit *change)
 {
-    const obb_transform *t = &turn->transform;
-    dump_target(out, &turn->target);
+    const obb_transform *t = &change->transform;
+    dump_target(out, &change->target);
     (void)fprintf(out, " %d %d %d %d ", t->has_matrix, t->has_translate, t->has_rotate,
                   t->has_scale);
     for (int i = 0; i < 16 && t->has_matrix; i++)
@@ -163,8 +163,8 @@ static inline void dump_edit(FILE *out, const obb_edit *e)
         dump_put(out, &e->puts[i]);
     for (size_t i = 0; i < e->pose_count; i++)
         dump_pose(out, &e->poses[i]);
-    for (size_t i = 0; i < e->turn_count; i++)
-        dump_turn(out, &e->turns[i]);
+    for (size_t i = 0; i < e->transform_count; i++)
+        dump_transform(out, &e->transforms[i]);
     for (size_t i = 0; i < e->query_count; i++)
         dump_query(out, &e->queries[i]);
 }
@@ -190,7 +190,7 @@ static inline bool dump_request(int route, const wire_body *body, int dimensions
     obb_settings settings = {.dimensions = 3, .history_span = 500, .history_commits = 64};
     union {
         obb_put put;
-        obb_turn turn;
+        obb_transform_edit turn;
         obb_merge merge;
         wire_commit commit;
         obb_query query;
@@ -218,7 +218,7 @@ static inline bool dump_request(int route, const wire_body *body, int dimensions
     case DUMP_TRANSFORM:
         good = wire_read_transform(body, dimensions, name, &arena, &u.turn, &problem);
         if (good)
-            dump_turn(out, &u.turn);
+            dump_transform(out, &u.turn);
         break;
     case DUMP_MERGE:
         good = wire_read_merge(body, name, &arena, &u.merge, &problem);

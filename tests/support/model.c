@@ -134,7 +134,7 @@ static obb_status pose(model_state *state, const obb_pose *pose)
     return OBB_OK;
 }
 
-static obb_status turn(model_state *state, const obb_turn *turn)
+static obb_status turn(model_state *state, const obb_transform_edit *turn)
 {
     model_box *box = by_target(state, &turn->target);
     if (box == NULL)
@@ -194,7 +194,7 @@ static obb_status entry(struct model *model, model_state *state, const obb_edit 
         st = pose(state, &edit->poses[i]);
         counts->posed += st == OBB_OK;
     } else if (fault->group == OBB_GROUP_TRANSFORM) {
-        st = turn(state, &edit->turns[i]);
+        st = turn(state, &edit->transforms[i]);
         counts->transformed += st == OBB_OK;
     } else {
         return merge(state, &edit->merges[i], &fault->member);
@@ -215,7 +215,7 @@ static obb_status apply(struct model *model, model_state *state, const obb_edit 
         size_t count;
     } groups[] = {
         {OBB_GROUP_REMOVE, edit->remove_count}, {OBB_GROUP_PUT, edit->put_count},
-        {OBB_GROUP_POSE, edit->pose_count},     {OBB_GROUP_TRANSFORM, edit->turn_count},
+        {OBB_GROUP_POSE, edit->pose_count},     {OBB_GROUP_TRANSFORM, edit->transform_count},
         {OBB_GROUP_MERGE, edit->merge_count},
     };
     if (edit->replace_all) {

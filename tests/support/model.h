@@ -39,7 +39,7 @@ struct model *model_create(const obb_settings *settings, double now_ms);
 void model_destroy(struct model *model);
 const model_state *model_now(const struct model *model);
 
-/* What a commit answers. new_ids, missed_poses and missed_turns of *out are NULL; out_new_ids (room for a put each) may
+/* What a commit answers. new_ids, missed_poses and missed_transforms of *out are NULL; out_new_ids (room for a put each) may
  * be NULL. On a fault nothing has changed. */
 obb_status model_commit(struct model *model, const obb_edit *edit, double now_ms, size_t box_room,
                         obb_committed *out, uint64_t *out_new_ids, obb_fault *out_fault);

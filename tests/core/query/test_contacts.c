@@ -72,9 +72,9 @@ static void world_commit(struct world *w, size_t share)
     static obb_target removes[MOST];
     static obb_put puts[MOST];
     static obb_pose poses[MOST];
-    static obb_turn turns[MOST];
+    static obb_transform_edit turns[MOST];
     obb_edit edit = {
-        .dimensions = 3, .removes = removes, .puts = puts, .poses = poses, .turns = turns};
+        .dimensions = 3, .removes = removes, .puts = puts, .poses = poses, .transforms = turns};
     obb_arena_reset(&w->arena);
     for (size_t i = 0; i < MOST; i++) {
         if (test_below(&w->rng, 100) >= share)
@@ -98,9 +98,9 @@ static void world_commit(struct world *w, size_t share)
             poses[edit.pose_count++] = (obb_pose){
                 .target = target_of(w, i), .center = random_point(w), .has_center = true};
         } else {
-            turns[edit.turn_count++] =
-                (obb_turn){.target = target_of(w, i),
-                           .transform = {.has_translate = true, .translate = {0.1, 0, 0}}};
+            turns[edit.transform_count++] = (obb_transform_edit){
+                .target = target_of(w, i),
+                .transform = {.has_translate = true, .translate = {0.1, 0, 0}}};
         }
     }
     struct obb_prepared *prepared;

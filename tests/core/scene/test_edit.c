@@ -28,10 +28,10 @@ static obb_pose pose_at(const char *name, double x)
     return (obb_pose){.target = named(name), .center = {x, 0, 0}, .has_center = true};
 }
 
-static obb_turn move_by(const char *name, double x)
+static obb_transform_edit move_by(const char *name, double x)
 {
-    return (obb_turn){.target = named(name),
-                      .transform = {.has_translate = true, .translate = {x, 0, 0}}};
+    return (obb_transform_edit){.target = named(name),
+                                .transform = {.has_translate = true, .translate = {x, 0, 0}}};
 }
 
 /* Commits, or says why not; the arena keeps what the answer points to. */
@@ -67,7 +67,7 @@ START_TEST(groups_apply_in_the_order_remove_put_pose_transform)
     const obb_target removes[] = {named("a"), named("nobody"), named("a")};
     const obb_put puts[] = {put_at("a", 10), put_at("c", 30), put_at("b", 20)};
     const obb_pose poses[] = {pose_at("c", 31), pose_at("c", 32), pose_at("a", 11)};
-    const obb_turn turns[] = {move_by("c", 100), move_by("a", 100), move_by("c", 1000)};
+    const obb_transform_edit turns[] = {move_by("c", 100), move_by("a", 100), move_by("c", 1000)};
     const obb_edit edit = {.dimensions = 3,
                            .removes = removes,
                            .remove_count = COUNT(removes),
@@ -75,8 +75,8 @@ START_TEST(groups_apply_in_the_order_remove_put_pose_transform)
                            .put_count = COUNT(puts),
                            .poses = poses,
                            .pose_count = COUNT(poses),
-                           .turns = turns,
-                           .turn_count = COUNT(turns)};
+                           .transforms = turns,
+                           .transform_count = COUNT(turns)};
     obb_committed done;
     obb_fault fault;
     ck_assert_int_eq(commit(scene, &edit, 10, &arena, &done, &fault), OBB_OK);
@@ -123,8 +123,8 @@ START_TEST(the_fault_is_the_first_in_the_order_of_application)
     const obb_put two[] = {put_at("c", 1), put_at("d", 1)};
     const obb_pose lost[] = {pose_at("a", 1), pose_at("b", 1), pose_at("x", 1)};
     const obb_pose nowhere[] = {pose_at("b", 1), pose_at("a", (double)NAN)};
-    const obb_turn lost_turn[] = {move_by("x", 1)};
-    const obb_turn far_turn[] = {move_by("a", 1), move_by("a", 1e9)};
+    const obb_transform_edit lost_transform[] = {move_by("x", 1)};
+    const obb_transform_edit far_turn[] = {move_by("a", 1), move_by("a", 1e9)};
     const obb_target with[] = {named("b"), named("x")};
     const obb_merge bad_with[] = {{.target = named("a"), .with = with, .with_count = 2}};
     const obb_merge bad_target[] = {{.target = named("x"), .with = with, .with_count = 1}};
@@ -180,7 +180,11 @@ START_TEST(the_fault_is_the_first_in_the_order_of_application)
         {{.dimensions = 3, .puts = two, .put_count = 2, .poses = lost, .pose_count = 3},
          OBB_LIMIT, /* room for one */
          {.group = OBB_GROUP_PUT, .index = 1}},
-        {{.dimensions = 3, .poses = lost, .pose_count = 3, .turns = lost_turn, .turn_count = 1},
+        {{.dimensions = 3,
+          .poses = lost,
+          .pose_count = 3,
+          .transforms = lost_transform,
+          .transform_count = 1},
          OBB_NO_BOX,
          {.group = OBB_GROUP_POSE, .index = 2}},
         {{.dimensions = 3, .removes = gone, .remove_count = 1, .poses = lost, .pose_count = 3},
@@ -189,10 +193,10 @@ START_TEST(the_fault_is_the_first_in_the_order_of_application)
         {{.dimensions = 3, .poses = nowhere, .pose_count = 2, .ignore_missing = true},
          OBB_BAD_NUMBER,
          {.group = OBB_GROUP_POSE, .index = 1}},
-        {{.dimensions = 3, .turns = lost_turn, .turn_count = 1},
+        {{.dimensions = 3, .transforms = lost_transform, .transform_count = 1},
          OBB_NO_BOX,
          {.group = OBB_GROUP_TRANSFORM}},
-        {{.dimensions = 3, .turns = far_turn, .turn_count = 2},
+        {{.dimensions = 3, .transforms = far_turn, .transform_count = 2},
          OBB_BAD_NUMBER,
          {.group = OBB_GROUP_TRANSFORM, .index = 1}},
         {{.dimensions = 3, .merges = bad_with, .merge_count = 1, .queries = late, .query_count = 2},
@@ -328,13 +332,13 @@ START_TEST(what_is_missing_can_be_skipped_and_is_listed)
     obb_arena_init(&arena);
     obb_pose poses[] = {pose_at("x", 5), pose_at("a", 2), pose_at("", 6)};
     poses[2].target = numbered(9);
-    const obb_turn turns[] = {move_by("a", 10), move_by("y", 10)};
+    const obb_transform_edit turns[] = {move_by("a", 10), move_by("y", 10)};
     const obb_edit edit = {.dimensions = 3,
                            .ignore_missing = true,
                            .poses = poses,
                            .pose_count = COUNT(poses),
-                           .turns = turns,
-                           .turn_count = COUNT(turns)};
+                           .transforms = turns,
+                           .transform_count = COUNT(turns)};
     obb_committed done;
     obb_fault fault;
     ck_assert_int_eq(commit(scene, &edit, 0, &arena, &done, &fault), OBB_OK);
@@ -342,14 +346,14 @@ START_TEST(what_is_missing_can_be_skipped_and_is_listed)
     ck_assert_uint_eq(done.posed, 1);
     ck_assert_uint_eq(done.transformed, 1);
     ck_assert_uint_eq(done.missed, 3);
-    const bool missed_poses[] = {true, false, true}, missed_turns[] = {false, true};
+    const bool missed_poses[] = {true, false, true}, missed_transforms[] = {false, true};
     ck_assert_mem_eq(done.missed_poses, missed_poses, sizeof missed_poses);
-    ck_assert_mem_eq(done.missed_turns, missed_turns, sizeof missed_turns);
+    ck_assert_mem_eq(done.missed_transforms, missed_transforms, sizeof missed_transforms);
     const obb_edit none = {
         .dimensions = 3, .ignore_missing = true, .poses = poses + 1, .pose_count = 1};
     ck_assert_int_eq(commit(scene, &none, 0, &arena, &done, &fault), OBB_OK);
     ck_assert_ptr_null(done.missed_poses);
-    ck_assert_ptr_null(done.missed_turns);
+    ck_assert_ptr_null(done.missed_transforms);
     obb_arena_fini(&arena);
     obb_scene_destroy(scene);
 }
@@ -559,7 +563,7 @@ static obb_edit mixed_edit(void)
 {
     static obb_put puts[MIXED_PUTS];
     static obb_pose poses[MIXED_POSES];
-    static obb_turn turns[MIXED_POSES];
+    static obb_transform_edit turns[MIXED_POSES];
     static char names[MIXED_PUTS][24], data[MIXED_PUTS][24], old[2 * MIXED_POSES][24];
     static obb_target removes[1], with[2];
     static obb_merge merges[1];
@@ -590,8 +594,8 @@ static obb_edit mixed_edit(void)
                       .put_count = MIXED_PUTS,
                       .poses = poses,
                       .pose_count = MIXED_POSES,
-                      .turns = turns,
-                      .turn_count = MIXED_POSES,
+                      .transforms = turns,
+                      .transform_count = MIXED_POSES,
                       .merges = merges,
                       .merge_count = 1};
 }

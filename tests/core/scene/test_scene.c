@@ -100,9 +100,9 @@ static obb_pose any_pose(struct match *m, int dimensions)
     return pose;
 }
 
-static obb_turn any_turn(struct match *m)
+static obb_transform_edit any_transform(struct match *m)
 {
-    obb_turn turn = {.target = any_target(m), .transform = {.local = chance(m, 50)}};
+    obb_transform_edit turn = {.target = any_target(m), .transform = {.local = chance(m, 50)}};
     turn.transform.has_translate = chance(m, 70);
     turn.transform.translate = (obb_vec3){any_coordinate(m), any_coordinate(m), 0};
     turn.transform.has_rotate = chance(m, 40);
@@ -131,7 +131,7 @@ static obb_edit any_edit(struct match *m)
                      .remove_count = chance(m, 25) ? test_below(&m->rng, 4) : 0,
                      .put_count = chance(m, 50) ? test_below(&m->rng, 8) : 0,
                      .pose_count = chance(m, 60) ? test_below(&m->rng, 10) : 0,
-                     .turn_count = chance(m, 20) ? test_below(&m->rng, 4) : 0,
+                     .transform_count = chance(m, 20) ? test_below(&m->rng, 4) : 0,
                      .merge_count = chance(m, 3) ? 1 : 0,
                      .ignore_missing = chance(m, 85),
                      .remove_must_exist = chance(m, 5),
@@ -139,19 +139,19 @@ static obb_edit any_edit(struct match *m)
     obb_target *removes = NULL, *with = NULL;
     obb_put *puts = NULL;
     obb_pose *poses = NULL;
-    obb_turn *turns = NULL;
+    obb_transform_edit *transforms = NULL;
     obb_merge *merges = NULL;
     FILL(m, removes, edit.remove_count, any_target(m));
     FILL(m, puts, edit.put_count, any_put(m, dimensions));
     FILL(m, poses, edit.pose_count, any_pose(m, dimensions));
-    FILL(m, turns, edit.turn_count, any_turn(m));
+    FILL(m, transforms, edit.transform_count, any_transform(m));
     FILL(m, with, 2, any_target(m));
     FILL(m, merges, edit.merge_count,
          ((obb_merge){.target = any_target(m), .with = with, .with_count = 2}));
     edit.removes = removes;
     edit.puts = puts;
     edit.poses = poses;
-    edit.turns = turns;
+    edit.transforms = transforms;
     edit.merges = merges;
     if (chance(m, 80)) {
         edit.has_time = true;
@@ -190,8 +190,8 @@ static void check_same_answer(const obb_edit *edit, const obb_committed *real,
         ck_assert_uint_eq(real->new_ids[i], modelled_ids[i]);
     for (size_t i = 0; i < edit->pose_count && real->missed_poses != NULL; i++)
         missed += real->missed_poses[i];
-    for (size_t i = 0; i < edit->turn_count && real->missed_turns != NULL; i++)
-        missed += real->missed_turns[i];
+    for (size_t i = 0; i < edit->transform_count && real->missed_transforms != NULL; i++)
+        missed += real->missed_transforms[i];
     ck_assert_uint_eq(missed, real->missed);
 }
 

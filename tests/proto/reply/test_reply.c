@@ -834,8 +834,8 @@ START_TEST(a_commit_answers_counts_ids_missing_and_results)
     const obb_pose poses[] = {{.target = {.name = obb_str_of("ghost")}, .has_center = true},
                               {.target = {.has_id = true, .id = 77}, .has_center = true},
                               {.target = {.name = obb_str_of("a")}, .has_center = true}};
-    const obb_turn turn = {.target = {.name = obb_str_of("no\"body")},
-                           .transform = {.has_translate = true}};
+    const obb_transform_edit turn = {.target = {.name = obb_str_of("no\"body")},
+                                     .transform = {.has_translate = true}};
     const obb_query queries[] = {
         {.kind = OBB_QUERY_ALL_PAIRS, .dimensions = 3, .by_id = true},
         {.kind = OBB_QUERY_POINT, .dimensions = 3, .count = 1, .has_at = true},
@@ -846,12 +846,12 @@ START_TEST(a_commit_answers_counts_ids_missing_and_results)
                                          .put_count = 2,
                                          .poses = poses,
                                          .pose_count = 3,
-                                         .turns = &turn,
-                                         .turn_count = 1,
+                                         .transforms = &turn,
+                                         .transform_count = 1,
                                          .queries = queries,
                                          .query_count = 2}};
     const uint64_t new_ids[] = {17, 0};
-    const bool missed_poses[] = {true, true, false}, missed_turns[] = {true};
+    const bool missed_poses[] = {true, true, false}, missed_transforms[] = {true};
     const obb_committed committed = {.moment = {42, 1234.5},
                                      .changed = true,
                                      .removed = 1,
@@ -860,7 +860,7 @@ START_TEST(a_commit_answers_counts_ids_missing_and_results)
                                      .transformed = 0,
                                      .new_ids = new_ids,
                                      .missed_poses = missed_poses,
-                                     .missed_turns = missed_turns,
+                                     .missed_transforms = missed_transforms,
                                      .missed = 3};
     const obb_found_pair pair = {a, b};
     const obb_found found = {.box = a};

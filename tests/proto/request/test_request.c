@@ -490,7 +490,7 @@ END_TEST
 
 START_TEST(transforms_are_read)
 {
-    obb_turn turn;
+    obb_transform_edit turn;
     wire_problem problem;
     wire_body body = json("{\"rotate\":{\"axis\":[0,1,0],\"degrees\":180},\"space\":\"local\","
                           "\"scale\":2,\"translate\":[1,2,3]}");
@@ -606,7 +606,7 @@ START_TEST(a_commit_is_read_whole)
     ck_assert(e->poses[0].has_rotation && e->poses[0].center.z == 9);
     ck_assert(!e->poses[1].has_center && e->poses[1].has_rotation && e->poses[1].rotation.w == 1);
     ck_assert(!e->poses[2].has_center && !e->poses[2].has_rotation && !e->poses[2].teleport);
-    ck_assert(e->turn_count == 1 && e->turns[0].transform.local);
+    ck_assert(e->transform_count == 1 && e->transforms[0].transform.local);
     ck_assert(e->query_count == 2 && e->queries[0].kind == OBB_QUERY_RAY);
     ck_assert(e->queries[0].has_at && e->queries[0].at.time == 1180.0);
     ck_assert(e->queries[1].kind == OBB_QUERY_ALL_PAIRS && e->queries[1].count_only);
@@ -1006,7 +1006,7 @@ static wire_problem problem_of(int route, const wire_body *body, int dimensions)
 {
     wire_problem problem = {0};
     obb_put put;
-    obb_turn turn;
+    obb_transform_edit turn;
     obb_query query;
     const obb_str name = obb_str_of("name");
     const bool good = route == DUMP_BOX
