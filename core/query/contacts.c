@@ -153,7 +153,7 @@ static void drop(struct obb_contacts *contacts, uint32_t at)
 
 /* ---- Life --------------------------------------------------------------------------------------------------------- */
 
-obb_status obb_contacts_create(const obb_found_pair *pairs, size_t count, struct obb_contacts **out)
+obb_status obb_contacts_create(const obb_box_pair *pairs, size_t count, struct obb_contacts **out)
 {
     struct obb_contacts *contacts = obb_calloc(1, sizeof *contacts);
     if (contacts == NULL)
@@ -187,7 +187,7 @@ size_t obb_contacts_count(const struct obb_contacts *contacts) { return contacts
 
 /* Lists of the arena that grow. */
 struct found {
-    obb_found_pair *pairs;
+    obb_box_pair *pairs;
     size_t count, capacity;
 };
 
@@ -196,14 +196,14 @@ static bool found_add(struct found *found, struct obb_arena *arena, const struct
 {
     if (found->count == found->capacity) {
         const size_t capacity = found->capacity == 0 ? 64 : found->capacity * 2;
-        obb_found_pair *pairs =
+        obb_box_pair *pairs =
             obb_arena_grow(arena, found->pairs, found->count, capacity, sizeof *pairs);
         if (pairs == NULL)
             return false;
         found->pairs = pairs;
         found->capacity = capacity;
     }
-    found->pairs[found->count++] = (obb_found_pair){a, b};
+    found->pairs[found->count++] = (obb_box_pair){a, b};
     return true;
 }
 
@@ -285,7 +285,7 @@ static const struct obb_ranked *find_past(const struct obb_contacts *contacts,
     return sorted;
 }
 
-static int compare(const struct obb_ranked *past, const obb_found_pair *present)
+static int compare(const struct obb_ranked *past, const obb_box_pair *present)
 {
     if (past->major != present->a->id)
         return past->major < present->a->id ? -1 : 1;
@@ -365,10 +365,10 @@ obb_status obb_contacts_advance(struct obb_contacts *contacts, const struct obb_
 }
 
 obb_status obb_contacts_list(const struct obb_contacts *contacts, const struct obb_view *view,
-                             struct obb_arena *arena, const obb_found_pair **out)
+                             struct obb_arena *arena, const obb_box_pair **out)
 {
     struct obb_ranked *list = obb_arena_alloc(arena, 2 * contacts->count, sizeof *list);
-    obb_found_pair *pairs = obb_arena_alloc(arena, contacts->count, sizeof *pairs);
+    obb_box_pair *pairs = obb_arena_alloc(arena, contacts->count, sizeof *pairs);
     if (list == NULL || pairs == NULL)
         return OBB_NO_MEMORY;
     size_t count = 0;
@@ -379,8 +379,8 @@ obb_status obb_contacts_list(const struct obb_contacts *contacts, const struct o
     assert(count == contacts->count);
     const struct obb_ranked *sorted = obb_sort_ranked(list, count, list + count, NULL);
     for (size_t i = 0; i < count; i++) {
-        pairs[i] = (obb_found_pair){obb_view_find_id(view, sorted[i].major),
-                                    obb_view_find_id(view, sorted[i].minor)};
+        pairs[i] = (obb_box_pair){obb_view_find_id(view, sorted[i].major),
+                                  obb_view_find_id(view, sorted[i].minor)};
         assert(pairs[i].a != NULL && pairs[i].b != NULL);
     }
     *out = pairs;

@@ -13,16 +13,15 @@
 struct obb_contacts;
 
 /* Of the pairs of an all-pairs query without options. O(count). OBB_NO_MEMORY. */
-obb_status obb_contacts_create(const obb_found_pair *pairs, size_t count,
-                               struct obb_contacts **out);
+obb_status obb_contacts_create(const obb_box_pair *pairs, size_t count, struct obb_contacts **out);
 void obb_contacts_destroy(struct obb_contacts *contacts); /* NULL is fine */
 size_t obb_contacts_count(const struct obb_contacts *contacts);
 
 /* What one commit did to them; each list by (id, id). */
 typedef struct obb_contact_changes {
-    const obb_found_pair *begun; /* boxes as the state after the commit has them */
-    const obb_found_pair *ended; /* likewise: both are still there, but apart */
-    const obb_found_pair
+    const obb_box_pair *begun; /* boxes as the state after the commit has them */
+    const obb_box_pair *ended; /* likewise: both are still there, but apart */
+    const obb_box_pair
         *removed; /* one of the two is not there any more: as the state before had them */
     size_t begun_count, ended_count, removed_count;
 } obb_contact_changes;
@@ -37,6 +36,6 @@ obb_status obb_contacts_advance(struct obb_contacts *contacts, const struct obb_
 
 /* All pairs, by (id, id), of the view that they were last taken to; the list is the arena's. O(n log n). OBB_NO_MEMORY. */
 obb_status obb_contacts_list(const struct obb_contacts *contacts, const struct obb_view *view,
-                             struct obb_arena *arena, const obb_found_pair **out);
+                             struct obb_arena *arena, const obb_box_pair **out);
 
 #endif

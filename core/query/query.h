@@ -101,14 +101,14 @@ typedef struct obb_details {
     double volume, iou;
 } obb_details;
 
-typedef struct obb_found {
+typedef struct obb_hit {
     const struct obb_version *box;
     obb_details *details; /* NULL unless wanted */
     double distance;      /* rays, nearest */
     double fraction;      /* rays with a max_distance, sweeps */
     obb_vec3 point, normal;
     bool started_inside; /* or overlapping */
-} obb_found;
+} obb_hit;
 
 /* One item's answer. */
 typedef struct obb_answer {
@@ -117,21 +117,21 @@ typedef struct obb_answer {
     bool overlap;                      /* pairs */
     obb_details *details;              /* pairs, unless none was wanted */
     const struct obb_version *pair[2]; /* pairs: stored boxes, NULL for inline ones */
-    const obb_found *found;
-    size_t found_count;
+    const obb_hit *hits;
+    size_t hit_count;
     size_t count; /* the whole number, also where the list was cut */
     bool truncated;
 } obb_answer;
 
-typedef struct obb_found_pair {
+typedef struct obb_box_pair {
     const struct obb_version *a, *b; /* a has the smaller id */
-} obb_found_pair;
+} obb_box_pair;
 
 /* A query's result; everything in it lives as long as the plan and the view. */
 typedef struct obb_result {
     const obb_answer *answers; /* one per item */
     size_t answer_count;
-    const obb_found_pair *pairs;     /* all-pairs, by (id, id) */
+    const obb_box_pair *pairs;       /* all-pairs, by (id, id) */
     const obb_details *pair_details; /* one per pair, or NULL */
     size_t pair_count, count;        /* listed, and in all (of a page: listed) */
     bool truncated;                  /* of a page: another one may follow */

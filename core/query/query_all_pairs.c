@@ -40,7 +40,7 @@ struct obb_all_pairs {
     uint64_t *bounds; /* with gliding: gather_chunks + 1 ids that part the pairs by their a */
     size_t *offsets;  /* and how many pairs come before each */
     struct obb_task *gather_tasks;
-    obb_found_pair *pairs;
+    obb_box_pair *pairs;
     obb_details *details;
 };
 
@@ -211,7 +211,7 @@ static void merge_range(const struct obb_all_pairs *all, struct obb_task *task, 
     const size_t start = all->offsets[chunk], count = all->offsets[chunk + 1] - start;
     if (start >= all->listed || count == 0)
         return;
-    obb_found_pair *pairs = obb_task_keep(task, count, sizeof *pairs);
+    obb_box_pair *pairs = obb_task_keep(task, count, sizeof *pairs);
     if (pairs == NULL)
         return;
     size_t n = 0;

@@ -59,22 +59,22 @@ bool obb_task_resolve(const struct obb_task *task, const obb_ref *ref, struct ob
 /* ---- What was found ------------------------------------------------------------------------------------------ */
 
 /* Boxes in the order they came, in scratch memory. */
-struct obb_finds {
-    struct obb_ranked *list; /* item: the obb_found of a cast, else the obb_version itself */
+struct obb_hits {
+    struct obb_ranked *list; /* item: the obb_hit of a cast, else the obb_version itself */
     size_t count, capacity;
 };
 
 /* False once the task has failed. */
-bool obb_finds_add(struct obb_task *task, struct obb_finds *finds, uint64_t rank,
-                   const struct obb_version *box, const void *item);
+bool obb_hits_add(struct obb_task *task, struct obb_hits *hits, uint64_t rank,
+                  const struct obb_version *box, const void *item);
 
 /* By (rank, id). */
-bool obb_finds_sort(struct obb_task *task, struct obb_finds *finds);
+bool obb_hits_sort(struct obb_task *task, struct obb_hits *hits);
 
-/* Writes found, found_count, count and truncated of the answer from finds in order: of versions, or, with hits, of
- * obb_found. Returns the list, to be completed. */
-obb_found *obb_finds_answer(struct obb_task *task, const struct obb_finds *finds, bool hits,
-                            obb_answer *answer);
+/* Writes hits, hit_count, count and truncated of the answer from `hits` in order: of versions, or, if is_cast, of
+ * obb_hit. Returns the list, to be completed. */
+obb_hit *obb_hits_answer(struct obb_task *task, const struct obb_hits *hits, bool is_cast,
+                         obb_answer *answer);
 
 /* ---- What `want` adds about a pair -------------------------------------------------------------------------- */
 
@@ -93,7 +93,7 @@ void obb_answer_nearest(struct obb_task *task, size_t item, obb_answer *answer);
 
 /* A growing list in a task's memory. */
 struct obb_pairs {
-    obb_found_pair *list;
+    obb_box_pair *list;
     size_t count, capacity;
     bool just_count;
 };
@@ -103,14 +103,14 @@ bool obb_pairs_add(struct obb_task *task, struct obb_pairs *pairs, const struct 
                    const struct obb_version *b);
 
 /* Orders by (id of a, id of b), in the task's scratch memory. */
-void obb_pairs_sort(struct obb_task *task, obb_found_pair *list, size_t count);
+void obb_pairs_sort(struct obb_task *task, obb_box_pair *list, size_t count);
 
 /* May the two be a pair, by their own filters and the query's? */
 bool obb_pairs_admit(const struct obb_sieve *sieve, const struct obb_version *a,
                      const struct obb_version *b);
 
 /* Writes details[i] for the pairs from..to-1, unless the task fails. */
-void obb_pairs_details(struct obb_task *task, const obb_found_pair *pairs, obb_details *details,
+void obb_pairs_details(struct obb_task *task, const obb_box_pair *pairs, obb_details *details,
                        size_t from, size_t to);
 
 /* By a join of the layers with themselves. OBB_LIMIT, from a chunk: there are more candidates than should be held at

@@ -29,7 +29,7 @@ struct overlap {
     const obb_shape *shape;
     const struct obb_version *itself; /* left out of its own answer */
     double margin;
-    struct obb_finds finds;
+    struct obb_hits hits;
 };
 
 static bool overlap_visit(void *context, const struct obb_version *box, obb_verdict verdict)
@@ -44,12 +44,11 @@ static bool overlap_visit(void *context, const struct obb_version *box, obb_verd
         if (!obb_shape_overlap(o->shape, &solid, o->margin))
             return true;
     }
-    return obb_finds_add(o->task, &o->finds, 0, box, box);
+    return obb_hits_add(o->task, &o->hits, 0, box, box);
 }
 
 /* Adds what a box that was asked with has in common with each that was found. */
-static void add_details(struct obb_task *task, const obb_solid *asked, obb_found *found,
-                        size_t count)
+static void add_details(struct obb_task *task, const obb_solid *asked, obb_hit *found, size_t count)
 {
     obb_details *details = obb_task_keep(task, count, sizeof *details);
     if (details == NULL)
@@ -62,7 +61,7 @@ static void add_details(struct obb_task *task, const obb_solid *asked, obb_found
 }
 
 /* The list, or NULL where it is empty or the task has failed. */
-static obb_found *answer_overlap(struct overlap *o, obb_answer *answer)
+static obb_hit *answer_overlap(struct overlap *o, obb_answer *answer)
 {
     struct obb_task *task = o->task;
     if (o->shape->kind == OBB_SHAPE_BOX) {
@@ -71,9 +70,9 @@ static obb_found *answer_overlap(struct overlap *o, obb_answer *answer)
         const obb_bounds bounds = obb_shape_bounds(o->shape, o->margin);
         obb_candidates_query(task->view, &bounds, o, overlap_visit);
     }
-    if (task->status != OBB_OK || !obb_finds_sort(task, &o->finds))
+    if (task->status != OBB_OK || !obb_hits_sort(task, &o->hits))
         return NULL;
-    return obb_finds_answer(task, &o->finds, false, answer);
+    return obb_hits_answer(task, &o->hits, false, answer);
 }
 
 void obb_answer_overlap(struct obb_task *task, size_t item, obb_answer *answer)
@@ -89,10 +88,10 @@ void obb_answer_overlap(struct obb_task *task, size_t item, obb_answer *answer)
         o.shape = &shape;
         o.itself = named.box;
     }
-    obb_found *found = answer_overlap(&o, answer);
+    obb_hit *found = answer_overlap(&o, answer);
     if (found != NULL && (task->query->want & OBB_WANT_OF_PAIR) != 0 &&
         o.shape->kind == OBB_SHAPE_BOX)
-        add_details(task, &o.shape->box, found, answer->found_count);
+        add_details(task, &o.shape->box, found, answer->hit_count);
 }
 
 void obb_answer_point(struct obb_task *task, size_t item, obb_answer *answer)

@@ -10,51 +10,51 @@
 struct cast {
     struct obb_task *task;
     const struct obb_version *itself; /* left out of its own answer */
-    bool (*meet)(const struct cast *cast, const obb_solid *solid, obb_found *out);
+    bool (*meet)(const struct cast *cast, const obb_solid *solid, obb_hit *out);
     const obb_ray *ray;
     const obb_solid *mover; /* sweeps */
     obb_vec3 motion;
-    double length;         /* of the motion */
-    bool one;              /* just the first one counts */
-    obb_found best;        /* with one; best.box NULL: none yet */
-    struct obb_finds hits; /* else all of them */
+    double length;        /* of the motion */
+    bool one;             /* just the first one counts */
+    obb_hit best;         /* with one; best.box NULL: none yet */
+    struct obb_hits hits; /* else all of them */
 };
 
-static bool meet_ray(const struct cast *cast, const obb_solid *solid, obb_found *out)
+static bool meet_ray(const struct cast *cast, const obb_solid *solid, obb_hit *out)
 {
     obb_ray_hit hit;
     if (!obb_ray_cast(cast->ray, solid, cast->task->query->inside, &hit))
         return false;
     const double whole = cast->ray->max_distance;
-    *out = (obb_found){.distance = hit.distance,
-                       .fraction = hit.distance > 0.0 ? hit.distance / whole : 0.0,
-                       .point = hit.point,
-                       .normal = hit.normal,
-                       .started_inside = hit.started_inside};
+    *out = (obb_hit){.distance = hit.distance,
+                     .fraction = hit.distance > 0.0 ? hit.distance / whole : 0.0,
+                     .point = hit.point,
+                     .normal = hit.normal,
+                     .started_inside = hit.started_inside};
     return true;
 }
 
-static bool meet_sweep(const struct cast *cast, const obb_solid *solid, obb_found *out)
+static bool meet_sweep(const struct cast *cast, const obb_solid *solid, obb_hit *out)
 {
     const double max_fraction = cast->best.box != NULL ? cast->best.fraction : 1.0;
     obb_sweep_hit hit;
     if (!obb_sweep_cast(cast->mover, cast->motion, max_fraction, solid, &hit))
         return false;
-    *out = (obb_found){.distance = hit.fraction * cast->length,
-                       .fraction = hit.fraction,
-                       .point = hit.point,
-                       .normal = hit.normal,
-                       .started_inside = hit.started_overlapping};
+    *out = (obb_hit){.distance = hit.fraction * cast->length,
+                     .fraction = hit.fraction,
+                     .point = hit.point,
+                     .normal = hit.normal,
+                     .started_inside = hit.started_overlapping};
     return true;
 }
 
 /* What hits are ordered by before the id. */
-static double key(const struct cast *cast, const obb_found *hit)
+static double key(const struct cast *cast, const obb_hit *hit)
 {
     return cast->mover != NULL ? hit->fraction : hit->distance;
 }
 
-static bool before(const struct cast *cast, const obb_found *a, const obb_found *b)
+static bool before(const struct cast *cast, const obb_hit *a, const obb_hit *b)
 {
     const double ka = key(cast, a), kb = key(cast, b);
     return ka != kb ? ka < kb : a->box->id < b->box->id;
@@ -69,7 +69,7 @@ static bool consider(struct cast *cast, const struct obb_version *box)
     if (box == cast->itself || !obb_sieve_passes(task->sieve, box))
         return true;
     const obb_solid solid = obb_view_solid(task->view, box);
-    obb_found hit;
+    obb_hit hit;
     if (!cast->meet(cast, &solid, &hit))
         return true;
     hit.box = box;
@@ -78,13 +78,13 @@ static bool consider(struct cast *cast, const struct obb_version *box)
             cast->best = hit;
         return true;
     }
-    obb_found *kept = obb_arena_alloc(&task->scratch, 1, sizeof *kept);
+    obb_hit *kept = obb_arena_alloc(&task->scratch, 1, sizeof *kept);
     if (kept == NULL) {
         obb_task_fail(task, OBB_NO_MEMORY);
         return false;
     }
     *kept = hit;
-    return obb_finds_add(task, &cast->hits, obb_sort_rank(key(cast, kept)), box, kept);
+    return obb_hits_add(task, &cast->hits, obb_sort_rank(key(cast, kept)), box, kept);
 }
 
 static double reach_visit(void *context, const struct obb_version *box, double max_distance)
@@ -105,7 +105,7 @@ static bool overlap_visit(void *context, const struct obb_version *box, obb_verd
 }
 
 /* Keeps the first hit of each entity; boxes without one are each their own. */
-static bool keep_first_of_entities(struct obb_task *task, struct obb_finds *hits)
+static bool keep_first_of_entities(struct obb_task *task, struct obb_hits *hits)
 {
     size_t room = 16;
     while (room < 2 * hits->count)
@@ -118,7 +118,7 @@ static bool keep_first_of_entities(struct obb_task *task, struct obb_finds *hits
     memset(seen, 0, room * sizeof *seen);
     size_t kept = 0;
     for (size_t i = 0; i < hits->count; i++) {
-        const uintptr_t entity = (uintptr_t)((const obb_found *)hits->list[i].item)->box->entity;
+        const uintptr_t entity = (uintptr_t)((const obb_hit *)hits->list[i].item)->box->entity;
         if (entity != 0) {
             size_t slot = (size_t)((uint64_t)entity * 0x9e3779b97f4a7c15u >> 32) & (room - 1);
             while (seen[slot] != 0 && seen[slot] != entity)
@@ -141,12 +141,12 @@ static void answer_cast(struct cast *cast, obb_answer *answer)
         return;
     if (cast->one) {
         only = (struct obb_ranked){.item = &cast->best};
-        cast->hits = (struct obb_finds){.list = &only, .count = cast->best.box != NULL};
-    } else if (!obb_finds_sort(task, &cast->hits) || (task->query->mode == OBB_CLOSEST_PER_ENTITY &&
-                                                      !keep_first_of_entities(task, &cast->hits))) {
+        cast->hits = (struct obb_hits){.list = &only, .count = cast->best.box != NULL};
+    } else if (!obb_hits_sort(task, &cast->hits) || (task->query->mode == OBB_CLOSEST_PER_ENTITY &&
+                                                     !keep_first_of_entities(task, &cast->hits))) {
         return;
     }
-    obb_finds_answer(task, &cast->hits, true, answer);
+    obb_hits_answer(task, &cast->hits, true, answer);
 }
 
 /* "any" is answered with the closest, too: which hit an index comes across first depends on how it was built. */

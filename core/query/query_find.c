@@ -125,61 +125,60 @@ bool obb_task_resolve(const struct obb_task *task, const obb_ref *ref, struct ob
 
 /* ---- What was found ------------------------------------------------------------------------------------------ */
 
-bool obb_finds_add(struct obb_task *task, struct obb_finds *finds, uint64_t rank,
-                   const struct obb_version *box, const void *item)
+bool obb_hits_add(struct obb_task *task, struct obb_hits *hits, uint64_t rank,
+                  const struct obb_version *box, const void *item)
 {
-    if (finds->count == finds->capacity) {
-        const size_t capacity = finds->capacity == 0 ? 32 : finds->capacity * 2;
+    if (hits->count == hits->capacity) {
+        const size_t capacity = hits->capacity == 0 ? 32 : hits->capacity * 2;
         struct obb_ranked *list =
-            obb_arena_grow(&task->scratch, finds->list, finds->count, capacity, sizeof *list);
+            obb_arena_grow(&task->scratch, hits->list, hits->count, capacity, sizeof *list);
         if (list == NULL) {
             obb_task_fail(task, OBB_NO_MEMORY);
             return false;
         }
-        finds->list = list;
-        finds->capacity = capacity;
+        hits->list = list;
+        hits->capacity = capacity;
     }
-    finds->list[finds->count++] =
-        (struct obb_ranked){.major = rank, .minor = box->id, .item = item};
+    hits->list[hits->count++] = (struct obb_ranked){.major = rank, .minor = box->id, .item = item};
     return true;
 }
 
-bool obb_finds_sort(struct obb_task *task, struct obb_finds *finds)
+bool obb_hits_sort(struct obb_task *task, struct obb_hits *hits)
 {
-    if (finds->count < 2)
+    if (hits->count < 2)
         return true;
-    struct obb_ranked *spare = obb_arena_alloc(&task->scratch, finds->count, sizeof *spare);
+    struct obb_ranked *spare = obb_arena_alloc(&task->scratch, hits->count, sizeof *spare);
     if (spare == NULL) {
         obb_task_fail(task, OBB_NO_MEMORY);
         return false;
     }
-    struct obb_ranked *sorted = obb_sort_ranked(finds->list, finds->count, spare, task->cancel);
+    struct obb_ranked *sorted = obb_sort_ranked(hits->list, hits->count, spare, task->cancel);
     if (sorted == NULL) {
         obb_task_fail(task, OBB_CANCELLED);
         return false;
     }
-    finds->list = sorted;
+    hits->list = sorted;
     return true;
 }
 
-obb_found *obb_finds_answer(struct obb_task *task, const struct obb_finds *finds, bool hits,
-                            obb_answer *answer)
+obb_hit *obb_hits_answer(struct obb_task *task, const struct obb_hits *hits, bool is_cast,
+                         obb_answer *answer)
 {
     const size_t limit = task->query->limit;
-    const size_t listed = finds->count < limit ? finds->count : limit;
-    obb_found *found = NULL;
+    const size_t listed = hits->count < limit ? hits->count : limit;
+    obb_hit *found = NULL;
     if (listed > 0) {
         found = obb_task_keep(task, listed, sizeof *found);
         if (found == NULL)
             return NULL;
     }
     for (size_t i = 0; i < listed; i++)
-        found[i] = hits ? *(const obb_found *)finds->list[i].item
-                        : (obb_found){.box = finds->list[i].item};
-    answer->found = found;
-    answer->found_count = listed;
-    answer->count = finds->count;
-    answer->truncated = listed < finds->count;
+        found[i] =
+            is_cast ? *(const obb_hit *)hits->list[i].item : (obb_hit){.box = hits->list[i].item};
+    answer->hits = found;
+    answer->hit_count = listed;
+    answer->count = hits->count;
+    answer->truncated = listed < hits->count;
     return found;
 }
 
@@ -221,7 +220,7 @@ bool obb_pairs_add(struct obb_task *task, struct obb_pairs *pairs, const struct 
     }
     if (pairs->count == pairs->capacity) {
         const size_t capacity = pairs->capacity == 0 ? 256 : pairs->capacity * 2;
-        obb_found_pair *list =
+        obb_box_pair *list =
             obb_arena_grow(&task->keep, pairs->list, pairs->count, capacity, sizeof *list);
         if (list == NULL) {
             obb_task_fail(task, OBB_NO_MEMORY);
@@ -231,16 +230,16 @@ bool obb_pairs_add(struct obb_task *task, struct obb_pairs *pairs, const struct 
         pairs->capacity = capacity;
     }
     pairs->list[pairs->count++] =
-        a->id < b->id ? (obb_found_pair){.a = a, .b = b} : (obb_found_pair){.a = b, .b = a};
+        a->id < b->id ? (obb_box_pair){.a = a, .b = b} : (obb_box_pair){.a = b, .b = a};
     return true;
 }
 
-void obb_pairs_sort(struct obb_task *task, obb_found_pair *list, size_t count)
+void obb_pairs_sort(struct obb_task *task, obb_box_pair *list, size_t count)
 {
     if (count < 2)
         return;
     struct obb_ranked *ranked = obb_arena_alloc(&task->scratch, 2 * count, sizeof *ranked);
-    obb_found_pair *copy = obb_arena_alloc(&task->scratch, count, sizeof *copy);
+    obb_box_pair *copy = obb_arena_alloc(&task->scratch, count, sizeof *copy);
     if (ranked == NULL || copy == NULL) {
         obb_task_fail(task, OBB_NO_MEMORY);
         return;
@@ -255,11 +254,11 @@ void obb_pairs_sort(struct obb_task *task, obb_found_pair *list, size_t count)
         obb_task_fail(task, OBB_CANCELLED);
     else
         for (size_t i = 0; i < count; i++)
-            list[i] = *(const obb_found_pair *)sorted[i].item;
+            list[i] = *(const obb_box_pair *)sorted[i].item;
     obb_arena_reset(&task->scratch);
 }
 
-void obb_pairs_details(struct obb_task *task, const obb_found_pair *pairs, obb_details *details,
+void obb_pairs_details(struct obb_task *task, const obb_box_pair *pairs, obb_details *details,
                        size_t from, size_t to)
 {
     for (size_t i = from; i < to && obb_task_goes_on(task); i++) {

@@ -11,16 +11,16 @@ struct nearest {
     const struct obb_version *itself; /* left out of its own answer */
     double max_distance;
     size_t k;
-    obb_found *heap; /* the best so far, the worst of them first */
+    obb_hit *heap; /* the best so far, the worst of them first */
     size_t count, capacity;
 };
 
-static bool before(const obb_found *a, const obb_found *b)
+static bool before(const obb_hit *a, const obb_hit *b)
 {
     return a->distance != b->distance ? a->distance < b->distance : a->box->id < b->box->id;
 }
 
-static void sift_down(obb_found *heap, size_t count, obb_found moving)
+static void sift_down(obb_hit *heap, size_t count, obb_hit moving)
 {
     size_t root = 0;
     for (;;) {
@@ -37,7 +37,7 @@ static void sift_down(obb_found *heap, size_t count, obb_found moving)
     heap[root] = moving;
 }
 
-static void sift_up(obb_found *heap, size_t leaf, obb_found moving)
+static void sift_up(obb_hit *heap, size_t leaf, obb_hit moving)
 {
     while (leaf > 0 && before(&heap[(leaf - 1) / 2], &moving)) {
         heap[leaf] = heap[(leaf - 1) / 2];
@@ -47,7 +47,7 @@ static void sift_up(obb_found *heap, size_t leaf, obb_found moving)
 }
 
 /* Keeps the hit where it is among the best k; false once the task has failed. */
-static bool take(struct nearest *n, obb_found hit)
+static bool take(struct nearest *n, obb_hit hit)
 {
     if (n->count == n->k) {
         if (before(&hit, &n->heap[0]))
@@ -57,7 +57,7 @@ static bool take(struct nearest *n, obb_found hit)
     if (n->count == n->capacity) {
         size_t capacity = n->capacity == 0 ? 16 : n->capacity * 2;
         capacity = capacity < n->k ? capacity : n->k;
-        obb_found *heap =
+        obb_hit *heap =
             obb_arena_grow(&n->task->scratch, n->heap, n->count, capacity, sizeof *heap);
         if (heap == NULL) {
             obb_task_fail(n->task, OBB_NO_MEMORY);
@@ -96,7 +96,7 @@ static double visit(void *context, const struct obb_version *box, double max_dis
         n->from != NULL ? obb_closest_boxes(n->from, &solid) : obb_closest_point(n->point, &solid);
     if (witness.distance > n->max_distance)
         return max_distance;
-    const obb_found hit = {.box = box, .distance = witness.distance, .point = witness.on_b};
+    const obb_hit hit = {.box = box, .distance = witness.distance, .point = witness.on_b};
     if (!take(n, hit))
         return -1.0;
     const double now = reach(n);
@@ -104,13 +104,13 @@ static double visit(void *context, const struct obb_version *box, double max_dis
 }
 
 /* The heap in order. */
-static bool list_in_order(struct obb_task *task, const struct nearest *n, struct obb_finds *finds)
+static bool list_in_order(struct obb_task *task, const struct nearest *n, struct obb_hits *hits)
 {
     for (size_t i = 0; i < n->count; i++)
-        if (!obb_finds_add(task, finds, obb_sort_rank(n->heap[i].distance), n->heap[i].box,
-                           &n->heap[i]))
+        if (!obb_hits_add(task, hits, obb_sort_rank(n->heap[i].distance), n->heap[i].box,
+                          &n->heap[i]))
             return false;
-    return obb_finds_sort(task, finds);
+    return obb_hits_sort(task, hits);
 }
 
 void obb_answer_nearest(struct obb_task *task, size_t item, obb_answer *answer)
@@ -131,7 +131,7 @@ void obb_answer_nearest(struct obb_task *task, size_t item, obb_answer *answer)
     }
     if (n.k > 0)
         obb_candidates_nearest(task->view, &bounds, n.max_distance, &n, visit);
-    struct obb_finds finds = {0};
-    if (task->status == OBB_OK && list_in_order(task, &n, &finds))
-        obb_finds_answer(task, &finds, true, answer);
+    struct obb_hits hits = {0};
+    if (task->status == OBB_OK && list_in_order(task, &n, &hits))
+        obb_hits_answer(task, &hits, true, answer);
 }

@@ -32,7 +32,7 @@ struct obb_pages {
     uint64_t
         partner; /* in the first round of a page: that box goes on after this partner; else 0 */
     bool ended;  /* no boxes are left */
-    obb_found_pair *pairs;
+    obb_box_pair *pairs;
     size_t count, capacity, total;
     size_t candidates, doubts; /* of all rounds */
     obb_details *details;
@@ -207,7 +207,7 @@ static obb_status end_round(struct obb_pages *pages)
         const size_t need = at_most(pages->count + found, pages->task.query->limit);
         if (need > pages->capacity) {
             const size_t capacity = at_most(2 * need, pages->task.query->limit);
-            obb_found_pair *pairs = obb_realloc(pages->pairs, capacity, sizeof *pairs);
+            obb_box_pair *pairs = obb_realloc(pages->pairs, capacity, sizeof *pairs);
             if (pairs == NULL)
                 return OBB_NO_MEMORY;
             pages->pairs = pairs;

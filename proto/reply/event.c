@@ -33,7 +33,7 @@ static void end(struct message *message)
 }
 
 void wire_event_collisions(struct wire_buf *buf, wire_collisions kind, obb_moment moment, bool last,
-                           const obb_found_pair *pairs, size_t count)
+                           const obb_box_pair *pairs, size_t count)
 {
     static const char *const events[] = {[WIRE_COLLISIONS_STATE] = "state",
                                          [WIRE_COLLISIONS_BEGIN] = "begin",

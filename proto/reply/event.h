@@ -19,7 +19,7 @@ typedef enum wire_collisions {
 } wire_collisions;
 
 void wire_event_collisions(struct wire_buf *buf, wire_collisions kind, obb_moment moment, bool last,
-                           const obb_found_pair *pairs, size_t count);
+                           const obb_box_pair *pairs, size_t count);
 
 /* What a commit did to boxes. */
 typedef struct wire_changes {

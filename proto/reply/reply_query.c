@@ -192,7 +192,7 @@ static void put_cut(struct wire_out *out, bool truncated, size_t count)
     wire_out_integer(out, count);
 }
 
-static void put_hit(struct wire_out *out, const obb_query *query, const obb_found *hit,
+static void put_hit(struct wire_out *out, const obb_query *query, const obb_hit *hit,
                     double max_distance)
 {
     if (query->kind == OBB_QUERY_RAY) {
@@ -219,9 +219,9 @@ static void put_hits(struct wire_out *out, const struct obb_view *view, const ob
     const double max_distance =
         query->kind == OBB_QUERY_RAY ? query->items.rays[item].max_distance : 0.0;
     wire_out_key(out, "hits");
-    wire_out_array(out, answer->found_count);
-    for (size_t i = 0; i < answer->found_count; i++) {
-        const obb_found *hit = &answer->found[i];
+    wire_out_array(out, answer->hit_count);
+    for (size_t i = 0; i < answer->hit_count; i++) {
+        const obb_hit *hit = &answer->hits[i];
         const wire_out_scope entry = wire_out_object(out);
         wire_out_key(out, "box");
         put_box_name(out, query, hit->box);
@@ -235,18 +235,18 @@ static void put_hits(struct wire_out *out, const struct obb_view *view, const ob
 
 static void put_bare_boxes(struct wire_out *out, const obb_query *query, const obb_answer *answer)
 {
-    const size_t count = answer->found_count;
+    const size_t count = answer->hit_count;
     if (!query->by_id) {
         wire_out_array(out, count);
         for (size_t i = 0; i < count; i++)
-            wire_out_string(out, obb_view_name(answer->found[i].box));
+            wire_out_string(out, obb_view_name(answer->hits[i].box));
         wire_out_array_end(out);
         return;
     }
     /* Bare lists are ordered by id. */
-    wire_out_ids(out, count, count > 0 ? obb_view_id(answer->found[count - 1].box) : 0);
+    wire_out_ids(out, count, count > 0 ? obb_view_id(answer->hits[count - 1].box) : 0);
     for (size_t i = 0; i < count; i++)
-        wire_out_id(out, obb_view_id(answer->found[i].box));
+        wire_out_id(out, obb_view_id(answer->hits[i].box));
     wire_out_ids_end(out);
 }
 
@@ -258,9 +258,9 @@ static void put_boxes(struct wire_out *out, const struct obb_view *view, const o
     if (!nearest && query->want == 0) {
         put_bare_boxes(out, query, answer);
     } else {
-        wire_out_array(out, answer->found_count);
-        for (size_t i = 0; i < answer->found_count; i++) {
-            const obb_found *found = &answer->found[i];
+        wire_out_array(out, answer->hit_count);
+        for (size_t i = 0; i < answer->hit_count; i++) {
+            const obb_hit *found = &answer->hits[i];
             const wire_out_scope entry = wire_out_object(out);
             wire_out_key(out, "box");
             put_box_name(out, query, found->box);
@@ -301,7 +301,7 @@ static void put_answer(struct wire_out *out, const struct obb_view *view, const 
 static void put_pair(struct wire_out *out, const struct obb_view *view, const obb_query *query,
                      const obb_result *result, size_t i)
 {
-    const obb_found_pair *pair = &result->pairs[i];
+    const obb_box_pair *pair = &result->pairs[i];
     wire_out_scope object = {0};
     if (query->want != 0) {
         object = wire_out_object(out);

@@ -175,7 +175,7 @@ static void run_join(struct channel *c, struct follower *f)
         return;
     if (c->contacts == NULL)
         f->status = find_contacts(c);
-    const obb_found_pair *pairs;
+    const obb_box_pair *pairs;
     if (f->status == OBB_OK)
         f->status = obb_contacts_list(c->contacts, c->view, &c->arena, &pairs);
     if (f->status == OBB_OK)

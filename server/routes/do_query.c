@@ -196,7 +196,7 @@ static bool lines_write(struct srv_pieces *pieces)
         wire_write_pair_end(&pieces->piece, view, &q->query, q->sent + result->count, cut);
         return false;
     }
-    const obb_found_pair *last = &result->pairs[to - 1];
+    const obb_box_pair *last = &result->pairs[to - 1];
     q->sent += to;
     q->next_pair = 0;
     q->query.after[0] = obb_view_id(last->a);

@@ -165,9 +165,9 @@ static void ask(const struct obb_view *view, const model_state *state, struct fu
                        obb_plan_run(plan) == OBB_OK,
                    "a ray");
         const obb_answer *answer = &obb_plan_result(plan)->answers[0];
-        fuzz_check(id == 0 ? answer->found_count == 0
-                           : answer->found_count == 1 && obb_view_id(answer->found[0].box) == id &&
-                                 answer->found[0].distance == nearest,
+        fuzz_check(id == 0 ? answer->hit_count == 0
+                           : answer->hit_count == 1 && obb_view_id(answer->hits[0].box) == id &&
+                                 answer->hits[0].distance == nearest,
                    "another box is hit first");
         obb_plan_destroy(plan);
     }

@@ -334,10 +334,10 @@ static uint64_t hash_of_answers(const obb_result *result)
     uint64_t hash = result->answer_count;
     for (size_t i = 0; i < result->answer_count; i++) {
         const obb_answer *answer = &result->answers[i];
-        hash = report_mix(hash, answer->found_count);
-        for (size_t k = 0; k < answer->found_count; k++)
-            hash = report_mix_double(report_mix(hash, obb_view_id(answer->found[k].box)),
-                                     answer->found[k].distance);
+        hash = report_mix(hash, answer->hit_count);
+        for (size_t k = 0; k < answer->hit_count; k++)
+            hash = report_mix_double(report_mix(hash, obb_view_id(answer->hits[k].box)),
+                                     answer->hits[k].distance);
     }
     hash = report_mix(hash, result->pair_count);
     for (size_t i = 0; i < result->pair_count; i++)
@@ -579,7 +579,7 @@ static void ticks(void)
     rig_free(&rig);
 }
 
-static uint64_t hash_of_pairs(uint64_t hash, const obb_found_pair *pairs, size_t count)
+static uint64_t hash_of_pairs(uint64_t hash, const obb_box_pair *pairs, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         hash = report_mix(report_mix(hash, obb_view_id(pairs[i].a)), obb_view_id(pairs[i].b));

@@ -167,7 +167,7 @@ static void expect_list(const struct obb_contacts *contacts, struct obb_view *vi
 {
     struct obb_arena arena;
     obb_arena_init(&arena);
-    const obb_found_pair *pairs;
+    const obb_box_pair *pairs;
     ck_assert_uint_eq(obb_contacts_count(contacts), expected->count);
     ck_assert_int_eq(obb_contacts_list(contacts, view, &arena, &pairs), OBB_OK);
     for (size_t i = 0; i < expected->count; i++) {
@@ -177,7 +177,7 @@ static void expect_list(const struct obb_contacts *contacts, struct obb_view *vi
     obb_arena_fini(&arena);
 }
 
-static void expect_order(const obb_found_pair *pairs, size_t count)
+static void expect_order(const obb_box_pair *pairs, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const uint64_t a = obb_view_id(pairs[i].a), b = obb_view_id(pairs[i].b);
@@ -327,7 +327,7 @@ START_TEST(want_of_memory_and_cancelling_are_statuses)
         struct obb_arena arena;
         obb_arena_init(&arena);
         obb_contact_changes changes;
-        const obb_found_pair *list;
+        const obb_box_pair *list;
         fault_arm(n);
         obb_status status =
             obb_contacts_advance(contacts, before, after, &w.committed, NULL, &arena, &changes);

@@ -111,8 +111,8 @@ static void found_names(const struct stage *stage, obb_query_kind kind, const ob
         strncat(out, obb_view_name(result->pairs[i].b).bytes,
                 obb_view_name(result->pairs[i].b).length);
     }
-    for (size_t i = 0; result->answer_count > 0 && i < result->answers[0].found_count; i++) {
-        const obb_str name = obb_view_name(result->answers[0].found[i].box);
+    for (size_t i = 0; result->answer_count > 0 && i < result->answers[0].hit_count; i++) {
+        const obb_str name = obb_view_name(result->answers[0].hits[i].box);
         strncat(out, i > 0 ? " " : "", 2);
         strncat(out, name.bytes, name.length);
     }

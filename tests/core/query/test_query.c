@@ -77,7 +77,7 @@ static bool pair_allowed(const model_box *a, const model_box *b)
 struct expected {
     size_t box; /* in the world */
     double rank;
-    obb_found found;
+    obb_hit found;
 };
 
 static int by_rank_and_id(const void *a, const void *b)
@@ -128,11 +128,11 @@ static void check_list(const struct world *w, const obb_query *query, const obb_
     qsort(expected, count, sizeof *expected, by_rank_and_id);
     const size_t listed = count < query->limit ? count : query->limit;
     ck_assert_uint_eq(answer->count, count);
-    ck_assert_uint_eq(answer->found_count, listed);
+    ck_assert_uint_eq(answer->hit_count, listed);
     ck_assert(answer->truncated == (listed < count));
     tally->cut += answer->truncated;
     for (size_t i = 0; i < listed; i++) {
-        const obb_found *got = &answer->found[i], *should = &expected[i].found;
+        const obb_hit *got = &answer->hits[i], *should = &expected[i].found;
         ck_assert_uint_eq(obb_view_id(got->box), w->state.boxes[expected[i].box].id);
         ck_assert_double_eq(got->distance, should->distance);
         ck_assert_double_eq(got->fraction, should->fraction);
@@ -268,23 +268,23 @@ static void check_cast(const struct world *w, const obb_query *query, size_t ite
             if (!obb_sweep_cast(&mover, motion, 1.0, &w->solids[i], &hit))
                 continue;
             e.rank = hit.fraction;
-            e.found = (obb_found){.distance = hit.fraction * obb_length(motion),
-                                  .fraction = hit.fraction,
-                                  .point = hit.point,
-                                  .normal = hit.normal,
-                                  .started_inside = hit.started_overlapping};
+            e.found = (obb_hit){.distance = hit.fraction * obb_length(motion),
+                                .fraction = hit.fraction,
+                                .point = hit.point,
+                                .normal = hit.normal,
+                                .started_inside = hit.started_overlapping};
         } else {
             const obb_ray *ray = &query->items.rays[item];
             obb_ray_hit hit;
             if (!obb_ray_cast(ray, &w->solids[i], query->inside, &hit))
                 continue;
             e.rank = hit.distance;
-            e.found = (obb_found){.distance = hit.distance,
-                                  .fraction =
-                                      hit.distance == 0.0 ? 0.0 : hit.distance / ray->max_distance,
-                                  .point = hit.point,
-                                  .normal = hit.normal,
-                                  .started_inside = hit.started_inside};
+            e.found =
+                (obb_hit){.distance = hit.distance,
+                          .fraction = hit.distance == 0.0 ? 0.0 : hit.distance / ray->max_distance,
+                          .point = hit.point,
+                          .normal = hit.normal,
+                          .started_inside = hit.started_inside};
         }
         hits[count++] = e;
     }

@@ -628,12 +628,12 @@ END_TEST
 START_TEST(boxes_are_bare_or_with_what_was_wanted_by_name_or_id)
 {
     obb_details details = touching;
-    const obb_found found[] = {{.box = a, .details = &details}, {.box = b, .details = &details}};
+    const obb_hit found[] = {{.box = a, .details = &details}, {.box = b, .details = &details}};
     const obb_ref ghost = {.kind = OBB_REF_NAME, .name = obb_str_of("ghost")};
-    const obb_answer answers[] = {{.found = found, .found_count = 2, .count = 2},
+    const obb_answer answers[] = {{.hits = found, .hit_count = 2, .count = 2},
                                   {.missing_count = 1, .missing = {&ghost}},
-                                  {.found = found, .found_count = 1, .count = 2, .truncated = true},
-                                  {.found_count = 0}};
+                                  {.hits = found, .hit_count = 1, .count = 2, .truncated = true},
+                                  {.hit_count = 0}};
     const obb_result result = {.answers = answers, .answer_count = 4};
     obb_query query = {.kind = OBB_QUERY_OVERLAP, .dimensions = 3, .count = 4};
     check_result(&query, &result, "BoxesAnswer",
@@ -649,16 +649,16 @@ START_TEST(boxes_are_bare_or_with_what_was_wanted_by_name_or_id)
                       "{\"box\":2,\"relation\":\"touching\",\"data\":{\"hp\":[1,2.5,null]},"
                       "\"entity\":\"player \\\"1\\\"\"}]}]}");
 
-    const obb_found points[] = {{.box = a}};
-    const obb_answer point_answer = {.found = points, .found_count = 1, .count = 1};
+    const obb_hit points[] = {{.box = a}};
+    const obb_answer point_answer = {.hits = points, .hit_count = 1, .count = 1};
     query =
         (obb_query){.kind = OBB_QUERY_POINT, .dimensions = 3, .count = 1, .want = OBB_WANT_POSE};
     check_result(&query, &(obb_result){.answers = &point_answer, .answer_count = 1}, "BoxesAnswer",
                  HEAD "\"results\":[{\"boxes\":[{\"box\":\"a\",\"pose\":{\"center\":[1,-0.0,0.1],"
                       "\"half_extents\":[1,2,3],\"rotation\":[0,0,0,1]}}]}]}");
 
-    const obb_found near[] = {{.box = b, .distance = 0.25, .point = {1.0, 2.0, -0.0}}};
-    const obb_answer near_answer = {.found = near, .found_count = 1, .count = 1};
+    const obb_hit near[] = {{.box = b, .distance = 0.25, .point = {1.0, 2.0, -0.0}}};
+    const obb_answer near_answer = {.hits = near, .hit_count = 1, .count = 1};
     query = (obb_query){.kind = OBB_QUERY_NEAREST, .dimensions = 3, .count = 1};
     check_result(&query, &(obb_result){.answers = &near_answer, .answer_count = 1}, "NearestAnswer",
                  HEAD "\"results\":[{\"boxes\":[{\"box\":" B
@@ -670,19 +670,19 @@ START_TEST(hits_have_a_fraction_where_there_is_a_whole)
 {
     const obb_ray rays[] = {{{0.0, 0.0, 0.0}, {0.0, 0.0, 1.0}, 10.0},
                             {{0.0, 0.0, 0.0}, {0.0, 0.0, 1.0}, HUGE_VAL}};
-    const obb_found hits[] = {{.box = a,
-                               .distance = 2.5,
-                               .fraction = 0.25,
-                               .point = {0.0, -0.0, 2.5},
-                               .normal = {-0.0, -0.0, -1.0}},
-                              {.box = b,
-                               .distance = 0.0,
-                               .point = {0.0, 0.0, 0.0},
-                               .normal = {0.0, 0.0, -1.0},
-                               .started_inside = true}};
-    const obb_answer answers[] = {{.found = hits, .found_count = 1, .count = 3, .truncated = true},
-                                  {.found = hits, .found_count = 2, .count = 2},
-                                  {.found_count = 0}};
+    const obb_hit hits[] = {{.box = a,
+                             .distance = 2.5,
+                             .fraction = 0.25,
+                             .point = {0.0, -0.0, 2.5},
+                             .normal = {-0.0, -0.0, -1.0}},
+                            {.box = b,
+                             .distance = 0.0,
+                             .point = {0.0, 0.0, 0.0},
+                             .normal = {0.0, 0.0, -1.0},
+                             .started_inside = true}};
+    const obb_answer answers[] = {{.hits = hits, .hit_count = 1, .count = 3, .truncated = true},
+                                  {.hits = hits, .hit_count = 2, .count = 2},
+                                  {.hit_count = 0}};
     obb_query query = {.kind = OBB_QUERY_RAY, .dimensions = 3, .count = 2, .items.rays = rays};
     query.want = OBB_WANT_ENTITY;
     check_result(
@@ -699,7 +699,7 @@ START_TEST(hits_have_a_fraction_where_there_is_a_whole)
                         .count = 1,
                         .items.sweeps = sweeps,
                         .by_id = true};
-    const obb_answer swept = {.found = &hits[1], .found_count = 1, .count = 1};
+    const obb_answer swept = {.hits = &hits[1], .hit_count = 1, .count = 1};
     check_result(&query, &(obb_result){.answers = &swept, .answer_count = 1}, "SweepAnswer",
                  HEAD "\"results\":[{\"hits\":[{\"box\":2,\"fraction\":0,\"point\":[0,0,0],"
                       "\"normal\":[0,0,-1],\"started_overlapping\":true}]}]}");
@@ -708,7 +708,7 @@ END_TEST
 
 START_TEST(all_pairs_come_as_lists_counts_and_lines)
 {
-    const obb_found_pair pairs[] = {{a, b}, {b, c}};
+    const obb_box_pair pairs[] = {{a, b}, {b, c}};
     const obb_details details[] = {touching, touching};
     obb_result result = {.pairs = pairs, .pair_count = 2, .count = 2};
     obb_query query = {.kind = OBB_QUERY_ALL_PAIRS, .dimensions = 3};
@@ -862,9 +862,9 @@ START_TEST(a_commit_answers_counts_ids_missing_and_results)
                                      .missed_poses = missed_poses,
                                      .missed_transforms = missed_transforms,
                                      .missed = 3};
-    const obb_found_pair pair = {a, b};
-    const obb_found found = {.box = a};
-    const obb_answer answer = {.found = &found, .found_count = 1, .count = 1};
+    const obb_box_pair pair = {a, b};
+    const obb_hit found = {.box = a};
+    const obb_answer answer = {.hits = &found, .hit_count = 1, .count = 1};
     const obb_result all = {.pairs = &pair, .pair_count = 1, .count = 1};
     const obb_result point = {.answers = &answer, .answer_count = 1};
     struct wire_buf json = {0}, cbor = {0};
@@ -939,7 +939,7 @@ END_TEST
 
 START_TEST(events_are_messages_of_a_stream)
 {
-    const obb_found_pair pairs[] = {{a, b}};
+    const obb_box_pair pairs[] = {{a, b}};
     const struct obb_version *const boxes[] = {a, b};
     const obb_moment moment = {7, 1000.5};
     const wire_changes changes = {
@@ -991,9 +991,9 @@ END_TEST
 START_TEST(a_failing_heap_marks_the_buffer_and_harms_nothing)
 {
     enum { PAIRS = 2000 };
-    static obb_found_pair pairs[PAIRS];
+    static obb_box_pair pairs[PAIRS];
     for (size_t i = 0; i < PAIRS; i++)
-        pairs[i] = i % 2 ? (obb_found_pair){a, b} : (obb_found_pair){b, c};
+        pairs[i] = i % 2 ? (obb_box_pair){a, b} : (obb_box_pair){b, c};
     const obb_result result = {.pairs = pairs, .pair_count = PAIRS, .count = PAIRS};
     obb_query query = {.kind = OBB_QUERY_ALL_PAIRS, .dimensions = 3};
     size_t failures = 0;
@@ -1030,7 +1030,7 @@ START_TEST(ten_thousand_pairs_are_written_alike_each_time)
 {
     enum { BOXES = 10000 };
     obb_put *puts = malloc(BOXES * sizeof *puts);
-    obb_found_pair *pairs = malloc(BOXES * sizeof *pairs);
+    obb_box_pair *pairs = malloc(BOXES * sizeof *pairs);
     char(*names)[24] = malloc(BOXES * sizeof *names);
     ck_assert(puts != NULL && pairs != NULL && names != NULL);
     for (int i = 0; i < BOXES; i++) {
@@ -1043,8 +1043,8 @@ START_TEST(ten_thousand_pairs_are_written_alike_each_time)
     struct obb_view *all;
     ck_assert_int_eq(obb_view_open(large, NULL, &all, NULL, NULL), OBB_OK);
     for (size_t i = 0; i < BOXES; i++)
-        pairs[i] = (obb_found_pair){obb_view_find_id(all, i + 1),
-                                    obb_view_find_id(all, (i * 7919 + 5) % BOXES + 1)};
+        pairs[i] = (obb_box_pair){obb_view_find_id(all, i + 1),
+                                  obb_view_find_id(all, (i * 7919 + 5) % BOXES + 1)};
     const obb_result result = {.pairs = pairs, .pair_count = BOXES, .count = BOXES};
     for (int variant = 0; variant < 4; variant++) {
         const wire_media media = variant % 2 == 0 ? WIRE_JSON : WIRE_CBOR;
