@@ -138,12 +138,12 @@ static size_t state_at(const struct obb_history *history, const struct obb_futur
 
 static struct obb_place place_at_time(const struct obb_history *history,
                                       const struct obb_future *future, size_t oldest, double t,
-                                      bool hold)
+                                      bool no_interpolation)
 {
     const size_t i = state_at(history, future, oldest, t);
     const double until = until_in(history, future, i);
     struct obb_place place = {.index = i, .at = {revision_in(history, i), t}};
-    if (hold) {
+    if (no_interpolation) {
         place.at.time = t < until ? time_in(history, future, i) : until;
     } else if (t > until) {
         const double next = time_in(history, future, i + 1);
@@ -178,7 +178,8 @@ obb_status obb_history_find(const struct obb_history *history, const struct obb_
         before = t < first.time;
         after = !(t <= last.time);
         if (!after) /* of several states that begin at the oldest time the last holds there */
-            place = place_at_time(history, future, oldest, before ? first.time : t, at->hold);
+            place = place_at_time(history, future, oldest, before ? first.time : t,
+                                  at->no_interpolation);
     }
     if ((before || after) && !at->clamp) {
         if (out_oldest != NULL)

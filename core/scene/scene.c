@@ -435,7 +435,7 @@ static void measure(struct obb_scene *scene)
             obb_rim_add(&scene->rim, &version->box, dimensions);
 }
 
-void obb_scene_glance(const struct obb_scene *scene, obb_scene_info *out)
+void obb_scene_info_without_bounds(const struct obb_scene *scene, obb_scene_info *out)
 {
     *out = (obb_scene_info){
         .settings = scene->settings,
@@ -451,7 +451,7 @@ void obb_scene_info_get(struct obb_scene *scene, obb_scene_info *out)
 {
     if (!scene->rim.known)
         measure(scene);
-    obb_scene_glance(scene, out);
+    obb_scene_info_without_bounds(scene, out);
     out->has_bounds = out->boxes > 0;
     if (out->has_bounds)
         out->bounds = scene->rim.bounds;

@@ -56,8 +56,8 @@ typedef enum obb_at_kind { OBB_AT_NOW, OBB_AT_REVISION, OBB_AT_TIME, OBB_AT_AGO 
 typedef struct obb_at {
     obb_at_kind kind;
     uint64_t revision;
-    double time; /* of OBB_AT_TIME, or the span of OBB_AT_AGO */
-    bool hold;   /* "interpolate": false */
+    double time;           /* of OBB_AT_TIME, or the span of OBB_AT_AGO */
+    bool no_interpolation; /* "interpolate": false */
     bool clamp;
 } obb_at;
 
@@ -80,7 +80,7 @@ void obb_scene_info_get(struct obb_scene *scene, obb_scene_info *out);
 bool obb_scene_measured(const struct obb_scene *scene); /* so it is O(1) now */
 
 /* The same but for the bounds, which are left out: O(1). */
-void obb_scene_glance(const struct obb_scene *scene, obb_scene_info *out);
+void obb_scene_info_without_bounds(const struct obb_scene *scene, obb_scene_info *out);
 
 /* Changes settings as one commit that changes no box. OBB_DIMENSIONS when they would change on a scene that holds boxes.
  * *out_changed says whether the revision was raised. */

@@ -527,7 +527,7 @@ static bool read_at(struct wire_cursor *c, obb_at *out)
         } else {
             if (!wire_read_bool(c, &interpolate))
                 return false;
-            at.hold = !interpolate;
+            at.no_interpolation = !interpolate;
         }
     }
     if (c->failed)

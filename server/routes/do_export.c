@@ -49,7 +49,7 @@ void srv_do_export(struct srv_request *request)
     if (e == NULL)
         return;
     obb_scene_info info;
-    obb_scene_glance(scene, &info);
+    obb_scene_info_without_bounds(scene, &info);
     if (srv_not_modified(request, info.now.revision))
         return;
     e->view = srv_open_view(request, scene, NULL);

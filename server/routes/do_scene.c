@@ -22,7 +22,7 @@ void srv_do_scene_get(struct srv_request *request)
     if (scene == NULL)
         return;
     obb_scene_info info;
-    obb_scene_glance(scene, &info);
+    obb_scene_info_without_bounds(scene, &info);
     if (!srv_not_modified(request, info.now.revision))
         srv_reply_scene(request, 200, scene);
 }
@@ -31,7 +31,7 @@ void srv_do_scene_get(struct srv_request *request)
 static void tell_followers(struct srv_server *server, struct obb_scene *scene)
 {
     obb_scene_info info;
-    obb_scene_glance(scene, &info);
+    obb_scene_info_without_bounds(scene, &info);
     const obb_committed committed = {.moment = info.now, .changed = true};
     srv_events_commit(server->events, scene, NULL, &committed);
 }
@@ -48,7 +48,7 @@ void srv_do_scene_put(struct srv_request *request)
     obb_settings current = srv_default_settings(server), settings;
     if (scene != NULL) {
         obb_scene_info info;
-        obb_scene_glance(scene, &info);
+        obb_scene_info_without_bounds(scene, &info);
         current = info.settings;
     }
     wire_problem problem;
@@ -117,7 +117,7 @@ void srv_do_scene_list(struct srv_request *request)
     for (; scene != NULL; scene = obb_store_next(store, obb_scene_name(scene))) {
         obb_scene_info info;
         bool hidden;
-        srv_glance(request->server, scene, &info, &hidden);
+        srv_scene_info(request->server, scene, &info, &hidden);
         if (hidden ||
             (request->token != NULL && !srv_auth_scene(request->token, obb_scene_name(scene))))
             continue;

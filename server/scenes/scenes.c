@@ -54,7 +54,7 @@ int srv_scene_dimensions(const struct srv_server *server, obb_str name)
     if (scene == NULL)
         return 3;
     obb_scene_info info;
-    srv_glance(server, scene, &info, NULL);
+    srv_scene_info(server, scene, &info, NULL);
     return info.settings.dimensions;
 }
 
@@ -97,7 +97,7 @@ bool srv_if_match(struct srv_request *request, struct obb_scene *scene)
         return true;
     if (scene != NULL) {
         obb_scene_info info;
-        obb_scene_glance(scene, &info);
+        obb_scene_info_without_bounds(scene, &info);
         if (listed(request->if_match, info.now.revision, false))
             return true;
     }

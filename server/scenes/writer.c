@@ -67,7 +67,7 @@ static bool gate_close(struct srv_server *server, struct srv_gate *gate, struct 
     gate->closing = obb_malloc(server->open_views, sizeof(struct obb_view *));
     if (gate->closing == NULL)
         return false;
-    obb_scene_glance(scene, &gate->info);
+    obb_scene_info_without_bounds(scene, &gate->info);
     gate->scene = scene;
     gate->hidden = hidden;
     gate->promised = promised;
@@ -159,14 +159,14 @@ bool srv_request_waits(struct srv_request *request, const struct obb_scene *scen
     return srv_wait_for(request->server, scene, &p->wait);
 }
 
-void srv_glance(const struct srv_server *server, const struct obb_scene *scene, obb_scene_info *out,
-                bool *out_hidden)
+void srv_scene_info(const struct srv_server *server, const struct obb_scene *scene,
+                    obb_scene_info *out, bool *out_hidden)
 {
     const struct srv_gate *gate = gate_of(server, scene);
     if (gate != NULL)
         *out = gate->info;
     else
-        obb_scene_glance(scene, out);
+        obb_scene_info_without_bounds(scene, out);
     if (out_hidden != NULL)
         *out_hidden = gate != NULL && gate->hidden;
 }
@@ -230,7 +230,7 @@ bool srv_reply_measures(struct srv_request *request, int status, struct obb_scen
 {
     struct srv_server *server = request->server;
     obb_scene_info info;
-    obb_scene_glance(scene, &info);
+    obb_scene_info_without_bounds(scene, &info);
     if (obb_scene_measured(scene) || MEASURE_NS * (double)info.boxes <= SRV_LOOP_NS)
         return false;
     /* what was changed must be answered: where there is no memory for the job it is done here, by the caller */

@@ -60,8 +60,8 @@ bool srv_wait_for(struct srv_server *server, const struct obb_scene *scene, stru
 bool srv_request_waits(struct srv_request *request, const struct obb_scene *scene);
 
 /* O(1), also while the scene is closed. *out_hidden (may be NULL): it is not there yet for others. */
-void srv_glance(const struct srv_server *server, const struct obb_scene *scene, obb_scene_info *out,
-                bool *out_hidden);
+void srv_scene_info(const struct srv_server *server, const struct obb_scene *scene,
+                    obb_scene_info *out, bool *out_hidden);
 
 /* Where the bounds of the scene, which is open, are not known and measuring them takes long: has it done on the pool, the scene
  * closed meanwhile, and then calls srv_reply_scene with these arguments. false: nothing of that. */

@@ -35,7 +35,7 @@ static void export_scene(struct obb_scene *scene, struct wire_buf *out)
 {
     obb_scene_info info;
     struct obb_view *view;
-    obb_scene_glance(scene, &info);
+    obb_scene_info_without_bounds(scene, &info);
     fuzz_check(obb_view_open(scene, NULL, &view, NULL, NULL) == OBB_OK, "no view");
     wire_write_export_head(out, obb_str_of("s"), &info.settings, view);
     uint64_t after = 0;

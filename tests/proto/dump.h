@@ -138,7 +138,7 @@ static inline void dump_query(FILE *out, const obb_query *q)
                   q->margin, q->by_id, q->count_only, q->limit);
     if (q->has_at)
         (void)fprintf(out, "at %d %" PRIu64 " %a %d %d\n", (int)q->at.kind, q->at.revision,
-                      q->at.time, q->at.hold, q->at.clamp);
+                      q->at.time, q->at.no_interpolation, q->at.clamp);
     const obb_filter *f = &q->filter;
     (void)fprintf(out, "filter %d %" PRIu32 " %d %" PRIu32 " ", f->has_category, f->category,
                   f->has_mask, f->mask);

@@ -397,7 +397,7 @@ obb_status model_open(const struct model *model, const obb_at *at, model_state *
             if (s->time <= asked.time)
                 found = s;
         time = asked.time;
-        if (asked.hold)
+        if (asked.no_interpolation)
             time = asked.time >= found->until ? found->until : found->time;
         else if (asked.time > found->until)
             share = (asked.time - found->until) / (found[1].time - found->until);

@@ -153,7 +153,7 @@ obb_at at_ago(double ago) { return (obb_at){.kind = OBB_AT_AGO, .time = ago}; }
 
 obb_at held(obb_at at)
 {
-    at.hold = true;
+    at.no_interpolation = true;
     return at;
 }
 

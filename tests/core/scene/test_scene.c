@@ -236,8 +236,9 @@ static void commit_step(struct match *m)
 static obb_at any_at(struct match *m)
 {
     const model_state *now = model_now(m->model);
-    obb_at at = {
-        .kind = (obb_at_kind)test_below(&m->rng, 4), .hold = chance(m, 20), .clamp = chance(m, 20)};
+    obb_at at = {.kind = (obb_at_kind)test_below(&m->rng, 4),
+                 .no_interpolation = chance(m, 20),
+                 .clamp = chance(m, 20)};
     const size_t back = test_below(&m->rng, 30);
     if (at.kind == OBB_AT_REVISION)
         at.revision = now->revision + 1 > back ? now->revision + 1 - back : 0;
@@ -1000,7 +1001,7 @@ START_TEST(readers_see_one_state_while_the_writer_commits)
         const obb_at at = {.kind = OBB_AT_AGO,
                            .time = (double)test_below(&rng, 8) * 0.5,
                            .clamp = true,
-                           .hold = test_below(&rng, 4) == 0};
+                           .no_interpolation = test_below(&rng, 4) == 0};
         ck_assert_int_eq(obb_view_open(scene, &at, &view, NULL, NULL), OBB_OK);
         between += view->alpha > 0.0;
         opened++;

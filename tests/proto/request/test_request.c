@@ -847,9 +847,10 @@ START_TEST(options_are_read)
     ck_assert(q.has_at && q.at.kind == OBB_AT_REVISION && q.at.revision == 7 && q.at.clamp);
     q = query_of(OBB_QUERY_POINT, "{\"points\":[],\"at\":{\"interpolate\":false,\"time\":-7.5}}",
                  3);
-    ck_assert(q.at.kind == OBB_AT_TIME && q.at.time == -7.5 && q.at.hold && !q.at.clamp);
+    ck_assert(q.at.kind == OBB_AT_TIME && q.at.time == -7.5 && q.at.no_interpolation &&
+              !q.at.clamp);
     q = query_of(OBB_QUERY_POINT, "{\"points\":[],\"at\":{\"ago\":0,\"interpolate\":true}}", 3);
-    ck_assert(q.at.kind == OBB_AT_AGO && q.at.time == 0 && !q.at.hold);
+    ck_assert(q.at.kind == OBB_AT_AGO && q.at.time == 0 && !q.at.no_interpolation);
     q = query_of(OBB_QUERY_POINT, "{\"points\":[],\"limit\":3,\"by\":\"name\",\"want\":[]}", 3);
     ck_assert(q.limit == 3 && !q.by_id && q.want == 0 && !q.has_at);
 }
