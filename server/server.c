@@ -24,6 +24,10 @@ enum {
         100 /* measurements: of the last one or two windows, 10 to 20 s, the worst is told */
 };
 
+struct srv_server {
+    struct srv_services services;
+};
+
 void srv_server_version(FILE *out)
 {
     (void)fprintf(out, "obbd %s (libmicrohttpd %s, libuv %s)\n", SRV_VERSION, srv_http_version(),
@@ -40,64 +44,64 @@ void srv_server_version(FILE *out)
 
 static void on_idle(void *context)
 {
-    struct srv_server *server = context;
-    srv_rebuilds_cancel(server);
-    srv_server_may_end(server);
+    struct srv_services *services = context;
+    srv_rebuilds_cancel(services);
+    srv_server_may_end(services);
 }
 
-void srv_server_may_end(struct srv_server *server)
+void srv_server_may_end(struct srv_services *services)
 {
-    if (server->draining && srv_http_idle(server->http) && server->rebuilds == NULL &&
-        server->burials == 0 && srv_events_idle(server->events))
-        srv_loop_stop(server->loop);
+    if (services->draining && srv_http_idle(services->http) && services->rebuilds == NULL &&
+        services->burials == 0 && srv_events_idle(services->events))
+        srv_loop_stop(services->loop);
 }
 
 static void on_drain_over(void *context)
 {
-    struct srv_server *server = context;
-    SRV_LOG(&server->log, SRV_WARN, "drain-over",
-            srv_integer("connections", (int64_t)srv_http_connections(server->http)));
-    srv_http_cut(server->http);
+    struct srv_services *services = context;
+    SRV_LOG(&services->log, SRV_WARN, "drain-over",
+            srv_integer("connections", (int64_t)srv_http_connections(services->http)));
+    srv_http_cut(services->http);
 }
 
-static void close_listeners(struct srv_server *server)
+static void close_listeners(struct srv_services *services)
 {
-    for (size_t i = 0; i < server->config->listen.count; i++)
-        srv_listener_close(&server->listeners[i]);
+    for (size_t i = 0; i < services->config->listen.count; i++)
+        srv_listener_close(&services->listeners[i]);
 }
 
 static void on_signal(void *context)
 {
-    struct srv_server *server = context;
-    if (server->draining) {
-        SRV_LOG(&server->log, SRV_WARN, "killed", srv_text("by", "a second signal"));
-        close_listeners(server);
+    struct srv_services *services = context;
+    if (services->draining) {
+        SRV_LOG(&services->log, SRV_WARN, "killed", srv_text("by", "a second signal"));
+        close_listeners(services);
         _exit(EXIT_FAILURE);
     }
-    server->draining = true;
-    SRV_LOG(&server->log, SRV_INFO, "draining",
-            srv_integer("connections", (int64_t)srv_http_connections(server->http)));
-    srv_timer_start(server->drain, DRAIN_MS, 0);
-    srv_events_stop(server->events);
-    srv_http_quiesce(server->http, on_idle, server);
-    close_listeners(server);
+    services->draining = true;
+    SRV_LOG(&services->log, SRV_INFO, "draining",
+            srv_integer("connections", (int64_t)srv_http_connections(services->http)));
+    srv_timer_start(services->drain, DRAIN_MS, 0);
+    srv_events_stop(services->events);
+    srv_http_quiesce(services->http, on_idle, services);
+    close_listeners(services);
 }
 
 static void on_lag(void *context)
 {
-    struct srv_server *server = context;
-    const double now = srv_clock(), late = (now - server->lag_due) * 1e6;
-    if (++server->lag_count % LAG_WINDOW == 0) {
-        server->lag_before = server->lag_worst;
-        server->lag_worst = 0;
+    struct srv_services *services = context;
+    const double now = srv_clock(), late = (now - services->lag_due) * 1e6;
+    if (++services->lag_count % LAG_WINDOW == 0) {
+        services->lag_before = services->lag_worst;
+        services->lag_worst = 0;
     }
-    if (late > server->lag_worst)
-        server->lag_worst = late;
+    if (late > services->lag_worst)
+        services->lag_worst = late;
     const double worst =
-        server->lag_worst > server->lag_before ? server->lag_worst : server->lag_before;
-    server->metrics.loop_lag_us = (uint64_t)worst;
-    server->lag_due = now + LAG_MS * 1e-3;
-    srv_timer_start(server->lag, LAG_MS, 0);
+        services->lag_worst > services->lag_before ? services->lag_worst : services->lag_before;
+    services->metrics.loop_lag_us = (uint64_t)worst;
+    services->lag_due = now + LAG_MS * 1e-3;
+    srv_timer_start(services->lag, LAG_MS, 0);
 }
 
 /* ---- Tokens and certificates -------------------------------------------------------------------------------------- */
@@ -105,18 +109,18 @@ static void on_lag(void *context)
 /* A token's client is known by its name, which a new token may take over; anybody else by where he comes from. */
 static bool within_rate(const struct srv_request *request, const wire_token *token)
 {
-    struct srv_server *server = request->server;
+    struct srv_services *services = request->services;
     srv_handler *handler = request->route->handler;
-    if (server->peer_rate == NULL || handler == srv_do_health || handler == srv_do_ready)
+    if (services->peer_rate == NULL || handler == srv_do_health || handler == srv_do_ready)
         return true;
     const uint64_t now_ns = (uint64_t)(srv_clock() * 1e9);
     if (token == NULL)
-        return srv_rate_admit(server->peer_rate, srv_request_peer(request), now_ns);
+        return srv_rate_admit(services->peer_rate, srv_request_peer(request), now_ns);
     unsigned char hash[SRV_SHA256];
     uint64_t client;
     srv_sha256(token->name.bytes, token->name.length, hash);
     memcpy(&client, hash, sizeof client);
-    return srv_rate_admit(server->token_rate, client, now_ns);
+    return srv_rate_admit(services->token_rate, client, now_ns);
 }
 
 /* Is the sender within its rate, and does its token allow the request's route and scene? */
@@ -126,13 +130,13 @@ static bool admit(struct srv_request *request, const char *authorization, wire_p
                                      [SRV_READ] = WIRE_SCOPE_READ,
                                      [SRV_WRITE] = WIRE_SCOPE_WRITE,
                                      [SRV_ADMIN] = WIRE_SCOPE_ADMIN};
-    const struct srv_auth *auth = request->server->auth;
+    const struct srv_auth *auth = request->services->auth;
     const unsigned need = needs[request->route->scope];
     const wire_token *token =
         auth != NULL && need != 0 ? srv_auth_find(auth, authorization, time(NULL)) : NULL;
     request->scopes = WIRE_SCOPE_READ | WIRE_SCOPE_WRITE | WIRE_SCOPE_ADMIN;
     if (!within_rate(request, token)) {
-        request->server->metrics.rate_exceeded_total++;
+        request->services->metrics.rate_exceeded_total++;
         *problem = wire_problem_http(429, "more than --client-rate requests a second");
         return false;
     }
@@ -159,28 +163,28 @@ static bool admit(struct srv_request *request, const char *authorization, wire_p
 }
 
 /* What was in use stays unless all is good. */
-static bool load_tokens(struct srv_server *server, char *error, size_t error_size)
+static bool load_tokens(struct srv_services *services, char *error, size_t error_size)
 {
     struct srv_auth *auth;
-    if (server->config->token_file == NULL)
+    if (services->config->token_file == NULL)
         return true;
-    if (!srv_auth_load(server->config->token_file, &auth, error, error_size))
+    if (!srv_auth_load(services->config->token_file, &auth, error, error_size))
         return false;
-    srv_auth_destroy(server->auth);
-    server->auth = auth;
+    srv_auth_destroy(services->auth);
+    services->auth = auth;
     return true;
 }
 
-static void log_tokens(const struct srv_server *server)
+static void log_tokens(const struct srv_services *services)
 {
-    if (server->auth != NULL)
-        SRV_LOG(&server->log, SRV_INFO, "tokens",
-                srv_integer("count", (int64_t)srv_auth_count(server->auth)));
+    if (services->auth != NULL)
+        SRV_LOG(&services->log, SRV_INFO, "tokens",
+                srv_integer("count", (int64_t)srv_auth_count(services->auth)));
 }
 
-static bool load_certificate(struct srv_server *server, char *error, size_t error_size)
+static bool load_certificate(struct srv_services *services, char *error, size_t error_size)
 {
-    const srv_config *config = server->config;
+    const srv_config *config = services->config;
     if (config->tls_cert == NULL && config->tls_key == NULL)
         return true;
     if (config->tls_cert == NULL || config->tls_key == NULL) {
@@ -192,7 +196,7 @@ static bool load_certificate(struct srv_server *server, char *error, size_t erro
     char *key = certificate != NULL
                     ? srv_file_read("--tls-key", config->tls_key, &length, error, error_size)
                     : NULL;
-    const bool good = key != NULL && srv_http_use_certificate(server->http, certificate, key);
+    const bool good = key != NULL && srv_http_use_certificate(services->http, certificate, key);
     if (key != NULL && !good)
         (void)snprintf(error, error_size,
                        "--tls-cert %.200s: not a certificate, or not that of the key",
@@ -202,42 +206,43 @@ static bool load_certificate(struct srv_server *server, char *error, size_t erro
     return good;
 }
 
-static void log_certificate(const struct srv_server *server)
+static void log_certificate(const struct srv_services *services)
 {
-    if (server->config->tls_cert != NULL)
-        SRV_LOG(&server->log, SRV_INFO, "certificate", srv_text("file", server->config->tls_cert));
+    if (services->config->tls_cert != NULL)
+        SRV_LOG(&services->log, SRV_INFO, "certificate",
+                srv_text("file", services->config->tls_cert));
 }
 
 static void on_hangup(void *context)
 {
-    struct srv_server *server = context;
+    struct srv_services *services = context;
     char error[512];
-    if (load_tokens(server, error, sizeof error))
-        log_tokens(server);
+    if (load_tokens(services, error, sizeof error))
+        log_tokens(services);
     else
-        SRV_LOG(&server->log, SRV_ERROR, "reload", srv_text("kept", "tokens"),
+        SRV_LOG(&services->log, SRV_ERROR, "reload", srv_text("kept", "tokens"),
                 srv_text("error", error));
-    if (load_certificate(server, error, sizeof error))
-        log_certificate(server);
+    if (load_certificate(services, error, sizeof error))
+        log_certificate(services);
     else
-        SRV_LOG(&server->log, SRV_ERROR, "reload", srv_text("kept", "certificate"),
+        SRV_LOG(&services->log, SRV_ERROR, "reload", srv_text("kept", "certificate"),
                 srv_text("error", error));
 }
 
 /* ---- The beginning ------------------------------------------------------------------------------------------ */
 
-static bool open_listeners(struct srv_server *server, char *error, size_t error_size)
+static bool open_listeners(struct srv_services *services, char *error, size_t error_size)
 {
-    const srv_config *config = server->config;
-    server->listeners = obb_calloc(config->listen.count, sizeof *server->listeners);
-    if (server->listeners == NULL) {
+    const srv_config *config = services->config;
+    services->listeners = obb_calloc(config->listen.count, sizeof *services->listeners);
+    if (services->listeners == NULL) {
         (void)snprintf(error, error_size, "there is not enough memory");
         return false;
     }
     for (size_t i = 0; i < config->listen.count; i++)
-        server->listeners[i].descriptor = -1;
+        services->listeners[i].descriptor = -1;
     for (size_t i = 0; i < config->listen.count; i++) {
-        srv_listener *listener = &server->listeners[i];
+        srv_listener *listener = &services->listeners[i];
         srv_address address;
         if (!srv_address_read(config->listen.items[i], &address, error, error_size))
             return false;
@@ -252,7 +257,7 @@ static bool open_listeners(struct srv_server *server, char *error, size_t error_
         }
         if (!srv_listener_open(&address, listener, error, error_size))
             return false;
-        if (!srv_http_listen(server->http, listener, address.secure)) {
+        if (!srv_http_listen(services->http, listener, address.secure)) {
             (void)snprintf(error, error_size, "--listen %s: there are too many",
                            config->listen.items[i]);
             return false;
@@ -261,9 +266,9 @@ static bool open_listeners(struct srv_server *server, char *error, size_t error_
     return true;
 }
 
-static bool create_rates(struct srv_server *server, char *error, size_t error_size)
+static bool create_rates(struct srv_services *services, char *error, size_t error_size)
 {
-    const uint64_t rate = server->config->client_rate;
+    const uint64_t rate = services->config->client_rate;
     uint64_t secret;
     if (rate == 0)
         return true;
@@ -271,44 +276,45 @@ static bool create_rates(struct srv_server *server, char *error, size_t error_si
         (void)snprintf(error, error_size, "--client-rate: no randomness: %s", strerror(errno));
         return false;
     }
-    return srv_rate_create(rate, secret, &server->token_rate) &&
-           srv_rate_create(rate, secret, &server->peer_rate);
+    return srv_rate_create(rate, secret, &services->token_rate) &&
+           srv_rate_create(rate, secret, &services->peer_rate);
 }
 
-static bool create_demo(struct srv_server *server)
+static bool create_demo(struct srv_services *services)
 {
-    const obb_settings settings = srv_default_settings(server);
-    return !server->config->demo ||
-           srv_demo_create(server->store, &settings, srv_now_ms()) == OBB_OK;
+    const obb_settings settings = srv_default_settings(services);
+    return !services->config->demo ||
+           srv_demo_create(services->store, &settings, srv_now_ms()) == OBB_OK;
 }
 
-static bool create_parts(struct srv_server *server, const struct obb_kernels *kernels)
+static bool create_parts(struct srv_services *services, const struct obb_kernels *kernels)
 {
-    const srv_config *config = server->config;
+    const srv_config *config = services->config;
     const size_t workers = config->workers != 0 ? config->workers : srv_pool_cores();
-    if (!srv_metrics_init(&server->metrics, srv_route_table, srv_route_count) ||
-        !srv_loop_create(&server->loop) ||
-        !srv_loop_signals(server->loop, on_signal, on_hangup, server) ||
-        !srv_pool_create(server->loop, workers, config->queue_limit, &server->pool) ||
-        !srv_timer_create(server->loop, on_drain_over, server, &server->drain) ||
-        !srv_timer_create(server->loop, on_lag, server, &server->lag) ||
-        !srv_routes_create(srv_route_table, srv_route_count, &server->routes) ||
-        obb_store_create(config->scene_limit, config->box_limit, kernels, &server->store) != OBB_OK)
+    if (!srv_metrics_init(&services->metrics, srv_route_table, srv_route_count) ||
+        !srv_loop_create(&services->loop) ||
+        !srv_loop_signals(services->loop, on_signal, on_hangup, services) ||
+        !srv_pool_create(services->loop, workers, config->queue_limit, &services->pool) ||
+        !srv_timer_create(services->loop, on_drain_over, services, &services->drain) ||
+        !srv_timer_create(services->loop, on_lag, services, &services->lag) ||
+        !srv_routes_create(srv_route_table, srv_route_count, &services->routes) ||
+        obb_store_create(config->scene_limit, config->box_limit, kernels, &services->store) !=
+            OBB_OK)
         return false;
-    server->metrics.workers = workers;
-    server->metrics.connection_limit = config->connection_limit;
-    server->metrics.queue_limit = config->queue_limit;
-    server->metrics.client_rate = config->client_rate;
-    server->metrics.body_limit = config->body_limit;
-    server->metrics.memory_limit = config->memory_limit;
-    server->metrics.scene_limit = config->scene_limit;
-    server->metrics.box_limit = config->box_limit;
-    server->metrics.timeout_ms = config->request_timeout_ms;
-    const srv_http_options http = {.loop = server->loop,
-                                   .log = &server->log,
-                                   .metrics = &server->metrics,
-                                   .routes = server->routes,
-                                   .server = server,
+    services->metrics.workers = workers;
+    services->metrics.connection_limit = config->connection_limit;
+    services->metrics.queue_limit = config->queue_limit;
+    services->metrics.client_rate = config->client_rate;
+    services->metrics.body_limit = config->body_limit;
+    services->metrics.memory_limit = config->memory_limit;
+    services->metrics.scene_limit = config->scene_limit;
+    services->metrics.box_limit = config->box_limit;
+    services->metrics.timeout_ms = config->request_timeout_ms;
+    const srv_http_options http = {.loop = services->loop,
+                                   .log = &services->log,
+                                   .metrics = &services->metrics,
+                                   .routes = services->routes,
+                                   .services = services,
                                    .connection_limit = config->connection_limit,
                                    .body_limit = config->body_limit,
                                    .memory_limit = config->memory_limit,
@@ -319,7 +325,8 @@ static bool create_parts(struct srv_server *server, const struct obb_kernels *ke
                                    .origin_count = config->cors_origins.count,
                                    .check_host = config->token_file == NULL,
                                    .admit = admit};
-    return srv_events_create(server, &server->events) && srv_http_create(&http, &server->http);
+    return srv_events_create(services, &services->events) &&
+           srv_http_create(&http, &services->http);
 }
 
 bool srv_server_create(const srv_config *config, struct srv_server **out, char *error,
@@ -330,18 +337,20 @@ bool srv_server_create(const srv_config *config, struct srv_server **out, char *
                    "there is not enough memory, or there are not enough descriptors");
     if (server == NULL)
         return false;
-    server->config = config;
-    server->log = (srv_log){.descriptor = STDERR_FILENO,
-                            .level = (srv_level)config->log_level,
-                            .json = config->log_format == 1};
+    struct srv_services *services = &server->services;
+    services->config = config;
+    services->log = (srv_log){.descriptor = STDERR_FILENO,
+                              .level = (srv_level)config->log_level,
+                              .json = config->log_format == 1};
     const struct obb_kernels *kernels = obb_kernels_choose((obb_kernel)config->kernel);
     if (kernels == NULL)
         (void)snprintf(error, error_size, "--kernel %s: this machine cannot run it",
                        obb_kernel_name((obb_kernel)config->kernel));
-    else if (create_parts(server, kernels) && create_demo(server) &&
-             create_rates(server, error, error_size) && load_tokens(server, error, error_size) &&
-             load_certificate(server, error, error_size) &&
-             open_listeners(server, error, error_size)) {
+    else if (create_parts(services, kernels) && create_demo(services) &&
+             create_rates(services, error, error_size) &&
+             load_tokens(services, error, error_size) &&
+             load_certificate(services, error, error_size) &&
+             open_listeners(services, error, error_size)) {
         *out = server;
         return true;
     }
@@ -351,19 +360,20 @@ bool srv_server_create(const srv_config *config, struct srv_server **out, char *
 
 int srv_server_run(struct srv_server *server, FILE *announce)
 {
-    log_tokens(server);
-    log_certificate(server);
-    for (size_t i = 0; i < server->config->listen.count; i++) {
-        (void)fprintf(announce, "obbd: listening on %s\n", server->listeners[i].url);
-        SRV_LOG(&server->log, SRV_INFO, "listening", srv_text("url", server->listeners[i].url));
+    struct srv_services *services = &server->services;
+    log_tokens(services);
+    log_certificate(services);
+    for (size_t i = 0; i < services->config->listen.count; i++) {
+        (void)fprintf(announce, "obbd: listening on %s\n", services->listeners[i].url);
+        SRV_LOG(&services->log, SRV_INFO, "listening", srv_text("url", services->listeners[i].url));
     }
-    if (server->config->demo)
-        srv_demo_hints(announce, server->listeners[0].url);
+    if (services->config->demo)
+        srv_demo_hints(announce, services->listeners[0].url);
     (void)fflush(announce);
-    server->lag_due = srv_clock() + LAG_MS * 1e-3;
-    srv_timer_start(server->lag, LAG_MS, 0);
-    srv_loop_run(server->loop);
-    SRV_LOG(&server->log, SRV_INFO, "stopped", srv_text("by", "signal"));
+    services->lag_due = srv_clock() + LAG_MS * 1e-3;
+    srv_timer_start(services->lag, LAG_MS, 0);
+    srv_loop_run(services->loop);
+    SRV_LOG(&services->log, SRV_INFO, "stopped", srv_text("by", "signal"));
     return EXIT_SUCCESS;
 }
 
@@ -371,20 +381,21 @@ void srv_server_destroy(struct srv_server *server)
 {
     if (server == NULL)
         return;
-    srv_http_destroy(server->http);
-    if (server->listeners != NULL)
-        close_listeners(server);
-    obb_free(server->listeners);
-    srv_events_destroy(server->events);
-    obb_store_destroy(server->store);
-    srv_auth_destroy(server->auth);
-    srv_rate_destroy(server->token_rate);
-    srv_rate_destroy(server->peer_rate);
-    srv_routes_destroy(server->routes);
-    srv_timer_destroy(server->drain);
-    srv_timer_destroy(server->lag);
-    srv_pool_destroy(server->pool);
-    srv_loop_destroy(server->loop);
-    srv_metrics_fini(&server->metrics);
+    struct srv_services *services = &server->services;
+    srv_http_destroy(services->http);
+    if (services->listeners != NULL)
+        close_listeners(services);
+    obb_free(services->listeners);
+    srv_events_destroy(services->events);
+    obb_store_destroy(services->store);
+    srv_auth_destroy(services->auth);
+    srv_rate_destroy(services->token_rate);
+    srv_rate_destroy(services->peer_rate);
+    srv_routes_destroy(services->routes);
+    srv_timer_destroy(services->drain);
+    srv_timer_destroy(services->lag);
+    srv_pool_destroy(services->pool);
+    srv_loop_destroy(services->loop);
+    srv_metrics_fini(&services->metrics);
     obb_free(server);
 }

@@ -21,7 +21,7 @@
 
 struct srv_rebuild;
 
-struct srv_server {
+struct srv_services {
     const srv_config *config;
     srv_log log;
     struct srv_metrics metrics;
@@ -59,6 +59,6 @@ srv_handler srv_do_export, srv_do_import, srv_do_events;
 /* ---- server.c ---------------------------------------------------------------------------------------------------- */
 
 /* Something that the end waits for is over. */
-void srv_server_may_end(struct srv_server *server);
+void srv_server_may_end(struct srv_services *services);
 
 #endif

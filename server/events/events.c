@@ -77,7 +77,7 @@ struct channel {
 };
 
 struct srv_events {
-    struct srv_server *server;
+    struct srv_services *services;
     struct srv_timer *timer;
     size_t ticks;
     struct channel *channels;
@@ -312,7 +312,7 @@ static void leave(struct follower *f)
         f->next->previous = f->previous;
     c->wanted[f->topics]--;
     c->kept[f->topics] = KEPT_TICKS;
-    c->events->server->metrics.followers--;
+    c->events->services->metrics.followers--;
     f->channel = NULL;
 }
 
@@ -335,7 +335,7 @@ static void overrun(struct channel *c, struct follower *f)
 {
     struct wire_buf farewell = {0};
     wire_event_overrun(&farewell, obb_view_info_get(c->view)->at);
-    c->events->server->metrics.overruns_total++;
+    c->events->services->metrics.overruns_total++;
     dismiss(f, &farewell);
     wire_buf_fini(&farewell);
 }
@@ -363,7 +363,7 @@ static void tell(struct channel *c)
         const struct wire_buf *text = &c->now.texts[f->topics];
         if (text->length == 0)
             continue;
-        c->events->server->metrics.events_total++;
+        c->events->services->metrics.events_total++;
         if (srv_stream_waiting(&f->stream) + text->length > BACKLOG &&
             srv_stream_waiting(&f->stream) > 0)
             overrun(c, f);
@@ -393,7 +393,7 @@ static struct step *pop(struct channel *c)
 /* Moves on to the state after a commit. */
 static void adopt(struct channel *c, struct step *step)
 {
-    srv_view_close(c->events->server, c->view);
+    srv_view_close(c->events->services, c->view);
     c->view = step->after;
     obb_free(step);
 }
@@ -423,14 +423,14 @@ static void channel_destroy(struct channel *c)
     if (c->next != NULL)
         c->next->previous = c->previous;
     drop_contacts(c);
-    srv_view_close(c->events->server, c->view);
+    srv_view_close(c->events->services, c->view);
     forget_all(c);
     forget(&c->now);
     obb_free(c->memory);
     obb_arena_fini(&c->arena);
     obb_free(c);
     if (events->stopped && events->channels == NULL)
-        srv_server_may_end(events->server);
+        srv_server_may_end(events->services);
 }
 
 static void join_over(struct follower *f)
@@ -457,7 +457,7 @@ static void joined(struct channel *c, struct follower *f)
         f->next->previous = f;
     c->followers = f;
     c->wanted[f->topics]++;
-    c->events->server->metrics.followers++;
+    c->events->services->metrics.followers++;
     f->stream.hungry = on_hungry;
     f->stream.closed = on_closed;
     request->on_cancel = on_stream_cancel;
@@ -520,13 +520,13 @@ static void find_present(struct channel *c)
             push(c, steps);
     }
     start_over(c);
-    if (c->scene != NULL && srv_scene_closed(c->events->server, c->scene))
+    if (c->scene != NULL && srv_scene_closed(c->events->services, c->scene))
         return; /* still lost; the next commit or tick tries again */
     if (c->scene != NULL) {
         struct obb_view *present;
-        if (srv_view_open(c->events->server, c->scene, NULL, &present, NULL, NULL) != OBB_OK)
+        if (srv_view_open(c->events->services, c->scene, NULL, &present, NULL, NULL) != OBB_OK)
             return; /* still lost; the next step tries again */
-        srv_view_close(c->events->server, c->view);
+        srv_view_close(c->events->services, c->view);
         c->view = present;
     }
     c->lost = false;
@@ -581,7 +581,7 @@ static void next_step(struct channel *c)
         }
         for (unsigned i = 0; i < MASKS; i++)
             c->now.covered[i] = covers(c, i);
-        if (srv_pool_submit(c->events->server->pool, &c->job) == SRV_SUBMITTED) {
+        if (srv_pool_submit(c->events->services->pool, &c->job) == SRV_SUBMITTED) {
             c->busy = true;
             return;
         }
@@ -621,13 +621,13 @@ static void on_tick(void *context)
     wire_buf_fini(&text);
 }
 
-bool srv_events_create(struct srv_server *server, struct srv_events **out)
+bool srv_events_create(struct srv_services *services, struct srv_events **out)
 {
     struct srv_events *events = obb_calloc(1, sizeof *events);
     if (events == NULL)
         return false;
-    events->server = server;
-    if (!srv_timer_create(server->loop, on_tick, events, &events->timer)) {
+    events->services = services;
+    if (!srv_timer_create(services->loop, on_tick, events, &events->timer)) {
         obb_free(events);
         return false;
     }
@@ -683,7 +683,7 @@ static struct channel *channel_create(struct srv_events *events, struct obb_scen
         return NULL;
     c->memory = obb_calloc(MOST_REMEMBERED, sizeof *c->memory);
     if (c->memory == NULL ||
-        srv_view_open(events->server, scene, NULL, &c->view, NULL, NULL) != OBB_OK) {
+        srv_view_open(events->services, scene, NULL, &c->view, NULL, NULL) != OBB_OK) {
         obb_free(c->memory);
         obb_free(c);
         return NULL;
@@ -719,7 +719,7 @@ static void push_commit(struct channel *c, struct obb_scene *scene, const obb_ed
                             : NULL;
     struct obb_view *after;
     if (step == NULL ||
-        srv_view_open(c->events->server, scene, NULL, &after, NULL, NULL) != OBB_OK) {
+        srv_view_open(c->events->services, scene, NULL, &after, NULL, NULL) != OBB_OK) {
         obb_free(step);
         c->lost = true;
     } else {
@@ -800,7 +800,7 @@ static uint64_t read_last(const char *text)
 
 void srv_do_events(struct srv_request *request)
 {
-    struct srv_events *events = request->server->events;
+    struct srv_events *events = request->services->events;
     unsigned topics;
     wire_problem problem;
     if (!wire_read_event_params(request->target.params, request->target.param_count,

@@ -11,7 +11,7 @@
 
 struct srv_events;
 
-bool srv_events_create(struct srv_server *server, struct srv_events **out);
+bool srv_events_create(struct srv_services *services, struct srv_events **out);
 
 /* Ends all streams, and gives up what is under way; srv_events_idle soon. For the end of the service. */
 void srv_events_stop(struct srv_events *events);

@@ -1053,7 +1053,7 @@ static void *on_request_line(void *context, const char *target, struct MHD_Conne
         return NULL;
     x->request.exchange = x;
     x->request.number = ++http->requests;
-    x->request.server = http->options.server;
+    x->request.services = http->options.services;
     x->connection = c;
     c->exchange = x;
     http->active++;

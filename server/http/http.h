@@ -23,14 +23,14 @@
 #define SRV_LEAST_PACE 16384 /* bytes of an answer a second */
 
 struct srv_http;
-struct srv_server;
+struct srv_services;
 
 typedef struct srv_http_options {
     struct srv_loop *loop;
     const srv_log *log;
     struct srv_metrics *metrics;
     const struct srv_routes *routes;
-    struct srv_server *server; /* handed on to handlers */
+    struct srv_services *services; /* handed on to handlers */
     uint64_t connection_limit, body_limit, memory_limit, request_timeout_ms;
     const char *const *hosts; /* further names that a Host header may have */
     size_t host_count;
@@ -43,7 +43,7 @@ typedef struct srv_http_options {
 
 /* What a handler works with. */
 struct srv_request {
-    struct srv_server *server;
+    struct srv_services *services;
     const srv_route *route;
     srv_target target;
     wire_body body;

@@ -1,11 +1,11 @@
 /* What stands around the API: health, metrics, and the API's own description. */
 #include "server/scenes/scenes.h"
 
-static void refresh(struct srv_server *server)
+static void refresh(struct srv_services *services)
 {
-    server->metrics.queue = srv_pool_jobs(server->pool);
-    server->metrics.scenes = obb_store_scenes(server->store);
-    server->metrics.boxes = obb_store_boxes(server->store);
+    services->metrics.queue = srv_pool_jobs(services->pool);
+    services->metrics.scenes = obb_store_scenes(services->store);
+    services->metrics.boxes = obb_store_boxes(services->store);
 }
 
 void srv_do_health(struct srv_request *request)
@@ -20,7 +20,7 @@ void srv_do_ready(struct srv_request *request)
     static const char body[] = "{\"status\":\"ready\"}";
     if (!srv_no_params(request))
         return;
-    if (!request->server->draining) {
+    if (!request->services->draining) {
         srv_reply_constant(request, 200, wire_media_type(WIRE_JSON), obb_str_of(body));
         return;
     }
@@ -33,8 +33,8 @@ void srv_do_metrics(struct srv_request *request)
 {
     if (!srv_no_params(request))
         return;
-    refresh(request->server);
-    srv_metrics_write(&request->server->metrics, &request->reply);
+    refresh(request->services);
+    srv_metrics_write(&request->services->metrics, &request->reply);
     srv_metrics_write_process(&request->reply);
     srv_reply(request, 200, "text/plain; version=0.0.4; charset=utf-8");
 }

@@ -59,7 +59,7 @@ static void change_reply(struct srv_change *change)
     if (view == NULL)
         return;
     wire_write_box(&request->reply, request->accept, view, obb_view_find(view, c->name), 0, false);
-    srv_view_close(request->server, view);
+    srv_view_close(request->services, view);
     const bool made = c->kind == PUT && change->committed.new_ids[0] != 0;
     srv_reply(request, made ? 201 : 200, wire_media_type(request->accept));
 }
@@ -108,7 +108,7 @@ static void change_box(struct srv_request *request, enum change kind)
         return;
     c->change.work.request = request;
     c->kind = kind;
-    c->dimensions = srv_scene_dimensions(request->server, c->change.scene_name);
+    c->dimensions = srv_scene_dimensions(request->services, c->change.scene_name);
     srv_work_decode(&c->change.work, change_read, change_apply);
 }
 
@@ -143,7 +143,7 @@ void srv_do_box_get(struct srv_request *request)
         wire_write_box(&request->reply, request->accept, view, box, params.include, params.has_at);
         srv_reply(request, 200, wire_media_type(request->accept));
     }
-    srv_view_close(request->server, view);
+    srv_view_close(request->services, view);
 }
 
 struct box_list {
@@ -200,7 +200,7 @@ static void list_reply(struct srv_work *work)
 {
     struct box_list *l = (struct box_list *)work;
     struct srv_request *request = work->request;
-    srv_view_close(request->server, l->view);
+    srv_view_close(request->services, l->view);
     if (atomic_load(&request->cancelled))
         srv_reply_cancelled(request);
     else if (!l->good)
@@ -246,13 +246,13 @@ void srv_do_box_list(struct srv_request *request)
     if (l->view == NULL)
         return;
     if (!l->params.has_at && srv_not_modified(request, obb_view_info_get(l->view)->at.revision)) {
-        srv_view_close(request->server, l->view);
+        srv_view_close(request->services, l->view);
     } else if (list_cost(l) <= SRV_LOOP_NS) {
         list_write(l);
         list_reply(&l->work);
     } else {
         l->work.job.advance = list_step;
         if (!srv_work_start(&l->work, list_reply))
-            srv_view_close(request->server, l->view);
+            srv_view_close(request->services, l->view);
     }
 }

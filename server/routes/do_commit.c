@@ -91,7 +91,7 @@ static void commit_query(struct srv_change *change)
     obb_status status = OBB_OK;
     while (p->count < edit->query_count && status == OBB_OK) {
         const obb_query *query = &edit->queries[p->count];
-        status = srv_view_open(request->server, change->scene, query->has_at ? &query->at : NULL,
+        status = srv_view_open(request->services, change->scene, query->has_at ? &query->at : NULL,
                                &p->views[p->count], NULL, NULL);
         p->count += status == OBB_OK;
     }
@@ -111,7 +111,7 @@ static void commit_apply(struct srv_work *work)
     if (!c->good) {
         /* what comes before the fault may be one in this scene, and is the first then */
         if (c->problem.status != 422 ||
-            obb_store_find(request->server->store, c->change.scene_name) == NULL) {
+            obb_store_find(request->services->store, c->change.scene_name) == NULL) {
             srv_reply_problem(request, &c->problem);
             return;
         }
@@ -140,6 +140,6 @@ void srv_do_commit(struct srv_request *request)
         !srv_path_name(request, SRV_SCENE_PART, &c->change.scene_name))
         return;
     c->plans.work.request = request;
-    c->dimensions = srv_scene_dimensions(request->server, c->change.scene_name);
+    c->dimensions = srv_scene_dimensions(request->services, c->change.scene_name);
     srv_work_decode(&c->plans.work, commit_read, commit_apply);
 }

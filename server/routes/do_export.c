@@ -33,7 +33,7 @@ static bool export_write(struct srv_pieces *pieces)
 
 static void export_closed(struct srv_pieces *pieces)
 {
-    srv_view_close(pieces->work.request->server, ((struct export *)pieces)->view);
+    srv_view_close(pieces->work.request->services, ((struct export *)pieces)->view);
 }
 
 enum { CHEAP = 64 }; /* boxes that are written on the loop, at about a microsecond each */

@@ -60,13 +60,13 @@ static void plan_close(struct srv_plans *p, size_t i)
 
 void srv_plans_close(struct srv_plans *p)
 {
-    struct srv_server *server = p->work.request->server;
+    struct srv_services *services = p->work.request->services;
     for (size_t i = 0; i < p->count; i++) {
         plan_close(p, i);
-        srv_view_close(server, p->views[i]);
+        srv_view_close(services, p->views[i]);
     }
-    server->metrics.candidates_total += p->candidates;
-    server->metrics.doubts_total += p->doubts;
+    services->metrics.candidates_total += p->candidates;
+    services->metrics.doubts_total += p->doubts;
 }
 
 /* Everything on this thread. false: it takes longer than the loop may be busy, and nothing is left of it. */
@@ -295,7 +295,7 @@ static void query_start(struct srv_work *work)
 
 void srv_do_query(struct srv_request *request)
 {
-    struct srv_server *server = request->server;
+    struct srv_services *services = request->services;
     struct query *q = srv_work_room(request, sizeof *q);
     if (q == NULL || !srv_no_params(request))
         return;
@@ -308,6 +308,6 @@ void srv_do_query(struct srv_request *request)
     const struct obb_scene *scene = srv_path_scene(request);
     if (scene == NULL)
         return;
-    q->dimensions = srv_scene_dimensions(server, obb_scene_name(scene));
+    q->dimensions = srv_scene_dimensions(services, obb_scene_name(scene));
     srv_work_decode(&q->plans.work, query_read, query_start);
 }

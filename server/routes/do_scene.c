@@ -28,24 +28,24 @@ void srv_do_scene_get(struct srv_request *request)
 }
 
 /* New settings count as a commit that changed no box. */
-static void tell_followers(struct srv_server *server, struct obb_scene *scene)
+static void tell_followers(struct srv_services *services, struct obb_scene *scene)
 {
     obb_scene_info info;
     obb_scene_info_without_bounds(scene, &info);
     const obb_committed committed = {.moment = info.now, .changed = true};
-    srv_events_commit(server->events, scene, NULL, &committed);
+    srv_events_commit(services->events, scene, NULL, &committed);
 }
 
 void srv_do_scene_put(struct srv_request *request)
 {
-    struct srv_server *server = request->server;
+    struct srv_services *services = request->services;
     obb_str name;
     if (!srv_no_params(request) || !srv_path_name(request, SRV_SCENE_PART, &name))
         return;
-    struct obb_scene *scene = obb_store_find(server->store, name);
+    struct obb_scene *scene = obb_store_find(services->store, name);
     if (scene != NULL && srv_request_waits(request, scene))
         return;
-    obb_settings current = srv_default_settings(server), settings;
+    obb_settings current = srv_default_settings(services), settings;
     if (scene != NULL) {
         obb_scene_info info;
         obb_scene_info_without_bounds(scene, &info);
@@ -62,12 +62,12 @@ void srv_do_scene_put(struct srv_request *request)
     const bool made = scene == NULL;
     bool changed = false;
     const obb_status status =
-        made ? obb_store_add(server->store, name, &settings, srv_now_ms(), &scene)
+        made ? obb_store_add(services->store, name, &settings, srv_now_ms(), &scene)
              : obb_scene_configure(scene, &settings, srv_now_ms(), &changed);
     if (status == OBB_OK) {
-        server->metrics.commits_total += changed;
+        services->metrics.commits_total += changed;
         if (changed)
-            tell_followers(server, scene);
+            tell_followers(services, scene);
         srv_reply_scene(request, made ? 201 : 200, scene);
         return;
     }
@@ -79,16 +79,16 @@ void srv_do_scene_put(struct srv_request *request)
 
 void srv_do_scene_delete(struct srv_request *request)
 {
-    struct srv_server *server = request->server;
+    struct srv_services *services = request->services;
     obb_str name;
     if (!srv_no_params(request) || !srv_path_name(request, SRV_SCENE_PART, &name))
         return;
-    struct obb_scene *scene = obb_store_find(server->store, name);
+    struct obb_scene *scene = obb_store_find(services->store, name);
     if (scene != NULL && (srv_request_waits(request, scene) || !srv_if_match(request, scene)))
         return;
     if (scene != NULL)
-        srv_events_gone(server->events, scene);
-    const obb_status status = srv_scene_remove(server, name);
+        srv_events_gone(services->events, scene);
+    const obb_status status = srv_scene_remove(services, name);
     if (status == OBB_OK)
         srv_reply_empty(request, 204);
     else
@@ -97,7 +97,7 @@ void srv_do_scene_delete(struct srv_request *request)
 
 void srv_do_scene_list(struct srv_request *request)
 {
-    const struct obb_store *store = request->server->store;
+    const struct obb_store *store = request->services->store;
     wire_list_params params;
     wire_problem problem;
     if (!wire_read_scene_list_params(request->target.params, request->target.param_count,
@@ -117,7 +117,7 @@ void srv_do_scene_list(struct srv_request *request)
     for (; scene != NULL; scene = obb_store_next(store, obb_scene_name(scene))) {
         obb_scene_info info;
         bool hidden;
-        srv_scene_info(request->server, scene, &info, &hidden);
+        srv_scene_info(request->services, scene, &info, &hidden);
         if (hidden ||
             (request->token != NULL && !srv_auth_scene(request->token, obb_scene_name(scene))))
             continue;

@@ -51,7 +51,7 @@ static void on_done(struct srv_job *job)
 static void on_hungry(struct srv_stream *stream)
 {
     struct srv_pieces *p = pieces_of(stream);
-    struct srv_pool *pool = p->work.request->server->pool;
+    struct srv_pool *pool = p->work.request->services->pool;
     if (p->cheap) {
         p->last = !p->write(p);
         hand_over(p);

@@ -7,7 +7,7 @@
 struct srv_rebuild {
     struct srv_job job;
     struct srv_wait wait;
-    struct srv_server *server;
+    struct srv_services *services;
     struct obb_scene *scene; /* lives while the view is open, deleted or not */
     struct obb_view *view;
     struct obb_rebuild *work;
@@ -49,7 +49,7 @@ static void run_chunk(struct srv_job *job, size_t chunk)
 
 static void finish(struct srv_rebuild *r)
 {
-    struct srv_server *server = r->server;
+    struct srv_services *services = r->services;
     const obb_view_info *info = obb_view_info_get(r->view);
     obb_rebuild_destroy(r->work);
     if (r->fresh != NULL)
@@ -57,25 +57,25 @@ static void finish(struct srv_rebuild *r)
     else
         note(r, OBB_CANCELLED); /* between two phases */
     const obb_status status = (obb_status)atomic_load(&r->status);
-    server->metrics.rebuilds_total += status == OBB_OK;
-    server->metrics.rebuild_us_total += (uint64_t)((srv_clock() - r->started) * 1e6);
-    SRV_LOG(&server->log, status == OBB_NO_MEMORY ? SRV_WARN : SRV_DEBUG, "rebuild",
+    services->metrics.rebuilds_total += status == OBB_OK;
+    services->metrics.rebuild_us_total += (uint64_t)((srv_clock() - r->started) * 1e6);
+    SRV_LOG(&services->log, status == OBB_NO_MEMORY ? SRV_WARN : SRV_DEBUG, "rebuild",
             srv_bytes("scene", obb_scene_name(r->scene)),
             srv_integer("boxes", (int64_t)info->boxes), srv_text("status", obb_status_name(status)),
             srv_number("ms", (srv_clock() - r->started) * 1e3));
-    srv_view_close(server, r->view);
-    *(r->previous != NULL ? &r->previous->next : &server->rebuilds) = r->next;
+    srv_view_close(services, r->view);
+    *(r->previous != NULL ? &r->previous->next : &services->rebuilds) = r->next;
     if (r->next != NULL)
         r->next->previous = r->previous;
     obb_free(r);
-    srv_server_may_end(server);
+    srv_server_may_end(services);
 }
 
 static void finish_when_open(struct srv_wait *wait)
 {
     struct srv_rebuild *r =
         (struct srv_rebuild *)(void *)((char *)wait - offsetof(struct srv_rebuild, wait));
-    if (!srv_wait_for(r->server, r->scene, &r->wait))
+    if (!srv_wait_for(r->services, r->scene, &r->wait))
         finish(r);
 }
 
@@ -87,11 +87,11 @@ static void rebuilt(struct srv_job *job)
 }
 
 /* Where it cannot be begun it is left to the next commit: the scene works all the same. */
-void srv_rebuild_if_decayed(struct srv_server *server, struct obb_scene *scene)
+void srv_rebuild_if_decayed(struct srv_services *services, struct obb_scene *scene)
 {
     if (!obb_scene_decayed(scene))
         return;
-    for (const struct srv_rebuild *r = server->rebuilds; r != NULL; r = r->next)
+    for (const struct srv_rebuild *r = services->rebuilds; r != NULL; r = r->next)
         if (r->scene == scene)
             return;
     struct srv_rebuild *r = obb_calloc(1, sizeof *r);
@@ -102,27 +102,27 @@ void srv_rebuild_if_decayed(struct srv_server *server, struct obb_scene *scene)
     r->job.done = rebuilt;
     r->job.beside = true;
     r->job.cancelled = &r->cancelled;
-    r->server = server;
+    r->services = services;
     r->scene = scene;
     r->started = srv_clock();
-    if (srv_view_open(server, scene, NULL, &r->view, NULL, NULL) != OBB_OK) {
+    if (srv_view_open(services, scene, NULL, &r->view, NULL, NULL) != OBB_OK) {
         obb_free(r);
         return;
     }
-    if (srv_pool_submit(server->pool, &r->job) != SRV_SUBMITTED) {
-        srv_view_close(server, r->view);
+    if (srv_pool_submit(services->pool, &r->job) != SRV_SUBMITTED) {
+        srv_view_close(services, r->view);
         obb_free(r);
         return;
     }
-    r->next = server->rebuilds;
+    r->next = services->rebuilds;
     if (r->next != NULL)
         r->next->previous = r;
-    server->rebuilds = r;
+    services->rebuilds = r;
 }
 
-void srv_rebuilds_cancel(struct srv_server *server)
+void srv_rebuilds_cancel(struct srv_services *services)
 {
-    for (struct srv_rebuild *r = server->rebuilds; r != NULL; r = r->next) {
+    for (struct srv_rebuild *r = services->rebuilds; r != NULL; r = r->next) {
         atomic_store(&r->cancelled, true);
         srv_pool_cancelled(&r->job);
     }

@@ -35,26 +35,26 @@ struct obb_scene *srv_path_scene(struct srv_request *request)
     obb_str name;
     if (!srv_path_name(request, SRV_SCENE_PART, &name))
         return NULL;
-    struct obb_scene *scene = obb_store_find(request->server->store, name);
+    struct obb_scene *scene = obb_store_find(request->services->store, name);
     if (scene == NULL)
         srv_reply_status(request, OBB_NO_SCENE);
     return scene != NULL && srv_request_waits(request, scene) ? NULL : scene;
 }
 
-obb_settings srv_default_settings(const struct srv_server *server)
+obb_settings srv_default_settings(const struct srv_services *services)
 {
     return (obb_settings){.dimensions = 3,
-                          .history_span = server->config->history_span,
-                          .history_commits = (uint32_t)server->config->history_commits};
+                          .history_span = services->config->history_span,
+                          .history_commits = (uint32_t)services->config->history_commits};
 }
 
-int srv_scene_dimensions(const struct srv_server *server, obb_str name)
+int srv_scene_dimensions(const struct srv_services *services, obb_str name)
 {
-    const struct obb_scene *scene = obb_store_find(server->store, name);
+    const struct obb_scene *scene = obb_store_find(services->store, name);
     if (scene == NULL)
         return 3;
     obb_scene_info info;
-    srv_scene_info(server, scene, &info, NULL);
+    srv_scene_info(services, scene, &info, NULL);
     return info.settings.dimensions;
 }
 
@@ -112,7 +112,7 @@ struct obb_view *srv_open_view(struct srv_request *request, struct obb_scene *sc
 {
     struct obb_view *view;
     obb_moment oldest, newest;
-    const obb_status status = srv_view_open(request->server, scene, at, &view, &oldest, &newest);
+    const obb_status status = srv_view_open(request->services, scene, at, &view, &oldest, &newest);
     if (status == OBB_OK)
         return view;
     wire_problem problem = wire_problem_of(status);

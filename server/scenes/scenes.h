@@ -20,9 +20,9 @@ bool srv_path_name(struct srv_request *request, size_t part, obb_str *out);
 struct obb_scene *srv_path_scene(struct srv_request *request);
 
 /* Dimensions of the scene of that name, 3 when there is none. */
-int srv_scene_dimensions(const struct srv_server *server, obb_str name);
+int srv_scene_dimensions(const struct srv_services *services, obb_str name);
 
-obb_settings srv_default_settings(const struct srv_server *server);
+obb_settings srv_default_settings(const struct srv_services *services);
 
 /* Answers with the scene as GET gives it: now, or, where its bounds must be measured and that takes long, later. */
 void srv_reply_scene(struct srv_request *request, int status, struct obb_scene *scene);
@@ -40,9 +40,9 @@ struct obb_view *srv_open_view(struct srv_request *request, struct obb_scene *sc
 /* ---- rebuild.c ---- */
 
 /* Rebuilds the scene's broad phase on the pool when it has decayed and that is not already under way. */
-void srv_rebuild_if_decayed(struct srv_server *server, struct obb_scene *scene);
+void srv_rebuild_if_decayed(struct srv_services *services, struct obb_scene *scene);
 
 /* Gives up rebuilds that are under way. */
-void srv_rebuilds_cancel(struct srv_server *server);
+void srv_rebuilds_cancel(struct srv_services *services);
 
 #endif

@@ -50,17 +50,17 @@ bool srv_work_submit(struct srv_work *work, void (*then)(struct srv_work *work),
                      wire_problem *out_problem)
 {
     struct srv_request *request = work->request;
-    struct srv_server *server = request->server;
+    struct srv_services *services = request->services;
     work->then = then;
     work->job.done = on_done;
     work->job.cancelled = &request->cancelled;
-    switch (srv_pool_submit(server->pool, &work->job)) {
+    switch (srv_pool_submit(services->pool, &work->job)) {
     case SRV_SUBMITTED:
         request->work = work;
         request->on_cancel = on_cancel;
         return true;
     case SRV_QUEUE_FULL:
-        server->metrics.queue_full_total++;
+        services->metrics.queue_full_total++;
         *out_problem = wire_problem_http(503, "too many heavy requests are waiting");
         break;
     case SRV_NO_MEMORY:

@@ -10,7 +10,7 @@
 
 struct burial {
     struct srv_job job;
-    struct srv_server *server;
+    struct srv_services *services;
     struct obb_scene *scene;
 };
 
@@ -22,15 +22,15 @@ static size_t burial_step(struct srv_job *job)
 
 static void buried(struct srv_job *job)
 {
-    struct srv_server *server = ((struct burial *)job)->server;
-    server->burials--;
+    struct srv_services *services = ((struct burial *)job)->services;
+    services->burials--;
     obb_free(job);
-    srv_server_may_end(server);
+    srv_server_may_end(services);
 }
 
 /* Destroys a scene that is in no store and has no view; NULL is fine. On the pool, as a million boxes take 60 ms; where there is
  * no memory for that, here. */
-static void bury(struct srv_server *server, struct obb_scene *scene)
+static void bury(struct srv_services *services, struct obb_scene *scene)
 {
     if (scene == NULL)
         return;
@@ -39,10 +39,10 @@ static void bury(struct srv_server *server, struct obb_scene *scene)
         b->job.advance = burial_step;
         b->job.done = buried;
         b->job.beside = true;
-        b->server = server;
+        b->services = services;
         b->scene = scene;
-        if (srv_pool_submit(server->pool, &b->job) == SRV_SUBMITTED) {
-            server->burials++;
+        if (srv_pool_submit(services->pool, &b->job) == SRV_SUBMITTED) {
+            services->burials++;
             return;
         }
         obb_free(b);
@@ -52,41 +52,41 @@ static void bury(struct srv_server *server, struct obb_scene *scene)
 
 /* ---- Gates --------------------------------------------------------------------------------------------------------- */
 
-static struct srv_gate *gate_of(const struct srv_server *server, const struct obb_scene *scene)
+static struct srv_gate *gate_of(const struct srv_services *services, const struct obb_scene *scene)
 {
-    struct srv_gate *gate = server->gates; /* as a rule there is none */
+    struct srv_gate *gate = services->gates; /* as a rule there is none */
     while (gate != NULL && gate->scene != scene)
         gate = gate->next;
     return gate;
 }
 
 /* false: no memory. */
-static bool gate_close(struct srv_server *server, struct srv_gate *gate, struct obb_scene *scene,
-                       bool hidden, size_t promised)
+static bool gate_close(struct srv_services *services, struct srv_gate *gate,
+                       struct obb_scene *scene, bool hidden, size_t promised)
 {
-    gate->closing = obb_malloc(server->open_views, sizeof(struct obb_view *));
+    gate->closing = obb_malloc(services->open_views, sizeof(struct obb_view *));
     if (gate->closing == NULL)
         return false;
     obb_scene_info_without_bounds(scene, &gate->info);
     gate->scene = scene;
     gate->hidden = hidden;
     gate->promised = promised;
-    gate->next = server->gates;
-    server->gates = gate;
-    server->promised_boxes += promised;
+    gate->next = services->gates;
+    services->gates = gate;
+    services->promised_boxes += promised;
     return true;
 }
 
 /* From here on the scene may be touched; what waits has still to be called. */
-static void gate_lift(struct srv_server *server, struct srv_gate *gate)
+static void gate_lift(struct srv_services *services, struct srv_gate *gate)
 {
-    struct srv_gate **at = &server->gates;
+    struct srv_gate **at = &services->gates;
     while (*at != gate)
         at = &(*at)->next;
     *at = gate->next;
-    server->promised_boxes -= gate->promised;
+    services->promised_boxes -= gate->promised;
     for (size_t i = 0; i < gate->closing_count; i++)
-        bury(server, obb_view_close(gate->closing[i]));
+        bury(services, obb_view_close(gate->closing[i]));
     obb_free(gate->closing);
 }
 
@@ -107,14 +107,15 @@ static void gate_call(struct srv_gate *gate)
     }
 }
 
-bool srv_scene_closed(const struct srv_server *server, const struct obb_scene *scene)
+bool srv_scene_closed(const struct srv_services *services, const struct obb_scene *scene)
 {
-    return gate_of(server, scene) != NULL;
+    return gate_of(services, scene) != NULL;
 }
 
-bool srv_wait_for(struct srv_server *server, const struct obb_scene *scene, struct srv_wait *wait)
+bool srv_wait_for(struct srv_services *services, const struct obb_scene *scene,
+                  struct srv_wait *wait)
 {
-    struct srv_gate *gate = gate_of(server, scene);
+    struct srv_gate *gate = gate_of(services, scene);
     if (gate == NULL)
         return false;
     wait->gate = gate;
@@ -147,7 +148,7 @@ static void parked_cancel(struct srv_request *request)
 
 bool srv_request_waits(struct srv_request *request, const struct obb_scene *scene)
 {
-    if (gate_of(request->server, scene) == NULL)
+    if (gate_of(request->services, scene) == NULL)
         return false;
     struct parked *p = srv_work_room(request, sizeof *p);
     if (p == NULL)
@@ -156,13 +157,13 @@ bool srv_request_waits(struct srv_request *request, const struct obb_scene *scen
     p->request = request;
     request->work = p;
     request->on_cancel = parked_cancel;
-    return srv_wait_for(request->server, scene, &p->wait);
+    return srv_wait_for(request->services, scene, &p->wait);
 }
 
-void srv_scene_info(const struct srv_server *server, const struct obb_scene *scene,
+void srv_scene_info(const struct srv_services *services, const struct obb_scene *scene,
                     obb_scene_info *out, bool *out_hidden)
 {
-    const struct srv_gate *gate = gate_of(server, scene);
+    const struct srv_gate *gate = gate_of(services, scene);
     if (gate != NULL)
         *out = gate->info;
     else
@@ -171,32 +172,33 @@ void srv_scene_info(const struct srv_server *server, const struct obb_scene *sce
         *out_hidden = gate != NULL && gate->hidden;
 }
 
-obb_status srv_view_open(struct srv_server *server, struct obb_scene *scene, const obb_at *at,
+obb_status srv_view_open(struct srv_services *services, struct obb_scene *scene, const obb_at *at,
                          struct obb_view **out, obb_moment *out_oldest, obb_moment *out_newest)
 {
-    assert(gate_of(server, scene) == NULL);
+    assert(gate_of(services, scene) == NULL);
     const obb_status status = obb_view_open(scene, at, out, out_oldest, out_newest);
-    server->open_views += status == OBB_OK;
+    services->open_views += status == OBB_OK;
     return status;
 }
 
-void srv_view_close(struct srv_server *server, struct obb_view *view)
+void srv_view_close(struct srv_services *services, struct obb_view *view)
 {
     if (view == NULL)
         return;
-    server->open_views--;
-    struct srv_gate *gate = server->gates != NULL ? gate_of(server, obb_view_scene(view)) : NULL;
+    services->open_views--;
+    struct srv_gate *gate =
+        services->gates != NULL ? gate_of(services, obb_view_scene(view)) : NULL;
     if (gate != NULL)
         gate->closing[gate->closing_count++] = view;
     else
-        bury(server, obb_view_close(view));
+        bury(services, obb_view_close(view));
 }
 
-obb_status srv_scene_remove(struct srv_server *server, obb_str name)
+obb_status srv_scene_remove(struct srv_services *services, obb_str name)
 {
     struct obb_scene *dead = NULL;
-    const obb_status status = obb_store_remove(server->store, name, &dead);
-    bury(server, dead);
+    const obb_status status = obb_store_remove(services->store, name, &dead);
+    bury(services, dead);
     return status;
 }
 
@@ -221,14 +223,14 @@ static size_t measure_step(struct srv_job *job)
 static void measured(struct srv_job *job)
 {
     struct measuring *m = (struct measuring *)job;
-    gate_lift(m->request->server, &m->gate);
+    gate_lift(m->request->services, &m->gate);
     srv_reply_scene(m->request, m->status, m->gate.scene);
     gate_call(&m->gate); /* the request lives at least until the loop is back in libmicrohttpd */
 }
 
 bool srv_reply_measures(struct srv_request *request, int status, struct obb_scene *scene)
 {
-    struct srv_server *server = request->server;
+    struct srv_services *services = request->services;
     obb_scene_info info;
     obb_scene_info_without_bounds(scene, &info);
     if (obb_scene_measured(scene) || MEASURE_NS * (double)info.boxes <= SRV_LOOP_NS)
@@ -241,11 +243,11 @@ bool srv_reply_measures(struct srv_request *request, int status, struct obb_scen
     m->job.advance = measure_step;
     m->job.done = measured;
     m->job.beside = true;
-    if (!gate_close(server, &m->gate, scene, false, 0))
+    if (!gate_close(services, &m->gate, scene, false, 0))
         return false;
-    if (srv_pool_submit(server->pool, &m->job) == SRV_SUBMITTED)
+    if (srv_pool_submit(services->pool, &m->job) == SRV_SUBMITTED)
         return true;
-    gate_lift(server, &m->gate);
+    gate_lift(services, &m->gate);
     return false;
 }
 
@@ -270,7 +272,7 @@ static void refuse(struct srv_change *c)
 {
     struct srv_request *request = c->work.request;
     if (c->made_scene)
-        (void)srv_scene_remove(request->server, c->scene_name);
+        (void)srv_scene_remove(request->services, c->scene_name);
     if (c->status == OBB_CANCELLED) {
         srv_reply_cancelled(request);
         return;
@@ -286,7 +288,7 @@ static void refuse(struct srv_change *c)
 
 static void finish(struct srv_change *c)
 {
-    struct srv_server *server = c->work.request->server;
+    struct srv_services *services = c->work.request->services;
     if (c->status == OBB_OK && c->flaw != NULL)
         obb_edit_discard(c->prepared);
     if (c->status != OBB_OK || c->flaw != NULL) {
@@ -295,22 +297,22 @@ static void finish(struct srv_change *c)
     }
     const double begun = srv_clock();
     obb_edit_commit(c->prepared, &c->committed);
-    server->metrics.commit_ns_total += (uint64_t)((c->seconds + srv_clock() - begun) * 1e9);
-    server->metrics.commits_total += c->committed.changed;
-    srv_events_commit(server->events, c->scene, c->edit, &c->committed);
-    srv_rebuild_if_decayed(server, c->scene);
+    services->metrics.commit_ns_total += (uint64_t)((c->seconds + srv_clock() - begun) * 1e9);
+    services->metrics.commits_total += c->committed.changed;
+    srv_events_commit(services->events, c->scene, c->edit, &c->committed);
+    srv_rebuild_if_decayed(services, c->scene);
     c->applied(c);
 }
 
 static void prepared(struct srv_work *work)
 {
     struct srv_change *c = (struct srv_change *)work;
-    struct srv_server *server = work->request->server;
+    struct srv_services *services = work->request->services;
     if (c->status == OBB_OK && atomic_load(&work->request->cancelled)) {
         obb_edit_discard(c->prepared);
         c->status = OBB_CANCELLED;
     }
-    gate_lift(server, &c->gate);
+    gate_lift(services, &c->gate);
     finish(c); /* the request lives at least until the loop is back in libmicrohttpd */
     gate_call(&c->gate);
 }
@@ -326,7 +328,7 @@ static double edit_cost(const obb_edit *edit)
 /* The scene to change, made when it may be; false: the request is answered. */
 static bool find_scene(struct srv_change *c)
 {
-    struct srv_server *server = c->work.request->server;
+    struct srv_services *services = c->work.request->services;
     const obb_edit *edit = c->edit;
     if (!srv_if_match(c->work.request, c->scene))
         return false;
@@ -335,8 +337,8 @@ static bool find_scene(struct srv_change *c)
     obb_status status = OBB_NO_SCENE;
     if (edit->replace_all || (edit->put_count > 0 && edit->puts[0].parts == OBB_PUT_ALL)) {
         const obb_settings settings =
-            edit->settings != NULL ? *edit->settings : srv_default_settings(server);
-        status = obb_store_add(server->store, c->scene_name, &settings, c->now_ms, &c->scene);
+            edit->settings != NULL ? *edit->settings : srv_default_settings(services);
+        status = obb_store_add(services->store, c->scene_name, &settings, c->now_ms, &c->scene);
     }
     c->made_scene = status == OBB_OK;
     if (status != OBB_OK)
@@ -361,7 +363,7 @@ static void change_again(struct srv_wait *wait)
 static bool change_waits(struct srv_change *c)
 {
     struct srv_request *request = c->work.request;
-    if (c->scene == NULL || gate_of(request->server, c->scene) == NULL)
+    if (c->scene == NULL || gate_of(request->services, c->scene) == NULL)
         return false;
     struct waiting_change *w = srv_work_room(request, sizeof *w);
     if (w == NULL)
@@ -370,19 +372,19 @@ static bool change_waits(struct srv_change *c)
     w->change = c;
     request->work = w; /* its wait comes first, as in struct parked */
     request->on_cancel = parked_cancel;
-    return srv_wait_for(request->server, c->scene, &w->wait);
+    return srv_wait_for(request->services, c->scene, &w->wait);
 }
 
 void srv_change_start(struct srv_change *c)
 {
     struct srv_request *request = c->work.request;
-    struct srv_server *server = request->server;
+    struct srv_services *services = request->services;
     c->now_ms = srv_now_ms();
-    c->scene = obb_store_find(server->store, c->scene_name);
+    c->scene = obb_store_find(services->store, c->scene_name);
     if (change_waits(c) || !find_scene(c))
         return;
-    const size_t room = obb_store_box_room(server->store);
-    const size_t free_room = room > server->promised_boxes ? room - server->promised_boxes : 0;
+    const size_t room = obb_store_box_room(services->store);
+    const size_t free_room = room > services->promised_boxes ? room - services->promised_boxes : 0;
     if (edit_cost(c->edit) <= SRV_LOOP_NS && !c->edit->replace_all) {
         prepare(c, free_room);
         finish(c);
@@ -390,7 +392,7 @@ void srv_change_start(struct srv_change *c)
     }
     /* what the edit may add is taken from the room that others have until it is made */
     const size_t promised = c->edit->put_count < free_room ? c->edit->put_count : free_room;
-    if (!gate_close(server, &c->gate, c->scene, c->made_scene, promised)) {
+    if (!gate_close(services, &c->gate, c->scene, c->made_scene, promised)) {
         c->status = OBB_NO_MEMORY;
         refuse(c);
         return;
@@ -400,7 +402,7 @@ void srv_change_start(struct srv_change *c)
     c->work.job.chunk = NULL;
     if (srv_work_start(&c->work, prepared))
         return;
-    gate_lift(server, &c->gate);
+    gate_lift(services, &c->gate);
     if (c->made_scene)
-        (void)srv_scene_remove(server, c->scene_name);
+        (void)srv_scene_remove(services, c->scene_name);
 }

@@ -51,16 +51,17 @@ struct srv_change {
  * the scene would allow the edit, and answers what comes first. */
 void srv_change_start(struct srv_change *change);
 
-bool srv_scene_closed(const struct srv_server *server, const struct obb_scene *scene);
+bool srv_scene_closed(const struct srv_services *services, const struct obb_scene *scene);
 
 /* Is the scene closed? Then `again` is called when it is open; it must look its scene up anew, and may find it closed again. */
-bool srv_wait_for(struct srv_server *server, const struct obb_scene *scene, struct srv_wait *wait);
+bool srv_wait_for(struct srv_services *services, const struct obb_scene *scene,
+                  struct srv_wait *wait);
 
 /* The same for a request, whose handler is called anew; also true when it was answered for want of memory. */
 bool srv_request_waits(struct srv_request *request, const struct obb_scene *scene);
 
 /* O(1), also while the scene is closed. *out_hidden (may be NULL): it is not there yet for others. */
-void srv_scene_info(const struct srv_server *server, const struct obb_scene *scene,
+void srv_scene_info(const struct srv_services *services, const struct obb_scene *scene,
                     obb_scene_info *out, bool *out_hidden);
 
 /* Where the bounds of the scene, which is open, are not known and measuring them takes long: has it done on the pool, the scene
@@ -68,12 +69,12 @@ void srv_scene_info(const struct srv_server *server, const struct obb_scene *sce
 bool srv_reply_measures(struct srv_request *request, int status, struct obb_scene *scene);
 
 /* Removes the scene of that name, which is open. OBB_NO_SCENE. */
-obb_status srv_scene_remove(struct srv_server *server, obb_str name);
+obb_status srv_scene_remove(struct srv_services *services, obb_str name);
 
 /* obb_view_open and obb_view_close, which nobody else in server/ calls. The scene must be open for the first; the second may
  * put it off until it is. */
-obb_status srv_view_open(struct srv_server *server, struct obb_scene *scene, const obb_at *at,
+obb_status srv_view_open(struct srv_services *services, struct obb_scene *scene, const obb_at *at,
                          struct obb_view **out, obb_moment *out_oldest, obb_moment *out_newest);
-void srv_view_close(struct srv_server *server, struct obb_view *view); /* NULL is fine */
+void srv_view_close(struct srv_services *services, struct obb_view *view); /* NULL is fine */
 
 #endif

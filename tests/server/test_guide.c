@@ -228,6 +228,7 @@ START_TEST(the_guide_has_every_event_of_the_log_and_no_other)
 {
     glob_t files;
     ck_assert_int_eq(glob("server/*.c", 0, NULL, &files), 0);
+    ck_assert_int_eq(glob("server/*/*.c", GLOB_APPEND, NULL, &files), 0);
     for (size_t i = 0; i < files.gl_pathc; i++) {
         char *source = read_file(files.gl_pathv[i]);
         events_of(source, &known);
