@@ -4,8 +4,10 @@
 
 #include "core/base/alloc.h"
 #include "core/base/arena.h"
+#include "core/base/hex.h"
 #include "core/base/status.h"
 #include "core/base/str.h"
+#include "core/base/utf8.h"
 #include "core/geometry/box.h"
 #include "core/geometry/clip.h"
 #include "core/geometry/closest.h"

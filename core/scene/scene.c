@@ -1,6 +1,7 @@
 #include "core/scene/scene.h"
 
 #include "core/base/alloc.h"
+#include "core/base/utf8.h"
 #include "core/scene/edit.h"
 #include "core/scene/scene_body.h"
 #include "core/scene/view.h"
@@ -11,39 +12,6 @@
 #include <string.h>
 
 /* ---- Names ------------------------------------------------------------------------------------------------ */
-
-/* Length of the well-formed UTF-8 sequence at p (of `left` bytes), or 0; *out is its code point. Ranges as in the
- * Unicode Standard, table 3-7. */
-static size_t utf8_at(const unsigned char *p, size_t left, uint32_t *out)
-{
-    static const struct {
-        unsigned char low, high; /* first byte */
-        unsigned char second_low, second_high;
-        size_t length;
-    } rows[] = {
-        {0x00, 0x7f, 0, 0, 1},       {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
-        {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
-        {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if (p[0] < rows[i].low || p[0] > rows[i].high)
-            continue;
-        const size_t length = rows[i].length;
-        if (length > left)
-            return 0;
-        uint32_t code = length == 1 ? p[0] : p[0] & (0x7fu >> length);
-        for (size_t k = 1; k < length; k++) {
-            const unsigned char low = k == 1 ? rows[i].second_low : 0x80;
-            const unsigned char high = k == 1 ? rows[i].second_high : 0xbf;
-            if (p[k] < low || p[k] > high)
-                return 0;
-            code = code << 6 | (p[k] & 0x3f);
-        }
-        *out = code;
-        return length;
-    }
-    return 0;
-}
 
 bool obb_name_valid(obb_str name)
 {
@@ -64,13 +32,15 @@ bool obb_name_valid(obb_str name)
         const unsigned char c = (unsigned char)name.bytes[at];
         plain &= c >= 0x20 && c < 0x7f;
     }
-    for (size_t i = 0; i < name.length && !plain;) {
-        uint32_t code = 0;
-        const size_t length =
-            utf8_at((const unsigned char *)name.bytes + i, name.length - i, &code);
-        if (length == 0 || code < 0x20 || (code >= 0x7f && code <= 0x9f))
+    const char *p = name.bytes, *end = p + name.length;
+    while (p < end && !plain) {
+        const unsigned char first = (unsigned char)*p;
+        const size_t length = obb_utf8_length(p, end);
+        /* C1 controls, U+0080 to U+009F, are the bytes c2 80 to c2 9f */
+        const bool is_c1 = length == 2 && first == 0xc2 && (unsigned char)p[1] <= 0x9f;
+        if (length == 0 || first < 0x20 || first == 0x7f || is_c1)
             return false;
-        i += length;
+        p += length;
     }
     return true;
 }

@@ -6,7 +6,6 @@
 #include "proto/base/double.h"
 #include "proto/base/le.h"
 #include "proto/base/number.h"
-#include "proto/base/utf8.h"
 
 #include <cbor.h>
 #include <math.h>
@@ -325,7 +324,7 @@ static bool read_text(struct wire_cursor *c, obb_str *out)
     if (!read_head(c, c->at, &head))
         return false;
     const obb_str text = {.bytes = head.bytes, .length = (size_t)head.value};
-    if (!wire_utf8_valid(text))
+    if (!obb_utf8_valid(text))
         return malformed(c, c->at, "not UTF-8");
     if (out != NULL)
         *out = text;

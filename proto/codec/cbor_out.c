@@ -1,7 +1,6 @@
 /* The CBOR half of out.h (RFC 8949): definite lengths, shortest heads, typed arrays of RFC 8746. */
 #include "proto/base/bignum.h"
 #include "proto/base/number.h"
-#include "proto/base/utf8.h"
 #include "proto/codec/out.h"
 
 #include <assert.h>
@@ -197,9 +196,7 @@ static uint32_t hex4(const char *at)
 {
     uint32_t value = 0;
     for (int i = 0; i < 4; i++) {
-        const char c = at[i];
-        const int digit = c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10;
-        value = value << 4 | (uint32_t)digit;
+        value = value << 4 | (uint32_t)obb_hex_digit(at[i]);
     }
     return value;
 }
@@ -224,7 +221,7 @@ static const char *unescape(const char *at, char **to)
         code = 0x10000 + ((code - 0xd800) << 10) + (hex4(at + 2) - 0xdc00);
         at += 6;
     }
-    *to += wire_utf8_put(code, *to);
+    *to += obb_utf8_put(code, *to);
     return at;
 }
 

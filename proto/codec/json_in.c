@@ -2,7 +2,6 @@
 #include "proto/codec/cursor.h"
 
 #include "proto/base/number.h"
-#include "proto/base/utf8.h"
 
 #include <math.h>
 #include <string.h>
@@ -96,14 +95,6 @@ static inline const char *past_plain(const char *at, const char *end)
     return at;
 }
 
-static int hex_digit(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
 /* The four digits after "\u"; -1: not that. */
 static int hex4(const char *at, const char *end)
 {
@@ -111,7 +102,7 @@ static int hex4(const char *at, const char *end)
     if (end - at < 4)
         return -1;
     for (int i = 0; i < 4; i++) {
-        const int digit = hex_digit(at[i]);
+        const int digit = obb_hex_digit(at[i]);
         if (digit < 0)
             return -1;
         value = value * 16 + digit;
@@ -146,7 +137,7 @@ static const char *escape(const char *at, const char *end, char *out, size_t *ou
         code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
         at += 6;
     }
-    *out_length = wire_utf8_put((uint32_t)code, out);
+    *out_length = obb_utf8_put((uint32_t)code, out);
     return at;
 }
 
@@ -163,7 +154,7 @@ static bool read_rest_of_string(struct wire_cursor *c, const char *begin, const 
         if (at == c->end)
             return malformed(c, at, "a string does not end");
         if ((unsigned char)*at >= 0x80) {
-            const size_t sequence = wire_utf8_length(at, c->end);
+            const size_t sequence = obb_utf8_length(at, c->end);
             if (sequence == 0)
                 return malformed(c, at, "not UTF-8");
             at += sequence;

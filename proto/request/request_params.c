@@ -2,7 +2,6 @@
 #include "proto/request/request.h"
 
 #include "proto/base/number.h"
-#include "proto/base/utf8.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -40,7 +39,7 @@ static bool refuse(wire_problem *problem, struct obb_arena *arena, const char *w
         problem->detail = what;
         return false;
     }
-    if (key.length <= SHOWN && wire_utf8_valid(key))
+    if (key.length <= SHOWN && obb_utf8_valid(key))
         (void)snprintf(detail, ROOM, "%s: \"%.*s\"", what, (int)key.length, key.bytes);
     else
         (void)snprintf(detail, ROOM, "%s", what);

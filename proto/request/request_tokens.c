@@ -47,10 +47,8 @@ static bool read_instant(struct wire_cursor *c, int64_t *out)
            wire_fail_at(c, WIRE_OBB_BAD_VALUE, place, "a time is written as 2027-01-01T00:00:00Z");
 }
 
-static int nibble(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
+/* Digits of a hash have one spelling, so that two entries of one token are equal text. */
+static int lower_digit(char c) { return c >= 'A' && c <= 'F' ? -1 : obb_hex_digit(c); }
 
 static bool read_hash(struct wire_cursor *c, unsigned char out[static 32])
 {
@@ -60,7 +58,7 @@ static bool read_hash(struct wire_cursor *c, unsigned char out[static 32])
         return false;
     bool good = text.length == 64;
     for (size_t i = 0; i < 32 && good; i++) {
-        const int high = nibble(text.bytes[2 * i]), low = nibble(text.bytes[2 * i + 1]);
+        const int high = lower_digit(text.bytes[2 * i]), low = lower_digit(text.bytes[2 * i + 1]);
         good = high >= 0 && low >= 0;
         out[i] = (unsigned char)(good ? high * 16 + low : 0);
     }

@@ -21,48 +21,6 @@ srv_method srv_method_of(const char *name)
 
 /* ---- Targets --------------------------------------------------------------------------------------------- */
 
-static int hex(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
-
-/* Well-formed UTF-8 (RFC 3629): no overlong forms, surrogates or code points beyond U+10FFFF. */
-static bool utf8(obb_str text)
-{
-    const unsigned char *p = (const unsigned char *)text.bytes, *end = p + text.length;
-    while (p < end) {
-        if (*p < 0x80) {
-            p++;
-            continue;
-        }
-        const size_t more = *p >= 0xf0 ? 3 : *p >= 0xe0 ? 2 : 1;
-        if (*p < 0xc2 || *p > 0xf4 || (size_t)(end - p) <= more)
-            return false;
-        unsigned char low = 0x80, high = 0xbf;
-        if (*p == 0xe0)
-            low = 0xa0;
-        else if (*p == 0xed)
-            high = 0x9f;
-        else if (*p == 0xf0)
-            low = 0x90;
-        else if (*p == 0xf4)
-            high = 0x8f;
-        if (p[1] < low || p[1] > high)
-            return false;
-        for (size_t i = 2; i <= more; i++)
-            if (p[i] < 0x80 || p[i] > 0xbf)
-                return false;
-        p += more + 1;
-    }
-    return true;
-}
-
 static const char no_memory[] = "";
 
 /* The run decoded: itself where there is nothing to decode, else a copy in the arena. Returns NULL or a sentence. */
@@ -86,8 +44,8 @@ static const char *decode(obb_str text, bool plus, struct obb_arena *arena, obb_
             } else if (text.bytes[i] != '%') {
                 bytes[length++] = text.bytes[i];
             } else {
-                const int high = i + 2 < text.length ? hex(text.bytes[i + 1]) : -1;
-                const int low = i + 2 < text.length ? hex(text.bytes[i + 2]) : -1;
+                const int high = i + 2 < text.length ? obb_hex_digit(text.bytes[i + 1]) : -1;
+                const int low = i + 2 < text.length ? obb_hex_digit(text.bytes[i + 2]) : -1;
                 if (high < 0 || low < 0)
                     return "the target has a % without two hexadecimal digits after it";
                 bytes[length++] = (char)(high * 16 + low);
@@ -96,7 +54,7 @@ static const char *decode(obb_str text, bool plus, struct obb_arena *arena, obb_
         }
         *out = (obb_str){.bytes = bytes, .length = length};
     }
-    return utf8(*out) ? NULL : "the target is not UTF-8";
+    return obb_utf8_valid(*out) ? NULL : "the target is not UTF-8";
 }
 
 static obb_str slice(obb_str text, size_t from, size_t to)

@@ -1,7 +1,6 @@
 /* Bytes as the head of a request. Its target is taken apart as a slow reader does it, and reads the same when it is written anew; the
  * table finds the route that walking all patterns finds; parameters are values in range or a 400 whose sentence can be
  * written as JSON; and headers are refused when, and only when, two readers could see two different requests. */
-#include "proto/base/utf8.h"
 #include "server/http/headers.h"
 #include "server/routes/table.h"
 #include "tests/fuzz/fuzz.h"
@@ -43,7 +42,7 @@ static void check_params(const wire_param *params, size_t count, struct obb_aren
     fuzz_check(!good[4] || (topics != 0 && (topics & ~(unsigned)WIRE_TOPICS) == 0), "some topics");
     for (int i = 0; i < READERS; i++)
         fuzz_check(good[i] || (problem[i].status == 400 && problem[i].detail != NULL &&
-                               wire_utf8_valid(obb_str_of(problem[i].detail))),
+                               obb_utf8_valid(obb_str_of(problem[i].detail))),
                    "a refusal that can be written");
 }
 
@@ -80,12 +79,12 @@ static void check_same(const srv_target *a, const srv_target *b)
     fuzz_check(a->part_count == b->part_count && a->param_count == b->param_count,
                "a target written anew has other parts");
     for (size_t i = 0; i < a->part_count; i++)
-        fuzz_check(obb_str_equal(a->parts[i], b->parts[i]) && wire_utf8_valid(a->parts[i]),
+        fuzz_check(obb_str_equal(a->parts[i], b->parts[i]) && obb_utf8_valid(a->parts[i]),
                    "a part of a target changes when it is written anew, or is not UTF-8");
     for (size_t i = 0; i < a->param_count; i++)
         fuzz_check(obb_str_equal(a->params[i].key, b->params[i].key) &&
                        obb_str_equal(a->params[i].value, b->params[i].value) &&
-                       wire_utf8_valid(a->params[i].key) && wire_utf8_valid(a->params[i].value),
+                       obb_utf8_valid(a->params[i].key) && obb_utf8_valid(a->params[i].value),
                    "a parameter changes when it is written anew, or is not UTF-8");
 }
 

@@ -1,8 +1,8 @@
-#include "proto/base/utf8.h"
+#include "core/base/utf8.h"
 
 #include <string.h>
 
-size_t wire_utf8_length(const char *at, const char *end)
+size_t obb_utf8_length(const char *at, const char *end)
 {
     if (at == end)
         return 0;
@@ -35,7 +35,7 @@ size_t wire_utf8_length(const char *at, const char *end)
     return length;
 }
 
-bool wire_utf8_valid(obb_str text)
+bool obb_utf8_valid(obb_str text)
 {
     const char *at = text.bytes, *end = at + text.length;
     while (at < end) {
@@ -46,7 +46,7 @@ bool wire_utf8_valid(obb_str text)
             at += take;
             continue;
         }
-        const size_t length = wire_utf8_length(at, end);
+        const size_t length = obb_utf8_length(at, end);
         if (length == 0)
             return false;
         at += length;
@@ -54,7 +54,7 @@ bool wire_utf8_valid(obb_str text)
     return true;
 }
 
-size_t wire_utf8_put(uint32_t code, char out[static 4])
+size_t obb_utf8_put(uint32_t code, char out[static 4])
 {
     if (code < 0x80) {
         out[0] = (char)code;
