@@ -653,8 +653,8 @@ static obb_status check_queries(const struct obb_prepared *p, obb_fault *fault)
         const obb_query *query = &p->edit->queries[fault->index];
         int dimensions = p->settings.dimensions;
         if (query->has_at) {
-            struct obb_place place;
-            const obb_status st = obb_history_find(history, &p->future, &query->at, &place,
+            struct obb_history_position position;
+            const obb_status st = obb_history_find(history, &p->future, &query->at, &position,
                                                    &fault->oldest, &fault->newest);
             if (st ==
                 OBB_GONE) { /* nothing will have happened: what is said is true of the present */
@@ -664,8 +664,8 @@ static obb_status check_queries(const struct obb_prepared *p, obb_fault *fault)
             }
             if (st != OBB_OK)
                 return st;
-            if (place.index < history->count)
-                dimensions = obb_history_state(history, place.index)->dimensions;
+            if (position.index < history->count)
+                dimensions = obb_history_state(history, position.index)->dimensions;
         }
         if (query->dimensions != dimensions)
             return OBB_DIMENSIONS;

@@ -136,25 +136,25 @@ static size_t state_at(const struct obb_history *history, const struct obb_futur
     return low;
 }
 
-static struct obb_place place_at_time(const struct obb_history *history,
-                                      const struct obb_future *future, size_t oldest, double t,
-                                      bool no_interpolation)
+static struct obb_history_position position_at_time(const struct obb_history *history,
+                                                    const struct obb_future *future, size_t oldest,
+                                                    double t, bool no_interpolation)
 {
     const size_t i = state_at(history, future, oldest, t);
     const double until = until_in(history, future, i);
-    struct obb_place place = {.index = i, .at = {revision_in(history, i), t}};
+    struct obb_history_position position = {.index = i, .at = {revision_in(history, i), t}};
     if (no_interpolation) {
-        place.at.time = t < until ? time_in(history, future, i) : until;
+        position.at.time = t < until ? time_in(history, future, i) : until;
     } else if (t > until) {
         const double next = time_in(history, future, i + 1);
-        place.alpha = (t - until) / (next - until);
+        position.alpha = (t - until) / (next - until);
     }
-    return place;
+    return position;
 }
 
 obb_status obb_history_find(const struct obb_history *history, const struct obb_future *future,
-                            const obb_at *at, struct obb_place *out, obb_moment *out_oldest,
-                            obb_moment *out_newest)
+                            const obb_at *at, struct obb_history_position *out,
+                            obb_moment *out_oldest, obb_moment *out_newest)
 {
     const size_t newest = count_in(history, future) - 1;
     const size_t oldest = future == NULL
@@ -163,23 +163,23 @@ obb_status obb_history_find(const struct obb_history *history, const struct obb_
     const obb_moment first = {revision_in(history, oldest), time_in(history, future, oldest)};
     const obb_moment last = {revision_in(history, newest), until_in(history, future, newest)};
     bool before = false, after = false;
-    struct obb_place place = {.index = newest, .at = last};
+    struct obb_history_position position = {.index = newest, .at = last};
     if (at->kind == OBB_AT_REVISION) {
         before = at->revision < first.revision;
         after = at->revision > last.revision;
         if (before) {
-            place = (struct obb_place){.index = oldest, .at = first};
+            position = (struct obb_history_position){.index = oldest, .at = first};
         } else if (!after) {
-            place.index = oldest + (size_t)(at->revision - first.revision);
-            place.at = (obb_moment){at->revision, until_in(history, future, place.index)};
+            position.index = oldest + (size_t)(at->revision - first.revision);
+            position.at = (obb_moment){at->revision, until_in(history, future, position.index)};
         }
     } else if (at->kind != OBB_AT_NOW) {
         const double t = at->kind == OBB_AT_TIME ? at->time : last.time - at->time;
         before = t < first.time;
         after = !(t <= last.time);
         if (!after) /* of several states that begin at the oldest time the last holds there */
-            place = place_at_time(history, future, oldest, before ? first.time : t,
-                                  at->no_interpolation);
+            position = position_at_time(history, future, oldest, before ? first.time : t,
+                                        at->no_interpolation);
     }
     if ((before || after) && !at->clamp) {
         if (out_oldest != NULL)
@@ -188,7 +188,7 @@ obb_status obb_history_find(const struct obb_history *history, const struct obb_
             *out_newest = last;
         return OBB_GONE;
     }
-    place.clamped = before || after;
-    *out = place;
+    position.clamped = before || after;
+    *out = position;
     return OBB_OK;
 }

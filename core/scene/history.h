@@ -69,7 +69,7 @@ struct obb_future {
 };
 
 /* The state that `at` means, and where on the way to the next one. */
-struct obb_place {
+struct obb_history_position {
     size_t index;  /* of obb_history_state; count: the future's own */
     obb_moment at; /* what answers call it */
     double alpha;  /* 0, or the share of the way to the next state, in (0, 1] */
@@ -78,7 +78,7 @@ struct obb_place {
 
 /* future may be NULL. OBB_GONE, with what is reached in *out_oldest and *out_newest (may be NULL). O(log states). */
 obb_status obb_history_find(const struct obb_history *history, const struct obb_future *future,
-                            const obb_at *at, struct obb_place *out, obb_moment *out_oldest,
-                            obb_moment *out_newest);
+                            const obb_at *at, struct obb_history_position *out,
+                            obb_moment *out_oldest, obb_moment *out_newest);
 
 #endif

@@ -40,14 +40,14 @@ obb_status obb_view_open(struct obb_scene *scene, const obb_at *at, struct obb_v
                          obb_moment *out_oldest, obb_moment *out_newest)
 {
     const obb_at now = {.kind = OBB_AT_NOW};
-    struct obb_place place;
-    obb_status st = obb_history_find(&scene->history, NULL, at == NULL ? &now : at, &place,
+    struct obb_history_position position;
+    obb_status st = obb_history_find(&scene->history, NULL, at == NULL ? &now : at, &position,
                                      out_oldest, out_newest);
     if (st != OBB_OK)
         return st;
     struct obb_index *movers = NULL;
-    if (place.alpha > 0.0) {
-        struct obb_state *later = obb_history_state(&scene->history, place.index + 1);
+    if (position.alpha > 0.0) {
+        struct obb_state *later = obb_history_state(&scene->history, position.index + 1);
         if (!later->movers_built)
             st = build_movers(scene, later);
         if (st != OBB_OK)
@@ -57,15 +57,15 @@ obb_status obb_view_open(struct obb_scene *scene, const obb_at *at, struct obb_v
     struct obb_view *view = obb_malloc(1, sizeof *view);
     if (view == NULL)
         return OBB_NO_MEMORY;
-    struct obb_state *state = obb_history_state(&scene->history, place.index);
+    struct obb_state *state = obb_history_state(&scene->history, position.index);
     *view = (struct obb_view){
-        .info = {.at = place.at,
+        .info = {.at = position.at,
                  .now = obb_history_now(&scene->history),
-                 .clamped = place.clamped,
+                 .clamped = position.clamped,
                  .dimensions = state->dimensions,
                  .boxes = state->boxes},
         .revision = state->revision,
-        .alpha = place.alpha,
+        .alpha = position.alpha,
         .layers = state->layers,
         .movers = movers,
         .versions = &scene->versions,
