@@ -14,8 +14,8 @@
  * before `died` says so. commit then only sets `newest` and `died` and puts the state in the history. */
 #define REMOVED (OBB_NO_VERSION - 1)
 
-#define SETTLE_AT_LEAST  256 /* objects released by any commit, so that garbage always shrinks */
-#define SETTLE_FOR_SLOTS 64  /* and by a round of lookups where else the pool would grow */
+#define RECLAIM_AT_LEAST  256 /* objects released by any commit, so that garbage always shrinks */
+#define RECLAIM_FOR_SLOTS 64  /* and by a round of lookups where else the pool would grow */
 
 /* One box that the commit changes. */
 struct change {
@@ -98,7 +98,7 @@ static void look_ahead(const struct obb_prepared *p, struct entries *entries, si
         return;
     /* Now, as it may free records that are found, and an entry takes one slot at most. */
     if (p->scene->versions.free_count < AHEAD)
-        obb_scene_settle(p->scene, SETTLE_FOR_SLOTS);
+        obb_scene_reclaim(p->scene, RECLAIM_FOR_SLOTS);
     const struct obb_names *names = &p->scene->names;
     const size_t count = entries->count - i < AHEAD ? entries->count - i : AHEAD;
     struct found *found = entries->found;
@@ -502,7 +502,7 @@ static void undo(struct obb_prepared *p, const struct change *change)
     if (change->old != OBB_NO_VERSION)
         obb_versions_give(&p->scene->versions, version); /* no reader has seen it */
     else
-        obb_scene_exile(p->scene, version->record);
+        obb_scene_retire(p->scene, version->record);
 }
 
 void obb_edit_discard(struct obb_prepared *p)
@@ -511,7 +511,7 @@ void obb_edit_discard(struct obb_prepared *p)
     for (size_t i = p->change_count; i-- > 0;)
         undo(p, &p->changes[i]);
     p->scene->next_id = p->first_id;
-    obb_scene_settle(p->scene, 2 * p->change_count + SETTLE_AT_LEAST);
+    obb_scene_reclaim(p->scene, 2 * p->change_count + RECLAIM_AT_LEAST);
 }
 
 /* ---- Preparing ---------------------------------------------------------------------------------------------------- */
@@ -800,5 +800,5 @@ void obb_edit_commit(struct obb_prepared *p, obb_committed *out)
         .ended_count = p->ended_count,
     };
     obb_history_prune(&scene->history);
-    obb_scene_settle(scene, 2 * p->change_count + SETTLE_AT_LEAST);
+    obb_scene_reclaim(scene, 2 * p->change_count + RECLAIM_AT_LEAST);
 }

@@ -216,15 +216,15 @@ fail:
     return st;
 }
 
-static void free_limbo(struct obb_scene *scene, struct obb_limbo *limbo, size_t budget);
+static void free_retired(struct obb_scene *scene, struct obb_retired *retired, size_t budget);
 
 void obb_scene_destroy(struct obb_scene *scene)
 {
     if (scene == NULL)
         return;
     assert(scene->first_view == NULL);
-    free_limbo(scene, &scene->waiting, SIZE_MAX);
-    free_limbo(scene, &scene->fresh, SIZE_MAX);
+    free_retired(scene, &scene->waiting, SIZE_MAX);
+    free_retired(scene, &scene->fresh, SIZE_MAX);
     for (struct obb_record *record = obb_ids_seek(&scene->ids, 1); record != NULL;) {
         struct obb_record *next = obb_ids_seek(&scene->ids, record->id + 1);
         obb_record_destroy(scene, record); /* in the order they were made: fast on large scenes */
@@ -234,10 +234,10 @@ void obb_scene_destroy(struct obb_scene *scene)
     obb_ids_fini(&scene->ids);
     obb_labels_fini(&scene->labels);
     obb_versions_fini(&scene->versions);
-    while (scene->waste != NULL) {
-        struct obb_ended *next = scene->waste->next;
-        obb_free(scene->waste);
-        scene->waste = next;
+    while (scene->garbage != NULL) {
+        struct obb_ended *next = scene->garbage->next;
+        obb_free(scene->garbage);
+        scene->garbage = next;
     }
     for (size_t i = 0; i < scene->history.count; i++)
         obb_state_destroy(obb_history_state(&scene->history, i));
@@ -268,16 +268,16 @@ static void let_states_go(struct obb_scene *scene)
         struct obb_state *front = obb_history_state(&scene->history, 0);
         obb_index_unref(front->movers);
         front->movers = NULL;
-        if (scene->waste == NULL)
-            scene->waste = front->ended;
+        if (scene->garbage == NULL)
+            scene->garbage = front->ended;
         else
-            scene->waste_end->next = front->ended;
-        scene->waste_end = front->ended;
+            scene->garbage_end->next = front->ended;
+        scene->garbage_end = front->ended;
         front->ended = NULL;
     }
 }
 
-void obb_scene_exile(struct obb_scene *scene, struct obb_record *record)
+void obb_scene_retire(struct obb_scene *scene, struct obb_record *record)
 {
     obb_names_remove(&scene->names, &record->link);
     obb_ids_remove(&scene->ids, record, &scene->fresh.nodes);
@@ -287,76 +287,76 @@ void obb_scene_exile(struct obb_scene *scene, struct obb_record *record)
     scene->fresh.versions = newest;
 }
 
-static void reclaim(struct obb_scene *scene, uint32_t index)
+static void release_version(struct obb_scene *scene, uint32_t index)
 {
     struct obb_version *version = obb_versions_slot(&scene->versions, index);
     obb_labels_drop(&scene->labels, version->entity, &scene->fresh.labels);
     obb_labels_drop(&scene->labels, version->data, &scene->fresh.labels);
     if (atomic_load_explicit(&version->newer, memory_order_relaxed) == OBB_NO_VERSION)
-        obb_scene_exile(scene, version->record);
+        obb_scene_retire(scene, version->record);
     else
         obb_versions_give(&scene->versions, version);
 }
 
 #define AHEAD 16 /* versions brought into the cache before it is their turn */
 
-static size_t clear_waste(struct obb_scene *scene, size_t budget)
+static size_t clear_garbage(struct obb_scene *scene, size_t budget)
 {
-    while (scene->waste != NULL) {
-        struct obb_ended *block = scene->waste;
+    while (scene->garbage != NULL) {
+        struct obb_ended *block = scene->garbage;
         for (; block->done < block->count && budget > 0; budget--) {
             if (block->count - block->done > AHEAD)
                 obb_version_prefetch(
                     obb_versions_slot(&scene->versions, block->versions[block->done + AHEAD]));
-            reclaim(scene, block->versions[block->done++]);
+            release_version(scene, block->versions[block->done++]);
         }
         if (block->done < block->count)
             break;
-        scene->waste = block->next;
+        scene->garbage = block->next;
         obb_free(block);
     }
     return budget;
 }
 
-static bool limbo_empty(const struct obb_limbo *limbo)
+static bool nothing_retired(const struct obb_retired *retired)
 {
-    return limbo->versions == OBB_NO_VERSION && limbo->nodes == NULL && limbo->labels == NULL;
+    return retired->versions == OBB_NO_VERSION && retired->nodes == NULL && retired->labels == NULL;
 }
 
-static void free_limbo(struct obb_scene *scene, struct obb_limbo *limbo, size_t budget)
+static void free_retired(struct obb_scene *scene, struct obb_retired *retired, size_t budget)
 {
-    for (; limbo->versions != OBB_NO_VERSION && budget > 0; budget--) {
-        struct obb_version *version = obb_versions_slot(&scene->versions, limbo->versions);
-        limbo->versions = atomic_load_explicit(&version->newer, memory_order_relaxed);
+    for (; retired->versions != OBB_NO_VERSION && budget > 0; budget--) {
+        struct obb_version *version = obb_versions_slot(&scene->versions, retired->versions);
+        retired->versions = atomic_load_explicit(&version->newer, memory_order_relaxed);
         obb_record_destroy(scene, version->record);
         obb_versions_give(&scene->versions, version);
     }
-    for (; limbo->nodes != NULL && budget > 0; budget--) {
-        struct obb_ids_node *node = limbo->nodes;
-        limbo->nodes = node->retired;
+    for (; retired->nodes != NULL && budget > 0; budget--) {
+        struct obb_ids_node *node = retired->nodes;
+        retired->nodes = node->retired;
         obb_ids_node_free(&scene->ids, node);
     }
-    for (; limbo->labels != NULL && budget > 0; budget--) {
-        struct obb_label *label = limbo->labels;
-        limbo->labels = label->retired;
+    for (; retired->labels != NULL && budget > 0; budget--) {
+        struct obb_label *label = retired->labels;
+        retired->labels = label->retired;
         obb_labels_free(&scene->labels, label);
     }
 }
 
-void obb_scene_settle(struct obb_scene *scene, size_t budget)
+void obb_scene_reclaim(struct obb_scene *scene, size_t budget)
 {
     let_states_go(scene);
-    (void)clear_waste(scene, budget);
-    /* Twice, since without open views what was waste a moment ago can go at once. */
+    (void)clear_garbage(scene, budget);
+    /* Twice, since without open views what was garbage a moment ago can go at once. */
     for (int i = 0; i < 2; i++) {
         const bool held =
             scene->first_view != NULL && scene->first_view->ticket <= scene->waiting.ticket;
         if (!held)
-            free_limbo(scene, &scene->waiting, budget);
-        if (limbo_empty(&scene->waiting)) {
+            free_retired(scene, &scene->waiting, budget);
+        if (nothing_retired(&scene->waiting)) {
             scene->waiting = scene->fresh;
             scene->waiting.ticket = scene->ticket;
-            scene->fresh = (struct obb_limbo){.versions = OBB_NO_VERSION};
+            scene->fresh = (struct obb_retired){.versions = OBB_NO_VERSION};
         }
     }
 }

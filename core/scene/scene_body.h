@@ -3,11 +3,11 @@
  * Who may touch what: the writer everything; readers, each holding a view, the names, ids, labels and versions, by their
  * functions for any thread. What readers may still stand on is released in two steps:
  *
- * - A version is waste once the last state that holds it is out of reach and pinned by no view. Readers then can only
+ * - A version is garbage once the last state that holds it is out of reach and pinned by no view. Readers then can only
  *   meet it as a stale entry of an index (see version.h) or as the end of a removed box, so its slot is free at once
  *   but for the last version of a removed box.
  * - That one, its record, emptied nodes of the ids and labels without references are taken out of their structures and
- *   stay in limbo until every view that was open then is closed; those opened since cannot meet them. */
+ *   stay retired until every view that was open then is closed; those opened since cannot meet them. */
 #ifndef OBB_SCENE_BODY_H
 #define OBB_SCENE_BODY_H
 
@@ -19,7 +19,7 @@
 #include "core/versions/version.h"
 
 /* What was taken out and awaits its release. */
-struct obb_limbo {
+struct obb_retired {
     uint32_t
         versions; /* last versions of removed boxes, with their records; list through `newer` */
     struct obb_ids_node *nodes;
@@ -42,7 +42,7 @@ struct obb_scene {
     struct obb_ids ids;
     struct obb_labels labels;
     uint64_t next_id;
-    size_t record_bytes; /* of all records, those in limbo included */
+    size_t record_bytes; /* of all records, retired ones included */
     struct obb_history history;
     struct obb_rim rim;
 
@@ -51,8 +51,8 @@ struct obb_scene {
 
     struct obb_view *first_view, *last_view; /* open ones, in the order they were opened */
     uint64_t ticket;                         /* of the last view opened */
-    struct obb_ended *waste, *waste_end;     /* in the order they died */
-    struct obb_limbo fresh, waiting;         /* taken out since `waiting` was sealed, and before */
+    struct obb_ended *garbage, *garbage_end; /* in the order they died */
+    struct obb_retired fresh, waiting;       /* taken out since `waiting` was sealed, and before */
 
     size_t *total; /* boxes of all scenes of a store, or NULL */
     bool detached; /* goes with its last view */
@@ -88,11 +88,11 @@ void obb_state_destroy(struct obb_state *state);                              /*
 struct obb_record *obb_record_create(struct obb_scene *scene, obb_str name);
 void obb_record_destroy(struct obb_scene *scene, struct obb_record *record);
 
-/* Takes a record out of names and ids and puts it, with its newest version, in limbo. */
-void obb_scene_exile(struct obb_scene *scene, struct obb_record *record);
+/* Takes a record out of names and ids and puts it, with its newest version, among the retired ones. */
+void obb_scene_retire(struct obb_scene *scene, struct obb_record *record);
 
 /* Lets go of states, versions and what else nobody needs; about `budget` objects at most. */
-void obb_scene_settle(struct obb_scene *scene, size_t budget);
+void obb_scene_reclaim(struct obb_scene *scene, size_t budget);
 
 /* Keeps the rim in step with a version that came or went. */
 void obb_rim_add(struct obb_rim *rim, const obb_box *box, int dimensions);

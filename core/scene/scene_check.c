@@ -4,7 +4,7 @@
 
 /* What a walk over all versions that are not free has counted. */
 struct census {
-    size_t kept, waste, limbo;
+    size_t kept, garbage, retired;
     size_t label_uses;
     size_t *alive; /* one per state */
 };
@@ -55,7 +55,7 @@ static bool chain_valid(struct obb_scene *scene, const struct obb_record *record
             (newer != NULL && died_of(version) != born_of(newer)))
             return false;
         if (died_of(version) <= front)
-            return newer == NULL; /* waste, and counted there */
+            return newer == NULL; /* garbage, and counted there */
         census->kept++;
         if (!labels_valid(scene, version, census))
             return false;
@@ -121,25 +121,26 @@ static bool states_valid(struct obb_scene *scene, const struct census *census)
            obb_layers_validate(newest->layers, newest->revision);
 }
 
-static bool limbo_valid(struct obb_scene *scene, const struct obb_limbo *limbo,
-                        struct census *census)
+static bool retired_valid(struct obb_scene *scene, const struct obb_retired *retired,
+                          struct census *census)
 {
-    for (uint32_t i = limbo->versions; i != OBB_NO_VERSION;) {
+    for (uint32_t i = retired->versions; i != OBB_NO_VERSION;) {
         const struct obb_version *version = obb_versions_slot(&scene->versions, i);
-        if (died_of(version) == OBB_NEVER || census->limbo++ > scene->versions.count)
+        if (died_of(version) == OBB_NEVER || census->retired++ > scene->versions.count)
             return false;
         i = newer_of(version);
     }
     return true;
 }
 
-/* Every slot is kept by a state, waste, in limbo or free. */
+/* Every slot is kept by a state, garbage, retired or free. */
 static bool slots_valid(struct obb_scene *scene, struct census *census)
 {
-    if (!limbo_valid(scene, &scene->fresh, census) || !limbo_valid(scene, &scene->waiting, census))
+    if (!retired_valid(scene, &scene->fresh, census) ||
+        !retired_valid(scene, &scene->waiting, census))
         return false;
-    for (const struct obb_ended *block = scene->waste; block != NULL; block = block->next)
-        for (size_t i = block->done; i < block->count; i++, census->waste++)
+    for (const struct obb_ended *block = scene->garbage; block != NULL; block = block->next)
+        for (size_t i = block->done; i < block->count; i++, census->garbage++)
             if (!labels_valid(scene, obb_versions_slot(&scene->versions, block->versions[i]),
                               census))
                 return false;
@@ -148,7 +149,7 @@ static bool slots_valid(struct obb_scene *scene, struct census *census)
          i = obb_versions_slot(&scene->versions, i)->older)
         unused++;
     return unused == scene->versions.free_count &&
-           census->kept + census->waste + census->limbo + unused == scene->versions.count;
+           census->kept + census->garbage + census->retired + unused == scene->versions.count;
 }
 
 static bool labels_counted(const struct obb_scene *scene, const struct census *census)

@@ -5,7 +5,7 @@
 
 #include <assert.h>
 
-#define SETTLE_AT_CLOSE 256 /* objects released at most when a view is closed */
+#define RECLAIM_AT_CLOSE 256 /* objects released at most when a view is closed */
 
 /* ---- Opening and closing ------------------------------------------------------------------------------------ */
 
@@ -104,7 +104,7 @@ struct obb_scene *obb_view_close(struct obb_view *view)
     obb_free(view);
     if (scene->detached && scene->first_view == NULL)
         return scene;
-    obb_scene_settle(scene, SETTLE_AT_CLOSE);
+    obb_scene_reclaim(scene, RECLAIM_AT_CLOSE);
     return NULL;
 }
 
