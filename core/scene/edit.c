@@ -756,10 +756,11 @@ static void flip(struct obb_prepared *p, const struct change *change)
             atomic_store_explicit(&old->record->newest, change->new, memory_order_release);
         }
         atomic_store_explicit(&old->died, p->state->revision, memory_order_release);
-        obb_rim_remove(&scene->rim, &old->box, scene->settings.dimensions);
+        obb_cached_bounds_remove(&scene->cached_bounds, &old->box, scene->settings.dimensions);
     }
     if (change->new != OBB_NO_VERSION)
-        obb_rim_add(&scene->rim, &slot(p, change->new)->box, p->settings.dimensions);
+        obb_cached_bounds_add(&scene->cached_bounds, &slot(p, change->new)->box,
+                              p->settings.dimensions);
 }
 
 void obb_edit_commit(struct obb_prepared *p, obb_committed *out)

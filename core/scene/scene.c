@@ -127,12 +127,12 @@ void obb_state_destroy(struct obb_state *state)
     obb_free(state);
 }
 
-/* ---- The rim ---------------------------------------------------------------------------------------------- */
+/* ---- Cached bounds --------------------------------------------------------------------------------------- */
 
 static const obb_bounds nothing = {.min = {HUGE_VAL, HUGE_VAL, HUGE_VAL},
                                    .max = {-HUGE_VAL, -HUGE_VAL, -HUGE_VAL}};
 
-/* Does the box keep clear of the rim of `bounds`? Told from the sphere around it, which needs no axes: no is not sure. */
+/* Does the box lie strictly within `bounds`? Told from the sphere around it, which needs no axes: no is not sure. */
 static bool clear_of(const obb_bounds *bounds, const obb_box *box, int dimensions)
 {
     const obb_vec3 c = box->center;
@@ -152,15 +152,15 @@ static void grow(obb_bounds *bounds, const obb_box *box, int dimensions)
     bounds->max = obb_max(bounds->max, b.max);
 }
 
-void obb_rim_add(struct obb_rim *rim, const obb_box *box, int dimensions)
+void obb_cached_bounds_add(struct obb_cached_bounds *cached, const obb_box *box, int dimensions)
 {
-    if (rim->known && !clear_of(&rim->bounds, box, dimensions))
-        grow(&rim->bounds, box, dimensions);
+    if (cached->known && !clear_of(&cached->bounds, box, dimensions))
+        grow(&cached->bounds, box, dimensions);
 }
 
-void obb_rim_remove(struct obb_rim *rim, const obb_box *box, int dimensions)
+void obb_cached_bounds_remove(struct obb_cached_bounds *cached, const obb_box *box, int dimensions)
 {
-    rim->known = rim->known && clear_of(&rim->bounds, box, dimensions);
+    cached->known = cached->known && clear_of(&cached->bounds, box, dimensions);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------------------- */
@@ -191,7 +191,7 @@ obb_status obb_scene_create(obb_str name, const obb_settings *settings, double n
         .settings = *settings,
         .kernels = kernels,
         .next_id = 1,
-        .rim = {.known = true, .bounds = nothing},
+        .cached_bounds = {.known = true, .bounds = nothing},
         .created_ms = now_ms,
         .fresh = {.versions = OBB_NO_VERSION},
         .waiting = {.versions = OBB_NO_VERSION},
@@ -399,10 +399,10 @@ static void measure(struct obb_scene *scene)
         centers.min = obb_min(centers.min, version->box.center);
         centers.max = obb_max(centers.max, version->box.center);
     }
-    scene->rim = (struct obb_rim){.known = true, .bounds = nothing};
+    scene->cached_bounds = (struct obb_cached_bounds){.known = true, .bounds = nothing};
     for (uint32_t i = 0; (version = current_slot(scene, &i)) != NULL;)
         if (!clear_of(&centers, &version->box, dimensions))
-            obb_rim_add(&scene->rim, &version->box, dimensions);
+            obb_cached_bounds_add(&scene->cached_bounds, &version->box, dimensions);
 }
 
 void obb_scene_info_without_bounds(const struct obb_scene *scene, obb_scene_info *out)
@@ -415,16 +415,16 @@ void obb_scene_info_without_bounds(const struct obb_scene *scene, obb_scene_info
     };
 }
 
-bool obb_scene_measured(const struct obb_scene *scene) { return scene->rim.known; }
+bool obb_scene_measured(const struct obb_scene *scene) { return scene->cached_bounds.known; }
 
 void obb_scene_info_get(struct obb_scene *scene, obb_scene_info *out)
 {
-    if (!scene->rim.known)
+    if (!scene->cached_bounds.known)
         measure(scene);
     obb_scene_info_without_bounds(scene, out);
     out->has_bounds = out->boxes > 0;
     if (out->has_bounds)
-        out->bounds = scene->rim.bounds;
+        out->bounds = scene->cached_bounds.bounds;
 }
 
 obb_status obb_scene_configure(struct obb_scene *scene, const obb_settings *settings, double now_ms,

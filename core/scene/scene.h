@@ -75,7 +75,7 @@ obb_status obb_scene_create(obb_str name, const obb_settings *settings, double n
                             const struct obb_kernels *kernels, struct obb_scene **out);
 void obb_scene_destroy(struct obb_scene *scene); /* no view may be open; NULL is fine */
 obb_str obb_scene_name(const struct obb_scene *scene);
-/* O(1), but a pass over all boxes for the bounds when one at their rim moved or went since the last call. */
+/* O(1), but a pass over all boxes for the bounds when one that touched them was moved or removed since the last call. */
 void obb_scene_info_get(struct obb_scene *scene, obb_scene_info *out);
 bool obb_scene_measured(const struct obb_scene *scene); /* so it is O(1) now */
 

@@ -28,7 +28,7 @@ struct obb_retired {
 };
 
 /* Bounds of all boxes, kept while that is cheap. */
-struct obb_rim {
+struct obb_cached_bounds {
     bool known; /* false: must be computed anew */
     obb_bounds bounds;
 };
@@ -44,7 +44,7 @@ struct obb_scene {
     uint64_t next_id;
     size_t record_bytes; /* of all records, retired ones included */
     struct obb_history history;
-    struct obb_rim rim;
+    struct obb_cached_bounds cached_bounds;
 
     double created_ms; /* on the server's clock */
     bool has_committed, time_stated;
@@ -94,9 +94,9 @@ void obb_scene_retire(struct obb_scene *scene, struct obb_record *record);
 /* Lets go of states, versions and what else nobody needs; about `budget` objects at most. */
 void obb_scene_reclaim(struct obb_scene *scene, size_t budget);
 
-/* Keeps the rim in step with a version that came or went. */
-void obb_rim_add(struct obb_rim *rim, const obb_box *box, int dimensions);
-void obb_rim_remove(struct obb_rim *rim, const obb_box *box, int dimensions);
+/* Keeps the cached bounds in step with a version that came or went. */
+void obb_cached_bounds_add(struct obb_cached_bounds *cached, const obb_box *box, int dimensions);
+void obb_cached_bounds_remove(struct obb_cached_bounds *cached, const obb_box *box, int dimensions);
 
 /* Takes a scene out of its store: returned when no view holds it, else NULL, and the last view to be closed gives it out. */
 struct obb_scene *obb_scene_detach(struct obb_scene *scene);

@@ -161,12 +161,12 @@ static bool labels_counted(const struct obb_scene *scene, const struct census *c
     return obb_names_validate(&scene->labels.table) && references == census->label_uses;
 }
 
-static bool rim_valid(struct obb_scene *scene)
+static bool cached_bounds_valid(struct obb_scene *scene)
 {
-    const struct obb_rim before = scene->rim;
+    const struct obb_cached_bounds before = scene->cached_bounds;
     if (!before.known)
         return true;
-    scene->rim.known = false;
+    scene->cached_bounds.known = false;
     obb_scene_info info;
     obb_scene_info_get(scene, &info); /* measures anew */
     const obb_bounds *a = &before.bounds, *b = &info.bounds;
@@ -183,7 +183,7 @@ bool obb_scene_validate(struct obb_scene *scene)
         return false;
     const bool valid = records_valid(scene, &census) && states_valid(scene, &census) &&
                        slots_valid(scene, &census) && labels_counted(scene, &census) &&
-                       rim_valid(scene);
+                       cached_bounds_valid(scene);
     obb_free(census.alive);
     return valid;
 }
