@@ -6,7 +6,7 @@
 
 /* The ids that are excluded one by one or by their names in this view. */
 static obb_status gather_ids(const struct obb_view *view, const obb_filter *filter,
-                             struct obb_arena *arena, struct obb_sieve *sieve)
+                             struct obb_arena *arena, struct obb_compiled_filter *compiled)
 {
     const size_t room = filter->exclude_count + filter->exclude_id_count;
     if (room == 0)
@@ -23,13 +23,13 @@ static obb_status gather_ids(const struct obb_view *view, const obb_filter *filt
             ids[count++] = box->id;
     }
     obb_sort_u64(ids, count);
-    sieve->ids = ids;
-    sieve->id_count = count;
+    compiled->ids = ids;
+    compiled->id_count = count;
     return OBB_OK;
 }
 
 static obb_status gather_entities(const struct obb_view *view, const obb_filter *filter,
-                                  struct obb_arena *arena, struct obb_sieve *sieve)
+                                  struct obb_arena *arena, struct obb_compiled_filter *compiled)
 {
     if (filter->exclude_entity_count == 0)
         return OBB_OK;
@@ -43,27 +43,27 @@ static obb_status gather_entities(const struct obb_view *view, const obb_filter 
             labels[count++] = (uint64_t)(uintptr_t)label;
     }
     obb_sort_u64(labels, count);
-    sieve->entities = labels;
-    sieve->entity_count = count;
+    compiled->entities = labels;
+    compiled->entity_count = count;
     return OBB_OK;
 }
 
-obb_status obb_sieve_make(const struct obb_view *view, const obb_filter *filter,
-                          struct obb_arena *arena, struct obb_sieve *out)
+obb_status obb_filter_compile(const struct obb_view *view, const obb_filter *filter,
+                              struct obb_arena *arena, struct obb_compiled_filter *out)
 {
-    struct obb_sieve sieve = {.category = filter->category,
-                              .mask = filter->mask,
-                              .has_category = filter->has_category,
-                              .has_mask = filter->has_mask,
-                              .prefix = filter->prefix};
-    obb_status st = gather_ids(view, filter, arena, &sieve);
+    struct obb_compiled_filter compiled = {.category = filter->category,
+                                           .mask = filter->mask,
+                                           .has_category = filter->has_category,
+                                           .has_mask = filter->has_mask,
+                                           .prefix = filter->prefix};
+    obb_status st = gather_ids(view, filter, arena, &compiled);
     if (st == OBB_OK)
-        st = gather_entities(view, filter, arena, &sieve);
+        st = gather_entities(view, filter, arena, &compiled);
     if (st != OBB_OK)
         return st;
-    sieve.open = !sieve.has_category && !sieve.has_mask && sieve.prefix.length == 0 &&
-                 sieve.id_count == 0 && sieve.entity_count == 0;
-    *out = sieve;
+    compiled.open = !compiled.has_category && !compiled.has_mask && compiled.prefix.length == 0 &&
+                    compiled.id_count == 0 && compiled.entity_count == 0;
+    *out = compiled;
     return OBB_OK;
 }
 
@@ -80,23 +80,23 @@ static bool holds(const uint64_t *sorted, size_t count, uint64_t value)
     return low < count && sorted[low] == value;
 }
 
-bool obb_sieve_passes(const struct obb_sieve *sieve, const struct obb_version *box)
+bool obb_filter_passes(const struct obb_compiled_filter *compiled, const struct obb_version *box)
 {
-    if (sieve->open)
+    if (compiled->open)
         return true;
-    if ((sieve->has_mask && (sieve->mask & box->category) == 0) ||
-        (sieve->has_category && (sieve->category & box->mask) == 0))
+    if ((compiled->has_mask && (compiled->mask & box->category) == 0) ||
+        (compiled->has_category && (compiled->category & box->mask) == 0))
         return false;
-    if (sieve->prefix.length > 0) {
+    if (compiled->prefix.length > 0) {
         const obb_str name = obb_record_name(box->record);
-        if (name.length < sieve->prefix.length ||
-            memcmp(name.bytes, sieve->prefix.bytes, sieve->prefix.length) != 0)
+        if (name.length < compiled->prefix.length ||
+            memcmp(name.bytes, compiled->prefix.bytes, compiled->prefix.length) != 0)
             return false;
     }
-    if (sieve->entity_count > 0 && box->entity != NULL &&
-        holds(sieve->entities, sieve->entity_count, (uint64_t)(uintptr_t)box->entity))
+    if (compiled->entity_count > 0 && box->entity != NULL &&
+        holds(compiled->entities, compiled->entity_count, (uint64_t)(uintptr_t)box->entity))
         return false;
-    return !holds(sieve->ids, sieve->id_count, box->id);
+    return !holds(compiled->ids, compiled->id_count, box->id);
 }
 
 bool obb_filter_pair(const struct obb_version *a, const struct obb_version *b)

@@ -28,7 +28,7 @@ typedef struct obb_filter {
 /* ---- Internal to core ------------------------------------------------------------------------------------ */
 
 /* A filter made ready for one view: names looked up, lists sorted. Read by any number of threads. */
-struct obb_sieve {
+struct obb_compiled_filter {
     bool open; /* every box takes part */
     uint32_t category, mask;
     bool has_category, has_mask;
@@ -39,12 +39,12 @@ struct obb_sieve {
     size_t entity_count;
 };
 
-/* The filter's strings must outlive the sieve, whose lists are the arena's. O(n log n) in the lists. OBB_NO_MEMORY. */
-obb_status obb_sieve_make(const struct obb_view *view, const obb_filter *filter,
-                          struct obb_arena *arena, struct obb_sieve *out);
+/* The filter's strings must outlive the compiled filter, whose lists are the arena's. O(n log n) in the lists. OBB_NO_MEMORY. */
+obb_status obb_filter_compile(const struct obb_view *view, const obb_filter *filter,
+                              struct obb_arena *arena, struct obb_compiled_filter *out);
 
 /* Does the box take part? O(log n) in the lists. */
-bool obb_sieve_passes(const struct obb_sieve *sieve, const struct obb_version *box);
+bool obb_filter_passes(const struct obb_compiled_filter *compiled, const struct obb_version *box);
 
 /* Do the filters of the boxes themselves allow the pair? Equal non-zero groups decide: positive yes, negative no; else
  * each one's category must meet the other's mask. Symmetric. */

@@ -31,8 +31,8 @@ struct obb_plan {
     const struct obb_view *view;
     const obb_query *query;
     const atomic_bool *cancel;
-    struct obb_arena arena; /* the sieve, the answers, the tasks */
-    struct obb_sieve sieve;
+    struct obb_arena arena; /* the compiled filter, the answers, the tasks */
+    struct obb_compiled_filter filter;
     struct obb_all_pairs *all; /* all-pairs alone, unless... */
     struct obb_pages *pages;   /* ...it is a page, or too much to be done at once */
     size_t per_chunk, chunk_count;
@@ -111,7 +111,7 @@ double obb_query_cost(const struct obb_view *view, const obb_query *query)
 static struct obb_task task_of(const struct obb_plan *plan)
 {
     return (struct obb_task){
-        .view = plan->view, .query = plan->query, .sieve = &plan->sieve, .cancel = plan->cancel};
+        .view = plan->view, .query = plan->query, .filter = &plan->filter, .cancel = plan->cancel};
 }
 
 static obb_status prepare_all_pairs(struct obb_plan *plan)
@@ -149,7 +149,7 @@ obb_status obb_plan_create(const struct obb_view *view, const obb_query *query,
     plan->view = view;
     plan->query = query;
     plan->cancel = cancel;
-    obb_status st = obb_sieve_make(view, &query->filter, &plan->arena, &plan->sieve);
+    obb_status st = obb_filter_compile(view, &query->filter, &plan->arena, &plan->filter);
     if (st == OBB_OK)
         st = query->kind == OBB_QUERY_ALL_PAIRS ? prepare_all_pairs(plan) : prepare_items(plan);
     if (st != OBB_OK) {

@@ -113,7 +113,7 @@ static void sift(const struct obb_all_pairs *all, size_t chunk)
         if (view->movers != NULL && (obb_view_glides_to(view, pair->a) != NULL ||
                                      obb_view_glides_to(view, pair->b) != NULL))
             continue;
-        if (!obb_pairs_admit(all->task.sieve, pair->a, pair->b))
+        if (!obb_pairs_admit(all->task.filter, pair->a, pair->b))
             continue;
         if (pair->verdict != OBB_SURE) {
             part->doubts++;
@@ -144,7 +144,7 @@ static bool glide_visit(void *context, const struct obb_version *other, obb_verd
     if (other == g->box || (other->id < g->box->id && obb_view_glides_to(g->view, other) != NULL))
         return true;
     g->part->candidates++;
-    if (!obb_pairs_admit(task->sieve, g->box, other))
+    if (!obb_pairs_admit(task->filter, g->box, other))
         return true;
     g->part->doubts++;
     const obb_solid solid = obb_view_solid(g->view, other);
@@ -160,7 +160,7 @@ static void glide(const struct obb_all_pairs *all, size_t chunk)
     const size_t first = chunk * GLIDE_CHUNK;
     const size_t end = at_most(first + GLIDE_CHUNK, obb_index_count(view->movers));
     for (size_t i = first; i < end && part->task.status == OBB_OK; i++) {
-        if (!obb_sieve_passes(all->task.sieve, movers[i]))
+        if (!obb_filter_passes(all->task.filter, movers[i]))
             continue;
         struct glide g = {
             .view = view, .part = part, .box = movers[i], .solid = obb_view_solid(view, movers[i])};

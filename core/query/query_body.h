@@ -1,7 +1,7 @@
 /* What the query kinds share: the task of a chunk, candidates from a view, and lists of what was found. Internal to core.
  *
  * A kind answers one item at a time (all-pairs, which has none, has phases of its own). It asks the view for candidates,
- * lets the sieve drop some, tests the rest in doubles, and leaves its answer in memory of the chunk. Answers never
+ * lets the filter drop some, tests the rest in doubles, and leaves its answer in memory of the chunk. Answers never
  * depend on the order in which candidates come, since that is the index's own affair: where several would do, the one by
  * (distance, id) is taken. */
 #ifndef OBB_QUERY_BODY_H
@@ -16,7 +16,7 @@
 struct obb_task {
     const struct obb_view *view;
     const obb_query *query;
-    const struct obb_sieve *sieve;
+    const struct obb_compiled_filter *filter;
     const atomic_bool *cancel; /* may be NULL */
     struct obb_arena keep;     /* what the result is made of; lives as long as the plan */
     struct obb_arena scratch;  /* forgotten after each item */
@@ -106,7 +106,7 @@ bool obb_pairs_add(struct obb_task *task, struct obb_pairs *pairs, const struct 
 void obb_pairs_sort(struct obb_task *task, obb_box_pair *list, size_t count);
 
 /* May the two be a pair, by their own filters and the query's? */
-bool obb_pairs_admit(const struct obb_sieve *sieve, const struct obb_version *a,
+bool obb_pairs_admit(const struct obb_compiled_filter *compiled, const struct obb_version *a,
                      const struct obb_version *b);
 
 /* Writes details[i] for the pairs from..to-1, unless the task fails. */

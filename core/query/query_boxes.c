@@ -37,7 +37,7 @@ static bool overlap_visit(void *context, const struct obb_version *box, obb_verd
     struct overlap *o = context;
     if (!obb_task_goes_on(o->task))
         return false;
-    if (box == o->itself || !obb_sieve_passes(o->task->sieve, box))
+    if (box == o->itself || !obb_filter_passes(o->task->filter, box))
         return true;
     if (verdict != OBB_SURE) {
         const obb_solid solid = obb_view_solid(o->task->view, box);

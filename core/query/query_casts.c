@@ -66,7 +66,7 @@ static bool consider(struct cast *cast, const struct obb_version *box)
     struct obb_task *task = cast->task;
     if (!obb_task_goes_on(task))
         return false;
-    if (box == cast->itself || !obb_sieve_passes(task->sieve, box))
+    if (box == cast->itself || !obb_filter_passes(task->filter, box))
         return true;
     const obb_solid solid = obb_view_solid(task->view, box);
     obb_hit hit;

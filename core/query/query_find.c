@@ -205,10 +205,11 @@ obb_details obb_details_of(unsigned want, const obb_solid *a, const obb_solid *b
 
 /* ---- Pairs ---------------------------------------------------------------------------------------------------- */
 
-bool obb_pairs_admit(const struct obb_sieve *sieve, const struct obb_version *a,
+bool obb_pairs_admit(const struct obb_compiled_filter *compiled, const struct obb_version *a,
                      const struct obb_version *b)
 {
-    return obb_filter_pair(a, b) && obb_sieve_passes(sieve, a) && obb_sieve_passes(sieve, b);
+    return obb_filter_pair(a, b) && obb_filter_passes(compiled, a) &&
+           obb_filter_passes(compiled, b);
 }
 
 bool obb_pairs_add(struct obb_task *task, struct obb_pairs *pairs, const struct obb_version *a,

@@ -87,7 +87,7 @@ static double visit(void *context, const struct obb_version *box, double max_dis
     struct nearest *n = context;
     if (!obb_task_goes_on(n->task))
         return -1.0;
-    if (box == n->itself || !obb_sieve_passes(n->task->sieve, box))
+    if (box == n->itself || !obb_filter_passes(n->task->filter, box))
         return max_distance;
     const obb_solid solid = obb_view_solid(n->task->view, box);
     if (n->from != NULL && too_far(n, &solid))

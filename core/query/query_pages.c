@@ -157,7 +157,7 @@ static bool ask_visit(void *context, const struct obb_version *other, obb_verdic
     if (other->id <= a->after)
         return true;
     a->part->candidates++;
-    if (!obb_pairs_admit(task->sieve, a->box, other))
+    if (!obb_pairs_admit(task->filter, a->box, other))
         return true;
     if (verdict != OBB_SURE) {
         a->part->doubts++;
@@ -180,7 +180,7 @@ static obb_status ask(struct obb_pages *pages, size_t chunk)
     const size_t end = at_most(first + pages->per_chunk, pages->box_count), room = room_of(pages);
     for (size_t i = first; i < end && part->pairs.count < room && obb_task_goes_on(task); i++) {
         const struct obb_version *box = pages->boxes[i];
-        if (!obb_sieve_passes(task->sieve, box))
+        if (!obb_filter_passes(task->filter, box))
             continue;
         struct asking a = {.part = part,
                            .box = box,
