@@ -79,12 +79,14 @@ bool wire_read_transform(const wire_body *body, int dimensions, obb_str name,
 bool wire_read_merge(const wire_body *body, obb_str name, struct obb_arena *arena, obb_merge *out,
                      wire_problem *problem);
 
-/* A commit: the edit (its queries included), and what is needed to name its parts again. Of several faults the one counts that is
+/* A commit: the edit, its queries, and what is needed to name its parts again. Moment i that the edit needs is that of query i. Of several faults the one counts that is
  * first in the order of application (time, if_revision, remove, put, pose, transform, queries), inside a group as sent; unknown
  * fields come before all. A pose whose first member is an array is one in columns. With a problem *out holds the groups that are
  * applied before the fault's: the scene may not allow them, which counts before it. */
 typedef struct wire_commit {
     obb_edit edit;
+    const obb_query *queries; /* to be answered on the result */
+    size_t query_count;
     bool columnar_names, columnar_ids; /* pose was sent in columns */
 } wire_commit;
 bool wire_read_commit(const wire_body *body, int dimensions, struct obb_arena *arena,
@@ -203,7 +205,7 @@ void wire_write_boxes(struct wire_buf *buf, wire_media media, const struct obb_v
 void wire_write_result(struct wire_buf *buf, wire_media media, const struct obb_view *view,
                        const obb_query *query, const obb_result *result);
 
-/* The answer of a commit. views[i] and results[i] belong to query i of the edit; or, where the changes were made and the queries
+/* The answer of a commit. views[i] and results[i] belong to query i of the commit; or, where the changes were made and the queries
  * could not be answered, the problem stands in place of each result. */
 void wire_write_committed(struct wire_buf *buf, wire_media media, const wire_commit *commit,
                           const obb_committed *committed, const struct obb_view *const *views,

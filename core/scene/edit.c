@@ -1,7 +1,6 @@
 #include "core/scene/edit.h"
 
 #include "core/geometry/fit.h"
-#include "core/query/query.h"
 #include "core/scene/scene_body.h"
 
 #include <assert.h>
@@ -439,7 +438,7 @@ static obb_status apply_entry(struct obb_prepared *p, const struct found *found,
     case OBB_GROUP_NONE:
     case OBB_GROUP_TIME:
     case OBB_GROUP_IF_REVISION:
-    case OBB_GROUP_QUERY:
+    case OBB_GROUP_MOMENT:
         break;
     }
     return OBB_OK;
@@ -644,17 +643,17 @@ static obb_status prepare_state(struct obb_prepared *p)
     return prepare_layers(p);
 }
 
-/* The past that the edit's queries ask for must still be there after the commit. */
-static obb_status check_queries(const struct obb_prepared *p, obb_fault *fault)
+/* The moments that the edit needs must be within reach after the commit. */
+static obb_status check_needed_moments(const struct obb_prepared *p, obb_fault *fault)
 {
-    fault->group = OBB_GROUP_QUERY;
+    fault->group = OBB_GROUP_MOMENT;
     const struct obb_history *history = &p->scene->history;
-    for (; fault->index < p->edit->query_count; fault->index++) {
-        const obb_query *query = &p->edit->queries[fault->index];
+    for (; fault->index < p->edit->moment_count; fault->index++) {
+        const obb_needed_moment *needed = &p->edit->moments[fault->index];
         int dimensions = p->settings.dimensions;
-        if (query->has_at) {
+        if (needed->at.kind != OBB_AT_NOW) {
             struct obb_history_position position;
-            const obb_status st = obb_history_find(history, &p->future, &query->at, &position,
+            const obb_status st = obb_history_find(history, &p->future, &needed->at, &position,
                                                    &fault->oldest, &fault->newest);
             if (st ==
                 OBB_GONE) { /* nothing will have happened: what is said is true of the present */
@@ -667,7 +666,7 @@ static obb_status check_queries(const struct obb_prepared *p, obb_fault *fault)
             if (position.index < history->count)
                 dimensions = obb_history_state(history, position.index)->dimensions;
         }
-        if (query->dimensions != dimensions)
+        if (needed->dimensions != dimensions)
             return OBB_DIMENSIONS;
     }
     *fault = (obb_fault){.group = OBB_GROUP_NONE};
@@ -697,7 +696,7 @@ static obb_status prepare(struct obb_prepared *p, double now_ms, obb_fault *faul
     } else if (!edit->has_time) {
         p->future.moment = obb_history_now(&scene->history);
     }
-    return check_queries(p, fault);
+    return check_needed_moments(p, fault);
 }
 
 obb_status obb_edit_prepare(struct obb_scene *scene, const obb_edit *edit, double now_ms,

@@ -5,8 +5,6 @@
 #include "core/base/arena.h"
 #include "core/scene/scene.h"
 
-struct obb_query;
-
 /* A box that is named, or, where has_id, meant by its id. */
 typedef struct obb_target {
     obb_str name;
@@ -54,6 +52,12 @@ typedef struct obb_merge {
     size_t with_count;
 } obb_merge;
 
+/* A moment of which the scene must still know the state once the edit is committed. */
+typedef struct obb_needed_moment {
+    obb_at at;
+    int dimensions; /* that the state must have */
+} obb_needed_moment;
+
 /* One commit as plain data, groups in the order of application. Arrays belong to the caller and must live until
  * commit or discard. */
 typedef struct obb_edit {
@@ -72,8 +76,8 @@ typedef struct obb_edit {
     size_t transform_count;
     const obb_merge *merges;
     size_t merge_count;
-    const struct obb_query *queries; /* their `at` must be answerable on the result */
-    size_t query_count;
+    const obb_needed_moment *moments; /* else OBB_GONE or OBB_DIMENSIONS */
+    size_t moment_count;
     bool replace_all; /* import: every box that is there is removed first; always a change */
     const obb_settings *settings; /* of the scene from this commit on; NULL: as they are. Other
                                    * dimensions need a scene without boxes, or replace_all */
@@ -89,7 +93,7 @@ typedef enum obb_group {
     OBB_GROUP_POSE,
     OBB_GROUP_TRANSFORM,
     OBB_GROUP_MERGE,
-    OBB_GROUP_QUERY
+    OBB_GROUP_MOMENT
 } obb_group;
 #define OBB_FAULT_TARGET SIZE_MAX
 typedef struct obb_fault {

@@ -270,14 +270,14 @@ void wire_write_committed(struct wire_buf *buf, wire_media media, const wire_com
     put_new_ids(&out, edit, committed->new_ids);
     put_missing(&out, edit, committed);
     wire_out_key(&out, "results");
-    wire_out_array(&out, edit->query_count);
-    for (size_t i = 0; i < edit->query_count; i++) {
+    wire_out_array(&out, commit->query_count);
+    for (size_t i = 0; i < commit->query_count; i++) {
         const wire_out_scope entry = wire_out_object(&out);
         if (unanswered != NULL) {
             wire_out_key(&out, "problem");
             put_problem(&out, unanswered);
         } else {
-            wire_put_result(&out, views[i], &edit->queries[i], results[i]);
+            wire_put_result(&out, views[i], &commit->queries[i], results[i]);
         }
         wire_out_object_end(&out, entry);
     }

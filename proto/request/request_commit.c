@@ -281,7 +281,25 @@ static bool read_transforms(struct wire_cursor *c, int dimensions, obb_edit *edi
     return names_differ(&list, place, offsetof(obb_transform_edit, target.name));
 }
 
-static bool read_queries(struct wire_cursor *c, int dimensions, obb_edit *edit)
+/* Query i needs moment i: a fault that core finds with a moment is one of its query. */
+static bool need_moments(struct wire_cursor *c, wire_commit *commit)
+{
+    const size_t count = commit->query_count;
+    obb_needed_moment *moments = obb_arena_alloc(c->arena, count, sizeof *moments);
+    if (moments == NULL)
+        return wire_fail_memory(c);
+    for (size_t i = 0; i < count; i++) {
+        const obb_query *query = &commit->queries[i];
+        moments[i] = (obb_needed_moment){.dimensions = query->dimensions};
+        if (query->has_at)
+            moments[i].at = query->at;
+    }
+    commit->edit.moments = moments;
+    commit->edit.moment_count = count;
+    return true;
+}
+
+static bool read_queries(struct wire_cursor *c, int dimensions, wire_commit *commit)
 {
     if (!wire_enter_array(c))
         return false;
@@ -291,9 +309,11 @@ static bool read_queries(struct wire_cursor *c, int dimensions, obb_edit *edit)
         if (query == NULL || !wire_read_query_object(c, NULL, dimensions, query))
             return false;
     }
-    edit->queries = (const obb_query *)(const void *)list.items;
-    edit->query_count = list.count;
-    return !c->failed;
+    if (c->failed)
+        return false;
+    commit->queries = (const obb_query *)(const void *)list.items;
+    commit->query_count = list.count;
+    return need_moments(c, commit);
 }
 
 /* ---- The commit ------------------------------------------------------------------------------------ */
@@ -321,7 +341,7 @@ static bool read_group(struct wire_cursor *c, int field, wire_commit *commit)
     case TRANSFORM:
         return read_transforms(c, edit->dimensions, edit);
     case QUERIES:
-        return read_queries(c, edit->dimensions, edit);
+        return read_queries(c, edit->dimensions, commit);
     case COMMIT_FIELDS:
         break;
     }
@@ -329,15 +349,16 @@ static bool read_group(struct wire_cursor *c, int field, wire_commit *commit)
 }
 
 /* Leaves of a commit the groups that are applied before that field. */
-static void keep_before(int field, obb_edit *edit)
+static void keep_before(int field, wire_commit *commit)
 {
+    obb_edit *edit = &commit->edit;
     edit->has_time = edit->has_time && TIME < field;
     edit->has_if_revision = edit->has_if_revision && IF_REVISION < field;
     edit->remove_count = REMOVE < field ? edit->remove_count : 0;
     edit->put_count = PUT < field ? edit->put_count : 0;
     edit->pose_count = POSE < field ? edit->pose_count : 0;
     edit->transform_count = TRANSFORM < field ? edit->transform_count : 0;
-    edit->query_count = 0; /* nothing comes after them */
+    edit->moment_count = commit->query_count = 0; /* nothing comes after them */
 }
 
 /* A group with a fault is passed over, since one that comes later in the text may be applied, and so be at fault, before
@@ -380,7 +401,7 @@ bool wire_read_commit(const wire_body *body, int dimensions, struct obb_arena *a
     wire_body_open(&c, body, arena);
     const bool good = wire_body_close(&c, read_commit(&c, out, &fault_field), problem);
     if (!good)
-        keep_before(fault_field, &out->edit);
+        keep_before(fault_field, out);
     return good;
 }
 
@@ -437,7 +458,7 @@ static void point_at_entry(struct wire_pointer *pointer, obb_status status, cons
         point_at_target(pointer, "transform", &edit->transforms[i].target);
         point_at_part(pointer, status, &edit->transforms[i]);
         break;
-    case OBB_GROUP_QUERY:
+    case OBB_GROUP_MOMENT:
         wire_pointer_key(pointer, commit_fields[QUERIES]);
         wire_pointer_index(pointer, i);
         if (status == OBB_GONE)

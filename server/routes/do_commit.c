@@ -86,11 +86,10 @@ static void commit_query(struct srv_change *change)
     struct commit *c = (struct commit *)(void *)((char *)change - offsetof(struct commit, change));
     struct srv_request *request = change->work.request;
     struct srv_plans *p = &c->plans;
-    const obb_edit *edit = &c->commit.edit;
     p->write = commit_write;
     obb_status status = OBB_OK;
-    while (p->count < edit->query_count && status == OBB_OK) {
-        const obb_query *query = &edit->queries[p->count];
+    while (p->count < c->commit.query_count && status == OBB_OK) {
+        const obb_query *query = &c->commit.queries[p->count];
         status = srv_view_open(request->services, change->scene, query->has_at ? &query->at : NULL,
                                &p->views[p->count], NULL, NULL);
         p->count += status == OBB_OK;
@@ -124,7 +123,7 @@ static void commit_apply(struct srv_work *work)
         srv_reply_problem(request, &problem);
         return;
     }
-    if (!srv_plans_room(p, request, edit->queries, edit->query_count))
+    if (!srv_plans_room(p, request, c->commit.queries, c->commit.query_count))
         return;
     c->change.work.request = request;
     c->change.edit = edit;

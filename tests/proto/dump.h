@@ -165,8 +165,9 @@ static inline void dump_edit(FILE *out, const obb_edit *e)
         dump_pose(out, &e->poses[i]);
     for (size_t i = 0; i < e->transform_count; i++)
         dump_transform(out, &e->transforms[i]);
-    for (size_t i = 0; i < e->query_count; i++)
-        dump_query(out, &e->queries[i]);
+    for (size_t i = 0; i < e->moment_count; i++)
+        (void)fprintf(out, "moment %d %d %" PRIu64 " %a\n", e->moments[i].dimensions,
+                      (int)e->moments[i].at.kind, e->moments[i].at.revision, e->moments[i].at.time);
 }
 
 /* ---- Any request, by the name of its decoder -------------------------------------------------------- */
@@ -229,6 +230,8 @@ static inline bool dump_request(int route, const wire_body *body, int dimensions
         good = wire_read_commit(body, dimensions, &arena, &u.commit, &problem);
         if (good)
             dump_edit(out, &u.commit.edit);
+        for (size_t i = 0; good && i < u.commit.query_count; i++)
+            dump_query(out, &u.commit.queries[i]);
         break;
     default:
         good = wire_read_query(body, (obb_query_kind)(route - DUMP_QUERY), dimensions, &arena,

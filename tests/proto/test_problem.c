@@ -119,8 +119,8 @@ START_TEST(the_fault_of_a_commit_points_at_its_entry)
         {NULL, OBB_SINGULAR, {.group = OBB_GROUP_TRANSFORM}, "/scale"},
         {NULL, OBB_TIME_BACKWARDS, {.group = OBB_GROUP_TIME}, "/0/time"}, /* of an import */
         {NULL, OBB_BAD_NUMBER, {.group = OBB_GROUP_MERGE}, "/with"},
-        {&commit, OBB_GONE, {.group = OBB_GROUP_QUERY, .index = 2}, "/queries/2/at"},
-        {&commit, OBB_DIMENSIONS, {.group = OBB_GROUP_QUERY, .index = 2}, "/queries/2"},
+        {&commit, OBB_GONE, {.group = OBB_GROUP_MOMENT, .index = 2}, "/queries/2/at"},
+        {&commit, OBB_DIMENSIONS, {.group = OBB_GROUP_MOMENT, .index = 2}, "/queries/2"},
         {&commit, OBB_NO_MEMORY, {.group = OBB_GROUP_NONE}, NULL},
         {NULL, OBB_NO_BOX, {.group = OBB_GROUP_PUT}, NULL},
     };
@@ -174,7 +174,7 @@ END_TEST
 
 START_TEST(a_state_that_is_gone_says_what_is_kept)
 {
-    const obb_fault fault = {.group = OBB_GROUP_QUERY,
+    const obb_fault fault = {.group = OBB_GROUP_MOMENT,
                              .oldest = {.revision = 3, .time = 1.5},
                              .newest = {.revision = 9, .time = 7.5}};
     const wire_commit commit = {.columnar_ids = false};

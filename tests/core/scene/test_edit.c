@@ -128,12 +128,9 @@ START_TEST(the_fault_is_the_first_in_the_order_of_application)
     const obb_target with[] = {named("b"), named("x")};
     const obb_merge bad_with[] = {{.target = named("a"), .with = with, .with_count = 2}};
     const obb_merge bad_target[] = {{.target = named("x"), .with = with, .with_count = 1}};
-    const obb_query late[] = {{.kind = OBB_QUERY_ALL_PAIRS, .dimensions = 3},
-                              {.kind = OBB_QUERY_ALL_PAIRS,
-                               .dimensions = 3,
-                               .has_at = true,
-                               .at = {.kind = OBB_AT_REVISION, .revision = 99}}};
-    const obb_query flat[] = {{.kind = OBB_QUERY_ALL_PAIRS, .dimensions = 2}};
+    const obb_needed_moment late[] = {
+        {.dimensions = 3}, {.dimensions = 3, .at = {.kind = OBB_AT_REVISION, .revision = 99}}};
+    const obb_needed_moment flat[] = {{.dimensions = 2}};
     const obb_settings planar = {.dimensions = 2}, odd = {.dimensions = 7};
 
     const struct {
@@ -199,18 +196,22 @@ START_TEST(the_fault_is_the_first_in_the_order_of_application)
         {{.dimensions = 3, .transforms = far_turn, .transform_count = 2},
          OBB_BAD_NUMBER,
          {.group = OBB_GROUP_TRANSFORM, .index = 1}},
-        {{.dimensions = 3, .merges = bad_with, .merge_count = 1, .queries = late, .query_count = 2},
+        {{.dimensions = 3,
+          .merges = bad_with,
+          .merge_count = 1,
+          .moments = late,
+          .moment_count = 2},
          OBB_NO_BOX,
          {.group = OBB_GROUP_MERGE, .member = 1}},
         {{.dimensions = 3, .merges = bad_target, .merge_count = 1},
          OBB_NO_BOX,
          {.group = OBB_GROUP_MERGE, .member = OBB_FAULT_TARGET}},
-        {{.dimensions = 3, .queries = late, .query_count = 2},
+        {{.dimensions = 3, .moments = late, .moment_count = 2},
          OBB_GONE,
-         {.group = OBB_GROUP_QUERY, .index = 1, .oldest = {0, 5}, .newest = {1, 5}}},
-        {{.dimensions = 3, .queries = flat, .query_count = 1},
+         {.group = OBB_GROUP_MOMENT, .index = 1, .oldest = {0, 5}, .newest = {1, 5}}},
+        {{.dimensions = 3, .moments = flat, .moment_count = 1},
          OBB_DIMENSIONS,
-         {.group = OBB_GROUP_QUERY}},
+         {.group = OBB_GROUP_MOMENT}},
     };
     struct obb_arena arena;
     obb_arena_init(&arena);
@@ -242,8 +243,8 @@ START_TEST(the_fault_is_the_first_in_the_order_of_application)
 }
 END_TEST
 
-/* Queries of a commit run on its result, so their `at` is judged by the history as it will be then. */
-START_TEST(queries_must_be_answerable_on_the_result)
+/* What a commit is asked for along with it is asked of its result, so a moment is judged by the history as it will be then. */
+START_TEST(needed_moments_must_be_within_reach_of_the_result)
 {
     const struct {
         uint32_t commits;
@@ -299,11 +300,10 @@ START_TEST(queries_must_be_answerable_on_the_result)
             tick(scene, 10.0 * (double)(k + 1), rows[i].before[k]);
         struct obb_arena arena;
         obb_arena_init(&arena);
-        const obb_query query = {
-            .kind = OBB_QUERY_ALL_PAIRS, .dimensions = 3, .has_at = true, .at = rows[i].at};
+        const obb_needed_moment moment = {.dimensions = 3, .at = rows[i].at};
         obb_edit edit = tick_edit(rows[i].time, rows[i].line, &arena);
-        edit.queries = &query;
-        edit.query_count = 1;
+        edit.moments = &moment;
+        edit.moment_count = 1;
         obb_committed done;
         obb_fault fault;
         const obb_status st = commit(scene, &edit, 9, &arena, &done, &fault);
@@ -312,8 +312,8 @@ START_TEST(queries_must_be_answerable_on_the_result)
             const sight sees = seen(scene, rows[i].at);
             ck_assert_msg(strncmp(sees.text, "gone", 4) != 0, "row %zu: %s", i, sees.text);
         } else {
-            ck_assert_int_eq(fault.group, OBB_GROUP_QUERY);
-            edit.query_count = 0;
+            ck_assert_int_eq(fault.group, OBB_GROUP_MOMENT);
+            edit.moment_count = 0;
             ck_assert_int_eq(commit(scene, &edit, 9, &arena, &done, &fault), OBB_OK);
             const sight sees = seen(scene, rows[i].at);
             ck_assert_msg(strncmp(sees.text, "gone", 4) == 0, "row %zu: %s", i, sees.text);
@@ -688,7 +688,7 @@ int main(void)
     tcase_set_timeout(tc, test_timeout(60));
     tcase_add_test(tc, groups_apply_in_the_order_remove_put_pose_transform);
     tcase_add_test(tc, the_fault_is_the_first_in_the_order_of_application);
-    tcase_add_test(tc, queries_must_be_answerable_on_the_result);
+    tcase_add_test(tc, needed_moments_must_be_within_reach_of_the_result);
     tcase_add_test(tc, what_is_missing_can_be_skipped_and_is_listed);
     tcase_add_test(tc, a_commit_that_changes_nothing_raises_no_revision);
     tcase_add_test(tc, a_patch_changes_what_it_states);

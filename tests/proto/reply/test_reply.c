@@ -847,9 +847,9 @@ START_TEST(a_commit_answers_counts_ids_missing_and_results)
                                          .poses = poses,
                                          .pose_count = 3,
                                          .transforms = &turn,
-                                         .transform_count = 1,
-                                         .queries = queries,
-                                         .query_count = 2}};
+                                         .transform_count = 1},
+                                .queries = queries,
+                                .query_count = 2};
     const uint64_t new_ids[] = {17, 0};
     const bool missed_poses[] = {true, true, false}, missed_transforms[] = {true};
     const obb_committed committed = {.moment = {42, 1234.5},
@@ -882,7 +882,7 @@ START_TEST(a_commit_answers_counts_ids_missing_and_results)
                 "{\"at\":{\"revision\":1,\"time\":1000.5,\"clamped\":false},"
                 "\"results\":[{\"boxes\":[\"a\"]}]}]}");
 
-    const wire_commit asked = {.edit = {.dimensions = 3, .queries = queries, .query_count = 2}};
+    const wire_commit asked = {.edit = {.dimensions = 3}, .queries = queries, .query_count = 2};
     const wire_problem busy = {.status = 503, .type = "unavailable", .title = "t", .detail = "d"};
     wire_write_committed(&json, WIRE_JSON, &asked, &(obb_committed){.moment = {2, 1.0}}, NULL, NULL,
                          &busy);

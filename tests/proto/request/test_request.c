@@ -607,9 +607,12 @@ START_TEST(a_commit_is_read_whole)
     ck_assert(!e->poses[1].has_center && e->poses[1].has_rotation && e->poses[1].rotation.w == 1);
     ck_assert(!e->poses[2].has_center && !e->poses[2].has_rotation && !e->poses[2].teleport);
     ck_assert(e->transform_count == 1 && e->transforms[0].transform.local);
-    ck_assert(e->query_count == 2 && e->queries[0].kind == OBB_QUERY_RAY);
-    ck_assert(e->queries[0].has_at && e->queries[0].at.time == 1180.0);
-    ck_assert(e->queries[1].kind == OBB_QUERY_ALL_PAIRS && e->queries[1].count_only);
+    ck_assert(commit.query_count == 2 && commit.queries[0].kind == OBB_QUERY_RAY);
+    ck_assert(commit.queries[0].has_at && commit.queries[0].at.time == 1180.0);
+    ck_assert(commit.queries[1].kind == OBB_QUERY_ALL_PAIRS && commit.queries[1].count_only);
+    ck_assert(e->moment_count == 2 && e->moments[0].dimensions == 3);
+    ck_assert(e->moments[0].at.kind == OBB_AT_TIME && e->moments[0].at.time == 1180.0);
+    ck_assert(e->moments[1].at.kind == OBB_AT_NOW && e->moments[1].dimensions == 3);
     ck_assert(!commit.columnar_ids && !commit.columnar_names);
     check_taken(DUMP_COMMIT, 3, WHOLE_TICK);
     check_same(DUMP_COMMIT, 3, "", "{}");
