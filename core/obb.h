@@ -22,6 +22,7 @@
 #include "core/query/contacts.h"
 #include "core/query/query.h"
 #include "core/scene/edit.h"
+#include "core/scene/name.h"
 #include "core/scene/scene.h"
 #include "core/scene/store.h"
 

@@ -1,6 +1,7 @@
 #include "core/scene/edit.h"
 
 #include "core/geometry/fit.h"
+#include "core/scene/name.h"
 #include "core/scene/scene_body.h"
 
 #include <assert.h>

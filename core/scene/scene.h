@@ -14,7 +14,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define OBB_MAX_NAME  128                /* bytes */
 #define OBB_MAX_DATA  1024               /* bytes of compact JSON */
 #define OBB_MAX_WHOLE 9007199254740992.0 /* 2^53: times and revisions */
 
@@ -47,9 +46,6 @@ typedef struct obb_scene_info {
     bool has_bounds;
     obb_bounds bounds;
 } obb_scene_info;
-
-/* 1 to 128 bytes of UTF-8 without control characters (C0, DEL, C1), and neither "." nor "..". */
-bool obb_name_valid(obb_str name);
 
 /* Which state: now, after a revision, at a time, or `ago` before the newest time. */
 typedef enum obb_at_kind { OBB_AT_NOW, OBB_AT_REVISION, OBB_AT_TIME, OBB_AT_AGO } obb_at_kind;

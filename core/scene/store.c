@@ -1,6 +1,7 @@
 #include "core/scene/store.h"
 
 #include "core/base/alloc.h"
+#include "core/scene/name.h"
 #include "core/scene/scene_body.h"
 
 #include <string.h>
