@@ -7,7 +7,6 @@
 #include "core/scene/view.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -93,42 +92,6 @@ void obb_state_destroy(struct obb_state *state)
     obb_free(state);
 }
 
-/* ---- Cached bounds --------------------------------------------------------------------------------------- */
-
-static const obb_bounds nothing = {.min = {HUGE_VAL, HUGE_VAL, HUGE_VAL},
-                                   .max = {-HUGE_VAL, -HUGE_VAL, -HUGE_VAL}};
-
-/* Does the box lie strictly within `bounds`? Told from the sphere around it, which needs no axes: no is not sure. */
-static bool clear_of(const obb_bounds *bounds, const obb_box *box, int dimensions)
-{
-    const obb_vec3 c = box->center;
-    const double radius = obb_length(box->half_extents);
-    const double reach =
-        radius + 1e-14 * (radius + fabs(c.x) + fabs(c.y) + fabs(c.z)); /* rounding */
-    return c.x - reach > bounds->min.x && c.x + reach < bounds->max.x &&
-           c.y - reach > bounds->min.y && c.y + reach < bounds->max.y &&
-           (dimensions == 2 || (c.z - reach > bounds->min.z && c.z + reach < bounds->max.z));
-}
-
-static void grow(obb_bounds *bounds, const obb_box *box, int dimensions)
-{
-    const obb_solid solid = obb_solid_from_box(box, dimensions);
-    const obb_bounds b = obb_solid_bounds(&solid);
-    bounds->min = obb_min(bounds->min, b.min);
-    bounds->max = obb_max(bounds->max, b.max);
-}
-
-void obb_cached_bounds_add(struct obb_cached_bounds *cached, const obb_box *box, int dimensions)
-{
-    if (cached->known && !clear_of(&cached->bounds, box, dimensions))
-        grow(&cached->bounds, box, dimensions);
-}
-
-void obb_cached_bounds_remove(struct obb_cached_bounds *cached, const obb_box *box, int dimensions)
-{
-    cached->known = cached->known && clear_of(&cached->bounds, box, dimensions);
-}
-
 /* ---- Life ------------------------------------------------------------------------------------------------- */
 
 bool obb_settings_valid(const obb_settings *settings)
@@ -157,7 +120,6 @@ obb_status obb_scene_create(obb_str name, const obb_settings *settings, double n
         .settings = *settings,
         .kernels = kernels,
         .next_id = 1,
-        .cached_bounds = {.known = true, .bounds = nothing},
         .created_ms = now_ms,
         .fresh = {.versions = OBB_NO_VERSION},
         .waiting = {.versions = OBB_NO_VERSION},
@@ -171,6 +133,7 @@ obb_status obb_scene_create(obb_str name, const obb_settings *settings, double n
     obb_names_init(&scene->names);
     scene->key = obb_hash_key_of_place(scene);
     obb_labels_init(&scene->labels);
+    obb_cached_bounds_init(&scene->cached_bounds);
     scene->history.span = settings->history_span;
     scene->history.commits = settings->history_commits;
     *out = scene;
@@ -341,36 +304,6 @@ static struct obb_version *current_from(struct obb_scene *scene, uint64_t from)
     return NULL;
 }
 
-/* The first current version from slot *i on, or NULL; *i moves behind it. Goes through the pool in the order of memory;
- * versions of a commit that is only prepared are not there yet. */
-static const struct obb_version *current_slot(const struct obb_scene *scene, uint32_t *i)
-{
-    const uint64_t now = obb_history_now(&scene->history).revision;
-    while (*i < scene->versions.count) {
-        const struct obb_version *version = obb_version_at(&scene->versions, (*i)++);
-        if (atomic_load_explicit(&version->died, memory_order_relaxed) == OBB_NEVER &&
-            atomic_load_explicit(&version->born, memory_order_relaxed) <= now)
-            return version;
-    }
-    return NULL;
-}
-
-/* Centres first: axes are needed only of boxes that may reach beyond all centres. */
-static void measure(struct obb_scene *scene)
-{
-    const int dimensions = scene->settings.dimensions;
-    obb_bounds centers = nothing;
-    const struct obb_version *version;
-    for (uint32_t i = 0; (version = current_slot(scene, &i)) != NULL;) {
-        centers.min = obb_min(centers.min, version->box.center);
-        centers.max = obb_max(centers.max, version->box.center);
-    }
-    scene->cached_bounds = (struct obb_cached_bounds){.known = true, .bounds = nothing};
-    for (uint32_t i = 0; (version = current_slot(scene, &i)) != NULL;)
-        if (!clear_of(&centers, &version->box, dimensions))
-            obb_cached_bounds_add(&scene->cached_bounds, &version->box, dimensions);
-}
-
 void obb_scene_info_without_bounds(const struct obb_scene *scene, obb_scene_info *out)
 {
     *out = (obb_scene_info){
@@ -386,7 +319,9 @@ bool obb_scene_measured(const struct obb_scene *scene) { return scene->cached_bo
 void obb_scene_info_get(struct obb_scene *scene, obb_scene_info *out)
 {
     if (!scene->cached_bounds.known)
-        measure(scene);
+        obb_cached_bounds_measure(&scene->cached_bounds, &scene->versions,
+                                  obb_history_now(&scene->history).revision,
+                                  scene->settings.dimensions);
     obb_scene_info_without_bounds(scene, out);
     out->has_bounds = out->boxes > 0;
     if (out->has_bounds)

@@ -11,6 +11,7 @@
 #ifndef OBB_SCENE_BODY_H
 #define OBB_SCENE_BODY_H
 
+#include "core/scene/cached_bounds.h"
 #include "core/scene/history.h"
 #include "core/scene/scene.h"
 #include "core/versions/ids.h"
@@ -25,12 +26,6 @@ struct obb_retired {
     struct obb_ids_node *nodes;
     struct obb_label *labels;
     uint64_t ticket; /* once all views up to this one are closed, all of it is free */
-};
-
-/* Bounds of all boxes, kept while that is cheap. */
-struct obb_cached_bounds {
-    bool known; /* false: must be computed anew */
-    obb_bounds bounds;
 };
 
 struct obb_scene {
@@ -93,10 +88,6 @@ void obb_scene_retire(struct obb_scene *scene, struct obb_record *record);
 
 /* Lets go of states, versions and what else nobody needs; about `budget` objects at most. */
 void obb_scene_reclaim(struct obb_scene *scene, size_t budget);
-
-/* Keeps the cached bounds in step with a version that came or went. */
-void obb_cached_bounds_add(struct obb_cached_bounds *cached, const obb_box *box, int dimensions);
-void obb_cached_bounds_remove(struct obb_cached_bounds *cached, const obb_box *box, int dimensions);
 
 /* Takes a scene out of its store: returned when no view holds it, else NULL, and the last view to be closed gives it out. */
 struct obb_scene *obb_scene_detach(struct obb_scene *scene);
