@@ -2,6 +2,7 @@
 
 #include "core/geometry/fit.h"
 #include "core/scene/name.h"
+#include "core/scene/record.h"
 #include "core/scene/scene_body.h"
 
 #include <assert.h>
@@ -87,8 +88,8 @@ static struct found look_up(const struct obb_prepared *p, const obb_target *targ
 {
     if (target->has_id)
         return (struct found){.record = obb_ids_find(&p->scene->ids, target->id)};
-    const uint32_t hash = obb_scene_name_hash(p->scene, target->name);
-    return (struct found){.hash = hash, .record = obb_scene_record(p->scene, target->name, hash)};
+    const uint32_t hash = obb_record_hash(p->scene, target->name);
+    return (struct found){.hash = hash, .record = obb_record_find(p->scene, target->name, hash)};
 }
 
 /* Looks up entry i and those after it, when i begins a round. */
@@ -104,7 +105,7 @@ static void look_ahead(const struct obb_prepared *p, struct entries *entries, si
     struct found *found = entries->found;
     for (size_t k = 0; k < count; k++) {
         const obb_target *target = target_of(entries, i + k);
-        found[k].hash = target->has_id ? 0 : obb_scene_name_hash(p->scene, target->name);
+        found[k].hash = target->has_id ? 0 : obb_record_hash(p->scene, target->name);
         if (!target->has_id)
             obb_names_warm_bucket(names, found[k].hash);
     }
@@ -114,7 +115,7 @@ static void look_ahead(const struct obb_prepared *p, struct entries *entries, si
     for (size_t k = 0; k < count; k++) {
         const obb_target *target = target_of(entries, i + k);
         found[k].record = target->has_id ? obb_ids_find(&p->scene->ids, target->id)
-                                         : obb_scene_record(p->scene, target->name, found[k].hash);
+                                         : obb_record_find(p->scene, target->name, found[k].hash);
         if (found[k].record != NULL)
             obb_version_prefetch(
                 slot(p, atomic_load_explicit(&found[k].record->newest, memory_order_relaxed)));

@@ -60,10 +60,6 @@ static inline size_t obb_scene_boxes(const struct obb_scene *scene)
     return obb_history_newest(&scene->history)->boxes;
 }
 
-/* The latest record of that name, also of a box that is gone; NULL: none. Any thread. */
-struct obb_record *obb_scene_record(const struct obb_scene *scene, obb_str name, uint32_t hash);
-uint32_t obb_scene_name_hash(const struct obb_scene *scene, obb_str name);
-
 /* Settings in range. */
 bool obb_settings_valid(const obb_settings *settings);
 
@@ -78,10 +74,6 @@ static inline struct obb_version *obb_scene_current(struct obb_scene *scene,
 
 struct obb_state *obb_state_create(uint64_t revision, size_t ended_capacity); /* NULL: no memory */
 void obb_state_destroy(struct obb_state *state);                              /* NULL is fine */
-
-/* A record of that name with the scene's next id, in no structure yet; NULL: no memory. */
-struct obb_record *obb_record_create(struct obb_scene *scene, obb_str name);
-void obb_record_destroy(struct obb_scene *scene, struct obb_record *record);
 
 /* Takes a record out of names and ids and puts it, with its newest version, among the retired ones. */
 void obb_scene_retire(struct obb_scene *scene, struct obb_record *record);

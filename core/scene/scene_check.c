@@ -1,4 +1,5 @@
 #include "core/base/alloc.h"
+#include "core/scene/record.h"
 #include "core/scene/scene_body.h"
 #include "core/scene/view.h"
 
@@ -70,7 +71,7 @@ static bool chain_valid(struct obb_scene *scene, const struct obb_record *record
 
 static bool record_findable(const struct obb_scene *scene, const struct obb_record *record)
 {
-    const uint32_t hash = obb_scene_name_hash(scene, obb_record_name(record));
+    const uint32_t hash = obb_record_hash(scene, obb_record_name(record));
     const struct obb_link *link = obb_names_find(&scene->names, hash);
     while (link != NULL && link != &record->link)
         link = obb_names_again(&scene->names, link);

@@ -1,6 +1,7 @@
 #include "core/scene/view.h"
 
 #include "core/base/alloc.h"
+#include "core/scene/record.h"
 #include "core/scene/scene_body.h"
 
 #include <assert.h>
@@ -141,7 +142,7 @@ const struct obb_version *obb_view_find(const struct obb_view *view, obb_str nam
 {
     /* A name may mean a box that was removed and, later, another one: at most one of them is in this state. */
     const struct obb_names *names = &view->scene->names;
-    const uint32_t hash = obb_scene_name_hash(view->scene, name);
+    const uint32_t hash = obb_record_hash(view->scene, name);
     for (const struct obb_link *link = obb_names_find(names, hash); link != NULL;
          link = obb_names_again(names, link)) {
         const struct obb_record *record = (const struct obb_record *)link;

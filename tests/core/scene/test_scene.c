@@ -1,4 +1,5 @@
 #include "core/obb.h"
+#include "core/scene/record.h"
 #include "core/scene/scene_body.h"
 #include "core/scene/view.h"
 #include "tests/support/model.h"
@@ -500,7 +501,7 @@ START_TEST(names_that_hash_alike_are_told_apart)
     for (int i = 0; i < NUMBERS; i++) {
         char name[24];
         (void)snprintf(name, sizeof name, "n%d", i);
-        all[i] = (struct hashed){obb_scene_name_hash(scene, obb_str_of(name)) & LINKS_HASH, i};
+        all[i] = (struct hashed){obb_record_hash(scene, obb_str_of(name)) & LINKS_HASH, i};
     }
     qsort(all, NUMBERS, sizeof *all, by_hash);
     size_t pairs = 0;
