@@ -2,6 +2,7 @@
 
 #include "core/geometry/fit.h"
 #include "core/scene/name.h"
+#include "core/scene/reclaim.h"
 #include "core/scene/record.h"
 #include "core/scene/scene_body.h"
 

@@ -4,6 +4,34 @@
 
 #include <assert.h>
 
+struct obb_state *obb_state_create(uint64_t revision, size_t ended_capacity)
+{
+    struct obb_state *state = obb_calloc(1, sizeof *state);
+    struct obb_ended *ended =
+        ended_capacity > (PTRDIFF_MAX - sizeof *ended) / sizeof ended->versions[0]
+            ? NULL
+            : obb_malloc(1, sizeof *ended + ended_capacity * sizeof ended->versions[0]);
+    if (state == NULL || ended == NULL) {
+        obb_free(state);
+        obb_free(ended);
+        return NULL;
+    }
+    *ended = (struct obb_ended){.count = 0};
+    state->revision = revision;
+    state->ended = ended;
+    return state;
+}
+
+void obb_state_destroy(struct obb_state *state)
+{
+    if (state == NULL)
+        return;
+    obb_layers_unref(state->layers);
+    obb_index_unref(state->movers);
+    obb_free(state->ended);
+    obb_free(state);
+}
+
 obb_status obb_history_init(struct obb_history *history, struct obb_state *first)
 {
     *history = (struct obb_history){.capacity = 0};

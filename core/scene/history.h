@@ -29,6 +29,9 @@ struct obb_state {
     bool movers_built;
 };
 
+struct obb_state *obb_state_create(uint64_t revision, size_t ended_capacity); /* NULL: no memory */
+void obb_state_destroy(struct obb_state *state);                              /* NULL is fine */
+
 /* States that are kept: those that `at` reaches and, before them, those that a view still needs or that lie after
  * one that it needs. */
 struct obb_history {

@@ -3,9 +3,9 @@
 #include "core/base/alloc.h"
 #include "core/scene/edit.h"
 #include "core/scene/name.h"
+#include "core/scene/reclaim.h"
 #include "core/scene/record.h"
 #include "core/scene/scene_body.h"
-#include "core/scene/view.h"
 
 #include <assert.h>
 #include <string.h>
@@ -16,36 +16,6 @@ size_t obb_scene_bytes(const struct obb_scene *scene)
            obb_names_bytes(&scene->names) + scene->record_bytes +
            scene->ids.nodes * sizeof(struct obb_ids_node) + obb_names_bytes(&scene->labels.table) +
            scene->labels.bytes;
-}
-
-/* ---- States ----------------------------------------------------------------------------------------------- */
-
-struct obb_state *obb_state_create(uint64_t revision, size_t ended_capacity)
-{
-    struct obb_state *state = obb_calloc(1, sizeof *state);
-    struct obb_ended *ended =
-        ended_capacity > (PTRDIFF_MAX - sizeof *ended) / sizeof ended->versions[0]
-            ? NULL
-            : obb_malloc(1, sizeof *ended + ended_capacity * sizeof ended->versions[0]);
-    if (state == NULL || ended == NULL) {
-        obb_free(state);
-        obb_free(ended);
-        return NULL;
-    }
-    *ended = (struct obb_ended){.count = 0};
-    state->revision = revision;
-    state->ended = ended;
-    return state;
-}
-
-void obb_state_destroy(struct obb_state *state)
-{
-    if (state == NULL)
-        return;
-    obb_layers_unref(state->layers);
-    obb_index_unref(state->movers);
-    obb_free(state->ended);
-    obb_free(state);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------------------- */
@@ -101,15 +71,12 @@ fail:
     return st;
 }
 
-static void free_retired(struct obb_scene *scene, struct obb_retired *retired, size_t budget);
-
 void obb_scene_destroy(struct obb_scene *scene)
 {
     if (scene == NULL)
         return;
     assert(scene->first_view == NULL);
-    free_retired(scene, &scene->waiting, SIZE_MAX);
-    free_retired(scene, &scene->fresh, SIZE_MAX);
+    obb_scene_reclaim_all(scene);
     for (struct obb_record *record = obb_ids_seek(&scene->ids, 1); record != NULL;) {
         struct obb_record *next = obb_ids_seek(&scene->ids, record->id + 1);
         obb_record_destroy(scene, record); /* in the order they were made: fast on large scenes */
@@ -119,11 +86,6 @@ void obb_scene_destroy(struct obb_scene *scene)
     obb_ids_fini(&scene->ids);
     obb_labels_fini(&scene->labels);
     obb_versions_fini(&scene->versions);
-    while (scene->garbage != NULL) {
-        struct obb_ended *next = scene->garbage->next;
-        obb_free(scene->garbage);
-        scene->garbage = next;
-    }
     for (size_t i = 0; i < scene->history.count; i++)
         obb_state_destroy(obb_history_state(&scene->history, i));
     obb_history_fini(&scene->history);
@@ -140,110 +102,6 @@ struct obb_scene *obb_scene_detach(struct obb_scene *scene)
 obb_str obb_scene_name(const struct obb_scene *scene)
 {
     return (obb_str){.bytes = scene->name, .length = scene->name_length};
-}
-
-/* ---- What nobody needs any longer ---------------------------------------------------------------------------- */
-
-/* States leave in order; what the next one ended was held by the one that left, and by none that stays. */
-static void let_states_go(struct obb_scene *scene)
-{
-    struct obb_state *gone;
-    while ((gone = obb_history_pop(&scene->history)) != NULL) {
-        obb_state_destroy(gone);
-        struct obb_state *front = obb_history_state(&scene->history, 0);
-        obb_index_unref(front->movers);
-        front->movers = NULL;
-        if (scene->garbage == NULL)
-            scene->garbage = front->ended;
-        else
-            scene->garbage_end->next = front->ended;
-        scene->garbage_end = front->ended;
-        front->ended = NULL;
-    }
-}
-
-void obb_scene_retire(struct obb_scene *scene, struct obb_record *record)
-{
-    obb_names_remove(&scene->names, &record->link);
-    obb_ids_remove(&scene->ids, record, &scene->fresh.nodes);
-    const uint32_t newest = atomic_load_explicit(&record->newest, memory_order_relaxed);
-    struct obb_version *version = obb_versions_slot(&scene->versions, newest);
-    atomic_store_explicit(&version->newer, scene->fresh.versions, memory_order_relaxed);
-    scene->fresh.versions = newest;
-}
-
-static void release_version(struct obb_scene *scene, uint32_t index)
-{
-    struct obb_version *version = obb_versions_slot(&scene->versions, index);
-    obb_labels_drop(&scene->labels, version->entity, &scene->fresh.labels);
-    obb_labels_drop(&scene->labels, version->data, &scene->fresh.labels);
-    if (atomic_load_explicit(&version->newer, memory_order_relaxed) == OBB_NO_VERSION)
-        obb_scene_retire(scene, version->record);
-    else
-        obb_versions_give(&scene->versions, version);
-}
-
-#define AHEAD 16 /* versions brought into the cache before it is their turn */
-
-static size_t clear_garbage(struct obb_scene *scene, size_t budget)
-{
-    while (scene->garbage != NULL) {
-        struct obb_ended *block = scene->garbage;
-        for (; block->done < block->count && budget > 0; budget--) {
-            if (block->count - block->done > AHEAD)
-                obb_version_prefetch(
-                    obb_versions_slot(&scene->versions, block->versions[block->done + AHEAD]));
-            release_version(scene, block->versions[block->done++]);
-        }
-        if (block->done < block->count)
-            break;
-        scene->garbage = block->next;
-        obb_free(block);
-    }
-    return budget;
-}
-
-static bool nothing_retired(const struct obb_retired *retired)
-{
-    return retired->versions == OBB_NO_VERSION && retired->nodes == NULL && retired->labels == NULL;
-}
-
-static void free_retired(struct obb_scene *scene, struct obb_retired *retired, size_t budget)
-{
-    for (; retired->versions != OBB_NO_VERSION && budget > 0; budget--) {
-        struct obb_version *version = obb_versions_slot(&scene->versions, retired->versions);
-        retired->versions = atomic_load_explicit(&version->newer, memory_order_relaxed);
-        obb_record_destroy(scene, version->record);
-        obb_versions_give(&scene->versions, version);
-    }
-    for (; retired->nodes != NULL && budget > 0; budget--) {
-        struct obb_ids_node *node = retired->nodes;
-        retired->nodes = node->retired;
-        obb_ids_node_free(&scene->ids, node);
-    }
-    for (; retired->labels != NULL && budget > 0; budget--) {
-        struct obb_label *label = retired->labels;
-        retired->labels = label->retired;
-        obb_labels_free(&scene->labels, label);
-    }
-}
-
-void obb_scene_reclaim(struct obb_scene *scene, size_t budget)
-{
-    let_states_go(scene);
-    (void)clear_garbage(scene, budget);
-    /* Twice, since without open views what was garbage a moment ago can go at once. */
-    for (int i = 0; i < 2; i++) {
-        const bool held =
-            scene->first_view != NULL && scene->first_view->ticket <= scene->waiting.ticket;
-        if (!held)
-            free_retired(scene, &scene->waiting, budget);
-        if (nothing_retired(&scene->waiting)) {
-            scene->waiting = scene->fresh;
-            scene->waiting.ticket = scene->ticket;
-            scene->fresh = (struct obb_retired){.versions = OBB_NO_VERSION};
-        }
-    }
 }
 
 /* ---- What a scene says of itself ------------------------------------------------------------------------------ */

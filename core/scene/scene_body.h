@@ -1,32 +1,18 @@
 /* What a scene is made of. Internal to core.
  *
  * Who may touch what: the writer everything; readers, each holding a view, the names, ids, labels and versions, by their
- * functions for any thread. What readers may still stand on is released in two steps:
- *
- * - A version is garbage once the last state that holds it is out of reach and pinned by no view. Readers then can only
- *   meet it as a stale entry of an index (see version.h) or as the end of a removed box, so its slot is free at once
- *   but for the last version of a removed box.
- * - That one, its record, emptied nodes of the ids and labels without references are taken out of their structures and
- *   stay retired until every view that was open then is closed; those opened since cannot meet them. */
+ * functions for any thread. */
 #ifndef OBB_SCENE_BODY_H
 #define OBB_SCENE_BODY_H
 
 #include "core/scene/cached_bounds.h"
 #include "core/scene/history.h"
+#include "core/scene/reclaim.h"
 #include "core/scene/scene.h"
 #include "core/versions/ids.h"
 #include "core/versions/label.h"
 #include "core/versions/names.h"
 #include "core/versions/version.h"
-
-/* What was taken out and awaits its release. */
-struct obb_retired {
-    uint32_t
-        versions; /* last versions of removed boxes, with their records; list through `newer` */
-    struct obb_ids_node *nodes;
-    struct obb_label *labels;
-    uint64_t ticket; /* once all views up to this one are closed, all of it is free */
-};
 
 struct obb_scene {
     obb_settings settings;
@@ -71,15 +57,6 @@ static inline struct obb_version *obb_scene_current(struct obb_scene *scene,
         &scene->versions, atomic_load_explicit(&record->newest, memory_order_relaxed));
     return atomic_load_explicit(&newest->died, memory_order_relaxed) == OBB_NEVER ? newest : NULL;
 }
-
-struct obb_state *obb_state_create(uint64_t revision, size_t ended_capacity); /* NULL: no memory */
-void obb_state_destroy(struct obb_state *state);                              /* NULL is fine */
-
-/* Takes a record out of names and ids and puts it, with its newest version, among the retired ones. */
-void obb_scene_retire(struct obb_scene *scene, struct obb_record *record);
-
-/* Lets go of states, versions and what else nobody needs; about `budget` objects at most. */
-void obb_scene_reclaim(struct obb_scene *scene, size_t budget);
 
 /* Takes a scene out of its store: returned when no view holds it, else NULL, and the last view to be closed gives it out. */
 struct obb_scene *obb_scene_detach(struct obb_scene *scene);

@@ -1,6 +1,7 @@
 #include "core/scene/view.h"
 
 #include "core/base/alloc.h"
+#include "core/scene/reclaim.h"
 #include "core/scene/record.h"
 #include "core/scene/scene_body.h"
 
