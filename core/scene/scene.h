@@ -131,8 +131,4 @@ obb_status obb_view_rebuild(const struct obb_view *view, const atomic_bool *canc
  * indexed anew all that it could stand for, is dropped: OBB_OK. */
 obb_status obb_scene_rebase(struct obb_scene *scene, struct obb_layers *fresh);
 
-/* A hash of the whole present state (settings, moment, ids, names, poses, attributes), independent of how it came about
- * but for ids and revision. */
-uint64_t obb_scene_hash(struct obb_scene *scene);
-
 #endif
