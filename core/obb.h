@@ -21,6 +21,7 @@
 #include "core/kernels/cpu.h"
 #include "core/query/contacts.h"
 #include "core/query/query.h"
+#include "core/scene/commit.h"
 #include "core/scene/digest.h"
 #include "core/scene/edit.h"
 #include "core/scene/name.h"

@@ -8,7 +8,7 @@
 
 #include "core/base/arena.h"
 #include "core/query/query.h"
-#include "core/scene/edit.h"
+#include "core/scene/commit.h"
 
 struct obb_contacts;
 

@@ -9,7 +9,6 @@
 #include "core/geometry/shape.h"
 #include "core/geometry/sweep.h"
 #include "core/query/filter.h"
-#include "core/scene/edit.h"
 #include "core/scene/scene.h"
 
 #include <stdatomic.h>

@@ -1,7 +1,6 @@
 #include "core/scene/scene.h"
 
 #include "core/base/alloc.h"
-#include "core/scene/edit.h"
 #include "core/scene/name.h"
 #include "core/scene/reclaim.h"
 #include "core/scene/record.h"
@@ -128,24 +127,6 @@ void obb_scene_info_get(struct obb_scene *scene, obb_scene_info *out)
     out->has_bounds = out->boxes > 0;
     if (out->has_bounds)
         out->bounds = scene->cached_bounds.bounds;
-}
-
-obb_status obb_scene_configure(struct obb_scene *scene, const obb_settings *settings, double now_ms,
-                               bool *out_changed)
-{
-    struct obb_arena arena;
-    obb_arena_init(&arena);
-    const obb_edit edit = {.dimensions = settings->dimensions, .settings = settings};
-    struct obb_prepared *prepared = NULL;
-    obb_fault fault;
-    const obb_status st = obb_edit_prepare(scene, &edit, now_ms, 0, &arena, &prepared, &fault);
-    if (st == OBB_OK) {
-        obb_committed committed;
-        obb_edit_commit(prepared, &committed);
-        *out_changed = committed.changed;
-    }
-    obb_arena_fini(&arena);
-    return st;
 }
 
 bool obb_scene_decayed(const struct obb_scene *scene)

@@ -78,11 +78,6 @@ bool obb_scene_measured(const struct obb_scene *scene); /* so it is O(1) now */
 /* The same but for the bounds, which are left out: O(1). */
 void obb_scene_info_without_bounds(const struct obb_scene *scene, obb_scene_info *out);
 
-/* Changes settings as one commit that changes no box. OBB_DIMENSIONS when they would change on a scene that holds boxes.
- * *out_changed says whether the revision was raised. */
-obb_status obb_scene_configure(struct obb_scene *scene, const obb_settings *settings, double now_ms,
-                               bool *out_changed);
-
 /* Opens the state that `at` names (NULL: now). By time, a state holds from its commit on; a commit that changes nothing
  * but states a later time prolongs it, and poses run from the last such time to the next commit's. By revision, its time
  * is the last that was stated for it. O(1) but for a state between two commits, where it costs what the

@@ -1,0 +1,62 @@
+/* The entries of an edit, applied to the boxes in order: which versions a commit makes and ends. Internal to core.
+ *
+ * New versions are written into slots of their own and born at a revision that no view has yet, so readers pass over them.
+ * Nothing that a view may see changes before the commit. */
+#ifndef OBB_APPLY_H
+#define OBB_APPLY_H
+
+#include "core/base/arena.h"
+#include "core/scene/edit.h"
+#include "core/scene/scene_body.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* One box that the commit changes. */
+struct obb_change {
+    uint32_t old; /* index of the current version, or OBB_NO_VERSION: the box is new */
+    uint32_t new; /* index of the version that replaces it, or OBB_NO_VERSION: the box is removed */
+};
+
+struct obb_apply {
+    struct obb_scene *scene;
+    const obb_edit *edit;
+    struct obb_arena *arena;
+    uint64_t revision; /* of the commit if it changes something */
+    int dimensions;    /* of the scene after the commit */
+    struct obb_change *changes;
+    size_t change_count;
+    size_t boxes;      /* in the scene, as far as the edit is applied */
+    size_t room;       /* for further boxes, likewise */
+    uint64_t first_id; /* the scene's next_id before */
+
+    /* Entries that were applied or skipped, as in obb_committed. */
+    size_t removed, missed_pose_count, missed_transform_count;
+    uint64_t *new_ids;
+    bool *missed_poses, *missed_transforms;
+};
+
+/* Begins with no change made. dimensions: of the scene after the commit. box_room: how many boxes the service may still add.
+ * Lists are allocated in `arena`; scene, edit and arena must outlive `apply`. OBB_NO_MEMORY. */
+obb_status obb_apply_init(struct obb_apply *apply, struct obb_scene *scene, const obb_edit *edit,
+                          int dimensions, size_t box_room, struct obb_arena *arena);
+
+/* Applies all groups in their order, up to the first entry at fault, which *fault then names. Errors are those of
+ * obb_edit_prepare about entries; the changes made so far remain in the list and must be undone. */
+obb_status obb_apply_run(struct obb_apply *apply, obb_fault *fault);
+
+/* Takes one change back: its box is as it was. Changes are undone newest first. */
+void obb_apply_undo(struct obb_apply *apply, const struct obb_change *change);
+
+static inline struct obb_version *obb_apply_slot(const struct obb_apply *apply, uint32_t i)
+{
+    return obb_versions_slot(&apply->scene->versions, i);
+}
+
+static inline void obb_apply_set_newer(struct obb_version *version, uint32_t newer)
+{
+    atomic_store_explicit(&version->newer, newer, memory_order_relaxed);
+}
+
+#endif

@@ -1,0 +1,329 @@
+#include "core/scene/commit.h"
+
+#include "core/scene/apply.h"
+#include "core/scene/reclaim.h"
+#include "core/scene/scene_body.h"
+
+#include <math.h>
+#include <string.h>
+
+/* How a commit is made. prepare writes the new versions into slots of their own, born at a revision that no view has
+ * yet, and enters new boxes in names and ids at once: readers and views pass over them. A current version that gets
+ * another one points to it by `newer`, one that is removed has the mark below there; nobody but the writer reads `newer`
+ * before `died` says so. commit then only sets `newest` and `died` and puts the state in the history. */
+
+#define RECLAIM_AT_LEAST 256 /* objects released by any commit, so that garbage always shrinks */
+
+struct obb_prepared {
+    struct obb_apply apply;
+    obb_settings settings; /* after the commit */
+    struct obb_future future;
+    struct obb_state *state; /* NULL: nothing changes */
+    const struct obb_version **made, **ended;
+    size_t made_count, ended_count;
+};
+
+/* ---- Preparing ---------------------------------------------------------------------------------------------------- */
+
+static obb_status check_moment(struct obb_prepared *p, double now_ms, obb_fault *fault)
+{
+    const struct obb_scene *scene = p->apply.scene;
+    const obb_edit *edit = p->apply.edit;
+    const obb_moment now = obb_history_now(&scene->history);
+    p->future.moment = now;
+    fault->group = OBB_GROUP_TIME;
+    if (edit->has_time) {
+        if (!(fabs(edit->time) <= OBB_MAX_WHOLE))
+            return OBB_BAD_NUMBER;
+        if (scene->has_committed && edit->time < now.time)
+            return OBB_TIME_BACKWARDS;
+        p->future.moment.time = edit->time;
+        p->future.restarts = !scene->has_committed;
+    } else if (!scene->time_stated && now_ms - scene->created_ms > now.time) {
+        p->future.moment.time = now_ms - scene->created_ms;
+    }
+    fault->group = OBB_GROUP_IF_REVISION;
+    if (edit->has_if_revision && edit->if_revision != now.revision)
+        return OBB_REVISION;
+    fault->group = OBB_GROUP_NONE;
+    return OBB_OK;
+}
+
+static bool same_settings(const obb_settings *a, const obb_settings *b)
+{
+    return a->dimensions == b->dimensions && a->history_span == b->history_span &&
+           a->history_commits == b->history_commits;
+}
+
+/* Bit for bit: -0.0 is another number than 0.0. */
+static bool same_double(double a, double b)
+{
+    uint64_t x, y;
+    memcpy(&x, &a, sizeof x);
+    memcpy(&y, &b, sizeof y);
+    return x == y;
+}
+
+static bool same_vector(obb_vec3 a, obb_vec3 b)
+{
+    return same_double(a.x, b.x) && same_double(a.y, b.y) && same_double(a.z, b.z);
+}
+
+static bool same_pose(const obb_box *a, const obb_box *b)
+{
+    return same_vector(a->center, b->center) && same_vector(a->half_extents, b->half_extents) &&
+           same_double(a->rotation.x, b->rotation.x) && same_double(a->rotation.y, b->rotation.y) &&
+           same_double(a->rotation.z, b->rotation.z) && same_double(a->rotation.w, b->rotation.w) &&
+           same_double(a->angle, b->angle);
+}
+
+static bool same_attributes(const struct obb_version *a, const struct obb_version *b)
+{
+    return a->category == b->category && a->mask == b->mask && a->group == b->group &&
+           a->entity == b->entity && a->data == b->data;
+}
+
+/* Drops versions that came out as they were, and lists the others. */
+static obb_status list_changes(struct obb_prepared *p)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < p->apply.change_count; i++) {
+        const struct obb_change change = p->apply.changes[i];
+        if (change.old != OBB_NO_VERSION && change.new != OBB_NO_VERSION) {
+            const struct obb_version *old = obb_apply_slot(&p->apply, change.old);
+            struct obb_version *new = obb_apply_slot(&p->apply, change.new);
+            const bool moved = !same_pose(&old->box, &new->box);
+            if (!moved && same_attributes(old, new)) {
+                obb_apply_undo(&p->apply, &change);
+                continue;
+            }
+            new->glides = new->glides &&moved;
+        }
+        p->apply.changes[kept++] = change;
+    }
+    p->apply.change_count = kept;
+    p->made = (const struct obb_version **)obb_arena_alloc(p->apply.arena, kept,
+                                                           sizeof(const struct obb_version *));
+    p->ended = (const struct obb_version **)obb_arena_alloc(p->apply.arena, kept,
+                                                            sizeof(const struct obb_version *));
+    if (p->made == NULL || p->ended == NULL)
+        return OBB_NO_MEMORY;
+    for (size_t i = 0; i < kept; i++) {
+        if (p->apply.changes[i].new != OBB_NO_VERSION)
+            p->made[p->made_count++] = obb_apply_slot(&p->apply, p->apply.changes[i].new);
+        if (p->apply.changes[i].old != OBB_NO_VERSION)
+            p->ended[p->ended_count++] = obb_apply_slot(&p->apply, p->apply.changes[i].old);
+    }
+    return OBB_OK;
+}
+
+/* The broad phase after the commit. */
+static obb_status prepare_layers(struct obb_prepared *p)
+{
+    struct obb_layers *before = obb_history_newest(&p->apply.scene->history)->layers;
+    if (!p->apply.edit->replace_all &&
+        p->settings.dimensions == p->apply.scene->settings.dimensions) {
+        if (p->apply.change_count > 0)
+            return obb_layers_next(before, p->made, p->made_count, p->ended, p->ended_count,
+                                   p->apply.revision, &p->state->layers);
+        obb_layers_ref(before);
+        p->state->layers = before;
+        return OBB_OK;
+    }
+    struct obb_layers *empty = NULL; /* nothing of what was is left */
+    obb_status st = obb_layers_create(p->settings.dimensions, p->apply.scene->kernels, &empty);
+    if (st == OBB_OK)
+        st = obb_layers_next(empty, p->made, p->made_count, NULL, 0, p->apply.revision,
+                             &p->state->layers);
+    obb_layers_unref(empty);
+    return st;
+}
+
+static obb_status prepare_state(struct obb_prepared *p)
+{
+    p->state = obb_state_create(p->apply.revision, p->ended_count);
+    if (p->state == NULL || obb_history_reserve(&p->apply.scene->history) != OBB_OK)
+        return OBB_NO_MEMORY;
+    p->state->dimensions = p->settings.dimensions;
+    p->state->boxes = p->apply.boxes;
+    p->state->time = p->state->until = p->future.moment.time;
+    struct obb_ended *ended = p->state->ended;
+    for (size_t i = 0; i < p->apply.change_count; i++)
+        if (p->apply.changes[i].old != OBB_NO_VERSION)
+            ended->versions[ended->count++] = p->apply.changes[i].old;
+    return prepare_layers(p);
+}
+
+/* The moments that the edit needs must be within reach after the commit. */
+static obb_status check_needed_moments(const struct obb_prepared *p, obb_fault *fault)
+{
+    fault->group = OBB_GROUP_MOMENT;
+    const struct obb_history *history = &p->apply.scene->history;
+    for (; fault->index < p->apply.edit->moment_count; fault->index++) {
+        const obb_needed_moment *needed = &p->apply.edit->moments[fault->index];
+        int dimensions = p->settings.dimensions;
+        if (needed->at.kind != OBB_AT_NOW) {
+            struct obb_history_position position;
+            const obb_status st = obb_history_find(history, &p->future, &needed->at, &position,
+                                                   &fault->oldest, &fault->newest);
+            if (st ==
+                OBB_GONE) { /* nothing will have happened: what is said is true of the present */
+                fault->newest = obb_history_now(history);
+                if (fault->oldest.revision > fault->newest.revision)
+                    fault->oldest = fault->newest;
+            }
+            if (st != OBB_OK)
+                return st;
+            if (position.index < history->count)
+                dimensions = obb_history_state(history, position.index)->dimensions;
+        }
+        if (needed->dimensions != dimensions)
+            return OBB_DIMENSIONS;
+    }
+    *fault = (obb_fault){.group = OBB_GROUP_NONE};
+    return OBB_OK;
+}
+
+static obb_status prepare(struct obb_prepared *p, double now_ms, obb_fault *fault)
+{
+    const obb_edit *edit = p->apply.edit;
+    const struct obb_scene *scene = p->apply.scene;
+    obb_status st = check_moment(p, now_ms, fault);
+    if (st != OBB_OK)
+        return st;
+    st = obb_apply_run(&p->apply, fault);
+    if (st != OBB_OK)
+        return st;
+    st = list_changes(p);
+    if (st != OBB_OK)
+        return st;
+    p->future.appends = p->apply.change_count > 0 || edit->replace_all ||
+                        !same_settings(&p->settings, &scene->settings);
+    if (p->future.appends) {
+        st = prepare_state(p);
+        if (st != OBB_OK)
+            return st;
+        p->future.moment.revision = p->state->revision;
+    } else if (!edit->has_time) {
+        p->future.moment = obb_history_now(&scene->history);
+    }
+    return check_needed_moments(p, fault);
+}
+
+void obb_edit_discard(struct obb_prepared *p)
+{
+    obb_state_destroy(p->state);
+    for (size_t i = p->apply.change_count; i-- > 0;)
+        obb_apply_undo(&p->apply, &p->apply.changes[i]);
+    p->apply.scene->next_id = p->apply.first_id;
+    obb_scene_reclaim(p->apply.scene, 2 * p->apply.change_count + RECLAIM_AT_LEAST);
+}
+
+obb_status obb_edit_prepare(struct obb_scene *scene, const obb_edit *edit, double now_ms,
+                            size_t box_room, struct obb_arena *arena,
+                            struct obb_prepared **out_prepared, obb_fault *out_fault)
+{
+    *out_fault = (obb_fault){.group = OBB_GROUP_NONE};
+    const obb_settings settings = edit->settings != NULL ? *edit->settings : scene->settings;
+    if (!obb_settings_valid(&settings))
+        return OBB_BAD_VALUE;
+    if (edit->dimensions != settings.dimensions ||
+        (settings.dimensions != scene->settings.dimensions && obb_scene_boxes(scene) > 0 &&
+         !edit->replace_all))
+        return OBB_DIMENSIONS;
+    struct obb_prepared *p = obb_arena_alloc(arena, 1, sizeof *p);
+    if (p == NULL)
+        return OBB_NO_MEMORY;
+    *p = (struct obb_prepared){
+        .settings = settings,
+        .future = {.span = settings.history_span, .commits = settings.history_commits},
+    };
+    obb_status st = obb_apply_init(&p->apply, scene, edit, settings.dimensions, box_room, arena);
+    if (st != OBB_OK)
+        return st;
+    st = prepare(p, now_ms, out_fault);
+    if (st == OBB_OK)
+        *out_prepared = p;
+    else
+        obb_edit_discard(p);
+    return st;
+}
+
+/* ---- Committing ----------------------------------------------------------------------------------------------------- */
+
+static void flip(struct obb_prepared *p, const struct obb_change *change)
+{
+    struct obb_scene *scene = p->apply.scene;
+    if (change->old != OBB_NO_VERSION) {
+        struct obb_version *old = obb_apply_slot(&p->apply, change->old);
+        if (change->new == OBB_NO_VERSION) {
+            obb_apply_set_newer(old, OBB_NO_VERSION);
+        } else {
+            atomic_store_explicit(&old->record->newest, change->new, memory_order_release);
+        }
+        atomic_store_explicit(&old->died, p->state->revision, memory_order_release);
+        obb_cached_bounds_remove(&scene->cached_bounds, &old->box, scene->settings.dimensions);
+    }
+    if (change->new != OBB_NO_VERSION)
+        obb_cached_bounds_add(&scene->cached_bounds, &obb_apply_slot(&p->apply, change->new)->box,
+                              p->settings.dimensions);
+}
+
+void obb_edit_commit(struct obb_prepared *p, obb_committed *out)
+{
+    struct obb_scene *scene = p->apply.scene;
+    struct obb_state *before = obb_history_newest(&scene->history);
+    if (p->future.restarts)
+        before->time = before->until = p->future.moment.time;
+    if (p->future.appends) {
+        if (scene->total != NULL)
+            *scene->total = *scene->total - before->boxes + p->apply.boxes;
+        for (size_t i = 0; i < p->apply.change_count; i++)
+            flip(p, &p->apply.changes[i]);
+        obb_history_push(&scene->history, p->state);
+        scene->settings = p->settings;
+        scene->history.span = p->settings.history_span;
+        scene->history.commits = p->settings.history_commits;
+    } else {
+        before->until = p->future.moment.time;
+    }
+    scene->time_stated = scene->time_stated || p->apply.edit->has_time;
+    scene->has_committed = scene->has_committed || p->future.appends || p->apply.edit->has_time;
+    const obb_edit *edit = p->apply.edit;
+    *out = (obb_committed){
+        .moment = p->future.moment,
+        .changed = p->future.appends,
+        .removed = p->apply.removed,
+        .put = edit->put_count,
+        .posed = edit->pose_count - p->apply.missed_pose_count,
+        .transformed = edit->transform_count - p->apply.missed_transform_count,
+        .new_ids = p->apply.new_ids,
+        .missed_poses = p->apply.missed_poses,
+        .missed_transforms = p->apply.missed_transforms,
+        .missed = p->apply.missed_pose_count + p->apply.missed_transform_count,
+        .made = p->made,
+        .ended = p->ended,
+        .made_count = p->made_count,
+        .ended_count = p->ended_count,
+    };
+    obb_history_prune(&scene->history);
+    obb_scene_reclaim(scene, 2 * p->apply.change_count + RECLAIM_AT_LEAST);
+}
+
+obb_status obb_scene_configure(struct obb_scene *scene, const obb_settings *settings, double now_ms,
+                               bool *out_changed)
+{
+    struct obb_arena arena;
+    obb_arena_init(&arena);
+    const obb_edit edit = {.dimensions = settings->dimensions, .settings = settings};
+    struct obb_prepared *prepared = NULL;
+    obb_fault fault;
+    const obb_status st = obb_edit_prepare(scene, &edit, now_ms, 0, &arena, &prepared, &fault);
+    if (st == OBB_OK) {
+        obb_committed committed;
+        obb_edit_commit(prepared, &committed);
+        *out_changed = committed.changed;
+    }
+    obb_arena_fini(&arena);
+    return st;
+}
