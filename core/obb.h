@@ -27,5 +27,6 @@
 #include "core/scene/name.h"
 #include "core/scene/scene.h"
 #include "core/scene/store.h"
+#include "core/scene/view.h"
 
 #endif

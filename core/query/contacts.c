@@ -5,7 +5,7 @@
 #include "core/geometry/sat.h"
 #include "core/index/layers.h"
 #include "core/query/filter.h"
-#include "core/scene/view.h"
+#include "core/scene/view_inside.h"
 #include "core/versions/version.h"
 
 #include <assert.h>

@@ -9,6 +9,7 @@
 #include "core/base/arena.h"
 #include "core/query/query.h"
 #include "core/scene/commit.h"
+#include "core/scene/view.h"
 
 struct obb_contacts;
 

@@ -1,7 +1,7 @@
 #include "core/query/filter.h"
 
 #include "core/base/sort.h"
-#include "core/scene/view.h"
+#include "core/scene/view_inside.h"
 #include "core/versions/version.h"
 
 /* The ids that are excluded one by one or by their names in this view. */

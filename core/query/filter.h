@@ -5,7 +5,7 @@
 #include "core/base/arena.h"
 #include "core/base/status.h"
 #include "core/base/str.h"
-#include "core/scene/scene.h"
+#include "core/scene/view.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -9,7 +9,7 @@
 #include "core/geometry/shape.h"
 #include "core/geometry/sweep.h"
 #include "core/query/filter.h"
-#include "core/scene/scene.h"
+#include "core/scene/view.h"
 
 #include <stdatomic.h>
 

@@ -10,7 +10,7 @@
 #include "core/base/sort.h"
 #include "core/index/layers.h"
 #include "core/query/query.h"
-#include "core/scene/view.h"
+#include "core/scene/view_inside.h"
 
 /* One chunk's surroundings: its own memory, so that chunks run on any threads. */
 struct obb_task {

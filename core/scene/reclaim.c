@@ -3,7 +3,7 @@
 #include "core/base/alloc.h"
 #include "core/scene/record.h"
 #include "core/scene/scene_body.h"
-#include "core/scene/view.h"
+#include "core/scene/view_inside.h"
 
 /* States leave in order; what the next one ended was held by the one that left, and by none that stays. */
 static void let_states_go(struct obb_scene *scene)

@@ -64,7 +64,4 @@ struct obb_scene *obb_scene_detach(struct obb_scene *scene);
 /* Bytes held for versions, records, names, ids and labels; not the broad phases and the heap's own upkeep. */
 size_t obb_scene_bytes(const struct obb_scene *scene);
 
-/* Structure check for tests and fuzzers: walks everything. No edit may be prepared. */
-bool obb_scene_validate(struct obb_scene *scene);
-
 #endif

@@ -1,7 +1,9 @@
+#include "core/scene/scene_check.h"
+
 #include "core/base/alloc.h"
 #include "core/scene/record.h"
 #include "core/scene/scene_body.h"
-#include "core/scene/view.h"
+#include "core/scene/view_inside.h"
 
 /* What a walk over all versions that are not free has counted. */
 struct census {

@@ -4,6 +4,7 @@
 #include "core/scene/reclaim.h"
 #include "core/scene/record.h"
 #include "core/scene/scene_body.h"
+#include "core/scene/view_inside.h"
 
 #include <assert.h>
 

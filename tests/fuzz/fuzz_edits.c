@@ -3,7 +3,7 @@
  * valid, and queries find what brute force finds. */
 #include "core/index/layers.h"
 #include "core/query/query.h"
-#include "core/scene/view.h"
+#include "core/scene/view_inside.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/support/model.h"
 

@@ -1,5 +1,6 @@
 #include "core/obb.h"
 #include "core/scene/scene_body.h"
+#include "core/scene/scene_check.h"
 #include "tests/support/fault.h"
 #include "tests/support/test.h"
 #include "tests/support/tick.h"
