@@ -1,100 +1,9 @@
-#include "core/obb.h"
 #include "core/scene/scene_body.h"
-#include "core/scene/scene_check.h"
-#include "tests/support/fault.h"
-#include "tests/support/test.h"
-#include "tests/support/tick.h"
+#include "tests/core/scene/edits.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-#define COUNT(list) (sizeof(list) / sizeof *(list))
-
-static obb_target named(const char *name) { return (obb_target){.name = obb_str_of(name)}; }
-
-static obb_target numbered(uint64_t id) { return (obb_target){.id = id, .has_id = true}; }
-
-static obb_put put_at(const char *name, double x)
-{
-    return (obb_put){
-        .target = named(name),
-        .parts = OBB_PUT_ALL,
-        .box = {.center = {x, 0, 0}, .half_extents = {1, 1, 1}, .rotation = {0, 0, 0, 1}},
-        .attributes = {.category = 1, .mask = UINT32_MAX}};
-}
-
-static obb_pose pose_at(const char *name, double x)
-{
-    return (obb_pose){.target = named(name), .center = {x, 0, 0}, .has_center = true};
-}
-
-static obb_transform_edit move_by(const char *name, double x)
-{
-    return (obb_transform_edit){.target = named(name),
-                                .transform = {.has_translate = true, .translate = {x, 0, 0}}};
-}
-
-/* Commits, or says why not; the arena keeps what the answer points to. */
-static obb_status commit(struct obb_scene *scene, const obb_edit *edit, size_t room,
-                         struct obb_arena *arena, obb_committed *out, obb_fault *out_fault)
-{
-    struct obb_prepared *prepared = NULL;
-    const obb_status st = obb_edit_prepare(scene, edit, 0.0, room, arena, &prepared, out_fault);
-    if (st == OBB_OK) {
-        fault_arm(1); /* whatever is asked of the heap now is refused */
-        obb_edit_commit(prepared, out);
-        const size_t asked = fault_seen();
-        fault_arm(0);
-        ck_assert_uint_eq(asked, 0); /* commit cannot fail */
-    }
-    ck_assert(obb_scene_validate(scene));
-    return st;
-}
-
-static const char *now_in(struct obb_scene *scene)
-{
-    static sight sight_of_now;
-    sight_of_now = seen(scene, (obb_at){.kind = OBB_AT_NOW});
-    return sight_of_now.text;
-}
-
-START_TEST(groups_apply_in_the_order_remove_put_pose_transform)
-{
-    struct obb_scene *scene = tick_scene(0, 0);
-    tick(scene, 0, "+a:1 +b:2");
-    struct obb_arena arena;
-    obb_arena_init(&arena);
-    const obb_target removes[] = {named("a"), named("nobody"), named("a")};
-    const obb_put puts[] = {put_at("a", 10), put_at("c", 30), put_at("b", 20)};
-    const obb_pose poses[] = {pose_at("c", 31), pose_at("c", 32), pose_at("a", 11)};
-    const obb_transform_edit turns[] = {move_by("c", 100), move_by("a", 100), move_by("c", 1000)};
-    const obb_edit edit = {.dimensions = 3,
-                           .removes = removes,
-                           .remove_count = COUNT(removes),
-                           .puts = puts,
-                           .put_count = COUNT(puts),
-                           .poses = poses,
-                           .pose_count = COUNT(poses),
-                           .transforms = turns,
-                           .transform_count = COUNT(turns)};
-    obb_committed done;
-    obb_fault fault;
-    ck_assert_int_eq(commit(scene, &edit, 10, &arena, &done, &fault), OBB_OK);
-    ck_assert_str_eq(now_in(scene), "2@0 b:20 a:111 c:1132");
-    ck_assert_uint_eq(done.removed, 1);
-    ck_assert_uint_eq(done.put, 3);
-    ck_assert_uint_eq(done.posed, 3);
-    ck_assert_uint_eq(done.transformed, 3);
-    ck_assert_uint_eq(done.new_ids[0], 3); /* "a" is another box now */
-    ck_assert_uint_eq(done.new_ids[1], 4);
-    ck_assert_uint_eq(done.new_ids[2], 0); /* "b" is the one it was */
-    ck_assert_uint_eq(done.made_count, 3); /* one version a box, however often it was changed */
-    ck_assert_uint_eq(done.ended_count, 2);
-    obb_arena_fini(&arena);
-    obb_scene_destroy(scene);
-}
-END_TEST
 
 /* Every edit has exactly one thing wrong beside what is said to come first. */
 START_TEST(the_fault_is_the_first_in_the_order_of_application)
@@ -325,41 +234,6 @@ START_TEST(needed_moments_must_be_within_reach_of_the_result)
 }
 END_TEST
 
-START_TEST(what_is_missing_can_be_skipped_and_is_listed)
-{
-    struct obb_scene *scene = tick_scene(0, 0);
-    tick(scene, 0, "+a:1");
-    struct obb_arena arena;
-    obb_arena_init(&arena);
-    obb_pose poses[] = {pose_at("x", 5), pose_at("a", 2), pose_at("", 6)};
-    poses[2].target = numbered(9);
-    const obb_transform_edit turns[] = {move_by("a", 10), move_by("y", 10)};
-    const obb_edit edit = {.dimensions = 3,
-                           .ignore_missing = true,
-                           .poses = poses,
-                           .pose_count = COUNT(poses),
-                           .transforms = turns,
-                           .transform_count = COUNT(turns)};
-    obb_committed done;
-    obb_fault fault;
-    ck_assert_int_eq(commit(scene, &edit, 0, &arena, &done, &fault), OBB_OK);
-    ck_assert_str_eq(now_in(scene), "2@0 a:12");
-    ck_assert_uint_eq(done.posed, 1);
-    ck_assert_uint_eq(done.transformed, 1);
-    ck_assert_uint_eq(done.missed, 3);
-    const bool missed_poses[] = {true, false, true}, missed_transforms[] = {false, true};
-    ck_assert_mem_eq(done.missed_poses, missed_poses, sizeof missed_poses);
-    ck_assert_mem_eq(done.missed_transforms, missed_transforms, sizeof missed_transforms);
-    const obb_edit none = {
-        .dimensions = 3, .ignore_missing = true, .poses = poses + 1, .pose_count = 1};
-    ck_assert_int_eq(commit(scene, &none, 0, &arena, &done, &fault), OBB_OK);
-    ck_assert_ptr_null(done.missed_poses);
-    ck_assert_ptr_null(done.missed_transforms);
-    obb_arena_fini(&arena);
-    obb_scene_destroy(scene);
-}
-END_TEST
-
 START_TEST(a_commit_that_changes_nothing_raises_no_revision)
 {
     struct obb_scene *scene = tick_scene(0, 0);
@@ -376,148 +250,6 @@ START_TEST(a_commit_that_changes_nothing_raises_no_revision)
         ck_assert_msg(done.changed && done.moment.revision == 2 + i, "\"%s\"", something[i]);
     }
     ck_assert(obb_scene_validate(scene));
-    obb_scene_destroy(scene);
-}
-END_TEST
-
-START_TEST(a_patch_changes_what_it_states)
-{
-    struct obb_scene *scene = tick_scene(0, 0);
-    struct obb_arena arena;
-    obb_arena_init(&arena);
-    obb_put whole = put_at("a", 1);
-    whole.box.half_extents = (obb_vec3){1, 2, 3};
-    whole.attributes = (obb_attributes){.category = 4,
-                                        .mask = 5,
-                                        .group = -6,
-                                        .entity = obb_str_of("player"),
-                                        .data = obb_str_of("{\"hp\":7}")};
-    obb_edit edit = {.dimensions = 3, .puts = &whole, .put_count = 1};
-    obb_committed done;
-    obb_fault fault;
-    ck_assert_int_eq(commit(scene, &edit, 1, &arena, &done, &fault), OBB_OK);
-
-    obb_put other = put_at("a", 9);
-    other.box.half_extents = (obb_vec3){9, 9, 9};
-    other.box.rotation = (obb_quat){1, 0, 0, 0};
-    other.attributes = (obb_attributes){.category = 9,
-                                        .mask = 9,
-                                        .group = 9,
-                                        .entity = obb_str_of("nine"),
-                                        .data = obb_str_of("9")};
-    edit.puts = &other;
-    for (unsigned part = 1; part <= OBB_PUT_DATA; part *= 2) {
-        other.parts = part;
-        struct obb_view *before = NULL, *after = NULL;
-        ck_assert_int_eq(obb_view_open(scene, NULL, &before, NULL, NULL), OBB_OK);
-        ck_assert_int_eq(commit(scene, &edit, 0, &arena, &done, &fault), OBB_OK);
-        ck_assert(done.changed);
-        ck_assert_int_eq(obb_view_open(scene, NULL, &after, NULL, NULL), OBB_OK);
-        const struct obb_version *was = obb_view_next(before, 0), *is = obb_view_next(after, 0);
-        const obb_attributes a = obb_view_attributes(was), b = obb_view_attributes(is);
-        const unsigned changed =
-            (was->box.center.x != is->box.center.x ? OBB_PUT_CENTER : 0) |
-            (was->box.half_extents.z != is->box.half_extents.z ? OBB_PUT_HALF_EXTENTS : 0) |
-            (was->box.rotation.x != is->box.rotation.x ? OBB_PUT_ROTATION : 0) |
-            (a.category != b.category ? OBB_PUT_CATEGORY : 0) |
-            (a.mask != b.mask ? OBB_PUT_MASK : 0) | (a.group != b.group ? OBB_PUT_GROUP : 0) |
-            (!obb_str_equal(a.entity, b.entity) ? OBB_PUT_ENTITY : 0) |
-            (!obb_str_equal(a.data, b.data) ? OBB_PUT_DATA : 0);
-        ck_assert_uint_eq(changed, part);
-        ck_assert_uint_eq(obb_view_id(is), 1);
-        obb_view_close(before);
-        obb_view_close(after);
-    }
-    obb_arena_fini(&arena);
-    obb_scene_destroy(scene);
-}
-END_TEST
-
-START_TEST(an_import_replaces_all_as_one_commit_with_new_ids)
-{
-    struct obb_scene *scene = tick_scene(500, 64);
-    tick(scene, 1, "+a:1 +b:2 +c:3");
-    struct obb_arena arena;
-    obb_arena_init(&arena);
-    const obb_put puts[] = {put_at("b", 20), put_at("d", 40)};
-    const obb_settings planar = {.dimensions = 2, .history_span = 7, .history_commits = 9};
-    const obb_edit import = {.dimensions = 2,
-                             .replace_all = true,
-                             .settings = &planar,
-                             .puts = puts,
-                             .put_count = COUNT(puts)};
-    obb_committed done;
-    obb_fault fault;
-    ck_assert_int_eq(commit(scene, &import, 0, &arena, &done, &fault),
-                     OBB_OK); /* room of the old */
-    ck_assert_str_eq(now_in(scene), "2@1 b:20 d:40");
-    ck_assert_uint_eq(done.removed, 3);
-    ck_assert_uint_eq(done.new_ids[0], 4);
-    ck_assert_uint_eq(done.new_ids[1], 5);
-    obb_scene_info info;
-    obb_scene_info_get(scene, &info);
-    ck_assert_int_eq(info.settings.dimensions, 2);
-    ck_assert_double_eq(info.settings.history_span, 7);
-    ck_assert_str_eq(seen(scene, at_revision(1)).text, "1@1 a:1 b:2 c:3");
-
-    const obb_edit nothing = {.dimensions = 2, .replace_all = true};
-    ck_assert_int_eq(commit(scene, &nothing, 0, &arena, &done, &fault), OBB_OK);
-    ck_assert_int_eq(commit(scene, &nothing, 0, &arena, &done, &fault), OBB_OK);
-    ck_assert_str_eq(now_in(scene), "4@1"); /* even of nothing over nothing */
-    obb_arena_fini(&arena);
-    obb_scene_destroy(scene);
-}
-END_TEST
-
-START_TEST(in_the_plane_a_pose_has_an_angle_and_no_depth)
-{
-    const obb_settings planar = {.dimensions = 2};
-    struct obb_scene *scene = NULL;
-    ck_assert_int_eq(obb_scene_create(obb_str_of("map"), &planar, 0, NULL, &scene), OBB_OK);
-    struct obb_arena arena;
-    obb_arena_init(&arena);
-    const obb_put put = put_at("a", 1);
-    obb_pose pose = pose_at("a", 2);
-    pose.has_rotation = true;
-    pose.rotation = (obb_quat){1, 0, 0, 0};
-    pose.center.z = 7;
-    pose.angle = 30;
-    obb_edit edit = {
-        .dimensions = 2, .puts = &put, .put_count = 1, .poses = &pose, .pose_count = 1};
-    obb_committed done;
-    obb_fault fault;
-    ck_assert_int_eq(commit(scene, &edit, 1, &arena, &done, &fault), OBB_OK);
-    ck_assert_double_eq(done.made[0]->box.center.x, 2);
-    ck_assert_double_eq(done.made[0]->box.center.z, 0);
-    ck_assert_double_eq(done.made[0]->box.angle, 30);
-    ck_assert_double_eq(done.made[0]->box.rotation.w, 1);
-    pose.angle = (double)NAN;
-    ck_assert_int_eq(commit(scene, &edit, 1, &arena, &done, &fault), OBB_BAD_NUMBER);
-    ck_assert_int_eq(fault.group, OBB_GROUP_POSE);
-    obb_arena_fini(&arena);
-    obb_scene_destroy(scene);
-}
-END_TEST
-
-START_TEST(room_counts_what_the_commit_frees)
-{
-    struct obb_scene *scene = tick_scene(0, 0);
-    tick(scene, 0, "+a:1 +b:2");
-    struct obb_arena arena;
-    obb_arena_init(&arena);
-    const obb_target removes[] = {named("a")};
-    const obb_put puts[] = {put_at("c", 1), put_at("b", 5), put_at("d", 1)};
-    const obb_edit edit = {
-        .dimensions = 3, .removes = removes, .remove_count = 1, .puts = puts, .put_count = 3};
-    obb_committed done;
-    obb_fault fault;
-    ck_assert_int_eq(commit(scene, &edit, 0, &arena, &done, &fault), OBB_LIMIT);
-    ck_assert_uint_eq(fault.index, 2);
-    ck_assert_int_eq(commit(scene, &edit, 1, &arena, &done, &fault), OBB_OK);
-    ck_assert_str_eq(now_in(scene), "2@0 b:5 c:1 d:1");
-    const obb_edit more = {.dimensions = 3, .puts = puts, .put_count = 1, .removes = removes};
-    ck_assert_int_eq(commit(scene, &more, SIZE_MAX, &arena, &done, &fault), OBB_OK);
-    obb_arena_fini(&arena);
     obb_scene_destroy(scene);
 }
 END_TEST
@@ -659,46 +391,16 @@ START_TEST(a_commit_that_finds_no_memory_leaves_no_trace)
 }
 END_TEST
 
-START_TEST(a_view_that_finds_no_memory_is_not_opened)
-{
-    struct obb_scene *scene = tick_scene(500, 64);
-    tick(scene, 1, "+a:1 +b:2");
-    tick(scene, 2, "a:3 b:4");
-    const obb_at between = at_time(1.5);
-    obb_status st = OBB_NO_MEMORY;
-    size_t refused = 0;
-    struct obb_view *view = NULL;
-    for (size_t n = 1; st != OBB_OK; n++) {
-        fault_arm(n);
-        st = obb_view_open(scene, &between, &view, NULL, NULL);
-        fault_arm(0);
-        refused += st == OBB_NO_MEMORY;
-        ck_assert(obb_scene_validate(scene));
-    }
-    ck_assert_uint_gt(refused, 2); /* the list of movers, their index, the view */
-    ck_assert_str_eq(seen_in(view).text, "1@1.5 a:2 b:3");
-    obb_view_close(view);
-    obb_scene_destroy(scene);
-}
-END_TEST
-
 int main(void)
 {
-    Suite *suite = suite_create("edit");
-    TCase *tc = tcase_create("edit");
+    Suite *suite = suite_create("commit");
+    TCase *tc = tcase_create("commit");
     tcase_set_timeout(tc, test_timeout(60));
-    tcase_add_test(tc, groups_apply_in_the_order_remove_put_pose_transform);
     tcase_add_test(tc, the_fault_is_the_first_in_the_order_of_application);
     tcase_add_test(tc, needed_moments_must_be_within_reach_of_the_result);
-    tcase_add_test(tc, what_is_missing_can_be_skipped_and_is_listed);
     tcase_add_test(tc, a_commit_that_changes_nothing_raises_no_revision);
-    tcase_add_test(tc, a_patch_changes_what_it_states);
-    tcase_add_test(tc, an_import_replaces_all_as_one_commit_with_new_ids);
-    tcase_add_test(tc, in_the_plane_a_pose_has_an_angle_and_no_depth);
-    tcase_add_test(tc, room_counts_what_the_commit_frees);
     tcase_add_test(tc, views_opened_in_between_see_nothing_of_what_is_only_prepared);
     tcase_add_test(tc, a_commit_that_finds_no_memory_leaves_no_trace);
-    tcase_add_test(tc, a_view_that_finds_no_memory_is_not_opened);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }
