@@ -20,6 +20,8 @@
 #include "core/index/rebuild.h"
 #include "core/kernels/cpu.h"
 #include "core/query/contacts.h"
+#include "core/query/cost.h"
+#include "core/query/plan.h"
 #include "core/query/query.h"
 #include "core/scene/commit.h"
 #include "core/scene/digest.h"

@@ -1,3 +1,11 @@
+#include "core/query/query_all_pairs.h"
+
+#include "core/base/alloc.h"
+#include "core/base/sort.h"
+#include "core/index/layers.h"
+#include "core/query/candidates.h"
+#include "core/query/pairs.h"
+
 /* All pairs of a state, in phases of independent chunks:
  *
  *   join    candidates from the layers (obb_join), in order of ids
@@ -6,8 +14,6 @@
  *   gather  the lists of the chunks put together in order, and what `want` adds
  *
  * What a phase leaves depends on its input alone, not on who ran its chunks. */
-#include "core/base/alloc.h"
-#include "core/query/query_body.h"
 
 #define SIFT_CHUNK   4096 /* candidate pairs; about 100 us when in doubt */
 #define PREFETCH     16   /* candidates ahead whose boxes are fetched */

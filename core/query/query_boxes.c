@@ -1,5 +1,10 @@
+#include "core/query/query_items.h"
+
+#include "core/query/candidates.h"
+#include "core/query/details.h"
+#include "core/query/hits.h"
+
 /* Pairs, overlap and point: which boxes touch which. */
-#include "core/query/query_body.h"
 
 /* ---- pairs ---------------------------------------------------------------------------------------------------- */
 

@@ -1,7 +1,11 @@
-/* Rays and sweeps: what is met on the way. */
-#include "core/query/query_body.h"
+#include "core/query/query_items.h"
+
+#include "core/query/candidates.h"
+#include "core/query/hits.h"
 
 #include <string.h>
+
+/* Rays and sweeps: what is met on the way. */
 
 /* A reach that no rounding makes shorter than the contact it came from. */
 #define REACH_SLACK (1.0 + 1e-12)

@@ -1,5 +1,9 @@
+#include "core/query/query_items.h"
+
+#include "core/query/candidates.h"
+#include "core/query/hits.h"
+
 /* Nearest: the k boxes that are closest to a point or a box. */
-#include "core/query/query_body.h"
 
 /* Share of the coordinates by which a lower bound of a distance may exceed the distance itself, amply. */
 #define ROUNDING 1e-12

@@ -1,11 +1,15 @@
+#include "core/query/query_pages.h"
+
+#include "core/base/alloc.h"
+#include "core/query/candidates.h"
+#include "core/query/pairs.h"
+
 /* All pairs, box by box in the order of ids: slower than a join, but it holds no more pairs than it lists and a round
  * of work besides. So it answers where there are too many candidates to hold, and a page at a time.
  *
  * A round looks at the next boxes by id, cut into chunks; the chunks' lists, one behind the other, are in order. How many
  * boxes a round takes follows from how many pairs the one before gave. Of a page no chunk keeps more than the page still
  * takes (twice that while it looks), however many pairs a box has. */
-#include "core/base/alloc.h"
-#include "core/query/query_body.h"
 
 #define ROUND_PAIRS  262144 /* what a round should find: 4 MiB */
 #define ROUND_FIRST  16     /* boxes of the first round, which knows nothing yet */

@@ -1,31 +1,16 @@
-#include "core/query/query.h"
+#include "core/query/plan.h"
 
 #include "core/base/alloc.h"
-#include "core/query/query_body.h"
+#include "core/query/cost.h"
+#include "core/query/query_all_pairs.h"
+#include "core/query/query_items.h"
+#include "core/query/query_pages.h"
+#include "core/query/task.h"
 
 #include <assert.h>
 
-/* Nanoseconds of one thread, from tests/bench/costs.c (make bench-costs); what they are used for forgives a factor of two. */
-#define NS_PLAN        150.0 /* to make a plan and take it down */
-#define NS_PAIR        140.0 /* two look-ups by name and the test */
-#define NS_POINT       150.0 /* walks that find little: overlap, point */
-#define NS_RAY         200.0
-#define NS_SWEEP       2000.0
-#define NS_NEAREST     400.0
-#define NS_FOUND       50.0   /* each box that a walk may find and list */
-#define NS_LEVEL       20.0   /* a doubling of the boxes, on a walk */
-#define NS_NEAR        350.0  /* each further neighbour of a point, */
-#define NS_NEAR_BOX    2500.0 /* or of a box: the distance of two boxes */
-#define NS_DETAILS     400.0  /* what `want` adds about a pair, but for the volume */
-#define NS_VOLUME      3000.0
-#define NS_PAIR_OF_ALL 15.0   /* each pair that all-pairs may find and list */
-#define NS_GLIDING     1000.0 /* a candidate whose pose lies between two commits */
-#define NS_STEP        75.0   /* a candidate that is looked at, found, and written */
-#define NS_STEP_SWEEP  700.0
-#define NS_STEP_POSE   500.0 /* more when its pose is written, too */
-#define NS_CHUNK \
-    100000.0 /* what a chunk should take: small against a deadline, large against a hop */
-#define USUALLY_LISTED 8.0 /* boxes a list is taken to have */
+/* What a chunk should take: small against a deadline, large against a hop. */
+#define NS_CHUNK 100000.0
 
 struct obb_plan {
     const struct obb_view *view;
@@ -43,71 +28,6 @@ struct obb_plan {
     obb_result result;
 };
 
-/* ---- Cost ---------------------------------------------------------------------------------------------------- */
-
-static double details_cost(const obb_query *query)
-{
-    double ns = 0.0;
-    if ((query->want & OBB_WANT_OF_PAIR & ~(unsigned)OBB_WANT_VOLUME) != 0)
-        ns += NS_DETAILS;
-    if ((query->want & OBB_WANT_VOLUME) != 0)
-        ns += NS_VOLUME;
-    return ns;
-}
-
-static double walk_cost(const struct obb_view *view)
-{
-    double ns = 0.0;
-    for (size_t boxes = view->info.boxes; boxes > 0; boxes /= 2)
-        ns += NS_LEVEL;
-    return ns;
-}
-
-static double item_cost(const struct obb_view *view, const obb_query *query)
-{
-    const double walk = walk_cost(view);
-    const double listed = fmin(USUALLY_LISTED, (double)view->info.boxes);
-    double ns = 0.0;
-    switch (query->kind) {
-    case OBB_QUERY_PAIRS:
-        return NS_PAIR + details_cost(query);
-    case OBB_QUERY_ALL_PAIRS:
-        return 0.0;
-    case OBB_QUERY_OVERLAP:
-        ns = NS_POINT + walk + listed * (NS_FOUND + details_cost(query));
-        break;
-    case OBB_QUERY_POINT:
-        ns = NS_POINT + walk;
-        break;
-    case OBB_QUERY_RAY:
-        ns = NS_RAY + walk + (query->mode == OBB_CLOSEST ? 0.0 : listed * NS_FOUND);
-        break;
-    case OBB_QUERY_SWEEP:
-        ns = NS_SWEEP + walk + (query->mode == OBB_CLOSEST ? 0.0 : listed * NS_SWEEP);
-        break;
-    case OBB_QUERY_NEAREST:
-        ns = NS_NEAREST + walk +
-             fmin((double)query->k, (double)view->info.boxes) *
-                 (query->of_boxes ? NS_NEAR_BOX : NS_NEAR);
-        break;
-    }
-    return view->movers != NULL ? ns + NS_GLIDING : ns;
-}
-
-double obb_query_cost(const struct obb_view *view, const obb_query *query)
-{
-    if (query->kind == OBB_QUERY_ALL_PAIRS) {
-        const double boxes = (double)view->info.boxes;
-        const double gliding =
-            view->movers != NULL ? (double)obb_index_count(view->movers) * NS_GLIDING : 0.0;
-        const double pairs = fmin(boxes * boxes / 2, OBB_MAX_WHOLE);
-        return NS_PLAN + pairs * (NS_PAIR_OF_ALL + details_cost(query)) + gliding;
-    }
-    return NS_PLAN + (double)query->count * item_cost(view, query);
-}
-
-/* ---- Plans ----------------------------------------------------------------------------------------------------- */
-
 static struct obb_task task_of(const struct obb_plan *plan)
 {
     return (struct obb_task){
@@ -124,7 +44,7 @@ static obb_status prepare_all_pairs(struct obb_plan *plan)
 static obb_status prepare_items(struct obb_plan *plan)
 {
     const obb_query *query = plan->query;
-    const double fitting = NS_CHUNK / item_cost(plan->view, query);
+    const double fitting = NS_CHUNK / obb_query_item_cost(plan->view, query);
     plan->per_chunk = fitting > 1.0 ? (size_t)fitting : 1;
     plan->chunk_count = query->count / plan->per_chunk + (query->count % plan->per_chunk != 0);
     plan->tasks = obb_arena_alloc(&plan->arena, plan->chunk_count, sizeof *plan->tasks);
@@ -285,11 +205,7 @@ static uint32_t steps_for(double ns, double step)
 
 obb_status obb_plan_try(struct obb_plan *plan, double *ns)
 {
-    const obb_query *query = plan->query;
-    const double step = (query->kind == OBB_QUERY_SWEEP ? NS_STEP_SWEEP : NS_STEP) +
-                        ((query->want & OBB_WANT_POSE) != 0 ? NS_STEP_POSE : 0.0) +
-                        (query->kind == OBB_QUERY_OVERLAP ? details_cost(query) : 0.0) +
-                        (plan->view->movers != NULL ? NS_GLIDING : 0.0);
+    const double step = obb_query_step_cost(plan->view, plan->query);
     for (;;) {
         obb_status st;
         const size_t chunks = obb_plan_advance(plan, &st);

@@ -1,0 +1,94 @@
+#include "core/query/cost.h"
+
+#include "core/scene/view_inside.h"
+
+#include <math.h>
+
+/* Nanoseconds of one thread, from tests/bench/costs.c (make bench-costs); what they are used for forgives a factor of two. */
+#define NS_PLAN        150.0 /* to make a plan and take it down */
+#define NS_PAIR        140.0 /* two look-ups by name and the test */
+#define NS_POINT       150.0 /* walks that find little: overlap, point */
+#define NS_RAY         200.0
+#define NS_SWEEP       2000.0
+#define NS_NEAREST     400.0
+#define NS_FOUND       50.0   /* each box that a walk may find and list */
+#define NS_LEVEL       20.0   /* a doubling of the boxes, on a walk */
+#define NS_NEAR        350.0  /* each further neighbour of a point, */
+#define NS_NEAR_BOX    2500.0 /* or of a box: the distance of two boxes */
+#define NS_DETAILS     400.0  /* what `want` adds about a pair, but for the volume */
+#define NS_VOLUME      3000.0
+#define NS_PAIR_OF_ALL 15.0   /* each pair that all-pairs may find and list */
+#define NS_GLIDING     1000.0 /* a candidate whose pose lies between two commits */
+#define NS_STEP        75.0   /* a candidate that is looked at, found, and written */
+#define NS_STEP_SWEEP  700.0
+#define NS_STEP_POSE   500.0 /* more when its pose is written, too */
+#define USUALLY_LISTED 8.0   /* boxes a list is taken to have */
+
+static double details_cost(const obb_query *query)
+{
+    double ns = 0.0;
+    if ((query->want & OBB_WANT_OF_PAIR & ~(unsigned)OBB_WANT_VOLUME) != 0)
+        ns += NS_DETAILS;
+    if ((query->want & OBB_WANT_VOLUME) != 0)
+        ns += NS_VOLUME;
+    return ns;
+}
+
+static double walk_cost(const struct obb_view *view)
+{
+    double ns = 0.0;
+    for (size_t boxes = view->info.boxes; boxes > 0; boxes /= 2)
+        ns += NS_LEVEL;
+    return ns;
+}
+
+double obb_query_item_cost(const struct obb_view *view, const obb_query *query)
+{
+    const double walk = walk_cost(view);
+    const double listed = fmin(USUALLY_LISTED, (double)view->info.boxes);
+    double ns = 0.0;
+    switch (query->kind) {
+    case OBB_QUERY_PAIRS:
+        return NS_PAIR + details_cost(query);
+    case OBB_QUERY_ALL_PAIRS:
+        return 0.0;
+    case OBB_QUERY_OVERLAP:
+        ns = NS_POINT + walk + listed * (NS_FOUND + details_cost(query));
+        break;
+    case OBB_QUERY_POINT:
+        ns = NS_POINT + walk;
+        break;
+    case OBB_QUERY_RAY:
+        ns = NS_RAY + walk + (query->mode == OBB_CLOSEST ? 0.0 : listed * NS_FOUND);
+        break;
+    case OBB_QUERY_SWEEP:
+        ns = NS_SWEEP + walk + (query->mode == OBB_CLOSEST ? 0.0 : listed * NS_SWEEP);
+        break;
+    case OBB_QUERY_NEAREST:
+        ns = NS_NEAREST + walk +
+             fmin((double)query->k, (double)view->info.boxes) *
+                 (query->of_boxes ? NS_NEAR_BOX : NS_NEAR);
+        break;
+    }
+    return view->movers != NULL ? ns + NS_GLIDING : ns;
+}
+
+double obb_query_cost(const struct obb_view *view, const obb_query *query)
+{
+    if (query->kind == OBB_QUERY_ALL_PAIRS) {
+        const double boxes = (double)view->info.boxes;
+        const double gliding =
+            view->movers != NULL ? (double)obb_index_count(view->movers) * NS_GLIDING : 0.0;
+        const double pairs = fmin(boxes * boxes / 2, OBB_MAX_WHOLE);
+        return NS_PLAN + pairs * (NS_PAIR_OF_ALL + details_cost(query)) + gliding;
+    }
+    return NS_PLAN + (double)query->count * obb_query_item_cost(view, query);
+}
+
+double obb_query_step_cost(const struct obb_view *view, const obb_query *query)
+{
+    return (query->kind == OBB_QUERY_SWEEP ? NS_STEP_SWEEP : NS_STEP) +
+           ((query->want & OBB_WANT_POSE) != 0 ? NS_STEP_POSE : 0.0) +
+           (query->kind == OBB_QUERY_OVERLAP ? details_cost(query) : 0.0) +
+           (view->movers != NULL ? NS_GLIDING : 0.0);
+}

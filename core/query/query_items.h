@@ -1,0 +1,14 @@
+/* The kinds of queries that have items: each writes the answer of one item, or leaves the task failed. Internal to core. */
+#ifndef OBB_QUERY_ITEMS_H
+#define OBB_QUERY_ITEMS_H
+
+#include "core/query/task.h"
+
+void obb_answer_pair(struct obb_task *task, size_t item, obb_answer *answer);
+void obb_answer_overlap(struct obb_task *task, size_t item, obb_answer *answer);
+void obb_answer_point(struct obb_task *task, size_t item, obb_answer *answer);
+void obb_answer_ray(struct obb_task *task, size_t item, obb_answer *answer);
+void obb_answer_sweep(struct obb_task *task, size_t item, obb_answer *answer);
+void obb_answer_nearest(struct obb_task *task, size_t item, obb_answer *answer);
+
+#endif
