@@ -1,0 +1,48 @@
+#include "core/query/cost.h"
+
+#include "core/obb.h"
+#include "tests/support/test.h"
+#include "tests/support/tick.h"
+
+START_TEST(a_query_costs_by_its_items_and_what_they_want)
+{
+    struct obb_scene *scene = tick_scene(100, 64);
+    tick(scene, 0, "+a:0 +b:1 +c:2 +d:9");
+    tick(scene, 10, "a:5");
+    const obb_at between = at_time(5);
+    struct obb_view *now = NULL, *moving = NULL;
+    ck_assert_int_eq(obb_view_open(scene, NULL, &now, NULL, NULL), OBB_OK);
+    ck_assert_int_eq(obb_view_open(scene, &between, &moving, NULL, NULL), OBB_OK);
+    for (int kind = 0; kind < OBB_QUERY_KINDS; kind++) {
+        if (kind == OBB_QUERY_ALL_PAIRS)
+            continue;
+        obb_query query = {.kind = (obb_query_kind)kind, .k = 3};
+        const double nothing = obb_query_cost(now, &query);
+        const double item = obb_query_item_cost(now, &query);
+        const double step = obb_query_step_cost(now, &query);
+        query.count = 1000;
+        ck_assert(nothing > 0.0 && item > 0.0 && step > 0.0);
+        ck_assert_double_eq(obb_query_cost(now, &query), nothing + 1000 * item);
+        /* Poses between two commits must be worked out. */
+        ck_assert(obb_query_step_cost(moving, &query) > step);
+        ck_assert((kind == OBB_QUERY_PAIRS) == (obb_query_item_cost(moving, &query) == item));
+        query.want = OBB_WANT_VOLUME;
+        const bool of_pairs = kind == OBB_QUERY_PAIRS || kind == OBB_QUERY_OVERLAP;
+        ck_assert(of_pairs == (obb_query_item_cost(now, &query) > item));
+        query.want = OBB_WANT_POSE;
+        ck_assert(obb_query_step_cost(now, &query) > step);
+    }
+    obb_view_close(now);
+    obb_view_close(moving);
+    obb_scene_destroy(scene);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("cost");
+    TCase *tc = tcase_create("cost");
+    tcase_add_test(tc, a_query_costs_by_its_items_and_what_they_want);
+    suite_add_tcase(suite, tc);
+    return test_main(suite);
+}
