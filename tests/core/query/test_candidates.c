@@ -5,7 +5,6 @@
 #include "tests/support/tick.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum { BOXES = 60 };
 
@@ -37,11 +36,11 @@ static struct obb_scene *moving_scene(test_rng *rng)
         (void)snprintf(line, sizeof line, "+b%d:%d", i, (int)test_below(rng, 200));
         tick(scene, 0, line);
     }
-    char move[BOXES * 16] = "";
-    for (int i = 1; i <= BOXES; i += 2) {
-        (void)snprintf(line, sizeof line, "b%d:%d ", i, (int)test_below(rng, 200));
-        strcat(move, line);
-    }
+    char move[BOXES * 16];
+    int length = 0;
+    for (int i = 1; i <= BOXES; i += 2)
+        length += snprintf(move + length, sizeof move - (size_t)length, "b%d:%d ", i,
+                           (int)test_below(rng, 200));
     tick(scene, 10, move);
     return scene;
 }

@@ -14,7 +14,7 @@ START_TEST(hits_are_listed_by_rank_and_id_up_to_the_limit)
     size_t ties = 0, cut = 0;
     for (size_t round = 0; round < 40; round++) {
         const bool is_cast = round % 2 == 0;
-        const obb_query query = {.limit = 1 + test_below(&rng, 2 * BOXES)};
+        const obb_query query = {.limit = 1 + test_below(&rng, (size_t)2 * BOXES)};
         struct obb_task task = {.query = &query};
         struct obb_hits hits = {0};
         const size_t count = 1 + test_below(&rng, BOXES);
