@@ -1,17 +1,17 @@
-/* Edits: what one commit is asked to do, as plain data. */
+/* Edits: what one commit is asked to do, and where an edit is at fault. Plain data. */
 #ifndef OBB_EDIT_H
 #define OBB_EDIT_H
 
 #include "core/scene/scene.h"
 
-/* A box that is named, or, where has_id, meant by its id. */
+/* A box by its name or, if has_id, by its id. */
 typedef struct obb_target {
     obb_str name;
     uint64_t id;
     bool has_id;
 } obb_target;
 
-/* Which parts of a box a put states. PUT states all (the rest are defaults); PATCH just some. */
+/* The parts of a box that a put states. PUT states all of them, absent ones by their defaults; PATCH states some. */
 enum {
     OBB_PUT_CENTER = 1,
     OBB_PUT_HALF_EXTENTS = 2,
@@ -26,7 +26,7 @@ enum {
 
 typedef struct obb_put {
     obb_target target;
-    unsigned parts; /* of OBB_PUT_…; anything but OBB_PUT_ALL needs the box to exist (OBB_NO_BOX) */
+    unsigned parts; /* of OBB_PUT_…; without OBB_PUT_ALL the box must exist (else OBB_NO_BOX) */
     obb_box box;    /* canonical, from box.h */
     obb_attributes attributes;
 } obb_put;
@@ -36,8 +36,8 @@ typedef struct obb_pose {
     obb_vec3 center;
     obb_quat rotation; /* normalised by the decoder's obb_quat_normalise */
     double angle;
-    bool has_center, has_rotation; /* what is absent stays */
-    bool teleport;
+    bool has_center, has_rotation; /* false: the box keeps its own */
+    bool teleport;                 /* no interpolation from the pose before */
 } obb_pose;
 
 typedef struct obb_transform_edit {
@@ -45,28 +45,28 @@ typedef struct obb_transform_edit {
     obb_transform transform;
 } obb_transform_edit;
 
+/* The target grows to hold the boxes of `with`, too. */
 typedef struct obb_merge {
     obb_target target;
     const obb_target *with;
     size_t with_count;
 } obb_merge;
 
-/* A moment of which the scene must still know the state once the edit is committed. */
+/* A moment whose state must be known after the commit, seen from the result of the commit. */
 typedef struct obb_needed_moment {
     obb_at at;
     int dimensions; /* that the state must have */
 } obb_needed_moment;
 
-/* One commit as plain data, groups in the order of application. Arrays belong to the caller and must live until
- * commit or discard. */
+/* One commit. Groups stand in the order of application. The caller owns the arrays, which must live until commit or discard. */
 typedef struct obb_edit {
-    int dimensions; /* what it was decoded for; OBB_DIMENSIONS when the scene differs */
+    int dimensions; /* for which it was decoded; another scene answers OBB_DIMENSIONS */
     bool has_time, has_if_revision, ignore_missing;
     double time;
     uint64_t if_revision;
     const obb_target *removes;
     size_t remove_count;
-    bool remove_must_exist; /* DELETE of one box: OBB_NO_BOX */
+    bool remove_must_exist; /* DELETE of one box: else OBB_NO_BOX */
     const obb_put *puts;
     size_t put_count;
     const obb_pose *poses;
@@ -77,12 +77,13 @@ typedef struct obb_edit {
     size_t merge_count;
     const obb_needed_moment *moments; /* else OBB_GONE or OBB_DIMENSIONS */
     size_t moment_count;
-    bool replace_all; /* import: every box that is there is removed first; always a change */
-    const obb_settings *settings; /* of the scene from this commit on; NULL: as they are. Other
-                                   * dimensions need a scene without boxes, or replace_all */
+    bool replace_all; /* import: all boxes are removed first; always a change */
+    const obb_settings
+        *settings; /* of the scene from this commit on; NULL: unchanged. Other dimensions
+                                   * need a scene without boxes, or replace_all */
 } obb_edit;
 
-/* Where an edit is at fault. */
+/* The group of an edit that is at fault. */
 typedef enum obb_group {
     OBB_GROUP_NONE,
     OBB_GROUP_TIME,
@@ -98,9 +99,9 @@ typedef enum obb_group {
 typedef struct obb_fault {
     obb_group group;
     size_t index;  /* within the group */
-    size_t member; /* of a merge's `with`; OBB_FAULT_TARGET: the box that grows */
+    size_t member; /* of a merge's `with`; OBB_FAULT_TARGET: the merge's target */
     obb_moment oldest,
-        newest; /* with OBB_GONE: of what is there, the commit not being made, what it would have left in reach */
+        newest; /* with OBB_GONE: the part of today's history that would have stayed in reach */
 } obb_fault;
 
 #endif

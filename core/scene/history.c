@@ -113,7 +113,7 @@ static uint64_t revision_in(const struct obb_history *history, size_t i)
     return obb_history_state(history, 0)->revision + i;
 }
 
-/* When state i begins. */
+/* Returns the time at which state i begins. */
 static double time_in(const struct obb_history *history, const struct obb_future *future, size_t i)
 {
     const bool is_newest = i + 1 == history->count;
@@ -122,7 +122,7 @@ static double time_in(const struct obb_history *history, const struct obb_future
     return obb_history_state(history, i)->time;
 }
 
-/* When it begins to run towards the next one. */
+/* Returns the time until which state i holds. */
 static double until_in(const struct obb_history *history, const struct obb_future *future, size_t i)
 {
     const bool is_newest = i + 1 == history->count;
@@ -149,7 +149,7 @@ void obb_history_prune(struct obb_history *history)
     history->unreachable = unreachable_in(history, NULL, history->span, history->commits);
 }
 
-/* The last state in reach that began at t or before; t is not before the oldest. */
+/* Returns the last state within reach that began at t or before. t is not before the oldest state. */
 static size_t state_at(const struct obb_history *history, const struct obb_future *future,
                        size_t oldest, double t)
 {
@@ -205,7 +205,7 @@ obb_status obb_history_find(const struct obb_history *history, const struct obb_
         const double t = at->kind == OBB_AT_TIME ? at->time : last.time - at->time;
         before = t < first.time;
         after = !(t <= last.time);
-        if (!after) /* of several states that begin at the oldest time the last holds there */
+        if (!after) /* if several states begin at the oldest time, the last one holds there */
             position = position_at_time(history, future, oldest, before ? first.time : t,
                                         at->no_interpolation);
     }

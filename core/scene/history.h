@@ -1,18 +1,18 @@
-/* The states of a scene that can still be asked for, oldest first, and which of them a moment means. Internal to core,
- * the writer's.
+/* The history of a scene: its states that can still be asked for, oldest first, and the state that a moment means. Internal to
+ * core, the writer's.
  *
- * A state holds from its `time` to `until` (a commit that changes nothing but states a later time prolongs it), and from
- * there runs towards the next state, which it reaches at that one's time. Revisions are consecutive. */
+ * A state holds from its `time` to `until`; a commit that changes nothing and states a later time moves `until`. From `until` to
+ * the `time` of the next state, poses are interpolated between the two states. Revisions are consecutive. */
 #ifndef OBB_HISTORY_H
 #define OBB_HISTORY_H
 
 #include "core/index/layers.h"
 #include "core/scene/scene.h"
 
-/* The versions that one commit ended, in the order in which it touched them. */
+/* The versions that one commit ended, in the order in which the commit touched them. */
 struct obb_ended {
-    struct obb_ended *next; /* where it awaits its reclaim */
-    size_t count, done;
+    struct obb_ended *next; /* in the list of garbage */
+    size_t count, done;     /* done: this many are reclaimed */
     uint32_t versions[];
 };
 
@@ -23,17 +23,18 @@ struct obb_state {
     size_t boxes; /* alive */
     size_t pins;  /* open views of it */
     struct obb_layers *layers;
-    struct obb_ended *ended; /* by this commit; they belong to the state before */
-    struct obb_index
-        *movers; /* over those of them that glide here, once a view asked; NULL: none */
+    struct obb_ended *ended; /* ended by this commit: versions of the state before */
+    struct obb_index *
+        movers; /* over the ended versions that are interpolated on the way here, once a view asked; NULL: none */
     bool movers_built;
 };
 
-struct obb_state *obb_state_create(uint64_t revision, size_t ended_capacity); /* NULL: no memory */
-void obb_state_destroy(struct obb_state *state);                              /* NULL is fine */
+/* Returns a state without layers and with room for so many ended versions, or NULL if there is no memory. */
+struct obb_state *obb_state_create(uint64_t revision, size_t ended_capacity);
+void obb_state_destroy(struct obb_state *state); /* NULL is fine */
 
-/* States that are kept: those that `at` reaches and, before them, those that a view still needs or that lie after
- * one that it needs. */
+/* The kept states: those within reach of `at` and, before them, states that a view still needs and all states after such a
+ * state. */
 struct obb_history {
     struct obb_state **ring;
     size_t capacity; /* a power of two */
@@ -43,43 +44,45 @@ struct obb_history {
     uint32_t commits;
 };
 
-/* Takes the first state over on OBB_OK; OBB_NO_MEMORY. */
+/* Begins with one state, which the history owns on OBB_OK. OBB_NO_MEMORY. */
 obb_status obb_history_init(struct obb_history *history, struct obb_state *first);
-void obb_history_fini(struct obb_history *history); /* states are their owner's */
+void obb_history_fini(struct obb_history *history); /* does not destroy the states */
 
 struct obb_state *obb_history_state(const struct obb_history *history, size_t i); /* i-th kept */
 struct obb_state *obb_history_newest(const struct obb_history *history);
-obb_moment obb_history_oldest(const struct obb_history *history); /* that `at` reaches */
+obb_moment obb_history_oldest(const struct obb_history *history); /* within reach of `at` */
 obb_moment obb_history_now(const struct obb_history *history);
 
 obb_status obb_history_reserve(struct obb_history *history); /* room for one more; OBB_NO_MEMORY */
 void obb_history_push(struct obb_history *history, struct obb_state *state);
 
-/* Moves the reach up to what span and commits allow; O(1) a state. A state stays in reach while it is among the newest
- * commits + 1 and the one after it begins within the span; the newest always does. */
+/* Puts states out of reach that `span` and `commits` no longer allow. A state stays within reach while it is one of the newest
+ * commits + 1 and the next state begins within the span; the newest state always does. O(1) a state. */
 void obb_history_prune(struct obb_history *history);
 
-/* Takes the front state out when it is out of reach and no view needs it; NULL: nothing to take. */
+/* Removes and returns the oldest state if it is out of reach and no view needs it; otherwise returns NULL. */
 struct obb_state *obb_history_pop(struct obb_history *history);
 
-/* How a commit that is being prepared will leave the history. */
+/* The change of the history by a commit that is being prepared. */
 struct obb_future {
     obb_moment moment;
-    bool appends;  /* there is a state of its own */
-    bool restarts; /* the state before takes its time: the scene's first commit may state any */
+    bool appends; /* the commit adds a state */
+    bool
+        restarts; /* the state before takes the commit's time: a scene's first commit may state any time */
     double span;
     uint32_t commits;
 };
 
-/* The state that `at` means, and where on the way to the next one. */
+/* The state that `at` means, and the share of the way to the next state. */
 struct obb_history_position {
-    size_t index;  /* of obb_history_state; count: the future's own */
-    obb_moment at; /* what answers call it */
+    size_t index;  /* of obb_history_state; the history's count: the state that the future adds */
+    obb_moment at; /* as answers call the moment */
     double alpha;  /* 0, or the share of the way to the next state, in (0, 1] */
     bool clamped;
 };
 
-/* future may be NULL. OBB_GONE, with what is reached in *out_oldest and *out_newest (may be NULL). O(log states). */
+/* Finds the state that `at` means, in the history as `future` (may be NULL) will leave it. OBB_GONE outside the history:
+ * *out_oldest and *out_newest (each may be NULL) then say what is within. O(log states). */
 obb_status obb_history_find(const struct obb_history *history, const struct obb_future *future,
                             const obb_at *at, struct obb_history_position *out,
                             obb_moment *out_oldest, obb_moment *out_newest);

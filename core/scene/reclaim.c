@@ -5,8 +5,9 @@
 #include "core/scene/scene_body.h"
 #include "core/scene/view_inside.h"
 
-/* States leave in order; what the next one ended was held by the one that left, and by none that stays. */
-static void let_states_go(struct obb_scene *scene)
+/* Destroys states that nobody needs, oldest first. The versions that the next state ended were held by the destroyed state and
+ * by no state that stays, so they are garbage. */
+static void release_states(struct obb_scene *scene)
 {
     struct obb_state *gone;
     while ((gone = obb_history_pop(&scene->history)) != NULL) {
@@ -44,7 +45,7 @@ static void release_version(struct obb_scene *scene, uint32_t index)
         obb_versions_give(&scene->versions, version);
 }
 
-#define AHEAD 16 /* versions brought into the cache before it is their turn */
+#define AHEAD 16 /* versions that are fetched into the cache ahead of their turn */
 
 static size_t clear_garbage(struct obb_scene *scene, size_t budget)
 {
@@ -91,9 +92,9 @@ static void free_retired(struct obb_scene *scene, struct obb_retired *retired, s
 
 void obb_scene_reclaim(struct obb_scene *scene, size_t budget)
 {
-    let_states_go(scene);
+    release_states(scene);
     (void)clear_garbage(scene, budget);
-    /* Twice, since without open views what was garbage a moment ago can go at once. */
+    /* Twice: without open views, objects that were retired a moment ago can be freed at once. */
     for (int i = 0; i < 2; i++) {
         const bool held =
             scene->first_view != NULL && scene->first_view->ticket <= scene->waiting.ticket;

@@ -1,7 +1,7 @@
-/* What a scene is made of. Internal to core.
+/* The inside of a scene. Internal to core.
  *
- * Who may touch what: the writer everything; readers, each holding a view, the names, ids, labels and versions, by their
- * functions for any thread. */
+ * The writer may touch everything. A reader holds a view and may call those functions of the hash table, the id tree, the interned
+ * strings and the versions that are for any thread. reclaim.h says how objects are released that a reader may still see. */
 #ifndef OBB_SCENE_BODY_H
 #define OBB_SCENE_BODY_H
 
@@ -18,25 +18,25 @@ struct obb_scene {
     obb_settings settings;
     const struct obb_kernels *kernels;
     struct obb_versions versions;
-    struct obb_names names; /* of records, those of removed boxes included */
+    struct obb_names names; /* of records, also of removed boxes */
     obb_hash_key key;
     struct obb_ids ids;
     struct obb_labels labels;
     uint64_t next_id;
-    size_t record_bytes; /* of all records, retired ones included */
+    size_t record_bytes; /* of all records, also of retired ones */
     struct obb_history history;
     struct obb_cached_bounds cached_bounds;
 
     double created_ms; /* on the server's clock */
     bool has_committed, time_stated;
 
-    struct obb_view *first_view, *last_view; /* open ones, in the order they were opened */
+    struct obb_view *first_view, *last_view; /* open views, in the order of opening */
     uint64_t ticket;                         /* of the last view opened */
     struct obb_ended *garbage, *garbage_end; /* in the order they died */
-    struct obb_retired fresh, waiting;       /* taken out since `waiting` was sealed, and before */
+    struct obb_retired fresh, waiting;       /* retired since `waiting` was sealed, and before */
 
     size_t *total; /* boxes of all scenes of a store, or NULL */
-    bool detached; /* goes with its last view */
+    bool detached; /* removed from its store: destroyed after its last view */
     size_t name_length;
     char name[];
 };
@@ -46,10 +46,10 @@ static inline size_t obb_scene_boxes(const struct obb_scene *scene)
     return obb_history_newest(&scene->history)->boxes;
 }
 
-/* Settings in range. */
+/* Returns true if the settings are in range. */
 bool obb_settings_valid(const obb_settings *settings);
 
-/* The current version of the record's box, or NULL. The writer's. */
+/* Returns the current version of the record's box, or NULL. The writer's. */
 static inline struct obb_version *obb_scene_current(struct obb_scene *scene,
                                                     const struct obb_record *record)
 {
@@ -58,10 +58,12 @@ static inline struct obb_version *obb_scene_current(struct obb_scene *scene,
     return atomic_load_explicit(&newest->died, memory_order_relaxed) == OBB_NEVER ? newest : NULL;
 }
 
-/* Takes a scene out of its store: returned when no view holds it, else NULL, and the last view to be closed gives it out. */
+/* Marks a scene as removed from its store. Returns the scene if no view is open; otherwise NULL, and obb_view_close returns the scene
+ * with its last view. */
 struct obb_scene *obb_scene_detach(struct obb_scene *scene);
 
-/* Bytes held for versions, records, names, ids and labels; not the broad phases and the heap's own upkeep. */
+/* Returns the bytes held for versions, records, the hash tables, the id tree and the interned strings, without the broad phases
+ * and the overhead of the heap. */
 size_t obb_scene_bytes(const struct obb_scene *scene);
 
 #endif

@@ -6,13 +6,13 @@
 
 #include <string.h>
 
-/* A sorted array: scenes are made and dropped seldom, found and listed often. */
+/* A sorted array: scenes are created and removed seldom, found and listed often. */
 struct obb_store {
     struct obb_scene **scenes; /* by name */
     size_t count, capacity;
     size_t scene_limit, box_limit;
     const struct obb_kernels *kernels;
-    size_t boxes; /* in all scenes; they count here */
+    size_t boxes; /* in all scenes; each commit of a scene updates it */
 };
 
 obb_status obb_store_create(size_t scene_limit, size_t box_limit, const struct obb_kernels *kernels,
@@ -44,7 +44,7 @@ static int compare(obb_str a, obb_str b)
     return order != 0 ? order : (a.length > b.length) - (a.length < b.length);
 }
 
-/* How many scenes have a name before this one. */
+/* Returns the number of scenes with a name before this one. */
 static size_t rank_of(const struct obb_store *store, obb_str name)
 {
     size_t low = 0, high = store->count;
@@ -118,7 +118,7 @@ obb_status obb_store_remove(struct obb_store *store, obb_str name, struct obb_sc
 struct obb_scene *obb_store_next(const struct obb_store *store, obb_str after)
 {
     size_t rank = rank_of(store, after);
-    rank += is_at(store, rank, after); /* the empty name is none */
+    rank += is_at(store, rank, after); /* no scene has the empty name */
     return rank < store->count ? store->scenes[rank] : NULL;
 }
 

@@ -1,4 +1,6 @@
-/* Views: a state of a scene, held in place while it is read. */
+/* Views: a state of a scene, held in place while it is read.
+ *
+ * The writer opens and closes views. Any number of threads may read a view until the writer closes it. */
 #ifndef OBB_VIEW_H
 #define OBB_VIEW_H
 
@@ -9,49 +11,54 @@
 
 #include <stdatomic.h>
 
-struct obb_view;    /* a state of a scene, held in place */
-struct obb_version; /* a box as one state has it; opaque to others, see the accessors below */
+struct obb_view;
+struct
+    obb_version; /* a box as one state has it; opaque to other folders, see the accessors below */
 
 typedef struct obb_view_info {
-    obb_moment at;  /* of the state: the commit's, or the time asked for between two */
+    obb_moment at;  /* of the state: the commit's, or the time asked for between two commits */
     obb_moment now; /* of the scene when the view was opened */
     bool clamped;
     int dimensions;
-    size_t boxes; /* alive in the state; when between two commits, in the earlier */
+    size_t boxes; /* alive in the state; between two commits, in the earlier one */
 } obb_view_info;
 
-/* Opens the state that `at` names (NULL: now). By time, a state holds from its commit on; a commit that changes nothing
- * but states a later time prolongs it, and poses run from the last such time to the next commit's. By revision, its time
- * is the last that was stated for it. O(1) but for a state between two commits, where it costs what the
- * later one changed, once a commit. OBB_GONE outside the history, with *out_oldest and *out_newest (when not NULL)
- * written. */
+/* Opens the state that `at` names (NULL: the newest one).
+ *
+ * By time, a state holds from its commit on. A commit that changes nothing and states a later time prolongs the newest state;
+ * poses are interpolated from the last such time to the time of the next commit. By revision, the time of the state is the last
+ * one that was stated for it.
+ *
+ * errors  OBB_GONE outside the history: *out_oldest and *out_newest (each may be NULL) then say what is within. OBB_NO_MEMORY.
+ * Cost    O(1). Between two commits the first view of that span costs what the later commit changed. */
 obb_status obb_view_open(struct obb_scene *scene, const obb_at *at, struct obb_view **out,
                          obb_moment *out_oldest, obb_moment *out_newest);
 
-/* The writer's; NULL is fine. Returns NULL, or, when the scene was removed from its store and this was its last view, the
- * scene, the caller's to destroy. */
+/* Closes the view; the writer's. NULL is fine. If the scene was removed from its store and this was its last view, returns the
+ * scene, which the caller destroys; otherwise NULL. */
 struct obb_scene *obb_view_close(struct obb_view *view);
 
 const obb_view_info *obb_view_info_get(const struct obb_view *view);
 const struct obb_scene *obb_view_scene(const struct obb_view *view);
 
-/* The box of that name or id in this state, or NULL. O(1). Any thread. */
+/* Returns the box of that name or id in this state, or NULL. O(1). Any thread. */
 const struct obb_version *obb_view_find(const struct obb_view *view, obb_str name);
 const struct obb_version *obb_view_find_id(const struct obb_view *view, uint64_t id);
 
-/* The next box by id after `after` (0: the first) in this state, or NULL. Amortised O(1) in a walk. Any thread. */
+/* Returns the box with the smallest id above `after` in this state (0: the first box), or NULL. Amortised O(1) in a walk. Any
+ * thread. */
 const struct obb_version *obb_view_next(const struct obb_view *view, uint64_t after);
 
-/* What a state says of a box of its own; strings live as long as the view. The pose is interpolated where the
- * view lies between two commits. */
+/* The parts of a box in this state. Strings live as long as the view. The pose is interpolated if the view lies between two
+ * commits. Any thread. */
 uint64_t obb_view_id(const struct obb_version *box);
 obb_str obb_view_name(const struct obb_version *box);
 obb_box obb_view_pose(const struct obb_view *view, const struct obb_version *box);
 obb_solid obb_view_solid(const struct obb_view *view, const struct obb_version *box);
 obb_attributes obb_view_attributes(const struct obb_version *box);
 
-/* Begins it. Any thread. View and *cancel (may be NULL) must outlive the rebuild, which is the caller's to destroy.
- * OBB_NO_MEMORY. */
+/* Begins to rebuild the broad phase of the view's state, which the caller destroys. The view and *cancel (may be NULL) must outlive
+ * the rebuild. OBB_NO_MEMORY. Any thread. */
 obb_status obb_view_rebuild(const struct obb_view *view, const atomic_bool *cancel,
                             struct obb_rebuild **out);
 

@@ -1,9 +1,10 @@
-/* What the inside of a view shows to the query engine. Internal to core.
+/* The inside of a view, for core/query. Internal to core.
  *
- * A view is the state after a commit, or a state on the way from it to the next one. In the second case every box stands
- * as the earlier state has it, but for those that glide: they move from their version in the earlier state to its `newer`
- * one. The layers know the earlier state; the gliding versions have an index of their own, whose bounds cover their way.
- * So a query asks the layers, leaves out what glides, and asks `movers`; poses come from obb_view_pose. */
+ * A view shows the state after a commit, or a point in time between a state and the next one. Between two states every box
+ * stands as the earlier state has it, except interpolated boxes: these move from their version in the earlier state to the
+ * `newer` one. The layers know the earlier state. The interpolated versions have an index of their own, whose bounds cover the whole
+ * way. So a query asks the layers, leaves out the interpolated boxes, and asks that index for them. obb_view_pose gives
+ * the poses. */
 #ifndef OBB_VIEW_INSIDE_H
 #define OBB_VIEW_INSIDE_H
 
@@ -14,10 +15,10 @@
 
 struct obb_state;
 
-/* Immutable while it is open, but for the links, which are the writer's. */
+/* Immutable while it is open, except `previous` and `next`, which are the writer's. */
 struct obb_view {
     obb_view_info info;
-    uint64_t revision;         /* the state: versions with born <= revision < died */
+    uint64_t revision;         /* of the state: versions with born <= revision < died */
     double alpha;              /* 0: the state itself; else the share, in (0, 1], of the way to the
                                 * state after it */
     struct obb_layers *layers; /* of the state */
@@ -25,7 +26,7 @@ struct obb_view {
                                 * as where alpha is 0 */
     const struct obb_versions *versions;
     struct obb_scene *scene;
-    struct obb_state *state; /* what is pinned */
+    struct obb_state *state; /* the pinned one */
     uint64_t ticket;         /* views are numbered in the order they were opened */
     struct obb_view *previous, *next;
 };
@@ -44,7 +45,8 @@ static inline const struct obb_version *obb_view_glides_to(const struct obb_view
     return to->glides ? to : NULL;
 }
 
-/* The label that every box of that entity has, in this state and in all others; NULL: no box has it. Any thread. */
+/* Returns the interned string of an entity, which all its boxes share in every state, or NULL if no box has that entity. Any
+ * thread. */
 const struct obb_label *obb_view_entity(const struct obb_view *view, obb_str entity);
 
 #endif
