@@ -2,7 +2,8 @@
 
 #include "core/index/layers.h"
 
-/* Between two commits the layers still show what glides where it stood: that comes from the movers instead. */
+/* Between two commits the layers show an interpolated box where it stood before. These visitors
+ * leave such boxes out; the index of interpolated boxes yields them. */
 struct standing {
     const struct obb_view *view;
     void *context;

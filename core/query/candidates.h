@@ -1,6 +1,7 @@
 /* Candidates: the boxes of a view that its broad phase cannot rule out. Internal to core.
  *
- * As in layers.h, of the view's state, with bounds that hold the pose between two commits. */
+ * The four walks are those of layers.h, over the state of a view. Between two commits the bounds of
+ * an interpolated box hold its whole way, and the walks visit each box once. */
 #ifndef OBB_CANDIDATES_H
 #define OBB_CANDIDATES_H
 

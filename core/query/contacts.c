@@ -11,15 +11,15 @@
 #include <assert.h>
 #include <string.h>
 
-/* A place in a box's list: a pair and which of its two boxes it is, as pair * 2 + side. */
+/* No place. A place in the list of a box is a pair and one of its two sides: pair * 2 + side. */
 #define NOWHERE UINT32_MAX
 
 struct pair {
-    uint64_t id[2]; /* the smaller first; 0: not in use, and next[0] is the next such */
+    uint64_t id[2]; /* the smaller first; 0: not in use, and next[0] is the next unused pair */
     uint32_t next[2], previous[2];
 };
 
-/* A box with pairs, or one that had some. */
+/* A box that has pairs, or had some. */
 struct head {
     uint64_t id; /* 0: free */
     uint32_t first;
@@ -32,28 +32,29 @@ struct obb_contacts {
     size_t count;
     struct head *heads; /* open addressing */
     size_t head_mask;   /* their number, a power of two, less 1 */
-    size_t head_count;  /* that are not free */
+    size_t head_count;  /* heads that are not free */
 };
 
-/* ---- Boxes to pairs ------------------------------------------------------------------------------------------- */
+/* ---- Boxes to pairs -------------------------------------------------------------------------- */
 
 static size_t slot_of(const struct obb_contacts *contacts, uint64_t id)
 {
-    /* ids are given in sequence: multiplied by an odd constant near 2^64 / phi they spread (Knuth, 6.4) */
+    /* Ids are given in sequence. A product with an odd constant near 2^64 / phi spreads them
+     * (Knuth, 6.4). */
     size_t slot = (size_t)((id * 0x9e3779b97f4a7c15u) >> 20) & contacts->head_mask;
     while (contacts->heads[slot].id != 0 && contacts->heads[slot].id != id)
         slot = (slot + 1) & contacts->head_mask;
     return slot;
 }
 
-/* The place of the first pair of the box, or NULL when it has never had one. */
+/* Returns the place of the first pair of the box, or NULL if the box never had a pair. */
 static uint32_t *first_of(const struct obb_contacts *contacts, uint64_t id)
 {
     struct head *head = &contacts->heads[slot_of(contacts, id)];
     return head->id == id ? &head->first : NULL;
 }
 
-/* Room for one more; boxes without pairs are forgotten on the way. */
+/* Makes room for one more head, and drops heads without pairs. */
 static bool heads_grow(struct obb_contacts *contacts)
 {
     if (contacts->head_count * 2 <= contacts->head_mask)
@@ -94,7 +95,7 @@ static bool pairs_grow(struct obb_contacts *contacts)
     return true;
 }
 
-/* ---- Lists ------------------------------------------------------------------------------------------------------ */
+/* ---- Lists ----------------------------------------------------------------------------------- */
 
 static void link_side(struct obb_contacts *contacts, uint32_t at, uint32_t side)
 {
@@ -151,7 +152,7 @@ static void drop(struct obb_contacts *contacts, uint32_t at)
     contacts->count--;
 }
 
-/* ---- Life --------------------------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 obb_status obb_contacts_create(const obb_box_pair *pairs, size_t count, struct obb_contacts **out)
 {
@@ -183,9 +184,9 @@ void obb_contacts_destroy(struct obb_contacts *contacts)
 
 size_t obb_contacts_count(const struct obb_contacts *contacts) { return contacts->count; }
 
-/* ---- Following a commit --------------------------------------------------------------------------------------------- */
+/* ---- Following a commit ---------------------------------------------------------------------- */
 
-/* Lists of the arena that grow. */
+/* A growing list in the arena. */
 struct found {
     obb_box_pair *pairs;
     size_t count, capacity;
@@ -207,7 +208,8 @@ static bool found_add(struct found *found, struct obb_arena *arena, const struct
     return true;
 }
 
-/* Pairs of the state after of which one was made by the commit, by (id, id). */
+/* Finds the pairs of the state after the commit in which one box or both were made by the commit,
+ * by (id, id). */
 static obb_status find_present(const struct obb_view *after, const obb_committed *committed,
                                const atomic_bool *cancel, struct obb_arena *arena,
                                struct found *out)
@@ -255,8 +257,9 @@ static size_t count_pairs(const struct obb_contacts *contacts,
     return pairs;
 }
 
-/* Pairs that boxes ended by the commit have had, by (id, id), each once; item is the pair. Boxes that it made had none, or
- * are among the ended as well. NULL: no memory. */
+/* Returns the pairs of boxes that the commit ended, by (id, id), each once, or NULL if there is no
+ * memory; item is the pair. A box that the commit made had no pairs, or is one of the ended boxes,
+ * too. */
 static const struct obb_ranked *find_past(const struct obb_contacts *contacts,
                                           const obb_committed *committed, struct obb_arena *arena,
                                           size_t *out_count)
@@ -279,7 +282,8 @@ static const struct obb_ranked *find_past(const struct obb_contacts *contacts,
     struct obb_ranked *sorted = obb_sort_ranked(list, count, list + room, NULL);
     size_t kept = 0;
     for (size_t i = 0; i < count; i++)
-        if (kept == 0 || sorted[i].item != sorted[kept - 1].item) /* both of a pair were ended */
+        if (kept == 0 ||
+            sorted[i].item != sorted[kept - 1].item) /* both boxes of a pair were ended */
             sorted[kept++] = sorted[i];
     *out_count = kept;
     return sorted;
@@ -294,7 +298,7 @@ static int compare(const struct obb_ranked *past, const obb_box_pair *present)
     return 0;
 }
 
-/* What is in one of two sorted lists alone. */
+/* The pairs that are in only one of the two sorted lists. */
 struct change {
     struct found begun, ended, removed;
     uint32_t *dropped; /* pairs that ended */

@@ -1,8 +1,11 @@
-/* The pairs that all-pairs lists for the present of a scene, kept up to date from what each commit moved: so following a
- * scene costs what moves in it. One thread at a time.
+/* Contacts: the set of pairs that all-pairs lists for the newest state of a scene, updated from
+ * commit to commit. So the cost of following a scene depends on the boxes that move. One thread at
+ * a time.
  *
- * Pairs hang in a list of each of their two boxes, so that a box finds its own without a look at the others, and a pair is
- * taken out of both in constant time (as Box2D keeps its contacts; 32 bytes a pair). */
+ * A pair is linked into a list of each of its two boxes. So a box finds its pairs without a look at
+ * others, and a pair is removed from both lists in constant time. 32 bytes a pair.
+ *
+ * Source  Box2D keeps its contacts in the same way. */
 #ifndef OBB_CONTACTS_H
 #define OBB_CONTACTS_H
 
@@ -13,29 +16,35 @@
 
 struct obb_contacts;
 
-/* Of the pairs of an all-pairs query without options. O(count). OBB_NO_MEMORY. */
+/* Creates the set from the pairs of an all-pairs query without options. The caller destroys it.
+ * O(count). OBB_NO_MEMORY. */
 obb_status obb_contacts_create(const obb_box_pair *pairs, size_t count, struct obb_contacts **out);
 void obb_contacts_destroy(struct obb_contacts *contacts); /* NULL is fine */
 size_t obb_contacts_count(const struct obb_contacts *contacts);
 
-/* What one commit did to them; each list by (id, id). */
+/* The changes of the set by one commit. Each list is in the order of (id, id). */
 typedef struct obb_contact_changes {
-    const obb_box_pair *begun; /* boxes as the state after the commit has them */
-    const obb_box_pair *ended; /* likewise: both are still there, but apart */
-    const obb_box_pair
-        *removed; /* one of the two is not there any more: as the state before had them */
+    const obb_box_pair *begun; /* versions of the state after the commit */
+    const obb_box_pair *ended; /* likewise: both boxes still exist, but are apart */
+    /* Versions of the state before: the commit removed one of the two boxes, or both. */
+    const obb_box_pair *removed;
     size_t begun_count, ended_count, removed_count;
 } obb_contact_changes;
 
-/* Takes them from the state before a commit to the one after it; both views are the present of their time. The lists
- * are the arena's and as good as the views. After OBB_NO_MEMORY or OBB_CANCELLED (soon after *cancel, which may be NULL, is
- * true) they are good for obb_contacts_destroy alone. O(m + k log k) for m boxes in the commit with k pairs. */
+/* Updates the set across one commit. `before` and `after` are views of the newest state before and
+ * after it.
+ *
+ * out     lists allocated in `arena`, valid while both views are open.
+ * errors  OBB_NO_MEMORY; OBB_CANCELLED soon after *cancel (may be NULL) is true. After an error the
+ *         set can only be destroyed.
+ * Cost    O(m + k log k) for m boxes in the commit with k pairs. */
 obb_status obb_contacts_advance(struct obb_contacts *contacts, const struct obb_view *before,
                                 const struct obb_view *after, const obb_committed *committed,
                                 const atomic_bool *cancel, struct obb_arena *arena,
                                 obb_contact_changes *out);
 
-/* All pairs, by (id, id), of the view that they were last taken to; the list is the arena's. O(n log n). OBB_NO_MEMORY. */
+/* Lists all pairs by (id, id), as versions of `view`: a view of the state to which the set was last
+ * updated. The list is allocated in `arena`. O(n log n). OBB_NO_MEMORY. */
 obb_status obb_contacts_list(const struct obb_contacts *contacts, const struct obb_view *view,
                              struct obb_arena *arena, const obb_box_pair **out);
 

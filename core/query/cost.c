@@ -4,7 +4,8 @@
 
 #include <math.h>
 
-/* Nanoseconds of one thread, from tests/bench/costs.c (make bench-costs); what they are used for forgives a factor of two. */
+/* Nanoseconds of one thread, measured by tests/bench/costs.c (make bench-costs). Their use forgives
+ * a factor of two. */
 #define NS_PLAN        150.0 /* to make a plan and take it down */
 #define NS_PAIR        140.0 /* two look-ups by name and the test */
 #define NS_POINT       150.0 /* walks that find little: overlap, point */
@@ -15,14 +16,14 @@
 #define NS_LEVEL       20.0   /* a doubling of the boxes, on a walk */
 #define NS_NEAR        350.0  /* each further neighbour of a point, */
 #define NS_NEAR_BOX    2500.0 /* or of a box: the distance of two boxes */
-#define NS_DETAILS     400.0  /* what `want` adds about a pair, but for the volume */
+#define NS_DETAILS     400.0  /* the details of a pair, except the volume */
 #define NS_VOLUME      3000.0
 #define NS_PAIR_OF_ALL 15.0   /* each pair that all-pairs may find and list */
 #define NS_GLIDING     1000.0 /* a candidate whose pose lies between two commits */
 #define NS_STEP        75.0   /* a candidate that is looked at, found, and written */
 #define NS_STEP_SWEEP  700.0
-#define NS_STEP_POSE   500.0 /* more when its pose is written, too */
-#define USUALLY_LISTED 8.0   /* boxes a list is taken to have */
+#define NS_STEP_POSE   500.0 /* more if its pose is written, too */
+#define USUALLY_LISTED 8.0   /* the assumed length of a list */
 
 static double details_cost(const obb_query *query)
 {

@@ -4,7 +4,7 @@
 #include "core/scene/view_inside.h"
 #include "core/versions/version.h"
 
-/* The ids that are excluded one by one or by their names in this view. */
+/* Gathers the excluded ids: given as ids, or as names of boxes in this view. */
 static obb_status gather_ids(const struct obb_view *view, const obb_filter *filter,
                              struct obb_arena *arena, struct obb_compiled_filter *compiled)
 {

@@ -1,4 +1,4 @@
-/* Which boxes take part in a query. */
+/* Filters: the boxes that take part in a query. */
 #ifndef OBB_FILTER_H
 #define OBB_FILTER_H
 
@@ -11,11 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* As it is sent; zeroed, every box takes part. Names, ids and entities that no box has exclude nothing. */
+/* A filter as sent. If it is zeroed, every box takes part. Names, ids and entities that no box has
+ * exclude nothing. */
 typedef struct obb_filter {
     bool has_category, has_mask;
-    uint32_t category; /* takes part: box.mask & category */
-    uint32_t mask;     /* takes part: mask & box.category */
+    uint32_t category; /* a box takes part if box.mask & category */
+    uint32_t mask;     /* a box takes part if mask & box.category */
     const obb_str *exclude;
     size_t exclude_count;
     const uint64_t *exclude_ids;
@@ -25,9 +26,10 @@ typedef struct obb_filter {
     obb_str prefix; /* of the name; length 0: any */
 } obb_filter;
 
-/* ---- Internal to core ------------------------------------------------------------------------------------ */
+/* ---- Internal to core ------------------------------------------------------------------------ */
 
-/* A filter made ready for one view: names looked up, lists sorted. Read by any number of threads. */
+/* A filter compiled for one view: names are looked up and lists sorted. Any number of threads may
+ * read it. */
 struct obb_compiled_filter {
     bool open; /* every box takes part */
     uint32_t category, mask;
@@ -35,19 +37,21 @@ struct obb_compiled_filter {
     obb_str prefix;
     const uint64_t *ids; /* excluded, ascending */
     size_t id_count;
-    const uint64_t *entities; /* excluded: addresses of labels, ascending */
+    const uint64_t *entities; /* excluded: addresses of interned strings, ascending */
     size_t entity_count;
 };
 
-/* The filter's strings must outlive the compiled filter, whose lists are the arena's. O(n log n) in the lists. OBB_NO_MEMORY. */
+/* Compiles a filter. The strings of `filter` must outlive *out, whose lists are allocated in
+ * `arena`. O(n log n) in the lengths of the lists. OBB_NO_MEMORY. */
 obb_status obb_filter_compile(const struct obb_view *view, const obb_filter *filter,
                               struct obb_arena *arena, struct obb_compiled_filter *out);
 
-/* Does the box take part? O(log n) in the lists. */
+/* Returns true if the box takes part. O(log n) in the lengths of the lists. */
 bool obb_filter_passes(const struct obb_compiled_filter *compiled, const struct obb_version *box);
 
-/* Do the filters of the boxes themselves allow the pair? Equal non-zero groups decide: positive yes, negative no; else
- * each one's category must meet the other's mask. Symmetric. */
+/* Returns true if the filters of the two boxes allow the pair. Equal groups other than 0 decide: a
+ * positive group allows the pair, a negative one forbids it. Otherwise the category of each box
+ * must share a bit with the mask of the other. Symmetric. */
 bool obb_filter_pair(const struct obb_version *a, const struct obb_version *b);
 
 #endif

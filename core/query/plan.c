@@ -9,7 +9,8 @@
 
 #include <assert.h>
 
-/* What a chunk should take: small against a deadline, large against a hop. */
+/* The time that a chunk should take: small against a deadline, large against a change of
+ * threads. */
 #define NS_CHUNK 100000.0
 
 struct obb_plan {
@@ -18,8 +19,8 @@ struct obb_plan {
     const atomic_bool *cancel;
     struct obb_arena arena; /* the compiled filter, the answers, the tasks */
     struct obb_compiled_filter filter;
-    struct obb_all_pairs *all; /* all-pairs alone, unless... */
-    struct obb_pages *pages;   /* ...it is a page, or too much to be done at once */
+    struct obb_all_pairs *all; /* only for all-pairs, except... */
+    struct obb_pages *pages;   /* ...pages, and scenes with too many candidates for a join */
     size_t per_chunk, chunk_count;
     struct obb_task *tasks; /* one per chunk */
     obb_answer *answers;
@@ -92,7 +93,7 @@ void obb_plan_destroy(struct obb_plan *plan)
     obb_free(plan);
 }
 
-/* The first failure that is known of, cancellation included. */
+/* Returns the first known failure, or OBB_CANCELLED if the plan is cancelled. */
 static obb_status failure(const struct obb_plan *plan)
 {
     if (plan->cancel != NULL && atomic_load_explicit(plan->cancel, memory_order_relaxed))
@@ -103,7 +104,8 @@ static obb_status failure(const struct obb_plan *plan)
 size_t obb_plan_advance(struct obb_plan *plan, obb_status *out_status)
 {
     *out_status = failure(plan);
-    if (*out_status == OBB_LIMIT && plan->all != NULL) { /* more candidates than can be held */
+    if (*out_status == OBB_LIMIT &&
+        plan->all != NULL) { /* more candidates than may be held at once */
         const struct obb_task task = task_of(plan);
         obb_all_pairs_destroy(plan->all);
         plan->all = NULL;
@@ -175,8 +177,7 @@ obb_status obb_plan_chunk(struct obb_plan *plan, size_t chunk)
                                    : run_items(plan, chunk);
     if (st != OBB_OK)
         atomic_store_explicit(&plan->failed, st, memory_order_relaxed);
-    return st == OBB_LIMIT && plan->all != NULL ? OBB_OK
-                                                : st; /* obb_plan_advance knows another way */
+    return st == OBB_LIMIT && plan->all != NULL ? OBB_OK : st; /* obb_plan_advance turns to pages */
 }
 
 const obb_result *obb_plan_result(const struct obb_plan *plan) { return &plan->result; }
@@ -196,7 +197,8 @@ obb_status obb_plan_run(struct obb_plan *plan)
     }
 }
 
-/* Candidates that so much time is enough for; at least one, as 0 would be no limit. */
+/* Returns the number of candidates for which the time is enough; at least 1, as 0 would be no
+ * limit. */
 static uint32_t steps_for(double ns, double step)
 {
     const double steps = ns / step;

@@ -42,7 +42,7 @@ enum { /* obb_query.want */
 
 /* A stored box by name or id, or a box written in its place. */
 typedef enum obb_ref_kind { OBB_REF_NAME, OBB_REF_ID, OBB_REF_INLINE } obb_ref_kind;
-typedef struct obb_ref { /* small, because a request may hold millions */
+typedef struct obb_ref { /* small: a request may hold millions */
     obb_ref_kind kind;
     union {
         obb_str name;
@@ -52,20 +52,20 @@ typedef struct obb_ref { /* small, because a request may hold millions */
 } obb_ref;
 
 typedef struct obb_query_shape {
-    bool is_ref; /* a box: ref; else shape */
+    bool is_ref; /* true: a box, by `ref`; false: `shape` */
     obb_ref ref;
     const obb_shape *shape;
 } obb_query_shape;
 
 typedef struct obb_query_sweep {
-    obb_ref ref;     /* a stored mover is left out of its own answer */
+    obb_ref ref;     /* the box that moves; a stored one is left out of its own answer */
     obb_vec3 motion; /* scene units */
 } obb_query_sweep;
 
 typedef struct obb_query {
     obb_query_kind kind;
-    int dimensions; /* what it was decoded for */
-    size_t count;   /* items; 0 for all-pairs */
+    int dimensions; /* for which it was decoded */
+    size_t count;   /* of items; 0 for all-pairs */
     union {
         const obb_ref (*pairs)[2];
         const obb_query_shape *shapes;
@@ -78,49 +78,51 @@ typedef struct obb_query {
     obb_mode mode;
     obb_inside inside;
     size_t k;            /* nearest */
-    double max_distance; /* nearest; infinite when none */
+    double max_distance; /* nearest; infinite if none was stated */
     unsigned want;
     obb_filter filter;
     double margin;
     bool by_id, count_only;
     size_t limit;
-    bool has_limit; /* it was stated, and is not the default */
+    bool has_limit; /* the limit was stated and is not the default */
 
-    /* All-pairs, for streams of any length: of the pairs that follow `after` (ids of the last pair of the page before, {0, 0}
-     * for the first) at most `limit` are listed, and none counted beyond; with count_only all of them are counted. */
+    /* A page of all-pairs, for streams of any length. `after` holds the ids of the last pair of the
+     * page before, {0, 0} for the first page. At most `limit` of the following pairs are listed,
+     * and none counted beyond; with count_only all are counted. */
     bool paged;
     uint64_t after[2];
     bool has_at;
     obb_at at;
 } obb_query;
 
-/* What `want` adds about a pair; members count where the query wants them. */
+/* Details of a pair. A member is valid only if the query wants it. */
 typedef struct obb_details {
     obb_relation relation;
-    obb_separation separation; /* mtv: normal and -gap when gap <= 0; axis: as it is */
+    obb_separation separation; /* mtv: normal and -gap if gap <= 0; axis: as it is */
     obb_witness witness;
     double volume, iou;
 } obb_details;
 
 typedef struct obb_hit {
     const struct obb_version *box;
-    obb_details *details; /* NULL unless wanted */
+    obb_details *details; /* NULL if none is wanted */
     double distance;      /* rays, nearest */
     double fraction;      /* rays with a max_distance, sweeps */
     obb_vec3 point, normal;
     bool started_inside; /* or overlapping */
 } obb_hit;
 
-/* One item's answer. */
+/* The answer of one item. */
 typedef struct obb_answer {
-    size_t missing_count; /* refs that name nothing, as sent; then nothing else counts */
+    /* References to missing boxes, as sent. If there are any, no other member is valid. */
+    size_t missing_count;
     const obb_ref *missing[2];
     bool overlap;                      /* pairs */
-    obb_details *details;              /* pairs, unless none was wanted */
+    obb_details *details;              /* pairs; NULL if none is wanted */
     const struct obb_version *pair[2]; /* pairs: stored boxes, NULL for inline ones */
     const obb_hit *hits;
     size_t hit_count;
-    size_t count; /* the whole number, also where the list was cut */
+    size_t count; /* of all hits, also if the list is cut */
     bool truncated;
 } obb_answer;
 
@@ -128,16 +130,16 @@ typedef struct obb_box_pair {
     const struct obb_version *a, *b; /* a has the smaller id */
 } obb_box_pair;
 
-/* A query's result; everything in it lives as long as the plan and the view. */
+/* The result of a query. Everything in it lives as long as the plan and the view. */
 typedef struct obb_result {
     const obb_answer *answers; /* one per item */
     size_t answer_count;
     const obb_box_pair *pairs;       /* all-pairs, by (id, id) */
     const obb_details *pair_details; /* one per pair, or NULL */
-    size_t pair_count, count;        /* listed, and in all (of a page: listed) */
-    bool truncated;                  /* of a page: another one may follow */
+    size_t pair_count, count;        /* pairs listed, and pairs in all (of a page: listed) */
+    bool truncated;                  /* of a page: another page may follow */
     size_t candidates,
-        doubts; /* all-pairs: what the broad phase left, and what of it took the double test */
+        doubts; /* all-pairs: candidates of the broad phase, and those that took the double test */
 } obb_result;
 
 #endif

@@ -8,31 +8,32 @@
 
 /* All pairs of a state, in phases of independent chunks:
  *
- *   join    candidates from the layers (obb_join), in order of ids
- *   sift    what the filters and, where the join is in doubt, the double test leave of them; and, between two commits,
- *           each box that glides against all others, since the join knows only where it stood
- *   gather  the lists of the chunks put together in order, and what `want` adds
+ *   join    gathers candidates from the layers (obb_join), in order of ids
+ *   sift    drops pairs that the filters exclude or, if the join is in doubt, the double-precision
+ *           test; between two commits also tests each interpolated box against all others, since
+ *           the join knows only where it stood
+ *   gather  puts the lists of the chunks together in order, and adds the wanted details
  *
- * What a phase leaves depends on its input alone, not on who ran its chunks. */
+ * The outcome of a phase depends only on its input, not on the threads that ran its chunks. */
 
 #define SIFT_CHUNK   4096 /* candidate pairs; about 100 us when in doubt */
-#define PREFETCH     16   /* candidates ahead whose boxes are fetched */
-#define GLIDE_CHUNK  64   /* boxes that glide */
+#define PREFETCH     16   /* boxes are fetched into the cache so many candidates ahead */
+#define GLIDE_CHUNK  64   /* interpolated boxes */
 #define GATHER_CHUNK 8192 /* pairs listed */
 #define DETAIL_CHUNK 256  /* pairs listed with details */
 
 enum phase { JOIN, SIFT, GATHER, DONE };
 
-/* What a chunk of sifting leaves, by (id of a, id of b). */
+/* The outcome of a chunk of sifting, by (id of a, id of b). */
 struct part {
     struct obb_task task;
     struct obb_pairs pairs;
-    size_t candidates; /* beside the join's: of boxes that glide */
+    size_t candidates; /* of interpolated boxes; the join's are not counted here */
     size_t doubts;     /* candidates that took the double test */
 };
 
 struct obb_all_pairs {
-    struct obb_task task; /* what every chunk's begins as */
+    struct obb_task task; /* copied to begin the task of every chunk */
     enum phase phase;
     struct obb_join *join;
     const obb_join_pair *candidates;
@@ -40,11 +41,11 @@ struct obb_all_pairs {
     size_t sift_chunks, glide_chunks;
     struct part *parts;   /* one per chunk of the sifting */
     size_t *starts;       /* sift_chunks + 1: pairs before each part of the join */
-    size_t total, listed; /* pairs found, and how many of them the result shows */
+    size_t total, listed; /* pairs found, and pairs that the result lists */
     size_t doubts;        /* of all parts */
     size_t gather_chunks;
-    uint64_t *bounds; /* with gliding: gather_chunks + 1 ids that part the pairs by their a */
-    size_t *offsets;  /* and how many pairs come before each */
+    uint64_t *bounds; /* with interpolation: gather_chunks + 1 ids that part the pairs by their a */
+    size_t *offsets;  /* the number of pairs before each bound */
     struct obb_task *gather_tasks;
     obb_box_pair *pairs;
     obb_details *details;
@@ -104,7 +105,7 @@ void obb_all_pairs_destroy(struct obb_all_pairs *all)
 
 static size_t at_most(size_t value, size_t limit) { return value < limit ? value : limit; }
 
-/* ---- Sifting ---------------------------------------------------------------------------------------------- */
+/* ---- Sifting --------------------------------------------------------------------------------- */
 
 static void sift(const struct obb_all_pairs *all, size_t chunk)
 {
@@ -143,10 +144,10 @@ static bool glide_visit(void *context, const struct obb_version *other, obb_verd
 {
     struct glide *g = context;
     struct obb_task *task = &g->part->task;
-    (void)verdict; /* bounds of the whole way say nothing for certain */
+    (void)verdict; /* the bounds hold the whole way, so no verdict is certain */
     if (!obb_task_goes_on(task))
         return false;
-    /* Of two that glide, the one with the smaller id finds the pair. */
+    /* Of two interpolated boxes, the one with the smaller id finds the pair. */
     if (other == g->box || (other->id < g->box->id && obb_view_glides_to(g->view, other) != NULL))
         return true;
     g->part->candidates++;
@@ -177,9 +178,9 @@ static void glide(const struct obb_all_pairs *all, size_t chunk)
     obb_arena_fini(&part->task.scratch);
 }
 
-/* ---- Gathering --------------------------------------------------------------------------------------------- */
+/* ---- Gathering ------------------------------------------------------------------------------- */
 
-/* How many pairs of the part have an a below the id. */
+/* Returns the number of pairs of the part whose a has a smaller id. */
 static size_t pairs_below(const struct part *part, uint64_t id)
 {
     size_t low = 0, high = part->pairs.count;
@@ -193,7 +194,8 @@ static size_t pairs_below(const struct part *part, uint64_t id)
     return low;
 }
 
-/* Without gliding: pairs from..to-1 stand one after the other in the parts. */
+/* Copies the pairs from..to-1. Without interpolation they stand one after the other in the
+ * parts. */
 static void copy_range(const struct obb_all_pairs *all, size_t from, size_t to)
 {
     size_t low = 0, high = all->sift_chunks; /* the part that holds pair `from` */
@@ -211,7 +213,7 @@ static void copy_range(const struct obb_all_pairs *all, size_t from, size_t to)
     }
 }
 
-/* With gliding: the pairs of all parts whose a lies between two bounds. */
+/* With interpolation: merges the pairs of all parts whose a lies between two bounds. */
 static void merge_range(const struct obb_all_pairs *all, struct obb_task *task, size_t chunk)
 {
     const size_t start = all->offsets[chunk], count = all->offsets[chunk + 1] - start;
@@ -257,7 +259,7 @@ static obb_status gather(const struct obb_all_pairs *all, size_t chunk)
     return task->status;
 }
 
-/* ---- From phase to phase ------------------------------------------------------------------------------------- */
+/* ---- From phase to phase --------------------------------------------------------------------- */
 
 static obb_status start_sifting(struct obb_all_pairs *all)
 {
@@ -277,7 +279,7 @@ static obb_status start_sifting(struct obb_all_pairs *all)
     return OBB_OK;
 }
 
-/* Parts the pairs by the id of a into ranges of about gather_size, from a sample of all parts. */
+/* Parts the pairs by the id of a into ranges of about gather_size, by a sample of all parts. */
 static obb_status choose_bounds(struct obb_all_pairs *all)
 {
     const size_t every = gather_size(all), ranges = all->total / every + 1;
@@ -320,7 +322,7 @@ static obb_status start_gathering(struct obb_all_pairs *all)
         all->candidate_count += all->parts[i].candidates;
         all->doubts += all->parts[i].doubts;
     }
-    /* Candidates are pairs no more: what they take up may be wanted for the result. */
+    /* The candidates are no longer needed: their memory may be wanted for the result. */
     obb_join_destroy(all->join);
     all->join = NULL;
     if (all->task.query->count_only)

@@ -4,9 +4,9 @@
 #include "core/query/details.h"
 #include "core/query/hits.h"
 
-/* Pairs, overlap and point: which boxes touch which. */
+/* Pairs, overlap and point: boxes that touch. */
 
-/* ---- pairs ---------------------------------------------------------------------------------------------------- */
+/* ---- pairs ----------------------------------------------------------------------------------- */
 
 void obb_answer_pair(struct obb_task *task, size_t item, obb_answer *answer)
 {
@@ -27,7 +27,7 @@ void obb_answer_pair(struct obb_task *task, size_t item, obb_answer *answer)
         *answer->details = obb_details_of(query->want, &a.solid, &b.solid);
 }
 
-/* ---- overlap and point ---------------------------------------------------------------------------------------- */
+/* ---- overlap and point ----------------------------------------------------------------------- */
 
 struct overlap {
     struct obb_task *task;
@@ -52,7 +52,7 @@ static bool overlap_visit(void *context, const struct obb_version *box, obb_verd
     return obb_hits_add(o->task, &o->hits, 0, box, box);
 }
 
-/* Adds what a box that was asked with has in common with each that was found. */
+/* Adds the wanted details between the box of the item and each hit. */
 static void add_details(struct obb_task *task, const obb_solid *asked, obb_hit *found, size_t count)
 {
     obb_details *details = obb_task_keep(task, count, sizeof *details);
@@ -65,7 +65,7 @@ static void add_details(struct obb_task *task, const obb_solid *asked, obb_hit *
     }
 }
 
-/* The list, or NULL where it is empty or the task has failed. */
+/* Returns the list of hits, or NULL if it is empty or the task has failed. */
 static obb_hit *answer_overlap(struct overlap *o, obb_answer *answer)
 {
     struct obb_task *task = o->task;

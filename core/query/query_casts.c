@@ -5,12 +5,13 @@
 
 #include <string.h>
 
-/* Rays and sweeps: what is met on the way. */
+/* Rays and sweeps: the boxes that are hit on the way. */
 
-/* A reach that no rounding makes shorter than the contact it came from. */
+/* Lengthens a reach, so that rounding cannot make it shorter than the contact from which it
+ * came. */
 #define REACH_SLACK (1.0 + 1e-12)
 
-/* One cast, whatever is cast. */
+/* One cast, of a ray or a box. */
 struct cast {
     struct obb_task *task;
     const struct obb_version *itself; /* left out of its own answer */
@@ -19,9 +20,9 @@ struct cast {
     const obb_solid *mover; /* sweeps */
     obb_vec3 motion;
     double length;        /* of the motion */
-    bool one;             /* just the first one counts */
-    obb_hit best;         /* with one; best.box NULL: none yet */
-    struct obb_hits hits; /* else all of them */
+    bool one;             /* only the first hit is wanted */
+    obb_hit best;         /* with `one`; best.box NULL: none yet */
+    struct obb_hits hits; /* otherwise all hits */
 };
 
 static bool meet_ray(const struct cast *cast, const obb_solid *solid, obb_hit *out)
@@ -52,7 +53,7 @@ static bool meet_sweep(const struct cast *cast, const obb_solid *solid, obb_hit 
     return true;
 }
 
-/* What hits are ordered by before the id. */
+/* Returns the key by which hits are ordered, before their id. */
 static double key(const struct cast *cast, const obb_hit *hit)
 {
     return cast->mover != NULL ? hit->fraction : hit->distance;
@@ -64,7 +65,7 @@ static bool before(const struct cast *cast, const obb_hit *a, const obb_hit *b)
     return ka != kb ? ka < kb : a->box->id < b->box->id;
 }
 
-/* Takes a candidate in; false once the task has failed. */
+/* Tests a candidate. Returns false if the task has failed. */
 static bool consider(struct cast *cast, const struct obb_version *box)
 {
     struct obb_task *task = cast->task;
@@ -104,11 +105,11 @@ static double reach_visit(void *context, const struct obb_version *box, double m
 
 static bool overlap_visit(void *context, const struct obb_version *box, obb_verdict verdict)
 {
-    (void)verdict; /* a contact is needed in any case */
+    (void)verdict; /* a contact is needed for any verdict */
     return consider(context, box);
 }
 
-/* Keeps the first hit of each entity; boxes without one are each their own. */
+/* Keeps the first hit of each entity, and all hits of boxes without an entity. */
 static bool keep_first_of_entities(struct obb_task *task, struct obb_hits *hits)
 {
     size_t room = 16;
@@ -153,7 +154,8 @@ static void answer_cast(struct cast *cast, obb_answer *answer)
     obb_hits_answer(task, &cast->hits, true, answer);
 }
 
-/* "any" is answered with the closest, too: which hit an index comes across first depends on how it was built. */
+/* "any" is answered with the closest hit, too: the first hit that an index comes across depends on
+ * how the index was built. */
 static bool wants_one(obb_mode mode) { return mode == OBB_CLOSEST || mode == OBB_ANY; }
 
 void obb_answer_ray(struct obb_task *task, size_t item, obb_answer *answer)
@@ -180,7 +182,8 @@ void obb_answer_sweep(struct obb_task *task, size_t item, obb_answer *answer)
                         .length = obb_length(sweep->motion),
                         .one = wants_one(task->query->mode)};
     if (cast.length > 0.0) {
-        /* The centre's way past the bounds of the others, grown by those of the mover. */
+        /* The centre moves past the bounds of the other boxes, which are grown by the bounds of the
+         * mover. */
         const obb_bounds own = obb_solid_bounds(&mover.solid);
         const obb_vec3 grow =
             obb_max(obb_sub(own.max, mover.solid.center), obb_sub(mover.solid.center, own.min));

@@ -1,4 +1,7 @@
-/* The kinds of queries that have items: each writes the answer of one item, or leaves the task failed. Internal to core. */
+/* The kinds of queries that have items. Internal to core.
+ *
+ * Each function writes the answer of one item of task->query. After an error the task has failed
+ * and the answer is not valid. */
 #ifndef OBB_QUERY_ITEMS_H
 #define OBB_QUERY_ITEMS_H
 

@@ -5,7 +5,8 @@
 
 /* Nearest: the k boxes that are closest to a point or a box. */
 
-/* Share of the coordinates by which a lower bound of a distance may exceed the distance itself, amply. */
+/* A lower bound of a distance may exceed the distance by less than this share of the
+ * coordinates. */
 #define ROUNDING 1e-12
 
 struct nearest {
@@ -15,7 +16,7 @@ struct nearest {
     const struct obb_version *itself; /* left out of its own answer */
     double max_distance;
     size_t k;
-    obb_hit *heap; /* the best so far, the worst of them first */
+    obb_hit *heap; /* the best hits so far, the worst of them first */
     size_t count, capacity;
 };
 
@@ -50,7 +51,7 @@ static void sift_up(obb_hit *heap, size_t leaf, obb_hit moving)
     heap[leaf] = moving;
 }
 
-/* Keeps the hit where it is among the best k; false once the task has failed. */
+/* Keeps the hit if it is one of the best k. Returns false if the task has failed. */
 static bool take(struct nearest *n, obb_hit hit)
 {
     if (n->count == n->k) {
@@ -79,7 +80,7 @@ static double reach(const struct nearest *n)
     return n->count == n->k ? n->heap[0].distance : n->max_distance;
 }
 
-/* Are the two boxes apart by so much that their distance need not be found out? */
+/* Returns true if the two boxes are so far apart that their distance need not be computed. */
 static bool too_far(const struct nearest *n, const obb_solid *solid)
 {
     const double gap = obb_sat_separation(n->from, solid).gap;
@@ -107,7 +108,7 @@ static double visit(void *context, const struct obb_version *box, double max_dis
     return now < max_distance ? now : max_distance;
 }
 
-/* The heap in order. */
+/* Adds the hits of the heap in order. */
 static bool list_in_order(struct obb_task *task, const struct nearest *n, struct obb_hits *hits)
 {
     for (size_t i = 0; i < n->count; i++)

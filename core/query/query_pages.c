@@ -4,15 +4,17 @@
 #include "core/query/candidates.h"
 #include "core/query/pairs.h"
 
-/* All pairs, box by box in the order of ids: slower than a join, but it holds no more pairs than it lists and a round
- * of work besides. So it answers where there are too many candidates to hold, and a page at a time.
+/* All pairs, box by box in the order of ids. This way is slower than a join, but holds only the
+ * listed pairs and those of one round. So it serves pages, and scenes with too many candidates for
+ * a join.
  *
- * A round looks at the next boxes by id, cut into chunks; the chunks' lists, one behind the other, are in order. How many
- * boxes a round takes follows from how many pairs the one before gave. Of a page no chunk keeps more than the page still
- * takes (twice that while it looks), however many pairs a box has. */
+ * A round looks at the next boxes by id, cut into chunks. The lists of the chunks, one behind the
+ * other, are in order. The number of boxes in a round follows from the number of pairs in the round
+ * before. For a page no chunk keeps more pairs than the page still takes (twice as many while it
+ * searches), however many pairs a box has. */
 
-#define ROUND_PAIRS  262144 /* what a round should find: 4 MiB */
-#define ROUND_FIRST  16     /* boxes of the first round, which knows nothing yet */
+#define ROUND_PAIRS  262144 /* pairs that a round should find: 4 MiB */
+#define ROUND_FIRST  16     /* boxes of the first round, which has none before it to learn from */
 #define ROUND_MOST   16384  /* boxes; gathering them takes about a millisecond */
 #define ROUND_CHUNKS 64
 #define DETAIL_CHUNK 256 /* pairs listed with details */
@@ -26,16 +28,16 @@ struct part {
 };
 
 struct obb_pages {
-    struct obb_task task; /* what every chunk's begins as */
+    struct obb_task task; /* copied to begin the task of every chunk */
     enum phase phase;
     const struct obb_version **boxes; /* of the round */
     size_t box_count, per_chunk, part_count;
     struct part parts[ROUND_CHUNKS];
     size_t next_count; /* boxes of the next round */
-    uint64_t after;    /* id of the last box that was looked at */
-    uint64_t
-        partner; /* in the first round of a page: that box goes on after this partner; else 0 */
-    bool ended;  /* no boxes are left */
+    uint64_t after;    /* id of the last box of the rounds so far */
+    /* In the first round of a page the first box goes on after this partner; otherwise 0. */
+    uint64_t partner;
+    bool ended; /* no boxes are left */
     obb_box_pair *pairs;
     size_t count, capacity, total;
     size_t candidates, doubts; /* of all rounds */
@@ -85,24 +87,24 @@ void obb_pages_destroy(struct obb_pages *pages)
     obb_free(pages);
 }
 
-/* ---- Rounds ----------------------------------------------------------------------------------------------- */
+/* ---- Rounds ---------------------------------------------------------------------------------- */
 
-/* Is the list full, so that further pairs are only counted? */
+/* Returns true if the list is full, so that further pairs are only counted. */
 static bool is_full(const struct obb_pages *pages)
 {
     return pages->task.query->count_only || pages->count >= pages->task.query->limit;
 }
 
-/* Does a list end it, rather than go on as a count? */
+/* Returns true if the query ends with a full list and does not go on counting. */
 static bool is_page(const obb_query *query) { return query->paged && !query->count_only; }
 
-/* Was everything seen that must be? */
+/* Returns true if no further round is needed. */
 static bool is_over(const struct obb_pages *pages)
 {
     return pages->ended || (is_page(pages->task.query) && is_full(pages));
 }
 
-/* Pairs that the round need not go beyond. */
+/* Returns the number of pairs that are enough for the round. */
 static size_t room_of(const struct obb_pages *pages)
 {
     return is_page(pages->task.query) ? pages->task.query->limit - pages->count : SIZE_MAX;
@@ -138,10 +140,12 @@ struct asking {
     const struct obb_version *box;
     uint64_t after; /* partners up to this id belong to other pairs */
     obb_solid solid;
-    size_t before, room; /* pairs of the part before this box, and how many of it may matter */
+    size_t before,
+        room; /* pairs of the part before this box, and how many of this box may be needed */
 };
 
-/* Orders the pairs of the box; of more than matter the first stay. */
+/* Sorts the pairs of the box, and keeps only the first ones if there are more than may be
+ * needed. */
 static void order(struct asking *a)
 {
     struct obb_pairs *pairs = &a->part->pairs;
@@ -198,7 +202,7 @@ static obb_status ask(struct obb_pages *pages, size_t chunk)
     return task->status;
 }
 
-/* Takes over what the round found. */
+/* Takes over the pairs of the round. */
 static obb_status end_round(struct obb_pages *pages)
 {
     size_t found = 0;
@@ -226,7 +230,8 @@ static obb_status end_round(struct obb_pages *pages)
         }
     }
     pages->total += found;
-    /* At most four times as many boxes as the last round: the next may lie closer together. */
+    /* At most four times as many boxes as in the last round: the next boxes may lie closer
+     * together. */
     const size_t wanted = at_most(room_of(pages), ROUND_PAIRS);
     const size_t fitting = (pages->box_count + 1) * wanted / (found + 1);
     pages->next_count = at_most(at_most(fitting, 4 * pages->next_count), ROUND_MOST);
@@ -236,7 +241,7 @@ static obb_status end_round(struct obb_pages *pages)
     return OBB_OK;
 }
 
-/* ---- Details ------------------------------------------------------------------------------------------------ */
+/* ---- Details --------------------------------------------------------------------------------- */
 
 static obb_status start_details(struct obb_pages *pages)
 {
@@ -262,7 +267,7 @@ static obb_status write_details(struct obb_pages *pages, size_t chunk)
     return task->status;
 }
 
-/* ---- From phase to phase ------------------------------------------------------------------------------------- */
+/* ---- From phase to phase --------------------------------------------------------------------- */
 
 size_t obb_pages_advance(struct obb_pages *pages, obb_status *out_status, obb_result *result)
 {

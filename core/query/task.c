@@ -31,7 +31,7 @@ void *obb_task_keep(struct obb_task *task, size_t count, size_t size)
     return block;
 }
 
-/* ---- Boxes that items name --------------------------------------------------------------------------------- */
+/* ---- Boxes that items name ------------------------------------------------------------------- */
 
 bool obb_task_resolve(const struct obb_task *task, const obb_ref *ref, struct obb_named *out,
                       obb_answer *answer)

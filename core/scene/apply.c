@@ -9,10 +9,11 @@
 #include <math.h>
 #include <string.h>
 
-/* `newer` of a current version whose box the commit removes: see commit.c. */
+/* The mark in `newer` of a current version whose box the commit removes (see commit.c). */
 #define REMOVED (OBB_NO_VERSION - 1)
 
-/* Objects that a round of lookups releases at most where the pool would grow otherwise. */
+/* A round of lookups releases at most so many objects if the pool of versions would grow
+ * otherwise. */
 #define RECLAIM_FOR_SLOTS 64
 
 static uint32_t newer_of(const struct obb_version *version)
@@ -48,10 +49,10 @@ obb_status obb_apply_init(struct obb_apply *apply, struct obb_scene *scene, cons
     return OBB_OK;
 }
 
-/* ---- Finding and making versions ------------------------------------------------------------------------------ */
+/* ---- Finding and making versions ------------------------------------------------------------- */
 
-/* The entries of a group are looked up some at a time, so that the cache misses of one do not wait for those of
- * another: 1,000 poses in 10,000 boxes took twice as long one by one. */
+/* The entries of a group are looked up in rounds, so that their cache misses overlap: 1,000 poses
+ * in 10,000 boxes took twice as long one by one. */
 #define AHEAD 16
 
 struct found {
@@ -59,7 +60,7 @@ struct found {
     struct obb_record *record;
 };
 
-/* A group's entries, each of which begins with its target. */
+/* The entries of a group. Each entry begins with its target. */
 struct entries {
     const void *first;
     size_t count, size;
@@ -81,12 +82,13 @@ static struct found look_up(const struct obb_apply *apply, const obb_target *tar
                           .record = obb_record_find(apply->scene, target->name, hash)};
 }
 
-/* Looks up entry i and those after it, when i begins a round. */
+/* If entry i begins a round, looks up all entries of the round. */
 static void look_ahead(const struct obb_apply *apply, struct entries *entries, size_t i)
 {
     if (i % AHEAD != 0)
         return;
-    /* Now, as it may free records that are found, and an entry takes one slot at most. */
+    /* Reclaiming may free records, so it comes before the lookups; an entry takes one slot at
+     * most. */
     if (apply->scene->versions.free_count < AHEAD)
         obb_scene_reclaim(apply->scene, RECLAIM_FOR_SLOTS);
     const struct obb_names *names = &apply->scene->names;
@@ -112,7 +114,8 @@ static void look_ahead(const struct obb_apply *apply, struct entries *entries, s
     }
 }
 
-/* The current version of the record's box, as the commit has it so far; NULL: there is none. */
+/* Returns the current version of the record's box, or NULL if there is no such box or the commit
+ * has removed it. */
 static struct obb_version *current_of(const struct obb_apply *apply,
                                       const struct obb_record *record)
 {
@@ -125,13 +128,15 @@ static struct obb_version *find(const struct obb_apply *apply, const obb_target 
     return current_of(apply, look_up(apply, target).record);
 }
 
-/* What the commit has made of a current version so far. */
+/* Returns the version that the commit has made of a current version so far, or the current version
+ * itself. */
 static struct obb_version *latest(const struct obb_apply *apply, struct obb_version *current)
 {
     return newer_of(current) == OBB_NO_VERSION ? current : obb_apply_slot(apply, newer_of(current));
 }
 
-/* The version that the commit makes of the box, for writing; NULL: no memory. */
+/* Returns the version that the commit makes of the box, for writing, or NULL if there is no
+ * memory. */
 static struct obb_version *writable(struct obb_apply *apply, struct obb_version *current)
 {
     struct obb_version *version = latest(apply, current);
@@ -140,8 +145,8 @@ static struct obb_version *writable(struct obb_apply *apply, struct obb_version 
     version = obb_versions_take(&apply->scene->versions);
     if (version == NULL)
         return NULL;
-    const uint32_t self =
-        version->self; /* beside a bit that is written: reading it then would wait */
+    /* Read before the bit beside it is written: reading it afterwards would wait. */
+    const uint32_t self = version->self;
     version->box = current->box;
     version->category = current->category;
     version->mask = current->mask;
@@ -161,7 +166,7 @@ static struct obb_version *writable(struct obb_apply *apply, struct obb_version 
     return version;
 }
 
-/* A new box of that name. OBB_BAD_NAME, OBB_LIMIT, OBB_NO_MEMORY. */
+/* Creates a box of that name. OBB_BAD_NAME, OBB_LIMIT, OBB_NO_MEMORY. */
 static obb_status create(struct obb_apply *apply, obb_str name, uint32_t hash,
                          struct obb_version **out)
 {
@@ -204,7 +209,7 @@ static obb_status create(struct obb_apply *apply, obb_str name, uint32_t hash,
     return OBB_OK;
 }
 
-/* ---- Applying, entry by entry ------------------------------------------------------------------------------------ */
+/* ---- Applying, entry by entry ---------------------------------------------------------------- */
 
 static void remove_box(struct obb_apply *apply, struct obb_version *current)
 {
@@ -250,7 +255,8 @@ static obb_status set_label(struct obb_apply *apply, struct obb_label **place, o
     return st;
 }
 
-/* Checks what a put states; box.h has made it canonical, but parts of a box may come from anywhere. */
+/* Checks the parts that a put states: box.h makes whole boxes canonical, but single parts may come
+ * from anywhere. */
 static obb_status check_put(const obb_put *put)
 {
     const obb_attributes *attributes = &put->attributes;
@@ -270,7 +276,8 @@ static obb_status check_put(const obb_put *put)
     return OBB_OK;
 }
 
-/* May a box that was not there have been made since it was looked up? Only by an entry of its round. */
+/* Returns false if no entry can have created the box since it was looked up: only one of the same
+ * round could. */
 static bool perhaps_made(const struct found *found, size_t i)
 {
     const struct found *first = found - i % AHEAD;
@@ -321,7 +328,8 @@ static obb_status apply_put(struct obb_apply *apply, size_t i, const struct foun
     return st;
 }
 
-/* A pose or transform of a box that is not there: skipped and noted when the commit says so. */
+/* Skips and notes a pose or transform of a missing box if the edit ignores missing boxes; otherwise
+ * OBB_NO_BOX. */
 static obb_status miss(struct obb_apply *apply, bool **missed, size_t *missed_count, size_t count,
                        size_t i)
 {
@@ -456,7 +464,8 @@ obb_status obb_apply_run(struct obb_apply *apply, obb_fault *fault)
     };
     if (edit->replace_all)
         remove_all(apply);
-    /* As many puts as there are names are a load: room for all at once, as each doubling of the table costs a walk a bucket. */
+    /* If there are at least as many puts as names, make room for all of them at once: each doubling
+     * of the table costs a walk a bucket. */
     struct obb_names *names = &apply->scene->names;
     if (edit->put_count >= AHEAD && edit->put_count >= names->count &&
         obb_names_reserve(names, names->count + edit->put_count) != OBB_OK)
@@ -475,7 +484,7 @@ obb_status obb_apply_run(struct obb_apply *apply, obb_fault *fault)
     return OBB_OK;
 }
 
-/* ---- Undoing ------------------------------------------------------------------------------------------------------ */
+/* ---- Undoing --------------------------------------------------------------------------------- */
 
 static void drop_labels(struct obb_apply *apply, const struct obb_version *version)
 {

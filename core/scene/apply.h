@@ -1,7 +1,8 @@
-/* The entries of an edit, applied to the boxes in order: which versions a commit makes and ends. Internal to core.
+/* The entries of an edit, applied to the boxes in order: which versions a commit makes and ends.
+ * Internal to core.
  *
- * New versions are written into slots of their own and born at a revision that no view has yet, so readers pass over them.
- * Nothing that a view may see changes before the commit. */
+ * New versions are written into slots of their own and born at a revision that no view has yet, so
+ * readers pass over them. Nothing that a view may see changes before the commit. */
 #ifndef OBB_APPLY_H
 #define OBB_APPLY_H
 
@@ -37,13 +38,15 @@ struct obb_apply {
     bool *missed_poses, *missed_transforms;
 };
 
-/* Begins with no change made. dimensions: of the scene after the commit. box_room: how many boxes the service may still add.
- * Lists are allocated in `arena`; scene, edit and arena must outlive `apply`. OBB_NO_MEMORY. */
+/* Begins with no change made. dimensions: of the scene after the commit. box_room: how many boxes
+ * the service may still add. Lists are allocated in `arena`; scene, edit and arena must outlive
+ * `apply`. OBB_NO_MEMORY. */
 obb_status obb_apply_init(struct obb_apply *apply, struct obb_scene *scene, const obb_edit *edit,
                           int dimensions, size_t box_room, struct obb_arena *arena);
 
-/* Applies all groups in their order, up to the first entry at fault, which *fault then names. Errors are those of
- * obb_edit_prepare about entries; the changes made so far remain in the list and must be undone. */
+/* Applies all groups in their order, up to the first entry at fault, which *fault then names.
+ * Errors are those of obb_edit_prepare about entries; the changes made so far remain in the list
+ * and must be undone. */
 obb_status obb_apply_run(struct obb_apply *apply, obb_fault *fault);
 
 /* Takes one change back: its box is as it was. Changes are undone newest first. */

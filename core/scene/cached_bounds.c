@@ -10,7 +10,8 @@ void obb_cached_bounds_init(struct obb_cached_bounds *cached)
     *cached = (struct obb_cached_bounds){.known = true, .bounds = nothing};
 }
 
-/* Does the box lie strictly within `bounds`? Told from the sphere around it, which needs no axes: no is not sure. */
+/* Returns true only if the box lies strictly within `bounds`. The test takes the sphere around the
+ * box, which needs no axes, so false is not certain. */
 static bool clear_of(const obb_bounds *bounds, const obb_box *box, int dimensions)
 {
     const obb_vec3 c = box->center;
@@ -41,8 +42,8 @@ void obb_cached_bounds_remove(struct obb_cached_bounds *cached, const obb_box *b
     cached->known = cached->known && clear_of(&cached->bounds, box, dimensions);
 }
 
-/* The first current version from slot *i on, or NULL; *i moves behind it. Goes through the pool in the order of memory;
- * versions of a commit that is only prepared are not there yet. */
+/* Returns the first current version from slot *i on, or NULL, and moves *i behind it. Slots come in
+ * the order of memory. Versions of a commit that is only prepared are passed over. */
 static const struct obb_version *current_slot(const struct obb_versions *versions,
                                               uint64_t revision, uint32_t *i)
 {
@@ -55,7 +56,7 @@ static const struct obb_version *current_slot(const struct obb_versions *version
     return NULL;
 }
 
-/* Centres first: axes are needed only of boxes that may reach beyond all centres. */
+/* Bounds the centres first: only boxes that may reach beyond them need axes. */
 void obb_cached_bounds_measure(struct obb_cached_bounds *cached,
                                const struct obb_versions *versions, uint64_t revision,
                                int dimensions)

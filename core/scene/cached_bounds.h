@@ -1,7 +1,8 @@
-/* The bounds of all boxes of a scene, kept as long as that is cheap. Internal to core, the writer's.
+/* The bounds of all boxes of a scene, kept as long as that is cheap. Internal to core, the
+ * writer's.
  *
- * A new box can only widen the bounds. A box that is removed, or moved away, may shrink them if it touched them: the bounds
- * are then unknown until the next measurement. */
+ * A new box can only widen the bounds. A box that is removed, or moved away, may shrink them if it
+ * touched them: the bounds are then unknown until the next measurement. */
 #ifndef OBB_CACHED_BOUNDS_H
 #define OBB_CACHED_BOUNDS_H
 

@@ -7,12 +7,16 @@
 #include <math.h>
 #include <string.h>
 
-/* How a commit is made. prepare writes the new versions into slots of their own, born at a revision that no view has
- * yet, and enters new boxes in names and ids at once: readers and views pass over them. A current version that gets
- * another one points to it by `newer`, one that is removed has the mark below there; nobody but the writer reads `newer`
- * before `died` says so. commit then only sets `newest` and `died` and puts the state in the history. */
+/* How a commit is made:
+ *
+ * 1. Prepare writes the new versions into slots of their own, born at a revision that no view has
+ *    yet, and enters new boxes in the hash table and the id tree at once. Readers pass over both.
+ * 2. `newer` of a current version that is replaced points to the new version; of a version that is
+ *    removed, `newer` holds a mark. Only the writer reads `newer` before `died` is set.
+ * 3. Commit only sets `newest` and `died`, and puts the state into the history. */
 
-#define RECLAIM_AT_LEAST 256 /* objects released by any commit, so that garbage always shrinks */
+#define RECLAIM_AT_LEAST \
+    256 /* every commit releases so many objects, so that garbage always shrinks */
 
 struct obb_prepared {
     struct obb_apply apply;
@@ -23,7 +27,7 @@ struct obb_prepared {
     size_t made_count, ended_count;
 };
 
-/* ---- Preparing ---------------------------------------------------------------------------------------------------- */
+/* ---- Preparing ------------------------------------------------------------------------------- */
 
 static obb_status check_moment(struct obb_prepared *p, double now_ms, obb_fault *fault)
 {
@@ -55,7 +59,7 @@ static bool same_settings(const obb_settings *a, const obb_settings *b)
            a->history_commits == b->history_commits;
 }
 
-/* Bit for bit: -0.0 is another number than 0.0. */
+/* Compares the bits: -0.0 is another number than 0.0. */
 static bool same_double(double a, double b)
 {
     uint64_t x, y;
@@ -83,7 +87,7 @@ static bool same_attributes(const struct obb_version *a, const struct obb_versio
            a->entity == b->entity && a->data == b->data;
 }
 
-/* Drops versions that came out as they were, and lists the others. */
+/* Undoes changes whose new version equals the old one, and lists the versions of the others. */
 static obb_status list_changes(struct obb_prepared *p)
 {
     size_t kept = 0;
@@ -117,7 +121,7 @@ static obb_status list_changes(struct obb_prepared *p)
     return OBB_OK;
 }
 
-/* The broad phase after the commit. */
+/* Makes the broad phase of the state after the commit. */
 static obb_status prepare_layers(struct obb_prepared *p)
 {
     struct obb_layers *before = obb_history_newest(&p->apply.scene->history)->layers;
@@ -130,7 +134,7 @@ static obb_status prepare_layers(struct obb_prepared *p)
         p->state->layers = before;
         return OBB_OK;
     }
-    struct obb_layers *empty = NULL; /* nothing of what was is left */
+    struct obb_layers *empty = NULL; /* no box of the state before is left */
     obb_status st = obb_layers_create(p->settings.dimensions, p->apply.scene->kernels, &empty);
     if (st == OBB_OK)
         st = obb_layers_next(empty, p->made, p->made_count, NULL, 0, p->apply.revision,
@@ -154,7 +158,7 @@ static obb_status prepare_state(struct obb_prepared *p)
     return prepare_layers(p);
 }
 
-/* The moments that the edit needs must be within reach after the commit. */
+/* Checks that the moments that the edit needs are within reach after the commit. */
 static obb_status check_needed_moments(const struct obb_prepared *p, obb_fault *fault)
 {
     fault->group = OBB_GROUP_MOMENT;
@@ -167,7 +171,7 @@ static obb_status check_needed_moments(const struct obb_prepared *p, obb_fault *
             const obb_status st = obb_history_find(history, &p->future, &needed->at, &position,
                                                    &fault->oldest, &fault->newest);
             if (st ==
-                OBB_GONE) { /* nothing will have happened: what is said is true of the present */
+                OBB_GONE) { /* the commit is not made: the range is that of the history as it is */
                 fault->newest = obb_history_now(history);
                 if (fault->oldest.revision > fault->newest.revision)
                     fault->oldest = fault->newest;
@@ -249,7 +253,7 @@ obb_status obb_edit_prepare(struct obb_scene *scene, const obb_edit *edit, doubl
     return st;
 }
 
-/* ---- Committing ----------------------------------------------------------------------------------------------------- */
+/* ---- Committing ------------------------------------------------------------------------------ */
 
 static void flip(struct obb_prepared *p, const struct obb_change *change)
 {

@@ -1,4 +1,5 @@
-/* Commits: many changes, all or nothing. Prepare checks and allocates everything; commit cannot fail. */
+/* Commits: many changes, all or nothing. Prepare checks and allocates everything; commit cannot
+ * fail. */
 #ifndef OBB_COMMIT_H
 #define OBB_COMMIT_H
 
@@ -17,22 +18,28 @@ typedef struct obb_committed {
     const bool *missed_transforms; /* one per transform, likewise */
     size_t missed;
 
-    /* The versions that this commit made, and those that it ended; a replaced box has one in each list. The lists are in the arena.
-     * The ended versions may be used while a view of the state before is open, the made ones while a view of the state after is. */
+    /* The versions that this commit made, and those that it ended; a replaced box has one in each
+     * list. The lists are in the arena. The ended versions may be used while a view of the state
+     * before is open, the made ones while a view of the state after is. */
     const struct obb_version *const *made, *const *ended;
     size_t made_count, ended_count;
 } obb_committed;
 
-/* Checks an edit and allocates everything that its commit takes. Until commit or discard, views of the scene may be opened
- * and closed, and see nothing of the edit; nothing else may touch the scene.
+/* Checks an edit and allocates everything that its commit takes. Until commit or discard, views of
+ * the scene may be opened and closed, and see nothing of the edit; nothing else may touch the
+ * scene.
  *
  * now_ms    the server's clock, as in obb_scene_create.
- * box_room  how many boxes the service may still add; boxes that the edit removes make further room.
- * arena     holds *out_prepared and the lists of obb_committed; the edit and the arena must outlive both.
- * errors    OBB_DIMENSIONS, OBB_TIME_BACKWARDS, OBB_REVISION, OBB_NO_BOX, OBB_LIMIT, OBB_SHEARED, OBB_BAD_NUMBER,
- *           OBB_BAD_EXTENT, OBB_BAD_NAME (of a new box or an entity), OBB_BAD_VALUE (data too long, settings), the errors of
- *           transforms and merges, OBB_GONE, OBB_NO_MEMORY. The scene is as it was, and *out_fault is written.
- * Cost      proportional to the entries (about 60 ns a pose), and the upkeep of the broad phase (see layers.h). */
+ * box_room  how many boxes the service may still add; boxes that the edit removes make further
+ *           room.
+ * arena     holds *out_prepared and the lists of obb_committed; the edit and the arena must outlive
+ *           both.
+ * errors    OBB_DIMENSIONS, OBB_TIME_BACKWARDS, OBB_REVISION, OBB_NO_BOX, OBB_LIMIT, OBB_SHEARED,
+ *           OBB_BAD_NUMBER, OBB_BAD_EXTENT, OBB_BAD_NAME (of a new box or an entity), OBB_BAD_VALUE
+ *           (data too long, settings), the errors of transforms and merges, OBB_GONE,
+ *           OBB_NO_MEMORY. The scene is as it was, and *out_fault is written.
+ * Cost      proportional to the entries (about 60 ns a pose), and the upkeep of the broad phase
+ *           (see layers.h). */
 obb_status obb_edit_prepare(struct obb_scene *scene, const obb_edit *edit, double now_ms,
                             size_t box_room, struct obb_arena *arena,
                             struct obb_prepared **out_prepared, obb_fault *out_fault);
@@ -43,8 +50,9 @@ void obb_edit_commit(struct obb_prepared *prepared, obb_committed *out_committed
 /* Leaves the scene as it was before obb_edit_prepare. */
 void obb_edit_discard(struct obb_prepared *prepared);
 
-/* Changes the settings in a commit that changes no box. *out_changed is true if the revision was raised. OBB_BAD_VALUE;
- * OBB_DIMENSIONS if the dimensions would change while the scene holds boxes; OBB_NO_MEMORY. */
+/* Changes the settings in a commit that changes no box. *out_changed is true if the revision was
+ * raised. OBB_BAD_VALUE; OBB_DIMENSIONS if the dimensions would change while the scene holds boxes;
+ * OBB_NO_MEMORY. */
 obb_status obb_scene_configure(struct obb_scene *scene, const obb_settings *settings, double now_ms,
                                bool *out_changed);
 

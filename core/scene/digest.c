@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* Numbers as 8 little-endian bytes each, so that the hash is the same on every CPU. */
+/* Numbers of 8 little-endian bytes each, so that the hash is the same on every CPU. */
 struct numbers {
     unsigned char bytes[8 * 20];
     size_t length;
@@ -56,7 +56,7 @@ static uint64_t with_version(uint64_t hash, const struct obb_version *v)
     return with_text(hash, obb_label_text(v->data));
 }
 
-/* The next record from `from` on whose box is there now. */
+/* Returns the current version of the first box with an id of at least `from`, or NULL. */
 static struct obb_version *current_from(struct obb_scene *scene, uint64_t from)
 {
     for (struct obb_record *record = obb_ids_seek(&scene->ids, from); record != NULL;

@@ -11,7 +11,8 @@ typedef struct obb_target {
     bool has_id;
 } obb_target;
 
-/* The parts of a box that a put states. PUT states all of them, absent ones by their defaults; PATCH states some. */
+/* The parts of a box that a put states. PUT states all of them, absent ones by their defaults;
+ * PATCH states some. */
 enum {
     OBB_PUT_CENTER = 1,
     OBB_PUT_HALF_EXTENTS = 2,
@@ -58,7 +59,8 @@ typedef struct obb_needed_moment {
     int dimensions; /* that the state must have */
 } obb_needed_moment;
 
-/* One commit. Groups stand in the order of application. The caller owns the arrays, which must live until commit or discard. */
+/* One commit. Groups stand in the order of application. The caller owns the arrays, which must live
+ * until commit or discard. */
 typedef struct obb_edit {
     int dimensions; /* for which it was decoded; another scene answers OBB_DIMENSIONS */
     bool has_time, has_if_revision, ignore_missing;
@@ -78,9 +80,10 @@ typedef struct obb_edit {
     const obb_needed_moment *moments; /* else OBB_GONE or OBB_DIMENSIONS */
     size_t moment_count;
     bool replace_all; /* import: all boxes are removed first; always a change */
-    const obb_settings
-        *settings; /* of the scene from this commit on; NULL: unchanged. Other dimensions
-                                   * need a scene without boxes, or replace_all */
+
+    /* Settings of the scene from this commit on, or NULL: unchanged. Other dimensions need a scene
+     * without boxes, or replace_all. */
+    const obb_settings *settings;
 } obb_edit;
 
 /* The group of an edit that is at fault. */

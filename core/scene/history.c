@@ -101,7 +101,7 @@ struct obb_state *obb_history_pop(struct obb_history *history)
     return state;
 }
 
-/* ---- The history as a commit that is being prepared will leave it ----------------------------------------- */
+/* ---- The history as a commit that is being prepared will leave it ---------------------------- */
 
 static size_t count_in(const struct obb_history *history, const struct obb_future *future)
 {
@@ -149,11 +149,12 @@ void obb_history_prune(struct obb_history *history)
     history->unreachable = unreachable_in(history, NULL, history->span, history->commits);
 }
 
-/* Returns the last state within reach that began at t or before. t is not before the oldest state. */
+/* Returns the last state within reach that began at t or before. t is not before the oldest
+ * state. */
 static size_t state_at(const struct obb_history *history, const struct obb_future *future,
                        size_t oldest, double t)
 {
-    size_t low = oldest, high = count_in(history, future); /* in [low, high) */
+    size_t low = oldest, high = count_in(history, future); /* the state is in [low, high) */
     while (high - low > 1) {
         const size_t middle = low + (high - low) / 2;
         if (time_in(history, future, middle) <= t)

@@ -1,8 +1,9 @@
-/* The history of a scene: its states that can still be asked for, oldest first, and the state that a moment means. Internal to
- * core, the writer's.
+/* The history of a scene: its states that can still be asked for, oldest first, and the state that
+ * a moment means. Internal to core, the writer's.
  *
- * A state holds from its `time` to `until`; a commit that changes nothing and states a later time moves `until`. From `until` to
- * the `time` of the next state, poses are interpolated between the two states. Revisions are consecutive. */
+ * A state holds from its `time` to `until`; a commit that changes nothing and states a later time
+ * moves `until`. From `until` to the `time` of the next state, poses are interpolated between the
+ * two states. Revisions are consecutive. */
 #ifndef OBB_HISTORY_H
 #define OBB_HISTORY_H
 
@@ -24,17 +25,18 @@ struct obb_state {
     size_t pins;  /* open views of it */
     struct obb_layers *layers;
     struct obb_ended *ended; /* ended by this commit: versions of the state before */
-    struct obb_index *
-        movers; /* over the ended versions that are interpolated on the way here, once a view asked; NULL: none */
+    /* Over the ended versions that are interpolated on the way here, once a view asked; or NULL. */
+    struct obb_index *movers;
     bool movers_built;
 };
 
-/* Returns a state without layers and with room for so many ended versions, or NULL if there is no memory. */
+/* Returns a state without layers and with room for so many ended versions, or NULL if there is no
+ * memory. */
 struct obb_state *obb_state_create(uint64_t revision, size_t ended_capacity);
 void obb_state_destroy(struct obb_state *state); /* NULL is fine */
 
-/* The kept states: those within reach of `at` and, before them, states that a view still needs and all states after such a
- * state. */
+/* The kept states: those within reach of `at` and, before them, states that a view still needs and
+ * all states after such a state. */
 struct obb_history {
     struct obb_state **ring;
     size_t capacity; /* a power of two */
@@ -56,19 +58,21 @@ obb_moment obb_history_now(const struct obb_history *history);
 obb_status obb_history_reserve(struct obb_history *history); /* room for one more; OBB_NO_MEMORY */
 void obb_history_push(struct obb_history *history, struct obb_state *state);
 
-/* Puts states out of reach that `span` and `commits` no longer allow. A state stays within reach while it is one of the newest
- * commits + 1 and the next state begins within the span; the newest state always does. O(1) a state. */
+/* Puts states out of reach that `span` and `commits` no longer allow. A state stays within reach
+ * while it is one of the newest commits + 1 and the next state begins within the span; the newest
+ * state always does. O(1) a state. */
 void obb_history_prune(struct obb_history *history);
 
-/* Removes and returns the oldest state if it is out of reach and no view needs it; otherwise returns NULL. */
+/* Removes and returns the oldest state if it is out of reach and no view needs it; otherwise
+ * returns NULL. */
 struct obb_state *obb_history_pop(struct obb_history *history);
 
 /* The change of the history by a commit that is being prepared. */
 struct obb_future {
     obb_moment moment;
     bool appends; /* the commit adds a state */
-    bool
-        restarts; /* the state before takes the commit's time: a scene's first commit may state any time */
+    /* The state before takes the commit's time: a scene's first commit may state any time. */
+    bool restarts;
     double span;
     uint32_t commits;
 };
@@ -81,8 +85,9 @@ struct obb_history_position {
     bool clamped;
 };
 
-/* Finds the state that `at` means, in the history as `future` (may be NULL) will leave it. OBB_GONE outside the history:
- * *out_oldest and *out_newest (each may be NULL) then say what is within. O(log states). */
+/* Finds the state that `at` means, in the history as `future` (may be NULL) will leave it. OBB_GONE
+ * outside the history: *out_oldest and *out_newest (each may be NULL) then say what is within.
+ * O(log states). */
 obb_status obb_history_find(const struct obb_history *history, const struct obb_future *future,
                             const obb_at *at, struct obb_history_position *out,
                             obb_moment *out_oldest, obb_moment *out_newest);

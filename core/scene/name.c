@@ -10,12 +10,13 @@ bool obb_name_valid(obb_str name)
         return false;
     if (name.bytes[0] == '.' && (name.length == 1 || (name.length == 2 && name.bytes[1] == '.')))
         return false;
-    bool plain = true; /* as nearly all names are: bytes from 0x20 to 0x7e */
+    bool plain = true; /* all bytes from 0x20 to 0x7e, as in nearly all names */
     size_t at = 0;
     for (; name.length - at >= 8; at += 8) {
         uint64_t v;
         memcpy(&v, name.bytes + at, sizeof v);
-        /* The top bit of a byte that is not plain is set in one of the three; what it borrows or carries comes after that. */
+        /* The top bit of a byte that is not plain is set in one of the three terms. A borrow or
+         * carry out of that byte only reaches bytes above it. */
         plain &= ((v | (v - 0x2020202020202020u) | (v + 0x0101010101010101u)) &
                   0x8080808080808080u) == 0;
     }

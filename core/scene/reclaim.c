@@ -5,8 +5,8 @@
 #include "core/scene/scene_body.h"
 #include "core/scene/view_inside.h"
 
-/* Destroys states that nobody needs, oldest first. The versions that the next state ended were held by the destroyed state and
- * by no state that stays, so they are garbage. */
+/* Destroys states that nobody needs, oldest first. The versions that the next state ended were held
+ * by the destroyed state and by no state that stays, so they are garbage. */
 static void release_states(struct obb_scene *scene)
 {
     struct obb_state *gone;

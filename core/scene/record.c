@@ -25,7 +25,7 @@ struct obb_record *obb_record_find(const struct obb_scene *scene, obb_str name, 
     return NULL;
 }
 
-/* Without the padding that would follow the struct. */
+/* The bytes of a record, without the padding that would follow the struct. */
 static size_t record_size(size_t name_length)
 {
     return offsetof(struct obb_record, name) + name_length;

@@ -1,4 +1,5 @@
-/* Records of boxes (struct obb_record of core/versions/version.h): how a scene makes and finds them. Internal to core. */
+/* Records of boxes (struct obb_record of core/versions/version.h): how a scene makes and finds
+ * them. Internal to core. */
 #ifndef OBB_RECORD_H
 #define OBB_RECORD_H
 
@@ -9,8 +10,8 @@
 
 struct obb_scene;
 
-/* Returns a record of that name with the scene's next id, in neither the hash table nor the id tree yet, or NULL if there is no
- * memory. */
+/* Returns a record of that name with the scene's next id, in neither the hash table nor the id tree
+ * yet, or NULL if there is no memory. */
 struct obb_record *obb_record_create(struct obb_scene *scene, obb_str name);
 void obb_record_destroy(struct obb_scene *scene, struct obb_record *record);
 

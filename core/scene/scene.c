@@ -17,7 +17,7 @@ size_t obb_scene_bytes(const struct obb_scene *scene)
            scene->labels.bytes;
 }
 
-/* ---- Life ------------------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 bool obb_settings_valid(const obb_settings *settings)
 {
@@ -78,7 +78,7 @@ void obb_scene_destroy(struct obb_scene *scene)
     obb_scene_reclaim_all(scene);
     for (struct obb_record *record = obb_ids_seek(&scene->ids, 1); record != NULL;) {
         struct obb_record *next = obb_ids_seek(&scene->ids, record->id + 1);
-        obb_record_destroy(scene, record); /* in the order they were made: fast on large scenes */
+        obb_record_destroy(scene, record); /* in the order of allocation: fast on large scenes */
         record = next;
     }
     obb_names_fini(&scene->names);
@@ -103,7 +103,7 @@ obb_str obb_scene_name(const struct obb_scene *scene)
     return (obb_str){.bytes = scene->name, .length = scene->name_length};
 }
 
-/* ---- What a scene says of itself ------------------------------------------------------------------------------ */
+/* ---- What a scene says of itself ------------------------------------------------------------- */
 
 void obb_scene_info_without_bounds(const struct obb_scene *scene, obb_scene_info *out)
 {

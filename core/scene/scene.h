@@ -1,7 +1,7 @@
 /* A scene: named boxes with one clock and a history.
  *
- * One thread at a time, the writer, makes every call that takes a non-const scene. The writer may be another thread later, with
- * the usual synchronisation between the two. */
+ * One thread at a time, the writer, makes every call that takes a non-const scene. The writer may
+ * be another thread later, with the usual synchronisation between the two. */
 #ifndef OBB_SCENE_H
 #define OBB_SCENE_H
 
@@ -46,7 +46,8 @@ typedef struct obb_scene_info {
     obb_bounds bounds;
 } obb_scene_info;
 
-/* The state that is asked for: the newest, the one after a revision, at a time, or `ago` before the newest time. */
+/* The state that is asked for: the newest, the one after a revision, at a time, or `ago` before the
+ * newest time. */
 typedef enum obb_at_kind { OBB_AT_NOW, OBB_AT_REVISION, OBB_AT_TIME, OBB_AT_AGO } obb_at_kind;
 typedef struct obb_at {
     obb_at_kind kind;
@@ -58,7 +59,8 @@ typedef struct obb_at {
 
 /* Creates an empty scene, which the caller destroys.
  *
- * now_ms   the server's clock, any monotonic milliseconds; the scene's own clock starts at 0 at this moment.
+ * now_ms   the server's clock, any monotonic milliseconds; the scene's own clock starts at 0 at
+ *          this moment.
  * kernels  of the scene's indexes, see cpu.h; NULL chooses.
  * errors   OBB_BAD_NAME, OBB_BAD_VALUE (settings out of range), OBB_NO_MEMORY. */
 obb_status obb_scene_create(obb_str name, const obb_settings *settings, double now_ms,
@@ -67,8 +69,8 @@ void obb_scene_destroy(struct obb_scene *scene); /* no view may be open; NULL is
 
 obb_str obb_scene_name(const struct obb_scene *scene); /* lives as long as the scene */
 
-/* Writes the info of the newest state. O(1) if the bounds are cached. Otherwise O(boxes): a box that touched the bounds was moved
- * or removed since the last call. */
+/* Writes the info of the newest state. O(1) if the bounds are cached. Otherwise O(boxes): a box
+ * that touched the bounds was moved or removed since the last call. */
 void obb_scene_info_get(struct obb_scene *scene, obb_scene_info *out);
 
 /* Returns true if the bounds are cached, so that obb_scene_info_get takes O(1). */
@@ -77,18 +79,20 @@ bool obb_scene_measured(const struct obb_scene *scene);
 /* Writes the info without bounds: has_bounds is false. O(1). */
 void obb_scene_info_without_bounds(const struct obb_scene *scene, obb_scene_info *out);
 
-/* ---- Rebuilding the broad phase in the background ------------------------------------------------------------
+/* ---- Rebuilding the broad phase in the background -----------------------------------------------
  *
- * Commits only mend the broad phase, in bounded time. When it has decayed, the writer opens a view of the newest state, any
- * threads rebuild the broad phase from the view (obb_view_rebuild), and the writer takes the result over (obb_scene_rebase)
- * before it closes the view. Commits may be made in between. */
+ * Commits only mend the broad phase, in bounded time. When it has decayed, the writer opens a view
+ * of the newest state, any threads rebuild the broad phase from the view (obb_view_rebuild), and
+ * the writer takes the result over (obb_scene_rebase) before it closes the view. Commits may be
+ * made in between. */
 
 /* Returns true if the broad phase has decayed so far that a rebuild is worth its time. */
 bool obb_scene_decayed(const struct obb_scene *scene);
 
-/* Puts `fresh` in place of all layers that are not newer. `fresh` was made of a view that is still open; the scene owns it from
- * now on, also after an error. If commits have replaced or indexed anew everything that `fresh` could stand for, it is dropped and
- * the call returns OBB_OK. OBB_NO_MEMORY leaves the scene as it was. */
+/* Puts `fresh` in place of all layers that are not newer. `fresh` was made of a view that is still
+ * open; the scene owns it from now on, also after an error. If commits have replaced or indexed
+ * anew everything that `fresh` could stand for, it is dropped and the call returns OBB_OK.
+ * OBB_NO_MEMORY leaves the scene as it was. */
 obb_status obb_scene_rebase(struct obb_scene *scene, struct obb_layers *fresh);
 
 #endif

@@ -1,7 +1,8 @@
 /* The inside of a scene. Internal to core.
  *
- * The writer may touch everything. A reader holds a view and may call those functions of the hash table, the id tree, the interned
- * strings and the versions that are for any thread. reclaim.h says how objects are released that a reader may still see. */
+ * The writer may touch everything. A reader holds a view and may call those functions of the hash
+ * table, the id tree, the interned strings and the versions that are for any thread. reclaim.h says
+ * how objects are released that a reader may still see. */
 #ifndef OBB_SCENE_BODY_H
 #define OBB_SCENE_BODY_H
 
@@ -58,12 +59,12 @@ static inline struct obb_version *obb_scene_current(struct obb_scene *scene,
     return atomic_load_explicit(&newest->died, memory_order_relaxed) == OBB_NEVER ? newest : NULL;
 }
 
-/* Marks a scene as removed from its store. Returns the scene if no view is open; otherwise NULL, and obb_view_close returns the scene
- * with its last view. */
+/* Marks a scene as removed from its store. Returns the scene if no view is open; otherwise NULL,
+ * and obb_view_close returns the scene with its last view. */
 struct obb_scene *obb_scene_detach(struct obb_scene *scene);
 
-/* Returns the bytes held for versions, records, the hash tables, the id tree and the interned strings, without the broad phases
- * and the overhead of the heap. */
+/* Returns the bytes held for versions, records, the hash tables, the id tree and the interned
+ * strings, without the broad phases and the overhead of the heap. */
 size_t obb_scene_bytes(const struct obb_scene *scene);
 
 #endif

@@ -5,7 +5,7 @@
 #include "core/scene/scene_body.h"
 #include "core/scene/view_inside.h"
 
-/* What a walk over all versions that are not free has counted. */
+/* Counts of a walk over all versions that are not free. */
 struct census {
     size_t kept, garbage, retired;
     size_t label_uses;
@@ -41,7 +41,8 @@ static bool labels_valid(const struct obb_scene *scene, const struct obb_version
     return true;
 }
 
-/* A record's versions that some state holds, from the newest back, and that each follows the one before. */
+/* Checks the record's versions that some state holds, from the newest back: each must follow the
+ * version before it. */
 static bool chain_valid(struct obb_scene *scene, const struct obb_record *record,
                         struct census *census)
 {
@@ -58,7 +59,7 @@ static bool chain_valid(struct obb_scene *scene, const struct obb_record *record
             (newer != NULL && died_of(version) != born_of(newer)))
             return false;
         if (died_of(version) <= front)
-            return newer == NULL; /* garbage, and counted there */
+            return newer == NULL; /* garbage, which slots_valid counts */
         census->kept++;
         if (!labels_valid(scene, version, census))
             return false;
@@ -136,7 +137,7 @@ static bool retired_valid(struct obb_scene *scene, const struct obb_retired *ret
     return true;
 }
 
-/* Every slot is kept by a state, garbage, retired or free. */
+/* Checks that every slot is held by a state, garbage, retired or free. */
 static bool slots_valid(struct obb_scene *scene, struct census *census)
 {
     if (!retired_valid(scene, &scene->fresh, census) ||

@@ -10,23 +10,26 @@ struct obb_store;
 obb_status obb_store_create(size_t scene_limit, size_t box_limit, const struct obb_kernels *kernels,
                             struct obb_store **out);
 
-/* Destroys the store and its scenes, except scenes with open views: obb_view_close returns these with their last view. NULL is
- * fine. */
+/* Destroys the store and its scenes, except scenes with open views: obb_view_close returns these
+ * with their last view. NULL is fine. */
 void obb_store_destroy(struct obb_store *store);
 
 /* Returns the scene of that name, or NULL. O(log n). */
 struct obb_scene *obb_store_find(const struct obb_store *store, obb_str name);
 
-/* Creates a scene, which the store owns (see obb_scene_create). OBB_BAD_NAME; OBB_LIMIT if there are scene_limit scenes;
- * OBB_BAD_VALUE if the name is taken or the settings are out of range; OBB_NO_MEMORY. O(n). */
+/* Creates a scene, which the store owns (see obb_scene_create). OBB_BAD_NAME; OBB_LIMIT if there
+ * are scene_limit scenes; OBB_BAD_VALUE if the name is taken or the settings are out of range;
+ * OBB_NO_MEMORY. O(n). */
 obb_status obb_store_add(struct obb_store *store, obb_str name, const obb_settings *settings,
                          double now_ms, struct obb_scene **out);
 
-/* Removes the scene from the store at once. *out_dead is the scene, which the caller destroys, on any thread: a large scene takes
- * long. If views are open, *out_dead is NULL and obb_view_close returns the scene with its last view. OBB_NO_SCENE. */
+/* Removes the scene from the store at once. *out_dead is the scene, which the caller destroys, on
+ * any thread: a large scene takes long. If views are open, *out_dead is NULL and obb_view_close
+ * returns the scene with its last view. OBB_NO_SCENE. */
 obb_status obb_store_remove(struct obb_store *store, obb_str name, struct obb_scene **out_dead);
 
-/* Returns the first scene after the name `after` in byte order (length 0: the first scene), or NULL. O(log n). */
+/* Returns the first scene after the name `after` in byte order (length 0: the first scene), or
+ * NULL. O(log n). */
 struct obb_scene *obb_store_next(const struct obb_store *store, obb_str after);
 
 size_t obb_store_scenes(const struct obb_store *store);

@@ -8,11 +8,12 @@
 
 #include <assert.h>
 
-#define RECLAIM_AT_CLOSE 256 /* objects released at most when a view is closed */
+#define RECLAIM_AT_CLOSE 256 /* a view that is closed releases at most so many objects */
 
-/* ---- Opening and closing ------------------------------------------------------------------------------------ */
+/* ---- Opening and closing --------------------------------------------------------------------- */
 
-/* The index over what glides from the state before this one to it: what is built once stays with the state. */
+/* Builds the index over the boxes that are interpolated between the state before and this one. The
+ * state keeps the index. */
 static obb_status build_movers(struct obb_scene *scene, struct obb_state *state)
 {
     const struct obb_ended *ended = state->ended;
@@ -77,7 +78,7 @@ obb_status obb_view_open(struct obb_scene *scene, const obb_at *at, struct obb_v
         .ticket = ++scene->ticket,
         .previous = scene->last_view,
     };
-    obb_layers_ref(view->layers); /* the state may get rebuilt ones meanwhile */
+    obb_layers_ref(view->layers); /* a rebase may give the state other layers meanwhile */
     state->pins++;
     if (scene->last_view == NULL)
         scene->first_view = view;
@@ -121,10 +122,11 @@ obb_status obb_view_rebuild(const struct obb_view *view, const atomic_bool *canc
     return obb_rebuild_create(view->layers, view->revision, cancel, out);
 }
 
-/* ---- Looking up ------------------------------------------------------------------------------------------------ */
+/* ---- Looking up ------------------------------------------------------------------------------ */
 
-/* The record's version in the view's state, or NULL. Versions of a record follow each other without a gap, so the walk
- * ends at the first that was born in time, and never leaves what the view holds. */
+/* Returns the record's version in the view's state, or NULL. Versions of a record follow each other
+ * without a gap, so the walk ends at the first version that was born in time and never leaves the
+ * versions that the view holds. */
 static const struct obb_version *version_in(const struct obb_view *view,
                                             const struct obb_record *record)
 {
@@ -142,7 +144,8 @@ static const struct obb_version *version_in(const struct obb_view *view,
 
 const struct obb_version *obb_view_find(const struct obb_view *view, obb_str name)
 {
-    /* A name may mean a box that was removed and, later, another one: at most one of them is in this state. */
+    /* A name may belong to a removed box and, later, to another box: at most one of the two is in
+     * this state. */
     const struct obb_names *names = &view->scene->names;
     const uint32_t hash = obb_record_hash(view->scene, name);
     for (const struct obb_link *link = obb_names_find(names, hash); link != NULL;
@@ -181,7 +184,7 @@ const struct obb_label *obb_view_entity(const struct obb_view *view, obb_str ent
     return obb_labels_find(&view->scene->labels, entity);
 }
 
-/* ---- What a state says of a box ---------------------------------------------------------------------------------- */
+/* ---- What a state says of a box -------------------------------------------------------------- */
 
 uint64_t obb_view_id(const struct obb_version *box) { return box->record->id; }
 

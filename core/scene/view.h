@@ -1,6 +1,7 @@
 /* Views: a state of a scene, held in place while it is read.
  *
- * The writer opens and closes views. Any number of threads may read a view until the writer closes it. */
+ * The writer opens and closes views. Any number of threads may read a view until the writer closes
+ * it. */
 #ifndef OBB_VIEW_H
 #define OBB_VIEW_H
 
@@ -25,17 +26,19 @@ typedef struct obb_view_info {
 
 /* Opens the state that `at` names (NULL: the newest one).
  *
- * By time, a state holds from its commit on. A commit that changes nothing and states a later time prolongs the newest state;
- * poses are interpolated from the last such time to the time of the next commit. By revision, the time of the state is the last
- * one that was stated for it.
+ * By time, a state holds from its commit on. A commit that changes nothing and states a later time
+ * prolongs the newest state; poses are interpolated from the last such time to the time of the next
+ * commit. By revision, the time of the state is the last one that was stated for it.
  *
- * errors  OBB_GONE outside the history: *out_oldest and *out_newest (each may be NULL) then say what is within. OBB_NO_MEMORY.
- * Cost    O(1). Between two commits the first view of that span costs what the later commit changed. */
+ * errors  OBB_GONE outside the history: *out_oldest and *out_newest (each may be NULL) then say
+ *         what is within. OBB_NO_MEMORY.
+ * Cost    O(1). Between two commits the first view of that span costs what the later commit
+ *         changed. */
 obb_status obb_view_open(struct obb_scene *scene, const obb_at *at, struct obb_view **out,
                          obb_moment *out_oldest, obb_moment *out_newest);
 
-/* Closes the view; the writer's. NULL is fine. If the scene was removed from its store and this was its last view, returns the
- * scene, which the caller destroys; otherwise NULL. */
+/* Closes the view; the writer's. NULL is fine. If the scene was removed from its store and this was
+ * its last view, returns the scene, which the caller destroys; otherwise NULL. */
 struct obb_scene *obb_view_close(struct obb_view *view);
 
 const obb_view_info *obb_view_info_get(const struct obb_view *view);
@@ -45,20 +48,20 @@ const struct obb_scene *obb_view_scene(const struct obb_view *view);
 const struct obb_version *obb_view_find(const struct obb_view *view, obb_str name);
 const struct obb_version *obb_view_find_id(const struct obb_view *view, uint64_t id);
 
-/* Returns the box with the smallest id above `after` in this state (0: the first box), or NULL. Amortised O(1) in a walk. Any
- * thread. */
+/* Returns the box with the smallest id above `after` in this state (0: the first box), or NULL.
+ * Amortised O(1) in a walk. Any thread. */
 const struct obb_version *obb_view_next(const struct obb_view *view, uint64_t after);
 
-/* The parts of a box in this state. Strings live as long as the view. The pose is interpolated if the view lies between two
- * commits. Any thread. */
+/* The parts of a box in this state. Strings live as long as the view. The pose is interpolated if
+ * the view lies between two commits. Any thread. */
 uint64_t obb_view_id(const struct obb_version *box);
 obb_str obb_view_name(const struct obb_version *box);
 obb_box obb_view_pose(const struct obb_view *view, const struct obb_version *box);
 obb_solid obb_view_solid(const struct obb_view *view, const struct obb_version *box);
 obb_attributes obb_view_attributes(const struct obb_version *box);
 
-/* Begins to rebuild the broad phase of the view's state, which the caller destroys. The view and *cancel (may be NULL) must outlive
- * the rebuild. OBB_NO_MEMORY. Any thread. */
+/* Begins to rebuild the broad phase of the view's state, which the caller destroys. The view and
+ * *cancel (may be NULL) must outlive the rebuild. OBB_NO_MEMORY. Any thread. */
 obb_status obb_view_rebuild(const struct obb_view *view, const atomic_bool *cancel,
                             struct obb_rebuild **out);
 

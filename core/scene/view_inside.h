@@ -1,10 +1,11 @@
 /* The inside of a view, for core/query. Internal to core.
  *
- * A view shows the state after a commit, or a point in time between a state and the next one. Between two states every box
- * stands as the earlier state has it, except interpolated boxes: these move from their version in the earlier state to the
- * `newer` one. The layers know the earlier state. The interpolated versions have an index of their own, whose bounds cover the whole
- * way. So a query asks the layers, leaves out the interpolated boxes, and asks that index for them. obb_view_pose gives
- * the poses. */
+ * A view shows the state after a commit, or a point in time between a state and the next one.
+ * Between two states every box stands as the earlier state has it, except interpolated boxes: these
+ * move from their version in the earlier state to the `newer` one. The layers know the earlier
+ * state. The interpolated versions have an index of their own, whose bounds cover the whole way. So
+ * a query asks the layers, leaves out the interpolated boxes, and asks that index for them.
+ * obb_view_pose gives the poses. */
 #ifndef OBB_VIEW_INSIDE_H
 #define OBB_VIEW_INSIDE_H
 
@@ -45,8 +46,8 @@ static inline const struct obb_version *obb_view_glides_to(const struct obb_view
     return to->glides ? to : NULL;
 }
 
-/* Returns the interned string of an entity, which all its boxes share in every state, or NULL if no box has that entity. Any
- * thread. */
+/* Returns the interned string of an entity, which all its boxes share in every state, or NULL if no
+ * box has that entity. Any thread. */
 const struct obb_label *obb_view_entity(const struct obb_view *view, obb_str entity);
 
 #endif
