@@ -1,34 +1,42 @@
-/* The face of core: what other folders may use. Geometry, scenes, commits and queries; no I/O, no clock, no threads. */
+/* The face of core: what other folders may use. Geometry, scenes, commits and queries; no I/O, no
+ * clock, no threads. The includes stand in the order in which they are best read. */
 #ifndef OBB_OBB_H
 #define OBB_OBB_H
 
-#include "core/base/alloc.h"
-#include "core/base/arena.h"
-#include "core/base/hex.h"
-#include "core/base/status.h"
-#include "core/base/str.h"
-#include "core/base/utf8.h"
-#include "core/geometry/box.h"
-#include "core/geometry/clip.h"
-#include "core/geometry/closest.h"
-#include "core/geometry/fit.h"
-#include "core/geometry/ray.h"
-#include "core/geometry/sat.h"
-#include "core/geometry/shape.h"
-#include "core/geometry/sweep.h"
-#include "core/geometry/vec.h"
-#include "core/index/rebuild.h"
-#include "core/kernels/cpu.h"
-#include "core/query/contacts.h"
-#include "core/query/cost.h"
-#include "core/query/plan.h"
-#include "core/query/query.h"
-#include "core/scene/commit.h"
-#include "core/scene/digest.h"
-#include "core/scene/edit.h"
-#include "core/scene/name.h"
-#include "core/scene/scene.h"
-#include "core/scene/store.h"
-#include "core/scene/view.h"
+/* clang-format off */
+#include "core/base/status.h"      /* what a call can answer */
+#include "core/base/alloc.h"       /* memory from the heap, with products checked */
+#include "core/base/arena.h"       /* memory that lives as long as one request */
+#include "core/base/str.h"         /* strings as a pointer and a length */
+#include "core/base/utf8.h"        /* the check of UTF-8 */
+#include "core/base/hex.h"         /* hexadecimal digits */
+
+#include "core/geometry/vec.h"     /* vectors, quaternions, bounds */
+#include "core/geometry/box.h"     /* a box as stored, a box as a solid, and all its forms */
+#include "core/geometry/fit.h"     /* boxes around points and around other boxes */
+#include "core/geometry/sat.h"     /* the decision: overlap, gap, axis, relation */
+#include "core/geometry/closest.h" /* distances and closest points */
+#include "core/geometry/clip.h"    /* shared volume */
+#include "core/geometry/ray.h"     /* a ray against a box */
+#include "core/geometry/sweep.h"   /* a moving box against a box */
+#include "core/geometry/shape.h"   /* query shapes other than boxes */
+
+#include "core/kernels/cpu.h"      /* the choice of instruction set */
+#include "core/index/rebuild.h"    /* a fresh broad phase, made in the background */
+
+#include "core/scene/name.h"       /* valid names */
+#include "core/scene/scene.h"      /* a scene: settings, clock, info */
+#include "core/scene/edit.h"       /* what one commit is asked to do: plain data */
+#include "core/scene/commit.h"     /* prepare, commit, discard */
+#include "core/scene/view.h"       /* one state of a scene, held in place while it is read */
+#include "core/scene/store.h"      /* all scenes by name */
+#include "core/scene/digest.h"     /* a hash of a scene's newest state */
+
+#include "core/query/filter.h"     /* the boxes that take part in a query */
+#include "core/query/query.h"      /* queries and results: plain data */
+#include "core/query/plan.h"       /* a query bound to a view, run in phases of chunks */
+#include "core/query/cost.h"       /* the cost of a query, estimated before it is run */
+#include "core/query/contacts.h"   /* the set of overlapping pairs, followed from commit to commit */
+/* clang-format on */
 
 #endif
