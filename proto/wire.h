@@ -79,7 +79,7 @@ bool wire_read_transform(const wire_body *body, int dimensions, obb_str name,
 bool wire_read_merge(const wire_body *body, obb_str name, struct obb_arena *arena, obb_merge *out,
                      wire_problem *problem);
 
-/* A commit: the edit, its queries, and what is needed to name its parts again. Moment i that the edit needs is that of query i. Of several faults the one counts that is
+/* A commit: the edit, its queries, and what is needed to name its parts again. Moment i of the edit belongs to query i. Of several faults the one counts that is
  * first in the order of application (time, if_revision, remove, put, pose, transform, queries), inside a group as sent; unknown
  * fields come before all. A pose whose first member is an array is one in columns. With a problem *out holds the groups that are
  * applied before the fault's: the scene may not allow them, which counts before it. */

@@ -281,7 +281,8 @@ static bool read_transforms(struct wire_cursor *c, int dimensions, obb_edit *edi
     return names_differ(&list, place, offsetof(obb_transform_edit, target.name));
 }
 
-/* Query i needs moment i: a fault that core finds with a moment is one of its query. */
+/* Writes moment i of the edit for query i: if core finds a fault with a moment, the query of that
+ * index is at fault. */
 static bool need_moments(struct wire_cursor *c, wire_commit *commit)
 {
     const size_t count = commit->query_count;

@@ -153,7 +153,7 @@ START_TEST(the_fault_is_the_first_in_the_order_of_application)
 }
 END_TEST
 
-/* What a commit is asked for along with it is asked of its result, so a moment is judged by the history as it will be then. */
+/* A needed moment is looked for in the history as the commit will leave it. */
 START_TEST(needed_moments_must_be_within_reach_of_the_result)
 {
     const struct {
