@@ -25,6 +25,8 @@
 #include "core/index/rebuild.h"    /* a fresh broad phase, made in the background */
 
 #include "core/scene/name.h"       /* valid names */
+#include "core/scene/moment.h"     /* a point in the history of a scene */
+#include "core/scene/settings.h"   /* the settings of a scene */
 #include "core/scene/scene.h"      /* a scene: settings, clock, info */
 #include "core/scene/edit.h"       /* what one commit is asked to do: plain data */
 #include "core/scene/commit.h"     /* prepare, commit, discard */

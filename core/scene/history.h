@@ -8,7 +8,7 @@
 #define OBB_HISTORY_H
 
 #include "core/index/layers.h"
-#include "core/scene/scene.h"
+#include "core/scene/moment.h"
 
 /* The versions that one commit ended, in the order in which the commit touched them. */
 struct obb_ended {

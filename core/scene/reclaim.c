@@ -3,7 +3,6 @@
 #include "core/base/alloc.h"
 #include "core/scene/record.h"
 #include "core/scene/scene_body.h"
-#include "core/scene/view_inside.h"
 
 /* Destroys states that nobody needs, oldest first. The versions that the next state ended were held
  * by the destroyed state and by no state that stays, so they are garbage. */
@@ -97,7 +96,7 @@ void obb_scene_reclaim(struct obb_scene *scene, size_t budget)
     /* Twice: without open views, objects that were retired a moment ago can be freed at once. */
     for (int i = 0; i < 2; i++) {
         const bool held =
-            scene->first_view != NULL && scene->first_view->ticket <= scene->waiting.ticket;
+            scene->oldest_ticket != 0 && scene->oldest_ticket <= scene->waiting.ticket;
         if (!held)
             free_retired(scene, &scene->waiting, budget);
         if (nothing_retired(&scene->waiting)) {

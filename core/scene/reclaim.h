@@ -13,21 +13,10 @@
 #ifndef OBB_RECLAIM_H
 #define OBB_RECLAIM_H
 
-#include "core/versions/ids.h"
-#include "core/versions/label.h"
-
 #include <stddef.h>
-#include <stdint.h>
 
+struct obb_record;
 struct obb_scene;
-
-/* Retired objects. */
-struct obb_retired {
-    uint32_t versions; /* last versions of removed boxes, linked by `newer`; each with its record */
-    struct obb_ids_node *nodes;
-    struct obb_label *labels;
-    uint64_t ticket; /* all objects may be freed once the views up to this one are closed */
-};
 
 /* Retires a record and its newest version: takes the record out of the hash table and the id
  * tree. */

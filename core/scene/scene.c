@@ -19,12 +19,6 @@ size_t obb_scene_bytes(const struct obb_scene *scene)
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-bool obb_settings_valid(const obb_settings *settings)
-{
-    return (settings->dimensions == 2 || settings->dimensions == 3) &&
-           settings->history_span >= 0.0 && settings->history_span <= OBB_MAX_WHOLE;
-}
-
 obb_status obb_scene_create(obb_str name, const obb_settings *settings, double now_ms,
                             const struct obb_kernels *kernels, struct obb_scene **out)
 {

@@ -9,22 +9,17 @@
 #include "core/base/str.h"
 #include "core/geometry/box.h"
 #include "core/kernels/cpu.h"
+#include "core/scene/moment.h"
+#include "core/scene/settings.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define OBB_MAX_DATA  1024               /* bytes of compact JSON */
-#define OBB_MAX_WHOLE 9007199254740992.0 /* 2^53: times and revisions */
+#define OBB_MAX_DATA 1024 /* bytes of compact JSON */
 
 struct obb_layers;
 struct obb_scene;
-
-typedef struct obb_settings {
-    int dimensions;           /* 2 or 3 */
-    double history_span;      /* units of the scene's clock, >= 0 */
-    uint32_t history_commits; /* >= 0 */
-} obb_settings;
 
 typedef struct obb_attributes {
     uint32_t category, mask;
@@ -33,11 +28,6 @@ typedef struct obb_attributes {
     obb_str data;   /* compact JSON, length 0: none */
 } obb_attributes;
 
-typedef struct obb_moment {
-    uint64_t revision;
-    double time;
-} obb_moment;
-
 typedef struct obb_scene_info {
     obb_settings settings;
     size_t boxes;
@@ -45,17 +35,6 @@ typedef struct obb_scene_info {
     bool has_bounds;
     obb_bounds bounds;
 } obb_scene_info;
-
-/* The state that is asked for: the newest, the one after a revision, at a time, or `ago` before the
- * newest time. */
-typedef enum obb_at_kind { OBB_AT_NOW, OBB_AT_REVISION, OBB_AT_TIME, OBB_AT_AGO } obb_at_kind;
-typedef struct obb_at {
-    obb_at_kind kind;
-    uint64_t revision;
-    double time;           /* of OBB_AT_TIME, or the span of OBB_AT_AGO */
-    bool no_interpolation; /* "interpolate": false */
-    bool clamp;            /* outside the history: the nearest state in place of OBB_GONE */
-} obb_at;
 
 /* Creates an empty scene, which the caller destroys.
  *

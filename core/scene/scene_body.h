@@ -8,12 +8,21 @@
 
 #include "core/scene/cached_bounds.h"
 #include "core/scene/history.h"
-#include "core/scene/reclaim.h"
-#include "core/scene/scene.h"
+#include "core/scene/settings.h"
 #include "core/versions/ids.h"
 #include "core/versions/label.h"
 #include "core/versions/names.h"
 #include "core/versions/version.h"
+
+/* Retired objects (see reclaim.h). */
+struct obb_retired {
+    uint32_t versions; /* last versions of removed boxes, linked by `newer`; each with its record */
+    struct obb_ids_node *nodes;
+    struct obb_label *labels;
+    uint64_t ticket; /* all objects may be freed once the views up to this one are closed */
+};
+
+struct obb_view;
 
 struct obb_scene {
     obb_settings settings;
@@ -33,6 +42,7 @@ struct obb_scene {
 
     struct obb_view *first_view, *last_view; /* open views, in the order of opening */
     uint64_t ticket;                         /* of the last view opened */
+    uint64_t oldest_ticket;                  /* of first_view; 0: no view is open */
     struct obb_ended *garbage, *garbage_end; /* in the order they died */
     struct obb_retired fresh, waiting;       /* retired since `waiting` was sealed, and before */
 
@@ -46,9 +56,6 @@ static inline size_t obb_scene_boxes(const struct obb_scene *scene)
 {
     return obb_history_newest(&scene->history)->boxes;
 }
-
-/* Returns true if the settings are in range. */
-bool obb_settings_valid(const obb_settings *settings);
 
 /* Returns the current version of the record's box, or NULL. The writer's. */
 static inline struct obb_version *obb_scene_current(struct obb_scene *scene,

@@ -119,6 +119,8 @@ static bool states_valid(struct obb_scene *scene, const struct census *census)
         if (pins-- == 0 || (view->next != NULL && view->next->ticket <= view->ticket))
             return false;
     }
+    if (scene->oldest_ticket != (scene->first_view == NULL ? 0 : scene->first_view->ticket))
+        return false;
     const struct obb_state *newest = obb_history_newest(history);
     return pins == 0 && history->unreachable < history->count &&
            obb_layers_alive(newest->layers) == newest->boxes &&

@@ -80,10 +80,12 @@ obb_status obb_view_open(struct obb_scene *scene, const obb_at *at, struct obb_v
     };
     obb_layers_ref(view->layers); /* a rebase may give the state other layers meanwhile */
     state->pins++;
-    if (scene->last_view == NULL)
+    if (scene->last_view == NULL) {
         scene->first_view = view;
-    else
+        scene->oldest_ticket = view->ticket;
+    } else {
         scene->last_view->next = view;
+    }
     scene->last_view = view;
     *out = view;
     return OBB_OK;
@@ -102,6 +104,7 @@ struct obb_scene *obb_view_close(struct obb_view *view)
         scene->last_view = view->previous;
     else
         view->next->previous = view->previous;
+    scene->oldest_ticket = scene->first_view == NULL ? 0 : scene->first_view->ticket;
     assert(view->state->pins > 0);
     view->state->pins--;
     obb_layers_unref(view->layers);

@@ -1,0 +1,23 @@
+/* The settings of a scene. */
+#ifndef OBB_SETTINGS_H
+#define OBB_SETTINGS_H
+
+#include "core/scene/moment.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct obb_settings {
+    int dimensions;           /* 2 or 3 */
+    double history_span;      /* units of the scene's clock, >= 0 */
+    uint32_t history_commits; /* >= 0 */
+} obb_settings;
+
+/* Returns true if the settings are in range. */
+static inline bool obb_settings_valid(const obb_settings *settings)
+{
+    return (settings->dimensions == 2 || settings->dimensions == 3) &&
+           settings->history_span >= 0.0 && settings->history_span <= OBB_MAX_WHOLE;
+}
+
+#endif
