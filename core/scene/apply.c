@@ -76,7 +76,7 @@ static const obb_target *target_of(const struct entries *entries, size_t i)
 static struct found look_up(const struct obb_apply *apply, const obb_target *target)
 {
     if (target->has_id)
-        return (struct found){.record = obb_ids_find(&apply->scene->ids, target->id)};
+        return (struct found){.record = obb_id_tree_find(&apply->scene->ids, target->id)};
     const uint32_t hash = obb_record_hash(apply->scene, target->name);
     return (struct found){.hash = hash,
                           .record = obb_record_find(apply->scene, target->name, hash)};
@@ -91,22 +91,22 @@ static void look_ahead(const struct obb_apply *apply, struct entries *entries, s
      * most. */
     if (apply->scene->versions.free_count < AHEAD)
         obb_scene_reclaim(apply->scene, RECLAIM_FOR_SLOTS);
-    const struct obb_names *names = &apply->scene->names;
+    const struct obb_hash_table *names = &apply->scene->names;
     const size_t count = entries->count - i < AHEAD ? entries->count - i : AHEAD;
     struct found *found = entries->found;
     for (size_t k = 0; k < count; k++) {
         const obb_target *target = target_of(entries, i + k);
         found[k].hash = target->has_id ? 0 : obb_record_hash(apply->scene, target->name);
         if (!target->has_id)
-            obb_names_warm_bucket(names, found[k].hash);
+            obb_hash_table_prefetch_bucket(names, found[k].hash);
     }
     for (size_t k = 0; k < count; k++)
         if (!target_of(entries, i + k)->has_id)
-            obb_names_warm_link(names, found[k].hash);
+            obb_hash_table_prefetch_link(names, found[k].hash);
     for (size_t k = 0; k < count; k++) {
         const obb_target *target = target_of(entries, i + k);
         found[k].record = target->has_id
-                              ? obb_ids_find(&apply->scene->ids, target->id)
+                              ? obb_id_tree_find(&apply->scene->ids, target->id)
                               : obb_record_find(apply->scene, target->name, found[k].hash);
         if (found[k].record != NULL)
             obb_version_prefetch(obb_apply_slot(
@@ -151,14 +151,14 @@ static struct obb_version *writable(struct obb_apply *apply, struct obb_version 
     version->category = current->category;
     version->mask = current->mask;
     version->group = current->group;
-    version->glides = 1;
+    version->interpolated = 1;
     version->entity = current->entity;
     version->data = current->data;
     version->record = current->record;
     version->id = current->id;
     version->older = current->self;
-    obb_labels_again(version->entity);
-    obb_labels_again(version->data);
+    obb_interned_ref(version->entity);
+    obb_interned_ref(version->data);
     obb_apply_set_newer(version, OBB_NO_VERSION);
     obb_version_publish(version, apply->revision, OBB_NEVER);
     obb_apply_set_newer(current, self);
@@ -175,7 +175,7 @@ static obb_status create(struct obb_apply *apply, obb_str name, uint32_t hash,
         return OBB_BAD_NAME;
     if (apply->room == 0)
         return OBB_LIMIT;
-    if (obb_names_reserve(&scene->names, scene->names.count + 1) != OBB_OK)
+    if (obb_hash_table_reserve(&scene->names, scene->names.count + 1) != OBB_OK)
         return OBB_NO_MEMORY;
     struct obb_record *record = obb_record_create(scene, name);
     if (record == NULL)
@@ -186,20 +186,20 @@ static obb_status create(struct obb_apply *apply, obb_str name, uint32_t hash,
         return OBB_NO_MEMORY;
     }
     atomic_store_explicit(&record->newest, version->self, memory_order_relaxed);
-    version->glides = 0;
+    version->interpolated = 0;
     version->entity = version->data = NULL;
     version->record = record;
     version->id = record->id;
     version->older = OBB_NO_VERSION;
     obb_apply_set_newer(version, OBB_NO_VERSION);
     obb_version_publish(version, apply->revision, OBB_NEVER);
-    if (obb_ids_insert(&scene->ids, record) != OBB_OK) {
+    if (obb_id_tree_insert(&scene->ids, record) != OBB_OK) {
         obb_version_publish(version, apply->revision, 0);
         obb_versions_give(&scene->versions, version);
         obb_record_destroy(scene, record);
         return OBB_NO_MEMORY;
     }
-    obb_names_insert(&scene->names, &record->link, hash);
+    obb_hash_table_insert(&scene->names, &record->link, hash);
     scene->next_id++;
     apply->boxes++;
     apply->room--;
@@ -222,8 +222,8 @@ static void remove_box(struct obb_apply *apply, struct obb_version *current)
 
 static void remove_all(struct obb_apply *apply)
 {
-    for (struct obb_record *record = obb_ids_seek(&apply->scene->ids, 1); record != NULL;
-         record = obb_ids_seek(&apply->scene->ids, record->id + 1)) {
+    for (struct obb_record *record = obb_id_tree_seek(&apply->scene->ids, 1); record != NULL;
+         record = obb_id_tree_seek(&apply->scene->ids, record->id + 1)) {
         struct obb_version *current = obb_scene_current(apply->scene, record);
         if (current == NULL)
             continue;
@@ -242,15 +242,15 @@ static obb_status apply_remove(struct obb_apply *apply, const struct found *foun
     return OBB_OK;
 }
 
-static obb_status set_label(struct obb_apply *apply, struct obb_label **place, obb_str text)
+static obb_status set_interned(struct obb_apply *apply, struct obb_interned **place, obb_str text)
 {
-    if (obb_str_equal(obb_label_text(*place), text))
+    if (obb_str_equal(obb_interned_text(*place), text))
         return OBB_OK;
-    struct obb_label *label = NULL;
-    const obb_status st = obb_labels_take(&apply->scene->labels, text, &label);
+    struct obb_interned *interned = NULL;
+    const obb_status st = obb_interned_table_take(&apply->scene->interned, text, &interned);
     if (st == OBB_OK) {
-        obb_labels_drop(&apply->scene->labels, *place, &apply->scene->fresh.labels);
-        *place = label;
+        obb_interned_table_drop(&apply->scene->interned, *place, &apply->scene->fresh.interned);
+        *place = interned;
     }
     return st;
 }
@@ -322,9 +322,9 @@ static obb_status apply_put(struct obb_apply *apply, size_t i, const struct foun
     if ((put->parts & OBB_PUT_GROUP) != 0)
         version->group = put->attributes.group;
     if ((put->parts & OBB_PUT_ENTITY) != 0)
-        st = set_label(apply, &version->entity, put->attributes.entity);
+        st = set_interned(apply, &version->entity, put->attributes.entity);
     if (st == OBB_OK && (put->parts & OBB_PUT_DATA) != 0)
-        st = set_label(apply, &version->data, put->attributes.data);
+        st = set_interned(apply, &version->data, put->attributes.data);
     return st;
 }
 
@@ -372,7 +372,7 @@ static obb_status apply_pose(struct obb_apply *apply, size_t i, const struct fou
     else if (pose->has_rotation)
         version->box.rotation = pose->rotation;
     if (pose->teleport)
-        version->glides = 0;
+        version->interpolated = 0;
     return OBB_OK;
 }
 
@@ -466,9 +466,9 @@ obb_status obb_apply_run(struct obb_apply *apply, obb_fault *fault)
         remove_all(apply);
     /* If there are at least as many puts as names, make room for all of them at once: each doubling
      * of the table costs a walk a bucket. */
-    struct obb_names *names = &apply->scene->names;
+    struct obb_hash_table *names = &apply->scene->names;
     if (edit->put_count >= AHEAD && edit->put_count >= names->count &&
-        obb_names_reserve(names, names->count + edit->put_count) != OBB_OK)
+        obb_hash_table_reserve(names, names->count + edit->put_count) != OBB_OK)
         return OBB_NO_MEMORY;
     for (size_t g = 0; g < sizeof groups / sizeof groups[0]; g++) {
         struct entries entries = groups[g].entries;
@@ -486,10 +486,11 @@ obb_status obb_apply_run(struct obb_apply *apply, obb_fault *fault)
 
 /* ---- Undoing --------------------------------------------------------------------------------- */
 
-static void drop_labels(struct obb_apply *apply, const struct obb_version *version)
+static void drop_interned(struct obb_apply *apply, const struct obb_version *version)
 {
-    obb_labels_drop(&apply->scene->labels, version->entity, &apply->scene->fresh.labels);
-    obb_labels_drop(&apply->scene->labels, version->data, &apply->scene->fresh.labels);
+    obb_interned_table_drop(&apply->scene->interned, version->entity,
+                            &apply->scene->fresh.interned);
+    obb_interned_table_drop(&apply->scene->interned, version->data, &apply->scene->fresh.interned);
 }
 
 void obb_apply_undo(struct obb_apply *apply, const struct obb_change *change)
@@ -499,7 +500,7 @@ void obb_apply_undo(struct obb_apply *apply, const struct obb_change *change)
     if (change->new == OBB_NO_VERSION)
         return;
     struct obb_version *version = obb_apply_slot(apply, change->new);
-    drop_labels(apply, version);
+    drop_interned(apply, version);
     obb_version_publish(version, apply->revision, 0);
     if (change->old != OBB_NO_VERSION)
         obb_versions_give(&apply->scene->versions, version); /* no reader has seen it */

@@ -101,7 +101,7 @@ static obb_status list_changes(struct obb_prepared *p)
                 obb_apply_undo(&p->apply, &change);
                 continue;
             }
-            new->glides = new->glides &&moved;
+            new->interpolated = new->interpolated &&moved;
         }
         p->apply.changes[kept++] = change;
     }

@@ -52,15 +52,15 @@ static uint64_t with_version(uint64_t hash, const struct obb_version *v)
     add_whole(&numbers, (uint64_t)(int64_t)v->group);
     hash = with_bytes(hash, numbers.bytes, numbers.length);
     hash = with_text(hash, obb_record_name(v->record));
-    hash = with_text(hash, obb_label_text(v->entity));
-    return with_text(hash, obb_label_text(v->data));
+    hash = with_text(hash, obb_interned_text(v->entity));
+    return with_text(hash, obb_interned_text(v->data));
 }
 
 /* Returns the current version of the first box with an id of at least `from`, or NULL. */
 static struct obb_version *current_from(struct obb_scene *scene, uint64_t from)
 {
-    for (struct obb_record *record = obb_ids_seek(&scene->ids, from); record != NULL;
-         record = obb_ids_seek(&scene->ids, record->id + 1)) {
+    for (struct obb_record *record = obb_id_tree_seek(&scene->ids, from); record != NULL;
+         record = obb_id_tree_seek(&scene->ids, record->id + 1)) {
         struct obb_version *version = obb_scene_current(scene, record);
         if (version != NULL)
             return version;

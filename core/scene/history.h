@@ -26,8 +26,8 @@ struct obb_state {
     struct obb_layers *layers;
     struct obb_ended *ended; /* ended by this commit: versions of the state before */
     /* Over the ended versions that are interpolated on the way here, once a view asked; or NULL. */
-    struct obb_index *movers;
-    bool movers_built;
+    struct obb_index *interpolated_index;
+    bool interpolated_index_built;
 };
 
 /* Returns a state without layers and with room for so many ended versions, or NULL if there is no

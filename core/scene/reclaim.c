@@ -12,8 +12,8 @@ static void release_states(struct obb_scene *scene)
     while ((gone = obb_history_pop(&scene->history)) != NULL) {
         obb_state_destroy(gone);
         struct obb_state *front = obb_history_state(&scene->history, 0);
-        obb_index_unref(front->movers);
-        front->movers = NULL;
+        obb_index_unref(front->interpolated_index);
+        front->interpolated_index = NULL;
         if (scene->garbage == NULL)
             scene->garbage = front->ended;
         else
@@ -25,8 +25,8 @@ static void release_states(struct obb_scene *scene)
 
 void obb_scene_retire(struct obb_scene *scene, struct obb_record *record)
 {
-    obb_names_remove(&scene->names, &record->link);
-    obb_ids_remove(&scene->ids, record, &scene->fresh.nodes);
+    obb_hash_table_remove(&scene->names, &record->link);
+    obb_id_tree_remove(&scene->ids, record, &scene->fresh.nodes);
     const uint32_t newest = atomic_load_explicit(&record->newest, memory_order_relaxed);
     struct obb_version *version = obb_versions_slot(&scene->versions, newest);
     atomic_store_explicit(&version->newer, scene->fresh.versions, memory_order_relaxed);
@@ -36,8 +36,8 @@ void obb_scene_retire(struct obb_scene *scene, struct obb_record *record)
 static void release_version(struct obb_scene *scene, uint32_t index)
 {
     struct obb_version *version = obb_versions_slot(&scene->versions, index);
-    obb_labels_drop(&scene->labels, version->entity, &scene->fresh.labels);
-    obb_labels_drop(&scene->labels, version->data, &scene->fresh.labels);
+    obb_interned_table_drop(&scene->interned, version->entity, &scene->fresh.interned);
+    obb_interned_table_drop(&scene->interned, version->data, &scene->fresh.interned);
     if (atomic_load_explicit(&version->newer, memory_order_relaxed) == OBB_NO_VERSION)
         obb_scene_retire(scene, version->record);
     else
@@ -66,7 +66,8 @@ static size_t clear_garbage(struct obb_scene *scene, size_t budget)
 
 static bool nothing_retired(const struct obb_retired *retired)
 {
-    return retired->versions == OBB_NO_VERSION && retired->nodes == NULL && retired->labels == NULL;
+    return retired->versions == OBB_NO_VERSION && retired->nodes == NULL &&
+           retired->interned == NULL;
 }
 
 static void free_retired(struct obb_scene *scene, struct obb_retired *retired, size_t budget)
@@ -78,14 +79,14 @@ static void free_retired(struct obb_scene *scene, struct obb_retired *retired, s
         obb_versions_give(&scene->versions, version);
     }
     for (; retired->nodes != NULL && budget > 0; budget--) {
-        struct obb_ids_node *node = retired->nodes;
+        struct obb_id_tree_node *node = retired->nodes;
         retired->nodes = node->retired;
-        obb_ids_node_free(&scene->ids, node);
+        obb_id_tree_node_free(&scene->ids, node);
     }
-    for (; retired->labels != NULL && budget > 0; budget--) {
-        struct obb_label *label = retired->labels;
-        retired->labels = label->retired;
-        obb_labels_free(&scene->labels, label);
+    for (; retired->interned != NULL && budget > 0; budget--) {
+        struct obb_interned *interned = retired->interned;
+        retired->interned = interned->retired;
+        obb_interned_table_free(&scene->interned, interned);
     }
 }
 

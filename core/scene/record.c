@@ -18,8 +18,8 @@ static struct obb_record *record_of(struct obb_link *link)
 
 struct obb_record *obb_record_find(const struct obb_scene *scene, obb_str name, uint32_t hash)
 {
-    for (struct obb_link *link = obb_names_find(&scene->names, hash); link != NULL;
-         link = obb_names_again(&scene->names, link))
+    for (struct obb_link *link = obb_hash_table_find(&scene->names, hash); link != NULL;
+         link = obb_hash_table_find_next(&scene->names, link))
         if (obb_str_equal(obb_record_name(record_of(link)), name))
             return record_of(link);
     return NULL;

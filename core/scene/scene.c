@@ -12,9 +12,9 @@
 size_t obb_scene_bytes(const struct obb_scene *scene)
 {
     return sizeof *scene + scene->name_length + obb_versions_bytes(&scene->versions) +
-           obb_names_bytes(&scene->names) + scene->record_bytes +
-           scene->ids.nodes * sizeof(struct obb_ids_node) + obb_names_bytes(&scene->labels.table) +
-           scene->labels.bytes;
+           obb_hash_table_bytes(&scene->names) + scene->record_bytes +
+           scene->ids.nodes * sizeof(struct obb_id_tree_node) +
+           obb_hash_table_bytes(&scene->interned.hash_table) + scene->interned.bytes;
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
@@ -49,9 +49,9 @@ obb_status obb_scene_create(obb_str name, const obb_settings *settings, double n
         goto fail;
     memcpy(scene->name, name.bytes, name.length);
     obb_versions_init(&scene->versions);
-    obb_names_init(&scene->names);
+    obb_hash_table_init(&scene->names);
     scene->key = obb_hash_key_of_place(scene);
-    obb_labels_init(&scene->labels);
+    obb_interned_table_init(&scene->interned);
     obb_cached_bounds_init(&scene->cached_bounds);
     scene->history.span = settings->history_span;
     scene->history.commits = settings->history_commits;
@@ -70,14 +70,14 @@ void obb_scene_destroy(struct obb_scene *scene)
         return;
     assert(scene->first_view == NULL);
     obb_scene_reclaim_all(scene);
-    for (struct obb_record *record = obb_ids_seek(&scene->ids, 1); record != NULL;) {
-        struct obb_record *next = obb_ids_seek(&scene->ids, record->id + 1);
+    for (struct obb_record *record = obb_id_tree_seek(&scene->ids, 1); record != NULL;) {
+        struct obb_record *next = obb_id_tree_seek(&scene->ids, record->id + 1);
         obb_record_destroy(scene, record); /* in the order of allocation: fast on large scenes */
         record = next;
     }
-    obb_names_fini(&scene->names);
-    obb_ids_fini(&scene->ids);
-    obb_labels_fini(&scene->labels);
+    obb_hash_table_fini(&scene->names);
+    obb_id_tree_fini(&scene->ids);
+    obb_interned_table_fini(&scene->interned);
     obb_versions_fini(&scene->versions);
     for (size_t i = 0; i < scene->history.count; i++)
         obb_state_destroy(obb_history_state(&scene->history, i));

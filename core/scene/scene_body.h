@@ -9,16 +9,16 @@
 #include "core/scene/cached_bounds.h"
 #include "core/scene/history.h"
 #include "core/scene/settings.h"
-#include "core/versions/ids.h"
-#include "core/versions/label.h"
-#include "core/versions/names.h"
+#include "core/versions/hash_table.h"
+#include "core/versions/id_tree.h"
+#include "core/versions/interned.h"
 #include "core/versions/version.h"
 
 /* Retired objects (see reclaim.h). */
 struct obb_retired {
     uint32_t versions; /* last versions of removed boxes, linked by `newer`; each with its record */
-    struct obb_ids_node *nodes;
-    struct obb_label *labels;
+    struct obb_id_tree_node *nodes;
+    struct obb_interned *interned;
     uint64_t ticket; /* all objects may be freed once the views up to this one are closed */
 };
 
@@ -28,10 +28,10 @@ struct obb_scene {
     obb_settings settings;
     const struct obb_kernels *kernels;
     struct obb_versions versions;
-    struct obb_names names; /* of records, also of removed boxes */
+    struct obb_hash_table names; /* of records, also of removed boxes */
     obb_hash_key key;
-    struct obb_ids ids;
-    struct obb_labels labels;
+    struct obb_id_tree ids;
+    struct obb_interned_table interned;
     uint64_t next_id;
     size_t record_bytes; /* of all records, also of retired ones */
     struct obb_history history;

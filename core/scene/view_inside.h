@@ -23,7 +23,8 @@ struct obb_view {
     double alpha;              /* 0: the state itself; else the share, in (0, 1], of the way to the
                                 * state after it */
     struct obb_layers *layers; /* of the state */
-    struct obb_index *movers;  /* over the versions that glide, built with motion; NULL: none do,
+    struct obb_index
+        *interpolated_index; /* over the versions that glide, built with motion; NULL: none do,
                                 * as where alpha is 0 */
     const struct obb_versions *versions;
     struct obb_scene *scene;
@@ -32,22 +33,22 @@ struct obb_view {
     struct obb_view *previous, *next;
 };
 
-/* Where `box` of this view's state glides to, or NULL: it stands. */
-static inline const struct obb_version *obb_view_glides_to(const struct obb_view *view,
-                                                           const struct obb_version *box)
+/* Where `box` of this view's state interpolated to, or NULL: it stands. */
+static inline const struct obb_version *obb_view_interpolates_to(const struct obb_view *view,
+                                                                 const struct obb_version *box)
 {
-    if (view->movers == NULL ||
+    if (view->interpolated_index == NULL ||
         atomic_load_explicit(&box->died, memory_order_acquire) != view->revision + 1)
         return NULL;
     const uint32_t newer = atomic_load_explicit(&box->newer, memory_order_relaxed);
     if (newer == OBB_NO_VERSION)
         return NULL;
     const struct obb_version *to = obb_version_at(view->versions, newer);
-    return to->glides ? to : NULL;
+    return to->interpolated ? to : NULL;
 }
 
 /* Returns the interned string of an entity, which all its boxes share in every state, or NULL if no
  * box has that entity. Any thread. */
-const struct obb_label *obb_view_entity(const struct obb_view *view, obb_str entity);
+const struct obb_interned *obb_view_entity(const struct obb_view *view, obb_str entity);
 
 #endif

@@ -50,12 +50,12 @@ START_TEST(every_box_in_reach_is_a_candidate_once)
 {
     test_rng rng = {.s = 20261120};
     struct obb_scene *scene = moving_scene(&rng);
-    size_t within = 0, visited = 0, gliding = 0;
+    size_t within = 0, visited = 0, interpolated = 0;
     for (int round = 0; round < 400; round++) {
         const obb_at at = at_time((double)test_below(&rng, 41) / 4.0);
         struct obb_view *view = NULL;
         ck_assert_int_eq(obb_view_open(scene, &at, &view, NULL, NULL), OBB_OK);
-        gliding += view->alpha > 0.0;
+        interpolated += view->alpha > 0.0;
         const double x = test_uniform(&rng, -10, 210), reach = test_uniform(&rng, 0, 15);
         const obb_bounds bounds = {{x - reach, -1, -1}, {x + reach, 1, 1}};
         const obb_box box = {
@@ -84,7 +84,7 @@ START_TEST(every_box_in_reach_is_a_candidate_once)
     }
     ck_assert_uint_gt(within, 1000);
     ck_assert_uint_lt(visited, (size_t)4 * 400 * BOXES / 3); /* most are ruled out */
-    ck_assert(100 < gliding && gliding < 400);
+    ck_assert(100 < interpolated && interpolated < 400);
     obb_scene_destroy(scene);
 }
 END_TEST

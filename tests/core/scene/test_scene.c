@@ -428,7 +428,7 @@ END_TEST
 
 /* ---- Entities --------------------------------------------------------------------------------------------------- */
 
-START_TEST(an_entity_is_one_label_in_every_state)
+START_TEST(an_entity_is_one_interned_string_in_every_state)
 {
     struct obb_scene *scene = tick_scene(500, 64);
     struct obb_arena arena;
@@ -451,10 +451,10 @@ START_TEST(an_entity_is_one_label_in_every_state)
     ck_assert_int_eq(obb_view_open(scene, NULL, &old, NULL, NULL), OBB_OK);
     tick(scene, 1, "-head -torso");
     ck_assert_int_eq(obb_view_open(scene, NULL, &view, NULL, NULL), OBB_OK);
-    const struct obb_label *label = obb_view_entity(old, obb_str_of("player-1"));
-    ck_assert_ptr_nonnull(label);
-    ck_assert_ptr_eq(obb_view_find(old, obb_str_of("head"))->entity, label);
-    ck_assert_ptr_eq(obb_view_find(old, obb_str_of("torso"))->entity, label);
+    const struct obb_interned *entity = obb_view_entity(old, obb_str_of("player-1"));
+    ck_assert_ptr_nonnull(entity);
+    ck_assert_ptr_eq(obb_view_find(old, obb_str_of("head"))->entity, entity);
+    ck_assert_ptr_eq(obb_view_find(old, obb_str_of("torso"))->entity, entity);
     ck_assert_ptr_null(obb_view_find(view, obb_str_of("crate"))->entity);
     ck_assert_ptr_null(obb_view_entity(view, obb_str_of("player-2")));
     obb_view_close(old);
@@ -767,7 +767,7 @@ int main(void)
     suite_add_tcase(suite, model);
     TCase *tc = tcase_create("scene");
     tcase_set_timeout(tc, test_patience(60));
-    tcase_add_test(tc, an_entity_is_one_label_in_every_state);
+    tcase_add_test(tc, an_entity_is_one_interned_string_in_every_state);
     tcase_add_test(tc, a_broad_phase_rebuilt_from_a_view_replaces_the_mended_one);
     tcase_add_test(tc, a_rebuild_that_comes_after_an_import_is_dropped);
     tcase_add_test(tc, a_state_that_changed_nothing_but_settings_can_be_rebuilt);
