@@ -40,6 +40,12 @@ void oracle_sin_cos(double degrees, mpf_t out_sin, mpf_t out_cos);
 /* |x|^2 + ... - 1 exactly. */
 void oracle_excess(obb_quat q, mpq_t out);
 
+/* The same, rounded once. */
+double oracle_excess_rounded(obb_quat q);
+
+/* Rounds the matrix to doubles; back is what these say. */
+void oracle_narrowed(const long double m[16], double out[16], long double back[16]);
+
 /* Coordinate k of corner i of a solid, exactly: center + sum of +-extent * axis. out is initialised. */
 void oracle_solid_corner(const obb_solid *solid, unsigned i, int k, mpq_t out);
 
@@ -51,5 +57,8 @@ obb_vec3 random_vector(test_rng *rng, double low, double high);
 obb_quat random_rotation(test_rng *rng);
 double random_magnitude(test_rng *rng, double low, double high); /* logarithmic, positive */
 obb_box random_box(test_rng *rng, int dimensions); /* near the origin, extents 1e-3 to 1e3 */
+
+/* A random affine map as a column-major matrix: a rotation, with scale along the given axes before it. */
+void random_rigid(test_rng *rng, obb_vec3 scale, long double out[16]);
 
 #endif
