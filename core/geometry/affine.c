@@ -19,7 +19,7 @@ static bool square(const obb_vec3 u[static 3], const bool said[static 3])
 }
 
 /* A unit vector at right angles to u; a coordinate axis where u is one. */
-static obb_vec3 perpendicular(obb_vec3 u)
+static obb_vec3 perpendicular_by_least_part(obb_vec3 u)
 {
     const double x = fabs(u.x), y = fabs(u.y), z = fabs(u.z);
     const obb_vec3 least = x <= y && x <= z ? (obb_vec3){.x = 1.0}
@@ -39,7 +39,7 @@ static void complete(obb_vec3 u[static 3], const bool said[static 3])
         u[k] = obb_divide(v, obb_length(v));
     } else if (count == 1) {
         const int k = said[0] ? 0 : said[1] ? 1 : 2;
-        u[(k + 1) % 3] = perpendicular(u[k]);
+        u[(k + 1) % 3] = perpendicular_by_least_part(u[k]);
         u[(k + 2) % 3] = obb_cross(u[k], u[(k + 1) % 3]);
     } else if (count == 0) {
         u[0] = (obb_vec3){.x = 1.0};

@@ -178,10 +178,10 @@ static void try_edges(const struct pair *p, int side, unsigned turned, struct fo
     }
 }
 
+/* From coordinates along the box's axes to a vector of the scene. */
 static obb_vec3 in_scene(const obb_solid *box, const double own[static 3])
 {
-    return obb_add(obb_add(obb_scale(box->axis[0], own[0]), obb_scale(box->axis[1], own[1])),
-                   obb_scale(box->axis[2], own[2]));
+    return obb_combine(box->axis, (obb_vec3){own[0], own[1], own[2]});
 }
 
 static double clamped(double x, double h) { return x > h ? h : x < -h ? -h : x; }

@@ -47,22 +47,18 @@ static obb_vec3 offset(const struct cloud *c, size_t i)
     return obb_sub(point(c, i), point(c, 0));
 }
 
-static double largest_part(obb_vec3 v) { return fmax(fabs(v.x), fmax(fabs(v.y), fabs(v.z))); }
-
-static obb_vec3 divided(obb_vec3 v, double by) { return (obb_vec3){v.x / by, v.y / by, v.z / by}; }
-
 /* v / |v| for v other than zero, also where squares would underflow. */
-static obb_vec3 unit(obb_vec3 v)
+static obb_vec3 unit_of_any_length(obb_vec3 v)
 {
-    v = divided(v, largest_part(v));
-    return divided(v, obb_length(v));
+    v = obb_divide(v, obb_largest_part(v));
+    return obb_divide(v, obb_length(v));
 }
 
 /* A unit vector at right angles to the unit vector n: the first or second coordinate axis, laid across n. */
-static obb_vec3 across(obb_vec3 n)
+static obb_vec3 perpendicular_by_projection(obb_vec3 n)
 {
     const obb_vec3 e = fabs(n.x) <= 0.75 ? (obb_vec3){.x = 1.0} : (obb_vec3){.y = 1.0};
-    return unit(obb_sub(e, obb_scale(n, obb_dot(n, e))));
+    return unit_of_any_length(obb_sub(e, obb_scale(n, obb_dot(n, e))));
 }
 
 /* Finds rank, size and axes: the farthest point from the first, the farthest from their line, and from the plane of the
@@ -77,7 +73,7 @@ static void find_shape(struct cloud *c)
     obb_vec3 far = {0};
     for (size_t i = 0; i < c->count; i++) {
         const obb_vec3 d = offset(c, i);
-        const double part = largest_part(d);
+        const double part = obb_largest_part(d);
         if (part > c->size) {
             c->size = part;
             far = d;
@@ -88,7 +84,7 @@ static void find_shape(struct cloud *c)
     const double scale = 1.0 / c->size;
     if (!isfinite(scale)) /* smaller than anything that could be told apart */
         return;
-    const obb_vec3 line = unit(obb_scale(far, scale));
+    const obb_vec3 line = unit_of_any_length(obb_scale(far, scale));
     double deviation = 0.0;
     for (size_t i = 0; i < c->count; i++) {
         const obb_vec3 d = obb_scale(offset(c, i), scale), off = obb_cross(line, d);
@@ -101,21 +97,22 @@ static void find_shape(struct cloud *c)
     c->rank = 1;
     if (deviation <= flat) {
         c->axis[0] = line;
-        c->axis[1] = c->dimensions == 2 ? (obb_vec3){-line.y, line.x, 0.0} : across(line);
+        c->axis[1] = c->dimensions == 2 ? (obb_vec3){-line.y, line.x, 0.0}
+                                        : perpendicular_by_projection(line);
         c->axis[2] = obb_cross(line, c->axis[1]);
         return;
     }
     c->rank = 2;
     if (c->dimensions == 2)
         return;
-    obb_vec3 side = unit(obb_sub(far, obb_scale(line, obb_dot(line, far))));
-    side = unit(obb_sub(side, obb_scale(line, obb_dot(line, side))));
+    obb_vec3 side = unit_of_any_length(obb_sub(far, obb_scale(line, obb_dot(line, far))));
+    side = unit_of_any_length(obb_sub(side, obb_scale(line, obb_dot(line, side))));
     const obb_vec3 normal = obb_cross(line, side);
     deviation = 0.0;
     for (size_t i = 0; i < c->count; i++)
         deviation = fmax(deviation, fabs(obb_dot(normal, obb_scale(offset(c, i), scale))));
     if (deviation <= flat) {
-        c->axis[0] = across(normal);
+        c->axis[0] = perpendicular_by_projection(normal);
         c->axis[1] = obb_cross(normal, c->axis[0]);
         c->axis[2] = normal;
         return;
@@ -124,12 +121,6 @@ static void find_shape(struct cloud *c)
 }
 
 /* ---- Frames ---------------------------------------------------------------------------------------------- */
-
-static obb_vec3 combined(const obb_vec3 axis[static 3], obb_vec3 by)
-{
-    return obb_add(obb_add(obb_scale(axis[0], by.x), obb_scale(axis[1], by.y)),
-                   obb_scale(axis[2], by.z));
-}
 
 /* Turns the frame within the cloud's span to the axes of the covariance. Returns the ratio of its smallest to its
  * largest eigenvalue there. */
@@ -158,7 +149,7 @@ static double turn_to_covariance(const struct cloud *c, obb_vec3 frame[static 3]
     obb_eigen_symmetric(&m, vector, value);
     double low = value[0], high = value[0];
     for (int i = 0; i < 3; i++) {
-        turned[i] = combined(frame, vector[i]);
+        turned[i] = obb_combine(frame, vector[i]);
         if (i < 2 || !in_plane) {
             low = fmin(low, value[i]);
             high = fmax(high, value[i]);
@@ -195,8 +186,8 @@ static obb_status flat_tight_frame(const struct cloud *c, obb_vec3 frame[static 
         if (corners >= 3) {
             obb_flat side;
             (void)obb_hull_rectangle(outline, corners, &side);
-            const obb_vec3 x = combined(frame, (obb_vec3){side.x, side.y, 0.0}),
-                           y = combined(frame, (obb_vec3){-side.y, side.x, 0.0});
+            const obb_vec3 x = obb_combine(frame, (obb_vec3){side.x, side.y, 0.0}),
+                           y = obb_combine(frame, (obb_vec3){-side.y, side.x, 0.0});
             frame[0] = x;
             frame[1] = y;
         }
@@ -248,7 +239,7 @@ static void lay_along(obb_box *box, const obb_vec3 frame[static 3], int dimensio
             if (obb_component(u[i], i) < obb_component(u[least], least))
                 least = i;
         }
-        if (obb_dot(obb_cross(u[0], u[1]), u[2]) < 0.0) {
+        if (obb_axes_left_handed(u)) {
             trace -= 2.0 * obb_component(u[least], least);
             u[least] = obb_negate(u[least]);
         }
@@ -264,7 +255,7 @@ static void lay_along(obb_box *box, const obb_vec3 frame[static 3], int dimensio
 
 static obb_vec3 moved(obb_vec3 from, const obb_vec3 axis[static 3], const double by[static 3])
 {
-    return obb_add(from, combined(axis, (obb_vec3){by[0], by[1], by[2]}));
+    return obb_add(from, obb_combine(axis, (obb_vec3){by[0], by[1], by[2]}));
 }
 
 /* Sets center and extents to the least that hold all points, with the rotation that the box has. */
@@ -327,20 +318,17 @@ static obb_box enclose_along(const struct cloud *c, const obb_vec3 frame[static 
     return box;
 }
 
-static bool in_range(const obb_box *box)
-{
-    return obb_bad_coordinate(box->center) < 0 && obb_bad_coordinate(box->half_extents) < 0;
-}
-
 /* Is a the smaller box, and worth a change? Boxes without volume are told apart by area, and those without area by length. */
 static bool smaller(const obb_box *a, const obb_box *b, int dimensions)
 {
-    if (!in_range(a) || !in_range(b))
-        return in_range(a);
-    const double largest = fmax(largest_part(a->half_extents), largest_part(b->half_extents));
+    if (!obb_box_in_range(a) || !obb_box_in_range(b))
+        return obb_box_in_range(a);
+    const double largest =
+        fmax(obb_largest_part(a->half_extents), obb_largest_part(b->half_extents));
     if (largest < DBL_MIN) /* nothing to choose, and nothing to divide by */
         return false;
-    const obb_vec3 p = divided(a->half_extents, largest), q = divided(b->half_extents, largest);
+    const obb_vec3 p = obb_divide(a->half_extents, largest),
+                   q = obb_divide(b->half_extents, largest);
     const double sizes[3][2] = {
         {p.x * p.y * p.z, q.x * q.y * q.z},
         {p.x * p.y + p.y * p.z + p.z * p.x, q.x * q.y + q.y * q.z + q.z * q.x},
@@ -357,7 +345,7 @@ static bool smaller(const obb_box *a, const obb_box *b, int dimensions)
 
 static obb_status finished(const obb_box *box, obb_box *out)
 {
-    if (!in_range(box))
+    if (!obb_box_in_range(box))
         return OBB_BAD_NUMBER;
     *out = *box;
     return OBB_OK;
@@ -389,7 +377,7 @@ obb_status obb_fit_points(const obb_vec3 *points, size_t count, obb_fit fit, int
     find_shape(&c);
     principal_frame(&c, frame);
     obb_box best = enclose_along(&c, frame);
-    if (!in_range(&best))
+    if (!obb_box_in_range(&best))
         best = along_coordinates; /* which is in range wherever the points are */
     if (fit == OBB_FIT_TIGHT) {
         consider(&along_coordinates, dimensions, &best);
@@ -450,16 +438,16 @@ static void square_up(const obb_vec3 half[static 3], int dimensions, obb_vec3 ou
     const int x = order[0], y = order[1], z = order[2];
     obb_vec3 u = {0}, v;
     if (length[x] > 0.0)
-        u = unit(half[x]);
+        u = unit_of_any_length(half[x]);
     else
         u = x == 0 ? (obb_vec3){.x = 1.0} : (obb_vec3){.y = 1.0};
     v = obb_sub(half[y], obb_scale(u, obb_dot(u, half[y])));
     if (dimensions == 2)
         v = (obb_vec3){-u.y, u.x, 0.0};
     else if (obb_length(v) > gain * length[x])
-        v = unit(obb_sub(v, obb_scale(u, obb_dot(u, v))));
+        v = unit_of_any_length(obb_sub(v, obb_scale(u, obb_dot(u, v))));
     else
-        v = across(u);
+        v = perpendicular_by_projection(u);
     out[x] = u;
     out[y] = v;
     out[z] = (y - x + 3) % 3 == 1 ? obb_cross(u, v) : obb_cross(v, u);
@@ -523,7 +511,7 @@ static double rounding_of(const struct corners *c)
 {
     double coordinate = 0.0;
     for (size_t i = 0; i < c->count; i++)
-        coordinate = fmax(coordinate, largest_part(c->at[i]));
+        coordinate = fmax(coordinate, obb_largest_part(c->at[i]));
     return 0x1p-48 * coordinate;
 }
 
@@ -585,7 +573,7 @@ static bool grown(const obb_box *box, const obb_vec3 *points, size_t count, int 
     for (size_t i = 0; i < count; i++) {
         const obb_vec3 d = obb_sub(points[i], box->center);
         /* of the projection, and of a corner's own coordinates (see obb_solid_corners) */
-        const double rounding = flat * largest_part(d) + 0x1p-49 * largest_part(points[i]);
+        const double rounding = flat * obb_largest_part(d) + 0x1p-49 * obb_largest_part(points[i]);
         for (int k = 0; k < dimensions; k++) {
             const double x = obb_dot(d, solid.axis[k]);
             grew = grew || fabs(x) > half[k] + rounding;

@@ -8,15 +8,10 @@
 
 /* ---- Making ----------------------------------------------------------------------------------------------- */
 
-static bool in_range(obb_vec3 v)
-{
-    return fabs(v.x) <= OBB_MAX_COORDINATE && fabs(v.y) <= OBB_MAX_COORDINATE &&
-           fabs(v.z) <= OBB_MAX_COORDINATE; /* false for NaN */
-}
-
 obb_status obb_shape_capsule(obb_vec3 a, obb_vec3 b, double radius, obb_shape *out)
 {
-    if (!in_range(a) || !in_range(b) || !(fabs(radius) <= OBB_MAX_COORDINATE))
+    if (obb_bad_coordinate(a) >= 0 || obb_bad_coordinate(b) >= 0 ||
+        !(fabs(radius) <= OBB_MAX_COORDINATE))
         return OBB_BAD_NUMBER;
     if (radius < 0.0)
         return OBB_BAD_EXTENT;
@@ -54,7 +49,7 @@ static obb_vec3 meeting(const struct plane *a, const struct plane *b, const stru
         return (obb_vec3){HUGE_VAL, HUGE_VAL, HUGE_VAL};
     const obb_vec3 sum = obb_add(obb_add(obb_scale(bc, -a->offset), obb_scale(ca, -b->offset)),
                                  obb_scale(ab, -c->offset));
-    return (obb_vec3){sum.x / volume, sum.y / volume, sum.z / volume};
+    return obb_divide(sum, volume);
 }
 
 obb_status obb_shape_frustum(const double matrix[static 16], obb_shape *out)
@@ -81,8 +76,7 @@ obb_status obb_shape_frustum(const double matrix[static 16], obb_shape *out)
         const double length = obb_length(planes[k].normal);
         if (length == 0.0)
             return OBB_SINGULAR;
-        planes[k].normal = (obb_vec3){planes[k].normal.x / length, planes[k].normal.y / length,
-                                      planes[k].normal.z / length};
+        planes[k].normal = obb_divide(planes[k].normal, length);
         planes[k].offset /= length;
     }
 
@@ -163,13 +157,6 @@ obb_bounds obb_shape_bounds(const obb_shape *shape, double margin)
 static const unsigned char edges[12][2] = {{0, 1}, {2, 3}, {4, 5}, {6, 7}, {0, 2}, {1, 3},
                                            {4, 6}, {5, 7}, {0, 4}, {1, 5}, {2, 6}, {3, 7}};
 
-static double radius(const obb_solid *box, obb_vec3 axis)
-{
-    return box->half_extents.x * fabs(obb_dot(axis, box->axis[0])) +
-           box->half_extents.y * fabs(obb_dot(axis, box->axis[1])) +
-           box->half_extents.z * fabs(obb_dot(axis, box->axis[2]));
-}
-
 /* The interval that the frustum takes up on an axis. */
 struct interval {
     double low, high;
@@ -190,7 +177,7 @@ static struct interval projected(const obb_shape *frustum, obb_vec3 axis)
 static double gap_on(obb_vec3 axis, const obb_shape *frustum, const obb_solid *box)
 {
     const struct interval on = projected(frustum, axis);
-    return (on.low > -on.high ? on.low : -on.high) - radius(box, axis);
+    return (on.low > -on.high ? on.low : -on.high) - obb_solid_radius(box, axis);
 }
 
 /* The largest gap over the faces of both and the crosses of their edges; any that is > enough will do. */
@@ -208,7 +195,7 @@ static double frustum_gap(const obb_shape *frustum, const obb_solid *box, double
         const double size = obb_length(along);
         if (size == 0.0)
             continue;
-        const obb_vec3 unit = {along.x / size, along.y / size, along.z / size};
+        const obb_vec3 unit = obb_divide(along, size);
         for (int j = 0; j < 3; j++) {
             const obb_vec3 axis = obb_exact_cross(unit, box->axis[j]);
             const double length = obb_length(axis);

@@ -60,19 +60,19 @@ struct search {
     struct candidate best[POLISHED]; /* smallest first */
 };
 
-static obb_vec3 unit(obb_vec3 v)
+static obb_vec3 unit_or_zero(obb_vec3 v)
 {
     const double length = obb_length(v);
     return length > 0.0 ? obb_scale(v, 1.0 / length) : v;
 }
 
 /* A unit vector at right angles to the unit vector n. */
-static obb_vec3 perpendicular(obb_vec3 n)
+static obb_vec3 perpendicular_by_first_small_part(obb_vec3 n)
 {
-    return unit(obb_cross(fabs(n.x) < 0.6   ? (obb_vec3){.x = 1.0}
-                          : fabs(n.y) < 0.6 ? (obb_vec3){.y = 1.0}
-                                            : (obb_vec3){.z = 1.0},
-                          n));
+    return unit_or_zero(obb_cross(fabs(n.x) < 0.6   ? (obb_vec3){.x = 1.0}
+                                  : fabs(n.y) < 0.6 ? (obb_vec3){.y = 1.0}
+                                                    : (obb_vec3){.z = 1.0},
+                                  n));
 }
 
 /* ---- Candidates ------------------------------------------------------------------------------------------ */
@@ -108,7 +108,7 @@ static double width(const obb_vec3 *corner, size_t count, obb_vec3 n)
 static double turn_about(const obb_vec3 *corner, size_t count, obb_vec3 axis, obb_flat *shadow,
                          obb_flat *outline, obb_vec3 *out_other)
 {
-    const obb_vec3 u = perpendicular(axis);
+    const obb_vec3 u = perpendicular_by_first_small_part(axis);
     const obb_vec3 v = obb_cross(axis, u);
     double low = HUGE_VAL, high = -HUGE_VAL;
     for (size_t i = 0; i < count; i++) {
@@ -164,7 +164,8 @@ static void offer_three(struct search *s, const struct edge *e, const struct edg
     const double h = -(half_q + (twice ? 0.0 : (half_q < 0.0 ? -1.0 : 1.0) * sqrt(discriminant)));
     const double root[2][2] = {{h, p}, {r, h}};
     for (int i = 0; i < 2; i++) {
-        const obb_vec3 x = unit(obb_add(obb_scale(a, root[i][1]), obb_scale(b, root[i][0])));
+        const obb_vec3 x =
+            unit_or_zero(obb_add(obb_scale(a, root[i][1]), obb_scale(b, root[i][0])));
         if (supports(e, x, s->slack) == 0)
             continue;
         /* Where x is f's own direction, y is across f anyhow, and g settles z. */
@@ -172,7 +173,7 @@ static void offer_three(struct search *s, const struct edge *e, const struct edg
         const bool by_f = obb_dot(xf, xf) > parallel;
         if (!by_f && obb_dot(xg, xg) <= parallel)
             continue;
-        const obb_vec3 z = unit(by_f ? obb_cross(x, xf) : xg), y = obb_cross(z, x);
+        const obb_vec3 z = unit_or_zero(by_f ? obb_cross(x, xf) : xg), y = obb_cross(z, x);
         if (supports(f, y, s->slack) == 0 || supports(g, z, s->slack) == 0)
             continue;
         const double volume = width(s->corner, s->corner_count, x) *
@@ -215,7 +216,7 @@ static void try_opposite_edges(struct search *s)
 {
     for (size_t i = 0; i < s->edge_count; i++)
         for (size_t j = 0; j < i; j++) {
-            const obb_vec3 n = unit(obb_cross(s->edge[i].direction, s->edge[j].direction));
+            const obb_vec3 n = unit_or_zero(obb_cross(s->edge[i].direction, s->edge[j].direction));
             if (obb_dot(n, n) < 0.5)
                 continue;
             const int a = supports(&s->edge[i], n, s->slack);
@@ -261,8 +262,8 @@ static void list_normals(struct search *s, const obb_hull *hull)
 {
     for (size_t i = 0; i < hull->face_count; i++) {
         const uint32_t *c = hull->face[i].corner;
-        s->normal[i] = unit(obb_cross(obb_sub(s->corner[c[1]], s->corner[c[0]]),
-                                      obb_sub(s->corner[c[2]], s->corner[c[0]])));
+        s->normal[i] = unit_or_zero(obb_cross(obb_sub(s->corner[c[1]], s->corner[c[0]]),
+                                              obb_sub(s->corner[c[2]], s->corner[c[0]])));
     }
 }
 
@@ -280,7 +281,8 @@ static void list_edges(struct search *s, const obb_hull *hull)
             while (g->across[back] != i)
                 back++;
             const obb_vec3 from = s->corner[f->corner[e]], to = s->corner[f->corner[(e + 1) % 3]];
-            const obb_vec3 direction = unit(obb_sub(to, from)), across = perpendicular(direction);
+            const obb_vec3 direction = unit_or_zero(obb_sub(to, from)),
+                           across = perpendicular_by_first_small_part(direction);
             s->edge[s->edge_count++] = (struct edge){
                 .direction = direction,
                 .across = {across, obb_cross(direction, across)},
@@ -404,11 +406,11 @@ static obb_vec3 *scaled_corners(const obb_hull *hull, const obb_vec3 *points)
     double size = 0.0;
     for (size_t i = 0; i < hull->corner_count; i++) {
         const obb_vec3 d = obb_sub(points[hull->corner[i]], points[hull->corner[0]]);
-        size = fmax(size, fmax(fabs(d.x), fmax(fabs(d.y), fabs(d.z))));
+        size = fmax(size, obb_largest_part(d));
         corner[i] = d;
     }
     for (size_t i = 0; i < hull->corner_count; i++)
-        corner[i] = (obb_vec3){corner[i].x / size, corner[i].y / size, corner[i].z / size};
+        corner[i] = obb_divide(corner[i], size);
     return corner;
 }
 
