@@ -14,7 +14,7 @@ static const double near_parallel = 1.0 - 0x1p-7;
 static const double parallel_length2 = 0x1p-88;
 
 /* Times the sum of all lengths of a pair: more than the rounding of every gap before it is divided by the length of its
- * axis. core/README.md derives these constants. */
+ * axis. EXACTNESS.md derives these constants. */
 static const double rounding = 0x1p-45;
 
 /* ---- A pair, seen from both boxes at once ----------------------------------------------------------------

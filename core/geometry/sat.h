@@ -1,7 +1,7 @@
 /* The separating-axis test in double precision: the answer that everything else must agree with.
  *
  * Two boxes of one frame and of the same dimensions; the answers are about the boxes that the doubles of the solids
- * say, and hold for the stored rotation as well (README.md of this folder has the bounds). Exchanging a and b exchanges
+ * say, and hold for the stored rotation as well (EXACTNESS.md has the bounds). Exchanging a and b exchanges
  * the answers: gaps keep their bits, normals are negated, axes and relations are mirrored; what cannot be mirrored is
  * named with each function. No allocation, any thread.
  *
