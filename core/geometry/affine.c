@@ -5,20 +5,23 @@
 #include <assert.h>
 #include <math.h>
 
-/* A column of a matrix this much shorter than the longest may be the rounding of zero: it need not be at right angles. */
+/* A column of a matrix this much shorter than the longest may be the rounding of zero, so it
+ * need not be perpendicular. */
 static const double column_noise = 1e-12;
 
-static bool square(const obb_vec3 u[static 3], const bool said[static 3])
+/* Returns whether the given axes are perpendicular to each other within OBB_LARGEST_SHEAR. */
+static bool square(const obb_vec3 u[static 3], const bool given[static 3])
 {
     for (int i = 0; i < 3; i++) {
         const int j = (i + 1) % 3;
-        if (said[i] && said[j] && fabs(obb_dot(u[i], u[j])) > OBB_LARGEST_SHEAR)
+        if (given[i] && given[j] && fabs(obb_dot(u[i], u[j])) > OBB_LARGEST_SHEAR)
             return false;
     }
     return true;
 }
 
-/* A unit vector at right angles to u; a coordinate axis where u is one. */
+/* Returns a unit vector at right angles to u, from the coordinate axis of u's least part. If u
+ * is a coordinate axis, so is the result. */
 static obb_vec3 perpendicular_by_least_part(obb_vec3 u)
 {
     const double x = fabs(u.x), y = fabs(u.y), z = fabs(u.z);
@@ -29,16 +32,16 @@ static obb_vec3 perpendicular_by_least_part(obb_vec3 u)
     return obb_divide(v, obb_length(v));
 }
 
-/* Fills in the unit axes that are not said. */
-static void complete(obb_vec3 u[static 3], const bool said[static 3])
+/* Fills in the unit axes that are not given. */
+static void complete(obb_vec3 u[static 3], const bool given[static 3])
 {
-    const int count = said[0] + said[1] + said[2];
+    const int count = given[0] + given[1] + given[2];
     if (count == 2) {
-        const int k = !said[0] ? 0 : !said[1] ? 1 : 2;
+        const int k = !given[0] ? 0 : !given[1] ? 1 : 2;
         const obb_vec3 v = obb_cross(u[(k + 1) % 3], u[(k + 2) % 3]);
         u[k] = obb_divide(v, obb_length(v));
     } else if (count == 1) {
-        const int k = said[0] ? 0 : said[1] ? 1 : 2;
+        const int k = given[0] ? 0 : given[1] ? 1 : 2;
         u[(k + 1) % 3] = perpendicular_by_least_part(u[k]);
         u[(k + 2) % 3] = obb_cross(u[k], u[(k + 1) % 3]);
     } else if (count == 0) {
@@ -48,36 +51,35 @@ static void complete(obb_vec3 u[static 3], const bool said[static 3])
     }
 }
 
-/* Orthonormal right-handed axes from the images of a box's axes, d, of lengths `length`; half_extents tells which of them
- * the box's points do not depend on. */
+/* Writes orthonormal right-handed axes made of d, the images of a box's axes, and their lengths.
+ * half_extents shows the axes that the box's points do not depend on. */
 static obb_status axes_from_images(const obb_vec3 d[static 3], const double length[static 3],
                                    obb_vec3 half_extents, obb_vec3 out[static 3])
 {
     const double longest = fmax(length[0], fmax(length[1], length[2]));
-    bool said[3];
+    bool given[3];
     int count = 0;
     for (int i = 0; i < 3; i++) {
-        said[i] = length[i] > 0.0;
-        count += said[i];
-        out[i] = said[i] ? obb_divide(d[i], length[i]) : d[i];
+        given[i] = length[i] > 0.0;
+        count += given[i];
+        out[i] = given[i] ? obb_divide(d[i], length[i]) : d[i];
     }
     if (count < 2)
         return OBB_SINGULAR;
-    if (!square(out, said)) {
+    if (!square(out, given)) {
         for (int i = 0; i < 3; i++)
             if (obb_component(half_extents, i) == 0.0 || length[i] <= column_noise * longest)
-                said[i] = false;
-        if (!square(out, said))
+                given[i] = false;
+        if (!square(out, given))
             return OBB_SHEARED;
     }
-    complete(out, said);
+    complete(out, given);
     if (obb_axes_left_handed(out))
         out[2] = obb_negate(out[2]);
     obb_axes_orthonormalise(out);
     return OBB_OK;
 }
 
-/* The image of the box under the linear map with these columns. */
 obb_status obb_box_linear_image(const obb_box *box, const obb_vec3 columns[static 3],
                                 int dimensions, obb_box *out)
 {
@@ -91,10 +93,10 @@ obb_status obb_box_linear_image(const obb_box *box, const obb_vec3 columns[stati
         if (!isfinite(length[i]))
             return OBB_BAD_NUMBER;
     }
-    if (dimensions == 2) /* no third axis to be singular or noise in */
+    if (dimensions == 2) /* the third axis must be neither singular nor noise */
         d[2] = (obb_vec3){.z = length[2] = fmax(length[0], length[1])};
     for (int i = 0; i < 3; i++) {
-        /* As a ratio the gain of an identity is exactly 1, and that of a rotation is taken for 1. */
+        /* As a ratio the gain of an identity is exactly 1, and that of a rotation counts as 1. */
         gain[i] = length[i] / obb_length(solid.axis[i]);
         if (fabs(gain[i] - 1.0) <= OBB_AXIS_NOISE)
             gain[i] = 1.0;

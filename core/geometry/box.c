@@ -6,7 +6,8 @@
 #include <assert.h>
 #include <math.h>
 
-static bool in_range(double v) { return fabs(v) <= OBB_MAX_COORDINATE; } /* false for NaN */
+/* Returns false also for NaN. */
+static bool in_range(double v) { return fabs(v) <= OBB_MAX_COORDINATE; }
 
 int obb_bad_coordinate(obb_vec3 v)
 {
@@ -27,6 +28,8 @@ static bool noisy(obb_vec3 a)
 
 static double without_noise(double v) { return fabs(v) < OBB_AXIS_NOISE ? 0.0 : v; }
 
+/* Returns the axis without noise: exactly a coordinate axis if the other two components are
+ * noise. */
 static obb_vec3 snapped(obb_vec3 a)
 {
     a = (obb_vec3){without_noise(a.x), without_noise(a.y), without_noise(a.z)};
@@ -52,9 +55,10 @@ obb_solid obb_solid_from_box(const obb_box *box, int dimensions)
         solid.axis[2] = (obb_vec3){0.0, 0.0, 1.0};
         return solid;
     }
-    /* Squares on the diagonal, not 1 - 2(yy + zz): columns then stay orthogonal and equally long however far the squared
-     * length is from 1, and equal squares cancel exactly. Each component is off by at most 4e-16 of its value for that
-     * length, and 4 * 2^-53 for rounding. */
+    /* The diagonal is made of squares, not of 1 - 2(yy + zz). So columns are orthogonal and
+     * equally long however far the squared length is from 1, and equal squares cancel exactly.
+     * Each component is off by at most 4e-16 of its value for that length, and 4 * 2^-53 for
+     * rounding. */
     const obb_quat q = box->rotation;
     const double xx = q.x * q.x, yy = q.y * q.y, zz = q.z * q.z, ww = q.w * q.w;
     const double xy = q.x * q.y, yz = q.y * q.z, zx = q.z * q.x;
@@ -78,7 +82,8 @@ void obb_solid_corners(const obb_solid *solid, obb_vec3 out_corners[static 8])
                                                                        (i & 4) != 0 ? h.z : -h.z}));
 }
 
-/* At least h.x * |x| + h.y * |y| + h.z * |z|, and exactly that for a coordinate axis. */
+/* Returns at least h.x * |x| + h.y * |y| + h.z * |z|, and exactly this sum for a coordinate
+ * axis. */
 static double reach(obb_vec3 h, double x, double y, double z)
 {
     x = fabs(x);
@@ -88,8 +93,8 @@ static double reach(obb_vec3 h, double x, double y, double z)
     const bool exact = (x == 0.0 || x == 1.0) && (y == 0.0 || y == 1.0) && (z == 0.0 || z == 1.0);
     if (exact || (h.x == 0.0 && h.y == 0.0 && h.z == 0.0))
         return sum;
-    /* Three roundings of 2^-53 each went down at most; 2^-50 and its own rounding make up for them, and the last term
-     * for products that underflowed. */
+    /* At most three roundings of 2^-53 each went down. 2^-50 and its own rounding make up for
+     * them, and the last term makes up for products that underflowed. */
     return sum * (1.0 + 0x1p-50) + 0x1p-1070;
 }
 

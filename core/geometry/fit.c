@@ -12,14 +12,15 @@
 #include <math.h>
 #include <string.h>
 
-/* A cloud whose points deviate from a place, line or plane by less than this much of its size is one: what rounding makes
- * of coordinates and projections. */
+/* A cloud whose points deviate from a point, line or plane by less than this share of its size
+ * counts as one. The deviation is the rounding error of coordinates and projections. */
 static const double flat = 4e-15;
 
-/* An oblique box's extent below this much of its largest is the rounding of its points and axes, and taken as 0. */
+/* An oblique box's extent below this share of its largest is the rounding error of its points
+ * and axes, and is taken as 0. */
 static const double thin = 1e-14;
 
-/* Another frame must gain this much to be preferred. */
+/* A later frame is preferred only if its box is smaller by this share. */
 static const double gain = 1e-12;
 
 static const double corner_slack = 1e-6; /* of a box's diagonal */
@@ -28,7 +29,7 @@ struct cloud {
     const obb_vec3 *points;
     size_t count;
     int dimensions;
-    int rank;         /* 0 a place, 1 a line, 2 a plane, 3 a volume */
+    int rank;         /* 0 a point, 1 a line, 2 a plane, 3 a volume */
     double size;      /* largest coordinate difference to the first point */
     obb_vec3 axis[3]; /* orthonormal; the points lie in the span of the first `rank` */
 };
@@ -41,28 +42,30 @@ static obb_vec3 point(const struct cloud *c, size_t i)
     return p;
 }
 
-/* Point i about the first. */
+/* Returns point i relative to the first. */
 static obb_vec3 offset(const struct cloud *c, size_t i)
 {
     return obb_sub(point(c, i), point(c, 0));
 }
 
-/* v / |v| for v other than zero, also where squares would underflow. */
+/* Returns v / |v| for v other than zero, also if squares would underflow. Every division is
+ * rounded. */
 static obb_vec3 unit_of_any_length(obb_vec3 v)
 {
     v = obb_divide(v, obb_largest_part(v));
     return obb_divide(v, obb_length(v));
 }
 
-/* A unit vector at right angles to the unit vector n: the first or second coordinate axis, laid across n. */
+/* Returns a unit vector at right angles to the unit vector n: the first or second coordinate
+ * axis, projected on the plane across n. */
 static obb_vec3 perpendicular_by_projection(obb_vec3 n)
 {
     const obb_vec3 e = fabs(n.x) <= 0.75 ? (obb_vec3){.x = 1.0} : (obb_vec3){.y = 1.0};
     return unit_of_any_length(obb_sub(e, obb_scale(n, obb_dot(n, e))));
 }
 
-/* Finds rank, size and axes: the farthest point from the first, the farthest from their line, and from the plane of the
- * three. */
+/* Finds rank, size and axes, from the farthest point from the first, the farthest point from
+ * their line, and the farthest from the plane of the three. */
 static void find_shape(struct cloud *c)
 {
     c->rank = 0;
@@ -82,7 +85,7 @@ static void find_shape(struct cloud *c)
     if (c->size == 0.0)
         return;
     const double scale = 1.0 / c->size;
-    if (!isfinite(scale)) /* smaller than anything that could be told apart */
+    if (!isfinite(scale)) /* the points are too close to be told apart */
         return;
     const obb_vec3 line = unit_of_any_length(obb_scale(far, scale));
     double deviation = 0.0;
@@ -120,10 +123,10 @@ static void find_shape(struct cloud *c)
     c->rank = 3;
 }
 
-/* ---- Frames ---------------------------------------------------------------------------------------------- */
+/* ---- Frames ---------------------------------------------------------------------------------- */
 
-/* Turns the frame within the cloud's span to the axes of the covariance. Returns the ratio of its smallest to its
- * largest eigenvalue there. */
+/* Turns the frame within the cloud's span to the axes of the covariance. Returns the ratio of
+ * the smallest to the largest eigenvalue there. */
 static double turn_to_covariance(const struct cloud *c, obb_vec3 frame[static 3])
 {
     const double scale = 1.0 / c->size, share = 1.0 / (double)c->count;
@@ -159,19 +162,19 @@ static double turn_to_covariance(const struct cloud *c, obb_vec3 frame[static 3]
     return low / high;
 }
 
-/* The axes of the covariance. */
+/* Writes the axes of the covariance. */
 static void principal_frame(const struct cloud *c, obb_vec3 frame[static 3])
 {
     memcpy(frame, c->axis, sizeof c->axis);
     if (c->rank < 2)
         return;
-    /* Of a long or thin cloud the small eigenvalues drown in the rounding of the large; taken again along the first
-     * answer's axes they stand alone. */
+    /* In a long or thin cloud the rounding errors of the large eigenvalues exceed the small
+     * ones. A second pass along the axes of the first separates them. */
     if (turn_to_covariance(c, frame) < 1e-4)
         (void)turn_to_covariance(c, frame);
 }
 
-/* The frame of the smallest box, of a cloud in a plane. */
+/* Turns the frame to that of the smallest box, for a cloud in a plane. */
 static obb_status flat_tight_frame(const struct cloud *c, obb_vec3 frame[static 3])
 {
     obb_flat *shadow = obb_malloc(c->count, sizeof *shadow);
@@ -197,7 +200,7 @@ static obb_status flat_tight_frame(const struct cloud *c, obb_vec3 frame[static 
     return st;
 }
 
-/* frame: the axes of the covariance, replaced by those of a small box. */
+/* Replaces the frame, the axes of the covariance, by the axes of a small box. */
 static obb_status tight_frame(const struct cloud *c, obb_vec3 frame[static 3])
 {
     if (c->rank < 2)
@@ -211,9 +214,9 @@ static obb_status tight_frame(const struct cloud *c, obb_vec3 frame[static 3])
     return st;
 }
 
-/* ---- Boxes ----------------------------------------------------------------------------------------------- */
+/* ---- Boxes ----------------------------------------------------------------------------------- */
 
-/* The rotation (or angle) nearest to none that lays a box along these axes. */
+/* Sets the rotation (or angle) nearest to the identity that lays a box along these axes. */
 static void lay_along(obb_box *box, const obb_vec3 frame[static 3], int dimensions)
 {
     if (dimensions == 2) {
@@ -258,7 +261,8 @@ static obb_vec3 moved(obb_vec3 from, const obb_vec3 axis[static 3], const double
     return obb_add(from, obb_combine(axis, (obb_vec3){by[0], by[1], by[2]}));
 }
 
-/* Sets center and extents to the least that hold all points, with the rotation that the box has. */
+/* Sets center and extents to the smallest that hold all points, with the rotation that the box
+ * has. */
 static void enclose(const struct cloud *c, obb_box *box)
 {
     const obb_solid solid = obb_solid_from_box(box, c->dimensions);
@@ -286,7 +290,7 @@ static void enclose(const struct cloud *c, obb_box *box)
     box->half_extents = (obb_vec3){half[0], half[1], half[2]};
 }
 
-/* The least half extent about the center that reaches low and high, in exact arithmetic too. */
+/* Returns the least half extent about the center that reaches low and high in exact arithmetic. */
 static double exact_half(double low, double center, double high)
 {
     return fmax(-obb_exact_below(low, center), -obb_exact_below(center, high)) + 0.0;
@@ -312,13 +316,14 @@ static obb_box enclose_along(const struct cloud *c, const obb_vec3 frame[static 
     obb_box box = {.rotation = {.w = 1.0}};
     lay_along(&box, frame, c->dimensions);
     const obb_solid solid = obb_solid_from_box(&box, c->dimensions);
-    if (solid.axis[0].x == 1.0 && solid.axis[1].y == 1.0) /* exact is better */
+    if (solid.axis[0].x == 1.0 && solid.axis[1].y == 1.0) /* these bounds are exact */
         return enclose_along_coordinates(c);
     enclose(c, &box);
     return box;
 }
 
-/* Is a the smaller box, and worth a change? Boxes without volume are told apart by area, and those without area by length. */
+/* Returns whether a is smaller than b by `gain`. Boxes without volume are compared by area, and
+ * boxes without area by length. */
 static bool smaller(const obb_box *a, const obb_box *b, int dimensions)
 {
     if (!obb_box_in_range(a) || !obb_box_in_range(b))
@@ -351,14 +356,14 @@ static obb_status finished(const obb_box *box, obb_box *out)
     return OBB_OK;
 }
 
-/* Takes the box for the best where it is smaller. */
+/* Replaces the best box by this one if it is smaller. */
 static void consider(const obb_box *box, int dimensions, obb_box *best)
 {
     if (smaller(box, best, dimensions))
         *best = *box;
 }
 
-/* ---- Points ---------------------------------------------------------------------------------------------- */
+/* ---- Points ---------------------------------------------------------------------------------- */
 
 obb_status obb_fit_points(const obb_vec3 *points, size_t count, obb_fit fit, int dimensions,
                           obb_box *out)
@@ -378,7 +383,7 @@ obb_status obb_fit_points(const obb_vec3 *points, size_t count, obb_fit fit, int
     principal_frame(&c, frame);
     obb_box best = enclose_along(&c, frame);
     if (!obb_box_in_range(&best))
-        best = along_coordinates; /* which is in range wherever the points are */
+        best = along_coordinates; /* in range for all points in range */
     if (fit == OBB_FIT_TIGHT) {
         consider(&along_coordinates, dimensions, &best);
         const obb_status st = tight_frame(&c, frame);
@@ -390,7 +395,7 @@ obb_status obb_fit_points(const obb_vec3 *points, size_t count, obb_fit fit, int
     return finished(&best, out);
 }
 
-/* ---- Corners --------------------------------------------------------------------------------------------- */
+/* ---- Corners --------------------------------------------------------------------------------- */
 
 struct corners {
     const obb_vec3 *at;
@@ -398,8 +403,8 @@ struct corners {
     int dimensions;
 };
 
-/* Numbers the corners by the edges from corner 0 to those of `end`: order[i] is the corner at the sum of the edges in the bits
- * of i, as near as one is left. */
+/* Numbers the corners by the edges from corner 0 to the corners of `end`. order[i] is the unused
+ * corner nearest to the sum of the edges in the bits of i. */
 static void number_corners(const struct corners *c, const size_t end[static 3],
                            size_t order[static 8])
 {
@@ -421,7 +426,8 @@ static void number_corners(const struct corners *c, const size_t end[static 3],
     }
 }
 
-/* Orthonormal axes from half edges, the longest of which counts most; those too short to say are completed. */
+/* Makes orthonormal axes from half edges. The longest edge keeps its direction. Edges too short
+ * to define an axis are completed. */
 static void square_up(const obb_vec3 half[static 3], int dimensions, obb_vec3 out[static 3])
 {
     double length[3];
@@ -453,8 +459,8 @@ static void square_up(const obb_vec3 half[static 3], int dimensions, obb_vec3 ou
     out[z] = (y - x + 3) % 3 == 1 ? obb_cross(u, v) : obb_cross(v, u);
 }
 
-/* The box whose edges at corner 0 lead to the corners of `end`, and how far the corners are from its own at most. Axes in that
- * order where in_order says so. */
+/* Makes the box whose edges at corner 0 lead to the corners of `end`, with the axes in this
+ * order if in_order. Returns how far the given corners are from the corners of the box at most. */
 static double box_of_edges(const struct corners *c, const size_t end[static 3], bool in_order,
                            obb_box *out)
 {
@@ -506,7 +512,7 @@ static double box_of_edges(const struct corners *c, const size_t end[static 3], 
     return farthest;
 }
 
-/* What the corners' coordinates may have lost to rounding. */
+/* Returns a bound of the rounding errors in the corners' coordinates. */
 static double rounding_of(const struct corners *c)
 {
     double coordinate = 0.0;
@@ -533,7 +539,8 @@ obb_status obb_fit_corners(const obb_vec3 *corners, size_t count, int dimensions
     const double rounding = rounding_of(&c);
     double farthest = box_of_edges(&c, (const size_t[]){1, 2, 4}, true, &best);
     if (farthest > rounding) {
-        /* Any three of the others (two in the plane) may be the ends of the edges at the first. */
+        /* Any three of the other corners (two in the plane) may be the ends of the edges at the
+         * first. */
         obb_box other = best;
         double least = HUGE_VAL;
         for (size_t i = 1; i < count; i++)
@@ -546,8 +553,8 @@ obb_status obb_fit_corners(const obb_vec3 *corners, size_t count, int dimensions
                         other = box;
                     }
                 }
-        if (least <
-            0.5 * farthest) { /* the order was not that of a box, or of one that is thin there */
+        /* The given order was not that of a box, or the box is thin there. */
+        if (least < 0.5 * farthest) {
             farthest = least;
             best = other;
         }
@@ -556,9 +563,10 @@ obb_status obb_fit_corners(const obb_vec3 *corners, size_t count, int dimensions
     return farthest <= corner_slack * diagonal + rounding ? finished(&best, out) : OBB_NOT_A_BOX;
 }
 
-/* ---- Merging --------------------------------------------------------------------------------------------- */
+/* ---- Merging --------------------------------------------------------------------------------- */
 
-/* `box` grown along its own axes to hold the points. False, and the same box, where it does already. */
+/* Grows the box along its own axes to hold the points. Returns false, and the same box, if it
+ * holds them already. */
 static bool grown(const obb_box *box, const obb_vec3 *points, size_t count, int dimensions,
                   obb_box *out)
 {
@@ -572,7 +580,7 @@ static bool grown(const obb_box *box, const obb_vec3 *points, size_t count, int 
     }
     for (size_t i = 0; i < count; i++) {
         const obb_vec3 d = obb_sub(points[i], box->center);
-        /* of the projection, and of a corner's own coordinates (see obb_solid_corners) */
+        /* Of the projection, and of a corner's own coordinates (see obb_solid_corners). */
         const double rounding = flat * obb_largest_part(d) + 0x1p-49 * obb_largest_part(points[i]);
         for (int k = 0; k < dimensions; k++) {
             const double x = obb_dot(d, solid.axis[k]);

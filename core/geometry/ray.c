@@ -1,6 +1,7 @@
 #include "core/geometry/ray.h"
 
-/* Lengths whose squares neither overflow nor lose bits; others are scaled first. */
+/* Squares of lengths in this range neither overflow nor lose bits. Other directions are scaled
+ * first. */
 #define SMALLEST_SAFE 1e-100
 #define LARGEST_SAFE  1e100
 
@@ -23,7 +24,7 @@ obb_status obb_ray_make(obb_vec3 origin, obb_vec3 direction, double max_distance
     return OBB_OK;
 }
 
-/* The unit vector sign * v without negative zeros. */
+/* Returns sign * v without negative zeros. */
 static obb_vec3 facing(obb_vec3 v, double sign)
 {
     return (obb_vec3){0.0 + sign * v.x, 0.0 + sign * v.y, 0.0 + sign * v.z};

@@ -6,25 +6,29 @@
 #include <assert.h>
 #include <math.h>
 
-/* A quaternion whose squared length is this near to 1 is kept as it came. Rounding four parts alone makes up to 2.3e-16
- * of it, so normalising can always get there, and what this service wrote reads back to the same bits. */
+/* A quaternion whose squared length is this near to 1 is kept as it came. Rounding the four
+ * parts changes it by up to 2.3e-16, so normalising can always reach this bound, and a rotation
+ * that the service wrote reads back to the same bits. */
 static const double kept_excess = 4e-16;
-static const double near_excess = 4e-15; /* what a plain sum of squares may make of that, amply */
+static const double near_excess =
+    4e-15; /* kept_excess and ample rounding of a plain sum of squares */
 static const double shortest_rotation = 1e-6; /* length of a quaternion or an axis */
 
-/* |q|^2 - 1, for q near unit length: squares and sums with what they lose to rounding. */
+/* Returns |q|^2 - 1 for q near unit length. Squares and sums are taken with their rounding
+ * errors. */
 static double excess(obb_quat q)
 {
     const double part[4] = {q.x, q.y, q.z, q.w};
     double square[4], lost[4];
-    for (int i = 0; i < 4; i++) { /* apart from the sum, so that vectors are made of it */
+    for (int i = 0; i < 4; i++) { /* a loop of its own, so that compilers vectorise it */
         square[i] = part[i] * part[i];
         lost[i] = obb_exact_rest(part[i], part[i], square[i]);
     }
     double sum = -1.0, rest = 0.0;
     for (int i = 0; i < 4; i++) {
         const double next = sum + square[i], taken = next - sum;
-        rest += (sum - (next - taken)) + (square[i] - taken); /* exactly what the sum lost */
+        rest += (sum - (next - taken)) +
+                (square[i] - taken); /* the rounding error of the sum, exactly */
         rest += lost[i];
         sum = next;
     }
@@ -49,7 +53,7 @@ obb_status obb_quat_normalise(obb_quat q, obb_quat *out)
             return OBB_BAD_NUMBER;
         const double largest = fmax(fmax(fabs(q.x), fabs(q.y)), fmax(fabs(q.z), fabs(q.w)));
         if (largest > 0x1p+500)
-            q = quat_scaled(q, 0x1p-515); /* a power of two: nothing is rounded that counts */
+            q = quat_scaled(q, 0x1p-515); /* a power of two: rounds nothing that counts */
         square = quat_dot(q, q);
     }
     if (fabs(square - 1.0) <= near_excess && fabs(excess(q)) <= kept_excess) {
@@ -62,7 +66,8 @@ obb_status obb_quat_normalise(obb_quat q, obb_quat *out)
     q = (obb_quat){q.x / length, q.y / length, q.z / length, q.w / length};
     const double e = excess(q); /* up to 8 roundings */
     if (fabs(e) > kept_excess) {
-        /* One correction by the exact excess leaves just the rounding of the four parts: 2 * 2^-53 of 1. */
+        /* One correction by the exact excess leaves only the rounding of the four parts: 2 *
+         * 2^-53 of 1. */
         const double f = 0.5 * e;
         q = (obb_quat){q.x - q.x * f, q.y - q.y * f, q.z - q.z * f, q.w - q.w * f};
     }
@@ -83,8 +88,6 @@ obb_status obb_quat_from_axis_angle(obb_vec3 axis, double degrees, obb_quat *out
     return obb_quat_normalise((obb_quat){u.x * s, u.y * s, u.z * s, c}, out);
 }
 
-/* Axes within 1e-6 of orthonormal made so, all giving way alike: each step of Bjorck and Bowie, "An Iterative Algorithm
- * for Computing the Best Estimate of an Orthogonal Matrix", SIAM J. Numer. Anal. 8(2), 1971, squares the error. */
 void obb_axes_orthonormalise(obb_vec3 u[static 3])
 {
     for (int step = 0; step < 2; step++) {
@@ -100,8 +103,8 @@ void obb_axes_orthonormalise(obb_vec3 u[static 3])
     }
 }
 
-/* The rotation with these orthonormal right-handed columns. The largest part is computed from a sum of positive terms
- * and divides the others: Shepperd, "Quaternion from Rotation Matrix", J. Guidance and Control 1(3), 1978. */
+/* The largest part is computed from a sum of positive terms, and normalising divides the others
+ * by it. */
 obb_quat obb_quat_from_orthonormal(const obb_vec3 u[static 3])
 {
     const double w = 1.0 + u[0].x + u[1].y + u[2].z, x = 1.0 + u[0].x - u[1].y - u[2].z,
@@ -154,7 +157,8 @@ obb_quat obb_quat_product(obb_quat a, obb_quat b)
     };
 }
 
-/* sin(t a) / sin(a), where x = cos(a) - 1 and -0.3 <= x <= 0: about 20 terms at the most, 5 for a few degrees. */
+/* Returns sin(t a) / sin(a), where x = cos(a) - 1 and -0.3 <= x <= 0. About 20 terms at most, 5
+ * for a few degrees. */
 static double slerp_weight(double t, double x)
 {
     double sum = t, term = t;
@@ -171,13 +175,14 @@ static obb_quat quat_added(obb_quat a, obb_quat b)
     return (obb_quat){a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w};
 }
 
-/* From a to b by t in (0, 1); a and b at most 90 degrees apart as vectors of four. */
+/* Returns the rotation at t in (0, 1) from a to b, which are at most 90 degrees apart as vectors
+ * of four. */
 static obb_quat slerp(obb_quat a, obb_quat b, double t)
 {
     obb_quat apart = quat_added(b, quat_scaled(a, -1.0));
     double x = -0.5 * quat_dot(apart, apart); /* cos - 1 without cancellation */
     if (x < -0.3) {
-        /* Too far apart for the series: meet half way. */
+        /* The two are too far apart for the series: take the half of the arc that holds t. */
         obb_quat middle = quat_added(a, b);
         middle = quat_scaled(middle, 1.0 / sqrt(quat_dot(middle, middle)));
         if (t < 0.5)
@@ -198,7 +203,7 @@ static obb_quat slerp(obb_quat a, obb_quat b, double t)
 
 obb_quat obb_quat_slerp(obb_quat a, obb_quat b, double t)
 {
-    /* Of b and -b, which are one rotation, the nearer. */
+    /* b and -b are one rotation: take the nearer. */
     const obb_quat sum = quat_added(a, b), difference = quat_added(a, quat_scaled(b, -1.0));
     const double s = quat_dot(sum, sum), d = quat_dot(difference, difference);
     if (s == 0.0 || d == 0.0)

@@ -4,9 +4,9 @@
 #include "core/geometry/exact.h"
 #include "core/geometry/sat.h"
 
-#define LARGEST_CORNER 1e15 /* scene units; a frustum that reaches farther is taken as infinite */
+#define LARGEST_CORNER 1e15 /* scene units; a frustum that reaches farther counts as infinite */
 
-/* ---- Making ----------------------------------------------------------------------------------------------- */
+/* ---- Making ---------------------------------------------------------------------------------- */
 
 obb_status obb_shape_capsule(obb_vec3 a, obb_vec3 b, double radius, obb_shape *out)
 {
@@ -38,7 +38,8 @@ struct plane {
     double offset;
 };
 
-/* Where three planes meet; components are not finite where they do not. */
+/* Returns the point where three planes meet. If they do not meet in one point, its components
+ * are not finite. */
 static obb_vec3 meeting(const struct plane *a, const struct plane *b, const struct plane *c)
 {
     const obb_vec3 bc = obb_cross(b->normal, c->normal);
@@ -62,7 +63,7 @@ obb_status obb_shape_frustum(const double matrix[static 16], obb_shape *out)
     }
     if (largest == 0.0)
         return OBB_SINGULAR;
-    double row[4][4]; /* of the matrix, scaled so that nothing overflows: the frustum stays */
+    double row[4][4]; /* of the matrix, scaled so that nothing overflows; the frustum is the same */
     for (int i = 0; i < 16; i++)
         row[i % 4][i / 4] = matrix[i] / largest;
 
@@ -105,9 +106,9 @@ obb_status obb_shape_frustum(const double matrix[static 16], obb_shape *out)
     return OBB_OK;
 }
 
-/* ---- Bounds ------------------------------------------------------------------------------------------------- */
+/* ---- Bounds ---------------------------------------------------------------------------------- */
 
-/* Around a point, at least by `reach`, whatever the sums round to. */
+/* Returns bounds around a point that reach at least `reach` far, whatever the sums round to. */
 static obb_bounds around(obb_vec3 p, double reach)
 {
     const double slack = 0x1p-51;
@@ -151,13 +152,15 @@ obb_bounds obb_shape_bounds(const obb_shape *shape, double margin)
     return bounds;
 }
 
-/* ---- Frustum against box: both given from the box's centre, so that being far from the origin costs no bits ------- */
+/* ---- Frustum against box --------------------------------------------------------------------- */
+
+/* Both are given relative to the box's centre, so that no bits are lost far from the origin. */
 
 /* Corners at the ends of each edge: those that differ in one bit. */
 static const unsigned char edges[12][2] = {{0, 1}, {2, 3}, {4, 5}, {6, 7}, {0, 2}, {1, 3},
                                            {4, 6}, {5, 7}, {0, 4}, {1, 5}, {2, 6}, {3, 7}};
 
-/* The interval that the frustum takes up on an axis. */
+/* The interval that the frustum covers on an axis. */
 struct interval {
     double low, high;
 };
@@ -173,14 +176,15 @@ static struct interval projected(const obb_shape *frustum, obb_vec3 axis)
     return on;
 }
 
-/* Gap between the projections, times the axis' length. */
+/* Returns the gap between the projections, times the axis' length. */
 static double gap_on(obb_vec3 axis, const obb_shape *frustum, const obb_solid *box)
 {
     const struct interval on = projected(frustum, axis);
     return (on.low > -on.high ? on.low : -on.high) - obb_solid_radius(box, axis);
 }
 
-/* The largest gap over the faces of both and the crosses of their edges; any that is > enough will do. */
+/* Returns the largest gap over the faces of both and the cross products of their edges, or the
+ * first gap > enough. */
 static double frustum_gap(const obb_shape *frustum, const obb_solid *box, double enough)
 {
     double most = -HUGE_VAL;
@@ -208,8 +212,8 @@ static double frustum_gap(const obb_shape *frustum, const obb_solid *box, double
     return most;
 }
 
-/* Distance of a frustum and a box that are apart: from its edges to the box, and from the box's corners to its
- * faces. */
+/* Returns the distance of a frustum and a box that are apart: the least distance from an edge of
+ * the frustum to the box or from a corner of the box to a face of the frustum. */
 static double frustum_distance(const obb_shape *frustum, const obb_solid *box)
 {
     double least = HUGE_VAL;
@@ -252,7 +256,7 @@ static bool frustum_overlap(const obb_shape *shape, const obb_solid *box, double
     return frustum_distance(&frustum, &centred) <= margin;
 }
 
-/* ---- The verdict --------------------------------------------------------------------------------------------------- */
+/* ---- The verdict ----------------------------------------------------------------------------- */
 
 bool obb_shape_boxes(const obb_solid *a, const obb_solid *b, double margin)
 {
@@ -266,7 +270,7 @@ bool obb_shape_boxes(const obb_solid *a, const obb_solid *b, double margin)
 
 bool obb_shape_overlap(const obb_shape *shape, const obb_solid *box, double margin)
 {
-    const double reach = shape->radius + margin; /* of nothing where it is negative */
+    const double reach = shape->radius + margin; /* if negative, nothing is in reach */
     switch (shape->kind) {
     case OBB_SHAPE_BOX:
         return obb_shape_boxes(&shape->box, box, margin);

@@ -4,14 +4,16 @@
 #include "core/geometry/exact.h"
 #include "core/geometry/sat.h"
 
-/* While the axes are gone through: when the mover is within the target's reach on all of them. */
+/* The fractions of the motion at which the mover is within the target's reach on all axes tested
+ * so far. */
 struct contact {
     double enter, leave;
-    double max;    /* later contact is none */
+    double max;    /* later contact is no hit */
     obb_vec3 axis; /* the one entered last, towards the mover; any length */
 };
 
-/* Cuts the interval down to where the projections on the axis meet; false when nothing is left. */
+/* Cuts the interval down to the fractions at which the projections on the axis meet. Returns
+ * false if nothing is left. */
 static bool cut(struct contact *contact, obb_vec3 axis, obb_vec3 offset, obb_vec3 motion,
                 const obb_solid *mover, const obb_solid *target)
 {
@@ -32,7 +34,7 @@ static bool cut(struct contact *contact, obb_vec3 axis, obb_vec3 offset, obb_vec
            contact->leave >= 0.0;
 }
 
-/* Unit length, no negative zeros. */
+/* Returns v / |v| without negative zeros. */
 static obb_vec3 unit_without_negative_zeros(obb_vec3 v)
 {
     const double length = obb_length(v);
@@ -73,7 +75,7 @@ bool obb_sweep_cast(const obb_solid *mover, obb_vec3 motion, double max_fraction
         struct contact contact;
         if (!first_contact(mover, motion, max_fraction, target, &contact))
             return false;
-        /* Where the two tests differ by their rounding, contact may be a hair in the past. */
+        /* If the two tests differ by their rounding, the contact may lie slightly in the past. */
         hit.fraction = contact.enter > 0.0 ? contact.enter : 0.0;
         hit.normal = unit_without_negative_zeros(contact.axis);
         moved.center = obb_add(mover->center, obb_scale(motion, hit.fraction));

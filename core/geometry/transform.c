@@ -7,10 +7,10 @@
 
 static double sign_of(double v) { return v < 0.0 ? -1.0 : 1.0; }
 
-/* v, negated where sign is negative; zeros stay positive. */
+/* Returns v, negated if sign is negative; zeros stay positive. */
 static double flipped(double v, double sign) { return sign < 0.0 ? 0.0 - v : v; }
 
-/* Scaled about the origin along the scene's axes. */
+/* Scales about the origin along the scene's axes. */
 static obb_status scaled(const obb_box *box, obb_vec3 s, int dimensions, obb_box *out)
 {
     if (dimensions == 2)
@@ -19,8 +19,9 @@ static obb_status scaled(const obb_box *box, obb_vec3 s, int dimensions, obb_box
         const obb_vec3 columns[3] = {{.x = s.x}, {.y = s.y}, {.z = s.z}};
         return obb_box_linear_image(box, columns, dimensions, out);
     }
-    /* The same factor along all axes, some of them mirrored. A mirror M turns the rotation R into M R M, as the box is
-     * its own mirror image: an axis of rotation is a cross product, and changes sign where the other two factors do. */
+    /* The same factor along all axes, some of them mirrored. A mirror M turns the rotation R
+     * into M R M, as the box is its own mirror image. An axis of rotation is a cross product, so
+     * each of its components changes sign with the product of the other two factors. */
     const double factor = fabs(s.x), x = sign_of(s.x), y = sign_of(s.y), z = sign_of(s.z);
     obb_box b = *box;
     b.center = (obb_vec3){flipped(b.center.x * factor, x), flipped(b.center.y * factor, y),
@@ -34,7 +35,8 @@ static obb_status scaled(const obb_box *box, obb_vec3 s, int dimensions, obb_box
     return OBB_OK;
 }
 
-/* Turned by a further rotation on the left (about the scene's axes) or on the right (its own); the centre stays. */
+/* Turns the box by a further rotation on the left (about the scene's axes) or on the right (its
+ * own). The centre stays. */
 static void turn(obb_box *box, obb_quat rotate, double angle, bool local, int dimensions)
 {
     if (dimensions == 2) {

@@ -1,5 +1,5 @@
-/* Vectors of three doubles and the arithmetic on them. Every function evaluates in the order it is written,
- * without contraction, so all builds give the same bits. */
+/* Vectors of three doubles and the arithmetic on them. Every function evaluates in the order it
+ * is written, without contraction, so all builds give the same bits. */
 #ifndef OBB_VEC_H
 #define OBB_VEC_H
 
