@@ -54,17 +54,17 @@ static inline bool obb_axes_left_handed(const obb_vec3 axes[static 3])
     return obb_dot(obb_cross(axes[0], axes[1]), axes[2]) < 0.0;
 }
 
-/* Makes axes orthonormal that are so within OBB_LARGEST_SHEAR. All three share the correction.
+/* Makes the axes u orthonormal, which are so within OBB_LARGEST_SHEAR. All share the correction.
  *
  * Source   two steps, each of which squares the error, of Bjorck and Bowie, "An Iterative
  *          Algorithm for Computing the Best Estimate of an Orthogonal Matrix", SIAM J. Numer.
  *          Anal. 8(2), 1971. */
-void obb_axes_orthonormalise(obb_vec3 axes[static 3]);
+void obb_axes_orthonormalise(obb_vec3 u[static 3]);
 
-/* Returns the rotation whose columns are these orthonormal right-handed axes.
+/* Returns the rotation whose columns are u, which are orthonormal and right-handed.
  *
  * Source   Shepperd, "Quaternion from Rotation Matrix", J. Guidance and Control 1(3), 1978. */
-obb_quat obb_quat_from_orthonormal(const obb_vec3 axes[static 3]);
+obb_quat obb_quat_from_orthonormal(const obb_vec3 u[static 3]);
 
 /* ---- Two rotations --------------------------------------------------------------------------- */
 
