@@ -10,7 +10,7 @@
 
 #include "core/obb.h"
 #include "proto/base/bignum.h"
-#include "proto/problem.h"
+#include "proto/problem/problem.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -158,13 +158,6 @@ static inline bool wire_read_column(struct wire_cursor *c, struct wire_column *o
 }
 void wire_column_get(const struct wire_column *column, size_t first, size_t count, double *out);
 
-/* Past the next value. It is checked as if it had been read, duplicate keys and all. */
-bool wire_skip(struct wire_cursor *c);
-
-/* The next value as compact JSON in UTF-8, numbers as they were sent, in the arena. More than OBB_MAX_DATA bytes are
- * WIRE_TOO_LONG, numbers beyond double's range OBB_BAD_NUMBER. */
-bool wire_capture(struct wire_cursor *c, obb_str *out);
-
 /* True when nothing follows. */
 static inline bool wire_finish(struct wire_cursor *c) { return c->ops->finish(c); }
 
@@ -182,10 +175,5 @@ bool wire_fail_at(struct wire_cursor *c, wire_cause cause, size_t place, const c
 bool wire_fail_item(struct wire_cursor *c, wire_cause cause, size_t place, size_t item,
                     const char *detail);
 bool wire_fail_memory(struct wire_cursor *c);
-
-/* The problem of a cursor that failed. Walks the whole document: where it is malformed, that is the problem (400), since a
- * client must first send what can be read; else the fault, with its pointer. Pointers of more than 1,024 bytes end at an
- * enclosing value. */
-wire_problem wire_cursor_explain(struct wire_cursor *c);
 
 #endif

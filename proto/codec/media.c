@@ -1,5 +1,6 @@
-/* Content-Type and Accept (RFC 9110, 8.3 and 12.5.1). */
-#include "proto/wire.h"
+#include "proto/codec/media.h"
+
+#include "core/obb.h"
 
 #include <assert.h>
 #include <string.h>

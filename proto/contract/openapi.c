@@ -1,4 +1,4 @@
-#include "proto/wire.h"
+#include "proto/contract/openapi.h"
 
 /* Made from openapi.yaml and examples/ by tools/openapi.c. */
 static const unsigned char document[] = {

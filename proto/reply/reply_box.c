@@ -1,6 +1,8 @@
-/* Replies about boxes: one, a list, and what follows from a box. */
+#include "proto/reply/reply_box.h"
+
 #include "proto/base/double.h"
-#include "proto/reply/reply.h"
+#include "proto/reply/reply_body.h"
+#include "proto/request/request_params.h"
 
 /* Corners whose indexes differ in one bit share an edge: along x, y, z, by the index of the first corner. */
 static const unsigned char edges[12][2] = {{0, 1}, {2, 3}, {4, 5}, {6, 7}, {0, 2}, {1, 3},

@@ -1,5 +1,7 @@
-/* Replies to queries. */
-#include "proto/reply/reply.h"
+#include "proto/reply/reply_query.h"
+
+#include "proto/reply/reply_body.h"
+#include "proto/reply/reply_query_body.h"
 
 #include <math.h>
 
@@ -184,12 +186,9 @@ static void put_pair_answer(struct wire_out *out, const struct obb_view *view,
 
 static void put_cut(struct wire_out *out, bool truncated, size_t count)
 {
-    if (!truncated)
-        return;
-    wire_out_key(out, "truncated");
-    wire_out_bool(out, true);
-    wire_out_key(out, "count");
-    wire_out_integer(out, count);
+    wire_put_truncated(out, truncated);
+    if (truncated)
+        wire_put_count(out, "count", count);
 }
 
 static void put_hit(struct wire_out *out, const obb_query *query, const obb_hit *hit,
@@ -386,10 +385,7 @@ static void put_all_pairs(struct wire_out *out, const struct obb_view *view, con
             put_pair(out, view, query, result, i);
         wire_out_array_end(out);
     }
-    if (result->truncated) {
-        wire_out_key(out, "truncated");
-        wire_out_bool(out, true);
-    }
+    wire_put_truncated(out, result->truncated);
 }
 
 /* ---- The face --------------------------------------------------------------------------------------------------- */
@@ -441,10 +437,7 @@ void wire_write_pair_end(struct wire_buf *buf, const struct obb_view *view, cons
     wire_put_now(&out, view);
     if (query->has_at)
         wire_put_at(&out, view);
-    if (truncated) {
-        wire_out_key(&out, "truncated");
-        wire_out_bool(&out, true);
-    }
+    wire_put_truncated(&out, truncated);
     wire_out_object_end(&out, object);
     wire_buf_append(buf, "\n", 1);
 }

@@ -1,6 +1,12 @@
-/* Imports: a scene as lines, read back. */
+#include "proto/request/request_import.h"
+
 #include "proto/base/keys.h"
-#include "proto/request/request.h"
+#include "proto/codec/walk.h"
+#include "proto/request/list.h"
+#include "proto/request/object.h"
+#include "proto/request/request_box_body.h"
+#include "proto/request/request_scene_body.h"
+#include "proto/request/value.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -47,7 +53,7 @@ static bool read_header(struct wire_cursor *c, struct header *out)
             break;
         case HISTORY:
             read = wire_read_history(c, &header.settings, &history);
-            if (read && history != 3)
+            if (read && history != (WIRE_HISTORY_SPAN | WIRE_HISTORY_COMMITS))
                 return wire_fail_at(c, WIRE_MISSING_FIELD, o.where[HISTORY],
                                     "\"span\" or \"commits\" is missing");
             break;

@@ -1,7 +1,8 @@
-/* Query strings. */
-#include "proto/request/request.h"
+#include "proto/request/request_params.h"
 
 #include "proto/base/number.h"
+#include "proto/request/object.h"
+#include "proto/request/value.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,9 @@
-/* The file of tokens. */
-#include "proto/request/request.h"
+#include "proto/request/request_tokens.h"
+
+#include "proto/request/list.h"
+#include "proto/request/object.h"
+#include "proto/request/request_body.h"
+#include "proto/request/value.h"
 
 /* Days from 1970-01-01 to a day of the Gregorian calendar (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms",
  * days_from_civil). */

@@ -1,5 +1,6 @@
 /* How fast bodies become requests, beside jansson and simdjson. Best of several runs, in one process. */
 #include "proto/codec/cursor.h"
+#include "proto/codec/walk.h"
 #include "proto/wire.h"
 #include "tests/bench/simdjson_peer.h"
 #include "tests/proto/cbor_maker.h"

@@ -3,6 +3,7 @@
 #define TEST_PROTO_ORACLE_JSON_H
 
 #include "proto/codec/cursor.h"
+#include "proto/codec/walk.h"
 
 #include <jansson.h>
 #include <math.h>

@@ -1,5 +1,6 @@
 #include "proto/codec/cursor.h"
 #include "proto/codec/out.h"
+#include "proto/codec/walk.h"
 #include "proto/wire.h"
 #include "tests/proto/cbor_maker.h"
 #include "tests/proto/exact.h"

@@ -1,5 +1,6 @@
 #include "proto/base/keys.h"
 #include "proto/codec/cursor.h"
+#include "proto/codec/walk.h"
 #include "tests/proto/exact.h"
 #include "tests/proto/oracle_json.h"
 #include "tests/support/fault.h"

@@ -1,4 +1,4 @@
-#include "proto/problem.h"
+#include "proto/problem/problem.h"
 #include "proto/wire.h"
 #include "tests/support/test.h"
 
