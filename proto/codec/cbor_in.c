@@ -6,6 +6,7 @@
 #include "proto/base/double.h"
 #include "proto/base/le.h"
 #include "proto/base/number.h"
+#include "proto/codec/cbor_tags.h"
 
 #include <cbor.h>
 #include <math.h>
@@ -86,12 +87,6 @@ static void take_bool(void *context, bool truth)
     ((struct head *)context)->truth = truth;
 }
 
-static bool malformed(struct wire_cursor *c, const char *at, const char *what)
-{
-    (void)wire_fail_at(c, WIRE_MALFORMED, (size_t)(at - c->start), what);
-    return false;
-}
-
 /* The head of one byte that most are: its number lies in it. False: it is another. */
 static inline bool short_head(const char *at, const char *end, struct head *out)
 {
@@ -144,27 +139,25 @@ static bool read_head(struct wire_cursor *c, const char *at, struct head *out)
         left > 0 ? cbor_stream_decode((cbor_data)(const void *)at, left, &callbacks, &head)
                  : (struct cbor_decoder_result){.status = CBOR_DECODER_NEDATA};
     if (result.status == CBOR_DECODER_NEDATA)
-        return malformed(c, at, "the body ends within a value");
+        return wire_fail_malformed(c, at, "the body ends within a value");
     if (result.status != CBOR_DECODER_FINISHED)
-        return malformed(c, at, "not CBOR");
+        return wire_fail_malformed(c, at, "not CBOR");
     if (head.what == INDEFINITE)
-        return malformed(c, at, "indefinite lengths are not accepted");
+        return wire_fail_malformed(c, at, "indefinite lengths are not accepted");
     head.after = at + result.read;
     /* Each item takes a byte at least, each member of a map two. */
     const size_t rest = (size_t)(c->end - head.after);
     if ((head.what == ARRAY && head.value > rest) || (head.what == MAP && head.value > rest / 2))
-        return malformed(c, at, "a length goes beyond the body");
+        return wire_fail_malformed(c, at, "a length goes beyond the body");
     *out = head;
     return true;
 }
 
 /* ---- Bytes under a tag ----------------------------------------------------------------------------- */
 
-enum { TAG_BIGNUM = 2, TAG_NEGATIVE_BIGNUM = 3, TAG_U32LE = 70, TAG_F32LE = 85, TAG_F64LE = 86 };
-
 static size_t width_of(uint64_t tag)
 {
-    return tag == TAG_F64LE ? 8 : tag == TAG_F32LE || tag == TAG_U32LE ? 4 : 0;
+    return tag == WIRE_TAG_F64LE ? 8 : tag == WIRE_TAG_F32LE || tag == WIRE_TAG_U32LE ? 4 : 0;
 }
 
 /* Is the next value a byte string under a tag? Then the two. Never notes a fault. */
@@ -191,7 +184,8 @@ static bool typed_array(const struct wire_cursor *c, uint64_t *tag, struct head 
 /* Those of a whole number of any size? */
 static bool bignum(const struct wire_cursor *c, uint64_t *tag, struct head *bytes)
 {
-    return tagged_bytes(c, tag, bytes) && (*tag == TAG_BIGNUM || *tag == TAG_NEGATIVE_BIGNUM);
+    return tagged_bytes(c, tag, bytes) &&
+           (*tag == WIRE_TAG_BIGNUM || *tag == WIRE_TAG_NEGATIVE_BIGNUM);
 }
 
 /* The tag of the typed array that the cursor stands in; 0: none. */
@@ -202,9 +196,9 @@ static int typed_level(const struct wire_cursor *c)
 
 static double typed_element(const char *at, int tag)
 {
-    return tag == TAG_F64LE   ? wire_f64le(at)
-           : tag == TAG_F32LE ? wire_f32le(at)
-                              : (double)wire_u32le(at);
+    return tag == WIRE_TAG_F64LE   ? wire_f64le(at)
+           : tag == WIRE_TAG_F32LE ? wire_f32le(at)
+                                   : (double)wire_u32le(at);
 }
 
 /* ---- Values ---------------------------------------------------------------------------------------- */
@@ -257,15 +251,14 @@ static bool wrong_type(struct wire_cursor *c, const char *wanted)
     if (c->failed)
         return false;
     if (c->at == c->end)
-        return malformed(c, c->at, "a value is missing");
-    (void)wire_fail_at(c, WIRE_WRONG_TYPE, (size_t)(c->at - c->start), wanted);
-    return false;
+        return wire_fail_malformed(c, c->at, "a value is missing");
+    return wire_fail_at(c, WIRE_WRONG_TYPE, wire_place(c), wanted);
 }
 
 static bool push(struct wire_cursor *c, struct wire_level level)
 {
     if (c->depth == WIRE_DEPTH)
-        return malformed(c, c->at, "more than 64 levels");
+        return wire_fail_malformed(c, c->at, "more than 64 levels");
     c->levels[c->depth++] = level;
     return true;
 }
@@ -325,7 +318,7 @@ static bool read_text(struct wire_cursor *c, obb_str *out)
         return false;
     const obb_str text = {.bytes = head.bytes, .length = (size_t)head.value};
     if (!obb_utf8_valid(text))
-        return malformed(c, c->at, "not UTF-8");
+        return wire_fail_malformed(c, c->at, "not UTF-8");
     if (out != NULL)
         *out = text;
     c->at = head.after;
@@ -337,7 +330,7 @@ static bool cbor_next_key(struct wire_cursor *c, obb_str *out_key)
     if (!cbor_next_item(c))
         return false;
     if (cbor_peek(c) != WIRE_KIND_STRING)
-        return malformed(c, c->at, "a key is a text");
+        return wire_fail_malformed(c, c->at, "a key is a text");
     return read_text(c, out_key);
 }
 
@@ -388,7 +381,7 @@ static double number_of(const struct head *head)
 static obb_str bignum_text(uint64_t tag, const struct head *bytes,
                            char room[static WIRE_NUMBER_ROOM])
 {
-    const bool negative = tag == TAG_NEGATIVE_BIGNUM;
+    const bool negative = tag == WIRE_TAG_NEGATIVE_BIGNUM;
     const size_t length =
         wire_bignum_digits(bytes->bytes, (size_t)bytes->value, negative, room + 1);
     room[0] = '-';
@@ -508,9 +501,9 @@ static bool cbor_read_column(struct wire_cursor *c, struct wire_column *out)
     struct head head;
     uint64_t tag;
     if (!c->failed && typed_level(c) == 0 && typed_array(c, &tag, &head)) {
-        *out = (struct wire_column){.type = tag == TAG_F64LE   ? WIRE_F64LE
-                                            : tag == TAG_F32LE ? WIRE_F32LE
-                                                               : WIRE_U32LE,
+        *out = (struct wire_column){.type = tag == WIRE_TAG_F64LE   ? WIRE_F64LE
+                                            : tag == WIRE_TAG_F32LE ? WIRE_F32LE
+                                                                    : WIRE_U32LE,
                                     .values = head.bytes,
                                     .count = (size_t)head.value / width_of(tag)};
         c->at = head.after;
@@ -546,7 +539,7 @@ static bool cbor_finish(struct wire_cursor *c)
 {
     if (c->failed)
         return false;
-    return c->at == c->end || malformed(c, c->at, "something follows the value");
+    return c->at == c->end || wire_fail_malformed(c, c->at, "something follows the value");
 }
 
 void wire_cbor_open(struct wire_cursor *cursor, const char *bytes, size_t length,

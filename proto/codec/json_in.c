@@ -2,15 +2,10 @@
 #include "proto/codec/cursor.h"
 
 #include "proto/base/number.h"
+#include "proto/codec/unescape.h"
 
 #include <math.h>
 #include <string.h>
-
-static bool malformed(struct wire_cursor *c, const char *at, const char *what)
-{
-    (void)wire_fail_at(c, WIRE_MALFORMED, (size_t)(at - c->start), what);
-    return false;
-}
 
 /* Where the next value or punctuation begins. After open, next_key and next_item the cursor stands there already. */
 static inline const char *past_space(const char *at, const char *end)
@@ -50,9 +45,9 @@ static bool wrong_type(struct wire_cursor *c, const char *wanted)
 {
     const wire_kind kind = json_peek(c);
     if (kind == WIRE_KIND_NONE)
-        return malformed(c, c->at, c->at == c->end ? "a value is missing" : "not a value");
-    (void)wire_fail_at(c, WIRE_WRONG_TYPE, (size_t)(c->at - c->start), wanted);
-    return false;
+        return wire_fail_malformed(c, c->at,
+                                   c->at == c->end ? "a value is missing" : "not a value");
+    return wire_fail_at(c, WIRE_WRONG_TYPE, wire_place(c), wanted);
 }
 
 /* ---- Strings --------------------------------------------------------------------------------------- */
@@ -95,52 +90,6 @@ static inline const char *past_plain(const char *at, const char *end)
     return at;
 }
 
-/* The four digits after "\u"; -1: not that. */
-static int hex4(const char *at, const char *end)
-{
-    int value = 0;
-    if (end - at < 4)
-        return -1;
-    for (int i = 0; i < 4; i++) {
-        const int digit = obb_hex_digit(at[i]);
-        if (digit < 0)
-            return -1;
-        value = value * 16 + digit;
-    }
-    return value;
-}
-
-/* An escape after its backslash, as UTF-8 into out (at most 4 bytes; NULL: just checked). NULL when it is none. */
-static const char *escape(const char *at, const char *end, char *out, size_t *out_length)
-{
-    static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
-    if (at == end)
-        return NULL;
-    if (*at != 'u') {
-        const char *found = memchr(from, *at, sizeof from - 1);
-        if (found == NULL)
-            return NULL;
-        out[0] = to[found - from];
-        *out_length = 1;
-        return at + 1;
-    }
-    int code = hex4(at + 1, end);
-    if (code < 0 || (code >= 0xdc00 && code <= 0xdfff))
-        return NULL;
-    at += 5;
-    if (code >= 0xd800 && code <= 0xdbff) {
-        if (end - at < 6 || at[0] != '\\' || at[1] != 'u')
-            return NULL;
-        const int low = hex4(at + 2, end);
-        if (low < 0xdc00 || low > 0xdfff)
-            return NULL;
-        code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
-        at += 6;
-    }
-    *out_length = obb_utf8_put((uint32_t)code, out);
-    return at;
-}
-
 /* The rest of a string that is not plain, from `at` after `begin`; out NULL: just checked. */
 static bool read_rest_of_string(struct wire_cursor *c, const char *begin, const char *at,
                                 obb_str *out)
@@ -152,16 +101,16 @@ static bool read_rest_of_string(struct wire_cursor *c, const char *begin, const 
     for (;;) {
         at = past_plain(at, c->end);
         if (at == c->end)
-            return malformed(c, at, "a string does not end");
+            return wire_fail_malformed(c, at, "a string does not end");
         if ((unsigned char)*at >= 0x80) {
             const size_t sequence = obb_utf8_length(at, c->end);
             if (sequence == 0)
-                return malformed(c, at, "not UTF-8");
+                return wire_fail_malformed(c, at, "not UTF-8");
             at += sequence;
             continue;
         }
         if (*at != '"' && *at != '\\')
-            return malformed(c, at, "a control character in a string is not escaped");
+            return wire_fail_malformed(c, at, "a control character in a string is not escaped");
         if (out != NULL && (*at == '\\' || text != NULL)) {
             if (text == NULL) {
                 const char *close = at;
@@ -178,9 +127,9 @@ static bool read_rest_of_string(struct wire_cursor *c, const char *begin, const 
             break;
         char decoded[4];
         size_t decoded_length;
-        const char *next = escape(at + 1, c->end, decoded, &decoded_length);
+        const char *next = wire_json_unescape(at + 1, c->end, decoded, &decoded_length);
         if (next == NULL)
-            return malformed(c, at, "not an escape, or half of a surrogate pair");
+            return wire_fail_malformed(c, at, "not an escape, or half of a surrogate pair");
         if (text != NULL) {
             memcpy(text + length, decoded, decoded_length);
             length += decoded_length;
@@ -224,7 +173,7 @@ static bool enter(struct wire_cursor *c, char bracket, const char *wanted)
     if (c->at == c->end || *c->at != bracket)
         return wrong_type(c, wanted);
     if (c->depth == WIRE_DEPTH)
-        return malformed(c, c->at, "more than 64 levels");
+        return wire_fail_malformed(c, c->at, "more than 64 levels");
     c->depth++;
     c->at++;
     c->fresh = true;
@@ -248,7 +197,7 @@ static inline bool next(struct wire_cursor *c, char bracket)
         return false;
     const char *at = past_space(c->at, c->end);
     if (at == c->end)
-        return malformed(c, at, "an object or array does not end");
+        return wire_fail_malformed(c, at, "an object or array does not end");
     if (*at == bracket) {
         c->at = at + 1;
         c->depth--;
@@ -257,10 +206,10 @@ static inline bool next(struct wire_cursor *c, char bracket)
     }
     if (!c->fresh) {
         if (*at != ',')
-            return malformed(c, at, "a comma is missing");
+            return wire_fail_malformed(c, at, "a comma is missing");
         at = past_space(at + 1, c->end);
         if (at < c->end && *at == bracket)
-            return malformed(c, at, "a comma has nothing after it");
+            return wire_fail_malformed(c, at, "a comma has nothing after it");
     }
     c->fresh = false;
     c->at = at;
@@ -272,12 +221,12 @@ static bool json_next_key(struct wire_cursor *c, obb_str *out_key)
     if (!next(c, '}'))
         return false;
     if (c->at == c->end || *c->at != '"')
-        return malformed(c, c->at, "a key is missing");
+        return wire_fail_malformed(c, c->at, "a key is missing");
     if (!read_string_here(c, out_key))
         return false;
     c->at = past_space(c->at, c->end);
     if (c->at == c->end || *c->at != ':')
-        return malformed(c, c->at, "a colon is missing");
+        return wire_fail_malformed(c, c->at, "a colon is missing");
     c->at = past_space(c->at + 1, c->end);
     return true;
 }
@@ -289,7 +238,7 @@ static bool json_next_item(struct wire_cursor *c) { return next(c, ']'); }
 static bool word(struct wire_cursor *c, const char *text, size_t length)
 {
     if ((size_t)(c->end - c->at) < length || memcmp(c->at, text, length) != 0)
-        return malformed(c, c->at, "not a value");
+        return wire_fail_malformed(c, c->at, "not a value");
     c->at += length;
     return true;
 }
@@ -338,7 +287,7 @@ static bool json_read_number_text(struct wire_cursor *c, obb_str *out)
     double value;
     const char *after = wire_number_read(at, c->end, &value);
     if (after == NULL)
-        return malformed(c, at, "not a number");
+        return wire_fail_malformed(c, at, "not a number");
     if (out != NULL)
         *out = (obb_str){.bytes = at, .length = (size_t)(after - at)};
     c->at = after;
@@ -424,7 +373,7 @@ static bool json_read_column(struct wire_cursor *c, struct wire_column *out)
 static bool json_enter_other(struct wire_cursor *c, bool *out_value_follows)
 {
     *out_value_follows = false;
-    return malformed(c, c->at, "not a value"); /* peek never says WIRE_KIND_OTHER */
+    return wire_fail_malformed(c, c->at, "not a value"); /* peek never says WIRE_KIND_OTHER */
 }
 
 static bool json_finish(struct wire_cursor *c)
@@ -432,7 +381,7 @@ static bool json_finish(struct wire_cursor *c)
     if (c->failed)
         return false;
     c->at = past_space(c->at, c->end);
-    return c->at == c->end || malformed(c, c->at, "something follows the value");
+    return c->at == c->end || wire_fail_malformed(c, c->at, "something follows the value");
 }
 
 void wire_json_open(struct wire_cursor *cursor, const char *bytes, size_t length,
