@@ -224,7 +224,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("import");
+    Suite *suite = suite_create("request_import");
     TCase *tc = tcase_create("import");
     tcase_add_test(tc, what_was_exported_comes_back_to_the_byte);
     tcase_add_test(tc, in_the_plane_too);
