@@ -15,7 +15,7 @@
 
 /* ---- Heads ----------------------------------------------------------------------------------------- */
 
-enum what {
+enum head_type {
     UNSIGNED,
     NEGATIVE, /* -1 - value */
     BYTES,
@@ -31,7 +31,7 @@ enum what {
 };
 
 struct head {
-    enum what what;
+    enum head_type type;
     uint64_t value;
     double number;
     bool truth;
@@ -39,10 +39,10 @@ struct head {
     const char *after; /* the head, and the bytes of a string */
 };
 
-static void take(void *context, enum what what, uint64_t value)
+static void take(void *context, enum head_type type, uint64_t value)
 {
     struct head *head = context;
-    head->what = what;
+    head->type = type;
     head->value = value;
 }
 
@@ -90,18 +90,18 @@ static void take_bool(void *context, bool truth)
 /* The head of one byte that most are: its number lies in it. False: it is another. */
 static inline bool short_head(const char *at, const char *end, struct head *out)
 {
-    static const enum what whats[] = {UNSIGNED, NEGATIVE, BYTES, TEXT, ARRAY, MAP};
+    static const enum head_type types[] = {UNSIGNED, NEGATIVE, BYTES, TEXT, ARRAY, MAP};
     const unsigned first = (unsigned char)*at, number = first & 31;
     if (number > 23 || first >> 5 > 5)
         return false;
-    const enum what what = whats[first >> 5];
-    const bool is_string = what == BYTES || what == TEXT;
+    const enum head_type type = types[first >> 5];
+    const bool is_string = type == BYTES || type == TEXT;
     const size_t rest = (size_t)(end - at) - 1;
-    *out = (struct head){.what = what,
+    *out = (struct head){.type = type,
                          .value = number,
                          .bytes = at + 1,
                          .after = at + 1 + (is_string && number <= rest ? number : 0)};
-    return (is_string || what == ARRAY ? number : what == MAP ? 2 * number : 0) <= rest;
+    return (is_string || type == ARRAY ? number : type == MAP ? 2 * number : 0) <= rest;
 }
 
 /* The head at `at`; false, with the fault, when it is not there in full. */
@@ -131,7 +131,7 @@ static bool read_head(struct wire_cursor *c, const char *at, struct head *out)
                                                     .null = take_null,
                                                     .boolean = take_bool,
                                                     .indef_break = take_indefinite};
-    struct head head = {.what = UNSIGNED};
+    struct head head = {.type = UNSIGNED};
     const size_t left = (size_t)(c->end - at);
     if (left > 0 && short_head(at, c->end, out))
         return true;
@@ -142,12 +142,12 @@ static bool read_head(struct wire_cursor *c, const char *at, struct head *out)
         return wire_fail_malformed(c, at, "the body ends within a value");
     if (result.status != CBOR_DECODER_FINISHED)
         return wire_fail_malformed(c, at, "not CBOR");
-    if (head.what == INDEFINITE)
+    if (head.type == INDEFINITE)
         return wire_fail_malformed(c, at, "indefinite lengths are not accepted");
     head.after = at + result.read;
     /* Each item takes a byte at least, each member of a map two. */
     const size_t rest = (size_t)(c->end - head.after);
-    if ((head.what == ARRAY && head.value > rest) || (head.what == MAP && head.value > rest / 2))
+    if ((head.type == ARRAY && head.value > rest) || (head.type == MAP && head.value > rest / 2))
         return wire_fail_malformed(c, at, "a length goes beyond the body");
     *out = head;
     return true;
@@ -169,7 +169,7 @@ static bool tagged_bytes(const struct wire_cursor *c, uint64_t *tag, struct head
     ahead.failed = false;
     struct head head;
     if (c->at == c->end || (unsigned char)*c->at >> 5 != 6 || !read_head(&ahead, c->at, &head) ||
-        !read_head(&ahead, head.after, bytes) || bytes->what != BYTES)
+        !read_head(&ahead, head.after, bytes) || bytes->type != BYTES)
         return false;
     *tag = head.value;
     return true;
@@ -370,9 +370,9 @@ static bool cbor_read_bool(struct wire_cursor *c, bool *out)
 
 static double number_of(const struct head *head)
 {
-    if (head->what == REAL)
+    if (head->type == REAL)
         return head->number;
-    if (head->what == UNSIGNED)
+    if (head->type == UNSIGNED)
         return (double)head->value;
     return head->value == UINT64_MAX ? -0x1p64 : -(double)(head->value + 1);
 }
@@ -436,7 +436,7 @@ static bool cbor_read_number(struct wire_cursor *c, double *out)
 
 static bool cbor_read_number_text(struct wire_cursor *c, obb_str *out)
 {
-    struct head head = {.what = REAL};
+    struct head head = {.type = REAL};
     uint64_t tag;
     double number;
     const char *at = c->at;
@@ -453,11 +453,11 @@ static bool cbor_read_number_text(struct wire_cursor *c, obb_str *out)
     if (out == NULL)
         return true;
     int length = 0;
-    if (head.what == UNSIGNED)
+    if (head.type == UNSIGNED)
         length = snprintf(c->number, sizeof c->number, "%llu", (unsigned long long)head.value);
-    else if (head.what == NEGATIVE && head.value == UINT64_MAX)
+    else if (head.type == NEGATIVE && head.value == UINT64_MAX)
         length = snprintf(c->number, sizeof c->number, "-18446744073709551616");
-    else if (head.what == NEGATIVE)
+    else if (head.type == NEGATIVE)
         length = snprintf(c->number, sizeof c->number, "-%llu", (unsigned long long)head.value + 1);
     else if (isfinite(number))
         length = (int)wire_double_write(number, c->number);
@@ -530,7 +530,7 @@ static bool cbor_enter_other(struct wire_cursor *c, bool *out_value_follows)
     struct head head;
     if (c->failed || !read_head(c, c->at, &head))
         return false;
-    *out_value_follows = head.what == TAG;
+    *out_value_follows = head.type == TAG;
     c->at = head.after;
     return true;
 }

@@ -31,19 +31,20 @@ static const obb_str names[PARAMS] = {
 
 #define BIT(param) (1u << (param))
 
-static bool refuse(wire_problem *problem, struct obb_arena *arena, const char *what, obb_str key)
+static bool refuse(wire_problem *problem, struct obb_arena *arena, const char *sentence,
+                   obb_str key)
 {
     *problem = wire_problem_of_cause(WIRE_BAD_QUERY_STRING);
     enum { ROOM = 160, SHOWN = 64 };
     char *detail = obb_arena_alloc(arena, ROOM, 1);
     if (detail == NULL) {
-        problem->detail = what;
+        problem->detail = sentence;
         return false;
     }
     if (key.length <= SHOWN && obb_utf8_valid(key))
-        (void)snprintf(detail, ROOM, "%s: \"%.*s\"", what, (int)key.length, key.bytes);
+        (void)snprintf(detail, ROOM, "%s: \"%.*s\"", sentence, (int)key.length, key.bytes);
     else
-        (void)snprintf(detail, ROOM, "%s", what);
+        (void)snprintf(detail, ROOM, "%s", sentence);
     problem->detail = detail;
     return false;
 }

@@ -190,7 +190,7 @@ static inline bool dump_request(int route, const wire_body *body, int dimensions
     obb_settings settings = {.dimensions = 3, .history_span = 500, .history_commits = 64};
     union {
         obb_put put;
-        obb_transform_edit turn;
+        obb_transform_edit change;
         obb_merge merge;
         wire_commit commit;
         obb_query query;
@@ -216,9 +216,9 @@ static inline bool dump_request(int route, const wire_body *body, int dimensions
             dump_put(out, &u.put);
         break;
     case DUMP_TRANSFORM:
-        good = wire_read_transform(body, dimensions, name, &arena, &u.turn, &problem);
+        good = wire_read_transform(body, dimensions, name, &arena, &u.change, &problem);
         if (good)
-            dump_transform(out, &u.turn);
+            dump_transform(out, &u.change);
         break;
     case DUMP_MERGE:
         good = wire_read_merge(body, name, &arena, &u.merge, &problem);

@@ -44,8 +44,6 @@ static inline bool same(json_t *one, json_t *other)
     return json_equal(one, other) != 0;
 }
 
-/* The JSON must be these very bytes (NULL: any), the CBOR the same value, and both must fit the published schema. Frees
- * both. */
 /* The JSON is valid and, if `expected` is given, equal to it byte for byte; it fits the schema of that name, if one is given; and the
  * CBOR, if there is any, says the same. Empties both buffers. */
 static inline void check_written(struct schema *schema, const char *schema_name,

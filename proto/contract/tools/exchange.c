@@ -30,10 +30,10 @@ struct reader {
     bool failed;
 };
 
-static void fail(struct reader *reader, const char *what)
+static void fail(struct reader *reader, const char *message)
 {
     if (!reader->failed)
-        (void)fprintf(stderr, "%s:%d: %s\n", reader->path, reader->line, what);
+        (void)fprintf(stderr, "%s:%d: %s\n", reader->path, reader->line, message);
     reader->failed = true;
 }
 

@@ -11,9 +11,9 @@
 
 static const char *document_path;
 
-static _Noreturn void stop(size_t line, const char *what, const char *name)
+static _Noreturn void stop(size_t line, const char *message, const char *name)
 {
-    (void)fprintf(stderr, "%s:%zu: %s%s%s\n", document_path, line, what,
+    (void)fprintf(stderr, "%s:%zu: %s%s%s\n", document_path, line, message,
                   name[0] == '\0' ? "" : ": ", name);
     exit(EXIT_FAILURE);
 }

@@ -7,8 +7,8 @@ START_TEST(a_commit_answers_counts_ids_missing_and_results)
     const obb_pose poses[] = {{.target = {.name = obb_str_of("ghost")}, .has_center = true},
                               {.target = {.has_id = true, .id = 77}, .has_center = true},
                               {.target = {.name = obb_str_of("a")}, .has_center = true}};
-    const obb_transform_edit turn = {.target = {.name = obb_str_of("no\"body")},
-                                     .transform = {.has_translate = true}};
+    const obb_transform_edit change = {.target = {.name = obb_str_of("no\"body")},
+                                       .transform = {.has_translate = true}};
     const obb_query queries[] = {
         {.kind = OBB_QUERY_ALL_PAIRS, .dimensions = 3, .by_id = true},
         {.kind = OBB_QUERY_POINT, .dimensions = 3, .count = 1, .has_at = true},
@@ -19,7 +19,7 @@ START_TEST(a_commit_answers_counts_ids_missing_and_results)
                                          .put_count = 2,
                                          .poses = poses,
                                          .pose_count = 3,
-                                         .transforms = &turn,
+                                         .transforms = &change,
                                          .transform_count = 1,
                                          .queries = queries,
                                          .query_count = 2}};

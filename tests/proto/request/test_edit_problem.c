@@ -10,8 +10,9 @@ START_TEST(the_fault_of_a_commit_points_at_its_entry)
     const obb_target removes[] = {named("r0"), named("r1")};
     const obb_put puts[] = {{.target = named("p0")}, {.target = named("a/b~c")}};
     const obb_pose poses[] = {{.target = named("q0")}, {.target = named("q1")}};
-    const obb_transform_edit turns[] = {{.target = named("t0"), .transform = {.has_scale = true}},
-                                        {.target = named("t1"), .transform = {.has_matrix = true}}};
+    const obb_transform_edit changes[] = {
+        {.target = named("t0"), .transform = {.has_scale = true}},
+        {.target = named("t1"), .transform = {.has_matrix = true}}};
     wire_commit commit = {.edit = {.has_time = true,
                                    .has_if_revision = true,
                                    .removes = removes,
@@ -20,7 +21,7 @@ START_TEST(the_fault_of_a_commit_points_at_its_entry)
                                    .put_count = 2,
                                    .poses = poses,
                                    .pose_count = 2,
-                                   .transforms = turns,
+                                   .transforms = changes,
                                    .transform_count = 2}};
     wire_commit by_names = commit, by_ids = commit, by_header = commit;
     by_names.columnar_names = true;
@@ -87,8 +88,8 @@ END_TEST
 
 START_TEST(a_matrix_says_what_is_wrong_with_it)
 {
-    const obb_transform_edit turn = {.target = named("a"), .transform = {.has_matrix = true}};
-    const obb_edit edit = {.transforms = &turn, .transform_count = 1};
+    const obb_transform_edit change = {.target = named("a"), .transform = {.has_matrix = true}};
+    const obb_edit edit = {.transforms = &change, .transform_count = 1};
     const obb_fault fault = {.group = OBB_GROUP_TRANSFORM};
     struct obb_arena arena;
     obb_arena_init(&arena);

@@ -70,13 +70,13 @@ static wire_problem problem_of(int route, const wire_body *body, int dimensions)
 {
     wire_problem problem = {0};
     obb_put put;
-    obb_transform_edit turn;
+    obb_transform_edit change;
     obb_query query;
     const obb_str name = obb_str_of("name");
     const bool good = route == DUMP_BOX
                           ? wire_read_box(body, dimensions, false, name, &arena, &put, &problem)
                       : route == DUMP_TRANSFORM
-                          ? wire_read_transform(body, dimensions, name, &arena, &turn, &problem)
+                          ? wire_read_transform(body, dimensions, name, &arena, &change, &problem)
                           : wire_read_query(body, (obb_query_kind)(route - DUMP_QUERY), dimensions,
                                             &arena, &query, &problem);
     ck_assert(!good);

@@ -2,21 +2,21 @@
 
 START_TEST(transforms_are_read)
 {
-    obb_transform_edit turn;
+    obb_transform_edit change;
     wire_problem problem;
     wire_body body = json("{\"rotate\":{\"axis\":[0,1,0],\"degrees\":180},\"space\":\"local\","
                           "\"scale\":2,\"translate\":[1,2,3]}");
-    ck_assert(wire_read_transform(&body, 3, obb_str_of("door"), &arena, &turn, &problem));
-    const obb_transform *t = &turn.transform;
-    ck_assert(obb_str_equal(turn.target.name, obb_str_of("door")));
+    ck_assert(wire_read_transform(&body, 3, obb_str_of("door"), &arena, &change, &problem));
+    const obb_transform *t = &change.transform;
+    ck_assert(obb_str_equal(change.target.name, obb_str_of("door")));
     ck_assert(t->has_rotate && t->has_scale && t->has_translate && !t->has_matrix && t->local);
     ck_assert(t->translate.z == 3 && t->scale.x == 2 && t->scale.z == 2);
     ck_assert(fabs(t->rotate.y - 1) < 1e-15);
     body = json("{\"matrix\":[1,0,0,0,0,1,0,0,0,0,1,0,5,0,0,1],\"space\":\"world\"}");
-    ck_assert(wire_read_transform(&body, 3, obb_str_of("door"), &arena, &turn, &problem));
+    ck_assert(wire_read_transform(&body, 3, obb_str_of("door"), &arena, &change, &problem));
     ck_assert(t->has_matrix && !t->has_rotate && t->matrix[12] == 5);
     body = json("{\"rotate\":90,\"scale\":[2,3]}");
-    ck_assert(wire_read_transform(&body, 2, obb_str_of("door"), &arena, &turn, &problem));
+    ck_assert(wire_read_transform(&body, 2, obb_str_of("door"), &arena, &change, &problem));
     ck_assert(t->angle == 90 && t->scale.y == 3 && t->scale.z == 1);
     check_same(DUMP_TRANSFORM, 2, "{\"rotate\":90,\"scale\":2}",
                "{\"rotate\":{\"degrees\":90},\"scale\":[2,2]}");
