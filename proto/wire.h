@@ -1,4 +1,5 @@
-/* The face of proto: what other layers may use. Request bytes to core's plain data, core's results to bytes, and problems.
+/* The face of proto: what other layers may use. Request bytes to core's plain data, core's results
+ * to bytes, and problems.
  *
  * Every function here is a pure function of its arguments; any thread may call it. */
 #ifndef WIRE_WIRE_H
@@ -15,7 +16,8 @@
 /* The media types of requests and answers. */
 #include "proto/codec/media.h"
 
-/* Requests: the body, and the rules that all decoders keep. Then a decoder for each kind of request. */
+/* Requests: the body, and the rules that all decoders keep. Then a decoder for each kind of
+ * request. */
 #include "proto/request/request.h"
 
 /* Query strings. */

@@ -1,6 +1,7 @@
-/* CBOR (RFC 8949), its bignums, and its typed arrays of numbers (RFC 8746) behind the cursor. libcbor decodes one head at
- * a time, without a tree and without allocating; every length is held against the bytes that remain before it is believed.
- * Indefinite lengths are refused: nothing that knows what it sends needs them. */
+/* The cursor over CBOR (RFC 8949), with bignums and typed arrays of numbers (RFC 8746). libcbor
+ * decodes one head at a time, without a tree and without allocating. Every length is checked
+ * against the bytes that remain before it is used. Indefinite lengths are refused: a client that
+ * knows its data does not need them. */
 #include "proto/codec/cursor.h"
 
 #include "proto/base/double.h"
@@ -13,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- Heads ----------------------------------------------------------------------------------------- */
+/* ---- Heads ----------------------------------------------------------------------------------- */
 
 enum head_type {
     UNSIGNED,
@@ -36,7 +37,7 @@ struct head {
     double number;
     bool truth;
     const char *bytes;
-    const char *after; /* the head, and the bytes of a string */
+    const char *after; /* after the head, and after the bytes of a string */
 };
 
 static void take(void *context, enum head_type type, uint64_t value)
@@ -87,7 +88,8 @@ static void take_bool(void *context, bool truth)
     ((struct head *)context)->truth = truth;
 }
 
-/* The head of one byte that most are: its number lies in it. False: it is another. */
+/* Reads a head of one byte, which holds its number: the most common kind. Returns false for all
+ * other heads. */
 static inline bool short_head(const char *at, const char *end, struct head *out)
 {
     static const enum head_type types[] = {UNSIGNED, NEGATIVE, BYTES, TEXT, ARRAY, MAP};
@@ -104,7 +106,8 @@ static inline bool short_head(const char *at, const char *end, struct head *out)
     return (is_string || type == ARRAY ? number : type == MAP ? 2 * number : 0) <= rest;
 }
 
-/* The head at `at`; false, with the fault, when it is not there in full. */
+/* Reads the head at `at`. If it is incomplete or not accepted, notes the fault and returns
+ * false. */
 static bool read_head(struct wire_cursor *c, const char *at, struct head *out)
 {
     static const struct cbor_callbacks callbacks = {.uint8 = take_u8,
@@ -145,7 +148,7 @@ static bool read_head(struct wire_cursor *c, const char *at, struct head *out)
     if (head.type == INDEFINITE)
         return wire_fail_malformed(c, at, "indefinite lengths are not accepted");
     head.after = at + result.read;
-    /* Each item takes a byte at least, each member of a map two. */
+    /* Each item takes at least one byte, each member of a map two. */
     const size_t rest = (size_t)(c->end - head.after);
     if ((head.type == ARRAY && head.value > rest) || (head.type == MAP && head.value > rest / 2))
         return wire_fail_malformed(c, at, "a length goes beyond the body");
@@ -153,14 +156,15 @@ static bool read_head(struct wire_cursor *c, const char *at, struct head *out)
     return true;
 }
 
-/* ---- Bytes under a tag ----------------------------------------------------------------------------- */
+/* ---- Bytes under a tag ----------------------------------------------------------------------- */
 
 static size_t width_of(uint64_t tag)
 {
     return tag == WIRE_TAG_F64LE ? 8 : tag == WIRE_TAG_F32LE || tag == WIRE_TAG_U32LE ? 4 : 0;
 }
 
-/* Is the next value a byte string under a tag? Then the two. Never notes a fault. */
+/* Tells whether the next value is a byte string under a tag, and reads both heads. Never notes a
+ * fault. */
 static bool tagged_bytes(const struct wire_cursor *c, uint64_t *tag, struct head *bytes)
 {
     struct wire_cursor ahead;
@@ -175,20 +179,20 @@ static bool tagged_bytes(const struct wire_cursor *c, uint64_t *tag, struct head
     return true;
 }
 
-/* Those of a typed array of a kind that we take? */
+/* Tells whether the next value is a typed array of an accepted type. */
 static bool typed_array(const struct wire_cursor *c, uint64_t *tag, struct head *bytes)
 {
     return tagged_bytes(c, tag, bytes) && width_of(*tag) != 0 && bytes->value % width_of(*tag) == 0;
 }
 
-/* Those of a whole number of any size? */
+/* Tells whether the next value is a bignum. */
 static bool bignum(const struct wire_cursor *c, uint64_t *tag, struct head *bytes)
 {
     return tagged_bytes(c, tag, bytes) &&
            (*tag == WIRE_TAG_BIGNUM || *tag == WIRE_TAG_NEGATIVE_BIGNUM);
 }
 
-/* The tag of the typed array that the cursor stands in; 0: none. */
+/* Returns the tag of the typed array in which the cursor stands, or 0. */
 static int typed_level(const struct wire_cursor *c)
 {
     return c->depth > 0 ? c->levels[c->depth - 1].typed : 0;
@@ -201,7 +205,7 @@ static double typed_element(const char *at, int tag)
                                    : (double)wire_u32le(at);
 }
 
-/* ---- Values ---------------------------------------------------------------------------------------- */
+/* ---- Values ---------------------------------------------------------------------------------- */
 
 static wire_kind cbor_peek(struct wire_cursor *c)
 {
@@ -366,7 +370,7 @@ static bool cbor_read_bool(struct wire_cursor *c, bool *out)
     return true;
 }
 
-/* ---- Numbers --------------------------------------------------------------------------------------- */
+/* ---- Numbers --------------------------------------------------------------------------------- */
 
 static double number_of(const struct head *head)
 {
@@ -377,7 +381,7 @@ static double number_of(const struct head *head)
     return head->value == UINT64_MAX ? -0x1p64 : -(double)(head->value + 1);
 }
 
-/* A bignum as JSON has it; empty where it is beyond every double. */
+/* Returns a bignum as JSON text, which is empty if the number is beyond every double. */
 static obb_str bignum_text(uint64_t tag, const struct head *bytes,
                            char room[static WIRE_NUMBER_ROOM])
 {
@@ -397,7 +401,7 @@ static double number_of_bignum(uint64_t tag, const struct head *bytes)
     return number;
 }
 
-/* Any number, NaN and infinite ones too. */
+/* Reads any number, also NaN and infinity. */
 static bool read_any_number(struct wire_cursor *c, double *out)
 {
     struct head head;
@@ -511,7 +515,7 @@ static bool cbor_read_column(struct wire_cursor *c, struct wire_column *out)
     }
     if (!cbor_enter_array(c))
         return false;
-    /* one byte of the body at least for each of these */
+    /* each number takes at least one byte of the body, so this is bounded */
     double *values = obb_arena_alloc(c->arena, c->levels[c->depth - 1].left, sizeof *values);
     if (values == NULL)
         return wire_fail_memory(c);
@@ -523,7 +527,7 @@ static bool cbor_read_column(struct wire_cursor *c, struct wire_column *out)
     return !c->failed;
 }
 
-/* ---- The rest -------------------------------------------------------------------------------------- */
+/* ---- The rest -------------------------------------------------------------------------------- */
 
 static bool cbor_enter_other(struct wire_cursor *c, bool *out_value_follows)
 {

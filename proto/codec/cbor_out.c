@@ -1,4 +1,4 @@
-/* The CBOR half of out.h (RFC 8949): definite lengths, shortest heads, typed arrays of RFC 8746. */
+/* The writer of CBOR (RFC 8949): definite lengths, shortest heads, typed arrays of RFC 8746. */
 #include "proto/base/bignum.h"
 #include "proto/base/number.h"
 #include "proto/codec/cbor_tags.h"
@@ -21,7 +21,7 @@ static unsigned char *room(struct wire_out *out, size_t size)
 
 static void added(struct wire_out *out, size_t size)
 {
-    assert(size > 0); /* 0 is how the encoders say that there was no room */
+    assert(size > 0); /* an encoder returns 0 if it has no room */
     wire_buf_added(out->buf, size);
 }
 
@@ -103,9 +103,10 @@ void wire_cbor_string(struct wire_out *out, obb_str text)
     added(out, head + text.length);
 }
 
-/* ---- Typed arrays ----------------------------------------------------------------------------------------- */
+/* ---- Typed arrays ---------------------------------------------------------------------------- */
 
-/* The heads of a byte string of that size under a tag, with room for the bytes after them. */
+/* Writes the heads of a byte string of `size` bytes under a tag. Returns room for the bytes, or
+ * NULL. */
 static unsigned char *tagged_bytes(struct wire_out *out, unsigned tag, size_t size)
 {
     unsigned char *at = room(out, (size_t)2 * HEAD + size);
@@ -154,13 +155,14 @@ void wire_cbor_id(struct wire_out *out, uint64_t id)
     added(out, 4);
 }
 
-/* ---- JSON text to CBOR --------------------------------------------------------------------------------------- */
+/* ---- JSON text to CBOR ----------------------------------------------------------------------- */
 
-/* The text was checked when it came in: it is one value, compact, not deeper than the decoder allows. */
+/* The text was checked when it was received: it is one compact value, not deeper than the decoder
+ * allows. */
 
 static const char *translate(struct wire_out *out, const char *at, const char *end);
 
-/* The end of the string whose opening quote is at `at`, behind its closing quote. */
+/* Returns the first byte after the string whose opening quote is at `at`. */
 static const char *string_end(const char *at)
 {
     for (at++; *at != '"'; at++)
@@ -168,7 +170,7 @@ static const char *string_end(const char *at)
     return at + 1;
 }
 
-/* Members of the array or object that opens at `at`. */
+/* Counts the members of the array or object that opens at `at`. */
 static size_t count_members(const char *at, const char *end)
 {
     size_t depth = 0, commas = 0;
@@ -193,9 +195,10 @@ static size_t count_members(const char *at, const char *end)
 static const char *translate_string(struct wire_out *out, const char *at)
 {
     const char *end = string_end(at);
-    const size_t most = (size_t)(end - at) - 2; /* escapes are longer than what they stand for */
+    const size_t most = (size_t)(end - at) - 2; /* an escape is longer than its character */
 
-    /* The text goes behind the longest head that it may need, and the head is put before it when its length is known. */
+    /* The text is written after room for the longest head, and moved when the length of its head is
+     * known. */
     char *head = wire_buf_room(out->buf, HEAD + most);
     if (head == NULL)
         return end;
@@ -248,7 +251,7 @@ static const char *translate_number(struct wire_out *out, const char *at, const 
     assert(stop != NULL && isfinite(number));
     const bool negative = *at == '-';
     const char *const first = at + negative;
-    bool whole = !negative || *first != '0'; /* -0 is none: CBOR's integers have no such */
+    bool whole = !negative || *first != '0'; /* -0 is not an integer of CBOR */
     for (const char *digit = first; digit < stop && whole; digit++)
         whole = *digit >= '0' && *digit <= '9';
     if (whole)

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* ---- Faults ---------------------------------------------------------------------------------------- */
+/* ---- Faults ---------------------------------------------------------------------------------- */
 
 bool wire_fail_item(struct wire_cursor *c, wire_cause cause, size_t place, size_t item,
                     const char *detail)
@@ -28,7 +28,7 @@ bool wire_fail_memory(struct wire_cursor *c)
     return wire_fail_at(c, WIRE_OBB_NO_MEMORY, 0, NULL);
 }
 
-/* ---- Places ---------------------------------------------------------------------------------------- */
+/* ---- Places ---------------------------------------------------------------------------------- */
 
 struct wire_mark wire_mark(struct wire_cursor *c)
 {

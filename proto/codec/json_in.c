@@ -1,4 +1,4 @@
-/* JSON (RFC 8259) behind the cursor: strict, in one pass, without a tree. */
+/* The cursor over JSON (RFC 8259): strict, in one pass, without a tree. */
 #include "proto/codec/cursor.h"
 
 #include "proto/base/number.h"
@@ -7,7 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Where the next value or punctuation begins. After open, next_key and next_item the cursor stands there already. */
+/* Returns the first byte that is not white space: the next value or punctuation. After open,
+ * next_key and next_item the cursor already stands there. */
 static inline const char *past_space(const char *at, const char *end)
 {
     if (at < end && (unsigned char)*at > ' ')
@@ -40,7 +41,7 @@ static wire_kind json_peek(struct wire_cursor *c)
     }
 }
 
-/* The value at hand is not what was asked for. */
+/* Notes that the next value is of another type than `wanted`, or is no value at all. */
 static bool wrong_type(struct wire_cursor *c, const char *wanted)
 {
     const wire_kind kind = json_peek(c);
@@ -50,17 +51,18 @@ static bool wrong_type(struct wire_cursor *c, const char *wanted)
     return wire_fail_at(c, WIRE_WRONG_TYPE, wire_place(c), wanted);
 }
 
-/* ---- Strings --------------------------------------------------------------------------------------- */
+/* ---- Strings --------------------------------------------------------------------------------- */
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-/* How many of the next eight bytes are plain: neither control, quote, backslash nor beyond ASCII. */
+/* Returns how many of the next eight bytes are plain before the first that is not. A plain byte is
+ * ASCII and neither a control character nor a quote nor a backslash. */
 static inline unsigned plain_bytes(const char *at)
 {
     const uint64_t ones = 0x0101010101010101u, tops = 0x8080808080808080u;
     uint64_t v;
     memcpy(&v, at, sizeof v);
     const uint64_t quote = v ^ ones * '"', backslash = v ^ ones * '\\';
-    /* a borrow can only mark bytes above one that is marked rightly, and the lowest counts */
+    /* a borrow can only mark bytes above one that is rightly marked, and the lowest mark counts */
     const uint64_t special = ((v - ones * 0x20) | (quote - ones) | (backslash - ones) | v) & tops;
     return special == 0 ? 8 : (unsigned)__builtin_ctzll(special) / 8;
 }
@@ -75,7 +77,7 @@ static inline unsigned plain_bytes(const char *at)
 }
 #endif
 
-/* From inside a string to the first byte that is not plain. */
+/* Returns the first byte that is not plain. */
 static inline const char *past_plain(const char *at, const char *end)
 {
     while (end - at >= 8) {
@@ -90,11 +92,13 @@ static inline const char *past_plain(const char *at, const char *end)
     return at;
 }
 
-/* The rest of a string that is not plain, from `at` after `begin`; out NULL: just checked. */
+/* Reads the rest of a string that is not plain. It began at `begin` and is plain up to `at`. out
+ * NULL: only checks it. */
 static bool read_rest_of_string(struct wire_cursor *c, const char *begin, const char *at,
                                 obb_str *out)
 {
-    /* What is decoded is never longer than what was written, and that ends at a quote without a backslash. */
+    /* The decoded string is never longer than the written one, which ends at a quote without a
+     * backslash. */
     char *text = NULL;
     size_t length = 0;
     const char *copied = begin;
@@ -143,7 +147,7 @@ static bool read_rest_of_string(struct wire_cursor *c, const char *begin, const 
     return true;
 }
 
-/* c->at stands on the quote. */
+/* Reads the string whose quote is at c->at. */
 static inline bool read_string_here(struct wire_cursor *c, obb_str *out)
 {
     const char *begin = c->at + 1, *at = past_plain(begin, c->end);
@@ -164,7 +168,7 @@ static bool json_read_string(struct wire_cursor *c, obb_str *out)
     return read_string_here(c, out);
 }
 
-/* ---- Containers ------------------------------------------------------------------------------------ */
+/* ---- Containers ------------------------------------------------------------------------------ */
 
 static bool enter(struct wire_cursor *c, char bracket, const char *wanted)
 {
@@ -190,7 +194,7 @@ static bool json_enter_array(struct wire_cursor *c)
     return enter(c, '[', "an array is needed here");
 }
 
-/* To the next item of a container that `bracket` closes; false at its end. */
+/* Moves to the next item of a container that `bracket` closes. Returns false at its end. */
 static inline bool next(struct wire_cursor *c, char bracket)
 {
     if (c->failed)
@@ -233,7 +237,7 @@ static bool json_next_key(struct wire_cursor *c, obb_str *out_key)
 
 static bool json_next_item(struct wire_cursor *c) { return next(c, ']'); }
 
-/* ---- Scalars --------------------------------------------------------------------------------------- */
+/* ---- Scalars --------------------------------------------------------------------------------- */
 
 static bool word(struct wire_cursor *c, const char *text, size_t length)
 {
@@ -294,7 +298,8 @@ static bool json_read_number_text(struct wire_cursor *c, obb_str *out)
     return true;
 }
 
-/* Into an array of numbers; then read_run, until *more is false, and leave_run. */
+/* Enters an array of numbers. The caller then calls read_run until *more is false, and
+ * leave_run. */
 static bool enter_run(struct wire_cursor *c, bool *more)
 {
     if (!json_enter_array(c))
@@ -304,8 +309,8 @@ static bool enter_run(struct wire_cursor *c, bool *more)
     return true;
 }
 
-/* The hottest loop of all: it keeps its place in a register and leaves the cursor alone until the room or the array ends, or
- * at a fault. */
+/* Reads numbers until the room or the array ends. The hottest loop of all decoders: it keeps its
+ * place in a register and writes to the cursor only at the end or at a fault. */
 static bool read_run(struct wire_cursor *c, double *out, size_t room, size_t *count, bool *more)
 {
     const char *at = c->at, *const end = c->end;
@@ -314,7 +319,7 @@ static bool read_run(struct wire_cursor *c, double *out, size_t room, size_t *co
         const char *after = wire_number_read(at, end, &out[n]);
         if (after == NULL || !isfinite(out[n])) {
             c->at = at;
-            (void)json_read_number(c, &out[n]); /* which says why not */
+            (void)json_read_number(c, &out[n]); /* notes the fault */
             return false;
         }
         at = past_space(after, end);
@@ -327,7 +332,7 @@ static bool read_run(struct wire_cursor *c, double *out, size_t room, size_t *co
     return true;
 }
 
-/* Past the bracket after the last of `count` numbers. */
+/* Moves past the bracket after the last of `count` numbers. */
 static bool leave_run(struct wire_cursor *c, size_t count)
 {
     c->fresh = count == 0;
@@ -368,7 +373,7 @@ static bool json_read_column(struct wire_cursor *c, struct wire_column *out)
     return leave_run(c, count);
 }
 
-/* ---- The rest -------------------------------------------------------------------------------------- */
+/* ---- The rest -------------------------------------------------------------------------------- */
 
 static bool json_enter_other(struct wire_cursor *c, bool *out_value_follows)
 {

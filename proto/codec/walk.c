@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The way from the document to a value. */
+/* The way from the document to a value: a step for each container. */
 struct step {
     const struct step *up;
     bool is_key;
@@ -15,7 +15,7 @@ struct step {
     size_t index;
 };
 
-/* A walk checks everything, and may write the value as compact JSON or look for a place. */
+/* A walk checks everything. It may also write the value as compact JSON, or look for a place. */
 struct walk {
     struct wire_cursor *c;
     bool writes;
@@ -172,7 +172,7 @@ static bool walk_value(struct walk *w, const struct step *step)
 
 bool wire_skip(struct wire_cursor *c)
 {
-    struct walk w; /* its buffers stay untouched */
+    struct walk w; /* not initialised: its buffers are not used */
     w.c = c;
     w.writes = w.seeks = false;
     return walk_value(&w, NULL);
@@ -196,7 +196,7 @@ bool wire_capture(struct wire_cursor *c, obb_str *out)
     return true;
 }
 
-/* ---- Explaining ------------------------------------------------------------------------------------ */
+/* ---- Explaining ------------------------------------------------------------------------------ */
 
 static const char *detail_with_place(const struct wire_fault *fault, struct obb_arena *arena)
 {

@@ -7,8 +7,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A pointer that grows by one reference token at a time. Zeroed memory is the pointer to the whole document. If a key does not
- * fit or holds a zero byte, `full` is set and later tokens are ignored, so the pointer ends at the enclosing value. */
+/* A pointer that grows by one reference token at a time. Zeroed memory is the pointer to the whole
+ * document. If a key does not fit or holds a zero byte, `full` is set and later tokens are ignored,
+ * so the pointer ends at the enclosing value. */
 struct wire_pointer {
     char text[1024]; /* not terminated */
     size_t length;

@@ -3,16 +3,15 @@
 #include <assert.h>
 #include <stddef.h>
 
-enum {
-    RETRY_AFTER = 1
-}; /* seconds: what fills a queue or memory for longer is not cured by a longer wait */
+/* Seconds. If a queue or memory stays full for longer, a longer wait does not help either. */
+enum { RETRY_AFTER = 1 };
 
 struct row {
     int status, retry_after;
     const char *name, *sentence;
 };
 
-/* What core answers, in HTTP. */
+/* Returns the HTTP status of a status of core. */
 static int status_of_core(obb_status status)
 {
     switch (status) {
@@ -84,7 +83,7 @@ wire_problem wire_problem_of(obb_status status)
                                      .retry_after = http == 503 ? RETRY_AFTER : 0,
                                      .name = obb_status_name(status),
                                      .sentence = obb_status_sentence(status)});
-    /* of scenes: where it is one of boxes the edit's problem says so, and queries go on in pages */
+    /* the limit of scenes; wire_problem_of_edit names the limit of boxes */
     if (status == OBB_LIMIT)
         problem.detail = "there are as many scenes as --scene-limit allows";
     return problem;

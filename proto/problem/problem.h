@@ -1,4 +1,5 @@
-/* Problems (RFC 9457): why a request failed. The only place that knows the numbers of HTTP statuses. */
+/* Problems (RFC 9457): why a request failed. The only place that knows the numbers of HTTP
+ * statuses. */
 #ifndef WIRE_PROBLEM_H
 #define WIRE_PROBLEM_H
 
@@ -30,7 +31,8 @@ typedef struct wire_problem {
     X(WIRE_BAD_LENGTH, 422, "bad-length", "an array has the wrong number of elements") \
     X(WIRE_TOO_LONG, 422, "too-long", "a value takes more room than it may")
 
-/* What is wrong with a value. Core's statuses keep their numbers, as WIRE_OBB_...; proto's own causes follow. */
+/* What is wrong with a value. Core's statuses keep their numbers, as WIRE_OBB_...; proto's own
+ * causes follow. */
 typedef enum wire_cause {
 #define WIRE_CAUSE_OF_CORE(id, name, sentence) WIRE_##id = id,
     OBB_STATUS_TABLE(WIRE_CAUSE_OF_CORE)
@@ -40,15 +42,16 @@ typedef enum wire_cause {
 #undef WIRE_CAUSE_OF_WIRE
 } wire_cause;
 
-/* Returns the problem of a status of core: the only table from core's statuses to HTTP. For OBB_LIMIT the detail names the limit
- * of scenes: wire_problem_of_edit names the limit of boxes, and a query that reaches a limit is answered in pages. */
+/* Returns the problem of a status of core: the only table from core's statuses to HTTP. For
+ * OBB_LIMIT the detail names the limit of scenes: wire_problem_of_edit names the limit of boxes,
+ * and a query that reaches a limit is answered in pages. */
 wire_problem wire_problem_of(obb_status status);
 
 /* Returns the problem of a cause, core's or proto's. */
 wire_problem wire_problem_of_cause(wire_cause cause);
 
-/* Returns a problem that HTTP itself causes: 400 401 403 404 405 406 413 415 429 500 503. detail may be NULL and must live as
- * long as the problem. Asserts that the status is one of these. */
+/* Returns a problem that HTTP itself causes: 400 401 403 404 405 406 413 415 429 500 503. detail
+ * may be NULL and must live as long as the problem. Asserts that the status is one of these. */
 wire_problem wire_problem_http(int status, const char *detail);
 
 #endif

@@ -23,13 +23,15 @@ void wire_put_now(struct wire_out *out, const struct obb_view *view);
 /* Writes the member "at": the state that the view shows. */
 void wire_put_at(struct wire_out *out, const struct obb_view *view);
 
-/* Writes the members "center", "half_extents", and "rotation" or, in the plane, "angle": the stored numbers. */
+/* Writes the members "center", "half_extents", and "rotation" or, in the plane, "angle": the stored
+ * numbers. */
 void wire_put_pose(struct wire_out *out, const obb_box *box, int dimensions);
 
 /* Writes the members "category", "mask", "group", and "entity" and "data" if the box has them. */
 void wire_put_attributes(struct wire_out *out, const obb_attributes *attributes);
 
-/* Write a computed number or vector as a value. A negative zero is written as 0, because its sign means nothing there. */
+/* Write a computed number or vector as a value. A negative zero is written as 0, because its sign
+ * means nothing there. */
 void wire_put_derived_number(struct wire_out *out, double value);
 void wire_put_derived(struct wire_out *out, obb_vec3 v, int dimensions);
 

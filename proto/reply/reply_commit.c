@@ -30,7 +30,8 @@ static void put_target(struct wire_out *out, const obb_target *target)
         wire_out_string(out, target->name);
 }
 
-/* What ignore_missing skipped, poses before transforms, by name or id as it was sent. */
+/* Writes the targets that ignore_missing skipped, poses before transforms, by name or id as they
+ * were sent. */
 static void put_missing(struct wire_out *out, const obb_edit *edit, const obb_committed *committed)
 {
     if (committed->missed == 0)

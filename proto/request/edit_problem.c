@@ -10,7 +10,8 @@ static void point_at_target(struct wire_pointer *pointer, const char *group,
     wire_pointer_key(pointer, target->name);
 }
 
-/* What of a transform core could not carry out, or, where the box that it made leaves the range, what was applied last. */
+/* Appends the part of a transform that core refused. If the new box leaves the range, the part is
+ * the one that is applied last. */
 static void point_at_part(struct wire_pointer *pointer, obb_status status,
                           const obb_transform_edit *change)
 {
@@ -21,7 +22,7 @@ static void point_at_part(struct wire_pointer *pointer, obb_status status,
     wire_pointer_key(pointer, obb_str_of(t->has_matrix ? "matrix" : scale ? "scale" : "translate"));
 }
 
-/* The entry of a commit's body that the fault names. */
+/* Appends the entry of a commit that the fault names. */
 static void point_at_entry(struct wire_pointer *pointer, obb_status status, const obb_fault *fault,
                            const wire_commit *commit, const obb_edit *edit)
 {
@@ -31,7 +32,7 @@ static void point_at_entry(struct wire_pointer *pointer, obb_status status, cons
         wire_pointer_key(pointer, obb_str_of("time"));
         break;
     case OBB_GROUP_IF_REVISION:
-        if (commit->edit.has_if_revision) /* else it came as a header */
+        if (commit->edit.has_if_revision) /* otherwise it was a header of HTTP */
             wire_pointer_key(pointer, obb_str_of("if_revision"));
         break;
     case OBB_GROUP_REMOVE:
@@ -60,7 +61,7 @@ static void point_at_entry(struct wire_pointer *pointer, obb_status status, cons
         if (status == OBB_GONE)
             wire_pointer_key(pointer, obb_str_of("at"));
         break;
-    case OBB_GROUP_MERGE: /* a commit has none */
+    case OBB_GROUP_MERGE: /* a commit has no merges */
     case OBB_GROUP_NONE:
         break;
     }
@@ -83,7 +84,7 @@ wire_problem wire_problem_of_edit(obb_status status, const obb_fault *fault,
         problem.detail = wire_matrix_detail(status);
     if (commit != NULL) {
         point_at_entry(&pointer, status, fault, commit, edit);
-    } else if (fault->group == OBB_GROUP_TIME) { /* in the header of an import */
+    } else if (fault->group == OBB_GROUP_TIME) { /* the header line of an import */
         wire_pointer_index(&pointer, 0);
         wire_pointer_key(&pointer, obb_str_of("time"));
     } else if (fault->group == OBB_GROUP_TRANSFORM) {

@@ -6,7 +6,7 @@ static bool grow(struct wire_list *list)
     struct wire_cursor *c = list->c;
     size_t room = list->room == 0 ? FIRST : list->room * 2;
     if (list->room >= MANY) {
-        /* how many more items of this size the body has room for, and a few */
+        /* as many items of the average size as the rest of the body has room for, and a few more */
         const double used = (double)(wire_place(c) - list->start), left = (double)(c->end - c->at);
         const double more = (double)list->count * (left / used * 1.03) + SPARE;
         if (more < (double)list->room)

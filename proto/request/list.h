@@ -18,10 +18,12 @@ static inline struct wire_list wire_list_begin(struct wire_cursor *c, size_t ite
     return (struct wire_list){.c = c, .size = item_size, .start = wire_place(c)};
 }
 
-/* Returns room for one more item, not zeroed. Returns NULL if there is no memory, which fails the cursor.
+/* Returns room for one more item, not zeroed. Returns NULL if there is no memory, which fails the
+ * cursor.
  *
- * Memory   short lists double. Long ones grow by as many items as the rest of the body has room for, judged by the items so far.
- *          A list takes at most a constant times the bytes that its items take in the body. */
+ * Memory   short lists double. Long ones grow by as many items as the rest of the body has room
+ *          for, judged by the items so far. A list takes at most a constant times the bytes that
+ *          its items take in the body. */
 void *wire_list_add(struct wire_list *list);
 
 #endif

@@ -27,8 +27,9 @@ struct wire_object {
 bool wire_object_enter(struct wire_object *object, struct wire_cursor *c, const obb_str *fields,
                        int count);
 
-/* Moves to the next field, whose value the caller then reads. Returns its index, or -1 at the end of the object and after a fault.
- * An unknown field is a fault (WIRE_UNKNOWN_FIELD), and so is a repeated one (WIRE_MALFORMED). */
+/* Moves to the next field, whose value the caller then reads. Returns its index, or -1 at the end
+ * of the object and after a fault. An unknown field is a fault (WIRE_UNKNOWN_FIELD), and so is a
+ * repeated one (WIRE_MALFORMED). */
 int wire_object_next(struct wire_object *object);
 
 static inline bool wire_object_has(const struct wire_object *object, int field)
@@ -36,7 +37,8 @@ static inline bool wire_object_has(const struct wire_object *object, int field)
     return (object->seen >> field & 1) != 0;
 }
 
-/* Returns true if the field was read. Otherwise notes WIRE_MISSING_FIELD at the object and returns false. */
+/* Returns true if the field was read. Otherwise notes WIRE_MISSING_FIELD at the object and returns
+ * false. */
 bool wire_object_need(const struct wire_object *object, int field);
 
 #endif

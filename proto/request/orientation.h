@@ -20,8 +20,9 @@ struct wire_orientation {
     double angle; /* degrees, in the plane */
 };
 
-/* Reads the value of `field` into *out, which is zeroed before the first field. A second field is WIRE_FIELD_CONFLICT; a field that
- * does not fit the dimensions is WIRE_UNKNOWN_FIELD. Returns false if the cursor failed. */
+/* Reads the value of `field` into *out, which is zeroed before the first field. A second field is
+ * WIRE_FIELD_CONFLICT; a field that does not fit the dimensions is WIRE_UNKNOWN_FIELD. Returns
+ * false if the cursor failed. */
 bool wire_read_orientation(struct wire_cursor *c, enum wire_orientation_field field, int dimensions,
                            struct wire_orientation *out);
 

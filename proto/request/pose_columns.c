@@ -16,7 +16,7 @@ struct columns {
     struct wire_column column[COLUMN_FIELDS];
 };
 
-/* An absent column is of the right length. */
+/* Checks the length of a column. An absent column passes. */
 static bool right_length(const struct wire_object *o, const struct columns *columns, int field,
                          size_t rows, size_t width)
 {
@@ -26,7 +26,7 @@ static bool right_length(const struct wire_object *o, const struct columns *colu
                         "the columns are of different lengths");
 }
 
-/* Some rows of the columns as doubles: which kind of number a column has is asked once for all of them. */
+/* A block of rows as doubles: the type of a column is looked up once a block. */
 #define ROWS 32
 struct rows {
     size_t first;
@@ -47,7 +47,7 @@ static void get_rows(const struct wire_object *o, const struct columns *columns,
         wire_column_get(&columns->column[ANGLES], first, count, out->angles);
 }
 
-/* The pose of row i of the columns, which is in `rows`. */
+/* Makes the pose of row i, which is in the block `rows`. */
 static bool make_pose(const struct wire_object *o, const struct columns *columns,
                       const struct rows *rows, size_t i, size_t dimensions, obb_pose *out)
 {

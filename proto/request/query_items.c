@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-/* ---- References ------------------------------------------------------------------------------------ */
+/* ---- References ------------------------------------------------------------------------------ */
 
 bool wire_read_item_id(struct wire_query_reading *r, uint64_t *out)
 {
@@ -49,9 +49,8 @@ static bool read_ref(struct wire_query_reading *r, obb_ref *out)
     return wire_read_name(c, &out->name);
 }
 
-/* ---- Items ----------------------------------------------------------------------------------------- */
+/* ---- Items ----------------------------------------------------------------------------------- */
 
-/* [["a","b"],...] or, by id, also [1,2,...]. */
 bool wire_read_pairs(struct wire_query_reading *r)
 {
     struct wire_cursor *c = r->c;
@@ -156,7 +155,8 @@ static const obb_str shape_kinds[SHAPE_KINDS] = {[SPHERE] = WIRE_FIELD("sphere")
                                                  [CAPSULE] = WIRE_FIELD("capsule"),
                                                  [FRUSTUM] = WIRE_FIELD("frustum")};
 
-/* Does the object at hand begin with the name of a shape? Then it is one, else a box written out. */
+/* Tells whether the next object is a shape: its first key is the name of one. Otherwise it is a box
+ * that is written out. */
 static bool begins_a_shape(struct wire_cursor *c)
 {
     const struct wire_mark mark = wire_mark(c);

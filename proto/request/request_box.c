@@ -8,7 +8,8 @@
 #include "proto/request/request_box_body.h"
 #include "proto/request/value.h"
 
-/* False where what takes long shall not be done: a tight fit of 50 points takes a millisecond, of 500 on a ball 90. */
+/* Returns false if this fit is slow work that the caller wants to postpone: a tight fit takes 1 ms
+ * for 50 points, 90 ms for 500 on a ball. */
 static bool fit_now(struct wire_cursor *c, int fit, size_t place)
 {
     if (c->postponed == NULL || fit != OBB_FIT_TIGHT)
@@ -17,7 +18,7 @@ static bool fit_now(struct wire_cursor *c, int fit, size_t place)
     return wire_fail_at(c, (wire_cause)OBB_CANCELLED, place, NULL);
 }
 
-/* ---- Forms ----------------------------------------------------------------------------------------- */
+/* ---- Forms ----------------------------------------------------------------------------------- */
 
 enum box_field {
     CENTER,
@@ -38,7 +39,7 @@ enum box_field {
     POINTS,
     FIT,
     CORNERS,
-    NAME, /* of the lines of an import alone */
+    NAME, /* this and ID: only in lines of an import */
     ID,
     BOX_FIELDS
 };
@@ -56,7 +57,8 @@ static const obb_str box_fields[BOX_FIELDS] = {
     [NAME] = WIRE_FIELD("name"),         [ID] = WIRE_FIELD("id"),
 };
 
-/* Each field leaves the forms that it may stand in; when none is left, it is the one at fault. */
+/* The forms of a box. Each field rules out the forms that it does not belong to. The field that
+ * rules out the last one is at fault. */
 enum { POSE_FORM = 1, MIN_MAX_FORM = 2, MATRIX_FORM = 4, POINTS_FORM = 8, CORNERS_FORM = 16 };
 #define ALL_FORMS (POSE_FORM | MIN_MAX_FORM | MATRIX_FORM | POINTS_FORM | CORNERS_FORM)
 
@@ -96,7 +98,7 @@ static unsigned forms_with(enum box_field field)
     return ALL_FORMS;
 }
 
-/* What was read of the geometry, whatever the form. */
+/* The geometry that was read, in any form. */
 struct parts {
     obb_vec3 center, half_extents, min, max, position;
     struct wire_orientation orientation;
@@ -220,7 +222,7 @@ static bool read_field(struct wire_cursor *c, enum box_field field, int dimensio
         return read_data(c, &attributes->data);
     case NAME:
         return wire_read_name(c, &target->name);
-    case ID: /* of the scene that was exported; the box gets one of its own */
+    case ID: /* the id in the exported scene; the box gets a new one */
         return wire_read_whole(c, 1, OBB_MAX_WHOLE, &whole);
     case BOX_FIELDS:
         break;
@@ -228,7 +230,8 @@ static bool read_field(struct wire_cursor *c, enum box_field field, int dimensio
     return false;
 }
 
-/* The box of the form that is left, and what of it was given. */
+/* Makes the box of the first form that is left, and notes in out->parts which parts of it were
+ * given. */
 static bool make_box(const struct wire_object *o, const struct parts *parts, unsigned forms,
                      int dimensions, bool patch, obb_put *out)
 {
@@ -292,7 +295,8 @@ static bool read_box(struct wire_cursor *c, int dimensions, enum purpose purpose
     struct wire_object o;
     if (!wire_object_enter(&o, c, box_fields, purpose == TO_IMPORT ? BOX_FIELDS : NAME))
         return false;
-    struct parts parts; /* large, and what is read is known from the fields seen */
+    struct parts
+        parts; /* not zeroed as a whole, because it is large: o.seen tells which parts were read */
     parts.center = parts.half_extents = parts.position = (obb_vec3){0};
     parts.orientation = (struct wire_orientation){0};
     parts.fit = OBB_FIT_PCA;

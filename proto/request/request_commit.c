@@ -13,7 +13,7 @@
 
 #include <stddef.h>
 
-/* In the order in which they are applied, and so in which the first fault counts. */
+/* In the order of application, in which the first fault counts. */
 enum commit_field {
     TIME,
     IF_REVISION,
@@ -37,9 +37,10 @@ static const obb_str commit_fields[COMMIT_FIELDS] = {
     [QUERIES] = WIRE_FIELD("queries"),
 };
 
-/* ---- Groups ---------------------------------------------------------------------------------------- */
+/* ---- Groups ---------------------------------------------------------------------------------- */
 
-/* The end of an object whose keys are names, each kept in its item at that offset: all differ. */
+/* Ends an object whose keys are names: checks that they differ. Each name is kept in its item, at
+ * that offset. */
 static bool names_differ(const struct wire_list *list, size_t place, size_t offset)
 {
     return !list->c->failed &&
@@ -119,7 +120,8 @@ static bool read_poses_by_name(struct wire_cursor *c, int dimensions, obb_edit *
     return names_differ(&list, place, offsetof(obb_pose, target.name));
 }
 
-/* The columnar form has arrays where the other has objects; the first member tells. */
+/* Tells whether poses are in columns. Columns are arrays, and poses by name are objects: the first
+ * member tells. */
 static bool is_columnar(struct wire_cursor *c)
 {
     const struct wire_mark mark = wire_mark(c);
@@ -144,7 +146,7 @@ static bool read_poses(struct wire_cursor *c, int dimensions, wire_commit *commi
     return true;
 }
 
-/* ---- Transforms and queries ------------------------------------------------------------------------ */
+/* ---- Transforms and queries ------------------------------------------------------------------ */
 
 static bool read_transforms(struct wire_cursor *c, int dimensions, obb_edit *edit)
 {
@@ -179,7 +181,7 @@ static bool read_queries(struct wire_cursor *c, int dimensions, obb_edit *edit)
     return !c->failed;
 }
 
-/* ---- The commit ------------------------------------------------------------------------------------ */
+/* ---- The commit ------------------------------------------------------------------------------ */
 
 static bool read_group(struct wire_cursor *c, int field, wire_commit *commit)
 {
@@ -211,7 +213,7 @@ static bool read_group(struct wire_cursor *c, int field, wire_commit *commit)
     return false;
 }
 
-/* Leaves of a commit the groups that are applied before that field. */
+/* Keeps only the groups that are applied before that field. */
 static void keep_before(int field, obb_edit *edit)
 {
     edit->has_time = edit->has_time && TIME < field;
@@ -220,11 +222,12 @@ static void keep_before(int field, obb_edit *edit)
     edit->put_count = PUT < field ? edit->put_count : 0;
     edit->pose_count = POSE < field ? edit->pose_count : 0;
     edit->transform_count = TRANSFORM < field ? edit->transform_count : 0;
-    edit->query_count = 0; /* nothing comes after them */
+    edit->query_count = 0; /* queries come last */
 }
 
-/* A group with a fault is passed over, since one that comes later in the text may be applied, and so be at fault, before
- * it. A field that nobody knows comes first of all. */
+/* Reads all groups. After a fault it skips that group and goes on, because a group that comes later
+ * in the text may be applied earlier, and then its fault counts. An unknown field counts before all
+ * groups. */
 static bool read_commit(struct wire_cursor *c, wire_commit *commit, int *out_fault_field)
 {
     struct wire_object o;

@@ -12,11 +12,12 @@ typedef struct wire_commit {
 
 /* Reads a commit. If the first member of `pose` is an array, the poses are in columns.
  *
- * Of several faults the one counts that comes first in the order of application (time, if_revision, remove, put, pose, transform,
- * queries), and inside a group the one sent first. An unknown field comes before all of them.
+ * Of several faults the one counts that comes first in the order of application (time, if_revision,
+ * remove, put, pose, transform, queries), and inside a group the one sent first. An unknown field
+ * comes before all of them.
  *
- * If this returns false, *out holds the groups that are applied before the group at fault. The scene may refuse one of those, and
- * its refusal counts before the fault. */
+ * If this returns false, *out holds the groups that are applied before the group at fault. The
+ * scene may refuse one of those, and its refusal counts before the fault. */
 bool wire_read_commit(const wire_body *body, int dimensions, struct obb_arena *arena,
                       wire_commit *out, wire_problem *problem);
 

@@ -49,7 +49,7 @@ static bool refuse(wire_problem *problem, struct obb_arena *arena, const char *s
     return false;
 }
 
-/* Finds each of the allowed parameters; *seen tells which there were. */
+/* Finds the values of the allowed parameters. *seen is the set of those that were sent. */
 static bool collect(const wire_param *params, size_t count, unsigned allowed,
                     struct obb_arena *arena, obb_str values[static PARAMS], unsigned *seen,
                     wire_problem *problem)
@@ -76,7 +76,7 @@ static bool real(obb_str text, double *out)
     return text.length > 0 && wire_number_read(text.bytes, end, out) == end && isfinite(*out);
 }
 
-/* Digits alone. */
+/* Reads a number of digits only. */
 static bool whole(obb_str text, double low, double high, double *out)
 {
     for (size_t i = 0; i < text.length; i++)
@@ -116,13 +116,13 @@ static bool read_limit(const obb_str values[static PARAMS], unsigned seen, struc
     return true;
 }
 
-/* A word and what it stands for in a set. */
+/* A word and its bit in a set. */
 struct word {
     obb_str text;
     unsigned bit;
 };
 
-/* A list of words, separated by commas, as a set; at least one. */
+/* Reads a list of at least one word, separated by commas, as a set. */
 static bool read_words(obb_str list, const struct word *words, size_t count, const char *fault,
                        struct obb_arena *arena, unsigned *out, wire_problem *problem)
 {

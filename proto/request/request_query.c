@@ -77,7 +77,7 @@ static const obb_str query_fields[QUERY_FIELDS] = {
 #define KINDS_WITH_PAIRS \
     (KIND_BIT(OBB_QUERY_PAIRS) | KIND_BIT(OBB_QUERY_ALL_PAIRS) | KIND_BIT(OBB_QUERY_OVERLAP))
 
-/* The kinds that a field fits. */
+/* The kinds of query that may have the field. */
 static const unsigned kinds_with[QUERY_FIELDS] = {
     [KIND] = EVERY_KIND,
     [PAIRS] = KIND_BIT(OBB_QUERY_PAIRS),
@@ -99,14 +99,14 @@ static const unsigned kinds_with[QUERY_FIELDS] = {
     [AT] = EVERY_KIND,
 };
 
-/* The field that must be there; nearest takes POINTS or BOXES. */
+/* The field that a kind of query needs; nearest needs POINTS or BOXES. */
 static const int items_of[OBB_QUERY_KINDS] = {
     [OBB_QUERY_PAIRS] = PAIRS,    [OBB_QUERY_ALL_PAIRS] = -1, [OBB_QUERY_OVERLAP] = SHAPES,
     [OBB_QUERY_POINT] = POINTS,   [OBB_QUERY_RAY] = RAYS,     [OBB_QUERY_SWEEP] = SWEEPS,
     [OBB_QUERY_NEAREST] = POINTS,
 };
 
-/* ---- Options --------------------------------------------------------------------------------------- */
+/* ---- Options --------------------------------------------------------------------------------- */
 
 static bool read_want(struct wire_query_reading *r)
 {
@@ -129,7 +129,7 @@ static bool read_want(struct wire_query_reading *r)
     return !c->failed;
 }
 
-/* Names, and ids among them where the query goes by id. */
+/* Reads names. If the query is by id, ids may stand among them. */
 static bool read_exclude(struct wire_query_reading *r)
 {
     struct wire_cursor *c = r->c;
@@ -242,7 +242,7 @@ static bool read_at(struct wire_cursor *c, obb_at *out)
     return true;
 }
 
-/* ---- The object ------------------------------------------------------------------------------------ */
+/* ---- The object ------------------------------------------------------------------------------ */
 
 static bool read_field(struct wire_query_reading *r, int field)
 {
@@ -314,7 +314,8 @@ static bool read_field(struct wire_query_reading *r, int field)
     return false;
 }
 
-/* The kind that the object at hand says it is, wherever it says so. */
+/* Finds the kind that the next object states, wherever the field stands. The cursor goes back to
+ * the object. */
 static bool find_kind(struct wire_cursor *c, obb_query_kind *out)
 {
     const struct wire_mark mark = wire_mark(c);
@@ -338,7 +339,7 @@ static bool find_kind(struct wire_cursor *c, obb_query_kind *out)
     return wire_fail_at(c, WIRE_MISSING_FIELD, place, "\"kind\" is missing");
 }
 
-/* What can be said only when all fields are known. */
+/* Checks the rules that need all fields. */
 static bool fields_agree(const struct wire_query_reading *r, const struct wire_object *o)
 {
     const obb_query *q = r->query;

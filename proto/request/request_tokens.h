@@ -19,7 +19,8 @@ typedef struct wire_token {
     int64_t expiry; /* seconds since 1970, UTC: the first second in which the token is invalid */
 } wire_token;
 
-/* Reads {"tokens":[{"name","sha256","scopes":[..],"scenes":[..],"expires"}]}, as strictly as any request. `expires` is optional. */
+/* Reads {"tokens":[{"name","sha256","scopes":[..],"scenes":[..],"expires"}]}, as strictly as any
+ * request. `expires` is optional. */
 bool wire_read_tokens(const wire_body *body, struct obb_arena *arena, const wire_token **out,
                       size_t *out_count, wire_problem *problem);
 

@@ -6,7 +6,8 @@
 #include "proto/request/request_transform_body.h"
 #include "proto/request/value.h"
 
-/* In space a quaternion or axis and degrees; in the plane degrees, bare or as {"degrees":d}. */
+/* Reads a rotation: in space a quaternion, or axis and degrees; in the plane degrees, bare or as
+ * {"degrees":d}. */
 static bool read_rotate(struct wire_cursor *c, int dimensions, obb_transform *out)
 {
     static const obb_str fields[] = {WIRE_FIELD("degrees")};
@@ -34,7 +35,7 @@ static bool read_rotate(struct wire_cursor *c, int dimensions, obb_transform *ou
     return !c->failed && wire_object_need(&o, 0);
 }
 
-/* A factor for each axis, or one for all. */
+/* Reads a factor for each axis, or one for all. */
 static bool read_scale(struct wire_cursor *c, int dimensions, obb_vec3 *out)
 {
     const wire_kind kind = wire_peek(c);

@@ -169,7 +169,7 @@ static inline void dump_edit(FILE *out, const obb_edit *e)
         dump_query(out, &e->queries[i]);
 }
 
-/* ---- Any request, by the name of its decoder -------------------------------------------------------- */
+/* ---- Any request, by the name of its decoder ------------------------------------------------- */
 
 typedef enum dump_route {
     DUMP_SETTINGS,
@@ -182,7 +182,8 @@ typedef enum dump_route {
     DUMP_ROUTES = DUMP_QUERY + OBB_QUERY_KINDS
 } dump_route;
 
-/* Decodes the body. True: *out_text is the request; false: the problem as "status pointer". The caller frees the text. */
+/* Decodes the body. True: *out_text is the request; false: the problem as "status pointer". The
+ * caller frees the text. */
 static inline bool dump_request(int route, const wire_body *body, int dimensions, char **out_text)
 {
     struct obb_arena arena;

@@ -44,8 +44,9 @@ static inline bool same(json_t *one, json_t *other)
     return json_equal(one, other) != 0;
 }
 
-/* The JSON is valid and, if `expected` is given, equal to it byte for byte; it fits the schema of that name, if one is given; and the
- * CBOR, if there is any, says the same. Empties both buffers. */
+/* The JSON is valid and, if `expected` is given, equal to it byte for byte; it fits the schema
+ * of that name, if one is given; and the CBOR, if there is any, says the same. Empties both
+ * buffers. */
 static inline void check_written(struct schema *schema, const char *schema_name,
                                  struct wire_buf *json, struct wire_buf *cbor, const char *expected)
 {

@@ -44,7 +44,8 @@ END_TEST
 
 START_TEST(keys_made_to_collide_are_sorted_instead)
 {
-    /* 4,000 keys of one slot among 8,192: without the way out, 8 million steps; with it, about 32,000 and a sort */
+    /* 4,000 keys of one slot among 8,192: without the way out, 8 million steps; with it, about
+     * 32,000 and a sort */
     enum { COUNT = 4000 };
     static char texts[COUNT][16];
     const char *keys[COUNT];

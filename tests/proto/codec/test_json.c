@@ -259,7 +259,7 @@ START_TEST(sixty_four_levels_and_no_more)
 }
 END_TEST
 
-/* ---- Random documents ------------------------------------------------------------------------------ */
+/* ---- Random documents ------------------------------------------------------------------------ */
 
 struct maker {
     test_rng rng;
@@ -351,7 +351,7 @@ static void put_random_value(struct maker *m, int levels)
             if (object) {
                 char number[32];
                 put_random_string(m);
-                m->length--; /* keys differ by their number, but for a few */
+                m->length--; /* keys differ by their number, except for a few */
                 (void)snprintf(number, sizeof number, "%zu\"", test_below(&m->rng, 400));
                 put_text(m, number);
                 put_space(m);
@@ -409,7 +409,7 @@ START_TEST(every_prefix_is_refused)
 }
 END_TEST
 
-/* ---- Strings --------------- ------------------------------------------------------------------------- */
+/* ---- Strings --------------------------------------------------------------------------------- */
 
 START_TEST(strings_are_decoded_at_every_alignment)
 {

@@ -39,8 +39,9 @@ static double number_at(json_t *array, size_t i)
     return json_number_value(json_array_get(array, i));
 }
 
-/* Corners, planes and edges from their definitions: each corner lies on the three planes that its index names and inside the
- * others, each edge joins two corners whose indexes differ in one bit, all of them once. */
+/* Corners, planes and edges from their definitions: each corner lies on the three planes that its
+ * index names and inside the others, each edge joins two corners whose indexes differ in one bit,
+ * all of them once. */
 
 START_TEST(derived_geometry_holds_together)
 {

@@ -228,7 +228,7 @@ START_TEST(in_the_plane_answers_have_vectors_of_two_numbers)
 }
 END_TEST
 
-/* ---- Failures and speed ----------------------------------------------------------------------- */
+/* ---- Failures and speed ---------------------------------------------------------------------- */
 
 START_TEST(a_failing_heap_marks_the_buffer_and_harms_nothing)
 {

@@ -96,7 +96,8 @@ static inline void check_box(const struct obb_view *in, const struct obb_version
     check_reply("BoxAnswer", &json, &cbor, expected);
 }
 
-/* The lines are exactly those, and an answer of the target that the document allows. Empties the buffer. */
+/* The lines are exactly those, and an answer of the target that the document allows. Empties the
+ * buffer. */
 static inline void check_lines(struct wire_buf *lines, const char *method, const char *target,
                                const char *type, const char *expected)
 {

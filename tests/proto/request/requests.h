@@ -1,4 +1,5 @@
-/* Requests as text: read from JSON, from CBOR, and from CBOR with typed arrays, and held against each other. */
+/* Requests as text: read from JSON, from CBOR, and from CBOR with typed arrays, and held against
+ * each other. */
 #ifndef TEST_PROTO_REQUESTS_H
 #define TEST_PROTO_REQUESTS_H
 
@@ -22,7 +23,7 @@ static inline wire_body json(const char *text)
     return (wire_body){.bytes = text, .length = strlen(text), .media = WIRE_JSON};
 }
 
-/* ---- Both media ------------------------------------------------------------------------------------ */
+/* ---- Both media ------------------------------------------------------------------------------ */
 
 /* Decodes the bytes in a block of exactly their size. */
 static inline bool decode(int route, int dimensions, const char *bytes, size_t length,
@@ -35,8 +36,8 @@ static inline bool decode(int route, int dimensions, const char *bytes, size_t l
     return good;
 }
 
-/* The request, or its refusal as "status pointer", which must be the same from JSON, from CBOR, and from CBOR with typed
- * arrays, as far as CBOR can say it. The caller frees the text. */
+/* The request, or its refusal as "status pointer", which must be the same from JSON, from CBOR, and
+ * from CBOR with typed arrays, as far as CBOR can say it. The caller frees the text. */
 static inline bool decode_all(int route, int dimensions, const char *text, char **out_text)
 {
     const bool good = decode(route, dimensions, text, strlen(text), WIRE_JSON, out_text);

@@ -101,7 +101,7 @@ START_TEST(a_file_that_was_cut_is_refused)
         obb_arena_fini(&arena);
     }
     ck_assert_uint_gt(refused, 500);
-    /* but for the newline of the last line */
+    /* except the newline of the last line */
     struct obb_arena arena = {0};
     obb_edit edit;
     wire_problem problem;
