@@ -36,8 +36,8 @@ static inline bool decode(int route, int dimensions, const char *bytes, size_t l
     return good;
 }
 
-/* The request, or its refusal as "status pointer", which must be the same from JSON, from CBOR, and
- * from CBOR with typed arrays, as far as CBOR can say it. The caller frees the text. */
+/* Decodes the text as JSON, as CBOR, and as CBOR with typed arrays, as far as CBOR can say it. All
+ * must give the same request, or the same refusal, "status pointer". The caller frees the text. */
 static inline bool decode_all(int route, int dimensions, const char *text, char **out_text)
 {
     const bool good = decode(route, dimensions, text, strlen(text), WIRE_JSON, out_text);
