@@ -45,13 +45,8 @@ static double number_at(json_t *array, size_t i)
 
 START_TEST(derived_geometry_holds_together)
 {
-    struct obb_scene *flat = make_scene(2);
-    obb_put put = put_of("p", (obb_vec3){3.0, -4.0, 0.0}, (obb_vec3){2.0, 0.5, 0.0});
-    put.box.angle = 30.0;
-    obb_committed committed;
-    apply(flat, &(obb_edit){.dimensions = 2, .puts = &put, .put_count = 1}, &committed);
-    struct obb_view *plane;
-    ck_assert_int_eq(obb_view_open(flat, NULL, &plane, NULL, NULL), OBB_OK);
+    struct obb_scene *flat;
+    struct obb_view *plane = open_plane(30.0, &flat);
 
     for (size_t dimensions = 2; dimensions <= 3; dimensions++) {
         json_t *box = dimensions == 2 ? derived(plane, find(plane, "p")) : derived(view, b);
@@ -150,14 +145,8 @@ END_TEST
 
 START_TEST(in_the_plane_a_box_has_vectors_of_two_numbers)
 {
-    struct obb_scene *flat = make_scene(2);
-    obb_put put = put_of("p", (obb_vec3){3.0, -4.0, 0.0}, (obb_vec3){2.0, 0.5, 0.0});
-    put.box.angle = -45.0;
-    obb_committed committed;
-    apply(flat, &(obb_edit){.dimensions = 2, .has_time = true, .puts = &put, .put_count = 1},
-          &committed);
-    struct obb_view *plane;
-    ck_assert_int_eq(obb_view_open(flat, NULL, &plane, NULL, NULL), OBB_OK);
+    struct obb_scene *flat;
+    struct obb_view *plane = open_plane(-45.0, &flat);
     const struct obb_version *p = find(plane, "p");
     check_box(plane, p, WIRE_INCLUDE_VOLUME, false,
               "{\"name\":\"p\",\"id\":1,\"center\":[3,-4],\"half_extents\":[2,0.5],\"angle\":-45,"

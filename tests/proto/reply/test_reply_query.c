@@ -200,14 +200,8 @@ END_TEST
 
 START_TEST(in_the_plane_answers_have_vectors_of_two_numbers)
 {
-    struct obb_scene *flat = make_scene(2);
-    obb_put put = put_of("p", (obb_vec3){3.0, -4.0, 0.0}, (obb_vec3){2.0, 0.5, 0.0});
-    put.box.angle = -45.0;
-    obb_committed committed;
-    apply(flat, &(obb_edit){.dimensions = 2, .has_time = true, .puts = &put, .put_count = 1},
-          &committed);
-    struct obb_view *plane;
-    ck_assert_int_eq(obb_view_open(flat, NULL, &plane, NULL, NULL), OBB_OK);
+    struct obb_scene *flat;
+    struct obb_view *plane = open_plane(-45.0, &flat);
     const struct obb_version *p = find(plane, "p");
     obb_details details = touching;
     const obb_answer answer = {.overlap = true, .pair = {p, NULL}, .details = &details};

@@ -80,6 +80,21 @@ static inline void discard(void)
     schema_free(schema);
 }
 
+/* Opens a view of a new scene in the plane, with the box "p" turned by `angle` degrees. The caller
+ * closes the view and destroys the scene. */
+static inline struct obb_view *open_plane(double angle, struct obb_scene **out_scene)
+{
+    obb_put put = put_of("p", (obb_vec3){3.0, -4.0, 0.0}, (obb_vec3){2.0, 0.5, 0.0});
+    put.box.angle = angle;
+    obb_committed committed;
+    struct obb_view *plane;
+    *out_scene = make_scene(2);
+    apply(*out_scene, &(obb_edit){.dimensions = 2, .has_time = true, .puts = &put, .put_count = 1},
+          &committed);
+    ck_assert_int_eq(obb_view_open(*out_scene, NULL, &plane, NULL, NULL), OBB_OK);
+    return plane;
+}
+
 /* check_written with the schema of the document. */
 static inline void check_reply(const char *schema_name, struct wire_buf *json,
                                struct wire_buf *cbor, const char *expected)
