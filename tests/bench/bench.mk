@@ -46,7 +46,7 @@ $(B)/tests/bench/core/peers: $(B)/tests/bench/core/peers.o $(BENCH_CORE) $(B)/li
 	@echo "ld $@"
 	@$(CXX) $(BUILD_LDFLAGS) -o $@ $^ -lembree3 $(call pkg_libs,$(BENCH_PEER_LIBS) $(TEST_LIBS)) -lm -pthread
 
-# ---- Codecs. Bodies of 50 bytes to 2.5 MB; simdjson is C++ behind a C face. -----------------------
+# ---- Codecs. Bodies of 50 bytes to 2.5 MB; simdjson is C++ behind a C face. ----------------------
 
 CODEC_PACKAGES := g++ libsimdjson-dev
 bench-codecs: codec-deps ## requests from JSON and CBOR, beside jansson and simdjson, as CSV
@@ -64,7 +64,7 @@ $(B)/tests/bench/codecs: $(B)/tests/bench/codecs.o $(B)/tests/bench/simdjson_pee
 	@echo "ld $@"
 	@$(CXX) $(BUILD_LDFLAGS) -o $@ $^ $(call pkg_libs,simdjson $(TEST_LIBS) $(PROTO_LIBS)) -lm -pthread
 
-# ---- Costs ------------------------------------------------------------------------------------------
+# ---- Costs ---------------------------------------------------------------------------------------
 
 bench-costs: test-deps ## what queries and commits cost, beside what obb_query_cost says, as CSV
 	@$(MAKE) --no-print-directory $(B)/tests/bench/costs

@@ -1,5 +1,5 @@
-# Fuzz targets. With config=fuzz libFuzzer drives a target; otherwise the driver replays its corpus, as a
-# test. Inputs that a fuzzer learns stay in build/; a finding lands in tests/fuzz/regress.
+# Fuzz targets. With config=fuzz libFuzzer drives a target; otherwise the driver replays its corpus,
+# as a test. Inputs that a fuzzer learns stay in build/; a finding lands in tests/fuzz/regress.
 
 FUZZ_DRIVER := $(if $(filter fuzz,$(config)),,$(B)/tests/fuzz/driver.o)
 $(B)/tests/fuzz/%: $(B)/tests/fuzz/%.o $(FUZZ_DRIVER) $(B)/libserver.a $(B)/libsupport.a $(B)/libwire.a $(B)/libobb.a

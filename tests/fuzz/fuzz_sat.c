@@ -1,5 +1,6 @@
-/* Bytes as a batch of pairs of boxes: every kernel says what the scalar one says, to the bit; where it is sure, the double test says the
- * same; and that is right wherever exact arithmetic finds the pair farther from contact than 1e-12 of its extent. */
+/* Reads the input as a batch of pairs of boxes. Every kernel gives the same bits as the scalar
+ * kernel. Where a kernel is sure, the double test gives the same verdict. The double test is right
+ * if, by exact arithmetic, the pair is farther from contact than 1e-12 of its extent. */
 #include "core/geometry/sat.h"
 #include "core/index/tree.h"
 #include "core/kernels/batch.h"

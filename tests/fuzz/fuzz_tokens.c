@@ -1,5 +1,6 @@
-/* Bytes as an Authorization header and a file of tokens: the file is taken when, and only when, a plain reader of jansson's tree
- * takes it; a token opens what its entry says, until it expires; patterns match as all ways of matching do. */
+/* Reads the input as an Authorization header and a file of tokens. The file is accepted if and only
+ * if a plain reader of jansson's tree accepts it. A token opens what its entry allows, until it
+ * expires. A pattern matches if and only if one of all ways to match it does. */
 #include "server/access/auth.h"
 #include "server/base/sha256.h"
 #include "tests/fuzz/fuzz.h"
@@ -13,7 +14,7 @@ static obb_str str_of(const json_t *text)
     return (obb_str){json_string_value(text), json_string_length(text)};
 }
 
-/* ---- The file, read slowly ---------------------------------------------------------------------------------- */
+/* ---- A slow reader of the file ---------------------------------------------------------------------------------- */
 
 static bool is_leap(int year) { return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0); }
 
