@@ -1,7 +1,7 @@
 # obbd: networked collision queries on oriented boxes. `make help` lists the targets.
 #
-# This file builds and tests. The other targets stand in a .mk file of the folder that they serve; the
-# list of those files is below.
+# This file builds and tests. The other targets stand in a .mk file of the folder that they serve;
+# the list of those files is below.
 
 ##: config=debug    build in another way, into build/debug; also asan, tsan, scalar, coverage, fuzz
 config ?= release
@@ -126,8 +126,9 @@ clean: ## remove build/
 
 # ---- Tests ------------------------------------------------------------------------------------
 
-# Each test_<noun>.c and each fuzz_<name>.c is a program, linked to the archives of its layer. malloc
-# and its kin are wrapped, so that a test can make the n-th allocation fail (tests/support/fault.h).
+# Each test_<noun>.c and each fuzz_<name>.c is a program, linked to the archives of its layer.
+# malloc and its kin are wrapped, so that a test can make the n-th allocation fail
+# (tests/support/fault.h).
 WRAP := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--undefined=__wrap_malloc
 TEST_BINS := $(patsubst %.c,$(B)/%,$(TEST_SRC) $(FUZZ_SRC)) $(TEST_WEB)
 $(B)/tests/core/%: $(B)/tests/core/%.o $(B)/libsupport.a $(B)/libobb.a
@@ -203,8 +204,8 @@ include $(wildcard \
  tests/lint/lint.mk tests/bench/bench.mk \
  server/install/install.mk docker/docker.mk)
 
-# A group of targets begins with a line "##@ GROUP". A target is listed if "## TEXT" follows it, a setting
-# by a line "##: NAME TEXT".
+# A group of targets begins with a line "##@ GROUP". A target is listed if "## TEXT" follows it, a
+# setting by a line "##: NAME TEXT".
 HELP_GROUPS := Build and run|Test|Check|Measure|Ship|Prepare
 ##@ Build and run
 help: ## list the targets and the settings

@@ -1,5 +1,5 @@
-# Headers generated for proto: the contract as JSON, and the table of powers of ten. Small programs write
-# them; those run on the machine that builds, so HOSTCC compiles them.
+# Headers generated for proto: the contract as JSON, and the table of powers of ten. Small programs
+# write them; those run on the machine that builds, so HOSTCC compiles them.
 
 HOSTCC ?= $(CC)
 TOOLS := build/tools

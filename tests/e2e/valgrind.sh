@@ -1,6 +1,6 @@
 #!/bin/sh
-# valgrind.sh DAEMON PROGRAM... - runs the test programs against the daemon under memcheck. Fails when a test does, or when a daemon that
-# ended by itself had an error, or lost a block.
+# valgrind.sh DAEMON PROGRAM... - runs the test programs against the daemon under memcheck. Fails if
+# a test fails, or if a daemon that ended by itself had an error or lost a block.
 set -u
 daemon=$(realpath "$1")
 shift

@@ -1,14 +1,17 @@
 #!/bin/sh
-# circles.sh [--table] ROOT OBJECTS - finds circles of files and circles of rooms below core, proto and server.
+# circles.sh [--table] ROOT OBJECTS - finds circles of files and circles of rooms below core, proto
+# and server.
 #
-# A unit is a file without its ending, so sat.c, sat.h and sat_body.h are one. An arrow runs from unit A to unit B if a file
-# of A includes a file of B, or if the object of A needs a symbol that the object of B defines. A call through a
-# function pointer is no arrow. A room is the folder of a unit; a unit at the top of a layer is a room of its own.
-# OBJECTS is the folder of a build (build): OBJECTS/core/geometry/sat.o belongs to core/geometry/sat.
+# A unit is a file without its ending, so sat.c, sat.h and sat_body.h are one. An arrow runs from
+# unit A to unit B if a file of A includes a file of B, or if the object of A needs a symbol that
+# the object of B defines. A call through a function pointer is no arrow. A room is the folder of a
+# unit; a unit at the top of a layer is a room of its own. OBJECTS is the folder of a build (build):
+# OBJECTS/core/geometry/sat.o belongs to core/geometry/sat.
 #
-# Prints the shortest circle through each unit or room that is in one, with a cause for each arrow, and how many
-# files, rooms and arrows it looked at. Fails if there is a circle, a source without an object, or nothing to
-# look at. --table prints the arrows between rooms too: from, to, how many arrows of units.
+# Prints the shortest circle through each unit or room that is in one, with a cause for each arrow,
+# and how many files, rooms and arrows it looked at. Fails if there is a circle, a source without an
+# object, or nothing to look at. --table prints the arrows between rooms too: from, to, how many
+# arrows of units.
 set -u
 table=0
 [ "${1:-}" = --table ] && table=1 && shift
@@ -54,7 +57,8 @@ function arrow(from, to, cause) {
     arrows++
 }
 
-# One shortest way from `start` back to itself inside the graph `next_of`, as "a b c a". "" if there is none.
+# One shortest way from `start` back to itself inside the graph `next_of`, as "a b c a". "" if there
+# is none.
 function circle_of(start, next_of,   queue, from, head, tail, node, n, word, i, way) {
     queue[tail = 1] = start
     for (head = 1; head <= tail; head++) {

@@ -1,16 +1,17 @@
 #!/bin/sh
-# layers.sh [ROOT] - holds every include below ROOT (the current folder) against the table of rooms, and every
-# change of a store against the table of doors. Prints each breach as FILE:LINE: and how many files and
-# includes it looked at; fails if there is a breach or nothing to look at.
+# layers.sh [ROOT] - holds every include below ROOT (the current folder) against the table of rooms,
+# and every change of a store against the table of doors. Prints each breach as FILE:LINE: and how
+# many files and includes it looked at; fails if there is a breach or nothing to look at.
 #
-# A room is a folder below core, proto or server. A file at the top of a layer is a room of its own, named
-# without its ending: proto/wire. The row with the longest matching name holds for a file.
+# A room is a folder below core, proto or server. A file at the top of a layer is a room of its own,
+# named without its ending: proto/wire. The row with the longest matching name holds for a file.
 set -u
 cd "${1:-.}" || exit 1
 
-# A room stands on the rooms of its row and, inside its own layer, on all rooms that those stand on. It includes
-# headers of its own room, and of the rooms it stands on headers that do not end in _body.h. Another layer
-# is entered by its face only: core/obb.h, proto/wire.h. A name with /* stands for all rooms below.
+# A room stands on the rooms of its row and, inside its own layer, on all rooms that those stand on.
+# It includes headers of its own room, and of the rooms it stands on headers that do not end in
+# _body.h. Another layer is entered by its face only: core/obb.h, proto/wire.h. A name with /*
+# stands for all rooms below.
 # room                | stands on                              | libraries
 rooms='
 core/base             |                                        |

@@ -1,7 +1,7 @@
 #!/bin/sh
-# test_lint.sh - tests layers.sh and circles.sh: builds a small tree in a temporary folder, plants one fault at a
-# time, and expects the check to fail with its message; the tree without a fault must pass. Prints how
-# many expectations it looked at.
+# test_lint.sh - tests layers.sh and circles.sh: builds a small tree in a temporary folder, plants
+# one fault at a time, and expects the check to fail with its message; the tree without a fault must
+# pass. Prints how many expectations it looked at.
 set -u
 lint=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
@@ -15,7 +15,8 @@ put() { # FILE LINE... writes a file of the tree
     printf '%s\n' "$@" >"$file"
 }
 
-# A tree without a fault. geometry/solid calls base/sum directly; base/walk calls geometry only through a pointer.
+# A tree without a fault. geometry/solid calls base/sum directly; base/walk calls geometry only
+# through a pointer.
 clean_tree() {
     rm -rf "$work/tree" "$work/objects"
     put core/base/sum.h 'int obb_sum(int a);'
