@@ -99,18 +99,18 @@ static void look_ahead(const struct obb_prepared *p, struct entries *entries, si
     /* Now, as it may free records that are found, and an entry takes one slot at most. */
     if (p->scene->versions.free_count < AHEAD)
         obb_scene_settle(p->scene, SETTLE_FOR_SLOTS);
-    const struct obb_names *names = &p->scene->names;
+    const struct obb_hash_table *names = &p->scene->names;
     const size_t count = entries->count - i < AHEAD ? entries->count - i : AHEAD;
     struct found *found = entries->found;
     for (size_t k = 0; k < count; k++) {
         const obb_target *target = target_of(entries, i + k);
         found[k].hash = target->has_id ? 0 : obb_scene_name_hash(p->scene, target->name);
         if (!target->has_id)
-            obb_names_warm_bucket(names, found[k].hash);
+            obb_hash_table_prefetch_bucket(names, found[k].hash);
     }
     for (size_t k = 0; k < count; k++)
         if (!target_of(entries, i + k)->has_id)
-            obb_names_warm_link(names, found[k].hash);
+            obb_hash_table_prefetch_link(names, found[k].hash);
     for (size_t k = 0; k < count; k++) {
         const obb_target *target = target_of(entries, i + k);
         found[k].record = target->has_id ? obb_ids_find(&p->scene->ids, target->id)
@@ -178,7 +178,7 @@ static obb_status create(struct obb_prepared *p, obb_str name, uint32_t hash,
         return OBB_BAD_NAME;
     if (p->room == 0)
         return OBB_LIMIT;
-    if (obb_names_reserve(&scene->names, scene->names.count + 1) != OBB_OK)
+    if (obb_hash_table_reserve(&scene->names, scene->names.count + 1) != OBB_OK)
         return OBB_NO_MEMORY;
     struct obb_record *record = obb_record_create(scene, name);
     if (record == NULL)
@@ -202,7 +202,7 @@ static obb_status create(struct obb_prepared *p, obb_str name, uint32_t hash,
         obb_record_destroy(scene, record);
         return OBB_NO_MEMORY;
     }
-    obb_names_insert(&scene->names, &record->link, hash);
+    obb_hash_table_insert(&scene->names, &record->link, hash);
     scene->next_id++;
     p->boxes++;
     p->room--;
@@ -463,9 +463,9 @@ static obb_status apply(struct obb_prepared *p, obb_fault *fault)
     if (edit->replace_all)
         remove_all(p);
     /* As many puts as there are names are a load: room for all at once, as each doubling of the table costs a walk a bucket. */
-    struct obb_names *names = &p->scene->names;
+    struct obb_hash_table *names = &p->scene->names;
     if (edit->put_count >= AHEAD && edit->put_count >= names->count &&
-        obb_names_reserve(names, names->count + edit->put_count) != OBB_OK)
+        obb_hash_table_reserve(names, names->count + edit->put_count) != OBB_OK)
         return OBB_NO_MEMORY;
     for (size_t g = 0; g < sizeof groups / sizeof groups[0]; g++) {
         struct entries entries = groups[g].entries;

@@ -57,8 +57,8 @@ static struct obb_record *record_of(struct obb_link *link)
 
 struct obb_record *obb_scene_record(const struct obb_scene *scene, obb_str name, uint32_t hash)
 {
-    for (struct obb_link *link = obb_names_find(&scene->names, hash); link != NULL;
-         link = obb_names_again(&scene->names, link))
+    for (struct obb_link *link = obb_hash_table_find(&scene->names, hash); link != NULL;
+         link = obb_hash_table_find_next(&scene->names, link))
         if (obb_str_equal(obb_record_name(record_of(link)), name))
             return record_of(link);
     return NULL;
@@ -92,9 +92,9 @@ void obb_record_destroy(struct obb_scene *scene, struct obb_record *record)
 size_t obb_scene_bytes(const struct obb_scene *scene)
 {
     return sizeof *scene + scene->name_length + obb_versions_bytes(&scene->versions) +
-           obb_names_bytes(&scene->names) + scene->record_bytes +
-           scene->ids.nodes * sizeof(struct obb_ids_node) + obb_names_bytes(&scene->labels.table) +
-           scene->labels.bytes;
+           obb_hash_table_bytes(&scene->names) + scene->record_bytes +
+           scene->ids.nodes * sizeof(struct obb_ids_node) +
+           obb_hash_table_bytes(&scene->labels.table) + scene->labels.bytes;
 }
 
 /* ---- States ----------------------------------------------------------------------------------------------- */
@@ -202,7 +202,7 @@ obb_status obb_scene_create(obb_str name, const obb_settings *settings, double n
         goto fail;
     memcpy(scene->name, name.bytes, name.length);
     obb_versions_init(&scene->versions);
-    obb_names_init(&scene->names);
+    obb_hash_table_init(&scene->names);
     scene->key = obb_hash_key_of_place(scene);
     obb_labels_init(&scene->labels);
     scene->history.span = settings->history_span;
@@ -230,7 +230,7 @@ void obb_scene_destroy(struct obb_scene *scene)
         obb_record_destroy(scene, record); /* in the order they were made: fast on large scenes */
         record = next;
     }
-    obb_names_fini(&scene->names);
+    obb_hash_table_fini(&scene->names);
     obb_ids_fini(&scene->ids);
     obb_labels_fini(&scene->labels);
     obb_versions_fini(&scene->versions);
@@ -279,7 +279,7 @@ static void let_states_go(struct obb_scene *scene)
 
 void obb_scene_exile(struct obb_scene *scene, struct obb_record *record)
 {
-    obb_names_remove(&scene->names, &record->link);
+    obb_hash_table_remove(&scene->names, &record->link);
     obb_ids_remove(&scene->ids, record, &scene->fresh.nodes);
     const uint32_t newest = atomic_load_explicit(&record->newest, memory_order_relaxed);
     struct obb_version *version = obb_versions_slot(&scene->versions, newest);

@@ -13,9 +13,9 @@
 
 #include "core/scene/history.h"
 #include "core/scene/scene.h"
+#include "core/versions/hash_table.h"
 #include "core/versions/ids.h"
 #include "core/versions/label.h"
-#include "core/versions/names.h"
 #include "core/versions/version.h"
 
 /* What was taken out and awaits its release. */
@@ -37,7 +37,7 @@ struct obb_scene {
     obb_settings settings;
     const struct obb_kernels *kernels;
     struct obb_versions versions;
-    struct obb_names names; /* of records, those of removed boxes included */
+    struct obb_hash_table names; /* of records, those of removed boxes included */
     obb_hash_key key;
     struct obb_ids ids;
     struct obb_labels labels;

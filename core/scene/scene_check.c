@@ -71,16 +71,16 @@ static bool chain_valid(struct obb_scene *scene, const struct obb_record *record
 static bool record_findable(const struct obb_scene *scene, const struct obb_record *record)
 {
     const uint32_t hash = obb_scene_name_hash(scene, obb_record_name(record));
-    const struct obb_link *link = obb_names_find(&scene->names, hash);
+    const struct obb_link *link = obb_hash_table_find(&scene->names, hash);
     while (link != NULL && link != &record->link)
-        link = obb_names_again(&scene->names, link);
+        link = obb_hash_table_find_next(&scene->names, link);
     return link != NULL;
 }
 
 static bool records_valid(struct obb_scene *scene, struct census *census)
 {
     size_t count = 0;
-    if (!obb_names_validate(&scene->names) || !obb_ids_validate(&scene->ids, &count) ||
+    if (!obb_hash_table_validate(&scene->names) || !obb_ids_validate(&scene->ids, &count) ||
         count != scene->names.count)
         return false;
     for (struct obb_record *record = obb_ids_seek(&scene->ids, 0); record != NULL;
@@ -154,10 +154,10 @@ static bool slots_valid(struct obb_scene *scene, struct census *census)
 static bool labels_counted(const struct obb_scene *scene, const struct census *census)
 {
     size_t references = 0;
-    for (const struct obb_link *link = obb_names_walk(&scene->labels.table, NULL); link != NULL;
-         link = obb_names_walk(&scene->labels.table, link))
+    for (const struct obb_link *link = obb_hash_table_walk(&scene->labels.table, NULL);
+         link != NULL; link = obb_hash_table_walk(&scene->labels.table, link))
         references += ((const struct obb_label *)link)->references;
-    return obb_names_validate(&scene->labels.table) && references == census->label_uses;
+    return obb_hash_table_validate(&scene->labels.table) && references == census->label_uses;
 }
 
 static bool rim_valid(struct obb_scene *scene)

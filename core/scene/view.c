@@ -140,10 +140,10 @@ static const struct obb_version *version_in(const struct obb_view *view,
 const struct obb_version *obb_view_find(const struct obb_view *view, obb_str name)
 {
     /* A name may mean a box that was removed and, later, another one: at most one of them is in this state. */
-    const struct obb_names *names = &view->scene->names;
+    const struct obb_hash_table *names = &view->scene->names;
     const uint32_t hash = obb_scene_name_hash(view->scene, name);
-    for (const struct obb_link *link = obb_names_find(names, hash); link != NULL;
-         link = obb_names_again(names, link)) {
+    for (const struct obb_link *link = obb_hash_table_find(names, hash); link != NULL;
+         link = obb_hash_table_find_next(names, link)) {
         const struct obb_record *record = (const struct obb_record *)link;
         if (!obb_str_equal(obb_record_name(record), name))
             continue;

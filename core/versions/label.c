@@ -7,7 +7,7 @@
 
 void obb_labels_init(struct obb_labels *labels)
 {
-    obb_names_init(&labels->table);
+    obb_hash_table_init(&labels->table);
     labels->key = obb_hash_key_of_place(labels);
     labels->bytes = 0;
 }
@@ -19,12 +19,12 @@ static struct obb_label *label_of(struct obb_link *link)
 
 void obb_labels_fini(struct obb_labels *labels)
 {
-    for (struct obb_link *link = obb_names_walk(&labels->table, NULL); link != NULL;) {
-        struct obb_link *next = obb_names_walk(&labels->table, link);
+    for (struct obb_link *link = obb_hash_table_walk(&labels->table, NULL); link != NULL;) {
+        struct obb_link *next = obb_hash_table_walk(&labels->table, link);
         obb_labels_free(labels, label_of(link));
         link = next;
     }
-    obb_names_fini(&labels->table);
+    obb_hash_table_fini(&labels->table);
 }
 
 static uint32_t hash_of(const struct obb_labels *labels, obb_str text)
@@ -34,8 +34,8 @@ static uint32_t hash_of(const struct obb_labels *labels, obb_str text)
 
 static struct obb_label *find(const struct obb_labels *labels, obb_str text, uint32_t hash)
 {
-    for (struct obb_link *link = obb_names_find(&labels->table, hash); link != NULL;
-         link = obb_names_again(&labels->table, link))
+    for (struct obb_link *link = obb_hash_table_find(&labels->table, hash); link != NULL;
+         link = obb_hash_table_find_next(&labels->table, link))
         if (obb_str_equal(obb_label_text(label_of(link)), text))
             return label_of(link);
     return NULL;
@@ -51,7 +51,7 @@ obb_status obb_labels_take(struct obb_labels *labels, obb_str text, struct obb_l
     struct obb_label *label = find(labels, text, hash);
     if (label == NULL) {
         if (text.length > UINT32_MAX ||
-            obb_names_reserve(&labels->table, labels->table.count + 1) != OBB_OK)
+            obb_hash_table_reserve(&labels->table, labels->table.count + 1) != OBB_OK)
             return OBB_NO_MEMORY;
         label = obb_malloc(1, sizeof *label + text.length);
         if (label == NULL)
@@ -59,7 +59,7 @@ obb_status obb_labels_take(struct obb_labels *labels, obb_str text, struct obb_l
         *label = (struct obb_label){.length = (uint32_t)text.length};
         memcpy(label->bytes, text.bytes, text.length);
         labels->bytes += sizeof *label + text.length;
-        obb_names_insert(&labels->table, &label->link, hash);
+        obb_hash_table_insert(&labels->table, &label->link, hash);
     }
     label->references++;
     *out = label;
@@ -79,7 +79,7 @@ void obb_labels_drop(struct obb_labels *labels, struct obb_label *label, struct 
     assert(label->references > 0);
     if (--label->references > 0)
         return;
-    obb_names_remove(&labels->table, &label->link);
+    obb_hash_table_remove(&labels->table, &label->link);
     label->retired = *retired;
     *retired = label;
 }

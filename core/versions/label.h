@@ -6,9 +6,9 @@
 #include "core/base/status.h"
 #include "core/versions/version.h"
 
-/* Lives in place and must not move. One writer; readers as in names.h. */
+/* Lives in place and must not move. One writer; readers as in hash_table.h. */
 struct obb_labels {
-    struct obb_names table;
+    struct obb_hash_table table;
     obb_hash_key key;
     size_t bytes; /* of all labels, those that await their release included */
 };

@@ -15,7 +15,7 @@
 
 #include "core/base/str.h"
 #include "core/geometry/box.h"
-#include "core/versions/names.h"
+#include "core/versions/hash_table.h"
 
 #include <stdatomic.h>
 #include <stdint.h>

@@ -7,8 +7,8 @@
  *
  * Source   Shalev, Shavit, "Split-Ordered Lists: Lock-Free Extensible Hash Tables", JACM 53(3), 2006; with one
  *          writer neither compare-and-swap nor marked pointers are needed. */
-#ifndef OBB_NAMES_H
-#define OBB_NAMES_H
+#ifndef OBB_HASH_TABLE_H
+#define OBB_HASH_TABLE_H
 
 #include "core/base/status.h"
 
@@ -23,46 +23,49 @@ struct obb_link {
     uint32_t key; /* bits of the hash in reverse; lowest bit 1, but 0 for buckets */
 };
 
-#define OBB_NAMES_FIRST    16 /* buckets of an empty table, a power of two */
-#define OBB_NAMES_SEGMENTS 28 /* segment k > 0 has OBB_NAMES_FIRST << (k - 1) buckets */
+#define OBB_HASH_TABLE_FIRST    16 /* buckets of an empty table, a power of two */
+#define OBB_HASH_TABLE_SEGMENTS 28 /* segment k > 0 has OBB_HASH_TABLE_FIRST << (k - 1) buckets */
 
 /* Lives in place and must not move. */
-struct obb_names {
-    _Atomic(struct obb_link *) segments[OBB_NAMES_SEGMENTS];
+struct obb_hash_table {
+    _Atomic(struct obb_link *) segments[OBB_HASH_TABLE_SEGMENTS];
     _Atomic uint32_t mask; /* buckets - 1 */
     uint32_t ready;        /* the writer's: buckets below it are all entered in the list */
     size_t count;          /* the writer's: links without buckets */
     struct obb_link end;
-    struct obb_link first[OBB_NAMES_FIRST];
+    struct obb_link first[OBB_HASH_TABLE_FIRST];
 };
 
-void obb_names_init(struct obb_names *names);
-void obb_names_fini(struct obb_names *names); /* frees the buckets; the links are their owner's */
+void obb_hash_table_init(struct obb_hash_table *table);
+void obb_hash_table_fini(
+    struct obb_hash_table *table); /* frees the buckets; the links are their owner's */
 
 /* Makes room for `count` links in all, so that insertions up to there take constant time on average. OBB_NO_MEMORY:
  * nothing is lost. */
-obb_status obb_names_reserve(struct obb_names *names, size_t count);
+obb_status obb_hash_table_reserve(struct obb_hash_table *table, size_t count);
 
 /* Puts the link before all others of its hash. Never fails. */
-void obb_names_insert(struct obb_names *names, struct obb_link *link, uint32_t hash);
-void obb_names_remove(struct obb_names *names, struct obb_link *link);
+void obb_hash_table_insert(struct obb_hash_table *table, struct obb_link *link, uint32_t hash);
+void obb_hash_table_remove(struct obb_hash_table *table, struct obb_link *link);
 
 /* The latest link of that hash, and the one before it; NULL: none. Hashes that differ in the top bit alone are the same here:
  * compare what the owner holds. Any thread. */
-struct obb_link *obb_names_find(const struct obb_names *names, uint32_t hash);
-struct obb_link *obb_names_again(const struct obb_names *names, const struct obb_link *link);
+struct obb_link *obb_hash_table_find(const struct obb_hash_table *table, uint32_t hash);
+struct obb_link *obb_hash_table_find_next(const struct obb_hash_table *table,
+                                          const struct obb_link *link);
 
 /* Brings what a lookup will touch into the cache, in two steps some time apart: the bucket, then its first link. Whoever
  * looks up many starts them all before the first; a wrong hash does no harm. */
-void obb_names_warm_bucket(const struct obb_names *names, uint32_t hash);
-void obb_names_warm_link(const struct obb_names *names, uint32_t hash);
+void obb_hash_table_prefetch_bucket(const struct obb_hash_table *table, uint32_t hash);
+void obb_hash_table_prefetch_link(const struct obb_hash_table *table, uint32_t hash);
 
 /* Every link once: the one after `after` (NULL: the first), or NULL. The writer's. */
-struct obb_link *obb_names_walk(const struct obb_names *names, const struct obb_link *after);
+struct obb_link *obb_hash_table_walk(const struct obb_hash_table *table,
+                                     const struct obb_link *after);
 
-size_t obb_names_bytes(const struct obb_names *names); /* of the buckets */
+size_t obb_hash_table_bytes(const struct obb_hash_table *table); /* of the buckets */
 
 /* Structure check for tests: order, counts, every bucket in its place. */
-bool obb_names_validate(const struct obb_names *names);
+bool obb_hash_table_validate(const struct obb_hash_table *table);
 
 #endif
