@@ -86,7 +86,7 @@ static const obb_target *target_of(const struct entries *entries, size_t i)
 static struct found look_up(const struct obb_prepared *p, const obb_target *target)
 {
     if (target->has_id)
-        return (struct found){.record = obb_ids_find(&p->scene->ids, target->id)};
+        return (struct found){.record = obb_id_tree_find(&p->scene->ids, target->id)};
     const uint32_t hash = obb_scene_name_hash(p->scene, target->name);
     return (struct found){.hash = hash, .record = obb_scene_record(p->scene, target->name, hash)};
 }
@@ -113,7 +113,7 @@ static void look_ahead(const struct obb_prepared *p, struct entries *entries, si
             obb_hash_table_prefetch_link(names, found[k].hash);
     for (size_t k = 0; k < count; k++) {
         const obb_target *target = target_of(entries, i + k);
-        found[k].record = target->has_id ? obb_ids_find(&p->scene->ids, target->id)
+        found[k].record = target->has_id ? obb_id_tree_find(&p->scene->ids, target->id)
                                          : obb_scene_record(p->scene, target->name, found[k].hash);
         if (found[k].record != NULL)
             obb_version_prefetch(
@@ -196,7 +196,7 @@ static obb_status create(struct obb_prepared *p, obb_str name, uint32_t hash,
     version->older = OBB_NO_VERSION;
     set_newer(version, OBB_NO_VERSION);
     obb_version_publish(version, p->revision, OBB_NEVER);
-    if (obb_ids_insert(&scene->ids, record) != OBB_OK) {
+    if (obb_id_tree_insert(&scene->ids, record) != OBB_OK) {
         obb_version_publish(version, p->revision, 0);
         obb_versions_give(&scene->versions, version);
         obb_record_destroy(scene, record);
@@ -223,8 +223,8 @@ static void remove_box(struct obb_prepared *p, struct obb_version *current)
 
 static void remove_all(struct obb_prepared *p)
 {
-    for (struct obb_record *record = obb_ids_seek(&p->scene->ids, 1); record != NULL;
-         record = obb_ids_seek(&p->scene->ids, record->id + 1)) {
+    for (struct obb_record *record = obb_id_tree_seek(&p->scene->ids, 1); record != NULL;
+         record = obb_id_tree_seek(&p->scene->ids, record->id + 1)) {
         struct obb_version *current = obb_scene_current(p->scene, record);
         if (current == NULL)
             continue;

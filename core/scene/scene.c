@@ -93,7 +93,7 @@ size_t obb_scene_bytes(const struct obb_scene *scene)
 {
     return sizeof *scene + scene->name_length + obb_versions_bytes(&scene->versions) +
            obb_hash_table_bytes(&scene->names) + scene->record_bytes +
-           scene->ids.nodes * sizeof(struct obb_ids_node) +
+           scene->ids.nodes * sizeof(struct obb_id_tree_node) +
            obb_hash_table_bytes(&scene->labels.table) + scene->labels.bytes;
 }
 
@@ -225,13 +225,13 @@ void obb_scene_destroy(struct obb_scene *scene)
     assert(scene->first_view == NULL);
     free_limbo(scene, &scene->waiting, SIZE_MAX);
     free_limbo(scene, &scene->fresh, SIZE_MAX);
-    for (struct obb_record *record = obb_ids_seek(&scene->ids, 1); record != NULL;) {
-        struct obb_record *next = obb_ids_seek(&scene->ids, record->id + 1);
+    for (struct obb_record *record = obb_id_tree_seek(&scene->ids, 1); record != NULL;) {
+        struct obb_record *next = obb_id_tree_seek(&scene->ids, record->id + 1);
         obb_record_destroy(scene, record); /* in the order they were made: fast on large scenes */
         record = next;
     }
     obb_hash_table_fini(&scene->names);
-    obb_ids_fini(&scene->ids);
+    obb_id_tree_fini(&scene->ids);
     obb_labels_fini(&scene->labels);
     obb_versions_fini(&scene->versions);
     while (scene->waste != NULL) {
@@ -280,7 +280,7 @@ static void let_states_go(struct obb_scene *scene)
 void obb_scene_exile(struct obb_scene *scene, struct obb_record *record)
 {
     obb_hash_table_remove(&scene->names, &record->link);
-    obb_ids_remove(&scene->ids, record, &scene->fresh.nodes);
+    obb_id_tree_remove(&scene->ids, record, &scene->fresh.nodes);
     const uint32_t newest = atomic_load_explicit(&record->newest, memory_order_relaxed);
     struct obb_version *version = obb_versions_slot(&scene->versions, newest);
     atomic_store_explicit(&version->newer, scene->fresh.versions, memory_order_relaxed);
@@ -332,9 +332,9 @@ static void free_limbo(struct obb_scene *scene, struct obb_limbo *limbo, size_t 
         obb_versions_give(&scene->versions, version);
     }
     for (; limbo->nodes != NULL && budget > 0; budget--) {
-        struct obb_ids_node *node = limbo->nodes;
+        struct obb_id_tree_node *node = limbo->nodes;
         limbo->nodes = node->retired;
-        obb_ids_node_free(&scene->ids, node);
+        obb_id_tree_node_free(&scene->ids, node);
     }
     for (; limbo->labels != NULL && budget > 0; budget--) {
         struct obb_label *label = limbo->labels;
@@ -366,8 +366,8 @@ void obb_scene_settle(struct obb_scene *scene, size_t budget)
 /* The next record from `from` on whose box is there now. */
 static struct obb_version *current_from(struct obb_scene *scene, uint64_t from)
 {
-    for (struct obb_record *record = obb_ids_seek(&scene->ids, from); record != NULL;
-         record = obb_ids_seek(&scene->ids, record->id + 1)) {
+    for (struct obb_record *record = obb_id_tree_seek(&scene->ids, from); record != NULL;
+         record = obb_id_tree_seek(&scene->ids, record->id + 1)) {
         struct obb_version *version = obb_scene_current(scene, record);
         if (version != NULL)
             return version;

@@ -14,7 +14,7 @@
 #include "core/scene/history.h"
 #include "core/scene/scene.h"
 #include "core/versions/hash_table.h"
-#include "core/versions/ids.h"
+#include "core/versions/id_tree.h"
 #include "core/versions/label.h"
 #include "core/versions/version.h"
 
@@ -22,7 +22,7 @@
 struct obb_limbo {
     uint32_t
         versions; /* last versions of removed boxes, with their records; list through `newer` */
-    struct obb_ids_node *nodes;
+    struct obb_id_tree_node *nodes;
     struct obb_label *labels;
     uint64_t ticket; /* once all views up to this one are closed, all of it is free */
 };
@@ -39,7 +39,7 @@ struct obb_scene {
     struct obb_versions versions;
     struct obb_hash_table names; /* of records, those of removed boxes included */
     obb_hash_key key;
-    struct obb_ids ids;
+    struct obb_id_tree ids;
     struct obb_labels labels;
     uint64_t next_id;
     size_t record_bytes; /* of all records, those in limbo included */

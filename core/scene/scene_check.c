@@ -80,11 +80,11 @@ static bool record_findable(const struct obb_scene *scene, const struct obb_reco
 static bool records_valid(struct obb_scene *scene, struct census *census)
 {
     size_t count = 0;
-    if (!obb_hash_table_validate(&scene->names) || !obb_ids_validate(&scene->ids, &count) ||
+    if (!obb_hash_table_validate(&scene->names) || !obb_id_tree_validate(&scene->ids, &count) ||
         count != scene->names.count)
         return false;
-    for (struct obb_record *record = obb_ids_seek(&scene->ids, 0); record != NULL;
-         record = obb_ids_seek(&scene->ids, record->id + 1))
+    for (struct obb_record *record = obb_id_tree_seek(&scene->ids, 0); record != NULL;
+         record = obb_id_tree_seek(&scene->ids, record->id + 1))
         if (record->id == 0 || record->id >= scene->next_id || !record_findable(scene, record) ||
             !chain_valid(scene, record, census))
             return false;

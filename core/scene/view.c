@@ -156,7 +156,7 @@ const struct obb_version *obb_view_find(const struct obb_view *view, obb_str nam
 
 const struct obb_version *obb_view_find_id(const struct obb_view *view, uint64_t id)
 {
-    const struct obb_record *record = obb_ids_find(&view->scene->ids, id);
+    const struct obb_record *record = obb_id_tree_find(&view->scene->ids, id);
     return record == NULL ? NULL : version_in(view, record);
 }
 
@@ -164,7 +164,7 @@ const struct obb_version *obb_view_next(const struct obb_view *view, uint64_t af
 {
     const struct obb_version *version = NULL;
     while (version == NULL && after < UINT64_MAX) {
-        const struct obb_record *record = obb_ids_seek(&view->scene->ids, after + 1);
+        const struct obb_record *record = obb_id_tree_seek(&view->scene->ids, after + 1);
         if (record == NULL)
             break;
         version = version_in(view, record);

@@ -1,6 +1,6 @@
 #include "core/base/alloc.h"
 #include "core/versions/hash_table.h"
-#include "core/versions/ids.h"
+#include "core/versions/id_tree.h"
 #include "core/versions/label.h"
 #include "tests/support/fault.h"
 #include "tests/support/test.h"
@@ -184,11 +184,11 @@ static struct obb_record *record_of_id(uint64_t id)
     return record;
 }
 
-static void free_nodes(struct obb_ids *ids, struct obb_ids_node *retired)
+static void free_nodes(struct obb_id_tree *ids, struct obb_id_tree_node *retired)
 {
     while (retired != NULL) {
-        struct obb_ids_node *next = retired->retired;
-        obb_ids_node_free(ids, retired);
+        struct obb_id_tree_node *next = retired->retired;
+        obb_id_tree_node_free(ids, retired);
         retired = next;
     }
 }
@@ -196,13 +196,13 @@ static void free_nodes(struct obb_ids *ids, struct obb_ids_node *retired)
 START_TEST(records_are_found_and_walked_by_id)
 {
     enum { RECORDS = 4000 };
-    struct obb_ids ids = {.nodes = 0};
+    struct obb_id_tree ids = {.nodes = 0};
     struct obb_record *records[RECORDS] = {NULL};
     test_rng rng = {.s = 20261120};
     uint64_t id = 0;
     size_t in = 0, count = 0;
-    ck_assert_ptr_null(obb_ids_find(&ids, 1));
-    ck_assert_ptr_null(obb_ids_seek(&ids, 0));
+    ck_assert_ptr_null(obb_id_tree_find(&ids, 1));
+    ck_assert_ptr_null(obb_id_tree_seek(&ids, 0));
     for (size_t i = 0; i < RECORDS; i++) {
         /* Mostly the next one, sometimes far away, and near the end beyond 2^40. */
         id += test_below(&rng, 50) == 0 ? 1 + test_below(&rng, 100000) : 1;
@@ -210,41 +210,41 @@ START_TEST(records_are_found_and_walked_by_id)
             id += (uint64_t)1 << 40;
         records[i] = record_of_id(id);
         ck_assert_ptr_nonnull(records[i]);
-        ck_assert_int_eq(obb_ids_insert(&ids, records[i]), OBB_OK);
+        ck_assert_int_eq(obb_id_tree_insert(&ids, records[i]), OBB_OK);
         in++;
         if (test_below(&rng, 3) == 0) { /* drop any, often leaving nodes empty */
             const size_t k = test_below(&rng, i + 1);
-            struct obb_ids_node *retired = NULL;
+            struct obb_id_tree_node *retired = NULL;
             if (records[k] != NULL) {
-                obb_ids_remove(&ids, records[k], &retired);
+                obb_id_tree_remove(&ids, records[k], &retired);
                 free_nodes(&ids, retired);
-                ck_assert_ptr_null(obb_ids_find(&ids, records[k]->id));
+                ck_assert_ptr_null(obb_id_tree_find(&ids, records[k]->id));
                 free(records[k]);
                 records[k] = NULL;
                 in--;
             }
         }
         if (i % 64 == 0)
-            ck_assert(obb_ids_validate(&ids, &count) && count == in);
+            ck_assert(obb_id_tree_validate(&ids, &count) && count == in);
     }
     ck_assert_uint_gt(in, RECORDS / 2);
     uint64_t from = 0;
     for (size_t i = 0; i < RECORDS; i++) {
         if (records[i] == NULL)
             continue;
-        ck_assert_ptr_eq(obb_ids_find(&ids, records[i]->id), records[i]);
-        ck_assert_ptr_eq(obb_ids_seek(&ids, from), records[i]);
-        ck_assert_ptr_eq(obb_ids_seek(&ids, records[i]->id), records[i]);
+        ck_assert_ptr_eq(obb_id_tree_find(&ids, records[i]->id), records[i]);
+        ck_assert_ptr_eq(obb_id_tree_seek(&ids, from), records[i]);
+        ck_assert_ptr_eq(obb_id_tree_seek(&ids, records[i]->id), records[i]);
         from = records[i]->id + 1;
     }
-    ck_assert_ptr_null(obb_ids_seek(&ids, from));
-    ck_assert_ptr_null(obb_ids_seek(&ids, UINT64_MAX));
-    ck_assert_ptr_null(obb_ids_find(&ids, UINT64_MAX));
+    ck_assert_ptr_null(obb_id_tree_seek(&ids, from));
+    ck_assert_ptr_null(obb_id_tree_seek(&ids, UINT64_MAX));
+    ck_assert_ptr_null(obb_id_tree_find(&ids, UINT64_MAX));
     for (size_t i = 0; i < RECORDS; i++) {
-        struct obb_ids_node *retired = NULL;
+        struct obb_id_tree_node *retired = NULL;
         if (records[i] == NULL)
             continue;
-        obb_ids_remove(&ids, records[i], &retired);
+        obb_id_tree_remove(&ids, records[i], &retired);
         free_nodes(&ids, retired);
         free(records[i]);
     }
@@ -254,7 +254,7 @@ END_TEST
 
 START_TEST(an_id_that_finds_no_memory_leaves_the_tree_as_it_was)
 {
-    struct obb_ids ids = {.nodes = 0};
+    struct obb_id_tree ids = {.nodes = 0};
     const uint64_t asked[] = {1, 2, 70, 300000, (uint64_t)1 << 52};
     enum { ASKED = sizeof asked / sizeof asked[0] };
     struct obb_record *records[ASKED];
@@ -265,20 +265,20 @@ START_TEST(an_id_that_finds_no_memory_leaves_the_tree_as_it_was)
         obb_status st = OBB_NO_MEMORY;
         for (size_t n = 1; st != OBB_OK; n++) {
             fault_arm(n);
-            st = obb_ids_insert(&ids, records[i]);
+            st = obb_id_tree_insert(&ids, records[i]);
             fault_arm(0);
             size_t count = 0;
-            ck_assert(obb_ids_validate(&ids, &count));
+            ck_assert(obb_id_tree_validate(&ids, &count));
             ck_assert_uint_eq(count, i + (st == OBB_OK));
             refused += st == OBB_NO_MEMORY;
         }
     }
     ck_assert_uint_gt(refused, 15); /* nodes at seven and more levels */
     for (size_t i = 0; i < ASKED; i++) {
-        ck_assert_ptr_eq(obb_ids_find(&ids, asked[i]), records[i]);
+        ck_assert_ptr_eq(obb_id_tree_find(&ids, asked[i]), records[i]);
         free(records[i]);
     }
-    obb_ids_fini(&ids);
+    obb_id_tree_fini(&ids);
     ck_assert_uint_eq(ids.nodes, 0);
 }
 END_TEST

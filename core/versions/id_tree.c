@@ -1,4 +1,4 @@
-#include "core/versions/ids.h"
+#include "core/versions/id_tree.h"
 
 #include "core/base/alloc.h"
 
@@ -15,69 +15,69 @@ static bool covers(unsigned shift, uint64_t id)
     return shift + BITS >= 64 || id >> (shift + BITS) == 0;
 }
 
-static void *child_at(const struct obb_ids_node *node, unsigned i)
+static void *child_at(const struct obb_id_tree_node *node, unsigned i)
 {
     return atomic_load_explicit(&node->children[i], memory_order_acquire);
 }
 
-static uint64_t used_of(const struct obb_ids_node *node)
+static uint64_t used_of(const struct obb_id_tree_node *node)
 {
     return atomic_load_explicit(&node->used, memory_order_acquire);
 }
 
-static void put_child(struct obb_ids_node *node, unsigned i, void *child)
+static void put_child(struct obb_id_tree_node *node, unsigned i, void *child)
 {
     atomic_store_explicit(&node->children[i], child, memory_order_release);
     atomic_store_explicit(&node->used, used_of(node) | (uint64_t)1 << i, memory_order_release);
 }
 
-static void drop_child(struct obb_ids_node *node, unsigned i)
+static void drop_child(struct obb_id_tree_node *node, unsigned i)
 {
     atomic_store_explicit(&node->used, used_of(node) & ~((uint64_t)1 << i), memory_order_release);
     atomic_store_explicit(&node->children[i], NULL, memory_order_release);
 }
 
-static struct obb_ids_node *root_of(const struct obb_ids *ids)
+static struct obb_id_tree_node *root_of(const struct obb_id_tree *tree)
 {
-    return atomic_load_explicit(&ids->root, memory_order_acquire);
+    return atomic_load_explicit(&tree->root, memory_order_acquire);
 }
 
-static void free_below(struct obb_ids *ids, struct obb_ids_node *node)
+static void free_below(struct obb_id_tree *tree, struct obb_id_tree_node *node)
 {
     for (unsigned i = 0; i < 64 && node->shift > 0; i++)
         if (child_at(node, i) != NULL)
-            free_below(ids, child_at(node, i));
-    obb_ids_node_free(ids, node);
+            free_below(tree, child_at(node, i));
+    obb_id_tree_node_free(tree, node);
 }
 
-void obb_ids_fini(struct obb_ids *ids)
+void obb_id_tree_fini(struct obb_id_tree *tree)
 {
-    if (root_of(ids) != NULL)
-        free_below(ids, root_of(ids));
-    atomic_store_explicit(&ids->root, NULL, memory_order_relaxed);
+    if (root_of(tree) != NULL)
+        free_below(tree, root_of(tree));
+    atomic_store_explicit(&tree->root, NULL, memory_order_relaxed);
 }
 
-void obb_ids_node_free(struct obb_ids *ids, struct obb_ids_node *node)
+void obb_id_tree_node_free(struct obb_id_tree *tree, struct obb_id_tree_node *node)
 {
-    ids->nodes--;
+    tree->nodes--;
     obb_free(node);
 }
 
 /* A list of `count` zeroed nodes (through `retired`), or false and none. */
-static bool take_nodes(struct obb_ids *ids, size_t count, struct obb_ids_node **out_list)
+static bool take_nodes(struct obb_id_tree *tree, size_t count, struct obb_id_tree_node **out_list)
 {
-    struct obb_ids_node *list = NULL;
+    struct obb_id_tree_node *list = NULL;
     for (size_t i = 0; i < count; i++) {
-        struct obb_ids_node *node = obb_calloc(1, sizeof *node);
+        struct obb_id_tree_node *node = obb_calloc(1, sizeof *node);
         if (node == NULL) {
             while (list != NULL) {
-                struct obb_ids_node *next = list->retired;
-                obb_ids_node_free(ids, list);
+                struct obb_id_tree_node *next = list->retired;
+                obb_id_tree_node_free(tree, list);
                 list = next;
             }
             return false;
         }
-        ids->nodes++;
+        tree->nodes++;
         node->retired = list;
         list = node;
     }
@@ -86,10 +86,10 @@ static bool take_nodes(struct obb_ids *ids, size_t count, struct obb_ids_node **
 }
 
 /* The first of the list, with its one child. */
-static struct obb_ids_node *parent_of(struct obb_ids_node **list, unsigned shift, unsigned i,
-                                      void *child)
+static struct obb_id_tree_node *parent_of(struct obb_id_tree_node **list, unsigned shift,
+                                          unsigned i, void *child)
 {
-    struct obb_ids_node *node = *list;
+    struct obb_id_tree_node *node = *list;
     assert(node != NULL);
     *list = node->retired;
     node->retired = NULL;
@@ -98,16 +98,16 @@ static struct obb_ids_node *parent_of(struct obb_ids_node **list, unsigned shift
     return node;
 }
 
-obb_status obb_ids_insert(struct obb_ids *ids, struct obb_record *record)
+obb_status obb_id_tree_insert(struct obb_id_tree *tree, struct obb_record *record)
 {
     const uint64_t id = record->id;
-    struct obb_ids_node *root = root_of(ids);
+    struct obb_id_tree_node *root = root_of(tree);
     unsigned top = root == NULL ? 0 : root->shift;
     while (!covers(top, id))
         top += BITS;
 
     /* Nodes to add: `above` the root until it covers the id, and `below` what is there on the id's way down. */
-    struct obb_ids_node *lowest = NULL;
+    struct obb_id_tree_node *lowest = NULL;
     size_t above = 0, below = top / BITS;
     if (root == NULL) {
         below++;
@@ -119,8 +119,8 @@ obb_status obb_ids_insert(struct obb_ids *ids, struct obb_record *record)
             lowest = child_at(lowest, digit(id, lowest->shift));
         below = lowest->shift / BITS;
     }
-    struct obb_ids_node *fresh = NULL;
-    if (!take_nodes(ids, above + below, &fresh))
+    struct obb_id_tree_node *fresh = NULL;
+    if (!take_nodes(tree, above + below, &fresh))
         return OBB_NO_MEMORY;
 
     void *child = record;
@@ -137,35 +137,35 @@ obb_status obb_ids_insert(struct obb_ids *ids, struct obb_record *record)
         root = child;
     else
         put_child(root, digit(id, top), child);
-    atomic_store_explicit(&ids->root, root, memory_order_release);
+    atomic_store_explicit(&tree->root, root, memory_order_release);
     return OBB_OK;
 }
 
-void obb_ids_remove(struct obb_ids *ids, const struct obb_record *record,
-                    struct obb_ids_node **retired)
+void obb_id_tree_remove(struct obb_id_tree *tree, const struct obb_record *record,
+                        struct obb_id_tree_node **retired)
 {
-    struct obb_ids_node *way[DIGITS];
+    struct obb_id_tree_node *way[DIGITS];
     size_t depth = 0;
-    for (struct obb_ids_node *node = root_of(ids);;
+    for (struct obb_id_tree_node *node = root_of(tree);;
          node = child_at(node, digit(record->id, node->shift))) {
         way[depth++] = node;
         if (node->shift == 0)
             break;
     }
     while (depth > 0) {
-        struct obb_ids_node *node = way[--depth];
+        struct obb_id_tree_node *node = way[--depth];
         drop_child(node, digit(record->id, node->shift));
         if (used_of(node) != 0)
             return;
         node->retired = *retired;
         *retired = node;
     }
-    atomic_store_explicit(&ids->root, NULL, memory_order_release);
+    atomic_store_explicit(&tree->root, NULL, memory_order_release);
 }
 
-struct obb_record *obb_ids_find(const struct obb_ids *ids, uint64_t id)
+struct obb_record *obb_id_tree_find(const struct obb_id_tree *tree, uint64_t id)
 {
-    const struct obb_ids_node *node = root_of(ids);
+    const struct obb_id_tree_node *node = root_of(tree);
     if (node == NULL || !covers(node->shift, id))
         return NULL;
     while (node != NULL && node->shift > 0)
@@ -173,7 +173,7 @@ struct obb_record *obb_ids_find(const struct obb_ids *ids, uint64_t id)
     return node == NULL ? NULL : child_at(node, digit(id, 0));
 }
 
-static struct obb_record *seek(const struct obb_ids_node *node, uint64_t from)
+static struct obb_record *seek(const struct obb_id_tree_node *node, uint64_t from)
 {
     const unsigned first = digit(from, node->shift);
     for (uint64_t left = used_of(node) & ~(uint64_t)0 << first; left != 0; left &= left - 1) {
@@ -188,13 +188,13 @@ static struct obb_record *seek(const struct obb_ids_node *node, uint64_t from)
     return NULL;
 }
 
-struct obb_record *obb_ids_seek(const struct obb_ids *ids, uint64_t from)
+struct obb_record *obb_id_tree_seek(const struct obb_id_tree *tree, uint64_t from)
 {
-    const struct obb_ids_node *root = root_of(ids);
+    const struct obb_id_tree_node *root = root_of(tree);
     return root == NULL || !covers(root->shift, from) ? NULL : seek(root, from);
 }
 
-static bool node_valid(const struct obb_ids_node *node, uint64_t prefix, size_t *count)
+static bool node_valid(const struct obb_id_tree_node *node, uint64_t prefix, size_t *count)
 {
     for (unsigned i = 0; i < 64; i++) {
         const void *child = child_at(node, i);
@@ -209,7 +209,7 @@ static bool node_valid(const struct obb_ids_node *node, uint64_t prefix, size_t 
             if (record->id != id)
                 return false;
         } else {
-            const struct obb_ids_node *below = child;
+            const struct obb_id_tree_node *below = child;
             if (below->shift + BITS != node->shift || !node_valid(below, id, count))
                 return false;
         }
@@ -217,8 +217,8 @@ static bool node_valid(const struct obb_ids_node *node, uint64_t prefix, size_t 
     return used_of(node) != 0;
 }
 
-bool obb_ids_validate(const struct obb_ids *ids, size_t *out_count)
+bool obb_id_tree_validate(const struct obb_id_tree *tree, size_t *out_count)
 {
     *out_count = 0;
-    return root_of(ids) == NULL || node_valid(root_of(ids), 0, out_count);
+    return root_of(tree) == NULL || node_valid(root_of(tree), 0, out_count);
 }
