@@ -1,4 +1,4 @@
-/* The keyed hash of names, labels and the state of a scene. Internal to core.
+/* The keyed hash of names, interned strings and the state of a scene. Internal to core.
  *
  * A client that does not know the key cannot choose names that collide.
  *

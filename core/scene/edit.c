@@ -160,8 +160,8 @@ static struct obb_version *writable(struct obb_prepared *p, struct obb_version *
     version->record = current->record;
     version->id = current->id;
     version->older = current->self;
-    obb_labels_again(version->entity);
-    obb_labels_again(version->data);
+    obb_interned_ref(version->entity);
+    obb_interned_ref(version->data);
     set_newer(version, OBB_NO_VERSION);
     obb_version_publish(version, p->revision, OBB_NEVER);
     set_newer(current, self);
@@ -243,15 +243,15 @@ static obb_status apply_remove(struct obb_prepared *p, const struct found *found
     return OBB_OK;
 }
 
-static obb_status set_label(struct obb_prepared *p, struct obb_label **place, obb_str text)
+static obb_status set_interned(struct obb_prepared *p, struct obb_interned **place, obb_str text)
 {
-    if (obb_str_equal(obb_label_text(*place), text))
+    if (obb_str_equal(obb_interned_text(*place), text))
         return OBB_OK;
-    struct obb_label *label = NULL;
-    const obb_status st = obb_labels_take(&p->scene->labels, text, &label);
+    struct obb_interned *interned = NULL;
+    const obb_status st = obb_interned_table_take(&p->scene->interned, text, &interned);
     if (st == OBB_OK) {
-        obb_labels_drop(&p->scene->labels, *place, &p->scene->fresh.labels);
-        *place = label;
+        obb_interned_table_drop(&p->scene->interned, *place, &p->scene->fresh.interned);
+        *place = interned;
     }
     return st;
 }
@@ -321,9 +321,9 @@ static obb_status apply_put(struct obb_prepared *p, size_t i, const struct found
     if ((put->parts & OBB_PUT_GROUP) != 0)
         version->group = put->attributes.group;
     if ((put->parts & OBB_PUT_ENTITY) != 0)
-        st = set_label(p, &version->entity, put->attributes.entity);
+        st = set_interned(p, &version->entity, put->attributes.entity);
     if (st == OBB_OK && (put->parts & OBB_PUT_DATA) != 0)
-        st = set_label(p, &version->data, put->attributes.data);
+        st = set_interned(p, &version->data, put->attributes.data);
     return st;
 }
 
@@ -483,10 +483,10 @@ static obb_status apply(struct obb_prepared *p, obb_fault *fault)
 
 /* ---- Undoing ------------------------------------------------------------------------------------------------------ */
 
-static void drop_labels(struct obb_prepared *p, const struct obb_version *version)
+static void drop_interned(struct obb_prepared *p, const struct obb_version *version)
 {
-    obb_labels_drop(&p->scene->labels, version->entity, &p->scene->fresh.labels);
-    obb_labels_drop(&p->scene->labels, version->data, &p->scene->fresh.labels);
+    obb_interned_table_drop(&p->scene->interned, version->entity, &p->scene->fresh.interned);
+    obb_interned_table_drop(&p->scene->interned, version->data, &p->scene->fresh.interned);
 }
 
 /* The box is again as it was. */
@@ -497,7 +497,7 @@ static void undo(struct obb_prepared *p, const struct change *change)
     if (change->new == OBB_NO_VERSION)
         return;
     struct obb_version *version = slot(p, change->new);
-    drop_labels(p, version);
+    drop_interned(p, version);
     obb_version_publish(version, p->revision, 0);
     if (change->old != OBB_NO_VERSION)
         obb_versions_give(&p->scene->versions, version); /* no reader has seen it */

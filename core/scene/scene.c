@@ -94,7 +94,7 @@ size_t obb_scene_bytes(const struct obb_scene *scene)
     return sizeof *scene + scene->name_length + obb_versions_bytes(&scene->versions) +
            obb_hash_table_bytes(&scene->names) + scene->record_bytes +
            scene->ids.nodes * sizeof(struct obb_id_tree_node) +
-           obb_hash_table_bytes(&scene->labels.table) + scene->labels.bytes;
+           obb_hash_table_bytes(&scene->interned.hash_table) + scene->interned.bytes;
 }
 
 /* ---- States ----------------------------------------------------------------------------------------------- */
@@ -204,7 +204,7 @@ obb_status obb_scene_create(obb_str name, const obb_settings *settings, double n
     obb_versions_init(&scene->versions);
     obb_hash_table_init(&scene->names);
     scene->key = obb_hash_key_of_place(scene);
-    obb_labels_init(&scene->labels);
+    obb_interned_table_init(&scene->interned);
     scene->history.span = settings->history_span;
     scene->history.commits = settings->history_commits;
     *out = scene;
@@ -232,7 +232,7 @@ void obb_scene_destroy(struct obb_scene *scene)
     }
     obb_hash_table_fini(&scene->names);
     obb_id_tree_fini(&scene->ids);
-    obb_labels_fini(&scene->labels);
+    obb_interned_table_fini(&scene->interned);
     obb_versions_fini(&scene->versions);
     while (scene->waste != NULL) {
         struct obb_ended *next = scene->waste->next;
@@ -290,8 +290,8 @@ void obb_scene_exile(struct obb_scene *scene, struct obb_record *record)
 static void reclaim(struct obb_scene *scene, uint32_t index)
 {
     struct obb_version *version = obb_versions_slot(&scene->versions, index);
-    obb_labels_drop(&scene->labels, version->entity, &scene->fresh.labels);
-    obb_labels_drop(&scene->labels, version->data, &scene->fresh.labels);
+    obb_interned_table_drop(&scene->interned, version->entity, &scene->fresh.interned);
+    obb_interned_table_drop(&scene->interned, version->data, &scene->fresh.interned);
     if (atomic_load_explicit(&version->newer, memory_order_relaxed) == OBB_NO_VERSION)
         obb_scene_exile(scene, version->record);
     else
@@ -320,7 +320,7 @@ static size_t clear_waste(struct obb_scene *scene, size_t budget)
 
 static bool limbo_empty(const struct obb_limbo *limbo)
 {
-    return limbo->versions == OBB_NO_VERSION && limbo->nodes == NULL && limbo->labels == NULL;
+    return limbo->versions == OBB_NO_VERSION && limbo->nodes == NULL && limbo->interned == NULL;
 }
 
 static void free_limbo(struct obb_scene *scene, struct obb_limbo *limbo, size_t budget)
@@ -336,10 +336,10 @@ static void free_limbo(struct obb_scene *scene, struct obb_limbo *limbo, size_t 
         limbo->nodes = node->retired;
         obb_id_tree_node_free(&scene->ids, node);
     }
-    for (; limbo->labels != NULL && budget > 0; budget--) {
-        struct obb_label *label = limbo->labels;
-        limbo->labels = label->retired;
-        obb_labels_free(&scene->labels, label);
+    for (; limbo->interned != NULL && budget > 0; budget--) {
+        struct obb_interned *interned = limbo->interned;
+        limbo->interned = interned->retired;
+        obb_interned_table_free(&scene->interned, interned);
     }
 }
 
@@ -511,8 +511,8 @@ static uint64_t with_version(uint64_t hash, const struct obb_version *v)
     add_whole(&numbers, (uint64_t)(int64_t)v->group);
     hash = with_bytes(hash, numbers.bytes, numbers.length);
     hash = with_text(hash, obb_record_name(v->record));
-    hash = with_text(hash, obb_label_text(v->entity));
-    return with_text(hash, obb_label_text(v->data));
+    hash = with_text(hash, obb_interned_text(v->entity));
+    return with_text(hash, obb_interned_text(v->data));
 }
 
 uint64_t obb_scene_hash(struct obb_scene *scene)

@@ -173,9 +173,9 @@ const struct obb_version *obb_view_next(const struct obb_view *view, uint64_t af
     return version;
 }
 
-const struct obb_label *obb_view_entity(const struct obb_view *view, obb_str entity)
+const struct obb_interned *obb_view_entity(const struct obb_view *view, obb_str entity)
 {
-    return obb_labels_find(&view->scene->labels, entity);
+    return obb_interned_table_find(&view->scene->interned, entity);
 }
 
 /* ---- What a state says of a box ---------------------------------------------------------------------------------- */
@@ -204,7 +204,7 @@ obb_attributes obb_view_attributes(const struct obb_version *box)
         .category = box->category,
         .mask = box->mask,
         .group = box->group,
-        .entity = obb_label_text(box->entity),
-        .data = obb_label_text(box->data),
+        .entity = obb_interned_text(box->entity),
+        .data = obb_interned_text(box->data),
     };
 }

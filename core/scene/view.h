@@ -44,7 +44,7 @@ static inline const struct obb_version *obb_view_glides_to(const struct obb_view
     return to->glides ? to : NULL;
 }
 
-/* The label that every box of that entity has, in this state and in all others; NULL: no box has it. Any thread. */
-const struct obb_label *obb_view_entity(const struct obb_view *view, obb_str entity);
+/* The interned string that every box of that entity has, in this state and in all others; NULL: no box has it. Any thread. */
+const struct obb_interned *obb_view_entity(const struct obb_view *view, obb_str entity);
 
 #endif

@@ -23,12 +23,12 @@
 #define OBB_NEVER      UINT64_MAX /* `died` of a version that is current */
 #define OBB_NO_VERSION UINT32_MAX /* end of a chain */
 
-/* An interned immutable text (an entity, or data as compact JSON): equal texts of one scene are one label, so two
+/* An interned immutable text (an entity, or data as compact JSON): equal texts of one scene are one string, so two
  * entities are equal when their pointers are. */
-struct obb_label {
+struct obb_interned {
     struct obb_link link;
-    struct obb_label *retired; /* the writer's: the next that awaits its release */
-    uint32_t references;       /* the writer's: by versions */
+    struct obb_interned *retired; /* the writer's: the next that awaits its release */
+    uint32_t references;          /* the writer's: by versions */
     uint32_t length;
     char bytes[];
 };
@@ -47,16 +47,16 @@ struct obb_version {
         id; /* the record's: here and beside the box, for the broad phase reads both and no more */
     uint32_t category, mask;
     int32_t group;
-    uint32_t self : 31;        /* own index in the pool */
-    uint32_t glides : 1;       /* between the version before and this one poses are interpolated:
+    uint32_t self : 31;          /* own index in the pool */
+    uint32_t glides : 1;         /* between the version before and this one poses are interpolated:
                                       * the pose is another, and not by teleport */
-    struct obb_label *entity;  /* NULL: none */
-    struct obb_label *data;    /* NULL: none */
-    struct obb_record *record; /* whose version this is; the writer's, but to read */
-    _Atomic uint64_t born;     /* revision that made it */
-    _Atomic uint64_t died;     /* revision that replaced or removed it */
-    uint32_t older;            /* version before, or OBB_NO_VERSION; valid while a view needs it */
-    _Atomic uint32_t newer;    /* version after, or OBB_NO_VERSION; to be read after died */
+    struct obb_interned *entity; /* NULL: none */
+    struct obb_interned *data;   /* NULL: none */
+    struct obb_record *record;   /* whose version this is; the writer's, but to read */
+    _Atomic uint64_t born;       /* revision that made it */
+    _Atomic uint64_t died;       /* revision that replaced or removed it */
+    uint32_t older;         /* version before, or OBB_NO_VERSION; valid while a view needs it */
+    _Atomic uint32_t newer; /* version after, or OBB_NO_VERSION; to be read after died */
 };
 
 /* Pages that never move, so that readers hold plain pointers while the writer adds more. */
@@ -123,11 +123,11 @@ static inline obb_str obb_record_name(const struct obb_record *record)
     return (obb_str){.bytes = record->name, .length = record->length};
 }
 
-/* The label's text; of NULL the empty one. */
-static inline obb_str obb_label_text(const struct obb_label *label)
+/* The text of an interned string; of NULL the empty one. */
+static inline obb_str obb_interned_text(const struct obb_interned *interned)
 {
-    return label == NULL ? (obb_str){.bytes = "", .length = 0}
-                         : (obb_str){.bytes = label->bytes, .length = label->length};
+    return interned == NULL ? (obb_str){.bytes = "", .length = 0}
+                            : (obb_str){.bytes = interned->bytes, .length = interned->length};
 }
 
 #endif

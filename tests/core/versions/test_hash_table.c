@@ -1,7 +1,7 @@
 #include "core/base/alloc.h"
 #include "core/versions/hash_table.h"
 #include "core/versions/id_tree.h"
-#include "core/versions/label.h"
+#include "core/versions/interned.h"
 #include "tests/support/fault.h"
 #include "tests/support/test.h"
 
@@ -285,58 +285,58 @@ END_TEST
 
 /* ---- Labels ---------------------------------------------------------------------------------------------------------- */
 
-START_TEST(equal_texts_are_one_label_until_the_last_reference_goes)
+START_TEST(equal_texts_are_one_string_until_the_last_reference_goes)
 {
-    struct obb_labels labels;
-    obb_labels_init(&labels);
-    struct obb_label *retired = NULL;
-    struct obb_label unset = {.length = 0}, *a = NULL, *b = NULL, *c = NULL, *none = &unset;
-    ck_assert_int_eq(obb_labels_take(&labels, obb_str_of("player-1"), &a), OBB_OK);
-    ck_assert_int_eq(obb_labels_take(&labels, obb_str_of("player-1"), &b), OBB_OK);
-    ck_assert_int_eq(obb_labels_take(&labels, obb_str_of("player-2"), &c), OBB_OK);
-    ck_assert_int_eq(obb_labels_take(&labels, obb_str_of(""), &none), OBB_OK);
+    struct obb_interned_table table;
+    obb_interned_table_init(&table);
+    struct obb_interned *retired = NULL;
+    struct obb_interned unset = {.length = 0}, *a = NULL, *b = NULL, *c = NULL, *none = &unset;
+    ck_assert_int_eq(obb_interned_table_take(&table, obb_str_of("player-1"), &a), OBB_OK);
+    ck_assert_int_eq(obb_interned_table_take(&table, obb_str_of("player-1"), &b), OBB_OK);
+    ck_assert_int_eq(obb_interned_table_take(&table, obb_str_of("player-2"), &c), OBB_OK);
+    ck_assert_int_eq(obb_interned_table_take(&table, obb_str_of(""), &none), OBB_OK);
     ck_assert_ptr_eq(a, b);
     ck_assert_ptr_ne(a, c);
     ck_assert_ptr_null(none);
-    ck_assert_ptr_eq(obb_labels_find(&labels, obb_str_of("player-2")), c);
-    obb_labels_again(a);
+    ck_assert_ptr_eq(obb_interned_table_find(&table, obb_str_of("player-2")), c);
+    obb_interned_ref(a);
     for (int i = 0; i < 2; i++)
-        obb_labels_drop(&labels, a, &retired);
-    ck_assert_ptr_eq(obb_labels_find(&labels, obb_str_of("player-1")), a);
+        obb_interned_table_drop(&table, a, &retired);
+    ck_assert_ptr_eq(obb_interned_table_find(&table, obb_str_of("player-1")), a);
     ck_assert_ptr_null(retired);
-    obb_labels_drop(&labels, a, &retired);
-    obb_labels_drop(&labels, NULL, &retired);
-    ck_assert_ptr_null(obb_labels_find(&labels, obb_str_of("player-1")));
+    obb_interned_table_drop(&table, a, &retired);
+    obb_interned_table_drop(&table, NULL, &retired);
+    ck_assert_ptr_null(obb_interned_table_find(&table, obb_str_of("player-1")));
     ck_assert_ptr_eq(retired, a); /* readers may still see it */
-    ck_assert(obb_str_equal(obb_label_text(retired), obb_str_of("player-1")));
-    obb_labels_free(&labels, retired);
-    obb_labels_fini(&labels);
-    ck_assert_uint_eq(labels.bytes, 0);
+    ck_assert(obb_str_equal(obb_interned_text(retired), obb_str_of("player-1")));
+    obb_interned_table_free(&table, retired);
+    obb_interned_table_fini(&table);
+    ck_assert_uint_eq(table.bytes, 0);
 }
 END_TEST
 
 START_TEST(a_label_that_finds_no_memory_leaves_the_table_as_it_was)
 {
-    struct obb_labels labels;
-    obb_labels_init(&labels);
+    struct obb_interned_table table;
+    obb_interned_table_init(&table);
     size_t refused = 0;
     for (int i = 0; i < 200; i++) {
         char text[24];
-        (void)snprintf(text, sizeof text, "label %d", i);
+        (void)snprintf(text, sizeof text, "text %d", i);
         obb_status st = OBB_NO_MEMORY;
-        struct obb_label *label = NULL;
+        struct obb_interned *interned = NULL;
         for (size_t n = 1; st != OBB_OK; n++) {
             fault_arm(n);
-            st = obb_labels_take(&labels, obb_str_of(text), &label);
+            st = obb_interned_table_take(&table, obb_str_of(text), &interned);
             fault_arm(0);
             refused += st == OBB_NO_MEMORY;
         }
-        ck_assert_uint_eq(label->references, 1);
-        ck_assert(obb_hash_table_validate(&labels.table));
+        ck_assert_uint_eq(interned->references, 1);
+        ck_assert(obb_hash_table_validate(&table.hash_table));
     }
-    ck_assert_uint_gt(refused, 200); /* one a label, and one each time the table grew */
-    obb_labels_fini(&labels);
-    ck_assert_uint_eq(labels.bytes, 0);
+    ck_assert_uint_gt(refused, 200); /* one a string, and one each time the table grew */
+    obb_interned_table_fini(&table);
+    ck_assert_uint_eq(table.bytes, 0);
 }
 END_TEST
 
@@ -351,7 +351,7 @@ int main(void)
     tcase_add_test(tc, readers_never_miss_what_stays_while_the_writer_works);
     tcase_add_test(tc, records_are_found_and_walked_by_id);
     tcase_add_test(tc, an_id_that_finds_no_memory_leaves_the_tree_as_it_was);
-    tcase_add_test(tc, equal_texts_are_one_label_until_the_last_reference_goes);
+    tcase_add_test(tc, equal_texts_are_one_string_until_the_last_reference_goes);
     tcase_add_test(tc, a_label_that_finds_no_memory_leaves_the_table_as_it_was);
     suite_add_tcase(suite, tc);
     return test_main(suite);
