@@ -10,8 +10,8 @@ struct obb_index {
     int dimensions;
     bool moving; /* bounds cover ways, and there are no packed boxes */
     const struct obb_kernels *kernels;
-    struct obb_frame frame;
-    struct obb_warp *warp; /* of the frame; NULL: even */
+    struct obb_grid grid;
+    struct obb_nonuniform_grid *nonuniform; /* of the grid; NULL: uniform */
     struct obb_tree tree;
     void *block; /* one piece of memory for what follows, in the order of the tree */
     struct obb_node *nodes;

@@ -1,8 +1,8 @@
 /* Building an index, in phases of independent chunks:
  *
- *   look     each box where it stands: a cell and a place in it, from tables that a sample gave (tree.h)
- *   part     the boxes of each chunk to their cells, at places that were counted before
- *   order    the boxes of each cell along it
+ *   look     each box where it stands: a column and a place in it, from tables that a sample gave (tree.h)
+ *   part     the boxes of each chunk to their columns, at places that were counted before
+ *   order    the boxes of each column along it
  *   pack     boxes in that order, their bounds, and those of sixteen leaves
  *
  * What lies between the phases stays in memory that ends up with something else: 48 bits for each box in that of the ids. */
@@ -25,7 +25,7 @@
 #define LEAST_SAMPLE 128  /* boxes that tell how large and how crowded all are */
 #define MOST_SAMPLE  16384
 #define SAMPLE_SHARE 32
-#define FRAME_SAMPLE 1024 /* of them, for how crowded */
+#define GRID_SAMPLE  1024 /* of them, for how crowded */
 
 enum phase { START, LOOK, PART, ORDER, PACK, DONE };
 
@@ -38,7 +38,7 @@ struct sampled {
 /* What a chunk of looking finds. */
 struct looked {
     obb_bounds extent;
-    uint32_t *counts; /* per cell; later, where the chunk's boxes of each begin */
+    uint32_t *counts; /* per column; later, where the chunk's boxes of each begin */
 };
 
 struct obb_build {
@@ -49,17 +49,17 @@ struct obb_build {
     enum phase phase;
     size_t sample_count;
     struct sampled *sample;
-    double usual;          /* half the width of most boxes */
-    struct obb_frame grid; /* of the cells: holds the centres of the sample */
-    struct obb_warp grid_warp;
+    double usual;                /* half the width of most boxes */
+    struct obb_grid sample_grid; /* of the columns: holds the centres of the sample */
+    struct obb_nonuniform_grid sample_nonuniform;
     struct obb_tiles *tiles;
     size_t look_boxes, look_chunks, order_chunks, pack_chunks;
     struct looked *looked;
     uint32_t *counts;                 /* of all chunks */
-    uint32_t *cell_starts;            /* cells + 1 */
-    uint32_t *order_first;            /* order_chunks + 1 cells */
-    uint32_t *places;                 /* of boxes as they came: cells, and places along them */
-    uint16_t *along;                  /* the latter, by cell */
+    uint32_t *column_starts;          /* columns + 1 */
+    uint32_t *order_first;            /* order_chunks + 1 columns */
+    uint32_t *keys;                   /* of boxes as they came: columns, and places along them */
+    uint16_t *along;                  /* the latter, by column */
     const struct obb_version **to_of; /* `to` in the order of the index; NULL: not moving */
     uint64_t (*ids)[2];               /* least and most of each chunk of packing */
 };
@@ -127,7 +127,7 @@ static obb_bounds united(const obb_bounds *a, const obb_bounds *b)
     return (obb_bounds){obb_min(a->min, b->min), obb_max(a->max, b->max)};
 }
 
-/* ---- The sample: sizes, frames and tables ------------------------------------------------------------------------- */
+/* ---- The sample: sizes, grids and tables ------------------------------------------------------------------------- */
 
 static int by_value(const void *a, const void *b)
 {
@@ -169,33 +169,33 @@ static double select_value(double *values, size_t count, size_t place)
 /* Every so many-th of the sample: a number of each. */
 struct few {
     size_t count;
-    double value[FRAME_SAMPLE];
+    double value[GRID_SAMPLE];
 };
 
 static void few_sizes(const struct obb_build *b, struct few *out)
 {
-    out->count = at_most(b->sample_count, FRAME_SAMPLE);
+    out->count = at_most(b->sample_count, GRID_SAMPLE);
     for (size_t i = 0; i < out->count; i++)
         out->value[i] = b->sample[i * b->sample_count / out->count].size;
 }
 
 static void few_centers(const struct obb_build *b, int axis, struct few *out)
 {
-    out->count = at_most(b->sample_count, FRAME_SAMPLE);
+    out->count = at_most(b->sample_count, GRID_SAMPLE);
     for (size_t i = 0; i < out->count; i++)
         out->value[i] = obb_component(b->sample[i * b->sample_count / out->count].center, axis);
     qsort(out->value, out->count, sizeof out->value[0], by_value);
 }
 
-/* A frame that holds `extent`: an even one, unless most boxes are smaller than a few of its codes and crowded into a small
- * part of it. Then it is warped, as `warp` says afterwards; returns whether it is. */
-static bool choose_frame(const struct obb_build *b, const obb_bounds *extent, double size,
-                         struct obb_frame *out, struct obb_warp *warp)
+/* A grid that holds `extent`: a uniform one, unless most boxes are smaller than a few of its codes and crowded into a small
+ * part of it. Then it is nonuniform, as `nonuniform` says afterwards; returns whether it is. */
+static bool choose_grid(const struct obb_build *b, const obb_bounds *extent, double size,
+                        struct obb_grid *out, struct obb_nonuniform_grid *nonuniform)
 {
-    *out = obb_frame_even(extent);
+    *out = obb_grid_uniform(extent);
     struct few few;
     bool crowded = false;
-    for (int k = 0; k < 3 && b->sample_count >= OBB_WARP_PIECES; k++) {
+    for (int k = 0; k < 3 && b->sample_count >= OBB_GRID_PIECES; k++) {
         const double code = 1 / out->scale[k];
         if (size > 4 * code)
             continue;
@@ -207,16 +207,16 @@ static bool choose_frame(const struct obb_build *b, const obb_bounds *extent, do
         return false;
     for (int k = 0; k < 3; k++) {
         few_centers(b, k, &few);
-        warp->knot[k][0] = obb_component(extent->min, k);
-        warp->knot[k][OBB_WARP_PIECES] = obb_component(extent->max, k);
-        for (size_t i = 1; i < OBB_WARP_PIECES; i++)
-            warp->knot[k][i] = few.value[(i - 1) * (few.count - 1) / (OBB_WARP_PIECES - 2)];
-        for (size_t i = 0; i < OBB_WARP_PIECES; i++) {
-            const double width = warp->knot[k][i + 1] - warp->knot[k][i];
-            warp->scale[k][i] = width > 1e-290 ? OBB_WARP_CODES / width : 0;
+        nonuniform->knot[k][0] = obb_component(extent->min, k);
+        nonuniform->knot[k][OBB_GRID_PIECES] = obb_component(extent->max, k);
+        for (size_t i = 1; i < OBB_GRID_PIECES; i++)
+            nonuniform->knot[k][i] = few.value[(i - 1) * (few.count - 1) / (OBB_GRID_PIECES - 2)];
+        for (size_t i = 0; i < OBB_GRID_PIECES; i++) {
+            const double width = nonuniform->knot[k][i + 1] - nonuniform->knot[k][i];
+            nonuniform->scale[k][i] = width > 1e-290 ? OBB_GRID_PIECE_CODES / width : 0;
         }
     }
-    out->warp = warp;
+    out->nonuniform = nonuniform;
     return true;
 }
 
@@ -243,16 +243,16 @@ static double large_size(const struct obb_build *b, const obb_bounds *extent, do
     return size * fmax(4, 2 * edge);
 }
 
-/* Takes the sample and makes of it the grid and the tables of cells. */
+/* Takes the sample and makes of it the sample grid and the tables of columns. */
 static obb_status take_sample(struct obb_build *b)
 {
     size_t n = b->count / SAMPLE_SHARE;
     n = at_most(n < LEAST_SAMPLE ? LEAST_SAMPLE : n, MOST_SAMPLE);
     n = b->sample_count = at_most(n, b->count);
     b->sample = obb_malloc(n, sizeof *b->sample);
-    struct obb_place *places = obb_malloc(n, sizeof *places);
+    struct obb_grid_cell *cells = obb_malloc(n, sizeof *cells);
     obb_status status = OBB_NO_MEMORY;
-    if (b->sample == NULL || places == NULL)
+    if (b->sample == NULL || cells == NULL)
         goto out;
     for (size_t i = 0; i < n; i++) {
         if (i + AHEAD < n)
@@ -268,20 +268,21 @@ static obb_status take_sample(struct obb_build *b)
         middle.max = obb_max(middle.max, b->sample[i].center);
     }
     b->usual = usual_size(b);
-    const bool warped = choose_frame(b, &middle, b->usual, &b->grid, &b->grid_warp);
-    double width[3]; /* where the grid is warped: as crowded along each axis */
+    const bool nonuniform =
+        choose_grid(b, &middle, b->usual, &b->sample_grid, &b->sample_nonuniform);
+    double width[3]; /* where the grid is nonuniform: as crowded along each axis */
     for (int k = 0; k < 3; k++)
-        width[k] = warped ? 1 : obb_component(middle.max, k) - obb_component(middle.min, k);
+        width[k] = nonuniform ? 1 : obb_component(middle.max, k) - obb_component(middle.min, k);
     const double large = large_size(b, &extent, b->usual);
     for (size_t i = 0; i < n; i++) {
         for (int k = 0; k < 3; k++)
-            places[i].code[k] =
-                (uint16_t)obb_frame_code(&b->grid, k, obb_component(b->sample[i].center, k));
-        places[i].rank = (uint16_t)obb_rank_of(large, b->sample[i].size);
+            cells[i].code[k] =
+                (uint16_t)obb_grid_code(&b->sample_grid, k, obb_component(b->sample[i].center, k));
+        cells[i].rank = (uint16_t)obb_rank_of(large, b->sample[i].size);
     }
-    status = obb_tiles_create(places, n, b->count, width, large, &b->tiles);
+    status = obb_tiles_create(cells, n, b->count, width, large, &b->tiles);
 out:
-    obb_free(places);
+    obb_free(cells);
     return status;
 }
 
@@ -297,7 +298,7 @@ static void look_at(const struct obb_build *b, size_t first, size_t n, struct ob
             out->extent = i == 0 ? one : united(&out->extent, &one);
             out->size[i] = (float)s.size;
             for (int k = 0; k < 3; k++)
-                out->code[k][i] = obb_frame_code(&b->grid, k, obb_component(s.center, k));
+                out->code[k][i] = obb_grid_code(&b->sample_grid, k, obb_component(s.center, k));
         }
         return;
     }
@@ -307,11 +308,12 @@ static void look_at(const struct obb_build *b, size_t first, size_t n, struct ob
         __builtin_prefetch(&boxes[i]->half_extents.z);
         __builtin_prefetch(boxes[i]);
     }
-    b->index->kernels->look(boxes, n, &b->grid, out);
-    if (b->grid.warp != NULL)
+    b->index->kernels->look(boxes, n, &b->sample_grid, out);
+    if (b->sample_grid.nonuniform != NULL)
         for (size_t i = 0; i < n; i++)
             for (int k = 0; k < 3; k++)
-                out->code[k][i] = obb_frame_code(&b->grid, k, obb_component(boxes[i]->center, k));
+                out->code[k][i] =
+                    obb_grid_code(&b->sample_grid, k, obb_component(boxes[i]->center, k));
 }
 
 static obb_status look(struct obb_build *b, size_t chunk)
@@ -327,47 +329,47 @@ static obb_status look(struct obb_build *b, size_t chunk)
         looked->extent = first == begin ? looks.extent : united(&looked->extent, &looks.extent);
         for (size_t i = 0; i < n; i++) {
             const uint32_t code[3] = {looks.code[0][i], looks.code[1][i], looks.code[2][i]};
-            const uint32_t place = obb_tiles_place(b->tiles, code, (double)looks.size[i]);
-            looked->counts[place >> 16]++;
-            b->places[first + i] = place;
+            const uint32_t key = obb_tiles_key(b->tiles, code, (double)looks.size[i]);
+            looked->counts[key >> 16]++;
+            b->keys[first + i] = key;
         }
     }
     return OBB_OK;
 }
 
-/* Counts per chunk and cell to where each begins; cells to chunks of the ordering; and the frame. */
+/* Counts per chunk and column to where each begins; columns to chunks of the ordering; and the grid. */
 static obb_status start_parting(struct obb_build *b)
 {
     struct obb_index *index = b->index;
-    const uint32_t cells = b->tiles->cells;
+    const uint32_t columns = b->tiles->columns;
     uint32_t sum = 0, limit = 0;
     b->order_chunks = 0;
-    for (uint32_t cell = 0; cell < cells; cell++) {
-        b->cell_starts[cell] = sum;
+    for (uint32_t column = 0; column < columns; column++) {
+        b->column_starts[column] = sum;
         if (sum >= limit) {
-            b->order_first[b->order_chunks++] = cell;
+            b->order_first[b->order_chunks++] = column;
             limit = sum + ORDER_BOXES;
         }
         for (size_t c = 0; c < b->look_chunks; c++) {
-            uint32_t *at = &b->looked[c].counts[cell];
+            uint32_t *at = &b->looked[c].counts[column];
             const uint32_t n = *at;
             *at = sum;
             sum += n;
         }
     }
-    b->cell_starts[cells] = sum;
-    b->order_first[b->order_chunks] = cells;
+    b->column_starts[columns] = sum;
+    b->order_first[b->order_chunks] = columns;
 
     obb_bounds extent = b->looked[0].extent;
     for (size_t c = 1; c < b->look_chunks; c++)
         extent = united(&extent, &b->looked[c].extent);
-    struct obb_warp warp;
-    if (choose_frame(b, &extent, b->usual, &index->frame, &warp)) {
-        index->warp = obb_malloc(1, sizeof warp);
-        if (index->warp == NULL)
+    struct obb_nonuniform_grid nonuniform;
+    if (choose_grid(b, &extent, b->usual, &index->grid, &nonuniform)) {
+        index->nonuniform = obb_malloc(1, sizeof nonuniform);
+        if (index->nonuniform == NULL)
             return OBB_NO_MEMORY;
-        *index->warp = warp;
-        index->frame.warp = index->warp;
+        *index->nonuniform = nonuniform;
+        index->grid.nonuniform = index->nonuniform;
     }
     return OBB_OK;
 }
@@ -377,9 +379,9 @@ static void part(struct obb_build *b, size_t chunk)
     uint32_t *starts = b->looked[chunk].counts;
     const size_t begin = chunk * b->look_boxes, end = at_most(begin + b->look_boxes, b->count);
     for (size_t i = begin; i < end; i++) {
-        const uint32_t to = starts[b->places[i] >> 16]++;
+        const uint32_t to = starts[b->keys[i] >> 16]++;
         b->index->versions[to] = b->versions[i];
-        b->along[to] = (uint16_t)b->places[i];
+        b->along[to] = (uint16_t)b->keys[i];
         if (b->to != NULL)
             b->to_of[to] = b->to[i];
     }
@@ -396,18 +398,19 @@ static void permute(const struct obb_version **versions, const uint32_t *order, 
 static obb_status order(struct obb_build *b, size_t chunk)
 {
     size_t most = 0;
-    for (uint32_t cell = b->order_first[chunk]; cell < b->order_first[chunk + 1]; cell++) {
-        const size_t n = b->cell_starts[cell + 1] - b->cell_starts[cell];
+    for (uint32_t column = b->order_first[chunk]; column < b->order_first[chunk + 1]; column++) {
+        const size_t n = b->column_starts[column + 1] - b->column_starts[column];
         most = n > most ? n : most;
     }
     uint32_t *ordered = obb_malloc(most, 2 * sizeof *ordered);
     const struct obb_version **spare = obb_malloc(most, sizeof *spare);
     const bool good = ordered != NULL && spare != NULL;
-    for (uint32_t cell = b->order_first[chunk]; good && cell < b->order_first[chunk + 1]; cell++) {
-        const size_t from = b->cell_starts[cell], n = b->cell_starts[cell + 1] - from;
+    for (uint32_t column = b->order_first[chunk]; good && column < b->order_first[chunk + 1];
+         column++) {
+        const size_t from = b->column_starts[column], n = b->column_starts[column + 1] - from;
         if (n <= 1)
             continue;
-        obb_order_cell(b->along + from, n, ordered, ordered + most);
+        obb_tiles_order_column(b->along + from, n, ordered, ordered + most);
         permute(b->index->versions + from, ordered, n, spare);
         if (b->to != NULL)
             permute(b->to_of + from, ordered, n, spare);
@@ -447,17 +450,17 @@ static void pack_leaf(struct obb_build *b, size_t first, size_t n, uint64_t ids[
         for (size_t k = 0; k < n; k++) {
             const obb_bounds way =
                 bounds_of_way(boxes[k], &b->to_of[first + k]->box, index->dimensions);
-            obb_node_set(node, (uint32_t)k, obb_frame_codes(&index->frame, &way));
+            obb_node_set(node, (uint32_t)k, obb_grid_quantise(&index->grid, &way));
         }
         return;
     }
-    if (index->dimensions == 3 && index->warp == NULL) {
-        index->kernels->pack(boxes, n, &index->frame, index->boxes + first, node);
+    if (index->dimensions == 3 && index->nonuniform == NULL) {
+        index->kernels->pack(boxes, n, &index->grid, index->boxes + first, node);
         return;
     }
     for (size_t k = 0; k < n; k++)
         index->boxes[first + k] = obb_packed_from_box(boxes[k], index->dimensions);
-    obb_tree_leaf(index->kernels, &index->frame, index->boxes + first, n, 0, node);
+    obb_tree_leaf(index->kernels, &index->grid, index->boxes + first, n, 0, node);
 }
 
 static obb_status pack(struct obb_build *b, size_t chunk)
@@ -530,7 +533,7 @@ static obb_status start(struct obb_build *b)
     if (status != OBB_OK)
         return status;
     if (b->count == 0) {
-        index->frame = obb_frame_even(&(obb_bounds){{0, 0, 0}, {0, 0, 0}});
+        index->grid = obb_grid_uniform(&(obb_bounds){{0, 0, 0}, {0, 0, 0}});
         memset(index->nodes, 0xff, sizeof *index->nodes);
         obb_tree_unite(&index->tree, index->kernels, index->nodes, 1, 0, 1);
         return OBB_OK;
@@ -538,26 +541,26 @@ static obb_status start(struct obb_build *b)
     status = take_sample(b);
     if (status != OBB_OK)
         return status;
-    b->places = (uint32_t *)(void *)index->ids;
-    b->along = (uint16_t *)(void *)(b->places + b->count);
+    b->keys = (uint32_t *)(void *)index->ids;
+    b->along = (uint16_t *)(void *)(b->keys + b->count);
     b->look_boxes = LOOK_BOXES;
     while (b->look_boxes * LOOK_CHUNKS < b->count)
         b->look_boxes *= 2;
     b->look_chunks = (b->count + b->look_boxes - 1) / b->look_boxes;
     b->pack_chunks = (b->count + PACK_BOXES - 1) / PACK_BOXES;
-    const size_t cells = b->tiles->cells;
+    const size_t columns = b->tiles->columns;
     b->looked = obb_malloc(b->look_chunks, sizeof *b->looked);
-    b->counts = obb_calloc(b->look_chunks, cells * sizeof *b->counts);
-    b->cell_starts = obb_malloc(cells + 1, sizeof *b->cell_starts);
-    b->order_first = obb_malloc(cells + 1, sizeof *b->order_first);
+    b->counts = obb_calloc(b->look_chunks, columns * sizeof *b->counts);
+    b->column_starts = obb_malloc(columns + 1, sizeof *b->column_starts);
+    b->order_first = obb_malloc(columns + 1, sizeof *b->order_first);
     b->ids = obb_malloc(b->pack_chunks, sizeof *b->ids);
     if (b->to != NULL)
         b->to_of = obb_malloc(b->count, sizeof *b->to_of);
     if ((b->to != NULL && b->to_of == NULL) || b->looked == NULL || b->counts == NULL ||
-        b->cell_starts == NULL || b->order_first == NULL || b->ids == NULL)
+        b->column_starts == NULL || b->order_first == NULL || b->ids == NULL)
         return OBB_NO_MEMORY;
     for (size_t c = 0; c < b->look_chunks; c++)
-        b->looked[c].counts = b->counts + c * cells;
+        b->looked[c].counts = b->counts + c * columns;
     return OBB_OK;
 }
 
@@ -658,7 +661,7 @@ void obb_build_destroy(struct obb_build *b)
     obb_free(b->tiles);
     obb_free(b->looked);
     obb_free(b->counts);
-    obb_free(b->cell_starts);
+    obb_free(b->column_starts);
     obb_free(b->order_first);
     obb_free(b->to_of);
     obb_free(b->ids);

@@ -358,7 +358,7 @@ static obb_status ready(struct obb_join *join, size_t chunk)
     if (chunk >= join->ready_chunks) {
         struct match *match = &join->matches[chunk - join->ready_chunks];
         if (match->block != NULL)
-            obb_tree_over(&match->tree, join->kernels, &match->b->index->frame,
+            obb_tree_over(&match->tree, join->kernels, &match->b->index->grid,
                           match->a->index->boxes, match->a->index->count,
                           match->a == match->b ? join->grow / 2 : join->grow,
                           obb_first_line(match->block));

@@ -76,83 +76,83 @@ struct obb_limits obb_limits_of(double margin)
     };
 }
 
-/* ---- Frames --------------------------------------------------------------------------------------------------- */
+/* ---- Grids --------------------------------------------------------------------------------------------------- */
 
-struct obb_frame obb_frame_even(const obb_bounds *bounds)
+struct obb_grid obb_grid_uniform(const obb_bounds *bounds)
 {
-    struct obb_frame frame = {.warp = NULL};
+    struct obb_grid grid = {.nonuniform = NULL};
     for (int k = 0; k < 3; k++) {
         const double low = obb_component(bounds->min, k), high = obb_component(bounds->max, k);
         /* Encoding adds a box's slack and 2^-22 of the distance from the origin. Four codes at each end are more, as long
-         * as the frame is not too narrow for where it lies. */
+         * as the grid is not too narrow for where it lies. */
         const double width = fmax(high - low, (fabs(low) + fabs(high)) * 0x1p-28 + 0x1p-90);
         const float scale = float_below((OBB_CODE_MOST - 8) / width);
         const double origin = low - 4 / (double)scale;
-        frame.hi[k] = (float)origin;
-        frame.lo[k] = float_below(origin - (double)frame.hi[k]);
-        frame.origin[k] = (double)frame.hi[k] + (double)frame.lo[k];
-        frame.scale[k] = (double)scale;
+        grid.hi[k] = (float)origin;
+        grid.lo[k] = float_below(origin - (double)grid.hi[k]);
+        grid.origin[k] = (double)grid.hi[k] + (double)grid.lo[k];
+        grid.scale[k] = (double)scale;
     }
-    return frame;
+    return grid;
 }
 
-uint32_t obb_frame_code(const struct obb_frame *frame, int axis, double x)
+uint32_t obb_grid_code(const struct obb_grid *grid, int axis, double x)
 {
     double code;
-    if (frame->warp == NULL) {
-        code = (x - frame->origin[axis]) * frame->scale[axis];
+    if (grid->nonuniform == NULL) {
+        code = (x - grid->origin[axis]) * grid->scale[axis];
     } else {
-        const double *knot = frame->warp->knot[axis];
-        if (x >= knot[OBB_WARP_PIECES])
+        const double *knot = grid->nonuniform->knot[axis];
+        if (x >= knot[OBB_GRID_PIECES])
             return OBB_CODE_MOST;
         if (!(x >= knot[0]))
             return 0;
         uint32_t piece = 0; /* the last whose knot is not above x */
-        for (uint32_t step = OBB_WARP_PIECES / 2; step > 0; step /= 2)
+        for (uint32_t step = OBB_GRID_PIECES / 2; step > 0; step /= 2)
             piece += x >= knot[piece + step] ? step : 0;
-        const double within = (x - knot[piece]) * frame->warp->scale[axis][piece];
-        code = piece * OBB_WARP_CODES + fmin(within, OBB_WARP_CODES - 1);
+        const double within = (x - knot[piece]) * grid->nonuniform->scale[axis][piece];
+        code = piece * OBB_GRID_PIECE_CODES + fmin(within, OBB_GRID_PIECE_CODES - 1);
     }
     return code >= OBB_CODE_MOST ? OBB_CODE_MOST : code > 0 ? (uint32_t)code : 0;
 }
 
-struct obb_codes obb_frame_codes(const struct obb_frame *frame, const obb_bounds *bounds)
+struct obb_quantised_bounds obb_grid_quantise(const struct obb_grid *grid, const obb_bounds *bounds)
 {
-    struct obb_codes codes = {{0, 0, 0}};
+    struct obb_quantised_bounds quantised = {{0, 0, 0}};
     for (int k = 0; k < 3; k++)
-        codes.axis[k] = obb_code_word(obb_frame_code(frame, k, obb_component(bounds->min, k)),
-                                      obb_frame_code(frame, k, obb_component(bounds->max, k)));
-    return codes;
+        quantised.axis[k] = obb_code_word(obb_grid_code(grid, k, obb_component(bounds->min, k)),
+                                          obb_grid_code(grid, k, obb_component(bounds->max, k)));
+    return quantised;
 }
 
 /* Where a code begins; the first and the one past the last have no ends. */
-static double begin(const struct obb_frame *frame, int axis, uint32_t code)
+static double begin(const struct obb_grid *grid, int axis, uint32_t code)
 {
     if (code == 0)
         return -HUGE_VAL;
     if (code > OBB_CODE_MOST)
         return HUGE_VAL;
-    if (frame->warp == NULL)
-        return frame->origin[axis] + code / frame->scale[axis];
-    const uint32_t piece = code / OBB_WARP_CODES;
-    if (piece >= OBB_WARP_PIECES)
-        return frame->warp->knot[axis][OBB_WARP_PIECES];
-    const double scale = frame->warp->scale[axis][piece];
-    const uint32_t within = code % OBB_WARP_CODES;
-    const double from = frame->warp->knot[axis][piece];
+    if (grid->nonuniform == NULL)
+        return grid->origin[axis] + code / grid->scale[axis];
+    const uint32_t piece = code / OBB_GRID_PIECE_CODES;
+    if (piece >= OBB_GRID_PIECES)
+        return grid->nonuniform->knot[axis][OBB_GRID_PIECES];
+    const double scale = grid->nonuniform->scale[axis][piece];
+    const uint32_t within = code % OBB_GRID_PIECE_CODES;
+    const double from = grid->nonuniform->knot[axis][piece];
     return within == 0 || scale == 0 ? from : from + within / scale;
 }
 
-obb_bounds obb_frame_bounds(const struct obb_frame *frame, const struct obb_codes *codes)
+obb_bounds obb_grid_bounds(const struct obb_grid *grid,
+                           const struct obb_quantised_bounds *quantised)
 {
     double low[3], high[3];
     for (int k = 0; k < 3; k++) {
-        low[k] = begin(frame, k, codes->axis[k] & 0xffffu);
-        high[k] = begin(frame, k, OBB_CODE_MOST - (codes->axis[k] >> 16) + 1);
+        low[k] = begin(grid, k, quantised->axis[k] & 0xffffu);
+        high[k] = begin(grid, k, OBB_CODE_MOST - (quantised->axis[k] >> 16) + 1);
         /* Scaling back rounds. */
-        low[k] -= fabs(low[k]) < HUGE_VAL ? (fabs(low[k]) + fabs(frame->origin[k])) * 0x1p-50 : 0;
-        high[k] +=
-            fabs(high[k]) < HUGE_VAL ? (fabs(high[k]) + fabs(frame->origin[k])) * 0x1p-50 : 0;
+        low[k] -= fabs(low[k]) < HUGE_VAL ? (fabs(low[k]) + fabs(grid->origin[k])) * 0x1p-50 : 0;
+        high[k] += fabs(high[k]) < HUGE_VAL ? (fabs(high[k]) + fabs(grid->origin[k])) * 0x1p-50 : 0;
     }
     return (obb_bounds){{low[0], low[1], low[2]}, {high[0], high[1], high[2]}};
 }
@@ -202,29 +202,29 @@ static obb_bounds grown(obb_bounds bounds, double by)
     return (obb_bounds){obb_sub(bounds.min, all), obb_add(bounds.max, all)};
 }
 
-void obb_tree_leaf(const struct obb_kernels *kernels, const struct obb_frame *frame,
+void obb_tree_leaf(const struct obb_kernels *kernels, const struct obb_grid *grid,
                    const struct obb_packed *boxes, size_t count, double grow, struct obb_node *out)
 {
-    if (frame->warp == NULL && count > 0 && grow == 0) {
-        kernels->encode(boxes, count, frame, out);
+    if (grid->nonuniform == NULL && count > 0 && grow == 0) {
+        kernels->encode(boxes, count, grid, out);
         return;
     }
     memset(out, 0xff, sizeof *out); /* OBB_CODE_NONE */
     for (size_t k = 0; k < count; k++) {
         const obb_bounds bounds = grown(obb_packed_bounds(&boxes[k]), grow);
-        obb_node_set(out, (uint32_t)k, obb_frame_codes(frame, &bounds));
+        obb_node_set(out, (uint32_t)k, obb_grid_quantise(grid, &bounds));
     }
 }
 
 void obb_tree_over(struct obb_tree *tree, const struct obb_kernels *kernels,
-                   const struct obb_frame *frame, const struct obb_packed *boxes, size_t count,
+                   const struct obb_grid *grid, const struct obb_packed *boxes, size_t count,
                    double grow, struct obb_node *nodes)
 {
     (void)obb_tree_shape(count, tree);
     obb_tree_place(tree, nodes);
     for (size_t i = 0; i < tree->nodes[0]; i++) {
         const size_t rest = count - i * OBB_NODE;
-        obb_tree_leaf(kernels, frame, boxes + i * OBB_NODE, rest < OBB_NODE ? rest : OBB_NODE, grow,
+        obb_tree_leaf(kernels, grid, boxes + i * OBB_NODE, rest < OBB_NODE ? rest : OBB_NODE, grow,
                       &nodes[i]);
     }
     for (int level = 1; level <= tree->top; level++)
@@ -232,14 +232,14 @@ void obb_tree_over(struct obb_tree *tree, const struct obb_kernels *kernels,
 }
 
 struct obb_walk obb_walk_start(const struct obb_tree *tree, const struct obb_kernels *kernels,
-                               const struct obb_codes *codes)
+                               const struct obb_quantised_bounds *quantised)
 {
     struct obb_walk walk;
     walk.level = tree->top;
     walk.node[tree->top] = 0;
     for (int k = 0; k < 3; k++)
-        walk.asked.axis[k] = obb_code_asked(codes->axis[k]);
-    walk.left[tree->top] = kernels->meet(tree->level[tree->top], &walk.asked);
+        walk.query.axis[k] = obb_code_query(quantised->axis[k]);
+    walk.left[tree->top] = kernels->meet(tree->level[tree->top], &walk.query);
     return walk;
 }
 
@@ -292,7 +292,7 @@ static void slabs_of(const double width[3], const uint8_t axis[3], double count,
 }
 
 /* A rank from its places in the sample, of which there are some. `scale` of all boxes are one of the sample. */
-static void choose_columns(struct obb_rank *r, const struct obb_place *sample, size_t count,
+static void choose_columns(struct obb_rank *r, const struct obb_grid_cell *sample, size_t count,
                            uint32_t rank, double scale, const double width[3], uint32_t *counts)
 {
     size_t here = 0;
@@ -329,7 +329,7 @@ static void choose_columns(struct obb_rank *r, const struct obb_place *sample, s
     r->columns = (uint32_t)(slabs[0] * slabs[1]);
 }
 
-obb_status obb_tiles_create(const struct obb_place *sample, size_t sample_count, size_t count,
+obb_status obb_tiles_create(const struct obb_grid_cell *sample, size_t sample_count, size_t count,
                             const double width[static 3], double large, struct obb_tiles **out)
 {
     bool seen[OBB_RANKS] = {false};
@@ -354,12 +354,12 @@ obb_status obb_tiles_create(const struct obb_place *sample, size_t sample_count,
                 axis[k + 1] = t;
             }
     tiles->large = large;
-    tiles->cells = 0;
+    tiles->columns = 0;
     tiles->none = 0;
     size_t used = 0;
     for (uint32_t rank = OBB_RANKS; rank-- > 0;) {
         struct obb_rank *r = &tiles->ranks[rank];
-        *r = (struct obb_rank){.first = tiles->cells, .columns = 1, .shift = {16, 16}};
+        *r = (struct obb_rank){.first = tiles->columns, .columns = 1, .shift = {16, 16}};
         memcpy(r->axis, axis, sizeof axis);
         r->slab = r->column = &tiles->none;
         if (seen[rank]) {
@@ -368,7 +368,7 @@ obb_status obb_tiles_create(const struct obb_place *sample, size_t sample_count,
             choose_columns(r, sample, sample_count, rank, (double)count / (double)sample_count,
                            width, counts);
         }
-        tiles->cells += r->columns;
+        tiles->columns += r->columns;
     }
     obb_free(counts);
     *out = tiles;
@@ -396,7 +396,7 @@ static void count_sort(const uint16_t *along, const uint32_t *list, size_t count
     }
 }
 
-void obb_order_cell(const uint16_t *along, size_t count, uint32_t *out, uint32_t *spare)
+void obb_tiles_order_column(const uint16_t *along, size_t count, uint32_t *out, uint32_t *spare)
 {
     unsigned bits = 4;
     while (1u << bits < MOST_BINS && (size_t)1 << bits < count)

@@ -1,4 +1,4 @@
-/* What an index is made of: packed boxes, the frame of its codes, the order of its boxes and the levels over them.
+/* What an index is made of: packed boxes, the grid of its codes, the order of its boxes and the levels over them.
  * Internal to core. */
 #ifndef OBB_TREE_H
 #define OBB_TREE_H
@@ -24,28 +24,30 @@ obb_bounds obb_packed_bounds(const struct obb_packed *packed);
 /* The margin, with the roundings that keep verdicts right. */
 struct obb_limits obb_limits_of(double margin);
 
-/* ---- Frames --------------------------------------------------------------------------------------------------- */
+/* ---- Grids --------------------------------------------------------------------------------------------------- */
 
-/* A frame that is not even: where most boxes would crowd into few codes (because a few are far away, or huge), codes are
- * spread over each axis as the centres are. The piece between knots i and i + 1 has OBB_WARP_CODES codes. */
-#define OBB_WARP_PIECES 64
-#define OBB_WARP_CODES  1023u
-struct obb_warp {
-    double knot[3][OBB_WARP_PIECES + 1]; /* ascending */
-    double scale[3][OBB_WARP_PIECES];    /* codes per scene unit; 0 where knots coincide */
+/* A nonuniform grid: where most boxes would crowd into few codes (because a few are far away, or huge), codes are
+ * spread over each axis as the centres are. The piece between knots i and i + 1 has OBB_GRID_PIECE_CODES codes. */
+#define OBB_GRID_PIECES      64
+#define OBB_GRID_PIECE_CODES 1023u
+struct obb_nonuniform_grid {
+    double knot[3][OBB_GRID_PIECES + 1]; /* ascending */
+    double scale[3][OBB_GRID_PIECES];    /* codes per scene unit; 0 where knots coincide */
 };
 
-/* An even frame that holds `bounds`, with room for what codes add. */
-struct obb_frame obb_frame_even(const obb_bounds *bounds);
+/* A uniform grid that holds `bounds`, with room for what codes add. */
+struct obb_grid obb_grid_uniform(const obb_bounds *bounds);
 
 /* The code of a coordinate along an axis, 0 to OBB_CODE_MOST also where it lies outside. */
-uint32_t obb_frame_code(const struct obb_frame *frame, int axis, double x);
+uint32_t obb_grid_code(const struct obb_grid *grid, int axis, double x);
 
 /* Bounds as codes, as they are kept. */
-struct obb_codes obb_frame_codes(const struct obb_frame *frame, const obb_bounds *bounds);
+struct obb_quantised_bounds obb_grid_quantise(const struct obb_grid *grid,
+                                              const obb_bounds *bounds);
 
 /* Bounds that hold everything of these codes, as they are kept. */
-obb_bounds obb_frame_bounds(const struct obb_frame *frame, const struct obb_codes *codes);
+obb_bounds obb_grid_bounds(const struct obb_grid *grid,
+                           const struct obb_quantised_bounds *quantised);
 
 /* ---- Trees ---------------------------------------------------------------------------------------------------- */
 
@@ -65,41 +67,44 @@ static inline void *obb_first_line(void *block)
     return (char *)block + (64 - (uintptr_t)block % 64) % 64;
 }
 
-/* A leaf over up to sixteen packed boxes in any frame, their bounds grown by `grow` (>= 0). */
-void obb_tree_leaf(const struct obb_kernels *kernels, const struct obb_frame *frame,
+/* A leaf over up to sixteen packed boxes in any grid, their bounds grown by `grow` (>= 0). */
+void obb_tree_leaf(const struct obb_kernels *kernels, const struct obb_grid *grid,
                    const struct obb_packed *boxes, size_t count, double grow, struct obb_node *out);
 
 /* All levels over packed boxes, likewise. */
 void obb_tree_over(struct obb_tree *tree, const struct obb_kernels *kernels,
-                   const struct obb_frame *frame, const struct obb_packed *boxes, size_t count,
+                   const struct obb_grid *grid, const struct obb_packed *boxes, size_t count,
                    double grow, struct obb_node *nodes);
 
 /* A walk to everything that meets these codes (as they are kept), for the kernels to go on with. */
 struct obb_walk obb_walk_start(const struct obb_tree *tree, const struct obb_kernels *kernels,
-                               const struct obb_codes *codes);
+                               const struct obb_quantised_bounds *quantised);
 
 /* Child `child` of a node, as its codes are kept. */
-static inline struct obb_codes obb_node_child(const struct obb_node *node, uint32_t child)
+static inline struct obb_quantised_bounds obb_node_child(const struct obb_node *node,
+                                                         uint32_t child)
 {
-    return (struct obb_codes){{node->axis[0][child], node->axis[1][child], node->axis[2][child]}};
+    return (struct obb_quantised_bounds){
+        {node->axis[0][child], node->axis[1][child], node->axis[2][child]}};
 }
 
-static inline void obb_node_set(struct obb_node *node, uint32_t child, struct obb_codes codes)
+static inline void obb_node_set(struct obb_node *node, uint32_t child,
+                                struct obb_quantised_bounds quantised)
 {
     for (int k = 0; k < 3; k++)
-        node->axis[k][child] = codes.axis[k];
+        node->axis[k][child] = quantised.axis[k];
 }
 
 /* ---- Order ----------------------------------------------------------------------------------------------------
  *
  * The order of boxes in which neighbours are near: those much larger than most in front, by ranks, each rank
  * sort-tile-recursive: slabs of equal count along the two shorter axes, and along the longest to and fro. Slabs come from a
- * sample: they make cells, columns of some rank, and the rest is parting boxes by their cells and ordering each cell.
+ * sample: they make columns, each of some rank, and the rest is parting boxes by their columns and ordering each column.
  *
  * Source: Leutenegger, Lopez, Edgington, "STR: a simple and efficient algorithm for R-tree packing", ICDE 1997. */
 
 /* A box as the order sees it: the code of its centre in a grid, and its rank. */
-struct obb_place {
+struct obb_grid_cell {
     uint16_t code[3];
     uint16_t
         rank; /* 0 to OBB_RANKS - 1; above 0 every rank is eight times as large as the one before */
@@ -113,14 +118,14 @@ struct obb_rank {
     uint8_t axis[3];         /* shortest first */
     unsigned shift[2];       /* codes to bins, of the first two */
     unsigned bits;           /* of the bins along the second */
-    uint32_t first, columns; /* its cells */
+    uint32_t first, columns; /* its columns */
     uint16_t *slab, *column; /* by bin of the first axis; by slab and bin of the second */
 };
 
 struct obb_tiles {
     double large;
-    uint32_t cells; /* less than 2^16 */
-    uint16_t none;  /* the table of ranks that the sample did not show */
+    uint32_t columns; /* less than 2^16 */
+    uint16_t none;    /* the table of ranks that the sample did not show */
     struct obb_rank ranks[OBB_RANKS];
     struct {
         uint16_t slab[1 << 10], column[1 << 14];
@@ -128,12 +133,12 @@ struct obb_tiles {
 };
 
 /* From a sample (not empty) of `count` boxes. width: how wide the grid is along each axis. Freed by obb_free. OBB_NO_MEMORY. */
-obb_status obb_tiles_create(const struct obb_place *sample, size_t sample_count, size_t count,
+obb_status obb_tiles_create(const struct obb_grid_cell *sample, size_t sample_count, size_t count,
                             const double width[static 3], double large, struct obb_tiles **out);
 
-/* Where a box belongs: its cell, and in the low 16 bits its place along it. */
-static inline uint32_t obb_tiles_place(const struct obb_tiles *tiles, const uint32_t code[3],
-                                       double size)
+/* Where a box belongs: its column, and in the low 16 bits its place along it. */
+static inline uint32_t obb_tiles_key(const struct obb_tiles *tiles, const uint32_t code[3],
+                                     double size)
 {
     const struct obb_rank *r = &tiles->ranks[0];
     if (size > tiles->large)
@@ -144,7 +149,7 @@ static inline uint32_t obb_tiles_place(const struct obb_tiles *tiles, const uint
     return (r->first + column) << 16 | along;
 }
 
-/* The boxes of one cell in the order of their places along it; spare has room for as many. O(count). */
-void obb_order_cell(const uint16_t *along, size_t count, uint32_t *out, uint32_t *spare);
+/* The boxes of one column in the order of their places along it; spare has room for as many. O(count). */
+void obb_tiles_order_column(const uint16_t *along, size_t count, uint32_t *out, uint32_t *spare);
 
 #endif

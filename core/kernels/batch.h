@@ -73,18 +73,18 @@ struct obb_limits {
 
 /* ---- Bounds in sixteen bits ------------------------------------------------------------------------------------
  *
- * A frame maps each coordinate to a code, 0 to OBB_CODE_MOST, by a function that never falls; so bounds that meet have
+ * A grid maps each coordinate to a code, 0 to OBB_CODE_MOST, by a function that never falls; so bounds that meet have
  * codes that do. Of each axis k one 32-bit word is kept: the code of the lower bound in its low half and the
- * complement (OBB_CODE_MOST - code) of the upper one in its high half. To be asked, bounds are written the other way:
+ * complement (OBB_CODE_MOST - code) of the upper one in its high half. To ask, bounds are written the other way:
  * upper code low, complement of the lower one high. Then bounds meet where every half is <= the half asked. What is
  * not there has OBB_CODE_NONE in all halves, which is above all. */
 #define OBB_CODE_MOST 65534u
 #define OBB_CODE_NONE 0xffffffffu
 
-/* Bounds in an even frame are moved outwards by this share of a code: what scaling by floats loses, sixteen times. */
+/* Bounds in a uniform grid are moved outwards by this share of a code: what scaling by floats loses, sixteen times. */
 #define OBB_CODE_SPARE 0.0625F
 
-struct obb_codes {
+struct obb_quantised_bounds {
     uint32_t axis[3];
 };
 
@@ -93,8 +93,8 @@ static inline uint32_t obb_code_word(uint32_t lower, uint32_t upper)
     return lower | (OBB_CODE_MOST - upper) << 16;
 }
 
-/* From the form that is kept to the form that is asked, and back. */
-static inline uint32_t obb_code_asked(uint32_t kept)
+/* From the form that is kept to the form that asks, and back. */
+static inline uint32_t obb_code_query(uint32_t kept)
 {
     return (OBB_CODE_MOST - (kept >> 16)) | (OBB_CODE_MOST - (kept & 0xffffu)) << 16;
 }
@@ -117,29 +117,30 @@ struct obb_tree {
 };
 
 /* Where codes come from, for the axes of boxes: code c begins at origin + c / scale. */
-struct obb_frame {
+struct obb_grid {
     double origin[3]; /* hi + lo, exactly */
     double scale[3];  /* codes per scene unit, exactly a float */
     float hi[3], lo[3];
-    const struct obb_warp *warp; /* NULL: the frame is even, as above; else see tree.h */
+    const struct obb_nonuniform_grid
+        *nonuniform; /* NULL: the grid is uniform, as above; else see tree.h */
 };
 
 /* A walk down a tree to all children at one level whose bounds meet those asked. */
 struct obb_walk {
-    struct obb_codes asked;
+    struct obb_quantised_bounds query;
     uint32_t node[OBB_LEVELS],
         left[OBB_LEVELS]; /* the way down, and children still to be visited */
     int level;
 };
 
-/* A ray in an even frame, in codes: place + t * way; t in scene units from near to far. */
-struct obb_code_ray {
-    float place[3], inverse[3]; /* 1 / way, at most 1e30 in size */
-    float grow[3];              /* bounds grow by this many codes */
+/* A ray in a uniform grid, in codes: origin + t * direction; t in scene units from near to far. */
+struct obb_grid_ray {
+    float origin[3], inverse[3]; /* 1 / direction, at most 1e30 in size */
+    float grow[3];               /* bounds grow by this many codes */
 };
 
-/* A place in an even frame: bounds in codes, and how large a code is. */
-struct obb_code_place {
+/* A target in a uniform grid: bounds in codes, and how large a code is. */
+struct obb_grid_target {
     float low[3], high[3];
     float unit[3];
 };
@@ -176,24 +177,24 @@ struct obb_kernels {
                       size_t count, const struct obb_limits *limits, uint32_t *out_b);
 
     /* Which children meet what is asked. */
-    uint32_t (*meet)(const struct obb_node *node, const struct obb_codes *asked);
+    uint32_t (*meet)(const struct obb_node *node, const struct obb_quantised_bounds *query);
 
     /* Goes on with a walk to children of level `floor` (0: boxes) until `room` (at least 16) is used up by fewer than 16;
      * 0: the walk is over. `out` has 16 more of room. */
     size_t (*walk)(const struct obb_tree *tree, struct obb_walk *walk, int floor, uint32_t *out,
                    size_t room);
 
-    /* Looks at up to OBB_LOOK boxes in an even frame; codes outside it are 0 or OBB_CODE_MOST. count > 0. */
-    void (*look)(const struct obb_box *const *boxes, size_t count, const struct obb_frame *frame,
+    /* Looks at up to OBB_LOOK boxes in a uniform grid; codes outside it are 0 or OBB_CODE_MOST. count > 0. */
+    void (*look)(const struct obb_box *const *boxes, size_t count, const struct obb_grid *grid,
                  struct obb_looks *out);
 
-    /* Packs up to 16 boxes in space (3-D), and their codes in an even frame; the rest of the codes is OBB_CODE_NONE.
+    /* Packs up to 16 boxes in space (3-D), and their codes in a uniform grid; the rest of the codes is OBB_CODE_NONE.
      * count > 0. */
-    void (*pack)(const struct obb_box *const *boxes, size_t count, const struct obb_frame *frame,
+    void (*pack)(const struct obb_box *const *boxes, size_t count, const struct obb_grid *grid,
                  struct obb_packed *out, struct obb_node *out_node);
 
-    /* The codes of up to 16 packed boxes in an even frame, likewise. */
-    void (*encode)(const struct obb_packed *boxes, size_t count, const struct obb_frame *frame,
+    /* The codes of up to 16 packed boxes in a uniform grid, likewise. */
+    void (*encode)(const struct obb_packed *boxes, size_t count, const struct obb_grid *grid,
                    struct obb_node *out);
 
     /* The bounds of each node's children, as children of out: the level above. */
@@ -205,12 +206,12 @@ struct obb_kernels {
                  const struct obb_limits *limits, void *context, obb_emit *emit);
 
     /* Children whose bounds the ray meets between near and far; where it enters each, rounded down. */
-    uint32_t (*ray)(const struct obb_node *node, const struct obb_code_ray *ray, float near,
+    uint32_t (*ray)(const struct obb_node *node, const struct obb_grid_ray *ray, float near,
                     float far, float out_enter[static OBB_NODE]);
 
-    /* Children within `far` of the place; the distance of each, rounded down. */
-    uint32_t (*nearest)(const struct obb_node *node, const struct obb_code_place *place, float far,
-                        float out_distance[static OBB_NODE]);
+    /* Children within `far` of the target; the distance of each, rounded down. */
+    uint32_t (*nearest)(const struct obb_node *node, const struct obb_grid_target *target,
+                        float far, float out_distance[static OBB_NODE]);
 };
 
 extern const struct obb_kernels obb_kernels_scalar;

@@ -132,9 +132,9 @@ INLINE uint32_t meet(const struct obb_node *node, const uint32_t axes[3])
     __m256i first = _mm256_setzero_si256(), second = first;
     UNROLL
     for (int k = 0; k < 3; k++) {
-        const __m256i asked = _mm256_set1_epi32((int)axes[k]);
-        first = _mm256_or_si256(first, _mm256_subs_epu16(load_words(node->axis[k]), asked));
-        second = _mm256_or_si256(second, _mm256_subs_epu16(load_words(node->axis[k] + 8), asked));
+        const __m256i query = _mm256_set1_epi32((int)axes[k]);
+        first = _mm256_or_si256(first, _mm256_subs_epu16(load_words(node->axis[k]), query));
+        second = _mm256_or_si256(second, _mm256_subs_epu16(load_words(node->axis[k] + 8), query));
     }
     const __m256i zero = _mm256_setzero_si256();
     const __m256 a = _mm256_castsi256_ps(_mm256_cmpeq_epi32(first, zero));

@@ -123,8 +123,8 @@ INLINE uint32_t meet(const struct obb_node *node, const uint32_t axes[3])
         UNROLL
         for (int k = 0; k < 3; k++) {
             const uint16x8_t kept = vreinterpretq_u16_u32(vld1q_u32(node->axis[k] + from));
-            const uint16x8_t asked = vreinterpretq_u16_u32(vdupq_n_u32(axes[k]));
-            above = vorrq_u16(above, vcgtq_u16(kept, asked));
+            const uint16x8_t query = vreinterpretq_u16_u32(vdupq_n_u32(axes[k]));
+            above = vorrq_u16(above, vcgtq_u16(kept, query));
         }
         const uint32x4_t bits = {1u << from, 2u << from, 4u << from, 8u << from};
         all = vorrq_u32(all, vandq_u32(vceqzq_u32(vreinterpretq_u32_u16(above)), bits));

@@ -337,7 +337,7 @@ END_TEST
 
 /* ---- Bounds --------------------------------------------------------------------------------------------------------- */
 
-static struct obb_frame frame_of(const obb_box *boxes, size_t count)
+static struct obb_grid grid_of(const obb_box *boxes, size_t count)
 {
     obb_bounds all = {{HUGE_VAL, HUGE_VAL, HUGE_VAL}, {-HUGE_VAL, -HUGE_VAL, -HUGE_VAL}};
     for (size_t i = 0; i < count; i++) {
@@ -346,7 +346,7 @@ static struct obb_frame frame_of(const obb_box *boxes, size_t count)
         all.min = obb_min(all.min, own.min);
         all.max = obb_max(all.max, own.max);
     }
-    return obb_frame_even(&all);
+    return obb_grid_uniform(&all);
 }
 
 START_TEST(boxes_are_packed_and_coded_to_the_same_bits)
@@ -359,19 +359,19 @@ START_TEST(boxes_are_packed_and_coded_to_the_same_bits)
             boxes_make(kind, OBB_NODE, 3, seed, boxes);
             for (size_t i = 0; i < OBB_NODE; i++)
                 from[i] = &boxes[i];
-            const struct obb_frame frame = frame_of(boxes, OBB_NODE);
+            const struct obb_grid grid = grid_of(boxes, OBB_NODE);
             for (size_t count = 1; count <= OBB_NODE; count++) {
                 struct obb_packed packed[OBB_NODE], again[OBB_NODE];
                 struct obb_node node, same, coded;
                 memset(packed, 0, sizeof packed);
                 memset(again, 0, sizeof again);
-                obb_kernels_scalar.pack(from, count, &frame, packed, &node);
+                obb_kernels_scalar.pack(from, count, &grid, packed, &node);
                 for (size_t k = 0; k < other_count; k++) {
-                    others[k]->pack(from, count, &frame, again, &same);
+                    others[k]->pack(from, count, &grid, again, &same);
                     ck_assert_mem_eq(packed, again, sizeof packed); /* nothing behind the last */
                     ck_assert_mem_eq(&node, &same, sizeof node);
-                    others[k]->encode(packed, count, &frame, &coded);
-                    obb_kernels_scalar.encode(packed, count, &frame, &same);
+                    others[k]->encode(packed, count, &grid, &coded);
+                    obb_kernels_scalar.encode(packed, count, &grid, &same);
                     ck_assert_mem_eq(&coded, &same, sizeof same);
                 }
                 for (size_t i = 0; i < OBB_NODE; i++, looked_at++)
@@ -405,14 +405,15 @@ START_TEST(nodes_are_asked_and_united_alike)
         struct obb_node nodes[OBB_NODE];
         nodes[0] = random_node(&rng, count);
         const struct obb_node other = random_node(&rng, OBB_NODE);
-        struct obb_codes codes = obb_node_child(&other, (uint32_t)(i % OBB_NODE));
+        struct obb_quantised_bounds quantised = obb_node_child(&other, (uint32_t)(i % OBB_NODE));
         if (i % 4 == 0) /* edges that meet exactly */
-            codes = obb_node_child(&nodes[0], 0);
-        struct obb_codes question;
+            quantised = obb_node_child(&nodes[0], 0);
+        struct obb_quantised_bounds question;
         uint32_t truth = 0;
         for (int k = 0; k < 3; k++)
-            question.axis[k] = codes.axis[k] == OBB_CODE_NONE ? OBB_CODE_NONE - 0x10001u
-                                                              : obb_code_asked(codes.axis[k]);
+            question.axis[k] = quantised.axis[k] == OBB_CODE_NONE
+                                   ? OBB_CODE_NONE - 0x10001u
+                                   : obb_code_query(quantised.axis[k]);
         for (uint32_t c = 0; c < count; c++) {
             bool meets = true;
             for (int k = 0; k < 3; k++)
@@ -448,30 +449,30 @@ START_TEST(rays_and_places_see_the_same_children_at_the_same_distance)
     size_t seen = 0, asked = 0;
     for (size_t i = 0; i < test_effort(20000); i++, asked++) {
         const struct obb_node node = random_node(&rng, test_below(&rng, OBB_NODE + 1));
-        struct obb_code_ray ray;
-        struct obb_code_place place;
+        struct obb_grid_ray ray;
+        struct obb_grid_target target;
         for (int k = 0; k < 3; k++) {
             const double way = test_below(&rng, 4) == 0 ? 0 : test_uniform(&rng, -1, 1);
-            ray.place[k] = (float)test_uniform(&rng, -10000, 75000);
+            ray.origin[k] = (float)test_uniform(&rng, -10000, 75000);
             ray.inverse[k] = way == 0 ? 1e30F : (float)(1 / way);
             ray.grow[k] = (float)test_below(&rng, 3);
-            place.low[k] = (float)test_uniform(&rng, -10000, 70000);
-            place.high[k] = place.low[k] + (float)test_below(&rng, 5000);
-            place.unit[k] = (float)test_uniform(&rng, 0.001, 2);
+            target.low[k] = (float)test_uniform(&rng, -10000, 70000);
+            target.high[k] = target.low[k] + (float)test_below(&rng, 5000);
+            target.unit[k] = (float)test_uniform(&rng, 0.001, 2);
         }
         const float far = test_below(&rng, 2) == 0 ? 1e30F : (float)test_uniform(&rng, 0, 90000);
         float out[2][OBB_NODE], near[2][OBB_NODE];
         const uint32_t hits = obb_kernels_scalar.ray(&node, &ray, 0, far, out[0]);
-        const uint32_t close = obb_kernels_scalar.nearest(&node, &place, far, near[0]);
+        const uint32_t close = obb_kernels_scalar.nearest(&node, &target, far, near[0]);
         seen += (size_t)__builtin_popcount(hits) + (size_t)__builtin_popcount(close);
         for (size_t k = 0; k < other_count; k++) {
             ck_assert_uint_eq(others[k]->ray(&node, &ray, 0, far, out[1]), hits);
-            ck_assert_uint_eq(others[k]->nearest(&node, &place, far, near[1]), close);
+            ck_assert_uint_eq(others[k]->nearest(&node, &target, far, near[1]), close);
             ck_assert_mem_eq(out[0], out[1], sizeof out[0]);
             ck_assert_mem_eq(near[0], near[1], sizeof near[0]);
         }
     }
-    (void)printf("rays and places: %zu asked, %zu children seen\n", asked, seen);
+    (void)printf("rays and targets: %zu asked, %zu children seen\n", asked, seen);
     ck_assert_uint_gt(seen, asked);
 }
 END_TEST
