@@ -69,7 +69,8 @@ bool obb_index_overlap(const struct obb_index *index, const obb_solid *box, doub
     size_t count;
     while ((count = index->kernels->walk(&index->tree, &walk, 0, found, FOUND)) > 0) {
         if (!index->moving)
-            count = index->kernels->against(&packed, index->boxes, found, count, &limits, found);
+            count = index->kernels->test_one_to_many(&packed, index->boxes, found, count, &limits,
+                                                     found);
         for (size_t i = 0; i < count; i++) {
             const obb_verdict verdict = found[i] & OBB_PACKED_SURE ? OBB_SURE : OBB_DOUBT;
             if (!visit(context, index->versions[found[i] & ~OBB_PACKED_SURE], verdict))
@@ -89,11 +90,11 @@ struct waiting {
 };
 
 /* Children of a node that matter, with where each begins to; bits as kernels give them. */
-typedef uint32_t look(void *how, const struct obb_index *index, const struct obb_node *node,
-                      double reach, float out_from[static OBB_NODE]);
+typedef uint32_t test_node(void *how, const struct obb_index *index, const struct obb_node *node,
+                           double reach, float out_from[static OBB_NODE]);
 
 /* Depth first, of each node the nearest child first. */
-static double walk_near(const struct obb_index *index, void *how, look *at, double reach,
+static double walk_near(const struct obb_index *index, void *how, test_node *test, double reach,
                         void *context, obb_index_reach *visit)
 {
     struct waiting stack[OBB_LEVELS * OBB_NODE];
@@ -109,7 +110,7 @@ static double walk_near(const struct obb_index *index, void *how, look *at, doub
         }
         float from[OBB_NODE];
         const size_t base = height;
-        for (uint32_t m = at(how, index, &index->tree.level[top.level][top.node], reach, from);
+        for (uint32_t m = test(how, index, &index->tree.level[top.level][top.node], reach, from);
              m != 0; m &= m - 1) {
             const uint32_t child = (uint32_t)__builtin_ctz(m);
             size_t i = height++;

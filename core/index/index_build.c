@@ -1,6 +1,6 @@
 /* Building an index, in phases of independent chunks:
  *
- *   look     each box where it stands: a column and a place in it, from tables that a sample gave (tree.h)
+ *   summarise each box where it stands: a column and a place in it, from tables that a sample gave (tree.h)
  *   part     the boxes of each chunk to their columns, at places that were counted before
  *   order    the boxes of each column along it
  *   pack     boxes in that order, their bounds, and those of sixteen leaves
@@ -17,17 +17,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOOK_BOXES   8192 /* boxes looked at in a chunk, or more: 50 us */
-#define LOOK_CHUNKS  64   /* at most */
-#define ORDER_BOXES  8192 /* boxes ordered in a chunk, about: 40 us */
-#define PACK_BOXES   4096 /* boxes packed in a chunk, whole nodes of level 1: 60 us */
-#define AHEAD        32   /* boxes that are fetched before they are packed */
-#define LEAST_SAMPLE 128  /* boxes that tell how large and how crowded all are */
-#define MOST_SAMPLE  16384
-#define SAMPLE_SHARE 32
-#define GRID_SAMPLE  1024 /* of them, for how crowded */
+#define SUMMARISE_BOXES  8192 /* boxes looked at in a chunk, or more: 50 us */
+#define SUMMARISE_CHUNKS 64   /* at most */
+#define ORDER_BOXES      8192 /* boxes ordered in a chunk, about: 40 us */
+#define PACK_BOXES       4096 /* boxes packed in a chunk, whole nodes of level 1: 60 us */
+#define AHEAD            32   /* boxes that are fetched before they are packed */
+#define LEAST_SAMPLE     128  /* boxes that tell how large and how crowded all are */
+#define MOST_SAMPLE      16384
+#define SAMPLE_SHARE     32
+#define GRID_SAMPLE      1024 /* of them, for how crowded */
 
-enum phase { START, LOOK, PART, ORDER, PACK, DONE };
+enum phase { START, SUMMARISE, PART, ORDER, PACK, DONE };
 
 /* A sampled box. */
 struct sampled {
@@ -35,8 +35,8 @@ struct sampled {
     double size; /* half the width of a cube that holds the box */
 };
 
-/* What a chunk of looking finds. */
-struct looked {
+/* What a chunk of summarising finds. */
+struct chunk_summary {
     obb_bounds extent;
     uint32_t *counts; /* per column; later, where the chunk's boxes of each begin */
 };
@@ -53,8 +53,8 @@ struct obb_build {
     struct obb_grid sample_grid; /* of the columns: holds the centres of the sample */
     struct obb_nonuniform_grid sample_nonuniform;
     struct obb_tiles *tiles;
-    size_t look_boxes, look_chunks, order_chunks, pack_chunks;
-    struct looked *looked;
+    size_t summary_boxes, summary_chunks, order_chunks, pack_chunks;
+    struct chunk_summary *summaries;
     uint32_t *counts;                 /* of all chunks */
     uint32_t *column_starts;          /* columns + 1 */
     uint32_t *order_first;            /* order_chunks + 1 columns */
@@ -286,10 +286,11 @@ out:
     return status;
 }
 
-/* ---- Looking ------------------------------------------------------------------------------------------------------ */
+/* ---- Summarising ------------------------------------------------------------------------------------------------------ */
 
-/* Up to OBB_LOOK boxes from `first` on. */
-static void look_at(const struct obb_build *b, size_t first, size_t n, struct obb_looks *out)
+/* Up to OBB_SUMMARIES boxes from `first` on. */
+static void summarise_boxes(const struct obb_build *b, size_t first, size_t n,
+                            struct obb_summaries *out)
 {
     if (b->to != NULL) {
         for (size_t i = 0; i < n; i++) {
@@ -302,13 +303,13 @@ static void look_at(const struct obb_build *b, size_t first, size_t n, struct ob
         }
         return;
     }
-    const struct obb_box *boxes[OBB_LOOK];
+    const struct obb_box *boxes[OBB_SUMMARIES];
     for (size_t i = 0; i < n; i++) {
         boxes[i] = &b->versions[first + i]->box;
         __builtin_prefetch(&boxes[i]->half_extents.z);
         __builtin_prefetch(boxes[i]);
     }
-    b->index->kernels->look(boxes, n, &b->sample_grid, out);
+    b->index->kernels->summarise(boxes, n, &b->sample_grid, out);
     if (b->sample_grid.nonuniform != NULL)
         for (size_t i = 0; i < n; i++)
             for (int k = 0; k < 3; k++)
@@ -316,21 +317,22 @@ static void look_at(const struct obb_build *b, size_t first, size_t n, struct ob
                     obb_grid_code(&b->sample_grid, k, obb_component(boxes[i]->center, k));
 }
 
-static obb_status look(struct obb_build *b, size_t chunk)
+static obb_status summarise(struct obb_build *b, size_t chunk)
 {
-    struct looked *looked = &b->looked[chunk];
-    const size_t begin = chunk * b->look_boxes, end = at_most(begin + b->look_boxes, b->count);
-    struct obb_looks looks;
-    for (size_t first = begin; first < end; first += OBB_LOOK) {
+    struct chunk_summary *summary = &b->summaries[chunk];
+    const size_t begin = chunk * b->summary_boxes,
+                 end = at_most(begin + b->summary_boxes, b->count);
+    struct obb_summaries boxes;
+    for (size_t first = begin; first < end; first += OBB_SUMMARIES) {
         if (cancelled(b))
             return OBB_CANCELLED;
-        const size_t n = at_most(end - first, OBB_LOOK);
-        look_at(b, first, n, &looks);
-        looked->extent = first == begin ? looks.extent : united(&looked->extent, &looks.extent);
+        const size_t n = at_most(end - first, OBB_SUMMARIES);
+        summarise_boxes(b, first, n, &boxes);
+        summary->extent = first == begin ? boxes.extent : united(&summary->extent, &boxes.extent);
         for (size_t i = 0; i < n; i++) {
-            const uint32_t code[3] = {looks.code[0][i], looks.code[1][i], looks.code[2][i]};
-            const uint32_t key = obb_tiles_key(b->tiles, code, (double)looks.size[i]);
-            looked->counts[key >> 16]++;
+            const uint32_t code[3] = {boxes.code[0][i], boxes.code[1][i], boxes.code[2][i]};
+            const uint32_t key = obb_tiles_key(b->tiles, code, (double)boxes.size[i]);
+            summary->counts[key >> 16]++;
             b->keys[first + i] = key;
         }
     }
@@ -350,8 +352,8 @@ static obb_status start_parting(struct obb_build *b)
             b->order_first[b->order_chunks++] = column;
             limit = sum + ORDER_BOXES;
         }
-        for (size_t c = 0; c < b->look_chunks; c++) {
-            uint32_t *at = &b->looked[c].counts[column];
+        for (size_t c = 0; c < b->summary_chunks; c++) {
+            uint32_t *at = &b->summaries[c].counts[column];
             const uint32_t n = *at;
             *at = sum;
             sum += n;
@@ -360,9 +362,9 @@ static obb_status start_parting(struct obb_build *b)
     b->column_starts[columns] = sum;
     b->order_first[b->order_chunks] = columns;
 
-    obb_bounds extent = b->looked[0].extent;
-    for (size_t c = 1; c < b->look_chunks; c++)
-        extent = united(&extent, &b->looked[c].extent);
+    obb_bounds extent = b->summaries[0].extent;
+    for (size_t c = 1; c < b->summary_chunks; c++)
+        extent = united(&extent, &b->summaries[c].extent);
     struct obb_nonuniform_grid nonuniform;
     if (choose_grid(b, &extent, b->usual, &index->grid, &nonuniform)) {
         index->nonuniform = obb_malloc(1, sizeof nonuniform);
@@ -376,8 +378,9 @@ static obb_status start_parting(struct obb_build *b)
 
 static void part(struct obb_build *b, size_t chunk)
 {
-    uint32_t *starts = b->looked[chunk].counts;
-    const size_t begin = chunk * b->look_boxes, end = at_most(begin + b->look_boxes, b->count);
+    uint32_t *starts = b->summaries[chunk].counts;
+    const size_t begin = chunk * b->summary_boxes,
+                 end = at_most(begin + b->summary_boxes, b->count);
     for (size_t i = begin; i < end; i++) {
         const uint32_t to = starts[b->keys[i] >> 16]++;
         b->index->versions[to] = b->versions[i];
@@ -478,7 +481,7 @@ static obb_status pack(struct obb_build *b, size_t chunk)
         fetch(b, i + AHEAD, end);
         pack_leaf(b, i, at_most(end - i, OBB_NODE), ids);
     }
-    obb_tree_unite(&index->tree, index->kernels, index->nodes, 1, begin / OBB_GROUP,
+    obb_tree_merge(&index->tree, index->kernels, index->nodes, 1, begin / OBB_GROUP,
                    (end + OBB_GROUP - 1) / OBB_GROUP);
     return OBB_OK;
 }
@@ -491,7 +494,7 @@ static void finish(struct obb_build *b)
         index->most_id = b->ids[c][1] > index->most_id ? b->ids[c][1] : index->most_id;
     }
     for (int level = 2; level <= index->tree.top; level++)
-        obb_tree_unite(&index->tree, index->kernels, index->nodes, level, 0,
+        obb_tree_merge(&index->tree, index->kernels, index->nodes, level, 0,
                        index->tree.nodes[level]);
 }
 
@@ -535,7 +538,7 @@ static obb_status start(struct obb_build *b)
     if (b->count == 0) {
         index->grid = obb_grid_uniform(&(obb_bounds){{0, 0, 0}, {0, 0, 0}});
         memset(index->nodes, 0xff, sizeof *index->nodes);
-        obb_tree_unite(&index->tree, index->kernels, index->nodes, 1, 0, 1);
+        obb_tree_merge(&index->tree, index->kernels, index->nodes, 1, 0, 1);
         return OBB_OK;
     }
     status = take_sample(b);
@@ -543,24 +546,24 @@ static obb_status start(struct obb_build *b)
         return status;
     b->keys = (uint32_t *)(void *)index->ids;
     b->along = (uint16_t *)(void *)(b->keys + b->count);
-    b->look_boxes = LOOK_BOXES;
-    while (b->look_boxes * LOOK_CHUNKS < b->count)
-        b->look_boxes *= 2;
-    b->look_chunks = (b->count + b->look_boxes - 1) / b->look_boxes;
+    b->summary_boxes = SUMMARISE_BOXES;
+    while (b->summary_boxes * SUMMARISE_CHUNKS < b->count)
+        b->summary_boxes *= 2;
+    b->summary_chunks = (b->count + b->summary_boxes - 1) / b->summary_boxes;
     b->pack_chunks = (b->count + PACK_BOXES - 1) / PACK_BOXES;
     const size_t columns = b->tiles->columns;
-    b->looked = obb_malloc(b->look_chunks, sizeof *b->looked);
-    b->counts = obb_calloc(b->look_chunks, columns * sizeof *b->counts);
+    b->summaries = obb_malloc(b->summary_chunks, sizeof *b->summaries);
+    b->counts = obb_calloc(b->summary_chunks, columns * sizeof *b->counts);
     b->column_starts = obb_malloc(columns + 1, sizeof *b->column_starts);
     b->order_first = obb_malloc(columns + 1, sizeof *b->order_first);
     b->ids = obb_malloc(b->pack_chunks, sizeof *b->ids);
     if (b->to != NULL)
         b->to_of = obb_malloc(b->count, sizeof *b->to_of);
-    if ((b->to != NULL && b->to_of == NULL) || b->looked == NULL || b->counts == NULL ||
+    if ((b->to != NULL && b->to_of == NULL) || b->summaries == NULL || b->counts == NULL ||
         b->column_starts == NULL || b->order_first == NULL || b->ids == NULL)
         return OBB_NO_MEMORY;
-    for (size_t c = 0; c < b->look_chunks; c++)
-        b->looked[c].counts = b->counts + c * columns;
+    for (size_t c = 0; c < b->summary_chunks; c++)
+        b->summaries[c].counts = b->counts + c * columns;
     return OBB_OK;
 }
 
@@ -600,12 +603,12 @@ size_t obb_build_advance(struct obb_build *b, obb_status *out_status)
     *out_status = OBB_OK;
     switch (b->phase) {
     case START:
-        b->phase = b->count > 0 ? LOOK : DONE;
-        return b->look_chunks;
-    case LOOK:
+        b->phase = b->count > 0 ? SUMMARISE : DONE;
+        return b->summary_chunks;
+    case SUMMARISE:
         b->phase = PART;
         *out_status = start_parting(b);
-        return *out_status == OBB_OK ? b->look_chunks : 0;
+        return *out_status == OBB_OK ? b->summary_chunks : 0;
     case PART:
         b->phase = ORDER;
         return b->order_chunks;
@@ -627,8 +630,8 @@ obb_status obb_build_chunk(struct obb_build *b, size_t chunk)
     if (cancelled(b))
         return OBB_CANCELLED;
     switch (b->phase) {
-    case LOOK:
-        return look(b, chunk);
+    case SUMMARISE:
+        return summarise(b, chunk);
     case PART:
         part(b, chunk);
         return OBB_OK;
@@ -659,7 +662,7 @@ void obb_build_destroy(struct obb_build *b)
     obb_index_unref(b->index);
     obb_free(b->sample);
     obb_free(b->tiles);
-    obb_free(b->looked);
+    obb_free(b->summaries);
     obb_free(b->counts);
     obb_free(b->column_starts);
     obb_free(b->order_first);

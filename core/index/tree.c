@@ -181,15 +181,15 @@ void obb_tree_place(struct obb_tree *tree, struct obb_node *nodes)
     }
 }
 
-void obb_tree_unite(const struct obb_tree *tree, const struct obb_kernels *kernels,
+void obb_tree_merge(const struct obb_tree *tree, const struct obb_kernels *kernels,
                     struct obb_node *nodes, int level, size_t from, size_t to)
 {
     const size_t count = tree->nodes[level - 1];
     struct obb_node *out = nodes + (tree->level[level] - tree->level[0]);
     for (size_t i = from; i < to; i++) {
         const size_t rest = count - i * OBB_NODE;
-        kernels->unite(&tree->level[level - 1][i * OBB_NODE], rest < OBB_NODE ? rest : OBB_NODE,
-                       &out[i]);
+        kernels->merge_nodes(&tree->level[level - 1][i * OBB_NODE],
+                             rest < OBB_NODE ? rest : OBB_NODE, &out[i]);
     }
 }
 
@@ -228,7 +228,7 @@ void obb_tree_over(struct obb_tree *tree, const struct obb_kernels *kernels,
                       &nodes[i]);
     }
     for (int level = 1; level <= tree->top; level++)
-        obb_tree_unite(tree, kernels, nodes, level, 0, tree->nodes[level]);
+        obb_tree_merge(tree, kernels, nodes, level, 0, tree->nodes[level]);
 }
 
 struct obb_walk obb_walk_start(const struct obb_tree *tree, const struct obb_kernels *kernels,
@@ -239,7 +239,7 @@ struct obb_walk obb_walk_start(const struct obb_tree *tree, const struct obb_ker
     walk.node[tree->top] = 0;
     for (int k = 0; k < 3; k++)
         walk.query.axis[k] = obb_code_query(quantised->axis[k]);
-    walk.left[tree->top] = kernels->meet(tree->level[tree->top], &walk.query);
+    walk.left[tree->top] = kernels->test_node(tree->level[tree->top], &walk.query);
     return walk;
 }
 

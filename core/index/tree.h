@@ -58,7 +58,7 @@ size_t obb_tree_shape(size_t count, struct obb_tree *tree);
 void obb_tree_place(struct obb_tree *tree, struct obb_node *nodes);
 
 /* Fills the nodes from..to-1 of a level above 0, from those below; `nodes` as they were placed. */
-void obb_tree_unite(const struct obb_tree *tree, const struct obb_kernels *kernels,
+void obb_tree_merge(const struct obb_tree *tree, const struct obb_kernels *kernels,
                     struct obb_node *nodes, int level, size_t from, size_t to);
 
 /* The first cache line in a block that has 63 bytes to spare. */

@@ -146,10 +146,10 @@ struct obb_grid_target {
 };
 
 /* Boxes at a glance: codes of their centres, how far they reach along any axis, and what holds all of them. */
-#define OBB_LOOK 64
-struct obb_looks {
-    _Alignas(64) uint32_t code[3][OBB_LOOK];
-    float size[OBB_LOOK];
+#define OBB_SUMMARIES 64
+struct obb_summaries {
+    _Alignas(64) uint32_t code[3][OBB_SUMMARIES];
+    float size[OBB_SUMMARIES];
     struct obb_bounds extent;
 };
 
@@ -168,25 +168,26 @@ struct obb_kernels {
     obb_kernel kind;
 
     /* Tests a[ia[k]] with b[ib[k]]; the outputs (room for count + 16 each) may be the inputs. Returns how many are left. */
-    size_t (*pairs)(const struct obb_packed *a, const struct obb_packed *b, const uint32_t *ia,
-                    const uint32_t *ib, size_t count, const struct obb_limits *limits,
-                    uint32_t *out_a, uint32_t *out_b);
+    size_t (*test_pairs)(const struct obb_packed *a, const struct obb_packed *b, const uint32_t *ia,
+                         const uint32_t *ib, size_t count, const struct obb_limits *limits,
+                         uint32_t *out_a, uint32_t *out_b);
 
     /* Tests one box with b[ib[k]] in the same way. */
-    size_t (*against)(const struct obb_packed *a, const struct obb_packed *b, const uint32_t *ib,
-                      size_t count, const struct obb_limits *limits, uint32_t *out_b);
+    size_t (*test_one_to_many)(const struct obb_packed *a, const struct obb_packed *b,
+                               const uint32_t *ib, size_t count, const struct obb_limits *limits,
+                               uint32_t *out_b);
 
     /* Which children meet what is asked. */
-    uint32_t (*meet)(const struct obb_node *node, const struct obb_quantised_bounds *query);
+    uint32_t (*test_node)(const struct obb_node *node, const struct obb_quantised_bounds *query);
 
     /* Goes on with a walk to children of level `floor` (0: boxes) until `room` (at least 16) is used up by fewer than 16;
      * 0: the walk is over. `out` has 16 more of room. */
     size_t (*walk)(const struct obb_tree *tree, struct obb_walk *walk, int floor, uint32_t *out,
                    size_t room);
 
-    /* Looks at up to OBB_LOOK boxes in a uniform grid; codes outside it are 0 or OBB_CODE_MOST. count > 0. */
-    void (*look)(const struct obb_box *const *boxes, size_t count, const struct obb_grid *grid,
-                 struct obb_looks *out);
+    /* Summarises up to OBB_SUMMARIES boxes in a uniform grid; codes outside it are 0 or OBB_CODE_MOST. count > 0. */
+    void (*summarise)(const struct obb_box *const *boxes, size_t count, const struct obb_grid *grid,
+                      struct obb_summaries *out);
 
     /* Packs up to 16 boxes in space (3-D), and their codes in a uniform grid; the rest of the codes is OBB_CODE_NONE.
      * count > 0. */
@@ -198,7 +199,7 @@ struct obb_kernels {
                    struct obb_node *out);
 
     /* The bounds of each node's children, as children of out: the level above. */
-    void (*unite)(const struct obb_node *nodes, size_t count, struct obb_node *out);
+    void (*merge_nodes)(const struct obb_node *nodes, size_t count, struct obb_node *out);
 
     /* Joins the boxes under node g of level 1 of a with all of b (or, where both are the same, with those after them),
      * the tests included. false: emit said so. */

@@ -140,7 +140,7 @@ INLINE void load_boxes(const struct obb_box *const boxes[8], vd out[10])
                             boxes[6]->rotation.w, boxes[7]->rotation.w);
 }
 
-INLINE uint32_t meet(const struct obb_node *node, const uint32_t axes[3])
+INLINE uint32_t test_children(const struct obb_node *node, const uint32_t axes[3])
 {
     __m512i above = _mm512_setzero_si512();
     UNROLL
@@ -189,14 +189,14 @@ INLINE size_t keep(uint32_t lanes, uint32_t sure, const uint32_t *ia, const uint
 #include "core/kernels/batch_body.inc"
 
 const struct obb_kernels obb_kernels_avx512 = {.kind = OBB_KERNEL_AVX512,
-                                               .pairs = pairs,
-                                               .against = against,
-                                               .meet = meet_codes,
+                                               .test_pairs = test_pairs,
+                                               .test_one_to_many = test_one_to_many,
+                                               .test_node = test_node,
                                                .walk = walk,
-                                               .look = look,
+                                               .summarise = summarise,
                                                .pack = pack,
                                                .encode = encode,
-                                               .unite = unite,
+                                               .merge_nodes = merge_nodes,
                                                .join = join,
                                                .ray = ray,
                                                .nearest = nearest};

@@ -114,7 +114,7 @@ INLINE void load_boxes(const struct obb_box *const boxes[2], vd out[10])
     }
 }
 
-INLINE uint32_t meet(const struct obb_node *node, const uint32_t axes[3])
+INLINE uint32_t test_children(const struct obb_node *node, const uint32_t axes[3])
 {
     uint32x4_t all = vdupq_n_u32(0);
     UNROLL
@@ -203,14 +203,14 @@ INLINE size_t keep(uint32_t lanes, uint32_t sure, const uint32_t *ia, const uint
 #include "core/kernels/batch_body.inc"
 
 const struct obb_kernels obb_kernels_neon = {.kind = OBB_KERNEL_NEON,
-                                             .pairs = pairs,
-                                             .against = against,
-                                             .meet = meet_codes,
+                                             .test_pairs = test_pairs,
+                                             .test_one_to_many = test_one_to_many,
+                                             .test_node = test_node,
                                              .walk = walk,
-                                             .look = look,
+                                             .summarise = summarise,
                                              .pack = pack,
                                              .encode = encode,
-                                             .unite = unite,
+                                             .merge_nodes = merge_nodes,
                                              .join = join,
                                              .ray = ray,
                                              .nearest = nearest};

@@ -144,7 +144,7 @@ INLINE void load_boxes(const struct obb_box *const boxes[2], vd out[10])
         out[k] = (vd){a[k], b[k]};
 }
 
-INLINE uint32_t meet(const struct obb_node *node, const uint32_t axes[3])
+INLINE uint32_t test_children(const struct obb_node *node, const uint32_t axes[3])
 {
     uint32_t mask = 0;
     for (uint32_t i = 0; i < OBB_NODE; i++) {
@@ -202,14 +202,14 @@ INLINE size_t keep(uint32_t lanes, uint32_t sure, const uint32_t *ia, const uint
 #include "core/kernels/batch_body.inc"
 
 const struct obb_kernels obb_kernels_scalar = {.kind = OBB_KERNEL_SCALAR,
-                                               .pairs = pairs,
-                                               .against = against,
-                                               .meet = meet_codes,
+                                               .test_pairs = test_pairs,
+                                               .test_one_to_many = test_one_to_many,
+                                               .test_node = test_node,
                                                .walk = walk,
-                                               .look = look,
+                                               .summarise = summarise,
                                                .pack = pack,
                                                .encode = encode,
-                                               .unite = unite,
+                                               .merge_nodes = merge_nodes,
                                                .join = join,
                                                .ray = ray,
                                                .nearest = nearest};

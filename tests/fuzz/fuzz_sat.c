@@ -94,14 +94,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
         count++;
     }
     const struct obb_limits limits = obb_limits_of(0);
-    const size_t left = obb_kernels_scalar.pairs(packed[0], packed[1], index, index, count, &limits,
-                                                 out[0][0], out[0][1]);
+    const size_t left = obb_kernels_scalar.test_pairs(packed[0], packed[1], index, index, count,
+                                                      &limits, out[0][0], out[0][1]);
     for (int k = OBB_KERNEL_SCALAR + 1; k < OBB_KERNEL_COUNT; k++) {
         const struct obb_kernels *kernels = obb_kernels_choose((obb_kernel)k);
         if (kernels == NULL)
             continue;
-        fuzz_check(kernels->pairs(packed[0], packed[1], index, index, count, &limits, out[1][0],
-                                  out[1][1]) == left &&
+        fuzz_check(kernels->test_pairs(packed[0], packed[1], index, index, count, &limits,
+                                       out[1][0], out[1][1]) == left &&
                        memcmp(out[0][0], out[1][0], left * sizeof index[0]) == 0 &&
                        memcmp(out[0][1], out[1][1], left * sizeof index[0]) == 0,
                    obb_kernel_name((obb_kernel)k));

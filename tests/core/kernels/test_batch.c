@@ -169,9 +169,9 @@ static void run(const struct obb_kernels *kernels, const struct batch *batch, si
     const struct obb_limits limits = obb_limits_of(margin);
     for (size_t i = 0; i < PAIRS + ROOM + 2; i++)
         out->a[i] = out->b[i] = SENTINEL;
-    out->count =
-        kernels->pairs(batch->packed[0], batch->packed[1], batch->index[0] + first,
-                       batch->index[1] + first, count, &limits, out->a + shift, out->b + shift);
+    out->count = kernels->test_pairs(batch->packed[0], batch->packed[1], batch->index[0] + first,
+                                     batch->index[1] + first, count, &limits, out->a + shift,
+                                     out->b + shift);
     ck_assert_uint_le(out->count, count);
     ck_assert(shift == 0 || (out->a[0] == SENTINEL && out->b[0] == SENTINEL));
     ck_assert_uint_eq(out->a[shift + count + ROOM], SENTINEL);
@@ -290,8 +290,8 @@ START_TEST(outputs_may_be_the_inputs)
         const struct obb_kernels *kernels = k < other_count ? others[k] : &obb_kernels_scalar;
         memcpy(a, batch->index[0], sizeof batch->index[0]);
         memcpy(b, batch->index[1], sizeof batch->index[1]);
-        const size_t left =
-            kernels->pairs(batch->packed[0], batch->packed[1], a, b, PAIRS - 37, &limits, a, b);
+        const size_t left = kernels->test_pairs(batch->packed[0], batch->packed[1], a, b,
+                                                PAIRS - 37, &limits, a, b);
         ck_assert_uint_eq(left, apart.count);
         ck_assert_mem_eq(a, apart.a, left * sizeof a[0]);
         ck_assert_mem_eq(b, apart.b, left * sizeof b[0]);
@@ -321,8 +321,8 @@ START_TEST(one_box_against_many_is_as_pair_by_pair)
                     k < other_count ? others[k] : &obb_kernels_scalar;
                 uint32_t out[41 + ROOM];
                 out[count + ROOM] = SENTINEL;
-                ck_assert_uint_eq(kernels->against(&batch->packed[0][i], batch->packed[1],
-                                                   batch->index[1], count, &limits, out),
+                ck_assert_uint_eq(kernels->test_one_to_many(&batch->packed[0][i], batch->packed[1],
+                                                            batch->index[1], count, &limits, out),
                                   each.count);
                 ck_assert_mem_eq(out, each.b, each.count * sizeof out[0]);
                 ck_assert_uint_eq(out[count + ROOM], SENTINEL);
@@ -396,7 +396,7 @@ static struct obb_node random_node(test_rng *rng, size_t count)
     return node;
 }
 
-START_TEST(nodes_are_asked_and_united_alike)
+START_TEST(nodes_are_tested_and_merged_alike)
 {
     test_rng rng = {.s = 11};
     size_t asked = 0, met = 0;
@@ -421,9 +421,9 @@ START_TEST(nodes_are_asked_and_united_alike)
                         nodes[0].axis[k][c] >> 16 <= question.axis[k] >> 16;
             truth |= (uint32_t)meets << c;
         }
-        ck_assert_uint_eq(obb_kernels_scalar.meet(&nodes[0], &question), truth);
+        ck_assert_uint_eq(obb_kernels_scalar.test_node(&nodes[0], &question), truth);
         for (size_t k = 0; k < other_count; k++)
-            ck_assert_uint_eq(others[k]->meet(&nodes[0], &question), truth);
+            ck_assert_uint_eq(others[k]->test_node(&nodes[0], &question), truth);
         asked++;
         met += (size_t)__builtin_popcount(truth);
         if (i % 16 != 0)
@@ -432,9 +432,9 @@ START_TEST(nodes_are_asked_and_united_alike)
             nodes[n] = random_node(&rng, 1 + test_below(&rng, OBB_NODE));
         struct obb_node above, same;
         const size_t some = 1 + test_below(&rng, OBB_NODE);
-        obb_kernels_scalar.unite(nodes, some, &above);
+        obb_kernels_scalar.merge_nodes(nodes, some, &above);
         for (size_t k = 0; k < other_count; k++) {
-            others[k]->unite(nodes, some, &same);
+            others[k]->merge_nodes(nodes, some, &same);
             ck_assert_mem_eq(&above, &same, sizeof same);
         }
     }
@@ -488,7 +488,7 @@ int main(void)
     tcase_add_test(tcase, outputs_may_be_the_inputs);
     tcase_add_test(tcase, one_box_against_many_is_as_pair_by_pair);
     tcase_add_test(tcase, boxes_are_packed_and_coded_to_the_same_bits);
-    tcase_add_test(tcase, nodes_are_asked_and_united_alike);
+    tcase_add_test(tcase, nodes_are_tested_and_merged_alike);
     tcase_add_test(tcase, rays_and_places_see_the_same_children_at_the_same_distance);
     suite_add_tcase(suite, tcase);
     return test_main(suite);
