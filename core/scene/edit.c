@@ -154,7 +154,7 @@ static struct obb_version *writable(struct obb_prepared *p, struct obb_version *
     version->category = current->category;
     version->mask = current->mask;
     version->group = current->group;
-    version->glides = 1;
+    version->interpolated = 1;
     version->entity = current->entity;
     version->data = current->data;
     version->record = current->record;
@@ -189,7 +189,7 @@ static obb_status create(struct obb_prepared *p, obb_str name, uint32_t hash,
         return OBB_NO_MEMORY;
     }
     atomic_store_explicit(&record->newest, version->self, memory_order_relaxed);
-    version->glides = 0;
+    version->interpolated = 0;
     version->entity = version->data = NULL;
     version->record = record;
     version->id = record->id;
@@ -369,7 +369,7 @@ static obb_status apply_pose(struct obb_prepared *p, size_t i, const struct foun
     else if (pose->has_rotation)
         version->box.rotation = pose->rotation;
     if (pose->teleport)
-        version->glides = 0;
+        version->interpolated = 0;
     return OBB_OK;
 }
 
@@ -588,7 +588,7 @@ static obb_status list_changes(struct obb_prepared *p)
                 undo(p, &change);
                 continue;
             }
-            new->glides = new->glides &&moved;
+            new->interpolated = new->interpolated &&moved;
         }
         p->changes[kept++] = change;
     }

@@ -122,7 +122,7 @@ void obb_state_destroy(struct obb_state *state)
     if (state == NULL)
         return;
     obb_layers_unref(state->layers);
-    obb_index_unref(state->movers);
+    obb_index_unref(state->interpolated_index);
     obb_free(state->ended);
     obb_free(state);
 }
@@ -266,8 +266,8 @@ static void let_states_go(struct obb_scene *scene)
     while ((gone = obb_history_pop(&scene->history)) != NULL) {
         obb_state_destroy(gone);
         struct obb_state *front = obb_history_state(&scene->history, 0);
-        obb_index_unref(front->movers);
-        front->movers = NULL;
+        obb_index_unref(front->interpolated_index);
+        front->interpolated_index = NULL;
         if (scene->waste == NULL)
             scene->waste = front->ended;
         else

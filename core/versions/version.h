@@ -48,7 +48,7 @@ struct obb_version {
     uint32_t category, mask;
     int32_t group;
     uint32_t self : 31;          /* own index in the pool */
-    uint32_t glides : 1;         /* between the version before and this one poses are interpolated:
+    uint32_t interpolated : 1;   /* between the version before and this one poses are interpolated:
                                       * the pose is another, and not by teleport */
     struct obb_interned *entity; /* NULL: none */
     struct obb_interned *data;   /* NULL: none */

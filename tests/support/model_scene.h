@@ -13,7 +13,7 @@ typedef struct model_box {
     uint32_t category, mask;
     int32_t group;
     obb_box box;
-    bool glides; /* interpolated from the state before to this one */
+    bool interpolated; /* from the state before to this one */
 } model_box;
 
 typedef struct model_state {

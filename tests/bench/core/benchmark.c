@@ -562,7 +562,7 @@ static void ticks(void)
     query.at.time = rig.time - 64 + 7;
     ask_row("closest ray between two commits", &rig, &query, 1);
 
-    /* The first to ask between two commits pays for an index of what glides. */
+    /* The first to ask between two commits pays for an index of the interpolated boxes. */
     report_begin(&runs);
     uint64_t hash = 0;
     for (size_t i = 0; i < 20; i++) {
