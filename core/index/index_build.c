@@ -9,6 +9,7 @@
 #include "core/index/index.h"
 
 #include "core/base/alloc.h"
+#include "core/base/least.h"
 #include "core/index/index_body.h"
 
 #include <assert.h>
@@ -68,8 +69,6 @@ static bool cancelled(const struct obb_build *b)
 {
     return b->cancel != NULL && atomic_load_explicit(b->cancel, memory_order_relaxed);
 }
-
-static size_t at_most(size_t value, size_t limit) { return value < limit ? value : limit; }
 
 /* ---- One box ---------------------------------------------------------------------------------------------------- */
 
@@ -174,14 +173,14 @@ struct few {
 
 static void few_sizes(const struct obb_build *b, struct few *out)
 {
-    out->count = at_most(b->sample_count, GRID_SAMPLE);
+    out->count = obb_least(b->sample_count, GRID_SAMPLE);
     for (size_t i = 0; i < out->count; i++)
         out->value[i] = b->sample[i * b->sample_count / out->count].size;
 }
 
 static void few_centers(const struct obb_build *b, int axis, struct few *out)
 {
-    out->count = at_most(b->sample_count, GRID_SAMPLE);
+    out->count = obb_least(b->sample_count, GRID_SAMPLE);
     for (size_t i = 0; i < out->count; i++)
         out->value[i] = obb_component(b->sample[i * b->sample_count / out->count].center, axis);
     qsort(out->value, out->count, sizeof out->value[0], by_value);
@@ -247,8 +246,8 @@ static double large_size(const struct obb_build *b, const obb_bounds *extent, do
 static obb_status take_sample(struct obb_build *b)
 {
     size_t n = b->count / SAMPLE_SHARE;
-    n = at_most(n < LEAST_SAMPLE ? LEAST_SAMPLE : n, MOST_SAMPLE);
-    n = b->sample_count = at_most(n, b->count);
+    n = obb_least(n < LEAST_SAMPLE ? LEAST_SAMPLE : n, MOST_SAMPLE);
+    n = b->sample_count = obb_least(n, b->count);
     b->sample = obb_malloc(n, sizeof *b->sample);
     struct obb_grid_cell *cells = obb_malloc(n, sizeof *cells);
     obb_status status = OBB_NO_MEMORY;
@@ -321,12 +320,12 @@ static obb_status summarise(struct obb_build *b, size_t chunk)
 {
     struct chunk_summary *summary = &b->summaries[chunk];
     const size_t begin = chunk * b->summary_boxes,
-                 end = at_most(begin + b->summary_boxes, b->count);
+                 end = obb_least(begin + b->summary_boxes, b->count);
     struct obb_summaries boxes;
     for (size_t first = begin; first < end; first += OBB_SUMMARIES) {
         if (cancelled(b))
             return OBB_CANCELLED;
-        const size_t n = at_most(end - first, OBB_SUMMARIES);
+        const size_t n = obb_least(end - first, OBB_SUMMARIES);
         summarise_boxes(b, first, n, &boxes);
         summary->extent = first == begin ? boxes.extent : united(&summary->extent, &boxes.extent);
         for (size_t i = 0; i < n; i++) {
@@ -380,7 +379,7 @@ static void part(struct obb_build *b, size_t chunk)
 {
     uint32_t *starts = b->summaries[chunk].counts;
     const size_t begin = chunk * b->summary_boxes,
-                 end = at_most(begin + b->summary_boxes, b->count);
+                 end = obb_least(begin + b->summary_boxes, b->count);
     for (size_t i = begin; i < end; i++) {
         const uint32_t to = starts[b->keys[i] >> 16]++;
         b->index->versions[to] = b->versions[i];
@@ -428,7 +427,7 @@ static obb_status order(struct obb_build *b, size_t chunk)
 /* Boxes are packed in an order in which they do not lie in memory. */
 static void fetch(const struct obb_build *b, size_t from, size_t end)
 {
-    for (size_t i = from; i < at_most(from + OBB_NODE, end); i++) {
+    for (size_t i = from; i < obb_least(from + OBB_NODE, end); i++) {
         const char *version = (const char *)b->index->versions[i];
         __builtin_prefetch(version);
         __builtin_prefetch(version + offsetof(struct obb_version, id));
@@ -469,7 +468,7 @@ static void pack_leaf(struct obb_build *b, size_t first, size_t n, uint64_t ids[
 static obb_status pack(struct obb_build *b, size_t chunk)
 {
     struct obb_index *index = b->index;
-    const size_t begin = chunk * PACK_BOXES, end = at_most(begin + PACK_BOXES, b->count);
+    const size_t begin = chunk * PACK_BOXES, end = obb_least(begin + PACK_BOXES, b->count);
     uint64_t *ids = b->ids[chunk];
     ids[0] = UINT64_MAX;
     ids[1] = 0;
@@ -479,7 +478,7 @@ static obb_status pack(struct obb_build *b, size_t chunk)
         if (i % 1024 == 0 && cancelled(b))
             return OBB_CANCELLED;
         fetch(b, i + AHEAD, end);
-        pack_leaf(b, i, at_most(end - i, OBB_NODE), ids);
+        pack_leaf(b, i, obb_least(end - i, OBB_NODE), ids);
     }
     obb_tree_merge(&index->tree, index->kernels, index->nodes, 1, begin / OBB_GROUP,
                    (end + OBB_GROUP - 1) / OBB_GROUP);

@@ -9,6 +9,7 @@
 #include "core/index/layers.h"
 
 #include "core/base/alloc.h"
+#include "core/base/least.h"
 #include "core/index/index_body.h"
 
 #include <assert.h>
@@ -337,7 +338,7 @@ void obb_join_destroy(struct obb_join *join)
 static void look_alive(const struct obb_join *join, struct side *side, size_t first)
 {
     const size_t rest = side->index->count - first;
-    const size_t end = first + (rest < READY_ENTRIES ? rest : READY_ENTRIES);
+    const size_t end = first + obb_least(rest, READY_ENTRIES);
     const struct obb_version *const *versions = side->index->versions;
     for (size_t i = first; i < end; i += OBB_NODE) {
         uint32_t alive = 0;

@@ -1,6 +1,7 @@
 #include "core/index/tree.h"
 
 #include "core/base/alloc.h"
+#include "core/base/least.h"
 
 #include <assert.h>
 #include <math.h>
@@ -188,8 +189,8 @@ void obb_tree_merge(const struct obb_tree *tree, const struct obb_kernels *kerne
     struct obb_node *out = nodes + (tree->level[level] - tree->level[0]);
     for (size_t i = from; i < to; i++) {
         const size_t rest = count - i * OBB_NODE;
-        kernels->merge_nodes(&tree->level[level - 1][i * OBB_NODE],
-                             rest < OBB_NODE ? rest : OBB_NODE, &out[i]);
+        kernels->merge_nodes(&tree->level[level - 1][i * OBB_NODE], obb_least(rest, OBB_NODE),
+                             &out[i]);
     }
 }
 
@@ -224,7 +225,7 @@ void obb_tree_over(struct obb_tree *tree, const struct obb_kernels *kernels,
     obb_tree_place(tree, nodes);
     for (size_t i = 0; i < tree->nodes[0]; i++) {
         const size_t rest = count - i * OBB_NODE;
-        obb_tree_leaf(kernels, grid, boxes + i * OBB_NODE, rest < OBB_NODE ? rest : OBB_NODE, grow,
+        obb_tree_leaf(kernels, grid, boxes + i * OBB_NODE, obb_least(rest, OBB_NODE), grow,
                       &nodes[i]);
     }
     for (int level = 1; level <= tree->top; level++)

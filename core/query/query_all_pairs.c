@@ -7,6 +7,7 @@
  *
  * What a phase leaves depends on its input alone, not on who ran its chunks. */
 #include "core/base/alloc.h"
+#include "core/base/least.h"
 #include "core/query/query_body.h"
 
 #define SIFT_CHUNK         4096 /* candidate pairs; about 100 us when in doubt */
@@ -97,8 +98,6 @@ void obb_all_pairs_destroy(struct obb_all_pairs *all)
     obb_free(all);
 }
 
-static size_t at_most(size_t value, size_t limit) { return value < limit ? value : limit; }
-
 /* ---- Sifting ---------------------------------------------------------------------------------------------- */
 
 static void sift(const struct obb_all_pairs *all, size_t chunk)
@@ -106,7 +105,7 @@ static void sift(const struct obb_all_pairs *all, size_t chunk)
     struct part *part = &all->parts[chunk];
     const struct obb_view *view = all->task.view;
     const size_t first = chunk * SIFT_CHUNK;
-    const size_t end = at_most(first + SIFT_CHUNK, all->candidate_count);
+    const size_t end = obb_least(first + SIFT_CHUNK, all->candidate_count);
     for (size_t i = first; i < end && obb_task_goes_on(&part->task); i++) {
         const obb_join_pair *pair = &all->candidates[i];
         if (i + PREFETCH < end) /* b may lie anywhere */
@@ -161,7 +160,7 @@ static void sift_interpolated(const struct obb_all_pairs *all, size_t chunk)
     const struct obb_version *const *interpolated = obb_index_versions(view->interpolated_index);
     const size_t first = chunk * INTERPOLATED_CHUNK;
     const size_t end =
-        at_most(first + INTERPOLATED_CHUNK, obb_index_count(view->interpolated_index));
+        obb_least(first + INTERPOLATED_CHUNK, obb_index_count(view->interpolated_index));
     for (size_t i = first; i < end && part->task.status == OBB_OK; i++) {
         if (!obb_sieve_passes(all->task.sieve, interpolated[i]))
             continue;
@@ -243,12 +242,12 @@ static obb_status gather(const struct obb_all_pairs *all, size_t chunk)
     struct obb_task *task = &all->gather_tasks[chunk];
     size_t from, to;
     if (all->interpolated_chunks > 0) {
-        from = at_most(all->offsets[chunk], all->listed);
-        to = at_most(all->offsets[chunk + 1], all->listed);
+        from = obb_least(all->offsets[chunk], all->listed);
+        to = obb_least(all->offsets[chunk + 1], all->listed);
         merge_range(all, task, chunk);
     } else {
         from = chunk * gather_size(all);
-        to = at_most(from + gather_size(all), all->listed);
+        to = obb_least(from + gather_size(all), all->listed);
         copy_range(all, from, to);
     }
     if (all->details != NULL)
@@ -325,7 +324,7 @@ static obb_status start_gathering(struct obb_all_pairs *all)
     all->join = NULL;
     if (all->task.query->count_only)
         return OBB_OK;
-    all->listed = at_most(all->total, all->task.query->limit);
+    all->listed = obb_least(all->total, all->task.query->limit);
     if (all->listed == 0)
         return OBB_OK;
     all->pairs = obb_malloc(all->listed, sizeof *all->pairs);
