@@ -1,7 +1,10 @@
 #include "core/index/index.h"
 
 #include "core/base/alloc.h"
+#include "core/index/grid.h"
 #include "core/index/index_body.h"
+#include "core/index/packed.h"
+#include "core/index/tree.h"
 
 #include <assert.h>
 #include <math.h>

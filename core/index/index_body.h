@@ -3,7 +3,7 @@
 #define OBB_INDEX_BODY_H
 
 #include "core/index/index.h"
-#include "core/index/tree.h"
+#include "core/kernels/batch.h"
 
 struct obb_index {
     size_t references, count;

@@ -1,6 +1,6 @@
 /* Building an index, in phases of independent chunks:
  *
- *   summarise each box where it stands: a column and a place in it, from tables that a sample gave (tree.h)
+ *   summarise each box where it stands: a column and a place in it, from tables that a sample gave (tiles.h)
  *   part     the boxes of each chunk to their columns, at places that were counted before
  *   order    the boxes of each column along it
  *   pack     boxes in that order, their bounds, and those of sixteen leaves
@@ -10,7 +10,11 @@
 
 #include "core/base/alloc.h"
 #include "core/base/least.h"
+#include "core/index/grid.h"
 #include "core/index/index_body.h"
+#include "core/index/packed.h"
+#include "core/index/tiles.h"
+#include "core/index/tree.h"
 
 #include <assert.h>
 #include <math.h>
@@ -72,6 +76,12 @@ static bool cancelled(const struct obb_build *b)
 
 /* ---- One box ---------------------------------------------------------------------------------------------------- */
 
+/* How far a box reaches from its centre, along no axis more. */
+static double reach_of(const obb_box *box)
+{
+    return box->half_extents.x + box->half_extents.y + box->half_extents.z;
+}
+
 /* A turning box stays within the sphere about its centre, whose radius is largest at an end of the way. The rounding
  * of what is interpolated is far below the last factor. */
 static obb_bounds bounds_of_way(const obb_box *a, const obb_box *b, int dimensions)
@@ -107,7 +117,7 @@ static struct sampled where(const struct obb_build *b, size_t i)
 {
     const obb_box *box = &b->versions[i]->box;
     if (b->to == NULL)
-        return (struct sampled){.center = box->center, .size = obb_reach(box)};
+        return (struct sampled){.center = box->center, .size = reach_of(box)};
     const obb_bounds way = bounds_of_way(box, &b->to[i]->box, b->index->dimensions);
     const obb_vec3 center = obb_scale(obb_add(way.min, way.max), 0.5);
     const obb_vec3 half = obb_sub(way.max, center);

@@ -11,6 +11,8 @@
 #include "core/base/alloc.h"
 #include "core/base/least.h"
 #include "core/index/index_body.h"
+#include "core/index/packed.h"
+#include "core/index/tree.h"
 
 #include <assert.h>
 #include <math.h>

@@ -122,7 +122,7 @@ struct obb_grid {
     double scale[3];  /* codes per scene unit, exactly a float */
     float hi[3], lo[3];
     const struct obb_nonuniform_grid
-        *nonuniform; /* NULL: the grid is uniform, as above; else see tree.h */
+        *nonuniform; /* NULL: the grid is uniform, as above; else see grid.h */
 };
 
 /* A walk down a tree to all children at one level whose bounds meet those asked. */

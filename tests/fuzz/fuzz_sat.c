@@ -2,7 +2,7 @@
  * kernel. Where a kernel is sure, the double test gives the same verdict. The double test is right
  * if, by exact arithmetic, the pair is farther from contact than 1e-12 of its extent. */
 #include "core/geometry/sat.h"
-#include "core/index/tree.h"
+#include "core/index/packed.h"
 #include "core/kernels/batch.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/support/exact.h"

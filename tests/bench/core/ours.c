@@ -2,8 +2,8 @@
 
 #include "core/geometry/sat.h"
 #include "core/index/layers.h"
+#include "core/index/packed.h"
 #include "core/index/rebuild.h"
-#include "core/index/tree.h"
 #include "tests/bench/core/crew.h"
 #include "tests/bench/core/floats.h"
 #include "tests/bench/core/report.h"

@@ -1,6 +1,8 @@
 /* Every kernel that this CPU has: bit by bit what the scalar one gives, and never sure of what the double test denies. */
 #include "core/geometry/sat.h"
 #include "core/geometry/shape.h"
+#include "core/index/grid.h"
+#include "core/index/packed.h"
 #include "core/index/tree.h"
 #include "core/kernels/batch.h"
 #include "tests/support/boxes.h"
