@@ -6,7 +6,7 @@
  *   order   each range by (id, id)
  *
  * What a phase leaves depends on its input alone, not on who ran its chunks or when. */
-#include "core/index/layers.h"
+#include "core/index/join.h"
 
 #include "core/base/alloc.h"
 #include "core/base/least.h"

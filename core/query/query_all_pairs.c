@@ -8,6 +8,7 @@
  * What a phase leaves depends on its input alone, not on who ran its chunks. */
 #include "core/base/alloc.h"
 #include "core/base/least.h"
+#include "core/index/join.h"
 #include "core/query/query_body.h"
 
 #define SIFT_CHUNK         4096 /* candidate pairs; about 100 us when in doubt */

@@ -1,7 +1,7 @@
 #include "tests/bench/core/ours.h"
 
 #include "core/geometry/sat.h"
-#include "core/index/layers.h"
+#include "core/index/join.h"
 #include "core/index/packed.h"
 #include "core/index/rebuild.h"
 #include "tests/bench/core/crew.h"

@@ -1,7 +1,7 @@
 /* Layers and joins against brute force in doubles, under random edits and on every named scene. */
 #include "core/geometry/sat.h"
 #include "core/geometry/shape.h"
-#include "core/index/layers.h"
+#include "core/index/join.h"
 #include "core/index/rebuild.h"
 #include "tests/support/boxes.h"
 #include "tests/support/fault.h"
