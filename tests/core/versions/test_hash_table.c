@@ -1,15 +1,9 @@
-#include "core/base/alloc.h"
+/* The hash table against a list of what is in, alone and beside readers. */
 #include "core/versions/hash_table.h"
-#include "core/versions/id_tree.h"
-#include "core/versions/interned.h"
 #include "tests/support/fault.h"
 #include "tests/support/test.h"
 
 #include <pthread.h>
-#include <stdio.h>
-#include <string.h>
-
-/* ---- The table ---------------------------------------------------------------------------------------------------- */
 
 struct item {
     struct obb_link link;
@@ -174,185 +168,15 @@ START_TEST(readers_never_miss_what_stays_while_the_writer_works)
 }
 END_TEST
 
-/* ---- Ids ------------------------------------------------------------------------------------------------------------ */
-
-static struct obb_record *record_of_id(uint64_t id)
-{
-    struct obb_record *record = calloc(1, sizeof *record);
-    if (record != NULL)
-        record->id = id;
-    return record;
-}
-
-static void free_nodes(struct obb_id_tree *ids, struct obb_id_tree_node *retired)
-{
-    while (retired != NULL) {
-        struct obb_id_tree_node *next = retired->retired;
-        obb_id_tree_node_free(ids, retired);
-        retired = next;
-    }
-}
-
-START_TEST(records_are_found_and_walked_by_id)
-{
-    enum { RECORDS = 4000 };
-    struct obb_id_tree ids = {.nodes = 0};
-    struct obb_record *records[RECORDS] = {NULL};
-    test_rng rng = {.s = 20261120};
-    uint64_t id = 0;
-    size_t in = 0, count = 0;
-    ck_assert_ptr_null(obb_id_tree_find(&ids, 1));
-    ck_assert_ptr_null(obb_id_tree_seek(&ids, 0));
-    for (size_t i = 0; i < RECORDS; i++) {
-        /* Mostly the next one, sometimes far away, and near the end beyond 2^40. */
-        id += test_below(&rng, 50) == 0 ? 1 + test_below(&rng, 100000) : 1;
-        if (i == RECORDS - 100)
-            id += (uint64_t)1 << 40;
-        records[i] = record_of_id(id);
-        ck_assert_ptr_nonnull(records[i]);
-        ck_assert_int_eq(obb_id_tree_insert(&ids, records[i]), OBB_OK);
-        in++;
-        if (test_below(&rng, 3) == 0) { /* drop any, often leaving nodes empty */
-            const size_t k = test_below(&rng, i + 1);
-            struct obb_id_tree_node *retired = NULL;
-            if (records[k] != NULL) {
-                obb_id_tree_remove(&ids, records[k], &retired);
-                free_nodes(&ids, retired);
-                ck_assert_ptr_null(obb_id_tree_find(&ids, records[k]->id));
-                free(records[k]);
-                records[k] = NULL;
-                in--;
-            }
-        }
-        if (i % 64 == 0)
-            ck_assert(obb_id_tree_validate(&ids, &count) && count == in);
-    }
-    ck_assert_uint_gt(in, RECORDS / 2);
-    uint64_t from = 0;
-    for (size_t i = 0; i < RECORDS; i++) {
-        if (records[i] == NULL)
-            continue;
-        ck_assert_ptr_eq(obb_id_tree_find(&ids, records[i]->id), records[i]);
-        ck_assert_ptr_eq(obb_id_tree_seek(&ids, from), records[i]);
-        ck_assert_ptr_eq(obb_id_tree_seek(&ids, records[i]->id), records[i]);
-        from = records[i]->id + 1;
-    }
-    ck_assert_ptr_null(obb_id_tree_seek(&ids, from));
-    ck_assert_ptr_null(obb_id_tree_seek(&ids, UINT64_MAX));
-    ck_assert_ptr_null(obb_id_tree_find(&ids, UINT64_MAX));
-    for (size_t i = 0; i < RECORDS; i++) {
-        struct obb_id_tree_node *retired = NULL;
-        if (records[i] == NULL)
-            continue;
-        obb_id_tree_remove(&ids, records[i], &retired);
-        free_nodes(&ids, retired);
-        free(records[i]);
-    }
-    ck_assert_uint_eq(ids.nodes, 0);
-}
-END_TEST
-
-START_TEST(an_id_that_finds_no_memory_leaves_the_tree_as_it_was)
-{
-    struct obb_id_tree ids = {.nodes = 0};
-    const uint64_t asked[] = {1, 2, 70, 300000, (uint64_t)1 << 52};
-    enum { ASKED = sizeof asked / sizeof asked[0] };
-    struct obb_record *records[ASKED];
-    size_t refused = 0;
-    for (size_t i = 0; i < ASKED; i++) {
-        records[i] = record_of_id(asked[i]);
-        ck_assert_ptr_nonnull(records[i]);
-        obb_status st = OBB_NO_MEMORY;
-        for (size_t n = 1; st != OBB_OK; n++) {
-            fault_arm(n);
-            st = obb_id_tree_insert(&ids, records[i]);
-            fault_arm(0);
-            size_t count = 0;
-            ck_assert(obb_id_tree_validate(&ids, &count));
-            ck_assert_uint_eq(count, i + (st == OBB_OK));
-            refused += st == OBB_NO_MEMORY;
-        }
-    }
-    ck_assert_uint_gt(refused, 15); /* nodes at seven and more levels */
-    for (size_t i = 0; i < ASKED; i++) {
-        ck_assert_ptr_eq(obb_id_tree_find(&ids, asked[i]), records[i]);
-        free(records[i]);
-    }
-    obb_id_tree_fini(&ids);
-    ck_assert_uint_eq(ids.nodes, 0);
-}
-END_TEST
-
-/* ---- Labels ---------------------------------------------------------------------------------------------------------- */
-
-START_TEST(equal_texts_are_one_string_until_the_last_reference_goes)
-{
-    struct obb_interned_table table;
-    obb_interned_table_init(&table);
-    struct obb_interned *retired = NULL;
-    struct obb_interned unset = {.length = 0}, *a = NULL, *b = NULL, *c = NULL, *none = &unset;
-    ck_assert_int_eq(obb_interned_table_take(&table, obb_str_of("player-1"), &a), OBB_OK);
-    ck_assert_int_eq(obb_interned_table_take(&table, obb_str_of("player-1"), &b), OBB_OK);
-    ck_assert_int_eq(obb_interned_table_take(&table, obb_str_of("player-2"), &c), OBB_OK);
-    ck_assert_int_eq(obb_interned_table_take(&table, obb_str_of(""), &none), OBB_OK);
-    ck_assert_ptr_eq(a, b);
-    ck_assert_ptr_ne(a, c);
-    ck_assert_ptr_null(none);
-    ck_assert_ptr_eq(obb_interned_table_find(&table, obb_str_of("player-2")), c);
-    obb_interned_ref(a);
-    for (int i = 0; i < 2; i++)
-        obb_interned_table_drop(&table, a, &retired);
-    ck_assert_ptr_eq(obb_interned_table_find(&table, obb_str_of("player-1")), a);
-    ck_assert_ptr_null(retired);
-    obb_interned_table_drop(&table, a, &retired);
-    obb_interned_table_drop(&table, NULL, &retired);
-    ck_assert_ptr_null(obb_interned_table_find(&table, obb_str_of("player-1")));
-    ck_assert_ptr_eq(retired, a); /* readers may still see it */
-    ck_assert(obb_str_equal(obb_interned_text(retired), obb_str_of("player-1")));
-    obb_interned_table_free(&table, retired);
-    obb_interned_table_fini(&table);
-    ck_assert_uint_eq(table.bytes, 0);
-}
-END_TEST
-
-START_TEST(a_label_that_finds_no_memory_leaves_the_table_as_it_was)
-{
-    struct obb_interned_table table;
-    obb_interned_table_init(&table);
-    size_t refused = 0;
-    for (int i = 0; i < 200; i++) {
-        char text[24];
-        (void)snprintf(text, sizeof text, "text %d", i);
-        obb_status st = OBB_NO_MEMORY;
-        struct obb_interned *interned = NULL;
-        for (size_t n = 1; st != OBB_OK; n++) {
-            fault_arm(n);
-            st = obb_interned_table_take(&table, obb_str_of(text), &interned);
-            fault_arm(0);
-            refused += st == OBB_NO_MEMORY;
-        }
-        ck_assert_uint_eq(interned->references, 1);
-        ck_assert(obb_hash_table_validate(&table.hash_table));
-    }
-    ck_assert_uint_gt(refused, 200); /* one a string, and one each time the table grew */
-    obb_interned_table_fini(&table);
-    ck_assert_uint_eq(table.bytes, 0);
-}
-END_TEST
-
 int main(void)
 {
-    Suite *suite = suite_create("versions");
-    TCase *tc = tcase_create("versions");
+    Suite *suite = suite_create("hash_table");
+    TCase *tc = tcase_create("hash_table");
     tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, links_are_found_exactly_while_they_are_in);
     tcase_add_test(tc, lookups_stay_short_however_fast_the_table_grew);
     tcase_add_test(tc, a_table_that_cannot_grow_stays_as_it_was);
     tcase_add_test(tc, readers_never_miss_what_stays_while_the_writer_works);
-    tcase_add_test(tc, records_are_found_and_walked_by_id);
-    tcase_add_test(tc, an_id_that_finds_no_memory_leaves_the_tree_as_it_was);
-    tcase_add_test(tc, equal_texts_are_one_string_until_the_last_reference_goes);
-    tcase_add_test(tc, a_label_that_finds_no_memory_leaves_the_table_as_it_was);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }
