@@ -32,8 +32,10 @@ static struct obb_grid nonuniform_over(const obb_bounds *extent, test_rng *rng,
         knot[0] = low;
         knot[OBB_GRID_PIECES] = high;
         const double middle = test_uniform(rng, 0.1, 0.8), width = power(rng, -8, -1);
-        for (int i = 1; i < OBB_GRID_PIECES; i++) /* some of them coincide */
-            knot[i] = low + (high - low) * (middle + width * (i / 2) / OBB_GRID_PIECES);
+        for (int i = 1; i < OBB_GRID_PIECES; i++) {
+            const int pair = i / 2; /* two knots each coincide */
+            knot[i] = low + (high - low) * (middle + width * pair / OBB_GRID_PIECES);
+        }
         for (int i = 0; i < OBB_GRID_PIECES; i++)
             nonuniform->scale[k][i] =
                 knot[i + 1] - knot[i] > 1e-290 ? OBB_GRID_PIECE_CODES / (knot[i + 1] - knot[i]) : 0;
@@ -147,9 +149,9 @@ START_TEST(a_nonuniform_grid_tells_apart_what_a_uniform_one_does_not)
     grid.nonuniform = &nonuniform;
     for (int k = 0; k < 3; k++)
         for (int i = 1; i < OBB_GRID_PIECES - 1; i++) {
-            ck_assert_uint_eq(obb_grid_code(&grid, k, i), (uint32_t)i * OBB_GRID_PIECE_CODES);
+            ck_assert_uint_eq(obb_grid_code(&grid, k, i), (uint64_t)i * OBB_GRID_PIECE_CODES);
             ck_assert_uint_eq(obb_grid_code(&grid, k, i + 0.9999),
-                              ((uint32_t)i + 1) * OBB_GRID_PIECE_CODES - 1);
+                              ((uint64_t)i + 1) * OBB_GRID_PIECE_CODES - 1);
             ck_assert_uint_eq(obb_grid_code(&uniform, k, i), obb_grid_code(&uniform, k, i + 0.9));
         }
 }
