@@ -3,7 +3,7 @@
 #include "core/base/alloc.h"
 
 #define PER_BUCKET \
-    2 /* links a bucket on average before the table grows; 8 bytes of bucket a link */
+    2 /* links a bucket on average before the table grows; 8 bytes of buckets a link */
 
 static uint32_t reversed(uint32_t x)
 {
@@ -31,7 +31,8 @@ static size_t segment_buckets(unsigned segment)
     return segment == 0 ? OBB_HASH_TABLE_FIRST : (size_t)OBB_HASH_TABLE_FIRST << (segment - 1);
 }
 
-/* The bucket's place, whose `next` is NULL until it has been entered in the list. */
+/* Returns the memory of a bucket. Its `next` is NULL until the bucket has been entered in the
+ * list. */
 static struct obb_link *bucket_at(const struct obb_hash_table *table, uint32_t bucket)
 {
     unsigned segment = 0;
@@ -43,13 +44,13 @@ static struct obb_link *bucket_at(const struct obb_hash_table *table, uint32_t b
     return atomic_load_explicit(&table->segments[segment], memory_order_acquire) + (bucket - from);
 }
 
-/* The bucket that held this one's links before the table grew to have it. */
+/* Returns the bucket that held the links of this bucket before the table grew. */
 static uint32_t parent_of(uint32_t bucket)
 {
     return bucket & ~((uint32_t)1 << (31 - (unsigned)__builtin_clz(bucket)));
 }
 
-/* The last link before `key`, from `from` on. */
+/* Returns the last link with a key below `key`, from `from` on. */
 static struct obb_link *last_before(struct obb_link *from, uint32_t key)
 {
     struct obb_link *link = from;
@@ -65,12 +66,13 @@ static void link_after(struct obb_link *place, struct obb_link *link, uint32_t k
     set_next(place, link);
 }
 
-/* The bucket, entered in the list together with the ancestors it needs. */
+/* Returns a bucket after entering it, and the ancestors it needs, in the list. */
 static struct obb_link *entered(struct obb_hash_table *table, uint32_t bucket)
 {
     struct obb_link *head = bucket_at(table, bucket);
     if (next_of(head) == NULL) {
-        struct obb_link *parent = entered(table, parent_of(bucket)); /* bucket 0 always is */
+        struct obb_link *parent =
+            entered(table, parent_of(bucket)); /* ends at bucket 0, which is always entered */
         const uint32_t key = reversed(bucket);
         link_after(last_before(parent, key), head, key);
     }
@@ -98,7 +100,7 @@ obb_status obb_hash_table_reserve(struct obb_hash_table *table, size_t count)
         if (count / PER_BUCKET <= mask)
             break;
         if (segment_buckets(segment) <= mask)
-            continue; /* this one is there */
+            continue; /* this segment is there */
         struct obb_link *buckets = obb_calloc(segment_buckets(segment), sizeof *buckets);
         if (buckets == NULL)
             return OBB_NO_MEMORY;
@@ -115,21 +117,21 @@ void obb_hash_table_insert(struct obb_hash_table *table, struct obb_link *link, 
     const uint32_t key = key_of(hash);
     link_after(last_before(entered(table, hash & mask), key), link, key);
     table->count++;
-    /* All buckets of a doubled table are entered before it doubles again, so lookups stay short even where
-     * nothing was inserted. */
+    /* Two buckets are entered with each link, so all buckets of a table are entered before it
+     * doubles again. Lookups stay short even in buckets that no link was inserted in. */
     for (int i = 0; i < 2 && table->ready <= mask; i++)
         (void)entered(table, table->ready++);
 }
 
 void obb_hash_table_remove(struct obb_hash_table *table, struct obb_link *link)
 {
-    /* The key has lost the hash's top bit alone, which no bucket's number has. */
+    /* The key has lost only the top bit of the hash, and no bucket number has that bit. */
     const uint32_t mask = atomic_load_explicit(&table->mask, memory_order_relaxed);
     const uint32_t bucket = reversed(link->key & ~(uint32_t)1) & mask;
     struct obb_link *before = last_before(entered(table, bucket), link->key);
     while (next_of(before) != link)
         before = next_of(before);
-    set_next(before, next_of(link)); /* readers on the link still find their way */
+    set_next(before, next_of(link)); /* link->next stays, so readers on the link can go on */
     table->count--;
 }
 
@@ -149,7 +151,7 @@ struct obb_link *obb_hash_table_find(const struct obb_hash_table *table, uint32_
     }
     const uint32_t key = key_of(hash);
     struct obb_link *link = next_of(head);
-    while (link->key < key) /* each link is loaded once: others may come in before it meanwhile */
+    while (link->key < key) /* loads each link once: the writer may insert others before it */
         link = next_of(link);
     return if_key(table, link, key);
 }

@@ -5,11 +5,11 @@
 #include <assert.h>
 
 #define BITS   6
-#define DIGITS 11 /* of 64 bits */
+#define DIGITS 11 /* of an id of 64 bits */
 
 static unsigned digit(uint64_t id, unsigned shift) { return (unsigned)(id >> shift) & 63; }
 
-/* Does a node of that shift at the root hold the id? */
+/* Returns whether a root of that shift has a slot for the id. */
 static bool covers(unsigned shift, uint64_t id)
 {
     return shift + BITS >= 64 || id >> (shift + BITS) == 0;
@@ -63,7 +63,8 @@ void obb_id_tree_node_free(struct obb_id_tree *tree, struct obb_id_tree_node *no
     obb_free(node);
 }
 
-/* A list of `count` zeroed nodes (through `retired`), or false and none. */
+/* Allocates a list of `count` zeroed nodes, linked through `retired`. Returns false, and no node,
+ * if there is no memory. */
 static bool take_nodes(struct obb_id_tree *tree, size_t count, struct obb_id_tree_node **out_list)
 {
     struct obb_id_tree_node *list = NULL;
@@ -85,7 +86,7 @@ static bool take_nodes(struct obb_id_tree *tree, size_t count, struct obb_id_tre
     return true;
 }
 
-/* The first of the list, with its one child. */
+/* Takes the first node of the list and gives it its only child. */
 static struct obb_id_tree_node *parent_of(struct obb_id_tree_node **list, unsigned shift,
                                           unsigned i, void *child)
 {
@@ -106,7 +107,8 @@ obb_status obb_id_tree_insert(struct obb_id_tree *tree, struct obb_record *recor
     while (!covers(top, id))
         top += BITS;
 
-    /* Nodes to add: `above` the root until it covers the id, and `below` what is there on the id's way down. */
+    /* Nodes to add: `above` the root until it covers the id, and `below` the lowest node that is
+     * there on the way down to the id. */
     struct obb_id_tree_node *lowest = NULL;
     size_t above = 0, below = top / BITS;
     if (root == NULL) {
@@ -179,7 +181,7 @@ static struct obb_record *seek(const struct obb_id_tree_node *node, uint64_t fro
     for (uint64_t left = used_of(node) & ~(uint64_t)0 << first; left != 0; left &= left - 1) {
         const unsigned i = (unsigned)__builtin_ctzll(left);
         void *child = child_at(node, i);
-        if (child == NULL) /* dropped just now */
+        if (child == NULL) /* the writer has just dropped it */
             continue;
         struct obb_record *record = node->shift == 0 ? child : seek(child, i == first ? from : 0);
         if (record != NULL)

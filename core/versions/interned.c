@@ -14,7 +14,7 @@ void obb_interned_table_init(struct obb_interned_table *table)
 
 static struct obb_interned *interned_of(struct obb_link *link)
 {
-    return (struct obb_interned *)link; /* its first member */
+    return (struct obb_interned *)link; /* the link is the first member */
 }
 
 void obb_interned_table_fini(struct obb_interned_table *table)
