@@ -9,8 +9,9 @@ struct obb_grid obb_grid_uniform(const obb_bounds *bounds)
     struct obb_grid grid = {.nonuniform = NULL};
     for (int k = 0; k < 3; k++) {
         const double low = obb_component(bounds->min, k), high = obb_component(bounds->max, k);
-        /* Encoding adds a box's slack and 2^-22 of the distance from the origin. Four codes at each end are more, as long
-         * as the grid is not too narrow for where it lies. */
+        /* Encoding grows bounds by the slack of a box and by 2^-22 of the distance from the origin.
+         * Four codes at each end are more than that, unless the grid is too narrow for its distance
+         * from the origin: so the width has a least value. */
         const double width = fmax(high - low, (fabs(low) + fabs(high)) * 0x1p-28 + 0x1p-90);
         const float scale = obb_float_below((OBB_CODE_MOST - 8) / width);
         const double origin = low - 4 / (double)scale;
@@ -33,7 +34,7 @@ uint32_t obb_grid_code(const struct obb_grid *grid, int axis, double x)
             return OBB_CODE_MOST;
         if (!(x >= knot[0]))
             return 0;
-        uint32_t piece = 0; /* the last whose knot is not above x */
+        uint32_t piece = 0; /* the last piece whose knot is not above x */
         for (uint32_t step = OBB_GRID_PIECES / 2; step > 0; step /= 2)
             piece += x >= knot[piece + step] ? step : 0;
         const double within = (x - knot[piece]) * grid->nonuniform->scale[axis][piece];
@@ -51,7 +52,8 @@ struct obb_quantised_bounds obb_grid_quantise(const struct obb_grid *grid, const
     return quantised;
 }
 
-/* Where a code begins; the first and the one past the last have no ends. */
+/* Returns the coordinate at which a code begins. The first code begins at -infinity, the code after
+ * the last at infinity. */
 static double begin(const struct obb_grid *grid, int axis, uint32_t code)
 {
     if (code == 0)
@@ -76,7 +78,7 @@ obb_bounds obb_grid_bounds(const struct obb_grid *grid,
     for (int k = 0; k < 3; k++) {
         low[k] = begin(grid, k, quantised->axis[k] & 0xffffu);
         high[k] = begin(grid, k, OBB_CODE_MOST - (quantised->axis[k] >> 16) + 1);
-        /* Scaling back rounds. */
+        /* Makes up for the rounding in begin(). */
         low[k] -= fabs(low[k]) < HUGE_VAL ? (fabs(low[k]) + fabs(grid->origin[k])) * 0x1p-50 : 0;
         high[k] += fabs(high[k]) < HUGE_VAL ? (fabs(high[k]) + fabs(grid->origin[k])) * 0x1p-50 : 0;
     }

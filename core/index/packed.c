@@ -23,7 +23,7 @@ struct obb_packed obb_packed_from_solid(const obb_solid *solid)
         out.u[k] = (float)obb_component(solid->axis[0], k);
         out.v[k] = (float)obb_component(solid->axis[1], k);
     }
-    /* The last factor covers the rounding to a float and of this sum. */
+    /* The last factor covers the rounding of this sum, and of the sum to a float. */
     out.slack = (float)((size * OBB_PACKED_ERROR + far * OBB_PACKED_DRIFT + OBB_PACKED_LITTLE) *
                         (1 + 0x1p-22));
     return out;

@@ -6,8 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-#define MOST_COLUMNS 4096  /* of a rank: slabs of one short axis times those of the other */
-#define MOST_SLABS   64    /* of the first */
+#define MOST_COLUMNS 4096  /* of a rank: slabs of one short axis times slabs of the other */
+#define MOST_SLABS   64    /* along the first axis */
 #define MOST_BINS    2048  /* along a column */
 #define FINE_BINS    16384 /* slabs of the first axis times bins of the second */
 
@@ -21,7 +21,8 @@ uint32_t obb_rank_of(double large, double size)
     return rank;
 }
 
-/* The counts of bins to slabs of about equal count, in order; bin i is at out[i]. */
+/* Cuts bins, with the counts of their boxes, into slabs of about equal count. Sets out[i] to the
+ * slab of bin i; slabs ascend. */
 static void cut(const uint32_t *counts, size_t bins, size_t slabs, uint16_t *out)
 {
     size_t total = 0, before = 0, slab = 0;
@@ -36,12 +37,13 @@ static void cut(const uint32_t *counts, size_t bins, size_t slabs, uint16_t *out
     }
 }
 
-/* How many slabs along the two shorter axes make tiles of sixteen boxes about cubic. */
+/* Chooses how many slabs along the two shorter axes make a tile of 16 boxes about cubic. */
 static void slabs_of(const double width[3], const uint8_t axis[3], double count, size_t slabs[2])
 {
     const double tiles = ceil(count / OBB_NODE);
     const double a = width[axis[0]], b = width[axis[1]], c = width[axis[2]];
-    /* Of cubes: along the shortest first; an axis too short for two tiles has one slab. */
+    /* The number of cubes along the shortest axis first. An axis too short for two tiles gets one
+     * slab. */
     double first = 1, second = 1;
     while (first < MOST_SLABS &&
            tiles * a * a > (first + 0.5) * (first + 0.5) * (first + 0.5) * b * c)
@@ -52,7 +54,8 @@ static void slabs_of(const double width[3], const uint8_t axis[3], double count,
     slabs[1] = (size_t)fmin(second, MOST_COLUMNS / (double)slabs[0]);
 }
 
-/* A rank from its places in the sample, of which there are some. `scale` of all boxes are one of the sample. */
+/* Cuts a rank of which the sample has at least one box. `scale` is the number of boxes that one box
+ * of the sample stands for. */
 static void choose_columns(struct obb_rank *r, const struct obb_grid_cell *sample, size_t count,
                            uint32_t rank, double scale, const double width[3], uint32_t *counts)
 {
@@ -83,7 +86,7 @@ static void choose_columns(struct obb_rank *r, const struct obb_grid_cell *sampl
     for (size_t s = 0; s < slabs[0]; s++) {
         uint16_t *column = r->column + (s << bits);
         cut(counts + (s << bits), (size_t)1 << bits, slabs[1], column);
-        for (size_t i = 0; i < (size_t)1 << bits; i++) /* to and fro */
+        for (size_t i = 0; i < (size_t)1 << bits; i++) /* every second slab backwards */
             column[i] =
                 (uint16_t)(s * slabs[1] + (s % 2 == 0 ? column[i] : slabs[1] - 1 - column[i]));
     }
@@ -136,7 +139,8 @@ obb_status obb_tiles_create(const struct obb_grid_cell *sample, size_t sample_co
     return OBB_OK;
 }
 
-/* What is listed (NULL: 0 to count - 1), by the bits of its place from `shift` on, stable. */
+/* Sorts a list of boxes (NULL: 0 to count - 1) by `bits` bits of their positions from bit `shift`
+ * on. Stable. */
 static void count_sort(const uint16_t *along, const uint32_t *list, size_t count, unsigned shift,
                        unsigned bits, uint32_t *out)
 {

@@ -1,8 +1,13 @@
-/* The order of boxes in which neighbours are near: those much larger than most in front, by ranks, each rank
- * sort-tile-recursive: slabs of equal count along the two shorter axes, and along the longest to and fro. Slabs come from a
- * sample: they make columns, each of some rank, and the rest is parting boxes by their columns and ordering each column.
+/* The order of the boxes of an index, in which neighbours are near. Internal to core.
  *
- * Source: Leutenegger, Lopez, Edgington, "STR: a simple and efficient algorithm for R-tree packing", ICDE 1997. Internal to core. */
+ * Boxes that are much larger than most come first, by ranks. The boxes of each rank are ordered
+ * sort-tile-recursively: the two shorter axes are cut into slabs of equal count, which gives
+ * columns along the longest axis, and each column is ordered along it, to and fro. A sample of the
+ * boxes gives the cuts. Then a box takes only two look-ups to find its column, and each column is
+ * ordered by itself.
+ *
+ * Source   Leutenegger, Lopez, Edgington, "STR: a simple and efficient algorithm for R-tree
+ *          packing", ICDE 1997. */
 #ifndef OBB_TILES_H
 #define OBB_TILES_H
 
@@ -11,40 +16,49 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A box as the order sees it: the code of its centre in a grid, and its rank. */
+/* A sampled box: the cell of its centre in a grid, and its rank. */
 struct obb_grid_cell {
     uint16_t code[3];
-    uint16_t
-        rank; /* 0 to OBB_RANKS - 1; above 0 every rank is eight times as large as the one before */
+    uint16_t rank; /* 0 to OBB_RANKS - 1 */
 };
 #define OBB_RANKS 8
 
-/* Ranks begin above `large`. */
+/* Returns the rank of a box of that size. Rank 0 ends at `large`; each further rank ends at eight
+ * times the size of the rank before. */
 uint32_t obb_rank_of(double large, double size);
 
+/* How one rank is cut into columns. */
 struct obb_rank {
     uint8_t axis[3];         /* shortest first */
-    unsigned shift[2];       /* codes to bins, of the first two */
-    unsigned bits;           /* of the bins along the second */
-    uint32_t first, columns; /* its columns */
-    uint16_t *slab, *column; /* by bin of the first axis; by slab and bin of the second */
+    unsigned shift[2];       /* from codes to bins, along the first two axes */
+    unsigned bits;           /* of the bins along the second axis */
+    uint32_t first, columns; /* number of its first column, and of its columns */
+    uint16_t *slab, *column; /* tables by bin of the first axis; by slab and bin of the second */
 };
 
+/* How all ranks are cut. */
 struct obb_tiles {
-    double large;
+    double large;     /* size at which rank 0 ends */
     uint32_t columns; /* less than 2^16 */
-    uint16_t none;    /* the table of ranks that the sample did not show */
+    uint16_t none;    /* the table of each rank that the sample does not have */
     struct obb_rank ranks[OBB_RANKS];
     struct {
         uint16_t slab[1 << 10], column[1 << 14];
     } tables[];
 };
 
-/* From a sample (not empty) of `count` boxes. width: how wide the grid is along each axis. Freed by obb_free. OBB_NO_MEMORY. */
+/* Chooses the cuts from a sample of `count` boxes.
+ *
+ * sample   not empty.
+ * width    widths of the grid along each axis, in any unit.
+ * large    size at which rank 0 ends.
+ * returns  OBB_NO_MEMORY, and then *out is not written.
+ * The caller releases *out by obb_free. O(sample_count * ranks). */
 obb_status obb_tiles_create(const struct obb_grid_cell *sample, size_t sample_count, size_t count,
                             const double width[static 3], double large, struct obb_tiles **out);
 
-/* Where a box belongs: its column, and in the low 16 bits its place along it. */
+/* Returns the key of a box: its column in the high 16 bits, and its position along the column in
+ * the low 16 bits. code: the cell of its centre. */
 static inline uint32_t obb_tiles_key(const struct obb_tiles *tiles, const uint32_t code[3],
                                      double size)
 {
@@ -57,7 +71,9 @@ static inline uint32_t obb_tiles_key(const struct obb_tiles *tiles, const uint32
     return (r->first + column) << 16 | along;
 }
 
-/* The boxes of one column in the order of their places along it; spare has room for as many. O(count). */
+/* Orders the boxes of one column by their positions along it; boxes in the same bin keep their
+ * order. along[i] is the position of box i. *out becomes the list of boxes; `spare` has room for as
+ * many. O(count). */
 void obb_tiles_order_column(const uint16_t *along, size_t count, uint32_t *out, uint32_t *spare);
 
 #endif

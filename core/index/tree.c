@@ -46,7 +46,7 @@ static obb_bounds grown(obb_bounds bounds, double by)
 {
     const obb_vec3 far = obb_max(obb_negate(bounds.min), bounds.max);
     const double most = fmax(fmax(fabs(far.x), fabs(far.y)), fmax(fabs(far.z), by));
-    by += by > 0 ? most * 0x1p-50 : 0; /* sums round */
+    by += by > 0 ? most * 0x1p-50 : 0; /* makes up for the rounding of the sums */
     const obb_vec3 all = {by, by, by};
     return (obb_bounds){obb_sub(bounds.min, all), obb_add(bounds.max, all)};
 }

@@ -1,39 +1,46 @@
-/* The levels over the boxes of an index. Internal to core. */
+/* The implicit 16-ary tree over the boxes of an index (struct obb_tree, batch.h). It has no
+ * pointers: the children of node i are nodes 16 i to 16 i + 15 of the level below, and the children
+ * of level 0 are the boxes. Internal to core. */
 #ifndef OBB_TREE_H
 #define OBB_TREE_H
 
 #include "core/kernels/batch.h"
 
-/* The levels over `count` boxes, at least two; returns how many nodes they have all together. */
+/* Sets the levels and their node counts for `count` boxes, at least two levels. Returns the sum of
+ * the nodes of all levels. */
 size_t obb_tree_shape(size_t count, struct obb_tree *tree);
 
-/* Puts the levels one after the other into `nodes`. */
+/* Places the levels one after the other in `nodes`, level 0 first. */
 void obb_tree_place(struct obb_tree *tree, struct obb_node *nodes);
 
-/* Fills the nodes from..to-1 of a level above 0, from those below; `nodes` as they were placed. */
+/* Fills the nodes from..to-1 of a level above 0 with the bounds of the nodes below. `nodes` is the
+ * array that was given to obb_tree_place. */
 void obb_tree_merge(const struct obb_tree *tree, const struct obb_kernels *kernels,
                     struct obb_node *nodes, int level, size_t from, size_t to);
 
-/* The first cache line in a block that has 63 bytes to spare. */
+/* Returns the first cache line in a block that has 63 bytes to spare. */
 static inline void *obb_first_line(void *block)
 {
     return (char *)block + (64 - (uintptr_t)block % 64) % 64;
 }
 
-/* A leaf over up to sixteen packed boxes in any grid, their bounds grown by `grow` (>= 0). */
+/* Fills a leaf with the bounds of up to 16 packed boxes, grown by `grow` (>= 0, scene units), on
+ * any grid. */
 void obb_tree_leaf(const struct obb_kernels *kernels, const struct obb_grid *grid,
                    const struct obb_packed *boxes, size_t count, double grow, struct obb_node *out);
 
-/* All levels over packed boxes, likewise. */
+/* Builds all levels over packed boxes; `grow` and `grid` as in obb_tree_leaf. `nodes` must have
+ * room for the sum that obb_tree_shape returns. */
 void obb_tree_over(struct obb_tree *tree, const struct obb_kernels *kernels,
                    const struct obb_grid *grid, const struct obb_packed *boxes, size_t count,
                    double grow, struct obb_node *nodes);
 
-/* A walk to everything that meets these codes (as they are kept), for the kernels to go on with. */
+/* Starts a walk to all children whose bounds meet `quantised` (in the stored form). The kernel
+ * `walk` continues it. */
 struct obb_walk obb_walk_start(const struct obb_tree *tree, const struct obb_kernels *kernels,
                                const struct obb_quantised_bounds *quantised);
 
-/* Child `child` of a node, as its codes are kept. */
+/* Returns the bounds of a child of a node, in the stored form. */
 static inline struct obb_quantised_bounds obb_node_child(const struct obb_node *node,
                                                          uint32_t child)
 {
@@ -41,6 +48,7 @@ static inline struct obb_quantised_bounds obb_node_child(const struct obb_node *
         {node->axis[0][child], node->axis[1][child], node->axis[2][child]}};
 }
 
+/* Sets the bounds of a child of a node, in the stored form. */
 static inline void obb_node_set(struct obb_node *node, uint32_t child,
                                 struct obb_quantised_bounds quantised)
 {
