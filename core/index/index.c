@@ -30,11 +30,12 @@ const struct obb_version *const *obb_index_versions(const struct obb_index *inde
     return index->versions;
 }
 
-/* ---- Walks by bounds ------------------------------------------------------------------------------------------- */
+/* ---- Walks by bounds ------------------------------------------------------------------------- */
 
-#define FOUND 128 /* found at a time */
+#define FOUND 128 /* candidates taken from a walk at a time */
 
-/* The double tests that follow may see contact where bounds are apart by their rounding. */
+/* Returns bounds grown by `by`, and by a share of the coordinates: the double test that follows can
+ * see contact although the bounds are apart by their rounding. */
 static obb_bounds widened(const obb_bounds *bounds, double by)
 {
     const obb_vec3 low = bounds->min, high = bounds->max;
@@ -83,20 +84,21 @@ bool obb_index_overlap(const struct obb_index *index, const obb_solid *box, doub
     return true;
 }
 
-/* ---- Walks by distance ----------------------------------------------------------------------------------------- */
+/* ---- Walks by distance ----------------------------------------------------------------------- */
 
-/* A child that is still to be looked at, and from which distance on it matters. */
+/* A child that waits on the stack of a walk, and the distance at which it begins. */
 struct waiting {
     float from;
-    uint32_t node; /* of the level below the one it was found in; at the lowest, a box */
+    uint32_t node; /* a node of `level`, or a box if level is -1 */
     int level;
 };
 
-/* Children of a node that matter, with where each begins to; bits as kernels give them. */
+/* Returns which children of a node are within reach, as bits, and the distance at which each
+ * begins. */
 typedef uint32_t test_node(void *how, const struct obb_index *index, const struct obb_node *node,
                            double reach, float out_from[static OBB_NODE]);
 
-/* Depth first, of each node the nearest child first. */
+/* Walks depth first, and visits the nearest child of each node first. */
 static double walk_near(const struct obb_index *index, void *how, test_node *test, double reach,
                         void *context, obb_index_reach *visit)
 {
@@ -126,10 +128,10 @@ static double walk_near(const struct obb_index *index, void *how, test_node *tes
     return reach;
 }
 
-/* A double as a float that is not above it, where it is not negative. */
+/* Returns a float that is not above x. x >= 0. */
 static float float_down(double x) { return (float)(x * (1 - 0x1p-22)); }
 
-/* The bounds of a child, and whether it is there. */
+/* Gives the bounds of a child. Returns false if the slot is empty. */
 static bool child_bounds(const struct obb_index *index, const struct obb_node *node, uint32_t child,
                          obb_bounds *out)
 {
@@ -143,12 +145,13 @@ static bool child_bounds(const struct obb_index *index, const struct obb_node *n
 struct ray_walk {
     const obb_ray *ray;
     obb_vec3 grow;
-    double start; /* where codes take over: distances in them count from here */
+    double start; /* distance along the ray at which on_grid begins */
     struct obb_grid_ray on_grid;
 };
 
-/* Where the ray is within the bounds: from *near, which may only rise, to *far, which may only fall. Rounding of the cast
- * that follows is a few 1e-16 of the distances here. */
+/* Clips the part of a ray from *near to *far to the bounds. *near can only rise, and *far only fall.
+ * Returns false if nothing is left. The cast that follows rounds by a few 1e-16 of the distances
+ * here, which is below `slack`. */
 static bool clip(const obb_ray *ray, const obb_bounds *b, double *near, double *far)
 {
     for (int k = 0; k < 3; k++) {
@@ -207,7 +210,7 @@ double obb_index_ray(const struct obb_index *index, const obb_ray *ray, obb_vec3
     if (index->nonuniform != NULL)
         return walk_near(index, &walk, ray_nonuniform, ray->max_distance, context, visit);
 
-    /* Codes have few digits: they begin where the ray comes to the grid. */
+    /* Codes have few digits, so on_grid begins where the ray enters the grid. */
     const struct obb_grid *grid = &index->grid;
     double low[3], high[3], near = 0, far = ray->max_distance;
     for (int k = 0; k < 3; k++) {
@@ -224,8 +227,8 @@ double obb_index_ray(const struct obb_index *index, const obb_ray *ray, obb_vec3
         const double place = (from + way * near - grid->origin[k]) * scale;
         const double inverse = fabs(way) * scale > 1e-30 ? 1 / (way * scale) : 1e30;
         const double wide = obb_component(grow, k) * scale;
-        /* What floats lose is below 2^-21 of the codes they add up: a thirtieth, and more where the box is large; and what
-         * casting loses, below 2^-44 of the coordinates. */
+        /* Floats lose less than 2^-21 of the codes they add up: a thirtieth of a code, and more if
+         * the box is large. The cast that follows loses less than 2^-44 of the coordinates. */
         const double slack = 0.125 + (wide + fabs(place)) * 0x1p-20 +
                              (fabs(from) + fabs(grid->origin[k])) * scale * 0x1p-44;
         walk.on_grid.origin[k] = (float)place;
@@ -285,9 +288,9 @@ double obb_index_nearest(const struct obb_index *index, const obb_bounds *bounds
     return walk_near(index, &walk, nearest_uniform, max_distance, context, visit);
 }
 
-/* ---- Check ----------------------------------------------------------------------------------------------------- */
+/* ---- Check ----------------------------------------------------------------------------------- */
 
-/* Do the codes of a child hold those of everything under it? */
+/* Returns whether the bounds of a node, stored in its parent, hold the bounds of its children. */
 static bool holds(const struct obb_tree *tree, int level, uint32_t node)
 {
     struct obb_quantised_bounds whole;
@@ -324,7 +327,7 @@ bool obb_index_validate(const struct obb_index *index)
         for (uint32_t i = 0; i < tree->nodes[level]; i++)
             if (!holds(tree, level, i))
                 return false;
-    /* Every child that should be there is, and holds its box. */
+    /* Every box has its child, no other child is there, and the child holds its box. */
     for (size_t i = 0; i < (size_t)tree->nodes[0] * OBB_NODE; i++) {
         const struct obb_node *node = &tree->level[0][i / OBB_NODE];
         obb_bounds codes;
@@ -333,7 +336,7 @@ bool obb_index_validate(const struct obb_index *index)
         if (i >= index->count || index->moving)
             continue;
         const obb_bounds box = obb_packed_bounds(&index->boxes[i]);
-        const double slack = (double)index->boxes[i].slack * 0.5; /* a part is for what follows */
+        const double slack = (double)index->boxes[i].slack * 0.5; /* the rest is for later tests */
         if (codes.min.x > box.min.x + slack || codes.max.x < box.max.x - slack ||
             codes.min.y > box.min.y + slack || codes.max.y < box.max.y - slack ||
             codes.min.z > box.min.z + slack || codes.max.z < box.max.z - slack)

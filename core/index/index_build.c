@@ -1,11 +1,11 @@
-/* Building an index, in phases of independent chunks:
+/* The build of an index, in phases of independent chunks:
  *
- *   summarise each box where it stands: a column and a place in it, from tables that a sample gave (tiles.h)
- *   part     the boxes of each chunk to their columns, at places that were counted before
- *   order    the boxes of each column along it
- *   pack     boxes in that order, their bounds, and those of sixteen leaves
+ *   summarise  finds the key of each box: its column and its position along it (tiles.h)
+ *   part       moves the boxes of each chunk to their columns, to positions counted before
+ *   order      orders the boxes of each column along it
+ *   pack       packs the boxes in that order, with their bounds and the bounds of 16 leaves
  *
- * What lies between the phases stays in memory that ends up with something else: 48 bits for each box in that of the ids. */
+ * Between the phases, 48 bits a box (key and position) lie in the memory that becomes the ids. */
 #include "core/index/index.h"
 
 #include "core/base/alloc.h"
@@ -22,15 +22,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SUMMARISE_BOXES  8192 /* boxes looked at in a chunk, or more: 50 us */
+#define SUMMARISE_BOXES  8192 /* boxes summarised in a chunk, or more: 50 us */
 #define SUMMARISE_CHUNKS 64   /* at most */
 #define ORDER_BOXES      8192 /* boxes ordered in a chunk, about: 40 us */
 #define PACK_BOXES       4096 /* boxes packed in a chunk, whole nodes of level 1: 60 us */
-#define AHEAD            32   /* boxes that are fetched before they are packed */
-#define LEAST_SAMPLE     128  /* boxes that tell how large and how crowded all are */
+#define AHEAD            32   /* boxes prefetched ahead of packing */
+#define LEAST_SAMPLE     128  /* boxes in the sample: at least, at most, one in so many */
 #define MOST_SAMPLE      16384
 #define SAMPLE_SHARE     32
-#define GRID_SAMPLE      1024 /* of them, for how crowded */
+#define GRID_SAMPLE      1024 /* boxes of the sample that choose the grid */
 
 enum phase { START, SUMMARISE, PART, ORDER, PACK, DONE };
 
@@ -40,10 +40,10 @@ struct sampled {
     double size; /* half the width of a cube that holds the box */
 };
 
-/* What a chunk of summarising finds. */
+/* The result of one chunk of the phase summarise. */
 struct chunk_summary {
     obb_bounds extent;
-    uint32_t *counts; /* per column; later, where the chunk's boxes of each begin */
+    uint32_t *counts; /* per column; later, where the boxes of this chunk begin in each */
 };
 
 struct obb_build {
@@ -54,8 +54,8 @@ struct obb_build {
     enum phase phase;
     size_t sample_count;
     struct sampled *sample;
-    double usual;                /* half the width of most boxes */
-    struct obb_grid sample_grid; /* of the columns: holds the centres of the sample */
+    double usual;                /* median half width of the sample */
+    struct obb_grid sample_grid; /* of the keys; holds the centres of the sample */
     struct obb_nonuniform_grid sample_nonuniform;
     struct obb_tiles *tiles;
     size_t summary_boxes, summary_chunks, order_chunks, pack_chunks;
@@ -63,10 +63,10 @@ struct obb_build {
     uint32_t *counts;                 /* of all chunks */
     uint32_t *column_starts;          /* columns + 1 */
     uint32_t *order_first;            /* order_chunks + 1 columns */
-    uint32_t *keys;                   /* of boxes as they came: columns, and places along them */
-    uint16_t *along;                  /* the latter, by column */
-    const struct obb_version **to_of; /* `to` in the order of the index; NULL: not moving */
-    uint64_t (*ids)[2];               /* least and most of each chunk of packing */
+    uint32_t *keys;                   /* of the boxes in the order of `versions` */
+    uint16_t *along;                  /* positions along columns, by column */
+    const struct obb_version **to_of; /* `to` in the order of the index; NULL: no motion */
+    uint64_t (*ids)[2];               /* least and most id of each chunk of packing */
 };
 
 static bool cancelled(const struct obb_build *b)
@@ -74,16 +74,17 @@ static bool cancelled(const struct obb_build *b)
     return b->cancel != NULL && atomic_load_explicit(b->cancel, memory_order_relaxed);
 }
 
-/* ---- One box ---------------------------------------------------------------------------------------------------- */
+/* ---- One box --------------------------------------------------------------------------------- */
 
-/* How far a box reaches from its centre, along no axis more. */
+/* Returns a distance from the centre that no part of a box exceeds along any axis. */
 static double reach_of(const obb_box *box)
 {
     return box->half_extents.x + box->half_extents.y + box->half_extents.z;
 }
 
-/* A turning box stays within the sphere about its centre, whose radius is largest at an end of the way. The rounding
- * of what is interpolated is far below the last factor. */
+/* Returns bounds of all poses between two. A box that turns stays within a sphere about its centre,
+ * and the radius of the sphere is largest at one of the two poses. The rounding of an interpolated
+ * pose is far below the factor 1 + 1e-12. */
 static obb_bounds bounds_of_way(const obb_box *a, const obb_box *b, int dimensions)
 {
     const obb_solid from = obb_solid_from_box(a, dimensions),
@@ -99,7 +100,7 @@ static obb_bounds bounds_of_way(const obb_box *a, const obb_box *b, int dimensio
         const obb_vec3 reach = {radius, radius, dimensions == 3 ? radius : 0};
         bounds.min = obb_sub(obb_min(a->center, b->center), reach);
         bounds.max = obb_add(obb_max(a->center, b->center), reach);
-    } else { /* widths are linear, so the ends hold what lies between */
+    } else { /* widths change linearly, so the ends hold all poses between */
         bounds.min = obb_min(bounds.min, end.min);
         bounds.max = obb_max(bounds.max, end.max);
     }
@@ -112,7 +113,7 @@ static obb_bounds bounds_of_way(const obb_box *a, const obb_box *b, int dimensio
     return (obb_bounds){obb_sub(bounds.min, by), obb_add(bounds.max, by)};
 }
 
-/* Where box i is, or the way that it goes, roughly: no part of it is farther from the centre on any axis. */
+/* Returns a cube about box i, or about all its poses. */
 static struct sampled where(const struct obb_build *b, size_t i)
 {
     const obb_box *box = &b->versions[i]->box;
@@ -136,7 +137,7 @@ static obb_bounds united(const obb_bounds *a, const obb_bounds *b)
     return (obb_bounds){obb_min(a->min, b->min), obb_max(a->max, b->max)};
 }
 
-/* ---- The sample: sizes, grids and tables ------------------------------------------------------------------------- */
+/* ---- The sample: sizes, grids and tables ----------------------------------------------------- */
 
 static int by_value(const void *a, const void *b)
 {
@@ -144,8 +145,10 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The value that would stand at `place` if all were sorted. Hoare, "Algorithm 65: find", CACM 4(7), 1961; with the middle
- * as pivot, which is good for what is sorted already; at worst `count` rounds. */
+/* Returns the value that would stand at `place` if all values were sorted. The pivot is the middle
+ * value, which suits sorted values. At worst `count` rounds.
+ *
+ * Source   Hoare, "Algorithm 65: find", CACM 4(7), 1961. */
 static double select_value(double *values, size_t count, size_t place)
 {
     size_t low = 0, high = count - 1;
@@ -153,8 +156,9 @@ static double select_value(double *values, size_t count, size_t place)
         const double pivot = values[low + (high - low) / 2];
         size_t i = low, k = high;
         for (;;) {
-            /* the pivot itself, and later what was exchanged, ends both runs inside low..high, which the analyser does not
-             * see: NOLINTBEGIN(clang-analyzer-core.UndefinedBinaryOperatorResult) */
+            /* The pivot, and later the exchanged values, end both runs inside low..high. The
+             * analyser does not see this:
+             * NOLINTBEGIN(clang-analyzer-core.UndefinedBinaryOperatorResult) */
             while (values[i] < pivot)
                 i++;
             while (values[k] > pivot)
@@ -166,7 +170,7 @@ static double select_value(double *values, size_t count, size_t place)
             values[i++] = values[k];
             values[k--] = value;
         }
-        /* now low..k are at most the pivot, and k+1..high at least that */
+        /* values low..k are now at most the pivot, and values k+1..high at least the pivot */
         if (place <= k)
             high = k;
         else
@@ -175,7 +179,7 @@ static double select_value(double *values, size_t count, size_t place)
     return values[place];
 }
 
-/* Every so many-th of the sample: a number of each. */
+/* One number of each of up to GRID_SAMPLE boxes, evenly chosen from the sample. */
 struct few {
     size_t count;
     double value[GRID_SAMPLE];
@@ -196,8 +200,9 @@ static void few_centers(const struct obb_build *b, int axis, struct few *out)
     qsort(out->value, out->count, sizeof out->value[0], by_value);
 }
 
-/* A grid that holds `extent`: a uniform one, unless most boxes are smaller than a few of its codes and crowded into a small
- * part of it. Then it is nonuniform, as `nonuniform` says afterwards; returns whether it is. */
+/* Chooses a grid that holds `extent`. The grid is uniform, unless most boxes are smaller than a few
+ * of its codes and crowded into a small part of it. Returns whether the grid is nonuniform; then it
+ * refers to `nonuniform`. */
 static bool choose_grid(const struct obb_build *b, const obb_bounds *extent, double size,
                         struct obb_grid *out, struct obb_nonuniform_grid *nonuniform)
 {
@@ -229,7 +234,7 @@ static bool choose_grid(const struct obb_build *b, const obb_bounds *extent, dou
     return true;
 }
 
-/* Half the width of most boxes. */
+/* Returns the median half width of the sample. */
 static double usual_size(const struct obb_build *b)
 {
     struct few few;
@@ -237,22 +242,23 @@ static double usual_size(const struct obb_build *b)
     return select_value(few.value, few.count, few.count / 2);
 }
 
-/* Those larger than this are much larger than most and than a tile of sixteen. */
+/* Returns the size at which rank 0 ends: a larger box is much larger than most boxes and than a
+ * tile of 16. */
 static double large_size(const struct obb_build *b, const obb_bounds *extent, double size)
 {
-    double tile = 1; /* the volume of a tile, in units of boxes' sizes */
+    double tile = 1; /* the volume of a tile, in units of size^3 */
     for (int k = 0; k < 3; k++) {
         const double width = obb_component(extent->max, k) - obb_component(extent->min, k);
         tile *= fmax(width, size * 2) / fmax(size, 1e-100);
     }
     tile = tile * OBB_NODE / (double)b->count;
-    double edge = 1; /* its edge: a cube root, roughly */
+    double edge = 1; /* the edge of the tile: a cube root, roughly */
     while (edge * edge * edge < tile && edge < 1e6)
         edge *= 1.25;
     return size * fmax(4, 2 * edge);
 }
 
-/* Takes the sample and makes of it the sample grid and the tables of columns. */
+/* Takes the sample, and chooses the sample grid and the tiles from it. */
 static obb_status take_sample(struct obb_build *b)
 {
     size_t n = b->count / SAMPLE_SHARE;
@@ -279,7 +285,7 @@ static obb_status take_sample(struct obb_build *b)
     b->usual = usual_size(b);
     const bool nonuniform =
         choose_grid(b, &middle, b->usual, &b->sample_grid, &b->sample_nonuniform);
-    double width[3]; /* where the grid is nonuniform: as crowded along each axis */
+    double width[3]; /* a nonuniform grid is equally crowded along each axis */
     for (int k = 0; k < 3; k++)
         width[k] = nonuniform ? 1 : obb_component(middle.max, k) - obb_component(middle.min, k);
     const double large = large_size(b, &extent, b->usual);
@@ -295,9 +301,9 @@ out:
     return status;
 }
 
-/* ---- Summarising ------------------------------------------------------------------------------------------------------ */
+/* ---- Summarising ----------------------------------------------------------------------------- */
 
-/* Up to OBB_SUMMARIES boxes from `first` on. */
+/* Summarises up to OBB_SUMMARIES boxes from `first` on. */
 static void summarise_boxes(const struct obb_build *b, size_t first, size_t n,
                             struct obb_summaries *out)
 {
@@ -348,7 +354,8 @@ static obb_status summarise(struct obb_build *b, size_t chunk)
     return OBB_OK;
 }
 
-/* Counts per chunk and column to where each begins; columns to chunks of the ordering; and the grid. */
+/* Turns the counts per chunk and column into positions, gives columns to the chunks of the phase
+ * order, and chooses the grid of the index. */
 static obb_status start_parting(struct obb_build *b)
 {
     struct obb_index *index = b->index;
@@ -432,9 +439,9 @@ static obb_status order(struct obb_build *b, size_t chunk)
     return good ? OBB_OK : OBB_NO_MEMORY;
 }
 
-/* ---- Packing ------------------------------------------------------------------------------------------------------ */
+/* ---- Packing --------------------------------------------------------------------------------- */
 
-/* Boxes are packed in an order in which they do not lie in memory. */
+/* Prefetches the next boxes, since the order of packing is not their order in memory. */
 static void fetch(const struct obb_build *b, size_t from, size_t end)
 {
     for (size_t i = from; i < obb_least(from + OBB_NODE, end); i++) {
@@ -507,9 +514,9 @@ static void finish(struct obb_build *b)
                        index->tree.nodes[level]);
 }
 
-/* ---- From phase to phase ------------------------------------------------------------------------------------------ */
+/* ---- From phase to phase --------------------------------------------------------------------- */
 
-/* One block for all arrays of the index, each at a cache line. */
+/* Allocates one block for all arrays of the index. Each array begins at a cache line. */
 static obb_status room_for(struct obb_index *index, size_t count)
 {
     const size_t nodes = obb_tree_shape(count, &index->tree);
