@@ -149,9 +149,9 @@ struct ray_walk {
     struct obb_grid_ray on_grid;
 };
 
-/* Clips the part of a ray from *near to *far to the bounds. *near can only rise, and *far only fall.
+/* Clips the part of a ray from *near to *far to the bounds. *near can only rise, *far only fall.
  * Returns false if nothing is left. The cast that follows rounds by a few 1e-16 of the distances
- * here, which is below `slack`. */
+ * here. */
 static bool clip(const obb_ray *ray, const obb_bounds *b, double *near, double *far)
 {
     for (int k = 0; k < 3; k++) {

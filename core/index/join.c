@@ -46,8 +46,9 @@ struct side {
     struct obb_side as_is;
 };
 
-/* A match: two sides to be joined, on the grid of b, the larger one. A positive margin grows bounds:
- * those of a by all of the margin, or, if a side is joined with itself, all bounds by half of it. */
+/* A match: two sides to be joined, on the grid of b, the larger one. A positive margin grows
+ * bounds: those of a by all of the margin, or, if a side is joined with itself, all bounds by half
+ * of it. */
 struct match {
     const struct side *a, *b; /* a is the smaller one; equal: a side with itself */
     struct obb_tree tree;     /* of a, if the sides differ or the margin is positive */

@@ -5,8 +5,8 @@
 #include <assert.h>
 #include <string.h>
 
-/* Merging: a new level takes in the levels before it as long as each is at most MERGE_RATIO times as
- * large as the entries gathered so far. So the sizes of levels grow geometrically, and a box is
+/* Merging: a new level takes in the levels before it as long as each is at most MERGE_RATIO times
+ * as large as the entries gathered so far. So the sizes of levels grow geometrically, and a box is
  * indexed again a logarithmic number of times. */
 #define MERGE_RATIO 4
 #define MERGE_LIMIT \

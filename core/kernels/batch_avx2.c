@@ -1,3 +1,4 @@
+/* The AVX2 kernels: eight floats a vector. */
 #include "core/kernels/batch.h"
 
 #if defined __x86_64__ && !defined OBB_ONLY_SCALAR
@@ -39,7 +40,7 @@ INLINE __m256i load_words(const void *words) { return _mm256_loadu_si256(words);
 
 INLINE void store_words(void *out, __m256i words) { _mm256_storeu_si256(out, words); }
 
-/* Eight columns of eight rows: pairs of rows, fours, then halves of registers. */
+/* Transposes eight rows: pairs of rows first, then fours, then halves of registers. */
 INLINE void load_half(const float *const rows[8], size_t from, vf out[8])
 {
     __m256 t[8], s[8];
@@ -105,7 +106,7 @@ INLINE void store(const vf columns[16], float *const rows[8])
     }
 }
 
-/* Fours of doubles of four boxes are transposed; two more follow. */
+/* Transposes two blocks of four doubles of four boxes, and gathers the last two doubles. */
 INLINE void load_boxes(const struct obb_box *const boxes[4], vd out[10])
 {
     UNROLL
@@ -151,7 +152,8 @@ INLINE uint32_t least_halves(const uint32_t words[16])
     return (uint32_t)_mm_cvtsi128_si32(b);
 }
 
-/* The lanes of `values` in an eight-bit mask, side by side: the numbers of these lanes, each in a byte of its own. */
+/* Moves the lanes of `values` that are in the mask (8 bits) to the front. `lanes` is the numbers of
+ * these lanes, one a byte. */
 INLINE __m256i compress(uint32_t mask, __m256i values)
 {
     const uint64_t bytes = _pdep_u64(mask, 0x0101010101010101u) * 0xffu;
