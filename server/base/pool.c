@@ -33,8 +33,8 @@ struct srv_task {
 struct srv_pool {
     struct srv_loop *loop;
     size_t workers, limit;
-    int niceness;        /* of workers */
-    size_t jobs, beside; /* under way */
+    int niceness;            /* of workers */
+    size_t jobs, background; /* under way */
     struct srv_task *free_tasks;
 };
 
@@ -65,7 +65,7 @@ void srv_pool_destroy(struct srv_pool *pool)
 {
     if (pool == NULL)
         return;
-    assert(pool->jobs == 0 && pool->beside == 0);
+    assert(pool->jobs == 0 && pool->background == 0);
     for (struct srv_task *task = pool->free_tasks, *next; task != NULL; task = next) {
         next = task->next;
         obb_free(task);
@@ -187,7 +187,7 @@ static void withdraw(struct srv_job *job)
 
 static size_t *counter(const struct srv_job *job)
 {
-    return job->beside ? &job->pool->beside : &job->pool->jobs;
+    return job->background ? &job->pool->background : &job->pool->jobs;
 }
 
 static void on_loop(uv_work_t *uv, int status)
@@ -224,7 +224,7 @@ static void on_loop(uv_work_t *uv, int status)
 
 srv_submitted srv_pool_submit(struct srv_pool *pool, struct srv_job *job)
 {
-    if (!job->beside && pool->jobs >= pool->limit)
+    if (!job->background && pool->jobs >= pool->limit)
         return SRV_QUEUE_FULL;
     struct srv_task *task = task_take(pool);
     if (task == NULL)

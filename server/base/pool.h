@@ -20,7 +20,8 @@ struct srv_job {
     void (*chunk)(struct srv_job *job,
                   size_t chunk); /* any worker; may be NULL when advance never asks for chunks */
     void (*done)(struct srv_job *job); /* the job is over; it may be submitted or freed in here */
-    bool beside; /* upkeep that no client waits for: neither counted nor refused for a full queue */
+    bool
+        background; /* upkeep that no client waits for: neither counted nor refused for a full queue */
     const atomic_bool *cancelled; /* once true no advance and no chunk is begun any more */
 
     /* The pool's. */

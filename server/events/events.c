@@ -692,7 +692,7 @@ static struct channel *channel_create(struct srv_events *events, struct obb_scen
     c->scene = scene;
     c->job.advance = run_step;
     c->job.done = on_done;
-    c->job.beside = true;
+    c->job.background = true;
     c->job.cancelled = &c->cancelled;
     c->next = events->channels;
     if (c->next != NULL)

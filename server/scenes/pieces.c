@@ -58,10 +58,10 @@ static void on_hungry(struct srv_stream *stream)
         return;
     }
     /* the answer has begun and must go on, so it does not depend on room in the queue */
-    p->work.job.beside = false;
+    p->work.job.background = false;
     srv_submitted submitted = srv_pool_submit(pool, &p->work.job);
     if (submitted == SRV_QUEUE_FULL) {
-        p->work.job.beside = true;
+        p->work.job.background = true;
         submitted = srv_pool_submit(pool, &p->work.job);
     }
     stream->working = submitted == SRV_SUBMITTED;
