@@ -576,7 +576,7 @@ static ssize_t read_stream(void *context, uint64_t position, char *out, size_t r
     struct srv_stream *stream = x->stream;
     if (srv_stream_waiting(stream) == 0 && !stream->ended && !stream->broken) {
         stream->moving = true; /* all is taken; what comes next has its own time */
-        stream->hungry(stream);
+        stream->on_drained(stream);
     }
     if (stream->broken) {
         /* An error here would end the request, but libmicrohttpd 0.9.75 then forgets the connection until all that are older have
@@ -1121,7 +1121,7 @@ static void on_completed(void *context, struct MHD_Connection *mhd, void **state
     c->hangup = NULL;
     if (x->stream != NULL) {
         wire_buf_fini(&x->stream->pending);
-        x->stream->closed(x->stream);
+        x->stream->on_closed(x->stream);
     }
     c->exchange = NULL;
     http->active--;

@@ -127,9 +127,10 @@ void srv_reply_constant_with(struct srv_request *request, int status, const char
 
 struct srv_stream {
     /* The owner's, on the loop. */
-    void (*hungry)(struct srv_stream
-                       *stream); /* all that was given is taken: give, end or cut, now or later */
-    void (*closed)(
+    void (*on_drained)(
+        struct srv_stream
+            *stream); /* all that was given is taken: give, end or cut, now or later */
+    void (*on_closed)(
         struct srv_stream *stream); /* over, for whatever reason; the request goes with it */
     bool
         working; /* on what comes next, which then must come within the time of --request-timeout */

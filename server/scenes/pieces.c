@@ -48,7 +48,7 @@ static void on_done(struct srv_job *job)
         hand_over(p);
 }
 
-static void on_hungry(struct srv_stream *stream)
+static void on_drained(struct srv_stream *stream)
 {
     struct srv_pieces *p = pieces_of(stream);
     struct srv_pool *pool = p->work.request->services->pool;
@@ -83,8 +83,8 @@ void srv_pieces_start(struct srv_pieces *p, struct srv_request *request, wire_me
     p->work.job.chunk = run_chunk;
     p->work.job.done = on_done;
     p->work.job.cancelled = &request->cancelled;
-    p->stream.hungry = on_hungry;
-    p->stream.closed = on_closed;
+    p->stream.on_drained = on_drained;
+    p->stream.on_closed = on_closed;
     request->work = p;
     request->on_cancel = on_cancel;
     srv_reply_stream(request, 200, wire_media_type(media), &p->stream);
