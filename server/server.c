@@ -291,7 +291,7 @@ static bool create_parts(struct srv_services *services, const struct obb_kernels
 {
     const srv_config *config = services->config;
     const size_t workers = config->workers != 0 ? config->workers : srv_pool_cores();
-    if (!srv_metrics_init(&services->metrics, srv_route_table, srv_route_count) ||
+    if (!srv_metrics_init(&services->metrics, srv_route_count) ||
         !srv_loop_create(&services->loop) ||
         !srv_loop_signals(services->loop, on_signal, on_hangup, services) ||
         !srv_pool_create(services->loop, workers, config->queue_limit, &services->pool) ||

@@ -2,7 +2,7 @@
 #ifndef SRV_METRICS_H
 #define SRV_METRICS_H
 
-#include "server/http/route.h"
+#include "proto/wire.h"
 
 #include <stdint.h>
 
@@ -82,15 +82,22 @@ struct srv_metrics {
         uint64_t counts[SRV_LATENCIES + 1]; /* the last: beyond all bounds */
         double sum;
     } latency[SRV_COSTS];
-    const srv_route *table; /* the routes, and in `requests` one row more for what found none */
-    size_t routes;
-    uint64_t (*requests)[SRV_STATUSES]; /* owned: by route */
+    struct srv_metrics_route {
+        const char *method, *pattern; /* labels, not owned */
+        uint64_t requests[SRV_STATUSES];
+    } * routes; /* owned: route_count of them, and one more with empty labels for no route */
+    size_t route_count;
 };
 
-bool srv_metrics_init(struct srv_metrics *metrics, const srv_route *table, size_t routes);
+/* route_count: the number of routes, whose labels are empty at first. Returns false without memory. */
+bool srv_metrics_init(struct srv_metrics *metrics, size_t route_count);
 void srv_metrics_fini(struct srv_metrics *metrics);
 
-/* A request is over. route: its index, or metrics->routes where there was none. status: HTTP's, 0 for none. */
+/* Sets the labels of a route, for example "GET" and "/v1/scenes/{scene}". The texts must outlive the metrics. */
+void srv_metrics_label(struct srv_metrics *metrics, size_t route, const char *method,
+                       const char *pattern);
+
+/* Counts a request that is over. route: its index, or metrics->route_count if it had none. status: HTTP's, 0 for none. */
 void srv_metrics_request(struct srv_metrics *metrics, size_t route, int status, srv_cost cost,
                          double seconds);
 

@@ -1108,14 +1108,14 @@ static void on_completed(void *context, struct MHD_Connection *mhd, void **state
     if (x->headers_seen) {
         const size_t route = x->request.route != NULL
                                  ? srv_route_index(http->options.routes, x->request.route)
-                                 : http->options.metrics->routes;
+                                 : http->options.metrics->route_count;
         const double seconds = srv_clock() - x->started;
         srv_metrics_request(http->options.metrics, route, complete ? x->status : 0, x->cost,
                             seconds);
         log_request(x, complete, seconds);
     } else if (x->malformed)
-        srv_metrics_request(http->options.metrics, http->options.metrics->routes, 400, SRV_ON_LOOP,
-                            0);
+        srv_metrics_request(http->options.metrics, http->options.metrics->route_count, 400,
+                            SRV_ON_LOOP, 0);
     drop_response(x); /* it came too late */
     srv_watch_destroy(c->hangup);
     c->hangup = NULL;
@@ -1402,6 +1402,10 @@ bool srv_http_create(const srv_http_options *options, struct srv_http **out)
         return false;
     }
     srv_loop_set_turn(options->loop, turn, http);
+    for (size_t i = 0; i < srv_routes_count(options->routes); i++) {
+        const srv_route *route = srv_route_at(options->routes, i);
+        srv_metrics_label(options->metrics, i, srv_method_name(route->method), route->pattern);
+    }
     *out = http;
     return true;
 }

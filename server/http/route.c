@@ -19,6 +19,14 @@ srv_method srv_method_of(const char *name)
     return SRV_NO_METHOD;
 }
 
+const char *srv_method_name(srv_method method)
+{
+    size_t i = 0; /* GET comes before HEAD, which stands for the same */
+    while (methods[i].method != method)
+        i++;
+    return methods[i].name;
+}
+
 /* ---- Targets --------------------------------------------------------------------------------------------- */
 
 static const char no_memory[] = "";
@@ -208,6 +216,13 @@ void srv_routes_destroy(struct srv_routes *routes)
         return;
     obb_free(routes->patterns);
     obb_free(routes);
+}
+
+size_t srv_routes_count(const struct srv_routes *routes) { return routes->count; }
+
+const srv_route *srv_route_at(const struct srv_routes *routes, size_t index)
+{
+    return &routes->table[index];
 }
 
 size_t srv_route_index(const struct srv_routes *routes, const srv_route *route)

@@ -19,6 +19,9 @@ typedef enum srv_method {
 /* HEAD gives SRV_GET. Methods are case-sensitive. */
 srv_method srv_method_of(const char *name);
 
+/* "GET" for SRV_GET. The method must not be SRV_NO_METHOD. */
+const char *srv_method_name(srv_method method);
+
 /* ---- Targets --------------------------------------------------------------------------------------------- */
 
 enum { SRV_MAX_PARTS = 8 }; /* more than any route has */
@@ -59,6 +62,10 @@ struct srv_routes; /* a table made ready for finding */
 
 bool srv_routes_create(const srv_route *table, size_t count, struct srv_routes **out);
 void srv_routes_destroy(struct srv_routes *routes); /* NULL is fine */
+
+/* The number of routes, and the route at an index of the table. */
+size_t srv_routes_count(const struct srv_routes *routes);
+const srv_route *srv_route_at(const struct srv_routes *routes, size_t index);
 
 /* The place of the route in the table: labels metrics. */
 size_t srv_route_index(const struct srv_routes *routes, const srv_route *route);

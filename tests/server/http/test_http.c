@@ -114,7 +114,7 @@ static void start_with(uint64_t connections, uint64_t memory)
     srv_address address;
     static const char *const hosts[] = {"obbd.example"};
     ck_assert(srv_loop_create(&loop));
-    ck_assert(srv_metrics_init(&metrics, table, ROUTES));
+    ck_assert(srv_metrics_init(&metrics, ROUTES));
     ck_assert(srv_routes_create(table, ROUTES, &routes));
     const srv_http_options options = {.loop = loop,
                                       .log = &quiet,
