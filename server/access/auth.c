@@ -1,8 +1,8 @@
 #include "server/access/auth.h"
 
+#include "server/access/token_hash.h"
 #include "server/base/file.h"
 #include "server/base/log.h"
-#include "server/base/sha256.h"
 
 #include <errno.h>
 #include <string.h>
@@ -78,7 +78,7 @@ size_t srv_auth_count(const struct srv_auth *auth) { return auth->count; }
 static bool equal(const unsigned char *a, const unsigned char *b)
 {
     unsigned difference = 0;
-    for (int i = 0; i < SRV_SHA256; i++)
+    for (int i = 0; i < SRV_TOKEN_HASH; i++)
         difference |= a[i] ^ b[i];
     return difference == 0;
 }
@@ -92,8 +92,8 @@ const wire_token *srv_auth_find(const struct srv_auth *auth, const char *authori
     size_t length = strlen(token);
     while (length > 0 && (token[length - 1] == ' ' || token[length - 1] == '\t'))
         length--;
-    unsigned char hash[SRV_SHA256];
-    srv_sha256(token, length, hash);
+    unsigned char hash[SRV_TOKEN_HASH];
+    srv_token_hash(token, length, hash);
     const wire_token *found = NULL;
     for (size_t i = 0; i < auth->count; i++)
         if (equal(hash, auth->tokens[i].sha256))
@@ -193,18 +193,18 @@ bool srv_auth_new(const char *name, const char *scopes, const char *scenes, FILE
         return false;
     }
     static const char digits[] = "0123456789abcdef";
-    unsigned char secret[SECRET], hash[SRV_SHA256];
+    unsigned char secret[SECRET], hash[SRV_TOKEN_HASH];
     if (getrandom(secret, sizeof secret, 0) != (ssize_t)sizeof secret) {
         (void)snprintf(error, error_size, "--new-token: no randomness: %s", strerror(errno));
         return false;
     }
-    char token[sizeof "obbd_" + sizeof secret * 2] = "obbd_", hex[2 * SRV_SHA256 + 1] = "";
+    char token[sizeof "obbd_" + sizeof secret * 2] = "obbd_", hex[2 * SRV_TOKEN_HASH + 1] = "";
     for (size_t i = 0; i < SECRET; i++) {
         token[5 + 2 * i] = digits[secret[i] >> 4];
         token[6 + 2 * i] = digits[secret[i] & 15];
     }
-    srv_sha256(token, sizeof token - 1, hash);
-    for (size_t i = 0; i < SRV_SHA256; i++) {
+    srv_token_hash(token, sizeof token - 1, hash);
+    for (size_t i = 0; i < SRV_TOKEN_HASH; i++) {
         hex[2 * i] = digits[hash[i] >> 4];
         hex[2 * i + 1] = digits[hash[i] & 15];
     }

@@ -2,7 +2,7 @@
  * if a plain reader of jansson's tree accepts it. A token opens what its entry allows, until it
  * expires. A pattern matches if and only if one of all ways to match it does. */
 #include "server/access/auth.h"
-#include "server/base/sha256.h"
+#include "server/access/token_hash.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <jansson.h>
@@ -151,14 +151,14 @@ static obb_str shown(const char *authorization)
 /* The last entry with the hash of the text, or NULL. */
 static const json_t *find_entry(const json_t *root, obb_str text)
 {
-    unsigned char digest[SRV_SHA256];
-    char hash[2 * SRV_SHA256 + 1];
+    unsigned char digest[SRV_TOKEN_HASH];
+    char hash[2 * SRV_TOKEN_HASH + 1];
     size_t i;
     const json_t *token, *found = NULL;
     if (text.length == SIZE_MAX)
         return NULL;
-    srv_sha256(text.bytes, text.length, digest);
-    for (size_t b = 0; b < SRV_SHA256; b++)
+    srv_token_hash(text.bytes, text.length, digest);
+    for (size_t b = 0; b < SRV_TOKEN_HASH; b++)
         (void)snprintf(hash + 2 * b, 3, "%02x", digest[b]);
     json_array_foreach(json_object_get(root, "tokens"), i,
                        token) if (strcmp(json_string_value(json_object_get(token, "sha256")),
