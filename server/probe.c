@@ -1,4 +1,4 @@
-#include "server/http/probe.h"
+#include "server/probe.h"
 
 #include "server/http/listen.h"
 
@@ -9,7 +9,7 @@
 
 enum { PATIENCE_S = 3 };
 
-/* Wildcard addresses are reached on loopback. */
+/* Replaces a wildcard address, to which nobody can connect, by loopback. */
 static void reachable(srv_address *address)
 {
     if (address->as.any.sa_family == AF_INET && address->as.v4.sin_addr.s_addr == INADDR_ANY)
