@@ -1,5 +1,6 @@
 /* HTTP over a real socket, with a table of routes of this test: what is refused before a handler sees it, deadlines, clients
  * that go, limits. The service runs in a thread of its own; the test is the client and speaks in raw bytes. */
+#include "server/http/answer.h"
 #include "server/http/http.h"
 #include "tests/support/fault.h"
 #include "tests/support/test.h"
