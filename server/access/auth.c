@@ -12,13 +12,13 @@
 enum { SECRET = 32 }; /* random bytes of a token */
 
 struct srv_auth {
-    char *bytes; /* of the file, which the tokens point into */
+    char *bytes; /* of the file; the tokens point into them */
     struct obb_arena arena;
     const wire_token *tokens;
     size_t count;
 };
 
-/* ---- Loading ------------------------------------------------------------------------------------------------------- */
+/* ---- Loading --------------------------------------------------------------------------------- */
 
 bool srv_auth_create(char *bytes, size_t length, struct srv_auth **out, char *error,
                      size_t error_size)
@@ -42,7 +42,7 @@ bool srv_auth_create(char *bytes, size_t length, struct srv_auth **out, char *er
         (void)snprintf(error, error_size, "%s%s%s", detail,
                        problem.pointer != NULL && problem.pointer[0] != '\0' ? " at " : "",
                        problem.pointer != NULL ? problem.pointer : "");
-        srv_log_one_line(error); /* the pointer holds keys as they were sent */
+        srv_log_one_line(error); /* the pointer holds keys as the file has them */
     }
     srv_auth_destroy(auth);
     return false;
@@ -72,9 +72,9 @@ void srv_auth_destroy(struct srv_auth *auth)
 
 size_t srv_auth_count(const struct srv_auth *auth) { return auth->count; }
 
-/* ---- Checking ------------------------------------------------------------------------------------------------------- */
+/* ---- Checking -------------------------------------------------------------------------------- */
 
-/* All bytes are looked at, whatever they are. */
+/* Compares two hashes. Takes the same time for all. */
 static bool equal(const unsigned char *a, const unsigned char *b)
 {
     unsigned difference = 0;
@@ -103,7 +103,7 @@ const wire_token *srv_auth_find(const struct srv_auth *auth, const char *authori
 
 bool srv_auth_match(obb_str pattern, obb_str name)
 {
-    /* on a mismatch the last * takes one byte more; those before it need not change */
+    /* on a mismatch the last * takes one byte more; the stars before it need not change */
     size_t p = 0, n = 0, star = SIZE_MAX, taken = 0;
     while (n < name.length) {
         if (p < pattern.length && pattern.bytes[p] == '*') {
@@ -132,7 +132,7 @@ bool srv_auth_scene(const wire_token *token, obb_str scene)
     return false;
 }
 
-/* ---- Making ---------------------------------------------------------------------------------------------------------- */
+/* ---- Making ---------------------------------------------------------------------------------- */
 
 static bool is_scope(obb_str word)
 {
@@ -140,7 +140,7 @@ static bool is_scope(obb_str word)
            obb_str_equal(word, obb_str_of("admin"));
 }
 
-/* Is each part of "a,b" good? */
+/* Returns whether each part of "a,b" is good. */
 static bool each(const char *list, bool (*good)(obb_str part))
 {
     for (;;) {
@@ -153,7 +153,7 @@ static bool each(const char *list, bool (*good)(obb_str part))
     }
 }
 
-/* Of a JSON string; in names there are no control characters to escape. */
+/* Writes a byte of a JSON string. Names have no control characters to escape. */
 static void write_byte(FILE *out, char c)
 {
     if (c == '"' || c == '\\')
@@ -161,7 +161,7 @@ static void write_byte(FILE *out, char c)
     (void)fputc(c, out);
 }
 
-/* "a,b" as ["a","b"]. */
+/* Writes "a,b" as ["a","b"]. */
 static void write_list(FILE *out, const char *list)
 {
     (void)fputs("[\"", out);
@@ -187,7 +187,7 @@ bool srv_auth_new(const char *name, const char *scopes, const char *scenes, FILE
                        "--scopes: a list of read, write and admin is needed, like read,write");
         return false;
     }
-    if (!each(scenes, obb_name_valid)) { /* as * may stand in a name, patterns look like names */
+    if (!each(scenes, obb_name_valid)) { /* a name may hold *, so each pattern is a valid name */
         (void)snprintf(error, error_size,
                        "--scenes: a list of names or patterns is needed, like match-*,lobby");
         return false;

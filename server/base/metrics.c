@@ -115,7 +115,7 @@ void srv_metrics_write(const struct srv_metrics *metrics, struct wire_buf *buf)
     }
 }
 
-/* Open descriptors; 0 where they cannot be counted. */
+/* Returns the number of open descriptors, or 0 if they cannot be counted. */
 static unsigned long long count_descriptors(void)
 {
     DIR *folder = opendir("/proc/self/fd");
@@ -130,7 +130,7 @@ static unsigned long long count_descriptors(void)
 
 void srv_metrics_write_process(struct wire_buf *buf)
 {
-    /* /proc/self/stat: 52 numbers after the name in parentheses; proc(5) */
+    /* /proc/self/stat has 52 numbers, most after the name in parentheses; see proc(5) */
     char text[1024] = "";
     FILE *file = fopen("/proc/self/stat", "r");
     if (file != NULL) {

@@ -1,5 +1,5 @@
-/* Accepting: new connections from all listeners, up to --connection-limit. At the limit the listeners pause, and new
- * clients wait in the backlog. */
+/* Accepting: new connections from all listeners, up to --connection-limit. At the limit the
+ * listeners pause, and new clients wait in the backlog. */
 #ifndef SRV_ACCEPT_H
 #define SRV_ACCEPT_H
 
@@ -24,15 +24,16 @@ struct srv_acceptor {
     struct srv_timer *retry; /* when out of descriptors */
 };
 
-/* Hooks the acceptor to the end of connections. `acceptor` has its first three members, and zeroes elsewhere. Returns false
- * without memory. */
+/* Hooks the acceptor to the end of connections. `acceptor` has its first three members, and zeroes
+ * elsewhere. Returns false without memory. */
 bool srv_acceptor_init(struct srv_acceptor *acceptor);
 
 /* Accepts zeroes. */
 void srv_acceptor_fini(struct srv_acceptor *acceptor);
 
-/* Starts to accept on a listener, which stays the caller's and must be open until srv_acceptor_stop. Its host must outlive all
- * connections. Returns false if there are SRV_LISTENERS already, or no memory. */
+/* Starts to accept on a listener, which stays the caller's and must be open until
+ * srv_acceptor_stop. Its host must outlive all connections. Returns false if there are
+ * SRV_LISTENERS already, or no memory. */
 bool srv_acceptor_listen(struct srv_acceptor *acceptor, const srv_listener *listener, bool secure);
 
 /* Accepts no more connections. */

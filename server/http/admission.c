@@ -17,10 +17,10 @@ static void refuse_method(struct srv_exchange *x, srv_method method, const char 
     x->refusal.allow = allow;
 }
 
-/* ---- Pages of other origins ------------------------------------------------------------------------------- */
+/* ---- Pages of other origins ------------------------------------------------------------------ */
 
-/* Returns the value of Access-Control-Allow-Origin if a page of that origin may see answers of this scope, else NULL. Origins are
- * compared byte by byte, as browsers write them in one form only. */
+/* Returns the value of Access-Control-Allow-Origin if a page of that origin may see answers of this
+ * scope, else NULL. Origins are compared byte by byte, as browsers write them in one form only. */
 static const char *cors_of(const srv_http_options *options, const char *origin, srv_scope scope)
 {
     const char *found = NULL;
@@ -40,8 +40,9 @@ static bool same_origin(const char *origin, obb_str host)
     return name != NULL && obb_str_equal(obb_str_of(name + 3), host);
 }
 
-/* Refuses calls from pages of other origins. A browser would stop only the unusual ones of these calls, and hide the answers of
- * the others from the page; here they are not even worked on. *out_reads_only: the page may read, whatever its token allows. */
+/* Refuses calls from pages of other origins. A browser would stop only the unusual ones of these
+ * calls, and hide the answers of the others from the page; here they are not even worked on.
+ * *out_reads_only: the page may read, whatever its token allows. */
 static bool check_origin(struct srv_exchange *x, const srv_headers *h, obb_str host,
                          srv_scope scope, bool *out_reads_only)
 {
@@ -70,7 +71,7 @@ static void check_preflight(struct srv_exchange *x, const srv_headers *h, obb_st
         x->preflight = x->cors != NULL;
 }
 
-/* ---- The checks, in their order --------------------------------------------------------------------------- */
+/* ---- The checks, in their order -------------------------------------------------------------- */
 
 /* May a request name the service so? */
 static bool is_known(const struct srv_exchange *x, obb_str host)

@@ -42,7 +42,8 @@ static bool add_cors(const struct srv_exchange *x, struct MHD_Response *response
            add_header(response, MHD_HTTP_HEADER_ACCESS_CONTROL_MAX_AGE, "600");
 }
 
-/* Returns the number in quotes, written to the end of the room. (snprintf takes ten times as long: 3 % of a GET.) */
+/* Returns the number in quotes, written to the end of the room. (snprintf takes ten times as long:
+ * 3 % of a GET.) */
 static const char *etag_of(uint64_t number, char room[static 24])
 {
     char *at = room + 23;
@@ -80,7 +81,7 @@ void srv_answer_finish(struct srv_exchange *x, int status, struct MHD_Response *
     srv_answer_out_of_memory(x);
 }
 
-/* ---- On their way --------------------------------------------------------------------------------------- */
+/* ---- On their way ---------------------------------------------------------------------------- */
 
 void srv_answer_drop(struct srv_exchange *x)
 {
@@ -108,9 +109,10 @@ bool srv_answer_send(struct srv_exchange *x)
     return queued;
 }
 
-/* ---- Constants -------------------------------------------------------------------------------------------- */
+/* ---- Constants ------------------------------------------------------------------------------- */
 
-/* Returns a response around bytes and header fields that live as long as the process, or NULL without memory. */
+/* Returns a response around bytes and header fields that live as long as the process, or NULL
+ * without memory. */
 static struct MHD_Response *response_around(obb_str bytes, const char *const *headers)
 {
     union {
@@ -127,8 +129,8 @@ static struct MHD_Response *response_around(obb_str bytes, const char *const *he
     return response;
 }
 
-/* Returns the shared response for these bytes and this status, made at the first call. Returns NULL without memory, and if there are
- * SRV_CONSTANTS others already. */
+/* Returns the shared response for these bytes and this status, made at the first call. Returns NULL
+ * without memory, and if there are SRV_CONSTANTS others already. */
 static struct MHD_Response *constant_of(struct srv_constants *constants, int status,
                                         const char *content_type, obb_str bytes,
                                         const char *const *headers)
@@ -168,7 +170,7 @@ void srv_constants_fini(struct srv_constants *constants)
     constants->count = 0;
 }
 
-/* ---- What handlers call --------------------------------------------------------------------------------- */
+/* ---- What handlers call ---------------------------------------------------------------------- */
 
 /* Copies the next block of a long answer for libmicrohttpd. */
 static ssize_t read_reply(void *context, uint64_t position, char *out, size_t room)
@@ -180,8 +182,9 @@ static ssize_t read_reply(void *context, uint64_t position, char *out, size_t ro
     return (ssize_t)size;
 }
 
-/* Returns a response around request->reply, or NULL without memory. The exchange owns the bytes, and lives until libmicrohttpd has sent
- * them. Long answers go in blocks: the kernel would take megabytes at once, and the loop would wait while it copies. */
+/* Returns a response around request->reply, or NULL without memory. The exchange owns the bytes,
+ * and lives until libmicrohttpd has sent them. Long answers go in blocks: the kernel would take
+ * megabytes at once, and the loop would wait while it copies. */
 static struct MHD_Response *response_of(struct srv_exchange *x)
 {
     const struct wire_buf *reply = &x->request.reply;

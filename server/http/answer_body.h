@@ -25,16 +25,17 @@ struct srv_constants {
 bool srv_constants_init(struct srv_constants *constants);
 void srv_constants_fini(struct srv_constants *constants);
 
-/* Adds the header fields that depend on the request, and makes the response ready to be sent: when the handler returns, or by
- * waking the connection. Takes over the response. Without memory it sends the answer for that. content_type may be NULL. */
+/* Adds the header fields that depend on the request, and makes the response ready to be sent: when
+ * the handler returns, or by waking the connection. Takes over the response. Without memory it
+ * sends the answer for that. content_type may be NULL. */
 void srv_answer_finish(struct srv_exchange *x, int status, struct MHD_Response *response,
                        const char *content_type);
 
 /* Answers with a 503 that needs no memory. */
 void srv_answer_out_of_memory(struct srv_exchange *x);
 
-/* Hands the answer to libmicrohttpd, in one of its callbacks for this connection. Returns false if libmicrohttpd refuses
- * the answer. */
+/* Hands the answer to libmicrohttpd, in one of its callbacks for this connection. Returns false if
+ * libmicrohttpd refuses the answer. */
 bool srv_answer_send(struct srv_exchange *x);
 
 /* Frees an answer that was not sent. */

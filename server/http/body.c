@@ -11,8 +11,8 @@ static void discard_rest(struct srv_exchange *x, int status, const char *detail)
     x->body_length = x->body_capacity = 0;
 }
 
-/* Makes room for `more` bytes. The buffer begins with the declared length up to SRV_FIRST_BODY, then doubles each time, so a
- * client must send bytes to get memory. */
+/* Makes room for `more` bytes. The buffer begins with the declared length up to SRV_FIRST_BODY,
+ * then doubles each time, so a client must send bytes to get memory. */
 static bool grow(struct srv_exchange *x, size_t more)
 {
     const size_t need = x->body_length + more;

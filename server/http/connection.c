@@ -3,7 +3,7 @@
 #include <linux/tcp.h>
 #include <netinet/in.h>
 
-/* ---- The list by since_ms --------------------------------------------------------------------------------- */
+/* ---- The list by since_ms -------------------------------------------------------------------- */
 
 static void list_remove(struct srv_connection *c)
 {
@@ -50,7 +50,7 @@ static void on_deadline(void *context)
         srv_timer_start(all->deadline, all->oldest->since_ms + limit - now, 0);
 }
 
-/* ---- Beginning and end ------------------------------------------------------------------------------------ */
+/* ---- Beginning and end ----------------------------------------------------------------------- */
 
 bool srv_connections_init(struct srv_connections *connections)
 {

@@ -1,7 +1,8 @@
 /* Connections: the phase of each, and the deadline of that phase.
  *
- * All phases have the same limit, --request-timeout. So all connections stand in one list in the order in which their phases
- * began, and one timer waits for the oldest. Entering a phase costs O(1). */
+ * All phases have the same limit, --request-timeout. So all connections stand in one list in the
+ * order in which their phases began, and one timer waits for the oldest. Entering a phase costs
+ * O(1). */
 #ifndef SRV_CONNECTION_H
 #define SRV_CONNECTION_H
 
@@ -21,9 +22,8 @@ typedef enum srv_phase {
 
 /* The listening end through which a connection came. */
 struct srv_endpoint {
-    const char
-        *host;     /* served beside localhost and the configured names; NULL: any name is served */
-    size_t number; /* counts the listeners from 0 */
+    const char *host; /* served besides localhost and options.hosts; NULL: any name is served */
+    size_t number;    /* counts the listeners from 0 */
 };
 
 struct srv_connection {
@@ -44,10 +44,10 @@ struct srv_connection {
 struct srv_connections {
     const srv_http_options *options;
 
-    /* Hooks, set at the start. */
-    void (*on_expired)(
-        struct srv_connection *connection); /* a phase has lasted --request-timeout */
-    srv_callback *on_closed;                /* a connection has gone */
+    /* Hooks, set at the start. on_expired: a phase has lasted --request-timeout. on_closed: a
+     * connection has gone. */
+    void (*on_expired)(struct srv_connection *connection);
+    srv_callback *on_closed;
     void *on_closed_context;
 
     struct srv_connection *oldest, *newest;
@@ -63,7 +63,8 @@ bool srv_connections_init(struct srv_connections *connections);
 /* All connections must be closed. Accepts zeroes. */
 void srv_connections_fini(struct srv_connections *connections);
 
-/* Adds a connection, in SRV_PHASE_READ. The descriptor stays the caller's. Returns NULL without memory. */
+/* Adds a connection, in SRV_PHASE_READ. The descriptor stays the caller's. Returns NULL without
+ * memory. */
 struct srv_connection *srv_connection_open(struct srv_connections *all, struct MHD_Connection *mhd,
                                            int descriptor, const struct srv_endpoint *endpoint,
                                            bool secure);
@@ -74,8 +75,8 @@ void srv_connection_close(struct srv_connection *c);
 /* Begins a phase, or the same phase anew: its deadline is --request-timeout from now. */
 void srv_connection_enter(struct srv_connection *c, srv_phase phase);
 
-/* Returns whether the client has acknowledged bytes since the last call. Returns true if the system cannot tell, as with
- * unix sockets. */
+/* Returns whether the client has acknowledged bytes since the last call. Returns true if the system
+ * cannot tell, as with unix sockets. */
 bool srv_connection_takes(struct srv_connection *c);
 
 /* Shuts the socket down. libmicrohttpd then sees the end of the connection and closes it. */

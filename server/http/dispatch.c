@@ -15,7 +15,7 @@ enum {
     SLOW_MS = 1000    /* requests that take longer are logged */
 };
 
-/* ---- The request line ------------------------------------------------------------------------------------- */
+/* ---- The request line ------------------------------------------------------------------------ */
 
 void *srv_dispatch_line(void *context, const char *target, struct MHD_Connection *mhd)
 {
@@ -37,15 +37,16 @@ void *srv_dispatch_line(void *context, const char *target, struct MHD_Connection
     memcpy(copy, target, length + 1);
     x->target = (obb_str){.bytes = copy, .length = length};
     x->line = target;
-    /* libmicrohttpd never sees the query string: it would list the parameters in the memory of the connection, and some
-     * hundred would use that up and hang the connection. `target` lies in its writable buffer. */
+    /* libmicrohttpd never sees the query string: it would list the parameters in the memory of the
+     * connection, and some hundred would use that up and hang the connection. `target` lies in its
+     * writable buffer. */
     const char *question = memchr(target, '?', length);
     if (question != NULL && question[1] != '\0')
         *(char *)((uintptr_t)question + 1) = '\0';
     return x;
 }
 
-/* ---- The headers ------------------------------------------------------------------------------------------ */
+/* ---- The headers ----------------------------------------------------------------------------- */
 
 static enum MHD_Result take_header(void *headers, enum MHD_ValueKind kind, const char *name,
                                    size_t name_length, const char *value, size_t value_length)
@@ -95,8 +96,9 @@ static bool on_headers(struct srv_exchange *x, const char *method, const char *v
         srv_exchange_refuse(x, 400, h.fault);
     else
         srv_admission_check(x, &h, version);
-    /* An answer given now closes the connection, as libmicrohttpd does not wait for the body. So a refusal is sent now only if
-     * the end of the request is in doubt, or if a long body would be read only to be forgotten. */
+    /* An answer given now closes the connection, as libmicrohttpd does not wait for the body. So a
+     * refusal is sent now only if the end of the request is in doubt, or if a long body would be
+     * read only to be forgotten. */
     if (x->refused &&
         (h.fault != NULL || x->declared > SRV_FIRST_BODY || (x->declared != 0 && h.expects))) {
         if (x->declared != 0)
@@ -110,9 +112,10 @@ static bool on_headers(struct srv_exchange *x, const char *method, const char *v
     return true;
 }
 
-/* ---- The handler ------------------------------------------------------------------------------------------ */
+/* ---- The handler ----------------------------------------------------------------------------- */
 
-/* The request is complete. Answers it, or puts the connection to sleep until its handler answers. */
+/* The request is complete. Answers it, or puts the connection to sleep until its handler
+ * answers. */
 static void handle(struct srv_exchange *x)
 {
     struct srv_request *request = &x->request;
@@ -157,7 +160,7 @@ enum MHD_Result srv_dispatch_access(void *context, struct MHD_Connection *mhd, c
     return x->response == NULL || srv_answer_send(x) ? MHD_YES : MHD_NO;
 }
 
-/* ---- The end ---------------------------------------------------------------------------------------------- */
+/* ---- The end --------------------------------------------------------------------------------- */
 
 static void log_request(const struct srv_exchange *x, bool complete, double seconds)
 {

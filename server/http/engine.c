@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Bytes of libmicrohttpd for each connection: request line and headers must fit. It clears them one and a half times a request, so
- * 32,768 would cost 4 % of a GET more. */
+/* Bytes of libmicrohttpd for each connection: request line and headers must fit. It clears them one
+ * and a half times a request, so 32,768 would cost 4 % of a GET more. */
 enum { CONNECTION_MEMORY = 16384 };
 
 struct srv_engine {
@@ -21,7 +21,7 @@ struct srv_engine {
     struct srv_engine *next;
 };
 
-/* ---- What libmicrohttpd calls ----------------------------------------------------------------------------- */
+/* ---- What libmicrohttpd calls ---------------------------------------------------------------- */
 
 static void on_connection(void *context, struct MHD_Connection *mhd, void **state,
                           enum MHD_ConnectionNotificationCode code)
@@ -58,7 +58,8 @@ __attribute__((format(printf, 2, 0))) static void on_log(void *context, const ch
 {
     struct srv_engines *engines = context;
     const srv_log *log = engines->options->log;
-    /* of each answer on a unix socket it complains twice that TCP_NODELAY and TCP_CORK are missing: "Setting %s option to …" */
+    /* of each answer on a unix socket it complains twice that TCP_NODELAY and TCP_CORK are missing:
+     * "Setting %s option to …" */
     static const char setting[] = "Setting ";
     if (strncmp(format, setting, sizeof setting - 1) == 0)
         return;
@@ -74,7 +75,7 @@ __attribute__((format(printf, 2, 0))) static void on_log(void *context, const ch
     SRV_LOG(log, SRV_DEBUG, "libmicrohttpd", srv_text("message", text));
 }
 
-/* ---- One engine ------------------------------------------------------------------------------------------- */
+/* ---- One engine ------------------------------------------------------------------------------ */
 
 static void on_ready(void *context, unsigned events)
 {
@@ -128,7 +129,7 @@ static struct srv_engine *start(struct srv_engines *engines, const char *certifi
     return engine;
 }
 
-/* ---- All engines ------------------------------------------------------------------------------------------ */
+/* ---- All engines ----------------------------------------------------------------------------- */
 
 bool srv_engines_start(struct srv_engines *engines)
 {

@@ -5,7 +5,7 @@
 
 enum { KEPT_EXCHANGES = 256 }; /* in the pool; further ones are freed with their request */
 
-/* ---- The pool --------------------------------------------------------------------------------------------- */
+/* ---- The pool -------------------------------------------------------------------------------- */
 
 static struct srv_exchange *take(struct srv_exchanges *all)
 {
@@ -94,7 +94,7 @@ void srv_exchange_end(struct srv_exchange *x)
     srv_connection_enter(c, SRV_PHASE_READ);
 }
 
-/* ---- Refused and cancelled -------------------------------------------------------------------------------- */
+/* ---- Refused and cancelled ------------------------------------------------------------------- */
 
 void srv_exchange_refuse(struct srv_exchange *x, int status, const char *detail)
 {
@@ -117,7 +117,7 @@ void srv_exchange_cancel(struct srv_exchange *x, bool late)
 
 bool srv_request_late(const struct srv_request *request) { return request->exchange->late; }
 
-/* ---- Asleep ----------------------------------------------------------------------------------------------- */
+/* ---- Asleep ---------------------------------------------------------------------------------- */
 
 static void on_hangup(void *context, unsigned events)
 {
@@ -152,7 +152,7 @@ void srv_exchange_resume(struct srv_exchange *x)
     srv_loop_due(x->all->options->loop);
 }
 
-/* ---- What a handler may ask ------------------------------------------------------------------------------- */
+/* ---- What a handler may ask ------------------------------------------------------------------ */
 
 bool srv_request_reserve(struct srv_request *request, size_t bytes)
 {
@@ -165,7 +165,8 @@ bool srv_request_reserve(struct srv_request *request, size_t bytes)
     return true;
 }
 
-/* The networks of IPv6 begin beyond 0::/8, so the smallest numbers are free for IPv4 and for our sockets. */
+/* The networks of IPv6 begin beyond 0::/8, so the smallest numbers are free for IPv4 and for our
+ * sockets. */
 uint64_t srv_request_peer(const struct srv_request *request)
 {
     const struct srv_connection *c = request->exchange->connection;

@@ -1,5 +1,5 @@
-/* An exchange: one request under way on a connection, with its answer. Exchanges come from a pool, and keep their buffers
- * in it. */
+/* An exchange: one request under way on a connection, with its answer. Exchanges come from a pool,
+ * and keep their buffers in it. */
 #ifndef SRV_EXCHANGE_H
 #define SRV_EXCHANGE_H
 
@@ -68,21 +68,24 @@ struct srv_exchanges {
 /* Frees the pool. No exchange may be under way. Accepts zeroes. */
 void srv_exchanges_fini(struct srv_exchanges *exchanges);
 
-/* Takes an exchange from the pool for the next request of the connection. Returns NULL without memory. */
+/* Takes an exchange from the pool for the next request of the connection. Returns NULL without
+ * memory. */
 struct srv_exchange *srv_exchange_begin(struct srv_exchanges *all,
                                         struct srv_connection *connection);
 
 /* Gives the exchange and its memory back. The connection begins SRV_PHASE_READ. */
 void srv_exchange_end(struct srv_exchange *x);
 
-/* Decides that the answer is a problem of this status. detail: a sentence that lives as long as the process, or NULL. */
+/* Decides that the answer is a problem of this status. detail: a sentence that lives as long as the
+ * process, or NULL. */
 void srv_exchange_refuse(struct srv_exchange *x, int status, const char *detail);
 
-/* Cancels the request and tells its handler, at the first call. late: the deadline is the reason. */
+/* Cancels the request and tells its handler, at the first call. late: the deadline is the
+ * reason. */
 void srv_exchange_cancel(struct srv_exchange *x, bool late);
 
-/* Puts the connection to sleep until srv_exchange_wake, and watches for a client that goes. Called in one of
- * libmicrohttpd's callbacks for this connection. */
+/* Puts the connection to sleep until srv_exchange_wake, and watches for a client that goes. Called
+ * in one of libmicrohttpd's callbacks for this connection. */
 void srv_exchange_suspend(struct srv_exchange *x);
 
 /* Stops the watch for a client that goes. */

@@ -1,4 +1,5 @@
-/* The options of the HTTP service: its collaborators, its limits, and who may call. Fixed when the service starts. */
+/* The options of the HTTP service: its collaborators, its limits, and who may call. Fixed when the
+ * service starts. */
 #ifndef SRV_HTTP_OPTIONS_H
 #define SRV_HTTP_OPTIONS_H
 
@@ -23,8 +24,8 @@ typedef struct srv_http_options {
     size_t origin_count;
     bool check_host; /* on loopback, refuse requests to other names */
 
-    /* Decides whether the request may go on to its route. authorization: the value of the Authorization field, or NULL.
-     * Returns false after it has filled *problem. May be NULL. */
+    /* Decides whether the request may go on to its route. authorization: the value of the
+     * Authorization field, or NULL. Returns false after it has filled *problem. May be NULL. */
     bool (*admit)(struct srv_request *request, const char *authorization, wire_problem *problem);
 } srv_http_options;
 

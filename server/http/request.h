@@ -1,4 +1,5 @@
-/* A request as its handler sees it, from the end of its headers to the end of its answer. On the loop's thread. */
+/* A request as its handler sees it, from the end of its headers to the end of its answer. On the
+ * loop's thread. */
 #ifndef SRV_REQUEST_H
 #define SRV_REQUEST_H
 
@@ -28,18 +29,19 @@ struct srv_request {
     uint64_t etag;
     atomic_bool cancelled; /* the client is gone or the time is over; any thread may read it */
 
-    /* Called once on the loop when `cancelled` turns true. The handler's side must then still answer soon, with any
-     * answer. May be NULL. */
+    /* Called once on the loop when `cancelled` turns true. The handler's side must then still
+     * answer soon, with any answer. May be NULL. */
     void (*on_cancel)(struct srv_request *request);
     void *work;                    /* the handler's own */
     struct srv_exchange *exchange; /* private to server/http */
 };
 
-/* Returns true if the deadline cancelled the request, false if the client went or nothing cancelled it. */
+/* Returns true if the deadline cancelled the request, false if the client went or nothing cancelled
+ * it. */
 bool srv_request_late(const struct srv_request *request);
 
-/* Returns the client as a number. All requests from one IPv4 address, one IPv6 network (/64) or one of our unix sockets have the
- * same number, and no others have it. */
+/* Returns the client as a number. All requests from one IPv4 address, one IPv6 network (/64) or one
+ * of our unix sockets have the same number, and no others have it. */
 uint64_t srv_request_peer(const struct srv_request *request);
 
 /* Reserves bytes of --memory-limit for this request, which gives them back when it ends.

@@ -17,8 +17,9 @@ static ssize_t read_stream(void *context, uint64_t position, char *out, size_t r
         stream->on_drained(stream);
     }
     if (stream->broken) {
-        /* An error returned here would end the request, but libmicrohttpd 0.9.75 then forgets the connection until all older ones
-         * have gone. So the socket is shut down, and libmicrohttpd gets a byte to send, which fails. */
+        /* An error returned here would end the request, but libmicrohttpd 0.9.75 then forgets the
+         * connection until all older ones have gone. So the socket is shut down, and libmicrohttpd
+         * gets a byte to send, which fails. */
         srv_connection_cut(x->connection);
         *out = '\n';
         return 1;
@@ -53,7 +54,8 @@ void srv_reply_stream(struct srv_request *request, int status, const char *conte
         srv_answer_out_of_memory(x);
         return;
     }
-    /* libmicrohttpd 0.9.75 sends the end of a chunked body in answer to HEAD, where no body may be */
+    /* libmicrohttpd 0.9.75 sends the end of a chunked body in answer to HEAD, where no body may
+     * be */
     if (strcmp(x->method, "HEAD") == 0)
         (void)MHD_set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT, MHD_RO_END);
     srv_answer_finish(x, status, response, content_type);
@@ -99,8 +101,8 @@ void srv_stream_cut(struct srv_stream *stream)
 bool srv_stream_check(struct srv_exchange *x)
 {
     struct srv_stream *stream = x->stream;
-    /* A connection that is awake has bytes that the client does not take, even if the stream has none left: libmicrohttpd
-     * holds a block of them. */
+    /* A connection that is awake has bytes that the client does not take, even if the stream has
+     * none left: libmicrohttpd holds a block of them. */
     const bool must_move = !x->suspended || stream->working;
     const bool good = !must_move || stream->moving;
     stream->moving = false;

@@ -1,7 +1,8 @@
 /* A stream: an answer of unknown length.
  *
- * The owner gives bytes when the stream has drained, so that only one piece is in memory, or gives them as they come up. Between
- * two pieces the connection sleeps. A client that takes nothing for --request-timeout while bytes wait is cut. */
+ * The owner gives bytes when the stream has drained, so that only one piece is in memory, or gives
+ * them as they come up. Between two pieces the connection sleeps. A client that takes nothing for
+ * --request-timeout while bytes wait is cut. */
 #ifndef SRV_STREAM_H
 #define SRV_STREAM_H
 
@@ -10,7 +11,8 @@
 struct srv_stream {
     /* The owner's. Both callbacks run on the loop. */
 
-    /* The client's side has taken all given bytes. The owner gives more, ends or cuts the stream, now or later. */
+    /* The client's side has taken all given bytes. The owner gives more, ends or cuts the stream,
+     * now or later. */
     void (*on_drained)(struct srv_stream *stream);
 
     /* The stream is over, for whatever reason. The request ends with it. */
@@ -24,8 +26,8 @@ struct srv_stream {
     bool ended, broken, moving;
 };
 
-/* Starts the answer. The stream must live until on_closed. When the client is gone or the service ends, request->on_cancel is
- * called, and the owner must then end or cut the stream soon. */
+/* Starts the answer. The stream must live until on_closed. When the client is gone or the service
+ * ends, request->on_cancel is called, and the owner must then end or cut the stream soon. */
 void srv_reply_stream(struct srv_request *request, int status, const char *content_type,
                       struct srv_stream *stream);
 

@@ -5,8 +5,9 @@
 #include "server/http/exchange.h"
 #include "server/http/stream.h"
 
-/* Returns false if the stream has stood still for a whole --request-timeout: the client has taken none of the bytes that wait, or
- * the owner, `working`, has given none. Called once each such time. */
+/* Returns false if the stream has stood still for a whole --request-timeout: the client has taken
+ * none of the bytes that wait, or the owner, `working`, has given none. Called once each such
+ * time. */
 bool srv_stream_check(struct srv_exchange *x);
 
 /* Frees what is pending and tells the owner that the stream is over. */

@@ -1,5 +1,5 @@
-/* An HTTP service with the routes of a test, in a thread of its own on a free port of loopback, and a
- * client that speaks raw bytes. Each test program includes this header once. */
+/* An HTTP service with the routes of a test, in a thread of its own on a free port of loopback, and
+ * a client that speaks raw bytes. Each test program includes this header once. */
 #ifndef TEST_SERVER_HTTP_SERVICE_H
 #define TEST_SERVER_HTTP_SERVICE_H
 
@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- The service ------------------------------------------------------------------------------------------------ */
+/* ---- The service ----------------------------------------------------------------------------- */
 
 enum { TIMEOUT_MS = 300 };
 
@@ -112,7 +112,8 @@ static inline void *serve(void *context)
     return NULL;
 }
 
-/* Starts the service. more: `count` further routes of the test. origin: of a page that may call, or NULL. */
+/* Starts the service. more: `count` further routes of the test. origin: of a page that may call, or
+ * NULL. */
 static inline void start_with(uint64_t connections, uint64_t memory, const srv_route *more,
                               size_t count, const char *origin)
 {
@@ -147,7 +148,7 @@ static inline void start_with(uint64_t connections, uint64_t memory, const srv_r
     ck_assert_int_eq(pthread_create(&thread, NULL, serve, NULL), 0);
 }
 
-/* ---- The client --------------------------------------------------------------------------------------------------- */
+/* ---- The client ------------------------------------------------------------------------------ */
 
 static inline int dial(void)
 {
@@ -244,7 +245,7 @@ static inline void teardown(void)
     finish();
 }
 
-/* ---- Requests and their answers ----------------------------------------------------------------------------------- */
+/* ---- Requests and their answers -------------------------------------------------------------- */
 
 #define H    "Host: localhost\r\n"
 #define TYPE "Content-Type: application/json\r\n"

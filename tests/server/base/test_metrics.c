@@ -70,7 +70,7 @@ START_TEST(requests_are_counted_by_route_status_and_time)
 }
 END_TEST
 
-/* ---- A strict reader of the text format ------------------------------------------------------------------------ */
+/* ---- A strict reader of the text format ------------------------------------------------------ */
 
 enum { MOST_SERIES = 512, LONGEST = 256 };
 
@@ -96,7 +96,8 @@ static size_t name_length(const char *at)
     return length;
 }
 
-/* {name="value",…} with \\, \" and \n as the only escapes; its length. *out_bound: of le, if there. */
+/* {name="value",…} with \\, \" and \n as the only escapes; its length. *out_bound: of le, if
+ * there. */
 static size_t labels_length(const char *at, double *out_bound)
 {
     const char *from = at;

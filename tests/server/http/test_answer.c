@@ -42,15 +42,15 @@ static void do_huge(struct srv_request *request)
 /* Each block of the answer has its own letter. */
 static void do_long(struct srv_request *request)
 {
-    enum { SIZE = 1000000 };
-    char *room = wire_buf_room(&request->reply, SIZE);
+    static const size_t size = 1000000;
+    char *room = wire_buf_room(&request->reply, size);
     ck_assert_ptr_nonnull(room);
-    for (size_t i = 0; i < SIZE; i++)
+    for (size_t i = 0; i < size; i++)
         room[i] = (char)('a' + i / 65536 % 26);
-    wire_buf_added(&request->reply, SIZE);
+    wire_buf_added(&request->reply, size);
     ck_assert(srv_reply_room(request));
     ck_assert(srv_reply_room(request)); /* counted once */
-    ck_assert_uint_le(metrics.in_flight_bytes, 2 * SIZE);
+    ck_assert_uint_le(metrics.in_flight_bytes, 2 * size);
     srv_reply(request, 200, "text/plain");
 }
 

@@ -33,7 +33,8 @@ START_TEST(who_sends_too_much_reads_why)
 {
     static char body[4u << 20];
     char heard[4096];
-    /* declared: refused at the headers, while the client goes on sending all of it before it reads */
+    /* declared: refused at the headers, while the client goes on sending all of it before it
+     * reads */
     int s = dial();
     say(s, "POST /count HTTP/1.1\r\n" H TYPE "Content-Length: 4194304\r\n\r\n");
     say_bytes(s, body, sizeof body / 8);

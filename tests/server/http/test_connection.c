@@ -3,7 +3,9 @@
 #include "tests/support/fault.h"
 #include "tests/support/test.h"
 
-enum { LIMIT_MS = 40, COUNT = 50 };
+#define COUNT ((size_t)50)
+
+enum { LIMIT_MS = 40 };
 
 static struct srv_loop *loop;
 static struct srv_metrics metrics;
@@ -78,7 +80,8 @@ START_TEST(connections_are_counted)
 }
 END_TEST
 
-/* The list after random phases is that of a model: a connection that enters a phase goes to the end. */
+/* The list after random phases is that of a model: a connection that enters a phase goes to the
+ * end. */
 START_TEST(the_list_is_ordered_by_the_beginning_of_the_phase)
 {
     open_all();

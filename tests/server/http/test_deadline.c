@@ -69,7 +69,8 @@ START_TEST(clients_that_do_not_read_are_cut)
     wait_ms(50);
     const struct exchange other = {"GET /hello HTTP/1.1\r\n" H "\r\n", 200, false, "hello", 0};
     check(&other, 1); /* others are served meanwhile */
-    /* At the least pace 8 MB may take 512 s, but somebody who takes nothing at all does not have them. */
+    /* At the least pace 8 MB may take 512 s, but somebody who takes nothing at all does not have
+     * them. */
     const double start = now_ms();
     char bytes[65536] = "";
     while (strstr(bytes, "cuts: 1") == NULL && now_ms() - start < 60 * TIMEOUT_MS) {

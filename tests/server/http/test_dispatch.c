@@ -57,13 +57,15 @@ START_TEST(requests_in_one_packet_or_byte_by_byte_are_the_same)
     ck_assert(!hear(s, heard, sizeof heard, PATIENCE_MS));
     ck_assert_uint_eq(count_of(heard, "\r\n\r\n3 294"), 20);
     close(s);
-    s = dial(); /* the time that a connection idles counts, and bytes take theirs on a busy machine */
+    /* a new connection: idle time counts, and single bytes take long on a busy machine */
+    s = dial();
     for (const char *byte = one; *byte != '\0'; byte++)
         say_bytes(s, byte, 1);
     ck_assert(!hear(s, heard, sizeof heard, PATIENCE_MS));
     ck_assert_int_eq(status_of(heard), 200);
-    /* a client that has said all and closes its half still hears the answer; the end of what it says may go unnoticed
-     * when it came with the request (libmicrohttpd waits for an edge that has passed), until the deadline */
+    /* a client that has said all and closes its half still hears the answer; the end of what it
+     * says may go unnoticed when it came with the request (libmicrohttpd waits for an edge that has
+     * passed), until the deadline */
     say(s, one);
     shutdown(s, SHUT_WR);
     ck_assert(hear(s, heard, sizeof heard, 3 * TIMEOUT_MS));

@@ -1,4 +1,5 @@
-/* Engines and their certificates, on a loop without a listener. Secure connections are made in tests/server. */
+/* Engines and their certificates, on a loop without a listener. Secure connections are made in
+ * tests/server. */
 #include "server/http/engine.h"
 #include "server/http/linger.h"
 #include "tests/server/certificates.h"

@@ -18,7 +18,7 @@ START_TEST(work_for_clients_that_go_is_given_up)
 }
 END_TEST
 
-/* ---- The pool, without a service ------------------------------------------------------------------------------------ */
+/* ---- The pool, without a service ------------------------------------------------------------- */
 
 static struct srv_connections connections;
 static struct srv_exchanges exchanges;

@@ -1,4 +1,5 @@
-/* Header fields, given as libmicrohttpd gives them: texts in the buffer into which the request was read. */
+/* Header fields, given as libmicrohttpd gives them: texts in the buffer into which the request was
+ * read. */
 #include "server/http/headers.h"
 #include "tests/support/fault.h"
 #include "tests/support/test.h"
@@ -9,13 +10,14 @@ static struct obb_arena arena;
 
 static void teardown(void) { obb_arena_fini(&arena); }
 
-/* Takes "Name: value\r\n"… apart and gives each field. The texts stay where they are, in a buffer of the test. */
+/* Takes "Name: value\r\n"… apart and gives each field. The texts stay where they are, in a buffer
+ * of the test. */
 static srv_headers read_fields(const char *text, bool http_1_1)
 {
     static char buffer[4096];
     srv_headers h = {.arena = &arena};
     ck_assert_uint_lt(strlen(text), sizeof buffer);
-    (void)strcpy(buffer, text);
+    memcpy(buffer, text, strlen(text) + 1);
     char *at = buffer;
     while (*at != '\0') {
         char *colon = strchr(at, ':'), *end = strstr(at, "\r\n");

@@ -1,7 +1,8 @@
 /* Requests that libmicrohttpd refuses by itself. */
 #include "tests/server/http_service.h"
 
-/* What libmicrohttpd refuses by itself: no problem document, but a status and a closed connection. */
+/* What libmicrohttpd refuses by itself: no problem document, but a status and a closed
+ * connection. */
 START_TEST(what_cannot_be_parsed_ends_the_connection)
 {
     static const char *const garbage[] = {

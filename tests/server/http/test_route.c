@@ -127,7 +127,8 @@ START_TEST(broken_targets_are_refused)
 }
 END_TEST
 
-/* Whatever the bytes, nothing beyond them is read: each target stands in a block of exactly its size. */
+/* Whatever the bytes, nothing beyond them is read: each target stands in a block of exactly its
+ * size. */
 START_TEST(random_targets_do_no_harm)
 {
     static const char alphabet[] = "/%?&=+aF0 #\xc3\xa9\xe2\x98\x83.";

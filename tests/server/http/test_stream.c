@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-enum { PIECES = 5 };
+static const int pieces = 5;
 
 struct owner {
     struct srv_stream stream;
@@ -69,7 +69,7 @@ static void do_stream(struct srv_request *request)
     const obb_str kind = request->target.parts[1];
     struct owner *o = calloc(1, sizeof *o);
     ck_assert_ptr_nonnull(o);
-    o->left = PIECES;
+    o->left = pieces;
     o->cut = obb_str_equal(kind, obb_str_of("cut"));
     o->slow = obb_str_equal(kind, obb_str_of("slow"));
     o->stream.on_drained = on_drained;
@@ -125,11 +125,11 @@ START_TEST(pieces_arrive_in_order_and_the_connection_stays)
         ck_assert(!hear(s, heard, sizeof heard, PATIENCE_MS));
         ck_assert_int_eq(status_of(heard), 200);
         ck_assert_ptr_nonnull(strstr(heard, "Transfer-Encoding: chunked\r\n"));
-        ck_assert_uint_eq(count_of(heard, "a piece;"), PIECES);
+        ck_assert_uint_eq(count_of(heard, "a piece;"), (size_t)pieces);
         ck_assert_str_eq(heard + strlen(heard) - 5, "0\r\n\r\n");
         wait_closed(i + 1);
     }
-    ck_assert_int_eq(atomic_load(&drained), 2 * (PIECES + 1)); /* one piece in memory at a time */
+    ck_assert_int_eq(atomic_load(&drained), 2 * (pieces + 1)); /* one piece in memory at a time */
     close(s);
 }
 END_TEST
@@ -140,7 +140,7 @@ START_TEST(a_cut_stream_has_no_end)
     const int s = dial();
     say(s, "GET /stream/cut HTTP/1.1\r\n" H "\r\n");
     ck_assert(hear(s, heard, sizeof heard, PATIENCE_MS));
-    ck_assert_uint_eq(count_of(heard, "a piece;"), PIECES);
+    ck_assert_uint_eq(count_of(heard, "a piece;"), (size_t)pieces);
     ck_assert_str_ne(heard + strlen(heard) - 5, "0\r\n\r\n");
     wait_closed(1);
     close(s);
