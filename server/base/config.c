@@ -148,9 +148,9 @@ static bool is_host(const char *text, size_t length)
     return length > 0 && strspn(text, plain) >= length;
 }
 
-/* What browsers send in an Origin field (RFC 6454, 6.2): in lower case, and with a port only where
- * it is not the scheme's own. Not `null`, which pages of any site can send from a frame that is
- * sandboxed: whoever listed it would let all of them write. */
+/* Returns whether browsers send the text in an Origin field (RFC 6454, 6.2): in lower case, and with
+ * a port only if it is not the scheme's own. `null` is refused: pages of any site can send it from a
+ * sandboxed frame, so an operator who listed it would let all of them write. */
 static bool is_origin(const char *text)
 {
     static const char scheme[] = "abcdefghijklmnopqrstuvwxyz0123456789+-.";

@@ -170,7 +170,7 @@ void srv_constants_fini(struct srv_constants *constants)
     constants->count = 0;
 }
 
-/* ---- What handlers call ---------------------------------------------------------------------- */
+/* ---- For handlers ---------------------------------------------------------------------------- */
 
 /* Copies the next block of a long answer for libmicrohttpd. */
 static ssize_t read_reply(void *context, uint64_t position, char *out, size_t room)

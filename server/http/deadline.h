@@ -1,4 +1,4 @@
-/* What the end of a phase's time means: a request whose work takes too long is cancelled, and a
+/* The end of a phase's time: a request whose work takes too long is cancelled, and a
  * client that is too slow is cut. */
 #ifndef SRV_DEADLINE_H
 #define SRV_DEADLINE_H

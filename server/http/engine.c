@@ -21,7 +21,7 @@ struct srv_engine {
     struct srv_engine *next;
 };
 
-/* ---- What libmicrohttpd calls ---------------------------------------------------------------- */
+/* ---- Callbacks ------------------------------------------------------------------------------- */
 
 static void on_connection(void *context, struct MHD_Connection *mhd, void **state,
                           enum MHD_ConnectionNotificationCode code)

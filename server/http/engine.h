@@ -43,8 +43,8 @@ void srv_engines_add(struct srv_engines *engines, bool secure, int descriptor,
                      const struct sockaddr *from, socklen_t length,
                      const struct srv_endpoint *endpoint);
 
-/* Runs each engine once, and stops engines of earlier certificates without connections. Returns true
- * to be called again before the loop sleeps. */
+/* Runs each engine once, and stops engines of earlier certificates without connections. Returns
+ * true to be called again before the loop sleeps. */
 bool srv_engines_run(struct srv_engines *engines);
 
 #endif

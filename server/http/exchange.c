@@ -152,7 +152,7 @@ void srv_exchange_resume(struct srv_exchange *x)
     srv_loop_due(x->all->options->loop);
 }
 
-/* ---- What a handler may ask ------------------------------------------------------------------ */
+/* ---- For handlers ---------------------------------------------------------------------------- */
 
 bool srv_request_reserve(struct srv_request *request, size_t bytes)
 {

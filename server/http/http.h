@@ -21,7 +21,7 @@
 struct srv_http;
 
 /* Starts the service, without a listener yet, and labels options->metrics with the routes. It
- * copies *options; what these point to must outlive it. Returns false without memory or
+ * copies *options; the objects behind its pointers must outlive it. Returns false without memory or
  * descriptors, or if libmicrohttpd refuses to start. */
 bool srv_http_create(const srv_http_options *options, struct srv_http **out);
 

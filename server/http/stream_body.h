@@ -10,7 +10,7 @@
  * time. */
 bool srv_stream_check(struct srv_exchange *x);
 
-/* Frees what is pending and tells the owner that the stream is over. */
+/* Frees the pending bytes and tells the owner that the stream is over. */
 void srv_stream_close(struct srv_stream *stream);
 
 #endif
