@@ -4,41 +4,44 @@
 #define OBB_OBB_H
 
 /* clang-format off */
-#include "core/base/status.h"      /* what a call can answer */
-#include "core/base/alloc.h"       /* memory from the heap, with products checked */
-#include "core/base/arena.h"       /* memory that lives as long as one request */
-#include "core/base/str.h"         /* strings as a pointer and a length */
-#include "core/base/utf8.h"        /* the check of UTF-8 */
-#include "core/base/hex.h"         /* hexadecimal digits */
+#include "core/base/status.h"          /* what a call can answer */
+#include "core/base/alloc.h"           /* memory from the heap, with products checked */
+#include "core/base/arena.h"           /* memory that lives as long as one request */
+#include "core/base/str.h"             /* strings as a pointer and a length */
+#include "core/base/utf8.h"            /* the check of UTF-8 */
+#include "core/base/hex.h"             /* hexadecimal digits */
 
-#include "core/geometry/vec.h"     /* vectors, quaternions, bounds */
-#include "core/geometry/box.h"     /* a box as stored, a box as a solid, and all its forms */
-#include "core/geometry/fit.h"     /* boxes around points and around other boxes */
-#include "core/geometry/sat.h"     /* the decision: overlap, gap, axis, relation */
-#include "core/geometry/closest.h" /* distances and closest points */
-#include "core/geometry/clip.h"    /* shared volume */
-#include "core/geometry/ray.h"     /* a ray against a box */
-#include "core/geometry/sweep.h"   /* a moving box against a box */
-#include "core/geometry/shape.h"   /* query shapes other than boxes */
+#include "core/geometry/vec.h"         /* vectors */
+#include "core/geometry/rotation.h"    /* quaternions, and the forms that they are made from */
+#include "core/geometry/box.h"         /* a box as stored, a box as a solid, bounds */
+#include "core/geometry/box_forms.h"   /* the other forms that a box is sent in */
+#include "core/geometry/transform.h"   /* a box moved, rotated, scaled */
+#include "core/geometry/fit.h"         /* boxes around points and around other boxes */
+#include "core/geometry/sat.h"         /* the decision: overlap, gap, axis, relation */
+#include "core/geometry/closest.h"     /* distances and closest points */
+#include "core/geometry/clip.h"        /* shared volume */
+#include "core/geometry/ray.h"         /* a ray against a box */
+#include "core/geometry/sweep.h"       /* a moving box against a box */
+#include "core/geometry/shape.h"       /* query shapes other than boxes */
 
-#include "core/kernels/cpu.h"      /* the choice of instruction set */
-#include "core/index/rebuild.h"    /* a fresh broad phase, made in the background */
+#include "core/kernels/cpu.h"          /* the choice of instruction set */
+#include "core/index/rebuild.h"        /* a fresh broad phase, made in the background */
 
-#include "core/scene/name.h"       /* valid names */
-#include "core/scene/moment.h"     /* a point in the history of a scene */
-#include "core/scene/settings.h"   /* the settings of a scene */
-#include "core/scene/scene.h"      /* a scene: settings, clock, info */
-#include "core/scene/edit.h"       /* what one commit is asked to do: plain data */
-#include "core/scene/commit.h"     /* prepare, commit, discard */
-#include "core/scene/view.h"       /* one state of a scene, held in place while it is read */
-#include "core/scene/store.h"      /* all scenes by name */
-#include "core/scene/digest.h"     /* a hash of a scene's newest state */
+#include "core/scene/name.h"           /* valid names */
+#include "core/scene/moment.h"         /* a point in the history of a scene */
+#include "core/scene/settings.h"       /* the settings of a scene */
+#include "core/scene/scene.h"          /* a scene: settings, clock, info */
+#include "core/scene/edit.h"           /* what one commit is asked to do: plain data */
+#include "core/scene/commit.h"         /* prepare, commit, discard */
+#include "core/scene/view.h"           /* one state of a scene, held in place while it is read */
+#include "core/scene/store.h"          /* all scenes by name */
+#include "core/scene/digest.h"         /* a hash of a scene's newest state */
 
-#include "core/query/filter.h"     /* the boxes that take part in a query */
-#include "core/query/query.h"      /* queries and results: plain data */
-#include "core/query/plan.h"       /* a query bound to a view, run in phases of chunks */
-#include "core/query/cost.h"       /* the cost of a query, estimated before it is run */
-#include "core/query/contacts.h"   /* the set of overlapping pairs, followed from commit to commit */
+#include "core/query/filter.h"         /* the boxes that take part in a query */
+#include "core/query/query.h"          /* queries and results: plain data */
+#include "core/query/plan.h"           /* a query bound to a view, run in phases of chunks */
+#include "core/query/cost.h"           /* the cost of a query, estimated before it is run */
+#include "core/query/contacts.h"       /* the set of overlapping pairs, followed from commit to commit */
 /* clang-format on */
 
 #endif

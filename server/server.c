@@ -2,8 +2,8 @@
 
 #include "server/access/auth.h"
 #include "server/access/rate.h"
+#include "server/access/token_hash.h"
 #include "server/base/file.h"
-#include "server/base/sha256.h"
 #include "server/events/events.h"
 #include "server/routes/demo.h"
 #include "server/routes/table.h"
@@ -116,9 +116,9 @@ static bool within_rate(const struct srv_request *request, const wire_token *tok
     const uint64_t now_ns = (uint64_t)(srv_clock() * 1e9);
     if (token == NULL)
         return srv_rate_admit(services->peer_rate, srv_request_peer(request), now_ns);
-    unsigned char hash[SRV_SHA256];
+    unsigned char hash[SRV_TOKEN_HASH];
     uint64_t client;
-    srv_sha256(token->name.bytes, token->name.length, hash);
+    srv_token_hash(token->name.bytes, token->name.length, hash);
     memcpy(&client, hash, sizeof client);
     return srv_rate_admit(services->token_rate, client, now_ns);
 }
@@ -291,7 +291,7 @@ static bool create_parts(struct srv_services *services, const struct obb_kernels
 {
     const srv_config *config = services->config;
     const size_t workers = config->workers != 0 ? config->workers : srv_pool_cores();
-    if (!srv_metrics_init(&services->metrics, srv_route_table, srv_route_count) ||
+    if (!srv_metrics_init(&services->metrics, srv_route_count) ||
         !srv_loop_create(&services->loop) ||
         !srv_loop_signals(services->loop, on_signal, on_hangup, services) ||
         !srv_pool_create(services->loop, workers, config->queue_limit, &services->pool) ||

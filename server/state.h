@@ -7,9 +7,12 @@
 #include "server/base/loop.h"
 #include "server/base/metrics.h"
 #include "server/base/pool.h"
+#include "server/http/answer.h"
 #include "server/http/http.h"
 #include "server/http/listen.h"
+#include "server/http/request.h"
 #include "server/http/route.h"
+#include "server/http/stream.h"
 
 /* The longest that the loop may compute at a stretch is about 200 us, see architecture in README.md. A hop to the pool costs
  * about 20 us of CPU and as much in latency, so what is estimated below this line is done on the spot. */

@@ -255,7 +255,7 @@ static obb_status set_interned(struct obb_apply *apply, struct obb_interned **pl
     return st;
 }
 
-/* Checks the parts that a put states: box.h makes whole boxes canonical, but single parts may come
+/* Checks the parts that a put states: box_forms.h makes whole boxes canonical, but single parts may come
  * from anywhere. */
 static obb_status check_put(const obb_put *put)
 {

@@ -2,6 +2,7 @@
 #ifndef OBB_EDIT_H
 #define OBB_EDIT_H
 
+#include "core/geometry/transform.h"
 #include "core/scene/scene.h"
 
 /* A box by its name or, if has_id, by its id. */
@@ -28,7 +29,7 @@ enum {
 typedef struct obb_put {
     obb_target target;
     unsigned parts; /* of OBB_PUT_…; without OBB_PUT_ALL the box must exist (else OBB_NO_BOX) */
-    obb_box box;    /* canonical, from box.h */
+    obb_box box;    /* canonical, from box_forms.h */
     obb_attributes attributes;
 } obb_put;
 

@@ -340,7 +340,7 @@ static void overrun(struct channel *c, struct follower *f)
     wire_buf_fini(&farewell);
 }
 
-static void on_hungry(struct srv_stream *stream) { (void)stream; } /* it gets what comes up */
+static void on_drained(struct srv_stream *stream) { (void)stream; } /* it gets what comes up */
 
 static void on_closed(struct srv_stream *stream)
 {
@@ -458,8 +458,8 @@ static void joined(struct channel *c, struct follower *f)
     c->followers = f;
     c->wanted[f->topics]++;
     c->events->services->metrics.followers++;
-    f->stream.hungry = on_hungry;
-    f->stream.closed = on_closed;
+    f->stream.on_drained = on_drained;
+    f->stream.on_closed = on_closed;
     request->on_cancel = on_stream_cancel;
     srv_reply_stream(request, 200, wire_media_type(WIRE_EVENTS), &f->stream);
     srv_stream_give(&f->stream, &f->first);
@@ -692,7 +692,7 @@ static struct channel *channel_create(struct srv_events *events, struct obb_scen
     c->scene = scene;
     c->job.advance = run_step;
     c->job.done = on_done;
-    c->job.beside = true;
+    c->job.background = true;
     c->job.cancelled = &c->cancelled;
     c->next = events->channels;
     if (c->next != NULL)

@@ -1,5 +1,7 @@
 #include "server/routes/page.h"
 
+#include "server/http/answer.h"
+
 /* Made by server/web/build.mjs: PAGE_BYTES, the page compressed, and PAGE_POLICY, which allows its own script and style by their
  * hashes. Empty where node is missing. */
 #include "server/routes/page_data.h"

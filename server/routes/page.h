@@ -2,7 +2,7 @@
 #ifndef SRV_PAGE_H
 #define SRV_PAGE_H
 
-#include "server/http/http.h"
+#include "server/http/request.h"
 
 /* GET /. A program that was built where node is missing answers with a page that says how to build the editor. Query
  * parameters are the page's own. */

@@ -48,7 +48,7 @@ static void on_done(struct srv_job *job)
         hand_over(p);
 }
 
-static void on_hungry(struct srv_stream *stream)
+static void on_drained(struct srv_stream *stream)
 {
     struct srv_pieces *p = pieces_of(stream);
     struct srv_pool *pool = p->work.request->services->pool;
@@ -58,10 +58,10 @@ static void on_hungry(struct srv_stream *stream)
         return;
     }
     /* the answer has begun and must go on, so it does not depend on room in the queue */
-    p->work.job.beside = false;
+    p->work.job.background = false;
     srv_submitted submitted = srv_pool_submit(pool, &p->work.job);
     if (submitted == SRV_QUEUE_FULL) {
-        p->work.job.beside = true;
+        p->work.job.background = true;
         submitted = srv_pool_submit(pool, &p->work.job);
     }
     stream->working = submitted == SRV_SUBMITTED;
@@ -83,8 +83,8 @@ void srv_pieces_start(struct srv_pieces *p, struct srv_request *request, wire_me
     p->work.job.chunk = run_chunk;
     p->work.job.done = on_done;
     p->work.job.cancelled = &request->cancelled;
-    p->stream.hungry = on_hungry;
-    p->stream.closed = on_closed;
+    p->stream.on_drained = on_drained;
+    p->stream.on_closed = on_closed;
     request->work = p;
     request->on_cancel = on_cancel;
     srv_reply_stream(request, 200, wire_media_type(media), &p->stream);

@@ -100,7 +100,7 @@ void srv_rebuild_if_decayed(struct srv_services *services, struct obb_scene *sce
     r->job.advance = advance;
     r->job.chunk = run_chunk;
     r->job.done = rebuilt;
-    r->job.beside = true;
+    r->job.background = true;
     r->job.cancelled = &r->cancelled;
     r->services = services;
     r->scene = scene;

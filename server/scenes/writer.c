@@ -38,7 +38,7 @@ static void bury(struct srv_services *services, struct obb_scene *scene)
     if (b != NULL) {
         b->job.advance = burial_step;
         b->job.done = buried;
-        b->job.beside = true;
+        b->job.background = true;
         b->services = services;
         b->scene = scene;
         if (srv_pool_submit(services->pool, &b->job) == SRV_SUBMITTED) {
@@ -242,7 +242,7 @@ bool srv_reply_measures(struct srv_request *request, int status, struct obb_scen
     *m = (struct measuring){.request = request, .status = status};
     m->job.advance = measure_step;
     m->job.done = measured;
-    m->job.beside = true;
+    m->job.background = true;
     if (!gate_close(services, &m->gate, scene, false, 0))
         return false;
     if (srv_pool_submit(services->pool, &m->job) == SRV_SUBMITTED)

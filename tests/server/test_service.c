@@ -1,5 +1,5 @@
 /* The whole service: who may do what, from where, over what, and how it ends. */
-#include "server/http/probe.h"
+#include "server/probe.h"
 #include "tests/server/certificates.h"
 #include "tests/server/service.h"
 
