@@ -1,7 +1,10 @@
-/* Whole scenes as lines: out in pieces, and in as one commit. */
+/* Whole scenes as lines: exported piece by piece, imported as one commit. */
+#include "server/routes/do_scene.h"
+#include "server/routes/handlers.h"
+#include "server/scenes/change.h"
+#include "server/scenes/conditions.h"
 #include "server/scenes/pieces.h"
 #include "server/scenes/scenes.h"
-#include "server/scenes/writer.h"
 
 /* ---- GET /v1/scenes/{scene}/export -------------------------------------------------------------------------------- */
 
@@ -33,10 +36,12 @@ static bool export_write(struct srv_pieces *pieces)
 
 static void export_closed(struct srv_pieces *pieces)
 {
-    srv_view_close(pieces->work.request->services, ((struct export *)pieces)->view);
+    srv_view_close(pieces->work.request->services->locks, ((struct export *)pieces)->view);
 }
 
-enum { CHEAP = 64 }; /* boxes that are written on the loop, at about a microsecond each */
+enum {
+    CHEAP = 64
+}; /* a scene of at most as many boxes is written on the loop; a box takes about 1 us */
 
 void srv_do_export(struct srv_request *request)
 {
@@ -81,7 +86,8 @@ static void import_read(struct srv_work *work)
 
 static void import_reply(struct srv_change *change)
 {
-    srv_reply_scene(change->work.request, change->made_scene ? 201 : 200, change->scene);
+    srv_reply_scene(change->work.request, change->write.made_scene ? 201 : 200,
+                    change->write.scene);
 }
 
 static void import_apply(struct srv_work *work)
@@ -91,7 +97,9 @@ static void import_apply(struct srv_work *work)
         srv_reply_problem(work->request, &i->problem);
         return;
     }
-    i->change.edit = &i->edit;
+    i->change.op.kind = SRV_OP_EDIT;
+    i->change.op.settings = srv_default_settings(work->request->services);
+    i->change.op.edit = &i->edit;
     i->change.applied = import_reply;
     srv_change_start(&i->change);
 }
@@ -101,7 +109,7 @@ void srv_do_import(struct srv_request *request)
     if (!srv_no_params(request))
         return;
     struct import *i = srv_work_room(request, sizeof *i);
-    if (i == NULL || !srv_path_name(request, SRV_SCENE_PART, &i->change.scene_name))
+    if (i == NULL || !srv_path_name(request, SRV_SCENE_PART, &i->change.op.scene))
         return;
     i->change.work.request = request;
     srv_work_decode(&i->change.work, import_read, import_apply);

@@ -1,5 +1,7 @@
 #include "server/scenes/pieces.h"
 
+#include "server/scenes/services.h"
+
 #include <stddef.h>
 
 static struct srv_pieces *pieces_of(struct srv_stream *stream)
