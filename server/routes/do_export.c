@@ -3,14 +3,14 @@
 #include "server/routes/handlers.h"
 #include "server/scenes/change.h"
 #include "server/scenes/conditions.h"
-#include "server/scenes/pieces.h"
+#include "server/scenes/paged_answer.h"
 #include "server/scenes/scenes.h"
 
 /* ---- GET /v1/scenes/{scene}/export -------------------------------------------------------------------------------- */
 
 struct export
 {
-    struct srv_pieces pieces;
+    struct srv_paged_answer answer;
     struct obb_view *view;
     obb_str name;
     obb_settings settings;
@@ -18,10 +18,10 @@ struct export
     bool begun;
 };
 
-static bool export_write(struct srv_pieces *pieces)
+static bool export_write(struct srv_paged_answer *answer)
 {
-    struct export *e = (struct export *)pieces;
-    struct wire_buf *piece = &pieces->piece;
+    struct export *e = (struct export *)answer;
+    struct wire_buf *piece = &answer->piece;
     if (!e->begun)
         wire_write_export_head(piece, e->name, &e->settings, e->view);
     e->begun = true;
@@ -34,9 +34,9 @@ static bool export_write(struct srv_pieces *pieces)
     return piece->length >= SRV_PIECE;
 }
 
-static void export_closed(struct srv_pieces *pieces)
+static void export_closed(struct srv_paged_answer *answer)
 {
-    srv_view_close(pieces->work.request->services->locks, ((struct export *)pieces)->view);
+    srv_view_close(answer->work.request->services->locks, ((struct export *)answer)->view);
 }
 
 enum {
@@ -62,10 +62,10 @@ void srv_do_export(struct srv_request *request)
         return;
     e->name = request->target.parts[SRV_SCENE_PART];
     e->settings = info.settings;
-    e->pieces.write = export_write;
-    e->pieces.closed = export_closed;
-    e->pieces.cheap = info.boxes <= CHEAP;
-    srv_pieces_start(&e->pieces, request, WIRE_NDJSON);
+    e->answer.write = export_write;
+    e->answer.closed = export_closed;
+    e->answer.cheap = info.boxes <= CHEAP;
+    srv_paged_answer_start(&e->answer, request, WIRE_NDJSON);
 }
 
 /* ---- POST /v1/scenes/{scene}/import ------------------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
 
 #include "server/routes/handlers.h"
 #include "server/scenes/budget.h"
-#include "server/scenes/pieces.h"
+#include "server/scenes/paged_answer.h"
 #include "server/scenes/scenes.h"
 
 #include <stddef.h>
@@ -126,8 +126,8 @@ enum { KIND_PART = 4 };
 /* All-pairs as NDJSON is a stream of any length. Its pairs are found in pages: the next page when the client has taken the one
  * before. */
 struct query {
-    struct srv_plans plans;  /* of one query; of a stream: the current page */
-    struct srv_pieces lines; /* of a stream */
+    struct srv_plans plans;        /* of one query; of a stream: the current page */
+    struct srv_paged_answer lines; /* of a stream */
     uint64_t most, sent; /* of a stream: pairs that it may have, and pairs of the pages before */
     size_t next_pair;    /* of the current page: the first that is not written */
     obb_query_kind kind;
@@ -137,9 +137,9 @@ struct query {
     wire_problem problem;
 };
 
-static struct query *query_of(struct srv_pieces *pieces)
+static struct query *query_of(struct srv_paged_answer *answer)
 {
-    return (struct query *)(void *)((char *)pieces - offsetof(struct query, lines));
+    return (struct query *)(void *)((char *)answer - offsetof(struct query, lines));
 }
 
 static void query_read(struct srv_work *work)
@@ -173,29 +173,29 @@ static void next_page(struct query *q)
     q->query.count_only = q->query.limit == 0;
 }
 
-static bool lines_write(struct srv_pieces *pieces)
+static bool lines_write(struct srv_paged_answer *answer)
 {
-    struct query *q = query_of(pieces);
+    struct query *q = query_of(answer);
     const struct obb_plan *plan = q->plans.plans[0];
     const struct obb_view *view = q->plans.views[0];
     if (atomic_load(&q->plans.status) != OBB_OK) {
-        pieces->piece.failed = true;
+        answer->piece.failed = true;
         return false;
     }
     const obb_result *result = obb_plan_result(plan);
     const size_t few = pairs_for(q, FEW_PAIRS);
     size_t to = q->next_pair;
-    while (to < result->pair_count && pieces->piece.length < SRV_PIECE && !pieces->piece.failed) {
+    while (to < result->pair_count && answer->piece.length < SRV_PIECE && !answer->piece.failed) {
         const size_t from = to, left = result->pair_count - from;
         to += left < few ? left : few;
-        wire_write_pair_lines(&pieces->piece, view, &q->query, result, from, to);
+        wire_write_pair_lines(&answer->piece, view, &q->query, result, from, to);
     }
     q->next_pair = to;
     if (to < result->pair_count)
         return true;
     if (!result->truncated) {
         const bool cut = q->query.paged && q->query.count_only && result->count > 0;
-        wire_write_pair_end(&pieces->piece, view, &q->query, q->sent + result->count, cut);
+        wire_write_pair_end(&answer->piece, view, &q->query, q->sent + result->count, cut);
         return false;
     }
     const obb_box_pair *last = &result->pairs[to - 1];
@@ -210,17 +210,20 @@ static bool lines_write(struct srv_pieces *pieces)
 }
 
 /* Finds the next page. Does nothing while the current page has pairs left. */
-static size_t lines_advance(struct srv_pieces *pieces)
+static size_t lines_advance(struct srv_paged_answer *answer)
 {
-    return plans_advance(&query_of(pieces)->plans.work.job);
+    return plans_advance(&query_of(answer)->plans.work.job);
 }
 
-static void lines_chunk(struct srv_pieces *pieces, size_t chunk)
+static void lines_chunk(struct srv_paged_answer *answer, size_t chunk)
 {
-    plans_chunk(&query_of(pieces)->plans.work.job, chunk);
+    plans_chunk(&query_of(answer)->plans.work.job, chunk);
 }
 
-static void lines_closed(struct srv_pieces *pieces) { srv_plans_close(&query_of(pieces)->plans); }
+static void lines_closed(struct srv_paged_answer *answer)
+{
+    srv_plans_close(&query_of(answer)->plans);
+}
 
 /* Answers with the first page, which is found already, and with the pages after it. Returns false if --memory-limit leaves no
  * room for that. */
@@ -235,7 +238,7 @@ static bool stream_pairs(struct query *q)
     q->lines.chunk = lines_chunk;
     q->lines.write = lines_write;
     q->lines.closed = lines_closed;
-    srv_pieces_start(&q->lines, q->plans.work.request, WIRE_NDJSON);
+    srv_paged_answer_start(&q->lines, q->plans.work.request, WIRE_NDJSON);
     return true;
 }
 

@@ -1,17 +1,18 @@
-#include "server/scenes/pieces.h"
+#include "server/scenes/paged_answer.h"
 
 #include "server/scenes/services.h"
 
 #include <stddef.h>
 
-static struct srv_pieces *pieces_of(struct srv_stream *stream)
+static struct srv_paged_answer *answer_of(struct srv_stream *stream)
 {
-    return (struct srv_pieces *)(void *)((char *)stream - offsetof(struct srv_pieces, stream));
+    return (struct srv_paged_answer *)(void *)((char *)stream -
+                                               offsetof(struct srv_paged_answer, stream));
 }
 
 static size_t step(struct srv_job *job)
 {
-    struct srv_pieces *p = (struct srv_pieces *)job;
+    struct srv_paged_answer *p = (struct srv_paged_answer *)job;
     const size_t chunks = p->advance != NULL ? p->advance(p) : 0;
     if (chunks == 0)
         p->last = !p->write(p);
@@ -20,11 +21,11 @@ static size_t step(struct srv_job *job)
 
 static void run_chunk(struct srv_job *job, size_t chunk)
 {
-    struct srv_pieces *p = (struct srv_pieces *)job;
+    struct srv_paged_answer *p = (struct srv_paged_answer *)job;
     p->chunk(p, chunk);
 }
 
-static void hand_over(struct srv_pieces *p)
+static void hand_over(struct srv_paged_answer *p)
 {
     srv_stream_give(&p->stream, &p->piece);
     if (p->last)
@@ -33,7 +34,7 @@ static void hand_over(struct srv_pieces *p)
 
 static void on_cancel(struct srv_request *request)
 {
-    struct srv_pieces *p = request->work;
+    struct srv_paged_answer *p = request->work;
     if (p->stream.working)
         srv_pool_cancelled(&p->work.job); /* on_done cuts */
     else
@@ -42,7 +43,7 @@ static void on_cancel(struct srv_request *request)
 
 static void on_done(struct srv_job *job)
 {
-    struct srv_pieces *p = (struct srv_pieces *)job;
+    struct srv_paged_answer *p = (struct srv_paged_answer *)job;
     p->stream.working = false;
     if (atomic_load(&p->work.request->cancelled))
         srv_stream_cut(&p->stream);
@@ -52,7 +53,7 @@ static void on_done(struct srv_job *job)
 
 static void on_hungry(struct srv_stream *stream)
 {
-    struct srv_pieces *p = pieces_of(stream);
+    struct srv_paged_answer *p = answer_of(stream);
     struct srv_pool *pool = p->work.request->services->pool;
     if (p->cheap) {
         p->last = !p->write(p);
@@ -73,12 +74,13 @@ static void on_hungry(struct srv_stream *stream)
 
 static void on_closed(struct srv_stream *stream)
 {
-    struct srv_pieces *p = pieces_of(stream);
+    struct srv_paged_answer *p = answer_of(stream);
     wire_buf_fini(&p->piece);
     p->closed(p);
 }
 
-void srv_pieces_start(struct srv_pieces *p, struct srv_request *request, wire_media media)
+void srv_paged_answer_start(struct srv_paged_answer *p, struct srv_request *request,
+                            wire_media media)
 {
     p->work.request = request;
     p->work.job.advance = step;
