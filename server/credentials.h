@@ -1,4 +1,5 @@
-/* What SIGHUP reads again: the token file and the certificate with its key. A broken file changes nothing. */
+/* What SIGHUP reads again: the token file and the certificate with its key. A broken file changes
+ * nothing. */
 #ifndef SRV_CREDENTIALS_H
 #define SRV_CREDENTIALS_H
 
@@ -15,8 +16,8 @@ struct srv_credentials {
     struct srv_http *http;           /* uses the certificate */
 };
 
-/* Reads --tls-cert and --tls-key, if given, and lets `http` use them for new connections. Returns false if they are not good: error
- * holds one line, and what was in use stays. */
+/* Reads --tls-cert and --tls-key, if given, and lets `http` use them for new connections. Returns
+ * false if they are not good: error holds one line, and what was in use stays. */
 bool srv_credentials_load_certificate(const struct srv_credentials *credentials, char *error,
                                       size_t error_size);
 

@@ -7,7 +7,8 @@
 
 struct srv_lag;
 
-/* metrics: gets loop_lag_us, the worst lateness of the last 10 to 20 s. Returns false if there is no memory. */
+/* metrics: gets loop_lag_us, the worst lateness of the last 10 to 20 s. Returns false if there is
+ * no memory. */
 bool srv_lag_create(struct srv_loop *loop, struct srv_metrics *metrics, struct srv_lag **out);
 
 /* Begins to measure. Call just before the loop runs. */

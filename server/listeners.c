@@ -43,8 +43,8 @@ bool srv_listeners_open(const srv_config *config, struct srv_http *http, struct 
     listeners->count = count;
     for (size_t i = 0; i < count; i++)
         listeners->items[i].descriptor = -1;
-    *out =
-        listeners; /* also where one fails: http may accept on those before it until it is destroyed */
+    /* also if one fails: until it is destroyed, http may accept on those before it */
+    *out = listeners;
     for (size_t i = 0; i < count; i++)
         if (!open_one(config, config->listen.items[i], http, &listeners->items[i], error,
                       error_size))

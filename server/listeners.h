@@ -8,9 +8,10 @@
 
 struct srv_listeners;
 
-/* Opens a socket for each --listen, and lets `http` accept on it. Refuses an address beyond this machine if neither --token-file
- * nor --allow-anonymous is given. Returns false if one cannot be opened: error
- * holds one line. Then *out is NULL or must still be destroyed, after `http`, which may accept on those before it. */
+/* Opens a socket for each --listen, and lets `http` accept on it. Refuses an address beyond this
+ * machine if neither --token-file nor --allow-anonymous is given. Returns false if one cannot be
+ * opened: error holds one line. Then *out is NULL or must still be destroyed, after `http`, which
+ * may accept on those before it. */
 bool srv_listeners_open(const srv_config *config, struct srv_http *http, struct srv_listeners **out,
                         char *error, size_t error_size);
 

@@ -44,14 +44,14 @@ void srv_server_version(FILE *out)
                   srv_loop_version());
 }
 
-/* ---- The end ----------------------------------------------------------------------------------------------- *
+/* ---- The end -----------------------------------------------------------------------------------
  *
  * SIGTERM      no new connections, /readyz 503; event streams end; requests in flight finish
- * idle         no request is in flight: rebuilds are cancelled. When the drain is empty too, and no request came meanwhile on a
- *              connection that was kept, the loop stops, and destroy closes what is left (idle connections)
+ * idle         no request is in flight: rebuilds are cancelled. When the drain is empty, too, and
+ *              no request came meanwhile on a connection that was kept, the loop stops, and destroy
+ *              closes what is left (idle connections)
  * 5 s later    requests that are still in flight are cancelled and cut
- * a second     ends at once
- * signal */
+ * 2nd signal   ends at once */
 
 static void end_if_over(void *context)
 {
@@ -98,7 +98,7 @@ static void on_hangup(void *context)
     srv_credentials_reload(&server->credentials);
 }
 
-/* ---- The beginning ------------------------------------------------------------------------------------------ */
+/* ---- The beginning --------------------------------------------------------------------------- */
 
 static bool admit(struct srv_request *request, const char *authorization, wire_problem *problem)
 {
@@ -190,7 +190,8 @@ static bool create_http(struct srv_server *server)
     return srv_http_create(&http, &server->http);
 }
 
-/* The demo is made before rebuilds listen, because no job may be under way while the start can still fail. */
+/* The demo is made before rebuilds listen, because no job may be under way while the start can
+ * still fail. */
 static bool create_demo(struct srv_server *server)
 {
     const obb_settings settings = srv_default_settings(&server->services);

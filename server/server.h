@@ -8,13 +8,13 @@
 
 struct srv_server;
 
-/* Starts everything up to the listening sockets. The config must outlive the server. Returns false if that fails: nothing is left,
- * and error holds one line. */
+/* Starts everything up to the listening sockets. The config must outlive the server. Returns false
+ * if that fails: nothing is left, and error holds one line. */
 bool srv_server_create(const srv_config *config, struct srv_server **out, char *error,
                        size_t error_size);
 
-/* Writes to `announce` where it listens. Then serves until SIGTERM or SIGINT has come and the requests in flight are answered.
- * Returns the exit status. */
+/* Writes to `announce` where it listens. Then serves until SIGTERM or SIGINT has come and the
+ * requests in flight are answered. Returns the exit status. */
 int srv_server_run(struct srv_server *server, FILE *announce);
 
 /* Writes "obbd 0.1.0 (…)" and a newline. */

@@ -77,7 +77,8 @@ static bool is_without_limit(const struct srv_admission *a, srv_handler *handler
     return false;
 }
 
-/* The client of a token is known by the token's name, which a new token may take over. Any other client is known by its address. */
+/* The client of a token is known by the token's name, which a new token may take over. Any other
+ * client is known by its address. */
 static bool within_rate(struct srv_admission *a, const struct srv_request *request,
                         const wire_token *token)
 {

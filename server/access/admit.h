@@ -1,4 +1,5 @@
-/* Admission: may this request go on to its route? By the token that it shows and by the rate of its client. Loop only. */
+/* Admission: may this request go on to its route? By the token that it shows and by the rate of its
+ * client. Loop only. */
 #ifndef SRV_ADMIT_H
 #define SRV_ADMIT_H
 
@@ -16,20 +17,23 @@ typedef struct srv_admission_options {
     struct srv_metrics *metrics;       /* counts refused requests */
 } srv_admission_options;
 
-/* Reads the token file. The options' pointers must outlive the result. Returns false if the file is broken or there is no memory;
- * then error holds one line if it is the file, or the randomness, and is as it was if it is the memory. */
+/* Reads the token file. The options' pointers must outlive the result. Returns false if the file is
+ * broken or there is no memory; then error holds one line if it is the file, or the randomness, and
+ * is as it was if it is the memory. */
 bool srv_admission_create(const srv_admission_options *options, struct srv_admission **out,
                           char *error, size_t error_size);
 void srv_admission_destroy(struct srv_admission *admission); /* NULL is fine */
 
-/* Reads the token file again. Returns false if it is broken: error holds one line, and the tokens before stay in use. */
+/* Reads the token file again. Returns false if it is broken: error holds one line, and the tokens
+ * before stay in use. */
 bool srv_admission_reload(struct srv_admission *admission, char *error, size_t error_size);
 
 /* Returns the tokens in use, or NULL if everybody may do everything. */
 const struct srv_auth *srv_admission_tokens(const struct srv_admission *admission);
 
-/* Checks, in this order: the client's rate (429), the token (401), its scope and its scenes (403). authorization: the header's
- * value, or NULL. Sets request->scopes and request->token. Returns false if the request is refused, as *problem says. */
+/* Checks, in this order: the client's rate (429), the token (401), its scope and its scenes (403).
+ * authorization: the header's value, or NULL. Sets request->scopes and request->token. Returns
+ * false if the request is refused, as *problem says. */
 bool srv_admit(struct srv_admission *admission, struct srv_request *request,
                const char *authorization, wire_problem *problem);
 

@@ -1,5 +1,6 @@
-/* Counts what the end of the service waits for. Whoever works outside of a request (destroying a scene, rebuilding an index, an
- * event channel) holds the drain while it works. The drain knows none of its holders. On the loop only. */
+/* Counts what the end of the service waits for. Whoever works outside of a request (destroying a
+ * scene, rebuilding an index, an event channel) holds the drain while it works. The drain knows
+ * none of its holders. On the loop only. */
 #ifndef SRV_DRAIN_H
 #define SRV_DRAIN_H
 

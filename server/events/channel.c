@@ -7,8 +7,7 @@
 #include <string.h>
 
 enum {
-    KEPT_TICKS =
-        6, /* a set of topics is covered for 25 to 30 s after its last subscriber has left */
+    KEPT_TICKS = 6,    /* after its last subscriber, a set of topics stays covered for 25 to 30 s */
     MOST_WAITING = 256 /* commits in a channel's queue before it is given up */
 };
 
@@ -28,7 +27,7 @@ struct srv_channel {
     struct srv_channel *previous, *next;
 };
 
-/* ---- Subscribers -------------------------------------------------------------------------------------------------- */
+/* ---- Subscribers ----------------------------------------------------------------------------- */
 
 static void on_left(struct srv_subscriber *s)
 {
@@ -82,7 +81,8 @@ static void send_messages(struct srv_channel *c)
     }
 }
 
-/* Returns whether messages for this set of topics must be written: somebody wants them, or may come back for them. */
+/* Returns whether messages for this set of topics must be written: somebody wants them, or may come
+ * back for them. */
 static bool covers(const struct srv_channel *c, unsigned topics)
 {
     return c->wanted[topics] > 0 || c->kept[topics] > 0;
@@ -97,7 +97,7 @@ static bool wanted(const struct srv_channel *c, unsigned topics)
     return false;
 }
 
-/* ---- The queue ---------------------------------------------------------------------------------------------------- */
+/* ---- The queue ------------------------------------------------------------------------------- */
 
 static void push(struct srv_channel *c, struct srv_step *step)
 {
@@ -135,7 +135,8 @@ static void drop_contacts(struct srv_channel *c)
     c->state.contacts = NULL;
 }
 
-/* The messages have a gap: ends all streams and forgets what was kept, so that every client starts anew. */
+/* The messages have a gap: ends all streams and forgets what was kept, so that every client starts
+ * anew. */
 static void start_over(struct srv_channel *c)
 {
     while (c->subscribers != NULL)
@@ -162,7 +163,7 @@ static void channel_destroy(struct srv_channel *c)
     srv_drain_release(channels->drain);
 }
 
-/* ---- Steps -------------------------------------------------------------------------------------------------------- */
+/* ---- Steps ----------------------------------------------------------------------------------- */
 
 static void next_step(struct srv_channel *c);
 
@@ -227,7 +228,8 @@ static void say_removed(struct srv_channel *c)
     memset(c->kept, 0, sizeof c->kept);
 }
 
-/* After a lost commit: forgets the commits in the queue, and goes on from the present state of the scene. */
+/* After a lost commit: forgets the commits in the queue, and goes on from the present state of the
+ * scene. */
 static void find_present(struct srv_channel *c)
 {
     struct srv_locks *locks = c->channels->locks;
@@ -312,7 +314,7 @@ static void go_on(struct srv_channel *c)
         next_step(c);
 }
 
-/* ---- Finding and making ------------------------------------------------------------------------------------------- */
+/* ---- Finding and making ---------------------------------------------------------------------- */
 
 struct srv_channel *srv_channel_find(const struct srv_channels *channels,
                                      const struct obb_scene *scene)
@@ -351,9 +353,10 @@ struct srv_channel *srv_channel_create(struct srv_channels *channels, struct obb
     return c;
 }
 
-/* ---- Commits ------------------------------------------------------------------------------------------------------ */
+/* ---- Commits --------------------------------------------------------------------------------- */
 
-/* Returns how many of the made boxes were put. They come first, in the order of the puts, of which some may have changed nothing. */
+/* Returns how many of the made boxes were put. They come first, in the order of the puts, of which
+ * some may have changed nothing. */
 static size_t count_put(const obb_edit *edit, const obb_committed *committed)
 {
     size_t put = 0;
@@ -362,7 +365,8 @@ static size_t count_put(const obb_edit *edit, const obb_committed *committed)
     return put;
 }
 
-/* Returns the step of a commit, with its lists copied behind it and a view of the state after it. NULL: no memory. */
+/* Returns the step of a commit, with its lists copied behind it and a view of the state after it.
+ * NULL: no memory. */
 static struct srv_step *commit_step(struct srv_channel *c, struct obb_scene *scene,
                                     const obb_edit *edit, const obb_committed *committed)
 {
@@ -413,7 +417,7 @@ void srv_channel_remove(struct srv_channel *c)
     go_on(c);
 }
 
-/* ---- Joining ------------------------------------------------------------------------------------------------------ */
+/* ---- Joining --------------------------------------------------------------------------------- */
 
 /* In the request's arena. */
 struct joining {
@@ -454,7 +458,7 @@ void srv_channel_join(struct srv_channel *c, struct srv_request *request, unsign
     go_on(c);
 }
 
-/* ---- All channels ------------------------------------------------------------------------------------------------- */
+/* ---- All channels ---------------------------------------------------------------------------- */
 
 void srv_channels_tick(struct srv_channels *channels, const struct wire_buf *comment)
 {

@@ -21,8 +21,8 @@ static obb_status find_contacts(struct srv_channel_state *state)
     return status;
 }
 
-/* Where the subscriber's topics are not covered, not even the present revision will do: it may be that of a removed scene of the
- * same name. */
+/* Where the subscriber's topics are not covered, not even the present revision will do: it may be
+ * that of a removed scene of the same name. */
 static bool resume(const struct srv_channel_state *state, struct srv_subscriber *s)
 {
     const uint64_t present = obb_view_info_get(state->view)->at.revision;
@@ -63,8 +63,8 @@ static void sort_boxes(const struct obb_version **boxes, size_t count)
         qsort(boxes, count, sizeof *boxes, by_id);
 }
 
-/* Lists what the commit did to boxes, each list by id. An ended box that is not in the state after was removed. Returns false if
- * there is no memory. */
+/* Lists what the commit did to boxes, each list by id. An ended box that is not in the state after
+ * was removed. Returns false if there is no memory. */
 static bool list_boxes(struct srv_channel_state *state, const struct srv_step *step,
                        wire_changes *out)
 {
@@ -111,7 +111,8 @@ static void write_messages(struct srv_channel_state *state, const struct srv_ste
                            boxes->put_count + boxes->posed_count + boxes->removed_count > 0;
     const bool has_commit = (topics & WIRE_TOPIC_COMMITS) != 0;
     if ((topics & WIRE_TOPIC_COLLISIONS) != 0) {
-        /* ends come first: a name may belong to another box now, whose pairs begin with the same commit */
+        /* ends come first: a name may belong to another box now, whose pairs begin with the same
+         * commit */
         const bool more = has_boxes || has_commit;
         const bool begins = contacts->begun_count > 0, ends = contacts->ended_count > 0;
         if (contacts->removed_count > 0)

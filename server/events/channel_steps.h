@@ -1,5 +1,5 @@
-/* The steps of a channel: what it does on the pool, one after the other, so that no commit waits for it. Each step belongs to one
- * thing that happened to the scene. */
+/* The steps of a channel: what it does on the pool, one after the other, so that no commit waits
+ * for it. Each step belongs to one thing that happened to the scene. */
 #ifndef SRV_CHANNEL_STEPS_H
 #define SRV_CHANNEL_STEPS_H
 
@@ -23,7 +23,8 @@ struct srv_step {
         put; /* of SRV_STEP_COMMIT: as many of `made` were put, the others posed or transformed */
 };
 
-/* What the steps of a channel work on. While a step runs, only `cancelled` may be touched by others. */
+/* What the steps of a channel work on. While a step runs, only `cancelled` may be touched by
+ * others. */
 struct srv_channel_state {
     struct obb_view *view;         /* the state that the steps so far led to */
     struct obb_contacts *contacts; /* of that state; NULL unless somebody follows collisions */
@@ -37,9 +38,9 @@ struct srv_channel_state {
 
 /* Runs a step. Any thread.
  *
- * SRV_STEP_JOIN    writes subscriber->first and subscriber->status. `first` holds the messages that a returning client missed, or
- *                  else the set of collisions. The set also tells a returning client, whatever it follows, that it must read the
- *                  scene anew.
+ * SRV_STEP_JOIN    writes subscriber->first and subscriber->status. `first` holds the messages that
+ *                  a returning client missed, or else the set of collisions. The set also tells a
+ *                  returning client, whatever it follows, that it must read the scene anew.
  * SRV_STEP_COMMIT  writes state->now and state->status, and moves the contacts on to step->after.
  *
  * Statuses: OBB_OK, OBB_NO_MEMORY, OBB_CANCELLED. */

@@ -7,21 +7,26 @@
 
 struct srv_events;
 
-/* Begins with no stream. collaborators: the first group of srv_channels. Returns false if there is no memory. */
+/* Begins with no stream. collaborators: the first group of srv_channels. Returns false if there is
+ * no memory. */
 bool srv_events_create(struct srv_loop *loop, const struct srv_channels *collaborators,
                        struct srv_events **out);
 
-/* Returns a listener for the writer, through which the streams hear of commits. Costs nothing for scenes that nobody follows. */
+/* Returns a listener for the writer, through which the streams hear of commits. Costs nothing for
+ * scenes that nobody follows. */
 srv_write_listener srv_events_listener(struct srv_events *events);
 
-/* Lets the request follow the scene, which is unlocked. topics: WIRE_TOPIC_…. Answers it now or later. */
+/* Lets the request follow the scene, which is unlocked. topics: WIRE_TOPIC_…. Answers it now or
+ * later. */
 void srv_events_follow(struct srv_events *events, struct srv_request *request,
                        struct obb_scene *scene, unsigned topics);
 
-/* For the end of the service: ends all streams and gives up what is under way. Each channel then gives its hold of the drain back. */
+/* For the end of the service: ends all streams and gives up what is under way. Each channel then
+ * gives its hold of the drain back. */
 void srv_events_stop(struct srv_events *events);
 
-/* No channel may be left: the drain is empty after srv_events_stop, or nobody ever followed a scene. NULL is fine. */
+/* No channel may be left: the drain is empty after srv_events_stop, or nobody ever followed a
+ * scene. NULL is fine. */
 void srv_events_destroy(struct srv_events *events);
 
 #endif

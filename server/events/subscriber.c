@@ -13,7 +13,8 @@ static struct srv_subscriber *subscriber_of(struct srv_stream *stream)
                                              offsetof(struct srv_subscriber, stream));
 }
 
-/* Reads a revision, as in "17". Any other text gives UINT64_MAX, which is no revision that ever was. */
+/* Reads a revision, as in "17". Any other text gives UINT64_MAX, which is no revision that ever
+ * was. */
 static uint64_t read_last(const char *text)
 {
     const size_t length = strlen(text);

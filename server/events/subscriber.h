@@ -1,5 +1,6 @@
-/* One client that follows a scene: its request, and from the moment it has joined a channel its stream. Loop only, except for
- * `first` and `status`, which the step that joins it writes on the pool. */
+/* One client that follows a scene: its request, and from the moment it has joined a channel its
+ * stream. Loop only, except for `first` and `status`, which the step that joins it writes on the
+ * pool. */
 #ifndef SRV_SUBSCRIBER_H
 #define SRV_SUBSCRIBER_H
 
@@ -25,16 +26,16 @@ struct srv_subscriber {
 void srv_subscriber_init(struct srv_subscriber *subscriber, struct srv_request *request,
                          unsigned topics);
 
-/* Starts the stream with `first`. `left` is called once: when the client goes, when the stream is cut, or from
- * srv_subscriber_finish. The subscriber may be gone after that. */
+/* Starts the stream with `first`. `left` is called once: when the client goes, when the stream is
+ * cut, or from srv_subscriber_finish. The subscriber may be gone after that. */
 void srv_subscriber_start(struct srv_subscriber *subscriber,
                           void (*left)(struct srv_subscriber *subscriber));
 
 /* Instead of starting: answers the request with `status`, or as cancelled if it was. */
 void srv_subscriber_refuse(struct srv_subscriber *subscriber);
 
-/* Sends messages. Returns false, and sends nothing, if the client has not taken what it was sent before and would be more than
- * 256 KiB behind. */
+/* Sends messages. Returns false, and sends nothing, if the client has not taken what it was sent
+ * before and would be more than 256 KiB behind. */
 bool srv_subscriber_send(struct srv_subscriber *subscriber, const struct wire_buf *messages);
 
 /* Sends a comment that keeps the connection alive, unless messages are on their way. */

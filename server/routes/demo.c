@@ -20,7 +20,8 @@ struct demo {
     size_t count;
 };
 
-/* Adds an upright box, turned by `degrees` about y, and returns it. The caller sets its attributes. */
+/* Adds an upright box, turned by `degrees` about y, and returns it. The caller sets its
+ * attributes. */
 __attribute__((format(printf, 5, 6))) static obb_put *add(struct demo *demo, obb_vec3 center,
                                                           obb_vec3 half_extents, double degrees,
                                                           const char *format, ...)
@@ -64,7 +65,8 @@ static void add_walls(struct demo *demo)
     }
 }
 
-/* A gate in the middle of the yard. Its door is a little open and reaches into the post that it hangs on. */
+/* A gate in the middle of the yard. Its door is a little open and reaches into the post that it
+ * hangs on. */
 static void add_door(struct demo *demo)
 {
     add(demo, (obb_vec3){-1.2, 1.25, 0}, (obb_vec3){0.2, 1.25, 0.2}, 0, "post-left");

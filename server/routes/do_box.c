@@ -7,7 +7,7 @@
 
 enum { BOX_PART = 4 }; /* where the name stands in /v1/scenes/{scene}/boxes/{box} */
 
-/* ---- Changes ------------------------------------------------------------------------------------------------------ */
+/* ---- Changes --------------------------------------------------------------------------------- */
 
 enum change { PUT, PATCH, TRANSFORM, MERGE, REMOVE };
 
@@ -123,7 +123,7 @@ void srv_do_box_transform(struct srv_request *request) { change_box(request, TRA
 void srv_do_box_merge(struct srv_request *request) { change_box(request, MERGE); }
 void srv_do_box_delete(struct srv_request *request) { change_box(request, REMOVE); }
 
-/* ---- Reading ------------------------------------------------------------------------------------------------------ */
+/* ---- Reading --------------------------------------------------------------------------------- */
 
 void srv_do_box_get(struct srv_request *request)
 {

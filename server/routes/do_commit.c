@@ -51,8 +51,8 @@ static bool changes_something(const obb_edit *edit)
            edit->pose_count > 0 || edit->transform_count > 0;
 }
 
-/* Answers a commit whose queries have no results. If changes were made, the request has not failed and must not be sent again: the
- * answer is 200 and holds the problem. */
+/* Answers a commit whose queries have no results. If changes were made, the request has not failed
+ * and must not be sent again: the answer is 200 and holds the problem. */
 static void reply_unanswered(struct commit *c, wire_problem problem)
 {
     struct srv_request *request = c->plans.work.request;
@@ -111,7 +111,8 @@ static void commit_apply(struct srv_work *work)
     struct srv_plans *p = &c->plans;
     const obb_edit *edit = &c->commit.edit;
     if (!c->good) {
-        /* the scene may refuse a part of the edit before the flaw, and then that refusal is the answer */
+        /* the scene may refuse a part of the edit before the flaw, and then that refusal is the
+         * answer */
         if (c->problem.status != 422 ||
             obb_store_find(request->services->store, c->change.op.scene) == NULL) {
             srv_reply_problem(request, &c->problem);

@@ -6,7 +6,7 @@
 #include "server/scenes/paged_answer.h"
 #include "server/scenes/scenes.h"
 
-/* ---- GET /v1/scenes/{scene}/export -------------------------------------------------------------------------------- */
+/* ---- GET /v1/scenes/{scene}/export ----------------------------------------------------------- */
 
 struct export
 {
@@ -68,7 +68,7 @@ void srv_do_export(struct srv_request *request)
     srv_paged_answer_start(&e->answer, request, WIRE_NDJSON);
 }
 
-/* ---- POST /v1/scenes/{scene}/import ------------------------------------------------------------------------------- */
+/* ---- POST /v1/scenes/{scene}/import ---------------------------------------------------------- */
 
 struct import {
     struct srv_change change; /* first */

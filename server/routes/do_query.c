@@ -1,4 +1,5 @@
-/* Queries: decoded, bound to a view, and run on the loop or on the pool, whichever their estimated cost says. */
+/* Queries: decoded, bound to a view, and run on the loop or on the pool, whichever their estimated
+ * cost says. */
 #include "server/routes/do_query.h"
 
 #include "server/routes/handlers.h"
@@ -8,7 +9,7 @@
 
 #include <stddef.h>
 
-/* ---- Plans on the pool ------------------------------------------------------------------------------------------ */
+/* ---- Plans on the pool ----------------------------------------------------------------------- */
 
 static void note(struct srv_plans *p, obb_status status)
 {
@@ -70,7 +71,8 @@ void srv_plans_close(struct srv_plans *p)
     services->metrics->doubts_total += p->doubts;
 }
 
-/* Runs all queries on this thread. Returns false if they take longer than the loop may be busy; then no plan is left. */
+/* Runs all queries on this thread. Returns false if they take longer than the loop may be busy;
+ * then no plan is left. */
 static bool plans_try(struct srv_plans *p)
 {
     double left_ns = SRV_LOOP_NS;
@@ -119,12 +121,12 @@ bool srv_plans_start(struct srv_plans *p, void (*then)(struct srv_work *work),
     return srv_work_submit(&p->work, then, out_problem);
 }
 
-/* ---- POST /v1/scenes/{scene}/query/{kind} -------------------------------------------------------------------------- */
+/* ---- POST /v1/scenes/{scene}/query/{kind} ---------------------------------------------------- */
 
 enum { KIND_PART = 4 };
 
-/* All-pairs as NDJSON is a stream of any length. Its pairs are found in pages: the next page when the client has taken the one
- * before. */
+/* All-pairs as NDJSON is a stream of any length. Its pairs are found in pages: the next page when
+ * the client has taken the one before. */
 struct query {
     struct srv_plans plans;        /* of one query; of a stream: the current page */
     struct srv_paged_answer lines; /* of a stream */
@@ -152,7 +154,8 @@ static void query_read(struct srv_work *work)
 
 enum {
     PAGE = 16384, /* pairs found at a time */
-    /* Pairs that are written between two checks of the piece's size. A pair takes 20 to 60 bytes and 100 ns. */
+    /* Pairs that are written between two checks of the piece's size. A pair takes 20 to 60 bytes
+     * and 100 ns. */
     FEW_PAIRS = 1024,
     DETAILED = 8, /* a pair of a query with `want` takes this many times the bytes and the time */
     PAGE_MEMORY = 1 << 20 /* about as many bytes does a stream hold between its pages */
@@ -164,7 +167,8 @@ static size_t pairs_for(const struct query *q, size_t bare)
     return q->query.want != 0 ? bare / DETAILED : bare;
 }
 
-/* Sets how many pairs the next page lists. If the stream has all the pairs that it may have, the rest is only counted. */
+/* Sets how many pairs the next page lists. If the stream has all the pairs that it may have, the
+ * rest is only counted. */
 static void next_page(struct query *q)
 {
     const uint64_t left = q->most - q->sent;
@@ -225,8 +229,8 @@ static void lines_closed(struct srv_paged_answer *answer)
     srv_plans_close(&query_of(answer)->plans);
 }
 
-/* Answers with the first page, which is found already, and with the pages after it. Returns false if --memory-limit leaves no
- * room for that. */
+/* Answers with the first page, which is found already, and with the pages after it. Returns false
+ * if --memory-limit leaves no room for that. */
 static bool stream_pairs(struct query *q)
 {
     const obb_result *result = obb_plan_result(q->plans.plans[0]);

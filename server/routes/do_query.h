@@ -17,13 +17,14 @@ struct srv_plans {
     void (*write)(struct srv_plans *plans);
 };
 
-/* Makes room for `count` queries. The caller then opens the views and sets p->count. Returns false after answering the request if
- * there is no memory. */
+/* Makes room for `count` queries. The caller then opens the views and sets p->count. Returns false
+ * after answering the request if there is no memory. */
 bool srv_plans_room(struct srv_plans *p, struct srv_request *request, const obb_query *queries,
                     size_t count);
 
-/* Runs the queries, on the loop if they are estimated to be fast, otherwise on the pool. Then calls `then` on the loop, which answers
- * and closes. Returns false if the pool takes no more work: *out_problem says why, and `then` is not called. */
+/* Runs the queries, on the loop if they are estimated to be fast, otherwise on the pool. Then calls
+ * `then` on the loop, which answers and closes. Returns false if the pool takes no more work:
+ * *out_problem says why, and `then` is not called. */
 bool srv_plans_start(struct srv_plans *p, void (*then)(struct srv_work *work),
                      wire_problem *out_problem);
 

@@ -8,7 +8,7 @@
 #include "server/scenes/measure.h"
 #include "server/scenes/scenes.h"
 
-/* ---- Answering ---------------------------------------------------------------------------------------------------- */
+/* ---- Answering ------------------------------------------------------------------------------- */
 
 struct measured_reply {
     struct srv_measure measure; /* first */
@@ -41,12 +41,13 @@ void srv_reply_scene(struct srv_request *request, int status, struct obb_scene *
                                   reply_measured))
                 return;
         }
-        /* a change that was made must be answered: without memory for the job it is measured here */
+        /* a change that was made must be answered: without memory for the job it is measured
+         * here */
     }
     reply(request, status, scene);
 }
 
-/* ---- Reading ------------------------------------------------------------------------------------------------------ */
+/* ---- Reading --------------------------------------------------------------------------------- */
 
 void srv_do_scene_get(struct srv_request *request)
 {
@@ -96,7 +97,7 @@ void srv_do_scene_list(struct srv_request *request)
     srv_reply(request, 200, wire_media_type(request->accept));
 }
 
-/* ---- Changing ----------------------------------------------------------------------------------------------------- */
+/* ---- Changing -------------------------------------------------------------------------------- */
 
 static void put_reply(struct srv_change *change)
 {

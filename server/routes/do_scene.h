@@ -5,8 +5,8 @@
 #include "core/obb.h"
 #include "server/http/http.h"
 
-/* Answers with the scene, which is unlocked, as GET gives it. If its bounds are unknown and slow to measure, answers when they are
- * measured, and the scene is locked meanwhile. */
+/* Answers with the scene, which is unlocked, as GET gives it. If its bounds are unknown and slow to
+ * measure, answers when they are measured, and the scene is locked meanwhile. */
 void srv_reply_scene(struct srv_request *request, int status, struct obb_scene *scene);
 
 #endif

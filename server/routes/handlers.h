@@ -1,4 +1,5 @@
-/* The handlers that the table of routes names, by file. Each answers its request once, now or later (see srv_handler). */
+/* The handlers that the table of routes names, by file. Each answers its request once, now or later
+ * (see srv_handler). */
 #ifndef SRV_HANDLERS_H
 #define SRV_HANDLERS_H
 
@@ -20,8 +21,8 @@ srv_handler srv_do_query, srv_do_commit;
 /* do_export.c, do_events.c */
 srv_handler srv_do_export, srv_do_import, srv_do_events;
 
-/* page.c: GET /, the web editor. A program that was built without node answers with a page that says how to build the editor. Query
- * parameters are the page's own. */
+/* page.c: GET /, the web editor. A program that was built without node answers with a page that
+ * says how to build the editor. Query parameters are the page's own. */
 srv_handler srv_do_page;
 
 #endif

@@ -1,10 +1,11 @@
-/* The web editor under /: one self-contained page, made from server/web/ and part of the program. */
+/* The web editor under /: one self-contained page, made from server/web/ and part of the
+ * program. */
 #include "server/routes/handlers.h"
 
 #include "server/http/http.h"
 
-/* server/web/build.mjs makes this header. PAGE_BYTES is the compressed page. PAGE_POLICY allows the page's own script and style by
- * their hashes. The header is empty if node was missing. */
+/* server/web/build.mjs makes this header. PAGE_BYTES is the compressed page. PAGE_POLICY allows the
+ * page's own script and style by their hashes. The header is empty if node was missing. */
 #include "server/routes/page_data.h"
 
 #ifdef PAGE_BYTES

@@ -8,7 +8,8 @@
 #define SCENE      "/v1/scenes/{scene}"
 #define BOX        SCENE "/boxes/{box}"
 
-/* In the order of the API's description. Routes are compared in this order, so of two that match the first wins. */
+/* In the order of the API's description. Routes are compared in this order, so of two that match
+ * the first wins. */
 const srv_route srv_route_table[] = {
     {SRV_GET, "/", srv_do_page, 0, 0, SRV_OPEN},
     {SRV_GET, "/healthz", srv_do_health, 0, ONE(WIRE_JSON), SRV_OPEN},

@@ -6,8 +6,9 @@
 #include "server/base/drain.h"
 #include "server/base/pool.h"
 
-/* Destroys a scene that is in no store and has no open view. NULL is fine. Holds `drain` until the scene is destroyed. If there is
- * no memory for a job, destroys the scene before returning. Loop only. */
+/* Destroys a scene that is in no store and has no open view. NULL is fine. Holds `drain` until the
+ * scene is destroyed. If there is no memory for a job, destroys the scene before returning. Loop
+ * only. */
 void srv_async_destroy(struct srv_pool *pool, struct srv_drain *drain, struct obb_scene *scene);
 
 #endif

@@ -1,5 +1,5 @@
-/* A request that changes a scene: an op through the writer's door, with what a request adds to it. The client may cancel it, its
- * refusal becomes a problem, and the metrics count it. */
+/* A request that changes a scene: an op through the writer's door, with what a request adds to it.
+ * The client may cancel it, its refusal becomes a problem, and the metrics count it. */
 #ifndef SRV_CHANGE_H
 #define SRV_CHANGE_H
 
@@ -18,8 +18,9 @@ struct srv_change {
     struct srv_write write;
 };
 
-/* Does the op and then calls `applied` on the loop, now or later. If the op is refused, answers the request instead. With a
- * `flaw`, only checks the op: answers with its refusal or else with the flaw, and never calls `applied`. */
+/* Does the op and then calls `applied` on the loop, now or later. If the op is refused, answers the
+ * request instead. With a `flaw`, only checks the op: answers with its refusal or else with the
+ * flaw, and never calls `applied`. */
 void srv_change_start(struct srv_change *change);
 
 #endif

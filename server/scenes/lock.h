@@ -1,8 +1,10 @@
-/* Locked scenes. The loop is the only writer of scenes, so a scene needs no lock as a rule. A scene is locked while a worker of the
- * pool touches it: to prepare a large edit, or to measure the bounds of a large scene. Meanwhile only views that are open already
- * may be read. Everybody else waits until the scene is unlocked.
+/* Locked scenes. The loop is the only writer of scenes, so a scene needs no lock as a rule. A scene
+ * is locked while a worker of the pool touches it: to prepare a large edit, or to measure the
+ * bounds of a large scene. Meanwhile only views that are open already may be read. Everybody else
+ * waits until the scene is unlocked.
  *
- * Views are opened and closed here, too, because a view of a locked scene cannot be closed at once. Loop only. */
+ * Views are opened and closed here, too, because a view of a locked scene cannot be closed at once.
+ * Loop only. */
 #ifndef SRV_LOCK_H
 #define SRV_LOCK_H
 
@@ -44,12 +46,13 @@ struct srv_scene_lock {
 
 /* ---- For whoever locks ---- */
 
-/* Locks `scene`, which must be unlocked. `lock` is zeroed. Returns false if there is no memory; then the scene is not locked. */
+/* Locks `scene`, which must be unlocked. `lock` is zeroed. Returns false if there is no memory;
+ * then the scene is not locked. */
 bool srv_lock_take(struct srv_locks *locks, struct srv_scene_lock *lock, struct obb_scene *scene,
                    bool hidden, size_t promised);
 
-/* Unlocks the scene and closes the views that were waiting to be closed. The caller may then touch the scene, and must call
- * srv_lock_wake when it has. */
+/* Unlocks the scene and closes the views that were waiting to be closed. The caller may then touch
+ * the scene, and must call srv_lock_wake when it has. */
 void srv_lock_release(struct srv_locks *locks, struct srv_scene_lock *lock);
 
 /* Calls what waits for a released lock, in the order of arrival. */
@@ -60,24 +63,26 @@ void srv_lock_wake(struct srv_scene_lock *lock);
 /* Returns true while `scene` is locked. */
 bool srv_scene_locked(const struct srv_locks *locks, const struct obb_scene *scene);
 
-/* If the scene is locked, queues `wait` and returns true. wait->again is called when the scene is unlocked. It must look the scene
- * up anew, and may find it locked again. */
+/* If the scene is locked, queues `wait` and returns true. wait->again is called when the scene is
+ * unlocked. It must look the scene up anew, and may find it locked again. */
 bool srv_lock_wait(struct srv_locks *locks, const struct obb_scene *scene, struct srv_wait *wait);
 
 /* Takes `wait` out of the queue of its lock. */
 void srv_lock_unwait(struct srv_wait *wait);
 
-/* If the scene is locked, lets the request wait, and returns true. Its handler is called anew when the scene is unlocked. Also
- * returns true after answering the request if there is no memory for that. */
+/* If the scene is locked, lets the request wait, and returns true. Its handler is called anew when
+ * the scene is unlocked. Also returns true after answering the request if there is no memory for
+ * that. */
 bool srv_request_waits(struct srv_request *request, const struct obb_scene *scene);
 
-/* Writes the scene's info without bounds, also while the scene is locked. *out_hidden (may be NULL): others must not see the scene
- * yet. O(locked scenes). */
+/* Writes the scene's info without bounds, also while the scene is locked. *out_hidden (may be
+ * NULL): others must not see the scene yet. O(locked scenes). */
 void srv_scene_info(const struct srv_locks *locks, const struct obb_scene *scene,
                     obb_scene_info *out, bool *out_hidden);
 
-/* obb_view_open and obb_view_close, which no other file of server/ calls. To open a view the scene must be unlocked. A view of a
- * locked scene is closed when the scene is unlocked. NULL may be closed. */
+/* obb_view_open and obb_view_close, which no other file of server/ calls. To open a view the scene
+ * must be unlocked. A view of a locked scene is closed when the scene is unlocked. NULL may be
+ * closed. */
 obb_status srv_view_open(struct srv_locks *locks, struct obb_scene *scene, const obb_at *at,
                          struct obb_view **out, obb_moment *out_oldest, obb_moment *out_newest);
 void srv_view_close(struct srv_locks *locks, struct obb_view *view);

@@ -1,4 +1,5 @@
-/* One change of the store as plain data: all that can be done to scenes, and nothing about who asked for it. */
+/* One change of the store as plain data: all that can be done to scenes, and nothing about who
+ * asked for it. */
 #ifndef SRV_OP_H
 #define SRV_OP_H
 
@@ -7,8 +8,10 @@
 typedef enum srv_op_kind {
     SRV_OP_CREATE,    /* makes the scene, which must not exist, with `settings` */
     SRV_OP_CONFIGURE, /* gives the scene, which must exist, `settings` */
-    SRV_OP_EDIT, /* applies `edit` as one commit. If the scene does not exist and the edit replaces all boxes or puts a whole
-                       * one, makes the scene with the edit's settings, or with `settings` if the edit has none */
+    /* Applies `edit` as one commit. If the scene does not exist and the edit replaces all boxes, or
+     * its first put is of a whole box, makes the scene first: with the settings of the edit, or
+     * with `settings` if it has none. */
+    SRV_OP_EDIT,
     SRV_OP_REMOVE /* removes the scene, which must exist, with its history */
 } srv_op_kind;
 
@@ -19,9 +22,9 @@ typedef struct srv_op {
     obb_settings settings; /* of all kinds except SRV_OP_REMOVE */
     const obb_edit *edit;  /* of SRV_OP_EDIT */
     bool check_only;       /* of SRV_OP_EDIT: only tells whether the scene would allow the edit */
-    const char *
-        if_match; /* If-Match, as it was sent: the scene must have one of these revisions. NULL: no condition.
-                            * SRV_OP_REMOVE of a scene that does not exist ignores it */
+    /* If-Match, as it was sent: the scene must have one of these revisions. NULL: no condition.
+     * SRV_OP_REMOVE of a scene that does not exist ignores it. */
+    const char *if_match;
 } srv_op;
 
 #endif

@@ -36,7 +36,7 @@ static void on_cancel(struct srv_request *request)
 {
     struct srv_paged_answer *p = request->work;
     if (p->stream.working)
-        srv_pool_cancelled(&p->work.job); /* on_done cuts */
+        srv_pool_cancelled(&p->work.job); /* on_done cuts the stream */
     else
         srv_stream_cut(&p->stream);
 }
@@ -60,7 +60,7 @@ static void on_hungry(struct srv_stream *stream)
         hand_over(p);
         return;
     }
-    /* the answer has begun and must go on, so it does not depend on room in the queue */
+    /* an answer that has begun must go on: if the queue is full, the job is not counted by it */
     p->work.job.beside = false;
     srv_submitted submitted = srv_pool_submit(pool, &p->work.job);
     if (submitted == SRV_QUEUE_FULL) {

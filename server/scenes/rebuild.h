@@ -1,5 +1,5 @@
-/* Rebuilding indexes on the pool. Commits only mend the index of a scene; when it has decayed, it is rebuilt from a view while
- * commits go on. */
+/* Rebuilding indexes on the pool. Commits only mend the index of a scene; when it has decayed, it
+ * is rebuilt from a view while commits go on. */
 #ifndef SRV_REBUILD_H
 #define SRV_REBUILD_H
 
@@ -19,8 +19,9 @@ struct srv_rebuilds {
     struct srv_rebuild *first; /* the list of those under way */
 };
 
-/* A listener for the writer: after each edit, if the scene's index has decayed and is not being rebuilt yet, begins to rebuild it.
- * If there is no memory for that, leaves it to the next edit: the scene works all the same. */
+/* A listener for the writer: after each edit, if the scene's index has decayed and is not being
+ * rebuilt yet, begins to rebuild it. If there is no memory for that, leaves it to the next edit:
+ * the scene works all the same. */
 srv_write_listener srv_rebuilds_listener(struct srv_rebuilds *rebuilds);
 
 /* Gives up the rebuilds that are under way. Each gives its hold of the drain back soon. */

@@ -1,4 +1,5 @@
-/* What the handlers and the rooms of server/ work with. server.c fills it at the start and owns everything in it. */
+/* What the handlers and the rooms of server/ work with. server.c fills it at the start and owns
+ * everything in it. */
 #ifndef SRV_SERVICES_H
 #define SRV_SERVICES_H
 

@@ -1,4 +1,5 @@
-/* A request with a step on the pool, after which it goes on on the loop. And the answers that all handlers share. */
+/* A request with a step on the pool, after which it goes on on the loop. And the answers that all
+ * handlers share. */
 #ifndef SRV_WORK_H
 #define SRV_WORK_H
 
@@ -13,17 +14,19 @@ struct srv_work {
     void (*then)(struct srv_work *work);
 };
 
-/* Submits work->job, whose advance and chunk are set. Then calls `then` on the loop; if the job was given up, request->cancelled is
- * set. Returns false if the pool is full or out of memory: *out_problem says which, and `then` is not called. */
+/* Submits work->job, whose advance and chunk are set. Then calls `then` on the loop; if the job was
+ * given up, request->cancelled is set. Returns false if the pool is full or out of memory:
+ * *out_problem says which, and `then` is not called. */
 bool srv_work_submit(struct srv_work *work, void (*then)(struct srv_work *work),
                      wire_problem *out_problem);
 
 /* Does the same, except that false has answered the request. */
 bool srv_work_start(struct srv_work *work, void (*then)(struct srv_work *work));
 
-/* Calls `decode` and then, on the loop, `then`. `decode` may touch only the body and the request's arena. A body of up to
- * SRV_LOOP_BODY bytes is decoded at once. A longer one, and one that turns out to ask for slow work (wire_body.postponed), is
- * decoded on the pool. If the request is cancelled meanwhile, answers it instead of calling `then`. */
+/* Calls `decode` and then, on the loop, `then`. `decode` may touch only the body and the request's
+ * arena. A body of up to SRV_LOOP_BODY bytes is decoded at once. A longer one, and one that turns
+ * out to ask for slow work (wire_body.postponed), is decoded on the pool. If the request is
+ * cancelled meanwhile, answers it instead of calling `then`. */
 void srv_work_decode(struct srv_work *work, void (*decode)(struct srv_work *work),
                      void (*then)(struct srv_work *work));
 
@@ -39,7 +42,8 @@ void srv_reply_cancelled(struct srv_request *request);
 /* Answers with the problem of a status of core. */
 void srv_reply_status(struct srv_request *request, obb_status status);
 
-/* Returns `size` zeroed bytes of the request's arena. Returns NULL after answering the request if there is no memory. */
+/* Returns `size` zeroed bytes of the request's arena. Returns NULL after answering the request if
+ * there is no memory. */
 void *srv_work_room(struct srv_request *request, size_t size);
 
 #endif

@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <stddef.h>
 
-/* ---- Listeners ---------------------------------------------------------------------------------------------------- */
+/* ---- Listeners ------------------------------------------------------------------------------- */
 
 void srv_writer_listen(struct srv_writer *writer, srv_write_listener listener)
 {
@@ -32,7 +32,7 @@ static void tell_remove(const struct srv_write *w)
             writer->listeners[i].on_remove(writer->listeners[i].context, &w->op, w->scene);
 }
 
-/* ---- Scenes ------------------------------------------------------------------------------------------------------- */
+/* ---- Scenes ---------------------------------------------------------------------------------- */
 
 static obb_status make_scene(struct srv_write *w, const obb_settings *settings)
 {
@@ -62,7 +62,7 @@ static void describe_commit(struct srv_write *w)
     w->committed = (obb_committed){.moment = info.now, .changed = true};
 }
 
-/* ---- The ends of an op -------------------------------------------------------------------------------------------- */
+/* ---- The ends of an op ----------------------------------------------------------------------- */
 
 static void refuse(struct srv_write *w, srv_refused by, obb_status status)
 {
@@ -81,7 +81,7 @@ static void succeed(struct srv_write *w)
     w->done(w);
 }
 
-/* ---- Edits -------------------------------------------------------------------------------------------------------- */
+/* ---- Edits ----------------------------------------------------------------------------------- */
 
 static void prepare(struct srv_write *w, size_t box_room)
 {
@@ -129,7 +129,8 @@ static void prepared(struct srv_job *job)
     srv_lock_wake(&w->lock);
 }
 
-/* Returns roughly how many nanoseconds preparing takes: the figures of make bench-costs, doubled for cold names and caches. */
+/* Returns roughly how many nanoseconds preparing takes: the figures of make bench-costs, doubled
+ * for cold names and caches. */
 static double edit_cost(const obb_edit *edit)
 {
     return 100.0 * (double)(edit->remove_count + edit->pose_count) +
@@ -183,7 +184,7 @@ static void edit(struct srv_write *w)
     }
 }
 
-/* ---- The other kinds ---------------------------------------------------------------------------------------------- */
+/* ---- The other kinds ------------------------------------------------------------------------- */
 
 static void create(struct srv_write *w)
 {
@@ -227,7 +228,7 @@ static void remove_op(struct srv_write *w)
         refuse(w, SRV_REFUSED_BY_STORE, status);
 }
 
-/* ---- The door ----------------------------------------------------------------------------------------------------- */
+/* ---- The door -------------------------------------------------------------------------------- */
 
 static bool condition_holds(const struct srv_write *w)
 {

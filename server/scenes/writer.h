@@ -1,7 +1,8 @@
-/* The writer: the one door through which the store changes. No other file of server/ makes, configures, edits or removes a scene.
+/* The writer: the one door through which the store changes. No other file of server/ makes,
+ * configures, edits or removes a scene.
  *
- * srv_write applies an op on the loop. A large edit is prepared on the pool, behind the lock of its scene, and committed on the
- * loop. Each op goes this way:
+ * srv_write applies an op on the loop. A large edit is prepared on the pool, behind the lock of its
+ * scene, and committed on the loop. Each op goes this way:
  *
  *   1. If the scene is locked, wait until it is not, and begin anew.
  *   2. Check If-Match.
@@ -15,10 +16,12 @@
 #include "server/scenes/lock.h"
 #include "server/scenes/op.h"
 
-/* Somebody who is told of every applied op, on the loop. It may open views of the scene, and must not write. */
+/* Somebody who is told of every applied op, on the loop. It may open views of the scene, and must
+ * not write. */
 typedef struct srv_write_listener {
-    /* An op was applied and has made or changed the scene; or an edit was applied and changed nothing (committed->changed is false
-     * then). The arrays in *committed are valid during the call. NULL: not interested. */
+    /* An op was applied and has made or changed the scene; or an edit was applied and changed
+     * nothing (committed->changed is false then). The arrays in *committed are valid during the
+     * call. NULL: not interested. */
     void (*on_commit)(void *context, const srv_op *op, struct obb_scene *scene,
                       const obb_committed *committed);
     /* The scene is about to be removed. NULL: not interested. */
@@ -39,7 +42,8 @@ struct srv_writer {
     size_t listener_count;
 };
 
-/* Adds a listener behind those that are there. For the start of the service: ops that are under way may miss it. */
+/* Adds a listener behind those that are there. For the start of the service: ops that are under way
+ * may miss it. */
 void srv_writer_listen(struct srv_writer *writer, srv_write_listener listener);
 
 /* Who refused an op. */
@@ -47,12 +51,12 @@ typedef enum srv_refused {
     SRV_REFUSED_BY_NONE,      /* nobody: it was applied, or, with check_only, could be */
     SRV_REFUSED_BY_CONDITION, /* If-Match does not hold */
     SRV_REFUSED_BY_STORE,     /* the scene does not exist, or cannot be made */
-    SRV_REFUSED_BY_SCENE, /* the scene does not allow the change; or there is no memory for it; or it was cancelled */
-    SRV_REFUSED_BY_QUEUE /* the pool takes no more work */
+    SRV_REFUSED_BY_SCENE,     /* it does not allow the change; or no memory; or cancelled */
+    SRV_REFUSED_BY_QUEUE      /* the pool takes no more work */
 } srv_refused;
 
-/* An op on its way. In the caller's memory, zeroed except for the first group. It must live until the loop's next turn after
- * `done`, because requests that waited for the scene go on behind it. */
+/* An op on its way. In the caller's memory, zeroed except for the first group. It must live until
+ * the loop's next turn after `done`, because requests that waited for the scene go on behind it. */
 struct srv_write {
     struct srv_job job; /* first; the writer's */
 
@@ -83,13 +87,14 @@ struct srv_write {
 /* Applies write->op, or refuses it, and calls write->done. Errors (write->status):
  *   by the condition   OBB_REVISION
  *   by the store       OBB_NO_SCENE; those of obb_store_add
- *   by the scene       those of obb_edit_prepare and obb_scene_configure; OBB_CANCELLED; OBB_NO_MEMORY
+ *   by the scene       those of obb_edit_prepare and obb_scene_configure; OBB_CANCELLED;
+ *                      OBB_NO_MEMORY
  *   by the queue       OBB_LIMIT; OBB_NO_MEMORY if the pool has no memory
  * Cost: an edit is prepared on the loop if that is estimated to take at most SRV_LOOP_NS. */
 void srv_write(struct srv_writer *writer, struct srv_write *write);
 
-/* After *write->cancelled has become true and before `done`: gives the op up if it waits. `done` comes soon, perhaps within this
- * call. An op that is already prepared is not committed. */
+/* After *write->cancelled has become true and before `done`: gives the op up if it waits. `done`
+ * comes soon, perhaps within this call. An op that is already prepared is not committed. */
 void srv_write_cancel(struct srv_write *write);
 
 #endif

@@ -1,5 +1,5 @@
 /* What queries and commits cost, beside what obb_query_cost says they will: where its constants, and the lines in
- * server/state.h that decide between loop and pool, come from. Best of several runs, one thread, as CSV. */
+ * server/scenes/budget.h that decide between loop and pool, come from. Best of several runs, one thread, as CSV. */
 #include "proto/wire.h"
 #include "tests/bench/service/scene.h"
 

@@ -1,5 +1,5 @@
-/* Files that the service reads: tokens, certificate and key, in a folder of their own. And requests with further header lines. For
- * the programs of this folder and below: each includes it once. */
+/* Files that the service reads: tokens, certificate and key, in a folder of their own. And requests
+ * with further header lines. For the programs of this folder and below: each includes it once. */
 #ifndef TEST_SERVER_FILES_H
 #define TEST_SERVER_FILES_H
 

@@ -1,4 +1,5 @@
-/* A service that speaks HTTPS, and clients for it. For the programs of this folder: each includes it once. */
+/* A service that speaks HTTPS, and clients for it. For the programs of this folder: each includes
+ * it once. */
 #ifndef TEST_SERVER_SECURE_H
 #define TEST_SERVER_SECURE_H
 

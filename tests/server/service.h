@@ -1,5 +1,5 @@
-/* The whole service in this process, on a free port of loopback, and a client of raw bytes for it. For the programs of this folder:
- * each includes it once. */
+/* The whole service in this process, on a free port of loopback, and a client of raw bytes for it.
+ * For the programs of this folder: each includes it once. */
 #ifndef TEST_SERVER_SERVICE_H
 #define TEST_SERVER_SERVICE_H
 
@@ -100,8 +100,8 @@ static int dial(void)
     return s;
 }
 
-/* One request on a connection of its own: its status; the answer, cut to size, in `heard`. fields: header lines, each with its line
- * end. A body is JSON unless they say otherwise. */
+/* One request on a connection of its own: its status; the answer, cut to size, in `heard`. fields:
+ * header lines, each with its line end. A body is JSON unless they say otherwise. */
 static char heard[1 << 20];
 
 __attribute__((format(printf, 4, 0))) static inline int

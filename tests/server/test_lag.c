@@ -40,7 +40,8 @@ START_TEST(a_busy_loop_is_late)
     srv_timer_start(stop, 450, 0);
     srv_lag_start(lag);
     srv_loop_run(loop);
-    /* busy from 10 to 260 ms, so the measurement at 100 ms is 160 ms late; later ones do not hide it */
+    /* busy from 10 to 260 ms, so the measurement at 100 ms is 160 ms late; later ones do not hide
+     * it */
     ck_assert_uint_gt(metrics.loop_lag_us, 140000);
     ck_assert_uint_lt(metrics.loop_lag_us, 5000000);
 }

@@ -14,7 +14,8 @@ static const char *no_environment(void *context, const char *name)
     return NULL;
 }
 
-/* Starts and ends a service with these options (up to NULL): what is wrong with them, or "". Valid until the next call. */
+/* Starts and ends a service with these options (up to NULL): what is wrong with them, or "". Valid
+ * until the next call. */
 static const char *start(const char *const *options)
 {
     static char error[512];

@@ -2,7 +2,7 @@
 #include "server/http/probe.h"
 #include "tests/server/secure.h"
 
-/* ---- Pages of other origins ---------------------------------------------------------------------------------------------- */
+/* ---- Pages of other origins ------------------------------------------------------------------ */
 
 static void setup_origins(void)
 {
@@ -79,7 +79,7 @@ START_TEST(preflights_tell_what_a_page_may_send)
 }
 END_TEST
 
-/* ---- HTTPS and unix sockets ---------------------------------------------------------------------------------------------- */
+/* ---- HTTPS and unix sockets ------------------------------------------------------------------ */
 
 START_TEST(large_bodies_and_streams_go_over_https_too)
 {
@@ -152,7 +152,7 @@ START_TEST(what_is_not_tls_is_let_go_and_the_unix_socket_is_plain)
 }
 END_TEST
 
-/* ---- The end ---------------------------------------------------------------------------------------------------------------- */
+/* ---- The end --------------------------------------------------------------------------------- */
 
 static void setup_plain(void) { service_start(NULL); }
 

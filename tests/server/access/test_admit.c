@@ -5,7 +5,7 @@
 
 #include <sys/un.h>
 
-/* ---- By itself ---------------------------------------------------------------------------------------------------- */
+/* ---- By itself ------------------------------------------------------------------------------- */
 
 static void handler(struct srv_request *request) { (void)request; }
 static void free_handler(struct srv_request *request) { (void)request; }
@@ -23,7 +23,8 @@ static srv_admission_options options(const char *path, uint64_t client_rate)
                                    .metrics = &metrics};
 }
 
-/* The status that a request gets, 0: it is admitted. It has a token, so its address is never asked for. */
+/* The status that a request gets, 0: it is admitted. It has a token, so its address is never asked
+ * for. */
 static int admit(struct srv_admission *admission, srv_handler *to, srv_scope scope,
                  const char *scene, const char *authorization)
 {
@@ -109,7 +110,7 @@ START_TEST(every_failing_allocation_is_an_error)
 }
 END_TEST
 
-/* ---- Through the service ------------------------------------------------------------------------------------------ */
+/* ---- Through the service --------------------------------------------------------------------- */
 
 static void setup_tokens(void)
 {

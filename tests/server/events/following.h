@@ -1,5 +1,5 @@
-/* Clients that follow scenes of the service in this process, over real sockets. For the programs of this folder: each includes it
- * once. */
+/* Clients that follow scenes of the service in this process, over real sockets. For the programs of
+ * this folder: each includes it once. */
 #ifndef TEST_SERVER_FOLLOWING_H
 #define TEST_SERVER_FOLLOWING_H
 

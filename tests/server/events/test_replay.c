@@ -3,11 +3,12 @@
 #include "tests/server/events/following.h"
 #include "tests/support/fault.h"
 
-/* ---- By itself ---------------------------------------------------------------------------------------------------- */
+/* ---- By itself ------------------------------------------------------------------------------- */
 
 enum { BOXES = WIRE_TOPIC_BOXES, COMMITS = WIRE_TOPIC_COMMITS };
 
-/* The messages of a commit: "<revision>" for BOXES, and for COMMITS where that is covered. padding: further bytes. */
+/* The messages of a commit: "<revision>" for BOXES, and for COMMITS where that is covered. padding:
+ * further bytes. */
 static void add(struct srv_replay *replay, uint64_t revision, bool commits, size_t padding)
 {
     struct srv_messages messages = {0};
@@ -25,7 +26,8 @@ static void add(struct srv_replay *replay, uint64_t revision, bool commits, size
     ck_assert(!messages.covered[BOXES] && messages.texts[BOXES].bytes == NULL);
 }
 
-/* What one gets who comes back with `last` at `present`; NULL: it must start anew. Valid until the next call. */
+/* What one gets who comes back with `last` at `present`; NULL: it must start anew. Valid until the
+ * next call. */
 static const char *resumed(const struct srv_replay *replay, unsigned topics, uint64_t last,
                            uint64_t present)
 {
@@ -94,7 +96,7 @@ START_TEST(without_memory_there_is_none)
 }
 END_TEST
 
-/* ---- Through the service ------------------------------------------------------------------------------------------ */
+/* ---- Through the service --------------------------------------------------------------------- */
 
 static struct follower one, two;
 

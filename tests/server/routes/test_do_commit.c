@@ -7,7 +7,8 @@ static void setup_narrow(void)
     make_row("/v1/scenes/s/commit", 1500, 0); /* 1.1 million pairs */
 }
 
-/* Moves b0 to x and asks for so many pairs; the commit must stand, whatever becomes of the queries. */
+/* Moves b0 to x and asks for so many pairs; the commit must stand, whatever becomes of the
+ * queries. */
 static void move_and_ask(int x, int pairs, const char *detail)
 {
     char sought[160];

@@ -1,5 +1,5 @@
-/* Requests that are large enough for the pool, and that do not wait for their answers. For the programs of this folder and of routes:
- * each includes it once. */
+/* Requests that are large enough for the pool, and that do not wait for their answers. For the
+ * programs of this folder and of routes: each includes it once. */
 #ifndef TEST_SERVER_LARGE_H
 #define TEST_SERVER_LARGE_H
 
@@ -15,7 +15,8 @@ static inline void wait_ms(long ms)
     nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
 }
 
-/* The text of a commit that puts LARGE boxes, all at one height: each state of the scene has one. Owned by the caller. */
+/* The text of a commit that puts LARGE boxes, all at one height: each state of the scene has one.
+ * Owned by the caller. */
 static inline char *large_commit(int height, const char *more)
 {
     char *text = malloc((size_t)LARGE * 80 + 1000);

@@ -28,7 +28,8 @@ START_TEST(a_deleted_scene_is_read_to_its_end_and_the_service_may_stop_then)
 }
 END_TEST
 
-/* A scene so large that it takes a while to destroy, while the service should end; and one with a query that takes longer. */
+/* A scene so large that it takes a while to destroy, while the service should end; and one with a
+ * query that takes longer. */
 static void setup_large(void)
 {
     service_start(NULL);

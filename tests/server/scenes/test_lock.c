@@ -1,4 +1,5 @@
-/* Locked scenes: everything else that touches a scene while a large commit to it is being prepared. */
+/* Locked scenes: everything else that touches a scene while a large commit to it is being
+ * prepared. */
 #include "tests/server/scenes/large.h"
 
 static void setup(void) { service_start(NULL); }

@@ -3,7 +3,8 @@
 
 static void setup(void) { service_start(NULL); }
 
-/* The box with the largest x moves on with each commit, so that the bounds must be measured anew. */
+/* The box with the largest x moves on with each commit, so that the bounds must be measured
+ * anew. */
 START_TEST(bounds_that_take_long_are_those_of_their_revision)
 {
     enum { READERS = 4 };

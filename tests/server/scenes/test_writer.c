@@ -1,8 +1,9 @@
-/* The one door: ops by themselves, without HTTP; and large commits that requests send at the same time. */
+/* The one door: ops by themselves, without HTTP; and large commits that requests send at the same
+ * time. */
 #include "server/scenes/writer.h"
 #include "tests/server/scenes/large.h"
 
-/* ---- Ops ---------------------------------------------------------------------------------------------------------- */
+/* ---- Ops ------------------------------------------------------------------------------------- */
 
 static struct srv_loop *loop;
 static struct srv_pool *pool;
@@ -109,7 +110,8 @@ static struct srv_write write_now(srv_op op)
     return write;
 }
 
-/* `count` unit boxes in a row, all at `height`. The texts and the puts stay in static memory until the next call with that `set`. */
+/* `count` unit boxes in a row, all at `height`. The texts and the puts stay in static memory until
+ * the next call with that `set`. */
 static const obb_edit *row_edit(int set, size_t count, double height)
 {
     static obb_put puts[2][5000];
@@ -226,7 +228,8 @@ START_TEST(large_edits_are_prepared_behind_the_lock_and_others_wait_in_turn)
     bool hidden;
     srv_scene_info(&locks, scene, &info, &hidden);
     ck_assert(hidden && info.boxes == 0);
-    /* another scene is not locked, but has only the room that was not promised, and the pool takes no second job */
+    /* another scene is not locked, but has only the room that was not promised, and the pool takes
+     * no second job */
     ck_assert_int_eq(write_now(op_of(SRV_OP_CREATE, "b", NULL)).status, OBB_OK);
     obb_edit all = {.dimensions = 3, .replace_all = true};
     ck_assert_int_eq(write_now(op_of(SRV_OP_EDIT, "b", &all)).refused_by, SRV_REFUSED_BY_QUEUE);
@@ -275,7 +278,7 @@ START_TEST(before_the_loop_runs_nothing_goes_to_the_pool)
 }
 END_TEST
 
-/* ---- Requests ----------------------------------------------------------------------------------------------------- */
+/* ---- Requests -------------------------------------------------------------------------------- */
 
 static void setup(void) { service_start(NULL); }
 
