@@ -115,7 +115,7 @@ static struct srv_write write_now(srv_op op)
 static const obb_edit *row_edit(int set, size_t count, double height)
 {
     static obb_put puts[2][5000];
-    static char names[5000][8];
+    static char names[5000][24];
     static obb_edit edits[2];
     for (size_t i = 0; i < count; i++) {
         (void)snprintf(names[i], sizeof names[i], "b%zu", i);
