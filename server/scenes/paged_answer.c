@@ -12,60 +12,60 @@ static struct srv_paged_answer *answer_of(struct srv_stream *stream)
 
 static size_t step(struct srv_job *job)
 {
-    struct srv_paged_answer *p = (struct srv_paged_answer *)job;
-    const size_t chunks = p->advance != NULL ? p->advance(p) : 0;
+    struct srv_paged_answer *a = (struct srv_paged_answer *)job;
+    const size_t chunks = a->advance != NULL ? a->advance(a) : 0;
     if (chunks == 0)
-        p->last = !p->write(p);
+        a->last = !a->write(a);
     return chunks;
 }
 
 static void run_chunk(struct srv_job *job, size_t chunk)
 {
-    struct srv_paged_answer *p = (struct srv_paged_answer *)job;
-    p->chunk(p, chunk);
+    struct srv_paged_answer *a = (struct srv_paged_answer *)job;
+    a->chunk(a, chunk);
 }
 
-static void hand_over(struct srv_paged_answer *p)
+static void hand_over(struct srv_paged_answer *a)
 {
-    srv_stream_give(&p->stream, &p->piece);
-    if (p->last)
-        srv_stream_end(&p->stream);
+    srv_stream_give(&a->stream, &a->piece);
+    if (a->last)
+        srv_stream_end(&a->stream);
 }
 
 static void on_cancel(struct srv_request *request)
 {
-    struct srv_paged_answer *p = request->work;
-    if (p->stream.working)
-        srv_pool_cancelled(&p->work.job); /* on_done cuts the stream */
+    struct srv_paged_answer *a = request->work;
+    if (a->stream.working)
+        srv_pool_cancelled(&a->work.job); /* on_done cuts the stream */
     else
-        srv_stream_cut(&p->stream);
+        srv_stream_cut(&a->stream);
 }
 
 static void on_done(struct srv_job *job)
 {
-    struct srv_paged_answer *p = (struct srv_paged_answer *)job;
-    p->stream.working = false;
-    if (atomic_load(&p->work.request->cancelled))
-        srv_stream_cut(&p->stream);
+    struct srv_paged_answer *a = (struct srv_paged_answer *)job;
+    a->stream.working = false;
+    if (atomic_load(&a->work.request->cancelled))
+        srv_stream_cut(&a->stream);
     else
-        hand_over(p);
+        hand_over(a);
 }
 
 static void on_hungry(struct srv_stream *stream)
 {
-    struct srv_paged_answer *p = answer_of(stream);
-    struct srv_pool *pool = p->work.request->services->pool;
-    if (p->cheap) {
-        p->last = !p->write(p);
-        hand_over(p);
+    struct srv_paged_answer *a = answer_of(stream);
+    struct srv_pool *pool = a->work.request->services->pool;
+    if (a->cheap) {
+        a->last = !a->write(a);
+        hand_over(a);
         return;
     }
     /* an answer that has begun must go on: if the queue is full, the job is not counted by it */
-    p->work.job.beside = false;
-    srv_submitted submitted = srv_pool_submit(pool, &p->work.job);
+    a->work.job.beside = false;
+    srv_submitted submitted = srv_pool_submit(pool, &a->work.job);
     if (submitted == SRV_QUEUE_FULL) {
-        p->work.job.beside = true;
-        submitted = srv_pool_submit(pool, &p->work.job);
+        a->work.job.beside = true;
+        submitted = srv_pool_submit(pool, &a->work.job);
     }
     stream->working = submitted == SRV_SUBMITTED;
     if (!stream->working)
@@ -74,22 +74,22 @@ static void on_hungry(struct srv_stream *stream)
 
 static void on_closed(struct srv_stream *stream)
 {
-    struct srv_paged_answer *p = answer_of(stream);
-    wire_buf_fini(&p->piece);
-    p->closed(p);
+    struct srv_paged_answer *a = answer_of(stream);
+    wire_buf_fini(&a->piece);
+    a->closed(a);
 }
 
-void srv_paged_answer_start(struct srv_paged_answer *p, struct srv_request *request,
+void srv_paged_answer_start(struct srv_paged_answer *a, struct srv_request *request,
                             wire_media media)
 {
-    p->work.request = request;
-    p->work.job.advance = step;
-    p->work.job.chunk = run_chunk;
-    p->work.job.done = on_done;
-    p->work.job.cancelled = &request->cancelled;
-    p->stream.hungry = on_hungry;
-    p->stream.closed = on_closed;
-    request->work = p;
+    a->work.request = request;
+    a->work.job.advance = step;
+    a->work.job.chunk = run_chunk;
+    a->work.job.done = on_done;
+    a->work.job.cancelled = &request->cancelled;
+    a->stream.hungry = on_hungry;
+    a->stream.closed = on_closed;
+    request->work = a;
     request->on_cancel = on_cancel;
-    srv_reply_stream(request, 200, wire_media_type(media), &p->stream);
+    srv_reply_stream(request, 200, wire_media_type(media), &a->stream);
 }

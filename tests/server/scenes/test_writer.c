@@ -13,23 +13,28 @@ static struct srv_writer writer;
 static struct obb_arena arena;
 static char told[1024]; /* by both listeners, in order */
 
+__attribute__((format(printf, 1, 2))) static void tell(const char *format, ...)
+{
+    const size_t length = strlen(told);
+    va_list values;
+    va_start(values, format);
+    (void)vsnprintf(told + length, sizeof told - length, format, values);
+    va_end(values);
+}
+
 static void on_commit(void *context, const srv_op *op, struct obb_scene *scene,
                       const obb_committed *committed)
 {
-    char line[64];
-    (void)snprintf(line, sizeof line, "%s:%d:%.*s@%llu%s ", (const char *)context, (int)op->kind,
-                   (int)obb_scene_name(scene).length, obb_scene_name(scene).bytes,
-                   (unsigned long long)committed->moment.revision,
-                   committed->changed ? "" : " unchanged");
-    ck_assert_uint_lt(strlen(told) + strlen(line), sizeof told);
-    (void)strcat(told, line);
+    const obb_str name = obb_scene_name(scene);
+    tell("%s:%d:%.*s@%llu%s ", (const char *)context, (int)op->kind, (int)name.length, name.bytes,
+         (unsigned long long)committed->moment.revision, committed->changed ? "" : " unchanged");
 }
 
 static void on_remove(void *context, const srv_op *op, struct obb_scene *scene)
 {
     ck_assert_int_eq(op->kind, SRV_OP_REMOVE);
     ck_assert_ptr_eq(obb_store_find(writer.store, op->scene), scene); /* it is still there */
-    (void)strcat(strcat(told, context), ":removed ");
+    tell("%s:removed ", (const char *)context);
 }
 
 static void setup_ops(void)
@@ -171,13 +176,13 @@ START_TEST(refusals_say_who_refused_and_change_nothing)
     flat.dimensions = 2;
     ck_assert_int_eq(write_now(op_of(SRV_OP_EDIT, "a", three)).status, OBB_OK);
     told[0] = '\0';
-    srv_op stale = op_of(SRV_OP_EDIT, "a", three), current = stale, unmade = stale, gone = stale;
+    srv_op stale = op_of(SRV_OP_EDIT, "a", three), current = stale, unmade = stale;
     stale.if_match = "\"7\"";
     current.if_match = "\"1\"";
     current.check_only = true;
     unmade.scene = obb_str_of("none");
     unmade.if_match = "*";
-    gone = unmade;
+    srv_op gone = unmade;
     gone.kind = SRV_OP_REMOVE;
     srv_op stale_removal = op_of(SRV_OP_REMOVE, "a", NULL);
     stale_removal.if_match = "\"0\"";
