@@ -31,7 +31,7 @@ bool srv_credentials_load_certificate(const struct srv_credentials *c, char *err
 
 static void log_tokens(const struct srv_credentials *c)
 {
-    const struct srv_auth *auth = srv_admission_tokens(c->admission);
+    const struct srv_auth *auth = srv_admit_tokens(c->admit);
     if (auth != NULL)
         SRV_LOG(c->log, SRV_INFO, "tokens", srv_integer("count", (int64_t)srv_auth_count(auth)));
 }
@@ -50,7 +50,7 @@ static void log_kept(const struct srv_credentials *c, const char *kept, const ch
 void srv_credentials_reload(const struct srv_credentials *c)
 {
     char error[512];
-    if (srv_admission_reload(c->admission, error, sizeof error))
+    if (srv_admit_reload(c->admit, error, sizeof error))
         log_tokens(c);
     else
         log_kept(c, "tokens", error);

@@ -10,10 +10,10 @@
 
 /* Its collaborators. All must outlive it. */
 struct srv_credentials {
-    const srv_config *config;        /* names the files */
-    const srv_log *log;              /* told what was read */
-    struct srv_admission *admission; /* uses the tokens */
-    struct srv_http *http;           /* uses the certificate */
+    const srv_config *config; /* names the files */
+    const srv_log *log;       /* told what was read */
+    struct srv_admit *admit;  /* uses the tokens */
+    struct srv_http *http;    /* uses the certificate */
 };
 
 /* Reads --tls-cert and --tls-key, if given, and lets `http` use them for new connections. Returns

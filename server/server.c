@@ -30,7 +30,7 @@ struct srv_server {
     struct srv_writer writer;
     struct srv_rebuilds rebuilds;
     struct srv_routes *routes;
-    struct srv_admission *admission;
+    struct srv_admit *admit;
     struct srv_http *http;
     struct srv_listeners *listeners;
     struct srv_credentials credentials;
@@ -102,7 +102,7 @@ static void on_hangup(void *context)
 
 static bool admit(struct srv_request *request, const char *authorization, wire_problem *problem)
 {
-    return srv_admit(request->services->admission, request, authorization, problem);
+    return srv_admit_request(request->services->admit, request, authorization, problem);
 }
 
 static bool create_base(struct srv_server *server, size_t workers)
@@ -205,18 +205,16 @@ static bool create_admission(struct srv_server *server, char *error, size_t erro
 {
     static srv_handler *const without_limit[] = {srv_do_health, srv_do_ready, NULL};
     const srv_config *config = server->services.config;
-    const srv_admission_options options = {.token_file = config->token_file,
-                                           .client_rate = config->client_rate,
-                                           .scene_part = SRV_SCENE_PART,
-                                           .without_limit = without_limit,
-                                           .metrics = &server->metrics};
-    if (!srv_admission_create(&options, &server->admission, error, error_size))
+    const srv_admit_options options = {.token_file = config->token_file,
+                                       .client_rate = config->client_rate,
+                                       .scene_part = SRV_SCENE_PART,
+                                       .without_limit = without_limit,
+                                       .metrics = &server->metrics};
+    if (!srv_admit_create(&options, &server->admit, error, error_size))
         return false;
-    server->services.admission = server->admission;
-    server->credentials = (struct srv_credentials){.config = config,
-                                                   .log = &server->log,
-                                                   .admission = server->admission,
-                                                   .http = server->http};
+    server->services.admit = server->admit;
+    server->credentials = (struct srv_credentials){
+        .config = config, .log = &server->log, .admit = server->admit, .http = server->http};
     return srv_credentials_load_certificate(&server->credentials, error, error_size);
 }
 
@@ -272,7 +270,7 @@ void srv_server_destroy(struct srv_server *server)
     srv_listeners_destroy(server->listeners);
     srv_events_destroy(server->services.events);
     obb_store_destroy(server->store);
-    srv_admission_destroy(server->admission);
+    srv_admit_destroy(server->admit);
     srv_routes_destroy(server->routes);
     srv_timer_destroy(server->drain_timer);
     srv_lag_destroy(server->lag);

@@ -10,13 +10,13 @@
 #include <sys/random.h>
 #include <time.h>
 
-struct srv_admission {
-    srv_admission_options options;
+struct srv_admit {
+    srv_admit_options options;
     struct srv_auth *auth;                   /* NULL: everybody may do everything */
     struct srv_rate *token_rate, *peer_rate; /* NULL: no limit */
 };
 
-static bool create_rates(struct srv_admission *a, char *error, size_t error_size)
+static bool create_rates(struct srv_admit *a, char *error, size_t error_size)
 {
     const uint64_t rate = a->options.client_rate;
     uint64_t secret;
@@ -30,22 +30,22 @@ static bool create_rates(struct srv_admission *a, char *error, size_t error_size
            srv_rate_create(rate, secret, &a->peer_rate);
 }
 
-bool srv_admission_create(const srv_admission_options *options, struct srv_admission **out,
-                          char *error, size_t error_size)
+bool srv_admit_create(const srv_admit_options *options, struct srv_admit **out, char *error,
+                      size_t error_size)
 {
-    struct srv_admission *a = obb_calloc(1, sizeof *a);
+    struct srv_admit *a = obb_calloc(1, sizeof *a);
     if (a == NULL)
         return false;
     a->options = *options;
-    if (create_rates(a, error, error_size) && srv_admission_reload(a, error, error_size)) {
+    if (create_rates(a, error, error_size) && srv_admit_reload(a, error, error_size)) {
         *out = a;
         return true;
     }
-    srv_admission_destroy(a);
+    srv_admit_destroy(a);
     return false;
 }
 
-void srv_admission_destroy(struct srv_admission *a)
+void srv_admit_destroy(struct srv_admit *a)
 {
     if (a == NULL)
         return;
@@ -55,7 +55,7 @@ void srv_admission_destroy(struct srv_admission *a)
     obb_free(a);
 }
 
-bool srv_admission_reload(struct srv_admission *a, char *error, size_t error_size)
+bool srv_admit_reload(struct srv_admit *a, char *error, size_t error_size)
 {
     struct srv_auth *auth;
     if (a->options.token_file == NULL)
@@ -67,9 +67,9 @@ bool srv_admission_reload(struct srv_admission *a, char *error, size_t error_siz
     return true;
 }
 
-const struct srv_auth *srv_admission_tokens(const struct srv_admission *a) { return a->auth; }
+const struct srv_auth *srv_admit_tokens(const struct srv_admit *a) { return a->auth; }
 
-static bool is_without_limit(const struct srv_admission *a, srv_handler *handler)
+static bool is_without_limit(const struct srv_admit *a, srv_handler *handler)
 {
     for (srv_handler *const *free = a->options.without_limit; *free != NULL; free++)
         if (*free == handler)
@@ -79,7 +79,7 @@ static bool is_without_limit(const struct srv_admission *a, srv_handler *handler
 
 /* The client of a token is known by the token's name, which a new token may take over. Any other
  * client is known by its address. */
-static bool within_rate(struct srv_admission *a, const struct srv_request *request,
+static bool within_rate(struct srv_admit *a, const struct srv_request *request,
                         const wire_token *token)
 {
     if (a->peer_rate == NULL || is_without_limit(a, request->route->handler))
@@ -94,8 +94,8 @@ static bool within_rate(struct srv_admission *a, const struct srv_request *reque
     return srv_rate_admit(a->token_rate, client, now_ns);
 }
 
-bool srv_admit(struct srv_admission *a, struct srv_request *request, const char *authorization,
-               wire_problem *problem)
+bool srv_admit_request(struct srv_admit *a, struct srv_request *request, const char *authorization,
+                       wire_problem *problem)
 {
     static const unsigned needs[] = {[SRV_OPEN] = 0,
                                      [SRV_READ] = WIRE_SCOPE_READ,

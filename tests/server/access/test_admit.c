@@ -12,21 +12,21 @@ static void free_handler(struct srv_request *request) { (void)request; }
 
 static struct srv_metrics metrics;
 
-static srv_admission_options options(const char *path, uint64_t client_rate)
+static srv_admit_options options(const char *path, uint64_t client_rate)
 {
     static srv_handler *const without_limit[] = {free_handler, NULL};
     metrics.rate_exceeded_total = 0;
-    return (srv_admission_options){.token_file = path,
-                                   .client_rate = client_rate,
-                                   .scene_part = 2,
-                                   .without_limit = without_limit,
-                                   .metrics = &metrics};
+    return (srv_admit_options){.token_file = path,
+                               .client_rate = client_rate,
+                               .scene_part = 2,
+                               .without_limit = without_limit,
+                               .metrics = &metrics};
 }
 
 /* The status that a request gets, 0: it is admitted. It has a token, so its address is never asked
  * for. */
-static int admit(struct srv_admission *admission, srv_handler *to, srv_scope scope,
-                 const char *scene, const char *authorization)
+static int admit(struct srv_admit *admission, srv_handler *to, srv_scope scope, const char *scene,
+                 const char *authorization)
 {
     const srv_route route = {.method = SRV_GET, .pattern = "", .handler = to, .scope = scope};
     struct srv_request request = {.route = &route};
@@ -34,7 +34,7 @@ static int admit(struct srv_admission *admission, srv_handler *to, srv_scope sco
     if (scene != NULL)
         request.target.parts[2] = obb_str_of(scene);
     wire_problem problem = {0};
-    const bool good = srv_admit(admission, &request, authorization, &problem);
+    const bool good = srv_admit_request(admission, &request, authorization, &problem);
     ck_assert(good || problem.status != 0);
     return good ? 0 : problem.status;
 }
@@ -43,17 +43,17 @@ START_TEST(options_decide_what_is_checked)
 {
     static const char writer[] = "Bearer writer";
     char error[256] = "";
-    struct srv_admission *a;
-    srv_admission_options o = options(NULL, 0);
-    ck_assert(srv_admission_create(&o, &a, error, sizeof error));
-    ck_assert_ptr_null(srv_admission_tokens(a));
+    struct srv_admit *a;
+    srv_admit_options o = options(NULL, 0);
+    ck_assert(srv_admit_create(&o, &a, error, sizeof error));
+    ck_assert_ptr_null(srv_admit_tokens(a));
     ck_assert_int_eq(admit(a, handler, SRV_ADMIN, "other", NULL), 0);
-    srv_admission_destroy(a);
+    srv_admit_destroy(a);
 
     write_file(tokens, token_file);
     o = options(tokens, 3);
-    ck_assert(srv_admission_create(&o, &a, error, sizeof error));
-    ck_assert_uint_eq(srv_auth_count(srv_admission_tokens(a)), 4);
+    ck_assert(srv_admit_create(&o, &a, error, sizeof error));
+    ck_assert_uint_eq(srv_auth_count(srv_admit_tokens(a)), 4);
     ck_assert_int_eq(admit(a, handler, SRV_WRITE, "match-1", writer), 0);
     ck_assert_int_eq(admit(a, handler, SRV_ADMIN, "match-1", writer), 403);
     ck_assert_int_eq(admit(a, handler, SRV_READ, "other", writer), 403);
@@ -61,45 +61,45 @@ START_TEST(options_decide_what_is_checked)
     ck_assert_int_eq(admit(a, handler, SRV_READ, NULL, "Bearer reader"), 0);
     ck_assert_int_eq(admit(a, free_handler, SRV_OPEN, NULL, NULL), 0);
     ck_assert_uint_eq(metrics.rate_exceeded_total, 1);
-    srv_admission_destroy(a);
-    srv_admission_destroy(NULL);
+    srv_admit_destroy(a);
+    srv_admit_destroy(NULL);
 }
 END_TEST
 
 START_TEST(a_broken_file_keeps_the_tokens)
 {
     char error[256] = "";
-    struct srv_admission *a;
-    const srv_admission_options o = options(tokens, 0);
+    struct srv_admit *a;
+    const srv_admit_options o = options(tokens, 0);
     write_file(tokens, "{");
-    ck_assert(!srv_admission_create(&o, &a, error, sizeof error));
+    ck_assert(!srv_admit_create(&o, &a, error, sizeof error));
     ck_assert_ptr_nonnull(strstr(error, "--token-file"));
     write_file(tokens, token_file);
-    ck_assert(srv_admission_create(&o, &a, error, sizeof error));
+    ck_assert(srv_admit_create(&o, &a, error, sizeof error));
     write_file(tokens, "{");
-    ck_assert(!srv_admission_reload(a, error, sizeof error));
+    ck_assert(!srv_admit_reload(a, error, sizeof error));
     ck_assert_int_eq(admit(a, handler, SRV_READ, NULL, "Bearer reader"), 0);
     write_file(tokens, "{\"tokens\":[]}");
-    ck_assert(srv_admission_reload(a, error, sizeof error));
+    ck_assert(srv_admit_reload(a, error, sizeof error));
     ck_assert_int_eq(admit(a, handler, SRV_READ, NULL, "Bearer reader"), 401);
-    srv_admission_destroy(a);
+    srv_admit_destroy(a);
 }
 END_TEST
 
 START_TEST(every_failing_allocation_is_an_error)
 {
     size_t refused = 0;
-    const srv_admission_options o = options(tokens, 5);
+    const srv_admit_options o = options(tokens, 5);
     write_file(tokens, token_file);
     for (size_t n = 1;; n++) {
         char error[256] = "";
-        struct srv_admission *a;
+        struct srv_admit *a;
         fault_arm(n);
-        const bool made = srv_admission_create(&o, &a, error, sizeof error);
+        const bool made = srv_admit_create(&o, &a, error, sizeof error);
         const bool reached = fault_seen() >= n;
         fault_arm(0);
         if (made)
-            srv_admission_destroy(a);
+            srv_admit_destroy(a);
         refused += !made;
         ck_assert(made || reached);
         if (!reached)
