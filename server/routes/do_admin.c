@@ -1,4 +1,5 @@
 /* The routes beside the API: health, metrics, and the API's own description. */
+#include "server/base/metrics.h"
 #include "server/routes/handlers.h"
 #include "server/scenes/scenes.h"
 

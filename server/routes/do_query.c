@@ -2,6 +2,7 @@
  * cost says. */
 #include "server/routes/do_query.h"
 
+#include "server/base/metrics.h"
 #include "server/routes/handlers.h"
 #include "server/scenes/budget.h"
 #include "server/scenes/paged_answer.h"

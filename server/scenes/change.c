@@ -1,5 +1,6 @@
 #include "server/scenes/change.h"
 
+#include "server/base/metrics.h"
 #include "server/scenes/services.h"
 
 #include <stddef.h>

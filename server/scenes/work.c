@@ -1,5 +1,6 @@
 #include "server/scenes/work.h"
 
+#include "server/base/metrics.h"
 #include "server/scenes/budget.h"
 #include "server/scenes/services.h"
 
