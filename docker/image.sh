@@ -1,13 +1,13 @@
 #!/bin/bash
 # image.sh build TAG      builds the image with the engine of this machine
-# image.sh engine ARGS... runs that engine: docker where one answers, else podman
-# image.sh base            prints which image it is built on, and makes that where it must
-# image.sh name           says which one that is
+# image.sh engine ARGS... runs the engine: docker if one answers, else podman
+# image.sh base           prints the name of the base image, which it makes if it must
+# image.sh name           prints the name of the engine
 #
-# ENGINE=docker|podman    chooses instead
-# BASE=IMAGE              what to build on, debian:bookworm-slim by default. Where it is not there and no registry can be
-#                         reached, mmdebstrap makes one from this machine's apt sources.
-# STORE=DIR               podman keeps all it makes there, apart from the user's own images
+# ENGINE=docker|podman    chooses the engine
+# BASE=IMAGE              the base image, debian:bookworm-slim by default. If the default cannot be
+#                         fetched, mmdebstrap makes a base from this machine's apt sources.
+# STORE=DIR               podman keeps all its files there, apart from the user's own images
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -28,8 +28,8 @@ if [ "$ENGINE" = podman ]; then
         engine+=(--root "$STORE/images" --runroot "$STORE/run" --tmpdir "$STORE/tmp")
     fi
     if [ "$(id -u)" = 0 ] && [ ! -d /run/systemd/system ]; then
-        # Without systemd there is no one to make cgroups and to keep a journal; and where root may not raise limits, the
-        # engine's own default of open files is out of reach.
+        # Without systemd nobody makes cgroups or keeps a journal. If root may not raise limits, the
+        # engine cannot set its own default of open files.
         settings=${STORE:-build}/podman.conf
         mkdir -p "$(dirname "$settings")"
         {
@@ -85,7 +85,7 @@ build() { # TAG
     arguments=(--build-arg "BASE=$from" --network host -f docker/Dockerfile -t "$1")
     local registry
     registry=$(npm config get registry 2>/dev/null) && arguments+=(--build-arg "NPM_CONFIG_REGISTRY=$registry")
-    if [ "$ENGINE" = podman ]; then # keeps HEALTHCHECK, and trusts whom this machine trusts
+    if [ "$ENGINE" = podman ]; then # the format of docker keeps HEALTHCHECK; the build trusts this machine's certificates
         arguments+=(--format docker --layers)
         [ -s $certificates/ca-certificates.crt ] &&
             arguments+=(--volume "$certificates:/etc/ssl/host:ro" --build-arg NODE_EXTRA_CA_CERTS=/etc/ssl/host/ca-certificates.crt)

@@ -1,7 +1,8 @@
 #!/bin/bash
-# test.sh PROGRAM... - builds the image and runs it for real, as it should be run: root file system read-only, no capabilities, no new
-# privileges, limits on memory and processes. Looks at it from outside, then lets the end-to-end test PROGRAMs start the daemon
-# in it. All that podman makes stays in a folder of its own, gone afterwards; KEEP=DIR keeps it there for the next time.
+# test.sh PROGRAM... - builds the image and runs it hardened: root file system read-only, no
+# capabilities, no new privileges, limits on memory and processes. Checks the container from
+# outside, then lets the end-to-end test PROGRAMs start the daemon in containers. podman's files
+# stay in a temporary folder; KEEP=DIR keeps them in DIR for the next time.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -25,7 +26,7 @@ clean() {
 }
 trap clean EXIT
 
-# check WHAT COMMAND...: the command's status decides; what it prints stands beside it.
+# check WHAT COMMAND...: passes if the command does. Prints its output beside WHAT.
 check() {
     local what=$1 said status=ok
     shift
@@ -34,7 +35,7 @@ check() {
     printf '%-7s %s%s\n' "$status" "$what" "${said:+: $said}"
 }
 
-# ---- What it is made of ---------------------------------------------------------------------------------------------
+# ---- The image -----------------------------------------------------------------------------------
 
 echo "== the image, by $ENGINE"
 begun=$SECONDS
@@ -50,7 +51,7 @@ size() {
     local base all above
     base=$(engine image inspect --format '{{.Size}}' "$(docker/image.sh base)")
     all=$(engine image inspect --format '{{.Size}}' "$image")
-    above=$((all - base)) # of both, uncompressed
+    above=$((all - base)) # both sizes are uncompressed
     echo "$((all / 1000000)) MB, $((above / 1000000)).$((above / 100000 % 10)) MB above its base, allowed are $LIMIT_MB"
     [ "$above" -gt 0 ] && [ "$above" -lt $((LIMIT_MB * 1000000)) ]
 }
@@ -60,14 +61,15 @@ is() { echo "$1" && [ "$1" = "$2" ]; }
 check "user" is "$(config User)" '"7480:7480"'
 check "starts" is "$(config Entrypoint)" '["/usr/local/bin/obbd"]'
 
-# ---- One container, looked at from outside ---------------------------------------------------------------------------
+# ---- One container, looked at from outside -------------------------------------------------------
 
 hardened=(--label "$label" --network host --read-only --cap-drop all --security-opt no-new-privileges --memory 1g --pids-limit 200)
 [ "$ENGINE" = podman ] && hardened+=(--read-only-tmpfs=false)
 sockets=$work/sockets
 mkdir -m 777 "$sockets" && chmod 777 "$sockets"
 
-# start OPTIONS...: a detached container of the image, as $container, $port and $pid; the options are the engine's.
+# start OPTIONS...: starts a detached container with options of the engine; sets $container, $port
+# and $pid.
 start() {
     container=$(engine run -d "${hardened[@]}" "$@" "$image")
     local end=$((SECONDS + 30))
@@ -146,10 +148,11 @@ check "its event stream came to an end of its own" wait "$follower"
 check "its socket is gone" test ! -e "$sockets/obbd.sock"
 check "the last line of its log" grep -o '"event":"stopped"' <(engine logs "$container" 2>&1 | tail -n 1)
 
-# ---- The end-to-end tests, with a container for each daemon ------------------------------------------------------------
+# ---- The end-to-end tests, with a container for each daemon --------------------------------------
 
 echo "== end to end"
-# Signals go to the container by name: an engine's own forwarding loses those that come before it knows that the container runs.
+# The wrapper sends signals to the container by name. An engine's own forwarding loses a signal that
+# comes before the engine knows that the container runs.
 cat >"$work/obbd" <<WRAPPER
 #!/bin/bash
 engine() { $(printf '%q ' "$PWD/docker/image.sh") engine "\$@"; }
@@ -165,8 +168,9 @@ while signalled=; wait \$run; status=\$?; [ -n "\$signalled" ]; do :; done
 exit \$status
 WRAPPER
 chmod 755 "$work/obbd"
-# test_end is about the process itself, its socket, signals and standard error, of which "stopped" above has the container's share;
-# test_abuse counts the daemon's descriptors, which the system shows to the container's user and to root alone
+# test_end tests the process itself: its socket, signals and standard error. "stopped" above tests
+# these for the container. test_abuse counts the daemon's descriptors, which only root and the
+# container's user can see.
 programs=()
 for program; do
     case ${program##*/} in

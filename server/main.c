@@ -1,6 +1,6 @@
 #include "server/access/auth.h"
 #include "server/base/log.h"
-#include "server/http/probe.h"
+#include "server/probe.h"
 #include "server/server.h"
 
 #include <malloc.h>

@@ -1,8 +1,8 @@
 #!/bin/sh
-# run.sh WORD PROGRAM... - runs the test programs whose name has WORD (all when it is empty), sums up, and fails
-# when one failed or when none ran.
+# run.sh WORD PROGRAM... - runs the test programs whose path below tests/ contains WORD (all if it
+# is empty) and sums up. Fails if a program failed or checked nothing, or if none ran.
 set -u
-# tests that state no limit of their own get this one, in seconds (Check's is 4)
+# seconds that a test may take if it sets no limit of its own; Check's default is 4
 CK_DEFAULT_TIMEOUT=$((30 * ${TIMEOUT_FACTOR:-1}))
 export CK_DEFAULT_TIMEOUT
 word=$1

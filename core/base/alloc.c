@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* The product, or SIZE_MAX (which no heap grants) on overflow; never 0. */
+/* Returns count * size, but at least 1. On overflow it returns SIZE_MAX, which no heap grants. */
 static size_t product(size_t count, size_t size)
 {
     if (count == 0 || size == 0)

@@ -1,18 +1,21 @@
-/* Memory from the heap, with products checked for overflow. Tests make the n-th call fail by wrapping
- * malloc, calloc and realloc at link time, so core keeps no state for it. */
+/* Memory from the heap, with products checked for overflow. Tests wrap malloc, calloc and
+ * realloc at link time to make the n-th call fail, so core keeps no state for such tests. */
 #ifndef OBB_ALLOC_H
 #define OBB_ALLOC_H
 
 #include <stddef.h>
 
-/* count * size bytes, or NULL when there is no memory or the product overflows. A count or size of 0 gives
- * a pointer that may be freed. obb_calloc zeroes. */
+/* Return a block of count * size bytes, or NULL if there is no memory or the product overflows.
+ * A count or size of 0 gives a pointer that may be freed. obb_calloc zeroes the block. The
+ * caller frees the block with obb_free. */
 void *obb_malloc(size_t count, size_t size);
 void *obb_calloc(size_t count, size_t size);
 
-/* The block grown or shrunk to count * size bytes; on NULL the old block is untouched and still owned. */
+/* Returns the block grown or shrunk to count * size bytes, and takes the old block. Returns NULL as
+ * obb_malloc does; then the old block is unchanged and still the caller's. */
 void *obb_realloc(void *block, size_t count, size_t size);
 
-void obb_free(void *block); /* NULL is fine */
+/* Releases a block of the functions above. NULL is allowed. */
+void obb_free(void *block);
 
 #endif

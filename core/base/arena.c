@@ -5,12 +5,12 @@
 #include <stdint.h>
 #include <string.h>
 
-#define FIRST_CHUNK  ((size_t)8 << 10) /* bytes; holds the whole of a small request */
-#define LARGEST_STEP ((size_t)8 << 20) /* bytes; beyond it chunks stop doubling */
+#define FIRST_CHUNK  ((size_t)8 << 10) /* bytes; holds everything of a small request */
+#define LARGEST_STEP ((size_t)8 << 20) /* bytes; larger chunks do not double */
 
 struct obb_arena_chunk {
     struct obb_arena_chunk *next;
-    size_t capacity; /* bytes that follow */
+    size_t capacity; /* of bytes[] */
     _Alignas(16) char bytes[];
 };
 
@@ -33,7 +33,7 @@ void obb_arena_fini(struct obb_arena *arena)
 
 void obb_arena_reset(struct obb_arena *arena)
 {
-    /* Chunks only grow, but a single large request may lie before smaller ones. */
+    /* The newest chunk need not be the largest: one large block may lie in an older chunk. */
     struct obb_arena_chunk *largest = arena->chunks;
     for (struct obb_arena_chunk *c = arena->chunks; c != NULL; c = c->next)
         largest = c->capacity > largest->capacity ? c : largest;
@@ -87,8 +87,9 @@ void *obb_arena_grow(struct obb_arena *arena, void *block, size_t count, size_t 
             arena->used += grown - old;
             return block;
         }
-        if ((char *)block ==
-            top->bytes) { /* alone in its chunk, which grows: large ones without a copy */
+        /* If the block is the only one in its chunk, the chunk grows, large chunks without a
+         * copy. */
+        if ((char *)block == top->bytes) {
             struct obb_arena_chunk *larger = obb_realloc(top, 1, sizeof *top + grown);
             if (larger == NULL)
                 return NULL;

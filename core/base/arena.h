@@ -1,4 +1,4 @@
-/* Memory that lives as long as one request: allocate often, free once. */
+/* An arena holds memory that lives as long as one request: many allocations, one release. */
 #ifndef OBB_ARENA_H
 #define OBB_ARENA_H
 
@@ -6,24 +6,34 @@
 
 struct obb_arena_chunk;
 
-/* Works in the caller's memory; zeroed memory is a valid empty arena. One thread at a time. */
+/* The struct is the caller's; zeroed memory is a valid empty arena. One thread at a time uses an
+ * arena. */
 struct obb_arena {
     struct obb_arena_chunk *chunks; /* newest first */
     size_t used;                    /* bytes handed out of the newest chunk */
     size_t total;                   /* bytes held from the heap, all chunks */
 };
 
+/* Makes an empty arena. Allocates nothing. */
 void obb_arena_init(struct obb_arena *arena);
-void obb_arena_fini(struct obb_arena *arena);  /* gives everything back; the arena is empty again */
-void obb_arena_reset(struct obb_arena *arena); /* forgets all, keeps the largest chunk for reuse */
 
-/* count * size bytes aligned to 16, not zeroed; NULL on overflow or when there is no memory. A count of 0
- * gives a valid pointer. Owned by the arena. */
+/* Releases all memory of the arena, which is empty afterwards. All its blocks become invalid. */
+void obb_arena_fini(struct obb_arena *arena);
+
+/* Empties the arena and keeps its largest chunk for reuse. All its blocks become invalid. */
+void obb_arena_reset(struct obb_arena *arena);
+
+/* Returns a block of count * size bytes aligned to 16, not zeroed. A count of 0 gives a valid
+ * pointer. Returns NULL on overflow or if there is no memory. The arena owns the block. */
 void *obb_arena_alloc(struct obb_arena *arena, size_t count, size_t size);
 
-/* Grow the block of `count` elements to `capacity` elements: in place when it is the newest block, or with its chunk when it is
- * alone there (so that one long list keeps no old copies), else by a copy. NULL when there is no memory; the old block stays
- * valid. block may be NULL with count 0. */
+/* Grows a block from `count` to `capacity` elements of `size` bytes and returns its new place.
+ *
+ * The newest block grows in place. If it is the only block in its chunk, the chunk grows with it,
+ * so that one long list leaves no old copies behind. Every other block is copied.
+ *
+ * block    a block of the arena, or NULL with count 0.
+ * Errors   returns NULL on overflow or if there is no memory; the old block stays valid. */
 void *obb_arena_grow(struct obb_arena *arena, void *block, size_t count, size_t capacity,
                      size_t size);
 

@@ -23,7 +23,8 @@ static struct lanes mixed(struct lanes s)
     return s;
 }
 
-/* Little-endian; compilers make it one load where that is the CPU's order. */
+/* Returns eight bytes as a little-endian number. Compilers make this one load on little-endian
+ * CPUs. */
 static uint64_t word_at(const unsigned char *p)
 {
     uint64_t word = 0;
@@ -53,7 +54,7 @@ uint64_t obb_hash(obb_hash_key key, const void *bytes, size_t length)
     for (; left >= 8; left -= 8, p += 8)
         s = absorbed(s, word_at(p));
     uint64_t last = (uint64_t)(length & 0xff) << 56;
-    if (length >= 8) /* at once, with some that are in already */
+    if (length >= 8) /* one load, shifted past the bytes that were absorbed already */
         last |= left == 0 ? 0 : word_at(p + left - 8) >> (64 - 8 * left);
     else
         for (size_t i = 0; i < left; i++)

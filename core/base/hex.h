@@ -1,8 +1,8 @@
-/* Hexadecimal digits. */
+/* The value of a hexadecimal digit. */
 #ifndef OBB_HEX_H
 #define OBB_HEX_H
 
-/* Returns the value of a digit in either case, 0 to 15, or -1 if `c` is no hexadecimal digit. */
+/* Returns the value of a digit in either case, 0 to 15, or -1 if `c` is not a hexadecimal digit. */
 static inline int obb_hex_digit(char c)
 {
     if (c >= '0' && c <= '9')

@@ -38,7 +38,7 @@ static bool before(const struct obb_ranked *a, const struct obb_ranked *b)
     return a->major != b->major ? a->major < b->major : a->minor < b->minor;
 }
 
-#define RUN 16 /* elements that are cheaper to insert one by one than to merge */
+#define RUN 16 /* elements; inserting so few one by one is cheaper than merging them */
 
 static void insertion(struct obb_ranked *list, size_t count)
 {

@@ -1,4 +1,4 @@
-/* Sorting without allocation by the library, in an order that is the same everywhere. Internal to core. */
+/* Sorting without allocation, in an order that is the same on every platform. Internal to core. */
 #ifndef OBB_SORT_H
 #define OBB_SORT_H
 
@@ -6,22 +6,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Ascending, in place. O(n log n) always (heapsort); for lists that a client sends. */
+/* Sorts `count` values in ascending order, in place. Heapsort: O(n log n) for every input, so it
+ * suits lists that a client sends. */
 void obb_sort_u64(uint64_t *values, size_t count);
 
-/* What a sorted list is made of: keys and what they stand for. */
+/* An element of a list to sort: its key and the item that it stands for. */
 struct obb_ranked {
     uint64_t major, minor; /* ascending by major, then minor */
     const void *item;
 };
 
-/* Orders the list; spare has room for as many. Returns whichever of the two arrays holds the result, or NULL when *cancel
- * (may be NULL) turned true, which is looked at with every merge of a few ms at most. Stable, O(n log n), and O(n)
- * where it is in order already. */
+/* Sorts `count` elements by their keys and returns the array that holds the result: list or spare.
+ * Stable.
+ *
+ * spare    room for `count` elements; its contents are lost.
+ * cancel   may be NULL. The function reads it before every merge, each of which takes a few ms at
+ *          most.
+ * Errors   returns NULL if *cancel turned true; then the contents of both arrays are unspecified.
+ * Cost     O(n log n); O(n) if the list is in order already. */
 struct obb_ranked *obb_sort_ranked(struct obb_ranked *list, size_t count, struct obb_ranked *spare,
                                    const atomic_bool *cancel);
 
-/* A number >= 0 (or +infinity) as an integer of the same order. */
+/* Returns an integer key of a number >= 0 or +infinity: keys compare as the numbers do. */
 uint64_t obb_sort_rank(double value);
 
 #endif

@@ -1,4 +1,5 @@
-/* What a core call can answer. One table grows the constants, the wire names and the sentences. */
+/* The statuses that core calls return. One table generates the constants, the wire names and the
+ * sentences. */
 #ifndef OBB_STATUS_H
 #define OBB_STATUS_H
 
@@ -30,7 +31,7 @@ typedef enum obb_status {
 #undef OBB_STATUS_ENUM
 } obb_status;
 
-/* The wire name ("bad-extent") and the sentence of a status; never NULL. */
+/* Return the wire name of a status ("bad-extent") and its sentence for people; never NULL. */
 const char *obb_status_name(obb_status status);
 const char *obb_status_sentence(obb_status status);
 

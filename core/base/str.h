@@ -1,4 +1,4 @@
-/* A run of bytes with its length, not terminated; the owner is whoever made the bytes. */
+/* A string as a pointer and a length: not terminated, and it does not own the bytes. */
 #ifndef OBB_STR_H
 #define OBB_STR_H
 
@@ -11,11 +11,13 @@ typedef struct obb_str {
     size_t length;
 } obb_str;
 
+/* Returns the string of a terminated text, which must outlive the string. */
 static inline obb_str obb_str_of(const char *text)
 {
     return (obb_str){.bytes = text, .length = strlen(text)};
 }
 
+/* Returns whether both strings have the same bytes. */
 static inline bool obb_str_equal(obb_str a, obb_str b)
 {
     return a.length == b.length && (a.length == 0 || memcmp(a.bytes, b.bytes, a.length) == 0);

@@ -9,7 +9,8 @@ size_t obb_utf8_length(const char *at, const char *end)
     const unsigned char first = (unsigned char)*at;
     if (first < 0x80)
         return 1;
-    /* The second byte's range shuts out overlong forms, surrogates and what lies beyond U+10FFFF (RFC 3629, 4). */
+    /* The range of the second byte excludes overlong forms, surrogates and code points beyond
+     * U+10FFFF (RFC 3629, 4). */
     unsigned char low = 0x80, high = 0xbf;
     size_t length = 0;
     if (first >= 0xc2 && first <= 0xdf) {

@@ -9,10 +9,12 @@ static const double radians_high = 0x1.1df46a2529d39p-6;
 static const double radians_low = 0x1.5c1d8becdd291p-62;
 static const double degrees_per_radian = 0x1.ca5dc1a63c1f8p+5;
 
-/* Below this many degrees the sine is the angle to the last bit, and products of its parts would underflow. */
+/* Below this many degrees the sine equals the angle to the last bit, and products of its parts
+ * would underflow. */
 static const double tiny = 1e-100;
 
-/* Sine and cosine for |degrees| <= 45. The Taylor series to x^19 and x^20 leave less than 2^-66 out. */
+/* Writes the sine and cosine for |degrees| <= 45. The terms left out after x^19 and x^20 of the
+ * Taylor series are less than 2^-66. */
 static void kernel(double degrees, double *out_sin, double *out_cos)
 {
     if (fabs(degrees) == 45.0) {
@@ -26,7 +28,7 @@ static void kernel(double degrees, double *out_sin, double *out_cos)
         *out_cos = 1.0;
         return;
     }
-    /* The angle is x + y, y being what the product lost. */
+    /* The angle is x + y, where y is the rounding error of the product. */
     const double y = obb_exact_rest(degrees, radians_high, x) + degrees * radians_low;
     const double z = x * x;
 
@@ -56,13 +58,13 @@ static void kernel(double degrees, double *out_sin, double *out_cos)
 
 void obb_sin_cos(double degrees, double *out_sin, double *out_cos)
 {
-    /* Both steps are exact: fmod always is, and the difference is a multiple of the last place of `turn`
-     * that is no larger than it. */
+    /* Both steps are exact: fmod always is, and the difference is a multiple of the last place
+     * of `turn` that is no larger than `turn`. */
     const double turn = fmod(degrees, 360.0);
     const double quarter = floor(turn / 90.0 + 0.5);
     double s, c;
     kernel(turn - quarter * 90.0 + 0.0, &s, &c);
-    /* Added to or subtracted from zero, zeros are positive. */
+    /* Adding to zero and subtracting from zero make zeros positive. */
     const int quadrant = (int)quarter & 3;
     const double sine = (quadrant & 1) != 0 ? c : s, cosine = (quadrant & 1) != 0 ? s : c;
     *out_sin = quadrant == 2 || quadrant == 3 ? 0.0 - sine : sine;
@@ -77,7 +79,8 @@ double obb_arc_tangent(double y, double x)
     const double t = ax > ay ? ay / ax : ax / ay;
     double angle = 45.0;
     if (t < 1.0) {
-        /* Within 0.23 degrees everywhere; each step raises the error, in radians, to its fifth power. */
+        /* The first guess is within 0.23 degrees everywhere. Each step raises the error, in
+         * radians, to its fifth power. */
         angle = t * (45.0 + 15.642 * (1.0 - t));
         for (int step = 0; step < 2; step++) {
             double s, c;

@@ -7,11 +7,11 @@
 #include <stdint.h>
 #include <string.h>
 
-/* ---- A polyhedron by its edges -------------------------------------------------------------------------------- */
+/* ---- A polyhedron by its edges --------------------------------------------------------------- */
 
-/* A plane cuts an edge once at most, and adds a vertex and an edge a cut: so much for the room that six planes can
- * need. Real counts stay below 40, but where rounding says what is inside (a plate thinner than an ulp in the plane of
- * a face) only this is a bound. */
+/* The room that six planes can need. A plane cuts an edge once at most, and every cut adds a
+ * vertex and an edge. Real counts stay below 40. But if rounding decides what is inside (a plate
+ * thinner than an ulp in the plane of a face), only this bound holds. */
 enum { FACES = 12, MOST_EDGES = 12 << 6, MOST_VERTICES = 8 + MOST_EDGES - 12 };
 
 struct edge {
@@ -19,14 +19,15 @@ struct edge {
     uint8_t left, right; /* faces: seen from outside, looking along the edge */
 };
 
-/* Faces 0 to 5 are those of the box that it starts as, 6 to 11 those of the planes. */
+/* Faces 0 to 5 are those of the box that the polyhedron starts as, 6 to 11 those of the planes. */
 struct polyhedron {
     double at[MOST_VERTICES][3];
     struct edge edges[MOST_EDGES];
     int vertices, edge_count;
 };
 
-/* The box about the origin with these half extents along three axes, of which axes[] has the coordinates in turn. */
+/* Makes the box about the origin with these half extents along three axes. axes[] holds the
+ * coordinates of the first axis, then the second, then the third. */
 static void init_box(struct polyhedron *box, const double half[static 3],
                      const double axes[static 9])
 {
@@ -53,7 +54,7 @@ static void init_box(struct polyhedron *box, const double half[static 3],
         }
 }
 
-/* The half space inside of a face of the other box. */
+/* The half space on the inner side of a face of the other box. */
 struct plane {
     int axis;
     double sign, limit; /* sign * (limit - coordinate) >= 0 */
@@ -65,22 +66,24 @@ static double depth_in(const struct plane *plane, const double at[static 3])
     return plane->sign * (plane->limit - at[plane->axis]);
 }
 
-/* Ends of cut edges that wait in a face for their partner: where its boundary leaves through the plane it comes back.
- * All that wait in one face at a time do the same. */
+/* Ends of cut edges that wait in a face for their partner: a boundary that leaves a face's kept
+ * part through the plane also comes back through the plane. All ends that wait in one face at a
+ * time point the same way: all leave or all come back. */
 struct loose {
     int first[FACES]; /* into next, or -1 */
     bool leaves[FACES];
     int next[2 * MOST_VERTICES]; /* by vertex, once for each of its two faces */
 };
 
-/* The boundary of `face` leaves or comes back at `vertex`; with its partner there it gets the edge along the plane. */
+/* Notes that the boundary of `face` leaves or comes back at `vertex`. If its partner waits, adds
+ * the edge along the plane between the two. */
 static void close_face(struct polyhedron *p, struct loose *loose, const struct plane *plane,
                        uint8_t face, int vertex, bool leaves)
 {
     const int waiting = loose->first[face];
     if (waiting < 0 || loose->leaves[face] == leaves) {
-        const int own =
-            2 * vertex + (leaves ? 1 : 0); /* a vertex leaves one face and enters the other */
+        /* A vertex leaves one face and enters the other. */
+        const int own = 2 * vertex + (leaves ? 1 : 0);
         loose->next[own] = waiting;
         loose->first[face] = own;
         loose->leaves[face] = leaves;
@@ -106,8 +109,8 @@ static int add_crossing(struct polyhedron *p, const struct plane *plane, const d
     return p->vertices++;
 }
 
-/* Keeps what is inside. Each vertex is in or out for all of its edges alike, so the boundary stays closed, whatever
- * rounding says. True when something was cut off. */
+/* Keeps the part inside of the plane. Each vertex is in or out for all of its edges alike, so
+ * the boundary stays closed, whatever rounding says. Returns whether a part was cut off. */
 static bool cut(struct polyhedron *p, const struct plane *plane)
 {
     struct loose loose;
@@ -149,8 +152,9 @@ static double determinant(const double a[static 3], const double b[static 3],
            a[2] * (b[0] * c[1] - b[1] * c[0]);
 }
 
-/* Each face is the triangles between its edges and a vertex of it, each of these the base of a tetrahedron to one
- * common vertex. An edge is in two faces, in opposite directions. */
+/* Returns the volume. Each face is divided into triangles between its edges and one of its
+ * vertices. Each triangle is the base of a tetrahedron to one common vertex. An edge is in two
+ * faces, in opposite directions. */
 static double volume_of(const struct polyhedron *p)
 {
     if (p->edge_count == 0)
@@ -173,9 +177,9 @@ static double volume_of(const struct polyhedron *p)
     return sum / 6.0;
 }
 
-/* ---- Two boxes -------------------------------------------------------------------------------------------------- */
+/* ---- Two boxes ------------------------------------------------------------------------------- */
 
-/* The plane is a slice of space of thickness 1. */
+/* A planar box counts as a slice of space of thickness 1. */
 static void half_extents_of(const obb_solid *box, double out[static 3])
 {
     out[0] = box->half_extents.x;
@@ -199,7 +203,8 @@ double obb_clip_volume(const obb_solid *a, const obb_solid *b)
     if (volume_a == 0.0 || obb_sat_separation(a, b).gap >= 0.0)
         return 0.0;
 
-    /* In the axes of b, about the centre of a: a small box keeps its shape, however large the other one. */
+    /* Coordinates are along the axes of b, about the centre of a: so a small box keeps its
+     * shape, however large the other box is. */
     const obb_vec3 d = obb_sub(b->center, a->center);
     double axes[9];
     for (int k = 0; k < 3; k++)

@@ -6,7 +6,7 @@
 
 #include <float.h>
 
-/* ---- A segment against a box, in the box's frame ---------------------------------------------------------- */
+/* ---- A segment against a box, in the box's frame --------------------------------------------- */
 
 struct line {
     double at[3], along[3]; /* at + t * along; t runs over an interval */
@@ -27,12 +27,13 @@ static double distance2_at(const struct line *line, const double half[static 3],
     return sum;
 }
 
-/* The t at which a line enters and leaves the slab of each axis, and the square of what it makes there per unit of t. */
+/* The t at which a line enters and leaves the slab of each axis, and the square of its speed
+ * along that axis. */
 struct stops {
     double enter[3], leave[3], weight[3];
 };
 
-/* A line along a slab has no stops; a weight of 0 makes it count for nothing. */
+/* A line parallel to a slab has no stops there: a weight of 0 makes the axis count for nothing. */
 static void set_stops(struct stops *out, const struct line *line, const double half[static 3])
 {
     for (int i = 0; i < 3; i++) {
@@ -45,9 +46,10 @@ static void set_stops(struct stops *out, const struct line *line, const double h
     }
 }
 
-/* Half the derivative of the squared distance: never falls as t grows, and is linear between stops. Told by the stops
- * and not by coordinates, it cannot change its sign by rounding where a fast coordinate comes to rest in its slab beside
- * one that creeps: each term has the right sign, so that errors are those of stops, that is of the box's size. */
+/* Returns half the derivative of the squared distance, which never falls as t grows and is
+ * linear between stops. It is computed from the stops and not from coordinates, so each term has
+ * the right sign. So its sign cannot change by rounding where a fast coordinate comes to rest in
+ * its slab beside a slow one, and its errors are those of the stops, that is of the box's size. */
 static double slope_at(const struct stops *s, double t)
 {
     double sum = 0.0;
@@ -60,7 +62,7 @@ static double slope_at(const struct stops *s, double t)
     return sum;
 }
 
-/* The t in [low, high] at which the line is closest to the box. */
+/* Returns the t in [low, high] at which the line is closest to the box. */
 static double closest_on_line(const struct stops *s, double low, double high)
 {
     if (slope_at(s, low) >= 0.0)
@@ -76,7 +78,8 @@ static double closest_on_line(const struct stops *s, double low, double high)
                 high = t;
         }
     }
-    /* No stop between low and high: a line through zero, the mean of the stops it is about. */
+    /* There is no stop between low and high, so the derivative is linear there. Its zero is the
+     * weighted mean of its stops. */
     double sum = 0.0, weight = 0.0;
     for (int i = 0; i < 3; i++)
         if (s->enter[i] >= high || s->leave[i] <= low) {
@@ -87,16 +90,16 @@ static double closest_on_line(const struct stops *s, double low, double high)
     return t < low ? low : t > high ? high : t;
 }
 
-/* ---- Two boxes ------------------------------------------------------------------------------------------------ */
+/* ---- Two boxes ------------------------------------------------------------------------------- */
 
-/* Half extents are the pair's own, since overlapping boxes are looked at shrunk. */
+/* The pair has half extents of its own, because overlapping boxes are shrunk. */
 struct pair {
     const obb_solid *box[2];
     double half[2][3];
     double t[2][3];  /* centre of the other box, in the frame of each */
     double r[3][3];  /* cosines: axis i of the first with axis j of the second */
     obb_vec3 d;      /* from centre to centre */
-    obb_vec3 normal; /* an axis, from the first to the second, along which they are `gap` apart */
+    obb_vec3 normal; /* an axis, from the first to the second; they are `gap` apart along it */
     double gap;
     double rounding; /* of a length of the pair */
 };
@@ -123,7 +126,8 @@ static double cosine(const struct pair *p, int side, int own, int other)
     return side == 0 ? p->r[own][other] : p->r[other][own];
 }
 
-/* One edge against the other box: parallel to axis `direction` of its own, at the corner own[]. */
+/* Tries one edge against the other box: parallel to axis `direction` of its own box, at the
+ * corner own[]. */
 static void try_edge(const struct pair *p, int side, int direction, const double own[static 3],
                      struct found *best)
 {
@@ -149,8 +153,10 @@ static void try_edge(const struct pair *p, int side, int direction, const double
     }
 }
 
-/* The edges of one box that have `turned` (bit 0: the next axis after theirs, bit 1: the one after that) on the side
- * away from the other box. What an edge lies behind the foremost one is distance to make up. */
+/* Tries the edges of one box that lie on the side away from the other box along the axes of
+ * `turned` (bit 0: the next axis after the edge's own, bit 1: the one after that). An edge that
+ * lies behind the foremost one is farther by that much along the normal, and is left out if this
+ * makes it too far. */
 static void try_edges(const struct pair *p, int side, unsigned turned, struct found *best)
 {
     const int dimensions = p->box[0]->dimensions;
@@ -161,7 +167,7 @@ static void try_edges(const struct pair *p, int side, unsigned turned, struct fo
     }
     for (int i = 0; i < dimensions; i++) {
         double own[3] = {0.0, 0.0, 0.0}, behind = 0.0;
-        bool again = false; /* the same edge as one that is not turned, or none of the plane's */
+        bool again = false; /* the same edge as one that is not turned, or no edge of the plane */
         for (int k = 1; k < 3; k++) {
             const int axis = (i + k) % 3;
             const double h = p->half[side][axis];
@@ -178,15 +184,15 @@ static void try_edges(const struct pair *p, int side, unsigned turned, struct fo
     }
 }
 
+/* From coordinates along the box's axes to a vector of the scene. */
 static obb_vec3 in_scene(const obb_solid *box, const double own[static 3])
 {
-    return obb_add(obb_add(obb_scale(box->axis[0], own[0]), obb_scale(box->axis[1], own[1])),
-                   obb_scale(box->axis[2], own[2]));
+    return obb_combine(box->axis, (obb_vec3){own[0], own[1], own[2]});
 }
 
 static double clamped(double x, double h) { return x > h ? h : x < -h ? -h : x; }
 
-/* Both points, each from the centre of its box. */
+/* Writes both points, each from the centre of its box. */
 static void points_of(const struct pair *p, const struct found *found, obb_vec3 out[static 2])
 {
     const int other = 1 - found->side;
@@ -197,8 +203,9 @@ static void points_of(const struct pair *p, const struct found *found, obb_vec3 
     out[other] = in_scene(p->box[other], on_other);
 }
 
-/* Takes the direction between the points found as the normal where that tells more: no two points are closer than the
- * boxes are apart along it. True when that leaves nothing to find but rounding. */
+/* Takes the direction between the points found as the normal if the gap along it is larger: no
+ * two points are closer than this gap. Returns whether only rounding is left between the gap and
+ * the distance. */
 static bool aim(struct pair *p, const struct found *found)
 {
     obb_vec3 point[2];
@@ -219,13 +226,14 @@ static bool aim(struct pair *p, const struct found *found)
     return length - gap <= p->rounding;
 }
 
-/* The foremost edges, again as long as what they give turns the normal for the better; then all that the gap along it
- * does not rule out, which are few.
+/* Tries the foremost edges, again as long as the points found improve the normal. Then tries the
+ * edges that the gap along the normal does not rule out, which are few.
  *
- * None is turned both ways. The way between closest points makes less than a right angle with a normal along which there is
- * a gap; so it points, along one of the box's axes at least, to the same side as the normal, and the closest point is not
- * turned there. If that were the edge's own axis the point is its end, and on another edge; if it is inside of the edge the
- * way is across it. */
+ * No edge needs to be turned on both axes. Proof: the way between closest points makes less than
+ * a right angle with a normal along which there is a gap. So along one of the box's axes at
+ * least the way points to the same side as the normal, and the closest point is not turned
+ * there. If this axis is the edge's own, the point is the end of the edge, and so on another
+ * edge too; if the point is inside of the edge, the way is perpendicular to the edge. */
 static struct found closest_edge(struct pair *p)
 {
     struct found best = {.distance2 = HUGE_VAL};
@@ -244,9 +252,10 @@ static struct found closest_edge(struct pair *p)
     return best;
 }
 
-/* ---- Overlapping boxes --------------------------------------------------------------------------------------- */
+/* ---- Overlapping boxes ----------------------------------------------------------------------- */
 
-/* The factor by which both boxes must be scaled about their centres for their shadows on n to touch, 1 at most. */
+/* Returns the factor by which both boxes must be scaled about their centres for their shadows on
+ * n to touch, 1 at most. */
 static double share_along(const struct pair *p, obb_vec3 n)
 {
     double reach = 0.0;
@@ -278,14 +287,15 @@ static void shrink(struct pair *p)
         for (int j = 0; j < 3; j++) {
             const obb_vec3 n = obb_exact_cross(p->box[0]->axis[i], p->box[1]->axis[j]);
             const double length = obb_length(n);
-            if (length > 0.0) /* any direction is sound: noise can but fail to shrink less */
+            if (length >
+                0.0) /* any direction is sound: a bad one only fails to improve the share */
                 take_share(p, obb_scale(n, 1.0 / length), &most);
         }
     set_half(p, most);
     p->gap = 0.0;
 }
 
-/* ---- The calls ------------------------------------------------------------------------------------------------ */
+/* ---- The calls ------------------------------------------------------------------------------- */
 
 obb_witness obb_closest_boxes(const obb_solid *a, const obb_solid *b)
 {
@@ -312,7 +322,7 @@ obb_witness obb_closest_boxes(const obb_solid *a, const obb_solid *b)
     const struct found found = closest_edge(&p);
     obb_vec3 point[2];
     points_of(&p, &found, point);
-    if (overlap) { /* up to rounding the two are one */
+    if (overlap) { /* the two points are one up to rounding */
         const obb_vec3 step = obb_sub(obb_add(p.d, point[1]), point[0]);
         const obb_vec3 common = obb_add(a->center, obb_add(point[0], obb_scale(step, 0.5)));
         return (obb_witness){.distance = 0.0, .on_a = common, .on_b = common};
@@ -339,7 +349,8 @@ obb_witness obb_closest_point(obb_vec3 point, const obb_solid *box)
         .distance = sqrt(sum), .on_a = point, .on_b = obb_add(box->center, in_scene(box, on_box))};
 }
 
-/* The part of the line inside the box, cut from [*low, *high]; false: none. */
+/* Cuts [*low, *high] down to the part of the line inside the box. Returns false if there is
+ * none. */
 static bool cut(const struct line *line, const double half[static 3], const struct stops *stops,
                 double *low, double *high)
 {

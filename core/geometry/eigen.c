@@ -3,11 +3,10 @@
 #include <math.h>
 #include <stdbool.h>
 
-static const double rounding = 4e-15;
+static const double rounding = 4e-15; /* see obb_eigen_symmetric */
 
-enum {
-    MAX_SWEEPS = 30
-}; /* convergence is quadratic: 6 or so do; the bound is for the proof that it ends */
+/* Convergence is quadratic, and about 6 sweeps suffice. The bound proves that the loop ends. */
+enum { MAX_SWEEPS = 30 };
 
 static void rotate(obb_vec3 *a, obb_vec3 *b, double c, double s)
 {

@@ -12,14 +12,15 @@
 #include <math.h>
 #include <string.h>
 
-/* A cloud whose points deviate from a place, line or plane by less than this much of its size is one: what rounding makes
- * of coordinates and projections. */
+/* A cloud whose points deviate from a point, line or plane by less than this share of its size
+ * counts as one. The deviation is the rounding error of coordinates and projections. */
 static const double flat = 4e-15;
 
-/* An oblique box's extent below this much of its largest is the rounding of its points and axes, and taken as 0. */
+/* An oblique box's extent below this share of its largest is the rounding error of its points
+ * and axes, and is taken as 0. */
 static const double thin = 1e-14;
 
-/* Another frame must gain this much to be preferred. */
+/* A later frame is preferred only if its box is smaller by this share. */
 static const double gain = 1e-12;
 
 static const double corner_slack = 1e-6; /* of a box's diagonal */
@@ -28,7 +29,7 @@ struct cloud {
     const obb_vec3 *points;
     size_t count;
     int dimensions;
-    int rank;         /* 0 a place, 1 a line, 2 a plane, 3 a volume */
+    int rank;         /* 0 a point, 1 a line, 2 a plane, 3 a volume */
     double size;      /* largest coordinate difference to the first point */
     obb_vec3 axis[3]; /* orthonormal; the points lie in the span of the first `rank` */
 };
@@ -41,32 +42,30 @@ static obb_vec3 point(const struct cloud *c, size_t i)
     return p;
 }
 
-/* Point i about the first. */
+/* Returns point i relative to the first. */
 static obb_vec3 offset(const struct cloud *c, size_t i)
 {
     return obb_sub(point(c, i), point(c, 0));
 }
 
-static double largest_part(obb_vec3 v) { return fmax(fabs(v.x), fmax(fabs(v.y), fabs(v.z))); }
-
-static obb_vec3 divided(obb_vec3 v, double by) { return (obb_vec3){v.x / by, v.y / by, v.z / by}; }
-
-/* v / |v| for v other than zero, also where squares would underflow. */
-static obb_vec3 unit(obb_vec3 v)
+/* Returns v / |v| for v other than zero, also if squares would underflow. Every division is
+ * rounded. */
+static obb_vec3 unit_of_any_length(obb_vec3 v)
 {
-    v = divided(v, largest_part(v));
-    return divided(v, obb_length(v));
+    v = obb_divide(v, obb_largest_part(v));
+    return obb_divide(v, obb_length(v));
 }
 
-/* A unit vector at right angles to the unit vector n: the first or second coordinate axis, laid across n. */
-static obb_vec3 across(obb_vec3 n)
+/* Returns a unit vector at right angles to the unit vector n: the first or second coordinate
+ * axis, projected on the plane across n. */
+static obb_vec3 perpendicular_by_projection(obb_vec3 n)
 {
     const obb_vec3 e = fabs(n.x) <= 0.75 ? (obb_vec3){.x = 1.0} : (obb_vec3){.y = 1.0};
-    return unit(obb_sub(e, obb_scale(n, obb_dot(n, e))));
+    return unit_of_any_length(obb_sub(e, obb_scale(n, obb_dot(n, e))));
 }
 
-/* Finds rank, size and axes: the farthest point from the first, the farthest from their line, and from the plane of the
- * three. */
+/* Finds rank, size and axes, from the farthest point from the first, the farthest point from
+ * their line, and the farthest from the plane of the three. */
 static void find_shape(struct cloud *c)
 {
     c->rank = 0;
@@ -77,7 +76,7 @@ static void find_shape(struct cloud *c)
     obb_vec3 far = {0};
     for (size_t i = 0; i < c->count; i++) {
         const obb_vec3 d = offset(c, i);
-        const double part = largest_part(d);
+        const double part = obb_largest_part(d);
         if (part > c->size) {
             c->size = part;
             far = d;
@@ -86,9 +85,9 @@ static void find_shape(struct cloud *c)
     if (c->size == 0.0)
         return;
     const double scale = 1.0 / c->size;
-    if (!isfinite(scale)) /* smaller than anything that could be told apart */
+    if (!isfinite(scale)) /* the points are too close to be told apart */
         return;
-    const obb_vec3 line = unit(obb_scale(far, scale));
+    const obb_vec3 line = unit_of_any_length(obb_scale(far, scale));
     double deviation = 0.0;
     for (size_t i = 0; i < c->count; i++) {
         const obb_vec3 d = obb_scale(offset(c, i), scale), off = obb_cross(line, d);
@@ -101,21 +100,22 @@ static void find_shape(struct cloud *c)
     c->rank = 1;
     if (deviation <= flat) {
         c->axis[0] = line;
-        c->axis[1] = c->dimensions == 2 ? (obb_vec3){-line.y, line.x, 0.0} : across(line);
+        c->axis[1] = c->dimensions == 2 ? (obb_vec3){-line.y, line.x, 0.0}
+                                        : perpendicular_by_projection(line);
         c->axis[2] = obb_cross(line, c->axis[1]);
         return;
     }
     c->rank = 2;
     if (c->dimensions == 2)
         return;
-    obb_vec3 side = unit(obb_sub(far, obb_scale(line, obb_dot(line, far))));
-    side = unit(obb_sub(side, obb_scale(line, obb_dot(line, side))));
+    obb_vec3 side = unit_of_any_length(obb_sub(far, obb_scale(line, obb_dot(line, far))));
+    side = unit_of_any_length(obb_sub(side, obb_scale(line, obb_dot(line, side))));
     const obb_vec3 normal = obb_cross(line, side);
     deviation = 0.0;
     for (size_t i = 0; i < c->count; i++)
         deviation = fmax(deviation, fabs(obb_dot(normal, obb_scale(offset(c, i), scale))));
     if (deviation <= flat) {
-        c->axis[0] = across(normal);
+        c->axis[0] = perpendicular_by_projection(normal);
         c->axis[1] = obb_cross(normal, c->axis[0]);
         c->axis[2] = normal;
         return;
@@ -123,16 +123,10 @@ static void find_shape(struct cloud *c)
     c->rank = 3;
 }
 
-/* ---- Frames ---------------------------------------------------------------------------------------------- */
+/* ---- Frames ---------------------------------------------------------------------------------- */
 
-static obb_vec3 combined(const obb_vec3 axis[static 3], obb_vec3 by)
-{
-    return obb_add(obb_add(obb_scale(axis[0], by.x), obb_scale(axis[1], by.y)),
-                   obb_scale(axis[2], by.z));
-}
-
-/* Turns the frame within the cloud's span to the axes of the covariance. Returns the ratio of its smallest to its
- * largest eigenvalue there. */
+/* Turns the frame within the cloud's span to the axes of the covariance. Returns the ratio of
+ * the smallest to the largest eigenvalue there. */
 static double turn_to_covariance(const struct cloud *c, obb_vec3 frame[static 3])
 {
     const double scale = 1.0 / c->size, share = 1.0 / (double)c->count;
@@ -158,7 +152,7 @@ static double turn_to_covariance(const struct cloud *c, obb_vec3 frame[static 3]
     obb_eigen_symmetric(&m, vector, value);
     double low = value[0], high = value[0];
     for (int i = 0; i < 3; i++) {
-        turned[i] = combined(frame, vector[i]);
+        turned[i] = obb_combine(frame, vector[i]);
         if (i < 2 || !in_plane) {
             low = fmin(low, value[i]);
             high = fmax(high, value[i]);
@@ -168,19 +162,19 @@ static double turn_to_covariance(const struct cloud *c, obb_vec3 frame[static 3]
     return low / high;
 }
 
-/* The axes of the covariance. */
+/* Writes the axes of the covariance. */
 static void principal_frame(const struct cloud *c, obb_vec3 frame[static 3])
 {
     memcpy(frame, c->axis, sizeof c->axis);
     if (c->rank < 2)
         return;
-    /* Of a long or thin cloud the small eigenvalues drown in the rounding of the large; taken again along the first
-     * answer's axes they stand alone. */
+    /* In a long or thin cloud the rounding errors of the large eigenvalues exceed the small
+     * ones. A second pass along the axes of the first separates them. */
     if (turn_to_covariance(c, frame) < 1e-4)
         (void)turn_to_covariance(c, frame);
 }
 
-/* The frame of the smallest box, of a cloud in a plane. */
+/* Turns the frame to that of the smallest box, for a cloud in a plane. */
 static obb_status flat_tight_frame(const struct cloud *c, obb_vec3 frame[static 3])
 {
     obb_flat *shadow = obb_malloc(c->count, sizeof *shadow);
@@ -195,8 +189,8 @@ static obb_status flat_tight_frame(const struct cloud *c, obb_vec3 frame[static 
         if (corners >= 3) {
             obb_flat side;
             (void)obb_hull_rectangle(outline, corners, &side);
-            const obb_vec3 x = combined(frame, (obb_vec3){side.x, side.y, 0.0}),
-                           y = combined(frame, (obb_vec3){-side.y, side.x, 0.0});
+            const obb_vec3 x = obb_combine(frame, (obb_vec3){side.x, side.y, 0.0}),
+                           y = obb_combine(frame, (obb_vec3){-side.y, side.x, 0.0});
             frame[0] = x;
             frame[1] = y;
         }
@@ -206,7 +200,7 @@ static obb_status flat_tight_frame(const struct cloud *c, obb_vec3 frame[static 
     return st;
 }
 
-/* frame: the axes of the covariance, replaced by those of a small box. */
+/* Replaces the frame, the axes of the covariance, by the axes of a small box. */
 static obb_status tight_frame(const struct cloud *c, obb_vec3 frame[static 3])
 {
     if (c->rank < 2)
@@ -220,9 +214,9 @@ static obb_status tight_frame(const struct cloud *c, obb_vec3 frame[static 3])
     return st;
 }
 
-/* ---- Boxes ----------------------------------------------------------------------------------------------- */
+/* ---- Boxes ----------------------------------------------------------------------------------- */
 
-/* The rotation (or angle) nearest to none that lays a box along these axes. */
+/* Sets the rotation (or angle) nearest to the identity that lays a box along these axes. */
 static void lay_along(obb_box *box, const obb_vec3 frame[static 3], int dimensions)
 {
     if (dimensions == 2) {
@@ -248,7 +242,7 @@ static void lay_along(obb_box *box, const obb_vec3 frame[static 3], int dimensio
             if (obb_component(u[i], i) < obb_component(u[least], least))
                 least = i;
         }
-        if (obb_dot(obb_cross(u[0], u[1]), u[2]) < 0.0) {
+        if (obb_axes_left_handed(u)) {
             trace -= 2.0 * obb_component(u[least], least);
             u[least] = obb_negate(u[least]);
         }
@@ -264,10 +258,11 @@ static void lay_along(obb_box *box, const obb_vec3 frame[static 3], int dimensio
 
 static obb_vec3 moved(obb_vec3 from, const obb_vec3 axis[static 3], const double by[static 3])
 {
-    return obb_add(from, combined(axis, (obb_vec3){by[0], by[1], by[2]}));
+    return obb_add(from, obb_combine(axis, (obb_vec3){by[0], by[1], by[2]}));
 }
 
-/* Sets center and extents to the least that hold all points, with the rotation that the box has. */
+/* Sets center and extents to the smallest that hold all points, with the rotation that the box
+ * has. */
 static void enclose(const struct cloud *c, obb_box *box)
 {
     const obb_solid solid = obb_solid_from_box(box, c->dimensions);
@@ -295,7 +290,7 @@ static void enclose(const struct cloud *c, obb_box *box)
     box->half_extents = (obb_vec3){half[0], half[1], half[2]};
 }
 
-/* The least half extent about the center that reaches low and high, in exact arithmetic too. */
+/* Returns the least half extent about the center that reaches low and high in exact arithmetic. */
 static double exact_half(double low, double center, double high)
 {
     return fmax(-obb_exact_below(low, center), -obb_exact_below(center, high)) + 0.0;
@@ -321,26 +316,24 @@ static obb_box enclose_along(const struct cloud *c, const obb_vec3 frame[static 
     obb_box box = {.rotation = {.w = 1.0}};
     lay_along(&box, frame, c->dimensions);
     const obb_solid solid = obb_solid_from_box(&box, c->dimensions);
-    if (solid.axis[0].x == 1.0 && solid.axis[1].y == 1.0) /* exact is better */
+    if (solid.axis[0].x == 1.0 && solid.axis[1].y == 1.0) /* these bounds are exact */
         return enclose_along_coordinates(c);
     enclose(c, &box);
     return box;
 }
 
-static bool in_range(const obb_box *box)
-{
-    return obb_bad_coordinate(box->center) < 0 && obb_bad_coordinate(box->half_extents) < 0;
-}
-
-/* Is a the smaller box, and worth a change? Boxes without volume are told apart by area, and those without area by length. */
+/* Returns whether a is smaller than b by `gain`. Boxes without volume are compared by area, and
+ * boxes without area by length. */
 static bool smaller(const obb_box *a, const obb_box *b, int dimensions)
 {
-    if (!in_range(a) || !in_range(b))
-        return in_range(a);
-    const double largest = fmax(largest_part(a->half_extents), largest_part(b->half_extents));
+    if (!obb_box_in_range(a) || !obb_box_in_range(b))
+        return obb_box_in_range(a);
+    const double largest =
+        fmax(obb_largest_part(a->half_extents), obb_largest_part(b->half_extents));
     if (largest < DBL_MIN) /* nothing to choose, and nothing to divide by */
         return false;
-    const obb_vec3 p = divided(a->half_extents, largest), q = divided(b->half_extents, largest);
+    const obb_vec3 p = obb_divide(a->half_extents, largest),
+                   q = obb_divide(b->half_extents, largest);
     const double sizes[3][2] = {
         {p.x * p.y * p.z, q.x * q.y * q.z},
         {p.x * p.y + p.y * p.z + p.z * p.x, q.x * q.y + q.y * q.z + q.z * q.x},
@@ -357,20 +350,20 @@ static bool smaller(const obb_box *a, const obb_box *b, int dimensions)
 
 static obb_status finished(const obb_box *box, obb_box *out)
 {
-    if (!in_range(box))
+    if (!obb_box_in_range(box))
         return OBB_BAD_NUMBER;
     *out = *box;
     return OBB_OK;
 }
 
-/* Takes the box for the best where it is smaller. */
+/* Replaces the best box by this one if it is smaller. */
 static void consider(const obb_box *box, int dimensions, obb_box *best)
 {
     if (smaller(box, best, dimensions))
         *best = *box;
 }
 
-/* ---- Points ---------------------------------------------------------------------------------------------- */
+/* ---- Points ---------------------------------------------------------------------------------- */
 
 obb_status obb_fit_points(const obb_vec3 *points, size_t count, obb_fit fit, int dimensions,
                           obb_box *out)
@@ -389,8 +382,8 @@ obb_status obb_fit_points(const obb_vec3 *points, size_t count, obb_fit fit, int
     find_shape(&c);
     principal_frame(&c, frame);
     obb_box best = enclose_along(&c, frame);
-    if (!in_range(&best))
-        best = along_coordinates; /* which is in range wherever the points are */
+    if (!obb_box_in_range(&best))
+        best = along_coordinates; /* in range for all points in range */
     if (fit == OBB_FIT_TIGHT) {
         consider(&along_coordinates, dimensions, &best);
         const obb_status st = tight_frame(&c, frame);
@@ -402,7 +395,7 @@ obb_status obb_fit_points(const obb_vec3 *points, size_t count, obb_fit fit, int
     return finished(&best, out);
 }
 
-/* ---- Corners --------------------------------------------------------------------------------------------- */
+/* ---- Corners --------------------------------------------------------------------------------- */
 
 struct corners {
     const obb_vec3 *at;
@@ -410,8 +403,8 @@ struct corners {
     int dimensions;
 };
 
-/* Numbers the corners by the edges from corner 0 to those of `end`: order[i] is the corner at the sum of the edges in the bits
- * of i, as near as one is left. */
+/* Numbers the corners by the edges from corner 0 to the corners of `end`. order[i] is the unused
+ * corner nearest to the sum of the edges in the bits of i. */
 static void number_corners(const struct corners *c, const size_t end[static 3],
                            size_t order[static 8])
 {
@@ -433,7 +426,8 @@ static void number_corners(const struct corners *c, const size_t end[static 3],
     }
 }
 
-/* Orthonormal axes from half edges, the longest of which counts most; those too short to say are completed. */
+/* Makes orthonormal axes from half edges. The longest edge keeps its direction. Edges too short
+ * to define an axis are completed. */
 static void square_up(const obb_vec3 half[static 3], int dimensions, obb_vec3 out[static 3])
 {
     double length[3];
@@ -450,23 +444,23 @@ static void square_up(const obb_vec3 half[static 3], int dimensions, obb_vec3 ou
     const int x = order[0], y = order[1], z = order[2];
     obb_vec3 u = {0}, v;
     if (length[x] > 0.0)
-        u = unit(half[x]);
+        u = unit_of_any_length(half[x]);
     else
         u = x == 0 ? (obb_vec3){.x = 1.0} : (obb_vec3){.y = 1.0};
     v = obb_sub(half[y], obb_scale(u, obb_dot(u, half[y])));
     if (dimensions == 2)
         v = (obb_vec3){-u.y, u.x, 0.0};
     else if (obb_length(v) > gain * length[x])
-        v = unit(obb_sub(v, obb_scale(u, obb_dot(u, v))));
+        v = unit_of_any_length(obb_sub(v, obb_scale(u, obb_dot(u, v))));
     else
-        v = across(u);
+        v = perpendicular_by_projection(u);
     out[x] = u;
     out[y] = v;
     out[z] = (y - x + 3) % 3 == 1 ? obb_cross(u, v) : obb_cross(v, u);
 }
 
-/* The box whose edges at corner 0 lead to the corners of `end`, and how far the corners are from its own at most. Axes in that
- * order where in_order says so. */
+/* Makes the box whose edges at corner 0 lead to the corners of `end`, with the axes in this
+ * order if in_order. Returns how far the given corners are from the corners of the box at most. */
 static double box_of_edges(const struct corners *c, const size_t end[static 3], bool in_order,
                            obb_box *out)
 {
@@ -518,12 +512,12 @@ static double box_of_edges(const struct corners *c, const size_t end[static 3], 
     return farthest;
 }
 
-/* What the corners' coordinates may have lost to rounding. */
+/* Returns a bound of the rounding errors in the corners' coordinates. */
 static double rounding_of(const struct corners *c)
 {
     double coordinate = 0.0;
     for (size_t i = 0; i < c->count; i++)
-        coordinate = fmax(coordinate, largest_part(c->at[i]));
+        coordinate = fmax(coordinate, obb_largest_part(c->at[i]));
     return 0x1p-48 * coordinate;
 }
 
@@ -545,7 +539,8 @@ obb_status obb_fit_corners(const obb_vec3 *corners, size_t count, int dimensions
     const double rounding = rounding_of(&c);
     double farthest = box_of_edges(&c, (const size_t[]){1, 2, 4}, true, &best);
     if (farthest > rounding) {
-        /* Any three of the others (two in the plane) may be the ends of the edges at the first. */
+        /* Any three of the other corners (two in the plane) may be the ends of the edges at the
+         * first. */
         obb_box other = best;
         double least = HUGE_VAL;
         for (size_t i = 1; i < count; i++)
@@ -558,8 +553,8 @@ obb_status obb_fit_corners(const obb_vec3 *corners, size_t count, int dimensions
                         other = box;
                     }
                 }
-        if (least <
-            0.5 * farthest) { /* the order was not that of a box, or of one that is thin there */
+        /* The given order was not that of a box, or the box is thin there. */
+        if (least < 0.5 * farthest) {
             farthest = least;
             best = other;
         }
@@ -568,9 +563,10 @@ obb_status obb_fit_corners(const obb_vec3 *corners, size_t count, int dimensions
     return farthest <= corner_slack * diagonal + rounding ? finished(&best, out) : OBB_NOT_A_BOX;
 }
 
-/* ---- Merging --------------------------------------------------------------------------------------------- */
+/* ---- Merging --------------------------------------------------------------------------------- */
 
-/* `box` grown along its own axes to hold the points. False, and the same box, where it does already. */
+/* Grows the box along its own axes to hold the points. Returns false, and the same box, if it
+ * holds them already. */
 static bool grown(const obb_box *box, const obb_vec3 *points, size_t count, int dimensions,
                   obb_box *out)
 {
@@ -584,8 +580,8 @@ static bool grown(const obb_box *box, const obb_vec3 *points, size_t count, int 
     }
     for (size_t i = 0; i < count; i++) {
         const obb_vec3 d = obb_sub(points[i], box->center);
-        /* of the projection, and of a corner's own coordinates (see obb_solid_corners) */
-        const double rounding = flat * largest_part(d) + 0x1p-49 * largest_part(points[i]);
+        /* Of the projection, and of a corner's own coordinates (see obb_solid_corners). */
+        const double rounding = flat * obb_largest_part(d) + 0x1p-49 * obb_largest_part(points[i]);
         for (int k = 0; k < dimensions; k++) {
             const double x = obb_dot(d, solid.axis[k]);
             grew = grew || fabs(x) > half[k] + rounding;

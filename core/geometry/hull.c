@@ -9,19 +9,22 @@
 
 #define NONE UINT32_MAX
 
-enum { MOST_CORNERS = 65536 }; /* as hull.h proves */
+enum { MOST_CORNERS = 65536 }; /* the proof in hull.h holds up to here */
 
 static const double grid_steps = 1099511627775.0; /* 2^40 - 1 */
-static const double left_out = 0x1p-37; /* excess (see place) that is not worth a corner */
+static const double left_out =
+    0x1p-37; /* a point of at most this excess (see place) is no corner */
 
-/* A floating determinant this small beside its terms is made again with whole numbers: so all are right within 2^-18. */
+/* A floating determinant this small beside its terms is computed again with whole numbers. So
+ * all are right within 2^-18. */
 static const double cancelled = 0x1p-32;
 
-/* Corners of a polygon stick out by more than this much of its size: ten times what projecting points on a plane may round,
- * so that heights over an edge rise and fall only once on the way round. */
+/* Corners of a polygon stick out by more than this share of its size. This is ten times the
+ * rounding error of projecting points on a plane, so heights over an edge rise and fall only
+ * once on the way round. */
 static const double flat_margin = 4e-15;
 
-/* Holds a determinant of three differences, four times: 125 bits. */
+/* Holds four times a determinant of three differences: 125 bits. */
 __extension__ typedef __int128 wide;
 
 struct face {
@@ -29,7 +32,7 @@ struct face {
     double normal[3]; /* not a unit; in steps squared */
     double weight[3]; /* sums of the magnitudes whose difference each part of the normal is */
     double depth;     /* of the inner point under the plane, times the normal's length */
-    double excess;    /* of the farthest point outside: see place() */
+    double excess;    /* of the farthest point outside (see place) */
     uint32_t farthest, outside; /* points: the farthest, and the head of the list */
     bool alive, visible;
 };
@@ -49,7 +52,7 @@ struct builder {
     uint32_t *queue; /* visible faces */
 };
 
-/* ---- Which side ------------------------------------------------------------------------------------------ */
+/* ---- Which side ------------------------------------------------------------------------------ */
 
 static void differences(const struct builder *b, uint32_t from, uint32_t to, double out[3])
 {
@@ -70,7 +73,8 @@ static wide determinant(const double u[3], const double v[3], const double w[3])
            ((wide)a[0] * c[1] - (wide)a[1] * c[0]) * d[2];
 }
 
-/* Within 2^-52, of the right sign: a conversion that needs nothing of the compiler's library. */
+/* Returns x as a double, within 2^-52 and of the right sign. This conversion does not call the
+ * compiler's library. */
 static double rounded(wide x)
 {
     const wide m = x < 0 ? -x : x;
@@ -78,8 +82,9 @@ static double rounded(wide x)
     return x < 0 ? -size : size;
 }
 
-/* d, from the face's first corner, along its normal (not a unit): positive outside, 0 on the plane. d is whole numbers of
- * quarter steps. The sign is exact, the magnitude right within 2^-18 of itself. */
+/* Returns d, taken from the face's first corner, along the face's normal (not a unit): positive
+ * outside, 0 on the plane. The components of d are whole numbers of quarter steps. The sign is
+ * exact, the magnitude right within 2^-18 of itself. */
 static double along_normal(const struct builder *b, const struct face *f, const double d[3])
 {
     const double sum = f->normal[0] * d[0] + f->normal[1] * d[1] + f->normal[2] * d[2];
@@ -96,7 +101,8 @@ static double along_normal(const struct builder *b, const struct face *f, const 
     return 0.25 * rounded(determinant(u, v, quarters));
 }
 
-/* Positive when the point lies outside the face's plane: its distance times the normal's length. */
+/* Returns the point's distance from the face's plane times the normal's length: positive
+ * outside. */
 static double side(const struct builder *b, const struct face *f, uint32_t point)
 {
     double d[3];
@@ -104,7 +110,7 @@ static double side(const struct builder *b, const struct face *f, uint32_t point
     return along_normal(b, f, d);
 }
 
-/* ---- Faces ----------------------------------------------------------------------------------------------- */
+/* ---- Faces ----------------------------------------------------------------------------------- */
 
 static uint32_t add_face(struct builder *b, uint32_t i, uint32_t j, uint32_t k)
 {
@@ -126,10 +132,11 @@ static uint32_t add_face(struct builder *b, uint32_t i, uint32_t j, uint32_t k)
     return number;
 }
 
-/* Gives the point to that one of the faces that it exceeds by the largest share of the inner point's depth under it. One that
- * lies outside of none is inside the hull and forgotten: hull.h says why it is enough to test those faces that
- * replace the point's own one. The distance from a plane would not do for a measure: a point may lie a last bit above
- * a plane and far beside the face. */
+/* Gives the point to the face of the largest excess: the point's height above the face's plane,
+ * divided by the depth of the inner point under it. A point that lies outside of no face is
+ * inside the hull and forgotten. The proof in hull.h shows why it is enough to test the faces
+ * that replace the point's own one. The distance from the plane would be a wrong measure: a
+ * point may lie a last bit above a plane and far beside the face. */
 static void place(struct builder *b, uint32_t point, const uint32_t *faces, uint32_t count)
 {
     struct face *best = NULL;
@@ -155,7 +162,7 @@ static void place(struct builder *b, uint32_t point, const uint32_t *faces, uint
     }
 }
 
-/* The face with the farthest point outside, or NONE when none is worth a corner. */
+/* Returns the face with the farthest point outside, or NONE if no point is worth a corner. */
 static uint32_t farthest_face(const struct builder *b)
 {
     uint32_t best = NONE;
@@ -173,8 +180,9 @@ static int edge_to(const struct face *f, uint32_t neighbour)
     return f->shape.across[0] == neighbour ? 0 : f->shape.across[1] == neighbour ? 1 : 2;
 }
 
-/* Makes the farthest point outside `start` a corner: the faces that it sees go, and a fan from it to the edge of
- * what it saw takes their place. Exact signs make that edge one closed loop. */
+/* Makes the farthest point outside `start` a corner. The faces visible from it are removed, and
+ * a fan of faces from it to the border of the visible part takes their place. Exact signs make
+ * this border one closed loop. */
 static void add_corner(struct builder *b, uint32_t start)
 {
     const uint32_t point = b->face[start].farthest;
@@ -225,9 +233,9 @@ static void add_corner(struct builder *b, uint32_t start)
     }
 }
 
-/* ---- Beginning and end ----------------------------------------------------------------------------------- */
+/* ---- Beginning and end ----------------------------------------------------------------------- */
 
-/* Lays the cloud on the grid; false when it has no extent along one of the axes. */
+/* Lays the cloud on the grid. Returns false if it has no extent along one of the axes. */
 static bool lay_on_grid(struct builder *b, const obb_vec3 *points, size_t count,
                         const obb_vec3 axis[static 3])
 {
@@ -247,8 +255,8 @@ static bool lay_on_grid(struct builder *b, const obb_vec3 *points, size_t count,
     return true;
 }
 
-/* Four points that span a volume: the two farthest along an axis, the farthest from their line and from the plane of
- * the three. False when there is none. */
+/* Finds four points that span a volume: the two farthest along an axis, the farthest from their
+ * line, and the farthest from the plane of the three. Returns false if there are none. */
 static bool first_corners(struct builder *b, size_t count)
 {
     uint32_t at[4] = {0, 0, 0, 0};
@@ -285,7 +293,7 @@ static bool first_corners(struct builder *b, size_t count)
     b->face_count = 0;
     if (farthest == 0.0)
         return false;
-    if (farthest > 0.0) { /* turn the base so that it sees the fourth from behind */
+    if (farthest > 0.0) { /* turn the base so that the fourth is behind it */
         const uint32_t swap = b->corner[1];
         b->corner[1] = b->corner[2];
         b->corner[2] = swap;
@@ -309,8 +317,9 @@ static void build(struct builder *b, size_t count, size_t limit)
         add_corner(b, f);
 }
 
-/* Renumbers the faces and corners that are left: the farthest point outside one face need not be the farthest in its
- * direction, so that later corners may have swallowed it. */
+/* Writes the hull with its remaining faces and corners numbered anew. A corner may be missing:
+ * the farthest point outside one face need not be the farthest in its direction, so later
+ * corners may have enclosed it. */
 static obb_status take(struct builder *b, obb_hull *hull)
 {
     hull->whole = farthest_face(b) == NONE;
@@ -396,7 +405,7 @@ void obb_hull_fini(obb_hull *hull)
     *hull = (obb_hull){0};
 }
 
-/* ---- In the plane ---------------------------------------------------------------------------------------- */
+/* ---- In the plane ---------------------------------------------------------------------------- */
 
 static int by_x_then_y(const void *left, const void *right)
 {
@@ -406,14 +415,15 @@ static int by_x_then_y(const void *left, const void *right)
     return a->y < b->y ? -1 : a->y > b->y;
 }
 
-/* Twice the area of the triangle, positive when it is counter-clockwise. */
+/* Returns twice the area of the triangle, positive if it is counter-clockwise. */
 static double turn(obb_flat a, obb_flat b, obb_flat c)
 {
     return (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x);
 }
 
-/* Adds the point to the chain that starts at out[first]. The order of x then y, and a turn whose two products cancel only
- * where the three lie on one line, keep the chain convex however close to upright it is. */
+/* Adds the point to the chain that starts at out[first], and returns the new length. Points come
+ * in the order of x then y, and the two products of a turn cancel only if the three points lie
+ * on one line. So the chain is convex, however close to upright it is. */
 static size_t extend(obb_flat *out, size_t n, size_t first, obb_flat point)
 {
     while (n >= first + 2 && turn(out[n - 2], out[n - 1], point) <= 0.0)
@@ -423,7 +433,7 @@ static size_t extend(obb_flat *out, size_t n, size_t first, obb_flat point)
     return n;
 }
 
-/* Does b lie within margin of the way from a to c? */
+/* Returns whether b lies within margin of the way from a to c. */
 static bool on_the_way(obb_flat a, obb_flat b, obb_flat c, double margin)
 {
     const double x = b.x - a.x, y = b.y - a.y, along = x * (c.x - b.x) + y * (c.y - b.y);
@@ -431,7 +441,8 @@ static bool on_the_way(obb_flat a, obb_flat b, obb_flat c, double margin)
     return fabs(x) + fabs(y) <= margin || (along >= 0.0 && turn(a, b, c) <= margin * reach);
 }
 
-/* Takes out the corners of a convex polygon that stick out by no more than margin. */
+/* Removes the corners of a convex polygon that stick out by at most margin. Returns the number
+ * of corners left. */
 static size_t smoothed(obb_flat *polygon, size_t count, double margin)
 {
     size_t n = 0;
@@ -459,8 +470,8 @@ size_t obb_hull_flat(obb_flat *points, size_t count, obb_flat *out)
         low = points[i].y < low ? points[i].y : low;
         high = points[i].y > high ? points[i].y : high;
     }
-    /* From left to right below the line of the outermost, and back above it. A point is asked once on which side it is, as
-     * rounding might have it on both. */
+    /* The chain runs from left to right below the line of the outermost points, and back above
+     * the line. Each point is tested once, because rounding might put it on both sides. */
     const obb_flat first = points[0], last = points[count - 1];
     size_t n = 0;
     for (size_t i = 0; i < count; i++)

@@ -1,11 +1,11 @@
-/* A total order of solids, so that what is computed about a pair can be computed the same way for the pair exchanged.
- * Internal to core. */
+/* A total order of solids. Code that sorts a pair by it computes the same for the exchanged
+ * pair. Internal to core. */
 #ifndef OBB_ORDER_H
 #define OBB_ORDER_H
 
 #include "core/geometry/box.h"
 
-/* -1, 0 or 1, by the first coordinate that differs. */
+/* Returns -1, 0 or 1, by the first coordinate that differs. */
 static inline int obb_order_vectors(obb_vec3 a, obb_vec3 b)
 {
     if (a.x != b.x)
@@ -15,7 +15,7 @@ static inline int obb_order_vectors(obb_vec3 a, obb_vec3 b)
     return a.z != b.z ? (a.z < b.z ? -1 : 1) : 0;
 }
 
-/* Does b come before a? */
+/* Returns whether b comes before a. */
 static inline bool obb_order_exchanged(const obb_solid *a, const obb_solid *b)
 {
     int order = obb_order_vectors(a->center, b->center);

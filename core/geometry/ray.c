@@ -1,35 +1,30 @@
 #include "core/geometry/ray.h"
 
-/* Lengths whose squares neither overflow nor lose bits; others are scaled first. */
+/* Squares of lengths in this range neither overflow nor lose bits. Other directions are scaled
+ * first. */
 #define SMALLEST_SAFE 1e-100
 #define LARGEST_SAFE  1e100
 
-static bool finite_vector(obb_vec3 v) { return isfinite(v.x) && isfinite(v.y) && isfinite(v.z); }
-
-static double largest_component(obb_vec3 v) { return fmax(fmax(fabs(v.x), fabs(v.y)), fabs(v.z)); }
-
 obb_status obb_ray_make(obb_vec3 origin, obb_vec3 direction, double max_distance, obb_ray *out)
 {
-    if (!finite_vector(origin) || largest_component(origin) > OBB_MAX_COORDINATE ||
-        !finite_vector(direction) || isnan(max_distance))
+    if (obb_bad_coordinate(origin) >= 0 || !obb_is_finite(direction) || isnan(max_distance))
         return OBB_BAD_NUMBER;
     if (max_distance < 0.0)
         return OBB_BAD_EXTENT;
-    const double largest = largest_component(direction);
+    const double largest = obb_largest_part(direction);
     if (largest == 0.0)
         return OBB_BAD_VALUE;
     if (largest < SMALLEST_SAFE || largest > LARGEST_SAFE)
-        direction = (obb_vec3){direction.x / largest, direction.y / largest, direction.z / largest};
-    const double length = obb_length(direction);
+        direction = obb_divide(direction, largest);
     *out = (obb_ray){
         .origin = origin,
-        .direction = {direction.x / length, direction.y / length, direction.z / length},
+        .direction = obb_divide(direction, obb_length(direction)),
         .max_distance = max_distance,
     };
     return OBB_OK;
 }
 
-/* The unit vector sign * v without negative zeros. */
+/* Returns sign * v without negative zeros. */
 static obb_vec3 facing(obb_vec3 v, double sign)
 {
     return (obb_vec3){0.0 + sign * v.x, 0.0 + sign * v.y, 0.0 + sign * v.z};

@@ -6,7 +6,8 @@
 
 #include <stdbool.h>
 
-/* What a ray does with a box that it starts in (or on the surface of). */
+/* The answer for a ray that starts in a box or on its surface: a hit at distance 0, a hit where
+ * it leaves the box, or no hit. */
 typedef enum obb_inside { OBB_INSIDE_HIT, OBB_INSIDE_EXIT, OBB_INSIDE_IGNORE } obb_inside;
 
 typedef struct obb_ray {
@@ -18,31 +19,39 @@ typedef struct obb_ray {
 typedef struct obb_ray_hit {
     double distance; /* scene units along the ray, 0 to max_distance */
     obb_vec3 point;  /* origin + direction * distance */
-    obb_vec3
-        normal; /* unit, outward, of the face that was hit; against the ray at distance 0 of a ray
-                            that starts inside with OBB_INSIDE_HIT */
+    /* Unit, outward, of the face that was hit. For a ray that starts inside with OBB_INSIDE_HIT
+     * it points against the ray. */
+    obb_vec3 normal;
     bool started_inside; /* the origin is a point of the box */
 } obb_ray_hit;
 
-/* Normalises the direction, which may be of any finite length but none. OBB_BAD_NUMBER (not finite, an origin beyond
- * OBB_MAX_COORDINATE), OBB_BAD_EXTENT for a negative max_distance, OBB_BAD_VALUE for a direction without length. */
+/* Returns in *out a ray with the direction normalised; *out is written only on OBB_OK.
+ *
+ * direction     any finite length except 0.
+ * max_distance  scene units, may be infinite.
+ * Errors        OBB_BAD_NUMBER if a number of origin or direction is not finite, the origin is
+ *               beyond OBB_MAX_COORDINATE, or max_distance is not a number; OBB_BAD_EXTENT for a
+ *               negative max_distance; OBB_BAD_VALUE for a direction without length. */
 obb_status obb_ray_make(obb_vec3 origin, obb_vec3 direction, double max_distance, obb_ray *out);
 
-/* The first contact within max_distance; *out is written when there is one.
+/* Finds the first contact within max_distance. Returns whether there is one; *out is written only
+ * then.
  *
- * Boxes are closed: a ray that runs along a face or an edge, or ends on the surface, hits; one that starts on the surface
- * starts inside, wherever it points. With OBB_INSIDE_EXIT a ray that starts inside meets the surface from within, and
- * the normal is that of the face it leaves by. Where two faces are hit at once (an edge), the normal is that of the
- * first in the order x, y, z of the box's axes.
+ * Boxes are closed: a ray that runs along a face or an edge, or ends on the surface, hits. A ray
+ * that starts on the surface starts inside, wherever it points. With OBB_INSIDE_EXIT a ray that
+ * starts inside meets the surface from within, and the normal is that of the face by which it
+ * leaves. If two faces are hit at once (an edge), the normal is that of the first in the order x,
+ * y, z of the box's axes.
  *
- * Exact, as the whole contract, for boxes parallel to the coordinate axes and a ray along one of them, as far as the
- * differences of their coordinates are representable. Otherwise, with u = 2^-53 and scale = |origin - center| +
- * |half_extents|: a ray that passes clear of the surface by more than 16 u * scale, or enters deeper than that, is
- * decided right, and along each of the box's axes the point is within 16 u * (scale + |origin|) of its surface.
- *
+ * Accuracy exact for boxes parallel to the coordinate axes and a ray along one of them, if the
+ *          differences of their coordinates are representable. Otherwise let u = 2^-53 and scale =
+ *          |origin - center| + |half_extents|. A ray that passes clear of the surface by more than
+ *          16 u * scale, or enters deeper than that, is decided right. Along each of the box's axes
+ *          the point is within 16 u * (scale + |origin|) of its surface.
  * Cost     about 60 flops and 6 divisions; no allocation; any thread.
- * Source   slabs: Kay and Kajiya, "Ray Tracing Complex Scenes", SIGGRAPH 1986; Ericson, "Real-Time Collision
- *          Detection", 2005, 5.3.3. Divisions, not products with a reciprocal, keep contact exact. */
+ * Source   slabs: Kay and Kajiya, "Ray Tracing Complex Scenes", SIGGRAPH 1986; Ericson,
+ *          "Real-Time Collision Detection", 2005, 5.3.3. Divisions, not products with a
+ *          reciprocal, keep contact exact. */
 bool obb_ray_cast(const obb_ray *ray, const obb_solid *box, obb_inside inside, obb_ray_hit *out);
 
 #endif

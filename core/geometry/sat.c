@@ -5,22 +5,25 @@
 #include <assert.h>
 #include <stdint.h>
 
-/* Above this |cosine| (an angle below 7.2 degrees) two edges are nearly parallel: their cross product is then made
- * with twice the digits, because the rounding of the plain one, divided by its length, would show. */
+/* Above this |cosine| (an angle below 7.2 degrees) two edges are nearly parallel. Their cross
+ * product is then computed with twice the digits, because the rounding error of the plain one,
+ * divided by its length, would show. */
 static const double near_parallel = 1.0 - 0x1p-7;
 
-/* Squared length of the cross product of two unit edges that may be but the rounding of its parts (2^-44, squared). The
- * other axes find all that such an axis could, up to a few times 2^-44 of the pair's extent. */
+/* The squared length (2^-44, squared) below which the cross product of two unit edges may be
+ * only the rounding of its parts. The other axes find every gap that such an axis could, up to a
+ * few times 2^-44 of the pair's extent. */
 static const double parallel_length2 = 0x1p-88;
 
-/* Times the sum of all lengths of a pair: more than the rounding of every gap before it is divided by the length of its
- * axis. core/README.md derives these constants. */
+/* This times the sum of all lengths of a pair is more than the rounding error of every gap
+ * before its division by the length of its axis. EXACTNESS.md derives these constants. */
 static const double rounding = 0x1p-45;
 
-/* ---- A pair, seen from both boxes at once ----------------------------------------------------------------
+/* ---- A pair, seen from both boxes at once -------------------------------------------------------
  *
- * Two lanes, the first for a and the second for b, so that to exchange a and b is to exchange the lanes: that is what
- * makes every gap symmetric to the last bit, and two lanes are what the baseline of each CPU computes at once. */
+ * There are two lanes, the first for a and the second for b, so exchanging a and b exchanges the
+ * lanes. This makes every gap symmetric to the last bit. Two lanes are also what the baseline of
+ * each CPU computes at once. */
 
 typedef double lanes __attribute__((vector_size(16)));
 typedef int64_t mask __attribute__((vector_size(16)));
@@ -58,7 +61,7 @@ INLINE void set_cosine(struct pair *p, const lanes u[static 3], const lanes v[st
     p->m[j][i] = exchanged(p->m[i][j]);
 }
 
-/* Both lanes are the same cosine. */
+/* Sets both lanes to the same cosine. */
 INLINE void set_cosine_of_like(struct pair *p, const obb_solid *a, const obb_solid *b, int i)
 {
     p->r[i][i] = spread(obb_dot(a->axis[i], b->axis[i]));
@@ -89,7 +92,7 @@ INLINE void set_pair(struct pair *p, const obb_solid *a, const obb_solid *b)
     set_cosine(p, v, w, 1, 2);
 }
 
-/* The gaps on axis i of a and on axis i of b. */
+/* Returns the gaps on axis i of a and on axis i of b. */
 INLINE lanes gap_on_faces(const struct pair *p, int i)
 {
     const lanes other = exchanged(p->h[0]) * p->m[i][0] + exchanged(p->h[1]) * p->m[i][1] +
@@ -97,17 +100,18 @@ INLINE lanes gap_on_faces(const struct pair *p, int i)
     return magnitude(p->t[i]) - (p->h[i] + other);
 }
 
-/* d along axis i of the lane's own box x axis j of the other one, in the frame of the lane's own box. (The second lane
- * has it along other x own, that is negated.) */
+/* Returns d along axis i of the lane's own box x axis j of the other one, in the frame of the
+ * lane's own box. (In the second lane d is along other x own, so it is negated.) */
 INLINE lanes along_edges(const struct pair *p, int i, int j)
 {
     const int i1 = (i + 1) % 3, i2 = (i + 2) % 3;
     return p->t[i2] * p->r[i1][j] - p->t[i1] * p->r[i2][j];
 }
 
-/* The gaps on axis i of a x axis j of b, and on axis j of a x axis i of b, each times the length of that product;
- * i <= j. d is taken in the frame of the box whose axis comes first in its box, which is symmetric too; where neither
- * does, in both frames, and their mean counts. */
+/* Returns the gaps on axis i of a x axis j of b, and on axis j of a x axis i of b, each times
+ * the length of that product, for i <= j. d is taken in the frame of the box whose axis comes
+ * first in its box, which is symmetric too. If neither comes first, d is the mean of both
+ * frames. */
 INLINE lanes gap_on_edges(const struct pair *p, int i, int j)
 {
     const int i1 = (i + 1) % 3, i2 = (i + 2) % 3, j1 = (j + 1) % 3, j2 = (j + 2) % 3;
@@ -119,7 +123,7 @@ INLINE lanes gap_on_edges(const struct pair *p, int i, int j)
     return magnitude(d) - (own + other);
 }
 
-/* The squared lengths of these products, likewise as a mean. */
+/* Returns the squared lengths of these products, likewise as a mean. */
 INLINE lanes length2_of_edges(const struct pair *p, int i, int j)
 {
     const int i1 = (i + 1) % 3, i2 = (i + 2) % 3, j1 = (j + 1) % 3, j2 = (j + 2) % 3;
@@ -135,17 +139,17 @@ INLINE double rounding_of(const struct pair *p)
     return rounding * (d + (h[0] + h[1]));
 }
 
-/* ---- Nearly parallel edges ------------------------------------------------------------------------------- */
+/* ---- Nearly parallel edges ------------------------------------------------------------------- */
 
-/* The unit vector along u x v, for unit vectors that are not parallel. */
+/* Returns the unit vector along u x v, for unit vectors that are not parallel. */
 static obb_vec3 cross_direction(obb_vec3 u, obb_vec3 v)
 {
     const obb_vec3 c = obb_exact_cross(u, v);
     return obb_scale(c, 1.0 / obb_length(c));
 }
 
-/* The gap on axis i of a x axis j of b, where these are nearly parallel: the true direction, and every length
- * projected on it by itself. */
+/* Returns the gap on axis i of a x axis j of b for nearly parallel axes: every length is
+ * projected separately on the true direction. */
 static double gap_on_near_parallel(const obb_solid *a, const obb_solid *b, const struct pair *p,
                                    int i, int j)
 {
@@ -158,14 +162,15 @@ static double gap_on_near_parallel(const obb_solid *a, const obb_solid *b, const
     return fabs(obb_dot(p->d, n)) - (ra + rb);
 }
 
-/* ---- Does a touch b? --------------------------------------------------------------------------------------- */
+/* ---- Does a touch b? ------------------------------------------------------------------------- */
 
 INLINE mask is_near_parallel(const struct pair *p, int i, int j)
 {
     return p->m[i][j] > near_parallel;
 }
 
-/* Nearly parallel, but neither clearly without a gap nor noise: only the true direction can tell. */
+/* Returns the lanes that are nearly parallel, but neither clearly without a gap nor noise: only
+ * the true direction can decide them. */
 INLINE mask is_open(const struct pair *p, double unclear, int i, int j)
 {
     return is_near_parallel(p, i, j) & (gap_on_edges(p, i, j) > unclear) &
@@ -177,7 +182,8 @@ INLINE mask is_apart(const struct pair *p, int i, int j)
     return ~is_near_parallel(p, i, j) & (gap_on_edges(p, i, j) > 0.0);
 }
 
-/* f(pair, i, j, ...) for the six (i, j) whose lanes are the nine products; any lane of any. */
+/* Returns whether f(pair, ..., i, j) holds in any lane for any of the six (i, j) whose lanes are
+ * the nine products. */
 #define ANY_EDGES(f, ...)                                                    \
     any(f(__VA_ARGS__, 0, 0) | f(__VA_ARGS__, 0, 1) | f(__VA_ARGS__, 0, 2) | \
         f(__VA_ARGS__, 1, 1) | f(__VA_ARGS__, 1, 2) | f(__VA_ARGS__, 2, 2))
@@ -185,8 +191,9 @@ INLINE mask is_apart(const struct pair *p, int i, int j)
 static bool apart_on_near_parallel(const obb_solid *a, const obb_solid *b)
 {
     struct pair p;
-    set_pair(&p, a,
-             b); /* again: handing it over would put it into memory for all that never come here */
+    /* Computed again: passing the caller's pair would put it into memory for all callers that
+     * never come here. */
+    set_pair(&p, a, b);
     const double unclear = -rounding_of(&p);
     for (int i = 0; i < 3; i++)
         for (int j = i; j < 3; j++) {
@@ -200,7 +207,7 @@ static bool apart_on_near_parallel(const obb_solid *a, const obb_solid *b)
 
 INLINE mask has_gap(const struct pair *p, int i, int j) { return gap_on_edges(p, i, j) > 0.0; }
 
-/* Faces have no gap, and some edges are nearly parallel. */
+/* Decides pairs whose faces have no gap and some of whose edges are nearly parallel. */
 static bool overlap_on_edges(const obb_solid *a, const obb_solid *b)
 {
     struct pair p;
@@ -230,12 +237,13 @@ bool obb_sat_overlap(const obb_solid *a, const obb_solid *b)
     return !ANY_EDGES(has_gap, &p);
 }
 
-/* ---- How far apart, and where ------------------------------------------------------------------------------ */
+/* ---- How far apart, and where ---------------------------------------------------------------- */
 
 INLINE double larger(double x, double y) { return x > y ? x : y; }
 
-/* The gaps of all axes in the contract's order; -HUGE_VAL for those that are noise, that the plane has not, or that
- * are certain to lie below the largest by more than slack. Returns the largest. */
+/* Writes the gaps of all axes in the contract's order and returns the largest. Axes that are
+ * noise, that the plane does not have, or whose gap is certain to lie below the largest by more
+ * than slack get -HUGE_VAL. */
 static double set_gaps(const obb_solid *a, const obb_solid *b, const struct pair *p, double slack,
                        double out_gaps[static OBB_AXES])
 {
@@ -267,8 +275,8 @@ static double set_gaps(const obb_solid *a, const obb_solid *b, const struct pair
                 out_gaps[6 + 3 * i + j] = gap;
                 largest = larger(largest, gap);
             }
-    /* Nearly parallel ones where they matter: scaled + slack is above the true gap times the true length, and the
-     * length we have is right within a quarter. */
+    /* Nearly parallel edges count only if they may have the largest gap. scaled + slack is above
+     * the true gap times the true length, and the computed length is right within a quarter. */
     const double below = largest - 2.0 * slack;
     const double limit = below < 0.0 ? 1.25 * below : 0.0;
     for (int i = 0; i < 3; i++)
@@ -306,9 +314,10 @@ obb_separation obb_sat_separation(const obb_solid *a, const obb_solid *b)
         .axis = axis, .normal = obb_dot(p.d, n) < 0.0 ? obb_negate(n) : n, .gap = largest};
 }
 
-/* ---- Relation and extent ------------------------------------------------------------------------------------- */
+/* ---- Relation and extent --------------------------------------------------------------------- */
 
-/* How far the other box reaches out of the lane's own one, at most; <= 0: it is inside. */
+/* Returns how far the other box reaches out of the lane's own one at most. If this is <= 0, the
+ * other box is inside. */
 static lanes reach_out(const struct pair *p, int dimensions)
 {
     lanes reach = spread(-HUGE_VAL);
@@ -321,8 +330,9 @@ static lanes reach_out(const struct pair *p, int dimensions)
     return reach;
 }
 
-/* For each corner of one box the farthest corner of the other is known by its signs; both boxes get their turn, for
- * the sake of symmetry. */
+/* Returns the distance of the farthest corners. For each corner of one box the farthest corner
+ * of the other is known by its signs. The corners of both boxes are tried, to keep the result
+ * symmetric. */
 static double extent_of(const struct pair *p)
 {
     lanes farthest = {0.0, 0.0};

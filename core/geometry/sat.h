@@ -1,14 +1,15 @@
 /* The separating-axis test in double precision: the answer that everything else must agree with.
  *
- * Two boxes of one frame and of the same dimensions; the answers are about the boxes that the doubles of the solids
- * say, and hold for the stored rotation as well (README.md of this folder has the bounds). Exchanging a and b exchanges
- * the answers: gaps keep their bits, normals are negated, axes and relations are mirrored; what cannot be mirrored is
- * named with each function. No allocation, any thread.
+ * Both boxes are in one frame and of the same dimensions. The answers are about the boxes that the
+ * doubles of the solids define, and hold for the stored rotation as well (EXACTNESS.md has the
+ * bounds). Exchanging a and b exchanges the answers: gaps keep their bits, normals are negated,
+ * axes and relations are mirrored. Each function names its exceptions. No allocation, any thread.
  *
- * Source: Gottschalk, Lin, Manocha, "OBBTree: A Hierarchical Structure for Rapid Interference Detection", SIGGRAPH
- * 1996. Edges at a small angle are our own: their axis is neither blurred by an epsilon, which makes real gaps
- * overlaps, nor left out at a fixed small angle, which misses pairs that it alone separates; it is computed with twice
- * the digits, and left out when it is shorter than its rounding. */
+ * Source   Gottschalk, Lin, Manocha, "OBBTree: A Hierarchical Structure for Rapid Interference
+ *          Detection", SIGGRAPH 1996. Edges at a small angle are our own work. An epsilon would
+ *          call real gaps overlaps, and leaving out the axis of such edges below a fixed angle
+ *          would miss pairs that only it separates. So the axis is computed with twice the
+ *          digits, and left out only if it is shorter than its rounding error. */
 #ifndef OBB_SAT_H
 #define OBB_SAT_H
 
@@ -33,30 +34,39 @@ typedef struct obb_separation {
     double gap;      /* scene units; > 0 apart, <= 0 overlap depth negated */
 } obb_separation;
 
-/* Does a touch or overlap b? The verdict of the 15-axis test (4 axes in the plane), closed sets; the same as
- * obb_sat_separation(a, b).gap <= 0. Right for every pair that is apart or overlaps by more than 1e-12 of its extent,
- * and for exact contact of boxes whose axes are coordinate axes. About 300 flops, 20 ns. */
+/* Returns whether a touches or overlaps b: the verdict of the 15-axis test (4 axes in the plane) on
+ * closed sets. It is the same as obb_sat_separation(a, b).gap <= 0.
+ *
+ * Accuracy right for every pair that is apart or overlaps by more than 1e-12 of its extent, and for
+ *          exact contact of boxes whose axes are coordinate axes.
+ * Cost     about 300 flops, 20 ns. */
 bool obb_sat_overlap(const obb_solid *a, const obb_solid *b);
 
-/* The largest gap over the axes. > 0: the boxes are that far apart along the normal, which is a lower bound of their
- * distance, and no less than 1/sqrt(3) of it. <= 0: -gap is the depth of the minimum translation vector: moving b by
- * normal * -gap leaves the two touching, and no shorter motion parts them. Each of these is right within 1e-12 of the
- * pair's extent; exact contact of boxes whose axes are coordinate axes is a gap of exactly 0.
+/* Returns the largest gap over the axes, with its axis and normal.
  *
- * The axis is the first, in the contract's order, of those whose gap is the largest up to rounding: order is what
- * breaks ties, so among tied axes the exchanged pair may name another one. Where the centres coincide along the axis
- * the normal is the axis itself. About 90 ns. */
+ * gap > 0  the boxes are that far apart along the normal. The gap is a lower bound of their
+ *          distance, and no less than 1/sqrt(3) of the distance.
+ * gap <= 0 -gap is the depth of the minimum translation vector: moving b by normal * -gap leaves
+ *          the two touching, and no shorter motion separates them.
+ * axis     the first, in the contract's order, of the axes whose gap is the largest up to rounding.
+ *          Order breaks ties, so among tied axes the exchanged pair may name another one.
+ * normal   if the centres coincide along the axis, the axis itself, also for the exchanged pair.
+ * Accuracy within 1e-12 of the pair's extent. Exact contact of boxes whose axes are coordinate axes
+ *          is a gap of exactly 0.
+ * Cost     about 90 ns. */
 obb_separation obb_sat_separation(const obb_solid *a, const obb_solid *b);
 
-/* touching: gap 0 within 1e-12 of the pair's extent. contains and inside go before touching (a plate on a face, a point
- * on an edge), and contains before inside (equal boxes); both allow for rounding, 2^-45 of the sum of the pair's
- * lengths. */
+/* Returns how b lies to a. OBB_TOUCHING is a gap of 0 within 1e-12 of the pair's extent.
+ * OBB_CONTAINS (a contains b) and OBB_INSIDE (a is inside b) take precedence over touching (a
+ * plate on a face, a point on an edge), and contains over inside (equal boxes). Both allow for
+ * rounding: 2^-45 of the sum of the pair's lengths. */
 obb_relation obb_sat_relation(const obb_solid *a, const obb_solid *b);
 
-/* The pair's extent: the distance of its farthest corners, up to a few ulp. Same bits for the exchanged pair. */
+/* Returns the pair's extent: the distance of its farthest corners, up to a few ulp. The
+ * exchanged pair has the same bits. */
 double obb_sat_extent(const obb_solid *a, const obb_solid *b);
 
-/* "a.x" ... "a.z*b.z" for axis 0 to 14. */
+/* Returns the name of axis 0 to 14: "a.x" ... "a.z*b.z". */
 const char *obb_sat_axis_name(int axis);
 
 #endif

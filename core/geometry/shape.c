@@ -4,19 +4,14 @@
 #include "core/geometry/exact.h"
 #include "core/geometry/sat.h"
 
-#define LARGEST_CORNER 1e15 /* scene units; a frustum that reaches farther is taken as infinite */
+#define LARGEST_CORNER 1e15 /* scene units; a frustum that reaches farther counts as infinite */
 
-/* ---- Making ----------------------------------------------------------------------------------------------- */
-
-static bool in_range(obb_vec3 v)
-{
-    return fabs(v.x) <= OBB_MAX_COORDINATE && fabs(v.y) <= OBB_MAX_COORDINATE &&
-           fabs(v.z) <= OBB_MAX_COORDINATE; /* false for NaN */
-}
+/* ---- Making ---------------------------------------------------------------------------------- */
 
 obb_status obb_shape_capsule(obb_vec3 a, obb_vec3 b, double radius, obb_shape *out)
 {
-    if (!in_range(a) || !in_range(b) || !(fabs(radius) <= OBB_MAX_COORDINATE))
+    if (obb_bad_coordinate(a) >= 0 || obb_bad_coordinate(b) >= 0 ||
+        !(fabs(radius) <= OBB_MAX_COORDINATE))
         return OBB_BAD_NUMBER;
     if (radius < 0.0)
         return OBB_BAD_EXTENT;
@@ -43,7 +38,8 @@ struct plane {
     double offset;
 };
 
-/* Where three planes meet; components are not finite where they do not. */
+/* Returns the point where three planes meet. If they do not meet in one point, its components
+ * are not finite. */
 static obb_vec3 meeting(const struct plane *a, const struct plane *b, const struct plane *c)
 {
     const obb_vec3 bc = obb_cross(b->normal, c->normal);
@@ -54,7 +50,7 @@ static obb_vec3 meeting(const struct plane *a, const struct plane *b, const stru
         return (obb_vec3){HUGE_VAL, HUGE_VAL, HUGE_VAL};
     const obb_vec3 sum = obb_add(obb_add(obb_scale(bc, -a->offset), obb_scale(ca, -b->offset)),
                                  obb_scale(ab, -c->offset));
-    return (obb_vec3){sum.x / volume, sum.y / volume, sum.z / volume};
+    return obb_divide(sum, volume);
 }
 
 obb_status obb_shape_frustum(const double matrix[static 16], obb_shape *out)
@@ -67,7 +63,7 @@ obb_status obb_shape_frustum(const double matrix[static 16], obb_shape *out)
     }
     if (largest == 0.0)
         return OBB_SINGULAR;
-    double row[4][4]; /* of the matrix, scaled so that nothing overflows: the frustum stays */
+    double row[4][4]; /* of the matrix, scaled so that nothing overflows; the frustum is the same */
     for (int i = 0; i < 16; i++)
         row[i % 4][i / 4] = matrix[i] / largest;
 
@@ -81,8 +77,7 @@ obb_status obb_shape_frustum(const double matrix[static 16], obb_shape *out)
         const double length = obb_length(planes[k].normal);
         if (length == 0.0)
             return OBB_SINGULAR;
-        planes[k].normal = (obb_vec3){planes[k].normal.x / length, planes[k].normal.y / length,
-                                      planes[k].normal.z / length};
+        planes[k].normal = obb_divide(planes[k].normal, length);
         planes[k].offset /= length;
     }
 
@@ -111,9 +106,9 @@ obb_status obb_shape_frustum(const double matrix[static 16], obb_shape *out)
     return OBB_OK;
 }
 
-/* ---- Bounds ------------------------------------------------------------------------------------------------- */
+/* ---- Bounds ---------------------------------------------------------------------------------- */
 
-/* Around a point, at least by `reach`, whatever the sums round to. */
+/* Returns bounds around a point that reach at least `reach` far, whatever the sums round to. */
 static obb_bounds around(obb_vec3 p, double reach)
 {
     const double slack = 0x1p-51;
@@ -157,20 +152,15 @@ obb_bounds obb_shape_bounds(const obb_shape *shape, double margin)
     return bounds;
 }
 
-/* ---- Frustum against box: both given from the box's centre, so that being far from the origin costs no bits ------- */
+/* ---- Frustum against box --------------------------------------------------------------------- */
+
+/* Both are given relative to the box's centre, so that no bits are lost far from the origin. */
 
 /* Corners at the ends of each edge: those that differ in one bit. */
 static const unsigned char edges[12][2] = {{0, 1}, {2, 3}, {4, 5}, {6, 7}, {0, 2}, {1, 3},
                                            {4, 6}, {5, 7}, {0, 4}, {1, 5}, {2, 6}, {3, 7}};
 
-static double radius(const obb_solid *box, obb_vec3 axis)
-{
-    return box->half_extents.x * fabs(obb_dot(axis, box->axis[0])) +
-           box->half_extents.y * fabs(obb_dot(axis, box->axis[1])) +
-           box->half_extents.z * fabs(obb_dot(axis, box->axis[2]));
-}
-
-/* The interval that the frustum takes up on an axis. */
+/* The interval that the frustum covers on an axis. */
 struct interval {
     double low, high;
 };
@@ -186,14 +176,15 @@ static struct interval projected(const obb_shape *frustum, obb_vec3 axis)
     return on;
 }
 
-/* Gap between the projections, times the axis' length. */
+/* Returns the gap between the projections, times the axis' length. */
 static double gap_on(obb_vec3 axis, const obb_shape *frustum, const obb_solid *box)
 {
     const struct interval on = projected(frustum, axis);
-    return (on.low > -on.high ? on.low : -on.high) - radius(box, axis);
+    return (on.low > -on.high ? on.low : -on.high) - obb_solid_radius(box, axis);
 }
 
-/* The largest gap over the faces of both and the crosses of their edges; any that is > enough will do. */
+/* Returns the largest gap over the faces of both and the cross products of their edges, or the
+ * first gap > enough. */
 static double frustum_gap(const obb_shape *frustum, const obb_solid *box, double enough)
 {
     double most = -HUGE_VAL;
@@ -208,7 +199,7 @@ static double frustum_gap(const obb_shape *frustum, const obb_solid *box, double
         const double size = obb_length(along);
         if (size == 0.0)
             continue;
-        const obb_vec3 unit = {along.x / size, along.y / size, along.z / size};
+        const obb_vec3 unit = obb_divide(along, size);
         for (int j = 0; j < 3; j++) {
             const obb_vec3 axis = obb_exact_cross(unit, box->axis[j]);
             const double length = obb_length(axis);
@@ -221,8 +212,8 @@ static double frustum_gap(const obb_shape *frustum, const obb_solid *box, double
     return most;
 }
 
-/* Distance of a frustum and a box that are apart: from its edges to the box, and from the box's corners to its
- * faces. */
+/* Returns the distance of a frustum and a box that are apart: the least distance from an edge of
+ * the frustum to the box or from a corner of the box to a face of the frustum. */
 static double frustum_distance(const obb_shape *frustum, const obb_solid *box)
 {
     double least = HUGE_VAL;
@@ -265,7 +256,7 @@ static bool frustum_overlap(const obb_shape *shape, const obb_solid *box, double
     return frustum_distance(&frustum, &centred) <= margin;
 }
 
-/* ---- The verdict --------------------------------------------------------------------------------------------------- */
+/* ---- The verdict ----------------------------------------------------------------------------- */
 
 bool obb_shape_boxes(const obb_solid *a, const obb_solid *b, double margin)
 {
@@ -279,7 +270,7 @@ bool obb_shape_boxes(const obb_solid *a, const obb_solid *b, double margin)
 
 bool obb_shape_overlap(const obb_shape *shape, const obb_solid *box, double margin)
 {
-    const double reach = shape->radius + margin; /* of nothing where it is negative */
+    const double reach = shape->radius + margin; /* if negative, nothing is in reach */
     switch (shape->kind) {
     case OBB_SHAPE_BOX:
         return obb_shape_boxes(&shape->box, box, margin);

@@ -19,40 +19,52 @@ typedef struct obb_shape {
     obb_vec3 a, b;       /* sphere: a is the centre; capsule: the segment a..b */
     double radius;       /* scene units, >= 0 */
     obb_vec3 corners[8]; /* frustum: corner i by the signs of clip space, as corners of a box */
-    obb_vec3 normals
-        [6]; /* frustum: outward unit normals of its faces: -x +x -y +y -z +z of clip space */
-    double offsets[6]; /* dot(normal, x) <= offset inside */
+    obb_vec3 normals[6]; /* frustum: outward unit normals of -x +x -y +y -z +z of clip space */
+    double offsets[6];   /* dot(normal, x) <= offset inside */
 } obb_shape;
 
-/* OBB_BAD_NUMBER (not finite, or beyond OBB_MAX_COORDINATE), OBB_BAD_EXTENT for a negative radius. In the plane z
- * is 0, and the sphere is a disc. */
+/* Return in *out a sphere, or the points within radius of the segment a..b; *out is written only on
+ * OBB_OK. In the plane z is 0, and the sphere is a disc.
+ *
+ * Errors   OBB_BAD_NUMBER if a number is not finite or beyond OBB_MAX_COORDINATE; OBB_BAD_EXTENT
+ *          for a negative radius. */
 obb_status obb_shape_sphere(obb_vec3 center, double radius, obb_shape *out);
 obb_status obb_shape_capsule(obb_vec3 a, obb_vec3 b, double radius, obb_shape *out);
+
+/* Returns the box as a shape. */
 obb_shape obb_shape_box(const obb_solid *box);
 
-/* What a column-major view-projection matrix shows, clip z in -1..1; perspective, parallel and mirrored ones, either
- * sign of w. OBB_BAD_NUMBER; OBB_SINGULAR when it has no inverse or no finite corners (a far plane at infinity, or a
- * corner beyond 1e15). 3-D only. Source: Gribb and Hartmann, "Fast Extraction of Viewing Frustum Planes", 2001. */
+/* Returns in *out the frustum that a view-projection matrix shows; *out is written only on OBB_OK.
+ * 3-D only.
+ *
+ * matrix   column-major, clip z in -1..1; perspective, parallel or mirrored, either sign of w.
+ * Errors   OBB_BAD_NUMBER if a number is not finite; OBB_SINGULAR if the matrix has no inverse or
+ *          no finite corners (a far plane at infinity, or a corner beyond 1e15).
+ * Source   Gribb and Hartmann, "Fast Extraction of Viewing Frustum Planes", 2001. */
 obb_status obb_shape_frustum(const double matrix[static 16], obb_shape *out);
 
-/* Bounds that hold the shape grown by margin (0 when negative), rounded outwards. */
+/* Returns bounds that hold the shape grown by margin (a negative margin counts as 0), rounded
+ * outwards. */
 obb_bounds obb_shape_bounds(const obb_shape *shape, double margin);
 
-/* Does the box come within margin of the shape? margin > 0: Euclidean distance. margin < 0: they must penetrate that
- * deep: for a sphere or capsule, the shape with its radius shrunk by it; for a box or frustum, the depth by its
- * separating axes.
+/* Returns whether the box comes within margin of the shape.
  *
- * Exact where the distances are, as for boxes parallel to the coordinate axes. Otherwise the answer is right where the
- * distance (or depth) differs from the margin by more than 1e-13 of the pair's scale, the largest distance between a point of
- * the shape and one of the box; for a frustum, of its own corners, which the matrix gives to its own conditioning, and without
- * a margin where the gap by its separating axes does.
- *
- * Cost     sphere 40 flops, capsule and box that of closest.h and sat.h, frustum about 3,000 flops, and twelve times
- *          obb_closest_segment within a positive margin.
- * Source   separating axes of convex polyhedra: Ericson, "Real-Time Collision Detection", 2005, 5.2.1. */
+ * margin   scene units. margin > 0 is a Euclidean distance. margin < 0 means that they must
+ *          penetrate that deep: a sphere or capsule has its radius shrunk by it, and for a box or
+ *          frustum it is the depth by the separating axes.
+ * Accuracy exact if the distances are, as for boxes parallel to the coordinate axes. Otherwise the
+ *          answer is right if the distance (or depth) differs from the margin by more than 1e-13 of
+ *          the pair's scale, the largest distance between a point of the shape and one of the box.
+ *          For a frustum this is about its computed corners, which are as accurate as the matrix's
+ *          conditioning allows; without a margin it is the gap by its separating axes that must
+ *          differ.
+ * Cost     sphere 40 flops, capsule and box that of closest.h and sat.h, frustum about 3,000 flops,
+ *          and twelve times obb_closest_segment within a positive margin.
+ * Source   separating axes of convex polyhedra: Ericson, "Real-Time Collision Detection", 2005,
+ *          5.2.1. */
 bool obb_shape_overlap(const obb_shape *shape, const obb_solid *box, double margin);
 
-/* The same of two boxes; symmetric. */
+/* Returns the same for two boxes; symmetric. */
 bool obb_shape_boxes(const obb_solid *a, const obb_solid *b, double margin);
 
 #endif

@@ -4,25 +4,20 @@
 #include "core/geometry/exact.h"
 #include "core/geometry/sat.h"
 
-/* While the axes are gone through: when the mover is within the target's reach on all of them. */
+/* The fractions of the motion at which the mover is within the target's reach on all axes tested
+ * so far. */
 struct contact {
     double enter, leave;
-    double max;    /* later contact is none */
+    double max;    /* later contact is no hit */
     obb_vec3 axis; /* the one entered last, towards the mover; any length */
 };
 
-static double radius(const obb_solid *box, obb_vec3 axis)
-{
-    return box->half_extents.x * fabs(obb_dot(axis, box->axis[0])) +
-           box->half_extents.y * fabs(obb_dot(axis, box->axis[1])) +
-           box->half_extents.z * fabs(obb_dot(axis, box->axis[2]));
-}
-
-/* Cuts the interval down to where the projections on the axis meet; false when nothing is left. */
+/* Cuts the interval down to the fractions at which the projections on the axis meet. Returns
+ * false if nothing is left. */
 static bool cut(struct contact *contact, obb_vec3 axis, obb_vec3 offset, obb_vec3 motion,
                 const obb_solid *mover, const obb_solid *target)
 {
-    const double reach = radius(mover, axis) + radius(target, axis);
+    const double reach = obb_solid_radius(mover, axis) + obb_solid_radius(target, axis);
     const double from = obb_dot(axis, offset), speed = obb_dot(axis, motion);
     if (speed == 0.0)
         return fabs(from) <= reach;
@@ -39,8 +34,8 @@ static bool cut(struct contact *contact, obb_vec3 axis, obb_vec3 offset, obb_vec
            contact->leave >= 0.0;
 }
 
-/* Unit length, no negative zeros. */
-static obb_vec3 unit(obb_vec3 v)
+/* Returns v / |v| without negative zeros. */
+static obb_vec3 unit_without_negative_zeros(obb_vec3 v)
 {
     const double length = obb_length(v);
     return (obb_vec3){0.0 + v.x / length, 0.0 + v.y / length, 0.0 + v.z / length};
@@ -74,14 +69,15 @@ bool obb_sweep_cast(const obb_solid *mover, obb_vec3 motion, double max_fraction
     obb_sweep_hit hit = {.started_overlapping = obb_sat_overlap(mover, target)};
     obb_solid moved = *mover;
     if (hit.started_overlapping) {
-        hit.normal = unit(obb_negate(obb_sat_separation(mover, target).normal));
+        hit.normal =
+            unit_without_negative_zeros(obb_negate(obb_sat_separation(mover, target).normal));
     } else {
         struct contact contact;
         if (!first_contact(mover, motion, max_fraction, target, &contact))
             return false;
-        /* Where the two tests differ by their rounding, contact may be a hair in the past. */
+        /* If the two tests differ by their rounding, the contact may lie slightly in the past. */
         hit.fraction = contact.enter > 0.0 ? contact.enter : 0.0;
-        hit.normal = unit(contact.axis);
+        hit.normal = unit_without_negative_zeros(contact.axis);
         moved.center = obb_add(mover->center, obb_scale(motion, hit.fraction));
     }
     hit.point = obb_closest_boxes(&moved, target).on_b;

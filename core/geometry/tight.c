@@ -16,21 +16,22 @@ enum {
     MAX_ROUNDS = 8 /* of refinement of one box */
 };
 
-/* Triples of edges to try, at about 40 ns each. A sphere's hull of 256 corners has 0.3 million, but a prism's
- * 10 million. */
+/* The most triples of edges to try, at about 40 ns each. A sphere's hull of 256 corners has 0.3
+ * million, but a prism's has 10 million. */
 static const size_t max_triples = 1000000;
 
-/* Faces whose unit normals agree this well are one face, and an edge between them is none: cosine less than 1 by this. */
+/* If the cosine of two unit normals is less than 1 by at most this, their faces are one face,
+ * and the edge between them is none. */
 static const double coplanar = 1e-14;
 
-/* An axis is taken to support an edge of the hull up to this much of the cloud's size: what is tried needlessly costs
- * time, and what is missed costs volume. */
+/* An axis counts as supporting an edge of the hull up to this share of the cloud's size. A box
+ * tried needlessly costs time, and a box missed costs volume. */
 static const double support_slack = 1e-9;
 
-/* Square of the sine below which an axis is taken to lie along an edge. */
+/* An axis counts as lying along an edge if the square of the sine between them is below this. */
 static const double parallel = 1e-12;
 
-/* A discriminant this small beside its terms is taken for 0. */
+/* A discriminant this small beside its terms counts as 0. */
 static const double double_root = 1e-13;
 
 struct edge {
@@ -52,32 +53,36 @@ struct search {
     obb_vec3 *normal; /* of its faces: units, or zero */
     struct edge *edge;
     size_t edge_count;
-    uint64_t *
-        meets; /* edge_count rows of `words`: which edges can lie in a face next to one that holds this edge */
+    /* edge_count rows of `words`: the edges that can lie in a face next to a face that holds
+     * this edge. */
+    uint64_t *meets;
     size_t words;
     obb_flat *shadow, *outline; /* of the corners on a plane */
     double slack;
     struct candidate best[POLISHED]; /* smallest first */
 };
 
-static obb_vec3 unit(obb_vec3 v)
+/* Returns v / |v| by one reciprocal, or zero for zero. */
+static obb_vec3 unit_or_zero(obb_vec3 v)
 {
     const double length = obb_length(v);
     return length > 0.0 ? obb_scale(v, 1.0 / length) : v;
 }
 
-/* A unit vector at right angles to the unit vector n. */
-static obb_vec3 perpendicular(obb_vec3 n)
+/* Returns a unit vector at right angles to the unit vector n, from the first coordinate axis
+ * that is not near n. */
+static obb_vec3 perpendicular_by_first_small_part(obb_vec3 n)
 {
-    return unit(obb_cross(fabs(n.x) < 0.6   ? (obb_vec3){.x = 1.0}
-                          : fabs(n.y) < 0.6 ? (obb_vec3){.y = 1.0}
-                                            : (obb_vec3){.z = 1.0},
-                          n));
+    return unit_or_zero(obb_cross(fabs(n.x) < 0.6   ? (obb_vec3){.x = 1.0}
+                                  : fabs(n.y) < 0.6 ? (obb_vec3){.y = 1.0}
+                                                    : (obb_vec3){.z = 1.0},
+                                  n));
 }
 
-/* ---- Candidates ------------------------------------------------------------------------------------------ */
+/* ---- Candidates ------------------------------------------------------------------------------ */
 
-/* Keeps the box among the best few, unless one of them has the same volume and so, all but surely, is the same. */
+/* Keeps the box among the best few, unless one of them has the same volume and so is almost
+ * surely the same box. */
 static void offer(struct candidate best[static POLISHED], double volume, obb_vec3 x, obb_vec3 y,
                   obb_vec3 z)
 {
@@ -92,7 +97,7 @@ static void offer(struct candidate best[static POLISHED], double volume, obb_vec
     }
 }
 
-/* How far the corners reach along a direction. */
+/* Returns how far the corners reach along a direction. */
 static double width(const obb_vec3 *corner, size_t count, obb_vec3 n)
 {
     double low = HUGE_VAL, high = -HUGE_VAL;
@@ -104,11 +109,12 @@ static double width(const obb_vec3 *corner, size_t count, obb_vec3 n)
     return high - low;
 }
 
-/* The smallest box with this axis: its volume, and another axis. shadow and outline: room for count + 1 points. */
+/* Returns the volume of the smallest box with this axis, and writes another of its axes. shadow
+ * and outline have room for count + 1 points. Returns infinity if the axis was noise. */
 static double turn_about(const obb_vec3 *corner, size_t count, obb_vec3 axis, obb_flat *shadow,
                          obb_flat *outline, obb_vec3 *out_other)
 {
-    const obb_vec3 u = perpendicular(axis);
+    const obb_vec3 u = perpendicular_by_first_small_part(axis);
     const obb_vec3 v = obb_cross(axis, u);
     double low = HUGE_VAL, high = -HUGE_VAL;
     for (size_t i = 0; i < count; i++) {
@@ -135,8 +141,9 @@ static void offer_about(struct search *s, obb_vec3 axis)
         offer(s->best, volume, axis, other, obb_cross(axis, other));
 }
 
-/* Does the plane through the edge with this normal (or its opposite) leave the hull on one side? A convex body is on
- * one side where its two faces at the edge are. Returns the normal's sign, 0 for no. */
+/* Tests whether the plane through the edge with this normal (or its opposite) leaves the hull on
+ * one side. A convex body is on one side if its two faces at the edge are. Returns the normal's
+ * sign, or 0 if the hull is on both sides. */
 static int supports(const struct edge *e, obb_vec3 n, double slack)
 {
     const double a = obb_dot(obb_sub(e->apex[0], e->from), n),
@@ -146,8 +153,9 @@ static int supports(const struct edge *e, obb_vec3 n, double slack)
     return a >= -slack && b >= -slack ? -1 : 0;
 }
 
-/* Axes x, y, z at right angles to edges e, f, g: x = c a + s b with a and b across e; y is then along x cross f, and z along
- * x (x f) - f, which leaves (x g)(x f) = f g, a quadratic for s / c. */
+/* Offers the boxes with axes x, y, z at right angles to edges e, f, g. x = c a + s b with a and
+ * b across e. Then y is along x cross f, and z along x (x f) - f. There remains (x g)(x f) = f
+ * g, a quadratic equation for s / c. */
 static void offer_three(struct search *s, const struct edge *e, const struct edge *f,
                         const struct edge *g)
 {
@@ -159,20 +167,22 @@ static void offer_three(struct search *s, const struct edge *e, const struct edg
     const double square = half_q * half_q, discriminant = square - p * r;
     if (discriminant < -double_root * (square + fabs(p * r)))
         return;
-    /* The roots as ratios s : c, without cancellation. A double one would be off by the square root of its rounding. */
+    /* The roots are ratios s : c, without cancellation. A double root would be off by the square
+     * root of its rounding. */
     const bool twice = discriminant <= double_root * (square + fabs(p * r));
     const double h = -(half_q + (twice ? 0.0 : (half_q < 0.0 ? -1.0 : 1.0) * sqrt(discriminant)));
     const double root[2][2] = {{h, p}, {r, h}};
     for (int i = 0; i < 2; i++) {
-        const obb_vec3 x = unit(obb_add(obb_scale(a, root[i][1]), obb_scale(b, root[i][0])));
+        const obb_vec3 x =
+            unit_or_zero(obb_add(obb_scale(a, root[i][1]), obb_scale(b, root[i][0])));
         if (supports(e, x, s->slack) == 0)
             continue;
-        /* Where x is f's own direction, y is across f anyhow, and g settles z. */
+        /* If x is f's own direction, y is across f anyhow, and g determines z. */
         const obb_vec3 xf = obb_cross(x, f->direction), xg = obb_cross(x, g->direction);
         const bool by_f = obb_dot(xf, xf) > parallel;
         if (!by_f && obb_dot(xg, xg) <= parallel)
             continue;
-        const obb_vec3 z = unit(by_f ? obb_cross(x, xf) : xg), y = obb_cross(z, x);
+        const obb_vec3 z = unit_or_zero(by_f ? obb_cross(x, xf) : xg), y = obb_cross(z, x);
         if (supports(f, y, s->slack) == 0 || supports(g, z, s->slack) == 0)
             continue;
         const double volume = width(s->corner, s->corner_count, x) *
@@ -183,8 +193,9 @@ static void offer_three(struct search *s, const struct edge *e, const struct edg
     }
 }
 
-/* Can a plane that holds edge e and one that holds f be at right angles and support the hull? The normals are those between
- * the normals of their faces, so their product takes both signs at the ends of the two ranges, or none is. */
+/* Returns whether a plane that holds edge e and one that holds f can be at right angles and
+ * support the hull. The normals of such planes lie between the normals of the edge's two faces.
+ * So if a pair is at right angles, the products at the ends of the two ranges take both signs. */
 static bool can_meet(const struct edge *e, const struct edge *f)
 {
     int positive = 0, negative = 0;
@@ -215,7 +226,7 @@ static void try_opposite_edges(struct search *s)
 {
     for (size_t i = 0; i < s->edge_count; i++)
         for (size_t j = 0; j < i; j++) {
-            const obb_vec3 n = unit(obb_cross(s->edge[i].direction, s->edge[j].direction));
+            const obb_vec3 n = unit_or_zero(obb_cross(s->edge[i].direction, s->edge[j].direction));
             if (obb_dot(n, n) < 0.5)
                 continue;
             const int a = supports(&s->edge[i], n, s->slack);
@@ -224,7 +235,8 @@ static void try_opposite_edges(struct search *s)
         }
 }
 
-/* Fills the rows; they hold the smaller numbers only, so that each pair and triple comes once. Returns the triples. */
+/* Fills the rows. A row holds only edges of smaller number, so each pair and triple comes once.
+ * Returns the number of triples. */
 static size_t list_meetings(struct search *s)
 {
     memset(s->meets, 0, s->edge_count * s->words * sizeof *s->meets);
@@ -261,8 +273,8 @@ static void list_normals(struct search *s, const obb_hull *hull)
 {
     for (size_t i = 0; i < hull->face_count; i++) {
         const uint32_t *c = hull->face[i].corner;
-        s->normal[i] = unit(obb_cross(obb_sub(s->corner[c[1]], s->corner[c[0]]),
-                                      obb_sub(s->corner[c[2]], s->corner[c[0]])));
+        s->normal[i] = unit_or_zero(obb_cross(obb_sub(s->corner[c[1]], s->corner[c[0]]),
+                                              obb_sub(s->corner[c[2]], s->corner[c[0]])));
     }
 }
 
@@ -276,11 +288,12 @@ static void list_edges(struct search *s, const obb_hull *hull)
             if (other < i || obb_dot(s->normal[i], s->normal[other]) > 1.0 - coplanar)
                 continue;
             const obb_hull_face *g = &hull->face[other];
-            int back = 0; /* the same edge as g has it */
+            int back = 0; /* the number of the same edge in g */
             while (g->across[back] != i)
                 back++;
             const obb_vec3 from = s->corner[f->corner[e]], to = s->corner[f->corner[(e + 1) % 3]];
-            const obb_vec3 direction = unit(obb_sub(to, from)), across = perpendicular(direction);
+            const obb_vec3 direction = unit_or_zero(obb_sub(to, from)),
+                           across = perpendicular_by_first_small_part(direction);
             s->edge[s->edge_count++] = (struct edge){
                 .direction = direction,
                 .across = {across, obb_cross(direction, across)},
@@ -327,7 +340,8 @@ static obb_status search_init(struct search *s, const obb_vec3 *points, const ob
     return OBB_OK;
 }
 
-/* Tries the boxes of a hull with few corners, made smaller until its edges are few enough, too. */
+/* Tries the boxes of a hull with few corners. The hull is made smaller until its edges are few
+ * enough, too. */
 static obb_status search_hull(const obb_vec3 *points, size_t count, const obb_vec3 frame[static 3],
                               struct candidate best[static POLISHED], bool *out_whole)
 {
@@ -355,9 +369,9 @@ static obb_status search_hull(const obb_vec3 *points, size_t count, const obb_ve
     }
 }
 
-/* ---- Refinement ------------------------------------------------------------------------------------------ */
+/* ---- Refinement ------------------------------------------------------------------------------ */
 
-/* Turns the box about each of its axes to the best angle until that gains nothing. */
+/* Turns the box about each of its axes to the best angle until this gains nothing. */
 static void polish(const obb_vec3 *points, size_t count, obb_flat *shadow, obb_flat *outline,
                    struct candidate *box)
 {
@@ -395,7 +409,8 @@ static obb_status polish_all(const obb_vec3 *points, size_t count,
     return st;
 }
 
-/* The hull's corners about one of them, brought to a size of 1 so that no square underflows; NULL without memory. */
+/* Returns the hull's corners relative to one of them, scaled to a size of 1 so that no square
+ * underflows. Returns NULL if there is no memory. The caller frees them. */
 static obb_vec3 *scaled_corners(const obb_hull *hull, const obb_vec3 *points)
 {
     obb_vec3 *corner = obb_malloc(hull->corner_count, sizeof *corner);
@@ -404,11 +419,11 @@ static obb_vec3 *scaled_corners(const obb_hull *hull, const obb_vec3 *points)
     double size = 0.0;
     for (size_t i = 0; i < hull->corner_count; i++) {
         const obb_vec3 d = obb_sub(points[hull->corner[i]], points[hull->corner[0]]);
-        size = fmax(size, fmax(fabs(d.x), fmax(fabs(d.y), fabs(d.z))));
+        size = fmax(size, obb_largest_part(d));
         corner[i] = d;
     }
     for (size_t i = 0; i < hull->corner_count; i++)
-        corner[i] = (obb_vec3){corner[i].x / size, corner[i].y / size, corner[i].z / size};
+        corner[i] = obb_divide(corner[i], size);
     return corner;
 }
 

@@ -1,7 +1,10 @@
 #include "core/index/index.h"
 
 #include "core/base/alloc.h"
+#include "core/index/grid.h"
 #include "core/index/index_body.h"
+#include "core/index/packed.h"
+#include "core/index/tree.h"
 
 #include <assert.h>
 #include <math.h>
@@ -16,7 +19,7 @@ void obb_index_unref(struct obb_index *index)
     if (index == NULL || --index->references > 0)
         return;
     obb_free(index->block);
-    obb_free(index->warp);
+    obb_free(index->nonuniform);
     obb_free(index);
 }
 
@@ -27,11 +30,12 @@ const struct obb_version *const *obb_index_versions(const struct obb_index *inde
     return index->versions;
 }
 
-/* ---- Walks by bounds ------------------------------------------------------------------------------------------- */
+/* ---- Walks by bounds ------------------------------------------------------------------------- */
 
-#define FOUND 128 /* found at a time */
+#define FOUND 128 /* candidates taken from a walk at a time */
 
-/* The double tests that follow may see contact where bounds are apart by their rounding. */
+/* Returns bounds grown by `by`, and by a share of the coordinates: the double test that follows can
+ * see contact although the bounds are apart by their rounding. */
 static obb_bounds widened(const obb_bounds *bounds, double by)
 {
     const obb_vec3 low = bounds->min, high = bounds->max;
@@ -45,8 +49,8 @@ bool obb_index_query(const struct obb_index *index, const obb_bounds *bounds, vo
                      obb_index_visit *visit)
 {
     const obb_bounds wide = widened(bounds, 0);
-    const struct obb_codes codes = obb_frame_codes(&index->frame, &wide);
-    struct obb_walk walk = obb_walk_start(&index->tree, index->kernels, &codes);
+    const struct obb_quantised_bounds quantised = obb_grid_quantise(&index->grid, &wide);
+    struct obb_walk walk = obb_walk_start(&index->tree, index->kernels, &quantised);
     uint32_t found[FOUND + OBB_NODE];
     size_t count;
     while ((count = index->kernels->walk(&index->tree, &walk, 0, found, FOUND)) > 0)
@@ -63,13 +67,14 @@ bool obb_index_overlap(const struct obb_index *index, const obb_solid *box, doub
     const obb_bounds bounds = obb_packed_bounds(&packed);
     const obb_bounds wide = widened(&bounds, fmax(margin, 0) * (1 + 0x1p-40));
     const struct obb_limits limits = obb_limits_of(margin);
-    const struct obb_codes codes = obb_frame_codes(&index->frame, &wide);
-    struct obb_walk walk = obb_walk_start(&index->tree, index->kernels, &codes);
+    const struct obb_quantised_bounds quantised = obb_grid_quantise(&index->grid, &wide);
+    struct obb_walk walk = obb_walk_start(&index->tree, index->kernels, &quantised);
     uint32_t found[FOUND + OBB_NODE];
     size_t count;
     while ((count = index->kernels->walk(&index->tree, &walk, 0, found, FOUND)) > 0) {
         if (!index->moving)
-            count = index->kernels->against(&packed, index->boxes, found, count, &limits, found);
+            count = index->kernels->test_one_to_many(&packed, index->boxes, found, count, &limits,
+                                                     found);
         for (size_t i = 0; i < count; i++) {
             const obb_verdict verdict = found[i] & OBB_PACKED_SURE ? OBB_SURE : OBB_DOUBT;
             if (!visit(context, index->versions[found[i] & ~OBB_PACKED_SURE], verdict))
@@ -79,21 +84,22 @@ bool obb_index_overlap(const struct obb_index *index, const obb_solid *box, doub
     return true;
 }
 
-/* ---- Walks by distance ----------------------------------------------------------------------------------------- */
+/* ---- Walks by distance ----------------------------------------------------------------------- */
 
-/* A child that is still to be looked at, and from which distance on it matters. */
+/* A child that waits on the stack of a walk, and the distance at which it begins. */
 struct waiting {
     float from;
-    uint32_t node; /* of the level below the one it was found in; at the lowest, a box */
+    uint32_t node; /* a node of `level`, or a box if level is -1 */
     int level;
 };
 
-/* Children of a node that matter, with where each begins to; bits as kernels give them. */
-typedef uint32_t look(void *how, const struct obb_index *index, const struct obb_node *node,
-                      double reach, float out_from[static OBB_NODE]);
+/* Returns which children of a node are within reach, as bits, and the distance at which each
+ * begins. */
+typedef uint32_t test_node(void *how, const struct obb_index *index, const struct obb_node *node,
+                           double reach, float out_from[static OBB_NODE]);
 
-/* Depth first, of each node the nearest child first. */
-static double walk_near(const struct obb_index *index, void *how, look *at, double reach,
+/* Walks depth first, and visits the nearest child of each node first. */
+static double walk_near(const struct obb_index *index, void *how, test_node *test, double reach,
                         void *context, obb_index_reach *visit)
 {
     struct waiting stack[OBB_LEVELS * OBB_NODE];
@@ -109,7 +115,7 @@ static double walk_near(const struct obb_index *index, void *how, look *at, doub
         }
         float from[OBB_NODE];
         const size_t base = height;
-        for (uint32_t m = at(how, index, &index->tree.level[top.level][top.node], reach, from);
+        for (uint32_t m = test(how, index, &index->tree.level[top.level][top.node], reach, from);
              m != 0; m &= m - 1) {
             const uint32_t child = (uint32_t)__builtin_ctz(m);
             size_t i = height++;
@@ -122,29 +128,30 @@ static double walk_near(const struct obb_index *index, void *how, look *at, doub
     return reach;
 }
 
-/* A double as a float that is not above it, where it is not negative. */
+/* Returns a float that is not above x. x >= 0. */
 static float float_down(double x) { return (float)(x * (1 - 0x1p-22)); }
 
-/* The bounds of a child, and whether it is there. */
+/* Gives the bounds of a child. Returns false if the slot is empty. */
 static bool child_bounds(const struct obb_index *index, const struct obb_node *node, uint32_t child,
                          obb_bounds *out)
 {
-    const struct obb_codes codes = obb_node_child(node, child);
-    if (codes.axis[0] == OBB_CODE_NONE)
+    const struct obb_quantised_bounds quantised = obb_node_child(node, child);
+    if (quantised.axis[0] == OBB_CODE_NONE)
         return false;
-    *out = obb_frame_bounds(&index->frame, &codes);
+    *out = obb_grid_bounds(&index->grid, &quantised);
     return true;
 }
 
 struct ray_walk {
     const obb_ray *ray;
     obb_vec3 grow;
-    double start; /* where codes take over: distances in them count from here */
-    struct obb_code_ray codes;
+    double start; /* distance along the ray at which on_grid begins */
+    struct obb_grid_ray on_grid;
 };
 
-/* Where the ray is within the bounds: from *near, which may only rise, to *far, which may only fall. Rounding of the cast
- * that follows is a few 1e-16 of the distances here. */
+/* Clips the part of a ray from *near to *far to the bounds. *near can only rise, *far only fall.
+ * Returns false if nothing is left. The cast that follows rounds by a few 1e-16 of the distances
+ * here. */
 static bool clip(const obb_ray *ray, const obb_bounds *b, double *near, double *far)
 {
     for (int k = 0; k < 3; k++) {
@@ -163,12 +170,12 @@ static bool clip(const obb_ray *ray, const obb_bounds *b, double *near, double *
     return *near <= *far;
 }
 
-static uint32_t ray_even(void *how, const struct obb_index *index, const struct obb_node *node,
-                         double reach, float out_from[static OBB_NODE])
+static uint32_t ray_uniform(void *how, const struct obb_index *index, const struct obb_node *node,
+                            double reach, float out_from[static OBB_NODE])
 {
     const struct ray_walk *walk = how;
     const float far = (float)fmin((reach - walk->start) * (1 + 0x1p-20), 0x1p100);
-    uint32_t hits = index->kernels->ray(node, &walk->codes, 0, far, out_from);
+    uint32_t hits = index->kernels->ray(node, &walk->on_grid, 0, far, out_from);
     for (uint32_t m = hits; m != 0; m &= m - 1) {
         const int child = __builtin_ctz(m);
         out_from[child] = float_down((double)out_from[child] * (1 - 0x1p-20) + walk->start);
@@ -176,8 +183,9 @@ static uint32_t ray_even(void *how, const struct obb_index *index, const struct 
     return hits;
 }
 
-static uint32_t ray_warped(void *how, const struct obb_index *index, const struct obb_node *node,
-                           double reach, float out_from[static OBB_NODE])
+static uint32_t ray_nonuniform(void *how, const struct obb_index *index,
+                               const struct obb_node *node, double reach,
+                               float out_from[static OBB_NODE])
 {
     const struct ray_walk *walk = how;
     uint32_t hits = 0;
@@ -199,15 +207,15 @@ double obb_index_ray(const struct obb_index *index, const obb_ray *ray, obb_vec3
                      void *context, obb_index_reach *visit)
 {
     struct ray_walk walk = {.ray = ray, .grow = grow};
-    if (index->warp != NULL)
-        return walk_near(index, &walk, ray_warped, ray->max_distance, context, visit);
+    if (index->nonuniform != NULL)
+        return walk_near(index, &walk, ray_nonuniform, ray->max_distance, context, visit);
 
-    /* Codes have few digits: they begin where the ray comes to the frame. */
-    const struct obb_frame *frame = &index->frame;
+    /* Codes have few digits, so on_grid begins where the ray enters the grid. */
+    const struct obb_grid *grid = &index->grid;
     double low[3], high[3], near = 0, far = ray->max_distance;
     for (int k = 0; k < 3; k++) {
-        low[k] = frame->origin[k] - obb_component(grow, k);
-        high[k] = frame->origin[k] + OBB_CODE_MOST / frame->scale[k] + obb_component(grow, k);
+        low[k] = grid->origin[k] - obb_component(grow, k);
+        high[k] = grid->origin[k] + OBB_CODE_MOST / grid->scale[k] + obb_component(grow, k);
     }
     const obb_bounds whole = {{low[0], low[1], low[2]}, {high[0], high[1], high[2]}};
     if (!clip(ray, &whole, &near, &far))
@@ -215,37 +223,38 @@ double obb_index_ray(const struct obb_index *index, const obb_ray *ray, obb_vec3
     walk.start = near;
     for (int k = 0; k < 3; k++) {
         const double from = obb_component(ray->origin, k), way = obb_component(ray->direction, k);
-        const double scale = frame->scale[k];
-        const double place = (from + way * near - frame->origin[k]) * scale;
+        const double scale = grid->scale[k];
+        const double place = (from + way * near - grid->origin[k]) * scale;
         const double inverse = fabs(way) * scale > 1e-30 ? 1 / (way * scale) : 1e30;
         const double wide = obb_component(grow, k) * scale;
-        /* What floats lose is below 2^-21 of the codes they add up: a thirtieth, and more where the box is large; and what
-         * casting loses, below 2^-44 of the coordinates. */
+        /* Floats lose less than 2^-21 of the codes they add up: a thirtieth of a code, and more if
+         * the box is large. The cast that follows loses less than 2^-44 of the coordinates. */
         const double slack = 0.125 + (wide + fabs(place)) * 0x1p-20 +
-                             (fabs(from) + fabs(frame->origin[k])) * scale * 0x1p-44;
-        walk.codes.place[k] = (float)place;
-        walk.codes.inverse[k] = (float)inverse;
-        walk.codes.grow[k] = (float)(wide + slack);
+                             (fabs(from) + fabs(grid->origin[k])) * scale * 0x1p-44;
+        walk.on_grid.origin[k] = (float)place;
+        walk.on_grid.inverse[k] = (float)inverse;
+        walk.on_grid.grow[k] = (float)(wide + slack);
     }
-    return walk_near(index, &walk, ray_even, ray->max_distance, context, visit);
+    return walk_near(index, &walk, ray_uniform, ray->max_distance, context, visit);
 }
 
 struct nearest_walk {
     const obb_bounds *bounds;
-    struct obb_code_place place;
+    struct obb_grid_target target;
 };
 
-static uint32_t nearest_even(void *how, const struct obb_index *index, const struct obb_node *node,
-                             double reach, float out_from[static OBB_NODE])
+static uint32_t nearest_uniform(void *how, const struct obb_index *index,
+                                const struct obb_node *node, double reach,
+                                float out_from[static OBB_NODE])
 {
     const struct nearest_walk *walk = how;
     const float far = (float)fmin(reach * (1 + 0x1p-20), 0x1p100);
-    return index->kernels->nearest(node, &walk->place, far, out_from);
+    return index->kernels->nearest(node, &walk->target, far, out_from);
 }
 
-static uint32_t nearest_warped(void *how, const struct obb_index *index,
-                               const struct obb_node *node, double reach,
-                               float out_from[static OBB_NODE])
+static uint32_t nearest_nonuniform(void *how, const struct obb_index *index,
+                                   const struct obb_node *node, double reach,
+                                   float out_from[static OBB_NODE])
 {
     const struct nearest_walk *walk = how;
     uint32_t hits = 0;
@@ -266,25 +275,25 @@ double obb_index_nearest(const struct obb_index *index, const obb_bounds *bounds
 {
     const obb_bounds wide = widened(bounds, 0);
     struct nearest_walk walk = {.bounds = &wide};
-    if (index->warp != NULL)
-        return walk_near(index, &walk, nearest_warped, max_distance, context, visit);
+    if (index->nonuniform != NULL)
+        return walk_near(index, &walk, nearest_nonuniform, max_distance, context, visit);
     for (int k = 0; k < 3; k++) {
-        const double from = index->frame.origin[k], scale = index->frame.scale[k];
+        const double from = index->grid.origin[k], scale = index->grid.scale[k];
         const double low = (obb_component(wide.min, k) - from) * scale;
         const double high = (obb_component(wide.max, k) - from) * scale;
-        walk.place.low[k] = (float)(low - 0.125 - fabs(low) * 0x1p-20);
-        walk.place.high[k] = (float)(high + 0.125 + fabs(high) * 0x1p-20);
-        walk.place.unit[k] = (float)((1 - 0x1p-20) / scale);
+        walk.target.low[k] = (float)(low - 0.125 - fabs(low) * 0x1p-20);
+        walk.target.high[k] = (float)(high + 0.125 + fabs(high) * 0x1p-20);
+        walk.target.unit[k] = (float)((1 - 0x1p-20) / scale);
     }
-    return walk_near(index, &walk, nearest_even, max_distance, context, visit);
+    return walk_near(index, &walk, nearest_uniform, max_distance, context, visit);
 }
 
-/* ---- Check ----------------------------------------------------------------------------------------------------- */
+/* ---- Check ----------------------------------------------------------------------------------- */
 
-/* Do the codes of a child hold those of everything under it? */
+/* Returns whether the bounds of a node, stored in its parent, hold the bounds of its children. */
 static bool holds(const struct obb_tree *tree, int level, uint32_t node)
 {
-    struct obb_codes whole;
+    struct obb_quantised_bounds whole;
     for (int k = 0; k < 3; k++) {
         uint32_t low = 0xffffu, high = 0xffffu;
         for (uint32_t i = 0; i < OBB_NODE; i++) {
@@ -296,7 +305,7 @@ static bool holds(const struct obb_tree *tree, int level, uint32_t node)
     }
     if (level == tree->top)
         return true;
-    const struct obb_codes kept =
+    const struct obb_quantised_bounds kept =
         obb_node_child(&tree->level[level + 1][node / OBB_NODE], node % OBB_NODE);
     for (int k = 0; k < 3; k++)
         if ((kept.axis[k] & 0xffffu) > (whole.axis[k] & 0xffffu) ||
@@ -318,7 +327,7 @@ bool obb_index_validate(const struct obb_index *index)
         for (uint32_t i = 0; i < tree->nodes[level]; i++)
             if (!holds(tree, level, i))
                 return false;
-    /* Every child that should be there is, and holds its box. */
+    /* Every box has its child, no other child is there, and the child holds its box. */
     for (size_t i = 0; i < (size_t)tree->nodes[0] * OBB_NODE; i++) {
         const struct obb_node *node = &tree->level[0][i / OBB_NODE];
         obb_bounds codes;
@@ -327,7 +336,7 @@ bool obb_index_validate(const struct obb_index *index)
         if (i >= index->count || index->moving)
             continue;
         const obb_bounds box = obb_packed_bounds(&index->boxes[i]);
-        const double slack = (double)index->boxes[i].slack * 0.5; /* a part is for what follows */
+        const double slack = (double)index->boxes[i].slack * 0.5; /* the rest is for later tests */
         if (codes.min.x > box.min.x + slack || codes.max.x < box.max.x - slack ||
             codes.min.y > box.min.y + slack || codes.max.y < box.max.y - slack ||
             codes.min.z > box.min.z + slack || codes.max.z < box.max.z - slack)

@@ -1,7 +1,8 @@
 /* A static broad phase: a tree over a set of versions, immutable once built. Internal to core.
  *
- * Answers are candidates with a verdict: SURE where the packed float test proves the decision of the double test,
- * DOUBT where only the double test can tell. So callers test in doubles just what is in doubt. */
+ * An index answers with candidates and a verdict for each. SURE means that the packed float test
+ * proves the decision of the double test. DOUBT means that only the double test can decide. So the
+ * callers test only the candidates in DOUBT in doubles. */
 #ifndef OBB_INDEX_H
 #define OBB_INDEX_H
 
@@ -16,60 +17,89 @@ struct obb_index;
 
 typedef enum obb_verdict { OBB_DOUBT, OBB_SURE } obb_verdict;
 
-/* Builds over `count` versions (dimensions 2 or 3). With `to` (else NULL) every bound covers the way from
- * versions[i] to to[i] as obb_box_interpolate goes it, and nothing is ever SURE: to[i] may be versions[i]. The arrays
- * are the caller's and not kept; the versions must outlive the index. kernels: NULL chooses. Polls *cancel (may be
- * NULL) about every 100 us: OBB_CANCELLED. OBB_NO_MEMORY. O(n). */
+/* Builds an index on this thread.
+ *
+ * versions    `count` versions, which must outlive the index. The array is not kept.
+ * to          NULL, or `count` versions that must outlive the call. Each bound then covers all
+ *             poses of obb_box_interpolate from versions[i] to to[i], and no verdict is SURE. to[i]
+ *             may be versions[i].
+ * dimensions  2 or 3.
+ * kernels     NULL: the widest that this CPU has.
+ * cancel      may be NULL; polled about every 100 us.
+ * returns     OBB_NO_MEMORY or OBB_CANCELLED, and then *out is not written.
+ * The caller owns one reference to *out. O(count). */
 obb_status obb_index_build(const struct obb_version *const *versions,
                            const struct obb_version *const *to, size_t count, int dimensions,
                            const struct obb_kernels *kernels, const atomic_bool *cancel,
                            struct obb_index **out);
 
-/* The same in phases of independent chunks: run every chunk of a phase on any threads, then call obb_build_advance on one; 0
- * chunks: the index is there to be taken, or *out_status says why not. `versions` and `to` must outlive this. The
- * index does not depend on who ran its chunks. OBB_NO_MEMORY from all that answer; from a chunk OBB_CANCELLED as well.
- * After a failure it can only be destroyed. */
+/* Builds an index in phases of independent chunks: call obb_build_advance on one thread, run every
+ * chunk of the phase on any threads, and repeat until obb_build_advance returns 0. The index does
+ * not depend on which thread ran a chunk. */
 struct obb_build;
+
+/* Parameters as above; the arrays `versions` and `to` must outlive the build. OBB_NO_MEMORY. */
 obb_status obb_build_create(const struct obb_version *const *versions,
                             const struct obb_version *const *to, size_t count, int dimensions,
                             const struct obb_kernels *kernels, const atomic_bool *cancel,
                             struct obb_build **out);
-size_t obb_build_advance(struct obb_build *build, obb_status *out_status);
-obb_status obb_build_chunk(struct obb_build *build, size_t chunk);
-struct obb_index *obb_build_take(struct obb_build *build); /* once; the caller's then */
-void obb_build_destroy(struct obb_build *build);           /* NULL is fine */
 
-void obb_index_ref(struct obb_index *index);   /* the writer's */
-void obb_index_unref(struct obb_index *index); /* the writer's; NULL is fine */
+/* Returns the number of chunks of the next phase. 0 means that the index can be taken if
+ * *out_status is OBB_OK. After any other status (OBB_NO_MEMORY) the build can only be destroyed. */
+size_t obb_build_advance(struct obb_build *build, obb_status *out_status);
+
+/* Runs one chunk of the phase. After OBB_NO_MEMORY or OBB_CANCELLED the build can only be
+ * destroyed. */
+obb_status obb_build_chunk(struct obb_build *build, size_t chunk);
+
+/* Returns the index with one reference, which is the caller's. Call it once, after the last
+ * phase. */
+struct obb_index *obb_build_take(struct obb_build *build);
+void obb_build_destroy(struct obb_build *build); /* NULL is fine */
+
+/* Add and drop a reference. NULL is fine for unref. The writer's. */
+void obb_index_ref(struct obb_index *index);
+void obb_index_unref(struct obb_index *index);
+
+/* Returns the number of versions, dead ones included. */
 size_t obb_index_count(const struct obb_index *index);
 
-/* The versions in the index's own order; obb_index_count of them. */
+/* Returns the obb_index_count versions in the order of the index. */
 const struct obb_version *const *obb_index_versions(const struct obb_index *index);
 
-/* Every version whose bounds meet `bounds`; false from visit ends the walk, and is then what the walk returns. */
+/* Called for each candidate of a walk. If it returns false, the walk ends and returns false too. */
 typedef bool obb_index_visit(void *context, const struct obb_version *version, obb_verdict verdict);
+
+/* Visits every version whose bounds meet `bounds`, each in DOUBT. Returns false if `visit` did. */
 bool obb_index_query(const struct obb_index *index, const obb_bounds *bounds, void *context,
                      obb_index_visit *visit);
 
-/* Every version whose bounds meet those of `box` grown by margin; SURE: the two overlap for certain (at a negative
- * margin: penetrate that deep). Versions that the float test proves apart by more than the margin are not visited. */
+/* Visits every version whose bounds meet the bounds of `box` grown by margin (scene units), except
+ * versions that the float test proves apart by more than the margin. SURE means that the two boxes
+ * overlap for certain; at a negative margin, that they overlap that deep. Returns false if `visit`
+ * did. */
 bool obb_index_overlap(const struct obb_index *index, const obb_solid *box, double margin,
                        void *context, obb_index_visit *visit);
 
-/* Versions whose bounds (grown by `grow`, half extents of a moving box's bounds, zero for a ray) the segment meets,
- * near ones first as far as the tree knows. visit returns the new greatest distance of interest (negative: enough),
- * and the walk returns the last. */
+/* Called for each candidate of a walk by distance. Returns the new greatest distance of interest;
+ * a negative one ends the walk. */
 typedef double obb_index_reach(void *context, const struct obb_version *version,
                                double max_distance);
+
+/* Visits the versions whose bounds, grown by `grow`, the ray meets. Near ones come first as far as
+ * the tree can tell. `grow` is the half extents of the bounds of a moving box, or zero for a ray.
+ * Returns the last greatest distance, ray->max_distance if no version was visited. */
 double obb_index_ray(const struct obb_index *index, const obb_ray *ray, obb_vec3 grow,
                      void *context, obb_index_reach *visit);
 
-/* Versions by the distance of their bounds from `bounds` (a point: min = max), near ones first as far as the tree knows. visit
- * returns the new greatest distance of interest (negative: enough), and the walk returns the last. */
+/* Visits the versions whose bounds are within max_distance of `bounds` (a point: min = max). Near
+ * ones come first as far as the tree can tell. Returns the last greatest distance, max_distance if
+ * no version was visited. */
 double obb_index_nearest(const struct obb_index *index, const obb_bounds *bounds,
                          double max_distance, void *context, obb_index_reach *visit);
 
-/* Structure check for tests and fuzzers: bounds contain children, every version once. */
+/* Checks the structure, for tests and fuzzers: every node holds its children, and every version is
+ * there once. */
 bool obb_index_validate(const struct obb_index *index);
 
 #endif

@@ -1,24 +1,25 @@
-/* The inside of an index, for what joins it with others. Internal to core. */
+/* The inside of an index, for the build that fills it and the join that reads it. Internal to
+ * core/index. */
 #ifndef OBB_INDEX_BODY_H
 #define OBB_INDEX_BODY_H
 
 #include "core/index/index.h"
-#include "core/index/tree.h"
+#include "core/kernels/batch.h"
 
 struct obb_index {
     size_t references, count;
     int dimensions;
-    bool moving; /* bounds cover ways, and there are no packed boxes */
+    bool moving; /* bounds cover motions, and there are no packed boxes */
     const struct obb_kernels *kernels;
-    struct obb_frame frame;
-    struct obb_warp *warp; /* of the frame; NULL: even */
+    struct obb_grid grid;
+    struct obb_nonuniform_grid *nonuniform; /* owned, used by `grid`; NULL: the grid is uniform */
     struct obb_tree tree;
-    void *block; /* one piece of memory for what follows, in the order of the tree */
+    void *block; /* the memory of the four arrays, in the order of the tree */
     struct obb_node *nodes;
     struct obb_packed *boxes;
     const struct obb_version **versions;
     uint64_t *ids;
-    uint64_t least_id, most_id; /* UINT64_MAX and 0 when empty */
+    uint64_t least_id, most_id; /* UINT64_MAX and 0 if empty */
 };
 
 #endif

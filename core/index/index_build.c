@@ -1,15 +1,20 @@
-/* Building an index, in phases of independent chunks:
+/* The build of an index, in phases of independent chunks:
  *
- *   look     each box where it stands: a cell and a place in it, from tables that a sample gave (tree.h)
- *   part     the boxes of each chunk to their cells, at places that were counted before
- *   order    the boxes of each cell along it
- *   pack     boxes in that order, their bounds, and those of sixteen leaves
+ *   summarise  finds the key of each box: its column and its position along it (tiles.h)
+ *   part       moves the boxes of each chunk to their columns, to positions counted before
+ *   order      orders the boxes of each column along it
+ *   pack       packs the boxes in that order, with their bounds and the bounds of 16 leaves
  *
- * What lies between the phases stays in memory that ends up with something else: 48 bits for each box in that of the ids. */
+ * Between the phases, 48 bits a box (key and position) lie in the memory that becomes the ids. */
 #include "core/index/index.h"
 
 #include "core/base/alloc.h"
+#include "core/base/least.h"
+#include "core/index/grid.h"
 #include "core/index/index_body.h"
+#include "core/index/packed.h"
+#include "core/index/tiles.h"
+#include "core/index/tree.h"
 
 #include <assert.h>
 #include <math.h>
@@ -17,17 +22,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOOK_BOXES   8192 /* boxes looked at in a chunk, or more: 50 us */
-#define LOOK_CHUNKS  64   /* at most */
-#define ORDER_BOXES  8192 /* boxes ordered in a chunk, about: 40 us */
-#define PACK_BOXES   4096 /* boxes packed in a chunk, whole nodes of level 1: 60 us */
-#define AHEAD        32   /* boxes that are fetched before they are packed */
-#define LEAST_SAMPLE 128  /* boxes that tell how large and how crowded all are */
-#define MOST_SAMPLE  16384
-#define SAMPLE_SHARE 32
-#define FRAME_SAMPLE 1024 /* of them, for how crowded */
+#define SUMMARISE_BOXES  8192 /* boxes summarised in a chunk, or more: 50 us */
+#define SUMMARISE_CHUNKS 64   /* at most */
+#define ORDER_BOXES      8192 /* boxes ordered in a chunk, about: 40 us */
+#define PACK_BOXES       4096 /* boxes packed in a chunk, whole nodes of level 1: 60 us */
+#define AHEAD            32   /* boxes prefetched ahead of packing */
+#define LEAST_SAMPLE     128  /* boxes in the sample: at least, at most, one in so many */
+#define MOST_SAMPLE      16384
+#define SAMPLE_SHARE     32
+#define GRID_SAMPLE      1024 /* boxes of the sample that choose the grid */
 
-enum phase { START, LOOK, PART, ORDER, PACK, DONE };
+enum phase { START, SUMMARISE, PART, ORDER, PACK, DONE };
 
 /* A sampled box. */
 struct sampled {
@@ -35,10 +40,10 @@ struct sampled {
     double size; /* half the width of a cube that holds the box */
 };
 
-/* What a chunk of looking finds. */
-struct looked {
+/* The result of one chunk of the phase summarise. */
+struct chunk_summary {
     obb_bounds extent;
-    uint32_t *counts; /* per cell; later, where the chunk's boxes of each begin */
+    uint32_t *counts; /* per column; later, where the boxes of this chunk begin in each */
 };
 
 struct obb_build {
@@ -49,19 +54,19 @@ struct obb_build {
     enum phase phase;
     size_t sample_count;
     struct sampled *sample;
-    double usual;          /* half the width of most boxes */
-    struct obb_frame grid; /* of the cells: holds the centres of the sample */
-    struct obb_warp grid_warp;
+    double usual;                /* median half width of the sample */
+    struct obb_grid sample_grid; /* of the keys; holds the centres of the sample */
+    struct obb_nonuniform_grid sample_nonuniform;
     struct obb_tiles *tiles;
-    size_t look_boxes, look_chunks, order_chunks, pack_chunks;
-    struct looked *looked;
+    size_t summary_boxes, summary_chunks, order_chunks, pack_chunks;
+    struct chunk_summary *summaries;
     uint32_t *counts;                 /* of all chunks */
-    uint32_t *cell_starts;            /* cells + 1 */
-    uint32_t *order_first;            /* order_chunks + 1 cells */
-    uint32_t *places;                 /* of boxes as they came: cells, and places along them */
-    uint16_t *along;                  /* the latter, by cell */
-    const struct obb_version **to_of; /* `to` in the order of the index; NULL: not moving */
-    uint64_t (*ids)[2];               /* least and most of each chunk of packing */
+    uint32_t *column_starts;          /* columns + 1 */
+    uint32_t *order_first;            /* order_chunks + 1 columns */
+    uint32_t *keys;                   /* of the boxes in the order of `versions` */
+    uint16_t *along;                  /* positions along columns, by column */
+    const struct obb_version **to_of; /* `to` in the order of the index; NULL: no motion */
+    uint64_t (*ids)[2];               /* least and most id of each chunk of packing */
 };
 
 static bool cancelled(const struct obb_build *b)
@@ -69,12 +74,17 @@ static bool cancelled(const struct obb_build *b)
     return b->cancel != NULL && atomic_load_explicit(b->cancel, memory_order_relaxed);
 }
 
-static size_t at_most(size_t value, size_t limit) { return value < limit ? value : limit; }
+/* ---- One box --------------------------------------------------------------------------------- */
 
-/* ---- One box ---------------------------------------------------------------------------------------------------- */
+/* Returns a distance from the centre that no part of a box exceeds along any axis. */
+static double reach_of(const obb_box *box)
+{
+    return box->half_extents.x + box->half_extents.y + box->half_extents.z;
+}
 
-/* A turning box stays within the sphere about its centre, whose radius is largest at an end of the way. The rounding
- * of what is interpolated is far below the last factor. */
+/* Returns bounds of all poses between two. A box that turns stays within a sphere about its centre,
+ * and the radius of the sphere is largest at one of the two poses. The rounding of an interpolated
+ * pose is far below the factor 1 + 1e-12. */
 static obb_bounds bounds_of_way(const obb_box *a, const obb_box *b, int dimensions)
 {
     const obb_solid from = obb_solid_from_box(a, dimensions),
@@ -90,7 +100,7 @@ static obb_bounds bounds_of_way(const obb_box *a, const obb_box *b, int dimensio
         const obb_vec3 reach = {radius, radius, dimensions == 3 ? radius : 0};
         bounds.min = obb_sub(obb_min(a->center, b->center), reach);
         bounds.max = obb_add(obb_max(a->center, b->center), reach);
-    } else { /* widths are linear, so the ends hold what lies between */
+    } else { /* widths change linearly, so the ends hold all poses between */
         bounds.min = obb_min(bounds.min, end.min);
         bounds.max = obb_max(bounds.max, end.max);
     }
@@ -103,12 +113,12 @@ static obb_bounds bounds_of_way(const obb_box *a, const obb_box *b, int dimensio
     return (obb_bounds){obb_sub(bounds.min, by), obb_add(bounds.max, by)};
 }
 
-/* Where box i is, or the way that it goes, roughly: no part of it is farther from the centre on any axis. */
+/* Returns a cube about box i, or about all its poses. */
 static struct sampled where(const struct obb_build *b, size_t i)
 {
     const obb_box *box = &b->versions[i]->box;
     if (b->to == NULL)
-        return (struct sampled){.center = box->center, .size = obb_reach(box)};
+        return (struct sampled){.center = box->center, .size = reach_of(box)};
     const obb_bounds way = bounds_of_way(box, &b->to[i]->box, b->index->dimensions);
     const obb_vec3 center = obb_scale(obb_add(way.min, way.max), 0.5);
     const obb_vec3 half = obb_sub(way.max, center);
@@ -127,7 +137,7 @@ static obb_bounds united(const obb_bounds *a, const obb_bounds *b)
     return (obb_bounds){obb_min(a->min, b->min), obb_max(a->max, b->max)};
 }
 
-/* ---- The sample: sizes, frames and tables ------------------------------------------------------------------------- */
+/* ---- The sample: sizes, grids and tables ----------------------------------------------------- */
 
 static int by_value(const void *a, const void *b)
 {
@@ -135,8 +145,10 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The value that would stand at `place` if all were sorted. Hoare, "Algorithm 65: find", CACM 4(7), 1961; with the middle
- * as pivot, which is good for what is sorted already; at worst `count` rounds. */
+/* Returns the value that would stand at `place` if all values were sorted. The pivot is the middle
+ * value, which suits sorted values. At worst `count` rounds.
+ *
+ * Source   Hoare, "Algorithm 65: find", CACM 4(7), 1961. */
 static double select_value(double *values, size_t count, size_t place)
 {
     size_t low = 0, high = count - 1;
@@ -144,8 +156,9 @@ static double select_value(double *values, size_t count, size_t place)
         const double pivot = values[low + (high - low) / 2];
         size_t i = low, k = high;
         for (;;) {
-            /* the pivot itself, and later what was exchanged, ends both runs inside low..high, which the analyser does not
-             * see: NOLINTBEGIN(clang-analyzer-core.UndefinedBinaryOperatorResult) */
+            /* The pivot, and later the exchanged values, end both runs inside low..high. The
+             * analyser does not see this:
+             * NOLINTBEGIN(clang-analyzer-core.UndefinedBinaryOperatorResult) */
             while (values[i] < pivot)
                 i++;
             while (values[k] > pivot)
@@ -157,7 +170,7 @@ static double select_value(double *values, size_t count, size_t place)
             values[i++] = values[k];
             values[k--] = value;
         }
-        /* now low..k are at most the pivot, and k+1..high at least that */
+        /* values low..k are now at most the pivot, and values k+1..high at least the pivot */
         if (place <= k)
             high = k;
         else
@@ -166,36 +179,37 @@ static double select_value(double *values, size_t count, size_t place)
     return values[place];
 }
 
-/* Every so many-th of the sample: a number of each. */
+/* One number of each of up to GRID_SAMPLE boxes, evenly chosen from the sample. */
 struct few {
     size_t count;
-    double value[FRAME_SAMPLE];
+    double value[GRID_SAMPLE];
 };
 
 static void few_sizes(const struct obb_build *b, struct few *out)
 {
-    out->count = at_most(b->sample_count, FRAME_SAMPLE);
+    out->count = obb_least(b->sample_count, GRID_SAMPLE);
     for (size_t i = 0; i < out->count; i++)
         out->value[i] = b->sample[i * b->sample_count / out->count].size;
 }
 
 static void few_centers(const struct obb_build *b, int axis, struct few *out)
 {
-    out->count = at_most(b->sample_count, FRAME_SAMPLE);
+    out->count = obb_least(b->sample_count, GRID_SAMPLE);
     for (size_t i = 0; i < out->count; i++)
         out->value[i] = obb_component(b->sample[i * b->sample_count / out->count].center, axis);
     qsort(out->value, out->count, sizeof out->value[0], by_value);
 }
 
-/* A frame that holds `extent`: an even one, unless most boxes are smaller than a few of its codes and crowded into a small
- * part of it. Then it is warped, as `warp` says afterwards; returns whether it is. */
-static bool choose_frame(const struct obb_build *b, const obb_bounds *extent, double size,
-                         struct obb_frame *out, struct obb_warp *warp)
+/* Chooses a grid that holds `extent`. The grid is uniform, unless most boxes are smaller than a few
+ * of its codes and crowded into a small part of it. Returns whether the grid is nonuniform; then it
+ * refers to `nonuniform`. */
+static bool choose_grid(const struct obb_build *b, const obb_bounds *extent, double size,
+                        struct obb_grid *out, struct obb_nonuniform_grid *nonuniform)
 {
-    *out = obb_frame_even(extent);
+    *out = obb_grid_uniform(extent);
     struct few few;
     bool crowded = false;
-    for (int k = 0; k < 3 && b->sample_count >= OBB_WARP_PIECES; k++) {
+    for (int k = 0; k < 3 && b->sample_count >= OBB_GRID_PIECES; k++) {
         const double code = 1 / out->scale[k];
         if (size > 4 * code)
             continue;
@@ -207,20 +221,20 @@ static bool choose_frame(const struct obb_build *b, const obb_bounds *extent, do
         return false;
     for (int k = 0; k < 3; k++) {
         few_centers(b, k, &few);
-        warp->knot[k][0] = obb_component(extent->min, k);
-        warp->knot[k][OBB_WARP_PIECES] = obb_component(extent->max, k);
-        for (size_t i = 1; i < OBB_WARP_PIECES; i++)
-            warp->knot[k][i] = few.value[(i - 1) * (few.count - 1) / (OBB_WARP_PIECES - 2)];
-        for (size_t i = 0; i < OBB_WARP_PIECES; i++) {
-            const double width = warp->knot[k][i + 1] - warp->knot[k][i];
-            warp->scale[k][i] = width > 1e-290 ? OBB_WARP_CODES / width : 0;
+        nonuniform->knot[k][0] = obb_component(extent->min, k);
+        nonuniform->knot[k][OBB_GRID_PIECES] = obb_component(extent->max, k);
+        for (size_t i = 1; i < OBB_GRID_PIECES; i++)
+            nonuniform->knot[k][i] = few.value[(i - 1) * (few.count - 1) / (OBB_GRID_PIECES - 2)];
+        for (size_t i = 0; i < OBB_GRID_PIECES; i++) {
+            const double width = nonuniform->knot[k][i + 1] - nonuniform->knot[k][i];
+            nonuniform->scale[k][i] = width > 1e-290 ? OBB_GRID_PIECE_CODES / width : 0;
         }
     }
-    out->warp = warp;
+    out->nonuniform = nonuniform;
     return true;
 }
 
-/* Half the width of most boxes. */
+/* Returns the median half width of the sample. */
 static double usual_size(const struct obb_build *b)
 {
     struct few few;
@@ -228,31 +242,32 @@ static double usual_size(const struct obb_build *b)
     return select_value(few.value, few.count, few.count / 2);
 }
 
-/* Those larger than this are much larger than most and than a tile of sixteen. */
+/* Returns the size at which rank 0 ends: a larger box is much larger than most boxes and than a
+ * tile of 16. */
 static double large_size(const struct obb_build *b, const obb_bounds *extent, double size)
 {
-    double tile = 1; /* the volume of a tile, in units of boxes' sizes */
+    double tile = 1; /* the volume of a tile, in units of size^3 */
     for (int k = 0; k < 3; k++) {
         const double width = obb_component(extent->max, k) - obb_component(extent->min, k);
         tile *= fmax(width, size * 2) / fmax(size, 1e-100);
     }
     tile = tile * OBB_NODE / (double)b->count;
-    double edge = 1; /* its edge: a cube root, roughly */
+    double edge = 1; /* the edge of the tile: a cube root, roughly */
     while (edge * edge * edge < tile && edge < 1e6)
         edge *= 1.25;
     return size * fmax(4, 2 * edge);
 }
 
-/* Takes the sample and makes of it the grid and the tables of cells. */
+/* Takes the sample, and chooses the sample grid and the tiles from it. */
 static obb_status take_sample(struct obb_build *b)
 {
     size_t n = b->count / SAMPLE_SHARE;
-    n = at_most(n < LEAST_SAMPLE ? LEAST_SAMPLE : n, MOST_SAMPLE);
-    n = b->sample_count = at_most(n, b->count);
+    n = obb_least(n < LEAST_SAMPLE ? LEAST_SAMPLE : n, MOST_SAMPLE);
+    n = b->sample_count = obb_least(n, b->count);
     b->sample = obb_malloc(n, sizeof *b->sample);
-    struct obb_place *places = obb_malloc(n, sizeof *places);
+    struct obb_grid_cell *cells = obb_malloc(n, sizeof *cells);
     obb_status status = OBB_NO_MEMORY;
-    if (b->sample == NULL || places == NULL)
+    if (b->sample == NULL || cells == NULL)
         goto out;
     for (size_t i = 0; i < n; i++) {
         if (i + AHEAD < n)
@@ -268,27 +283,29 @@ static obb_status take_sample(struct obb_build *b)
         middle.max = obb_max(middle.max, b->sample[i].center);
     }
     b->usual = usual_size(b);
-    const bool warped = choose_frame(b, &middle, b->usual, &b->grid, &b->grid_warp);
-    double width[3]; /* where the grid is warped: as crowded along each axis */
+    const bool nonuniform =
+        choose_grid(b, &middle, b->usual, &b->sample_grid, &b->sample_nonuniform);
+    double width[3]; /* a nonuniform grid is equally crowded along each axis */
     for (int k = 0; k < 3; k++)
-        width[k] = warped ? 1 : obb_component(middle.max, k) - obb_component(middle.min, k);
+        width[k] = nonuniform ? 1 : obb_component(middle.max, k) - obb_component(middle.min, k);
     const double large = large_size(b, &extent, b->usual);
     for (size_t i = 0; i < n; i++) {
         for (int k = 0; k < 3; k++)
-            places[i].code[k] =
-                (uint16_t)obb_frame_code(&b->grid, k, obb_component(b->sample[i].center, k));
-        places[i].rank = (uint16_t)obb_rank_of(large, b->sample[i].size);
+            cells[i].code[k] =
+                (uint16_t)obb_grid_code(&b->sample_grid, k, obb_component(b->sample[i].center, k));
+        cells[i].rank = (uint16_t)obb_rank_of(large, b->sample[i].size);
     }
-    status = obb_tiles_create(places, n, b->count, width, large, &b->tiles);
+    status = obb_tiles_create(cells, n, b->count, width, large, &b->tiles);
 out:
-    obb_free(places);
+    obb_free(cells);
     return status;
 }
 
-/* ---- Looking ------------------------------------------------------------------------------------------------------ */
+/* ---- Summarising ----------------------------------------------------------------------------- */
 
-/* Up to OBB_LOOK boxes from `first` on. */
-static void look_at(const struct obb_build *b, size_t first, size_t n, struct obb_looks *out)
+/* Summarises up to OBB_SUMMARIES boxes from `first` on. */
+static void summarise_boxes(const struct obb_build *b, size_t first, size_t n,
+                            struct obb_summaries *out)
 {
     if (b->to != NULL) {
         for (size_t i = 0; i < n; i++) {
@@ -297,89 +314,93 @@ static void look_at(const struct obb_build *b, size_t first, size_t n, struct ob
             out->extent = i == 0 ? one : united(&out->extent, &one);
             out->size[i] = (float)s.size;
             for (int k = 0; k < 3; k++)
-                out->code[k][i] = obb_frame_code(&b->grid, k, obb_component(s.center, k));
+                out->code[k][i] = obb_grid_code(&b->sample_grid, k, obb_component(s.center, k));
         }
         return;
     }
-    const struct obb_box *boxes[OBB_LOOK];
+    const struct obb_box *boxes[OBB_SUMMARIES];
     for (size_t i = 0; i < n; i++) {
         boxes[i] = &b->versions[first + i]->box;
         __builtin_prefetch(&boxes[i]->half_extents.z);
         __builtin_prefetch(boxes[i]);
     }
-    b->index->kernels->look(boxes, n, &b->grid, out);
-    if (b->grid.warp != NULL)
+    b->index->kernels->summarise(boxes, n, &b->sample_grid, out);
+    if (b->sample_grid.nonuniform != NULL)
         for (size_t i = 0; i < n; i++)
             for (int k = 0; k < 3; k++)
-                out->code[k][i] = obb_frame_code(&b->grid, k, obb_component(boxes[i]->center, k));
+                out->code[k][i] =
+                    obb_grid_code(&b->sample_grid, k, obb_component(boxes[i]->center, k));
 }
 
-static obb_status look(struct obb_build *b, size_t chunk)
+static obb_status summarise(struct obb_build *b, size_t chunk)
 {
-    struct looked *looked = &b->looked[chunk];
-    const size_t begin = chunk * b->look_boxes, end = at_most(begin + b->look_boxes, b->count);
-    struct obb_looks looks;
-    for (size_t first = begin; first < end; first += OBB_LOOK) {
+    struct chunk_summary *summary = &b->summaries[chunk];
+    const size_t begin = chunk * b->summary_boxes,
+                 end = obb_least(begin + b->summary_boxes, b->count);
+    struct obb_summaries boxes;
+    for (size_t first = begin; first < end; first += OBB_SUMMARIES) {
         if (cancelled(b))
             return OBB_CANCELLED;
-        const size_t n = at_most(end - first, OBB_LOOK);
-        look_at(b, first, n, &looks);
-        looked->extent = first == begin ? looks.extent : united(&looked->extent, &looks.extent);
+        const size_t n = obb_least(end - first, OBB_SUMMARIES);
+        summarise_boxes(b, first, n, &boxes);
+        summary->extent = first == begin ? boxes.extent : united(&summary->extent, &boxes.extent);
         for (size_t i = 0; i < n; i++) {
-            const uint32_t code[3] = {looks.code[0][i], looks.code[1][i], looks.code[2][i]};
-            const uint32_t place = obb_tiles_place(b->tiles, code, (double)looks.size[i]);
-            looked->counts[place >> 16]++;
-            b->places[first + i] = place;
+            const uint32_t code[3] = {boxes.code[0][i], boxes.code[1][i], boxes.code[2][i]};
+            const uint32_t key = obb_tiles_key(b->tiles, code, (double)boxes.size[i]);
+            summary->counts[key >> 16]++;
+            b->keys[first + i] = key;
         }
     }
     return OBB_OK;
 }
 
-/* Counts per chunk and cell to where each begins; cells to chunks of the ordering; and the frame. */
+/* Turns the counts per chunk and column into positions, gives columns to the chunks of the phase
+ * order, and chooses the grid of the index. */
 static obb_status start_parting(struct obb_build *b)
 {
     struct obb_index *index = b->index;
-    const uint32_t cells = b->tiles->cells;
+    const uint32_t columns = b->tiles->columns;
     uint32_t sum = 0, limit = 0;
     b->order_chunks = 0;
-    for (uint32_t cell = 0; cell < cells; cell++) {
-        b->cell_starts[cell] = sum;
+    for (uint32_t column = 0; column < columns; column++) {
+        b->column_starts[column] = sum;
         if (sum >= limit) {
-            b->order_first[b->order_chunks++] = cell;
+            b->order_first[b->order_chunks++] = column;
             limit = sum + ORDER_BOXES;
         }
-        for (size_t c = 0; c < b->look_chunks; c++) {
-            uint32_t *at = &b->looked[c].counts[cell];
+        for (size_t c = 0; c < b->summary_chunks; c++) {
+            uint32_t *at = &b->summaries[c].counts[column];
             const uint32_t n = *at;
             *at = sum;
             sum += n;
         }
     }
-    b->cell_starts[cells] = sum;
-    b->order_first[b->order_chunks] = cells;
+    b->column_starts[columns] = sum;
+    b->order_first[b->order_chunks] = columns;
 
-    obb_bounds extent = b->looked[0].extent;
-    for (size_t c = 1; c < b->look_chunks; c++)
-        extent = united(&extent, &b->looked[c].extent);
-    struct obb_warp warp;
-    if (choose_frame(b, &extent, b->usual, &index->frame, &warp)) {
-        index->warp = obb_malloc(1, sizeof warp);
-        if (index->warp == NULL)
+    obb_bounds extent = b->summaries[0].extent;
+    for (size_t c = 1; c < b->summary_chunks; c++)
+        extent = united(&extent, &b->summaries[c].extent);
+    struct obb_nonuniform_grid nonuniform;
+    if (choose_grid(b, &extent, b->usual, &index->grid, &nonuniform)) {
+        index->nonuniform = obb_malloc(1, sizeof nonuniform);
+        if (index->nonuniform == NULL)
             return OBB_NO_MEMORY;
-        *index->warp = warp;
-        index->frame.warp = index->warp;
+        *index->nonuniform = nonuniform;
+        index->grid.nonuniform = index->nonuniform;
     }
     return OBB_OK;
 }
 
 static void part(struct obb_build *b, size_t chunk)
 {
-    uint32_t *starts = b->looked[chunk].counts;
-    const size_t begin = chunk * b->look_boxes, end = at_most(begin + b->look_boxes, b->count);
+    uint32_t *starts = b->summaries[chunk].counts;
+    const size_t begin = chunk * b->summary_boxes,
+                 end = obb_least(begin + b->summary_boxes, b->count);
     for (size_t i = begin; i < end; i++) {
-        const uint32_t to = starts[b->places[i] >> 16]++;
+        const uint32_t to = starts[b->keys[i] >> 16]++;
         b->index->versions[to] = b->versions[i];
-        b->along[to] = (uint16_t)b->places[i];
+        b->along[to] = (uint16_t)b->keys[i];
         if (b->to != NULL)
             b->to_of[to] = b->to[i];
     }
@@ -396,18 +417,19 @@ static void permute(const struct obb_version **versions, const uint32_t *order, 
 static obb_status order(struct obb_build *b, size_t chunk)
 {
     size_t most = 0;
-    for (uint32_t cell = b->order_first[chunk]; cell < b->order_first[chunk + 1]; cell++) {
-        const size_t n = b->cell_starts[cell + 1] - b->cell_starts[cell];
+    for (uint32_t column = b->order_first[chunk]; column < b->order_first[chunk + 1]; column++) {
+        const size_t n = b->column_starts[column + 1] - b->column_starts[column];
         most = n > most ? n : most;
     }
     uint32_t *ordered = obb_malloc(most, 2 * sizeof *ordered);
     const struct obb_version **spare = obb_malloc(most, sizeof *spare);
     const bool good = ordered != NULL && spare != NULL;
-    for (uint32_t cell = b->order_first[chunk]; good && cell < b->order_first[chunk + 1]; cell++) {
-        const size_t from = b->cell_starts[cell], n = b->cell_starts[cell + 1] - from;
+    for (uint32_t column = b->order_first[chunk]; good && column < b->order_first[chunk + 1];
+         column++) {
+        const size_t from = b->column_starts[column], n = b->column_starts[column + 1] - from;
         if (n <= 1)
             continue;
-        obb_order_cell(b->along + from, n, ordered, ordered + most);
+        obb_tiles_order_column(b->along + from, n, ordered, ordered + most);
         permute(b->index->versions + from, ordered, n, spare);
         if (b->to != NULL)
             permute(b->to_of + from, ordered, n, spare);
@@ -417,12 +439,12 @@ static obb_status order(struct obb_build *b, size_t chunk)
     return good ? OBB_OK : OBB_NO_MEMORY;
 }
 
-/* ---- Packing ------------------------------------------------------------------------------------------------------ */
+/* ---- Packing --------------------------------------------------------------------------------- */
 
-/* Boxes are packed in an order in which they do not lie in memory. */
+/* Prefetches the next boxes, since the order of packing is not their order in memory. */
 static void fetch(const struct obb_build *b, size_t from, size_t end)
 {
-    for (size_t i = from; i < at_most(from + OBB_NODE, end); i++) {
+    for (size_t i = from; i < obb_least(from + OBB_NODE, end); i++) {
         const char *version = (const char *)b->index->versions[i];
         __builtin_prefetch(version);
         __builtin_prefetch(version + offsetof(struct obb_version, id));
@@ -447,23 +469,23 @@ static void pack_leaf(struct obb_build *b, size_t first, size_t n, uint64_t ids[
         for (size_t k = 0; k < n; k++) {
             const obb_bounds way =
                 bounds_of_way(boxes[k], &b->to_of[first + k]->box, index->dimensions);
-            obb_node_set(node, (uint32_t)k, obb_frame_codes(&index->frame, &way));
+            obb_node_set(node, (uint32_t)k, obb_grid_quantise(&index->grid, &way));
         }
         return;
     }
-    if (index->dimensions == 3 && index->warp == NULL) {
-        index->kernels->pack(boxes, n, &index->frame, index->boxes + first, node);
+    if (index->dimensions == 3 && index->nonuniform == NULL) {
+        index->kernels->pack(boxes, n, &index->grid, index->boxes + first, node);
         return;
     }
     for (size_t k = 0; k < n; k++)
         index->boxes[first + k] = obb_packed_from_box(boxes[k], index->dimensions);
-    obb_tree_leaf(index->kernels, &index->frame, index->boxes + first, n, 0, node);
+    obb_tree_leaf(index->kernels, &index->grid, index->boxes + first, n, 0, node);
 }
 
 static obb_status pack(struct obb_build *b, size_t chunk)
 {
     struct obb_index *index = b->index;
-    const size_t begin = chunk * PACK_BOXES, end = at_most(begin + PACK_BOXES, b->count);
+    const size_t begin = chunk * PACK_BOXES, end = obb_least(begin + PACK_BOXES, b->count);
     uint64_t *ids = b->ids[chunk];
     ids[0] = UINT64_MAX;
     ids[1] = 0;
@@ -473,9 +495,9 @@ static obb_status pack(struct obb_build *b, size_t chunk)
         if (i % 1024 == 0 && cancelled(b))
             return OBB_CANCELLED;
         fetch(b, i + AHEAD, end);
-        pack_leaf(b, i, at_most(end - i, OBB_NODE), ids);
+        pack_leaf(b, i, obb_least(end - i, OBB_NODE), ids);
     }
-    obb_tree_unite(&index->tree, index->kernels, index->nodes, 1, begin / OBB_GROUP,
+    obb_tree_merge(&index->tree, index->kernels, index->nodes, 1, begin / OBB_GROUP,
                    (end + OBB_GROUP - 1) / OBB_GROUP);
     return OBB_OK;
 }
@@ -488,13 +510,13 @@ static void finish(struct obb_build *b)
         index->most_id = b->ids[c][1] > index->most_id ? b->ids[c][1] : index->most_id;
     }
     for (int level = 2; level <= index->tree.top; level++)
-        obb_tree_unite(&index->tree, index->kernels, index->nodes, level, 0,
+        obb_tree_merge(&index->tree, index->kernels, index->nodes, level, 0,
                        index->tree.nodes[level]);
 }
 
-/* ---- From phase to phase ------------------------------------------------------------------------------------------ */
+/* ---- From phase to phase --------------------------------------------------------------------- */
 
-/* One block for all arrays of the index, each at a cache line. */
+/* Allocates one block for all arrays of the index. Each array begins at a cache line. */
 static obb_status room_for(struct obb_index *index, size_t count)
 {
     const size_t nodes = obb_tree_shape(count, &index->tree);
@@ -530,34 +552,34 @@ static obb_status start(struct obb_build *b)
     if (status != OBB_OK)
         return status;
     if (b->count == 0) {
-        index->frame = obb_frame_even(&(obb_bounds){{0, 0, 0}, {0, 0, 0}});
+        index->grid = obb_grid_uniform(&(obb_bounds){{0, 0, 0}, {0, 0, 0}});
         memset(index->nodes, 0xff, sizeof *index->nodes);
-        obb_tree_unite(&index->tree, index->kernels, index->nodes, 1, 0, 1);
+        obb_tree_merge(&index->tree, index->kernels, index->nodes, 1, 0, 1);
         return OBB_OK;
     }
     status = take_sample(b);
     if (status != OBB_OK)
         return status;
-    b->places = (uint32_t *)(void *)index->ids;
-    b->along = (uint16_t *)(void *)(b->places + b->count);
-    b->look_boxes = LOOK_BOXES;
-    while (b->look_boxes * LOOK_CHUNKS < b->count)
-        b->look_boxes *= 2;
-    b->look_chunks = (b->count + b->look_boxes - 1) / b->look_boxes;
+    b->keys = (uint32_t *)(void *)index->ids;
+    b->along = (uint16_t *)(void *)(b->keys + b->count);
+    b->summary_boxes = SUMMARISE_BOXES;
+    while (b->summary_boxes * SUMMARISE_CHUNKS < b->count)
+        b->summary_boxes *= 2;
+    b->summary_chunks = (b->count + b->summary_boxes - 1) / b->summary_boxes;
     b->pack_chunks = (b->count + PACK_BOXES - 1) / PACK_BOXES;
-    const size_t cells = b->tiles->cells;
-    b->looked = obb_malloc(b->look_chunks, sizeof *b->looked);
-    b->counts = obb_calloc(b->look_chunks, cells * sizeof *b->counts);
-    b->cell_starts = obb_malloc(cells + 1, sizeof *b->cell_starts);
-    b->order_first = obb_malloc(cells + 1, sizeof *b->order_first);
+    const size_t columns = b->tiles->columns;
+    b->summaries = obb_malloc(b->summary_chunks, sizeof *b->summaries);
+    b->counts = obb_calloc(b->summary_chunks, columns * sizeof *b->counts);
+    b->column_starts = obb_malloc(columns + 1, sizeof *b->column_starts);
+    b->order_first = obb_malloc(columns + 1, sizeof *b->order_first);
     b->ids = obb_malloc(b->pack_chunks, sizeof *b->ids);
     if (b->to != NULL)
         b->to_of = obb_malloc(b->count, sizeof *b->to_of);
-    if ((b->to != NULL && b->to_of == NULL) || b->looked == NULL || b->counts == NULL ||
-        b->cell_starts == NULL || b->order_first == NULL || b->ids == NULL)
+    if ((b->to != NULL && b->to_of == NULL) || b->summaries == NULL || b->counts == NULL ||
+        b->column_starts == NULL || b->order_first == NULL || b->ids == NULL)
         return OBB_NO_MEMORY;
-    for (size_t c = 0; c < b->look_chunks; c++)
-        b->looked[c].counts = b->counts + c * cells;
+    for (size_t c = 0; c < b->summary_chunks; c++)
+        b->summaries[c].counts = b->counts + c * columns;
     return OBB_OK;
 }
 
@@ -597,12 +619,12 @@ size_t obb_build_advance(struct obb_build *b, obb_status *out_status)
     *out_status = OBB_OK;
     switch (b->phase) {
     case START:
-        b->phase = b->count > 0 ? LOOK : DONE;
-        return b->look_chunks;
-    case LOOK:
+        b->phase = b->count > 0 ? SUMMARISE : DONE;
+        return b->summary_chunks;
+    case SUMMARISE:
         b->phase = PART;
         *out_status = start_parting(b);
-        return *out_status == OBB_OK ? b->look_chunks : 0;
+        return *out_status == OBB_OK ? b->summary_chunks : 0;
     case PART:
         b->phase = ORDER;
         return b->order_chunks;
@@ -624,8 +646,8 @@ obb_status obb_build_chunk(struct obb_build *b, size_t chunk)
     if (cancelled(b))
         return OBB_CANCELLED;
     switch (b->phase) {
-    case LOOK:
-        return look(b, chunk);
+    case SUMMARISE:
+        return summarise(b, chunk);
     case PART:
         part(b, chunk);
         return OBB_OK;
@@ -656,9 +678,9 @@ void obb_build_destroy(struct obb_build *b)
     obb_index_unref(b->index);
     obb_free(b->sample);
     obb_free(b->tiles);
-    obb_free(b->looked);
+    obb_free(b->summaries);
     obb_free(b->counts);
-    obb_free(b->cell_starts);
+    obb_free(b->column_starts);
     obb_free(b->order_first);
     obb_free(b->to_of);
     obb_free(b->ids);

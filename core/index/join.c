@@ -1,85 +1,93 @@
-/* All pairs of a state, or those that a commit can have changed, in phases of independent chunks:
+/* The join of all pairs of a state, or of the pairs that a commit can have changed, in phases of
+ * independent chunks:
  *
- *   ready   which entries of each index are alive, and the smaller of two indexes in the codes of the larger
- *   find    each index with itself and with each other (obb_kernels.join), a few groups of boxes a chunk
- *   part    the pairs of each chunk to ranges of ids, at places that were counted before
- *   order   each range by (id, id)
+ *   ready   finds which entries of each index are alive, and quantises the smaller of two indexes
+ *           on the grid of the larger
+ *   find    joins each index with itself and with each other index (obb_kernels.join), a few groups
+ *           of boxes a chunk
+ *   part    moves the pairs of each chunk to ranges of ids, to positions counted before
+ *   order   orders each range by (id, id)
  *
- * What a phase leaves depends on its input alone, not on who ran its chunks or when. */
-#include "core/index/layers.h"
+ * The result of a phase depends only on its input, not on the threads or the order of its
+ * chunks. */
+#include "core/index/join.h"
 
 #include "core/base/alloc.h"
+#include "core/base/least.h"
 #include "core/index/index_body.h"
+#include "core/index/packed.h"
+#include "core/index/tree.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define READY_ENTRIES 8192 /* entries looked at in a chunk: 50 us */
+#define READY_ENTRIES 8192 /* entries checked in a chunk: 50 us */
 #define FIND_GROUPS   8    /* groups of 256 boxes joined in a chunk: 50 us and more */
-#define FIND_CHUNKS   512  /* about as many at most; then there are more groups in each */
+#define FIND_CHUNKS   512  /* chunks at most, about; a larger index has more groups in each */
 #define ORDER_PAIRS   8192 /* pairs ordered in a chunk: 80 us */
 #define RANGE_BOXES   2048 /* ids in a range, about */
 #define RANGES        4096 /* at most */
-#define NARROW        13   /* bits: so many ids in a range are counted one by one */
-#define FEW           16   /* up to here insertion sorts fastest */
-#define MOST_PAIRS    ((size_t)1 << 23) /* more candidates are not held: OBB_LIMIT */
+#define NARROW        13   /* bits; a range of up to so many ids is sorted by counting */
+#define FEW           16   /* items; up to so many, insertion sorts fastest */
+#define MOST_PAIRS    ((size_t)1 << 23) /* candidates held at most; beyond: OBB_LIMIT */
 
 enum phase { START, READY, FIND, PART, ORDER, DONE };
 
-/* An index of the layers, or the moved. */
+/* A side: an index of the layers, or the index of the moved. */
 struct side {
     const struct obb_index *index;
     size_t level;       /* of the layers */
-    uint32_t base;      /* its entries among those of all sides */
-    bool whole;         /* all its entries count */
+    uint32_t base;      /* number of its first entry among the entries of all sides */
+    bool whole;         /* all entries are alive */
     uint16_t *alive;    /* per node of level 0 */
-    size_t first_chunk; /* of the liveness, unless whole */
+    size_t first_chunk; /* of the phase ready, unless whole */
     struct obb_side as_is;
 };
 
-/* Two sides to be joined, the smaller one first, in codes of the larger; bounds grown by a positive margin, those of one
- * side by all of it, of a side and itself by half. */
+/* A match: two sides to be joined, on the grid of b, the larger one. A positive margin grows
+ * bounds: those of a by all of the margin, or, if a side is joined with itself, all bounds by half
+ * of it. */
 struct match {
-    const struct side *a, *b; /* the same: with itself */
-    struct obb_tree tree;     /* of a, where they differ or there is a margin */
-    void *block;              /* of the tree; NULL: a is taken as it is */
+    const struct side *a, *b; /* a is the smaller one; equal: a side with itself */
+    struct obb_tree tree;     /* of a, if the sides differ or the margin is positive */
+    void *block;              /* of the tree; NULL: side a as it is */
     struct obb_side recoded;
-    size_t first_chunk, chunk_groups; /* of the finding */
+    size_t first_chunk, chunk_groups; /* of the phase find */
 };
 
-/* A pair that was found: ids less the least one, and entries. */
+/* A found pair: the ranks of its ids, and its entries. */
 struct item {
     uint32_t rank_a, rank_b;
-    uint32_t a, b; /* b with OBB_PACKED_SURE */
+    uint32_t a, b; /* entries of all sides; b is marked by OBB_PACKED_SURE */
 };
 
 struct list {
     struct item *items;
     size_t count, capacity;
-    uint32_t *counts; /* per range; later, where the chunk's items of each begin */
+    uint32_t *counts; /* per range; later, where the items of this chunk begin in each */
 };
 
 struct obb_join {
     const struct obb_layers *layers;
     uint64_t revision;
-    double grow; /* the margin, or 0 where it is negative */
+    double grow; /* the margin, or 0 if it is negative */
     struct obb_limits limits;
     const struct obb_kernels *kernels;
     const atomic_bool *cancel;
     enum phase phase;
     struct obb_index *moved;        /* NULL: all pairs */
-    const struct obb_version **set; /* of the moved: open addressing, NULL is free */
+    const struct obb_version **set; /* the moved: a hash set, open addressing, NULL is free */
     size_t set_mask;
     size_t side_count, match_count;
     struct side *sides;
     struct match *matches;
-    size_t ready_chunks; /* of the liveness; those of the matches follow */
-    size_t chunks;       /* of the finding */
-    struct list *lists;  /* one for each */
+    size_t ready_chunks; /* for the sides; one chunk a match follows */
+    size_t chunks;       /* of the phase find */
+    struct list *lists;  /* one for each of these chunks */
     uint64_t least_id;
-    uint64_t *sorted; /* all ids, where they are too far apart for ranks of 32 bits; else NULL */
+    uint64_t *sorted; /* all ids, if they are too far apart for ranks of 32 bits; else NULL */
     size_t sorted_count;
     unsigned range_shift;
     size_t ranges;
@@ -97,7 +105,7 @@ static bool cancelled(const struct obb_join *join)
     return join->cancel != NULL && atomic_load_explicit(join->cancel, memory_order_relaxed);
 }
 
-/* ---- Making one ------------------------------------------------------------------------------------------------ */
+/* ---- Making one ------------------------------------------------------------------------------ */
 
 static size_t hash_of(const struct obb_version *version)
 {
@@ -136,7 +144,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* How ids become ranks of 32 bits in the same order, and ranks ranges. */
+/* Chooses how ids become ranks of 32 bits in the same order, and how ranks become ranges. */
 static obb_status choose_ranks(struct obb_join *join, size_t entries)
 {
     uint64_t least = UINT64_MAX, most = 0;
@@ -196,7 +204,7 @@ static obb_status add_side(struct obb_join *join, const struct obb_index *index,
     memset(side->alive, 0xff, nodes * sizeof *side->alive);
     if (index->count % OBB_NODE != 0 || index->count == 0)
         side->alive[nodes - 1] = (uint16_t)((1u << index->count % OBB_NODE) - 1);
-    /* With the moved, liveness is seen to when a pair is found. */
+    /* A join of the moved checks liveness in the phase find. */
     side->whole = join->moved != NULL || obb_layers_whole(join->layers, level, join->revision);
     side->first_chunk = join->ready_chunks;
     if (!side->whole)
@@ -331,13 +339,13 @@ void obb_join_destroy(struct obb_join *join)
     obb_free(join);
 }
 
-/* ---- Ready ------------------------------------------------------------------------------------------------------ */
+/* ---- Ready ----------------------------------------------------------------------------------- */
 
-/* Which entries of a part of a side count. */
+/* Finds which entries of a part of a side are alive. */
 static void look_alive(const struct obb_join *join, struct side *side, size_t first)
 {
     const size_t rest = side->index->count - first;
-    const size_t end = first + (rest < READY_ENTRIES ? rest : READY_ENTRIES);
+    const size_t end = first + obb_least(rest, READY_ENTRIES);
     const struct obb_version *const *versions = side->index->versions;
     for (size_t i = first; i < end; i += OBB_NODE) {
         uint32_t alive = 0;
@@ -358,7 +366,7 @@ static obb_status ready(struct obb_join *join, size_t chunk)
     if (chunk >= join->ready_chunks) {
         struct match *match = &join->matches[chunk - join->ready_chunks];
         if (match->block != NULL)
-            obb_tree_over(&match->tree, join->kernels, &match->b->index->frame,
+            obb_tree_over(&match->tree, join->kernels, &match->b->index->grid,
                           match->a->index->boxes, match->a->index->count,
                           match->a == match->b ? join->grow / 2 : join->grow,
                           obb_first_line(match->block));
@@ -371,7 +379,7 @@ static obb_status ready(struct obb_join *join, size_t chunk)
     return OBB_OK;
 }
 
-/* ---- Find ------------------------------------------------------------------------------------------------------- */
+/* ---- Find ------------------------------------------------------------------------------------ */
 
 struct finding {
     struct obb_join *join;
@@ -380,7 +388,8 @@ struct finding {
     obb_status status;
 };
 
-/* Is this a pair that the moved make, and not one that they make among themselves, found twice? */
+/* Returns whether the other box of a pair is alive and not among the moved. A pair of two moved
+ * boxes is found by the match of the moved with themselves, so it is not taken a second time. */
 static bool of_moved(const struct obb_join *join, const struct match *match, uint32_t a, uint32_t b)
 {
     const bool first = match->a->index == join->moved;
@@ -459,9 +468,10 @@ static obb_status find(struct obb_join *join, size_t chunk)
     return OBB_OK;
 }
 
-/* ---- Part and order --------------------------------------------------------------------------------------------- */
+/* ---- Part and order -------------------------------------------------------------------------- */
 
-/* Counts per chunk and range to where each begins, and ranges to chunks of the ordering. */
+/* Turns the counts per chunk and range into positions, and gives ranges to the chunks of the phase
+ * order. */
 static obb_status start_parting(struct obb_join *join)
 {
     size_t total = 0;
@@ -522,7 +532,8 @@ static void insertion_sort(struct item *items, size_t count)
     }
 }
 
-/* By the bytes of the key in which any two differ, the lowest first; `spare` has room for as many. */
+/* Sorts by those bytes of the keys in which any two keys differ, the lowest byte first. `spare` has
+ * room for `count` items. */
 static void radix_sort(struct item *items, size_t count, struct item *spare)
 {
     uint64_t differing = 0;
@@ -550,7 +561,7 @@ static void radix_sort(struct item *items, size_t count, struct item *spare)
         memcpy(items, from, count * sizeof *items);
 }
 
-/* A few by insertion, many by their digits. */
+/* Sorts a few items by insertion, many by radix. */
 static void sort_any(struct item *items, size_t count, struct item *spare)
 {
     if (count > FEW)
@@ -559,7 +570,8 @@ static void sort_any(struct item *items, size_t count, struct item *spare)
         insertion_sort(items, count);
 }
 
-/* One range: by the rank of a within it, if it is narrow, and then those of each a. Returns where the result is. */
+/* Sorts one range. A narrow range is sorted by the rank of a first, and then the items of each a.
+ * Returns the array with the result, items or spare. */
 static struct item *sort_range(struct item *items, size_t count, unsigned shift, struct item *spare)
 {
     if (count <= FEW || shift > NARROW) {
@@ -579,7 +591,7 @@ static struct item *sort_range(struct item *items, size_t count, unsigned shift,
     for (size_t i = 0; i < count; i++)
         spare[starts[items[i].rank_a & low]++] = items[i];
     uint32_t from = 0;
-    for (uint32_t i = 0; i < width; i++) { /* starts[i] is now where it ends */
+    for (uint32_t i = 0; i < width; i++) { /* starts[i] is now the end of i */
         if (starts[i] - from > 1)
             sort_any(spare + from, starts[i] - from, items);
         from = starts[i];
@@ -622,7 +634,7 @@ static obb_status order(struct obb_join *join, size_t chunk)
     return status;
 }
 
-/* ---- From phase to phase ----------------------------------------------------------------------------------------- */
+/* ---- From phase to phase --------------------------------------------------------------------- */
 
 size_t obb_join_advance(struct obb_join *join, obb_status *out_status)
 {
@@ -634,7 +646,7 @@ size_t obb_join_advance(struct obb_join *join, obb_status *out_status)
             join->phase = READY;
             chunks = join->ready_chunks + join->match_count;
             if (join->ready_chunks == 0 && join->match_count <= 1 && join->grow == 0)
-                chunks = 0; /* one whole index: nothing is to be made ready */
+                chunks = 0; /* one index, all alive: no work */
             break;
         case READY:
             join->phase = FIND;

@@ -5,19 +5,21 @@
 #include <assert.h>
 #include <string.h>
 
-/* Merging: a new level swallows the levels before it while they are at most MERGE_RATIO times as large as what was
- * gathered so far, so sizes grow geometrically and a box is indexed again a logarithmic number of times. */
+/* Merging: a new level takes in the levels before it as long as each is at most MERGE_RATIO times
+ * as large as the entries gathered so far. So the sizes of levels grow geometrically, and a box is
+ * indexed again a logarithmic number of times. */
 #define MERGE_RATIO 4
-#define MERGE_LIMIT 8192  /* entries that a commit indexes again beyond MERGE_RATIO times its own */
-#define SMALL       16384 /* entries that a commit may index anew when they have decayed */
-#define MOST_LEVELS 8     /* more: decayed */
+#define MERGE_LIMIT \
+    8192 /* entries that a commit may index again beyond MERGE_RATIO times its own */
+#define SMALL       16384 /* entries; the commit itself rebuilds decayed layers of up to so many */
+#define MOST_LEVELS 8     /* layers with more levels are decayed */
 
 struct level {
     struct obb_index *index;
-    uint64_t newest; /* gathered after this revision, all born after that of the level before */
-    uint64_t floor;  /* entries born up to here are in an earlier level and count as dead */
-    size_t dead;     /* how many do not count any more; exact, or an upper bound */
-    size_t ending;   /* of the dead: with the commit that made these layers */
+    uint64_t newest; /* revision of the index; entries were born after that of the level before */
+    uint64_t floor;  /* entries born up to it are in an earlier level too and count as dead */
+    size_t dead;     /* dead entries: exact, or an upper bound */
+    size_t ending;   /* dead entries that died with the commit of these layers */
     bool exact;
 };
 
@@ -27,7 +29,7 @@ struct obb_layers {
     const struct obb_kernels *kernels;
     uint64_t revision;
     size_t alive;
-    uint64_t ended; /* since the first layers of this line */
+    uint64_t ended; /* versions ended since the first layers of this line */
     size_t level_count;
     struct level levels[]; /* oldest first */
 };
@@ -86,13 +88,14 @@ static uint64_t born(const struct obb_version *version)
     return atomic_load_explicit(&version->born, memory_order_relaxed);
 }
 
-/* Is the entry part of the state after `revision`? Its slot may have become another version's since. */
+/* Returns whether an entry is part of the state of `revision`. Its slot may hold another version by
+ * now. */
 static bool alive(const struct level *level, const struct obb_version *version, uint64_t revision)
 {
     return obb_version_alive(version, level->newest, revision) && born(version) > level->floor;
 }
 
-/* Is it part of the present: of what the layers after the last commit show? */
+/* Returns whether an entry is part of the newest state. */
 static bool current(const struct level *level, const struct obb_version *version)
 {
     return alive(level, version, OBB_NEVER - 1);
@@ -136,7 +139,7 @@ obb_status obb_layers_next(const struct obb_layers *previous,
     }
     next->level_count = kept;
 
-    /* What is indexed anew: the added, and levels from `first` on. */
+    /* The added versions and the levels from `first` on are indexed again. */
     const size_t total = obb_layers_entries(next) + added_count;
     size_t first = kept, again = 0;
     if (total <= SMALL && (kept >= MOST_LEVELS / 2 || (total - next->alive) * 3 > total)) {
@@ -162,8 +165,9 @@ obb_status obb_layers_next(const struct obb_layers *previous,
         obb_layers_unref(next);
         return OBB_NO_MEMORY;
     }
-    size_t count = 0,
-           dead = 0; /* those that end with this very commit do not show it yet, and come along */
+    /* `dead` counts the entries that this commit ends: they have no `died` yet, so they are
+     * gathered too. */
+    size_t count = 0, dead = 0;
     for (size_t i = first; i < kept; i++) {
         const struct level *level = &next->levels[i];
         dead += level->ending;
@@ -196,7 +200,7 @@ bool obb_layers_decayed(const struct obb_layers *layers)
     return layers->level_count > MOST_LEVELS || (total - layers->alive) * 4 > total;
 }
 
-/* ---- Rebuilding ---------------------------------------------------------------------------------------------------- */
+/* ---- Rebuilding ------------------------------------------------------------------------------ */
 
 obb_status obb_layers_over(const struct obb_layers *layers, struct obb_index *index,
                            uint64_t revision, struct obb_layers **out)
@@ -218,7 +222,7 @@ obb_status obb_layers_rebased(struct obb_layers *layers, const struct obb_layers
                               struct obb_layers **out)
 {
     assert(fresh->level_count == 1);
-    size_t first = 0; /* that stays */
+    size_t first = 0; /* the first level that stays */
     while (first < layers->level_count && layers->levels[first].newest <= fresh->revision)
         first++;
     if (first == 0) {
@@ -226,7 +230,7 @@ obb_status obb_layers_rebased(struct obb_layers *layers, const struct obb_layers
         *out = layers;
         return OBB_OK;
     }
-    /* A line holds nothing from before it began, so these are layers of one line. */
+    /* Both are layers of one line, since a line has no entries from before its start. */
     assert(layers->ended >= fresh->ended);
     struct obb_layers *rebased;
     const obb_status status =
@@ -237,7 +241,7 @@ obb_status obb_layers_rebased(struct obb_layers *layers, const struct obb_layers
     rebased->alive = layers->alive;
     rebased->ended = layers->ended;
     struct level base = fresh->levels[0];
-    const uint64_t since = layers->ended - fresh->ended; /* some of them may be in later levels */
+    const uint64_t since = layers->ended - fresh->ended; /* some may be in later levels */
     const size_t count = obb_index_count(base.index);
     base.dead = since < count ? (size_t)since : count;
     base.exact = since == 0;
@@ -245,7 +249,7 @@ obb_status obb_layers_rebased(struct obb_layers *layers, const struct obb_layers
     for (size_t i = first; i < layers->level_count; i++) {
         struct level level = layers->levels[i];
         if (i == first && layers->levels[i - 1].newest < fresh->revision) {
-            /* Some of it may be in the base, too; how many is not worth a look at each. */
+            /* Some entries may be in the base too. It does not pay to count them. */
             level.floor = fresh->revision;
             level.dead = obb_index_count(level.index);
             level.exact = false;
@@ -301,7 +305,10 @@ bool obb_layers_validate(const struct obb_layers *layers, uint64_t revision)
     return revision != layers->revision || sum == layers->alive;
 }
 
-/* ---- Queries: every level in turn, the dead left out; where there are none, no version is looked at --------------------------------------------- */
+/* ---- Queries ----------------------------------------------------------------------------------
+ *
+ * A query walks every level in turn and skips dead entries. It reads no version of a level without
+ * dead entries. */
 
 struct filter {
     const struct level *level;

@@ -1,8 +1,10 @@
-/* The broad phase of one state: a base index and a few smaller ones laid over it for what changed since. Internal to
- * core. Immutable and counted; a commit makes the next layers from the last.
+/* Layers: the broad phase of one state. They are a base index, and a few smaller indexes laid over
+ * it for later changes. Layers are immutable and counted by reference; a commit makes the next
+ * layers from the last. Internal to core.
  *
- * Entries may be dead in the state that is asked (replaced or removed since they were indexed): everything here
- * visits only versions that are alive at the given revision, each once. */
+ * An entry of an index is dead in a state if its version was replaced or removed since it was
+ * indexed. All functions here visit only versions that are alive at the given revision, each
+ * once. */
 #ifndef OBB_LAYERS_H
 #define OBB_LAYERS_H
 
@@ -10,54 +12,78 @@
 
 struct obb_layers;
 
-/* Empty. kernels: NULL chooses; all indexes of these layers and of those made from them use it. */
+/* Creates empty layers with one reference. kernels: used by all indexes of these layers and of
+ * layers made from them; NULL: the widest that this CPU has. OBB_NO_MEMORY. */
 obb_status obb_layers_create(int dimensions, const struct obb_kernels *kernels,
                              struct obb_layers **out);
-void obb_layers_ref(struct obb_layers *layers);   /* the writer's */
-void obb_layers_unref(struct obb_layers *layers); /* the writer's; NULL is fine */
 
-/* The layers after a commit that made `added` and ended `ended` versions (those that were current before it and are
- * not after); revision is the commit's. `died` of the ended ones must not be set yet: they are told from what was dead
- * before by that. `previous` stays as it is.
- * Costs what was added, and merges what is small: never more than about 200 us beyond that. A larger rebuild is left
- * to rebuild.h. OBB_NO_MEMORY. */
+/* Add and drop a reference. NULL is fine for unref. The writer's. */
+void obb_layers_ref(struct obb_layers *layers);
+void obb_layers_unref(struct obb_layers *layers);
+
+/* Creates the layers after a commit. `previous` stays as it is.
+ *
+ * added     versions that the commit made.
+ * ended     versions that were current before the commit and are not after it. Their `died` must
+ *           not be set yet, because that tells them from versions that died before.
+ * revision  of the commit.
+ * returns   OBB_NO_MEMORY, and then *out is not written.
+ * Cost      the indexing of the added versions, and at most about 200 us for merging small levels.
+ * A
+ *           larger rebuild is left to rebuild.h. */
 obb_status obb_layers_next(const struct obb_layers *previous,
                            const struct obb_version *const *added, size_t added_count,
                            const struct obb_version *const *ended, size_t ended_count,
                            uint64_t revision, struct obb_layers **out);
 
-/* Entries that were neither ended nor replaced by a rebase: the boxes of the state. */
+/* Returns the number of boxes of the state. */
 size_t obb_layers_alive(const struct obb_layers *layers);
-size_t obb_layers_entries(const struct obb_layers *layers); /* dead ones included */
+
+/* Returns the number of entries of all indexes, dead ones included. */
+size_t obb_layers_entries(const struct obb_layers *layers);
 int obb_layers_dimensions(const struct obb_layers *layers);
 
-/* Has the structure decayed so far that a rebuild is worth its time? */
+/* Returns whether the layers have decayed so far that a rebuild pays: more than a quarter of the
+ * entries is dead, or there are more than eight levels. */
 bool obb_layers_decayed(const struct obb_layers *layers);
 
-/* Fresh layers of that index alone, which holds all that is alive in `layers` at `revision` and is theirs from now on;
- * OBB_NO_MEMORY, and then it stays the caller's. */
+/* Creates layers of one index, which must hold all versions that are alive in `layers` at
+ * `revision`. The new layers take over the reference of the caller to the index. After
+ * OBB_NO_MEMORY the caller still owns it. */
 obb_status obb_layers_over(const struct obb_layers *layers, struct obb_index *index,
                            uint64_t revision, struct obb_layers **out);
 
-/* `layers` with what a rebuild (rebuild.h) made of this or an earlier state in place of all that is not newer; or, with a
- * reference more, `layers` themselves when all is newer: commits have replaced everything meanwhile, or indexed it anew,
- * and `fresh` would only come on top. The writer's, after the commit that made `layers`; both stay the caller's.
- * O(levels). OBB_NO_MEMORY. */
+/* Puts a rebuild in place of the levels that it replaces.
+ *
+ * layers   of the last commit.
+ * fresh    made by a rebuild (rebuild.h) of this or an earlier state.
+ * *out     `fresh` under the newer levels of `layers`. If all levels are newer, *out is `layers`
+ *          with one more reference: commits have replaced or indexed all entries again, and `fresh`
+ *          would only add entries.
+ * returns  OBB_NO_MEMORY, and then *out is not written.
+ * The caller keeps its references to both. O(levels). The writer's. */
 obb_status obb_layers_rebased(struct obb_layers *layers, const struct obb_layers *fresh,
                               struct obb_layers **out);
 
-/* The indexes, oldest first; which of the versions in one count at `revision`; and whether all of them do. */
+/* Returns the number of levels, oldest first. */
 size_t obb_layers_levels(const struct obb_layers *layers);
+
+/* Returns the index of a level. */
 const struct obb_index *obb_layers_level(const struct obb_layers *layers, size_t level);
+
+/* Returns whether an entry of a level is alive at `revision`. */
 bool obb_layers_shows(const struct obb_layers *layers, size_t level,
                       const struct obb_version *version, uint64_t revision);
+
+/* Returns true if all entries of a level are known to be alive at `revision`. O(1). */
 bool obb_layers_whole(const struct obb_layers *layers, size_t level, uint64_t revision);
 const struct obb_kernels *obb_layers_kernels(const struct obb_layers *layers);
 
-/* Structure check: every index valid, and the alive at `revision` are as many as the layers say. */
+/* Checks the structure, for tests and fuzzers: every index is valid, and the number of entries
+ * alive at `revision` is the one that obb_layers_alive returns. */
 bool obb_layers_validate(const struct obb_layers *layers, uint64_t revision);
 
-/* As in index.h, over all layers, alive at `revision` only. */
+/* The walks of index.h, over all levels, for versions alive at `revision`. */
 bool obb_layers_query(const struct obb_layers *layers, uint64_t revision, const obb_bounds *bounds,
                       void *context, obb_index_visit *visit);
 bool obb_layers_overlap(const struct obb_layers *layers, uint64_t revision, const obb_solid *box,
@@ -67,34 +93,5 @@ double obb_layers_ray(const struct obb_layers *layers, uint64_t revision, const 
 double obb_layers_nearest(const struct obb_layers *layers, uint64_t revision,
                           const obb_bounds *bounds, double max_distance, void *context,
                           obb_index_reach *visit);
-
-/* All pairs of the state, in phases of independent chunks: run every chunk of a phase on any threads, then call
- * obb_join_advance on one; 0 chunks: done, or *out_status says why not. Layers and *cancel (may be NULL, polled about
- * every 100 us) must outlive it. OBB_NO_MEMORY; OBB_LIMIT when there are 2^31 entries. */
-struct obb_join;
-typedef struct obb_join_pair {
-    const struct obb_version *a, *b; /* a has the smaller id */
-    obb_verdict verdict;
-} obb_join_pair;
-obb_status obb_join_create(const struct obb_layers *layers, uint64_t revision, double margin,
-                           const atomic_bool *cancel, struct obb_join **out);
-
-/* The same, but only pairs of which at least one is among `moved` (alive at the revision, each once): what a commit can
- * have changed, at a cost of what moved and, for each level, of an eighth of a byte an entry, allocated and set. Also
- * OBB_CANCELLED. */
-obb_status obb_join_create_moved(const struct obb_layers *layers, uint64_t revision, double margin,
-                                 const struct obb_version *const *moved, size_t moved_count,
-                                 const atomic_bool *cancel, struct obb_join **out);
-
-/* OBB_NO_MEMORY of both; of a chunk also OBB_CANCELLED, and OBB_LIMIT when there are more candidates than are held at once,
- * 2^23. After any of them the join can only be destroyed. */
-size_t obb_join_advance(struct obb_join *join, obb_status *out_status);
-obb_status obb_join_chunk(struct obb_join *join, size_t chunk);
-
-/* After the last phase: candidate pairs with their verdicts (all SURE pairs overlap, at a negative margin deeper than
- * it; those in DOUBT await the double test), by (id of a, id of b). */
-size_t obb_join_pair_count(const struct obb_join *join);
-const obb_join_pair *obb_join_pairs(const struct obb_join *join);
-void obb_join_destroy(struct obb_join *join); /* NULL is fine */
 
 #endif

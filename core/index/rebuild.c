@@ -5,18 +5,17 @@
 
 #include <string.h>
 
-#define GATHER_ENTRIES 8192 /* entries looked at in a chunk: 50 us */
+#define GATHER_ENTRIES 8192 /* entries checked in a chunk: 50 us */
 
 struct obb_rebuild {
     const struct obb_layers *layers;
     uint64_t revision;
     const atomic_bool *cancel;
-    const struct obb_version *
-        *versions;  /* of each chunk in its own part, then one after the other */
-    size_t *counts; /* per chunk */
+    const struct obb_version **versions; /* each chunk fills its own part; then without gaps */
+    size_t *counts;                      /* per chunk */
     size_t entries, gather_chunks, count;
     bool begun;
-    struct obb_build *build; /* after the gathering */
+    struct obb_build *build; /* NULL until all versions are gathered */
 };
 
 obb_status obb_rebuild_create(const struct obb_layers *layers, uint64_t revision,

@@ -1,44 +1,51 @@
-/* The packed tests: what a box is to them, how exact they are, and one table of functions per instruction set. Internal
- * to core.
+/* The packed tests: their data, the bound of their error, and one table of functions per
+ * instruction set (struct obb_kernels). Internal to core.
  *
- * Every table computes the same operations in the same order on IEEE floats without contraction, so the numbers, and
- * with them the verdicts, are the same bits whatever the width.
+ * Every table computes the same operations in the same order on IEEE floats without contraction.
+ * So the numbers, and with them the verdicts, have the same bits at every vector width.
  *
- * ---- Why a verdict in floats may be trusted ----------------------------------------------------------------
+ * ---- Why a verdict in floats may be trusted ---------------------------------------------------
  *
- * e = 2^-24 is the rounding of a float, S a box's sum of half extents, C its sum of |centre coordinates|, D the
- * distance of two centres; sums over the two boxes are written S and C as well. Products of e are left out where they
- * vanish beside what is added at the end.
+ * e = 2^-24 is the rounding of a float. S is the sum of the half extents of a box, C the sum of its
+ * |centre coordinates|, D the distance of two centres; sums over the two boxes are written S and C
+ * as well. Products of e are left out if they vanish beside the spare part of the bound.
  *
- *   centre   hi + lo differs from it by e^2 C. d = (hi_b - hi_a) + (lo_b - lo_a) is off by 2 e |d| + 4 e^2 C in each
- *            coordinate: hi_b - hi_a rounds by e of itself, which is |d| up to the lo's.
- *   axes     u and v are rounded doubles: off by e. w = u x v: off by 2 e from them and 2 e per coordinate from
- *            rounding, together below 6 e.
- *   R        of a's axes with u_b and v_b: 6 e from a's, e from b's, 3 e from rounding: below 11 e. The third column
- *            is the cross product of the first two: 2 sqrt(2) times that and 2 e from rounding. All below 34 e.
- *   d.axis   of a: D (2 + 6 + 3) e + 4 e^2 C, below 12 e D + 4 e^2 C; of b, from these and R: sqrt(3) (12 + 34) e D
- *            + 3 e D + 7 e^2 C, below 83 e D + 7 e^2 C.
- *   face     |d.axis| - (h + sum h' |R|): 83 e D + 7 e^2 C + 35 e S, and six sums of at most D + S: 6 e (D + S).
- *   cross    |t R - t' R'| - (four products h |R|): sqrt(2) (34 + 12) e D + 6 e^2 C + 3 e D from the products,
- *            35 e S + 5 e (2 D + S) from the sums: below 79 e D + 40 e S + 6 e^2 C.
+ *   centre   hi + lo differs from the centre by e^2 C. d = (hi_b - hi_a) + (lo_b - lo_a) is off
+ *            by 2 e |d| + 4 e^2 C in each coordinate: hi_b - hi_a rounds by e of itself, which is
+ *            |d| up to lo_b - lo_a.
+ *   axes     u and v are rounded doubles: off by e. w = u x v: off by 2 e from them and 2 e per
+ *            coordinate from rounding, together below 6 e.
+ *   R        of the axes of a with u_b and v_b: 6 e from a, e from b, 3 e from rounding: below
+ *            11 e. The third column is the cross product of the first two: 2 sqrt(2) times that
+ *            and 2 e from rounding. All are below 34 e.
+ *   d.axis   of a: D (2 + 6 + 3) e + 4 e^2 C, below 12 e D + 4 e^2 C. Of b, from these and R:
+ *            sqrt(3) (12 + 34) e D + 3 e D + 7 e^2 C, below 83 e D + 7 e^2 C.
+ *   face     |d.axis| - (h + sum h' |R|): 83 e D + 7 e^2 C + 35 e S, and six sums of at most
+ *            D + S: 6 e (D + S).
+ *   cross    |t R - t' R'| - (four products h |R|): sqrt(2) (34 + 12) e D + 6 e^2 C + 3 e D from
+ *            the products, 35 e S + 5 e (2 D + S) from the sums: below 79 e D + 40 e S + 6 e^2 C.
  *
- * Only pairs with D <= 1.01 (S + |margin|) can be misjudged: one that is not apart has D <= S + |margin|, and where
- * a's three faces are found to overlap, D is at most S up to these errors. For them all fifteen are off by less than
- * 131 e (S + |margin|) + 7 e^2 C. The bound kept in `slack` and `error` is 176 e and 16 e^2; beside what it has to
- * spare, the rounding of the double test, that of a quaternion's axes, and the 1e-12 of the pair's extent which
- * the contract allows all vanish.
+ * Only pairs with D <= 1.01 (S + |margin|) can be misjudged. A pair that is not apart has
+ * D <= S + |margin|, and if the three faces of a are found to overlap, D is at most S up to these
+ * errors. For such pairs all fifteen gaps are off by less than 131 e (S + |margin|) + 7 e^2 C. The
+ * bound kept in `slack` and `error` is 176 e and 16 e^2. Its spare part covers the rounding of the
+ * double test, the rounding of the axes of a quaternion, and the 1e-12 of the extent of a pair that
+ * the contract allows.
  *
- *   apart    a gap above the margin by more than the bound is one. Cross axes are not unit vectors but shorter:
- *            a positive gap along one only grows by normalising, so it is compared with max(margin, 0).
- *   sure     every gap lies below min(margin, 0) by more than the bound: all axes overlap that deep, and normalising
- *            a negative gap makes it deeper. A zero cross axis (parallel edges) can never show that. But then it need not:
- *            let edges i of a and j of b enclose an angle with sine L, and let all six faces overlap by G > 0. Turn b
- *            about its centre until the edges are parallel; no point moves by more than sqrt(2) L S_b. Each face
- *            still overlaps by G' = G - 2 sqrt(2) L S (D <= S, as the faces overlap), and now every face of the
- *            Minkowski difference is one of the six, since cross products with the common direction are face
- *            normals: so it holds a ball of radius G', along every axis at all. Turned back, at least
- *            G - 3 sqrt(2) L S is left. The test asks for G > 3 bounds + 5 L S: one bound for G, one and a
- *            half for L, the sum of two elements of R off by 34 e each. */
+ *   apart    A gap above the margin by more than the bound is real. Cross axes are shorter than
+ *            unit vectors: a positive gap along one only grows by normalising, so the gap is
+ *            compared with max(margin, 0).
+ *   sure     Every gap lies below min(margin, 0) by more than the bound: all axes overlap that
+ *            deep, and normalising a negative gap makes it deeper. A zero cross axis (parallel
+ *            edges) can never show that, and need not. Let edges i of a and j of b enclose an angle
+ *            with sine L, and let all six faces overlap by G > 0. Turn b about its centre until the
+ *            edges are parallel; no point moves by more than sqrt(2) L S_b. Each face still
+ *            overlaps by G' = G - 2 sqrt(2) L S (D <= S, as the faces overlap). Now every face of
+ *            the Minkowski difference is one of the six, since cross products with the common
+ *            direction are face normals. So the difference holds a ball of radius G', along every
+ *            axis at all. After b is turned back, at least G - 3 sqrt(2) L S is left. The test asks
+ *            for G > 3 bounds + 5 L S: one bound for G, and one and a half for L, which is the sum
+ *            of two elements of R off by 34 e each. */
 #ifndef OBB_BATCH_H
 #define OBB_BATCH_H
 
@@ -49,168 +56,190 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A box for the packed tests: one cache line, the same in every index. In the plane boxes stand upright with z from -S
- * to S, so that they overlap in space where they do in the plane. */
+/* A box for the packed tests: one cache line, the same in every index. Boxes of the plane stand
+ * upright with z from -S to S, so they overlap in space if they overlap in the plane. */
 struct obb_packed {
     _Alignas(64) float hi[3];
     float lo[3]; /* the centre is hi + lo */
     float half[3];
     float u[3], v[3]; /* the first two axes; the third is their cross product */
-    float slack;      /* this box's share of the error bound, rounded up */
+    float slack;      /* the share of this box in the error bound, rounded up */
 };
 
-#define OBB_PACKED_ERROR  0x1.6p-17 /* 176 * 2^-24, of the sum of half extents, or of a margin */
-#define OBB_PACKED_DRIFT  0x1p-44   /* 16 * 2^-48, of the sum of |centre coordinates| */
-#define OBB_PACKED_LITTLE 0x1p-100  /* more than the smallest floats lose */
+#define OBB_PACKED_ERROR  0x1.6p-17 /* 176 * 2^-24 of the sum of half extents, or of a margin */
+#define OBB_PACKED_DRIFT  0x1p-44   /* 16 * 2^-48 of the sum of |centre coordinates| */
+#define OBB_PACKED_LITTLE 0x1p-100  /* more than the rounding of the smallest floats */
 
-/* A margin, as the tests compare with it. */
+/* A margin in the form that the tests compare with. */
 struct obb_limits {
-    float face;  /* apart beyond it along a face: the margin */
-    float cross; /* apart beyond it along a cross axis: the margin, or 0 where it is negative */
-    float sure;  /* sure below it: 0, or a negative margin */
-    float error; /* of the margin, added to the boxes' slack */
+    float face;  /* apart above it along a face: the margin */
+    float cross; /* apart above it along a cross axis: the margin, or 0 if it is negative */
+    float sure;  /* sure below it: 0, or the margin if it is negative */
+    float error; /* share of the margin in the error bound, added to the slack of the boxes */
 };
 
-/* ---- Bounds in sixteen bits ------------------------------------------------------------------------------------
+/* ---- Quantised bounds --------------------------------------------------------------------------
  *
- * A frame maps each coordinate to a code, 0 to OBB_CODE_MOST, by a function that never falls; so bounds that meet have
- * codes that do. Of each axis k one 32-bit word is kept: the code of the lower bound in its low half and the
- * complement (OBB_CODE_MOST - code) of the upper one in its high half. To be asked, bounds are written the other way:
- * upper code low, complement of the lower one high. Then bounds meet where every half is <= the half asked. What is
- * not there has OBB_CODE_NONE in all halves, which is above all. */
+ * A grid maps each coordinate to a code of 16 bits, 0 to OBB_CODE_MOST. The map never falls, so if
+ * bounds meet, their codes meet too. Bounds are written as one 32-bit word for each axis, in one of
+ * two forms:
+ *
+ *   stored   low half: the code of the lower bound; high half: the complement of the code of the
+ *            upper bound (OBB_CODE_MOST - code).
+ *   query    low half: the code of the upper bound; high half: the complement of the code of the
+ *            lower bound.
+ *
+ * Stored bounds meet a query if every stored half is <= the same half of the query. An empty child
+ * slot holds OBB_CODE_NONE, which compares greater than every code, so it never matches. */
 #define OBB_CODE_MOST 65534u
 #define OBB_CODE_NONE 0xffffffffu
 
-/* Bounds in an even frame are moved outwards by this share of a code: what scaling by floats loses, sixteen times. */
+/* Bounds on a uniform grid grow by this share of a code: sixteen times the loss of scaling by
+ * floats. */
 #define OBB_CODE_SPARE 0.0625F
 
-struct obb_codes {
+/* One word for each axis. */
+struct obb_quantised_bounds {
     uint32_t axis[3];
 };
 
+/* Returns the word of a lower and an upper code, in the stored form. */
 static inline uint32_t obb_code_word(uint32_t lower, uint32_t upper)
 {
     return lower | (OBB_CODE_MOST - upper) << 16;
 }
 
-/* From the form that is kept to the form that is asked, and back. */
-static inline uint32_t obb_code_asked(uint32_t kept)
+/* Converts a word from the stored form to the query form, or back. */
+static inline uint32_t obb_code_query(uint32_t kept)
 {
     return (OBB_CODE_MOST - (kept >> 16)) | (OBB_CODE_MOST - (kept & 0xffffu)) << 16;
 }
 
-/* Sixteen bounds. */
+/* A node: the bounds of its 16 children, in the stored form. */
 #define OBB_NODE 16
 struct obb_node {
     _Alignas(64) uint32_t axis[3][OBB_NODE];
 };
 
-#define OBB_GROUP ((size_t)OBB_NODE * OBB_NODE) /* boxes of a node of level 1 */
+#define OBB_GROUP ((size_t)OBB_NODE * OBB_NODE) /* boxes under a node of level 1 */
 
-/* Boxes by sixteen (level 0), these by sixteen (level 1), and so on; the highest level is one node, and never below 1. */
+/* The implicit tree: 16 boxes a node (level 0), 16 of these nodes a node of level 1, and so on. The
+ * highest level is one node, and never below level 1. */
 #define OBB_LEVELS 8
 struct obb_tree {
     const struct obb_node *level[OBB_LEVELS];
-    uint32_t nodes
-        [OBB_LEVELS]; /* how many of each; the children of node i are nodes 16 i to 16 i + 15 of the level below */
+    uint32_t nodes[OBB_LEVELS]; /* of each level; node i has nodes 16 i to 16 i + 15 below it */
     int top;
 };
 
-/* Where codes come from, for the axes of boxes: code c begins at origin + c / scale. */
-struct obb_frame {
-    double origin[3]; /* hi + lo, exactly */
-    double scale[3];  /* codes per scene unit, exactly a float */
+/* A grid. On a uniform grid, code c begins at origin + c / scale. If `nonuniform` is set, codes
+ * come from it instead. */
+struct obb_grid {
+    double origin[3]; /* exactly hi + lo */
+    double scale[3];  /* codes per scene unit; exactly a float */
     float hi[3], lo[3];
-    const struct obb_warp *warp; /* NULL: the frame is even, as above; else see tree.h */
+    const struct obb_nonuniform_grid
+        *nonuniform; /* NULL: the grid is uniform; else see core/index/grid.h */
 };
 
-/* A walk down a tree to all children at one level whose bounds meet those asked. */
+/* A walk down a tree to all children of one level whose bounds meet a query. */
 struct obb_walk {
-    struct obb_codes asked;
-    uint32_t node[OBB_LEVELS],
-        left[OBB_LEVELS]; /* the way down, and children still to be visited */
+    struct obb_quantised_bounds query;
+    uint32_t node[OBB_LEVELS]; /* the path from the root */
+    uint32_t left[OBB_LEVELS]; /* children still to be visited, as bits */
     int level;
 };
 
-/* A ray in an even frame, in codes: place + t * way; t in scene units from near to far. */
-struct obb_code_ray {
-    float place[3], inverse[3]; /* 1 / way, at most 1e30 in size */
-    float grow[3];              /* bounds grow by this many codes */
+/* A ray on a uniform grid: its point at distance t is origin + t * direction in codes, t in scene
+ * units. */
+struct obb_grid_ray {
+    float origin[3], inverse[3]; /* 1 / direction, at most 1e30 in size */
+    float grow[3];               /* bounds grow by so many codes */
 };
 
-/* A place in an even frame: bounds in codes, and how large a code is. */
-struct obb_code_place {
-    float low[3], high[3];
-    float unit[3];
+/* The target of a search by distance on a uniform grid. */
+struct obb_grid_target {
+    float low[3], high[3]; /* its bounds in codes */
+    float unit[3];         /* the width of a code in scene units */
 };
 
-/* Boxes at a glance: codes of their centres, how far they reach along any axis, and what holds all of them. */
-#define OBB_LOOK 64
-struct obb_looks {
-    _Alignas(64) uint32_t code[3][OBB_LOOK];
-    float size[OBB_LOOK];
-    struct obb_bounds extent;
+/* Summaries of up to OBB_SUMMARIES boxes: all that ordering them needs. */
+#define OBB_SUMMARIES 64
+struct obb_summaries {
+    _Alignas(64) uint32_t code[3][OBB_SUMMARIES]; /* of the centre */
+    float size[OBB_SUMMARIES]; /* no part of the box is farther from its centre along any axis */
+    struct obb_bounds extent;  /* holds all boxes */
 };
 
 /* One side of a join. */
 struct obb_side {
     const struct obb_tree *tree;
     const struct obb_packed *boxes;
-    const uint16_t *alive; /* per node of level 0: which of its boxes are there and count */
+    const uint16_t
+        *alive; /* per node of level 0: which of its boxes are there and alive, as bits */
 };
 
-/* Candidates a[k], b[k] that are not apart; b[k] has OBB_PACKED_SURE where the verdict is sure. false ends the join. */
+/* Takes candidates of a join: pairs a[k], b[k] that are not apart. b[k] is marked by
+ * OBB_PACKED_SURE if the verdict is sure. Returning false ends the join. */
 #define OBB_PACKED_SURE ((uint32_t)1 << 31)
 typedef bool obb_emit(void *context, const uint32_t *a, const uint32_t *b, size_t count);
 
+/* The functions of one instruction set. */
 struct obb_kernels {
     obb_kernel kind;
 
-    /* Tests a[ia[k]] with b[ib[k]]; the outputs (room for count + 16 each) may be the inputs. Returns how many are left. */
-    size_t (*pairs)(const struct obb_packed *a, const struct obb_packed *b, const uint32_t *ia,
-                    const uint32_t *ib, size_t count, const struct obb_limits *limits,
-                    uint32_t *out_a, uint32_t *out_b);
+    /* Tests the pairs a[ia[k]], b[ib[k]] and lists those that are not apart, each b marked if the
+     * verdict is sure. The outputs have room for count + 16 each, and may be the inputs. Returns
+     * the number listed. */
+    size_t (*test_pairs)(const struct obb_packed *a, const struct obb_packed *b, const uint32_t *ia,
+                         const uint32_t *ib, size_t count, const struct obb_limits *limits,
+                         uint32_t *out_a, uint32_t *out_b);
 
-    /* Tests one box with b[ib[k]] in the same way. */
-    size_t (*against)(const struct obb_packed *a, const struct obb_packed *b, const uint32_t *ib,
-                      size_t count, const struct obb_limits *limits, uint32_t *out_b);
+    /* Tests the pairs of one box and b[ib[k]] in the same way. */
+    size_t (*test_one_to_many)(const struct obb_packed *a, const struct obb_packed *b,
+                               const uint32_t *ib, size_t count, const struct obb_limits *limits,
+                               uint32_t *out_b);
 
-    /* Which children meet what is asked. */
-    uint32_t (*meet)(const struct obb_node *node, const struct obb_codes *asked);
+    /* Returns the children that meet a query, as bits. query: in the query form. */
+    uint32_t (*test_node)(const struct obb_node *node, const struct obb_quantised_bounds *query);
 
-    /* Goes on with a walk to children of level `floor` (0: boxes) until `room` (at least 16) is used up by fewer than 16;
-     * 0: the walk is over. `out` has 16 more of room. */
+    /* Continues a walk to children of level `floor` (0: boxes) until fewer than 16 of `room` (at
+     * least 16) are left. `out` has room for 16 more. Returns the number listed; 0 ends the
+     * walk. */
     size_t (*walk)(const struct obb_tree *tree, struct obb_walk *walk, int floor, uint32_t *out,
                    size_t room);
 
-    /* Looks at up to OBB_LOOK boxes in an even frame; codes outside it are 0 or OBB_CODE_MOST. count > 0. */
-    void (*look)(const struct obb_box *const *boxes, size_t count, const struct obb_frame *frame,
-                 struct obb_looks *out);
+    /* Summarises up to OBB_SUMMARIES boxes on a uniform grid. Codes outside the grid are 0 or
+     * OBB_CODE_MOST. count > 0. */
+    void (*summarise)(const struct obb_box *const *boxes, size_t count, const struct obb_grid *grid,
+                      struct obb_summaries *out);
 
-    /* Packs up to 16 boxes in space (3-D), and their codes in an even frame; the rest of the codes is OBB_CODE_NONE.
-     * count > 0. */
-    void (*pack)(const struct obb_box *const *boxes, size_t count, const struct obb_frame *frame,
+    /* Packs up to 16 boxes of space (3-D) and quantises their bounds on a uniform grid. Sets the
+     * remaining children to OBB_CODE_NONE. count > 0. */
+    void (*pack)(const struct obb_box *const *boxes, size_t count, const struct obb_grid *grid,
                  struct obb_packed *out, struct obb_node *out_node);
 
-    /* The codes of up to 16 packed boxes in an even frame, likewise. */
-    void (*encode)(const struct obb_packed *boxes, size_t count, const struct obb_frame *frame,
+    /* Quantises the bounds of up to 16 packed boxes on a uniform grid in the same way. */
+    void (*encode)(const struct obb_packed *boxes, size_t count, const struct obb_grid *grid,
                    struct obb_node *out);
 
-    /* The bounds of each node's children, as children of out: the level above. */
-    void (*unite)(const struct obb_node *nodes, size_t count, struct obb_node *out);
+    /* Merges the bounds of the children of each node, which gives a node of the level above. */
+    void (*merge_nodes)(const struct obb_node *nodes, size_t count, struct obb_node *out);
 
-    /* Joins the boxes under node g of level 1 of a with all of b (or, where both are the same, with those after them),
-     * the tests included. false: emit said so. */
+    /* Joins the boxes under node g of level 1 of a with all boxes of b and tests the pairs. If a
+     * and b are the same side, joins them with the boxes after them. Returns false if emit did. */
     bool (*join)(const struct obb_side *a, const struct obb_side *b, uint32_t g,
                  const struct obb_limits *limits, void *context, obb_emit *emit);
 
-    /* Children whose bounds the ray meets between near and far; where it enters each, rounded down. */
-    uint32_t (*ray)(const struct obb_node *node, const struct obb_code_ray *ray, float near,
+    /* Returns the children whose bounds the ray meets between near and far, as bits, and where it
+     * enters each, rounded down. */
+    uint32_t (*ray)(const struct obb_node *node, const struct obb_grid_ray *ray, float near,
                     float far, float out_enter[static OBB_NODE]);
 
-    /* Children within `far` of the place; the distance of each, rounded down. */
-    uint32_t (*nearest)(const struct obb_node *node, const struct obb_code_place *place, float far,
-                        float out_distance[static OBB_NODE]);
+    /* Returns the children within `far` of the target, as bits, and the distance of each, rounded
+     * down. */
+    uint32_t (*nearest)(const struct obb_node *node, const struct obb_grid_target *target,
+                        float far, float out_distance[static OBB_NODE]);
 };
 
 extern const struct obb_kernels obb_kernels_scalar;

@@ -1,3 +1,4 @@
+/* The AVX2 kernels: eight floats a vector. */
 #include "core/kernels/batch.h"
 
 #if defined __x86_64__ && !defined OBB_ONLY_SCALAR
@@ -39,7 +40,7 @@ INLINE __m256i load_words(const void *words) { return _mm256_loadu_si256(words);
 
 INLINE void store_words(void *out, __m256i words) { _mm256_storeu_si256(out, words); }
 
-/* Eight columns of eight rows: pairs of rows, fours, then halves of registers. */
+/* Transposes eight rows: pairs of rows first, then fours, then halves of registers. */
 INLINE void load_half(const float *const rows[8], size_t from, vf out[8])
 {
     __m256 t[8], s[8];
@@ -105,7 +106,7 @@ INLINE void store(const vf columns[16], float *const rows[8])
     }
 }
 
-/* Fours of doubles of four boxes are transposed; two more follow. */
+/* Transposes two blocks of four doubles of four boxes, and gathers the last two doubles. */
 INLINE void load_boxes(const struct obb_box *const boxes[4], vd out[10])
 {
     UNROLL
@@ -127,14 +128,14 @@ INLINE void load_boxes(const struct obb_box *const boxes[4], vd out[10])
                             boxes[3]->rotation.w);
 }
 
-INLINE uint32_t meet(const struct obb_node *node, const uint32_t axes[3])
+INLINE uint32_t test_children(const struct obb_node *node, const uint32_t axes[3])
 {
     __m256i first = _mm256_setzero_si256(), second = first;
     UNROLL
     for (int k = 0; k < 3; k++) {
-        const __m256i asked = _mm256_set1_epi32((int)axes[k]);
-        first = _mm256_or_si256(first, _mm256_subs_epu16(load_words(node->axis[k]), asked));
-        second = _mm256_or_si256(second, _mm256_subs_epu16(load_words(node->axis[k] + 8), asked));
+        const __m256i query = _mm256_set1_epi32((int)axes[k]);
+        first = _mm256_or_si256(first, _mm256_subs_epu16(load_words(node->axis[k]), query));
+        second = _mm256_or_si256(second, _mm256_subs_epu16(load_words(node->axis[k] + 8), query));
     }
     const __m256i zero = _mm256_setzero_si256();
     const __m256 a = _mm256_castsi256_ps(_mm256_cmpeq_epi32(first, zero));
@@ -151,7 +152,8 @@ INLINE uint32_t least_halves(const uint32_t words[16])
     return (uint32_t)_mm_cvtsi128_si32(b);
 }
 
-/* The lanes of `values` in an eight-bit mask, side by side: the numbers of these lanes, each in a byte of its own. */
+/* Moves the lanes of `values` that are in the mask (8 bits) to the front. `lanes` is the numbers of
+ * these lanes, one a byte. */
 INLINE __m256i compress(uint32_t mask, __m256i values)
 {
     const uint64_t bytes = _pdep_u64(mask, 0x0101010101010101u) * 0xffu;
@@ -193,14 +195,14 @@ INLINE size_t keep(uint32_t lanes, uint32_t sure, const uint32_t *ia, const uint
 #include "core/kernels/batch_body.inc"
 
 const struct obb_kernels obb_kernels_avx2 = {.kind = OBB_KERNEL_AVX2,
-                                             .pairs = pairs,
-                                             .against = against,
-                                             .meet = meet_codes,
+                                             .test_pairs = test_pairs,
+                                             .test_one_to_many = test_one_to_many,
+                                             .test_node = test_node,
                                              .walk = walk,
-                                             .look = look,
+                                             .summarise = summarise,
                                              .pack = pack,
                                              .encode = encode,
-                                             .unite = unite,
+                                             .merge_nodes = merge_nodes,
                                              .join = join,
                                              .ray = ray,
                                              .nearest = nearest};

@@ -1,3 +1,4 @@
+/* The AVX-512 kernels: sixteen floats a vector. */
 #include "core/kernels/batch.h"
 
 #if defined __x86_64__ && !defined OBB_ONLY_SCALAR
@@ -41,7 +42,7 @@ typedef __m512 vf;
 
 INLINE __m512i low_half(void) { return _mm512_set1_epi32(0xffff); }
 
-/* A transposition: pairs of rows, fours, then quarters of registers twice. */
+/* Transposes sixteen rows: pairs of rows first, then fours, then quarters of registers twice. */
 INLINE void load(const float *const rows[16], vf out[16])
 {
     __m512 t[16], s[16];
@@ -109,7 +110,7 @@ INLINE void store(const vf columns[16], float *const rows[16])
         _mm512_storeu_ps(rows[i], out[i]);
 }
 
-/* Eight doubles of eight boxes are transposed; two more follow. */
+/* Transposes a block of eight doubles of eight boxes, and gathers the last two doubles. */
 INLINE void load_boxes(const struct obb_box *const boxes[8], vd out[10])
 {
     __m512d t[8], s[8];
@@ -140,7 +141,7 @@ INLINE void load_boxes(const struct obb_box *const boxes[8], vd out[10])
                             boxes[6]->rotation.w, boxes[7]->rotation.w);
 }
 
-INLINE uint32_t meet(const struct obb_node *node, const uint32_t axes[3])
+INLINE uint32_t test_children(const struct obb_node *node, const uint32_t axes[3])
 {
     __m512i above = _mm512_setzero_si512();
     UNROLL
@@ -189,14 +190,14 @@ INLINE size_t keep(uint32_t lanes, uint32_t sure, const uint32_t *ia, const uint
 #include "core/kernels/batch_body.inc"
 
 const struct obb_kernels obb_kernels_avx512 = {.kind = OBB_KERNEL_AVX512,
-                                               .pairs = pairs,
-                                               .against = against,
-                                               .meet = meet_codes,
+                                               .test_pairs = test_pairs,
+                                               .test_one_to_many = test_one_to_many,
+                                               .test_node = test_node,
                                                .walk = walk,
-                                               .look = look,
+                                               .summarise = summarise,
                                                .pack = pack,
                                                .encode = encode,
-                                               .unite = unite,
+                                               .merge_nodes = merge_nodes,
                                                .join = join,
                                                .ray = ray,
                                                .nearest = nearest};

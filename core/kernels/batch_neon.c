@@ -1,4 +1,4 @@
-/* NEON, as every aarch64 CPU has it: four floats a vector. */
+/* The NEON kernels: four floats a vector. Every aarch64 CPU has NEON. */
 #include "core/kernels/batch.h"
 
 #if defined __aarch64__ && !defined OBB_ONLY_SCALAR
@@ -13,7 +13,7 @@
 #include <arm_neon.h>
 #include <string.h>
 
-/* Maximum and minimum choose as the other sets do: the second of two zeros. */
+/* Of two zeros, maximum and minimum choose the second one, as the other sets do. */
 typedef float32x4_t vf;
 #define W                        4
 #define V_SPLAT(x)               vdupq_n_f32(x)
@@ -31,7 +31,7 @@ INLINE vf max_v(vf a, vf b) { return vbslq_f32(vcgtq_f32(a, b), a, b); }
 
 INLINE vf min_v(vf a, vf b) { return vbslq_f32(vcltq_f32(a, b), a, b); }
 
-/* Bit k set where lane k is all ones. */
+/* Returns a mask: bit k is set if lane k is all ones. */
 INLINE uint32_t bits_of(uint32x4_t lanes)
 {
     const uint32x4_t bits = {1, 2, 4, 8};
@@ -49,8 +49,8 @@ INLINE void words_v(uint32_t *p, vf lower, vf upper)
     vst1q_u32(p, vorrq_u32(vcvtq_u32_f32(lower), vshlq_n_u32(rest, 16)));
 }
 
-/* Four columns of four rows. */
-INLINE void turn(const vf rows[4], vf columns[4])
+/* Transposes four rows to four columns. */
+INLINE void transpose(const vf rows[4], vf columns[4])
 {
     const float64x2_t a = vreinterpretq_f64_f32(vtrn1q_f32(rows[0], rows[1]));
     const float64x2_t b = vreinterpretq_f64_f32(vtrn2q_f32(rows[0], rows[1]));
@@ -70,7 +70,7 @@ INLINE void load(const float *const rows[4], vf out[16])
         UNROLL
         for (int i = 0; i < 4; i++)
             t[i] = vld1q_f32(rows[i] + from);
-        turn(t, out + from);
+        transpose(t, out + from);
     }
 }
 
@@ -79,7 +79,7 @@ INLINE void store(const vf columns[16], float *const rows[4])
     UNROLL
     for (int from = 0; from < 16; from += 4) {
         vf t[4];
-        turn(columns + from, t);
+        transpose(columns + from, t);
         UNROLL
         for (int i = 0; i < 4; i++)
             vst1q_f32(rows[i] + from, t[i]);
@@ -114,7 +114,7 @@ INLINE void load_boxes(const struct obb_box *const boxes[2], vd out[10])
     }
 }
 
-INLINE uint32_t meet(const struct obb_node *node, const uint32_t axes[3])
+INLINE uint32_t test_children(const struct obb_node *node, const uint32_t axes[3])
 {
     uint32x4_t all = vdupq_n_u32(0);
     UNROLL
@@ -123,8 +123,8 @@ INLINE uint32_t meet(const struct obb_node *node, const uint32_t axes[3])
         UNROLL
         for (int k = 0; k < 3; k++) {
             const uint16x8_t kept = vreinterpretq_u16_u32(vld1q_u32(node->axis[k] + from));
-            const uint16x8_t asked = vreinterpretq_u16_u32(vdupq_n_u32(axes[k]));
-            above = vorrq_u16(above, vcgtq_u16(kept, asked));
+            const uint16x8_t query = vreinterpretq_u16_u32(vdupq_n_u32(axes[k]));
+            above = vorrq_u16(above, vcgtq_u16(kept, query));
         }
         const uint32x4_t bits = {1u << from, 2u << from, 4u << from, 8u << from};
         all = vorrq_u32(all, vandq_u32(vceqzq_u32(vreinterpretq_u32_u16(above)), bits));
@@ -143,7 +143,7 @@ INLINE uint32_t least_halves(const uint32_t words[16])
     return vgetq_lane_u32(vreinterpretq_u32_u16(least), 0);
 }
 
-/* Where the bytes of each lane in a four-bit mask come from, side by side. */
+/* For each mask of four lanes, the bytes of the lanes in it, one after the other. */
 #define LANE(k) 4 * (k), 4 * (k) + 1, 4 * (k) + 2, 4 * (k) + 3
 static const uint8_t order[16][16] = {{0},
                                       {LANE(0)},
@@ -203,14 +203,14 @@ INLINE size_t keep(uint32_t lanes, uint32_t sure, const uint32_t *ia, const uint
 #include "core/kernels/batch_body.inc"
 
 const struct obb_kernels obb_kernels_neon = {.kind = OBB_KERNEL_NEON,
-                                             .pairs = pairs,
-                                             .against = against,
-                                             .meet = meet_codes,
+                                             .test_pairs = test_pairs,
+                                             .test_one_to_many = test_one_to_many,
+                                             .test_node = test_node,
                                              .walk = walk,
-                                             .look = look,
+                                             .summarise = summarise,
                                              .pack = pack,
                                              .encode = encode,
-                                             .unite = unite,
+                                             .merge_nodes = merge_nodes,
                                              .join = join,
                                              .ray = ray,
                                              .nearest = nearest};

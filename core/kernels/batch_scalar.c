@@ -1,5 +1,5 @@
-/* Plain C, with vectors of four as compilers know them on every machine: they take the baseline's own where it has
- * them, and single floats where not. */
+/* The scalar kernels: plain C, with vectors of four floats that compilers know on every machine.
+ * They become vector instructions if the baseline has them, and single floats if not. */
 #include "core/kernels/batch.h"
 
 #include <math.h>
@@ -34,7 +34,7 @@ INLINE vf splat_v(float x) { return (vf){x, x, x, x}; }
 
 INLINE void store_v(float *p, vf a) { memcpy(p, &a, sizeof a); }
 
-/* Written so that a wrong lane is never chosen: a lane is all ones or all zeros. */
+/* A lane of a comparison is all ones or all zeros, so no wrong lane is ever chosen. */
 #if defined __SSE2__
 INLINE vf max_v(vf a, vf b) { return (vf)_mm_max_ps((__m128)a, (__m128)b); }
 INLINE vf min_v(vf a, vf b) { return (vf)_mm_min_ps((__m128)a, (__m128)b); }
@@ -47,7 +47,8 @@ INLINE uint32_t above_v(vf a, vf b)
 INLINE vf chosen(vi lanes, vf a, vf b) { return (vf)(((vi)a & lanes) | ((vi)b & ~lanes)); }
 INLINE vf max_v(vf a, vf b) { return chosen(a > b, a, b); }
 INLINE vf min_v(vf a, vf b) { return chosen(a < b, a, b); }
-INLINE float sqrt_1(float a) { return (float)sqrt((double)a); } /* rounded right, twice */
+/* Rounds twice, and correctly all the same. */
+INLINE float sqrt_1(float a) { return (float)sqrt((double)a); }
 INLINE vf sqrt_v(vf a) { return (vf){sqrt_1(a[0]), sqrt_1(a[1]), sqrt_1(a[2]), sqrt_1(a[3])}; }
 INLINE uint32_t above_v(vf a, vf b)
 {
@@ -109,7 +110,8 @@ typedef int64_t vl __attribute__((vector_size(16)));
 
 INLINE vd chosen_d(vl lanes, vd a, vd b) { return (vd)(((vl)a & lanes) | ((vl)b & ~lanes)); }
 
-/* Of lanes cast one by one, to float and back, GCC 12 thinks that nothing was lost. */
+/* Converts whole vectors: if lanes are cast to float and back one by one, GCC 12 assumes that
+ * nothing was lost. */
 typedef float vh __attribute__((vector_size(8)));
 INLINE vf narrow(vd a, vd b)
 {
@@ -144,7 +146,7 @@ INLINE void load_boxes(const struct obb_box *const boxes[2], vd out[10])
         out[k] = (vd){a[k], b[k]};
 }
 
-INLINE uint32_t meet(const struct obb_node *node, const uint32_t axes[3])
+INLINE uint32_t test_children(const struct obb_node *node, const uint32_t axes[3])
 {
     uint32_t mask = 0;
     for (uint32_t i = 0; i < OBB_NODE; i++) {
@@ -202,14 +204,14 @@ INLINE size_t keep(uint32_t lanes, uint32_t sure, const uint32_t *ia, const uint
 #include "core/kernels/batch_body.inc"
 
 const struct obb_kernels obb_kernels_scalar = {.kind = OBB_KERNEL_SCALAR,
-                                               .pairs = pairs,
-                                               .against = against,
-                                               .meet = meet_codes,
+                                               .test_pairs = test_pairs,
+                                               .test_one_to_many = test_one_to_many,
+                                               .test_node = test_node,
                                                .walk = walk,
-                                               .look = look,
+                                               .summarise = summarise,
                                                .pack = pack,
                                                .encode = encode,
-                                               .unite = unite,
+                                               .merge_nodes = merge_nodes,
                                                .join = join,
                                                .ray = ray,
                                                .nearest = nearest};

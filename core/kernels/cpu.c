@@ -8,7 +8,7 @@
 
 #if !defined OBB_ONLY_SCALAR && defined __x86_64__
 
-/* Which registers the system saves: XCR0. */
+/* Returns which registers the operating system saves: XCR0. */
 static unsigned saved_state(void)
 {
     unsigned low, high;
@@ -16,7 +16,10 @@ static unsigned saved_state(void)
     return low;
 }
 
-/* Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, chapters 14.3, 14.7 and 15.2. */
+/* Returns whether this CPU and its operating system have a kernel's instruction set.
+ *
+ * Source   Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, chapters
+ *          14.3, 14.7 and 15.2. */
 static bool cpu_has(obb_kernel kernel)
 {
     enum { OSXSAVE = 1 << 27, POPCNT = 1 << 23, YMM = 6, ZMM = 0xe6 };

@@ -3,7 +3,7 @@
 #include "core/base/alloc.h"
 #include "core/base/sort.h"
 #include "core/geometry/sat.h"
-#include "core/index/layers.h"
+#include "core/index/join.h"
 #include "core/query/filter.h"
 #include "core/scene/view.h"
 #include "core/versions/version.h"

@@ -33,17 +33,17 @@ static obb_status gather_entities(const struct obb_view *view, const obb_filter 
 {
     if (filter->exclude_entity_count == 0)
         return OBB_OK;
-    uint64_t *labels = obb_arena_alloc(arena, filter->exclude_entity_count, sizeof *labels);
-    if (labels == NULL)
+    uint64_t *entities = obb_arena_alloc(arena, filter->exclude_entity_count, sizeof *entities);
+    if (entities == NULL)
         return OBB_NO_MEMORY;
     size_t count = 0;
     for (size_t i = 0; i < filter->exclude_entity_count; i++) {
-        const struct obb_label *label = obb_view_entity(view, filter->exclude_entities[i]);
-        if (label != NULL)
-            labels[count++] = (uint64_t)(uintptr_t)label;
+        const struct obb_interned *entity = obb_view_entity(view, filter->exclude_entities[i]);
+        if (entity != NULL)
+            entities[count++] = (uint64_t)(uintptr_t)entity;
     }
-    obb_sort_u64(labels, count);
-    sieve->entities = labels;
+    obb_sort_u64(entities, count);
+    sieve->entities = entities;
     sieve->entity_count = count;
     return OBB_OK;
 }

@@ -35,7 +35,7 @@ struct obb_sieve {
     obb_str prefix;
     const uint64_t *ids; /* excluded, ascending */
     size_t id_count;
-    const uint64_t *entities; /* excluded: addresses of labels, ascending */
+    const uint64_t *entities; /* excluded: addresses of interned strings, ascending */
     size_t entity_count;
 };
 

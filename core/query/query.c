@@ -6,23 +6,23 @@
 #include <assert.h>
 
 /* Nanoseconds of one thread, from tests/bench/costs.c (make bench-costs); what they are used for forgives a factor of two. */
-#define NS_PLAN        150.0 /* to make a plan and take it down */
-#define NS_PAIR        140.0 /* two look-ups by name and the test */
-#define NS_POINT       150.0 /* walks that find little: overlap, point */
-#define NS_RAY         200.0
-#define NS_SWEEP       2000.0
-#define NS_NEAREST     400.0
-#define NS_FOUND       50.0   /* each box that a walk may find and list */
-#define NS_LEVEL       20.0   /* a doubling of the boxes, on a walk */
-#define NS_NEAR        350.0  /* each further neighbour of a point, */
-#define NS_NEAR_BOX    2500.0 /* or of a box: the distance of two boxes */
-#define NS_DETAILS     400.0  /* what `want` adds about a pair, but for the volume */
-#define NS_VOLUME      3000.0
-#define NS_PAIR_OF_ALL 15.0   /* each pair that all-pairs may find and list */
-#define NS_GLIDING     1000.0 /* a candidate whose pose lies between two commits */
-#define NS_STEP        75.0   /* a candidate that is looked at, found, and written */
-#define NS_STEP_SWEEP  700.0
-#define NS_STEP_POSE   500.0 /* more when its pose is written, too */
+#define NS_PLAN         150.0 /* to make a plan and take it down */
+#define NS_PAIR         140.0 /* two look-ups by name and the test */
+#define NS_POINT        150.0 /* walks that find little: overlap, point */
+#define NS_RAY          200.0
+#define NS_SWEEP        2000.0
+#define NS_NEAREST      400.0
+#define NS_FOUND        50.0   /* each box that a walk may find and list */
+#define NS_LEVEL        20.0   /* a doubling of the boxes, on a walk */
+#define NS_NEAR         350.0  /* each further neighbour of a point, */
+#define NS_NEAR_BOX     2500.0 /* or of a box: the distance of two boxes */
+#define NS_DETAILS      400.0  /* what `want` adds about a pair, but for the volume */
+#define NS_VOLUME       3000.0
+#define NS_PAIR_OF_ALL  15.0   /* each pair that all-pairs may find and list */
+#define NS_INTERPOLATED 1000.0 /* a candidate whose pose lies between two commits */
+#define NS_STEP         75.0   /* a candidate that is looked at, found, and written */
+#define NS_STEP_SWEEP   700.0
+#define NS_STEP_POSE    500.0 /* more when its pose is written, too */
 #define NS_CHUNK \
     100000.0 /* what a chunk should take: small against a deadline, large against a hop */
 #define USUALLY_LISTED 8.0 /* boxes a list is taken to have */
@@ -91,17 +91,19 @@ static double item_cost(const struct obb_view *view, const obb_query *query)
                  (query->of_boxes ? NS_NEAR_BOX : NS_NEAR);
         break;
     }
-    return view->movers != NULL ? ns + NS_GLIDING : ns;
+    return view->interpolated_index != NULL ? ns + NS_INTERPOLATED : ns;
 }
 
 double obb_query_cost(const struct obb_view *view, const obb_query *query)
 {
     if (query->kind == OBB_QUERY_ALL_PAIRS) {
         const double boxes = (double)view->info.boxes;
-        const double gliding =
-            view->movers != NULL ? (double)obb_index_count(view->movers) * NS_GLIDING : 0.0;
+        const double interpolated =
+            view->interpolated_index != NULL
+                ? (double)obb_index_count(view->interpolated_index) * NS_INTERPOLATED
+                : 0.0;
         const double pairs = fmin(boxes * boxes / 2, OBB_MAX_WHOLE);
-        return NS_PLAN + pairs * (NS_PAIR_OF_ALL + details_cost(query)) + gliding;
+        return NS_PLAN + pairs * (NS_PAIR_OF_ALL + details_cost(query)) + interpolated;
     }
     return NS_PLAN + (double)query->count * item_cost(view, query);
 }
@@ -289,7 +291,7 @@ obb_status obb_plan_try(struct obb_plan *plan, double *ns)
     const double step = (query->kind == OBB_QUERY_SWEEP ? NS_STEP_SWEEP : NS_STEP) +
                         ((query->want & OBB_WANT_POSE) != 0 ? NS_STEP_POSE : 0.0) +
                         (query->kind == OBB_QUERY_OVERLAP ? details_cost(query) : 0.0) +
-                        (plan->view->movers != NULL ? NS_GLIDING : 0.0);
+                        (plan->view->interpolated_index != NULL ? NS_INTERPOLATED : 0.0);
     for (;;) {
         obb_status st;
         const size_t chunks = obb_plan_advance(plan, &st);

@@ -2,18 +2,20 @@
  *
  *   join    candidates from the layers (obb_join), in order of ids
  *   sift    what the filters and, where the join is in doubt, the double test leave of them; and, between two commits,
- *           each box that glides against all others, since the join knows only where it stood
+ *           each interpolated box against all others, since the join knows only where it stood
  *   gather  the lists of the chunks put together in order, and what `want` adds
  *
  * What a phase leaves depends on its input alone, not on who ran its chunks. */
 #include "core/base/alloc.h"
+#include "core/base/least.h"
+#include "core/index/join.h"
 #include "core/query/query_body.h"
 
-#define SIFT_CHUNK   4096 /* candidate pairs; about 100 us when in doubt */
-#define PREFETCH     16   /* candidates ahead whose boxes are fetched */
-#define GLIDE_CHUNK  64   /* boxes that glide */
-#define GATHER_CHUNK 8192 /* pairs listed */
-#define DETAIL_CHUNK 256  /* pairs listed with details */
+#define SIFT_CHUNK         4096 /* candidate pairs; about 100 us when in doubt */
+#define PREFETCH           16   /* candidates ahead whose boxes are fetched */
+#define INTERPOLATED_CHUNK 64   /* interpolated boxes */
+#define GATHER_CHUNK       8192 /* pairs listed */
+#define DETAIL_CHUNK       256  /* pairs listed with details */
 
 enum phase { JOIN, SIFT, GATHER, DONE };
 
@@ -21,7 +23,7 @@ enum phase { JOIN, SIFT, GATHER, DONE };
 struct part {
     struct obb_task task;
     struct obb_pairs pairs;
-    size_t candidates; /* beside the join's: of boxes that glide */
+    size_t candidates; /* beside the join's: of interpolated boxes */
     size_t doubts;     /* candidates that took the double test */
 };
 
@@ -31,14 +33,15 @@ struct obb_all_pairs {
     struct obb_join *join;
     const obb_join_pair *candidates;
     size_t candidate_count;
-    size_t sift_chunks, glide_chunks;
+    size_t sift_chunks, interpolated_chunks;
     struct part *parts;   /* one per chunk of the sifting */
     size_t *starts;       /* sift_chunks + 1: pairs before each part of the join */
     size_t total, listed; /* pairs found, and how many of them the result shows */
     size_t doubts;        /* of all parts */
     size_t gather_chunks;
-    uint64_t *bounds; /* with gliding: gather_chunks + 1 ids that part the pairs by their a */
-    size_t *offsets;  /* and how many pairs come before each */
+    uint64_t
+        *bounds; /* with interpolated boxes: gather_chunks + 1 ids that part the pairs by their a */
+    size_t *offsets; /* and how many pairs come before each */
     struct obb_task *gather_tasks;
     obb_box_pair *pairs;
     obb_details *details;
@@ -62,7 +65,7 @@ obb_status obb_all_pairs_create(const struct obb_task *task, struct obb_all_pair
 
 static size_t part_count(const struct obb_all_pairs *all)
 {
-    return all->sift_chunks + all->glide_chunks;
+    return all->sift_chunks + all->interpolated_chunks;
 }
 
 static void free_parts(struct obb_all_pairs *all)
@@ -96,8 +99,6 @@ void obb_all_pairs_destroy(struct obb_all_pairs *all)
     obb_free(all);
 }
 
-static size_t at_most(size_t value, size_t limit) { return value < limit ? value : limit; }
-
 /* ---- Sifting ---------------------------------------------------------------------------------------------- */
 
 static void sift(const struct obb_all_pairs *all, size_t chunk)
@@ -105,13 +106,13 @@ static void sift(const struct obb_all_pairs *all, size_t chunk)
     struct part *part = &all->parts[chunk];
     const struct obb_view *view = all->task.view;
     const size_t first = chunk * SIFT_CHUNK;
-    const size_t end = at_most(first + SIFT_CHUNK, all->candidate_count);
+    const size_t end = obb_least(first + SIFT_CHUNK, all->candidate_count);
     for (size_t i = first; i < end && obb_task_goes_on(&part->task); i++) {
         const obb_join_pair *pair = &all->candidates[i];
         if (i + PREFETCH < end) /* b may lie anywhere */
             __builtin_prefetch(&all->candidates[i + PREFETCH].b->category);
-        if (view->movers != NULL && (obb_view_glides_to(view, pair->a) != NULL ||
-                                     obb_view_glides_to(view, pair->b) != NULL))
+        if (view->interpolated_index != NULL && (obb_view_interpolates_to(view, pair->a) != NULL ||
+                                                 obb_view_interpolates_to(view, pair->b) != NULL))
             continue;
         if (!obb_pairs_admit(all->task.sieve, pair->a, pair->b))
             continue;
@@ -126,22 +127,23 @@ static void sift(const struct obb_all_pairs *all, size_t chunk)
     }
 }
 
-struct glide {
+struct interpolating {
     const struct obb_view *view;
     struct part *part;
     const struct obb_version *box;
     obb_solid solid;
 };
 
-static bool glide_visit(void *context, const struct obb_version *other, obb_verdict verdict)
+static bool visit_interpolating(void *context, const struct obb_version *other, obb_verdict verdict)
 {
-    struct glide *g = context;
+    struct interpolating *g = context;
     struct obb_task *task = &g->part->task;
     (void)verdict; /* bounds of the whole way say nothing for certain */
     if (!obb_task_goes_on(task))
         return false;
-    /* Of two that glide, the one with the smaller id finds the pair. */
-    if (other == g->box || (other->id < g->box->id && obb_view_glides_to(g->view, other) != NULL))
+    /* Of two interpolated boxes, the one with the smaller id finds the pair. */
+    if (other == g->box ||
+        (other->id < g->box->id && obb_view_interpolates_to(g->view, other) != NULL))
         return true;
     g->part->candidates++;
     if (!obb_pairs_admit(task->sieve, g->box, other))
@@ -152,19 +154,22 @@ static bool glide_visit(void *context, const struct obb_version *other, obb_verd
            obb_pairs_add(task, &g->part->pairs, g->box, other);
 }
 
-static void glide(const struct obb_all_pairs *all, size_t chunk)
+static void sift_interpolated(const struct obb_all_pairs *all, size_t chunk)
 {
     struct part *part = &all->parts[all->sift_chunks + chunk];
     const struct obb_view *view = all->task.view;
-    const struct obb_version *const *movers = obb_index_versions(view->movers);
-    const size_t first = chunk * GLIDE_CHUNK;
-    const size_t end = at_most(first + GLIDE_CHUNK, obb_index_count(view->movers));
+    const struct obb_version *const *interpolated = obb_index_versions(view->interpolated_index);
+    const size_t first = chunk * INTERPOLATED_CHUNK;
+    const size_t end =
+        obb_least(first + INTERPOLATED_CHUNK, obb_index_count(view->interpolated_index));
     for (size_t i = first; i < end && part->task.status == OBB_OK; i++) {
-        if (!obb_sieve_passes(all->task.sieve, movers[i]))
+        if (!obb_sieve_passes(all->task.sieve, interpolated[i]))
             continue;
-        struct glide g = {
-            .view = view, .part = part, .box = movers[i], .solid = obb_view_solid(view, movers[i])};
-        obb_candidates_overlap(view, &g.solid, all->task.query->margin, &g, glide_visit);
+        struct interpolating g = {.view = view,
+                                  .part = part,
+                                  .box = interpolated[i],
+                                  .solid = obb_view_solid(view, interpolated[i])};
+        obb_candidates_overlap(view, &g.solid, all->task.query->margin, &g, visit_interpolating);
     }
     if (part->task.status == OBB_OK && !part->pairs.just_count)
         obb_pairs_sort(&part->task, part->pairs.list, part->pairs.count);
@@ -187,7 +192,7 @@ static size_t pairs_below(const struct part *part, uint64_t id)
     return low;
 }
 
-/* Without gliding: pairs from..to-1 stand one after the other in the parts. */
+/* Without interpolated boxes: pairs from..to-1 stand one after the other in the parts. */
 static void copy_range(const struct obb_all_pairs *all, size_t from, size_t to)
 {
     size_t low = 0, high = all->sift_chunks; /* the part that holds pair `from` */
@@ -205,7 +210,7 @@ static void copy_range(const struct obb_all_pairs *all, size_t from, size_t to)
     }
 }
 
-/* With gliding: the pairs of all parts whose a lies between two bounds. */
+/* With interpolated boxes: the pairs of all parts whose a lies between two bounds. */
 static void merge_range(const struct obb_all_pairs *all, struct obb_task *task, size_t chunk)
 {
     const size_t start = all->offsets[chunk], count = all->offsets[chunk + 1] - start;
@@ -237,13 +242,13 @@ static obb_status gather(const struct obb_all_pairs *all, size_t chunk)
 {
     struct obb_task *task = &all->gather_tasks[chunk];
     size_t from, to;
-    if (all->glide_chunks > 0) {
-        from = at_most(all->offsets[chunk], all->listed);
-        to = at_most(all->offsets[chunk + 1], all->listed);
+    if (all->interpolated_chunks > 0) {
+        from = obb_least(all->offsets[chunk], all->listed);
+        to = obb_least(all->offsets[chunk + 1], all->listed);
         merge_range(all, task, chunk);
     } else {
         from = chunk * gather_size(all);
-        to = at_most(from + gather_size(all), all->listed);
+        to = obb_least(from + gather_size(all), all->listed);
         copy_range(all, from, to);
     }
     if (all->details != NULL)
@@ -257,10 +262,11 @@ static obb_status start_sifting(struct obb_all_pairs *all)
 {
     all->candidates = obb_join_pairs(all->join);
     all->candidate_count = obb_join_pair_count(all->join);
-    const struct obb_index *movers = all->task.view->movers;
-    const size_t gliding = movers != NULL ? obb_index_count(movers) : 0;
+    const struct obb_index *interpolated_index = all->task.view->interpolated_index;
+    const size_t interpolated =
+        interpolated_index != NULL ? obb_index_count(interpolated_index) : 0;
     all->sift_chunks = (all->candidate_count + SIFT_CHUNK - 1) / SIFT_CHUNK;
-    all->glide_chunks = (gliding + GLIDE_CHUNK - 1) / GLIDE_CHUNK;
+    all->interpolated_chunks = (interpolated + INTERPOLATED_CHUNK - 1) / INTERPOLATED_CHUNK;
     all->parts = obb_calloc(part_count(all), sizeof *all->parts);
     all->starts = obb_calloc(all->sift_chunks + 1, sizeof *all->starts);
     if (all->parts == NULL || all->starts == NULL)
@@ -319,7 +325,7 @@ static obb_status start_gathering(struct obb_all_pairs *all)
     all->join = NULL;
     if (all->task.query->count_only)
         return OBB_OK;
-    all->listed = at_most(all->total, all->task.query->limit);
+    all->listed = obb_least(all->total, all->task.query->limit);
     if (all->listed == 0)
         return OBB_OK;
     all->pairs = obb_malloc(all->listed, sizeof *all->pairs);
@@ -330,7 +336,7 @@ static obb_status start_gathering(struct obb_all_pairs *all)
         if (all->details == NULL)
             return OBB_NO_MEMORY;
     }
-    if (all->glide_chunks > 0) {
+    if (all->interpolated_chunks > 0) {
         const obb_status st = choose_bounds(all);
         if (st != OBB_OK)
             return st;
@@ -393,6 +399,6 @@ obb_status obb_all_pairs_chunk(struct obb_all_pairs *all, size_t chunk)
     if (chunk < all->sift_chunks)
         sift(all, chunk);
     else
-        glide(all, chunk - all->sift_chunks);
+        sift_interpolated(all, chunk - all->sift_chunks);
     return all->parts[chunk].task.status;
 }

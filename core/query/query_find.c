@@ -37,7 +37,8 @@ void *obb_task_keep(struct obb_task *task, size_t count, size_t size)
 
 /* ---- Candidates ----------------------------------------------------------------------------------------------- */
 
-/* Between two commits the layers still show what glides where it stood: that comes from the movers instead. */
+/* Between two commits the layers show each interpolated box where it stood: it comes from
+ * view->interpolated_index instead. */
 struct standing {
     const struct obb_view *view;
     void *context;
@@ -48,13 +49,14 @@ struct standing {
 static bool visit_standing(void *context, const struct obb_version *version, obb_verdict verdict)
 {
     const struct standing *s = context;
-    return obb_view_glides_to(s->view, version) != NULL || s->visit(s->context, version, verdict);
+    return obb_view_interpolates_to(s->view, version) != NULL ||
+           s->visit(s->context, version, verdict);
 }
 
 static double reach_standing(void *context, const struct obb_version *version, double max_distance)
 {
     const struct standing *s = context;
-    return obb_view_glides_to(s->view, version) != NULL
+    return obb_view_interpolates_to(s->view, version) != NULL
                ? max_distance
                : s->reach(s->context, version, max_distance);
 }
@@ -62,45 +64,47 @@ static double reach_standing(void *context, const struct obb_version *version, d
 bool obb_candidates_query(const struct obb_view *view, const obb_bounds *bounds, void *context,
                           obb_index_visit *visit)
 {
-    if (view->movers == NULL)
+    if (view->interpolated_index == NULL)
         return obb_layers_query(view->layers, view->revision, bounds, context, visit);
     struct standing s = {.view = view, .context = context, .visit = visit};
     return obb_layers_query(view->layers, view->revision, bounds, &s, visit_standing) &&
-           obb_index_query(view->movers, bounds, context, visit);
+           obb_index_query(view->interpolated_index, bounds, context, visit);
 }
 
 bool obb_candidates_overlap(const struct obb_view *view, const obb_solid *box, double margin,
                             void *context, obb_index_visit *visit)
 {
-    if (view->movers == NULL)
+    if (view->interpolated_index == NULL)
         return obb_layers_overlap(view->layers, view->revision, box, margin, context, visit);
     struct standing s = {.view = view, .context = context, .visit = visit};
     return obb_layers_overlap(view->layers, view->revision, box, margin, &s, visit_standing) &&
-           obb_index_overlap(view->movers, box, margin, context, visit);
+           obb_index_overlap(view->interpolated_index, box, margin, context, visit);
 }
 
 double obb_candidates_ray(const struct obb_view *view, const obb_ray *ray, obb_vec3 grow,
                           void *context, obb_index_reach *visit)
 {
-    if (view->movers == NULL)
+    if (view->interpolated_index == NULL)
         return obb_layers_ray(view->layers, view->revision, ray, grow, context, visit);
     struct standing s = {.view = view, .context = context, .reach = visit};
     obb_ray rest = *ray;
     rest.max_distance = obb_layers_ray(view->layers, view->revision, ray, grow, &s, reach_standing);
-    return rest.max_distance < 0.0 ? rest.max_distance
-                                   : obb_index_ray(view->movers, &rest, grow, context, visit);
+    return rest.max_distance < 0.0
+               ? rest.max_distance
+               : obb_index_ray(view->interpolated_index, &rest, grow, context, visit);
 }
 
 double obb_candidates_nearest(const struct obb_view *view, const obb_bounds *bounds,
                               double max_distance, void *context, obb_index_reach *visit)
 {
-    if (view->movers == NULL)
+    if (view->interpolated_index == NULL)
         return obb_layers_nearest(view->layers, view->revision, bounds, max_distance, context,
                                   visit);
     struct standing s = {.view = view, .context = context, .reach = visit};
     const double rest =
         obb_layers_nearest(view->layers, view->revision, bounds, max_distance, &s, reach_standing);
-    return rest < 0.0 ? rest : obb_index_nearest(view->movers, bounds, rest, context, visit);
+    return rest < 0.0 ? rest
+                      : obb_index_nearest(view->interpolated_index, bounds, rest, context, visit);
 }
 
 /* ---- Boxes that items name --------------------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
  * boxes a round takes follows from how many pairs the one before gave. Of a page no chunk keeps more than the page still
  * takes (twice that while it looks), however many pairs a box has. */
 #include "core/base/alloc.h"
+#include "core/base/least.h"
 #include "core/query/query_body.h"
 
 #define ROUND_PAIRS  262144 /* what a round should find: 4 MiB */
@@ -39,8 +40,6 @@ struct obb_pages {
     struct obb_task *detail_tasks;
     size_t detail_chunks;
 };
-
-static size_t at_most(size_t value, size_t limit) { return value < limit ? value : limit; }
 
 obb_status obb_pages_create(const struct obb_task *task, struct obb_pages **out)
 {
@@ -177,7 +176,7 @@ static obb_status ask(struct obb_pages *pages, size_t chunk)
     struct part *part = &pages->parts[chunk];
     struct obb_task *task = &part->task;
     const size_t first = chunk * pages->per_chunk;
-    const size_t end = at_most(first + pages->per_chunk, pages->box_count), room = room_of(pages);
+    const size_t end = obb_least(first + pages->per_chunk, pages->box_count), room = room_of(pages);
     for (size_t i = first; i < end && part->pairs.count < room && obb_task_goes_on(task); i++) {
         const struct obb_version *box = pages->boxes[i];
         if (!obb_sieve_passes(task->sieve, box))
@@ -204,9 +203,9 @@ static obb_status end_round(struct obb_pages *pages)
         pages->doubts += pages->parts[i].doubts;
     }
     if (!is_full(pages) && found > 0) {
-        const size_t need = at_most(pages->count + found, pages->task.query->limit);
+        const size_t need = obb_least(pages->count + found, pages->task.query->limit);
         if (need > pages->capacity) {
-            const size_t capacity = at_most(2 * need, pages->task.query->limit);
+            const size_t capacity = obb_least(2 * need, pages->task.query->limit);
             obb_box_pair *pairs = obb_realloc(pages->pairs, capacity, sizeof *pairs);
             if (pairs == NULL)
                 return OBB_NO_MEMORY;
@@ -215,7 +214,7 @@ static obb_status end_round(struct obb_pages *pages)
         }
         for (size_t i = 0; i < pages->part_count; i++) {
             const struct obb_pairs *more = &pages->parts[i].pairs;
-            const size_t fits = at_most(more->count, need - pages->count);
+            const size_t fits = obb_least(more->count, need - pages->count);
             if (fits > 0)
                 memcpy(pages->pairs + pages->count, more->list, fits * sizeof *more->list);
             pages->count += fits;
@@ -223,9 +222,9 @@ static obb_status end_round(struct obb_pages *pages)
     }
     pages->total += found;
     /* At most four times as many boxes as the last round: the next may lie closer together. */
-    const size_t wanted = at_most(room_of(pages), ROUND_PAIRS);
+    const size_t wanted = obb_least(room_of(pages), ROUND_PAIRS);
     const size_t fitting = (pages->box_count + 1) * wanted / (found + 1);
-    pages->next_count = at_most(at_most(fitting, 4 * pages->next_count), ROUND_MOST);
+    pages->next_count = obb_least(obb_least(fitting, 4 * pages->next_count), ROUND_MOST);
     pages->next_count += pages->next_count == 0;
     pages->partner = 0;
     end_parts(pages);
@@ -254,7 +253,7 @@ static obb_status write_details(struct obb_pages *pages, size_t chunk)
     struct obb_task *task = &pages->detail_tasks[chunk];
     const size_t first = chunk * DETAIL_CHUNK;
     obb_pairs_details(task, pages->pairs, pages->details, first,
-                      at_most(first + DETAIL_CHUNK, pages->count));
+                      obb_least(first + DETAIL_CHUNK, pages->count));
     return task->status;
 }
 

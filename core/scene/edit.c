@@ -86,7 +86,7 @@ static const obb_target *target_of(const struct entries *entries, size_t i)
 static struct found look_up(const struct obb_prepared *p, const obb_target *target)
 {
     if (target->has_id)
-        return (struct found){.record = obb_ids_find(&p->scene->ids, target->id)};
+        return (struct found){.record = obb_id_tree_find(&p->scene->ids, target->id)};
     const uint32_t hash = obb_scene_name_hash(p->scene, target->name);
     return (struct found){.hash = hash, .record = obb_scene_record(p->scene, target->name, hash)};
 }
@@ -99,21 +99,21 @@ static void look_ahead(const struct obb_prepared *p, struct entries *entries, si
     /* Now, as it may free records that are found, and an entry takes one slot at most. */
     if (p->scene->versions.free_count < AHEAD)
         obb_scene_settle(p->scene, SETTLE_FOR_SLOTS);
-    const struct obb_names *names = &p->scene->names;
+    const struct obb_hash_table *names = &p->scene->names;
     const size_t count = entries->count - i < AHEAD ? entries->count - i : AHEAD;
     struct found *found = entries->found;
     for (size_t k = 0; k < count; k++) {
         const obb_target *target = target_of(entries, i + k);
         found[k].hash = target->has_id ? 0 : obb_scene_name_hash(p->scene, target->name);
         if (!target->has_id)
-            obb_names_warm_bucket(names, found[k].hash);
+            obb_hash_table_prefetch_bucket(names, found[k].hash);
     }
     for (size_t k = 0; k < count; k++)
         if (!target_of(entries, i + k)->has_id)
-            obb_names_warm_link(names, found[k].hash);
+            obb_hash_table_prefetch_link(names, found[k].hash);
     for (size_t k = 0; k < count; k++) {
         const obb_target *target = target_of(entries, i + k);
-        found[k].record = target->has_id ? obb_ids_find(&p->scene->ids, target->id)
+        found[k].record = target->has_id ? obb_id_tree_find(&p->scene->ids, target->id)
                                          : obb_scene_record(p->scene, target->name, found[k].hash);
         if (found[k].record != NULL)
             obb_version_prefetch(
@@ -154,14 +154,14 @@ static struct obb_version *writable(struct obb_prepared *p, struct obb_version *
     version->category = current->category;
     version->mask = current->mask;
     version->group = current->group;
-    version->glides = 1;
+    version->interpolated = 1;
     version->entity = current->entity;
     version->data = current->data;
     version->record = current->record;
     version->id = current->id;
     version->older = current->self;
-    obb_labels_again(version->entity);
-    obb_labels_again(version->data);
+    obb_interned_ref(version->entity);
+    obb_interned_ref(version->data);
     set_newer(version, OBB_NO_VERSION);
     obb_version_publish(version, p->revision, OBB_NEVER);
     set_newer(current, self);
@@ -178,7 +178,7 @@ static obb_status create(struct obb_prepared *p, obb_str name, uint32_t hash,
         return OBB_BAD_NAME;
     if (p->room == 0)
         return OBB_LIMIT;
-    if (obb_names_reserve(&scene->names, scene->names.count + 1) != OBB_OK)
+    if (obb_hash_table_reserve(&scene->names, scene->names.count + 1) != OBB_OK)
         return OBB_NO_MEMORY;
     struct obb_record *record = obb_record_create(scene, name);
     if (record == NULL)
@@ -189,20 +189,20 @@ static obb_status create(struct obb_prepared *p, obb_str name, uint32_t hash,
         return OBB_NO_MEMORY;
     }
     atomic_store_explicit(&record->newest, version->self, memory_order_relaxed);
-    version->glides = 0;
+    version->interpolated = 0;
     version->entity = version->data = NULL;
     version->record = record;
     version->id = record->id;
     version->older = OBB_NO_VERSION;
     set_newer(version, OBB_NO_VERSION);
     obb_version_publish(version, p->revision, OBB_NEVER);
-    if (obb_ids_insert(&scene->ids, record) != OBB_OK) {
+    if (obb_id_tree_insert(&scene->ids, record) != OBB_OK) {
         obb_version_publish(version, p->revision, 0);
         obb_versions_give(&scene->versions, version);
         obb_record_destroy(scene, record);
         return OBB_NO_MEMORY;
     }
-    obb_names_insert(&scene->names, &record->link, hash);
+    obb_hash_table_insert(&scene->names, &record->link, hash);
     scene->next_id++;
     p->boxes++;
     p->room--;
@@ -223,8 +223,8 @@ static void remove_box(struct obb_prepared *p, struct obb_version *current)
 
 static void remove_all(struct obb_prepared *p)
 {
-    for (struct obb_record *record = obb_ids_seek(&p->scene->ids, 1); record != NULL;
-         record = obb_ids_seek(&p->scene->ids, record->id + 1)) {
+    for (struct obb_record *record = obb_id_tree_seek(&p->scene->ids, 1); record != NULL;
+         record = obb_id_tree_seek(&p->scene->ids, record->id + 1)) {
         struct obb_version *current = obb_scene_current(p->scene, record);
         if (current == NULL)
             continue;
@@ -243,15 +243,15 @@ static obb_status apply_remove(struct obb_prepared *p, const struct found *found
     return OBB_OK;
 }
 
-static obb_status set_label(struct obb_prepared *p, struct obb_label **place, obb_str text)
+static obb_status set_interned(struct obb_prepared *p, struct obb_interned **place, obb_str text)
 {
-    if (obb_str_equal(obb_label_text(*place), text))
+    if (obb_str_equal(obb_interned_text(*place), text))
         return OBB_OK;
-    struct obb_label *label = NULL;
-    const obb_status st = obb_labels_take(&p->scene->labels, text, &label);
+    struct obb_interned *interned = NULL;
+    const obb_status st = obb_interned_table_take(&p->scene->interned, text, &interned);
     if (st == OBB_OK) {
-        obb_labels_drop(&p->scene->labels, *place, &p->scene->fresh.labels);
-        *place = label;
+        obb_interned_table_drop(&p->scene->interned, *place, &p->scene->fresh.interned);
+        *place = interned;
     }
     return st;
 }
@@ -321,9 +321,9 @@ static obb_status apply_put(struct obb_prepared *p, size_t i, const struct found
     if ((put->parts & OBB_PUT_GROUP) != 0)
         version->group = put->attributes.group;
     if ((put->parts & OBB_PUT_ENTITY) != 0)
-        st = set_label(p, &version->entity, put->attributes.entity);
+        st = set_interned(p, &version->entity, put->attributes.entity);
     if (st == OBB_OK && (put->parts & OBB_PUT_DATA) != 0)
-        st = set_label(p, &version->data, put->attributes.data);
+        st = set_interned(p, &version->data, put->attributes.data);
     return st;
 }
 
@@ -369,7 +369,7 @@ static obb_status apply_pose(struct obb_prepared *p, size_t i, const struct foun
     else if (pose->has_rotation)
         version->box.rotation = pose->rotation;
     if (pose->teleport)
-        version->glides = 0;
+        version->interpolated = 0;
     return OBB_OK;
 }
 
@@ -463,9 +463,9 @@ static obb_status apply(struct obb_prepared *p, obb_fault *fault)
     if (edit->replace_all)
         remove_all(p);
     /* As many puts as there are names are a load: room for all at once, as each doubling of the table costs a walk a bucket. */
-    struct obb_names *names = &p->scene->names;
+    struct obb_hash_table *names = &p->scene->names;
     if (edit->put_count >= AHEAD && edit->put_count >= names->count &&
-        obb_names_reserve(names, names->count + edit->put_count) != OBB_OK)
+        obb_hash_table_reserve(names, names->count + edit->put_count) != OBB_OK)
         return OBB_NO_MEMORY;
     for (size_t g = 0; g < sizeof groups / sizeof groups[0]; g++) {
         struct entries entries = groups[g].entries;
@@ -483,10 +483,10 @@ static obb_status apply(struct obb_prepared *p, obb_fault *fault)
 
 /* ---- Undoing ------------------------------------------------------------------------------------------------------ */
 
-static void drop_labels(struct obb_prepared *p, const struct obb_version *version)
+static void drop_interned(struct obb_prepared *p, const struct obb_version *version)
 {
-    obb_labels_drop(&p->scene->labels, version->entity, &p->scene->fresh.labels);
-    obb_labels_drop(&p->scene->labels, version->data, &p->scene->fresh.labels);
+    obb_interned_table_drop(&p->scene->interned, version->entity, &p->scene->fresh.interned);
+    obb_interned_table_drop(&p->scene->interned, version->data, &p->scene->fresh.interned);
 }
 
 /* The box is again as it was. */
@@ -497,7 +497,7 @@ static void undo(struct obb_prepared *p, const struct change *change)
     if (change->new == OBB_NO_VERSION)
         return;
     struct obb_version *version = slot(p, change->new);
-    drop_labels(p, version);
+    drop_interned(p, version);
     obb_version_publish(version, p->revision, 0);
     if (change->old != OBB_NO_VERSION)
         obb_versions_give(&p->scene->versions, version); /* no reader has seen it */
@@ -588,7 +588,7 @@ static obb_status list_changes(struct obb_prepared *p)
                 undo(p, &change);
                 continue;
             }
-            new->glides = new->glides &&moved;
+            new->interpolated = new->interpolated &&moved;
         }
         p->changes[kept++] = change;
     }

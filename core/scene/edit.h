@@ -3,6 +3,7 @@
 #define OBB_EDIT_H
 
 #include "core/base/arena.h"
+#include "core/geometry/transform.h"
 #include "core/scene/scene.h"
 
 struct obb_query;

@@ -24,9 +24,9 @@ struct obb_state {
     size_t pins;  /* open views of it */
     struct obb_layers *layers;
     struct obb_ended *ended; /* by this commit; they belong to the state before */
-    struct obb_index
-        *movers; /* over those of them that glide here, once a view asked; NULL: none */
-    bool movers_built;
+    struct obb_index *
+        interpolated_index; /* over those of them interpolated here, once a view asked; NULL: none */
+    bool interpolated_index_built;
 };
 
 /* States that are kept: those that `at` reaches and, before them, those that a view still needs or that lie after

@@ -57,8 +57,8 @@ static struct obb_record *record_of(struct obb_link *link)
 
 struct obb_record *obb_scene_record(const struct obb_scene *scene, obb_str name, uint32_t hash)
 {
-    for (struct obb_link *link = obb_names_find(&scene->names, hash); link != NULL;
-         link = obb_names_again(&scene->names, link))
+    for (struct obb_link *link = obb_hash_table_find(&scene->names, hash); link != NULL;
+         link = obb_hash_table_find_next(&scene->names, link))
         if (obb_str_equal(obb_record_name(record_of(link)), name))
             return record_of(link);
     return NULL;
@@ -92,9 +92,9 @@ void obb_record_destroy(struct obb_scene *scene, struct obb_record *record)
 size_t obb_scene_bytes(const struct obb_scene *scene)
 {
     return sizeof *scene + scene->name_length + obb_versions_bytes(&scene->versions) +
-           obb_names_bytes(&scene->names) + scene->record_bytes +
-           scene->ids.nodes * sizeof(struct obb_ids_node) + obb_names_bytes(&scene->labels.table) +
-           scene->labels.bytes;
+           obb_hash_table_bytes(&scene->names) + scene->record_bytes +
+           scene->ids.nodes * sizeof(struct obb_id_tree_node) +
+           obb_hash_table_bytes(&scene->interned.hash_table) + scene->interned.bytes;
 }
 
 /* ---- States ----------------------------------------------------------------------------------------------- */
@@ -122,7 +122,7 @@ void obb_state_destroy(struct obb_state *state)
     if (state == NULL)
         return;
     obb_layers_unref(state->layers);
-    obb_index_unref(state->movers);
+    obb_index_unref(state->interpolated_index);
     obb_free(state->ended);
     obb_free(state);
 }
@@ -202,9 +202,9 @@ obb_status obb_scene_create(obb_str name, const obb_settings *settings, double n
         goto fail;
     memcpy(scene->name, name.bytes, name.length);
     obb_versions_init(&scene->versions);
-    obb_names_init(&scene->names);
+    obb_hash_table_init(&scene->names);
     scene->key = obb_hash_key_of_place(scene);
-    obb_labels_init(&scene->labels);
+    obb_interned_table_init(&scene->interned);
     scene->history.span = settings->history_span;
     scene->history.commits = settings->history_commits;
     *out = scene;
@@ -225,14 +225,14 @@ void obb_scene_destroy(struct obb_scene *scene)
     assert(scene->first_view == NULL);
     free_limbo(scene, &scene->waiting, SIZE_MAX);
     free_limbo(scene, &scene->fresh, SIZE_MAX);
-    for (struct obb_record *record = obb_ids_seek(&scene->ids, 1); record != NULL;) {
-        struct obb_record *next = obb_ids_seek(&scene->ids, record->id + 1);
+    for (struct obb_record *record = obb_id_tree_seek(&scene->ids, 1); record != NULL;) {
+        struct obb_record *next = obb_id_tree_seek(&scene->ids, record->id + 1);
         obb_record_destroy(scene, record); /* in the order they were made: fast on large scenes */
         record = next;
     }
-    obb_names_fini(&scene->names);
-    obb_ids_fini(&scene->ids);
-    obb_labels_fini(&scene->labels);
+    obb_hash_table_fini(&scene->names);
+    obb_id_tree_fini(&scene->ids);
+    obb_interned_table_fini(&scene->interned);
     obb_versions_fini(&scene->versions);
     while (scene->waste != NULL) {
         struct obb_ended *next = scene->waste->next;
@@ -266,8 +266,8 @@ static void let_states_go(struct obb_scene *scene)
     while ((gone = obb_history_pop(&scene->history)) != NULL) {
         obb_state_destroy(gone);
         struct obb_state *front = obb_history_state(&scene->history, 0);
-        obb_index_unref(front->movers);
-        front->movers = NULL;
+        obb_index_unref(front->interpolated_index);
+        front->interpolated_index = NULL;
         if (scene->waste == NULL)
             scene->waste = front->ended;
         else
@@ -279,8 +279,8 @@ static void let_states_go(struct obb_scene *scene)
 
 void obb_scene_exile(struct obb_scene *scene, struct obb_record *record)
 {
-    obb_names_remove(&scene->names, &record->link);
-    obb_ids_remove(&scene->ids, record, &scene->fresh.nodes);
+    obb_hash_table_remove(&scene->names, &record->link);
+    obb_id_tree_remove(&scene->ids, record, &scene->fresh.nodes);
     const uint32_t newest = atomic_load_explicit(&record->newest, memory_order_relaxed);
     struct obb_version *version = obb_versions_slot(&scene->versions, newest);
     atomic_store_explicit(&version->newer, scene->fresh.versions, memory_order_relaxed);
@@ -290,8 +290,8 @@ void obb_scene_exile(struct obb_scene *scene, struct obb_record *record)
 static void reclaim(struct obb_scene *scene, uint32_t index)
 {
     struct obb_version *version = obb_versions_slot(&scene->versions, index);
-    obb_labels_drop(&scene->labels, version->entity, &scene->fresh.labels);
-    obb_labels_drop(&scene->labels, version->data, &scene->fresh.labels);
+    obb_interned_table_drop(&scene->interned, version->entity, &scene->fresh.interned);
+    obb_interned_table_drop(&scene->interned, version->data, &scene->fresh.interned);
     if (atomic_load_explicit(&version->newer, memory_order_relaxed) == OBB_NO_VERSION)
         obb_scene_exile(scene, version->record);
     else
@@ -320,7 +320,7 @@ static size_t clear_waste(struct obb_scene *scene, size_t budget)
 
 static bool limbo_empty(const struct obb_limbo *limbo)
 {
-    return limbo->versions == OBB_NO_VERSION && limbo->nodes == NULL && limbo->labels == NULL;
+    return limbo->versions == OBB_NO_VERSION && limbo->nodes == NULL && limbo->interned == NULL;
 }
 
 static void free_limbo(struct obb_scene *scene, struct obb_limbo *limbo, size_t budget)
@@ -332,14 +332,14 @@ static void free_limbo(struct obb_scene *scene, struct obb_limbo *limbo, size_t 
         obb_versions_give(&scene->versions, version);
     }
     for (; limbo->nodes != NULL && budget > 0; budget--) {
-        struct obb_ids_node *node = limbo->nodes;
+        struct obb_id_tree_node *node = limbo->nodes;
         limbo->nodes = node->retired;
-        obb_ids_node_free(&scene->ids, node);
+        obb_id_tree_node_free(&scene->ids, node);
     }
-    for (; limbo->labels != NULL && budget > 0; budget--) {
-        struct obb_label *label = limbo->labels;
-        limbo->labels = label->retired;
-        obb_labels_free(&scene->labels, label);
+    for (; limbo->interned != NULL && budget > 0; budget--) {
+        struct obb_interned *interned = limbo->interned;
+        limbo->interned = interned->retired;
+        obb_interned_table_free(&scene->interned, interned);
     }
 }
 
@@ -366,8 +366,8 @@ void obb_scene_settle(struct obb_scene *scene, size_t budget)
 /* The next record from `from` on whose box is there now. */
 static struct obb_version *current_from(struct obb_scene *scene, uint64_t from)
 {
-    for (struct obb_record *record = obb_ids_seek(&scene->ids, from); record != NULL;
-         record = obb_ids_seek(&scene->ids, record->id + 1)) {
+    for (struct obb_record *record = obb_id_tree_seek(&scene->ids, from); record != NULL;
+         record = obb_id_tree_seek(&scene->ids, record->id + 1)) {
         struct obb_version *version = obb_scene_current(scene, record);
         if (version != NULL)
             return version;
@@ -511,8 +511,8 @@ static uint64_t with_version(uint64_t hash, const struct obb_version *v)
     add_whole(&numbers, (uint64_t)(int64_t)v->group);
     hash = with_bytes(hash, numbers.bytes, numbers.length);
     hash = with_text(hash, obb_record_name(v->record));
-    hash = with_text(hash, obb_label_text(v->entity));
-    return with_text(hash, obb_label_text(v->data));
+    hash = with_text(hash, obb_interned_text(v->entity));
+    return with_text(hash, obb_interned_text(v->data));
 }
 
 uint64_t obb_scene_hash(struct obb_scene *scene)

@@ -1,29 +1,29 @@
 /* What a scene is made of. Internal to core.
  *
- * Who may touch what: the writer everything; readers, each holding a view, the names, ids, labels and versions, by their
+ * Who may touch what: the writer everything; readers, each holding a view, the names, ids, interned strings and versions, by their
  * functions for any thread. What readers may still stand on is released in two steps:
  *
  * - A version is waste once the last state that holds it is out of reach and pinned by no view. Readers then can only
  *   meet it as a stale entry of an index (see version.h) or as the end of a removed box, so its slot is free at once
  *   but for the last version of a removed box.
- * - That one, its record, emptied nodes of the ids and labels without references are taken out of their structures and
+ * - That one, its record, emptied nodes of the ids and interned strings without references are taken out of their structures and
  *   stay in limbo until every view that was open then is closed; those opened since cannot meet them. */
 #ifndef OBB_SCENE_BODY_H
 #define OBB_SCENE_BODY_H
 
 #include "core/scene/history.h"
 #include "core/scene/scene.h"
-#include "core/versions/ids.h"
-#include "core/versions/label.h"
-#include "core/versions/names.h"
+#include "core/versions/hash_table.h"
+#include "core/versions/id_tree.h"
+#include "core/versions/interned.h"
 #include "core/versions/version.h"
 
 /* What was taken out and awaits its release. */
 struct obb_limbo {
     uint32_t
         versions; /* last versions of removed boxes, with their records; list through `newer` */
-    struct obb_ids_node *nodes;
-    struct obb_label *labels;
+    struct obb_id_tree_node *nodes;
+    struct obb_interned *interned;
     uint64_t ticket; /* once all views up to this one are closed, all of it is free */
 };
 
@@ -37,10 +37,10 @@ struct obb_scene {
     obb_settings settings;
     const struct obb_kernels *kernels;
     struct obb_versions versions;
-    struct obb_names names; /* of records, those of removed boxes included */
+    struct obb_hash_table names; /* of records, those of removed boxes included */
     obb_hash_key key;
-    struct obb_ids ids;
-    struct obb_labels labels;
+    struct obb_id_tree ids;
+    struct obb_interned_table interned;
     uint64_t next_id;
     size_t record_bytes; /* of all records, those in limbo included */
     struct obb_history history;
@@ -101,7 +101,7 @@ void obb_rim_remove(struct obb_rim *rim, const obb_box *box, int dimensions);
 /* Takes a scene out of its store: returned when no view holds it, else NULL, and the last view to be closed gives it out. */
 struct obb_scene *obb_scene_detach(struct obb_scene *scene);
 
-/* Bytes held for versions, records, names, ids and labels; not the broad phases and the heap's own upkeep. */
+/* Bytes held for versions, records, names, ids and interned strings; not the broad phases and the heap's own upkeep. */
 size_t obb_scene_bytes(const struct obb_scene *scene);
 
 /* Structure check for tests and fuzzers: walks everything. No edit may be prepared. */

@@ -5,7 +5,7 @@
 /* What a walk over all versions that are not free has counted. */
 struct census {
     size_t kept, waste, limbo;
-    size_t label_uses;
+    size_t interned_uses;
     size_t *alive; /* one per state */
 };
 
@@ -24,15 +24,16 @@ static uint32_t newer_of(const struct obb_version *version)
     return atomic_load_explicit(&version->newer, memory_order_relaxed);
 }
 
-static bool labels_valid(const struct obb_scene *scene, const struct obb_version *version,
-                         struct census *census)
+static bool interned_valid(const struct obb_scene *scene, const struct obb_version *version,
+                           struct census *census)
 {
-    const struct obb_label *const labels[] = {version->entity, version->data};
-    for (size_t i = 0; i < sizeof labels / sizeof labels[0]; i++) {
-        if (labels[i] == NULL)
+    const struct obb_interned *const interned[] = {version->entity, version->data};
+    for (size_t i = 0; i < sizeof interned / sizeof interned[0]; i++) {
+        if (interned[i] == NULL)
             continue;
-        census->label_uses++;
-        if (obb_labels_find(&scene->labels, obb_label_text(labels[i])) != labels[i])
+        census->interned_uses++;
+        if (obb_interned_table_find(&scene->interned, obb_interned_text(interned[i])) !=
+            interned[i])
             return false;
     }
     return true;
@@ -57,7 +58,7 @@ static bool chain_valid(struct obb_scene *scene, const struct obb_record *record
         if (died_of(version) <= front)
             return newer == NULL; /* waste, and counted there */
         census->kept++;
-        if (!labels_valid(scene, version, census))
+        if (!interned_valid(scene, version, census))
             return false;
         for (size_t s = 0; s < history->count; s++)
             census->alive[s] += born_of(version) <= front + s && front + s < died_of(version);
@@ -71,20 +72,20 @@ static bool chain_valid(struct obb_scene *scene, const struct obb_record *record
 static bool record_findable(const struct obb_scene *scene, const struct obb_record *record)
 {
     const uint32_t hash = obb_scene_name_hash(scene, obb_record_name(record));
-    const struct obb_link *link = obb_names_find(&scene->names, hash);
+    const struct obb_link *link = obb_hash_table_find(&scene->names, hash);
     while (link != NULL && link != &record->link)
-        link = obb_names_again(&scene->names, link);
+        link = obb_hash_table_find_next(&scene->names, link);
     return link != NULL;
 }
 
 static bool records_valid(struct obb_scene *scene, struct census *census)
 {
     size_t count = 0;
-    if (!obb_names_validate(&scene->names) || !obb_ids_validate(&scene->ids, &count) ||
+    if (!obb_hash_table_validate(&scene->names) || !obb_id_tree_validate(&scene->ids, &count) ||
         count != scene->names.count)
         return false;
-    for (struct obb_record *record = obb_ids_seek(&scene->ids, 0); record != NULL;
-         record = obb_ids_seek(&scene->ids, record->id + 1))
+    for (struct obb_record *record = obb_id_tree_seek(&scene->ids, 0); record != NULL;
+         record = obb_id_tree_seek(&scene->ids, record->id + 1))
         if (record->id == 0 || record->id >= scene->next_id || !record_findable(scene, record) ||
             !chain_valid(scene, record, census))
             return false;
@@ -140,8 +141,8 @@ static bool slots_valid(struct obb_scene *scene, struct census *census)
         return false;
     for (const struct obb_ended *block = scene->waste; block != NULL; block = block->next)
         for (size_t i = block->done; i < block->count; i++, census->waste++)
-            if (!labels_valid(scene, obb_versions_slot(&scene->versions, block->versions[i]),
-                              census))
+            if (!interned_valid(scene, obb_versions_slot(&scene->versions, block->versions[i]),
+                                census))
                 return false;
     size_t unused = 0;
     for (uint32_t i = scene->versions.free; i != OBB_NO_VERSION && unused <= scene->versions.count;
@@ -151,13 +152,14 @@ static bool slots_valid(struct obb_scene *scene, struct census *census)
            census->kept + census->waste + census->limbo + unused == scene->versions.count;
 }
 
-static bool labels_counted(const struct obb_scene *scene, const struct census *census)
+static bool interned_counted(const struct obb_scene *scene, const struct census *census)
 {
     size_t references = 0;
-    for (const struct obb_link *link = obb_names_walk(&scene->labels.table, NULL); link != NULL;
-         link = obb_names_walk(&scene->labels.table, link))
-        references += ((const struct obb_label *)link)->references;
-    return obb_names_validate(&scene->labels.table) && references == census->label_uses;
+    for (const struct obb_link *link = obb_hash_table_walk(&scene->interned.hash_table, NULL);
+         link != NULL; link = obb_hash_table_walk(&scene->interned.hash_table, link))
+        references += ((const struct obb_interned *)link)->references;
+    return obb_hash_table_validate(&scene->interned.hash_table) &&
+           references == census->interned_uses;
 }
 
 static bool rim_valid(struct obb_scene *scene)
@@ -181,7 +183,7 @@ bool obb_scene_validate(struct obb_scene *scene)
     if (census.alive == NULL)
         return false;
     const bool valid = records_valid(scene, &census) && states_valid(scene, &census) &&
-                       slots_valid(scene, &census) && labels_counted(scene, &census) &&
+                       slots_valid(scene, &census) && interned_counted(scene, &census) &&
                        rim_valid(scene);
     obb_free(census.alive);
     return valid;

@@ -9,8 +9,8 @@
 
 /* ---- Opening and closing ------------------------------------------------------------------------------------ */
 
-/* The index over what glides from the state before this one to it: what is built once stays with the state. */
-static obb_status build_movers(struct obb_scene *scene, struct obb_state *state)
+/* The index over the versions interpolated from the state before this one to it: what is built once stays with the state. */
+static obb_status build_interpolated_index(struct obb_scene *scene, struct obb_state *state)
 {
     const struct obb_ended *ended = state->ended;
     const struct obb_version **pairs = (const struct obb_version **)obb_malloc(
@@ -22,7 +22,7 @@ static obb_status build_movers(struct obb_scene *scene, struct obb_state *state)
     for (size_t i = 0; i < ended->count; i++) {
         const struct obb_version *version = obb_version_at(&scene->versions, ended->versions[i]);
         const uint32_t newer = atomic_load_explicit(&version->newer, memory_order_relaxed);
-        if (newer == OBB_NO_VERSION || !obb_version_at(&scene->versions, newer)->glides)
+        if (newer == OBB_NO_VERSION || !obb_version_at(&scene->versions, newer)->interpolated)
             continue;
         from[count] = version;
         to[count++] = obb_version_at(&scene->versions, newer);
@@ -30,8 +30,8 @@ static obb_status build_movers(struct obb_scene *scene, struct obb_state *state)
     obb_status st = OBB_OK;
     if (count > 0)
         st = obb_index_build(from, to, count, state->dimensions, scene->kernels, NULL,
-                             &state->movers);
-    state->movers_built = st == OBB_OK;
+                             &state->interpolated_index);
+    state->interpolated_index_built = st == OBB_OK;
     obb_free((void *)pairs);
     return st;
 }
@@ -45,14 +45,14 @@ obb_status obb_view_open(struct obb_scene *scene, const obb_at *at, struct obb_v
                                      out_oldest, out_newest);
     if (st != OBB_OK)
         return st;
-    struct obb_index *movers = NULL;
+    struct obb_index *interpolated_index = NULL;
     if (place.alpha > 0.0) {
         struct obb_state *later = obb_history_state(&scene->history, place.index + 1);
-        if (!later->movers_built)
-            st = build_movers(scene, later);
+        if (!later->interpolated_index_built)
+            st = build_interpolated_index(scene, later);
         if (st != OBB_OK)
             return st;
-        movers = later->movers;
+        interpolated_index = later->interpolated_index;
     }
     struct obb_view *view = obb_malloc(1, sizeof *view);
     if (view == NULL)
@@ -67,7 +67,7 @@ obb_status obb_view_open(struct obb_scene *scene, const obb_at *at, struct obb_v
         .revision = state->revision,
         .alpha = place.alpha,
         .layers = state->layers,
-        .movers = movers,
+        .interpolated_index = interpolated_index,
         .versions = &scene->versions,
         .scene = scene,
         .state = state,
@@ -140,10 +140,10 @@ static const struct obb_version *version_in(const struct obb_view *view,
 const struct obb_version *obb_view_find(const struct obb_view *view, obb_str name)
 {
     /* A name may mean a box that was removed and, later, another one: at most one of them is in this state. */
-    const struct obb_names *names = &view->scene->names;
+    const struct obb_hash_table *names = &view->scene->names;
     const uint32_t hash = obb_scene_name_hash(view->scene, name);
-    for (const struct obb_link *link = obb_names_find(names, hash); link != NULL;
-         link = obb_names_again(names, link)) {
+    for (const struct obb_link *link = obb_hash_table_find(names, hash); link != NULL;
+         link = obb_hash_table_find_next(names, link)) {
         const struct obb_record *record = (const struct obb_record *)link;
         if (!obb_str_equal(obb_record_name(record), name))
             continue;
@@ -156,7 +156,7 @@ const struct obb_version *obb_view_find(const struct obb_view *view, obb_str nam
 
 const struct obb_version *obb_view_find_id(const struct obb_view *view, uint64_t id)
 {
-    const struct obb_record *record = obb_ids_find(&view->scene->ids, id);
+    const struct obb_record *record = obb_id_tree_find(&view->scene->ids, id);
     return record == NULL ? NULL : version_in(view, record);
 }
 
@@ -164,7 +164,7 @@ const struct obb_version *obb_view_next(const struct obb_view *view, uint64_t af
 {
     const struct obb_version *version = NULL;
     while (version == NULL && after < UINT64_MAX) {
-        const struct obb_record *record = obb_ids_seek(&view->scene->ids, after + 1);
+        const struct obb_record *record = obb_id_tree_seek(&view->scene->ids, after + 1);
         if (record == NULL)
             break;
         version = version_in(view, record);
@@ -173,9 +173,9 @@ const struct obb_version *obb_view_next(const struct obb_view *view, uint64_t af
     return version;
 }
 
-const struct obb_label *obb_view_entity(const struct obb_view *view, obb_str entity)
+const struct obb_interned *obb_view_entity(const struct obb_view *view, obb_str entity)
 {
-    return obb_labels_find(&view->scene->labels, entity);
+    return obb_interned_table_find(&view->scene->interned, entity);
 }
 
 /* ---- What a state says of a box ---------------------------------------------------------------------------------- */
@@ -186,7 +186,7 @@ obb_str obb_view_name(const struct obb_version *box) { return obb_record_name(bo
 
 obb_box obb_view_pose(const struct obb_view *view, const struct obb_version *box)
 {
-    const struct obb_version *to = obb_view_glides_to(view, box);
+    const struct obb_version *to = obb_view_interpolates_to(view, box);
     return to == NULL
                ? box->box
                : obb_box_interpolate(&box->box, &to->box, view->alpha, view->info.dimensions);
@@ -204,7 +204,7 @@ obb_attributes obb_view_attributes(const struct obb_version *box)
         .category = box->category,
         .mask = box->mask,
         .group = box->group,
-        .entity = obb_label_text(box->entity),
-        .data = obb_label_text(box->data),
+        .entity = obb_interned_text(box->entity),
+        .data = obb_interned_text(box->data),
     };
 }

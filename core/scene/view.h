@@ -1,9 +1,10 @@
 /* What the inside of a view shows to the query engine. Internal to core.
  *
  * A view is the state after a commit, or a state on the way from it to the next one. In the second case every box stands
- * as the earlier state has it, but for those that glide: they move from their version in the earlier state to its `newer`
- * one. The layers know the earlier state; the gliding versions have an index of their own, whose bounds cover their way.
- * So a query asks the layers, leaves out what glides, and asks `movers`; poses come from obb_view_pose. */
+ * as the earlier state has it, except the interpolated ones: they move from their version in the earlier state to its
+ * `newer` one. The layers know the earlier state; the interpolated versions have an index of their own, whose bounds cover
+ * their way. So a query asks the layers, leaves out the interpolated ones, and asks `interpolated_index`; poses come
+ * from obb_view_pose. */
 #ifndef OBB_VIEW_H
 #define OBB_VIEW_H
 
@@ -21,7 +22,8 @@ struct obb_view {
     double alpha;              /* 0: the state itself; else the share, in (0, 1], of the way to the
                                 * state after it */
     struct obb_layers *layers; /* of the state */
-    struct obb_index *movers;  /* over the versions that glide, built with motion; NULL: none do,
+    struct obb_index
+        *interpolated_index; /* over the interpolated versions, built with motion; NULL: none are,
                                 * as where alpha is 0 */
     const struct obb_versions *versions;
     struct obb_scene *scene;
@@ -30,21 +32,21 @@ struct obb_view {
     struct obb_view *previous, *next;
 };
 
-/* Where `box` of this view's state glides to, or NULL: it stands. */
-static inline const struct obb_version *obb_view_glides_to(const struct obb_view *view,
-                                                           const struct obb_version *box)
+/* Where `box` of this view's state is interpolated to, or NULL: it stands. */
+static inline const struct obb_version *obb_view_interpolates_to(const struct obb_view *view,
+                                                                 const struct obb_version *box)
 {
-    if (view->movers == NULL ||
+    if (view->interpolated_index == NULL ||
         atomic_load_explicit(&box->died, memory_order_acquire) != view->revision + 1)
         return NULL;
     const uint32_t newer = atomic_load_explicit(&box->newer, memory_order_relaxed);
     if (newer == OBB_NO_VERSION)
         return NULL;
     const struct obb_version *to = obb_version_at(view->versions, newer);
-    return to->glides ? to : NULL;
+    return to->interpolated ? to : NULL;
 }
 
-/* The label that every box of that entity has, in this state and in all others; NULL: no box has it. Any thread. */
-const struct obb_label *obb_view_entity(const struct obb_view *view, obb_str entity);
+/* The interned string that every box of that entity has, in this state and in all others; NULL: no box has it. Any thread. */
+const struct obb_interned *obb_view_entity(const struct obb_view *view, obb_str entity);
 
 #endif

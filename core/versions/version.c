@@ -24,7 +24,8 @@ void obb_versions_fini(struct obb_versions *pool)
     obb_versions_init(pool);
 }
 
-/* Readers may still hold the table that is replaced, so it is kept; all of them together are smaller than the new one. */
+/* Replaces the table of pages by one twice as large. Readers may still hold the old table, so it is
+ * kept. All old tables together are smaller than the new one. */
 static bool grow_table(struct obb_versions *pool)
 {
     struct obb_version **old = atomic_load_explicit(&pool->pages, memory_order_relaxed);
@@ -66,7 +67,7 @@ struct obb_version *obb_versions_take(struct obb_versions *pool)
         struct obb_version *version = obb_versions_slot(pool, pool->free);
         pool->free = version->older;
         pool->free_count--;
-        if (pool->free != OBB_NO_VERSION) /* most likely the next that is taken */
+        if (pool->free != OBB_NO_VERSION) /* most likely the next slot taken */
             obb_version_prefetch(obb_versions_slot(pool, pool->free));
         return version;
     }

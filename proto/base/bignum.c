@@ -3,12 +3,13 @@
 #include <assert.h>
 #include <string.h>
 
-/* Digits go in groups of nine: a byte times a group's value, and a rest of one before a byte, fit in 64 bits. */
+/* Digits are handled in groups of nine: a byte times the value of a group, and the remainder of a
+ * group followed by a byte, fit in 64 bits. */
 enum { GROUP = 9, GROUP_VALUE = 1000000000 };
 
 size_t wire_bignum_bytes(obb_str digits, bool less_one, unsigned char out[static WIRE_BIGNUM_BYTES])
 {
-    unsigned char bytes[WIRE_BIGNUM_BYTES]; /* little end first, so that they can grow */
+    unsigned char bytes[WIRE_BIGNUM_BYTES]; /* little-endian, so that the number can grow */
     size_t length = 0;
     for (size_t at = 0; at < digits.length;) {
         uint64_t factor = 1, carry = 0;
@@ -42,7 +43,7 @@ size_t wire_bignum_digits(const void *bytes, size_t length, bool one_more,
         length--;
     if (length > WIRE_BIGNUM_BYTES)
         return 0;
-    unsigned char number[1 + WIRE_BIGNUM_BYTES] = {0}; /* the one more may need a byte */
+    unsigned char number[1 + WIRE_BIGNUM_BYTES] = {0}; /* adding 1 may need one more byte */
     unsigned char *const end = number + sizeof number, *first = end - length - 1;
     if (length > 0)
         memcpy(end - length, given, length);

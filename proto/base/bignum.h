@@ -1,5 +1,5 @@
-/* Whole numbers of any size that a double can have, as decimal digits and as bytes, big end first: what JSON says of
- * them, and what the bignums of CBOR say (RFC 8949, 3.4.3). */
+/* Whole numbers of any size that a double can have: from decimal digits (JSON) to big-endian bytes
+ * (the bignums of CBOR, RFC 8949, 3.4.3) and back. */
 #ifndef WIRE_BIGNUM_H
 #define WIRE_BIGNUM_H
 
@@ -12,13 +12,20 @@ enum {
     WIRE_BIGNUM_DIGITS = 309
 };
 
-/* The number, less one where a negative one is to be written (CBOR counts those from -1), in as few bytes as it takes; returns
- * how many, 0 for the number 0. It is below 2^1024, and at least 1 where it is lessened. At most some 5 us. */
+/* Writes the number that the digits say, or with `less_one` the number minus 1 (a negative bignum
+ * counts from -1), in as few bytes as it takes.
+ *
+ * digits   a number below 2^1024; with `less_one` at least 1.
+ * returns  how many bytes; 0 for the number 0.
+ * Cost     at most about 5 us. */
 size_t wire_bignum_bytes(obb_str digits, bool less_one,
                          unsigned char out[static WIRE_BIGNUM_BYTES]);
 
-/* The digits of the number, and one more where it is negative; returns how many. Zero bytes may come first. 0: it is 2^1024 or
- * more, so no double is near it. At most some 5 us, however many the bytes. */
+/* Writes the digits of the number, or with `one_more` of the number plus 1 (a negative bignum).
+ * Leading zero bytes are allowed.
+ *
+ * returns  how many digits; 0 if the bytes say 2^1024 or more, so that no double is near.
+ * Cost     at most about 5 us, however many bytes there are. */
 size_t wire_bignum_digits(const void *bytes, size_t length, bool one_more,
                           char out[static WIRE_BIGNUM_DIGITS]);
 

@@ -1,4 +1,4 @@
-/* A growing run of bytes: what answers are written into. */
+/* Growing buffers: answers are written into one. */
 #ifndef WIRE_BUF_H
 #define WIRE_BUF_H
 
@@ -6,20 +6,23 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Zeroed memory is an empty buffer. After a failed growth `failed` stays set and writes are ignored, so that writers
- * check once, at the end. */
+/* Zeroed memory is an empty buffer. If growth fails once, `failed` stays set and later writes are
+ * ignored, so a writer checks once, at the end. */
 struct wire_buf {
     char *bytes; /* owned, from the heap */
     size_t length, capacity;
     bool failed;
 };
 
+/* Frees the bytes. The buffer is empty again. */
 void wire_buf_fini(struct wire_buf *buf);
 
-/* Grows the buffer until `size` more bytes fit; the end of what is written, or NULL when failed. */
+/* Grows the buffer until `size` more bytes fit. Returns the end of the written bytes, or NULL if
+ * the buffer failed. */
 char *wire_buf_grow(struct wire_buf *buf, size_t size);
 
-/* Room for `size` more bytes, to be written at the returned place and then counted by wire_buf_added; NULL when failed. */
+/* Returns room for `size` more bytes, or NULL if the buffer failed. The caller writes there and
+ * counts the bytes with wire_buf_added. */
 static inline char *wire_buf_room(struct wire_buf *buf, size_t size)
 {
     return !buf->failed && size <= buf->capacity - buf->length && buf->bytes != NULL
@@ -27,12 +30,14 @@ static inline char *wire_buf_room(struct wire_buf *buf, size_t size)
                : wire_buf_grow(buf, size);
 }
 
+/* Counts bytes that were written into the room. */
 static inline void wire_buf_added(struct wire_buf *buf, size_t size)
 {
     assert(size <= buf->capacity - buf->length);
     buf->length += size;
 }
 
+/* Appends a copy of the bytes. */
 void wire_buf_append(struct wire_buf *buf, const void *bytes, size_t size);
 
 #endif

@@ -17,8 +17,8 @@ typedef struct decimal {
     int exponent;
 } decimal;
 
-/* The high 64 bits of the 192-bit product g * c, the last of them set when anything lies below it: enough to
- * compare with multiples of 2 without error (Giulietti's "round to odd"). */
+/* Returns the high 64 bits of the 192-bit product g * c. The last bit is also set if any lower bit
+ * is. Such a number compares with multiples of 2 without error (Giulietti's "round to odd"). */
 static uint64_t round_to_odd(uint64_t high, uint64_t low, uint64_t c)
 {
     const uint64_t carried = (uint64_t)((uint128)low * c >> 64);
@@ -26,17 +26,19 @@ static uint64_t round_to_odd(uint64_t high, uint64_t low, uint64_t c)
     return (uint64_t)(sum >> 64) | ((uint64_t)sum > 1);
 }
 
-/* Schubfach: c * 2^q with c != 0 is the value; `even` says that the borders of its rounding interval round to it,
- * `narrow` that the interval is only half as wide below (a power of two). */
+/* Schubfach. The value is c * 2^q with c != 0. `even`: the borders of its rounding interval round
+ * to it. `narrow`: the interval is only half as wide below the value, which is a power of two. */
 static decimal shortest(uint64_t c, int q, bool even, bool narrow)
 {
     /* The borders and the value in units of 2^(q-2). */
     const uint64_t left = 4 * c - 2 + narrow, middle = 4 * c, right = 4 * c + 2;
 
-    /* k = floor(log10 of the interval's width): then 10^k is at most the width and 10^(k+1) is more. */
+    /* k = floor(log10 of the interval's width): then 10^k is at most the width and 10^(k+1) is
+     * more. */
     const int k = (q * 1262611 - (narrow ? 524031 : 0)) >> 22;
 
-    /* 10^-k to 128 bits, rounded up; h scales it so that the products are the borders in units of 10^k / 4. */
+    /* 10^-k to 128 bits, rounded up; h scales it so that the products are the borders in units of
+     * 10^k / 4. */
     const int h = q + wire_power_log2(-k) + 1;
     uint64_t high = wire_powers[-k - WIRE_POWER_MIN][0], low = wire_powers[-k - WIRE_POWER_MIN][1];
     if (!wire_power_exact(-k)) {
@@ -47,7 +49,8 @@ static decimal shortest(uint64_t c, int q, bool even, bool narrow)
     const uint64_t value = round_to_odd(high, low, middle << h);
     const uint64_t upper = round_to_odd(high, low, right << h) - !even;
 
-    /* One digit less: at most one of the two neighbours in units of 10^(k+1) lies within. */
+    /* Try one digit less: at most one of the two neighbours in units of 10^(k+1) lies within the
+     * interval. */
     const uint64_t s = value / 4;
     if (s >= 10) {
         const uint64_t t = s / 10;
@@ -69,7 +72,7 @@ static const char pairs[] = "0001020304050607080910111213141516171819"
                             "6061626364656667686970717273747576777879"
                             "8081828384858687888990919293949596979899";
 
-/* n < 10^8 as eight digits. */
+/* Writes n < 10^8 as eight digits. */
 static void write_eight(uint32_t n, char *out)
 {
     const uint32_t high = n / 10000, low = n % 10000;
@@ -81,7 +84,8 @@ static void write_eight(uint32_t n, char *out)
 
 static int digit_count(uint64_t n)
 {
-    /* 1233 / 4096 is just above log10(2); the table corrects the one off. */
+    /* 1233 / 4096 is just above log10(2). The guess may be one too small, which the table
+     * corrects. */
     static const uint64_t tens[] = {0,
                                     10,
                                     100,
@@ -149,12 +153,12 @@ static decimal without_trailing_zeros(decimal d)
     return d;
 }
 
-/* The shortest decimal of a positive value. */
+/* Returns the shortest decimal of a positive value. */
 static decimal decimal_of(double value)
 {
-    /* What people write has few decimals. A decimal of at most 15 digits is the only one of at most 15 digits that
-     * rounds to its double, and the quotient of two exact doubles is the double nearest to it: so when the division
-     * gives the value back, these are its shortest digits. */
+    /* Numbers that people write have few decimals. Of the decimals of at most 15 digits only one
+     * rounds to a given double, and the quotient of two exact doubles is the nearest double. So if
+     * the division gives the value back, these digits are the shortest. */
     if (value < 1e9) {
         const uint64_t millionths = (uint64_t)(value * 1e6 + 0.5);
         if ((double)millionths / 1e6 == value)

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Two words at a time through a 128-bit product, folded; the constants are digits of pi. */
+/* Mixes two words at a time by a folded 128-bit product. The constants are digits of pi and of the
+ * golden ratio. */
 uint32_t wire_key_hash(obb_str key)
 {
     const char *p = key.bytes;
@@ -72,7 +73,8 @@ wire_key_status wire_keys_check(const obb_str *first, size_t count, size_t strid
     if (count >= UINT32_MAX / 4)
         return WIRE_KEYS_NO_MEMORY;
 
-    /* A table of indices, plus 1, at most half full. Two passes, so that the second can fetch slots ahead. */
+    /* The table holds indices plus 1 and is at most half full. There are two passes, so that the
+     * second can prefetch slots. */
     size_t size = FEW;
     while (size < 2 * count)
         size *= 2;
@@ -97,7 +99,7 @@ wire_key_status wire_keys_check(const obb_str *first, size_t count, size_t strid
                 return WIRE_KEYS_REPEAT;
         }
         table[slot] = (uint32_t)(i + 1);
-        /* keys that were not made to collide need less than one step more each */
+        /* keys that were not made to collide need less than one extra step each */
         if (steps > 8 * count)
             return check_by_sorting(first, count, stride, arena);
     }

@@ -1,4 +1,4 @@
-/* Whether all keys of an object are different, for any number of them, hostile ones included. */
+/* Duplicate keys: finding them among any number of keys, also keys that were made to collide. */
 #ifndef WIRE_KEYS_H
 #define WIRE_KEYS_H
 
@@ -12,12 +12,17 @@ typedef enum wire_key_status {
     WIRE_KEYS_NO_MEMORY
 } wire_key_status;
 
-/* The strings lie `stride` bytes apart, the first at `first`, so that they may be members of larger things. Working memory
- * (12 to 24 bytes a key) comes from the arena. About 15 ns a key; where keys were made to collide in the table they are
- * sorted instead, so no input costs more than O(n log n) comparisons. */
+/* Tells whether all keys differ. The keys lie `stride` bytes apart, the first at `first`, so they
+ * may be members of larger structs.
+ *
+ * returns  WIRE_KEYS_NO_MEMORY if the arena has no memory, or for about 2^30 keys or more.
+ * Memory   12 to 24 bytes a key, in the arena.
+ * Cost     about 15 ns a key. If too many keys collide in the hash table, the keys are sorted
+ *          instead, so no input costs more than O(n log n) comparisons. */
 wire_key_status wire_keys_check(const obb_str *first, size_t count, size_t stride,
                                 struct obb_arena *arena);
 
+/* Returns the hash that the table uses. Tests make keys collide with it. */
 uint32_t wire_key_hash(obb_str key);
 
 #endif

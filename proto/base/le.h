@@ -1,4 +1,5 @@
-/* Numbers in little-endian bytes, unaligned, on any machine. Compilers make one load of each. */
+/* Reading little-endian numbers from unaligned bytes, on any machine. Compilers make one load of
+ * each function. */
 #ifndef WIRE_LE_H
 #define WIRE_LE_H
 

@@ -12,10 +12,10 @@
 
 _Static_assert(FLT_EVAL_METHOD == 0, "a product of two doubles must be rounded once");
 
-/* significand * 10^exponent. Where truncated is set, 64 bits were too few for the digits, and the significand holds the
- * first 19. */
+/* significand * 10^exponent. If `truncated`, the digits did not fit in 64 bits and the significand
+ * holds the first 19. */
 struct decimal {
-    const char *first, *last; /* digits as written, with the point among them */
+    const char *first, *last; /* the digits as written, and the point among them */
     uint64_t significand;
     int64_t exponent;
     bool truncated;
@@ -26,7 +26,7 @@ static inline bool is_digit(char c) { return (unsigned char)(c - '0') < 10; }
 /* ---- Up to eight digits at once -------------------------------------------------------------- */
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-/* Appends the digits that the next eight bytes begin with to the value; how many there are. */
+/* Appends to *value the digits that the next eight bytes begin with. Returns how many there are. */
 static inline unsigned some_digits(const char *at, uint64_t *value)
 {
     static const uint32_t powers[] = {1,      10,      100,      1000,     10000,
@@ -39,7 +39,7 @@ static inline unsigned some_digits(const char *at, uint64_t *value)
     const unsigned count = others == 0 ? 8 : (unsigned)__builtin_ctzll(others) / 8;
     if (count == 0)
         return 0;
-    v <<= 64 - 8 * count;  /* zeros in front instead of what follows */
+    v <<= 64 - 8 * count;  /* drop the bytes after the digits; zeros come in front */
     v = v * 10 + (v >> 8); /* pairs in the even bytes */
     v = (((v & 0x000000ff000000ffu) * 0x000f424000000064u) +
          (((v >> 16) & 0x000000ff000000ffu) * 0x0000271000000001u)) >>
@@ -58,7 +58,7 @@ static inline unsigned some_digits(const char *at, uint64_t *value)
 
 /* ---- Grammar --------------------------------------------------------------------------------- */
 
-/* Past the exponent after its e; NULL when none is there. */
+/* Returns the end of the exponent that follows the letter e, or NULL if there is none. */
 static const char *past_exponent(const char *at, const char *end)
 {
     at += at < end && (*at == '-' || *at == '+');
@@ -79,7 +79,8 @@ static int64_t exponent_of(const char *at, const char *end)
     return minus ? -exponent : exponent;
 }
 
-/* Of `count` digits, more than 19, the significand has wrapped, unless it is for leading zeros: keeps 19. */
+/* Keeps 19 of `count` > 19 digits. The significand has wrapped unless the surplus digits are
+ * leading zeros. */
 static void keep_leading_digits(struct decimal *d, ptrdiff_t count)
 {
     const char *p = d->first;
@@ -98,9 +99,10 @@ static void keep_leading_digits(struct decimal *d, ptrdiff_t count)
     }
 }
 
-/* ---- Doubles ---------------------------------------------------------------------------------- */
+/* ---- Doubles --------------------------------------------------------------------------------- */
 
-/* mantissa * 2^exponent; mantissa at most 2^53, exponent at least -1074 and that for mantissas below 2^52. */
+/* mantissa * 2^exponent. The mantissa is at most 2^53, the exponent at least -1074; a mantissa
+ * below 2^52 has the exponent -1074. */
 struct binary {
     uint64_t mantissa;
     int exponent;
@@ -125,16 +127,18 @@ static double assembled(struct binary b)
     return value;
 }
 
-/* ---- One product ------------------------------------------------------------------------------ */
+/* ---- One product ----------------------------------------------------------------------------- */
 
-/* w * 10^q, rounded to nearest; false where 128 bits of 10^q cannot tell. w > 0. */
+/* Computes w * 10^q with w > 0, rounded to nearest. Returns false if 128 bits of 10^q cannot decide
+ * the rounding. */
 static bool one_product(uint64_t w, int q, double *out)
 {
     const uint64_t *power = wire_powers[q - WIRE_POWER_MIN];
     const int shift = __builtin_clzll(w);
     w <<= shift;
     wire_product p = wire_multiply(w, power[0]);
-    /* What the lower half of the power adds is less than w; it matters when it can carry into the bit that rounds. */
+    /* The lower half of the power adds less than w. It matters only if it can carry into the
+     * rounding bit. */
     if ((p.high & 0x1ff) == 0x1ff && p.low + w < w) {
         const wire_product lower = wire_multiply(w, power[1]);
         p.low += lower.high;
@@ -142,7 +146,8 @@ static bool one_product(uint64_t w, int q, double *out)
         if ((p.high & 0x1ff) == 0x1ff && p.low == UINT64_MAX && lower.low + w < w)
             return false;
     }
-    /* 53 bits and one to round by. What follows them was cut off, so a one rounds up, unless it may be a tie. */
+    /* Keep 53 bits and one to round by. The bits after them were cut off, so a one rounds up,
+     * unless it may be a tie. */
     const int top = (int)(p.high >> 63);
     uint64_t m = p.high >> (top + 9);
     if (p.low == 0 && (p.high & 0x1ff) == 0 && (m & 3) == 1)
@@ -157,9 +162,9 @@ static bool one_product(uint64_t w, int q, double *out)
     return true;
 }
 
-/* ---- Integers of any size ---------------------------------------------------------------------- */
+/* ---- Integers of any size -------------------------------------------------------------------- */
 
-/* The longest: 801 digits, or 5^1150 * 2^54, below 2^2800. Limbs from the lowest. */
+/* An integer; the lowest limb first. The largest are 801 digits or 5^1150 * 2^54, below 2^2800. */
 struct big {
     uint64_t limb[48];
     int count;
@@ -224,12 +229,14 @@ static int compare(const struct big *number, int q, uint64_t m, int e)
     return big_compare(&left, &right);
 }
 
-/* All digits of the text as an integer times 10^*out_q. A tie of two doubles has at most 767 digits, so beyond 800 it
- * only matters whether there is anything but zeros: then one digit 1 stands for them. */
+/* Returns all digits of the text as an integer, to be multiplied by 10^*out_q. A tie of two doubles
+ * has at most 767 digits, so of the digits beyond 800 it only matters whether one is not zero: a
+ * single digit 1 then stands for them. */
 static struct big all_digits(const struct decimal *d, int *out_q)
 {
     struct big number = {.count = 0};
-    /* the exponent is that of the 19th digit where the significand was truncated, else of the last */
+    /* the exponent belongs to the 19th digit if the significand was truncated, otherwise to the
+     * last digit */
     int64_t exponent = d->exponent + (d->truncated ? 19 : 0);
     int kept = 0, written = 0;
     bool rest = false;
@@ -254,7 +261,8 @@ static struct big all_digits(const struct decimal *d, int *out_q)
     return number;
 }
 
-/* The double below or at the number, from the leading digits, and from there upwards by exact comparisons. */
+/* Starts at a double below or at the number, made of the leading digits, and goes upwards by exact
+ * comparisons. */
 static double by_comparison(const struct decimal *d)
 {
     const int shift = __builtin_clzll(d->significand), q19 = (int)d->exponent;
@@ -281,8 +289,8 @@ static double by_comparison(const struct decimal *d)
     }
 }
 
-/* The nearest double of what is too long or too far for two exact ones. Kept apart from the common way, which then needs
- * no memory at all. */
+/* Returns the nearest double of a number that is not a quotient or product of two exact doubles.
+ * Not inlined, so that the common way needs no stack memory. */
 __attribute__((noinline)) static double nearest(const char *first, const char *last,
                                                 uint64_t significand, int64_t exponent,
                                                 ptrdiff_t count)
@@ -335,7 +343,7 @@ const char *wire_number_read(const char *at, const char *end, double *out)
         exponent += exponent_of(power, at);
     }
 
-    /* Two doubles that are exact, and one rounding (Clinger). */
+    /* Two exact doubles and one rounding (Clinger). */
     static const double exact[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                    1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                    1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};

@@ -1,4 +1,4 @@
-/* Products of 128 bits. */
+/* Products of 128 bits, as two words. */
 #ifndef WIRE_WIDE_H
 #define WIRE_WIDE_H
 

@@ -1,20 +1,22 @@
-/* CBOR (RFC 8949), its bignums, and its typed arrays of numbers (RFC 8746) behind the cursor. libcbor decodes one head at
- * a time, without a tree and without allocating; every length is held against the bytes that remain before it is believed.
- * Indefinite lengths are refused: nothing that knows what it sends needs them. */
+/* The cursor over CBOR (RFC 8949), with bignums and typed arrays of numbers (RFC 8746). libcbor
+ * decodes one head at a time, without a tree and without allocating. Every length is checked
+ * against the bytes that remain before it is used. Indefinite lengths are refused: a client that
+ * knows its data does not need them. */
 #include "proto/codec/cursor.h"
 
 #include "proto/base/double.h"
 #include "proto/base/le.h"
 #include "proto/base/number.h"
+#include "proto/codec/cbor_tags.h"
 
 #include <cbor.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* ---- Heads ----------------------------------------------------------------------------------------- */
+/* ---- Heads ----------------------------------------------------------------------------------- */
 
-enum what {
+enum head_type {
     UNSIGNED,
     NEGATIVE, /* -1 - value */
     BYTES,
@@ -30,18 +32,18 @@ enum what {
 };
 
 struct head {
-    enum what what;
+    enum head_type type;
     uint64_t value;
     double number;
     bool truth;
     const char *bytes;
-    const char *after; /* the head, and the bytes of a string */
+    const char *after; /* after the head, and after the bytes of a string */
 };
 
-static void take(void *context, enum what what, uint64_t value)
+static void take(void *context, enum head_type type, uint64_t value)
 {
     struct head *head = context;
-    head->what = what;
+    head->type = type;
     head->value = value;
 }
 
@@ -86,30 +88,26 @@ static void take_bool(void *context, bool truth)
     ((struct head *)context)->truth = truth;
 }
 
-static bool malformed(struct wire_cursor *c, const char *at, const char *what)
-{
-    (void)wire_fail_at(c, WIRE_MALFORMED, (size_t)(at - c->start), what);
-    return false;
-}
-
-/* The head of one byte that most are: its number lies in it. False: it is another. */
+/* Reads a head of one byte, which holds its number: the most common kind. Returns false for all
+ * other heads. */
 static inline bool short_head(const char *at, const char *end, struct head *out)
 {
-    static const enum what whats[] = {UNSIGNED, NEGATIVE, BYTES, TEXT, ARRAY, MAP};
+    static const enum head_type types[] = {UNSIGNED, NEGATIVE, BYTES, TEXT, ARRAY, MAP};
     const unsigned first = (unsigned char)*at, number = first & 31;
     if (number > 23 || first >> 5 > 5)
         return false;
-    const enum what what = whats[first >> 5];
-    const bool is_string = what == BYTES || what == TEXT;
+    const enum head_type type = types[first >> 5];
+    const bool is_string = type == BYTES || type == TEXT;
     const size_t rest = (size_t)(end - at) - 1;
-    *out = (struct head){.what = what,
+    *out = (struct head){.type = type,
                          .value = number,
                          .bytes = at + 1,
                          .after = at + 1 + (is_string && number <= rest ? number : 0)};
-    return (is_string || what == ARRAY ? number : what == MAP ? 2 * number : 0) <= rest;
+    return (is_string || type == ARRAY ? number : type == MAP ? 2 * number : 0) <= rest;
 }
 
-/* The head at `at`; false, with the fault, when it is not there in full. */
+/* Reads the head at `at`. If it is incomplete or not accepted, notes the fault and returns
+ * false. */
 static bool read_head(struct wire_cursor *c, const char *at, struct head *out)
 {
     static const struct cbor_callbacks callbacks = {.uint8 = take_u8,
@@ -136,7 +134,7 @@ static bool read_head(struct wire_cursor *c, const char *at, struct head *out)
                                                     .null = take_null,
                                                     .boolean = take_bool,
                                                     .indef_break = take_indefinite};
-    struct head head = {.what = UNSIGNED};
+    struct head head = {.type = UNSIGNED};
     const size_t left = (size_t)(c->end - at);
     if (left > 0 && short_head(at, c->end, out))
         return true;
@@ -144,30 +142,29 @@ static bool read_head(struct wire_cursor *c, const char *at, struct head *out)
         left > 0 ? cbor_stream_decode((cbor_data)(const void *)at, left, &callbacks, &head)
                  : (struct cbor_decoder_result){.status = CBOR_DECODER_NEDATA};
     if (result.status == CBOR_DECODER_NEDATA)
-        return malformed(c, at, "the body ends within a value");
+        return wire_fail_malformed(c, at, "the body ends within a value");
     if (result.status != CBOR_DECODER_FINISHED)
-        return malformed(c, at, "not CBOR");
-    if (head.what == INDEFINITE)
-        return malformed(c, at, "indefinite lengths are not accepted");
+        return wire_fail_malformed(c, at, "not CBOR");
+    if (head.type == INDEFINITE)
+        return wire_fail_malformed(c, at, "indefinite lengths are not accepted");
     head.after = at + result.read;
-    /* Each item takes a byte at least, each member of a map two. */
+    /* Each item takes at least one byte, each member of a map two. */
     const size_t rest = (size_t)(c->end - head.after);
-    if ((head.what == ARRAY && head.value > rest) || (head.what == MAP && head.value > rest / 2))
-        return malformed(c, at, "a length goes beyond the body");
+    if ((head.type == ARRAY && head.value > rest) || (head.type == MAP && head.value > rest / 2))
+        return wire_fail_malformed(c, at, "a length goes beyond the body");
     *out = head;
     return true;
 }
 
-/* ---- Bytes under a tag ----------------------------------------------------------------------------- */
-
-enum { TAG_BIGNUM = 2, TAG_NEGATIVE_BIGNUM = 3, TAG_U32LE = 70, TAG_F32LE = 85, TAG_F64LE = 86 };
+/* ---- Bytes under a tag ----------------------------------------------------------------------- */
 
 static size_t width_of(uint64_t tag)
 {
-    return tag == TAG_F64LE ? 8 : tag == TAG_F32LE || tag == TAG_U32LE ? 4 : 0;
+    return tag == WIRE_TAG_F64LE ? 8 : tag == WIRE_TAG_F32LE || tag == WIRE_TAG_U32LE ? 4 : 0;
 }
 
-/* Is the next value a byte string under a tag? Then the two. Never notes a fault. */
+/* Tells whether the next value is a byte string under a tag, and reads both heads. Never notes a
+ * fault. */
 static bool tagged_bytes(const struct wire_cursor *c, uint64_t *tag, struct head *bytes)
 {
     struct wire_cursor ahead;
@@ -176,25 +173,26 @@ static bool tagged_bytes(const struct wire_cursor *c, uint64_t *tag, struct head
     ahead.failed = false;
     struct head head;
     if (c->at == c->end || (unsigned char)*c->at >> 5 != 6 || !read_head(&ahead, c->at, &head) ||
-        !read_head(&ahead, head.after, bytes) || bytes->what != BYTES)
+        !read_head(&ahead, head.after, bytes) || bytes->type != BYTES)
         return false;
     *tag = head.value;
     return true;
 }
 
-/* Those of a typed array of a kind that we take? */
+/* Tells whether the next value is a typed array of an accepted type. */
 static bool typed_array(const struct wire_cursor *c, uint64_t *tag, struct head *bytes)
 {
     return tagged_bytes(c, tag, bytes) && width_of(*tag) != 0 && bytes->value % width_of(*tag) == 0;
 }
 
-/* Those of a whole number of any size? */
+/* Tells whether the next value is a bignum. */
 static bool bignum(const struct wire_cursor *c, uint64_t *tag, struct head *bytes)
 {
-    return tagged_bytes(c, tag, bytes) && (*tag == TAG_BIGNUM || *tag == TAG_NEGATIVE_BIGNUM);
+    return tagged_bytes(c, tag, bytes) &&
+           (*tag == WIRE_TAG_BIGNUM || *tag == WIRE_TAG_NEGATIVE_BIGNUM);
 }
 
-/* The tag of the typed array that the cursor stands in; 0: none. */
+/* Returns the tag of the typed array in which the cursor stands, or 0. */
 static int typed_level(const struct wire_cursor *c)
 {
     return c->depth > 0 ? c->levels[c->depth - 1].typed : 0;
@@ -202,12 +200,12 @@ static int typed_level(const struct wire_cursor *c)
 
 static double typed_element(const char *at, int tag)
 {
-    return tag == TAG_F64LE   ? wire_f64le(at)
-           : tag == TAG_F32LE ? wire_f32le(at)
-                              : (double)wire_u32le(at);
+    return tag == WIRE_TAG_F64LE   ? wire_f64le(at)
+           : tag == WIRE_TAG_F32LE ? wire_f32le(at)
+                                   : (double)wire_u32le(at);
 }
 
-/* ---- Values ---------------------------------------------------------------------------------------- */
+/* ---- Values ---------------------------------------------------------------------------------- */
 
 static wire_kind cbor_peek(struct wire_cursor *c)
 {
@@ -257,15 +255,14 @@ static bool wrong_type(struct wire_cursor *c, const char *wanted)
     if (c->failed)
         return false;
     if (c->at == c->end)
-        return malformed(c, c->at, "a value is missing");
-    (void)wire_fail_at(c, WIRE_WRONG_TYPE, (size_t)(c->at - c->start), wanted);
-    return false;
+        return wire_fail_malformed(c, c->at, "a value is missing");
+    return wire_fail_at(c, WIRE_WRONG_TYPE, wire_place(c), wanted);
 }
 
 static bool push(struct wire_cursor *c, struct wire_level level)
 {
     if (c->depth == WIRE_DEPTH)
-        return malformed(c, c->at, "more than 64 levels");
+        return wire_fail_malformed(c, c->at, "more than 64 levels");
     c->levels[c->depth++] = level;
     return true;
 }
@@ -325,7 +322,7 @@ static bool read_text(struct wire_cursor *c, obb_str *out)
         return false;
     const obb_str text = {.bytes = head.bytes, .length = (size_t)head.value};
     if (!obb_utf8_valid(text))
-        return malformed(c, c->at, "not UTF-8");
+        return wire_fail_malformed(c, c->at, "not UTF-8");
     if (out != NULL)
         *out = text;
     c->at = head.after;
@@ -337,7 +334,7 @@ static bool cbor_next_key(struct wire_cursor *c, obb_str *out_key)
     if (!cbor_next_item(c))
         return false;
     if (cbor_peek(c) != WIRE_KIND_STRING)
-        return malformed(c, c->at, "a key is a text");
+        return wire_fail_malformed(c, c->at, "a key is a text");
     return read_text(c, out_key);
 }
 
@@ -373,22 +370,22 @@ static bool cbor_read_bool(struct wire_cursor *c, bool *out)
     return true;
 }
 
-/* ---- Numbers --------------------------------------------------------------------------------------- */
+/* ---- Numbers --------------------------------------------------------------------------------- */
 
 static double number_of(const struct head *head)
 {
-    if (head->what == REAL)
+    if (head->type == REAL)
         return head->number;
-    if (head->what == UNSIGNED)
+    if (head->type == UNSIGNED)
         return (double)head->value;
     return head->value == UINT64_MAX ? -0x1p64 : -(double)(head->value + 1);
 }
 
-/* A bignum as JSON has it; empty where it is beyond every double. */
+/* Returns a bignum as JSON text, which is empty if the number is beyond every double. */
 static obb_str bignum_text(uint64_t tag, const struct head *bytes,
                            char room[static WIRE_NUMBER_ROOM])
 {
-    const bool negative = tag == TAG_NEGATIVE_BIGNUM;
+    const bool negative = tag == WIRE_TAG_NEGATIVE_BIGNUM;
     const size_t length =
         wire_bignum_digits(bytes->bytes, (size_t)bytes->value, negative, room + 1);
     room[0] = '-';
@@ -404,7 +401,7 @@ static double number_of_bignum(uint64_t tag, const struct head *bytes)
     return number;
 }
 
-/* Any number, NaN and infinite ones too. */
+/* Reads any number, also NaN and infinity. */
 static bool read_any_number(struct wire_cursor *c, double *out)
 {
     struct head head;
@@ -443,7 +440,7 @@ static bool cbor_read_number(struct wire_cursor *c, double *out)
 
 static bool cbor_read_number_text(struct wire_cursor *c, obb_str *out)
 {
-    struct head head = {.what = REAL};
+    struct head head = {.type = REAL};
     uint64_t tag;
     double number;
     const char *at = c->at;
@@ -460,11 +457,11 @@ static bool cbor_read_number_text(struct wire_cursor *c, obb_str *out)
     if (out == NULL)
         return true;
     int length = 0;
-    if (head.what == UNSIGNED)
+    if (head.type == UNSIGNED)
         length = snprintf(c->number, sizeof c->number, "%llu", (unsigned long long)head.value);
-    else if (head.what == NEGATIVE && head.value == UINT64_MAX)
+    else if (head.type == NEGATIVE && head.value == UINT64_MAX)
         length = snprintf(c->number, sizeof c->number, "-18446744073709551616");
-    else if (head.what == NEGATIVE)
+    else if (head.type == NEGATIVE)
         length = snprintf(c->number, sizeof c->number, "-%llu", (unsigned long long)head.value + 1);
     else if (isfinite(number))
         length = (int)wire_double_write(number, c->number);
@@ -508,9 +505,9 @@ static bool cbor_read_column(struct wire_cursor *c, struct wire_column *out)
     struct head head;
     uint64_t tag;
     if (!c->failed && typed_level(c) == 0 && typed_array(c, &tag, &head)) {
-        *out = (struct wire_column){.type = tag == TAG_F64LE   ? WIRE_F64LE
-                                            : tag == TAG_F32LE ? WIRE_F32LE
-                                                               : WIRE_U32LE,
+        *out = (struct wire_column){.type = tag == WIRE_TAG_F64LE   ? WIRE_F64LE
+                                            : tag == WIRE_TAG_F32LE ? WIRE_F32LE
+                                                                    : WIRE_U32LE,
                                     .values = head.bytes,
                                     .count = (size_t)head.value / width_of(tag)};
         c->at = head.after;
@@ -518,7 +515,7 @@ static bool cbor_read_column(struct wire_cursor *c, struct wire_column *out)
     }
     if (!cbor_enter_array(c))
         return false;
-    /* one byte of the body at least for each of these */
+    /* each number takes at least one byte of the body, so this is bounded */
     double *values = obb_arena_alloc(c->arena, c->levels[c->depth - 1].left, sizeof *values);
     if (values == NULL)
         return wire_fail_memory(c);
@@ -530,14 +527,14 @@ static bool cbor_read_column(struct wire_cursor *c, struct wire_column *out)
     return !c->failed;
 }
 
-/* ---- The rest -------------------------------------------------------------------------------------- */
+/* ---- The rest -------------------------------------------------------------------------------- */
 
 static bool cbor_enter_other(struct wire_cursor *c, bool *out_value_follows)
 {
     struct head head;
     if (c->failed || !read_head(c, c->at, &head))
         return false;
-    *out_value_follows = head.what == TAG;
+    *out_value_follows = head.type == TAG;
     c->at = head.after;
     return true;
 }
@@ -546,7 +543,7 @@ static bool cbor_finish(struct wire_cursor *c)
 {
     if (c->failed)
         return false;
-    return c->at == c->end || malformed(c, c->at, "something follows the value");
+    return c->at == c->end || wire_fail_malformed(c, c->at, "something follows the value");
 }
 
 void wire_cbor_open(struct wire_cursor *cursor, const char *bytes, size_t length,

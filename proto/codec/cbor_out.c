@@ -1,19 +1,17 @@
-/* The CBOR half of out.h (RFC 8949): definite lengths, shortest heads, typed arrays of RFC 8746. */
+/* The writer of CBOR (RFC 8949): definite lengths, shortest heads, typed arrays of RFC 8746. */
 #include "proto/base/bignum.h"
 #include "proto/base/number.h"
+#include "proto/codec/cbor_tags.h"
 #include "proto/codec/out.h"
+#include "proto/codec/unescape.h"
 
 #include <assert.h>
 #include <cbor/encoding.h>
 #include <math.h>
 
 enum {
-    HEAD = 9,                /* bytes of the longest head */
-    TAG_BIGNUM = 2,          /* RFC 8949, 3.4.3: a whole number, big end first */
-    TAG_NEGATIVE_BIGNUM = 3, /* -1 less such a number */
-    TAG_UINT32 = 70,         /* RFC 8746: unsigned 32-bit integers, little end first */
-    TAG_FLOAT64 = 86,        /* RFC 8746: float64, little end first */
-    FIELDS = 23              /* what fits in the one byte that wire_cbor_object_end fills in */
+    HEAD = 9,   /* bytes of the longest head */
+    FIELDS = 23 /* the most members that the one-byte head of wire_cbor_object_end can count */
 };
 
 static unsigned char *room(struct wire_out *out, size_t size)
@@ -23,7 +21,7 @@ static unsigned char *room(struct wire_out *out, size_t size)
 
 static void added(struct wire_out *out, size_t size)
 {
-    assert(size > 0); /* 0 is how the encoders say that there was no room */
+    assert(size > 0); /* an encoder returns 0 if it has no room */
     wire_buf_added(out->buf, size);
 }
 
@@ -105,9 +103,10 @@ void wire_cbor_string(struct wire_out *out, obb_str text)
     added(out, head + text.length);
 }
 
-/* ---- Typed arrays ----------------------------------------------------------------------------------------- */
+/* ---- Typed arrays ---------------------------------------------------------------------------- */
 
-/* The heads of a byte string of that size under a tag, with room for the bytes after them. */
+/* Writes the heads of a byte string of `size` bytes under a tag. Returns room for the bytes, or
+ * NULL. */
 static unsigned char *tagged_bytes(struct wire_out *out, unsigned tag, size_t size)
 {
     unsigned char *at = room(out, (size_t)2 * HEAD + size);
@@ -121,7 +120,7 @@ static unsigned char *tagged_bytes(struct wire_out *out, unsigned tag, size_t si
 
 void wire_cbor_doubles(struct wire_out *out, const double *values, size_t count)
 {
-    unsigned char *at = tagged_bytes(out, TAG_FLOAT64, count * 8);
+    unsigned char *at = tagged_bytes(out, WIRE_TAG_F64LE, count * 8);
     if (at == NULL)
         return;
     for (size_t i = 0; i < count; i++) {
@@ -137,7 +136,7 @@ void wire_cbor_ids(struct wire_out *out, size_t count, uint64_t largest)
 {
     out->narrow = largest <= UINT32_MAX;
     if (out->narrow)
-        (void)tagged_bytes(out, TAG_UINT32, count * 4);
+        (void)tagged_bytes(out, WIRE_TAG_U32LE, count * 4);
     else
         wire_cbor_array(out, count);
 }
@@ -156,13 +155,14 @@ void wire_cbor_id(struct wire_out *out, uint64_t id)
     added(out, 4);
 }
 
-/* ---- JSON text to CBOR --------------------------------------------------------------------------------------- */
+/* ---- JSON text to CBOR ----------------------------------------------------------------------- */
 
-/* The text was checked when it came in: it is one value, compact, not deeper than the decoder allows. */
+/* The text was checked when it was received: it is one compact value, not deeper than the decoder
+ * allows. */
 
 static const char *translate(struct wire_out *out, const char *at, const char *end);
 
-/* The end of the string whose opening quote is at `at`, behind its closing quote. */
+/* Returns the first byte after the string whose opening quote is at `at`. */
 static const char *string_end(const char *at)
 {
     for (at++; *at != '"'; at++)
@@ -170,7 +170,7 @@ static const char *string_end(const char *at)
     return at + 1;
 }
 
-/* Members of the array or object that opens at `at`. */
+/* Counts the members of the array or object that opens at `at`. */
 static size_t count_members(const char *at, const char *end)
 {
     size_t depth = 0, commas = 0;
@@ -192,54 +192,28 @@ static size_t count_members(const char *at, const char *end)
     return commas + 1;
 }
 
-static uint32_t hex4(const char *at)
-{
-    uint32_t value = 0;
-    for (int i = 0; i < 4; i++) {
-        value = value << 4 | (uint32_t)obb_hex_digit(at[i]);
-    }
-    return value;
-}
-
-/* The escape at `at` (a backslash), as UTF-8 to *to; returns what follows it. */
-static const char *unescape(const char *at, char **to)
-{
-    static const struct {
-        char letter, stands_for;
-    } letters[] = {{'b', '\b'}, {'f', '\f'}, {'n', '\n'}, {'r', '\r'}, {'t', '\t'}};
-    if (at[1] != 'u') {
-        **to = at[1]; /* a quote, a backslash or a slash, unless it is one of these */
-        for (size_t i = 0; i < sizeof letters / sizeof *letters; i++)
-            if (letters[i].letter == at[1])
-                **to = letters[i].stands_for;
-        ++*to;
-        return at + 2;
-    }
-    uint32_t code = hex4(at + 2);
-    at += 6;
-    if (code >= 0xd800 && code < 0xdc00) {
-        code = 0x10000 + ((code - 0xd800) << 10) + (hex4(at + 2) - 0xdc00);
-        at += 6;
-    }
-    *to += obb_utf8_put(code, *to);
-    return at;
-}
-
 static const char *translate_string(struct wire_out *out, const char *at)
 {
     const char *end = string_end(at);
-    const size_t most = (size_t)(end - at) - 2; /* escapes are longer than what they stand for */
+    const size_t most = (size_t)(end - at) - 2; /* an escape is longer than its character */
 
-    /* The text goes behind the longest head that it may need, and the head is put before it when its length is known. */
+    /* The text is written after room for the longest head, and moved when the length of its head is
+     * known. */
     char *head = wire_buf_room(out->buf, HEAD + most);
     if (head == NULL)
         return end;
     char *text = head + HEAD, *to = text;
     for (at++; at < end - 1;) {
-        if (*at == '\\')
-            at = unescape(at, &to);
-        else
+        if (*at == '\\') {
+            char decoded[4];
+            size_t size = 0;
+            at = wire_json_unescape(at + 1, end, decoded, &size);
+            assert(at != NULL);
+            memcpy(to, decoded, size);
+            to += size;
+        } else {
             *to++ = *at++;
+        }
     }
     const size_t length = (size_t)(to - text);
     const size_t size = cbor_encode_string_start(length, (unsigned char *)head, HEAD);
@@ -254,7 +228,8 @@ static void put_whole(struct wire_out *out, obb_str digits, bool negative)
     const size_t length = wire_bignum_bytes(digits, negative, bytes);
     uint64_t value = 0;
     if (length > sizeof value) {
-        unsigned char *at = tagged_bytes(out, negative ? TAG_NEGATIVE_BIGNUM : TAG_BIGNUM, length);
+        unsigned char *at =
+            tagged_bytes(out, negative ? WIRE_TAG_NEGATIVE_BIGNUM : WIRE_TAG_BIGNUM, length);
         if (at == NULL)
             return;
         memcpy(at, bytes, length);
@@ -276,7 +251,7 @@ static const char *translate_number(struct wire_out *out, const char *at, const 
     assert(stop != NULL && isfinite(number));
     const bool negative = *at == '-';
     const char *const first = at + negative;
-    bool whole = !negative || *first != '0'; /* -0 is none: CBOR's integers have no such */
+    bool whole = !negative || *first != '0'; /* -0 is not an integer of CBOR */
     for (const char *digit = first; digit < stop && whole; digit++)
         whole = *digit >= '0' && *digit <= '9';
     if (whole)

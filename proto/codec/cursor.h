@@ -1,71 +1,71 @@
-/* The one face over which every request is decoded: a strict pull parser. JSON and CBOR are two implementations of it
- * (json_in.c, cbor_in.c), so no request type is written twice.
+/* Cursors: the strict pull parser through which every request is decoded. JSON and CBOR are two
+ * implementations of it (json_in.c, cbor_in.c), so no decoder is written twice.
  *
- * A cursor stands before a value or inside a container. Calls move it forward; when one fails it returns false, notes
- * the fault, and every later call fails too, so decoders may check late. What is fast does not say where: a fault is a
- * place in the bytes, and wire_cursor_explain walks the document again to tell whether it is well-formed at all (if not, that
- * is the answer) and to turn the place into a JSON pointer. Only requests that fail pay for it. */
+ * A cursor stands before a value or inside a container. Calls move it forward. A call that fails
+ * returns false and notes the fault, and every later call fails too, so a decoder may check late. A
+ * fault is only a place in the bytes: wire_cursor_explain (walk.h) walks the document again to make
+ * a JSON pointer of the place. Only requests that fail pay for this. */
 #ifndef WIRE_CURSOR_H
 #define WIRE_CURSOR_H
 
 #include "core/obb.h"
 #include "proto/base/bignum.h"
-#include "proto/problem.h"
+#include "proto/problem/problem.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum {
-    WIRE_DEPTH = 64, /* containers within each other, the outermost counted */
+    WIRE_DEPTH = 64, /* the most containers within each other, the outermost included */
     WIRE_NUMBER_ROOM = 1 + WIRE_BIGNUM_DIGITS
 };
 
 #define WIRE_NO_ITEM SIZE_MAX
 
 typedef enum wire_kind {
-    WIRE_KIND_NONE, /* nothing that could begin a value */
+    WIRE_KIND_NONE, /* no value begins here */
     WIRE_KIND_NULL,
     WIRE_KIND_BOOL,
     WIRE_KIND_NUMBER,
     WIRE_KIND_STRING,
     WIRE_KIND_ARRAY,
     WIRE_KIND_OBJECT,
-    WIRE_KIND_OTHER /* well-formed, but nothing that JSON has (CBOR's byte strings and tags) */
+    WIRE_KIND_OTHER /* well-formed, but JSON has no such value (byte strings and tags of CBOR) */
 } wire_kind;
 
-/* What is wrong and at which value. */
+/* A fault: the cause and the value. */
 struct wire_fault {
     wire_cause cause;
-    const char *detail; /* a sentence, constant or in the arena; NULL: the cause's own */
+    const char *detail; /* a sentence, constant or in the arena; NULL: the cause says enough */
     size_t place;       /* byte offset of the value; of the bad byte for WIRE_MALFORMED */
     size_t item; /* the element of the array at that place, or WIRE_NO_ITEM: the value itself */
 };
 
 struct wire_cursor_ops;
 
-/* An open container: JSON needs just to know whether an item came before, CBOR how many are left. */
+/* An open container of CBOR. */
 struct wire_level {
-    uint64_t left;
-    int typed; /* the tag of a typed array, else 0 */
+    uint64_t left; /* items, or members, that were not read yet */
+    int typed;     /* the tag of a typed array, else 0 */
 };
 
 /* After opening, next_key and next_item `at` is the first byte of the next value. */
 struct wire_cursor {
     const struct wire_cursor_ops *ops;
     const char *start, *at, *end;
-    const char *first; /* the document's value */
+    const char *first; /* where the value of the document begins */
     struct obb_arena *arena;
     unsigned depth;
     bool fresh;      /* JSON: no item of the innermost container was read yet */
-    bool failed;     /* then fault says why */
-    bool *postponed; /* of the wire_body, for decoders */
+    bool failed;     /* then `fault` says why */
+    bool *postponed; /* the one of the wire_body, for decoders */
     struct wire_fault fault;
     struct wire_level levels[WIRE_DEPTH]; /* CBOR */
-    char number[WIRE_NUMBER_ROOM];        /* CBOR: as text, see read_number_text */
+    char number[WIRE_NUMBER_ROOM];        /* CBOR: the text that read_number_text returned last */
 };
 
-/* A place to return to, by wire_rewind; it must lie in a container that is still open. */
+/* A place to return to with wire_rewind. It must lie in a container that is still open. */
 struct wire_mark {
     const char *at;
     unsigned depth;
@@ -73,7 +73,8 @@ struct wire_mark {
     struct wire_level level;
 };
 
-/* A run of numbers as it came: doubles in the arena, or a typed array's bytes, which are little-endian and unaligned. */
+/* An array of numbers as it was sent: doubles in the arena, or the bytes of a typed array,
+ * little-endian and unaligned. */
 typedef enum wire_column_type { WIRE_DOUBLES, WIRE_F64LE, WIRE_F32LE, WIRE_U32LE } wire_column_type;
 struct wire_column {
     wire_column_type type;
@@ -81,7 +82,8 @@ struct wire_column {
     size_t count;
 };
 
-/* What an implementation gives; the contracts are those of the functions below that call them. */
+/* What an implementation provides. The contracts are those of the functions below that call
+ * these. */
 struct wire_cursor_ops {
     wire_kind (*peek)(struct wire_cursor *c);
     bool (*enter_object)(struct wire_cursor *c);
@@ -91,40 +93,44 @@ struct wire_cursor_ops {
     bool (*read_null)(struct wire_cursor *c);
     bool (*read_bool)(struct wire_cursor *c, bool *out);
     bool (*read_number)(struct wire_cursor *c, double *out);
-    bool (*read_string)(struct wire_cursor *c, obb_str *out); /* NULL: just past it */
+    bool (*read_string)(struct wire_cursor *c, obb_str *out); /* out NULL: only moves past it */
     bool (*read_numbers)(struct wire_cursor *c, double *out, size_t room, size_t *out_count);
     bool (*read_column)(struct wire_cursor *c, struct wire_column *out);
-    /* A number of any size as JSON text, empty for one that JSON has not, in the body or in the cursor until the next;
-     * out NULL: just past it. */
+    /* Reads a number of any size as JSON text, which lies in the body, or in the cursor until the
+     * next call. The text is empty if JSON has no such number. out NULL: only moves past it. */
     bool (*read_number_text)(struct wire_cursor *c, obb_str *out);
-    /* Past a value of WIRE_KIND_OTHER, or past the tag before one. */
+    /* Moves past a value of WIRE_KIND_OTHER, or past the tag before a value. */
     bool (*enter_other)(struct wire_cursor *c, bool *out_value_follows);
     bool (*finish)(struct wire_cursor *c);
 };
 
-/* Both work in the caller's memory; bytes must live as long as what is read. */
+/* Open a cursor in the caller's memory. The bytes must outlive everything that is read, because
+ * strings point into them. */
 void wire_json_open(struct wire_cursor *cursor, const char *bytes, size_t length,
                     struct obb_arena *arena);
 void wire_cbor_open(struct wire_cursor *cursor, const char *bytes, size_t length,
                     struct obb_arena *arena);
 
-/* ---- Reading --------------------------------------------------------------------------------------- */
+/* ---- Reading --------------------------------------------------------------------------------- */
 
-/* The kind of the next value, from its first byte; the value itself may yet turn out malformed. */
+/* Returns the kind of the next value, judged by its first byte. The value itself may still be
+ * malformed. */
 static inline wire_kind wire_peek(struct wire_cursor *c) { return c->ops->peek(c); }
 
-/* Where the next value begins. */
+/* Returns the byte offset of the next value. */
 static inline size_t wire_place(const struct wire_cursor *c) { return (size_t)(c->at - c->start); }
 
-/* Into an object, then key after key, each to be followed by reading its value. next_key is false at the end, which leaves
- * the object, and after a fault. Duplicate keys are the caller's to find: see keys.h, and request.h for objects of known
- * fields. Keys and strings point into the body or, where they had escapes, into the arena. */
+/* Read an object: enter it, then call next_key, and read the value after each key. next_key returns
+ * false at the end, which leaves the object, and after a fault. The caller must look for duplicate
+ * keys: see wire_check_keys, and object.h for objects of known fields. Keys and strings point into
+ * the body or, if they have escapes, into the arena. */
 static inline bool wire_enter_object(struct wire_cursor *c) { return c->ops->enter_object(c); }
 static inline bool wire_next_key(struct wire_cursor *c, obb_str *key)
 {
     return c->ops->next_key(c, key);
 }
 
+/* Read an array in the same way: enter it, then call next_item, and read an item after each. */
 static inline bool wire_enter_array(struct wire_cursor *c) { return c->ops->enter_array(c); }
 static inline bool wire_next_item(struct wire_cursor *c) { return c->ops->next_item(c); }
 
@@ -133,7 +139,7 @@ static inline bool wire_read_bool(struct wire_cursor *c, bool *out)
 {
     return c->ops->read_bool(c, out);
 }
-/* Finite; a number out of range is OBB_BAD_NUMBER. */
+/* Reads a finite number. A number out of range is OBB_BAD_NUMBER. */
 static inline bool wire_read_number(struct wire_cursor *c, double *out)
 {
     return c->ops->read_number(c, out);
@@ -143,49 +149,49 @@ static inline bool wire_read_string(struct wire_cursor *c, obb_str *out)
     return c->ops->read_string(c, out);
 }
 
-/* An array of at most `room` finite numbers; more are WIRE_BAD_LENGTH. */
+/* Reads an array of at most `room` finite numbers. More are WIRE_BAD_LENGTH. */
 static inline bool wire_read_numbers(struct wire_cursor *c, double *out, size_t room,
                                      size_t *out_count)
 {
     return c->ops->read_numbers(c, out, room, out_count);
 }
 
-/* An array of any number of numbers. Costs no copy for a typed array, else 8 bytes a number. Those of a typed array
- * have not been looked at yet and may be NaN or infinite. */
+/* Reads an array of any number of numbers. A typed array is not copied; other arrays take 8 bytes
+ * of the arena a number. The numbers of a typed array are not checked yet and may be NaN or
+ * infinite. */
 static inline bool wire_read_column(struct wire_cursor *c, struct wire_column *out)
 {
     return c->ops->read_column(c, out);
 }
+
+/* Copies `count` numbers of the column from index `first` on. */
 void wire_column_get(const struct wire_column *column, size_t first, size_t count, double *out);
 
-/* Past the next value. It is checked as if it had been read, duplicate keys and all. */
-bool wire_skip(struct wire_cursor *c);
-
-/* The next value as compact JSON in UTF-8, numbers as they were sent, in the arena. More than OBB_MAX_DATA bytes are
- * WIRE_TOO_LONG, numbers beyond double's range OBB_BAD_NUMBER. */
-bool wire_capture(struct wire_cursor *c, obb_str *out);
-
-/* True when nothing follows. */
+/* Returns true if nothing follows the value. */
 static inline bool wire_finish(struct wire_cursor *c) { return c->ops->finish(c); }
 
-/* The keys of the object at `place` must differ (WIRE_MALFORMED); they lie `stride` bytes apart. */
+/* Checks that the keys of the object at `place` differ; repeated keys are WIRE_MALFORMED. The keys
+ * lie `stride` bytes apart. */
 bool wire_check_keys(struct wire_cursor *c, size_t place, const obb_str *first, size_t count,
                      size_t stride);
 
+/* Remember a place, and go back to it. */
 struct wire_mark wire_mark(struct wire_cursor *c);
 void wire_rewind(struct wire_cursor *c, const struct wire_mark *mark);
 
-/* ---- Faults ---------------------------------------------------------------------------------------- */
+/* ---- Faults ---------------------------------------------------------------------------------- */
 
-/* Each notes the fault unless there is one already, and returns false. */
+/* Each notes the fault, unless there is one already, and returns false. `item` is the index of an
+ * element of the array at `place`. */
 bool wire_fail_at(struct wire_cursor *c, wire_cause cause, size_t place, const char *detail);
 bool wire_fail_item(struct wire_cursor *c, wire_cause cause, size_t place, size_t item,
                     const char *detail);
 bool wire_fail_memory(struct wire_cursor *c);
 
-/* The problem of a cursor that failed. Walks the whole document: where it is malformed, that is the problem (400), since a
- * client must first send what can be read; else the fault, with its pointer. Pointers of more than 1,024 bytes end at an
- * enclosing value. */
-wire_problem wire_cursor_explain(struct wire_cursor *c);
+/* Notes WIRE_MALFORMED at the byte `at` of the body. */
+static inline bool wire_fail_malformed(struct wire_cursor *c, const char *at, const char *detail)
+{
+    return wire_fail_at(c, WIRE_MALFORMED, (size_t)(at - c->start), detail);
+}
 
 #endif

@@ -1,18 +1,14 @@
-/* JSON (RFC 8259) behind the cursor: strict, in one pass, without a tree. */
+/* The cursor over JSON (RFC 8259): strict, in one pass, without a tree. */
 #include "proto/codec/cursor.h"
 
 #include "proto/base/number.h"
+#include "proto/codec/unescape.h"
 
 #include <math.h>
 #include <string.h>
 
-static bool malformed(struct wire_cursor *c, const char *at, const char *what)
-{
-    (void)wire_fail_at(c, WIRE_MALFORMED, (size_t)(at - c->start), what);
-    return false;
-}
-
-/* Where the next value or punctuation begins. After open, next_key and next_item the cursor stands there already. */
+/* Returns the first byte that is not white space: the next value or punctuation. After open,
+ * next_key and next_item the cursor already stands there. */
 static inline const char *past_space(const char *at, const char *end)
 {
     if (at < end && (unsigned char)*at > ' ')
@@ -45,27 +41,28 @@ static wire_kind json_peek(struct wire_cursor *c)
     }
 }
 
-/* The value at hand is not what was asked for. */
+/* Notes that the next value is of another type than `wanted`, or is no value at all. */
 static bool wrong_type(struct wire_cursor *c, const char *wanted)
 {
     const wire_kind kind = json_peek(c);
     if (kind == WIRE_KIND_NONE)
-        return malformed(c, c->at, c->at == c->end ? "a value is missing" : "not a value");
-    (void)wire_fail_at(c, WIRE_WRONG_TYPE, (size_t)(c->at - c->start), wanted);
-    return false;
+        return wire_fail_malformed(c, c->at,
+                                   c->at == c->end ? "a value is missing" : "not a value");
+    return wire_fail_at(c, WIRE_WRONG_TYPE, wire_place(c), wanted);
 }
 
-/* ---- Strings --------------------------------------------------------------------------------------- */
+/* ---- Strings --------------------------------------------------------------------------------- */
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-/* How many of the next eight bytes are plain: neither control, quote, backslash nor beyond ASCII. */
+/* Returns how many of the next eight bytes are plain before the first that is not. A plain byte is
+ * ASCII and neither a control character nor a quote nor a backslash. */
 static inline unsigned plain_bytes(const char *at)
 {
     const uint64_t ones = 0x0101010101010101u, tops = 0x8080808080808080u;
     uint64_t v;
     memcpy(&v, at, sizeof v);
     const uint64_t quote = v ^ ones * '"', backslash = v ^ ones * '\\';
-    /* a borrow can only mark bytes above one that is marked rightly, and the lowest counts */
+    /* a borrow can only mark bytes above one that is rightly marked, and the lowest mark counts */
     const uint64_t special = ((v - ones * 0x20) | (quote - ones) | (backslash - ones) | v) & tops;
     return special == 0 ? 8 : (unsigned)__builtin_ctzll(special) / 8;
 }
@@ -80,7 +77,7 @@ static inline unsigned plain_bytes(const char *at)
 }
 #endif
 
-/* From inside a string to the first byte that is not plain. */
+/* Returns the first byte that is not plain. */
 static inline const char *past_plain(const char *at, const char *end)
 {
     while (end - at >= 8) {
@@ -95,73 +92,29 @@ static inline const char *past_plain(const char *at, const char *end)
     return at;
 }
 
-/* The four digits after "\u"; -1: not that. */
-static int hex4(const char *at, const char *end)
-{
-    int value = 0;
-    if (end - at < 4)
-        return -1;
-    for (int i = 0; i < 4; i++) {
-        const int digit = obb_hex_digit(at[i]);
-        if (digit < 0)
-            return -1;
-        value = value * 16 + digit;
-    }
-    return value;
-}
-
-/* An escape after its backslash, as UTF-8 into out (at most 4 bytes; NULL: just checked). NULL when it is none. */
-static const char *escape(const char *at, const char *end, char *out, size_t *out_length)
-{
-    static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
-    if (at == end)
-        return NULL;
-    if (*at != 'u') {
-        const char *found = memchr(from, *at, sizeof from - 1);
-        if (found == NULL)
-            return NULL;
-        out[0] = to[found - from];
-        *out_length = 1;
-        return at + 1;
-    }
-    int code = hex4(at + 1, end);
-    if (code < 0 || (code >= 0xdc00 && code <= 0xdfff))
-        return NULL;
-    at += 5;
-    if (code >= 0xd800 && code <= 0xdbff) {
-        if (end - at < 6 || at[0] != '\\' || at[1] != 'u')
-            return NULL;
-        const int low = hex4(at + 2, end);
-        if (low < 0xdc00 || low > 0xdfff)
-            return NULL;
-        code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
-        at += 6;
-    }
-    *out_length = obb_utf8_put((uint32_t)code, out);
-    return at;
-}
-
-/* The rest of a string that is not plain, from `at` after `begin`; out NULL: just checked. */
+/* Reads the rest of a string that is not plain. It began at `begin` and is plain up to `at`. out
+ * NULL: only checks it. */
 static bool read_rest_of_string(struct wire_cursor *c, const char *begin, const char *at,
                                 obb_str *out)
 {
-    /* What is decoded is never longer than what was written, and that ends at a quote without a backslash. */
+    /* The decoded string is never longer than the written one, which ends at a quote without a
+     * backslash. */
     char *text = NULL;
     size_t length = 0;
     const char *copied = begin;
     for (;;) {
         at = past_plain(at, c->end);
         if (at == c->end)
-            return malformed(c, at, "a string does not end");
+            return wire_fail_malformed(c, at, "a string does not end");
         if ((unsigned char)*at >= 0x80) {
             const size_t sequence = obb_utf8_length(at, c->end);
             if (sequence == 0)
-                return malformed(c, at, "not UTF-8");
+                return wire_fail_malformed(c, at, "not UTF-8");
             at += sequence;
             continue;
         }
         if (*at != '"' && *at != '\\')
-            return malformed(c, at, "a control character in a string is not escaped");
+            return wire_fail_malformed(c, at, "a control character in a string is not escaped");
         if (out != NULL && (*at == '\\' || text != NULL)) {
             if (text == NULL) {
                 const char *close = at;
@@ -178,9 +131,9 @@ static bool read_rest_of_string(struct wire_cursor *c, const char *begin, const 
             break;
         char decoded[4];
         size_t decoded_length;
-        const char *next = escape(at + 1, c->end, decoded, &decoded_length);
+        const char *next = wire_json_unescape(at + 1, c->end, decoded, &decoded_length);
         if (next == NULL)
-            return malformed(c, at, "not an escape, or half of a surrogate pair");
+            return wire_fail_malformed(c, at, "not an escape, or half of a surrogate pair");
         if (text != NULL) {
             memcpy(text + length, decoded, decoded_length);
             length += decoded_length;
@@ -194,7 +147,7 @@ static bool read_rest_of_string(struct wire_cursor *c, const char *begin, const 
     return true;
 }
 
-/* c->at stands on the quote. */
+/* Reads the string whose quote is at c->at. */
 static inline bool read_string_here(struct wire_cursor *c, obb_str *out)
 {
     const char *begin = c->at + 1, *at = past_plain(begin, c->end);
@@ -215,7 +168,7 @@ static bool json_read_string(struct wire_cursor *c, obb_str *out)
     return read_string_here(c, out);
 }
 
-/* ---- Containers ------------------------------------------------------------------------------------ */
+/* ---- Containers ------------------------------------------------------------------------------ */
 
 static bool enter(struct wire_cursor *c, char bracket, const char *wanted)
 {
@@ -224,7 +177,7 @@ static bool enter(struct wire_cursor *c, char bracket, const char *wanted)
     if (c->at == c->end || *c->at != bracket)
         return wrong_type(c, wanted);
     if (c->depth == WIRE_DEPTH)
-        return malformed(c, c->at, "more than 64 levels");
+        return wire_fail_malformed(c, c->at, "more than 64 levels");
     c->depth++;
     c->at++;
     c->fresh = true;
@@ -241,14 +194,14 @@ static bool json_enter_array(struct wire_cursor *c)
     return enter(c, '[', "an array is needed here");
 }
 
-/* To the next item of a container that `bracket` closes; false at its end. */
+/* Moves to the next item of a container that `bracket` closes. Returns false at its end. */
 static inline bool next(struct wire_cursor *c, char bracket)
 {
     if (c->failed)
         return false;
     const char *at = past_space(c->at, c->end);
     if (at == c->end)
-        return malformed(c, at, "an object or array does not end");
+        return wire_fail_malformed(c, at, "an object or array does not end");
     if (*at == bracket) {
         c->at = at + 1;
         c->depth--;
@@ -257,10 +210,10 @@ static inline bool next(struct wire_cursor *c, char bracket)
     }
     if (!c->fresh) {
         if (*at != ',')
-            return malformed(c, at, "a comma is missing");
+            return wire_fail_malformed(c, at, "a comma is missing");
         at = past_space(at + 1, c->end);
         if (at < c->end && *at == bracket)
-            return malformed(c, at, "a comma has nothing after it");
+            return wire_fail_malformed(c, at, "a comma has nothing after it");
     }
     c->fresh = false;
     c->at = at;
@@ -272,24 +225,24 @@ static bool json_next_key(struct wire_cursor *c, obb_str *out_key)
     if (!next(c, '}'))
         return false;
     if (c->at == c->end || *c->at != '"')
-        return malformed(c, c->at, "a key is missing");
+        return wire_fail_malformed(c, c->at, "a key is missing");
     if (!read_string_here(c, out_key))
         return false;
     c->at = past_space(c->at, c->end);
     if (c->at == c->end || *c->at != ':')
-        return malformed(c, c->at, "a colon is missing");
+        return wire_fail_malformed(c, c->at, "a colon is missing");
     c->at = past_space(c->at + 1, c->end);
     return true;
 }
 
 static bool json_next_item(struct wire_cursor *c) { return next(c, ']'); }
 
-/* ---- Scalars --------------------------------------------------------------------------------------- */
+/* ---- Scalars --------------------------------------------------------------------------------- */
 
 static bool word(struct wire_cursor *c, const char *text, size_t length)
 {
     if ((size_t)(c->end - c->at) < length || memcmp(c->at, text, length) != 0)
-        return malformed(c, c->at, "not a value");
+        return wire_fail_malformed(c, c->at, "not a value");
     c->at += length;
     return true;
 }
@@ -338,14 +291,15 @@ static bool json_read_number_text(struct wire_cursor *c, obb_str *out)
     double value;
     const char *after = wire_number_read(at, c->end, &value);
     if (after == NULL)
-        return malformed(c, at, "not a number");
+        return wire_fail_malformed(c, at, "not a number");
     if (out != NULL)
         *out = (obb_str){.bytes = at, .length = (size_t)(after - at)};
     c->at = after;
     return true;
 }
 
-/* Into an array of numbers; then read_run, until *more is false, and leave_run. */
+/* Enters an array of numbers. The caller then calls read_run until *more is false, and
+ * leave_run. */
 static bool enter_run(struct wire_cursor *c, bool *more)
 {
     if (!json_enter_array(c))
@@ -355,8 +309,8 @@ static bool enter_run(struct wire_cursor *c, bool *more)
     return true;
 }
 
-/* The hottest loop of all: it keeps its place in a register and leaves the cursor alone until the room or the array ends, or
- * at a fault. */
+/* Reads numbers until the room or the array ends. The hottest loop of all decoders: it keeps its
+ * place in a register and writes to the cursor only at the end or at a fault. */
 static bool read_run(struct wire_cursor *c, double *out, size_t room, size_t *count, bool *more)
 {
     const char *at = c->at, *const end = c->end;
@@ -365,7 +319,7 @@ static bool read_run(struct wire_cursor *c, double *out, size_t room, size_t *co
         const char *after = wire_number_read(at, end, &out[n]);
         if (after == NULL || !isfinite(out[n])) {
             c->at = at;
-            (void)json_read_number(c, &out[n]); /* which says why not */
+            (void)json_read_number(c, &out[n]); /* notes the fault */
             return false;
         }
         at = past_space(after, end);
@@ -378,7 +332,7 @@ static bool read_run(struct wire_cursor *c, double *out, size_t room, size_t *co
     return true;
 }
 
-/* Past the bracket after the last of `count` numbers. */
+/* Moves past the bracket after the last of `count` numbers. */
 static bool leave_run(struct wire_cursor *c, size_t count)
 {
     c->fresh = count == 0;
@@ -419,12 +373,12 @@ static bool json_read_column(struct wire_cursor *c, struct wire_column *out)
     return leave_run(c, count);
 }
 
-/* ---- The rest -------------------------------------------------------------------------------------- */
+/* ---- The rest -------------------------------------------------------------------------------- */
 
 static bool json_enter_other(struct wire_cursor *c, bool *out_value_follows)
 {
     *out_value_follows = false;
-    return malformed(c, c->at, "not a value"); /* peek never says WIRE_KIND_OTHER */
+    return wire_fail_malformed(c, c->at, "not a value"); /* peek never says WIRE_KIND_OTHER */
 }
 
 static bool json_finish(struct wire_cursor *c)
@@ -432,7 +386,7 @@ static bool json_finish(struct wire_cursor *c)
     if (c->failed)
         return false;
     c->at = past_space(c->at, c->end);
-    return c->at == c->end || malformed(c, c->at, "something follows the value");
+    return c->at == c->end || wire_fail_malformed(c, c->at, "something follows the value");
 }
 
 void wire_json_open(struct wire_cursor *cursor, const char *bytes, size_t length,

@@ -1,10 +1,10 @@
-/* The JSON half of out.h: compact text straight into the buffer. */
+/* The writer of JSON: compact text, straight into the buffer. */
 #include "proto/base/double.h"
 #include "proto/codec/out.h"
 
 #include <string.h>
 
-/* Room for `size` bytes and a comma before them; the comma is written where one is due. */
+/* Returns room for `size` bytes, after a comma if one is due. */
 static char *begin(struct wire_out *out, size_t size)
 {
     char *at = wire_buf_room(out->buf, size + 1);
@@ -15,7 +15,7 @@ static char *begin(struct wire_out *out, size_t size)
     return at;
 }
 
-/* Counts what was written up to `end`. */
+/* Counts the bytes that were written up to `end`. */
 static void finish(struct wire_out *out, const char *end)
 {
     struct wire_buf *buf = out->buf;
@@ -100,16 +100,17 @@ void wire_json_negative(struct wire_out *out, uint64_t magnitude)
     out->comma = true;
 }
 
-/* ---- Strings -------------------------------------------------------------------------------------------- */
+/* ---- Strings --------------------------------------------------------------------------------- */
 
-/* Which of eight bytes must be escaped: a set bit 7 in each that is a control character, a quote or a backslash. (A
- * borrow may mark a byte after a true one; whoever acts on a mark looks again byte by byte.) */
+/* Marks the bytes of a word that need an escape: bit 7 is set in each control character, quote and
+ * backslash. A borrow may also mark a byte after a true mark, so the caller only tests whether
+ * there is any mark. */
 static uint64_t escapes_in(uint64_t w)
 {
     const uint64_t ones = 0x0101010101010101u, high = 0x8080808080808080u;
     const uint64_t control = w - ones * 0x20;
     const uint64_t quote = (w ^ (ones * '"')) - ones, backslash = (w ^ (ones * '\\')) - ones;
-    return (control | quote | backslash) & ~w & high; /* ~w: of bytes below 0x80 */
+    return (control | quote | backslash) & ~w & high; /* ~w: only bytes below 0x80 */
 }
 
 static uint64_t load8(const char *at)
@@ -126,8 +127,9 @@ static uint32_t load4(const char *at)
     return word;
 }
 
-/* Copies text as it is; false when it has something to escape (what was copied is then void). In steps of fixed size
- * that may overlap: names are short, and a copy of any size costs more in branches that guess wrong than in bytes. */
+/* Copies text that needs no escape. Returns false if it needs one; the copied bytes are then void.
+ * Copies in overlapping steps of fixed size: names are short, and a copy of variable size costs
+ * more in mispredicted branches than in bytes. */
 static bool copy_plain(char *at, const char *text, size_t length)
 {
     if (length >= 8) {
@@ -180,7 +182,8 @@ static char *copy_escaped(char *at, const char *text, size_t length)
     return at;
 }
 
-/* Writes text in quotes at a place with room for its length and two more; NULL when it needs escapes. */
+/* Writes text in quotes to `at`, which has room for two bytes more than the text. Returns its end,
+ * or NULL if the text needs escapes. */
 static char *put_plain(char *at, obb_str text)
 {
     *at++ = '"';

@@ -1,5 +1,6 @@
-/* Content-Type and Accept (RFC 9110, 8.3 and 12.5.1). */
-#include "proto/wire.h"
+#include "proto/codec/media.h"
+
+#include "core/obb.h"
 
 #include <assert.h>
 #include <string.h>
@@ -38,7 +39,7 @@ static const char *past_space(const char *at)
     return at;
 }
 
-/* The bytes of a token (RFC 9110, 5.6.2), and the slash of a type. */
+/* Returns the end of a token (RFC 9110, 5.6.2). The slash of a type counts as part of it. */
 static const char *past_token(const char *at)
 {
     const char *const others = "!#$%&'*+-.^_`|~/";
@@ -48,8 +49,8 @@ static const char *past_token(const char *at)
     return at;
 }
 
-/* One parameter from its semicolon on, quotes taken off; NULL when it is none. A bare semicolon is a parameter without
- * a name. */
+/* Reads one parameter from its semicolon on, without its quotes. Returns its end, or NULL if it is
+ * malformed. A bare semicolon is a parameter without a name. */
 static const char *read_parameter(const char *at, obb_str *name, obb_str *value)
 {
     at = past_space(at + 1);
@@ -80,7 +81,7 @@ bool wire_media_from_content_type(const char *value, wire_media *out)
 {
     if (value == NULL)
         return false;
-    if (strcmp(value, types[WIRE_JSON].bytes) == 0) { /* nearly always */
+    if (strcmp(value, types[WIRE_JSON].bytes) == 0) { /* the common case */
         *out = WIRE_JSON;
         return true;
     }
@@ -105,9 +106,10 @@ bool wire_media_from_content_type(const char *value, wire_media *out)
     return true;
 }
 
-/* ---- Accept ---------------------------------------------------------------------------------------- */
+/* ---- Accept ---------------------------------------------------------------------------------- */
 
-/* A weight in thousandths; 1000 where it cannot be read, as for one who did not weigh. */
+/* Returns a weight in thousandths. A weight that cannot be read counts as 1000, as if there were
+ * none. */
 static int read_weight(obb_str text)
 {
     int weight = 0, scale = 1000;
@@ -128,7 +130,7 @@ static int read_weight(obb_str text)
 
 enum { NO_MATCH, ANYTHING, ANY_OF_TYPE, EXACTLY };
 
-/* How closely a range such as application/(star) names the type. */
+/* Tells how closely a range such as application/(star) names the type. */
 static int closeness(obb_str range, obb_str type)
 {
     if (same_word(range, type))
@@ -143,7 +145,8 @@ static int closeness(obb_str range, obb_str type)
                : NO_MATCH;
 }
 
-/* Past one element of the list; *range is empty where it makes no sense. */
+/* Reads one element of the list and returns its end. *range is empty if the element is
+ * malformed. */
 static const char *read_range(const char *at, obb_str *range, int *weight)
 {
     const char *end = past_token(at);
@@ -170,7 +173,7 @@ bool wire_media_from_accept(const char *value, const wire_media *offered, size_t
                             wire_media *out)
 {
     assert(count > 0 && count <= sizeof types / sizeof *types);
-    /* nothing, or exactly what comes first: nearly always */
+    /* the common cases: no header, or exactly the first medium */
     if (value == NULL || strcmp(value, types[offered[0]].bytes) == 0 ||
         *past_space(value) == '\0') {
         *out = offered[0];

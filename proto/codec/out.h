@@ -1,9 +1,10 @@
-/* One writer face over the two media: a reply is written once, as a sequence of these calls, and comes out as JSON or
- * as CBOR (RFC 8949, definite lengths, shortest heads).
+/* Writers: a reply is written once, as a sequence of these calls, and comes out as JSON or as CBOR
+ * (RFC 8949, definite lengths, shortest heads).
  *
- * The caller opens and closes objects and arrays in order and writes a key before each member; counts given up front
- * must be met. Everything is appended to the buffer; when that failed, the rest is ignored (see buf.h). Keys are constant
- * ASCII without quotes or backslashes. */
+ * The caller opens and closes objects and arrays in order, and writes a key before each member. If
+ * a count is given beforehand, the caller must write that many. Everything is appended to the
+ * buffer. If the buffer failed, calls do nothing (see buf.h). Keys are constant ASCII without
+ * quotes or backslashes. */
 #ifndef WIRE_OUT_H
 #define WIRE_OUT_H
 
@@ -13,12 +14,12 @@
 struct wire_out {
     struct wire_buf *buf;
     bool cbor;
-    bool comma;    /* JSON: a value stands before the next one at this level */
-    size_t fields; /* CBOR: members so far of the innermost object */
+    bool comma;    /* JSON: the next value at this level needs a comma before it */
+    size_t fields; /* CBOR: members of the innermost object so far */
     bool narrow;   /* CBOR: the open list of ids is a typed array */
 };
 
-/* What an open object remembers of the one around it. */
+/* What must be restored when an object closes; returned at its opening. */
 typedef struct wire_out_scope {
     size_t head;
     size_t fields;
@@ -34,7 +35,7 @@ static inline struct wire_out wire_out_cbor(struct wire_buf *buf)
     return (struct wire_out){.buf = buf, .cbor = true};
 }
 
-/* ---- The two writers ----------------------------------------------------------------------------------- */
+/* ---- The two media, called by the functions below -------------------------------------------- */
 
 wire_out_scope wire_json_object(struct wire_out *out);
 void wire_json_object_end(struct wire_out *out);
@@ -66,9 +67,9 @@ void wire_cbor_doubles(struct wire_out *out, const double *values, size_t count)
 void wire_cbor_ids(struct wire_out *out, size_t count, uint64_t largest);
 void wire_cbor_id(struct wire_out *out, uint64_t id);
 
-/* ---- The face ------------------------------------------------------------------------------------------- */
+/* ---- The face -------------------------------------------------------------------------------- */
 
-/* An object of at most 23 members, whose number shows only as it is written. */
+/* Opens an object of at most 23 members. Their number need not be known yet. */
 static inline wire_out_scope wire_out_object(struct wire_out *out)
 {
     return out->cbor ? wire_cbor_object(out) : wire_json_object(out);
@@ -82,7 +83,7 @@ static inline void wire_out_object_end(struct wire_out *out, wire_out_scope obje
         wire_json_object_end(out);
 }
 
-/* An object of `count` members, keyed by wire_out_name_key. */
+/* Opens an object of `count` members, whose keys are written by wire_out_name_key. */
 static inline void wire_out_map(struct wire_out *out, size_t count)
 {
     if (out->cbor)
@@ -122,7 +123,7 @@ static inline void wire_out_key(struct wire_out *out, const char *key)
     }
 }
 
-/* A key that a client chose, any UTF-8. */
+/* Writes a key that a client chose: any UTF-8. */
 static inline void wire_out_name_key(struct wire_out *out, obb_str key)
 {
     if (out->cbor)
@@ -131,7 +132,7 @@ static inline void wire_out_name_key(struct wire_out *out, obb_str key)
         wire_json_name_key(out, key);
 }
 
-/* Finite. CBOR: always a float64. */
+/* Writes a finite number. In CBOR it is always a float64. */
 static inline void wire_out_double(struct wire_out *out, double value)
 {
     if (out->cbor)
@@ -175,7 +176,7 @@ static inline void wire_out_null(struct wire_out *out)
         wire_json_word(out, "null", 4);
 }
 
-/* UTF-8. */
+/* Writes a string of UTF-8. */
 static inline void wire_out_string(struct wire_out *out, obb_str text)
 {
     if (out->cbor)
@@ -184,7 +185,7 @@ static inline void wire_out_string(struct wire_out *out, obb_str text)
         wire_json_string(out, text);
 }
 
-/* An array of two strings: what long answers consist of, in one step. */
+/* Writes an array of two strings in one step. Long answers consist of such pairs. */
 static inline void wire_out_strings(struct wire_out *out, obb_str a, obb_str b)
 {
     if (out->cbor) {
@@ -196,8 +197,9 @@ static inline void wire_out_strings(struct wire_out *out, obb_str a, obb_str b)
     }
 }
 
-/* A value that is at hand as valid compact JSON text. CBOR: translated; a number with a point or an exponent becomes a
- * float64, another one an integer, beyond 64 bits a bignum (tags 2 and 3). */
+/* Writes a value given as valid compact JSON text. In CBOR the text is translated: a number with a
+ * point or an exponent becomes a float64, any other number an integer, beyond 64 bits a bignum
+ * (tags 2 and 3). */
 static inline void wire_out_data(struct wire_out *out, obb_str json)
 {
     if (out->cbor)
@@ -206,7 +208,8 @@ static inline void wire_out_data(struct wire_out *out, obb_str json)
         wire_json_data(out, json);
 }
 
-/* An array of finite doubles. CBOR: a typed array of RFC 8746, tag 86 (float64, little end first). */
+/* Writes an array of finite doubles. In CBOR it is a typed array of RFC 8746, tag 86 (float64,
+ * little-endian). */
 static inline void wire_out_doubles(struct wire_out *out, const double *values, size_t count)
 {
     if (out->cbor)
@@ -215,8 +218,9 @@ static inline void wire_out_doubles(struct wire_out *out, const double *values, 
         wire_json_doubles(out, values, count);
 }
 
-/* An array of `count` ids, none above `largest`; each is written by wire_out_id. CBOR: a typed array, tag 70 (unsigned 32
- * bits, little end first), or a plain array where `largest` needs more bits. */
+/* Opens an array of `count` ids, none above `largest`. Each is written by wire_out_id. In CBOR it
+ * is a typed array, tag 70 (unsigned 32 bits, little-endian), or a plain array if `largest` needs
+ * more bits. */
 static inline void wire_out_ids(struct wire_out *out, size_t count, uint64_t largest)
 {
     if (out->cbor)
@@ -235,7 +239,7 @@ static inline void wire_out_id(struct wire_out *out, uint64_t id)
 
 static inline void wire_out_ids_end(struct wire_out *out) { wire_out_array_end(out); }
 
-/* The first `dimensions` coordinates as an array of doubles. */
+/* Writes the first `dimensions` coordinates as an array of doubles. */
 static inline void wire_out_vector(struct wire_out *out, obb_vec3 v, int dimensions)
 {
     wire_out_doubles(out, (const double[3]){v.x, v.y, v.z}, (size_t)dimensions);

@@ -1,6 +1,6 @@
-#include "proto/wire.h"
+#include "proto/contract/openapi.h"
 
-/* Made from openapi.yaml and examples/ by tools/openapi.c. */
+/* tools/openapi.c makes this file of openapi.yaml and examples/. */
 static const unsigned char document[] = {
 #include "proto/contract/openapi_json.h"
 };

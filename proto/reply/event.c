@@ -1,7 +1,7 @@
 #include "proto/reply/event.h"
 
 #include "proto/base/double.h"
-#include "proto/reply/reply.h"
+#include "proto/reply/reply_body.h"
 
 /* An open message. */
 struct message {

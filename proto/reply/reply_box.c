@@ -1,8 +1,11 @@
-/* Replies about boxes: one, a list, and what follows from a box. */
-#include "proto/base/double.h"
-#include "proto/reply/reply.h"
+#include "proto/reply/reply_box.h"
 
-/* Corners whose indexes differ in one bit share an edge: along x, y, z, by the index of the first corner. */
+#include "proto/base/double.h"
+#include "proto/reply/reply_body.h"
+#include "proto/request/request_params.h"
+
+/* The edges of a box as pairs of corners. Two corners share an edge if their indexes differ in one
+ * bit. The edges along x come first, then y, then z, each in the order of the first corner. */
 static const unsigned char edges[12][2] = {{0, 1}, {2, 3}, {4, 5}, {6, 7}, {0, 2}, {1, 3},
                                            {4, 6}, {5, 7}, {0, 4}, {1, 5}, {2, 6}, {3, 7}};
 
@@ -25,8 +28,8 @@ static void put_corners(struct wire_out *out, const obb_solid *solid, const obb_
     wire_out_array_end(out);
 }
 
-/* Outward, in the order -x +x -y +y -z +z of the box's axes: unit normal n and d with n * p + d = 0 on the face, below 0
- * inside. */
+/* Writes the planes of the faces, in the order -x +x -y +y -z +z of the box's axes: an outward unit
+ * normal n, and d with n * p + d = 0 on the face and below 0 inside. */
 static void put_planes(struct wire_out *out, const obb_solid *solid)
 {
     const size_t dimensions = (size_t)solid->dimensions;
@@ -45,7 +48,7 @@ static void put_planes(struct wire_out *out, const obb_solid *solid)
 
 static void put_edges(struct wire_out *out, const obb_solid *solid, const obb_vec3 corners[8])
 {
-    /* In the plane corners 0 to 3 count, so edges 0, 1, 4 and 5. */
+    /* In the plane a box has the corners 0 to 3, so the edges 0, 1, 4 and 5. */
     wire_out_key(out, "edges");
     wire_out_array(out, solid->dimensions == 2 ? 4 : 12);
     for (size_t i = 0; i < 12; i++) {

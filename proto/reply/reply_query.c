@@ -1,5 +1,7 @@
-/* Replies to queries. */
-#include "proto/reply/reply.h"
+#include "proto/reply/reply_query.h"
+
+#include "proto/reply/reply_body.h"
+#include "proto/reply/reply_query_body.h"
 
 #include <math.h>
 
@@ -12,7 +14,7 @@ static void put_box_name(struct wire_out *out, const obb_query *query,
         wire_out_string(out, obb_view_name(box));
 }
 
-/* ---- What `want` adds about a pair ------------------------------------------------------------------------ */
+/* ---- What `want` adds about a pair ----------------------------------------------------------- */
 
 static void put_mtv(struct wire_out *out, const obb_separation *separation, int dimensions)
 {
@@ -76,7 +78,7 @@ static void put_details(struct wire_out *out, const obb_query *query, const obb_
     }
 }
 
-/* ---- What `want` adds about boxes ------------------------------------------------------------------------- */
+/* ---- What `want` adds about boxes ------------------------------------------------------------ */
 
 static void put_data(struct wire_out *out, const struct obb_version *box)
 {
@@ -109,7 +111,7 @@ static void put_pose_of(struct wire_out *out, const struct obb_view *view,
     wire_out_object_end(out, object);
 }
 
-/* Of one box: members data and entity where it has them, pose. */
+/* Writes the additions of one box: data and entity if it has them, and its pose. */
 static void put_box_additions(struct wire_out *out, const struct obb_view *view,
                               const obb_query *query, const struct obb_version *box)
 {
@@ -128,7 +130,8 @@ static void put_box_additions(struct wire_out *out, const struct obb_view *view,
     }
 }
 
-/* Of two boxes: arrays of two, null where a box has none or is not a stored one (NULL). */
+/* Writes the additions of two boxes as arrays of two. An element is null if the box has none, or if
+ * it is not stored (NULL). */
 static void put_pair_additions(struct wire_out *out, const struct obb_view *view,
                                const obb_query *query, const struct obb_version *a,
                                const struct obb_version *b)
@@ -156,7 +159,7 @@ static void put_pair_additions(struct wire_out *out, const struct obb_view *view
     }
 }
 
-/* ---- Answers to single items -------------------------------------------------------------------------------- */
+/* ---- Answers to single items ----------------------------------------------------------------- */
 
 static void put_missing(struct wire_out *out, const obb_answer *answer)
 {
@@ -184,12 +187,9 @@ static void put_pair_answer(struct wire_out *out, const struct obb_view *view,
 
 static void put_cut(struct wire_out *out, bool truncated, size_t count)
 {
-    if (!truncated)
-        return;
-    wire_out_key(out, "truncated");
-    wire_out_bool(out, true);
-    wire_out_key(out, "count");
-    wire_out_integer(out, count);
+    wire_put_truncated(out, truncated);
+    if (truncated)
+        wire_put_count(out, "count", count);
 }
 
 static void put_hit(struct wire_out *out, const obb_query *query, const obb_hit *hit,
@@ -243,7 +243,7 @@ static void put_bare_boxes(struct wire_out *out, const obb_query *query, const o
         wire_out_array_end(out);
         return;
     }
-    /* Bare lists are ordered by id. */
+    /* bare lists are in the order of ids, so the last id is the largest */
     wire_out_ids(out, count, count > 0 ? obb_view_id(answer->hits[count - 1].box) : 0);
     for (size_t i = 0; i < count; i++)
         wire_out_id(out, obb_view_id(answer->hits[i].box));
@@ -295,9 +295,9 @@ static void put_answer(struct wire_out *out, const struct obb_view *view, const 
     wire_out_object_end(out, object);
 }
 
-/* ---- All pairs ------------------------------------------------------------------------------------------------ */
+/* ---- All pairs ------------------------------------------------------------------------------- */
 
-/* One pair as a value of its own. */
+/* Writes one pair as a value. */
 static void put_pair(struct wire_out *out, const struct obb_view *view, const obb_query *query,
                      const obb_result *result, size_t i)
 {
@@ -323,8 +323,8 @@ static void put_pair(struct wire_out *out, const struct obb_view *view, const ob
     }
 }
 
-/* A name is three dependent loads away from its pair, an id two: they are gathered ahead, many at a time, so that the
- * memory answers them side by side. */
+/* A name is three dependent loads away from its pair, an id two. Gathering many of them ahead lets
+ * the memory serve the loads in parallel. */
 enum { AHEAD = 32 };
 
 static void put_flat_ids(struct wire_out *out, const obb_result *result)
@@ -386,13 +386,10 @@ static void put_all_pairs(struct wire_out *out, const struct obb_view *view, con
             put_pair(out, view, query, result, i);
         wire_out_array_end(out);
     }
-    if (result->truncated) {
-        wire_out_key(out, "truncated");
-        wire_out_bool(out, true);
-    }
+    wire_put_truncated(out, result->truncated);
 }
 
-/* ---- The face --------------------------------------------------------------------------------------------------- */
+/* ---- The face -------------------------------------------------------------------------------- */
 
 void wire_put_result(struct wire_out *out, const struct obb_view *view, const obb_query *query,
                      const obb_result *result)
@@ -441,10 +438,7 @@ void wire_write_pair_end(struct wire_buf *buf, const struct obb_view *view, cons
     wire_put_now(&out, view);
     if (query->has_at)
         wire_put_at(&out, view);
-    if (truncated) {
-        wire_out_key(&out, "truncated");
-        wire_out_bool(&out, true);
-    }
+    wire_put_truncated(&out, truncated);
     wire_out_object_end(&out, object);
     wire_buf_append(buf, "\n", 1);
 }

@@ -1,11 +1,17 @@
-/* Imports: a scene as lines, read back. */
+#include "proto/request/request_import.h"
+
 #include "proto/base/keys.h"
-#include "proto/request/request.h"
+#include "proto/codec/walk.h"
+#include "proto/request/list.h"
+#include "proto/request/object.h"
+#include "proto/request/request_box_body.h"
+#include "proto/request/request_scene_body.h"
+#include "proto/request/value.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* What the header says. */
+/* The header line. */
 struct header {
     obb_settings settings;
     double boxes, time;
@@ -38,7 +44,7 @@ static bool read_header(struct wire_cursor *c, struct header *out)
         case VERSION:
             read = wire_read_whole(c, 1, 1, &whole);
             break;
-        case SCENE: /* it may be imported under another name */
+        case SCENE: /* the scene may be imported under another name */
             read = wire_read_name(c, &name);
             break;
         case DIMENSIONS:
@@ -47,14 +53,14 @@ static bool read_header(struct wire_cursor *c, struct header *out)
             break;
         case HISTORY:
             read = wire_read_history(c, &header.settings, &history);
-            if (read && history != 3)
+            if (read && history != (WIRE_HISTORY_SPAN | WIRE_HISTORY_COMMITS))
                 return wire_fail_at(c, WIRE_MISSING_FIELD, o.where[HISTORY],
                                     "\"span\" or \"commits\" is missing");
             break;
         case BOXES:
             read = header.has_boxes = wire_read_whole(c, 0, OBB_MAX_WHOLE, &header.boxes);
             break;
-        case REVISION: /* of the scene that was exported */
+        case REVISION: /* the revision of the exported scene */
             read = wire_read_whole(c, 0, OBB_MAX_WHOLE, &whole);
             break;
         default:
@@ -71,18 +77,18 @@ static bool read_header(struct wire_cursor *c, struct header *out)
     return true;
 }
 
-/* ---- Lines ------------------------------------------------------------------------------------------ */
+/* ---- Lines ----------------------------------------------------------------------------------- */
 
-/* The body while it is read. The outer cursor reads nothing itself: it stands where the next line begins, so that lists
- * grow by the bytes that are left. */
+/* The body while it is read. The outer cursor reads nothing itself: it stands at the beginning of
+ * the next line, so that lists grow by the bytes that are left. */
 struct import {
     struct wire_cursor outer;
     struct obb_arena *arena;
-    size_t line; /* the one that is read, from 0 */
+    size_t line; /* of the line that is read, from 0 */
     wire_problem *problem;
 };
 
-/* The line that begins where the outer cursor stands, without its newline; the cursor goes on behind it. */
+/* Returns the line at the outer cursor, without its newline, and moves the cursor past it. */
 static obb_str next_line(struct import *import)
 {
     const char *at = import->outer.at;
@@ -93,7 +99,8 @@ static obb_str next_line(struct import *import)
     return (obb_str){.bytes = at, .length = (size_t)(end - at)};
 }
 
-/* Puts the line before the pointer, or into the sentence of a problem that has none. */
+/* Notes the problem. The number of the line goes before the pointer, or into the detail if there is
+ * no pointer. */
 static bool refuse(struct import *import, wire_problem problem, const char *pointer)
 {
     enum { ROOM = 1200 };
@@ -110,7 +117,7 @@ static bool refuse(struct import *import, wire_problem problem, const char *poin
     return false;
 }
 
-/* The end of each line: nothing may follow what was read of it. */
+/* Ends a line. Nothing may follow its value. */
 static bool finish_line(struct import *import, struct wire_cursor *c, bool ok)
 {
     if (ok && wire_finish(c))
@@ -120,8 +127,8 @@ static bool finish_line(struct import *import, struct wire_cursor *c, bool ok)
     return refuse(import, problem, malformed || problem.pointer == NULL ? NULL : problem.pointer);
 }
 
-/* Which of the first lines is the first to repeat a name: the shortest run of names that are not all different ends with
- * it. */
+/* Returns the index of the first box that repeats a name, by bisection: the shortest prefix with a
+ * repeated name ends with it. */
 static size_t first_repeated(struct import *import, const obb_put *puts, size_t count)
 {
     size_t differ = 1,
@@ -184,7 +191,7 @@ bool wire_read_import(const wire_body *body, struct obb_arena *arena, obb_edit *
     struct import import = {.arena = arena, .problem = problem};
     wire_json_open(&import.outer, body->bytes, body->length, arena);
     import.outer.postponed = body->postponed;
-    import.outer.at = body->bytes; /* a blank first line is one, too */
+    import.outer.at = body->bytes; /* a blank first line is a line too */
 
     struct header header = {.has_time = false};
     struct wire_cursor c;

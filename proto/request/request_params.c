@@ -1,7 +1,8 @@
-/* Query strings. */
-#include "proto/request/request.h"
+#include "proto/request/request_params.h"
 
 #include "proto/base/number.h"
+#include "proto/request/object.h"
+#include "proto/request/value.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -30,24 +31,25 @@ static const obb_str names[PARAMS] = {
 
 #define BIT(param) (1u << (param))
 
-static bool refuse(wire_problem *problem, struct obb_arena *arena, const char *what, obb_str key)
+static bool refuse(wire_problem *problem, struct obb_arena *arena, const char *sentence,
+                   obb_str key)
 {
     *problem = wire_problem_of_cause(WIRE_BAD_QUERY_STRING);
     enum { ROOM = 160, SHOWN = 64 };
     char *detail = obb_arena_alloc(arena, ROOM, 1);
     if (detail == NULL) {
-        problem->detail = what;
+        problem->detail = sentence;
         return false;
     }
     if (key.length <= SHOWN && obb_utf8_valid(key))
-        (void)snprintf(detail, ROOM, "%s: \"%.*s\"", what, (int)key.length, key.bytes);
+        (void)snprintf(detail, ROOM, "%s: \"%.*s\"", sentence, (int)key.length, key.bytes);
     else
-        (void)snprintf(detail, ROOM, "%s", what);
+        (void)snprintf(detail, ROOM, "%s", sentence);
     problem->detail = detail;
     return false;
 }
 
-/* Finds each of the allowed parameters; *seen tells which there were. */
+/* Finds the values of the allowed parameters. *seen is the set of those that were sent. */
 static bool collect(const wire_param *params, size_t count, unsigned allowed,
                     struct obb_arena *arena, obb_str values[static PARAMS], unsigned *seen,
                     wire_problem *problem)
@@ -74,7 +76,7 @@ static bool real(obb_str text, double *out)
     return text.length > 0 && wire_number_read(text.bytes, end, out) == end && isfinite(*out);
 }
 
-/* Digits alone. */
+/* Reads a number of digits only. */
 static bool whole(obb_str text, double low, double high, double *out)
 {
     for (size_t i = 0; i < text.length; i++)
@@ -114,13 +116,13 @@ static bool read_limit(const obb_str values[static PARAMS], unsigned seen, struc
     return true;
 }
 
-/* A word and what it stands for in a set. */
+/* A word and its bit in a set. */
 struct word {
     obb_str text;
     unsigned bit;
 };
 
-/* A list of words, separated by commas, as a set; at least one. */
+/* Reads a list of at least one word, separated by commas, as a set. */
 static bool read_words(obb_str list, const struct word *words, size_t count, const char *fault,
                        struct obb_arena *arena, unsigned *out, wire_problem *problem)
 {

@@ -1,5 +1,12 @@
-/* Queries: the items of every kind, and the options that go with them. */
-#include "proto/request/request.h"
+#include "proto/request/request_query.h"
+
+#include "proto/codec/walk.h"
+#include "proto/request/list.h"
+#include "proto/request/object.h"
+#include "proto/request/query_items.h"
+#include "proto/request/request_body.h"
+#include "proto/request/request_query_body.h"
+#include "proto/request/value.h"
 
 #include <math.h>
 
@@ -70,7 +77,7 @@ static const obb_str query_fields[QUERY_FIELDS] = {
 #define KINDS_WITH_PAIRS \
     (KIND_BIT(OBB_QUERY_PAIRS) | KIND_BIT(OBB_QUERY_ALL_PAIRS) | KIND_BIT(OBB_QUERY_OVERLAP))
 
-/* The kinds that a field fits. */
+/* The kinds of query that may have the field. */
 static const unsigned kinds_with[QUERY_FIELDS] = {
     [KIND] = EVERY_KIND,
     [PAIRS] = KIND_BIT(OBB_QUERY_PAIRS),
@@ -92,320 +99,16 @@ static const unsigned kinds_with[QUERY_FIELDS] = {
     [AT] = EVERY_KIND,
 };
 
-/* The field that must be there; nearest takes POINTS or BOXES. */
+/* The field that a kind of query needs; nearest needs POINTS or BOXES. */
 static const int items_of[OBB_QUERY_KINDS] = {
     [OBB_QUERY_PAIRS] = PAIRS,    [OBB_QUERY_ALL_PAIRS] = -1, [OBB_QUERY_OVERLAP] = SHAPES,
     [OBB_QUERY_POINT] = POINTS,   [OBB_QUERY_RAY] = RAYS,     [OBB_QUERY_SWEEP] = SWEEPS,
     [OBB_QUERY_NEAREST] = POINTS,
 };
 
-/* What must be known of a query while its fields are read in whatever order they come. */
-struct reading {
-    struct wire_cursor *c;
-    int dimensions;
-    obb_query *query;
-    bool has_id; /* a box was named by its id, first at id_place: that needs "by":"id" */
-    size_t id_place;
-    bool flat_pairs;
-};
+/* ---- Options --------------------------------------------------------------------------------- */
 
-/* ---- References ------------------------------------------------------------------------------------ */
-
-static bool read_id(struct reading *r, uint64_t *out)
-{
-    if (!r->has_id) {
-        r->has_id = true;
-        r->id_place = wire_place(r->c);
-    }
-    double whole;
-    if (!wire_read_whole(r->c, 1, OBB_MAX_WHOLE, &whole))
-        return false;
-    *out = (uint64_t)whole;
-    return true;
-}
-
-static bool read_ref(struct reading *r, obb_ref *out)
-{
-    struct wire_cursor *c = r->c;
-    const wire_kind kind = wire_peek(c);
-    if (kind == WIRE_KIND_NUMBER) {
-        *out = (obb_ref){.kind = OBB_REF_ID};
-        return read_id(r, &out->id);
-    }
-    if (kind == WIRE_KIND_OBJECT) {
-        obb_put put;
-        if (!wire_read_put(c, r->dimensions, false, &put))
-            return false;
-        obb_box *box = obb_arena_alloc(c->arena, 1, sizeof *box);
-        if (box == NULL)
-            return wire_fail_memory(c);
-        *box = put.box;
-        *out = (obb_ref){.kind = OBB_REF_INLINE, .box = box};
-        return true;
-    }
-    *out = (obb_ref){.kind = OBB_REF_NAME};
-    if (kind != WIRE_KIND_STRING && kind != WIRE_KIND_NONE)
-        return wire_fail_at(
-            c, WIRE_WRONG_TYPE, wire_place(c),
-            "a box is meant by its name, or its id with \"by\":\"id\", or written out");
-    return wire_read_name(c, &out->name);
-}
-
-/* ---- Items ----------------------------------------------------------------------------------------- */
-
-/* [["a","b"],...] or, by id, also [1,2,...]. */
-static bool read_pairs(struct reading *r)
-{
-    struct wire_cursor *c = r->c;
-    const size_t place = wire_place(c);
-    if (!wire_enter_array(c))
-        return false;
-    struct wire_list refs = wire_list_begin(c, sizeof(obb_ref));
-    for (bool first = true; wire_next_item(c); first = false) {
-        const size_t item = wire_place(c), end = refs.count + 2;
-        if (first)
-            r->flat_pairs = wire_peek(c) != WIRE_KIND_ARRAY;
-        if (r->flat_pairs) {
-            obb_ref *ref = wire_list_add(&refs);
-            if (ref == NULL || !read_ref(r, ref))
-                return false;
-            continue;
-        }
-        if (!wire_enter_array(c))
-            return false;
-        while (wire_next_item(c)) {
-            if (refs.count == end)
-                return wire_fail_at(c, WIRE_BAD_LENGTH, item, "a pair is two boxes");
-            obb_ref *ref = wire_list_add(&refs);
-            if (ref == NULL || !read_ref(r, ref))
-                return false;
-        }
-        if (!c->failed && refs.count != end)
-            return wire_fail_at(c, WIRE_BAD_LENGTH, item, "a pair is two boxes");
-    }
-    if (c->failed)
-        return false;
-    if (refs.count % 2 != 0)
-        return wire_fail_at(c, WIRE_BAD_LENGTH, place, "pairs by id are an even number of ids");
-    r->query->items.pairs = (const obb_ref(*)[2])(void *)refs.items;
-    r->query->count = refs.count / 2;
-    return true;
-}
-
-static bool read_sphere(struct reading *r, obb_shape *out)
-{
-    enum { CENTER, RADIUS, COUNT };
-    static const obb_str fields[COUNT] = {
-        [CENTER] = WIRE_FIELD("center"), [RADIUS] = WIRE_FIELD("radius")};
-    struct wire_cursor *c = r->c;
-    struct wire_object o;
-    obb_vec3 center = {0};
-    double radius = 0.0;
-    if (!wire_object_enter(&o, c, fields, COUNT))
-        return false;
-    for (int field; (field = wire_object_next(&o)) >= 0;)
-        if (field == CENTER ? !wire_read_vector(c, r->dimensions, WIRE_COORDINATE, &center)
-                            : !wire_read_real(c, WIRE_LENGTH, &radius))
-            return false;
-    if (c->failed || !wire_object_need(&o, CENTER) || !wire_object_need(&o, RADIUS))
-        return false;
-    const obb_status status = obb_shape_sphere(center, radius, out);
-    return status == OBB_OK || wire_fail_at(c, (wire_cause)status, o.place, NULL);
-}
-
-static bool read_capsule(struct reading *r, obb_shape *out)
-{
-    enum { A, B, RADIUS, COUNT };
-    static const obb_str fields[COUNT] = {
-        [A] = WIRE_FIELD("a"), [B] = WIRE_FIELD("b"), [RADIUS] = WIRE_FIELD("radius")};
-    struct wire_cursor *c = r->c;
-    struct wire_object o;
-    obb_vec3 end[2] = {{0}};
-    double radius = 0.0;
-    if (!wire_object_enter(&o, c, fields, COUNT))
-        return false;
-    for (int field; (field = wire_object_next(&o)) >= 0;)
-        if (field == RADIUS
-                ? !wire_read_real(c, WIRE_LENGTH, &radius)
-                : !wire_read_vector(c, r->dimensions, WIRE_COORDINATE, &end[field == B]))
-            return false;
-    if (c->failed || !wire_object_need(&o, A) || !wire_object_need(&o, B) ||
-        !wire_object_need(&o, RADIUS))
-        return false;
-    const obb_status status = obb_shape_capsule(end[0], end[1], radius, out);
-    return status == OBB_OK || wire_fail_at(c, (wire_cause)status, o.place, NULL);
-}
-
-static bool read_frustum(struct reading *r, obb_shape *out)
-{
-    struct wire_cursor *c = r->c;
-    const size_t place = wire_place(c);
-    double matrix[16];
-    if (r->dimensions == 2)
-        return wire_fail_at(c, WIRE_UNKNOWN_FIELD, place, "a frustum is for 3-D scenes");
-    if (!wire_read_reals(c, WIRE_ANY, matrix, 16))
-        return false;
-    const obb_status status = obb_shape_frustum(matrix, out);
-    return status == OBB_OK ||
-           wire_fail_at(c, (wire_cause)status, place,
-                        status == OBB_SINGULAR
-                            ? "a frustum has eight finite corners: no far plane at infinity"
-                            : NULL);
-}
-
-enum { SPHERE, CAPSULE, FRUSTUM, SHAPE_KINDS };
-static const obb_str shape_kinds[SHAPE_KINDS] = {[SPHERE] = WIRE_FIELD("sphere"),
-                                                 [CAPSULE] = WIRE_FIELD("capsule"),
-                                                 [FRUSTUM] = WIRE_FIELD("frustum")};
-
-/* Does the object at hand begin with the name of a shape? Then it is one, else a box written out. */
-static bool begins_a_shape(struct wire_cursor *c)
-{
-    const struct wire_mark mark = wire_mark(c);
-    obb_str key;
-    bool found = false;
-    if (wire_enter_object(c) && wire_next_key(c, &key))
-        for (int i = 0; i < SHAPE_KINDS; i++)
-            found = found || obb_str_equal(shape_kinds[i], key);
-    if (!c->failed)
-        wire_rewind(c, &mark);
-    return found;
-}
-
-static bool read_shape(struct reading *r, obb_query_shape *out)
-{
-    struct wire_cursor *c = r->c;
-    *out = (obb_query_shape){.is_ref = true};
-    if (wire_peek(c) != WIRE_KIND_OBJECT || !begins_a_shape(c))
-        return read_ref(r, &out->ref);
-    struct wire_object o;
-    if (!wire_object_enter(&o, c, shape_kinds, SHAPE_KINDS))
-        return false;
-    obb_shape *shape = obb_arena_alloc(c->arena, 1, sizeof *shape);
-    if (shape == NULL)
-        return wire_fail_memory(c);
-    *out = (obb_query_shape){.shape = shape};
-    for (int field; (field = wire_object_next(&o)) >= 0;) {
-        if ((o.seen & (o.seen - 1)) != 0)
-            return wire_fail_at(c, WIRE_FIELD_CONFLICT, o.where[field], "one shape an object");
-        if (field == SPHERE    ? !read_sphere(r, shape)
-            : field == CAPSULE ? !read_capsule(r, shape)
-                               : !read_frustum(r, shape))
-            return false;
-    }
-    return !c->failed;
-}
-
-static bool read_ray(struct reading *r, obb_ray *out)
-{
-    enum { ORIGIN, DIRECTION, DISTANCE, FROM, TO, COUNT };
-    static const obb_str fields[COUNT] = {[ORIGIN] = WIRE_FIELD("origin"),
-                                          [DIRECTION] = WIRE_FIELD("direction"),
-                                          [DISTANCE] = WIRE_FIELD("max_distance"),
-                                          [FROM] = WIRE_FIELD("from"),
-                                          [TO] = WIRE_FIELD("to")};
-    struct wire_cursor *c = r->c;
-    struct wire_object o;
-    obb_vec3 vector[COUNT] = {{0}};
-    double distance = (double)INFINITY;
-    if (!wire_object_enter(&o, c, fields, COUNT))
-        return false;
-    for (int field; (field = wire_object_next(&o)) >= 0;) {
-        const bool by_ends = wire_object_has(&o, FROM) || wire_object_has(&o, TO);
-        const bool by_direction = wire_object_has(&o, ORIGIN) || wire_object_has(&o, DIRECTION) ||
-                                  wire_object_has(&o, DISTANCE);
-        if (by_ends && by_direction)
-            return wire_fail_at(c, WIRE_FIELD_CONFLICT, o.where[field],
-                                "a ray is origin and direction, or from and to");
-        if (field == DISTANCE ? !wire_read_real(c, WIRE_LENGTH, &distance)
-                              : !wire_read_vector(c, r->dimensions,
-                                                  field == DIRECTION ? WIRE_ANY : WIRE_COORDINATE,
-                                                  &vector[field]))
-            return false;
-    }
-    if (c->failed)
-        return false;
-    const bool by_ends = wire_object_has(&o, FROM) || wire_object_has(&o, TO);
-    const int start = by_ends ? FROM : ORIGIN, way = by_ends ? TO : DIRECTION;
-    if (!wire_object_need(&o, start) || !wire_object_need(&o, way))
-        return false;
-    obb_vec3 direction = vector[way];
-    if (by_ends) {
-        direction = obb_sub(vector[TO], vector[FROM]);
-        distance = obb_length(direction);
-    }
-    const obb_status status = obb_ray_make(vector[start], direction, distance, out);
-    return status == OBB_OK ||
-           wire_fail_at(c, (wire_cause)status, o.where[way],
-                        status == OBB_BAD_VALUE ? "a ray without length" : NULL);
-}
-
-static bool read_sweep(struct reading *r, obb_query_sweep *out)
-{
-    enum { BOX, MOTION, COUNT };
-    static const obb_str fields[COUNT] = {
-        [BOX] = WIRE_FIELD("box"), [MOTION] = WIRE_FIELD("motion")};
-    struct wire_cursor *c = r->c;
-    struct wire_object o;
-    if (!wire_object_enter(&o, c, fields, COUNT))
-        return false;
-    for (int field; (field = wire_object_next(&o)) >= 0;)
-        if (field == BOX ? !read_ref(r, &out->ref)
-                         : !wire_read_vector(c, r->dimensions, WIRE_COORDINATE, &out->motion))
-            return false;
-    return !c->failed && wire_object_need(&o, BOX) && wire_object_need(&o, MOTION);
-}
-
-/* An array of items of one size, each read by `field`'s reader. */
-static bool read_items(struct reading *r, int field)
-{
-    static const size_t sizes[QUERY_FIELDS] = {[SHAPES] = sizeof(obb_query_shape),
-                                               [POINTS] = sizeof(obb_vec3),
-                                               [RAYS] = sizeof(obb_ray),
-                                               [SWEEPS] = sizeof(obb_query_sweep),
-                                               [BOXES] = sizeof(obb_ref)};
-    struct wire_cursor *c = r->c;
-    if (!wire_enter_array(c))
-        return false;
-    struct wire_list list = wire_list_begin(c, sizes[field]);
-    while (wire_next_item(c)) {
-        void *item = wire_list_add(&list);
-        if (item == NULL)
-            return false;
-        if (field == SHAPES   ? !read_shape(r, item)
-            : field == POINTS ? !wire_read_vector(c, r->dimensions, WIRE_COORDINATE, item)
-            : field == RAYS   ? !read_ray(r, item)
-            : field == SWEEPS ? !read_sweep(r, item)
-                              : !read_ref(r, item))
-            return false;
-    }
-    obb_query *q = r->query;
-    const void *items = list.items;
-    q->count = list.count;
-    switch (field) {
-    case SHAPES:
-        q->items.shapes = items;
-        break;
-    case POINTS:
-        q->items.points = items;
-        break;
-    case RAYS:
-        q->items.rays = items;
-        break;
-    case SWEEPS:
-        q->items.sweeps = items;
-        break;
-    default:
-        q->items.boxes = items;
-        q->of_boxes = true;
-        break;
-    }
-    return !c->failed;
-}
-
-/* ---- Options --------------------------------------------------------------------------------------- */
-
-static bool read_want(struct reading *r)
+static bool read_want(struct wire_query_reading *r)
 {
     static const obb_str words[] = {
         WIRE_FIELD("relation"), WIRE_FIELD("mtv"),  WIRE_FIELD("distance"), WIRE_FIELD("axis"),
@@ -426,8 +129,8 @@ static bool read_want(struct reading *r)
     return !c->failed;
 }
 
-/* Names, and ids among them where the query goes by id. */
-static bool read_exclude(struct reading *r)
+/* Reads names. If the query is by id, ids may stand among them. */
+static bool read_exclude(struct wire_query_reading *r)
 {
     struct wire_cursor *c = r->c;
     if (!wire_enter_array(c))
@@ -437,7 +140,7 @@ static bool read_exclude(struct reading *r)
     while (wire_next_item(c)) {
         const bool by_id = wire_peek(c) == WIRE_KIND_NUMBER;
         void *item = wire_list_add(by_id ? &ids : &names);
-        if (item == NULL || (by_id ? !read_id(r, item) : !wire_read_name(c, item)))
+        if (item == NULL || (by_id ? !wire_read_item_id(r, item) : !wire_read_name(c, item)))
             return false;
     }
     obb_filter *filter = &r->query->filter;
@@ -448,7 +151,7 @@ static bool read_exclude(struct reading *r)
     return !c->failed;
 }
 
-static bool read_filter(struct reading *r)
+static bool read_filter(struct wire_query_reading *r)
 {
     enum { CATEGORY, MASK, EXCLUDE, EXCLUDE_ENTITIES, PREFIX, COUNT };
     static const obb_str fields[COUNT] = {[CATEGORY] = WIRE_FIELD("category"),
@@ -539,9 +242,9 @@ static bool read_at(struct wire_cursor *c, obb_at *out)
     return true;
 }
 
-/* ---- The object ------------------------------------------------------------------------------------ */
+/* ---- The object ------------------------------------------------------------------------------ */
 
-static bool read_field(struct reading *r, int field)
+static bool read_field(struct wire_query_reading *r, int field)
 {
     static const obb_str modes[] = {[OBB_CLOSEST] = WIRE_FIELD("closest"),
                                     [OBB_ANY] = WIRE_FIELD("any"),
@@ -562,13 +265,17 @@ static bool read_field(struct reading *r, int field)
             return false;
         return true;
     case PAIRS:
-        return read_pairs(r);
+        return wire_read_pairs(r);
     case SHAPES:
+        return wire_read_items(r, WIRE_ITEM_SHAPE);
     case POINTS:
+        return wire_read_items(r, WIRE_ITEM_POINT);
     case RAYS:
+        return wire_read_items(r, WIRE_ITEM_RAY);
     case SWEEPS:
+        return wire_read_items(r, WIRE_ITEM_SWEEP);
     case BOXES:
-        return read_items(r, field);
+        return wire_read_items(r, WIRE_ITEM_BOX);
     case K:
         read = wire_read_whole(c, 0, OBB_MAX_WHOLE, &whole);
         q->k = (size_t)whole;
@@ -607,7 +314,8 @@ static bool read_field(struct reading *r, int field)
     return false;
 }
 
-/* The kind that the object at hand says it is, wherever it says so. */
+/* Finds the kind that the next object states, wherever the field stands. The cursor goes back to
+ * the object. */
 static bool find_kind(struct wire_cursor *c, obb_query_kind *out)
 {
     const struct wire_mark mark = wire_mark(c);
@@ -631,8 +339,8 @@ static bool find_kind(struct wire_cursor *c, obb_query_kind *out)
     return wire_fail_at(c, WIRE_MISSING_FIELD, place, "\"kind\" is missing");
 }
 
-/* What can be said only when all fields are known. */
-static bool fields_agree(const struct reading *r, const struct wire_object *o)
+/* Checks the rules that need all fields. */
+static bool fields_agree(const struct wire_query_reading *r, const struct wire_object *o)
 {
     const obb_query *q = r->query;
     struct wire_cursor *c = r->c;
@@ -669,7 +377,7 @@ bool wire_read_query_object(struct wire_cursor *c, const obb_query_kind *kind, i
                             obb_query *out)
 {
     obb_query query = {.dimensions = dimensions, .k = 1, .max_distance = (double)INFINITY};
-    struct reading r = {.c = c, .dimensions = dimensions, .query = &query};
+    struct wire_query_reading r = {.c = c, .dimensions = dimensions, .query = &query};
     struct wire_object o;
     if (kind != NULL)
         query.kind = *kind;

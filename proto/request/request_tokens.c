@@ -1,8 +1,12 @@
-/* The file of tokens. */
-#include "proto/request/request.h"
+#include "proto/request/request_tokens.h"
 
-/* Days from 1970-01-01 to a day of the Gregorian calendar (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms",
- * days_from_civil). */
+#include "proto/request/list.h"
+#include "proto/request/object.h"
+#include "proto/request/request_body.h"
+#include "proto/request/value.h"
+
+/* Returns the days from 1970-01-01 to a day of the Gregorian calendar (Howard Hinnant,
+ * "chrono-Compatible Low-Level Date Algorithms", days_from_civil). */
 static int64_t days_of(int64_t year, int64_t month, int64_t day)
 {
     year -= month <= 2;
@@ -11,7 +15,7 @@ static int64_t days_of(int64_t year, int64_t month, int64_t day)
     return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
 }
 
-/* Two digits, or -1. */
+/* Returns the value of two digits, or -1. */
 static int two(const char *text)
 {
     for (int i = 0; i < 2; i++)
@@ -20,7 +24,7 @@ static int two(const char *text)
     return (text[0] - '0') * 10 + (text[1] - '0');
 }
 
-/* "2027-01-01T00:00:00Z" (RFC 3339, UTC, whole seconds). */
+/* Reads "2027-01-01T00:00:00Z" (RFC 3339, UTC, whole seconds). */
 static bool read_instant(struct wire_cursor *c, int64_t *out)
 {
     static const char form[] = "dddd-dd-ddTdd:dd:ddZ";
@@ -47,7 +51,7 @@ static bool read_instant(struct wire_cursor *c, int64_t *out)
            wire_fail_at(c, WIRE_OBB_BAD_VALUE, place, "a time is written as 2027-01-01T00:00:00Z");
 }
 
-/* Digits of a hash have one spelling, so that two entries of one token are equal text. */
+/* Upper case is refused: a hash has one spelling, so two entries of one token are equal text. */
 static int lower_digit(char c) { return c >= 'A' && c <= 'F' ? -1 : obb_hex_digit(c); }
 
 static bool read_hash(struct wire_cursor *c, unsigned char out[static 32])

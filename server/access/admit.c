@@ -1,8 +1,8 @@
 #include "server/access/admit.h"
 
 #include "server/access/rate.h"
+#include "server/access/token_hash.h"
 #include "server/base/loop.h"
-#include "server/base/sha256.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -87,9 +87,9 @@ static bool within_rate(struct srv_admit *a, const struct srv_request *request,
     const uint64_t now_ns = (uint64_t)(srv_clock() * 1e9);
     if (token == NULL)
         return srv_rate_admit(a->peer_rate, srv_request_peer(request), now_ns);
-    unsigned char hash[SRV_SHA256];
+    unsigned char hash[SRV_TOKEN_HASH];
     uint64_t client;
-    srv_sha256(token->name.bytes, token->name.length, hash);
+    srv_token_hash(token->name.bytes, token->name.length, hash);
     memcpy(&client, hash, sizeof client);
     return srv_rate_admit(a->token_rate, client, now_ns);
 }

@@ -5,7 +5,7 @@
 
 #include "server/access/auth.h"
 #include "server/base/metrics.h"
-#include "server/http/http.h"
+#include "server/http/request.h"
 
 struct srv_admit;
 

@@ -1,8 +1,8 @@
 #include "server/access/auth.h"
 
+#include "server/access/token_hash.h"
 #include "server/base/file.h"
 #include "server/base/log.h"
-#include "server/base/sha256.h"
 
 #include <errno.h>
 #include <string.h>
@@ -12,13 +12,13 @@
 enum { SECRET = 32 }; /* random bytes of a token */
 
 struct srv_auth {
-    char *bytes; /* of the file, which the tokens point into */
+    char *bytes; /* of the file; the tokens point into them */
     struct obb_arena arena;
     const wire_token *tokens;
     size_t count;
 };
 
-/* ---- Loading ------------------------------------------------------------------------------------------------------- */
+/* ---- Loading --------------------------------------------------------------------------------- */
 
 bool srv_auth_create(char *bytes, size_t length, struct srv_auth **out, char *error,
                      size_t error_size)
@@ -42,7 +42,7 @@ bool srv_auth_create(char *bytes, size_t length, struct srv_auth **out, char *er
         (void)snprintf(error, error_size, "%s%s%s", detail,
                        problem.pointer != NULL && problem.pointer[0] != '\0' ? " at " : "",
                        problem.pointer != NULL ? problem.pointer : "");
-        srv_log_one_line(error); /* the pointer holds keys as they were sent */
+        srv_log_one_line(error); /* the pointer holds keys as the file has them */
     }
     srv_auth_destroy(auth);
     return false;
@@ -72,13 +72,13 @@ void srv_auth_destroy(struct srv_auth *auth)
 
 size_t srv_auth_count(const struct srv_auth *auth) { return auth->count; }
 
-/* ---- Checking ------------------------------------------------------------------------------------------------------- */
+/* ---- Checking -------------------------------------------------------------------------------- */
 
-/* All bytes are looked at, whatever they are. */
+/* Compares two hashes. Takes the same time for all. */
 static bool equal(const unsigned char *a, const unsigned char *b)
 {
     unsigned difference = 0;
-    for (int i = 0; i < SRV_SHA256; i++)
+    for (int i = 0; i < SRV_TOKEN_HASH; i++)
         difference |= a[i] ^ b[i];
     return difference == 0;
 }
@@ -92,8 +92,8 @@ const wire_token *srv_auth_find(const struct srv_auth *auth, const char *authori
     size_t length = strlen(token);
     while (length > 0 && (token[length - 1] == ' ' || token[length - 1] == '\t'))
         length--;
-    unsigned char hash[SRV_SHA256];
-    srv_sha256(token, length, hash);
+    unsigned char hash[SRV_TOKEN_HASH];
+    srv_token_hash(token, length, hash);
     const wire_token *found = NULL;
     for (size_t i = 0; i < auth->count; i++)
         if (equal(hash, auth->tokens[i].sha256))
@@ -103,7 +103,7 @@ const wire_token *srv_auth_find(const struct srv_auth *auth, const char *authori
 
 bool srv_auth_match(obb_str pattern, obb_str name)
 {
-    /* on a mismatch the last * takes one byte more; those before it need not change */
+    /* on a mismatch the last * takes one byte more; the stars before it need not change */
     size_t p = 0, n = 0, star = SIZE_MAX, taken = 0;
     while (n < name.length) {
         if (p < pattern.length && pattern.bytes[p] == '*') {
@@ -132,7 +132,7 @@ bool srv_auth_scene(const wire_token *token, obb_str scene)
     return false;
 }
 
-/* ---- Making ---------------------------------------------------------------------------------------------------------- */
+/* ---- Making ---------------------------------------------------------------------------------- */
 
 static bool is_scope(obb_str word)
 {
@@ -140,7 +140,7 @@ static bool is_scope(obb_str word)
            obb_str_equal(word, obb_str_of("admin"));
 }
 
-/* Is each part of "a,b" good? */
+/* Returns whether each part of "a,b" is good. */
 static bool each(const char *list, bool (*good)(obb_str part))
 {
     for (;;) {
@@ -153,7 +153,7 @@ static bool each(const char *list, bool (*good)(obb_str part))
     }
 }
 
-/* Of a JSON string; in names there are no control characters to escape. */
+/* Writes a byte of a JSON string. Names have no control characters to escape. */
 static void write_byte(FILE *out, char c)
 {
     if (c == '"' || c == '\\')
@@ -161,7 +161,7 @@ static void write_byte(FILE *out, char c)
     (void)fputc(c, out);
 }
 
-/* "a,b" as ["a","b"]. */
+/* Writes "a,b" as ["a","b"]. */
 static void write_list(FILE *out, const char *list)
 {
     (void)fputs("[\"", out);
@@ -187,24 +187,24 @@ bool srv_auth_new(const char *name, const char *scopes, const char *scenes, FILE
                        "--scopes: a list of read, write and admin is needed, like read,write");
         return false;
     }
-    if (!each(scenes, obb_name_valid)) { /* as * may stand in a name, patterns look like names */
+    if (!each(scenes, obb_name_valid)) { /* a name may hold *, so each pattern is a valid name */
         (void)snprintf(error, error_size,
                        "--scenes: a list of names or patterns is needed, like match-*,lobby");
         return false;
     }
     static const char digits[] = "0123456789abcdef";
-    unsigned char secret[SECRET], hash[SRV_SHA256];
+    unsigned char secret[SECRET], hash[SRV_TOKEN_HASH];
     if (getrandom(secret, sizeof secret, 0) != (ssize_t)sizeof secret) {
         (void)snprintf(error, error_size, "--new-token: no randomness: %s", strerror(errno));
         return false;
     }
-    char token[sizeof "obbd_" + sizeof secret * 2] = "obbd_", hex[2 * SRV_SHA256 + 1] = "";
+    char token[sizeof "obbd_" + sizeof secret * 2] = "obbd_", hex[2 * SRV_TOKEN_HASH + 1] = "";
     for (size_t i = 0; i < SECRET; i++) {
         token[5 + 2 * i] = digits[secret[i] >> 4];
         token[6 + 2 * i] = digits[secret[i] & 15];
     }
-    srv_sha256(token, sizeof token - 1, hash);
-    for (size_t i = 0; i < SRV_SHA256; i++) {
+    srv_token_hash(token, sizeof token - 1, hash);
+    for (size_t i = 0; i < SRV_TOKEN_HASH; i++) {
         hex[2 * i] = digits[hash[i] >> 4];
         hex[2 * i + 1] = digits[hash[i] & 15];
     }

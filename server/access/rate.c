@@ -9,12 +9,12 @@ enum { SETS = 2048, WAYS = 8 };
 
 struct client {
     uint64_t id;
-    uint64_t due_ns; /* when its bucket is full again; in the past: the place is free */
+    uint64_t due_ns; /* when the bucket is full again; in the past: the place is free */
 };
 
 struct srv_rate {
     uint64_t period_ns, tolerance_ns, secret;
-    struct client rest; /* all those without a place */
+    struct client rest; /* shared by all clients without a place */
     struct client clients[SETS * WAYS];
 };
 
@@ -33,7 +33,8 @@ bool srv_rate_create(uint64_t per_second, uint64_t secret, struct srv_rate **out
 
 void srv_rate_destroy(struct srv_rate *rate) { obb_free(rate); }
 
-/* Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014, figure 16. */
+/* Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014, figure
+ * 16. */
 static uint64_t mix(uint64_t x)
 {
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
@@ -41,7 +42,8 @@ static uint64_t mix(uint64_t x)
     return x ^ x >> 31;
 }
 
-/* The client's place, or a free one in that of its two sets which has more of them, or the one for the rest. */
+/* Returns the client's place. A new client gets a free place in whichever of its two sets has more
+ * of them, or the shared place if both are full. */
 static struct client *place_of(struct srv_rate *rate, uint64_t id, uint64_t now_ns)
 {
     const uint64_t hash = mix(id ^ rate->secret);

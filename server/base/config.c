@@ -37,9 +37,10 @@ static bool is_list(const struct option *option)
     return option->kind == LIST || option->kind == HOSTS || option->kind == ORIGINS;
 }
 
-/* ---- One value ------------------------------------------------------------------------------------------- */
+/* ---- One value ------------------------------------------------------------------------------- */
 
-/* Why a value was refused; the sentence goes on from the option's name. */
+/* The reason why a value was refused. The text continues a sentence that begins with the option's
+ * name. */
 struct fault {
     char text[200];
 };
@@ -133,7 +134,7 @@ static bool read_choice(const struct option *option, const char *text, void *fie
     return false;
 }
 
-/* What a Host field may hold in front of the port. */
+/* Returns whether a Host field may hold the text in front of the port. */
 static bool is_host(const char *text, size_t length)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._";
@@ -147,8 +148,9 @@ static bool is_host(const char *text, size_t length)
     return length > 0 && strspn(text, plain) >= length;
 }
 
-/* What browsers send in an Origin field (RFC 6454, 6.2): in lower case, and with a port only where it is not the scheme's own. Not
- * `null`, which pages of any site can send from a frame that is sandboxed: whoever listed it would let all of them write. */
+/* Returns whether browsers send the text in an Origin field (RFC 6454, 6.2): in lower case, and with
+ * a port only if it is not the scheme's own. `null` is refused: pages of any site can send it from a
+ * sandboxed frame, so an operator who listed it would let all of them write. */
 static bool is_origin(const char *text)
 {
     static const char scheme[] = "abcdefghijklmnopqrstuvwxyz0123456789+-.";
@@ -248,7 +250,7 @@ static bool read_value(const struct option *option, const char *text, srv_config
     return false;
 }
 
-/* ---- Sources --------------------------------------------------------------------------------------------- */
+/* ---- Sources --------------------------------------------------------------------------------- */
 
 static bool read_arguments(int argc, char **argv, srv_config *config, bool seen[static OPTIONS],
                            char *error, size_t error_size)
@@ -314,7 +316,7 @@ static void variable_of(const struct option *option, char out[static VARIABLE])
     out[n] = '\0';
 }
 
-/* The values of a list variable, split by commas, kept in config->split. */
+/* Reads the values of a list variable, split by commas. The texts are kept in config->split. */
 static bool read_variable_list(const struct option *option, const char *value, srv_config *config,
                                char **room, struct fault *fault)
 {

@@ -1,4 +1,5 @@
-/* What the command line and the environment say. One table, config.def, drives all of it. */
+/* The options of the command line and the environment. One table, config.def, drives reading,
+ * --help and the variables. */
 #ifndef SRV_CONFIG_H
 #define SRV_CONFIG_H
 
@@ -8,8 +9,8 @@
 #include <stdio.h>
 
 typedef struct srv_list {
-    const char *
-        *items; /* owned array of texts that belong to argv, the environment or the config */
+    /* An owned array of texts that belong to argv, the environment or the config. */
+    const char **items;
     size_t count;
 } srv_list;
 
@@ -17,7 +18,7 @@ typedef struct srv_config {
 #define SRV_TYPE_LIST                                                      srv_list
 #define SRV_TYPE_HOSTS                                                     srv_list
 #define SRV_TYPE_ORIGINS                                                   srv_list
-#define SRV_TYPE_COUNT                                                     uint64_t /* 0 where there is no default and nothing was given */
+#define SRV_TYPE_COUNT                                                     uint64_t /* 0: none */
 #define SRV_TYPE_SIZE                                                      uint64_t /* bytes */
 #define SRV_TYPE_NUMBER                                                    double
 #define SRV_TYPE_FLAG                                                      bool
@@ -28,20 +29,22 @@ typedef struct srv_config {
 #include "server/base/config.def"
 #undef SRV_OPTION
 #undef SRV_COMMAND
-    bool help, version; /* asked for: print it and end */
-    char *split;        /* owned: what the environment's lists were cut from */
+    bool help, version; /* --help, --version */
+    char *split;        /* owned: the texts of lists from the environment */
 } srv_config;
 
+/* Returns the value of a variable, or NULL. */
 typedef const char *srv_getenv(void *context, const char *name);
 
-/* Reads arguments (argv[0] is skipped), what they leave open from the environment, and the rest from the defaults.
- * false: *out is finished already and error says in one line what is wrong and why; a value that it quotes is as it was given.
- * The texts of argv and the environment must live as long as the config. */
+/* Reads the options from the arguments (argv[0] is skipped), then the options still open from the
+ * environment, then the defaults. The texts of argv and the environment must outlive the config.
+ * Returns false if an option is wrong: error then holds one line, which may quote a value as it was
+ * given, and *out needs no srv_config_fini. */
 bool srv_config_read(int argc, char **argv, srv_getenv *environment, void *context, srv_config *out,
                      char *error, size_t error_size);
 void srv_config_fini(srv_config *config);
 
-/* The text of --help. */
+/* Writes the text of --help. */
 void srv_config_help(FILE *out);
 
 #endif

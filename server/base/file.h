@@ -4,8 +4,9 @@
 
 #include <stddef.h>
 
-/* The bytes of the file, terminated, owned by the caller (obb_free); NULL: error holds one line that begins with `what`, the option
- * that names it. At most 1 MiB. */
+/* Reads a file of 1 MiB at most. what: the option that names the file, for messages. Returns the
+ * bytes, terminated by a NUL that *out_length does not count; the caller frees them with obb_free.
+ * Returns NULL on failure; error then holds one line that begins with `what`. */
 char *srv_file_read(const char *what, const char *path, size_t *out_length, char *error,
                     size_t error_size);
 

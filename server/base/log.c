@@ -5,7 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LINE = 4096, TAIL = 8 }; /* TAIL bytes are kept for what must end a line */
+enum { LINE = 4096, TAIL = 8 }; /* TAIL bytes are kept for the end of the line */
 
 struct line {
     char bytes[LINE];
@@ -23,7 +23,8 @@ static bool add(struct line *to, const char *bytes, size_t length)
 
 static void add_text(struct line *to, const char *text) { (void)add(to, text, strlen(text)); }
 
-/* Escapes as in JSON; bytes beyond ASCII become \u00XX each, which keeps the line ASCII whatever was sent. */
+/* Escapes as in JSON; bytes beyond ASCII become \u00XX each, which keeps the line ASCII whatever
+ * was sent. */
 static void add_quoted(struct line *to, obb_str text)
 {
     add_text(to, "\"");
@@ -116,7 +117,8 @@ void srv_log_write(const srv_log *log, srv_level level, const char *event, const
         add_text(&out, fields[i].key);
         add_text(&out, log->json ? "\":" : "=");
         add_value(&out, &fields[i], log->json);
-        if (out.length > LINE - TAIL - 64) { /* nearly full: this field may have been cut within */
+        if (out.length >
+            LINE - TAIL - 64) { /* nearly full: this field may be cut, so it is left out */
             out.length = before;
             break;
         }
@@ -129,7 +131,7 @@ void srv_log_write(const srv_log *log, srv_level level, const char *event, const
     while (written < out.length) {
         const ssize_t n = write(log->descriptor, out.bytes + written, out.length - written);
         if (n <= 0)
-            return; /* nobody can be told that the log is broken */
+            return; /* the log is broken, and there is no other place to say so */
         written += (size_t)n;
     }
 }

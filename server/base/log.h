@@ -1,4 +1,4 @@
-/* Structured log lines: an event and its fields, as text or as JSON, one write(2) a line. */
+/* Structured log lines: an event and its fields, as text or as JSON. Each line is one write(2). */
 #ifndef SRV_LOG_H
 #define SRV_LOG_H
 
@@ -10,7 +10,7 @@
 typedef enum srv_level { SRV_DEBUG, SRV_INFO, SRV_WARN, SRV_ERROR } srv_level;
 #define SRV_LEVEL_NAMES "debug", "info", "warn", "error" /* in the order of srv_level */
 
-/* Where lines go and which; copied freely. */
+/* The destination of log lines, and their least level. Copied freely. */
 typedef struct srv_log {
     int descriptor; /* stderr's; not owned */
     srv_level level;
@@ -48,15 +48,17 @@ static inline bool srv_log_wants(const srv_log *log, srv_level level)
     return level >= log->level;
 }
 
-/* Writes the line unless `level` is below the log's. Field texts may be any bytes: what is not printable ASCII is escaped, so that no
- * client can forge a line. A line is cut at about 4 KiB. Any thread. */
+/* Writes a line if `level` is at least the log's. Field texts may hold any bytes: all but printable
+ * ASCII are escaped, so no client can forge a line. Cuts the line at about 4 KiB. Safe from any
+ * thread. */
 void srv_log_write(const srv_log *log, srv_level level, const char *event, const srv_field *fields,
                    size_t count);
 
-/* What would end the line is a ? in it: for sentences that quote what others wrote. */
+/* Replaces control characters by ?, in messages that quote texts of others. */
 void srv_log_one_line(char *text);
 
-/* SRV_LOG(log, SRV_INFO, "listening", srv_text("address", "127.0.0.1:7480")); */
+/* Writes a line with the given fields: SRV_LOG(log, SRV_INFO, "listening", srv_text("address",
+ * "127.0.0.1:7480")); */
 #define SRV_LOG(log, level, ...)                                                   \
     do {                                                                           \
         if (srv_log_wants((log), (level)))                                         \

@@ -42,7 +42,7 @@ struct srv_watch {
     void *context;
 };
 
-/* ---- Turns ----------------------------------------------------------------------------------------------- */
+/* ---- Turns ----------------------------------------------------------------------------------- */
 
 static void idle(uv_idle_t *handle) { (void)handle; }
 
@@ -79,7 +79,7 @@ void srv_loop_set_turn(struct srv_loop *loop, srv_turn *turn, void *context)
 
 void srv_loop_due(struct srv_loop *loop) { loop->due = true; }
 
-/* ---- The loop -------------------------------------------------------------------------------------------- */
+/* ---- The loop -------------------------------------------------------------------------------- */
 
 bool srv_loop_create(struct srv_loop **out)
 {
@@ -114,9 +114,9 @@ void srv_loop_destroy(struct srv_loop *loop)
     obb_free(loop);
 }
 
-/* Asks Linux (6.12 and later) for short slices of time: who wakes up for a short while then gets the processor of a worker
- * at once, instead of when the worker's slice is over. Threads begun from here on have slices as usual. Where it is not
- * granted everything works, only later. */
+/* Asks Linux (6.12 and later) for short slices of time. The loop, which wakes up for a short while,
+ * then gets the processor of a worker at once, instead of at the end of the worker's slice. Threads
+ * that start from here on have usual slices. If Linux refuses, the loop only waits longer. */
 static void ask_for_short_slices(void)
 {
     struct
@@ -177,7 +177,7 @@ bool srv_loop_signals(struct srv_loop *loop, srv_callback *callback, srv_callbac
     return true;
 }
 
-/* ---- Timers ---------------------------------------------------------------------------------------------- */
+/* ---- Timers ---------------------------------------------------------------------------------- */
 
 static void on_timer(uv_timer_t *handle)
 {
@@ -212,7 +212,7 @@ void srv_timer_destroy(struct srv_timer *timer)
         uv_close((uv_handle_t *)&timer->uv, free_handle);
 }
 
-/* ---- Watches --------------------------------------------------------------------------------------------- */
+/* ---- Watches --------------------------------------------------------------------------------- */
 
 static void on_poll(uv_poll_t *handle, int status, int events)
 {
@@ -222,7 +222,7 @@ static void on_poll(uv_poll_t *handle, int status, int events)
         seen |= SRV_READABLE;
     if (events & UV_DISCONNECT)
         seen |= SRV_HANGUP;
-    if (status < 0) /* a broken descriptor: whoever reads it will learn why */
+    if (status < 0) /* a broken descriptor: the next read tells the reason */
         seen = watch->events;
     watch->callback(watch->context, seen);
 }

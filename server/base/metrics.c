@@ -12,21 +12,29 @@
 static const int statuses[SRV_STATUSES - 1] = SRV_STATUS_LIST;
 static const double bounds[SRV_LATENCIES] = SRV_LATENCY_BOUNDS;
 static const char *const costs[SRV_COSTS] = {[SRV_ON_LOOP] = "loop", [SRV_ON_POOL] = "pool"};
-static const char *const methods[] = {
-    [SRV_GET] = "GET",   [SRV_PUT] = "PUT",       [SRV_PATCH] = "PATCH",
-    [SRV_POST] = "POST", [SRV_DELETE] = "DELETE", [SRV_OPTIONS] = "OPTIONS"};
 
-bool srv_metrics_init(struct srv_metrics *metrics, const srv_route *table, size_t routes)
+bool srv_metrics_init(struct srv_metrics *metrics, size_t route_count)
 {
-    *metrics = (struct srv_metrics){.table = table, .routes = routes};
-    metrics->requests = obb_calloc(routes + 1, sizeof *metrics->requests);
-    return metrics->requests != NULL;
+    *metrics = (struct srv_metrics){.route_count = route_count};
+    metrics->routes = obb_calloc(route_count + 1, sizeof *metrics->routes);
+    if (metrics->routes == NULL)
+        return false;
+    for (size_t r = 0; r <= route_count; r++)
+        srv_metrics_label(metrics, r, "", "");
+    return true;
 }
 
 void srv_metrics_fini(struct srv_metrics *metrics)
 {
-    obb_free(metrics->requests);
-    metrics->requests = NULL;
+    obb_free(metrics->routes);
+    metrics->routes = NULL;
+}
+
+void srv_metrics_label(struct srv_metrics *metrics, size_t route, const char *method,
+                       const char *pattern)
+{
+    metrics->routes[route].method = method;
+    metrics->routes[route].pattern = pattern;
 }
 
 void srv_metrics_request(struct srv_metrics *metrics, size_t route, int status, srv_cost cost,
@@ -35,7 +43,7 @@ void srv_metrics_request(struct srv_metrics *metrics, size_t route, int status, 
     size_t s = 0;
     while (s < SRV_STATUSES - 1 && statuses[s] != status)
         s++;
-    metrics->requests[route][s]++;
+    metrics->routes[route].requests[s]++;
     size_t i = 0;
     while (i < SRV_LATENCIES && seconds > bounds[i])
         i++;
@@ -62,16 +70,14 @@ static void put_head(struct wire_buf *buf, const char *name, const char *kind, c
 static void put_requests(struct wire_buf *buf, const struct srv_metrics *metrics, size_t route,
                          size_t status)
 {
-    const bool known = route < metrics->routes;
+    const struct srv_metrics_route *r = &metrics->routes[route];
     char kind[16] = "other", text[16] = "other";
     if (status < SRV_STATUSES - 1) {
         (void)snprintf(kind, sizeof kind, "%dxx", statuses[status] / 100);
         (void)snprintf(text, sizeof text, "%d", statuses[status]);
     }
     put(buf, "obbd_requests_total{method=\"%s\",route=\"%s\",class=\"%s\",status=\"%s\"} %llu\n",
-        known ? methods[metrics->table[route].method] : "",
-        known ? metrics->table[route].pattern : "", kind, text,
-        (unsigned long long)metrics->requests[route][status]);
+        r->method, r->pattern, kind, text, (unsigned long long)r->requests[status]);
 }
 
 void srv_metrics_write(const struct srv_metrics *metrics, struct wire_buf *buf)
@@ -84,9 +90,9 @@ void srv_metrics_write(const struct srv_metrics *metrics, struct wire_buf *buf)
 
     put_head(buf, "obbd_requests_total", "counter",
              "Requests by route and status; 0: the client went before the answer.");
-    for (size_t r = 0; r <= metrics->routes; r++)
+    for (size_t r = 0; r <= metrics->route_count; r++)
         for (size_t s = 0; s < SRV_STATUSES; s++)
-            if (metrics->requests[r][s] != 0)
+            if (metrics->routes[r].requests[s] != 0)
                 put_requests(buf, metrics, r, s);
 
     put_head(
@@ -109,7 +115,7 @@ void srv_metrics_write(const struct srv_metrics *metrics, struct wire_buf *buf)
     }
 }
 
-/* Open descriptors; 0 where they cannot be counted. */
+/* Returns the number of open descriptors, or 0 if they cannot be counted. */
 static unsigned long long count_descriptors(void)
 {
     DIR *folder = opendir("/proc/self/fd");
@@ -124,7 +130,7 @@ static unsigned long long count_descriptors(void)
 
 void srv_metrics_write_process(struct wire_buf *buf)
 {
-    /* /proc/self/stat: 52 numbers after the name in parentheses; proc(5) */
+    /* /proc/self/stat has 52 numbers, most after the name in parentheses; see proc(5) */
     char text[1024] = "";
     FILE *file = fopen("/proc/self/stat", "r");
     if (file != NULL) {

@@ -1,12 +1,13 @@
-/* What /metrics tells: counters, gauges and histograms, from one table. The loop's thread alone. */
+/* The metrics behind /metrics: counters, gauges and histograms, from one table. On the loop's
+ * thread only. */
 #ifndef SRV_METRICS_H
 #define SRV_METRICS_H
 
-#include "server/http/route.h"
+#include "proto/wire.h"
 
 #include <stdint.h>
 
-/* X(field, kind, "name", what one is worth in the unit of the name, "help") */
+/* X(field, kind, "name", factor from the field to the unit of the name, "help") */
 #define SRV_METRICS_TABLE(X)                                                                       \
     X(connections, gauge, "obbd_connections", 1, "Open connections.")                              \
     X(connections_total, counter, "obbd_connections_total", 1, "Connections accepted.")            \
@@ -55,7 +56,7 @@
     X(timeout_ms, gauge, "obbd_request_timeout_seconds", 1e-3,                                     \
       "Time for a request's headers, its body and its work, each.")
 
-/* Where a request was answered. */
+/* The thread that did the work of a request. */
 typedef enum srv_cost { SRV_ON_LOOP, SRV_ON_POOL, SRV_COSTS } srv_cost;
 
 /* Upper bounds of the latency histograms, in seconds. */
@@ -66,38 +67,51 @@ typedef enum srv_cost { SRV_ON_LOOP, SRV_ON_POOL, SRV_COSTS } srv_cost;
     }
 enum { SRV_LATENCIES = 16 };
 
-/* Statuses that are told apart; 0: no answer was sent. */
+/* The statuses that are counted apart; 0: no answer was sent. */
 #define SRV_STATUS_LIST                                                                         \
     {                                                                                           \
         0, 200, 201, 204, 304, 400, 401, 403, 404, 405, 406, 409, 410, 412, 413, 415, 422, 429, \
             500, 503                                                                            \
     }
-enum { SRV_STATUSES = 21 }; /* the last: any other */
+enum { SRV_STATUSES = 21 }; /* the last: any other status */
 
 struct srv_metrics {
 #define SRV_METRIC_FIELD(field, kind, name, worth, help) uint64_t field;
     SRV_METRICS_TABLE(SRV_METRIC_FIELD)
 #undef SRV_METRIC_FIELD
     struct {
-        uint64_t counts[SRV_LATENCIES + 1]; /* the last: beyond all bounds */
+        uint64_t counts[SRV_LATENCIES + 1]; /* the last: above all bounds */
         double sum;
     } latency[SRV_COSTS];
-    const srv_route *table; /* the routes, and in `requests` one row more for what found none */
-    size_t routes;
-    uint64_t (*requests)[SRV_STATUSES]; /* owned: by route */
+    struct srv_metrics_route {
+        const char *method, *pattern; /* labels, not owned */
+        uint64_t requests[SRV_STATUSES];
+    } * routes; /* owned: route_count of them, and one more with empty labels for no route */
+    size_t route_count;
 };
 
-bool srv_metrics_init(struct srv_metrics *metrics, const srv_route *table, size_t routes);
+/* route_count: the number of routes, whose labels are empty at first. Returns false without
+ * memory. */
+bool srv_metrics_init(struct srv_metrics *metrics, size_t route_count);
+/* Accepts zeroes. */
 void srv_metrics_fini(struct srv_metrics *metrics);
 
-/* A request is over. route: its index, or metrics->routes where there was none. status: HTTP's, 0 for none. */
+/* Sets the labels of a route, for example "GET" and "/v1/scenes/{scene}". The texts must outlive
+ * the metrics. */
+void srv_metrics_label(struct srv_metrics *metrics, size_t route, const char *method,
+                       const char *pattern);
+
+/* Counts a request that is over. route: its index, or metrics->route_count if it had none. status:
+ * HTTP's, 0 for none. */
 void srv_metrics_request(struct srv_metrics *metrics, size_t route, int status, srv_cost cost,
                          double seconds);
 
-/* Appends everything in the Prometheus text format, version 0.0.4. */
+/* Appends all metrics in the Prometheus text format, version 0.0.4. Without memory buf->failed is
+ * set. */
 void srv_metrics_write(const struct srv_metrics *metrics, struct wire_buf *buf);
 
-/* Appends what the system says of this process, under the names that Prometheus' own clients use. */
+/* Appends the figures that the system keeps of this process, under the names of Prometheus' own
+ * clients. */
 void srv_metrics_write_process(struct wire_buf *buf);
 
 #endif

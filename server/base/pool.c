@@ -7,15 +7,16 @@
 #include <stdlib.h>
 #include <uv.h>
 
-/* How long a worker stays with one job while others wait. A hop through the queue costs about 20 us, so this loses 1 %. */
+/* A worker stays this long with one job while others wait. A hop through the queue costs about 20
+ * us, so 1 % is lost. */
 #define SLICE_NS 2000000u
 
-/* Workers are nicer than the loop by this much: where all processors are busy it goes first. Linux counts niceness by thread, and
- * weighs ten steps as about ten times. */
+/* Workers are nicer than the loop by this much. So the loop goes first if all processors are busy.
+ * Linux counts niceness by thread, and weighs ten steps as about ten times. */
 #define NICER 10
 
 enum outcome {
-    IDLE,    /* no chunk was left to begin */
+    IDLE,    /* no chunk was left to start */
     MORE,    /* the slice is over */
     SPREAD,  /* a new phase has chunks for several workers */
     FINISHED /* the job is done */
@@ -33,8 +34,8 @@ struct srv_task {
 struct srv_pool {
     struct srv_loop *loop;
     size_t workers, limit;
-    int niceness;        /* of workers */
-    size_t jobs, beside; /* under way */
+    int niceness;            /* of workers */
+    size_t jobs, background; /* under way */
     struct srv_task *free_tasks;
 };
 
@@ -53,7 +54,7 @@ bool srv_pool_create(struct srv_loop *loop, size_t workers, size_t limit, struct
         pool->niceness + NICER < UV_PRIORITY_LOW ? pool->niceness + NICER : UV_PRIORITY_LOW;
     char size[24];
     (void)snprintf(size, sizeof size, "%zu", workers);
-    if (setenv("UV_THREADPOOL_SIZE", size, 1) != 0) { /* libuv has no other door for it */
+    if (setenv("UV_THREADPOOL_SIZE", size, 1) != 0) { /* libuv has no other way to set it */
         obb_free(pool);
         return false;
     }
@@ -65,7 +66,7 @@ void srv_pool_destroy(struct srv_pool *pool)
 {
     if (pool == NULL)
         return;
-    assert(pool->jobs == 0 && pool->beside == 0);
+    assert(pool->jobs == 0 && pool->background == 0);
     for (struct srv_task *task = pool->free_tasks, *next; task != NULL; task = next) {
         next = task->next;
         obb_free(task);
@@ -73,15 +74,15 @@ void srv_pool_destroy(struct srv_pool *pool)
     obb_free(pool);
 }
 
-/* ---- On the workers ------------------------------------------------------------------------------------------- */
+/* ---- On the workers -------------------------------------------------------------------------- */
 
 static bool given_up(const struct srv_job *job)
 {
     return job->cancelled != NULL && atomic_load_explicit(job->cancelled, memory_order_relaxed);
 }
 
-/* Takes a chunk of the present phase. A claim that was read before a phase ended cannot succeed later for a wrong
- * chunk: equal values mean that the same chunk is still, or again, to be had. */
+/* Takes a chunk of the present phase. Returns false if none is left. A stale `claims` value is
+ * harmless: if the compare-exchange succeeds, that chunk number is free in the present phase. */
 static bool claim(struct srv_job *job, size_t *out_chunk)
 {
     uint64_t claims = atomic_load(&job->claims);
@@ -93,7 +94,7 @@ static bool claim(struct srv_job *job, size_t *out_chunk)
     return false;
 }
 
-/* Runs phases until one has chunks. false: the job is done. */
+/* Runs phases until one has chunks. Returns false if the job is done. */
 static bool drive(struct srv_job *job, size_t *out_chunks)
 {
     if (given_up(job))
@@ -134,12 +135,12 @@ static enum outcome work(struct srv_job *job, bool drives)
 static void on_worker(uv_work_t *uv)
 {
     struct srv_task *task = uv->data;
-    /* libuv does not say when a thread begins; this costs a hundredth of the hop to it */
+    /* libuv has no hook for the start of a thread; the call costs a hundredth of the hop to it */
     (void)uv_os_setpriority(0, task->job->pool->niceness);
     task->outcome = work(task->job, task->drives);
 }
 
-/* ---- On the loop ---------------------------------------------------------------------------------------------- */
+/* ---- On the loop ----------------------------------------------------------------------------- */
 
 static void on_loop(uv_work_t *uv, int status);
 
@@ -164,7 +165,7 @@ static void task_queue(struct srv_task *task, struct srv_job *job, bool drives)
     job->tasks = task;
     job->task_count++;
     const int status = uv_queue_work(srv_loop_uv(job->pool->loop), &task->uv, on_worker, on_loop);
-    assert(status == 0); /* fails for a missing callback alone */
+    assert(status == 0); /* fails only without a callback */
 }
 
 static void task_give(struct srv_task *task)
@@ -178,7 +179,7 @@ static void task_give(struct srv_task *task)
     job->pool->free_tasks = task;
 }
 
-/* Those that libuv has not begun come back as cancelled. */
+/* Takes the tasks that libuv has not started out of its queue. They come back as cancelled. */
 static void withdraw(struct srv_job *job)
 {
     for (struct srv_task *task = job->tasks; task != NULL; task = task->next)
@@ -187,7 +188,7 @@ static void withdraw(struct srv_job *job)
 
 static size_t *counter(const struct srv_job *job)
 {
-    return job->beside ? &job->pool->beside : &job->pool->jobs;
+    return job->background ? &job->pool->background : &job->pool->jobs;
 }
 
 static void on_loop(uv_work_t *uv, int status)
@@ -205,7 +206,8 @@ static void on_loop(uv_work_t *uv, int status)
         withdraw(job);
     } else if (outcome != IDLE) {
         assert(status == 0); /* nothing is withdrawn from jobs that go on */
-        /* one goes on for certain: the task just given back is taken first, and made room for itself */
+        /* one task goes on for certain: the task just given back is taken first, and has left its
+         * place free */
         const uint64_t claims = atomic_load(&job->claims);
         const size_t left = (size_t)((claims >> 32) - (uint32_t)claims);
         size_t wanted = outcome == SPREAD ? left : 1;
@@ -224,7 +226,7 @@ static void on_loop(uv_work_t *uv, int status)
 
 srv_submitted srv_pool_submit(struct srv_pool *pool, struct srv_job *job)
 {
-    if (!job->beside && pool->jobs >= pool->limit)
+    if (!job->background && pool->jobs >= pool->limit)
         return SRV_QUEUE_FULL;
     struct srv_task *task = task_take(pool);
     if (task == NULL)

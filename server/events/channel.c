@@ -343,7 +343,7 @@ struct srv_channel *srv_channel_create(struct srv_channels *channels, struct obb
     c->scene = scene;
     c->job.advance = run_step;
     c->job.done = on_done;
-    c->job.beside = true;
+    c->job.background = true;
     c->job.cancelled = &c->state.cancelled;
     c->next = channels->first;
     if (c->next != NULL)

@@ -46,7 +46,7 @@ static void leave(struct srv_subscriber *s)
         left(s);
 }
 
-static void on_hungry(struct srv_stream *stream) { (void)stream; } /* it gets what comes up */
+static void on_drained(struct srv_stream *stream) { (void)stream; } /* it gets what comes up */
 
 static void on_closed(struct srv_stream *stream)
 {
@@ -65,8 +65,8 @@ static void on_cancel(struct srv_request *request)
 void srv_subscriber_start(struct srv_subscriber *s, void (*left)(struct srv_subscriber *subscriber))
 {
     s->left = left;
-    s->stream.hungry = on_hungry;
-    s->stream.closed = on_closed;
+    s->stream.on_drained = on_drained;
+    s->stream.on_closed = on_closed;
     s->request->work = s;
     s->request->on_cancel = on_cancel;
     srv_reply_stream(s->request, 200, wire_media_type(WIRE_EVENTS), &s->stream);

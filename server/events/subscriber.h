@@ -4,7 +4,7 @@
 #ifndef SRV_SUBSCRIBER_H
 #define SRV_SUBSCRIBER_H
 
-#include "server/http/http.h"
+#include "server/http/stream.h"
 
 /* In its request's arena, zeroed. */
 struct srv_subscriber {

@@ -7,7 +7,8 @@
 
 static const char hidden[] = "a header field is folded, has no name, or holds a NUL";
 
-/* Letters, digits and !#$%&'*+-.^_`|~ (RFC 9110, 5.6.2), a bit for each. */
+/* The characters of a token: letters, digits and !#$%&'*+-.^_`|~ (RFC 9110, 5.6.2), a bit for
+ * each. */
 #define BIT(c)          (UINT64_C(1) << ((c)&63))
 #define RANGE(from, to) ((BIT(to) - BIT(from)) | BIT(to))
 static const uint64_t token_bits[2] = {
@@ -40,7 +41,7 @@ static bool same(const char *text, size_t length, const char *known, size_t know
     return length == known_length && strncasecmp(text, known, length) == 0;
 }
 
-/* A list field that came in several lines means the same as one with commas (RFC 9110, 5.3). */
+/* Appends a further line of a list field after a comma, which means the same (RFC 9110, 5.3). */
 static void join(srv_headers *h, const char **field, const char *value)
 {
     if (*field == NULL) {
@@ -92,9 +93,10 @@ static void take_coding(srv_headers *h, const char *value, size_t length)
 void srv_headers_take(srv_headers *h, const char *name, size_t name_length, const char *value,
                       size_t value_length)
 {
-    /* libmicrohttpd ends values at a NUL, and glues the second line of a folded field to its name. Names and values lie in
-     * one buffer as they came, with the end of the line (two bytes at most) in between: where there is more, a NUL hides it;
-     * where the order is another, the field was folded. */
+    /* libmicrohttpd ends values at a NUL, and appends the second line of a folded field to its
+     * name. Names and values lie in one buffer in the order of the request, with the end of a line
+     * (two bytes at most) in between. If there are more bytes, a NUL hides them. If the order
+     * differs, the field was folded. */
     const uintptr_t from = (uintptr_t)name, to = (uintptr_t)value;
     if (to <= from + name_length ||
         (h->previous_end != 0 && (from < h->previous_end || from - h->previous_end > 2)))
@@ -158,7 +160,8 @@ void srv_headers_take(srv_headers *h, const char *name, size_t name_length, cons
 
 void srv_headers_finish(srv_headers *h, bool http_1_1, uintptr_t end)
 {
-    /* A line that starts with a colon ends the headers for libmicrohttpd: more is left of them than two line ends. */
+    /* libmicrohttpd takes a line that starts with a colon for the end of the headers. More bytes
+     * than two line ends are then left. */
     if (h->fault == NULL && h->previous_end != 0 && end - h->previous_end > 4)
         h->fault = hidden;
     if (h->chunked && h->has_length)
@@ -167,7 +170,7 @@ void srv_headers_finish(srv_headers *h, bool http_1_1, uintptr_t end)
         h->fault = "HTTP/1.0 has no transfer encodings";
 }
 
-/* "name", "name:port" */
+/* Returns whether host is "name" or "name:port". */
 static bool host_is(obb_str host, const char *name)
 {
     const size_t length = strlen(name);

@@ -1,8 +1,9 @@
-/* Lingering: a client that is refused while it still sends must be able to read why.
+/* Lingering: a client that is refused while it still sends can read the reason.
  *
- * Closing a socket that holds unread bytes resets the connection and may destroy the answer on its way. So a second
- * descriptor keeps the socket open after its owner has shut down the sending side and closed its own, and what comes in is
- * read and forgotten, for a while. */
+ * If a socket with unread bytes is closed, the connection is reset, and the answer on its way may
+ * be lost. So a second descriptor keeps the socket open after its owner has shut down the sending
+ * side and closed the first one. The bytes that still arrive are read and forgotten, until the
+ * client closes, for two seconds and a MiB at most. */
 #ifndef SRV_LINGER_H
 #define SRV_LINGER_H
 
@@ -12,17 +13,17 @@
 
 struct srv_lingerer;
 
-/* Zeroed but for the loop, it is empty. */
+/* All lingering sockets. Zeroes except for the loop are an empty list. */
 struct srv_lingerers {
     struct srv_loop *loop;
     struct srv_lingerer *first;
     size_t count;
 };
 
-/* Lingers on the socket, which stays the caller's to close. Where that cannot be done (too many do, no memory, no descriptors)
- * the client may miss its answer, and that is all. */
+/* Lingers on the socket, which the caller still closes. If there is no memory, no descriptor, or 64
+ * sockets linger already, does nothing: the client may then miss its answer. */
 void srv_linger(struct srv_lingerers *lingerers, int socket);
 
-void srv_linger_stop(struct srv_lingerers *lingerers); /* ends all */
+void srv_linger_stop(struct srv_lingerers *lingerers); /* closes all of them */
 
 #endif

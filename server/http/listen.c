@@ -73,7 +73,7 @@ bool srv_address_read(const char *text, srv_address *out, char *error, size_t er
     return true;
 }
 
-/* Is the file a unix socket on which nobody listens? */
+/* Returns whether the file is a unix socket on which nobody listens. */
 static bool stale(const srv_address *address)
 {
     struct stat file;
@@ -97,7 +97,7 @@ static void remember_file(srv_listener *listener)
     listener->inode = file.st_ino;
 }
 
-/* While the socket is open: as long no other file gets its inode. */
+/* Called while the socket is open: until then no other file gets its inode. */
 static void remove_file(const srv_listener *listener)
 {
     const char *path = listener->address.as.local.sun_path;
@@ -110,7 +110,8 @@ static void remove_file(const srv_listener *listener)
 static bool bind_unix(int descriptor, srv_listener *listener)
 {
     const srv_address *address = &listener->address;
-    /* nobody may connect between bind and chmod: the mask is the process's, but only the main thread runs yet */
+    /* A chmod after bind would let others connect in between. The mask is the whole process's, but
+     * only the main thread runs yet. */
     const mode_t before = umask(0117);
     int status = bind(descriptor, &address->as.any, address->length);
     if (status != 0 && errno == EADDRINUSE && stale(address)) {
@@ -164,7 +165,7 @@ bool srv_listener_open(const srv_address *address, srv_listener *out, char *erro
         bound = address->is_unix ? bind_unix(descriptor, out) : open_tcp(descriptor, address);
         if (bound && listen(descriptor, SOMAXCONN) == 0) {
             out->descriptor = descriptor;
-            if (!address->is_unix) /* which port 0 became */
+            if (!address->is_unix) /* the port, if 0 was asked for */
                 (void)getsockname(descriptor, &out->address.as.any, &out->address.length);
             describe(out);
             return true;

@@ -19,11 +19,20 @@ srv_method srv_method_of(const char *name)
     return SRV_NO_METHOD;
 }
 
-/* ---- Targets --------------------------------------------------------------------------------------------- */
+const char *srv_method_name(srv_method method)
+{
+    size_t i = 0; /* GET comes before HEAD, which stands for the same */
+    while (methods[i].method != method)
+        i++;
+    return methods[i].name;
+}
+
+/* ---- Targets --------------------------------------------------------------------------------- */
 
 static const char no_memory[] = "";
 
-/* The run decoded: itself where there is nothing to decode, else a copy in the arena. Returns NULL or a sentence. */
+/* Decodes a text, into a copy in the arena if there is anything to decode. Returns NULL or a
+ * sentence. */
 static const char *decode(obb_str text, bool plus, struct obb_arena *arena, obb_str *out)
 {
     *out = text;
@@ -106,7 +115,7 @@ static const char *read_params(obb_str query, struct obb_arena *arena, srv_targe
                 decode(slice(query, equals < to ? equals + 1 : to, to), true, arena, &param->value);
         if (fault != NULL)
             return fault;
-        if (to > from) /* nothing between two & is nothing */
+        if (to > from) /* an empty text between two & is no parameter */
             out->param_count++;
         from = to + 1;
     }
@@ -160,9 +169,9 @@ const char *srv_target_read(obb_str text, struct obb_arena *arena, srv_target *o
     return NULL;
 }
 
-/* ---- Routes ---------------------------------------------------------------------------------------------- */
+/* ---- Routes ---------------------------------------------------------------------------------- */
 
-/* A route's pattern in parts; a part in braces has length 0. */
+/* A route's pattern in parts. A part in braces has length 0. */
 struct pattern {
     obb_str parts[SRV_MAX_PARTS];
     size_t part_count;
@@ -210,6 +219,13 @@ void srv_routes_destroy(struct srv_routes *routes)
     obb_free(routes);
 }
 
+size_t srv_routes_count(const struct srv_routes *routes) { return routes->count; }
+
+const srv_route *srv_route_at(const struct srv_routes *routes, size_t index)
+{
+    return &routes->table[index];
+}
+
 size_t srv_route_index(const struct srv_routes *routes, const srv_route *route)
 {
     return (size_t)(route - routes->table);
@@ -219,13 +235,13 @@ static bool matches(const struct pattern *pattern, const srv_target *target)
 {
     if (pattern->part_count != target->part_count)
         return false;
-    for (size_t i = pattern->part_count; i-- > 0;) /* the first parts are the same in most */
+    for (size_t i = pattern->part_count; i-- > 0;) /* most routes begin with the same parts */
         if (pattern->parts[i].length != 0 && !obb_str_equal(pattern->parts[i], target->parts[i]))
             return false;
     return true;
 }
 
-/* "GET, HEAD, OPTIONS" from bits 1 << srv_method; NULL when there is no memory. */
+/* Returns "GET, HEAD, OPTIONS" for bits 1 << srv_method, or NULL without memory. */
 static const char *allow_of(unsigned found, struct obb_arena *arena)
 {
     size_t length = 0;

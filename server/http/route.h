@@ -1,4 +1,4 @@
-/* From a request's target to what answers it: taking the path and the query string apart, and the one table of routes. */
+/* Routes: the parts of a request's target, and the route that answers it. */
 #ifndef SRV_ROUTE_H
 #define SRV_ROUTE_H
 
@@ -13,58 +13,67 @@ typedef enum srv_method {
     SRV_POST,
     SRV_DELETE,
     SRV_OPTIONS,
-    SRV_NO_METHOD /* one that no route has */
+    SRV_NO_METHOD /* a method that no route has */
 } srv_method;
 
-/* HEAD gives SRV_GET. Methods are case-sensitive. */
+/* Returns the method of that name; for HEAD, SRV_GET. Methods are case-sensitive. */
 srv_method srv_method_of(const char *name);
 
-/* ---- Targets --------------------------------------------------------------------------------------------- */
+/* Returns the name of the method, "GET" for SRV_GET. The method must not be SRV_NO_METHOD. */
+const char *srv_method_name(srv_method method);
+
+/* ---- Targets --------------------------------------------------------------------------------- */
 
 enum { SRV_MAX_PARTS = 8 }; /* more than any route has */
 
 typedef struct srv_target {
-    obb_str
-        parts[SRV_MAX_PARTS]; /* of the path, percent-decoded; "/" has none, "/a/" has "a" and "" */
-    size_t part_count;        /* SRV_MAX_PARTS + 1: more than there is room for */
-    wire_param *params;       /* of the query string, decoded, + being a space */
+    /* The path, percent-decoded: "/" has no part, "/a/" has "a" and "". */
+    obb_str parts[SRV_MAX_PARTS];
+    size_t part_count;  /* SRV_MAX_PARTS + 1: there are more */
+    wire_param *params; /* of the query string, decoded; + is a space */
     size_t param_count;
     obb_str authority; /* of an absolute target (http://host/…), else length 0 */
     bool asterisk;     /* "*" */
 } srv_target;
 
-/* Takes a request target as it stands in the request line apart. Results live in the arena or point into `text`.
- * Returns NULL, or the sentence of a 400; *out_no_memory tells want of memory (NULL is returned then). */
+/* Takes the target of a request line apart. The results live in the arena or point into `text`.
+ * Returns NULL, or the sentence of a 400. Without memory it sets *out_no_memory and returns
+ * NULL. */
 const char *srv_target_read(obb_str text, struct obb_arena *arena, srv_target *out,
                             bool *out_no_memory);
 
-/* ---- Routes ---------------------------------------------------------------------------------------------- */
+/* ---- Routes ---------------------------------------------------------------------------------- */
 
 typedef enum srv_scope { SRV_OPEN, SRV_READ, SRV_WRITE, SRV_ADMIN } srv_scope;
 
-/* Answers the request now, or hands it on to the pool and answers later; see http.h. On the loop. */
+/* Answers the request now, or keeps it and answers later; see answer.h. On the loop. */
 typedef void srv_handler(struct srv_request *request);
 
 typedef struct srv_route {
     srv_method method;
-    const char *pattern; /* "/v1/scenes/{scene}": a part in braces matches any one part */
+    const char *pattern; /* "/v1/scenes/{scene}"; a part in braces matches any part */
     srv_handler *handler;
-    unsigned takes; /* bits 1 << wire_media: what a body may be in; 0: there must be none */
-    unsigned
-        offers; /* bits 1 << wire_media: what the answer may be in, to hold against Accept; 0: anything goes */
-    srv_scope scope; /* what a token must grant */
+    unsigned takes;  /* bits 1 << wire_media: types of the body; 0: no body */
+    unsigned offers; /* bits 1 << wire_media: types of the answer, for Accept; 0: not checked */
+    srv_scope scope; /* that the token needs */
 } srv_route;
 
-struct srv_routes; /* a table made ready for finding */
+struct srv_routes; /* a table prepared for srv_routes_find */
 
+/* Prepares a table, which must outlive the routes. Returns false without memory. */
 bool srv_routes_create(const srv_route *table, size_t count, struct srv_routes **out);
-void srv_routes_destroy(struct srv_routes *routes); /* NULL is fine */
+void srv_routes_destroy(struct srv_routes *routes); /* accepts NULL */
 
-/* The place of the route in the table: labels metrics. */
+/* Return the number of routes, and the route at an index of the table. */
+size_t srv_routes_count(const struct srv_routes *routes);
+const srv_route *srv_route_at(const struct srv_routes *routes, size_t index);
+
+/* Returns the index of the route in the table. */
 size_t srv_route_index(const struct srv_routes *routes, const srv_route *route);
 
-/* The route of that method and path, or NULL; then *out_allow is the value of an Allow header where the path exists with
- * other methods, else NULL. Up to SRV_MAX_PARTS comparisons a route. */
+/* Finds the route of a method and a path. If there is none, returns NULL and sets *out_allow to the
+ * value of an Allow field, in the arena, or to NULL if no method has this path. Cost: up to
+ * SRV_MAX_PARTS comparisons a route. */
 const srv_route *srv_routes_find(const struct srv_routes *routes, srv_method method,
                                  const srv_target *target, struct obb_arena *arena,
                                  const char **out_allow);

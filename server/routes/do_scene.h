@@ -3,7 +3,7 @@
 #define SRV_DO_SCENE_H
 
 #include "core/obb.h"
-#include "server/http/http.h"
+#include "server/http/request.h"
 
 /* Answers with the scene, which is unlocked, as GET gives it. If its bounds are unknown and slow to
  * measure, answers when they are measured, and the scene is locked meanwhile. */

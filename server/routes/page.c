@@ -2,7 +2,7 @@
  * program. */
 #include "server/routes/handlers.h"
 
-#include "server/http/http.h"
+#include "server/http/answer.h"
 
 /* server/web/build.mjs makes this header. PAGE_BYTES is the compressed page. PAGE_POLICY allows the
  * page's own script and style by their hashes. The header is empty if node was missing. */

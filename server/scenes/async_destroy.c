@@ -27,7 +27,7 @@ void srv_async_destroy(struct srv_pool *pool, struct srv_drain *drain, struct ob
     if (d != NULL) {
         d->job.advance = destroy_step;
         d->job.done = destroyed;
-        d->job.beside = true;
+        d->job.background = true;
         d->drain = drain;
         d->scene = scene;
         if (srv_pool_submit(pool, &d->job) == SRV_SUBMITTED) {

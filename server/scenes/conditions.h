@@ -4,7 +4,7 @@
 #ifndef SRV_CONDITIONS_H
 #define SRV_CONDITIONS_H
 
-#include "server/http/http.h"
+#include "server/http/answer.h"
 
 /* Returns whether `list`, a header's list of entity tags, holds the tag of `revision`. "*" holds
  * every tag. weak: W/"1" counts as "1". O(length of the list). */

@@ -31,7 +31,7 @@ bool srv_measure_start(struct srv_measure *m, struct srv_locks *locks, struct sr
 {
     m->job.advance = measure_step;
     m->job.done = on_done;
-    m->job.beside = true;
+    m->job.background = true;
     m->locks = locks;
     m->measured = measured;
     if (!srv_lock_take(locks, &m->lock, scene, false, 0))

@@ -51,7 +51,7 @@ static void on_done(struct srv_job *job)
         hand_over(a);
 }
 
-static void on_hungry(struct srv_stream *stream)
+static void on_drained(struct srv_stream *stream)
 {
     struct srv_paged_answer *a = answer_of(stream);
     struct srv_pool *pool = a->work.request->services->pool;
@@ -61,10 +61,10 @@ static void on_hungry(struct srv_stream *stream)
         return;
     }
     /* an answer that has begun must go on: if the queue is full, the job is not counted by it */
-    a->work.job.beside = false;
+    a->work.job.background = false;
     srv_submitted submitted = srv_pool_submit(pool, &a->work.job);
     if (submitted == SRV_QUEUE_FULL) {
-        a->work.job.beside = true;
+        a->work.job.background = true;
         submitted = srv_pool_submit(pool, &a->work.job);
     }
     stream->working = submitted == SRV_SUBMITTED;
@@ -87,8 +87,8 @@ void srv_paged_answer_start(struct srv_paged_answer *a, struct srv_request *requ
     a->work.job.chunk = run_chunk;
     a->work.job.done = on_done;
     a->work.job.cancelled = &request->cancelled;
-    a->stream.hungry = on_hungry;
-    a->stream.closed = on_closed;
+    a->stream.on_drained = on_drained;
+    a->stream.on_closed = on_closed;
     request->work = a;
     request->on_cancel = on_cancel;
     srv_reply_stream(request, 200, wire_media_type(media), &a->stream);

@@ -3,6 +3,7 @@
 #ifndef SRV_PAGED_ANSWER_H
 #define SRV_PAGED_ANSWER_H
 
+#include "server/http/stream.h"
 #include "server/scenes/work.h"
 
 enum { SRV_PIECE = 65536 }; /* bytes after which a piece is long enough */

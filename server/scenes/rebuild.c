@@ -97,7 +97,7 @@ static void rebuild_if_decayed(struct srv_rebuilds *rebuilds, struct obb_scene *
     r->job.advance = advance;
     r->job.chunk = run_chunk;
     r->job.done = rebuilt;
-    r->job.beside = true;
+    r->job.background = true;
     r->job.cancelled = &r->cancelled;
     r->rebuilds = rebuilds;
     r->scene = scene;

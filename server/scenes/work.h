@@ -4,7 +4,7 @@
 #define SRV_WORK_H
 
 #include "server/base/pool.h"
-#include "server/http/http.h"
+#include "server/http/answer.h"
 
 /* The first member of whatever a handler keeps of a request. In the request's arena, zeroed. */
 struct srv_work {

@@ -1,5 +1,7 @@
-/* How fast bodies become requests, beside jansson and simdjson. Best of several runs, in one process. */
+/* Measures the decoding of bodies to requests, beside jansson and simdjson. Best of several runs,
+ * in one process. */
 #include "proto/codec/cursor.h"
+#include "proto/codec/walk.h"
 #include "proto/wire.h"
 #include "tests/bench/simdjson_peer.h"
 #include "tests/proto/cbor_maker.h"

@@ -1,4 +1,4 @@
-/* simdjson behind C, as a peer to measure against. */
+/* simdjson behind a C interface, as a peer to measure against. */
 #ifndef TEST_BENCH_SIMDJSON_PEER_H
 #define TEST_BENCH_SIMDJSON_PEER_H
 
@@ -8,11 +8,13 @@
 extern "C" {
 #endif
 
-/* Reads {"put":{name:{"center":[..],"half_extents":[..],"rotation":[..]},...}} on demand; the sum of all its numbers, so that none is left
- * unread. The bytes must be followed by 64 more. NaN on any fault. */
+/* Reads {"put":{name:{"center":[..],"half_extents":[..],"rotation":[..]},...}} on demand. Returns
+ * the sum of all its numbers, so that each is read. The caller provides 64 readable bytes behind
+ * the document. NaN on any fault. */
 double simdjson_peer_sum(const char *bytes, size_t length);
 
-/* The same document as a tree, all of it validated: how many boxes it has, 0 on any fault. */
+/* Reads the same document as a tree and validates all of it. Returns the number of boxes, 0 on any
+ * fault. */
 size_t simdjson_peer_tree(const char *bytes, size_t length);
 
 #ifdef __cplusplus

@@ -1,5 +1,6 @@
-/* As much of Check's face as tests of core use, without Check: for processors that the machine has no Check for. Tests run one after
- * the other in one process, and the first failure ends it; there are no time limits. */
+/* The part of Check's interface that tests of core use, for processors for which this machine has
+ * no Check. Tests run one after the other in one process. The first failure ends the process. There
+ * are no time limits. */
 #ifndef TEST_CROSS_CHECK_H
 #define TEST_CROSS_CHECK_H
 

@@ -1,5 +1,6 @@
-/* Replays a fuzz target's corpus and regressions without a fuzzer: every file of tests/fuzz/corpus/NAME and
- * tests/fuzz/regress/NAME, NAME being what follows "fuzz_" in the program's own. A finding aborts, naming the file. */
+/* Replays the corpus and the regressions of a fuzz target without a fuzzer: every file of
+ * tests/fuzz/corpus/NAME and tests/fuzz/regress/NAME. The program is called fuzz_NAME. A finding
+ * aborts and names the file. */
 #include "tests/fuzz/fuzz.h"
 
 #include <dirent.h>
@@ -11,7 +12,7 @@
 
 enum { LARGEST = 1 << 20 };
 
-static char current[640]; /* the file at hand, to be named when it is a finding */
+static char current[640]; /* the file being replayed, named on a finding */
 
 static void name_current(int signal_number)
 {
@@ -30,7 +31,7 @@ static void replay(const char *path)
     const size_t length = fread(bytes, 1, LARGEST, file);
     (void)fclose(file);
     uint8_t *exact =
-        realloc(bytes, length > 0 ? length : 1); /* one byte too many is seen by a sanitizer */
+        realloc(bytes, length > 0 ? length : 1); /* so that a sanitizer sees a read past the end */
     if (exact == NULL)
         exit(EXIT_FAILURE);
     (void)snprintf(current, sizeof current, "%s\n", path);
@@ -66,7 +67,7 @@ int main(int argc, char **argv)
     printf("%s: %zu inputs of the corpus, %zu regressions\n", name, corpus, regress);
     if (corpus == 0)
         printf("%s: the corpus is empty\n", name);
-    /* as Check says it, which is what run.sh reads */
+    /* the line of Check that run.sh reads */
     printf("%d%%: Checks: %zu, Failures: %d, Errors: 0\n", corpus > 0 ? 100 : 0, corpus + regress,
            corpus == 0);
     return corpus > 0 ? EXIT_SUCCESS : EXIT_FAILURE;

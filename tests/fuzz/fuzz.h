@@ -1,5 +1,5 @@
-/* A fuzz target is a file with this one function; it aborts on a finding. libFuzzer drives it, or driver.c, which replays what
- * was found before. */
+/* A fuzz target is a file with the function below. It aborts on a finding. libFuzzer drives it, or
+ * driver.c, which replays the inputs that are kept. */
 #ifndef TEST_FUZZ_H
 #define TEST_FUZZ_H
 
@@ -9,10 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* libFuzzer names it. NOLINTNEXTLINE(readability-identifier-naming) */
+/* The name is libFuzzer's. NOLINTNEXTLINE(readability-identifier-naming) */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 
-/* A finding unless `good`. */
+/* Aborts unless `good`; prints `what`, which names the finding. */
 static inline void fuzz_check(bool good, const char *what)
 {
     if (good)
@@ -21,12 +21,13 @@ static inline void fuzz_check(bool good, const char *what)
     abort();
 }
 
-/* What is left of the input, for targets that make more of it than text; zeros when it is used up. */
+/* The rest of the input, for targets that read it as choices and not as text. */
 struct fuzz_input {
     const uint8_t *bytes;
     size_t left;
 };
 
+/* Returns the next byte; 0 when the input is used up. */
 static inline int fuzz_next(struct fuzz_input *input)
 {
     if (input->left == 0)

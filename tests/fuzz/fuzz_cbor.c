@@ -1,6 +1,7 @@
-/* Bytes as CBOR: what our cursor takes libcbor's own reader takes, whole; what is captured as data is JSON; no request does
- * harm, and memory stays in proportion to the bytes. */
+/* Reads the input as CBOR. libcbor's reader takes every document that our cursor takes, and all of
+ * it. Captured data is JSON. No request does harm, and memory stays in proportion to the bytes. */
 #include "proto/codec/cursor.h"
+#include "proto/codec/walk.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/proto/dump.h"
 #include "tests/proto/oracle_json.h"

@@ -1,6 +1,7 @@
-/* Bytes as commits to a scene: put, move, teleport, turn, remove, one or many boxes at a time, and replace all there is; and as rebuilds
- * of its broad phase that end some commits after they began. After each the scene is what the slow model says, its broad phase is
- * valid, and queries find what brute force finds. */
+/* Reads the input as commits to a scene. They put, move, teleport, turn and remove one or many
+ * boxes at a time, or replace all boxes. Rebuilds of the broad phase run between them and end some
+ * commits after their begin. After each commit the scene equals the slow model, its broad phase is
+ * valid, and queries find the same boxes as brute force. */
 #include "core/index/layers.h"
 #include "core/query/query.h"
 #include "core/scene/view.h"

@@ -1,5 +1,6 @@
-/* Bytes as JSON: our cursor and jansson give one verdict and the same values; what is captured is JSON again and stays as
- * it is; and a request reads the same from JSON, from CBOR and from CBOR with typed arrays. */
+/* Reads the input as JSON. Our cursor and jansson give the same verdict and the same values.
+ * Captured text is JSON, and capturing it again does not change it. A request reads the same from
+ * JSON, from CBOR and from CBOR with typed arrays. */
 #include "tests/fuzz/fuzz.h"
 #include "tests/proto/cbor_maker.h"
 #include "tests/proto/dump.h"

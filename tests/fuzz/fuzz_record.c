@@ -1,11 +1,12 @@
-/* Bytes as an exported scene: what is imported exports to bytes that import to the same scene and export to the same bytes
- * again; every truncated export is refused; and bits flipped in one are refused or are again such a scene. */
+/* Reads the input as an exported scene. An imported scene exports to bytes that import to the same
+ * scene and export to the same bytes again. Every truncated export is refused. An export with
+ * flipped bits is refused, or is such a scene again. */
 #include "proto/wire.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>
 
-/* NULL: refused, with a status that blames the bytes. */
+/* Returns NULL if the import is refused, with a status that blames the bytes. */
 static struct obb_scene *import_scene(const char *bytes, size_t length)
 {
     static const obb_settings settings = {.dimensions = 3};

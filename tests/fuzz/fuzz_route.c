@@ -1,6 +1,7 @@
-/* Bytes as the head of a request. Its target is taken apart as a slow reader does it, and reads the same when it is written anew; the
- * table finds the route that walking all patterns finds; parameters are values in range or a 400 whose sentence can be
- * written as JSON; and headers are refused when, and only when, two readers could see two different requests. */
+/* Reads the input as the head of a request. The parser of targets agrees with a slow reader, and
+ * reads a target that is written anew as the same. The table finds the route that a walk over all
+ * patterns finds. Parameters are values in range, or a 400 whose sentence can be written as JSON.
+ * Headers are refused if and only if two readers could see two different requests. */
 #include "server/http/headers.h"
 #include "server/routes/table.h"
 #include "tests/fuzz/fuzz.h"
@@ -208,8 +209,8 @@ static void read_strictly(struct strict *strict, obb_str name, obb_str value)
     }
 }
 
-/* Cuts the lines as libmicrohttpd leaves them: names and values terminated where they stand. false: it would have ended the
- * connection by itself. */
+/* Cuts the lines as libmicrohttpd leaves them: names and values terminated where they stand. false:
+ * it would have ended the connection by itself. */
 static bool take_headers(char *at, char *end, srv_headers *h, struct strict *strict)
 {
     while (at < end && *at != '\n' && !(*at == '\r' && at + 1 < end && at[1] == '\n')) {

@@ -1,7 +1,8 @@
-/* Bytes as a batch of pairs of boxes: every kernel says what the scalar one says, to the bit; where it is sure, the double test says the
- * same; and that is right wherever exact arithmetic finds the pair farther from contact than 1e-12 of its extent. */
+/* Reads the input as a batch of pairs of boxes. Every kernel gives the same bits as the scalar
+ * kernel. Where a kernel is sure, the double test gives the same verdict. The double test is right
+ * if, by exact arithmetic, the pair is farther from contact than 1e-12 of its extent. */
 #include "core/geometry/sat.h"
-#include "core/index/tree.h"
+#include "core/index/packed.h"
 #include "core/kernels/batch.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/support/exact.h"
@@ -93,14 +94,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
         count++;
     }
     const struct obb_limits limits = obb_limits_of(0);
-    const size_t left = obb_kernels_scalar.pairs(packed[0], packed[1], index, index, count, &limits,
-                                                 out[0][0], out[0][1]);
+    const size_t left = obb_kernels_scalar.test_pairs(packed[0], packed[1], index, index, count,
+                                                      &limits, out[0][0], out[0][1]);
     for (int k = OBB_KERNEL_SCALAR + 1; k < OBB_KERNEL_COUNT; k++) {
         const struct obb_kernels *kernels = obb_kernels_choose((obb_kernel)k);
         if (kernels == NULL)
             continue;
-        fuzz_check(kernels->pairs(packed[0], packed[1], index, index, count, &limits, out[1][0],
-                                  out[1][1]) == left &&
+        fuzz_check(kernels->test_pairs(packed[0], packed[1], index, index, count, &limits,
+                                       out[1][0], out[1][1]) == left &&
                        memcmp(out[0][0], out[1][0], left * sizeof index[0]) == 0 &&
                        memcmp(out[0][1], out[1][1], left * sizeof index[0]) == 0,
                    obb_kernel_name((obb_kernel)k));

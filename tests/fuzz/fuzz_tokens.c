@@ -1,7 +1,8 @@
-/* Bytes as an Authorization header and a file of tokens: the file is taken when, and only when, a plain reader of jansson's tree
- * takes it; a token opens what its entry says, until it expires; patterns match as all ways of matching do. */
+/* Reads the input as an Authorization header and a file of tokens. The file is accepted if and only
+ * if a plain reader of jansson's tree accepts it. A token opens what its entry allows, until it
+ * expires. A pattern matches if and only if one of all ways to match it does. */
 #include "server/access/auth.h"
-#include "server/base/sha256.h"
+#include "server/access/token_hash.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <jansson.h>
@@ -13,7 +14,7 @@ static obb_str str_of(const json_t *text)
     return (obb_str){json_string_value(text), json_string_length(text)};
 }
 
-/* ---- The file, read slowly ---------------------------------------------------------------------------------- */
+/* ---- A slow reader of the file ---------------------------------------------------------------------------------- */
 
 static bool is_leap(int year) { return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0); }
 
@@ -150,14 +151,14 @@ static obb_str shown(const char *authorization)
 /* The last entry with the hash of the text, or NULL. */
 static const json_t *find_entry(const json_t *root, obb_str text)
 {
-    unsigned char digest[SRV_SHA256];
-    char hash[2 * SRV_SHA256 + 1];
+    unsigned char digest[SRV_TOKEN_HASH];
+    char hash[2 * SRV_TOKEN_HASH + 1];
     size_t i;
     const json_t *token, *found = NULL;
     if (text.length == SIZE_MAX)
         return NULL;
-    srv_sha256(text.bytes, text.length, digest);
-    for (size_t b = 0; b < SRV_SHA256; b++)
+    srv_token_hash(text.bytes, text.length, digest);
+    for (size_t b = 0; b < SRV_TOKEN_HASH; b++)
         (void)snprintf(hash + 2 * b, 3, "%02x", digest[b]);
     json_array_foreach(json_object_get(root, "tokens"), i,
                        token) if (strcmp(json_string_value(json_object_get(token, "sha256")),

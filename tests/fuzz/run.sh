@@ -1,6 +1,6 @@
 #!/bin/sh
-# run.sh SECONDS NAME... - runs each fuzzer for that long, one after the other, and says how much it tried. A finding ends it, and
-# lands in tests/fuzz/regress/NAME.
+# run.sh SECONDS NAME... - runs one fuzzer after the other, each for SECONDS, and prints how many
+# inputs it tried. A finding ends the run and lands in tests/fuzz/regress/NAME.
 set -u
 seconds=$1
 shift

@@ -1,5 +1,6 @@
 #!/bin/sh
-# files.sh TOOL GLOB... -- COMMAND... - runs COMMAND once over all tracked and new files that match, and says how many.
+# files.sh TOOL GLOB... -- COMMAND... - runs COMMAND once on all tracked and new files that match,
+# and prints how many they are. Fails if COMMAND fails, or if no file matches.
 set -u
 tool=$1
 shift

@@ -1,5 +1,5 @@
 #!/bin/sh
-# headers.sh CC FLAGS... - every header compiles alone, without a warning.
+# headers.sh CC FLAGS... - compiles every header alone. Fails on a warning.
 set -u
 looked=0 bad=0
 for header in $(git ls-files -co --exclude-standard '*.h'); do

@@ -1,6 +1,7 @@
 #!/bin/sh
-# install.sh OBBD - `make install` into a folder of its own: what it puts there, that the daemon there answers, that the page of the
-# manual reads, that the unit is one and shields the system, that uninstall leaves nothing.
+# install.sh OBBD - runs `make install` into a temporary folder and checks the result: the list of
+# files, a daemon that starts, a man page without warnings that names every option, a unit that is
+# valid and shields the system, and an uninstall that leaves nothing.
 set -u
 obbd=$1
 most=2.0 # exposure, as systemd-analyze rates it from 0 to 10
@@ -42,7 +43,7 @@ unit=$PREFIX/lib/systemd/system/obbd.service
 check "the unit" silent env MANPATH="$PREFIX/share/man:" systemd-analyze verify "$unit"
 exposure=$(systemd-analyze security --offline=true "$unit" | sed -n 's/.*exposure level for obbd.service: \([0-9.]*\).*/\1/p')
 check "exposure $exposure, at most $most" awk "BEGIN { exit !(\"$exposure\" != \"\" && \"$exposure\" + 0 < $most) }"
-# the example is a token file: with it the daemon listens beyond loopback, and is told to end
+# With the example of a token file the daemon may listen beyond loopback. Starts it so, and ends it.
 starts() {
     "$PREFIX/bin/obbd" --listen 0.0.0.0:0 --token-file "$PREFIX/share/doc/obbd/examples/tokens.json" >"$folder/out" 2>&1 &
     turns=0

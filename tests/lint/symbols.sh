@@ -1,11 +1,13 @@
 #!/bin/sh
-# symbols.sh LIBOBB LIBWIRE - what the archives may need from outside. core computes: no files, clocks, threads, locale or
-# randomness, and of libm only what IEEE 754 rounds the same everywhere; proto knows no server and no network.
+# symbols.sh LIBOBB LIBWIRE - checks the symbols that the archives need from outside and give. core
+# computes only: it needs no files, clocks, threads, locale or randomness, and of libm only
+# functions that IEEE 754 rounds the same everywhere. proto knows no server and no network. Names
+# carry the prefix of their layer, and there is no mutable data.
 set -u
 libobb=$1 libwire=$2
 looked=0 bad=0
 
-undefined() { # what an archive needs and does not define itself
+undefined() { # ARCHIVE: prints the symbols that it needs and does not define
     nm "$1" | awk 'NF == 2 && $1 == "U" { need[$2] } NF == 3 { have[$3] } END { for (s in need) if (!(s in have)) print s }' | sort
 }
 
@@ -29,7 +31,7 @@ for symbol in $(undefined "$libwire"); do
     esac
 done
 for archive in "$libobb" "$libwire"; do
-    # what an archive gives carries its prefix, so that the arrows show in the names
+    # a prefix shows the layer of a name wherever it is used
     case $archive in *libobb*) prefix=obb_ ;; *) prefix=wire_ ;; esac
     for symbol in $(nm "$archive" | awk 'NF == 3 && $2 ~ /[TDBR]/ { print $3 }'); do
         looked=$((looked + 1))
@@ -40,7 +42,7 @@ for archive in "$libobb" "$libwire"; do
         esac
     done
 done
-# mutable data would be a global
+# mutable data would be a global variable
 for archive in "$libobb" "$libwire"; do
     for symbol in $(nm "$archive" | awk 'NF == 3 && $2 ~ /[dDbBC]/ && $3 !~ /^(__|\.)/ { print $3 }'); do
         case $symbol in *.rel.ro*) continue ;; esac

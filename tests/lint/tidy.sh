@@ -1,5 +1,5 @@
 #!/bin/sh
-# tidy.sh FLAGS... - clang-tidy on every source, as many at a time as there are cores.
+# tidy.sh FLAGS... - runs clang-tidy on every source, one process for each processor at a time.
 set -u
 sources=$(git ls-files -co --exclude-standard 'core/*.c' 'proto/*.c' 'server/*.c' 'tests/*.c')
 # shellcheck disable=SC2086

@@ -1,6 +1,6 @@
 #!/bin/sh
-# watch.sh OBBD - what Prometheus itself says of a real answer of /metrics, of the configuration beside the compose file, of the
-# alerts, and of their tests.
+# watch.sh OBBD - lets promtool, the checker of Prometheus, judge a real answer of /metrics, the
+# configuration beside the compose file, the alerts, and the tests of the alerts.
 set -u
 obbd=$1
 looked=0 bad=0
@@ -20,7 +20,7 @@ check() { # COMMAND...
     "$@" 2>&1 || bad=$((bad + 1))
 }
 metrics() {
-    curl -sf --noproxy '*' "$url/v1/scenes" >/dev/null # so that there is a request to count
+    curl -sf --noproxy '*' "$url/v1/scenes" >/dev/null # a request that the metrics can count
     curl -sf --noproxy '*' "$url/metrics" | tee "$said" | promtool check metrics
 }
 check metrics

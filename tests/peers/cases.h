@@ -1,4 +1,4 @@
-/* The pairs of tests/support/pairs.h with the truth about them, in plain types that C++ can read. */
+/* The pairs of tests/support/pairs.h with their true measures, in plain types that C++ can read. */
 #ifndef TEST_PEERS_CASES_H
 #define TEST_PEERS_CASES_H
 
@@ -17,7 +17,7 @@ struct peer_case {
     struct peer_box box[2];
     int ours;            /* obb_sat_overlap */
     double our_distance; /* obb_closest_boxes */
-    /* Exact arithmetic. */
+    /* By exact arithmetic. */
     double gap;    /* the largest over the axes: <= 0 overlap */
     double extent; /* of the pair */
     double blur;   /* the least e such that |R| + e in place of |R| makes an overlap of the pair */
@@ -27,10 +27,10 @@ struct peer_case {
 int peer_classes(void);
 const char *peer_class_name(int kind);
 
-/* Case `index` of a class; indices of one class in turn, from 0 on. */
+/* Writes case `index` of a class. The caller asks for the indices of a class in turn, from 0. */
 void peer_case_make(int kind, size_t index, struct peer_case *out);
 
-/* The true distance of that pair. */
+/* Returns the true distance of that pair. */
 double peer_case_distance(int kind, size_t index);
 
 #ifdef __cplusplus

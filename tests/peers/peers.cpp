@@ -1,5 +1,6 @@
-// Our verdicts and distances beside those of FCL, Bullet and ODE, on the pairs of tests/support/pairs.h. Every
-// disagreement is held against exact arithmetic, listed by its cause, and must have one.
+// Compares our verdicts and distances with those of FCL, Bullet and ODE, on the pairs of
+// tests/support/pairs.h. Exact arithmetic judges every disagreement; each is listed by its cause and
+// must have one.
 
 #include "tests/peers/cases.h"
 

@@ -113,7 +113,8 @@ static inline void maker_typed(struct cbor_maker *m, unsigned tag, const double 
     }
 }
 
-/* The narrowest of the types that holds all items of an array of numbers; 0: they are not all numbers. */
+/* The narrowest of the types that holds all items of an array of numbers; 0: they are not all
+ * numbers. */
 static inline unsigned maker_type_of(const json_t *array)
 {
     bool f32 = true, u32 = true;

@@ -169,7 +169,7 @@ static inline void dump_edit(FILE *out, const obb_edit *e)
         dump_query(out, &e->queries[i]);
 }
 
-/* ---- Any request, by the name of its decoder -------------------------------------------------------- */
+/* ---- Any request, by the name of its decoder ------------------------------------------------- */
 
 typedef enum dump_route {
     DUMP_SETTINGS,
@@ -182,7 +182,8 @@ typedef enum dump_route {
     DUMP_ROUTES = DUMP_QUERY + OBB_QUERY_KINDS
 } dump_route;
 
-/* Decodes the body. True: *out_text is the request; false: the problem as "status pointer". The caller frees the text. */
+/* Decodes the body. True: *out_text is the request; false: the problem as "status pointer". The
+ * caller frees the text. */
 static inline bool dump_request(int route, const wire_body *body, int dimensions, char **out_text)
 {
     struct obb_arena arena;
@@ -190,7 +191,7 @@ static inline bool dump_request(int route, const wire_body *body, int dimensions
     obb_settings settings = {.dimensions = 3, .history_span = 500, .history_commits = 64};
     union {
         obb_put put;
-        obb_transform_edit turn;
+        obb_transform_edit change;
         obb_merge merge;
         wire_commit commit;
         obb_query query;
@@ -216,9 +217,9 @@ static inline bool dump_request(int route, const wire_body *body, int dimensions
             dump_put(out, &u.put);
         break;
     case DUMP_TRANSFORM:
-        good = wire_read_transform(body, dimensions, name, &arena, &u.turn, &problem);
+        good = wire_read_transform(body, dimensions, name, &arena, &u.change, &problem);
         if (good)
-            dump_transform(out, &u.turn);
+            dump_transform(out, &u.change);
         break;
     case DUMP_MERGE:
         good = wire_read_merge(body, name, &arena, &u.merge, &problem);

@@ -1,8 +1,10 @@
-/* jansson as the oracle of our JSON: the same verdict and the same values on every input. Used by tests and fuzzers. */
+/* jansson as the oracle of our JSON: the same verdict and the same values on every input. Used by
+ * tests and fuzzers. */
 #ifndef TEST_PROTO_ORACLE_JSON_H
 #define TEST_PROTO_ORACLE_JSON_H
 
 #include "proto/codec/cursor.h"
+#include "proto/codec/walk.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -98,8 +100,8 @@ static inline unsigned oracle_depth(json_t *value)
 
 typedef enum oracle_verdict { ORACLE_TAKEN, ORACLE_OUT_OF_RANGE, ORACLE_REFUSED } oracle_verdict;
 
-/* What we make of the bytes: taken, refused as malformed, or well-formed with a number out of range. Writes an empty
- * string, or what jansson thinks otherwise. */
+/* What we make of the bytes: taken, refused as malformed, or well-formed with a number out of
+ * range. Writes an empty string, or what jansson thinks otherwise. */
 static inline oracle_verdict oracle_json(const char *bytes, size_t length,
                                          const char **out_difference)
 {

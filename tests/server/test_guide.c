@@ -150,7 +150,7 @@ END_TEST
 static void read_metrics(struct names *families, struct names *samples)
 {
     struct srv_metrics metrics;
-    ck_assert(srv_metrics_init(&metrics, NULL, 0));
+    ck_assert(srv_metrics_init(&metrics, 0));
     struct wire_buf buf = {0};
     srv_metrics_write(&metrics, &buf);
     srv_metrics_write_process(&buf);

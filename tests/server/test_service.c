@@ -1,5 +1,5 @@
 /* The whole service: pages of other origins, HTTPS and unix sockets, and how it ends. */
-#include "server/http/probe.h"
+#include "server/probe.h"
 #include "tests/server/secure.h"
 
 /* ---- Pages of other origins ------------------------------------------------------------------ */

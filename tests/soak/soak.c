@@ -1,6 +1,8 @@
-/* The daemon at full load for SECONDS (environment; 60): readers, commits, event streams, clients that come and go, cancelled queries
- * for all pairs, clients that do not read. Each second its memory, descriptors and threads are looked at; when the first third
- * has passed none of them may go on growing, and when all clients have gone descriptors are as many as before. */
+/* Runs the daemon at full load for SECONDS (environment; 60 by default): readers, commits, event
+ * streams, clients that come and go, cancelled queries for all pairs, clients that do not read.
+ * Looks at its memory, descriptors and threads each second. After the first third none of them may
+ * grow any more. After the last client has gone, the daemon has as many descriptors as before the
+ * first. */
 #include "tests/support/daemon.h"
 #include "tests/support/test.h"
 

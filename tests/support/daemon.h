@@ -1,4 +1,5 @@
-/* The real daemon as a child process on a free port of loopback, and an HTTP client for it. For end-to-end tests. */
+/* The real daemon as a child process on a free port of loopback, and an HTTP client for it, for
+ * end-to-end tests. A function that meets an error of its own fails the test. */
 #ifndef TEST_SUPPORT_DAEMON_H
 #define TEST_SUPPORT_DAEMON_H
 
@@ -7,33 +8,38 @@
 #include <sys/types.h>
 
 struct test_daemon {
-    pid_t pid;     /* to be signalled and waited for */
-    pid_t process; /* the one that listens: another in a container; 0: not to be seen */
+    pid_t pid;     /* the child, to be signalled and waited for */
+    pid_t process; /* the process that listens; in a container another one. 0: unknown */
     int out;       /* its stdout */
     char url[128]; /* "http://127.0.0.1:PORT" */
     int port;
-    char said[4096]; /* what it printed until it was ready, the ready line last */
+    char said[4096]; /* its output up to and including the ready line */
 };
 
-/* Starts the program that the environment's OBBD names (build/obbd) with `--listen 127.0.0.1:0` and the given further
- * arguments (NULL-terminated, or NULL), and waits for its ready line. Fails the test when it does not come. */
+/* Starts the program that the environment variable OBBD names (by default build/obbd) with
+ * `--listen 127.0.0.1:0` and the further arguments (NULL-terminated, or NULL). Waits for its ready
+ * line; fails the test if the line does not come. */
 void daemon_start(struct test_daemon *daemon, const char *const *arguments);
 
-/* SIGTERM, and its exit status; killed, and -1, when it has not ended after ten seconds. */
+/* Sends SIGTERM and returns the exit status. If the daemon has not ended after ten seconds, kills
+ * it and returns -1. */
 int daemon_stop(struct test_daemon *daemon);
 
-/* Runs it with these arguments alone until it ends by itself: its exit status, output and errors (terminated, cut to size). */
+/* Runs the daemon with only these arguments until it ends by itself. Returns its exit status;
+ * writes its output and errors, terminated and cut to size. */
 int daemon_run(const char *const *arguments, char *out, size_t out_size, char *err,
                size_t err_size);
 
-/* A line of its /proc/PID/status, in MiB: VmRSS (now), VmHWM (at most so far). */
+/* Returns a line of the daemon's /proc/PID/status in MiB: VmRSS (now) or VmHWM (the most so
+ * far). */
 double daemon_memory_mib(const struct test_daemon *daemon, const char *what);
 
-/* A connection of raw bytes to it; -1: it takes none any more. And all of the text sent there. */
+/* daemon_dial opens a connection for raw bytes; -1: the daemon accepts no more. dial_send sends all
+ * of the text. */
 int daemon_dial(const struct test_daemon *daemon);
 void dial_send(int fd, const char *text);
 
-/* One exchange. Strings are terminated and owned by the answer. */
+/* The answer of one exchange. Strings are terminated and owned by the answer. */
 struct http_answer {
     long status;
     char *head; /* all header lines */
@@ -42,27 +48,34 @@ struct http_answer {
     double seconds;
 };
 
-/* A client keeps its connection; one thread at a time. */
+/* A client keeps its connection. One thread at a time may use it. */
 struct http_client;
 struct http_client *http_open(const char *url);
 void http_close(struct http_client *client);
 
-/* body NULL: none. headers: NULL, or a NULL-terminated list of "Name: value" that are sent too; a JSON Content-Type is sent with a
- * body unless one is among them. The answer replaces (and frees) what *out held before: start from zeroes. Every
- * answer is held against the published schema (tests/support/schema.h), so a test that sees one that does not fit fails. */
+/* Sends a request and waits for its answer.
+ *
+ * headers  NULL, or a NULL-terminated list of "Name: value". With a body and no Content-Type in the
+ *          list, the client sends that of JSON.
+ * body     NULL: none.
+ * out      replaced; the strings that it held are freed, so it starts as zeroes.
+ *
+ * Every answer is checked against the published schema (tests/support/schema.h); an answer that
+ * does not fit fails the test. */
 void http_send(struct http_client *client, const char *method, const char *path,
                const char *const *headers, const char *body, struct http_answer *out);
 
-/* The same with a body of any bytes. */
+/* Does the same with a body of any bytes. */
 void http_send_bytes(struct http_client *client, const char *method, const char *path,
                      const char *const *headers, const char *body, size_t body_length,
                      struct http_answer *out);
 
-/* The value of a header of the answer, NULL when it has none; valid until the next call. */
+/* Returns the value of a header, valid until the next call. NULL: the answer does not have it. */
 const char *http_header(struct http_answer *answer, const char *name);
 void http_answer_fini(struct http_answer *answer);
 
-/* printf into a buffer that lives until the next call of its kind from the same thread (four in turn). */
+/* Formats into one of four buffers of this thread, used in turn: the text is valid until the fourth
+ * call after. */
 const char *test_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

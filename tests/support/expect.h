@@ -1,19 +1,23 @@
-/* Exchanges as one-line tables: what is sent, and what the answer must hold. */
+/* Exchanges as rows of a table: a request, and the members that its answer must hold. */
 #ifndef TEST_SUPPORT_EXPECT_H
 #define TEST_SUPPORT_EXPECT_H
 
 #include "tests/support/daemon.h"
 
-/* Sends the request and checks the status and the body. `holds` is JSON that the answer must contain: of an object every
- * member that is named (null: must be absent), of anything else all; numbers by value. NULL: any body; "": none at all. */
+/* Sends the request and checks the status and the body of the answer.
+ *
+ * holds  JSON that the answer must contain. Of an object, the answer holds every member named here,
+ *        and none that is null here. Any other value must be equal; numbers compare by value. NULL:
+ *        any body. "": no body. */
 void expect(struct http_client *client, const char *method, const char *path, const char *body,
             long status, const char *holds);
 
-/* A refusal: a problem document with this status, a title and a detail or title sentence, and this pointer (NULL: none). */
+/* Sends the request and expects a refusal: a problem document with this status, a title, a sentence
+ * as detail or title, and this pointer (NULL: none). */
 void expect_problem(struct http_client *client, const char *method, const char *path,
                     const char *body, long status, const char *pointer);
 
-/* How many exchanges this process has checked so far. */
+/* Returns the number of exchanges that this process has checked so far. */
 size_t expect_count(void);
 
 #endif

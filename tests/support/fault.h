@@ -1,14 +1,15 @@
-/* Makes the n-th allocation fail, so that every failure path of a call can be walked. */
+/* Makes the n-th allocation fail, so that a test can walk every failure path of a call. */
 #ifndef TEST_SUPPORT_FAULT_H
 #define TEST_SUPPORT_FAULT_H
 
 #include <stddef.h>
 
-/* The n-th allocation from now (1: the next) on any thread fails, once; 0: none fails. Check allocates too: disarm
- * before asserting. */
+/* Lets the n-th allocation from now fail once, on any thread (1: the next one). 0: none fails.
+ * Check allocates too, so disarm before an assertion. */
 void fault_arm(size_t n);
 
-/* How many allocations were seen since fault_arm; less than n: the armed one was not reached. */
+/* Returns the number of allocations since fault_arm. If it is less than n, the armed one was not
+ * reached. */
 size_t fault_seen(void);
 
 #endif

@@ -351,7 +351,7 @@ obb_status model_commit(struct model *model, const obb_edit *edit, double now_ms
 /* ---- The past ------------------------------------------------------------------------------------------------- */
 
 /* Poses of `state` on the way to `later`; what that one removes stands, what it makes is not there yet. */
-static void glide(model_state *state, const model_state *later, double share)
+static void interpolate(model_state *state, const model_state *later, double share)
 {
     for (size_t i = 0; i < state->count; i++) {
         model_box *box = &state->boxes[i];
@@ -404,7 +404,7 @@ obb_status model_open(const struct model *model, const obb_at *at, model_state *
     }
     *out = copy_of(found, 0);
     if (share > 0.0)
-        glide(out, found + 1, share);
+        interpolate(out, found + 1, share);
     out_info->at = (obb_moment){found->revision, time};
     out_info->dimensions = found->settings.dimensions;
     out_info->boxes = found->count;

@@ -1,5 +1,5 @@
-/* A scene that is slow and obvious: every state is a whole copy, applied entry by entry as api.md says. What the
- * real one answers must be equal, bit for bit. */
+/* A slow and obvious scene: every state is a whole copy, and a commit is applied entry by entry as
+ * the contract says. The answers of the real scene must equal the model's, bit for bit. */
 #ifndef TEST_SUPPORT_MODEL_H
 #define TEST_SUPPORT_MODEL_H
 
@@ -28,7 +28,7 @@ typedef struct model_state {
 } model_state;
 
 struct model {
-    model_state *states; /* in reach of `at`, oldest first */
+    model_state *states; /* the states that `at` can name, oldest first */
     size_t count;
     uint64_t next_id;
     double created_ms;
@@ -39,21 +39,25 @@ struct model *model_create(const obb_settings *settings, double now_ms);
 void model_destroy(struct model *model);
 const model_state *model_now(const struct model *model);
 
-/* What a commit answers. new_ids, missed_poses and missed_transforms of *out are NULL; out_new_ids (room for a put each) may
- * be NULL. On a fault nothing has changed. */
+/* Applies a commit and writes its answer. On a fault the model is unchanged.
+ *
+ * out          new_ids, missed_poses and missed_transforms are NULL.
+ * out_new_ids  room for one id a put, or NULL. */
 obb_status model_commit(struct model *model, const obb_edit *edit, double now_ms, size_t box_room,
                         obb_committed *out, uint64_t *out_new_ids, obb_fault *out_fault);
 
-/* The state that `at` means, as it was then: a copy to be released with model_state_free. OBB_GONE. */
+/* Writes a copy of the state that `at` names; the caller releases it with model_state_free.
+ * OBB_GONE: the state is not kept any more. */
 obb_status model_open(const struct model *model, const obb_at *at, model_state *out,
                       obb_view_info *out_info, obb_moment *out_oldest, obb_moment *out_newest);
 void model_state_free(model_state *state);
 
-/* The box of that name, or NULL. */
+/* Returns the box of that name, or NULL. */
 const model_box *model_find(const model_state *state, obb_str name);
 
-/* NULL when the view shows exactly the state (names, ids, order, poses, attributes, none more, none less), else what
- * differs; *looked_at grows by the boxes compared. */
+/* Returns NULL if the view shows exactly the state: names, ids, order, poses and attributes of all
+ * boxes. Otherwise returns the difference as a sentence. Adds the number of compared boxes to
+ * *looked_at. */
 const char *model_difference(const model_state *state, const struct obb_view *view,
                              size_t *looked_at);
 

@@ -127,7 +127,7 @@ void model_scene_commit(struct model_scene *model, size_t put, size_t moved)
         model_box b = old->boxes[i];
         const double lot = test_uniform(rng, 0.0, 1.0);
         const obb_box before = b.box;
-        b.glides = false;
+        b.interpolated = false;
         if (lot < share) {
             obb_pose *pose = &poses[edit.pose_count++];
             *pose = (obb_pose){.has_center = true,
@@ -145,7 +145,7 @@ void model_scene_commit(struct model_scene *model, size_t put, size_t moved)
             b.box.center = pose->center;
             b.box.rotation = pose->rotation;
             b.box.angle = pose->angle;
-            b.glides = !pose->teleport && !same_pose(&before, &b.box);
+            b.interpolated = !pose->teleport && !same_pose(&before, &b.box);
         } else if (lot < share * 1.1) {
             const model_box fresh = model_scene_random_box(model);
             b.box = fresh.box;
@@ -153,7 +153,7 @@ void model_scene_commit(struct model_scene *model, size_t put, size_t moved)
             b.mask = fresh.mask;
             b.group = fresh.group;
             memcpy(b.entity, fresh.entity, sizeof b.entity);
-            b.glides = !same_pose(&before, &b.box);
+            b.interpolated = !same_pose(&before, &b.box);
         } else if (lot < share * 1.2) {
             removes[edit.remove_count++] = (obb_target){.name = obb_str_of(old->boxes[i].name)};
             continue;
@@ -205,7 +205,7 @@ model_state model_scene_between(const struct model_scene *model, size_t revision
             continue;
         const model_state *to = &model->states[revision + 1];
         for (size_t k = 0; k < to->count; k++)
-            if (to->boxes[k].id == from->boxes[i].id && to->boxes[k].glides)
+            if (to->boxes[k].id == from->boxes[i].id && to->boxes[k].interpolated)
                 state.boxes[i].box = obb_box_interpolate(&from->boxes[i].box, &to->boxes[k].box,
                                                          alpha, model->dimensions);
     }

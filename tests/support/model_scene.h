@@ -1,4 +1,5 @@
-/* A scene beside a slow and obvious model of it: every state is a plain list of boxes, copied with each commit. */
+/* A scene and a slow and obvious model of it: every state is a plain list of boxes, copied with
+ * each commit. */
 #ifndef TEST_SUPPORT_MODEL_SCENE_H
 #define TEST_SUPPORT_MODEL_SCENE_H
 
@@ -12,7 +13,7 @@ typedef struct model_box {
     uint32_t category, mask;
     int32_t group;
     obb_box box;
-    bool glides; /* from the state before to this one */
+    bool interpolated; /* from the state before to this one */
 } model_box;
 
 typedef struct model_state {
@@ -27,29 +28,30 @@ struct model_scene {
     int dimensions;
     double spread; /* centres lie within this of the origin */
     struct obb_scene *scene;
-    model_state *states; /* states[r] is the one after revision r */
+    model_state *states; /* states[r] is the state after revision r */
     size_t state_count;
     size_t named; /* names given so far */
 };
 
-/* An empty scene whose history keeps everything the test will do. */
+/* Makes an empty scene whose history keeps every commit of the test. */
 void model_scene_init(struct model_scene *model, uint64_t seed, int dimensions, double spread);
 void model_scene_fini(struct model_scene *model);
 
-/* One commit, 16 units of time after the one before: `put` new boxes, and of those that are there about `moved` posed (a
- * quarter by teleport), a tenth as many put anew and removed. Revision and time are checked. */
+/* Makes one commit, 16 units of time after the one before. It puts `put` new boxes and poses about
+ * `moved` of the existing ones, a quarter of these by teleport. It puts anew, and removes, a tenth
+ * as many. Checks revision and time. */
 void model_scene_commit(struct model_scene *model, size_t put, size_t moved);
 
-/* A box of random pose, size and attributes, without id and name. */
+/* Returns a box of random pose, size and attributes, without id and name. */
 model_box model_scene_random_box(struct model_scene *model);
 
 const model_state *model_scene_newest(const struct model_scene *model);
 
-/* How the state stands `alpha` (0 to 1, a multiple of 1/16; 0 for revision 0) of the way to the next commit; the boxes
- * are the caller's to free. */
+/* Returns the state of `revision`, interpolated `alpha` of the way to the next commit. alpha is a
+ * multiple of 1/16 from 0 to 1, and 0 for revision 0. The caller frees the boxes. */
 model_state model_scene_between(const struct model_scene *model, size_t revision, double alpha);
 
-/* Opens the view of that. */
+/* Opens the scene's view of the same state. */
 struct obb_view *model_scene_view(const struct model_scene *model, size_t revision, double alpha);
 
 #endif

@@ -232,3 +232,35 @@ obb_box random_box(test_rng *rng, int dimensions)
     }
     return box;
 }
+
+double oracle_excess_rounded(obb_quat q)
+{
+    mpq_t e;
+    mpq_init(e);
+    oracle_excess(q, e);
+    const double value = mpq_get_d(e);
+    mpq_clear(e);
+    return value;
+}
+
+void oracle_narrowed(const long double m[16], double out[16], long double back[16])
+{
+    for (int i = 0; i < 16; i++) {
+        out[i] = (double)m[i];
+        back[i] = wide(out[i]);
+    }
+}
+
+void random_rigid(test_rng *rng, obb_vec3 scale, long double out[16])
+{
+    long double r[3][3];
+    oracle_rotation(random_rotation(rng), r);
+    const obb_vec3 t = random_vector(rng, -100, 100);
+    for (int j = 0; j < 3; j++) {
+        for (int k = 0; k < 3; k++)
+            out[4 * j + k] = r[k][j] * wide(obb_component(scale, j));
+        out[4 * j + 3] = 0;
+        out[12 + j] = wide(obb_component(t, j));
+    }
+    out[15] = 1;
+}

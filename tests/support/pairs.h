@@ -1,4 +1,4 @@
-/* Pairs of boxes of the kinds at which tests of boxes go wrong, with fixed seeds. */
+/* Pairs of boxes, in the classes at which tests of boxes typically fail, with fixed seeds. */
 #ifndef TEST_SUPPORT_PAIRS_H
 #define TEST_SUPPORT_PAIRS_H
 
@@ -31,11 +31,12 @@ enum pairs_class {
 };
 const char *pairs_name(enum pairs_class kind);
 
-/* A pair as it would be stored (space), or such that exact_solid makes its solids (plane: rotations are about z, of
- * any length). The index of the case spreads what a class ranges over: the nine axes, the decades of the angle. */
+/* A pair of boxes. In space the numbers are those that core would store. In the plane rotations are
+ * about z and of any length, and exact_solid makes the solids. The index of a case spreads the
+ * parameter of its class, such as the nine axes or the decades of the angle. */
 struct pairs_case {
     exact_box a, b;
-    obb_solid solid_a, solid_b; /* what core makes of them */
+    obb_solid solid_a, solid_b; /* the solids that core makes of a and b */
 };
 struct pairs_case pairs_make(enum pairs_class kind, int dimensions, size_t index, test_rng *rng);
 

@@ -1,4 +1,4 @@
-/* What every test program starts from: Check, a main, effort, and random numbers with a remembered seed. */
+/* The base of every test program: Check, a main, effort, and random numbers with a fixed seed. */
 #ifndef TEST_SUPPORT_TEST_H
 #define TEST_SUPPORT_TEST_H
 
@@ -7,8 +7,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* Check writes down each assertion that holds, with a call of the system, to know where a test was when it crashed; tests that make
- * millions of them spent most of their time there. What one that fails prints is the same. */
+/* Check records each assertion that holds with a system call, to know where a test was if it
+ * crashes. Tests with millions of assertions spent most of their time there, so this version calls
+ * Check only for an assertion that fails. The message of a failed assertion is the same. */
 #ifdef CHECK_MAJOR_VERSION
 #undef ck_assert_msg
 /* NOLINTNEXTLINE(readability-identifier-naming): Check's name */
@@ -17,21 +18,22 @@
             : _ck_assert_failed(__FILE__, __LINE__, "Assertion '" #expr "' failed", __VA_ARGS__))
 #endif
 
-/* Runs the suite; the exit status of main. */
+/* Runs the suite and returns the exit status for main. */
 int test_main(Suite *suite);
 
-/* `cases` times the environment's EFFORT (1 by default). */
+/* Returns `cases` times the environment variable EFFORT (1 by default). */
 size_t test_effort(size_t cases);
 
-/* TIMEOUT_FACTOR of the environment times `seconds`. */
+/* Returns `seconds` times the environment variable TIMEOUT_FACTOR (1 by default). */
 double test_timeout(double seconds);
 
-/* The same for tests that try test_effort cases: EFFORT times as long. */
+/* Returns the timeout of a test that tries test_effort cases: EFFORT times as long as
+ * test_timeout. */
 double test_patience(double seconds);
 
 bool test_same_bits(double x, double y); /* tells 0 from -0 */
 
-/* Processor time of this thread. */
+/* Returns the processor time of this thread in seconds. */
 double test_seconds(void);
 
 /* splitmix64: 2^64 period, every seed is good. */

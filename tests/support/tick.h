@@ -1,5 +1,5 @@
-/* Commits and views of the past in one line each, so that tests of time read as tables. Boxes are cubes of half extent 1
- * somewhere on the x axis. */
+/* Commits and views of the past as one line each, so that tests of time read as tables. Boxes are
+ * cubes of half extent 1 on the x axis. */
 #ifndef TEST_SUPPORT_TICK_H
 #define TEST_SUPPORT_TICK_H
 
@@ -7,21 +7,23 @@
 
 #define NO_TIME (-1e300)
 
-/* A scene named "arena" in space, its clock starting at 0 server milliseconds. */
+/* Creates a scene named "arena" in space, whose clock starts at 0 server milliseconds. */
 struct obb_scene *tick_scene(double span, uint32_t commits);
 
-/* One commit at `time` (NO_TIME: it states none; the server's clock says now_ms) from words such as
+/* Makes one commit at `time` from words such as those below. NO_TIME: the commit states no time,
+ * and the server's clock is now_ms.
  *   +door:3   put `door` at x = 3       lift:4  pose `lift` to x = 4
  *   ghost!9   teleport it to x = 9      -crate  remove `crate`
  *   ?         skip poses of boxes that are not there
- * Returns its answer; the test fails when it is refused. */
+ * Returns the answer; fails the test if the commit is refused. */
 obb_committed tick_at(struct obb_scene *scene, double now_ms, double time, const char *line);
 obb_committed tick(struct obb_scene *scene, double time, const char *line);
 
-/* Just the edit, in the arena; the test fails when there is no memory. */
+/* Returns only the edit, allocated in the arena. Fails the test if there is no memory. */
 obb_edit tick_edit(double time, const char *line, struct obb_arena *arena);
 
-/* Only prepared: the status, *out_fault, and with OBB_OK something for obb_edit_commit in the arena. */
+/* Only prepares the commit and returns the status. OBB_OK: *out_prepared, in the arena, is ready
+ * for obb_edit_commit. Otherwise writes *out_fault. */
 obb_status tick_prepare(struct obb_scene *scene, double now_ms, double time, const char *line,
                         struct obb_arena *arena, struct obb_prepared **out_prepared,
                         obb_fault *out_fault);
@@ -30,8 +32,8 @@ typedef struct sight {
     char text[1024];
 } sight;
 
-/* "revision@time" of the state, " clamped" where it is, and its boxes by id: "2@15 door:3 lift:4.5"; outside the history
- * "gone 3@10..7@70". */
+/* Return a state as text: "revision@time", " clamped" if it is, and its boxes by id, such as "2@15
+ * door:3 lift:4.5". Outside the history: "gone 3@10..7@70". */
 sight seen(struct obb_scene *scene, obb_at at);
 sight seen_in(const struct obb_view *view);
 

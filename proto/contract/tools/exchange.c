@@ -5,7 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* The file's bytes with two zero bytes behind them, so that the last line can be ended in place; NULL when it cannot be read. */
+/* Returns the bytes of the file and two zero bytes, so that the last line can be terminated in
+ * place. Returns NULL if the file cannot be read. */
 static char *read_file(const char *path)
 {
     FILE *file = fopen(path, "rb");
@@ -25,19 +26,19 @@ static char *read_file(const char *path)
 
 struct reader {
     const char *path;
-    char *at; /* the line that comes next */
+    char *at; /* the next line */
     int line; /* its number */
     bool failed;
 };
 
-static void fail(struct reader *reader, const char *what)
+static void fail(struct reader *reader, const char *message)
 {
     if (!reader->failed)
-        (void)fprintf(stderr, "%s:%d: %s\n", reader->path, reader->line, what);
+        (void)fprintf(stderr, "%s:%d: %s\n", reader->path, reader->line, message);
     reader->failed = true;
 }
 
-/* The next line, ended in place; NULL at the end of the file. */
+/* Returns the next line, terminated in place, or NULL at the end of the file. */
 static char *next_line(struct reader *reader)
 {
     if (*reader->at == '\0')
@@ -73,7 +74,8 @@ static size_t read_headers(struct reader *reader, struct exchange_header *out)
     return count;
 }
 
-/* Everything up to the next section, without blank lines around it; NULL when there is nothing. */
+/* Returns everything up to the next section, without blank lines around it, or NULL if there is
+ * nothing. */
 static const char *read_body(struct reader *reader)
 {
     char *begin = NULL, *end = NULL;

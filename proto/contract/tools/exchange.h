@@ -1,5 +1,6 @@
-/* The files of proto/contract/examples/: exchanges with the service, as documentation, as the examples of the OpenAPI document, and as
- * tests that are replayed in order against a fresh daemon. See proto/contract/examples/README.md for the format. */
+/* Exchanges with the service: the files of proto/contract/examples/. They are documentation, the
+ * examples of the OpenAPI document, and tests that are replayed in order against a fresh daemon.
+ * proto/contract/examples/README.md describes their format. */
 #ifndef PROTO_TOOLS_EXCHANGE_H
 #define PROTO_TOOLS_EXCHANGE_H
 
@@ -11,7 +12,7 @@ struct exchange_header {
     const char *name, *value;
 };
 
-enum { EXCHANGE_HEADERS = 8 }; /* the most of a request or an answer */
+enum { EXCHANGE_HEADERS = 8 }; /* the most that a request or an answer may have */
 
 struct exchange {
     const char *title; /* a sentence */
@@ -30,17 +31,21 @@ struct exchange {
 struct exchanges {
     struct exchange *list;
     size_t count;
-    char *text; /* holds all strings */
+    char *text; /* owned; holds all strings */
 };
 
-/* Reads a file. On failure prints a line "file:line: what" to stderr and returns false; *out is then empty. */
+/* Reads a file. On failure prints a line "file:line: message" to stderr and returns false; *out is
+ * then empty. */
 bool exchanges_read(const char *path, struct exchanges *out);
+
+/* Frees the exchanges and their strings. */
 void exchanges_fini(struct exchanges *exchanges);
 
-/* The value of a header of the list, or NULL. Names are compared without case. */
+/* Returns the value of a header of the list, or NULL. Names are compared without case. */
 const char *exchange_header(const struct exchange_header *headers, size_t count, const char *name);
 
-/* The media types of the bodies: what Content-Type says, else JSON, or for a status of 400 and more a problem. */
+/* Return the media types of the bodies: the Content-Type if there is one; otherwise JSON, or a
+ * problem for an answer with a status of 400 or more. */
 const char *exchange_request_type(const struct exchange *exchange);
 const char *exchange_answer_type(const struct exchange *exchange);
 

@@ -1,5 +1,5 @@
-/* openapi DOCUMENT.yaml EXAMPLES.http... - writes the OpenAPI document as a C array of JSON bytes, with the exchanges of
- * the example files as the examples of the operations they use. */
+/* openapi DOCUMENT.yaml EXAMPLES.http... - writes the OpenAPI document as a C array of JSON bytes.
+ * The exchanges of the example files become the examples of the operations that they use. */
 #include "proto/contract/tools/exchange.h"
 
 #include <jansson.h>
@@ -11,16 +11,17 @@
 
 static const char *document_path;
 
-static _Noreturn void stop(size_t line, const char *what, const char *name)
+static _Noreturn void stop(size_t line, const char *message, const char *name)
 {
-    (void)fprintf(stderr, "%s:%zu: %s%s%s\n", document_path, line, what,
+    (void)fprintf(stderr, "%s:%zu: %s%s%s\n", document_path, line, message,
                   name[0] == '\0' ? "" : ": ", name);
     exit(EXIT_FAILURE);
 }
 
-/* ---- YAML to JSON ---------------------------------------------------------------------------------------- */
+/* ---- YAML to JSON ---------------------------------------------------------------------------- */
 
-/* A plain scalar by the core schema of YAML 1.2, as far as it agrees with JSON: numbers in JSON's grammar. */
+/* Converts a plain scalar by the core schema of YAML 1.2, as far as that agrees with JSON: numbers
+ * must be numbers of JSON. */
 static json_t *plain_scalar(const char *text)
 {
     if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0)
@@ -97,9 +98,9 @@ static json_t *load_yaml(const char *path)
     return value;
 }
 
-/* ---- Examples -------------------------------------------------------------------------------------------- */
+/* ---- Examples -------------------------------------------------------------------------------- */
 
-/* What a local reference names, or the object itself. */
+/* Follows a local reference. Returns the object itself if it is none. */
 static json_t *resolve(json_t *root, json_t *object)
 {
     const char *reference = json_string_value(json_object_get(object, "$ref"));
@@ -118,7 +119,7 @@ static json_t *resolve(json_t *root, json_t *object)
     return at;
 }
 
-/* Does a target match a path template? */
+/* Tells whether a target matches a path template. */
 static bool matches(const char *template, const char *target)
 {
     while (*template != '\0' && *target != '\0' && *target != '?') {
@@ -132,7 +133,7 @@ static bool matches(const char *template, const char *target)
     return *template == '\0' && (*target == '\0' || *target == '?');
 }
 
-/* The title in lower case, words joined by hyphens. */
+/* Writes the title in lower case, its words joined by hyphens. */
 static void slug(const char *title, char out[static 128])
 {
     size_t length = 0;
@@ -179,7 +180,7 @@ static void add_example(json_t *holder, const char *type, const char *title, con
                               json_pack("{s:s, s:o}", "summary", title, "value", value));
 }
 
-/* Where the operation of an exchange is in the document; NULL when it has none. */
+/* Returns the operation of an exchange in the document, or NULL if it has none. */
 static json_t *operation_of(json_t *root, const struct exchange *exchange)
 {
     char method[16] = "";
@@ -202,7 +203,7 @@ static void add_file(json_t *root, const char *file)
     for (size_t i = 0; i < exchanges.count; i++) {
         const struct exchange *exchange = &exchanges.list[i];
         json_t *operation = operation_of(root, exchange);
-        if (operation == NULL) /* exchanges show refusals of unknown paths and methods, too */
+        if (operation == NULL) /* some exchanges show how unknown paths and methods are refused */
             continue;
         if (exchange->request != NULL && exchange->status < 400)
             add_example(resolve(root, json_object_get(operation, "requestBody")),
@@ -221,9 +222,9 @@ static void add_file(json_t *root, const char *file)
     exchanges_fini(&exchanges);
 }
 
-/* ---- JSON out -------------------------------------------------------------------------------------------- */
+/* ---- JSON out -------------------------------------------------------------------------------- */
 
-/* Compact JSON as a C array of bytes. */
+/* Writes compact JSON as a C array of bytes. */
 struct writer {
     size_t column;
 };

@@ -1,10 +1,11 @@
-/* Writes the table of proto/base/powers.c: the first 128 bits of the powers of ten, by exact long arithmetic. */
+/* Writes the table of proto/base/powers.c: the first 128 bits of the powers of ten, by exact long
+ * arithmetic. */
 #include "proto/base/powers.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { LIMBS = 40 }; /* 32 bits each, little end first: 10^324 has 1,077 bits, 5^342 has 795 */
+enum { LIMBS = 40 }; /* 32 bits each, the lowest first: 10^324 has 1,077 bits, 5^342 has 795 */
 
 typedef struct natural {
     uint32_t limb[LIMBS];

@@ -1,8 +1,9 @@
-/* What core is able to: kernels, all pairs, single queries, the past, ticks, loads. One thread unless a row says otherwise; every
- * result is held against golden.csv, the same for every CPU, kernel and number of workers.
+/* Measures core: kernels, all pairs, single queries, the past, ticks, loads. A row uses one thread
+ * unless it names more. Every result is compared with golden.csv, which is the same for every CPU,
+ * kernel and number of workers.
  *
- * Usage: benchmark OUT.csv GOLDEN.csv; environment: BASE (an earlier OUT.csv), QUICK (without the million), LEARN (writes the golden
- * results anew), COMMIT. */
+ * Usage: benchmark OUT.csv GOLDEN.csv. Environment: BASE (an earlier OUT.csv), QUICK (without the
+ * million), LEARN (writes the golden results anew), COMMIT. */
 #include "core/obb.h"
 #include "tests/bench/core/crew.h"
 #include "tests/bench/core/ours.h"
@@ -353,7 +354,8 @@ static size_t advance_plan(void *plan, obb_status *out_status)
 
 static obb_status run_plan_chunk(void *plan, size_t chunk) { return obb_plan_chunk(plan, chunk); }
 
-/* Opens the view that the query asks for, runs it, and closes it; seconds without the hash. crew NULL: this thread alone. */
+/* Opens the view that the query asks for, runs the query, and closes the view. Returns seconds,
+ * without those of the hash. crew NULL: this thread only. */
 static double ask(struct rig *rig, const obb_query *query, struct crew *crew, unsigned workers,
                   uint64_t *out_hash)
 {
@@ -492,9 +494,10 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Rays now, at every commit that the history has, and between each two, as the scene goes on. What layers a state has depends on how
- * long ago they were rebuilt, and a ray costs up to twice as much before that as after it, so the dearest is held against the
- * median of the present. */
+/* Measures rays in the present, at every commit of the history, and between each two, while the
+ * scene changes. The layers of a state depend on the time since their rebuild, and a ray costs up
+ * to twice as much before a rebuild as after it. So the slowest is compared with the median of the
+ * present. */
 static void dearest_rays(struct rig *rig, obb_query *query)
 {
     enum { STATES = 13, BACK = 28, POSES = 1000 };
@@ -559,7 +562,7 @@ static void ticks(void)
     query.at.time = rig.time - 64 + 7;
     ask_row("closest ray between two commits", &rig, &query, 1);
 
-    /* The first to ask between two commits pays for an index of what glides. */
+    /* The first to ask between two commits pays for an index of the interpolated boxes. */
     report_begin(&runs);
     uint64_t hash = 0;
     for (size_t i = 0; i < 20; i++) {

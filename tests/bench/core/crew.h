@@ -6,7 +6,8 @@
 
 #include <stddef.h>
 
-/* Work in phases: advance says how many chunks the next one has (0: done, or *out_status says why not), chunk does one. */
+/* Work in phases. advance returns the number of chunks of the next phase; 0: the work is done, or
+ * failed with *out_status. chunk does one chunk. */
 typedef struct crew_work {
     size_t (*advance)(void *work, obb_status *out_status);
     obb_status (*chunk)(void *work, size_t chunk);
@@ -15,10 +16,10 @@ typedef struct crew_work {
 
 struct crew;
 struct crew *
-crew_create(unsigned workers); /* the caller is one of them; ends the program when it cannot */
+crew_create(unsigned workers); /* the caller is one of them; ends the program if it fails */
 void crew_destroy(struct crew *crew);
 
-/* All phases; what the first chunk or phase that failed answered. */
+/* Runs all phases. Returns the status of the first chunk or phase that failed, or OBB_OK. */
 obb_status crew_run(struct crew *crew, const crew_work *work);
 
 #endif

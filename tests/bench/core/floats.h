@@ -1,11 +1,11 @@
-/* The widest kernels without their error bounds: what exactness costs is measured against them. Their verdicts are all sure, and
- * some are wrong. */
+/* The widest kernels without their error bounds, to measure the cost of exactness. They are never
+ * in doubt, and some of their verdicts are wrong. */
 #ifndef BENCH_CORE_FLOATS_H
 #define BENCH_CORE_FLOATS_H
 
 #include "core/kernels/batch.h"
 
-/* The variant of the kernel, or NULL. */
+/* Returns the variant of the kernel, or NULL. */
 const struct obb_kernels *floats_of(obb_kernel kernel);
 
 #endif

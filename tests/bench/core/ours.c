@@ -1,9 +1,9 @@
 #include "tests/bench/core/ours.h"
 
 #include "core/geometry/sat.h"
-#include "core/index/layers.h"
+#include "core/index/join.h"
+#include "core/index/packed.h"
 #include "core/index/rebuild.h"
-#include "core/index/tree.h"
 #include "tests/bench/core/crew.h"
 #include "tests/bench/core/floats.h"
 #include "tests/bench/core/report.h"
@@ -560,8 +560,9 @@ double ours_kernel_run(struct ours_kernel_pairs *pairs, const char *kernel, uint
         const struct obb_kernels *kernels = kernels_of(kernel);
         const struct obb_limits limits = obb_limits_of(0);
         const double begun = report_clock(1);
-        left = kernels->pairs(pairs->packed[0], pairs->packed[1], pairs->numbers, pairs->numbers,
-                              pairs->count, &limits, pairs->out[0], pairs->out[1]);
+        left =
+            kernels->test_pairs(pairs->packed[0], pairs->packed[1], pairs->numbers, pairs->numbers,
+                                pairs->count, &limits, pairs->out[0], pairs->out[1]);
         took = report_clock(1) - begun;
         for (size_t k = 0; k < left; k++)
             *hash = report_mix(*hash, pairs->out[1][k]); /* the marks of sureness included */

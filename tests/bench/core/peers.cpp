@@ -1,8 +1,9 @@
-// The same boxes through Bullet, ODE, FCL, CGAL and Embree as Debian has them, beside ours: all pairs that touch, from boxes to pairs of
-// numbers, on one thread; then boxes that move, single queries, and tests of one pair. Every answer is held against ours: pairs on
-// which a peer differs must be within 1e-5 of touching. Prints the goals, and draws the times.
+// Gives the same boxes to Bullet, ODE, FCL, CGAL and Embree as Debian builds them, and to core.
+// Measures all pairs that touch, from boxes to pairs of numbers, on one thread; then boxes that
+// move, single queries, and tests of one pair. Compares every answer with ours: a pair on which a
+// peer differs must be within 1e-5 of touching. Prints the goals and draws the times.
 //
-// Usage: peers OUT.csv CHART.svg; environment: QUICK (without the million), COMMIT.
+// Usage: peers OUT.csv CHART.svg. Environment: QUICK (without the million), COMMIT.
 
 #include "tests/bench/core/ours.h"
 #include "tests/bench/core/report.h"

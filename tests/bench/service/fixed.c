@@ -1,7 +1,7 @@
-/* The least that an HTTP server can do: one thread, epoll, and the same answer to every request. What others cost beyond this, they
- * cost by themselves.
+/* The smallest possible HTTP server: one thread, epoll, and the same answer to every request. Any
+ * further cost of another server is its own.
  *
- * fixed TCP UNIX BODY: the descriptors of two sockets that listen. */
+ * Usage: fixed TCP UNIX BODY: the descriptors of two listening sockets, and the answer. */
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>

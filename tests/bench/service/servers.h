@@ -1,4 +1,4 @@
-/* The servers that are measured, as child processes on loopback; none outlives the benchmark. */
+/* The measured servers, as child processes on loopback. None outlives the benchmark. */
 #ifndef BENCH_SERVICE_SERVERS_H
 #define BENCH_SERVICE_SERVERS_H
 
@@ -10,11 +10,12 @@ typedef struct bench_server {
     const char *name;
     pid_t pid;
     load_address tcp, local; /* a free port of loopback, and a unix socket */
-    double ready;            /* seconds from the start until it answered /readyz, obbd's alone */
+    double ready;            /* seconds from the start until it answered /readyz; obbd only */
 } bench_server;
 
-/* Each starts a server that keeps its files in `folder` (of build/), and waits until it listens. false: it did not come up, and
- * why is on stderr. The first two answer everything with `body`. */
+/* Each starts a server that keeps its files in `folder` (in build/), and waits until it listens.
+ * False: the server did not start; prints the reason to stderr. The first two servers answer
+ * everything with `body`. */
 bool server_nginx(bench_server *server, const char *folder, const char *body);
 bool server_fixed(bench_server *server, const char *folder, const char *program, const char *body);
 bool server_node(bench_server *server, const char *folder,
@@ -23,10 +24,10 @@ bool server_obbd(bench_server *server, const char *folder, const char *program);
 
 void server_stop(bench_server *server);
 
-/* Processor time that all its threads have used, in seconds, to the nanosecond. */
+/* Returns the processor time of all threads of the server in seconds, to the nanosecond. */
 double server_cpu(const bench_server *server);
 
-/* Resident memory in bytes. */
+/* Returns the resident memory of the server in bytes. */
 double server_memory(const bench_server *server);
 
 #endif

@@ -1,8 +1,9 @@
-/* obbd beside nginx, the least of servers, and two services in Node, in turn in one run: processor time per request, latency, and the
- * goals of the service. See README.md.
+/* Measures obbd beside nginx, the smallest possible server, and two services in Node, in turn in
+ * one run: processor time per request, latency, and the goals of the service. See README.md.
  *
- * service FOLDER OBBD FIXED: where it keeps its files, and two programs. QUICK=1: shorter, and fewer connections. PART=word:
- * only the parts whose name has the word (small, queries, ticks, bulk, beside, memory, ready). */
+ * Usage: service FOLDER OBBD FIXED: a folder for its files, and two programs. Environment: QUICK=1
+ * is shorter and uses fewer connections; PART=word runs only the parts whose name contains the word
+ * (small, queries, ticks, bulk, beside, memory, ready). */
 #include "tests/bench/service/load.h"
 #include "tests/bench/service/scene.h"
 #include "tests/bench/service/servers.h"
@@ -386,8 +387,8 @@ static void ticks(struct bench *bench)
 
 /* ---- Bulk, memory, and light beside heavy -------------------------------------------------------------------------------- */
 
-/* Puts the scene as one commit, and counts what the service did for it, also when it had answered. Millions of boxes a second
- * of processor time. */
+/* Puts the scene as one commit. Returns millions of boxes per second of processor time, including
+ * the work of the service after its answer. */
 static double bulk_put(struct bench *bench, const bench_scene *scene)
 {
     size_t count, length = 0;
@@ -433,7 +434,8 @@ static load_request far_box(const bench_scene *scene, double step)
     return load_request_make("POST", path, "application/json", NULL, body, (size_t)length);
 }
 
-/* Long answers are taken by a thread of their own: whoever reads two megabytes at a time is late for the short ones. */
+/* A thread of its own reads the long answers, because a thread that reads two megabytes at a time
+ * is late for the short answers. */
 struct heavy {
     load_group *group;
     double seconds, took;

@@ -1,6 +1,8 @@
 /* Every kernel that this CPU has: bit by bit what the scalar one gives, and never sure of what the double test denies. */
 #include "core/geometry/sat.h"
 #include "core/geometry/shape.h"
+#include "core/index/grid.h"
+#include "core/index/packed.h"
 #include "core/index/tree.h"
 #include "core/kernels/batch.h"
 #include "tests/support/boxes.h"
@@ -169,9 +171,9 @@ static void run(const struct obb_kernels *kernels, const struct batch *batch, si
     const struct obb_limits limits = obb_limits_of(margin);
     for (size_t i = 0; i < PAIRS + ROOM + 2; i++)
         out->a[i] = out->b[i] = SENTINEL;
-    out->count =
-        kernels->pairs(batch->packed[0], batch->packed[1], batch->index[0] + first,
-                       batch->index[1] + first, count, &limits, out->a + shift, out->b + shift);
+    out->count = kernels->test_pairs(batch->packed[0], batch->packed[1], batch->index[0] + first,
+                                     batch->index[1] + first, count, &limits, out->a + shift,
+                                     out->b + shift);
     ck_assert_uint_le(out->count, count);
     ck_assert(shift == 0 || (out->a[0] == SENTINEL && out->b[0] == SENTINEL));
     ck_assert_uint_eq(out->a[shift + count + ROOM], SENTINEL);
@@ -290,8 +292,8 @@ START_TEST(outputs_may_be_the_inputs)
         const struct obb_kernels *kernels = k < other_count ? others[k] : &obb_kernels_scalar;
         memcpy(a, batch->index[0], sizeof batch->index[0]);
         memcpy(b, batch->index[1], sizeof batch->index[1]);
-        const size_t left =
-            kernels->pairs(batch->packed[0], batch->packed[1], a, b, PAIRS - 37, &limits, a, b);
+        const size_t left = kernels->test_pairs(batch->packed[0], batch->packed[1], a, b,
+                                                PAIRS - 37, &limits, a, b);
         ck_assert_uint_eq(left, apart.count);
         ck_assert_mem_eq(a, apart.a, left * sizeof a[0]);
         ck_assert_mem_eq(b, apart.b, left * sizeof b[0]);
@@ -321,8 +323,8 @@ START_TEST(one_box_against_many_is_as_pair_by_pair)
                     k < other_count ? others[k] : &obb_kernels_scalar;
                 uint32_t out[41 + ROOM];
                 out[count + ROOM] = SENTINEL;
-                ck_assert_uint_eq(kernels->against(&batch->packed[0][i], batch->packed[1],
-                                                   batch->index[1], count, &limits, out),
+                ck_assert_uint_eq(kernels->test_one_to_many(&batch->packed[0][i], batch->packed[1],
+                                                            batch->index[1], count, &limits, out),
                                   each.count);
                 ck_assert_mem_eq(out, each.b, each.count * sizeof out[0]);
                 ck_assert_uint_eq(out[count + ROOM], SENTINEL);
@@ -337,7 +339,7 @@ END_TEST
 
 /* ---- Bounds --------------------------------------------------------------------------------------------------------- */
 
-static struct obb_frame frame_of(const obb_box *boxes, size_t count)
+static struct obb_grid grid_of(const obb_box *boxes, size_t count)
 {
     obb_bounds all = {{HUGE_VAL, HUGE_VAL, HUGE_VAL}, {-HUGE_VAL, -HUGE_VAL, -HUGE_VAL}};
     for (size_t i = 0; i < count; i++) {
@@ -346,7 +348,7 @@ static struct obb_frame frame_of(const obb_box *boxes, size_t count)
         all.min = obb_min(all.min, own.min);
         all.max = obb_max(all.max, own.max);
     }
-    return obb_frame_even(&all);
+    return obb_grid_uniform(&all);
 }
 
 START_TEST(boxes_are_packed_and_coded_to_the_same_bits)
@@ -359,19 +361,19 @@ START_TEST(boxes_are_packed_and_coded_to_the_same_bits)
             boxes_make(kind, OBB_NODE, 3, seed, boxes);
             for (size_t i = 0; i < OBB_NODE; i++)
                 from[i] = &boxes[i];
-            const struct obb_frame frame = frame_of(boxes, OBB_NODE);
+            const struct obb_grid grid = grid_of(boxes, OBB_NODE);
             for (size_t count = 1; count <= OBB_NODE; count++) {
                 struct obb_packed packed[OBB_NODE], again[OBB_NODE];
                 struct obb_node node, same, coded;
                 memset(packed, 0, sizeof packed);
                 memset(again, 0, sizeof again);
-                obb_kernels_scalar.pack(from, count, &frame, packed, &node);
+                obb_kernels_scalar.pack(from, count, &grid, packed, &node);
                 for (size_t k = 0; k < other_count; k++) {
-                    others[k]->pack(from, count, &frame, again, &same);
+                    others[k]->pack(from, count, &grid, again, &same);
                     ck_assert_mem_eq(packed, again, sizeof packed); /* nothing behind the last */
                     ck_assert_mem_eq(&node, &same, sizeof node);
-                    others[k]->encode(packed, count, &frame, &coded);
-                    obb_kernels_scalar.encode(packed, count, &frame, &same);
+                    others[k]->encode(packed, count, &grid, &coded);
+                    obb_kernels_scalar.encode(packed, count, &grid, &same);
                     ck_assert_mem_eq(&coded, &same, sizeof same);
                 }
                 for (size_t i = 0; i < OBB_NODE; i++, looked_at++)
@@ -396,7 +398,7 @@ static struct obb_node random_node(test_rng *rng, size_t count)
     return node;
 }
 
-START_TEST(nodes_are_asked_and_united_alike)
+START_TEST(nodes_are_tested_and_merged_alike)
 {
     test_rng rng = {.s = 11};
     size_t asked = 0, met = 0;
@@ -405,14 +407,15 @@ START_TEST(nodes_are_asked_and_united_alike)
         struct obb_node nodes[OBB_NODE];
         nodes[0] = random_node(&rng, count);
         const struct obb_node other = random_node(&rng, OBB_NODE);
-        struct obb_codes codes = obb_node_child(&other, (uint32_t)(i % OBB_NODE));
+        struct obb_quantised_bounds quantised = obb_node_child(&other, (uint32_t)(i % OBB_NODE));
         if (i % 4 == 0) /* edges that meet exactly */
-            codes = obb_node_child(&nodes[0], 0);
-        struct obb_codes question;
+            quantised = obb_node_child(&nodes[0], 0);
+        struct obb_quantised_bounds question;
         uint32_t truth = 0;
         for (int k = 0; k < 3; k++)
-            question.axis[k] = codes.axis[k] == OBB_CODE_NONE ? OBB_CODE_NONE - 0x10001u
-                                                              : obb_code_asked(codes.axis[k]);
+            question.axis[k] = quantised.axis[k] == OBB_CODE_NONE
+                                   ? OBB_CODE_NONE - 0x10001u
+                                   : obb_code_query(quantised.axis[k]);
         for (uint32_t c = 0; c < count; c++) {
             bool meets = true;
             for (int k = 0; k < 3; k++)
@@ -420,9 +423,9 @@ START_TEST(nodes_are_asked_and_united_alike)
                         nodes[0].axis[k][c] >> 16 <= question.axis[k] >> 16;
             truth |= (uint32_t)meets << c;
         }
-        ck_assert_uint_eq(obb_kernels_scalar.meet(&nodes[0], &question), truth);
+        ck_assert_uint_eq(obb_kernels_scalar.test_node(&nodes[0], &question), truth);
         for (size_t k = 0; k < other_count; k++)
-            ck_assert_uint_eq(others[k]->meet(&nodes[0], &question), truth);
+            ck_assert_uint_eq(others[k]->test_node(&nodes[0], &question), truth);
         asked++;
         met += (size_t)__builtin_popcount(truth);
         if (i % 16 != 0)
@@ -431,9 +434,9 @@ START_TEST(nodes_are_asked_and_united_alike)
             nodes[n] = random_node(&rng, 1 + test_below(&rng, OBB_NODE));
         struct obb_node above, same;
         const size_t some = 1 + test_below(&rng, OBB_NODE);
-        obb_kernels_scalar.unite(nodes, some, &above);
+        obb_kernels_scalar.merge_nodes(nodes, some, &above);
         for (size_t k = 0; k < other_count; k++) {
-            others[k]->unite(nodes, some, &same);
+            others[k]->merge_nodes(nodes, some, &same);
             ck_assert_mem_eq(&above, &same, sizeof same);
         }
     }
@@ -448,30 +451,30 @@ START_TEST(rays_and_places_see_the_same_children_at_the_same_distance)
     size_t seen = 0, asked = 0;
     for (size_t i = 0; i < test_effort(20000); i++, asked++) {
         const struct obb_node node = random_node(&rng, test_below(&rng, OBB_NODE + 1));
-        struct obb_code_ray ray;
-        struct obb_code_place place;
+        struct obb_grid_ray ray;
+        struct obb_grid_target target;
         for (int k = 0; k < 3; k++) {
             const double way = test_below(&rng, 4) == 0 ? 0 : test_uniform(&rng, -1, 1);
-            ray.place[k] = (float)test_uniform(&rng, -10000, 75000);
+            ray.origin[k] = (float)test_uniform(&rng, -10000, 75000);
             ray.inverse[k] = way == 0 ? 1e30F : (float)(1 / way);
             ray.grow[k] = (float)test_below(&rng, 3);
-            place.low[k] = (float)test_uniform(&rng, -10000, 70000);
-            place.high[k] = place.low[k] + (float)test_below(&rng, 5000);
-            place.unit[k] = (float)test_uniform(&rng, 0.001, 2);
+            target.low[k] = (float)test_uniform(&rng, -10000, 70000);
+            target.high[k] = target.low[k] + (float)test_below(&rng, 5000);
+            target.unit[k] = (float)test_uniform(&rng, 0.001, 2);
         }
         const float far = test_below(&rng, 2) == 0 ? 1e30F : (float)test_uniform(&rng, 0, 90000);
         float out[2][OBB_NODE], near[2][OBB_NODE];
         const uint32_t hits = obb_kernels_scalar.ray(&node, &ray, 0, far, out[0]);
-        const uint32_t close = obb_kernels_scalar.nearest(&node, &place, far, near[0]);
+        const uint32_t close = obb_kernels_scalar.nearest(&node, &target, far, near[0]);
         seen += (size_t)__builtin_popcount(hits) + (size_t)__builtin_popcount(close);
         for (size_t k = 0; k < other_count; k++) {
             ck_assert_uint_eq(others[k]->ray(&node, &ray, 0, far, out[1]), hits);
-            ck_assert_uint_eq(others[k]->nearest(&node, &place, far, near[1]), close);
+            ck_assert_uint_eq(others[k]->nearest(&node, &target, far, near[1]), close);
             ck_assert_mem_eq(out[0], out[1], sizeof out[0]);
             ck_assert_mem_eq(near[0], near[1], sizeof near[0]);
         }
     }
-    (void)printf("rays and places: %zu asked, %zu children seen\n", asked, seen);
+    (void)printf("rays and targets: %zu asked, %zu children seen\n", asked, seen);
     ck_assert_uint_gt(seen, asked);
 }
 END_TEST
@@ -487,7 +490,7 @@ int main(void)
     tcase_add_test(tcase, outputs_may_be_the_inputs);
     tcase_add_test(tcase, one_box_against_many_is_as_pair_by_pair);
     tcase_add_test(tcase, boxes_are_packed_and_coded_to_the_same_bits);
-    tcase_add_test(tcase, nodes_are_asked_and_united_alike);
+    tcase_add_test(tcase, nodes_are_tested_and_merged_alike);
     tcase_add_test(tcase, rays_and_places_see_the_same_children_at_the_same_distance);
     suite_add_tcase(suite, tcase);
     return test_main(suite);

@@ -674,7 +674,7 @@ START_TEST(a_view_that_finds_no_memory_is_not_opened)
         refused += st == OBB_NO_MEMORY;
         ck_assert(obb_scene_validate(scene));
     }
-    ck_assert_uint_gt(refused, 2); /* the list of movers, their index, the view */
+    ck_assert_uint_gt(refused, 2); /* the list of interpolated versions, their index, the view */
     ck_assert_str_eq(seen_in(view).text, "1@1.5 a:2 b:3");
     obb_view_close(view);
     obb_scene_destroy(scene);

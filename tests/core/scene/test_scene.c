@@ -624,7 +624,7 @@ START_TEST(the_hash_tells_states_apart_and_not_how_they_came_about)
 }
 END_TEST
 
-START_TEST(an_entity_is_one_label_in_every_state)
+START_TEST(an_entity_is_one_string_in_every_state)
 {
     struct obb_scene *scene = tick_scene(500, 64);
     struct obb_arena arena;
@@ -647,10 +647,10 @@ START_TEST(an_entity_is_one_label_in_every_state)
     ck_assert_int_eq(obb_view_open(scene, NULL, &old, NULL, NULL), OBB_OK);
     tick(scene, 1, "-head -torso");
     ck_assert_int_eq(obb_view_open(scene, NULL, &view, NULL, NULL), OBB_OK);
-    const struct obb_label *label = obb_view_entity(old, obb_str_of("player-1"));
-    ck_assert_ptr_nonnull(label);
-    ck_assert_ptr_eq(obb_view_find(old, obb_str_of("head"))->entity, label);
-    ck_assert_ptr_eq(obb_view_find(old, obb_str_of("torso"))->entity, label);
+    const struct obb_interned *entity = obb_view_entity(old, obb_str_of("player-1"));
+    ck_assert_ptr_nonnull(entity);
+    ck_assert_ptr_eq(obb_view_find(old, obb_str_of("head"))->entity, entity);
+    ck_assert_ptr_eq(obb_view_find(old, obb_str_of("torso"))->entity, entity);
     ck_assert_ptr_null(obb_view_find(view, obb_str_of("crate"))->entity);
     ck_assert_ptr_null(obb_view_entity(view, obb_str_of("player-2")));
     obb_view_close(old);
@@ -1049,7 +1049,7 @@ int main(void)
     tcase_add_test(tc, names_that_hash_alike_are_told_apart);
     tcase_add_test(tc, a_scene_s_bounds_are_those_of_its_boxes);
     tcase_add_test(tc, the_hash_tells_states_apart_and_not_how_they_came_about);
-    tcase_add_test(tc, an_entity_is_one_label_in_every_state);
+    tcase_add_test(tc, an_entity_is_one_string_in_every_state);
     tcase_add_test(tc, a_broad_phase_rebuilt_from_a_view_replaces_the_mended_one);
     tcase_add_test(tc, a_rebuild_that_comes_after_an_import_is_dropped);
     tcase_add_test(tc, a_state_that_changed_nothing_but_settings_can_be_rebuilt);

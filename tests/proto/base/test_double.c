@@ -9,9 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- The oracle: libc's exact %e, one digit more at a time ------------------------------------------------- */
+/* ---- The oracle: libc's exact %e, one digit more at a time ----------------------------------- */
 
-/* Adds one to a decimal of `count` digits; true when it overflowed to 10...0 with one digit fewer before it. */
+/* Adds one to a decimal of `count` digits; true when it overflowed to 10...0 with one digit fewer
+ * before it. */
 static bool increment(char *digits, int count)
 {
     for (int i = count - 1; i >= 0; i--) {
@@ -32,8 +33,9 @@ static bool reads_back(const char *digits, int exponent, double value)
     return strtod(text, NULL) == value;
 }
 
-/* The shortest digits of a positive value, d.ddd * 10^exponent, and of those the closest. Where the interval that rounds to
- * the value is narrower below (powers of two) the closest may miss it while the next one above does not. */
+/* The shortest digits of a positive value, d.ddd * 10^exponent, and of those the closest. Where the
+ * interval that rounds to the value is narrower below (powers of two) the closest may miss it while
+ * the next one above does not. */
 static void oracle(double value, char out_digits[static 32], int *out_exponent)
 {
     for (int count = 1; count <= 17; count++) {
@@ -98,7 +100,8 @@ static void check(double value)
     const size_t length = wire_double_write(value, got);
     got[length <= 25 ? length : 25] = '\0';
     const double back = strtod(got, NULL);
-    /* Check notes every assertion in a pipe; millions of them would be what this test spends its time on */
+    /* Check notes every assertion in a pipe; millions of them would be what this test spends its
+     * time on */
     if (length > 25 || strcmp(got, expected) != 0 || back != value ||
         signbit(back) != signbit(value))
         ck_abort_msg("%a: %s (%a) instead of %s", value, got, back, expected);
@@ -110,7 +113,7 @@ static void check(double value)
         seen_plain++;
 }
 
-/* ---- Tests -------------------------------------------------------------------------------------------------- */
+/* ---- Tests ----------------------------------------------------------------------------------- */
 
 START_TEST(known_values_are_written_as_people_expect)
 {

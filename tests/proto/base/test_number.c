@@ -184,7 +184,8 @@ START_TEST(random_decimals_agree_with_libc)
 }
 END_TEST
 
-/* All digits of (2 * mantissa + 1) * 2^(exponent - 1): halfway from mantissa * 2^exponent to the next. */
+/* All digits of (2 * mantissa + 1) * 2^(exponent - 1): halfway from mantissa * 2^exponent to the
+ * next. */
 static char *tie_after(uint64_t mantissa, int exponent)
 {
     mpz_t n;

@@ -1,5 +1,6 @@
 #include "proto/codec/cursor.h"
 #include "proto/codec/out.h"
+#include "proto/codec/walk.h"
 #include "proto/wire.h"
 #include "tests/proto/cbor_maker.h"
 #include "tests/proto/exact.h"
@@ -142,7 +143,7 @@ START_TEST(what_is_not_well_formed_or_hostile_is_refused)
         BYTES("\xbf\xff"),
         BYTES("\x7f\x61\x61\xff"),
         BYTES("\x5f\x41\x61\xff"),
-        BYTES("\xff"), /* a break alone */
+        BYTES("\xff"), /* a break and nothing else */
         BYTES("\x81\xff"),
         BYTES("\x1c"), /* reserved */
         BYTES("\x3d"),

@@ -1,8 +1,7 @@
-#include "proto/base/keys.h"
 #include "proto/codec/cursor.h"
+#include "proto/codec/walk.h"
 #include "tests/proto/exact.h"
 #include "tests/proto/oracle_json.h"
-#include "tests/support/fault.h"
 #include "tests/support/test.h"
 
 #include <stdio.h>
@@ -260,7 +259,7 @@ START_TEST(sixty_four_levels_and_no_more)
 }
 END_TEST
 
-/* ---- Random documents ------------------------------------------------------------------------------ */
+/* ---- Random documents ------------------------------------------------------------------------ */
 
 struct maker {
     test_rng rng;
@@ -352,7 +351,7 @@ static void put_random_value(struct maker *m, int levels)
             if (object) {
                 char number[32];
                 put_random_string(m);
-                m->length--; /* keys differ by their number, but for a few */
+                m->length--; /* keys differ by their number, except for a few */
                 (void)snprintf(number, sizeof number, "%zu\"", test_below(&m->rng, 400));
                 put_text(m, number);
                 put_space(m);
@@ -410,7 +409,7 @@ START_TEST(every_prefix_is_refused)
 }
 END_TEST
 
-/* ---- Strings, keys, places ------------------------------------------------------------------------- */
+/* ---- Strings --------------------------------------------------------------------------------- */
 
 START_TEST(strings_are_decoded_at_every_alignment)
 {
@@ -440,250 +439,6 @@ START_TEST(strings_are_decoded_at_every_alignment)
 }
 END_TEST
 
-static wire_key_status check_keys(const char *const *texts, size_t count)
-{
-    struct obb_arena arena;
-    obb_arena_init(&arena);
-    obb_str *keys = malloc(count * sizeof *keys + 1);
-    ck_assert_ptr_nonnull(keys);
-    for (size_t i = 0; i < count; i++)
-        keys[i] = obb_str_of(texts[i]);
-    const wire_key_status status = wire_keys_check(keys, count, sizeof *keys, &arena);
-    free(keys);
-    obb_arena_fini(&arena);
-    return status;
-}
-
-START_TEST(one_repeated_key_among_any_number_is_found)
-{
-    enum { MOST = 3000 };
-    static char texts[MOST][32];
-    const char *keys[MOST];
-    test_rng rng = {.s = 5};
-    for (int i = 0; i < MOST; i++) {
-        (void)snprintf(texts[i], sizeof texts[i], "%s%d", i % 3 == 0 ? "a longer name " : "n", i);
-        keys[i] = texts[i];
-    }
-    size_t looked_at = 0;
-    for (size_t count = 0; count <= MOST; count += count < 40 ? 1 : 97, looked_at++) {
-        ck_assert_int_eq(check_keys(keys, count), WIRE_KEYS_DIFFER);
-        if (count < 2)
-            continue;
-        const size_t i = test_below(&rng, count), j = (i + 1 + test_below(&rng, count - 1)) % count;
-        const char *kept = keys[i];
-        keys[i] = keys[j];
-        ck_assert_int_eq(check_keys(keys, count), WIRE_KEYS_REPEAT);
-        keys[i] = kept;
-    }
-    ck_assert_uint_gt(looked_at, 60);
-}
-END_TEST
-
-START_TEST(keys_made_to_collide_are_sorted_instead)
-{
-    /* 4,000 keys of one slot among 8,192: without the way out, 8 million steps; with it, about 32,000 and a sort */
-    enum { COUNT = 4000 };
-    static char texts[COUNT][16];
-    const char *keys[COUNT];
-    size_t found = 0;
-    for (unsigned n = 0; found < COUNT; n++) {
-        (void)snprintf(texts[found], sizeof texts[found], "k%u", n);
-        if ((wire_key_hash(obb_str_of(texts[found])) & 8191) == 77) {
-            keys[found] = texts[found];
-            found++;
-        }
-    }
-    ck_assert_int_eq(check_keys(keys, COUNT), WIRE_KEYS_DIFFER);
-    keys[COUNT - 1] = keys[17];
-    ck_assert_int_eq(check_keys(keys, COUNT), WIRE_KEYS_REPEAT);
-    keys[COUNT - 1] = texts[COUNT - 1];
-    keys[3] = keys[4];
-    ck_assert_int_eq(check_keys(keys, COUNT), WIRE_KEYS_REPEAT);
-}
-END_TEST
-
-/* The pointer of a fault at the value that the marker @ stands before. */
-static const char *pointer_to(const char *marked, struct obb_arena *arena)
-{
-    const char *at = strchr(marked, '@');
-    ck_assert_ptr_nonnull(at);
-    const size_t before = (size_t)(at - marked), length = strlen(marked) - 1;
-    char *text = obb_arena_alloc(arena, length + 1, 1);
-    ck_assert_ptr_nonnull(text);
-    (void)snprintf(text, length + 1, "%.*s%s", (int)before, marked, at + 1);
-    struct wire_cursor c;
-    wire_json_open(&c, text, length, arena);
-    (void)wire_fail_at(&c, WIRE_OBB_BAD_VALUE, before, NULL);
-    const wire_problem problem = wire_cursor_explain(&c);
-    ck_assert_int_eq(problem.status, 422);
-    return problem.pointer;
-}
-
-START_TEST(a_place_becomes_a_pointer)
-{
-    static const char *const cases[][2] = {
-        {"@{}", ""},
-        {" @42", ""},
-        {"{\"a\":@1}", "/a"},
-        {"{\"a\":1,\"b\" : @ [1,2]}",
-         NULL}, /* the place of a value is its first byte, not the space before */
-        {"{\"a\":1,\"b\" :  @[1,2]}", "/b"},
-        {"{\"a\":1,\"b\":[1,@2]}", "/b/1"},
-        {"[[],[{\"x\":[0,0,@\"y\"]}]]", "/1/0/x/2"},
-        {"{\"\":@1}", "/"},
-        {"{\"a/b~c\":{\"~1\":@null}}", "/a~1b~0c/~01"},
-        {"{\"\\u00e9\":@1}", "/\xc3\xa9"},
-        {"{\"a\\u0000b\":{\"c\":@1}}", ""}, /* no pointer has a zero byte: the enclosing value */
-    };
-    struct obb_arena arena;
-    obb_arena_init(&arena);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const char *pointer = pointer_to(cases[i][0], &arena);
-        if (cases[i][1] == NULL)
-            ck_assert_ptr_null(pointer);
-        else
-            ck_assert_msg(pointer != NULL && strcmp(pointer, cases[i][1]) == 0, "%s: %s",
-                          cases[i][0], pointer);
-    }
-    /* what is longer than 1,024 bytes ends at an enclosing value */
-    char text[4096];
-    (void)snprintf(text, sizeof text, "{\"a\":{\"%01100d\":{\"b\":@1}}}", 0);
-    ck_assert_str_eq(pointer_to(text, &arena), "/a");
-    obb_arena_fini(&arena);
-}
-END_TEST
-
-START_TEST(a_malformed_rest_outweighs_an_invalid_value)
-{
-    static const struct {
-        const char *text;
-        int status;
-        const char *pointer;
-    } cases[] = {
-        {"{\"a\":1e999}", 422, "/a"},
-        {"{\"a\":1e999", 400, NULL},
-        {"{\"a\":1e999,\"b\":{\"c\":1,\"c\":2}}", 400, NULL},
-        {"{\"a\":1e999,\"b\":\"\\ud800\"}", 400, NULL},
-        {"{\"a\":1e999} x", 400, NULL},
-        {"{\"a\":1e999,\"b\":[1e999]}", 422, "/a"},
-    };
-    struct obb_arena arena;
-    obb_arena_init(&arena);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct wire_cursor c;
-        double number;
-        obb_str key;
-        wire_json_open(&c, cases[i].text, strlen(cases[i].text), &arena);
-        ck_assert(wire_enter_object(&c) && wire_next_key(&c, &key));
-        ck_assert(!wire_read_number(&c, &number));
-        const wire_problem problem = wire_cursor_explain(&c);
-        ck_assert_msg(problem.status == cases[i].status, "%s: %d", cases[i].text, problem.status);
-        if (cases[i].pointer == NULL) {
-            ck_assert_ptr_null(problem.pointer);
-            ck_assert_msg(strstr(problem.detail, "at byte") != NULL, "%s", problem.detail);
-        } else {
-            ck_assert_str_eq(problem.pointer, cases[i].pointer);
-        }
-    }
-    obb_arena_fini(&arena);
-}
-END_TEST
-
-/* ---- Captured values ------------------------------------------------------------------------------- */
-
-START_TEST(captured_values_are_compact_and_as_they_were_sent)
-{
-    static const char *const cases[][2] = {
-        {" { \"a\" : [ 1 , 2.50 , -0.0 , 1E5 ] , \"b\" : null } ",
-         "{\"a\":[1,2.50,-0.0,1E5],\"b\":null}"},
-        {"[]", "[]"},
-        {"{}", "{}"},
-        {"true", "true"},
-        {"12345678901234567890123", "12345678901234567890123"},
-        {"\"\\u0041\\/\\u00e9\\ud83d\\ude00\"", "\"A/\xc3\xa9\xf0\x9f\x98\x80\""},
-        {"\"\\u0000\\u001f\\u0008\\f\\n\\r\\t\\\"\\\\\\u007f\"",
-         "\"\\u0000\\u001f\\b\\f\\n\\r\\t\\\"\\\\\x7f\""},
-        {"{\"a\\u0000\\n\":[false,[[\"x\"]]]}", "{\"a\\u0000\\n\":[false,[[\"x\"]]]}"},
-    };
-    struct obb_arena arena;
-    obb_arena_init(&arena);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct wire_cursor c;
-        obb_str got, again;
-        wire_json_open(&c, cases[i][0], strlen(cases[i][0]), &arena);
-        ck_assert(wire_capture(&c, &got) && wire_finish(&c));
-        ck_assert_msg(obb_str_equal(got, obb_str_of(cases[i][1])), "%.*s", (int)got.length,
-                      got.bytes);
-        wire_json_open(&c, got.bytes, got.length, &arena); /* and compact text stays as it is */
-        ck_assert(wire_capture(&c, &again) && obb_str_equal(got, again));
-    }
-    obb_arena_fini(&arena);
-}
-END_TEST
-
-START_TEST(captured_values_have_limits)
-{
-    struct obb_arena arena;
-    obb_arena_init(&arena);
-    for (size_t length = 1020; length <= 1030; length++) {
-        char text[1100];
-        (void)snprintf(text, sizeof text, "  [\"%0*d\" ] ", (int)(length - 4), 0);
-        struct wire_cursor c;
-        obb_str got;
-        wire_json_open(&c, text, strlen(text), &arena);
-        const bool captured = wire_capture(&c, &got);
-        ck_assert_int_eq(captured, length <= OBB_MAX_DATA);
-        ck_assert(captured ? got.length == length : c.fault.cause == WIRE_TOO_LONG);
-    }
-    struct wire_cursor c;
-    obb_str got;
-    wire_json_open(&c, "[1,[1e309]]", 11, &arena);
-    ck_assert(!wire_capture(&c, &got));
-    const wire_problem problem = wire_cursor_explain(&c);
-    ck_assert_int_eq(problem.status, 422);
-    ck_assert_str_eq(problem.pointer, "/1/0");
-    obb_arena_fini(&arena);
-}
-END_TEST
-
-START_TEST(a_failing_heap_is_a_503)
-{
-    char text[8192];
-    size_t length = (size_t)sprintf(text, "{\"escaped \\n\":[");
-    for (int i = 0; i < 200; i++)
-        length += (size_t)sprintf(text + length, "%s{\"k%d\":\"\\u00e9\"}", i > 0 ? "," : "", i);
-    length += (size_t)sprintf(text + length, "],\"o\":{");
-    for (int i = 0; i < 200; i++)
-        length += (size_t)sprintf(text + length, "%s\"k%d\":%d", i > 0 ? "," : "", i, i);
-    length += (size_t)sprintf(text + length, "},\"n\":[1,2,3,4]}");
-    size_t failed = 0;
-    for (size_t n = 1;; n++) {
-        struct obb_arena arena;
-        struct wire_cursor c;
-        struct wire_column column;
-        obb_str key = {0};
-        obb_arena_init(&arena);
-        fault_arm(n);
-        wire_json_open(&c, text, length, &arena);
-        bool good = wire_enter_object(&c) && wire_next_key(&c, &key) && wire_skip(&c) &&
-                    wire_next_key(&c, &key) && wire_skip(&c) && wire_next_key(&c, &key) &&
-                    wire_read_column(&c, &column);
-        const bool reached = fault_seen() >= n;
-        fault_arm(0);
-        if (!good) {
-            failed++;
-            ck_assert_int_eq(wire_cursor_explain(&c).status, 503);
-        }
-        obb_arena_fini(&arena);
-        if (!reached)
-            break;
-        ck_assert(!good);
-    }
-    ck_assert_uint_gt(failed, 0);
-    printf("%zu allocations failed in turn\n", failed);
-}
-END_TEST
-
 int main(void)
 {
     Suite *suite = suite_create("json");
@@ -696,13 +451,6 @@ int main(void)
     tcase_add_test(tc, random_documents_and_their_mutations_agree_with_jansson);
     tcase_add_test(tc, every_prefix_is_refused);
     tcase_add_test(tc, strings_are_decoded_at_every_alignment);
-    tcase_add_test(tc, one_repeated_key_among_any_number_is_found);
-    tcase_add_test(tc, keys_made_to_collide_are_sorted_instead);
-    tcase_add_test(tc, a_place_becomes_a_pointer);
-    tcase_add_test(tc, a_malformed_rest_outweighs_an_invalid_value);
-    tcase_add_test(tc, captured_values_are_compact_and_as_they_were_sent);
-    tcase_add_test(tc, captured_values_have_limits);
-    tcase_add_test(tc, a_failing_heap_is_a_503);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }

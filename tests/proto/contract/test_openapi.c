@@ -35,7 +35,8 @@ START_TEST(references_resolve_and_examples_fit_their_schemas)
 }
 END_TEST
 
-/* Each exchange of proto/contract/examples fits the document as a whole: operation, parameters, bodies, status. */
+/* Each exchange of proto/contract/examples fits the document as a whole: operation, parameters,
+ * bodies, status. */
 START_TEST(exchanges_of_the_examples_fit_the_document)
 {
     glob_t files;
@@ -72,7 +73,7 @@ START_TEST(exchanges_of_the_examples_fit_the_document)
 }
 END_TEST
 
-/* ---- The validator itself: a document of its own, values that fit and values that do not ------------------- */
+/* ---- The validator itself: a document of its own, values that fit and values that do not ----- */
 
 static const char small[] =
     "{\"openapi\":\"3.1.0\",\"paths\":{\"/things/{name}\":{"
@@ -162,7 +163,7 @@ START_TEST(the_validator_tells_what_fits_from_what_does_not)
     }
     ck_assert_uint_gt(fitting, 10);
 
-    /* a member that no schema names is a fault in answers alone */
+    /* a member that no schema names is a fault only in answers */
     json_t *value = json_loads("{\"name\":\"a\",\"extra\":1,\"any\":{\"x\":1}}", 0, NULL);
     ck_assert_ptr_null(schema_check_value(own, "T", value, false));
     ck_assert_ptr_nonnull(schema_check_value(own, "T", value, true));

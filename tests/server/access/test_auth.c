@@ -1,5 +1,4 @@
 #include "server/access/auth.h"
-#include "server/base/sha256.h"
 #include "tests/support/fault.h"
 #include "tests/support/test.h"
 
@@ -25,43 +24,6 @@ static void write_file(const char *text)
     ck_assert_int_ge(fputs(text, file), 0);
     ck_assert_int_eq(fclose(file), 0);
 }
-
-static const char *hex(const unsigned char *bytes)
-{
-    static char text[65];
-    for (size_t i = 0; i < 32; i++)
-        (void)snprintf(text + 2 * i, 3, "%02x", bytes[i]);
-    return text;
-}
-
-START_TEST(sha256_gives_the_published_digests)
-{
-    /* FIPS 180-4 examples, and lengths around the edges of a block */
-    static char million[1000000];
-    memset(million, 'a', sizeof million);
-    const struct {
-        const char *text;
-        size_t length;
-        const char *digest;
-    } vectors[] = {
-        {"", 0, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
-        {"abc", 3, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
-        {"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", 56,
-         "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"},
-        {"abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmnhijklmnoijklmnopjklmnopqklmnopqr"
-         "lmnopqrsmnopqrstnopqrstu",
-         112, "cf5b16a778af8380036ce59e7b0492370b249b11e8f07a51afac45037afee9d1"},
-        {million, 55, "9f4390f8d30c2dd92ec9f095b65e2b9ae9b0a925a5258e241c9f1e910f734318"},
-        {million, 64, "ffe054fe7ae0cb6dc65c3af9b61d5209f439851db43d0ba5997337df154668eb"},
-        {million, 1000000, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"},
-    };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        unsigned char digest[SRV_SHA256];
-        srv_sha256(vectors[i].text, vectors[i].length, digest);
-        ck_assert_str_eq(hex(digest), vectors[i].digest);
-    }
-}
-END_TEST
 
 /* The obvious way: try every length for the first star. */
 static bool matches(const char *pattern, const char *name)
@@ -313,7 +275,6 @@ int main(void)
     TCase *tc = tcase_create("auth");
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_set_timeout(tc, test_patience(60));
-    tcase_add_test(tc, sha256_gives_the_published_digests);
     tcase_add_test(tc, patterns_match_whole_names);
     tcase_add_test(tc, tokens_are_found_by_their_text);
     tcase_add_test(tc, times_of_expiry_are_those_of_the_calendar);

@@ -97,8 +97,8 @@ START_TEST(clients_do_not_share)
 }
 END_TEST
 
-/* A stranger with very many addresses: an old client keeps its place and what it has used of it, newcomers share one bucket, and a
- * second later nothing of it is left. */
+/* A stranger with very many addresses: an old client keeps its place and what it has used of it,
+ * newcomers share one bucket, and a second later nothing of it is left. */
 START_TEST(very_many_clients_take_nothing_from_one_that_is_there)
 {
     const uint64_t n = 10, old = UINT64_C(0x20010db800000001);

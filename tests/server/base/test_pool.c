@@ -33,7 +33,8 @@ static void spend_ms(double ms)
         ;
 }
 
-/* Sums 1 to n in phases of `widths` chunks; a phase reads what the one before wrote, without any lock of its own. */
+/* Sums 1 to n in phases of `widths` chunks; a phase reads what the one before wrote, without any
+ * lock of its own. */
 struct sum {
     struct srv_job job;
     const size_t *widths;

@@ -127,7 +127,8 @@ START_TEST(broken_targets_are_refused)
 }
 END_TEST
 
-/* Whatever the bytes, nothing beyond them is read: each target stands in a block of exactly its size. */
+/* Whatever the bytes, nothing beyond them is read: each target stands in a block of exactly its
+ * size. */
 START_TEST(random_targets_do_no_harm)
 {
     static const char alphabet[] = "/%?&=+aF0 #\xc3\xa9\xe2\x98\x83.";
@@ -204,6 +205,23 @@ START_TEST(the_table_finds_what_the_contract_names)
 }
 END_TEST
 
+START_TEST(methods_have_names_and_routes_a_place)
+{
+    struct srv_routes *routes;
+    ck_assert(srv_routes_create(srv_route_table, srv_route_count, &routes));
+    ck_assert_uint_eq(srv_routes_count(routes), srv_route_count);
+    size_t gets = 0;
+    for (size_t i = 0; i < srv_route_count; i++) {
+        const srv_route *route = srv_route_at(routes, i);
+        ck_assert_uint_eq(srv_route_index(routes, route), i);
+        ck_assert_int_eq(srv_method_of(srv_method_name(route->method)), route->method);
+        gets += strcmp(srv_method_name(route->method), "GET") == 0; /* never HEAD */
+    }
+    ck_assert_uint_gt(gets, 5);
+    srv_routes_destroy(routes);
+}
+END_TEST
+
 START_TEST(want_of_memory_is_told_apart_from_broken_targets)
 {
     size_t failures = 0;
@@ -242,6 +260,7 @@ int main(void)
     tcase_add_test(tc, broken_targets_are_refused);
     tcase_add_test(tc, random_targets_do_no_harm);
     tcase_add_test(tc, the_table_finds_what_the_contract_names);
+    tcase_add_test(tc, methods_have_names_and_routes_a_place);
     tcase_add_test(tc, want_of_memory_is_told_apart_from_broken_targets);
     suite_add_tcase(suite, tc);
     return test_main(suite);

@@ -1,7 +1,7 @@
-// The service in Node: the routes of obbd that the benchmark uses, over Rapier or over the OBB of three.js, written as one would who
-// wants it fast: one process, node:http, no framework, lengths known beforehand.
+// The service in Node: the routes of obbd that the benchmark uses, over Rapier or over the OBB of
+// three.js. It is written for speed: one process, node:http, no framework, lengths known beforehand.
 //
-// node server.mjs rapier|three SOCKET
+// Usage: node server.mjs rapier|three SOCKET
 import http from 'node:http';
 
 const scenes = new Map(); // name -> Map of name -> box

@@ -1,0 +1,79 @@
+/* The order of the boxes of an index, in which neighbours are near. Internal to core.
+ *
+ * Boxes that are much larger than most come first, by ranks. The boxes of each rank are ordered
+ * sort-tile-recursively: the two shorter axes are cut into slabs of equal count, which gives
+ * columns along the longest axis, and each column is ordered along it, to and fro. A sample of the
+ * boxes gives the cuts. Then a box takes only two look-ups to find its column, and each column is
+ * ordered by itself.
+ *
+ * Source   Leutenegger, Lopez, Edgington, "STR: a simple and efficient algorithm for R-tree
+ *          packing", ICDE 1997. */
+#ifndef OBB_TILES_H
+#define OBB_TILES_H
+
+#include "core/base/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A sampled box: the cell of its centre in a grid, and its rank. */
+struct obb_grid_cell {
+    uint16_t code[3];
+    uint16_t rank; /* 0 to OBB_RANKS - 1 */
+};
+#define OBB_RANKS 8
+
+/* Returns the rank of a box of that size. Rank 0 ends at `large`; each further rank ends at eight
+ * times the size of the rank before. */
+uint32_t obb_rank_of(double large, double size);
+
+/* How one rank is cut into columns. */
+struct obb_rank {
+    uint8_t axis[3];         /* shortest first */
+    unsigned shift[2];       /* from codes to bins, along the first two axes */
+    unsigned bits;           /* of the bins along the second axis */
+    uint32_t first, columns; /* number of its first column, and of its columns */
+    uint16_t *slab, *column; /* tables by bin of the first axis; by slab and bin of the second */
+};
+
+/* How all ranks are cut. */
+struct obb_tiles {
+    double large;     /* size at which rank 0 ends */
+    uint32_t columns; /* less than 2^16 */
+    uint16_t none;    /* the table of each rank that the sample does not have */
+    struct obb_rank ranks[OBB_RANKS];
+    struct {
+        uint16_t slab[1 << 10], column[1 << 14];
+    } tables[];
+};
+
+/* Chooses the cuts from a sample of `count` boxes.
+ *
+ * sample   not empty.
+ * width    widths of the grid along each axis, in any unit.
+ * large    size at which rank 0 ends.
+ * returns  OBB_NO_MEMORY, and then *out is not written.
+ * The caller releases *out by obb_free. O(sample_count * ranks). */
+obb_status obb_tiles_create(const struct obb_grid_cell *sample, size_t sample_count, size_t count,
+                            const double width[static 3], double large, struct obb_tiles **out);
+
+/* Returns the key of a box: its column in the high 16 bits, and its position along the column in
+ * the low 16 bits. code: the cell of its centre. */
+static inline uint32_t obb_tiles_key(const struct obb_tiles *tiles, const uint32_t code[3],
+                                     double size)
+{
+    const struct obb_rank *r = &tiles->ranks[0];
+    if (size > tiles->large)
+        r = &tiles->ranks[obb_rank_of(tiles->large, size)];
+    const size_t slab = r->slab[code[r->axis[0]] >> r->shift[0]];
+    const uint32_t column = r->column[(slab << r->bits) + (code[r->axis[1]] >> r->shift[1])];
+    const uint32_t along = code[r->axis[2]] ^ (column % 2) * 0xffffu;
+    return (r->first + column) << 16 | along;
+}
+
+/* Orders the boxes of one column by their positions along it; boxes in the same bin keep their
+ * order. along[i] is the position of box i. *out becomes the list of boxes; `spare` has room for as
+ * many. O(count). */
+void obb_tiles_order_column(const uint16_t *along, size_t count, uint32_t *out, uint32_t *spare);
+
+#endif

@@ -1,0 +1,18 @@
+/* Replies to commits. */
+#ifndef WIRE_REPLY_COMMIT_H
+#define WIRE_REPLY_COMMIT_H
+
+#include "core/obb.h"
+#include "proto/base/buf.h"
+#include "proto/codec/media.h"
+#include "proto/problem/problem.h"
+#include "proto/request/request_commit.h"
+
+/* Appends the answer to a commit. views[i] and results[i] belong to query i of the commit. If the
+ * changes were made and the queries could not be answered, `unanswered` says why: it stands in
+ * place of each result, and views and results may be NULL. If memory fails, buf->failed is set. */
+void wire_write_committed(struct wire_buf *buf, wire_media media, const wire_commit *commit,
+                          const obb_committed *committed, const struct obb_view *const *views,
+                          const obb_result *const *results, const wire_problem *unanswered);
+
+#endif

@@ -1,0 +1,18 @@
+/* Problems of edits that core refused. */
+#ifndef WIRE_EDIT_PROBLEM_H
+#define WIRE_EDIT_PROBLEM_H
+
+#include "proto/request/request_commit.h"
+
+/* Returns the problem of an edit that core refused, with a pointer to the entry that `fault` names.
+ *
+ * commit   NULL for a request about a single box or an import. The fault of a single box has a
+ *          pointer only if it lies in `with` or in a part of the transform; the fault of an import
+ *          only if it is the header's time.
+ * edit     the refused edit; the commit's own if there is a commit.
+ * arena    holds the pointer. If it has no memory, the problem has no pointer. */
+wire_problem wire_problem_of_edit(obb_status status, const obb_fault *fault,
+                                  const wire_commit *commit, const obb_edit *edit,
+                                  struct obb_arena *arena);
+
+#endif

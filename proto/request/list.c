@@ -1,0 +1,28 @@
+#include "proto/request/list.h"
+
+static bool grow(struct wire_list *list)
+{
+    enum { FIRST = 4, MANY = 256, SPARE = 32 };
+    struct wire_cursor *c = list->c;
+    size_t room = list->room == 0 ? FIRST : list->room * 2;
+    if (list->room >= MANY) {
+        /* as many items of the average size as the rest of the body has room for, and a few more */
+        const double used = (double)(wire_place(c) - list->start), left = (double)(c->end - c->at);
+        const double more = (double)list->count * (left / used * 1.03) + SPARE;
+        if (more < (double)list->room)
+            room = list->room + (size_t)more;
+    }
+    char *items = obb_arena_grow(c->arena, list->items, list->room, room, list->size);
+    if (items == NULL)
+        return wire_fail_memory(c);
+    list->items = items;
+    list->room = room;
+    return true;
+}
+
+void *wire_list_add(struct wire_list *list)
+{
+    if (list->count == list->room && !grow(list))
+        return NULL;
+    return list->items + list->count++ * list->size;
+}

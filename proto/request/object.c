@@ -1,0 +1,63 @@
+#include "proto/request/object.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+bool wire_object_enter(struct wire_object *object, struct wire_cursor *c, const obb_str *fields,
+                       int count)
+{
+    assert(count <= WIRE_FIELDS);
+    object->c = c;
+    object->fields = fields;
+    object->count = count;
+    object->likely = 0;
+    object->seen = 0;
+    object->place = wire_place(c);
+    return wire_enter_object(c);
+}
+
+static int find_field(const struct wire_object *object, obb_str key)
+{
+    const int likely = object->likely;
+    if (likely < object->count && obb_str_equal(object->fields[likely], key))
+        return likely;
+    for (int i = 0; i < object->count; i++)
+        if (obb_str_equal(object->fields[i], key))
+            return i;
+    return -1;
+}
+
+int wire_object_next(struct wire_object *object)
+{
+    struct wire_cursor *c = object->c;
+    const size_t before = (size_t)(c->at - c->start);
+    obb_str key;
+    if (!wire_next_key(c, &key))
+        return -1;
+    const int field = find_field(object, key);
+    const size_t place = wire_place(c);
+    if (field < 0) {
+        (void)wire_fail_at(c, WIRE_UNKNOWN_FIELD, place, NULL);
+        return -1;
+    }
+    if (wire_object_has(object, field)) {
+        (void)wire_fail_at(c, WIRE_MALFORMED, before, "an object has the same key twice");
+        return -1;
+    }
+    object->seen |= (uint32_t)1 << field;
+    object->where[field] = place;
+    object->likely = field + 1;
+    return field;
+}
+
+bool wire_object_need(const struct wire_object *object, int field)
+{
+    if (wire_object_has(object, field))
+        return true;
+    enum { ROOM = 64 };
+    char *detail = obb_arena_alloc(object->c->arena, ROOM, 1);
+    if (detail == NULL)
+        return wire_fail_memory(object->c);
+    (void)snprintf(detail, ROOM, "\"%s\" is missing", object->fields[field].bytes);
+    return wire_fail_at(object->c, WIRE_MISSING_FIELD, object->place, detail);
+}

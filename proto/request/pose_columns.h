@@ -1,0 +1,13 @@
+/* Poses in columns: one array of names or ids, one of all centres, one of all rotations or angles.
+ * Internal to the room. */
+#ifndef WIRE_POSE_COLUMNS_H
+#define WIRE_POSE_COLUMNS_H
+
+#include "proto/codec/cursor.h"
+
+/* Reads {"names" or "ids","centers","rotations" or "angles"}. *out is in the arena; *by_names tells
+ * how the boxes were named. Returns false if the cursor failed. */
+bool wire_read_pose_columns(struct wire_cursor *c, int dimensions, const obb_pose **out,
+                            size_t *out_count, bool *by_names);
+
+#endif

@@ -1,0 +1,24 @@
+/* Commits: groups of changes that are applied together, and queries that are answered with them. */
+#ifndef WIRE_REQUEST_COMMIT_H
+#define WIRE_REQUEST_COMMIT_H
+
+#include "proto/request/request.h"
+
+/* The edit, its queries included, and how the client named the boxes of its poses. */
+typedef struct wire_commit {
+    obb_edit edit;
+    bool columnar_names, columnar_ids; /* pose was sent in columns */
+} wire_commit;
+
+/* Reads a commit. If the first member of `pose` is an array, the poses are in columns.
+ *
+ * Of several faults the one counts that comes first in the order of application (time, if_revision,
+ * remove, put, pose, transform, queries), and inside a group the one sent first. An unknown field
+ * comes before all of them.
+ *
+ * If this returns false, *out holds the groups that are applied before the group at fault. The
+ * scene may refuse one of those, and its refusal counts before the fault. */
+bool wire_read_commit(const wire_body *body, int dimensions, struct obb_arena *arena,
+                      wire_commit *out, wire_problem *problem);
+
+#endif

@@ -1,0 +1,67 @@
+/* Parameters of query strings. An unknown, repeated or malformed parameter is a 400. */
+#ifndef WIRE_REQUEST_PARAMS_H
+#define WIRE_REQUEST_PARAMS_H
+
+#include "core/obb.h"
+#include "proto/problem/problem.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* One parameter, percent-decoded. Decoders take them in the order sent. */
+typedef struct wire_param {
+    obb_str key, value; /* value has length 0 if there was no "=" */
+} wire_param;
+
+/* The derived geometry that an answer about a box may include. */
+enum {
+    WIRE_INCLUDE_AXES = 1,
+    WIRE_INCLUDE_CORNERS = 2,
+    WIRE_INCLUDE_PLANES = 4,
+    WIRE_INCLUDE_EDGES = 8,
+    WIRE_INCLUDE_AABB = 16,
+    WIRE_INCLUDE_MATRIX = 32,
+    WIRE_INCLUDE_VOLUME = 64
+};
+
+typedef struct wire_box_params {
+    unsigned include; /* of WIRE_INCLUDE_… */
+    bool has_at;
+    obb_at at;
+} wire_box_params;
+
+bool wire_read_box_params(const wire_param *params, size_t count, struct obb_arena *arena,
+                          wire_box_params *out, wire_problem *problem);
+
+typedef struct wire_list_params {
+    size_t limit;
+    uint64_t after_id;  /* boxes: list after this id */
+    obb_str after_name; /* scenes: list after this name */
+    obb_str prefix;     /* boxes; length 0: any */
+    obb_str entity;     /* boxes; length 0: any */
+    bool has_at;
+    obb_at at;
+} wire_list_params;
+
+bool wire_read_box_list_params(const wire_param *params, size_t count, struct obb_arena *arena,
+                               wire_list_params *out, wire_problem *problem);
+bool wire_read_scene_list_params(const wire_param *params, size_t count, struct obb_arena *arena,
+                                 wire_list_params *out, wire_problem *problem);
+
+enum {
+    WIRE_TOPIC_COLLISIONS = 1,
+    WIRE_TOPIC_BOXES = 2,
+    WIRE_TOPIC_COMMITS = 4,
+    WIRE_TOPICS = 7 /* all of them; the default */
+};
+
+/* Reads the topics of an event stream: a set of WIRE_TOPIC_…. */
+bool wire_read_event_params(const wire_param *params, size_t count, struct obb_arena *arena,
+                            unsigned *out_topics, wire_problem *problem);
+
+/* Refuses every parameter. */
+bool wire_read_no_params(const wire_param *params, size_t count, struct obb_arena *arena,
+                         wire_problem *problem);
+
+#endif

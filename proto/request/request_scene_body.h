@@ -1,0 +1,13 @@
+/* The history of a scene, for decoders that read it as a part. Internal to the room. */
+#ifndef WIRE_REQUEST_SCENE_BODY_H
+#define WIRE_REQUEST_SCENE_BODY_H
+
+#include "proto/codec/cursor.h"
+
+enum { WIRE_HISTORY_SPAN = 1, WIRE_HISTORY_COMMITS = 2 };
+
+/* Reads {"span","commits"} into *settings; a field that is not sent keeps its value. *out_fields is
+ * the set of the fields that were sent, of WIRE_HISTORY_…. Returns false if the cursor failed. */
+bool wire_read_history(struct wire_cursor *c, obb_settings *settings, unsigned *out_fields);
+
+#endif

@@ -1,0 +1,294 @@
+#include "server/http/answer.h"
+
+#include "server/http/answer_body.h"
+
+#include <assert.h>
+#include <microhttpd.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool add_header(struct MHD_Response *response, const char *name, const char *value)
+{
+    return MHD_add_response_header(response, name, value) == MHD_YES;
+}
+
+/* Sets the answer, which is sent when the handler returns, or by waking the connection. */
+static void ready(struct srv_exchange *x, int status, struct MHD_Response *response, bool constant)
+{
+    assert(x->response == NULL);
+    x->response = response;
+    x->constant = constant;
+    x->status = status;
+    srv_exchange_wake(x);
+}
+
+void srv_answer_out_of_memory(struct srv_exchange *x)
+{
+    x->answer_bytes = 0;
+    ready(x, 503, x->all->constants->out_of_memory, true);
+}
+
+static bool add_cors(const struct srv_exchange *x, struct MHD_Response *response)
+{
+    if (!add_header(response, MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_ORIGIN, x->cors) ||
+        !add_header(response, MHD_HTTP_HEADER_VARY, "Origin"))
+        return false;
+    if (!x->preflight)
+        return add_header(response, MHD_HTTP_HEADER_ACCESS_CONTROL_EXPOSE_HEADERS,
+                          "ETag, Allow, Retry-After");
+    return add_header(response, MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_METHODS, x->allow) &&
+           add_header(response, MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_HEADERS,
+                      "Authorization, Content-Type, If-Match, If-None-Match, Last-Event-ID") &&
+           add_header(response, MHD_HTTP_HEADER_ACCESS_CONTROL_MAX_AGE, "600");
+}
+
+/* Returns the number in quotes, written to the end of the room. (snprintf takes ten times as long:
+ * 3 % of a GET.) */
+static const char *etag_of(uint64_t number, char room[static 24])
+{
+    char *at = room + 23;
+    *at = '\0';
+    *--at = '"';
+    do
+        *--at = (char)('0' + number % 10);
+    while ((number /= 10) != 0);
+    *--at = '"';
+    return at;
+}
+
+void srv_answer_finish(struct srv_exchange *x, int status, struct MHD_Response *response,
+                       const char *content_type)
+{
+    bool good =
+        content_type == NULL || add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type);
+    if (x->allow != NULL)
+        good = good && add_header(response, MHD_HTTP_HEADER_ALLOW, x->allow);
+    if (x->cors != NULL)
+        good = good && add_cors(x, response);
+    if (x->request.id != NULL)
+        good = good && add_header(response, "X-Request-Id", x->request.id);
+    if (x->request.has_etag) {
+        char etag[24];
+        good = good && add_header(response, MHD_HTTP_HEADER_ETAG, etag_of(x->request.etag, etag));
+    }
+    if (x->connection->all->closing)
+        good = good && add_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+    if (good) {
+        ready(x, status, response, false);
+        return;
+    }
+    MHD_destroy_response(response);
+    srv_answer_out_of_memory(x);
+}
+
+/* ---- On their way ---------------------------------------------------------------------------- */
+
+void srv_answer_drop(struct srv_exchange *x)
+{
+    if (x->response != NULL && !x->constant)
+        MHD_destroy_response(x->response);
+    x->response = NULL;
+}
+
+bool srv_answer_send(struct srv_exchange *x)
+{
+    struct srv_connection *c = x->connection;
+    const srv_http_options *options = x->all->options;
+    if (x->stream == NULL)
+        srv_exchange_unwatch(x);
+    const uint64_t pace =
+        SRV_LEAST_PACE * options->request_timeout_ms / 1000; /* bytes in each --request-timeout */
+    const uint64_t rounds = x->answer_bytes / (pace > 0 ? pace : 1);
+    c->rounds = rounds < 1000000 ? (unsigned)rounds : 1000000;
+    if (c->rounds > 0)
+        (void)srv_connection_takes(c); /* count from here on */
+    srv_connection_enter(c, x->stream == NULL ? SRV_PHASE_WRITE : SRV_PHASE_STREAM);
+    options->metrics->sent_bytes += x->answer_bytes;
+    const bool queued = MHD_queue_response(c->mhd, (unsigned)x->status, x->response) == MHD_YES;
+    srv_answer_drop(x);
+    return queued;
+}
+
+/* ---- Constants ------------------------------------------------------------------------------- */
+
+/* Returns a response around bytes and header fields that live as long as the process, or NULL
+ * without memory. */
+static struct MHD_Response *response_around(obb_str bytes, const char *const *headers)
+{
+    union {
+        const void *from;
+        void *to; /* libmicrohttpd does not write to it */
+    } data = {.from = bytes.bytes};
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(bytes.length, data.to, MHD_RESPMEM_PERSISTENT);
+    for (; response != NULL && headers != NULL && *headers != NULL; headers += 2)
+        if (!add_header(response, headers[0], headers[1])) {
+            MHD_destroy_response(response);
+            response = NULL;
+        }
+    return response;
+}
+
+/* Returns the shared response for these bytes and this status, made at the first call. Returns NULL
+ * without memory, and if there are SRV_CONSTANTS others already. */
+static struct MHD_Response *constant_of(struct srv_constants *constants, int status,
+                                        const char *content_type, obb_str bytes,
+                                        const char *const *headers)
+{
+    for (size_t i = 0; i < constants->count; i++)
+        if (constants->items[i].bytes == bytes.bytes && constants->items[i].status == status)
+            return constants->items[i].response;
+    struct MHD_Response *response = response_around(bytes, headers);
+    if (response == NULL)
+        return NULL;
+    if (constants->count == SRV_CONSTANTS ||
+        !add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type)) {
+        MHD_destroy_response(response);
+        return NULL;
+    }
+    constants->items[constants->count++] =
+        (struct srv_constant){.bytes = bytes.bytes, .status = status, .response = response};
+    return response;
+}
+
+static const char out_of_memory[] =
+    "{\"type\":\"/problems/no-memory\",\"title\":\"there is not enough memory for this request\","
+    "\"status\":503}";
+
+bool srv_constants_init(struct srv_constants *constants)
+{
+    constants->out_of_memory =
+        constant_of(constants, 503, wire_media_type(WIRE_PROBLEM), obb_str_of(out_of_memory), NULL);
+    return constants->out_of_memory != NULL &&
+           add_header(constants->out_of_memory, MHD_HTTP_HEADER_RETRY_AFTER, "1");
+}
+
+void srv_constants_fini(struct srv_constants *constants)
+{
+    for (size_t i = 0; i < constants->count; i++)
+        MHD_destroy_response(constants->items[i].response);
+    constants->count = 0;
+}
+
+/* ---- For handlers ---------------------------------------------------------------------------- */
+
+/* Copies the next block of a long answer for libmicrohttpd. */
+static ssize_t read_reply(void *context, uint64_t position, char *out, size_t room)
+{
+    const struct srv_exchange *x = context;
+    const size_t left = x->request.reply.length - (size_t)position;
+    const size_t size = left < room ? left : room;
+    memcpy(out, x->request.reply.bytes + position, size);
+    return (ssize_t)size;
+}
+
+/* Returns a response around request->reply, or NULL without memory. The exchange owns the bytes,
+ * and lives until libmicrohttpd has sent them. Long answers go in blocks: the kernel would take
+ * megabytes at once, and the loop would wait while it copies. */
+static struct MHD_Response *response_of(struct srv_exchange *x)
+{
+    const struct wire_buf *reply = &x->request.reply;
+    x->answer_bytes = reply->length;
+    if (reply->failed)
+        return NULL;
+    return reply->length > (size_t)2 * SRV_BLOCK
+               ? MHD_create_response_from_callback(reply->length, SRV_BLOCK, read_reply, x, NULL)
+               : MHD_create_response_from_buffer(reply->length, reply->bytes,
+                                                 MHD_RESPMEM_PERSISTENT);
+}
+
+bool srv_reply_room(struct srv_request *request)
+{
+    struct srv_exchange *x = request->exchange;
+    const struct wire_buf *reply = &request->reply;
+    const size_t needed = reply->capacity > SRV_KEPT_BUFFER ? reply->capacity : 0;
+    if (reply->failed ||
+        (needed > x->reply_room && !srv_request_reserve(request, needed - x->reply_room)))
+        return false;
+    x->reply_room = needed > x->reply_room ? needed : x->reply_room;
+    return true;
+}
+
+wire_problem srv_problem_no_room(void)
+{
+    return wire_problem_http(503, "answers in flight use up the memory set aside for them");
+}
+
+void srv_reply(struct srv_request *request, int status, const char *content_type)
+{
+    struct srv_exchange *x = request->exchange;
+    if (!srv_reply_room(request)) {
+        const wire_problem problem = srv_problem_no_room();
+        wire_buf_fini(&request->reply);
+        srv_reply_problem(request, &problem);
+        return;
+    }
+    struct MHD_Response *response = response_of(x);
+    if (response == NULL)
+        srv_answer_out_of_memory(x);
+    else
+        srv_answer_finish(x, status, response, content_type);
+}
+
+void srv_reply_empty(struct srv_request *request, int status)
+{
+    struct srv_exchange *x = request->exchange;
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+    if (response == NULL)
+        srv_answer_out_of_memory(x);
+    else
+        srv_answer_finish(x, status, response, NULL);
+}
+
+void srv_reply_problem(struct srv_request *request, const wire_problem *problem)
+{
+    struct srv_exchange *x = request->exchange;
+    request->reply.length = 0;
+    request->has_etag = false;
+    wire_write_problem(&request->reply, problem);
+    struct MHD_Response *response = response_of(x);
+    bool good = response != NULL;
+    if (good && problem->allow != NULL)
+        good = add_header(response, MHD_HTTP_HEADER_ALLOW, problem->allow);
+    if (good && problem->status == 401)
+        good = add_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
+    if (good && problem->retry_after != 0) {
+        char seconds[16];
+        (void)snprintf(seconds, sizeof seconds, "%d", problem->retry_after);
+        good = add_header(response, MHD_HTTP_HEADER_RETRY_AFTER, seconds);
+    }
+    if (good) {
+        srv_answer_finish(x, problem->status, response, wire_media_type(WIRE_PROBLEM));
+        return;
+    }
+    if (response != NULL)
+        MHD_destroy_response(response);
+    srv_answer_out_of_memory(x);
+}
+
+void srv_reply_constant_with(struct srv_request *request, int status, const char *content_type,
+                             obb_str bytes, const char *const *headers)
+{
+    struct srv_exchange *x = request->exchange;
+    x->answer_bytes = bytes.length;
+    struct MHD_Response *response =
+        x->connection->all->closing || x->cors != NULL || request->id != NULL
+            ? NULL
+            : constant_of(x->all->constants, status, content_type, bytes, headers);
+    if (response != NULL) {
+        ready(x, status, response, true);
+        return;
+    }
+    response = response_around(bytes, headers);
+    if (response == NULL)
+        srv_answer_out_of_memory(x);
+    else
+        srv_answer_finish(x, status, response, content_type);
+}
+
+void srv_reply_constant(struct srv_request *request, int status, const char *content_type,
+                        obb_str bytes)
+{
+    srv_reply_constant_with(request, status, content_type, bytes, NULL);
+}

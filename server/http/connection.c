@@ -1,0 +1,105 @@
+#include "server/http/connection.h"
+
+#include <linux/tcp.h>
+#include <netinet/in.h>
+
+/* ---- The list by since_ms -------------------------------------------------------------------- */
+
+static void list_remove(struct srv_connection *c)
+{
+    struct srv_connections *all = c->all;
+    *(c->older != NULL ? &c->older->newer : &all->oldest) = c->newer;
+    *(c->newer != NULL ? &c->newer->older : &all->newest) = c->older;
+}
+
+static void list_append(struct srv_connection *c)
+{
+    struct srv_connections *all = c->all;
+    c->since_ms = srv_loop_now_ms(all->options->loop);
+    c->newer = NULL;
+    c->older = all->newest;
+    *(c->older != NULL ? &c->older->newer : &all->oldest) = c;
+    all->newest = c;
+    if (!all->deadline_set) {
+        all->deadline_set = true;
+        srv_timer_start(all->deadline, all->options->request_timeout_ms, 0);
+    }
+}
+
+void srv_connection_enter(struct srv_connection *c, srv_phase phase)
+{
+    list_remove(c);
+    c->phase = phase;
+    list_append(c);
+}
+
+static void on_deadline(void *context)
+{
+    struct srv_connections *all = context;
+    const uint64_t now = srv_loop_now_ms(all->options->loop);
+    const uint64_t limit = all->options->request_timeout_ms;
+    struct srv_connection *c;
+    while ((c = all->oldest) != NULL && now - c->since_ms >= limit) {
+        list_remove(c); /* to the end of the list: its next deadline is `limit` from now */
+        all->deadline_set = true;
+        list_append(c);
+        all->on_expired(c);
+    }
+    all->deadline_set = all->oldest != NULL;
+    if (all->deadline_set)
+        srv_timer_start(all->deadline, all->oldest->since_ms + limit - now, 0);
+}
+
+/* ---- Beginning and end ----------------------------------------------------------------------- */
+
+bool srv_connections_init(struct srv_connections *connections)
+{
+    return srv_timer_create(connections->options->loop, on_deadline, connections,
+                            &connections->deadline);
+}
+
+void srv_connections_fini(struct srv_connections *connections)
+{
+    srv_timer_destroy(connections->deadline);
+    connections->deadline = NULL;
+}
+
+struct srv_connection *srv_connection_open(struct srv_connections *all, struct MHD_Connection *mhd,
+                                           int descriptor, const struct srv_endpoint *endpoint,
+                                           bool secure)
+{
+    struct srv_connection *c = obb_calloc(1, sizeof *c);
+    if (c == NULL)
+        return NULL;
+    c->all = all;
+    c->mhd = mhd;
+    c->descriptor = descriptor;
+    c->endpoint = endpoint;
+    c->secure = secure;
+    list_append(c);
+    all->count++;
+    all->options->metrics->connections = all->count;
+    all->options->metrics->connections_total++;
+    return c;
+}
+
+void srv_connection_close(struct srv_connection *c)
+{
+    struct srv_connections *all = c->all;
+    list_remove(c);
+    obb_free(c);
+    all->count--;
+    all->options->metrics->connections = all->count;
+    all->on_closed(all->on_closed_context);
+}
+
+bool srv_connection_takes(struct srv_connection *c)
+{
+    struct tcp_info info = {.tcpi_bytes_acked = 0};
+    socklen_t size = sizeof info;
+    if (getsockopt(c->descriptor, IPPROTO_TCP, TCP_INFO, &info, &size) != 0)
+        return true;
+    const bool taken = info.tcpi_bytes_acked != c->acked;
+    c->acked = info.tcpi_bytes_acked;
+    return taken;
+}

@@ -1,0 +1,195 @@
+#include "server/http/exchange.h"
+
+#include <microhttpd.h>
+#include <netinet/in.h>
+
+enum { KEPT_EXCHANGES = 256 }; /* in the pool; further ones are freed with their request */
+
+/* ---- The pool -------------------------------------------------------------------------------- */
+
+static struct srv_exchange *take(struct srv_exchanges *all)
+{
+    struct srv_exchange *x = all->free;
+    if (x == NULL)
+        return obb_calloc(1, sizeof *x);
+    all->free = x->next;
+    all->free_count--;
+    x->next = NULL;
+    return x;
+}
+
+static void free_exchange(struct srv_exchange *x)
+{
+    obb_arena_fini(&x->request.arena);
+    wire_buf_fini(&x->request.reply);
+    obb_free(x->body);
+    obb_free(x);
+}
+
+/* Keeps buffers of ordinary size for the next request. */
+static void give(struct srv_exchanges *all, struct srv_exchange *x)
+{
+    if (all->free_count == KEPT_EXCHANGES) {
+        free_exchange(x);
+        return;
+    }
+    struct srv_exchange kept = {.next = all->free};
+    if (x->request.arena.total <= SRV_KEPT_BUFFER) {
+        kept.request.arena = x->request.arena;
+        obb_arena_reset(&kept.request.arena);
+    } else {
+        obb_arena_fini(&x->request.arena);
+    }
+    if (x->request.reply.capacity <= SRV_KEPT_BUFFER) {
+        kept.request.reply.bytes = x->request.reply.bytes;
+        kept.request.reply.capacity = x->request.reply.capacity;
+    } else {
+        wire_buf_fini(&x->request.reply);
+    }
+    if (x->body_capacity <= SRV_KEPT_BUFFER) {
+        kept.body = x->body;
+        kept.body_capacity = x->body_capacity;
+    } else {
+        obb_free(x->body);
+    }
+    *x = kept;
+    all->free = x;
+    all->free_count++;
+}
+
+void srv_exchanges_fini(struct srv_exchanges *exchanges)
+{
+    for (struct srv_exchange *x = exchanges->free, *next; x != NULL; x = next) {
+        next = x->next;
+        free_exchange(x);
+    }
+    exchanges->free = NULL;
+    exchanges->free_count = 0;
+}
+
+struct srv_exchange *srv_exchange_begin(struct srv_exchanges *all,
+                                        struct srv_connection *connection)
+{
+    struct srv_exchange *x = take(all);
+    if (x == NULL)
+        return NULL;
+    x->request.exchange = x;
+    x->request.number = ++all->requests;
+    x->request.services = all->options->services;
+    x->all = all;
+    x->connection = connection;
+    connection->exchange = x;
+    all->active++;
+    return x;
+}
+
+void srv_exchange_end(struct srv_exchange *x)
+{
+    struct srv_exchanges *all = x->all;
+    struct srv_connection *c = x->connection;
+    c->exchange = NULL;
+    all->active--;
+    all->options->metrics->in_flight_bytes -= x->reserved;
+    give(all, x);
+    srv_connection_enter(c, SRV_PHASE_READ);
+}
+
+/* ---- Refused and cancelled ------------------------------------------------------------------- */
+
+void srv_exchange_refuse(struct srv_exchange *x, int status, const char *detail)
+{
+    x->refused = true;
+    x->refusal = wire_problem_http(status, detail);
+    if (status == 503)
+        x->refusal.retry_after = 1;
+}
+
+void srv_exchange_cancel(struct srv_exchange *x, bool late)
+{
+    if (atomic_load(&x->request.cancelled))
+        return;
+    x->late = late;
+    atomic_store(&x->request.cancelled, true);
+    x->all->options->metrics->cancelled_total++;
+    if (x->request.on_cancel != NULL)
+        x->request.on_cancel(&x->request);
+}
+
+bool srv_request_late(const struct srv_request *request) { return request->exchange->late; }
+
+/* ---- Asleep ---------------------------------------------------------------------------------- */
+
+static void on_hangup(void *context, unsigned events)
+{
+    (void)events;
+    struct srv_connection *c = context;
+    srv_watch_pause(c->hangup);
+    srv_exchange_cancel(c->exchange, false);
+}
+
+void srv_exchange_suspend(struct srv_exchange *x)
+{
+    struct srv_connection *c = x->connection;
+    MHD_suspend_connection(c->mhd);
+    x->suspended = true;
+    /* if the watch fails, a client that goes is noticed only when there is something to tell it */
+    if (c->hangup == NULL)
+        (void)srv_watch_create(x->all->options->loop, c->descriptor, SRV_HANGUP, on_hangup, c,
+                               &c->hangup);
+}
+
+void srv_exchange_unwatch(struct srv_exchange *x)
+{
+    struct srv_connection *c = x->connection;
+    srv_watch_destroy(c->hangup);
+    c->hangup = NULL;
+}
+
+void srv_exchange_resume(struct srv_exchange *x)
+{
+    x->suspended = false;
+    MHD_resume_connection(x->connection->mhd);
+    srv_loop_due(x->all->options->loop);
+}
+
+/* ---- For handlers ---------------------------------------------------------------------------- */
+
+bool srv_request_reserve(struct srv_request *request, size_t bytes)
+{
+    struct srv_exchange *x = request->exchange;
+    const srv_http_options *options = x->all->options;
+    if (bytes > options->memory_limit - options->metrics->in_flight_bytes)
+        return false;
+    options->metrics->in_flight_bytes += bytes;
+    x->reserved += bytes;
+    return true;
+}
+
+/* The networks of IPv6 begin beyond 0::/8, so the smallest numbers are free for IPv4 and for our
+ * sockets. */
+uint64_t srv_request_peer(const struct srv_request *request)
+{
+    const struct srv_connection *c = request->exchange->connection;
+    const struct sockaddr *from =
+        MHD_get_connection_info(c->mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr;
+    const unsigned char *bytes;
+    size_t size = 4;
+    uint64_t peer = 0xffff;
+    if (from->sa_family == AF_INET) {
+        bytes = (const void *)&((const struct sockaddr_in *)(const void *)from)->sin_addr;
+    } else if (from->sa_family == AF_INET6) {
+        const struct in6_addr *v6 = &((const struct sockaddr_in6 *)(const void *)from)->sin6_addr;
+        bytes = v6->s6_addr;
+        if (IN6_IS_ADDR_V4MAPPED(v6)) {
+            bytes += 12;
+        } else {
+            peer = 0;
+            size = 8;
+        }
+    } else {
+        return 1 + (uint64_t)c->endpoint->number;
+    }
+    for (size_t i = 0; i < size; i++)
+        peer = peer << 8 | bytes[i];
+    return peer;
+}

@@ -1,0 +1,103 @@
+/* An exchange: one request under way on a connection, with its answer. Exchanges come from a pool,
+ * and keep their buffers in it. */
+#ifndef SRV_EXCHANGE_H
+#define SRV_EXCHANGE_H
+
+#include "server/http/connection.h"
+#include "server/http/request.h"
+
+struct MHD_Response;
+struct srv_constants;
+struct srv_lingerers;
+struct srv_stream;
+
+enum { SRV_KEPT_BUFFER = 65536 }; /* bytes: larger buffers are freed with their request */
+
+struct srv_exchange {
+    struct srv_request request;
+    struct srv_exchanges *all;
+    struct srv_connection *connection;
+    struct srv_exchange *next; /* in the pool's list of free exchanges */
+
+    /* The request line, and its progress. */
+    obb_str target;     /* as sent; a copy */
+    const char *line;   /* the target in libmicrohttpd's buffer */
+    const char *method; /* libmicrohttpd's, valid until the answer is sent */
+    double started;     /* srv_clock() at the end of the headers */
+    srv_cost cost;
+    bool no_memory;    /* for the request line or the headers */
+    bool headers_seen; /* the headers are read */
+    bool malformed;    /* libmicrohttpd refused the headers, see malformed.h */
+    bool handled;      /* the handler has the request */
+    bool suspended;    /* the connection sleeps */
+    bool late;         /* the deadline has cancelled the request */
+
+    /* The verdict of admission. */
+    bool refused; /* answer with `refusal` once the body has passed */
+    wire_problem refusal;
+    const char *allow; /* answer OPTIONS with this Allow field */
+    const char *cors;  /* Access-Control-Allow-Origin: the page may see the answer */
+    bool preflight;    /* a browser asks which requests the page may send */
+
+    /* The body. */
+    uint64_t declared; /* Content-Length, or UINT64_MAX if chunked */
+    char *body;
+    size_t body_length, body_capacity;
+    bool discard; /* the bytes that still come are not kept */
+
+    /* The answer. */
+    struct srv_stream *stream;     /* if the answer is a stream */
+    struct MHD_Response *response; /* ready to be sent */
+    bool constant;                 /* `response` is shared */
+    int status;
+    size_t answer_bytes;
+    size_t reserved;   /* bytes of --memory-limit in use */
+    size_t reply_room; /* the part of `reserved` that is for the reply */
+};
+
+struct srv_exchanges {
+    const srv_http_options *options;
+    struct srv_constants *constants; /* see answer_body.h */
+    struct srv_lingerers *lingerers;
+    struct srv_exchange *free;
+    size_t free_count;
+    size_t active;     /* exchanges under way */
+    uint64_t requests; /* so far */
+};
+
+/* Frees the pool. No exchange may be under way. Accepts zeroes. */
+void srv_exchanges_fini(struct srv_exchanges *exchanges);
+
+/* Takes an exchange from the pool for the next request of the connection. Returns NULL without
+ * memory. */
+struct srv_exchange *srv_exchange_begin(struct srv_exchanges *all,
+                                        struct srv_connection *connection);
+
+/* Gives the exchange and its memory back. The connection begins SRV_PHASE_READ. */
+void srv_exchange_end(struct srv_exchange *x);
+
+/* Decides that the answer is a problem of this status. detail: a sentence that lives as long as the
+ * process, or NULL. */
+void srv_exchange_refuse(struct srv_exchange *x, int status, const char *detail);
+
+/* Cancels the request and tells its handler, at the first call. late: the deadline is the
+ * reason. */
+void srv_exchange_cancel(struct srv_exchange *x, bool late);
+
+/* Puts the connection to sleep until srv_exchange_wake, and watches for a client that goes. Called
+ * in one of libmicrohttpd's callbacks for this connection. */
+void srv_exchange_suspend(struct srv_exchange *x);
+
+/* Stops the watch for a client that goes. */
+void srv_exchange_unwatch(struct srv_exchange *x);
+
+void srv_exchange_resume(struct srv_exchange *x); /* for srv_exchange_wake */
+
+/* Wakes the connection if it sleeps. */
+static inline void srv_exchange_wake(struct srv_exchange *x)
+{
+    if (x->suspended)
+        srv_exchange_resume(x);
+}
+
+#endif

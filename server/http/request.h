@@ -1,0 +1,51 @@
+/* A request as its handler sees it, from the end of its headers to the end of its answer. On the
+ * loop's thread. */
+#ifndef SRV_REQUEST_H
+#define SRV_REQUEST_H
+
+#include "server/http/route.h"
+
+#include <stdatomic.h>
+
+struct srv_exchange;
+struct srv_services;
+
+struct srv_request {
+    struct srv_services *services;
+    const srv_route *route;
+    srv_target target;
+    wire_body body;
+    wire_media accept;         /* the best of the media types that the route offers */
+    const char *if_match;      /* the value of the field, or NULL */
+    const char *if_none_match; /* likewise */
+    const char *last_event_id; /* likewise */
+    struct obb_arena arena;    /* freed with the request */
+    struct wire_buf reply;     /* the body that srv_reply sends */
+    unsigned scopes;           /* WIRE_SCOPE_… that the sender has; set by options.admit */
+    const wire_token *token;   /* of the sender, valid until the handler returns; NULL: no tokens */
+    const char *id;            /* X-Request-Id if sent and printable, for the log and the answer */
+    uint64_t number; /* counts the requests of this process; the id in the log without `id` */
+    bool has_etag;   /* srv_reply sends `etag` as ETag */
+    uint64_t etag;
+    atomic_bool cancelled; /* the client is gone or the time is over; any thread may read it */
+
+    /* Called once on the loop when `cancelled` turns true. The handler's side must then still
+     * answer soon, with any answer. May be NULL. */
+    void (*on_cancel)(struct srv_request *request);
+    void *work;                    /* the handler's own */
+    struct srv_exchange *exchange; /* private to server/http */
+};
+
+/* Returns true if the deadline cancelled the request, false if the client went or nothing cancelled
+ * it. */
+bool srv_request_late(const struct srv_request *request);
+
+/* Returns the client as a number. All requests from one IPv4 address, one IPv6 network (/64) or one
+ * of our unix sockets have the same number, and no others have it. */
+uint64_t srv_request_peer(const struct srv_request *request);
+
+/* Reserves bytes of --memory-limit for this request, which gives them back when it ends.
+ * Returns false if the limit does not leave so many: the handler answers 503. */
+bool srv_request_reserve(struct srv_request *request, size_t bytes);
+
+#endif

@@ -1,0 +1,116 @@
+#include "server/http/stream.h"
+
+#include "server/http/answer_body.h"
+#include "server/http/stream_body.h"
+
+#include <microhttpd.h>
+#include <string.h>
+
+/* Copies pending bytes for libmicrohttpd. */
+static ssize_t read_stream(void *context, uint64_t position, char *out, size_t room)
+{
+    (void)position;
+    struct srv_exchange *x = context;
+    struct srv_stream *stream = x->stream;
+    if (srv_stream_waiting(stream) == 0 && !stream->ended && !stream->broken) {
+        stream->moving = true; /* all bytes are taken, and the next ones have their own time */
+        stream->on_drained(stream);
+    }
+    if (stream->broken) {
+        /* An error returned here would end the request, but libmicrohttpd 0.9.75 then forgets the
+         * connection until all older ones have gone. So the socket is shut down, and libmicrohttpd
+         * gets a byte to send, which fails. */
+        srv_connection_cut(x->connection);
+        *out = '\n';
+        return 1;
+    }
+    const size_t waiting = srv_stream_waiting(stream);
+    if (waiting > 0) {
+        const size_t size = waiting < room ? waiting : room;
+        memcpy(out, stream->pending.bytes + stream->taken, size);
+        stream->taken += size;
+        if (size == waiting)
+            stream->taken = stream->pending.length = 0;
+        stream->moving = true;
+        x->answer_bytes += size;
+        x->all->options->metrics->sent_bytes += size;
+        return (ssize_t)size;
+    }
+    if (stream->ended)
+        return MHD_CONTENT_READER_END_OF_STREAM;
+    srv_exchange_suspend(x);
+    return 0;
+}
+
+void srv_reply_stream(struct srv_request *request, int status, const char *content_type,
+                      struct srv_stream *stream)
+{
+    struct srv_exchange *x = request->exchange;
+    stream->request = request;
+    x->stream = stream;
+    struct MHD_Response *response =
+        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, SRV_BLOCK, read_stream, x, NULL);
+    if (response == NULL) {
+        srv_answer_out_of_memory(x);
+        return;
+    }
+    /* libmicrohttpd 0.9.75 sends the end of a chunked body in answer to HEAD, where no body may
+     * be */
+    if (strcmp(x->method, "HEAD") == 0)
+        (void)MHD_set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT, MHD_RO_END);
+    srv_answer_finish(x, status, response, content_type);
+}
+
+void srv_stream_give(struct srv_stream *stream, struct wire_buf *buf)
+{
+    struct wire_buf *pending = &stream->pending;
+    if (srv_stream_waiting(stream) == 0) {
+        const struct wire_buf empty = {.bytes = pending->bytes, .capacity = pending->capacity};
+        *pending = *buf;
+        *buf = empty;
+        stream->taken = 0;
+    } else {
+        wire_buf_append(pending, buf->bytes, buf->length);
+        buf->length = 0;
+    }
+    stream->broken = stream->broken || buf->failed || pending->failed;
+    srv_exchange_wake(stream->request->exchange);
+}
+
+void srv_stream_append(struct srv_stream *stream, const char *bytes, size_t size)
+{
+    if (srv_stream_waiting(stream) == 0)
+        stream->taken = stream->pending.length = 0;
+    wire_buf_append(&stream->pending, bytes, size);
+    stream->broken = stream->broken || stream->pending.failed;
+    srv_exchange_wake(stream->request->exchange);
+}
+
+void srv_stream_end(struct srv_stream *stream)
+{
+    stream->ended = true;
+    srv_exchange_wake(stream->request->exchange);
+}
+
+void srv_stream_cut(struct srv_stream *stream)
+{
+    stream->broken = true;
+    srv_exchange_wake(stream->request->exchange);
+}
+
+bool srv_stream_check(struct srv_exchange *x)
+{
+    struct srv_stream *stream = x->stream;
+    /* A connection that is awake has bytes that the client does not take, even if the stream has
+     * none left: libmicrohttpd holds a block of them. */
+    const bool must_move = !x->suspended || stream->working;
+    const bool good = !must_move || stream->moving;
+    stream->moving = false;
+    return good;
+}
+
+void srv_stream_close(struct srv_stream *stream)
+{
+    wire_buf_fini(&stream->pending);
+    stream->on_closed(stream);
+}

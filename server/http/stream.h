@@ -1,0 +1,52 @@
+/* A stream: an answer of unknown length.
+ *
+ * The owner gives bytes when the stream has drained, so that only one piece is in memory, or gives
+ * them as they come up. Between two pieces the connection sleeps. A client that takes nothing for
+ * --request-timeout while bytes wait is cut. */
+#ifndef SRV_STREAM_H
+#define SRV_STREAM_H
+
+#include "server/http/request.h"
+
+struct srv_stream {
+    /* The owner's. Both callbacks run on the loop. */
+
+    /* The client's side has taken all given bytes. The owner gives more, ends or cuts the stream,
+     * now or later. */
+    void (*on_drained)(struct srv_stream *stream);
+
+    /* The stream is over, for whatever reason. The request ends with it. */
+    void (*on_closed)(struct srv_stream *stream);
+    bool working; /* the owner makes the next piece, which must come within --request-timeout */
+
+    /* Private to server/http. */
+    struct srv_request *request;
+    struct wire_buf pending;
+    size_t taken; /* bytes of `pending` */
+    bool ended, broken, moving;
+};
+
+/* Starts the answer. The stream must live until on_closed. When the client is gone or the service
+ * ends, request->on_cancel is called, and the owner must then end or cut the stream soon. */
+void srv_reply_stream(struct srv_request *request, int status, const char *content_type,
+                      struct srv_stream *stream);
+
+/* Gives the bytes of buf, which is empty afterwards. If buf has failed, cuts the stream. */
+void srv_stream_give(struct srv_stream *stream, struct wire_buf *buf);
+
+/* Gives a copy of the bytes. */
+void srv_stream_append(struct srv_stream *stream, const char *bytes, size_t size);
+
+/* Ends the answer after the client has taken the given bytes. */
+void srv_stream_end(struct srv_stream *stream);
+
+/* Closes the connection at once, so that the client sees that the answer is not complete. */
+void srv_stream_cut(struct srv_stream *stream);
+
+/* Returns the number of bytes given and not yet taken. */
+static inline size_t srv_stream_waiting(const struct srv_stream *stream)
+{
+    return stream->pending.length - stream->taken;
+}
+
+#endif

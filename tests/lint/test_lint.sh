@@ -1,0 +1,147 @@
+#!/bin/sh
+# test_lint.sh - tests layers.sh and circles.sh: builds a small tree in a temporary folder, plants
+# one fault at a time, and expects the check to fail with its message; the tree without a fault must
+# pass. Prints how many expectations it looked at.
+set -u
+lint=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+looked=0 bad=0
+
+put() { # FILE LINE... writes a file of the tree
+    mkdir -p "$work/tree/$(dirname "$1")"
+    file=$work/tree/$1
+    shift
+    printf '%s\n' "$@" >"$file"
+}
+
+# A tree without a fault. geometry/solid calls base/sum directly; base/walk calls geometry only
+# through a pointer.
+clean_tree() {
+    rm -rf "$work/tree" "$work/objects"
+    put core/base/sum.h 'int obb_sum(int a);'
+    put core/base/sum.c '#include "core/base/sum.h"' 'int obb_sum(int a) { return a; }'
+    put core/base/walk.h 'int obb_walk(int (*visit)(int));'
+    put core/base/walk.c '#include "core/base/walk.h"' 'int obb_walk(int (*visit)(int)) { return visit(1); }'
+    put core/geometry/solid.h '#include "core/base/sum.h"' 'int obb_solid(int a);'
+    put core/geometry/solid_body.h '#include "core/geometry/solid.h"' 'int obb_inside(int a);'
+    put core/geometry/solid.c '#include "core/geometry/solid.h"' '#include "core/geometry/solid_body.h"' \
+        '#include "core/base/walk.h"' 'int obb_inside(int a) { return obb_sum(a); }' \
+        'int obb_solid(int a) { return obb_walk(obb_inside) + a; }'
+    put core/obb.h '#include "core/geometry/solid.h"'
+    put proto/codec/json.h '#include "core/obb.h"' 'int wire_json(int a);'
+    put proto/codec/json.c '#include "proto/codec/json.h"' '#include <jansson.h>' 'int wire_json(int a) { return obb_solid(a); }'
+    put proto/wire.h '#include "core/obb.h"'
+    put server/scenes/writer.c '#include "core/obb.h"' 'int obb_store_add(int a);' \
+        'int srv_write(void);' 'int srv_write(void) { return obb_store_add(1); }'
+    put server/main.c '#include "proto/wire.h"' '/* obb_store_add is named in a comment' ' * obb_store_add */' \
+        'int main(void) { return "obb_store_add"[0]; }'
+    put tests/core/geometry/test_solid.c '#include "core/geometry/solid_body.h"' '#include <check.h>'
+    mkdir -p "$work/stubs"
+    : >"$work/stubs/jansson.h"
+}
+
+compile() {
+    (cd "$work/tree" && find core proto server -name '*.c') | while read -r source; do
+        mkdir -p "$work/objects/$(dirname "$source")"
+        (cd "$work/tree" && ${CC:-cc} -w -I. -I"$work/stubs" -c -o "$work/objects/${source%.c}.o" "$source") || exit 1
+    done || exit 1
+}
+
+expect() { # WHAT passes|fails TEXT COMMAND... the command's verdict, and TEXT in its output
+    what=$1 verdict=$2 text=$3
+    shift 3
+    looked=$((looked + 1))
+    output=$("$@" 2>&1) && came=passes || came=fails
+    case $came:$output in
+    "$verdict:"*"$text"*) ;;
+    *)
+        echo "test_lint.sh: $what: expected that it $verdict with \"$text\", but it $came with:"
+        printf '%s\n' "$output"
+        bad=$((bad + 1))
+        ;;
+    esac
+}
+
+layers() { # WHAT TEXT: the planted tree fails check-layers with the text, and has no other breach
+    expect "$1" fails "$2" "$lint/layers.sh" "$work/tree"
+    expect "$1, and nothing else" fails ', 1 breaches' "$lint/layers.sh" "$work/tree"
+    clean_tree
+}
+
+circles() { # WHAT TEXT: the planted tree fails check-circles with the text, and has no other circle
+    compile
+    expect "$1" fails "$2" "$lint/circles.sh" "$work/tree" "$work/objects"
+    expect "$1, and nothing else" fails '; 1 circles' "$lint/circles.sh" "$work/tree" "$work/objects"
+    clean_tree
+}
+
+clean_tree
+compile
+expect "a clean tree" passes 'looked at 14 files, 16 includes, 5 doors, 0 breaches' "$lint/layers.sh" "$work/tree"
+expect "a clean tree" passes 'looked at 13 files, 8 units, 7 rooms, 11 symbols, 8 arrows of units, 7 of rooms' "$lint/circles.sh" "$work/tree" "$work/objects"
+expect "the table of rooms" passes 'core/geometry          -> core/base              2' \
+    "$lint/circles.sh" --table "$work/tree" "$work/objects"
+
+mkdir "$work/empty"
+expect "an empty tree" fails 'looked at 0 files' "$lint/layers.sh" "$work/empty"
+expect "an empty tree" fails 'looked at 0 files' "$lint/circles.sh" "$work/empty" "$work/objects"
+
+put core/base/up.c '#include "core/geometry/solid.h"'
+layers "an include upwards" 'core/base/up.c:1: may not include "core/geometry/solid.h": core/base does not stand on core/geometry'
+put core/index/tree.c '#include "core/geometry/solid_body.h"'
+layers "the inside of another room" 'core/index/tree.c:1: may not include "core/geometry/solid_body.h", the inside of core/geometry'
+put tests/core/base/test_sum.c '#include "core/geometry/solid_body.h"'
+layers "the inside of another room, in a test" 'the inside of core/geometry'
+put core/base/wire.c '#include "proto/wire.h"'
+layers "a layer above" 'core/base does not stand on proto/wire'
+put server/base/sum.c '#include "core/base/sum.h"'
+layers "a layer below, beside its face" 'server/base does not stand on core/base'
+put core/base/attic.c '#include "core/attic/attic.h"'
+layers "a header of no room" 'which is in no room of the table'
+put core/attic/attic.c '#include <stddef.h>'
+layers "a file of no room" 'core/attic/attic.c:1: stands in no room of the table'
+put server/attic/attic.c '#include <stddef.h>'
+layers "a file of no room, where the layer has a row" 'server/attic/attic.c:1: stands in no room of the table'
+put server/lag.c '#include "server/lag_body.h"'
+put server/lag_body.h '#include "proto/wire.h"'
+put server/base/up.c '#include "server/lag_body.h"'
+layers "the inside of the top, below it" 'server/base/up.c:1: may not include "server/lag_body.h", the inside of server'
+put server/base/up.c '#include "server/lag.h"'
+layers "the top, below it" 'server/base does not stand on server'
+put proto/request/json.c '#include <stddef.h>' '#include <jansson.h>'
+layers "a library in a wrong room" 'proto/request/json.c:2: may not include <jansson.h>: proto/request does not know jansson'
+put core/base/sum.c '#include "core/base/walk.h"' '#include "core/base/sum.h"'
+layers "own header second" 'core/base/sum.c:1: must include its own header first, core/base/sum.h'
+put core/base/sum.c '#include <stddef.h>' '#include "core/base/sum.h"'
+layers "own header behind a library" 'core/base/sum.c:1: must include its own header first, core/base/sum.h'
+put server/routes/do_scene.c 'int obb_store_add(int a);'
+layers "a store changed by another door" 'server/routes/do_scene.c:1: may not name obb_store_add: stores change in server/scenes/writer.c only'
+
+put core/base/sum.c '#include "core/base/sum.h"' 'int obb_more(int a);' 'int obb_sum(int a) { return obb_more(a); }'
+put core/base/more.c 'int obb_sum(int a);' 'int obb_more(int a) { return obb_sum(a); }'
+circles "two files, by calls" 'circle of files: core/base/more -> core/base/sum -> core/base/more'
+put core/base/one.h '#include "core/base/two.h"'
+put core/base/two.h '#pragma once' '#include "core/base/one.h"'
+circles "two files, by includes" 'circle of files: core/base/one -> core/base/two -> core/base/one'
+put core/base/one.h 'int obb_one(void);'
+put core/base/two.h '#include "core/base/one.h"'
+put core/base/two.c 'int obb_two(void) { return 2; }'
+put core/base/one.c 'int obb_two(void);' 'int obb_one(void) { return obb_two(); }'
+circles "two files, one way by an include and back by a call" 'core/base/one -> core/base/two: needs obb_two'
+put core/base/one.c 'int obb_two(void);' 'int obb_one(void) { return obb_two(); }'
+put core/base/two.c 'int obb_three(void);' 'int obb_two(void) { return obb_three(); }'
+put core/base/three.c 'int obb_one(void);' 'int obb_three(void) { return obb_one(); }'
+circles "three files" 'circle of files: core/base/one -> core/base/two -> core/base/three -> core/base/one'
+put core/base/up.c 'int obb_depth(void);' 'int obb_up(void) { return obb_depth(); }'
+put core/geometry/depth.c 'int obb_depth(void) { return 1; }'
+circles "two rooms without a circle of files" 'circle of rooms: core/base -> core/geometry -> core/base'
+put server/server.c 'int srv_write(void);' 'int srv_serve(void) { return srv_write(); }'
+put server/scenes/up.c 'int srv_serve(void);' 'int srv_up(void) { return srv_serve(); }'
+circles "a room and a unit above it" 'circle of rooms: server/scenes -> server/server -> server/scenes'
+compile
+put core/base/new.c 'int obb_new(void);'
+expect "a source without an object" fails "no object $work/objects/core/base/new.o" "$lint/circles.sh" "$work/tree" "$work/objects"
+
+echo "check-lint: looked at $looked verdicts of two checks, $bad wrong"
+[ "$looked" -gt 0 ] && [ "$bad" -eq 0 ]

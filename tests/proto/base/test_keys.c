@@ -1,0 +1,78 @@
+#include "proto/base/keys.h"
+#include "tests/support/test.h"
+
+#include <stdio.h>
+
+static wire_key_status check_keys(const char *const *texts, size_t count)
+{
+    struct obb_arena arena;
+    obb_arena_init(&arena);
+    obb_str *keys = malloc(count * sizeof *keys + 1);
+    ck_assert_ptr_nonnull(keys);
+    for (size_t i = 0; i < count; i++)
+        keys[i] = obb_str_of(texts[i]);
+    const wire_key_status status = wire_keys_check(keys, count, sizeof *keys, &arena);
+    free(keys);
+    obb_arena_fini(&arena);
+    return status;
+}
+
+START_TEST(one_repeated_key_among_any_number_is_found)
+{
+    enum { MOST = 3000 };
+    static char texts[MOST][32];
+    const char *keys[MOST];
+    test_rng rng = {.s = 5};
+    for (int i = 0; i < MOST; i++) {
+        (void)snprintf(texts[i], sizeof texts[i], "%s%d", i % 3 == 0 ? "a longer name " : "n", i);
+        keys[i] = texts[i];
+    }
+    size_t looked_at = 0;
+    for (size_t count = 0; count <= MOST; count += count < 40 ? 1 : 97, looked_at++) {
+        ck_assert_int_eq(check_keys(keys, count), WIRE_KEYS_DIFFER);
+        if (count < 2)
+            continue;
+        const size_t i = test_below(&rng, count), j = (i + 1 + test_below(&rng, count - 1)) % count;
+        const char *kept = keys[i];
+        keys[i] = keys[j];
+        ck_assert_int_eq(check_keys(keys, count), WIRE_KEYS_REPEAT);
+        keys[i] = kept;
+    }
+    ck_assert_uint_gt(looked_at, 60);
+}
+END_TEST
+
+START_TEST(keys_made_to_collide_are_sorted_instead)
+{
+    /* 4,000 keys of one slot among 8,192: without the way out, 8 million steps; with it, about
+     * 32,000 and a sort */
+    enum { COUNT = 4000 };
+    static char texts[COUNT][16];
+    const char *keys[COUNT];
+    size_t found = 0;
+    for (unsigned n = 0; found < COUNT; n++) {
+        (void)snprintf(texts[found], sizeof texts[found], "k%u", n);
+        if ((wire_key_hash(obb_str_of(texts[found])) & 8191) == 77) {
+            keys[found] = texts[found];
+            found++;
+        }
+    }
+    ck_assert_int_eq(check_keys(keys, COUNT), WIRE_KEYS_DIFFER);
+    keys[COUNT - 1] = keys[17];
+    ck_assert_int_eq(check_keys(keys, COUNT), WIRE_KEYS_REPEAT);
+    keys[COUNT - 1] = texts[COUNT - 1];
+    keys[3] = keys[4];
+    ck_assert_int_eq(check_keys(keys, COUNT), WIRE_KEYS_REPEAT);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("keys");
+    TCase *tc = tcase_create("keys");
+    tcase_set_timeout(tc, test_patience(60));
+    tcase_add_test(tc, one_repeated_key_among_any_number_is_found);
+    tcase_add_test(tc, keys_made_to_collide_are_sorted_instead);
+    suite_add_tcase(suite, tc);
+    return test_main(suite);
+}

@@ -1,0 +1,80 @@
+#include "proto/problem/problem.h"
+#include "tests/support/test.h"
+
+#include <string.h>
+
+START_TEST(every_status_of_core_has_its_place_in_http)
+{
+    static const struct {
+        obb_status status;
+        int http;
+    } cases[] = {
+        {OBB_NO_MEMORY, 503},      {OBB_CANCELLED, 503},    {OBB_BAD_NUMBER, 422},
+        {OBB_BAD_EXTENT, 422},     {OBB_BAD_ROTATION, 422}, {OBB_NOT_ORTHONORMAL, 422},
+        {OBB_SHEARED, 422},        {OBB_SINGULAR, 422},     {OBB_NOT_A_BOX, 422},
+        {OBB_BAD_COUNT, 422},      {OBB_BAD_NAME, 422},     {OBB_BAD_VALUE, 422},
+        {OBB_NO_SCENE, 404},       {OBB_NO_BOX, 404},       {OBB_DIMENSIONS, 409},
+        {OBB_TIME_BACKWARDS, 409}, {OBB_GONE, 410},         {OBB_REVISION, 412},
+        {OBB_LIMIT, 413},
+    };
+    size_t statuses = 0;
+#define COUNT_STATUS(id, name, sentence) statuses++;
+    OBB_STATUS_TABLE(COUNT_STATUS)
+#undef COUNT_STATUS
+    ck_assert_uint_eq(sizeof cases / sizeof *cases, statuses - 1); /* all but OBB_OK */
+    for (size_t i = 0; i < statuses - 1; i++) {
+        const wire_problem problem = wire_problem_of(cases[i].status);
+        ck_assert_int_eq(problem.status, cases[i].http);
+        ck_assert_str_eq(problem.type, obb_status_name(cases[i].status));
+        ck_assert_str_eq(problem.title, obb_status_sentence(cases[i].status));
+        ck_assert_int_eq(problem.retry_after > 0, cases[i].http == 503);
+        ck_assert((problem.detail != NULL) ==
+                  (cases[i].status == OBB_LIMIT)); /* the limit of scenes */
+        ck_assert(problem.pointer == NULL && !problem.has_range);
+    }
+}
+END_TEST
+
+START_TEST(every_cause_of_proto_is_a_400_or_422)
+{
+    static const wire_cause causes[] = {
+#define ID(id, status, name, sentence) id,
+        WIRE_CAUSE_TABLE(ID)
+#undef ID
+    };
+    for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
+        const wire_problem problem = wire_problem_of_cause(causes[i]);
+        ck_assert(problem.status == 400 || problem.status == 422);
+        ck_assert(strlen(problem.type) > 0 && strlen(problem.title) > 0);
+        for (size_t k = 0; k < i; k++)
+            ck_assert_str_ne(problem.type, wire_problem_of_cause(causes[k]).type);
+    }
+    ck_assert_str_eq(wire_problem_of_cause(WIRE_OBB_SHEARED).type, "sheared");
+    ck_assert_str_eq(wire_problem_of_cause(WIRE_MALFORMED).type, "malformed");
+}
+END_TEST
+
+START_TEST(problems_of_http_have_a_type_and_a_sentence)
+{
+    static const int statuses[] = {400, 401, 403, 404, 405, 406, 413, 415, 429, 500, 503};
+    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
+        const wire_problem problem = wire_problem_http(statuses[i], "why");
+        ck_assert_int_eq(problem.status, statuses[i]);
+        ck_assert_str_eq(problem.detail, "why");
+        ck_assert(strlen(problem.type) > 0 && strlen(problem.title) > 0);
+        ck_assert_int_eq(problem.retry_after > 0, statuses[i] == 429 || statuses[i] == 503);
+    }
+    ck_assert_ptr_null(wire_problem_http(404, NULL).detail);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("problem");
+    TCase *tc = tcase_create("problem");
+    tcase_add_test(tc, every_status_of_core_has_its_place_in_http);
+    tcase_add_test(tc, every_cause_of_proto_is_a_400_or_422);
+    tcase_add_test(tc, problems_of_http_have_a_type_and_a_sentence);
+    suite_add_tcase(suite, tc);
+    return test_main(suite);
+}

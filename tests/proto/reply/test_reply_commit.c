@@ -1,0 +1,90 @@
+#include "tests/proto/reply/yard.h"
+
+START_TEST(a_commit_answers_counts_ids_missing_and_results)
+{
+    const obb_put puts[] = {put_of("n\"1", (obb_vec3){0}, (obb_vec3){1.0, 1.0, 1.0}),
+                            put_of("a", (obb_vec3){0}, (obb_vec3){1.0, 1.0, 1.0})};
+    const obb_pose poses[] = {{.target = {.name = obb_str_of("ghost")}, .has_center = true},
+                              {.target = {.has_id = true, .id = 77}, .has_center = true},
+                              {.target = {.name = obb_str_of("a")}, .has_center = true}};
+    const obb_transform_edit change = {.target = {.name = obb_str_of("no\"body")},
+                                       .transform = {.has_translate = true}};
+    const obb_query queries[] = {
+        {.kind = OBB_QUERY_ALL_PAIRS, .dimensions = 3, .by_id = true},
+        {.kind = OBB_QUERY_POINT, .dimensions = 3, .count = 1, .has_at = true},
+    };
+    const wire_commit commit = {.edit = {.dimensions = 3,
+                                         .ignore_missing = true,
+                                         .puts = puts,
+                                         .put_count = 2,
+                                         .poses = poses,
+                                         .pose_count = 3,
+                                         .transforms = &change,
+                                         .transform_count = 1,
+                                         .queries = queries,
+                                         .query_count = 2}};
+    const uint64_t new_ids[] = {17, 0};
+    const bool missed_poses[] = {true, true, false}, missed_transforms[] = {true};
+    const obb_committed committed = {.moment = {42, 1234.5},
+                                     .changed = true,
+                                     .removed = 1,
+                                     .put = 2,
+                                     .posed = 1,
+                                     .transformed = 0,
+                                     .new_ids = new_ids,
+                                     .missed_poses = missed_poses,
+                                     .missed_transforms = missed_transforms,
+                                     .missed = 3};
+    const obb_box_pair pair = {a, b};
+    const obb_hit found = {.box = a};
+    const obb_answer answer = {.hits = &found, .hit_count = 1, .count = 1};
+    const obb_result all = {.pairs = &pair, .pair_count = 1, .count = 1};
+    const obb_result point = {.answers = &answer, .answer_count = 1};
+    struct wire_buf json = {0}, cbor = {0};
+    wire_write_committed(&json, WIRE_JSON, &commit, &committed,
+                         (const struct obb_view *const[]){view, view},
+                         (const obb_result *const[]){&all, &point}, NULL);
+    wire_write_committed(&cbor, WIRE_CBOR, &commit, &committed,
+                         (const struct obb_view *const[]){view, view},
+                         (const obb_result *const[]){&all, &point}, NULL);
+    check_reply("CommitAnswer", &json, &cbor,
+                "{\"revision\":42,\"time\":1234.5,\"removed\":1,\"put\":2,\"posed\":1,"
+                "\"transformed\":0,\"ids\":{\"n\\\"1\":17},"
+                "\"missing\":[\"ghost\",77,\"no\\\"body\"],\"results\":["
+                "{\"count\":1,\"pairs\":[1,2]},"
+                "{\"at\":{\"revision\":1,\"time\":1000.5,\"clamped\":false},"
+                "\"results\":[{\"boxes\":[\"a\"]}]}]}");
+
+    const wire_commit asked = {.edit = {.dimensions = 3, .queries = queries, .query_count = 2}};
+    const wire_problem busy = {.status = 503, .type = "unavailable", .title = "t", .detail = "d"};
+    wire_write_committed(&json, WIRE_JSON, &asked, &(obb_committed){.moment = {2, 1.0}}, NULL, NULL,
+                         &busy);
+    wire_write_committed(&cbor, WIRE_CBOR, &asked, &(obb_committed){.moment = {2, 1.0}}, NULL, NULL,
+                         &busy);
+#define BUSY                                                                           \
+    "{\"problem\":{\"type\":\"/problems/unavailable\",\"title\":\"t\",\"status\":503," \
+    "\"detail\":\"d\"}}"
+    check_reply("CommitAnswer", &json, &cbor,
+                "{\"revision\":2,\"time\":1,\"removed\":0,\"put\":0,\"posed\":0,"
+                "\"transformed\":0,\"results\":[" BUSY "," BUSY "]}");
+
+    const wire_commit empty = {.edit = {.dimensions = 3}};
+    wire_write_committed(&json, WIRE_JSON, &empty, &(obb_committed){.moment = {1, 0.0}}, NULL, NULL,
+                         NULL);
+    wire_write_committed(&cbor, WIRE_CBOR, &empty, &(obb_committed){.moment = {1, 0.0}}, NULL, NULL,
+                         NULL);
+    check_reply("CommitAnswer", &json, &cbor,
+                "{\"revision\":1,\"time\":0,\"removed\":0,\"put\":0,\"posed\":0,"
+                "\"transformed\":0,\"results\":[]}");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("reply_commit");
+    TCase *tc = tcase_create("reply_commit");
+    tcase_add_checked_fixture(tc, make, discard);
+    tcase_add_test(tc, a_commit_answers_counts_ids_missing_and_results);
+    suite_add_tcase(suite, tc);
+    return test_main(suite);
+}

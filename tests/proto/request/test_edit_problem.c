@@ -1,0 +1,151 @@
+#include "proto/request/edit_problem.h"
+#include "tests/support/test.h"
+
+#include <string.h>
+
+static obb_target named(const char *name) { return (obb_target){.name = obb_str_of(name)}; }
+
+START_TEST(the_fault_of_a_commit_points_at_its_entry)
+{
+    const obb_target removes[] = {named("r0"), named("r1")};
+    const obb_put puts[] = {{.target = named("p0")}, {.target = named("a/b~c")}};
+    const obb_pose poses[] = {{.target = named("q0")}, {.target = named("q1")}};
+    const obb_transform_edit changes[] = {
+        {.target = named("t0"), .transform = {.has_scale = true}},
+        {.target = named("t1"), .transform = {.has_matrix = true}}};
+    wire_commit commit = {.edit = {.has_time = true,
+                                   .has_if_revision = true,
+                                   .removes = removes,
+                                   .remove_count = 2,
+                                   .puts = puts,
+                                   .put_count = 2,
+                                   .poses = poses,
+                                   .pose_count = 2,
+                                   .transforms = changes,
+                                   .transform_count = 2}};
+    wire_commit by_names = commit, by_ids = commit, by_header = commit;
+    by_names.columnar_names = true;
+    by_ids.columnar_ids = true;
+    by_header.edit.has_if_revision = false;
+    const struct {
+        const wire_commit *commit;
+        obb_status status;
+        obb_fault fault;
+        const char *pointer;
+    } cases[] = {
+        {&commit, OBB_TIME_BACKWARDS, {.group = OBB_GROUP_TIME}, "/time"},
+        {&commit, OBB_REVISION, {.group = OBB_GROUP_IF_REVISION}, "/if_revision"},
+        {&by_header, OBB_REVISION, {.group = OBB_GROUP_IF_REVISION}, NULL},
+        {&commit, OBB_NO_BOX, {.group = OBB_GROUP_REMOVE, .index = 1}, "/remove/1"},
+        {&commit, OBB_LIMIT, {.group = OBB_GROUP_PUT, .index = 0}, "/put/p0"},
+        {&commit, OBB_LIMIT, {.group = OBB_GROUP_PUT, .index = 1}, "/put/a~1b~0c"},
+        {&commit, OBB_NO_BOX, {.group = OBB_GROUP_POSE, .index = 1}, "/pose/q1"},
+        {&by_names, OBB_NO_BOX, {.group = OBB_GROUP_POSE, .index = 1}, "/pose/names/1"},
+        {&by_ids, OBB_NO_BOX, {.group = OBB_GROUP_POSE, .index = 0}, "/pose/ids/0"},
+        {&commit, OBB_NO_BOX, {.group = OBB_GROUP_TRANSFORM}, "/transform/t0"},
+        {&commit, OBB_SHEARED, {.group = OBB_GROUP_TRANSFORM}, "/transform/t0/scale"},
+        {&commit, OBB_SHEARED, {.group = OBB_GROUP_TRANSFORM, .index = 1}, "/transform/t1/matrix"},
+        {NULL, OBB_SHEARED, {.group = OBB_GROUP_TRANSFORM, .index = 1}, "/matrix"},
+        {NULL, OBB_SHEARED, {.group = OBB_GROUP_TRANSFORM}, "/scale"},
+        {NULL, OBB_NO_BOX, {.group = OBB_GROUP_TRANSFORM}, NULL},
+        {NULL, OBB_NO_MEMORY, {.group = OBB_GROUP_TRANSFORM}, NULL},
+        {NULL, OBB_SINGULAR, {.group = OBB_GROUP_TRANSFORM}, "/scale"},
+        {NULL, OBB_TIME_BACKWARDS, {.group = OBB_GROUP_TIME}, "/0/time"}, /* of an import */
+        {NULL, OBB_BAD_NUMBER, {.group = OBB_GROUP_MERGE}, "/with"},
+        {&commit, OBB_GONE, {.group = OBB_GROUP_QUERY, .index = 2}, "/queries/2/at"},
+        {&commit, OBB_DIMENSIONS, {.group = OBB_GROUP_QUERY, .index = 2}, "/queries/2"},
+        {&commit, OBB_NO_MEMORY, {.group = OBB_GROUP_NONE}, NULL},
+        {NULL, OBB_NO_BOX, {.group = OBB_GROUP_PUT}, NULL},
+    };
+    struct obb_arena arena;
+    obb_arena_init(&arena);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const wire_problem problem = wire_problem_of_edit(cases[i].status, &cases[i].fault,
+                                                          cases[i].commit, &commit.edit, &arena);
+        ck_assert_int_eq(problem.status, wire_problem_of(cases[i].status).status);
+        if (cases[i].pointer == NULL)
+            ck_assert_ptr_null(problem.pointer);
+        else
+            ck_assert_str_eq(problem.pointer, cases[i].pointer);
+    }
+    obb_arena_fini(&arena);
+}
+END_TEST
+
+START_TEST(a_limit_says_which)
+{
+    const obb_put put = {.target = named("a")};
+    const obb_edit edit = {.puts = &put, .put_count = 1};
+    const obb_fault fault = {.group = OBB_GROUP_PUT};
+    struct obb_arena arena;
+    obb_arena_init(&arena);
+    const wire_problem problem = wire_problem_of_edit(OBB_LIMIT, &fault, NULL, &edit, &arena);
+    ck_assert_ptr_nonnull(strstr(problem.detail, "--box-limit"));
+    ck_assert_ptr_nonnull(strstr(wire_problem_of(OBB_LIMIT).detail, "--scene-limit"));
+    obb_arena_fini(&arena);
+}
+END_TEST
+
+START_TEST(a_matrix_says_what_is_wrong_with_it)
+{
+    const obb_transform_edit change = {.target = named("a"), .transform = {.has_matrix = true}};
+    const obb_edit edit = {.transforms = &change, .transform_count = 1};
+    const obb_fault fault = {.group = OBB_GROUP_TRANSFORM};
+    struct obb_arena arena;
+    obb_arena_init(&arena);
+    wire_problem problem = wire_problem_of_edit(OBB_BAD_VALUE, &fault, NULL, &edit, &arena);
+    ck_assert_str_eq(problem.pointer, "/matrix");
+    ck_assert_ptr_nonnull(strstr(problem.detail, "bottom row"));
+    problem = wire_problem_of_edit(OBB_SINGULAR, &fault, NULL, &edit, &arena);
+    ck_assert_str_eq(problem.pointer, "/matrix");
+    ck_assert_ptr_nonnull(strstr(problem.detail, "columns"));
+    problem = wire_problem_of_edit(OBB_NO_BOX, &fault, NULL, &edit, &arena);
+    ck_assert(problem.pointer == NULL && problem.detail == NULL);
+    obb_arena_fini(&arena);
+}
+END_TEST
+
+START_TEST(a_state_that_is_gone_says_what_is_kept)
+{
+    const obb_fault fault = {.group = OBB_GROUP_QUERY,
+                             .oldest = {.revision = 3, .time = 1.5},
+                             .newest = {.revision = 9, .time = 7.5}};
+    const wire_commit commit = {.columnar_ids = false};
+    struct obb_arena arena;
+    obb_arena_init(&arena);
+    const wire_problem problem =
+        wire_problem_of_edit(OBB_GONE, &fault, &commit, &commit.edit, &arena);
+    ck_assert(problem.has_range && problem.oldest.revision == 3 && problem.newest.revision == 9);
+    ck_assert(problem.oldest.time == 1.5 && problem.newest.time == 7.5);
+    obb_arena_fini(&arena);
+}
+END_TEST
+
+START_TEST(a_merge_points_at_the_member_that_is_not_there)
+{
+    const obb_target with[] = {named("b"), named("c")};
+    const obb_merge merge = {.target = named("a"), .with = with, .with_count = 2};
+    const obb_edit edit = {.merges = &merge, .merge_count = 1};
+    struct obb_arena arena;
+    obb_arena_init(&arena);
+    const obb_fault member = {.group = OBB_GROUP_MERGE, .member = 1};
+    ck_assert_str_eq(wire_problem_of_edit(OBB_NO_BOX, &member, NULL, &edit, &arena).pointer,
+                     "/with/1");
+    const obb_fault target = {.group = OBB_GROUP_MERGE, .member = SIZE_MAX};
+    ck_assert_ptr_null(wire_problem_of_edit(OBB_NO_BOX, &target, NULL, &edit, &arena).pointer);
+    obb_arena_fini(&arena);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("edit_problem");
+    TCase *tc = tcase_create("edit_problem");
+    tcase_add_test(tc, the_fault_of_a_commit_points_at_its_entry);
+    tcase_add_test(tc, a_limit_says_which);
+    tcase_add_test(tc, a_matrix_says_what_is_wrong_with_it);
+    tcase_add_test(tc, a_state_that_is_gone_says_what_is_kept);
+    tcase_add_test(tc, a_merge_points_at_the_member_that_is_not_there);
+    suite_add_tcase(suite, tc);
+    return test_main(suite);
+}

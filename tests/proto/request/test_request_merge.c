@@ -1,0 +1,37 @@
+#include "tests/proto/request/requests.h"
+
+START_TEST(merges_are_read)
+{
+    obb_merge merge;
+    wire_problem problem;
+    const wire_body body = json("{\"with\":[\"b\",\"c\",\"b\"]}");
+    ck_assert(wire_read_merge(&body, obb_str_of("a"), &arena, &merge, &problem));
+    ck_assert_uint_eq(merge.with_count, 3);
+    ck_assert(obb_str_equal(merge.target.name, obb_str_of("a")));
+    ck_assert(obb_str_equal(merge.with[1].name, obb_str_of("c")));
+    static const struct refusal refusals[] = {
+        {"", 422, ""},
+        {"{}", 422, ""},
+        {"{\"with\":[]}", 422, "/with"},
+        {"{\"with\":\"b\"}", 422, "/with"},
+        {"{\"with\":[\"b\",1]}", 422, "/with/1"},
+        {"{\"with\":[\"b\",{}]}", 422, "/with/1"},
+        {"{\"with\":[\"b\",\"\"]}", 422, "/with/1"},
+        {"{\"boxes\":[\"b\"]}", 422, "/boxes"},
+        {"{\"with\":[\"b\"],\"with\":[\"b\"]}", 400, NULL},
+        {"{\"with\":[\"b\"", 400, NULL},
+    };
+    CHECK_REFUSALS(DUMP_MERGE, 3, refusals);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("request_merge");
+    TCase *tc = tcase_create("request_merge");
+    tcase_add_checked_fixture(tc, start, stop);
+    tcase_set_timeout(tc, test_patience(60));
+    tcase_add_test(tc, merges_are_read);
+    suite_add_tcase(suite, tc);
+    return test_main(suite);
+}

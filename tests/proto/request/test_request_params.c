@@ -1,0 +1,197 @@
+#include "proto/wire.h"
+#include "tests/support/fault.h"
+#include "tests/support/test.h"
+
+#include <string.h>
+
+static struct obb_arena arena;
+
+static void start(void) { obb_arena_init(&arena); }
+
+static void stop(void) { obb_arena_fini(&arena); }
+
+/* "key=value&..." into parameters; values are taken as they stand. */
+static size_t split(const char *text, wire_param *params)
+{
+    size_t count = 0;
+    while (*text != '\0') {
+        const size_t length = strcspn(text, "&"), key = strcspn(text, "=&");
+        params[count].key = (obb_str){text, key};
+        params[count].value = (obb_str){text + key + (key < length), length - key - (key < length)};
+        count++;
+        text += length + (text[length] == '&');
+    }
+    return count;
+}
+
+START_TEST(parameters_of_boxes_are_read)
+{
+    wire_param params[16];
+    wire_box_params got;
+    wire_problem problem;
+    ck_assert(wire_read_box_params(params, split("", params), &arena, &got, &problem));
+    ck_assert(got.include == 0 && !got.has_at);
+    ck_assert(wire_read_box_params(
+        params,
+        split("include=axes,corners,planes,edges,aabb,matrix,volume&at_time=-1.5e3", params),
+        &arena, &got, &problem));
+    ck_assert(got.include == 127 && got.has_at && got.at.kind == OBB_AT_TIME &&
+              got.at.time == -1500);
+    ck_assert(
+        wire_read_box_params(params, split("at_revision=12", params), &arena, &got, &problem));
+    ck_assert(got.at.kind == OBB_AT_REVISION && got.at.revision == 12);
+    static const char *const wrong[] = {"include=",
+                                        "include=axis",
+                                        "include=axes,",
+                                        "include=,axes",
+                                        "include=axes,,aabb",
+                                        "include=axes&include=axes",
+                                        "at_time=",
+                                        "at_time=now",
+                                        "at_time=1 ",
+                                        "at_time=0x1",
+                                        "at_time=1e309",
+                                        "at_time=1e17",
+                                        "at_time=NaN",
+                                        "at_revision=-1",
+                                        "at_revision=1.5",
+                                        "at_revision=1e3",
+                                        "at_revision=",
+                                        "at_revision=9007199254740994",
+                                        "at_time=1&at_revision=1",
+                                        "includes=axes",
+                                        "limit=1",
+                                        "=",
+                                        "include",
+                                        "at_time=1&at_time=1"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        ck_assert_msg(
+            !wire_read_box_params(params, split(wrong[i], params), &arena, &got, &problem), "%s",
+            wrong[i]);
+        ck_assert_int_eq(problem.status, 400);
+        ck_assert(problem.pointer == NULL && problem.detail != NULL);
+    }
+}
+END_TEST
+
+START_TEST(parameters_of_lists_are_read)
+{
+    wire_param params[16];
+    wire_list_params got;
+    wire_problem problem;
+    ck_assert(wire_read_box_list_params(params, split("", params), &arena, &got, &problem));
+    ck_assert(got.limit == 1000 && got.after_id == 0 && got.prefix.length == 0 && !got.has_at);
+    ck_assert(wire_read_box_list_params(
+        params, split("limit=10000&cursor=17&prefix=odd-&entity=e&at_time=5", params), &arena, &got,
+        &problem));
+    ck_assert(got.limit == 10000 && got.after_id == 17 && got.has_at);
+    ck_assert(obb_str_equal(got.prefix, obb_str_of("odd-")) &&
+              obb_str_equal(got.entity, obb_str_of("e")));
+    ck_assert(wire_read_scene_list_params(params, split("limit=1&cursor=a b", params), &arena, &got,
+                                          &problem));
+    ck_assert(got.limit == 1 && obb_str_equal(got.after_name, obb_str_of("a b")));
+    ck_assert(wire_read_no_params(params, 0, &arena, &problem));
+    static const char *const wrong[] = {"limit=0",
+                                        "limit=10001",
+                                        "limit=-1",
+                                        "limit=1.0",
+                                        "limit=",
+                                        "limit=1e2",
+                                        "limit",
+                                        "cursor=",
+                                        "limit=1&limit=1",
+                                        "limt=1",
+                                        "limit=00000000000000000000000000000000001x"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        const size_t count = split(wrong[i], params);
+        ck_assert_msg(!wire_read_box_list_params(params, count, &arena, &got, &problem), "%s",
+                      wrong[i]);
+        ck_assert_int_eq(problem.status, 400);
+        ck_assert(!wire_read_scene_list_params(params, count, &arena, &got, &problem));
+        ck_assert_int_eq(problem.status, 400);
+        ck_assert(!wire_read_no_params(params, count, &arena, &problem));
+        ck_assert_int_eq(problem.status, 400);
+    }
+    static const char *const wrong_boxes[] = {"cursor=!", "cursor=0",  "cursor=a",
+                                              "entity=",  "entity=..", "at_time=1&at_revision=1"};
+    for (size_t i = 0; i < sizeof wrong_boxes / sizeof *wrong_boxes; i++) {
+        ck_assert_msg(!wire_read_box_list_params(params, split(wrong_boxes[i], params), &arena,
+                                                 &got, &problem),
+                      "%s", wrong_boxes[i]);
+        ck_assert_int_eq(problem.status, 400);
+    }
+    ck_assert(
+        !wire_read_scene_list_params(params, split("prefix=a", params), &arena, &got, &problem));
+    /* what is said of a parameter that is not UTF-8 can still be written as JSON */
+    ck_assert(!wire_read_no_params(params, split("\xff=1", params), &arena, &problem));
+    ck_assert_str_eq(problem.detail, "there is no such parameter here");
+}
+END_TEST
+
+static bool read_params(int reader, const wire_param *params, size_t count, struct obb_arena *a,
+                        wire_problem *problem)
+{
+    wire_box_params box;
+    wire_list_params list;
+    unsigned topics;
+    switch (reader) {
+    case 0:
+        return wire_read_box_params(params, count, a, &box, problem);
+    case 1:
+        return wire_read_box_list_params(params, count, a, &list, problem);
+    case 2:
+        return wire_read_scene_list_params(params, count, a, &list, problem);
+    case 3:
+        return wire_read_event_params(params, count, a, &topics, problem);
+    default:
+        return wire_read_no_params(params, count, a, problem);
+    }
+}
+
+START_TEST(parameters_need_memory_only_to_say_what_is_wrong)
+{
+    static const struct {
+        const char *text;
+        bool good;
+    } cases[][2] = {{{"include=axes,aabb&at_time=1", true}, {"include=none", false}},
+                    {{"limit=10&cursor=17&prefix=a&at_revision=3", true}, {"limit=x", false}},
+                    {{"limit=10&cursor=a", true}, {"cursor=..", false}},
+                    {{"topics=boxes,commits", true}, {"topics=boxes,weather", false}},
+                    {{"", true}, {"limit=1", false}}};
+    size_t failed = 0, readers = sizeof cases / sizeof cases[0];
+    for (size_t r = 0; r < readers; r++)
+        for (int c = 0; c < 2; c++)
+            for (size_t n = 1;; n++) {
+                wire_param params[16];
+                wire_problem problem = {0};
+                struct obb_arena a;
+                obb_arena_init(&a);
+                const size_t count = split(cases[r][c].text, params);
+                fault_arm(n);
+                const bool good = read_params((int)r, params, count, &a, &problem);
+                const size_t seen = fault_seen();
+                fault_arm(0);
+                ck_assert_msg(good == cases[r][c].good, "%s", cases[r][c].text);
+                ck_assert(!good || seen == 0);
+                ck_assert(good || (problem.status == 400 && problem.detail != NULL));
+                obb_arena_fini(&a);
+                failed += seen >= n;
+                if (seen < n)
+                    break;
+            }
+    ck_assert_uint_eq(failed, readers);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("request_params");
+    TCase *tc = tcase_create("request_params");
+    tcase_add_checked_fixture(tc, start, stop);
+    tcase_set_timeout(tc, test_patience(60));
+    tcase_add_test(tc, parameters_of_boxes_are_read);
+    tcase_add_test(tc, parameters_of_lists_are_read);
+    tcase_add_test(tc, parameters_need_memory_only_to_say_what_is_wrong);
+    suite_add_tcase(suite, tc);
+    return test_main(suite);
+}

@@ -1,0 +1,202 @@
+#include "tests/proto/request/requests.h"
+
+START_TEST(kinds_have_names)
+{
+    static const char *const names[OBB_QUERY_KINDS] = {"pairs", "all-pairs", "overlap", "point",
+                                                       "ray",   "sweep",     "nearest"};
+    obb_query_kind kind;
+    for (int i = 0; i < OBB_QUERY_KINDS; i++) {
+        ck_assert(wire_query_kind(obb_str_of(names[i]), &kind));
+        ck_assert_int_eq((int)kind, i);
+    }
+    ck_assert(!wire_query_kind(obb_str_of("guess"), &kind));
+    ck_assert(!wire_query_kind(obb_str_of("pair"), &kind));
+    ck_assert(!wire_query_kind(obb_str_of(""), &kind));
+}
+END_TEST
+
+START_TEST(options_are_read)
+{
+    obb_query q =
+        query_of(OBB_QUERY_POINT,
+                 "{\"points\":[],\"filter\":{\"category\":3,\"mask\":4294967295,\"exclude\":"
+                 "[\"a\",\"b\"],\"exclude_entities\":[\"e\"],\"prefix\":\"p-\"}}",
+                 3);
+    ck_assert(q.filter.has_category && q.filter.category == 3 && q.filter.has_mask);
+    ck_assert(q.filter.mask == UINT32_MAX && q.filter.exclude_count == 2);
+    ck_assert(q.filter.exclude_entity_count == 1 &&
+              obb_str_equal(q.filter.prefix, obb_str_of("p-")));
+    q = query_of(OBB_QUERY_POINT,
+                 "{\"points\":[],\"filter\":{\"exclude\":[5,\"b\",6]},\"by\":\"id\"}", 3);
+    ck_assert(q.filter.exclude_count == 1 && q.filter.exclude_id_count == 2);
+    ck_assert(q.filter.exclude_ids[1] == 6 && !q.filter.has_category && !q.filter.has_mask);
+    q = query_of(OBB_QUERY_POINT, "{\"points\":[],\"at\":{\"revision\":7,\"clamp\":true}}", 3);
+    ck_assert(q.has_at && q.at.kind == OBB_AT_REVISION && q.at.revision == 7 && q.at.clamp);
+    q = query_of(OBB_QUERY_POINT, "{\"points\":[],\"at\":{\"interpolate\":false,\"time\":-7.5}}",
+                 3);
+    ck_assert(q.at.kind == OBB_AT_TIME && q.at.time == -7.5 && q.at.no_interpolation &&
+              !q.at.clamp);
+    q = query_of(OBB_QUERY_POINT, "{\"points\":[],\"at\":{\"ago\":0,\"interpolate\":true}}", 3);
+    ck_assert(q.at.kind == OBB_AT_AGO && q.at.time == 0 && !q.at.no_interpolation);
+    q = query_of(OBB_QUERY_POINT, "{\"points\":[],\"limit\":3,\"by\":\"name\",\"want\":[]}", 3);
+    ck_assert(q.limit == 3 && !q.by_id && q.want == 0 && !q.has_at);
+}
+END_TEST
+
+START_TEST(queries_that_are_wrong_are_refused)
+{
+    static const struct refusal pairs[] = {
+        {"", 422, ""},
+        {"{\"pairs\":[[\"a\"]]}", 422, "/pairs/0"},
+        {"{\"pairs\":[[\"a\",\"b\",\"c\"]]}", 422, "/pairs/0"},
+        {"{\"pairs\":[[\"a\",\"b\"],\"c\"]}", 422, "/pairs/1"},
+        {"{\"pairs\":[\"a\",\"b\"]}", 422, "/pairs/0"},
+        {"{\"pairs\":[1,2]}", 422, "/pairs/0"},
+        {"{\"pairs\":[[\"a\",2]]}", 422, "/pairs/0/1"},
+        {"{\"pairs\":[1,2,3],\"by\":\"id\"}", 422, "/pairs"},
+        {"{\"pairs\":[1,0],\"by\":\"id\"}", 422, "/pairs/1"},
+        {"{\"pairs\":[1,1.5],\"by\":\"id\"}", 422, "/pairs/1"},
+        {"{\"pairs\":[1,[2,3]],\"by\":\"id\"}", 422, "/pairs/1"},
+        {"{\"pairs\":[[\"a\",true]]}", 422, "/pairs/0/1"},
+        {"{\"pairs\":[[\"a\",{\"center\":[0,0,0]}]]}", 422, "/pairs/0/1"},
+        {"{\"pairs\":[[\"a\",{\"center\":[0,0,0],\"half_extents\":[1,1,-1]}]]}", 422,
+         "/pairs/0/1/half_extents/2"},
+        {"{\"pairs\":{}}", 422, "/pairs"},
+        {"{\"pairs\":[],\"points\":[]}", 422, "/points"},
+        {"{\"pairs\":[],\"mode\":\"any\"}", 422, "/mode"},
+        {"{\"pairs\":[],\"k\":1}", 422, "/k"},
+        {"{\"pairs\":[],\"count_only\":true}", 422, "/count_only"},
+        {"{\"pairs\":[],\"kind\":\"point\"}", 422, "/kind"},
+        {"{\"pairs\":[],\"by\":\"ids\"}", 422, "/by"},
+        {"{\"pairs\":[],\"margin\":2e9}", 422, "/margin"},
+        {"{\"pairs\":[],\"want\":\"mtv\"}", 422, "/want"},
+        {"{\"pairs\":[],\"want\":[\"mtv\",\"everything\"]}", 422, "/want/1"},
+        {"{\"pairs\":[[\"a\",\"b\"]],\"pairs\":[]}", 400, NULL},
+    };
+    CHECK_REFUSALS(DUMP_QUERY + OBB_QUERY_PAIRS, 3, pairs);
+    static const struct refusal all_pairs[] = {
+        {"[]", 422, ""},
+        {"{\"limit\":-1}", 422, "/limit"},
+        {"{\"limit\":1.5}", 422, "/limit"},
+        {"{\"limit\":\"1\"}", 422, "/limit"},
+        {"{\"limit\":null}", 422, "/limit"},
+        {"{\"count_only\":1}", 422, "/count_only"},
+        {"{\"pairs\":[]}", 422, "/pairs"},
+        {"{\"inside\":\"hit\"}", 422, "/inside"},
+        {"{\"filter\":[]}", 422, "/filter"},
+        {"{\"filter\":{\"categories\":1}}", 422, "/filter/categories"},
+        {"{\"filter\":{\"category\":-1}}", 422, "/filter/category"},
+        {"{\"filter\":{\"mask\":4294967296}}", 422, "/filter/mask"},
+        {"{\"filter\":{\"exclude\":\"a\"}}", 422, "/filter/exclude"},
+        {"{\"filter\":{\"exclude\":[7]}}", 422, "/filter/exclude/0"},
+        {"{\"filter\":{\"exclude\":[0]},\"by\":\"id\"}", 422, "/filter/exclude/0"},
+        {"{\"filter\":{\"exclude\":[{" POSE "}]}}", 422, "/filter/exclude/0"},
+        {"{\"filter\":{\"exclude_entities\":[1]}}", 422, "/filter/exclude_entities/0"},
+        {"{\"filter\":{\"prefix\":1}}", 422, "/filter/prefix"},
+        {"{\"at\":{}}", 422, "/at"},
+        {"{\"at\":null}", 422, "/at"},
+        {"{\"at\":7}", 422, "/at"},
+        {"{\"at\":{\"clamp\":true}}", 422, "/at"},
+        {"{\"at\":{\"ago\":-1}}", 422, "/at/ago"},
+        {"{\"at\":{\"revision\":-1}}", 422, "/at/revision"},
+        {"{\"at\":{\"revision\":1.5}}", 422, "/at/revision"},
+        {"{\"at\":{\"time\":\"1\"}}", 422, "/at/time"},
+        {"{\"at\":{\"time\":1e17}}", 422, "/at/time"},
+        {"{\"at\":{\"time\":1,\"ago\":1}}", 422, "/at/ago"},
+        {"{\"at\":{\"time\":1,\"clamp\":1}}", 422, "/at/clamp"},
+        {"{\"at\":{\"time\":1,\"interpolate\":0}}", 422, "/at/interpolate"},
+        {"{\"at\":{\"when\":1}}", 422, "/at/when"},
+    };
+    CHECK_REFUSALS(DUMP_QUERY + OBB_QUERY_ALL_PAIRS, 3, all_pairs);
+    static const struct refusal overlap[] = {
+        {"{}", 422, ""},
+        {"{\"shapes\":[{\"sphere\":{\"center\":[0,0,0],\"radius\":-1}}]}", 422,
+         "/shapes/0/sphere/radius"},
+        {"{\"shapes\":[{\"sphere\":{\"center\":[0,0,0]}}]}", 422, "/shapes/0/sphere"},
+        {"{\"shapes\":[{\"sphere\":{\"center\":[0,0],\"radius\":1}}]}", 422,
+         "/shapes/0/sphere/center"},
+        {"{\"shapes\":[{\"sphere\":[]}]}", 422, "/shapes/0/sphere"},
+        {"{\"shapes\":[{\"capsule\":{\"a\":[0,0,0],\"radius\":1}}]}", 422, "/shapes/0/capsule"},
+        {"{\"shapes\":[{\"capsule\":{\"a\":[0,0,0],\"b\":[0,0,1],\"radius\":-1}}]}", 422,
+         "/shapes/0/capsule/radius"},
+        {"{\"shapes\":[{\"capsule\":{\"a\":[0,0,0],\"b\":[0,0,2e9],\"radius\":1}}]}", 422,
+         "/shapes/0/capsule/b/2"},
+        {"{\"shapes\":[{\"frustum\":[1,0,0,0,0,1,0,0,0,0,1,0,0,0,0]}]}", 422, "/shapes/0/frustum"},
+        {"{\"shapes\":[{\"frustum\":[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]}]}", 422,
+         "/shapes/0/frustum"},
+        {"{\"shapes\":[{\"sphere\":{\"center\":[0,0,0],\"radius\":1},\"capsule\":{}}]}", 422,
+         "/shapes/0/capsule"},
+        {"{\"shapes\":[{\"sphere\":{\"center\":[0,0,0],\"radius\":1},\"x\":{}}]}", 422,
+         "/shapes/0/x"},
+        {"{\"shapes\":[\"a\",7]}", 422, "/shapes/1"},
+        {"{\"shapes\":[{" POSE ",\"sphere\":{}}]}", 422, "/shapes/0/sphere"},
+        {"{\"shapes\":[{}]}", 422, "/shapes/0"},
+        {"{\"shapes\":[null]}", 422, "/shapes/0"},
+        {"{\"shapes\":[{\"sphere\":{\"center\":[0,0,0],\"radius\":1},\"sphere\":1}]}", 400, NULL},
+        {"{\"want\":[\"data\",\"mtv\"],\"shapes\":[\"a\",{\"sphere\":{\"center\":[0,0,0],"
+         "\"radius\":1}}]}",
+         422, "/want"},
+    };
+    CHECK_REFUSALS(DUMP_QUERY + OBB_QUERY_OVERLAP, 3, overlap);
+    static const struct refusal planar[] = {
+        {"{\"shapes\":[{\"frustum\":[1,0,0,0,0,1,0,0,0,0,1,0,0,0,0,1]}]}", 422,
+         "/shapes/0/frustum"},
+        {"{\"shapes\":[{\"sphere\":{\"center\":[0,0,0],\"radius\":1}}]}", 422,
+         "/shapes/0/sphere/center"},
+    };
+    CHECK_REFUSALS(DUMP_QUERY + OBB_QUERY_OVERLAP, 2, planar);
+    static const struct refusal ray[] = {
+        {"{\"rays\":[{\"origin\":[0,0,0]}]}", 422, "/rays/0"},
+        {"{\"rays\":[{\"direction\":[0,0,1]}]}", 422, "/rays/0"},
+        {"{\"rays\":[{\"from\":[0,0,0]}]}", 422, "/rays/0"},
+        {"{\"rays\":[{}]}", 422, "/rays/0"},
+        {"{\"rays\":[{\"origin\":[0,0,0],\"direction\":[0,0,0]}]}", 422, "/rays/0/direction"},
+        {"{\"rays\":[{\"from\":[1,1,1],\"to\":[1,1,1]}]}", 422, "/rays/0/to"},
+        {"{\"rays\":[{\"from\":[1,1,1],\"to\":[1,1,2],\"max_distance\":1}]}", 422,
+         "/rays/0/max_distance"},
+        {"{\"rays\":[{\"origin\":[1,1,1],\"to\":[1,1,2]}]}", 422, "/rays/0/to"},
+        {"{\"rays\":[{\"origin\":[0,0,0],\"direction\":[0,0,1],\"max_distance\":-1}]}", 422,
+         "/rays/0/max_distance"},
+        {"{\"rays\":[{\"origin\":[0,0,0],\"direction\":[0,1]}]}", 422, "/rays/0/direction"},
+        {"{\"rays\":[],\"mode\":\"some\"}", 422, "/mode"},
+        {"{\"rays\":[],\"inside\":\"out\"}", 422, "/inside"},
+        {"{\"rays\":[],\"margin\":1}", 422, "/margin"},
+        {"{\"rays\":[],\"want\":[\"mtv\"]}", 422, "/want/0"},
+        {"{\"rays\":[],\"k\":1}", 422, "/k"},
+    };
+    CHECK_REFUSALS(DUMP_QUERY + OBB_QUERY_RAY, 3, ray);
+    static const struct refusal sweep[] = {
+        {"{\"sweeps\":[{\"box\":\"a\"}]}", 422, "/sweeps/0"},
+        {"{\"sweeps\":[{\"motion\":[0,0,1]}]}", 422, "/sweeps/0"},
+        {"{\"sweeps\":[{\"box\":7,\"motion\":[0,0,1]}]}", 422, "/sweeps/0/box"},
+        {"{\"sweeps\":[{\"box\":\"a\",\"motion\":[0,0]}]}", 422, "/sweeps/0/motion"},
+        {"{\"sweeps\":[],\"inside\":\"hit\"}", 422, "/inside"},
+        {"{\"sweeps\":[],\"want\":[\"distance\"]}", 422, "/want/0"},
+    };
+    CHECK_REFUSALS(DUMP_QUERY + OBB_QUERY_SWEEP, 3, sweep);
+    static const struct refusal nearest[] = {
+        {"{}", 422, ""},
+        {"{\"points\":[],\"boxes\":[]}", 422, "/boxes"},
+        {"{\"boxes\":[],\"points\":[]}", 422, "/points"},
+        {"{\"points\":[[0,0,0]],\"k\":-1}", 422, "/k"},
+        {"{\"points\":[[0,0,0]],\"k\":1.5}", 422, "/k"},
+        {"{\"points\":[[0,0,0]],\"max_distance\":-1}", 422, "/max_distance"},
+        {"{\"boxes\":[5]}", 422, "/boxes/0"},
+        {"{\"points\":[[0,0,0]],\"mode\":\"all\"}", 422, "/mode"},
+    };
+    CHECK_REFUSALS(DUMP_QUERY + OBB_QUERY_NEAREST, 3, nearest);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("request_query");
+    TCase *tc = tcase_create("request_query");
+    tcase_add_checked_fixture(tc, start, stop);
+    tcase_set_timeout(tc, test_patience(60));
+    tcase_add_test(tc, kinds_have_names);
+    tcase_add_test(tc, options_are_read);
+    tcase_add_test(tc, queries_that_are_wrong_are_refused);
+    suite_add_tcase(suite, tc);
+    return test_main(suite);
+}

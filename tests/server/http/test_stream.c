@@ -1,0 +1,205 @@
+/* Streams: answers of unknown length. */
+#include "server/http/stream.h"
+#include "tests/server/http_service.h"
+
+#include <stdlib.h>
+
+static const int pieces = 5;
+
+struct owner {
+    struct srv_stream stream;
+    struct srv_timer *timer;
+    int left;       /* pieces to come */
+    bool cut, slow; /* cut it at its end; give pieces by a timer */
+};
+
+static _Atomic int drained, closed; /* calls */
+
+static void piece(struct owner *o)
+{
+    if (o->left > 0) {
+        o->left--;
+        if (o->left % 2 == 0) {
+            srv_stream_append(&o->stream, "a piece;", 8);
+            ck_assert_uint_ge(srv_stream_waiting(&o->stream), 8);
+            return;
+        }
+        struct wire_buf buf = {0};
+        wire_buf_append(&buf, "a ", 2);
+        wire_buf_append(&buf, "piece;", 6);
+        srv_stream_give(&o->stream, &buf);
+        ck_assert_uint_eq(buf.length, 0);
+        wire_buf_fini(&buf);
+    } else if (o->cut) {
+        srv_stream_cut(&o->stream);
+    } else {
+        srv_stream_end(&o->stream);
+    }
+}
+
+static void on_timer(void *context) { piece(context); }
+
+static void on_drained(struct srv_stream *stream)
+{
+    struct owner *o = (struct owner *)(void *)stream;
+    atomic_fetch_add(&drained, 1);
+    if (o->slow)
+        srv_timer_start(o->timer, 5, 0);
+    else
+        piece(o);
+}
+
+static void on_closed(struct srv_stream *stream)
+{
+    struct owner *o = (struct owner *)(void *)stream;
+    atomic_fetch_add(&closed, 1);
+    srv_timer_destroy(o->timer);
+    free(o);
+}
+
+static void on_cancel(struct srv_request *request)
+{
+    struct owner *o = request->work;
+    srv_stream_cut(&o->stream);
+}
+
+/* /stream/once, /stream/slow, /stream/cut */
+static void do_stream(struct srv_request *request)
+{
+    const obb_str kind = request->target.parts[1];
+    struct owner *o = calloc(1, sizeof *o);
+    ck_assert_ptr_nonnull(o);
+    o->left = pieces;
+    o->cut = obb_str_equal(kind, obb_str_of("cut"));
+    o->slow = obb_str_equal(kind, obb_str_of("slow"));
+    o->stream.on_drained = on_drained;
+    o->stream.on_closed = on_closed;
+    ck_assert(srv_timer_create(loop, on_timer, o, &o->timer));
+    request->work = o;
+    request->on_cancel = on_cancel;
+    srv_reply_stream(request, 200, "text/plain", &o->stream);
+}
+
+static void never_drained(struct srv_stream *stream)
+{
+    (void)stream;
+    atomic_fetch_add(&drained, 1);
+}
+
+/* A stream without a piece, whose owner works or waits for something to happen. */
+static void do_still(struct srv_request *request)
+{
+    struct owner *o = calloc(1, sizeof *o);
+    ck_assert_ptr_nonnull(o);
+    o->stream.on_drained = never_drained;
+    o->stream.on_closed = on_closed;
+    o->stream.working = obb_str_equal(request->target.parts[1], obb_str_of("working"));
+    request->work = o;
+    request->on_cancel = on_cancel;
+    srv_reply_stream(request, 200, "text/plain", &o->stream);
+}
+
+static void setup_streams(void)
+{
+    static const srv_route more[] = {{SRV_GET, "/stream/{kind}", do_stream, 0, 0, SRV_OPEN},
+                                     {SRV_GET, "/still/{kind}", do_still, 0, 0, SRV_OPEN}};
+    start_with(64, 8u << 20, more, 2, NULL);
+}
+
+static void wait_closed(int count)
+{
+    const double start = now_ms();
+    while (atomic_load(&closed) < count && now_ms() - start < 10 * TIMEOUT_MS)
+        wait_ms(1);
+    ck_assert_int_eq(atomic_load(&closed), count);
+}
+
+START_TEST(pieces_arrive_in_order_and_the_connection_stays)
+{
+    static const char *const requests[] = {"GET /stream/once HTTP/1.1\r\n" H "\r\n",
+                                           "GET /stream/slow HTTP/1.1\r\n" H "\r\n"};
+    const int s = dial();
+    for (int i = 0; i < 2; i++) {
+        char heard[4096];
+        say(s, requests[i]);
+        ck_assert(!hear(s, heard, sizeof heard, PATIENCE_MS));
+        ck_assert_int_eq(status_of(heard), 200);
+        ck_assert_ptr_nonnull(strstr(heard, "Transfer-Encoding: chunked\r\n"));
+        ck_assert_uint_eq(count_of(heard, "a piece;"), (size_t)pieces);
+        ck_assert_str_eq(heard + strlen(heard) - 5, "0\r\n\r\n");
+        wait_closed(i + 1);
+    }
+    ck_assert_int_eq(atomic_load(&drained),
+                     pieces + 1 + pieces + 1); /* one piece in memory at a time */
+    close(s);
+}
+END_TEST
+
+START_TEST(a_cut_stream_has_no_end)
+{
+    char heard[4096];
+    const int s = dial();
+    say(s, "GET /stream/cut HTTP/1.1\r\n" H "\r\n");
+    ck_assert(hear(s, heard, sizeof heard, PATIENCE_MS));
+    ck_assert_uint_eq(count_of(heard, "a piece;"), (size_t)pieces);
+    ck_assert_str_ne(heard + strlen(heard) - 5, "0\r\n\r\n");
+    wait_closed(1);
+    close(s);
+}
+END_TEST
+
+START_TEST(the_answer_to_head_has_no_body)
+{
+    char heard[4096];
+    const int s = dial();
+    say(s, "HEAD /stream/once HTTP/1.1\r\n" H "\r\n");
+    (void)hear(s, heard, sizeof heard, PATIENCE_MS);
+    ck_assert_int_eq(status_of(heard), 200);
+    ck_assert_str_eq(strstr(heard, "\r\n\r\n"), "\r\n\r\n");
+    wait_closed(1);
+    close(s);
+}
+END_TEST
+
+START_TEST(a_client_that_goes_is_noticed_between_two_pieces)
+{
+    char heard[4096];
+    const int s = dial();
+    say(s, "GET /still/waiting HTTP/1.1\r\n" H "\r\n");
+    ck_assert(!hear(s, heard, sizeof heard, 50));
+    ck_assert_int_eq(status_of(heard), 200);
+    ck_assert_int_eq(atomic_load(&closed), 0);
+    close(s);
+    wait_closed(1);
+}
+END_TEST
+
+START_TEST(only_an_owner_that_works_is_late)
+{
+    char heard[4096];
+    const int waiting = dial(), working = dial();
+    say(waiting, "GET /still/waiting HTTP/1.1\r\n" H "\r\n");
+    say(working, "GET /still/working HTTP/1.1\r\n" H "\r\n");
+    const double start = now_ms();
+    ck_assert(hear(working, heard, sizeof heard, 10 * TIMEOUT_MS));
+    ck_assert_double_ge(now_ms() - start, TIMEOUT_MS * 0.9);
+    wait_closed(1);
+    ck_assert(!hear(waiting, heard, sizeof heard, 2 * TIMEOUT_MS));
+    ck_assert_int_eq(atomic_load(&closed), 1);
+    close(waiting);
+    wait_closed(2);
+    close(working);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("stream");
+    TCase *tc = http_case(suite, setup_streams);
+    tcase_add_test(tc, pieces_arrive_in_order_and_the_connection_stays);
+    tcase_add_test(tc, a_cut_stream_has_no_end);
+    tcase_add_test(tc, the_answer_to_head_has_no_body);
+    tcase_add_test(tc, a_client_that_goes_is_noticed_between_two_pieces);
+    tcase_add_test(tc, only_an_owner_that_works_is_late);
+    return test_main(suite);
+}

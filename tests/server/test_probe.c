@@ -1,0 +1,118 @@
+/* The probe, against a listener that answers what it is told to. The real service is probed in test_service.c. */
+#include "server/probe.h"
+#include "tests/support/test.h"
+
+#include <arpa/inet.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static int listening;
+static char where[64], error[256];
+static const char *answer;
+static char heard[1024];
+static srv_config config;
+static const char *item = where;
+
+static void setup(void)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof address;
+    listening = socket(AF_INET, SOCK_STREAM, 0);
+    ck_assert_int_eq(bind(listening, (struct sockaddr *)&address, length), 0);
+    ck_assert_int_eq(listen(listening, 1), 0);
+    ck_assert_int_eq(getsockname(listening, (struct sockaddr *)&address, &length), 0);
+    (void)snprintf(where, sizeof where, "127.0.0.1:%d", ntohs(address.sin_port));
+    config = (srv_config){.listen = {.items = &item, .count = 1}};
+}
+
+static void teardown(void) { close(listening); }
+
+/* Answers one request. */
+static void *serve(void *context)
+{
+    (void)context;
+    const int s = accept(listening, NULL, NULL);
+    size_t got = 0;
+    while (strstr(heard, "\r\n\r\n") == NULL) {
+        const ssize_t n = recv(s, heard + got, sizeof heard - 1 - got, 0);
+        if (n <= 0)
+            break;
+        got += (size_t)n;
+    }
+    (void)send(s, answer, strlen(answer), MSG_NOSIGNAL);
+    close(s);
+    return NULL;
+}
+
+static bool probe(const char *given)
+{
+    pthread_t thread;
+    answer = given;
+    memset(heard, 0, sizeof heard);
+    ck_assert_int_eq(pthread_create(&thread, NULL, serve, NULL), 0);
+    const bool ready = srv_probe(&config, error, sizeof error);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    return ready;
+}
+
+START_TEST(only_status_200_is_ready)
+{
+    ck_assert(probe("HTTP/1.1 200 OK\r\n\r\n"));
+    ck_assert_msg(strncmp(heard, "GET /readyz HTTP/1.1\r\n", 22) == 0, "%s", heard);
+    static const char *const others[] = {"HTTP/1.1 503 Service Unavailable\r\n\r\n",
+                                         "HTTP/1.1 404 Not Found\r\n\r\n", "no HTTP at all", ""};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        ck_assert(!probe(others[i]));
+        ck_assert_msg(strncmp(error, "--probe: 127.0.0.1:", 19) == 0 &&
+                          strstr(error, "it is not ready") != NULL,
+                      "%s", error);
+    }
+}
+END_TEST
+
+START_TEST(a_listener_of_https_is_ready_when_it_refuses_plain_text)
+{
+    config.tls_cert = "certificate";
+    ck_assert(probe("no HTTP at all"));
+    ck_assert(probe(""));
+}
+END_TEST
+
+START_TEST(wildcard_addresses_are_reached_on_loopback)
+{
+    char any[64];
+    (void)snprintf(any, sizeof any, "0.0.0.0%s", strchr(where, ':'));
+    item = any;
+    ck_assert(probe("HTTP/1.1 200 OK\r\n\r\n"));
+    item = where;
+}
+END_TEST
+
+START_TEST(who_is_not_there_is_not_ready)
+{
+    close(listening);
+    ck_assert(!srv_probe(&config, error, sizeof error));
+    ck_assert_ptr_nonnull(strstr(error, "refused"));
+    item = "nonsense";
+    ck_assert(!srv_probe(&config, error, sizeof error));
+    item = where;
+    listening = socket(AF_INET, SOCK_STREAM, 0); /* for teardown */
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("probe");
+    TCase *tc = tcase_create("probe");
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_set_timeout(tc, test_timeout(60));
+    tcase_add_test(tc, only_status_200_is_ready);
+    tcase_add_test(tc, a_listener_of_https_is_ready_when_it_refuses_plain_text);
+    tcase_add_test(tc, wildcard_addresses_are_reached_on_loopback);
+    tcase_add_test(tc, who_is_not_there_is_not_ready);
+    suite_add_tcase(suite, tc);
+    return test_main(suite);
+}

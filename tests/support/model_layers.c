@@ -1,0 +1,182 @@
+#include "tests/support/model_layers.h"
+
+#include "core/geometry/shape.h"
+#include "core/index/rebuild.h"
+#include "tests/support/test.h"
+
+struct model_layers *model_layers_create(int dimensions, size_t versions)
+{
+    struct model_layers *model = calloc(1, sizeof *model);
+    ck_assert_ptr_nonnull(model);
+    boxes_world_init(&model->world, versions, dimensions);
+    model->next_id = 1;
+    model->side = dimensions == 3 ? 8 : 20;
+    ck_assert_int_eq(obb_layers_create(dimensions, NULL, &model->layers), OBB_OK);
+    return model;
+}
+
+void model_layers_free(struct model_layers *model)
+{
+    obb_layers_unref(model->layers);
+    boxes_world_fini(&model->world);
+    free(model);
+}
+
+void model_layers_commit(struct model_layers *model, size_t changes, test_rng *rng)
+{
+    const struct obb_version *added[MODEL_LAYERS_BOXES] = {NULL},
+                             *ended[MODEL_LAYERS_BOXES] = {NULL};
+    bool touched[MODEL_LAYERS_BOXES] = {false};
+    size_t added_count = 0, ended_count = 0;
+    const uint64_t revision = model->revision + 1;
+    for (size_t k = 0; k < changes; k++) {
+        const size_t slot = test_below(rng, MODEL_LAYERS_BOXES);
+        struct obb_version *old = model->current[slot];
+        if (touched[slot])
+            continue;
+        touched[slot] = true;
+        obb_box box = boxes_random(rng, model->side, model->world.dimensions);
+        const size_t what = test_below(rng, 8);
+        if (old == NULL) {
+            model->current[slot] =
+                boxes_world_add(&model->world, &box, model->next_id++, revision, NULL);
+            added[added_count++] = model->current[slot];
+            model->alive++;
+            continue;
+        }
+        ended[ended_count++] = old;
+        if (what == 0) {
+            model->current[slot] = NULL;
+            model->alive--;
+            continue;
+        }
+        if (what > 1) { /* a short move; else a teleport */
+            const obb_vec3 step = obb_scale(box.half_extents, 0.2);
+            box = old->box;
+            box.center = obb_add(box.center, step);
+        }
+        model->current[slot] = boxes_world_add(&model->world, &box, 0, revision, old);
+        added[added_count++] = model->current[slot];
+    }
+    struct obb_layers *next = NULL;
+    ck_assert_int_eq(
+        obb_layers_next(model->layers, added, added_count, ended, ended_count, revision, &next),
+        OBB_OK);
+    for (size_t i = 0; i < ended_count; i++) {
+        struct obb_version *version = &model->world.versions[ended[i]->self];
+        atomic_store(&version->died, revision);
+    }
+    obb_layers_unref(model->layers);
+    model->layers = next;
+    model->revision = revision;
+}
+
+void model_layers_import(struct model_layers *model, size_t changes, test_rng *rng)
+{
+    for (size_t slot = 0; slot < MODEL_LAYERS_BOXES; slot++)
+        if (model->current[slot] != NULL) {
+            atomic_store(&model->current[slot]->died, model->revision + 1);
+            model->current[slot] = NULL;
+        }
+    model->alive = 0;
+    obb_layers_unref(model->layers);
+    ck_assert_int_eq(obb_layers_create(model->world.dimensions, NULL, &model->layers), OBB_OK);
+    model_layers_commit(model, changes, rng);
+}
+
+obb_status model_layers_rebuild(const struct obb_layers *layers, uint64_t revision,
+                                struct obb_layers **out)
+{
+    struct obb_rebuild *rebuild;
+    const obb_status status = obb_rebuild_create(layers, revision, NULL, &rebuild);
+    return status == OBB_OK ? obb_rebuild_finish(rebuild, out) : status;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const struct obb_version *const *p = a, *const *q = b;
+    return ((*p)->id > (*q)->id) - ((*p)->id < (*q)->id);
+}
+
+struct model_layers_state *model_layers_state(const struct boxes_world *world, uint64_t revision)
+{
+    struct model_layers_state *state = calloc(1, sizeof *state);
+    ck_assert_ptr_nonnull(state);
+    for (size_t i = 0; i < world->count; i++) {
+        const struct obb_version *version = &world->versions[i];
+        if (obb_version_alive(version, revision, revision))
+            state->boxes[state->count++] = version;
+    }
+    qsort(state->boxes, state->count, sizeof state->boxes[0], by_id);
+    for (size_t i = 0; i < state->count; i++)
+        state->solids[i] = obb_solid_from_box(&state->boxes[i]->box, world->dimensions);
+    return state;
+}
+
+obb_status model_layers_join(struct obb_join *join, bool backwards)
+{
+    for (;;) {
+        obb_status status = OBB_NO_MEMORY;
+        const size_t chunks = obb_join_advance(join, &status);
+        if (chunks == 0)
+            return status;
+        for (size_t i = 0; i < chunks; i++) {
+            status = obb_join_chunk(join, backwards ? chunks - 1 - i : i);
+            if (status != OBB_OK)
+                return status;
+        }
+    }
+}
+
+void model_layers_check_join(struct obb_join *join, const struct model_layers_state *state,
+                             double margin, const bool *moved, struct model_layers_counts *counts)
+{
+    const size_t count = obb_join_pair_count(join);
+    const obb_join_pair *pairs = obb_join_pairs(join);
+    size_t at = 0;
+    for (size_t i = 0; i < state->count; i++)
+        for (size_t k = i + 1; k < state->count; k++) {
+            const bool listed =
+                at < count && pairs[at].a == state->boxes[i] && pairs[at].b == state->boxes[k];
+            const bool wanted = moved == NULL || moved[i] || moved[k];
+            const bool overlap = obb_shape_boxes(&state->solids[i], &state->solids[k], margin);
+            if (wanted && overlap)
+                ck_assert_msg(listed, "pair %zu of %zu: %zu %zu missing", at, count, i, k);
+            if (listed) {
+                ck_assert(wanted);
+                ck_assert(overlap || pairs[at].verdict == OBB_DOUBT);
+                counts->sure += pairs[at].verdict == OBB_SURE;
+                counts->doubt += pairs[at].verdict == OBB_DOUBT;
+                at++;
+            }
+            counts->pairs += wanted && overlap;
+            counts->checked++;
+        }
+    ck_assert_uint_eq(at, count); /* nothing else, and in this order */
+}
+
+struct obb_layers *model_layers_of_scene(struct boxes_world *world, boxes_kind kind, size_t count,
+                                         int dimensions, const struct obb_kernels *kernels)
+{
+    obb_box *boxes = malloc((count + 1) * sizeof *boxes);
+    const struct obb_version **added = malloc((count + 1) * sizeof *added);
+    ck_assert(boxes != NULL && added != NULL);
+    boxes_make(kind, count, dimensions, 20261120 + count, boxes);
+    boxes_world_init(world, count, dimensions);
+    struct obb_layers *layers = NULL;
+    ck_assert_int_eq(obb_layers_create(dimensions, kernels, &layers), OBB_OK);
+    size_t made = 0;
+    for (uint64_t revision = 1; made < count; revision++) {
+        const size_t until = revision == 1 ? (count + 1) / 2 : made + (count - made + 3) / 4;
+        size_t n = 0;
+        for (; made < until; made++)
+            added[n++] = boxes_world_add(world, &boxes[made], made + 1, revision, NULL);
+        struct obb_layers *next = NULL;
+        ck_assert_int_eq(obb_layers_next(layers, added, n, NULL, 0, revision, &next), OBB_OK);
+        obb_layers_unref(layers);
+        layers = next;
+    }
+    free(boxes);
+    free(added);
+    return layers;
+}
