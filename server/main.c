@@ -15,7 +15,7 @@ static const char *from_environment(void *context, const char *name)
     return getenv(name);
 }
 
-/* What the error quotes may hold anything, and still it is one line. */
+/* Prints the error as one line, whatever bytes the texts that it quotes hold. */
 static int fail(char *error)
 {
     srv_log_one_line(error);
@@ -23,7 +23,8 @@ static int fail(char *error)
     return EXIT_FAILURE;
 }
 
-/* Each connection is a descriptor: as many as the connection limit asks for and the system lets a process have. */
+/* Raises the limit of descriptors to what --connection-limit needs, as far as the system allows:
+ * each connection is a descriptor. */
 static void raise_descriptors(const srv_config *config)
 {
     enum { OTHERS = 256 }; /* listeners, libuv's own, files */
@@ -32,11 +33,12 @@ static void raise_descriptors(const srv_config *config)
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted)
         return;
     limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
-    (void)setrlimit(RLIMIT_NOFILE, &limit); /* when it is refused, clients wait at the old limit */
+    (void)setrlimit(RLIMIT_NOFILE, &limit); /* if refused, clients wait at the old limit */
 }
 
-/* One heap for all threads. In glibc's heaps of their own workers leave what the loop later frees and cannot use: a million boxes
- * took 400 bytes each instead of 355, and their loading a system call for every 128 KiB. */
+/* Lets all threads use one heap. With the heaps that glibc gives to threads, workers leave memory
+ * behind that the loop frees later and cannot use: a million boxes took 400 bytes each instead of
+ * 355, and their loading a system call for every 128 KiB. */
 static void share_one_heap(void) { (void)mallopt(M_ARENA_MAX, 1); }
 
 int main(int argc, char **argv)
@@ -66,8 +68,8 @@ int main(int argc, char **argv)
         return good ? EXIT_SUCCESS : fail(error);
     }
 
-    (void)signal(SIGPIPE,
-                 SIG_IGN); /* a client that goes is an error of write, not of the process */
+    /* writing to a client that went is an error of write, and must not end the process */
+    (void)signal(SIGPIPE, SIG_IGN);
     raise_descriptors(&config);
     struct srv_server *server;
     int status;

@@ -1,29 +1,32 @@
-/* Following scenes: Server-Sent Events about collisions, boxes and commits.
- *
- * A scene that somebody follows has a channel: a queue of what happened to it, worked off in order, one step at a time,
- * on the pool, so that a commit waits for none of it. A follower joins at a place in that queue, gets the set of
- * collisions as it is there, and from then on what each commit changed. The channel remembers the latest messages for
- * followers that come back, and for a while after the last has left; who missed more gets the set anew, whatever it follows. */
+/* Following scenes: Server-Sent Events about collisions, boxes and commits. Loop only. */
 #ifndef SRV_EVENTS_H
 #define SRV_EVENTS_H
 
-#include "server/state.h"
+#include "server/events/channel.h"
+#include "server/scenes/writer.h"
 
 struct srv_events;
 
-bool srv_events_create(struct srv_services *services, struct srv_events **out);
+/* Begins with no stream. collaborators: the first group of srv_channels. Returns false if there is
+ * no memory. */
+bool srv_events_create(struct srv_loop *loop, const struct srv_channels *collaborators,
+                       struct srv_events **out);
 
-/* Ends all streams, and gives up what is under way; srv_events_idle soon. For the end of the service. */
+/* Returns a listener for the writer, through which the streams hear of commits. Costs nothing for
+ * scenes that nobody follows. */
+srv_write_listener srv_events_listener(struct srv_events *events);
+
+/* Lets the request follow the scene, which is unlocked. topics: WIRE_TOPIC_…. Answers it now or
+ * later. */
+void srv_events_follow(struct srv_events *events, struct srv_request *request,
+                       struct obb_scene *scene, unsigned topics);
+
+/* For the end of the service: ends all streams and gives up what is under way. Each channel then
+ * gives its hold of the drain back. */
 void srv_events_stop(struct srv_events *events);
-bool srv_events_idle(const struct srv_events *events); /* stopped, and no job is left */
-void srv_events_destroy(struct srv_events *events);    /* when idle, or never used; NULL is fine */
 
-/* A commit was made: edit is what it did, NULL where it changed settings alone; the arrays in committed are copied. Costs nothing
- * where nobody follows, else what the commit changed. */
-void srv_events_commit(struct srv_events *events, struct obb_scene *scene, const obb_edit *edit,
-                       const obb_committed *committed);
-
-/* The scene is about to be removed. */
-void srv_events_gone(struct srv_events *events, const struct obb_scene *scene);
+/* No channel may be left: the drain is empty after srv_events_stop, or nobody ever followed a
+ * scene. NULL is fine. */
+void srv_events_destroy(struct srv_events *events);
 
 #endif

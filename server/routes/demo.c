@@ -7,9 +7,9 @@
 enum {
     ROOM = 256, /* boxes */
     NAME = 32,  /* bytes */
-    WORLD = 1,  /* categories: what stands, */
-    CRATE = 2,  /* what can be pushed, */
-    PLAYER = 4, /* and who runs about */
+    WORLD = 1,  /* category of boxes that stand still */
+    CRATE = 2,  /* category of boxes that can be pushed */
+    PLAYER = 4, /* category of boxes that run about */
     PLAYERS = 8
 };
 
@@ -20,7 +20,8 @@ struct demo {
     size_t count;
 };
 
-/* The box added, upright, turned by `degrees` about y. Attributes are the caller's to set. */
+/* Adds an upright box, turned by `degrees` about y, and returns it. The caller sets its
+ * attributes. */
 __attribute__((format(printf, 5, 6))) static obb_put *add(struct demo *demo, obb_vec3 center,
                                                           obb_vec3 half_extents, double degrees,
                                                           const char *format, ...)
@@ -39,7 +40,7 @@ __attribute__((format(printf, 5, 6))) static obb_put *add(struct demo *demo, obb
     obb_status status = obb_quat_from_axis_angle((obb_vec3){0, 1, 0}, degrees, &rotation);
     if (status == OBB_OK)
         status = obb_box_from_pose(center, half_extents, rotation, 0, 3, &put->box);
-    assert(status == OBB_OK); /* all numbers stand in this file */
+    assert(status == OBB_OK); /* all numbers are in this file */
     return put;
 }
 
@@ -64,7 +65,8 @@ static void add_walls(struct demo *demo)
     }
 }
 
-/* A gate in the middle of the yard, its door a little open: it reaches into the post it hangs on. */
+/* A gate in the middle of the yard. Its door is a little open and reaches into the post that it
+ * hangs on. */
 static void add_door(struct demo *demo)
 {
     add(demo, (obb_vec3){-1.2, 1.25, 0}, (obb_vec3){0.2, 1.25, 0.2}, 0, "post-left");
@@ -74,7 +76,7 @@ static void add_door(struct demo *demo)
     door->attributes.data = obb_str_of("{\"open\":true}");
 }
 
-/* Nine piles of three levels of four crates, each level turned a little further. */
+/* Nine piles of crates: three levels of four crates each, each level turned a little further. */
 static void add_crates(struct demo *demo)
 {
     int number = 0;
@@ -124,7 +126,9 @@ static void add_players(struct demo *demo)
         }
 }
 
-obb_status srv_demo_create(struct obb_store *store, const obb_settings *settings, double now_ms)
+static void on_done(struct srv_write *write) { (void)write; } /* the caller looks at the results */
+
+obb_status srv_demo_create(struct srv_writer *writer, const obb_settings *settings)
 {
     struct demo *demo = obb_calloc(1, sizeof *demo);
     if (demo == NULL)
@@ -136,22 +140,19 @@ obb_status srv_demo_create(struct obb_store *store, const obb_settings *settings
 
     struct obb_arena arena;
     obb_arena_init(&arena);
-    struct obb_scene *scene;
-    obb_status status = obb_store_add(store, obb_str_of(SRV_DEMO_SCENE), settings, now_ms, &scene);
-    if (status == OBB_OK) {
-        const obb_edit edit = {
-            .dimensions = 3, .has_time = true, .puts = demo->puts, .put_count = demo->count};
-        struct obb_prepared *prepared;
-        obb_fault fault;
-        obb_committed committed;
-        status = obb_edit_prepare(scene, &edit, now_ms, obb_store_box_room(store), &arena,
-                                  &prepared, &fault);
-        if (status == OBB_OK)
-            obb_edit_commit(prepared, &committed);
-    }
+    const obb_edit edit = {
+        .dimensions = 3, .has_time = true, .puts = demo->puts, .put_count = demo->count};
+    struct srv_write write = {.op = {.kind = SRV_OP_EDIT,
+                                     .scene = obb_str_of(SRV_DEMO_SCENE),
+                                     .settings = *settings,
+                                     .edit = &edit},
+                              .arena = &arena,
+                              .at_once = true,
+                              .done = on_done};
+    srv_write(writer, &write);
     obb_arena_fini(&arena);
     obb_free(demo);
-    return status;
+    return write.status;
 }
 
 void srv_demo_hints(FILE *out, const char *url)

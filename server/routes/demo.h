@@ -2,18 +2,20 @@
 #ifndef SRV_DEMO_H
 #define SRV_DEMO_H
 
-#include "core/obb.h"
+#include "server/scenes/writer.h"
 
 #include <stdio.h>
 
 #define SRV_DEMO_SCENE "demo"
 
-/* Adds the scene to the store: a walled yard of 40 by 40 m with walls at angles, stacked crates, pillars, a door, and eight
- * players of six hitboxes each, about 200 boxes, some of which overlap. y is up, a unit is a metre. Always the same boxes, as
- * one commit at time 0. */
-obb_status srv_demo_create(struct obb_store *store, const obb_settings *settings, double now_ms);
+/* Makes the scene through the writer's door, before the loop runs: a walled yard of 40 by 40 m with
+ * walls at angles, stacked crates, pillars, a door, and eight players of six hitboxes each. It has
+ * about 200 boxes, some of which overlap. y is up, a unit is a metre. Makes the same boxes each
+ * time, as one commit at time 0. Errors: those of srv_write. */
+obb_status srv_demo_create(struct srv_writer *writer, const obb_settings *settings);
 
-/* Three requests to try, as lines for a shell. url: as announced. */
+/* Writes three requests to try, as lines for a shell. url: where the service listens, as
+ * announced. */
 void srv_demo_hints(FILE *out, const char *url);
 
 #endif

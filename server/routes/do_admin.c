@@ -1,11 +1,13 @@
-/* What stands around the API: health, metrics, and the API's own description. */
+/* The routes beside the API: health, metrics, and the API's own description. */
+#include "server/base/metrics.h"
+#include "server/routes/handlers.h"
 #include "server/scenes/scenes.h"
 
 static void refresh(struct srv_services *services)
 {
-    services->metrics.queue = srv_pool_jobs(services->pool);
-    services->metrics.scenes = obb_store_scenes(services->store);
-    services->metrics.boxes = obb_store_boxes(services->store);
+    services->metrics->queue = srv_pool_jobs(services->pool);
+    services->metrics->scenes = obb_store_scenes(services->store);
+    services->metrics->boxes = obb_store_boxes(services->store);
 }
 
 void srv_do_health(struct srv_request *request)
@@ -34,7 +36,7 @@ void srv_do_metrics(struct srv_request *request)
     if (!srv_no_params(request))
         return;
     refresh(request->services);
-    srv_metrics_write(&request->services->metrics, &request->reply);
+    srv_metrics_write(request->services->metrics, &request->reply);
     srv_metrics_write_process(&request->reply);
     srv_reply(request, 200, "text/plain; version=0.0.4; charset=utf-8");
 }

@@ -1,10 +1,13 @@
 /* Single boxes: putting, reading, changing, removing and listing them. */
+#include "server/routes/handlers.h"
+#include "server/scenes/budget.h"
+#include "server/scenes/change.h"
+#include "server/scenes/conditions.h"
 #include "server/scenes/scenes.h"
-#include "server/scenes/writer.h"
 
-enum { BOX_PART = 4 }; /* /v1/scenes/{scene}/boxes/{box} */
+enum { BOX_PART = 4 }; /* where the name stands in /v1/scenes/{scene}/boxes/{box} */
 
-/* ---- Changes ------------------------------------------------------------------------------------------------------ */
+/* ---- Changes --------------------------------------------------------------------------------- */
 
 enum change { PUT, PATCH, TRANSFORM, MERGE, REMOVE };
 
@@ -17,7 +20,7 @@ struct box_change {
     obb_put put;
     obb_transform_edit transform;
     obb_merge merge;
-    obb_edit edit; /* of one of these */
+    obb_edit edit; /* holds the one of the above that `kind` says */
     bool good;
     wire_problem problem;
 };
@@ -46,7 +49,7 @@ static void change_read(struct srv_work *work)
     }
 }
 
-/* Answers with the box as it is now. */
+/* Answers with the box as the commit left it. */
 static void change_reply(struct srv_change *change)
 {
     struct box_change *c = (struct box_change *)change;
@@ -55,12 +58,12 @@ static void change_reply(struct srv_change *change)
         srv_reply_empty(request, 204);
         return;
     }
-    struct obb_view *view = srv_open_view(request, change->scene, NULL);
+    struct obb_view *view = srv_open_view(request, change->write.scene, NULL);
     if (view == NULL)
         return;
     wire_write_box(&request->reply, request->accept, view, obb_view_find(view, c->name), 0, false);
-    srv_view_close(request->services, view);
-    const bool made = c->kind == PUT && change->committed.new_ids[0] != 0;
+    srv_view_close(request->services->locks, view);
+    const bool made = c->kind == PUT && change->write.committed.new_ids[0] != 0;
     srv_reply(request, made ? 201 : 200, wire_media_type(request->accept));
 }
 
@@ -93,7 +96,9 @@ static void change_apply(struct srv_work *work)
         c->edit.remove_must_exist = true;
         break;
     }
-    c->change.edit = &c->edit;
+    c->change.op.kind = SRV_OP_EDIT;
+    c->change.op.settings = srv_default_settings(work->request->services);
+    c->change.op.edit = &c->edit;
     c->change.applied = change_reply;
     srv_change_start(&c->change);
 }
@@ -103,12 +108,12 @@ static void change_box(struct srv_request *request, enum change kind)
     if (!srv_no_params(request))
         return;
     struct box_change *c = srv_work_room(request, sizeof *c);
-    if (c == NULL || !srv_path_name(request, SRV_SCENE_PART, &c->change.scene_name) ||
+    if (c == NULL || !srv_path_name(request, SRV_SCENE_PART, &c->change.op.scene) ||
         !srv_path_name(request, BOX_PART, &c->name))
         return;
     c->change.work.request = request;
     c->kind = kind;
-    c->dimensions = srv_scene_dimensions(request->services, c->change.scene_name);
+    c->dimensions = srv_scene_dimensions(request->services, c->change.op.scene);
     srv_work_decode(&c->change.work, change_read, change_apply);
 }
 
@@ -118,7 +123,7 @@ void srv_do_box_transform(struct srv_request *request) { change_box(request, TRA
 void srv_do_box_merge(struct srv_request *request) { change_box(request, MERGE); }
 void srv_do_box_delete(struct srv_request *request) { change_box(request, REMOVE); }
 
-/* ---- Reading ------------------------------------------------------------------------------------------------------ */
+/* ---- Reading --------------------------------------------------------------------------------- */
 
 void srv_do_box_get(struct srv_request *request)
 {
@@ -143,7 +148,7 @@ void srv_do_box_get(struct srv_request *request)
         wire_write_box(&request->reply, request->accept, view, box, params.include, params.has_at);
         srv_reply(request, 200, wire_media_type(request->accept));
     }
-    srv_view_close(request->services, view);
+    srv_view_close(request->services->locks, view);
 }
 
 struct box_list {
@@ -167,9 +172,9 @@ static bool list_takes(const wire_list_params *params, const struct obb_version 
            obb_str_equal(obb_view_attributes(box).entity, params->entity);
 }
 
-enum { POLL = 1024 }; /* boxes between two looks at the cancel flag */
+enum { POLL = 1024 }; /* boxes between two checks of the cancel flag */
 
-/* Gathers the page and writes it; any thread. */
+/* Gathers the page and writes it into request->reply. Any thread. */
 static void list_write(struct box_list *l)
 {
     struct srv_request *request = l->work.request;
@@ -200,7 +205,7 @@ static void list_reply(struct srv_work *work)
 {
     struct box_list *l = (struct box_list *)work;
     struct srv_request *request = work->request;
-    srv_view_close(request->services, l->view);
+    srv_view_close(request->services->locks, l->view);
     if (atomic_load(&request->cancelled))
         srv_reply_cancelled(request);
     else if (!l->good)
@@ -215,7 +220,7 @@ static size_t list_step(struct srv_job *job)
     return 0;
 }
 
-/* Nanoseconds, from a profile of long lists: a box that is looked at, and one that is written. */
+/* Nanoseconds to look at a box, and to write one. From a profile of long lists. */
 #define LOOK_NS  30.0
 #define WRITE_NS 600.0
 
@@ -246,13 +251,13 @@ void srv_do_box_list(struct srv_request *request)
     if (l->view == NULL)
         return;
     if (!l->params.has_at && srv_not_modified(request, obb_view_info_get(l->view)->at.revision)) {
-        srv_view_close(request->services, l->view);
+        srv_view_close(request->services->locks, l->view);
     } else if (list_cost(l) <= SRV_LOOP_NS) {
         list_write(l);
         list_reply(&l->work);
     } else {
         l->work.job.advance = list_step;
         if (!srv_work_start(&l->work, list_reply))
-            srv_view_close(request->services, l->view);
+            srv_view_close(request->services->locks, l->view);
     }
 }

@@ -1,7 +1,8 @@
 /* Commits: many changes as one, and the queries on their result. */
 #include "server/routes/do_query.h"
+#include "server/routes/handlers.h"
+#include "server/scenes/change.h"
 #include "server/scenes/scenes.h"
-#include "server/scenes/writer.h"
 
 #include <stddef.h>
 
@@ -22,12 +23,12 @@ static void commit_read(struct srv_work *work)
         wire_read_commit(&request->body, c->dimensions, &request->arena, &c->commit, &c->problem);
 }
 
-/* The answer, with the queries' results or, where they are not to be had, a problem in place of each. */
+/* Writes the answer. If `results` is NULL, the problem stands in place of each query's result. */
 static void write_answer(struct commit *c, const obb_result *const *results,
                          const wire_problem *unanswered)
 {
     struct srv_request *request = c->plans.work.request;
-    wire_write_committed(&request->reply, request->accept, &c->commit, &c->change.committed,
+    wire_write_committed(&request->reply, request->accept, &c->commit, &c->change.write.committed,
                          (const struct obb_view *const *)c->plans.views, results, unanswered);
 }
 
@@ -50,7 +51,8 @@ static bool changes_something(const obb_edit *edit)
            edit->pose_count > 0 || edit->transform_count > 0;
 }
 
-/* Where changes were made the request has not failed, and must not be sent again. */
+/* Answers a commit whose queries have no results. If changes were made, the request has not failed
+ * and must not be sent again: the answer is 200 and holds the problem. */
 static void reply_unanswered(struct commit *c, wire_problem problem)
 {
     struct srv_request *request = c->plans.work.request;
@@ -80,7 +82,7 @@ static void commit_reply(struct srv_work *work)
     srv_plans_close(&c->plans);
 }
 
-/* Views for the queries, of the state that the changes led to. */
+/* Opens the views of the queries on the state after the changes, and runs the queries. */
 static void commit_query(struct srv_change *change)
 {
     struct commit *c = (struct commit *)(void *)((char *)change - offsetof(struct commit, change));
@@ -90,8 +92,8 @@ static void commit_query(struct srv_change *change)
     obb_status status = OBB_OK;
     while (p->count < c->commit.query_count && status == OBB_OK) {
         const obb_query *query = &c->commit.queries[p->count];
-        status = srv_view_open(request->services, change->scene, query->has_at ? &query->at : NULL,
-                               &p->views[p->count], NULL, NULL);
+        status = srv_view_open(request->services->locks, change->write.scene,
+                               query->has_at ? &query->at : NULL, &p->views[p->count], NULL, NULL);
         p->count += status == OBB_OK;
     }
     wire_problem problem = wire_problem_of(status);
@@ -108,9 +110,10 @@ static void commit_apply(struct srv_work *work)
     struct srv_plans *p = &c->plans;
     const obb_edit *edit = &c->commit.edit;
     if (!c->good) {
-        /* what comes before the fault may be one in this scene, and is the first then */
+        /* the scene may refuse a part of the edit before the flaw, and then that refusal is the
+         * answer */
         if (c->problem.status != 422 ||
-            obb_store_find(request->services->store, c->change.scene_name) == NULL) {
+            obb_store_find(request->services->store, c->change.op.scene) == NULL) {
             srv_reply_problem(request, &c->problem);
             return;
         }
@@ -126,7 +129,9 @@ static void commit_apply(struct srv_work *work)
     if (!srv_plans_room(p, request, c->commit.queries, c->commit.query_count))
         return;
     c->change.work.request = request;
-    c->change.edit = edit;
+    c->change.op.kind = SRV_OP_EDIT;
+    c->change.op.settings = srv_default_settings(request->services);
+    c->change.op.edit = edit;
     c->change.commit = &c->commit;
     c->change.applied = commit_query;
     srv_change_start(&c->change);
@@ -136,9 +141,9 @@ void srv_do_commit(struct srv_request *request)
 {
     struct commit *c = srv_work_room(request, sizeof *c);
     if (c == NULL || !srv_no_params(request) ||
-        !srv_path_name(request, SRV_SCENE_PART, &c->change.scene_name))
+        !srv_path_name(request, SRV_SCENE_PART, &c->change.op.scene))
         return;
     c->plans.work.request = request;
-    c->dimensions = srv_scene_dimensions(request->services, c->change.scene_name);
+    c->dimensions = srv_scene_dimensions(request->services, c->change.op.scene);
     srv_work_decode(&c->plans.work, commit_read, commit_apply);
 }

@@ -1,13 +1,16 @@
-/* Whole scenes as lines: out in pieces, and in as one commit. */
-#include "server/scenes/pieces.h"
+/* Whole scenes as lines: exported piece by piece, imported as one commit. */
+#include "server/routes/do_scene.h"
+#include "server/routes/handlers.h"
+#include "server/scenes/change.h"
+#include "server/scenes/conditions.h"
+#include "server/scenes/paged_answer.h"
 #include "server/scenes/scenes.h"
-#include "server/scenes/writer.h"
 
-/* ---- GET /v1/scenes/{scene}/export -------------------------------------------------------------------------------- */
+/* ---- GET /v1/scenes/{scene}/export ----------------------------------------------------------- */
 
 struct export
 {
-    struct srv_pieces pieces;
+    struct srv_paged_answer answer;
     struct obb_view *view;
     obb_str name;
     obb_settings settings;
@@ -15,10 +18,10 @@ struct export
     bool begun;
 };
 
-static bool export_write(struct srv_pieces *pieces)
+static bool export_write(struct srv_paged_answer *answer)
 {
-    struct export *e = (struct export *)pieces;
-    struct wire_buf *piece = &pieces->piece;
+    struct export *e = (struct export *)answer;
+    struct wire_buf *piece = &answer->piece;
     if (!e->begun)
         wire_write_export_head(piece, e->name, &e->settings, e->view);
     e->begun = true;
@@ -31,12 +34,14 @@ static bool export_write(struct srv_pieces *pieces)
     return piece->length >= SRV_PIECE;
 }
 
-static void export_closed(struct srv_pieces *pieces)
+static void export_closed(struct srv_paged_answer *answer)
 {
-    srv_view_close(pieces->work.request->services, ((struct export *)pieces)->view);
+    srv_view_close(answer->work.request->services->locks, ((struct export *)answer)->view);
 }
 
-enum { CHEAP = 64 }; /* boxes that are written on the loop, at about a microsecond each */
+enum {
+    CHEAP = 64
+}; /* a scene of at most as many boxes is written on the loop; a box takes about 1 us */
 
 void srv_do_export(struct srv_request *request)
 {
@@ -57,13 +62,13 @@ void srv_do_export(struct srv_request *request)
         return;
     e->name = request->target.parts[SRV_SCENE_PART];
     e->settings = info.settings;
-    e->pieces.write = export_write;
-    e->pieces.closed = export_closed;
-    e->pieces.cheap = info.boxes <= CHEAP;
-    srv_pieces_start(&e->pieces, request, WIRE_NDJSON);
+    e->answer.write = export_write;
+    e->answer.closed = export_closed;
+    e->answer.cheap = info.boxes <= CHEAP;
+    srv_paged_answer_start(&e->answer, request, WIRE_NDJSON);
 }
 
-/* ---- POST /v1/scenes/{scene}/import ------------------------------------------------------------------------------- */
+/* ---- POST /v1/scenes/{scene}/import ---------------------------------------------------------- */
 
 struct import {
     struct srv_change change; /* first */
@@ -81,7 +86,8 @@ static void import_read(struct srv_work *work)
 
 static void import_reply(struct srv_change *change)
 {
-    srv_reply_scene(change->work.request, change->made_scene ? 201 : 200, change->scene);
+    srv_reply_scene(change->work.request, change->write.made_scene ? 201 : 200,
+                    change->write.scene);
 }
 
 static void import_apply(struct srv_work *work)
@@ -91,7 +97,9 @@ static void import_apply(struct srv_work *work)
         srv_reply_problem(work->request, &i->problem);
         return;
     }
-    i->change.edit = &i->edit;
+    i->change.op.kind = SRV_OP_EDIT;
+    i->change.op.settings = srv_default_settings(work->request->services);
+    i->change.op.edit = &i->edit;
     i->change.applied = import_reply;
     srv_change_start(&i->change);
 }
@@ -101,7 +109,7 @@ void srv_do_import(struct srv_request *request)
     if (!srv_no_params(request))
         return;
     struct import *i = srv_work_room(request, sizeof *i);
-    if (i == NULL || !srv_path_name(request, SRV_SCENE_PART, &i->change.scene_name))
+    if (i == NULL || !srv_path_name(request, SRV_SCENE_PART, &i->change.op.scene))
         return;
     i->change.work.request = request;
     srv_work_decode(&i->change.work, import_read, import_apply);

@@ -1,13 +1,16 @@
-/* Queries: decoded, bound to a view, and run here or on the pool by what they will cost. */
+/* Queries: decoded, bound to a view, and run on the loop or on the pool, whichever their estimated
+ * cost says. */
 #include "server/routes/do_query.h"
 
-#include "server/scenes/pieces.h"
+#include "server/base/metrics.h"
+#include "server/routes/handlers.h"
+#include "server/scenes/budget.h"
+#include "server/scenes/paged_answer.h"
 #include "server/scenes/scenes.h"
-#include "server/scenes/writer.h"
 
 #include <stddef.h>
 
-/* ---- Plans on the pool ------------------------------------------------------------------------------------------ */
+/* ---- Plans on the pool ----------------------------------------------------------------------- */
 
 static void note(struct srv_plans *p, obb_status status)
 {
@@ -17,7 +20,7 @@ static void note(struct srv_plans *p, obb_status status)
     (void)atomic_compare_exchange_strong(&p->status, &none, (int)status);
 }
 
-/* The next phase of the plan at work; where it has none, of the next one. */
+/* Begins the next phase of the current plan, or of the next plan if the current one is complete. */
 static size_t plans_advance(struct srv_job *job)
 {
     struct srv_plans *p = (struct srv_plans *)job;
@@ -63,13 +66,14 @@ void srv_plans_close(struct srv_plans *p)
     struct srv_services *services = p->work.request->services;
     for (size_t i = 0; i < p->count; i++) {
         plan_close(p, i);
-        srv_view_close(services, p->views[i]);
+        srv_view_close(services->locks, p->views[i]);
     }
-    services->metrics.candidates_total += p->candidates;
-    services->metrics.doubts_total += p->doubts;
+    services->metrics->candidates_total += p->candidates;
+    services->metrics->doubts_total += p->doubts;
 }
 
-/* Everything on this thread. false: it takes longer than the loop may be busy, and nothing is left of it. */
+/* Runs all queries on this thread. Returns false if they take longer than the loop may be busy;
+ * then no plan is left. */
 static bool plans_try(struct srv_plans *p)
 {
     double left_ns = SRV_LOOP_NS;
@@ -118,16 +122,17 @@ bool srv_plans_start(struct srv_plans *p, void (*then)(struct srv_work *work),
     return srv_work_submit(&p->work, then, out_problem);
 }
 
-/* ---- POST /v1/scenes/{scene}/query/{kind} -------------------------------------------------------------------------- */
+/* ---- POST /v1/scenes/{scene}/query/{kind} ---------------------------------------------------- */
 
 enum { KIND_PART = 4 };
 
-/* All-pairs as NDJSON is a stream of any length: found in pages, the next when the client has taken the one before. */
+/* All-pairs as NDJSON is a stream of any length. Its pairs are found in pages: the next page when
+ * the client has taken the one before. */
 struct query {
-    struct srv_plans plans;  /* of one; of a stream, the page at hand */
-    struct srv_pieces lines; /* of a stream */
-    uint64_t most, sent;     /* of a stream: pairs that it may have, and has had before this page */
-    size_t next_pair;        /* of the page */
+    struct srv_plans plans;        /* of one query; of a stream: the current page */
+    struct srv_paged_answer lines; /* of a stream */
+    uint64_t most, sent; /* of a stream: pairs that it may have, and pairs of the pages before */
+    size_t next_pair;    /* of the current page: the first that is not written */
     obb_query_kind kind;
     int dimensions;
     obb_query query;
@@ -135,9 +140,9 @@ struct query {
     wire_problem problem;
 };
 
-static struct query *query_of(struct srv_pieces *pieces)
+static struct query *query_of(struct srv_paged_answer *answer)
 {
-    return (struct query *)(void *)((char *)pieces - offsetof(struct query, lines));
+    return (struct query *)(void *)((char *)answer - offsetof(struct query, lines));
 }
 
 static void query_read(struct srv_work *work)
@@ -150,19 +155,21 @@ static void query_read(struct srv_work *work)
 
 enum {
     PAGE = 16384, /* pairs found at a time */
-    FEW_PAIRS =
-        1024, /* written without a look at the size of the piece: 20 to 60 bytes and 100 ns each */
-    DETAILED = 8,         /* times as much of both is what a pair costs of which more is wanted */
-    PAGE_MEMORY = 1 << 20 /* that a stream holds between its pages, about */
+    /* Pairs that are written between two checks of the piece's size. A pair takes 20 to 60 bytes
+     * and 100 ns. */
+    FEW_PAIRS = 1024,
+    DETAILED = 8, /* a pair of a query with `want` takes this many times the bytes and the time */
+    PAGE_MEMORY = 1 << 20 /* about as many bytes does a stream hold between its pages */
 };
 
-/* So many pairs as they cost what `bare` ones do. */
+/* Returns how many pairs of this query cost as much as `bare` pairs without `want`. */
 static size_t pairs_for(const struct query *q, size_t bare)
 {
     return q->query.want != 0 ? bare / DETAILED : bare;
 }
 
-/* How many pairs the next page lists; when no more may come, the rest is counted. */
+/* Sets how many pairs the next page lists. If the stream has all the pairs that it may have, the
+ * rest is only counted. */
 static void next_page(struct query *q)
 {
     const uint64_t left = q->most - q->sent;
@@ -171,29 +178,29 @@ static void next_page(struct query *q)
     q->query.count_only = q->query.limit == 0;
 }
 
-static bool lines_write(struct srv_pieces *pieces)
+static bool lines_write(struct srv_paged_answer *answer)
 {
-    struct query *q = query_of(pieces);
+    struct query *q = query_of(answer);
     const struct obb_plan *plan = q->plans.plans[0];
     const struct obb_view *view = q->plans.views[0];
     if (atomic_load(&q->plans.status) != OBB_OK) {
-        pieces->piece.failed = true;
+        answer->piece.failed = true;
         return false;
     }
     const obb_result *result = obb_plan_result(plan);
     const size_t few = pairs_for(q, FEW_PAIRS);
     size_t to = q->next_pair;
-    while (to < result->pair_count && pieces->piece.length < SRV_PIECE && !pieces->piece.failed) {
+    while (to < result->pair_count && answer->piece.length < SRV_PIECE && !answer->piece.failed) {
         const size_t from = to, left = result->pair_count - from;
         to += left < few ? left : few;
-        wire_write_pair_lines(&pieces->piece, view, &q->query, result, from, to);
+        wire_write_pair_lines(&answer->piece, view, &q->query, result, from, to);
     }
     q->next_pair = to;
     if (to < result->pair_count)
         return true;
     if (!result->truncated) {
         const bool cut = q->query.paged && q->query.count_only && result->count > 0;
-        wire_write_pair_end(&pieces->piece, view, &q->query, q->sent + result->count, cut);
+        wire_write_pair_end(&answer->piece, view, &q->query, q->sent + result->count, cut);
         return false;
     }
     const obb_box_pair *last = &result->pairs[to - 1];
@@ -207,20 +214,24 @@ static bool lines_write(struct srv_pieces *pieces)
     return true;
 }
 
-/* Nothing to do while there is a page. */
-static size_t lines_advance(struct srv_pieces *pieces)
+/* Finds the next page. Does nothing while the current page has pairs left. */
+static size_t lines_advance(struct srv_paged_answer *answer)
 {
-    return plans_advance(&query_of(pieces)->plans.work.job);
+    return plans_advance(&query_of(answer)->plans.work.job);
 }
 
-static void lines_chunk(struct srv_pieces *pieces, size_t chunk)
+static void lines_chunk(struct srv_paged_answer *answer, size_t chunk)
 {
-    plans_chunk(&query_of(pieces)->plans.work.job, chunk);
+    plans_chunk(&query_of(answer)->plans.work.job, chunk);
 }
 
-static void lines_closed(struct srv_pieces *pieces) { srv_plans_close(&query_of(pieces)->plans); }
+static void lines_closed(struct srv_paged_answer *answer)
+{
+    srv_plans_close(&query_of(answer)->plans);
+}
 
-/* Answers with the first page, which is there, and those after it; false: there is no memory for that. */
+/* Answers with the first page, which is found already, and with the pages after it. Returns false
+ * if --memory-limit leaves no room for that. */
 static bool stream_pairs(struct query *q)
 {
     const obb_result *result = obb_plan_result(q->plans.plans[0]);
@@ -232,7 +243,7 @@ static bool stream_pairs(struct query *q)
     q->lines.chunk = lines_chunk;
     q->lines.write = lines_write;
     q->lines.closed = lines_closed;
-    srv_pieces_start(&q->lines, q->plans.work.request, WIRE_NDJSON);
+    srv_paged_answer_start(&q->lines, q->plans.work.request, WIRE_NDJSON);
     return true;
 }
 
@@ -240,7 +251,7 @@ static void query_write(struct srv_plans *p)
 {
     struct srv_request *request = p->work.request;
     if (request->accept == WIRE_NDJSON)
-        return; /* written as it is read */
+        return; /* a stream is written as its client reads it */
     wire_write_result(&request->reply, request->accept, p->views[0], &p->queries[0],
                       obb_plan_result(p->plans[0]));
 }
@@ -273,7 +284,8 @@ static void query_start(struct srv_work *work)
         srv_reply_problem(request, &q->problem);
         return;
     }
-    struct obb_scene *scene = srv_path_scene(request); /* again: it may have gone meanwhile */
+    struct obb_scene *scene =
+        srv_path_scene(request); /* looked up anew: it may be removed by now */
     if (scene == NULL || !srv_plans_room(&q->plans, request, &q->query, 1))
         return;
     q->plans.views[0] = srv_open_view(request, scene, q->query.has_at ? &q->query.at : NULL);

@@ -1,18 +1,53 @@
 /* Scenes: making, changing, reading, listing and deleting them. */
-#include "server/access/auth.h"
-#include "server/events/events.h"
-#include "server/scenes/scenes.h"
-#include "server/scenes/writer.h"
+#include "server/routes/do_scene.h"
 
-void srv_reply_scene(struct srv_request *request, int status, struct obb_scene *scene)
+#include "server/access/auth.h"
+#include "server/routes/handlers.h"
+#include "server/scenes/change.h"
+#include "server/scenes/conditions.h"
+#include "server/scenes/measure.h"
+#include "server/scenes/scenes.h"
+
+/* ---- Answering ------------------------------------------------------------------------------- */
+
+struct measured_reply {
+    struct srv_measure measure; /* first */
+    struct srv_request *request;
+    int status;
+};
+
+static void reply(struct srv_request *request, int status, struct obb_scene *scene)
 {
-    if (srv_reply_measures(request, status, scene))
-        return;
     obb_scene_info info;
     obb_scene_info_get(scene, &info);
     wire_write_scene(&request->reply, request->accept, obb_scene_name(scene), &info);
     srv_reply(request, status, wire_media_type(request->accept));
 }
+
+static void reply_measured(struct srv_measure *measure)
+{
+    struct measured_reply *m = (struct measured_reply *)measure;
+    reply(m->request, m->status, measure->lock.scene);
+}
+
+void srv_reply_scene(struct srv_request *request, int status, struct obb_scene *scene)
+{
+    if (srv_measure_is_slow(scene)) {
+        struct srv_services *services = request->services;
+        struct measured_reply *m = obb_arena_alloc(&request->arena, 1, sizeof *m);
+        if (m != NULL) {
+            *m = (struct measured_reply){.request = request, .status = status};
+            if (srv_measure_start(&m->measure, services->locks, services->pool, scene,
+                                  reply_measured))
+                return;
+        }
+        /* a change that was made must be answered: without memory for the job it is measured
+         * here */
+    }
+    reply(request, status, scene);
+}
+
+/* ---- Reading --------------------------------------------------------------------------------- */
 
 void srv_do_scene_get(struct srv_request *request)
 {
@@ -25,74 +60,6 @@ void srv_do_scene_get(struct srv_request *request)
     obb_scene_info_without_bounds(scene, &info);
     if (!srv_not_modified(request, info.now.revision))
         srv_reply_scene(request, 200, scene);
-}
-
-/* New settings count as a commit that changed no box. */
-static void tell_followers(struct srv_services *services, struct obb_scene *scene)
-{
-    obb_scene_info info;
-    obb_scene_info_without_bounds(scene, &info);
-    const obb_committed committed = {.moment = info.now, .changed = true};
-    srv_events_commit(services->events, scene, NULL, &committed);
-}
-
-void srv_do_scene_put(struct srv_request *request)
-{
-    struct srv_services *services = request->services;
-    obb_str name;
-    if (!srv_no_params(request) || !srv_path_name(request, SRV_SCENE_PART, &name))
-        return;
-    struct obb_scene *scene = obb_store_find(services->store, name);
-    if (scene != NULL && srv_request_waits(request, scene))
-        return;
-    obb_settings current = srv_default_settings(services), settings;
-    if (scene != NULL) {
-        obb_scene_info info;
-        obb_scene_info_without_bounds(scene, &info);
-        current = info.settings;
-    }
-    wire_problem problem;
-    if (!wire_read_settings(&request->body, &current, &request->arena, &settings, &problem)) {
-        srv_reply_problem(request, &problem);
-        return;
-    }
-    if (!srv_if_match(request, scene))
-        return;
-
-    const bool made = scene == NULL;
-    bool changed = false;
-    const obb_status status =
-        made ? obb_store_add(services->store, name, &settings, srv_now_ms(), &scene)
-             : obb_scene_configure(scene, &settings, srv_now_ms(), &changed);
-    if (status == OBB_OK) {
-        services->metrics.commits_total += changed;
-        if (changed)
-            tell_followers(services, scene);
-        srv_reply_scene(request, made ? 201 : 200, scene);
-        return;
-    }
-    problem = wire_problem_of(status);
-    if (status == OBB_DIMENSIONS)
-        problem.pointer = "/dimensions";
-    srv_reply_problem(request, &problem);
-}
-
-void srv_do_scene_delete(struct srv_request *request)
-{
-    struct srv_services *services = request->services;
-    obb_str name;
-    if (!srv_no_params(request) || !srv_path_name(request, SRV_SCENE_PART, &name))
-        return;
-    struct obb_scene *scene = obb_store_find(services->store, name);
-    if (scene != NULL && (srv_request_waits(request, scene) || !srv_if_match(request, scene)))
-        return;
-    if (scene != NULL)
-        srv_events_gone(services->events, scene);
-    const obb_status status = srv_scene_remove(services, name);
-    if (status == OBB_OK)
-        srv_reply_empty(request, 204);
-    else
-        srv_reply_status(request, status);
 }
 
 void srv_do_scene_list(struct srv_request *request)
@@ -117,7 +84,7 @@ void srv_do_scene_list(struct srv_request *request)
     for (; scene != NULL; scene = obb_store_next(store, obb_scene_name(scene))) {
         obb_scene_info info;
         bool hidden;
-        srv_scene_info(request->services, scene, &info, &hidden);
+        srv_scene_info(request->services->locks, scene, &info, &hidden);
         if (hidden ||
             (request->token != NULL && !srv_auth_scene(request->token, obb_scene_name(scene))))
             continue;
@@ -128,4 +95,59 @@ void srv_do_scene_list(struct srv_request *request)
     }
     wire_write_scenes(&request->reply, request->accept, rows, count, scene != NULL);
     srv_reply(request, 200, wire_media_type(request->accept));
+}
+
+/* ---- Changing -------------------------------------------------------------------------------- */
+
+static void put_reply(struct srv_change *change)
+{
+    srv_reply_scene(change->work.request, change->write.made_scene ? 201 : 200,
+                    change->write.scene);
+}
+
+void srv_do_scene_put(struct srv_request *request)
+{
+    struct srv_services *services = request->services;
+    obb_str name;
+    if (!srv_no_params(request) || !srv_path_name(request, SRV_SCENE_PART, &name))
+        return;
+    struct obb_scene *scene = obb_store_find(services->store, name);
+    if (scene != NULL && srv_request_waits(request, scene))
+        return;
+    struct srv_change *c = srv_work_room(request, sizeof *c);
+    if (c == NULL)
+        return;
+    obb_settings current = srv_default_settings(services);
+    if (scene != NULL) {
+        obb_scene_info info;
+        obb_scene_info_without_bounds(scene, &info);
+        current = info.settings;
+    }
+    wire_problem problem;
+    if (!wire_read_settings(&request->body, &current, &request->arena, &c->op.settings, &problem)) {
+        srv_reply_problem(request, &problem);
+        return;
+    }
+    c->work.request = request;
+    c->op.kind = scene == NULL ? SRV_OP_CREATE : SRV_OP_CONFIGURE;
+    c->op.scene = name;
+    c->applied = put_reply;
+    srv_change_start(c);
+}
+
+static void delete_reply(struct srv_change *change) { srv_reply_empty(change->work.request, 204); }
+
+void srv_do_scene_delete(struct srv_request *request)
+{
+    obb_str name;
+    if (!srv_no_params(request) || !srv_path_name(request, SRV_SCENE_PART, &name))
+        return;
+    struct srv_change *c = srv_work_room(request, sizeof *c);
+    if (c == NULL)
+        return;
+    c->work.request = request;
+    c->op.kind = SRV_OP_REMOVE;
+    c->op.scene = name;
+    c->applied = delete_reply;
+    srv_change_start(c);
 }

@@ -1,9 +1,11 @@
-#include "server/routes/page.h"
+/* The web editor under /: one self-contained page, made from server/web/ and part of the
+ * program. */
+#include "server/routes/handlers.h"
 
 #include "server/http/answer.h"
 
-/* Made by server/web/build.mjs: PAGE_BYTES, the page compressed, and PAGE_POLICY, which allows its own script and style by their
- * hashes. Empty where node is missing. */
+/* server/web/build.mjs makes this header. PAGE_BYTES is the compressed page. PAGE_POLICY allows the
+ * page's own script and style by their hashes. The header is empty if node was missing. */
 #include "server/routes/page_data.h"
 
 #ifdef PAGE_BYTES
@@ -27,7 +29,7 @@ static const char *const headers[] = {
     "Content-Security-Policy", PAGE_POLICY, "X-Content-Type-Options", "nosniff", "Referrer-Policy",
     "no-referrer", "Cross-Origin-Opener-Policy", "same-origin", "Cache-Control", "no-cache",
 #ifdef PAGE_BYTES
-    /* whoever asks for a page of 200 kB can unpack it */
+    /* clients that show a page of 200 kB can unpack it, so all get it compressed */
     "Content-Encoding", "gzip",
 #endif
     NULL};

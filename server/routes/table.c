@@ -1,15 +1,15 @@
 /* The one table of routes. */
 #include "server/routes/table.h"
 
-#include "server/routes/page.h"
-#include "server/state.h"
+#include "server/routes/handlers.h"
 
 #define ONE(media) (1u << (media))
 #define BOTH       (ONE(WIRE_JSON) | ONE(WIRE_CBOR))
 #define SCENE      "/v1/scenes/{scene}"
 #define BOX        SCENE "/boxes/{box}"
 
-/* In the order of the API's description; most asked for first where it matters. */
+/* In the order of the API's description. Routes are compared in this order, so of two that match
+ * the first wins. */
 const srv_route srv_route_table[] = {
     {SRV_GET, "/", srv_do_page, 0, 0, SRV_OPEN},
     {SRV_GET, "/healthz", srv_do_health, 0, ONE(WIRE_JSON), SRV_OPEN},
@@ -33,7 +33,7 @@ const srv_route srv_route_table[] = {
     {SRV_POST, BOX "/merge", srv_do_box_merge, BOTH, BOTH, SRV_WRITE},
 
     {SRV_GET, SCENE "/events", srv_do_events, 0, ONE(WIRE_EVENTS), SRV_READ},
-    /* queries alone need to read, changes are looked at when it is decoded */
+    /* a commit of queries needs only to read; its changes are checked when it is decoded */
     {SRV_POST, SCENE "/commit", srv_do_commit, BOTH, BOTH, SRV_READ},
     {SRV_POST, SCENE "/query/all-pairs", srv_do_query, BOTH, BOTH | ONE(WIRE_NDJSON), SRV_READ},
     {SRV_POST, SCENE "/query/{kind}", srv_do_query, BOTH, BOTH, SRV_READ},

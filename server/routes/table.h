@@ -1,4 +1,5 @@
-/* The one table of routes: method, path, handler, body, what the answer may be in, and the scope that a token needs. */
+/* The table of routes: for each its method, path, handler, the media types of body and answer, and
+ * the scope that a token needs. */
 #ifndef SRV_TABLE_H
 #define SRV_TABLE_H
 

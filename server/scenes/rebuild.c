@@ -1,17 +1,15 @@
-/* Rebuilding the broad phase of scenes beside the work. */
-#include "server/scenes/scenes.h"
-#include "server/scenes/writer.h"
+#include "server/scenes/rebuild.h"
 
 #include <stddef.h>
 
 struct srv_rebuild {
     struct srv_job job;
     struct srv_wait wait;
-    struct srv_services *services;
-    struct obb_scene *scene; /* lives while the view is open, deleted or not */
+    struct srv_rebuilds *rebuilds;
+    struct obb_scene *scene; /* lives while the view is open, removed or not */
     struct obb_view *view;
     struct obb_rebuild *work;
-    struct obb_layers *fresh; /* when it is done */
+    struct obb_layers *fresh; /* the result; NULL until it is complete */
     _Atomic int status;       /* the first that is not OBB_OK */
     atomic_bool cancelled;
     double started;
@@ -49,49 +47,48 @@ static void run_chunk(struct srv_job *job, size_t chunk)
 
 static void finish(struct srv_rebuild *r)
 {
-    struct srv_services *services = r->services;
+    struct srv_rebuilds *rebuilds = r->rebuilds;
     const obb_view_info *info = obb_view_info_get(r->view);
     obb_rebuild_destroy(r->work);
     if (r->fresh != NULL)
         note(r, obb_scene_rebase(r->scene, r->fresh));
     else
-        note(r, OBB_CANCELLED); /* between two phases */
+        note(r, OBB_CANCELLED); /* given up between two phases */
     const obb_status status = (obb_status)atomic_load(&r->status);
-    services->metrics.rebuilds_total += status == OBB_OK;
-    services->metrics.rebuild_us_total += (uint64_t)((srv_clock() - r->started) * 1e6);
-    SRV_LOG(&services->log, status == OBB_NO_MEMORY ? SRV_WARN : SRV_DEBUG, "rebuild",
+    rebuilds->metrics->rebuilds_total += status == OBB_OK;
+    rebuilds->metrics->rebuild_us_total += (uint64_t)((srv_clock() - r->started) * 1e6);
+    SRV_LOG(rebuilds->log, status == OBB_NO_MEMORY ? SRV_WARN : SRV_DEBUG, "rebuild",
             srv_bytes("scene", obb_scene_name(r->scene)),
             srv_integer("boxes", (int64_t)info->boxes), srv_text("status", obb_status_name(status)),
             srv_number("ms", (srv_clock() - r->started) * 1e3));
-    srv_view_close(services, r->view);
-    *(r->previous != NULL ? &r->previous->next : &services->rebuilds) = r->next;
+    srv_view_close(rebuilds->locks, r->view);
+    *(r->previous != NULL ? &r->previous->next : &rebuilds->first) = r->next;
     if (r->next != NULL)
         r->next->previous = r->previous;
     obb_free(r);
-    srv_server_may_end(services);
+    srv_drain_release(rebuilds->drain);
 }
 
-static void finish_when_open(struct srv_wait *wait)
+static void finish_when_unlocked(struct srv_wait *wait)
 {
     struct srv_rebuild *r =
         (struct srv_rebuild *)(void *)((char *)wait - offsetof(struct srv_rebuild, wait));
-    if (!srv_wait_for(r->services, r->scene, &r->wait))
+    if (!srv_lock_wait(r->rebuilds->locks, r->scene, &r->wait))
         finish(r);
 }
 
 static void rebuilt(struct srv_job *job)
 {
     struct srv_rebuild *r = (struct srv_rebuild *)job;
-    r->wait.again = finish_when_open; /* who waited before may have closed it again */
-    finish_when_open(&r->wait);
+    r->wait.again = finish_when_unlocked;
+    finish_when_unlocked(&r->wait);
 }
 
-/* Where it cannot be begun it is left to the next commit: the scene works all the same. */
-void srv_rebuild_if_decayed(struct srv_services *services, struct obb_scene *scene)
+static void rebuild_if_decayed(struct srv_rebuilds *rebuilds, struct obb_scene *scene)
 {
     if (!obb_scene_decayed(scene))
         return;
-    for (const struct srv_rebuild *r = services->rebuilds; r != NULL; r = r->next)
+    for (const struct srv_rebuild *r = rebuilds->first; r != NULL; r = r->next)
         if (r->scene == scene)
             return;
     struct srv_rebuild *r = obb_calloc(1, sizeof *r);
@@ -102,27 +99,41 @@ void srv_rebuild_if_decayed(struct srv_services *services, struct obb_scene *sce
     r->job.done = rebuilt;
     r->job.background = true;
     r->job.cancelled = &r->cancelled;
-    r->services = services;
+    r->rebuilds = rebuilds;
     r->scene = scene;
     r->started = srv_clock();
-    if (srv_view_open(services, scene, NULL, &r->view, NULL, NULL) != OBB_OK) {
+    if (srv_view_open(rebuilds->locks, scene, NULL, &r->view, NULL, NULL) != OBB_OK) {
         obb_free(r);
         return;
     }
-    if (srv_pool_submit(services->pool, &r->job) != SRV_SUBMITTED) {
-        srv_view_close(services, r->view);
+    if (srv_pool_submit(rebuilds->pool, &r->job) != SRV_SUBMITTED) {
+        srv_view_close(rebuilds->locks, r->view);
         obb_free(r);
         return;
     }
-    r->next = services->rebuilds;
+    srv_drain_hold(rebuilds->drain);
+    r->next = rebuilds->first;
     if (r->next != NULL)
         r->next->previous = r;
-    services->rebuilds = r;
+    rebuilds->first = r;
 }
 
-void srv_rebuilds_cancel(struct srv_services *services)
+static void on_commit(void *context, const srv_op *op, struct obb_scene *scene,
+                      const obb_committed *committed)
 {
-    for (struct srv_rebuild *r = services->rebuilds; r != NULL; r = r->next) {
+    (void)committed;
+    if (op->kind == SRV_OP_EDIT)
+        rebuild_if_decayed(context, scene);
+}
+
+srv_write_listener srv_rebuilds_listener(struct srv_rebuilds *rebuilds)
+{
+    return (srv_write_listener){.on_commit = on_commit, .context = rebuilds};
+}
+
+void srv_rebuilds_cancel(struct srv_rebuilds *rebuilds)
+{
+    for (struct srv_rebuild *r = rebuilds->first; r != NULL; r = r->next) {
         atomic_store(&r->cancelled, true);
         srv_pool_cancelled(&r->job);
     }

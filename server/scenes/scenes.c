@@ -1,14 +1,5 @@
 #include "server/scenes/scenes.h"
 
-#include "server/scenes/writer.h"
-
-#include <stdio.h>
-#include <string.h>
-
-double srv_now_ms(void) { return srv_clock() * 1e3; }
-
-/* ---- Finding --------------------------------------------------------------------------------------------------- */
-
 bool srv_no_params(struct srv_request *request)
 {
     wire_problem problem;
@@ -54,57 +45,8 @@ int srv_scene_dimensions(const struct srv_services *services, obb_str name)
     if (scene == NULL)
         return 3;
     obb_scene_info info;
-    srv_scene_info(services, scene, &info, NULL);
+    srv_scene_info(services->locks, scene, &info, NULL);
     return info.settings.dimensions;
-}
-
-/* ---- Conditions (RFC 9110, 13.1) -------------------------------------------------------------------------------- */
-
-/* Does a list of entity tags hold that of the revision? `*` holds all. weak: W/"1" counts as "1". */
-static bool listed(const char *list, uint64_t revision, bool weak)
-{
-    char tag[32];
-    const size_t length =
-        (size_t)snprintf(tag, sizeof tag, "\"%llu\"", (unsigned long long)revision);
-    for (const char *at = list; *at != '\0';) {
-        at += strspn(at, " \t,");
-        if (*at == '*')
-            return true;
-        const bool is_weak = strncmp(at, "W/", 2) == 0;
-        if (is_weak)
-            at += 2;
-        if (strncmp(at, tag, length) == 0 && (weak || !is_weak))
-            return true;
-        const char *end = *at == '"' ? strchr(at + 1, '"') : NULL;
-        at = end != NULL ? end + 1 : at + strcspn(at, ",");
-    }
-    return false;
-}
-
-bool srv_not_modified(struct srv_request *request, uint64_t revision)
-{
-    request->has_etag = true;
-    request->etag = revision;
-    if (request->if_none_match == NULL || !listed(request->if_none_match, revision, true))
-        return false;
-    srv_reply_empty(request, 304);
-    return true;
-}
-
-bool srv_if_match(struct srv_request *request, struct obb_scene *scene)
-{
-    if (request->if_match == NULL)
-        return true;
-    if (scene != NULL) {
-        obb_scene_info info;
-        obb_scene_info_without_bounds(scene, &info);
-        if (listed(request->if_match, info.now.revision, false))
-            return true;
-    }
-    wire_problem problem = wire_problem_of(OBB_REVISION);
-    problem.detail = "If-Match does not hold";
-    srv_reply_problem(request, &problem);
-    return false;
 }
 
 struct obb_view *srv_open_view(struct srv_request *request, struct obb_scene *scene,
@@ -112,7 +54,8 @@ struct obb_view *srv_open_view(struct srv_request *request, struct obb_scene *sc
 {
     struct obb_view *view;
     obb_moment oldest, newest;
-    const obb_status status = srv_view_open(request->services, scene, at, &view, &oldest, &newest);
+    const obb_status status =
+        srv_view_open(request->services->locks, scene, at, &view, &oldest, &newest);
     if (status == OBB_OK)
         return view;
     wire_problem problem = wire_problem_of(status);
@@ -120,7 +63,7 @@ struct obb_view *srv_open_view(struct srv_request *request, struct obb_scene *sc
         problem.has_range = true;
         problem.oldest = oldest;
         problem.newest = newest;
-        problem.pointer = request->body.length > 0 ? "/at" : NULL; /* else it came in the path */
+        problem.pointer = request->body.length > 0 ? "/at" : NULL; /* else `at` came in the path */
     }
     srv_reply_problem(request, &problem);
     return NULL;

@@ -1,5 +1,9 @@
 #include "server/scenes/work.h"
 
+#include "server/base/metrics.h"
+#include "server/scenes/budget.h"
+#include "server/scenes/services.h"
+
 #include <string.h>
 
 void *srv_work_room(struct srv_request *request, size_t size)
@@ -46,6 +50,14 @@ static void on_done(struct srv_job *job)
     work->then(work);
 }
 
+wire_problem srv_problem_of_pool(struct srv_services *services, srv_submitted submitted)
+{
+    if (submitted != SRV_QUEUE_FULL)
+        return wire_problem_of(OBB_NO_MEMORY);
+    services->metrics->queue_full_total++;
+    return wire_problem_http(503, "too many heavy requests are waiting");
+}
+
 bool srv_work_submit(struct srv_work *work, void (*then)(struct srv_work *work),
                      wire_problem *out_problem)
 {
@@ -54,20 +66,14 @@ bool srv_work_submit(struct srv_work *work, void (*then)(struct srv_work *work),
     work->then = then;
     work->job.done = on_done;
     work->job.cancelled = &request->cancelled;
-    switch (srv_pool_submit(services->pool, &work->job)) {
-    case SRV_SUBMITTED:
-        request->work = work;
-        request->on_cancel = on_cancel;
-        return true;
-    case SRV_QUEUE_FULL:
-        services->metrics.queue_full_total++;
-        *out_problem = wire_problem_http(503, "too many heavy requests are waiting");
-        break;
-    case SRV_NO_MEMORY:
-        *out_problem = wire_problem_of(OBB_NO_MEMORY);
-        break;
+    const srv_submitted submitted = srv_pool_submit(services->pool, &work->job);
+    if (submitted != SRV_SUBMITTED) {
+        *out_problem = srv_problem_of_pool(services, submitted);
+        return false;
     }
-    return false;
+    request->work = work;
+    request->on_cancel = on_cancel;
+    return true;
 }
 
 bool srv_work_start(struct srv_work *work, void (*then)(struct srv_work *work))

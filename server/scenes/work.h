@@ -1,38 +1,49 @@
-/* Requests that may be heavy: a step on the pool, then on with them on the loop. */
+/* A request with a step on the pool, after which it goes on on the loop. And the answers that all
+ * handlers share. */
 #ifndef SRV_WORK_H
 #define SRV_WORK_H
 
-#include "server/state.h"
+#include "server/base/pool.h"
+#include "server/http/answer.h"
 
-/* First in whatever a handler keeps of a request; zeroed, in the request's arena. */
+/* The first member of whatever a handler keeps of a request. In the request's arena, zeroed. */
 struct srv_work {
-    struct srv_job job;
+    struct srv_job job; /* first */
     struct srv_request *request;
     void (*step)(struct srv_work *work), (*decoded)(struct srv_work *work); /* srv_work_decode's */
     void (*then)(struct srv_work *work);
 };
 
-/* Submits work->job, whose advance and chunk are set; `then` follows on the loop, with request->cancelled set when the job was
- * given up. false: the pool is full or out of memory, as *out_problem says, and nothing follows. */
+/* Submits work->job, whose advance and chunk are set. Then calls `then` on the loop; if the job was
+ * given up, request->cancelled is set. Returns false if the pool is full or out of memory:
+ * *out_problem says which, and `then` is not called. */
 bool srv_work_submit(struct srv_work *work, void (*then)(struct srv_work *work),
                      wire_problem *out_problem);
 
-/* The same, but false has answered the request. */
+/* Does the same, except that false has answered the request. */
 bool srv_work_start(struct srv_work *work, void (*then)(struct srv_work *work));
 
-/* Calls `decode`, which may read the body and the request's arena and nothing else: here when the body is short, and, when it is
- * not or turned out to ask for what takes long (wire_body.postponed), on the pool; then `then` on the loop, or, where the request was cancelled meanwhile, answers it. */
+/* Calls `decode` and then, on the loop, `then`. `decode` may touch only the body and the request's
+ * arena. A body of up to SRV_LOOP_BODY bytes is decoded at once. A longer one, and one that turns
+ * out to ask for slow work (wire_body.postponed), is decoded on the pool. If the request is
+ * cancelled meanwhile, answers it instead of calling `then`. */
 void srv_work_decode(struct srv_work *work, void (*decode)(struct srv_work *work),
                      void (*then)(struct srv_work *work));
 
-/* Of a request that was cancelled; and answers it with that. */
+/* Returns the problem of a job that the pool did not take, and counts full queues. */
+wire_problem srv_problem_of_pool(struct srv_services *services, srv_submitted submitted);
+
+/* Returns the problem of a cancelled request. */
 wire_problem srv_problem_cancelled(const struct srv_request *request);
+
+/* Answers a cancelled request. */
 void srv_reply_cancelled(struct srv_request *request);
 
 /* Answers with the problem of a status of core. */
 void srv_reply_status(struct srv_request *request, obb_status status);
 
-/* Zeroed room in the request's arena; NULL: there is none, and the request is answered. */
+/* Returns `size` zeroed bytes of the request's arena. Returns NULL after answering the request if
+ * there is no memory. */
 void *srv_work_room(struct srv_request *request, size_t size);
 
 #endif

@@ -1,80 +1,100 @@
-/* Commits. The loop is the only writer of scenes; a large edit is prepared on the pool all the same, and meanwhile its scene is
- * closed, as it is where the bounds of a large scene must be measured: whoever wants to touch it, other than by reading views that are open, waits until the commit is made. */
+/* The writer: the one door through which the store changes. No other file of server/ makes,
+ * configures, edits or removes a scene.
+ *
+ * srv_write applies an op on the loop. A large edit is prepared on the pool, behind the lock of its
+ * scene, and committed on the loop. Each op goes this way:
+ *
+ *   1. If the scene is locked, wait until it is not, and begin anew.
+ *   2. Check If-Match.
+ *   3. Find the scene, or make it for an edit that may.
+ *   4. Apply the op, all or nothing.
+ *   5. Tell the listeners.
+ *   6. Call `done`. */
 #ifndef SRV_WRITER_H
 #define SRV_WRITER_H
 
-#include "server/scenes/work.h"
+#include "server/scenes/lock.h"
+#include "server/scenes/op.h"
 
-/* Something that goes on when a scene is open again. */
-struct srv_wait {
-    void (*again)(struct srv_wait *wait);
-    struct srv_gate *gate; /* NULL: it does not wait */
-    struct srv_wait *previous, *next;
+/* Somebody who is told of every applied op, on the loop. It may open views of the scene, and must
+ * not write. */
+typedef struct srv_write_listener {
+    /* An op was applied and has made or changed the scene; or an edit was applied and changed
+     * nothing (committed->changed is false then). The arrays in *committed are valid during the
+     * call. NULL: not interested. */
+    void (*on_commit)(void *context, const srv_op *op, struct obb_scene *scene,
+                      const obb_committed *committed);
+    /* The scene is about to be removed. NULL: not interested. */
+    void (*on_remove)(void *context, const srv_op *op, struct obb_scene *scene);
+    void *context;
+} srv_write_listener;
+
+enum { SRV_WRITE_LISTENERS = 4 }; /* at most */
+
+/* Zeroed except for the first group. */
+struct srv_writer {
+    struct obb_store *store; /* all scenes */
+    struct srv_locks *locks; /* which scenes are locked */
+    struct srv_pool *pool;   /* prepares large edits, destroys removed scenes */
+    struct srv_drain *drain; /* held while a removed scene is being destroyed */
+
+    srv_write_listener listeners[SRV_WRITE_LISTENERS]; /* told in this order */
+    size_t listener_count;
 };
 
-/* A scene that is closed: a commit is prepared, or its bounds are measured. */
-struct srv_gate {
-    struct obb_scene *scene;
-    obb_scene_info info; /* as it is until the commit, but for the bounds */
-    bool hidden;         /* it is being made by this very commit */
-    size_t promised;     /* boxes that the commit may add */
-    struct srv_wait *first, *last;
-    struct obb_view **closing; /* views to close then; owned, with room for all that are open */
-    size_t closing_count;
-    struct srv_gate *next;
-};
+/* Adds a listener behind those that are there. For the start of the service: ops that are under way
+ * may miss it. */
+void srv_writer_listen(struct srv_writer *writer, srv_write_listener listener);
 
-/* A commit on its way, in the request's arena; zeroed but for what is said. */
-struct srv_change {
-    struct srv_work work; /* request is set */
-    obb_str scene_name;
-    const obb_edit *edit;
-    const wire_commit *commit; /* what the edit was decoded from, or NULL */
-    const wire_problem *flaw;  /* of what follows the edit in its commit, or NULL */
-    void (*applied)(
-        struct srv_change *change); /* it is made: the scene and what was done are below */
+/* Who refused an op. */
+typedef enum srv_refused {
+    SRV_REFUSED_BY_NONE,      /* nobody: it was applied, or, with check_only, could be */
+    SRV_REFUSED_BY_CONDITION, /* If-Match does not hold */
+    SRV_REFUSED_BY_STORE,     /* the scene does not exist, or cannot be made */
+    SRV_REFUSED_BY_SCENE,     /* it does not allow the change; or no memory; or cancelled */
+    SRV_REFUSED_BY_QUEUE      /* the pool takes no more work */
+} srv_refused;
 
-    struct obb_scene *scene;
-    obb_committed committed;
-    bool made_scene;
+/* An op on its way. In the caller's memory, zeroed except for the first group. It must live until
+ * the loop's next turn after `done`, because requests that waited for the scene go on behind it. */
+struct srv_write {
+    struct srv_job job; /* first; the writer's */
 
-    /* writer.c's */
-    struct srv_gate gate;
+    /* The caller's. */
+    srv_op op;
+    struct obb_arena *arena;      /* for the edit and `committed` */
+    const atomic_bool *cancelled; /* give up once this is true; may be NULL */
+    bool at_once;                 /* never on the pool: for the start, before the loop runs */
+    void (*done)(struct srv_write *write); /* called once, on the loop, now or later */
+
+    /* The results, for `done`. */
+    srv_refused refused_by;
+    obb_status status;       /* OBB_OK: applied, or could be. Otherwise nothing was changed */
+    obb_fault fault;         /* of an edit that its scene refused */
+    struct obb_scene *scene; /* the scene of an op that was applied; not of SRV_OP_REMOVE */
+    obb_committed committed; /* what was done to it */
+    bool made_scene;         /* by this op */
+    double seconds;          /* that preparing and committing an edit took */
+
+    /* The writer's. */
+    struct srv_writer *writer;
+    struct srv_wait wait;
+    struct srv_scene_lock lock;
     struct obb_prepared *prepared;
-    obb_fault fault;
-    obb_status status;
-    double now_ms, seconds; /* seconds: that preparing took */
+    double now_ms;
 };
 
-/* Applies the edit as one commit, making the scene when it does not exist and the edit puts a box or replaces all. Then
- * calls `applied` on the loop, now or later; or answers the request, and nothing was changed. With a `flaw` it only looks whether
- * the scene would allow the edit, and answers what comes first. */
-void srv_change_start(struct srv_change *change);
+/* Applies write->op, or refuses it, and calls write->done. Errors (write->status):
+ *   by the condition   OBB_REVISION
+ *   by the store       OBB_NO_SCENE; those of obb_store_add
+ *   by the scene       those of obb_edit_prepare and obb_scene_configure; OBB_CANCELLED;
+ *                      OBB_NO_MEMORY
+ *   by the queue       OBB_LIMIT; OBB_NO_MEMORY if the pool has no memory
+ * Cost: an edit is prepared on the loop if that is estimated to take at most SRV_LOOP_NS. */
+void srv_write(struct srv_writer *writer, struct srv_write *write);
 
-bool srv_scene_closed(const struct srv_services *services, const struct obb_scene *scene);
-
-/* Is the scene closed? Then `again` is called when it is open; it must look its scene up anew, and may find it closed again. */
-bool srv_wait_for(struct srv_services *services, const struct obb_scene *scene,
-                  struct srv_wait *wait);
-
-/* The same for a request, whose handler is called anew; also true when it was answered for want of memory. */
-bool srv_request_waits(struct srv_request *request, const struct obb_scene *scene);
-
-/* O(1), also while the scene is closed. *out_hidden (may be NULL): it is not there yet for others. */
-void srv_scene_info(const struct srv_services *services, const struct obb_scene *scene,
-                    obb_scene_info *out, bool *out_hidden);
-
-/* Where the bounds of the scene, which is open, are not known and measuring them takes long: has it done on the pool, the scene
- * closed meanwhile, and then calls srv_reply_scene with these arguments. false: nothing of that. */
-bool srv_reply_measures(struct srv_request *request, int status, struct obb_scene *scene);
-
-/* Removes the scene of that name, which is open. OBB_NO_SCENE. */
-obb_status srv_scene_remove(struct srv_services *services, obb_str name);
-
-/* obb_view_open and obb_view_close, which nobody else in server/ calls. The scene must be open for the first; the second may
- * put it off until it is. */
-obb_status srv_view_open(struct srv_services *services, struct obb_scene *scene, const obb_at *at,
-                         struct obb_view **out, obb_moment *out_oldest, obb_moment *out_newest);
-void srv_view_close(struct srv_services *services, struct obb_view *view); /* NULL is fine */
+/* After *write->cancelled has become true and before `done`: gives the op up if it waits. `done`
+ * comes soon, perhaps within this call. An op that is already prepared is not committed. */
+void srv_write_cancel(struct srv_write *write);
 
 #endif

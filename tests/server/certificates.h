@@ -1,4 +1,5 @@
-/* Two certificates of their own making with their keys, good for a hundred years and for nothing but tests. */
+/* Two certificates of their own making with their keys, good for a hundred years and for nothing
+ * but tests. */
 #ifndef TEST_SERVER_CERTIFICATES_H
 #define TEST_SERVER_CERTIFICATES_H
 

@@ -1,5 +1,5 @@
-/* The whole service in this process, on a free port of loopback, and a client of raw bytes for it. For the programs of this folder:
- * each includes it once. */
+/* The whole service in this process, on a free port of loopback, and a client of raw bytes for it.
+ * For the programs of this folder: each includes it once. */
 #ifndef TEST_SERVER_SERVICE_H
 #define TEST_SERVER_SERVICE_H
 
@@ -100,11 +100,11 @@ static int dial(void)
     return s;
 }
 
-/* One request on a connection of its own: its status; the answer, cut to size, in `heard`. fields: header lines, each with its line
- * end. A body is JSON unless they say otherwise. */
+/* One request on a connection of its own: its status; the answer, cut to size, in `heard`. fields:
+ * header lines, each with its line end. A body is JSON unless they say otherwise. */
 static char heard[1 << 20];
 
-__attribute__((format(printf, 4, 0))) static int
+__attribute__((format(printf, 4, 0))) static inline int
 ask_v(const char *fields, const char *method, const char *path, const char *format, va_list values)
 {
     static char body[1 << 20], request[(1 << 20) + 1024];
@@ -127,8 +127,8 @@ ask_v(const char *fields, const char *method, const char *path, const char *form
     return (int)strtol(heard + 9, NULL, 10);
 }
 
-__attribute__((format(printf, 3, 4))) static int ask(const char *method, const char *path,
-                                                     const char *format, ...)
+__attribute__((format(printf, 3, 4))) static inline int ask(const char *method, const char *path,
+                                                            const char *format, ...)
 {
     va_list values;
     va_start(values, format);

@@ -1,5 +1,6 @@
-/* The operator's guide, the dashboard, the alerts and the files of containers and units say what the daemon knows: each option,
- * metric and log line stands in the guide, and they name none that is not there. */
+/* The operator's guide, the dashboard, the alerts and the files of containers and units say what
+ * the daemon knows: each option, metric and log line stands in the guide, and they name none that
+ * is not there. */
 #include "server/base/config.h"
 #include "server/base/metrics.h"
 #include "tests/support/test.h"
@@ -50,7 +51,8 @@ static char *read_file(const char *path)
     return text;
 }
 
-/* Adds the words of the text that begin with `start` and go on with characters of `rest`, the first of them a letter. */
+/* Adds the words of the text that begin with `start` and go on with characters of `rest`, the first
+ * of them a letter. */
 static void collect(const char *text, const char *start, const char *rest, struct names *out)
 {
     const size_t length = strlen(start);

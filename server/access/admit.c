@@ -1,0 +1,134 @@
+#include "server/access/admit.h"
+
+#include "server/access/rate.h"
+#include "server/access/token_hash.h"
+#include "server/base/loop.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+struct srv_admit {
+    srv_admit_options options;
+    struct srv_auth *auth;                   /* NULL: everybody may do everything */
+    struct srv_rate *token_rate, *peer_rate; /* NULL: no limit */
+};
+
+static bool create_rates(struct srv_admit *a, char *error, size_t error_size)
+{
+    const uint64_t rate = a->options.client_rate;
+    uint64_t secret;
+    if (rate == 0)
+        return true;
+    if (getrandom(&secret, sizeof secret, 0) != (ssize_t)sizeof secret) {
+        (void)snprintf(error, error_size, "--client-rate: no randomness: %s", strerror(errno));
+        return false;
+    }
+    return srv_rate_create(rate, secret, &a->token_rate) &&
+           srv_rate_create(rate, secret, &a->peer_rate);
+}
+
+bool srv_admit_create(const srv_admit_options *options, struct srv_admit **out, char *error,
+                      size_t error_size)
+{
+    struct srv_admit *a = obb_calloc(1, sizeof *a);
+    if (a == NULL)
+        return false;
+    a->options = *options;
+    if (create_rates(a, error, error_size) && srv_admit_reload(a, error, error_size)) {
+        *out = a;
+        return true;
+    }
+    srv_admit_destroy(a);
+    return false;
+}
+
+void srv_admit_destroy(struct srv_admit *a)
+{
+    if (a == NULL)
+        return;
+    srv_auth_destroy(a->auth);
+    srv_rate_destroy(a->token_rate);
+    srv_rate_destroy(a->peer_rate);
+    obb_free(a);
+}
+
+bool srv_admit_reload(struct srv_admit *a, char *error, size_t error_size)
+{
+    struct srv_auth *auth;
+    if (a->options.token_file == NULL)
+        return true;
+    if (!srv_auth_load(a->options.token_file, &auth, error, error_size))
+        return false;
+    srv_auth_destroy(a->auth);
+    a->auth = auth;
+    return true;
+}
+
+const struct srv_auth *srv_admit_tokens(const struct srv_admit *a) { return a->auth; }
+
+static bool is_without_limit(const struct srv_admit *a, srv_handler *handler)
+{
+    for (srv_handler *const *free = a->options.without_limit; *free != NULL; free++)
+        if (*free == handler)
+            return true;
+    return false;
+}
+
+/* The client of a token is known by the token's name, which a new token may take over. Any other
+ * client is known by its address. */
+static bool within_rate(struct srv_admit *a, const struct srv_request *request,
+                        const wire_token *token)
+{
+    if (a->peer_rate == NULL || is_without_limit(a, request->route->handler))
+        return true;
+    const uint64_t now_ns = (uint64_t)(srv_clock() * 1e9);
+    if (token == NULL)
+        return srv_rate_admit(a->peer_rate, srv_request_peer(request), now_ns);
+    unsigned char hash[SRV_TOKEN_HASH];
+    uint64_t client;
+    srv_token_hash(token->name.bytes, token->name.length, hash);
+    memcpy(&client, hash, sizeof client);
+    return srv_rate_admit(a->token_rate, client, now_ns);
+}
+
+bool srv_admit_request(struct srv_admit *a, struct srv_request *request, const char *authorization,
+                       wire_problem *problem)
+{
+    static const unsigned needs[] = {[SRV_OPEN] = 0,
+                                     [SRV_READ] = WIRE_SCOPE_READ,
+                                     [SRV_WRITE] = WIRE_SCOPE_WRITE,
+                                     [SRV_ADMIN] = WIRE_SCOPE_ADMIN};
+    const struct srv_auth *auth = a->auth;
+    const unsigned need = needs[request->route->scope];
+    const wire_token *token =
+        auth != NULL && need != 0 ? srv_auth_find(auth, authorization, time(NULL)) : NULL;
+    request->scopes = WIRE_SCOPE_READ | WIRE_SCOPE_WRITE | WIRE_SCOPE_ADMIN;
+    if (!within_rate(a, request, token)) {
+        a->options.metrics->rate_exceeded_total++;
+        *problem = wire_problem_http(429, "more than --client-rate requests a second");
+        return false;
+    }
+    if (auth == NULL || need == 0)
+        return true;
+    if (token == NULL) {
+        *problem = wire_problem_http(401, authorization == NULL
+                                              ? "a token is needed: Authorization: Bearer …"
+                                              : "the token is not known, or has expired");
+        return false;
+    }
+    request->scopes = token->scopes;
+    request->token = token;
+    if ((token->scopes & need) == 0) {
+        *problem = wire_problem_http(403, "the token lacks the scope for this");
+        return false;
+    }
+    const size_t part = a->options.scene_part;
+    if (request->target.part_count > part && !srv_auth_scene(token, request->target.parts[part])) {
+        *problem = wire_problem_http(403, "the token is not for this scene");
+        return false;
+    }
+    return true;
+}

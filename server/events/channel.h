@@ -1,0 +1,57 @@
+/* A followed scene. Its channel is a queue of what happened to the scene, worked off in order, one
+ * step at a time, on the pool, so that no commit waits for it. A subscriber joins at a place in
+ * that queue, gets the set of collisions as it is there, and from then on the changes of each
+ * commit. The channel keeps the latest messages for subscribers that come back (replay.h), also for
+ * a while after the last one has left. A channel that is too slow is given up, and its subscribers
+ * must start anew. Loop only. */
+#ifndef SRV_CHANNEL_H
+#define SRV_CHANNEL_H
+
+#include "server/base/drain.h"
+#include "server/base/metrics.h"
+#include "server/events/subscriber.h"
+#include "server/scenes/lock.h"
+
+struct srv_channel;
+
+/* All channels of a service. Zeroed except for the first group. */
+struct srv_channels {
+    struct srv_pool *pool;       /* runs the steps */
+    struct srv_locks *locks;     /* opens and closes the views of the channels */
+    struct srv_drain *drain;     /* each channel holds it */
+    struct srv_metrics *metrics; /* counts subscribers and messages */
+
+    struct srv_channel *first;
+    bool stopped; /* the service ends */
+};
+
+/* Returns the channel of the scene, or NULL if nobody follows it. */
+struct srv_channel *srv_channel_find(const struct srv_channels *channels,
+                                     const struct obb_scene *scene);
+
+/* Makes a channel for the scene, which is unlocked and has none. It lives until nobody follows it.
+ * NULL: no memory. */
+struct srv_channel *srv_channel_create(struct srv_channels *channels, struct obb_scene *scene);
+
+/* Lets the request subscribe to these topics. Answers it now or later: with a stream, or with a
+ * problem. */
+void srv_channel_join(struct srv_channel *channel, struct srv_request *request, unsigned topics);
+
+/* A commit was made to the channel's scene. edit: what was done; NULL: only settings changed. The
+ * arrays in *committed are copied. Cost: as the commit's changes. */
+void srv_channel_commit(struct srv_channel *channel, struct obb_scene *scene, const obb_edit *edit,
+                        const obb_committed *committed);
+
+/* The channel's scene is about to be removed. The subscribers are told when the queue comes to
+ * it. */
+void srv_channel_remove(struct srv_channel *channel);
+
+/* Every 5 s: lets kept messages grow old, and ends channels that nobody wants any more. comment: to
+ * send to all idle subscribers; NULL: none. */
+void srv_channels_tick(struct srv_channels *channels, const struct wire_buf *comment);
+
+/* The service ends: ends all streams and gives up the steps that are under way. All channels are
+ * gone soon. */
+void srv_channels_stop(struct srv_channels *channels);
+
+#endif

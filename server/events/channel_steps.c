@@ -1,0 +1,162 @@
+#include "server/events/channel_steps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static obb_status find_contacts(struct srv_channel_state *state)
+{
+    const obb_query query = {.kind = OBB_QUERY_ALL_PAIRS,
+                             .dimensions = obb_view_info_get(state->view)->dimensions,
+                             .limit = SIZE_MAX};
+    struct obb_plan *plan;
+    obb_status status = obb_plan_create(state->view, &query, &state->cancelled, &plan);
+    if (status != OBB_OK)
+        return status;
+    status = obb_plan_run(plan);
+    if (status == OBB_OK) {
+        const obb_result *result = obb_plan_result(plan);
+        status = obb_contacts_create(result->pairs, result->pair_count, &state->contacts);
+    }
+    obb_plan_destroy(plan);
+    return status;
+}
+
+/* Where the subscriber's topics are not covered, not even the present revision will do: it may be
+ * that of a removed scene of the same name. */
+static bool resume(const struct srv_channel_state *state, struct srv_subscriber *s)
+{
+    const uint64_t present = obb_view_info_get(state->view)->at.revision;
+    return s->returns && state->now.covered[s->topics] &&
+           srv_replay_resume(&state->replay, s->topics, s->last, present, &s->first);
+}
+
+static void run_join(struct srv_channel_state *state, struct srv_subscriber *s)
+{
+    s->status = OBB_OK;
+    if (resume(state, s) || (!s->returns && (s->topics & WIRE_TOPIC_COLLISIONS) == 0))
+        return;
+    if (state->contacts == NULL)
+        s->status = find_contacts(state);
+    const obb_box_pair *pairs;
+    if (s->status == OBB_OK)
+        s->status = obb_contacts_list(state->contacts, state->view, &state->arena, &pairs);
+    if (s->status == OBB_OK)
+        wire_event_collisions(&s->first, WIRE_COLLISIONS_STATE, obb_view_info_get(state->view)->at,
+                              true, pairs, obb_contacts_count(state->contacts));
+    if (s->first.failed)
+        s->status = OBB_NO_MEMORY;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const struct obb_version *const *x = a, *const *y = b;
+    return obb_view_id(*x) < obb_view_id(*y) ? -1 : obb_view_id(*x) > obb_view_id(*y);
+}
+
+static void sort_boxes(const struct obb_version **boxes, size_t count)
+{
+    size_t ordered =
+        1; /* mostly all are: clients name boxes in the order in which they made them */
+    while (ordered < count && by_id(&boxes[ordered - 1], &boxes[ordered]) < 0)
+        ordered++;
+    if (ordered < count)
+        qsort(boxes, count, sizeof *boxes, by_id);
+}
+
+/* Lists what the commit did to boxes, each list by id. An ended box that is not in the state after
+ * was removed. Returns false if there is no memory. */
+static bool list_boxes(struct srv_channel_state *state, const struct srv_step *step,
+                       wire_changes *out)
+{
+    const obb_committed *committed = &step->committed;
+    const struct obb_version **made = obb_arena_alloc(
+        &state->arena, committed->made_count + committed->ended_count, sizeof *made);
+    if (made == NULL)
+        return false;
+    const struct obb_version **posed = made + step->put, **removed = made + committed->made_count;
+    const size_t posed_count = committed->made_count - step->put;
+    size_t removed_count = 0;
+    memcpy(made, committed->made, committed->made_count * sizeof *made);
+    for (size_t i = 0; i < committed->ended_count; i++)
+        if (obb_view_find_id(step->after, obb_view_id(committed->ended[i])) == NULL)
+            removed[removed_count++] = committed->ended[i];
+    sort_boxes(made, step->put);
+    sort_boxes(posed, posed_count);
+    sort_boxes(removed, removed_count);
+    *out = (wire_changes){.put = made,
+                          .put_count = step->put,
+                          .posed = posed,
+                          .posed_count = posed_count,
+                          .removed = removed,
+                          .removed_count = removed_count};
+    return true;
+}
+
+/* Returns whether somebody wants messages about one of the topics. */
+static bool covered(const struct srv_messages *messages, unsigned topics)
+{
+    for (unsigned i = 0; i < SRV_TOPIC_SETS; i++)
+        if ((i & topics) != 0 && messages->covered[i])
+            return true;
+    return false;
+}
+
+static void write_messages(struct srv_channel_state *state, const struct srv_step *step,
+                           unsigned topics, const obb_contact_changes *contacts,
+                           const wire_changes *boxes)
+{
+    struct wire_buf *text = &state->now.texts[topics];
+    const obb_moment moment = step->committed.moment;
+    const bool has_boxes = (topics & WIRE_TOPIC_BOXES) != 0 &&
+                           boxes->put_count + boxes->posed_count + boxes->removed_count > 0;
+    const bool has_commit = (topics & WIRE_TOPIC_COMMITS) != 0;
+    if ((topics & WIRE_TOPIC_COLLISIONS) != 0) {
+        /* ends come first: a name may belong to another box now, whose pairs begin with the same
+         * commit */
+        const bool more = has_boxes || has_commit;
+        const bool begins = contacts->begun_count > 0, ends = contacts->ended_count > 0;
+        if (contacts->removed_count > 0)
+            wire_event_collisions(text, WIRE_COLLISIONS_REMOVED, moment, !more && !begins && !ends,
+                                  contacts->removed, contacts->removed_count);
+        if (ends)
+            wire_event_collisions(text, WIRE_COLLISIONS_END, moment, !more && !begins,
+                                  contacts->ended, contacts->ended_count);
+        if (begins)
+            wire_event_collisions(text, WIRE_COLLISIONS_BEGIN, moment, !more, contacts->begun,
+                                  contacts->begun_count);
+    }
+    if (has_boxes)
+        wire_event_boxes(text, moment, !has_commit, boxes);
+    if (has_commit)
+        wire_event_commit(text, &step->committed, true);
+}
+
+static void run_commit(struct srv_channel_state *state, const struct srv_step *step)
+{
+    const obb_committed *committed = &step->committed;
+    obb_contact_changes contacts = {0};
+    state->status = OBB_OK;
+    if (state->contacts != NULL)
+        state->status = obb_contacts_advance(state->contacts, state->view, step->after, committed,
+                                             &state->cancelled, &state->arena, &contacts);
+    wire_changes boxes = {0};
+    if (state->status == OBB_OK && covered(&state->now, WIRE_TOPIC_BOXES) &&
+        !list_boxes(state, step, &boxes))
+        state->status = OBB_NO_MEMORY;
+    for (unsigned topics = 1; topics < SRV_TOPIC_SETS && state->status == OBB_OK; topics++)
+        if (state->now.covered[topics])
+            write_messages(state, step, topics, &contacts, &boxes);
+    for (size_t i = 0; i < SRV_TOPIC_SETS; i++) {
+        state->now.bytes += state->now.texts[i].capacity;
+        if (state->now.texts[i].failed)
+            state->status = OBB_NO_MEMORY;
+    }
+}
+
+void srv_step_run(struct srv_channel_state *state, const struct srv_step *step)
+{
+    if (step->kind == SRV_STEP_JOIN)
+        run_join(state, step->subscriber);
+    else
+        run_commit(state, step);
+}

@@ -1,0 +1,47 @@
+/* One client that follows a scene: its request, and from the moment it has joined a channel its
+ * stream. Loop only, except for `first` and `status`, which the step that joins it writes on the
+ * pool. */
+#ifndef SRV_SUBSCRIBER_H
+#define SRV_SUBSCRIBER_H
+
+#include "server/http/stream.h"
+
+/* In its request's arena, zeroed. */
+struct srv_subscriber {
+    struct srv_stream stream;
+    struct srv_request *request;
+    unsigned topics;       /* WIRE_TOPIC_… */
+    bool returns;          /* the client sent Last-Event-ID, */
+    uint64_t last;         /* which is this revision; UINT64_MAX: no revision that ever was */
+    struct wire_buf first; /* the messages that it gets on joining */
+    obb_status status;     /* of joining */
+
+    void (*left)(
+        struct srv_subscriber *subscriber); /* srv_subscriber_start's; NULL once it has left */
+    void *channel;                          /* the channel's own */
+    struct srv_subscriber *previous, *next; /* the channel's list */
+};
+
+/* Reads the request's Last-Event-ID. */
+void srv_subscriber_init(struct srv_subscriber *subscriber, struct srv_request *request,
+                         unsigned topics);
+
+/* Starts the stream with `first`. `left` is called once: when the client goes, when the stream is
+ * cut, or from srv_subscriber_finish. The subscriber may be gone after that. */
+void srv_subscriber_start(struct srv_subscriber *subscriber,
+                          void (*left)(struct srv_subscriber *subscriber));
+
+/* Instead of starting: answers the request with `status`, or as cancelled if it was. */
+void srv_subscriber_refuse(struct srv_subscriber *subscriber);
+
+/* Sends messages. Returns false, and sends nothing, if the client has not taken what it was sent
+ * before and would be more than 256 KiB behind. */
+bool srv_subscriber_send(struct srv_subscriber *subscriber, const struct wire_buf *messages);
+
+/* Sends a comment that keeps the connection alive, unless messages are on their way. */
+void srv_subscriber_keep_alive(struct srv_subscriber *subscriber, const struct wire_buf *comment);
+
+/* Lets it leave its channel, and ends its stream with this message. */
+void srv_subscriber_finish(struct srv_subscriber *subscriber, const struct wire_buf *last_message);
+
+#endif

@@ -1,0 +1,26 @@
+/* A request that changes a scene: an op through the writer's door, with what a request adds to it.
+ * The client may cancel it, its refusal becomes a problem, and the metrics count it. */
+#ifndef SRV_CHANGE_H
+#define SRV_CHANGE_H
+
+#include "server/scenes/work.h"
+#include "server/scenes/writer.h"
+
+/* In the request's arena, zeroed except for the first group. */
+struct srv_change {
+    struct srv_work work;      /* first; work.request is set. Free for decoding the body before */
+    srv_op op;                 /* without its if_match, which is the request's */
+    const wire_commit *commit; /* what op.edit was decoded from; NULL: from something else */
+    const wire_problem
+        *flaw; /* what is wrong with the part of the commit behind op.edit; NULL: nothing */
+    void (*applied)(struct srv_change *change); /* answers; the results are in `write` */
+
+    struct srv_write write;
+};
+
+/* Does the op and then calls `applied` on the loop, now or later. If the op is refused, answers the
+ * request instead. With a `flaw`, only checks the op: answers with its refusal or else with the
+ * flaw, and never calls `applied`. */
+void srv_change_start(struct srv_change *change);
+
+#endif

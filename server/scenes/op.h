@@ -1,0 +1,30 @@
+/* One change of the store as plain data: all that can be done to scenes, and nothing about who
+ * asked for it. */
+#ifndef SRV_OP_H
+#define SRV_OP_H
+
+#include "core/obb.h"
+
+typedef enum srv_op_kind {
+    SRV_OP_CREATE,    /* makes the scene, which must not exist, with `settings` */
+    SRV_OP_CONFIGURE, /* gives the scene, which must exist, `settings` */
+    /* Applies `edit` as one commit. If the scene does not exist and the edit replaces all boxes, or
+     * its first put is of a whole box, makes the scene first: with the settings of the edit, or
+     * with `settings` if it has none. */
+    SRV_OP_EDIT,
+    SRV_OP_REMOVE /* removes the scene, which must exist, with its history */
+} srv_op_kind;
+
+/* What it points to is the caller's, and must live until the op is done. */
+typedef struct srv_op {
+    srv_op_kind kind;
+    obb_str scene;         /* its name, which is valid */
+    obb_settings settings; /* of all kinds except SRV_OP_REMOVE */
+    const obb_edit *edit;  /* of SRV_OP_EDIT */
+    bool check_only;       /* of SRV_OP_EDIT: only tells whether the scene would allow the edit */
+    /* If-Match, as it was sent: the scene must have one of these revisions. NULL: no condition.
+     * SRV_OP_REMOVE of a scene that does not exist ignores it. */
+    const char *if_match;
+} srv_op;
+
+#endif

@@ -1,0 +1,32 @@
+/* What the handlers and the rooms of server/ work with. server.c fills it at the start and owns
+ * everything in it. */
+#ifndef SRV_SERVICES_H
+#define SRV_SERVICES_H
+
+#include "server/base/config.h"
+
+#include <stdbool.h>
+
+struct obb_store;
+struct srv_admit;
+struct srv_events;
+struct srv_locks;
+struct srv_log;
+struct srv_metrics;
+struct srv_pool;
+struct srv_writer;
+
+struct srv_services {
+    const srv_config *config;    /* every option */
+    const struct srv_log *log;   /* where log lines go */
+    struct srv_metrics *metrics; /* what /metrics tells */
+    struct srv_pool *pool;       /* the threads for heavy work */
+    struct obb_store *store;     /* all scenes: for finding; only the writer changes it */
+    struct srv_locks *locks;     /* which scenes are locked; opens and closes views */
+    struct srv_writer *writer;   /* the one door through which the store changes */
+    struct srv_events *events;   /* the event streams */
+    struct srv_admit *admit;     /* tokens and rates: which requests may go on to their route */
+    bool draining;               /* a signal has asked for the end */
+};
+
+#endif

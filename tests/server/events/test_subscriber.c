@@ -1,0 +1,119 @@
+/* Many subscribers, and slow ones. */
+#include "tests/server/events/following.h"
+
+static void setup(void) { service_start(NULL); }
+
+enum { MANY = 1000, STUCK_EVERY = 50 };
+
+static bool is_stuck(int i) { return i % STUCK_EVERY == 7; }
+
+/* One whose kernel takes little for it, and who follows what is long. */
+static int dial_stuck(void)
+{
+    const int s = socket(AF_INET, SOCK_STREAM, 0);
+    const int small = 4096;
+    setsockopt(s, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
+    const struct sockaddr_in at = {.sin_family = AF_INET,
+                                   .sin_port = htons((uint16_t)service_port),
+                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    ck_assert_int_eq(connect(s, (const struct sockaddr *)&at, sizeof at), 0);
+    return s;
+}
+
+/* 1,500 boxes with long names, none of which touches another: 190 KB to who follows boxes. */
+static void put_many(int height)
+{
+    static char body[1 << 19];
+    size_t length = (size_t)snprintf(body, sizeof body, "{\"put\":{");
+    for (int i = 0; i < 1500; i++)
+        length +=
+            (size_t)snprintf(body + length, sizeof body - length,
+                             "%s\"box-%0116d\":{\"center\":[%d,%d,9],\"half_extents\":[0,0,0]}",
+                             i > 0 ? "," : "", i, i, height);
+    (void)snprintf(body + length, sizeof body - length, "}}");
+    ck_assert_int_eq(ask("POST", "/v1/scenes/s/commit", "%s", body), 200);
+}
+
+static size_t overruns(void)
+{
+    static const char name[] = "\nobbd_event_overruns_total ";
+    ck_assert_int_eq(ask("GET", "/metrics", "%s", ""), 200);
+    const char *line = strstr(heard, name);
+    ck_assert_ptr_nonnull(line);
+    return strtoul(line + sizeof name - 1, NULL, 10);
+}
+
+START_TEST(a_thousand_followers_lose_nothing_for_those_that_are_stuck)
+{
+    static struct follower followers[MANY];
+    size_t stuck = 0, told = 0;
+    long revision = 1;
+    ck_assert_int_eq(ask("PUT", "/v1/scenes/s/boxes/a", BOX(0)), 201);
+    for (int i = 0; i < MANY; i++) {
+        stuck += is_stuck(i);
+        follower_open(&followers[i], is_stuck(i) ? dial_stuck() : dial(),
+                      is_stuck(i) ? "/v1/scenes/s/events?topics=boxes"
+                                  : "/v1/scenes/s/events?topics=collisions,commits",
+                      NULL);
+    }
+    for (int i = 0; i < MANY; i++)
+        if (!is_stuck(i))
+            expect(&followers[i], "state", 1, "\"pairs\":[]");
+    for (; overruns() < stuck; revision++) {
+        ck_assert_int_lt(revision, 200);
+        put_many((int)revision);
+        for (int i = 0; i < MANY; i++) {
+            if (is_stuck(i))
+                continue;
+            expect(&followers[i], "commit", revision + 1, "\"put\":1500,");
+            told++;
+        }
+    }
+    /* what the stuck ones read now ends with that */
+    for (int i = 0; i < MANY; i++) {
+        char event[16] = "";
+        struct follower_message message;
+        if (!is_stuck(i))
+            continue;
+        while (follower_next(&followers[i], 3000, &message))
+            (void)snprintf(event, sizeof event, "%s", message.event);
+        ck_assert_str_eq(event, "overrun");
+        ck_assert(followers[i].ended);
+        follower_close(&followers[i]);
+    }
+    for (int i = 0; i < MANY; i += 2) /* half of the others leave as the next commit is made */
+        follower_close(&followers[i]);
+    struct timespec from, to;
+    clock_gettime(CLOCK_MONOTONIC, &from);
+    ck_assert_int_eq(ask("PUT", "/v1/scenes/s/boxes/b", BOX(1)), 201);
+    for (int i = 1; i < MANY; i += 2) {
+        if (is_stuck(i))
+            continue;
+        expect(&followers[i], "begin", -1, "[[\"a\",\"b\"]]");
+        expect(&followers[i], "commit", revision + 1, "\"put\":1,");
+        told++;
+    }
+    clock_gettime(CLOCK_MONOTONIC, &to);
+    ck_assert_uint_eq(overruns(), stuck);
+    printf(
+        "1000 followers: %zu stuck ones dropped in %ld commits, the others told %zu times, half of "
+        "them after %.1f ms\n",
+        stuck, revision - 1, told,
+        (double)(to.tv_sec - from.tv_sec) * 1e3 + (double)(to.tv_nsec - from.tv_nsec) * 1e-6);
+    ck_assert_uint_gt(stuck, 0);
+    for (int i = 1; i < MANY; i += 2)
+        if (!is_stuck(i))
+            follower_close(&followers[i]);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("subscriber");
+    TCase *tc = tcase_create("subscriber");
+    tcase_add_checked_fixture(tc, setup, service_stop);
+    tcase_set_timeout(tc, test_patience(60));
+    tcase_add_test(tc, a_thousand_followers_lose_nothing_for_those_that_are_stuck);
+    suite_add_tcase(suite, tc);
+    return test_main(suite);
+}

@@ -1,0 +1,66 @@
+#include "server/scenes/conditions.h"
+#include "tests/support/test.h"
+
+#include <stdio.h>
+
+START_TEST(lists_of_tags)
+{
+    static const struct {
+        const char *list;
+        bool strong, weak; /* does it hold "17"? */
+    } cases[] = {
+        {"\"17\"", true, true},
+        {"*", true, true},
+        {" * ", true, true},
+        {"W/\"17\"", false, true},
+        {"\"1\", \"17\"", true, true},
+        {"\"1\",\"17\"", true, true},
+        {"\"16\" ,\t\"17\"", true, true},
+        {"W/\"1\", \"17\"", true, true},
+        {"\"17\", W/\"17\"", true, true},
+        {"W/\"17\", \"18\"", false, true},
+        {"\"a,b\", \"17\"", true, true},
+        {"nonsense, \"17\"", true, true},
+        {"", false, false},
+        {",,", false, false},
+        {"17", false, false},
+        {"\"17", false, false},
+        {"\"170\"", false, false},
+        {"\"1 7\"", false, false},
+        {"\"017\"", false, false},
+        {"\"1\", \"7\"", false, false},
+        {"w/\"17\"", false, false},
+        {"\"a,\"17\"\"", false, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        ck_assert_msg(srv_tags_hold(cases[i].list, 17, false) == cases[i].strong, "strong: %s",
+                      cases[i].list);
+        ck_assert_msg(srv_tags_hold(cases[i].list, 17, true) == cases[i].weak, "weak: %s",
+                      cases[i].list);
+    }
+    printf("%zu lists\n", sizeof cases / sizeof cases[0]);
+}
+END_TEST
+
+START_TEST(every_revision_holds_its_own_tag_and_no_other)
+{
+    const uint64_t revisions[] = {0, 1, 9, 10, 99, 4294967296, UINT64_MAX};
+    enum { COUNT = sizeof revisions / sizeof revisions[0] };
+    for (size_t i = 0; i < COUNT; i++)
+        for (size_t k = 0; k < COUNT; k++) {
+            char list[80];
+            (void)snprintf(list, sizeof list, "\"x\", \"%llu\"", (unsigned long long)revisions[k]);
+            ck_assert(srv_tags_hold(list, revisions[i], false) == (i == k));
+        }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("conditions");
+    TCase *tc = tcase_create("conditions");
+    tcase_add_test(tc, lists_of_tags);
+    tcase_add_test(tc, every_revision_holds_its_own_tag_and_no_other);
+    suite_add_tcase(suite, tc);
+    return test_main(suite);
+}

@@ -1,0 +1,89 @@
+/* The files that SIGHUP reads again. */
+#include "tests/server/secure.h"
+
+static void setup_tokens(void)
+{
+    name_files();
+    write_file(tokens, token_file);
+    service_start((const char *[]){"--token-file", tokens, NULL});
+    ck_assert_int_eq(ask_with(ADMIN, "PUT", "/v1/scenes/match-1/boxes/a", BOX), 201);
+    ck_assert_int_eq(ask_with(ADMIN, "PUT", "/v1/scenes/other/boxes/a", BOX), 201);
+}
+
+START_TEST(a_hangup_reads_the_tokens_again_and_keeps_the_old_when_they_are_broken)
+{
+    write_file(tokens, "{\"tokens\":[");
+    ck_assert_int_eq(kill(getpid(), SIGHUP), 0);
+    wait_ms(50);
+    ck_assert_int_eq(ask_with(READER, "GET", "/v1/scenes", "%s", ""), 200);
+    write_file(tokens, "{\"tokens\":[]}");
+    ck_assert_int_eq(kill(getpid(), SIGHUP), 0);
+    int answer = 200;
+    for (int i = 0; i < 100 && answer == 200; i++) {
+        wait_ms(10);
+        answer = ask_with(READER, "GET", "/v1/scenes", "%s", "");
+    }
+    ck_assert_int_eq(answer, 401);
+    write_file(tokens, token_file);
+    ck_assert_int_eq(kill(getpid(), SIGHUP), 0);
+    for (int i = 0; i < 100 && answer == 401; i++) {
+        wait_ms(10);
+        answer = ask_with(READER, "GET", "/v1/scenes", "%s", "");
+    }
+    ck_assert_int_eq(answer, 200);
+}
+END_TEST
+
+START_TEST(https_serves_and_takes_new_certificates_on_a_hangup)
+{
+    static struct heard_bytes out;
+    CURL *kept = secure_client(first_certificate);
+    ck_assert_int_eq(fetch(kept, &out), CURLE_OK);
+    ck_assert_str_eq(out.bytes, "{\"scenes\":[]}");
+    CURL *stranger = secure_client(second_certificate);
+    ck_assert_int_ne(fetch(stranger, &out), CURLE_OK);
+
+    /* a key that does not belong to the certificate: what is in use stays */
+    write_file(key, second_key);
+    ck_assert_int_eq(kill(getpid(), SIGHUP), 0);
+    wait_ms(100);
+    ck_assert_int_ne(fetch(stranger, &out), CURLE_OK);
+    ck_assert_int_eq(fetch(kept, &out), CURLE_OK);
+
+    write_file(certificate, second_certificate);
+    ck_assert_int_eq(kill(getpid(), SIGHUP), 0);
+    CURLcode answer = CURLE_GOT_NOTHING;
+    for (int i = 0; i < 100 && answer != CURLE_OK; i++) {
+        wait_ms(10);
+        answer = fetch(stranger, &out);
+    }
+    ck_assert_int_eq(answer, CURLE_OK);
+    ck_assert_int_eq(fetch(kept, &out), CURLE_OK); /* on the connection that it has */
+    long connects = 1;
+    curl_easy_getinfo(kept, CURLINFO_NUM_CONNECTS, &connects);
+    ck_assert_int_eq(connects, 0);
+    curl_easy_cleanup(kept);
+    kept = secure_client(first_certificate);
+    ck_assert_int_ne(fetch(kept, &out), CURLE_OK);
+    curl_easy_cleanup(kept);
+    curl_easy_cleanup(stranger);
+}
+END_TEST
+
+int main(void)
+{
+    curl_global_init(CURL_GLOBAL_DEFAULT);
+    Suite *suite = suite_create("credentials");
+    TCase *tokens_case = tcase_create("tokens");
+    tcase_add_checked_fixture(tokens_case, setup_tokens, stop_and_remove);
+    tcase_set_timeout(tokens_case, test_timeout(60));
+    tcase_add_test(tokens_case,
+                   a_hangup_reads_the_tokens_again_and_keeps_the_old_when_they_are_broken);
+    suite_add_tcase(suite, tokens_case);
+    TCase *secure = tcase_create("secure");
+    tcase_add_checked_fixture(secure, setup_secure, stop_and_remove);
+    tcase_set_timeout(secure, test_timeout(60));
+    tcase_add_test(secure, https_serves_and_takes_new_certificates_on_a_hangup);
+    suite_add_tcase(suite, secure);
+    return test_main(suite);
+}
