@@ -50,7 +50,7 @@
 #define OBB_BATCH_H
 
 #include "core/geometry/box.h"
-#include "core/kernels/cpu.h"
+#include "core/kernels/kernel.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,14 +4,7 @@
 #ifndef OBB_CPU_H
 #define OBB_CPU_H
 
-typedef enum obb_kernel {
-    OBB_KERNEL_AUTO, /* the widest kernel that this CPU has */
-    OBB_KERNEL_SCALAR,
-    OBB_KERNEL_AVX2,
-    OBB_KERNEL_AVX512,
-    OBB_KERNEL_NEON
-} obb_kernel;
-enum { OBB_KERNEL_COUNT = 5 };
+#include "core/kernels/kernel.h"
 
 struct obb_kernels; /* a constant table of functions, see batch.h */
 

@@ -4,7 +4,7 @@
 #include "core/scene/name.h"
 #include "core/scene/reclaim.h"
 #include "core/scene/record.h"
-#include "core/scene/scene_body.h"
+#include "core/scene/scene_data.h"
 
 #include <math.h>
 #include <string.h>

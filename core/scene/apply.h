@@ -8,7 +8,7 @@
 
 #include "core/base/arena.h"
 #include "core/scene/edit.h"
-#include "core/scene/scene_body.h"
+#include "core/scene/scene_data.h"
 
 #include <stdbool.h>
 #include <stddef.h>

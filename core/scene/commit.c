@@ -2,7 +2,7 @@
 
 #include "core/scene/apply.h"
 #include "core/scene/reclaim.h"
-#include "core/scene/scene_body.h"
+#include "core/scene/scene_data.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "core/scene/digest.h"
 
 #include "core/base/hash.h"
-#include "core/scene/scene_body.h"
+#include "core/scene/scene_data.h"
 
 #include <assert.h>
 #include <string.h>

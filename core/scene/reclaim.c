@@ -2,7 +2,7 @@
 
 #include "core/base/alloc.h"
 #include "core/scene/record.h"
-#include "core/scene/scene_body.h"
+#include "core/scene/scene_data.h"
 
 /* Destroys states that nobody needs, oldest first. The versions that the next state ended were held
  * by the destroyed state and by no state that stays, so they are garbage. */

@@ -1,7 +1,7 @@
 #include "core/scene/record.h"
 
 #include "core/base/alloc.h"
-#include "core/scene/scene_body.h"
+#include "core/scene/scene_data.h"
 
 #include <stddef.h>
 #include <string.h>

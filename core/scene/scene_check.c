@@ -2,7 +2,7 @@
 
 #include "core/base/alloc.h"
 #include "core/scene/record.h"
-#include "core/scene/scene_body.h"
+#include "core/scene/scene_data.h"
 #include "core/scene/view_inside.h"
 
 /* Counts of a walk over all versions that are not free. */

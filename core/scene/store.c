@@ -2,7 +2,7 @@
 
 #include "core/base/alloc.h"
 #include "core/scene/name.h"
-#include "core/scene/scene_body.h"
+#include "core/scene/scene_data.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include "core/base/alloc.h"
 #include "core/scene/reclaim.h"
 #include "core/scene/record.h"
-#include "core/scene/scene_body.h"
+#include "core/scene/scene_data.h"
 #include "core/scene/view_inside.h"
 
 #include <assert.h>

@@ -2,7 +2,7 @@
  * Internal to core.
  *
  * Readers walk the table beside the writer without locks. A link that the writer has removed must
- * stay readable until no reader can still stand on it (core/scene/scene_body.h says how a scene
+ * stay readable until no reader can still stand on it (core/scene/scene_data.h says how a scene
  * knows). Growing moves no link and costs no pause: all links form one list, sorted by their
  * bit-reversed hash, and a bucket is only a place to enter the list.
  *

@@ -40,7 +40,7 @@ done | sort | while read -r file; do
 done >"$facts"
 
 awk -v table="$table" '
-function unit_of(file) { sub(/_body\.h$|\.[a-z]+$/, "", file); return file }
+function unit_of(file) { sub(/_(body|inside)\.h$|\.[a-z]+$/, "", file); return file }
 
 # The folder of a unit; the unit itself at the top of a layer.
 function room_of(unit,   folder) {

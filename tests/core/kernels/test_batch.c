@@ -5,6 +5,7 @@
 #include "core/index/packed.h"
 #include "core/index/tree.h"
 #include "core/kernels/batch.h"
+#include "core/kernels/cpu.h"
 #include "tests/support/boxes.h"
 #include "tests/support/test.h"
 

@@ -1,4 +1,4 @@
-#include "core/scene/scene_body.h"
+#include "core/scene/scene_data.h"
 #include "tests/core/scene/edits.h"
 
 #include <math.h>

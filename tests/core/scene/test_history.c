@@ -1,6 +1,6 @@
 #include "core/obb.h"
-#include "core/scene/scene_body.h"
 #include "core/scene/scene_check.h"
+#include "core/scene/scene_data.h"
 #include "tests/support/model.h"
 #include "tests/support/test.h"
 #include "tests/support/tick.h"

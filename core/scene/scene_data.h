@@ -1,4 +1,4 @@
-/* The inside of a scene. Internal to core.
+/* The data of a scene, which the nouns of this room share. Internal to core.
  *
  * The writer may touch everything. A reader holds a view and may call those functions of the hash
  * table, the id tree, the interned strings and the versions that are for any thread. reclaim.h says
