@@ -4,6 +4,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/arena.h"
+#include "core/base/budget.h"
 #include "core/base/hex.h"
 #include "core/base/status.h"
 #include "core/base/str.h"

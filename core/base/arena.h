@@ -2,6 +2,8 @@
 #ifndef OBB_ARENA_H
 #define OBB_ARENA_H
 
+#include "core/base/budget.h"
+
 #include <stddef.h>
 
 struct obb_arena_chunk;
@@ -11,6 +13,8 @@ struct obb_arena {
     struct obb_arena_chunk *chunks; /* newest first */
     size_t used;                    /* bytes handed out of the newest chunk */
     size_t total;                   /* bytes held from the heap, all chunks */
+    struct obb_budget *
+        budget; /* what the chunks draw from, set by the owner before the first block; NULL: no limit */
 };
 
 void obb_arena_init(struct obb_arena *arena);
