@@ -16,19 +16,19 @@ struct obb_arena_chunk {
 
 void obb_arena_init(struct obb_arena *arena) { *arena = (struct obb_arena){0}; }
 
-static void free_chunks(struct obb_arena_chunk *chunk)
+static void free_chunk(struct obb_arena *arena, struct obb_arena_chunk *chunk)
 {
-    while (chunk != NULL) {
-        struct obb_arena_chunk *next = chunk->next;
-        obb_free(chunk);
-        chunk = next;
-    }
+    obb_budget_give(arena->budget, sizeof *chunk + chunk->capacity);
+    obb_free(chunk);
 }
 
 void obb_arena_fini(struct obb_arena *arena)
 {
-    free_chunks(arena->chunks);
-    obb_arena_init(arena);
+    for (struct obb_arena_chunk *c = arena->chunks, *next; c != NULL; c = next) {
+        next = c->next;
+        free_chunk(arena, c);
+    }
+    *arena = (struct obb_arena){.budget = arena->budget};
 }
 
 void obb_arena_reset(struct obb_arena *arena)
@@ -40,12 +40,13 @@ void obb_arena_reset(struct obb_arena *arena)
     for (struct obb_arena_chunk *c = arena->chunks; c != NULL;) {
         struct obb_arena_chunk *next = c->next;
         if (c != largest)
-            obb_free(c);
+            free_chunk(arena, c);
         c = next;
     }
     if (largest != NULL)
         largest->next = NULL;
-    *arena = (struct obb_arena){.chunks = largest, .total = largest ? largest->capacity : 0};
+    *arena = (struct obb_arena){
+        .chunks = largest, .total = largest ? largest->capacity : 0, .budget = arena->budget};
 }
 
 static size_t rounded(size_t bytes) { return (bytes + 15) & ~(size_t)15; }
@@ -62,9 +63,13 @@ void *obb_arena_alloc(struct obb_arena *arena, size_t count, size_t size)
                                                          : top->capacity;
         if (capacity < bytes)
             capacity = bytes;
-        top = obb_malloc(1, sizeof *top + capacity);
-        if (top == NULL)
+        if (!obb_budget_take(arena->budget, sizeof *top + capacity))
             return NULL;
+        top = obb_malloc(1, sizeof *top + capacity);
+        if (top == NULL) {
+            obb_budget_give(arena->budget, sizeof *top + capacity);
+            return NULL;
+        }
         *top = (struct obb_arena_chunk){.next = arena->chunks, .capacity = capacity};
         arena->chunks = top;
         arena->used = 0;
@@ -90,10 +95,15 @@ void *obb_arena_grow(struct obb_arena *arena, void *block, size_t count, size_t 
         /* If the block is the only one in its chunk, the chunk grows, large chunks without a
          * copy. */
         if ((char *)block == top->bytes) {
-            struct obb_arena_chunk *larger = obb_realloc(top, 1, sizeof *top + grown);
-            if (larger == NULL)
+            const size_t more = grown - top->capacity;
+            if (!obb_budget_take(arena->budget, more))
                 return NULL;
-            arena->total += grown - larger->capacity;
+            struct obb_arena_chunk *larger = obb_realloc(top, 1, sizeof *top + grown);
+            if (larger == NULL) {
+                obb_budget_give(arena->budget, more);
+                return NULL;
+            }
+            arena->total += more;
             larger->capacity = grown;
             arena->chunks = larger;
             arena->used = grown;

@@ -2,6 +2,8 @@
 #ifndef OBB_ARENA_H
 #define OBB_ARENA_H
 
+#include "core/base/budget.h"
+
 #include <stddef.h>
 
 struct obb_arena_chunk;
@@ -12,19 +14,23 @@ struct obb_arena {
     struct obb_arena_chunk *chunks; /* newest first */
     size_t used;                    /* bytes handed out of the newest chunk */
     size_t total;                   /* bytes held from the heap, all chunks */
+    struct obb_budget *budget;      /* the chunks draw from it; NULL: no limit */
 };
 
-/* Makes an empty arena. Allocates nothing. */
+/* Makes an empty arena without a budget. Allocates nothing. The owner may set `budget` before the
+ * first block. */
 void obb_arena_init(struct obb_arena *arena);
 
-/* Releases all memory of the arena, which is empty afterwards. All its blocks become invalid. */
+/* Releases all memory of the arena, which is empty afterwards and keeps its budget. All its blocks
+ * become invalid. */
 void obb_arena_fini(struct obb_arena *arena);
 
 /* Empties the arena and keeps its largest chunk for reuse. All its blocks become invalid. */
 void obb_arena_reset(struct obb_arena *arena);
 
 /* Returns a block of count * size bytes aligned to 16, not zeroed. A count of 0 gives a valid
- * pointer. Returns NULL on overflow or if there is no memory. The arena owns the block. */
+ * pointer. Returns NULL on overflow, or if the heap or the budget has no room. The arena owns the
+ * block. */
 void *obb_arena_alloc(struct obb_arena *arena, size_t count, size_t size);
 
 /* Grows a block from `count` to `capacity` elements of `size` bytes and returns its new place.
