@@ -3,10 +3,8 @@
  * Looks at its memory, descriptors and threads each second. After the first third none of them may
  * grow any more. After the last client has gone, the daemon has as many descriptors as before the
  * first. */
-#include "tests/support/daemon.h"
-#include "tests/support/test.h"
+#include "tests/soak/peer.h"
 
-#include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
 #include <poll.h>
@@ -67,13 +65,6 @@ static double probes[PROBES]; /* seconds */
 static size_t probe_count;
 static double tick_time;
 
-static double now_seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 /* ---- What is asked ------------------------------------------------------------------------------------------------- */
 
 static char body[ROOM], request[ROOM + 512];
@@ -97,7 +88,7 @@ static void ask_reader(struct client *c)
     const double x = test_uniform(&rng, -50, 50), z = test_uniform(&rng, -50, 50);
     switch (c->turn++ % 5) {
     case 0:
-        say(c, test_text("GET /v1/scenes/field/boxes/b%zu", test_below(&rng, BOXES)), "%s", "");
+        say(c, test_text("GET /v1/scenes/field/boxes/b%05zu", test_below(&rng, BOXES)), "%s", "");
         break;
     case 1:
         say(c, "POST /v1/scenes/field/query/overlap",
@@ -124,7 +115,7 @@ static void ask_writer(struct client *c)
     const size_t first = test_below(&rng, BOXES);
     for (size_t i = 0; i < 50; i++)
         length += (size_t)snprintf(poses + length, sizeof poses - length,
-                                   "%s\"b%zu\":{\"center\":[%g,0,%g]}", i > 0 ? "," : "",
+                                   "%s\"b%05zu\":{\"center\":[%g,0,%g]}", i > 0 ? "," : "",
                                    (first + i) % BOXES, test_uniform(&rng, -50, 50),
                                    test_uniform(&rng, -50, 50));
     const size_t guest = test_below(&rng, 100);
@@ -154,12 +145,12 @@ static void ask_maker(struct client *c)
 
 static void ask(struct client *c)
 {
-    c->asked = now_seconds();
+    c->asked = peer_seconds();
     c->due = 0;
     c->length = 0;
     switch (c->role) {
     case PROBE:
-        say(c, "POST /v1/scenes/field/query/pairs", "{\"pairs\":[[\"b1\",\"b2\"]]}");
+        say(c, "POST /v1/scenes/field/query/pairs", "{\"pairs\":[[\"b00001\",\"b00002\"]]}");
         break;
     case READER:
         ask_reader(c);
@@ -189,34 +180,22 @@ static void ask(struct client *c)
 
 static void come(struct client *c)
 {
-    struct sockaddr_in at = {.sin_family = AF_INET,
-                             .sin_port = htons((uint16_t)daemon.port),
-                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    c->fd = socket(AF_INET, SOCK_STREAM, 0);
+    c->fd = peer_connect(daemon.port, c->role == DEAF || c->role == LAZY);
     ck_assert_int_ge(c->fd, 0);
-    if (c->role == DEAF || c->role == LAZY) {
-        const int small = 4096;
-        (void)setsockopt(c->fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
-    }
-    ck_assert_int_eq(connect(c->fd, (struct sockaddr *)&at, sizeof at), 0);
-    c->since = now_seconds();
+    c->since = peer_seconds();
     ask(c);
 }
 
 static void go(struct client *c, bool reset)
 {
-    if (reset) {
-        const struct linger at_once = {.l_onoff = 1, .l_linger = 0};
-        (void)setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
-    }
-    close(c->fd);
+    peer_close(c->fd, reset);
     c->fd = -1;
 }
 
 /* The answer is whole: counts it. */
 static void judge(struct client *c, int status)
 {
-    const double seconds = now_seconds() - c->asked;
+    const double seconds = peer_seconds() - c->asked;
     served[c->role] += status >= 200 && status < 300;
     refused[c->role] += status == 503;
     /* writers overtake each other, so that time runs backwards; what was not made for want of room cannot be deleted */
@@ -257,7 +236,7 @@ static void hear(struct client *c)
     if (c->length < (size_t)(end + 4 - c->heard) + size)
         return;
     judge(c, (int)strtol(c->heard + 9, NULL, 10));
-    c->due = now_seconds() + roles[c->role].rests;
+    c->due = peer_seconds() + roles[c->role].rests;
     if (roles[c->role].rests <= 0)
         ask(c);
 }
@@ -265,7 +244,7 @@ static void hear(struct client *c)
 static void live(double until)
 {
     struct pollfd ready[64];
-    for (double now; (now = now_seconds()) < until;) {
+    for (double now; (now = peer_seconds()) < until;) {
         for (int i = 0; i < client_count; i++) {
             struct client *c = &clients[i];
             const double stays = roles[c->role].stays;
@@ -312,12 +291,6 @@ static struct sample look(void)
     return s;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The median of a column from `from` to `to`; offset: of the column in a sample. */
 static double median(const struct sample *samples, size_t from, size_t to, size_t offset)
 {
@@ -325,8 +298,7 @@ static double median(const struct sample *samples, size_t from, size_t to, size_
     const size_t count = to - from;
     for (size_t i = 0; i < count; i++)
         memcpy(&values[i], (const char *)&samples[from + i] + offset, sizeof values[i]);
-    qsort(values, count, sizeof *values, by_value);
-    return values[count / 2];
+    return peer_quantile(values, count, 0.5);
 }
 
 /* The second third against the last. */
@@ -341,57 +313,34 @@ static void check_trend(const char *what, const struct sample *samples, size_t c
 
 /* ---- The whole ---------------------------------------------------------------------------------------------------------- */
 
-static void put_boxes(struct http_client *client, const char *scene, int count, double half_width)
-{
-    struct http_answer answer = {0};
-    char *text = malloc((size_t)count * 128 + 64);
-    ck_assert_ptr_nonnull(text);
-    size_t length = (size_t)sprintf(text, "{\"time\":0,\"put\":{");
-    for (int i = 0; i < count; i++)
-        length += (size_t)sprintf(text + length,
-                                  "%s\"b%d\":{\"center\":[%g,0,%g],\"half_extents\":[1,1,1],"
-                                  "\"data\":\"some text\"}",
-                                  i > 0 ? "," : "", i, test_uniform(&rng, -half_width, half_width),
-                                  test_uniform(&rng, -half_width, half_width));
-    (void)sprintf(text + length, "}}");
-    http_send(client, "POST", test_text("/v1/scenes/%s/commit", scene), NULL, text, &answer);
-    ck_assert_int_eq(answer.status, 200);
-    free(text);
-    http_answer_fini(&answer);
-}
-
 static void report(void)
 {
     for (int r = 0; r < ROLES; r++)
         printf("%-9s %3d  %9zu answers or pieces, %zu refused\n", roles[r].name, roles[r].count,
                served[r], refused[r]);
-    qsort(probes, probe_count, sizeof *probes, by_value);
-    if (probe_count > 0)
-        printf(
-            "a query of one pair beside all that: %.2f ms median, %.2f ms p99, %.2f ms at most\n",
-            probes[probe_count / 2] * 1e3, probes[probe_count * 99 / 100] * 1e3,
-            probes[probe_count - 1] * 1e3);
+    printf("a query of one pair beside all that: %.2f ms median, %.2f ms p99, %.2f ms at most\n",
+           peer_quantile(probes, probe_count, 0.5) * 1e3,
+           peer_quantile(probes, probe_count, 0.99) * 1e3,
+           peer_quantile(probes, probe_count, 1) * 1e3);
 }
 
 START_TEST(nothing_grows_under_load)
 {
     static struct sample samples[LONGEST];
     (void)setvbuf(stdout, NULL, _IOLBF, 0);
-    const char *text = getenv("SECONDS");
-    const size_t seconds = text != NULL ? strtoul(text, NULL, 10) : 60;
-    ck_assert(seconds >= 15 && seconds <= LONGEST);
+    const size_t seconds = peer_run_seconds(15, LONGEST);
     daemon_start(&daemon, (const char *[]){"--request-timeout", "5000", "--queue-limit", "16",
                                            "--log-level", "error", NULL});
     struct http_client *client = http_open(daemon.url);
-    put_boxes(client, "field", BOXES, 50);
-    put_boxes(client, "pile", PILE, 0.5);
+    peer_put_boxes(client, "field", 3, BOXES, 50, &rng);
+    peer_put_boxes(client, "pile", 3, PILE, 0.5, &rng);
     const struct sample before = look();
     for (int r = 0; r < ROLES; r++)
         for (int i = 0; i < roles[r].count; i++)
             clients[client_count++] = (struct client){.role = (enum role)r, .fd = -1};
 
     const size_t every = seconds / 60 + 1;
-    const double begun = now_seconds();
+    const double begun = peer_seconds();
     printf("second  MiB  descriptors  threads\n");
     for (size_t i = 0; i < seconds; i++) {
         live(begun + (double)i + 1);
