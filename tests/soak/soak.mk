@@ -1,11 +1,14 @@
-# The daemon at full load for as long as one likes.
+# The daemon under the worst that clients can do, for as long as one likes.
 
+##: KIND=3          soak: only that kind of the worst requests; NOISY=1: times are printed, not held against their bounds
+SOAK := $(addprefix $(B)/tests/soak/,soak bounds)
 .PHONY: soak
 ##@ Test
-soak: test-deps ## the daemon at full load for SECONDS=60: memory, descriptors and threads must not grow
-	@$(MAKE) --no-print-directory $(B)/tests/soak/soak
+soak: test-deps ## full load, then the worst requests, each for SECONDS=60: nothing may grow, memory and loop keep their bounds
+	@$(MAKE) --no-print-directory $(SOAK)
 	@SECONDS=$(SECONDS) OBBD=$(B)/obbd $(B)/tests/soak/soak
+	@SECONDS=$(SECONDS) OBBD=$(B)/obbd $(B)/tests/soak/bounds
 
-$(B)/tests/soak/soak: $(addprefix $(B)/tests/soak/,soak.o peer.o) $(B)/libsupport.a $(B)/libwire.a $(B)/libobb.a $(B)/obbd
+$(SOAK): %: %.o $(addprefix $(B)/tests/soak/,peer.o worst.o) $(B)/libsupport.a $(B)/libwire.a $(B)/libobb.a $(B)/obbd
 	@echo "ld $@"
 	@$(CC) $(BUILD_LDFLAGS) -o $@ $(filter-out $(B)/obbd,$^) $(call pkg_libs,$(TEST_LIBS) $(PROTO_LIBS)) -lm -pthread
