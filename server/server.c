@@ -108,8 +108,7 @@ static bool admit(struct srv_request *request, const char *authorization, wire_p
 static bool create_base(struct srv_server *server, size_t workers)
 {
     const srv_config *config = server->services.config;
-    return srv_metrics_init(&server->metrics, srv_route_count) &&
-           srv_loop_create(&server->loop) &&
+    return srv_metrics_init(&server->metrics, srv_route_count) && srv_loop_create(&server->loop) &&
            srv_loop_signals(server->loop, on_signal, on_hangup, server) &&
            srv_pool_create(server->loop, workers, config->queue_limit, &server->pool) &&
            srv_timer_create(server->loop, on_drain_over, server, &server->drain_timer) &&
