@@ -1,8 +1,8 @@
 /* Single boxes: putting, reading, changing, removing and listing them. */
 #include "server/routes/handlers.h"
-#include "server/scenes/budget.h"
 #include "server/scenes/change.h"
 #include "server/scenes/conditions.h"
+#include "server/scenes/loop_time.h"
 #include "server/scenes/scenes.h"
 
 enum { BOX_PART = 4 }; /* where the name stands in /v1/scenes/{scene}/boxes/{box} */

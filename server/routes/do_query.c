@@ -4,7 +4,7 @@
 
 #include "server/base/metrics.h"
 #include "server/routes/handlers.h"
-#include "server/scenes/budget.h"
+#include "server/scenes/loop_time.h"
 #include "server/scenes/paged_answer.h"
 #include "server/scenes/scenes.h"
 

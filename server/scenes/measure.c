@@ -1,6 +1,6 @@
 #include "server/scenes/measure.h"
 
-#include "server/scenes/budget.h"
+#include "server/scenes/loop_time.h"
 
 #define MEASURE_NS 40.0 /* about, for a box */
 

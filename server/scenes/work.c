@@ -1,7 +1,7 @@
 #include "server/scenes/work.h"
 
 #include "server/base/metrics.h"
-#include "server/scenes/budget.h"
+#include "server/scenes/loop_time.h"
 #include "server/scenes/services.h"
 
 #include <string.h>

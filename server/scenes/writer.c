@@ -1,8 +1,8 @@
 #include "server/scenes/writer.h"
 
 #include "server/scenes/async_destroy.h"
-#include "server/scenes/budget.h"
 #include "server/scenes/conditions.h"
+#include "server/scenes/loop_time.h"
 
 #include <assert.h>
 #include <stddef.h>

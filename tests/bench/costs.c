@@ -1,5 +1,5 @@
 /* Measures the time of queries and commits, beside the estimate of obb_query_cost. The constants of
- * that function, and the limits of server/scenes/budget.h that decide between loop and pool, come from these
+ * that function, and the limits of server/scenes/loop_time.h that decide between loop and pool, come from these
  * figures. Best of several runs, one thread, as CSV. */
 #include "proto/wire.h"
 #include "tests/bench/service/scene.h"
