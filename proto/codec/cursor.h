@@ -191,7 +191,8 @@ bool wire_fail_memory(struct wire_cursor *c);
 /* Notes WIRE_MALFORMED at the byte `at` of the body. */
 static inline bool wire_fail_malformed(struct wire_cursor *c, const char *at, const char *detail)
 {
-    return wire_fail_at(c, WIRE_MALFORMED, (size_t)(at - c->start), detail);
+    (void)wire_fail_at(c, WIRE_MALFORMED, (size_t)(at - c->start), detail);
+    return false;
 }
 
 #endif

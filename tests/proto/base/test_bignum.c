@@ -13,13 +13,14 @@ START_TEST(digits_become_bytes_and_digits_again)
     mpz_ui_pow_ui(limit, 2, 1024);
     size_t looked_at = 0, longest = 0;
     for (size_t i = 0; i < test_effort(20000); i++) {
-        char digits[WIRE_BIGNUM_DIGITS + 1];
+        char digits[WIRE_BIGNUM_DIGITS + 1] = "";
         const size_t count = 1 + test_below(&rng, i % 2 == 0 ? WIRE_BIGNUM_DIGITS : 25);
         for (size_t k = 0; k < count; k++) {
             const size_t digit = i % 3 == 0 ? (k == 0) : test_below(&rng, 10); /* powers of ten */
             digits[k] = (char)('0' + digit);
         }
-        digits[0] = digits[0] == '0' ? '7' : digits[0];
+        if (digits[0] == '0')
+            digits[0] = '7';
         digits[count] = '\0';
         ck_assert_int_eq(mpz_set_str(number, digits, 10), 0);
         if (mpz_cmp(number, limit) >= 0)
