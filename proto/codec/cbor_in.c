@@ -429,7 +429,7 @@ static bool read_any_number(struct wire_cursor *c, double *out)
 static bool cbor_read_number(struct wire_cursor *c, double *out)
 {
     const size_t place = (size_t)(c->at - c->start);
-    double number;
+    double number = 0.0;
     if (!read_any_number(c, &number))
         return false;
     if (!isfinite(number))
