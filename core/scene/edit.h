@@ -98,7 +98,9 @@ typedef struct obb_fault {
     size_t index;  /* within the group */
     size_t member; /* of a merge's `with`; OBB_FAULT_TARGET: the box that grows */
     obb_moment oldest,
-        newest; /* with OBB_GONE: of what is there, the commit not being made, what it would have left in reach */
+        newest; /* with OBB_GONE: of what is there, the commit not being made, what it would have left in reach;
+                 * newest also with OBB_TIME_BACKWARDS and OBB_REVISION: the last commit */
+    int dimensions; /* with OBB_DIMENSIONS: of the scene, or of the state that a query asks about */
 } obb_fault;
 
 struct obb_prepared;
