@@ -11,6 +11,7 @@
 #include "server/state.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -137,7 +138,10 @@ static bool admit(struct srv_request *request, const char *authorization, wire_p
     request->scopes = WIRE_SCOPE_READ | WIRE_SCOPE_WRITE | WIRE_SCOPE_ADMIN;
     if (!within_rate(request, token)) {
         request->services->metrics.rate_exceeded_total++;
-        *problem = wire_problem_http(429, "more than --client-rate requests a second");
+        *problem = wire_problem_http(429, wire_detail(&request->arena,
+                                                      "found more; a client sends at most %" PRIu64
+                                                      " requests a second (--client-rate)",
+                                                      request->services->config->client_rate));
         return false;
     }
     if (auth == NULL || need == 0)

@@ -9,14 +9,22 @@
 
 typedef enum wire_range {
     WIRE_ANY,        /* any finite number */
-    WIRE_COORDINATE, /* at most 1e9 in magnitude */
-    WIRE_LENGTH,     /* 0 to 1e9 */
-    WIRE_TIME        /* at most 2^53 in magnitude, seconds */
+    WIRE_COORDINATE, /* at most 1e9 in magnitude, like the two that follow */
+    WIRE_FACTOR,
+    WIRE_MARGIN,
+    WIRE_HALF_EXTENT, /* 0 to 1e9, like the two that follow */
+    WIRE_RADIUS,
+    WIRE_DISTANCE,
+    WIRE_TIME, /* at most 2^53 in magnitude, milliseconds */
+    WIRE_SPAN  /* 0 to 2^53 */
 } wire_range;
 
-/* Checks the range of a number that came in another way. Returns OBB_OK, OBB_BAD_NUMBER or
- * OBB_BAD_EXTENT. */
+/* Checks the range of a number that came in another way. Returns OBB_OK, OBB_BAD_NUMBER, or
+ * OBB_BAD_EXTENT for a negative half extent, radius or distance. */
 obb_status wire_range_check(wire_range range, double value);
+
+/* Returns a sentence that says which numbers the range has. Constant. */
+const char *wire_range_rule(wire_range range);
 
 /* Reads a number of the range. */
 bool wire_read_real(struct wire_cursor *c, wire_range range, double *out);

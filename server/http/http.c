@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <linux/tcp.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
@@ -737,8 +738,34 @@ static void refuse_method(struct srv_exchange *x, srv_method method, const char 
         refuse(x, 404, "nothing is found under this path");
         return;
     }
-    refuse(x, 405, NULL);
+    refuse(x, 405,
+           wire_detail(&x->request.arena, "found %s; this path takes %s",
+                       wire_show(obb_str_of(x->method)).text, allow));
     x->refusal.allow = allow;
+}
+
+/* A header names no media type of this set, which is not empty. */
+static void refuse_media(struct srv_exchange *x, int status, const char *header, const char *found,
+                         unsigned media)
+{
+    struct obb_arena *arena = &x->request.arena;
+    const char *list = "";
+    for (wire_media m = WIRE_JSON; m < WIRE_PROBLEM; m++)
+        if ((media & 1u << m) != 0)
+            list =
+                wire_detail(arena, "%s%s%s", list, *list != '\0' ? ", " : "", wire_media_type(m));
+    refuse(x, status,
+           found == NULL ? wire_detail(arena, "found no %s; it is one of %s", header, list)
+                         : wire_detail(arena, "found the %s %s; it is one of %s", header,
+                                       wire_show(obb_str_of(found)).text, list));
+}
+
+/* length: of the body, as far as it is known. */
+static const char *body_too_long(struct srv_exchange *x, uint64_t length)
+{
+    return wire_detail(&x->request.arena,
+                       "found %" PRIu64 " bytes; a body has at most %" PRIu64 " (--body-limit)",
+                       length, x->connection->http->options.body_limit);
 }
 
 /* May a page of that origin see answers of this scope? An origin is compared as it is written, which is how browsers write it. */
@@ -865,7 +892,7 @@ static void check_headers(struct srv_exchange *x, const srv_headers *h, const ch
             if (route->offers & 1u << media)
                 offered[count++] = media;
         if (!wire_media_from_accept(h->accept, offered, count, &request->accept)) {
-            refuse(x, 406, NULL);
+            refuse_media(x, 406, "Accept", h->accept, route->offers);
             return;
         }
     }
@@ -876,9 +903,9 @@ static void check_headers(struct srv_exchange *x, const srv_headers *h, const ch
     else if (h->content_type == NULL ||
              !wire_media_from_content_type(h->content_type, &request->body.media) ||
              (route->takes & 1u << request->body.media) == 0)
-        refuse(x, 415, NULL);
+        refuse_media(x, 415, "Content-Type", h->content_type, route->takes);
     else if (x->declared != UINT64_MAX && x->declared > http->options.body_limit)
-        refuse(x, 413, "the body is longer than --body-limit");
+        refuse(x, 413, body_too_long(x, x->declared));
 }
 
 static enum MHD_Result take_header(void *headers, enum MHD_ValueKind kind, const char *name,
@@ -981,7 +1008,7 @@ static void on_body(struct srv_exchange *x, const char *bytes, size_t size)
     if (x->discard)
         return;
     if (size > options->body_limit - x->body_length) {
-        discard_rest(x, 413, "the body is longer than --body-limit");
+        discard_rest(x, 413, body_too_long(x, x->body_length + size));
         return;
     }
     if (!grow(x, size))
@@ -1338,7 +1365,7 @@ __attribute__((format(printf, 2, 0))) static void on_log(void *context, const ch
 
 static const char out_of_memory[] =
     "{\"type\":\"/problems/no-memory\",\"title\":\"there is not enough memory for this request\","
-    "\"status\":503}";
+    "\"status\":503,\"detail\":\"all memory is in use, and the request may be sent again\"}";
 
 /* certificate NULL: for plain connections. NULL: it cannot be started. */
 static struct engine *engine_start(struct srv_http *http, const char *certificate, const char *key)

@@ -71,9 +71,12 @@ void srv_do_scene_put(struct srv_request *request)
         srv_reply_scene(request, made ? 201 : 200, scene);
         return;
     }
-    problem = wire_problem_of(status);
-    if (status == OBB_DIMENSIONS)
-        problem.pointer = "/dimensions";
+    if (status != OBB_DIMENSIONS) {
+        srv_reply_store(request, status);
+        return;
+    }
+    problem = wire_problem_of_dimensions(current.dimensions, settings.dimensions, &request->arena);
+    problem.pointer = "/dimensions";
     srv_reply_problem(request, &problem);
 }
 
@@ -92,7 +95,7 @@ void srv_do_scene_delete(struct srv_request *request)
     if (status == OBB_OK)
         srv_reply_empty(request, 204);
     else
-        srv_reply_status(request, status);
+        srv_reply_name(request, status, name);
 }
 
 void srv_do_scene_list(struct srv_request *request)

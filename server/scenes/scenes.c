@@ -23,7 +23,7 @@ bool srv_path_name(struct srv_request *request, size_t part, obb_str *out)
 {
     const obb_str name = request->target.parts[part];
     if (!obb_name_valid(name)) {
-        srv_reply_status(request, OBB_BAD_NAME);
+        srv_reply_name(request, OBB_BAD_NAME, name);
         return false;
     }
     *out = name;
@@ -37,8 +37,18 @@ struct obb_scene *srv_path_scene(struct srv_request *request)
         return NULL;
     struct obb_scene *scene = obb_store_find(request->services->store, name);
     if (scene == NULL)
-        srv_reply_status(request, OBB_NO_SCENE);
+        srv_reply_name(request, OBB_NO_SCENE, name);
     return scene != NULL && srv_request_waits(request, scene) ? NULL : scene;
+}
+
+void srv_reply_store(struct srv_request *request, obb_status status)
+{
+    const wire_problem problem =
+        status == OBB_LIMIT
+            ? wire_problem_of_limit("scenes", request->services->config->scene_limit,
+                                    "--scene-limit", &request->arena)
+            : wire_problem_of(status);
+    srv_reply_problem(request, &problem);
 }
 
 obb_settings srv_default_settings(const struct srv_services *services)
@@ -93,16 +103,16 @@ bool srv_not_modified(struct srv_request *request, uint64_t revision)
 
 bool srv_if_match(struct srv_request *request, struct obb_scene *scene)
 {
+    obb_scene_info info;
     if (request->if_match == NULL)
         return true;
     if (scene != NULL) {
-        obb_scene_info info;
         obb_scene_info_without_bounds(scene, &info);
         if (listed(request->if_match, info.now.revision, false))
             return true;
     }
-    wire_problem problem = wire_problem_of(OBB_REVISION);
-    problem.detail = "If-Match does not hold";
+    const wire_problem problem = wire_problem_of_revision(
+        scene != NULL ? &info.now.revision : NULL, obb_str_of(request->if_match), &request->arena);
     srv_reply_problem(request, &problem);
     return false;
 }
@@ -117,9 +127,7 @@ struct obb_view *srv_open_view(struct srv_request *request, struct obb_scene *sc
         return view;
     wire_problem problem = wire_problem_of(status);
     if (status == OBB_GONE) {
-        problem.has_range = true;
-        problem.oldest = oldest;
-        problem.newest = newest;
+        problem = wire_problem_of_gone(at, oldest, newest, &request->arena);
         problem.pointer = request->body.length > 0 ? "/at" : NULL; /* else it came in the path */
     }
     srv_reply_problem(request, &problem);

@@ -22,6 +22,9 @@ struct obb_scene *srv_path_scene(struct srv_request *request);
 /* Dimensions of the scene of that name, 3 when there is none. */
 int srv_scene_dimensions(const struct srv_services *services, obb_str name);
 
+/* Answers with the problem of a scene that obb_store_add did not make. */
+void srv_reply_store(struct srv_request *request, obb_status status);
+
 obb_settings srv_default_settings(const struct srv_services *services);
 
 /* Answers with the scene as GET gives it: now, or, where its bounds must be measured and that takes long, later. */

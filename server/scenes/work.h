@@ -32,6 +32,9 @@ void srv_reply_cancelled(struct srv_request *request);
 /* Answers with the problem of a status of core. */
 void srv_reply_status(struct srv_request *request, obb_status status);
 
+/* Answers with the problem of a name in the path: OBB_BAD_NAME, OBB_NO_SCENE or OBB_NO_BOX. */
+void srv_reply_name(struct srv_request *request, obb_status status, obb_str name);
+
 /* Zeroed room in the request's arena; NULL: there is none, and the request is answered. */
 void *srv_work_room(struct srv_request *request, size_t size);
 

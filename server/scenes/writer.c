@@ -281,8 +281,13 @@ static void refuse(struct srv_change *c)
         srv_reply_problem(request, c->flaw);
         return;
     }
-    const wire_problem problem =
+    wire_problem problem =
         wire_problem_of_edit(c->status, &c->fault, c->commit, c->edit, &request->arena);
+    if (c->status == OBB_LIMIT)
+        problem.detail =
+            wire_problem_of_limit("boxes in all scenes", request->services->config->box_limit,
+                                  "--box-limit", &request->arena)
+                .detail;
     srv_reply_problem(request, &problem);
 }
 
@@ -341,8 +346,10 @@ static bool find_scene(struct srv_change *c)
         status = obb_store_add(services->store, c->scene_name, &settings, c->now_ms, &c->scene);
     }
     c->made_scene = status == OBB_OK;
-    if (status != OBB_OK)
-        srv_reply_status(c->work.request, status);
+    if (status == OBB_NO_SCENE)
+        srv_reply_name(c->work.request, status, c->scene_name);
+    else if (status != OBB_OK)
+        srv_reply_store(c->work.request, status);
     return c->made_scene;
 }
 
