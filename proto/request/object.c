@@ -28,6 +28,15 @@ static int find_field(const struct wire_object *object, obb_str key)
     return -1;
 }
 
+/* Apart from wire_object_next, to keep that small: it runs for every field. */
+static void refuse_field(const struct wire_object *object, obb_str key, size_t place)
+{
+    struct obb_arena *arena = object->c->arena;
+    const obb_str nearest = wire_nearest(key, object->fields, object->count);
+    (void)wire_fail_at(object->c, WIRE_UNKNOWN_FIELD, place,
+                       wire_detail(arena, "the nearest known one is \"%s\"", nearest.bytes));
+}
+
 int wire_object_next(struct wire_object *object)
 {
     struct wire_cursor *c = object->c;
@@ -38,9 +47,7 @@ int wire_object_next(struct wire_object *object)
     const int field = find_field(object, key);
     const size_t place = wire_place(c);
     if (field < 0) {
-        const obb_str nearest = wire_nearest(key, object->fields, object->count);
-        (void)wire_fail_at(c, WIRE_UNKNOWN_FIELD, place,
-                           wire_detail(c->arena, "the nearest known one is \"%s\"", nearest.bytes));
+        refuse_field(object, key, place);
         return -1;
     }
     if (wire_object_has(object, field)) {

@@ -132,7 +132,7 @@ static bool make_pose(const struct wire_object *o, const struct columns *columns
     for (size_t k = 0; k < dimensions; k++)
         if (wire_range_check(WIRE_COORDINATE, center[k]) != OBB_OK)
             return wire_fail_item(c, WIRE_OBB_BAD_NUMBER, o->where[CENTERS], i * dimensions + k,
-                                  wire_range_rule(WIRE_COORDINATE));
+                                  wire_limits[WIRE_COORDINATE].rule);
     out->center = (obb_vec3){center[0], center[1], dimensions == 3 ? center[2] : 0.0};
 
     if (wire_object_has(o, ROTATIONS)) {
@@ -147,7 +147,7 @@ static bool make_pose(const struct wire_object *o, const struct columns *columns
         out->angle = rows->angles[row];
         if (wire_range_check(WIRE_ANY, out->angle) != OBB_OK)
             return wire_fail_item(c, WIRE_OBB_BAD_NUMBER, o->where[ANGLES], i,
-                                  wire_range_rule(WIRE_ANY));
+                                  wire_limits[WIRE_ANY].rule);
         out->has_rotation = true;
     }
     return true;

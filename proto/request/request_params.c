@@ -103,7 +103,7 @@ static bool read_at(const obb_str values[static PARAMS], unsigned seen, struct o
                       "at_time was sent, too, and one is enough");
     if ((seen & BIT(AT_TIME)) != 0) {
         if (!real(values[AT_TIME], &number) || wire_range_check(WIRE_TIME, number) != OBB_OK)
-            return refuse(problem, arena, values[AT_TIME], wire_range_rule(WIRE_TIME));
+            return refuse(problem, arena, values[AT_TIME], wire_limits[WIRE_TIME].rule);
         *at = (obb_at){.kind = OBB_AT_TIME, .time = number};
     }
     if ((seen & BIT(AT_REVISION)) != 0) {

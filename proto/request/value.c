@@ -6,11 +6,7 @@
 #include <float.h>
 #include <math.h>
 
-static const struct {
-    double low, high;
-    obb_status below; /* of a negative number, if `low` is 0 */
-    const char *rule;
-} ranges[] = {
+const struct wire_limits wire_limits[] = {
     [WIRE_ANY] = {-DBL_MAX, DBL_MAX, OBB_BAD_NUMBER, "a number is finite"},
     [WIRE_COORDINATE] = {-OBB_MAX_COORDINATE, OBB_MAX_COORDINATE, OBB_BAD_NUMBER,
                          "a coordinate is -1e9 to 1e9"},
@@ -25,21 +21,20 @@ static const struct {
     [WIRE_SPAN] = {0, OBB_MAX_WHOLE, OBB_BAD_VALUE, "a span of time is 0 to 2^53"},
 };
 
-obb_status wire_range_check(wire_range range, double value)
-{
-    if (value >= ranges[range].low && value <= ranges[range].high)
-        return OBB_OK;
-    return value < 0 && ranges[range].low == 0 ? ranges[range].below : OBB_BAD_NUMBER;
-}
-
-const char *wire_range_rule(wire_range range) { return ranges[range].rule; }
-
 /* Says which numbers the range has, if the fault is a number beyond those of doubles. */
 static bool fail_of_range(struct wire_cursor *c, wire_range range)
 {
     if (c->fault.cause == WIRE_OBB_BAD_NUMBER && c->fault.detail == NULL)
-        c->fault.detail = ranges[range].rule;
+        c->fault.detail = wire_limits[range].rule;
     return false;
+}
+
+/* Says how many numbers are needed, or which, if the fault is one of those. */
+static bool fail_of_count(struct wire_cursor *c, wire_range range, size_t count)
+{
+    if (c->fault.cause == WIRE_BAD_LENGTH)
+        c->fault.detail = wire_detail(c->arena, "%zu numbers are needed here", count);
+    return fail_of_range(c, range);
 }
 
 bool wire_read_real(struct wire_cursor *c, wire_range range, double *out)
@@ -50,7 +45,7 @@ bool wire_read_real(struct wire_cursor *c, wire_range range, double *out)
         return fail_of_range(c, range);
     const obb_status status = wire_range_check(range, value);
     if (status != OBB_OK)
-        return wire_fail_at(c, (wire_cause)status, place, ranges[range].rule);
+        return wire_fail_at(c, (wire_cause)status, place, wire_limits[range].rule);
     *out = value;
     return true;
 }
@@ -111,16 +106,14 @@ bool wire_read_reals(struct wire_cursor *c, wire_range range, double *out, size_
 {
     const size_t place = wire_place(c);
     size_t given = 0;
-    if (!wire_read_numbers(c, out, count, &given) ||
-        (given != count && !wire_fail_at(c, WIRE_BAD_LENGTH, place, NULL))) {
-        if (c->fault.cause == WIRE_BAD_LENGTH)
-            c->fault.detail = wire_detail(c->arena, "%zu numbers are needed here", count);
-        return fail_of_range(c, range);
-    }
+    if (!wire_read_numbers(c, out, count, &given))
+        return fail_of_count(c, range, count);
+    if (given != count && !wire_fail_at(c, WIRE_BAD_LENGTH, place, NULL))
+        return fail_of_count(c, range, count);
     for (size_t i = 0; i < count; i++) {
         const obb_status status = wire_range_check(range, out[i]);
         if (status != OBB_OK)
-            return wire_fail_item(c, (wire_cause)status, place, i, ranges[range].rule);
+            return wire_fail_item(c, (wire_cause)status, place, i, wire_limits[range].rule);
     }
     return true;
 }
