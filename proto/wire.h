@@ -8,6 +8,7 @@
 #include "core/obb.h"
 
 /* Why a request failed, and its HTTP status. */
+#include "proto/problem/detail.h"
 #include "proto/problem/problem.h"
 
 /* The bytes of answers, which grow. */

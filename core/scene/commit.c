@@ -36,6 +36,7 @@ static obb_status check_moment(struct obb_prepared *p, double now_ms, obb_fault 
     const obb_moment now = obb_history_now(&scene->history);
     p->future.moment = now;
     fault->group = OBB_GROUP_TIME;
+    fault->newest = now;
     if (edit->has_time) {
         if (!(fabs(edit->time) <= OBB_MAX_WHOLE))
             return OBB_BAD_NUMBER;
@@ -181,8 +182,10 @@ static obb_status check_needed_moments(const struct obb_prepared *p, obb_fault *
             if (position.index < history->count)
                 dimensions = obb_history_state(history, position.index)->dimensions;
         }
-        if (needed->dimensions != dimensions)
+        if (needed->dimensions != dimensions) {
+            fault->dimensions = dimensions;
             return OBB_DIMENSIONS;
+        }
     }
     *fault = (obb_fault){.group = OBB_GROUP_NONE};
     return OBB_OK;
@@ -227,7 +230,7 @@ obb_status obb_edit_prepare(struct obb_scene *scene, const obb_edit *edit, doubl
                             size_t box_room, struct obb_arena *arena,
                             struct obb_prepared **out_prepared, obb_fault *out_fault)
 {
-    *out_fault = (obb_fault){.group = OBB_GROUP_NONE};
+    *out_fault = (obb_fault){.group = OBB_GROUP_NONE, .dimensions = scene->settings.dimensions};
     const obb_settings settings = edit->settings != NULL ? *edit->settings : scene->settings;
     if (!obb_settings_valid(&settings))
         return OBB_BAD_VALUE;

@@ -105,7 +105,9 @@ typedef struct obb_fault {
     size_t index;  /* within the group */
     size_t member; /* of a merge's `with`; OBB_FAULT_TARGET: the merge's target */
     obb_moment oldest,
-        newest; /* with OBB_GONE: the part of today's history that would have stayed in reach */
+        newest;     /* with OBB_GONE: the part of today's history that would have stayed in reach;
+                 * newest with OBB_TIME_BACKWARDS and OBB_REVISION: the last commit */
+    int dimensions; /* with OBB_DIMENSIONS: of the scene, or of the state that a moment names */
 } obb_fault;
 
 #endif

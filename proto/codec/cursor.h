@@ -21,7 +21,9 @@ enum {
     WIRE_NUMBER_ROOM = 1 + WIRE_BIGNUM_DIGITS
 };
 
+/* In place of the index of an element: the value itself, and the key of the value. */
 #define WIRE_NO_ITEM SIZE_MAX
+#define WIRE_ITS_KEY (SIZE_MAX - 1)
 
 typedef enum wire_kind {
     WIRE_KIND_NONE, /* no value begins here */
@@ -37,9 +39,9 @@ typedef enum wire_kind {
 /* A fault: the cause and the value. */
 struct wire_fault {
     wire_cause cause;
-    const char *detail; /* a sentence, constant or in the arena; NULL: the cause says enough */
+    const char *detail; /* what is allowed, constant or in the arena; NULL: the cause's own */
     size_t place;       /* byte offset of the value; of the bad byte for WIRE_MALFORMED */
-    size_t item; /* the element of the array at that place, or WIRE_NO_ITEM: the value itself */
+    size_t item;        /* the element of the array at that place, WIRE_NO_ITEM or WIRE_ITS_KEY */
 };
 
 struct wire_cursor_ops;

@@ -1,6 +1,7 @@
 #include "proto/codec/walk.h"
 
 #include "proto/base/number.h"
+#include "proto/problem/detail.h"
 #include "proto/problem/pointer.h"
 
 #include <math.h>
@@ -19,11 +20,15 @@ struct step {
 struct walk {
     struct wire_cursor *c;
     bool writes;
+    bool shows;  /* writes for people: has words for values that JSON does not have */
+    bool counts; /* goes on when the text is full, so that `length` is that of the whole value */
     char text[OBB_MAX_DATA];
-    size_t length;
+    size_t room, length;
     bool seeks;
     size_t place, item;
     bool found;
+    obb_str key;            /* of the found value; length 0 if it is not a member */
+    struct wire_cursor *at; /* where to keep a cursor at the found value */
     struct wire_pointer pointer;
 };
 
@@ -31,12 +36,14 @@ static bool put(struct walk *w, const char *bytes, size_t length)
 {
     if (!w->writes)
         return true;
-    if (length > sizeof w->text - w->length)
-        return wire_fail_at(w->c, WIRE_TOO_LONG, w->place,
-                            "data takes at most 1024 bytes as compact JSON");
-    memcpy(w->text + w->length, bytes, length);
+    if (w->length < w->room) {
+        const size_t left = w->room - w->length;
+        memcpy(w->text + w->length, bytes, length < left ? length : left);
+    }
     w->length += length;
-    return true;
+    return w->length <= w->room || w->counts ||
+           wire_fail_at(w->c, WIRE_TOO_LONG, w->place,
+                        "data takes at most 1024 bytes as compact JSON");
 }
 
 static bool put_string(struct walk *w, obb_str text)
@@ -74,8 +81,11 @@ static void look_for_place(struct walk *w, const struct step *step)
     if (!w->seeks || w->found || wire_place(w->c) != w->place)
         return;
     w->found = true;
+    *w->at = *w->c;
+    if (step != NULL && step->is_key)
+        w->key = step->key;
     name_step(&w->pointer, step);
-    if (w->item != WIRE_NO_ITEM)
+    if (w->item < WIRE_ITS_KEY)
         wire_pointer_index(&w->pointer, w->item);
 }
 
@@ -124,12 +134,15 @@ static bool walk_object(struct walk *w, const struct step *step)
 
 static bool walk_value(struct walk *w, const struct step *step)
 {
+    static const char no_json[] = "a value that JSON does not have";
     struct wire_cursor *c = w->c;
     look_for_place(w, step);
     wire_kind kind = wire_peek(c);
     while (kind == WIRE_KIND_OTHER && !c->failed) {
+        if (w->shows)
+            return put(w, no_json, sizeof no_json - 1) && wire_skip(c);
         if (w->writes)
-            return wire_fail_at(c, WIRE_WRONG_TYPE, wire_place(c), "JSON has no such value");
+            return wire_fail_at(c, WIRE_WRONG_TYPE, wire_place(c), no_json);
         bool value_follows = false;
         if (!c->ops->enter_other(c, &value_follows) || !value_follows)
             return !c->failed;
@@ -150,6 +163,10 @@ static bool walk_value(struct walk *w, const struct step *step)
             return c->ops->read_number_text(c, NULL);
         if (!c->ops->read_number_text(c, &text))
             return false;
+        if (w->shows && text.length == 0)
+            return put(w, "NaN or infinity", sizeof "NaN or infinity" - 1);
+        if (w->shows)
+            return put(w, text.bytes, text.length);
         if (text.length == 0 ||
             wire_number_read(text.bytes, text.bytes + text.length, &number) == NULL ||
             !isfinite(number))
@@ -174,7 +191,7 @@ bool wire_skip(struct wire_cursor *c)
 {
     struct walk w; /* not initialised: its buffers are not used */
     w.c = c;
-    w.writes = w.seeks = false;
+    w.writes = w.shows = w.seeks = false;
     return walk_value(&w, NULL);
 }
 
@@ -183,7 +200,8 @@ bool wire_capture(struct wire_cursor *c, obb_str *out)
     struct walk w;
     w.c = c;
     w.writes = true;
-    w.seeks = false;
+    w.shows = w.counts = w.seeks = false;
+    w.room = sizeof w.text;
     w.length = 0;
     w.place = wire_place(c);
     if (!walk_value(&w, NULL))
@@ -200,12 +218,49 @@ bool wire_capture(struct wire_cursor *c, obb_str *out)
 
 static const char *detail_with_place(const struct wire_fault *fault, struct obb_arena *arena)
 {
-    enum { ROOM = 128 };
-    char *text = obb_arena_alloc(arena, ROOM, 1);
-    if (text == NULL)
-        return fault->detail;
-    (void)snprintf(text, ROOM, "%s, at byte %zu", fault->detail, fault->place);
-    return text;
+    return wire_detail(arena, "%s, at byte %zu", fault->detail, fault->place);
+}
+
+/* Returns the number of elements of the array at the cursor. */
+static size_t count_elements(struct wire_cursor *c)
+{
+    size_t count = 0;
+    for (bool entered = wire_enter_array(c); entered && wire_next_item(c) && wire_skip(c);)
+        count++;
+    return count;
+}
+
+/* Returns the detail of a fault: the value at `c`, or its key, and the rule that it breaks. The
+ * document is known to be well-formed. */
+static const char *detail_with_value(struct wire_cursor *c, obb_str key,
+                                     const struct wire_fault *fault, const char *rule)
+{
+    struct obb_arena *arena = c->arena;
+    if (fault->cause == WIRE_UNKNOWN_FIELD || fault->cause == WIRE_FIELD_CONFLICT)
+        return wire_detail(arena, "found the field %s; %s", wire_show(key).text, rule);
+    if (fault->item == WIRE_ITS_KEY)
+        return wire_detail(arena, "found %s; %s", wire_show(key).text, rule);
+    if (fault->item != WIRE_NO_ITEM && wire_enter_array(c))
+        for (size_t i = 0; wire_next_item(c) && i < fault->item; i++)
+            (void)wire_skip(c);
+    if ((fault->cause == WIRE_BAD_LENGTH || fault->cause == WIRE_OBB_BAD_COUNT) &&
+        wire_peek(c) == WIRE_KIND_ARRAY) {
+        const size_t count = count_elements(c);
+        return wire_detail(arena, "found %zu element%s; %s", count, count == 1 ? "" : "s", rule);
+    }
+    struct walk w;
+    w.c = c;
+    w.writes = w.shows = true;
+    w.counts = fault->cause == WIRE_TOO_LONG;
+    w.seeks = false;
+    w.room = WIRE_SHOWN + 4; /* wire_shorten looks at the byte where it cuts */
+    w.length = 0;
+    w.place = fault->place;
+    (void)walk_value(&w, NULL);
+    if (w.counts)
+        return wire_detail(arena, "found %zu bytes; %s", w.length, rule);
+    wire_shorten(w.text, w.length);
+    return wire_detail(arena, "found %s; %s", w.text, rule);
 }
 
 wire_problem wire_cursor_explain(struct wire_cursor *c)
@@ -214,11 +269,12 @@ wire_problem wire_cursor_explain(struct wire_cursor *c)
     if (fault.cause == WIRE_OBB_NO_MEMORY)
         return wire_problem_of_cause(fault.cause);
 
-    struct wire_cursor again = *c;
+    struct wire_cursor again = *c, at;
     again.at = again.first;
     again.depth = 0;
     again.failed = false;
-    struct walk w = {.c = &again, .seeks = true, .place = fault.place, .item = fault.item};
+    struct walk w = {
+        .c = &again, .seeks = true, .place = fault.place, .item = fault.item, .at = &at};
     if (!walk_value(&w, NULL) || !wire_finish(&again))
         fault = again.fault;
     wire_problem problem = wire_problem_of_cause(fault.cause);
@@ -226,8 +282,12 @@ wire_problem wire_cursor_explain(struct wire_cursor *c)
         problem.detail = detail_with_place(&fault, c->arena);
         return problem;
     }
-    problem.detail = fault.detail;
-    if (w.found)
+    if (fault.detail != NULL)
+        problem.detail = fault.detail;
+    if (w.found) {
         problem.pointer = wire_pointer_take(&w.pointer, c->arena);
+        if (problem.status == 422 && fault.cause != WIRE_MISSING_FIELD)
+            problem.detail = detail_with_value(&at, w.key, &fault, problem.detail);
+    }
     return problem;
 }

@@ -16,8 +16,8 @@ bool wire_capture(struct wire_cursor *c, obb_str *out);
 
 /* Returns the problem of a cursor that failed. Walks the whole document again. If the document is
  * malformed, the problem is a 400 that says so, whatever the fault was: a client must first send a
- * document that can be read. Otherwise the problem is the fault, with its pointer. A pointer of
- * more than 1,024 bytes ends at an enclosing value. */
+ * document that can be read. Otherwise the problem is the fault, with its pointer, and the detail
+ * names the value that was found. A pointer of more than 1,024 bytes ends at an enclosing value. */
 wire_problem wire_cursor_explain(struct wire_cursor *c);
 
 #endif

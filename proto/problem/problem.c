@@ -1,14 +1,18 @@
 #include "proto/problem/problem.h"
 
+#include "proto/problem/detail.h"
+
 #include <assert.h>
+#include <inttypes.h>
 #include <stddef.h>
+#include <string.h>
 
 /* Seconds. If a queue or memory stays full for longer, a longer wait does not help either. */
 enum { RETRY_AFTER = 1 };
 
 struct row {
     int status, retry_after;
-    const char *name, *sentence;
+    const char *name, *sentence, *rule;
 };
 
 /* Returns the HTTP status of a status of core. */
@@ -47,24 +51,74 @@ static int status_of_core(obb_status status)
     return 500;
 }
 
+/* Returns what a status of core allows, for the detail. */
+static const char *rule_of_core(obb_status status)
+{
+    switch (status) {
+    case OBB_OK:
+        break;
+    case OBB_NO_MEMORY:
+        return "all memory is in use, and the request may be sent again";
+    case OBB_CANCELLED:
+        return "the work was given up, and the request may be sent again";
+    case OBB_BAD_NUMBER:
+        return "a number is finite, and coordinates and lengths are at most 1e9 in magnitude";
+    case OBB_BAD_EXTENT:
+        return "a half extent, a radius or a distance is 0 to 1e9";
+    case OBB_BAD_ROTATION:
+        return "a quaternion or an axis has a length of at least 1e-6";
+    case OBB_NOT_ORTHONORMAL:
+        return "axes are perpendicular and of length 1, within 1e-6";
+    case OBB_SHEARED:
+        return "a box stays a box, so it is sheared by at most 1e-6";
+    case OBB_SINGULAR:
+        return "at least two axes of a box keep a length";
+    case OBB_NOT_A_BOX:
+        return "corners form a box, within 1e-6 of its size";
+    case OBB_BAD_COUNT:
+        return "another number of elements is needed here";
+    case OBB_BAD_NAME:
+        return "a name is 1 to 128 bytes of UTF-8 without control characters, and neither \".\" "
+               "nor \"..\"";
+    case OBB_BAD_VALUE:
+        return "another value is needed here";
+    case OBB_NO_SCENE:
+        return "the scene is not there";
+    case OBB_NO_BOX:
+        return "the box is not there";
+    case OBB_DIMENSIONS:
+        return "a request has the dimensions of its scene";
+    case OBB_TIME_BACKWARDS:
+        return "a time is not before that of the last commit";
+    case OBB_GONE:
+        return "a state is kept as long as the history of its scene says";
+    case OBB_REVISION:
+        return "a condition asks for the present revision";
+    case OBB_LIMIT:
+        return "the service is full";
+    }
+    return "the request was not carried out";
+}
+
 static const struct row wire_rows[] = {
-#define ROW(id, status, name, sentence) {status, 0, name, sentence},
+#define ROW(id, status, name, sentence, rule) {status, 0, name, sentence, rule},
     WIRE_CAUSE_TABLE(ROW)
 #undef ROW
 };
 
 static const struct row http_rows[] = {
-    {400, 0, "bad-request", "the request is not valid"},
-    {401, 0, "unauthorized", "this needs a valid token"},
-    {403, 0, "forbidden", "this is not allowed"},
-    {404, 0, "not-found", "there is nothing at this path"},
-    {405, 0, "method-not-allowed", "this path does not take this method"},
-    {406, 0, "not-acceptable", "no media type that is accepted can be given"},
-    {413, 0, "too-large", "the body is larger than this service takes"},
-    {415, 0, "unsupported-media-type", "the body's content type is missing or not one of ours"},
-    {429, RETRY_AFTER, "too-many-requests", "this client sends more than its rate"},
-    {500, 0, "internal", "the service is at fault"},
-    {503, RETRY_AFTER, "unavailable", "the service is overloaded or shutting down"},
+    {400, 0, "bad-request", "the request is not valid", NULL},
+    {401, 0, "unauthorized", "this needs a valid token", NULL},
+    {403, 0, "forbidden", "this is not allowed", NULL},
+    {404, 0, "not-found", "there is nothing at this path", NULL},
+    {405, 0, "method-not-allowed", "this path does not take this method", NULL},
+    {406, 0, "not-acceptable", "no media type that is accepted can be given", NULL},
+    {413, 0, "too-large", "the body is larger than this service takes", NULL},
+    {415, 0, "unsupported-media-type", "the body's content type is missing or not one of ours",
+     NULL},
+    {429, RETRY_AFTER, "too-many-requests", "this client sends more than its rate", NULL},
+    {500, 0, "internal", "the service is at fault", NULL},
+    {503, RETRY_AFTER, "unavailable", "the service is overloaded or shutting down", NULL},
 };
 
 static wire_problem problem_of_row(const struct row *row)
@@ -72,21 +126,18 @@ static wire_problem problem_of_row(const struct row *row)
     return (wire_problem){.status = row->status,
                           .type = row->name,
                           .title = row->sentence,
+                          .detail = row->rule,
                           .retry_after = row->retry_after};
 }
 
 wire_problem wire_problem_of(obb_status status)
 {
     const int http = status_of_core(status);
-    wire_problem problem =
-        problem_of_row(&(struct row){.status = http,
-                                     .retry_after = http == 503 ? RETRY_AFTER : 0,
-                                     .name = obb_status_name(status),
-                                     .sentence = obb_status_sentence(status)});
-    /* the limit of scenes; wire_problem_of_edit names the limit of boxes */
-    if (status == OBB_LIMIT)
-        problem.detail = "there are as many scenes as --scene-limit allows";
-    return problem;
+    return problem_of_row(&(struct row){.status = http,
+                                        .retry_after = http == 503 ? RETRY_AFTER : 0,
+                                        .name = obb_status_name(status),
+                                        .sentence = obb_status_sentence(status),
+                                        .rule = rule_of_core(status)});
 }
 
 wire_problem wire_problem_of_cause(wire_cause cause)
@@ -94,6 +145,73 @@ wire_problem wire_problem_of_cause(wire_cause cause)
     if (cause < WIRE_MALFORMED)
         return wire_problem_of((obb_status)cause);
     return problem_of_row(&wire_rows[cause - WIRE_MALFORMED]);
+}
+
+wire_problem wire_problem_of_name(obb_status status, obb_str name, struct obb_arena *arena)
+{
+    wire_problem problem = wire_problem_of(status);
+    const struct wire_shown shown = wire_show(name);
+    assert(status == OBB_BAD_NAME || status == OBB_NO_SCENE || status == OBB_NO_BOX);
+    problem.detail = status == OBB_BAD_NAME
+                         ? wire_detail(arena, "found %s; %s", shown.text, problem.detail)
+                         : wire_detail(arena, "there is no %s %s",
+                                       status == OBB_NO_SCENE ? "scene" : "box", shown.text);
+    return problem;
+}
+
+wire_problem wire_problem_of_gone(const obb_at *at, obb_moment oldest, obb_moment newest,
+                                  struct obb_arena *arena)
+{
+    wire_problem problem = wire_problem_of(OBB_GONE);
+    static const char *const names[] = {[OBB_AT_NOW] = "the present",
+                                        [OBB_AT_REVISION] = "revision ",
+                                        [OBB_AT_TIME] = "time ",
+                                        [OBB_AT_AGO] = "ago "};
+    struct wire_shown asked = {""};
+    if (at->kind != OBB_AT_NOW)
+        asked = wire_show_number(at->kind == OBB_AT_REVISION ? (double)at->revision : at->time);
+    problem.has_range = true;
+    problem.oldest = oldest;
+    problem.newest = newest;
+    problem.detail = wire_detail(
+        arena,
+        "found %s%s; kept are the revisions %" PRIu64 " to %" PRIu64 ", of the times %s to %s",
+        names[at->kind], asked.text, oldest.revision, newest.revision,
+        wire_show_number(oldest.time).text, wire_show_number(newest.time).text);
+    return problem;
+}
+
+wire_problem wire_problem_of_revision(const uint64_t *found, obb_str asked, struct obb_arena *arena)
+{
+    wire_problem problem = wire_problem_of(OBB_REVISION);
+    const struct wire_shown shown = wire_show(asked);
+    const int length = (int)strlen(shown.text) - 2; /* entity tags have quotes of their own */
+    const char *const text = shown.text + 1;
+    problem.detail =
+        found == NULL
+            ? wire_detail(arena, "found no scene; the condition asks for %.*s", length, text)
+            : wire_detail(arena,
+                          "found the scene at revision %" PRIu64 "; the condition asks for %.*s",
+                          *found, length, text);
+    return problem;
+}
+
+wire_problem wire_problem_of_dimensions(int has, int sent, struct obb_arena *arena)
+{
+    wire_problem problem = wire_problem_of(OBB_DIMENSIONS);
+    problem.detail = wire_detail(
+        arena, "found %d dimensions; the scene has %d, which may change while it is empty", sent,
+        has);
+    return problem;
+}
+
+wire_problem wire_problem_of_limit(const char *what, uint64_t limit, const char *option,
+                                   struct obb_arena *arena)
+{
+    wire_problem problem = wire_problem_of(OBB_LIMIT);
+    problem.detail =
+        wire_detail(arena, "there are at most %" PRIu64 " %s (%s)", limit, what, option);
+    return problem;
 }
 
 wire_problem wire_problem_http(int status, const char *detail)

@@ -6,13 +6,14 @@
 #include "core/obb.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* Why a request failed. Every string is constant or lives in the arena of the request. */
 typedef struct wire_problem {
     int status;          /* HTTP */
     const char *type;    /* a short name; becomes the `type` URI reference "/problems/<name>" */
     const char *title;   /* a sentence about the type */
-    const char *detail;  /* a sentence about this case, or NULL */
+    const char *detail;  /* a sentence about this case: what was found, what is allowed */
     const char *pointer; /* JSON pointer into the body, or NULL */
     bool has_range;      /* 410: oldest and newest say which states are kept */
     obb_moment oldest, newest;
@@ -20,16 +21,24 @@ typedef struct wire_problem {
     int retry_after;   /* seconds, for 429 and 503; 0: none */
 } wire_problem;
 
-/* The causes that proto finds itself, beside core's statuses: id, HTTP status, type, title. */
+/* The causes that proto finds itself, beside core's statuses: id, HTTP status, type, title, and what
+ * is allowed unless the place that refuses knows it better. */
 #define WIRE_CAUSE_TABLE(X)                                                            \
-    X(WIRE_MALFORMED, 400, "malformed", "the body cannot be read")                     \
-    X(WIRE_BAD_QUERY_STRING, 400, "bad-query-string", "the query string is not valid") \
-    X(WIRE_WRONG_TYPE, 422, "wrong-type", "a value is of the wrong type")              \
-    X(WIRE_UNKNOWN_FIELD, 422, "unknown-field", "there is no such field here")         \
-    X(WIRE_MISSING_FIELD, 422, "missing-field", "a field that is needed is missing")   \
-    X(WIRE_FIELD_CONFLICT, 422, "field-conflict", "two fields exclude each other")     \
-    X(WIRE_BAD_LENGTH, 422, "bad-length", "an array has the wrong number of elements") \
-    X(WIRE_TOO_LONG, 422, "too-long", "a value takes more room than it may")
+    X(WIRE_MALFORMED, 400, "malformed", "the body cannot be read",                     \
+      "a body is one well-formed value")                                               \
+    X(WIRE_BAD_QUERY_STRING, 400, "bad-query-string", "the query string is not valid", \
+      "a query string holds known parameters, each once")                              \
+    X(WIRE_WRONG_TYPE, 422, "wrong-type", "a value is of the wrong type",              \
+      "a value of another type is needed here")                                        \
+    X(WIRE_UNKNOWN_FIELD, 422, "unknown-field", "there is no such field here",         \
+      "the published document lists the known ones")                                   \
+    X(WIRE_MISSING_FIELD, 422, "missing-field", "a field that is needed is missing",   \
+      "a field that is needed is missing")                                             \
+    X(WIRE_FIELD_CONFLICT, 422, "field-conflict", "two fields exclude each other",     \
+      "another field excludes it")                                                     \
+    X(WIRE_BAD_LENGTH, 422, "bad-length", "an array has the wrong number of elements", \
+      "another number of elements is needed here")                                     \
+    X(WIRE_TOO_LONG, 422, "too-long", "a value takes more room than it may", "less is needed here")
 
 /* What is wrong with a value. Core's statuses keep their numbers, as WIRE_OBB_...; proto's own
  * causes follow. */
@@ -37,21 +46,40 @@ typedef enum wire_cause {
 #define WIRE_CAUSE_OF_CORE(id, name, sentence) WIRE_##id = id,
     OBB_STATUS_TABLE(WIRE_CAUSE_OF_CORE)
 #undef WIRE_CAUSE_OF_CORE
-#define WIRE_CAUSE_OF_WIRE(id, status, name, sentence) id,
+#define WIRE_CAUSE_OF_WIRE(id, status, name, sentence, rule) id,
         WIRE_CAUSE_TABLE(WIRE_CAUSE_OF_WIRE)
 #undef WIRE_CAUSE_OF_WIRE
 } wire_cause;
 
-/* Returns the problem of a status of core: the only table from core's statuses to HTTP. For
- * OBB_LIMIT the detail names the limit of scenes: wire_problem_of_edit names the limit of boxes,
- * and a query that reaches a limit is answered in pages. */
+/* Returns the problem of a status of core: the only table from core's statuses to HTTP. The detail
+ * says what is allowed. The functions below and wire_problem_of_edit also say what was found. */
 wire_problem wire_problem_of(obb_status status);
 
-/* Returns the problem of a cause, core's or proto's. */
+/* Returns the problem of a cause, core's or proto's. The detail says what is allowed. */
 wire_problem wire_problem_of_cause(wire_cause cause);
 
+/* Returns the problem of a name in the path: OBB_BAD_NAME, OBB_NO_SCENE or OBB_NO_BOX. */
+wire_problem wire_problem_of_name(obb_status status, obb_str name, struct obb_arena *arena);
+
+/* Returns the problem of a state that is not kept (OBB_GONE). The caller sets the pointer. */
+wire_problem wire_problem_of_gone(const obb_at *at, obb_moment oldest, obb_moment newest,
+                                  struct obb_arena *arena);
+
+/* Returns the problem of a scene that is not at the revision that a condition asks for
+ * (OBB_REVISION). found is NULL if there is no scene. asked is the condition as it was sent. */
+wire_problem wire_problem_of_revision(const uint64_t *found, obb_str asked,
+                                      struct obb_arena *arena);
+
+/* Returns the problem of a scene that has other dimensions than were sent (OBB_DIMENSIONS). */
+wire_problem wire_problem_of_dimensions(int has, int sent, struct obb_arena *arena);
+
+/* Returns the problem of a limit that is reached (OBB_LIMIT). what names in the plural the things
+ * that are limited; option is the option that sets the limit. */
+wire_problem wire_problem_of_limit(const char *what, uint64_t limit, const char *option,
+                                   struct obb_arena *arena);
+
 /* Returns a problem that HTTP itself causes: 400 401 403 404 405 406 413 415 429 500 503. detail
- * may be NULL and must live as long as the problem. Asserts that the status is one of these. */
+ * must live as long as the problem. Asserts that the status is one of these. */
 wire_problem wire_problem_http(int status, const char *detail);
 
 #endif

@@ -1,7 +1,10 @@
 #include "proto/request/edit_problem.h"
 
+#include "proto/problem/detail.h"
 #include "proto/problem/pointer.h"
 #include "proto/request/value.h"
+
+#include <inttypes.h>
 
 static void point_at_target(struct wire_pointer *pointer, const char *group,
                             const obb_target *target)
@@ -10,16 +13,40 @@ static void point_at_target(struct wire_pointer *pointer, const char *group,
     wire_pointer_key(pointer, target->name);
 }
 
-/* Appends the part of a transform that core refused. If the new box leaves the range, the part is
- * the one that is applied last. */
+/* The parts of a transform. */
+enum part { MATRIX, SCALE, ROTATE, TRANSLATE };
+
+/* Returns the part of a transform that core refused. If the new box leaves the range, the part is
+ * the one that is applied last, of those that were sent. */
+static enum part part_at_fault(obb_status status, const obb_transform *t)
+{
+    if (t->has_matrix)
+        return MATRIX;
+    if (status == OBB_SHEARED || status == OBB_SINGULAR)
+        return SCALE;
+    return t->has_translate ? TRANSLATE : t->has_rotate ? ROTATE : SCALE;
+}
+
 static void point_at_part(struct wire_pointer *pointer, obb_status status,
                           const obb_transform_edit *change)
 {
-    const obb_transform *t = &change->transform;
-    if (wire_problem_of(status).status != 422)
-        return;
-    const bool scale = status == OBB_SHEARED || status == OBB_SINGULAR || !t->has_translate;
-    wire_pointer_key(pointer, obb_str_of(t->has_matrix ? "matrix" : scale ? "scale" : "translate"));
+    static const char *const names[] = {
+        [MATRIX] = "matrix", [SCALE] = "scale", [ROTATE] = "rotate", [TRANSLATE] = "translate"};
+    if (wire_problem_of(status).status == 422)
+        wire_pointer_key(pointer, obb_str_of(names[part_at_fault(status, &change->transform)]));
+}
+
+/* Returns the part of a transform as a detail shows it. */
+static const char *show_part(obb_status status, const obb_transform *t, int dimensions,
+                             struct obb_arena *arena)
+{
+    const enum part part = part_at_fault(status, t);
+    if (part == MATRIX || part == ROTATE)
+        return part == MATRIX ? "a matrix" : "a rotation";
+    const obb_vec3 v = part == SCALE ? t->scale : t->translate;
+    return wire_detail(arena, "[%s,%s%s%s]", wire_show_number(v.x).text, wire_show_number(v.y).text,
+                       dimensions == 3 ? "," : "",
+                       dimensions == 3 ? wire_show_number(v.z).text : "");
 }
 
 /* Appends the entry of a commit that the fault names. */
@@ -67,21 +94,92 @@ static void point_at_entry(struct wire_pointer *pointer, obb_status status, cons
     }
 }
 
+/* Returns the box that the fault names, or NULL. */
+static const obb_target *target_of(const obb_fault *fault, const obb_edit *edit)
+{
+    const size_t i = fault->index;
+    switch (fault->group) {
+    case OBB_GROUP_REMOVE:
+        return &edit->removes[i];
+    case OBB_GROUP_PUT:
+        return &edit->puts[i].target;
+    case OBB_GROUP_POSE:
+        return &edit->poses[i].target;
+    case OBB_GROUP_TRANSFORM:
+        return &edit->transforms[i].target;
+    case OBB_GROUP_MERGE:
+        return fault->member < edit->merges[i].with_count ? &edit->merges[i].with[fault->member]
+                                                          : &edit->merges[i].target;
+    case OBB_GROUP_NONE:
+    case OBB_GROUP_TIME:
+    case OBB_GROUP_IF_REVISION:
+    case OBB_GROUP_MOMENT:
+        break;
+    }
+    return NULL;
+}
+
+static wire_problem problem_of_no_box(const obb_fault *fault, const obb_edit *edit,
+                                      struct obb_arena *arena)
+{
+    wire_problem problem = wire_problem_of(OBB_NO_BOX);
+    const obb_target *target = target_of(fault, edit);
+    if (target != NULL && !target->has_id)
+        return wire_problem_of_name(OBB_NO_BOX, target->name, arena);
+    if (target != NULL)
+        problem.detail = wire_detail(arena, "there is no box of the id %" PRIu64, target->id);
+    return problem;
+}
+
+/* Returns the problem without its pointer. */
+static wire_problem problem_of(obb_status status, const obb_fault *fault, const obb_edit *edit,
+                               struct obb_arena *arena)
+{
+    wire_problem problem = wire_problem_of(status);
+    const bool transforms = fault->group == OBB_GROUP_TRANSFORM;
+    if (status == OBB_NO_BOX)
+        return problem_of_no_box(fault, edit, arena);
+    if (status == OBB_GONE)
+        return wire_problem_of_gone(&edit->moments[fault->index].at, fault->oldest, fault->newest,
+                                    arena);
+    if (status == OBB_REVISION)
+        return wire_problem_of_revision(
+            &fault->newest.revision, obb_str_of(wire_detail(arena, "%" PRIu64, edit->if_revision)),
+            arena);
+    if (status == OBB_DIMENSIONS)
+        return wire_problem_of_dimensions(fault->dimensions,
+                                          fault->group == OBB_GROUP_MOMENT
+                                              ? edit->moments[fault->index].dimensions
+                                              : edit->dimensions,
+                                          arena);
+    if (status == OBB_TIME_BACKWARDS)
+        problem.detail = wire_detail(
+            arena, "found %s; the last commit is of %s, and a time is not before it",
+            wire_show_number(edit->time).text, wire_show_number(fault->newest.time).text);
+    if (problem.status != 422 || (!transforms && fault->group != OBB_GROUP_MERGE))
+        return problem;
+    const char *rule = problem.detail, *found;
+    if (status == OBB_BAD_NUMBER)
+        rule = "the box would reach beyond coordinates or half extents of 1e9";
+    if (transforms) {
+        const obb_transform_edit change = edit->transforms[fault->index];
+        if (change.transform.has_matrix && wire_matrix_detail(status) != NULL)
+            rule = wire_matrix_detail(status);
+        found = show_part(status, &change.transform, edit->dimensions, arena);
+    } else {
+        found =
+            wire_detail(arena, "%zu boxes to merge with", edit->merges[fault->index].with_count);
+    }
+    problem.detail = wire_detail(arena, "found %s; %s", found, rule);
+    return problem;
+}
+
 wire_problem wire_problem_of_edit(obb_status status, const obb_fault *fault,
                                   const wire_commit *commit, const obb_edit *edit,
                                   struct obb_arena *arena)
 {
-    wire_problem problem = wire_problem_of(status);
+    wire_problem problem = problem_of(status, fault, edit, arena);
     struct wire_pointer pointer = {.length = 0};
-    if (status == OBB_GONE) {
-        problem.has_range = true;
-        problem.oldest = fault->oldest;
-        problem.newest = fault->newest;
-    }
-    if (status == OBB_LIMIT)
-        problem.detail = "there are as many boxes, in all scenes, as --box-limit allows";
-    if (fault->group == OBB_GROUP_TRANSFORM && edit->transforms[fault->index].transform.has_matrix)
-        problem.detail = wire_matrix_detail(status);
     if (commit != NULL) {
         point_at_entry(&pointer, status, fault, commit, edit);
     } else if (fault->group == OBB_GROUP_TIME) { /* the header line of an import */
@@ -96,9 +194,6 @@ wire_problem wire_problem_of_edit(obb_status status, const obb_fault *fault,
         wire_pointer_key(&pointer, obb_str_of("with"));
         wire_pointer_index(&pointer, fault->member);
     }
-    if (status == OBB_BAD_NUMBER &&
-        (fault->group == OBB_GROUP_TRANSFORM || fault->group == OBB_GROUP_MERGE))
-        problem.detail = "the box would reach beyond coordinates or half extents of 1e9";
     if (pointer.length > 0)
         problem.pointer = wire_pointer_take(&pointer, arena);
     return problem;

@@ -1,7 +1,8 @@
 #include "proto/request/object.h"
 
+#include "proto/problem/detail.h"
+
 #include <assert.h>
-#include <stdio.h>
 
 bool wire_object_enter(struct wire_object *object, struct wire_cursor *c, const obb_str *fields,
                        int count)
@@ -27,6 +28,15 @@ static int find_field(const struct wire_object *object, obb_str key)
     return -1;
 }
 
+/* Apart from wire_object_next, to keep that small: it runs for every field. */
+static void refuse_field(const struct wire_object *object, obb_str key, size_t place)
+{
+    struct obb_arena *arena = object->c->arena;
+    const obb_str nearest = wire_nearest(key, object->fields, object->count);
+    (void)wire_fail_at(object->c, WIRE_UNKNOWN_FIELD, place,
+                       wire_detail(arena, "the nearest known one is \"%s\"", nearest.bytes));
+}
+
 int wire_object_next(struct wire_object *object)
 {
     struct wire_cursor *c = object->c;
@@ -37,7 +47,7 @@ int wire_object_next(struct wire_object *object)
     const int field = find_field(object, key);
     const size_t place = wire_place(c);
     if (field < 0) {
-        (void)wire_fail_at(c, WIRE_UNKNOWN_FIELD, place, NULL);
+        refuse_field(object, key, place);
         return -1;
     }
     if (wire_object_has(object, field)) {
@@ -54,10 +64,7 @@ bool wire_object_need(const struct wire_object *object, int field)
 {
     if (wire_object_has(object, field))
         return true;
-    enum { ROOM = 64 };
-    char *detail = obb_arena_alloc(object->c->arena, ROOM, 1);
-    if (detail == NULL)
-        return wire_fail_memory(object->c);
-    (void)snprintf(detail, ROOM, "\"%s\" is missing", object->fields[field].bytes);
-    return wire_fail_at(object->c, WIRE_MISSING_FIELD, object->place, detail);
+    return wire_fail_at(
+        object->c, WIRE_MISSING_FIELD, object->place,
+        wire_detail(object->c->arena, "\"%s\" is missing", object->fields[field].bytes));
 }

@@ -102,7 +102,7 @@ static bool read_sphere(struct wire_query_reading *r, obb_shape *out)
         return false;
     for (int field; (field = wire_object_next(&o)) >= 0;)
         if (field == CENTER ? !wire_read_vector(c, r->dimensions, WIRE_COORDINATE, &center)
-                            : !wire_read_real(c, WIRE_LENGTH, &radius))
+                            : !wire_read_real(c, WIRE_RADIUS, &radius))
             return false;
     if (c->failed || !wire_object_need(&o, CENTER) || !wire_object_need(&o, RADIUS))
         return false;
@@ -123,7 +123,7 @@ static bool read_capsule(struct wire_query_reading *r, obb_shape *out)
         return false;
     for (int field; (field = wire_object_next(&o)) >= 0;)
         if (field == RADIUS
-                ? !wire_read_real(c, WIRE_LENGTH, &radius)
+                ? !wire_read_real(c, WIRE_RADIUS, &radius)
                 : !wire_read_vector(c, r->dimensions, WIRE_COORDINATE, &end[field == B]))
             return false;
     if (c->failed || !wire_object_need(&o, A) || !wire_object_need(&o, B) ||
@@ -215,7 +215,7 @@ static bool read_ray(struct wire_query_reading *r, obb_ray *out)
         if (by_ends && by_direction)
             return wire_fail_at(c, WIRE_FIELD_CONFLICT, o.where[field],
                                 "a ray is origin and direction, or from and to");
-        if (field == DISTANCE ? !wire_read_real(c, WIRE_LENGTH, &distance)
+        if (field == DISTANCE ? !wire_read_real(c, WIRE_DISTANCE, &distance)
                               : !wire_read_vector(c, r->dimensions,
                                                   field == DIRECTION ? WIRE_ANY : WIRE_COORDINATE,
                                                   &vector[field]))
@@ -235,7 +235,7 @@ static bool read_ray(struct wire_query_reading *r, obb_ray *out)
     const obb_status status = obb_ray_make(vector[start], direction, distance, out);
     return status == OBB_OK ||
            wire_fail_at(c, (wire_cause)status, o.where[way],
-                        status == OBB_BAD_VALUE ? "a ray without length" : NULL);
+                        status == OBB_BAD_VALUE ? "a ray has a length above 0" : NULL);
 }
 
 static bool read_sweep(struct wire_query_reading *r, obb_query_sweep *out)

@@ -117,7 +117,8 @@ static bool read_points(struct wire_cursor *c, int dimensions, struct parts *par
     struct wire_list list = wire_list_begin(c, sizeof(obb_vec3));
     while (wire_next_item(c)) {
         if (list.count == OBB_MAX_POINTS)
-            return wire_fail_at(c, WIRE_OBB_BAD_COUNT, place, "at most 100000 points");
+            return wire_fail_at(c, WIRE_OBB_BAD_COUNT, place,
+                                "a box is fitted to 1 to 100000 points");
         obb_vec3 *point = wire_list_add(&list);
         if (point == NULL || !wire_read_vector(c, dimensions, WIRE_COORDINATE, point))
             return false;
@@ -125,7 +126,7 @@ static bool read_points(struct wire_cursor *c, int dimensions, struct parts *par
     if (c->failed)
         return false;
     if (list.count == 0)
-        return wire_fail_at(c, WIRE_OBB_BAD_COUNT, place, "at least one point");
+        return wire_fail_at(c, WIRE_OBB_BAD_COUNT, place, "a box is fitted to 1 to 100000 points");
     parts->points = (const obb_vec3 *)(const void *)list.items;
     parts->point_count = list.count;
     return true;
@@ -175,7 +176,7 @@ static bool read_field(struct wire_cursor *c, enum box_field field, int dimensio
     case CENTER:
         return wire_read_vector(c, dimensions, WIRE_COORDINATE, &parts->center);
     case HALF_EXTENTS:
-        return wire_read_vector(c, dimensions, WIRE_LENGTH, &parts->half_extents);
+        return wire_read_vector(c, dimensions, WIRE_HALF_EXTENT, &parts->half_extents);
     case ROTATION:
         return wire_read_orientation(c, WIRE_ORIENTATION_ROTATION, dimensions, &parts->orientation);
     case AXES:
@@ -260,7 +261,8 @@ static bool make_box(const struct wire_object *o, const struct parts *parts, uns
             obb_box_from_min_max(parts->min, parts->max, parts->position, rotation,
                                  parts->orientation.angle, dimensions, &out->box);
         if (status == OBB_BAD_EXTENT)
-            return wire_fail_at(c, WIRE_OBB_BAD_EXTENT, o->where[MAX], "max lies below min");
+            return wire_fail_at(c, WIRE_OBB_BAD_EXTENT, o->where[MAX],
+                                "max is not below min in any component");
         return wire_check_status(c, status,
                                  status == OBB_BAD_ROTATION     ? orientation_place
                                  : wire_object_has(o, POSITION) ? o->where[POSITION]

@@ -37,7 +37,9 @@ static const obb_str commit_fields[COMMIT_FIELDS] = {
     [QUERIES] = WIRE_FIELD("queries"),
 };
 
-/* ---- Groups ---------------------------------------------------------------------------------- */
+/* ---- Groups ----------------------------------------------------------------------------------
+ *
+ * After a fault, the edit holds the entries of the group that come before the fault. */
 
 /* Ends an object whose keys are names: checks that they differ. Each name is kept in its item, at
  * that offset. */
@@ -56,14 +58,15 @@ static bool read_puts(struct wire_cursor *c, int dimensions, obb_edit *edit)
     if (!wire_enter_object(c))
         return false;
     struct wire_list list = wire_list_begin(c, sizeof(obb_put));
-    while (wire_next_name(c, &name)) {
+    size_t whole = 0;
+    for (; wire_next_name(c, &name); whole++) {
         obb_put *put = wire_list_add(&list);
         if (put == NULL || !wire_read_put(c, dimensions, false, put))
-            return false;
+            break;
         put->target = (obb_target){.name = name};
     }
     edit->puts = (const obb_put *)(const void *)list.items;
-    edit->put_count = list.count;
+    edit->put_count = whole;
     return names_differ(&list, place, offsetof(obb_put, target.name));
 }
 
@@ -109,14 +112,15 @@ static bool read_poses_by_name(struct wire_cursor *c, int dimensions, obb_edit *
     if (!wire_enter_object(c))
         return false;
     struct wire_list list = wire_list_begin(c, sizeof(obb_pose));
-    while (wire_next_name(c, &name)) {
+    size_t whole = 0;
+    for (; wire_next_name(c, &name); whole++) {
         obb_pose *pose = wire_list_add(&list);
         if (pose == NULL || !read_pose(c, dimensions, pose))
-            return false;
+            break;
         pose->target = (obb_target){.name = name};
     }
     edit->poses = (const obb_pose *)(const void *)list.items;
-    edit->pose_count = list.count;
+    edit->pose_count = whole;
     return names_differ(&list, place, offsetof(obb_pose, target.name));
 }
 
@@ -137,13 +141,12 @@ static bool read_poses(struct wire_cursor *c, int dimensions, wire_commit *commi
 {
     if (!is_columnar(c))
         return !c->failed && read_poses_by_name(c, dimensions, &commit->edit);
-    bool by_names;
-    if (!wire_read_pose_columns(c, dimensions, &commit->edit.poses, &commit->edit.pose_count,
-                                &by_names))
-        return false;
+    bool by_names = false;
+    const bool read = wire_read_pose_columns(c, dimensions, &commit->edit.poses,
+                                             &commit->edit.pose_count, &by_names);
     commit->columnar_names = by_names;
     commit->columnar_ids = !by_names;
-    return true;
+    return read;
 }
 
 /* ---- Transforms and queries ------------------------------------------------------------------ */
@@ -155,14 +158,15 @@ static bool read_transforms(struct wire_cursor *c, int dimensions, obb_edit *edi
     if (!wire_enter_object(c))
         return false;
     struct wire_list list = wire_list_begin(c, sizeof(obb_transform_edit));
-    while (wire_next_name(c, &name)) {
+    size_t whole = 0;
+    for (; wire_next_name(c, &name); whole++) {
         obb_transform_edit *change = wire_list_add(&list);
         if (change == NULL || !wire_read_transform_members(c, dimensions, &change->transform))
-            return false;
+            break;
         change->target = (obb_target){.name = name};
     }
     edit->transforms = (const obb_transform_edit *)(const void *)list.items;
-    edit->transform_count = list.count;
+    edit->transform_count = whole;
     return names_differ(&list, place, offsetof(obb_transform_edit, target.name));
 }
 
@@ -190,16 +194,15 @@ static bool read_queries(struct wire_cursor *c, int dimensions, wire_commit *com
     if (!wire_enter_array(c))
         return false;
     struct wire_list list = wire_list_begin(c, sizeof(obb_query));
-    while (wire_next_item(c)) {
+    size_t whole = 0;
+    for (; wire_next_item(c); whole++) {
         obb_query *query = wire_list_add(&list);
         if (query == NULL || !wire_read_query_object(c, NULL, dimensions, query))
-            return false;
+            break;
     }
-    if (c->failed)
-        return false;
     commit->queries = (const obb_query *)(const void *)list.items;
-    commit->query_count = list.count;
-    return need_moments(c, commit);
+    commit->query_count = whole;
+    return need_moments(c, commit) && !c->failed;
 }
 
 /* ---- The commit ------------------------------------------------------------------------------ */
@@ -234,17 +237,19 @@ static bool read_group(struct wire_cursor *c, int field, wire_commit *commit)
     return false;
 }
 
-/* Keeps only the groups that are applied before that field. */
+/* Keeps only what is applied before the fault in that field: the groups before it, and of the group
+ * itself the entries that were read. */
 static void keep_before(int field, wire_commit *commit)
 {
     obb_edit *edit = &commit->edit;
     edit->has_time = edit->has_time && TIME < field;
     edit->has_if_revision = edit->has_if_revision && IF_REVISION < field;
     edit->remove_count = REMOVE < field ? edit->remove_count : 0;
-    edit->put_count = PUT < field ? edit->put_count : 0;
-    edit->pose_count = POSE < field ? edit->pose_count : 0;
-    edit->transform_count = TRANSFORM < field ? edit->transform_count : 0;
-    edit->moment_count = commit->query_count = 0; /* queries come last */
+    edit->put_count = PUT <= field ? edit->put_count : 0;
+    edit->pose_count = POSE <= field ? edit->pose_count : 0;
+    edit->transform_count = TRANSFORM <= field ? edit->transform_count : 0;
+    commit->query_count = QUERIES <= field ? commit->query_count : 0;
+    edit->moment_count = commit->query_count;
 }
 
 /* Reads all groups. After a fault it skips that group and goes on, because a group that comes later

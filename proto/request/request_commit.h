@@ -16,11 +16,13 @@ typedef struct wire_commit {
 /* Reads a commit. If the first member of `pose` is an array, the poses are in columns.
  *
  * Of several faults the one counts that comes first in the order of application (time, if_revision,
- * remove, put, pose, transform, queries), and inside a group the one sent first. An unknown field
- * comes before all of them.
+ * remove, put, pose, transform, queries), and inside a group that of the first entry. Of columns,
+ * those that no row can mend come first (unknown fields, lengths), then the rows in their order. An
+ * unknown field of the commit comes before all of them.
  *
- * If this returns false, *out holds the groups that are applied before the group at fault. The
- * scene may refuse one of those, and its refusal counts before the fault. */
+ * If this returns false, *out holds what is applied before the fault: whole groups, and the entries
+ * of the group at fault that come before it. The scene may refuse one of those, and its refusal
+ * counts before the fault. */
 bool wire_read_commit(const wire_body *body, int dimensions, struct obb_arena *arena,
                       wire_commit *out, wire_problem *problem);
 

@@ -2,6 +2,7 @@
 
 #include "proto/base/keys.h"
 #include "proto/codec/walk.h"
+#include "proto/problem/detail.h"
 #include "proto/request/list.h"
 #include "proto/request/object.h"
 #include "proto/request/request_box_body.h"
@@ -104,14 +105,13 @@ static obb_str next_line(struct import *import)
 static bool refuse(struct import *import, wire_problem problem, const char *pointer)
 {
     enum { ROOM = 1200 };
-    char *text = obb_arena_alloc(import->arena, ROOM, 1);
-    if (text != NULL && pointer != NULL) {
+    char *text = pointer != NULL ? obb_arena_alloc(import->arena, ROOM, 1) : NULL;
+    if (text != NULL) {
         (void)snprintf(text, ROOM, "/%zu%s", import->line, pointer);
         problem.pointer = text;
-    } else if (text != NULL) {
-        (void)snprintf(text, ROOM, "line %zu: %s", import->line + 1,
-                       problem.detail != NULL ? problem.detail : problem.title);
-        problem.detail = text;
+    } else {
+        problem.detail =
+            wire_detail(import->arena, "line %zu: %s", import->line + 1, problem.detail);
     }
     *import->problem = problem;
     return false;
@@ -157,8 +157,10 @@ static bool check_names(struct import *import, const obb_put *puts, size_t count
         break;
     }
     wire_problem problem = wire_problem_of(OBB_BAD_NAME);
-    problem.detail = "a line before has a box of this name";
-    import->line = first_repeated(import, puts, count) + 1;
+    const size_t repeated = first_repeated(import, puts, count);
+    problem.detail = wire_detail(import->arena, "found %s; a line before has a box of this name",
+                                 wire_show(puts[repeated].target.name).text);
+    import->line = repeated + 1;
     return refuse(import, problem, "/name");
 }
 
@@ -208,7 +210,8 @@ bool wire_read_import(const wire_body *body, struct obb_arena *arena, obb_edit *
     if (header.has_boxes && header.boxes != (double)edit.put_count) {
         import.line = 0;
         wire_problem refusal = wire_problem_of_cause(WIRE_BAD_LENGTH);
-        refusal.detail = "the lines that follow are more or fewer";
+        refusal.detail = wire_detail(arena, "found %.0f; the lines that follow are %zu",
+                                     header.boxes, edit.put_count);
         return refuse(&import, refusal, "/boxes");
     }
     obb_settings *settings = obb_arena_alloc(arena, 1, sizeof *settings);

@@ -1,11 +1,11 @@
 #include "proto/request/request_params.h"
 
 #include "proto/base/number.h"
+#include "proto/problem/detail.h"
 #include "proto/request/object.h"
 #include "proto/request/value.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { DEFAULT_PAGE = 1000, LARGEST_PAGE = 10000 };
@@ -31,21 +31,28 @@ static const obb_str names[PARAMS] = {
 
 #define BIT(param) (1u << (param))
 
-static bool refuse(wire_problem *problem, struct obb_arena *arena, const char *sentence,
-                   obb_str key)
+static bool refuse(wire_problem *problem, struct obb_arena *arena, obb_str found, const char *rule)
 {
     *problem = wire_problem_of_cause(WIRE_BAD_QUERY_STRING);
-    enum { ROOM = 160, SHOWN = 64 };
-    char *detail = obb_arena_alloc(arena, ROOM, 1);
-    if (detail == NULL) {
-        problem->detail = sentence;
-        return false;
-    }
-    if (key.length <= SHOWN && obb_utf8_valid(key))
-        (void)snprintf(detail, ROOM, "%s: \"%.*s\"", sentence, (int)key.length, key.bytes);
-    else
-        (void)snprintf(detail, ROOM, "%s", sentence);
-    problem->detail = detail;
+    problem->detail = wire_detail(arena, "found %s; %s", wire_show(found).text, rule);
+    return false;
+}
+
+/* Refuses a parameter that is not among those allowed. */
+static bool refuse_param(wire_problem *problem, struct obb_arena *arena, obb_str found,
+                         unsigned allowed)
+{
+    obb_str known[PARAMS];
+    int count = 0;
+    for (int p = 0; p < PARAMS; p++)
+        if ((allowed & BIT(p)) != 0)
+            known[count++] = names[p];
+    *problem = wire_problem_of_cause(WIRE_BAD_QUERY_STRING);
+    problem->detail =
+        count == 0 ? wire_detail(arena, "found the parameter %s; none is known here",
+                                 wire_show(found).text)
+                   : wire_detail(arena, "found the parameter %s; the nearest known one is \"%s\"",
+                                 wire_show(found).text, wire_nearest(found, known, count).bytes);
     return false;
 }
 
@@ -61,9 +68,9 @@ static bool collect(const wire_param *params, size_t count, unsigned allowed,
             if ((allowed & BIT(p)) != 0 && obb_str_equal(names[p], params[i].key))
                 found = p;
         if (found < 0)
-            return refuse(problem, arena, "there is no such parameter here", params[i].key);
+            return refuse_param(problem, arena, params[i].key, allowed);
         if ((*seen & BIT(found)) != 0)
-            return refuse(problem, arena, "a parameter is repeated", params[i].key);
+            return refuse(problem, arena, params[i].key, "a parameter is sent once");
         *seen |= BIT(found);
         values[found] = params[i].value;
     }
@@ -92,15 +99,17 @@ static bool read_at(const obb_str values[static PARAMS], unsigned seen, struct o
     *has_at = (seen & (BIT(AT_TIME) | BIT(AT_REVISION))) != 0;
     *at = (obb_at){.kind = OBB_AT_NOW};
     if ((seen & BIT(AT_TIME)) != 0 && (seen & BIT(AT_REVISION)) != 0)
-        return refuse(problem, arena, "one of the two is enough", names[AT_REVISION]);
+        return refuse(problem, arena, names[AT_REVISION],
+                      "at_time was sent, too, and one is enough");
     if ((seen & BIT(AT_TIME)) != 0) {
         if (!real(values[AT_TIME], &number) || wire_range_check(WIRE_TIME, number) != OBB_OK)
-            return refuse(problem, arena, "not a time", names[AT_TIME]);
+            return refuse(problem, arena, values[AT_TIME], wire_limits[WIRE_TIME].rule);
         *at = (obb_at){.kind = OBB_AT_TIME, .time = number};
     }
     if ((seen & BIT(AT_REVISION)) != 0) {
         if (!whole(values[AT_REVISION], 0, OBB_MAX_WHOLE, &number))
-            return refuse(problem, arena, "not a revision", names[AT_REVISION]);
+            return refuse(problem, arena, values[AT_REVISION],
+                          "a revision is a whole number from 0 to 2^53");
         *at = (obb_at){.kind = OBB_AT_REVISION, .revision = (uint64_t)number};
     }
     return true;
@@ -111,20 +120,14 @@ static bool read_limit(const obb_str values[static PARAMS], unsigned seen, struc
 {
     double number = DEFAULT_PAGE;
     if ((seen & BIT(LIMIT)) != 0 && !whole(values[LIMIT], 1, LARGEST_PAGE, &number))
-        return refuse(problem, arena, "a limit is a whole number from 1 to 10000", names[LIMIT]);
+        return refuse(problem, arena, values[LIMIT], "a limit is a whole number from 1 to 10000");
     *out = (size_t)number;
     return true;
 }
 
-/* A word and its bit in a set. */
-struct word {
-    obb_str text;
-    unsigned bit;
-};
-
-/* Reads a list of at least one word, separated by commas, as a set. */
-static bool read_words(obb_str list, const struct word *words, size_t count, const char *fault,
-                       struct obb_arena *arena, unsigned *out, wire_problem *problem)
+/* Reads a list of at least one word, separated by commas, as a set: bit i is word i. */
+static bool read_words(obb_str list, const obb_str *words, int count, struct obb_arena *arena,
+                       unsigned *out, wire_problem *problem)
 {
     const char *at = list.bytes, *end = at + list.length;
     *out = 0;
@@ -133,11 +136,13 @@ static bool read_words(obb_str list, const struct word *words, size_t count, con
         const char *stop = comma != NULL ? comma : end;
         const obb_str word = {.bytes = at, .length = (size_t)(stop - at)};
         unsigned bit = 0;
-        for (size_t i = 0; i < count; i++)
-            if (obb_str_equal(words[i].text, word))
-                bit = words[i].bit;
+        for (int i = 0; i < count; i++)
+            if (obb_str_equal(words[i], word))
+                bit = BIT(i);
         if (bit == 0)
-            return refuse(problem, arena, fault, word);
+            return refuse(problem, arena, word,
+                          wire_detail(arena, "one or more of %s are needed here",
+                                      wire_list_words(arena, words, count)));
         *out |= bit;
         more = comma != NULL;
         at = stop + more;
@@ -148,11 +153,10 @@ static bool read_words(obb_str list, const struct word *words, size_t count, con
 bool wire_read_box_params(const wire_param *params, size_t count, struct obb_arena *arena,
                           wire_box_params *out, wire_problem *problem)
 {
-    static const struct word words[] = {
-        {WIRE_FIELD("axes"), WIRE_INCLUDE_AXES},     {WIRE_FIELD("corners"), WIRE_INCLUDE_CORNERS},
-        {WIRE_FIELD("planes"), WIRE_INCLUDE_PLANES}, {WIRE_FIELD("edges"), WIRE_INCLUDE_EDGES},
-        {WIRE_FIELD("aabb"), WIRE_INCLUDE_AABB},     {WIRE_FIELD("matrix"), WIRE_INCLUDE_MATRIX},
-        {WIRE_FIELD("volume"), WIRE_INCLUDE_VOLUME}};
+    static const obb_str words[] = {
+        /* in the order of the bits WIRE_INCLUDE_… */
+        WIRE_FIELD("axes"), WIRE_FIELD("corners"), WIRE_FIELD("planes"), WIRE_FIELD("edges"),
+        WIRE_FIELD("aabb"), WIRE_FIELD("matrix"),  WIRE_FIELD("volume")};
     obb_str values[PARAMS];
     unsigned seen;
     wire_box_params result = {.include = 0};
@@ -161,8 +165,8 @@ bool wire_read_box_params(const wire_param *params, size_t count, struct obb_are
         !read_at(values, seen, arena, &result.has_at, &result.at, problem))
         return false;
     if ((seen & BIT(INCLUDE)) != 0 &&
-        !read_words(values[INCLUDE], words, sizeof words / sizeof *words, "this cannot be included",
-                    arena, &result.include, problem))
+        !read_words(values[INCLUDE], words, (int)(sizeof words / sizeof *words), arena,
+                    &result.include, problem))
         return false;
     *out = result;
     return true;
@@ -184,14 +188,14 @@ bool wire_read_box_list_params(const wire_param *params, size_t count, struct ob
         return false;
     if ((seen & BIT(CURSOR)) != 0) {
         if (!whole(values[CURSOR], 1, OBB_MAX_WHOLE, &number))
-            return refuse(problem, arena, "not a cursor of this list", names[CURSOR]);
+            return refuse(problem, arena, values[CURSOR], "a cursor comes from the page before");
         result.after_id = (uint64_t)number;
     }
     if ((seen & BIT(PREFIX)) != 0)
         result.prefix = values[PREFIX];
     if ((seen & BIT(ENTITY)) != 0) {
         if (!obb_name_valid(values[ENTITY]))
-            return refuse(problem, arena, "not the name of an entity", names[ENTITY]);
+            return refuse(problem, arena, values[ENTITY], wire_problem_of(OBB_BAD_NAME).detail);
         result.entity = values[ENTITY];
     }
     *out = result;
@@ -209,7 +213,7 @@ bool wire_read_scene_list_params(const wire_param *params, size_t count, struct 
         return false;
     if ((seen & BIT(CURSOR)) != 0) {
         if (!obb_name_valid(values[CURSOR]))
-            return refuse(problem, arena, "not a cursor of this list", names[CURSOR]);
+            return refuse(problem, arena, values[CURSOR], "a cursor comes from the page before");
         result.after_name = values[CURSOR];
     }
     *out = result;
@@ -219,16 +223,16 @@ bool wire_read_scene_list_params(const wire_param *params, size_t count, struct 
 bool wire_read_event_params(const wire_param *params, size_t count, struct obb_arena *arena,
                             unsigned *out_topics, wire_problem *problem)
 {
-    static const struct word words[] = {{WIRE_FIELD("collisions"), WIRE_TOPIC_COLLISIONS},
-                                        {WIRE_FIELD("boxes"), WIRE_TOPIC_BOXES},
-                                        {WIRE_FIELD("commits"), WIRE_TOPIC_COMMITS}};
+    static const obb_str words[] = {/* in the order of the bits WIRE_TOPIC_… */
+                                    WIRE_FIELD("collisions"), WIRE_FIELD("boxes"),
+                                    WIRE_FIELD("commits")};
     obb_str values[PARAMS];
     unsigned seen, topics = WIRE_TOPICS;
     if (!collect(params, count, BIT(TOPICS), arena, values, &seen, problem))
         return false;
     if ((seen & BIT(TOPICS)) != 0 &&
-        !read_words(values[TOPICS], words, sizeof words / sizeof *words, "there is no such topic",
-                    arena, &topics, problem))
+        !read_words(values[TOPICS], words, (int)(sizeof words / sizeof *words), arena, &topics,
+                    problem))
         return false;
     *out_topics = topics;
     return true;

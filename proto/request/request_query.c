@@ -212,7 +212,7 @@ static bool read_at(struct wire_cursor *c, obb_at *out)
         if (field <= AGO) {
             if (at.kind != OBB_AT_NOW)
                 return wire_fail_at(c, WIRE_FIELD_CONFLICT, o.where[field],
-                                    "one of revision, time and ago");
+                                    "exactly one of revision, time and ago is needed here");
             at.kind = kinds[field];
         }
         if (field == REVISION) {
@@ -220,10 +220,8 @@ static bool read_at(struct wire_cursor *c, obb_at *out)
                 return false;
             at.revision = (uint64_t)whole;
         } else if (field <= AGO) {
-            if (!wire_read_real(c, WIRE_TIME, &at.time))
+            if (!wire_read_real(c, field == AGO ? WIRE_SPAN : WIRE_TIME, &at.time))
                 return false;
-            if (field == AGO && at.time < 0)
-                return wire_fail_at(c, WIRE_OBB_BAD_VALUE, o.where[AGO], "the past is ago >= 0");
         } else if (field == CLAMP) {
             if (!wire_read_bool(c, &at.clamp))
                 return false;
@@ -281,7 +279,7 @@ static bool read_field(struct wire_query_reading *r, int field)
         q->k = (size_t)whole;
         return read;
     case MAX_DISTANCE:
-        return wire_read_real(c, WIRE_LENGTH, &q->max_distance);
+        return wire_read_real(c, WIRE_DISTANCE, &q->max_distance);
     case MODE:
         read = wire_read_word(c, modes, (int)(sizeof modes / sizeof *modes), &word);
         q->mode = (obb_mode)word;
@@ -295,7 +293,7 @@ static bool read_field(struct wire_query_reading *r, int field)
     case FILTER:
         return read_filter(r);
     case MARGIN:
-        return wire_read_real(c, WIRE_COORDINATE, &q->margin);
+        return wire_read_real(c, WIRE_MARGIN, &q->margin);
     case BY:
         read = wire_read_word(c, bys, 2, &word);
         q->by_id = word == 1;
@@ -351,7 +349,7 @@ static bool fields_agree(const struct wire_query_reading *r, const struct wire_o
             return wire_fail_at(c, WIRE_FIELD_CONFLICT,
                                 o->where[BOXES] > o->where[POINTS] ? o->where[BOXES]
                                                                    : o->where[POINTS],
-                                "points or boxes");
+                                "exactly one of points and boxes is needed here");
         if (!points && !boxes)
             return wire_fail_at(c, WIRE_MISSING_FIELD, o->place,
                                 "\"points\" or \"boxes\" is missing");

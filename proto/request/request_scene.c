@@ -16,11 +16,8 @@ bool wire_read_history(struct wire_cursor *c, obb_settings *settings, unsigned *
     double whole;
     for (int field; (field = wire_object_next(&o)) >= 0;) {
         if (field == SPAN) {
-            const size_t place = o.where[SPAN];
-            if (!wire_read_real(c, WIRE_TIME, &settings->history_span))
+            if (!wire_read_real(c, WIRE_SPAN, &settings->history_span))
                 return false;
-            if (settings->history_span < 0)
-                return wire_fail_at(c, WIRE_OBB_BAD_VALUE, place, "a span is not negative");
         } else {
             if (!wire_read_whole(c, 0, (double)UINT32_MAX, &whole))
                 return false;

@@ -42,13 +42,13 @@ static bool read_scale(struct wire_cursor *c, int dimensions, obb_vec3 *out)
     if (kind != WIRE_KIND_NUMBER && kind != WIRE_KIND_ARRAY && kind != WIRE_KIND_NONE)
         return wire_fail_at(c, WIRE_WRONG_TYPE, wire_place(c), "a factor, or one for each axis");
     if (kind != WIRE_KIND_NUMBER) {
-        if (!wire_read_vector(c, dimensions, WIRE_COORDINATE, out))
+        if (!wire_read_vector(c, dimensions, WIRE_FACTOR, out))
             return false;
         out->z = dimensions == 2 ? 1.0 : out->z;
         return true;
     }
     double factor;
-    if (!wire_read_real(c, WIRE_COORDINATE, &factor))
+    if (!wire_read_real(c, WIRE_FACTOR, &factor))
         return false;
     *out = (obb_vec3){factor, factor, dimensions == 2 ? 1.0 : factor};
     return true;

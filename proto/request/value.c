@@ -1,39 +1,40 @@
 #include "proto/request/value.h"
 
+#include "proto/problem/detail.h"
 #include "proto/request/list.h"
 
+#include <float.h>
 #include <math.h>
-#include <stdio.h>
 
-obb_status wire_range_check(wire_range range, double value)
+const struct wire_limits wire_limits[] = {
+    [WIRE_ANY] = {-DBL_MAX, DBL_MAX, OBB_BAD_NUMBER, "a number is finite"},
+    [WIRE_COORDINATE] = {-OBB_MAX_COORDINATE, OBB_MAX_COORDINATE, OBB_BAD_NUMBER,
+                         "a coordinate is -1e9 to 1e9"},
+    [WIRE_FACTOR] = {-OBB_MAX_COORDINATE, OBB_MAX_COORDINATE, OBB_BAD_NUMBER,
+                     "a factor is -1e9 to 1e9"},
+    [WIRE_MARGIN] = {-OBB_MAX_COORDINATE, OBB_MAX_COORDINATE, OBB_BAD_NUMBER,
+                     "a margin is -1e9 to 1e9"},
+    [WIRE_HALF_EXTENT] = {0, OBB_MAX_COORDINATE, OBB_BAD_EXTENT, "a half extent is 0 to 1e9"},
+    [WIRE_RADIUS] = {0, OBB_MAX_COORDINATE, OBB_BAD_EXTENT, "a radius is 0 to 1e9"},
+    [WIRE_DISTANCE] = {0, OBB_MAX_COORDINATE, OBB_BAD_EXTENT, "a distance is 0 to 1e9"},
+    [WIRE_TIME] = {-OBB_MAX_WHOLE, OBB_MAX_WHOLE, OBB_BAD_NUMBER, "a time is -2^53 to 2^53"},
+    [WIRE_SPAN] = {0, OBB_MAX_WHOLE, OBB_BAD_VALUE, "a span of time is 0 to 2^53"},
+};
+
+/* Says which numbers the range has, if the fault is a number beyond those of doubles. */
+static bool fail_of_range(struct wire_cursor *c, wire_range range)
 {
-    switch (range) {
-    case WIRE_ANY:
-        return isfinite(value) ? OBB_OK : OBB_BAD_NUMBER;
-    case WIRE_COORDINATE:
-        return fabs(value) <= OBB_MAX_COORDINATE ? OBB_OK : OBB_BAD_NUMBER;
-    case WIRE_LENGTH:
-        return value < 0 ? OBB_BAD_EXTENT : value <= OBB_MAX_COORDINATE ? OBB_OK : OBB_BAD_NUMBER;
-    case WIRE_TIME:
-        return fabs(value) <= OBB_MAX_WHOLE ? OBB_OK : OBB_BAD_NUMBER;
-    }
-    return OBB_BAD_NUMBER;
+    if (c->fault.cause == WIRE_OBB_BAD_NUMBER && c->fault.detail == NULL)
+        c->fault.detail = wire_limits[range].rule;
+    return false;
 }
 
-static const char *range_detail(wire_range range, obb_status status)
+/* Says how many numbers are needed, or which, if the fault is one of those. */
+static bool fail_of_count(struct wire_cursor *c, wire_range range, size_t count)
 {
-    if (status == OBB_BAD_EXTENT)
-        return NULL;
-    switch (range) {
-    case WIRE_ANY:
-        break;
-    case WIRE_COORDINATE:
-    case WIRE_LENGTH:
-        return "coordinates and lengths are at most 1e9 in magnitude";
-    case WIRE_TIME:
-        return "times are at most 2^53 in magnitude";
-    }
-    return NULL;
+    if (c->fault.cause == WIRE_BAD_LENGTH)
+        c->fault.detail = wire_detail(c->arena, "%zu numbers are needed here", count);
+    return fail_of_range(c, range);
 }
 
 bool wire_read_real(struct wire_cursor *c, wire_range range, double *out)
@@ -41,10 +42,10 @@ bool wire_read_real(struct wire_cursor *c, wire_range range, double *out)
     const size_t place = wire_place(c);
     double value;
     if (!wire_read_number(c, &value))
-        return false;
+        return fail_of_range(c, range);
     const obb_status status = wire_range_check(range, value);
     if (status != OBB_OK)
-        return wire_fail_at(c, (wire_cause)status, place, range_detail(range, status));
+        return wire_fail_at(c, (wire_cause)status, place, wire_limits[range].rule);
     *out = value;
     return true;
 }
@@ -56,16 +57,11 @@ bool wire_read_whole(struct wire_cursor *c, double low, double high, double *out
     if (!wire_read_number(c, &value))
         return false;
     if (value < low || value > high || value != floor(value)) {
-        enum { ROOM = 96 };
-        char *detail = obb_arena_alloc(c->arena, ROOM, 1);
-        if (detail == NULL)
-            return wire_fail_memory(c);
-        if (low < high)
-            (void)snprintf(detail, ROOM, "a whole number from %.0f to %.0f is needed here", low,
-                           high);
-        else
-            (void)snprintf(detail, ROOM, "%.0f is needed here", low);
-        return wire_fail_at(c, WIRE_OBB_BAD_VALUE, place, detail);
+        return wire_fail_at(
+            c, WIRE_OBB_BAD_VALUE, place,
+            low < high ? wire_detail(c->arena, "a whole number from %.0f to %.0f is needed here",
+                                     low, high)
+                       : wire_detail(c->arena, "%.0f is needed here", low));
     }
     *out = value;
     return true;
@@ -82,18 +78,9 @@ bool wire_read_word(struct wire_cursor *c, const obb_str *words, int count, int 
             *out = i;
             return true;
         }
-    size_t room = sizeof "one of  is needed here";
-    for (int i = 0; i < count; i++)
-        room += words[i].length + 2;
-    char *detail = obb_arena_alloc(c->arena, room, 1);
-    if (detail == NULL)
-        return wire_fail_memory(c);
-    size_t length = (size_t)snprintf(detail, room, "one of ");
-    for (int i = 0; i < count; i++)
-        length += (size_t)snprintf(detail + length, room - length, "%s%s", i > 0 ? ", " : "",
-                                   words[i].bytes);
-    (void)snprintf(detail + length, room - length, " is needed here");
-    return wire_fail_at(c, WIRE_OBB_BAD_VALUE, place, detail);
+    return wire_fail_at(
+        c, WIRE_OBB_BAD_VALUE, place,
+        wire_detail(c->arena, "one of %s is needed here", wire_list_words(c->arena, words, count)));
 }
 
 bool wire_read_name(struct wire_cursor *c, obb_str *out)
@@ -111,7 +98,8 @@ bool wire_read_name(struct wire_cursor *c, obb_str *out)
 bool wire_next_name(struct wire_cursor *c, obb_str *out_key)
 {
     return wire_next_key(c, out_key) &&
-           (obb_name_valid(*out_key) || wire_fail_at(c, WIRE_OBB_BAD_NAME, wire_place(c), NULL));
+           (obb_name_valid(*out_key) ||
+            wire_fail_item(c, WIRE_OBB_BAD_NAME, wire_place(c), WIRE_ITS_KEY, NULL));
 }
 
 bool wire_read_reals(struct wire_cursor *c, wire_range range, double *out, size_t count)
@@ -119,13 +107,13 @@ bool wire_read_reals(struct wire_cursor *c, wire_range range, double *out, size_
     const size_t place = wire_place(c);
     size_t given = 0;
     if (!wire_read_numbers(c, out, count, &given))
-        return false;
-    if (given != count)
-        return wire_fail_at(c, WIRE_BAD_LENGTH, place, NULL);
+        return fail_of_count(c, range, count);
+    if (given != count && !wire_fail_at(c, WIRE_BAD_LENGTH, place, NULL))
+        return fail_of_count(c, range, count);
     for (size_t i = 0; i < count; i++) {
         const obb_status status = wire_range_check(range, out[i]);
         if (status != OBB_OK)
-            return wire_fail_item(c, (wire_cause)status, place, i, range_detail(range, status));
+            return wire_fail_item(c, (wire_cause)status, place, i, wire_limits[range].rule);
     }
     return true;
 }

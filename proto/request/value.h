@@ -9,14 +9,33 @@
 
 typedef enum wire_range {
     WIRE_ANY,        /* any finite number */
-    WIRE_COORDINATE, /* at most 1e9 in magnitude */
-    WIRE_LENGTH,     /* 0 to 1e9 */
-    WIRE_TIME        /* at most 2^53 in magnitude, seconds */
+    WIRE_COORDINATE, /* at most 1e9 in magnitude, like the two that follow */
+    WIRE_FACTOR,
+    WIRE_MARGIN,
+    WIRE_HALF_EXTENT, /* 0 to 1e9, like the two that follow */
+    WIRE_RADIUS,
+    WIRE_DISTANCE,
+    WIRE_TIME, /* at most 2^53 in magnitude, milliseconds */
+    WIRE_SPAN  /* 0 to 2^53 */
 } wire_range;
 
-/* Checks the range of a number that came in another way. Returns OBB_OK, OBB_BAD_NUMBER or
- * OBB_BAD_EXTENT. */
-obb_status wire_range_check(wire_range range, double value);
+/* What a range allows. */
+struct wire_limits {
+    double low, high;
+    obb_status below; /* of a negative number, if `low` is 0 */
+    const char *rule; /* a sentence that says which numbers the range has */
+};
+extern const struct wire_limits wire_limits[];
+
+/* Checks the range of a number that came in another way. Returns OBB_OK, OBB_BAD_NUMBER, or the
+ * range's status of negative numbers. */
+static inline obb_status wire_range_check(wire_range range, double value)
+{
+    const struct wire_limits *limits = &wire_limits[range];
+    if (value >= limits->low && value <= limits->high)
+        return OBB_OK;
+    return value < 0 && limits->low == 0 ? limits->below : OBB_BAD_NUMBER;
+}
 
 /* Reads a number of the range. */
 bool wire_read_real(struct wire_cursor *c, wire_range range, double *out);

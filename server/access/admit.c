@@ -5,6 +5,7 @@
 #include "server/base/loop.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -108,7 +109,10 @@ bool srv_admit_request(struct srv_admit *a, struct srv_request *request, const c
     request->scopes = WIRE_SCOPE_READ | WIRE_SCOPE_WRITE | WIRE_SCOPE_ADMIN;
     if (!within_rate(a, request, token)) {
         a->options.metrics->rate_exceeded_total++;
-        *problem = wire_problem_http(429, "more than --client-rate requests a second");
+        *problem = wire_problem_http(429, wire_detail(&request->arena,
+                                                      "found more; a client sends at most %" PRIu64
+                                                      " requests a second (--client-rate)",
+                                                      a->options.client_rate));
         return false;
     }
     if (auth == NULL || need == 0)

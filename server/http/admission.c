@@ -1,5 +1,7 @@
 #include "server/http/admission.h"
 
+#include "server/http/body.h"
+
 #include <string.h>
 
 /* The path has no such method. allow: its methods, or NULL if there is no such path. */
@@ -13,7 +15,9 @@ static void refuse_method(struct srv_exchange *x, srv_method method, const char 
         srv_exchange_refuse(x, 404, "nothing is found under this path");
         return;
     }
-    srv_exchange_refuse(x, 405, NULL);
+    srv_exchange_refuse(x, 405,
+                        wire_detail(&x->request.arena, "found %s; this path takes %s",
+                                    wire_show(obb_str_of(x->method)).text, allow));
     x->refusal.allow = allow;
 }
 
@@ -158,6 +162,23 @@ static bool check_rights(struct srv_exchange *x, const srv_headers *h, obb_str h
     return true;
 }
 
+/* Refuses a header that names no media type of the set `media`, which is not empty. */
+static void refuse_media(struct srv_exchange *x, int status, const char *header, const char *found,
+                         unsigned media)
+{
+    struct obb_arena *arena = &x->request.arena;
+    const char *list = "";
+    for (wire_media m = WIRE_JSON; m < WIRE_PROBLEM; m++)
+        if ((media & 1u << m) != 0)
+            list =
+                wire_detail(arena, "%s%s%s", list, *list != '\0' ? ", " : "", wire_media_type(m));
+    srv_exchange_refuse(x, status,
+                        found == NULL
+                            ? wire_detail(arena, "found no %s; it is one of %s", header, list)
+                            : wire_detail(arena, "found the %s %s; it is one of %s", header,
+                                          wire_show(obb_str_of(found)).text, list));
+}
+
 static bool check_accept(struct srv_exchange *x, const srv_headers *h)
 {
     const srv_route *route = x->request.route;
@@ -169,7 +190,7 @@ static bool check_accept(struct srv_exchange *x, const srv_headers *h)
         if (route->offers & 1u << media)
             offered[count++] = media;
     if (!wire_media_from_accept(h->accept, offered, count, &x->request.accept)) {
-        srv_exchange_refuse(x, 406, NULL);
+        refuse_media(x, 406, "Accept", h->accept, route->offers);
         return false;
     }
     return true;
@@ -186,9 +207,9 @@ static void check_body(struct srv_exchange *x, const srv_headers *h)
     else if (h->content_type == NULL ||
              !wire_media_from_content_type(h->content_type, &body->media) ||
              (route->takes & 1u << body->media) == 0)
-        srv_exchange_refuse(x, 415, NULL);
+        refuse_media(x, 415, "Content-Type", h->content_type, route->takes);
     else if (x->declared != UINT64_MAX && x->declared > x->all->options->body_limit)
-        srv_exchange_refuse(x, 413, "the body is longer than --body-limit");
+        srv_exchange_refuse(x, 413, srv_body_too_long(x, x->declared));
 }
 
 void srv_admission_check(struct srv_exchange *x, const srv_headers *headers, const char *version)

@@ -153,7 +153,7 @@ static struct MHD_Response *constant_of(struct srv_constants *constants, int sta
 
 static const char out_of_memory[] =
     "{\"type\":\"/problems/no-memory\",\"title\":\"there is not enough memory for this request\","
-    "\"status\":503}";
+    "\"status\":503,\"detail\":\"all memory is in use, and the request may be sent again\"}";
 
 bool srv_constants_init(struct srv_constants *constants)
 {

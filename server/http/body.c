@@ -1,6 +1,14 @@
 #include "server/http/body.h"
 
+#include <inttypes.h>
 #include <string.h>
+
+const char *srv_body_too_long(struct srv_exchange *x, uint64_t length)
+{
+    return wire_detail(&x->request.arena,
+                       "found %" PRIu64 " bytes; a body has at most %" PRIu64 " (--body-limit)",
+                       length, x->all->options->body_limit);
+}
 
 static void discard_rest(struct srv_exchange *x, int status, const char *detail)
 {
@@ -42,7 +50,7 @@ void srv_body_take(struct srv_exchange *x, const char *bytes, size_t size)
     if (x->discard)
         return;
     if (size > options->body_limit - x->body_length) {
-        discard_rest(x, 413, "the body is longer than --body-limit");
+        discard_rest(x, 413, srv_body_too_long(x, x->body_length + size));
         return;
     }
     if (!grow(x, size))

@@ -143,7 +143,7 @@ void srv_do_box_get(struct srv_request *request)
         return;
     const struct obb_version *box = obb_view_find(view, name);
     if (box == NULL) {
-        srv_reply_status(request, OBB_NO_BOX);
+        srv_reply_name(request, OBB_NO_BOX, name);
     } else if (params.has_at || !srv_not_modified(request, obb_view_info_get(view)->at.revision)) {
         wire_write_box(&request->reply, request->accept, view, box, params.include, params.has_at);
         srv_reply(request, 200, wire_media_type(request->accept));

@@ -263,6 +263,10 @@ static void query_reply(struct srv_work *work)
     const obb_status status = (obb_status)atomic_load(&q->plans.status);
     if (atomic_load(&request->cancelled)) {
         srv_reply_cancelled(request);
+    } else if (status == OBB_DIMENSIONS) {
+        const wire_problem problem = wire_problem_of_dimensions(
+            obb_view_info_get(q->plans.views[0])->dimensions, q->query.dimensions, &request->arena);
+        srv_reply_problem(request, &problem);
     } else if (status != OBB_OK) {
         srv_reply_status(request, status);
     } else if (request->accept == WIRE_NDJSON) {
@@ -313,7 +317,9 @@ void srv_do_query(struct srv_request *request)
         return;
     q->plans.work.request = request;
     if (!wire_query_kind(request->target.parts[KIND_PART], &q->kind)) {
-        const wire_problem problem = wire_problem_http(404, "there is no such kind of query");
+        const wire_problem problem =
+            wire_problem_http(404, wire_detail(&request->arena, "there is no kind of query %s",
+                                               wire_show(request->target.parts[KIND_PART]).text));
         srv_reply_problem(request, &problem);
         return;
     }

@@ -1,6 +1,7 @@
 #include "server/scenes/change.h"
 
 #include "server/base/metrics.h"
+#include "server/scenes/scenes.h"
 #include "server/scenes/services.h"
 
 #include <stddef.h>
@@ -11,18 +12,52 @@ static void on_cancel(struct srv_request *request)
     srv_write_cancel(&c->write);
 }
 
-static wire_problem problem_of_settings(obb_status status)
+/* If-Match does not hold. */
+static wire_problem problem_of_condition(const struct srv_change *c)
 {
-    wire_problem problem = wire_problem_of(status);
-    if (status == OBB_DIMENSIONS)
-        problem.pointer = "/dimensions";
-    return problem;
+    const struct srv_request *request = c->work.request;
+    const struct obb_scene *scene = obb_store_find(request->services->store, c->op.scene);
+    obb_scene_info info;
+    if (scene != NULL)
+        srv_scene_info(request->services->locks, scene, &info, NULL);
+    return wire_problem_of_revision(scene != NULL ? &info.now.revision : NULL,
+                                    obb_str_of(request->if_match), &c->work.request->arena);
 }
 
-static wire_problem problem_of_condition(void)
+/* The scene does not exist, or cannot be made. */
+static wire_problem problem_of_store(const struct srv_change *c)
 {
-    wire_problem problem = wire_problem_of(OBB_REVISION);
-    problem.detail = "If-Match does not hold";
+    struct srv_request *request = c->work.request;
+    const obb_status status = c->write.status;
+    if (status == OBB_NO_SCENE)
+        return wire_problem_of_name(status, c->op.scene, &request->arena);
+    if (status == OBB_LIMIT)
+        return wire_problem_of_limit("scenes", request->services->config->scene_limit,
+                                     "--scene-limit", &request->arena);
+    return wire_problem_of(status);
+}
+
+static wire_problem problem_of_scene(const struct srv_change *c)
+{
+    struct srv_request *request = c->work.request;
+    const struct srv_write *w = &c->write;
+    const struct srv_services *services = request->services;
+    if (w->status == OBB_CANCELLED)
+        return srv_problem_cancelled(request);
+    wire_problem problem = wire_problem_of(w->status);
+    if (c->op.kind == SRV_OP_EDIT) {
+        problem =
+            wire_problem_of_edit(w->status, &w->fault, c->commit, w->op.edit, &request->arena);
+        if (w->status == OBB_LIMIT)
+            problem.detail =
+                wire_problem_of_limit("boxes in all scenes", services->config->box_limit,
+                                      "--box-limit", &request->arena)
+                    .detail;
+    } else if (w->status == OBB_DIMENSIONS) {
+        problem = wire_problem_of_dimensions(srv_scene_dimensions(services, c->op.scene),
+                                             c->op.settings.dimensions, &request->arena);
+        problem.pointer = "/dimensions";
+    }
     return problem;
 }
 
@@ -30,26 +65,19 @@ static void refuse(struct srv_change *c)
 {
     struct srv_request *request = c->work.request;
     const struct srv_write *w = &c->write;
-    const bool edits = c->op.kind == SRV_OP_EDIT;
     wire_problem problem;
     switch (w->refused_by) {
     case SRV_REFUSED_BY_NONE:
         problem = *c->flaw;
         break;
     case SRV_REFUSED_BY_CONDITION:
-        problem = problem_of_condition();
+        problem = problem_of_condition(c);
         break;
     case SRV_REFUSED_BY_STORE:
-        problem = edits ? wire_problem_of(w->status) : problem_of_settings(w->status);
+        problem = problem_of_store(c);
         break;
     case SRV_REFUSED_BY_SCENE:
-        if (w->status == OBB_CANCELLED)
-            problem = srv_problem_cancelled(request);
-        else if (edits)
-            problem =
-                wire_problem_of_edit(w->status, &w->fault, c->commit, w->op.edit, &request->arena);
-        else
-            problem = problem_of_settings(w->status);
+        problem = problem_of_scene(c);
         break;
     case SRV_REFUSED_BY_QUEUE:
         problem = srv_problem_of_pool(request->services,

@@ -14,7 +14,7 @@ bool srv_path_name(struct srv_request *request, size_t part, obb_str *out)
 {
     const obb_str name = request->target.parts[part];
     if (!obb_name_valid(name)) {
-        srv_reply_status(request, OBB_BAD_NAME);
+        srv_reply_name(request, OBB_BAD_NAME, name);
         return false;
     }
     *out = name;
@@ -28,7 +28,7 @@ struct obb_scene *srv_path_scene(struct srv_request *request)
         return NULL;
     struct obb_scene *scene = obb_store_find(request->services->store, name);
     if (scene == NULL)
-        srv_reply_status(request, OBB_NO_SCENE);
+        srv_reply_name(request, OBB_NO_SCENE, name);
     return scene != NULL && srv_request_waits(request, scene) ? NULL : scene;
 }
 
@@ -60,9 +60,7 @@ struct obb_view *srv_open_view(struct srv_request *request, struct obb_scene *sc
         return view;
     wire_problem problem = wire_problem_of(status);
     if (status == OBB_GONE) {
-        problem.has_range = true;
-        problem.oldest = oldest;
-        problem.newest = newest;
+        problem = wire_problem_of_gone(at, oldest, newest, &request->arena);
         problem.pointer = request->body.length > 0 ? "/at" : NULL; /* else `at` came in the path */
     }
     srv_reply_problem(request, &problem);

@@ -22,6 +22,12 @@ void srv_reply_status(struct srv_request *request, obb_status status)
     srv_reply_problem(request, &problem);
 }
 
+void srv_reply_name(struct srv_request *request, obb_status status, obb_str name)
+{
+    const wire_problem problem = wire_problem_of_name(status, name, &request->arena);
+    srv_reply_problem(request, &problem);
+}
+
 wire_problem srv_problem_cancelled(const struct srv_request *request)
 {
     wire_problem problem = wire_problem_of(OBB_CANCELLED);

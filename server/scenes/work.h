@@ -46,4 +46,7 @@ void srv_reply_status(struct srv_request *request, obb_status status);
  * there is no memory. */
 void *srv_work_room(struct srv_request *request, size_t size);
 
+/* Answers with the problem of a name in the path: OBB_BAD_NAME, OBB_NO_SCENE or OBB_NO_BOX. */
+void srv_reply_name(struct srv_request *request, obb_status status, obb_str name);
+
 #endif

@@ -89,6 +89,8 @@ START_TEST(a_box_is_put_read_patched_moved_and_deleted)
         {"boxes/crate/transform", "{\"translate\":[-1e9,0,0]}", 422, "/translate"},
         {"boxes/crate/transform", "{\"scale\":[1e9,1e9,1e9]}", 422, "/scale"},
         {"boxes/crate/transform", "{\"scale\":0}", 422, "/scale"},
+        {"boxes/corner/transform", "{\"rotate\":{\"axis\":[0,0,1],\"degrees\":45}}", 422,
+         "/rotate"},
         {"boxes/crate/transform", "{\"matrix\":[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,1]}", 422, "/matrix"},
         {"boxes/crate/merge", "{\"with\":[\"other\",\"nobody\"]}", 404, "/with/1"},
         {"boxes/crate/merge", "{\"with\":[\"far\"]}", 422, "/with"},
@@ -98,6 +100,8 @@ START_TEST(a_box_is_put_read_patched_moved_and_deleted)
            "{\"center\":[-1e9,0,0],\"half_extents\":[1,1,1]}", 200, "{\"id\":1}");
     expect(client, "PUT", "/v1/scenes/s/boxes/far",
            "{\"center\":[1e9,0,0],\"half_extents\":[1,1,1]}", 201, "{\"id\":3}");
+    expect(client, "PUT", "/v1/scenes/s/boxes/corner",
+           "{\"center\":[1e9,1e9,0],\"half_extents\":[1,1,1]}", 201, "{\"id\":4}");
     for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
         expect_problem(client, "POST", test_text("/v1/scenes/s/%s", refusals[i].path),
                        refusals[i].body, refusals[i].status, refusals[i].pointer);
@@ -105,7 +109,7 @@ START_TEST(a_box_is_put_read_patched_moved_and_deleted)
     expect_problem(client, "GET", "/v1/scenes/s/boxes/crate", NULL, 404, NULL);
     expect_problem(client, "DELETE", "/v1/scenes/s/boxes/crate", NULL, 404, NULL);
     expect_problem(client, "PATCH", "/v1/scenes/s/boxes/crate", "{\"center\":[0,0,0]}", 404, NULL);
-    expect(client, "PUT", "/v1/scenes/s/boxes/crate", UNIT, 201, "{\"id\":4}");
+    expect(client, "PUT", "/v1/scenes/s/boxes/crate", UNIT, 201, "{\"id\":5}");
 }
 END_TEST
 
@@ -207,6 +211,16 @@ START_TEST(a_commit_is_all_or_nothing)
          "/pose/ghost"},
         {"{\"pose\":{\"ghost\":{\"center\":[0,0,0]}},\"queries\":[{\"kind\":\"guess\"}]}", 404,
          "/pose/ghost"},
+        {"{\"pose\":{\"ghost\":{\"center\":[0,0,0]},\"a\":{\"center\":[0,0]}}}", 404,
+         "/pose/ghost"},
+        {"{\"pose\":{\"a\":{\"center\":[0,0]},\"ghost\":{\"center\":[0,0,0]}}}", 422,
+         "/pose/a/center"},
+        {"{\"pose\":{\"names\":[\"a\",\"ghost\",7],\"centers\":[0,0,0,0,0,0,0,0,\"x\"]}}", 404,
+         "/pose/names/1"},
+        {"{\"pose\":{\"centers\":[0,0,0,0,0,0,\"x\",0,0],\"names\":[\"ghost\",\"a\",\"a\"]}}", 404,
+         "/pose/names/0"},
+        {"{\"queries\":[{\"kind\":\"all-pairs\",\"at\":{\"revision\":99}},{\"kind\":\"guess\"}]}",
+         410, "/queries/0/at"},
         {"{\"put\":{\"z\":7},\"pose\":{\"ghost\":{\"center\":[0,0,0]}}}", 422, "/put/z"},
         {"{\"put\":{\"z\":" UNIT "},\"pose\":{\"z\":7}}", 422, "/pose/z"},
         {"{\"extra\":1,\"time\":1009}", 422, "/extra"},

@@ -1,8 +1,10 @@
 /* Every operation of the published document with every status that it lists, each seen at least once. */
 #include "tests/support/daemon.h"
 #include "tests/support/schema.h"
+#include "tests/support/sentence.h"
 #include "tests/support/test.h"
 
+#include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -128,6 +130,26 @@ static const struct {
              {"ray", "\"rays\":[]"},       {"sweep", "\"sweeps\":[]"},
              {"nearest", "\"points\":[]"}};
 
+/* Every problem has a detail; what it names is in the request, or in the scene. */
+static void check_body(const struct row *row, const char *body)
+{
+    json_t *problem = json_loads(body, JSON_REJECT_DUPLICATES, NULL);
+    const char *detail = json_string_value(json_object_get(problem, "detail"));
+    const char *name = row->status == 400   ? "at byte"
+                       : row->status == 404 ? "there is no "
+                       : row->status == 405 ? "this path takes "
+                       : row->status == 409 ? "found "
+                       : row->status == 410 ? "found revision 99; kept are "
+                       : row->status == 412 ? "asks for "
+                       : row->status == 413 ? "-limit)"
+                       : row->status == 415 ? "it is one of application/"
+                                            : "";
+    check_sentence(detail);
+    ck_assert_msg(strstr(detail, name) != NULL || (row->status == 400 && row->body == NULL),
+                  "%s %s: %s", row->method, row->path, detail);
+    json_decref(problem);
+}
+
 static void send_row(struct http_client *client, const struct row *row)
 {
     struct http_answer answer = {0};
@@ -144,6 +166,8 @@ static void send_row(struct http_client *client, const struct row *row)
     ck_assert_msg(answer.status == row->status, "%s %s %s %s: %ld instead of %ld\n%s", row->method,
                   row->path, row->header != NULL ? row->header : "",
                   row->body != NULL ? row->body : "", answer.status, row->status, answer.body);
+    if (row->status >= 400)
+        check_body(row, answer.body);
     http_answer_fini(&answer);
 }
 

@@ -183,11 +183,11 @@ typedef enum dump_route {
     DUMP_ROUTES = DUMP_QUERY + OBB_QUERY_KINDS
 } dump_route;
 
-/* Decodes the body. True: *out_text is the request; false: the problem as "status pointer". The
- * caller frees the text. */
-static inline bool dump_request(int route, const wire_body *body, int dimensions, char **out_text)
+/* Decodes the body. True: *out_text is the request; false: *out_problem is set, in the arena, and
+ * *out_text is "status pointer". The caller frees the text. */
+static inline bool dump_decode(int route, const wire_body *body, int dimensions,
+                               struct obb_arena *arena, char **out_text, wire_problem *out_problem)
 {
-    struct obb_arena arena;
     wire_problem problem = {0};
     obb_settings settings = {.dimensions = 3, .history_span = 500, .history_commits = 64};
     union {
@@ -202,40 +202,39 @@ static inline bool dump_request(int route, const wire_body *body, int dimensions
     FILE *out = open_memstream(out_text, &size);
     if (out == NULL)
         abort();
-    obb_arena_init(&arena);
     bool good = false;
     switch (route) {
     case DUMP_SETTINGS:
-        good = wire_read_settings(body, &settings, &arena, &settings, &problem);
+        good = wire_read_settings(body, &settings, arena, &settings, &problem);
         if (good)
             (void)fprintf(out, "%d %a %" PRIu32 "\n", settings.dimensions, settings.history_span,
                           settings.history_commits);
         break;
     case DUMP_BOX:
     case DUMP_PATCH:
-        good = wire_read_box(body, dimensions, route == DUMP_PATCH, name, &arena, &u.put, &problem);
+        good = wire_read_box(body, dimensions, route == DUMP_PATCH, name, arena, &u.put, &problem);
         if (good)
             dump_put(out, &u.put);
         break;
     case DUMP_TRANSFORM:
-        good = wire_read_transform(body, dimensions, name, &arena, &u.change, &problem);
+        good = wire_read_transform(body, dimensions, name, arena, &u.change, &problem);
         if (good)
             dump_transform(out, &u.change);
         break;
     case DUMP_MERGE:
-        good = wire_read_merge(body, name, &arena, &u.merge, &problem);
+        good = wire_read_merge(body, name, arena, &u.merge, &problem);
         for (size_t i = 0; good && i < u.merge.with_count; i++)
             dump_target(out, &u.merge.with[i]);
         break;
     case DUMP_COMMIT:
-        good = wire_read_commit(body, dimensions, &arena, &u.commit, &problem);
+        good = wire_read_commit(body, dimensions, arena, &u.commit, &problem);
         if (good)
             dump_edit(out, &u.commit.edit);
         for (size_t i = 0; good && i < u.commit.query_count; i++)
             dump_query(out, &u.commit.queries[i]);
         break;
     default:
-        good = wire_read_query(body, (obb_query_kind)(route - DUMP_QUERY), dimensions, &arena,
+        good = wire_read_query(body, (obb_query_kind)(route - DUMP_QUERY), dimensions, arena,
                                &u.query, &problem);
         if (good)
             dump_query(out, &u.query);
@@ -245,6 +244,17 @@ static inline bool dump_request(int route, const wire_body *body, int dimensions
         (void)fprintf(out, "%d %s", problem.status,
                       problem.pointer != NULL ? problem.pointer : "none");
     (void)fclose(out);
+    *out_problem = problem;
+    return good;
+}
+
+/* The same without the problem itself. */
+static inline bool dump_request(int route, const wire_body *body, int dimensions, char **out_text)
+{
+    struct obb_arena arena;
+    wire_problem problem;
+    obb_arena_init(&arena);
+    const bool good = dump_decode(route, body, dimensions, &arena, out_text, &problem);
     obb_arena_fini(&arena);
     return good;
 }

@@ -1,5 +1,6 @@
 #include "tests/support/expect.h"
 
+#include "tests/support/sentence.h"
 #include "tests/support/test.h"
 
 #include <jansson.h>
@@ -80,6 +81,10 @@ void expect_problem(struct http_client *client, const char *method, const char *
     ck_assert_ptr_nonnull(json_string_value(json_object_get(problem, "type")));
     const char *title = json_string_value(json_object_get(problem, "title"));
     ck_assert_msg(title != NULL && strlen(title) > 3, "no title: %s", answer.body);
+    const char *detail = json_string_value(json_object_get(problem, "detail"));
+    check_sentence(detail);
+    if (status == 422 && strstr(answer.body, "/problems/missing-field") == NULL)
+        ck_assert_msg(strncmp(detail, "found ", 6) == 0, "%s names no value: %s", path, detail);
     const char *real = json_string_value(json_object_get(problem, "pointer"));
     ck_assert_msg(pointer == NULL ? real == NULL : real != NULL && strcmp(real, pointer) == 0,
                   "%s %s %.300s\npoints at %s, not %s: %s", method, path, body != NULL ? body : "",

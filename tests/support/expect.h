@@ -13,7 +13,7 @@ void expect(struct http_client *client, const char *method, const char *path, co
             long status, const char *holds);
 
 /* Sends the request and expects a refusal: a problem document with this status, a title, a sentence
- * as detail or title, and this pointer (NULL: none). */
+ * as detail, which names the value of a 422, and this pointer (NULL: none). */
 void expect_problem(struct http_client *client, const char *method, const char *path,
                     const char *body, long status, const char *pointer);
 

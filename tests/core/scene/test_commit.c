@@ -53,13 +53,13 @@ START_TEST(the_fault_is_the_first_in_the_order_of_application)
         {{.dimensions = 3, .settings = &odd}, OBB_BAD_VALUE, {.group = OBB_GROUP_NONE}},
         {{.dimensions = 3, .has_time = true, .time = 4, .has_if_revision = true, .if_revision = 9},
          OBB_TIME_BACKWARDS,
-         {.group = OBB_GROUP_TIME}},
+         {.group = OBB_GROUP_TIME, .newest = {1, 5}}},
         {{.dimensions = 3, .has_time = true, .time = (double)NAN},
          OBB_BAD_NUMBER,
-         {.group = OBB_GROUP_TIME}},
+         {.group = OBB_GROUP_TIME, .newest = {1, 5}}},
         {{.dimensions = 3, .has_if_revision = true, .if_revision = 9, .puts = far, .put_count = 2},
          OBB_REVISION,
-         {.group = OBB_GROUP_IF_REVISION}},
+         {.group = OBB_GROUP_IF_REVISION, .newest = {1, 5}}},
         {{.dimensions = 3,
           .removes = gone,
           .remove_count = 2,
@@ -140,6 +140,8 @@ START_TEST(the_fault_is_the_first_in_the_order_of_application)
         ck_assert_double_eq(fault.oldest.time, expected->oldest.time);
         ck_assert_uint_eq(fault.newest.revision, expected->newest.revision);
         ck_assert_double_eq(fault.newest.time, expected->newest.time);
+        if (st == OBB_DIMENSIONS)
+            ck_assert_int_eq(fault.dimensions, 3);  /* those of the scene */
         ck_assert(obb_scene_hash(scene) == before); /* nothing has changed */
     }
     tick(scene, 6, "+c:3");

@@ -5,13 +5,14 @@ START_TEST(problems_say_what_where_and_what_next)
     wire_problem problem = {.status = 422,
                             .type = "bad-extent",
                             .title = "a half extent, radius or distance is negative",
+                            .detail = "found -1",
                             .pointer = "/put/cra\"te/half_extents/1"};
     struct wire_buf json = {0};
     wire_write_problem(&json, &problem);
     check_reply("Problem", &json, NULL,
                 "{\"type\":\"/problems/bad-extent\","
                 "\"title\":\"a half extent, radius or distance is negative\",\"status\":422,"
-                "\"pointer\":\"/put/cra\\\"te/half_extents/1\"}");
+                "\"detail\":\"found -1\",\"pointer\":\"/put/cra\\\"te/half_extents/1\"}");
     problem = (wire_problem){.status = 410,
                              .type = "gone",
                              .title = "the state asked for lies outside the kept history",

@@ -7,8 +7,10 @@
 #include "tests/proto/cbor_maker.h"
 #include "tests/proto/dump.h"
 #include "tests/proto/exact.h"
+#include "tests/support/sentence.h"
 #include "tests/support/test.h"
 
+#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -56,6 +58,102 @@ static inline bool decode_all(int route, int dimensions, const char *text, char 
     return good;
 }
 
+/* Returns the value that a JSON pointer names in a document, or NULL. Writes its key, or "". */
+static inline json_t *value_at(json_t *document, const char *pointer, char out_key[static 1024])
+{
+    json_t *value = document;
+    *out_key = '\0';
+    while (value != NULL && *pointer == '/') {
+        size_t length = 0;
+        for (pointer++; *pointer != '\0' && *pointer != '/'; pointer++) {
+            char c = *pointer;
+            if (c == '~') {
+                pointer++;
+                c = '/';
+                if (*pointer == '0')
+                    c = '~';
+            }
+            out_key[length++] = c;
+        }
+        out_key[length] = '\0';
+        value = json_is_array(value) ? json_array_get(value, strtoul(out_key, NULL, 10))
+                                     : json_object_get(value, out_key);
+    }
+    return value;
+}
+
+/* Checks that a detail begins with what was found: the key, the number of elements or the value,
+ * all shortened. jansson reads the document, as an oracle. */
+static inline void check_found(const char *text, const wire_problem *problem)
+{
+    enum { SURE = 16 }; /* bytes that are shown in any case */
+    char key[1024], begin[1100];
+    json_t *document = json_loads(text, JSON_DECODE_ANY, NULL);
+    json_t *value = document != NULL ? value_at(document, problem->pointer, key) : NULL;
+    if (value == NULL) { /* a number beyond doubles, which jansson refuses */
+        ck_assert_msg(strncmp(problem->detail, "found ", 6) == 0, "%s", problem->detail);
+        json_decref(document);
+        return;
+    }
+    char *shown = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+    const char *const detail = problem->detail;
+    const bool field =
+        strcmp(problem->type, "unknown-field") == 0 || strcmp(problem->type, "field-conflict") == 0;
+    const bool count =
+        strcmp(problem->type, "bad-length") == 0 || strcmp(problem->type, "bad-count") == 0;
+    if (field)
+        (void)snprintf(begin, sizeof begin, "found the field \"%.16s", key);
+    else if (count && json_is_array(value))
+        (void)snprintf(begin, sizeof begin, "found %zu element", json_array_size(value));
+    else
+        (void)snprintf(begin, sizeof begin, "found %.*s", json_is_array(value) ? 1 : SURE,
+                       shown); /* jansson writes numbers in other ways */
+    if (json_is_number(value) && !field)
+        ck_assert_msg(strtod(detail + 6, NULL) == json_number_value(value), "%s: %s", text, detail);
+    else if (strcmp(problem->type, "bad-name") == 0 && !json_is_string(value))
+        ck_assert_msg(strncmp(detail, "found \"", 7) == 0, "%s: %s", text, detail);
+    else if (strcmp(problem->type, "too-long") == 0)
+        ck_assert_msg(strncmp(detail, "found 1", 7) == 0, "%s: %s", text, detail);
+    else
+        ck_assert_msg(strncmp(detail, begin, strlen(begin)) == 0, "%s: %s", text, detail);
+    free(shown);
+    json_decref(document);
+}
+
+/* Checks the detail of a request that is refused, in both media. */
+static inline void check_detail(int route, int dimensions, const char *text)
+{
+    for (int media = 0; media < 3; media++) {
+        struct cbor_maker m = {0};
+        struct obb_arena own;
+        wire_problem problem;
+        char *got;
+        if (media > 0 && !maker_from_json(&m, text, strlen(text), media == 2))
+            break;
+        const wire_body body = media == 0 ? json(text)
+                                          : (wire_body){.bytes = (const char *)m.bytes,
+                                                        .length = m.length,
+                                                        .media = WIRE_CBOR};
+        obb_arena_init(&own);
+        ck_assert(!dump_decode(route, &body, dimensions, &own, &got, &problem));
+        check_sentence(problem.detail);
+        ck_assert(obb_utf8_valid(obb_str_of(problem.detail)));
+        if (problem.status == 400)
+            ck_assert_msg(strstr(problem.detail, ", at byte ") != NULL, "%s", problem.detail);
+        else if (strcmp(problem.type, "missing-field") == 0)
+            ck_assert_msg(strstr(problem.detail, "\" is missing") != NULL, "%s", problem.detail);
+        else if (media == 0)
+            check_found(text, &problem);
+        else
+            ck_assert_msg(strncmp(problem.detail, "found ", 6) == 0, "%s", problem.detail);
+        if (strcmp(problem.type, "unknown-field") == 0)
+            ck_assert_msg(strstr(problem.detail, "; ") != NULL, "%s", problem.detail);
+        free(got);
+        free(m.bytes);
+        obb_arena_fini(&own);
+    }
+}
+
 struct refusal {
     const char *text;
     int status;
@@ -73,6 +171,7 @@ static inline void check_refusals(int route, int dimensions, const struct refusa
         ck_assert_msg(!good && strcmp(got, expected) == 0, "%s\nexpected %s, got %s",
                       refusals[i].text, expected, got);
         free(got);
+        check_detail(route, dimensions, refusals[i].text);
     }
     printf("%zu refusals\n", count);
 }

@@ -140,6 +140,183 @@ START_TEST(every_prefix_of_a_commit_is_refused)
 }
 END_TEST
 
+/* ---- The order of faults --------------------------------------------------------------------- */
+
+enum { ENTRIES = 4 };
+typedef enum fault_kind { GOOD, OF_SCENE, OF_BODY } fault_kind;
+enum { PUT, POSE_BY_NAME, POSE_COLUMNS, TRANSFORM, QUERY, GROUPS };
+
+/* A commit of four entries in each group. Which way the body is wrong is one of `twist`. */
+struct planted {
+    fault_kind entry[GROUPS][ENTRIES];
+    bool columns;
+    uint64_t twist;
+};
+
+/* Returns the pointer that the rule asks for: of the first fault in the order of application. */
+static const char *model_pointer(const struct planted *planted, char out[static 64])
+{
+    for (int g = 0; g < GROUPS; g++)
+        for (int i = 0; i < ENTRIES; i++) {
+            const bool scene = planted->entry[g][i] == OF_SCENE;
+            if (planted->entry[g][i] == GOOD || (g == POSE_BY_NAME && planted->columns) ||
+                (g == POSE_COLUMNS && !planted->columns))
+                continue;
+            const char *const before = g == PUT            ? "/put/p"
+                                       : g == POSE_BY_NAME ? scene ? "/pose/ghost" : "/pose/p"
+                                       : g == TRANSFORM
+                                           ? scene ? "/transform/ghost" : "/transform/p"
+                                       : g == QUERY                       ? "/queries/"
+                                       : scene || planted->twist % 4 == 0 ? "/pose/names/"
+                                       : planted->twist % 4 == 3          ? "/pose/rotations/"
+                                                                          : "/pose/centers/";
+            const char *const after = g == PUT                     ? "/half_extents/1"
+                                      : g == QUERY                 ? scene ? "/at" : "/kind"
+                                      : scene || g == POSE_COLUMNS ? ""
+                                      : g == POSE_BY_NAME          ? "/center"
+                                                                   : "/scale";
+            const bool per_row = scene || planted->twist % 4 == 0;
+            const int at = g != POSE_COLUMNS || per_row ? i
+                           : planted->twist % 4 == 3    ? 4 * i
+                                                        : 3 * i + 1;
+            (void)snprintf(out, 64, "%s%d%s", before, at, after);
+            return out;
+        }
+    return NULL;
+}
+
+static void write_columns(FILE *out, const struct planted *planted, size_t order)
+{
+    const fault_kind *entry = planted->entry[POSE_COLUMNS];
+    for (int k = 0; k < 3; k++) {
+        const size_t column = (order + (size_t)k) % 3;
+        (void)fprintf(out, "%s\"%s\":[", k > 0 ? "," : "",
+                      column == 0   ? "names"
+                      : column == 1 ? "centers"
+                                    : "rotations");
+        for (int i = 0; i < ENTRIES; i++) {
+            const uint64_t twist = entry[i] == OF_BODY ? planted->twist % 4 : 4;
+            (void)fprintf(out, "%s", i > 0 ? "," : "");
+            if (column == 0 && twist == 0)
+                (void)fprintf(out, "7");
+            else if (column == 0)
+                (void)fprintf(out, "\"%s%d\"", entry[i] == OF_SCENE ? "ghost" : "p", i);
+            else if (column == 1)
+                (void)fprintf(out, "0,%s,0", twist == 1 ? "\"x\"" : twist == 2 ? "2e9" : "1");
+            else
+                (void)fprintf(out, "0,0,0,%d", twist != 3);
+        }
+        (void)fprintf(out, "]");
+    }
+}
+
+static void write_entry(FILE *out, int group, int i, fault_kind kind)
+{
+    const char *name = kind == OF_SCENE ? "ghost" : "p";
+    if (group == PUT)
+        (void)fprintf(out, "\"p%d\":{\"center\":[0,0,0],\"half_extents\":[1,%d,1]}", i,
+                      kind == OF_BODY ? -1 : 1);
+    else if (group == POSE_BY_NAME)
+        (void)fprintf(out, "\"%s%d\":{\"center\":[0,0%s]}", name, i, kind == OF_BODY ? "" : ",0");
+    else if (group == TRANSFORM)
+        (void)fprintf(out, "\"%s%d\":{\"scale\":%s}", name, i, kind == OF_BODY ? "null" : "1");
+    else
+        (void)fprintf(out, "{\"at\":{\"revision\":%d},\"kind\":\"%s\"}", kind == OF_SCENE ? 99 : 1,
+                      kind == OF_BODY ? "guess" : "all-pairs");
+}
+
+static char *write_planted(const struct planted *planted, test_rng *rng)
+{
+    static const char *const names[] = {"put", "pose", "pose", "transform", "queries"};
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    ck_assert_ptr_nonnull(out);
+    const int skipped = planted->columns ? POSE_BY_NAME : POSE_COLUMNS;
+    const size_t turn = test_below(rng, GROUPS), step = 1 + test_below(rng, GROUPS - 1);
+    (void)fprintf(out, "{\"ignore_missing\":false");
+    for (size_t k = 0; k < GROUPS; k++) { /* a prime number of groups: every order of some kind */
+        const int group = (int)((turn + k * step) % GROUPS);
+        if (group == skipped)
+            continue;
+        (void)fprintf(out, ",\"%s\":%c", names[group], group == QUERY ? '[' : '{');
+        if (group == POSE_COLUMNS)
+            write_columns(out, planted, test_below(rng, 3));
+        for (int i = 0; i < ENTRIES && group != POSE_COLUMNS; i++) {
+            (void)fprintf(out, "%s", i > 0 ? "," : "");
+            write_entry(out, group, i, planted->entry[group][i]);
+        }
+        (void)fprintf(out, "%c", group == QUERY ? ']' : '}');
+    }
+    (void)fprintf(out, "}");
+    (void)fclose(out);
+    return text;
+}
+
+/* Returns the pointer of the refusal, as the service makes it of a decoder and of a scene. */
+static const char *refusal_of(struct obb_scene *scene, const char *text)
+{
+    const wire_body body = json(text);
+    wire_commit commit;
+    wire_problem problem = {0};
+    struct obb_prepared *prepared;
+    obb_fault fault;
+    const bool read = wire_read_commit(&body, 3, &arena, &commit, &problem);
+    const obb_status status =
+        obb_edit_prepare(scene, &commit.edit, 0, 100, &arena, &prepared, &fault);
+    if (status != OBB_OK)
+        problem = wire_problem_of_edit(status, &fault, &commit, &commit.edit, &arena);
+    else
+        obb_edit_discard(prepared);
+    ck_assert(read || problem.status != 0);
+    return problem.pointer;
+}
+
+START_TEST(the_first_of_two_faults_counts_wherever_each_lies)
+{
+    test_rng rng = {.s = 20261122};
+    const obb_settings settings = {.dimensions = 3, .history_span = 500, .history_commits = 64};
+    struct obb_scene *scene;
+    struct obb_prepared *prepared;
+    obb_committed committed;
+    obb_fault fault;
+    ck_assert_int_eq(obb_scene_create(obb_str_of("s"), &settings, 0, NULL, &scene), OBB_OK);
+    const struct planted none = {.columns = true};
+    char *text = write_planted(&none, &rng);
+    const wire_body body =
+        json("{\"put\":{\"p0\":{" POSE "},\"p1\":{" POSE "},\"p2\":{" POSE "},\"p3\":{" POSE "}}}");
+    const wire_commit begin = commit_of(&body, 3);
+    ck_assert_int_eq(obb_edit_prepare(scene, &begin.edit, 0, 100, &arena, &prepared, &fault),
+                     OBB_OK);
+    obb_edit_commit(prepared, &committed);
+    ck_assert_ptr_null(refusal_of(scene, text));
+    free(text);
+    const size_t cases = test_effort(20000);
+    size_t of_scene = 0;
+    for (size_t n = 0; n < cases; n++) {
+        struct planted planted = {.columns = test_below(&rng, 2) == 0, .twist = test_random(&rng)};
+        for (int f = 0; f < 2; f++) {
+            int group = (int)test_below(&rng, GROUPS);
+            const size_t i = test_below(&rng, ENTRIES);
+            if (group == POSE_BY_NAME || group == POSE_COLUMNS)
+                group = planted.columns ? POSE_COLUMNS : POSE_BY_NAME;
+            planted.entry[group][i] = group == PUT || test_below(&rng, 2) == 0 ? OF_BODY : OF_SCENE;
+        }
+        char room[64];
+        text = write_planted(&planted, &rng);
+        const char *expected = model_pointer(&planted, room), *got = refusal_of(scene, text);
+        ck_assert_msg(got != NULL && strcmp(got, expected) == 0, "%s\nexpected %s, got %s", text,
+                      expected, got);
+        of_scene += strstr(got, "ghost") != NULL;
+        free(text);
+        obb_arena_reset(&arena);
+    }
+    ck_assert(of_scene > cases / 20);
+    printf("%zu commits, %zu times the scene's fault was first\n", cases, of_scene);
+    obb_scene_destroy(scene);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("request_commit");
@@ -148,6 +325,7 @@ int main(void)
     tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, a_commit_is_read_whole);
     tcase_add_test(tc, commits_that_are_wrong_are_refused_at_the_first_fault);
+    tcase_add_test(tc, the_first_of_two_faults_counts_wherever_each_lies);
     tcase_add_test(tc, every_prefix_of_a_commit_is_refused);
     suite_add_tcase(suite, tc);
     return test_main(suite);

@@ -1,5 +1,6 @@
 #include "proto/wire.h"
 #include "tests/support/fault.h"
+#include "tests/support/sentence.h"
 #include "tests/support/test.h"
 
 #include <stdio.h>
@@ -137,7 +138,8 @@ START_TEST(a_fault_names_its_line_and_value)
         {HEAD "{\"name\":\"a\",\"id\":0,\"center\":[0,0,0],\"half_extents\":[1,1,1]}", 422, "/1/id",
          NULL},
         {HEAD LINE("a") LINE("b") LINE("c") LINE("d") LINE("b") LINE("c"), 422, "/5/name", NULL},
-        {HEAD LINE("a") LINE("a"), 422, "/2/name", NULL},
+        {HEAD LINE("a") LINE("a"), 422, "/2/name",
+         "found \"a\"; a line before has a box of this name"},
         {HEAD LINE("a") " ", 400, NULL, "line 3: "},
         {HEAD LINE("a") LINE("b") "7", 422, "/3", NULL},
         {"{\"format\":\"other\",\"version\":1,\"dimensions\":3,\"history\":{\"span\":0,\"commits\":"
@@ -146,7 +148,7 @@ START_TEST(a_fault_names_its_line_and_value)
          422, "/0/format", NULL},
         {"{\"format\":\"obbd-scene\",\"version\":2,\"dimensions\":3,\"history\":{\"span\":0,"
          "\"commits\":1}}",
-         422, "/0/version", "1 is needed here"},
+         422, "/0/version", "found 2; 1 is needed here"},
         {"{\"format\":\"obbd-scene\",\"version\":1,\"dimensions\":4,\"history\":{\"span\":0,"
          "\"commits\":1}}",
          422, "/0/dimensions", NULL},
@@ -157,7 +159,7 @@ START_TEST(a_fault_names_its_line_and_value)
          422, "/0/history/span", NULL},
         {"{\"format\":\"obbd-scene\",\"version\":1,\"dimensions\":3,\"history\":{\"span\":0,"
          "\"commits\":1},\"boxes\":2}\n" LINE("a"),
-         422, "/0/boxes", NULL},
+         422, "/0/boxes", "found 2; the lines that follow are 1"},
         {"{\"format\":\"obbd-scene\",\"version\":1,\"dimensions\":3,\"history\":{\"span\":0,"
          "\"commits\":1},\"time\":1e300}\n",
          422, "/0/time", NULL},
@@ -176,6 +178,7 @@ START_TEST(a_fault_names_its_line_and_value)
                                                : problem.pointer != NULL &&
                                                      strcmp(problem.pointer, cases[i].pointer) == 0,
                       "%s: %s", cases[i].body, problem.pointer);
+        check_sentence(problem.detail);
         if (cases[i].detail != NULL)
             ck_assert_msg(strncmp(problem.detail, cases[i].detail, strlen(cases[i].detail)) == 0,
                           "%s: %s", cases[i].body, problem.detail);

@@ -1,5 +1,6 @@
 #include "proto/wire.h"
 #include "tests/support/fault.h"
+#include "tests/support/sentence.h"
 #include "tests/support/test.h"
 
 #include <string.h>
@@ -69,7 +70,9 @@ START_TEST(parameters_of_boxes_are_read)
             !wire_read_box_params(params, split(wrong[i], params), &arena, &got, &problem), "%s",
             wrong[i]);
         ck_assert_int_eq(problem.status, 400);
-        ck_assert(problem.pointer == NULL && problem.detail != NULL);
+        ck_assert_ptr_null(problem.pointer);
+        check_sentence(problem.detail);
+        ck_assert_msg(strncmp(problem.detail, "found ", 6) == 0, "%s", problem.detail);
     }
 }
 END_TEST
@@ -122,9 +125,12 @@ START_TEST(parameters_of_lists_are_read)
     }
     ck_assert(
         !wire_read_scene_list_params(params, split("prefix=a", params), &arena, &got, &problem));
+    ck_assert(!wire_read_box_list_params(params, split("limt=1", params), &arena, &got, &problem));
+    ck_assert_str_eq(problem.detail, "found the parameter \"limt\"; the nearest known one is "
+                                     "\"limit\"");
     /* what is said of a parameter that is not UTF-8 can still be written as JSON */
     ck_assert(!wire_read_no_params(params, split("\xff=1", params), &arena, &problem));
-    ck_assert_str_eq(problem.detail, "there is no such parameter here");
+    ck_assert_str_eq(problem.detail, "found the parameter \"?\"; none is known here");
 }
 END_TEST
 

@@ -18,9 +18,9 @@ START_TEST(numbers_have_ranges)
                  {"1e309", WIRE_ANY, WIRE_OBB_BAD_NUMBER},
                  {"-1e9", WIRE_COORDINATE, WIRE_OBB_OK},
                  {"1000000000.0000002", WIRE_COORDINATE, WIRE_OBB_BAD_NUMBER},
-                 {"0", WIRE_LENGTH, WIRE_OBB_OK},
-                 {"-1e-300", WIRE_LENGTH, WIRE_OBB_BAD_EXTENT},
-                 {"1e10", WIRE_LENGTH, WIRE_OBB_BAD_NUMBER},
+                 {"0", WIRE_HALF_EXTENT, WIRE_OBB_OK},
+                 {"-1e-300", WIRE_HALF_EXTENT, WIRE_OBB_BAD_EXTENT},
+                 {"1e10", WIRE_HALF_EXTENT, WIRE_OBB_BAD_NUMBER},
                  {"-9007199254740992", WIRE_TIME, WIRE_OBB_OK},
                  {"9007199254740994", WIRE_TIME, WIRE_OBB_BAD_NUMBER},
                  {"\"1\"", WIRE_ANY, WIRE_WRONG_TYPE}};
@@ -65,7 +65,7 @@ START_TEST(a_vector_has_as_many_numbers_as_the_scene_has_dimensions)
     c = cursor_of("[1,2,3]");
     ck_assert(!wire_read_vector(&c, 2, WIRE_ANY, &v) && c.fault.cause == WIRE_BAD_LENGTH);
     c = cursor_of("[1,2,-3]");
-    ck_assert(!wire_read_vector(&c, 3, WIRE_LENGTH, &v));
+    ck_assert(!wire_read_vector(&c, 3, WIRE_HALF_EXTENT, &v));
     ck_assert(c.fault.cause == WIRE_OBB_BAD_EXTENT && c.fault.item == 2);
 }
 END_TEST
