@@ -4,11 +4,23 @@
 #include "core/geometry/exact.h"
 #include "core/geometry/sat.h"
 
+/* Boxes rest on each other if the gap between them is 0 within this share of the pair's extent (as
+ * in the relation `touching`) and this share of the coordinates. Moving a box rounds its centre,
+ * and nothing pushes the box out again, so a hundred moves may leave it this deep. */
+static const double resting_share = 1e-12;
+static const double resting_of_coordinate = 1e-14;
+
+/* A motion leads along a face if it enters by at most this share of its length and this share of
+ * the coordinates, which a difference of two places loses to rounding. */
+static const double sliding_share = 1e-12;
+static const double sliding_of_coordinate = 0x1p-51;
+
 /* The fractions of the motion at which the mover is within the target's reach on all axes tested
  * so far. */
 struct contact {
     double enter, leave;
     double max;    /* later contact is no hit */
+    double apart;  /* the largest gap at the start, times the length of its axis */
     obb_vec3 axis; /* the one entered last, towards the mover; any length */
 };
 
@@ -19,6 +31,8 @@ static bool cut(struct contact *contact, obb_vec3 axis, obb_vec3 offset, obb_vec
 {
     const double reach = obb_solid_radius(mover, axis) + obb_solid_radius(target, axis);
     const double from = obb_dot(axis, offset), speed = obb_dot(axis, motion);
+    const double gap = fabs(from) - reach;
+    contact->apart = gap > contact->apart ? gap : contact->apart;
     if (speed == 0.0)
         return fabs(from) <= reach;
     const double sign = speed > 0.0 ? 1.0 : -1.0;
@@ -45,7 +59,8 @@ static bool first_contact(const obb_solid *mover, obb_vec3 motion, double max_fr
                           const obb_solid *target, struct contact *out)
 {
     const obb_vec3 offset = obb_sub(mover->center, target->center);
-    struct contact contact = {.enter = -HUGE_VAL, .leave = HUGE_VAL, .max = max_fraction};
+    struct contact contact = {
+        .enter = -HUGE_VAL, .leave = HUGE_VAL, .max = max_fraction, .apart = -HUGE_VAL};
     for (int i = 0; i < mover->dimensions; i++)
         if (!cut(&contact, mover->axis[i], offset, motion, mover, target))
             return false;
@@ -63,20 +78,93 @@ static bool first_contact(const obb_solid *mover, obb_vec3 motion, double max_fr
     return isfinite(contact.enter); /* else the motion has no length along any axis */
 }
 
+/* ---- Contact at the start -------------------------------------------------------------------- */
+
+/* Returns the largest coordinate of the two centres. */
+static double largest_coordinate(const obb_solid *mover, const obb_solid *target)
+{
+    return fmax(obb_largest_part(mover->center), obb_largest_part(target->center));
+}
+
+/* Returns how far the gap of two boxes that rest on each other may be from 0. */
+static double resting_slack(const obb_solid *mover, const obb_solid *target, double extent)
+{
+    return resting_share * extent + resting_of_coordinate * largest_coordinate(mover, target);
+}
+
+/* Returns false if the largest gap at the start proves that the two do not rest on each other. The
+ * bound of the extent is cheaper than obb_sat_extent. */
+static bool may_rest(const obb_solid *mover, const obb_solid *target, double apart)
+{
+    const double extent = obb_length(obb_sub(mover->center, target->center)) +
+                          obb_length(mover->half_extents) + obb_length(target->half_extents);
+    return apart <= resting_slack(mover, target, extent);
+}
+
+/* Returns whether the motion keeps the boxes out of each other along this axis. On the axis they
+ * must be no deeper in each other than `rests`, and the motion must enter by at most `slides`.
+ *
+ * axis  any length but 0. */
+static bool parts_along(obb_vec3 axis, const obb_solid *mover, obb_vec3 motion,
+                        const obb_solid *target, double rests, double slides)
+{
+    const obb_vec3 n = obb_scale(axis, 1.0 / obb_length(axis));
+    const double from = obb_dot(n, obb_sub(mover->center, target->center));
+    const double speed = obb_dot(n, motion);
+    return fabs(from) - (obb_solid_radius(mover, n) + obb_solid_radius(target, n)) >= -rests &&
+           (from > 0.0 ? speed : -speed) >= -slides;
+}
+
+/* Returns whether the two rest on each other and the motion leads away or along. One axis suffices:
+ * it proves that the two never get deeper into each other than `rests` and `slides` together. The
+ * proof is in EXACTNESS.md.
+ *
+ * gap  that of obb_sat_separation at the start. */
+static bool leaves_or_slides(const obb_solid *mover, obb_vec3 motion, const obb_solid *target,
+                             double gap)
+{
+    const double rests = resting_slack(mover, target, obb_sat_extent(mover, target));
+    const double slides = sliding_share * obb_length(motion) +
+                          sliding_of_coordinate * largest_coordinate(mover, target);
+    if (fabs(gap) > rests)
+        return false;
+    for (int i = 0; i < mover->dimensions; i++)
+        if (parts_along(mover->axis[i], mover, motion, target, rests, slides) ||
+            parts_along(target->axis[i], mover, motion, target, rests, slides))
+            return true;
+    for (int i = 0; i < 3 && mover->dimensions == 3; i++)
+        for (int j = 0; j < 3; j++) {
+            const obb_vec3 axis = obb_exact_cross(mover->axis[i], target->axis[j]);
+            const bool parallel = axis.x == 0.0 && axis.y == 0.0 && axis.z == 0.0;
+            if (!parallel && parts_along(axis, mover, motion, target, rests, slides))
+                return true;
+        }
+    return false;
+}
+
 bool obb_sweep_cast(const obb_solid *mover, obb_vec3 motion, double max_fraction,
                     const obb_solid *target, obb_sweep_hit *out)
 {
-    obb_sweep_hit hit = {.started_overlapping = obb_sat_overlap(mover, target)};
+    const bool overlap = obb_sat_overlap(mover, target);
+    struct contact contact = {.enter = 0.0, .apart = 0.0};
+    if (!overlap && !first_contact(mover, motion, max_fraction, target, &contact))
+        return false;
+    /* A contact in the past is one at the start: first_contact and obb_sat_overlap round
+     * differently, so a pair that is apart by a hair may be in contact here. The axis entered
+     * last in the past then says nothing about the contact. */
+    obb_sweep_hit hit = {.started_overlapping = overlap || contact.enter <= 0.0};
+    obb_separation start = {.gap = HUGE_VAL};
+    if (hit.started_overlapping || may_rest(mover, target, contact.apart)) {
+        const bool moves = motion.x != 0.0 || motion.y != 0.0 || motion.z != 0.0;
+        start = obb_sat_separation(mover, target);
+        if (moves && leaves_or_slides(mover, motion, target, start.gap))
+            return false;
+    }
     obb_solid moved = *mover;
     if (hit.started_overlapping) {
-        hit.normal =
-            unit_without_negative_zeros(obb_negate(obb_sat_separation(mover, target).normal));
+        hit.normal = unit_without_negative_zeros(obb_negate(start.normal));
     } else {
-        struct contact contact;
-        if (!first_contact(mover, motion, max_fraction, target, &contact))
-            return false;
-        /* If the two tests differ by their rounding, the contact may lie slightly in the past. */
-        hit.fraction = contact.enter > 0.0 ? contact.enter : 0.0;
+        hit.fraction = contact.enter;
         hit.normal = unit_without_negative_zeros(contact.axis);
         moved.center = obb_add(mover->center, obb_scale(motion, hit.fraction));
     }

@@ -14,7 +14,7 @@ typedef struct obb_sweep_hit {
     /* Unit, from target to mover: of the surface hit, against the motion. If they overlapped
      * from the start, the shortest way out. */
     obb_vec3 normal;
-    bool started_overlapping;
+    bool started_overlapping; /* in contact at the start: fraction is 0 */
 } obb_sweep_hit;
 
 /* Finds the first contact of `mover` with `target`. Returns whether there is one; *out is written
@@ -23,17 +23,29 @@ typedef struct obb_sweep_hit {
  * motion        scene units. A motion of zero finds only overlaps.
  * max_fraction  0 to 1, of the motion.
  *
- * Boxes are closed: contact at the very start is an overlap, and contact at the very end is a hit.
- * started_overlapping is the verdict of obb_sat_overlap. If several axes are reached at once, the
- * first in the order of sat.h gives the normal.
+ * Boxes are closed: contact at the very end is a hit. Boxes that overlap at the start are a hit at
+ * fraction 0, wherever the motion leads. Boxes that only rest on each other at the start are no hit
+ * if the motion leads away or along, so a box can slide over the floor on which it stands. If the
+ * motion leads into the target, they are a hit at fraction 0.
+ *
+ * Two boxes rest on each other if the gap of obb_sat_separation is 0 within 1e-12 of the pair's
+ * extent (the relation `touching`) and 1e-14 of the largest coordinate of the centres. A motion
+ * leads away or along if there is an axis on which the boxes are no deeper in each other than that,
+ * and along which the motion enters by at most 1e-12 of its length and 2^-51 of that coordinate.
+ *
+ * started_overlapping is set if and only if fraction is 0. At fraction 0, obb_sat_overlap says
+ * overlap or the gap is within rounding of 0. If several axes are reached at once, the first in the
+ * order of sat.h gives the normal.
  *
  * Accuracy exact for boxes parallel to the coordinate axes whose coordinates and quotients are
  *          representable. Otherwise let scale = |mover.center - target.center| + |motion| + the
- *          half extents of both. A mover that passes clear by more than 1e-14 * scale, or would
- *          enter deeper than that, is decided right. At the reported fraction the gap between the
- *          boxes is within 1e-14 * scale of 0.
- * Cost     about 700 flops, 30 divisions and, for a hit, obb_closest_boxes; no allocation; any
- *          thread.
+ *          half extents of both. A mover that does not rest on the target at the start, and that
+ *          passes clear by more than 1e-14 * scale or would enter deeper than that, is decided
+ *          right. At a fraction above 0 the gap between the boxes is within 1e-14 * scale of 0. A
+ *          mover that rests on the target and is no hit never gets deeper into it than the two
+ *          allowances above together.
+ * Cost     about 700 flops, 30 divisions and, for a hit, obb_closest_boxes; 1,000 flops more if the
+ *          two overlap or nearly touch at the start; no allocation; any thread.
  * Source   moving separating axes: Ericson, "Real-Time Collision Detection", 2005, 5.5.8. The
  *          difference of two boxes is a polytope whose faces the 15 axes bound, so a sweep is a
  *          ray against it. */

@@ -60,8 +60,41 @@ START_TEST(contact_of_straight_boxes_is_exact)
         {"edge onto edge", {-6, 6, 0}, {8, -8, 0}, true, false, 0.5, nx},
         {"does not move, touches", {0, 2, 0}, none, true, true, 0, py},
         {"does not move, apart", {0, 2.0000000000000004, 0}, none, false, false, 0, none},
-        {"starts in contact, moves away", {-2, 0, 0}, {-5, 0, 0}, true, true, 0, nx},
-        {"starts in contact, moves along", {-2, 0, 0}, {0, 5, 0}, true, true, 0, nx},
+        {"starts in contact, moves away", {-2, 0, 0}, {-5, 0, 0}, false, false, 0, none},
+        {"starts in contact, moves along", {-2, 0, 0}, {0, 5, 0}, false, false, 0, none},
+        {"starts in contact, moves into it", {-2, 0, 0}, {5, 5, 0}, true, true, 0, nx},
+        {"starts corner on corner, moves along one", {-2, 2, 0}, {5, 0, 0}, false, false, 0, none},
+        {"starts corner on corner, moves along the other",
+         {-2, 2, 0},
+         {0, -5, 0},
+         false,
+         false,
+         0,
+         none},
+        {"starts corner on corner, moves between", {-2, 2, 0}, {5, -5, 0}, true, true, 0, nx},
+        {"starts a hair deep, moves along",
+         {-1.9999999999999998, 0, 0},
+         {0, 5, 0},
+         false,
+         false,
+         0,
+         none},
+        {"starts a hair deep, moves into it",
+         {-1.9999999999999998, 0, 0},
+         {5, 0, 0},
+         true,
+         true,
+         0,
+         nx},
+        {"starts a hair apart, moves along",
+         {-2.0000000000000004, 0, 0},
+         {0, 5, 0},
+         false,
+         false,
+         0,
+         none},
+        {"starts deep, moves away", {-1.5, 0, 0}, {-5, 0, 0}, true, true, 0, nx},
+        {"starts deep, moves along", {-1.5, 0, 0}, {0, 5, 0}, true, true, 0, nx},
         {"starts inside", {-0.5, 0, 0}, {9, 0, 0}, true, true, 0, nx},
         {"moves less than a denormal can say", {-6, 0, 0}, {5e-324, 0, 0}, false, false, 0, none},
     };
@@ -69,7 +102,7 @@ START_TEST(contact_of_straight_boxes_is_exact)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int dimensions = 2; dimensions <= 3; dimensions++, checked++)
             check_exact(&cases[i], dimensions);
-    ck_assert_uint_eq(checked, 26);
+    ck_assert_uint_eq(checked, 44);
 }
 END_TEST
 
@@ -141,6 +174,7 @@ static void compare_with_oracle(uint64_t seed, enum placing placing)
             continue;
         hits++;
         ck_assert_int_eq(hit.started_overlapping, obb_sat_overlap(&mover, &target));
+        ck_assert_int_eq(hit.started_overlapping, hit.fraction == 0.0);
         obb_sweep_hit again; /* up to there, but no less far */
         ck_assert(obb_sweep_cast(&mover, motion, hit.fraction, &target, &again));
         ck_assert_double_eq(again.fraction, hit.fraction);
@@ -192,38 +226,321 @@ START_TEST(random_sweeps_agree_with_the_oracle)
 END_TEST
 
 /* Long boxes with edges all but parallel, moved along those and across their cross product: that alone tells on the whole
- * way whether they meet, and by exact arithmetic it does. */
+ * way whether they meet, and by exact arithmetic it does. Those that rest on each other from the start may slide; from
+ * above, by as much as is not within rounding of 0, all come down to where that product tells. */
 START_TEST(ridges_slide_along_ridges)
 {
     const size_t cases = test_effort(6000);
     test_rng rng = {.s = 200};
-    size_t missed = 0, met = 0;
+    size_t missed = 0, met = 0, rested = 0, landed = 0, stayed_above = 0;
     for (size_t index = 0; index < cases; index++) {
         const struct pairs_case c = pairs_make(PAIRS_LONG_NEAR_PARALLEL, 3, index, &rng);
         const int i = (int)(index / 3 % 3), j = (int)(index % 3);
         const exact_gaps truth = exact_gaps_of(&c.a, &c.b, 3);
+        const double gap = truth.gap[6 + 3 * i + j];
         const obb_vec3 n = exact_axis(&c.a, &c.b, 6 + 3 * i + j);
         const obb_vec3 along = obb_scale(c.solid_a.axis[i], obb_component(c.a.half_extents, i) *
                                                                 test_uniform(&rng, -0.5, 0.5));
         const obb_vec3 motion = obb_sub(along, obb_scale(n, obb_dot(along, n)));
         obb_solid mover = c.solid_a;
         mover.center = obb_sub(mover.center, obb_scale(motion, 0.5));
+        exact_box start = c.a;
+        start.center = mover.center;
+        const exact_gaps at_start = exact_gaps_of(&start, &c.b, 3);
         /* The bound of sweep.h, and as much for the rotations and the place half way. */
         const double bound = 2e-14 * scale_of(&mover, motion, &c.solid_b);
         obb_sweep_hit hit;
-        const bool got = obb_sweep_cast(&mover, motion, 1.0, &c.solid_b, &hit);
-        if (truth.gap[6 + 3 * i + j] > bound) {
-            ck_assert_msg(!got, "case %zu: %g apart on the way", index, truth.gap[6 + 3 * i + j]);
+        bool got = obb_sweep_cast(&mover, motion, 1.0, &c.solid_b, &hit);
+        if (gap > bound) {
+            ck_assert_msg(!got, "case %zu: %g apart on the way", index, gap);
             missed++;
+        } else if (fabs(at_start.largest) < 2e-12 * at_start.extent) {
+            if (fabs(at_start.largest) < 0.9e-12 * at_start.extent &&
+                gap > -0.9e-12 * at_start.extent)
+                ck_assert_msg(!got, "case %zu: stopped by what it rests on", index);
+            rested++;
         } else if (truth.largest < -bound) {
             ck_assert_msg(got && hit.fraction <= 0.5, "case %zu: %g deep half way", index,
                           -truth.largest);
             met++;
         }
+        /* Down on the ridge from above, to the same place. */
+        const obb_vec3 up = obb_dot(n, obb_sub(mover.center, c.b.center)) > 0.0 ? n : obb_negate(n);
+        const double lift = 1e-3 * truth.extent;
+        mover.center = obb_add(mover.center, obb_scale(up, lift));
+        const obb_vec3 down = obb_sub(c.solid_a.center, mover.center);
+        got = obb_sweep_cast(&mover, down, 1.0, &c.solid_b, &hit);
+        if (gap > bound) {
+            ck_assert_msg(!got, "case %zu: %g above at the end", index, gap);
+            stayed_above++;
+        } else if (truth.largest < -bound) {
+            ck_assert_msg(got, "case %zu: %g deep at the end", index, -truth.largest);
+            landed++;
+        }
     }
-    printf("sweeps, ridge along ridge: %zu cases, %zu met, %zu missed\n", cases, met, missed);
+    printf("sweeps, ridge along ridge: %zu cases, %zu met, %zu missed, %zu rested; from above %zu "
+           "landed, %zu did not\n",
+           cases, met, missed, rested, landed, stayed_above);
     ck_assert_uint_gt(missed, cases / 3);
-    ck_assert_uint_gt(met, cases / 3);
+    ck_assert_uint_gt(met, cases / 4);
+    ck_assert_uint_gt(landed, cases / 3);
+    ck_assert_uint_gt(stayed_above, cases / 3);
+}
+END_TEST
+
+/* ---- Boxes that rest on each other -------------------------------------------------------------------------------- */
+
+static long double exact_dot(obb_vec3 a, obb_vec3 b)
+{
+    return (long double)a.x * (long double)b.x + (long double)a.y * (long double)b.y +
+           (long double)a.z * (long double)b.z;
+}
+
+/* A box on a face of another one, with outward normal n, at a height of about `gap` above it: it stands on a corner that is
+ * inside of the face, or on a face of its own where it is turned as the other one. */
+static void rest_on_face(test_rng *rng, int dimensions, bool turned_alike, obb_vec3 about,
+                         double gap, obb_solid *mover, obb_solid *target, obb_vec3 *out_normal)
+{
+    *target = slow_random_solid(rng, dimensions, about, 1.0, 2.0);
+    *mover = slow_random_solid(rng, dimensions, about, 1.0, 2.0);
+    obb_solid *both[2] = {mover, target};
+    for (int i = 0; i < 2; i++)
+        both[i]->half_extents = (obb_vec3){test_uniform(rng, 0.1, 2.0), test_uniform(rng, 0.1, 2.0),
+                                           dimensions == 3 ? test_uniform(rng, 0.1, 2.0) : 0.0};
+    if (turned_alike)
+        for (int i = 0; i < 3; i++)
+            mover->axis[i] = target->axis[i];
+    const int face = (int)test_below(rng, (size_t)dimensions);
+    const obb_vec3 n =
+        test_below(rng, 2) == 0 ? target->axis[face] : obb_negate(target->axis[face]);
+    obb_vec3 at = obb_scale(n, obb_component(target->half_extents, face) + gap);
+    for (int i = 0; i < dimensions; i++) {
+        if (i != face)
+            at = obb_add(at, obb_scale(target->axis[i], obb_component(target->half_extents, i) *
+                                                            test_uniform(rng, -0.7, 0.7)));
+        const double toward = obb_dot(mover->axis[i], n) < 0.0 ? -1.0 : 1.0;
+        at = obb_add(at, obb_scale(mover->axis[i], toward * obb_component(mover->half_extents, i)));
+    }
+    mover->center = obb_add(target->center, at);
+    *out_normal = n;
+}
+
+static double farthest_corners(const obb_solid *a, const obb_solid *b)
+{
+    obb_vec3 ca[8], cb[8];
+    double farthest = 0.0;
+    slow_corners(a, ca);
+    slow_corners(b, cb);
+    for (int i = 0; i < 8; i++)
+        for (int j = 0; j < 8; j++)
+            farthest = fmax(farthest, obb_length(obb_sub(ca[i], cb[j])));
+    return farthest;
+}
+
+static double largest_coordinate(const obb_solid *a, const obb_solid *b)
+{
+    double largest = 0.0;
+    for (int k = 0; k < 3; k++)
+        largest = fmax(largest,
+                       fmax(fabs(obb_component(a->center, k)), fabs(obb_component(b->center, k))));
+    return largest;
+}
+
+enum way { ALONG, AWAY, INTO, WAYS };
+
+/* A motion along, away from or into a face. */
+static obb_vec3 motion_by_face(test_rng *rng, int dimensions, enum way way, obb_vec3 n)
+{
+    const double length = pow(10.0, test_uniform(rng, -3.0, 2.0));
+    const double steep = pow(10.0, test_uniform(rng, -9.0, 1.0));
+    const obb_vec3 any = slow_random_vector(rng, dimensions, length);
+    const obb_vec3 along = obb_sub(any, obb_scale(n, obb_dot(any, n)));
+    const double rise = way == ALONG ? 0.0 : way == AWAY ? steep : -steep;
+    return obb_add(along, obb_scale(n, rise * obb_length(along)));
+}
+
+struct resting_counts {
+    size_t of_way[WAYS], rests, deep, above, free, blocked, later;
+};
+
+static void check_resting_case(size_t i, enum way way, obb_vec3 n, const obb_solid *mover,
+                               obb_vec3 motion, const obb_solid *target,
+                               struct resting_counts *counts)
+{
+    const double extent = farthest_corners(mover, target), length = obb_length(motion);
+    const double scale = scale_of(mover, motion, target), bound = 1e-14 * scale;
+    const double gap = (double)slow_gap(mover, target);
+    const double rise = (double)exact_dot(motion, n);
+    const double allowed = 1e-12 * extent + 1e-14 * largest_coordinate(mover, target);
+    obb_sweep_hit hit = {.fraction = -1.0};
+    const bool got = obb_sweep_cast(mover, motion, 1.0, target, &hit);
+    counts->of_way[way]++;
+    if (got) { /* whatever was decided, what is said about a contact is true of it */
+        ck_assert_int_eq(hit.started_overlapping, hit.fraction == 0.0);
+        obb_solid moved = *mover;
+        moved.center = obb_add(mover->center, obb_scale(motion, hit.fraction));
+        const double there = gap_along(hit.normal, &moved, target);
+        ck_assert_msg(fabs(there - (hit.started_overlapping ? gap : 0.0)) <= 1e-12 * scale,
+                      "case %zu: %g along the normal, gap at the start %g", i, there, gap);
+        ck_assert_msg(obb_dot(hit.normal, n) > 0.9, "case %zu: normal %g %g %g on %g %g %g", i,
+                      hit.normal.x, hit.normal.y, hit.normal.z, n.x, n.y, n.z);
+    }
+    if (gap < -1.1 * allowed) { /* deep at the start */
+        ck_assert_msg(got && hit.started_overlapping, "case %zu: %g deep", i, -gap);
+        counts->deep++;
+        return;
+    }
+    if (fabs(gap) < 0.9 * allowed) {
+        counts->rests++;
+        if (way != INTO) {
+            ck_assert_msg(!got, "case %zu: gap %g, motion %g out of %g: hit at %g", i, gap, rise,
+                          length, hit.fraction);
+            counts->free++;
+            return;
+        }
+    } else if (gap > 1.1 * allowed) {
+        counts->above++;
+    } else {
+        return; /* either will do */
+    }
+    /* What is left goes by the ray through the boxes' difference. */
+    if (way == INTO && gap <= bound) {
+        if (rise < -1e-10 * length - 2.0 * bound) {
+            ck_assert_msg(got && hit.fraction * -rise <= 2.0 * bound,
+                          "case %zu: gap %g, %g into it: fraction %g", i, gap, -rise, hit.fraction);
+            ck_assert(gap > -bound || hit.started_overlapping);
+            counts->blocked++;
+        }
+        return;
+    }
+    const slow_span span = slow_sweep(mover, motion, target);
+    if (fabs((double)span.clearance) <= bound)
+        return;
+    if (way != INTO || rise < -1e-10 * length)
+        ck_assert_msg(got == (span.clearance < 0), "case %zu: clearance %Lg", i, span.clearance);
+    if (got && span.clearance < 0) {
+        ck_assert_double_le(fabs(hit.fraction - (double)span.enter),
+                            1e-15 + bound * (double)((span.leave - span.enter) / -span.clearance));
+        counts->later++;
+    }
+}
+
+/* From 1e-9 of the extent apart to as much deep, down to nothing: a box that stands on a face is stopped by it exactly where
+ * it moves into it. */
+START_TEST(what_rests_on_a_face_slides_along_it_and_leaves_it)
+{
+    const size_t cases = test_effort(6000);
+    const int dimensions = 2 + _i / 2;
+    test_rng rng = {.s = 300 + (uint64_t)_i};
+    struct resting_counts counts = {.rests = 0};
+    for (size_t i = 0; i < cases; i++) {
+        const double hair = pow(10.0, test_uniform(&rng, -17.0, -9.0));
+        const double gap = i % 5 == 0 ? 0.0 : i % 5 < 3 ? hair : -hair;
+        const enum way way = (enum way)(i % WAYS);
+        obb_solid mover, target;
+        obb_vec3 n;
+        rest_on_face(&rng, dimensions, _i % 2 == 0, (obb_vec3){0, 0, 0}, gap, &mover, &target, &n);
+        check_resting_case(i, way, n, &mover, motion_by_face(&rng, dimensions, way, n), &target,
+                           &counts);
+    }
+    printf("sweeps from rest in %d-D, %s: %zu cases, %zu rest, %zu deep, %zu above; %zu free, %zu "
+           "blocked, %zu met later\n",
+           dimensions, _i % 2 == 0 ? "face on face" : "corner on face", cases, counts.rests,
+           counts.deep, counts.above, counts.free, counts.blocked, counts.later);
+    for (int way = 0; way < WAYS; way++)
+        ck_assert_uint_gt(counts.of_way[way], cases / 4);
+    ck_assert_uint_gt(counts.rests, cases / 3);
+    ck_assert_uint_gt(counts.deep, cases / 12);
+    ck_assert_uint_gt(counts.above, cases / 12);
+    ck_assert_uint_gt(counts.free, cases / 4);
+    ck_assert_uint_gt(counts.blocked, cases / 8);
+    ck_assert_uint_gt(counts.later, cases / 50);
+}
+END_TEST
+
+/* The two boxes whose slide was stopped by a sideways normal: a floor turned by 8 degrees, and one as much that stands on
+ * it. */
+START_TEST(a_turned_floor_lets_a_box_slide)
+{
+    obb_box floor, box;
+    ck_assert_int_eq(
+        obb_box_from_pose((obb_vec3){0, 0, 0}, (obb_vec3){5, 1, 0}, upright, 8.0, 2, &floor),
+        OBB_OK);
+    ck_assert_int_eq(obb_box_from_pose((obb_vec3){-0.2783462019201309, 1.9805361374831407, 0},
+                                       (obb_vec3){1, 1, 0}, upright, 8.0, 2, &box),
+                     OBB_OK);
+    const obb_solid target = obb_solid_from_box(&floor, 2), mover = obb_solid_from_box(&box, 2);
+    const obb_vec3 along = {0.9902680687415704, 0.13917310096006544, 0}, up = target.axis[1];
+    obb_sweep_hit hit;
+    ck_assert(!obb_sweep_cast(&mover, along, 1.0, &target, &hit));
+    ck_assert(!obb_sweep_cast(&mover, obb_negate(along), 1.0, &target, &hit));
+    ck_assert(!obb_sweep_cast(&mover, obb_add(along, up), 1.0, &target, &hit));
+    ck_assert(obb_sweep_cast(&mover, obb_sub(along, up), 1.0, &target, &hit));
+    ck_assert(hit.started_overlapping && hit.fraction == 0.0);
+    ck_assert_double_gt(obb_dot(hit.normal, up), 1.0 - 1e-15);
+}
+END_TEST
+
+/* What a game does every tick: a box falls and walks; where it is stopped, what is left of its motion goes on along the
+ * surface. Its place after many ticks is known: on the floor, as far as all its steps along it together. */
+START_TEST(a_walker_gets_as_far_as_its_steps)
+{
+    const size_t walkers = test_effort(200);
+    const int ticks = 50;
+    test_rng rng = {.s = 310};
+    size_t stops = 0, slides = 0;
+    double worst_way = 0.0, worst_height = 0.0;
+    for (size_t i = 0; i < walkers; i++) {
+        const int dimensions = 2 + (int)(i % 2);
+        const double far = i % 4 < 2 ? 0.0 : pow(10.0, test_uniform(&rng, 0.0, 7.0));
+        obb_solid mover, floor;
+        obb_vec3 n;
+        rest_on_face(&rng, dimensions, i % 3 == 0, (obb_vec3){far, -far, 0}, 0.125, &mover, &floor,
+                     &n);
+        const double wide = 1000.0; /* the floor, except in height */
+        for (int k = 0; k < dimensions; k++)
+            if (fabs(obb_dot(floor.axis[k], n)) < 0.5) {
+                if (k == 0)
+                    floor.half_extents.x = wide;
+                else if (k == 1)
+                    floor.half_extents.y = wide;
+                else
+                    floor.half_extents.z = wide;
+            }
+        const obb_vec3 start = mover.center;
+        obb_vec3 sum = {0, 0, 0};
+        for (int tick = 0; tick < ticks; tick++) {
+            const obb_vec3 step = slow_random_vector(&rng, dimensions, 0.5);
+            const obb_vec3 along = obb_sub(step, obb_scale(n, obb_dot(step, n)));
+            obb_vec3 motion = obb_sub(along, n);
+            sum = obb_add(sum, along);
+            obb_sweep_hit hit;
+            bool stopped = true;
+            for (int slide = 0; slide < 3 && stopped; slide++) {
+                stopped = obb_sweep_cast(&mover, motion, 1.0, &floor, &hit);
+                const double share = stopped ? hit.fraction : 1.0;
+                mover.center = obb_add(mover.center, obb_scale(motion, share));
+                motion = obb_scale(motion, 1.0 - share);
+                if (stopped)
+                    motion = obb_sub(motion, obb_scale(hit.normal, obb_dot(motion, hit.normal)));
+                stops += stopped;
+                slides += slide > 0 && !stopped;
+            }
+            ck_assert_msg(!stopped, "walker %zu, tick %d: stopped by its floor", i, tick);
+        }
+        const obb_vec3 way = obb_sub(mover.center, start);
+        const double rounding = 1e-12 * wide + 1e-14 * far;
+        const double height = obb_dot(way, n) + 0.125;
+        const double off = obb_length(obb_sub(obb_sub(way, obb_scale(n, obb_dot(way, n))), sum));
+        ck_assert_msg(off <= rounding, "walker %zu: %g beside its way", i, off);
+        ck_assert_msg(fabs(height) <= 4.0 * rounding, "walker %zu: %g above its floor", i, height);
+        worst_way = fmax(worst_way, off / rounding);
+        worst_height = fmax(worst_height, fabs(height) / rounding);
+    }
+    printf("walkers: %zu of %d ticks, %zu stops, %zu slides; off by %.2g and %.2g of the bounds\n",
+           walkers, ticks, stops, slides, worst_way, worst_height);
+    ck_assert_uint_gt(stops, walkers * (size_t)ticks / 2);
+    ck_assert_uint_gt(slides, walkers * (size_t)ticks / 2);
 }
 END_TEST
 
@@ -235,6 +552,9 @@ int main(void)
     tcase_add_test(tc, contact_of_straight_boxes_is_exact);
     tcase_add_loop_test(tc, random_sweeps_agree_with_the_oracle, 0, PLACINGS);
     tcase_add_test(tc, ridges_slide_along_ridges);
+    tcase_add_loop_test(tc, what_rests_on_a_face_slides_along_it_and_leaves_it, 0, 4);
+    tcase_add_test(tc, a_turned_floor_lets_a_box_slide);
+    tcase_add_test(tc, a_walker_gets_as_far_as_its_steps);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }
