@@ -256,6 +256,39 @@ static bool frustum_overlap(const obb_shape *shape, const obb_solid *box, double
     return frustum_distance(&frustum, &centred) <= margin;
 }
 
+/* ---- A point or segment deep in a box -------------------------------------------------------- */
+
+/* Returns the gap on an axis of unit length. If it is below 0, moving one of the two by that much
+ * along the axis parts them. */
+static double segment_gap_on(obb_vec3 axis, obb_vec3 middle, obb_vec3 half, const obb_solid *box)
+{
+    return fabs(obb_dot(axis, middle)) - (obb_solid_radius(box, axis) + fabs(obb_dot(axis, half)));
+}
+
+/* Returns the largest gap over the box's axes and their crosses with the segment. These are all the
+ * face normals of the difference of the two, so for a segment that meets the box it is the depth,
+ * negated. p may equal q. */
+static double segment_gap(obb_vec3 p, obb_vec3 q, const obb_solid *box)
+{
+    const obb_vec3 from = obb_sub(p, box->center), half = obb_scale(obb_sub(q, p), 0.5);
+    const obb_vec3 middle = obb_add(from, half);
+    double most = -HUGE_VAL;
+    for (int i = 0; i < box->dimensions; i++)
+        most = fmax(most, segment_gap_on(box->axis[i], middle, half, box));
+    const double length = obb_length(half);
+    if (length == 0.0)
+        return most;
+    const obb_vec3 along = obb_divide(half, length);
+    /* In the plane the only cross is that with the third axis. */
+    for (int i = box->dimensions == 2 ? 2 : 0; i < 3; i++) {
+        const obb_vec3 axis = obb_exact_cross(along, box->axis[i]);
+        const double size = obb_length(axis);
+        if (size > 0.0)
+            most = fmax(most, segment_gap_on(obb_scale(axis, 1.0 / size), middle, half, box));
+    }
+    return most;
+}
+
 /* ---- The verdict ----------------------------------------------------------------------------- */
 
 bool obb_shape_boxes(const obb_solid *a, const obb_solid *b, double margin)
@@ -270,14 +303,17 @@ bool obb_shape_boxes(const obb_solid *a, const obb_solid *b, double margin)
 
 bool obb_shape_overlap(const obb_shape *shape, const obb_solid *box, double margin)
 {
-    const double reach = shape->radius + margin; /* if negative, nothing is in reach */
+    /* If negative, the least depth of the centre or segment in the box, negated. */
+    const double reach = shape->radius + margin;
     switch (shape->kind) {
     case OBB_SHAPE_BOX:
         return obb_shape_boxes(&shape->box, box, margin);
     case OBB_SHAPE_SPHERE:
-        return obb_closest_point(shape->a, box).distance <= reach;
+        return reach < 0.0 ? segment_gap(shape->a, shape->a, box) <= reach
+                           : obb_closest_point(shape->a, box).distance <= reach;
     case OBB_SHAPE_CAPSULE:
-        return obb_closest_segment(shape->a, shape->b, box).distance <= reach;
+        return reach < 0.0 ? segment_gap(shape->a, shape->b, box) <= reach
+                           : obb_closest_segment(shape->a, shape->b, box).distance <= reach;
     case OBB_SHAPE_FRUSTUM:
         return frustum_overlap(shape, box, margin);
     }

@@ -50,8 +50,10 @@ obb_bounds obb_shape_bounds(const obb_shape *shape, double margin);
 /* Returns whether the box comes within margin of the shape.
  *
  * margin   scene units. margin > 0 is a Euclidean distance. margin < 0 means that they must
- *          penetrate that deep: a sphere or capsule has its radius shrunk by it, and for a box or
- *          frustum it is the depth by the separating axes.
+ *          penetrate that deep: the least distance by which one must be moved for the two to part.
+ *          For a sphere or capsule that is its radius less the distance of its centre or segment
+ *          from the box or, if the centre or segment meets the box, plus its depth in the box. For
+ *          a box or frustum it is the depth by the separating axes.
  * Accuracy exact if the distances are, as for boxes parallel to the coordinate axes. Otherwise the
  *          answer is right if the distance (or depth) differs from the margin by more than 1e-13 of
  *          the pair's scale, the largest distance between a point of the shape and one of the box.

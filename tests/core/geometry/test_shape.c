@@ -71,14 +71,29 @@ START_TEST(contact_with_a_straight_box_is_exact)
         {sphere((obb_vec3){3, 0, 0}, 1), 0.9999999999999998, false},
         {sphere((obb_vec3){3, 0, 0}, 3), -1, true}, /* one deep */
         {sphere((obb_vec3){3, 0, 0}, 3), -1.0000000000000002, false},
-        {sphere((obb_vec3){0, 0, 0}, 1), -1, true},  /* shrunk to its centre */
-        {sphere((obb_vec3){0, 0, 0}, 1), -2, false}, /* and gone */
+        {sphere((obb_vec3){0, 0, 0}, 1), -1, true}, /* shrunk to its centre */
+        {sphere((obb_vec3){0, 0, 0}, 1), -2, true}, /* two from any side of the box */
+        {sphere((obb_vec3){0, 0, 0}, 1), -2.0000000000000004, false},
+        {sphere((obb_vec3){0.5, 0, 0}, 1), -1.5, true},
+        {sphere((obb_vec3){0.5, 0, 0}, 1), -1.5000000000000002, false},
+        {sphere((obb_vec3){0, 0, 0}, 0), -1, true},
+        {sphere((obb_vec3){1, 1, 1}, 1), -1, true}, /* on the corner: as deep as its radius */
+        {sphere((obb_vec3){1, 1, 1}, 1), -1.0000000000000002, false},
         {capsule((obb_vec3){-5, 3, 0}, (obb_vec3){5, 3, 0}, 2), 0, true},
         {capsule((obb_vec3){-5, 3, 0}, (obb_vec3){5, 3, 0}, 1.9999999999999998), 0, false},
         {capsule((obb_vec3){-5, 1, 0}, (obb_vec3){5, 1, 0}, 0), 0, true}, /* a line along a face */
         {capsule((obb_vec3){-5, 3, 0}, (obb_vec3){5, 3, 0}, 1), 1, true},
         {capsule((obb_vec3){-5, 3, 0}, (obb_vec3){5, 3, 0}, 3), -1, true},
         {capsule((obb_vec3){-5, 3, 0}, (obb_vec3){5, 3, 0}, 3), -1.0000000000000002, false},
+        {capsule((obb_vec3){-5, 0, 0}, (obb_vec3){5, 0, 0}, 1), -2, true}, /* through the middle */
+        {capsule((obb_vec3){-5, 0, 0}, (obb_vec3){5, 0, 0}, 1), -2.0000000000000004, false},
+        {capsule((obb_vec3){0, 0, 0}, (obb_vec3){9, 0, 0}, 0.25), -1.25, true}, /* out by the end */
+        {capsule((obb_vec3){0, 0, 0}, (obb_vec3){9, 0, 0}, 0.25), -1.2500000000000002, false},
+        {capsule((obb_vec3){0.5, 0.5, -9}, (obb_vec3){0.5, 0.5, 9}, 0), -0.5, true},
+        {capsule((obb_vec3){0.5, 0.5, -9}, (obb_vec3){0.5, 0.5, 9}, 0), -0.5000000000000001, false},
+        /* on the line 0.6 x + 0.8 y = 0.5: 1.4 - 0.5 from the box's edge at x = y = 1 */
+        {capsule((obb_vec3){-3.7, 3.4, 0}, (obb_vec3){4.3, -2.6, 0}, 0), -0.875, true},
+        {capsule((obb_vec3){-3.7, 3.4, 0}, (obb_vec3){4.3, -2.6, 0}, 0), -0.925, false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         ck_assert_msg(obb_shape_overlap(&cases[i].shape, &box, cases[i].margin) == cases[i].overlap,
@@ -112,6 +127,25 @@ START_TEST(contact_with_a_straight_box_is_exact)
 }
 END_TEST
 
+/* A segment as a box without width. */
+static obb_solid segment_solid(obb_vec3 p, obb_vec3 q, int dimensions)
+{
+    const obb_vec3 half = obb_scale(obb_sub(q, p), 0.5);
+    const double length = obb_length(half);
+    obb_solid solid = slow_solid(obb_add(p, half), (obb_vec3){length, 0, 0}, upright);
+    solid.dimensions = dimensions;
+    if (length == 0.0)
+        return solid;
+    const obb_vec3 x = obb_scale(half, 1.0 / length);
+    const obb_vec3 z = dimensions == 2   ? (obb_vec3){0, 0, 1}
+                       : fabs(x.x) > 0.7 ? (obb_vec3){-x.z, 0, x.x}
+                                         : (obb_vec3){0, x.z, -x.y};
+    solid.axis[0] = x;
+    solid.axis[2] = obb_scale(z, 1.0 / obb_length(z));
+    solid.axis[1] = obb_cross(solid.axis[2], x);
+    return solid;
+}
+
 START_TEST(spheres_and_capsules_agree_with_the_oracle)
 {
     const size_t cases = test_effort(4000);
@@ -127,9 +161,9 @@ START_TEST(spheres_and_capsules_agree_with_the_oracle)
         const double radius = test_uniform(&rng, 0.0, 1.0), margin = test_uniform(&rng, -1.0, 1.0);
         const obb_shape shape = round ? sphere(a, radius) : capsule(a, b, radius);
         const long double distance = slow_segment_distance(a, b, &box);
-        const long double beyond = (long double)radius + (long double)margin < 0
-                                       ? 1
-                                       : distance - ((long double)radius + (long double)margin);
+        const long double reach = (long double)radius + (long double)margin;
+        const obb_solid line = segment_solid(a, b, dimensions);
+        const long double beyond = (reach < 0 ? slow_gap(&line, &box) : distance) - reach;
         const bool got = obb_shape_overlap(&shape, &box, margin);
         overlaps += got;
         if (fabsl(beyond) > 1e-13L * 20) {
@@ -151,6 +185,55 @@ START_TEST(spheres_and_capsules_agree_with_the_oracle)
     ck_assert_uint_gt(of_kind[OBB_SHAPE_CAPSULE], cases / 4);
     ck_assert(cases / 10 < overlaps && overlaps < cases * 9 / 10);
     ck_assert_uint_gt(clear, cases * 9 / 10);
+}
+END_TEST
+
+/* With a margin below minus the radius the centre, or the segment, must itself be deep in the box. */
+START_TEST(deep_spheres_and_capsules_agree_with_the_oracle)
+{
+    const size_t cases = test_effort(6000);
+    test_rng rng = {.s = 35};
+    size_t of_kind[2] = {0}, deep[2] = {0}, planar = 0;
+    for (size_t i = 0; i < cases; i++) {
+        const int dimensions = i % 3 == 0 ? 2 : 3;
+        const obb_vec3 about = {i % 4 == 0 ? 1e8 : 0.0, 0.0, 0.0};
+        obb_solid box = slow_random_solid(&rng, dimensions, about, 1.0, 2.0);
+        box.half_extents = (obb_vec3){test_uniform(&rng, 1.0, 5.0), test_uniform(&rng, 1.0, 5.0),
+                                      dimensions == 3 ? test_uniform(&rng, 1.0, 5.0) : 0.0};
+        const bool round = test_below(&rng, 2) == 0;
+        const double length = pow(10.0, test_uniform(&rng, -6.0, 1.0));
+        const obb_vec3 a = obb_add(box.center, slow_random_vector(&rng, dimensions, 3.0));
+        const obb_vec3 way = test_below(&rng, 4) == 0 /* all but along an axis of the box */
+                                 ? obb_add(obb_scale(box.axis[0], length),
+                                           slow_random_vector(&rng, dimensions, 1e-9 * length))
+                                 : slow_random_vector(&rng, dimensions, length);
+        const obb_vec3 b = round ? a : obb_add(a, way);
+        const double radius = test_uniform(&rng, 0.0, 1.0);
+        const obb_shape shape = round ? sphere(a, radius) : capsule(a, b, radius);
+        const obb_solid line = segment_solid(a, b, dimensions);
+        const long double gap = round ? slow_excess(a, &box) : slow_gap(&line, &box);
+        /* about as deep as it is, or some other depth */
+        const double wanted = test_below(&rng, 2) == 0 ? (double)-gap * test_uniform(&rng, 0.9, 1.1)
+                                                       : test_uniform(&rng, 0.0, 3.0);
+        const double margin = -radius - fabs(wanted);
+        const long double beyond = gap - ((long double)radius + (long double)margin);
+        /* 1e-13 of the scale; half way along a segment at 1e8, a double is off by 1.5e-8 */
+        const long double bound = 1e-13L * 30 + (i % 4 == 0 && !round ? 5e-8L : 0);
+        if (fabsl(beyond) < bound)
+            continue;
+        const bool got = obb_shape_overlap(&shape, &box, margin);
+        ck_assert_msg(got == (beyond < 0), "case %zu: beyond by %Lg", i, beyond);
+        of_kind[round]++;
+        deep[round] += got;
+        planar += got && dimensions == 2;
+    }
+    printf("deep: %zu of %zu capsules and %zu of %zu spheres deep enough, %zu in the plane\n",
+           deep[0], of_kind[0], deep[1], of_kind[1], planar);
+    for (int k = 0; k < 2; k++) {
+        ck_assert_uint_gt(of_kind[k], cases * 2 / 5);
+        ck_assert(of_kind[k] / 5 < deep[k] && deep[k] < of_kind[k] * 4 / 5);
+    }
+    ck_assert_uint_gt(planar, cases / 20);
 }
 END_TEST
 
@@ -346,6 +429,7 @@ int main(void)
     tcase_add_test(tc, what_is_no_shape_is_refused);
     tcase_add_test(tc, contact_with_a_straight_box_is_exact);
     tcase_add_test(tc, spheres_and_capsules_agree_with_the_oracle);
+    tcase_add_test(tc, deep_spheres_and_capsules_agree_with_the_oracle);
     tcase_add_test(tc, a_frustum_is_what_its_matrix_shows);
     tcase_add_test(tc, frustums_and_boxes_agree_with_the_oracle);
     tcase_add_test(tc, boxes_within_a_margin_agree_with_the_oracle);
