@@ -322,7 +322,7 @@ static obb_box enclose_along(const struct cloud *c, const obb_vec3 frame[static 
     return box;
 }
 
-/* Returns whether a is smaller than b by `gain`. Boxes without volume are compared by area, and
+/* Returns whether a is smaller than b by more than `gain`. Boxes without volume are compared by area, and
  * boxes without area by length. */
 static bool smaller(const obb_box *a, const obb_box *b, int dimensions)
 {
@@ -339,13 +339,64 @@ static bool smaller(const obb_box *a, const obb_box *b, int dimensions)
         {p.x * p.y + p.y * p.z + p.z * p.x, q.x * q.y + q.y * q.z + q.z * q.x},
         {p.x + p.y + p.z, q.x + q.y + q.z},
     };
-    for (int i = dimensions == 3 ? 0 : 1; i < 3; i++) {
-        if (sizes[i][0] < sizes[i][1] * (1.0 - gain))
-            return true;
-        if (sizes[i][0] > sizes[i][1])
-            return false;
-    }
+    for (int i = dimensions == 3 ? 0 : 1; i < 3; i++)
+        if (sizes[i][0] != 0.0 || sizes[i][1] != 0.0)
+            return sizes[i][0] < sizes[i][1] * (1.0 - gain);
     return false;
+}
+
+/* Adds `term` to the sum of `count` parts without rounding, and writes the sum as count + 1 parts.
+ * If all parts were made by such additions, the last part that is not 0 has the sign of the sum.
+ *
+ * Source   Shewchuk, "Adaptive Precision Floating-Point Arithmetic", Discrete & Computational
+ *          Geometry 18, 1997, 2.4. */
+static void add_exactly(double *parts, size_t count, double term)
+{
+    for (size_t i = 0; i < count; i++) {
+        const double sum = parts[i] + term, taken = sum - parts[i];
+        parts[i] = (parts[i] - (sum - taken)) + (term - taken);
+        term = sum;
+    }
+    parts[count] = term;
+}
+
+/* Adds sign * v.x * v.y * v.z in four parts. Returns the new number of parts. */
+static size_t add_product(double *parts, size_t count, double sign, obb_vec3 v)
+{
+    const double high = v.x * v.y, low = obb_exact_rest(v.x, v.y, high);
+    const double a = high * v.z, b = low * v.z;
+    add_exactly(parts, count++, sign * obb_exact_rest(low, v.z, b));
+    add_exactly(parts, count++, sign * b);
+    add_exactly(parts, count++, sign * obb_exact_rest(high, v.z, a));
+    add_exactly(parts, count++, sign * a);
+    return count;
+}
+
+/* Returns whether the volume (or area) of a is less than that of b, by exact arithmetic on the
+ * stored extents. An extent below 1e-90 of the largest may count as 0. */
+static bool less_volume(const obb_box *a, const obb_box *b, int dimensions)
+{
+    if (!obb_box_in_range(a) || !obb_box_in_range(b))
+        return obb_box_in_range(a);
+    const double largest =
+        fmax(obb_largest_part(a->half_extents), obb_largest_part(b->half_extents));
+    if (largest < DBL_MIN)
+        return false;
+    int exponent;
+    (void)frexp(largest, &exponent);
+    const obb_box *box[2] = {a, b};
+    double parts[8];
+    size_t count = 0;
+    for (int i = 0; i < 2; i++) {
+        const obb_vec3 h = box[i]->half_extents;
+        const obb_vec3 scaled = {ldexp(h.x, -exponent), ldexp(h.y, -exponent),
+                                 dimensions == 3 ? ldexp(h.z, -exponent) : 1.0};
+        count = add_product(parts, count, i == 0 ? 1.0 : -1.0, scaled);
+    }
+    size_t last = count;
+    while (last > 1 && parts[last - 1] == 0.0)
+        last--;
+    return parts[last - 1] < 0.0;
 }
 
 static obb_status finished(const obb_box *box, obb_box *out)
@@ -353,6 +404,8 @@ static obb_status finished(const obb_box *box, obb_box *out)
     if (!obb_box_in_range(box))
         return OBB_BAD_NUMBER;
     *out = *box;
+    out->center = obb_without_negative_zeros(box->center);
+    out->half_extents = obb_without_negative_zeros(box->half_extents);
     return OBB_OK;
 }
 
@@ -385,7 +438,11 @@ obb_status obb_fit_points(const obb_vec3 *points, size_t count, obb_fit fit, int
     if (!obb_box_in_range(&best))
         best = along_coordinates; /* in range for all points in range */
     if (fit == OBB_FIT_TIGHT) {
-        consider(&along_coordinates, dimensions, &best);
+        /* The answer is no larger than either box to the last bit: the smaller one is found by
+         * exact arithmetic, and any later box must gain more than rounding. */
+        if (less_volume(&along_coordinates, &best, dimensions))
+            best = along_coordinates;
+        consider(&along_coordinates, dimensions, &best); /* if there is no volume, by area */
         const obb_status st = tight_frame(&c, frame);
         if (st != OBB_OK)
             return st;

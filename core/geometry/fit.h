@@ -15,9 +15,10 @@ typedef enum obb_fit { OBB_FIT_PCA, OBB_FIT_TIGHT, OBB_FIT_AABB } obb_fit;
  * pca      the axes of the covariance of the points as they are given, duplicates counted. If the
  *          covariance has no preference (a cube's corners, a ball), the coordinate axes; likewise
  *          if the box would leave the range (points near 1e9 along a diagonal).
- * tight    the smallest box found, never larger than those of pca and aabb: in the plane the
- *          smallest rectangle, in space the smallest of all that touch the points' convex hull with
- *          three edges (see core/geometry/tight.h for large hulls).
+ * tight    the smallest box found: in the plane the smallest rectangle, in space the smallest of
+ *          all that touch the points' convex hull with three edges (see core/geometry/tight.h for
+ *          large hulls). The exact volume of its stored extents is never larger than those of pca
+ *          and aabb. If the others gain nothing, it is the box of pca.
  * aabb     the coordinate axes.
  *
  * Of the 24 rotations that describe the box the one nearest to the identity is returned, so points

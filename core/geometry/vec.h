@@ -33,6 +33,12 @@ static inline obb_vec3 obb_divide(obb_vec3 a, double by)
 
 static inline obb_vec3 obb_negate(obb_vec3 a) { return (obb_vec3){-a.x, -a.y, -a.z}; }
 
+/* Returns v with 0.0 for -0.0. */
+static inline obb_vec3 obb_without_negative_zeros(obb_vec3 v)
+{
+    return (obb_vec3){v.x + 0.0, v.y + 0.0, v.z + 0.0};
+}
+
 static inline double obb_dot(obb_vec3 a, obb_vec3 b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
 
 static inline obb_vec3 obb_cross(obb_vec3 a, obb_vec3 b)

@@ -293,6 +293,91 @@ START_TEST(tight_is_the_smallest_that_a_blind_search_finds)
 }
 END_TEST
 
+/* -1, 0 or 1: the volume (or area) of one box less that of another, by what is stored, exactly. */
+static int compare_volumes(const obb_box *a, const obb_box *b, int dimensions)
+{
+    mpq_t volume[2], h;
+    mpq_inits(volume[0], volume[1], h, NULL);
+    const obb_box *box[2] = {a, b};
+    for (int i = 0; i < 2; i++) {
+        mpq_set_ui(volume[i], 1, 1);
+        for (int k = 0; k < dimensions; k++) {
+            mpq_set_d(h, obb_component(box[i]->half_extents, k));
+            mpq_mul(volume[i], volume[i], h);
+        }
+    }
+    const int sign = mpq_cmp(volume[0], volume[1]);
+    mpq_clears(volume[0], volume[1], h, NULL);
+    return sign < 0 ? -1 : sign > 0;
+}
+
+/* A few points that have boxes of all but equal volumes: at the ends of axes, on grids, corners of boxes of simple turns. */
+static size_t close_call(test_rng *rng, int dimensions, obb_vec3 points[static 8])
+{
+    const size_t kind = test_below(rng, 3), count = 3 + test_below(rng, 6);
+    const double turn = kind == 1 ? 45.0 * (double)test_below(rng, 4) : test_uniform(rng, 0, 90);
+    const double c = cos(turn * 0.017453292519943295), s = sin(turn * 0.017453292519943295);
+    for (size_t i = 0; i < count; i++) {
+        obb_vec3 v = {0, 0, 0};
+        const double reach = 0.5 * (double)test_below(rng, 11) - 2.5;
+        const size_t axis = test_below(rng, (size_t)dimensions);
+        if (kind == 0) /* a cross */
+            v = (obb_vec3){axis == 0 ? reach : -0.0, axis == 1 ? reach : 0.0,
+                           axis == 2 ? reach : 0.0};
+        else
+            v = (obb_vec3){(i & 1) != 0 ? 1.0 : -1.0, (i & 2) != 0 ? 1.0 : -1.0,
+                           (i & 4) != 0 ? 1.0 : -1.0};
+        points[i] = kind == 0 ? v : (obb_vec3){c * v.x - s * v.y, s * v.x + c * v.y, v.z};
+        if (kind == 2 && test_below(rng, 2) == 0)
+            points[i] = obb_scale(points[i], 0.25 * (double)(1 + test_below(rng, 4)));
+    }
+    return count;
+}
+
+START_TEST(tight_is_no_larger_than_pca_and_aabb_to_the_last_bit)
+{
+    test_rng rng = {.s = 20261330};
+    const size_t cases = test_effort(6000);
+    size_t equal = 0, gained = 0, close = 0;
+    for (size_t i = 0; i < cases; i++) {
+        const int d = 2 + (int)(i % 2);
+        obb_vec3 points[16];
+        size_t count;
+        if (i % 4 < 3) {
+            count = close_call(&rng, d, points);
+        } else {
+            count = 3 + test_below(&rng, 14);
+            cloud_fill(&rng, (cloud_kind)test_below(&rng, CLOUD_KINDS), test_below(&rng, 2) == 0,
+                       points, count);
+        }
+        obb_box pca, tight, aabb;
+        ck_assert_int_eq(obb_fit_points(points, count, OBB_FIT_PCA, d, &pca), OBB_OK);
+        ck_assert_int_eq(obb_fit_points(points, count, OBB_FIT_TIGHT, d, &tight), OBB_OK);
+        ck_assert_int_eq(obb_fit_points(points, count, OBB_FIT_AABB, d, &aabb), OBB_OK);
+        const int to_pca = compare_volumes(&tight, &pca, d);
+        ck_assert_msg(to_pca <= 0, "case %zu in %d-D: larger than pca", i, d);
+        ck_assert_msg(compare_volumes(&tight, &aabb, d) <= 0, "case %zu in %d-D: larger than aabb",
+                      i, d);
+        equal += to_pca == 0;
+        gained += to_pca < 0;
+        const double p = volume_of(&pca, d), q = volume_of(&aabb, d);
+        close += p != q && fabs(p - q) < 1e-12 * p;
+    }
+    printf("fit: %zu tight boxes, %zu as large as pca, %zu smaller; %zu times pca and aabb were "
+           "within 1e-12\n",
+           cases, equal, gained, close);
+    ck_assert_uint_gt(equal, cases / 10);
+    ck_assert_uint_gt(gained, cases / 10);
+    ck_assert_uint_gt(close, cases / 200);
+
+    const obb_vec3 cross[4] = {{-0.0, 2.5, 0}, {-0.0, -2, 0}, {2.5, 0, 0}, {0, -0.5, 0}};
+    obb_box pca, tight;
+    ck_assert_int_eq(obb_fit_points(cross, 4, OBB_FIT_PCA, 2, &pca), OBB_OK);
+    ck_assert_int_eq(obb_fit_points(cross, 4, OBB_FIT_TIGHT, 2, &tight), OBB_OK);
+    ck_assert_int_le(compare_volumes(&tight, &pca, 2), 0);
+}
+END_TEST
+
 START_TEST(tight_finds_what_is_known)
 {
     test_rng rng = {.s = 20261323};
@@ -866,6 +951,7 @@ int main(void)
     tcase_add_test(tc, every_fit_holds_whatever_the_points);
     tcase_add_test(tc, pca_lies_along_the_covariance);
     tcase_add_test(tc, tight_is_the_smallest_that_a_blind_search_finds);
+    tcase_add_test(tc, tight_is_no_larger_than_pca_and_aabb_to_the_last_bit);
     tcase_add_test(tc, tight_finds_what_is_known);
     tcase_add_test(tc, rectangles_are_the_smallest);
     tcase_add_test(tc, degenerate_clouds_have_extents_of_zero);
