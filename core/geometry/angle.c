@@ -93,5 +93,5 @@ double obb_arc_tangent(double y, double x)
         angle = 90.0 - angle;
     if (x < 0.0)
         angle = 180.0 - angle;
-    return y < 0.0 ? -angle : angle;
+    return y < 0.0 ? 0.0 - angle : angle; /* no negative zero */
 }

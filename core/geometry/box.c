@@ -147,10 +147,13 @@ obb_box obb_box_interpolate(const obb_box *a, const obb_box *b, double t, int di
     box.center = linear(a->center, b->center, t);
     box.half_extents = linear(a->half_extents, b->half_extents, t);
     if (dimensions == 2) {
-        double turn = fmod(fmod(b->angle, 360.0) - fmod(a->angle, 360.0), 360.0);
+        /* A share of a turn added to a large angle would be rounded to the angle's last place. */
+        const double from = fmod(a->angle, 360.0);
+        double turn = fmod(fmod(b->angle, 360.0) - from, 360.0);
         if (fabs(turn) > 180.0)
             turn -= turn < 0.0 ? -360.0 : 360.0;
-        box.angle = a->angle + turn * t;
+        if (turn != 0.0)
+            box.angle = from + turn * t + 0.0;
         return box;
     }
     box.rotation = obb_quat_slerp(a->rotation, b->rotation, t);

@@ -46,7 +46,7 @@ obb_status obb_box_from_min_max(obb_vec3 min, obb_vec3 max, obb_vec3 position, o
         return st;
     const obb_vec3 local = obb_scale(obb_add(min, max), 0.5);
     const obb_solid solid = obb_solid_from_box(&box, dimensions);
-    box.center = obb_add(position, obb_combine(solid.axis, local));
+    box.center = obb_without_negative_zeros(obb_add(position, obb_combine(solid.axis, local)));
     if (obb_bad_coordinate(box.center) >= 0)
         return OBB_BAD_NUMBER;
     *out = box;
@@ -63,7 +63,10 @@ obb_status obb_box_from_matrix(const double matrix[static 16], const obb_vec3 *h
         st = obb_box_affine_image(&box, matrix, &box);
     if (st == OBB_OK && !obb_box_in_range(&box))
         st = OBB_BAD_NUMBER;
-    if (st == OBB_OK)
-        *out = box;
-    return st;
+    if (st != OBB_OK)
+        return st;
+    box.center = obb_without_negative_zeros(box.center);
+    box.half_extents = obb_without_negative_zeros(box.half_extents);
+    *out = box;
+    return OBB_OK;
 }

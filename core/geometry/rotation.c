@@ -45,6 +45,12 @@ static double quat_dot(obb_quat a, obb_quat b)
     return a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w;
 }
 
+/* Returns q with 0.0 for -0.0. */
+static obb_quat quat_without_negative_zeros(obb_quat q)
+{
+    return (obb_quat){q.x + 0.0, q.y + 0.0, q.z + 0.0, q.w + 0.0};
+}
+
 obb_status obb_quat_normalise(obb_quat q, obb_quat *out)
 {
     double square = quat_dot(q, q);
@@ -71,8 +77,16 @@ obb_status obb_quat_normalise(obb_quat q, obb_quat *out)
         const double f = 0.5 * e;
         q = (obb_quat){q.x - q.x * f, q.y - q.y * f, q.z - q.z * f, q.w - q.w * f};
     }
-    *out = q;
+    *out = quat_without_negative_zeros(q);
     return OBB_OK;
+}
+
+obb_quat obb_quat_normalise_computed(obb_quat q)
+{
+    const obb_status st = obb_quat_normalise(quat_without_negative_zeros(q), &q);
+    assert(st == OBB_OK);
+    (void)st;
+    return q;
 }
 
 obb_status obb_quat_from_axis_angle(obb_vec3 axis, double degrees, obb_quat *out)
@@ -85,7 +99,8 @@ obb_status obb_quat_from_axis_angle(obb_vec3 axis, double degrees, obb_quat *out
     double s, c;
     obb_sin_cos(0.5 * degrees, &s, &c);
     const obb_vec3 u = obb_divide(axis, length);
-    return obb_quat_normalise((obb_quat){u.x * s, u.y * s, u.z * s, c}, out);
+    *out = obb_quat_normalise_computed((obb_quat){u.x * s, u.y * s, u.z * s, c});
+    return OBB_OK;
 }
 
 void obb_axes_orthonormalise(obb_vec3 u[static 3])
@@ -120,10 +135,7 @@ obb_quat obb_quat_from_orthonormal(const obb_vec3 u[static 3])
         q = (obb_quat){xy, y, yz, wy};
     else
         q = (obb_quat){zx, yz, z, wz};
-    const obb_status st = obb_quat_normalise(q, &q);
-    assert(st == OBB_OK); /* its largest part is at least 1 */
-    (void)st;
-    return q;
+    return obb_quat_normalise_computed(q); /* its largest part is at least 1 */
 }
 
 obb_status obb_quat_from_axes(const obb_vec3 axes[static 3], obb_quat *out)
@@ -193,12 +205,8 @@ static obb_quat slerp(obb_quat a, obb_quat b, double t)
         apart = quat_added(b, quat_scaled(a, -1.0));
         x = -0.5 * quat_dot(apart, apart);
     }
-    obb_quat q =
-        quat_added(quat_scaled(a, slerp_weight(1.0 - t, x)), quat_scaled(b, slerp_weight(t, x)));
-    const obb_status st = obb_quat_normalise(q, &q);
-    assert(st == OBB_OK);
-    (void)st;
-    return q;
+    return obb_quat_normalise_computed(
+        quat_added(quat_scaled(a, slerp_weight(1.0 - t, x)), quat_scaled(b, slerp_weight(t, x))));
 }
 
 obb_quat obb_quat_slerp(obb_quat a, obb_quat b, double t)

@@ -21,11 +21,16 @@ typedef struct obb_quat {
 
 /* Returns in *out the quaternion as it is kept. If the squared length of q, in exact arithmetic, is
  * within 4e-16 of 1, *out is q. Otherwise q is normalised to within that, so normalising twice
- * gives the bits of normalising once.
+ * gives the bits of normalising once. A quaternion that is normalised has no -0.0.
  *
  * Errors   OBB_BAD_NUMBER if a component is not finite; OBB_BAD_ROTATION if the length is below
  *          1e-6. */
 obb_status obb_quat_normalise(obb_quat q, obb_quat *out);
+
+/* Returns a computed quaternion as obb_quat_normalise keeps it, without -0.0.
+ *
+ * q        finite, not shorter than 1e-6. */
+obb_quat obb_quat_normalise_computed(obb_quat q);
 
 /* Returns in *out the right-handed rotation by `degrees` about `axis`.
  *

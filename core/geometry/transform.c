@@ -2,7 +2,6 @@
 
 #include "core/geometry/affine.h"
 
-#include <assert.h>
 #include <math.h>
 
 static double sign_of(double v) { return v < 0.0 ? -1.0 : 1.0; }
@@ -45,9 +44,41 @@ static void turn(obb_box *box, obb_quat rotate, double angle, bool local, int di
     }
     const obb_quat q =
         local ? obb_quat_product(box->rotation, rotate) : obb_quat_product(rotate, box->rotation);
-    const obb_status st = obb_quat_normalise(q, &box->rotation);
-    assert(st == OBB_OK); /* the product of unit quaternions is one */
-    (void)st;
+    box->rotation = obb_quat_normalise_computed(q); /* the product of unit quaternions is one */
+}
+
+/* Returns a number after a transform: `before` to the bit if it is the same number, otherwise
+ * `after` with 0.0 for -0.0. */
+static double changed(double before, double after)
+{
+    return after == before ? before : after + 0.0;
+}
+
+static obb_vec3 all_changed(obb_vec3 before, obb_vec3 after)
+{
+    return (obb_vec3){changed(before.x, after.x), changed(before.y, after.y),
+                      changed(before.z, after.z)};
+}
+
+/* Returns whether all parts of a are those of b, times sign. */
+static bool same_parts(obb_quat a, obb_quat b, double sign)
+{
+    return a.x == sign * b.x && a.y == sign * b.y && a.z == sign * b.z && a.w == sign * b.w;
+}
+
+/* Returns the box after a transform, with the bits from before in all that did not move: -0.0 if
+ * 0.0 was computed, q if -q was computed, and an angle of many turns for the same one reduced. */
+static obb_box unless_moved(const obb_box *before, const obb_box *after)
+{
+    obb_box box = *after;
+    box.center = all_changed(before->center, after->center);
+    box.half_extents = all_changed(before->half_extents, after->half_extents);
+    if (same_parts(after->rotation, before->rotation, 1.0) ||
+        same_parts(after->rotation, before->rotation, -1.0))
+        box.rotation = before->rotation;
+    if (fmod(after->angle, 360.0) == fmod(before->angle, 360.0))
+        box.angle = before->angle;
+    return box;
 }
 
 static obb_status transform_locally(const obb_box *box, const obb_transform *t, obb_quat rotate,
@@ -119,6 +150,6 @@ obb_status obb_box_transform(const obb_box *box, const obb_transform *transform,
     if (st == OBB_OK && !obb_box_in_range(&b))
         st = OBB_BAD_NUMBER;
     if (st == OBB_OK)
-        *out = b;
+        *out = unless_moved(box, &b);
     return st;
 }

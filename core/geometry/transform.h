@@ -23,6 +23,10 @@ typedef struct obb_transform {
 /* Returns in *out the box after the transform; *out is written only on OBB_OK and may be *box. In
  * the plane z of translate and scale is ignored.
  *
+ * A number that comes out the same keeps its bits, so a transform that moves nothing changes no
+ * bit: -0.0 stays -0.0, and a whole turn keeps the quaternion's sign, or the angle. A number that
+ * changes is not -0.0.
+ *
  * The numbers that a transform does not change keep their bits: a translation keeps the extents and
  * the rotation, a rotation the extents, and a scale that does not turn the box (uniform, or along
  * its own axes) the rotation. Mirrors are exact. A local translation is along the axes that the box

@@ -256,6 +256,56 @@ START_TEST(a_commit_that_changes_nothing_raises_no_revision)
 }
 END_TEST
 
+START_TEST(a_transform_that_moves_nothing_raises_no_revision)
+{
+    for (int dimensions = 2; dimensions <= 3; dimensions++) {
+        const obb_settings settings = {.dimensions = dimensions};
+        struct obb_scene *scene = NULL;
+        ck_assert_int_eq(obb_scene_create(obb_str_of("map"), &settings, 0, NULL, &scene), OBB_OK);
+        struct obb_arena arena;
+        obb_arena_init(&arena);
+        obb_put put = put_at("a", -0.0);
+        put.box.center.y = -0.0;
+        if (dimensions == 2) {
+            put.box.half_extents.z = 0.0;
+            put.box.angle = 730.0;
+        } else {
+            put.box.rotation = (obb_quat){-0.0, 0.6, -0.0, 0.8};
+        }
+        obb_edit edit = {.dimensions = dimensions, .puts = &put, .put_count = 1};
+        obb_committed done;
+        obb_fault fault;
+        ck_assert_int_eq(commit(scene, &edit, 1, &arena, &done, &fault), OBB_OK);
+        const uint64_t before = obb_scene_hash(scene);
+        const obb_transform nothing[] = {
+            {.has_translate = true},
+            {.has_translate = true, .translate = {-0.0, -0.0, -0.0}, .local = true},
+            {.has_rotate = true, .rotate = {0, 0, 0, 1}},
+            {.has_rotate = true, .rotate = {0, 0, -0.0, 1}, .local = true},
+            {.has_rotate = true, .rotate = {0, 0, 0, -1}, .angle = 720},
+            {.has_scale = true, .scale = {1, 1, 1}},
+            {.has_scale = true, .scale = {1, 1, 1}, .local = true},
+        };
+        for (size_t i = 0; i < COUNT(nothing); i++) {
+            const obb_transform_edit turn = {.target = named("a"), .transform = nothing[i]};
+            edit = (obb_edit){.dimensions = dimensions, .transforms = &turn, .transform_count = 1};
+            ck_assert_int_eq(commit(scene, &edit, 0, &arena, &done, &fault), OBB_OK);
+            ck_assert_msg(!done.changed && done.moment.revision == 1 && done.transformed == 1,
+                          "%zu in %d-D", i, dimensions);
+            ck_assert_uint_eq(obb_scene_hash(scene), before);
+        }
+        const obb_transform_edit turn = {
+            .target = named("a"),
+            .transform = {.has_translate = true, .translate = {5e-324, 0, 0}}};
+        edit = (obb_edit){.dimensions = dimensions, .transforms = &turn, .transform_count = 1};
+        ck_assert_int_eq(commit(scene, &edit, 0, &arena, &done, &fault), OBB_OK);
+        ck_assert(done.changed && done.moment.revision == 2);
+        obb_arena_fini(&arena);
+        obb_scene_destroy(scene);
+    }
+}
+END_TEST
+
 START_TEST(views_opened_in_between_see_nothing_of_what_is_only_prepared)
 {
     struct obb_scene *scene = tick_scene(500, 64);
@@ -401,6 +451,7 @@ int main(void)
     tcase_add_test(tc, the_fault_is_the_first_in_the_order_of_application);
     tcase_add_test(tc, needed_moments_must_be_within_reach_of_the_result);
     tcase_add_test(tc, a_commit_that_changes_nothing_raises_no_revision);
+    tcase_add_test(tc, a_transform_that_moves_nothing_raises_no_revision);
     tcase_add_test(tc, views_opened_in_between_see_nothing_of_what_is_only_prepared);
     tcase_add_test(tc, a_commit_that_finds_no_memory_leaves_no_trace);
     suite_add_tcase(suite, tc);
