@@ -39,7 +39,7 @@ obb_status obb_box_from_min_max(obb_vec3 min, obb_vec3 max, obb_vec3 position, o
         obb_bad_coordinate(position) >= 0)
         return OBB_BAD_NUMBER;
     obb_box box;
-    const obb_vec3 half_extents = obb_scale(obb_sub(max, min), 0.5);
+    const obb_vec3 half_extents = obb_without_negative_zeros(obb_scale(obb_sub(max, min), 0.5));
     const obb_status st =
         obb_box_from_pose(position, half_extents, rotation, angle, dimensions, &box);
     if (st != OBB_OK)

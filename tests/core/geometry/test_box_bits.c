@@ -94,9 +94,9 @@ static obb_box make_from(test_rng *rng, enum form form, int dimensions)
                                       &box.rotation);
         break;
     case MIN_MAX: {
-        const obb_vec3 low = {-fabs(half.x), -fabs(half.y), -fabs(half.z)};
-        st = obb_box_from_min_max(low, with_zeros(rng, half), frame[0], identity, 0.0, dimensions,
-                                  &box);
+        const obb_vec3 low = with_zeros(rng, (obb_vec3){-1, -1, -1}),
+                       high = with_zeros(rng, (obb_vec3){1, 1, 1});
+        st = obb_box_from_min_max(low, high, frame[0], identity, 0.0, dimensions, &box);
         break;
     }
     case MATRIX: {
