@@ -3,7 +3,10 @@
  * Distances are right within 1e-12 of the extent (of everything that takes part). Each witness
  * point lies in its box, and the two are `distance` apart, up to the same error and the rounding
  * of their own coordinates. Exchanging two boxes exchanges the points and keeps every bit. No
- * allocation, any thread. */
+ * allocation, any thread.
+ *
+ * Extents below 1e-140 are outside of this promise: the squares of their lengths underflow, and a
+ * distance may be 0 although obb_sat_overlap says apart. */
 #ifndef OBB_CLOSEST_H
 #define OBB_CLOSEST_H
 

@@ -48,6 +48,8 @@ obb_status obb_ray_make(obb_vec3 origin, obb_vec3 direction, double max_distance
  *          |origin - center| + |half_extents|. A ray that passes clear of the surface by more than
  *          16 u * scale, or enters deeper than that, is decided right. Along each of the box's axes
  *          the point is within 16 u * (scale + |origin|) of its surface.
+ *          Extents and distances below 1e-140 are outside of this promise: products of lengths
+ *          underflow.
  * Cost     about 60 flops and 6 divisions; no allocation; any thread.
  * Source   slabs: Kay and Kajiya, "Ray Tracing Complex Scenes", SIGGRAPH 1986; Ericson,
  *          "Real-Time Collision Detection", 2005, 5.3.3. Divisions, not products with a

@@ -38,7 +38,8 @@ typedef struct obb_separation {
  * closed sets. It is the same as obb_sat_separation(a, b).gap <= 0.
  *
  * Accuracy right for every pair that is apart or overlaps by more than 1e-12 of its extent, and for
- *          exact contact of boxes whose axes are coordinate axes.
+ *          exact contact of boxes whose axes are coordinate axes. The former holds for extents
+ *          above 1e-140: below, products of lengths underflow.
  * Cost     about 300 flops, 20 ns. */
 bool obb_sat_overlap(const obb_solid *a, const obb_solid *b);
 

@@ -59,7 +59,8 @@ obb_bounds obb_shape_bounds(const obb_shape *shape, double margin);
  *          the pair's scale, the largest distance between a point of the shape and one of the box.
  *          For a frustum this is about its computed corners, which are as accurate as the matrix's
  *          conditioning allows; without a margin it is the gap by its separating axes that must
- *          differ.
+ *          differ. Extents below 1e-140 are outside of this promise: the squares of their lengths
+ *          underflow, and a pair that is apart may count as overlapping.
  * Cost     sphere 40 flops, capsule and box that of closest.h and sat.h, frustum about 3,000 flops,
  *          and twelve times obb_closest_segment within a positive margin.
  * Source   separating axes of convex polyhedra: Ericson, "Real-Time Collision Detection", 2005,

@@ -43,7 +43,8 @@ typedef struct obb_sweep_hit {
  *          passes clear by more than 1e-14 * scale or would enter deeper than that, is decided
  *          right. At a fraction above 0 the gap between the boxes is within 1e-14 * scale of 0. A
  *          mover that rests on the target and is no hit never gets deeper into it than the two
- *          allowances above together.
+ *          allowances above together. Extents below 1e-140 are outside of this promise, as with
+ *          obb_sat_overlap.
  * Cost     about 700 flops, 30 divisions and, for a hit, obb_closest_boxes; 1,000 flops more if the
  *          two overlap or nearly touch at the start; no allocation; any thread.
  * Source   moving separating axes: Ericson, "Real-Time Collision Detection", 2005, 5.5.8. The
