@@ -144,6 +144,56 @@ START_TEST(doubles_read_back_to_the_same_bits)
 }
 END_TEST
 
+START_TEST(a_box_slides_over_the_floor_on_which_it_stands)
+{
+    expect(client, "PUT", "/v1/scenes/flat", "{\"dimensions\":2}", 201, NULL);
+    expect(client, "PUT", "/v1/scenes/flat/boxes/floor",
+           "{\"center\":[0,0],\"half_extents\":[5,1],\"angle\":8}", 201, NULL);
+    /* along the floor, off it, and into it */
+    static const char box[] = "{\"center\":[-0.2783462019201309,1.9805361374831407],"
+                              "\"half_extents\":[1,1],\"angle\":8}";
+    expect(client, "POST", "/v1/scenes/flat/query/sweep",
+           test_text("{\"sweeps\":[{\"box\":%s,\"motion\":[0.9902680687415704,"
+                     "0.13917310096006544]},{\"box\":%s,\"motion\":[0,1]}]}",
+                     box, box),
+           200, "{\"results\":[{\"hits\":[]},{\"hits\":[]}]}");
+    expect(client, "POST", "/v1/scenes/flat/query/sweep",
+           test_text("{\"sweeps\":[{\"box\":%s,\"motion\":[0,-1]}]}", box), 200,
+           "{\"results\":[{\"hits\":[{\"box\":\"floor\",\"fraction\":0,"
+           "\"started_overlapping\":true}]}]}");
+}
+END_TEST
+
+START_TEST(penetration_is_what_parts_a_sphere_and_a_box)
+{
+    expect(client, "PUT", "/v1/scenes/deep/boxes/big",
+           "{\"center\":[0,0,0],\"half_extents\":[10,10,10]}", 201, NULL);
+    static const struct {
+        const char *margin, *boxes;
+    } cases[] = {{"-2", "\"big\""}, {"-11", "\"big\""}, {"-11.25", ""}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        expect(client, "POST", "/v1/scenes/deep/query/overlap",
+               test_text("{\"shapes\":[{\"sphere\":{\"center\":[0,0,0],\"radius\":1}}],"
+                         "\"margin\":%s}",
+                         cases[i].margin),
+               200, test_text("{\"results\":[{\"boxes\":[%s]}]}", cases[i].boxes));
+}
+END_TEST
+
+START_TEST(a_transform_that_moves_nothing_is_none)
+{
+    expect(client, "PUT", "/v1/scenes/still", "{\"dimensions\":2}", 201, NULL);
+    expect(client, "PUT", "/v1/scenes/still/boxes/a",
+           "{\"center\":[-0.0,1],\"half_extents\":[1,1],\"angle\":730}", 201, "{\"revision\":1}");
+    expect(client, "POST", "/v1/scenes/still/boxes/a/transform", "{\"rotate\":0}", 200,
+           "{\"angle\":730,\"revision\":1}");
+    expect(client, "POST", "/v1/scenes/still/boxes/a/transform", "{\"translate\":[0,0]}", 200,
+           "{\"angle\":730,\"revision\":1}");
+    expect(client, "POST", "/v1/scenes/still/boxes/a/transform", "{\"rotate\":-20}", 200,
+           "{\"angle\":-10,\"revision\":2}");
+}
+END_TEST
+
 START_TEST(names_are_any_text_and_paths_decode_them)
 {
     expect(client, "PUT", "/v1/scenes/a%2Fb/boxes/%E2%98%83%20%25", UNIT, 201, "{\"id\":1}");
@@ -631,6 +681,9 @@ int main(void)
     tcase_add_test(tc, a_scene_is_made_changed_listed_and_deleted);
     tcase_add_test(tc, a_box_is_put_read_patched_moved_and_deleted);
     tcase_add_test(tc, doubles_read_back_to_the_same_bits);
+    tcase_add_test(tc, a_box_slides_over_the_floor_on_which_it_stands);
+    tcase_add_test(tc, penetration_is_what_parts_a_sphere_and_a_box);
+    tcase_add_test(tc, a_transform_that_moves_nothing_is_none);
     tcase_add_test(tc, names_are_any_text_and_paths_decode_them);
     tcase_add_test(tc, a_commit_is_all_or_nothing);
     tcase_add_test(tc, of_fifty_queries_the_bad_one_is_named);
