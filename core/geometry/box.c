@@ -134,7 +134,8 @@ void obb_solid_matrix(const obb_solid *solid, double out_matrix[static 16])
 
 static obb_vec3 linear(obb_vec3 a, obb_vec3 b, double t)
 {
-    return (obb_vec3){a.x + (b.x - a.x) * t, a.y + (b.y - a.y) * t, a.z + (b.z - a.z) * t};
+    return obb_without_negative_zeros(
+        (obb_vec3){a.x + (b.x - a.x) * t, a.y + (b.y - a.y) * t, a.z + (b.z - a.z) * t});
 }
 
 obb_box obb_box_interpolate(const obb_box *a, const obb_box *b, double t, int dimensions)
