@@ -1,4 +1,5 @@
-/* What happens to the last bits of a box: negative zeros, whole turns, transforms that move nothing. */
+/* What happens to the last bits of a box: negative zeros, whole turns, transforms that move
+ * nothing. */
 #include "core/geometry/angle.h"
 #include "tests/support/oracle_box.h"
 
@@ -60,7 +61,8 @@ static obb_vec3 with_zeros(test_rng *rng, obb_vec3 v)
 
 /* ---- Negative zeros --------------------------------------------------------------------------------------------------- */
 
-/* One of the 48 orthonormal frames of coordinate axes, with zeros of either sign; planar ones keep z. */
+/* One of the 48 orthonormal frames of coordinate axes, with zeros of either sign; planar ones keep
+ * z. */
 static void coordinate_frame(test_rng *rng, int dimensions, obb_vec3 out[static 3])
 {
     size_t order[3] = {0, 1, 2};

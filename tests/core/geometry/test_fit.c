@@ -311,7 +311,8 @@ static int compare_volumes(const obb_box *a, const obb_box *b, int dimensions)
     return sign < 0 ? -1 : sign > 0;
 }
 
-/* A few points that have boxes of all but equal volumes: at the ends of axes, on grids, corners of boxes of simple turns. */
+/* A few points that have boxes of all but equal volumes: at the ends of axes, on grids, corners of
+ * boxes of simple turns. */
 static size_t close_call(test_rng *rng, int dimensions, obb_vec3 points[static 8])
 {
     const size_t kind = test_below(rng, 3), count = 3 + test_below(rng, 6);

@@ -225,9 +225,10 @@ START_TEST(random_sweeps_agree_with_the_oracle)
 }
 END_TEST
 
-/* Long boxes with edges all but parallel, moved along those and across their cross product: that alone tells on the whole
- * way whether they meet, and by exact arithmetic it does. Those that rest on each other from the start may slide; from
- * above, by as much as is not within rounding of 0, all come down to where that product tells. */
+/* Long boxes with edges all but parallel, moved along those and across their cross product: that
+ * alone tells on the whole way whether they meet, and by exact arithmetic it does. Those that rest
+ * on each other from the start may slide; from above, by as much as is not within rounding of 0,
+ * all come down to where that product tells. */
 START_TEST(ridges_slide_along_ridges)
 {
     const size_t cases = test_effort(6000);
@@ -296,8 +297,9 @@ static long double exact_dot(obb_vec3 a, obb_vec3 b)
            (long double)a.z * (long double)b.z;
 }
 
-/* A box on a face of another one, with outward normal n, at a height of about `gap` above it: it stands on a corner that is
- * inside of the face, or on a face of its own where it is turned as the other one. */
+/* A box on a face of another one, with outward normal n, at a height of about `gap` above it: it
+ * stands on a corner that is inside of the face, or on a face of its own where it is turned as the
+ * other one. */
 static void rest_on_face(test_rng *rng, int dimensions, bool turned_alike, obb_vec3 about,
                          double gap, obb_solid *mover, obb_solid *target, obb_vec3 *out_normal)
 {
@@ -425,8 +427,8 @@ static void check_resting_case(size_t i, enum way way, obb_vec3 n, const obb_sol
     }
 }
 
-/* From 1e-9 of the extent apart to as much deep, down to nothing: a box that stands on a face is stopped by it exactly where
- * it moves into it. */
+/* From 1e-9 of the extent apart to as much deep, down to nothing: a box that stands on a face is
+ * stopped by it exactly where it moves into it. */
 START_TEST(what_rests_on_a_face_slides_along_it_and_leaves_it)
 {
     const size_t cases = test_effort(6000);
@@ -458,8 +460,8 @@ START_TEST(what_rests_on_a_face_slides_along_it_and_leaves_it)
 }
 END_TEST
 
-/* The two boxes whose slide was stopped by a sideways normal: a floor turned by 8 degrees, and one as much that stands on
- * it. */
+/* The two boxes whose slide was stopped by a sideways normal: a floor turned by 8 degrees, and one
+ * as much that stands on it. */
 START_TEST(a_turned_floor_lets_a_box_slide)
 {
     obb_box floor, box;
@@ -481,8 +483,9 @@ START_TEST(a_turned_floor_lets_a_box_slide)
 }
 END_TEST
 
-/* What a game does every tick: a box falls and walks; where it is stopped, what is left of its motion goes on along the
- * surface. Its place after many ticks is known: on the floor, as far as all its steps along it together. */
+/* What a game does every tick: a box falls and walks; where it is stopped, what is left of its
+ * motion goes on along the surface. Its place after many ticks is known: on the floor, as far as
+ * all its steps along it together. */
 START_TEST(a_walker_gets_as_far_as_its_steps)
 {
     const size_t walkers = test_effort(200);
