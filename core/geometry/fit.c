@@ -322,29 +322,6 @@ static obb_box enclose_along(const struct cloud *c, const obb_vec3 frame[static 
     return box;
 }
 
-/* Returns whether a is smaller than b by more than `gain`. Boxes without volume are compared by area, and
- * boxes without area by length. */
-static bool smaller(const obb_box *a, const obb_box *b, int dimensions)
-{
-    if (!obb_box_in_range(a) || !obb_box_in_range(b))
-        return obb_box_in_range(a);
-    const double largest =
-        fmax(obb_largest_part(a->half_extents), obb_largest_part(b->half_extents));
-    if (largest < DBL_MIN) /* nothing to choose, and nothing to divide by */
-        return false;
-    const obb_vec3 p = obb_divide(a->half_extents, largest),
-                   q = obb_divide(b->half_extents, largest);
-    const double sizes[3][2] = {
-        {p.x * p.y * p.z, q.x * q.y * q.z},
-        {p.x * p.y + p.y * p.z + p.z * p.x, q.x * q.y + q.y * q.z + q.z * q.x},
-        {p.x + p.y + p.z, q.x + q.y + q.z},
-    };
-    for (int i = dimensions == 3 ? 0 : 1; i < 3; i++)
-        if (sizes[i][0] != 0.0 || sizes[i][1] != 0.0)
-            return sizes[i][0] < sizes[i][1] * (1.0 - gain);
-    return false;
-}
-
 /* Adds `term` to the sum of `count` parts without rounding, and writes the sum as count + 1 parts.
  * If all parts were made by such additions, the last part that is not 0 has the sign of the sum.
  *
@@ -372,31 +349,63 @@ static size_t add_product(double *parts, size_t count, double sign, obb_vec3 v)
     return count;
 }
 
+/* Returns whether one of the extents is 0. */
+static bool is_flat(obb_vec3 h) { return h.x == 0.0 || h.y == 0.0 || h.z == 0.0; }
+
 /* Returns whether the volume (or area) of a is less than that of b, by exact arithmetic on the
- * stored extents. An extent below 1e-90 of the largest may count as 0. */
+ * stored extents. */
 static bool less_volume(const obb_box *a, const obb_box *b, int dimensions)
+{
+    const obb_vec3 half[2] = {a->half_extents, b->half_extents};
+    obb_vec3 mantissa[2];
+    int exponent[2];
+    for (int i = 0; i < 2; i++) {
+        int x, y, z;
+        mantissa[i].x = frexp(half[i].x, &x);
+        mantissa[i].y = frexp(half[i].y, &y);
+        mantissa[i].z = frexp(dimensions == 3 ? half[i].z : 1.0, &z);
+        exponent[i] = x + y + z;
+    }
+    const bool none[2] = {is_flat(mantissa[0]), is_flat(mantissa[1])};
+    if (none[0] || none[1])
+        return none[0] && !none[1];
+    /* Products of mantissas are between 1/8 and 1. */
+    const int apart = exponent[0] - exponent[1];
+    if (apart < -3 || apart > 3)
+        return apart < 0;
+    mantissa[0].x = ldexp(mantissa[0].x, apart);
+    double parts[8];
+    size_t count = add_product(parts, 0, 1.0, mantissa[0]);
+    count = add_product(parts, count, -1.0, mantissa[1]);
+    while (count > 1 && parts[count - 1] == 0.0)
+        count--;
+    return parts[count - 1] < 0.0;
+}
+
+/* Returns whether a is smaller than b by more than `gain`. Boxes without volume are compared by
+ * area, and boxes without area by length. If products underflow, a volume may count as none: then a
+ * must still be no larger than b. */
+static bool smaller(const obb_box *a, const obb_box *b, int dimensions)
 {
     if (!obb_box_in_range(a) || !obb_box_in_range(b))
         return obb_box_in_range(a);
+    if (less_volume(b, a, dimensions))
+        return false;
     const double largest =
         fmax(obb_largest_part(a->half_extents), obb_largest_part(b->half_extents));
-    if (largest < DBL_MIN)
+    if (largest < DBL_MIN) /* nothing to choose, and nothing to divide by */
         return false;
-    int exponent;
-    (void)frexp(largest, &exponent);
-    const obb_box *box[2] = {a, b};
-    double parts[8];
-    size_t count = 0;
-    for (int i = 0; i < 2; i++) {
-        const obb_vec3 h = box[i]->half_extents;
-        const obb_vec3 scaled = {ldexp(h.x, -exponent), ldexp(h.y, -exponent),
-                                 dimensions == 3 ? ldexp(h.z, -exponent) : 1.0};
-        count = add_product(parts, count, i == 0 ? 1.0 : -1.0, scaled);
-    }
-    size_t last = count;
-    while (last > 1 && parts[last - 1] == 0.0)
-        last--;
-    return parts[last - 1] < 0.0;
+    const obb_vec3 p = obb_divide(a->half_extents, largest),
+                   q = obb_divide(b->half_extents, largest);
+    const double sizes[3][2] = {
+        {p.x * p.y * p.z, q.x * q.y * q.z},
+        {p.x * p.y + p.y * p.z + p.z * p.x, q.x * q.y + q.y * q.z + q.z * q.x},
+        {p.x + p.y + p.z, q.x + q.y + q.z},
+    };
+    for (int i = dimensions == 3 ? 0 : 1; i < 3; i++)
+        if (sizes[i][0] != 0.0 || sizes[i][1] != 0.0)
+            return sizes[i][0] < sizes[i][1] * (1.0 - gain);
+    return false;
 }
 
 static obb_status finished(const obb_box *box, obb_box *out)

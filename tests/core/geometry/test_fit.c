@@ -376,6 +376,12 @@ START_TEST(tight_is_no_larger_than_pca_and_aabb_to_the_last_bit)
     ck_assert_int_eq(obb_fit_points(cross, 4, OBB_FIT_PCA, 2, &pca), OBB_OK);
     ck_assert_int_eq(obb_fit_points(cross, 4, OBB_FIT_TIGHT, 2, &tight), OBB_OK);
     ck_assert_int_le(compare_volumes(&tight, &pca, 2), 0);
+
+    /* the box along the coordinates has less area, and a volume that no double can hold */
+    const obb_vec3 denormal[4] = {{0, 2, 0x1p-1073}, {0.5, 0, 0}, {0, 0, 0}, {0, 0, 0}};
+    ck_assert_int_eq(obb_fit_points(denormal, 4, OBB_FIT_PCA, 3, &pca), OBB_OK);
+    ck_assert_int_eq(obb_fit_points(denormal, 4, OBB_FIT_TIGHT, 3, &tight), OBB_OK);
+    ck_assert_int_le(compare_volumes(&tight, &pca, 3), 0);
 }
 END_TEST
 
