@@ -62,11 +62,19 @@ struct search {
     struct candidate best[POLISHED]; /* smallest first */
 };
 
-/* Returns v / |v| by one reciprocal, or zero for zero. */
+/* Returns v / |v| by one reciprocal, or zero for zero. If the squares would underflow, v is scaled
+ * first: a length whose square is denormal has too few digits to divide by. */
 static obb_vec3 unit_or_zero(obb_vec3 v)
 {
-    const double length = obb_length(v);
-    return length > 0.0 ? obb_scale(v, 1.0 / length) : v;
+    double square = obb_dot(v, v);
+    if (square < 0x1p-960) {
+        const double largest = obb_largest_part(v);
+        if (largest == 0.0)
+            return v;
+        v = obb_divide(v, largest);
+        square = obb_dot(v, v);
+    }
+    return obb_scale(v, 1.0 / sqrt(square));
 }
 
 /* Returns a unit vector at right angles to the unit vector n, from the first coordinate axis

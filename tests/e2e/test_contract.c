@@ -194,6 +194,18 @@ START_TEST(a_transform_that_moves_nothing_is_none)
 }
 END_TEST
 
+START_TEST(points_nearly_on_a_line_have_a_tight_box)
+{
+    /* the square of a face's normal is denormal */
+    expect(client, "POST", "/v1/scenes/thin/commit",
+           "{\"put\":{\"a\":{\"points\":[[0,0,0],[2,0,0],[0,2,0],[0,0,2],[2,2,1e-161],"
+           "[1,2,-1e-161],[2,0.5,3e-162],[1e-161,1,2]],\"fit\":\"tight\"}}}",
+           200, "{\"revision\":1}");
+    expect(client, "GET", "/v1/scenes/thin/boxes/a", NULL, 200,
+           "{\"center\":[1,1,1],\"half_extents\":[1,1,1.0000000000000002]}");
+}
+END_TEST
+
 START_TEST(names_are_any_text_and_paths_decode_them)
 {
     expect(client, "PUT", "/v1/scenes/a%2Fb/boxes/%E2%98%83%20%25", UNIT, 201, "{\"id\":1}");
@@ -684,6 +696,7 @@ int main(void)
     tcase_add_test(tc, a_box_slides_over_the_floor_on_which_it_stands);
     tcase_add_test(tc, penetration_is_what_parts_a_sphere_and_a_box);
     tcase_add_test(tc, a_transform_that_moves_nothing_is_none);
+    tcase_add_test(tc, points_nearly_on_a_line_have_a_tight_box);
     tcase_add_test(tc, names_are_any_text_and_paths_decode_them);
     tcase_add_test(tc, a_commit_is_all_or_nothing);
     tcase_add_test(tc, of_fifty_queries_the_bad_one_is_named);

@@ -385,6 +385,69 @@ START_TEST(tight_is_no_larger_than_pca_and_aabb_to_the_last_bit)
 }
 END_TEST
 
+/* A coordinate of very small or usual size, often one that others have too. */
+static double mixed_part(test_rng *rng)
+{
+    const double sign = test_below(rng, 2) == 0 ? 1.0 : -1.0;
+    switch (test_below(rng, 6)) {
+    case 0:
+        return 0.0;
+    case 1: /* the squares underflow, or nearly */
+        return sign * random_magnitude(rng, 1e-168, 1e-150);
+    case 2: /* denormal */
+        return sign * 0x1p-1074 * (double)test_below(rng, 5);
+    case 3:
+        return sign * random_magnitude(rng, 1e-300, 1e-3);
+    default:
+        return 0.5 * (double)test_below(rng, 5);
+    }
+}
+
+START_TEST(tiny_parts_beside_large_ones_do_no_harm)
+{
+    /* Three of the points are so nearly on a line that the square of their face's normal is
+     * denormal. */
+    static const obb_vec3 nearly_flat[8] = {{0, 0, 0},        {2, 0, 0},      {0, 2, 0},
+                                            {0, 0, 2},        {2, 2, 1e-161}, {1, 2, -1e-161},
+                                            {2, 0.5, 3e-162}, {1e-161, 1, 2}};
+    const size_t cases = test_effort(30000);
+    test_rng rng = {.s = 20261340};
+    size_t spatial = 0;
+    double worst = 0.0;
+    for (size_t i = 0; i <= cases; i++) {
+        const int d = i % 4 == 3 ? 2 : 3;
+        obb_vec3 points[12];
+        size_t count = 4 + test_below(&rng, 9);
+        for (size_t k = 0; k < count; k++)
+            points[k] = (obb_vec3){mixed_part(&rng), mixed_part(&rng), mixed_part(&rng)};
+        if (i == 0) {
+            count = 8;
+            memcpy(points, nearly_flat, sizeof nearly_flat);
+        }
+        obb_box box[3];
+        for (int fit = 0; fit < 3; fit++) {
+            ck_assert_int_eq(obb_fit_points(points, count, (obb_fit)fit, d, &box[fit]), OBB_OK);
+            const double off = outside(&box[fit], points, count, d);
+            ck_assert_msg(off <= 2e-14, "case %zu, %s: %g", i, fit_name[fit], off);
+            worst = fmax(worst, off);
+            obb_box again;
+            ck_assert_int_eq(obb_box_from_pose(box[fit].center, box[fit].half_extents,
+                                               box[fit].rotation, box[fit].angle, d, &again),
+                             OBB_OK);
+            ck_assert(same_box(&box[fit], &again));
+        }
+        ck_assert_msg(compare_volumes(&box[OBB_FIT_TIGHT], &box[OBB_FIT_PCA], d) <= 0,
+                      "case %zu: larger than pca", i);
+        ck_assert_msg(compare_volumes(&box[OBB_FIT_TIGHT], &box[OBB_FIT_AABB], d) <= 0,
+                      "case %zu: larger than aabb", i);
+        spatial += volume_of(&box[OBB_FIT_TIGHT], 3) > 1e-3;
+    }
+    printf("fit: %zu clouds of tiny and large parts, %zu of a volume, off by %.3g\n", cases + 1,
+           spatial, worst);
+    ck_assert_uint_gt(spatial, cases / 4);
+}
+END_TEST
+
 START_TEST(tight_finds_what_is_known)
 {
     test_rng rng = {.s = 20261323};
@@ -959,6 +1022,7 @@ int main(void)
     tcase_add_test(tc, pca_lies_along_the_covariance);
     tcase_add_test(tc, tight_is_the_smallest_that_a_blind_search_finds);
     tcase_add_test(tc, tight_is_no_larger_than_pca_and_aabb_to_the_last_bit);
+    tcase_add_test(tc, tiny_parts_beside_large_ones_do_no_harm);
     tcase_add_test(tc, tight_finds_what_is_known);
     tcase_add_test(tc, rectangles_are_the_smallest);
     tcase_add_test(tc, degenerate_clouds_have_extents_of_zero);
