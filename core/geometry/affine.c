@@ -2,12 +2,24 @@
 
 #include "core/geometry/angle.h"
 
-#include <assert.h>
+#include <float.h>
 #include <math.h>
 
 /* A column of a matrix this much shorter than the longest may be the rounding of zero, so it
  * need not be perpendicular. */
 static const double column_noise = 1e-12;
+
+/* Returns v / |v| for v other than zero. A length that is denormal has too few digits to divide by,
+ * so v is scaled first.
+ *
+ * length  |v|, by obb_length_scaled. */
+static obb_vec3 unit(obb_vec3 v, double length)
+{
+    if (length >= DBL_MIN)
+        return obb_divide(v, length);
+    v = obb_divide(v, obb_largest_part(v));
+    return obb_divide(v, obb_length(v));
+}
 
 /* Returns whether the given axes are perpendicular to each other within OBB_LARGEST_SHEAR. */
 static bool square(const obb_vec3 u[static 3], const bool given[static 3])
@@ -62,7 +74,7 @@ static obb_status axes_from_images(const obb_vec3 d[static 3], const double leng
     for (int i = 0; i < 3; i++) {
         given[i] = length[i] > 0.0;
         count += given[i];
-        out[i] = given[i] ? obb_divide(d[i], length[i]) : d[i];
+        out[i] = given[i] ? unit(d[i], length[i]) : d[i];
     }
     if (count < 2)
         return OBB_SINGULAR;
@@ -100,7 +112,7 @@ obb_status obb_box_linear_image(const obb_box *box, const obb_vec3 columns[stati
         gain[i] = length[i] / obb_length(solid.axis[i]);
         if (fabs(gain[i] - 1.0) <= OBB_AXIS_NOISE)
             gain[i] = 1.0;
-        const obb_vec3 u = length[i] > 0.0 ? obb_divide(d[i], length[i]) : solid.axis[i];
+        const obb_vec3 u = length[i] > 0.0 ? unit(d[i], length[i]) : solid.axis[i];
         turned = turned || obb_length(obb_cross(u, solid.axis[i])) > OBB_AXIS_NOISE;
     }
     obb_vec3 u[3];

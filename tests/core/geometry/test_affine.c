@@ -141,6 +141,26 @@ START_TEST(maps_that_make_no_box_are_refused)
 }
 END_TEST
 
+START_TEST(images_too_short_for_a_double_still_turn_the_box)
+{
+    /* 1/8 of a turn about z, and a scale down to the smallest numbers */
+    const obb_box box = {{0, 0, 0}, {1, 2, 3}, identity, 0.0};
+    for (int exponent = -1074; exponent <= -1000; exponent++) {
+        const double s = ldexp(1.0, exponent);
+        obb_box got;
+        ck_assert_int_eq(
+            image(&box, (obb_vec3){s, s, 0}, (obb_vec3){-s, s, 0}, (obb_vec3){0, 0, s}, 3, &got),
+            OBB_OK);
+        ck_assert_double_eq_tol(got.rotation.z, sin(acos(-1) / 8), 1e-15);
+        ck_assert_double_eq_tol(got.rotation.w, cos(acos(-1) / 8), 1e-15);
+        ck_assert_int_eq(image(&(obb_box){{0, 0, 0}, {1, 2, 0}, identity, 0.0}, (obb_vec3){s, s, 0},
+                               (obb_vec3){-s, s, 0}, (obb_vec3){0}, 2, &got),
+                         OBB_OK);
+        ck_assert_double_eq_tol(got.angle, 45.0, 1e-13);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("affine");
@@ -149,6 +169,7 @@ int main(void)
     tcase_add_test(tc, the_image_of_a_box_has_the_images_of_its_corners);
     tcase_add_test(tc, a_map_that_does_not_turn_keeps_the_rotation);
     tcase_add_test(tc, maps_that_make_no_box_are_refused);
+    tcase_add_test(tc, images_too_short_for_a_double_still_turn_the_box);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }
