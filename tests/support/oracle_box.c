@@ -264,3 +264,24 @@ void random_rigid(test_rng *rng, obb_vec3 scale, long double out[16])
     }
     out[15] = 1;
 }
+
+size_t oracle_negative_zeros(const obb_box *box)
+{
+    const double v[] = {box->center.x,       box->center.y,       box->center.z,
+                        box->half_extents.x, box->half_extents.y, box->half_extents.z,
+                        box->rotation.x,     box->rotation.y,     box->rotation.z,
+                        box->rotation.w,     box->angle};
+    size_t found = 0;
+    for (size_t i = 0; i < sizeof v / sizeof v[0]; i++)
+        found += v[i] == 0.0 && signbit(v[i]);
+    return found;
+}
+
+double random_zero(test_rng *rng) { return test_below(rng, 2) == 0 ? 0.0 : -0.0; }
+
+obb_vec3 random_zeros_in(test_rng *rng, obb_vec3 v)
+{
+    return (obb_vec3){test_below(rng, 2) == 0 ? random_zero(rng) : v.x,
+                      test_below(rng, 2) == 0 ? random_zero(rng) : v.y,
+                      test_below(rng, 2) == 0 ? random_zero(rng) : v.z};
+}

@@ -57,12 +57,21 @@ void oracle_solid_corner(const obb_solid *solid, unsigned i, int k, mpq_t out);
 /* Returns the distance of two doubles in units in the last place of the larger. */
 double oracle_ulps(double a, double b);
 
+/* Returns how many of the numbers of a box are -0.0. */
+size_t oracle_negative_zeros(const obb_box *box);
+
 /* Return random values. A rotation is uniform over all rotations, and a unit quaternion up to
  * rounding. */
 obb_vec3 random_vector(test_rng *rng, double low, double high);
 obb_quat random_rotation(test_rng *rng);
 double random_magnitude(test_rng *rng, double low, double high); /* logarithmic, positive */
 obb_box random_box(test_rng *rng, int dimensions); /* near the origin, extents 1e-3 to 1e3 */
+
+/* Returns 0.0 or -0.0. */
+double random_zero(test_rng *rng);
+
+/* Returns v with some of its components replaced by zeros of either sign. */
+obb_vec3 random_zeros_in(test_rng *rng, obb_vec3 v);
 
 /* A random affine map as a column-major matrix: a rotation, with scale along the given axes before it. */
 void random_rigid(test_rng *rng, obb_vec3 scale, long double out[16]);

@@ -1,3 +1,4 @@
+#include "core/geometry/angle.h"
 #include "tests/support/oracle_box.h"
 
 #include <math.h>
@@ -257,6 +258,110 @@ START_TEST(angles_go_the_shorter_way)
 }
 END_TEST
 
+START_TEST(no_pose_between_two_has_a_negative_zero)
+{
+    const size_t cases = test_effort(5000);
+    test_rng rng = {.s = 401};
+    size_t turned = 0;
+    for (size_t i = 0; i < cases; i++) { /* turns about one coordinate axis */
+        obb_box box[2];
+        for (int k = 0; k < 2; k++) {
+            double s, c;
+            obb_sin_cos(test_uniform(&rng, -180, 180), &s, &c);
+            box[k] = (obb_box){.center = {random_zero(&rng), k == 0 ? -0.0 : -5e-324, 1},
+                               .rotation = {random_zero(&rng), random_zero(&rng), s, c}};
+            ck_assert_int_eq(obb_quat_normalise(box[k].rotation, &box[k].rotation), OBB_OK);
+        }
+        const obb_box got = obb_box_interpolate(&box[0], &box[1], test_uniform(&rng, 0, 1), 3);
+        ck_assert_msg(oracle_negative_zeros(&got) == 0, "case %zu", i);
+        turned += got.rotation.z != box[0].rotation.z;
+    }
+    ck_assert_uint_gt(turned, cases * 9 / 10);
+}
+END_TEST
+
+/* x less the nearest whole number of turns, exactly. out is initialised. */
+static void reduced(mpq_t x, mpq_t out)
+{
+    mpq_t turn;
+    mpz_t turns;
+    mpq_init(turn);
+    mpz_init(turns);
+    mpq_set_ui(turn, 360, 1);
+    mpq_div(out, x, turn); /* in turns; the nearest whole number is floor(x + 1/2) */
+    mpz_mul_2exp(turns, mpq_numref(out), 1);
+    mpz_add(turns, turns, mpq_denref(out));
+    mpz_fdiv_q(turns, turns, mpq_denref(out));
+    mpz_fdiv_q_2exp(turns, turns, 1);
+    mpq_set_z(out, turns);
+    mpq_mul(out, out, turn);
+    mpq_sub(out, x, out);
+    mpq_clear(turn);
+    mpz_clear(turns);
+}
+
+/* How far `got` is from the angle at t on the shorter way from a to b, in degrees. */
+static double off_by(double a, double b, double t, double got)
+{
+    mpq_t from, to, way, share, want;
+    mpq_inits(from, to, way, share, want, NULL);
+    mpq_set_d(from, a);
+    mpq_set_d(to, b);
+    mpq_sub(want, to, from);
+    reduced(want, way);
+    mpq_set_d(share, t);
+    mpq_mul(way, way, share);
+    mpq_add(want, from, way);
+    mpq_set_d(share, got);
+    mpq_sub(want, share, want);
+    reduced(want, way);
+    const double off = mpq_get_d(way);
+    mpq_clears(from, to, way, share, want, NULL);
+    return fabs(off);
+}
+
+START_TEST(an_angle_of_many_turns_is_interpolated_as_well_as_any)
+{
+    const size_t cases = test_effort(20000);
+    test_rng rng = {.s = 402};
+    size_t large = 0, small = 0;
+    double worst = 0.0;
+    for (size_t i = 0; i < cases; i++) {
+        double end[2];
+        for (int k = 0; k < 2; k++) {
+            const double size = pow(10.0, test_uniform(&rng, 0.0, i % 8 == 0 ? 300.0 : 18.0));
+            end[k] = test_below(&rng, 2) == 0 ? test_uniform(&rng, -360, 360)
+                                              : test_uniform(&rng, -size, size);
+        }
+        const double t = test_uniform(&rng, 0, 1);
+        const obb_box a = {.rotation = identity, .angle = end[0]},
+                      b = {.rotation = identity, .angle = end[1]};
+        const obb_box got = obb_box_interpolate(&a, &b, t, 2);
+        if (fabs(off_by(end[0], end[1], 1.0, end[0])) > 180.0 - 1e-9)
+            continue; /* half a turn: either way */
+        const double off = off_by(end[0], end[1], t, got.angle);
+        ck_assert_msg(off <= 2e-13, "case %zu: %g to %g at %g is %g, off by %g", i, end[0], end[1],
+                      t, got.angle, off);
+        ck_assert(fabs(got.angle) <= 540.0 || got.angle == end[0]);
+        worst = fmax(worst, off);
+        large += fabs(end[0]) > 1e6;
+        small += fabs(end[0]) < 360.0;
+        ck_assert(obb_box_interpolate(&a, &b, 0.0, 2).angle == end[0]);
+        ck_assert(obb_box_interpolate(&a, &b, 1.0, 2).angle == end[1]);
+        const obb_box still = obb_box_interpolate(&a, &a, t, 2);
+        ck_assert(still.angle == end[0]);
+    }
+    printf("box: %zu angles between, %zu from beyond 1e6 degrees, off by %.2g degrees\n", cases,
+           large, worst);
+    ck_assert_uint_gt(large, cases / 5);
+    ck_assert_uint_gt(small, cases / 5);
+    const obb_box a = {.rotation = identity, .angle = 1e17},
+                  b = {.rotation = identity, .angle = 330};
+    const obb_box half = obb_box_interpolate(&a, &b, 0.5, 2); /* 1e17 is 280 and whole turns */
+    ck_assert_double_eq(half.angle, 305.0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("box");
@@ -267,6 +372,8 @@ int main(void)
     tcase_add_test(tc, volume_and_matrix);
     tcase_add_test(tc, interpolation_is_exact_at_the_ends_and_accurate_between);
     tcase_add_test(tc, angles_go_the_shorter_way);
+    tcase_add_test(tc, no_pose_between_two_has_a_negative_zero);
+    tcase_add_test(tc, an_angle_of_many_turns_is_interpolated_as_well_as_any);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }

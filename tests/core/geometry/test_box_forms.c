@@ -1,3 +1,4 @@
+#include "core/geometry/angle.h"
 #include "tests/support/oracle_box.h"
 
 #include <float.h>
@@ -259,6 +260,127 @@ START_TEST(matrices_that_make_no_box_are_refused)
 }
 END_TEST
 
+/* One of the 48 orthonormal frames of coordinate axes, with zeros of either sign; planar ones keep
+ * z. */
+static void coordinate_frame(test_rng *rng, int dimensions, obb_vec3 out[static 3])
+{
+    size_t order[3] = {0, 1, 2};
+    for (size_t i = (size_t)dimensions - 1; i > 0; i--) {
+        const size_t j = test_below(rng, i + 1), swap = order[i];
+        order[i] = order[j];
+        order[j] = swap;
+    }
+    for (int i = 0; i < 3; i++) {
+        double v[3] = {random_zero(rng), random_zero(rng), random_zero(rng)};
+        v[order[i]] = test_below(rng, 2) == 0 ? -1.0 : 1.0;
+        out[i] = (obb_vec3){v[0], v[1], v[2]};
+    }
+}
+
+static obb_vec3 corner_of(test_rng *rng, const obb_vec3 frame[static 3], obb_vec3 half, size_t i,
+                          int dimensions)
+{
+    double at[3];
+    for (int k = 0; k < 3; k++) {
+        at[k] = 0.0;
+        for (int j = 0; j < dimensions; j++)
+            at[k] += ((i >> j & 1) != 0 ? 1.0 : -1.0) * obb_component(half, j) *
+                     obb_component(frame[j], k);
+        if (at[k] == 0.0)
+            at[k] = random_zero(rng);
+    }
+    return (obb_vec3){at[0], at[1], at[2]};
+}
+
+enum form { AXES, AXIS_ANGLE, MIN_MAX, MATRIX, POINTS, CORNERS, LONG_QUATERNION, FORMS };
+
+static obb_box make_from(test_rng *rng, enum form form, int dimensions)
+{
+    obb_box box = {.rotation = identity};
+    obb_vec3 frame[3], corners[8];
+    const obb_vec3 half = random_zeros_in(rng, random_vector(rng, 1, 2));
+    coordinate_frame(rng, dimensions, frame);
+    const size_t count = dimensions == 3 ? 8 : 4;
+    for (size_t i = 0; i < count; i++)
+        corners[i] = corner_of(rng, frame, half, i, dimensions);
+    obb_status st = OBB_OK;
+    switch (form) {
+    case AXES:
+        if (obb_dot(obb_cross(frame[0], frame[1]), frame[2]) < 0.0)
+            frame[2] = obb_negate(frame[2]);
+        st = obb_quat_from_axes(frame, &box.rotation);
+        break;
+    case AXIS_ANGLE:
+        st = obb_quat_from_axis_angle(frame[0], 90.0 * (double)test_below(rng, 9) - 360.0,
+                                      &box.rotation);
+        break;
+    case MIN_MAX: {
+        const obb_vec3 low = random_zeros_in(rng, (obb_vec3){-1, -1, -1}),
+                       high = random_zeros_in(rng, (obb_vec3){1, 1, 1});
+        st = obb_box_from_min_max(low, high, frame[0], identity, 0.0, dimensions, &box);
+        break;
+    }
+    case MATRIX: {
+        double m[16] = {0};
+        for (size_t i = 0; i < 4; i++) {
+            const obb_vec3 column = i < 3 ? frame[i] : random_zeros_in(rng, half);
+            m[4 * i] = column.x;
+            m[4 * i + 1] = column.y;
+            m[4 * i + 2] = column.z;
+        }
+        m[15] = 1.0;
+        st = obb_box_from_matrix(m, &half, &box);
+        break;
+    }
+    case POINTS:
+        st = obb_fit_points(corners, count, (obb_fit)test_below(rng, 3), dimensions, &box);
+        break;
+    case CORNERS:
+        st = obb_fit_corners(corners, count, dimensions, &box);
+        break;
+    case LONG_QUATERNION: {
+        const obb_vec3 v = random_zeros_in(rng, random_vector(rng, -1, 1));
+        st = obb_quat_normalise((obb_quat){v.x, v.y, v.z, 2.0}, &box.rotation);
+        break;
+    }
+    case FORMS:
+        break;
+    }
+    ck_assert_msg(st == OBB_OK, "form %d: %s", (int)form, obb_status_name(st));
+    return box;
+}
+
+START_TEST(what_is_computed_has_no_negative_zero)
+{
+    const size_t cases = test_effort(20000);
+    test_rng rng = {.s = 400};
+    size_t found = 0;
+    for (size_t i = 0; i < cases; i++) {
+        const enum form form = (enum form)(i % FORMS);
+        const bool planar =
+            test_below(&rng, 2) == 0 && (form == POINTS || form == CORNERS || form == MIN_MAX);
+        const obb_box box = make_from(&rng, form, planar ? 2 : 3);
+        found += oracle_negative_zeros(&box) > 0;
+        ck_assert_msg(oracle_negative_zeros(&box) == 0, "case %zu, form %d", i, (int)form);
+    }
+    printf("box_forms: %zu boxes in %d forms, %zu with a negative zero\n", cases, FORMS, found);
+    ck_assert_uint_eq(found, 0);
+    ck_assert(!signbit(obb_arc_tangent(-5e-324, 1e9)));
+}
+END_TEST
+
+START_TEST(what_is_stated_keeps_its_negative_zeros)
+{
+    obb_box box;
+    const obb_vec3 zeros = {-0.0, -0.0, -0.0};
+    ck_assert_int_eq(
+        obb_box_from_pose(zeros, zeros, (obb_quat){-0.0, -0.0, -0.0, 1.0}, 0.0, 3, &box), OBB_OK);
+    ck_assert_uint_eq(oracle_negative_zeros(&box), 9);
+    ck_assert_int_eq(obb_box_from_pose(zeros, zeros, identity, -0.0, 2, &box), OBB_OK);
+    ck_assert_uint_eq(oracle_negative_zeros(&box), 5);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("box_forms");
@@ -268,6 +390,8 @@ int main(void)
     tcase_add_test(tc, min_and_max_turn_about_the_position);
     tcase_add_test(tc, a_matrix_makes_the_image_of_the_cube);
     tcase_add_test(tc, matrices_that_make_no_box_are_refused);
+    tcase_add_test(tc, what_is_computed_has_no_negative_zero);
+    tcase_add_test(tc, what_is_stated_keeps_its_negative_zeros);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }

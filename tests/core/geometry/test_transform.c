@@ -1,3 +1,4 @@
+#include "core/geometry/angle.h"
 #include "tests/support/oracle_box.h"
 
 #include <math.h>
@@ -386,6 +387,94 @@ START_TEST(every_machine_gives_the_same_bits)
 }
 END_TEST
 
+static bool is_negative_zero(double v) { return v == 0.0 && signbit(v); }
+
+/* A transform that says nothing, in one of many ways. */
+static obb_transform nothing(test_rng *rng, int dimensions)
+{
+    obb_transform t = {.local = test_below(rng, 2) == 0};
+    if (dimensions == 3 && test_below(rng, 5) == 0) {
+        const double z = random_zero(rng);
+        return (obb_transform){.has_matrix = true,
+                               .matrix = {1, z, 0, z, 0, 1, z, 0, z, 0, 1, 0, z, 0, z, 1}};
+    }
+    t.has_translate = test_below(rng, 2) == 0;
+    t.has_scale = test_below(rng, 2) == 0;
+    t.has_rotate = test_below(rng, 2) == 0;
+    t.translate = (obb_vec3){random_zero(rng), random_zero(rng), random_zero(rng)};
+    t.scale = (obb_vec3){1, 1, 1};
+    const double turns = (double)test_below(rng, 7) - 3.0;
+    t.angle = 360.0 * turns * (test_below(rng, 2) == 0 ? 1.0 : 1e12);
+    if (test_below(rng, 2) == 0)
+        ck_assert_int_eq(
+            obb_quat_from_axis_angle(random_vector(rng, -1, 1), 360.0 * turns, &t.rotate), OBB_OK);
+    else
+        t.rotate = (obb_quat){random_zero(rng), random_zero(rng), random_zero(rng), 3.0};
+    return t;
+}
+
+START_TEST(a_transform_that_moves_nothing_changes_no_bit)
+{
+    const size_t cases = test_effort(20000);
+    test_rng rng = {.s = 403};
+    size_t zeros = 0, turns = 0;
+    for (size_t i = 0; i < cases; i++) {
+        const int dimensions = 2 + (int)(i % 2);
+        obb_box box = random_box(&rng, dimensions);
+        box.center = random_zeros_in(&rng, box.center);
+        box.half_extents = random_zeros_in(&rng, box.half_extents);
+        if (dimensions == 2) {
+            box.center.z = box.half_extents.z = 0.0;
+            box.angle = test_below(&rng, 4) == 0
+                            ? 360.0 * (double)test_below(&rng, 5) - 720.0 + random_zero(&rng)
+                            : test_uniform(&rng, -1e6, 1e6);
+        } else if (test_below(&rng, 2) == 0) {
+            double s, c;
+            obb_sin_cos(test_uniform(&rng, -180, 180), &s, &c);
+            ck_assert_int_eq(
+                obb_quat_normalise((obb_quat){random_zero(&rng), s, random_zero(&rng), c},
+                                   &box.rotation),
+                OBB_OK);
+        }
+        const obb_transform t = nothing(&rng, dimensions);
+        obb_box got;
+        const obb_status st = obb_box_transform(&box, &t, dimensions, &got);
+        ck_assert_msg(st == OBB_OK, "case %zu: %s", i, obb_status_name(st));
+        ck_assert_msg(same_bits(&got, &box, sizeof box), "case %zu in %d-D", i, dimensions);
+        zeros += oracle_negative_zeros(&box) > 0;
+        turns += fabs(box.angle) > 360.0;
+    }
+    printf("transform: %zu transforms that move nothing, %zu of boxes with negative zeros, %zu of "
+           "many turns\n",
+           cases, zeros, turns);
+    ck_assert_uint_gt(zeros, cases / 2);
+    ck_assert_uint_gt(turns, cases / 4);
+}
+END_TEST
+
+START_TEST(a_transform_that_moves_leaves_no_negative_zero_behind)
+{
+    obb_box box = {{-0.0, 3, -0.0}, {1, 2, 3}, identity, 0.0}, got;
+    /* a quarter turn about z: x is -3, y is 0, z stays to the bit */
+    obb_transform t = {.has_rotate = true, .rotate = {.z = sqrt(0.5), .w = sqrt(0.5)}};
+    ck_assert_int_eq(obb_box_transform(&box, &t, 3, &got), OBB_OK);
+    ck_assert(got.center.x == -3 && got.center.y == 0 && !signbit(got.center.y));
+    ck_assert(is_negative_zero(got.center.z));
+    /* there and back is not a negative zero either */
+    t = (obb_transform){.has_translate = true, .translate = {0, -3, 0}};
+    ck_assert_int_eq(obb_box_transform(&box, &t, 3, &got), OBB_OK);
+    ck_assert(got.center.y == 0 && !signbit(got.center.y) && is_negative_zero(got.center.x));
+    /* in the plane an angle of many turns comes back within one only where it is turned */
+    box = (obb_box){{1, 2, 0}, {1, 2, 0}, identity, 730.0};
+    t = (obb_transform){.has_rotate = true, .angle = 20.0, .local = true};
+    ck_assert_int_eq(obb_box_transform(&box, &t, 2, &got), OBB_OK);
+    ck_assert_double_eq(got.angle, 30.0);
+    t.angle = -720.0;
+    ck_assert_int_eq(obb_box_transform(&box, &t, 2, &got), OBB_OK);
+    ck_assert_double_eq(got.angle, 730.0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("transform");
@@ -395,6 +484,8 @@ int main(void)
     tcase_add_test(tc, transforms_keep_what_they_do_not_change);
     tcase_add_test(tc, transforms_that_make_no_box_are_refused);
     tcase_add_test(tc, every_machine_gives_the_same_bits);
+    tcase_add_test(tc, a_transform_that_moves_nothing_changes_no_bit);
+    tcase_add_test(tc, a_transform_that_moves_leaves_no_negative_zero_behind);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }
