@@ -578,13 +578,10 @@ static double box_of_edges(const struct corners *c, const size_t end[static 3], 
     return farthest;
 }
 
-/* Returns a bound of the rounding errors in the corners' coordinates. */
-static double rounding_of(const struct corners *c)
+/* Returns v times a power of two. */
+static obb_vec3 shifted(obb_vec3 v, int exponent)
 {
-    double coordinate = 0.0;
-    for (size_t i = 0; i < c->count; i++)
-        coordinate = fmax(coordinate, obb_largest_part(c->at[i]));
-    return 0x1p-48 * coordinate;
+    return (obb_vec3){ldexp(v.x, exponent), ldexp(v.y, exponent), ldexp(v.z, exponent)};
 }
 
 obb_status obb_fit_corners(const obb_vec3 *corners, size_t count, int dimensions, obb_box *out)
@@ -593,16 +590,24 @@ obb_status obb_fit_corners(const obb_vec3 *corners, size_t count, int dimensions
     if (count != (dimensions == 3 ? 8u : 4u))
         return OBB_BAD_COUNT;
     obb_vec3 at[8];
+    double largest = 0.0;
     for (size_t i = 0; i < count; i++) {
         at[i] = corners[i];
         if (dimensions == 2)
             at[i].z = 0.0;
         if (obb_bad_coordinate(at[i]) >= 0)
             return OBB_BAD_NUMBER;
+        largest = fmax(largest, obb_largest_part(at[i]));
     }
+    /* Small corners are scaled up, so that no square underflows. This rounds nothing. */
+    int exponent;
+    (void)frexp(largest, &exponent);
+    const int up = exponent < 0 ? -exponent : 0;
+    for (size_t i = 0; i < count; i++)
+        at[i] = shifted(at[i], up);
     const struct corners c = {.at = at, .count = count, .dimensions = dimensions};
     obb_box best;
-    const double rounding = rounding_of(&c);
+    const double rounding = 0x1p-48 * ldexp(largest, up); /* of the coordinates */
     double farthest = box_of_edges(&c, (const size_t[]){1, 2, 4}, true, &best);
     if (farthest > rounding) {
         /* Any three of the other corners (two in the plane) may be the ends of the edges at the
@@ -626,6 +631,8 @@ obb_status obb_fit_corners(const obb_vec3 *corners, size_t count, int dimensions
         }
     }
     const double diagonal = 2.0 * obb_length(best.half_extents);
+    best.center = shifted(best.center, -up);
+    best.half_extents = shifted(best.half_extents, -up);
     return farthest <= corner_slack * diagonal + rounding ? finished(&best, out) : OBB_NOT_A_BOX;
 }
 

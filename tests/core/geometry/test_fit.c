@@ -773,6 +773,31 @@ START_TEST(corners_in_any_order_make_their_box)
 }
 END_TEST
 
+START_TEST(corners_of_the_smallest_boxes_make_them_too)
+{
+    static const int order[8] = {3, 6, 0, 7, 1, 5, 2, 4};
+    obb_box truth = {.half_extents = {8, 16, 32}}, unscaled = {0};
+    ck_assert_int_eq(obb_quat_from_axis_angle((obb_vec3){1, 2, 3}, 40, &truth.rotation), OBB_OK);
+    const obb_solid solid = obb_solid_from_box(&truth, 3);
+    obb_vec3 corner[8], points[8];
+    obb_solid_corners(&solid, corner);
+    for (int exponent = 0; exponent >= -1000; exponent -= 25) {
+        for (int i = 0; i < 8; i++)
+            points[i] =
+                (obb_vec3){ldexp(corner[order[i]].x, exponent), ldexp(corner[order[i]].y, exponent),
+                           ldexp(corner[order[i]].z, exponent)};
+        obb_box box;
+        ck_assert_int_eq(obb_fit_corners(points, 8, 3, &box), OBB_OK);
+        if (exponent == 0)
+            unscaled = box;
+        ck_assert(same_rotation(box.rotation, unscaled.rotation));
+        const obb_vec3 want = unscaled.half_extents, got = box.half_extents;
+        ck_assert(got.x == ldexp(want.x, exponent) && got.y == ldexp(want.y, exponent) &&
+                  got.z == ldexp(want.z, exponent));
+    }
+}
+END_TEST
+
 START_TEST(corners_that_make_no_box_are_refused)
 {
     test_rng rng = {.s = 20261328};
@@ -1030,6 +1055,7 @@ int main(void)
     tcase_add_test(tc, clouds_at_the_end_of_the_range_have_boxes_within_it);
     tcase_add_test(tc, a_hundred_thousand_points_take_well_under_a_second);
     tcase_add_test(tc, corners_in_any_order_make_their_box);
+    tcase_add_test(tc, corners_of_the_smallest_boxes_make_them_too);
     tcase_add_test(tc, corners_that_make_no_box_are_refused);
     tcase_add_test(tc, a_merge_holds_all_and_is_no_larger_than_the_simple_ones);
     tcase_add_test(tc, a_failing_heap_is_a_status);
