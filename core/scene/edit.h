@@ -47,7 +47,8 @@ typedef struct obb_transform_edit {
     obb_transform transform;
 } obb_transform_edit;
 
-/* The target grows to hold the boxes of `with`, too. */
+/* The target grows to hold the boxes of `with`, too. A box that is named again, and the target
+ * itself, make no difference. */
 typedef struct obb_merge {
     obb_target target;
     const obb_target *with;
