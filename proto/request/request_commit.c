@@ -187,9 +187,10 @@ static bool need_moments(struct wire_cursor *c, wire_commit *commit)
 
 static bool read_queries(struct wire_cursor *c, int dimensions, wire_commit *commit)
 {
-    if (!wire_enter_array(c))
+    struct wire_list list;
+    if (!wire_list_begin_limited(&list, c, sizeof(obb_query), WIRE_COMMIT_QUERIES,
+                                 "found more than 100,000 queries; a commit takes at most 100,000"))
         return false;
-    struct wire_list list = wire_list_begin(c, sizeof(obb_query));
     while (wire_next_item(c)) {
         obb_query *query = wire_list_add(&list);
         if (query == NULL || !wire_read_query_object(c, NULL, dimensions, query))

@@ -1,6 +1,7 @@
 /* Commits: many changes as one, and the queries on their result. */
 #include "server/routes/do_query.h"
 #include "server/routes/handlers.h"
+#include "server/scenes/budget.h"
 #include "server/scenes/change.h"
 #include "server/scenes/scenes.h"
 
@@ -13,6 +14,7 @@ struct commit {
     wire_commit commit;
     bool good;
     wire_problem problem;
+    struct srv_scene_lock lock; /* while the pool opens the views */
 };
 
 static void commit_read(struct srv_work *work)
@@ -43,6 +45,7 @@ static void commit_write(struct srv_plans *p)
     for (size_t i = 0; i < p->count; i++)
         results[i] = obb_plan_result(p->plans[i]);
     write_answer((struct commit *)p, results, NULL);
+    srv_plans_drop(p);
 }
 
 static bool changes_something(const obb_edit *edit)
@@ -82,25 +85,77 @@ static void commit_reply(struct srv_work *work)
     srv_plans_close(&c->plans);
 }
 
-/* Opens the views of the queries on the state after the changes, and runs the queries. */
+/* Opens the views of the queries on the state after the changes. The loop, or a worker while the
+ * scene is locked. */
+static void open_views(struct commit *c)
+{
+    struct srv_plans *p = &c->plans;
+    const obb_edit *edit = &c->commit.edit;
+    atomic_store(&p->status, (int)obb_views_open(c->change.write.scene, edit->moments,
+                                                 c->commit.query_count, &p->work.request->arena,
+                                                 p->views, p->opened, &p->opened_count));
+}
+
+/* Runs the queries, whose views are open unless a status says why not. */
+static void run_queries(struct commit *c)
+{
+    struct srv_plans *p = &c->plans;
+    const obb_status status = (obb_status)atomic_load(&p->status);
+    wire_problem problem = status == OBB_CANCELLED ? srv_problem_cancelled(p->work.request)
+                                                   : wire_problem_of(status);
+    srv_views_opened(p->work.request->services->locks, p->opened_count);
+    if (status == OBB_OK) {
+        p->count = c->commit.query_count;
+        if (srv_plans_start(p, commit_reply, &problem))
+            return;
+    }
+    reply_unanswered(c, problem);
+    srv_plans_close(p);
+}
+
+static size_t open_step(struct srv_job *job)
+{
+    open_views((struct commit *)job);
+    return 0;
+}
+
+static void views_opened(struct srv_work *work)
+{
+    struct commit *c = (struct commit *)work;
+    srv_lock_release(work->request->services->locks, &c->lock);
+    run_queries(c);
+    srv_lock_wake(&c->lock);
+}
+
+/* Many views are opened on the pool, so that no other commit comes between the changes and the
+ * queries. */
+static void open_on_pool(struct commit *c)
+{
+    struct srv_plans *p = &c->plans;
+    struct srv_locks *locks = p->work.request->services->locks;
+    wire_problem problem = wire_problem_of(OBB_NO_MEMORY);
+    if (!srv_lock_take(locks, &c->lock, c->change.write.scene, false, 0)) {
+        reply_unanswered(c, problem);
+        return;
+    }
+    atomic_store(&p->status, OBB_CANCELLED); /* if the pool gives the job up before open_step */
+    p->work.job.advance = open_step;
+    if (srv_work_submit(&p->work, views_opened, &problem))
+        return;
+    srv_lock_release(locks, &c->lock);
+    reply_unanswered(c, problem);
+}
+
 static void commit_query(struct srv_change *change)
 {
     struct commit *c = (struct commit *)(void *)((char *)change - offsetof(struct commit, change));
-    struct srv_request *request = change->work.request;
-    struct srv_plans *p = &c->plans;
-    p->write = commit_write;
-    obb_status status = OBB_OK;
-    while (p->count < c->commit.query_count && status == OBB_OK) {
-        const obb_query *query = &c->commit.queries[p->count];
-        status = srv_view_open(request->services->locks, change->write.scene,
-                               query->has_at ? &query->at : NULL, &p->views[p->count], NULL, NULL);
-        p->count += status == OBB_OK;
+    c->plans.write = commit_write;
+    if (SRV_VIEW_NS * (double)c->commit.query_count > SRV_LOOP_NS) {
+        open_on_pool(c);
+        return;
     }
-    wire_problem problem = wire_problem_of(status);
-    if (status != OBB_OK || !srv_plans_start(p, commit_reply, &problem)) {
-        reply_unanswered(c, problem);
-        srv_plans_close(p);
-    }
+    open_views(c);
+    run_queries(c);
 }
 
 static void commit_apply(struct srv_work *work)

@@ -144,7 +144,7 @@ static double edit_cost(const obb_edit *edit)
     double merges = 0;
     for (size_t i = 0; i < edit->merge_count; i++)
         merges += merge_cost(&edit->merges[i], edit->dimensions);
-    return merges + 100.0 * (double)(edit->remove_count + edit->pose_count) +
+    return merges + 100.0 * (double)(edit->remove_count + edit->pose_count + edit->moment_count) +
            400.0 * (double)edit->transform_count + 1600.0 * (double)edit->put_count;
 }
 
