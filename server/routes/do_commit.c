@@ -6,6 +6,9 @@
 #include "server/scenes/scenes.h"
 
 #include <stddef.h>
+#include <stdio.h>
+
+#define NAME_NS 60.0 /* about, to write a name and its id */
 
 struct commit {
     struct srv_plans plans;
@@ -15,6 +18,7 @@ struct commit {
     bool good;
     wire_problem problem;
     struct srv_scene_lock lock; /* while the pool opens the views */
+    size_t aside;               /* bytes of the reply that are set aside for the shortest answer */
 };
 
 static void commit_read(struct srv_work *work)
@@ -27,11 +31,12 @@ static void commit_read(struct srv_work *work)
 
 /* Writes the answer. If `results` is NULL, the problem stands in place of each query's result. */
 static void write_answer(struct commit *c, const obb_result *const *results,
-                         const wire_problem *unanswered)
+                         const wire_problem *unanswered, bool omit_ids)
 {
     struct srv_request *request = c->plans.work.request;
     wire_write_committed(&request->reply, request->accept, &c->commit, &c->change.write.committed,
-                         (const struct obb_view *const *)c->plans.views, results, unanswered);
+                         (const struct obb_view *const *)c->plans.views, results, unanswered,
+                         omit_ids);
 }
 
 static void commit_write(struct srv_plans *p)
@@ -44,7 +49,7 @@ static void commit_write(struct srv_plans *p)
     }
     for (size_t i = 0; i < p->count; i++)
         results[i] = obb_plan_result(p->plans[i]);
-    write_answer((struct commit *)p, results, NULL);
+    write_answer((struct commit *)p, results, NULL, false);
     srv_plans_drop(p);
 }
 
@@ -54,18 +59,55 @@ static bool changes_something(const obb_edit *edit)
            edit->pose_count > 0 || edit->transform_count > 0;
 }
 
+/* Sets memory aside for the shortest answer to a commit with changes: without ids, and with a problem
+ * in place of each result. Returns false after answering a commit that has no room for that. */
+static bool set_aside(struct commit *c)
+{
+    enum { FIXED = 512, PROBLEM = 256 }; /* bytes, at most */
+    struct srv_request *request = c->plans.work.request;
+    const size_t queries = c->commit.query_count, sent = request->body.length;
+    const uint64_t limit = request->services->config->memory_limit;
+    /* a name takes at most twice the bytes in `missing` that its entry took in the body */
+    const size_t least = FIXED + PROBLEM * queries + (c->commit.edit.ignore_missing ? 2 * sent : 0);
+    struct wire_buf *reply = &request->reply;
+    if (wire_buf_room(reply, least) != NULL && srv_reply_room(request)) {
+        c->aside = reply->capacity;
+        return true;
+    }
+    wire_problem problem = srv_problem_no_room();
+    if (least + sent > limit || reply->capacity > limit - sent) {
+        enum { ROOM = 160 };
+        char *detail = obb_arena_alloc(&request->arena, ROOM, 1);
+        if (detail != NULL)
+            (void)snprintf(detail, ROOM,
+                           "found %zu queries, whose answers may take %zu bytes beside the body's "
+                           "%zu; --memory-limit is %llu",
+                           queries, least, sent, (unsigned long long)limit);
+        problem = wire_problem_http(413, detail);
+    }
+    wire_buf_fini(reply);
+    srv_reply_problem(request, &problem);
+    return false;
+}
+
 /* Answers a commit whose queries have no results. If changes were made, the request has not failed
- * and must not be sent again: the answer is 200 and holds the problem. */
+ * and must not be sent again: the answer is 200 and holds the problem. If there is no room for that
+ * with the ids of new boxes, the answer goes without them into the room that was set aside. */
 static void reply_unanswered(struct commit *c, wire_problem problem)
 {
     struct srv_request *request = c->plans.work.request;
-    wire_buf_fini(&request->reply);
     if (!changes_something(&c->commit.edit)) {
+        wire_buf_fini(&request->reply);
         srv_reply_problem(request, &problem);
         return;
     }
     problem.retry_after = 0;
-    write_answer(c, NULL, &problem);
+    wire_buf_restart(&request->reply, c->aside);
+    write_answer(c, NULL, &problem, false);
+    if (!srv_reply_room(request)) {
+        wire_buf_restart(&request->reply, c->aside);
+        write_answer(c, NULL, &problem, true);
+    }
     srv_reply(request, 200, wire_media_type(request->accept));
 }
 
@@ -101,8 +143,8 @@ static void run_queries(struct commit *c)
 {
     struct srv_plans *p = &c->plans;
     const obb_status status = (obb_status)atomic_load(&p->status);
-    wire_problem problem = status == OBB_CANCELLED ? srv_problem_cancelled(p->work.request)
-                                                   : wire_problem_of(status);
+    wire_problem problem =
+        status == OBB_CANCELLED ? srv_problem_cancelled(p->work.request) : wire_problem_of(status);
     srv_views_opened(p->work.request->services->locks, p->opened_count);
     if (status == OBB_OK) {
         p->count = c->commit.query_count;
@@ -150,6 +192,8 @@ static void commit_query(struct srv_change *change)
 {
     struct commit *c = (struct commit *)(void *)((char *)change - offsetof(struct commit, change));
     c->plans.write = commit_write;
+    c->plans.write_ns =
+        NAME_NS * (double)(c->commit.edit.put_count + change->write.committed.missed);
     if (SRV_VIEW_NS * (double)c->commit.query_count > SRV_LOOP_NS) {
         open_on_pool(c);
         return;
@@ -181,7 +225,8 @@ static void commit_apply(struct srv_work *work)
         srv_reply_problem(request, &problem);
         return;
     }
-    if (!srv_plans_room(p, request, c->commit.queries, c->commit.query_count))
+    if (!srv_plans_room(p, request, c->commit.queries, c->commit.query_count) ||
+        (c->good && changes_something(edit) && !set_aside(c)))
         return;
     c->change.work.request = request;
     c->change.op.kind = SRV_OP_EDIT;

@@ -118,7 +118,7 @@ bool srv_plans_room(struct srv_plans *p, struct srv_request *request, const obb_
 bool srv_plans_start(struct srv_plans *p, void (*then)(struct srv_work *work),
                      wire_problem *out_problem)
 {
-    double cost = 0;
+    double cost = p->write_ns;
     for (size_t i = 0; i < p->count && cost <= SRV_LOOP_NS; i++)
         cost += obb_query_cost(p->views[i], &p->queries[i]);
     if (cost <= SRV_LOOP_NS && plans_try(p)) {

@@ -13,6 +13,7 @@ struct srv_plans {
     size_t opened_count;
     struct obb_plan **plans; /* one each, owned */
     size_t count, current;
+    double write_ns; /* that `write` is estimated to take beside what the queries cost */
     uint64_t candidates, doubts; /* of plans that are closed already */
     _Atomic int status;          /* obb_status: the first that is not OBB_OK */
     /* Called on any thread when all results are complete: writes request->reply. */

@@ -55,6 +55,48 @@ START_TEST(changes_stand_where_the_queue_is_full)
 }
 END_TEST
 
+START_TEST(a_commit_whose_ids_find_no_room_is_answered_without_them)
+{
+    enum { BOXES = 36000 };
+    static char out[4096];
+    char *text = malloc((size_t)BOXES * 60 + 100);
+    ck_assert_ptr_nonnull(text);
+    char *at = text + sprintf(text, "{\"put\":{");
+    for (int i = 0; i < BOXES; i++)
+        at += sprintf(at, "%s\"b%d\":{\"center\":[0,0,0],\"half_extents\":[0,0,0]}",
+                      i > 0 ? "," : "", i);
+    (void)strcpy(at, "},\"queries\":[{\"kind\":\"point\",\"points\":[]}]}");
+    ck_assert_int_eq(end(begin("POST", "/v1/scenes/t/commit", text), out, sizeof out), 200);
+    ck_assert_msg(strstr(out, "\"put\":36000,\"posed\":0,\"transformed\":0,\"ids_omitted\":true,"
+                              "\"results\":[{\"problem\":") != NULL,
+                  "%s", out);
+    ck_assert_int_eq(ask("GET", "/v1/scenes/t", "%s", ""), 200);
+    ck_assert_ptr_nonnull(strstr(heard, "\"boxes\":36000"));
+    free(text);
+}
+END_TEST
+
+START_TEST(queries_whose_answers_can_never_fit_are_refused_before_the_commit)
+{
+    enum { QUERIES = 10000 };
+    static const char query[] = "{\"kind\":\"point\",\"points\":[]},";
+    static char out[4096];
+    char *text = malloc(QUERIES * sizeof query + 200);
+    ck_assert_ptr_nonnull(text);
+    char *at = text + sprintf(text, "{\"pose\":{\"b0\":{\"center\":[9,0,0]}},\"queries\":[");
+    for (int i = 0; i < QUERIES; i++)
+        at += sprintf(at, "%s", query);
+    (void)strcpy(at - 1, "]}");
+    ck_assert_int_eq(end(begin("POST", "/v1/scenes/s/commit", text), out, sizeof out), 413);
+    ck_assert_msg(strstr(out, "\"detail\":\"found 10000 queries, whose answers may take 2560512 "
+                              "bytes beside the body's ") != NULL,
+                  "%s", out);
+    ck_assert_int_eq(ask("GET", "/v1/scenes/s", "%s", ""), 200);
+    ck_assert_ptr_nonnull(strstr(heard, "\"revision\":1,"));
+    free(text);
+}
+END_TEST
+
 static void setup_wide(void) { service_start((const char *[]){"--history", "1000", NULL}); }
 
 /* The views of these queries are opened on the pool. Other commits of the scene wait meanwhile. */
@@ -103,6 +145,8 @@ int main(void)
     tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, changes_stand_where_there_is_no_room_for_their_answer);
     tcase_add_test(tc, changes_stand_where_the_queue_is_full);
+    tcase_add_test(tc, a_commit_whose_ids_find_no_room_is_answered_without_them);
+    tcase_add_test(tc, queries_whose_answers_can_never_fit_are_refused_before_the_commit);
     suite_add_tcase(suite, tc);
     TCase *wide = tcase_create("wide");
     tcase_add_checked_fixture(wide, setup_wide, service_stop);
