@@ -105,11 +105,27 @@ static bool admit(struct srv_request *request, const char *authorization, wire_p
     return srv_admit_request(request->services->admit, request, authorization, problem);
 }
 
+/* Checks that new scenes begin with a history that a scene may have. */
+static bool history_fits(const srv_config *config, char *error, size_t error_size)
+{
+    if (config->history_span > config->history_max)
+        (void)snprintf(error, error_size,
+                       "--history: found %.15g; 0 to %.15g, as --history-max says",
+                       config->history_span, config->history_max);
+    else if (config->history_commits > config->history_commits_max)
+        (void)snprintf(error, error_size,
+                       "--history-commits: found %llu; 0 to %llu, as --history-commits-max says",
+                       (unsigned long long)config->history_commits,
+                       (unsigned long long)config->history_commits_max);
+    else
+        return true;
+    return false;
+}
+
 static bool create_base(struct srv_server *server, size_t workers)
 {
     const srv_config *config = server->services.config;
-    return srv_metrics_init(&server->metrics, srv_route_count) &&
-           srv_loop_create(&server->loop) &&
+    return srv_metrics_init(&server->metrics, srv_route_count) && srv_loop_create(&server->loop) &&
            srv_loop_signals(server->loop, on_signal, on_hangup, server) &&
            srv_pool_create(server->loop, workers, config->queue_limit, &server->pool) &&
            srv_timer_create(server->loop, on_drain_over, server, &server->drain_timer) &&
@@ -230,6 +246,10 @@ bool srv_server_create(const srv_config *config, struct srv_server **out, char *
     server->log = (srv_log){.descriptor = STDERR_FILENO,
                             .level = (srv_level)config->log_level,
                             .json = config->log_format == 1};
+    if (!history_fits(config, error, error_size)) {
+        srv_server_destroy(server);
+        return false;
+    }
     const struct obb_kernels *kernels = obb_kernels_choose((obb_kernel)config->kernel);
     const size_t workers = config->workers != 0 ? config->workers : srv_pool_cores();
     if (kernels == NULL) {
