@@ -84,9 +84,6 @@ wire_problem wire_problem_of_edit(obb_status status, const obb_fault *fault,
         problem.detail = wire_matrix_detail(status);
     if (commit != NULL) {
         point_at_entry(&pointer, status, fault, commit, edit);
-    } else if (fault->group == OBB_GROUP_TIME) { /* the header line of an import */
-        wire_pointer_index(&pointer, 0);
-        wire_pointer_key(&pointer, obb_str_of("time"));
     } else if (fault->group == OBB_GROUP_TRANSFORM) {
         point_at_part(&pointer, status, &edit->transforms[fault->index]);
     } else if (fault->group == OBB_GROUP_MERGE && problem.status == 422) {

@@ -306,7 +306,8 @@ obb_status model_commit(struct model *model, const obb_edit *edit, double now_ms
     if (edit->dimensions != settings.dimensions ||
         (settings.dimensions != now->settings.dimensions && now->count > 0 && !edit->replace_all))
         return OBB_DIMENSIONS;
-    if (edit->has_time && model->has_committed && edit->time < now->until) {
+    const bool earlier = edit->has_time && model->has_committed && edit->time < now->until;
+    if (earlier && !edit->replace_all) {
         out_fault->group = OBB_GROUP_TIME;
         return OBB_TIME_BACKWARDS;
     }
@@ -331,7 +332,7 @@ obb_status model_commit(struct model *model, const obb_edit *edit, double now_ms
     const bool changed = edit->replace_all || !same_content(now, &next);
     double time = now->until;
     if (edit->has_time)
-        time = edit->time;
+        time = earlier ? now->until : edit->time;
     else if (changed && !model->time_stated)
         time = fmax(now->until, now_ms - model->created_ms);
     if (edit->has_time && !model->has_committed) /* the first may state any */

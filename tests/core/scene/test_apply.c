@@ -160,6 +160,14 @@ START_TEST(an_import_replaces_all_as_one_commit_with_new_ids)
     ck_assert_int_eq(commit(scene, &nothing, 0, &arena, &done, &fault), OBB_OK);
     ck_assert_int_eq(commit(scene, &nothing, 0, &arena, &done, &fault), OBB_OK);
     ck_assert_str_eq(now_in(scene), "4@1"); /* even of nothing over nothing */
+
+    obb_edit stated = {.dimensions = 2, .replace_all = true, .has_time = true, .time = 8};
+    ck_assert_int_eq(commit(scene, &stated, 0, &arena, &done, &fault), OBB_OK);
+    ck_assert_str_eq(now_in(scene), "5@8");
+    stated.time = 3; /* a backup comes later than it was made */
+    ck_assert_int_eq(commit(scene, &stated, 0, &arena, &done, &fault), OBB_OK);
+    ck_assert_double_eq(done.moment.time, 8);
+    ck_assert_str_eq(now_in(scene), "6@8");
     obb_arena_fini(&arena);
     obb_scene_destroy(scene);
 }
