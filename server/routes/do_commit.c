@@ -202,6 +202,20 @@ static void commit_query(struct srv_change *change)
     run_queries(c);
 }
 
+/* Returns why the sender may not make this commit, or NULL. */
+static const char *lacking_scope(const struct commit *c)
+{
+    const unsigned scopes = c->plans.work.request->scopes;
+    if ((scopes & WIRE_SCOPE_WRITE) == 0 && changes_something(&c->commit.edit))
+        return "changes need the scope write, which the token, or a page of any origin, lacks; "
+               "queries alone are fine";
+    if ((scopes & WIRE_SCOPE_READ) == 0 && c->commit.query_count > 0)
+        return "queries need the scope read, which the token lacks; changes alone are fine, and "
+               "none "
+               "was made";
+    return NULL;
+}
+
 static void commit_apply(struct srv_work *work)
 {
     struct commit *c = (struct commit *)work;
@@ -218,10 +232,9 @@ static void commit_apply(struct srv_work *work)
         }
         c->change.flaw = &c->problem;
     }
-    if ((request->scopes & WIRE_SCOPE_WRITE) == 0 && changes_something(edit)) {
-        const wire_problem problem =
-            wire_problem_http(403, "changes need the scope write, which the token, or a page of "
-                                   "any origin, lacks; queries alone are fine");
+    const char *lacking = lacking_scope(c);
+    if (lacking != NULL) {
+        const wire_problem problem = wire_problem_http(403, lacking);
         srv_reply_problem(request, &problem);
         return;
     }
