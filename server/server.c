@@ -251,7 +251,7 @@ bool srv_server_create(const srv_config *config, struct srv_server **out, char *
         return false;
     }
     const struct obb_kernels *kernels = obb_kernels_choose((obb_kernel)config->kernel);
-    const size_t workers = config->workers != 0 ? config->workers : srv_pool_cores();
+    const size_t workers = config->workers != 0 ? config->workers : srv_pool_default();
     if (kernels == NULL) {
         (void)snprintf(error, error_size, "--kernel %s: this machine cannot run it",
                        obb_kernel_name((obb_kernel)config->kernel));
