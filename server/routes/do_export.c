@@ -60,6 +60,7 @@ void srv_do_export(struct srv_request *request)
     e->view = srv_open_view(request, scene, NULL);
     if (e->view == NULL)
         return;
+    e->answer.view = e->view;
     e->name = request->target.parts[SRV_SCENE_PART];
     e->settings = info.settings;
     e->answer.write = export_write;

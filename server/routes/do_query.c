@@ -247,6 +247,7 @@ static bool stream_pairs(struct query *q)
     if (!q->lines.cheap && !srv_request_reserve(q->plans.work.request, PAGE_MEMORY))
         return false;
     q->plans.current = q->plans.count;
+    q->lines.view = q->plans.views[0];
     q->lines.advance = lines_advance;
     q->lines.chunk = lines_chunk;
     q->lines.write = lines_write;

@@ -1,5 +1,5 @@
 /* Exports and imports over HTTP. */
-#include "tests/server/service.h"
+#include "tests/server/scenes/large.h"
 
 #include <string.h>
 
@@ -55,6 +55,47 @@ START_TEST(the_history_of_an_import_is_cut_to_the_maximum)
 }
 END_TEST
 
+static void setup_short(void)
+{
+    service_start((const char *[]){"--request-timeout", "1000", "--history-commits", "2", NULL});
+    make_row("/v1/scenes/s/commit", 60000, 5);
+}
+
+/* Reads an export in small steps, for longer than --request-timeout. Then makes so many commits, and
+ * reads the rest. Returns whether the answer came to its end. */
+static bool export_ends(int commits)
+{
+    static const char request[] = "GET /v1/scenes/s/export HTTP/1.1\r\nHost: localhost\r\n"
+                                  "Connection: close\r\n\r\n";
+    static char bytes[65536];
+    char last[5] = "";
+    const int s = dial();
+    ck_assert_int_eq(setsockopt(s, SOL_SOCKET, SO_RCVBUF, &(int){131072}, sizeof(int)), 0);
+    ck_assert_int_eq(send(s, request, sizeof request - 1, MSG_NOSIGNAL), sizeof request - 1);
+    for (int i = 0; i < 12; i++) {
+        ck_assert_int_gt(recv(s, bytes, 16384, 0), 0);
+        wait_ms(100);
+    }
+    for (int i = 0; i < commits; i++)
+        ck_assert_int_eq(
+            ask("POST", "/v1/scenes/s/boxes/b0/transform", "{\"translate\":[%d,0,0]}", 1), 200);
+    for (ssize_t n; (n = recv(s, bytes, sizeof bytes, 0)) > 0;)
+        for (ssize_t i = n > 5 ? n - 5 : 0; i < n; i++) {
+            memmove(last, last + 1, 4);
+            last[4] = bytes[i];
+        }
+    close(s);
+    return memcmp(last, "0\r\n\r\n", 5) == 0;
+}
+
+START_TEST(a_slow_export_is_cut_when_the_history_has_given_up_its_state)
+{
+    ck_assert(export_ends(1)); /* the state is still in the history */
+    ck_assert(!export_ends(4));
+    ck_assert(export_ends(0));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("do_export");
@@ -64,5 +105,10 @@ int main(void)
     tcase_add_test(tc, a_backup_goes_back_into_its_scene);
     tcase_add_test(tc, the_history_of_an_import_is_cut_to_the_maximum);
     suite_add_tcase(suite, tc);
+    TCase *late = tcase_create("short");
+    tcase_add_checked_fixture(late, setup_short, service_stop);
+    tcase_set_timeout(late, test_patience(60));
+    tcase_add_test(late, a_slow_export_is_cut_when_the_history_has_given_up_its_state);
+    suite_add_tcase(suite, late);
     return test_main(suite);
 }
