@@ -105,6 +105,23 @@ static bool admit(struct srv_request *request, const char *authorization, wire_p
     return srv_admit_request(request->services->admit, request, authorization, problem);
 }
 
+/* Checks that new scenes begin with a history that a scene may have. */
+static bool history_fits(const srv_config *config, char *error, size_t error_size)
+{
+    if (config->history_span > config->history_max)
+        (void)snprintf(error, error_size,
+                       "--history: found %.15g; 0 to %.15g, as --history-max says",
+                       config->history_span, config->history_max);
+    else if (config->history_commits > config->history_commits_max)
+        (void)snprintf(error, error_size,
+                       "--history-commits: found %llu; 0 to %llu, as --history-commits-max says",
+                       (unsigned long long)config->history_commits,
+                       (unsigned long long)config->history_commits_max);
+    else
+        return true;
+    return false;
+}
+
 static bool create_base(struct srv_server *server, size_t workers)
 {
     const srv_config *config = server->services.config;
@@ -229,8 +246,12 @@ bool srv_server_create(const srv_config *config, struct srv_server **out, char *
     server->log = (srv_log){.descriptor = STDERR_FILENO,
                             .level = (srv_level)config->log_level,
                             .json = config->log_format == 1};
+    if (!history_fits(config, error, error_size)) {
+        srv_server_destroy(server);
+        return false;
+    }
     const struct obb_kernels *kernels = obb_kernels_choose((obb_kernel)config->kernel);
-    const size_t workers = config->workers != 0 ? config->workers : srv_pool_cores();
+    const size_t workers = config->workers != 0 ? config->workers : srv_pool_default();
     if (kernels == NULL) {
         (void)snprintf(error, error_size, "--kernel %s: this machine cannot run it",
                        obb_kernel_name((obb_kernel)config->kernel));

@@ -1,5 +1,6 @@
 #include "core/scene/apply.h"
 
+#include "core/base/sort.h"
 #include "core/geometry/fit.h"
 #include "core/scene/name.h"
 #include "core/scene/reclaim.h"
@@ -395,6 +396,44 @@ static obb_status apply_transform(struct obb_apply *apply, size_t i, const struc
     return OBB_OK;
 }
 
+/* Writes the different boxes that `merge` names, without the target, in the order in which they
+ * are named first. *out_member is the name without a box if there is one. */
+static obb_status other_boxes(struct obb_apply *apply, const obb_merge *merge,
+                              const struct obb_version *target, obb_box **out, size_t *out_count,
+                              size_t *out_member)
+{
+    /* the version in the upper half, the place in the lower half */
+    uint64_t *keys = obb_arena_alloc(apply->arena, merge->with_count, sizeof *keys);
+    obb_box *boxes = obb_arena_alloc(apply->arena, merge->with_count, sizeof *boxes);
+    if (keys == NULL || boxes == NULL || merge->with_count > UINT32_MAX)
+        return OBB_NO_MEMORY;
+    for (size_t k = 0; k < merge->with_count; k++) {
+        struct obb_version *other = find(apply, &merge->with[k]);
+        if (other == NULL) {
+            *out_member = k;
+            return OBB_NO_BOX;
+        }
+        boxes[k] = latest(apply, other)->box;
+        keys[k] = (uint64_t)other->self << 32 | k;
+    }
+    obb_sort_u64(keys, merge->with_count);
+    size_t count = 0;
+    uint32_t last = target->self;
+    for (size_t k = 0; k < merge->with_count; k++) {
+        const uint32_t self = (uint32_t)(keys[k] >> 32);
+        if (self == target->self || self == last)
+            continue;
+        last = self;
+        keys[count++] = (uint32_t)keys[k];
+    }
+    obb_sort_u64(keys, count);
+    for (size_t k = 0; k < count; k++)
+        boxes[k] = boxes[keys[k]];
+    *out = boxes;
+    *out_count = count;
+    return OBB_OK;
+}
+
 static obb_status apply_merge(struct obb_apply *apply, size_t i, const struct found *found,
                               size_t *out_member)
 {
@@ -403,20 +442,12 @@ static obb_status apply_merge(struct obb_apply *apply, size_t i, const struct fo
     struct obb_version *current = current_of(apply, found->record);
     if (current == NULL)
         return OBB_NO_BOX;
-    obb_box *others = obb_arena_alloc(apply->arena, merge->with_count, sizeof *others);
-    if (others == NULL)
-        return OBB_NO_MEMORY;
-    for (size_t k = 0; k < merge->with_count; k++) {
-        struct obb_version *other = find(apply, &merge->with[k]);
-        if (other == NULL) {
-            *out_member = k;
-            return OBB_NO_BOX;
-        }
-        others[k] = latest(apply, other)->box;
-    }
-    obb_box box;
-    const obb_status st = obb_fit_merge(&latest(apply, current)->box, others, merge->with_count,
-                                        apply->dimensions, &box);
+    obb_box *others = NULL, box;
+    size_t count = 0;
+    obb_status st = other_boxes(apply, merge, current, &others, &count, out_member);
+    if (st != OBB_OK)
+        return st;
+    st = obb_fit_merge(&latest(apply, current)->box, others, count, apply->dimensions, &box);
     if (st != OBB_OK)
         return st;
     struct obb_version *version = writable(apply, current);

@@ -40,9 +40,11 @@ static obb_status check_moment(struct obb_prepared *p, double now_ms, obb_fault 
     if (edit->has_time) {
         if (!(fabs(edit->time) <= OBB_MAX_WHOLE))
             return OBB_BAD_NUMBER;
-        if (scene->has_committed && edit->time < now.time)
+        const bool earlier = scene->has_committed && edit->time < now.time;
+        if (earlier && !edit->replace_all)
             return OBB_TIME_BACKWARDS;
-        p->future.moment.time = edit->time;
+        if (!earlier)
+            p->future.moment.time = edit->time;
         p->future.restarts = !scene->has_committed;
     } else if (!scene->time_stated && now_ms - scene->created_ms > now.time) {
         p->future.moment.time = now_ms - scene->created_ms;

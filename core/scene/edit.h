@@ -47,7 +47,8 @@ typedef struct obb_transform_edit {
     obb_transform transform;
 } obb_transform_edit;
 
-/* The target grows to hold the boxes of `with`, too. */
+/* The target grows to hold the boxes of `with`, too. A box that is named again, and the target
+ * itself, make no difference. */
 typedef struct obb_merge {
     obb_target target;
     const obb_target *with;
@@ -80,7 +81,9 @@ typedef struct obb_edit {
     size_t merge_count;
     const obb_needed_moment *moments; /* else OBB_GONE or OBB_DIMENSIONS */
     size_t moment_count;
-    bool replace_all; /* import: all boxes are removed first; always a change */
+    /* An import: all boxes are removed first; always a change. If `time` is before the scene's, the
+     * scene keeps its time. */
+    bool replace_all;
 
     /* Settings of the scene from this commit on, or NULL: unchanged. Other dimensions need a scene
      * without boxes, or replace_all. */

@@ -10,6 +10,8 @@
 #include "core/index/layers.h"
 #include "core/scene/moment.h"
 
+struct obb_view;
+
 /* The versions that one commit ended, in the order in which the commit touched them. */
 struct obb_ended {
     struct obb_ended *next; /* in the list of garbage */
@@ -21,8 +23,9 @@ struct obb_state {
     uint64_t revision;
     double time, until;
     int dimensions;
-    size_t boxes; /* alive */
-    size_t pins;  /* open views of it */
+    size_t boxes;            /* alive */
+    size_t pins;             /* open views of it */
+    struct obb_view *shared; /* while obb_views_open runs: its latest view of this state */
     struct obb_layers *layers;
     struct obb_ended *ended; /* ended by this commit: versions of the state before */
     /* Over the ended versions that are interpolated on the way here, once a view asked; or NULL. */

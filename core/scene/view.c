@@ -40,46 +40,50 @@ static obb_status build_interpolated_index(struct obb_scene *scene, struct obb_s
     return st;
 }
 
-obb_status obb_view_open(struct obb_scene *scene, const obb_at *at, struct obb_view **out,
-                         obb_moment *out_oldest, obb_moment *out_newest)
+/* Fills *out for that place in the history. The view is not held yet. OBB_NO_MEMORY. */
+static obb_status describe(struct obb_scene *scene, const struct obb_history_position *position,
+                           struct obb_view *out)
 {
-    const obb_at now = {.kind = OBB_AT_NOW};
-    struct obb_history_position position;
-    obb_status st = obb_history_find(&scene->history, NULL, at == NULL ? &now : at, &position,
-                                     out_oldest, out_newest);
-    if (st != OBB_OK)
-        return st;
     struct obb_index *interpolated_index = NULL;
-    if (position.alpha > 0.0) {
-        struct obb_state *later = obb_history_state(&scene->history, position.index + 1);
-        if (!later->interpolated_index_built)
-            st = build_interpolated_index(scene, later);
-        if (st != OBB_OK)
-            return st;
+    if (position->alpha > 0.0) {
+        struct obb_state *later = obb_history_state(&scene->history, position->index + 1);
+        if (!later->interpolated_index_built) {
+            const obb_status st = build_interpolated_index(scene, later);
+            if (st != OBB_OK)
+                return st;
+        }
         interpolated_index = later->interpolated_index;
     }
-    struct obb_view *view = obb_malloc(1, sizeof *view);
-    if (view == NULL)
-        return OBB_NO_MEMORY;
-    struct obb_state *state = obb_history_state(&scene->history, position.index);
-    *view = (struct obb_view){
-        .info = {.at = position.at,
+    struct obb_state *state = obb_history_state(&scene->history, position->index);
+    *out = (struct obb_view){
+        .info = {.at = position->at,
                  .now = obb_history_now(&scene->history),
-                 .clamped = position.clamped,
+                 .clamped = position->clamped,
                  .dimensions = state->dimensions,
                  .boxes = state->boxes},
         .revision = state->revision,
-        .alpha = position.alpha,
+        .alpha = position->alpha,
         .layers = state->layers,
         .interpolated_index = interpolated_index,
         .versions = &scene->versions,
         .scene = scene,
         .state = state,
-        .ticket = ++scene->ticket,
-        .previous = scene->last_view,
     };
+    return OBB_OK;
+}
+
+/* Returns a view on the heap that holds its state, or NULL if there is no memory. */
+static struct obb_view *hold(const struct obb_view *description)
+{
+    struct obb_view *view = obb_malloc(1, sizeof *view);
+    if (view == NULL)
+        return NULL;
+    *view = *description;
+    struct obb_scene *scene = view->scene;
+    view->ticket = ++scene->ticket;
+    view->previous = scene->last_view;
     obb_layers_ref(view->layers); /* a rebase may give the state other layers meanwhile */
-    state->pins++;
+    view->state->pins++;
     if (scene->last_view == NULL) {
         scene->first_view = view;
         scene->oldest_ticket = view->ticket;
@@ -87,8 +91,69 @@ obb_status obb_view_open(struct obb_scene *scene, const obb_at *at, struct obb_v
         scene->last_view->next = view;
     }
     scene->last_view = view;
+    return view;
+}
+
+obb_status obb_view_open(struct obb_scene *scene, const obb_at *at, struct obb_view **out,
+                         obb_moment *out_oldest, obb_moment *out_newest)
+{
+    const obb_at now = {.kind = OBB_AT_NOW};
+    struct obb_history_position position;
+    struct obb_view description;
+    obb_status st = obb_history_find(&scene->history, NULL, at == NULL ? &now : at, &position,
+                                     out_oldest, out_newest);
+    if (st == OBB_OK)
+        st = describe(scene, &position, &description);
+    if (st != OBB_OK)
+        return st;
+    struct obb_view *view = hold(&description);
+    if (view == NULL)
+        return OBB_NO_MEMORY;
     *out = view;
     return OBB_OK;
+}
+
+/* Writes a view of that place to *out: the state's latest one if it is the same, else one in the
+ * arena beside it. The first view of a state is held, and joins the list. */
+static obb_status share(struct obb_scene *scene, const struct obb_history_position *position,
+                        struct obb_arena *arena, struct obb_view **out, struct obb_view **opened,
+                        size_t *opened_count)
+{
+    struct obb_state *state = obb_history_state(&scene->history, position->index);
+    struct obb_view *view = state->shared, description;
+    if (view == NULL || view->alpha != position->alpha || view->info.at.time != position->at.time ||
+        view->info.clamped != position->clamped) {
+        const obb_status st = describe(scene, position, &description);
+        if (st != OBB_OK)
+            return st;
+        view = state->shared == NULL ? hold(&description) : obb_arena_alloc(arena, 1, sizeof *view);
+        if (view == NULL)
+            return OBB_NO_MEMORY;
+        if (state->shared == NULL)
+            opened[(*opened_count)++] = view;
+        else
+            *view = description;
+        state->shared = view;
+    }
+    *out = view;
+    return OBB_OK;
+}
+
+obb_status obb_views_open(struct obb_scene *scene, const obb_needed_moment *moments, size_t count,
+                          struct obb_arena *arena, struct obb_view **out_views,
+                          struct obb_view **out_opened, size_t *out_opened_count)
+{
+    obb_status st = OBB_OK;
+    *out_opened_count = 0;
+    for (size_t i = 0; i < count && st == OBB_OK; i++) {
+        struct obb_history_position position;
+        st = obb_history_find(&scene->history, NULL, &moments[i].at, &position, NULL, NULL);
+        if (st == OBB_OK)
+            st = share(scene, &position, arena, &out_views[i], out_opened, out_opened_count);
+    }
+    for (size_t i = 0; i < *out_opened_count; i++)
+        out_opened[i]->state->shared = NULL;
+    return st;
 }
 
 struct obb_scene *obb_view_close(struct obb_view *view)

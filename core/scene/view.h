@@ -5,9 +5,11 @@
 #ifndef OBB_VIEW_H
 #define OBB_VIEW_H
 
+#include "core/base/arena.h"
 #include "core/base/str.h"
 #include "core/geometry/box.h"
 #include "core/index/rebuild.h"
+#include "core/scene/edit.h"
 #include "core/scene/scene.h"
 
 #include <stdatomic.h>
@@ -36,6 +38,19 @@ typedef struct obb_view_info {
  *         changed. */
 obb_status obb_view_open(struct obb_scene *scene, const obb_at *at, struct obb_view **out,
                          obb_moment *out_oldest, obb_moment *out_newest);
+
+/* Opens the states that `count` moments name, and pins each state once.
+ *
+ * out_views         room for `count`: one for each moment. Equal moments that follow each other in
+ *                   a state share one. They may be read until the opened views are closed.
+ * out_opened        room for `count`: the views that the caller closes, also after an error; at
+ *                   most one a state. *out_opened_count says how many.
+ * arena             holds the other views.
+ * errors            OBB_GONE; OBB_NO_MEMORY. Some views may be open then.
+ * Cost              as obb_view_open for each state; about 0.1 us for each further moment. */
+obb_status obb_views_open(struct obb_scene *scene, const obb_needed_moment *moments, size_t count,
+                          struct obb_arena *arena, struct obb_view **out_views,
+                          struct obb_view **out_opened, size_t *out_opened_count);
 
 /* Closes the view; the writer's. NULL is fine. If the scene was removed from its store and this was
  * its last view, returns the scene, which the caller destroys; otherwise NULL. */

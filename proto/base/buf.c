@@ -11,6 +11,18 @@ void wire_buf_fini(struct wire_buf *buf)
     *buf = (struct wire_buf){0};
 }
 
+void wire_buf_restart(struct wire_buf *buf, size_t capacity)
+{
+    assert(capacity <= buf->capacity);
+    if (capacity < buf->capacity) {
+        char *bytes = obb_realloc(buf->bytes, capacity, 1);
+        buf->bytes = bytes != NULL ? bytes : buf->bytes;
+        buf->capacity = capacity;
+    }
+    buf->length = 0;
+    buf->failed = false;
+}
+
 char *wire_buf_grow(struct wire_buf *buf, size_t size)
 {
     if (buf->failed)

@@ -17,6 +17,10 @@ struct wire_buf {
 /* Frees the bytes. The buffer is empty again. */
 void wire_buf_fini(struct wire_buf *buf);
 
+/* Empties the buffer, also one that failed, and gives back what it holds beyond `capacity` bytes,
+ * which it must have had before. Cannot fail. */
+void wire_buf_restart(struct wire_buf *buf, size_t capacity);
+
 /* Grows the buffer until `size` more bytes fit. Returns the end of the written bytes, or NULL if
  * the buffer failed. */
 char *wire_buf_grow(struct wire_buf *buf, size_t size);

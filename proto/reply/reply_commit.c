@@ -4,13 +4,19 @@
 #include "proto/reply/reply_problem_body.h"
 #include "proto/reply/reply_query_body.h"
 
-static void put_new_ids(struct wire_out *out, const obb_edit *edit, const uint64_t *new_ids)
+static void put_new_ids(struct wire_out *out, const obb_edit *edit, const uint64_t *new_ids,
+                        bool omit)
 {
     size_t count = 0;
     for (size_t i = 0; i < edit->put_count; i++)
         count += new_ids[i] != 0;
     if (count == 0)
         return;
+    if (omit) {
+        wire_out_key(out, "ids_omitted");
+        wire_out_bool(out, true);
+        return;
+    }
     wire_out_key(out, "ids");
     wire_out_map(out, count);
     for (size_t i = 0; i < edit->put_count; i++) {
@@ -49,7 +55,8 @@ static void put_missing(struct wire_out *out, const obb_edit *edit, const obb_co
 
 void wire_write_committed(struct wire_buf *buf, wire_media media, const wire_commit *commit,
                           const obb_committed *committed, const struct obb_view *const *views,
-                          const obb_result *const *results, const wire_problem *unanswered)
+                          const obb_result *const *results, const wire_problem *unanswered,
+                          bool omit_ids)
 {
     const obb_edit *edit = &commit->edit;
     struct wire_out out = wire_out_of(buf, media);
@@ -59,7 +66,7 @@ void wire_write_committed(struct wire_buf *buf, wire_media media, const wire_com
     wire_put_count(&out, "put", committed->put);
     wire_put_count(&out, "posed", committed->posed);
     wire_put_count(&out, "transformed", committed->transformed);
-    put_new_ids(&out, edit, committed->new_ids);
+    put_new_ids(&out, edit, committed->new_ids, omit_ids);
     put_missing(&out, edit, committed);
     wire_out_key(&out, "results");
     wire_out_array(&out, commit->query_count);

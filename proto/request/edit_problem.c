@@ -182,9 +182,6 @@ wire_problem wire_problem_of_edit(obb_status status, const obb_fault *fault,
     struct wire_pointer pointer = {.length = 0};
     if (commit != NULL) {
         point_at_entry(&pointer, status, fault, commit, edit);
-    } else if (fault->group == OBB_GROUP_TIME) { /* the header line of an import */
-        wire_pointer_index(&pointer, 0);
-        wire_pointer_key(&pointer, obb_str_of("time"));
     } else if (fault->group == OBB_GROUP_TRANSFORM) {
         point_at_part(&pointer, status, &edit->transforms[fault->index]);
     } else if (fault->group == OBB_GROUP_MERGE && problem.status == 422) {

@@ -7,8 +7,7 @@
 /* Returns the problem of an edit that core refused, with a pointer to the entry that `fault` names.
  *
  * commit   NULL for a request about a single box or an import. The fault of a single box has a
- *          pointer only if it lies in `with` or in a part of the transform; the fault of an import
- *          only if it is the header's time.
+ *          pointer only if it lies in `with` or in a part of the transform.
  * edit     the refused edit; the commit's own if there is a commit.
  * arena    holds the pointer. If it has no memory, the problem has no pointer. */
 wire_problem wire_problem_of_edit(obb_status status, const obb_fault *fault,

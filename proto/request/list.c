@@ -4,6 +4,8 @@ static bool grow(struct wire_list *list)
 {
     enum { FIRST = 4, MANY = 256, SPARE = 32 };
     struct wire_cursor *c = list->c;
+    if (list->count == list->most)
+        return wire_fail_at(c, WIRE_OBB_BAD_COUNT, list->place, list->too_many);
     size_t room = list->room == 0 ? FIRST : list->room * 2;
     if (list->room >= MANY) {
         /* as many items of the average size as the rest of the body has room for, and a few more */
@@ -12,6 +14,7 @@ static bool grow(struct wire_list *list)
         if (more < (double)list->room)
             room = list->room + (size_t)more;
     }
+    room = room < list->most ? room : list->most;
     char *items = obb_arena_grow(c->arena, list->items, list->room, room, list->size);
     if (items == NULL)
         return wire_fail_memory(c);

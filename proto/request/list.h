@@ -10,16 +10,36 @@ struct wire_list {
     size_t start; /* place of the first item */
     size_t count, room;
     char *items; /* in the arena; NULL while the list is empty */
+
+    /* Only of a list with a limit (see wire_list_begin_limited). */
+    size_t place, most;
+    const char *too_many;
 };
 
 /* Begins a list. The cursor stands before the first item. */
 static inline struct wire_list wire_list_begin(struct wire_cursor *c, size_t item_size)
 {
-    return (struct wire_list){.c = c, .size = item_size, .start = wire_place(c)};
+    return (struct wire_list){.c = c, .size = item_size, .start = wire_place(c), .most = SIZE_MAX};
 }
 
-/* Returns room for one more item, not zeroed. Returns NULL if there is no memory, which fails the
- * cursor.
+/* Enters the array at the cursor and begins a list of its items that holds at most `most` items.
+ * wire_list_add refuses one more: WIRE_OBB_BAD_COUNT at the array, with the detail `too_many`,
+ * which is constant. Returns false if the cursor failed. */
+static inline bool wire_list_begin_limited(struct wire_list *list, struct wire_cursor *c,
+                                           size_t item_size, size_t most, const char *too_many)
+{
+    const size_t place = wire_place(c);
+    if (!wire_enter_array(c))
+        return false;
+    *list = wire_list_begin(c, item_size);
+    list->place = place;
+    list->most = most;
+    list->too_many = too_many;
+    return true;
+}
+
+/* Returns room for one more item, not zeroed. Returns NULL if there is no memory or the list is at
+ * its limit; both fail the cursor.
  *
  * Memory   short lists double. Long ones grow by as many items as the rest of the body has room
  *          for, judged by the items so far. A list takes at most a constant times the bytes that

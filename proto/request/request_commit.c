@@ -191,9 +191,10 @@ static bool need_moments(struct wire_cursor *c, wire_commit *commit)
 
 static bool read_queries(struct wire_cursor *c, int dimensions, wire_commit *commit)
 {
-    if (!wire_enter_array(c))
+    struct wire_list list;
+    if (!wire_list_begin_limited(&list, c, sizeof(obb_query), WIRE_COMMIT_QUERIES,
+                                 "a commit takes at most 100,000 queries"))
         return false;
-    struct wire_list list = wire_list_begin(c, sizeof(obb_query));
     size_t whole = 0;
     for (; wire_next_item(c); whole++) {
         obb_query *query = wire_list_add(&list);

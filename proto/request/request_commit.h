@@ -4,6 +4,8 @@
 
 #include "proto/request/request.h"
 
+enum { WIRE_COMMIT_QUERIES = 100000 }; /* the most queries of one commit */
+
 /* The edit, the queries, and how the client named the boxes of its poses. Moment i of the edit
  * belongs to query i. */
 typedef struct wire_commit {

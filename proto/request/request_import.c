@@ -53,7 +53,7 @@ static bool read_header(struct wire_cursor *c, struct header *out)
             header.settings.dimensions = read ? (int)whole : 0;
             break;
         case HISTORY:
-            read = wire_read_history(c, &header.settings, &history);
+            read = wire_read_history(c, NULL, &header.settings, &history);
             if (read && history != (WIRE_HISTORY_SPAN | WIRE_HISTORY_COMMITS))
                 return wire_fail_at(c, WIRE_MISSING_FIELD, o.where[HISTORY],
                                     "\"span\" or \"commits\" is missing");

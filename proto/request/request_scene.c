@@ -5,7 +5,20 @@
 #include "proto/request/request_scene_body.h"
 #include "proto/request/value.h"
 
-bool wire_read_history(struct wire_cursor *c, obb_settings *settings, unsigned *out_fields)
+#include <stdio.h>
+
+static bool too_much(struct wire_cursor *c, size_t place, const char *option, double most)
+{
+    enum { ROOM = 96 };
+    char *detail = obb_arena_alloc(c->arena, ROOM, 1);
+    if (detail == NULL)
+        return wire_fail_memory(c);
+    (void)snprintf(detail, ROOM, "0 to %.15g, as %s says", most, option);
+    return wire_fail_at(c, WIRE_OBB_BAD_VALUE, place, detail);
+}
+
+bool wire_read_history(struct wire_cursor *c, const obb_settings *most, obb_settings *settings,
+                       unsigned *out_fields)
 {
     enum { SPAN, COMMITS, COUNT };
     static const obb_str fields[COUNT] = {
@@ -18,17 +31,22 @@ bool wire_read_history(struct wire_cursor *c, obb_settings *settings, unsigned *
         if (field == SPAN) {
             if (!wire_read_real(c, WIRE_SPAN, &settings->history_span))
                 return false;
+            if (most != NULL && settings->history_span > most->history_span)
+                return too_much(c, o.where[SPAN], "--history-max", most->history_span);
         } else {
             if (!wire_read_whole(c, 0, (double)UINT32_MAX, &whole))
                 return false;
             settings->history_commits = (uint32_t)whole;
+            if (most != NULL && settings->history_commits > most->history_commits)
+                return too_much(c, o.where[COMMITS], "--history-commits-max",
+                                (double)most->history_commits);
         }
     }
     *out_fields = o.seen;
     return !c->failed;
 }
 
-static bool read_settings(struct wire_cursor *c, obb_settings *settings)
+static bool read_settings(struct wire_cursor *c, const obb_settings *most, wire_settings *out)
 {
     enum { DIMENSIONS, HISTORY, COUNT };
     static const obb_str fields[COUNT] = {
@@ -37,27 +55,41 @@ static bool read_settings(struct wire_cursor *c, obb_settings *settings)
     if (!wire_object_enter(&o, c, fields, COUNT))
         return false;
     double whole;
-    unsigned unused;
+    unsigned history = 0;
     for (int field; (field = wire_object_next(&o)) >= 0;) {
         if (field == DIMENSIONS) {
             if (!wire_read_whole(c, 2, 3, &whole))
                 return false;
-            settings->dimensions = (int)whole;
-        } else if (!wire_read_history(c, settings, &unused)) {
+            out->settings.dimensions = (int)whole;
+        } else if (!wire_read_history(c, most, &out->settings, &history)) {
             return false;
         }
     }
+    out->has_dimensions = wire_object_has(&o, DIMENSIONS);
+    out->has_span = (history & WIRE_HISTORY_SPAN) != 0;
+    out->has_commits = (history & WIRE_HISTORY_COMMITS) != 0;
     return !c->failed;
 }
 
-bool wire_read_settings(const wire_body *body, const obb_settings *current, struct obb_arena *arena,
-                        obb_settings *out, wire_problem *problem)
+bool wire_read_settings(const wire_body *body, const obb_settings *most, struct obb_arena *arena,
+                        wire_settings *out, wire_problem *problem)
 {
     struct wire_cursor c;
-    obb_settings settings = *current;
+    wire_settings sent = {.has_dimensions = false};
     wire_body_open(&c, body, arena);
-    if (!wire_body_close(&c, read_settings(&c, &settings), problem))
+    if (!wire_body_close(&c, read_settings(&c, most, &sent), problem))
         return false;
-    *out = settings;
+    *out = sent;
     return true;
+}
+
+obb_settings wire_settings_over(const wire_settings *sent, obb_settings current)
+{
+    if (sent->has_dimensions)
+        current.dimensions = sent->settings.dimensions;
+    if (sent->has_span)
+        current.history_span = sent->settings.history_span;
+    if (sent->has_commits)
+        current.history_commits = sent->settings.history_commits;
+    return current;
 }

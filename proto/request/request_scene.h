@@ -4,8 +4,17 @@
 
 #include "proto/request/request.h"
 
-/* Reads {"dimensions","history"}. A field that is not sent keeps its value of *current. */
-bool wire_read_settings(const wire_body *body, const obb_settings *current, struct obb_arena *arena,
-                        obb_settings *out, wire_problem *problem);
+/* Settings as they were sent: each may be absent. */
+typedef struct wire_settings {
+    obb_settings settings; /* what was not sent is 0 */
+    bool has_dimensions, has_span, has_commits;
+} wire_settings;
+
+/* Reads {"dimensions","history"}. A history beyond that of *most is OBB_BAD_VALUE. */
+bool wire_read_settings(const wire_body *body, const obb_settings *most, struct obb_arena *arena,
+                        wire_settings *out, wire_problem *problem);
+
+/* Returns `current` with the settings that were sent. */
+obb_settings wire_settings_over(const wire_settings *sent, obb_settings current);
 
 #endif

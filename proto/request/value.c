@@ -132,6 +132,15 @@ bool wire_read_vector(struct wire_cursor *c, int dimensions, wire_range range, o
     return true;
 }
 
+bool wire_read_target(struct wire_cursor *c, obb_target *out)
+{
+    obb_str name;
+    if (!wire_read_name(c, &name))
+        return false;
+    *out = (obb_target){.name = name};
+    return true;
+}
+
 bool wire_read_targets(struct wire_cursor *c, const obb_target **out, size_t *out_count)
 {
     if (!wire_enter_array(c))
@@ -139,10 +148,8 @@ bool wire_read_targets(struct wire_cursor *c, const obb_target **out, size_t *ou
     struct wire_list list = wire_list_begin(c, sizeof(obb_target));
     while (wire_next_item(c)) {
         obb_target *target = wire_list_add(&list);
-        obb_str name;
-        if (target == NULL || !wire_read_name(c, &name))
+        if (target == NULL || !wire_read_target(c, target))
             return false;
-        *target = (obb_target){.name = name};
     }
     *out = (const obb_target *)(const void *)list.items;
     *out_count = list.count;

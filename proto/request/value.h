@@ -50,6 +50,9 @@ bool wire_read_word(struct wire_cursor *c, const obb_str *words, int count, int 
 /* Reads a name (see obb_name_valid). Other strings are OBB_BAD_NAME. */
 bool wire_read_name(struct wire_cursor *c, obb_str *out);
 
+/* Reads a name as the target of an edit. */
+bool wire_read_target(struct wire_cursor *c, obb_target *out);
+
 /* Reads the next key, which must be a name. Returns false at the end of the object too, as
  * wire_next_key. */
 bool wire_next_name(struct wire_cursor *c, obb_str *out_key);

@@ -99,6 +99,7 @@ bool srv_admit_request(struct srv_admit *a, struct srv_request *request, const c
                        wire_problem *problem)
 {
     static const unsigned needs[] = {[SRV_OPEN] = 0,
+                                     [SRV_READ_OR_WRITE] = WIRE_SCOPE_READ | WIRE_SCOPE_WRITE,
                                      [SRV_READ] = WIRE_SCOPE_READ,
                                      [SRV_WRITE] = WIRE_SCOPE_WRITE,
                                      [SRV_ADMIN] = WIRE_SCOPE_ADMIN};

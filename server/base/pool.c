@@ -39,7 +39,11 @@ struct srv_pool {
     struct srv_task *free_tasks;
 };
 
-size_t srv_pool_cores(void) { return uv_available_parallelism(); }
+size_t srv_pool_default(void)
+{
+    const size_t cores = uv_available_parallelism();
+    return cores > 1 ? cores - 1 : 1;
+}
 size_t srv_pool_jobs(const struct srv_pool *pool) { return pool->jobs; }
 
 bool srv_pool_create(struct srv_loop *loop, size_t workers, size_t limit, struct srv_pool **out)

@@ -52,8 +52,9 @@ bool srv_pool_create(struct srv_loop *loop, size_t workers, size_t limit, struct
 /* No job may be left. Accepts NULL. */
 void srv_pool_destroy(struct srv_pool *pool);
 
-/* Returns the number of processors that this process may use. */
-size_t srv_pool_cores(void);
+/* Returns how many workers suit this machine: the processors that this process may use less one for
+ * the loop, at least one. */
+size_t srv_pool_default(void);
 
 /* Returns the number of jobs under way or queued, background jobs not counted. */
 size_t srv_pool_jobs(const struct srv_pool *pool);

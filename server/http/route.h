@@ -44,7 +44,8 @@ const char *srv_target_read(obb_str text, struct obb_arena *arena, srv_target *o
 
 /* ---- Routes ---------------------------------------------------------------------------------- */
 
-typedef enum srv_scope { SRV_OPEN, SRV_READ, SRV_WRITE, SRV_ADMIN } srv_scope;
+/* SRV_READ_OR_WRITE: one of the two; the handler checks which. */
+typedef enum srv_scope { SRV_OPEN, SRV_READ_OR_WRITE, SRV_READ, SRV_WRITE, SRV_ADMIN } srv_scope;
 
 /* Answers the request now, or keeps it and answers later; see answer.h. On the loop. */
 typedef void srv_handler(struct srv_request *request);

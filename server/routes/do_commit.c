@@ -2,9 +2,13 @@
 #include "server/routes/do_query.h"
 #include "server/routes/handlers.h"
 #include "server/scenes/change.h"
+#include "server/scenes/loop_time.h"
 #include "server/scenes/scenes.h"
 
 #include <stddef.h>
+#include <stdio.h>
+
+#define NAME_NS 60.0 /* about, to write a name and its id */
 
 struct commit {
     struct srv_plans plans;
@@ -13,6 +17,8 @@ struct commit {
     wire_commit commit;
     bool good;
     wire_problem problem;
+    struct srv_scene_lock lock; /* while the pool opens the views */
+    size_t aside;               /* bytes of the reply that are set aside for the shortest answer */
 };
 
 static void commit_read(struct srv_work *work)
@@ -25,11 +31,12 @@ static void commit_read(struct srv_work *work)
 
 /* Writes the answer. If `results` is NULL, the problem stands in place of each query's result. */
 static void write_answer(struct commit *c, const obb_result *const *results,
-                         const wire_problem *unanswered)
+                         const wire_problem *unanswered, bool omit_ids)
 {
     struct srv_request *request = c->plans.work.request;
     wire_write_committed(&request->reply, request->accept, &c->commit, &c->change.write.committed,
-                         (const struct obb_view *const *)c->plans.views, results, unanswered);
+                         (const struct obb_view *const *)c->plans.views, results, unanswered,
+                         omit_ids);
 }
 
 static void commit_write(struct srv_plans *p)
@@ -42,7 +49,8 @@ static void commit_write(struct srv_plans *p)
     }
     for (size_t i = 0; i < p->count; i++)
         results[i] = obb_plan_result(p->plans[i]);
-    write_answer((struct commit *)p, results, NULL);
+    write_answer((struct commit *)p, results, NULL, false);
+    srv_plans_drop(p);
 }
 
 static bool changes_something(const obb_edit *edit)
@@ -51,18 +59,55 @@ static bool changes_something(const obb_edit *edit)
            edit->pose_count > 0 || edit->transform_count > 0;
 }
 
+/* Sets memory aside for the shortest answer to a commit with changes: without ids, and with a problem
+ * in place of each result. Returns false after answering a commit that has no room for that. */
+static bool set_aside(struct commit *c)
+{
+    enum { FIXED = 512, PROBLEM = 256 }; /* bytes, at most */
+    struct srv_request *request = c->plans.work.request;
+    const size_t queries = c->commit.query_count, sent = request->body.length;
+    const uint64_t limit = request->services->config->memory_limit;
+    /* a name takes at most twice the bytes in `missing` that its entry took in the body */
+    const size_t least = FIXED + PROBLEM * queries + (c->commit.edit.ignore_missing ? 2 * sent : 0);
+    struct wire_buf *reply = &request->reply;
+    if (wire_buf_room(reply, least) != NULL && srv_reply_room(request)) {
+        c->aside = reply->capacity;
+        return true;
+    }
+    wire_problem problem = srv_problem_no_room();
+    if (least + sent > limit || reply->capacity > limit - sent) {
+        enum { ROOM = 160 };
+        char *detail = obb_arena_alloc(&request->arena, ROOM, 1);
+        if (detail != NULL)
+            (void)snprintf(detail, ROOM,
+                           "found %zu queries, whose answers may take %zu bytes beside the body's "
+                           "%zu; --memory-limit is %llu",
+                           queries, least, sent, (unsigned long long)limit);
+        problem = wire_problem_http(413, detail);
+    }
+    wire_buf_fini(reply);
+    srv_reply_problem(request, &problem);
+    return false;
+}
+
 /* Answers a commit whose queries have no results. If changes were made, the request has not failed
- * and must not be sent again: the answer is 200 and holds the problem. */
+ * and must not be sent again: the answer is 200 and holds the problem. If there is no room for that
+ * with the ids of new boxes, the answer goes without them into the room that was set aside. */
 static void reply_unanswered(struct commit *c, wire_problem problem)
 {
     struct srv_request *request = c->plans.work.request;
-    wire_buf_fini(&request->reply);
     if (!changes_something(&c->commit.edit)) {
+        wire_buf_fini(&request->reply);
         srv_reply_problem(request, &problem);
         return;
     }
     problem.retry_after = 0;
-    write_answer(c, NULL, &problem);
+    wire_buf_restart(&request->reply, c->aside);
+    write_answer(c, NULL, &problem, false);
+    if (!srv_reply_room(request)) {
+        wire_buf_restart(&request->reply, c->aside);
+        write_answer(c, NULL, &problem, true);
+    }
     srv_reply(request, 200, wire_media_type(request->accept));
 }
 
@@ -82,25 +127,93 @@ static void commit_reply(struct srv_work *work)
     srv_plans_close(&c->plans);
 }
 
-/* Opens the views of the queries on the state after the changes, and runs the queries. */
+/* Opens the views of the queries on the state after the changes. The loop, or a worker while the
+ * scene is locked. */
+static void open_views(struct commit *c)
+{
+    struct srv_plans *p = &c->plans;
+    const obb_edit *edit = &c->commit.edit;
+    atomic_store(&p->status, (int)obb_views_open(c->change.write.scene, edit->moments,
+                                                 c->commit.query_count, &p->work.request->arena,
+                                                 p->views, p->opened, &p->opened_count));
+}
+
+/* Runs the queries, whose views are open unless a status says why not. */
+static void run_queries(struct commit *c)
+{
+    struct srv_plans *p = &c->plans;
+    const obb_status status = (obb_status)atomic_load(&p->status);
+    wire_problem problem =
+        status == OBB_CANCELLED ? srv_problem_cancelled(p->work.request) : wire_problem_of(status);
+    srv_views_opened(p->work.request->services->locks, p->opened_count);
+    if (status == OBB_OK) {
+        p->count = c->commit.query_count;
+        if (srv_plans_start(p, commit_reply, &problem))
+            return;
+    }
+    reply_unanswered(c, problem);
+    srv_plans_close(p);
+}
+
+static size_t open_step(struct srv_job *job)
+{
+    open_views((struct commit *)job);
+    return 0;
+}
+
+static void views_opened(struct srv_work *work)
+{
+    struct commit *c = (struct commit *)work;
+    srv_lock_release(work->request->services->locks, &c->lock);
+    run_queries(c);
+    srv_lock_wake(&c->lock);
+}
+
+/* Many views are opened on the pool, so that no other commit comes between the changes and the
+ * queries. */
+static void open_on_pool(struct commit *c)
+{
+    struct srv_plans *p = &c->plans;
+    struct srv_locks *locks = p->work.request->services->locks;
+    wire_problem problem = wire_problem_of(OBB_NO_MEMORY);
+    if (!srv_lock_take(locks, &c->lock, c->change.write.scene, false, 0)) {
+        reply_unanswered(c, problem);
+        return;
+    }
+    atomic_store(&p->status, OBB_CANCELLED); /* if the pool gives the job up before open_step */
+    p->work.job.advance = open_step;
+    if (srv_work_submit(&p->work, views_opened, &problem))
+        return;
+    srv_lock_release(locks, &c->lock);
+    reply_unanswered(c, problem);
+}
+
 static void commit_query(struct srv_change *change)
 {
     struct commit *c = (struct commit *)(void *)((char *)change - offsetof(struct commit, change));
-    struct srv_request *request = change->work.request;
-    struct srv_plans *p = &c->plans;
-    p->write = commit_write;
-    obb_status status = OBB_OK;
-    while (p->count < c->commit.query_count && status == OBB_OK) {
-        const obb_query *query = &c->commit.queries[p->count];
-        status = srv_view_open(request->services->locks, change->write.scene,
-                               query->has_at ? &query->at : NULL, &p->views[p->count], NULL, NULL);
-        p->count += status == OBB_OK;
+    c->plans.write = commit_write;
+    c->plans.write_ns =
+        NAME_NS * (double)(c->commit.edit.put_count + change->write.committed.missed);
+    if (SRV_VIEW_NS * (double)c->commit.query_count > SRV_LOOP_NS) {
+        open_on_pool(c);
+        return;
     }
-    wire_problem problem = wire_problem_of(status);
-    if (status != OBB_OK || !srv_plans_start(p, commit_reply, &problem)) {
-        reply_unanswered(c, problem);
-        srv_plans_close(p);
-    }
+    open_views(c);
+    run_queries(c);
+}
+
+/* Returns why the sender may not make this commit, or NULL. */
+static const char *lacking_scope(const struct commit *c)
+{
+    const unsigned scopes = c->plans.work.request->scopes;
+    if ((scopes & WIRE_SCOPE_WRITE) == 0 && changes_something(&c->commit.edit))
+        return "changes need the scope write, which the token, or a page of any origin, lacks; "
+               "queries alone are fine";
+    if ((scopes & WIRE_SCOPE_READ) == 0 && c->commit.query_count > 0)
+        return "queries need the scope read, which the token lacks; changes alone are fine, and "
+               "none "
+               "was made";
+    return NULL;
 }
 
 static void commit_apply(struct srv_work *work)
@@ -119,14 +232,14 @@ static void commit_apply(struct srv_work *work)
         }
         c->change.flaw = &c->problem;
     }
-    if ((request->scopes & WIRE_SCOPE_WRITE) == 0 && changes_something(edit)) {
-        const wire_problem problem =
-            wire_problem_http(403, "changes need the scope write, which the token, or a page of "
-                                   "any origin, lacks; queries alone are fine");
+    const char *lacking = lacking_scope(c);
+    if (lacking != NULL) {
+        const wire_problem problem = wire_problem_http(403, lacking);
         srv_reply_problem(request, &problem);
         return;
     }
-    if (!srv_plans_room(p, request, c->commit.queries, c->commit.query_count))
+    if (!srv_plans_room(p, request, c->commit.queries, c->commit.query_count) ||
+        (c->good && changes_something(edit) && !set_aside(c)))
         return;
     c->change.work.request = request;
     c->change.op.kind = SRV_OP_EDIT;

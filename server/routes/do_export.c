@@ -60,6 +60,7 @@ void srv_do_export(struct srv_request *request)
     e->view = srv_open_view(request, scene, NULL);
     if (e->view == NULL)
         return;
+    e->answer.view = e->view;
     e->name = request->target.parts[SRV_SCENE_PART];
     e->settings = info.settings;
     e->answer.write = export_write;
@@ -73,6 +74,7 @@ void srv_do_export(struct srv_request *request)
 struct import {
     struct srv_change change; /* first */
     obb_edit edit;
+    obb_settings settings; /* of the edit: those of the header, with a history that is allowed */
     bool good;
     wire_problem problem;
 };
@@ -97,6 +99,13 @@ static void import_apply(struct srv_work *work)
         srv_reply_problem(work->request, &i->problem);
         return;
     }
+    const obb_settings most = srv_most_settings(work->request->services);
+    i->settings = *i->edit.settings;
+    if (i->settings.history_span > most.history_span)
+        i->settings.history_span = most.history_span;
+    if (i->settings.history_commits > most.history_commits)
+        i->settings.history_commits = most.history_commits;
+    i->edit.settings = &i->settings;
     i->change.op.kind = SRV_OP_EDIT;
     i->change.op.settings = srv_default_settings(work->request->services);
     i->change.op.edit = &i->edit;

@@ -41,6 +41,8 @@ static size_t plans_advance(struct srv_job *job)
     }
     if (atomic_load(&p->status) == OBB_OK)
         p->write(p);
+    else
+        srv_plans_drop(p);
     return 0;
 }
 
@@ -61,13 +63,18 @@ static void plan_close(struct srv_plans *p, size_t i)
     p->plans[i] = NULL;
 }
 
+void srv_plans_drop(struct srv_plans *p)
+{
+    for (size_t i = 0; i < p->count; i++)
+        plan_close(p, i);
+}
+
 void srv_plans_close(struct srv_plans *p)
 {
     struct srv_services *services = p->work.request->services;
-    for (size_t i = 0; i < p->count; i++) {
-        plan_close(p, i);
-        srv_view_close(services->locks, p->views[i]);
-    }
+    srv_plans_drop(p);
+    for (size_t i = 0; i < p->opened_count; i++)
+        srv_view_close(services->locks, p->opened[i]);
     services->metrics->candidates_total += p->candidates;
     services->metrics->doubts_total += p->doubts;
 }
@@ -103,15 +110,16 @@ bool srv_plans_room(struct srv_plans *p, struct srv_request *request, const obb_
     p->queries = queries;
     p->plans = srv_work_room(request, (count + 1) * sizeof *p->plans);
     if (p->plans != NULL)
-        p->views = srv_work_room(request, (count + 1) * sizeof *p->views);
-    return p->plans != NULL && p->views != NULL;
+        p->views = srv_work_room(request, 2 * (count + 1) * sizeof *p->views);
+    p->opened = p->views != NULL ? p->views + count + 1 : NULL;
+    return p->views != NULL;
 }
 
 bool srv_plans_start(struct srv_plans *p, void (*then)(struct srv_work *work),
                      wire_problem *out_problem)
 {
-    double cost = 0;
-    for (size_t i = 0; i < p->count; i++)
+    double cost = p->write_ns;
+    for (size_t i = 0; i < p->count && cost <= SRV_LOOP_NS; i++)
         cost += obb_query_cost(p->views[i], &p->queries[i]);
     if (cost <= SRV_LOOP_NS && plans_try(p)) {
         then(&p->work);
@@ -239,6 +247,7 @@ static bool stream_pairs(struct query *q)
     if (!q->lines.cheap && !srv_request_reserve(q->plans.work.request, PAGE_MEMORY))
         return false;
     q->plans.current = q->plans.count;
+    q->lines.view = q->plans.views[0];
     q->lines.advance = lines_advance;
     q->lines.chunk = lines_chunk;
     q->lines.write = lines_write;
@@ -295,6 +304,7 @@ static void query_start(struct srv_work *work)
     q->plans.views[0] = srv_open_view(request, scene, q->query.has_at ? &q->query.at : NULL);
     if (q->plans.views[0] == NULL)
         return;
+    q->plans.opened[q->plans.opened_count++] = q->plans.views[0];
     q->plans.count = 1;
     q->plans.write = query_write;
     if (request->accept == WIRE_NDJSON && !q->query.count_only) {

@@ -8,17 +8,20 @@
 struct srv_plans {
     struct srv_work work; /* first */
     const obb_query *queries;
-    struct obb_view **views; /* one each, open; owned */
+    struct obb_view **views;  /* one each, open; several queries may share one */
+    struct obb_view **opened; /* the different ones, owned */
+    size_t opened_count;
     struct obb_plan **plans; /* one each, owned */
     size_t count, current;
+    double write_ns; /* that `write` is estimated to take beside what the queries cost */
     uint64_t candidates, doubts; /* of plans that are closed already */
     _Atomic int status;          /* obb_status: the first that is not OBB_OK */
     /* Called on any thread when all results are complete: writes request->reply. */
     void (*write)(struct srv_plans *plans);
 };
 
-/* Makes room for `count` queries. The caller then opens the views and sets p->count. Returns false
- * after answering the request if there is no memory. */
+/* Makes room for `count` queries. The caller then opens the views, lists them in `opened`, and sets
+ * p->count. Returns false after answering the request if there is no memory. */
 bool srv_plans_room(struct srv_plans *p, struct srv_request *request, const obb_query *queries,
                     size_t count);
 
@@ -27,6 +30,9 @@ bool srv_plans_room(struct srv_plans *p, struct srv_request *request, const obb_
  * *out_problem says why, and `then` is not called. */
 bool srv_plans_start(struct srv_plans *p, void (*then)(struct srv_work *work),
                      wire_problem *out_problem);
+
+/* Destroys the plans. Any thread. */
+void srv_plans_drop(struct srv_plans *p);
 
 /* Closes plans and views, and counts what they did in the metrics. */
 void srv_plans_close(struct srv_plans *p);

@@ -105,34 +105,56 @@ static void put_reply(struct srv_change *change)
                     change->write.scene);
 }
 
-void srv_do_scene_put(struct srv_request *request)
+/* The settings of a PUT. */
+struct settings_put {
+    struct srv_change change; /* first */
+    wire_settings sent;
+    bool good;
+    wire_problem problem;
+};
+
+static void put_read(struct srv_work *work)
 {
-    struct srv_services *services = request->services;
-    obb_str name;
-    if (!srv_no_params(request) || !srv_path_name(request, SRV_SCENE_PART, &name))
+    struct settings_put *p = (struct settings_put *)work;
+    struct srv_request *request = work->request;
+    const obb_settings most = srv_most_settings(request->services);
+    p->good = wire_read_settings(&request->body, &most, &request->arena, &p->sent, &p->problem);
+}
+
+static void put_apply(struct srv_work *work)
+{
+    struct settings_put *p = (struct settings_put *)work;
+    struct srv_request *request = work->request;
+    struct srv_change *c = &p->change;
+    if (!p->good) {
+        srv_reply_problem(request, &p->problem);
         return;
-    struct obb_scene *scene = obb_store_find(services->store, name);
+    }
+    /* looked up behind the decoding, which may have been on the pool */
+    struct obb_scene *scene = obb_store_find(request->services->store, c->op.scene);
     if (scene != NULL && srv_request_waits(request, scene))
         return;
-    struct srv_change *c = srv_work_room(request, sizeof *c);
-    if (c == NULL)
-        return;
-    obb_settings current = srv_default_settings(services);
+    obb_settings current = srv_default_settings(request->services);
     if (scene != NULL) {
         obb_scene_info info;
         obb_scene_info_without_bounds(scene, &info);
         current = info.settings;
     }
-    wire_problem problem;
-    if (!wire_read_settings(&request->body, &current, &request->arena, &c->op.settings, &problem)) {
-        srv_reply_problem(request, &problem);
-        return;
-    }
-    c->work.request = request;
+    c->op.settings = wire_settings_over(&p->sent, current);
     c->op.kind = scene == NULL ? SRV_OP_CREATE : SRV_OP_CONFIGURE;
-    c->op.scene = name;
     c->applied = put_reply;
     srv_change_start(c);
+}
+
+void srv_do_scene_put(struct srv_request *request)
+{
+    if (!srv_no_params(request))
+        return;
+    struct settings_put *p = srv_work_room(request, sizeof *p);
+    if (p == NULL || !srv_path_name(request, SRV_SCENE_PART, &p->change.op.scene))
+        return;
+    p->change.work.request = request;
+    srv_work_decode(&p->change.work, put_read, put_apply);
 }
 
 static void delete_reply(struct srv_change *change) { srv_reply_empty(change->work.request, 204); }

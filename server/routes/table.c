@@ -33,8 +33,8 @@ const srv_route srv_route_table[] = {
     {SRV_POST, BOX "/merge", srv_do_box_merge, BOTH, BOTH, SRV_WRITE},
 
     {SRV_GET, SCENE "/events", srv_do_events, 0, ONE(WIRE_EVENTS), SRV_READ},
-    /* a commit of queries needs only to read; its changes are checked when it is decoded */
-    {SRV_POST, SCENE "/commit", srv_do_commit, BOTH, BOTH, SRV_READ},
+    /* changes need the scope write, queries the scope read: checked when the commit is decoded */
+    {SRV_POST, SCENE "/commit", srv_do_commit, BOTH, BOTH, SRV_READ_OR_WRITE},
     {SRV_POST, SCENE "/query/all-pairs", srv_do_query, BOTH, BOTH | ONE(WIRE_NDJSON), SRV_READ},
     {SRV_POST, SCENE "/query/{kind}", srv_do_query, BOTH, BOTH, SRV_READ},
 };

@@ -133,6 +133,8 @@ obb_status srv_view_open(struct srv_locks *locks, struct obb_scene *scene, const
     return status;
 }
 
+void srv_views_opened(struct srv_locks *locks, size_t count) { locks->open_views += count; }
+
 void srv_view_close(struct srv_locks *locks, struct obb_view *view)
 {
     if (view == NULL)

@@ -80,6 +80,9 @@ bool srv_request_waits(struct srv_request *request, const struct obb_scene *scen
 void srv_scene_info(const struct srv_locks *locks, const struct obb_scene *scene,
                     obb_scene_info *out, bool *out_hidden);
 
+/* Counts views that the caller has opened with obb_views_open. */
+void srv_views_opened(struct srv_locks *locks, size_t count);
+
 /* obb_view_open and obb_view_close, which no other file of server/ calls. To open a view the scene
  * must be unlocked. A view of a locked scene is closed when the scene is unlocked. NULL may be
  * closed. */

@@ -1,5 +1,6 @@
 #include "server/scenes/paged_answer.h"
 
+#include "server/scenes/lock.h"
 #include "server/scenes/services.h"
 
 #include <stddef.h>
@@ -51,10 +52,25 @@ static void on_done(struct srv_job *job)
         hand_over(a);
 }
 
+/* Returns whether the scene would still keep the state without this answer. */
+static bool state_is_kept(const struct srv_paged_answer *a)
+{
+    const struct srv_services *services = a->work.request->services;
+    const struct obb_scene *scene = obb_view_scene(a->view);
+    obb_scene_info info;
+    srv_scene_info(services->locks, scene, &info, NULL);
+    return obb_store_find(services->store, obb_scene_name(scene)) == scene &&
+           info.oldest.revision <= obb_view_info_get(a->view)->at.revision;
+}
+
 static void on_drained(struct srv_stream *stream)
 {
     struct srv_paged_answer *a = answer_of(stream);
     struct srv_pool *pool = a->work.request->services->pool;
+    if (srv_clock() > a->until && !state_is_kept(a)) {
+        srv_stream_cut(stream);
+        return;
+    }
     if (a->cheap) {
         a->last = !a->write(a);
         hand_over(a);
@@ -83,6 +99,7 @@ void srv_paged_answer_start(struct srv_paged_answer *a, struct srv_request *requ
                             wire_media media)
 {
     a->work.request = request;
+    a->until = srv_clock() + (double)request->services->config->request_timeout_ms / 1e3;
     a->work.job.advance = step;
     a->work.job.chunk = run_chunk;
     a->work.job.done = on_done;

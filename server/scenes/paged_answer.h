@@ -14,9 +14,12 @@ struct srv_paged_answer {
     struct srv_stream stream;
     struct wire_buf piece; /* what `write` appends to */
     bool last;
+    double
+        until; /* srv_clock: afterwards the view is held only while its history keeps the state */
 
     /* The owner's. */
-    bool cheap; /* the whole answer is short: it is written on the loop */
+    const struct obb_view *view; /* the state that it tells of; open until `closed` */
+    bool cheap;                  /* the whole answer is short: it is written on the loop */
     /* Called before each `write`, as a job's advance: while it returns chunks, these are run and it
      * is called again. May be NULL. */
     size_t (*advance)(struct srv_paged_answer *answer);
@@ -29,7 +32,8 @@ struct srv_paged_answer {
 };
 
 /* Answers the request with the bytes that `write` writes. The stream is cut if the client takes
- * nothing, or if it is given nothing, for the time of --request-timeout. */
+ * nothing, or if it is given nothing, for the time of --request-timeout. After that time it is also
+ * cut before the next piece if the scene is removed or its history has given the state up. */
 void srv_paged_answer_start(struct srv_paged_answer *answer, struct srv_request *request,
                             wire_media media);
 

@@ -39,6 +39,13 @@ obb_settings srv_default_settings(const struct srv_services *services)
                           .history_commits = (uint32_t)services->config->history_commits};
 }
 
+obb_settings srv_most_settings(const struct srv_services *services)
+{
+    return (obb_settings){.dimensions = 3,
+                          .history_span = services->config->history_max,
+                          .history_commits = (uint32_t)services->config->history_commits_max};
+}
+
 int srv_scene_dimensions(const struct srv_services *services, obb_str name)
 {
     const struct obb_scene *scene = obb_store_find(services->store, name);

@@ -27,6 +27,9 @@ int srv_scene_dimensions(const struct srv_services *services, obb_str name);
 /* Returns the settings that a new scene begins with: those of the options. */
 obb_settings srv_default_settings(const struct srv_services *services);
 
+/* Returns the longest history that a scene may be set to: that of the options. */
+obb_settings srv_most_settings(const struct srv_services *services);
+
 /* Opens a view of the scene, which is unlocked, at `at` (NULL: now). Close it with srv_view_close.
  * Returns NULL after answering the request. */
 struct obb_view *srv_open_view(struct srv_request *request, struct obb_scene *scene,

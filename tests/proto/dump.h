@@ -190,6 +190,8 @@ static inline bool dump_decode(int route, const wire_body *body, int dimensions,
 {
     wire_problem problem = {0};
     obb_settings settings = {.dimensions = 3, .history_span = 500, .history_commits = 64};
+    static const obb_settings most = {.history_span = 1e7, .history_commits = 1000};
+    wire_settings sent;
     union {
         obb_put put;
         obb_transform_edit change;
@@ -205,7 +207,9 @@ static inline bool dump_decode(int route, const wire_body *body, int dimensions,
     bool good = false;
     switch (route) {
     case DUMP_SETTINGS:
-        good = wire_read_settings(body, &settings, arena, &settings, &problem);
+        good = wire_read_settings(body, &most, arena, &sent, &problem);
+        if (good)
+            settings = wire_settings_over(&sent, settings);
         if (good)
             (void)fprintf(out, "%d %a %" PRIu32 "\n", settings.dimensions, settings.history_span,
                           settings.history_commits);

@@ -39,6 +39,31 @@ static size_t count_descriptors(void)
     return count;
 }
 
+static void check_refused(const char *a, const char *b, const char *expected)
+{
+    const char *const arguments[] = {"obbd", "--listen", "127.0.0.1:0", a, b};
+    char *argv[5], error[512];
+    for (size_t i = 0; i < 5; i++)
+        argv[i] = (char *)(uintptr_t)arguments[i];
+    srv_config config;
+    struct srv_server *server;
+    ck_assert(srv_config_read(5, argv, no_environment, NULL, &config, error, sizeof error));
+    ck_assert(!srv_server_create(&config, &server, error, sizeof error));
+    ck_assert_str_eq(error, expected);
+    srv_config_fini(&config);
+}
+
+START_TEST(a_history_beyond_its_maximum_is_refused)
+{
+    check_refused("--history", "60001",
+                  "--history: found 60001; 0 to 60000, as --history-max says");
+    check_refused("--history-max=100", "--demo",
+                  "--history: found 500; 0 to 100, as --history-max says");
+    check_refused("--history-commits", "4097",
+                  "--history-commits: found 4097; 0 to 4096, as --history-commits-max says");
+}
+END_TEST
+
 START_TEST(every_failing_allocation_is_an_error)
 {
     const char *const arguments[] = {
@@ -87,6 +112,7 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_set_timeout(tc, test_timeout(60));
     tcase_add_test(tc, every_failing_allocation_is_an_error);
+    tcase_add_test(tc, a_history_beyond_its_maximum_is_refused);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }

@@ -154,6 +154,7 @@ static obb_status merge(model_state *state, const obb_merge *merge, size_t *out_
     if (box == NULL)
         return OBB_NO_BOX;
     obb_box *others = checked(malloc((merge->with_count + 1) * sizeof *others));
+    size_t count = 0;
     for (size_t i = 0; i < merge->with_count; i++) {
         const model_box *other = by_target(state, &merge->with[i]);
         if (other == NULL) {
@@ -161,11 +162,15 @@ static obb_status merge(model_state *state, const obb_merge *merge, size_t *out_
             free(others);
             return OBB_NO_BOX;
         }
-        others[i] = other->box;
+        bool again = other == box;
+        for (size_t k = 0; k < i; k++)
+            again = again || by_target(state, &merge->with[k]) == other;
+        if (!again)
+            others[count++] = other->box;
     }
     obb_box merged;
     const obb_status st =
-        obb_fit_merge(&box->box, others, merge->with_count, state->settings.dimensions, &merged);
+        obb_fit_merge(&box->box, others, count, state->settings.dimensions, &merged);
     free(others);
     if (st == OBB_OK)
         box->box = merged;
@@ -301,7 +306,8 @@ obb_status model_commit(struct model *model, const obb_edit *edit, double now_ms
     if (edit->dimensions != settings.dimensions ||
         (settings.dimensions != now->settings.dimensions && now->count > 0 && !edit->replace_all))
         return OBB_DIMENSIONS;
-    if (edit->has_time && model->has_committed && edit->time < now->until) {
+    const bool earlier = edit->has_time && model->has_committed && edit->time < now->until;
+    if (earlier && !edit->replace_all) {
         out_fault->group = OBB_GROUP_TIME;
         return OBB_TIME_BACKWARDS;
     }
@@ -326,7 +332,7 @@ obb_status model_commit(struct model *model, const obb_edit *edit, double now_ms
     const bool changed = edit->replace_all || !same_content(now, &next);
     double time = now->until;
     if (edit->has_time)
-        time = edit->time;
+        time = earlier ? now->until : edit->time;
     else if (changed && !model->time_stated)
         time = fmax(now->until, now_ms - model->created_ms);
     if (edit->has_time && !model->has_committed) /* the first may state any */

@@ -2,6 +2,7 @@
 #include "tests/core/scene/edits.h"
 
 #include <math.h>
+#include <stdio.h>
 
 START_TEST(groups_apply_in_the_order_remove_put_pose_transform)
 {
@@ -159,6 +160,14 @@ START_TEST(an_import_replaces_all_as_one_commit_with_new_ids)
     ck_assert_int_eq(commit(scene, &nothing, 0, &arena, &done, &fault), OBB_OK);
     ck_assert_int_eq(commit(scene, &nothing, 0, &arena, &done, &fault), OBB_OK);
     ck_assert_str_eq(now_in(scene), "4@1"); /* even of nothing over nothing */
+
+    obb_edit stated = {.dimensions = 2, .replace_all = true, .has_time = true, .time = 8};
+    ck_assert_int_eq(commit(scene, &stated, 0, &arena, &done, &fault), OBB_OK);
+    ck_assert_str_eq(now_in(scene), "5@8");
+    stated.time = 3; /* a backup comes later than it was made */
+    ck_assert_int_eq(commit(scene, &stated, 0, &arena, &done, &fault), OBB_OK);
+    ck_assert_double_eq(done.moment.time, 8);
+    ck_assert_str_eq(now_in(scene), "6@8");
     obb_arena_fini(&arena);
     obb_scene_destroy(scene);
 }
@@ -217,6 +226,49 @@ START_TEST(room_counts_what_the_commit_frees)
 }
 END_TEST
 
+/* Merges `a` with the boxes of that list, and returns the box that it becomes. */
+static obb_box merged(const obb_put *puts, size_t put_count, const obb_target *with, size_t count)
+{
+    struct obb_scene *scene = tick_scene(0, 0);
+    struct obb_arena arena;
+    obb_arena_init(&arena);
+    const obb_merge merge = {.target = named("a"), .with = with, .with_count = count};
+    const obb_edit edit = {
+        .dimensions = 3, .puts = puts, .put_count = put_count, .merges = &merge, .merge_count = 1};
+    obb_committed done;
+    obb_fault fault;
+    ck_assert_int_eq(commit(scene, &edit, put_count, &arena, &done, &fault), OBB_OK);
+    struct obb_view *view;
+    ck_assert_int_eq(obb_view_open(scene, NULL, &view, NULL, NULL), OBB_OK);
+    const obb_box box = obb_view_pose(view, obb_view_find(view, obb_str_of("a")));
+    (void)obb_view_close(view);
+    obb_arena_fini(&arena);
+    obb_scene_destroy(scene);
+    return box;
+}
+
+START_TEST(a_box_that_a_merge_names_again_makes_no_difference)
+{
+    enum { ROUNDS = 50 };
+    const obb_target once[] = {named("d"), named("b"), named("c")};
+    const obb_target again[] = {named("d"), named("a"), named("d"), named("b"), named("d"),
+                                named("c"), named("b"), named("a"), named("d")};
+    test_rng r = {.s = 20261122};
+    for (int i = 0; i < ROUNDS; i++) {
+        obb_put puts[] = {put_at("a", 0), put_at("b", 0), put_at("c", 0), put_at("d", 0)};
+        for (size_t k = 0; k < COUNT(puts); k++) /* along a line, so that no axis is free */
+            puts[k].box.center =
+                (obb_vec3){test_uniform(&r, 0, 50), test_uniform(&r, 0, 5), test_uniform(&r, 0, 9)};
+        const obb_box box = merged(puts, COUNT(puts), once, COUNT(once));
+        const obb_box same = merged(puts, COUNT(puts), again, COUNT(again));
+        ck_assert_mem_eq(&box.center, &same.center, sizeof box.center);
+        ck_assert_mem_eq(&box.half_extents, &same.half_extents, sizeof box.half_extents);
+        ck_assert_mem_eq(&box.rotation, &same.rotation, sizeof box.rotation);
+    }
+    printf("%d merges\n", (int)ROUNDS);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("apply");
@@ -228,6 +280,7 @@ int main(void)
     tcase_add_test(tc, an_import_replaces_all_as_one_commit_with_new_ids);
     tcase_add_test(tc, in_the_plane_a_pose_has_an_angle_and_no_depth);
     tcase_add_test(tc, room_counts_what_the_commit_frees);
+    tcase_add_test(tc, a_box_that_a_merge_names_again_makes_no_difference);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }

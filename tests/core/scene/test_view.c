@@ -27,12 +27,59 @@ START_TEST(a_view_that_finds_no_memory_is_not_opened)
 }
 END_TEST
 
+START_TEST(views_that_are_opened_together_share_their_states)
+{
+    struct obb_scene *scene = tick_scene(500, 64);
+    tick(scene, 1, "+a:1 +b:2");
+    tick(scene, 2, "a:3 b:4");
+    tick(scene, 3, "a:5");
+    const struct {
+        obb_at at;
+        const char *seen;
+        size_t same_as; /* the first moment with this view */
+    } cases[] = {
+        {{.kind = OBB_AT_NOW}, "3@3 a:5 b:4", 0}, {{.kind = OBB_AT_NOW}, "3@3 a:5 b:4", 0},
+        {at_time(1.5), "1@1.5 a:2 b:3", 2},       {at_time(3), "3@3 a:5 b:4", 0},
+        {at_time(1.5), "1@1.5 a:2 b:3", 2},       {at_ago(1.5), "1@1.5 a:2 b:3", 2},
+        {at_revision(1), "1@1 a:1 b:2", 6},       {clamped(at_time(9)), "3@3 clamped a:5 b:4", 7},
+        {at_time(2.5), "2@2.5 a:4 b:4", 8},
+    };
+    enum { MOMENTS = sizeof cases / sizeof cases[0] };
+    obb_needed_moment moments[MOMENTS];
+    struct obb_view *views[MOMENTS], *opened[MOMENTS];
+    size_t opened_count;
+    struct obb_arena arena;
+    obb_arena_init(&arena);
+    for (size_t i = 0; i < MOMENTS; i++)
+        moments[i] = (obb_needed_moment){.at = cases[i].at, .dimensions = 3};
+    ck_assert_int_eq(obb_views_open(scene, moments, MOMENTS, &arena, views, opened, &opened_count),
+                     OBB_OK);
+    ck_assert_uint_eq(opened_count, 3); /* of 3 states */
+    for (size_t i = 0; i < MOMENTS; i++) {
+        ck_assert_str_eq(seen_in(views[i]).text, cases[i].seen);
+        ck_assert_ptr_eq(views[i], views[cases[i].same_as]);
+    }
+    ck_assert(obb_scene_validate(scene));
+    for (size_t i = 0; i < opened_count; i++)
+        obb_view_close(opened[i]);
+    /* the views opened before a moment outside of the history are the caller's to close */
+    moments[2].at = at_time(99);
+    ck_assert_int_eq(obb_views_open(scene, moments, MOMENTS, &arena, views, opened, &opened_count),
+                     OBB_GONE);
+    ck_assert_uint_eq(opened_count, 1);
+    obb_view_close(opened[0]);
+    obb_arena_fini(&arena);
+    obb_scene_destroy(scene);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("view");
     TCase *tc = tcase_create("view");
     tcase_set_timeout(tc, test_timeout(60));
     tcase_add_test(tc, a_view_that_finds_no_memory_is_not_opened);
+    tcase_add_test(tc, views_that_are_opened_together_share_their_states);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }

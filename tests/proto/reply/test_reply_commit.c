@@ -43,10 +43,10 @@ START_TEST(a_commit_answers_counts_ids_missing_and_results)
     struct wire_buf json = {0}, cbor = {0};
     wire_write_committed(&json, WIRE_JSON, &commit, &committed,
                          (const struct obb_view *const[]){view, view},
-                         (const obb_result *const[]){&all, &point}, NULL);
+                         (const obb_result *const[]){&all, &point}, NULL, false);
     wire_write_committed(&cbor, WIRE_CBOR, &commit, &committed,
                          (const struct obb_view *const[]){view, view},
-                         (const obb_result *const[]){&all, &point}, NULL);
+                         (const obb_result *const[]){&all, &point}, NULL, false);
     check_reply("CommitAnswer", &json, &cbor,
                 "{\"revision\":42,\"time\":1234.5,\"removed\":1,\"put\":2,\"posed\":1,"
                 "\"transformed\":0,\"ids\":{\"n\\\"1\":17},"
@@ -58,9 +58,9 @@ START_TEST(a_commit_answers_counts_ids_missing_and_results)
     const wire_commit asked = {.edit = {.dimensions = 3}, .queries = queries, .query_count = 2};
     const wire_problem busy = {.status = 503, .type = "unavailable", .title = "t", .detail = "d"};
     wire_write_committed(&json, WIRE_JSON, &asked, &(obb_committed){.moment = {2, 1.0}}, NULL, NULL,
-                         &busy);
+                         &busy, false);
     wire_write_committed(&cbor, WIRE_CBOR, &asked, &(obb_committed){.moment = {2, 1.0}}, NULL, NULL,
-                         &busy);
+                         &busy, false);
 #define BUSY                                                                           \
     "{\"problem\":{\"type\":\"/problems/unavailable\",\"title\":\"t\",\"status\":503," \
     "\"detail\":\"d\"}}"
@@ -70,9 +70,9 @@ START_TEST(a_commit_answers_counts_ids_missing_and_results)
 
     const wire_commit empty = {.edit = {.dimensions = 3}};
     wire_write_committed(&json, WIRE_JSON, &empty, &(obb_committed){.moment = {1, 0.0}}, NULL, NULL,
-                         NULL);
+                         NULL, false);
     wire_write_committed(&cbor, WIRE_CBOR, &empty, &(obb_committed){.moment = {1, 0.0}}, NULL, NULL,
-                         NULL);
+                         NULL, false);
     check_reply("CommitAnswer", &json, &cbor,
                 "{\"revision\":1,\"time\":0,\"removed\":0,\"put\":0,\"posed\":0,"
                 "\"transformed\":0,\"results\":[]}");

@@ -63,7 +63,6 @@ START_TEST(the_fault_of_a_commit_points_at_its_entry)
         {NULL, OBB_NO_BOX, {.group = OBB_GROUP_TRANSFORM}, NULL},
         {NULL, OBB_NO_MEMORY, {.group = OBB_GROUP_TRANSFORM}, NULL},
         {NULL, OBB_SINGULAR, {.group = OBB_GROUP_TRANSFORM}, "/scale"},
-        {NULL, OBB_TIME_BACKWARDS, {.group = OBB_GROUP_TIME}, "/0/time"}, /* of an import */
         {NULL, OBB_BAD_NUMBER, {.group = OBB_GROUP_MERGE}, "/with"},
         {&commit, OBB_GONE, {.group = OBB_GROUP_MOMENT, .index = 2}, "/queries/2/at"},
         {&commit, OBB_DIMENSIONS, {.group = OBB_GROUP_MOMENT, .index = 2}, "/queries/2"},

@@ -317,6 +317,34 @@ START_TEST(the_first_of_two_faults_counts_wherever_each_lies)
 }
 END_TEST
 
+START_TEST(a_commit_takes_a_hundred_thousand_queries_and_no_more)
+{
+    enum { MOST = 100000 };
+    static const char query[] = "{\"kind\":\"all-pairs\"},";
+    char *text = malloc(sizeof query * (MOST + 2));
+    ck_assert_ptr_nonnull(text);
+    for (int more = 0; more < 2; more++) {
+        size_t length = (size_t)sprintf(text, "{\"queries\":[");
+        for (int i = 0; i < MOST + more; i++, length += sizeof query - 1)
+            memcpy(text + length, query, sizeof query);
+        (void)strcpy(text + length - 1, "]}");
+        const wire_body body = json(text);
+        wire_commit commit;
+        wire_problem problem;
+        ck_assert_int_eq(wire_read_commit(&body, 3, &arena, &commit, &problem), more == 0);
+        if (more == 0) {
+            ck_assert_uint_eq(commit.query_count, MOST);
+            continue;
+        }
+        ck_assert_int_eq(problem.status, 422);
+        ck_assert_str_eq(problem.pointer, "/queries");
+        ck_assert_str_eq(problem.detail,
+                         "found 100001 elements; a commit takes at most 100,000 queries");
+    }
+    free(text);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("request_commit");
@@ -327,6 +355,7 @@ int main(void)
     tcase_add_test(tc, commits_that_are_wrong_are_refused_at_the_first_fault);
     tcase_add_test(tc, the_first_of_two_faults_counts_wherever_each_lies);
     tcase_add_test(tc, every_prefix_of_a_commit_is_refused);
+    tcase_add_test(tc, a_commit_takes_a_hundred_thousand_queries_and_no_more);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }

@@ -25,6 +25,33 @@ START_TEST(merges_are_read)
 }
 END_TEST
 
+/* A merge with `count` names, in the arena. */
+static wire_body names_body(size_t count)
+{
+    char *text = obb_arena_alloc(&arena, 32 + 8 * count, 1);
+    ck_assert_ptr_nonnull(text);
+    size_t length = (size_t)sprintf(text, "{\"with\":[");
+    for (size_t i = 0; i < count; i++)
+        length += (size_t)sprintf(text + length, "%s\"b%zu\"", i > 0 ? "," : "", i % 3);
+    (void)sprintf(text + length, "]}");
+    return json(text);
+}
+
+START_TEST(a_merge_takes_a_thousand_names_and_no_more)
+{
+    obb_merge merge;
+    wire_problem problem;
+    wire_body body = names_body(1000);
+    ck_assert(wire_read_merge(&body, obb_str_of("a"), &arena, &merge, &problem));
+    ck_assert_uint_eq(merge.with_count, 1000);
+    body = names_body(1001);
+    ck_assert(!wire_read_merge(&body, obb_str_of("a"), &arena, &merge, &problem));
+    ck_assert_int_eq(problem.status, 422);
+    ck_assert_str_eq(problem.pointer, "/with");
+    ck_assert_str_eq(problem.detail, "found 1001 elements; a merge takes 1 to 1,000 names");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("request_merge");
@@ -32,6 +59,7 @@ int main(void)
     tcase_add_checked_fixture(tc, start, stop);
     tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, merges_are_read);
+    tcase_add_test(tc, a_merge_takes_a_thousand_names_and_no_more);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }

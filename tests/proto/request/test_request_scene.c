@@ -1,19 +1,51 @@
 #include "tests/proto/request/requests.h"
 
-START_TEST(settings_change_what_they_state)
+static const obb_settings most = {.history_span = 1e6, .history_commits = 10};
+
+static obb_settings settings_of(const char *text)
 {
     const obb_settings current = {.dimensions = 2, .history_span = 7.5, .history_commits = 9};
-    obb_settings got;
+    const wire_body body = json(text);
+    wire_settings sent;
     wire_problem problem;
-    wire_body body = json("{}");
-    ck_assert(wire_read_settings(&body, &current, &arena, &got, &problem));
+    ck_assert(wire_read_settings(&body, &most, &arena, &sent, &problem));
+    return wire_settings_over(&sent, current);
+}
+
+START_TEST(settings_change_what_they_state)
+{
+    obb_settings got = settings_of("{}");
     ck_assert(got.dimensions == 2 && got.history_span == 7.5 && got.history_commits == 9);
-    body = json("{\"history\":{\"commits\":0,\"span\":1e6},\"dimensions\":3}");
-    ck_assert(wire_read_settings(&body, &current, &arena, &got, &problem));
+    got = settings_of("{\"history\":{\"commits\":0,\"span\":1e6},\"dimensions\":3}");
     ck_assert(got.dimensions == 3 && got.history_span == 1e6 && got.history_commits == 0);
-    body = (wire_body){.length = 0};
-    ck_assert(wire_read_settings(&body, &current, &arena, &got, &problem));
+    got = settings_of("{\"history\":{\"commits\":10}}");
+    ck_assert(got.dimensions == 2 && got.history_span == 7.5 && got.history_commits == 10);
+    got = settings_of("");
     ck_assert(got.dimensions == 2 && got.history_span == 7.5 && got.history_commits == 9);
+}
+END_TEST
+
+START_TEST(a_history_beyond_the_maximum_is_refused)
+{
+    static const struct {
+        const char *text, *pointer, *detail;
+    } cases[] = {
+        {"{\"history\":{\"span\":1000000.5}}", "/history/span",
+         "found 1000000.5; 0 to 1000000, as --history-max says"},
+        {"{\"history\":{\"span\":9007199254740992}}", "/history/span",
+         "found 9007199254740992; 0 to 1000000, as --history-max says"},
+        {"{\"history\":{\"span\":1,\"commits\":11}}", "/history/commits",
+         "found 11; 0 to 10, as --history-commits-max says"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const wire_body body = json(cases[i].text);
+        wire_settings sent;
+        wire_problem problem;
+        ck_assert(!wire_read_settings(&body, &most, &arena, &sent, &problem));
+        ck_assert_int_eq(problem.status, 422);
+        ck_assert_str_eq(problem.pointer, cases[i].pointer);
+        ck_assert_str_eq(problem.detail, cases[i].detail);
+    }
 }
 END_TEST
 
@@ -52,6 +84,7 @@ int main(void)
     tcase_add_checked_fixture(tc, start, stop);
     tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, settings_change_what_they_state);
+    tcase_add_test(tc, a_history_beyond_the_maximum_is_refused);
     tcase_add_test(tc, settings_that_are_wrong_are_refused);
     suite_add_tcase(suite, tc);
     return test_main(suite);

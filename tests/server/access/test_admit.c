@@ -182,6 +182,47 @@ START_TEST(what_a_token_allows)
 }
 END_TEST
 
+/* A token that may write and not read. "pen" by its hash. */
+static void setup_pen(void)
+{
+    name_files();
+    write_file(tokens, "{\"tokens\":[{\"name\":\"p\",\"sha256\":"
+                       "\"e21a6b0cb193057e06ac16b813443b3e6abae0db22762c6956a78ea049453058\","
+                       "\"scopes\":[\"write\"],\"scenes\":[\"*\"]}]}");
+    service_start((const char *[]){"--token-file", tokens, NULL});
+}
+
+START_TEST(write_alone_is_enough_for_changes_and_for_no_query)
+{
+    static const char query[] = "\"queries\":[{\"kind\":\"all-pairs\"}]";
+    static const struct {
+        const char *method, *path, *format, *more;
+        int status;
+    } cases[] = {
+        {"POST", "/v1/scenes/s/commit", "{\"put\":{\"a\":" BOX "}%s}", "", 200},
+        {"POST", "/v1/scenes/s/commit", "{\"remove\":[\"a\"],%s}", query, 403},
+        {"POST", "/v1/scenes/s/commit", "{%s}", query, 403},
+        {"PUT", "/v1/scenes/s/boxes/b", BOX "%s", "", 201},
+        {"PATCH", "/v1/scenes/s/boxes/a", "{\"category\":2}%s", "", 200}, /* it is still there */
+        {"DELETE", "/v1/scenes/s/boxes/a", "%s", "", 204},
+        {"GET", "/v1/scenes/s", "%s", "", 403},
+        {"POST", "/v1/scenes/s/query/all-pairs", "{}%s", "", 403},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char body[400];
+        const char *hole = strstr(cases[i].format, "%s");
+        (void)snprintf(body, sizeof body, "%.*s%s%s", (int)(hole - cases[i].format),
+                       cases[i].format, cases[i].more, hole + 2);
+        const int got =
+            ask_with("Authorization: Bearer pen\r\n", cases[i].method, cases[i].path, "%s", body);
+        ck_assert_msg(got == cases[i].status, "%s %s %s: %d\n%s", cases[i].method, cases[i].path,
+                      body, got, heard);
+        ck_assert((cases[i].more == query) ==
+                  (strstr(heard, "queries need the scope read") != NULL));
+    }
+}
+END_TEST
+
 START_TEST(scenes_outside_a_pattern_are_not_listed)
 {
     ck_assert_int_eq(ask_with(ADMIN, "PUT", "/v1/scenes/match-2", "{}"), 201);
@@ -296,6 +337,11 @@ int main(void)
     tcase_add_test(tokens_case, what_a_token_allows);
     tcase_add_test(tokens_case, scenes_outside_a_pattern_are_not_listed);
     suite_add_tcase(suite, tokens_case);
+    TCase *pen = tcase_create("pen");
+    tcase_add_checked_fixture(pen, setup_pen, stop_and_remove);
+    tcase_set_timeout(pen, test_timeout(60));
+    tcase_add_test(pen, write_alone_is_enough_for_changes_and_for_no_query);
+    suite_add_tcase(suite, pen);
     TCase *rates = tcase_create("rates");
     tcase_add_checked_fixture(rates, setup_rates, stop_and_remove);
     tcase_set_timeout(rates, test_timeout(60));

@@ -40,7 +40,7 @@ START_TEST(defaults_are_those_of_the_contract)
     ck_assert(read_config(NOTHING, NULL, &config));
     ck_assert_uint_eq(config.listen.count, 1);
     ck_assert_str_eq(config.listen.items[0], "127.0.0.1:7480");
-    ck_assert_uint_eq(config.workers, 0); /* cores */
+    ck_assert_uint_eq(config.workers, 0); /* as many as suit the machine */
     ck_assert(!config.demo && !config.allow_anonymous);
     ck_assert_uint_eq(config.scene_limit, 1000);
     ck_assert_uint_eq(config.box_limit, 2000000);
@@ -51,6 +51,8 @@ START_TEST(defaults_are_those_of_the_contract)
     ck_assert_uint_eq(config.request_timeout_ms, 10000);
     ck_assert_double_eq(config.history_span, 500);
     ck_assert_uint_eq(config.history_commits, 64);
+    ck_assert_double_eq(config.history_max, 60000);
+    ck_assert_uint_eq(config.history_commits_max, 4096);
     ck_assert_uint_eq(config.hosts.count, 0);
     ck_assert_int_eq(config.log_level, 1);
     ck_assert_int_eq(config.log_format, 0);

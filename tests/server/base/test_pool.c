@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { WORKERS = 4 };
 
@@ -256,6 +257,14 @@ START_TEST(without_memory_nothing_is_queued_and_with_little_all_is_done)
 }
 END_TEST
 
+START_TEST(by_default_the_loop_has_a_core)
+{
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    ck_assert_uint_ge(srv_pool_default(), 1);
+    ck_assert(cores == 1 || srv_pool_default() < (size_t)cores);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("pool");
@@ -268,6 +277,7 @@ int main(void)
     tcase_add_test(tc, the_queue_has_an_end);
     tcase_add_test(tc, cancelled_jobs_end_soon_whether_they_run_or_wait);
     tcase_add_test(tc, short_jobs_overtake_long_ones);
+    tcase_add_test(tc, by_default_the_loop_has_a_core);
     tcase_add_test(tc, without_memory_nothing_is_queued_and_with_little_all_is_done);
     suite_add_tcase(suite, tc);
     return test_main(suite);

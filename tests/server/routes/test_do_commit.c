@@ -1,6 +1,9 @@
 /* Commits whose changes were made, and whose queries cannot be answered. */
 #include "tests/server/scenes/large.h"
 
+#include <stdio.h>
+#include <string.h>
+
 static void setup_narrow(void)
 {
     service_start((const char *[]){"--memory-limit", "2MiB", "--queue-limit", "1", NULL});
@@ -52,6 +55,88 @@ START_TEST(changes_stand_where_the_queue_is_full)
 }
 END_TEST
 
+START_TEST(a_commit_whose_ids_find_no_room_is_answered_without_them)
+{
+    enum { BOXES = 36000 };
+    static char out[4096];
+    char *text = malloc((size_t)BOXES * 60 + 100);
+    ck_assert_ptr_nonnull(text);
+    char *at = text + sprintf(text, "{\"put\":{");
+    for (int i = 0; i < BOXES; i++)
+        at += sprintf(at, "%s\"b%d\":{\"center\":[0,0,0],\"half_extents\":[0,0,0]}",
+                      i > 0 ? "," : "", i);
+    (void)strcpy(at, "},\"queries\":[{\"kind\":\"point\",\"points\":[]}]}");
+    ck_assert_int_eq(end(begin("POST", "/v1/scenes/t/commit", text), out, sizeof out), 200);
+    ck_assert_msg(strstr(out, "\"put\":36000,\"posed\":0,\"transformed\":0,\"ids_omitted\":true,"
+                              "\"results\":[{\"problem\":") != NULL,
+                  "%s", out);
+    ck_assert_int_eq(ask("GET", "/v1/scenes/t", "%s", ""), 200);
+    ck_assert_ptr_nonnull(strstr(heard, "\"boxes\":36000"));
+    free(text);
+}
+END_TEST
+
+START_TEST(queries_whose_answers_can_never_fit_are_refused_before_the_commit)
+{
+    enum { QUERIES = 10000 };
+    static const char query[] = "{\"kind\":\"point\",\"points\":[]},";
+    static char out[4096];
+    char *text = malloc(QUERIES * sizeof query + 200);
+    ck_assert_ptr_nonnull(text);
+    char *at = text + sprintf(text, "{\"pose\":{\"b0\":{\"center\":[9,0,0]}},\"queries\":[");
+    for (int i = 0; i < QUERIES; i++)
+        at += sprintf(at, "%s", query);
+    (void)strcpy(at - 1, "]}");
+    ck_assert_int_eq(end(begin("POST", "/v1/scenes/s/commit", text), out, sizeof out), 413);
+    ck_assert_msg(strstr(out, "\"detail\":\"found 10000 queries, whose answers may take 2560512 "
+                              "bytes beside the body's ") != NULL,
+                  "%s", out);
+    ck_assert_int_eq(ask("GET", "/v1/scenes/s", "%s", ""), 200);
+    ck_assert_ptr_nonnull(strstr(heard, "\"revision\":1,"));
+    free(text);
+}
+END_TEST
+
+static void setup_wide(void) { service_start((const char *[]){"--history", "1000", NULL}); }
+
+/* The views of these queries are opened on the pool. Other commits of the scene wait meanwhile. */
+START_TEST(many_queries_of_many_moments_see_the_state_that_their_commit_left)
+{
+    enum { QUERIES = 4000, OTHERS = 8 };
+    char sought[100], *text = malloc(QUERIES * 100 + 200);
+    static char out[QUERIES * 400];
+    ck_assert_ptr_nonnull(text);
+    for (int t = 0; t <= 1; t++)
+        ck_assert_int_eq(ask("POST", "/v1/scenes/m/commit",
+                             "{\"time\":%d,\"put\":{\"a\":{\"center\":[%d,0,0],"
+                             "\"half_extents\":[1,1,1]}}}",
+                             t * 100, t * 100),
+                         200);
+    char *at = text + sprintf(text, "{\"time\":200,\"pose\":{\"a\":{\"center\":[200,0,0]}},"
+                                    "\"queries\":[");
+    for (int i = 0; i < QUERIES; i++) /* from 0 to 200, where a stands then */
+        at += sprintf(at, "%s{\"kind\":\"point\",\"points\":[[%d,0,0]],\"at\":{\"time\":%d}}",
+                      i > 0 ? "," : "", i % 201, i % 201);
+    (void)strcpy(at, "]}");
+    const int s = begin("POST", "/v1/scenes/m/commit", text);
+    int others[OTHERS];
+    for (int i = 0; i < OTHERS; i++)
+        others[i] = begin("POST", "/v1/scenes/m/commit",
+                          "{\"put\":{\"b\":{\"center\":[0,9,0],\"half_extents\":[1,1,1]}}}");
+    ck_assert_int_eq(end(s, out, sizeof out), 200);
+    size_t answers = 0, hits = 0;
+    for (const char *p = out; (p = strstr(p, "\"boxes\"")) != NULL; p++)
+        hits += strncmp(p, "\"boxes\":[\"a\"]", 13) == 0;
+    for (const char *p = out; (p = strstr(p, "\"at\":{")) != NULL; p++)
+        answers++;
+    ck_assert_msg(answers == QUERIES && hits == QUERIES, "%zu answers, %zu hits: %.600s", answers,
+                  hits, out);
+    for (int i = 0; i < OTHERS; i++)
+        ck_assert_int_eq(end(others[i], sought, sizeof sought), 200);
+    free(text);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("do_commit");
@@ -60,6 +145,13 @@ int main(void)
     tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, changes_stand_where_there_is_no_room_for_their_answer);
     tcase_add_test(tc, changes_stand_where_the_queue_is_full);
+    tcase_add_test(tc, a_commit_whose_ids_find_no_room_is_answered_without_them);
+    tcase_add_test(tc, queries_whose_answers_can_never_fit_are_refused_before_the_commit);
     suite_add_tcase(suite, tc);
+    TCase *wide = tcase_create("wide");
+    tcase_add_checked_fixture(wide, setup_wide, service_stop);
+    tcase_set_timeout(wide, test_patience(60));
+    tcase_add_test(wide, many_queries_of_many_moments_see_the_state_that_their_commit_left);
+    suite_add_tcase(suite, wide);
     return test_main(suite);
 }

@@ -248,6 +248,35 @@ START_TEST(large_edits_are_prepared_behind_the_lock_and_others_wait_in_turn)
 }
 END_TEST
 
+START_TEST(merges_in_space_are_prepared_on_the_pool)
+{
+    ck_assert_int_eq(write_now(op_of(SRV_OP_EDIT, "a", row_edit(0, 30, 0))).status, OBB_OK);
+    obb_target with[29];
+    for (size_t i = 0; i < 29; i++)
+        with[i] = row_edit(0, 30, 0)->puts[i + 1].target;
+    const obb_merge merge = {.target = {.name = obb_str_of("b0")}, .with = with, .with_count = 29};
+    const obb_edit edit = {.dimensions = 3, .merges = &merge, .merge_count = 1};
+    struct srv_write w;
+    aim(&w, op_of(SRV_OP_EDIT, "a", &edit));
+    begin_write(&w);
+    ck_assert_uint_eq(under_way, 1);
+    ck_assert(srv_scene_locked(&locks, obb_store_find(writer.store, obb_str_of("a"))));
+    run_loop();
+    ck_assert(w.status == OBB_OK && w.committed.made_count == 1);
+    /* in the plane a merge of few boxes is fast */
+    srv_op flat = op_of(SRV_OP_CREATE, "flat", NULL);
+    aim(&w, flat);
+    w.op.settings.dimensions = 2;
+    begin_write(&w);
+    obb_edit plane = *row_edit(0, 30, 0);
+    plane.dimensions = 2;
+    ck_assert_int_eq(write_now(op_of(SRV_OP_EDIT, "flat", &plane)).status, OBB_OK);
+    obb_edit planar = edit;
+    planar.dimensions = 2;
+    ck_assert_int_eq(write_now(op_of(SRV_OP_EDIT, "flat", &planar)).status, OBB_OK);
+}
+END_TEST
+
 START_TEST(cancelled_writes_change_nothing)
 {
     struct srv_write large, waiting;
@@ -370,6 +399,7 @@ int main(void)
     tcase_add_test(ops, each_kind_is_applied_and_told_in_order);
     tcase_add_test(ops, refusals_say_who_refused_and_change_nothing);
     tcase_add_test(ops, large_edits_are_prepared_behind_the_lock_and_others_wait_in_turn);
+    tcase_add_test(ops, merges_in_space_are_prepared_on_the_pool);
     tcase_add_test(ops, cancelled_writes_change_nothing);
     tcase_add_test(ops, before_the_loop_runs_nothing_goes_to_the_pool);
     suite_add_tcase(suite, ops);
