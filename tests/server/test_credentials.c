@@ -70,6 +70,32 @@ START_TEST(https_serves_and_takes_new_certificates_on_a_hangup)
 }
 END_TEST
 
+/* Returns whether a client that speaks no version but the one at `index` is served. */
+static bool speaks(size_t index)
+{
+    static const long versions[] = {
+        CURL_SSLVERSION_TLSv1_0 | CURL_SSLVERSION_MAX_TLSv1_0,
+        CURL_SSLVERSION_TLSv1_1 | CURL_SSLVERSION_MAX_TLSv1_1,
+        CURL_SSLVERSION_TLSv1_2 | CURL_SSLVERSION_MAX_TLSv1_2,
+        CURL_SSLVERSION_TLSv1_3 | CURL_SSLVERSION_MAX_TLSv1_3,
+    };
+    static struct heard_bytes out;
+    CURL *curl = secure_client(first_certificate);
+    curl_easy_setopt(curl, CURLOPT_SSLVERSION, versions[index]);
+    const CURLcode answer = fetch(curl, &out);
+    curl_easy_cleanup(curl);
+    return answer == CURLE_OK;
+}
+
+START_TEST(https_is_of_1_2_and_newer)
+{
+    ck_assert(!speaks(0));
+    ck_assert(!speaks(1));
+    ck_assert(speaks(2));
+    ck_assert(speaks(3));
+}
+END_TEST
+
 int main(void)
 {
     curl_global_init(CURL_GLOBAL_DEFAULT);
@@ -84,6 +110,7 @@ int main(void)
     tcase_add_checked_fixture(secure, setup_secure, stop_and_remove);
     tcase_set_timeout(secure, test_timeout(60));
     tcase_add_test(secure, https_serves_and_takes_new_certificates_on_a_hangup);
+    tcase_add_test(secure, https_is_of_1_2_and_newer);
     suite_add_tcase(suite, secure);
     return test_main(suite);
 }
