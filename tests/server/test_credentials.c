@@ -34,6 +34,29 @@ START_TEST(a_hangup_reads_the_tokens_again_and_keeps_the_old_when_they_are_broke
 }
 END_TEST
 
+/* What no file of tokens is, in its place. */
+static void put_fifo(void) { ck_assert_int_eq(mkfifo(tokens, 0600), 0); }
+static void put_folder(void) { ck_assert_int_eq(mkdir(tokens, 0700), 0); }
+static void put_device(void) { ck_assert_int_eq(symlink("/dev/zero", tokens), 0); }
+static void put_too_much(void)
+{
+    write_file(tokens, token_file);
+    ck_assert_int_eq(truncate(tokens, (off_t)8 << 30), 0);
+}
+
+START_TEST(a_hangup_does_not_wait_for_what_is_no_file)
+{
+    static void (*const puts[])(void) = {put_fifo, put_folder, put_device, put_too_much};
+    for (size_t i = 0; i < sizeof puts / sizeof *puts; i++) {
+        ck_assert_int_eq(remove(tokens), 0);
+        puts[i]();
+        ck_assert_int_eq(kill(getpid(), SIGHUP), 0);
+        wait_ms(50);
+        ck_assert_int_eq(ask_with(READER, "GET", "/v1/scenes", "%s", ""), 200);
+    }
+}
+END_TEST
+
 START_TEST(https_serves_and_takes_new_certificates_on_a_hangup)
 {
     static struct heard_bytes out;
@@ -105,6 +128,7 @@ int main(void)
     tcase_set_timeout(tokens_case, test_timeout(60));
     tcase_add_test(tokens_case,
                    a_hangup_reads_the_tokens_again_and_keeps_the_old_when_they_are_broken);
+    tcase_add_test(tokens_case, a_hangup_does_not_wait_for_what_is_no_file);
     suite_add_tcase(suite, tokens_case);
     TCase *secure = tcase_create("secure");
     tcase_add_checked_fixture(secure, setup_secure, stop_and_remove);
