@@ -95,7 +95,7 @@ bool srv_answer_send(struct srv_exchange *x)
     struct srv_connection *c = x->connection;
     const srv_http_options *options = x->all->options;
     if (x->stream == NULL)
-        srv_exchange_unwatch(x);
+        srv_connection_unwatch(c);
     const uint64_t pace =
         SRV_LEAST_PACE * options->request_timeout_ms / 1000; /* bytes in each --request-timeout */
     const uint64_t rounds = x->answer_bytes / (pace > 0 ? pace : 1);
