@@ -9,11 +9,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-static const char *from_environment(void *context, const char *name)
-{
-    (void)context;
-    return getenv(name);
-}
+extern char **environ; /* POSIX has it in no header */
 
 /* Prints the error as one line, whatever bytes the texts that it quotes hold. */
 static int fail(char *error)
@@ -46,7 +42,7 @@ int main(int argc, char **argv)
     share_one_heap();
     char error[512];
     srv_config config;
-    if (!srv_config_read(argc, argv, from_environment, NULL, &config, error, sizeof error))
+    if (!srv_config_read(argc, argv, environ, &config, error, sizeof error))
         return fail(error);
     if (config.help || config.version) {
         if (config.help)

@@ -250,7 +250,63 @@ static bool read_value(const struct option *option, const char *text, srv_config
     return false;
 }
 
+/* ---- Names ----------------------------------------------------------------------------------- */
+
+enum {
+    PREFIX = sizeof "OBBD_" - 1,
+    VARIABLE = 64 /* bytes of the longest variable */
+};
+
+static void variable_of(const struct option *option, char out[static VARIABLE])
+{
+    size_t n = (size_t)snprintf(out, VARIABLE, "OBBD_");
+    for (const char *c = option->flag; *c != '\0' && n + 1 < VARIABLE; c++)
+        out[n++] = (char)(*c == '-' ? '_' : toupper((unsigned char)*c));
+    out[n] = '\0';
+}
+
+static size_t least(size_t a, size_t b) { return a < b ? a : b; }
+
+/* Returns the number of letters to insert, delete or replace (Levenshtein's distance) between a name
+ * as it was given and a flag. Ignores case, and takes _ for -. */
+static size_t distance(const char *given, size_t length, const char *flag)
+{
+    size_t row[VARIABLE]; /* from the given letters so far to each beginning of the flag */
+    const size_t flag_length = least(strlen(flag), VARIABLE - 1);
+    for (size_t j = 0; j <= flag_length; j++)
+        row[j] = j;
+    for (size_t i = 0; i < length; i++) {
+        const char letter = (char)(given[i] == '_' ? '-' : tolower((unsigned char)given[i]));
+        size_t diagonal = row[0];
+        row[0] = i + 1;
+        for (size_t j = 1; j <= flag_length; j++) {
+            const size_t replaced = diagonal + (letter != flag[j - 1]);
+            diagonal = row[j];
+            row[j] = least(replaced, 1 + least(row[j], row[j - 1]));
+        }
+    }
+    return row[flag_length];
+}
+
+/* Returns the option whose name is nearest to a name that is none. commands: whether options that
+ * stand only on the command line count. */
+static const struct option *nearest(const char *given, size_t length, bool commands)
+{
+    const struct option *best = &options[0];
+    size_t best_distance = SIZE_MAX;
+    for (size_t o = 0; o < OPTIONS; o++) {
+        const size_t d = distance(given, length, options[o].flag);
+        if (d < best_distance && (commands || !options[o].command)) {
+            best_distance = d;
+            best = &options[o];
+        }
+    }
+    return best;
+}
+
 /* ---- Sources --------------------------------------------------------------------------------- */
+
+enum { QUOTED = 60 }; /* letters of a name that is none: further ones are not quoted */
 
 static bool read_arguments(int argc, char **argv, srv_config *config, bool seen[static OPTIONS],
                            char *error, size_t error_size)
@@ -273,8 +329,11 @@ static bool read_arguments(int argc, char **argv, srv_config *config, bool seen[
                  memcmp(argument + 2, options[o].flag, length - 2) == 0))
             o++;
         if (o == OPTIONS) {
-            (void)snprintf(error, error_size, "unknown option \"%.*s\" (see --help)",
-                           (int)(length < 60 ? length : 60), argument);
+            const size_t quoted = least(length, QUOTED), dashes = strspn(argument, "-");
+            const size_t skipped = least(dashes, quoted);
+            (void)snprintf(error, error_size,
+                           "unknown option \"%.*s\"; the nearest is --%s (see --help)", (int)quoted,
+                           argument, nearest(argument + skipped, quoted - skipped, true)->flag);
             return false;
         }
         const struct option *option = &options[o];
@@ -306,16 +365,6 @@ static bool read_arguments(int argc, char **argv, srv_config *config, bool seen[
     return true;
 }
 
-enum { VARIABLE = 64 };
-
-static void variable_of(const struct option *option, char out[static VARIABLE])
-{
-    size_t n = (size_t)snprintf(out, VARIABLE, "OBBD_");
-    for (const char *c = option->flag; *c != '\0' && n + 1 < VARIABLE; c++)
-        out[n++] = (char)(*c == '-' ? '_' : toupper((unsigned char)*c));
-    out[n] = '\0';
-}
-
 /* Reads the values of a list variable, split by commas. The texts are kept in config->split. */
 static bool read_variable_list(const struct option *option, const char *value, srv_config *config,
                                char **room, struct fault *fault)
@@ -334,41 +383,75 @@ static bool read_variable_list(const struct option *option, const char *value, s
     return true;
 }
 
-static bool read_environment(srv_getenv *environment, void *context, srv_config *config,
-                             bool seen[static OPTIONS], char *error, size_t error_size)
+/* Returns the option of a variable, whose name has `length` letters; NULL: none. */
+static const struct option *option_of(const char *variable, size_t length)
 {
     char name[VARIABLE];
-    size_t size = 1;
     for (size_t o = 0; o < OPTIONS; o++) {
         variable_of(&options[o], name);
-        const char *value = environment(context, name);
-        if (value != NULL && is_list(&options[o]))
-            size += strlen(value) + 1;
+        if (strlen(name) == length && memcmp(name, variable, length) == 0)
+            return &options[o];
     }
+    return NULL;
+}
+
+/* Reads one variable, "OBBD_NAME=value". If the command line has said the option, only checks the
+ * name. room: for the texts of a list. */
+static bool read_variable(const char *variable, srv_config *config, char **room,
+                          bool seen[static OPTIONS], char *error, size_t error_size)
+{
+    const size_t length = strcspn(variable, "=");
+    const char *value = variable + length + (variable[length] == '=');
+    const struct option *option = option_of(variable, length);
+    if (option == NULL) {
+        const size_t quoted = least(length, QUOTED);
+        char name[VARIABLE];
+        variable_of(nearest(variable + PREFIX, quoted - PREFIX, false), name);
+        (void)snprintf(error, error_size,
+                       "unknown variable \"%.*s\"; the nearest is %s (see --help)", (int)quoted,
+                       variable, name);
+        return false;
+    }
+    if (option->command) {
+        (void)snprintf(error, error_size, "%.*s: --%s stands only on the command line", (int)length,
+                       variable, option->flag);
+        return false;
+    }
+    bool *option_seen = &seen[option - options];
+    if (*option_seen || value[0] == '\0')
+        return true;
+    *option_seen = true;
+    struct fault fault;
+    if (is_list(option) ? read_variable_list(option, value, config, room, &fault)
+                        : read_value(option, value, config, &fault))
+        return true;
+    (void)snprintf(error, error_size, "%.*s: %s", (int)length, variable, fault.text);
+    return false;
+}
+
+static bool is_ours(const char *variable) { return strncmp(variable, "OBBD_", PREFIX) == 0; }
+
+static bool read_environment(char **environment, srv_config *config, bool seen[static OPTIONS],
+                             char *error, size_t error_size)
+{
+    size_t size = 1;
+    for (char **variable = environment; *variable != NULL; variable++)
+        if (is_ours(*variable))
+            size += strlen(*variable); /* more than its value and a NUL */
     config->split = obb_malloc(size, 1);
     if (config->split == NULL) {
         (void)snprintf(error, error_size, "there is not enough memory");
         return false;
     }
     char *room = config->split;
-    for (size_t o = 0; o < OPTIONS; o++) {
-        variable_of(&options[o], name);
-        const char *value = environment(context, name);
-        if (seen[o] || options[o].command || value == NULL || value[0] == '\0')
-            continue;
-        seen[o] = true;
-        struct fault fault;
-        if (is_list(&options[o]) ? !read_variable_list(&options[o], value, config, &room, &fault)
-                                 : !read_value(&options[o], value, config, &fault)) {
-            (void)snprintf(error, error_size, "%s: %s", name, fault.text);
+    for (char **variable = environment; *variable != NULL; variable++)
+        if (is_ours(*variable) && !read_variable(*variable, config, &room, seen, error, error_size))
             return false;
-        }
-    }
     return true;
 }
 
-bool srv_config_read(int argc, char **argv, srv_getenv *environment, void *context, srv_config *out,
-                     char *error, size_t error_size)
+bool srv_config_read(int argc, char **argv, char **environment, srv_config *out, char *error,
+                     size_t error_size)
 {
     bool seen[OPTIONS] = {false};
     *out = (srv_config){0};
@@ -381,7 +464,7 @@ bool srv_config_read(int argc, char **argv, srv_getenv *environment, void *conte
                        out->scopes != NULL ? "scopes" : "scenes");
         goto fail;
     }
-    if (!read_environment(environment, context, out, seen, error, error_size))
+    if (!read_environment(environment, out, seen, error, error_size))
         goto fail;
     for (size_t o = 0; o < OPTIONS; o++) {
         struct fault fault;

@@ -33,15 +33,13 @@ typedef struct srv_config {
     char *split;        /* owned: the texts of lists from the environment */
 } srv_config;
 
-/* Returns the value of a variable, or NULL. */
-typedef const char *srv_getenv(void *context, const char *name);
-
 /* Reads the options from the arguments (argv[0] is skipped), then the options still open from the
- * environment, then the defaults. The texts of argv and the environment must outlive the config.
- * Returns false if an option is wrong: error then holds one line, which may quote a value as it was
+ * environment ("NAME=value" texts, then NULL), then the defaults. The texts of argv and the
+ * environment must outlive the config. Returns false if an option is wrong, or if a variable that
+ * begins with OBBD_ is no option: error then holds one line, which may quote a value as it was
  * given, and *out needs no srv_config_fini. */
-bool srv_config_read(int argc, char **argv, srv_getenv *environment, void *context, srv_config *out,
-                     char *error, size_t error_size);
+bool srv_config_read(int argc, char **argv, char **environment, srv_config *out, char *error,
+                     size_t error_size);
 void srv_config_fini(srv_config *config);
 
 /* Writes the text of --help. */

@@ -12,6 +12,13 @@ static bool add_header(struct MHD_Response *response, const char *name, const ch
     return MHD_add_response_header(response, name, value) == MHD_YES;
 }
 
+/* Browsers must not guess another type from the bytes. */
+static bool add_type(struct MHD_Response *response, const char *content_type)
+{
+    return add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type) &&
+           add_header(response, "X-Content-Type-Options", "nosniff");
+}
+
 /* Sets the answer, which is sent when the handler returns, or by waking the connection. */
 static void ready(struct srv_exchange *x, int status, struct MHD_Response *response, bool constant)
 {
@@ -59,8 +66,7 @@ static const char *etag_of(uint64_t number, char room[static 24])
 void srv_answer_finish(struct srv_exchange *x, int status, struct MHD_Response *response,
                        const char *content_type)
 {
-    bool good =
-        content_type == NULL || add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type);
+    bool good = content_type == NULL || add_type(response, content_type);
     if (x->allow != NULL)
         good = good && add_header(response, MHD_HTTP_HEADER_ALLOW, x->allow);
     if (x->cors != NULL)
@@ -95,7 +101,7 @@ bool srv_answer_send(struct srv_exchange *x)
     struct srv_connection *c = x->connection;
     const srv_http_options *options = x->all->options;
     if (x->stream == NULL)
-        srv_exchange_unwatch(x);
+        srv_connection_unwatch(c);
     const uint64_t pace =
         SRV_LEAST_PACE * options->request_timeout_ms / 1000; /* bytes in each --request-timeout */
     const uint64_t rounds = x->answer_bytes / (pace > 0 ? pace : 1);
@@ -141,8 +147,7 @@ static struct MHD_Response *constant_of(struct srv_constants *constants, int sta
     struct MHD_Response *response = response_around(bytes, headers);
     if (response == NULL)
         return NULL;
-    if (constants->count == SRV_CONSTANTS ||
-        !add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type)) {
+    if (constants->count == SRV_CONSTANTS || !add_type(response, content_type)) {
         MHD_destroy_response(response);
         return NULL;
     }

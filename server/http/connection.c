@@ -50,18 +50,85 @@ static void on_deadline(void *context)
         srv_timer_start(all->deadline, all->oldest->since_ms + limit - now, 0);
 }
 
+/* ---- Arriving bodies ------------------------------------------------------------------------- */
+
+enum { ARRIVING_MS = 250 };
+
+bool srv_connection_half_closed(const struct srv_connection *c)
+{
+    char byte;
+    return recv(c->descriptor, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+static void on_half_closed(void *context, unsigned events)
+{
+    (void)events;
+    struct srv_connection *c = context;
+    if (!srv_connection_half_closed(c))
+        return; /* bytes are left, which may complete the body */
+    srv_watch_pause(c->hangup);
+    srv_connection_cut(c);
+}
+
+static void leave_arriving(struct srv_connection *c)
+{
+    if (c->arriving_at == NULL)
+        return;
+    *c->arriving_at = c->next_arriving;
+    if (c->next_arriving != NULL)
+        c->next_arriving->arriving_at = c->arriving_at;
+    c->arriving_at = NULL;
+}
+
+static void on_arriving(void *context)
+{
+    struct srv_connections *all = context;
+    all->arriving_set = false;
+    while (all->arriving != NULL) {
+        struct srv_connection *c = all->arriving;
+        leave_arriving(c);
+        /* if the watch fails, the deadline ends the body */
+        (void)srv_watch_create(all->options->loop, c->descriptor, SRV_HANGUP, on_half_closed, c,
+                               &c->hangup);
+    }
+}
+
+void srv_connection_expect_body(struct srv_connection *c)
+{
+    struct srv_connections *all = c->all;
+    c->next_arriving = all->arriving;
+    c->arriving_at = &all->arriving;
+    if (c->next_arriving != NULL)
+        c->next_arriving->arriving_at = &c->next_arriving;
+    all->arriving = c;
+    if (!all->arriving_set) {
+        all->arriving_set = true;
+        srv_timer_start(all->arriving_timer, ARRIVING_MS, 0);
+    }
+}
+
+void srv_connection_unwatch(struct srv_connection *c)
+{
+    leave_arriving(c);
+    srv_watch_destroy(c->hangup);
+    c->hangup = NULL;
+}
+
 /* ---- Beginning and end ----------------------------------------------------------------------- */
 
 bool srv_connections_init(struct srv_connections *connections)
 {
     return srv_timer_create(connections->options->loop, on_deadline, connections,
-                            &connections->deadline);
+                            &connections->deadline) &&
+           srv_timer_create(connections->options->loop, on_arriving, connections,
+                            &connections->arriving_timer);
 }
 
 void srv_connections_fini(struct srv_connections *connections)
 {
     srv_timer_destroy(connections->deadline);
-    connections->deadline = NULL;
+    srv_timer_destroy(connections->arriving_timer);
+    connections->deadline = connections->arriving_timer = NULL;
 }
 
 struct srv_connection *srv_connection_open(struct srv_connections *all, struct MHD_Connection *mhd,

@@ -38,7 +38,8 @@ struct srv_connection {
     uint64_t acked;    /* bytes that the client had acknowledged at the end of the last round */
     struct srv_connection *older, *newer; /* by since_ms */
     struct srv_exchange *exchange;        /* the request under way, or NULL */
-    struct srv_watch *hangup;             /* set while the connection sleeps */
+    struct srv_watch *hangup; /* set while the connection sleeps, or its body takes long */
+    struct srv_connection *next_arriving, **arriving_at; /* in the list of arriving bodies */
 };
 
 struct srv_connections {
@@ -55,6 +56,9 @@ struct srv_connections {
     bool closing; /* no new connection comes, and each one ends with its present request */
     struct srv_timer *deadline;
     bool deadline_set;
+    struct srv_connection *arriving; /* bodies of requests, not watched yet */
+    struct srv_timer *arriving_timer;
+    bool arriving_set;
 };
 
 /* `connections` has its options and hooks, and zeroes elsewhere. Returns false without memory. */
@@ -74,6 +78,17 @@ void srv_connection_close(struct srv_connection *c);
 
 /* Begins a phase, or the same phase anew: its deadline is --request-timeout from now. */
 void srv_connection_enter(struct srv_connection *c, srv_phase phase);
+
+/* The body of a request has begun. If it takes longer than a quarter of a second, the connection is
+ * watched until srv_connection_unwatch, and is cut if the client closes its sending half within the
+ * body. (libmicrohttpd does not see that if the end came together with bytes.) */
+void srv_connection_expect_body(struct srv_connection *c);
+
+/* Stops to watch the connection. */
+void srv_connection_unwatch(struct srv_connection *c);
+
+/* Returns whether the client has closed its sending half, and all that it sent has been read. */
+bool srv_connection_half_closed(const struct srv_connection *c);
 
 /* Returns whether the client has acknowledged bytes since the last call. Returns true if the system
  * cannot tell, as with unix sockets. */

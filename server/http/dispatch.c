@@ -107,9 +107,23 @@ static bool on_headers(struct srv_exchange *x, const char *method, const char *v
         return srv_answer_send(x);
     }
     x->discard = x->refused;
-    if (x->declared != 0)
+    if (x->declared != 0) {
         srv_connection_enter(c, SRV_PHASE_READ); /* the body has its own time */
+        srv_connection_expect_body(c);
+        x->body_run = x->all->runs;
+    }
     return true;
+}
+
+/* ---- The body ---------------------------------------------------------------------------------- */
+
+/* Returns whether a chunked body ended without its last chunk. libmicrohttpd 0.9.75 takes a client
+ * that closes its sending half for the end of such a body. It finds the end by itself in the run in
+ * which it reads the last chunk, so that the bytes before it mostly come in the same run. */
+static bool is_truncated(const struct srv_exchange *x)
+{
+    return x->declared == UINT64_MAX && x->body_run != x->all->runs &&
+           srv_connection_half_closed(x->connection);
 }
 
 /* ---- The handler ----------------------------------------------------------------------------- */
@@ -151,12 +165,18 @@ enum MHD_Result srv_dispatch_access(void *context, struct MHD_Connection *mhd, c
     if (!x->headers_seen)
         return on_headers(x, method, version) ? MHD_YES : MHD_NO;
     if (*upload_size != 0) {
+        x->body_run = x->all->runs;
         srv_body_take(x, upload, *upload_size);
         *upload_size = 0;
         return MHD_YES;
     }
-    if (!x->handled)
+    if (!x->handled) {
+        if (is_truncated(x))
+            return MHD_NO;
+        if (x->declared != 0)
+            srv_connection_unwatch(x->connection);
         handle(x);
+    }
     return x->response == NULL || srv_answer_send(x) ? MHD_YES : MHD_NO;
 }
 
@@ -207,7 +227,7 @@ void srv_dispatch_completed(void *context, struct MHD_Connection *mhd, void **st
     *state = NULL;
     count_request(x, code == MHD_REQUEST_TERMINATED_COMPLETED_OK && x->status != 0);
     srv_answer_drop(x); /* an answer that came too late */
-    srv_exchange_unwatch(x);
+    srv_connection_unwatch(x->connection);
     if (x->stream != NULL)
         srv_stream_close(x->stream);
     srv_exchange_end(x);

@@ -12,6 +12,10 @@
  * and a half times a request, so 32,768 would cost 4 % of a GET more. */
 enum { CONNECTION_MEMORY = 16384 };
 
+/* For GnuTLS: its usual algorithms, and TLS 1.2 and newer. "NORMAL" alone takes TLS 1.0, too. A name
+ * that begins with @ would be looked up in the machine's policy, which could allow TLS 1.0. */
+static const char priorities[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
+
 struct srv_engine {
     struct srv_engines *engines;
     struct MHD_Daemon *daemon;
@@ -103,6 +107,7 @@ static struct srv_engine *start(struct srv_engines *engines, const char *certifi
     engine->engines = engines;
     engine->secure = certificate != NULL;
     const struct MHD_OptionItem secure[] = {
+        {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)(uintptr_t)priorities},
         {MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)(uintptr_t)certificate},
         {MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(uintptr_t)key},
         {MHD_OPTION_END, 0, NULL}};
@@ -115,7 +120,7 @@ static struct srv_engine *start(struct srv_engines *engines, const char *certifi
         (size_t)CONNECTION_MEMORY, MHD_OPTION_URI_LOG_CALLBACK, srv_dispatch_line,
         (void *)engines->exchanges, MHD_OPTION_UNESCAPE_CALLBACK, no_unescape, NULL,
         MHD_OPTION_NOTIFY_COMPLETED, srv_dispatch_completed, NULL, MHD_OPTION_NOTIFY_CONNECTION,
-        on_connection, (void *)engine, MHD_OPTION_ARRAY, engine->secure ? secure : &secure[2],
+        on_connection, (void *)engine, MHD_OPTION_ARRAY, engine->secure ? secure : &secure[3],
         MHD_OPTION_END);
     if (engine->daemon == NULL ||
         !srv_watch_create(options->loop,
@@ -185,6 +190,7 @@ bool srv_engines_run(struct srv_engines *engines)
     bool again = false;
     for (struct srv_engine *engine = engines->all; engine != NULL; engine = engine->next) {
         engines->running = engine;
+        engines->exchanges->runs++;
         MHD_run(engine->daemon);
         MHD_UNSIGNED_LONG_LONG timeout_ms;
         again |= MHD_get_timeout(engine->daemon, &timeout_ms) == MHD_YES && timeout_ms == 0;

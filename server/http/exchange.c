@@ -138,13 +138,6 @@ void srv_exchange_suspend(struct srv_exchange *x)
                                &c->hangup);
 }
 
-void srv_exchange_unwatch(struct srv_exchange *x)
-{
-    struct srv_connection *c = x->connection;
-    srv_watch_destroy(c->hangup);
-    c->hangup = NULL;
-}
-
 void srv_exchange_resume(struct srv_exchange *x)
 {
     x->suspended = false;

@@ -25,6 +25,7 @@ struct srv_exchange {
     const char *method; /* libmicrohttpd's, valid until the answer is sent */
     double started;     /* srv_clock() at the end of the headers */
     srv_cost cost;
+    uint64_t body_run; /* the run in which the last bytes of the body came */
     bool no_memory;    /* for the request line or the headers */
     bool headers_seen; /* the headers are read */
     bool malformed;    /* libmicrohttpd refused the headers, see malformed.h */
@@ -63,6 +64,7 @@ struct srv_exchanges {
     size_t free_count;
     size_t active;     /* exchanges under way */
     uint64_t requests; /* so far */
+    uint64_t runs;     /* of libmicrohttpd, so far */
 };
 
 /* Frees the pool. No exchange may be under way. Accepts zeroes. */
@@ -87,9 +89,6 @@ void srv_exchange_cancel(struct srv_exchange *x, bool late);
 /* Puts the connection to sleep until srv_exchange_wake, and watches for a client that goes. Called
  * in one of libmicrohttpd's callbacks for this connection. */
 void srv_exchange_suspend(struct srv_exchange *x);
-
-/* Stops the watch for a client that goes. */
-void srv_exchange_unwatch(struct srv_exchange *x);
 
 void srv_exchange_resume(struct srv_exchange *x); /* for srv_exchange_wake */
 

@@ -11,10 +11,11 @@ void srv_malformed_answer(struct srv_connections *connections, struct srv_linger
         "{\"type\":\"/problems/bad-request\",\"title\":\"the request is not valid\",\"status\":400,"
         "\"detail\":\"a header field is malformed\"}";
     char answer[512];
-    const int length = snprintf(answer, sizeof answer,
-                                "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n"
-                                "Content-Type: %s\r\nContent-Length: %zu\r\n\r\n%s",
-                                wire_media_type(WIRE_PROBLEM), sizeof body - 1, body);
+    const int length = snprintf(
+        answer, sizeof answer,
+        "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n"
+        "Content-Type: %s\r\nX-Content-Type-Options: nosniff\r\nContent-Length: %zu\r\n\r\n%s",
+        wire_media_type(WIRE_PROBLEM), sizeof body - 1, body);
     for (struct srv_connection *c = connections->newest; c != NULL; c = c->older) {
         struct srv_exchange *x = c->exchange;
         if (x == NULL || x->headers_seen || x->malformed ||

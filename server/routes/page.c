@@ -26,8 +26,8 @@ static const obb_str body = {.bytes = page, .length = sizeof page - 1};
 #endif
 
 static const char *const headers[] = {
-    "Content-Security-Policy", PAGE_POLICY, "X-Content-Type-Options", "nosniff", "Referrer-Policy",
-    "no-referrer", "Cross-Origin-Opener-Policy", "same-origin", "Cache-Control", "no-cache",
+    "Content-Security-Policy", PAGE_POLICY, "Referrer-Policy", "no-referrer",
+    "Cross-Origin-Opener-Policy", "same-origin", "Cache-Control", "no-cache",
 #ifdef PAGE_BYTES
     /* clients that show a page of 200 kB can unpack it, so all get it compressed */
     "Content-Encoding", "gzip",

@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -342,6 +343,61 @@ START_TEST(nuls_and_bare_line_feeds_smuggle_nothing)
 }
 END_TEST
 
+/* Sends the bytes and closes the sending half, while the daemon stands still: it finds both at
+ * once. */
+static int say_all_at_once(const char *bytes)
+{
+    const int fd = daemon_dial(&daemon);
+    expect(client, "GET", "/healthz", NULL, 200, NULL); /* by now it is accepted */
+    (void)kill(daemon.process, SIGSTOP);
+    dial_send(fd, bytes);
+    ck_assert_int_eq(shutdown(fd, SHUT_WR), 0);
+    (void)kill(daemon.process, SIGCONT);
+    return fd;
+}
+
+#define JSON    "Content-Type: application/json\r\n"
+#define CHUNKED "Transfer-Encoding: chunked\r\n\r\n"
+
+/* Here --request-timeout is ten minutes. */
+START_TEST(who_closes_its_half_inside_a_body_is_let_go_and_nothing_done)
+{
+    static const char *const parts[] = {
+        PUT_BOX HOST JSON "Content-Length: 41\r\n\r\n",
+        PUT_BOX HOST JSON "Content-Length: 41\r\n\r\n{\"center\"",
+        PUT_BOX HOST JSON "Content-Length: 42\r\n\r\n" BODY,
+        PUT_BOX HOST JSON CHUNKED,
+        PUT_BOX HOST JSON CHUNKED "29\r\n{\"center\"",
+        PUT_BOX HOST JSON CHUNKED "29\r\n" BODY,
+        PUT_BOX HOST JSON CHUNKED "29\r\n" BODY "\r\n",
+        PUT_BOX HOST JSON CHUNKED "29\r\n" BODY "\r\n0\r\n",
+    };
+    size_t tried = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        for (int at_once = 0; at_once < 2; at_once++, tried++) {
+            int fd;
+            if (at_once) {
+                fd = say_all_at_once(parts[i]);
+            } else {
+                fd = daemon_dial(&daemon);
+                dial_send(fd, parts[i]);
+                ck_assert_int_eq(shutdown(fd, SHUT_WR), 0);
+            }
+            struct outcome out;
+            listen_to(fd, 20, &out);
+            close(fd);
+            ck_assert_msg(out.closed && out.count == 0, "%s: %s", parts[i], out.text);
+        }
+    printf("%zu bodies without an end\n", tried);
+    expect_problem(client, "GET", "/v1/scenes/s", NULL, 404, NULL); /* none was carried out */
+    const int fd = say_all_at_once(PUT_BOX HOST JSON CHUNKED "29\r\n" BODY "\r\n0\r\n\r\n");
+    char text[32] = "";
+    ck_assert_int_gt(recv(fd, text, sizeof text - 1, 0), 12);
+    ck_assert_msg(strncmp(text, "HTTP/1.1 201", 12) == 0, "%s", text); /* a whole one is */
+    close(fd);
+}
+END_TEST
+
 START_TEST(paths_lead_nowhere_else)
 {
     static const char *const targets[] = {
@@ -555,6 +611,7 @@ int main(void)
     tcase_set_timeout(load, test_timeout(120));
     tcase_set_tags(load, "load"); /* too much for valgrind */
     tcase_add_test(load, every_box_overlaps_every_other);
+    tcase_add_test(load, who_closes_its_half_inside_a_body_is_let_go_and_nothing_done);
     tcase_add_test(load, thousands_of_idle_connections_are_no_burden);
     tcase_add_test(load, overload_is_refused_and_the_small_are_served);
     suite_add_tcase(suite, load);

@@ -6,7 +6,9 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 static struct test_daemon daemon;
 static struct http_client *client;
@@ -649,7 +651,8 @@ static void expect_refusal(const char *const *arguments, char *out, size_t out_s
 
 START_TEST(options_that_are_wrong_end_at_once_with_one_line)
 {
-    static const char *const wrong[][4] = {
+    const char *fifo = test_text("/tmp/obbd-fifo-%d", (int)getpid());
+    const char *const wrong[][4] = {
         {"--bogus", NULL},
         {"--listen", "127.0.0.1:notaport", NULL},
         {"--listen", "127.0.0.1:70000", NULL},
@@ -667,10 +670,16 @@ START_TEST(options_that_are_wrong_end_at_once_with_one_line)
         {"--listen", "unix:/nowhere/a\r\x1b[31m\n", NULL},
         {"--probe", "--listen", "unix:/nowhere/a\nb", NULL},
         {"--token-file", "/nowhere/a\nb", NULL},
+        {"--token-file", "/", NULL},
+        {"--token-file", "/dev/zero", NULL},
+        {"--tls-cert=/dev/zero", "--tls-key=/dev/zero", NULL},
+        {"--token-file", fifo, NULL},
     };
     char out[65536], err[65536];
+    ck_assert_int_eq(mkfifo(fifo, 0600), 0);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         expect_refusal(wrong[i], out, sizeof out, err, sizeof err);
+    ck_assert_int_eq(unlink(fifo), 0);
     ck_assert_int_eq(daemon_run((const char *[]){"--help", NULL}, out, sizeof out, err, sizeof err),
                      0);
     ck_assert_msg(strstr(out, "--listen") != NULL && strstr(out, "OBBD_LISTEN") != NULL, "%s", out);

@@ -354,7 +354,7 @@ START_TEST(every_status_of_every_operation_is_seen)
     const int file = mkstemp(seen);
     ck_assert_int_ge(file, 0);
     (void)close(file);
-    ck_assert_int_eq(setenv("OBBD_SEEN", seen, 1), 0);
+    ck_assert_int_eq(setenv("OPERATIONS_SEEN", seen, 1), 0);
 
     struct test_daemon daemon;
     daemon_start(&daemon, NULL);

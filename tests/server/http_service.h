@@ -270,6 +270,9 @@ static inline void check(const struct exchange *exchanges, size_t count)
                           count_of(heard, "HTTP/1.1 ") == 1 &&
                           (x->says == NULL || strstr(heard, x->says) != NULL),
                       "%s\n-> (%s)\n%s", x->sent, closed ? "closed" : "open", heard);
+        ck_assert_msg(count_of(heard, "X-Content-Type-Options: nosniff\r\n") ==
+                          count_of(heard, "\r\nContent-Type: "),
+                      "%s", heard);
         if (x->status >= 400)
             ck_assert_msg(strstr(heard, "Content-Type: application/problem+json") != NULL, "%s",
                           heard);

@@ -21,12 +21,7 @@ static pthread_t service_thread;
 static int service_port, service_status = -1;
 static FILE *service_announce;
 
-static const char *no_environment(void *context, const char *name)
-{
-    (void)context;
-    (void)name;
-    return NULL;
-}
+static char *no_environment[] = {NULL};
 
 static void *serve(void *context)
 {
@@ -48,9 +43,8 @@ static void service_start(const char *const *more)
     for (; more != NULL && *more != NULL; more++)
         argv[argc++] = (char *)(uintptr_t)*more;
     signal(SIGPIPE, SIG_IGN);
-    ck_assert_msg(
-        srv_config_read(argc, argv, no_environment, NULL, &service_config, error, sizeof error),
-        "%s", error);
+    ck_assert_msg(srv_config_read(argc, argv, no_environment, &service_config, error, sizeof error),
+                  "%s", error);
     ck_assert_msg(srv_server_create(&service_config, &service, error, sizeof error), "%s", error);
     int ends[2];
     ck_assert_int_eq(pipe(ends), 0);

@@ -34,6 +34,29 @@ START_TEST(a_hangup_reads_the_tokens_again_and_keeps_the_old_when_they_are_broke
 }
 END_TEST
 
+/* What no file of tokens is, in its place. */
+static void put_fifo(void) { ck_assert_int_eq(mkfifo(tokens, 0600), 0); }
+static void put_folder(void) { ck_assert_int_eq(mkdir(tokens, 0700), 0); }
+static void put_device(void) { ck_assert_int_eq(symlink("/dev/zero", tokens), 0); }
+static void put_too_much(void)
+{
+    write_file(tokens, token_file);
+    ck_assert_int_eq(truncate(tokens, (off_t)8 << 30), 0);
+}
+
+START_TEST(a_hangup_does_not_wait_for_what_is_no_file)
+{
+    static void (*const puts[])(void) = {put_fifo, put_folder, put_device, put_too_much};
+    for (size_t i = 0; i < sizeof puts / sizeof *puts; i++) {
+        ck_assert_int_eq(remove(tokens), 0);
+        puts[i]();
+        ck_assert_int_eq(kill(getpid(), SIGHUP), 0);
+        wait_ms(50);
+        ck_assert_int_eq(ask_with(READER, "GET", "/v1/scenes", "%s", ""), 200);
+    }
+}
+END_TEST
+
 START_TEST(https_serves_and_takes_new_certificates_on_a_hangup)
 {
     static struct heard_bytes out;
@@ -70,6 +93,32 @@ START_TEST(https_serves_and_takes_new_certificates_on_a_hangup)
 }
 END_TEST
 
+/* Returns whether a client that speaks no version but the one at `index` is served. */
+static bool speaks(size_t index)
+{
+    static const long versions[] = {
+        CURL_SSLVERSION_TLSv1_0 | CURL_SSLVERSION_MAX_TLSv1_0,
+        CURL_SSLVERSION_TLSv1_1 | CURL_SSLVERSION_MAX_TLSv1_1,
+        CURL_SSLVERSION_TLSv1_2 | CURL_SSLVERSION_MAX_TLSv1_2,
+        CURL_SSLVERSION_TLSv1_3 | CURL_SSLVERSION_MAX_TLSv1_3,
+    };
+    static struct heard_bytes out;
+    CURL *curl = secure_client(first_certificate);
+    curl_easy_setopt(curl, CURLOPT_SSLVERSION, versions[index]);
+    const CURLcode answer = fetch(curl, &out);
+    curl_easy_cleanup(curl);
+    return answer == CURLE_OK;
+}
+
+START_TEST(https_is_of_1_2_and_newer)
+{
+    ck_assert(!speaks(0));
+    ck_assert(!speaks(1));
+    ck_assert(speaks(2));
+    ck_assert(speaks(3));
+}
+END_TEST
+
 int main(void)
 {
     curl_global_init(CURL_GLOBAL_DEFAULT);
@@ -79,11 +128,13 @@ int main(void)
     tcase_set_timeout(tokens_case, test_timeout(60));
     tcase_add_test(tokens_case,
                    a_hangup_reads_the_tokens_again_and_keeps_the_old_when_they_are_broken);
+    tcase_add_test(tokens_case, a_hangup_does_not_wait_for_what_is_no_file);
     suite_add_tcase(suite, tokens_case);
     TCase *secure = tcase_create("secure");
     tcase_add_checked_fixture(secure, setup_secure, stop_and_remove);
     tcase_set_timeout(secure, test_timeout(60));
     tcase_add_test(secure, https_serves_and_takes_new_certificates_on_a_hangup);
+    tcase_add_test(secure, https_is_of_1_2_and_newer);
     suite_add_tcase(suite, secure);
     return test_main(suite);
 }

@@ -7,12 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *no_environment(void *context, const char *name)
-{
-    (void)context;
-    (void)name;
-    return NULL;
-}
+static char *no_environment[] = {NULL};
 
 /* Starts and ends a service with these options (up to NULL): what is wrong with them, or "". Valid
  * until the next call. */
@@ -25,8 +20,8 @@ static const char *start(const char *const *options)
     for (; *options != NULL; options++)
         argv[argc++] = (char *)(uintptr_t)*options;
     srv_config config;
-    ck_assert_msg(srv_config_read(argc, argv, no_environment, NULL, &config, error, sizeof error),
-                  "%s", error);
+    ck_assert_msg(srv_config_read(argc, argv, no_environment, &config, error, sizeof error), "%s",
+                  error);
     struct srv_server *server;
     error[0] = '\0';
     if (srv_server_create(&config, &server, error, sizeof error)) {

@@ -24,12 +24,7 @@ static void setup(void)
 
 static void teardown(void) { ck_assert_int_eq(unlink(tokens), 0); }
 
-static const char *no_environment(void *context, const char *name)
-{
-    (void)context;
-    (void)name;
-    return NULL;
-}
+static char *no_environment[] = {NULL};
 
 static size_t count_descriptors(void)
 {
@@ -74,8 +69,8 @@ START_TEST(every_failing_allocation_is_an_error)
     for (size_t i = 0; i < COUNT; i++)
         argv[i] = (char *)(uintptr_t)arguments[i];
     srv_config config;
-    ck_assert_msg(srv_config_read(COUNT, argv, no_environment, NULL, &config, error, sizeof error),
-                  "%s", error);
+    ck_assert_msg(srv_config_read(COUNT, argv, no_environment, &config, error, sizeof error), "%s",
+                  error);
     struct srv_server *server;
     ck_assert_msg(srv_server_create(&config, &server, error, sizeof error), "%s", error);
     srv_server_destroy(server);

@@ -768,7 +768,7 @@ static void note(struct schema *schema, json_t *operation, const char *status)
     if (json_object_get(schema->seen, line) != NULL)
         return;
     (void)json_object_set_new(schema->seen, line, json_true());
-    const char *path = getenv("OBBD_SEEN");
+    const char *path = getenv("OPERATIONS_SEEN");
     FILE *file = path != NULL ? fopen(path, "a") : NULL;
     if (file == NULL)
         return;

@@ -52,7 +52,7 @@ struct schema_counts schema_lint(struct schema *schema);
 /* ---- Statuses seen --------------------------------------------------------------------------- */
 
 /* Compares the statuses of the document with the statuses that processes have met. schema_check
- * appends a line "operationId status" to the file that the environment variable OBBD_SEEN names,
+ * appends a line "operationId status" to the file that the environment variable OPERATIONS_SEEN names,
  * the first time that its process meets them. Prints the statuses missing in the file to stderr.
  * Returns their number; writes the number of all statuses to *out_of. Statuses under `default` do
  * not count. */

@@ -255,7 +255,7 @@ START_TEST(the_validator_finds_the_operation_and_holds_exchanges_against_it)
     char seen[] = "/tmp/obbd-seen-XXXXXX";
     const int file = mkstemp(seen);
     ck_assert_int_ge(file, 0);
-    ck_assert_int_eq(setenv("OBBD_SEEN", seen, 1), 0);
+    ck_assert_int_eq(setenv("OPERATIONS_SEEN", seen, 1), 0);
     struct schema *own = schema_load(small, strlen(small));
     ck_assert_ptr_nonnull(own);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

@@ -4,19 +4,9 @@
 
 #include <string.h>
 
-/* An environment of "NAME=value" texts, NULL-terminated. */
-static const char *from_list(void *context, const char *name)
-{
-    for (const char *const *entry = context; *entry != NULL; entry++) {
-        const size_t length = strlen(name);
-        if (strncmp(*entry, name, length) == 0 && (*entry)[length] == '=')
-            return *entry + length + 1;
-    }
-    return NULL;
-}
-
 static char error[512];
 
+/* environment: texts "NAME=value", then NULL. */
 static bool read_config(const char *const *arguments, const char *const *environment,
                         srv_config *out)
 {
@@ -26,8 +16,8 @@ static bool read_config(const char *const *arguments, const char *const *environ
     for (; arguments[argc - 1] != NULL; argc++)
         argv[argc] = (char *)(uintptr_t)arguments[argc - 1];
     error[0] = '\0';
-    return srv_config_read(argc, argv, from_list,
-                           (void *)(uintptr_t)(environment != NULL ? environment : nothing), out,
+    return srv_config_read(argc, argv,
+                           (char **)(uintptr_t)(environment != NULL ? environment : nothing), out,
                            error, sizeof error);
 }
 
@@ -87,6 +77,19 @@ START_TEST(the_command_line_wins_over_the_environment_and_that_over_the_default)
 }
 END_TEST
 
+START_TEST(variables_of_others_are_theirs)
+{
+    srv_config config;
+    ck_assert_msg(read_config(NOTHING,
+                              LIST("OBBD=/usr/bin/obbd", "MY_OBBD_WORKERS=x", "obbd_workers=x",
+                                   "OBBDWORKERS=x", "PATH=/bin"),
+                              &config),
+                  "%s", error);
+    ck_assert_uint_eq(config.workers, 0);
+    srv_config_fini(&config);
+}
+END_TEST
+
 START_TEST(what_is_wrong_is_said_in_one_line)
 {
     static const struct {
@@ -95,6 +98,26 @@ START_TEST(what_is_wrong_is_said_in_one_line)
         const char *says;
     } wrong[] = {
         {{"--bogus"}, {NULL}, "unknown option \"--bogus\""},
+        {{"--boxlimit"}, {NULL}, "unknown option \"--boxlimit\"; the nearest is --box-limit"},
+        {{"--porbe"}, {NULL}, "unknown option \"--porbe\"; the nearest is --probe"},
+        {{"-workers"}, {NULL}, "unknown option \"-workers\"; the nearest is --workers"},
+        {{NULL},
+         {"OBBD_BOXLIMIT=10"},
+         "unknown variable \"OBBD_BOXLIMIT\"; the nearest is OBBD_BOX_LIMIT"},
+        {{"--box-limit=5"}, {"OBBD_BOX_LIMITS=10"}, "unknown variable \"OBBD_BOX_LIMITS\""},
+        {{NULL}, {"OBBD_=1"}, "unknown variable \"OBBD_\""},
+        {{NULL},
+         {"OBBD_workers=1"},
+         "unknown variable \"OBBD_workers\"; the nearest is OBBD_WORKERS"},
+        {{NULL}, {"OBBD_BOGUS="}, "unknown variable \"OBBD_BOGUS\""},
+        {{NULL},
+         {"OBBD_PORT_7480_TCP=tcp://10.0.0.1:7480"},
+         "unknown variable \"OBBD_PORT_7480_TCP\""},
+        {{NULL}, {"OBBD_PROBE=1"}, "OBBD_PROBE: --probe stands only on the command line"},
+        {{NULL},
+         {"OBBD_"
+          "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=1"},
+         "unknown variable \"OBBD_AAAA"},
         {{"--Workers", "1"}, {NULL}, "unknown option \"--Workers\""},
         {{"serve"}, {NULL}, "unknown option \"serve\""},
         {{"-"}, {NULL}, "unknown option \"-\""},
@@ -274,6 +297,7 @@ int main(void)
     TCase *tc = tcase_create("config");
     tcase_add_test(tc, defaults_are_those_of_the_contract);
     tcase_add_test(tc, the_command_line_wins_over_the_environment_and_that_over_the_default);
+    tcase_add_test(tc, variables_of_others_are_theirs);
     tcase_add_test(tc, what_is_wrong_is_said_in_one_line);
     tcase_add_test(tc, names_of_hosts_are_those_that_can_be_asked_for);
     tcase_add_test(tc, origins_are_those_that_browsers_send);

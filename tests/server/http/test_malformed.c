@@ -42,6 +42,7 @@ START_TEST(a_length_that_is_no_number_has_one_answer)
         ck_assert(hear(s, heard, sizeof heard, PATIENCE_MS));
         ck_assert_msg(status_of(heard) == 400 && count_of(heard, "HTTP/1.1 ") == 1 &&
                           count_of(heard, "Content-Length: ") == 1 &&
+                          count_of(heard, "X-Content-Type-Options: nosniff\r\n") == 1 &&
                           count_of(heard, "Content-Type: application/problem+json\r\n") == 1,
                       "%s: %s", lengths[i], heard);
         answered++;

@@ -125,6 +125,7 @@ START_TEST(pieces_arrive_in_order_and_the_connection_stays)
         ck_assert(!hear(s, heard, sizeof heard, PATIENCE_MS));
         ck_assert_int_eq(status_of(heard), 200);
         ck_assert_ptr_nonnull(strstr(heard, "Transfer-Encoding: chunked\r\n"));
+        ck_assert_ptr_nonnull(strstr(heard, "X-Content-Type-Options: nosniff\r\n"));
         ck_assert_uint_eq(count_of(heard, "a piece;"), (size_t)pieces);
         ck_assert_str_eq(heard + strlen(heard) - 5, "0\r\n\r\n");
         wait_closed(i + 1);
