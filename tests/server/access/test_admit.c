@@ -36,6 +36,7 @@ static int admit(struct srv_admit *admission, srv_handler *to, srv_scope scope, 
     wire_problem problem = {0};
     const bool good = srv_admit_request(admission, &request, authorization, &problem);
     ck_assert(good || problem.status != 0);
+    obb_arena_fini(&request.arena); /* holds the problem's detail */
     return good ? 0 : problem.status;
 }
 
