@@ -42,7 +42,7 @@ static void check_refused(const char *a, const char *b, const char *expected)
         argv[i] = (char *)(uintptr_t)arguments[i];
     srv_config config;
     struct srv_server *server;
-    ck_assert(srv_config_read(5, argv, no_environment, NULL, &config, error, sizeof error));
+    ck_assert(srv_config_read(5, argv, no_environment, &config, error, sizeof error));
     ck_assert(!srv_server_create(&config, &server, error, sizeof error));
     ck_assert_str_eq(error, expected);
     srv_config_fini(&config);
