@@ -6,8 +6,8 @@
 
 enum { SRV_FIRST_BODY = 65536 }; /* bytes: the largest buffer before more than that has arrived */
 
-/* Appends bytes that have arrived to x->body. If they exceed --body-limit or --memory-limit,
- * refuses the exchange and drops the body, and the bytes that follow with it. */
+/* Appends bytes that have arrived to x->body. If they exceed --body-limit, or --memory-limit
+ * leaves no room for them, refuses the exchange and drops the body, and the bytes that follow with it. */
 void srv_body_take(struct srv_exchange *x, const char *bytes, size_t size);
 
 #endif

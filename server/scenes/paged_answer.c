@@ -83,6 +83,7 @@ void srv_paged_answer_start(struct srv_paged_answer *a, struct srv_request *requ
                             wire_media media)
 {
     a->work.request = request;
+    a->piece.budget = a->stream.pending.budget = request->services->budget;
     a->work.job.advance = step;
     a->work.job.chunk = run_chunk;
     a->work.job.done = on_done;
