@@ -74,8 +74,8 @@ static void commit_reply(struct srv_work *work)
     if (atomic_load(&request->cancelled))
         reply_unanswered(c, srv_problem_cancelled(request));
     else if (status != OBB_OK)
-        reply_unanswered(c, wire_problem_of(status));
-    else if (!srv_reply_room(request))
+        reply_unanswered(c, srv_problem_of_status(status));
+    else if (request->reply.failed)
         reply_unanswered(c, srv_problem_no_room());
     else
         srv_reply(request, 200, wire_media_type(request->accept));
