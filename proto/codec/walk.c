@@ -208,10 +208,16 @@ static const char *detail_with_place(const struct wire_fault *fault, struct obb_
     return text;
 }
 
+/* Returns true for faults that say nothing about the document. */
+static bool ended_early(const struct wire_fault *fault)
+{
+    return fault->cause == WIRE_OBB_NO_MEMORY || fault->cause == (wire_cause)OBB_CANCELLED;
+}
+
 wire_problem wire_cursor_explain(struct wire_cursor *c)
 {
     struct wire_fault fault = c->fault;
-    if (fault.cause == WIRE_OBB_NO_MEMORY)
+    if (ended_early(&fault))
         return wire_problem_of_cause(fault.cause);
 
     struct wire_cursor again = *c;
@@ -221,6 +227,8 @@ wire_problem wire_cursor_explain(struct wire_cursor *c)
     struct walk w = {.c = &again, .seeks = true, .place = fault.place, .item = fault.item};
     if (!walk_value(&w, NULL) || !wire_finish(&again))
         fault = again.fault;
+    if (ended_early(&fault))
+        return wire_problem_of_cause(fault.cause);
     wire_problem problem = wire_problem_of_cause(fault.cause);
     if (fault.cause == WIRE_MALFORMED) {
         problem.detail = detail_with_place(&fault, c->arena);

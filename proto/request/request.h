@@ -30,6 +30,8 @@ typedef struct wire_body {
      * work it sets *postponed and returns false; *problem then means nothing, and the caller
      * decodes again with postponed = NULL. */
     bool *postponed;
+    const atomic_bool
+        *cancel; /* once true, the decoder soon fails with OBB_CANCELLED; may be NULL */
 } wire_body;
 
 #endif

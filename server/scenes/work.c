@@ -127,5 +127,6 @@ void srv_work_decode(struct srv_work *work, void (*decode)(struct srv_work *work
     work->decoded = then;
     work->job.advance = decode_step;
     work->job.chunk = NULL;
+    body->cancel = &work->request->cancelled;
     (void)srv_work_start(work, decoded);
 }
