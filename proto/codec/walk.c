@@ -214,11 +214,19 @@ static bool ended_early(const struct wire_fault *fault)
     return fault->cause == WIRE_OBB_NO_MEMORY || fault->cause == (wire_cause)OBB_CANCELLED;
 }
 
+static wire_problem problem_of_end(const struct wire_fault *fault)
+{
+    wire_problem problem = wire_problem_of_cause(fault->cause);
+    if (fault->cause == WIRE_OBB_NO_MEMORY)
+        problem.detail = "there is no room at present for what this body says";
+    return problem;
+}
+
 wire_problem wire_cursor_explain(struct wire_cursor *c)
 {
     struct wire_fault fault = c->fault;
     if (ended_early(&fault))
-        return wire_problem_of_cause(fault.cause);
+        return problem_of_end(&fault);
 
     struct wire_cursor again = *c;
     again.at = again.first;
@@ -228,7 +236,7 @@ wire_problem wire_cursor_explain(struct wire_cursor *c)
     if (!walk_value(&w, NULL) || !wire_finish(&again))
         fault = again.fault;
     if (ended_early(&fault))
-        return wire_problem_of_cause(fault.cause);
+        return problem_of_end(&fault);
     wire_problem problem = wire_problem_of_cause(fault.cause);
     if (fault.cause == WIRE_MALFORMED) {
         problem.detail = detail_with_place(&fault, c->arena);
