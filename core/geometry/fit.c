@@ -387,7 +387,8 @@ obb_status obb_fit_points(const obb_vec3 *points, size_t count, obb_fit fit, int
         best = along_coordinates; /* in range for all points in range */
     if (fit == OBB_FIT_TIGHT) {
         consider(&along_coordinates, dimensions, &best);
-        const obb_status st = tight_frame(&c, cancel, frame);
+        const obb_status st =
+            obb_cancelled(cancel) ? OBB_CANCELLED : tight_frame(&c, cancel, frame);
         if (st != OBB_OK)
             return st;
         const obb_box tight = enclose_along(&c, frame);
