@@ -7,6 +7,7 @@
 #include "core/base/status.h"          /* what a call can answer */
 #include "core/base/alloc.h"           /* memory from the heap, with products checked */
 #include "core/base/budget.h"         /* a limit on the bytes that requests hold */
+#include "core/base/cancel.h"         /* long work that another thread may cancel */
 #include "core/base/arena.h"           /* memory that lives as long as one request */
 #include "core/base/str.h"             /* strings as a pointer and a length */
 #include "core/base/utf8.h"            /* the check of UTF-8 */

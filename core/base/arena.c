@@ -2,6 +2,7 @@
 
 #include "core/base/alloc.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -16,9 +17,32 @@ struct obb_arena_chunk {
 
 void obb_arena_init(struct obb_arena *arena) { *arena = (struct obb_arena){0}; }
 
+/* Draws `more` bytes for a chunk. Returns false if the budget has no room. */
+static bool hold(struct obb_arena *arena, size_t more)
+{
+    const size_t total = arena->total + more;
+    const size_t drawn =
+        obb_budget_beyond(total, arena->own) - obb_budget_beyond(arena->total, arena->own);
+    if (drawn != 0 && !obb_budget_take(arena->budget, drawn))
+        return false;
+    arena->total = total;
+    return true;
+}
+
+/* Gives back what `hold` drew for `less` bytes. */
+static void let_go(struct obb_arena *arena, size_t less)
+{
+    const size_t total = arena->total - less;
+    const size_t drawn =
+        obb_budget_beyond(arena->total, arena->own) - obb_budget_beyond(total, arena->own);
+    if (drawn != 0)
+        obb_budget_give(arena->budget, drawn);
+    arena->total = total;
+}
+
 static void free_chunk(struct obb_arena *arena, struct obb_arena_chunk *chunk)
 {
-    obb_budget_give(arena->budget, sizeof *chunk + chunk->capacity);
+    let_go(arena, chunk->capacity);
     obb_free(chunk);
 }
 
@@ -28,7 +52,8 @@ void obb_arena_fini(struct obb_arena *arena)
         next = c->next;
         free_chunk(arena, c);
     }
-    *arena = (struct obb_arena){.budget = arena->budget};
+    arena->chunks = NULL;
+    arena->used = 0;
 }
 
 void obb_arena_reset(struct obb_arena *arena)
@@ -45,8 +70,8 @@ void obb_arena_reset(struct obb_arena *arena)
     }
     if (largest != NULL)
         largest->next = NULL;
-    *arena = (struct obb_arena){
-        .chunks = largest, .total = largest ? largest->capacity : 0, .budget = arena->budget};
+    arena->chunks = largest;
+    arena->used = 0;
 }
 
 static size_t rounded(size_t bytes) { return (bytes + 15) & ~(size_t)15; }
@@ -63,17 +88,16 @@ void *obb_arena_alloc(struct obb_arena *arena, size_t count, size_t size)
                                                          : top->capacity;
         if (capacity < bytes)
             capacity = bytes;
-        if (!obb_budget_take(arena->budget, sizeof *top + capacity))
+        if (!hold(arena, capacity))
             return NULL;
         top = obb_malloc(1, sizeof *top + capacity);
         if (top == NULL) {
-            obb_budget_give(arena->budget, sizeof *top + capacity);
+            let_go(arena, capacity);
             return NULL;
         }
         *top = (struct obb_arena_chunk){.next = arena->chunks, .capacity = capacity};
         arena->chunks = top;
         arena->used = 0;
-        arena->total += capacity;
     }
     void *block = top->bytes + arena->used;
     arena->used += bytes;
@@ -96,14 +120,13 @@ void *obb_arena_grow(struct obb_arena *arena, void *block, size_t count, size_t 
          * copy. */
         if ((char *)block == top->bytes) {
             const size_t more = grown - top->capacity;
-            if (!obb_budget_take(arena->budget, more))
+            if (!hold(arena, more))
                 return NULL;
             struct obb_arena_chunk *larger = obb_realloc(top, 1, sizeof *top + grown);
             if (larger == NULL) {
-                obb_budget_give(arena->budget, more);
+                let_go(arena, more);
                 return NULL;
             }
-            arena->total += more;
             larger->capacity = grown;
             arena->chunks = larger;
             arena->used = grown;

@@ -15,13 +15,14 @@ struct obb_arena {
     size_t used;                    /* bytes handed out of the newest chunk */
     size_t total;                   /* bytes held from the heap, all chunks */
     struct obb_budget *budget;      /* the chunks draw from it; NULL: no limit */
+    size_t own; /* of `total`, the bytes that are not drawn: the owner of the arena bounds them */
 };
 
-/* Makes an empty arena without a budget. Allocates nothing. The owner may set `budget` before the
- * first block. */
+/* Makes an empty arena without a budget. Allocates nothing. The owner may set `budget` and
+ * `own` before the first block. */
 void obb_arena_init(struct obb_arena *arena);
 
-/* Releases all memory of the arena, which is empty afterwards and keeps its budget. All its blocks
+/* Releases all memory of the arena, which is empty afterwards and keeps its budget and `own`. All its blocks
  * become invalid. */
 void obb_arena_fini(struct obb_arena *arena);
 

@@ -24,6 +24,12 @@ bool obb_budget_take(struct obb_budget *budget, size_t bytes);
 /* Gives back `bytes`, which the caller must have drawn before. */
 void obb_budget_give(struct obb_budget *budget, size_t bytes);
 
+/* Returns how many of `bytes` are drawn by an owner who has the first `own` bytes anyway. */
+static inline size_t obb_budget_beyond(size_t bytes, size_t own)
+{
+    return bytes > own ? bytes - own : 0;
+}
+
 /* Returns the bytes in use at this moment; 0 for a NULL budget. */
 size_t obb_budget_used(const struct obb_budget *budget);
 

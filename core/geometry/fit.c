@@ -201,14 +201,15 @@ static obb_status flat_tight_frame(const struct cloud *c, obb_vec3 frame[static 
 }
 
 /* Replaces the frame, the axes of the covariance, by the axes of a small box. */
-static obb_status tight_frame(const struct cloud *c, obb_vec3 frame[static 3])
+static obb_status tight_frame(const struct cloud *c, const atomic_bool *cancel,
+                              obb_vec3 frame[static 3])
 {
     if (c->rank < 2)
         return OBB_OK;
     if (c->rank == 2)
         return flat_tight_frame(c, frame);
     obb_vec3 tight[3];
-    const obb_status st = obb_tight_axes(c->points, c->count, frame, tight);
+    const obb_status st = obb_tight_axes(c->points, c->count, frame, cancel, tight);
     if (st == OBB_OK)
         memcpy(frame, tight, sizeof tight);
     return st;
@@ -428,7 +429,7 @@ static void consider(const obb_box *box, int dimensions, obb_box *best)
 /* ---- Points ---------------------------------------------------------------------------------- */
 
 obb_status obb_fit_points(const obb_vec3 *points, size_t count, obb_fit fit, int dimensions,
-                          obb_box *out)
+                          const atomic_bool *cancel, obb_box *out)
 {
     assert(dimensions == 2 || dimensions == 3);
     if (count < 1 || count > OBB_MAX_POINTS)
@@ -452,7 +453,8 @@ obb_status obb_fit_points(const obb_vec3 *points, size_t count, obb_fit fit, int
         if (less_volume(&along_coordinates, &best, dimensions))
             best = along_coordinates;
         consider(&along_coordinates, dimensions, &best); /* if there is no volume, by area */
-        const obb_status st = tight_frame(&c, frame);
+        const obb_status st =
+            obb_cancelled(cancel) ? OBB_CANCELLED : tight_frame(&c, cancel, frame);
         if (st != OBB_OK)
             return st;
         const obb_box tight = enclose_along(&c, frame);
@@ -710,7 +712,7 @@ obb_status obb_fit_merge(const obb_box *box, const obb_box *others, size_t count
         principal_frame(&c, frame);
         other = enclose_along(&c, frame);
         consider(&other, dimensions, &best);
-        st = tight_frame(&c, frame);
+        st = tight_frame(&c, NULL, frame);
         if (st == OBB_OK) {
             other = enclose_along(&c, frame);
             consider(&other, dimensions, &best);

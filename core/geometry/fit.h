@@ -2,6 +2,7 @@
 #ifndef OBB_FIT_H
 #define OBB_FIT_H
 
+#include "core/base/cancel.h"
 #include "core/geometry/box.h"
 
 #define OBB_MAX_POINTS 100000
@@ -28,11 +29,11 @@ typedef enum obb_fit { OBB_FIT_PCA, OBB_FIT_TIGHT, OBB_FIT_AABB } obb_fit;
  * coordinate axes, otherwise within 2e-14 of the largest extent.
  *
  * Errors   OBB_BAD_COUNT unless 1 <= count <= OBB_MAX_POINTS; OBB_BAD_NUMBER for a coordinate out
- *          of range; OBB_NO_MEMORY.
+ *          of range; OBB_NO_MEMORY; OBB_CANCELLED soon after *cancel is true (NULL: never).
  * Cost     pca 25 ns a point; tight in addition about 0.3 us a point and 1 ms for a hull of 30
  *          corners, 0.2 s at most. The answer is deterministic. */
 obb_status obb_fit_points(const obb_vec3 *points, size_t count, obb_fit fit, int dimensions,
-                          obb_box *out);
+                          const atomic_bool *cancel, obb_box *out);
 
 /* Returns in *out the box with the given corners; *out is written only on OBB_OK.
  *

@@ -304,7 +304,8 @@ static bool first_corners(struct builder *b, size_t count)
     return true;
 }
 
-static void build(struct builder *b, size_t count, size_t limit)
+/* Returns false if it was cancelled. */
+static bool build(struct builder *b, size_t count, size_t limit, const atomic_bool *cancel)
 {
     const uint32_t faces[4] = {add_face(b, 0, 1, 2), add_face(b, 0, 3, 1), add_face(b, 1, 3, 2),
                                add_face(b, 2, 3, 0)};
@@ -313,8 +314,12 @@ static void build(struct builder *b, size_t count, size_t limit)
         memcpy(b->face[i].shape.across, across[i], sizeof across[i]);
     for (uint32_t i = 0; i < count; i++)
         place(b, i, faces, 4);
-    for (uint32_t f; b->corner_count < limit && (f = farthest_face(b)) != NONE;)
+    for (uint32_t f; b->corner_count < limit && (f = farthest_face(b)) != NONE;) {
+        if (obb_cancelled(cancel))
+            return false;
         add_corner(b, f);
+    }
+    return true;
 }
 
 /* Writes the hull with its remaining faces and corners numbered anew. A corner may be missing:
@@ -359,7 +364,7 @@ static obb_status take(struct builder *b, obb_hull *hull)
 }
 
 obb_status obb_hull_init(obb_hull *hull, const obb_vec3 *points, size_t count,
-                         const obb_vec3 axis[static 3], size_t limit)
+                         const obb_vec3 axis[static 3], size_t limit, const atomic_bool *cancel)
 {
     assert(limit >= 4 && limit <= MOST_CORNERS && count < NONE);
     *hull = (obb_hull){.whole = true};
@@ -380,10 +385,8 @@ obb_status obb_hull_init(obb_hull *hull, const obb_vec3 *points, size_t count,
     if (b.grid != NULL && b.next != NULL && b.face != NULL && b.free != NULL && b.corner != NULL &&
         b.start != NULL && b.fresh != NULL && b.queue != NULL) {
         st = OBB_OK;
-        if (lay_on_grid(&b, points, count, axis) && first_corners(&b, count)) {
-            build(&b, count, limit);
-            st = take(&b, hull);
-        }
+        if (lay_on_grid(&b, points, count, axis) && first_corners(&b, count))
+            st = build(&b, count, limit, cancel) ? take(&b, hull) : OBB_CANCELLED;
     }
     obb_free(b.grid);
     obb_free(b.next);

@@ -3,6 +3,7 @@
 #ifndef OBB_HULL_H
 #define OBB_HULL_H
 
+#include "core/base/cancel.h"
 #include "core/base/status.h"
 #include "core/geometry/vec.h"
 
@@ -32,7 +33,8 @@ typedef struct obb_hull {
  *          the hull of points moved by up to half a step along each axis. A cloud thinner than a
  *          step may be missed. Long and thin clouds need no special case if the axes are their own.
  * limit    of corners, 4 to 2^16.
- * Errors   OBB_NO_MEMORY; then the hull is empty.
+ * cancel   polled for each corner; may be NULL.
+ * Errors   OBB_NO_MEMORY, OBB_CANCELLED; then the hull is empty.
  * Owner    the caller releases the hull with obb_hull_fini.
  * Cost     about 0.2 us a point for 256 corners.
  * Source   Barber, Dobkin, Huhdanpaa, "The Quickhull Algorithm for Convex Hulls", ACM TOMS 22(4),
@@ -55,7 +57,7 @@ typedef struct obb_hull {
  * Excesses are within 2^-17.6 of themselves (see hull.c), so taking the largest loses 2^-16.6 of
  * it for each corner at most, and half of it for 2^16 corners. */
 obb_status obb_hull_init(obb_hull *hull, const obb_vec3 *points, size_t count,
-                         const obb_vec3 axis[static 3], size_t limit);
+                         const obb_vec3 axis[static 3], size_t limit, const atomic_bool *cancel);
 
 /* Releases the hull, which is empty afterwards. A zeroed hull is allowed. */
 void obb_hull_fini(obb_hull *hull);

@@ -59,8 +59,17 @@ struct search {
     size_t words;
     obb_flat *shadow, *outline; /* of the corners on a plane */
     double slack;
+    const atomic_bool *cancel;
+    bool cancelled;                  /* a poll said so: the search ends, and has no result */
     struct candidate best[POLISHED]; /* smallest first */
 };
+
+/* Polls. Returns false if the search is to end. */
+static bool goes_on(struct search *s)
+{
+    s->cancelled = s->cancelled || obb_cancelled(s->cancel);
+    return !s->cancelled;
+}
 
 /* Returns v / |v| by one reciprocal, or zero for zero. If the squares would underflow, v is scaled
  * first: a length whose square is denormal has too few digits to divide by. */
@@ -218,7 +227,7 @@ static bool can_meet(const struct edge *e, const struct edge *f)
 
 static void try_faces(struct search *s, const obb_hull *hull)
 {
-    for (size_t i = 0; i < hull->face_count; i++) {
+    for (size_t i = 0; i < hull->face_count && goes_on(s); i++) {
         const obb_vec3 n = s->normal[i];
         bool tried = obb_dot(n, n) < 0.5;
         for (int e = 0; e < 3; e++) {
@@ -232,7 +241,7 @@ static void try_faces(struct search *s, const obb_hull *hull)
 
 static void try_opposite_edges(struct search *s)
 {
-    for (size_t i = 0; i < s->edge_count; i++)
+    for (size_t i = 0; i < s->edge_count && goes_on(s); i++)
         for (size_t j = 0; j < i; j++) {
             const obb_vec3 n = unit_or_zero(obb_cross(s->edge[i].direction, s->edge[j].direction));
             if (obb_dot(n, n) < 0.5)
@@ -249,7 +258,7 @@ static size_t list_meetings(struct search *s)
 {
     memset(s->meets, 0, s->edge_count * s->words * sizeof *s->meets);
     size_t triples = 0;
-    for (size_t i = 0; i < s->edge_count; i++) {
+    for (size_t i = 0; i < s->edge_count && goes_on(s); i++) {
         uint64_t *row = &s->meets[i * s->words];
         for (size_t j = 0; j < i; j++) {
             if (!can_meet(&s->edge[i], &s->edge[j]))
@@ -264,7 +273,7 @@ static size_t list_meetings(struct search *s)
 
 static void try_triples(struct search *s)
 {
-    for (size_t i = 0; i < s->edge_count; i++)
+    for (size_t i = 0; i < s->edge_count && goes_on(s); i++)
         for (size_t j = 0; j < i; j++) {
             const uint64_t *row = &s->meets[i * s->words], *other = &s->meets[j * s->words];
             if ((row[j / 64] >> j % 64 & 1) == 0)
@@ -322,10 +331,12 @@ static void search_fini(struct search *s)
     obb_free(s->outline);
 }
 
-static obb_status search_init(struct search *s, const obb_vec3 *points, const obb_hull *hull)
+static obb_status search_init(struct search *s, const obb_vec3 *points, const obb_hull *hull,
+                              const atomic_bool *cancel)
 {
     const size_t edges = hull->face_count / 2 * 3;
-    *s = (struct search){.corner_count = hull->corner_count, .words = (edges + 63) / 64};
+    *s = (struct search){
+        .corner_count = hull->corner_count, .words = (edges + 63) / 64, .cancel = cancel};
     s->corner = obb_malloc(hull->corner_count, sizeof *s->corner);
     s->normal = obb_malloc(hull->face_count, sizeof *s->normal);
     s->edge = obb_malloc(edges, sizeof *s->edge);
@@ -351,15 +362,16 @@ static obb_status search_init(struct search *s, const obb_vec3 *points, const ob
 /* Tries the boxes of a hull with few corners. The hull is made smaller until its edges are few
  * enough, too. */
 static obb_status search_hull(const obb_vec3 *points, size_t count, const obb_vec3 frame[static 3],
-                              struct candidate best[static POLISHED], bool *out_whole)
+                              const atomic_bool *cancel, struct candidate best[static POLISHED],
+                              bool *out_whole)
 {
     for (size_t limit = MAX_CORNERS;; limit /= 2) {
         obb_hull hull;
-        obb_status st = obb_hull_init(&hull, points, count, frame, limit);
+        obb_status st = obb_hull_init(&hull, points, count, frame, limit, cancel);
         if (st != OBB_OK || hull.face_count == 0)
             return st;
         struct search s;
-        st = search_init(&s, points, &hull);
+        st = search_init(&s, points, &hull, cancel);
         const bool few = st == OBB_OK && (list_meetings(&s) <= max_triples || limit <= MIN_CORNERS);
         if (few) {
             memcpy(s.best, best, sizeof s.best);
@@ -369,8 +381,10 @@ static obb_status search_hull(const obb_vec3 *points, size_t count, const obb_ve
             memcpy(best, s.best, sizeof s.best);
             *out_whole = hull.whole;
         }
-        if (st == OBB_OK)
+        if (st == OBB_OK) {
+            st = s.cancelled ? OBB_CANCELLED : OBB_OK;
             search_fini(&s);
+        }
         obb_hull_fini(&hull);
         if (st != OBB_OK || few)
             return st;
@@ -379,14 +393,15 @@ static obb_status search_hull(const obb_vec3 *points, size_t count, const obb_ve
 
 /* ---- Refinement ------------------------------------------------------------------------------ */
 
-/* Turns the box about each of its axes to the best angle until this gains nothing. */
-static void polish(const obb_vec3 *points, size_t count, obb_flat *shadow, obb_flat *outline,
-                   struct candidate *box)
+/* Turns the box about each of its axes to the best angle until this gains nothing or it is
+ * cancelled. */
+static void polish(const obb_vec3 *points, size_t count, const atomic_bool *cancel,
+                   obb_flat *shadow, obb_flat *outline, struct candidate *box)
 {
     box->volume = width(points, count, box->axis[0]) * width(points, count, box->axis[1]) *
                   width(points, count, box->axis[2]);
     int stuck = 0;
-    for (int step = 0; step < 3 * MAX_ROUNDS && stuck < 3; step++) {
+    for (int step = 0; step < 3 * MAX_ROUNDS && stuck < 3 && !obb_cancelled(cancel); step++) {
         const obb_vec3 axis = box->axis[step % 3];
         obb_vec3 other;
         const double volume = turn_about(points, count, axis, shadow, outline, &other);
@@ -401,15 +416,17 @@ static void polish(const obb_vec3 *points, size_t count, obb_flat *shadow, obb_f
 }
 
 /* Polishes all candidates and puts the best in front. */
-static obb_status polish_all(const obb_vec3 *points, size_t count,
+static obb_status polish_all(const obb_vec3 *points, size_t count, const atomic_bool *cancel,
                              struct candidate best[static POLISHED])
 {
     obb_flat *shadow = obb_malloc(count, sizeof *shadow);
     obb_flat *outline = obb_malloc(count + 1, sizeof *outline);
-    const obb_status st = shadow != NULL && outline != NULL ? OBB_OK : OBB_NO_MEMORY;
+    obb_status st = shadow != NULL && outline != NULL ? OBB_OK : OBB_NO_MEMORY;
     for (size_t i = 0; st == OBB_OK && i < POLISHED; i++) {
-        polish(points, count, shadow, outline, &best[i]);
-        if (best[i].volume < best[0].volume)
+        polish(points, count, cancel, shadow, outline, &best[i]);
+        if (obb_cancelled(cancel))
+            st = OBB_CANCELLED;
+        if (st == OBB_OK && best[i].volume < best[0].volume)
             best[0] = best[i];
     }
     obb_free(shadow);
@@ -436,10 +453,10 @@ static obb_vec3 *scaled_corners(const obb_hull *hull, const obb_vec3 *points)
 }
 
 obb_status obb_tight_axes(const obb_vec3 *points, size_t count, const obb_vec3 frame[static 3],
-                          obb_vec3 out_axes[static 3])
+                          const atomic_bool *cancel, obb_vec3 out_axes[static 3])
 {
     obb_hull fine;
-    obb_status st = obb_hull_init(&fine, points, count, frame, FINE_CORNERS);
+    obb_status st = obb_hull_init(&fine, points, count, frame, FINE_CORNERS, cancel);
     if (st != OBB_OK)
         return st;
     struct candidate best[POLISHED];
@@ -448,10 +465,10 @@ obb_status obb_tight_axes(const obb_vec3 *points, size_t count, const obb_vec3 f
     if (fine.face_count > 0) {
         bool whole = true;
         obb_vec3 *corner = scaled_corners(&fine, points);
-        st = corner != NULL ? search_hull(corner, fine.corner_count, frame, best, &whole)
+        st = corner != NULL ? search_hull(corner, fine.corner_count, frame, cancel, best, &whole)
                             : OBB_NO_MEMORY;
         if (st == OBB_OK && !whole)
-            st = polish_all(corner, fine.corner_count, best);
+            st = polish_all(corner, fine.corner_count, cancel, best);
         obb_free(corner);
     }
     obb_hull_fini(&fine);

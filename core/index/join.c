@@ -12,7 +12,6 @@
  * chunks. */
 #include "core/index/join.h"
 
-#include "core/base/alloc.h"
 #include "core/base/least.h"
 #include "core/index/index_body.h"
 #include "core/index/packed.h"
@@ -76,6 +75,7 @@ struct obb_join {
     struct obb_limits limits;
     const struct obb_kernels *kernels;
     const atomic_bool *cancel;
+    struct obb_budget *budget; /* all but `moved` draws from it */
     enum phase phase;
     struct obb_index *moved;        /* NULL: all pairs */
     const struct obb_version **set; /* the moved: a hash set, open addressing, NULL is free */
@@ -125,7 +125,7 @@ static obb_status remember_moved(struct obb_join *join, const struct obb_version
     size_t room = 16;
     while (room < count * 2)
         room *= 2;
-    join->set = obb_calloc(room, sizeof *join->set);
+    join->set = obb_budget_calloc(join->budget, room, sizeof *join->set);
     if (join->set == NULL)
         return OBB_NO_MEMORY;
     join->set_mask = room - 1;
@@ -156,7 +156,7 @@ static obb_status choose_ranks(struct obb_join *join, size_t entries)
     join->least_id = least;
     uint64_t span = entries > 0 ? most - least : 0;
     if (span > UINT32_MAX) {
-        join->sorted = obb_malloc(entries, sizeof *join->sorted);
+        join->sorted = obb_budget_malloc(join->budget, entries, sizeof *join->sorted);
         if (join->sorted == NULL)
             return OBB_NO_MEMORY;
         for (size_t s = 0; s < join->side_count; s++) {
@@ -198,7 +198,7 @@ static obb_status add_side(struct obb_join *join, const struct obb_index *index,
     struct side *side = &join->sides[join->side_count++];
     const size_t nodes = index->tree.nodes[0];
     *side = (struct side){.index = index, .level = level, .base = base};
-    side->alive = obb_malloc(nodes, sizeof *side->alive);
+    side->alive = obb_budget_malloc(join->budget, nodes, sizeof *side->alive);
     if (side->alive == NULL)
         return OBB_NO_MEMORY;
     memset(side->alive, 0xff, nodes * sizeof *side->alive);
@@ -227,7 +227,7 @@ static obb_status add_match(struct obb_join *join, const struct side *a, const s
     *match = (struct match){.a = a, .b = b, .first_chunk = join->chunks};
     if (a != b || join->grow > 0) {
         const size_t nodes = obb_tree_shape(a->index->count, &match->tree);
-        match->block = obb_malloc(nodes + 1, sizeof(struct obb_node));
+        match->block = obb_budget_malloc(join->budget, nodes + 1, sizeof(struct obb_node));
         if (match->block == NULL)
             return OBB_NO_MEMORY;
         match->recoded =
@@ -244,8 +244,8 @@ static obb_status add_match(struct obb_join *join, const struct side *a, const s
 static obb_status make_ready(struct obb_join *join)
 {
     const size_t levels = obb_layers_levels(join->layers), sides = levels + 1;
-    join->sides = obb_calloc(sides, sizeof *join->sides);
-    join->matches = obb_calloc(sides * sides, sizeof *join->matches);
+    join->sides = obb_budget_calloc(join->budget, sides, sizeof *join->sides);
+    join->matches = obb_budget_calloc(join->budget, sides * sides, sizeof *join->matches);
     if (join->sides == NULL || join->matches == NULL)
         return OBB_NO_MEMORY;
     obb_status status = OBB_OK;
@@ -267,15 +267,16 @@ static obb_status make_ready(struct obb_join *join)
             status = add_match(join, &join->sides[i], &join->sides[k]);
     if (status == OBB_OK)
         status = choose_ranks(join, entries);
-    join->lists = obb_calloc(join->chunks, sizeof *join->lists);
+    join->lists = obb_budget_calloc(join->budget, join->chunks, sizeof *join->lists);
     return status == OBB_OK && join->lists == NULL ? OBB_NO_MEMORY : status;
 }
 
 static obb_status create(const struct obb_layers *layers, uint64_t revision, double margin,
                          bool only_moved, const struct obb_version *const *moved, size_t count,
-                         const atomic_bool *cancel, struct obb_join **out)
+                         const atomic_bool *cancel, struct obb_budget *budget,
+                         struct obb_join **out)
 {
-    struct obb_join *join = obb_calloc(1, sizeof *join);
+    struct obb_join *join = obb_budget_calloc(budget, 1, sizeof *join);
     if (join == NULL)
         return OBB_NO_MEMORY;
     join->layers = layers;
@@ -284,6 +285,7 @@ static obb_status create(const struct obb_layers *layers, uint64_t revision, dou
     join->limits = obb_limits_of(margin);
     join->kernels = obb_layers_kernels(layers);
     join->cancel = cancel;
+    join->budget = budget;
     atomic_init(&join->found, 0);
     obb_status status = OBB_OK;
     if (only_moved) {
@@ -302,16 +304,18 @@ static obb_status create(const struct obb_layers *layers, uint64_t revision, dou
 }
 
 obb_status obb_join_create(const struct obb_layers *layers, uint64_t revision, double margin,
-                           const atomic_bool *cancel, struct obb_join **out)
+                           const atomic_bool *cancel, struct obb_budget *budget,
+                           struct obb_join **out)
 {
-    return create(layers, revision, margin, false, NULL, 0, cancel, out);
+    return create(layers, revision, margin, false, NULL, 0, cancel, budget, out);
 }
 
 obb_status obb_join_create_moved(const struct obb_layers *layers, uint64_t revision, double margin,
                                  const struct obb_version *const *moved, size_t moved_count,
-                                 const atomic_bool *cancel, struct obb_join **out)
+                                 const atomic_bool *cancel, struct obb_budget *budget,
+                                 struct obb_join **out)
 {
-    return create(layers, revision, margin, true, moved, moved_count, cancel, out);
+    return create(layers, revision, margin, true, moved, moved_count, cancel, budget, out);
 }
 
 void obb_join_destroy(struct obb_join *join)
@@ -319,24 +323,24 @@ void obb_join_destroy(struct obb_join *join)
     if (join == NULL)
         return;
     for (size_t i = 0; i < join->side_count; i++)
-        obb_free(join->sides[i].alive);
+        obb_budget_free(join->sides[i].alive);
     for (size_t i = 0; i < join->match_count; i++)
-        obb_free(join->matches[i].block);
+        obb_budget_free(join->matches[i].block);
     for (size_t i = 0; join->lists != NULL && i < join->chunks; i++) {
-        obb_free(join->lists[i].items);
-        obb_free(join->lists[i].counts);
+        obb_budget_free(join->lists[i].items);
+        obb_budget_free(join->lists[i].counts);
     }
     obb_index_unref(join->moved);
-    obb_free(join->set);
-    obb_free(join->sides);
-    obb_free(join->matches);
-    obb_free(join->lists);
-    obb_free(join->sorted);
-    obb_free(join->items);
-    obb_free(join->starts);
-    obb_free(join->order_first);
-    obb_free(join->pairs);
-    obb_free(join);
+    obb_budget_free(join->set);
+    obb_budget_free(join->sides);
+    obb_budget_free(join->matches);
+    obb_budget_free(join->lists);
+    obb_budget_free(join->sorted);
+    obb_budget_free(join->items);
+    obb_budget_free(join->starts);
+    obb_budget_free(join->order_first);
+    obb_budget_free(join->pairs);
+    obb_budget_free(join);
 }
 
 /* ---- Ready ----------------------------------------------------------------------------------- */
@@ -416,7 +420,7 @@ static bool take(void *context, const uint32_t *a, const uint32_t *b, size_t cou
     if (list->capacity - list->count < count) {
         size_t capacity = list->capacity * 2;
         capacity = capacity < list->count + count ? list->count + count : capacity;
-        struct item *items = obb_realloc(list->items, capacity, sizeof *items);
+        struct item *items = obb_budget_realloc(join->budget, list->items, capacity, sizeof *items);
         if (items == NULL) {
             f->status = OBB_NO_MEMORY;
             return false;
@@ -452,7 +456,7 @@ static obb_status find(struct obb_join *join, size_t chunk)
         m--;
     const struct match *match = &join->matches[m];
     struct finding f = {.join = join, .match = match, .list = &join->lists[chunk]};
-    f.list->counts = obb_calloc(join->ranges, sizeof *f.list->counts);
+    f.list->counts = obb_budget_calloc(join->budget, join->ranges, sizeof *f.list->counts);
     if (f.list->counts == NULL)
         return OBB_NO_MEMORY;
     const struct obb_side *a = match->block != NULL ? &match->recoded : &match->a->as_is;
@@ -477,10 +481,11 @@ static obb_status start_parting(struct obb_join *join)
     size_t total = 0;
     for (size_t c = 0; c < join->chunks; c++)
         total += join->lists[c].count;
-    join->items = obb_malloc(total, sizeof *join->items);
-    join->pairs = obb_malloc(total, sizeof *join->pairs);
-    join->starts = obb_malloc(join->ranges + 1, sizeof *join->starts);
-    join->order_first = obb_malloc(total / ORDER_PAIRS + 2, sizeof *join->order_first);
+    join->items = obb_budget_malloc(join->budget, total, sizeof *join->items);
+    join->pairs = obb_budget_malloc(join->budget, total, sizeof *join->pairs);
+    join->starts = obb_budget_malloc(join->budget, join->ranges + 1, sizeof *join->starts);
+    join->order_first =
+        obb_budget_malloc(join->budget, total / ORDER_PAIRS + 2, sizeof *join->order_first);
     if (join->items == NULL || join->pairs == NULL || join->starts == NULL ||
         join->order_first == NULL)
         return OBB_NO_MEMORY;
@@ -511,7 +516,7 @@ static void part(struct obb_join *join, size_t chunk)
         const struct item *item = &list->items[i];
         join->items[list->counts[item->rank_a >> join->range_shift]++] = *item;
     }
-    obb_free(list->items);
+    obb_budget_free(list->items);
     list->items = NULL;
 }
 
@@ -615,7 +620,7 @@ static obb_status order(struct obb_join *join, size_t chunk)
         const size_t count = join->starts[r + 1] - join->starts[r];
         most = count > most ? count : most;
     }
-    struct item *spare = obb_malloc(most, sizeof *spare);
+    struct item *spare = obb_budget_malloc(join->budget, most, sizeof *spare);
     if (spare == NULL)
         return OBB_NO_MEMORY;
     obb_status status = OBB_OK;
@@ -630,7 +635,7 @@ static obb_status order(struct obb_join *join, size_t chunk)
         if (cancelled(join))
             status = OBB_CANCELLED;
     }
-    obb_free(spare);
+    obb_budget_free(spare);
     return status;
 }
 

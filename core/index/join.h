@@ -6,6 +6,7 @@
 #ifndef OBB_JOIN_H
 #define OBB_JOIN_H
 
+#include "core/base/budget.h"
 #include "core/index/layers.h"
 
 struct obb_join;
@@ -16,10 +17,12 @@ typedef struct obb_join_pair {
 } obb_join_pair;
 
 /* Creates a join of all pairs that overlap at `margin` (scene units), or may. `layers` and *cancel
- * (may be NULL, polled about every 100 us) must outlive the join. OBB_NO_MEMORY. OBB_LIMIT if there
+ * (may be NULL, polled about every 100 us) must outlive the join, which draws from `budget`.
+ * OBB_NO_MEMORY. OBB_LIMIT if there
  * are 2^31 entries or more. */
 obb_status obb_join_create(const struct obb_layers *layers, uint64_t revision, double margin,
-                           const atomic_bool *cancel, struct obb_join **out);
+                           const atomic_bool *cancel, struct obb_budget *budget,
+                           struct obb_join **out);
 
 /* Creates a join of only those pairs of which at least one box is among `moved`: the pairs that a
  * commit can have changed. moved: versions alive at the revision, each once. Returns OBB_CANCELLED
@@ -27,7 +30,8 @@ obb_status obb_join_create(const struct obb_layers *layers, uint64_t revision, d
  * allocated and set. */
 obb_status obb_join_create_moved(const struct obb_layers *layers, uint64_t revision, double margin,
                                  const struct obb_version *const *moved, size_t moved_count,
-                                 const atomic_bool *cancel, struct obb_join **out);
+                                 const atomic_bool *cancel, struct obb_budget *budget,
+                                 struct obb_join **out);
 
 /* Returns the number of chunks of the next phase. 0 means that the pairs are there if *out_status
  * is OBB_OK. After any other status (OBB_NO_MEMORY) the join can only be destroyed. */

@@ -216,7 +216,7 @@ static obb_status find_present(const struct obb_view *after, const obb_committed
 {
     struct obb_join *join;
     obb_status status = obb_join_create_moved(after->layers, after->revision, 0, committed->made,
-                                              committed->made_count, cancel, &join);
+                                              committed->made_count, cancel, NULL, &join);
     if (status != OBB_OK)
         return status;
     for (size_t chunks; status == OBB_OK && (chunks = obb_join_advance(join, &status)) > 0;)

@@ -31,8 +31,13 @@ struct obb_plan {
 
 static struct obb_task task_of(const struct obb_plan *plan)
 {
-    return (struct obb_task){
-        .view = plan->view, .query = plan->query, .filter = &plan->filter, .cancel = plan->cancel};
+    return (struct obb_task){.view = plan->view,
+                             .query = plan->query,
+                             .filter = &plan->filter,
+                             .cancel = plan->cancel,
+                             .budget = plan->arena.budget,
+                             .keep.budget = plan->arena.budget,
+                             .scratch.budget = plan->arena.budget};
 }
 
 static obb_status prepare_all_pairs(struct obb_plan *plan)
@@ -60,7 +65,8 @@ static obb_status prepare_items(struct obb_plan *plan)
 }
 
 obb_status obb_plan_create(const struct obb_view *view, const obb_query *query,
-                           const atomic_bool *cancel, struct obb_plan **out)
+                           const atomic_bool *cancel, struct obb_budget *budget,
+                           struct obb_plan **out)
 {
     if (query->dimensions != view->info.dimensions)
         return OBB_DIMENSIONS;
@@ -70,6 +76,7 @@ obb_status obb_plan_create(const struct obb_view *view, const obb_query *query,
     plan->view = view;
     plan->query = query;
     plan->cancel = cancel;
+    plan->arena.budget = budget;
     obb_status st = obb_filter_compile(view, &query->filter, &plan->arena, &plan->filter);
     if (st == OBB_OK)
         st = query->kind == OBB_QUERY_ALL_PAIRS ? prepare_all_pairs(plan) : prepare_items(plan);

@@ -2,6 +2,7 @@
 #ifndef OBB_PLAN_H
 #define OBB_PLAN_H
 
+#include "core/base/budget.h"
 #include "core/query/query.h"
 
 #include <stdatomic.h>
@@ -10,10 +11,12 @@
 struct obb_plan;
 
 /* Binds a query to a view. The query and the view must outlive the plan, which the caller destroys.
- * cancel may be NULL; once *cancel is true, every call soon returns OBB_CANCELLED. OBB_DIMENSIONS
- * if the view has other dimensions than the query; OBB_NO_MEMORY. */
+ * cancel may be NULL; once *cancel is true, every call soon returns OBB_CANCELLED. budget: the plan,
+ * its working memory and its result draw from it; if it is empty, calls return OBB_NO_MEMORY.
+ * OBB_DIMENSIONS if the view has other dimensions than the query; OBB_NO_MEMORY. */
 obb_status obb_plan_create(const struct obb_view *view, const obb_query *query,
-                           const atomic_bool *cancel, struct obb_plan **out);
+                           const atomic_bool *cancel, struct obb_budget *budget,
+                           struct obb_plan **out);
 
 /* Ends a phase and begins the next one. Returns the number of its chunks, or 0 if the result is
  * complete or *out_status is an error. Call it on one thread, after every chunk of the phase before

@@ -58,8 +58,9 @@ obb_status obb_all_pairs_create(const struct obb_task *task, struct obb_all_pair
     if (all == NULL)
         return OBB_NO_MEMORY;
     all->task = *task;
-    const obb_status st = obb_join_create(task->view->layers, task->view->revision,
-                                          task->query->margin, task->cancel, &all->join);
+    const obb_status st =
+        obb_join_create(task->view->layers, task->view->revision, task->query->margin, task->cancel,
+                        task->budget, &all->join);
     if (st != OBB_OK) {
         obb_all_pairs_destroy(all);
         return st;
@@ -77,7 +78,7 @@ static void free_parts(struct obb_all_pairs *all)
 {
     for (size_t i = 0; all->parts != NULL && i < part_count(all); i++)
         obb_task_end(&all->parts[i].task);
-    obb_free(all->parts);
+    obb_budget_free(all->parts);
     all->parts = NULL;
 }
 
@@ -85,7 +86,7 @@ static void free_gather_tasks(struct obb_all_pairs *all)
 {
     for (size_t i = 0; all->gather_tasks != NULL && i < all->gather_chunks; i++)
         obb_task_end(&all->gather_tasks[i]);
-    obb_free(all->gather_tasks);
+    obb_budget_free(all->gather_tasks);
     all->gather_tasks = NULL;
 }
 
@@ -96,11 +97,11 @@ void obb_all_pairs_destroy(struct obb_all_pairs *all)
     obb_join_destroy(all->join);
     free_parts(all);
     free_gather_tasks(all);
-    obb_free(all->starts);
-    obb_free(all->bounds);
-    obb_free(all->offsets);
-    obb_free(all->pairs);
-    obb_free(all->details);
+    obb_budget_free(all->starts);
+    obb_budget_free(all->bounds);
+    obb_budget_free(all->offsets);
+    obb_budget_free(all->pairs);
+    obb_budget_free(all->details);
     obb_free(all);
 }
 
@@ -273,8 +274,8 @@ static obb_status start_sifting(struct obb_all_pairs *all)
         interpolated_index != NULL ? obb_index_count(interpolated_index) : 0;
     all->sift_chunks = (all->candidate_count + SIFT_CHUNK - 1) / SIFT_CHUNK;
     all->interpolated_chunks = (interpolated + INTERPOLATED_CHUNK - 1) / INTERPOLATED_CHUNK;
-    all->parts = obb_calloc(part_count(all), sizeof *all->parts);
-    all->starts = obb_calloc(all->sift_chunks + 1, sizeof *all->starts);
+    all->parts = obb_budget_calloc(all->task.budget, part_count(all), sizeof *all->parts);
+    all->starts = obb_budget_calloc(all->task.budget, all->sift_chunks + 1, sizeof *all->starts);
     if (all->parts == NULL || all->starts == NULL)
         return OBB_NO_MEMORY;
     for (size_t i = 0; i < part_count(all); i++)
@@ -290,11 +291,11 @@ static obb_status choose_bounds(struct obb_all_pairs *all)
     size_t room = 0;
     for (size_t i = 0; i < part_count(all); i++)
         room += all->parts[i].pairs.count / 64 + 1;
-    uint64_t *sample = obb_malloc(room, sizeof *sample);
-    all->bounds = obb_malloc(ranges + 1, sizeof *all->bounds);
-    all->offsets = obb_calloc(ranges + 1, sizeof *all->offsets);
+    uint64_t *sample = obb_budget_malloc(all->task.budget, room, sizeof *sample);
+    all->bounds = obb_budget_malloc(all->task.budget, ranges + 1, sizeof *all->bounds);
+    all->offsets = obb_budget_calloc(all->task.budget, ranges + 1, sizeof *all->offsets);
     if (sample == NULL || all->bounds == NULL || all->offsets == NULL) {
-        obb_free(sample);
+        obb_budget_free(sample);
         return OBB_NO_MEMORY;
     }
     size_t count = 0;
@@ -310,7 +311,7 @@ static obb_status choose_bounds(struct obb_all_pairs *all)
             all->bounds[++all->gather_chunks] = bound;
     }
     all->bounds[++all->gather_chunks] = UINT64_MAX;
-    obb_free(sample);
+    obb_budget_free(sample);
     for (size_t i = 1; i <= all->gather_chunks; i++)
         for (size_t k = 0; k < part_count(all); k++)
             all->offsets[i] += pairs_below(&all->parts[k], all->bounds[i]);
@@ -334,11 +335,11 @@ static obb_status start_gathering(struct obb_all_pairs *all)
     all->listed = obb_least(all->total, all->task.query->limit);
     if (all->listed == 0)
         return OBB_OK;
-    all->pairs = obb_malloc(all->listed, sizeof *all->pairs);
+    all->pairs = obb_budget_malloc(all->task.budget, all->listed, sizeof *all->pairs);
     if (all->pairs == NULL)
         return OBB_NO_MEMORY;
     if ((all->task.query->want & OBB_WANT_OF_PAIR) != 0) {
-        all->details = obb_malloc(all->listed, sizeof *all->details);
+        all->details = obb_budget_malloc(all->task.budget, all->listed, sizeof *all->details);
         if (all->details == NULL)
             return OBB_NO_MEMORY;
     }
@@ -349,7 +350,8 @@ static obb_status start_gathering(struct obb_all_pairs *all)
     } else {
         all->gather_chunks = (all->listed + gather_size(all) - 1) / gather_size(all);
     }
-    all->gather_tasks = obb_calloc(all->gather_chunks, sizeof *all->gather_tasks);
+    all->gather_tasks =
+        obb_budget_calloc(all->task.budget, all->gather_chunks, sizeof *all->gather_tasks);
     if (all->gather_tasks == NULL) {
         all->gather_chunks = 0;
         return OBB_NO_MEMORY;

@@ -1,6 +1,5 @@
 #include "core/query/query_pages.h"
 
-#include "core/base/alloc.h"
 #include "core/base/least.h"
 #include "core/query/candidates.h"
 #include "core/query/pairs.h"
@@ -49,7 +48,7 @@ struct obb_pages {
 
 obb_status obb_pages_create(const struct obb_task *task, struct obb_pages **out)
 {
-    struct obb_pages *pages = obb_calloc(1, sizeof *pages);
+    struct obb_pages *pages = obb_budget_calloc(task->budget, 1, sizeof *pages);
     if (pages == NULL)
         return OBB_NO_MEMORY;
     pages->task = *task;
@@ -58,7 +57,8 @@ obb_status obb_pages_create(const struct obb_task *task, struct obb_pages **out)
         pages->after = task->query->after[0];
         pages->partner = task->query->after[1];
     }
-    pages->boxes = obb_malloc(ROUND_MOST + 1, sizeof(const struct obb_version *));
+    pages->boxes =
+        obb_budget_malloc(task->budget, ROUND_MOST + 1, sizeof(const struct obb_version *));
     if (pages->boxes == NULL) {
         obb_pages_destroy(pages);
         return OBB_NO_MEMORY;
@@ -79,11 +79,11 @@ void obb_pages_destroy(struct obb_pages *pages)
     if (pages == NULL)
         return;
     end_parts(pages);
-    obb_free((void *)pages->boxes);
-    obb_free(pages->pairs);
-    obb_free(pages->details);
-    obb_free(pages->detail_tasks);
-    obb_free(pages);
+    obb_budget_free((void *)pages->boxes);
+    obb_budget_free(pages->pairs);
+    obb_budget_free(pages->details);
+    obb_budget_free(pages->detail_tasks);
+    obb_budget_free(pages);
 }
 
 /* ---- Rounds ---------------------------------------------------------------------------------- */
@@ -214,7 +214,8 @@ static obb_status end_round(struct obb_pages *pages)
         const size_t need = obb_least(pages->count + found, pages->task.query->limit);
         if (need > pages->capacity) {
             const size_t capacity = obb_least(2 * need, pages->task.query->limit);
-            obb_box_pair *pairs = obb_realloc(pages->pairs, capacity, sizeof *pairs);
+            obb_box_pair *pairs =
+                obb_budget_realloc(pages->task.budget, pages->pairs, capacity, sizeof *pairs);
             if (pairs == NULL)
                 return OBB_NO_MEMORY;
             pages->pairs = pairs;
@@ -247,8 +248,9 @@ static obb_status start_details(struct obb_pages *pages)
     if ((pages->task.query->want & OBB_WANT_OF_PAIR) == 0 || pages->count == 0)
         return OBB_OK;
     const size_t chunks = (pages->count + DETAIL_CHUNK - 1) / DETAIL_CHUNK;
-    pages->details = obb_malloc(pages->count, sizeof *pages->details);
-    pages->detail_tasks = obb_malloc(chunks, sizeof *pages->detail_tasks);
+    pages->details = obb_budget_malloc(pages->task.budget, pages->count, sizeof *pages->details);
+    pages->detail_tasks =
+        obb_budget_malloc(pages->task.budget, chunks, sizeof *pages->detail_tasks);
     if (pages->details == NULL || pages->detail_tasks == NULL)
         return OBB_NO_MEMORY;
     for (size_t i = 0; i < chunks; i++)

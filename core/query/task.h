@@ -17,6 +17,7 @@ struct obb_task {
     const obb_query *query;
     const struct obb_compiled_filter *filter;
     const atomic_bool *cancel; /* may be NULL */
+    struct obb_budget *budget; /* both arenas draw from it; NULL: no limit */
     struct obb_arena keep;     /* holds parts of the result; lives as long as the plan */
     struct obb_arena scratch;  /* reset after each item */
     obb_status status;         /* first failure, from visitors too */

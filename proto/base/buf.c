@@ -8,7 +8,10 @@
 void wire_buf_fini(struct wire_buf *buf)
 {
     obb_free(buf->bytes);
-    *buf = (struct wire_buf){0};
+    const size_t drawn = obb_budget_beyond(buf->capacity, buf->own);
+    if (drawn != 0)
+        obb_budget_give(buf->budget, drawn);
+    *buf = (struct wire_buf){.budget = buf->budget, .own = buf->own};
 }
 
 void wire_buf_restart(struct wire_buf *buf, size_t capacity)
@@ -17,6 +20,10 @@ void wire_buf_restart(struct wire_buf *buf, size_t capacity)
     if (capacity < buf->capacity) {
         char *bytes = obb_realloc(buf->bytes, capacity, 1);
         buf->bytes = bytes != NULL ? bytes : buf->bytes;
+        const size_t less =
+            obb_budget_beyond(buf->capacity, buf->own) - obb_budget_beyond(capacity, buf->own);
+        if (less != 0)
+            obb_budget_give(buf->budget, less);
         buf->capacity = capacity;
     }
     buf->length = 0;
@@ -35,8 +42,16 @@ char *wire_buf_grow(struct wire_buf *buf, size_t size)
         }
         capacity *= 2;
     }
+    const size_t more =
+        obb_budget_beyond(capacity, buf->own) - obb_budget_beyond(buf->capacity, buf->own);
+    if (more != 0 && !obb_budget_take(buf->budget, more)) {
+        buf->failed = true;
+        return NULL;
+    }
     char *bytes = obb_realloc(buf->bytes, capacity, 1);
     if (bytes == NULL) {
+        if (more != 0)
+            obb_budget_give(buf->budget, more);
         buf->failed = true;
         return NULL;
     }

@@ -500,6 +500,8 @@ static bool cbor_read_numbers(struct wire_cursor *c, double *out, size_t room, s
     return !c->failed;
 }
 
+enum { POLLED = 64 }; /* numbers of a column that are read between two polls */
+
 static bool cbor_read_column(struct wire_cursor *c, struct wire_column *out)
 {
     struct head head;
@@ -521,7 +523,7 @@ static bool cbor_read_column(struct wire_cursor *c, struct wire_column *out)
         return wire_fail_memory(c);
     size_t count = 0;
     for (; cbor_next_item(c); count++)
-        if (!cbor_read_number(c, &values[count]))
+        if ((count % POLLED == 0 && !wire_goes_on(c)) || !cbor_read_number(c, &values[count]))
             return false;
     *out = (struct wire_column){.type = WIRE_DOUBLES, .values = values, .count = count};
     return !c->failed;
@@ -569,6 +571,7 @@ void wire_cbor_open(struct wire_cursor *cursor, const char *bytes, size_t length
     cursor->arena = arena;
     cursor->depth = 0;
     cursor->postponed = NULL;
+    cursor->cancel = NULL;
     cursor->fresh = false;
     cursor->failed = false;
 }

@@ -28,6 +28,11 @@ bool wire_fail_memory(struct wire_cursor *c)
     return wire_fail_at(c, WIRE_OBB_NO_MEMORY, 0, NULL);
 }
 
+bool wire_fail_cancelled(struct wire_cursor *c)
+{
+    return wire_fail_at(c, (wire_cause)OBB_CANCELLED, 0, NULL);
+}
+
 /* ---- Places ---------------------------------------------------------------------------------- */
 
 struct wire_mark wire_mark(struct wire_cursor *c)

@@ -59,9 +59,10 @@ struct wire_cursor {
     const char *first; /* where the value of the document begins */
     struct obb_arena *arena;
     unsigned depth;
-    bool fresh;      /* JSON: no item of the innermost container was read yet */
-    bool failed;     /* then `fault` says why */
-    bool *postponed; /* the one of the wire_body, for decoders */
+    bool fresh;                /* JSON: no item of the innermost container was read yet */
+    bool failed;               /* then `fault` says why */
+    bool *postponed;           /* the one of the wire_body, for decoders */
+    const atomic_bool *cancel; /* the one of the wire_body; may be NULL */
     struct wire_fault fault;
     struct wire_level levels[WIRE_DEPTH]; /* CBOR */
     char number[WIRE_NUMBER_ROOM];        /* CBOR: the text that read_number_text returned last */
@@ -113,6 +114,8 @@ void wire_json_open(struct wire_cursor *cursor, const char *bytes, size_t length
 void wire_cbor_open(struct wire_cursor *cursor, const char *bytes, size_t length,
                     struct obb_arena *arena);
 
+bool wire_fail_cancelled(struct wire_cursor *c); /* notes OBB_CANCELLED and returns false */
+
 /* ---- Reading --------------------------------------------------------------------------------- */
 
 /* Returns the kind of the next value, judged by its first byte. The value itself may still be
@@ -122,6 +125,12 @@ static inline wire_kind wire_peek(struct wire_cursor *c) { return c->ops->peek(c
 /* Returns the byte offset of the next value. */
 static inline size_t wire_place(const struct wire_cursor *c) { return (size_t)(c->at - c->start); }
 
+/* Polls. If the work is cancelled, notes OBB_CANCELLED and returns false. */
+static inline bool wire_goes_on(struct wire_cursor *c)
+{
+    return c->cancel == NULL || !obb_cancel_poll(c->cancel) || wire_fail_cancelled(c);
+}
+
 /* Read an object: enter it, then call next_key, and read the value after each key. next_key returns
  * false at the end, which leaves the object, and after a fault. The caller must look for duplicate
  * keys: see wire_check_keys, and object.h for objects of known fields. Keys and strings point into
@@ -129,12 +138,16 @@ static inline size_t wire_place(const struct wire_cursor *c) { return (size_t)(c
 static inline bool wire_enter_object(struct wire_cursor *c) { return c->ops->enter_object(c); }
 static inline bool wire_next_key(struct wire_cursor *c, obb_str *key)
 {
-    return c->ops->next_key(c, key);
+    return wire_goes_on(c) && c->ops->next_key(c, key);
 }
 
-/* Read an array in the same way: enter it, then call next_item, and read an item after each. */
+/* Read an array in the same way: enter it, then call next_item, and read an item after each. Both
+ * poll for cancelling. */
 static inline bool wire_enter_array(struct wire_cursor *c) { return c->ops->enter_array(c); }
-static inline bool wire_next_item(struct wire_cursor *c) { return c->ops->next_item(c); }
+static inline bool wire_next_item(struct wire_cursor *c)
+{
+    return wire_goes_on(c) && c->ops->next_item(c);
+}
 
 static inline bool wire_read_null(struct wire_cursor *c) { return c->ops->read_null(c); }
 static inline bool wire_read_bool(struct wire_cursor *c, bool *out)

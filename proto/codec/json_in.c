@@ -352,6 +352,8 @@ static bool json_read_numbers(struct wire_cursor *c, double *out, size_t room, s
     return leave_run(c, count);
 }
 
+enum { POLLED = 64 }; /* numbers of a column that are read between two polls */
+
 static bool json_read_column(struct wire_cursor *c, struct wire_column *out)
 {
     double *values = NULL;
@@ -366,8 +368,12 @@ static bool json_read_column(struct wire_cursor *c, struct wire_column *out)
             return wire_fail_memory(c);
         values = grown;
         room = larger;
-        if (!read_run(c, values + count, room - count, &count, &more))
-            return false;
+        while (more && count < room) {
+            const size_t left = room - count;
+            if (!wire_goes_on(c) ||
+                !read_run(c, values + count, left < POLLED ? left : POLLED, &count, &more))
+                return false;
+        }
     }
     *out = (struct wire_column){.type = WIRE_DOUBLES, .values = values, .count = count};
     return leave_run(c, count);
@@ -413,6 +419,7 @@ void wire_json_open(struct wire_cursor *cursor, const char *bytes, size_t length
     cursor->arena = arena;
     cursor->depth = 0;
     cursor->postponed = NULL;
+    cursor->cancel = NULL;
     cursor->fresh = false;
     cursor->failed =
         false; /* levels are written before they are read, and this cursor has no use for them */

@@ -263,11 +263,25 @@ static const char *detail_with_value(struct wire_cursor *c, obb_str key,
     return wire_detail(arena, "found %s; %s", w.text, rule);
 }
 
+/* Returns true for faults that say nothing about the document. */
+static bool ended_early(const struct wire_fault *fault)
+{
+    return fault->cause == WIRE_OBB_NO_MEMORY || fault->cause == (wire_cause)OBB_CANCELLED;
+}
+
+static wire_problem problem_of_end(const struct wire_fault *fault)
+{
+    wire_problem problem = wire_problem_of_cause(fault->cause);
+    if (fault->cause == WIRE_OBB_NO_MEMORY)
+        problem.detail = "there is no room at present for what this body says";
+    return problem;
+}
+
 wire_problem wire_cursor_explain(struct wire_cursor *c)
 {
     struct wire_fault fault = c->fault;
-    if (fault.cause == WIRE_OBB_NO_MEMORY)
-        return wire_problem_of_cause(fault.cause);
+    if (ended_early(&fault))
+        return problem_of_end(&fault);
 
     struct wire_cursor again = *c, at;
     again.at = again.first;
@@ -277,6 +291,8 @@ wire_problem wire_cursor_explain(struct wire_cursor *c)
         .c = &again, .seeks = true, .place = fault.place, .item = fault.item, .at = &at};
     if (!walk_value(&w, NULL) || !wire_finish(&again))
         fault = again.fault;
+    if (ended_early(&fault))
+        return problem_of_end(&fault);
     wire_problem problem = wire_problem_of_cause(fault.cause);
     if (fault.cause == WIRE_MALFORMED) {
         problem.detail = detail_with_place(&fault, c->arena);

@@ -14,6 +14,7 @@ void wire_body_open(struct wire_cursor *c, const wire_body *body, struct obb_are
     else
         wire_json_open(c, body->bytes, body->length, arena);
     c->postponed = body->postponed;
+    c->cancel = body->cancel;
 }
 
 bool wire_body_close(struct wire_cursor *c, bool ok, wire_problem *problem)

@@ -10,7 +10,7 @@
  * itself, the object that lacks a field. Accepted values are in range and of the right shape.
  * Questions about the scene (is the box there? is this a 412?) are answered by core later.
  *
- * Memory   at most about 16 bytes of the arena for a byte of the body (lists of bare ids); 1 to 3
+ * Memory   at most about 25 bytes of the arena for a byte of the body (bare ids in CBOR; 12 in JSON); 1 to 3
  *          for bodies of boxes. */
 #ifndef WIRE_REQUEST_H
 #define WIRE_REQUEST_H
@@ -30,6 +30,8 @@ typedef struct wire_body {
      * work it sets *postponed and returns false; *problem then means nothing, and the caller
      * decodes again with postponed = NULL. */
     bool *postponed;
+    const atomic_bool
+        *cancel; /* once true, the decoder soon fails with OBB_CANCELLED; may be NULL */
 } wire_body;
 
 #endif

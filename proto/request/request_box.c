@@ -281,7 +281,8 @@ static bool make_box(const struct wire_object *o, const struct parts *parts, uns
         return wire_object_need(o, POINTS) && fit_now(c, parts->fit, o->where[POINTS]) &&
                wire_check_status(c,
                                  obb_fit_points(parts->points, parts->point_count,
-                                                (obb_fit)parts->fit, dimensions, &out->box),
+                                                (obb_fit)parts->fit, dimensions, c->cancel,
+                                                &out->box),
                                  o->where[POINTS]);
     return wire_object_need(o, CORNERS) &&
            wire_check_status(

@@ -179,6 +179,7 @@ static bool read_boxes(struct import *import, int dimensions, const obb_put **ou
         struct wire_cursor c;
         wire_json_open(&c, text.bytes, text.length, import->arena);
         c.postponed = import->outer.postponed;
+        c.cancel = import->outer.cancel;
         if (!finish_line(import, &c, wire_read_named_put(&c, dimensions, put)))
             return false;
     }
@@ -193,6 +194,7 @@ bool wire_read_import(const wire_body *body, struct obb_arena *arena, obb_edit *
     struct import import = {.arena = arena, .problem = problem};
     wire_json_open(&import.outer, body->bytes, body->length, arena);
     import.outer.postponed = body->postponed;
+    import.outer.cancel = body->cancel;
     import.outer.at = body->bytes; /* a blank first line is a line too */
 
     struct header header = {.has_time = false};

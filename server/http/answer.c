@@ -202,18 +202,6 @@ static struct MHD_Response *response_of(struct srv_exchange *x)
                                                  MHD_RESPMEM_PERSISTENT);
 }
 
-bool srv_reply_room(struct srv_request *request)
-{
-    struct srv_exchange *x = request->exchange;
-    const struct wire_buf *reply = &request->reply;
-    const size_t needed = reply->capacity > SRV_KEPT_BUFFER ? reply->capacity : 0;
-    if (reply->failed ||
-        (needed > x->reply_room && !srv_request_reserve(request, needed - x->reply_room)))
-        return false;
-    x->reply_room = needed > x->reply_room ? needed : x->reply_room;
-    return true;
-}
-
 wire_problem srv_problem_no_room(void)
 {
     return wire_problem_http(503, "answers in flight use up the memory set aside for them");
@@ -222,9 +210,8 @@ wire_problem srv_problem_no_room(void)
 void srv_reply(struct srv_request *request, int status, const char *content_type)
 {
     struct srv_exchange *x = request->exchange;
-    if (!srv_reply_room(request)) {
+    if (request->reply.failed) {
         const wire_problem problem = srv_problem_no_room();
-        wire_buf_fini(&request->reply);
         srv_reply_problem(request, &problem);
         return;
     }
@@ -249,6 +236,8 @@ void srv_reply_empty(struct srv_request *request, int status)
 void srv_reply_problem(struct srv_request *request, const wire_problem *problem)
 {
     struct srv_exchange *x = request->exchange;
+    if (request->reply.failed || request->reply.capacity > SRV_OWN_BUFFER)
+        wire_buf_fini(&request->reply); /* the problem needs no more than the reply's own bytes */
     request->reply.length = 0;
     request->has_etag = false;
     wire_write_problem(&request->reply, problem);

@@ -8,14 +8,9 @@
 /* A client must take an answer at this pace: bytes a second. */
 #define SRV_LEAST_PACE 16384
 
-/* Sends request->reply as the body. If --memory-limit leaves no room for it, sends a 503
- * instead. */
+/* Sends request->reply as the body. If the reply failed because --memory-limit left no room for it,
+ * sends a 503 instead. */
 void srv_reply(struct srv_request *request, int status, const char *content_type);
-
-/* Reserves memory for request->reply now, as srv_reply does later. May be repeated while the reply
- * grows. Returns false if --memory-limit leaves too little, or if there was no memory to write the
- * reply. */
-bool srv_reply_room(struct srv_request *request);
 
 /* Returns the 503 for answers that --memory-limit leaves no room for. */
 wire_problem srv_problem_no_room(void);

@@ -14,16 +14,14 @@ static void discard_rest(struct srv_exchange *x, int status, const char *detail)
 {
     srv_exchange_refuse(x, status, detail);
     x->discard = true;
-    obb_free(x->body);
-    x->body = NULL;
-    x->body_length = x->body_capacity = 0;
+    srv_exchange_free_body(x);
 }
 
-/* Makes room for `more` bytes. The buffer begins with the declared length up to SRV_FIRST_BODY,
+/* Makes room for `size` more bytes. The buffer begins with the declared length up to SRV_FIRST_BODY,
  * then doubles each time, so a client must send bytes to get memory. */
-static bool grow(struct srv_exchange *x, size_t more)
+static bool grow(struct srv_exchange *x, size_t size)
 {
-    const size_t need = x->body_length + more;
+    const size_t need = x->body_length + size;
     if (need <= x->body_capacity)
         return true;
     size_t capacity = x->body_capacity < SRV_FIRST_BODY / 2 ? SRV_FIRST_BODY : x->body_capacity * 2;
@@ -31,10 +29,18 @@ static bool grow(struct srv_exchange *x, size_t more)
         capacity = (size_t)x->declared;
     if (capacity < need)
         capacity = need;
-    char *body = NULL;
-    if (srv_request_reserve(&x->request, capacity - x->body_capacity))
-        body = obb_realloc(x->body, capacity, 1);
+    struct obb_budget *budget = x->all->options->budget;
+    if ((x->declared != UINT64_MAX ? x->declared : need) > budget->limit) {
+        discard_rest(x, 413, "the body is longer than --memory-limit");
+        return false;
+    }
+    const size_t more = obb_budget_beyond(capacity, SRV_OWN_BUFFER) -
+                        obb_budget_beyond(x->body_capacity, SRV_OWN_BUFFER);
+    const bool drawn = more == 0 || obb_budget_take(budget, more);
+    char *body = drawn ? obb_realloc(x->body, capacity, 1) : NULL;
     if (body == NULL) {
+        if (drawn && more != 0)
+            obb_budget_give(budget, more);
         discard_rest(x, 503, "bodies in flight use up the memory set aside for them");
         return false;
     }

@@ -10,19 +10,35 @@ enum { KEPT_EXCHANGES = 256 }; /* in the pool; further ones are freed with their
 static struct srv_exchange *take(struct srv_exchanges *all)
 {
     struct srv_exchange *x = all->free;
+    if (x != NULL) {
+        all->free = x->next;
+        all->free_count--;
+        x->next = NULL;
+        return x;
+    }
+    x = obb_calloc(1, sizeof *x);
     if (x == NULL)
-        return obb_calloc(1, sizeof *x);
-    all->free = x->next;
-    all->free_count--;
-    x->next = NULL;
+        return NULL;
+    x->request.arena.budget = all->options->budget;
+    x->request.arena.own = SRV_OWN_BUFFER;
     return x;
+}
+
+void srv_exchange_free_body(struct srv_exchange *x)
+{
+    const size_t drawn = obb_budget_beyond(x->body_capacity, SRV_OWN_BUFFER);
+    if (drawn != 0)
+        obb_budget_give(x->all->options->budget, drawn);
+    obb_free(x->body);
+    x->body = NULL;
+    x->body_length = x->body_capacity = 0;
 }
 
 static void free_exchange(struct srv_exchange *x)
 {
     obb_arena_fini(&x->request.arena);
     wire_buf_fini(&x->request.reply);
-    obb_free(x->body);
+    srv_exchange_free_body(x);
     obb_free(x);
 }
 
@@ -33,25 +49,20 @@ static void give(struct srv_exchanges *all, struct srv_exchange *x)
         free_exchange(x);
         return;
     }
-    struct srv_exchange kept = {.next = all->free};
-    if (x->request.arena.total <= SRV_KEPT_BUFFER) {
-        kept.request.arena = x->request.arena;
-        obb_arena_reset(&kept.request.arena);
-    } else {
+    if (x->request.arena.total > SRV_OWN_BUFFER)
         obb_arena_fini(&x->request.arena);
-    }
-    if (x->request.reply.capacity <= SRV_KEPT_BUFFER) {
-        kept.request.reply.bytes = x->request.reply.bytes;
-        kept.request.reply.capacity = x->request.reply.capacity;
-    } else {
+    obb_arena_reset(&x->request.arena);
+    if (x->request.reply.capacity > SRV_OWN_BUFFER)
         wire_buf_fini(&x->request.reply);
-    }
-    if (x->body_capacity <= SRV_KEPT_BUFFER) {
-        kept.body = x->body;
-        kept.body_capacity = x->body_capacity;
-    } else {
-        obb_free(x->body);
-    }
+    if (x->body_capacity > SRV_OWN_BUFFER)
+        srv_exchange_free_body(x);
+    struct srv_exchange kept = {.all = all,
+                                .next = all->free,
+                                .request.arena = x->request.arena,
+                                .request.reply.bytes = x->request.reply.bytes,
+                                .request.reply.capacity = x->request.reply.capacity,
+                                .body = x->body,
+                                .body_capacity = x->body_capacity};
     *x = kept;
     all->free = x;
     all->free_count++;
@@ -74,6 +85,8 @@ struct srv_exchange *srv_exchange_begin(struct srv_exchanges *all,
     if (x == NULL)
         return NULL;
     x->request.exchange = x;
+    x->request.reply.budget = all->options->budget;
+    x->request.reply.own = SRV_OWN_BUFFER;
     x->request.number = ++all->requests;
     x->request.services = all->options->services;
     x->all = all;
@@ -89,7 +102,6 @@ void srv_exchange_end(struct srv_exchange *x)
     struct srv_connection *c = x->connection;
     c->exchange = NULL;
     all->active--;
-    all->options->metrics->in_flight_bytes -= x->reserved;
     give(all, x);
     srv_connection_enter(c, SRV_PHASE_READ);
 }
@@ -146,17 +158,6 @@ void srv_exchange_resume(struct srv_exchange *x)
 }
 
 /* ---- For handlers ---------------------------------------------------------------------------- */
-
-bool srv_request_reserve(struct srv_request *request, size_t bytes)
-{
-    struct srv_exchange *x = request->exchange;
-    const srv_http_options *options = x->all->options;
-    if (bytes > options->memory_limit - options->metrics->in_flight_bytes)
-        return false;
-    options->metrics->in_flight_bytes += bytes;
-    x->reserved += bytes;
-    return true;
-}
 
 /* The networks of IPv6 begin beyond 0::/8, so the smallest numbers are free for IPv4 and for our
  * sockets. */

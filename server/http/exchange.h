@@ -11,7 +11,11 @@ struct srv_constants;
 struct srv_lingerers;
 struct srv_stream;
 
-enum { SRV_KEPT_BUFFER = 65536 }; /* bytes: larger buffers are freed with their request */
+/* Bytes. The arena, the reply and the body of each exchange may be as large without a draw from the
+ * budget: small requests are always answered, a full budget among them, and the service holds at
+ * most three of these for each connection. Kept in the pool; larger buffers draw the rest, and are
+ * freed with their request. */
+enum { SRV_OWN_BUFFER = 10240 };
 
 struct srv_exchange {
     struct srv_request request;
@@ -43,8 +47,8 @@ struct srv_exchange {
     /* The body. */
     uint64_t declared; /* Content-Length, or UINT64_MAX if chunked */
     char *body;
-    size_t body_length, body_capacity;
-    bool discard; /* the bytes that still come are not kept */
+    size_t body_length, body_capacity; /* the capacity beyond SRV_OWN_BUFFER is drawn */
+    bool discard;                      /* the bytes that still come are not kept */
 
     /* The answer. */
     struct srv_stream *stream;     /* if the answer is a stream */
@@ -52,8 +56,6 @@ struct srv_exchange {
     bool constant;                 /* `response` is shared */
     int status;
     size_t answer_bytes;
-    size_t reserved;   /* bytes of --memory-limit in use */
-    size_t reply_room; /* the part of `reserved` that is for the reply */
 };
 
 struct srv_exchanges {
@@ -77,6 +79,9 @@ struct srv_exchange *srv_exchange_begin(struct srv_exchanges *all,
 
 /* Gives the exchange and its memory back. The connection begins SRV_PHASE_READ. */
 void srv_exchange_end(struct srv_exchange *x);
+
+/* Frees the body and gives back what it drew. The exchange then has none. */
+void srv_exchange_free_body(struct srv_exchange *x);
 
 /* Decides that the answer is a problem of this status. detail: a sentence that lives as long as the
  * process, or NULL. */

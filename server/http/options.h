@@ -17,7 +17,8 @@ typedef struct srv_http_options {
     struct srv_metrics *metrics; /* made for as many routes as `routes` has */
     const struct srv_routes *routes;
     struct srv_services *services; /* passed on to handlers */
-    uint64_t connection_limit, body_limit, memory_limit, request_timeout_ms;
+    struct obb_budget *budget;     /* of --memory-limit: bodies, arenas and replies draw from it */
+    uint64_t connection_limit, body_limit, request_timeout_ms;
     const char *const *hosts; /* further names that a Host field may hold */
     size_t host_count;
     const char *const *origins; /* of pages that may call; "*": any page, which may only read */

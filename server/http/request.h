@@ -19,8 +19,8 @@ struct srv_request {
     const char *if_match;      /* the value of the field, or NULL */
     const char *if_none_match; /* likewise */
     const char *last_event_id; /* likewise */
-    struct obb_arena arena;    /* freed with the request */
-    struct wire_buf reply;     /* the body that srv_reply sends */
+    struct obb_arena arena;    /* freed with the request; draws from options.budget */
+    struct wire_buf reply;     /* the body that srv_reply sends; draws likewise */
     unsigned scopes;           /* WIRE_SCOPE_… that the sender has; set by options.admit */
     const wire_token *token;   /* of the sender, valid until the handler returns; NULL: no tokens */
     const char *id;            /* X-Request-Id if sent and printable, for the log and the answer */
@@ -43,9 +43,5 @@ bool srv_request_late(const struct srv_request *request);
 /* Returns the client as a number. All requests from one IPv4 address, one IPv6 network (/64) or one
  * of our unix sockets have the same number, and no others have it. */
 uint64_t srv_request_peer(const struct srv_request *request);
-
-/* Reserves bytes of --memory-limit for this request, which gives them back when it ends.
- * Returns false if the limit does not leave so many: the handler answers 503. */
-bool srv_request_reserve(struct srv_request *request, size_t bytes);
 
 #endif

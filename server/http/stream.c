@@ -65,7 +65,8 @@ void srv_stream_give(struct srv_stream *stream, struct wire_buf *buf)
 {
     struct wire_buf *pending = &stream->pending;
     if (srv_stream_waiting(stream) == 0) {
-        const struct wire_buf empty = {.bytes = pending->bytes, .capacity = pending->capacity};
+        struct wire_buf empty = *pending;
+        empty.length = 0;
         *pending = *buf;
         *buf = empty;
         stream->taken = 0;

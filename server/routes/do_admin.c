@@ -5,6 +5,7 @@
 
 static void refresh(struct srv_services *services)
 {
+    services->metrics->in_flight_bytes = obb_budget_used(services->budget);
     services->metrics->queue = srv_pool_jobs(services->pool);
     services->metrics->scenes = obb_store_scenes(services->store);
     services->metrics->boxes = obb_store_boxes(services->store);
@@ -36,6 +37,7 @@ void srv_do_metrics(struct srv_request *request)
     if (!srv_no_params(request))
         return;
     refresh(request->services);
+    request->reply.budget = NULL; /* a full budget must be seen, too; this is about 30 KB */
     srv_metrics_write(request->services->metrics, &request->reply);
     srv_metrics_write_process(&request->reply);
     srv_reply(request, 200, "text/plain; version=0.0.4; charset=utf-8");

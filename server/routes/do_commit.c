@@ -70,19 +70,23 @@ static bool set_aside(struct commit *c)
     /* a name takes at most twice the bytes in `missing` that its entry took in the body */
     const size_t least = FIXED + PROBLEM * queries + (c->commit.edit.ignore_missing ? 2 * sent : 0);
     struct wire_buf *reply = &request->reply;
-    if (wire_buf_room(reply, least) != NULL && srv_reply_room(request)) {
+    if (wire_buf_room(reply, least) != NULL) {
         c->aside = reply->capacity;
         return true;
     }
     wire_problem problem = srv_problem_no_room();
-    if (least + sent > limit || reply->capacity > limit - sent) {
+    size_t room = reply->capacity > 256 ? reply->capacity : 256;
+    while (room < least)
+        room *= 2;                                     /* as a buffer grows */
+    const uint64_t held = sent + request->arena.total; /* until the answer is sent */
+    if (held > limit || room > limit - held) {
         enum { ROOM = 160 };
         char *detail = obb_arena_alloc(&request->arena, ROOM, 1);
         if (detail != NULL)
             (void)snprintf(detail, ROOM,
-                           "found %zu queries, whose answers may take %zu bytes beside the body's "
-                           "%zu; --memory-limit is %llu",
-                           queries, least, sent, (unsigned long long)limit);
+                           "found %zu queries, whose answers may take %zu bytes beside the "
+                           "commit's %llu; --memory-limit is %llu",
+                           queries, least, (unsigned long long)held, (unsigned long long)limit);
         problem = wire_problem_http(413, detail);
     }
     wire_buf_fini(reply);
@@ -104,7 +108,7 @@ static void reply_unanswered(struct commit *c, wire_problem problem)
     problem.retry_after = 0;
     wire_buf_restart(&request->reply, c->aside);
     write_answer(c, NULL, &problem, false);
-    if (!srv_reply_room(request)) {
+    if (request->reply.failed) {
         wire_buf_restart(&request->reply, c->aside);
         write_answer(c, NULL, &problem, true);
     }
@@ -119,8 +123,8 @@ static void commit_reply(struct srv_work *work)
     if (atomic_load(&request->cancelled))
         reply_unanswered(c, srv_problem_cancelled(request));
     else if (status != OBB_OK)
-        reply_unanswered(c, wire_problem_of(status));
-    else if (!srv_reply_room(request))
+        reply_unanswered(c, srv_problem_of_status(status));
+    else if (request->reply.failed)
         reply_unanswered(c, srv_problem_no_room());
     else
         srv_reply(request, 200, wire_media_type(request->accept));

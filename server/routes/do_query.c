@@ -29,8 +29,8 @@ static size_t plans_advance(struct srv_job *job)
         obb_status status = OBB_OK;
         struct obb_plan **plan = &p->plans[p->current];
         if (*plan == NULL)
-            status =
-                obb_plan_create(p->views[p->current], &p->queries[p->current], cancelled, plan);
+            status = obb_plan_create(p->views[p->current], &p->queries[p->current], cancelled,
+                                     p->work.request->services->budget, plan);
         size_t chunks = 0;
         if (status == OBB_OK)
             chunks = obb_plan_advance(*plan, &status);
@@ -79,13 +79,14 @@ void srv_plans_close(struct srv_plans *p)
     services->metrics->doubts_total += p->doubts;
 }
 
-/* Runs all queries on this thread. Returns false if they take longer than the loop may be busy;
+/* Runs all queries on this thread. They draw from no budget: what they can hold is bounded by their
+ * time, and only one request at a time is here. Returns false if they take longer than the loop may be busy;
  * then no plan is left. */
 static bool plans_try(struct srv_plans *p)
 {
     double left_ns = SRV_LOOP_NS;
     for (size_t i = 0; i < p->count; i++) {
-        obb_status status = obb_plan_create(p->views[i], &p->queries[i], NULL, &p->plans[i]);
+        obb_status status = obb_plan_create(p->views[i], &p->queries[i], NULL, NULL, &p->plans[i]);
         if (status == OBB_OK)
             status = obb_plan_try(p->plans[i], &left_ns);
         if (status == OBB_CANCELLED) {
@@ -166,8 +167,7 @@ enum {
     /* Pairs that are written between two checks of the piece's size. A pair takes 20 to 60 bytes
      * and 100 ns. */
     FEW_PAIRS = 1024,
-    DETAILED = 8, /* a pair of a query with `want` takes this many times the bytes and the time */
-    PAGE_MEMORY = 1 << 20 /* about as many bytes does a stream hold between its pages */
+    DETAILED = 8 /* a pair of a query with `want` takes this many times the bytes and the time */
 };
 
 /* Returns how many pairs of this query cost as much as `bare` pairs without `want`. */
@@ -238,14 +238,11 @@ static void lines_closed(struct srv_paged_answer *answer)
     srv_plans_close(&query_of(answer)->plans);
 }
 
-/* Answers with the first page, which is found already, and with the pages after it. Returns false
- * if --memory-limit leaves no room for that. */
-static bool stream_pairs(struct query *q)
+/* Answers with the first page, which is found already, and with the pages after it. */
+static void stream_pairs(struct query *q)
 {
     const obb_result *result = obb_plan_result(q->plans.plans[0]);
     q->lines.cheap = !result->truncated && result->pair_count <= pairs_for(q, FEW_PAIRS);
-    if (!q->lines.cheap && !srv_request_reserve(q->plans.work.request, PAGE_MEMORY))
-        return false;
     q->plans.current = q->plans.count;
     q->lines.view = q->plans.views[0];
     q->lines.advance = lines_advance;
@@ -253,7 +250,6 @@ static bool stream_pairs(struct query *q)
     q->lines.write = lines_write;
     q->lines.closed = lines_closed;
     srv_paged_answer_start(&q->lines, q->plans.work.request, WIRE_NDJSON);
-    return true;
 }
 
 static void query_write(struct srv_plans *p)
@@ -279,10 +275,8 @@ static void query_reply(struct srv_work *work)
     } else if (status != OBB_OK) {
         srv_reply_status(request, status);
     } else if (request->accept == WIRE_NDJSON) {
-        if (stream_pairs(q))
-            return;
-        const wire_problem problem = srv_problem_no_room();
-        srv_reply_problem(request, &problem);
+        stream_pairs(q);
+        return;
     } else {
         srv_reply(request, 200, wire_media_type(request->accept));
     }

@@ -100,6 +100,7 @@ void srv_paged_answer_start(struct srv_paged_answer *a, struct srv_request *requ
 {
     a->work.request = request;
     a->until = srv_clock() + (double)request->services->config->request_timeout_ms / 1e3;
+    a->piece.budget = a->stream.pending.budget = request->services->budget;
     a->work.job.advance = step;
     a->work.job.chunk = run_chunk;
     a->work.job.done = on_done;

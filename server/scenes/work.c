@@ -16,9 +16,17 @@ void *srv_work_room(struct srv_request *request, size_t size)
     return room;
 }
 
+wire_problem srv_problem_of_status(obb_status status)
+{
+    wire_problem problem = wire_problem_of(status);
+    if (status == OBB_NO_MEMORY)
+        problem.detail = srv_problem_no_room().detail;
+    return problem;
+}
+
 void srv_reply_status(struct srv_request *request, obb_status status)
 {
-    const wire_problem problem = wire_problem_of(status);
+    const wire_problem problem = srv_problem_of_status(status);
     srv_reply_problem(request, &problem);
 }
 
@@ -125,5 +133,6 @@ void srv_work_decode(struct srv_work *work, void (*decode)(struct srv_work *work
     work->decoded = then;
     work->job.advance = decode_step;
     work->job.chunk = NULL;
+    body->cancel = &work->request->cancelled;
     (void)srv_work_start(work, decoded);
 }

@@ -39,7 +39,10 @@ wire_problem srv_problem_cancelled(const struct srv_request *request);
 /* Answers a cancelled request. */
 void srv_reply_cancelled(struct srv_request *request);
 
-/* Answers with the problem of a status of core. */
+/* Returns the problem of a status of core. */
+wire_problem srv_problem_of_status(obb_status status);
+
+/* Answers with it. */
 void srv_reply_status(struct srv_request *request, obb_status status);
 
 /* Returns `size` zeroed bytes of the request's arena. Returns NULL after answering the request if

@@ -186,7 +186,7 @@ static void measure(struct rig *rig, const struct row *row, size_t items)
         require(read, text);
         said = obb_query_cost(view, &query);
         const double asked = load_clock();
-        require(obb_plan_create(view, &query, NULL, &plan) == OBB_OK &&
+        require(obb_plan_create(view, &query, NULL, NULL, &plan) == OBB_OK &&
                     obb_plan_run(plan) == OBB_OK,
                 row->name);
         const double ran = load_clock();

@@ -126,7 +126,8 @@ static void ask(const struct obb_view *view, const model_state *state, struct fu
                              .max_distance = HUGE_VAL,
                              .filter = filter};
     struct obb_plan *plan;
-    fuzz_check(obb_plan_create(view, &pairs, NULL, &plan) == OBB_OK && obb_plan_run(plan) == OBB_OK,
+    fuzz_check(obb_plan_create(view, &pairs, NULL, NULL, &plan) == OBB_OK &&
+                   obb_plan_run(plan) == OBB_OK,
                "all pairs");
     const obb_result *result = obb_plan_result(plan);
     size_t at = 0;
@@ -162,7 +163,7 @@ static void ask(const struct obb_view *view, const model_state *state, struct fu
                 id = state->boxes[i].id;
             }
         }
-        fuzz_check(obb_plan_create(view, &rays, NULL, &plan) == OBB_OK &&
+        fuzz_check(obb_plan_create(view, &rays, NULL, NULL, &plan) == OBB_OK &&
                        obb_plan_run(plan) == OBB_OK,
                    "a ray");
         const obb_answer *answer = &obb_plan_result(plan)->answers[0];

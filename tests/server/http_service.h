@@ -24,6 +24,7 @@ static struct srv_loop *loop;
 static struct srv_http *http;
 static struct srv_routes *routes;
 static struct srv_metrics metrics;
+static struct obb_budget budget;
 static const srv_log quiet = {.descriptor = -1, .level = SRV_ERROR};
 static srv_listener listener;
 static pthread_t thread;
@@ -128,13 +129,14 @@ static inline void start_with(uint64_t connections, uint64_t memory, const srv_r
     ck_assert(srv_loop_create(&loop));
     ck_assert(srv_metrics_init(&metrics, ROUTES + count));
     ck_assert(srv_routes_create(table, ROUTES + count, &routes));
+    obb_budget_init(&budget, memory);
     const srv_http_options options = {.loop = loop,
                                       .log = &quiet,
                                       .metrics = &metrics,
                                       .routes = routes,
                                       .connection_limit = connections,
                                       .body_limit = 1u << 20,
-                                      .memory_limit = memory,
+                                      .budget = &budget,
                                       .request_timeout_ms = TIMEOUT_MS,
                                       .hosts = hosts,
                                       .host_count = 1,
@@ -228,7 +230,7 @@ static inline void finish(void)
     srv_listener_close(&listener);
     srv_routes_destroy(routes);
     srv_loop_destroy(loop);
-    ck_assert_uint_eq(metrics.in_flight_bytes, 0);
+    ck_assert_uint_eq(obb_budget_used(&budget), 0);
     ck_assert_uint_eq(metrics.connections, 0);
     srv_metrics_fini(&metrics);
 }

@@ -1,5 +1,7 @@
 #include "tests/support/fault.h"
 
+#include "core/base/cancel.h"
+
 #include <stdatomic.h>
 
 /* These names are the linker's (--wrap=malloc), not ours to choose. */
@@ -10,6 +12,8 @@ void *__real_realloc(void *block, size_t size);
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *block, size_t size);
+bool __real_obb_cancel_poll(const atomic_bool *cancel);
+bool __wrap_obb_cancel_poll(const atomic_bool *cancel);
 
 static atomic_size_t seen, armed;
 
@@ -33,5 +37,16 @@ void *__wrap_calloc(size_t count, size_t size)
 void *__wrap_realloc(void *block, size_t size)
 {
     return fails() ? NULL : __real_realloc(block, size);
+}
+
+static atomic_size_t polls_left; /* 0: not armed; 1: cancelled */
+
+void fault_cancel(size_t n) { atomic_store(&polls_left, n == 0 ? 0 : n + 1); }
+
+bool __wrap_obb_cancel_poll(const atomic_bool *cancel)
+{
+    if (atomic_load(&polls_left) > 1)
+        atomic_fetch_sub(&polls_left, 1);
+    return atomic_load(&polls_left) == 1 || __real_obb_cancel_poll(cancel);
 }
 /* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming) */

@@ -12,4 +12,8 @@ void fault_arm(size_t n);
  * reached. */
 size_t fault_seen(void);
 
+/* Lets the n-th poll for cancelling from now, and all later ones, answer true. 0: each answers with
+ * its flag. */
+void fault_cancel(size_t n);
+
 #endif

@@ -364,7 +364,7 @@ static double ask(struct rig *rig, const obb_query *query, struct crew *crew, un
     const double begun = report_clock(workers);
     require(obb_view_open(rig->scene, query->has_at ? &query->at : NULL, &view, NULL, NULL) ==
                     OBB_OK &&
-                obb_plan_create(view, query, NULL, &plan) == OBB_OK,
+                obb_plan_create(view, query, NULL, NULL, &plan) == OBB_OK,
             "a plan");
     const crew_work work = {advance_plan, run_plan_chunk, plan};
     require((crew != NULL ? crew_run(crew, &work) : obb_plan_run(plan)) == OBB_OK, "a query");
@@ -601,7 +601,7 @@ static void contacts(const char *what, size_t count, size_t moved, size_t commit
     struct obb_arena arena;
     obb_arena_init(&arena);
     require(obb_view_open(rig.scene, NULL, &before, NULL, NULL) == OBB_OK &&
-                obb_plan_create(before, &query, NULL, &plan) == OBB_OK &&
+                obb_plan_create(before, &query, NULL, NULL, &plan) == OBB_OK &&
                 obb_plan_run(plan) == OBB_OK,
             "all pairs");
     const obb_result *result = obb_plan_result(plan);

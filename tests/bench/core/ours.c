@@ -241,7 +241,8 @@ static void find_pairs(struct ours_world *world, unsigned workers, struct crew *
 {
     const double begun = report_clock(workers);
     struct obb_join *join;
-    require(obb_join_create(world->layers, world->revision, 0, NULL, &join) == OBB_OK, "a join");
+    require(obb_join_create(world->layers, world->revision, 0, NULL, NULL, &join) == OBB_OK,
+            "a join");
     const crew_work joining = {advance_join, run_join_chunk, join};
     require(crew_run(crew, &joining) == OBB_OK, "a join");
     const double joined = report_clock(workers);

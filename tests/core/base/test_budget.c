@@ -136,6 +136,23 @@ START_TEST(an_arena_draws_what_its_chunks_take)
 }
 END_TEST
 
+START_TEST(an_arena_does_not_draw_its_own_bytes)
+{
+    struct obb_budget budget;
+    obb_budget_init(&budget, 1 << 20);
+    struct obb_arena arena = {.budget = &budget, .own = 10000};
+    ck_assert_ptr_nonnull(obb_arena_alloc(&arena, 8000, 1));
+    ck_assert_uint_eq(obb_budget_used(&budget), 0);
+    ck_assert_ptr_nonnull(obb_arena_alloc(&arena, 50000, 1));
+    ck_assert_uint_eq(obb_budget_used(&budget), arena.total - 10000);
+    obb_arena_reset(&arena);
+    ck_assert_uint_eq(obb_budget_used(&budget), arena.total - 10000);
+    obb_arena_fini(&arena);
+    ck_assert_uint_eq(obb_budget_used(&budget), 0);
+    ck_assert_uint_eq(arena.own, 10000);
+}
+END_TEST
+
 static void *draw(void *context)
 {
     struct obb_budget *budget = context;
@@ -176,6 +193,7 @@ int main(void)
     tcase_add_test(tc, blocks_keep_their_bytes_and_give_back_all_that_they_drew);
     tcase_add_test(tc, a_heap_that_fails_draws_nothing);
     tcase_add_test(tc, an_arena_draws_what_its_chunks_take);
+    tcase_add_test(tc, an_arena_does_not_draw_its_own_bytes);
     tcase_add_test(tc, threads_draw_at_the_same_time);
     suite_add_tcase(suite, tc);
     return test_main(suite);

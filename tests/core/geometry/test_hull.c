@@ -158,7 +158,7 @@ START_TEST(hulls_are_closed_and_hold_every_point)
                            count);
                 const size_t limit = round % 3 == 2 ? 24 : 1000;
                 obb_hull hull;
-                ck_assert_int_eq(obb_hull_init(&hull, points, count, coordinate_axes, limit),
+                ck_assert_int_eq(obb_hull_init(&hull, points, count, coordinate_axes, limit, NULL),
                                  OBB_OK);
                 if (hull.face_count == 0) { /* four points in a plane */
                     ck_assert(kind == CLOUD_GRID || kind == CLOUD_PRISM || kind == CLOUD_BOX);
@@ -205,7 +205,7 @@ START_TEST(points_that_hardly_stick_out_are_left_out_within_the_bound)
             points[i] = (obb_vec3){at[0], at[1], at[2]};
         }
         obb_hull hull;
-        ck_assert_int_eq(obb_hull_init(&hull, points, 68, coordinate_axes, 1000), OBB_OK);
+        ck_assert_int_eq(obb_hull_init(&hull, points, 68, coordinate_axes, 1000, NULL), OBB_OK);
         check_surface(&hull, 68);
         ck_assert(hull.whole);
         above = fmax(above, farthest_above(&hull, points, 68));
@@ -229,7 +229,7 @@ START_TEST(a_hull_cut_short_takes_what_sticks_out)
         points[1000 + 17 * i] =
             (obb_vec3){(i & 1) != 0 ? 3 : -3, (i & 2) != 0 ? 3 : -3, (i & 4) != 0 ? 3 : -3};
     obb_hull hull;
-    ck_assert_int_eq(obb_hull_init(&hull, points, 5000, coordinate_axes, 16), OBB_OK);
+    ck_assert_int_eq(obb_hull_init(&hull, points, 5000, coordinate_axes, 16, NULL), OBB_OK);
     size_t spikes = 0;
     for (size_t i = 0; i < hull.corner_count; i++)
         spikes +=
@@ -256,7 +256,7 @@ START_TEST(clouds_without_volume_have_no_hull)
         }
         obb_hull hull;
         const size_t count = flat == 3 ? 3 : 50;
-        ck_assert_int_eq(obb_hull_init(&hull, points, count, coordinate_axes, 64), OBB_OK);
+        ck_assert_int_eq(obb_hull_init(&hull, points, count, coordinate_axes, 64, NULL), OBB_OK);
         ck_assert_uint_eq(hull.face_count, 0);
         obb_hull_fini(&hull);
     }
@@ -272,7 +272,7 @@ START_TEST(a_failing_heap_is_a_status)
     for (;;) {
         obb_hull hull;
         fault_arm(++n);
-        const obb_status st = obb_hull_init(&hull, points, 100, coordinate_axes, 1000);
+        const obb_status st = obb_hull_init(&hull, points, 100, coordinate_axes, 1000, NULL);
         fault_arm(0);
         if (st == OBB_OK) {
             obb_hull_fini(&hull);

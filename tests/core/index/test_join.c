@@ -28,7 +28,7 @@ START_TEST(a_join_of_what_moved_has_just_its_pairs)
             }
         struct obb_join *join = NULL;
         ck_assert_int_eq(obb_join_create_moved(model->layers, model->revision, 0, moved,
-                                               moved_count, NULL, &join),
+                                               moved_count, NULL, NULL, &join),
                          OBB_OK);
         ck_assert_int_eq(model_layers_join(join, false), OBB_OK);
         model_layers_check_join(join, state, 0, is_moved, &counts);
@@ -62,7 +62,7 @@ START_TEST(joins_of_all_scenes_have_each_pair_once_with_every_kernel_and_margin)
                     for (size_t m = 0; m < tried; m++, joins++) {
                         struct obb_join *join = NULL;
                         ck_assert_int_eq(
-                            obb_join_create(layers, OBB_NEVER - 1, margins[m], NULL, &join),
+                            obb_join_create(layers, OBB_NEVER - 1, margins[m], NULL, NULL, &join),
                             OBB_OK);
                         ck_assert_int_eq(model_layers_join(join, joins % 2 == 1), OBB_OK);
                         model_layers_check_join(join, state, margins[m], NULL, &counts);
@@ -85,7 +85,7 @@ START_TEST(a_join_stops_when_cancelled_and_survives_each_failing_allocation)
     struct obb_layers *layers = model_layers_of_scene(&world, BOXES_POINT, 400, 3, NULL);
     atomic_bool cancel = true;
     struct obb_join *join = NULL;
-    ck_assert_int_eq(obb_join_create(layers, OBB_NEVER - 1, 0, &cancel, &join), OBB_OK);
+    ck_assert_int_eq(obb_join_create(layers, OBB_NEVER - 1, 0, &cancel, NULL, &join), OBB_OK);
     ck_assert_int_eq(model_layers_join(join, false), OBB_CANCELLED);
     obb_join_destroy(join);
 
@@ -93,7 +93,7 @@ START_TEST(a_join_stops_when_cancelled_and_survives_each_failing_allocation)
     for (size_t n = 1;; n++) {
         join = NULL;
         fault_arm(n);
-        obb_status status = obb_join_create(layers, OBB_NEVER - 1, 0, NULL, &join);
+        obb_status status = obb_join_create(layers, OBB_NEVER - 1, 0, NULL, NULL, &join);
         if (status == OBB_OK)
             status = model_layers_join(join, false);
         fault_arm(0);

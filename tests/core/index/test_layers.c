@@ -111,7 +111,8 @@ START_TEST(layers_show_each_state_under_random_edits_now_and_later)
                 check_queries(layers, &model->world, revision, state, &rng);
                 if (back == 0 || c % 10 == 0) {
                     struct obb_join *join = NULL;
-                    ck_assert_int_eq(obb_join_create(layers, revision, 0, NULL, &join), OBB_OK);
+                    ck_assert_int_eq(obb_join_create(layers, revision, 0, NULL, NULL, &join),
+                                     OBB_OK);
                     ck_assert_int_eq(model_layers_join(join, c % 2 == 0), OBB_OK);
                     model_layers_check_join(join, state, 0, NULL, &counts);
                     obb_join_destroy(join);

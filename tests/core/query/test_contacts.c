@@ -127,7 +127,7 @@ static struct ids ask(struct obb_view *view)
 {
     const obb_query query = {.kind = OBB_QUERY_ALL_PAIRS, .dimensions = 3, .limit = SIZE_MAX};
     struct obb_plan *plan;
-    ck_assert_int_eq(obb_plan_create(view, &query, NULL, &plan), OBB_OK);
+    ck_assert_int_eq(obb_plan_create(view, &query, NULL, NULL, &plan), OBB_OK);
     ck_assert_int_eq(obb_plan_run(plan), OBB_OK);
     const obb_result *result = obb_plan_result(plan);
     struct ids ids = {.pairs = calloc(result->pair_count + 1, sizeof *ids.pairs),
@@ -154,7 +154,7 @@ static struct obb_contacts *follow(struct obb_view *view)
     const obb_query query = {.kind = OBB_QUERY_ALL_PAIRS, .dimensions = 3, .limit = SIZE_MAX};
     struct obb_plan *plan;
     struct obb_contacts *contacts;
-    ck_assert_int_eq(obb_plan_create(view, &query, NULL, &plan), OBB_OK);
+    ck_assert_int_eq(obb_plan_create(view, &query, NULL, NULL, &plan), OBB_OK);
     ck_assert_int_eq(obb_plan_run(plan), OBB_OK);
     const obb_result *result = obb_plan_result(plan);
     ck_assert_int_eq(obb_contacts_create(result->pairs, result->pair_count, &contacts), OBB_OK);

@@ -99,7 +99,7 @@ static void found_names(const struct stage *stage, obb_query_kind kind, const ob
     else
         query.items.points = &origin;
     struct obb_plan *plan;
-    ck_assert_int_eq(obb_plan_create(stage->view, &query, NULL, &plan), OBB_OK);
+    ck_assert_int_eq(obb_plan_create(stage->view, &query, NULL, NULL, &plan), OBB_OK);
     ck_assert_int_eq(obb_plan_run(plan), OBB_OK);
     const obb_result *result = obb_plan_result(plan);
     out[0] = '\0';
@@ -329,7 +329,7 @@ START_TEST(pairs_ignore_every_filter)
                                         .exclude_entity_count = 1,
                                         .prefix = obb_str_of("z")}};
     struct obb_plan *plan;
-    ck_assert_int_eq(obb_plan_create(stage.view, &query, NULL, &plan), OBB_OK);
+    ck_assert_int_eq(obb_plan_create(stage.view, &query, NULL, NULL, &plan), OBB_OK);
     ck_assert_int_eq(obb_plan_run(plan), OBB_OK);
     ck_assert(obb_plan_result(plan)->answers[0].overlap);
     ck_assert_uint_eq(obb_plan_result(plan)->answers[0].missing_count, 0);

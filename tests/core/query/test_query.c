@@ -603,7 +603,7 @@ static struct asked random_query(struct model_scene *model, const struct world *
 static struct obb_plan *planned(const struct world *w, const obb_query *query)
 {
     struct obb_plan *plan;
-    ck_assert_int_eq(obb_plan_create(w->view, query, NULL, &plan), OBB_OK);
+    ck_assert_int_eq(obb_plan_create(w->view, query, NULL, NULL, &plan), OBB_OK);
     return plan;
 }
 
@@ -875,7 +875,7 @@ START_TEST(a_failing_heap_refuses_the_query_and_leaks_nothing)
             for (size_t n = 1; !done; n++) {
                 struct obb_plan *plan = NULL;
                 fault_arm(n);
-                obb_status st = obb_plan_create(w.view, &a.query, NULL, &plan);
+                obb_status st = obb_plan_create(w.view, &a.query, NULL, NULL, &plan);
                 if (st == OBB_OK)
                     st = obb_plan_run(plan);
                 done = fault_seen() < n;
@@ -916,7 +916,8 @@ static void *read_on(void *context)
         for (int way = 0; way < WAYS && r->status == OBB_OK; way++, r->runs++) {
             obb_plan_destroy(r->plans[way]);
             r->plans[way] = NULL;
-            r->status = obb_plan_create(r->w->view, &r->asked[way].query, NULL, &r->plans[way]);
+            r->status =
+                obb_plan_create(r->w->view, &r->asked[way].query, NULL, NULL, &r->plans[way]);
             if (r->status == OBB_OK)
                 r->status = obb_plan_run(r->plans[way]);
         }
@@ -1013,14 +1014,14 @@ START_TEST(a_cancelled_query_ends_soon)
         a.query.k = 1000;
         atomic_bool cancel = true;
         struct obb_plan *plan = NULL;
-        obb_status st = obb_plan_create(w.view, &a.query, &cancel, &plan);
+        obb_status st = obb_plan_create(w.view, &a.query, &cancel, NULL, &plan);
         if (st == OBB_OK)
             st = obb_plan_run(plan);
         ck_assert_int_eq(st, OBB_CANCELLED);
         obb_plan_destroy(plan);
 
         atomic_store(&cancel, false);
-        ck_assert_int_eq(obb_plan_create(w.view, &a.query, &cancel, &plan), OBB_OK);
+        ck_assert_int_eq(obb_plan_create(w.view, &a.query, &cancel, NULL, &plan), OBB_OK);
         struct cancelled_run run = {.plan = plan};
         pthread_t thread;
         ck_assert_int_eq(pthread_create(&thread, NULL, run_until_cancelled, &run), 0);
@@ -1074,7 +1075,7 @@ START_TEST(more_pairs_than_a_join_holds_are_counted_all_the_same)
 
     const obb_query query = {.kind = OBB_QUERY_ALL_PAIRS, .dimensions = 3, .limit = 5000};
     struct obb_plan *plan;
-    ck_assert_int_eq(obb_plan_create(view, &query, NULL, &plan), OBB_OK);
+    ck_assert_int_eq(obb_plan_create(view, &query, NULL, NULL, &plan), OBB_OK);
     ck_assert_int_eq(obb_plan_run(plan), OBB_OK);
     const obb_result *result = obb_plan_result(plan);
     ck_assert_uint_eq(result->count, (size_t)BOXES * (BOXES - 1) / 2);
@@ -1111,7 +1112,8 @@ START_TEST(empty_scenes_and_batches_have_empty_answers)
                 ck_assert_double_gt(obb_query_cost(w.view, &a.query), 0.0);
                 obb_plan_destroy(plan);
                 a.query.dimensions = 5 - dimensions; /* a query for other scenes */
-                ck_assert_int_eq(obb_plan_create(w.view, &a.query, NULL, &plan), OBB_DIMENSIONS);
+                ck_assert_int_eq(obb_plan_create(w.view, &a.query, NULL, NULL, &plan),
+                                 OBB_DIMENSIONS);
                 obb_arena_fini(&a.arena);
             }
         world_end(&w);

@@ -538,7 +538,7 @@ static size_t check_pairs(struct obb_scene *scene)
     const obb_query query = {.kind = OBB_QUERY_ALL_PAIRS,
                              .dimensions = obb_view_info_get(view)->dimensions,
                              .limit = SIZE_MAX};
-    ck_assert_int_eq(obb_plan_create(view, &query, NULL, &plan), OBB_OK);
+    ck_assert_int_eq(obb_plan_create(view, &query, NULL, NULL, &plan), OBB_OK);
     ck_assert_int_eq(obb_plan_run(plan), OBB_OK);
     const obb_result *result = obb_plan_result(plan);
     size_t count = 0;

@@ -44,12 +44,36 @@ START_TEST(a_failed_buffer_stays_failed)
 }
 END_TEST
 
+START_TEST(growth_draws_from_the_budget)
+{
+    struct obb_budget budget;
+    obb_budget_init(&budget, 20000);
+    struct wire_buf buf = {.budget = &budget, .own = 1000};
+    wire_buf_append(&buf, "small", 5);
+    ck_assert_uint_eq(obb_budget_used(&budget), 0);
+    ck_assert_ptr_nonnull(wire_buf_room(&buf, 10000));
+    ck_assert_uint_eq(obb_budget_used(&budget), buf.capacity - 1000);
+    const size_t used = obb_budget_used(&budget);
+    fault_arm(1);
+    const bool grew = wire_buf_room(&buf, 16384 + 1) != NULL;
+    fault_arm(0);
+    ck_assert(!grew && buf.failed && obb_budget_used(&budget) == used);
+    wire_buf_fini(&buf);
+    ck_assert_uint_eq(obb_budget_used(&budget), 0);
+    ck_assert_ptr_null(wire_buf_room(&buf, 21001)); /* of the same budget */
+    ck_assert(buf.failed);
+    wire_buf_fini(&buf);
+    ck_assert_uint_eq(obb_budget_used(&budget), 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("buf");
     TCase *tc = tcase_create("buf");
     tcase_add_test(tc, bytes_are_appended_in_order);
     tcase_add_test(tc, a_failed_buffer_stays_failed);
+    tcase_add_test(tc, growth_draws_from_the_budget);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }

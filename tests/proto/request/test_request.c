@@ -1,3 +1,4 @@
+#include "tests/proto/cbor_maker.h"
 #include "tests/proto/request/requests.h"
 #include "tests/support/fault.h"
 
@@ -63,6 +64,101 @@ START_TEST(what_takes_long_can_be_postponed)
                           problem.detail != NULL ? problem.detail : "");
             ck_assert(postponed == (!later && i < 4));
         }
+}
+END_TEST
+
+static bool decode_list(int route, obb_query_kind kind, const wire_body *body,
+                        struct obb_arena *room, wire_problem *problem)
+{
+    obb_put put;
+    obb_query query;
+    wire_commit commit;
+    obb_edit edit;
+    return route == 0   ? wire_read_box(body, 3, false, obb_str_of("a"), room, &put, problem)
+           : route == 1 ? wire_read_query(body, kind, 3, room, &query, problem)
+           : route == 2 ? wire_read_commit(body, 3, room, &commit, problem)
+                        : wire_read_import(body, room, &edit, problem);
+}
+
+static const struct {
+    int route;
+    obb_query_kind kind;
+    const char *text;
+} lists[] = {
+    {0, 0, "{\"points\":[[0,0,0],[1,0,0],[0,1,0],[0,0,1],[2,2,3]],\"fit\":\"tight\"}"},
+    {0, 0, "{" POSE ",\"data\":[[1,2],{\"a\":[3],\"b\":\"c\"}]}"},
+    {1, OBB_QUERY_PAIRS, "{\"by\":\"id\",\"pairs\":[1,2,3,4,5,6,7,8]}"},
+    {1, OBB_QUERY_PAIRS, "{\"pairs\":[[\"a\",\"b\"],[\"a\",\"c\"]]}"},
+    {1, OBB_QUERY_OVERLAP,
+     "{\"shapes\":[{" POSE "},\"a\",{\"sphere\":{\"center\":[0,0,0],"
+     "\"radius\":1}}]}"},
+    {1, OBB_QUERY_POINT, "{\"points\":[[0,0,0],[1,0,0],[0,1,0]]}"},
+    {1, OBB_QUERY_RAY, "{\"rays\":[{\"from\":[0,0,0],\"to\":[1,0,0]}]}"},
+    {1, OBB_QUERY_SWEEP, "{\"sweeps\":[{\"box\":\"a\",\"motion\":[1,0,0]}]}"},
+    {1, OBB_QUERY_NEAREST, "{\"boxes\":[\"a\",\"b\"],\"filter\":{\"exclude\":[\"c\",\"d\"]}}"},
+    {2, 0,
+     "{\"put\":{\"a\":{" POSE "}},\"remove\":[\"b\",\"c\"],\"pose\":{\"d\":{\"center\":"
+     "[1,2,3]}},\"queries\":[{\"kind\":\"point\",\"points\":[[0,0,0]]}]}"},
+    {3, 0,
+     "{\"format\":\"obbd-scene\",\"version\":1,\"dimensions\":3,\"history\":{\"span\":1,"
+     "\"commits\":1}}\n{\"name\":\"a\"," POSE "}\n{\"name\":\"b\"," POSE "}\n"},
+};
+enum { LISTS = sizeof lists / sizeof *lists };
+
+/* Returns the body in the form: 0 JSON, 1 CBOR. */
+static wire_body body_of(int list, int form)
+{
+    wire_body body = json(lists[list].text);
+    static struct cbor_maker made;
+    if (form == 1) {
+        made.length = 0;
+        ck_assert(maker_from_json(&made, lists[list].text, strlen(lists[list].text), false));
+        body = (wire_body){
+            .bytes = (const char *)made.bytes, .length = made.length, .media = WIRE_CBOR};
+    }
+    return body;
+}
+
+START_TEST(decoding_can_be_cancelled_at_any_poll)
+{
+    const atomic_bool cancel = false;
+    for (int i = 0; i < LISTS; i++)
+        for (int form = 0; form < (lists[i].route == 3 ? 1 : 2); form++) {
+            wire_body body = body_of(i, form);
+            body.cancel = &cancel;
+            size_t cancelled = 0;
+            bool good = false;
+            for (size_t n = 1; !good; n++) {
+                wire_problem problem = {0};
+                fault_cancel(n);
+                good = decode_list(lists[i].route, lists[i].kind, &body, &arena, &problem);
+                fault_cancel(0);
+                ck_assert_msg(good || (problem.status == 503 && problem.pointer == NULL),
+                              "%s: %d %s", lists[i].text, problem.status, problem.title);
+                cancelled += !good;
+            }
+            ck_assert_msg(cancelled > 3, "%s: %zu", lists[i].text, cancelled);
+        }
+}
+END_TEST
+
+START_TEST(decoding_keeps_within_its_budget)
+{
+    for (int i = 0; i < LISTS; i++) {
+        const wire_body body = body_of(i, 0);
+        bool good = false;
+        for (size_t limit = 1; !good; limit *= 2) {
+            struct obb_budget budget;
+            obb_budget_init(&budget, limit);
+            struct obb_arena drawing = {.budget = &budget};
+            wire_problem problem = {0};
+            good = decode_list(lists[i].route, lists[i].kind, &body, &drawing, &problem);
+            ck_assert(good || problem.status == 503);
+            ck_assert_uint_le(obb_budget_used(&budget), limit);
+            obb_arena_fini(&drawing);
+            ck_assert_uint_eq(obb_budget_used(&budget), 0);
+        }
+    }
 }
 END_TEST
 
@@ -293,6 +389,8 @@ int main(void)
     tcase_add_test(tc, a_flipped_byte_never_does_harm);
     tcase_add_test(tc, a_failing_heap_is_a_503);
     tcase_add_test(tc, a_request_takes_memory_in_proportion_to_its_bytes);
+    tcase_add_test(tc, decoding_can_be_cancelled_at_any_poll);
+    tcase_add_test(tc, decoding_keeps_within_its_budget);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }

@@ -1,4 +1,5 @@
 /* Exchanges: their pool, and requests whose client goes. */
+#include "server/http/body.h"
 #include "server/http/exchange.h"
 #include "tests/server/http_service.h"
 #include "tests/support/fault.h"
@@ -24,7 +25,7 @@ static struct srv_connections connections;
 static struct srv_exchanges exchanges;
 static struct srv_connection *connection;
 static srv_http_options options = {
-    .metrics = &metrics, .memory_limit = 1u << 20, .request_timeout_ms = 60000};
+    .metrics = &metrics, .budget = &budget, .body_limit = 1u << 21, .request_timeout_ms = 60000};
 
 static void on_gone(void *context) { (void)context; }
 
@@ -33,6 +34,7 @@ static void setup_pool(void)
     static const struct srv_endpoint endpoint = {0};
     ck_assert(srv_loop_create(&loop));
     ck_assert(srv_metrics_init(&metrics, 0));
+    obb_budget_init(&budget, 1u << 20);
     options.loop = loop;
     connections = (struct srv_connections){.options = &options, .on_closed = on_gone};
     exchanges = (struct srv_exchanges){.options = &options};
@@ -47,7 +49,7 @@ static void teardown_pool(void)
     srv_connections_fini(&connections);
     srv_exchanges_fini(&exchanges);
     ck_assert_uint_eq(exchanges.active, 0);
-    ck_assert_uint_eq(metrics.in_flight_bytes, 0);
+    ck_assert_uint_eq(obb_budget_used(&budget), 0);
     srv_loop_destroy(loop);
     srv_metrics_fini(&metrics);
 }
@@ -86,14 +88,25 @@ START_TEST(exchanges_come_back_empty_with_their_buffers)
 }
 END_TEST
 
+/* Fills the body as bytes that arrive do. */
+static void take_body(struct srv_exchange *x, size_t size)
+{
+    char *bytes = obb_calloc(size, 1);
+    ck_assert_ptr_nonnull(bytes);
+    x->declared = size;
+    srv_body_take(x, bytes, size);
+    obb_free(bytes);
+}
+
 START_TEST(large_buffers_go_with_their_request)
 {
     struct srv_exchange *x = srv_exchange_begin(&exchanges, connection);
-    ck_assert_ptr_nonnull(obb_arena_alloc(&x->request.arena, SRV_KEPT_BUFFER + 1, 1));
-    ck_assert_ptr_nonnull(wire_buf_room(&x->request.reply, SRV_KEPT_BUFFER + 1));
-    x->body = obb_malloc(SRV_KEPT_BUFFER + 1, 1);
-    x->body_capacity = SRV_KEPT_BUFFER + 1;
+    ck_assert_ptr_nonnull(obb_arena_alloc(&x->request.arena, SRV_OWN_BUFFER + 1, 1));
+    ck_assert_ptr_nonnull(wire_buf_room(&x->request.reply, SRV_OWN_BUFFER + 1));
+    take_body(x, SRV_OWN_BUFFER + 1);
+    ck_assert_uint_gt(obb_budget_used(&budget), 0);
     srv_exchange_end(x);
+    ck_assert_uint_eq(obb_budget_used(&budget), 0);
     x = srv_exchange_begin(&exchanges, connection);
     ck_assert_uint_eq(x->request.arena.total, 0);
     ck_assert_uint_eq(x->request.reply.capacity, 0);
@@ -103,17 +116,52 @@ START_TEST(large_buffers_go_with_their_request)
 }
 END_TEST
 
+START_TEST(small_requests_draw_nothing)
+{
+    for (int i = 0; i < 3; i++) {
+        struct srv_exchange *x = srv_exchange_begin(&exchanges, connection);
+        ck_assert_ptr_nonnull(obb_arena_alloc(&x->request.arena, 8192, 1));
+        ck_assert_ptr_nonnull(wire_buf_room(&x->request.reply, 8192));
+        take_body(x, SRV_OWN_BUFFER);
+        ck_assert_uint_eq(x->body_length, SRV_OWN_BUFFER);
+        ck_assert_uint_eq(obb_budget_used(&budget), 0);
+        srv_exchange_end(x);
+    }
+}
+END_TEST
+
 START_TEST(the_memory_limit_is_shared_and_given_back)
 {
+    enum { HALF = 1 << 19 };
     struct srv_exchange *x = srv_exchange_begin(&exchanges, connection);
-    ck_assert(srv_request_reserve(&x->request, 1u << 19));
-    ck_assert(srv_request_reserve(&x->request, (1u << 19) - 1));
-    ck_assert(!srv_request_reserve(&x->request, 2));
-    ck_assert(srv_request_reserve(&x->request, 1));
-    ck_assert(!srv_request_reserve(&x->request, 1));
-    ck_assert_uint_eq(metrics.in_flight_bytes, 1u << 20);
+    take_body(x, HALF);
+    ck_assert(!x->refused);
+    ck_assert_uint_eq(obb_budget_used(&budget), HALF - SRV_OWN_BUFFER);
+    ck_assert_ptr_nonnull(obb_arena_alloc(&x->request.arena, HALF, 1));
+    ck_assert_ptr_null(obb_arena_alloc(&x->request.arena, HALF, 1));
+    ck_assert_ptr_null(wire_buf_room(&x->request.reply, HALF));
+    ck_assert_uint_le(obb_budget_used(&budget), 1u << 20);
     srv_exchange_end(x);
-    ck_assert_uint_eq(metrics.in_flight_bytes, 0);
+    ck_assert_uint_eq(obb_budget_used(&budget), 0);
+}
+END_TEST
+
+START_TEST(bodies_without_room_are_refused)
+{
+    ck_assert(obb_budget_take(&budget, 1u << 19));
+    struct srv_exchange *x = srv_exchange_begin(&exchanges, connection);
+    take_body(x, 1u << 20); /* later, perhaps */
+    ck_assert(x->refused && x->discard);
+    ck_assert_int_eq(x->refusal.status, 503);
+    ck_assert_int_eq(x->refusal.retry_after, 1);
+    srv_exchange_end(x);
+    x = srv_exchange_begin(&exchanges, connection);
+    take_body(x, (1u << 20) + 1); /* never */
+    ck_assert(x->refused && x->discard);
+    ck_assert_int_eq(x->refusal.status, 413);
+    srv_exchange_end(x);
+    ck_assert_uint_eq(obb_budget_used(&budget), 1u << 19);
+    obb_budget_give(&budget, 1u << 19);
 }
 END_TEST
 
@@ -157,6 +205,8 @@ int main(void)
     tcase_add_checked_fixture(pool, setup_pool, teardown_pool);
     tcase_add_test(pool, exchanges_come_back_empty_with_their_buffers);
     tcase_add_test(pool, large_buffers_go_with_their_request);
+    tcase_add_test(pool, small_requests_draw_nothing);
+    tcase_add_test(pool, bodies_without_room_are_refused);
     tcase_add_test(pool, the_memory_limit_is_shared_and_given_back);
     tcase_add_test(pool, a_request_is_cancelled_once);
     tcase_add_test(pool, want_of_memory_begins_no_exchange);
