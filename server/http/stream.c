@@ -101,10 +101,12 @@ void srv_stream_cut(struct srv_stream *stream)
 bool srv_stream_check(struct srv_exchange *x)
 {
     struct srv_stream *stream = x->stream;
+    /* The kernel holds megabytes for a client that reads slowly, and takes the next block only once
+     * a third of them is gone. So what the client takes of them is a movement, too. */
+    const bool taken = srv_connection_takes(x->connection, stream->moving);
     /* A connection that is awake has bytes that the client does not take, even if the stream has
      * none left: libmicrohttpd holds a block of them. */
-    const bool must_move = !x->suspended || stream->working;
-    const bool good = !must_move || stream->moving;
+    const bool good = x->suspended ? !stream->working || stream->moving : taken || stream->moving;
     stream->moving = false;
     return good;
 }

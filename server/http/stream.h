@@ -2,7 +2,7 @@
  *
  * The owner gives bytes when the stream has drained, so that only one piece is in memory, or gives
  * them as they come up. Between two pieces the connection sleeps. A client that takes nothing for
- * --request-timeout while bytes wait is cut. */
+ * --request-timeout while bytes wait, neither from us nor from the kernel, is cut. */
 #ifndef SRV_STREAM_H
 #define SRV_STREAM_H
 
