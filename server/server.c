@@ -25,6 +25,7 @@ struct srv_server {
     struct srv_services services; /* what handlers see of all this */
     srv_log log;
     struct srv_metrics metrics;
+    struct obb_budget budget; /* of --memory-limit */
     struct srv_loop *loop;
     struct srv_pool *pool;
     struct obb_store *store;
@@ -162,6 +163,7 @@ static bool create_scenes(struct srv_server *server, const struct obb_kernels *k
                                              .metrics = &server->metrics,
                                              .log = &server->log};
     const struct srv_channels events = {.pool = server->pool,
+                                        .budget = &server->budget,
                                         .locks = &server->locks,
                                         .drain = &server->drain,
                                         .metrics = &server->metrics};
@@ -176,6 +178,7 @@ static void publish_services(struct srv_server *server)
     struct srv_services *services = &server->services;
     services->log = &server->log;
     services->metrics = &server->metrics;
+    services->budget = &server->budget;
     services->pool = server->pool;
     services->store = server->store;
     services->locks = &server->locks;
@@ -243,6 +246,7 @@ bool srv_server_create(const srv_config *config, struct srv_server **out, char *
     if (server == NULL)
         return false;
     server->services.config = config;
+    obb_budget_init(&server->budget, config->memory_limit);
     server->log = (srv_log){.descriptor = STDERR_FILENO,
                             .level = (srv_level)config->log_level,
                             .json = config->log_format == 1};

@@ -8,7 +8,8 @@
 void wire_buf_fini(struct wire_buf *buf)
 {
     obb_free(buf->bytes);
-    *buf = (struct wire_buf){0};
+    obb_budget_give(buf->budget, buf->capacity);
+    *buf = (struct wire_buf){.budget = buf->budget};
 }
 
 char *wire_buf_grow(struct wire_buf *buf, size_t size)
@@ -23,8 +24,13 @@ char *wire_buf_grow(struct wire_buf *buf, size_t size)
         }
         capacity *= 2;
     }
+    if (!obb_budget_take(buf->budget, capacity - buf->capacity)) {
+        buf->failed = true;
+        return NULL;
+    }
     char *bytes = obb_realloc(buf->bytes, capacity, 1);
     if (bytes == NULL) {
+        obb_budget_give(buf->budget, capacity - buf->capacity);
         buf->failed = true;
         return NULL;
     }

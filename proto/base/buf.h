@@ -2,19 +2,23 @@
 #ifndef WIRE_BUF_H
 #define WIRE_BUF_H
 
+#include "core/obb.h"
+
 #include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Zeroed memory is an empty buffer. If growth fails once, `failed` stays set and later writes are
+/* Zeroed memory is an empty buffer. If growth fails once, for want of
+ * memory or because the budget is empty, `failed` stays set and later writes are
  * ignored, so a writer checks once, at the end. */
 struct wire_buf {
     char *bytes; /* owned, from the heap */
     size_t length, capacity;
     bool failed;
+    struct obb_budget *budget; /* growth draws from it; NULL: no limit */
 };
 
-/* Frees the bytes. The buffer is empty again. */
+/* Frees the bytes and gives back what they drew. The buffer is empty again, and keeps its budget. */
 void wire_buf_fini(struct wire_buf *buf);
 
 /* Grows the buffer until `size` more bytes fit. Returns the end of the written bytes, or NULL if

@@ -17,6 +17,7 @@ struct srv_channel;
 /* All channels of a service. Zeroed except for the first group. */
 struct srv_channels {
     struct srv_pool *pool;       /* runs the steps */
+    struct obb_budget *budget;   /* messages and sets draw from it; NULL: no limit */
     struct srv_locks *locks;     /* opens and closes the views of the channels */
     struct srv_drain *drain;     /* each channel holds it */
     struct srv_metrics *metrics; /* counts subscribers and messages */
@@ -48,7 +49,7 @@ void srv_channel_remove(struct srv_channel *channel);
 
 /* Every 5 s: lets kept messages grow old, and ends channels that nobody wants any more. comment: to
  * send to all idle subscribers; NULL: none. */
-void srv_channels_tick(struct srv_channels *channels, const struct wire_buf *comment);
+void srv_channels_tick(struct srv_channels *channels, struct srv_message *comment);
 
 /* The service ends: ends all streams and gives up the steps that are under way. All channels are
  * gone soon. */

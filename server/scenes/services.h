@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 
+struct obb_budget;
 struct obb_store;
 struct srv_admit;
 struct srv_events;
@@ -20,6 +21,7 @@ struct srv_services {
     const srv_config *config;    /* every option */
     const struct srv_log *log;   /* where log lines go */
     struct srv_metrics *metrics; /* what /metrics tells */
+    struct obb_budget *budget;   /* of --memory-limit: all that requests take draws from it */
     struct srv_pool *pool;       /* the threads for heavy work */
     struct obb_store *store;     /* all scenes: for finding; only the writer changes it */
     struct srv_locks *locks;     /* which scenes are locked; opens and closes views */

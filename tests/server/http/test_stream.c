@@ -20,7 +20,7 @@ static void piece(struct owner *o)
     if (o->left > 0) {
         o->left--;
         if (o->left % 2 == 0) {
-            srv_stream_append(&o->stream, "a piece;", 8);
+            srv_stream_lend(&o->stream, "a piece;", 8);
             ck_assert_uint_ge(srv_stream_waiting(&o->stream), 8);
             return;
         }
