@@ -122,6 +122,15 @@ static bool covers(const struct srv_channel *c, unsigned topics)
     return c->wanted[topics] > 0 || c->kept[topics] > 0;
 }
 
+/* Notes how far the covered sets are. */
+static void note_seen(struct srv_channel *c)
+{
+    const uint64_t present = obb_view_info_get(c->state.view)->at.revision;
+    for (unsigned i = 0; i < SRV_TOPIC_SETS; i++)
+        if (covers(c, i))
+            c->state.seen[i] = present + 1;
+}
+
 /* Returns whether somebody follows one of the topics, or may come back for it. */
 static bool wanted(const struct srv_channel *c, unsigned topics)
 {
@@ -186,6 +195,7 @@ static void start_over(struct srv_channel *c)
     srv_messages_clear(&c->state.now);
     memset(c->kept, 0, sizeof c->kept);
     memset(c->state.lost, 0, sizeof c->state.lost);
+    memset(c->state.seen, 0, sizeof c->state.seen);
     drop_contacts(c);
 }
 
@@ -208,6 +218,21 @@ static void channel_destroy(struct srv_channel *c)
     srv_drain_release(channels->drain);
 }
 
+/* Returns the scene's place, which may be another scene's at present. */
+static struct srv_place *place_of(struct srv_channels *channels, const struct obb_scene *scene)
+{
+    /* Knuth, 6.4: the product spreads addresses, which are multiples of a power of two */
+    const uint64_t spread = (uint64_t)(uintptr_t)scene * 0x9e3779b97f4a7c15u;
+    return &channels->places[(spread >> 32) % SRV_PLACES];
+}
+
+static void remember_place(struct srv_channel *c)
+{
+    struct srv_place *place = place_of(c->channels, c->scene);
+    place->scene = c->scene;
+    memcpy(place->seen, c->state.seen, sizeof place->seen);
+}
+
 /* ---- Steps ----------------------------------------------------------------------------------- */
 
 static void next_step(struct srv_channel *c);
@@ -226,6 +251,7 @@ static void joined(struct srv_channel *c, struct srv_subscriber *s)
         srv_subscriber_refuse(s);
     else
         add_subscriber(c, s);
+    note_seen(c);
 }
 
 static void committed(struct srv_channel *c, struct srv_step *step)
@@ -238,6 +264,7 @@ static void committed(struct srv_channel *c, struct srv_step *step)
     send_messages(c);
     forget_lost(c);
     srv_replay_add(&c->state.replay, &c->state.now);
+    note_seen(c);
 }
 
 static void on_done(struct srv_job *job)
@@ -351,8 +378,11 @@ static void next_step(struct srv_channel *c)
     }
     if (!wanted(c, WIRE_TOPIC_COLLISIONS))
         drop_contacts(c);
-    if (!wanted(c, WIRE_TOPICS))
-        channel_destroy(c);
+    if (wanted(c, WIRE_TOPICS))
+        return;
+    if (c->scene != NULL)
+        remember_place(c);
+    channel_destroy(c);
 }
 
 static void go_on(struct srv_channel *c)
@@ -389,6 +419,9 @@ struct srv_channel *srv_channel_create(struct srv_channels *channels, struct obb
     }
     c->channels = channels;
     c->scene = scene;
+    const struct srv_place *place = place_of(channels, scene);
+    if (place->scene == scene)
+        memcpy(c->state.seen, place->seen, sizeof place->seen);
     c->job.advance = run_step;
     c->job.done = on_done;
     c->job.background = true;
@@ -458,8 +491,14 @@ void srv_channel_commit(struct srv_channel *c, struct obb_scene *scene, const ob
     go_on(c);
 }
 
-void srv_channel_remove(struct srv_channel *c)
+void srv_channels_remove(struct srv_channels *channels, const struct obb_scene *scene)
 {
+    struct srv_place *place = place_of(channels, scene);
+    if (place->scene == scene)
+        place->scene = NULL;
+    struct srv_channel *c = srv_channel_find(channels, scene);
+    if (c == NULL)
+        return;
     c->scene = NULL;
     c->removed.kind = SRV_STEP_REMOVED;
     push(c, &c->removed);

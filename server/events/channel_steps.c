@@ -22,24 +22,25 @@ static obb_status find_contacts(struct srv_channel_state *state)
     return status;
 }
 
-/* Where the subscriber's topics are not covered, not even the present revision will do: it may be
- * that of a removed scene of the same name. */
+/* A revision alone does not tell this scene from a removed one of the same name. So nothing is
+ * missed only where the set was covered at the present revision, whoever followed since. */
 static bool resume(const struct srv_channel_state *state, struct srv_subscriber *s)
 {
     const uint64_t present = obb_view_info_get(state->view)->at.revision;
-    return s->returns && state->now.covered[s->topics] &&
+    if (!s->returns)
+        return false;
+    if (s->last == present && state->seen[s->topics] == present + 1)
+        return true;
+    return state->now.covered[s->topics] &&
            srv_replay_resume(&state->replay, s->topics, s->last, present, &s->first);
 }
 
 /* Writes the message of the present state. */
 static obb_status write_present(struct srv_channel_state *state)
 {
-    obb_status status = OBB_OK;
-    if (state->contacts == NULL)
-        status = find_contacts(state);
     const obb_box_pair *pairs;
-    if (status == OBB_OK)
-        status = obb_contacts_list(state->contacts, state->view, &state->arena, &pairs);
+    const obb_status status =
+        obb_contacts_list(state->contacts, state->view, &state->arena, &pairs);
     if (status != OBB_OK)
         return status;
     struct srv_message *message = srv_message_create(state->budget);
@@ -57,12 +58,16 @@ static obb_status write_present(struct srv_channel_state *state)
 
 static void run_join(struct srv_channel_state *state, struct srv_subscriber *s)
 {
+    const bool follows = (s->topics & WIRE_TOPIC_COLLISIONS) != 0;
+    const bool needs_state = !resume(state, s) && (s->returns || follows);
     s->status = OBB_OK;
-    if (resume(state, s) || (!s->returns && (s->topics & WIRE_TOPIC_COLLISIONS) == 0))
-        return;
-    if (state->present == NULL)
+    const bool writes = needs_state && state->present == NULL;
+    if (state->contacts == NULL && (follows || writes))
+        s->status = find_contacts(state);
+    if (s->status == OBB_OK && writes)
         s->status = write_present(state);
-    s->first = state->present;
+    if (needs_state)
+        s->first = state->present;
 }
 
 static int by_id(const void *a, const void *b)

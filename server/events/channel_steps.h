@@ -35,6 +35,8 @@ struct srv_channel_state {
     obb_status status;             /* of the running commit */
     struct srv_messages
         now; /* the messages of the running commit; `covered` is set before each step */
+    uint64_t
+        seen[SRV_TOPIC_SETS];  /* 1 + the newest revision at which the set was covered; 0: none */
     bool lost[SRV_TOPIC_SETS]; /* there was no room for the messages of these covered sets */
     struct srv_replay replay;  /* those of the commits before */
 };

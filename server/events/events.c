@@ -55,9 +55,7 @@ static void on_remove(void *context, const srv_op *op, struct obb_scene *scene)
 {
     (void)op;
     struct srv_events *events = context;
-    struct srv_channel *channel = srv_channel_find(&events->channels, scene);
-    if (channel != NULL)
-        srv_channel_remove(channel);
+    srv_channels_remove(&events->channels, scene);
 }
 
 srv_write_listener srv_events_listener(struct srv_events *events)

@@ -187,6 +187,41 @@ START_TEST(the_nth_allocation_may_fail_in_any_step)
 }
 END_TEST
 
+/* Whoever followed since: what counts is that the set was covered when the scene was as it is. */
+START_TEST(who_missed_nothing_is_sent_nothing_and_goes_on)
+{
+    pile_init();
+    struct srv_channel_state state = state_of_pile(NULL);
+    const uint64_t present = obb_view_info_get(pile.before)->at.revision;
+    const struct {
+        uint64_t last, seen;
+        bool nothing;
+    } cases[] = {{present, present + 1, true},
+                 {present, present, false}, /* covered up to the revision before */
+                 {present, 0, false},       /* never: perhaps another scene of this name */
+                 {present - 1, present + 1, false},
+                 {present + 1, present + 2, false},
+                 {UINT64_MAX, 0, false}};
+    memset(state.now.covered, 0, sizeof state.now.covered);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        for (unsigned topics = 1; topics < SRV_TOPIC_SETS; topics++) {
+            struct srv_subscriber s = {.topics = topics, .returns = true, .last = cases[i].last};
+            const struct srv_step step = {.kind = SRV_STEP_JOIN, .subscriber = &s};
+            obb_contacts_destroy(state.contacts);
+            state.contacts = NULL;
+            memset(state.seen, 0, sizeof state.seen);
+            state.seen[topics] = cases[i].seen;
+            srv_step_run(&state, &step);
+            ck_assert_int_eq(s.status, OBB_OK);
+            ck_assert_msg((s.first == NULL) == cases[i].nothing, "case %zu, topics %u", i, topics);
+            if ((topics & WIRE_TOPIC_COLLISIONS) != 0) /* which the next commit advances */
+                ck_assert_ptr_nonnull(state.contacts);
+        }
+    state_fini(&state);
+    pile_fini();
+}
+END_TEST
+
 /* ---- Through the service ---------------------------------------------------------------------- */
 
 static struct follower one, two;
@@ -298,6 +333,7 @@ int main(void)
     tcase_add_test(alone, a_state_is_written_once_for_all_who_join);
     tcase_add_test(alone, without_room_a_join_is_refused_and_only_some_sets_are_lost);
     tcase_add_test(alone, the_nth_allocation_may_fail_in_any_step);
+    tcase_add_test(alone, who_missed_nothing_is_sent_nothing_and_goes_on);
     suite_add_tcase(suite, alone);
     return test_main(suite);
 }
