@@ -7,9 +7,8 @@
 #include <string.h>
 
 enum {
-    KEPT_TICKS = 6, /* after its last subscriber, a set of topics stays covered for 25 to 30 s */
-    MOST_WAITING = 256, /* commits in a channel's queue before it is given up */
-    KEPT_ARENA = 65536  /* bytes of working memory that stay for the next step */
+    KEPT_TICKS = 6,    /* after its last subscriber, a set of topics stays covered for 25 to 30 s */
+    MOST_WAITING = 256 /* commits in a channel's queue before it is given up */
 };
 
 struct srv_channel {
@@ -282,10 +281,6 @@ static void on_done(struct srv_job *job)
         joined(c, step->subscriber);
     else
         committed(c, step);
-    if (c->state.arena.total > KEPT_ARENA)
-        obb_arena_fini(&c->state.arena);
-    else
-        obb_arena_reset(&c->state.arena);
     next_step(c);
 }
 

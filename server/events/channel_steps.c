@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { KEPT_ARENA = 65536 }; /* bytes of working memory that stay for the next step */
+
 static obb_status find_contacts(struct srv_channel_state *state)
 {
     const obb_query query = {.kind = OBB_QUERY_ALL_PAIRS,
@@ -203,4 +205,8 @@ void srv_step_run(struct srv_channel_state *state, const struct srv_step *step)
         run_join(state, step->subscriber);
     else
         run_commit(state, step);
+    if (state->arena.total > KEPT_ARENA)
+        obb_arena_fini(&state->arena);
+    else
+        obb_arena_reset(&state->arena);
 }
