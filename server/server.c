@@ -16,7 +16,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { DRAIN_MS = 5000 }; /* for requests in flight to finish after SIGTERM */
+enum {
+    DRAIN_MS = 5000, /* for requests in flight to finish after SIGTERM */
+    TOKENS_MS = 1000 /* between two looks at the tokens of open streams */
+};
 
 struct srv_server {
     struct srv_services services; /* what handlers see of all this */
@@ -36,7 +39,7 @@ struct srv_server {
     struct srv_listeners *listeners;
     struct srv_credentials credentials;
     struct srv_lag *lag;
-    struct srv_timer *drain_timer;
+    struct srv_timer *drain_timer, *token_timer;
 };
 
 void srv_server_version(FILE *out)
@@ -97,6 +100,13 @@ static void on_hangup(void *context)
 {
     struct srv_server *server = context;
     srv_credentials_reload(&server->credentials);
+    srv_http_recheck(server->http);
+}
+
+static void on_token_timer(void *context)
+{
+    struct srv_server *server = context;
+    srv_http_recheck(server->http);
 }
 
 /* ---- The beginning --------------------------------------------------------------------------- */
@@ -123,6 +133,11 @@ static bool history_fits(const srv_config *config, char *error, size_t error_siz
     return false;
 }
 
+static bool holds(struct srv_request *request)
+{
+    return srv_admit_holds(request->services->admit, request);
+}
+
 static bool create_base(struct srv_server *server, size_t workers)
 {
     const srv_config *config = server->services.config;
@@ -130,6 +145,7 @@ static bool create_base(struct srv_server *server, size_t workers)
            srv_loop_signals(server->loop, on_signal, on_hangup, server) &&
            srv_pool_create(server->loop, workers, config->queue_limit, &server->pool) &&
            srv_timer_create(server->loop, on_drain_over, server, &server->drain_timer) &&
+           srv_timer_create(server->loop, on_token_timer, server, &server->token_timer) &&
            srv_lag_create(server->loop, &server->metrics, &server->lag);
 }
 
@@ -164,6 +180,7 @@ static bool create_scenes(struct srv_server *server, const struct obb_kernels *k
                                              .metrics = &server->metrics,
                                              .log = &server->log};
     const struct srv_channels events = {.pool = server->pool,
+                                        .budget = &server->budget,
                                         .locks = &server->locks,
                                         .drain = &server->drain,
                                         .metrics = &server->metrics};
@@ -204,7 +221,8 @@ static bool create_http(struct srv_server *server)
                                    .origins = config->cors_origins.items,
                                    .origin_count = config->cors_origins.count,
                                    .check_host = config->token_file == NULL,
-                                   .admit = admit};
+                                   .admit = admit,
+                                   .holds = holds};
     return srv_http_create(&http, &server->http);
 }
 
@@ -280,6 +298,7 @@ int srv_server_run(struct srv_server *server, FILE *announce)
         srv_demo_hints(announce, srv_listeners_url(server->listeners));
     (void)fflush(announce);
     srv_lag_start(server->lag);
+    srv_timer_start(server->token_timer, TOKENS_MS, TOKENS_MS);
     srv_loop_run(server->loop);
     SRV_LOG(&server->log, SRV_INFO, "stopped", srv_text("by", "signal"));
     return EXIT_SUCCESS;
@@ -296,6 +315,7 @@ void srv_server_destroy(struct srv_server *server)
     srv_admit_destroy(server->admit);
     srv_routes_destroy(server->routes);
     srv_timer_destroy(server->drain_timer);
+    srv_timer_destroy(server->token_timer);
     srv_lag_destroy(server->lag);
     srv_pool_destroy(server->pool);
     srv_loop_destroy(server->loop);

@@ -1,6 +1,6 @@
 #include "core/query/contacts.h"
 
-#include "core/base/alloc.h"
+#include "core/base/budget.h"
 #include "core/base/sort.h"
 #include "core/geometry/sat.h"
 #include "core/index/join.h"
@@ -9,7 +9,7 @@
 #include "core/versions/version.h"
 
 #include <assert.h>
-#include <string.h>
+#include <stdlib.h>
 
 /* No place. A place in the list of a box is a pair and one of its two sides: pair * 2 + side. */
 #define NOWHERE UINT32_MAX
@@ -26,6 +26,7 @@ struct head {
 };
 
 struct obb_contacts {
+    struct obb_budget *budget;
     struct pair *pairs;
     uint32_t pair_capacity, pair_end; /* pairs beyond pair_end were never in use */
     uint32_t free_pair;               /* NOWHERE: none below pair_end */
@@ -67,7 +68,7 @@ static bool heads_grow(struct obb_contacts *contacts)
         size *= 2;
     struct head *old = contacts->heads;
     const size_t old_size = contacts->head_mask + 1;
-    struct head *heads = obb_calloc(size, sizeof *heads);
+    struct head *heads = obb_budget_calloc(contacts->budget, size, sizeof *heads);
     if (heads == NULL)
         return false;
     contacts->heads = heads;
@@ -76,7 +77,20 @@ static bool heads_grow(struct obb_contacts *contacts)
     for (size_t i = 0; i < old_size; i++)
         if (old[i].id != 0 && old[i].first != NOWHERE)
             heads[slot_of(contacts, old[i].id)] = old[i];
-    obb_free(old);
+    obb_budget_free(old);
+    return true;
+}
+
+static bool pairs_reserve(struct obb_contacts *contacts, size_t capacity)
+{
+    if (capacity > UINT32_MAX / 4) /* places are twice as many */
+        return false;
+    struct pair *pairs =
+        obb_budget_realloc(contacts->budget, contacts->pairs, capacity, sizeof *pairs);
+    if (pairs == NULL)
+        return false;
+    contacts->pairs = pairs;
+    contacts->pair_capacity = (uint32_t)capacity;
     return true;
 }
 
@@ -84,15 +98,8 @@ static bool pairs_grow(struct obb_contacts *contacts)
 {
     if (contacts->free_pair != NOWHERE || contacts->pair_end < contacts->pair_capacity)
         return true;
-    const uint32_t capacity = contacts->pair_capacity < 64 ? 64 : contacts->pair_capacity * 2;
-    if (contacts->pair_capacity > UINT32_MAX / 8) /* places are twice as many */
-        return false;
-    struct pair *pairs = obb_realloc(contacts->pairs, capacity, sizeof *pairs);
-    if (pairs == NULL)
-        return false;
-    contacts->pairs = pairs;
-    contacts->pair_capacity = capacity;
-    return true;
+    const size_t capacity = contacts->pair_capacity;
+    return pairs_reserve(contacts, capacity < 64 ? 64 : capacity * 2);
 }
 
 /* ---- Lists ----------------------------------------------------------------------------------- */
@@ -154,15 +161,17 @@ static void drop(struct obb_contacts *contacts, uint32_t at)
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-obb_status obb_contacts_create(const obb_box_pair *pairs, size_t count, struct obb_contacts **out)
+obb_status obb_contacts_create(struct obb_budget *budget, const obb_box_pair *pairs, size_t count,
+                               struct obb_contacts **out)
 {
-    struct obb_contacts *contacts = obb_calloc(1, sizeof *contacts);
+    struct obb_contacts *contacts = obb_budget_calloc(budget, 1, sizeof *contacts);
     if (contacts == NULL)
         return OBB_NO_MEMORY;
+    contacts->budget = budget;
     contacts->free_pair = NOWHERE;
     contacts->head_mask = 63;
-    contacts->heads = obb_calloc(contacts->head_mask + 1, sizeof *contacts->heads);
-    bool good = contacts->heads != NULL;
+    contacts->heads = obb_budget_calloc(budget, contacts->head_mask + 1, sizeof *contacts->heads);
+    bool good = contacts->heads != NULL && pairs_reserve(contacts, count);
     for (size_t i = 0; i < count && good; i++)
         good = add(contacts, pairs[i].a->id, pairs[i].b->id);
     if (!good) {
@@ -177,9 +186,9 @@ void obb_contacts_destroy(struct obb_contacts *contacts)
 {
     if (contacts == NULL)
         return;
-    obb_free(contacts->pairs);
-    obb_free(contacts->heads);
-    obb_free(contacts);
+    obb_budget_free(contacts->pairs);
+    obb_budget_free(contacts->heads);
+    obb_budget_free(contacts);
 }
 
 size_t obb_contacts_count(const struct obb_contacts *contacts) { return contacts->count; }
@@ -216,7 +225,7 @@ static obb_status find_present(const struct obb_view *after, const obb_committed
 {
     struct obb_join *join;
     obb_status status = obb_join_create_moved(after->layers, after->revision, 0, committed->made,
-                                              committed->made_count, cancel, NULL, &join);
+                                              committed->made_count, cancel, arena->budget, &join);
     if (status != OBB_OK)
         return status;
     for (size_t chunks; status == OBB_OK && (chunks = obb_join_advance(join, &status)) > 0;)
@@ -368,25 +377,64 @@ obb_status obb_contacts_advance(struct obb_contacts *contacts, const struct obb_
     return status;
 }
 
+/* Returns whether the box is the first of a pair. */
+static bool leads(const struct obb_contacts *contacts, const struct head *head)
+{
+    uint32_t at = head->id != 0 ? head->first : NOWHERE;
+    while (at != NOWHERE && at % 2 != 0)
+        at = contacts->pairs[at / 2].next[at % 2];
+    return at != NOWHERE;
+}
+
+/* Returns the boxes that are the first of a pair, by id, or NULL if there is no memory; item is the
+ * head. */
+static const struct obb_ranked *list_firsts(const struct obb_contacts *contacts,
+                                            struct obb_arena *arena, size_t *out_count)
+{
+    size_t room = 0;
+    for (size_t i = 0; i <= contacts->head_mask; i++)
+        room += leads(contacts, &contacts->heads[i]);
+    struct obb_ranked *list = obb_arena_alloc(arena, 2 * room, sizeof *list);
+    if (list == NULL)
+        return NULL;
+    size_t count = 0;
+    for (size_t i = 0; i <= contacts->head_mask; i++)
+        if (leads(contacts, &contacts->heads[i]))
+            list[count++] =
+                (struct obb_ranked){.major = contacts->heads[i].id, .item = &contacts->heads[i]};
+    *out_count = count;
+    return obb_sort_ranked(list, count, list + room, NULL);
+}
+
+static int by_second(const void *a, const void *b)
+{
+    const obb_box_pair *x = a, *y = b;
+    return x->b->id < y->b->id ? -1 : x->b->id > y->b->id;
+}
+
 obb_status obb_contacts_list(const struct obb_contacts *contacts, const struct obb_view *view,
                              struct obb_arena *arena, const obb_box_pair **out)
 {
-    struct obb_ranked *list = obb_arena_alloc(arena, 2 * contacts->count, sizeof *list);
+    size_t first_count = 0, count = 0;
+    const struct obb_ranked *firsts = list_firsts(contacts, arena, &first_count);
     obb_box_pair *pairs = obb_arena_alloc(arena, contacts->count, sizeof *pairs);
-    if (list == NULL || pairs == NULL)
+    if (firsts == NULL || pairs == NULL)
         return OBB_NO_MEMORY;
-    size_t count = 0;
-    for (uint32_t i = 0; i < contacts->pair_end; i++)
-        if (contacts->pairs[i].id[0] != 0)
-            list[count++] = (struct obb_ranked){.major = contacts->pairs[i].id[0],
-                                                .minor = contacts->pairs[i].id[1]};
-    assert(count == contacts->count);
-    const struct obb_ranked *sorted = obb_sort_ranked(list, count, list + count, NULL);
-    for (size_t i = 0; i < count; i++) {
-        pairs[i] = (obb_box_pair){obb_view_find_id(view, sorted[i].major),
-                                  obb_view_find_id(view, sorted[i].minor)};
-        assert(pairs[i].a != NULL && pairs[i].b != NULL);
+    for (size_t i = 0; i < first_count; i++) {
+        const struct head *head = firsts[i].item;
+        const struct obb_version *a = obb_view_find_id(view, head->id);
+        const size_t from = count;
+        assert(a != NULL);
+        for (uint32_t at = head->first; at != NOWHERE; at = contacts->pairs[at / 2].next[at % 2]) {
+            if (at % 2 != 0)
+                continue;
+            const struct obb_version *b = obb_view_find_id(view, contacts->pairs[at / 2].id[1]);
+            assert(b != NULL);
+            pairs[count++] = (obb_box_pair){a, b};
+        }
+        qsort(pairs + from, count - from, sizeof *pairs, by_second);
     }
+    assert(count == contacts->count);
     *out = pairs;
     return OBB_OK;
 }

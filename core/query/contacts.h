@@ -16,9 +16,10 @@
 
 struct obb_contacts;
 
-/* Creates the set from the pairs of an all-pairs query without options. The caller destroys it.
- * O(count). OBB_NO_MEMORY. */
-obb_status obb_contacts_create(const obb_box_pair *pairs, size_t count, struct obb_contacts **out);
+/* Creates the set from the pairs of an all-pairs query without options. The set draws from the
+ * budget, which must outlive it; NULL: no limit. The caller destroys it. O(count). OBB_NO_MEMORY. */
+obb_status obb_contacts_create(struct obb_budget *budget, const obb_box_pair *pairs, size_t count,
+                               struct obb_contacts **out);
 void obb_contacts_destroy(struct obb_contacts *contacts); /* NULL is fine */
 size_t obb_contacts_count(const struct obb_contacts *contacts);
 
@@ -44,7 +45,8 @@ obb_status obb_contacts_advance(struct obb_contacts *contacts, const struct obb_
                                 obb_contact_changes *out);
 
 /* Lists all pairs by (id, id), as versions of `view`: a view of the state to which the set was last
- * updated. The list is allocated in `arena`. O(n log n). OBB_NO_MEMORY. */
+ * updated. The list is allocated in `arena`, 16 bytes a pair, and the rest is as the boxes that
+ * have pairs. O(n log n). OBB_NO_MEMORY. */
 obb_status obb_contacts_list(const struct obb_contacts *contacts, const struct obb_view *view,
                              struct obb_arena *arena, const obb_box_pair **out);
 

@@ -16,8 +16,7 @@ struct wire_buf {
     size_t length, capacity;
     bool failed;
     struct obb_budget *budget; /* growth draws from it; NULL: no limit */
-    size_t
-        own; /* of `capacity`, the bytes that are not drawn: the owner of the buffer bounds them */
+    size_t own;                /* bytes of `capacity` that are not drawn: the owner bounds them */
 };
 
 /* Frees the bytes and gives back what they drew. The buffer is empty again, and keeps its budget and

@@ -11,9 +11,16 @@
 #include <sys/random.h>
 #include <time.h>
 
+static const unsigned needs[] = {[SRV_OPEN] = 0,
+                                 [SRV_READ_OR_WRITE] = WIRE_SCOPE_READ | WIRE_SCOPE_WRITE,
+                                 [SRV_READ] = WIRE_SCOPE_READ,
+                                 [SRV_WRITE] = WIRE_SCOPE_WRITE,
+                                 [SRV_ADMIN] = WIRE_SCOPE_ADMIN};
+
 struct srv_admit {
     srv_admit_options options;
     struct srv_auth *auth;                   /* NULL: everybody may do everything */
+    uint64_t version;                        /* counts the times that `auth` was read */
     struct srv_rate *token_rate, *peer_rate; /* NULL: no limit */
 };
 
@@ -65,6 +72,7 @@ bool srv_admit_reload(struct srv_admit *a, char *error, size_t error_size)
         return false;
     srv_auth_destroy(a->auth);
     a->auth = auth;
+    a->version++;
     return true;
 }
 
@@ -95,14 +103,27 @@ static bool within_rate(struct srv_admit *a, const struct srv_request *request,
     return srv_rate_admit(a->token_rate, client, now_ns);
 }
 
+/* Returns why the token does not admit the request, or NULL if it does. */
+static const char *denies(const struct srv_admit *a, const struct srv_request *request,
+                          const wire_token *token)
+{
+    const size_t part = a->options.scene_part;
+    if ((token->scopes & needs[request->route->scope]) == 0)
+        return "the token lacks the scope for this";
+    if (request->target.part_count > part && !srv_auth_scene(token, request->target.parts[part]))
+        return "the token is not for this scene";
+    return NULL;
+}
+
+static void grant(const struct srv_admit *a, srv_grant *out, const wire_token *token)
+{
+    out->version = a->version;
+    out->expiry = token->expires ? token->expiry : INT64_MAX;
+}
+
 bool srv_admit_request(struct srv_admit *a, struct srv_request *request, const char *authorization,
                        wire_problem *problem)
 {
-    static const unsigned needs[] = {[SRV_OPEN] = 0,
-                                     [SRV_READ_OR_WRITE] = WIRE_SCOPE_READ | WIRE_SCOPE_WRITE,
-                                     [SRV_READ] = WIRE_SCOPE_READ,
-                                     [SRV_WRITE] = WIRE_SCOPE_WRITE,
-                                     [SRV_ADMIN] = WIRE_SCOPE_ADMIN};
     const struct srv_auth *auth = a->auth;
     const unsigned need = needs[request->route->scope];
     const wire_token *token =
@@ -126,14 +147,24 @@ bool srv_admit_request(struct srv_admit *a, struct srv_request *request, const c
     }
     request->scopes = token->scopes;
     request->token = token;
-    if ((token->scopes & need) == 0) {
-        *problem = wire_problem_http(403, "the token lacks the scope for this");
-        return false;
+    request->grant.by_token = true;
+    memcpy(request->grant.sha256, token->sha256, sizeof request->grant.sha256);
+    grant(a, &request->grant, token);
+    const char *reason = denies(a, request, token);
+    if (reason != NULL)
+        *problem = wire_problem_http(403, reason);
+    return reason == NULL;
+}
+
+bool srv_admit_holds(const struct srv_admit *a, struct srv_request *request)
+{
+    if (!request->grant.by_token)
+        return true;
+    if (request->grant.version != a->version) {
+        const wire_token *token = srv_auth_find_hash(a->auth, request->grant.sha256);
+        if (token == NULL || denies(a, request, token) != NULL)
+            return false;
+        grant(a, &request->grant, token);
     }
-    const size_t part = a->options.scene_part;
-    if (request->target.part_count > part && !srv_auth_scene(token, request->target.parts[part])) {
-        *problem = wire_problem_http(403, "the token is not for this scene");
-        return false;
-    }
-    return true;
+    return time(NULL) < request->grant.expiry;
 }

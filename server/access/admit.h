@@ -32,9 +32,15 @@ bool srv_admit_reload(struct srv_admit *admit, char *error, size_t error_size);
 const struct srv_auth *srv_admit_tokens(const struct srv_admit *admit);
 
 /* Checks, in this order: the client's rate (429), the token (401), its scope and its scenes (403).
- * authorization: the header's value, or NULL. Sets request->scopes and request->token. Returns
+ * authorization: the header's value, or NULL. Sets request->scopes, request->token and
+ * request->grant. Returns
  * false if the request is refused, as *problem says. */
 bool srv_admit_request(struct srv_admit *admit, struct srv_request *request,
                        const char *authorization, wire_problem *problem);
+
+/* Returns whether the token by which the request was admitted still admits it: it is in use, has not
+ * expired, and has the scope and the scene. True without tokens. Looks the token up only after a
+ * reload. */
+bool srv_admit_holds(const struct srv_admit *admit, struct srv_request *request);
 
 #endif

@@ -83,6 +83,15 @@ static bool equal(const unsigned char *a, const unsigned char *b)
     return difference == 0;
 }
 
+const wire_token *srv_auth_find_hash(const struct srv_auth *auth, const unsigned char *sha256)
+{
+    const wire_token *found = NULL;
+    for (size_t i = 0; i < auth->count; i++)
+        if (equal(sha256, auth->tokens[i].sha256))
+            found = &auth->tokens[i];
+    return found;
+}
+
 const wire_token *srv_auth_find(const struct srv_auth *auth, const char *authorization, int64_t now)
 {
     if (authorization == NULL || strncasecmp(authorization, "Bearer ", 7) != 0)
@@ -94,10 +103,7 @@ const wire_token *srv_auth_find(const struct srv_auth *auth, const char *authori
         length--;
     unsigned char hash[SRV_TOKEN_HASH];
     srv_token_hash(token, length, hash);
-    const wire_token *found = NULL;
-    for (size_t i = 0; i < auth->count; i++)
-        if (equal(hash, auth->tokens[i].sha256))
-            found = &auth->tokens[i];
+    const wire_token *found = srv_auth_find_hash(auth, hash);
     return found != NULL && (!found->expires || now < found->expiry) ? found : NULL;
 }
 

@@ -25,6 +25,10 @@ size_t srv_auth_count(const struct srv_auth *auth);
 const wire_token *srv_auth_find(const struct srv_auth *auth, const char *authorization,
                                 int64_t now);
 
+/* Finds a token by its hash, expired or not. sha256: SRV_TOKEN_HASH bytes. NULL: it is not in the
+ * file. */
+const wire_token *srv_auth_find_hash(const struct srv_auth *auth, const unsigned char *sha256);
+
 /* Returns whether one of the token's patterns matches the scene's name. */
 bool srv_auth_scene(const wire_token *token, obb_str scene);
 

@@ -21,6 +21,7 @@ struct srv_channel {
     size_t waiting; /* commits in the queue */
     bool lost;      /* a commit did not fit in: the subscribers must start anew */
     struct srv_step removed;
+    struct srv_feed feeds[SRV_TOPIC_SETS];
     struct srv_subscriber *subscribers;
     size_t wanted[SRV_TOPIC_SETS]; /* subscribers by their topics, */
     size_t kept[SRV_TOPIC_SETS];   /* and ticks for which one who left may come back */
@@ -52,32 +53,64 @@ static void add_subscriber(struct srv_channel *c, struct srv_subscriber *s)
     srv_subscriber_start(s, on_left);
 }
 
-static void finish_all(struct srv_channel *c, const struct wire_buf *last_message)
+/* Returns a message that ends a stream, or NULL if there is no memory. It is there also when the
+ * budget is empty: it is short, and says why. */
+static struct srv_message *last_message(const struct srv_channel *c,
+                                        void (*write)(struct wire_buf *buf, obb_moment moment))
 {
+    struct srv_message *message = srv_message_create(NULL);
+    if (message != NULL)
+        write(&message->text, obb_view_info_get(c->state.view)->at);
+    if (message == NULL || !message->text.failed)
+        return message;
+    srv_message_unref(message);
+    return NULL;
+}
+
+static void finish_all(struct srv_channel *c,
+                       void (*write)(struct wire_buf *buf, obb_moment moment))
+{
+    struct srv_message *message = last_message(c, write);
     while (c->subscribers != NULL)
-        srv_subscriber_finish(c->subscribers, last_message);
+        srv_subscriber_finish(c->subscribers, message);
+    srv_message_unref(message);
 }
 
 /* Ends the stream with the message that some are missing. */
 static void overrun(struct srv_channel *c, struct srv_subscriber *s)
 {
-    struct wire_buf last_message = {0};
-    wire_event_overrun(&last_message, obb_view_info_get(c->state.view)->at);
+    struct srv_message *message = last_message(c, wire_event_overrun);
     c->channels->metrics->overruns_total++;
-    srv_subscriber_finish(s, &last_message);
-    wire_buf_fini(&last_message);
+    srv_subscriber_overrun(s, message);
+    srv_message_unref(message);
 }
 
 static void send_messages(struct srv_channel *c)
 {
+    for (unsigned i = 0; i < SRV_TOPIC_SETS; i++)
+        if (c->state.now.of[i] != NULL)
+            srv_feed_append(&c->feeds[i], c->state.now.of[i]);
     for (struct srv_subscriber *s = c->subscribers, *next; s != NULL; s = next) {
         next = s->next;
-        const struct wire_buf *text = &c->state.now.texts[s->topics];
-        if (text->length == 0)
-            continue;
-        c->channels->metrics->events_total++;
-        if (!srv_subscriber_send(s, text))
+        struct srv_message *message = c->state.now.of[s->topics];
+        if (c->state.lost[s->topics]) {
             overrun(c, s);
+        } else if (message != NULL) {
+            c->channels->metrics->events_total++;
+            if (!srv_subscriber_send(s, message))
+                overrun(c, s);
+        }
+    }
+}
+
+/* What had no room is missing: nobody can come back across it. */
+static void forget_lost(struct srv_channel *c)
+{
+    for (unsigned i = 0; i < SRV_TOPIC_SETS; i++) {
+        if (!c->state.lost[i])
+            continue;
+        c->state.lost[i] = c->state.now.covered[i] = false;
+        c->kept[i] = 0;
     }
 }
 
@@ -86,6 +119,15 @@ static void send_messages(struct srv_channel *c)
 static bool covers(const struct srv_channel *c, unsigned topics)
 {
     return c->wanted[topics] > 0 || c->kept[topics] > 0;
+}
+
+/* Notes how far the covered sets are. */
+static void note_seen(struct srv_channel *c)
+{
+    const uint64_t present = obb_view_info_get(c->state.view)->at.revision;
+    for (unsigned i = 0; i < SRV_TOPIC_SETS; i++)
+        if (covers(c, i))
+            c->state.seen[i] = present + 1;
 }
 
 /* Returns whether somebody follows one of the topics, or may come back for it. */
@@ -121,12 +163,19 @@ static void refuse_join(struct srv_step *step, obb_status status)
     srv_subscriber_refuse(step->subscriber);
 }
 
+static void drop_present(struct srv_channel *c)
+{
+    srv_message_unref(c->state.present);
+    c->state.present = NULL;
+}
+
 /* Moves on to the state after a commit. */
 static void adopt(struct srv_channel *c, struct srv_step *step)
 {
     srv_view_close(c->channels->locks, c->state.view);
     c->state.view = step->after;
-    obb_free(step);
+    drop_present(c);
+    obb_budget_free(step);
 }
 
 static void drop_contacts(struct srv_channel *c)
@@ -144,6 +193,8 @@ static void start_over(struct srv_channel *c)
     srv_replay_clear(&c->state.replay);
     srv_messages_clear(&c->state.now);
     memset(c->kept, 0, sizeof c->kept);
+    memset(c->state.lost, 0, sizeof c->state.lost);
+    memset(c->state.seen, 0, sizeof c->state.seen);
     drop_contacts(c);
 }
 
@@ -155,12 +206,30 @@ static void channel_destroy(struct srv_channel *c)
     if (c->next != NULL)
         c->next->previous = c->previous;
     drop_contacts(c);
+    drop_present(c);
     srv_view_close(channels->locks, c->state.view);
     srv_replay_fini(&c->state.replay);
     srv_messages_clear(&c->state.now);
+    for (unsigned i = 0; i < SRV_TOPIC_SETS; i++)
+        srv_feed_fini(&c->feeds[i]);
     obb_arena_fini(&c->state.arena);
-    obb_free(c);
+    obb_budget_free(c);
     srv_drain_release(channels->drain);
+}
+
+/* Returns the scene's place, which may be another scene's at present. */
+static struct srv_place *place_of(struct srv_channels *channels, const struct obb_scene *scene)
+{
+    /* Knuth, 6.4: the product spreads addresses, which are multiples of a power of two */
+    const uint64_t spread = (uint64_t)(uintptr_t)scene * 0x9e3779b97f4a7c15u;
+    return &channels->places[(spread >> 32) % SRV_PLACES];
+}
+
+static void remember_place(struct srv_channel *c)
+{
+    struct srv_place *place = place_of(c->channels, c->scene);
+    place->scene = c->scene;
+    memcpy(place->seen, c->state.seen, sizeof place->seen);
 }
 
 /* ---- Steps ----------------------------------------------------------------------------------- */
@@ -181,6 +250,7 @@ static void joined(struct srv_channel *c, struct srv_subscriber *s)
         srv_subscriber_refuse(s);
     else
         add_subscriber(c, s);
+    note_seen(c);
 }
 
 static void committed(struct srv_channel *c, struct srv_step *step)
@@ -191,7 +261,9 @@ static void committed(struct srv_channel *c, struct srv_step *step)
         return;
     }
     send_messages(c);
+    forget_lost(c);
     srv_replay_add(&c->state.replay, &c->state.now);
+    note_seen(c);
 }
 
 static void on_done(struct srv_job *job)
@@ -209,7 +281,6 @@ static void on_done(struct srv_job *job)
         joined(c, step->subscriber);
     else
         committed(c, step);
-    obb_arena_reset(&c->state.arena);
     next_step(c);
 }
 
@@ -221,10 +292,7 @@ static void cancel_step(struct srv_channel *c)
 
 static void say_removed(struct srv_channel *c)
 {
-    struct wire_buf last_message = {0};
-    wire_event_gone(&last_message, obb_view_info_get(c->state.view)->at);
-    finish_all(c, &last_message);
-    wire_buf_fini(&last_message);
+    finish_all(c, wire_event_gone);
     memset(c->kept, 0, sizeof c->kept);
 }
 
@@ -252,6 +320,7 @@ static void find_present(struct srv_channel *c)
             return; /* still lost; the next step tries again */
         srv_view_close(locks, c->state.view);
         c->state.view = present;
+        drop_present(c);
     }
     c->lost = false;
 }
@@ -304,8 +373,11 @@ static void next_step(struct srv_channel *c)
     }
     if (!wanted(c, WIRE_TOPIC_COLLISIONS))
         drop_contacts(c);
-    if (!wanted(c, WIRE_TOPICS))
-        channel_destroy(c);
+    if (wanted(c, WIRE_TOPICS))
+        return;
+    if (c->scene != NULL)
+        remember_place(c);
+    channel_destroy(c);
 }
 
 static void go_on(struct srv_channel *c)
@@ -327,20 +399,24 @@ struct srv_channel *srv_channel_find(const struct srv_channels *channels,
 
 struct srv_channel *srv_channel_create(struct srv_channels *channels, struct obb_scene *scene)
 {
-    struct srv_channel *c = obb_calloc(1, sizeof *c);
+    struct srv_channel *c = obb_budget_calloc(channels->budget, 1, sizeof *c);
     if (c == NULL)
         return NULL;
-    if (!srv_replay_init(&c->state.replay)) {
-        obb_free(c);
+    c->state.budget = c->state.arena.budget = channels->budget;
+    if (!srv_replay_init(&c->state.replay, channels->budget)) {
+        obb_budget_free(c);
         return NULL;
     }
     if (srv_view_open(channels->locks, scene, NULL, &c->state.view, NULL, NULL) != OBB_OK) {
         srv_replay_fini(&c->state.replay);
-        obb_free(c);
+        obb_budget_free(c);
         return NULL;
     }
     c->channels = channels;
     c->scene = scene;
+    const struct srv_place *place = place_of(channels, scene);
+    if (place->scene == scene)
+        memcpy(c->state.seen, place->seen, sizeof place->seen);
     c->job.advance = run_step;
     c->job.done = on_done;
     c->job.background = true;
@@ -371,11 +447,12 @@ static struct srv_step *commit_step(struct srv_channel *c, struct obb_scene *sce
                                     const obb_edit *edit, const obb_committed *committed)
 {
     const size_t boxes = committed->made_count + committed->ended_count;
-    struct srv_step *step = obb_malloc(1, sizeof *step + boxes * sizeof *committed->made);
+    struct srv_step *step =
+        obb_budget_malloc(c->channels->budget, 1, sizeof *step + boxes * sizeof *committed->made);
     struct obb_view *after;
     if (step == NULL ||
         srv_view_open(c->channels->locks, scene, NULL, &after, NULL, NULL) != OBB_OK) {
-        obb_free(step);
+        obb_budget_free(step);
         return NULL;
     }
     *step = (struct srv_step){.kind = SRV_STEP_COMMIT, .after = after, .committed = *committed};
@@ -409,8 +486,14 @@ void srv_channel_commit(struct srv_channel *c, struct obb_scene *scene, const ob
     go_on(c);
 }
 
-void srv_channel_remove(struct srv_channel *c)
+void srv_channels_remove(struct srv_channels *channels, const struct obb_scene *scene)
 {
+    struct srv_place *place = place_of(channels, scene);
+    if (place->scene == scene)
+        place->scene = NULL;
+    struct srv_channel *c = srv_channel_find(channels, scene);
+    if (c == NULL)
+        return;
     c->scene = NULL;
     c->removed.kind = SRV_STEP_REMOVED;
     push(c, &c->removed);
@@ -460,7 +543,7 @@ void srv_channel_join(struct srv_channel *c, struct srv_request *request, unsign
 
 /* ---- All channels ---------------------------------------------------------------------------- */
 
-void srv_channels_tick(struct srv_channels *channels, const struct wire_buf *comment)
+void srv_channels_tick(struct srv_channels *channels, struct srv_message *comment)
 {
     for (struct srv_channel *c = channels->first, *next; c != NULL; c = next) {
         next = c->next;
@@ -468,6 +551,8 @@ void srv_channels_tick(struct srv_channels *channels, const struct wire_buf *com
             c->kept[i] -= c->kept[i] > 0;
         for (struct srv_subscriber *s = c->subscribers; s != NULL && comment != NULL; s = s->next)
             srv_subscriber_keep_alive(s, comment);
+        if (!c->busy)
+            drop_present(c); /* who is sent it holds it */
         go_on(c);
     }
 }
@@ -477,10 +562,7 @@ void srv_channels_stop(struct srv_channels *channels)
     channels->stopped = true;
     for (struct srv_channel *c = channels->first, *next; c != NULL; c = next) {
         next = c->next;
-        struct wire_buf last_message = {0};
-        wire_event_shutdown(&last_message, obb_view_info_get(c->state.view)->at);
-        finish_all(c, &last_message);
-        wire_buf_fini(&last_message);
+        finish_all(c, wire_event_shutdown);
         if (c->busy)
             cancel_step(c);
         else

@@ -9,19 +9,30 @@
 
 #include "server/base/drain.h"
 #include "server/base/metrics.h"
+#include "server/events/replay.h"
 #include "server/events/subscriber.h"
 #include "server/scenes/lock.h"
 
 struct srv_channel;
 
+/* What is left of a channel that has ended: where its followers stopped, for those that come back to
+ * this very scene. A place is taken over by another scene when there are too many. */
+struct srv_place {
+    const struct obb_scene *scene; /* NULL: free */
+    uint64_t seen[SRV_TOPIC_SETS]; /* srv_channel_state's */
+};
+enum { SRV_PLACES = 256 };
+
 /* All channels of a service. Zeroed except for the first group. */
 struct srv_channels {
     struct srv_pool *pool;       /* runs the steps */
+    struct obb_budget *budget;   /* messages and sets draw from it; NULL: no limit */
     struct srv_locks *locks;     /* opens and closes the views of the channels */
     struct srv_drain *drain;     /* each channel holds it */
     struct srv_metrics *metrics; /* counts subscribers and messages */
 
     struct srv_channel *first;
+    struct srv_place places[SRV_PLACES];
     bool stopped; /* the service ends */
 };
 
@@ -42,13 +53,13 @@ void srv_channel_join(struct srv_channel *channel, struct srv_request *request, 
 void srv_channel_commit(struct srv_channel *channel, struct obb_scene *scene, const obb_edit *edit,
                         const obb_committed *committed);
 
-/* The channel's scene is about to be removed. The subscribers are told when the queue comes to
- * it. */
-void srv_channel_remove(struct srv_channel *channel);
+/* The scene is about to be removed. The subscribers of its channel, if it has one, are told when the
+ * queue comes to it. */
+void srv_channels_remove(struct srv_channels *channels, const struct obb_scene *scene);
 
 /* Every 5 s: lets kept messages grow old, and ends channels that nobody wants any more. comment: to
  * send to all idle subscribers; NULL: none. */
-void srv_channels_tick(struct srv_channels *channels, const struct wire_buf *comment);
+void srv_channels_tick(struct srv_channels *channels, struct srv_message *comment);
 
 /* The service ends: ends all streams and gives up the steps that are under way. All channels are
  * gone soon. */

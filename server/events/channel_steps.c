@@ -3,48 +3,73 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { KEPT_ARENA = 65536 }; /* bytes of working memory that stay for the next step */
+
 static obb_status find_contacts(struct srv_channel_state *state)
 {
     const obb_query query = {.kind = OBB_QUERY_ALL_PAIRS,
                              .dimensions = obb_view_info_get(state->view)->dimensions,
                              .limit = SIZE_MAX};
     struct obb_plan *plan;
-    obb_status status = obb_plan_create(state->view, &query, &state->cancelled, NULL, &plan);
+    obb_status status = obb_plan_create(state->view, &query, &state->cancelled, state->budget, &plan);
     if (status != OBB_OK)
         return status;
     status = obb_plan_run(plan);
     if (status == OBB_OK) {
         const obb_result *result = obb_plan_result(plan);
-        status = obb_contacts_create(result->pairs, result->pair_count, &state->contacts);
+        status =
+            obb_contacts_create(state->budget, result->pairs, result->pair_count, &state->contacts);
     }
     obb_plan_destroy(plan);
     return status;
 }
 
-/* Where the subscriber's topics are not covered, not even the present revision will do: it may be
- * that of a removed scene of the same name. */
+/* A revision alone does not tell this scene from a removed one of the same name. So nothing is
+ * missed only where the set was covered at the present revision, whoever followed since. */
 static bool resume(const struct srv_channel_state *state, struct srv_subscriber *s)
 {
     const uint64_t present = obb_view_info_get(state->view)->at.revision;
-    return s->returns && state->now.covered[s->topics] &&
+    if (!s->returns)
+        return false;
+    if (s->last == present && state->seen[s->topics] == present + 1)
+        return true;
+    return state->now.covered[s->topics] &&
            srv_replay_resume(&state->replay, s->topics, s->last, present, &s->first);
+}
+
+/* Writes the message of the present state. */
+static obb_status write_present(struct srv_channel_state *state)
+{
+    const obb_box_pair *pairs;
+    const obb_status status =
+        obb_contacts_list(state->contacts, state->view, &state->arena, &pairs);
+    if (status != OBB_OK)
+        return status;
+    struct srv_message *message = srv_message_create(state->budget);
+    if (message == NULL)
+        return OBB_NO_MEMORY;
+    wire_event_collisions(&message->text, WIRE_COLLISIONS_STATE, obb_view_info_get(state->view)->at,
+                          true, pairs, obb_contacts_count(state->contacts));
+    if (message->text.failed) {
+        srv_message_unref(message);
+        return OBB_NO_MEMORY;
+    }
+    state->present = message;
+    return OBB_OK;
 }
 
 static void run_join(struct srv_channel_state *state, struct srv_subscriber *s)
 {
+    const bool follows = (s->topics & WIRE_TOPIC_COLLISIONS) != 0;
+    const bool needs_state = !resume(state, s) && (s->returns || follows);
     s->status = OBB_OK;
-    if (resume(state, s) || (!s->returns && (s->topics & WIRE_TOPIC_COLLISIONS) == 0))
-        return;
-    if (state->contacts == NULL)
+    const bool writes = needs_state && state->present == NULL;
+    if (state->contacts == NULL && (follows || writes))
         s->status = find_contacts(state);
-    const obb_box_pair *pairs;
-    if (s->status == OBB_OK)
-        s->status = obb_contacts_list(state->contacts, state->view, &state->arena, &pairs);
-    if (s->status == OBB_OK)
-        wire_event_collisions(&s->first, WIRE_COLLISIONS_STATE, obb_view_info_get(state->view)->at,
-                              true, pairs, obb_contacts_count(state->contacts));
-    if (s->first.failed)
-        s->status = OBB_NO_MEMORY;
+    if (s->status == OBB_OK && writes)
+        s->status = write_present(state);
+    if (needs_state)
+        s->first = state->present;
 }
 
 static int by_id(const void *a, const void *b)
@@ -101,11 +126,9 @@ static bool covered(const struct srv_messages *messages, unsigned topics)
     return false;
 }
 
-static void write_messages(struct srv_channel_state *state, const struct srv_step *step,
-                           unsigned topics, const obb_contact_changes *contacts,
-                           const wire_changes *boxes)
+static void write_text(struct wire_buf *text, const struct srv_step *step, unsigned topics,
+                       const obb_contact_changes *contacts, const wire_changes *boxes)
 {
-    struct wire_buf *text = &state->now.texts[topics];
     const obb_moment moment = step->committed.moment;
     const bool has_boxes = (topics & WIRE_TOPIC_BOXES) != 0 &&
                            boxes->put_count + boxes->posed_count + boxes->removed_count > 0;
@@ -131,26 +154,49 @@ static void write_messages(struct srv_channel_state *state, const struct srv_ste
         wire_event_commit(text, &step->committed, true);
 }
 
+/* Writes the messages for a set of topics. Returns false if there is no room for them. */
+static bool write_message(struct srv_channel_state *state, const struct srv_step *step,
+                          unsigned topics, const obb_contact_changes *contacts,
+                          const wire_changes *boxes)
+{
+    struct srv_message *message = srv_message_create(state->budget);
+    if (message == NULL)
+        return false;
+    write_text(&message->text, step, topics, contacts, boxes);
+    const bool good = !message->text.failed;
+    if (good && message->text.length > 0) {
+        state->now.of[topics] = message;
+        state->now.bytes += message->text.capacity;
+    } else {
+        srv_message_unref(message);
+    }
+    return good;
+}
+
 static void run_commit(struct srv_channel_state *state, const struct srv_step *step)
 {
     const obb_committed *committed = &step->committed;
     obb_contact_changes contacts = {0};
+    unsigned lost = 0; /* topics */
     state->status = OBB_OK;
     if (state->contacts != NULL)
         state->status = obb_contacts_advance(state->contacts, state->view, step->after, committed,
                                              &state->cancelled, &state->arena, &contacts);
-    wire_changes boxes = {0};
-    if (state->status == OBB_OK && covered(&state->now, WIRE_TOPIC_BOXES) &&
-        !list_boxes(state, step, &boxes))
-        state->status = OBB_NO_MEMORY;
-    for (unsigned topics = 1; topics < SRV_TOPIC_SETS && state->status == OBB_OK; topics++)
-        if (state->now.covered[topics])
-            write_messages(state, step, topics, &contacts, &boxes);
-    for (size_t i = 0; i < SRV_TOPIC_SETS; i++) {
-        state->now.bytes += state->now.texts[i].capacity;
-        if (state->now.texts[i].failed)
-            state->status = OBB_NO_MEMORY;
+    if (state->status == OBB_CANCELLED)
+        return;
+    if (state->status != OBB_OK) {
+        obb_contacts_destroy(state->contacts);
+        state->contacts = NULL;
+        state->status = OBB_OK;
+        lost |= WIRE_TOPIC_COLLISIONS;
     }
+    wire_changes boxes = {0};
+    if (covered(&state->now, WIRE_TOPIC_BOXES) && !list_boxes(state, step, &boxes))
+        lost |= WIRE_TOPIC_BOXES;
+    for (unsigned topics = 1; topics < SRV_TOPIC_SETS; topics++)
+        state->lost[topics] =
+            state->now.covered[topics] &&
+            ((topics & lost) != 0 || !write_message(state, step, topics, &contacts, &boxes));
 }
 
 void srv_step_run(struct srv_channel_state *state, const struct srv_step *step)
@@ -159,4 +205,8 @@ void srv_step_run(struct srv_channel_state *state, const struct srv_step *step)
         run_join(state, step->subscriber);
     else
         run_commit(state, step);
+    if (state->arena.total > KEPT_ARENA)
+        obb_arena_fini(&state->arena);
+    else
+        obb_arena_reset(&state->arena);
 }

@@ -18,12 +18,12 @@ struct srv_events {
 static void on_tick(void *context)
 {
     struct srv_events *events = context;
-    struct wire_buf comment = {0};
     const bool speak = ++events->ticks % COMMENT_TICKS == 0;
-    if (speak)
-        wire_event_comment(&comment);
-    srv_channels_tick(&events->channels, speak ? &comment : NULL);
-    wire_buf_fini(&comment);
+    struct srv_message *comment = speak ? srv_message_create(NULL) : NULL;
+    if (comment != NULL)
+        wire_event_comment(&comment->text);
+    srv_channels_tick(&events->channels, comment);
+    srv_message_unref(comment);
 }
 
 bool srv_events_create(struct srv_loop *loop, const struct srv_channels *collaborators,
@@ -55,9 +55,7 @@ static void on_remove(void *context, const srv_op *op, struct obb_scene *scene)
 {
     (void)op;
     struct srv_events *events = context;
-    struct srv_channel *channel = srv_channel_find(&events->channels, scene);
-    if (channel != NULL)
-        srv_channel_remove(channel);
+    srv_channels_remove(&events->channels, scene);
 }
 
 srv_write_listener srv_events_listener(struct srv_events *events)

@@ -2,21 +2,24 @@
 
 void srv_messages_clear(struct srv_messages *messages)
 {
-    for (size_t i = 0; i < SRV_TOPIC_SETS; i++)
-        wire_buf_fini(&messages->texts[i]);
+    for (size_t i = 0; i < SRV_TOPIC_SETS; i++) {
+        srv_message_unref(messages->of[i]);
+        messages->of[i] = NULL;
+    }
     messages->bytes = 0;
 }
 
-bool srv_replay_init(struct srv_replay *out)
+bool srv_replay_init(struct srv_replay *out, struct obb_budget *budget)
 {
-    *out = (struct srv_replay){.ring = obb_calloc(SRV_REPLAY_COMMITS, sizeof *out->ring)};
+    *out = (struct srv_replay){
+        .ring = obb_budget_calloc(budget, SRV_REPLAY_COMMITS, sizeof *out->ring)};
     return out->ring != NULL;
 }
 
 void srv_replay_fini(struct srv_replay *replay)
 {
     srv_replay_clear(replay);
-    obb_free(replay->ring);
+    obb_budget_free(replay->ring);
     replay->ring = NULL;
 }
 
@@ -52,7 +55,7 @@ void srv_replay_clear(struct srv_replay *replay)
 }
 
 bool srv_replay_resume(const struct srv_replay *replay, unsigned topics, uint64_t last,
-                       uint64_t present, struct wire_buf *out)
+                       uint64_t present, struct srv_message **out)
 {
     if (last > present || present - last > replay->count)
         return false;
@@ -60,9 +63,8 @@ bool srv_replay_resume(const struct srv_replay *replay, unsigned topics, uint64_
     for (size_t i = from; i < replay->count; i++)
         if (!messages_at(replay, i)->covered[topics])
             return false;
-    for (size_t i = from; i < replay->count; i++) {
-        const struct wire_buf *text = &messages_at(replay, i)->texts[topics];
-        wire_buf_append(out, text->bytes, text->length);
-    }
+    *out = NULL;
+    for (size_t i = from; i < replay->count && *out == NULL; i++)
+        *out = messages_at(replay, i)->of[topics];
     return true;
 }

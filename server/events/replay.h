@@ -7,7 +7,7 @@
 #ifndef SRV_REPLAY_H
 #define SRV_REPLAY_H
 
-#include "proto/wire.h"
+#include "server/events/message.h"
 
 enum {
     SRV_TOPIC_SETS = WIRE_TOPICS + 1, /* a set of topics is a number of WIRE_TOPIC_… bits */
@@ -20,11 +20,11 @@ struct srv_messages {
     /* The messages for this set of topics were written: a subscriber wants them or may come back
      * for them. */
     bool covered[SRV_TOPIC_SETS];
-    struct wire_buf texts[SRV_TOPIC_SETS]; /* owned; empty if the commit has none for that set */
-    size_t bytes;                          /* allocated for the texts */
+    struct srv_message *of[SRV_TOPIC_SETS]; /* references; NULL: the commit has none for that set */
+    size_t bytes;                           /* of their texts */
 };
 
-/* Frees the texts. `covered` stays. */
+/* Gives the references back. `covered` stays. */
 void srv_messages_clear(struct srv_messages *messages);
 
 struct srv_replay {
@@ -33,20 +33,20 @@ struct srv_replay {
 };
 
 /* Returns false if there is no memory; then *out needs no srv_replay_fini. */
-bool srv_replay_init(struct srv_replay *out);
+bool srv_replay_init(struct srv_replay *out, struct obb_budget *budget);
 void srv_replay_fini(struct srv_replay *replay);
 
 /* Adds the messages of the next commit, and forgets the oldest ones beyond the limits. Takes the
- * texts over: *messages is zeroed. */
+ * references over: *messages is zeroed. */
 void srv_replay_add(struct srv_replay *replay, struct srv_messages *messages);
 
 /* Forgets everything. */
 void srv_replay_clear(struct srv_replay *replay);
 
-/* Appends to *out the messages of `topics` after revision `last` and up to revision `present`,
- * which is that of the messages added last. Returns false, and appends nothing, if some of them are
- * not kept. O(commits since `last`), and a copy of their messages. */
+/* Finds the first message of `topics` after revision `last` and up to revision `present`, which is
+ * that of the messages added last. The later ones follow it in its feed. *out is NULL if there is
+ * none, and no reference. Returns false if some of them are not kept. O(commits since `last`). */
 bool srv_replay_resume(const struct srv_replay *replay, unsigned topics, uint64_t last,
-                       uint64_t present, struct wire_buf *out);
+                       uint64_t present, struct srv_message **out);
 
 #endif

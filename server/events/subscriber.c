@@ -46,12 +46,41 @@ static void leave(struct srv_subscriber *s)
         left(s);
 }
 
-static void on_drained(struct srv_stream *stream) { (void)stream; } /* it gets what comes up */
+static void send_next(struct srv_subscriber *s)
+{
+    struct srv_message *message = s->waiting;
+    if (message != NULL) {
+        s->waiting = srv_message_ref(message->next);
+    } else {
+        message = s->last_message;
+        s->last_message = NULL;
+    }
+    s->sending = message;
+    if (message != NULL)
+        srv_stream_lend(&s->stream, message->text.bytes, message->text.length);
+    else if (s->finished)
+        srv_stream_end(&s->stream);
+}
+
+static void on_drained(struct srv_stream *stream)
+{
+    struct srv_subscriber *s = subscriber_of(stream);
+    srv_message_unref(s->sending);
+    send_next(s);
+}
+
+static void forget_waiting(struct srv_subscriber *s)
+{
+    srv_message_unref(s->waiting);
+    s->waiting = NULL;
+}
 
 static void on_closed(struct srv_stream *stream)
 {
     struct srv_subscriber *s = subscriber_of(stream);
-    wire_buf_fini(&s->first);
+    srv_message_unref(s->sending);
+    srv_message_unref(s->last_message);
+    forget_waiting(s);
     leave(s);
 }
 
@@ -70,37 +99,60 @@ void srv_subscriber_start(struct srv_subscriber *s, void (*left)(struct srv_subs
     s->request->work = s;
     s->request->on_cancel = on_cancel;
     srv_reply_stream(s->request, 200, wire_media_type(WIRE_EVENTS), &s->stream);
-    srv_stream_give(&s->stream, &s->first);
+    s->waiting = srv_message_ref(s->first);
+    send_next(s);
 }
 
 void srv_subscriber_refuse(struct srv_subscriber *s)
 {
     s->request->on_cancel = NULL;
-    wire_buf_fini(&s->first);
     if (atomic_load(&s->request->cancelled) || s->status == OBB_CANCELLED)
         srv_reply_cancelled(s->request);
     else
         srv_reply_status(s->request, s->status);
 }
 
-bool srv_subscriber_send(struct srv_subscriber *s, const struct wire_buf *messages)
+/* Returns how many bytes the client would be behind after the message. */
+static uint64_t behind(const struct srv_subscriber *s, const struct srv_message *message)
 {
-    const size_t waiting = srv_stream_waiting(&s->stream);
-    if (waiting > 0 && waiting + messages->length > BACKLOG)
+    const struct srv_message *first = s->waiting != NULL ? s->waiting : message;
+    const uint64_t queued = message->end - first->end + first->text.length;
+    return queued + (s->sending->end > 0 ? srv_stream_waiting(&s->stream) : 0);
+}
+
+bool srv_subscriber_send(struct srv_subscriber *s, struct srv_message *message)
+{
+    const bool idle = s->waiting == NULL && srv_stream_waiting(&s->stream) == 0;
+    if (!idle && behind(s, message) > BACKLOG)
         return false;
-    srv_stream_append(&s->stream, messages->bytes, messages->length);
+    if (s->waiting == NULL)
+        s->waiting = srv_message_ref(message);
+    if (s->sending == NULL)
+        send_next(s);
     return true;
 }
 
-void srv_subscriber_keep_alive(struct srv_subscriber *s, const struct wire_buf *comment)
+void srv_subscriber_keep_alive(struct srv_subscriber *s, struct srv_message *comment)
 {
-    if (srv_stream_waiting(&s->stream) == 0)
-        srv_stream_append(&s->stream, comment->bytes, comment->length);
+    if (s->sending != NULL)
+        return;
+    s->waiting = srv_message_ref(comment);
+    send_next(s);
 }
 
-void srv_subscriber_finish(struct srv_subscriber *s, const struct wire_buf *last_message)
+void srv_subscriber_finish(struct srv_subscriber *s, struct srv_message *last_message)
 {
     leave(s);
-    srv_stream_append(&s->stream, last_message->bytes, last_message->length);
-    srv_stream_end(&s->stream);
+    s->finished = true;
+    s->last_message = srv_message_ref(last_message);
+    if (last_message == NULL)
+        srv_stream_cut(&s->stream);
+    else if (s->sending == NULL)
+        send_next(s);
+}
+
+void srv_subscriber_overrun(struct srv_subscriber *s, struct srv_message *last_message)
+{
+    forget_waiting(s);
+    srv_subscriber_finish(s, last_message);
 }

@@ -106,8 +106,8 @@ bool srv_answer_send(struct srv_exchange *x)
         SRV_LEAST_PACE * options->request_timeout_ms / 1000; /* bytes in each --request-timeout */
     const uint64_t rounds = x->answer_bytes / (pace > 0 ? pace : 1);
     c->rounds = rounds < 1000000 ? (unsigned)rounds : 1000000;
-    if (c->rounds > 0)
-        (void)srv_connection_takes(c); /* count from here on */
+    if (c->rounds > 0 || x->stream != NULL)
+        (void)srv_connection_takes(c, false); /* count from here on */
     srv_connection_enter(c, x->stream == NULL ? SRV_PHASE_WRITE : SRV_PHASE_STREAM);
     options->metrics->sent_bytes += x->answer_bytes;
     const bool queued = MHD_queue_response(c->mhd, (unsigned)x->status, x->response) == MHD_YES;

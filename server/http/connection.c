@@ -1,7 +1,9 @@
 #include "server/http/connection.h"
 
+#include <linux/sockios.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
+#include <sys/ioctl.h>
 
 /* ---- The list by since_ms -------------------------------------------------------------------- */
 
@@ -160,13 +162,20 @@ void srv_connection_close(struct srv_connection *c)
     all->on_closed(all->on_closed_context);
 }
 
-bool srv_connection_takes(struct srv_connection *c)
+bool srv_connection_takes(struct srv_connection *c, bool sent)
 {
     struct tcp_info info = {.tcpi_bytes_acked = 0};
     socklen_t size = sizeof info;
-    if (getsockopt(c->descriptor, IPPROTO_TCP, TCP_INFO, &info, &size) != 0)
-        return true;
-    const bool taken = info.tcpi_bytes_acked != c->acked;
-    c->acked = info.tcpi_bytes_acked;
+    int waiting = 0;
+    uint64_t mark;
+    bool tells = true;
+    if (getsockopt(c->descriptor, IPPROTO_TCP, TCP_INFO, &info, &size) == 0) {
+        mark = info.tcpi_bytes_acked;
+    } else {
+        tells = ioctl(c->descriptor, SIOCOUTQ, &waiting) == 0 && !sent;
+        mark = (uint64_t)waiting;
+    }
+    const bool taken = !tells || mark != c->mark;
+    c->mark = mark;
     return taken;
 }

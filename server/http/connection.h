@@ -35,7 +35,7 @@ struct srv_connection {
     srv_phase phase;
     uint64_t since_ms; /* when the phase began, or its deadline was last extended */
     unsigned rounds;   /* further times of --request-timeout that the answer may take */
-    uint64_t acked;    /* bytes that the client had acknowledged at the end of the last round */
+    uint64_t mark;     /* of how far the client had taken bytes, srv_connection_takes's */
     struct srv_connection *older, *newer; /* by since_ms */
     struct srv_exchange *exchange;        /* the request under way, or NULL */
     struct srv_watch *hangup; /* set while the connection sleeps, or its body takes long */
@@ -90,9 +90,10 @@ void srv_connection_unwatch(struct srv_connection *c);
 /* Returns whether the client has closed its sending half, and all that it sent has been read. */
 bool srv_connection_half_closed(const struct srv_connection *c);
 
-/* Returns whether the client has acknowledged bytes since the last call. Returns true if the system
- * cannot tell, as with unix sockets. */
-bool srv_connection_takes(struct srv_connection *c);
+/* Returns whether the client has taken bytes since the last call: by the bytes that it has
+ * acknowledged, and on unix sockets by those that still wait in the kernel. sent: more bytes may have
+ * gone to the kernel since then, where those that wait on a unix socket tell nothing: returns true. */
+bool srv_connection_takes(struct srv_connection *c, bool sent);
 
 /* Shuts the socket down. libmicrohttpd then sees the end of the connection and closes it. */
 static inline void srv_connection_cut(const struct srv_connection *c)

@@ -22,7 +22,7 @@ void srv_deadline_expired(struct srv_connection *connection)
         srv_exchange_cancel(c->exchange, true);
         break;
     case SRV_PHASE_WRITE:
-        if (c->rounds > 0 && srv_connection_takes(c))
+        if (c->rounds > 0 && srv_connection_takes(c, true))
             c->rounds--;
         else
             cut(c);

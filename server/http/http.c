@@ -97,6 +97,13 @@ size_t srv_http_connections(const struct srv_http *http) { return http->connecti
 
 bool srv_http_idle(const struct srv_http *http) { return http->exchanges.active == 0; }
 
+void srv_http_recheck(struct srv_http *http)
+{
+    for (struct srv_connection *c = http->connections.oldest; c != NULL; c = c->newer)
+        if (c->phase == SRV_PHASE_STREAM && !http->options.holds(&c->exchange->request))
+            srv_connection_cut(c);
+}
+
 void srv_http_cut(struct srv_http *http)
 {
     for (struct srv_connection *c = http->connections.oldest; c != NULL; c = c->newer) {

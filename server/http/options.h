@@ -28,6 +28,9 @@ typedef struct srv_http_options {
     /* Decides whether the request may go on to its route. authorization: the value of the
      * Authorization field, or NULL. Returns false after it has filled *problem. May be NULL. */
     bool (*admit)(struct srv_request *request, const char *authorization, wire_problem *problem);
+
+    /* Returns whether a request that was admitted would be admitted by its token now. May be NULL. */
+    bool (*holds)(struct srv_request *request);
 } srv_http_options;
 
 #endif

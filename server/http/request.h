@@ -10,6 +10,15 @@
 struct srv_exchange;
 struct srv_services;
 
+/* The token that a request was admitted by, so that options.holds can ask for it again while the
+ * answer is a stream. Set and used by admission. */
+typedef struct srv_grant {
+    bool by_token;            /* false: no token was needed */
+    unsigned char sha256[32]; /* of the token's text */
+    uint64_t version;         /* of the tokens in which it was found last */
+    int64_t expiry;           /* seconds since 1970, as wire_token.expiry; INT64_MAX: never */
+} srv_grant;
+
 struct srv_request {
     struct srv_services *services;
     const srv_route *route;
@@ -23,6 +32,7 @@ struct srv_request {
     struct wire_buf reply;     /* the body that srv_reply sends; draws likewise */
     unsigned scopes;           /* WIRE_SCOPE_… that the sender has; set by options.admit */
     const wire_token *token;   /* of the sender, valid until the handler returns; NULL: no tokens */
+    srv_grant grant;           /* likewise, valid until the request ends */
     const char *id;            /* X-Request-Id if sent and printable, for the log and the answer */
     uint64_t number; /* counts the requests of this process; the id in the log without `id` */
     bool has_etag;   /* srv_reply sends `etag` as ETag */

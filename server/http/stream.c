@@ -3,6 +3,7 @@
 #include "server/http/answer_body.h"
 #include "server/http/stream_body.h"
 
+#include <assert.h>
 #include <microhttpd.h>
 #include <string.h>
 
@@ -27,10 +28,13 @@ static ssize_t read_stream(void *context, uint64_t position, char *out, size_t r
     const size_t waiting = srv_stream_waiting(stream);
     if (waiting > 0) {
         const size_t size = waiting < room ? waiting : room;
-        memcpy(out, stream->pending.bytes + stream->taken, size);
+        memcpy(out, (stream->lent != NULL ? stream->lent : stream->pending.bytes) + stream->taken,
+               size);
         stream->taken += size;
-        if (size == waiting)
+        if (size == waiting) {
             stream->taken = stream->pending.length = 0;
+            stream->lent = NULL;
+        }
         stream->moving = true;
         x->answer_bytes += size;
         x->all->options->metrics->sent_bytes += size;
@@ -64,6 +68,7 @@ void srv_reply_stream(struct srv_request *request, int status, const char *conte
 void srv_stream_give(struct srv_stream *stream, struct wire_buf *buf)
 {
     struct wire_buf *pending = &stream->pending;
+    assert(stream->lent == NULL);
     if (srv_stream_waiting(stream) == 0) {
         struct wire_buf empty = *pending;
         empty.length = 0;
@@ -78,12 +83,12 @@ void srv_stream_give(struct srv_stream *stream, struct wire_buf *buf)
     srv_exchange_wake(stream->request->exchange);
 }
 
-void srv_stream_append(struct srv_stream *stream, const char *bytes, size_t size)
+void srv_stream_lend(struct srv_stream *stream, const char *bytes, size_t size)
 {
-    if (srv_stream_waiting(stream) == 0)
-        stream->taken = stream->pending.length = 0;
-    wire_buf_append(&stream->pending, bytes, size);
-    stream->broken = stream->broken || stream->pending.failed;
+    assert(srv_stream_waiting(stream) == 0);
+    stream->lent = bytes;
+    stream->lent_size = size;
+    stream->taken = 0;
     srv_exchange_wake(stream->request->exchange);
 }
 
@@ -102,10 +107,12 @@ void srv_stream_cut(struct srv_stream *stream)
 bool srv_stream_check(struct srv_exchange *x)
 {
     struct srv_stream *stream = x->stream;
+    /* The kernel holds megabytes for a client that reads slowly, and takes the next block only once
+     * a third of them is gone. So what the client takes of them is a movement, too. */
+    const bool taken = srv_connection_takes(x->connection, stream->moving);
     /* A connection that is awake has bytes that the client does not take, even if the stream has
      * none left: libmicrohttpd holds a block of them. */
-    const bool must_move = !x->suspended || stream->working;
-    const bool good = !must_move || stream->moving;
+    const bool good = x->suspended ? !stream->working || stream->moving : taken || stream->moving;
     stream->moving = false;
     return good;
 }

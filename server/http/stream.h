@@ -2,7 +2,7 @@
  *
  * The owner gives bytes when the stream has drained, so that only one piece is in memory, or gives
  * them as they come up. Between two pieces the connection sleeps. A client that takes nothing for
- * --request-timeout while bytes wait is cut. */
+ * --request-timeout while bytes wait, neither from us nor from the kernel, is cut. */
 #ifndef SRV_STREAM_H
 #define SRV_STREAM_H
 
@@ -22,7 +22,9 @@ struct srv_stream {
     /* Private to server/http. */
     struct srv_request *request;
     struct wire_buf pending;
-    size_t taken; /* bytes of `pending` */
+    const char *lent; /* instead of `pending`; NULL: nothing is lent */
+    size_t lent_size;
+    size_t taken; /* bytes of `pending` or `lent` */
     bool ended, broken, moving;
 };
 
@@ -34,8 +36,9 @@ void srv_reply_stream(struct srv_request *request, int status, const char *conte
 /* Gives the bytes of buf, which is empty afterwards. If buf has failed, cuts the stream. */
 void srv_stream_give(struct srv_stream *stream, struct wire_buf *buf);
 
-/* Gives a copy of the bytes. */
-void srv_stream_append(struct srv_stream *stream, const char *bytes, size_t size);
+/* Lends bytes to the stream, which has taken all that it was given. They must stay until on_drained or
+ * on_closed. */
+void srv_stream_lend(struct srv_stream *stream, const char *bytes, size_t size);
 
 /* Ends the answer after the client has taken the given bytes. */
 void srv_stream_end(struct srv_stream *stream);
@@ -46,7 +49,7 @@ void srv_stream_cut(struct srv_stream *stream);
 /* Returns the number of bytes given and not yet taken. */
 static inline size_t srv_stream_waiting(const struct srv_stream *stream)
 {
-    return stream->pending.length - stream->taken;
+    return (stream->lent != NULL ? stream->lent_size : stream->pending.length) - stream->taken;
 }
 
 #endif

@@ -259,6 +259,7 @@ static void query_write(struct srv_plans *p)
         return; /* a stream is written as its client reads it */
     wire_write_result(&request->reply, request->accept, p->views[0], &p->queries[0],
                       obb_plan_result(p->plans[0]));
+    srv_plans_drop(p); /* here, because freeing a large result takes long */
 }
 
 static void query_reply(struct srv_work *work)

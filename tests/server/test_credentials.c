@@ -1,6 +1,8 @@
 /* The files that SIGHUP reads again. */
 #include "tests/server/secure.h"
 
+#include <errno.h>
+
 static void setup_tokens(void)
 {
     name_files();
@@ -54,6 +56,123 @@ START_TEST(a_hangup_does_not_wait_for_what_is_no_file)
         wait_ms(50);
         ck_assert_int_eq(ask_with(READER, "GET", "/v1/scenes", "%s", ""), 200);
     }
+}
+END_TEST
+
+/* Opens a stream and waits for its first bytes. small: its kernel takes little, and the rest waits
+ * for stream_ends. */
+static int open_stream(const char *token, const char *path, bool small)
+{
+    char text[512];
+    const int s = socket(AF_INET, SOCK_STREAM, 0), size = 4096;
+    const struct sockaddr_in at = {.sin_family = AF_INET,
+                                   .sin_port = htons((uint16_t)service_port),
+                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    if (small)
+        ck_assert_int_eq(setsockopt(s, SOL_SOCKET, SO_RCVBUF, &size, sizeof size), 0);
+    ck_assert_int_eq(connect(s, (const struct sockaddr *)&at, sizeof at), 0);
+    const int length =
+        snprintf(text, sizeof text, "GET %s HTTP/1.1\r\nHost: localhost\r\n%s\r\n", path, token);
+    ck_assert_int_eq(send(s, text, (size_t)length, MSG_NOSIGNAL), length);
+    ck_assert_int_eq(recv(s, text, 12, MSG_WAITALL), 12);
+    ck_assert_msg(memcmp(text, "HTTP/1.1 200", 12) == 0, "%.12s", text);
+    return s;
+}
+
+/* Reads a stream to its end: closed, and without the last chunk. */
+static void stream_ends(int s)
+{
+    static char bytes[65536];
+    char last[5] = "";
+    const struct timeval patience = {.tv_sec = 10};
+    ck_assert_int_eq(setsockopt(s, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience), 0);
+    ssize_t n;
+    while ((n = recv(s, bytes, sizeof bytes, 0)) > 0)
+        if (n >= 5)
+            memcpy(last, bytes + n - 5, 5);
+    ck_assert_msg(n == 0 || errno == ECONNRESET, "still open: %s", strerror(errno));
+    ck_assert_int_ne(memcmp(last, "0\r\n\r\n", 5), 0);
+    close(s);
+}
+
+static bool is_open(int s)
+{
+    char bytes[4096];
+    ssize_t n;
+    while ((n = recv(s, bytes, sizeof bytes, MSG_DONTWAIT)) > 0)
+        ;
+    return n < 0 && errno == EAGAIN;
+}
+
+/* Scene match-1 becomes so large that its export does not fit into the kernel. */
+static void fill_scene(void)
+{
+    static char body[1 << 19];
+    for (int part = 0; part < 20; part++) {
+        size_t length = (size_t)snprintf(body, sizeof body, "{\"put\":{");
+        for (int i = 0; i < 1500; i++)
+            length +=
+                (size_t)snprintf(body + length, sizeof body - length,
+                                 "%s\"b%0120d\":{\"center\":[%d,0,0],\"half_extents\":[0,0,0]}",
+                                 i > 0 ? "," : "", part * 1500 + i, i);
+        (void)snprintf(body + length, sizeof body - length, "}}");
+        ck_assert_int_eq(ask_with(ADMIN, "POST", "/v1/scenes/match-1/commit", "%s", body), 200);
+    }
+}
+
+#define READER_HASH "3d0941964aa3ebdcb00ccef58b1bb399f9f898465e9886d5aec7f31090a0fb30"
+#define ADMIN_HASH  "8c6976e5b5410415bde908bd4dee15dfb167a9c873fc4bb8a81f6f2ab448a918"
+#define ENTRY(name, hash, scopes, scenes, more)                                                    \
+    "{\"name\":\"" name "\",\"sha256\":\"" hash "\",\"scopes\":[" scopes "],\"scenes\":[\"" scenes \
+    "\"]" more "}"
+#define ADMIN_ENTRY ENTRY("a", ADMIN_HASH, "\"read\",\"write\",\"admin\"", "*", "")
+
+/* What is open is asked for its token again: one that was removed, one for other scenes, one that
+ * lost its scope. */
+START_TEST(a_hangup_ends_the_streams_whose_tokens_allow_them_no_more)
+{
+    static const char *const files[] = {
+        "{\"tokens\":[" ADMIN_ENTRY "]}",
+        "{\"tokens\":[" ADMIN_ENTRY "," ENTRY("r", READER_HASH, "\"read\"", "other", "") "]}",
+        "{\"tokens\":[" ADMIN_ENTRY "," ENTRY("r", READER_HASH, "\"write\"", "*", "") "]}",
+    };
+    fill_scene();
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        const int kept = open_stream(ADMIN, "/v1/scenes/match-1/events", false);
+        const int events = open_stream(READER, "/v1/scenes/match-1/events", false);
+        const int export = open_stream(READER, "/v1/scenes/match-1/export", true);
+        write_file(tokens, files[i]);
+        ck_assert_int_eq(kill(getpid(), SIGHUP), 0);
+        stream_ends(events);
+        stream_ends(export);
+        ck_assert(is_open(kept));
+        close(kept);
+        write_file(tokens, token_file);
+        ck_assert_int_eq(kill(getpid(), SIGHUP), 0);
+        for (int n = 0; n < 100 && ask_with(READER, "GET", "/v1/scenes", "%s", "") != 200; n++)
+            wait_ms(10);
+    }
+}
+END_TEST
+
+START_TEST(a_stream_ends_when_its_token_expires)
+{
+    char text[1024], at[32];
+    const time_t soon = time(NULL) + 2;
+    struct tm when;
+    (void)strftime(at, sizeof at, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&soon, &when));
+    (void)snprintf(text, sizeof text,
+                   "{\"tokens\":[" ADMIN_ENTRY
+                   "," ENTRY("r", READER_HASH, "\"read\"", "*", ",\"expires\":\"%s\"") "]}",
+                   at);
+    write_file(tokens, text);
+    ck_assert_int_eq(kill(getpid(), SIGHUP), 0);
+    const int kept = open_stream(ADMIN, "/v1/scenes/match-1/events", false);
+    const int events = open_stream(READER, "/v1/scenes/match-1/events", false);
+    stream_ends(events);
+    ck_assert_int_eq(ask_with(READER, "GET", "/v1/scenes", "%s", ""), 401);
+    ck_assert(is_open(kept));
+    close(kept);
 }
 END_TEST
 
@@ -129,6 +248,8 @@ int main(void)
     tcase_add_test(tokens_case,
                    a_hangup_reads_the_tokens_again_and_keeps_the_old_when_they_are_broken);
     tcase_add_test(tokens_case, a_hangup_does_not_wait_for_what_is_no_file);
+    tcase_add_test(tokens_case, a_hangup_ends_the_streams_whose_tokens_allow_them_no_more);
+    tcase_add_test(tokens_case, a_stream_ends_when_its_token_expires);
     suite_add_tcase(suite, tokens_case);
     TCase *secure = tcase_create("secure");
     tcase_add_checked_fixture(secure, setup_secure, stop_and_remove);

@@ -157,7 +157,8 @@ static struct obb_contacts *follow(struct obb_view *view)
     ck_assert_int_eq(obb_plan_create(view, &query, NULL, NULL, &plan), OBB_OK);
     ck_assert_int_eq(obb_plan_run(plan), OBB_OK);
     const obb_result *result = obb_plan_result(plan);
-    ck_assert_int_eq(obb_contacts_create(result->pairs, result->pair_count, &contacts), OBB_OK);
+    ck_assert_int_eq(obb_contacts_create(NULL, result->pairs, result->pair_count, &contacts),
+                     OBB_OK);
     obb_plan_destroy(plan);
     return contacts;
 }
@@ -347,13 +348,23 @@ START_TEST(want_of_memory_and_cancelling_are_statuses)
     for (size_t n = 1; n < 4; n++) {
         struct obb_contacts *contacts;
         fault_arm(n);
-        const obb_status status = obb_contacts_create(NULL, 0, &contacts);
+        const obb_status status = obb_contacts_create(NULL, NULL, 0, &contacts);
         fault_arm(0);
         if (status == OBB_OK) {
             ck_assert_uint_gt(n, 2);
             obb_contacts_destroy(contacts);
         }
     }
+
+    struct obb_budget budget;
+    obb_budget_init(&budget, 4096);
+    struct obb_contacts *none;
+    ck_assert_int_eq(obb_contacts_create(&budget, NULL, 1000, &none), OBB_NO_MEMORY);
+    ck_assert_uint_eq(obb_budget_used(&budget), 0);
+    ck_assert_int_eq(obb_contacts_create(&budget, NULL, 0, &none), OBB_OK);
+    ck_assert_uint_gt(obb_budget_used(&budget), 0);
+    obb_contacts_destroy(none);
+    ck_assert_uint_eq(obb_budget_used(&budget), 0);
 
     struct obb_contacts *contacts = follow(before);
     const atomic_bool cancel = true;

@@ -1,5 +1,228 @@
 /* What subscribers are told of a commit, topic by topic. */
+#include "server/events/channel_steps.h"
 #include "tests/server/events/following.h"
+#include "tests/support/fault.h"
+
+/* ---- By themselves ---------------------------------------------------------------------------- */
+
+enum { PILE = 120 }; /* boxes in one place: 7,140 pairs */
+
+/* A scene before and after a commit that moves each second box away. */
+static struct pile {
+    struct obb_scene *scene;
+    struct obb_view *before, *after;
+    struct obb_arena arena;
+    struct srv_step commit;
+} pile;
+
+static obb_committed pile_commit(const obb_edit *edit)
+{
+    struct obb_prepared *prepared;
+    obb_fault fault;
+    obb_committed committed;
+    ck_assert_int_eq(obb_edit_prepare(pile.scene, edit, 0, PILE, &pile.arena, &prepared, &fault),
+                     OBB_OK);
+    obb_edit_commit(prepared, &committed);
+    return committed;
+}
+
+static void pile_init(void)
+{
+    static char names[PILE][16];
+    static obb_put puts[PILE];
+    static obb_pose poses[PILE];
+    const obb_settings settings = {.dimensions = 3, .history_commits = 4, .history_span = 10};
+    obb_edit edit = {.dimensions = 3, .puts = puts, .put_count = PILE, .poses = poses};
+    pile = (struct pile){0};
+    ck_assert_int_eq(obb_scene_create(obb_str_of("s"), &settings, 0, NULL, &pile.scene), OBB_OK);
+    for (int i = 0; i < PILE; i++) {
+        (void)snprintf(names[i], sizeof names[i], "box-%d", i);
+        puts[i] = (obb_put){.target = {.name = obb_str_of(names[i])}, .parts = OBB_PUT_ALL};
+        puts[i].attributes.category = puts[i].attributes.mask = 1;
+        ck_assert_int_eq(obb_box_from_pose((obb_vec3){0, 0, 0}, (obb_vec3){1, 1, 1},
+                                           (obb_quat){0, 0, 0, 1}, 0, 3, &puts[i].box),
+                         OBB_OK);
+        poses[i / 2] = (obb_pose){
+            .target = puts[i].target, .has_center = true, .center = {100 + 10 * i, 0, 0}};
+    }
+    (void)pile_commit(&edit);
+    ck_assert_int_eq(obb_view_open(pile.scene, NULL, &pile.before, NULL, NULL), OBB_OK);
+    edit.put_count = 0;
+    edit.pose_count = PILE / 2;
+    pile.commit.kind = SRV_STEP_COMMIT;
+    pile.commit.committed = pile_commit(&edit);
+    ck_assert_int_eq(obb_view_open(pile.scene, NULL, &pile.after, NULL, NULL), OBB_OK);
+    pile.commit.after = pile.after;
+}
+
+static void pile_fini(void)
+{
+    obb_view_close(pile.before);
+    obb_view_close(pile.after);
+    obb_arena_fini(&pile.arena);
+    obb_scene_destroy(pile.scene);
+}
+
+static struct srv_channel_state state_of_pile(struct obb_budget *budget)
+{
+    struct srv_channel_state state = {.view = pile.before, .budget = budget};
+    state.arena.budget = budget;
+    ck_assert(srv_replay_init(&state.replay, NULL));
+    for (unsigned i = 1; i < SRV_TOPIC_SETS; i++)
+        state.now.covered[i] = true;
+    return state;
+}
+
+/* The rest of the state gives back all that it drew. */
+static void state_fini(struct srv_channel_state *state)
+{
+    obb_contacts_destroy(state->contacts);
+    srv_message_unref(state->present);
+    srv_messages_clear(&state->now);
+    srv_replay_fini(&state->replay);
+    obb_arena_fini(&state->arena);
+    ck_assert_uint_eq(obb_budget_used(state->budget), 0);
+}
+
+static obb_status join(struct srv_channel_state *state, struct srv_subscriber *s)
+{
+    const struct srv_step step = {.kind = SRV_STEP_JOIN, .subscriber = s};
+    *s = (struct srv_subscriber){.topics = WIRE_TOPIC_COLLISIONS};
+    srv_step_run(state, &step);
+    return s->status;
+}
+
+START_TEST(a_state_is_written_once_for_all_who_join)
+{
+    struct obb_budget budget;
+    obb_budget_init(&budget, 4u << 20);
+    pile_init();
+    struct srv_channel_state state = state_of_pile(&budget);
+    struct srv_subscriber first, other;
+    ck_assert_int_eq(join(&state, &first), OBB_OK);
+    ck_assert_uint_gt(first.first->text.length, (size_t)PILE * (PILE - 1) / 2 * 10);
+    const size_t used = obb_budget_used(&budget);
+    ck_assert_uint_gt(used, first.first->text.length);
+    for (int i = 0; i < 1000; i++) {
+        ck_assert_int_eq(join(&state, &other), OBB_OK);
+        ck_assert_ptr_eq(other.first, first.first);
+    }
+    ck_assert_uint_eq(obb_budget_used(&budget), used);
+    state_fini(&state);
+    pile_fini();
+}
+END_TEST
+
+/* From nothing to enough: nothing is drawn beyond the limit, and nothing is kept. */
+START_TEST(without_room_a_join_is_refused_and_only_some_sets_are_lost)
+{
+    size_t refused = 0, lost = 0, partly = 0;
+    bool all = false;
+    pile_init();
+    for (size_t limit = 64; !all; limit += limit / 8) {
+        struct obb_budget budget;
+        obb_budget_init(&budget, SIZE_MAX);
+        struct srv_channel_state state = state_of_pile(&budget);
+        struct srv_subscriber s;
+        budget.limit = limit;
+        const bool joined = join(&state, &s) == OBB_OK;
+        ck_assert(joined || (s.status == OBB_NO_MEMORY && s.first == NULL));
+        refused += !joined;
+        budget.limit = SIZE_MAX; /* with the set there, and the rest as it is */
+        ck_assert_int_eq(join(&state, &s), OBB_OK);
+        srv_message_unref(state.present);
+        state.present = NULL;
+        obb_arena_fini(&state.arena);
+        budget.limit = obb_budget_used(&budget) + limit;
+        srv_step_run(&state, &pile.commit);
+        ck_assert_int_eq(state.status, OBB_OK);
+        ck_assert_uint_le(obb_budget_used(&budget), budget.limit);
+        size_t missing = 0;
+        for (unsigned i = 1; i < SRV_TOPIC_SETS; i++) {
+            ck_assert(!state.lost[i] || state.now.of[i] == NULL);
+            ck_assert(state.lost[i] || state.now.of[i] != NULL);
+            missing += state.lost[i];
+        }
+        if (state.contacts == NULL)
+            for (unsigned i = 1; i < SRV_TOPIC_SETS; i++)
+                ck_assert(state.lost[i] || (i & WIRE_TOPIC_COLLISIONS) == 0);
+        lost += missing > 0;
+        partly += missing > 0 && missing < WIRE_TOPICS;
+        all = joined && missing == 0;
+        state_fini(&state);
+    }
+    ck_assert_uint_gt(refused, 0);
+    ck_assert_uint_gt(lost, 0);
+    ck_assert_uint_gt(partly, 0);
+    pile_fini();
+}
+END_TEST
+
+START_TEST(the_nth_allocation_may_fail_in_any_step)
+{
+    size_t failures = 0;
+    bool reached = true;
+    pile_init();
+    for (size_t n = 1; reached; n++) {
+        struct obb_budget budget;
+        obb_budget_init(&budget, SIZE_MAX);
+        struct srv_channel_state state = state_of_pile(&budget);
+        struct srv_subscriber s;
+        fault_arm(n);
+        const obb_status joined = join(&state, &s);
+        srv_step_run(&state, &pile.commit);
+        reached = fault_seen() >= n;
+        fault_arm(0);
+        bool lost = false;
+        for (unsigned i = 1; i < SRV_TOPIC_SETS; i++)
+            lost = lost || state.lost[i];
+        ck_assert(joined == OBB_OK || joined == OBB_NO_MEMORY);
+        ck_assert_int_eq(state.status, OBB_OK);
+        ck_assert(reached || (joined == OBB_OK && !lost));
+        failures += joined != OBB_OK || lost;
+        state_fini(&state);
+    }
+    ck_assert_uint_gt(failures, 20);
+    pile_fini();
+}
+END_TEST
+
+/* Whoever followed since: what counts is that the set was covered when the scene was as it is. */
+START_TEST(who_missed_nothing_is_sent_nothing_and_goes_on)
+{
+    pile_init();
+    struct srv_channel_state state = state_of_pile(NULL);
+    const uint64_t present = obb_view_info_get(pile.before)->at.revision;
+    const struct {
+        uint64_t last, seen;
+        bool nothing;
+    } cases[] = {{present, present + 1, true},
+                 {present, present, false}, /* covered up to the revision before */
+                 {present, 0, false},       /* never: perhaps another scene of this name */
+                 {present - 1, present + 1, false},
+                 {present + 1, present + 2, false},
+                 {UINT64_MAX, 0, false}};
+    memset(state.now.covered, 0, sizeof state.now.covered);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        for (unsigned topics = 1; topics < SRV_TOPIC_SETS; topics++) {
+            struct srv_subscriber s = {.topics = topics, .returns = true, .last = cases[i].last};
+            const struct srv_step step = {.kind = SRV_STEP_JOIN, .subscriber = &s};
+            obb_contacts_destroy(state.contacts);
+            state.contacts = NULL;
+            memset(state.seen, 0, sizeof state.seen);
+            state.seen[topics] = cases[i].seen;
+            srv_step_run(&state, &step);
+            ck_assert_int_eq(s.status, OBB_OK);
+            ck_assert_msg((s.first == NULL) == cases[i].nothing, "case %zu, topics %u", i, topics);
+            if ((topics & WIRE_TOPIC_COLLISIONS) != 0) /* which the next commit advances */
+                ck_assert_ptr_nonnull(state.contacts);
+        }
+    state_fini(&state);
+    pile_fini();
+}
+END_TEST
+
+/* ---- Through the service ---------------------------------------------------------------------- */
 
 static struct follower one, two;
 
@@ -105,5 +328,12 @@ int main(void)
     tcase_add_test(tc, topics_are_told_apart_and_the_last_message_of_a_commit_has_the_id);
     tcase_add_test(tc, boxes_are_told_in_the_order_of_their_ids);
     suite_add_tcase(suite, tc);
+    TCase *alone = tcase_create("alone");
+    tcase_set_timeout(alone, test_patience(60));
+    tcase_add_test(alone, a_state_is_written_once_for_all_who_join);
+    tcase_add_test(alone, without_room_a_join_is_refused_and_only_some_sets_are_lost);
+    tcase_add_test(alone, the_nth_allocation_may_fail_in_any_step);
+    tcase_add_test(alone, who_missed_nothing_is_sent_nothing_and_goes_on);
+    suite_add_tcase(suite, alone);
     return test_main(suite);
 }

@@ -7,23 +7,43 @@
 
 enum { BOXES = WIRE_TOPIC_BOXES, COMMITS = WIRE_TOPIC_COMMITS };
 
+static struct srv_feed boxes_feed, commits_feed;
+
+static struct srv_message *message(struct srv_feed *feed, const char *text, size_t padding)
+{
+    struct srv_message *m = srv_message_create(NULL);
+    ck_assert_ptr_nonnull(m);
+    wire_buf_append(&m->text, text, strlen(text));
+    for (size_t i = 0; i < padding; i++)
+        wire_buf_append(&m->text, ".", 1);
+    srv_feed_append(feed, m);
+    return m;
+}
+
 /* The messages of a commit: "<revision>" for BOXES, and for COMMITS where that is covered. padding:
  * further bytes. */
 static void add(struct srv_replay *replay, uint64_t revision, bool commits, size_t padding)
 {
     struct srv_messages messages = {0};
     char text[24];
-    const int length = snprintf(text, sizeof text, "<%llu>", (unsigned long long)revision);
+    (void)snprintf(text, sizeof text, "<%llu>", (unsigned long long)revision);
     messages.covered[BOXES] = true;
     messages.covered[COMMITS] = commits;
-    wire_buf_append(&messages.texts[BOXES], text, (size_t)length);
-    if (commits)
-        wire_buf_append(&messages.texts[COMMITS], "c", 1);
-    for (size_t i = 0; i < padding; i++)
-        wire_buf_append(&messages.texts[BOXES], ".", 1);
-    messages.bytes = messages.texts[BOXES].capacity + messages.texts[COMMITS].capacity;
+    messages.of[BOXES] = message(&boxes_feed, text, padding);
+    messages.bytes = messages.of[BOXES]->text.capacity;
+    if (commits) {
+        messages.of[COMMITS] = message(&commits_feed, "c", 0);
+        messages.bytes += messages.of[COMMITS]->text.capacity;
+    }
     srv_replay_add(replay, &messages);
-    ck_assert(!messages.covered[BOXES] && messages.texts[BOXES].bytes == NULL);
+    ck_assert(!messages.covered[BOXES] && messages.of[BOXES] == NULL);
+}
+
+static void fini(struct srv_replay *replay)
+{
+    srv_replay_fini(replay);
+    srv_feed_fini(&boxes_feed);
+    srv_feed_fini(&commits_feed);
 }
 
 /* What one gets who comes back with `last` at `present`; NULL: it must start anew. Valid until the
@@ -32,21 +52,23 @@ static const char *resumed(const struct srv_replay *replay, unsigned topics, uin
                            uint64_t present)
 {
     static char text[1 << 16];
-    struct wire_buf buf = {0};
-    const bool good = srv_replay_resume(replay, topics, last, present, &buf);
-    ck_assert(good || buf.length == 0);
-    ck_assert_uint_lt(buf.length, sizeof text);
-    if (buf.length > 0)
-        memcpy(text, buf.bytes, buf.length);
-    text[buf.length] = '\0';
-    wire_buf_fini(&buf);
-    return good ? text : NULL;
+    size_t length = 0;
+    struct srv_message *first;
+    if (!srv_replay_resume(replay, topics, last, present, &first))
+        return NULL;
+    for (; first != NULL; first = first->next) {
+        ck_assert_uint_lt(length + first->text.length, sizeof text);
+        memcpy(text + length, first->text.bytes, first->text.length);
+        length += first->text.length;
+    }
+    text[length] = '\0';
+    return text;
 }
 
 START_TEST(what_was_missed_is_given_or_nothing)
 {
     struct srv_replay replay;
-    ck_assert(srv_replay_init(&replay));
+    ck_assert(srv_replay_init(&replay, NULL));
     ck_assert_str_eq(resumed(&replay, BOXES, 5, 5), "");
     ck_assert_ptr_null(resumed(&replay, BOXES, 4, 5));
     for (uint64_t revision = 6; revision <= 9; revision++)
@@ -62,14 +84,14 @@ START_TEST(what_was_missed_is_given_or_nothing)
     ck_assert_ptr_null(resumed(&replay, BOXES | COMMITS, 8, 9));
     srv_replay_clear(&replay);
     ck_assert_ptr_null(resumed(&replay, BOXES, 8, 9));
-    srv_replay_fini(&replay);
+    fini(&replay);
 }
 END_TEST
 
 START_TEST(the_oldest_are_forgotten_first)
 {
     struct srv_replay replay;
-    ck_assert(srv_replay_init(&replay));
+    ck_assert(srv_replay_init(&replay, NULL));
     const uint64_t present = 3 * SRV_REPLAY_COMMITS + 7;
     for (uint64_t revision = 1; revision <= present; revision++)
         add(&replay, revision, false, 0);
@@ -82,7 +104,7 @@ START_TEST(the_oldest_are_forgotten_first)
     ck_assert_uint_gt(replay.count, 10);
     ck_assert_uint_lt(replay.count, 30);
     ck_assert_ptr_nonnull(resumed(&replay, BOXES, present + 99, present + 100));
-    srv_replay_fini(&replay);
+    fini(&replay);
 }
 END_TEST
 
@@ -90,7 +112,7 @@ START_TEST(without_memory_there_is_none)
 {
     struct srv_replay replay;
     fault_arm(1);
-    const bool made = srv_replay_init(&replay);
+    const bool made = srv_replay_init(&replay, NULL);
     fault_arm(0);
     ck_assert(!made);
 }

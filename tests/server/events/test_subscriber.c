@@ -107,6 +107,52 @@ START_TEST(a_thousand_followers_lose_nothing_for_those_that_are_stuck)
 }
 END_TEST
 
+static void setup_little(void)
+{
+    service_start((const char *[]){"--memory-limit", "6MiB", "--body-limit", "1MiB", NULL});
+}
+
+/* So many boxes with names of 120 bytes in one place. */
+static void put_pile(const char *scene, int count)
+{
+    static char body[1 << 18];
+    char path[64];
+    size_t length = (size_t)snprintf(body, sizeof body, "{\"put\":{");
+    for (int i = 0; i < count; i++)
+        length += (size_t)snprintf(body + length, sizeof body - length,
+                                   "%s\"box-%0116d\":{\"center\":[0,0,0],\"half_extents\":[1,1,1]}",
+                                   i > 0 ? "," : "", i);
+    (void)snprintf(body + length, sizeof body - length, "}}");
+    (void)snprintf(path, sizeof path, "/v1/scenes/%s/commit", scene);
+    ck_assert_int_eq(ask("POST", path, "%s", body), 200);
+}
+
+/* 60 states of 1.2 MB would be ten times the limit. */
+START_TEST(many_who_do_not_read_share_their_state_and_one_without_room_is_refused)
+{
+    enum { SLOW = 60, PILE = 100, PAIRS = PILE * (PILE - 1) / 2 };
+    static struct follower slow[SLOW], other;
+    struct follower_message message;
+    put_pile("s", PILE);
+    put_pile("large", 4 * PILE);
+    for (int i = 0; i < SLOW; i++)
+        follower_open(&slow[i], dial_stuck(), "/v1/scenes/s/events?topics=collisions", NULL);
+    follow(&other, "/v1/scenes/large/events?topics=commits", NULL);
+    expect_nothing(&other);
+    ck_assert_int_eq(ask("GET", "/v1/scenes/large/events", "%s", ""), 503);
+    ck_assert_ptr_nonnull(strstr(heard, "Retry-After: "));
+    ck_assert_int_eq(ask("PUT", "/v1/scenes/large/boxes/a", "%s", BOX(9)), 201);
+    expect(&other, "commit", 2, "\"put\":1,");
+    follower_close(&other);
+    for (int i = 0; i < SLOW; i++) {
+        ck_assert_msg(follower_next(&slow[i], 3000, &message), "%d: %.200s", i, slow[i].text);
+        ck_assert_str_eq(message.event, "state");
+        ck_assert_uint_gt(strlen(message.data), (size_t)PAIRS * 240);
+        follower_close(&slow[i]);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("subscriber");
@@ -115,5 +161,10 @@ int main(void)
     tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, a_thousand_followers_lose_nothing_for_those_that_are_stuck);
     suite_add_tcase(suite, tc);
+    TCase *little = tcase_create("little");
+    tcase_add_checked_fixture(little, setup_little, service_stop);
+    tcase_set_timeout(little, test_patience(60));
+    tcase_add_test(little, many_who_do_not_read_share_their_state_and_one_without_room_is_refused);
+    suite_add_tcase(suite, little);
     return test_main(suite);
 }

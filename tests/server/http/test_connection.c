@@ -3,6 +3,8 @@
 #include "tests/support/fault.h"
 #include "tests/support/test.h"
 
+#include <unistd.h>
+
 #define COUNT ((size_t)50)
 
 enum { LIMIT_MS = 40 };
@@ -157,6 +159,28 @@ START_TEST(want_of_memory_changes_nothing)
 }
 END_TEST
 
+/* Of a unix socket the system tells only how much waits. */
+START_TEST(a_unix_client_takes_what_no_longer_waits)
+{
+    static char bytes[4096];
+    int ends[2];
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    struct srv_connection *c = srv_connection_open(&connections, NULL, ends[0], &endpoint, false);
+    ck_assert_ptr_nonnull(c);
+    for (int i = 0; i < 2; i++)
+        ck_assert_int_eq(send(ends[0], bytes, sizeof bytes, 0), (int)sizeof bytes);
+    (void)srv_connection_takes(c, false);
+    ck_assert(!srv_connection_takes(c, false));
+    ck_assert(srv_connection_takes(c, true)); /* what was sent meanwhile hides it */
+    ck_assert_int_eq(recv(ends[1], bytes, sizeof bytes, 0), (int)sizeof bytes);
+    ck_assert(srv_connection_takes(c, false));
+    ck_assert(!srv_connection_takes(c, false));
+    srv_connection_close(c);
+    close(ends[0]);
+    close(ends[1]);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("connection");
@@ -164,6 +188,7 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_set_timeout(tc, test_timeout(60));
     tcase_add_test(tc, connections_are_counted);
+    tcase_add_test(tc, a_unix_client_takes_what_no_longer_waits);
     tcase_add_test(tc, the_list_is_ordered_by_the_beginning_of_the_phase);
     tcase_add_test(tc, each_phase_expires_once_in_every_limit);
     tcase_add_test(tc, a_new_phase_has_its_own_time);

@@ -20,7 +20,7 @@ static void piece(struct owner *o)
     if (o->left > 0) {
         o->left--;
         if (o->left % 2 == 0) {
-            srv_stream_append(&o->stream, "a piece;", 8);
+            srv_stream_lend(&o->stream, "a piece;", 8);
             ck_assert_uint_ge(srv_stream_waiting(&o->stream), 8);
             return;
         }
@@ -99,11 +99,35 @@ static void do_still(struct srv_request *request)
     srv_reply_stream(request, 200, "text/plain", &o->stream);
 }
 
+/* A stream without end. */
+static void give_block(struct srv_stream *stream)
+{
+    struct wire_buf buf = {0};
+    char *room = wire_buf_room(&buf, 65536);
+    ck_assert_ptr_nonnull(room);
+    memset(room, 'x', 65536);
+    wire_buf_added(&buf, 65536);
+    srv_stream_give(stream, &buf);
+    wire_buf_fini(&buf);
+}
+
+static void do_endless(struct srv_request *request)
+{
+    struct owner *o = calloc(1, sizeof *o);
+    ck_assert_ptr_nonnull(o);
+    o->stream.on_drained = give_block;
+    o->stream.on_closed = on_closed;
+    request->work = o;
+    request->on_cancel = on_cancel;
+    srv_reply_stream(request, 200, "text/plain", &o->stream);
+}
+
 static void setup_streams(void)
 {
-    static const srv_route more[] = {{SRV_GET, "/stream/{kind}", do_stream, 0, 0, SRV_OPEN},
+    static const srv_route more[] = {{SRV_GET, "/endless", do_endless, 0, 0, SRV_OPEN},
+                                     {SRV_GET, "/stream/{kind}", do_stream, 0, 0, SRV_OPEN},
                                      {SRV_GET, "/still/{kind}", do_still, 0, 0, SRV_OPEN}};
-    start_with(64, 8u << 20, more, 2, NULL);
+    start_with(64, 8u << 20, more, 3, NULL);
 }
 
 static void wait_closed(int count)
@@ -193,6 +217,37 @@ START_TEST(only_an_owner_that_works_is_late)
 }
 END_TEST
 
+/* One whose kernel takes little for it. */
+static int dial_small(void)
+{
+    const int s = socket(AF_INET, SOCK_STREAM, 0), small = 16384;
+    ck_assert_int_ge(s, 0);
+    ck_assert_int_eq(setsockopt(s, SOL_SOCKET, SO_RCVBUF, &small, sizeof small), 0);
+    ck_assert_int_eq(connect(s, &listener.address.as.any, listener.address.length), 0);
+    return s;
+}
+
+START_TEST(who_reads_slowly_stays_and_who_reads_nothing_is_cut)
+{
+    char bytes[8192];
+    const int slow = dial_small(), still = dial_small();
+    say(slow, "GET /endless HTTP/1.1\r\n" H "\r\n");
+    say(still, "GET /endless HTTP/1.1\r\n" H "\r\n");
+    size_t taken = 0;
+    for (const double start = now_ms(); now_ms() - start < 6 * TIMEOUT_MS;) {
+        const ssize_t n = recv(slow, bytes, sizeof bytes, 0);
+        ck_assert_int_gt(n, 0);
+        taken += (size_t)n;
+        wait_ms(40);
+    }
+    ck_assert_int_eq(atomic_load(&closed), 1);
+    ck_assert_uint_gt(taken, sizeof bytes);
+    close(still);
+    close(slow);
+    wait_closed(2);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("stream");
@@ -202,5 +257,6 @@ int main(void)
     tcase_add_test(tc, the_answer_to_head_has_no_body);
     tcase_add_test(tc, a_client_that_goes_is_noticed_between_two_pieces);
     tcase_add_test(tc, only_an_owner_that_works_is_late);
+    tcase_add_test(tc, who_reads_slowly_stays_and_who_reads_nothing_is_cut);
     return test_main(suite);
 }
