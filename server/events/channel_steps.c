@@ -11,7 +11,8 @@ static obb_status find_contacts(struct srv_channel_state *state)
                              .dimensions = obb_view_info_get(state->view)->dimensions,
                              .limit = SIZE_MAX};
     struct obb_plan *plan;
-    obb_status status = obb_plan_create(state->view, &query, &state->cancelled, state->budget, &plan);
+    obb_status status =
+        obb_plan_create(state->view, &query, &state->cancelled, state->budget, &plan);
     if (status != OBB_OK)
         return status;
     status = obb_plan_run(plan);
