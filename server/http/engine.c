@@ -67,7 +67,7 @@ __attribute__((format(printf, 2, 0))) static void on_log(void *context, const ch
     static const char setting[] = "Setting ";
     if (strncmp(format, setting, sizeof setting - 1) == 0)
         return;
-    if (engines->running != NULL)
+    if (engines->running != NULL && srv_malformed_is_told(format))
         srv_malformed_answer(engines->connections, engines->lingerers);
     if (!srv_log_wants(log, SRV_DEBUG))
         return;

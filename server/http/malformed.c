@@ -4,6 +4,9 @@
 
 #include <microhttpd.h>
 #include <stdio.h>
+#include <string.h>
+
+bool srv_malformed_is_told(const char *format) { return strstr(format, "Content-Length") != NULL; }
 
 void srv_malformed_answer(struct srv_connections *connections, struct srv_lingerers *lingerers)
 {

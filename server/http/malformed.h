@@ -11,8 +11,12 @@
 #include "server/http/connection.h"
 #include "server/http/linger.h"
 
-/* Looks for such a connection and answers it. A secure connection gets no answer. Called while
- * libmicrohttpd writes to its log. Cost: O(connections), the newest first. */
+/* Returns whether a line of libmicrohttpd's log, given as its format, tells of such a request. */
+bool srv_malformed_is_told(const char *format);
+
+/* Looks for the connection of such a request and answers it. A secure connection gets no answer.
+ * Called while libmicrohttpd writes such a line to its log. Cost: O(connections), the newest
+ * first. */
 void srv_malformed_answer(struct srv_connections *connections, struct srv_lingerers *lingerers);
 
 #endif

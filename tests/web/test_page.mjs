@@ -523,7 +523,7 @@ test("a token is asked for when one is needed, sent, and not kept; what it lacks
         await page.waitForSelector("#message");
         await revision(page, 1);
         await ask(page, 1);
-        assert.match(await page.locator("#probe-out pre").first().textContent(), /Bearer \$OBBD_TOKEN/);
+        assert.match(await page.locator("#probe-out pre").first().textContent(), /Bearer \$TOKEN/);
         await page.reload(); // forgets it
         await page.waitForSelector("#token-dialog[open]");
         await give(tokens[1].token);

@@ -65,7 +65,7 @@ export class Client {
     /** The command that sends the same request from a shell. */
     curl(path: string, body: unknown): string {
         const quoted = JSON.stringify(body).replaceAll("'", "'\\''");
-        const token = this.token ? ` -H "Authorization: Bearer $OBBD_TOKEN"` : "";
+        const token = this.token ? ` -H "Authorization: Bearer $TOKEN"` : "";
         return `curl -s${token} --json '${quoted}' '${location.origin}${path}'`;
     }
 }

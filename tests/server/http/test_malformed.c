@@ -1,4 +1,5 @@
 /* Requests that libmicrohttpd refuses by itself. */
+#include "server/http/malformed.h"
 #include "tests/server/http_service.h"
 
 /* What libmicrohttpd refuses by itself: no problem document, but a status and a closed
@@ -56,11 +57,28 @@ START_TEST(a_length_that_is_no_number_has_one_answer)
 }
 END_TEST
 
+/* The messages that it writes most often, of answers to clients that have gone, cost no search. */
+START_TEST(only_lines_about_a_length_tell_of_such_a_request)
+{
+    static const char *const told[] = {
+        "Failed to parse 'Content-Length' header. Closing connection.\n",
+        "Too large value of 'Content-Length' header. Closing connection.\n"};
+    static const char *const others[] = {"Failed to push the data from buffers to the network.",
+                                         "Socket has been disconnected when reading request.\n",
+                                         "Error processing request. Closing connection.\n", ""};
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++)
+        ck_assert(srv_malformed_is_told(told[i]));
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        ck_assert(!srv_malformed_is_told(others[i]));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("malformed");
     TCase *tc = http_case(suite, setup);
     tcase_add_test(tc, what_cannot_be_parsed_ends_the_connection);
     tcase_add_test(tc, a_length_that_is_no_number_has_one_answer);
+    tcase_add_test(tc, only_lines_about_a_length_tell_of_such_a_request);
     return test_main(suite);
 }
