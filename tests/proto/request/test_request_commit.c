@@ -327,7 +327,7 @@ START_TEST(a_commit_takes_a_hundred_thousand_queries_and_no_more)
         size_t length = (size_t)sprintf(text, "{\"queries\":[");
         for (int i = 0; i < MOST + more; i++, length += sizeof query - 1)
             memcpy(text + length, query, sizeof query);
-        (void)strcpy(text + length - 1, "]}");
+        memcpy(text + length - 1, "]}", sizeof "]}");
         const wire_body body = json(text);
         wire_commit commit;
         wire_problem problem;

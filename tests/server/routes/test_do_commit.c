@@ -71,7 +71,8 @@ static void start_limited(size_t limit)
 
 START_TEST(a_commit_whose_ids_find_no_room_is_answered_without_them)
 {
-    enum { BOXES = 9000, KIB = 1024 };
+    enum { BOXES = 9000 };
+    static const size_t kib = 1024;
     static char out[1 << 20];
     char *text = malloc((size_t)BOXES * 60 + 100);
     ck_assert_ptr_nonnull(text);
@@ -79,11 +80,11 @@ START_TEST(a_commit_whose_ids_find_no_room_is_answered_without_them)
     for (int i = 0; i < BOXES; i++)
         at += sprintf(at, "%s\"b%d\":{\"center\":[0,0,0],\"half_extents\":[0,0,0]}",
                       i > 0 ? "," : "", i);
-    (void)strcpy(at, "},\"queries\":[{\"kind\":\"point\",\"points\":[]}]}");
+    (void)sprintf(at, "},\"queries\":[{\"kind\":\"point\",\"points\":[]}]}");
     /* The least limit that lets the commit be made leaves no room for its ids, which take some 128
      * KiB. It lies between `low` and `high`. */
-    size_t low = 1024 * KIB, high = 64 * 1024 * KIB, made = 0;
-    while (high - low > 32 * KIB) {
+    size_t low = 1024 * kib, high = 65536 * kib, made = 0;
+    while (high - low > 32 * kib) {
         const size_t middle = low + (high - low) / 2;
         start_limited(middle);
         const int status = end(begin("POST", "/v1/scenes/t/commit", text), out, sizeof out);
@@ -102,7 +103,7 @@ START_TEST(a_commit_whose_ids_find_no_room_is_answered_without_them)
     ck_assert_int_eq(end(begin("POST", "/v1/scenes/t/commit", text), out, sizeof out), 200);
     ck_assert_msg(strstr(out, "\"ids_omitted\":true") != NULL, "%.200s", out);
     service_stop();
-    printf("at a limit of %zu KiB, and at %zu larger ones\n", high / KIB, made);
+    printf("at a limit of %zu KiB, and at %zu larger ones\n", high / kib, made);
     ck_assert_uint_gt(made, 0);
     free(text);
 }
@@ -121,7 +122,7 @@ START_TEST(queries_whose_answers_can_never_fit_are_refused_before_the_commit)
     char *at = text + sprintf(text, "{\"pose\":{\"b0\":{\"center\":[9,0,0]}},\"queries\":[");
     for (int i = 0; i < QUERIES; i++)
         at += sprintf(at, "%s", query);
-    (void)strcpy(at - 1, "]}");
+    memcpy(at - 1, "]}", sizeof "]}");
     ck_assert_int_eq(end(begin("POST", "/v1/scenes/s/commit", text), out, sizeof out), 413);
     ck_assert_msg(strstr(out, "\"detail\":\"found 10000 queries, whose answers may take 2560512 "
                               "bytes beside the commit's ") != NULL,
@@ -153,7 +154,7 @@ START_TEST(many_queries_of_many_moments_see_the_state_that_their_commit_left)
     for (int i = 0; i < QUERIES; i++) /* from 0 to 200, where a stands then */
         at += sprintf(at, "%s{\"kind\":\"point\",\"points\":[[%d,0,0]],\"at\":{\"time\":%d}}",
                       i > 0 ? "," : "", i % 201, i % 201);
-    (void)strcpy(at, "]}");
+    memcpy(at, "]}", sizeof "]}");
     const int s = begin("POST", "/v1/scenes/m/commit", text);
     int others[OTHERS];
     for (int i = 0; i < OTHERS; i++)

@@ -9,7 +9,7 @@ static void setup(void) { service_start(NULL); }
 static char *slow_commit(void)
 {
     enum { BOXES = 2000, POINTS = 500 };
-    char *points = malloc(POINTS * 40), *at = points;
+    char *points = malloc((size_t)POINTS * 40), *at = points;
     ck_assert_ptr_nonnull(points);
     for (int i = 0; i < POINTS; i++) { /* on a ball */
         const double z = (i + 0.5) * 2 / POINTS - 1, a = i * 2.4, r = sqrt(1 - z * z);
