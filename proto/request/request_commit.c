@@ -176,8 +176,10 @@ static bool need_moments(struct wire_cursor *c, wire_commit *commit)
 {
     const size_t count = commit->query_count;
     obb_needed_moment *moments = obb_arena_alloc(c->arena, count, sizeof *moments);
-    if (moments == NULL)
+    if (moments == NULL) {
+        commit->query_count = 0; /* an earlier fault may be told, and the entries before it used */
         return wire_fail_memory(c);
+    }
     for (size_t i = 0; i < count; i++) {
         const obb_query *query = &commit->queries[i];
         moments[i] = (obb_needed_moment){.dimensions = query->dimensions};

@@ -317,6 +317,41 @@ START_TEST(the_first_of_two_faults_counts_wherever_each_lies)
 }
 END_TEST
 
+/* After a fault the entries before it are used, so they must be whole also if memory runs out behind
+ * the fault: with every budget of a wide range, for commits of many lengths. */
+START_TEST(what_comes_before_a_fault_is_whole_whatever_the_budget)
+{
+    static const char query[] = "{\"kind\":\"all-pairs\"},";
+    static const size_t counts[] = {1, 5, 30, 100, 257, 400, 700, 1000, 2000};
+    char *text = malloc(sizeof query * 2000 + 100);
+    ck_assert_ptr_nonnull(text);
+    size_t empty = 0, kept = 0;
+    for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
+        size_t length = (size_t)sprintf(text, "{\"queries\":[");
+        for (size_t i = 0; i < counts[k]; i++, length += sizeof query - 1)
+            memcpy(text + length, query, sizeof query);
+        (void)sprintf(text + length, "{\"kind\":\"guess\"}]}");
+        const wire_body body = json(text);
+        for (size_t limit = 1024; limit < (size_t)2 << 20; limit += 1024) {
+            wire_commit commit;
+            wire_problem problem;
+            struct obb_budget budget;
+            obb_budget_init(&budget, limit);
+            struct obb_arena own = {.budget = &budget};
+            ck_assert(!wire_read_commit(&body, 3, &own, &commit, &problem));
+            ck_assert_uint_eq(commit.edit.moment_count, commit.query_count);
+            ck_assert(commit.query_count == 0 || commit.edit.moments != NULL);
+            empty += commit.query_count == 0;
+            kept += commit.query_count == counts[k];
+            obb_arena_fini(&own);
+        }
+    }
+    printf("%zu times no query was kept, %zu times all of them\n", empty, kept);
+    ck_assert(empty > 100 && kept > 100);
+    free(text);
+}
+END_TEST
+
 START_TEST(a_commit_takes_a_hundred_thousand_queries_and_no_more)
 {
     enum { MOST = 100000 };
@@ -355,6 +390,7 @@ int main(void)
     tcase_add_test(tc, commits_that_are_wrong_are_refused_at_the_first_fault);
     tcase_add_test(tc, the_first_of_two_faults_counts_wherever_each_lies);
     tcase_add_test(tc, every_prefix_of_a_commit_is_refused);
+    tcase_add_test(tc, what_comes_before_a_fault_is_whole_whatever_the_budget);
     tcase_add_test(tc, a_commit_takes_a_hundred_thousand_queries_and_no_more);
     suite_add_tcase(suite, tc);
     return test_main(suite);
