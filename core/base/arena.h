@@ -22,8 +22,8 @@ struct obb_arena {
  * `own` before the first block. */
 void obb_arena_init(struct obb_arena *arena);
 
-/* Releases all memory of the arena, which is empty afterwards and keeps its budget and `own`. All its blocks
- * become invalid. */
+/* Releases all memory of the arena, which is empty afterwards and keeps its budget and `own`. All
+ * its blocks become invalid. */
 void obb_arena_fini(struct obb_arena *arena);
 
 /* Empties the arena and keeps its largest chunk for reuse. All its blocks become invalid. */

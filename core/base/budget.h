@@ -1,8 +1,9 @@
 /* A budget: how many bytes the requests of a service may hold at the same time.
  *
- * Whatever grows with what a client sends draws from a budget: the blocks of an arena, buffers, lists and sets. An empty budget
- * is told as missing memory (OBB_NO_MEMORY), so a caller handles both in one way. A NULL budget has no limit and counts
- * nothing. All functions may be called from any thread at the same time. */
+ * Whatever grows with what a client sends draws from a budget: the blocks of an arena, buffers,
+ * lists and sets. An empty budget is told as missing memory (OBB_NO_MEMORY), so a caller handles
+ * both in one way. A NULL budget has no limit and counts nothing. All functions may be called
+ * from any thread at the same time. */
 #ifndef OBB_BUDGET_H
 #define OBB_BUDGET_H
 
@@ -18,7 +19,8 @@ struct obb_budget {
 /* Makes an empty budget in the caller's memory. `limit` is in bytes. Nothing is to be released. */
 void obb_budget_init(struct obb_budget *budget, size_t limit);
 
-/* Draws `bytes`. Returns false, and draws nothing, if more than the limit would be in use. One atomic operation. */
+/* Draws `bytes`. Returns false, and draws nothing, if more than the limit would be in use. One
+ * atomic operation. */
 bool obb_budget_take(struct obb_budget *budget, size_t bytes);
 
 /* Gives back `bytes`, which the caller must have drawn before. */
@@ -33,18 +35,21 @@ static inline size_t obb_budget_beyond(size_t bytes, size_t own)
 /* Returns the bytes in use at this moment; 0 for a NULL budget. */
 size_t obb_budget_used(const struct obb_budget *budget);
 
-/* ---- Blocks of the heap that draw from a budget ------------------------------------------------------------------
+/* ---- Blocks of the heap that draw from a budget ---------------------------------------------
  *
- * Each block remembers its budget and its size in 16 bytes in front of it, so obb_budget_free needs nothing but the block. */
+ * Each block remembers its budget and its size in 16 bytes in front of it, so obb_budget_free needs
+ * only the block. */
 
-/* Returns count * size bytes aligned to 16, not zeroed (obb_budget_calloc: zeroed), or NULL if the heap or the budget has no room
- * or the product overflows. A count or size of 0 returns a block that may be freed. The caller frees the block with
- * obb_budget_free, and the budget must outlive it. */
+/* Returns count * size bytes aligned to 16, not zeroed (obb_budget_calloc: zeroed), or NULL if
+ * the heap or the budget has no room or the product overflows. A count or size of 0 returns a
+ * block that may be freed. The caller frees the block with obb_budget_free, and the budget must
+ * outlive it. */
 void *obb_budget_malloc(struct obb_budget *budget, size_t count, size_t size);
 void *obb_budget_calloc(struct obb_budget *budget, size_t count, size_t size);
 
-/* Returns the block grown or shrunk to count * size bytes, still drawn from its own budget. If block is NULL, allocates from
- * `budget`. On NULL the old block is untouched and still owned by the caller. */
+/* Returns the block grown or shrunk to count * size bytes, still drawn from its own budget. If
+ * block is NULL, allocates from `budget`. On NULL the old block is untouched and still owned by
+ * the caller. */
 void *obb_budget_realloc(struct obb_budget *budget, void *block, size_t count, size_t size);
 
 void obb_budget_free(void *block); /* NULL is fine */
