@@ -70,9 +70,9 @@ static void point_at_entry(struct wire_pointer *pointer, obb_status status, cons
         point_at_target(pointer, "put", &edit->puts[i].target);
         break;
     case OBB_GROUP_POSE:
-        if (commit->columnar_names || commit->columnar_ids) {
+        if (commit->form.pose_names || commit->form.pose_ids) {
             wire_pointer_key(pointer, obb_str_of("pose"));
-            wire_pointer_key(pointer, obb_str_of(commit->columnar_names ? "names" : "ids"));
+            wire_pointer_key(pointer, obb_str_of(commit->form.pose_names ? "names" : "ids"));
             wire_pointer_index(pointer, i);
         } else {
             point_at_target(pointer, "pose", &edit->poses[i].target);

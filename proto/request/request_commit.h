@@ -2,17 +2,18 @@
 #ifndef WIRE_REQUEST_COMMIT_H
 #define WIRE_REQUEST_COMMIT_H
 
+#include "proto/request/edit_groups.h"
 #include "proto/request/request.h"
 
 enum { WIRE_COMMIT_QUERIES = 100000 }; /* the most queries of one commit */
 
-/* The edit, the queries, and how the client named the boxes of its poses. Moment i of the edit
- * belongs to query i. */
+/* The edit, the queries, and how the client wrote the edit. Moment i of the edit belongs to
+ * query i. */
 typedef struct wire_commit {
     obb_edit edit;
     const obb_query *queries; /* to be answered on the result */
     size_t query_count;
-    bool columnar_names, columnar_ids; /* pose was sent in columns */
+    wire_edit_form form;
 } wire_commit;
 
 /* Reads a commit. If the first member of `pose` is an array, the poses are in columns.

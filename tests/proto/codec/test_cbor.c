@@ -498,7 +498,7 @@ START_TEST(columns_of_a_commit_come_from_typed_arrays)
         wire_commit commit;
         wire_problem problem;
         ck_assert(wire_read_commit(&body, 3, &arena, &commit, &problem));
-        ck_assert(commit.columnar_ids && commit.edit.pose_count == COUNT);
+        ck_assert(commit.form.pose_ids && commit.edit.pose_count == COUNT);
         for (int i = 0; i < COUNT; i++) {
             const obb_pose *pose = &commit.edit.poses[i];
             const double *center = centers + (ptrdiff_t)3 * i;

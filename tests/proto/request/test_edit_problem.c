@@ -31,8 +31,8 @@ START_TEST(the_fault_of_a_commit_points_at_its_entry)
                                    .merges = &merge,
                                    .merge_count = 1}};
     wire_commit by_names = commit, by_ids = commit, by_header = commit;
-    by_names.columnar_names = true;
-    by_ids.columnar_ids = true;
+    by_names.form.pose_names = true;
+    by_ids.form.pose_ids = true;
     by_header.edit.has_if_revision = false;
     const struct {
         const wire_commit *commit;

@@ -19,12 +19,12 @@ START_TEST(poses_in_columns_are_those_by_name)
     const wire_body by_ids =
         json("{\"pose\":{\"ids\":[7,9007199254740992],\"centers\":[1,2,3,4,5,6]}}");
     const wire_commit commit = commit_of(&by_ids, 3);
-    ck_assert(commit.columnar_ids && !commit.columnar_names && commit.edit.pose_count == 2);
+    ck_assert(commit.form.pose_ids && !commit.form.pose_names && commit.edit.pose_count == 2);
     ck_assert(commit.edit.poses[0].target.has_id && commit.edit.poses[0].target.id == 7);
     ck_assert(commit.edit.poses[1].target.id == (uint64_t)1 << 53);
     ck_assert(commit.edit.poses[1].center.z == 6 && !commit.edit.poses[1].has_rotation);
     const wire_body by_names = json("{\"pose\":{\"names\":[\"a\"],\"centers\":[1,2,3]}}");
-    ck_assert(commit_of(&by_names, 3).columnar_names);
+    ck_assert(commit_of(&by_names, 3).form.pose_names);
 }
 END_TEST
 

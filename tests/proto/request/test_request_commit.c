@@ -22,7 +22,7 @@ START_TEST(a_commit_is_read_whole)
     ck_assert(e->moment_count == 2 && e->moments[0].dimensions == 3);
     ck_assert(e->moments[0].at.kind == OBB_AT_TIME && e->moments[0].at.time == 1180.0);
     ck_assert(e->moments[1].at.kind == OBB_AT_NOW && e->moments[1].dimensions == 3);
-    ck_assert(!commit.columnar_ids && !commit.columnar_names);
+    ck_assert(!commit.form.pose_ids && !commit.form.pose_names);
     check_taken(DUMP_COMMIT, 3, WHOLE_TICK);
     check_same(DUMP_COMMIT, 3, "", "{}");
     check_same(DUMP_COMMIT, 3,

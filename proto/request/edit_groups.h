@@ -1,0 +1,14 @@
+/* The groups of changes of an edit: remove, put, pose and transform. A commit holds them. */
+#ifndef WIRE_EDIT_GROUPS_H
+#define WIRE_EDIT_GROUPS_H
+
+#include "core/obb.h"
+
+#include <stdbool.h>
+
+/* How the client wrote the groups: pointers of problems follow it. */
+typedef struct wire_edit_form {
+    bool pose_names, pose_ids; /* pose was sent in columns, with names or with ids */
+} wire_edit_form;
+
+#endif

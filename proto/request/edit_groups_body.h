@@ -1,0 +1,28 @@
+/* The groups of changes, for decoders that read them as parts. Internal to the room.
+ *
+ * Each function reads one group into the edit. It returns false if the cursor failed; the edit then
+ * holds the entries of the group that come before the fault. */
+#ifndef WIRE_EDIT_GROUPS_BODY_H
+#define WIRE_EDIT_GROUPS_BODY_H
+
+#include "proto/request/edit_groups.h"
+#include "proto/request/object.h"
+
+bool wire_read_puts(struct wire_cursor *c, int dimensions, obb_edit *edit);
+
+/* Reads poses. If the first member of the object is an array, the poses are in columns. */
+bool wire_read_poses(struct wire_cursor *c, int dimensions, obb_edit *edit, wire_edit_form *form);
+
+bool wire_read_transforms(struct wire_cursor *c, int dimensions, obb_edit *edit);
+
+/* Reads the value of field `field` at the cursor. Returns false if the cursor failed. */
+typedef bool wire_read_group(void *context, struct wire_cursor *c, int field);
+
+/* Reads all fields of an entered object whose fields stand in the order of application. After a
+ * fault it skips that field and goes on, because a field that comes later in the text may be
+ * applied earlier, and then its fault counts. An unknown field counts before all others. Returns
+ * false if there is a fault; if it is the fault of a field, *out_fault_field is the field. */
+bool wire_read_groups(struct wire_object *object, wire_read_group *read, void *context,
+                      int *out_fault_field);
+
+#endif
