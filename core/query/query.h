@@ -93,6 +93,8 @@ typedef struct obb_query {
     uint64_t after[2];
     bool has_at;
     obb_at at;
+    obb_str tag; /* the client's; no part of the question */
+    bool has_tag;
 } obb_query;
 
 /* Details of a pair. A member is valid only if the query wants it. */

@@ -19,6 +19,8 @@ typedef struct wire_problem {
     obb_moment oldest, newest;
     const char *allow; /* 405: value of the header Allow */
     int retry_after;   /* seconds, for 429 and 503; 0: none */
+    bool has_tag;      /* the problem is one of a query with this tag */
+    obb_str tag;
 } wire_problem;
 
 /* The causes that proto finds itself, beside core's statuses: id, HTTP status, type, title, and what

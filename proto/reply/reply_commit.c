@@ -73,6 +73,7 @@ void wire_write_committed(struct wire_buf *buf, wire_media media, const wire_com
     for (size_t i = 0; i < commit->query_count; i++) {
         const wire_out_scope entry = wire_out_object(&out);
         if (unanswered != NULL) {
+            wire_put_tag(&out, &commit->queries[i]);
             wire_out_key(&out, "problem");
             wire_put_problem(&out, unanswered);
         } else {

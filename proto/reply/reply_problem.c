@@ -24,6 +24,10 @@ void wire_put_problem(struct wire_out *out, const wire_problem *problem)
     wire_out_integer(out, (uint64_t)problem->status);
     put_text(out, "detail", problem->detail);
     put_text(out, "pointer", problem->pointer);
+    if (problem->has_tag) {
+        wire_out_key(out, "tag");
+        wire_out_string(out, problem->tag);
+    }
     if (problem->has_range) {
         wire_put_named_moment(out, "oldest", problem->oldest);
         wire_put_named_moment(out, "newest", problem->newest);

@@ -391,9 +391,18 @@ static void put_all_pairs(struct wire_out *out, const struct obb_view *view, con
 
 /* ---- The face -------------------------------------------------------------------------------- */
 
+void wire_put_tag(struct wire_out *out, const obb_query *query)
+{
+    if (!query->has_tag)
+        return;
+    wire_out_key(out, "tag");
+    wire_out_string(out, query->tag);
+}
+
 void wire_put_result(struct wire_out *out, const struct obb_view *view, const obb_query *query,
                      const obb_result *result)
 {
+    wire_put_tag(out, query);
     if (query->has_at)
         wire_put_at(out, view);
     if (query->kind == OBB_QUERY_ALL_PAIRS) {
@@ -436,6 +445,7 @@ void wire_write_pair_end(struct wire_buf *buf, const struct obb_view *view, cons
     wire_out_key(&out, "count");
     wire_out_integer(&out, count);
     wire_put_now(&out, view);
+    wire_put_tag(&out, query);
     if (query->has_at)
         wire_put_at(&out, view);
     wire_put_truncated(&out, truncated);

@@ -193,5 +193,9 @@ wire_problem wire_problem_of_edit(obb_status status, const obb_fault *fault,
     }
     if (pointer.length > 0)
         problem.pointer = wire_pointer_take(&pointer, arena);
+    if (commit != NULL && fault->group == OBB_GROUP_MOMENT && fault->index < commit->query_count) {
+        problem.has_tag = commit->queries[fault->index].has_tag;
+        problem.tag = commit->queries[fault->index].tag;
+    }
     return problem;
 }

@@ -4,6 +4,7 @@
 #include "proto/request/list.h"
 #include "proto/request/object.h"
 #include "proto/request/request_body.h"
+#include "proto/request/request_query.h"
 #include "proto/request/request_query_body.h"
 #include "proto/request/value.h"
 
@@ -48,6 +49,10 @@ static bool need_moments(struct wire_cursor *c, wire_commit *commit)
         moments[i] = (obb_needed_moment){.dimensions = query->dimensions};
         if (query->has_at)
             moments[i].at = query->at;
+        if (query->has_tag && !commit->has_tag) {
+            commit->has_tag = true;
+            commit->tag = query->tag;
+        }
     }
     commit->edit.moments = moments;
     commit->edit.moment_count = count;
@@ -135,7 +140,10 @@ bool wire_read_commit(const wire_body *body, int dimensions, struct obb_arena *a
     *out = (wire_commit){.edit = {.dimensions = dimensions}};
     wire_body_open(&c, body, arena);
     const bool good = wire_body_close(&c, read_commit(&c, out, &fault_field), problem);
-    if (!good)
-        keep_before(fault_field, out);
-    return good;
+    if (good)
+        return true;
+    keep_before(fault_field, out);
+    if (fault_field == QUERIES && problem->status == 422)
+        problem->has_tag = wire_find_tag(body, out->query_count, arena, &problem->tag);
+    return false;
 }

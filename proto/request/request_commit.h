@@ -14,6 +14,8 @@ typedef struct wire_commit {
     const obb_query *queries; /* to be answered on the result */
     size_t query_count;
     wire_edit_form form;
+    bool has_tag; /* some query has a tag */
+    obb_str tag;  /* the first one */
 } wire_commit;
 
 /* Reads a commit. If the first member of `pose` is an array, the poses are in columns.

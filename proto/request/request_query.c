@@ -48,6 +48,7 @@ enum query_field {
     LIMIT,
     COUNT_ONLY,
     AT,
+    TAG,
     QUERY_FIELDS
 };
 
@@ -70,6 +71,7 @@ static const obb_str query_fields[QUERY_FIELDS] = {
     [LIMIT] = WIRE_FIELD("limit"),
     [COUNT_ONLY] = WIRE_FIELD("count_only"),
     [AT] = WIRE_FIELD("at"),
+    [TAG] = WIRE_FIELD("tag"),
 };
 
 #define KIND_BIT(kind) (1u << (kind))
@@ -97,6 +99,7 @@ static const unsigned kinds_with[QUERY_FIELDS] = {
     [LIMIT] = EVERY_KIND,
     [COUNT_ONLY] = KIND_BIT(OBB_QUERY_ALL_PAIRS),
     [AT] = EVERY_KIND,
+    [TAG] = EVERY_KIND,
 };
 
 /* The field that a kind of query needs; nearest needs POINTS or BOXES. */
@@ -240,6 +243,15 @@ static bool read_at(struct wire_cursor *c, obb_at *out)
     return true;
 }
 
+static bool read_tag(struct wire_cursor *c, obb_str *out)
+{
+    const size_t place = wire_place(c);
+    if (!wire_read_string(c, out))
+        return false;
+    return out->length <= WIRE_MAX_TAG ||
+           wire_fail_at(c, WIRE_OBB_BAD_VALUE, place, "a tag is at most 64 bytes");
+}
+
 /* ---- The object ------------------------------------------------------------------------------ */
 
 static bool read_field(struct wire_query_reading *r, int field)
@@ -306,6 +318,8 @@ static bool read_field(struct wire_query_reading *r, int field)
         return wire_read_bool(c, &q->count_only);
     case AT:
         return q->has_at = read_at(c, &q->at);
+    case TAG:
+        return q->has_tag = read_tag(c, &q->tag);
     case QUERY_FIELDS:
         break;
     }
@@ -402,5 +416,48 @@ bool wire_read_query(const wire_body *body, obb_query_kind kind, int dimensions,
 {
     struct wire_cursor c;
     wire_body_open(&c, body, arena);
-    return wire_body_close(&c, wire_read_query_object(&c, &kind, dimensions, out), problem);
+    if (wire_body_close(&c, wire_read_query_object(&c, &kind, dimensions, out), problem))
+        return true;
+    problem->has_tag =
+        problem->status == 422 && wire_find_tag(body, SIZE_MAX, arena, &problem->tag);
+    return false;
+}
+
+/* ---- The tag of a request that failed -------------------------------------------------------- */
+
+/* Moves to the value of the object's member `key`. Returns false if there is none. */
+static bool enter_member(struct wire_cursor *c, obb_str key)
+{
+    obb_str found;
+    if (wire_peek(c) != WIRE_KIND_OBJECT || !wire_enter_object(c))
+        return false;
+    while (wire_next_key(c, &found)) {
+        if (obb_str_equal(found, key))
+            return true;
+        if (!wire_skip(c))
+            return false;
+    }
+    return false;
+}
+
+bool wire_find_tag(const wire_body *body, size_t query, struct obb_arena *arena, obb_str *out)
+{
+    struct wire_cursor c;
+    const wire_body whole = {.bytes = body->bytes, .length = body->length, .media = body->media};
+    obb_str tag;
+    wire_body_open(&c, &whole, arena);
+    if (query != SIZE_MAX) {
+        if (!enter_member(&c, obb_str_of("queries")) || wire_peek(&c) != WIRE_KIND_ARRAY ||
+            !wire_enter_array(&c))
+            return false;
+        for (size_t i = 0; i < query; i++)
+            if (!wire_next_item(&c) || !wire_skip(&c))
+                return false;
+        if (!wire_next_item(&c))
+            return false;
+    }
+    if (!enter_member(&c, query_fields[TAG]) || !read_tag(&c, &tag))
+        return false;
+    *out = tag;
+    return true;
 }

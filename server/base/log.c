@@ -112,6 +112,8 @@ void srv_log_write(const srv_log *log, srv_level level, const char *event, const
     else
         add_text(&out, event);
     for (size_t i = 0; i < count; i++) {
+        if (fields[i].key == NULL)
+            continue;
         const size_t before = out.length;
         add_text(&out, log->json ? ",\"" : " ");
         add_text(&out, fields[i].key);

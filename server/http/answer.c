@@ -240,7 +240,12 @@ void srv_reply_problem(struct srv_request *request, const wire_problem *problem)
         wire_buf_fini(&request->reply); /* the problem needs no more than the reply's own bytes */
     request->reply.length = 0;
     request->has_etag = false;
-    wire_write_problem(&request->reply, problem);
+    wire_problem tagged = *problem;
+    if (request->has_tag) {
+        tagged.has_tag = true;
+        tagged.tag = request->tag;
+    }
+    wire_write_problem(&request->reply, &tagged);
     struct MHD_Response *response = response_of(x);
     bool good = response != NULL;
     if (good && problem->allow != NULL)

@@ -196,7 +196,8 @@ static void log_request(const struct srv_exchange *x, bool complete, double seco
             srv_text("method", x->method != NULL ? x->method : ""), srv_bytes("target", x->target),
             srv_integer("status", x->status), srv_integer("received", (int64_t)x->body_length),
             srv_integer("sent", (int64_t)x->answer_bytes), srv_number("ms", seconds * 1e3),
-            srv_text("end", complete ? "complete" : "aborted"));
+            srv_text("end", complete ? "complete" : "aborted"),
+            srv_bytes(x->request.has_tag ? "tag" : NULL, x->request.tag));
 }
 
 static void count_request(const struct srv_exchange *x, bool complete)

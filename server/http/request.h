@@ -37,6 +37,8 @@ struct srv_request {
     uint64_t number; /* counts the requests of this process; the id in the log without `id` */
     bool has_etag;   /* srv_reply sends `etag` as ETag */
     uint64_t etag;
+    bool has_tag;          /* of a query: problems and the log name `tag` */
+    obb_str tag;           /* lives as long as the request */
     atomic_bool cancelled; /* the client is gone or the time is over; any thread may read it */
 
     /* Called once on the loop when `cancelled` turns true. The handler's side must then still

@@ -196,6 +196,8 @@ static void commit_query(struct srv_change *change)
 {
     struct commit *c = (struct commit *)(void *)((char *)change - offsetof(struct commit, change));
     c->plans.write = commit_write;
+    c->plans.work.request->has_tag = c->commit.has_tag; /* for the log */
+    c->plans.work.request->tag = c->commit.tag;
     c->plans.write_ns =
         NAME_NS * (double)(c->commit.edit.put_count + change->write.committed.missed);
     if (SRV_VIEW_NS * (double)c->commit.query_count > SRV_LOOP_NS) {

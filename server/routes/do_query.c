@@ -288,6 +288,8 @@ static void query_start(struct srv_work *work)
 {
     struct query *q = (struct query *)work;
     struct srv_request *request = work->request;
+    request->has_tag = q->good ? q->query.has_tag : q->problem.has_tag;
+    request->tag = q->good ? q->query.tag : q->problem.tag;
     if (!q->good) {
         srv_reply_problem(request, &q->problem);
         return;
@@ -328,6 +330,8 @@ void srv_do_query(struct srv_request *request)
         srv_reply_problem(request, &problem);
         return;
     }
+    if (obb_store_find(services->store, request->target.parts[SRV_SCENE_PART]) == NULL)
+        request->has_tag = wire_find_tag(&request->body, SIZE_MAX, &request->arena, &request->tag);
     const struct obb_scene *scene = srv_path_scene(request);
     if (scene == NULL)
         return;

@@ -193,6 +193,44 @@ START_TEST(a_slow_request_has_a_line_with_its_id)
 }
 END_TEST
 
+START_TEST(a_slow_query_has_its_tag_in_the_line)
+{
+    static const char body[] = "{\"kind\":\"point\",\"tag\":\"level 3\\n\",\"points\":[[0,0,0]]}";
+    struct http_client *client = http_open(daemon.url);
+    struct http_answer answer = {0};
+    http_send(client, "PUT", "/v1/scenes/s", NULL, "{}", &answer);
+    ck_assert_int_eq(answer.status, 201);
+    http_close(client);
+    http_answer_fini(&answer);
+    const int commit = _i;
+    const char *const text =
+        commit == 1 ? test_text("{\"queries\":[{\"kind\":\"all-pairs\"},%s]}", body) : body;
+    const int fd = daemon_dial(&daemon);
+    dial_send(fd,
+              test_text("POST /v1/scenes/s/%s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+                        "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n",
+                        commit == 1 ? "commit" : "query/point", strlen(text)));
+    wait_ms(1100);
+    dial_send(fd, text);
+    char got[4096];
+    size_t length = 0;
+    for (ssize_t n;
+         length < sizeof got - 1 && (n = recv(fd, got + length, sizeof got - 1 - length, 0)) > 0;)
+        length += (size_t)n;
+    got[length] = '\0';
+    close(fd);
+    ck_assert_msg(strstr(got, "HTTP/1.1 200") == got &&
+                      strstr(got, "\"tag\":\"level 3\\n\"") != NULL,
+                  "%s", got);
+    ck_assert_int_eq(daemon_stop(&daemon), 0);
+    json_t *line = find_line("slow");
+    ck_assert_str_eq(json_string_value(json_object_get(line, "target")),
+                     commit == 1 ? "/v1/scenes/s/commit" : "/v1/scenes/s/query/point");
+    ck_assert_str_eq(json_string_value(json_object_get(line, "tag")), "level 3\n");
+    json_decref(line);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("end");
@@ -203,6 +241,7 @@ int main(void)
     tcase_add_test(tc, a_second_signal_ends_at_once);
     tcase_add_test(tc, a_start_that_fails_says_nothing_but_why);
     tcase_add_test(tc, a_slow_request_has_a_line_with_its_id);
+    tcase_add_loop_test(tc, a_slow_query_has_its_tag_in_the_line, 0, 2);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }

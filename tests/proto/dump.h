@@ -139,6 +139,8 @@ static inline void dump_query(FILE *out, const obb_query *q)
     if (q->has_at)
         (void)fprintf(out, "at %d %" PRIu64 " %a %d %d\n", (int)q->at.kind, q->at.revision,
                       q->at.time, q->at.no_interpolation, q->at.clamp);
+    if (q->has_tag)
+        dump_str(out, q->tag);
     const obb_filter *f = &q->filter;
     (void)fprintf(out, "filter %d %" PRIu32 " %d %" PRIu32 " ", f->has_category, f->category,
                   f->has_mask, f->mask);

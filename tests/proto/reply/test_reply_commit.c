@@ -68,6 +68,32 @@ START_TEST(a_commit_answers_counts_ids_missing_and_results)
                 "{\"revision\":2,\"time\":1,\"removed\":0,\"put\":0,\"posed\":0,"
                 "\"transformed\":0,\"results\":[" BUSY "," BUSY "]}");
 
+    const obb_query marked[] = {
+        {.kind = OBB_QUERY_ALL_PAIRS, .dimensions = 3, .has_tag = true, .tag = obb_str_of("x\"y")},
+        {.kind = OBB_QUERY_ALL_PAIRS, .dimensions = 3, .has_at = true, .has_tag = true}};
+    const wire_commit tagged = {.edit = {.dimensions = 3}, .queries = marked, .query_count = 2};
+    for (int unanswered = 0; unanswered < 2; unanswered++) {
+        const struct obb_view *const views[] = {view, view};
+        const obb_result *const results[] = {&all, &all};
+        const wire_problem *const problem = unanswered == 1 ? &busy : NULL;
+        wire_write_committed(&json, WIRE_JSON, &tagged, &(obb_committed){.moment = {2, 1.0}}, views,
+                             results, problem, false);
+        wire_write_committed(&cbor, WIRE_CBOR, &tagged, &(obb_committed){.moment = {2, 1.0}}, views,
+                             results, problem, false);
+#define NOTHING "{\"revision\":2,\"time\":1,\"removed\":0,\"put\":0,\"posed\":0,\"transformed\":0,"
+        check_reply("CommitAnswer", &json, &cbor,
+                    unanswered == 1 ? NOTHING
+                        "\"results\":[{\"tag\":\"x\\\"y\",\"problem\":{\"type\":\"/problems/"
+                        "unavailable\",\"title\":\"t\",\"status\":503,\"detail\":\"d\"}},"
+                        "{\"tag\":\"\",\"problem\":{\"type\":\"/problems/"
+                        "unavailable\",\"title\":\"t\",\"status\":503,\"detail\":\"d\"}}]}"
+                                    : NOTHING
+                        "\"results\":[{\"tag\":\"x\\\"y\",\"count\":1,\"pairs\":[[\"a\"," B
+                        "]]},{\"tag\":\"\","
+                        "\"at\":{\"revision\":1,\"time\":1000.5,\"clamped\":false},\"count\":1,"
+                        "\"pairs\":[[\"a\"," B "]]}]}");
+    }
+
     const wire_commit empty = {.edit = {.dimensions = 3}};
     wire_write_committed(&json, WIRE_JSON, &empty, &(obb_committed){.moment = {1, 0.0}}, NULL, NULL,
                          NULL, false);

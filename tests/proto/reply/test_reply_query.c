@@ -63,6 +63,27 @@ START_TEST(pairs_say_overlap_and_what_was_wanted)
 }
 END_TEST
 
+START_TEST(a_tag_stands_beside_the_revision)
+{
+    const obb_result none = {.answers = NULL, .answer_count = 0};
+    obb_query query = {.kind = OBB_QUERY_POINT, .dimensions = 3, .has_tag = true};
+    query.tag = obb_str_of("a \"shot\"");
+    check_result(&query, &none, "BoxesAnswer", HEAD "\"tag\":\"a \\\"shot\\\"\",\"results\":[]}");
+    query.tag.length = 0;
+    query.has_at = true;
+    check_result(&query, &none, "BoxesAnswer",
+                 HEAD "\"tag\":\"\",\"at\":{\"revision\":1,\"time\":1000.5,\"clamped\":false},"
+                      "\"results\":[]}");
+    struct wire_buf lines = {0};
+    query = (obb_query){.kind = OBB_QUERY_ALL_PAIRS, .dimensions = 3, .has_tag = true};
+    query.tag = obb_str_of("end");
+    wire_write_pair_end(&lines, view, &query, 7, true);
+    check_lines(
+        &lines, "POST", "/v1/scenes/yard/query/all-pairs", "application/x-ndjson",
+        "{\"count\":7,\"revision\":1,\"time\":1000.5,\"tag\":\"end\",\"truncated\":true}\n");
+}
+END_TEST
+
 START_TEST(boxes_are_bare_or_with_what_was_wanted_by_name_or_id)
 {
     obb_details details = touching;
@@ -327,6 +348,7 @@ int main(void)
     tcase_add_test(tc, in_the_plane_answers_have_vectors_of_two_numbers);
     tcase_add_test(tc, a_failing_heap_marks_the_buffer_and_harms_nothing);
     tcase_add_test(tc, ten_thousand_pairs_are_written_alike_each_time);
+    tcase_add_test(tc, a_tag_stands_beside_the_revision);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }

@@ -30,6 +30,11 @@ START_TEST(the_fault_of_a_commit_points_at_its_entry)
                                    .moment_count = 3,
                                    .merges = &merge,
                                    .merge_count = 1}};
+    const obb_query tagged[3] = {
+        {.has_at = true}, {.has_tag = true}, {.has_tag = true, .tag = obb_str_of("two")}};
+    wire_commit asking = commit;
+    asking.queries = tagged;
+    asking.query_count = 3;
     wire_commit by_names = commit, by_ids = commit, by_header = commit;
     by_names.form.pose_names = true;
     by_ids.form.pose_ids = true;
@@ -71,6 +76,13 @@ START_TEST(the_fault_of_a_commit_points_at_its_entry)
     };
     struct obb_arena arena;
     obb_arena_init(&arena);
+    for (size_t i = 0; i < 3; i++) {
+        const obb_fault fault = {.group = OBB_GROUP_MOMENT, .index = i};
+        const wire_problem problem =
+            wire_problem_of_edit(OBB_GONE, &fault, &asking, &asking.edit, &arena);
+        ck_assert(problem.has_tag == tagged[i].has_tag);
+        ck_assert(obb_str_equal(problem.tag, tagged[i].tag));
+    }
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const wire_problem problem = wire_problem_of_edit(cases[i].status, &cases[i].fault,
                                                           cases[i].commit, &commit.edit, &arena);

@@ -380,6 +380,40 @@ START_TEST(a_commit_takes_a_hundred_thousand_queries_and_no_more)
 }
 END_TEST
 
+START_TEST(the_query_at_fault_tags_the_problem)
+{
+    static const struct {
+        const char *text, *tag; /* NULL: none */
+    } cases[] = {
+        {"{\"queries\":[{\"kind\":\"point\",\"points\":[],\"tag\":\"a\"},"
+         "{\"kind\":\"point\",\"points\":[[1]],\"tag\":\"b\"},"
+         "{\"kind\":\"point\",\"points\":[],\"tag\":\"c\"}]}",
+         "b"},
+        {"{\"queries\":[{\"kind\":\"point\",\"points\":[],\"tag\":\"a\"},"
+         "{\"kind\":\"point\",\"points\":[[1]]}]}",
+         NULL},
+        {"{\"queries\":[{\"kind\":\"point\",\"points\":[[1]],\"tag\":\"a\"}],"
+         "\"put\":{\"b\":{}}}",
+         NULL}, /* the put is applied before, so it is at fault */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        wire_commit commit;
+        wire_problem problem;
+        const wire_body body = json(cases[i].text);
+        ck_assert(!wire_read_commit(&body, 3, &arena, &commit, &problem));
+        ck_assert_msg(problem.has_tag == (cases[i].tag != NULL), "%s", cases[i].text);
+        if (cases[i].tag != NULL)
+            ck_assert(obb_str_equal(problem.tag, obb_str_of(cases[i].tag)));
+    }
+    const wire_body body = json("{\"queries\":[{\"kind\":\"all-pairs\"},"
+                                "{\"kind\":\"all-pairs\",\"tag\":\"\"},"
+                                "{\"kind\":\"all-pairs\",\"tag\":\"c\"}]}");
+    const wire_commit commit = commit_of(&body, 3);
+    ck_assert(commit.has_tag && commit.tag.length == 0 && commit.queries[2].has_tag);
+    printf("%zu problems\n", sizeof cases / sizeof *cases);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("request_commit");
@@ -392,6 +426,7 @@ int main(void)
     tcase_add_test(tc, every_prefix_of_a_commit_is_refused);
     tcase_add_test(tc, what_comes_before_a_fault_is_whole_whatever_the_budget);
     tcase_add_test(tc, a_commit_takes_a_hundred_thousand_queries_and_no_more);
+    tcase_add_test(tc, the_query_at_fault_tags_the_problem);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }

@@ -43,6 +43,56 @@ START_TEST(options_are_read)
 }
 END_TEST
 
+#define TAG_16 "0123456789abcdef"
+#define TAG_64 TAG_16 TAG_16 TAG_16 TAG_16
+
+START_TEST(a_tag_is_any_text_of_64_bytes)
+{
+    obb_query q = query_of(OBB_QUERY_POINT, "{\"points\":[],\"tag\":\"" TAG_64 "\"}", 3);
+    ck_assert(q.has_tag && obb_str_equal(q.tag, obb_str_of(TAG_64)));
+    q = query_of(OBB_QUERY_ALL_PAIRS, "{\"tag\":\"\"}", 3);
+    ck_assert(q.has_tag && q.tag.length == 0);
+    q = query_of(OBB_QUERY_ALL_PAIRS, "{\"tag\":\"\\u0000\\n\xc3\xa9\"}", 2);
+    ck_assert(q.has_tag && q.tag.length == 4 && memcmp(q.tag.bytes, "\0\n\xc3\xa9", 4) == 0);
+    q = query_of(OBB_QUERY_ALL_PAIRS, "{}", 3);
+    ck_assert(!q.has_tag);
+    static const struct refusal wrong[] = {
+        {"{\"tag\":\"" TAG_64 "0\"}", 422, "/tag"},
+        {"{\"tag\":7}", 422, "/tag"},
+        {"{\"tag\":null}", 422, "/tag"},
+        {"{\"tag\":[\"a\"]}", 422, "/tag"},
+    };
+    CHECK_REFUSALS(DUMP_QUERY + OBB_QUERY_ALL_PAIRS, 3, wrong);
+}
+END_TEST
+
+START_TEST(a_problem_has_the_tag_wherever_it_stands)
+{
+    static const struct {
+        const char *text, *tag; /* NULL: none */
+    } cases[] = {
+        {"{\"tag\":\"t\",\"points\":[[1]]}", "t"},
+        {"{\"points\":[[1]],\"tag\":\"t\"}", "t"},
+        {"{\"points\":[[1]],\"odd\":{\"tag\":\"x\"},\"tag\":\"\"}", ""},
+        {"{\"points\":[[1]]}", NULL},
+        {"{\"points\":[],\"tag\":\"" TAG_64 "0\"}", NULL},
+        {"{\"points\":[[1]],\"tag\":8}", NULL},
+        {"{\"tag\":\"t\",\"points\":[[1]]", NULL}, /* not JSON: nothing in it counts */
+        {"[\"tag\",\"t\"]", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        obb_query query;
+        wire_problem problem;
+        const wire_body body = json(cases[i].text);
+        ck_assert(!wire_read_query(&body, OBB_QUERY_POINT, 3, &arena, &query, &problem));
+        ck_assert_msg(problem.has_tag == (cases[i].tag != NULL), "%s", cases[i].text);
+        if (cases[i].tag != NULL)
+            ck_assert(obb_str_equal(problem.tag, obb_str_of(cases[i].tag)));
+    }
+    printf("%zu problems\n", sizeof cases / sizeof *cases);
+}
+END_TEST
+
 START_TEST(queries_that_are_wrong_are_refused)
 {
     static const struct refusal pairs[] = {
@@ -196,6 +246,8 @@ int main(void)
     tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, kinds_have_names);
     tcase_add_test(tc, options_are_read);
+    tcase_add_test(tc, a_tag_is_any_text_of_64_bytes);
+    tcase_add_test(tc, a_problem_has_the_tag_wherever_it_stands);
     tcase_add_test(tc, queries_that_are_wrong_are_refused);
     suite_add_tcase(suite, tc);
     return test_main(suite);
