@@ -1,6 +1,7 @@
-#include "proto/request/edit_groups_body.h"
+#include "proto/request/edit_groups.h"
 
 #include "proto/codec/walk.h"
+#include "proto/request/edit_groups_body.h"
 #include "proto/request/list.h"
 #include "proto/request/orientation.h"
 #include "proto/request/pose_columns.h"
