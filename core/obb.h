@@ -34,10 +34,11 @@
 #include "core/scene/settings.h"       /* the settings of a scene */
 #include "core/scene/scene.h"          /* a scene: settings, clock, info */
 #include "core/scene/edit.h"           /* what one commit is asked to do: plain data */
+#include "core/scene/effects.h"        /* what one commit did, to the bit: plain data */
 #include "core/scene/commit.h"         /* prepare, commit, discard */
 #include "core/scene/view.h"           /* one state of a scene, held in place while it is read */
 #include "core/scene/store.h"          /* all scenes by name */
-#include "core/scene/digest.h"         /* a hash of a scene's newest state */
+#include "core/scene/digest.h"         /* hashes of states */
 
 #include "core/query/filter.h"         /* the boxes that take part in a query */
 #include "core/query/query.h"          /* queries and results: plain data */

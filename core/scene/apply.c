@@ -22,14 +22,11 @@ static uint32_t newer_of(const struct obb_version *version)
     return atomic_load_explicit(&version->newer, memory_order_relaxed);
 }
 
-obb_status obb_apply_init(struct obb_apply *apply, struct obb_scene *scene, const obb_edit *edit,
-                          int dimensions, size_t box_room, struct obb_arena *arena)
+/* Begins with room for `most` changes and for the ids of the edit's puts. */
+static obb_status init(struct obb_apply *apply, struct obb_scene *scene, const obb_edit *edit,
+                       int dimensions, size_t most, size_t box_room, struct obb_arena *arena)
 {
     const size_t boxes = obb_scene_boxes(scene);
-    const size_t gone =
-        edit->replace_all || edit->remove_count > boxes ? boxes : edit->remove_count;
-    const size_t most =
-        gone + edit->put_count + edit->pose_count + edit->transform_count + edit->merge_count;
     struct obb_change *changes = obb_arena_alloc(arena, most, sizeof *changes);
     uint64_t *new_ids = obb_arena_alloc(arena, edit->put_count, sizeof *new_ids);
     if (changes == NULL || new_ids == NULL)
@@ -48,6 +45,25 @@ obb_status obb_apply_init(struct obb_apply *apply, struct obb_scene *scene, cons
         .new_ids = new_ids,
     };
     return OBB_OK;
+}
+
+obb_status obb_apply_init(struct obb_apply *apply, struct obb_scene *scene, const obb_edit *edit,
+                          int dimensions, size_t box_room, struct obb_arena *arena)
+{
+    const size_t boxes = obb_scene_boxes(scene);
+    const size_t gone =
+        edit->replace_all || edit->remove_count > boxes ? boxes : edit->remove_count;
+    const size_t most =
+        gone + edit->put_count + edit->pose_count + edit->transform_count + edit->merge_count;
+    return init(apply, scene, edit, dimensions, most, box_room, arena);
+}
+
+obb_status obb_apply_init_effects(struct obb_apply *apply, struct obb_scene *scene,
+                                  const obb_edit *edit, const obb_effects *effects, int dimensions,
+                                  struct obb_arena *arena)
+{
+    const size_t most = effects->count + (effects->replaces_all ? obb_scene_boxes(scene) : 0);
+    return init(apply, scene, edit, dimensions, most, SIZE_MAX, arena);
 }
 
 /* ---- Finding and making versions ------------------------------------------------------------- */
@@ -512,6 +528,110 @@ obb_status obb_apply_run(struct obb_apply *apply, obb_fault *fault)
         }
     }
     *fault = (obb_fault){.group = OBB_GROUP_NONE};
+    return OBB_OK;
+}
+
+/* ---- Effects --------------------------------------------------------------------------------- */
+
+/* Writes the parts that an effect changed, bit for bit. */
+static obb_status write_parts(struct obb_apply *apply, struct obb_version *version,
+                              const obb_effect *effect)
+{
+    obb_status st = OBB_OK;
+    if ((effect->parts & OBB_PUT_CENTER) != 0)
+        version->box.center = effect->box.center;
+    if ((effect->parts & OBB_PUT_HALF_EXTENTS) != 0)
+        version->box.half_extents = effect->box.half_extents;
+    if ((effect->parts & OBB_PUT_ROTATION) != 0) {
+        version->box.rotation = effect->box.rotation;
+        version->box.angle = effect->box.angle;
+    }
+    if ((effect->parts & OBB_PUT_CATEGORY) != 0)
+        version->category = effect->attributes.category;
+    if ((effect->parts & OBB_PUT_MASK) != 0)
+        version->mask = effect->attributes.mask;
+    if ((effect->parts & OBB_PUT_GROUP) != 0)
+        version->group = effect->attributes.group;
+    if ((effect->parts & OBB_PUT_ENTITY) != 0)
+        st = set_interned(apply, &version->entity, effect->attributes.entity);
+    if (st == OBB_OK && (effect->parts & OBB_PUT_DATA) != 0)
+        st = set_interned(apply, &version->data, effect->attributes.data);
+    if (effect->teleported)
+        version->interpolated = 0;
+    return st;
+}
+
+/* Checks what no stored box can have: an effect may come from a record that somebody wrote. */
+static obb_status check_effect(const obb_effect *effect)
+{
+    const obb_put put = {
+        .parts = effect->parts, .box = effect->box, .attributes = effect->attributes};
+    const obb_quat q = effect->box.rotation;
+    if ((effect->parts & OBB_PUT_ROTATION) != 0) {
+        obb_quat unit;
+        if (!isfinite(effect->box.angle) || obb_quat_normalise(q, &unit) != OBB_OK)
+            return OBB_BAD_NUMBER;
+        if (memcmp(&unit, &q, sizeof q) != 0)
+            return OBB_BAD_ROTATION; /* stored rotations are normalised, which changes no bit again */
+    }
+    return check_put(&put);
+}
+
+static obb_status make_box(struct obb_apply *apply, const obb_effect *effect,
+                           struct obb_version **out)
+{
+    const uint32_t hash = obb_record_hash(apply->scene, effect->name);
+    if (effect->id < apply->scene->next_id || effect->id > (uint64_t)OBB_MAX_WHOLE ||
+        effect->parts != OBB_PUT_ALL ||
+        current_of(apply, obb_record_find(apply->scene, effect->name, hash)) != NULL)
+        return OBB_BAD_VALUE;
+    apply->scene->next_id = effect->id;
+    return create(apply, effect->name, hash, out);
+}
+
+static obb_status apply_effect(struct obb_apply *apply, const obb_effect *effect)
+{
+    struct obb_version *version = NULL;
+    obb_status st = check_effect(effect);
+    if (st != OBB_OK)
+        return st;
+    if (apply->scene->versions.free_count == 0)
+        obb_scene_reclaim(apply->scene, RECLAIM_FOR_SLOTS);
+    if (effect->kind == OBB_EFFECT_NEW) {
+        st = make_box(apply, effect, &version);
+        return st == OBB_OK ? write_parts(apply, version, effect) : st;
+    }
+    struct obb_version *current =
+        current_of(apply, obb_id_tree_find(&apply->scene->ids, effect->id));
+    if (current == NULL)
+        return OBB_NO_BOX;
+    if (effect->kind == OBB_EFFECT_REMOVED) {
+        if (latest(apply, current) != current)
+            return OBB_BAD_VALUE; /* removed boxes come first */
+        remove_box(apply, current);
+        apply->removed++;
+        return OBB_OK;
+    }
+    version = writable(apply, current);
+    return version != NULL ? write_parts(apply, version, effect) : OBB_NO_MEMORY;
+}
+
+obb_status obb_apply_effects(struct obb_apply *apply, const obb_effects *effects)
+{
+    struct obb_hash_table *names = &apply->scene->names;
+    if (effects->replaces_all)
+        remove_all(apply);
+    if (effects->count >= AHEAD && effects->count >= names->count &&
+        obb_hash_table_reserve(names, names->count + effects->count) != OBB_OK)
+        return OBB_NO_MEMORY;
+    for (size_t i = 0; i < effects->count; i++) {
+        const obb_status st = apply_effect(apply, &effects->list[i]);
+        if (st != OBB_OK)
+            return st;
+    }
+    if (effects->next_id < apply->scene->next_id || effects->next_id > (uint64_t)OBB_MAX_WHOLE + 1)
+        return OBB_BAD_VALUE;
+    apply->scene->next_id = effects->next_id;
     return OBB_OK;
 }
 

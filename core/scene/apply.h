@@ -8,6 +8,7 @@
 
 #include "core/base/arena.h"
 #include "core/scene/edit.h"
+#include "core/scene/effects.h"
 #include "core/scene/scene_data.h"
 
 #include <stdbool.h>
@@ -48,6 +49,17 @@ obb_status obb_apply_init(struct obb_apply *apply, struct obb_scene *scene, cons
  * Errors are those of obb_edit_prepare about entries; the changes made so far remain in the list
  * and must be undone. */
 obb_status obb_apply_run(struct obb_apply *apply, obb_fault *fault);
+
+/* Begins likewise, to apply `effects` in place of an edit. `edit` holds the effects' time and settings,
+ * and no entry. There is no limit of boxes. OBB_NO_MEMORY. */
+obb_status obb_apply_init_effects(struct obb_apply *apply, struct obb_scene *scene,
+                                  const obb_edit *edit, const obb_effects *effects, int dimensions,
+                                  struct obb_arena *arena);
+
+/* Applies all effects, up to the first one at fault. OBB_NO_BOX: the box is not there; OBB_BAD_VALUE:
+ * an id was given before, or a name is taken; OBB_BAD_NUMBER, OBB_BAD_EXTENT, OBB_BAD_NAME;
+ * OBB_NO_MEMORY. The changes made so far remain in the list and must be undone. */
+obb_status obb_apply_effects(struct obb_apply *apply, const obb_effects *effects);
 
 /* Takes one change back: its box is as it was. Changes are undone newest first. */
 void obb_apply_undo(struct obb_apply *apply, const struct obb_change *change);

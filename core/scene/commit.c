@@ -23,6 +23,8 @@ struct obb_prepared {
     obb_settings settings; /* after the commit */
     struct obb_future future;
     struct obb_state *state; /* NULL: nothing changes */
+    bool begins;             /* the state stands alone, in a scene that holds nothing yet */
+    obb_edit of_effects;     /* with time and settings of effects that are applied, and no entry */
     const struct obb_version **made, **ended;
     size_t made_count, ended_count;
 };
@@ -54,12 +56,6 @@ static obb_status check_moment(struct obb_prepared *p, double now_ms, obb_fault 
         return OBB_REVISION;
     fault->group = OBB_GROUP_NONE;
     return OBB_OK;
-}
-
-static bool same_settings(const obb_settings *a, const obb_settings *b)
-{
-    return a->dimensions == b->dimensions && a->history_span == b->history_span &&
-           a->history_commits == b->history_commits;
 }
 
 /* Compares the bits: -0.0 is another number than 0.0. */
@@ -151,7 +147,9 @@ static obb_status prepare_state(struct obb_prepared *p)
     p->state = obb_state_create(p->apply.revision, p->ended_count);
     if (p->state == NULL || obb_history_reserve(&p->apply.scene->history) != OBB_OK)
         return OBB_NO_MEMORY;
-    p->state->dimensions = p->settings.dimensions;
+    p->state->settings = p->settings;
+    p->state->first_id = p->apply.first_id;
+    p->state->time_stated = p->apply.edit->has_time;
     p->state->boxes = p->apply.boxes;
     p->state->time = p->state->until = p->future.moment.time;
     struct obb_ended *ended = p->state->ended;
@@ -182,7 +180,7 @@ static obb_status check_needed_moments(const struct obb_prepared *p, obb_fault *
             if (st != OBB_OK)
                 return st;
             if (position.index < history->count)
-                dimensions = obb_history_state(history, position.index)->dimensions;
+                dimensions = obb_history_state(history, position.index)->settings.dimensions;
         }
         if (needed->dimensions != dimensions) {
             fault->dimensions = dimensions;
@@ -207,7 +205,7 @@ static obb_status prepare(struct obb_prepared *p, double now_ms, obb_fault *faul
     if (st != OBB_OK)
         return st;
     p->future.appends = p->apply.change_count > 0 || edit->replace_all ||
-                        !same_settings(&p->settings, &scene->settings);
+                        !obb_settings_same(&p->settings, &scene->settings);
     if (p->future.appends) {
         st = prepare_state(p);
         if (st != OBB_OK)
@@ -258,6 +256,111 @@ obb_status obb_edit_prepare(struct obb_scene *scene, const obb_edit *edit, doubl
     return st;
 }
 
+/* ---- Effects --------------------------------------------------------------------------------- */
+
+/* Lists what the changes do, in the order of obb_effect_kind. */
+static size_t list_effects(const struct obb_prepared *p, obb_effect *list)
+{
+    size_t count = 0;
+    for (int kind = 0; kind < OBB_EFFECT_KINDS; kind++) {
+        if (kind == OBB_EFFECT_REMOVED && p->apply.edit->replace_all)
+            continue;
+        for (size_t i = 0; i < p->apply.change_count; i++) {
+            const struct obb_change change = p->apply.changes[i];
+            const struct obb_version *before =
+                change.old != OBB_NO_VERSION ? obb_apply_slot(&p->apply, change.old) : NULL;
+            const struct obb_version *after =
+                change.new != OBB_NO_VERSION ? obb_apply_slot(&p->apply, change.new) : NULL;
+            const obb_effect effect = obb_effect_of(before, after);
+            if (effect.kind == (obb_effect_kind)kind)
+                list[count++] = effect;
+        }
+    }
+    return count;
+}
+
+obb_status obb_prepared_effects(const struct obb_prepared *p, struct obb_arena *arena,
+                                obb_effects *out)
+{
+    const struct obb_scene *scene = p->apply.scene;
+    obb_effect *list = obb_arena_alloc(arena, p->apply.change_count, sizeof *list);
+    if (list == NULL)
+        return OBB_NO_MEMORY;
+    *out = (obb_effects){
+        .moment = p->future.moment,
+        .appends = p->future.appends,
+        .time_stated = p->apply.edit->has_time,
+        .replaces_all = p->apply.edit->replace_all,
+        .has_settings = !obb_settings_same(&p->settings, &scene->settings),
+        .settings = p->settings,
+        .next_id = scene->next_id,
+        .list = list,
+        .count = list_effects(p, list),
+    };
+    return OBB_OK;
+}
+
+/* Prepares the effects on a scene whose newest moment fits. */
+static obb_status prepare_effects(struct obb_prepared *p, const obb_effects *effects)
+{
+    obb_status st = obb_apply_effects(&p->apply, effects);
+    if (st != OBB_OK)
+        return st;
+    st = list_changes(p);
+    if (st != OBB_OK)
+        return st;
+    if (!p->future.appends)
+        return p->apply.change_count == 0 ? OBB_OK : OBB_BAD_VALUE;
+    size_t new_boxes = 0;
+    for (size_t i = 0; i < p->apply.change_count; i++)
+        new_boxes += p->apply.changes[i].old == OBB_NO_VERSION;
+    if (p->settings.dimensions != p->apply.scene->settings.dimensions && new_boxes < p->apply.boxes)
+        return OBB_DIMENSIONS;
+    return prepare_state(p);
+}
+
+obb_status obb_effects_prepare(struct obb_scene *scene, const obb_effects *effects, bool begins,
+                               struct obb_arena *arena, struct obb_prepared **out_prepared)
+{
+    const obb_settings settings = effects->has_settings ? effects->settings : scene->settings;
+    const obb_moment now = obb_history_now(&scene->history);
+    if (!obb_settings_valid(&settings) || !(fabs(effects->moment.time) <= OBB_MAX_WHOLE))
+        return OBB_BAD_VALUE;
+    if (begins ? scene->has_committed || scene->first_view != NULL ||
+                     (effects->moment.revision == 0) == effects->appends
+               : effects->moment.revision != now.revision + effects->appends)
+        return OBB_REVISION;
+    if (scene->has_committed && effects->moment.time < now.time)
+        return OBB_TIME_BACKWARDS;
+    struct obb_prepared *p = obb_arena_alloc(arena, 1, sizeof *p);
+    if (p == NULL)
+        return OBB_NO_MEMORY;
+    *p = (struct obb_prepared){
+        .settings = settings,
+        .future = {.moment = effects->moment,
+                   .appends = effects->appends,
+                   .restarts = !scene->has_committed && (effects->time_stated || begins),
+                   .span = settings.history_span,
+                   .commits = settings.history_commits},
+        .begins = begins,
+        .of_effects = {.dimensions = settings.dimensions,
+                       .has_time = effects->time_stated,
+                       .time = effects->moment.time,
+                       .replace_all = effects->replaces_all},
+    };
+    obb_status st = obb_apply_init_effects(&p->apply, scene, &p->of_effects, effects,
+                                           settings.dimensions, arena);
+    if (st != OBB_OK)
+        return st;
+    p->apply.revision = effects->appends ? effects->moment.revision : now.revision + 1;
+    st = prepare_effects(p, effects);
+    if (st == OBB_OK)
+        *out_prepared = p;
+    else
+        obb_edit_discard(p);
+    return st;
+}
+
 /* ---- Committing ------------------------------------------------------------------------------ */
 
 static void flip(struct obb_prepared *p, const struct obb_change *change)
@@ -284,6 +387,8 @@ void obb_edit_commit(struct obb_prepared *p, obb_committed *out)
     struct obb_state *before = obb_history_newest(&scene->history);
     if (p->future.restarts)
         before->time = before->until = p->future.moment.time;
+    if (p->begins && p->future.appends)
+        before->revision = p->state->revision - 1; /* no view has seen it */
     if (p->future.appends) {
         if (scene->total != NULL)
             *scene->total = *scene->total - before->boxes + p->apply.boxes;
@@ -315,6 +420,8 @@ void obb_edit_commit(struct obb_prepared *p, obb_committed *out)
         .made_count = p->made_count,
         .ended_count = p->ended_count,
     };
+    if (p->begins)
+        scene->history.unreachable = scene->history.count - 1;
     obb_history_prune(&scene->history);
     obb_scene_reclaim(scene, 2 * p->apply.change_count + RECLAIM_AT_LEAST);
 }

@@ -5,6 +5,7 @@
 
 #include "core/base/arena.h"
 #include "core/scene/edit.h"
+#include "core/scene/effects.h"
 #include "core/scene/scene.h"
 
 struct obb_prepared;
@@ -49,6 +50,26 @@ void obb_edit_commit(struct obb_prepared *prepared, obb_committed *out_committed
 
 /* Leaves the scene as it was before obb_edit_prepare. */
 void obb_edit_discard(struct obb_prepared *prepared);
+
+/* Writes what the prepared commit does; the list is in `arena`. Call it before commit or discard. The
+ * texts and versions stay until then, and afterwards while a view of the state before is open.
+ * OBB_NO_MEMORY. */
+obb_status obb_prepared_effects(const struct obb_prepared *prepared, struct obb_arena *arena,
+                                obb_effects *out);
+
+/* Prepares a commit that has these effects, to the bit. No limit holds, and nothing that an edit would
+ * be refused for. Otherwise as obb_edit_prepare; go on with obb_edit_commit or obb_edit_discard.
+ *
+ * effects  must outlive the prepared commit, with their texts. `before` and `after` are not read.
+ * begins   the effects load a state: of any revision, all boxes new, ids with gaps. It is then the
+ *          only state of the history. The scene must be as created, without an open view.
+ *          Revision 0 is a state without boxes: `appends` is false.
+ * errors   OBB_REVISION (the effects do not follow the newest state, or the scene is not as created);
+ *          OBB_TIME_BACKWARDS; OBB_BAD_VALUE (settings, time, an id or name that is taken);
+ *          OBB_NO_BOX; OBB_DIMENSIONS; OBB_BAD_NUMBER, OBB_BAD_EXTENT, OBB_BAD_ROTATION,
+ *          OBB_BAD_NAME; OBB_NO_MEMORY. The scene is as it was. */
+obb_status obb_effects_prepare(struct obb_scene *scene, const obb_effects *effects, bool begins,
+                               struct obb_arena *arena, struct obb_prepared **out_prepared);
 
 /* Changes the settings in a commit that changes no box. *out_changed is true if the revision was
  * raised. OBB_BAD_VALUE; OBB_DIMENSIONS if the dimensions would change while the scene holds boxes;

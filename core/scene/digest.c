@@ -1,85 +1,131 @@
 #include "core/scene/digest.h"
 
 #include "core/base/hash.h"
+#include "core/scene/name.h"
 #include "core/scene/scene_data.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* Numbers of 8 little-endian bytes each, so that the hash is the same on every CPU. */
-struct numbers {
-    unsigned char bytes[8 * 20];
+enum { WHOLES = 20, TEXTS = 3 }; /* of a box at most */
+
+/* What is hashed: numbers of 8 little-endian bytes each, and texts behind their lengths, so that the
+ * hash is the same on every CPU and no text can run into the next one. */
+struct hashed {
+    unsigned char bytes[8 * (WHOLES + TEXTS) + 2 * OBB_MAX_NAME + OBB_MAX_DATA];
     size_t length;
 };
 
-static void add_whole(struct numbers *numbers, uint64_t value)
+static void add_whole(struct hashed *hashed, uint64_t value)
 {
-    assert(numbers->length + 8 <= sizeof numbers->bytes);
+    assert(hashed->length + 8 <= sizeof hashed->bytes);
     for (int i = 0; i < 8; i++)
-        numbers->bytes[numbers->length++] = (unsigned char)(value >> (8 * i));
+        hashed->bytes[hashed->length++] = (unsigned char)(value >> (8 * i));
 }
 
-static void add_double(struct numbers *numbers, double value)
+static void add_double(struct hashed *hashed, double value)
 {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
-    add_whole(numbers, bits);
+    add_whole(hashed, bits);
 }
 
-static uint64_t with_bytes(uint64_t hash, const void *bytes, size_t length)
+static void add_text(struct hashed *hashed, obb_str text)
 {
-    return obb_hash((obb_hash_key){.k0 = hash, .k1 = length}, bytes, length);
+    add_whole(hashed, text.length);
+    assert(hashed->length + text.length <= sizeof hashed->bytes);
+    memcpy(hashed->bytes + hashed->length, text.bytes, text.length);
+    hashed->length += text.length;
 }
 
-static uint64_t with_text(uint64_t hash, obb_str text)
+static uint64_t hash_of(const struct hashed *hashed)
 {
-    return with_bytes(hash, text.bytes, text.length);
+    return obb_hash((obb_hash_key){0}, hashed->bytes, hashed->length);
 }
 
-static uint64_t with_version(uint64_t hash, const struct obb_version *v)
+static uint64_t hash_of_box(const struct obb_version *version)
 {
-    const obb_box *box = &v->box;
+    const obb_box *box = &version->box;
     const double parts[] = {box->center.x,       box->center.y,       box->center.z,
                             box->half_extents.x, box->half_extents.y, box->half_extents.z,
                             box->rotation.x,     box->rotation.y,     box->rotation.z,
                             box->rotation.w,     box->angle};
-    struct numbers numbers = {.length = 0};
-    add_whole(&numbers, v->record->id);
+    struct hashed hashed;
+    hashed.length = 0;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
-        add_double(&numbers, parts[i]);
-    add_whole(&numbers, v->category);
-    add_whole(&numbers, v->mask);
-    add_whole(&numbers, (uint64_t)(int64_t)v->group);
-    hash = with_bytes(hash, numbers.bytes, numbers.length);
-    hash = with_text(hash, obb_record_name(v->record));
-    hash = with_text(hash, obb_interned_text(v->entity));
-    return with_text(hash, obb_interned_text(v->data));
+        add_double(&hashed, parts[i]);
+    add_whole(&hashed, version->category);
+    add_whole(&hashed, version->mask);
+    add_whole(&hashed, (uint64_t)(int64_t)version->group);
+    add_text(&hashed, obb_record_name(version->record));
+    add_text(&hashed, obb_interned_text(version->entity));
+    add_text(&hashed, obb_interned_text(version->data));
+    return hash_of(&hashed);
 }
 
-/* Returns the current version of the first box with an id of at least `from`, or NULL. */
-static struct obb_version *current_from(struct obb_scene *scene, uint64_t from)
+/* Returns the hash of a box with its id: one more round over the hash without it. */
+static uint64_t with_id(uint64_t hash, uint64_t id)
 {
-    for (struct obb_record *record = obb_id_tree_seek(&scene->ids, from); record != NULL;
-         record = obb_id_tree_seek(&scene->ids, record->id + 1)) {
-        struct obb_version *version = obb_scene_current(scene, record);
-        if (version != NULL)
-            return version;
-    }
-    return NULL;
+    struct hashed hashed;
+    hashed.length = 0;
+    add_whole(&hashed, hash);
+    add_whole(&hashed, id);
+    return hash_of(&hashed);
+}
+
+void obb_digest_add(obb_digest *digest, const struct obb_version *box)
+{
+    const uint64_t hash = hash_of_box(box);
+    digest->content += hash;
+    digest->identity += with_id(hash, box->id);
+}
+
+void obb_digest_remove(obb_digest *digest, const struct obb_version *box)
+{
+    const uint64_t hash = hash_of_box(box);
+    digest->content -= hash;
+    digest->identity -= with_id(hash, box->id);
+}
+
+static void add_settings(struct hashed *hashed, const obb_settings *settings)
+{
+    add_whole(hashed, (uint64_t)settings->dimensions);
+    add_double(hashed, settings->history_span);
+    add_whole(hashed, settings->history_commits);
+}
+
+uint64_t obb_digest_content(const obb_digest *digest, const obb_settings *settings, double time)
+{
+    struct hashed hashed;
+    hashed.length = 0;
+    add_settings(&hashed, settings);
+    add_double(&hashed, time);
+    add_whole(&hashed, digest->content);
+    return hash_of(&hashed);
+}
+
+uint64_t obb_digest_exact(const obb_digest *digest, const obb_settings *settings, obb_moment moment,
+                          uint64_t next_id)
+{
+    struct hashed hashed;
+    hashed.length = 0;
+    add_settings(&hashed, settings);
+    add_double(&hashed, moment.time);
+    add_whole(&hashed, moment.revision);
+    add_whole(&hashed, next_id);
+    add_whole(&hashed, digest->identity);
+    return hash_of(&hashed);
 }
 
 uint64_t obb_scene_hash(struct obb_scene *scene)
 {
-    const obb_moment now = obb_history_now(&scene->history);
-    struct numbers numbers = {.length = 0};
-    add_whole(&numbers, (uint64_t)scene->settings.dimensions);
-    add_double(&numbers, scene->settings.history_span);
-    add_whole(&numbers, scene->settings.history_commits);
-    add_whole(&numbers, now.revision);
-    add_double(&numbers, now.time);
-    uint64_t hash = with_bytes(0, numbers.bytes, numbers.length);
-    for (const struct obb_version *v = current_from(scene, 1); v != NULL;
-         v = current_from(scene, v->record->id + 1))
-        hash = with_version(hash, v);
-    return hash;
+    obb_digest digest = {0};
+    for (struct obb_record *record = obb_id_tree_seek(&scene->ids, 1); record != NULL;
+         record = obb_id_tree_seek(&scene->ids, record->id + 1)) {
+        const struct obb_version *version = obb_scene_current(scene, record);
+        if (version != NULL)
+            obb_digest_add(&digest, version);
+    }
+    return obb_digest_exact(&digest, &scene->settings, obb_history_now(&scene->history),
+                            scene->next_id);
 }

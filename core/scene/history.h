@@ -9,6 +9,7 @@
 
 #include "core/index/layers.h"
 #include "core/scene/moment.h"
+#include "core/scene/settings.h"
 
 struct obb_view;
 
@@ -22,7 +23,9 @@ struct obb_ended {
 struct obb_state {
     uint64_t revision;
     double time, until;
-    int dimensions;
+    bool time_stated; /* by its commit */
+    obb_settings settings;
+    uint64_t first_id;       /* new boxes of its commit have this id or a higher one */
     size_t boxes;            /* alive */
     size_t pins;             /* open views of it */
     struct obb_view *shared; /* while obb_views_open runs: its latest view of this state */

@@ -31,7 +31,8 @@ obb_status obb_scene_create(obb_str name, const obb_settings *settings, double n
     obb_status st = OBB_NO_MEMORY;
     if (scene == NULL || state == NULL)
         goto fail;
-    state->dimensions = settings->dimensions;
+    state->settings = *settings;
+    state->first_id = 1;
     st = obb_layers_create(settings->dimensions, kernels, &state->layers);
     if (st != OBB_OK)
         goto fail;

@@ -20,4 +20,11 @@ static inline bool obb_settings_valid(const obb_settings *settings)
            settings->history_span >= 0.0 && settings->history_span <= OBB_MAX_WHOLE;
 }
 
+/* Returns true if all settings are equal. */
+static inline bool obb_settings_same(const obb_settings *a, const obb_settings *b)
+{
+    return a->dimensions == b->dimensions && a->history_span == b->history_span &&
+           a->history_commits == b->history_commits;
+}
+
 #endif

@@ -33,7 +33,7 @@ static obb_status build_interpolated_index(struct obb_scene *scene, struct obb_s
     }
     obb_status st = OBB_OK;
     if (count > 0)
-        st = obb_index_build(from, to, count, state->dimensions, scene->kernels, NULL,
+        st = obb_index_build(from, to, count, state->settings.dimensions, scene->kernels, NULL,
                              &state->interpolated_index);
     state->interpolated_index_built = st == OBB_OK;
     obb_free((void *)pairs);
@@ -59,7 +59,7 @@ static obb_status describe(struct obb_scene *scene, const struct obb_history_pos
         .info = {.at = position->at,
                  .now = obb_history_now(&scene->history),
                  .clamped = position->clamped,
-                 .dimensions = state->dimensions,
+                 .dimensions = state->settings.dimensions,
                  .boxes = state->boxes},
         .revision = state->revision,
         .alpha = position->alpha,
@@ -112,6 +112,58 @@ obb_status obb_view_open(struct obb_scene *scene, const obb_at *at, struct obb_v
     *out = view;
     return OBB_OK;
 }
+
+static size_t index_of(const struct obb_history *history, uint64_t revision)
+{
+    return (size_t)(revision - obb_history_state(history, 0)->revision);
+}
+
+obb_status obb_view_open_later(const struct obb_view *view, uint64_t revision,
+                               struct obb_view **out)
+{
+    struct obb_scene *scene = view->scene;
+    assert(revision >= view->revision);
+    const size_t index = index_of(&scene->history, revision);
+    struct obb_state *state = obb_history_state(&scene->history, index);
+    const struct obb_history_position position = {.index = index, .at = {revision, state->until}};
+    struct obb_view description;
+    const obb_status st = describe(scene, &position, &description);
+    if (st != OBB_OK)
+        return st;
+    struct obb_view *later = hold(&description);
+    if (later == NULL)
+        return OBB_NO_MEMORY;
+    *out = later;
+    return OBB_OK;
+}
+
+bool obb_view_step(const struct obb_view *view, uint64_t revision, obb_step *out)
+{
+    const struct obb_scene *scene = view->scene;
+    const struct obb_history *history = &scene->history;
+    assert(revision > view->revision);
+    const size_t index = index_of(history, revision);
+    if (index >= history->count)
+        return false;
+    const struct obb_state *state = obb_history_state(history, index);
+    const struct obb_state *before = obb_history_state(history, index - 1);
+    const bool newest = index + 1 == history->count;
+    *out = (obb_step){
+        .moment = {revision, state->time},
+        .until = state->until,
+        .time_stated = state->time_stated,
+        .has_settings = !obb_settings_same(&state->settings, &before->settings),
+        .settings = state->settings,
+        .first_id = state->first_id,
+        .next_id = newest ? scene->next_id : obb_history_state(history, index + 1)->first_id,
+        .ended_count = state->ended->count,
+        .ended = state->ended,
+        .scene = scene,
+    };
+    return true;
+}
+
+double obb_view_until(const struct obb_view *view) { return view->state->until; }
 
 /* Writes a view of that place to *out: the state's latest one if it is the same, else one in the
  * arena beside it. The first view of a state is held, and joins the list. */

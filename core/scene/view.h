@@ -10,6 +10,7 @@
 #include "core/geometry/box.h"
 #include "core/index/rebuild.h"
 #include "core/scene/edit.h"
+#include "core/scene/effects.h"
 #include "core/scene/scene.h"
 
 #include <stdatomic.h>
@@ -51,6 +52,21 @@ obb_status obb_view_open(struct obb_scene *scene, const obb_at *at, struct obb_v
 obb_status obb_views_open(struct obb_scene *scene, const obb_needed_moment *moments, size_t count,
                           struct obb_arena *arena, struct obb_view **out_views,
                           struct obb_view **out_opened, size_t *out_opened_count);
+
+/* Opens the state of `revision`, which is neither older than the state of `view` nor newer than the
+ * newest state. The view keeps it, so it is there even if `at` no longer reaches it. OBB_NO_MEMORY.
+ * O(1). */
+obb_status obb_view_open_later(const struct obb_view *view, uint64_t revision,
+                               struct obb_view **out);
+
+/* Writes the commit that made the state of `revision`, which is newer than the state of `view`.
+ * Returns false if there is no such state yet. The writer's; the step may be read on any thread until
+ * the view is closed. O(1). */
+bool obb_view_step(const struct obb_view *view, uint64_t revision, obb_step *out);
+
+/* Returns the time until which the state of the view holds by now: later commits that changed nothing
+ * have moved the time on. The writer's. */
+double obb_view_until(const struct obb_view *view);
 
 /* Closes the view; the writer's. NULL is fine. If the scene was removed from its store and this was
  * its last view, returns the scene, which the caller destroys; otherwise NULL. */

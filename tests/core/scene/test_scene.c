@@ -30,6 +30,16 @@ struct match {
         struct obb_view *view;
         struct obb_layers *fresh; /* made of it; NULL: none is under way */
     } rebuild;
+    /* Scenes that are made only of the effects of m->scene's commits. */
+    struct obb_scene *mirror; /* of each commit as it was prepared */
+    struct {
+        test_rng rng;
+        struct obb_scene *scene; /* of steps of the history, now and then, */
+        struct obb_view *view;   /* which begin behind this view of m->scene */
+        obb_digest digest;       /* of its state, kept by what each step changed */
+        double time;             /* up to which it is told */
+        size_t steps, times, loads, effects[OBB_EFFECT_KINDS], teleports;
+    } echo;
     size_t steps, changed, refused[64], gone, between, clamped, looked_at, discarded, merged,
         imported, rebuilt;
 };
@@ -196,6 +206,110 @@ static void check_same_answer(const obb_edit *edit, const obb_committed *real,
     ck_assert_uint_eq(missed, real->missed);
 }
 
+static void apply_effects(struct match *m, struct obb_scene *scene, const obb_effects *effects,
+                          bool begins)
+{
+    struct obb_prepared *prepared = NULL;
+    obb_committed done;
+    const obb_status st = obb_effects_prepare(scene, effects, begins, &m->arena, &prepared);
+    ck_assert_msg(st == OBB_OK, "step %zu: %s", m->steps, obb_status_name(st));
+    obb_edit_commit(prepared, &done);
+}
+
+static obb_digest digest_of(const struct obb_view *view)
+{
+    obb_digest digest = {0};
+    for (const struct obb_version *box = obb_view_next(view, 0); box != NULL;
+         box = obb_view_next(view, obb_view_id(box)))
+        obb_digest_add(&digest, box);
+    return digest;
+}
+
+/* Begins the echo anew with the newest state, as a snapshot is loaded. */
+static void load_echo(struct match *m)
+{
+    obb_view_close(m->echo.view);
+    obb_scene_destroy(m->echo.scene);
+    obb_scene_info info;
+    obb_scene_info_without_bounds(m->scene, &info);
+    ck_assert_int_eq(obb_scene_create(obb_str_of("echo"), &info.settings, 7, NULL, &m->echo.scene),
+                     OBB_OK);
+    ck_assert_int_eq(obb_view_open(m->scene, NULL, &m->echo.view, NULL, NULL), OBB_OK);
+    obb_effects all = {.moment = info.now,
+                       .appends = info.now.revision > 0,
+                       .time_stated = m->scene->time_stated,
+                       .next_id = m->scene->next_id};
+    obb_effect *list = obb_arena_alloc(&m->arena, info.boxes, sizeof *list);
+    ck_assert_ptr_nonnull(list);
+    for (const struct obb_version *box = obb_view_next(m->echo.view, 0); box != NULL;
+         box = obb_view_next(m->echo.view, box->id))
+        list[all.count++] = obb_effect_of(NULL, box);
+    all.list = list;
+    if (m->scene->has_committed)
+        apply_effects(m, m->echo.scene, &all, true);
+    m->echo.digest = digest_of(m->echo.view);
+    m->echo.time = info.now.time;
+    m->echo.loads++;
+    obb_scene_info loaded;
+    obb_scene_info_without_bounds(m->echo.scene, &loaded);
+    ck_assert_uint_eq(loaded.oldest.revision, info.now.revision);
+}
+
+static void echo_time(struct match *m, uint64_t revision, double until, uint64_t next_id)
+{
+    if (until == m->echo.time)
+        return;
+    const obb_effects later = {
+        .moment = {revision, until}, .time_stated = true, .next_id = next_id};
+    apply_effects(m, m->echo.scene, &later, false);
+    m->echo.time = until;
+    m->echo.times++;
+}
+
+static void echo_step(struct match *m, const obb_step *step)
+{
+    obb_effects effects;
+    ck_assert_int_eq(obb_step_effects(step, &m->arena, &effects), OBB_OK);
+    for (size_t i = 0; i < effects.count; i++) {
+        const obb_effect *effect = &effects.list[i];
+        m->echo.effects[effect->kind]++;
+        m->echo.teleports += effect->teleported;
+        if (effect->before != NULL)
+            obb_digest_remove(&m->echo.digest, effect->before);
+        if (effect->after != NULL)
+            obb_digest_add(&m->echo.digest, effect->after);
+    }
+    apply_effects(m, m->echo.scene, &effects, false);
+    m->echo.time = step->moment.time;
+    echo_time(m, step->moment.revision, step->until, step->next_id);
+    m->echo.steps++;
+}
+
+/* Tells the echo what has come since. */
+static void echo_all(struct match *m)
+{
+    if (m->echo.scene == NULL || test_below(&m->echo.rng, 100) < 1)
+        load_echo(m);
+    obb_step step;
+    uint64_t revision = obb_view_info_get(m->echo.view)->at.revision;
+    echo_time(m, revision, obb_view_until(m->echo.view), m->echo.scene->next_id);
+    while (obb_view_step(m->echo.view, revision + 1, &step)) {
+        echo_step(m, &step);
+        revision++;
+    }
+    struct obb_view *later = NULL;
+    ck_assert_int_eq(obb_view_open_later(m->echo.view, revision, &later), OBB_OK);
+    obb_view_close(m->echo.view);
+    m->echo.view = later;
+    obb_scene_info info;
+    obb_scene_info_without_bounds(m->scene, &info);
+    ck_assert_uint_eq(
+        obb_digest_exact(&m->echo.digest, &info.settings, info.now, m->scene->next_id),
+        obb_scene_hash(m->scene));
+    ck_assert_uint_eq(obb_scene_hash(m->echo.scene), obb_scene_hash(m->scene));
+    ck_assert(obb_scene_validate(m->echo.scene));
+}
+
 static void commit_step(struct match *m)
 {
     const obb_edit edit = any_edit(m);
@@ -214,6 +328,7 @@ static void commit_step(struct match *m)
         }
         ck_assert(obb_scene_hash(m->scene) == before);
     }
+    const uint64_t before_commit = obb_scene_hash(m->scene);
     const obb_status st =
         obb_edit_prepare(m->scene, &edit, m->now_ms, room, &m->arena, &prepared, &fault);
     const obb_status expected =
@@ -224,7 +339,14 @@ static void commit_step(struct match *m)
     ck_assert_uint_eq(fault.index, modelled_fault.index);
     ck_assert_uint_eq(fault.member, modelled_fault.member);
     if (st == OBB_OK) {
+        obb_effects effects;
+        ck_assert_int_eq(obb_prepared_effects(prepared, &m->arena, &effects), OBB_OK);
+        ck_assert_uint_eq(obb_scene_hash(m->mirror), before_commit);
+        apply_effects(m, m->mirror, &effects, false);
         obb_edit_commit(prepared, &real);
+        ck_assert_msg(obb_scene_hash(m->mirror) == obb_scene_hash(m->scene), "step %zu", m->steps);
+        ck_assert(m->mirror->time_stated == m->scene->time_stated &&
+                  m->mirror->has_committed == m->scene->has_committed);
         check_same_answer(&edit, &real, &modelled, new_ids);
         m->changed += real.changed;
         m->merged += edit.merge_count;
@@ -304,6 +426,11 @@ static bool open_both(struct match *m, struct obb_view **out_view, model_state *
     m->clamped += info.clamped;
     m->between += (*out_view)->alpha > 0.0;
     check_view(m, out_state, *out_view);
+    struct obb_view *mirrored = NULL;
+    ck_assert_int_eq(obb_view_open(m->mirror, &at, &mirrored, &oldest, &newest), OBB_OK);
+    ck_assert_uint_eq(obb_view_info_get(mirrored)->at.revision, info.at.revision);
+    check_view(m, out_state, mirrored);
+    obb_view_close(mirrored);
     return true;
 }
 
@@ -365,6 +492,7 @@ static struct match play(uint64_t seed, const obb_settings *settings, size_t ste
 {
     struct match m = {.rng = {.s = seed}, .model = model_create(settings, 50)};
     ck_assert_int_eq(obb_scene_create(obb_str_of("arena"), settings, 50, NULL, &m.scene), OBB_OK);
+    ck_assert_int_eq(obb_scene_create(obb_str_of("mirror"), settings, 0, NULL, &m.mirror), OBB_OK);
     m.now_ms = 50;
     obb_arena_init(&m.arena);
     for (int i = 0; i < NAMES; i++)
@@ -374,9 +502,12 @@ static struct match play(uint64_t seed, const obb_settings *settings, size_t ste
         for (int i = 0; i < 3; i++)
             view_step(&m);
         look_again(&m, chance(&m, 10));
+        if (test_below(&m.echo.rng, 100) < 40)
+            echo_all(&m);
         rebuild_step(&m, m.steps + 1 == steps);
         if (m.steps % 8 == 0)
-            ck_assert_msg(obb_scene_validate(m.scene), "step %zu", m.steps);
+            ck_assert_msg(obb_scene_validate(m.scene) && obb_scene_validate(m.mirror), "step %zu",
+                          m.steps);
         obb_arena_reset(&m.arena);
     }
     for (size_t i = 0; i < HELD; i++)
@@ -385,9 +516,12 @@ static struct match play(uint64_t seed, const obb_settings *settings, size_t ste
             obb_view_close(m.held[i].view);
             model_state_free(&m.held[i].state);
         }
+    obb_view_close(m.echo.view);
     ck_assert(obb_scene_validate(m.scene));
     obb_arena_fini(&m.arena);
     obb_scene_destroy(m.scene);
+    obb_scene_destroy(m.mirror);
+    obb_scene_destroy(m.echo.scene);
     model_destroy(m.model);
     return m;
 }
@@ -407,6 +541,18 @@ START_TEST(random_commits_and_views_agree_with_the_model)
                m->refused[OBB_TIME_BACKWARDS], m->refused[OBB_REVISION], m->refused[OBB_BAD_NAME],
                m->refused[OBB_SHEARED], m->gone, m->between, m->clamped, m->looked_at, m->rebuilt,
                m->imported);
+        printf(
+            "effects: %zu steps and %zu later times told again, %zu loads; %zu removed, %zu put, "
+            "%zu new, %zu posed, %zu teleports\n",
+            m->echo.steps, m->echo.times, m->echo.loads, m->echo.effects[OBB_EFFECT_REMOVED],
+            m->echo.effects[OBB_EFFECT_PUT], m->echo.effects[OBB_EFFECT_NEW],
+            m->echo.effects[OBB_EFFECT_POSED], m->echo.teleports);
+        for (int kind = 0; kind < OBB_EFFECT_KINDS; kind++)
+            ck_assert_uint_gt(m->echo.effects[kind], steps / 20);
+        ck_assert_uint_gt(m->echo.steps, steps / 3);
+        ck_assert_uint_gt(m->echo.times, steps / 50);
+        ck_assert_uint_gt(m->echo.loads, steps / 500);
+        ck_assert_uint_gt(m->echo.teleports, steps / 50);
         ck_assert_uint_gt(m->changed, steps / 3);
         ck_assert_uint_gt(m->discarded, steps / 50);
         ck_assert_uint_gt(m->refused[OBB_NO_BOX], steps / 100);

@@ -1,0 +1,87 @@
+/* Effects: what one commit did to a scene, as plain data.
+ *
+ * An edit says what was asked; effects say what came out, to the bit: no form of a box, no transform
+ * and no condition is left. So a scene that the same effects are applied to in the same order is the
+ * same scene, whichever version of obbd computed them. Logs and journals are made of effects.
+ *
+ * Effects come from a commit that is prepared (obb_prepared_effects, commit.h), or from the history:
+ * a step is the way from a kept state to the next one (obb_view_step, view.h). */
+#ifndef OBB_EFFECTS_H
+#define OBB_EFFECTS_H
+
+#include "core/base/arena.h"
+#include "core/scene/edit.h"
+
+struct obb_version;
+
+/* In the order in which a commit's effects are listed and applied. */
+typedef enum obb_effect_kind {
+    OBB_EFFECT_REMOVED, /* the box is no more */
+    OBB_EFFECT_PUT,     /* more than the pose of a box changed */
+    OBB_EFFECT_NEW,     /* a new box, in the order of ids */
+    OBB_EFFECT_POSED    /* only the pose of a box changed */
+} obb_effect_kind;
+#define OBB_EFFECT_KINDS 4
+
+/* What a commit did to one box. The texts belong to whoever made the effect. */
+typedef struct obb_effect {
+    obb_effect_kind kind;
+    uint64_t id;
+    obb_str name;   /* applied only for a new box */
+    unsigned parts; /* OBB_PUT_…: those whose bits changed; all of them for a new box */
+    obb_box box;    /* after the commit; unless it was removed */
+    obb_attributes attributes; /* likewise */
+    bool teleported;           /* the box changed its place or size without interpolation */
+
+    /* The box before and after the commit, NULL: there is none. Both are NULL in an effect that was
+     * read from a record. They may be read while a view of the state before is open. */
+    const struct obb_version *before, *after;
+} obb_effect;
+
+/* What a commit did. */
+typedef struct obb_effects {
+    obb_moment moment;     /* of the scene after the commit */
+    bool appends;          /* the commit made a state. false: it only moved the time on */
+    bool time_stated;      /* false: the time is the server's clock, or that of the commit before */
+    bool replaces_all;     /* all boxes are removed first, without an effect for each */
+    bool has_settings;     /* they changed: */
+    obb_settings settings; /* those after the commit */
+    uint64_t next_id;      /* of the next new box after the commit */
+    const obb_effect *list;
+    size_t count;
+} obb_effects;
+
+/* Describes the change of a box from `before` to `after`, of which one may be NULL. */
+obb_effect obb_effect_of(const struct obb_version *before, const struct obb_version *after);
+
+/* ---- Steps of the history ---------------------------------------------------------------------- */
+
+/* The commit that led from a kept state to the next one. Plain data, written by obb_view_step. While
+ * the view is open, any thread may read the step. */
+typedef struct obb_step {
+    obb_moment moment; /* of the commit */
+    double until;      /* when the step was taken, its state held until then: later commits that
+                        * changed nothing have moved the time on */
+    bool time_stated, has_settings; /* as in obb_effects */
+    obb_settings settings;
+    uint64_t first_id, next_id;    /* the new boxes have ids in [first_id, next_id) */
+    size_t ended_count;            /* boxes that were changed or removed */
+    const struct obb_ended *ended; /* opaque */
+    const struct obb_scene *scene;
+} obb_step;
+
+/* A place among the effects of a step. Zeroed: before the first one. */
+typedef struct obb_step_place {
+    obb_effect_kind kind;
+    uint64_t next; /* index among the ended versions, or the id of a new box */
+} obb_step_place;
+
+/* Writes the next effect of the step at *place, and moves on. Returns false at the end. The effects
+ * come in the order of obb_effect_kind. All of them together take O(changes), four times over the
+ * boxes that were changed. Any thread. */
+bool obb_step_next(const obb_step *step, obb_step_place *place, obb_effect *out);
+
+/* Writes all effects of the step; the list is in the arena. OBB_NO_MEMORY. Any thread. */
+obb_status obb_step_effects(const obb_step *step, struct obb_arena *arena, obb_effects *out);
+
+#endif
