@@ -10,6 +10,7 @@
 #include "server/routes/demo.h"
 #include "server/routes/handlers.h"
 #include "server/routes/table.h"
+#include "server/scenes/epoch.h"
 #include "server/scenes/rebuild.h"
 #include "server/scenes/scenes.h"
 
@@ -113,7 +114,8 @@ static void on_token_timer(void *context)
 
 static bool admit(struct srv_request *request, const char *authorization, wire_problem *problem)
 {
-    return srv_admit_request(request->services->admit, request, authorization, problem);
+    return srv_admit_request(request->services->admit, request, authorization, problem) &&
+           srv_epoch_check(request, srv_route_makes(request->route), problem);
 }
 
 /* Checks that new scenes begin with a history that a scene may have. */
@@ -222,6 +224,7 @@ static bool create_http(struct srv_server *server)
                                    .origin_count = config->cors_origins.count,
                                    .check_host = config->token_file == NULL,
                                    .admit = admit,
+                                   .find_epoch = srv_epoch_find,
                                    .holds = holds};
     return srv_http_create(&http, &server->http);
 }

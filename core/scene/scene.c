@@ -98,6 +98,8 @@ obb_str obb_scene_name(const struct obb_scene *scene)
     return (obb_str){.bytes = scene->name, .length = scene->name_length};
 }
 
+uint64_t obb_scene_epoch(const struct obb_scene *scene) { return scene->epoch; }
+
 /* ---- What a scene says of itself ------------------------------------------------------------- */
 
 void obb_scene_info_without_bounds(const struct obb_scene *scene, obb_scene_info *out)

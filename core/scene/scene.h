@@ -48,6 +48,10 @@ void obb_scene_destroy(struct obb_scene *scene); /* no view may be open; NULL is
 
 obb_str obb_scene_name(const struct obb_scene *scene); /* lives as long as the scene */
 
+/* Returns the scene's epoch, which it was added to its store with: a number that tells this making of
+ * the scene from every other one. 0 if the scene was never in a store. Any thread. */
+uint64_t obb_scene_epoch(const struct obb_scene *scene);
+
 /* Writes the info of the newest state. O(1) if the bounds are cached. Otherwise O(boxes): a box
  * that touched the bounds was moved or removed since the last call. */
 void obb_scene_info_get(struct obb_scene *scene, obb_scene_info *out);

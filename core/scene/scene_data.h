@@ -26,6 +26,7 @@ struct obb_view;
 
 struct obb_scene {
     obb_settings settings;
+    uint64_t epoch; /* written once, before anybody sees the scene */
     const struct obb_kernels *kernels;
     struct obb_versions versions;
     struct obb_hash_table names; /* of records, also of removed boxes */

@@ -70,7 +70,7 @@ struct obb_scene *obb_store_find(const struct obb_store *store, obb_str name)
 }
 
 obb_status obb_store_add(struct obb_store *store, obb_str name, const obb_settings *settings,
-                         double now_ms, struct obb_scene **out)
+                         uint64_t epoch, double now_ms, struct obb_scene **out)
 {
     if (!obb_name_valid(name))
         return OBB_BAD_NAME;
@@ -92,6 +92,7 @@ obb_status obb_store_add(struct obb_store *store, obb_str name, const obb_settin
     const obb_status st = obb_scene_create(name, settings, now_ms, store->kernels, &scene);
     if (st != OBB_OK)
         return st;
+    scene->epoch = epoch;
     scene->total = &store->boxes;
     memmove((void *)(store->scenes + rank + 1), (void *)(store->scenes + rank),
             (store->count - rank) * sizeof(struct obb_scene *));

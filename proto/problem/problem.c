@@ -196,6 +196,21 @@ wire_problem wire_problem_of_revision(const uint64_t *found, obb_str asked, stru
     return problem;
 }
 
+wire_problem wire_problem_of_epoch(uint64_t found, uint64_t asked, struct obb_arena *arena)
+{
+    static const struct row row = {
+        412, 0, "epoch", "the scene is of another epoch than the condition asks for", NULL};
+    wire_problem problem = problem_of_row(&row);
+    problem.detail =
+        found == 0
+            ? wire_detail(arena, "found no scene; the condition asks for the epoch %016" PRIx64,
+                          asked)
+            : wire_detail(arena,
+                          "found the epoch %016" PRIx64 "; the condition asks for %016" PRIx64,
+                          found, asked);
+    return problem;
+}
+
 wire_problem wire_problem_of_dimensions(int has, int sent, struct obb_arena *arena)
 {
     wire_problem problem = wire_problem_of(OBB_DIMENSIONS);

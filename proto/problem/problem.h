@@ -72,6 +72,10 @@ wire_problem wire_problem_of_gone(const obb_at *at, obb_moment oldest, obb_momen
 wire_problem wire_problem_of_revision(const uint64_t *found, obb_str asked,
                                       struct obb_arena *arena);
 
+/* Returns the problem of a scene that has another epoch than a condition asks for. found is 0 if
+ * there is no scene. */
+wire_problem wire_problem_of_epoch(uint64_t found, uint64_t asked, struct obb_arena *arena);
+
 /* Returns the problem of a scene that has other dimensions than were sent (OBB_DIMENSIONS). */
 wire_problem wire_problem_of_dimensions(int has, int sent, struct obb_arena *arena);
 

@@ -9,14 +9,22 @@ struct message {
     wire_out_scope object;
 };
 
-static struct message begin(struct wire_buf *buf, const char *event, obb_moment moment, bool last)
+/* Writes the id of the message that comes next: "<revision>.<epoch>". */
+static void put_id(struct wire_buf *buf, uint64_t epoch, uint64_t revision)
 {
-    if (last) {
-        char id[WIRE_INTEGER_ROOM];
-        wire_buf_append(buf, "id: ", 4);
-        wire_buf_append(buf, id, wire_integer_write(moment.revision, id));
-        wire_buf_append(buf, "\n", 1);
-    }
+    enum { DIGITS = 16 };
+    char id[WIRE_INTEGER_ROOM], digits[DIGITS];
+    for (size_t i = DIGITS; i-- > 0; epoch >>= 4)
+        digits[i] = "0123456789abcdef"[epoch & 15];
+    wire_buf_append(buf, "id: ", 4);
+    wire_buf_append(buf, id, wire_integer_write(revision, id));
+    wire_buf_append(buf, ".", 1);
+    wire_buf_append(buf, digits, DIGITS);
+    wire_buf_append(buf, "\n", 1);
+}
+
+static struct message begin(struct wire_buf *buf, const char *event, obb_moment moment)
+{
     wire_buf_append(buf, "event: ", 7);
     wire_buf_append(buf, event, strlen(event));
     wire_buf_append(buf, "\ndata: ", 7);
@@ -32,14 +40,16 @@ static void end(struct message *message)
     wire_buf_append(message->out.buf, "\n\n", 2);
 }
 
-void wire_event_collisions(struct wire_buf *buf, wire_collisions kind, obb_moment moment, bool last,
-                           const obb_box_pair *pairs, size_t count)
+void wire_event_collisions(struct wire_buf *buf, wire_collisions kind, uint64_t epoch,
+                           obb_moment moment, bool last, const obb_box_pair *pairs, size_t count)
 {
     static const char *const events[] = {[WIRE_COLLISIONS_STATE] = "state",
                                          [WIRE_COLLISIONS_BEGIN] = "begin",
                                          [WIRE_COLLISIONS_END] = "end",
                                          [WIRE_COLLISIONS_REMOVED] = "end"};
-    struct message message = begin(buf, events[kind], moment, last);
+    if (last)
+        put_id(buf, epoch, moment.revision);
+    struct message message = begin(buf, events[kind], moment);
     wire_out_key(&message.out, "pairs");
     wire_out_array(&message.out, count);
     for (size_t i = 0; i < count; i++)
@@ -62,19 +72,24 @@ static void put_names(struct wire_out *out, const char *key, const struct obb_ve
     wire_out_array_end(out);
 }
 
-void wire_event_boxes(struct wire_buf *buf, obb_moment moment, bool last,
+void wire_event_boxes(struct wire_buf *buf, uint64_t epoch, obb_moment moment, bool last,
                       const wire_changes *changes)
 {
-    struct message message = begin(buf, "boxes", moment, last);
+    if (last)
+        put_id(buf, epoch, moment.revision);
+    struct message message = begin(buf, "boxes", moment);
     put_names(&message.out, "put", changes->put, changes->put_count);
     put_names(&message.out, "posed", changes->posed, changes->posed_count);
     put_names(&message.out, "removed", changes->removed, changes->removed_count);
     end(&message);
 }
 
-void wire_event_commit(struct wire_buf *buf, const obb_committed *committed, bool last)
+void wire_event_commit(struct wire_buf *buf, uint64_t epoch, const obb_committed *committed,
+                       bool last)
 {
-    struct message message = begin(buf, "commit", committed->moment, last);
+    if (last)
+        put_id(buf, epoch, committed->moment.revision);
+    struct message message = begin(buf, "commit", committed->moment);
     wire_put_count(&message.out, "put", committed->put);
     wire_put_count(&message.out, "posed", committed->posed);
     wire_put_count(&message.out, "transformed", committed->transformed);
@@ -84,19 +99,19 @@ void wire_event_commit(struct wire_buf *buf, const obb_committed *committed, boo
 
 void wire_event_overrun(struct wire_buf *buf, obb_moment moment)
 {
-    struct message message = begin(buf, "overrun", moment, false);
+    struct message message = begin(buf, "overrun", moment);
     end(&message);
 }
 
 void wire_event_gone(struct wire_buf *buf, obb_moment moment)
 {
-    struct message message = begin(buf, "gone", moment, false);
+    struct message message = begin(buf, "gone", moment);
     end(&message);
 }
 
 void wire_event_shutdown(struct wire_buf *buf, obb_moment moment)
 {
-    struct message message = begin(buf, "shutdown", moment, false);
+    struct message message = begin(buf, "shutdown", moment);
     end(&message);
 }
 

@@ -38,6 +38,12 @@ static bool resume(const struct srv_channel_state *state, struct srv_subscriber 
            srv_replay_resume(&state->replay, s->topics, s->last, present, &s->first);
 }
 
+/* Returns the epoch of the channel's scene. */
+static uint64_t epoch_of(const struct srv_channel_state *state)
+{
+    return obb_scene_epoch(obb_view_scene(state->view));
+}
+
 /* Writes the message of the present state. */
 static obb_status write_present(struct srv_channel_state *state)
 {
@@ -49,8 +55,9 @@ static obb_status write_present(struct srv_channel_state *state)
     struct srv_message *message = srv_message_create(state->budget);
     if (message == NULL)
         return OBB_NO_MEMORY;
-    wire_event_collisions(&message->text, WIRE_COLLISIONS_STATE, obb_view_info_get(state->view)->at,
-                          true, pairs, obb_contacts_count(state->contacts));
+    wire_event_collisions(&message->text, WIRE_COLLISIONS_STATE, epoch_of(state),
+                          obb_view_info_get(state->view)->at, true, pairs,
+                          obb_contacts_count(state->contacts));
     if (message->text.failed) {
         srv_message_unref(message);
         return OBB_NO_MEMORY;
@@ -127,8 +134,9 @@ static bool covered(const struct srv_messages *messages, unsigned topics)
     return false;
 }
 
-static void write_text(struct wire_buf *text, const struct srv_step *step, unsigned topics,
-                       const obb_contact_changes *contacts, const wire_changes *boxes)
+static void write_text(struct wire_buf *text, uint64_t epoch, const struct srv_step *step,
+                       unsigned topics, const obb_contact_changes *contacts,
+                       const wire_changes *boxes)
 {
     const obb_moment moment = step->committed.moment;
     const bool has_boxes = (topics & WIRE_TOPIC_BOXES) != 0 &&
@@ -140,19 +148,20 @@ static void write_text(struct wire_buf *text, const struct srv_step *step, unsig
         const bool more = has_boxes || has_commit;
         const bool begins = contacts->begun_count > 0, ends = contacts->ended_count > 0;
         if (contacts->removed_count > 0)
-            wire_event_collisions(text, WIRE_COLLISIONS_REMOVED, moment, !more && !begins && !ends,
-                                  contacts->removed, contacts->removed_count);
+            wire_event_collisions(text, WIRE_COLLISIONS_REMOVED, epoch, moment,
+                                  !more && !begins && !ends, contacts->removed,
+                                  contacts->removed_count);
         if (ends)
-            wire_event_collisions(text, WIRE_COLLISIONS_END, moment, !more && !begins,
+            wire_event_collisions(text, WIRE_COLLISIONS_END, epoch, moment, !more && !begins,
                                   contacts->ended, contacts->ended_count);
         if (begins)
-            wire_event_collisions(text, WIRE_COLLISIONS_BEGIN, moment, !more, contacts->begun,
-                                  contacts->begun_count);
+            wire_event_collisions(text, WIRE_COLLISIONS_BEGIN, epoch, moment, !more,
+                                  contacts->begun, contacts->begun_count);
     }
     if (has_boxes)
-        wire_event_boxes(text, moment, !has_commit, boxes);
+        wire_event_boxes(text, epoch, moment, !has_commit, boxes);
     if (has_commit)
-        wire_event_commit(text, &step->committed, true);
+        wire_event_commit(text, epoch, &step->committed, true);
 }
 
 /* Writes the messages for a set of topics. Returns false if there is no room for them. */
@@ -163,7 +172,7 @@ static bool write_message(struct srv_channel_state *state, const struct srv_step
     struct srv_message *message = srv_message_create(state->budget);
     if (message == NULL)
         return false;
-    write_text(&message->text, step, topics, contacts, boxes);
+    write_text(&message->text, epoch_of(state), step, topics, contacts, boxes);
     const bool good = !message->text.failed;
     if (good && message->text.length > 0) {
         state->now.of[topics] = message;

@@ -2,7 +2,9 @@
 
 #include "server/scenes/work.h"
 
+#include <inttypes.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { BACKLOG = 256 * 1024 }; /* bytes a subscriber may be behind */
@@ -13,19 +15,21 @@ static struct srv_subscriber *subscriber_of(struct srv_stream *stream)
                                              offsetof(struct srv_subscriber, stream));
 }
 
-/* Reads a revision, as in "17". Any other text gives UINT64_MAX, which is no revision that ever
- * was. */
-static uint64_t read_last(const char *text)
+/* Reads a revision of the scene, as in "17" or "17.<epoch>". Any other text, and an id of another
+ * epoch, gives UINT64_MAX, which is no revision that ever was. */
+static uint64_t read_last(const char *text, uint64_t epoch)
 {
-    const size_t length = strlen(text);
+    enum { ROOM = 24 };
+    char mine[ROOM];
+    const size_t length = strspn(text, "0123456789");
     if (length == 0 || length > 16)
         return UINT64_MAX;
+    (void)snprintf(mine, sizeof mine, ".%016" PRIx64, epoch);
+    if (text[length] != '\0' && strcmp(text + length, mine) != 0)
+        return UINT64_MAX;
     uint64_t last = 0;
-    for (; *text != '\0'; text++) {
-        if (*text < '0' || *text > '9')
-            return UINT64_MAX;
-        last = last * 10 + (uint64_t)(*text - '0');
-    }
+    for (size_t i = 0; i < length; i++)
+        last = last * 10 + (uint64_t)(text[i] - '0');
     return last;
 }
 
@@ -35,7 +39,7 @@ void srv_subscriber_init(struct srv_subscriber *s, struct srv_request *request, 
     s->topics = topics;
     s->returns = request->last_event_id != NULL;
     if (s->returns)
-        s->last = read_last(request->last_event_id);
+        s->last = read_last(request->last_event_id, request->epoch);
 }
 
 static void leave(struct srv_subscriber *s)

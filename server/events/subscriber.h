@@ -29,7 +29,7 @@ struct srv_subscriber {
     struct srv_subscriber *previous, *next; /* the channel's list */
 };
 
-/* Reads the request's Last-Event-ID. */
+/* Reads the request's Last-Event-ID. request->epoch is set. */
 void srv_subscriber_init(struct srv_subscriber *subscriber, struct srv_request *request,
                          unsigned topics);
 

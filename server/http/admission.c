@@ -157,6 +157,7 @@ static bool check_rights(struct srv_exchange *x, const srv_headers *h, obb_str h
         x->refused = true;
         return false;
     }
+    x->admitted = true;
     if (reads_only)
         x->request.scopes &= WIRE_SCOPE_READ;
     return true;

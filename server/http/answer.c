@@ -42,23 +42,35 @@ static bool add_cors(const struct srv_exchange *x, struct MHD_Response *response
         return false;
     if (!x->preflight)
         return add_header(response, MHD_HTTP_HEADER_ACCESS_CONTROL_EXPOSE_HEADERS,
-                          "ETag, Allow, Retry-After");
+                          "ETag, Obbd-Epoch, Allow, Retry-After");
     return add_header(response, MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_METHODS, x->allow) &&
            add_header(response, MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_HEADERS,
-                      "Authorization, Content-Type, If-Match, If-None-Match, Last-Event-ID") &&
+                      "Authorization, Content-Type, If-Match, If-None-Match, Last-Event-ID, "
+                      "Obbd-If-Epoch") &&
            add_header(response, MHD_HTTP_HEADER_ACCESS_CONTROL_MAX_AGE, "600");
 }
 
-/* Returns the number in quotes, written to the end of the room. (snprintf takes ten times as long:
- * 3 % of a GET.) */
-static const char *etag_of(uint64_t number, char room[static 24])
+enum { EPOCH_DIGITS = 16, ETAG_ROOM = 42 }; /* of an ETag: 20 digits, and 2 quotes, a dot, a zero */
+
+/* Writes the epoch as hex digits. (snprintf takes ten times as long, here and below: 3 % of a GET.) */
+static void write_epoch(uint64_t epoch, char out[static EPOCH_DIGITS])
 {
-    char *at = room + 23;
+    for (size_t i = EPOCH_DIGITS; i-- > 0; epoch >>= 4)
+        out[i] = "0123456789abcdef"[epoch & 15];
+}
+
+/* Returns "<revision>.<epoch>" in quotes, written to the end of the room. */
+static const char *etag_of(uint64_t revision, uint64_t epoch, char room[static ETAG_ROOM])
+{
+    char *at = room + ETAG_ROOM - 1;
     *at = '\0';
     *--at = '"';
+    at -= EPOCH_DIGITS;
+    write_epoch(epoch, at);
+    *--at = '.';
     do
-        *--at = (char)('0' + number % 10);
-    while ((number /= 10) != 0);
+        *--at = (char)('0' + revision % 10);
+    while ((revision /= 10) != 0);
     *--at = '"';
     return at;
 }
@@ -73,9 +85,16 @@ void srv_answer_finish(struct srv_exchange *x, int status, struct MHD_Response *
         good = good && add_cors(x, response);
     if (x->request.id != NULL)
         good = good && add_header(response, "X-Request-Id", x->request.id);
+    const uint64_t epoch = x->request.epoch;
     if (x->request.has_etag) {
-        char etag[24];
-        good = good && add_header(response, MHD_HTTP_HEADER_ETAG, etag_of(x->request.etag, etag));
+        char etag[ETAG_ROOM];
+        good = good &&
+               add_header(response, MHD_HTTP_HEADER_ETAG, etag_of(x->request.etag, epoch, etag));
+    }
+    if (epoch != 0) {
+        char digits[EPOCH_DIGITS + 1] = "";
+        write_epoch(epoch, digits);
+        good = good && add_header(response, "Obbd-Epoch", digits);
     }
     if (x->connection->all->closing)
         good = good && add_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
@@ -240,6 +259,8 @@ void srv_reply_problem(struct srv_request *request, const wire_problem *problem)
         wire_buf_fini(&request->reply); /* the problem needs no more than the reply's own bytes */
     request->reply.length = 0;
     request->has_etag = false;
+    if (request->epoch == 0 && x->admitted && x->all->options->find_epoch != NULL)
+        x->all->options->find_epoch(request);
     wire_problem tagged = *problem;
     if (request->has_tag) {
         tagged.has_tag = true;

@@ -78,6 +78,7 @@ static void read_headers(struct srv_exchange *x, const char *version, srv_header
     x->request.if_match = h->if_match;
     x->request.if_none_match = h->if_none_match;
     x->request.last_event_id = h->last_event_id;
+    x->request.if_epoch_sent = h->if_epoch;
     if (h->fault == NULL && h->request_id != NULL && is_id(h->request_id))
         x->request.id = h->request_id;
 }

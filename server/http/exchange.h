@@ -38,7 +38,8 @@ struct srv_exchange {
     bool late;         /* the deadline has cancelled the request */
 
     /* The verdict of admission. */
-    bool refused; /* answer with `refusal` once the body has passed */
+    bool admitted; /* by options.admit: an answer may tell of what the path names */
+    bool refused;  /* answer with `refusal` once the body has passed */
     wire_problem refusal;
     const char *allow; /* answer OPTIONS with this Allow field */
     const char *cors;  /* Access-Control-Allow-Origin: the page may see the answer */

@@ -139,6 +139,8 @@ void srv_headers_take(srv_headers *h, const char *name, size_t name_length, cons
             h->last_event_id = value;
         else if (IS("Authorization"))
             once(h, &h->authorization, value, "there are two Authorization fields");
+        else if (IS("Obbd-If-Epoch"))
+            once(h, &h->if_epoch, value, "there are two Obbd-If-Epoch fields");
         break;
     case 14:
         if (IS("Content-Length"))

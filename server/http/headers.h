@@ -14,7 +14,7 @@ typedef struct srv_headers {
     struct obb_arena *arena;
     const char *fault; /* a sentence; NULL: none. The end of a request with a fault is in doubt */
     const char *host, *content_type, *accept, *if_match, *if_none_match, *last_event_id,
-        *authorization, *origin, *request_method, *request_id;
+        *authorization, *origin, *request_method, *request_id, *if_epoch;
     bool has_length, chunked, expects; /* Content-Length, Transfer-Encoding, Expect */
     uint64_t length;                   /* of Content-Length */
     bool no_memory;                    /* fields are missing */

@@ -29,6 +29,10 @@ typedef struct srv_http_options {
      * Authorization field, or NULL. Returns false after it has filled *problem. May be NULL. */
     bool (*admit)(struct srv_request *request, const char *authorization, wire_problem *problem);
 
+    /* Sets request->epoch to that of the scene that the request is about, or to 0. Called before a
+     * problem is sent to a request that was admitted and has no epoch yet. May be NULL. */
+    void (*find_epoch)(struct srv_request *request);
+
     /* Returns whether a request that was admitted would be admitted by its token now. May be NULL. */
     bool (*holds)(struct srv_request *request);
 } srv_http_options;

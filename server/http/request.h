@@ -28,15 +28,19 @@ struct srv_request {
     const char *if_match;      /* the value of the field, or NULL */
     const char *if_none_match; /* likewise */
     const char *last_event_id; /* likewise */
+    const char *if_epoch_sent; /* likewise: Obbd-If-Epoch */
+    bool has_if_epoch;         /* it was sent and read, */
+    uint64_t if_epoch;         /* as this number */
+    uint64_t epoch;            /* srv_reply_… sends it as Obbd-Epoch; 0: no such field */
     struct obb_arena arena;    /* freed with the request; draws from options.budget */
     struct wire_buf reply;     /* the body that srv_reply sends; draws likewise */
     unsigned scopes;           /* WIRE_SCOPE_… that the sender has; set by options.admit */
     const wire_token *token;   /* of the sender, valid until the handler returns; NULL: no tokens */
     srv_grant grant;           /* likewise, valid until the request ends */
     const char *id;            /* X-Request-Id if sent and printable, for the log and the answer */
-    uint64_t number; /* counts the requests of this process; the id in the log without `id` */
-    bool has_etag;   /* srv_reply sends `etag` as ETag */
-    uint64_t etag;
+    uint64_t number;       /* counts the requests of this process; the id in the log without `id` */
+    bool has_etag;         /* srv_reply sends `etag` and `epoch` as ETag */
+    uint64_t etag;         /* a revision */
     bool has_tag;          /* of a query: problems and the log name `tag` */
     obb_str tag;           /* lives as long as the request */
     atomic_bool cancelled; /* the client is gone or the time is over; any thread may read it */

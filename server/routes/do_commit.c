@@ -2,6 +2,7 @@
 #include "server/routes/do_query.h"
 #include "server/routes/handlers.h"
 #include "server/scenes/change.h"
+#include "server/scenes/epoch.h"
 #include "server/scenes/loop_time.h"
 #include "server/scenes/scenes.h"
 
@@ -229,6 +230,9 @@ static void commit_apply(struct srv_work *work)
     struct srv_plans *p = &c->plans;
     const obb_edit *edit = &c->commit.edit;
     if (!c->good) {
+        const bool at_fault = c->problem.status == 400 || c->problem.status == 422;
+        if (request->has_if_epoch && at_fault && request->epoch == 0)
+            c->problem = srv_problem_of_epoch(request, 0); /* comes before the body's faults */
         /* the scene may refuse a part of the edit before the flaw, and then that refusal is the
          * answer */
         if (c->problem.status != 422 ||

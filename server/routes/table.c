@@ -39,3 +39,11 @@ const srv_route srv_route_table[] = {
     {SRV_POST, SCENE "/query/{kind}", srv_do_query, BOTH, BOTH, SRV_READ},
 };
 const size_t srv_route_count = sizeof srv_route_table / sizeof srv_route_table[0];
+
+srv_makes srv_route_makes(const srv_route *route)
+{
+    if (route->handler == srv_do_commit)
+        return SRV_MAKES_SCENE_BY_BODY;
+    return route->method == SRV_PUT || route->handler == srv_do_import ? SRV_MAKES_SCENE
+                                                                       : SRV_MAKES_NO_SCENE;
+}

@@ -1,6 +1,7 @@
 #include "server/scenes/change.h"
 
 #include "server/base/metrics.h"
+#include "server/scenes/epoch.h"
 #include "server/scenes/scenes.h"
 #include "server/scenes/services.h"
 
@@ -70,6 +71,9 @@ static void refuse(struct srv_change *c)
     case SRV_REFUSED_BY_NONE:
         problem = *c->flaw;
         break;
+    case SRV_REFUSED_BY_EPOCH:
+        problem = srv_problem_of_epoch(request, w->epoch);
+        break;
     case SRV_REFUSED_BY_CONDITION:
         problem = problem_of_condition(c);
         break;
@@ -92,6 +96,7 @@ static void on_done(struct srv_write *w)
     struct srv_change *c =
         (struct srv_change *)(void *)((char *)w - offsetof(struct srv_change, write));
     c->work.request->on_cancel = NULL;
+    c->work.request->epoch = w->epoch;
     if (w->status != OBB_OK || w->op.check_only) {
         refuse(c);
         return;
@@ -106,6 +111,7 @@ void srv_change_start(struct srv_change *c)
 {
     struct srv_request *request = c->work.request;
     c->write.op = c->op;
+    c->write.op.if_epoch = request->has_if_epoch ? &request->if_epoch : NULL;
     c->write.op.if_match = request->if_match;
     c->write.op.check_only = c->flaw != NULL;
     c->write.arena = &request->arena;

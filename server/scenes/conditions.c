@@ -1,13 +1,15 @@
 #include "server/scenes/conditions.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-bool srv_tags_hold(const char *list, uint64_t revision, bool weak)
+bool srv_tags_hold(const char *list, uint64_t revision, uint64_t epoch, bool weak)
 {
-    char tag[32];
+    char tag[48], bare[24];
     const size_t length =
-        (size_t)snprintf(tag, sizeof tag, "\"%llu\"", (unsigned long long)revision);
+        (size_t)snprintf(tag, sizeof tag, "\"%" PRIu64 ".%016" PRIx64 "\"", revision, epoch);
+    const size_t bare_length = (size_t)snprintf(bare, sizeof bare, "\"%" PRIu64 "\"", revision);
     for (const char *at = list; *at != '\0';) {
         at += strspn(at, " \t,");
         if (*at == '*')
@@ -15,7 +17,8 @@ bool srv_tags_hold(const char *list, uint64_t revision, bool weak)
         const bool is_weak = strncmp(at, "W/", 2) == 0;
         if (is_weak)
             at += 2;
-        if (strncmp(at, tag, length) == 0 && (weak || !is_weak))
+        if ((weak || !is_weak) &&
+            (strncmp(at, tag, length) == 0 || strncmp(at, bare, bare_length) == 0))
             return true;
         const char *end = *at == '"' ? strchr(at + 1, '"') : NULL;
         at = end != NULL ? end + 1 : at + strcspn(at, ",");
@@ -27,7 +30,8 @@ bool srv_not_modified(struct srv_request *request, uint64_t revision)
 {
     request->has_etag = true;
     request->etag = revision;
-    if (request->if_none_match == NULL || !srv_tags_hold(request->if_none_match, revision, true))
+    if (request->if_none_match == NULL ||
+        !srv_tags_hold(request->if_none_match, revision, request->epoch, true))
         return false;
     srv_reply_empty(request, 304);
     return true;

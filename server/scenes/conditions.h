@@ -1,16 +1,16 @@
-/* Conditions of requests: If-Match and If-None-Match. A scene's entity tag is its revision in
- * quotes.
+/* Conditions of requests: If-Match and If-None-Match. A scene's entity tag is its revision and its
+ * epoch in quotes, as in "41.0123456789abcdef". Without the epoch, "41" counts as the same tag.
  * Source: RFC 9110, sections 8.8.3 and 13.1. */
 #ifndef SRV_CONDITIONS_H
 #define SRV_CONDITIONS_H
 
 #include "server/http/answer.h"
 
-/* Returns whether `list`, a header's list of entity tags, holds the tag of `revision`. "*" holds
- * every tag. weak: W/"1" counts as "1". O(length of the list). */
-bool srv_tags_hold(const char *list, uint64_t revision, bool weak);
+/* Returns whether `list`, a header's list of entity tags, holds the tag of `revision` and
+ * `epoch`. "*" holds every tag. weak: W/"1" counts as "1". O(length of the list). */
+bool srv_tags_hold(const char *list, uint64_t revision, uint64_t epoch, bool weak);
 
-/* Sets the answer's ETag to `revision`. If If-None-Match holds that tag, sends 304 and returns
+/* Sets the answer's ETag to `revision` and request->epoch, which is set. If If-None-Match holds that tag, sends 304 and returns
  * true. */
 bool srv_not_modified(struct srv_request *request, uint64_t revision);
 

@@ -21,7 +21,11 @@ typedef struct srv_op {
     obb_str scene;         /* its name, which is valid */
     obb_settings settings; /* of all kinds except SRV_OP_REMOVE */
     const obb_edit *edit;  /* of SRV_OP_EDIT */
+    uint64_t epoch;        /* of a scene that the op makes; 0: the writer draws it */
     bool check_only;       /* of SRV_OP_EDIT: only tells whether the scene would allow the edit */
+    /* Obbd-If-Epoch: the scene must be of this epoch. NULL: no condition. An op that would not make
+     * a scene which does not exist ignores it. */
+    const uint64_t *if_epoch;
     /* If-Match, as it was sent: the scene must have one of these revisions. NULL: no condition.
      * SRV_OP_REMOVE of a scene that does not exist ignores it. */
     const char *if_match;

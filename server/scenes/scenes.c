@@ -1,5 +1,7 @@
 #include "server/scenes/scenes.h"
 
+#include "server/scenes/epoch.h"
+
 bool srv_no_params(struct srv_request *request)
 {
     wire_problem problem;
@@ -27,9 +29,19 @@ struct obb_scene *srv_path_scene(struct srv_request *request)
     if (!srv_path_name(request, SRV_SCENE_PART, &name))
         return NULL;
     struct obb_scene *scene = obb_store_find(request->services->store, name);
-    if (scene == NULL)
+    request->epoch = scene != NULL ? obb_scene_epoch(scene) : 0;
+    if (scene == NULL) {
         srv_reply_name(request, OBB_NO_SCENE, name);
-    return scene != NULL && srv_request_waits(request, scene) ? NULL : scene;
+        return NULL;
+    }
+    if (srv_request_waits(request, scene))
+        return NULL;
+    if (request->has_if_epoch && request->if_epoch != request->epoch) {
+        const wire_problem problem = srv_problem_of_epoch(request, request->epoch);
+        srv_reply_problem(request, &problem);
+        return NULL;
+    }
+    return scene;
 }
 
 obb_settings srv_default_settings(const struct srv_services *services)

@@ -7,8 +7,6 @@
 #include "server/scenes/services.h"
 #include "server/scenes/work.h"
 
-enum { SRV_SCENE_PART = 2 }; /* where the name stands in /v1/scenes/{scene} */
-
 /* Returns true if the request has no query parameters. Otherwise answers it. */
 bool srv_no_params(struct srv_request *request);
 
@@ -16,7 +14,7 @@ bool srv_no_params(struct srv_request *request);
  * the name is not valid. */
 bool srv_path_name(struct srv_request *request, size_t part, obb_str *out);
 
-/* Returns the scene that the path names. Returns NULL if the request was answered, or if it waits
+/* Returns the scene that the path names, and sets request->epoch to its epoch. Returns NULL if the request was answered, or if it waits
  * because the scene is locked; then its handler is called anew later. */
 struct obb_scene *srv_path_scene(struct srv_request *request);
 

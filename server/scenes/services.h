@@ -17,6 +17,8 @@ struct srv_metrics;
 struct srv_pool;
 struct srv_writer;
 
+enum { SRV_SCENE_PART = 2 }; /* the part of a path that names a scene: /v1/scenes/{scene} */
+
 struct srv_services {
     const srv_config *config;    /* every option */
     const struct srv_log *log;   /* where log lines go */

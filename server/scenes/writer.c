@@ -2,6 +2,7 @@
 
 #include "server/scenes/async_destroy.h"
 #include "server/scenes/conditions.h"
+#include "server/scenes/epoch.h"
 #include "server/scenes/loop_time.h"
 
 #include <assert.h>
@@ -36,9 +37,14 @@ static void tell_remove(const struct srv_write *w)
 
 static obb_status make_scene(struct srv_write *w, const obb_settings *settings)
 {
+    uint64_t epoch = w->op.epoch;
+    if (epoch == 0 && !srv_epoch_draw(&epoch))
+        return OBB_NO_MEMORY;
     const obb_status status =
-        obb_store_add(w->writer->store, w->op.scene, settings, w->now_ms, &w->scene);
+        obb_store_add(w->writer->store, w->op.scene, settings, epoch, w->now_ms, &w->scene);
     w->made_scene = status == OBB_OK;
+    if (w->made_scene)
+        w->epoch = epoch;
     return status;
 }
 
@@ -66,8 +72,10 @@ static void describe_commit(struct srv_write *w)
 
 static void refuse(struct srv_write *w, srv_refused by, obb_status status)
 {
-    if (w->made_scene)
+    if (w->made_scene) {
         (void)remove_scene(w); /* no listener has heard of it */
+        w->epoch = 0;
+    }
     w->made_scene = false;
     w->refused_by = by;
     w->status = status;
@@ -169,15 +177,22 @@ static void prepare_on_pool(struct srv_write *w, size_t free_room)
     refuse(w, SRV_REFUSED_BY_QUEUE, submitted == SRV_QUEUE_FULL ? OBB_LIMIT : OBB_NO_MEMORY);
 }
 
+/* Returns whether the op makes its scene if there is none. */
+static bool may_make(const srv_op *op)
+{
+    const obb_edit *e = op->edit;
+    if (op->kind != SRV_OP_EDIT)
+        return op->kind == SRV_OP_CREATE;
+    return e->replace_all || (e->put_count > 0 && e->puts[0].parts == OBB_PUT_ALL);
+}
+
 static void edit(struct srv_write *w)
 {
     const obb_edit *e = w->op.edit;
     if (w->scene == NULL) {
-        const bool may_make =
-            e->replace_all || (e->put_count > 0 && e->puts[0].parts == OBB_PUT_ALL);
         const obb_status status =
-            may_make ? make_scene(w, e->settings != NULL ? e->settings : &w->op.settings)
-                     : OBB_NO_SCENE;
+            may_make(&w->op) ? make_scene(w, e->settings != NULL ? e->settings : &w->op.settings)
+                             : OBB_NO_SCENE;
         if (status != OBB_OK) {
             refuse(w, SRV_REFUSED_BY_STORE, status);
             return;
@@ -240,6 +255,13 @@ static void remove_op(struct srv_write *w)
 
 /* ---- The door -------------------------------------------------------------------------------- */
 
+static bool epoch_holds(const struct srv_write *w)
+{
+    if (w->op.if_epoch == NULL || (w->scene == NULL && !may_make(&w->op)))
+        return true;
+    return w->scene != NULL && w->epoch == *w->op.if_epoch;
+}
+
 static bool condition_holds(const struct srv_write *w)
 {
     if (w->op.if_match == NULL || (w->scene == NULL && w->op.kind == SRV_OP_REMOVE))
@@ -248,7 +270,7 @@ static bool condition_holds(const struct srv_write *w)
         return false;
     obb_scene_info info;
     obb_scene_info_without_bounds(w->scene, &info);
-    return srv_tags_hold(w->op.if_match, info.now.revision, false);
+    return srv_tags_hold(w->op.if_match, info.now.revision, w->epoch, false);
 }
 
 static void begin(struct srv_write *w)
@@ -257,6 +279,11 @@ static void begin(struct srv_write *w)
     w->scene = obb_store_find(w->writer->store, w->op.scene);
     if (w->scene != NULL && srv_lock_wait(w->writer->locks, w->scene, &w->wait))
         return;
+    w->epoch = w->scene != NULL ? obb_scene_epoch(w->scene) : 0;
+    if (!epoch_holds(w)) {
+        refuse(w, SRV_REFUSED_BY_EPOCH, OBB_REVISION);
+        return;
+    }
     if (!condition_holds(w)) {
         refuse(w, SRV_REFUSED_BY_CONDITION, OBB_REVISION);
         return;

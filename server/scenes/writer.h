@@ -5,7 +5,7 @@
  * scene, and committed on the loop. Each op goes this way:
  *
  *   1. If the scene is locked, wait until it is not, and begin anew.
- *   2. Check If-Match.
+ *   2. Check Obbd-If-Epoch and If-Match.
  *   3. Find the scene, or make it for an edit that may.
  *   4. Apply the op, all or nothing.
  *   5. Tell the listeners.
@@ -49,6 +49,7 @@ void srv_writer_listen(struct srv_writer *writer, srv_write_listener listener);
 /* Who refused an op. */
 typedef enum srv_refused {
     SRV_REFUSED_BY_NONE,      /* nobody: it was applied, or, with check_only, could be */
+    SRV_REFUSED_BY_EPOCH,     /* Obbd-If-Epoch does not hold */
     SRV_REFUSED_BY_CONDITION, /* If-Match does not hold */
     SRV_REFUSED_BY_STORE,     /* the scene does not exist, or cannot be made */
     SRV_REFUSED_BY_SCENE,     /* it does not allow the change; or no memory; or cancelled */
@@ -72,6 +73,7 @@ struct srv_write {
     obb_status status;       /* OBB_OK: applied, or could be. Otherwise nothing was changed */
     obb_fault fault;         /* of an edit that its scene refused */
     struct obb_scene *scene; /* the scene of an op that was applied; not of SRV_OP_REMOVE */
+    uint64_t epoch;          /* of the scene that is there or was removed; 0: none */
     obb_committed committed; /* what was done to it */
     bool made_scene;         /* by this op */
     double seconds;          /* that preparing and committing an edit took */
@@ -85,8 +87,9 @@ struct srv_write {
 };
 
 /* Applies write->op, or refuses it, and calls write->done. Errors (write->status):
- *   by the condition   OBB_REVISION
- *   by the store       OBB_NO_SCENE; those of obb_store_add
+ *   by the epoch and the condition   OBB_REVISION
+ *   by the store       OBB_NO_SCENE; those of obb_store_add; OBB_NO_MEMORY if there is no
+ *                      randomness for an epoch
  *   by the scene       those of obb_edit_prepare and obb_scene_configure; OBB_CANCELLED;
  *                      OBB_NO_MEMORY
  *   by the queue       OBB_LIMIT; OBB_NO_MEMORY if the pool has no memory

@@ -14,6 +14,25 @@
 /* How often CBOR was sent and answered. */
 static size_t cbor_sent, cbor_answered;
 
+/* The Obbd-Epoch of the last answer that had one. */
+static char epoch[32] = "";
+
+/* Returns the text with {epoch} replaced, to be freed. */
+static char *with_epoch(const char *text)
+{
+    static const char mark[] = "{epoch}";
+    const size_t room = 2 * strlen(text) + sizeof epoch;
+    char *out = malloc(room);
+    ck_assert_ptr_nonnull(out);
+    size_t length = 0;
+    for (const char *next; (next = strstr(text, mark)) != NULL; text = next + sizeof mark - 1)
+        length += (size_t)snprintf(out + length, room - length, "%.*s%s", (int)(next - text), text,
+                                   epoch);
+    ck_assert_uint_lt(length + strlen(text), room);
+    (void)snprintf(out + length, room - length, "%s", text);
+    return out;
+}
+
 /* Equal by value: 1 and 1.0 are, the order of members does not count. */
 static bool same(json_t *one, json_t *other)
 {
@@ -45,7 +64,7 @@ static bool is_json(const char *type)
 static void compare_bodies(const struct exchange *exchange, const struct http_answer *answer,
                            bool in_cbor, const char *file)
 {
-    const char *expected = exchange->answer != NULL ? exchange->answer : "";
+    char *expected = with_epoch(exchange->answer != NULL ? exchange->answer : "");
     if (exchange->answer != NULL && is_json(exchange_answer_type(exchange))) {
         json_t *wanted = json_loads(expected, JSON_DECODE_ANY, NULL);
         json_t *got = in_cbor ? cbor_read(answer->body, answer->length)
@@ -55,6 +74,7 @@ static void compare_bodies(const struct exchange *exchange, const struct http_an
                       exchange->title, answer->body, expected);
         json_decref(wanted);
         json_decref(got);
+        free(expected);
         return;
     }
     size_t length = answer->length;
@@ -63,6 +83,7 @@ static void compare_bodies(const struct exchange *exchange, const struct http_an
     ck_assert_msg(length == strlen(expected) && memcmp(answer->body, expected, length) == 0,
                   "%s:%d: %s answers\n%s\ninstead of\n%s", file, exchange->line, exchange->title,
                   answer->body, expected);
+    free(expected);
 }
 
 /* The body in CBOR, where it is JSON and well-formed; NULL: it is sent as it stands. */
@@ -94,8 +115,10 @@ static void replay(struct http_client *client, const struct exchange *exchange, 
     char *body = cbor ? request_in_cbor(exchange, &length) : NULL;
     const bool answers_cbor = cbor && answers_in_cbor(exchange);
     for (; count < exchange->sent_count; count++) {
+        char *value = with_epoch(exchange->sent[count].value);
         (void)snprintf(lines[count], sizeof lines[count], "%s: %s", exchange->sent[count].name,
-                       exchange->sent[count].value);
+                       value);
+        free(value);
         headers[count] = lines[count];
     }
     if (body != NULL)
@@ -111,12 +134,16 @@ static void replay(struct http_client *client, const struct exchange *exchange, 
     ck_assert_msg(answer.status == exchange->status, "%s:%d: %s answers %ld instead of %d\n%s",
                   file, exchange->line, exchange->title, answer.status, exchange->status,
                   answer.body);
+    const char *has_epoch = http_header(&answer, "Obbd-Epoch");
+    if (has_epoch != NULL)
+        (void)snprintf(epoch, sizeof epoch, "%s", has_epoch);
     for (size_t i = 0; i < exchange->expected_count; i++) {
         const char *value = http_header(&answer, exchange->expected[i].name);
-        ck_assert_msg(value != NULL && strcmp(value, exchange->expected[i].value) == 0,
+        char *wanted = with_epoch(exchange->expected[i].value);
+        ck_assert_msg(value != NULL && strcmp(value, wanted) == 0,
                       "%s:%d: %s answers %s: %s instead of %s", file, exchange->line,
-                      exchange->title, exchange->expected[i].name, value,
-                      exchange->expected[i].value);
+                      exchange->title, exchange->expected[i].name, value, wanted);
+        free(wanted);
     }
     const char *type = http_header(&answer, "Content-Type");
     ck_assert(!answers_cbor || exchange->answer == NULL ||

@@ -25,6 +25,7 @@ struct row {
 #define TEXT    "Content-Type: text/plain"
 #define SAME(n) "If-None-Match: \"" #n "\""
 #define ONLY    "If-Match: \"99\""
+#define EPOCH   "Obbd-If-Epoch: 0123456789abcdef"
 #define LINES   "Content-Type: application/x-ndjson"
 #define HEADER(time)                                             \
     "{\"format\":\"obbd-scene\",\"version\":1,\"dimensions\":3," \
@@ -45,6 +46,9 @@ static const struct row rows[] = {
     {"PUT", "/v1/scenes/t", NULL, "{", 400},
     {"PUT", S, NULL, "{\"dimensions\":2}", 409},
     {"PUT", "/v1/scenes/t", ONLY, "{}", 412},
+    {"PUT", "/v1/scenes/t", EPOCH, "{}", 412},
+    {"PUT", "/v1/scenes/u", EPOCH, "{}", 412},
+    {"GET", "/v1/scenes/t", "Obbd-If-Epoch: x", NULL, 400},
     {"PUT", "/v1/scenes/t", TEXT, "{}", 415},
     {"PUT", "/v1/scenes/t", NULL, "[]", 422},
     {"DELETE", "/v1/scenes/t", ONLY, NULL, 412},

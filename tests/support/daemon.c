@@ -322,6 +322,28 @@ void http_send(struct http_client *client, const char *method, const char *path,
     http_send_bytes(client, method, path, headers, body, body != NULL ? strlen(body) : 0, out);
 }
 
+/* Answers about a scene carry its epoch, and others do not. */
+static void check_epoch(const char *method, const char *path, struct http_answer *answer)
+{
+    static const char scenes[] = "/v1/scenes/";
+    static const long about[] = {200, 201, 204, 304, 410};
+    static const char name[] = "\r\nObbd-Epoch: ";
+    char found[17] = "";
+    const char *at = strstr(answer->head, name); /* http_header would use up a test_text */
+    if (at != NULL)
+        (void)snprintf(found, sizeof found, "%.*s", (int)strcspn(at + sizeof name - 1, "\r"),
+                       at + sizeof name - 1);
+    const char *epoch = at != NULL ? found : NULL;
+    const bool is_scene = strncmp(path, scenes, sizeof scenes - 1) == 0;
+    ck_assert_msg(epoch == NULL ||
+                      (is_scene && strlen(epoch) == 16 && strspn(epoch, "0123456789abcdef") == 16),
+                  "%s %s answers with the epoch %s", method, path, epoch);
+    for (size_t i = 0; i < sizeof about / sizeof *about; i++)
+        ck_assert_msg(answer->status != about[i] || epoch != NULL || !is_scene ||
+                          strcmp(method, "OPTIONS") == 0,
+                      "%s %s answers %ld without an epoch", method, path, answer->status);
+}
+
 void http_send_bytes(struct http_client *client, const char *method, const char *path,
                      const char *const *headers, const char *body, size_t body_length,
                      struct http_answer *out)
@@ -383,6 +405,7 @@ void http_send_bytes(struct http_client *client, const char *method, const char 
                                              .answer = out->body,
                                              .answer_length = out->length});
     ck_assert_msg(fault == NULL, "the answer is not as published: %s\n%.2000s", fault, out->body);
+    check_epoch(method, path, out);
     pthread_mutex_unlock(&one_at_a_time);
 }
 

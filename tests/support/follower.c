@@ -84,12 +84,12 @@ static void receive(struct follower *f, const char *at, const char *end)
 /* A whole message that is there, as lines of text; false: it is a comment. */
 static bool read_message(char *lines, struct follower_message *out)
 {
-    *out = (struct follower_message){.event = "", .data = "", .id = -1};
+    *out = (struct follower_message){.event = "", .data = "", .id_text = "", .id = -1};
     char *rest = NULL;
     for (char *line = strtok_r(lines, "\n", &rest); line != NULL;
          line = strtok_r(NULL, "\n", &rest)) {
         if (strncmp(line, "id: ", 4) == 0)
-            out->id = strtol(line + 4, NULL, 10);
+            out->id = strtol(out->id_text = line + 4, NULL, 10);
         else if (strncmp(line, "event: ", 7) == 0)
             out->event = line + 7;
         else if (strncmp(line, "data: ", 6) == 0)

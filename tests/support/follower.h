@@ -17,7 +17,8 @@ struct follower {
 
 struct follower_message {
     const char *event, *data; /* "": none. Valid until the next call */
-    long id;                  /* -1: none */
+    const char *id_text;      /* likewise: "<revision>.<epoch>" */
+    long id;                  /* the revision of it; -1: none */
 };
 
 /* Sends the GET for `path` on the connection and takes ownership of it. last: the Last-Event-ID, or

@@ -18,7 +18,7 @@ static struct obb_store *store_of(size_t scene_limit, size_t box_limit)
 static struct obb_scene *add(struct obb_store *store, const char *name)
 {
     struct obb_scene *scene = NULL;
-    const obb_status st = obb_store_add(store, obb_str_of(name), &space, 0, &scene);
+    const obb_status st = obb_store_add(store, obb_str_of(name), &space, 1, 0, &scene);
     ck_assert_msg(st == OBB_OK, "%s: %s", name, obb_status_name(st));
     return scene;
 }
@@ -67,15 +67,15 @@ START_TEST(what_may_not_be_added_is_refused)
 {
     struct obb_store *store = store_of(2, 1000);
     struct obb_scene *scene = NULL;
-    ck_assert_int_eq(obb_store_add(store, obb_str_of(".."), &space, 0, &scene), OBB_BAD_NAME);
+    ck_assert_int_eq(obb_store_add(store, obb_str_of(".."), &space, 1, 0, &scene), OBB_BAD_NAME);
     const obb_settings flat = {.dimensions = 1};
-    ck_assert_int_eq(obb_store_add(store, obb_str_of("a"), &flat, 0, &scene), OBB_BAD_VALUE);
+    ck_assert_int_eq(obb_store_add(store, obb_str_of("a"), &flat, 1, 0, &scene), OBB_BAD_VALUE);
     const obb_settings negative = {.dimensions = 3, .history_span = -1};
-    ck_assert_int_eq(obb_store_add(store, obb_str_of("a"), &negative, 0, &scene), OBB_BAD_VALUE);
+    ck_assert_int_eq(obb_store_add(store, obb_str_of("a"), &negative, 1, 0, &scene), OBB_BAD_VALUE);
     add(store, "a");
-    ck_assert_int_eq(obb_store_add(store, obb_str_of("a"), &space, 0, &scene), OBB_BAD_VALUE);
+    ck_assert_int_eq(obb_store_add(store, obb_str_of("a"), &space, 1, 0, &scene), OBB_BAD_VALUE);
     add(store, "b");
-    ck_assert_int_eq(obb_store_add(store, obb_str_of("c"), &space, 0, &scene), OBB_LIMIT);
+    ck_assert_int_eq(obb_store_add(store, obb_str_of("c"), &space, 1, 0, &scene), OBB_LIMIT);
     ck_assert_ptr_null(scene);
     ck_assert_uint_eq(obb_store_scenes(store), 2);
     obb_store_destroy(store);
@@ -134,7 +134,7 @@ START_TEST(a_scene_that_finds_no_memory_is_not_added)
         fault_arm(n);
         st = obb_store_create(10, 100, NULL, &store);
         if (st == OBB_OK)
-            st = obb_store_add(store, obb_str_of("arena"), &space, 0, &scene);
+            st = obb_store_add(store, obb_str_of("arena"), &space, 1, 0, &scene);
         fault_arm(0);
         refused += st == OBB_NO_MEMORY;
         if (store != NULL)

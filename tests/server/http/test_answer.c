@@ -7,6 +7,7 @@ static void do_tagged(struct srv_request *request)
     wire_buf_append(&request->reply, "tagged", 6);
     request->has_etag = true;
     request->etag = request->target.param_count == 0 ? 0 : UINT64_MAX;
+    request->epoch = request->target.param_count == 0 ? 0xabc : UINT64_MAX;
     srv_reply(request, 201, "text/plain");
 }
 
@@ -66,8 +67,11 @@ static void setup_answers(void)
 START_TEST(answers_have_the_fields_that_belong_to_them)
 {
     static const struct exchange answers[] = {
-        {"GET /tagged HTTP/1.1\r\n" H "\r\n", 201, false, "ETag: \"0\"\r\n", 0},
-        {"GET /tagged?all HTTP/1.1\r\n" H "\r\n", 201, false, "ETag: \"18446744073709551615\"\r\n",
+        {"GET /tagged HTTP/1.1\r\n" H "\r\n", 201, false, "ETag: \"0.0000000000000abc\"\r\n", 0},
+        {"GET /tagged?all HTTP/1.1\r\n" H "\r\n", 201, false,
+         "ETag: \"18446744073709551615.ffffffffffffffff\"\r\n", 0},
+        {"GET /tagged HTTP/1.1\r\n" H "\r\n", 201, false, "Obbd-Epoch: 0000000000000abc\r\n", 0},
+        {"GET /tagged?all HTTP/1.1\r\n" H "\r\n", 201, false, "Obbd-Epoch: ffffffffffffffff\r\n",
          0},
         {"GET /empty HTTP/1.1\r\n" H "\r\n", 204, false, NULL, 0},
         {"GET /problem HTTP/1.1\r\n" H "\r\n", 401, false, "WWW-Authenticate: Bearer\r\n", 0},

@@ -73,6 +73,7 @@ START_TEST(fields_that_two_readers_would_read_differently_are_faults)
         {"Origin: a\r\nOrigin: a\r\n", "two Origin", false},
         {"Content-Type: a\r\nContent-Type: a\r\n", "two Content-Type", false},
         {"Authorization: a\r\nAuthorization: a\r\n", "two Authorization", false},
+        {"Obbd-If-Epoch: a\r\nObbd-If-Epoch: a\r\n", "two Obbd-If-Epoch", false},
         {"Content-Length: 1\r\nContent-Length: 1\r\n", "two Content-Length", false},
         {"Content-Length: 1\r\nTransfer-Encoding: chunked\r\n", "both", false},
         {"Content-Length: x\r\n", "not a number", false},

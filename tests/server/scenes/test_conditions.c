@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#define EPOCH UINT64_C(0x00c0ffee01234567)
+
 START_TEST(lists_of_tags)
 {
     static const struct {
@@ -31,11 +33,23 @@ START_TEST(lists_of_tags)
         {"\"1\", \"7\"", false, false},
         {"w/\"17\"", false, false},
         {"\"a,\"17\"\"", false, false},
+        {"\"17.00c0ffee01234567\"", true, true},
+        {"W/\"17.00c0ffee01234567\"", false, true},
+        {"\"16\", \"17.00c0ffee01234567\"", true, true},
+        {"\"17.00c0ffee01234568\", \"17\"", true, true},
+        {"\"17.00c0ffee01234568\"", false, false},
+        {"\"16.00c0ffee01234567\"", false, false},
+        {"\"17.00C0FFEE01234567\"", false, false},
+        {"\"17.c0ffee01234567\"", false, false},
+        {"\"17.00c0ffee012345670\"", false, false},
+        {"\"17.\"", false, false},
+        {"\".00c0ffee01234567\"", false, false},
+        {"17.00c0ffee01234567", false, false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        ck_assert_msg(srv_tags_hold(cases[i].list, 17, false) == cases[i].strong, "strong: %s",
-                      cases[i].list);
-        ck_assert_msg(srv_tags_hold(cases[i].list, 17, true) == cases[i].weak, "weak: %s",
+        ck_assert_msg(srv_tags_hold(cases[i].list, 17, EPOCH, false) == cases[i].strong,
+                      "strong: %s", cases[i].list);
+        ck_assert_msg(srv_tags_hold(cases[i].list, 17, EPOCH, true) == cases[i].weak, "weak: %s",
                       cases[i].list);
     }
     printf("%zu lists\n", sizeof cases / sizeof cases[0]);
@@ -50,7 +64,7 @@ START_TEST(every_revision_holds_its_own_tag_and_no_other)
         for (size_t k = 0; k < COUNT; k++) {
             char list[80];
             (void)snprintf(list, sizeof list, "\"x\", \"%llu\"", (unsigned long long)revisions[k]);
-            ck_assert(srv_tags_hold(list, revisions[i], false) == (i == k));
+            ck_assert(srv_tags_hold(list, revisions[i], EPOCH, false) == (i == k));
         }
 }
 END_TEST

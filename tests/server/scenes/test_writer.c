@@ -146,6 +146,7 @@ START_TEST(each_kind_is_applied_and_told_in_order)
     struct srv_write w = write_now(op_of(SRV_OP_CREATE, "a", NULL));
     ck_assert(w.status == OBB_OK && w.made_scene && w.refused_by == SRV_REFUSED_BY_NONE);
     ck_assert_ptr_eq(w.scene, obb_store_find(writer.store, obb_str_of("a")));
+    ck_assert(w.epoch != 0 && w.epoch == obb_scene_epoch(w.scene));
     w = write_now(op_of(SRV_OP_EDIT, "a", row_edit(0, 3, 0)));
     ck_assert(w.status == OBB_OK && !w.made_scene && w.committed.put == 3);
     w = write_now(op_of(SRV_OP_EDIT, "a", row_edit(0, 3, 0)));
@@ -186,6 +187,14 @@ START_TEST(refusals_say_who_refused_and_change_nothing)
     gone.kind = SRV_OP_REMOVE;
     srv_op stale_removal = op_of(SRV_OP_REMOVE, "a", NULL);
     stale_removal.if_match = "\"0\"";
+    const uint64_t epoch = obb_scene_epoch(obb_store_find(writer.store, obb_str_of("a")));
+    const uint64_t other = epoch + 1;
+    srv_op this_epoch = stale, other_epoch = stale, other_removal = stale_removal;
+    this_epoch.if_epoch = &epoch;
+    other_epoch.if_epoch = other_removal.if_epoch = &other;
+    srv_op unmade_epoch = unmade, created_epoch = op_of(SRV_OP_CREATE, "none", NULL);
+    srv_op absent_epoch = op_of(SRV_OP_EDIT, "none", &removal);
+    unmade_epoch.if_epoch = created_epoch.if_epoch = absent_epoch.if_epoch = &epoch;
     const struct {
         srv_op op;
         srv_refused by;
@@ -202,6 +211,12 @@ START_TEST(refusals_say_who_refused_and_change_nothing)
         {stale, SRV_REFUSED_BY_CONDITION, OBB_REVISION},
         {stale_removal, SRV_REFUSED_BY_CONDITION, OBB_REVISION},
         {unmade, SRV_REFUSED_BY_CONDITION, OBB_REVISION},
+        {other_epoch, SRV_REFUSED_BY_EPOCH, OBB_REVISION},
+        {other_removal, SRV_REFUSED_BY_EPOCH, OBB_REVISION},
+        {unmade_epoch, SRV_REFUSED_BY_EPOCH, OBB_REVISION},
+        {created_epoch, SRV_REFUSED_BY_EPOCH, OBB_REVISION},
+        {absent_epoch, SRV_REFUSED_BY_STORE, OBB_NO_SCENE},
+        {this_epoch, SRV_REFUSED_BY_CONDITION, OBB_REVISION},
         {current, SRV_REFUSED_BY_NONE, OBB_OK},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -218,15 +233,22 @@ END_TEST
 
 START_TEST(large_edits_are_prepared_behind_the_lock_and_others_wait_in_turn)
 {
-    struct srv_write large, second, removal;
+    struct srv_write large, second, refused, removal;
     aim(&large, op_of(SRV_OP_EDIT, "a", row_edit(0, 5000, 0)));
     aim(&second, op_of(SRV_OP_EDIT, "a", row_edit(1, 2, 9)));
     aim(&removal, op_of(SRV_OP_REMOVE, "a", NULL));
+    /* a condition is judged when the scene is there */
+    const uint64_t given = 17, other = 18;
+    large.op.epoch = given;
+    second.op.if_epoch = &given;
+    aim(&refused, op_of(SRV_OP_EDIT, "a", row_edit(1, 2, 9)));
+    refused.op.if_epoch = &other;
     begin_write(&large);
+    begin_write(&refused);
     begin_write(&second);
     begin_write(&removal);
     const struct obb_scene *scene = obb_store_find(writer.store, obb_str_of("a"));
-    ck_assert_uint_eq(under_way, 3);
+    ck_assert_uint_eq(under_way, 4);
     ck_assert(srv_scene_locked(&locks, scene));
     ck_assert_uint_eq(locks.promised_boxes, 5000);
     obb_scene_info info;
@@ -243,6 +265,8 @@ START_TEST(large_edits_are_prepared_behind_the_lock_and_others_wait_in_turn)
     run_loop();
     ck_assert(large.status == OBB_OK && large.made_scene && large.committed.put == 5000);
     ck_assert_int_eq(second.status, OBB_OK);
+    ck_assert_int_eq(refused.refused_by, SRV_REFUSED_BY_EPOCH);
+    ck_assert(large.epoch == given && refused.epoch == given && removal.epoch == given);
     ck_assert_int_eq(removal.status, OBB_OK);
     ck_assert_str_eq(told, "1:2:a@1 2:2:a@1 1:2:a@2 2:2:a@2 1:removed 2:removed ");
 }
