@@ -32,44 +32,61 @@ static obb_str key_at(const obb_str *first, size_t stride, size_t index)
     return key;
 }
 
-static wire_key_status check_each_with_each(const obb_str *first, size_t count, size_t stride)
+static wire_key_status check_each_with_each(const obb_str *first, size_t count, size_t stride,
+                                            size_t *second)
 {
     for (size_t i = 1; i < count; i++)
         for (size_t j = 0; j < i; j++)
-            if (obb_str_equal(key_at(first, stride, i), key_at(first, stride, j)))
+            if (obb_str_equal(key_at(first, stride, i), key_at(first, stride, j))) {
+                *second = i;
                 return WIRE_KEYS_REPEAT;
+            }
     return WIRE_KEYS_DIFFER;
 }
 
-static int by_bytes(const void *left, const void *right)
+struct numbered_key {
+    obb_str key;
+    size_t index;
+};
+
+static int compare_keys(const obb_str *a, const obb_str *b)
 {
-    const obb_str *a = left, *b = right;
     if (a->length != b->length)
         return a->length < b->length ? -1 : 1;
     return a->length == 0 ? 0 : memcmp(a->bytes, b->bytes, a->length);
 }
 
-static wire_key_status check_by_sorting(const obb_str *first, size_t count, size_t stride,
-                                        struct obb_arena *arena)
+static int by_bytes_and_index(const void *left, const void *right)
 {
-    obb_str *sorted = obb_arena_alloc(arena, count, sizeof *sorted);
+    const struct numbered_key *a = left, *b = right;
+    const int order = compare_keys(&a->key, &b->key);
+    return order != 0 ? order : (a->index > b->index) - (a->index < b->index);
+}
+
+static wire_key_status check_by_sorting(const obb_str *first, size_t count, size_t stride,
+                                        struct obb_arena *arena, size_t *second)
+{
+    struct numbered_key *sorted = obb_arena_alloc(arena, count, sizeof *sorted);
     if (sorted == NULL)
         return WIRE_KEYS_NO_MEMORY;
     for (size_t i = 0; i < count; i++)
-        sorted[i] = key_at(first, stride, i);
-    qsort(sorted, count, sizeof *sorted, by_bytes);
+        sorted[i] = (struct numbered_key){key_at(first, stride, i), i};
+    qsort(sorted, count, sizeof *sorted, by_bytes_and_index);
+    *second = SIZE_MAX;
     for (size_t i = 1; i < count; i++)
-        if (obb_str_equal(sorted[i - 1], sorted[i]))
-            return WIRE_KEYS_REPEAT;
-    return WIRE_KEYS_DIFFER;
+        if (obb_str_equal(sorted[i - 1].key, sorted[i].key) && sorted[i].index < *second)
+            *second = sorted[i].index;
+    return *second != SIZE_MAX ? WIRE_KEYS_REPEAT : WIRE_KEYS_DIFFER;
 }
 
 wire_key_status wire_keys_check(const obb_str *first, size_t count, size_t stride,
-                                struct obb_arena *arena)
+                                struct obb_arena *arena, size_t *out_second)
 {
     enum { FEW = 8, AHEAD = 8 };
+    size_t ignored;
+    size_t *const second = out_second != NULL ? out_second : &ignored;
     if (count <= FEW)
-        return check_each_with_each(first, count, stride);
+        return check_each_with_each(first, count, stride, second);
     if (count >= UINT32_MAX / 4)
         return WIRE_KEYS_NO_MEMORY;
 
@@ -95,13 +112,15 @@ wire_key_status wire_keys_check(const obb_str *first, size_t count, size_t strid
         for (; table[slot] != 0; slot = (slot + 1) & mask, steps++) {
             const size_t other = table[slot] - 1;
             if (hashes[other] == hashes[i] &&
-                obb_str_equal(key_at(first, stride, other), key_at(first, stride, i)))
+                obb_str_equal(key_at(first, stride, other), key_at(first, stride, i))) {
+                *second = i;
                 return WIRE_KEYS_REPEAT;
+            }
         }
         table[slot] = (uint32_t)(i + 1);
         /* keys that were not made to collide need less than one extra step each */
         if (steps > 8 * count)
-            return check_by_sorting(first, count, stride, arena);
+            return check_by_sorting(first, count, stride, arena, second);
     }
     return WIRE_KEYS_DIFFER;
 }

@@ -15,12 +15,14 @@ typedef enum wire_key_status {
 /* Tells whether all keys differ. The keys lie `stride` bytes apart, the first at `first`, so they
  * may be members of larger structs.
  *
- * returns  WIRE_KEYS_NO_MEMORY if the arena has no memory, or for about 2^30 keys or more.
- * Memory   12 to 24 bytes a key, in the arena.
- * Cost     about 15 ns a key. If too many keys collide in the hash table, the keys are sorted
- *          instead, so no input costs more than O(n log n) comparisons. */
+ * out_second  with WIRE_KEYS_REPEAT the index of the first key that an earlier one equals; may be
+ *             NULL.
+ * returns     WIRE_KEYS_NO_MEMORY if the arena has no memory, or for about 2^30 keys or more.
+ * Memory      12 to 24 bytes a key, in the arena.
+ * Cost        about 15 ns a key. If too many keys collide in the hash table, the keys are sorted
+ *             instead, so no input costs more than O(n log n) comparisons. */
 wire_key_status wire_keys_check(const obb_str *first, size_t count, size_t stride,
-                                struct obb_arena *arena);
+                                struct obb_arena *arena, size_t *out_second);
 
 /* Returns the hash that the table uses. Tests make keys collide with it. */
 uint32_t wire_key_hash(obb_str key);

@@ -77,7 +77,7 @@ void wire_column_get(const struct wire_column *column, size_t first, size_t coun
 bool wire_check_keys(struct wire_cursor *c, size_t place, const obb_str *first, size_t count,
                      size_t stride)
 {
-    switch (wire_keys_check(first, count, stride, c->arena)) {
+    switch (wire_keys_check(first, count, stride, c->arena, NULL)) {
     case WIRE_KEYS_DIFFER:
         return true;
     case WIRE_KEYS_REPEAT:

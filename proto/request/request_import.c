@@ -127,27 +127,12 @@ static bool finish_line(struct import *import, struct wire_cursor *c, bool ok)
     return refuse(import, problem, malformed || problem.pointer == NULL ? NULL : problem.pointer);
 }
 
-/* Returns the index of the first box that repeats a name, by bisection: the shortest prefix with a
- * repeated name ends with it. */
-static size_t first_repeated(struct import *import, const obb_put *puts, size_t count)
-{
-    size_t differ = 1,
-           repeat = count; /* the first `differ` names differ, the first `repeat` do not */
-    while (repeat - differ > 1) {
-        const size_t half = differ + (repeat - differ) / 2;
-        if (wire_keys_check(&puts->target.name, half, sizeof *puts, import->arena) ==
-            WIRE_KEYS_DIFFER)
-            differ = half;
-        else
-            repeat = half;
-    }
-    return repeat - 1;
-}
-
 static bool check_names(struct import *import, const obb_put *puts, size_t count)
 {
+    size_t repeated = 0;
     switch (count == 0 ? WIRE_KEYS_DIFFER
-                       : wire_keys_check(&puts->target.name, count, sizeof *puts, import->arena)) {
+                       : wire_keys_check(&puts->target.name, count, sizeof *puts, import->arena,
+                                         &repeated)) {
     case WIRE_KEYS_DIFFER:
         return true;
     case WIRE_KEYS_NO_MEMORY:
@@ -157,7 +142,6 @@ static bool check_names(struct import *import, const obb_put *puts, size_t count
         break;
     }
     wire_problem problem = wire_problem_of(OBB_BAD_NAME);
-    const size_t repeated = first_repeated(import, puts, count);
     problem.detail = wire_detail(import->arena, "found %s; a line before has a box of this name",
                                  wire_show(puts[repeated].target.name).text);
     import->line = repeated + 1;

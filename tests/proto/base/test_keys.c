@@ -3,6 +3,16 @@
 
 #include <stdio.h>
 
+/* Returns the index of the first key that an earlier one equals, by comparing each with each. */
+static size_t second_of(const obb_str *keys, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        for (size_t j = 0; j < i; j++)
+            if (obb_str_equal(keys[i], keys[j]))
+                return i;
+    return SIZE_MAX;
+}
+
 static wire_key_status check_keys(const char *const *texts, size_t count)
 {
     struct obb_arena arena;
@@ -11,7 +21,11 @@ static wire_key_status check_keys(const char *const *texts, size_t count)
     ck_assert_ptr_nonnull(keys);
     for (size_t i = 0; i < count; i++)
         keys[i] = obb_str_of(texts[i]);
-    const wire_key_status status = wire_keys_check(keys, count, sizeof *keys, &arena);
+    size_t second = SIZE_MAX;
+    const wire_key_status status = wire_keys_check(keys, count, sizeof *keys, &arena, &second);
+    if (status == WIRE_KEYS_REPEAT)
+        ck_assert_uint_eq(second, second_of(keys, count));
+    ck_assert_int_eq(wire_keys_check(keys, count, sizeof *keys, &arena, NULL), status);
     free(keys);
     obb_arena_fini(&arena);
     return status;
@@ -60,9 +74,9 @@ START_TEST(keys_made_to_collide_are_sorted_instead)
     ck_assert_int_eq(check_keys(keys, COUNT), WIRE_KEYS_DIFFER);
     keys[COUNT - 1] = keys[17];
     ck_assert_int_eq(check_keys(keys, COUNT), WIRE_KEYS_REPEAT);
-    keys[COUNT - 1] = texts[COUNT - 1];
     keys[3] = keys[4];
-    ck_assert_int_eq(check_keys(keys, COUNT), WIRE_KEYS_REPEAT);
+    keys[2000] = keys[1000];
+    ck_assert_int_eq(check_keys(keys, COUNT), WIRE_KEYS_REPEAT); /* at 4, the first of the three */
 }
 END_TEST
 
