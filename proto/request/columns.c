@@ -1,0 +1,225 @@
+#include "proto/request/columns.h"
+
+#include "proto/codec/walk.h"
+#include "proto/problem/detail.h"
+#include "proto/request/list.h"
+#include "proto/request/value.h"
+
+#include <assert.h>
+#include <string.h>
+
+bool wire_columns_enter(struct wire_columns *columns, struct wire_cursor *c, const obb_str *fields,
+                        const struct wire_column_rule *rules, int count, int dimensions)
+{
+    assert(count <= WIRE_COLUMNS);
+    columns->rules = rules;
+    columns->count = count;
+    columns->dimensions = dimensions;
+    columns->rows = 0;
+    columns->sound = SIZE_MAX;
+    memset(columns->data, 0, sizeof columns->data);
+    for (int i = 0; i < count; i++)
+        columns->data[i].width = rules[i].width != 0 ? rules[i].width : (size_t)dimensions;
+    return wire_object_enter(&columns->object, c, fields, count);
+}
+
+/* ---- Elements -------------------------------------------------------------------------------- */
+
+static bool read_name(struct wire_cursor *c, wire_column_kind kind, obb_str *out)
+{
+    if (kind == WIRE_COLUMN_NAMES || wire_peek(c) != WIRE_KIND_NULL)
+        return wire_read_name(c, out);
+    *out = (obb_str){0};
+    return wire_read_null(c);
+}
+
+/* Reads an element that is not part of a run of numbers. */
+static bool read_element(struct wire_cursor *c, wire_column_kind kind, void *out)
+{
+    return kind == WIRE_COLUMN_NUMBERS ? wire_read_number(c, out) : read_name(c, kind, out);
+}
+
+static void keep_list(struct wire_column_data *data, wire_column_kind kind,
+                      const struct wire_list *list, size_t count)
+{
+    if (kind != WIRE_COLUMN_NUMBERS)
+        data->names = (const obb_str *)(const void *)list->items;
+    data->numbers =
+        (struct wire_column){.type = WIRE_DOUBLES, .values = list->items, .count = count};
+}
+
+static struct wire_list begin_list(struct wire_cursor *c, wire_column_kind kind)
+{
+    return wire_list_begin(c, kind == WIRE_COLUMN_NUMBERS ? sizeof(double) : sizeof(obb_str));
+}
+
+/* Reads a whole array of sound elements. */
+static bool read_array(struct wire_cursor *c, wire_column_kind kind, struct wire_column_data *data)
+{
+    if (kind == WIRE_COLUMN_NUMBERS) {
+        if (!wire_read_column(c, &data->numbers))
+            return false;
+        data->length = data->numbers.count;
+        return true;
+    }
+    if (!wire_enter_array(c))
+        return false;
+    struct wire_list list = begin_list(c, kind);
+    while (wire_next_item(c)) {
+        obb_str *name = wire_list_add(&list);
+        if (name == NULL || !read_name(c, kind, name))
+            return false;
+    }
+    keep_list(data, kind, &list, list.count);
+    data->length = list.count;
+    return !c->failed;
+}
+
+/* ---- Columns --------------------------------------------------------------------------------- */
+
+/* Reads a column again in which an element is at fault. Keeps the elements before it, and counts
+ * them all. Notes the fault if no other column has one in an earlier row. */
+static bool read_before_fault(struct wire_columns *columns, int field,
+                              const struct wire_mark *begin)
+{
+    struct wire_cursor *c = columns->object.c;
+    struct wire_column_data *data = &columns->data[field];
+    const wire_column_kind kind = columns->rules[field].kind;
+    size_t sound = 0, all = 0;
+    c->failed = false;
+    wire_rewind(c, begin);
+    if (!wire_enter_array(c))
+        return false; /* no element, but the column itself is at fault */
+    struct wire_list list = begin_list(c, kind);
+    for (; wire_next_item(c); sound++) {
+        void *element = wire_list_add(&list);
+        if (element == NULL || !read_element(c, kind, element))
+            break;
+    }
+    if (c->fault.cause == WIRE_OBB_NO_MEMORY)
+        return false;
+    const struct wire_fault fault = c->fault;
+    c->failed = false;
+    wire_rewind(c, begin);
+    for (bool entered = wire_enter_array(c); entered && wire_next_item(c) && wire_skip(c);)
+        all++;
+    if (c->failed)
+        return false;
+    keep_list(data, kind, &list, sound);
+    data->length = all;
+    if (sound / data->width < columns->sound) {
+        columns->sound = sound / data->width;
+        columns->fault = fault;
+    }
+    return true;
+}
+
+/* Reads the one value that stands for all rows. */
+static bool read_one(struct wire_columns *columns, int field)
+{
+    struct wire_cursor *c = columns->object.c;
+    struct wire_column_data *data = &columns->data[field];
+    const wire_column_kind kind = columns->rules[field].kind;
+    struct wire_list list = begin_list(c, kind);
+    void *element = wire_list_add(&list);
+    if (element == NULL || !read_element(c, kind, element))
+        return false;
+    keep_list(data, kind, &list, 1);
+    data->length = 1;
+    data->one = true;
+    return true;
+}
+
+bool wire_columns_read(struct wire_columns *columns, int field)
+{
+    struct wire_cursor *c = columns->object.c;
+    const struct wire_column_rule *rule = &columns->rules[field];
+    if (rule->may_be_one && rule->width == 1 && wire_peek(c) != WIRE_KIND_ARRAY)
+        return read_one(columns, field);
+    const struct wire_mark begin = wire_mark(c);
+    return read_array(c, rule->kind, &columns->data[field]) ||
+           (wire_problem_of_cause(c->fault.cause).status == 422 &&
+            read_before_fault(columns, field, &begin));
+}
+
+bool wire_columns_not_here(const struct wire_columns *columns, int field)
+{
+    return wire_fail_at(columns->object.c, WIRE_UNKNOWN_FIELD, columns->object.where[field],
+                        columns->dimensions == 2 ? "a 2-D scene has angles"
+                                                 : "a 3-D scene has rotations");
+}
+
+/* ---- Rows ------------------------------------------------------------------------------------ */
+
+static bool fail_length(const struct wire_columns *columns, int field, size_t rows)
+{
+    struct wire_cursor *c = columns->object.c;
+    const struct wire_column_data *data = &columns->data[field];
+    const char *detail =
+        wire_detail(c->arena, "%zu rows of %zu each are needed here%s", rows, data->width,
+                    columns->rules[field].may_be_one ? ", or one for all" : "");
+    return wire_fail_at(c, WIRE_BAD_LENGTH, columns->object.where[field], detail);
+}
+
+bool wire_columns_end(struct wire_columns *columns, int counted)
+{
+    const struct wire_column_data *count = &columns->data[counted];
+    if (count->length % count->width != 0)
+        return wire_fail_at(columns->object.c, WIRE_BAD_LENGTH, columns->object.where[counted],
+                            wire_detail(columns->object.c->arena,
+                                        "rows of %zu numbers each are needed here", count->width));
+    columns->rows = count->length / count->width;
+    for (int field = 0; field < columns->count; field++) {
+        struct wire_column_data *data = &columns->data[field];
+        if (!wire_columns_has(columns, field) || data->one)
+            continue;
+        data->one = columns->rules[field].may_be_one && columns->rules[field].width != 1 &&
+                    data->length == data->width && columns->rows != 1;
+        if (!data->one &&
+            (data->length % data->width != 0 || data->length / data->width != columns->rows))
+            return fail_length(columns, field, columns->rows);
+    }
+    return true;
+}
+
+bool wire_columns_fail(const struct wire_columns *columns, int field, size_t row, size_t element,
+                       wire_cause cause, const char *detail)
+{
+    const struct wire_column_data *data = &columns->data[field];
+    const bool bare = data->one && columns->rules[field].width == 1;
+    return wire_fail_item(columns->object.c, cause, columns->object.where[field],
+                          bare ? WIRE_NO_ITEM : (data->one ? 0 : row * data->width) + element,
+                          detail);
+}
+
+void wire_columns_refuse(struct wire_columns *columns, int field, size_t row, wire_cause cause,
+                         const char *detail)
+{
+    if (row >= columns->sound)
+        return;
+    columns->sound = row;
+    columns->fault = (struct wire_fault){.cause = cause,
+                                         .detail = detail,
+                                         .place = columns->object.where[field],
+                                         .item = row * columns->data[field].width};
+}
+
+bool wire_columns_sound(const struct wire_columns *columns)
+{
+    const struct wire_fault *fault = &columns->fault;
+    return columns->sound == SIZE_MAX || wire_fail_item(columns->object.c, fault->cause,
+                                                        fault->place, fault->item, fault->detail);
+}
+
+void wire_columns_numbers(const struct wire_columns *columns, int field, size_t first, size_t count,
+                          double *out)
+{
+    const struct wire_column_data *data = &columns->data[field];
+    const size_t width = data->width;
+    if (!data->one) {
+        wire_column_get(&data->numbers, first * width, count * width, out);
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        wire_column_get(&data->numbers, 0, width, out + i * width);
+}
