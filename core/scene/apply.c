@@ -316,6 +316,8 @@ static obb_status apply_put(struct obb_apply *apply, size_t i, const struct foun
         version = writable(apply, current);
         if (version == NULL)
             return OBB_NO_MEMORY;
+        if (apply->edit->all_put_ids)
+            apply->new_ids[i] = version->id;
     } else if (put->parts != OBB_PUT_ALL || put->target.has_id) {
         return OBB_NO_BOX;
     } else {

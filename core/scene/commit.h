@@ -14,7 +14,9 @@ typedef struct obb_committed {
     obb_moment moment;
     bool changed;                            /* false: nothing was different, the revision stands */
     size_t removed, put, posed, transformed; /* entries that were applied; removed: boxes */
-    const uint64_t *new_ids;                 /* one per put, 0 if it replaced a box; in the arena */
+    /* One per put, in the arena: the id of a new box, and 0 of a replaced one unless the edit wants
+     * all_put_ids. */
+    const uint64_t *new_ids;
     const bool *missed_poses;      /* one per pose: skipped by ignore_missing; NULL if none was */
     const bool *missed_transforms; /* one per transform, likewise */
     size_t missed;

@@ -73,6 +73,7 @@ typedef struct obb_edit {
     bool remove_must_exist; /* DELETE of one box: else OBB_NO_BOX */
     const obb_put *puts;
     size_t put_count;
+    bool all_put_ids; /* the ids of replaced boxes are wanted, too (obb_committed.new_ids) */
     const obb_pose *poses;
     size_t pose_count;
     const obb_transform_edit *transforms;

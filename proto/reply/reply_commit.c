@@ -4,20 +4,22 @@
 #include "proto/reply/reply_problem_body.h"
 #include "proto/reply/reply_query_body.h"
 
-static void put_new_ids(struct wire_out *out, const obb_edit *edit, const uint64_t *new_ids,
-                        bool omit)
+/* Puts in columns: the ids of all boxes, in the order of the rows. */
+static void put_all_ids(struct wire_out *out, const uint64_t *ids, size_t count)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < edit->put_count; i++)
-        count += new_ids[i] != 0;
-    if (count == 0)
-        return;
-    if (omit) {
-        wire_out_key(out, "ids_omitted");
-        wire_out_bool(out, true);
-        return;
-    }
-    wire_out_key(out, "ids");
+    uint64_t largest = 0;
+    for (size_t i = 0; i < count; i++)
+        largest = ids[i] > largest ? ids[i] : largest;
+    wire_out_ids(out, count, largest);
+    for (size_t i = 0; i < count; i++)
+        wire_out_id(out, ids[i]);
+    wire_out_ids_end(out);
+}
+
+/* Puts by name: the ids of new boxes, of which there are `count`. */
+static void put_new_ids(struct wire_out *out, const obb_edit *edit, const uint64_t *new_ids,
+                        size_t count)
+{
     wire_out_map(out, count);
     for (size_t i = 0; i < edit->put_count; i++) {
         if (new_ids[i] == 0)
@@ -26,6 +28,24 @@ static void put_new_ids(struct wire_out *out, const obb_edit *edit, const uint64
         wire_out_integer(out, new_ids[i]);
     }
     wire_out_map_end(out);
+}
+
+static void put_ids(struct wire_out *out, const wire_commit *commit, const uint64_t *new_ids,
+                    bool omit)
+{
+    const obb_edit *edit = &commit->edit;
+    size_t count = 0;
+    for (size_t i = 0; i < edit->put_count; i++)
+        count += new_ids[i] != 0;
+    if (count == 0 && !commit->form.put_columns)
+        return;
+    wire_out_key(out, omit ? "ids_omitted" : "ids");
+    if (omit)
+        wire_out_bool(out, true);
+    else if (commit->form.put_columns)
+        put_all_ids(out, new_ids, count);
+    else
+        put_new_ids(out, edit, new_ids, count);
 }
 
 static void put_target(struct wire_out *out, const obb_target *target)
@@ -66,7 +86,7 @@ void wire_write_committed(struct wire_buf *buf, wire_media media, const wire_com
     wire_put_count(&out, "put", committed->put);
     wire_put_count(&out, "posed", committed->posed);
     wire_put_count(&out, "transformed", committed->transformed);
-    put_new_ids(&out, edit, committed->new_ids, omit_ids);
+    put_ids(&out, commit, committed->new_ids, omit_ids);
     put_missing(&out, edit, committed);
     wire_out_key(&out, "results");
     wire_out_array(&out, commit->query_count);

@@ -5,6 +5,7 @@
 #include "proto/request/list.h"
 #include "proto/request/orientation.h"
 #include "proto/request/pose_columns.h"
+#include "proto/request/put_columns.h"
 #include "proto/request/request_box_body.h"
 #include "proto/request/request_transform_body.h"
 #include "proto/request/value.h"
@@ -23,7 +24,7 @@ static bool names_differ(const struct wire_list *list, size_t place, size_t offs
                             list->count, list->size));
 }
 
-bool wire_read_puts(struct wire_cursor *c, int dimensions, obb_edit *edit)
+static bool read_puts_by_name(struct wire_cursor *c, int dimensions, obb_edit *edit)
 {
     const size_t place = wire_place(c);
     obb_str name;
@@ -40,6 +41,14 @@ bool wire_read_puts(struct wire_cursor *c, int dimensions, obb_edit *edit)
     edit->puts = (const obb_put *)(const void *)list.items;
     edit->put_count = whole;
     return names_differ(&list, place, offsetof(obb_put, target.name));
+}
+
+bool wire_read_puts(struct wire_cursor *c, int dimensions, obb_edit *edit, wire_edit_form *form)
+{
+    if (!wire_is_put_columns(c))
+        return !c->failed && read_puts_by_name(c, dimensions, edit);
+    form->put_columns = edit->all_put_ids = true;
+    return wire_read_put_columns(c, dimensions, &edit->puts, &edit->put_count);
 }
 
 static bool read_pose(struct wire_cursor *c, int dimensions, obb_pose *out)

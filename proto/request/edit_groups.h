@@ -8,6 +8,7 @@
 
 /* How the client wrote the groups: pointers of problems follow it. */
 typedef struct wire_edit_form {
+    bool put_columns;          /* put was sent in columns */
     bool pose_names, pose_ids; /* pose was sent in columns, with names or with ids */
 } wire_edit_form;
 

@@ -8,7 +8,8 @@
 #include "proto/request/edit_groups.h"
 #include "proto/request/object.h"
 
-bool wire_read_puts(struct wire_cursor *c, int dimensions, obb_edit *edit);
+/* Reads puts. If the member "names" of the object is an array, the puts are in columns. */
+bool wire_read_puts(struct wire_cursor *c, int dimensions, obb_edit *edit, wire_edit_form *form);
 
 /* Reads poses. If the first member of the object is an array, the poses are in columns. */
 bool wire_read_poses(struct wire_cursor *c, int dimensions, obb_edit *edit, wire_edit_form *form);

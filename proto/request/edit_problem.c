@@ -13,6 +13,14 @@ static void point_at_target(struct wire_pointer *pointer, const char *group,
     wire_pointer_key(pointer, target->name);
 }
 
+static void point_at_row(struct wire_pointer *pointer, const char *group, const char *column,
+                         size_t row)
+{
+    wire_pointer_key(pointer, obb_str_of(group));
+    wire_pointer_key(pointer, obb_str_of(column));
+    wire_pointer_index(pointer, row);
+}
+
 /* The parts of a transform. */
 enum part { MATRIX, SCALE, ROTATE, TRANSLATE };
 
@@ -67,16 +75,16 @@ static void point_at_entry(struct wire_pointer *pointer, obb_status status, cons
         wire_pointer_index(pointer, i);
         break;
     case OBB_GROUP_PUT:
-        point_at_target(pointer, "put", &edit->puts[i].target);
+        if (commit->form.put_columns)
+            point_at_row(pointer, "put", "names", i);
+        else
+            point_at_target(pointer, "put", &edit->puts[i].target);
         break;
     case OBB_GROUP_POSE:
-        if (commit->form.pose_names || commit->form.pose_ids) {
-            wire_pointer_key(pointer, obb_str_of("pose"));
-            wire_pointer_key(pointer, obb_str_of(commit->form.pose_names ? "names" : "ids"));
-            wire_pointer_index(pointer, i);
-        } else {
+        if (commit->form.pose_names || commit->form.pose_ids)
+            point_at_row(pointer, "pose", commit->form.pose_names ? "names" : "ids", i);
+        else
             point_at_target(pointer, "pose", &edit->poses[i].target);
-        }
         break;
     case OBB_GROUP_TRANSFORM:
         point_at_target(pointer, "transform", &edit->transforms[i].target);

@@ -96,7 +96,7 @@ static bool read_group(void *context, struct wire_cursor *c, int field)
     case REMOVE:
         return wire_read_targets(c, &edit->removes, &edit->remove_count);
     case PUT:
-        return wire_read_puts(c, edit->dimensions, edit);
+        return wire_read_puts(c, edit->dimensions, edit, &commit->form);
     case POSE:
         return wire_read_poses(c, edit->dimensions, edit, &commit->form);
     case TRANSFORM:

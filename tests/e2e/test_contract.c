@@ -53,6 +53,46 @@ START_TEST(a_scene_is_made_changed_listed_and_deleted)
 }
 END_TEST
 
+START_TEST(boxes_are_put_in_columns)
+{
+    /* the first commit makes the scene */
+    expect(client, "POST", "/v1/scenes/s/commit",
+           "{\"put\":{\"names\":[\"b\",\"a\"],\"centers\":[1,2,3,4,5,6],\"half_extents\":[1,1,1],"
+           "\"entities\":[\"e\",null]}}",
+           200, "{\"revision\":1,\"put\":2,\"ids\":[1,2]}");
+    expect(client, "GET", "/v1/scenes/s/boxes/b", NULL, 200,
+           "{\"id\":1,\"center\":[1,2,3],\"entity\":\"e\",\"category\":1,\"mask\":4294967295}");
+    /* ids of all rows, also of boxes that were there; a put forgets the attributes before it */
+    expect(client, "POST", "/v1/scenes/s/commit",
+           "{\"remove\":[\"a\"],\"put\":{\"names\":[\"c\",\"b\",\"a\"],\"centers\":[0,0,0,1,1,1,2,"
+           "2,2],"
+           "\"half_extents\":[1,1,1]}}",
+           200, "{\"revision\":2,\"put\":3,\"removed\":1,\"ids\":[3,1,4]}");
+    expect(client, "GET", "/v1/scenes/s/boxes/b", NULL, 200,
+           "{\"center\":[1,1,1],\"entity\":null}");
+    /* the same again changes nothing */
+    expect(client, "POST", "/v1/scenes/s/commit",
+           "{\"put\":{\"names\":[\"b\"],\"centers\":[1,1,1],\"half_extents\":[1,1,1]}}", 200,
+           "{\"revision\":2,\"put\":1,\"ids\":[1]}");
+    expect_problem(client, "POST", "/v1/scenes/s/commit",
+                   "{\"put\":{\"names\":[\"d\",\"b\",\"d\"],\"centers\":[0,0,0,1,1,1,2,2,2],"
+                   "\"half_extents\":[1,1,1]}}",
+                   422, "/put/names/2");
+    expect(client, "GET", "/v1/scenes/s", NULL, 200, "{\"revision\":2,\"boxes\":3}");
+    /* one that the scene refuses is named by its row */
+    const char *const options[] = {"--box-limit", "4", NULL};
+    struct test_daemon small;
+    daemon_start(&small, options);
+    struct http_client *other = http_open(small.url);
+    expect_problem(other, "POST", "/v1/scenes/s/commit",
+                   "{\"put\":{\"names\":[\"a\",\"b\",\"c\",\"d\",\"e\",\"f\"],\"centers\":"
+                   "[0,0,0,1,1,1,2,2,2,3,3,3,4,4,4,5,5,5],\"half_extents\":[1,1,1]}}",
+                   413, "/put/names/4");
+    http_close(other);
+    ck_assert_int_eq(daemon_stop(&small), 0);
+}
+END_TEST
+
 START_TEST(a_box_is_put_read_patched_moved_and_deleted)
 {
     expect(client, "PUT", "/v1/scenes/s/boxes/crate",
@@ -701,6 +741,7 @@ int main(void)
     tcase_add_checked_fixture(tc, start, stop);
     tcase_set_timeout(tc, test_timeout(60));
     tcase_add_test(tc, a_scene_is_made_changed_listed_and_deleted);
+    tcase_add_test(tc, boxes_are_put_in_columns);
     tcase_add_test(tc, a_box_is_put_read_patched_moved_and_deleted);
     tcase_add_test(tc, doubles_read_back_to_the_same_bits);
     tcase_add_test(tc, a_box_slides_over_the_floor_on_which_it_stands);

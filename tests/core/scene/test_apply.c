@@ -41,6 +41,32 @@ START_TEST(groups_apply_in_the_order_remove_put_pose_transform)
 }
 END_TEST
 
+START_TEST(the_ids_of_all_puts_are_told_if_they_are_wanted)
+{
+    struct obb_scene *scene = tick_scene(0, 0);
+    tick(scene, 0, "+a:1 +b:2 +c:3");
+    struct obb_arena arena;
+    obb_arena_init(&arena);
+    const obb_target removes[] = {named("a")};
+    const obb_put puts[] = {put_at("c", 30), put_at("d", 10), put_at("b", 2), put_at("a", 5),
+                            put_at("d", 11)};
+    const obb_edit edit = {.dimensions = 3,
+                           .removes = removes,
+                           .remove_count = COUNT(removes),
+                           .puts = puts,
+                           .put_count = COUNT(puts),
+                           .all_put_ids = true};
+    static const uint64_t expected[] = {3, 4, 2, 5, 4}; /* "b" is put where it is */
+    obb_committed done;
+    obb_fault fault;
+    ck_assert_int_eq(commit(scene, &edit, 10, &arena, &done, &fault), OBB_OK);
+    for (size_t i = 0; i < COUNT(expected); i++)
+        ck_assert_uint_eq(done.new_ids[i], expected[i]);
+    obb_arena_fini(&arena);
+    obb_scene_destroy(scene);
+}
+END_TEST
+
 START_TEST(what_is_missing_can_be_skipped_and_is_listed)
 {
     struct obb_scene *scene = tick_scene(0, 0);
@@ -275,6 +301,7 @@ int main(void)
     TCase *tc = tcase_create("apply");
     tcase_set_timeout(tc, test_timeout(60));
     tcase_add_test(tc, groups_apply_in_the_order_remove_put_pose_transform);
+    tcase_add_test(tc, the_ids_of_all_puts_are_told_if_they_are_wanted);
     tcase_add_test(tc, what_is_missing_can_be_skipped_and_is_listed);
     tcase_add_test(tc, a_patch_changes_what_it_states);
     tcase_add_test(tc, an_import_replaces_all_as_one_commit_with_new_ids);

@@ -105,12 +105,63 @@ START_TEST(a_commit_answers_counts_ids_missing_and_results)
 }
 END_TEST
 
+static bool holds(const struct wire_buf *buf, const char *bytes, size_t length)
+{
+    for (size_t i = 0; i + length <= buf->length; i++)
+        if (memcmp(buf->bytes + i, bytes, length) == 0)
+            return true;
+    return false;
+}
+
+START_TEST(a_put_in_columns_answers_the_ids_of_all_rows)
+{
+    const obb_put puts[3] = {{.target = {.name = obb_str_of("x")}},
+                             {.target = {.name = obb_str_of("y")}},
+                             {.target = {.name = obb_str_of("z")}}};
+    struct wire_buf json = {0}, cbor = {0};
+    for (int wide = 0; wide < 2; wide++) {
+        const uint64_t ids[] = {7, wide ? 4294967296u : 4294967295u, 1};
+        const wire_commit commit = {
+            .edit = {.dimensions = 3, .puts = puts, .put_count = 3, .all_put_ids = true},
+            .form.put_columns = true};
+        const obb_committed committed = {.moment = {2, 1.0}, .put = 3, .new_ids = ids};
+        wire_write_committed(&json, WIRE_JSON, &commit, &committed, NULL, NULL, NULL, false);
+        wire_write_committed(&cbor, WIRE_CBOR, &commit, &committed, NULL, NULL, NULL, false);
+        /* a typed array of 12 bytes of tag 70, or a plain array of three */
+        static const char typed[] = "cids\xd8\x46\x4c\x07\0\0\0\xff\xff\xff\xff\x01\0\0\0";
+        static const char plain[] = "cids\x83\x07\x1b\0\0\0\x01\0\0\0\0\x01";
+        ck_assert(wide ? holds(&cbor, plain, sizeof plain - 1)
+                       : holds(&cbor, typed, sizeof typed - 1));
+        check_reply("CommitAnswer", &json, &cbor,
+                    wide ? "{\"revision\":2,\"time\":1,\"removed\":0,\"put\":3,\"posed\":0,"
+                           "\"transformed\":0,\"ids\":[7,4294967296,1],\"results\":[]}"
+                         : "{\"revision\":2,\"time\":1,\"removed\":0,\"put\":3,\"posed\":0,"
+                           "\"transformed\":0,\"ids\":[7,4294967295,1],\"results\":[]}");
+        wire_write_committed(&json, WIRE_JSON, &commit, &committed, NULL, NULL, NULL, true);
+        wire_write_committed(&cbor, WIRE_CBOR, &commit, &committed, NULL, NULL, NULL, true);
+        check_reply("CommitAnswer", &json, &cbor,
+                    "{\"revision\":2,\"time\":1,\"removed\":0,\"put\":3,\"posed\":0,"
+                    "\"transformed\":0,\"ids_omitted\":true,\"results\":[]}");
+    }
+    const wire_commit none = {.edit = {.dimensions = 3, .all_put_ids = true},
+                              .form.put_columns = true};
+    wire_write_committed(&json, WIRE_JSON, &none, &(obb_committed){.moment = {1, 0.0}}, NULL, NULL,
+                         NULL, false);
+    wire_write_committed(&cbor, WIRE_CBOR, &none, &(obb_committed){.moment = {1, 0.0}}, NULL, NULL,
+                         NULL, false);
+    check_reply("CommitAnswer", &json, &cbor,
+                "{\"revision\":1,\"time\":0,\"removed\":0,\"put\":0,\"posed\":0,"
+                "\"transformed\":0,\"ids\":[],\"results\":[]}");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("reply_commit");
     TCase *tc = tcase_create("reply_commit");
     tcase_add_checked_fixture(tc, make, discard);
     tcase_add_test(tc, a_commit_answers_counts_ids_missing_and_results);
+    tcase_add_test(tc, a_put_in_columns_answers_the_ids_of_all_rows);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }

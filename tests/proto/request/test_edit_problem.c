@@ -36,7 +36,7 @@ START_TEST(the_fault_of_a_commit_points_at_its_entry)
     asking.queries = tagged;
     asking.query_count = 3;
     wire_commit by_names = commit, by_ids = commit, by_header = commit;
-    by_names.form.pose_names = true;
+    by_names.form.put_columns = by_names.form.pose_names = true;
     by_ids.form.pose_ids = true;
     by_header.edit.has_if_revision = false;
     const struct {
@@ -51,6 +51,7 @@ START_TEST(the_fault_of_a_commit_points_at_its_entry)
         {&commit, OBB_NO_BOX, {.group = OBB_GROUP_REMOVE, .index = 1}, "/remove/1"},
         {&commit, OBB_LIMIT, {.group = OBB_GROUP_PUT, .index = 0}, "/put/p0"},
         {&commit, OBB_LIMIT, {.group = OBB_GROUP_PUT, .index = 1}, "/put/a~1b~0c"},
+        {&by_names, OBB_LIMIT, {.group = OBB_GROUP_PUT, .index = 1}, "/put/names/1"},
         {&commit, OBB_NO_BOX, {.group = OBB_GROUP_POSE, .index = 1}, "/pose/q1"},
         {&by_names, OBB_NO_BOX, {.group = OBB_GROUP_POSE, .index = 1}, "/pose/names/1"},
         {&by_ids, OBB_NO_BOX, {.group = OBB_GROUP_POSE, .index = 0}, "/pose/ids/0"},
