@@ -161,6 +161,7 @@ static void publish_limits(struct srv_metrics *metrics, const srv_config *config
     metrics->memory_limit = config->memory_limit;
     metrics->scene_limit = config->scene_limit;
     metrics->box_limit = config->box_limit;
+    metrics->scene_memory = config->scene_memory;
     metrics->timeout_ms = config->request_timeout_ms;
 }
 
@@ -172,10 +173,12 @@ static bool create_scenes(struct srv_server *server, const struct obb_kernels *k
         return false;
     server->drain = (struct srv_drain){.on_empty = end_if_over, .context = server};
     server->locks = (struct srv_locks){.pool = server->pool, .drain = &server->drain};
-    server->writer = (struct srv_writer){.store = server->store,
-                                         .locks = &server->locks,
-                                         .pool = server->pool,
-                                         .drain = &server->drain};
+    server->writer = (struct srv_writer){
+        .store = server->store,
+        .locks = &server->locks,
+        .memory = {.store = server->store, .locks = &server->locks, .limit = config->scene_memory},
+        .pool = server->pool,
+        .drain = &server->drain};
     server->rebuilds = (struct srv_rebuilds){.pool = server->pool,
                                              .locks = &server->locks,
                                              .drain = &server->drain,

@@ -5,6 +5,14 @@
 
 #include <stddef.h>
 
+/* Returns about how many bytes a block of `bytes` takes from the heap: 8 for its header, and all
+ * rounded up to 16, as glibc does. For figures only. */
+static inline size_t obb_heap_bytes(size_t bytes)
+{
+    const size_t taken = (bytes + 8 + 15) & ~(size_t)15;
+    return taken < 32 ? 32 : taken;
+}
+
 /* Return a block of count * size bytes, or NULL if there is no memory or the product overflows.
  * A count or size of 0 gives a pointer that may be freed. obb_calloc zeroes the block. The
  * caller frees the block with obb_free. */

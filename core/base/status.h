@@ -23,7 +23,8 @@
     X(OBB_TIME_BACKWARDS, "time-backwards", "the time lies before the scene's last commit")     \
     X(OBB_GONE, "gone", "the state asked for lies outside the kept history")                    \
     X(OBB_REVISION, "revision", "the scene is not at the expected revision")                    \
-    X(OBB_LIMIT, "limit", "a limit of this service would be exceeded")
+    X(OBB_LIMIT, "limit", "a limit of this service would be exceeded")                          \
+    X(OBB_SCENE_MEMORY, "scene-memory", "the memory for scenes is used up")
 
 typedef enum obb_status {
 #define OBB_STATUS_ENUM(id, name, sentence) id,

@@ -12,16 +12,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+void obb_index_charge(struct obb_index *index, size_t *account)
+{
+    if (index->account != NULL)
+        return;
+    index->account = account;
+    *account += index->bytes;
+}
+
 void obb_index_ref(struct obb_index *index) { index->references++; }
 
 void obb_index_unref(struct obb_index *index)
 {
     if (index == NULL || --index->references > 0)
         return;
+    if (index->account != NULL)
+        *index->account -= index->bytes;
     obb_free(index->block);
     obb_free(index->nonuniform);
     obb_free(index);
 }
+
+size_t obb_index_bytes(const struct obb_index *index) { return index->bytes; }
 
 size_t obb_index_count(const struct obb_index *index) { return index->count; }
 

@@ -57,12 +57,19 @@ obb_status obb_build_chunk(struct obb_build *build, size_t chunk);
 struct obb_index *obb_build_take(struct obb_build *build);
 void obb_build_destroy(struct obb_build *build); /* NULL is fine */
 
+/* Adds the bytes of the index to *account, which must outlive the index. The last
+ * obb_index_unref subtracts them. An index that has an account keeps it. The writer's. */
+void obb_index_charge(struct obb_index *index, size_t *account);
+
 /* Add and drop a reference. NULL is fine for unref. The writer's. */
 void obb_index_ref(struct obb_index *index);
 void obb_index_unref(struct obb_index *index);
 
 /* Returns the number of versions, dead ones included. */
 size_t obb_index_count(const struct obb_index *index);
+
+/* Returns the bytes of the index and its arrays. */
+size_t obb_index_bytes(const struct obb_index *index);
 
 /* Returns the obb_index_count versions in the order of the index. */
 const struct obb_version *const *obb_index_versions(const struct obb_index *index);

@@ -8,6 +8,8 @@
 
 struct obb_index {
     size_t references, count;
+    size_t bytes;    /* of the index, its block and its nonuniform grid */
+    size_t *account; /* holds `bytes`; NULL: none */
     int dimensions;
     bool moving; /* bounds cover motions, and there are no packed boxes */
     const struct obb_kernels *kernels;

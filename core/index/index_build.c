@@ -528,6 +528,7 @@ static obb_status room_for(struct obb_index *index, size_t count)
     size_t sum = 64;
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         sum += (sizes[i] + 63) / 64 * 64;
+    index->bytes = obb_heap_bytes(sizeof *index) + obb_heap_bytes(sum);
     index->block = obb_malloc(sum, 1);
     if (index->block == NULL)
         return OBB_NO_MEMORY;
@@ -668,6 +669,8 @@ struct obb_index *obb_build_take(struct obb_build *b)
     assert(b->phase == DONE);
     struct obb_index *index = b->index;
     b->index = NULL;
+    if (index->nonuniform != NULL)
+        index->bytes += obb_heap_bytes(sizeof *index->nonuniform);
     return index;
 }
 

@@ -25,6 +25,8 @@ struct level {
 
 struct obb_layers {
     size_t references;
+    size_t bytes;    /* without the indexes */
+    size_t *account; /* holds `bytes`; NULL: none */
     int dimensions;
     const struct obb_kernels *kernels;
     uint64_t revision;
@@ -35,11 +37,16 @@ struct obb_layers {
 };
 
 static obb_status create(int dimensions, const struct obb_kernels *kernels, size_t level_count,
-                         struct obb_layers **out)
+                         size_t *account, struct obb_layers **out)
 {
-    struct obb_layers *layers = obb_calloc(1, sizeof *layers + level_count * sizeof(struct level));
+    const size_t bytes = sizeof(struct obb_layers) + level_count * sizeof(struct level);
+    struct obb_layers *layers = obb_calloc(1, bytes);
     if (layers == NULL)
         return OBB_NO_MEMORY;
+    layers->bytes = obb_heap_bytes(bytes);
+    layers->account = account;
+    if (account != NULL)
+        *account += layers->bytes;
     layers->references = 1;
     layers->dimensions = dimensions;
     layers->kernels = kernels;
@@ -51,7 +58,24 @@ obb_status obb_layers_create(int dimensions, const struct obb_kernels *kernels,
                              struct obb_layers **out)
 {
     return create(dimensions, kernels != NULL ? kernels : obb_kernels_choose(OBB_KERNEL_AUTO), 0,
-                  out);
+                  NULL, out);
+}
+
+void obb_layers_charge(struct obb_layers *layers, size_t *account)
+{
+    assert(layers->account == NULL);
+    layers->account = account;
+    *account += layers->bytes;
+    for (size_t i = 0; i < layers->level_count; i++)
+        obb_index_charge(layers->levels[i].index, account);
+}
+
+size_t obb_layers_bytes(const struct obb_layers *layers)
+{
+    size_t sum = layers->bytes;
+    for (size_t i = 0; i < layers->level_count; i++)
+        sum += obb_index_bytes(layers->levels[i].index);
+    return sum;
 }
 
 void obb_layers_ref(struct obb_layers *layers) { layers->references++; }
@@ -62,6 +86,8 @@ void obb_layers_unref(struct obb_layers *layers)
         return;
     for (size_t i = 0; i < layers->level_count; i++)
         obb_index_unref(layers->levels[i].index);
+    if (layers->account != NULL)
+        *layers->account -= layers->bytes;
     obb_free(layers);
 }
 
@@ -80,6 +106,8 @@ size_t obb_layers_entries(const struct obb_layers *layers)
 static void append(struct obb_layers *layers, struct level level)
 {
     obb_index_ref(level.index);
+    if (layers->account != NULL)
+        obb_index_charge(level.index, layers->account);
     layers->levels[layers->level_count++] = level;
 }
 
@@ -108,8 +136,8 @@ obb_status obb_layers_next(const struct obb_layers *previous,
 {
     assert(ended_count <= previous->alive);
     struct obb_layers *next;
-    obb_status status =
-        create(previous->dimensions, previous->kernels, previous->level_count + 1, &next);
+    obb_status status = create(previous->dimensions, previous->kernels, previous->level_count + 1,
+                               previous->account, &next);
     if (status != OBB_OK)
         return status;
     next->revision = revision;
@@ -185,6 +213,8 @@ obb_status obb_layers_next(const struct obb_layers *previous,
         obb_layers_unref(next);
         return status;
     }
+    if (next->account != NULL)
+        obb_index_charge(index, next->account);
     for (size_t i = first; i < kept; i++)
         obb_index_unref(next->levels[i].index);
     next->level_count = first + 1;
@@ -206,7 +236,8 @@ obb_status obb_layers_over(const struct obb_layers *layers, struct obb_index *in
                            uint64_t revision, struct obb_layers **out)
 {
     struct obb_layers *fresh;
-    const obb_status status = create(layers->dimensions, layers->kernels, 1, &fresh);
+    /* Workers make `fresh`, and only the writer may count: obb_layers_rebased charges the index. */
+    const obb_status status = create(layers->dimensions, layers->kernels, 1, NULL, &fresh);
     if (status != OBB_OK)
         return status;
     fresh->revision = revision;
@@ -233,8 +264,8 @@ obb_status obb_layers_rebased(struct obb_layers *layers, const struct obb_layers
     /* Both are layers of one line, since a line has no entries from before its start. */
     assert(layers->ended >= fresh->ended);
     struct obb_layers *rebased;
-    const obb_status status =
-        create(layers->dimensions, layers->kernels, layers->level_count + 1, &rebased);
+    const obb_status status = create(layers->dimensions, layers->kernels, layers->level_count + 1,
+                                     layers->account, &rebased);
     if (status != OBB_OK)
         return status;
     rebased->revision = layers->revision;

@@ -17,6 +17,14 @@ struct obb_layers;
 obb_status obb_layers_create(int dimensions, const struct obb_kernels *kernels,
                              struct obb_layers **out);
 
+/* Adds the bytes of the layers and of their indexes to *account, which must outlive them and all
+ * layers made from them: those are counted there, too, until the last reference to them is dropped.
+ * An index that several layers share is counted once. The writer's. */
+void obb_layers_charge(struct obb_layers *layers, size_t *account);
+
+/* Returns the bytes of the layers and of their indexes. O(levels). */
+size_t obb_layers_bytes(const struct obb_layers *layers);
+
 /* Add and drop a reference. NULL is fine for unref. The writer's. */
 void obb_layers_ref(struct obb_layers *layers);
 void obb_layers_unref(struct obb_layers *layers);

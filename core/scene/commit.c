@@ -1,6 +1,7 @@
 #include "core/scene/commit.h"
 
 #include "core/scene/apply.h"
+#include "core/scene/footprint.h"
 #include "core/scene/reclaim.h"
 #include "core/scene/scene_data.h"
 
@@ -27,6 +28,8 @@ struct obb_prepared {
     obb_edit of_effects;     /* with time and settings of effects that are applied, and no entry */
     const struct obb_version **made, **ended;
     size_t made_count, ended_count;
+    size_t ended_bytes; /* of the state's list of ended versions */
+    size_t excess;      /* bytes of the edit if the scene has no room for them; else 0 */
 };
 
 /* ---- Preparing ------------------------------------------------------------------------------- */
@@ -136,6 +139,8 @@ static obb_status prepare_layers(struct obb_prepared *p)
     struct obb_layers *empty = NULL; /* no box of the state before is left */
     obb_status st = obb_layers_create(p->settings.dimensions, p->apply.scene->kernels, &empty);
     if (st == OBB_OK)
+        obb_layers_charge(empty, &p->apply.scene->layer_bytes);
+    if (st == OBB_OK)
         st = obb_layers_next(empty, p->made, p->made_count, NULL, 0, p->apply.revision,
                              &p->state->layers);
     obb_layers_unref(empty);
@@ -150,6 +155,8 @@ static obb_status prepare_state(struct obb_prepared *p)
     p->state->settings = p->settings;
     p->state->first_id = p->apply.first_id;
     p->state->time_stated = p->apply.edit->has_time;
+    p->ended_bytes = obb_ended_bytes(p->ended_count);
+    p->apply.scene->ended_bytes += p->ended_bytes;
     p->state->boxes = p->apply.boxes;
     p->state->time = p->state->until = p->future.moment.time;
     struct obb_ended *ended = p->state->ended;
@@ -191,11 +198,29 @@ static obb_status check_needed_moments(const struct obb_prepared *p, obb_fault *
     return OBB_OK;
 }
 
+/* Finds out whether the scene has room for the edit. An edit that removes boxes may go on without:
+ * it is known later whether the scene becomes smaller. */
+static obb_status check_room(struct obb_prepared *p, obb_fault *fault)
+{
+    const obb_edit *edit = p->apply.edit;
+    const size_t room = p->apply.scene->byte_room;
+    if (room == SIZE_MAX)
+        return OBB_OK;
+    const size_t bytes = obb_edit_bytes(edit);
+    p->excess = bytes > room ? bytes : 0;
+    fault->bytes = p->excess;
+    return p->excess > 0 && edit->remove_count == 0 && !edit->replace_all ? OBB_SCENE_MEMORY
+                                                                          : OBB_OK;
+}
+
 static obb_status prepare(struct obb_prepared *p, double now_ms, obb_fault *fault)
 {
     const obb_edit *edit = p->apply.edit;
     const struct obb_scene *scene = p->apply.scene;
     obb_status st = check_moment(p, now_ms, fault);
+    if (st != OBB_OK)
+        return st;
+    st = check_room(p, fault);
     if (st != OBB_OK)
         return st;
     st = obb_apply_run(&p->apply, fault);
@@ -204,6 +229,9 @@ static obb_status prepare(struct obb_prepared *p, double now_ms, obb_fault *faul
     st = list_changes(p);
     if (st != OBB_OK)
         return st;
+    fault->bytes = p->excess;
+    if (p->excess > 0 && p->apply.boxes >= obb_scene_boxes(scene) && p->made_count > 0)
+        return OBB_SCENE_MEMORY;
     p->future.appends = p->apply.change_count > 0 || edit->replace_all ||
                         !obb_settings_same(&p->settings, &scene->settings);
     if (p->future.appends) {
@@ -220,6 +248,7 @@ static obb_status prepare(struct obb_prepared *p, double now_ms, obb_fault *faul
 void obb_edit_discard(struct obb_prepared *p)
 {
     obb_state_destroy(p->state);
+    p->apply.scene->ended_bytes -= p->ended_bytes;
     for (size_t i = p->apply.change_count; i-- > 0;)
         obb_apply_undo(&p->apply, &p->apply.changes[i]);
     p->apply.scene->next_id = p->apply.first_id;
@@ -390,8 +419,8 @@ void obb_edit_commit(struct obb_prepared *p, obb_committed *out)
     if (p->begins && p->future.appends)
         before->revision = p->state->revision - 1; /* no view has seen it */
     if (p->future.appends) {
-        if (scene->total != NULL)
-            *scene->total = *scene->total - before->boxes + p->apply.boxes;
+        if (scene->totals != NULL)
+            scene->totals->boxes += p->apply.boxes - before->boxes;
         for (size_t i = 0; i < p->apply.change_count; i++)
             flip(p, &p->apply.changes[i]);
         obb_history_push(&scene->history, p->state);
@@ -424,6 +453,7 @@ void obb_edit_commit(struct obb_prepared *p, obb_committed *out)
         scene->history.unreachable = scene->history.count - 1;
     obb_history_prune(&scene->history);
     obb_scene_reclaim(scene, 2 * p->apply.change_count + RECLAIM_AT_LEAST);
+    obb_scene_settle(scene);
 }
 
 obb_status obb_scene_configure(struct obb_scene *scene, const obb_settings *settings, double now_ms,

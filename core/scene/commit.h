@@ -40,7 +40,10 @@ typedef struct obb_committed {
  * errors    OBB_DIMENSIONS, OBB_TIME_BACKWARDS, OBB_REVISION, OBB_NO_BOX, OBB_LIMIT, OBB_SHEARED,
  *           OBB_BAD_NUMBER, OBB_BAD_EXTENT, OBB_BAD_NAME (of a new box or an entity), OBB_BAD_VALUE
  *           (data too long, settings), the errors of transforms and merges, OBB_GONE,
- *           OBB_NO_MEMORY. The scene is as it was, and *out_fault is written.
+ *           OBB_SCENE_MEMORY, OBB_NO_MEMORY. The scene is as it was, and *out_fault is written.
+ *           OBB_SCENE_MEMORY: obb_edit_bytes is above the room of obb_scene_set_room. This is found
+ *           before anything is made. Only an edit with removals goes on, and has room if it leaves
+ *           fewer boxes or makes no new version.
  * Cost      proportional to the entries (about 60 ns a pose), and the upkeep of the broad phase
  *           (see layers.h). */
 obb_status obb_edit_prepare(struct obb_scene *scene, const obb_edit *edit, double now_ms,

@@ -112,6 +112,7 @@ typedef struct obb_fault {
         newest;     /* with OBB_GONE: the part of today's history that would have stayed in reach;
                  * newest with OBB_TIME_BACKWARDS and OBB_REVISION: the last commit */
     int dimensions; /* with OBB_DIMENSIONS: of the scene, or of the state that a moment names */
+    size_t bytes;   /* with OBB_SCENE_MEMORY: about what the commit would add */
 } obb_fault;
 
 #endif

@@ -43,6 +43,12 @@ obb_status obb_history_init(struct obb_history *history, struct obb_state *first
 
 void obb_history_fini(struct obb_history *history) { obb_free((void *)history->ring); }
 
+size_t obb_history_bytes(const struct obb_history *history)
+{
+    return history->count * obb_heap_bytes(sizeof(struct obb_state)) +
+           obb_heap_bytes(history->capacity * sizeof(struct obb_state *));
+}
+
 struct obb_state *obb_history_state(const struct obb_history *history, size_t i)
 {
     assert(i < history->count);
@@ -88,6 +94,13 @@ void obb_history_push(struct obb_history *history, struct obb_state *state)
     assert(history->count < history->capacity);
     history->ring[(history->front + history->count) & (history->capacity - 1)] = state;
     history->count++;
+}
+
+bool obb_history_forget(struct obb_history *history)
+{
+    const bool others = history->unreachable + 1 < history->count;
+    history->unreachable += others;
+    return others;
 }
 
 struct obb_state *obb_history_pop(struct obb_history *history)

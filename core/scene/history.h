@@ -7,6 +7,7 @@
 #ifndef OBB_HISTORY_H
 #define OBB_HISTORY_H
 
+#include "core/base/alloc.h"
 #include "core/index/layers.h"
 #include "core/scene/moment.h"
 #include "core/scene/settings.h"
@@ -19,6 +20,12 @@ struct obb_ended {
     size_t count, done;     /* done: this many are reclaimed */
     uint32_t versions[];
 };
+
+/* Returns the bytes of a list of so many versions on the heap. */
+static inline size_t obb_ended_bytes(size_t count)
+{
+    return obb_heap_bytes(sizeof(struct obb_ended) + count * sizeof(uint32_t));
+}
 
 struct obb_state {
     uint64_t revision;
@@ -56,6 +63,9 @@ struct obb_history {
 obb_status obb_history_init(struct obb_history *history, struct obb_state *first);
 void obb_history_fini(struct obb_history *history); /* does not destroy the states */
 
+/* Returns the bytes of the states without layers and lists of ended versions. */
+size_t obb_history_bytes(const struct obb_history *history);
+
 struct obb_state *obb_history_state(const struct obb_history *history, size_t i); /* i-th kept */
 struct obb_state *obb_history_newest(const struct obb_history *history);
 obb_moment obb_history_oldest(const struct obb_history *history); /* within reach of `at` */
@@ -68,6 +78,9 @@ void obb_history_push(struct obb_history *history, struct obb_state *state);
  * while it is one of the newest commits + 1 and the next state begins within the span; the newest
  * state always does. O(1) a state. */
 void obb_history_prune(struct obb_history *history);
+
+/* Puts the oldest state out of reach. Returns false if only the newest state is within reach. */
+bool obb_history_forget(struct obb_history *history);
 
 /* Removes and returns the oldest state if it is out of reach and no view needs it; otherwise
  * returns NULL. */

@@ -19,6 +19,7 @@ static void release_states(struct obb_scene *scene)
         else
             scene->garbage_end->next = front->ended;
         scene->garbage_end = front->ended;
+        scene->garbage_count += front->ended->count;
         front->ended = NULL;
     }
 }
@@ -55,10 +56,12 @@ static size_t clear_garbage(struct obb_scene *scene, size_t budget)
                 obb_version_prefetch(
                     obb_versions_slot(&scene->versions, block->versions[block->done + AHEAD]));
             release_version(scene, block->versions[block->done++]);
+            scene->garbage_count--;
         }
         if (block->done < block->count)
             break;
         scene->garbage = block->next;
+        scene->ended_bytes -= obb_ended_bytes(block->count);
         obb_free(block);
     }
     return budget;

@@ -31,6 +31,8 @@ static size_t record_size(size_t name_length)
     return offsetof(struct obb_record, name) + name_length;
 }
 
+size_t obb_record_bytes(size_t name_length) { return obb_heap_bytes(record_size(name_length)); }
+
 struct obb_record *obb_record_create(struct obb_scene *scene, obb_str name)
 {
     struct obb_record *record = obb_malloc(1, record_size(name.length));
@@ -40,12 +42,12 @@ struct obb_record *obb_record_create(struct obb_scene *scene, obb_str name)
     record->length = (uint8_t)name.length;
     memcpy(record->name, name.bytes, name.length);
     atomic_init(&record->newest, OBB_NO_VERSION);
-    scene->record_bytes += record_size(name.length);
+    scene->record_bytes += obb_record_bytes(name.length);
     return record;
 }
 
 void obb_record_destroy(struct obb_scene *scene, struct obb_record *record)
 {
-    scene->record_bytes -= record_size(record->length);
+    scene->record_bytes -= obb_record_bytes(record->length);
     obb_free(record);
 }

@@ -13,6 +13,10 @@ struct obb_scene;
 /* Returns a record of that name with the scene's next id, in neither the hash table nor the id tree
  * yet, or NULL if there is no memory. */
 struct obb_record *obb_record_create(struct obb_scene *scene, obb_str name);
+
+/* Returns the bytes of a record on the heap. */
+size_t obb_record_bytes(size_t name_length);
+
 void obb_record_destroy(struct obb_scene *scene, struct obb_record *record);
 
 /* Returns the scene's hash of a name. Any thread. */

@@ -9,14 +9,6 @@
 #include <assert.h>
 #include <string.h>
 
-size_t obb_scene_bytes(const struct obb_scene *scene)
-{
-    return sizeof *scene + scene->name_length + obb_versions_bytes(&scene->versions) +
-           obb_hash_table_bytes(&scene->names) + scene->record_bytes +
-           scene->ids.nodes * sizeof(struct obb_id_tree_node) +
-           obb_hash_table_bytes(&scene->interned.hash_table) + scene->interned.bytes;
-}
-
 /* ---- Life ------------------------------------------------------------------------------------ */
 
 obb_status obb_scene_create(obb_str name, const obb_settings *settings, double now_ms,
@@ -43,12 +35,14 @@ obb_status obb_scene_create(obb_str name, const obb_settings *settings, double n
         .created_ms = now_ms,
         .fresh = {.versions = OBB_NO_VERSION},
         .waiting = {.versions = OBB_NO_VERSION},
+        .byte_room = SIZE_MAX,
         .name_length = name.length,
     };
     st = obb_history_init(&scene->history, state);
     if (st != OBB_OK)
         goto fail;
     memcpy(scene->name, name.bytes, name.length);
+    obb_layers_charge(state->layers, &scene->layer_bytes);
     obb_versions_init(&scene->versions);
     obb_hash_table_init(&scene->names);
     scene->key = obb_hash_key_of_place(scene);
@@ -89,7 +83,7 @@ void obb_scene_destroy(struct obb_scene *scene)
 struct obb_scene *obb_scene_detach(struct obb_scene *scene)
 {
     scene->detached = true;
-    scene->total = NULL;
+    scene->totals = NULL;
     return scene->first_view == NULL ? scene : NULL;
 }
 
@@ -101,6 +95,26 @@ obb_str obb_scene_name(const struct obb_scene *scene)
 uint64_t obb_scene_epoch(const struct obb_scene *scene) { return scene->epoch; }
 
 /* ---- What a scene says of itself ------------------------------------------------------------- */
+
+size_t obb_scene_bytes(const struct obb_scene *scene)
+{
+    return obb_heap_bytes(sizeof *scene + scene->name_length) +
+           obb_versions_bytes(&scene->versions) -
+           scene->garbage_count * sizeof(struct obb_version) + obb_hash_table_bytes(&scene->names) +
+           scene->record_bytes +
+           scene->ids.nodes * obb_heap_bytes(sizeof(struct obb_id_tree_node)) +
+           obb_hash_table_bytes(&scene->interned.hash_table) + scene->interned.bytes +
+           scene->layer_bytes + scene->ended_bytes + obb_history_bytes(&scene->history);
+}
+
+void obb_scene_settle(struct obb_scene *scene)
+{
+    if (scene->totals == NULL)
+        return;
+    const size_t bytes = obb_scene_bytes(scene);
+    scene->totals->bytes += bytes - scene->settled_bytes;
+    scene->settled_bytes = bytes;
+}
 
 void obb_scene_info_without_bounds(const struct obb_scene *scene, obb_scene_info *out)
 {
@@ -141,5 +155,6 @@ obb_status obb_scene_rebase(struct obb_scene *scene, struct obb_layers *fresh)
         newest->layers = rebased;
     }
     obb_layers_unref(fresh);
+    obb_scene_settle(scene);
     return st;
 }

@@ -62,6 +62,15 @@ bool obb_scene_measured(const struct obb_scene *scene);
 /* Writes the info without bounds: has_bounds is false. O(1). */
 void obb_scene_info_without_bounds(const struct obb_scene *scene, obb_scene_info *out);
 
+/* Returns the bytes that the scene holds: versions, records, names, interned strings, broad phases and
+ * the states of the history, each with the overhead of the heap. Versions that no state holds any
+ * longer do not count, because their slots are used again. O(1). The writer's. */
+size_t obb_scene_bytes(const struct obb_scene *scene);
+
+/* Brings the figure of obb_store_bytes up to date after an edit was refused. Commits, closed views
+ * and rebuilds do so themselves. O(1). The thread of the store. */
+void obb_scene_settle(struct obb_scene *scene);
+
 /* ---- Rebuilding the broad phase in the background -----------------------------------------------
  *
  * Commits only mend the broad phase, in bounded time. When it has decayed, the writer opens a view

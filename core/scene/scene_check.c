@@ -154,7 +154,7 @@ static bool slots_valid(struct obb_scene *scene, struct census *census)
     for (uint32_t i = scene->versions.free; i != OBB_NO_VERSION && unused <= scene->versions.count;
          i = obb_versions_slot(&scene->versions, i)->older)
         unused++;
-    return unused == scene->versions.free_count &&
+    return unused == scene->versions.free_count && census->garbage == scene->garbage_count &&
            census->kept + census->garbage + census->retired + unused == scene->versions.count;
 }
 

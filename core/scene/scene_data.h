@@ -24,6 +24,11 @@ struct obb_retired {
 
 struct obb_view;
 
+/* What all scenes of a store hold together. */
+struct obb_totals {
+    size_t boxes, bytes;
+};
+
 struct obb_scene {
     obb_settings settings;
     uint64_t epoch; /* written once, before anybody sees the scene */
@@ -35,6 +40,8 @@ struct obb_scene {
     struct obb_interned_table interned;
     uint64_t next_id;
     size_t record_bytes; /* of all records, also of retired ones */
+    size_t layer_bytes;  /* of the layers of all states, and of all indexes */
+    size_t ended_bytes;  /* of the lists of ended versions, also of garbage */
     struct obb_history history;
     struct obb_cached_bounds cached_bounds;
 
@@ -45,10 +52,13 @@ struct obb_scene {
     uint64_t ticket;                         /* of the last view opened */
     uint64_t oldest_ticket;                  /* of first_view; 0: no view is open */
     struct obb_ended *garbage, *garbage_end; /* in the order they died */
+    size_t garbage_count;                    /* versions of `garbage` that are not released */
     struct obb_retired fresh, waiting;       /* retired since `waiting` was sealed, and before */
 
-    size_t *total; /* boxes of all scenes of a store, or NULL */
-    bool detached; /* removed from its store: destroyed after its last view */
+    size_t byte_room;          /* bytes that the next edit may add */
+    struct obb_totals *totals; /* of the store that holds the scene, or NULL */
+    size_t settled_bytes;      /* the scene's share of totals->bytes */
+    bool detached;             /* removed from its store: destroyed after its last view */
     size_t name_length;
     char name[];
 };
@@ -70,9 +80,5 @@ static inline struct obb_version *obb_scene_current(struct obb_scene *scene,
 /* Marks a scene as removed from its store. Returns the scene if no view is open; otherwise NULL,
  * and obb_view_close returns the scene with its last view. */
 struct obb_scene *obb_scene_detach(struct obb_scene *scene);
-
-/* Returns the bytes held for versions, records, the hash tables, the id tree and the interned
- * strings, without the broad phases and the overhead of the heap. */
-size_t obb_scene_bytes(const struct obb_scene *scene);
 
 #endif

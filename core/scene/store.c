@@ -12,7 +12,7 @@ struct obb_store {
     size_t count, capacity;
     size_t scene_limit, box_limit;
     const struct obb_kernels *kernels;
-    size_t boxes; /* in all scenes; each commit of a scene updates it */
+    struct obb_totals totals; /* each change of a scene updates them */
 };
 
 obb_status obb_store_create(size_t scene_limit, size_t box_limit, const struct obb_kernels *kernels,
@@ -93,7 +93,8 @@ obb_status obb_store_add(struct obb_store *store, obb_str name, const obb_settin
     if (st != OBB_OK)
         return st;
     scene->epoch = epoch;
-    scene->total = &store->boxes;
+    scene->totals = &store->totals;
+    obb_scene_settle(scene);
     memmove((void *)(store->scenes + rank + 1), (void *)(store->scenes + rank),
             (store->count - rank) * sizeof(struct obb_scene *));
     store->scenes[rank] = scene;
@@ -111,7 +112,8 @@ obb_status obb_store_remove(struct obb_store *store, obb_str name, struct obb_sc
     store->count--;
     memmove((void *)(store->scenes + rank), (void *)(store->scenes + rank + 1),
             (store->count - rank) * sizeof(struct obb_scene *));
-    store->boxes -= obb_scene_boxes(scene);
+    store->totals.boxes -= obb_scene_boxes(scene);
+    store->totals.bytes -= scene->settled_bytes;
     *out_dead = obb_scene_detach(scene);
     return OBB_OK;
 }
@@ -125,9 +127,12 @@ struct obb_scene *obb_store_next(const struct obb_store *store, obb_str after)
 
 size_t obb_store_scenes(const struct obb_store *store) { return store->count; }
 
-size_t obb_store_boxes(const struct obb_store *store) { return store->boxes; }
+size_t obb_store_boxes(const struct obb_store *store) { return store->totals.boxes; }
+
+size_t obb_store_bytes(const struct obb_store *store) { return store->totals.bytes; }
 
 size_t obb_store_box_room(const struct obb_store *store)
 {
-    return store->boxes < store->box_limit ? store->box_limit - store->boxes : 0;
+    const size_t boxes = store->totals.boxes;
+    return boxes < store->box_limit ? store->box_limit - boxes : 0;
 }

@@ -35,6 +35,8 @@ static obb_status build_interpolated_index(struct obb_scene *scene, struct obb_s
     if (count > 0)
         st = obb_index_build(from, to, count, state->settings.dimensions, scene->kernels, NULL,
                              &state->interpolated_index);
+    if (st == OBB_OK && count > 0)
+        obb_index_charge(state->interpolated_index, &scene->layer_bytes);
     state->interpolated_index_built = st == OBB_OK;
     obb_free((void *)pairs);
     return st;
@@ -229,6 +231,7 @@ struct obb_scene *obb_view_close(struct obb_view *view)
     if (scene->detached && scene->first_view == NULL)
         return scene;
     obb_scene_reclaim(scene, RECLAIM_AT_CLOSE);
+    obb_scene_settle(scene);
     return NULL;
 }
 

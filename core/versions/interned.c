@@ -60,7 +60,7 @@ obb_status obb_interned_table_take(struct obb_interned_table *table, obb_str tex
             return OBB_NO_MEMORY;
         *interned = (struct obb_interned){.length = (uint32_t)text.length};
         memcpy(interned->bytes, text.bytes, text.length);
-        table->bytes += sizeof *interned + text.length;
+        table->bytes += obb_heap_bytes(sizeof *interned + text.length);
         obb_hash_table_insert(&table->hash_table, &interned->link, hash);
     }
     interned->references++;
@@ -89,7 +89,7 @@ void obb_interned_table_drop(struct obb_interned_table *table, struct obb_intern
 
 void obb_interned_table_free(struct obb_interned_table *table, struct obb_interned *interned)
 {
-    table->bytes -= sizeof *interned + interned->length;
+    table->bytes -= obb_heap_bytes(sizeof *interned + interned->length);
     obb_free(interned);
 }
 

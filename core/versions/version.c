@@ -88,6 +88,6 @@ void obb_versions_give(struct obb_versions *pool, struct obb_version *version)
 
 size_t obb_versions_bytes(const struct obb_versions *pool)
 {
-    return (size_t)pool->page_count * OBB_VERSION_PAGE * sizeof(struct obb_version) +
+    return (size_t)(pool->count - pool->free_count) * sizeof(struct obb_version) +
            (size_t)pool->page_capacity * 2 * sizeof(struct obb_version *);
 }

@@ -87,7 +87,7 @@ struct obb_version *obb_versions_take(struct obb_versions *pool);
 /* Gives back the slot of a version that died. The writer's. */
 void obb_versions_give(struct obb_versions *pool, struct obb_version *version);
 
-/* Returns the bytes of all pages and tables. The writer's. */
+/* Returns the bytes of the versions that are in use, and of the tables. The writer's. */
 size_t obb_versions_bytes(const struct obb_versions *pool);
 
 /* Returns slot i, for the writer. */

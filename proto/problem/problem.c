@@ -46,6 +46,7 @@ static int status_of_core(obb_status status)
     case OBB_REVISION:
         return 412;
     case OBB_LIMIT:
+    case OBB_SCENE_MEMORY:
         return 413;
     }
     return 500;
@@ -96,6 +97,8 @@ static const char *rule_of_core(obb_status status)
         return "a condition asks for the present revision";
     case OBB_LIMIT:
         return "the service is full";
+    case OBB_SCENE_MEMORY:
+        return "a commit that makes the scene smaller always has room";
     }
     return "the request was not carried out";
 }
@@ -226,6 +229,18 @@ wire_problem wire_problem_of_limit(const char *what, uint64_t limit, const char 
     wire_problem problem = wire_problem_of(OBB_LIMIT);
     problem.detail =
         wire_detail(arena, "there are at most %" PRIu64 " %s (%s)", limit, what, option);
+    return problem;
+}
+
+wire_problem wire_problem_of_scene_memory(size_t bytes, size_t free_bytes, size_t limit,
+                                          struct obb_arena *arena)
+{
+    wire_problem problem = wire_problem_of(OBB_SCENE_MEMORY);
+    problem.detail = wire_detail(arena,
+                                 "found a commit of about %zu bytes; %zu of %zu bytes are free "
+                                 "(--scene-memory), and a commit that makes the scene smaller "
+                                 "always has room",
+                                 bytes, free_bytes, limit);
     return problem;
 }
 

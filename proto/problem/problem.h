@@ -84,6 +84,11 @@ wire_problem wire_problem_of_dimensions(int has, int sent, struct obb_arena *are
 wire_problem wire_problem_of_limit(const char *what, uint64_t limit, const char *option,
                                    struct obb_arena *arena);
 
+/* Returns the problem of a commit for which the memory for scenes has no room (OBB_SCENE_MEMORY).
+ * bytes: what the commit would add. free_bytes: how many of `limit` are free. */
+wire_problem wire_problem_of_scene_memory(size_t bytes, size_t free_bytes, size_t limit,
+                                          struct obb_arena *arena);
+
 /* Returns a problem that HTTP itself causes: 400 401 403 404 405 406 413 415 429 500 503. detail
  * must live as long as the problem. Asserts that the status is one of these. */
 wire_problem wire_problem_http(int status, const char *detail);

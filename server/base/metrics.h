@@ -37,6 +37,8 @@
       "Those of them that the packed test left to the test in double precision.")             \
     X(scenes, gauge, "obbd_scenes", 1, "Scenes.")                                             \
     X(boxes, gauge, "obbd_boxes", 1, "Boxes in all scenes.")                                  \
+    X(scene_bytes, gauge, "obbd_scene_bytes", 1,                                              \
+      "Bytes of the boxes, indexes and histories of all scenes.")                             \
     X(loop_lag_us, gauge, "obbd_loop_lag_seconds", 1e-6,                                      \
       "Longest time by which a timer of the event loop was late in the last 10 to 20 s.")     \
     X(rebuild_us_total, counter, "obbd_index_rebuild_seconds_total", 1e-6,                    \
@@ -54,6 +56,8 @@
       "Most bytes of bodies and answers in memory.")                                          \
     X(scene_limit, gauge, "obbd_scene_limit", 1, "Most scenes.")                              \
     X(box_limit, gauge, "obbd_box_limit", 1, "Most boxes in all scenes.")                     \
+    X(scene_memory, gauge, "obbd_scene_memory_limit_bytes", 1,                                \
+      "Most bytes of all scenes; 0: no limit.")                                               \
     X(timeout_ms, gauge, "obbd_request_timeout_seconds", 1e-3,                                \
       "Time for a request's headers, its body and its work, each.")
 

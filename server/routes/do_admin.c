@@ -9,6 +9,7 @@ static void refresh(struct srv_services *services)
     services->metrics->queue = srv_pool_jobs(services->pool);
     services->metrics->scenes = obb_store_scenes(services->store);
     services->metrics->boxes = obb_store_boxes(services->store);
+    services->metrics->scene_bytes = obb_store_bytes(services->store);
 }
 
 void srv_do_health(struct srv_request *request)

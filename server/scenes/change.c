@@ -25,6 +25,13 @@ static wire_problem problem_of_condition(const struct srv_change *c)
                                     obb_str_of(request->if_match), &c->work.request->arena);
 }
 
+static wire_problem problem_of_scene_memory(const struct srv_change *c)
+{
+    const struct srv_scene_memory *memory = &c->write.writer->memory;
+    return wire_problem_of_scene_memory(c->write.fault.bytes, srv_scene_memory_room(memory),
+                                        memory->limit, &c->work.request->arena);
+}
+
 /* The scene does not exist, or cannot be made. */
 static wire_problem problem_of_store(const struct srv_change *c)
 {
@@ -35,6 +42,8 @@ static wire_problem problem_of_store(const struct srv_change *c)
     if (status == OBB_LIMIT)
         return wire_problem_of_limit("scenes", request->services->config->scene_limit,
                                      "--scene-limit", &request->arena);
+    if (status == OBB_SCENE_MEMORY)
+        return problem_of_scene_memory(c);
     return wire_problem_of(status);
 }
 
@@ -45,6 +54,8 @@ static wire_problem problem_of_scene(const struct srv_change *c)
     const struct srv_services *services = request->services;
     if (w->status == OBB_CANCELLED)
         return srv_problem_cancelled(request);
+    if (w->status == OBB_SCENE_MEMORY)
+        return problem_of_scene_memory(c);
     wire_problem problem = wire_problem_of(w->status);
     if (c->op.kind == SRV_OP_EDIT) {
         problem =

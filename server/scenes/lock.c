@@ -30,6 +30,12 @@ bool srv_lock_take(struct srv_locks *locks, struct srv_scene_lock *lock, struct 
     return true;
 }
 
+void srv_lock_promise(struct srv_locks *locks, struct srv_scene_lock *lock, size_t bytes)
+{
+    locks->promised_bytes = locks->promised_bytes - lock->promised_bytes + bytes;
+    lock->promised_bytes = bytes;
+}
+
 void srv_lock_release(struct srv_locks *locks, struct srv_scene_lock *lock)
 {
     struct srv_scene_lock **at = &locks->first;
@@ -37,6 +43,7 @@ void srv_lock_release(struct srv_locks *locks, struct srv_scene_lock *lock)
         at = &(*at)->next;
     *at = lock->next;
     locks->promised_boxes -= lock->promised;
+    srv_lock_promise(locks, lock, 0);
     for (size_t i = 0; i < lock->closing_count; i++)
         srv_async_destroy(locks->pool, locks->drain, obb_view_close(lock->closing[i]));
     obb_free(lock->closing);

@@ -22,6 +22,7 @@ struct srv_locks {
 
     struct srv_scene_lock *first; /* the list of locked scenes */
     size_t promised_boxes;        /* the sum of their `promised` */
+    size_t promised_bytes;        /* the sum of theirs */
     size_t open_views;
 };
 
@@ -35,9 +36,10 @@ struct srv_wait {
 /* One locked scene, in the memory of whoever locked it. */
 struct srv_scene_lock {
     struct obb_scene *scene;
-    obb_scene_info info; /* of the scene as it was when it was locked, without bounds */
-    bool hidden;         /* the edit that is being prepared makes the scene */
-    size_t promised;     /* boxes that the edit may add */
+    obb_scene_info info;   /* of the scene as it was when it was locked, without bounds */
+    bool hidden;           /* the edit that is being prepared makes the scene */
+    size_t promised;       /* boxes that the edit may add */
+    size_t promised_bytes; /* bytes that it may add, see srv_lock_promise */
     struct srv_wait *first, *last;
     struct obb_view **closing; /* views to close on release; owned, with room for all open views */
     size_t closing_count;
@@ -50,6 +52,10 @@ struct srv_scene_lock {
  * then the scene is not locked. */
 bool srv_lock_take(struct srv_locks *locks, struct srv_scene_lock *lock, struct obb_scene *scene,
                    bool hidden, size_t promised);
+
+/* Sets how many bytes the edit of a locked scene may add, and takes them from the room of others
+ * until the scene is unlocked. */
+void srv_lock_promise(struct srv_locks *locks, struct srv_scene_lock *lock, size_t bytes);
 
 /* Unlocks the scene and closes the views that were waiting to be closed. The caller may then touch
  * the scene, and must call srv_lock_wake when it has. */

@@ -37,6 +37,9 @@ static void tell_remove(const struct srv_write *w)
 
 static obb_status make_scene(struct srv_write *w, const obb_settings *settings)
 {
+    w->fault.bytes = obb_scene_empty_bytes(w->op.scene);
+    if (!srv_scene_memory_shed(&w->writer->memory, NULL, w->fault.bytes))
+        return OBB_SCENE_MEMORY;
     uint64_t epoch = w->op.epoch;
     if (epoch == 0 && !srv_epoch_draw(&epoch))
         return OBB_NO_MEMORY;
@@ -91,9 +94,10 @@ static void succeed(struct srv_write *w)
 
 /* ---- Edits ----------------------------------------------------------------------------------- */
 
-static void prepare(struct srv_write *w, size_t box_room)
+static void prepare(struct srv_write *w, size_t box_room, size_t byte_room)
 {
     const double begun = srv_clock();
+    obb_scene_set_room(w->scene, byte_room);
     w->status = obb_edit_prepare(w->scene, w->op.edit, w->now_ms, box_room, w->arena, &w->prepared,
                                  &w->fault);
     w->seconds = srv_clock() - begun;
@@ -102,14 +106,25 @@ static void prepare(struct srv_write *w, size_t box_room)
 static size_t prepare_step(struct srv_job *job)
 {
     struct srv_write *w = (struct srv_write *)job;
-    prepare(w, w->lock.promised);
+    prepare(w, w->lock.promised, w->writer->memory.limit == 0 ? SIZE_MAX : w->lock.promised_bytes);
     return 0;
+}
+
+/* Returns true if the edit was refused for want of --scene-memory, and there is room for it now. */
+static bool shed(struct srv_write *w)
+{
+    if (w->status != OBB_SCENE_MEMORY || w->has_shed)
+        return false;
+    w->has_shed = true;
+    return srv_scene_memory_shed(&w->writer->memory, w->scene, w->fault.bytes);
 }
 
 /* Commits what was prepared, unless it is only a check. */
 static void finish_edit(struct srv_write *w)
 {
+    struct srv_writer *writer = w->writer;
     if (w->status != OBB_OK) {
+        obb_scene_settle(w->scene);
         refuse(w, SRV_REFUSED_BY_SCENE, w->status);
         return;
     }
@@ -123,11 +138,29 @@ static void finish_edit(struct srv_write *w)
     w->seconds += srv_clock() - begun;
     tell_commit(w);
     succeed(w);
+    /* A commit that made its scene smaller, or took more than was estimated, may be over the limit.
+     * The queries of the commit have their views by now. */
+    (void)srv_scene_memory_shed(&writer->memory, NULL, 0);
+}
+
+/* Submits the job of an edit whose scene is locked. */
+static srv_submitted submit(struct srv_write *w)
+{
+    w->status = OBB_CANCELLED; /* if the pool gives the job up before prepare_step */
+    return srv_pool_submit(w->writer->pool, &w->job);
 }
 
 static void prepared(struct srv_job *job)
 {
     struct srv_write *w = (struct srv_write *)job;
+    srv_lock_promise(w->writer->locks, &w->lock, 0);
+    if (shed(w)) {
+        obb_scene_info_without_bounds(w->scene, &w->lock.info);
+        srv_lock_promise(w->writer->locks, &w->lock, w->fault.bytes);
+        if (submit(w) == SRV_SUBMITTED)
+            return;
+        w->status = OBB_NO_MEMORY;
+    }
     if (w->status == OBB_OK && w->cancelled != NULL && atomic_load(w->cancelled)) {
         obb_edit_discard(w->prepared);
         w->status = OBB_CANCELLED;
@@ -156,6 +189,15 @@ static double edit_cost(const obb_edit *edit)
            400.0 * (double)edit->transform_count + 1600.0 * (double)edit->put_count;
 }
 
+/* Returns more bytes than the commit of an edit with short texts adds. An edit of long texts comes
+ * back, and knows its bytes then: obb_edit_bytes looks at all entries, which is the pool's work. */
+static size_t likely_bytes(const obb_edit *edit)
+{
+    enum { ENTRY_BYTES = 512, COMMIT_BYTES = 4096 };
+    return COMMIT_BYTES + ENTRY_BYTES * (edit->remove_count + edit->put_count + edit->pose_count +
+                                         edit->transform_count + edit->merge_count);
+}
+
 static void prepare_on_pool(struct srv_write *w, size_t free_room)
 {
     struct srv_writer *writer = w->writer;
@@ -166,11 +208,15 @@ static void prepare_on_pool(struct srv_write *w, size_t free_room)
         refuse(w, SRV_REFUSED_BY_SCENE, OBB_NO_MEMORY);
         return;
     }
-    w->status = OBB_CANCELLED; /* if the pool gives the job up before prepare_step */
+    if (writer->memory.limit > 0) {
+        const size_t bytes = likely_bytes(w->op.edit);
+        const size_t byte_room = srv_scene_memory_room(&writer->memory);
+        srv_lock_promise(writer->locks, &w->lock, bytes < byte_room ? bytes : byte_room);
+    }
     w->job.advance = prepare_step;
     w->job.done = prepared;
     w->job.cancelled = w->cancelled;
-    const srv_submitted submitted = srv_pool_submit(writer->pool, &w->job);
+    const srv_submitted submitted = submit(w);
     if (submitted == SRV_SUBMITTED)
         return;
     srv_lock_release(writer->locks, &w->lock);
@@ -202,7 +248,9 @@ static void edit(struct srv_write *w)
     const size_t promised = w->writer->locks->promised_boxes;
     const size_t free_room = room > promised ? room - promised : 0;
     if (w->at_once || (edit_cost(e) <= SRV_LOOP_NS && !e->replace_all)) {
-        prepare(w, free_room);
+        prepare(w, free_room, srv_scene_memory_room(&w->writer->memory));
+        if (shed(w))
+            prepare(w, free_room, srv_scene_memory_room(&w->writer->memory));
         finish_edit(w);
     } else {
         prepare_on_pool(w, free_room);

@@ -7,6 +7,8 @@
  *   1. If the scene is locked, wait until it is not, and begin anew.
  *   2. Check Obbd-If-Epoch and If-Match.
  *   3. Find the scene, or make it for an edit that may.
+ *      An edit for which --scene-memory leaves no room is refused before it is applied. Then the
+ *      largest histories give up states, and the edit begins once more.
  *   4. Apply the op, all or nothing.
  *   5. Tell the listeners.
  *   6. Call `done`. */
@@ -15,6 +17,7 @@
 
 #include "server/scenes/lock.h"
 #include "server/scenes/op.h"
+#include "server/scenes/scene_memory.h"
 
 /* Somebody who is told of every applied op, on the loop. It may open views of the scene, and must
  * not write. */
@@ -33,10 +36,11 @@ enum { SRV_WRITE_LISTENERS = 4 }; /* at most */
 
 /* Zeroed except for the first group. */
 struct srv_writer {
-    struct obb_store *store; /* all scenes */
-    struct srv_locks *locks; /* which scenes are locked */
-    struct srv_pool *pool;   /* prepares large edits, destroys removed scenes */
-    struct srv_drain *drain; /* held while a removed scene is being destroyed */
+    struct obb_store *store;        /* all scenes */
+    struct srv_locks *locks;        /* which scenes are locked */
+    struct srv_pool *pool;          /* prepares large edits, destroys removed scenes */
+    struct srv_drain *drain;        /* held while a removed scene is being destroyed */
+    struct srv_scene_memory memory; /* the limit on the bytes of all scenes */
 
     srv_write_listener listeners[SRV_WRITE_LISTENERS]; /* told in this order */
     size_t listener_count;
@@ -84,12 +88,13 @@ struct srv_write {
     struct srv_scene_lock lock;
     struct obb_prepared *prepared;
     double now_ms;
+    bool has_shed; /* histories have made room for this edit */
 };
 
 /* Applies write->op, or refuses it, and calls write->done. Errors (write->status):
  *   by the epoch and the condition   OBB_REVISION
- *   by the store       OBB_NO_SCENE; those of obb_store_add; OBB_NO_MEMORY if there is no
- *                      randomness for an epoch
+ *   by the store       OBB_NO_SCENE; those of obb_store_add; OBB_SCENE_MEMORY; OBB_NO_MEMORY if
+ *                      there is no randomness for an epoch
  *   by the scene       those of obb_edit_prepare and obb_scene_configure; OBB_CANCELLED;
  *                      OBB_NO_MEMORY
  *   by the queue       OBB_LIMIT; OBB_NO_MEMORY if the pool has no memory

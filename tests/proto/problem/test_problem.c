@@ -16,7 +16,7 @@ START_TEST(every_status_of_core_has_its_place_in_http)
         {OBB_BAD_COUNT, 422},      {OBB_BAD_NAME, 422},     {OBB_BAD_VALUE, 422},
         {OBB_NO_SCENE, 404},       {OBB_NO_BOX, 404},       {OBB_DIMENSIONS, 409},
         {OBB_TIME_BACKWARDS, 409}, {OBB_GONE, 410},         {OBB_REVISION, 412},
-        {OBB_LIMIT, 413},
+        {OBB_LIMIT, 413},          {OBB_SCENE_MEMORY, 413},
     };
     size_t statuses = 0;
 #define COUNT_STATUS(id, name, sentence) statuses++;
@@ -87,6 +87,7 @@ START_TEST(problems_say_what_was_found)
         wire_problem_of_epoch(0, 0, &arena),
         wire_problem_of_dimensions(3, 2, &arena),
         wire_problem_of_limit("boxes", 7, "--box-limit", &arena),
+        wire_problem_of_scene_memory(900, 100, 5000, &arena),
         wire_problem_of_gone(&(obb_at){.kind = OBB_AT_REVISION, .revision = 1},
                              (obb_moment){.revision = 2}, (obb_moment){.revision = 3}, &arena),
     };
@@ -104,6 +105,9 @@ START_TEST(problems_say_what_was_found)
         {412, "found no scene; the condition asks for the epoch 0000000000000000"},
         {409, "found 2 dimensions; the scene has 3, which may change while it is empty"},
         {413, "there are at most 7 boxes (--box-limit)"},
+        {413,
+         "found a commit of about 900 bytes; 100 of 5000 bytes are free (--scene-memory), and a "
+         "commit that makes the scene smaller always has room"},
         {410, "found revision 1; kept are the revisions 2 to 3, of the times 0 to 0"},
     };
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {

@@ -1,0 +1,28 @@
+/* The footprint of an edit: the bytes that its commit adds to a scene, and how the history of a scene
+ * gives bytes back. */
+#ifndef OBB_FOOTPRINT_H
+#define OBB_FOOTPRINT_H
+
+#include "core/scene/edit.h"
+#include "core/scene/scene.h"
+
+/* Returns the bytes that the scene holds beside its newest state. O(1). The writer's. */
+size_t obb_scene_history_bytes(const struct obb_scene *scene);
+
+/* Returns about how many bytes an empty scene of that name takes. */
+size_t obb_scene_empty_bytes(obb_str name);
+
+/* Returns about how many bytes the commit of an edit adds to its scene, 0 if the edit has no
+ * entries. It counts a version for each entry, and a new box for each put. O(entries). */
+size_t obb_edit_bytes(const obb_edit *edit);
+
+/* Sets how many bytes the next edit may add (SIZE_MAX, as in a new scene: any number). See
+ * OBB_SCENE_MEMORY of obb_edit_prepare. The writer's. */
+void obb_scene_set_room(struct obb_scene *scene, size_t bytes);
+
+/* Puts the oldest state out of reach of `at`, and releases the state if no view needs it. Views of
+ * the state stay as they are. Returns false, and does nothing, if only the newest state is within
+ * reach. O(1), except that broad phases of the state alone are freed. The writer's. */
+bool obb_scene_forget(struct obb_scene *scene);
+
+#endif

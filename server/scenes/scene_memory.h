@@ -1,0 +1,26 @@
+/* The limit of --scene-memory on the bytes of all scenes together. Beyond it the largest histories
+ * give up their oldest states. Locked scenes keep theirs. Loop only. */
+#ifndef SRV_SCENE_MEMORY_H
+#define SRV_SCENE_MEMORY_H
+
+#include "server/scenes/lock.h"
+
+/* Zeroed except for the first group. */
+struct srv_scene_memory {
+    struct obb_store *store;       /* all scenes */
+    const struct srv_locks *locks; /* which are locked, and the bytes promised to their edits */
+    size_t limit;                  /* bytes; 0: none */
+};
+
+/* Returns how many bytes the scenes may still grow by, less the promised ones; SIZE_MAX without a
+ * limit. O(1). */
+size_t srv_scene_memory_room(const struct srv_scene_memory *memory);
+
+/* Gives up the oldest states of the largest histories until there is room for `bytes`, or no state
+ * is left to give up. Does not touch locked scenes, except `mine` (may be NULL). Returns whether
+ * there is room. Nothing happens if there is room already. O(scenes) for each change of the largest
+ * history, and O(1) a state. */
+bool srv_scene_memory_shed(struct srv_scene_memory *memory, const struct obb_scene *mine,
+                           size_t bytes);
+
+#endif

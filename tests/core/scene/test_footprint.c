@@ -1,0 +1,242 @@
+#include "tests/core/scene/edits.h"
+
+#include "core/scene/scene_data.h"
+
+#include <malloc.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { BOXES = 4000 };
+
+/* Puts all boxes if x is 0, else poses them. */
+static void move_all(struct obb_scene *scene, double time, double x, size_t text)
+{
+    static obb_put puts[BOXES];
+    static obb_pose poses[BOXES];
+    static char names[BOXES][40], data[BOXES][600];
+    struct obb_arena arena;
+    obb_arena_init(&arena);
+    for (size_t i = 0; i < BOXES; i++) {
+        (void)snprintf(names[i], sizeof names[i], "box-%zu", i);
+        puts[i] = put_at(names[i], (double)i + x);
+        if (text > 0) {
+            (void)snprintf(data[i], sizeof data[i], "\"%0*zu\"", (int)text, i);
+            puts[i].attributes.data = obb_str_of(data[i]);
+        }
+        poses[i] = pose_at(names[i], (double)i + x);
+    }
+    const obb_edit edit = {.dimensions = 3,
+                           .has_time = true,
+                           .time = time,
+                           .puts = puts,
+                           .put_count = x == 0 ? BOXES : 0,
+                           .poses = poses,
+                           .pose_count = x == 0 ? 0 : BOXES};
+    struct obb_prepared *prepared = NULL;
+    obb_fault fault;
+    obb_committed done;
+    ck_assert_int_eq(obb_edit_prepare(scene, &edit, 0, SIZE_MAX, &arena, &prepared, &fault),
+                     OBB_OK);
+    obb_edit_commit(prepared, &done);
+    obb_arena_fini(&arena);
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+static double heap_bytes(void)
+{
+    const struct mallinfo2 info = mallinfo2();
+    return (double)(info.uordblks + info.hblkhd);
+}
+
+START_TEST(the_bytes_of_a_scene_are_those_of_the_heap)
+{
+    static const struct {
+        const char *what;
+        size_t text, commits;
+        double x;
+    } rows[] = {{"boxes", 0, 0, 0},
+                {"boxes with data", 500, 0, 0},
+                {"boxes and a history of 40 commits", 0, 40, 1},
+                {"data and history, longer than what is kept", 100, 90, 1}};
+    for (size_t r = 0; r < COUNT(rows); r++) {
+        const double before = heap_bytes();
+        struct obb_scene *scene = tick_scene(1e9, 64);
+        move_all(scene, 0, 0, rows[r].text);
+        for (size_t i = 1; i <= rows[r].commits; i++)
+            move_all(scene, (double)i, rows[r].x * (double)i, 0);
+        const double heap = heap_bytes() - before;
+        const double told = (double)obb_scene_bytes(scene);
+        printf("%s: %.0f bytes of the heap, counted %.0f (%+.1f %%)\n", rows[r].what, heap, told,
+               (told / heap - 1) * 100);
+        ck_assert_double_ge(told, heap * 0.97);
+        ck_assert_double_le(told, heap * 1.03);
+        obb_scene_destroy(scene);
+        ck_assert_double_le(heap_bytes() - before, heap * 0.01); /* the heap keeps small blocks */
+    }
+}
+END_TEST
+#endif
+
+START_TEST(the_estimate_of_an_edit_is_near_what_its_commit_adds)
+{
+    struct obb_scene *scene = tick_scene(1e9, 64);
+    obb_put puts[1000];
+    char names[1000][24], data[1000][40];
+    for (size_t i = 0; i < COUNT(puts); i++) {
+        (void)snprintf(names[i], sizeof names[i], "box-%zu", i);
+        (void)snprintf(data[i], sizeof data[i], "{\"number\":%zu}", i);
+        puts[i] = put_at(names[i], (double)i);
+        puts[i].attributes.data = obb_str_of(data[i]);
+        puts[i].attributes.entity = obb_str_of("crowd");
+    }
+    const obb_edit edit = {.dimensions = 3, .puts = puts, .put_count = COUNT(puts)};
+    const size_t before = obb_scene_bytes(scene), told = obb_edit_bytes(&edit);
+    struct obb_arena arena;
+    obb_arena_init(&arena);
+    obb_committed done;
+    obb_fault fault;
+    ck_assert_int_eq(commit(scene, &edit, SIZE_MAX, &arena, &done, &fault), OBB_OK);
+    const size_t added = obb_scene_bytes(scene) - before;
+    printf("estimated %zu bytes, added %zu\n", told, added);
+    ck_assert_uint_ge(told, added - added / 10);
+    ck_assert_uint_le(told, added + added / 10);
+    obb_pose poses[1000];
+    for (size_t i = 0; i < COUNT(poses); i++)
+        poses[i] = pose_at(names[i], -(double)i - 1);
+    const obb_edit tick_of_all = {.dimensions = 3, .poses = poses, .pose_count = COUNT(poses)};
+    const size_t then = obb_scene_bytes(scene), tick_told = obb_edit_bytes(&tick_of_all);
+    ck_assert_int_eq(commit(scene, &tick_of_all, SIZE_MAX, &arena, &done, &fault), OBB_OK);
+    const size_t tick_added = obb_scene_bytes(scene) - then;
+    printf("estimated %zu bytes, added %zu\n", tick_told, tick_added);
+    ck_assert_uint_ge(tick_told, tick_added - tick_added / 10);
+    ck_assert_uint_le(tick_told, tick_added + tick_added / 10);
+    const obb_edit nothing = {.dimensions = 3, .has_time = true, .time = 9};
+    ck_assert_uint_eq(obb_edit_bytes(&nothing), 0);
+    obb_arena_fini(&arena);
+    obb_scene_destroy(scene);
+}
+END_TEST
+
+START_TEST(the_oldest_state_is_forgotten_and_its_view_stays)
+{
+    struct obb_scene *scene = tick_scene(1e9, 64);
+    tick(scene, 10, "+a:1");
+    tick(scene, 20, "a:2");
+    tick(scene, 30, "a:3");
+    struct obb_view *view = NULL;
+    const obb_at first = at_revision(1);
+    ck_assert_int_eq(obb_view_open(scene, &first, &view, NULL, NULL), OBB_OK);
+    const size_t full = obb_scene_history_bytes(scene);
+    ck_assert(obb_scene_forget(scene)); /* state 0 */
+    ck_assert(obb_scene_forget(scene)); /* state 1, which the view holds */
+    ck_assert(obb_scene_validate(scene));
+    ck_assert_str_eq(seen(scene, at_revision(1)).text, "gone 2@20..3@30");
+    ck_assert_str_eq(seen(scene, at_revision(2)).text, "2@20 a:2");
+    ck_assert_str_eq(seen_in(view).text, "1@10 a:1");
+    ck_assert(obb_scene_forget(scene));
+    ck_assert(!obb_scene_forget(scene)); /* the newest stays */
+    ck_assert_str_eq(seen(scene, at_revision(2)).text, "gone 3@30..3@30");
+    ck_assert_str_eq(seen_in(view).text, "1@10 a:1");
+    ck_assert_ptr_null(obb_view_close(view));
+    ck_assert(obb_scene_validate(scene));
+    ck_assert_uint_lt(obb_scene_history_bytes(scene), full);
+    tick(scene, 40, "a:4");
+    ck_assert_str_eq(seen(scene, at_time(35)).text, "3@35 a:3.5");
+    obb_scene_destroy(scene);
+}
+END_TEST
+
+START_TEST(an_edit_without_room_is_refused_unless_the_scene_becomes_smaller)
+{
+    static const struct {
+        const char *line;
+        bool replaces;
+        obb_status status;
+        const char *after;
+    } rows[] = {
+        {"+c:3", false, OBB_SCENE_MEMORY, "1@10 a:1 b:2"},
+        {"a:3", false, OBB_SCENE_MEMORY, "1@10 a:1 b:2"},
+        {"-none +c:3", false, OBB_SCENE_MEMORY, "1@10 a:1 b:2"},
+        {"-a +c:3", false, OBB_SCENE_MEMORY, "1@10 a:1 b:2"},
+        {"+a:1 +b:3", true, OBB_SCENE_MEMORY, "1@10 a:1 b:2"},
+        {"-a", false, OBB_OK, "2@20 b:2"},
+        {"-a b:5", false, OBB_OK, "2@20 b:5"},
+        {"-none", false, OBB_OK, "1@20 a:1 b:2"},
+        {"", false, OBB_OK, "1@20 a:1 b:2"},
+        {"+c:3", true, OBB_OK, "2@20 c:3"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct obb_scene *scene = tick_scene(1e9, 64);
+        tick(scene, 10, "+a:1 +b:2");
+        struct obb_arena arena;
+        obb_arena_init(&arena);
+        obb_edit edit = tick_edit(20, rows[i].line, &arena);
+        edit.replace_all = rows[i].replaces;
+        obb_scene_set_room(scene, 100);
+        obb_fault fault;
+        obb_committed done;
+        const size_t bytes = obb_scene_bytes(scene);
+        const obb_status status = commit(scene, &edit, SIZE_MAX, &arena, &done, &fault);
+        ck_assert_msg(status == rows[i].status, "%s: %s", rows[i].line, obb_status_name(status));
+        ck_assert_str_eq(now_in(scene), rows[i].after);
+        if (status != OBB_OK) {
+            ck_assert_int_eq(fault.group, OBB_GROUP_NONE);
+            ck_assert_uint_eq(fault.bytes, obb_edit_bytes(&edit));
+            ck_assert_uint_eq(obb_scene_bytes(scene), bytes);
+            obb_scene_set_room(scene, fault.bytes);
+            ck_assert_int_eq(commit(scene, &edit, SIZE_MAX, &arena, &done, &fault), OBB_OK);
+        }
+        obb_arena_fini(&arena);
+        obb_scene_destroy(scene);
+    }
+}
+END_TEST
+
+START_TEST(a_store_knows_the_bytes_of_all_its_scenes)
+{
+    const obb_settings space = {.dimensions = 3, .history_span = 1e9, .history_commits = 64};
+    struct obb_store *store = NULL;
+    struct obb_scene *scenes[3];
+    ck_assert_int_eq(obb_store_create(10, 1000, NULL, &store), OBB_OK);
+    ck_assert_uint_eq(obb_store_bytes(store), 0);
+    const char *const names[] = {"a", "b", "c"};
+    for (size_t i = 0; i < COUNT(scenes); i++) {
+        ck_assert_int_eq(obb_store_add(store, obb_str_of(names[i]), &space, 1 + i, 0, &scenes[i]),
+                         OBB_OK);
+        ck_assert_uint_le(obb_scene_bytes(scenes[i]), obb_scene_empty_bytes(obb_str_of(names[i])));
+    }
+    size_t sum = 0;
+    for (int t = 1; t <= 20; t++) {
+        sum = 0;
+        for (size_t i = 0; i < COUNT(scenes); i++) {
+            tick(scenes[i], t, t == 1 ? "+x:0 +y:1" : t % 2 ? "x:1" : "x:2 y:4");
+            if (t % 7 == 0)
+                ck_assert(obb_scene_forget(scenes[i]));
+            sum += obb_scene_bytes(scenes[i]);
+        }
+        ck_assert_uint_eq(obb_store_bytes(store), sum);
+    }
+    struct obb_scene *dead = NULL;
+    const size_t gone = obb_scene_bytes(scenes[1]);
+    ck_assert_int_eq(obb_store_remove(store, obb_str_of("b"), &dead), OBB_OK);
+    obb_scene_destroy(dead);
+    ck_assert_uint_eq(obb_store_bytes(store), sum - gone);
+    obb_store_destroy(store);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("footprint");
+    TCase *tc = tcase_create("footprint");
+    tcase_set_timeout(tc, test_patience(60));
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    tcase_add_test(tc, the_bytes_of_a_scene_are_those_of_the_heap);
+#endif
+    tcase_add_test(tc, the_estimate_of_an_edit_is_near_what_its_commit_adds);
+    tcase_add_test(tc, the_oldest_state_is_forgotten_and_its_view_stays);
+    tcase_add_test(tc, an_edit_without_room_is_refused_unless_the_scene_becomes_smaller);
+    tcase_add_test(tc, a_store_knows_the_bytes_of_all_its_scenes);
+    suite_add_tcase(suite, tc);
+    return test_main(suite);
+}

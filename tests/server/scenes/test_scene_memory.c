@@ -1,0 +1,112 @@
+#include "server/scenes/scene_memory.h"
+#include "tests/support/test.h"
+#include "tests/support/tick.h"
+
+static struct obb_store *store;
+static struct srv_locks locks;
+static struct srv_scene_memory memory;
+
+static void setup(void)
+{
+    ck_assert_int_eq(obb_store_create(10, 1000, NULL, &store), OBB_OK);
+    locks = (struct srv_locks){.pool = NULL};
+    memory = (struct srv_scene_memory){.store = store, .locks = &locks};
+}
+
+static void teardown(void) { obb_store_destroy(store); }
+
+/* Adds a scene with so many states within reach. */
+static struct obb_scene *add(const char *name, int states)
+{
+    const obb_settings space = {.dimensions = 3, .history_span = 1e9, .history_commits = 1000};
+    struct obb_scene *scene = NULL;
+    ck_assert_int_eq(obb_store_add(store, obb_str_of(name), &space, 1, 0, &scene), OBB_OK);
+    for (int i = 1; i < states; i++)
+        tick(scene, i, i == 1 ? "+a:1 +b:2" : i % 2 ? "a:1 b:2" : "a:3 b:4");
+    return scene;
+}
+
+static uint64_t states(const struct obb_scene *scene)
+{
+    obb_scene_info info;
+    obb_scene_info_without_bounds(scene, &info);
+    return info.now.revision - info.oldest.revision + 1;
+}
+
+START_TEST(without_a_limit_there_is_room_and_nothing_is_given_up)
+{
+    struct obb_scene *scene = add("a", 10);
+    ck_assert_uint_eq(srv_scene_memory_room(&memory), SIZE_MAX);
+    ck_assert(srv_scene_memory_shed(&memory, NULL, SIZE_MAX));
+    ck_assert_uint_eq(states(scene), 10);
+}
+END_TEST
+
+START_TEST(room_is_what_the_scenes_and_the_promises_leave)
+{
+    add("a", 10);
+    struct srv_scene_lock lock = {.scene = NULL};
+    const size_t used = obb_store_bytes(store);
+    memory.limit = used + 1000;
+    ck_assert_uint_eq(srv_scene_memory_room(&memory), 1000);
+    srv_lock_promise(&locks, &lock, 300);
+    ck_assert_uint_eq(srv_scene_memory_room(&memory), 700);
+    srv_lock_promise(&locks, &lock, 5000);
+    ck_assert_uint_eq(srv_scene_memory_room(&memory), 0);
+    srv_lock_promise(&locks, &lock, 0);
+    ck_assert_uint_eq(srv_scene_memory_room(&memory), 1000);
+    memory.limit = used / 2;
+    ck_assert_uint_eq(srv_scene_memory_room(&memory), 0);
+}
+END_TEST
+
+START_TEST(the_largest_history_goes_first_until_another_is_the_largest)
+{
+    struct obb_scene *small = add("small", 100), *large = add("large", 400);
+    memory.limit = obb_store_bytes(store) + 1000;
+    ck_assert(srv_scene_memory_shed(&memory, NULL, 1000));
+    ck_assert_uint_eq(states(large), 400); /* there was room */
+    ck_assert(srv_scene_memory_shed(&memory, NULL, 20000));
+    ck_assert_uint_eq(states(small), 100);
+    ck_assert_uint_lt(states(large), 400);
+    ck_assert_uint_gt(states(large), 100);
+    ck_assert_uint_ge(srv_scene_memory_room(&memory), 20000);
+
+    memory.limit = obb_store_bytes(store) - obb_scene_history_bytes(large); /* now both are asked */
+    ck_assert(srv_scene_memory_shed(&memory, NULL, 0));
+    ck_assert_uint_lt(states(small), 100);
+    ck_assert_uint_lt(states(large), 100);
+    const double ratio =
+        (double)obb_scene_history_bytes(small) / (double)obb_scene_history_bytes(large);
+    ck_assert_double_gt(ratio, 0.8);
+    ck_assert_double_lt(ratio, 1.25);
+}
+END_TEST
+
+START_TEST(newest_states_and_locked_scenes_stay)
+{
+    struct obb_scene *free_one = add("free", 50), *locked = add("locked", 400);
+    struct srv_scene_lock lock = {.scene = NULL};
+    ck_assert(srv_lock_take(&locks, &lock, locked, false, 0));
+    memory.limit = 1;
+    ck_assert(!srv_scene_memory_shed(&memory, NULL, 0));
+    ck_assert_uint_eq(states(free_one), 1);
+    ck_assert_uint_eq(states(locked), 400);
+    ck_assert(!srv_scene_memory_shed(&memory, locked, 0)); /* whoever locked it may */
+    ck_assert_uint_eq(states(locked), 1);
+    srv_lock_release(&locks, &lock);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("scene_memory");
+    TCase *tc = tcase_create("scene_memory");
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, without_a_limit_there_is_room_and_nothing_is_given_up);
+    tcase_add_test(tc, room_is_what_the_scenes_and_the_promises_leave);
+    tcase_add_test(tc, the_largest_history_goes_first_until_another_is_the_largest);
+    tcase_add_test(tc, newest_states_and_locked_scenes_stay);
+    suite_add_tcase(suite, tc);
+    return test_main(suite);
+}
