@@ -168,6 +168,7 @@ static struct obb_version *writable(struct obb_apply *apply, struct obb_version 
     version->category = current->category;
     version->mask = current->mask;
     version->group = current->group;
+    version->put = 0;
     version->interpolated = 1;
     version->entity = current->entity;
     version->data = current->data;
@@ -203,6 +204,7 @@ static obb_status create(struct obb_apply *apply, obb_str name, uint32_t hash,
         return OBB_NO_MEMORY;
     }
     atomic_store_explicit(&record->newest, version->self, memory_order_relaxed);
+    version->put = 1;
     version->interpolated = 0;
     version->entity = version->data = NULL;
     version->record = record;
@@ -326,6 +328,7 @@ static obb_status apply_put(struct obb_apply *apply, size_t i, const struct foun
             return st;
         apply->new_ids[i] = version->record->id;
     }
+    version->put = 1;
     if ((put->parts & OBB_PUT_CENTER) != 0)
         version->box.center = put->box.center;
     if ((put->parts & OBB_PUT_HALF_EXTENTS) != 0)
@@ -615,7 +618,10 @@ static obb_status apply_effect(struct obb_apply *apply, const obb_effect *effect
         return OBB_OK;
     }
     version = writable(apply, current);
-    return version != NULL ? write_parts(apply, version, effect) : OBB_NO_MEMORY;
+    if (version == NULL)
+        return OBB_NO_MEMORY;
+    version->put = effect->kind == OBB_EFFECT_PUT;
+    return write_parts(apply, version, effect);
 }
 
 obb_status obb_apply_effects(struct obb_apply *apply, const obb_effects *effects)

@@ -4,7 +4,9 @@
 #include "core/scene/footprint.h"
 #include "core/scene/reclaim.h"
 #include "core/scene/scene_data.h"
+#include "core/scene/view_inside.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -451,9 +453,65 @@ void obb_edit_commit(struct obb_prepared *p, obb_committed *out)
     };
     if (p->begins)
         scene->history.unreachable = scene->history.count - 1;
+    if (p->future.appends) {
+        p->state->removed = out->removed;
+        p->state->put = out->put;
+        p->state->posed = out->posed;
+        p->state->transformed = out->transformed;
+    }
     obb_history_prune(&scene->history);
     obb_scene_reclaim(scene, 2 * p->apply.change_count + RECLAIM_AT_LEAST);
     obb_scene_settle(scene);
+}
+
+/* Returns the version that replaced a version that died, or OBB_NO_VERSION. */
+static uint32_t newer_than(const struct obb_version *ended)
+{
+    return atomic_load_explicit(&ended->newer, memory_order_relaxed);
+}
+
+obb_status obb_committed_read(const struct obb_view *before, const struct obb_view *after,
+                              struct obb_arena *arena, obb_committed *out)
+{
+    assert(after->scene == before->scene && after->revision == before->revision + 1);
+    const struct obb_state *state = after->state;
+    const struct obb_ended *from = state->ended;
+    const struct obb_version **ended = (const struct obb_version **)obb_arena_alloc(
+        arena, from->count, sizeof(const struct obb_version *));
+    if (ended == NULL)
+        return OBB_NO_MEMORY;
+    size_t replaced = 0;
+    for (size_t i = 0; i < from->count; i++) {
+        ended[i] = obb_version_at(after->versions, from->versions[i]);
+        replaced += newer_than(ended[i]) != OBB_NO_VERSION;
+    }
+    const size_t removed = from->count - replaced;
+    const size_t new = after->info.boxes + removed - before->info.boxes;
+    const struct obb_version **made = (const struct obb_version **)obb_arena_alloc(
+        arena, replaced + new, sizeof(const struct obb_version *));
+    if (made == NULL)
+        return OBB_NO_MEMORY;
+    size_t made_count = 0;
+    for (size_t i = 0; i < from->count; i++)
+        if (newer_than(ended[i]) != OBB_NO_VERSION)
+            made[made_count++] = obb_version_at(after->versions, newer_than(ended[i]));
+    uint64_t id = state->first_id - 1;
+    while (made_count < replaced + new) {
+        made[made_count] = obb_view_next(after, id);
+        assert(made[made_count] != NULL); /* a commit never removes a box that it makes */
+        id = made[made_count++]->id;
+    }
+    *out = (obb_committed){.moment = {state->revision, state->time},
+                           .changed = true,
+                           .removed = state->removed,
+                           .put = state->put,
+                           .posed = state->posed,
+                           .transformed = state->transformed,
+                           .made = made,
+                           .ended = ended,
+                           .made_count = made_count,
+                           .ended_count = from->count};
+    return OBB_OK;
 }
 
 obb_status obb_scene_configure(struct obb_scene *scene, const obb_settings *settings, double now_ms,

@@ -7,6 +7,7 @@
 #include "core/scene/edit.h"
 #include "core/scene/effects.h"
 #include "core/scene/scene.h"
+#include "core/scene/view.h"
 
 struct obb_prepared;
 
@@ -75,6 +76,17 @@ obb_status obb_prepared_effects(const struct obb_prepared *prepared, struct obb_
  *          OBB_BAD_NAME; OBB_NO_MEMORY. The scene is as it was. */
 obb_status obb_effects_prepare(struct obb_scene *scene, const obb_effects *effects, bool begins,
                                struct obb_arena *arena, struct obb_prepared **out_prepared);
+
+/* Reads from the history what the commit between two states did. `before` and `after` are views of
+ * consecutive states.
+ *
+ * out     without new_ids, missed_poses, missed_transforms and missed. The lists are in `arena`: the
+ *         versions that replaced others in the order in which the commit touched them, then the new
+ *         boxes by id. They are valid while both views are open.
+ * errors  OBB_NO_MEMORY.
+ * Cost    O(changes). Any thread. */
+obb_status obb_committed_read(const struct obb_view *before, const struct obb_view *after,
+                              struct obb_arena *arena, obb_committed *out);
 
 /* Changes the settings in a commit that changes no box. *out_changed is true if the revision was
  * raised. OBB_BAD_VALUE; OBB_DIMENSIONS if the dimensions would change while the scene holds boxes;

@@ -32,9 +32,10 @@ struct obb_state {
     double time, until;
     bool time_stated; /* by its commit */
     obb_settings settings;
-    uint64_t first_id;       /* new boxes of its commit have this id or a higher one */
-    size_t boxes;            /* alive */
-    size_t pins;             /* open views of it */
+    uint64_t first_id; /* new boxes of its commit have this id or a higher one */
+    size_t boxes;      /* alive */
+    size_t removed, put, posed, transformed; /* as in obb_committed: of its commit */
+    size_t pins;                             /* open views of it */
     struct obb_view *shared; /* while obb_views_open runs: its latest view of this state */
     struct obb_layers *layers;
     struct obb_ended *ended; /* ended by this commit: versions of the state before */

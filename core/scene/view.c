@@ -313,6 +313,8 @@ uint64_t obb_view_id(const struct obb_version *box) { return box->record->id; }
 
 obb_str obb_view_name(const struct obb_version *box) { return obb_record_name(box->record); }
 
+bool obb_view_put(const struct obb_version *box) { return box->put; }
+
 obb_box obb_view_pose(const struct obb_view *view, const struct obb_version *box)
 {
     const struct obb_version *to = obb_view_interpolates_to(view, box);

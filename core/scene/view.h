@@ -91,6 +91,9 @@ obb_box obb_view_pose(const struct obb_view *view, const struct obb_version *box
 obb_solid obb_view_solid(const struct obb_view *view, const struct obb_version *box);
 obb_attributes obb_view_attributes(const struct obb_version *box);
 
+/* Returns whether the commit that made this version of the box names the box in a put. */
+bool obb_view_put(const struct obb_version *box);
+
 /* Begins to rebuild the broad phase of the view's state, which the caller destroys. The view and
  * *cancel (may be NULL) must outlive the rebuild. OBB_NO_MEMORY. Any thread. */
 obb_status obb_view_rebuild(const struct obb_view *view, const atomic_bool *cancel,

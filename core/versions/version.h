@@ -51,7 +51,8 @@ struct obb_version {
     uint64_t id; /* the record's; beside the box, since the broad phase reads only these two */
     uint32_t category, mask;
     int32_t group;
-    uint32_t self : 31;          /* own index in the pool */
+    uint32_t self : 30;          /* own index in the pool */
+    uint32_t put : 1;            /* a put of the commit that made it names its box */
     uint32_t interpolated : 1;   /* poses between the version before and this one are interpolated:
                                   * the pose changed, and not by a teleport */
     struct obb_interned *entity; /* NULL: none */
@@ -66,7 +67,7 @@ struct obb_version {
 /* The pool of version slots. Its pages never move, so readers hold plain pointers while the writer
  * adds more. */
 #define OBB_VERSION_PAGE 512
-#define OBB_MAX_VERSIONS ((uint32_t)1 << 31)
+#define OBB_MAX_VERSIONS ((uint32_t)1 << 30)
 struct obb_versions {
     _Atomic(struct obb_version **) pages; /* replaced when the table grows */
     /* The rest is the writer's. */

@@ -261,7 +261,7 @@ struct obb_version *boxes_world_add(struct boxes_world *world, const obb_box *bo
     version->box = *box;
     version->category = 1;
     version->mask = UINT32_MAX;
-    version->self = self & 0x7fffffffu;
+    version->self = self & (OBB_MAX_VERSIONS - 1);
     version->id = id != 0 ? id : before->id;
     version->older = before != NULL ? before->self : OBB_NO_VERSION;
     atomic_store(&version->newer, OBB_NO_VERSION);

@@ -339,6 +339,147 @@ START_TEST(views_opened_in_between_see_nothing_of_what_is_only_prepared)
 }
 END_TEST
 
+/* ---- Read from the history -------------------------------------------------------------------- */
+
+enum { KEPT = 60, CROWD = 24 };
+
+/* What a commit said when it was made: ids by the order of ids, and by the edit's own names which of
+ * the versions were put. */
+struct said {
+    obb_committed done;
+    uint64_t made[CROWD], ended[CROWD];
+    bool put[CROWD];
+};
+
+static int by_value(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+    return *x < *y ? -1 : *x > *y;
+}
+
+static void list_ids(const struct obb_version *const *boxes, size_t count, uint64_t *out)
+{
+    ck_assert_uint_le(count, CROWD);
+    for (size_t i = 0; i < count; i++)
+        out[i] = obb_view_id(boxes[i]);
+    qsort(out, count, sizeof *out, by_value);
+}
+
+/* Commits removes, puts, poses and transforms of boxes named x0 and so on. */
+static void commit_some(struct obb_scene *scene, test_rng *rng, struct said *out)
+{
+    static char names[CROWD][8];
+    obb_target removes[CROWD];
+    obb_put puts[CROWD];
+    obb_pose poses[CROWD];
+    obb_transform_edit moves[CROWD];
+    obb_edit edit = {.dimensions = 3,
+                     .ignore_missing = true,
+                     .removes = removes,
+                     .puts = puts,
+                     .poses = poses,
+                     .transforms = moves};
+    for (size_t i = 0; i < CROWD; i++) {
+        (void)snprintf(names[i], sizeof names[i], "x%zu", i);
+        const double x = (double)test_below(rng, 3); /* sometimes where it is already */
+        if (test_below(rng, 8) == 0)
+            removes[edit.remove_count++] = named(names[i]);
+        if (test_below(rng, 5) == 0)
+            puts[edit.put_count++] = put_at(names[i], x);
+        if (test_below(rng, 4) == 0)
+            poses[edit.pose_count++] = pose_at(names[i], x);
+        if (test_below(rng, 8) == 0)
+            moves[edit.transform_count++] = move_by(names[i], x);
+    }
+    struct obb_arena arena = {0};
+    obb_fault fault;
+    ck_assert_int_eq(commit(scene, &edit, 1000, &arena, &out->done, &fault), OBB_OK);
+    const obb_committed *done = &out->done;
+    list_ids(done->made, done->made_count, out->made);
+    list_ids(done->ended, done->ended_count, out->ended);
+    for (size_t i = 0; i < done->made_count; i++) {
+        const size_t at =
+            (size_t)((uint64_t *)bsearch(&(uint64_t){obb_view_id(done->made[i])}, out->made,
+                                         done->made_count, sizeof *out->made, by_value) -
+                     out->made);
+        out->put[at] = false;
+        for (size_t k = 0; k < edit.put_count; k++)
+            out->put[at] = out->put[at] ||
+                           obb_str_equal(edit.puts[k].target.name, obb_view_name(done->made[i]));
+    }
+    obb_arena_fini(&arena);
+}
+
+START_TEST(the_history_says_what_each_commit_did)
+{
+    static struct said said[KEPT];
+    size_t count = 0, made = 0, put = 0, removed = 0, refused = 0;
+    test_rng rng = {.s = 20261210};
+    struct obb_scene *scene = tick_scene(1e9, KEPT);
+    while (count < KEPT) {
+        commit_some(scene, &rng, &said[count]);
+        count += said[count].done.changed; /* the others are no states */
+    }
+    for (size_t i = 0; i < KEPT; i++) {
+        const struct said *s = &said[i];
+        struct obb_view *before, *after;
+        const obb_at from = {.kind = OBB_AT_REVISION, .revision = s->done.moment.revision - 1};
+        ck_assert_int_eq(obb_view_open(scene, &from, &before, NULL, NULL), OBB_OK);
+        ck_assert_int_eq(obb_view_open_later(before, s->done.moment.revision, &after), OBB_OK);
+        obb_committed read;
+        for (size_t n = 1;; n++) {
+            struct obb_arena arena = {0};
+            fault_arm(n);
+            const obb_status status = obb_committed_read(before, after, &arena, &read);
+            const bool reached = fault_seen() >= n;
+            fault_arm(0);
+            ck_assert(status == (reached ? OBB_NO_MEMORY : OBB_OK));
+            refused += reached;
+            if (!reached) {
+                ck_assert_uint_eq(read.moment.revision, s->done.moment.revision);
+                ck_assert_double_eq(read.moment.time, s->done.moment.time);
+                ck_assert_uint_eq(read.removed, s->done.removed);
+                ck_assert_uint_eq(read.put, s->done.put);
+                ck_assert_uint_eq(read.posed, s->done.posed);
+                ck_assert_uint_eq(read.transformed, s->done.transformed);
+                ck_assert_uint_eq(read.made_count, s->done.made_count);
+                ck_assert_uint_eq(read.ended_count, s->done.ended_count);
+                uint64_t ids[CROWD];
+                list_ids(read.made, read.made_count, ids);
+                ck_assert_mem_eq(ids, s->made, read.made_count * sizeof *ids);
+                list_ids(read.ended, read.ended_count, ids);
+                ck_assert_mem_eq(ids, s->ended, read.ended_count * sizeof *ids);
+                for (size_t k = 0; k < read.made_count; k++) {
+                    const uint64_t id = obb_view_id(read.made[k]);
+                    const uint64_t *at =
+                        bsearch(&id, s->made, read.made_count, sizeof id, by_value);
+                    ck_assert_ptr_eq(read.made[k], obb_view_find_id(after, id));
+                    ck_assert(obb_view_put(read.made[k]) == s->put[at - s->made]);
+                    put += obb_view_put(read.made[k]);
+                }
+                for (size_t k = 0; k < read.ended_count; k++)
+                    ck_assert_ptr_eq(read.ended[k],
+                                     obb_view_find_id(before, obb_view_id(read.ended[k])));
+                made += read.made_count;
+                removed += read.removed;
+            }
+            obb_arena_fini(&arena);
+            if (!reached)
+                break;
+        }
+        obb_view_close(before);
+        obb_view_close(after);
+    }
+    printf("%d commits read: %zu versions made, %zu of them put, %zu boxes removed\n", KEPT, made,
+           put, removed);
+    ck_assert_uint_gt(put, KEPT);
+    ck_assert_uint_gt(made - put, KEPT);
+    ck_assert_uint_gt(removed, KEPT / 2);
+    ck_assert_uint_ge(refused, KEPT);
+    obb_scene_destroy(scene);
+}
+END_TEST
+
 /* ---- Memory that runs out ----------------------------------------------------------------------------------------- */
 
 enum { MIXED_PUTS = 40, MIXED_POSES = 30 };
@@ -453,6 +594,7 @@ int main(void)
     tcase_add_test(tc, a_commit_that_changes_nothing_raises_no_revision);
     tcase_add_test(tc, a_transform_that_moves_nothing_raises_no_revision);
     tcase_add_test(tc, views_opened_in_between_see_nothing_of_what_is_only_prepared);
+    tcase_add_test(tc, the_history_says_what_each_commit_did);
     tcase_add_test(tc, a_commit_that_finds_no_memory_leaves_no_trace);
     suite_add_tcase(suite, tc);
     return test_main(suite);

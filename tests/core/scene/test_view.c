@@ -73,6 +73,35 @@ START_TEST(views_that_are_opened_together_share_their_states)
 }
 END_TEST
 
+START_TEST(a_view_leads_to_the_later_states_also_beyond_the_history)
+{
+    static const char *const states[] = {"1@1 a:1 b:2", "2@2 a:3 b:4", "3@3 a:5 b:4", "4@4 b:4",
+                                         "5@5 b:4 c:6"};
+    struct obb_scene *scene = tick_scene(1e9, 2);
+    struct obb_view *views[5], *none;
+    tick(scene, 1, "+a:1 +b:2");
+    ck_assert_int_eq(obb_view_open(scene, NULL, &views[0], NULL, NULL), OBB_OK);
+    tick(scene, 2, "a:3 b:4");
+    tick(scene, 3, "a:5");
+    tick(scene, 4, "-a");
+    tick(scene, 5, "+c:6");
+    ck_assert_int_eq(
+        obb_view_open(scene, &(obb_at){.kind = OBB_AT_REVISION, .revision = 2}, &none, NULL, NULL),
+        OBB_GONE);
+    for (size_t i = 1; i < 5; i++) {
+        fault_arm(1);
+        ck_assert_int_eq(obb_view_open_later(views[i - 1], i + 1, &views[i]), OBB_NO_MEMORY);
+        fault_arm(0);
+        ck_assert_int_eq(obb_view_open_later(views[i - 1], i + 1, &views[i]), OBB_OK);
+        ck_assert_str_eq(seen_in(views[i]).text, states[i]);
+        obb_view_close(views[i - 1]); /* the one that is open holds the rest */
+        ck_assert(obb_scene_validate(scene));
+    }
+    obb_view_close(views[4]);
+    obb_scene_destroy(scene);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("view");
@@ -80,6 +109,7 @@ int main(void)
     tcase_set_timeout(tc, test_timeout(60));
     tcase_add_test(tc, a_view_that_finds_no_memory_is_not_opened);
     tcase_add_test(tc, views_that_are_opened_together_share_their_states);
+    tcase_add_test(tc, a_view_leads_to_the_later_states_also_beyond_the_history);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }
