@@ -307,74 +307,88 @@ static int compare(const struct obb_ranked *past, const obb_box_pair *present)
     return 0;
 }
 
-/* The pairs that are in only one of the two sorted lists. */
-struct change {
-    struct found begun, ended, removed;
-    uint32_t *dropped; /* pairs that ended */
-    size_t dropped_count;
-};
-
-static bool note_end(const struct obb_contacts *contacts, const struct obb_view *before,
-                     const struct obb_view *after, const struct obb_ranked *past,
-                     struct obb_arena *arena, struct change *change)
+static obb_box_pair pair_in(const struct obb_view *view, const struct obb_ranked *past)
 {
-    const struct obb_version *a = obb_view_find_id(after, past->major);
-    const struct obb_version *b = obb_view_find_id(after, past->minor);
-    const bool gone = a == NULL || b == NULL;
-    if (gone) {
-        a = obb_view_find_id(before, past->major);
-        b = obb_view_find_id(before, past->minor);
+    return (obb_box_pair){obb_view_find_id(view, past->major), obb_view_find_id(view, past->minor)};
+}
+
+/* Merges the two sorted lists. Returns NULL if there is no memory. */
+static const obb_contact_change *list_changes(const struct obb_ranked *past, size_t past_count,
+                                              const struct found *present,
+                                              const struct obb_view *before,
+                                              const struct obb_view *after, bool stayed,
+                                              struct obb_arena *arena, size_t *out_count)
+{
+    obb_contact_change *list = obb_arena_alloc(arena, past_count + present->count, sizeof *list);
+    size_t count = 0;
+    if (list == NULL)
+        return NULL;
+    for (size_t i = 0, j = 0; i < past_count || j < present->count;) {
+        const int order = i == past_count       ? 1
+                          : j == present->count ? -1
+                                                : compare(&past[i], &present->pairs[j]);
+        obb_contact_change change = {.removed = false};
+        if (order <= 0 && (order < 0 || stayed))
+            change.before = pair_in(before, &past[i]);
+        if (order < 0) {
+            const obb_box_pair pair = pair_in(after, &past[i]);
+            change.removed = pair.a == NULL || pair.b == NULL;
+        } else {
+            change.after = present->pairs[j];
+        }
+        if (order != 0 || stayed)
+            list[count++] = change;
+        i += order <= 0;
+        j += order >= 0;
     }
-    const struct pair *pair = past->item;
-    change->dropped[change->dropped_count++] = (uint32_t)(pair - contacts->pairs);
-    return found_add(gone ? &change->removed : &change->ended, arena, a, b);
+    *out_count = count;
+    return list;
+}
+
+/* Brings the set to the state after the commit. Both lists are sorted. Returns false if there is no
+ * memory. */
+static bool update(struct obb_contacts *contacts, const struct obb_ranked *past, size_t past_count,
+                   const struct found *present)
+{
+    for (size_t i = 0, j = 0; i < past_count; i++) {
+        while (j < present->count && compare(&past[i], &present->pairs[j]) > 0)
+            j++;
+        if (j == present->count || compare(&past[i], &present->pairs[j]) != 0)
+            drop(contacts, (uint32_t)((const struct pair *)past[i].item - contacts->pairs));
+    }
+    for (size_t i = 0, j = 0; j < present->count; j++) {
+        while (i < past_count && compare(&past[i], &present->pairs[j]) < 0)
+            i++;
+        if (i < past_count && compare(&past[i], &present->pairs[j]) == 0)
+            continue;
+        if (!add(contacts, present->pairs[j].a->id, present->pairs[j].b->id))
+            return false;
+    }
+    return true;
 }
 
 obb_status obb_contacts_advance(struct obb_contacts *contacts, const struct obb_view *before,
                                 const struct obb_view *after, const obb_committed *committed,
-                                const atomic_bool *cancel, struct obb_arena *arena,
-                                obb_contact_changes *out)
+                                bool stayed, const atomic_bool *cancel, struct obb_arena *arena,
+                                const obb_contact_change **out, size_t *out_count)
 {
     struct found present = {0};
-    struct change change = {0};
-    obb_status status = OBB_OK;
-    if (committed->made_count > 0)
-        status = find_present(after, committed, cancel, arena, &present);
-    size_t past_count = 0;
-    const struct obb_ranked *past =
-        status == OBB_OK ? find_past(contacts, committed, arena, &past_count) : NULL;
-    if (past != NULL)
-        change.dropped = obb_arena_alloc(arena, past_count, sizeof *change.dropped);
-    if (status == OBB_OK && change.dropped == NULL)
-        status = OBB_NO_MEMORY;
-
-    for (size_t i = 0, j = 0; status == OBB_OK && (i < past_count || j < present.count);) {
-        const int order = i == past_count      ? 1
-                          : j == present.count ? -1
-                                               : compare(&past[i], &present.pairs[j]);
-        bool good = true;
-        if (order < 0)
-            good = note_end(contacts, before, after, &past[i], arena, &change);
-        else if (order > 0)
-            good = found_add(&change.begun, arena, present.pairs[j].a, present.pairs[j].b);
-        i += order <= 0;
-        j += order >= 0;
-        if (!good)
-            status = OBB_NO_MEMORY;
+    if (committed->made_count > 0) {
+        const obb_status status = find_present(after, committed, cancel, arena, &present);
+        if (status != OBB_OK)
+            return status;
     }
-    for (size_t i = 0; status == OBB_OK && i < change.dropped_count; i++)
-        drop(contacts, change.dropped[i]);
-    for (size_t i = 0; status == OBB_OK && i < change.begun.count; i++)
-        if (!add(contacts, change.begun.pairs[i].a->id, change.begun.pairs[i].b->id))
-            status = OBB_NO_MEMORY;
-    if (status == OBB_OK)
-        *out = (obb_contact_changes){.begun = change.begun.pairs,
-                                     .begun_count = change.begun.count,
-                                     .ended = change.ended.pairs,
-                                     .ended_count = change.ended.count,
-                                     .removed = change.removed.pairs,
-                                     .removed_count = change.removed.count};
-    return status;
+    size_t past_count = 0, count = 0;
+    const struct obb_ranked *past = find_past(contacts, committed, arena, &past_count);
+    if (past == NULL)
+        return OBB_NO_MEMORY;
+    const obb_contact_change *list =
+        list_changes(past, past_count, &present, before, after, stayed, arena, &count);
+    if (list == NULL || !update(contacts, past, past_count, &present))
+        return OBB_NO_MEMORY;
+    *out = list;
+    *out_count = count;
+    return OBB_OK;
 }
 
 /* Returns whether the box is the first of a pair. */

@@ -23,26 +23,26 @@ obb_status obb_contacts_create(struct obb_budget *budget, const obb_box_pair *pa
 void obb_contacts_destroy(struct obb_contacts *contacts); /* NULL is fine */
 size_t obb_contacts_count(const struct obb_contacts *contacts);
 
-/* The changes of the set by one commit. Each list is in the order of (id, id). */
-typedef struct obb_contact_changes {
-    const obb_box_pair *begun; /* versions of the state after the commit */
-    const obb_box_pair *ended; /* likewise: both boxes still exist, but are apart */
-    /* Versions of the state before: the commit removed one of the two boxes, or both. */
-    const obb_box_pair *removed;
-    size_t begun_count, ended_count, removed_count;
-} obb_contact_changes;
+/* A pair that a commit has changed. */
+typedef struct obb_contact_change {
+    /* The pair in the states before and after the commit: {NULL, NULL} where it is not in the
+     * set. */
+    obb_box_pair before, after;
+    bool removed; /* the commit removed one of the two boxes, or both */
+} obb_contact_change;
 
-/* Updates the set across one commit. `before` and `after` are views of the newest state before and
- * after it.
+/* Updates the set across one commit. `before` and `after` are views of the states before and after
+ * it.
  *
- * out     lists allocated in `arena`, valid while both views are open.
+ * stayed  lists also the pairs that are in both sets, of which a box has another version now.
+ * out     the changes by (id, id), allocated in `arena`, valid while both views are open.
  * errors  OBB_NO_MEMORY; OBB_CANCELLED soon after *cancel (may be NULL) is true. After an error the
  *         set can only be destroyed.
  * Cost    O(m + k log k) for m boxes in the commit with k pairs. */
 obb_status obb_contacts_advance(struct obb_contacts *contacts, const struct obb_view *before,
                                 const struct obb_view *after, const obb_committed *committed,
-                                const atomic_bool *cancel, struct obb_arena *arena,
-                                obb_contact_changes *out);
+                                bool stayed, const atomic_bool *cancel, struct obb_arena *arena,
+                                const obb_contact_change **out, size_t *out_count);
 
 /* Lists all pairs by (id, id), as versions of `view`: a view of the state to which the set was last
  * updated. The list is allocated in `arena`, 16 bytes a pair, and the rest is as the boxes that

@@ -221,7 +221,7 @@ bool wire_read_scene_list_params(const wire_param *params, size_t count, struct 
 }
 
 bool wire_read_event_params(const wire_param *params, size_t count, struct obb_arena *arena,
-                            unsigned *out_topics, wire_problem *problem)
+                            wire_event_params *out, wire_problem *problem)
 {
     static const obb_str words[] = {/* in the order of the bits WIRE_TOPIC_… */
                                     WIRE_FIELD("collisions"), WIRE_FIELD("boxes"),
@@ -234,8 +234,13 @@ bool wire_read_event_params(const wire_param *params, size_t count, struct obb_a
         !read_words(values[TOPICS], words, (int)(sizeof words / sizeof *words), arena, &topics,
                     problem))
         return false;
-    *out_topics = topics;
+    *out = (wire_event_params){.topics = topics};
     return true;
+}
+
+bool wire_event_params_equal(const wire_event_params *a, const wire_event_params *b)
+{
+    return a->topics == b->topics;
 }
 
 bool wire_read_no_params(const wire_param *params, size_t count, struct obb_arena *arena,

@@ -56,9 +56,16 @@ enum {
     WIRE_TOPICS = 7 /* all of them; the default */
 };
 
-/* Reads the topics of an event stream: a set of WIRE_TOPIC_…. */
+/* What a client asks of an event stream. */
+typedef struct wire_event_params {
+    unsigned topics; /* a set of WIRE_TOPIC_… */
+} wire_event_params;
+
 bool wire_read_event_params(const wire_param *params, size_t count, struct obb_arena *arena,
-                            unsigned *out_topics, wire_problem *problem);
+                            wire_event_params *out, wire_problem *problem);
+
+/* Returns whether two streams are sent the same messages. */
+bool wire_event_params_equal(const wire_event_params *a, const wire_event_params *b);
 
 /* Refuses every parameter. */
 bool wire_read_no_params(const wire_param *params, size_t count, struct obb_arena *arena,

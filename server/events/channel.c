@@ -4,12 +4,9 @@
 #include "server/scenes/work.h"
 
 #include <assert.h>
-#include <string.h>
+#include <stddef.h>
 
-enum {
-    KEPT_TICKS = 6,    /* after its last subscriber, a set of topics stays covered for 25 to 30 s */
-    MOST_WAITING = 256 /* commits in a channel's queue before it is given up */
-};
+enum { MOST_WAITING = 256 }; /* commits in a channel's queue before it is given up */
 
 struct srv_channel {
     struct srv_job job; /* first; the running step */
@@ -21,10 +18,7 @@ struct srv_channel {
     size_t waiting; /* commits in the queue */
     bool lost;      /* a commit did not fit in: the subscribers must start anew */
     struct srv_step removed;
-    struct srv_feed feeds[SRV_TOPIC_SETS];
-    struct srv_subscriber *subscribers;
-    size_t wanted[SRV_TOPIC_SETS]; /* subscribers by their topics, */
-    size_t kept[SRV_TOPIC_SETS];   /* and ticks for which one who left may come back */
+    struct srv_wait wait; /* for the scene to be unlocked, so that views can be opened */
     struct srv_channel *previous, *next;
 };
 
@@ -33,22 +27,19 @@ struct srv_channel {
 static void on_left(struct srv_subscriber *s)
 {
     struct srv_channel *c = s->channel;
-    *(s->previous != NULL ? &s->previous->next : &c->subscribers) = s->next;
+    *(s->previous != NULL ? &s->previous->next : &s->audience->subscribers) = s->next;
     if (s->next != NULL)
         s->next->previous = s->previous;
-    c->wanted[s->topics]--;
-    c->kept[s->topics] = KEPT_TICKS;
     c->channels->metrics->followers--;
 }
 
 static void add_subscriber(struct srv_channel *c, struct srv_subscriber *s)
 {
     s->channel = c;
-    s->next = c->subscribers;
+    s->next = s->audience->subscribers;
     if (s->next != NULL)
         s->next->previous = s;
-    c->subscribers = s;
-    c->wanted[s->topics]++;
+    s->audience->subscribers = s;
     c->channels->metrics->followers++;
     srv_subscriber_start(s, on_left);
 }
@@ -71,8 +62,9 @@ static void finish_all(struct srv_channel *c,
                        void (*write)(struct wire_buf *buf, obb_moment moment))
 {
     struct srv_message *message = last_message(c, write);
-    while (c->subscribers != NULL)
-        srv_subscriber_finish(c->subscribers, message);
+    for (struct srv_audience *a = c->state.audiences; a != NULL; a = a->next)
+        while (a->subscribers != NULL)
+            srv_subscriber_finish(a->subscribers, message);
     srv_message_unref(message);
 }
 
@@ -85,15 +77,14 @@ static void overrun(struct srv_channel *c, struct srv_subscriber *s)
     srv_message_unref(message);
 }
 
-static void send_messages(struct srv_channel *c)
+static void send_message(struct srv_channel *c, struct srv_audience *a)
 {
-    for (unsigned i = 0; i < SRV_TOPIC_SETS; i++)
-        if (c->state.now.of[i] != NULL)
-            srv_feed_append(&c->feeds[i], c->state.now.of[i]);
-    for (struct srv_subscriber *s = c->subscribers, *next; s != NULL; s = next) {
+    struct srv_message *message = a->now;
+    if (message != NULL)
+        srv_feed_append(&a->feed, message);
+    for (struct srv_subscriber *s = a->subscribers, *next; s != NULL; s = next) {
         next = s->next;
-        struct srv_message *message = c->state.now.of[s->topics];
-        if (c->state.lost[s->topics]) {
+        if (a->lost) {
             overrun(c, s);
         } else if (message != NULL) {
             c->channels->metrics->events_total++;
@@ -101,42 +92,46 @@ static void send_messages(struct srv_channel *c)
                 overrun(c, s);
         }
     }
+    a->lost = false;
+    a->now = NULL;
+    srv_message_unref(message);
 }
 
-/* What had no room is missing: nobody can come back across it. */
-static void forget_lost(struct srv_channel *c)
-{
-    for (unsigned i = 0; i < SRV_TOPIC_SETS; i++) {
-        if (!c->state.lost[i])
-            continue;
-        c->state.lost[i] = c->state.now.covered[i] = false;
-        c->kept[i] = 0;
-    }
-}
-
-/* Returns whether messages for this set of topics must be written: somebody wants them, or may come
- * back for them. */
-static bool covers(const struct srv_channel *c, unsigned topics)
-{
-    return c->wanted[topics] > 0 || c->kept[topics] > 0;
-}
-
-/* Notes how far the covered sets are. */
-static void note_seen(struct srv_channel *c)
-{
-    const uint64_t present = obb_view_info_get(c->state.view)->at.revision;
-    for (unsigned i = 0; i < SRV_TOPIC_SETS; i++)
-        if (covers(c, i))
-            c->state.seen[i] = present + 1;
-}
-
-/* Returns whether somebody follows one of the topics, or may come back for it. */
+/* Returns whether somebody follows one of the topics. */
 static bool wanted(const struct srv_channel *c, unsigned topics)
 {
-    for (unsigned i = 0; i < SRV_TOPIC_SETS; i++)
-        if ((i & topics) != 0 && covers(c, i))
+    for (const struct srv_audience *a = c->state.audiences; a != NULL; a = a->next)
+        if (a->subscribers != NULL && (a->params.topics & topics) != 0)
             return true;
     return false;
+}
+
+/* Returns the audience of those who ask for the same, or NULL if there is no room for a new one. */
+static struct srv_audience *audience_of(struct srv_channel *c, const wire_event_params *params)
+{
+    for (struct srv_audience *a = c->state.audiences; a != NULL; a = a->next)
+        if (wire_event_params_equal(&a->params, params))
+            return a;
+    struct srv_audience *a = srv_audience_create(c->channels->budget, params);
+    if (a != NULL) {
+        a->next = c->state.audiences;
+        c->state.audiences = a;
+    }
+    return a;
+}
+
+/* Ends the audiences without subscribers. */
+static void end_audiences(struct srv_channel *c)
+{
+    for (struct srv_audience **place = &c->state.audiences; *place != NULL;) {
+        struct srv_audience *a = *place;
+        if (a->subscribers != NULL) {
+            place = &a->next;
+            continue;
+        }
+        *place = a->next;
+        srv_audience_destroy(a);
+    }
 }
 
 /* ---- The queue ------------------------------------------------------------------------------- */
@@ -157,16 +152,37 @@ static struct srv_step *pop(struct srv_channel *c)
     return step;
 }
 
-static void refuse_join(struct srv_step *step, obb_status status)
+/* Closes the first `count` views. */
+static void close_missed(struct srv_channel *c, struct srv_missed *missed, size_t count)
 {
+    for (size_t i = 0; i < count; i++)
+        srv_view_close(c->channels->locks, missed->views[i]);
+    for (size_t i = count; i < missed->count; i++)
+        missed->views[i - count] = missed->views[i];
+    missed->count -= count;
+}
+
+/* Releases all that a join holds of what its client missed. */
+static void forget_missed(struct srv_channel *c, struct srv_missed *missed)
+{
+    close_missed(c, missed, missed->count);
+    obb_contacts_destroy(missed->contacts);
+    srv_message_unref(missed->text);
+    missed->contacts = NULL;
+    missed->text = NULL;
+}
+
+static void refuse_join(struct srv_channel *c, struct srv_step *step, obb_status status)
+{
+    forget_missed(c, &step->missed);
     step->subscriber->status = status;
     srv_subscriber_refuse(step->subscriber);
 }
 
 static void drop_present(struct srv_channel *c)
 {
-    srv_message_unref(c->state.present);
-    c->state.present = NULL;
+    for (struct srv_audience *a = c->state.audiences; a != NULL; a = a->next)
+        srv_audience_move_on(a);
 }
 
 /* Moves on to the state after a commit. */
@@ -184,52 +200,31 @@ static void drop_contacts(struct srv_channel *c)
     c->state.contacts = NULL;
 }
 
-/* The messages have a gap: ends all streams and forgets what was kept, so that every client starts
- * anew. */
+/* The messages have a gap: ends all streams, so that every client starts anew. */
 static void start_over(struct srv_channel *c)
 {
-    while (c->subscribers != NULL)
-        overrun(c, c->subscribers);
-    srv_replay_clear(&c->state.replay);
-    srv_messages_clear(&c->state.now);
-    memset(c->kept, 0, sizeof c->kept);
-    memset(c->state.lost, 0, sizeof c->state.lost);
-    memset(c->state.seen, 0, sizeof c->state.seen);
+    for (struct srv_audience *a = c->state.audiences; a != NULL; a = a->next) {
+        while (a->subscribers != NULL)
+            overrun(c, a->subscribers);
+        srv_message_unref(a->now);
+        a->now = NULL;
+        a->lost = false;
+    }
     drop_contacts(c);
 }
 
 static void channel_destroy(struct srv_channel *c)
 {
     struct srv_channels *channels = c->channels;
-    assert(!c->busy && c->first == NULL && c->subscribers == NULL);
+    assert(!c->busy && c->first == NULL && c->wait.lock == NULL);
     *(c->previous != NULL ? &c->previous->next : &channels->first) = c->next;
     if (c->next != NULL)
         c->next->previous = c->previous;
     drop_contacts(c);
-    drop_present(c);
     srv_view_close(channels->locks, c->state.view);
-    srv_replay_fini(&c->state.replay);
-    srv_messages_clear(&c->state.now);
-    for (unsigned i = 0; i < SRV_TOPIC_SETS; i++)
-        srv_feed_fini(&c->feeds[i]);
     obb_arena_fini(&c->state.arena);
     obb_budget_free(c);
     srv_drain_release(channels->drain);
-}
-
-/* Returns the scene's place, which may be another scene's at present. */
-static struct srv_place *place_of(struct srv_channels *channels, const struct obb_scene *scene)
-{
-    /* Knuth, 6.4: the product spreads addresses, which are multiples of a power of two */
-    const uint64_t spread = (uint64_t)(uintptr_t)scene * 0x9e3779b97f4a7c15u;
-    return &channels->places[(spread >> 32) % SRV_PLACES];
-}
-
-static void remember_place(struct srv_channel *c)
-{
-    struct srv_place *place = place_of(c->channels, c->scene);
-    place->scene = c->scene;
-    memcpy(place->seen, c->state.seen, sizeof place->seen);
 }
 
 /* ---- Steps ----------------------------------------------------------------------------------- */
@@ -243,14 +238,28 @@ static size_t run_step(struct srv_job *job)
     return 0;
 }
 
-static void joined(struct srv_channel *c, struct srv_subscriber *s)
+static uint64_t revision_of(const struct obb_view *view)
 {
+    return obb_view_info_get(view)->at.revision;
+}
+
+/* Returns whether the views of what a client missed lead to the channel's state, or there are none. */
+static bool missed_whole(const struct srv_channel *c, const struct srv_missed *missed)
+{
+    return missed->count == 0 ||
+           revision_of(missed->views[missed->count - 1]) == revision_of(c->state.view);
+}
+
+static void joined(struct srv_channel *c, struct srv_step *step)
+{
+    struct srv_subscriber *s = step->subscriber;
+    if (s->status != OBB_OK || atomic_load(&s->request->cancelled)) {
+        refuse_join(c, step, s->status);
+        return;
+    }
+    forget_missed(c, &step->missed);
     s->request->on_cancel = NULL;
-    if (s->status != OBB_OK || atomic_load(&s->request->cancelled))
-        srv_subscriber_refuse(s);
-    else
-        add_subscriber(c, s);
-    note_seen(c);
+    add_subscriber(c, s);
 }
 
 static void committed(struct srv_channel *c, struct srv_step *step)
@@ -260,16 +269,14 @@ static void committed(struct srv_channel *c, struct srv_step *step)
         start_over(c);
         return;
     }
-    send_messages(c);
-    forget_lost(c);
-    srv_replay_add(&c->state.replay, &c->state.now);
-    note_seen(c);
+    for (struct srv_audience *a = c->state.audiences; a != NULL; a = a->next)
+        send_message(c, a);
 }
 
 static void on_done(struct srv_job *job)
 {
     struct srv_channel *c = (struct srv_channel *)job;
-    struct srv_step *step = pop(c);
+    struct srv_step *step = c->first;
     c->busy = false;
     if (atomic_load(&c->state.cancelled)) {
         c->state.status = OBB_CANCELLED;
@@ -277,8 +284,15 @@ static void on_done(struct srv_job *job)
             step->subscriber->status = OBB_CANCELLED;
     }
     atomic_store(&c->state.cancelled, false);
+    if (step->kind == SRV_STEP_JOIN && step->subscriber->status == OBB_OK &&
+        !missed_whole(c, &step->missed)) {
+        close_missed(c, &step->missed, step->missed.count - 1); /* the step goes on from there */
+        next_step(c);
+        return;
+    }
+    (void)pop(c);
     if (step->kind == SRV_STEP_JOIN)
-        joined(c, step->subscriber);
+        joined(c, step);
     else
         committed(c, step);
     next_step(c);
@@ -290,11 +304,7 @@ static void cancel_step(struct srv_channel *c)
     srv_pool_cancelled(&c->job);
 }
 
-static void say_removed(struct srv_channel *c)
-{
-    finish_all(c, wire_event_gone);
-    memset(c->kept, 0, sizeof c->kept);
-}
+static void say_removed(struct srv_channel *c) { finish_all(c, wire_event_gone); }
 
 /* After a lost commit: forgets the commits in the queue, and goes on from the present state of the
  * scene. */
@@ -333,39 +343,99 @@ static void drop_steps(struct srv_channel *c)
         if (step->kind == SRV_STEP_COMMIT)
             adopt(c, step);
         else if (step->kind == SRV_STEP_JOIN)
-            refuse_join(step, OBB_CANCELLED);
+            refuse_join(c, step, OBB_CANCELLED);
     }
-    memset(c->kept, 0, sizeof c->kept);
     c->lost = false;
+}
+
+static void go_on(struct srv_channel *c);
+
+static void on_unlocked(struct srv_wait *wait)
+{
+    go_on((struct srv_channel *)(void *)((char *)wait - offsetof(struct srv_channel, wait)));
+}
+
+/* Opens the next views of what the client missed. OBB_NO_MEMORY; OBB_CANCELLED: not now, since the
+ * scene is locked. */
+static obb_status open_missed(struct srv_channel *c, struct srv_missed *missed)
+{
+    struct srv_locks *locks = c->channels->locks;
+    if (!missed_whole(c, missed) &&
+        srv_lock_wait(locks, obb_view_scene(missed->views[0]), &c->wait))
+        return OBB_CANCELLED;
+    while (!missed_whole(c, missed) && missed->count < SRV_MISSED_VIEWS) {
+        const struct obb_view *last = missed->views[missed->count - 1];
+        const obb_status status =
+            srv_view_open_later(locks, last, revision_of(last) + 1, &missed->views[missed->count]);
+        if (status != OBB_OK)
+            return status;
+        missed->count++;
+    }
+    return OBB_OK;
+}
+
+/* Makes a join ready to run. OBB_NO_MEMORY; OBB_CANCELLED as open_missed. */
+static obb_status begin_join(struct srv_channel *c, struct srv_step *step)
+{
+    struct srv_subscriber *s = step->subscriber;
+    struct srv_missed *missed = &step->missed;
+    s->audience = audience_of(c, &s->params);
+    if (s->audience == NULL)
+        return OBB_NO_MEMORY;
+    const bool known = s->audience->has_missed && s->audience->missed_since == s->last;
+    const bool nothing = missed->count == 1 && missed->text == NULL && missed_whole(c, missed);
+    if (known || nothing)
+        forget_missed(c, missed);
+    return missed->count > 0 ? open_missed(c, missed) : OBB_OK;
+}
+
+/* Makes a step ready to run on the pool. Returns false if the step is done already, or must wait:
+ * *out_waits. */
+static bool begin_step(struct srv_channel *c, struct srv_step *step, bool *out_waits)
+{
+    *out_waits = false;
+    if (step->kind == SRV_STEP_REMOVED) {
+        (void)pop(c);
+        say_removed(c);
+        return false;
+    }
+    if (step->kind == SRV_STEP_JOIN) {
+        obb_status status = OBB_OK;
+        const bool refused = c->lost || atomic_load(&step->subscriber->request->cancelled);
+        if (!refused)
+            status = begin_join(c, step);
+        *out_waits = status == OBB_CANCELLED;
+        if (refused || status == OBB_NO_MEMORY)
+            refuse_join(c, pop(c), c->lost ? OBB_NO_MEMORY : status);
+        if (refused || status != OBB_OK)
+            return false;
+    }
+    for (struct srv_audience *a = c->state.audiences; a != NULL; a = a->next)
+        a->covered = a->subscribers != NULL;
+    return true;
 }
 
 /* Begins the next step. If there is none and nobody wants the channel, destroys it. */
 static void next_step(struct srv_channel *c)
 {
+    bool waits;
     if (c->channels->stopped)
         drop_steps(c);
     if (c->lost)
         find_present(c);
     while (c->first != NULL) {
         struct srv_step *step = c->first;
-        if (step->kind == SRV_STEP_REMOVED) {
-            (void)pop(c);
-            say_removed(c);
+        if (!begin_step(c, step, &waits)) {
+            if (waits)
+                return;
             continue;
         }
-        if (step->kind == SRV_STEP_JOIN &&
-            (c->lost || atomic_load(&step->subscriber->request->cancelled))) {
-            refuse_join(pop(c), c->lost ? OBB_NO_MEMORY : OBB_OK);
-            continue;
-        }
-        for (unsigned i = 0; i < SRV_TOPIC_SETS; i++)
-            c->state.now.covered[i] = covers(c, i);
         if (srv_pool_submit(c->channels->pool, &c->job) == SRV_SUBMITTED) {
             c->busy = true;
             return;
         }
         if (step->kind == SRV_STEP_JOIN) {
-            refuse_join(pop(c), OBB_NO_MEMORY);
+            refuse_join(c, pop(c), OBB_NO_MEMORY);
         } else {
             adopt(c, pop(c));
             start_over(c);
@@ -373,16 +443,14 @@ static void next_step(struct srv_channel *c)
     }
     if (!wanted(c, WIRE_TOPIC_COLLISIONS))
         drop_contacts(c);
-    if (wanted(c, WIRE_TOPICS))
-        return;
-    if (c->scene != NULL)
-        remember_place(c);
-    channel_destroy(c);
+    end_audiences(c);
+    if (c->state.audiences == NULL)
+        channel_destroy(c);
 }
 
 static void go_on(struct srv_channel *c)
 {
-    if (!c->busy)
+    if (!c->busy && c->wait.lock == NULL)
         next_step(c);
 }
 
@@ -403,20 +471,13 @@ struct srv_channel *srv_channel_create(struct srv_channels *channels, struct obb
     if (c == NULL)
         return NULL;
     c->state.budget = c->state.arena.budget = channels->budget;
-    if (!srv_replay_init(&c->state.replay, channels->budget)) {
-        obb_budget_free(c);
-        return NULL;
-    }
     if (srv_view_open(channels->locks, scene, NULL, &c->state.view, NULL, NULL) != OBB_OK) {
-        srv_replay_fini(&c->state.replay);
         obb_budget_free(c);
         return NULL;
     }
     c->channels = channels;
     c->scene = scene;
-    const struct srv_place *place = place_of(channels, scene);
-    if (place->scene == scene)
-        memcpy(c->state.seen, place->seen, sizeof place->seen);
+    c->wait.again = on_unlocked;
     c->job.advance = run_step;
     c->job.done = on_done;
     c->job.background = true;
@@ -431,66 +492,30 @@ struct srv_channel *srv_channel_create(struct srv_channels *channels, struct obb
 
 /* ---- Commits --------------------------------------------------------------------------------- */
 
-/* Returns how many of the made boxes were put. They come first, in the order of the puts, of which
- * some may have changed nothing. */
-static size_t count_put(const obb_edit *edit, const obb_committed *committed)
-{
-    size_t put = 0;
-    for (size_t i = 0; edit != NULL && i < edit->put_count && put < committed->made_count; i++)
-        put += obb_str_equal(edit->puts[i].target.name, obb_view_name(committed->made[put]));
-    return put;
-}
-
-/* Returns the step of a commit, with its lists copied behind it and a view of the state after it.
- * NULL: no memory. */
-static struct srv_step *commit_step(struct srv_channel *c, struct obb_scene *scene,
-                                    const obb_edit *edit, const obb_committed *committed)
-{
-    const size_t boxes = committed->made_count + committed->ended_count;
-    struct srv_step *step =
-        obb_budget_malloc(c->channels->budget, 1, sizeof *step + boxes * sizeof *committed->made);
-    struct obb_view *after;
-    if (step == NULL ||
-        srv_view_open(c->channels->locks, scene, NULL, &after, NULL, NULL) != OBB_OK) {
-        obb_budget_free(step);
-        return NULL;
-    }
-    *step = (struct srv_step){.kind = SRV_STEP_COMMIT, .after = after, .committed = *committed};
-    const struct obb_version **lists = (const struct obb_version **)(void *)(step + 1);
-    if (committed->made_count > 0)
-        memcpy(lists, committed->made, committed->made_count * sizeof *lists);
-    if (committed->ended_count > 0)
-        memcpy(lists + committed->made_count, committed->ended,
-               committed->ended_count * sizeof *lists);
-    step->committed.made = lists;
-    step->committed.ended = lists + committed->made_count;
-    step->put = count_put(edit, committed);
-    return step;
-}
-
-void srv_channel_commit(struct srv_channel *c, struct obb_scene *scene, const obb_edit *edit,
-                        const obb_committed *committed)
+void srv_channel_commit(struct srv_channel *c, struct obb_scene *scene)
 {
     if (c->lost) {
         go_on(c); /* finds the present, which has this commit already */
         return;
     }
-    if (!committed->changed)
-        return;
     struct srv_step *step =
-        c->waiting < MOST_WAITING ? commit_step(c, scene, edit, committed) : NULL;
-    if (step != NULL)
+        c->waiting < MOST_WAITING ? obb_budget_calloc(c->channels->budget, 1, sizeof *step) : NULL;
+    if (step != NULL &&
+        srv_view_open(c->channels->locks, scene, NULL, &step->after, NULL, NULL) != OBB_OK) {
+        obb_budget_free(step);
+        step = NULL;
+    }
+    if (step != NULL) {
+        step->kind = SRV_STEP_COMMIT;
         push(c, step);
-    else
+    } else {
         c->lost = true;
+    }
     go_on(c);
 }
 
 void srv_channels_remove(struct srv_channels *channels, const struct obb_scene *scene)
 {
-    struct srv_place *place = place_of(channels, scene);
-    if (place->scene == scene)
-        place->scene = NULL;
     struct srv_channel *c = srv_channel_find(channels, scene);
     if (c == NULL)
         return;
@@ -524,19 +549,39 @@ static void on_join_cancel(struct srv_request *request)
     *(before != NULL ? &before->next : &c->first) = j->step.next;
     if (c->last == &j->step)
         c->last = before;
-    srv_subscriber_refuse(&j->subscriber);
+    refuse_join(c, &j->step, OBB_CANCELLED);
 }
 
-void srv_channel_join(struct srv_channel *c, struct srv_request *request, unsigned topics)
+/* Holds the state that a returning client knows, and with it all later ones, if that is in the scene's
+ * history. OBB_NO_MEMORY. */
+static obb_status hold_missed(struct srv_channel *c, struct obb_scene *scene,
+                              const struct srv_subscriber *s, struct srv_missed *missed)
+{
+    const obb_at at = {.kind = OBB_AT_REVISION, .revision = s->last};
+    if (!s->returns)
+        return OBB_OK;
+    const obb_status status =
+        srv_view_open(c->channels->locks, scene, &at, &missed->views[0], NULL, NULL);
+    missed->count = status == OBB_OK;
+    return status == OBB_GONE ? OBB_OK : status;
+}
+
+void srv_channel_join(struct srv_channel *c, struct obb_scene *scene, struct srv_request *request,
+                      const wire_event_params *params)
 {
     struct joining *j = srv_work_room(request, sizeof *j);
     if (j != NULL) {
-        srv_subscriber_init(&j->subscriber, request, topics);
-        j->step = (struct srv_step){.kind = SRV_STEP_JOIN, .subscriber = &j->subscriber};
+        srv_subscriber_init(&j->subscriber, request, params);
+        j->step.kind = SRV_STEP_JOIN;
+        j->step.subscriber = &j->subscriber;
         j->channel = c;
         request->work = j;
         request->on_cancel = on_join_cancel;
-        push(c, &j->step);
+        const obb_status status = hold_missed(c, scene, &j->subscriber, &j->step.missed);
+        if (status == OBB_OK)
+            push(c, &j->step);
+        else
+            refuse_join(c, &j->step, status);
     }
     go_on(c);
 }
@@ -547,10 +592,9 @@ void srv_channels_tick(struct srv_channels *channels, struct srv_message *commen
 {
     for (struct srv_channel *c = channels->first, *next; c != NULL; c = next) {
         next = c->next;
-        for (unsigned i = 0; i < SRV_TOPIC_SETS; i++)
-            c->kept[i] -= c->kept[i] > 0;
-        for (struct srv_subscriber *s = c->subscribers; s != NULL && comment != NULL; s = s->next)
-            srv_subscriber_keep_alive(s, comment);
+        for (struct srv_audience *a = c->state.audiences; a != NULL && comment != NULL; a = a->next)
+            for (struct srv_subscriber *s = a->subscribers; s != NULL; s = s->next)
+                srv_subscriber_keep_alive(s, comment);
         if (!c->busy)
             drop_present(c); /* who is sent it holds it */
         go_on(c);
@@ -563,6 +607,8 @@ void srv_channels_stop(struct srv_channels *channels)
     for (struct srv_channel *c = channels->first, *next; c != NULL; c = next) {
         next = c->next;
         finish_all(c, wire_event_shutdown);
+        if (c->wait.lock != NULL)
+            srv_lock_unwait(&c->wait);
         if (c->busy)
             cancel_step(c);
         else

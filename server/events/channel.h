@@ -1,27 +1,17 @@
 /* A followed scene. Its channel is a queue of what happened to the scene, worked off in order, one
  * step at a time, on the pool, so that no commit waits for it. A subscriber joins at a place in
- * that queue, gets the set of collisions as it is there, and from then on the changes of each
- * commit. The channel keeps the latest messages for subscribers that come back (replay.h), also for
- * a while after the last one has left. A channel that is too slow is given up, and its subscribers
- * must start anew. Loop only. */
+ * that queue. A client that comes back is told what it missed, which the scene's history holds; any
+ * other is told the set of collisions as it is there. From then on it is told of each commit. A
+ * channel that is too slow is given up, and its subscribers must start anew. Loop only. */
 #ifndef SRV_CHANNEL_H
 #define SRV_CHANNEL_H
 
 #include "server/base/drain.h"
 #include "server/base/metrics.h"
-#include "server/events/replay.h"
 #include "server/events/subscriber.h"
 #include "server/scenes/lock.h"
 
 struct srv_channel;
-
-/* What is left of a channel that has ended: where its followers stopped, for those that come back to
- * this very scene. A place is taken over by another scene when there are too many. */
-struct srv_place {
-    const struct obb_scene *scene; /* NULL: free */
-    uint64_t seen[SRV_TOPIC_SETS]; /* srv_channel_state's */
-};
-enum { SRV_PLACES = 256 };
 
 /* All channels of a service. Zeroed except for the first group. */
 struct srv_channels {
@@ -32,7 +22,6 @@ struct srv_channels {
     struct srv_metrics *metrics; /* counts subscribers and messages */
 
     struct srv_channel *first;
-    struct srv_place places[SRV_PLACES];
     bool stopped; /* the service ends */
 };
 
@@ -44,21 +33,20 @@ struct srv_channel *srv_channel_find(const struct srv_channels *channels,
  * NULL: no memory. */
 struct srv_channel *srv_channel_create(struct srv_channels *channels, struct obb_scene *scene);
 
-/* Lets the request subscribe to these topics. Answers it now or later: with a stream, or with a
- * problem. */
-void srv_channel_join(struct srv_channel *channel, struct srv_request *request, unsigned topics);
+/* Lets the request follow the channel's scene, which is unlocked. Answers it now or later: with a
+ * stream, or with a problem. */
+void srv_channel_join(struct srv_channel *channel, struct obb_scene *scene,
+                      struct srv_request *request, const wire_event_params *params);
 
-/* A commit was made to the channel's scene. edit: what was done; NULL: only settings changed. The
- * arrays in *committed are copied. Cost: as the commit's changes. */
-void srv_channel_commit(struct srv_channel *channel, struct obb_scene *scene, const obb_edit *edit,
-                        const obb_committed *committed);
+/* A commit has raised the revision of the channel's scene. O(1). */
+void srv_channel_commit(struct srv_channel *channel, struct obb_scene *scene);
 
 /* The scene is about to be removed. The subscribers of its channel, if it has one, are told when the
  * queue comes to it. */
 void srv_channels_remove(struct srv_channels *channels, const struct obb_scene *scene);
 
-/* Every 5 s: lets kept messages grow old, and ends channels that nobody wants any more. comment: to
- * send to all idle subscribers; NULL: none. */
+/* Every 5 s: forgets messages for those who join, and ends channels that nobody wants any more.
+ * comment: to send to all idle subscribers; NULL: none. */
 void srv_channels_tick(struct srv_channels *channels, struct srv_message *comment);
 
 /* The service ends: ends all streams and gives up the steps that are under way. All channels are

@@ -47,8 +47,9 @@ static void on_commit(void *context, const srv_op *op, struct obb_scene *scene,
 {
     struct srv_events *events = context;
     struct srv_channel *channel = srv_channel_find(&events->channels, scene);
-    if (channel != NULL)
-        srv_channel_commit(channel, scene, op->kind == SRV_OP_EDIT ? op->edit : NULL, committed);
+    (void)op;
+    if (channel != NULL && committed->changed)
+        srv_channel_commit(channel, scene);
 }
 
 static void on_remove(void *context, const srv_op *op, struct obb_scene *scene)
@@ -64,7 +65,7 @@ srv_write_listener srv_events_listener(struct srv_events *events)
 }
 
 void srv_events_follow(struct srv_events *events, struct srv_request *request,
-                       struct obb_scene *scene, unsigned topics)
+                       struct obb_scene *scene, const wire_event_params *params)
 {
     if (events->channels.stopped) {
         srv_reply_cancelled(request);
@@ -76,7 +77,7 @@ void srv_events_follow(struct srv_events *events, struct srv_request *request,
     if (channel == NULL)
         srv_reply_status(request, OBB_NO_MEMORY);
     else
-        srv_channel_join(channel, request, topics);
+        srv_channel_join(channel, scene, request, params);
 }
 
 void srv_events_stop(struct srv_events *events) { srv_channels_stop(&events->channels); }

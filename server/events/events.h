@@ -16,10 +16,9 @@ bool srv_events_create(struct srv_loop *loop, const struct srv_channels *collabo
  * scenes that nobody follows. */
 srv_write_listener srv_events_listener(struct srv_events *events);
 
-/* Lets the request follow the scene, which is unlocked. topics: WIRE_TOPIC_…. Answers it now or
- * later. */
+/* Lets the request follow the scene, which is unlocked. Answers it now or later. */
 void srv_events_follow(struct srv_events *events, struct srv_request *request,
-                       struct obb_scene *scene, unsigned topics);
+                       struct obb_scene *scene, const wire_event_params *params);
 
 /* For the end of the service: ends all streams and gives up what is under way. Each channel then
  * gives its hold of the drain back. */

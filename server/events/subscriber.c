@@ -33,10 +33,11 @@ static uint64_t read_last(const char *text, uint64_t epoch)
     return last;
 }
 
-void srv_subscriber_init(struct srv_subscriber *s, struct srv_request *request, unsigned topics)
+void srv_subscriber_init(struct srv_subscriber *s, struct srv_request *request,
+                         const wire_event_params *params)
 {
     s->request = request;
-    s->topics = topics;
+    s->params = *params;
     s->returns = request->last_event_id != NULL;
     if (s->returns)
         s->last = read_last(request->last_event_id, request->epoch);

@@ -8,12 +8,14 @@
 #include "server/http/stream.h"
 
 /* In its request's arena, zeroed. */
+struct srv_audience;
 struct srv_subscriber {
     struct srv_stream stream;
     struct srv_request *request;
-    unsigned topics;           /* WIRE_TOPIC_… */
-    bool returns;              /* the client sent Last-Event-ID, */
-    uint64_t last;             /* which is this revision; UINT64_MAX: no revision that ever was */
+    wire_event_params params;
+    bool returns;  /* the client sent Last-Event-ID, */
+    uint64_t last; /* which is this revision; UINT64_MAX: no revision that ever was */
+    struct srv_audience *audience;
     struct srv_message *first; /* what it gets on joining; no reference. NULL: nothing */
     obb_status status;         /* of joining */
 
@@ -26,15 +28,15 @@ struct srv_subscriber {
     void (*left)(
         struct srv_subscriber *subscriber); /* srv_subscriber_start's; NULL once it has left */
     void *channel;                          /* the channel's own */
-    struct srv_subscriber *previous, *next; /* the channel's list */
+    struct srv_subscriber *previous, *next; /* the audience's list */
 };
 
 /* Reads the request's Last-Event-ID. request->epoch is set. */
 void srv_subscriber_init(struct srv_subscriber *subscriber, struct srv_request *request,
-                         unsigned topics);
+                         const wire_event_params *params);
 
-/* Starts the stream with `first`, which must still be there. `left` is called once: when the client goes, when the stream is
- * cut, or from srv_subscriber_finish. The subscriber may be gone after that. */
+/* Starts the stream with `first`, which must still be there. `left` is called once: when the client goes, when the stream is cut, or
+ * from srv_subscriber_finish. The subscriber may be gone after that. */
 void srv_subscriber_start(struct srv_subscriber *subscriber,
                           void (*left)(struct srv_subscriber *subscriber));
 

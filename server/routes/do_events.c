@@ -5,14 +5,14 @@
 
 void srv_do_events(struct srv_request *request)
 {
-    unsigned topics;
+    wire_event_params params;
     wire_problem problem;
     if (!wire_read_event_params(request->target.params, request->target.param_count,
-                                &request->arena, &topics, &problem)) {
+                                &request->arena, &params, &problem)) {
         srv_reply_problem(request, &problem);
         return;
     }
     struct obb_scene *scene = srv_path_scene(request);
     if (scene != NULL)
-        srv_events_follow(request->services->events, request, scene, topics);
+        srv_events_follow(request->services->events, request, scene, &params);
 }

@@ -140,6 +140,15 @@ obb_status srv_view_open(struct srv_locks *locks, struct obb_scene *scene, const
     return status;
 }
 
+obb_status srv_view_open_later(struct srv_locks *locks, const struct obb_view *view,
+                               uint64_t revision, struct obb_view **out)
+{
+    assert(lock_of(locks, obb_view_scene(view)) == NULL);
+    const obb_status status = obb_view_open_later(view, revision, out);
+    locks->open_views += status == OBB_OK;
+    return status;
+}
+
 void srv_views_opened(struct srv_locks *locks, size_t count) { locks->open_views += count; }
 
 void srv_view_close(struct srv_locks *locks, struct obb_view *view)

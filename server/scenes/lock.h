@@ -89,11 +89,13 @@ void srv_scene_info(const struct srv_locks *locks, const struct obb_scene *scene
 /* Counts views that the caller has opened with obb_views_open. */
 void srv_views_opened(struct srv_locks *locks, size_t count);
 
-/* obb_view_open and obb_view_close, which no other file of server/ calls. To open a view the scene
- * must be unlocked. A view of a locked scene is closed when the scene is unlocked. NULL may be
- * closed. */
+/* obb_view_open, obb_view_open_later and obb_view_close, which no other file of server/ calls. To
+ * open a view the scene must be unlocked. A view of a locked scene is closed when the scene is
+ * unlocked. NULL may be closed. */
 obb_status srv_view_open(struct srv_locks *locks, struct obb_scene *scene, const obb_at *at,
                          struct obb_view **out, obb_moment *out_oldest, obb_moment *out_newest);
+obb_status srv_view_open_later(struct srv_locks *locks, const struct obb_view *view,
+                               uint64_t revision, struct obb_view **out);
 void srv_view_close(struct srv_locks *locks, struct obb_view *view);
 
 #endif

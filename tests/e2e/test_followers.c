@@ -18,7 +18,8 @@ enum {
     BOXES = 32,
     EDITS = 16,                       /* of one commit at most */
     REVISIONS = WRITERS * ROUNDS + 2, /* of a scene at most */
-    LATE = 300,                       /* commits: a channel remembers fewer */
+    KEPT = 200,                       /* commits in the history of a scene */
+    LATE = 300,                       /* commits: more than that */
     AHEAD = 32
 };
 
@@ -484,6 +485,9 @@ static void hear(struct watcher *w, const struct follower_message *message)
     const bool state = strcmp(message->event, "state") == 0;
     if (w->returning) {
         *(state ? &seen.states : &seen.resumes) += 1;
+        ck_assert_msg(!state || w->last + KEPT < message->id,
+                      "%s: a new state at %ld, though the history knows %ld", w->path, message->id,
+                      w->last);
         w->returning = false;
     }
     if (state) {
@@ -589,7 +593,8 @@ static void one_scene(const struct test_daemon *daemon, struct http_client *clie
 {
     const char *scene = test_text("/v1/scenes/s%zu", number);
     struct http_answer answer = {0};
-    http_send(client, "PUT", scene, NULL, "{}", &answer);
+    http_send(client, "PUT", scene, NULL,
+              test_text("{\"history\":{\"span\":60000,\"commits\":%d}}", KEPT), &answer);
     ck_assert_int_eq(answer.status, 201);
     pace.made = pace.allowed = pace.done = 0;
     for (size_t i = 0; i < FOLLOWERS; i++) {

@@ -38,9 +38,10 @@ static void check_params(const wire_param *params, size_t count, struct obb_aren
     fuzz_check(!good[2] || (list.limit >= 1 && list.limit <= 10000), "a limit in range");
     good[3] = wire_read_no_params(params, count, arena, &problem[3]);
     fuzz_check(good[3] == (count == 0), "no parameters are none");
-    unsigned topics;
-    good[4] = wire_read_event_params(params, count, arena, &topics, &problem[4]);
-    fuzz_check(!good[4] || (topics != 0 && (topics & ~(unsigned)WIRE_TOPICS) == 0), "some topics");
+    wire_event_params events;
+    good[4] = wire_read_event_params(params, count, arena, &events, &problem[4]);
+    fuzz_check(!good[4] || (events.topics != 0 && (events.topics & ~(unsigned)WIRE_TOPICS) == 0),
+               "some topics");
     for (int i = 0; i < READERS; i++)
         fuzz_check(good[i] || (problem[i].status == 400 && problem[i].detail != NULL &&
                                obb_utf8_valid(obb_str_of(problem[i].detail))),

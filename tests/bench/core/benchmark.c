@@ -582,11 +582,19 @@ static void ticks(void)
     rig_free(&rig);
 }
 
-static uint64_t hash_of_pairs(uint64_t hash, const obb_box_pair *pairs, size_t count)
+/* Mixes in the pairs that began, or else those that ended while both boxes stayed. */
+static uint64_t hash_of_changes(uint64_t hash, const obb_contact_change *changes, size_t count,
+                                bool begun)
 {
-    for (size_t i = 0; i < count; i++)
-        hash = report_mix(report_mix(hash, obb_view_id(pairs[i].a)), obb_view_id(pairs[i].b));
-    return report_mix(hash, count);
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++) {
+        const obb_box_pair *pair = begun ? &changes[i].after : &changes[i].before;
+        if (changes[i].removed || (changes[i].after.a != NULL) != begun)
+            continue;
+        hash = report_mix(report_mix(hash, obb_view_id(pair->a)), obb_view_id(pair->b));
+        found++;
+    }
+    return report_mix(hash, found);
 }
 
 /* The set of contacts behind the stream of events, taken from commit to commit. */
@@ -614,17 +622,18 @@ static void contacts(const char *what, size_t count, size_t moved, size_t commit
     for (size_t i = 0; i < commits; i++) {
         obb_edit edit = moves(&rig, moved);
         obb_committed committed;
-        obb_contact_changes changes;
+        const obb_contact_change *changes;
+        size_t change_count;
         committing[i] = commit(&rig, &edit, &committed);
         require(obb_view_open(rig.scene, NULL, &after, NULL, NULL) == OBB_OK, "a view");
         obb_arena_reset(&arena);
         const double begun = report_clock(1);
-        require(obb_contacts_advance(set, before, after, &committed, NULL, &arena, &changes) ==
-                    OBB_OK,
+        require(obb_contacts_advance(set, before, after, &committed, false, NULL, &arena, &changes,
+                                     &change_count) == OBB_OK,
                 "contacts");
         took[i] = report_clock(1) - begun;
-        hash = hash_of_pairs(hash, changes.begun, changes.begun_count);
-        hash = hash_of_pairs(hash, changes.ended, changes.ended_count);
+        hash = hash_of_changes(hash, changes, change_count, true);
+        hash = hash_of_changes(hash, changes, change_count, false);
         obb_view_close(before);
         before = after;
         rebuild(&rig);

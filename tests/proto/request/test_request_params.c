@@ -139,7 +139,7 @@ static bool read_params(int reader, const wire_param *params, size_t count, stru
 {
     wire_box_params box;
     wire_list_params list;
-    unsigned topics;
+    wire_event_params events;
     switch (reader) {
     case 0:
         return wire_read_box_params(params, count, a, &box, problem);
@@ -148,7 +148,7 @@ static bool read_params(int reader, const wire_param *params, size_t count, stru
     case 2:
         return wire_read_scene_list_params(params, count, a, &list, problem);
     case 3:
-        return wire_read_event_params(params, count, a, &topics, problem);
+        return wire_read_event_params(params, count, a, &events, problem);
     default:
         return wire_read_no_params(params, count, a, problem);
     }

@@ -5,7 +5,10 @@
 
 /* ---- By themselves ---------------------------------------------------------------------------- */
 
-enum { PILE = 120 }; /* boxes in one place: 7,140 pairs */
+enum {
+    PILE = 120, /* boxes in one place: 7,140 pairs */
+    SETS = WIRE_TOPICS + 1
+};
 
 /* A scene before and after a commit that moves each second box away. */
 static struct pile {
@@ -50,7 +53,7 @@ static void pile_init(void)
     edit.put_count = 0;
     edit.pose_count = PILE / 2;
     pile.commit.kind = SRV_STEP_COMMIT;
-    pile.commit.committed = pile_commit(&edit);
+    (void)pile_commit(&edit);
     ck_assert_int_eq(obb_view_open(pile.scene, NULL, &pile.after, NULL, NULL), OBB_OK);
     pile.commit.after = pile.after;
 }
@@ -63,31 +66,48 @@ static void pile_fini(void)
     obb_scene_destroy(pile.scene);
 }
 
+/* With an audience for each set of topics. */
 static struct srv_channel_state state_of_pile(struct obb_budget *budget)
 {
     struct srv_channel_state state = {.view = pile.before, .budget = budget};
     state.arena.budget = budget;
-    ck_assert(srv_replay_init(&state.replay, NULL));
-    for (unsigned i = 1; i < SRV_TOPIC_SETS; i++)
-        state.now.covered[i] = true;
+    for (unsigned topics = SETS; --topics > 0;) {
+        struct srv_audience *a = srv_audience_create(NULL, &(wire_event_params){.topics = topics});
+        ck_assert_ptr_nonnull(a);
+        a->covered = true;
+        a->next = state.audiences;
+        state.audiences = a;
+    }
     return state;
 }
 
-/* The rest of the state gives back all that it drew. */
+static struct srv_audience *audience_of(const struct srv_channel_state *state, unsigned topics)
+{
+    struct srv_audience *a = state->audiences;
+    while (a->params.topics != topics)
+        a = a->next;
+    return a;
+}
+
+/* The state gives back all that it drew. */
 static void state_fini(struct srv_channel_state *state)
 {
     obb_contacts_destroy(state->contacts);
-    srv_message_unref(state->present);
-    srv_messages_clear(&state->now);
-    srv_replay_fini(&state->replay);
+    for (struct srv_audience *a = state->audiences, *next; a != NULL; a = next) {
+        next = a->next;
+        srv_message_unref(a->now);
+        a->now = NULL;
+        srv_audience_destroy(a);
+    }
     obb_arena_fini(&state->arena);
     ck_assert_uint_eq(obb_budget_used(state->budget), 0);
 }
 
 static obb_status join(struct srv_channel_state *state, struct srv_subscriber *s)
 {
-    const struct srv_step step = {.kind = SRV_STEP_JOIN, .subscriber = s};
-    *s = (struct srv_subscriber){.topics = WIRE_TOPIC_COLLISIONS};
+    struct srv_step step = {.kind = SRV_STEP_JOIN, .subscriber = s};
+    *s = (struct srv_subscriber){.params.topics = WIRE_TOPIC_COLLISIONS};
+    s->audience = audience_of(state, WIRE_TOPIC_COLLISIONS);
     srv_step_run(state, &step);
     return s->status;
 }
@@ -130,22 +150,19 @@ START_TEST(without_room_a_join_is_refused_and_only_some_sets_are_lost)
         refused += !joined;
         budget.limit = SIZE_MAX; /* with the set there, and the rest as it is */
         ck_assert_int_eq(join(&state, &s), OBB_OK);
-        srv_message_unref(state.present);
-        state.present = NULL;
+        srv_audience_move_on(s.audience);
         obb_arena_fini(&state.arena);
         budget.limit = obb_budget_used(&budget) + limit;
         srv_step_run(&state, &pile.commit);
         ck_assert_int_eq(state.status, OBB_OK);
         ck_assert_uint_le(obb_budget_used(&budget), budget.limit);
         size_t missing = 0;
-        for (unsigned i = 1; i < SRV_TOPIC_SETS; i++) {
-            ck_assert(!state.lost[i] || state.now.of[i] == NULL);
-            ck_assert(state.lost[i] || state.now.of[i] != NULL);
-            missing += state.lost[i];
+        for (struct srv_audience *a = state.audiences; a != NULL; a = a->next) {
+            ck_assert(a->lost == (a->now == NULL));
+            missing += a->lost;
+            if (state.contacts == NULL)
+                ck_assert(a->lost || (a->params.topics & WIRE_TOPIC_COLLISIONS) == 0);
         }
-        if (state.contacts == NULL)
-            for (unsigned i = 1; i < SRV_TOPIC_SETS; i++)
-                ck_assert(state.lost[i] || (i & WIRE_TOPIC_COLLISIONS) == 0);
         lost += missing > 0;
         partly += missing > 0 && missing < WIRE_TOPICS;
         all = joined && missing == 0;
@@ -174,8 +191,8 @@ START_TEST(the_nth_allocation_may_fail_in_any_step)
         reached = fault_seen() >= n;
         fault_arm(0);
         bool lost = false;
-        for (unsigned i = 1; i < SRV_TOPIC_SETS; i++)
-            lost = lost || state.lost[i];
+        for (const struct srv_audience *a = state.audiences; a != NULL; a = a->next)
+            lost = lost || a->lost;
         ck_assert(joined == OBB_OK || joined == OBB_NO_MEMORY);
         ck_assert_int_eq(state.status, OBB_OK);
         ck_assert(reached || (joined == OBB_OK && !lost));
@@ -187,37 +204,96 @@ START_TEST(the_nth_allocation_may_fail_in_any_step)
 }
 END_TEST
 
-/* Whoever followed since: what counts is that the set was covered when the scene was as it is. */
-START_TEST(who_missed_nothing_is_sent_nothing_and_goes_on)
+/* Returns a join of a client that knows the state before the commit, while the channel is at the one
+ * after it. */
+static struct srv_step returning(struct srv_channel_state *state, struct srv_subscriber *s,
+                                 unsigned topics)
+{
+    *s = (struct srv_subscriber){.params.topics = topics, .returns = true, .last = 1};
+    s->audience = audience_of(state, topics);
+    state->view = pile.after;
+    return (struct srv_step){.kind = SRV_STEP_JOIN,
+                             .subscriber = s,
+                             .missed = {.views = {pile.before, pile.after}, .count = 2}};
+}
+
+static void missed_fini(struct srv_missed *missed)
+{
+    obb_contacts_destroy(missed->contacts);
+    srv_message_unref(missed->text);
+}
+
+START_TEST(who_comes_back_is_given_the_messages_that_those_who_stayed_were_sent)
 {
     pile_init();
-    struct srv_channel_state state = state_of_pile(NULL);
-    const uint64_t present = obb_view_info_get(pile.before)->at.revision;
-    const struct {
-        uint64_t last, seen;
-        bool nothing;
-    } cases[] = {{present, present + 1, true},
-                 {present, present, false}, /* covered up to the revision before */
-                 {present, 0, false},       /* never: perhaps another scene of this name */
-                 {present - 1, present + 1, false},
-                 {present + 1, present + 2, false},
-                 {UINT64_MAX, 0, false}};
-    memset(state.now.covered, 0, sizeof state.now.covered);
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        for (unsigned topics = 1; topics < SRV_TOPIC_SETS; topics++) {
-            struct srv_subscriber s = {.topics = topics, .returns = true, .last = cases[i].last};
-            const struct srv_step step = {.kind = SRV_STEP_JOIN, .subscriber = &s};
-            obb_contacts_destroy(state.contacts);
-            state.contacts = NULL;
-            memset(state.seen, 0, sizeof state.seen);
-            state.seen[topics] = cases[i].seen;
+    struct obb_budget budget;
+    obb_budget_init(&budget, SIZE_MAX);
+    struct srv_channel_state live = state_of_pile(NULL), late = state_of_pile(&budget);
+    struct srv_subscriber s, other;
+    ck_assert_int_eq(join(&live, &s), OBB_OK); /* makes the set of contacts */
+    srv_step_run(&live, &pile.commit);
+    for (unsigned topics = 1; topics < SETS; topics++) {
+        struct srv_step step = returning(&late, &s, topics);
+        srv_step_run(&late, &step);
+        ck_assert_int_eq(s.status, OBB_OK);
+        const struct srv_message *sent = audience_of(&live, topics)->now;
+        ck_assert_uint_gt(sent->text.length, 20);
+        ck_assert_uint_eq(s.first->text.length, sent->text.length);
+        ck_assert_mem_eq(s.first->text.bytes, sent->text.bytes, sent->text.length);
+        missed_fini(&step.missed);
+        if ((topics & WIRE_TOPIC_COLLISIONS) != 0) /* which the next commit advances */
+            ck_assert_uint_eq(obb_contacts_count(late.contacts), obb_contacts_count(live.contacts));
+
+        step = returning(&late, &other, topics); /* written once */
+        step.missed.count = 0;
+        srv_step_run(&late, &step);
+        ck_assert_ptr_eq(other.first, s.first);
+        step = returning(&late, &other, topics); /* with nothing missed, nothing is sent */
+        step.missed.count = 0;
+        other.last = 2;
+        srv_step_run(&late, &step);
+        ck_assert_int_eq(other.status, OBB_OK);
+        ck_assert_ptr_null(other.first);
+        step =
+            returning(&late, &other, topics); /* beyond the history: a state, whatever the topics */
+        step.missed.count = 0;
+        other.last = 0;
+        srv_step_run(&late, &step);
+        ck_assert_ptr_eq(other.first, s.audience->present);
+        ck_assert_ptr_nonnull(strstr(other.first->text.bytes, "event: state"));
+    }
+    live.view = pile.before;
+    state_fini(&live);
+    state_fini(&late);
+    pile_fini();
+}
+END_TEST
+
+START_TEST(what_was_missed_takes_room_or_is_refused)
+{
+    size_t refused = 0;
+    pile_init();
+    for (unsigned topics = 1; topics < SETS; topics++) {
+        for (size_t n = 1;; n++) {
+            struct obb_budget budget;
+            obb_budget_init(&budget, SIZE_MAX);
+            struct srv_channel_state state = state_of_pile(&budget);
+            struct srv_subscriber s;
+            struct srv_step step = returning(&state, &s, topics);
+            fault_arm(n);
             srv_step_run(&state, &step);
-            ck_assert_int_eq(s.status, OBB_OK);
-            ck_assert_msg((s.first == NULL) == cases[i].nothing, "case %zu, topics %u", i, topics);
-            if ((topics & WIRE_TOPIC_COLLISIONS) != 0) /* which the next commit advances */
-                ck_assert_ptr_nonnull(state.contacts);
+            const bool reached = fault_seen() >= n;
+            fault_arm(0);
+            ck_assert(s.status == (reached ? OBB_NO_MEMORY : OBB_OK));
+            ck_assert((s.first == NULL) == reached);
+            missed_fini(&step.missed);
+            state_fini(&state);
+            if (!reached)
+                break;
+            refused++;
         }
-    state_fini(&state);
+    }
+    ck_assert_uint_gt(refused, 20);
     pile_fini();
 }
 END_TEST
@@ -301,7 +377,7 @@ START_TEST(boxes_are_told_in_the_order_of_their_ids)
             "{\"put\":{\"d\":" BOX(0) ",\"c\":" BOX(10) ",\"b\":" BOX(20) ",\"a\":" BOX(30) "}}"),
         200);
     follow(&one, "/v1/scenes/s/events?topics=boxes", "0");
-    expect(&one, "state", 1, "");
+    expect(&one, "boxes", 1, "\"put\":[\"d\",\"c\",\"b\",\"a\"],\"posed\":[],\"removed\":[]}");
     ck_assert_int_eq(ask("POST", "/v1/scenes/s/commit",
                          "{\"pose\":{\"a\":{\"center\":[31,0,0]},\"d\":{\"center\":[1,0,0]}},"
                          "\"transform\":{\"b\":{\"translate\":[1,0,0]}}}"),
@@ -333,7 +409,8 @@ int main(void)
     tcase_add_test(alone, a_state_is_written_once_for_all_who_join);
     tcase_add_test(alone, without_room_a_join_is_refused_and_only_some_sets_are_lost);
     tcase_add_test(alone, the_nth_allocation_may_fail_in_any_step);
-    tcase_add_test(alone, who_missed_nothing_is_sent_nothing_and_goes_on);
+    tcase_add_test(alone, who_comes_back_is_given_the_messages_that_those_who_stayed_were_sent);
+    tcase_add_test(alone, what_was_missed_takes_room_or_is_refused);
     suite_add_tcase(suite, alone);
     return test_main(suite);
 }
