@@ -1,5 +1,7 @@
 #include "core/geometry/ray.h"
 
+#include "core/geometry/closest.h"
+
 /* Squares of lengths in this range neither overflow nor lose bits. Other directions are scaled
  * first. */
 #define SMALLEST_SAFE 1e-100
@@ -84,4 +86,17 @@ bool obb_ray_cast(const obb_ray *ray, const obb_solid *box, obb_inside inside, o
     hit.point = obb_add(ray->origin, obb_scale(ray->direction, hit.distance));
     *out = hit;
     return true;
+}
+
+double obb_ray_distance(const obb_ray *ray, const obb_solid *box)
+{
+    /* No point of the box is farther from the origin than `far`, so the closest point of the ray is
+     * not farther either. About the box's centre no bits are lost. */
+    obb_solid centred = *box;
+    centred.center = (obb_vec3){0.0, 0.0, 0.0};
+    const obb_vec3 from = obb_sub(ray->origin, box->center);
+    const double far = obb_length(from) + obb_length(box->half_extents);
+    const double length = ray->max_distance < far ? ray->max_distance : far;
+    return obb_closest_segment(from, obb_add(from, obb_scale(ray->direction, length)), &centred)
+        .distance;
 }

@@ -216,7 +216,9 @@ static double frustum_gap(const obb_shape *frustum, const obb_solid *box, double
  * the frustum to the box or from a corner of the box to a face of the frustum. */
 static double frustum_distance(const obb_shape *frustum, const obb_solid *box)
 {
-    double least = HUGE_VAL;
+    double least = HUGE_VAL, offsets[6];
+    for (int k = 0; k < 6; k++)
+        offsets[k] = projected(frustum, frustum->normals[k]).high;
     for (int edge = 0; edge < 12; edge++)
         least = fmin(least, obb_closest_segment(frustum->corners[edges[edge][0]],
                                                 frustum->corners[edges[edge][1]], box)
@@ -225,35 +227,39 @@ static double frustum_distance(const obb_shape *frustum, const obb_solid *box)
     obb_solid_corners(box, corners);
     for (int i = 0; i < 8; i++)
         for (int k = 0; k < 6; k++) {
-            const double height = obb_dot(frustum->normals[k], corners[i]) - frustum->offsets[k];
+            const double height = obb_dot(frustum->normals[k], corners[i]) - offsets[k];
             if (height < 0.0 || height >= least)
                 continue;
             const obb_vec3 foot = obb_sub(corners[i], obb_scale(frustum->normals[k], height));
             bool over_face = true;
             for (int side = 0; side < 6 && over_face; side++)
-                over_face = side / 2 == k / 2 ||
-                            obb_dot(frustum->normals[side], foot) <= frustum->offsets[side];
+                over_face =
+                    side / 2 == k / 2 || obb_dot(frustum->normals[side], foot) <= offsets[side];
             if (over_face)
                 least = height;
         }
     return least;
 }
 
-static bool frustum_overlap(const obb_shape *shape, const obb_solid *box, double margin)
+/* Returns the frustum relative to the centre of the box, without offsets. */
+static obb_shape frustum_from(const obb_shape *shape, const obb_solid *box, obb_solid *out_centred)
 {
     obb_shape frustum = *shape;
-    obb_solid centred = *box;
-    centred.center = (obb_vec3){0.0, 0.0, 0.0};
+    *out_centred = *box;
+    out_centred->center = (obb_vec3){0.0, 0.0, 0.0};
     for (int i = 0; i < 8; i++)
         frustum.corners[i] = obb_sub(shape->corners[i], box->center);
+    return frustum;
+}
+
+static bool frustum_overlap(const obb_shape *shape, const obb_solid *box, double margin)
+{
+    obb_solid centred;
+    const obb_shape frustum = frustum_from(shape, box, &centred);
     const double gap = frustum_gap(&frustum, &centred, margin);
     if (gap > margin || margin <= 0.0)
         return gap <= margin;
-    if (gap <= 0.0)
-        return true;
-    for (int k = 0; k < 6; k++)
-        frustum.offsets[k] = projected(&frustum, frustum.normals[k]).high;
-    return frustum_distance(&frustum, &centred) <= margin;
+    return gap <= 0.0 || frustum_distance(&frustum, &centred) <= margin;
 }
 
 /* ---- A point or segment deep in a box -------------------------------------------------------- */
@@ -318,4 +324,29 @@ bool obb_shape_overlap(const obb_shape *shape, const obb_solid *box, double marg
         return frustum_overlap(shape, box, margin);
     }
     return false;
+}
+
+/* ---- The distance ---------------------------------------------------------------------------- */
+
+static double beyond(double distance, double radius)
+{
+    return distance > radius ? distance - radius : 0.0;
+}
+
+double obb_shape_distance(const obb_shape *shape, const obb_solid *box)
+{
+    obb_solid centred;
+    obb_shape frustum;
+    switch (shape->kind) {
+    case OBB_SHAPE_BOX:
+        return obb_closest_boxes(&shape->box, box).distance;
+    case OBB_SHAPE_SPHERE:
+        return beyond(obb_closest_point(shape->a, box).distance, shape->radius);
+    case OBB_SHAPE_CAPSULE:
+        return beyond(obb_closest_segment(shape->a, shape->b, box).distance, shape->radius);
+    case OBB_SHAPE_FRUSTUM:
+        break;
+    }
+    frustum = frustum_from(shape, box, &centred);
+    return frustum_gap(&frustum, &centred, 0.0) <= 0.0 ? 0.0 : frustum_distance(&frustum, &centred);
 }

@@ -67,7 +67,14 @@ obb_bounds obb_shape_bounds(const obb_shape *shape, double margin);
  *          5.2.1. */
 bool obb_shape_overlap(const obb_shape *shape, const obb_solid *box, double margin);
 
-/* Returns the same for two boxes; symmetric. */
+/* Returns the Euclidean distance of the shape and the box, 0 if they touch or overlap.
+ *
+ * Accuracy within 1e-12 of the pair's scale, as above.
+ * Cost     that of closest.h; of a frustum about 3,000 flops and twelve times
+ *          obb_closest_segment. */
+double obb_shape_distance(const obb_shape *shape, const obb_solid *box);
+
+/* Returns obb_shape_overlap for two boxes; symmetric. */
 bool obb_shape_boxes(const obb_solid *a, const obb_solid *b, double margin);
 
 #endif

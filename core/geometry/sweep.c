@@ -172,3 +172,91 @@ bool obb_sweep_cast(const obb_solid *mover, obb_vec3 motion, double max_fraction
     *out = hit;
     return true;
 }
+
+/* ---- The least distance on the way ----------------------------------------------------------- */
+
+enum { MOST_PLACES = 150 }; /* the way between the two places halves at every third */
+
+/* What one place of the mover, at the fraction t of the motion, says of the distance at another
+ * fraction u: it is at least low + slope * (u - t). */
+struct place {
+    double t;
+    double distance;
+    double low, slope;
+    double fall; /* half the derivative of the squared distance */
+};
+
+/* `mover` is relative to the target's centre, and `target` lies at the origin. */
+static struct place place_at(const obb_solid *mover, obb_vec3 motion, double t,
+                             const obb_solid *target)
+{
+    obb_solid moved = *mover;
+    moved.center = obb_add(mover->center, obb_scale(motion, t));
+    const obb_witness closest = obb_closest_boxes(&moved, target);
+    struct place place = {.t = t, .distance = closest.distance};
+    const obb_vec3 way = obb_sub(closest.on_a, closest.on_b);
+    const double length = obb_length(way);
+    if (length == 0.0)
+        return place;
+    const obb_vec3 n = obb_scale(way, 1.0 / length);
+    place.fall = obb_dot(way, motion);
+    place.slope = obb_dot(n, motion);
+    place.low =
+        obb_dot(n, moved.center) - (obb_solid_radius(&moved, n) + obb_solid_radius(target, n));
+    return place;
+}
+
+/* Returns the fraction at which the bounds of the two places cross, which is between the places,
+ * and the bound there: the distance is nowhere less between them. */
+static double crossing(const struct place *a, const struct place *b, double *out_low)
+{
+    const double steps = a->slope - b->slope; /* below 0 */
+    double t = a->t + (b->low - a->low - b->slope * (b->t - a->t)) / steps;
+    t = t < a->t ? a->t : t > b->t ? b->t : t;
+    const double low_a = a->low + a->slope * (t - a->t), low_b = b->low + b->slope * (t - b->t);
+    *out_low = low_a > low_b ? low_a : low_b;
+    return t;
+}
+
+/* Returns where a straight line between the two derivatives is 0. The derivative of the squared
+ * distance is made of straight pieces, so this is its zero once both places lie in one piece. */
+static double secant(const struct place *a, const struct place *b)
+{
+    return a->t - a->fall * (b->t - a->t) / (b->fall - a->fall);
+}
+
+double obb_sweep_distance(const obb_solid *mover, obb_vec3 motion, const obb_solid *target)
+{
+    /* About the target's centre no bits are lost far from the origin. */
+    obb_solid from = *mover, still = *target;
+    from.center = obb_sub(mover->center, target->center);
+    still.center = (obb_vec3){0.0, 0.0, 0.0};
+    const double scale = obb_length(from.center) + obb_length(motion) +
+                         obb_length(mover->half_extents) + obb_length(target->half_extents);
+    const double enough = 1e-12 * scale;
+    struct place a = place_at(&from, motion, 0.0, &still);
+    if (a.distance <= enough || a.slope >= 0.0)
+        return a.distance;
+    struct place b = place_at(&from, motion, 1.0, &still);
+    if (b.distance <= enough || b.slope <= 0.0)
+        return b.distance;
+    double least = a.distance < b.distance ? a.distance : b.distance;
+    for (int i = 0; i < MOST_PLACES; i++) {
+        double low;
+        const double cross = crossing(&a, &b, &low);
+        if (least - low <= enough)
+            break;
+        const double t = i % 3 == 0 ? cross : i % 3 == 1 ? secant(&a, &b) : a.t + 0.5 * (b.t - a.t);
+        if (!(t > a.t && t < b.t))
+            continue;
+        const struct place next = place_at(&from, motion, t, &still);
+        least = next.distance < least ? next.distance : least;
+        if (next.distance <= enough || next.slope == 0.0)
+            return next.distance;
+        if (next.slope < 0.0)
+            a = next;
+        else
+            b = next;
+    }
+    return least;
+}

@@ -53,4 +53,17 @@ typedef struct obb_sweep_hit {
 bool obb_sweep_cast(const obb_solid *mover, obb_vec3 motion, double max_fraction,
                     const obb_solid *target, obb_sweep_hit *out);
 
+/* Returns the least distance of `mover` and `target` on the way; 0 if they touch or overlap
+ * somewhere on it.
+ *
+ * Accuracy within 2e-12 of the scale above.
+ * Cost     obb_closest_boxes for a few places of the mover: 3 to 20, at most 152; no allocation;
+ *          any thread.
+ * Source   the distance of two convex sets is a convex function of a translation. At each place
+ *          the direction between the closest points separates the boxes, so its gap is a lower
+ *          bound that is linear in the translation (Kelley, "The Cutting-Plane Method for Solving
+ *          Convex Programs", 1960). The search ends when the least distance found is within
+ *          1e-12 of the scale of the point where the two bounds around it cross. */
+double obb_sweep_distance(const obb_solid *mover, obb_vec3 motion, const obb_solid *target);
+
 #endif

@@ -6,24 +6,26 @@
 
 /* Nanoseconds of one thread, measured by tests/bench/costs.c (make bench-costs). Their use forgives
  * a factor of two. */
-#define NS_PLAN         150.0 /* to make a plan and take it down */
-#define NS_PAIR         140.0 /* two look-ups by name and the test */
-#define NS_POINT        150.0 /* walks that find little: overlap, point */
-#define NS_RAY          200.0
-#define NS_SWEEP        2000.0
-#define NS_NEAREST      400.0
-#define NS_FOUND        50.0   /* each box that a walk may find and list */
-#define NS_LEVEL        20.0   /* a doubling of the boxes, on a walk */
-#define NS_NEAR         350.0  /* each further neighbour of a point, */
-#define NS_NEAR_BOX     2500.0 /* or of a box: the distance of two boxes */
-#define NS_DETAILS      400.0  /* the details of a pair, except the volume */
-#define NS_VOLUME       3000.0
-#define NS_PAIR_OF_ALL  15.0   /* each pair that all-pairs may find and list */
-#define NS_INTERPOLATED 1000.0 /* a candidate whose pose lies between two commits */
-#define NS_STEP         75.0   /* a candidate that is looked at, found, and written */
-#define NS_STEP_SWEEP   700.0
-#define NS_STEP_POSE    500.0 /* more if its pose is written, too */
-#define USUALLY_LISTED  8.0   /* the assumed length of a list */
+#define NS_PLAN          150.0 /* to make a plan and take it down */
+#define NS_PAIR          140.0 /* two look-ups by name and the test */
+#define NS_POINT         150.0 /* walks that find little: overlap, point */
+#define NS_RAY           200.0
+#define NS_SWEEP         2000.0
+#define NS_NEAREST       400.0
+#define NS_FOUND         50.0   /* each box that a walk may find and list */
+#define NS_LEVEL         20.0   /* a doubling of the boxes, on a walk */
+#define NS_NEAR          350.0  /* each further neighbour of a point, */
+#define NS_NEAR_BOX      2500.0 /* or of a box: the distance of two boxes */
+#define NS_DETAILS       400.0  /* the details of a pair, except the volume */
+#define NS_VOLUME        3000.0
+#define NS_PAIR_OF_ALL   15.0   /* each pair that all-pairs may find and list */
+#define NS_INTERPOLATED  1000.0 /* a candidate whose pose lies between two commits */
+#define NS_STEP          75.0   /* a candidate that is looked at, found, and written */
+#define NS_STEP_SWEEP    700.0
+#define NS_STEP_POSE     500.0 /* more if its pose is written, too */
+#define NS_EXPLAIN       900.0 /* a box that is explained: a look-up and a distance */
+#define NS_EXPLAIN_SWEEP 6000.0
+#define USUALLY_LISTED   8.0 /* the assumed length of a list */
 
 static double details_cost(const obb_query *query)
 {
@@ -33,6 +35,12 @@ static double details_cost(const obb_query *query)
     if ((query->want & OBB_WANT_VOLUME) != 0)
         ns += NS_VOLUME;
     return ns;
+}
+
+/* Returns what an explained box costs. */
+static double explain_cost(const obb_query *query)
+{
+    return query->kind == OBB_QUERY_SWEEP ? NS_EXPLAIN_SWEEP : NS_EXPLAIN;
 }
 
 static double walk_cost(const struct obb_view *view)
@@ -71,6 +79,7 @@ double obb_query_item_cost(const struct obb_view *view, const obb_query *query)
                  (query->of_boxes ? NS_NEAR_BOX : NS_NEAR);
         break;
     }
+    ns += (double)query->explain_count * explain_cost(query);
     return view->interpolated_index != NULL ? ns + NS_INTERPOLATED : ns;
 }
 

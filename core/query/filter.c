@@ -80,23 +80,25 @@ static bool holds(const uint64_t *sorted, size_t count, uint64_t value)
     return low < count && sorted[low] == value;
 }
 
-bool obb_filter_passes(const struct obb_compiled_filter *compiled, const struct obb_version *box)
+obb_filtered obb_filter_reason(const struct obb_compiled_filter *compiled,
+                               const struct obb_version *box)
 {
-    if (compiled->open)
-        return true;
-    if ((compiled->has_mask && (compiled->mask & box->category) == 0) ||
-        (compiled->has_category && (compiled->category & box->mask) == 0))
-        return false;
+    if (compiled->has_mask && (compiled->mask & box->category) == 0)
+        return OBB_FILTERED_BY_MASK;
+    if (compiled->has_category && (compiled->category & box->mask) == 0)
+        return OBB_FILTERED_BY_CATEGORY;
     if (compiled->prefix.length > 0) {
         const obb_str name = obb_record_name(box->record);
         if (name.length < compiled->prefix.length ||
             memcmp(name.bytes, compiled->prefix.bytes, compiled->prefix.length) != 0)
-            return false;
+            return OBB_FILTERED_BY_PREFIX;
     }
+    if (holds(compiled->ids, compiled->id_count, box->id))
+        return OBB_FILTERED_BY_EXCLUDE;
     if (compiled->entity_count > 0 && box->entity != NULL &&
         holds(compiled->entities, compiled->entity_count, (uint64_t)(uintptr_t)box->entity))
-        return false;
-    return !holds(compiled->ids, compiled->id_count, box->id);
+        return OBB_FILTERED_BY_ENTITY;
+    return OBB_FILTERED_NOT;
 }
 
 bool obb_filter_pair(const struct obb_version *a, const struct obb_version *b)

@@ -26,6 +26,17 @@ typedef struct obb_filter {
     obb_str prefix; /* of the name; length 0: any */
 } obb_filter;
 
+/* Why a box takes no part in a query; of several reasons the first one. */
+typedef enum obb_filtered {
+    OBB_FILTERED_NOT,
+    OBB_FILTERED_BY_MASK,     /* filter.mask & box.category is 0 */
+    OBB_FILTERED_BY_CATEGORY, /* filter.category & box.mask is 0 */
+    OBB_FILTERED_BY_PREFIX,
+    OBB_FILTERED_BY_EXCLUDE,
+    OBB_FILTERED_BY_ENTITY,
+    OBB_FILTERED_BY_SELF /* the box is the one that asks */
+} obb_filtered;
+
 /* ---- Internal to core ------------------------------------------------------------------------ */
 
 /* A filter compiled for one view: names are looked up and lists sorted. Any number of threads may
@@ -46,8 +57,17 @@ struct obb_compiled_filter {
 obb_status obb_filter_compile(const struct obb_view *view, const obb_filter *filter,
                               struct obb_arena *arena, struct obb_compiled_filter *out);
 
-/* Returns true if the box takes part. O(log n) in the lengths of the lists. */
-bool obb_filter_passes(const struct obb_compiled_filter *compiled, const struct obb_version *box);
+/* Returns why the filter excludes the box, never OBB_FILTERED_BY_SELF. O(log n) in the lengths of
+ * the lists. */
+obb_filtered obb_filter_reason(const struct obb_compiled_filter *compiled,
+                               const struct obb_version *box);
+
+/* Returns true if the box takes part. */
+static inline bool obb_filter_passes(const struct obb_compiled_filter *compiled,
+                                     const struct obb_version *box)
+{
+    return compiled->open || obb_filter_reason(compiled, box) == OBB_FILTERED_NOT;
+}
 
 /* Returns true if the filters of the two boxes allow the pair. Equal groups other than 0 decide: a
  * positive group allows the pair, a negative one forbids it. Otherwise the category of each box

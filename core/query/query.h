@@ -93,6 +93,10 @@ typedef struct obb_query {
     uint64_t after[2];
     bool has_at;
     obb_at at;
+    /* Boxes of which each answer says why it names them or not, by name or id. */
+    bool has_explain;
+    const obb_ref *explain;
+    size_t explain_count;
     obb_str tag; /* the client's; no part of the question */
     bool has_tag;
 } obb_query;
@@ -114,6 +118,29 @@ typedef struct obb_hit {
     bool started_inside; /* or overlapping */
 } obb_hit;
 
+/* What an answer says of a box that the query asks to explain. */
+typedef enum obb_outcome {
+    OBB_OUTCOME_HIT,      /* the answer lists it */
+    OBB_OUTCOME_BEHIND,   /* another hit took its place */
+    OBB_OUTCOME_MISSED,   /* it is not met */
+    OBB_OUTCOME_FILTERED, /* it takes no part */
+    OBB_OUTCOME_ABSENT,   /* there is no such box */
+    OBB_OUTCOME_CUT       /* it is met, but the list is at its limit */
+} obb_outcome;
+
+typedef struct obb_explanation {
+    const obb_ref *asked;
+    const struct obb_version *box; /* NULL: absent */
+    obb_outcome outcome;
+    obb_filtered by;                  /* filtered */
+    const struct obb_version *behind; /* behind: the hit that took its place */
+    /* Missed: the Euclidean distance, without the margin; of a ray up to its end, of a sweep the
+     * least on the way. 0 if the two meet all the same (a ray that ignores where it starts). */
+    double gap;
+    bool has_axis; /* missed, and the distance is that of two boxes that do not move */
+    obb_separation axis;
+} obb_explanation;
+
 /* The answer of one item. */
 typedef struct obb_answer {
     /* References to missing boxes, as sent. If there are any, no other member is valid. */
@@ -122,6 +149,7 @@ typedef struct obb_answer {
     bool overlap;                      /* pairs */
     obb_details *details;              /* pairs; NULL if none is wanted */
     const struct obb_version *pair[2]; /* pairs: stored boxes, NULL for inline ones */
+    const obb_explanation *explain;    /* one per box that the query asks to explain, or NULL */
     const obb_hit *hits;
     size_t hit_count;
     size_t count; /* of all hits, also if the list is cut */

@@ -2,9 +2,12 @@
 
 #include "core/query/candidates.h"
 #include "core/query/details.h"
+#include "core/query/explain.h"
 #include "core/query/hits.h"
 
 /* Pairs, overlap and point: boxes that touch. */
+
+#define EXPLAIN_STEPS 8 /* of the task: a look-up and the distance */
 
 /* ---- pairs ----------------------------------------------------------------------------------- */
 
@@ -65,6 +68,18 @@ static void add_details(struct obb_task *task, const obb_solid *asked, obb_hit *
     }
 }
 
+/* Every box that is met is a hit. */
+static void judge(void *context, const struct obb_version *box, obb_explanation *out)
+{
+    const struct overlap *o = context;
+    const obb_solid solid = obb_view_solid(o->task->view, box);
+    out->outcome = OBB_OUTCOME_MISSED;
+    out->gap = obb_shape_distance(o->shape, &solid);
+    out->has_axis = o->shape->kind == OBB_SHAPE_BOX;
+    if (out->has_axis)
+        out->axis = obb_sat_separation(&o->shape->box, &solid);
+}
+
 /* Returns the list of hits, or NULL if it is empty or the task has failed. */
 static obb_hit *answer_overlap(struct overlap *o, obb_answer *answer)
 {
@@ -77,7 +92,15 @@ static obb_hit *answer_overlap(struct overlap *o, obb_answer *answer)
     }
     if (task->status != OBB_OK || !obb_hits_sort(task, &o->hits))
         return NULL;
-    return obb_hits_answer(task, &o->hits, false, answer);
+    obb_hit *found = obb_hits_answer(task, &o->hits, false, answer);
+    obb_explain(task,
+                &(struct obb_explaining){.hits = &o->hits,
+                                         .itself = o->itself,
+                                         .steps = EXPLAIN_STEPS,
+                                         .context = o,
+                                         .judge = judge},
+                answer);
+    return task->status == OBB_OK ? found : NULL;
 }
 
 void obb_answer_overlap(struct obb_task *task, size_t item, obb_answer *answer)

@@ -1,6 +1,7 @@
 #include "core/query/query_items.h"
 
 #include "core/query/candidates.h"
+#include "core/query/explain.h"
 #include "core/query/hits.h"
 
 #include <string.h>
@@ -10,6 +11,10 @@
 /* Lengthens a reach, so that rounding cannot make it shorter than the contact from which it
  * came. */
 #define REACH_SLACK (1.0 + 1e-12)
+
+/* Steps of the task that an explanation takes. */
+#define RAY_STEPS   8
+#define SWEEP_STEPS 16
 
 /* One cast, of a ray or a box. */
 struct cast {
@@ -138,6 +143,38 @@ static bool keep_first_of_entities(struct obb_task *task, struct obb_hits *hits)
     return true;
 }
 
+/* Returns the hit that took the place of a box that is met, or NULL if no hit could. */
+static const struct obb_version *taker_of(const struct cast *cast, const struct obb_version *box)
+{
+    if (cast->one)
+        return cast->best.box;
+    if (cast->task->query->mode != OBB_CLOSEST_PER_ENTITY || box->entity == NULL)
+        return NULL;
+    for (size_t i = 0; i < cast->hits.count; i++) {
+        const obb_hit *hit = cast->hits.list[i].item;
+        if (hit->box->entity == box->entity)
+            return hit->box;
+    }
+    return NULL;
+}
+
+static void judge(void *context, const struct obb_version *box, obb_explanation *out)
+{
+    const struct cast *cast = context;
+    const obb_solid solid = obb_view_solid(cast->task->view, box);
+    struct cast alone = *cast;
+    alone.best.box = NULL; /* its hit, which would end the cast */
+    obb_hit hit;
+    out->behind = cast->meet(&alone, &solid, &hit) ? taker_of(cast, box) : NULL;
+    if (out->behind != NULL) {
+        out->outcome = OBB_OUTCOME_BEHIND;
+    } else {
+        out->outcome = OBB_OUTCOME_MISSED;
+        out->gap = cast->mover != NULL ? obb_sweep_distance(cast->mover, cast->motion, &solid)
+                                       : obb_ray_distance(cast->ray, &solid);
+    }
+}
+
 static void answer_cast(struct cast *cast, obb_answer *answer)
 {
     struct obb_task *task = cast->task;
@@ -146,12 +183,21 @@ static void answer_cast(struct cast *cast, obb_answer *answer)
         return;
     if (cast->one) {
         only = (struct obb_ranked){.item = &cast->best};
+        if (cast->best.box != NULL)
+            only.minor = cast->best.box->id;
         cast->hits = (struct obb_hits){.list = &only, .count = cast->best.box != NULL};
     } else if (!obb_hits_sort(task, &cast->hits) || (task->query->mode == OBB_CLOSEST_PER_ENTITY &&
                                                      !keep_first_of_entities(task, &cast->hits))) {
         return;
     }
     obb_hits_answer(task, &cast->hits, true, answer);
+    obb_explain(task,
+                &(struct obb_explaining){.hits = &cast->hits,
+                                         .itself = cast->itself,
+                                         .steps = cast->mover != NULL ? SWEEP_STEPS : RAY_STEPS,
+                                         .context = cast,
+                                         .judge = judge},
+                answer);
 }
 
 /* "any" is answered with the closest hit, too: the first hit that an index comes across depends on

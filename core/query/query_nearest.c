@@ -1,6 +1,7 @@
 #include "core/query/query_items.h"
 
 #include "core/query/candidates.h"
+#include "core/query/explain.h"
 #include "core/query/hits.h"
 
 /* Nearest: the k boxes that are closest to a point or a box. */
@@ -8,6 +9,8 @@
 /* A lower bound of a distance may exceed the distance by less than this share of the
  * coordinates. */
 #define ROUNDING 1e-12
+
+#define EXPLAIN_STEPS 8 /* of the task: a look-up and the distance */
 
 struct nearest {
     struct obb_task *task;
@@ -87,6 +90,11 @@ static bool too_far(const struct nearest *n, const obb_solid *solid)
     return gap > 0.0 && gap - ROUNDING * obb_sat_extent(n->from, solid) > reach(n);
 }
 
+static obb_witness closest(const struct nearest *n, const obb_solid *solid)
+{
+    return n->from != NULL ? obb_closest_boxes(n->from, solid) : obb_closest_point(n->point, solid);
+}
+
 static double visit(void *context, const struct obb_version *box, double max_distance)
 {
     struct nearest *n = context;
@@ -97,8 +105,7 @@ static double visit(void *context, const struct obb_version *box, double max_dis
     const obb_solid solid = obb_view_solid(n->task->view, box);
     if (n->from != NULL && too_far(n, &solid))
         return max_distance;
-    const obb_witness witness =
-        n->from != NULL ? obb_closest_boxes(n->from, &solid) : obb_closest_point(n->point, &solid);
+    const obb_witness witness = closest(n, &solid);
     if (witness.distance > n->max_distance)
         return max_distance;
     const obb_hit hit = {.box = box, .distance = witness.distance, .point = witness.on_b};
@@ -106,6 +113,25 @@ static double visit(void *context, const struct obb_version *box, double max_dis
         return -1.0;
     const double now = reach(n);
     return now < max_distance ? now : max_distance;
+}
+
+static void judge(void *context, const struct obb_version *box, obb_explanation *out)
+{
+    const struct nearest *n = context;
+    const obb_solid solid = obb_view_solid(n->task->view, box);
+    const double distance = closest(n, &solid).distance;
+    if (distance > n->max_distance || n->count < n->k) {
+        out->outcome = OBB_OUTCOME_MISSED;
+        out->gap = distance;
+        out->has_axis = n->from != NULL;
+        if (out->has_axis)
+            out->axis = obb_sat_separation(n->from, &solid);
+    } else if (n->k == 0) { /* nothing is taken, so nothing is before it */
+        out->outcome = OBB_OUTCOME_CUT;
+    } else {
+        out->outcome = OBB_OUTCOME_BEHIND;
+        out->behind = n->heap[0].box; /* the last one taken */
+    }
 }
 
 /* Adds the hits of the heap in order. */
@@ -137,6 +163,14 @@ void obb_answer_nearest(struct obb_task *task, size_t item, obb_answer *answer)
     if (n.k > 0)
         obb_candidates_nearest(task->view, &bounds, n.max_distance, &n, visit);
     struct obb_hits hits = {0};
-    if (task->status == OBB_OK && list_in_order(task, &n, &hits))
-        obb_hits_answer(task, &hits, true, answer);
+    if (task->status != OBB_OK || !list_in_order(task, &n, &hits))
+        return;
+    obb_hits_answer(task, &hits, true, answer);
+    obb_explain(task,
+                &(struct obb_explaining){.hits = &hits,
+                                         .itself = n.itself,
+                                         .steps = EXPLAIN_STEPS,
+                                         .context = &n,
+                                         .judge = judge},
+                answer);
 }

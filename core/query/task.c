@@ -1,5 +1,7 @@
 #include "core/query/task.h"
 
+#define POLL_STEPS 64 /* between two looks at *cancel */
+
 obb_status obb_task_fail(struct obb_task *task, obb_status status)
 {
     if (task->status == OBB_OK)
@@ -13,15 +15,19 @@ void obb_task_end(struct obb_task *task)
     obb_arena_fini(&task->scratch);
 }
 
-bool obb_task_goes_on(struct obb_task *task)
+bool obb_task_spend(struct obb_task *task, uint32_t steps)
 {
-    if ((++task->steps & 63) == 0 && task->cancel != NULL &&
+    const uint32_t before = task->steps;
+    task->steps += steps;
+    if (task->steps / POLL_STEPS != before / POLL_STEPS && task->cancel != NULL &&
         atomic_load_explicit(task->cancel, memory_order_relaxed))
         obb_task_fail(task, OBB_CANCELLED);
     if (task->most_steps != 0 && task->steps > task->most_steps)
         obb_task_fail(task, OBB_CANCELLED);
     return task->status == OBB_OK;
 }
+
+bool obb_task_goes_on(struct obb_task *task) { return obb_task_spend(task, 1); }
 
 void *obb_task_keep(struct obb_task *task, size_t count, size_t size)
 {
@@ -33,6 +39,12 @@ void *obb_task_keep(struct obb_task *task, size_t count, size_t size)
 
 /* ---- Boxes that items name ------------------------------------------------------------------- */
 
+const struct obb_version *obb_task_find(const struct obb_task *task, const obb_ref *ref)
+{
+    return ref->kind == OBB_REF_ID ? obb_view_find_id(task->view, ref->id)
+                                   : obb_view_find(task->view, ref->name);
+}
+
 bool obb_task_resolve(const struct obb_task *task, const obb_ref *ref, struct obb_named *out,
                       obb_answer *answer)
 {
@@ -41,8 +53,7 @@ bool obb_task_resolve(const struct obb_task *task, const obb_ref *ref, struct ob
             (struct obb_named){.solid = obb_solid_from_box(ref->box, task->view->info.dimensions)};
         return true;
     }
-    const struct obb_version *box = ref->kind == OBB_REF_ID ? obb_view_find_id(task->view, ref->id)
-                                                            : obb_view_find(task->view, ref->name);
+    const struct obb_version *box = obb_task_find(task, ref);
     if (box == NULL) {
         answer->missing[answer->missing_count++] = ref;
         return false;

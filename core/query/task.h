@@ -29,6 +29,9 @@ struct obb_task {
  * cancelled. */
 bool obb_task_goes_on(struct obb_task *task);
 
+/* Counts work of so many steps. Returns as obb_task_goes_on. */
+bool obb_task_spend(struct obb_task *task, uint32_t steps);
+
 /* Records a failure. Returns the first failure of the task, which is kept. */
 obb_status obb_task_fail(struct obb_task *task, obb_status status);
 
@@ -43,6 +46,9 @@ struct obb_named {
     const struct obb_version *box; /* NULL if the box is written inline */
     obb_solid solid;
 };
+
+/* Returns the stored box that a reference by name or id means, or NULL. */
+const struct obb_version *obb_task_find(const struct obb_task *task, const obb_ref *ref);
 
 /* Finds the box that a reference means. Returns false if there is none, and adds the reference to
  * the answer's missing ones. */

@@ -280,6 +280,59 @@ static void put_boxes(struct wire_out *out, const struct obb_view *view, const o
     put_cut(out, answer->truncated, answer->count);
 }
 
+/* ---- Explanations ---------------------------------------------------------------------------- */
+
+static void put_explanation(struct wire_out *out, const obb_query *query, const obb_explanation *e)
+{
+    static const char *const outcomes[] = {
+        [OBB_OUTCOME_HIT] = "hit",       [OBB_OUTCOME_BEHIND] = "behind",
+        [OBB_OUTCOME_MISSED] = "missed", [OBB_OUTCOME_FILTERED] = "filtered",
+        [OBB_OUTCOME_ABSENT] = "absent", [OBB_OUTCOME_CUT] = "cut"};
+    static const char *const reasons[] = {[OBB_FILTERED_NOT] = "",
+                                          [OBB_FILTERED_BY_MASK] = "mask",
+                                          [OBB_FILTERED_BY_CATEGORY] = "category",
+                                          [OBB_FILTERED_BY_PREFIX] = "prefix",
+                                          [OBB_FILTERED_BY_EXCLUDE] = "exclude",
+                                          [OBB_FILTERED_BY_ENTITY] = "entity",
+                                          [OBB_FILTERED_BY_SELF] = "self"};
+    const wire_out_scope entry = wire_out_object(out);
+    wire_out_key(out, "box");
+    if (e->box != NULL)
+        put_box_name(out, query, e->box);
+    else if (e->asked->kind == OBB_REF_ID)
+        wire_out_integer(out, e->asked->id);
+    else
+        wire_out_string(out, e->asked->name);
+    wire_out_key(out, "verdict");
+    wire_out_string(out, obb_str_of(outcomes[e->outcome]));
+    if (e->outcome == OBB_OUTCOME_FILTERED) {
+        wire_out_key(out, "by");
+        wire_out_string(out, obb_str_of(reasons[e->by]));
+    }
+    if (e->outcome == OBB_OUTCOME_MISSED) {
+        wire_out_key(out, "gap");
+        wire_put_derived_number(out, e->gap);
+        if (e->has_axis)
+            put_axis(out, &e->axis, query->dimensions);
+    }
+    if (e->outcome == OBB_OUTCOME_BEHIND) {
+        wire_out_key(out, "behind");
+        put_box_name(out, query, e->behind);
+    }
+    wire_out_object_end(out, entry);
+}
+
+static void put_explanations(struct wire_out *out, const obb_query *query, const obb_answer *answer)
+{
+    if (answer->explain == NULL)
+        return;
+    wire_out_key(out, "explain");
+    wire_out_array(out, query->explain_count);
+    for (size_t i = 0; i < query->explain_count; i++)
+        put_explanation(out, query, &answer->explain[i]);
+    wire_out_array_end(out);
+}
+
 static void put_answer(struct wire_out *out, const struct obb_view *view, const obb_query *query,
                        size_t item, const obb_answer *answer)
 {
@@ -292,6 +345,7 @@ static void put_answer(struct wire_out *out, const struct obb_view *view, const 
         put_hits(out, view, query, item, answer);
     else
         put_boxes(out, view, query, answer);
+    put_explanations(out, query, answer);
     wire_out_object_end(out, object);
 }
 

@@ -48,6 +48,7 @@ enum query_field {
     LIMIT,
     COUNT_ONLY,
     AT,
+    EXPLAIN,
     TAG,
     QUERY_FIELDS
 };
@@ -71,6 +72,7 @@ static const obb_str query_fields[QUERY_FIELDS] = {
     [LIMIT] = WIRE_FIELD("limit"),
     [COUNT_ONLY] = WIRE_FIELD("count_only"),
     [AT] = WIRE_FIELD("at"),
+    [EXPLAIN] = WIRE_FIELD("explain"),
     [TAG] = WIRE_FIELD("tag"),
 };
 
@@ -99,6 +101,7 @@ static const unsigned kinds_with[QUERY_FIELDS] = {
     [LIMIT] = EVERY_KIND,
     [COUNT_ONLY] = KIND_BIT(OBB_QUERY_ALL_PAIRS),
     [AT] = EVERY_KIND,
+    [EXPLAIN] = EVERY_KIND & ~(KIND_BIT(OBB_QUERY_PAIRS) | KIND_BIT(OBB_QUERY_ALL_PAIRS)),
     [TAG] = EVERY_KIND,
 };
 
@@ -243,6 +246,27 @@ static bool read_at(struct wire_cursor *c, obb_at *out)
     return true;
 }
 
+/* Reads names. If the query is by id, ids may stand among them. */
+static bool read_explain(struct wire_query_reading *r)
+{
+    struct wire_list refs;
+    if (!wire_list_begin_limited(&refs, r->c, sizeof(obb_ref), WIRE_MAX_EXPLAIN,
+                                 "at most 16 boxes are explained"))
+        return false;
+    while (wire_next_item(r->c)) {
+        obb_ref *ref = wire_list_add(&refs);
+        if (ref == NULL)
+            return false;
+        ref->kind = wire_peek(r->c) == WIRE_KIND_NUMBER ? OBB_REF_ID : OBB_REF_NAME;
+        if (!(ref->kind == OBB_REF_ID ? wire_read_item_id(r, &ref->id)
+                                      : wire_read_name(r->c, &ref->name)))
+            return false;
+    }
+    r->query->explain = (const obb_ref *)(const void *)refs.items;
+    r->query->explain_count = refs.count;
+    return !r->c->failed;
+}
+
 static bool read_tag(struct wire_cursor *c, obb_str *out)
 {
     const size_t place = wire_place(c);
@@ -318,6 +342,8 @@ static bool read_field(struct wire_query_reading *r, int field)
         return wire_read_bool(c, &q->count_only);
     case AT:
         return q->has_at = read_at(c, &q->at);
+    case EXPLAIN:
+        return q->has_explain = read_explain(r);
     case TAG:
         return q->has_tag = read_tag(c, &q->tag);
     case QUERY_FIELDS:

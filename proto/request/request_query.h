@@ -4,7 +4,10 @@
 
 #include "proto/request/request.h"
 
-enum { WIRE_MAX_TAG = 64 }; /* bytes of a query's tag */
+enum {
+    WIRE_MAX_TAG = 64,    /* bytes of a query's tag */
+    WIRE_MAX_EXPLAIN = 16 /* boxes that a query may ask to explain */
+};
 
 /* Finds the kind of query that the last part of a path names. Returns false if there is none. */
 bool wire_query_kind(obb_str name, obb_query_kind *out);

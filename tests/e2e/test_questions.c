@@ -5,6 +5,7 @@
 #include "tests/support/test.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,17 +25,18 @@ static void stop(void)
     ck_assert_int_eq(daemon_stop(&daemon), 0);
 }
 
-static bool equal(const json_t *a, const json_t *b)
+/* Numbers may differ by `slack`. */
+static bool equal(const json_t *a, const json_t *b, double slack)
 {
     if (json_is_number(a) && json_is_number(b))
-        return json_number_value(a) == json_number_value(b);
+        return fabs(json_number_value(a) - json_number_value(b)) <= slack;
     if (json_typeof(a) != json_typeof(b))
         return false;
     if (json_is_array(a)) {
         if (json_array_size(a) != json_array_size(b))
             return false;
         for (size_t i = 0; i < json_array_size(a); i++)
-            if (!equal(json_array_get(a, i), json_array_get(b, i)))
+            if (!equal(json_array_get(a, i), json_array_get(b, i), slack))
                 return false;
         return true;
     }
@@ -44,7 +46,7 @@ static bool equal(const json_t *a, const json_t *b)
         json_object_foreach((json_t *)(uintptr_t)a, key, value)
         {
             const json_t *other = json_object_get(b, key);
-            if (other == NULL || !equal(value, other))
+            if (other == NULL || !equal(value, other, slack))
                 return false;
         }
         return json_object_size(a) == json_object_size(b);
@@ -65,7 +67,7 @@ static void post_cbor(const char *path, const json_t *body, long status, const j
                                        : json_loads(answer.body, 0, NULL);
     ck_assert_int_eq(answer.status, status);
     char *text = json_dumps(real, 0);
-    ck_assert_msg(equal(real, wanted), "%s\nas CBOR: %s", path, text);
+    ck_assert_msg(equal(real, wanted, 0.0), "%s\nas CBOR: %s", path, text);
     free(text);
     free(bytes);
     json_decref(real);
@@ -94,14 +96,14 @@ static json_t *ask(const char *where, const char *text, long status)
     return real;
 }
 
-/* The answer is exactly `wanted`. */
+/* The answer is `wanted`, and nothing more. */
 static void says(const char *path, const char *text, const char *wanted)
 {
     json_error_t error;
     json_t *real = ask(path, text, 200), *told = json_loads(wanted, 0, &error);
     ck_assert_msg(told != NULL, "the test's own JSON: %s in %s", error.text, wanted);
     char *line = json_dumps(real, 0);
-    ck_assert_msg(equal(real, told), "%s\nanswers\n%s\nand not\n%s", text, line, wanted);
+    ck_assert_msg(equal(real, told, 1e-14), "%s\nanswers\n%s\nand not\n%s", text, line, wanted);
     free(line);
     json_decref(real);
     json_decref(told);
@@ -198,6 +200,202 @@ START_TEST(a_tag_comes_back_in_answers_entries_problems_and_last_lines)
 }
 END_TEST
 
+/* ---- explain --------------------------------------------------------------------------------- */
+
+#define UNIT(x, rest) "{\"center\":[" #x ",0,0],\"half_extents\":[1,1,1]" rest "}"
+
+/* Boxes of half extent 1 on the x axis at 0, 4, 8 and 12, and one far above. */
+static void make_row(void)
+{
+    expect(
+        client, "POST", YARD "/commit",
+        "{\"time\":10,\"put\":{\"a\":" UNIT(0, ",\"entity\":\"e\"") ",\"b\":" UNIT(
+            4, ",\"entity\":\"f\"") ",\"c\":" UNIT(8,
+                                                   ",\"entity\":\"e\"") ",\"d\":" UNIT(12,
+                                                                                       ",\"categor"
+                                                                                       "y\":2,"
+                                                                                       "\"mask\":"
+                                                                                       "4") ",\"up"
+                                                                                            "\":{"
+                                                                                            "\"cen"
+                                                                                            "ter\""
+                                                                                            ":[0,"
+                                                                                            "10,0]"
+                                                                                            ",\"ha"
+                                                                                            "lf_"
+                                                                                            "exten"
+                                                                                            "ts\":"
+                                                                                            "[1,1,"
+                                                                                            "1]}}"
+                                                                                            "}",
+        200, "{\"ids\":{\"a\":1,\"b\":2,\"c\":3,\"d\":4,\"up\":5}}");
+}
+
+#define HEAD "{\"revision\":1,\"time\":10,\"results\":["
+#define HIT(box, distance, x) \
+    "{\"box\":\"" box "\",\"distance\":" #distance ",\"point\":[" #x ",0,0],\"normal\":[-1,0,0]}"
+#define ENDLESS "\"rays\":[{\"origin\":[-3,0,0],\"direction\":[1,0,0]}]"
+
+START_TEST(an_answer_says_why_a_box_is_not_in_it)
+{
+    make_row();
+    static const struct {
+        const char *kind, *query, *result;
+    } cases[] = {
+        {"ray", ENDLESS ",\"explain\":[\"b\",\"a\",\"nobody\",\"up\",\"a\"]",
+         "{\"hits\":[" HIT("a", 2, -1) "],\"explain\":["
+                                       "{\"box\":\"b\",\"verdict\":\"behind\",\"behind\":\"a\"},{"
+                                       "\"box\":\"a\",\"verdict\":\"hit\"},"
+                                       "{\"box\":\"nobody\",\"verdict\":\"absent\"},{\"box\":"
+                                       "\"up\",\"verdict\":\"missed\",\"gap\":9},"
+                                       "{\"box\":\"a\",\"verdict\":\"hit\"}]}"},
+        {"ray", ENDLESS ",\"explain\":[]", "{\"hits\":[" HIT("a", 2, -1) "],\"explain\":[]}"},
+        /* the ray ends 3 before d */
+        {"ray",
+         "\"rays\":[{\"from\":[-3,0,0],\"to\":[8,0,0]}],\"limit\":0,\"explain\":[\"a\",\"b\","
+         "\"d\"]",
+         "{\"hits\":[],\"truncated\":true,\"count\":1,\"explain\":[{\"box\":\"a\",\"verdict\":"
+         "\"cut\"},"
+         "{\"box\":\"b\",\"verdict\":\"behind\",\"behind\":\"a\"},"
+         "{\"box\":\"d\",\"verdict\":\"missed\",\"gap\":3}]}"},
+        {"ray", ENDLESS ",\"mode\":\"all\",\"limit\":2,\"explain\":[\"b\",\"c\"]",
+         "{\"hits\":[" HIT("a", 2, -1) "," HIT(
+             "b", 6,
+             3) "],\"truncated\":true,\"count\":4,\"explain\":["
+                "{\"box\":\"b\",\"verdict\":\"hit\"},{\"box\":\"c\",\"verdict\":\"cut\"}]}"},
+        {"ray", ENDLESS ",\"mode\":\"closest_per_entity\",\"explain\":[\"c\",\"d\"]",
+         "{\"hits\":[" HIT("a", 2, -1) "," HIT("b", 6, 3) "," HIT(
+             "d", 14, 11) "],\"explain\":["
+                          "{\"box\":\"c\",\"verdict\":\"behind\",\"behind\":\"a\"},{\"box\":\"d\","
+                          "\"verdict\":\"hit\"}]}"},
+        {"ray",
+         "\"rays\":[{\"origin\":[0,0,0],\"direction\":[0,0,1]}],\"inside\":\"ignore\",\"explain\":["
+         "\"a\",\"b\"]",
+         "{\"hits\":[],\"explain\":[{\"box\":\"a\",\"verdict\":\"missed\",\"gap\":0},"
+         "{\"box\":\"b\",\"verdict\":\"missed\",\"gap\":3}]}"},
+        /* each reason alone, and the first of all of them */
+        {"point", "\"points\":[[0,0,0]],\"filter\":{\"mask\":2},\"explain\":[\"a\",\"d\"]",
+         "{\"boxes\":[],\"explain\":[{\"box\":\"a\",\"verdict\":\"filtered\",\"by\":\"mask\"},"
+         "{\"box\":\"d\",\"verdict\":\"missed\",\"gap\":11}]}"},
+        {"point", "\"points\":[[0,0,0]],\"filter\":{\"category\":2},\"explain\":[\"a\",\"d\"]",
+         "{\"boxes\":[\"a\"],\"explain\":[{\"box\":\"a\",\"verdict\":\"hit\"},"
+         "{\"box\":\"d\",\"verdict\":\"filtered\",\"by\":\"category\"}]}"},
+        {"point",
+         "\"points\":[[0,0,0]],\"filter\":{\"prefix\":\"u\",\"exclude\":[\"up\"]},\"explain\":["
+         "\"a\",\"up\"]",
+         "{\"boxes\":[],\"explain\":[{\"box\":\"a\",\"verdict\":\"filtered\",\"by\":\"prefix\"},"
+         "{\"box\":\"up\",\"verdict\":\"filtered\",\"by\":\"exclude\"}]}"},
+        {"point",
+         "\"points\":[[0,0,0]],\"filter\":{\"exclude_entities\":[\"e\"],\"exclude\":[\"a\"]},"
+         "\"explain\":[\"a\",\"c\"]",
+         "{\"boxes\":[],\"explain\":[{\"box\":\"a\",\"verdict\":\"filtered\",\"by\":\"exclude\"},"
+         "{\"box\":\"c\",\"verdict\":\"filtered\",\"by\":\"entity\"}]}"},
+        {"point",
+         "\"points\":[[12,0,0]],\"filter\":{\"mask\":1,\"category\":3,\"prefix\":\"x\",\"exclude\":"
+         "[\"d\"]},\"explain\":[\"d\"]",
+         "{\"boxes\":[],\"explain\":[{\"box\":\"d\",\"verdict\":\"filtered\",\"by\":\"mask\"}]}"},
+        {"point",
+         "\"points\":[[12,0,0]],\"filter\":{\"category\":3,\"prefix\":\"x\",\"exclude\":[\"d\"]},"
+         "\"explain\":[\"d\"]",
+         "{\"boxes\":[],\"explain\":[{\"box\":\"d\",\"verdict\":\"filtered\",\"by\":\"category\"}]"
+         "}"},
+        /* overlap: the gap does not count the margin; the axis is that of boxes */
+        {"overlap", "\"shapes\":[\"a\"],\"margin\":1,\"explain\":[\"a\",\"b\",\"up\"]",
+         "{\"boxes\":[],\"explain\":[{\"box\":\"a\",\"verdict\":\"filtered\",\"by\":\"self\"},"
+         "{\"box\":\"b\",\"verdict\":\"missed\",\"gap\":2,\"axis\":{\"name\":\"a.x\",\"normal\":[1,"
+         "0,0],\"gap\":2}},"
+         "{\"box\":\"up\",\"verdict\":\"missed\",\"gap\":8,\"axis\":{\"name\":\"a.y\",\"normal\":["
+         "0,1,0],\"gap\":8}}]}"},
+        {"overlap", "\"shapes\":[" UNIT(1, "") "],\"margin\":-1.5,\"explain\":[\"a\"]",
+         "{\"boxes\":[],\"explain\":[{\"box\":\"a\",\"verdict\":\"missed\",\"gap\":0,"
+         "\"axis\":{\"name\":\"a.x\",\"normal\":[-1,0,0],\"gap\":-1}}]}"},
+        {"overlap",
+         "\"shapes\":[{\"sphere\":{\"center\":[0,5,0],\"radius\":1}}],\"explain\":[\"a\",\"up\"]",
+         "{\"boxes\":[],\"explain\":[{\"box\":\"a\",\"verdict\":\"missed\",\"gap\":3},"
+         "{\"box\":\"up\",\"verdict\":\"missed\",\"gap\":3}]}"},
+        {"overlap",
+         "\"shapes\":[{\"capsule\":{\"a\":[0,5,0],\"b\":[4,5,0],\"radius\":1}}],\"limit\":0,"
+         "\"margin\":3,\"explain\":[\"b\",\"d\"]",
+         "{\"boxes\":[],\"truncated\":true,\"count\":3,\"explain\":[{\"box\":\"b\",\"verdict\":"
+         "\"cut\"},"
+         "{\"box\":\"d\",\"verdict\":\"missed\",\"gap\":7.06225774829855}]}"},
+        {"overlap", "\"shapes\":[\"nobody\"],\"explain\":[\"a\"]", "{\"missing\":[\"nobody\"]}"},
+        /* sweeps: the least gap is that on the way */
+        {"sweep",
+         "\"sweeps\":[{\"box\":\"up\",\"motion\":[12,-6,0]}],\"explain\":[\"up\",\"a\",\"d\"]",
+         "{\"hits\":[],\"explain\":[{\"box\":\"up\",\"verdict\":\"filtered\",\"by\":\"self\"},"
+         "{\"box\":\"a\",\"verdict\":\"missed\",\"gap\":6.260990336999411},"
+         "{\"box\":\"d\",\"verdict\":\"missed\",\"gap\":2}]}"},
+        {"sweep",
+         "\"sweeps\":[{\"box\":" UNIT(-5,
+                                      "") ",\"motion\":[9,0,0]}],\"explain\":[\"a\",\"b\",\"c\"]",
+         "{\"hits\":[{\"box\":\"a\",\"fraction\":0.3333333333333333,\"point\":[-1,1,1],\"normal\":["
+         "-1,0,0]}],\"explain\":["
+         "{\"box\":\"a\",\"verdict\":\"hit\"},{\"box\":\"b\",\"verdict\":\"behind\",\"behind\":"
+         "\"a\"},"
+         "{\"box\":\"c\",\"verdict\":\"missed\",\"gap\":2}]}"},
+        /* nearest: beyond k, and beyond max_distance */
+        {"nearest",
+         "\"points\":[[0,0,0]],\"k\":2,\"max_distance\":9,\"explain\":[\"b\",\"c\",\"up\",\"d\"]",
+         "{\"boxes\":[{\"box\":\"a\",\"distance\":0,\"point\":[0,0,0]},{\"box\":\"b\",\"distance\":"
+         "3,\"point\":[3,0,0]}],"
+         "\"explain\":[{\"box\":\"b\",\"verdict\":\"hit\"},{\"box\":\"c\",\"verdict\":\"behind\","
+         "\"behind\":\"b\"},"
+         "{\"box\":\"up\",\"verdict\":\"behind\",\"behind\":\"b\"},{\"box\":\"d\",\"verdict\":"
+         "\"missed\",\"gap\":11}]}"},
+        {"nearest", "\"boxes\":[\"a\"],\"max_distance\":3,\"explain\":[\"a\",\"c\"],\"want\":[]",
+         "{\"boxes\":[{\"box\":\"b\",\"distance\":2,\"point\":[3,1,1]}],\"explain\":["
+         "{\"box\":\"a\",\"verdict\":\"filtered\",\"by\":\"self\"},"
+         "{\"box\":\"c\",\"verdict\":\"missed\",\"gap\":6,\"axis\":{\"name\":\"a.x\",\"normal\":[1,"
+         "0,0],\"gap\":6}}]}"},
+        {"nearest", "\"points\":[[0,0,0]],\"k\":0,\"by\":\"id\",\"explain\":[1,99,\"b\"]",
+         "{\"boxes\":[],\"explain\":[{\"box\":1,\"verdict\":\"cut\"},{\"box\":99,\"verdict\":"
+         "\"absent\"},"
+         "{\"box\":2,\"verdict\":\"cut\"}]}"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char wanted[4096], query[2048];
+        (void)snprintf(query, sizeof query, "{%s}", cases[i].query);
+        (void)snprintf(wanted, sizeof wanted, HEAD "%s]}", cases[i].result);
+        says(test_text(YARD "/query/%s", cases[i].kind), query, wanted);
+        (void)snprintf(query, sizeof query, "{\"queries\":[{\"kind\":\"%s\",%s}]}", cases[i].kind,
+                       cases[i].query);
+        (void)snprintf(
+            wanted, sizeof wanted,
+            "{\"revision\":1,\"time\":10,\"removed\":0,\"put\":0,\"posed\":0,\"transformed\":0,"
+            "\"results\":[{\"results\":[%s]}]}",
+            cases[i].result);
+        says(YARD "/commit", query, wanted);
+    }
+    refused(YARD "/query/pairs", "{\"pairs\":[],\"explain\":[\"a\"]}", 422, "/explain", NULL);
+    refused(YARD "/query/all-pairs", "{\"explain\":[\"a\"],\"tag\":\"t\"}", 422, "/explain", "t");
+    refused(YARD "/query/ray", "{\"rays\":[],\"explain\":[1]}", 422, "/explain/0", NULL);
+    refused(YARD "/query/ray",
+            "{\"rays\":[],\"explain\":[\"a\",\"a\",\"a\",\"a\",\"a\",\"a\",\"a\",\"a\",\"a\",\"a\","
+            "\"a\","
+            "\"a\",\"a\",\"a\",\"a\",\"a\",\"a\"]}",
+            422, "/explain", NULL);
+    printf("%zu explained answers\n", sizeof cases / sizeof *cases);
+}
+END_TEST
+
+START_TEST(the_past_is_explained_as_it_was)
+{
+    make_row();
+    expect(client, "POST", YARD "/commit",
+           "{\"time\":20,\"remove\":[\"up\"],\"pose\":{\"a\":{\"center\":[0,8,0]}},\"put\":{"
+           "\"new\":" UNIT(0, "") "}}",
+           200, NULL);
+    says(YARD "/query/point",
+         "{\"points\":[[0,0,0]],\"at\":{\"time\":15},\"explain\":[\"a\",\"up\",\"new\"]}",
+         "{\"revision\":2,\"time\":20,\"at\":{\"revision\":1,\"time\":15,\"clamped\":false},"
+         "\"results\":[{\"boxes\":[],"
+         "\"explain\":[{\"box\":\"a\",\"verdict\":\"missed\",\"gap\":3},"
+         "{\"box\":\"up\",\"verdict\":\"missed\",\"gap\":9},{\"box\":\"new\",\"verdict\":"
+         "\"absent\"}]}]}");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("questions");
@@ -205,6 +403,8 @@ int main(void)
     tcase_add_checked_fixture(tc, start, stop);
     tcase_set_timeout(tc, test_timeout(60));
     tcase_add_test(tc, a_tag_comes_back_in_answers_entries_problems_and_last_lines);
+    tcase_add_test(tc, an_answer_says_why_a_box_is_not_in_it);
+    tcase_add_test(tc, the_past_is_explained_as_it_was);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }

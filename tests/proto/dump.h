@@ -139,6 +139,10 @@ static inline void dump_query(FILE *out, const obb_query *q)
     if (q->has_at)
         (void)fprintf(out, "at %d %" PRIu64 " %a %d %d\n", (int)q->at.kind, q->at.revision,
                       q->at.time, q->at.no_interpolation, q->at.clamp);
+    if (q->has_explain)
+        (void)fprintf(out, "explain %zu ", q->explain_count);
+    for (size_t i = 0; i < q->explain_count; i++)
+        dump_ref(out, &q->explain[i]);
     if (q->has_tag)
         dump_str(out, q->tag);
     const obb_filter *f = &q->filter;

@@ -291,6 +291,44 @@ START_TEST(random_rays_agree_with_the_oracle)
 }
 END_TEST
 
+START_TEST(distances_of_rays_agree_with_the_oracle)
+{
+    test_rng rng = {.s = 32};
+    size_t hits = 0, misses = 0, beyond = 0, count = test_effort(3000);
+    for (size_t i = 0; i < count; i++) {
+        const int dimensions = i % 3 == 0 ? 2 : 3;
+        const obb_vec3 far = {i % 4 == 0 ? 1e8 : 0.0, 0.0, 0.0};
+        const obb_solid box = slow_random_solid(&rng, dimensions, far, 3.0, 2.0);
+        obb_ray ray;
+        const obb_vec3 origin = obb_add(far, slow_random_vector(&rng, dimensions, 6.0));
+        const obb_vec3 aim =
+            obb_add(obb_sub(box.center, origin), slow_random_vector(&rng, dimensions, 3.0));
+        ck_assert_int_eq(obb_ray_make(origin, i % 3 == 1 ? obb_negate(aim) : aim,
+                                      i % 2 == 0 ? HUGE_VAL : test_uniform(&rng, 0.0, 6.0), &ray),
+                         OBB_OK);
+        const double end = ray.max_distance < 100.0 ? ray.max_distance : 100.0;
+        /* relative to the box, so that the oracle's ends are not rounded to the grid of 1e8 */
+        obb_solid near = box;
+        near.center = (obb_vec3){0, 0, 0};
+        const obb_vec3 from = obb_sub(ray.origin, box.center);
+        const double wanted = (double)slow_segment_distance(
+            from, obb_add(from, obb_scale(ray.direction, end)), &near);
+        const double got = obb_ray_distance(&ray, &box);
+        ck_assert_msg(fabs(got - wanted) <= 1e-11, "case %zu: %.17g, not %.17g", i, got, wanted);
+        obb_ray_hit hit;
+        const bool meets = obb_ray_cast(&ray, &box, OBB_INSIDE_HIT, &hit);
+        ck_assert(wanted > 0.0 && wanted < 1e-7 ? true : meets == (wanted == 0.0));
+        hits += meets;
+        misses += !meets;
+        obb_ray endless = ray;
+        endless.max_distance = HUGE_VAL;
+        beyond += !meets && obb_ray_cast(&endless, &box, OBB_INSIDE_HIT, &hit);
+    }
+    printf("%zu hits, %zu misses, %zu of them by their end\n", hits, misses, beyond);
+    ck_assert(hits > count / 10 && misses > count / 5 && beyond > count / 50);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("ray");
@@ -301,6 +339,7 @@ int main(void)
     tcase_add_test(tc, contact_with_a_straight_box_is_exact);
     tcase_add_test(tc, boxes_without_thickness_are_met_too);
     tcase_add_test(tc, random_rays_agree_with_the_oracle);
+    tcase_add_test(tc, distances_of_rays_agree_with_the_oracle);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }

@@ -421,6 +421,56 @@ START_TEST(boxes_within_a_margin_agree_with_the_oracle)
 }
 END_TEST
 
+START_TEST(distances_of_shapes_agree_with_the_oracle)
+{
+    test_rng rng = {.s = 31};
+    size_t apart = 0, together = 0, count = test_effort(1500);
+    for (size_t i = 0; i < count; i++) {
+        const int dimensions = i % 5 == 0 && i % 4 < 2 ? 2 : 3; /* hulls have a volume */
+        const obb_vec3 o = {0, 0, 0};
+        const obb_solid box = slow_random_solid(&rng, dimensions, o, 3.0, 2.0);
+        obb_vec3 corners[8];
+        slow_corners(&box, corners);
+        const obb_vec3 p = slow_random_vector(&rng, dimensions, 4.0);
+        const obb_vec3 q = slow_random_vector(&rng, dimensions, 4.0);
+        const double radius = test_uniform(&rng, 0.0, 2.0);
+        obb_shape shape;
+        double wanted;
+        switch (i % 4) {
+        case 0:
+            shape = sphere(p, radius);
+            wanted = fmax((double)slow_segment_distance(p, p, &box) - radius, 0.0);
+            break;
+        case 1:
+            shape = capsule(p, q, radius);
+            wanted = fmax((double)slow_segment_distance(p, q, &box) - radius, 0.0);
+            break;
+        case 2: {
+            const obb_solid other = slow_random_solid(&rng, dimensions, o, 3.0, 2.0);
+            obb_vec3 others[8];
+            slow_corners(&other, others);
+            shape = obb_shape_box(&other);
+            wanted = (double)slow_hull_distance(others, corners);
+            break;
+        }
+        default: {
+            const double f = test_uniform(&rng, 0.5, 2.0);
+            const double looking[16] = {f, 0, 0, 0, 0, f, 0, 0, 0, 0, -1.2, -1.0, 0, 0, -1.1, 0.5};
+            ck_assert_int_eq(obb_shape_frustum(looking, &shape), OBB_OK);
+            wanted = (double)slow_hull_distance(shape.corners, corners);
+        }
+        }
+        const double got = obb_shape_distance(&shape, &box);
+        ck_assert_msg(fabs(got - wanted) <= 1e-11, "case %zu: %.17g, not %.17g", i, got, wanted);
+        ck_assert(fabs(wanted) < 1e-9 || obb_shape_overlap(&shape, &box, 0.0) == (got == 0.0));
+        apart += wanted > 0.0;
+        together += wanted == 0.0;
+    }
+    printf("%zu shapes apart, %zu not\n", apart, together);
+    ck_assert(apart > count / 5 && together > count / 5);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("shape");
@@ -433,6 +483,7 @@ int main(void)
     tcase_add_test(tc, a_frustum_is_what_its_matrix_shows);
     tcase_add_test(tc, frustums_and_boxes_agree_with_the_oracle);
     tcase_add_test(tc, boxes_within_a_margin_agree_with_the_oracle);
+    tcase_add_test(tc, distances_of_shapes_agree_with_the_oracle);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }

@@ -547,6 +547,106 @@ START_TEST(a_walker_gets_as_far_as_its_steps)
 }
 END_TEST
 
+/* The least of many places, and of a search over thirds between the two beside the least: the
+ * distance is convex along the way. The places are relative to the target. */
+static double sampled_distance(const obb_solid *mover, obb_vec3 motion, const obb_solid *target)
+{
+    enum { PLACES = 400 };
+    obb_solid still = *target;
+    still.center = (obb_vec3){0, 0, 0};
+    double least = HUGE_VAL, at = 0.0;
+    for (int i = 0; i <= PLACES; i++) {
+        obb_solid moved = *mover;
+        moved.center =
+            obb_add(obb_sub(mover->center, target->center), obb_scale(motion, (double)i / PLACES));
+        const double distance = obb_closest_boxes(&moved, &still).distance;
+        if (distance < least) {
+            least = distance;
+            at = (double)i / PLACES;
+        }
+    }
+    double low = fmax(at - 1.0 / PLACES, 0.0), high = fmin(at + 1.0 / PLACES, 1.0);
+    for (int i = 0; i < 90; i++) {
+        const double third = (high - low) / 3;
+        obb_solid one = *mover, two = *mover;
+        const obb_vec3 from = obb_sub(mover->center, target->center);
+        one.center = obb_add(from, obb_scale(motion, low + third));
+        two.center = obb_add(from, obb_scale(motion, high - third));
+        const double a = obb_closest_boxes(&one, &still).distance;
+        const double b = obb_closest_boxes(&two, &still).distance;
+        least = fmin(least, fmin(a, b));
+        if (a <= b)
+            high = high - third;
+        else
+            low = low + third;
+    }
+    return least;
+}
+
+START_TEST(the_least_distance_on_the_way_agrees_with_dense_samples)
+{
+    test_rng rng = {.s = 33};
+    size_t ends = 0, between = 0, none = 0, count = test_effort(600);
+    double worst = 0.0;
+    for (size_t i = 0; i < count; i++) {
+        const int dimensions = i % 4 == 0 ? 2 : 3;
+        const obb_vec3 at = {i % 8 == 1 ? 1e8 : 0.0, 0.0, 0.0};
+        const obb_solid target = slow_random_solid(&rng, dimensions, at, 1.0, 2.0);
+        const obb_solid mover = slow_random_solid(&rng, dimensions, at, 8.0, 2.0);
+        obb_vec3 motion = slow_random_vector(&rng, dimensions, i % 10 == 2 ? 1e-3 : 16.0);
+        if (i % 7 == 0) /* along an axis of the target: the distance has level stretches */
+            motion = obb_scale(target.axis[i % 2], test_uniform(&rng, -16.0, 16.0));
+        if (i % 50 == 3)
+            motion = (obb_vec3){0, 0, 0};
+        const double scale = obb_length(obb_sub(mover.center, target.center)) + obb_length(motion) +
+                             obb_length(mover.half_extents) + obb_length(target.half_extents);
+        const double wanted = sampled_distance(&mover, motion, &target);
+        const double got = obb_sweep_distance(&mover, motion, &target);
+        ck_assert_msg(fabs(got - wanted) <= 2e-12 * scale + 1e-14, "case %zu: %.17g, not %.17g", i,
+                      got, wanted);
+        worst = fmax(worst, fabs(got - wanted) / scale);
+        obb_solid still = target, from = mover, to = mover;
+        still.center = (obb_vec3){0, 0, 0};
+        from.center = obb_sub(mover.center, target.center);
+        to.center = obb_add(from.center, motion);
+        const double first = obb_closest_boxes(&from, &still).distance;
+        const double last = obb_closest_boxes(&to, &still).distance;
+        none += wanted <= 1e-12 * scale;
+        ends += wanted > 1e-9 && fmin(first, last) - wanted < 1e-12;
+        between += wanted > 1e-9 && fmin(first, last) - wanted > 1e-6;
+        obb_sweep_hit hit;
+        if (wanted > 1e-9) /* a mover that rests and leaves has no distance and no hit */
+            ck_assert(!obb_sweep_cast(&mover, motion, 1.0, &target, &hit));
+    }
+    printf("%zu at an end, %zu between, %zu in contact; worst %.2g of the scale\n", ends, between,
+           none, worst);
+    ck_assert(ends > count / 10 && between > count / 10 && none > count / 20);
+}
+END_TEST
+
+START_TEST(the_least_distance_of_straight_boxes_is_exact)
+{
+    const obb_solid mover = slow_solid((obb_vec3){-10, 4, 0}, (obb_vec3){1, 1, 1}, upright);
+    const obb_solid target = slow_solid((obb_vec3){0, 0, 0}, (obb_vec3){1, 1, 1}, upright);
+    const struct {
+        obb_vec3 motion;
+        double distance;
+    } cases[] = {
+        {{20, 0, 0}, 2.0},              /* passes above */
+        {{0, 0, 0}, 8.246211251235321}, /* stays: 8, 2 */
+        {{5, 0, 0}, 3.605551275463989}, /* ends before: 3, 2 */
+        {{-5, 0, 0}, 8.246211251235321},
+        {{20, -1, 0}, 1.3982532744289824}, /* of a corner from a slanting line: 28 / sqrt(401) */
+        {{20, -4, 0}, 0.0},
+        {{10, -2, 0}, 0.0}, /* touches at the end */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const double got = obb_sweep_distance(&mover, cases[i].motion, &target);
+        ck_assert_double_eq_tol(got, cases[i].distance, 1e-12);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("sweep");
@@ -558,6 +658,8 @@ int main(void)
     tcase_add_loop_test(tc, what_rests_on_a_face_slides_along_it_and_leaves_it, 0, 4);
     tcase_add_test(tc, a_turned_floor_lets_a_box_slide);
     tcase_add_test(tc, a_walker_gets_as_far_as_its_steps);
+    tcase_add_test(tc, the_least_distance_on_the_way_agrees_with_dense_samples);
+    tcase_add_test(tc, the_least_distance_of_straight_boxes_is_exact);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }

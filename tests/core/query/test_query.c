@@ -1,6 +1,7 @@
 #include "core/obb.h"
 #include "tests/support/fault.h"
 #include "tests/support/model_scene.h"
+#include "tests/support/oracle_query.h"
 #include "tests/support/test.h"
 
 #include <pthread.h>
@@ -92,6 +93,7 @@ static int by_rank_and_id(const void *a, const void *b)
 
 struct tally {
     size_t items, missing, found, cut, details;
+    size_t outcomes[OBB_OUTCOME_CUT + 1], reasons[OBB_FILTERED_BY_SELF + 1];
 };
 
 static bool same_vector(obb_vec3 a, obb_vec3 b) { return a.x == b.x && a.y == b.y && a.z == b.z; }
@@ -149,6 +151,157 @@ static void check_list(const struct world *w, const obb_query *query, const obb_
     }
 }
 
+/* ---- Explanations -------------------------------------------------------------------------------------------- */
+
+/* An item, as far as the oracle of explanations needs it. */
+struct explained {
+    size_t itself;              /* in the world, or SIZE_MAX */
+    const struct expected *met; /* all boxes that take part and are met, in order */
+    size_t met_count;
+    const struct expected *taken; /* those of them that the answer may list, in order */
+    size_t taken_count;
+    const obb_shape *shape; /* of overlap, point and nearest; else NULL */
+    const obb_ray *ray;     /* of rays; else NULL */
+    const obb_solid *mover; /* of sweeps */
+    obb_vec3 motion;
+};
+
+static obb_filtered reason_of(const obb_filter *f, const model_box *b, bool itself)
+{
+    const obb_filter masks = {.has_mask = f->has_mask, .mask = f->mask};
+    const obb_filter categories = {.has_category = f->has_category, .category = f->category};
+    const obb_filter prefix = {.prefix = f->prefix};
+    const obb_filter names = {.exclude = f->exclude,
+                              .exclude_count = f->exclude_count,
+                              .exclude_ids = f->exclude_ids,
+                              .exclude_id_count = f->exclude_id_count};
+    const obb_filter entities = {.exclude_entities = f->exclude_entities,
+                                 .exclude_entity_count = f->exclude_entity_count};
+    return !takes_part(&masks, b)        ? OBB_FILTERED_BY_MASK
+           : !takes_part(&categories, b) ? OBB_FILTERED_BY_CATEGORY
+           : !takes_part(&prefix, b)     ? OBB_FILTERED_BY_PREFIX
+           : !takes_part(&names, b)      ? OBB_FILTERED_BY_EXCLUDE
+           : !takes_part(&entities, b)   ? OBB_FILTERED_BY_ENTITY
+           : itself                      ? OBB_FILTERED_BY_SELF
+                                         : OBB_FILTERED_NOT;
+}
+
+static size_t place_in(const struct expected *list, size_t count, size_t box)
+{
+    for (size_t i = 0; i < count; i++)
+        if (list[i].box == box)
+            return i;
+    return SIZE_MAX;
+}
+
+static double sweep_distance_at(const struct explained *e, const obb_solid *box, double t)
+{
+    obb_solid moved = *e->mover;
+    moved.center = obb_add(moved.center, obb_scale(e->motion, t));
+    return obb_closest_boxes(&moved, box).distance;
+}
+
+/* By a search over thirds: the distance is convex along the way. */
+static double slow_sweep_distance(const struct explained *e, const obb_solid *box)
+{
+    double low = 0.0, high = 1.0;
+    for (int i = 0; i < 80; i++) {
+        const double a = low + (high - low) / 3, b = high - (high - low) / 3;
+        if (sweep_distance_at(e, box, a) <= sweep_distance_at(e, box, b))
+            high = b;
+        else
+            low = a;
+    }
+    return fmin(sweep_distance_at(e, box, (low + high) / 2),
+                fmin(sweep_distance_at(e, box, 0.0), sweep_distance_at(e, box, 1.0)));
+}
+
+static double slow_distance(const struct explained *e, const obb_solid *box)
+{
+    obb_vec3 corners[8];
+    if (e->mover != NULL)
+        return slow_sweep_distance(e, box);
+    if (e->ray != NULL)
+        return (double)slow_segment_distance(
+            e->ray->origin,
+            obb_add(e->ray->origin,
+                    obb_scale(e->ray->direction, fmin(e->ray->max_distance, 1000.0))),
+            box);
+    switch (e->shape->kind) {
+    case OBB_SHAPE_BOX:
+        return obb_closest_boxes(&e->shape->box, box).distance;
+    case OBB_SHAPE_SPHERE:
+    case OBB_SHAPE_CAPSULE:
+        return fmax((double)slow_segment_distance(e->shape->a, e->shape->b, box) - e->shape->radius,
+                    0.0);
+    case OBB_SHAPE_FRUSTUM:
+        break;
+    }
+    slow_corners(box, corners);
+    return (double)slow_hull_distance(e->shape->corners, corners);
+}
+
+static void check_behind(const struct world *w, const obb_query *query, const struct explained *e,
+                         size_t box, const obb_explanation *got)
+{
+    if (query->kind == OBB_QUERY_NEAREST && query->k == 0) {
+        ck_assert_int_eq(got->outcome, OBB_OUTCOME_CUT);
+        return;
+    }
+    size_t taker = query->kind == OBB_QUERY_NEAREST ? query->k - 1 : 0;
+    if (query->mode == OBB_CLOSEST_PER_ENTITY && query->kind != OBB_QUERY_NEAREST)
+        while (strcmp(w->state.boxes[e->taken[taker].box].entity, w->state.boxes[box].entity) != 0)
+            taker++;
+    ck_assert_uint_lt(taker, e->taken_count);
+    ck_assert_int_eq(got->outcome, OBB_OUTCOME_BEHIND);
+    ck_assert_uint_eq(obb_view_id(got->behind), w->state.boxes[e->taken[taker].box].id);
+}
+
+static void check_explained(const struct world *w, const obb_query *query, const obb_answer *answer,
+                            const struct explained *e, struct tally *tally)
+{
+    if (!query->has_explain)
+        ck_assert_ptr_null(answer->explain);
+    for (size_t i = 0; i < query->explain_count; i++) {
+        const obb_explanation *got = &answer->explain[i];
+        const size_t box = found_at(w, &query->explain[i]);
+        ck_assert_ptr_eq(got->asked, &query->explain[i]);
+        tally->outcomes[got->outcome]++;
+        ck_assert((got->box == NULL) == (box == SIZE_MAX));
+        if (box == SIZE_MAX) {
+            ck_assert_int_eq(got->outcome, OBB_OUTCOME_ABSENT);
+            continue;
+        }
+        ck_assert_uint_eq(obb_view_id(got->box), w->state.boxes[box].id);
+        const obb_filtered reason =
+            reason_of(&query->filter, &w->state.boxes[box], box == e->itself);
+        ck_assert_int_eq(got->by, reason);
+        if (reason != OBB_FILTERED_NOT) {
+            ck_assert_int_eq(got->outcome, OBB_OUTCOME_FILTERED);
+            tally->reasons[reason]++;
+            continue;
+        }
+        const size_t taken = place_in(e->taken, e->taken_count, box);
+        if (taken != SIZE_MAX) {
+            ck_assert_int_eq(got->outcome,
+                             taken < query->limit ? OBB_OUTCOME_HIT : OBB_OUTCOME_CUT);
+        } else if (place_in(e->met, e->met_count, box) != SIZE_MAX) {
+            check_behind(w, query, e, box, got);
+        } else {
+            ck_assert_int_eq(got->outcome, OBB_OUTCOME_MISSED);
+            const double gap = slow_distance(e, &w->solids[box]);
+            ck_assert_msg(fabs(got->gap - gap) <= 1e-9, "gap %.17g, not %.17g", got->gap, gap);
+            const bool boxes = e->shape != NULL && e->shape->kind == OBB_SHAPE_BOX;
+            ck_assert(got->has_axis == boxes);
+            if (boxes) {
+                const obb_separation s = obb_sat_separation(&e->shape->box, &w->solids[box]);
+                ck_assert_int_eq(got->axis.axis, s.axis);
+                ck_assert(same_vector(got->axis.normal, s.normal) && got->axis.gap == s.gap);
+            }
+        }
+    }
+}
+
 /* The solid that a reference means; false, with the answer checked, when it is missing. */
 static bool resolve(const struct world *w, const obb_ref *ref, const obb_answer *answer,
                     obb_solid *out, size_t *out_itself, struct tally *tally)
@@ -162,6 +315,7 @@ static bool resolve(const struct world *w, const obb_ref *ref, const obb_answer 
     if (*out_itself == SIZE_MAX) {
         ck_assert_uint_eq(answer->missing_count, 1);
         ck_assert_ptr_eq(answer->missing[0], ref);
+        ck_assert_ptr_null(answer->explain);
         tally->missing++;
         return false;
     }
@@ -226,9 +380,17 @@ static void check_overlap(const struct world *w, const obb_query *query, size_t 
         if (i != itself && takes_part(&query->filter, &w->state.boxes[i]) &&
             obb_shape_overlap(&shape, &w->solids[i], query->margin))
             expected[count++] = (struct expected){.box = i};
-    if (there)
+    if (there) {
         check_list(w, query, answer, expected, count,
                    shape.kind == OBB_SHAPE_BOX ? &shape.box : NULL, tally);
+        const struct explained e = {.itself = itself,
+                                    .met = expected,
+                                    .met_count = count,
+                                    .taken = expected,
+                                    .taken_count = count,
+                                    .shape = &shape};
+        check_explained(w, query, answer, &e, tally);
+    }
     free(expected);
 }
 
@@ -288,8 +450,23 @@ static void check_cast(const struct world *w, const obb_query *query, size_t ite
         }
         hits[count++] = e;
     }
-    if (there)
-        check_list(w, query, answer, hits, first_hits(w, query->mode, hits, count), NULL, tally);
+    if (there) {
+        struct expected *met = calloc(count + 1, sizeof *met);
+        memcpy(met, hits, count * sizeof *met);
+        const size_t taken = first_hits(w, query->mode, hits, count);
+        check_list(w, query, answer, hits, taken, NULL, tally);
+        const struct explained e = {.itself = itself,
+                                    .met = met,
+                                    .met_count = count,
+                                    .taken = hits,
+                                    .taken_count = taken,
+                                    .ray = sweeps ? NULL : &query->items.rays[item],
+                                    .mover = sweeps ? &mover : NULL,
+                                    .motion = sweeps ? query->items.sweeps[item].motion
+                                                     : (obb_vec3){0, 0, 0}};
+        check_explained(w, query, answer, &e, tally);
+        free(met);
+    }
     free(hits);
 }
 
@@ -314,8 +491,22 @@ static void check_nearest(const struct world *w, const obb_query *query, size_t 
                                   .found = {.distance = witness.distance, .point = witness.on_b}};
     }
     qsort(near, count, sizeof *near, by_rank_and_id);
-    if (there)
-        check_list(w, query, answer, near, count < query->k ? count : query->k, NULL, tally);
+    if (there) {
+        const size_t taken = count < query->k ? count : query->k;
+        check_list(w, query, answer, near, taken, NULL, tally);
+        obb_shape shape;
+        if (query->of_boxes)
+            shape = obb_shape_box(&from);
+        else
+            ck_assert_int_eq(obb_shape_sphere(query->items.points[item], 0.0, &shape), OBB_OK);
+        const struct explained e = {.itself = itself,
+                                    .met = near,
+                                    .met_count = count,
+                                    .taken = near,
+                                    .taken_count = taken,
+                                    .shape = &shape};
+        check_explained(w, query, answer, &e, tally);
+    }
     free(near);
 }
 
@@ -595,6 +786,43 @@ static struct asked random_query(struct model_scene *model, const struct world *
     }
     random_filter(model, w, &a);
     random_items(model, w, &a);
+    if (kind != OBB_QUERY_PAIRS && kind != OBB_QUERY_ALL_PAIRS && test_below(rng, 4) != 0) {
+        obb_ref *named = block(&a, 16, sizeof *named);
+        q->explain_count = test_below(rng, 17);
+        /* One reason at a time, or none: the random filters let hardly a box through. */
+        static const obb_str entities[] = {{"e1", 2}, {"e2", 2}, {"e4", 2}};
+        const obb_filter single[] = {
+            {.has_mask = true, .mask = 3},
+            {.has_category = true, .category = 3},
+            {.prefix = obb_str_of("crate-1")},
+            {.exclude_entities = entities, .exclude_entity_count = 3},
+            {.exclude_ids = &w->state.boxes[w->state.count / 2].id, .exclude_id_count = 1},
+        };
+        static size_t turn; /* so that each has its turn */
+        const size_t lot = turn++ % 11;
+        if (lot < 10)
+            q->filter = lot < 5 ? single[lot] : (obb_filter){.has_mask = false};
+        if (test_below(rng, 2) == 0)
+            q->limit = test_below(rng, 3);
+        for (size_t i = 0; i < q->explain_count; i++)
+            do
+                named[i] = random_ref(model, w, &a);
+            while (named[i].kind == OBB_REF_INLINE);
+        if (w->state.count > 0)
+            named[0] = (obb_ref){.kind = OBB_REF_ID, .id = w->state.boxes[w->state.count / 2].id};
+        for (size_t i = 0; i < count && i < 6; i++) { /* some ask for themselves */
+            const obb_ref *asking = q->kind == OBB_QUERY_SWEEP ? &q->items.sweeps[i].ref
+                                    : q->kind == OBB_QUERY_OVERLAP && q->items.shapes[i].is_ref
+                                        ? &q->items.shapes[i].ref
+                                    : q->kind == OBB_QUERY_NEAREST && q->of_boxes
+                                        ? &q->items.boxes[i]
+                                        : NULL;
+            if (asking != NULL && asking->kind != OBB_REF_INLINE)
+                named[i + 1] = *asking;
+        }
+        q->has_explain = true;
+        q->explain = named;
+    }
     return a;
 }
 
@@ -708,7 +936,7 @@ static void compare_with_brute_force(obb_query_kind kind, int dimensions)
     struct model_scene model;
     lively(&model, 200 + (uint64_t)kind * 2 + (uint64_t)dimensions, dimensions);
     struct tally now = {0}, past = {0}, between = {0};
-    const size_t rounds = test_effort(kind == OBB_QUERY_ALL_PAIRS ? 120 : 60);
+    const size_t rounds = test_effort(kind == OBB_QUERY_ALL_PAIRS ? 120 : 90);
     for (size_t i = 0; i < rounds; i++) {
         if (i == rounds / 2) {
             rebuild(&model);
@@ -738,6 +966,27 @@ static void compare_with_brute_force(obb_query_kind kind, int dimensions)
                all[i]->cut, all[i]->details);
         ck_assert_uint_gt(all[i]->found, rounds / 3);
     }
+    size_t outcomes[OBB_OUTCOME_CUT + 1] = {0}, reasons[OBB_FILTERED_BY_SELF + 1] = {0};
+    printf("explained:");
+    for (size_t o = 0; o <= OBB_OUTCOME_CUT; o++) {
+        for (int i = 0; i < 3; i++)
+            outcomes[o] += all[i]->outcomes[o];
+        printf(" %zu", outcomes[o]);
+    }
+    printf(", filtered:");
+    for (size_t r = 0; r <= OBB_FILTERED_BY_SELF; r++) {
+        for (int i = 0; i < 3; i++)
+            reasons[r] += all[i]->reasons[r];
+        printf(" %zu", reasons[r]);
+    }
+    printf("\n");
+    const bool explains = kind != OBB_QUERY_PAIRS && kind != OBB_QUERY_ALL_PAIRS;
+    for (size_t o = 0; explains && o <= OBB_OUTCOME_CUT; o++)
+        ck_assert(outcomes[o] > 0 || (o == OBB_OUTCOME_BEHIND &&
+                                      (kind == OBB_QUERY_OVERLAP || kind == OBB_QUERY_POINT)));
+    for (size_t r = OBB_FILTERED_BY_MASK; explains && r <= OBB_FILTERED_BY_SELF; r++)
+        ck_assert(reasons[r] > 0 || (r == OBB_FILTERED_BY_SELF &&
+                                     (kind == OBB_QUERY_POINT || kind == OBB_QUERY_RAY)));
     const bool names = kind == OBB_QUERY_PAIRS || kind == OBB_QUERY_OVERLAP ||
                        kind == OBB_QUERY_SWEEP || kind == OBB_QUERY_NEAREST;
     ck_assert(!names || now.missing + past.missing + between.missing > 0);

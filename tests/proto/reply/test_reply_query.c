@@ -84,6 +84,83 @@ START_TEST(a_tag_stands_beside_the_revision)
 }
 END_TEST
 
+START_TEST(explanations_say_what_belongs_to_their_verdict)
+{
+    const obb_ref refs[] = {{.kind = OBB_REF_NAME, .name = obb_str_of("a")},
+                            {.kind = OBB_REF_NAME, .name = obb_str_of("gh\"ost")},
+                            {.kind = OBB_REF_ID, .id = 77}};
+    const obb_explanation list[] = {
+        {.asked = &refs[0], .box = a, .outcome = OBB_OUTCOME_HIT},
+        {.asked = &refs[0], .box = b, .outcome = OBB_OUTCOME_BEHIND, .behind = a},
+        {.asked = &refs[0], .box = a, .outcome = OBB_OUTCOME_MISSED, .gap = 2.5},
+        {.asked = &refs[0],
+         .box = b,
+         .outcome = OBB_OUTCOME_MISSED,
+         .gap = 3.0,
+         .has_axis = true,
+         .axis = apart.separation},
+        {.asked = &refs[0], .box = a, .outcome = OBB_OUTCOME_FILTERED, .by = OBB_FILTERED_BY_MASK},
+        {.asked = &refs[0],
+         .box = a,
+         .outcome = OBB_OUTCOME_FILTERED,
+         .by = OBB_FILTERED_BY_CATEGORY},
+        {.asked = &refs[0],
+         .box = a,
+         .outcome = OBB_OUTCOME_FILTERED,
+         .by = OBB_FILTERED_BY_PREFIX},
+        {.asked = &refs[0],
+         .box = a,
+         .outcome = OBB_OUTCOME_FILTERED,
+         .by = OBB_FILTERED_BY_EXCLUDE},
+        {.asked = &refs[0],
+         .box = a,
+         .outcome = OBB_OUTCOME_FILTERED,
+         .by = OBB_FILTERED_BY_ENTITY},
+        {.asked = &refs[0], .box = a, .outcome = OBB_OUTCOME_FILTERED, .by = OBB_FILTERED_BY_SELF},
+        {.asked = &refs[1], .outcome = OBB_OUTCOME_ABSENT},
+        {.asked = &refs[2], .outcome = OBB_OUTCOME_ABSENT},
+        {.asked = &refs[0], .box = a, .outcome = OBB_OUTCOME_CUT},
+    };
+    obb_answer answer = {.hit_count = 0, .explain = list};
+    const obb_result result = {.answers = &answer, .answer_count = 1};
+    obb_query query = {.kind = OBB_QUERY_OVERLAP,
+                       .dimensions = 3,
+                       .count = 1,
+                       .has_explain = true,
+                       .explain_count = 13};
+#define FILTERED(by) "{\"box\":\"a\",\"verdict\":\"filtered\",\"by\":\"" by "\"},"
+    check_result(&query, &result, "BoxesAnswer",
+                 HEAD "\"results\":[{\"boxes\":[],\"explain\":[{\"box\":\"a\",\"verdict\":\"hit\"},"
+                      "{\"box\":" B ",\"verdict\":\"behind\",\"behind\":\"a\"},"
+                      "{\"box\":\"a\",\"verdict\":\"missed\",\"gap\":2.5},"
+                      "{\"box\":" B
+                      ",\"verdict\":\"missed\",\"gap\":3,\"axis\":{\"name\":\"a.z*b.z\","
+                      "\"normal\":[0,1,0],\"gap\":2.5}}," FILTERED("mask") FILTERED("category")
+                          FILTERED("prefix") FILTERED("exclude") FILTERED("entity")
+                              FILTERED("self") "{\"box\":\"gh\\\"ost\",\"verdict\":\"absent\"},{"
+                                               "\"box\":77,\"verdict\":\"absent\"},"
+                                               "{\"box\":\"a\",\"verdict\":\"cut\"}]}]}");
+    query.by_id = true;
+    query.explain_count = 2;
+    check_result(&query, &result, "BoxesAnswer",
+                 HEAD "\"results\":[{\"boxes\":[],\"explain\":[{\"box\":1,\"verdict\":\"hit\"},"
+                      "{\"box\":2,\"verdict\":\"behind\",\"behind\":1}]}]}");
+    query.explain_count = 0;
+    query.kind = OBB_QUERY_NEAREST;
+    check_result(&query, &result, "NearestAnswer",
+                 HEAD "\"results\":[{\"boxes\":[],\"explain\":[]}]}");
+    query.kind = OBB_QUERY_SWEEP;
+    query.explain_count = 1;
+    check_result(&query, &result, "SweepAnswer",
+                 HEAD "\"results\":[{\"hits\":[],\"explain\":[{\"box\":1,\"verdict\":\"hit\"}]}]}");
+    const obb_ray ray = {{0, 0, 0}, {1, 0, 0}, HUGE_VAL};
+    query.kind = OBB_QUERY_RAY;
+    query.items.rays = &ray;
+    check_result(&query, &result, "RayAnswer",
+                 HEAD "\"results\":[{\"hits\":[],\"explain\":[{\"box\":1,\"verdict\":\"hit\"}]}]}");
+}
+END_TEST
+
 START_TEST(boxes_are_bare_or_with_what_was_wanted_by_name_or_id)
 {
     obb_details details = touching;
@@ -349,6 +426,7 @@ int main(void)
     tcase_add_test(tc, a_failing_heap_marks_the_buffer_and_harms_nothing);
     tcase_add_test(tc, ten_thousand_pairs_are_written_alike_each_time);
     tcase_add_test(tc, a_tag_stands_beside_the_revision);
+    tcase_add_test(tc, explanations_say_what_belongs_to_their_verdict);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }

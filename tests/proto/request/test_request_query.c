@@ -66,6 +66,38 @@ START_TEST(a_tag_is_any_text_of_64_bytes)
 }
 END_TEST
 
+START_TEST(boxes_to_explain_are_up_to_16_names)
+{
+#define FOUR "\"a\",\"b\",\"c\",\"a\","
+    obb_query q =
+        query_of(OBB_QUERY_RAY,
+                 "{\"rays\":[],\"explain\":[" FOUR FOUR FOUR "\"x\",\"y\",\"z\",\"last\"]}", 3);
+    ck_assert(q.has_explain && q.explain_count == 16 && q.explain[15].kind == OBB_REF_NAME);
+    ck_assert(obb_str_equal(q.explain[15].name, obb_str_of("last")));
+    q = query_of(OBB_QUERY_NEAREST, "{\"explain\":[7,\"b\"],\"points\":[],\"by\":\"id\"}", 2);
+    ck_assert(q.explain_count == 2 && q.explain[0].kind == OBB_REF_ID && q.explain[0].id == 7);
+    q = query_of(OBB_QUERY_POINT, "{\"points\":[],\"explain\":[]}", 3);
+    ck_assert(q.has_explain && q.explain_count == 0);
+    q = query_of(OBB_QUERY_POINT, "{\"points\":[]}", 3);
+    ck_assert(!q.has_explain);
+    static const struct refusal wrong[] = {
+        {"{\"points\":[],\"explain\":[" FOUR FOUR FOUR FOUR "\"e\"]}", 422, "/explain"},
+        {"{\"points\":[],\"explain\":[7]}", 422, "/explain/0"},
+        {"{\"points\":[],\"explain\":[\"a\",\"\"]}", 422, "/explain/1"},
+        {"{\"points\":[],\"explain\":[null]}", 422, "/explain/0"},
+        {"{\"points\":[],\"explain\":\"a\"}", 422, "/explain"},
+        {"{\"points\":[],\"explain\":[0],\"by\":\"id\"}", 422, "/explain/0"},
+        {"{\"points\":[],\"explain\":[{\"center\":[0,0,0],\"half_extents\":[1,1,1]}]}", 422,
+         "/explain/0"},
+    };
+    CHECK_REFUSALS(DUMP_QUERY + OBB_QUERY_POINT, 3, wrong);
+    static const struct refusal pairs[] = {{"{\"pairs\":[],\"explain\":[]}", 422, "/explain"}};
+    CHECK_REFUSALS(DUMP_QUERY + OBB_QUERY_PAIRS, 3, pairs);
+    static const struct refusal all[] = {{"{\"explain\":[\"a\"]}", 422, "/explain"}};
+    CHECK_REFUSALS(DUMP_QUERY + OBB_QUERY_ALL_PAIRS, 3, all);
+}
+END_TEST
+
 START_TEST(a_problem_has_the_tag_wherever_it_stands)
 {
     static const struct {
@@ -247,6 +279,7 @@ int main(void)
     tcase_add_test(tc, kinds_have_names);
     tcase_add_test(tc, options_are_read);
     tcase_add_test(tc, a_tag_is_any_text_of_64_bytes);
+    tcase_add_test(tc, boxes_to_explain_are_up_to_16_names);
     tcase_add_test(tc, a_problem_has_the_tag_wherever_it_stands);
     tcase_add_test(tc, queries_that_are_wrong_are_refused);
     suite_add_tcase(suite, tc);
