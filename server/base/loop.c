@@ -6,6 +6,7 @@
 #include "core/obb.h"
 
 #include <assert.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -214,6 +215,15 @@ void srv_timer_destroy(struct srv_timer *timer)
 
 /* ---- Watches --------------------------------------------------------------------------------- */
 
+static bool hung_up(const uv_poll_t *handle)
+{
+    uv_os_fd_t descriptor;
+    if (uv_fileno((const uv_handle_t *)handle, &descriptor) != 0)
+        return false;
+    struct pollfd state = {.fd = descriptor};
+    return poll(&state, 1, 0) > 0; /* nothing is asked for, so the answer is POLLHUP or POLLERR */
+}
+
 static void on_poll(uv_poll_t *handle, int status, int events)
 {
     struct srv_watch *watch = handle->data;
@@ -221,18 +231,28 @@ static void on_poll(uv_poll_t *handle, int status, int events)
     if (events & UV_READABLE)
         seen |= SRV_READABLE;
     if (events & UV_DISCONNECT)
+        seen |= SRV_HALF_CLOSED;
+    if (events & UV_PRIORITIZED) {
+        if (!hung_up(handle)) {
+            srv_watch_pause(watch);
+            return;
+        }
         seen |= SRV_HANGUP;
+    }
     if (status < 0) /* a broken descriptor: the next read tells the reason */
         seen = watch->events;
     watch->callback(watch->context, seen);
 }
 
+/* Each watch hears of EPOLLHUP and EPOLLERR. A watch for these alone asks for urgent data, because
+ * libuv watches no descriptor for nothing. */
 void srv_watch_go(struct srv_watch *watch)
 {
     if (watch->running)
         return;
     const int events = ((watch->events & SRV_READABLE) ? UV_READABLE : 0) |
-                       ((watch->events & SRV_HANGUP) ? UV_DISCONNECT : 0);
+                       ((watch->events & SRV_HALF_CLOSED) ? UV_DISCONNECT : 0) |
+                       ((watch->events & SRV_HANGUP) ? UV_PRIORITIZED : 0);
     watch->running = uv_poll_start(&watch->uv, events, on_poll) == 0;
 }
 
@@ -241,6 +261,13 @@ void srv_watch_pause(struct srv_watch *watch)
     if (watch->running)
         uv_poll_stop(&watch->uv);
     watch->running = false;
+}
+
+void srv_watch_change(struct srv_watch *watch, unsigned events)
+{
+    srv_watch_pause(watch);
+    watch->events = events;
+    srv_watch_go(watch);
 }
 
 bool srv_watch_create(struct srv_loop *loop, int descriptor, unsigned events,

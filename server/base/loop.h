@@ -58,7 +58,9 @@ void srv_timer_start(struct srv_timer *timer, uint64_t in_ms, uint64_t then_ever
 /* Stops and frees the timer. Accepts NULL. */
 void srv_timer_destroy(struct srv_timer *timer);
 
-enum { SRV_READABLE = 1, SRV_HANGUP = 2 }; /* HANGUP: the peer has closed its side */
+/* HALF_CLOSED: the peer sends no more. HANGUP: both directions are closed, or the connection was
+ * reset. A peer that sends urgent data is not watched for HANGUP any more. */
+enum { SRV_READABLE = 1, SRV_HALF_CLOSED = 2, SRV_HANGUP = 4 };
 
 /* A watch calls `callback` again and again while one of `events` holds on the descriptor. The
  * descriptor stays the caller's and must be open until the watch is destroyed. Returns false
@@ -70,6 +72,9 @@ bool srv_watch_create(struct srv_loop *loop, int descriptor, unsigned events,
 /* Stops the calls until srv_watch_go. Both may be repeated. */
 void srv_watch_pause(struct srv_watch *watch);
 void srv_watch_go(struct srv_watch *watch);
+
+/* Watches for these events from now on, and goes. */
+void srv_watch_change(struct srv_watch *watch, unsigned events);
 
 /* Stops and frees the watch. Accepts NULL. */
 void srv_watch_destroy(struct srv_watch *watch);

@@ -101,6 +101,7 @@ void srv_subscriber_start(struct srv_subscriber *s, void (*left)(struct srv_subs
     s->left = left;
     s->stream.on_drained = on_drained;
     s->stream.on_closed = on_closed;
+    s->stream.endless = true;
     s->request->work = s;
     s->request->on_cancel = on_cancel;
     srv_reply_stream(s->request, 200, wire_media_type(WIRE_EVENTS), &s->stream);

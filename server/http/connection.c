@@ -67,7 +67,11 @@ static void on_half_closed(void *context, unsigned events)
     (void)events;
     struct srv_connection *c = context;
     if (!srv_connection_half_closed(c))
-        return; /* bytes are left, which may complete the body */
+        return;                        /* bytes are left, which may complete the body */
+    if (c->body_run == c->all->runs) { /* GnuTLS may hold more of them */
+        srv_loop_due(c->all->options->loop);
+        return;
+    }
     srv_watch_pause(c->hangup);
     srv_connection_cut(c);
 }
@@ -90,8 +94,8 @@ static void on_arriving(void *context)
         struct srv_connection *c = all->arriving;
         leave_arriving(c);
         /* if the watch fails, the deadline ends the body */
-        (void)srv_watch_create(all->options->loop, c->descriptor, SRV_HANGUP, on_half_closed, c,
-                               &c->hangup);
+        (void)srv_watch_create(all->options->loop, c->descriptor, SRV_HALF_CLOSED, on_half_closed,
+                               c, &c->hangup);
     }
 }
 

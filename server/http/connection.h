@@ -39,6 +39,7 @@ struct srv_connection {
     struct srv_connection *older, *newer; /* by since_ms */
     struct srv_exchange *exchange;        /* the request under way, or NULL */
     struct srv_watch *hangup; /* set while the connection sleeps, or its body takes long */
+    uint64_t body_run;        /* the run in which the last bytes of the body came */
     struct srv_connection *next_arriving, **arriving_at; /* in the list of arriving bodies */
 };
 
@@ -53,7 +54,8 @@ struct srv_connections {
 
     struct srv_connection *oldest, *newest;
     size_t count;
-    bool closing; /* no new connection comes, and each one ends with its present request */
+    uint64_t runs; /* of libmicrohttpd, so far */
+    bool closing;  /* no new connection comes, and each one ends with its present request */
     struct srv_timer *deadline;
     bool deadline_set;
     struct srv_connection *arriving; /* bodies of requests, not watched yet */

@@ -111,26 +111,14 @@ static bool on_headers(struct srv_exchange *x, const char *method, const char *v
     if (x->declared != 0) {
         srv_connection_enter(c, SRV_PHASE_READ); /* the body has its own time */
         srv_connection_expect_body(c);
-        x->body_run = x->all->runs;
+        c->body_run = c->all->runs;
     }
     return true;
 }
 
-/* ---- The body ---------------------------------------------------------------------------------- */
-
-/* Returns whether a chunked body ended without its last chunk. libmicrohttpd 0.9.75 takes a client
- * that closes its sending half for the end of such a body. It finds the end by itself in the run in
- * which it reads the last chunk, so that the bytes before it mostly come in the same run. */
-static bool is_truncated(const struct srv_exchange *x)
-{
-    return x->declared == UINT64_MAX && x->body_run != x->all->runs &&
-           srv_connection_half_closed(x->connection);
-}
-
 /* ---- The handler ----------------------------------------------------------------------------- */
 
-/* The request is complete. Answers it, or puts the connection to sleep until its handler
- * answers. */
+/* The request is complete. Answers it, or leaves that to its handler. */
 static void handle(struct srv_exchange *x)
 {
     struct srv_request *request = &x->request;
@@ -149,7 +137,7 @@ static void handle(struct srv_exchange *x)
     if (x->response != NULL)
         return;
     x->cost = SRV_ON_POOL;
-    srv_exchange_suspend(x);
+    srv_exchange_suspend_later(x);
     srv_connection_enter(x->connection, SRV_PHASE_WORK);
 }
 
@@ -166,14 +154,12 @@ enum MHD_Result srv_dispatch_access(void *context, struct MHD_Connection *mhd, c
     if (!x->headers_seen)
         return on_headers(x, method, version) ? MHD_YES : MHD_NO;
     if (*upload_size != 0) {
-        x->body_run = x->all->runs;
+        x->connection->body_run = x->connection->all->runs;
         srv_body_take(x, upload, *upload_size);
         *upload_size = 0;
         return MHD_YES;
     }
     if (!x->handled) {
-        if (is_truncated(x))
-            return MHD_NO;
         if (x->declared != 0)
             srv_connection_unwatch(x->connection);
         handle(x);

@@ -190,8 +190,9 @@ bool srv_engines_run(struct srv_engines *engines)
     bool again = false;
     for (struct srv_engine *engine = engines->all; engine != NULL; engine = engine->next) {
         engines->running = engine;
-        engines->exchanges->runs++;
+        engines->connections->runs++;
         MHD_run(engine->daemon);
+        srv_exchanges_suspend(engines->exchanges);
         MHD_UNSIGNED_LONG_LONG timeout_ms;
         again |= MHD_get_timeout(engine->daemon, &timeout_ms) == MHD_YES && timeout_ms == 0;
     }

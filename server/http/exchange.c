@@ -131,10 +131,27 @@ bool srv_request_late(const struct srv_request *request) { return request->excha
 
 /* ---- Asleep ---------------------------------------------------------------------------------- */
 
-static void on_hangup(void *context, unsigned events)
+/* Sends a byte of urgent data, to which a client that has closed both directions answers with a
+ * reset: over TCP the end of what a client sends looks the same whether it still reads or not. The
+ * byte is no part of what the client reads, unless it asks for it with SO_OOBINLINE. */
+static void probe(const struct srv_connection *c)
 {
-    (void)events;
+    struct sockaddr own = {.sa_family = AF_UNIX};
+    socklen_t size = sizeof own;
+    (void)getsockname(c->descriptor, &own, &size);
+    if (own.sa_family != AF_UNIX) /* there the end of both directions shows by itself */
+        (void)send(c->descriptor, "\n", 1, MSG_OOB | MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static void on_end(void *context, unsigned events)
+{
     struct srv_connection *c = context;
+    const struct srv_exchange *x = c->exchange;
+    if (events == SRV_HALF_CLOSED && !x->endless) {
+        srv_watch_change(c->hangup, SRV_HANGUP);
+        probe(c);
+        return;
+    }
     srv_watch_pause(c->hangup);
     srv_exchange_cancel(c->exchange, false);
 }
@@ -143,17 +160,36 @@ void srv_exchange_suspend(struct srv_exchange *x)
 {
     struct srv_connection *c = x->connection;
     MHD_suspend_connection(c->mhd);
-    x->suspended = true;
+    x->suspended = x->sleeps = true;
     /* if the watch fails, a client that goes is noticed only when there is something to tell it */
     if (c->hangup == NULL)
-        (void)srv_watch_create(x->all->options->loop, c->descriptor, SRV_HANGUP, on_hangup, c,
+        (void)srv_watch_create(x->all->options->loop, c->descriptor, SRV_HALF_CLOSED, on_end, c,
                                &c->hangup);
+}
+
+void srv_exchange_suspend_later(struct srv_exchange *x)
+{
+    x->suspended = true;
+    x->next = x->all->tired;
+    x->all->tired = x;
+}
+
+void srv_exchanges_suspend(struct srv_exchanges *all)
+{
+    for (struct srv_exchange *x = all->tired, *next; x != NULL; x = next) {
+        next = x->next;
+        x->next = NULL;
+        if (x->suspended) /* no answer has come meanwhile */
+            srv_exchange_suspend(x);
+    }
+    all->tired = NULL;
 }
 
 void srv_exchange_resume(struct srv_exchange *x)
 {
-    x->suspended = false;
-    MHD_resume_connection(x->connection->mhd);
+    if (x->sleeps)
+        MHD_resume_connection(x->connection->mhd);
+    x->suspended = x->sleeps = false;
     srv_loop_due(x->all->options->loop);
 }
 

@@ -21,7 +21,7 @@ struct srv_exchange {
     struct srv_request request;
     struct srv_exchanges *all;
     struct srv_connection *connection;
-    struct srv_exchange *next; /* in the pool's list of free exchanges */
+    struct srv_exchange *next; /* in the list of free exchanges, or of those to be suspended */
 
     /* The request line, and its progress. */
     obb_str target;     /* as sent; a copy */
@@ -29,12 +29,12 @@ struct srv_exchange {
     const char *method; /* libmicrohttpd's, valid until the answer is sent */
     double started;     /* srv_clock() at the end of the headers */
     srv_cost cost;
-    uint64_t body_run; /* the run in which the last bytes of the body came */
     bool no_memory;    /* for the request line or the headers */
     bool headers_seen; /* the headers are read */
     bool malformed;    /* libmicrohttpd refused the headers, see malformed.h */
     bool handled;      /* the handler has the request */
-    bool suspended;    /* the connection sleeps */
+    bool suspended;    /* the connection sleeps, or will at the end of the run */
+    bool sleeps;       /* libmicrohttpd knows it */
     bool late;         /* the deadline has cancelled the request */
 
     /* The verdict of admission. */
@@ -53,6 +53,7 @@ struct srv_exchange {
 
     /* The answer. */
     struct srv_stream *stream;     /* if the answer is a stream */
+    bool endless;                  /* the stream has no end by itself */
     struct MHD_Response *response; /* ready to be sent */
     bool constant;                 /* `response` is shared */
     int status;
@@ -65,9 +66,9 @@ struct srv_exchanges {
     struct srv_lingerers *lingerers;
     struct srv_exchange *free;
     size_t free_count;
-    size_t active;     /* exchanges under way */
-    uint64_t requests; /* so far */
-    uint64_t runs;     /* of libmicrohttpd, so far */
+    struct srv_exchange *tired; /* to be suspended at the end of the run */
+    size_t active;              /* exchanges under way */
+    uint64_t requests;          /* so far */
 };
 
 /* Frees the pool. No exchange may be under way. Accepts zeroes. */
@@ -95,6 +96,14 @@ void srv_exchange_cancel(struct srv_exchange *x, bool late);
 /* Puts the connection to sleep until srv_exchange_wake, and watches for a client that goes. Called
  * in one of libmicrohttpd's callbacks for this connection. */
 void srv_exchange_suspend(struct srv_exchange *x);
+
+/* Does the same at the end of the present run of libmicrohttpd, by srv_exchanges_suspend.
+ *
+ * libmicrohttpd 0.9.75 reads once from a connection that is resumed, and ends it if the client has
+ * closed its sending half, unless the connection was blocked when it was suspended. It blocks a
+ * connection without an answer when the callback has returned. */
+void srv_exchange_suspend_later(struct srv_exchange *x);
+void srv_exchanges_suspend(struct srv_exchanges *all);
 
 void srv_exchange_resume(struct srv_exchange *x); /* for srv_exchange_wake */
 

@@ -52,6 +52,9 @@ void srv_reply_stream(struct srv_request *request, int status, const char *conte
     struct srv_exchange *x = request->exchange;
     stream->request = request;
     x->stream = stream;
+    x->endless = stream->endless;
+    if (x->endless)
+        srv_connection_unwatch(x->connection); /* what made the answer was watched otherwise */
     struct MHD_Response *response =
         MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, SRV_BLOCK, read_stream, x, NULL);
     if (response == NULL) {

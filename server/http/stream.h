@@ -17,6 +17,7 @@ struct srv_stream {
 
     /* The stream is over, for whatever reason. The request ends with it. */
     void (*on_closed)(struct srv_stream *stream);
+    bool endless; /* the answer has no end: a client that closes its sending half has gone */
     bool working; /* the owner makes the next piece, which must come within --request-timeout */
 
     /* Private to server/http. */

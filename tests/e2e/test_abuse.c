@@ -395,6 +395,17 @@ START_TEST(who_closes_its_half_inside_a_body_is_let_go_and_nothing_done)
     ck_assert_int_gt(recv(fd, text, sizeof text - 1, 0), 12);
     ck_assert_msg(strncmp(text, "HTTP/1.1 201", 12) == 0, "%s", text); /* a whole one is */
     close(fd);
+    /* so is one whose last chunk comes late, together with the end */
+    const int late = daemon_dial(&daemon);
+    dial_send(late, PUT_BOX HOST JSON CHUNKED "29\r\n" BODY "\r\n");
+    expect(client, "GET", "/healthz", NULL, 200, NULL);
+    (void)kill(daemon.process, SIGSTOP);
+    dial_send(late, "0\r\n\r\n");
+    ck_assert_int_eq(shutdown(late, SHUT_WR), 0);
+    (void)kill(daemon.process, SIGCONT);
+    ck_assert_int_gt(recv(late, text, sizeof text - 1, 0), 12);
+    ck_assert_msg(strncmp(text, "HTTP/1.1 200", 12) == 0, "%s", text);
+    close(late);
 }
 END_TEST
 

@@ -171,6 +171,14 @@ static inline void say_bytes(int s, const char *bytes, size_t length)
     }
 }
 
+/* Closes with a reset. */
+static inline void reset(int s)
+{
+    const struct linger now = {.l_onoff = 1};
+    ck_assert_int_eq(setsockopt(s, SOL_SOCKET, SO_LINGER, &now, sizeof now), 0);
+    close(s);
+}
+
 static inline void say(int s, const char *text) { say_bytes(s, text, strlen(text)); }
 
 static inline double now_ms(void) { return srv_clock() * 1e3; }

@@ -2,6 +2,9 @@
 #include "server/probe.h"
 #include "tests/server/secure.h"
 
+#include <poll.h>
+#include <sys/un.h>
+
 /* ---- Pages of other origins ------------------------------------------------------------------ */
 
 static void setup_origins(void)
@@ -157,6 +160,12 @@ END_TEST
 
 static void setup_plain(void) { service_start(NULL); }
 
+static void setup_local(void)
+{
+    name_files();
+    service_start((const char *[]){"--listen", listen_local, NULL});
+}
+
 static bool poll_readable(int s)
 {
     fd_set set;
@@ -208,6 +217,138 @@ START_TEST(requests_in_flight_are_answered_while_it_drains)
 }
 END_TEST
 
+/* ---- Clients that close their sending half ---------------------------------------------------- */
+
+enum { HEAP = 900 }; /* boxes in one place: heavy to pair, and a long body to put */
+
+static size_t write_heavy(int kind, char *out, size_t room)
+{
+    static const char *const heads[] = {
+        "POST /v1/scenes/h/query/all-pairs HTTP/1.1\r\n", "GET /v1/scenes/h/export HTTP/1.1\r\n",
+        "POST /v1/scenes/h/query/all-pairs HTTP/1.1\r\nAccept: application/x-ndjson\r\n",
+        "POST /v1/scenes/h/commit HTTP/1.1\r\n"};
+    static char body[HEAP * 80];
+    size_t length = (size_t)snprintf(body, sizeof body, "%s", kind == 1 ? "" : "{\"limit\":1000}");
+    if (kind == 3) {
+        length = (size_t)snprintf(body, sizeof body, "{\"put\":{");
+        for (int i = 0; i < HEAP; i++)
+            length += (size_t)snprintf(body + length, sizeof body - length, "%s\"b%d\":" BOX,
+                                       i > 0 ? "," : "", i);
+        length += (size_t)snprintf(body + length, sizeof body - length, "}}");
+    }
+    return (size_t)snprintf(out, room,
+                            "%sHost: localhost\r\nConnection: close\r\n"
+                            "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
+                            heads[kind], length, body);
+}
+
+static int dial_local(void)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    (void)snprintf(at.sun_path, sizeof at.sun_path, "%s", local);
+    const int s = socket(AF_UNIX, SOCK_STREAM, 0);
+    ck_assert_int_eq(connect(s, (const struct sockaddr *)&at, sizeof at), 0);
+    return s;
+}
+
+/* Speaks all, waits, closes the half, and hears all. */
+static void ask_half(int s, const char *request, size_t length, long pause_ms)
+{
+    size_t got = 0;
+    for (size_t sent = 0; sent < length;) {
+        const ssize_t n = send(s, request + sent, length - sent, MSG_NOSIGNAL);
+        ck_assert_int_gt(n, 0);
+        sent += (size_t)n;
+    }
+    wait_ms(pause_ms);
+    ck_assert_int_eq(shutdown(s, SHUT_WR), 0);
+    for (ssize_t n; (n = recv(s, heard + got, sizeof heard - 1 - got, 0)) > 0;)
+        got += (size_t)n;
+    heard[got] = '\0';
+    close(s);
+}
+
+static void ask_half_secure(CURL *curl, const char *request, size_t length, long pause_ms)
+{
+    curl_socket_t s;
+    size_t sent = 0, got = 0, n;
+    curl_easy_setopt(curl, CURLOPT_CONNECT_ONLY, 1L);
+    curl_easy_setopt(curl, CURLOPT_FRESH_CONNECT, 1L);
+    ck_assert_int_eq(curl_easy_perform(curl), CURLE_OK);
+    ck_assert_int_eq(curl_easy_getinfo(curl, CURLINFO_ACTIVESOCKET, &s), CURLE_OK);
+    while (sent < length) {
+        const CURLcode code = curl_easy_send(curl, request + sent, length - sent, &n);
+        ck_assert(code == CURLE_OK || code == CURLE_AGAIN);
+        sent += code == CURLE_OK ? n : 0;
+    }
+    wait_ms(pause_ms);
+    ck_assert_int_eq(shutdown(s, SHUT_WR), 0);
+    for (;;) {
+        struct pollfd ready = {.fd = s, .events = POLLIN};
+        const CURLcode code = curl_easy_recv(curl, heard + got, sizeof heard - 1 - got, &n);
+        if (code == CURLE_AGAIN)
+            ck_assert_int_eq(poll(&ready, 1, 10000), 1);
+        else if (code != CURLE_OK || n == 0)
+            break;
+        else
+            got += n;
+    }
+    heard[got] = '\0';
+}
+
+/* Who goes right behind a heavy request leaves neither work nor memory behind. */
+START_TEST(who_goes_at_once_leaves_nothing_behind)
+{
+    static char request[HEAP * 80 + 512];
+    size_t length = write_heavy(3, request, sizeof request);
+    ask_half(dial_local(), request, length, 0); /* the boxes */
+    length = write_heavy(0, request, sizeof request);
+    for (int i = 0; i < 200; i++) {
+        const int s = i % 2 == 0 ? dial_local() : dial();
+        ck_assert_int_eq(send(s, request, length, MSG_NOSIGNAL), (ssize_t)length);
+        close(s);
+    }
+    for (int i = 0; i < 5000; i++) {
+        ck_assert_int_eq(ask("GET", "/metrics", "%s", ""), 200);
+        if (strstr(heard, "\nobbd_queue 0\n") != NULL &&
+            strstr(heard, "\nobbd_in_flight_bytes 0\n") != NULL)
+            break;
+        wait_ms(1);
+    }
+    ck_assert_ptr_nonnull(strstr(heard, "\nobbd_queue 0\n"));
+    ck_assert_ptr_nonnull(strstr(heard, "\nobbd_in_flight_bytes 0\n"));
+    ck_assert_ptr_null(strstr(heard, "\nobbd_cancelled_total 0\n"));
+}
+END_TEST
+
+/* Over TCP, a unix socket and TLS. */
+START_TEST(who_closes_its_half_gets_heavy_answers_too)
+{
+    static const char *const ends[] = {"}", "\r\n0\r\n\r\n", "\r\n0\r\n\r\n", "}"};
+    static char request[HEAP * 80 + 512];
+    const bool secure = _i == 2;
+    CURL *curl = secure ? secure_client(first_certificate) : NULL;
+    size_t length = write_heavy(3, request, sizeof request), answers = 0;
+    ask_half(dial_local(), request, length, 0); /* the boxes */
+    ck_assert_msg(strncmp(heard, "HTTP/1.1 200", 12) == 0, "%.300s", heard);
+    for (int kind = 0; kind < 4; kind++)
+        for (long pause_ms = 0; pause_ms <= 2; pause_ms++, answers++) {
+            length = write_heavy(kind, request, sizeof request);
+            if (secure)
+                ask_half_secure(curl, request, length, pause_ms);
+            else
+                ask_half(_i == 0 ? dial() : dial_local(), request, length, pause_ms);
+            const size_t got = strlen(heard), end = strlen(ends[kind]);
+            ck_assert_msg(strncmp(heard, "HTTP/1.1 200", 12) == 0 && got > end &&
+                              strcmp(heard + got - end, ends[kind]) == 0,
+                          "%d after %ld ms: %.200s", kind, pause_ms, heard);
+        }
+    printf("%zu heavy answers\n", answers);
+    if (curl != NULL)
+        curl_easy_cleanup(curl);
+}
+END_TEST
+
 int main(void)
 {
     curl_global_init(CURL_GLOBAL_DEFAULT);
@@ -217,9 +358,10 @@ int main(void)
         void (*setup)(void), (*teardown)(void);
     } cases[] = {{"origins", setup_origins, service_stop},
                  {"secure", setup_secure, stop_and_remove},
-                 {"end", setup_plain, service_join}};
-    TCase *tc[3];
-    for (size_t i = 0; i < 3; i++) {
+                 {"end", setup_plain, service_join},
+                 {"halves", setup_local, stop_and_remove}};
+    TCase *tc[4];
+    for (size_t i = 0; i < 4; i++) {
         tc[i] = tcase_create(cases[i].name);
         tcase_add_checked_fixture(tc[i], cases[i].setup, cases[i].teardown);
         tcase_set_timeout(tc[i], test_timeout(60));
@@ -230,5 +372,8 @@ int main(void)
     tcase_add_test(tc[1], large_bodies_and_streams_go_over_https_too);
     tcase_add_test(tc[1], what_is_not_tls_is_let_go_and_the_unix_socket_is_plain);
     tcase_add_test(tc[2], requests_in_flight_are_answered_while_it_drains);
+    tcase_add_test(tc[3], who_goes_at_once_leaves_nothing_behind);
+    tcase_add_loop_test(tc[3], who_closes_its_half_gets_heavy_answers_too, 0, 2);
+    tcase_add_loop_test(tc[1], who_closes_its_half_gets_heavy_answers_too, 2, 3);
     return test_main(suite);
 }

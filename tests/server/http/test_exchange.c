@@ -10,12 +10,29 @@ START_TEST(work_for_clients_that_go_is_given_up)
     say(s, "GET /sleep HTTP/1.1\r\n" H "\r\n");
     wait_ms(50);
     const double start = now_ms();
-    close(s);
+    if (_i == 1)
+        reset(s);
+    else
+        close(s);
     while (atomic_load(&cancelled_jobs) == 0 && now_ms() - start < TIMEOUT_MS)
         wait_ms(0.1);
     printf("noticed after %.2f ms\n", now_ms() - start);
     ck_assert_int_eq(atomic_load(&cancelled_jobs), 1);
     ck_assert_int_eq(atomic_load(&late_jobs), 0);
+}
+END_TEST
+
+START_TEST(who_sends_no_more_is_still_answered)
+{
+    char heard[4096];
+    const int s = dial();
+    say(s, "GET /sleep HTTP/1.1\r\n" H "\r\n");
+    wait_ms(20);
+    ck_assert_int_eq(shutdown(s, SHUT_WR), 0);
+    ck_assert(hear(s, heard, sizeof heard, 10 * TIMEOUT_MS));
+    ck_assert_int_eq(status_of(heard), 503);      /* the first byte is that of the answer */
+    ck_assert_int_eq(atomic_load(&late_jobs), 1); /* its time was over: not before */
+    close(s);
 }
 END_TEST
 
@@ -200,7 +217,8 @@ int main(void)
 {
     Suite *suite = suite_create("exchange");
     TCase *tc = http_case(suite, setup);
-    tcase_add_test(tc, work_for_clients_that_go_is_given_up);
+    tcase_add_loop_test(tc, work_for_clients_that_go_is_given_up, 0, 2);
+    tcase_add_test(tc, who_sends_no_more_is_still_answered);
     TCase *pool = tcase_create("pool");
     tcase_add_checked_fixture(pool, setup_pool, teardown_pool);
     tcase_add_test(pool, exchanges_come_back_empty_with_their_buffers);

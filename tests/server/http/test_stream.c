@@ -94,6 +94,7 @@ static void do_still(struct srv_request *request)
     o->stream.on_drained = never_drained;
     o->stream.on_closed = on_closed;
     o->stream.working = obb_str_equal(request->target.parts[1], obb_str_of("working"));
+    o->stream.endless = obb_str_equal(request->target.parts[1], obb_str_of("endless"));
     request->work = o;
     request->on_cancel = on_cancel;
     srv_reply_stream(request, 200, "text/plain", &o->stream);
@@ -199,6 +200,34 @@ START_TEST(a_client_that_goes_is_noticed_between_two_pieces)
 }
 END_TEST
 
+START_TEST(who_sends_no_more_gets_all_pieces)
+{
+    char heard[4096];
+    const int s = dial();
+    say(s, "GET /stream/slow HTTP/1.1\r\n" H "\r\n");
+    ck_assert_int_eq(shutdown(s, SHUT_WR), 0);
+    ck_assert(hear(s, heard, sizeof heard, 10 * TIMEOUT_MS));
+    ck_assert_uint_eq(count_of(heard, "a piece;"), (size_t)pieces);
+    ck_assert_str_eq(heard + strlen(heard) - 5, "0\r\n\r\n");
+    wait_closed(1);
+    close(s);
+}
+END_TEST
+
+START_TEST(who_sends_no_more_leaves_a_stream_without_end)
+{
+    char heard[4096];
+    const int s = dial();
+    say(s, "GET /still/endless HTTP/1.1\r\n" H "\r\n");
+    ck_assert(!hear(s, heard, sizeof heard, 50));
+    ck_assert_int_eq(status_of(heard), 200);
+    ck_assert_int_eq(atomic_load(&closed), 0);
+    ck_assert_int_eq(shutdown(s, SHUT_WR), 0);
+    wait_closed(1);
+    close(s);
+}
+END_TEST
+
 START_TEST(only_an_owner_that_works_is_late)
 {
     char heard[4096];
@@ -256,6 +285,8 @@ int main(void)
     tcase_add_test(tc, a_cut_stream_has_no_end);
     tcase_add_test(tc, the_answer_to_head_has_no_body);
     tcase_add_test(tc, a_client_that_goes_is_noticed_between_two_pieces);
+    tcase_add_test(tc, who_sends_no_more_gets_all_pieces);
+    tcase_add_test(tc, who_sends_no_more_leaves_a_stream_without_end);
     tcase_add_test(tc, only_an_owner_that_works_is_late);
     tcase_add_test(tc, who_reads_slowly_stays_and_who_reads_nothing_is_cut);
     return test_main(suite);
