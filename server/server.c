@@ -184,7 +184,8 @@ static bool create_scenes(struct srv_server *server, const struct obb_kernels *k
                                              .drain = &server->drain,
                                              .metrics = &server->metrics,
                                              .log = &server->log};
-    const struct srv_channels events = {.pool = server->pool,
+    const struct srv_channels events = {.loop = server->loop,
+                                        .pool = server->pool,
                                         .budget = &server->budget,
                                         .locks = &server->locks,
                                         .drain = &server->drain,

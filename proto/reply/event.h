@@ -6,7 +6,7 @@
  * messages about one revision only the last one has an id (`last`). So a client that was cut off
  * between them gets all of them again instead of missing some.
  *
- * Boxes are versions that a view still holds. Only their names are written. */
+ * Lists of boxes are by id, lists of pairs by (id, id). */
 #ifndef WIRE_EVENT_H
 #define WIRE_EVENT_H
 
@@ -14,25 +14,46 @@
 #include "proto/base/buf.h"
 
 typedef enum wire_collisions {
-    WIRE_COLLISIONS_STATE, /* the set at this moment */
     WIRE_COLLISIONS_BEGIN,
     WIRE_COLLISIONS_END,
     WIRE_COLLISIONS_REMOVED /* ended because a box was removed */
 } wire_collisions;
 
-/* Writes pairs that collide, or that began or stopped to collide. */
+/* A pair that began or ceased to collide, perhaps several times. */
+typedef struct wire_pair_change {
+    uint64_t a_id, b_id;
+    obb_str a, b;
+    unsigned begun, ended; /* so often; `ended` while both boxes were there */
+    bool removed;          /* it ended with one of the boxes, too */
+} wire_pair_change;
+
+/* Returns how many of the pairs the message of that kind names, each as often as it happened. */
+size_t wire_pairs_of(const wire_pair_change *pairs, size_t count, wire_collisions kind);
+
+/* Writes the pairs that collide now: names of the versions. */
+void wire_event_state(struct wire_buf *buf, uint64_t epoch, obb_moment moment,
+                      const obb_box_pair *pairs, size_t count);
+
+/* Writes the pairs to which that happened. */
 void wire_event_collisions(struct wire_buf *buf, wire_collisions kind, uint64_t epoch,
-                           obb_moment moment, bool last, const obb_box_pair *pairs, size_t count);
+                           obb_moment moment, bool last, const wire_pair_change *pairs,
+                           size_t count);
 
-/* The boxes that a commit changed. */
-typedef struct wire_changes {
-    const struct obb_version *const *put, *const *posed, *const *removed;
-    size_t put_count, posed_count, removed_count;
-} wire_changes;
+/* What happened to a box: PUT, POSED or REMOVED; and NEW beside the first two. */
+enum { WIRE_BOX_PUT = 1, WIRE_BOX_POSED = 2, WIRE_BOX_REMOVED = 4, WIRE_BOX_NEW = 8 };
 
-/* Writes the names of the boxes that a commit changed. */
+typedef struct wire_box_change {
+    uint64_t id;
+    obb_str name;
+    unsigned what;
+    obb_box box;    /* of a box that was put or posed, where poses are asked for */
+    obb_str entity; /* likewise; length 0: none */
+} wire_box_change;
+
+/* Writes the names of the boxes that were changed, and their poses. dimensions: of the scene; 0: without
+ * poses. */
 void wire_event_boxes(struct wire_buf *buf, uint64_t epoch, obb_moment moment, bool last,
-                      const wire_changes *changes);
+                      const wire_box_change *boxes, size_t count, int dimensions);
 
 /* Writes how many boxes a commit changed. */
 void wire_event_commit(struct wire_buf *buf, uint64_t epoch, const obb_committed *committed,

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { DEFAULT_PAGE = 1000, LARGEST_PAGE = 10000 };
+enum { DEFAULT_PAGE = 1000, LARGEST_PAGE = 10000, MOST_RATE = 1000 };
 
 typedef enum param {
     INCLUDE,
@@ -19,6 +19,8 @@ typedef enum param {
     PREFIX,
     ENTITY,
     TOPICS,
+    CATEGORY,
+    RATE,
     PARAMS
 } param;
 
@@ -27,6 +29,7 @@ static const obb_str names[PARAMS] = {
     [AT_REVISION] = WIRE_FIELD("at_revision"), [LIMIT] = WIRE_FIELD("limit"),
     [CURSOR] = WIRE_FIELD("cursor"),           [PREFIX] = WIRE_FIELD("prefix"),
     [ENTITY] = WIRE_FIELD("entity"),           [TOPICS] = WIRE_FIELD("topics"),
+    [CATEGORY] = WIRE_FIELD("category"),       [RATE] = WIRE_FIELD("rate"),
 };
 
 #define BIT(param) (1u << (param))
@@ -125,6 +128,20 @@ static bool read_limit(const obb_str values[static PARAMS], unsigned seen, struc
     return true;
 }
 
+/* Reads the names of boxes and entities that a list or a stream is narrowed to. */
+static bool read_names(const obb_str values[static PARAMS], unsigned seen, struct obb_arena *arena,
+                       obb_str *prefix, obb_str *entity, wire_problem *problem)
+{
+    if ((seen & BIT(PREFIX)) != 0)
+        *prefix = values[PREFIX];
+    if ((seen & BIT(ENTITY)) != 0) {
+        if (!obb_name_valid(values[ENTITY]))
+            return refuse(problem, arena, values[ENTITY], wire_problem_of(OBB_BAD_NAME).detail);
+        *entity = values[ENTITY];
+    }
+    return true;
+}
+
 /* Reads a list of at least one word, separated by commas, as a set: bit i is word i. */
 static bool read_words(obb_str list, const obb_str *words, int count, struct obb_arena *arena,
                        unsigned *out, wire_problem *problem)
@@ -191,13 +208,8 @@ bool wire_read_box_list_params(const wire_param *params, size_t count, struct ob
             return refuse(problem, arena, values[CURSOR], "a cursor comes from the page before");
         result.after_id = (uint64_t)number;
     }
-    if ((seen & BIT(PREFIX)) != 0)
-        result.prefix = values[PREFIX];
-    if ((seen & BIT(ENTITY)) != 0) {
-        if (!obb_name_valid(values[ENTITY]))
-            return refuse(problem, arena, values[ENTITY], wire_problem_of(OBB_BAD_NAME).detail);
-        result.entity = values[ENTITY];
-    }
+    if (!read_names(values, seen, arena, &result.prefix, &result.entity, problem))
+        return false;
     *out = result;
     return true;
 }
@@ -223,24 +235,54 @@ bool wire_read_scene_list_params(const wire_param *params, size_t count, struct 
 bool wire_read_event_params(const wire_param *params, size_t count, struct obb_arena *arena,
                             wire_event_params *out, wire_problem *problem)
 {
-    static const obb_str words[] = {/* in the order of the bits WIRE_TOPIC_… */
-                                    WIRE_FIELD("collisions"), WIRE_FIELD("boxes"),
-                                    WIRE_FIELD("commits")};
+    static const obb_str topics[] = {/* in the order of the bits WIRE_TOPIC_… */
+                                     WIRE_FIELD("collisions"), WIRE_FIELD("boxes"),
+                                     WIRE_FIELD("commits")};
+    static const obb_str includes[] = {WIRE_FIELD("pose")};
+    enum { TOPIC_WORDS = sizeof topics / sizeof *topics };
     obb_str values[PARAMS];
-    unsigned seen, topics = WIRE_TOPICS;
-    if (!collect(params, count, BIT(TOPICS), arena, values, &seen, problem))
+    unsigned seen, include = 0;
+    double number = 0;
+    wire_event_params result = {.topics = WIRE_TOPICS};
+    if (!collect(params, count,
+                 BIT(TOPICS) | BIT(PREFIX) | BIT(ENTITY) | BIT(CATEGORY) | BIT(INCLUDE) | BIT(RATE),
+                 arena, values, &seen, problem) ||
+        !read_names(values, seen, arena, &result.prefix, &result.entity, problem))
         return false;
     if ((seen & BIT(TOPICS)) != 0 &&
-        !read_words(values[TOPICS], words, (int)(sizeof words / sizeof *words), arena, &topics,
-                    problem))
+        !read_words(values[TOPICS], topics, TOPIC_WORDS, arena, &result.topics, problem))
         return false;
-    *out = (wire_event_params){.topics = topics};
+    if ((seen & BIT(INCLUDE)) != 0 &&
+        !read_words(values[INCLUDE], includes, 1, arena, &include, problem))
+        return false;
+    result.pose = include != 0;
+    result.has_category = (seen & BIT(CATEGORY)) != 0;
+    if (result.has_category) {
+        if (!whole(values[CATEGORY], 0, UINT32_MAX, &number))
+            return refuse(problem, arena, values[CATEGORY],
+                          "a category is a whole number from 0 to 4294967295");
+        result.category = (uint32_t)number;
+    }
+    if ((seen & BIT(RATE)) != 0) {
+        if (!real(values[RATE], &result.rate) || !(result.rate > 0 && result.rate <= MOST_RATE))
+            return refuse(problem, arena, values[RATE],
+                          "a rate is a number of messages a second, above 0 and at most 1000");
+    }
+    *out = result;
     return true;
+}
+
+bool wire_event_params_filter(const wire_event_params *params)
+{
+    return params->prefix.length > 0 || params->entity.length > 0 || params->has_category;
 }
 
 bool wire_event_params_equal(const wire_event_params *a, const wire_event_params *b)
 {
-    return a->topics == b->topics;
+    return a->topics == b->topics && obb_str_equal(a->prefix, b->prefix) &&
+           obb_str_equal(a->entity, b->entity) && a->has_category == b->has_category &&
+           a->category == b->category && a->pose == b->pose &&
+           !(a->rate < b->rate || a->rate > b->rate);
 }
 
 bool wire_read_no_params(const wire_param *params, size_t count, struct obb_arena *arena,

@@ -59,10 +59,19 @@ enum {
 /* What a client asks of an event stream. */
 typedef struct wire_event_params {
     unsigned topics; /* a set of WIRE_TOPIC_… */
+    obb_str prefix;  /* of the names of boxes; length 0: any */
+    obb_str entity;  /* of boxes; length 0: any */
+    bool has_category;
+    uint32_t category; /* boxes share a bit with it */
+    bool pose;         /* with the poses of boxes */
+    double rate;       /* messages a second, above 0 and at most 1,000; 0: one for each commit */
 } wire_event_params;
 
 bool wire_read_event_params(const wire_param *params, size_t count, struct obb_arena *arena,
                             wire_event_params *out, wire_problem *problem);
+
+/* Returns whether some boxes are left out. */
+bool wire_event_params_filter(const wire_event_params *params);
 
 /* Returns whether two streams are sent the same messages. */
 bool wire_event_params_equal(const wire_event_params *a, const wire_event_params *b);

@@ -4,6 +4,7 @@
 #include "server/scenes/work.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stddef.h>
 
 enum { MOST_WAITING = 256 }; /* commits in a channel's queue before it is given up */
@@ -17,8 +18,10 @@ struct srv_channel {
     struct srv_step *first, *last;
     size_t waiting; /* commits in the queue */
     bool lost;      /* a commit did not fit in: the subscribers must start anew */
-    struct srv_step removed;
-    struct srv_wait wait; /* for the scene to be unlocked, so that views can be opened */
+    struct srv_step removed, sums;
+    bool sums_queued;
+    struct srv_timer *timer; /* for the next sums; NULL until an audience has a rate */
+    struct srv_wait wait;    /* for the scene to be unlocked, so that views can be opened */
     struct srv_channel *previous, *next;
 };
 
@@ -27,19 +30,14 @@ struct srv_channel {
 static void on_left(struct srv_subscriber *s)
 {
     struct srv_channel *c = s->channel;
-    *(s->previous != NULL ? &s->previous->next : &s->audience->subscribers) = s->next;
-    if (s->next != NULL)
-        s->next->previous = s->previous;
+    srv_audience_remove(s->audience, s);
     c->channels->metrics->followers--;
 }
 
 static void add_subscriber(struct srv_channel *c, struct srv_subscriber *s)
 {
     s->channel = c;
-    s->next = s->audience->subscribers;
-    if (s->next != NULL)
-        s->next->previous = s;
-    s->audience->subscribers = s;
+    srv_audience_add(s->audience, s);
     c->channels->metrics->followers++;
     srv_subscriber_start(s, on_left);
 }
@@ -80,8 +78,10 @@ static void overrun(struct srv_channel *c, struct srv_subscriber *s)
 static void send_message(struct srv_channel *c, struct srv_audience *a)
 {
     struct srv_message *message = a->now;
-    if (message != NULL)
+    if (message != NULL) {
         srv_feed_append(&a->feed, message);
+        srv_audience_sent(a, srv_clock());
+    }
     for (struct srv_subscriber *s = a->subscribers, *next; s != NULL; s = next) {
         next = s->next;
         if (a->lost) {
@@ -106,18 +106,87 @@ static bool wanted(const struct srv_channel *c, unsigned topics)
     return false;
 }
 
-/* Returns the audience of those who ask for the same, or NULL if there is no room for a new one. */
+/* ---- Audiences with a rate ------------------------------------------------------------------- */
+
+/* Decides whose sums the next step sends. A younger audience waits for the elder one, unless that has
+ * nothing to send. */
+static void find_due(struct srv_channel *c, srv_step_kind kind)
+{
+    const double now = srv_clock();
+    for (struct srv_audience *a = c->state.audiences; a != NULL; a = a->next) {
+        a->due = kind == SRV_STEP_REMOVED;
+        if (a->params.rate > 0 && now >= a->not_before) {
+            a->due = a->due || a->elder == a || a->elder->due ||
+                     (kind == SRV_STEP_SUMS && !srv_audience_waits(a->elder));
+        }
+    }
+}
+
+/* Moves the subscribers of younger audiences to the elder ones where none of the two has a sum. */
+static void merge_audiences(struct srv_channel *c)
+{
+    for (struct srv_audience *a = c->state.audiences; a != NULL; a = a->next) {
+        if (a->elder != a && !srv_audience_waits(a->elder) && !srv_audience_waits(a))
+            srv_audience_merge(a->elder, a);
+    }
+}
+
+/* Starts the timer for the sum that may be sent first. */
+static void set_timer(struct srv_channel *c)
+{
+    enum { LONGEST_MS = 86400000 };
+    double first = HUGE_VAL;
+    for (const struct srv_audience *a = c->state.audiences; a != NULL; a = a->next) {
+        if (srv_audience_waits(a) && (a->elder == a || !srv_audience_waits(a->elder)))
+            first = fmin(first, a->not_before);
+    }
+    if (c->timer != NULL && first < HUGE_VAL) {
+        const double ms = ceil((first - srv_clock()) * 1e3);
+        srv_timer_start(c->timer, (uint64_t)fmin(fmax(ms, 0), LONGEST_MS), 0);
+    }
+}
+
+static void on_timer(void *context);
+
+/* Returns the audience that somebody who asks for this joins now, or NULL if there is no room for a
+ * new one. */
 static struct srv_audience *audience_of(struct srv_channel *c, const wire_event_params *params)
 {
-    for (struct srv_audience *a = c->state.audiences; a != NULL; a = a->next)
-        if (wire_event_params_equal(&a->params, params))
-            return a;
-    struct srv_audience *a = srv_audience_create(c->channels->budget, params);
-    if (a != NULL) {
-        a->next = c->state.audiences;
-        c->state.audiences = a;
+    struct srv_audience **end = &c->state.audiences, *elder = NULL;
+    for (; *end != NULL; end = &(*end)->next) {
+        if (!wire_event_params_equal(&(*end)->params, params))
+            continue;
+        if (!srv_audience_waits(*end)) {
+            if ((*end)->subscribers == NULL)
+                srv_batch_clear(&(*end)->sum); /* it was not told of every commit since */
+            return *end;
+        }
+        elder = (*end)->elder;
     }
-    return a;
+    if (params->rate > 0 && c->timer == NULL &&
+        !srv_timer_create(c->channels->loop, on_timer, c, &c->timer))
+        return NULL;
+    *end = srv_audience_create(c->channels->budget, params);
+    if (*end != NULL && elder != NULL) {
+        (*end)->elder = elder;
+        elder->younger++;
+    }
+    return *end;
+}
+
+/* The eldest audience is taken out of the list: the next one takes its place. */
+static void find_elder(struct srv_channel *c, const struct srv_audience *gone)
+{
+    struct srv_audience *elder = NULL;
+    for (struct srv_audience *a = c->state.audiences; a != NULL; a = a->next) {
+        if (a->elder != gone)
+            continue;
+        if (elder == NULL)
+            elder = a;
+        else
+            elder->younger++;
+        a->elder = elder;
+    }
 }
 
 /* Ends the audiences without subscribers. */
@@ -130,6 +199,10 @@ static void end_audiences(struct srv_channel *c)
             continue;
         }
         *place = a->next;
+        if (a->elder != a)
+            a->elder->younger--;
+        else if (a->younger > 0)
+            find_elder(c, a);
         srv_audience_destroy(a);
     }
 }
@@ -168,6 +241,7 @@ static void forget_missed(struct srv_channel *c, struct srv_missed *missed)
     close_missed(c, missed, missed->count);
     obb_contacts_destroy(missed->contacts);
     srv_message_unref(missed->text);
+    srv_batch_clear(&missed->sum);
     missed->contacts = NULL;
     missed->text = NULL;
 }
@@ -207,6 +281,7 @@ static void start_over(struct srv_channel *c)
         while (a->subscribers != NULL)
             overrun(c, a->subscribers);
         srv_message_unref(a->now);
+        srv_batch_clear(&a->sum);
         a->now = NULL;
         a->lost = false;
     }
@@ -221,6 +296,7 @@ static void channel_destroy(struct srv_channel *c)
     if (c->next != NULL)
         c->next->previous = c->previous;
     drop_contacts(c);
+    srv_timer_destroy(c->timer);
     srv_view_close(channels->locks, c->state.view);
     obb_arena_fini(&c->state.arena);
     obb_budget_free(c);
@@ -259,7 +335,16 @@ static void joined(struct srv_channel *c, struct srv_step *step)
     }
     forget_missed(c, &step->missed);
     s->request->on_cancel = NULL;
+    if (s->first != NULL)
+        srv_audience_sent(s->audience, srv_clock());
     add_subscriber(c, s);
+}
+
+static void send_messages(struct srv_channel *c)
+{
+    for (struct srv_audience *a = c->state.audiences; a != NULL; a = a->next)
+        send_message(c, a);
+    merge_audiences(c);
 }
 
 static void committed(struct srv_channel *c, struct srv_step *step)
@@ -269,16 +354,18 @@ static void committed(struct srv_channel *c, struct srv_step *step)
         start_over(c);
         return;
     }
-    for (struct srv_audience *a = c->state.audiences; a != NULL; a = a->next)
-        send_message(c, a);
+    send_messages(c);
 }
+
+static void say_removed(struct srv_channel *c) { finish_all(c, wire_event_gone); }
 
 static void on_done(struct srv_job *job)
 {
     struct srv_channel *c = (struct srv_channel *)job;
     struct srv_step *step = c->first;
+    const bool cancelled = atomic_load(&c->state.cancelled);
     c->busy = false;
-    if (atomic_load(&c->state.cancelled)) {
+    if (cancelled) {
         c->state.status = OBB_CANCELLED;
         if (step->kind == SRV_STEP_JOIN)
             step->subscriber->status = OBB_CANCELLED;
@@ -293,8 +380,12 @@ static void on_done(struct srv_job *job)
     (void)pop(c);
     if (step->kind == SRV_STEP_JOIN)
         joined(c, step);
-    else
+    else if (step->kind == SRV_STEP_COMMIT)
         committed(c, step);
+    else
+        send_messages(c);
+    if (step->kind == SRV_STEP_REMOVED)
+        say_removed(c);
     next_step(c);
 }
 
@@ -303,8 +394,6 @@ static void cancel_step(struct srv_channel *c)
     atomic_store(&c->state.cancelled, true);
     srv_pool_cancelled(&c->job);
 }
-
-static void say_removed(struct srv_channel *c) { finish_all(c, wire_event_gone); }
 
 /* After a lost commit: forgets the commits in the queue, and goes on from the present state of the
  * scene. */
@@ -345,6 +434,7 @@ static void drop_steps(struct srv_channel *c)
         else if (step->kind == SRV_STEP_JOIN)
             refuse_join(c, step, OBB_CANCELLED);
     }
+    c->sums_queued = false;
     c->lost = false;
 }
 
@@ -394,11 +484,6 @@ static obb_status begin_join(struct srv_channel *c, struct srv_step *step)
 static bool begin_step(struct srv_channel *c, struct srv_step *step, bool *out_waits)
 {
     *out_waits = false;
-    if (step->kind == SRV_STEP_REMOVED) {
-        (void)pop(c);
-        say_removed(c);
-        return false;
-    }
     if (step->kind == SRV_STEP_JOIN) {
         obb_status status = OBB_OK;
         const bool refused = c->lost || atomic_load(&step->subscriber->request->cancelled);
@@ -410,9 +495,20 @@ static bool begin_step(struct srv_channel *c, struct srv_step *step, bool *out_w
         if (refused || status != OBB_OK)
             return false;
     }
-    for (struct srv_audience *a = c->state.audiences; a != NULL; a = a->next)
+    if (step->kind == SRV_STEP_SUMS)
+        c->sums_queued = false;
+    find_due(c, step->kind);
+    bool waiting = false;
+    for (struct srv_audience *a = c->state.audiences; a != NULL; a = a->next) {
         a->covered = a->subscribers != NULL;
-    return true;
+        waiting = waiting || (a->due && srv_audience_waits(a));
+    }
+    if (waiting || step->kind == SRV_STEP_JOIN || step->kind == SRV_STEP_COMMIT)
+        return true;
+    (void)pop(c);
+    if (step->kind == SRV_STEP_REMOVED)
+        say_removed(c);
+    return false;
 }
 
 /* Begins the next step. If there is none and nobody wants the channel, destroys it. */
@@ -434,13 +530,17 @@ static void next_step(struct srv_channel *c)
             c->busy = true;
             return;
         }
-        if (step->kind == SRV_STEP_JOIN) {
-            refuse_join(c, pop(c), OBB_NO_MEMORY);
-        } else {
-            adopt(c, pop(c));
+        (void)pop(c);
+        if (step->kind == SRV_STEP_JOIN)
+            refuse_join(c, step, OBB_NO_MEMORY);
+        else if (step->kind == SRV_STEP_COMMIT)
+            adopt(c, step);
+        if (step->kind != SRV_STEP_JOIN)
             start_over(c);
-        }
+        if (step->kind == SRV_STEP_REMOVED)
+            say_removed(c);
     }
+    set_timer(c);
     if (!wanted(c, WIRE_TOPIC_COLLISIONS))
         drop_contacts(c);
     end_audiences(c);
@@ -452,6 +552,16 @@ static void go_on(struct srv_channel *c)
 {
     if (!c->busy && c->wait.lock == NULL)
         next_step(c);
+}
+
+static void on_timer(void *context)
+{
+    struct srv_channel *c = context;
+    if (!c->sums_queued) {
+        c->sums_queued = true;
+        push(c, &c->sums);
+    }
+    go_on(c);
 }
 
 /* ---- Finding and making ---------------------------------------------------------------------- */
@@ -478,6 +588,7 @@ struct srv_channel *srv_channel_create(struct srv_channels *channels, struct obb
     c->channels = channels;
     c->scene = scene;
     c->wait.again = on_unlocked;
+    c->sums.kind = SRV_STEP_SUMS;
     c->job.advance = run_step;
     c->job.done = on_done;
     c->job.background = true;

@@ -15,6 +15,7 @@ struct srv_channel;
 
 /* All channels of a service. Zeroed except for the first group. */
 struct srv_channels {
+    struct srv_loop *loop;       /* timers for audiences with a rate */
     struct srv_pool *pool;       /* runs the steps */
     struct obb_budget *budget;   /* messages and sets draw from it; NULL: no limit */
     struct srv_locks *locks;     /* opens and closes the views of the channels */

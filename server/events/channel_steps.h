@@ -10,7 +10,8 @@
 typedef enum srv_step_kind {
     SRV_STEP_JOIN,   /* a subscriber joins */
     SRV_STEP_COMMIT, /* a commit was made */
-    SRV_STEP_REMOVED /* the scene was removed; this step never runs on the pool */
+    SRV_STEP_SUMS,   /* sums are due, of audiences with a rate */
+    SRV_STEP_REMOVED /* the scene was removed: all sums are sent */
 } srv_step_kind;
 
 /* The states that a returning client missed, from the one that it knows on, at most so many at a
@@ -22,6 +23,7 @@ struct srv_missed {
     size_t count;                             /* 0: the client missed nothing, or too much */
     struct obb_contacts *contacts;            /* of the last of these states, or NULL */
     struct srv_message *text;                 /* what was written so far, or NULL */
+    struct srv_batch sum;                     /* or, with a rate, what is to be written */
 };
 
 /* Something that happened to a scene, in a channel's queue. */
@@ -54,7 +56,10 @@ struct srv_channel_state {
  *                  or come back: that tells a returning client that it must read the scene anew.
  * SRV_STEP_COMMIT  writes `now` and `lost` of the covered audiences and state->status, and moves the
  *                  contacts on to step->after. Without room for them, drops the contacts: then all
- *                  audiences that follow collisions are lost.
+ *                  audiences that follow collisions are lost. Joins the commit to the sums of audiences
+ *                  with a rate, and tells them if they are due.
+ * SRV_STEP_SUMS, SRV_STEP_REMOVED
+ *                  write `now` and `lost` of the covered audiences that are due.
  *
  * Statuses: OBB_OK, OBB_CANCELLED, and OBB_NO_MEMORY only of a join. */
 void srv_step_run(struct srv_channel_state *state, struct srv_step *step);

@@ -1,5 +1,6 @@
-/* Events end to end: clients commit at once and at random, followers come, go and come back, and what each of them puts
- * together from `state`, `begin` and `end` is at every revision the set of all pairs, by brute force over a model of its own. */
+/* Events end to end: clients commit at once and at random, followers with all kinds of filters and rates come, go and come
+ * back, and what each of them puts together from its messages is at every revision the set of pairs that it asked for, the
+ * boxes and their poses, by brute force over a model of its own. */
 #include "core/obb.h"
 #include "tests/support/daemon.h"
 #include "tests/support/follower.h"
@@ -68,7 +69,10 @@ struct edit {
     bool turned; /* POSE: has a rotation */
     uint32_t category, mask;
     int32_t group;
+    size_t entity; /* PUT: of entities[] */
 };
+
+static const char *const entities[] = {"", "e0", "e1"};
 
 struct commit {
     long revision;
@@ -151,10 +155,13 @@ static json_t *make_removes(test_rng *rng, struct commit *commit)
 
 static json_t *put_of(const struct edit *edit)
 {
-    return json_pack("{s:o,s:o,s:o,s:I,s:I,s:i}", "center", vector(edit->center), "half_extents",
-                     vector(edit->half_extents), "rotation", quaternion(edit->rotation), "category",
-                     (json_int_t)edit->category, "mask", (json_int_t)edit->mask, "group",
-                     edit->group);
+    json_t *put =
+        json_pack("{s:o,s:o,s:o,s:I,s:I,s:i}", "center", vector(edit->center), "half_extents",
+                  vector(edit->half_extents), "rotation", quaternion(edit->rotation), "category",
+                  (json_int_t)edit->category, "mask", (json_int_t)edit->mask, "group", edit->group);
+    if (edit->entity > 0)
+        json_object_set_new(put, "entity", json_string(entities[edit->entity]));
+    return put;
 }
 
 /* The first may take the name of a box that the same commit removes. */
@@ -169,6 +176,7 @@ static json_t *make_puts(test_rng *rng, struct commit *commit)
         edit->half_extents = (obb_vec3){1, 0.5 + (double)test_below(rng, 3) / 2, 1};
         edit->rotation = random_turn(rng);
         random_marks(rng, edit);
+        edit->entity = test_below(rng, 3);
         json_object_set_new(put, test_text("b%zu", box), put_of(edit));
     }
     return put;
@@ -275,7 +283,7 @@ static void write_some(struct writer *w, struct http_client *client, struct http
     }
 }
 
-/* One that every follower of collisions hears of: two boxes that overlap are made anew. */
+/* One that every follower hears of: two boxes that overlap are made anew. */
 static void write_last(struct writer *w, struct http_client *client, struct http_answer *answer)
 {
     struct commit *commit = &w->commits[w->count];
@@ -290,6 +298,7 @@ static void write_last(struct writer *w, struct http_client *client, struct http
         edit->half_extents = (obb_vec3){1, 1, 1};
         edit->rotation.w = 1;
         edit->category = edit->mask = UINT32_MAX;
+        edit->entity = 1;
         json_object_set_new(put, test_text("b%zu", box), put_of(edit));
     }
     send_commit(w, client, "POST", test_text("%s/commit", w->scene),
@@ -327,8 +336,11 @@ struct model {
         obb_quat rotation;
         uint32_t category, mask;
         int32_t group;
+        size_t entity;
     } boxes[BOXES];
-    struct pairs truth[REVISIONS]; /* by revision */
+    struct pairs truth[REVISIONS];             /* by revision */
+    struct model_box states[REVISIONS][BOXES]; /* likewise */
+    long puts[REVISIONS];                      /* entries, of all commits up to that */
     long revisions;
 };
 
@@ -354,6 +366,8 @@ static void apply_edit(struct model *model, const struct edit *edit)
         box->mask = edit->mask;
         box->group = edit->group;
     }
+    if (edit->kind == PUT)
+        box->entity = edit->entity;
 }
 
 static bool may_collide(const struct model_box *a, const struct model_box *b)
@@ -399,41 +413,102 @@ static void model_replay(struct model *model, const struct writer *writers)
         for (size_t i = 0; i < writers[w].count; i++)
             commits[count++] = &writers[w].commits[i];
     qsort(commits, count, sizeof commits[0], by_revision);
-    *model = (struct model){0};
+    memset(model, 0, sizeof *model);
     for (size_t i = 0; i < count; i++) {
         ck_assert_int_eq(commits[i]->revision, (long)i + 1);
-        for (size_t e = 0; e < commits[i]->count; e++)
-            apply_edit(model, &commits[i]->edits[e]);
+        const struct edit *edits = commits[i]->edits;
+        const bool serial = edits[0].kind != MARK && i + 1 < count; /* a box that is not here */
+        model->puts[i + 1] = model->puts[i] + serial;
+        for (size_t e = 0; e < commits[i]->count; e++) {
+            apply_edit(model, &edits[e]);
+            model->puts[i + 1] += edits[e].kind == PUT || edits[e].kind == MARK;
+        }
         model->truth[i + 1] = all_pairs(model);
+        memcpy(model->states[i + 1], model->boxes, sizeof model->boxes);
     }
     model->revisions = (long)count;
 }
 
 /* ---- Followers ---------------------------------------------------------------------------------------------------------- */
 
+/* What the followers ask for, beside collisions. */
+static const struct asks {
+    const char *text;
+    bool boxes, commits, rate;
+    const char *prefix, *entity;
+    uint32_t category; /* 0: any */
+} all_asks[FOLLOWERS] = {
+    {.text = ",commits", .commits = true},
+    {.text = ""},
+    {.text = ",boxes,commits&include=pose", .boxes = true, .commits = true},
+    {.text = "&prefix=b1", .prefix = "b1"},
+    {.text = ",boxes,commits&include=pose&entity=e0",
+     .boxes = true,
+     .commits = true,
+     .entity = "e0"},
+    {.text = ",boxes&include=pose&rate=200", .boxes = true, .rate = true},
+    {.text = ",boxes,commits&include=pose&rate=50&category=2",
+     .boxes = true,
+     .commits = true,
+     .rate = true,
+     .category = 2},
+    {.text = ",commits&rate=999.5&entity=e0&prefix=b",
+     .commits = true,
+     .rate = true,
+     .entity = "e0",
+     .prefix = "b"},
+};
+
+static bool passes(const struct asks *asks, size_t i, const struct model_box *box)
+{
+    const char *name = test_text("b%zu", i), *prefix = asks->prefix != NULL ? asks->prefix : "";
+    return box->there && strncmp(name, prefix, strlen(prefix)) == 0 &&
+           (asks->entity == NULL || strcmp(entities[box->entity], asks->entity) == 0) &&
+           (asks->category == 0 || (box->category & asks->category) != 0);
+}
+
+/* Boxes as a follower knows them, by name. */
+struct boxes {
+    struct known_box {
+        bool there, sized; /* sized: no later put may have changed its half extents */
+        json_int_t id;
+        double pose[7], half_extents[3];
+    } boxes[BOXES];
+    json_int_t serials[WRITERS + 1]; /* ids of the boxes that are far away */
+    bool lost;                       /* it could not read them */
+};
+
 /* What a follower knew after a revision, and, unless the next one is fresh, up to the next. */
 struct sight {
-    long revision;
-    bool fresh; /* it was told anew */
+    long revision, puts; /* puts: that its commits said; -1: none did */
+    bool fresh;          /* it was told anew */
     struct pairs pairs;
+    struct boxes *boxes; /* owned, or NULL */
 };
 
 struct watcher {
     struct follower stream;
     test_rng rng;
-    char path[64];
-    bool connected, every;     /* every: it follows commits too, so hears of each */
+    const struct asks *asks;
+    char scene[64], path[128];
+    bool connected, every;     /* every: it follows commits one by one, so hears of each */
     bool returning;            /* it said where it stopped, and has had no answer yet */
     long last;                 /* revision of the last message with an id; -1: none yet */
     struct pairs known, draft; /* after that revision; with the messages since */
+    int balance[BOXES][BOXES]; /* begins less ends since */
+    struct boxes boxes, box_draft;
+    long puts;
     bool fresh;
     size_t leaves_after, returns_at; /* messages; commits */
     struct sight sights[2 * REVISIONS];
     size_t count;
 };
 
+static struct http_client *reader; /* for those that must read the boxes anew */
+
 static struct {
     size_t commits, messages, resumes, states, overruns, sets, pairs, begins, ends;
+    size_t boxes, moved, read, unreadable, both, joined;
 } seen;
 
 static void come(struct watcher *w, const struct test_daemon *daemon)
@@ -444,6 +519,9 @@ static void come(struct watcher *w, const struct test_daemon *daemon)
     w->connected = true;
     w->returning = w->last >= 0;
     w->draft = w->known;
+    w->box_draft = w->boxes;
+    memset(w->balance, 0, sizeof w->balance);
+    w->puts = -1;
     w->fresh = false;
     w->leaves_after = 1 + test_below(&w->rng, 120);
 }
@@ -465,18 +543,159 @@ static size_t box_of(const json_t *name)
     return box;
 }
 
-/* Each pair must be news. */
-static void apply_pairs(struct watcher *w, const char *data, bool on)
+/* Each pair must be news, unless a rate joins several commits: then begins less ends are what counts. */
+static void apply_pairs(struct watcher *w, const json_t *message, bool on)
 {
-    json_t *message = json_loads(data, 0, NULL);
-    ck_assert_msg(message != NULL, "%s", data);
     const json_t *pair = NULL, *pairs = json_object_get(message, "pairs");
     ck_assert(json_is_array(pairs));
     size_t i = 0;
-    json_array_foreach(pairs, i, pair) ck_assert_msg(
-        pairs_put(&w->draft, box_of(json_array_get(pair, 0)), box_of(json_array_get(pair, 1)), on),
-        "after %ld: %s", w->last, data);
-    json_decref(message);
+    json_array_foreach(pairs, i, pair)
+    {
+        const size_t a = box_of(json_array_get(pair, 0)), b = box_of(json_array_get(pair, 1));
+        int *balance = &w->balance[a < b ? a : b][a < b ? b : a];
+        *balance += on ? 1 : -1;
+        ck_assert_msg(w->asks->rate || pairs_put(&w->draft, a, b, on), "%s, after %ld: %zu %zu",
+                      w->path, w->last, a, b);
+        seen.both += w->asks->rate && on && *balance == 0;
+    }
+}
+
+static void settle_pairs(struct watcher *w)
+{
+    for (size_t a = 0; a < BOXES && w->asks->rate; a++)
+        for (size_t b = a + 1; b < BOXES; b++) {
+            const int was = (int)(w->draft.rows[a] >> b & 1), is = was + w->balance[a][b];
+            ck_assert_msg(is == 0 || is == 1, "%s, after %ld: %zu %zu %d times", w->path, w->last,
+                          a, b, is);
+            (void)pairs_put(&w->draft, a, b, is == 1);
+        }
+    memset(w->balance, 0, sizeof w->balance);
+}
+
+static double number_at(const json_t *array, size_t i)
+{
+    return json_number_value(json_array_get(array, i));
+}
+
+static const json_t *member(const json_t *object, const char *first, const char *second)
+{
+    const json_t *found = json_object_get(json_object_get(object, first), second);
+    ck_assert_msg(json_is_array(found), "%s %s", first, second);
+    return found;
+}
+
+static bool is_serial(const json_t *name) { return json_string_value(name)[0] == 's'; }
+
+static void learn_new(struct boxes *known, const json_t *message)
+{
+    const json_t *ids = member(message, "new", "ids"), *names = member(message, "new", "names");
+    const json_t *sizes = member(message, "new", "half_extents");
+    ck_assert_uint_eq(json_array_size(names), json_array_size(ids));
+    ck_assert_uint_eq(json_array_size(sizes), 3 * json_array_size(ids));
+    ck_assert_uint_eq(json_array_size(member(message, "new", "entities")), json_array_size(ids));
+    for (size_t i = 0; i < json_array_size(ids); i++) {
+        const json_t *name = json_array_get(names, i);
+        const json_int_t id = json_integer_value(json_array_get(ids, i));
+        if (is_serial(name)) {
+            known->serials[strtoul(json_string_value(name) + 7, NULL, 10)] = id;
+            continue;
+        }
+        struct known_box *box = &known->boxes[box_of(name)];
+        *box = (struct known_box){.there = true, .sized = true, .id = id};
+        for (size_t k = 0; k < 3; k++)
+            box->half_extents[k] = number_at(sizes, 3 * i + k);
+    }
+}
+
+static void learn_poses(struct watcher *w, struct boxes *known, const json_t *message)
+{
+    const json_t *ids = member(message, "columns", "ids");
+    const json_t *centers = member(message, "columns", "centers");
+    const json_t *rotations = member(message, "columns", "rotations");
+    const size_t count = json_array_size(ids);
+    ck_assert_uint_eq(json_array_size(centers), 3 * count);
+    ck_assert_uint_eq(json_array_size(rotations), 4 * count);
+    ck_assert_uint_eq(count, json_array_size(json_object_get(message, "put")) +
+                                 json_array_size(json_object_get(message, "posed")));
+    for (size_t i = 0; i < count; i++) {
+        const json_int_t id = json_integer_value(json_array_get(ids, i));
+        struct known_box *box = NULL;
+        bool serial = false;
+        for (size_t k = 0; k < BOXES; k++)
+            if (known->boxes[k].there && known->boxes[k].id == id)
+                box = &known->boxes[k];
+        for (size_t k = 0; k <= WRITERS; k++)
+            serial = serial || known->serials[k] == id;
+        ck_assert_msg((box != NULL) != serial, "%s, after %ld: id %lld is not known", w->path,
+                      w->last, (long long)id);
+        for (size_t k = 0; k < 7 && box != NULL; k++)
+            box->pose[k] =
+                k < 3 ? number_at(centers, 3 * i + k) : number_at(rotations, 4 * i + k - 3);
+        seen.moved++;
+    }
+}
+
+static void apply_boxes(struct watcher *w, const json_t *message)
+{
+    struct boxes *known = &w->box_draft;
+    const json_t *name = NULL, *put = json_object_get(message, "put");
+    const json_t *removed = json_object_get(message, "removed");
+    ck_assert_uint_gt(json_array_size(put) + json_array_size(removed) +
+                          json_array_size(json_object_get(message, "posed")),
+                      0); /* no empty message */
+    if (known->lost)
+        return;
+    size_t i = 0;
+    json_array_foreach(removed, i, name) known->boxes[box_of(name)].there = false;
+    json_array_foreach(put, i, name) if (!is_serial(name)) known->boxes[box_of(name)].sized = false;
+    learn_new(known, message);
+    learn_poses(w, known, message);
+}
+
+/* After a state, all boxes are read as they were then. */
+static void read_boxes(struct watcher *w, long revision)
+{
+    struct http_answer answer = {0};
+    memset(&w->box_draft, 0, sizeof w->box_draft);
+    http_send(reader, "GET", test_text("%s/boxes?limit=1000&at_revision=%ld", w->scene, revision),
+              NULL, NULL, &answer);
+    w->box_draft.lost = answer.status == 410; /* it took too long to come here */
+    seen.read++;
+    seen.unreadable += w->box_draft.lost;
+    json_t *list = json_loads(answer.body, 0, NULL);
+    const json_t *box = NULL;
+    size_t i = 0;
+    json_array_foreach(json_object_get(list, "boxes"), i, box)
+    {
+        const json_t *name = json_object_get(box, "name");
+        const json_int_t id = json_integer_value(json_object_get(box, "id"));
+        if (is_serial(name)) {
+            w->box_draft.serials[strtoul(json_string_value(name) + 7, NULL, 10)] = id;
+            continue;
+        }
+        struct known_box *known = &w->box_draft.boxes[box_of(name)];
+        *known = (struct known_box){.there = true, .sized = true, .id = id};
+        for (size_t k = 0; k < 7; k++)
+            known->pose[k] = k < 3 ? number_at(json_object_get(box, "center"), k)
+                                   : number_at(json_object_get(box, "rotation"), k - 3);
+        for (size_t k = 0; k < 3; k++)
+            known->half_extents[k] = number_at(json_object_get(box, "half_extents"), k);
+    }
+    json_decref(list);
+    http_answer_fini(&answer);
+}
+
+static void note_sight(struct watcher *w)
+{
+    ck_assert_uint_lt(w->count, sizeof w->sights / sizeof *w->sights);
+    struct sight *sight = &w->sights[w->count++];
+    *sight =
+        (struct sight){.revision = w->last, .puts = w->puts, .fresh = w->fresh, .pairs = w->known};
+    if (w->asks->boxes) {
+        sight->boxes = malloc(sizeof *sight->boxes);
+        ck_assert_ptr_nonnull(sight->boxes);
+        *sight->boxes = w->boxes;
+    }
 }
 
 static void hear(struct watcher *w, const struct follower_message *message)
@@ -494,24 +713,36 @@ static void hear(struct watcher *w, const struct follower_message *message)
         w->draft = (struct pairs){0};
         w->fresh = true;
     }
+    json_t *data = json_loads(message->data, 0, NULL);
+    ck_assert_msg(data != NULL, "%s", message->data);
     const bool begin = strcmp(message->event, "begin") == 0;
     const bool end = strcmp(message->event, "end") == 0;
-    if (state || begin || end)
-        apply_pairs(w, message->data, state || begin);
-    else
+    if (state || begin || end) {
+        apply_pairs(w, data, state || begin);
+    } else if (strcmp(message->event, "boxes") == 0) {
+        ck_assert(w->asks->boxes);
+        apply_boxes(w, data);
+    } else {
         ck_assert_str_eq(message->event, "commit");
+        w->puts = (long)json_integer_value(json_object_get(data, "put"));
+    }
+    json_decref(data);
     seen.begins += begin;
     seen.ends += end;
     if (message->id < 0)
         return;
     ck_assert_msg(message->id > w->last || (state && message->id == w->last), "%ld after %ld",
                   message->id, w->last);
+    settle_pairs(w);
+    if (state && w->asks->boxes)
+        read_boxes(w, message->id);
+    seen.joined += w->asks->rate && !state && message->id > w->last + 1;
     w->last = message->id;
     w->known = w->draft;
-    ck_assert_uint_lt(w->count, sizeof w->sights / sizeof *w->sights);
-    w->sights[w->count++] =
-        (struct sight){.revision = w->last, .fresh = w->fresh, .pairs = w->known};
+    w->boxes = w->box_draft;
+    note_sight(w);
     w->fresh = false;
+    w->puts = -1;
 }
 
 /* Reads what is there, and leaves when it is time: in the middle of a commit's messages as well as between two. */
@@ -569,19 +800,68 @@ static bool let_writers_on(const struct watcher *watchers, size_t *out_made)
     return more;
 }
 
+/* The pairs of a revision that the watcher asked for. */
+static struct pairs pairs_for(const struct asks *asks, const struct model *model, long revision)
+{
+    struct pairs pairs = {0};
+    for (size_t a = 0; a < BOXES; a++)
+        for (size_t b = a + 1; b < BOXES; b++)
+            if ((model->truth[revision].rows[a] >> b & 1) != 0 &&
+                (passes(asks, a, &model->states[revision][a]) ||
+                 passes(asks, b, &model->states[revision][b])))
+                (void)pairs_put(&pairs, a, b, true);
+    return pairs;
+}
+
+static void compare_boxes(const struct watcher *w, const struct sight *sight,
+                          const struct model *model)
+{
+    const bool all = w->asks->prefix == NULL && w->asks->entity == NULL && w->asks->category == 0;
+    for (size_t i = 0; i < BOXES && !sight->boxes->lost; i++) {
+        const struct model_box *is = &model->states[sight->revision][i];
+        const struct known_box *known = &sight->boxes->boxes[i];
+        if (!passes(w->asks, i, is)) {
+            ck_assert_msg(!all || !known->there, "%s: b%zu is not there at %ld", w->path, i,
+                          sight->revision);
+            continue; /* of a box that no longer matches, a follower may know what it was */
+        }
+        obb_box box;
+        ck_assert_msg(known->there, "%s: b%zu is missing at %ld", w->path, i, sight->revision);
+        ck_assert_int_eq(obb_box_from_pose(is->center, is->half_extents, is->rotation, 0, 3, &box),
+                         OBB_OK);
+        const double pose[7] = {box.center.x,   box.center.y,   box.center.z,  box.rotation.x,
+                                box.rotation.y, box.rotation.z, box.rotation.w};
+        const double size[3] = {box.half_extents.x, box.half_extents.y, box.half_extents.z};
+        for (size_t k = 0; k < 7; k++)
+            ck_assert_msg(known->pose[k] == pose[k], "%s: b%zu is elsewhere at %ld", w->path, i,
+                          sight->revision);
+        for (size_t k = 0; k < 3 && known->sized; k++)
+            ck_assert_msg(known->half_extents[k] == size[k], "%s: b%zu has another size at %ld",
+                          w->path, i, sight->revision);
+        seen.boxes++;
+    }
+}
+
 static void compare(const struct watcher *w, const struct model *model)
 {
     for (size_t i = 0; i < w->count; i++) {
         const struct sight *sight = &w->sights[i], *next = sight + 1;
-        const bool goes_on = i + 1 < w->count && !next->fresh;
+        const bool goes_on = i + 1 < w->count && !next->fresh && !w->asks->rate;
         const long until = goes_on ? next->revision : sight->revision + 1;
         ck_assert(!w->every || until == sight->revision + 1); /* it hears of each */
         for (long r = sight->revision; r < until; r++) {
-            ck_assert_msg(memcmp(&sight->pairs, &model->truth[r], sizeof sight->pairs) == 0,
+            const struct pairs truth = pairs_for(w->asks, model, r);
+            ck_assert_msg(memcmp(&sight->pairs, &truth, sizeof truth) == 0,
                           "%s: another set after %ld", w->path, r);
             seen.sets++;
-            seen.pairs += pairs_count(&model->truth[r]);
+            seen.pairs += pairs_count(&truth);
         }
+        if (sight->puts >= 0 && !sight->fresh && i > 0)
+            ck_assert_int_eq(sight->puts,
+                             model->puts[sight->revision] - model->puts[w->sights[i - 1].revision]);
+        if (sight->boxes != NULL)
+            compare_boxes(w, sight, model);
+        free(sight->boxes);
     }
 }
 
@@ -598,10 +878,15 @@ static void one_scene(const struct test_daemon *daemon, struct http_client *clie
     ck_assert_int_eq(answer.status, 201);
     pace.made = pace.allowed = pace.done = 0;
     for (size_t i = 0; i < FOLLOWERS; i++) {
-        watchers[i] = (struct watcher){
-            .rng = {.s = 1000 * number + 100 + i}, .every = i % 2 == 0, .last = -1};
+        const struct asks *asks = &all_asks[i];
+        memset(&watchers[i], 0, sizeof watchers[i]);
+        watchers[i].rng.s = 1000 * number + 100 + i;
+        watchers[i].asks = asks;
+        watchers[i].every = asks->commits && !asks->rate;
+        watchers[i].last = -1;
+        (void)snprintf(watchers[i].scene, sizeof watchers[i].scene, "%s", scene);
         (void)snprintf(watchers[i].path, sizeof watchers[i].path, "%s/events?topics=collisions%s",
-                       scene, watchers[i].every ? ",commits" : "");
+                       scene, asks->text);
     }
     pthread_t threads[WRITERS];
     for (size_t i = 0; i <= WRITERS; i++) {
@@ -636,15 +921,20 @@ START_TEST(a_follower_knows_all_pairs_at_every_revision)
     struct test_daemon daemon;
     daemon_start(&daemon, NULL);
     struct http_client *client = http_open(daemon.url);
+    reader = http_open(daemon.url);
     for (size_t i = 0; i < test_effort(1); i++)
         one_scene(&daemon, client, i);
     http_close(client);
+    http_close(reader);
     ck_assert_int_eq(daemon_stop(&daemon), 0);
-    printf("%zu commits of %d clients; %d followers: %zu messages (%zu begin, %zu end), %zu "
-           "resumes, %zu came too late and got a new state, %zu overruns; %zu sets compared, %zu "
-           "pairs in them\n",
-           seen.commits, WRITERS, FOLLOWERS, seen.messages, seen.begins, seen.ends, seen.resumes,
-           seen.states, seen.overruns, seen.sets, seen.pairs);
+    printf(
+        "%zu commits of %d clients; %d followers: %zu messages (%zu begin, %zu end), %zu "
+        "resumes, %zu came too late and got a new state, %zu overruns; %zu sets compared, %zu "
+        "pairs in them, %zu came and went within a message; %zu messages of several commits; %zu "
+        "boxes compared, %zu poses told, %zu times all read, %zu of them too late\n",
+        seen.commits, WRITERS, FOLLOWERS, seen.messages, seen.begins, seen.ends, seen.resumes,
+        seen.states, seen.overruns, seen.sets, seen.pairs, seen.both, seen.joined, seen.boxes,
+        seen.moved, seen.read, seen.unreadable);
     ck_assert_uint_ge(seen.commits, test_effort(1000));
     ck_assert_uint_gt(seen.begins, seen.commits);
     ck_assert_uint_gt(seen.ends, seen.commits);
@@ -652,6 +942,11 @@ START_TEST(a_follower_knows_all_pairs_at_every_revision)
     ck_assert_uint_gt(seen.states, 0);
     ck_assert_uint_gt(seen.sets, seen.commits);
     ck_assert_uint_gt(seen.pairs, seen.sets); /* empty sets would prove little */
+    ck_assert_uint_gt(seen.both, 10);
+    ck_assert_uint_gt(seen.joined, seen.commits / 20);
+    ck_assert_uint_gt(seen.boxes, seen.commits);
+    ck_assert_uint_gt(seen.moved, seen.commits);
+    ck_assert_uint_gt(seen.read, seen.unreadable);
 }
 END_TEST
 

@@ -134,6 +134,81 @@ START_TEST(parameters_of_lists_are_read)
 }
 END_TEST
 
+START_TEST(parameters_of_event_streams_are_read)
+{
+    wire_param params[16];
+    wire_event_params got, same;
+    wire_problem problem;
+    ck_assert(wire_read_event_params(params, split("", params), &arena, &got, &problem));
+    ck_assert(got.topics == WIRE_TOPICS && !got.has_category && !got.pose && got.rate == 0);
+    ck_assert(got.prefix.length == 0 && got.entity.length == 0 && !wire_event_params_filter(&got));
+    static const char every[] =
+        "topics=boxes,collisions&prefix=a&entity=e&category=4294967295&include=pose&rate=0.25";
+    ck_assert(wire_read_event_params(params, split(every, params), &arena, &got, &problem));
+    ck_assert(got.topics == (WIRE_TOPIC_BOXES | WIRE_TOPIC_COLLISIONS) && got.pose);
+    ck_assert(obb_str_equal(got.prefix, obb_str_of("a")) &&
+              obb_str_equal(got.entity, obb_str_of("e")) && got.has_category &&
+              got.category == UINT32_MAX && got.rate == 0.25);
+    /* those who ask for the same are told the same: any other value is another stream */
+    static const char *const others[] = {
+        "topics=boxes&prefix=a&entity=e&category=4294967295&include=pose&rate=0.25",
+        "topics=boxes,collisions&prefix=b&entity=e&category=4294967295&include=pose&rate=0.25",
+        "topics=boxes,collisions&prefix=a&entity=f&category=4294967295&include=pose&rate=0.25",
+        "topics=boxes,collisions&prefix=a&entity=e&category=1&include=pose&rate=0.25",
+        "topics=boxes,collisions&prefix=a&entity=e&include=pose&rate=0.25",
+        "topics=boxes,collisions&prefix=a&entity=e&category=4294967295&rate=0.25",
+        "topics=boxes,collisions&prefix=a&entity=e&category=4294967295&include=pose&rate=0.26",
+        "topics=boxes,collisions&prefix=a&entity=e&category=4294967295&include=pose"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        ck_assert(
+            wire_read_event_params(params, split(others[i], params), &arena, &same, &problem));
+        ck_assert_msg(!wire_event_params_equal(&got, &same), "%s", others[i]);
+        ck_assert(wire_event_params_filter(&same));
+    }
+    ck_assert(wire_read_event_params(params,
+                                     split("rate=2.5e-1&include=pose&category=4294967295&entity=e&"
+                                           "prefix=a&topics=collisions,boxes",
+                                           params),
+                                     &arena, &same, &problem));
+    ck_assert(wire_event_params_equal(&got, &same));
+    ck_assert(wire_read_event_params(params, split("category=0&rate=1000&prefix=", params), &arena,
+                                     &got, &problem));
+    ck_assert(got.has_category && got.category == 0 && got.rate == 1000 &&
+              wire_event_params_filter(&got));
+    static const char *const wrong[][2] = {
+        {"rate=0",
+         "found \"0\"; a rate is a number of messages a second, above 0 and at most 1000"},
+        {"rate=-1", "found \"-1\"; a rate is a number"},
+        {"rate=1000.5", "found \"1000.5\"; a rate is a number"},
+        {"rate=", "found \"\"; a rate is a number"},
+        {"rate=NaN", "found \"NaN\"; a rate is a number"},
+        {"rate=1e999", "found \"1e999\"; a rate is a number"},
+        {"rate=10x", "found \"10x\"; a rate is a number"},
+        {"category=-1", "found \"-1\"; a category is a whole number from 0 to 4294967295"},
+        {"category=4294967296", "found \"4294967296\"; a category is a whole number"},
+        {"category=1.5", "found \"1.5\"; a category is a whole number"},
+        {"category=", "found \"\"; a category is a whole number"},
+        {"include=axes", "found \"axes\"; one or more of pose are needed here"},
+        {"include=", "found \"\"; one or more of pose are needed here"},
+        {"entity=", "found \"\"; "},
+        {"entity=..", "found \"..\"; "},
+        {"topics=weather", "found \"weather\"; one or more of "},
+        {"topics=", "found \"\"; one or more of "},
+        {"prefx=a", "found the parameter \"prefx\"; the nearest known one is \"prefix\""},
+        {"limit=1", "found the parameter \"limit\"; "},
+        {"rate=1&rate=1", "found \"rate\"; a parameter is sent once"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        ck_assert_msg(
+            !wire_read_event_params(params, split(wrong[i][0], params), &arena, &got, &problem),
+            "%s", wrong[i][0]);
+        ck_assert_int_eq(problem.status, 400);
+        check_sentence(problem.detail);
+        ck_assert_msg(strncmp(problem.detail, wrong[i][1], strlen(wrong[i][1])) == 0, "%s",
+                      problem.detail);
+    }
+}
+END_TEST
+
 static bool read_params(int reader, const wire_param *params, size_t count, struct obb_arena *a,
                         wire_problem *problem)
 {
@@ -162,7 +237,7 @@ START_TEST(parameters_need_memory_only_to_say_what_is_wrong)
     } cases[][2] = {{{"include=axes,aabb&at_time=1", true}, {"include=none", false}},
                     {{"limit=10&cursor=17&prefix=a&at_revision=3", true}, {"limit=x", false}},
                     {{"limit=10&cursor=a", true}, {"cursor=..", false}},
-                    {{"topics=boxes,commits", true}, {"topics=boxes,weather", false}},
+                    {{"topics=boxes,commits&rate=1", true}, {"topics=boxes,weather", false}},
                     {{"", true}, {"limit=1", false}}};
     size_t failed = 0, readers = sizeof cases / sizeof cases[0];
     for (size_t r = 0; r < readers; r++)
@@ -197,6 +272,7 @@ int main(void)
     tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, parameters_of_boxes_are_read);
     tcase_add_test(tc, parameters_of_lists_are_read);
+    tcase_add_test(tc, parameters_of_event_streams_are_read);
     tcase_add_test(tc, parameters_need_memory_only_to_say_what_is_wrong);
     suite_add_tcase(suite, tc);
     return test_main(suite);
