@@ -65,7 +65,7 @@ BUILD_LDFLAGS := $(LDFLAGS_$(config)) $(LDFLAGS)
 pkg_cflags = $(shell pkg-config --cflags $(1) 2>/dev/null)
 pkg_libs = $(shell pkg-config --libs $(1) 2>/dev/null)
 PROTO_LIBS := jansson libcbor
-SERVER_LIBS := libmicrohttpd libuv gnutls
+SERVER_LIBS := libmicrohttpd libuv gnutls sqlite3
 TEST_LIBS := check libcurl gmp jansson
 
 # ---- Sources, found by folder -----------------------------------------------------------------
@@ -164,7 +164,7 @@ test: test-deps $(if $(PICKED_WEB),web-deps) ## build and run all tests; T=word 
 
 # ---- Dependencies -----------------------------------------------------------------------------
 
-BUILD_PACKAGES := gcc libc6-dev make pkg-config libmicrohttpd-dev libgnutls28-dev libjansson-dev libuv1-dev libcbor-dev libyaml-dev
+BUILD_PACKAGES := gcc libc6-dev make pkg-config libmicrohttpd-dev libgnutls28-dev libjansson-dev libuv1-dev libcbor-dev libyaml-dev libsqlite3-dev
 TEST_PACKAGES := check libcurl4-gnutls-dev libgmp-dev curl
 
 # $(call install,PACKAGES) installs the missing packages with apt. If this user may not do that, it

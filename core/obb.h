@@ -12,6 +12,7 @@
 #include "core/base/str.h"             /* strings as a pointer and a length */
 #include "core/base/utf8.h"            /* the check of UTF-8 */
 #include "core/base/hex.h"             /* hexadecimal digits */
+#include "core/base/hash.h"            /* a keyed hash of bytes */
 
 #include "core/geometry/vec.h"         /* vectors */
 #include "core/geometry/rotation.h"    /* quaternions, and the forms that they are made from */

@@ -294,3 +294,47 @@ void srv_watch_destroy(struct srv_watch *watch)
     if (watch != NULL)
         uv_close((uv_handle_t *)&watch->uv, free_handle);
 }
+
+/* ---- Bells ----------------------------------------------------------------------------------- */
+
+struct srv_bell {
+    uv_async_t uv;
+    srv_callback *callback;
+    void *context;
+};
+
+static void on_ring(uv_async_t *handle)
+{
+    struct srv_bell *bell = handle->data;
+    bell->callback(bell->context);
+}
+
+bool srv_bell_create(struct srv_loop *loop, srv_callback *callback, void *context,
+                     struct srv_bell **out)
+{
+    struct srv_bell *bell = obb_calloc(1, sizeof *bell);
+    if (bell == NULL)
+        return false;
+    if (uv_async_init(&loop->uv, &bell->uv, on_ring) != 0) {
+        obb_free(bell);
+        return false;
+    }
+    bell->uv.data = bell;
+    bell->callback = callback;
+    bell->context = context;
+    *out = bell;
+    return true;
+}
+
+void srv_bell_ring(struct srv_bell *bell)
+{
+    const int status = uv_async_send(&bell->uv);
+    assert(status == 0); /* fails only for another kind of handle */
+    (void)status;
+}
+
+void srv_bell_destroy(struct srv_bell *bell)
+{
+    if (bell != NULL)
+        uv_close((uv_handle_t *)&bell->uv, free_handle);
+}

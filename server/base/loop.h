@@ -1,7 +1,7 @@
 /* The event loop: the one thread that owns scenes and connections. A narrow face over libuv, which
  * only this room knows.
  *
- * All functions except srv_clock are called on the loop's thread. Callbacks run one at a time, and
+ * All functions except srv_clock and srv_bell_ring are called on the loop's thread. Callbacks run one at a time, and
  * never inside the call that asked for them. */
 #ifndef SRV_LOOP_H
 #define SRV_LOOP_H
@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct srv_bell;
 struct srv_loop;
 struct srv_timer;
 struct srv_watch;
@@ -78,6 +79,18 @@ void srv_watch_change(struct srv_watch *watch, unsigned events);
 
 /* Stops and frees the watch. Accepts NULL. */
 void srv_watch_destroy(struct srv_watch *watch);
+
+/* A bell: other threads ring it, and the loop then calls `callback`, once for all rings since the
+ * call before. Returns false without memory or descriptors. */
+bool srv_bell_create(struct srv_loop *loop, srv_callback *callback, void *context,
+                     struct srv_bell **out);
+
+/* Rings the bell. Safe from any thread while the bell exists. Costs a system call, or nothing if the
+ * call of an earlier ring is still to come. */
+void srv_bell_ring(struct srv_bell *bell);
+
+/* Frees the bell, which no thread may ring any more. Accepts NULL. */
+void srv_bell_destroy(struct srv_bell *bell);
 
 const char *srv_loop_version(void); /* of libuv */
 

@@ -36,7 +36,8 @@ proto/wire            | proto/contract core/obb                |
 server/base           | core/obb proto/wire                    | uv
 server/http           | server/base core/obb proto/wire        | microhttpd
 server/access         | server/http core/obb proto/wire        | gnutls
-server/scenes         | server/access core/obb proto/wire      |
+server/journal        | server/base core/obb proto/wire        | sqlite3
+server/scenes         | server/access server/journal core/obb proto/wire      |
 server/events         | server/scenes core/obb proto/wire      |
 server/routes         | server/events core/obb proto/wire      |
 server                | server/routes core/obb proto/wire      |
@@ -44,7 +45,7 @@ server                | server/routes core/obb proto/wire      |
 tests/support         | core/* proto/contract/tools            | check curl gmp jansson cbor
 tests/core            | tests/support core/*                   | check
 tests/proto           | tests/support proto/* core/obb         | check gmp jansson cbor
-tests/server          | tests/support server/* proto/wire core/obb | check curl
+tests/server          | tests/support server/* proto/wire core/obb | check curl sqlite3
 tests/e2e             | tests/support tests/server proto/wire proto/contract/tools core/obb | check jansson
 tests/fuzz            | tests/support tests/proto server/* proto/* core/* | jansson cbor
 tests/soak            | tests/support proto/wire core/obb      |
@@ -63,6 +64,7 @@ yaml       | yaml.h
 microhttpd | microhttpd.h
 uv         | uv.h uv/
 gnutls     | gnutls/
+sqlite3    | sqlite3.h
 check      | check.h
 curl       | curl/
 gmp        | gmp.h

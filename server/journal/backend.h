@@ -1,0 +1,43 @@
+/* A back end of the journal: where the log and the snapshots lie. Its functions are called one at a
+ * time: at first by whoever opens it, later by the journal's thread. */
+#ifndef SRV_BACKEND_H
+#define SRV_BACKEND_H
+
+#include "server/journal/entry.h"
+
+struct srv_backend {
+    /* Adds to the group an entry whose bytes are `bytes`; begins a group if none is begun. Writes
+     * entry->seq of records. Returns why it failed; the group is then undone, as by `undo`. */
+    srv_journal_status (*add)(struct srv_backend *backend, struct srv_entry *entry,
+                              struct wire_buf *bytes);
+
+    /* Makes the group durable. On failure nothing of the group will ever be found again. */
+    srv_journal_status (*commit)(struct srv_backend *backend);
+
+    /* Does a slice of upkeep: forgets records below `edge`, removes chunks of former snapshots,
+     * makes files shorter. Returns true if more is left to do. */
+    bool (*tidy)(struct srv_backend *backend, uint64_t edge);
+
+    /* Tries to become usable again after a failure. Returns true if entries may be added. */
+    bool (*recover)(struct srv_backend *backend);
+
+    void (*close)(struct srv_backend *backend); /* frees the back end, too */
+
+    srv_journal_status trouble; /* why no entry may be added until `recover`, at the beginning */
+    struct srv_journal_figures *figures; /* where the back end counts; set by the journal */
+    uint64_t last_number; /* the largest number of a scene or snapshot that was found */
+};
+
+/* What loading finds, in order: for each scene with a snapshot its chunks, then all records that
+ * are there, in the order of the log. Scenes that
+ * are gone are left out. A record whose revision is in its scene's snapshot already is shown, too. */
+struct srv_backend_visitor {
+    /* Return false to stop; `error` then holds one line. */
+    bool (*chunk)(void *context, uint64_t scene, uint64_t number, uint64_t count, uint64_t from,
+                  obb_str bytes);
+    bool (*record)(void *context, uint64_t scene, uint64_t revision, uint64_t seq, obb_str bytes);
+    void *context;
+    char *error; /* one line, if one of them has returned false */
+};
+
+#endif

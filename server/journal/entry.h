@@ -1,0 +1,55 @@
+/* An entry of the journal: bytes about a scene on their way into the log. */
+#ifndef SRV_ENTRY_H
+#define SRV_ENTRY_H
+
+#include "proto/wire.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum srv_journal_status {
+    SRV_JOURNAL_OK,
+    SRV_JOURNAL_FULL,  /* the disk has no room */
+    SRV_JOURNAL_FAILED /* the back end, or memory, failed */
+} srv_journal_status;
+
+typedef enum srv_entry_kind {
+    SRV_ENTRY_RECORD,   /* what one commit did, `number` is its revision */
+    SRV_ENTRY_GONE,     /* the last record of a scene: its snapshot goes, too */
+    SRV_ENTRY_CHUNK,    /* a piece of a snapshot, `number` counts from 0 */
+    SRV_ENTRY_SNAPSHOT, /* a snapshot is whole: it has `number` chunks, and replaces the one before */
+    SRV_ENTRY_KINDS
+} srv_entry_kind;
+
+/* One entry on its way. In the caller's memory, zeroed except for the first group, until
+ * `released`. */
+struct srv_entry {
+    srv_entry_kind kind;
+    uint64_t scene; /* from srv_journal_number */
+    uint64_t number;
+    uint64_t snapshot; /* of a chunk and a snapshot: from srv_journal_number */
+    uint64_t from;     /* of a snapshot: the first record, by `seq`, that counts after it */
+    /* Appends the bytes. Called on the journal's thread, perhaps again after a failure. NULL: no
+     * bytes. */
+    void (*write)(const struct srv_entry *entry, struct wire_buf *out);
+    /* The entry may be answered for, or has failed. Called once. */
+    void (*settled)(struct srv_entry *entry, srv_journal_status status);
+    /* The journal needs the entry no more: its memory may go. Called once, last. */
+    void (*released)(struct srv_entry *entry);
+
+    uint64_t seq; /* place in the log, once a record is settled well; records count from 1 */
+
+    /* The journal's. */
+    struct srv_entry *previous, *next;
+    struct srv_entry *next_unsettled;
+    bool answered;
+    srv_journal_status status;
+};
+
+/* What the back end has done, for /metrics. */
+struct srv_journal_figures {
+    _Atomic uint64_t records, bytes, groups, sync_us, snapshots, failures, size;
+};
+
+#endif

@@ -1,0 +1,885 @@
+#include "server/journal/sqlite.h"
+
+#include "server/journal/spare.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Steps to change the format:
+ *   1. Raise FORMAT, and write down here what the new one does otherwise.
+ *   2. Let open_tables bring a journal of each older format to the new one, in one transaction.
+ *   3. Keep a journal of the old format among the tests, and test that it is read.
+ *
+ * 1   record, chunk, snapshot, edge as in `tables` below */
+enum { FORMAT = 1, APPLICATION = 0x6f626264 };
+
+enum {
+    CHECKPOINT_PAGES = 1000, /* of the write-ahead log */
+    FORGET_ROWS = 1000,      /* at most, a slice */
+    FORGET_CHUNKS = 16,
+    SPARE_BYTES = 20 << 20, /* more than twice the longest write-ahead log of usual groups */
+    CHUNK_BITS = 20         /* a chunk's id is its snapshot's number and, in these bits, its own */
+};
+
+static const char tables[] =
+    "create table record(seq integer primary key, scene integer not null, revision integer not "
+    "null, gone integer not null, sum integer not null, body blob not null);"
+    "create table chunk(id integer primary key, sum integer not null, body blob not null);"
+    /* `first`: records of the scene count from here; `records`: the last record that was durable when
+     * the snapshot was done */
+    "create table snapshot(scene integer primary key, number integer not null, chunks integer not "
+    "null, first integer not null, records integer not null, sum integer not null);"
+    /* the first record that is kept, and the sum of the one before it */
+    "create table edge(id integer primary key, seq integer not null, before integer not null, sum "
+    "integer not null);";
+
+enum statement {
+    BEGIN,
+    COMMIT,
+    ADD_RECORD,
+    ADD_CHUNK,
+    FIND_SNAPSHOT,
+    SET_SNAPSHOT,
+    DROP_SNAPSHOT,
+    DROP_CHUNKS,
+    SUM_OF_RECORD,
+    DROP_RECORDS,
+    SET_EDGE,
+    STATEMENTS
+};
+
+static const char *const statements[STATEMENTS] = {
+    [BEGIN] = "begin immediate",
+    [COMMIT] = "commit",
+    [ADD_RECORD] = "insert into record values(?1, ?2, ?3, ?4, ?5, ?6)",
+    [ADD_CHUNK] = "insert into chunk values(?1, ?2, ?3)",
+    [FIND_SNAPSHOT] = "select number from snapshot where scene = ?1",
+    [SET_SNAPSHOT] = "insert or replace into snapshot values(?1, ?2, ?3, ?4, ?5, ?6)",
+    [DROP_SNAPSHOT] = "delete from snapshot where scene = ?1",
+    [DROP_CHUNKS] = "delete from chunk where id in (select id from chunk where id >= ?1 and id < "
+                    "?2 limit ?3)",
+    [SUM_OF_RECORD] = "select sum from record where seq = ?1",
+    [DROP_RECORDS] = "delete from record where seq < ?1",
+    [SET_EDGE] = "insert or replace into edge values(1, ?1, ?2, ?3)",
+};
+
+/* The end of the log. */
+struct end {
+    uint64_t seq, sum; /* of the last record; 0: there was none yet */
+};
+
+/* A list of numbers that grows. */
+struct numbers {
+    uint64_t *items; /* owned */
+    size_t count, capacity;
+};
+
+struct sqlite {
+    struct srv_backend backend; /* first */
+    char *path, *wal_path, *spare_path;
+    sqlite3 *db;
+    sqlite3_stmt *ready[STATEMENTS];
+    struct end now, durable;
+    uint64_t edge; /* the first record that is kept */
+    /* What tidy removes, slice by slice. The last `fresh_…` of each belong to the group that is
+     * being written. */
+    struct numbers dead_snapshots, dead_scenes;
+    size_t fresh_snapshots, fresh_scenes;
+    int wal_pages;
+    bool in_group;
+    bool full;   /* the spare file was given up */
+    bool broken; /* this connection must not be used again */
+};
+
+/* ---- Sums ------------------------------------------------------------------------------------ */
+
+/* The key of the sums is part of the format. They find damage; they do not stop somebody who forges
+ * a file. */
+static uint64_t sum_of(const uint64_t *numbers, size_t count, const void *bytes, size_t length)
+{
+    obb_hash_key key = {.k0 = 0x6f62626420736372, .k1 = 0x626f6f6b2e2e2e2e};
+    unsigned char head[64];
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < 8; k++)
+            head[8 * i + k] = (unsigned char)(numbers[i] >> (8 * k));
+    key.k0 = obb_hash(key, head, 8 * count);
+    return obb_hash(key, bytes, length);
+}
+
+static uint64_t sum_of_record(uint64_t before, uint64_t seq, uint64_t scene, uint64_t revision,
+                              bool gone, obb_str body)
+{
+    const uint64_t head[] = {before, seq, scene, revision, gone, body.length};
+    return sum_of(head, 6, body.bytes, body.length);
+}
+
+static uint64_t sum_of_chunk(uint64_t id, obb_str body)
+{
+    const uint64_t head[] = {id, body.length};
+    return sum_of(head, 2, body.bytes, body.length);
+}
+
+static uint64_t sum_of_snapshot(uint64_t scene, uint64_t number, uint64_t chunks, uint64_t first,
+                                uint64_t records)
+{
+    const uint64_t head[] = {scene, number, chunks, first, records};
+    return sum_of(head, 5, "", 0);
+}
+
+static uint64_t sum_of_edge(uint64_t seq, uint64_t before)
+{
+    const uint64_t head[] = {seq, before};
+    return sum_of(head, 2, "", 0);
+}
+
+/* ---- Lists of numbers ------------------------------------------------------------------------ */
+
+static bool numbers_reserve(struct numbers *numbers)
+{
+    if (numbers->count < numbers->capacity)
+        return true;
+    const size_t capacity = numbers->capacity == 0 ? 16 : 2 * numbers->capacity;
+    uint64_t *items = obb_realloc(numbers->items, capacity, sizeof *items);
+    if (items == NULL)
+        return false;
+    numbers->items = items;
+    numbers->capacity = capacity;
+    return true;
+}
+
+/* After numbers_reserve. */
+static void numbers_push(struct numbers *numbers, uint64_t number)
+{
+    numbers->items[numbers->count++] = number;
+}
+
+static bool numbers_has(const struct numbers *numbers, uint64_t number)
+{
+    for (size_t i = 0; i < numbers->count; i++)
+        if (numbers->items[i] == number)
+            return true;
+    return false;
+}
+
+/* ---- Statements ------------------------------------------------------------------------------ */
+
+static struct sqlite *self(struct srv_backend *backend) { return (struct sqlite *)backend; }
+
+/* Binds whole numbers to the first parameters. They are kept as SQLite's signed ones. */
+static sqlite3_stmt *bound(struct sqlite *s, enum statement which, const uint64_t *numbers,
+                           size_t count)
+{
+    sqlite3_stmt *statement = s->ready[which];
+    for (size_t i = 0; i < count; i++)
+        (void)sqlite3_bind_int64(statement, (int)i + 1, (sqlite3_int64)numbers[i]);
+    return statement;
+}
+
+/* Runs a statement that gives no rows. */
+static int run(sqlite3_stmt *statement)
+{
+    const int result = sqlite3_step(statement);
+    (void)sqlite3_reset(statement);
+    return result == SQLITE_DONE || result == SQLITE_ROW ? SQLITE_OK : result;
+}
+
+static int run_with(struct sqlite *s, enum statement which, const uint64_t *numbers, size_t count)
+{
+    return run(bound(s, which, numbers, count));
+}
+
+/* Runs a statement with a body behind its numbers. */
+static int run_with_body(struct sqlite *s, enum statement which, const uint64_t *numbers,
+                         size_t count, obb_str body)
+{
+    sqlite3_stmt *statement = bound(s, which, numbers, count);
+    int result = sqlite3_bind_blob64(statement, (int)count + 1, body.length != 0 ? body.bytes : "",
+                                     body.length, SQLITE_STATIC);
+    if (result == SQLITE_OK)
+        result = run(statement);
+    (void)sqlite3_clear_bindings(statement);
+    return result;
+}
+
+/* Returns the first number of the first row; *out_found is false if there is no row. */
+static int find(struct sqlite *s, enum statement which, uint64_t number, uint64_t *out,
+                bool *out_found)
+{
+    sqlite3_stmt *statement = bound(s, which, &number, 1);
+    const int result = sqlite3_step(statement);
+    *out_found = result == SQLITE_ROW;
+    *out = *out_found ? (uint64_t)sqlite3_column_int64(statement, 0) : 0;
+    (void)sqlite3_reset(statement);
+    return result == SQLITE_DONE || result == SQLITE_ROW ? SQLITE_OK : result;
+}
+
+static uint64_t number_in(sqlite3_stmt *row, int column)
+{
+    return (uint64_t)sqlite3_column_int64(row, column);
+}
+
+static obb_str body_in(sqlite3_stmt *row, int column)
+{
+    const void *bytes = sqlite3_column_blob(row, column);
+    return (obb_str){.bytes = bytes != NULL ? bytes : "",
+                     .length = (size_t)sqlite3_column_bytes(row, column)};
+}
+
+/* ---- Failures -------------------------------------------------------------------------------- */
+
+static void undo(struct sqlite *s)
+{
+    if (sqlite3_get_autocommit(s->db) == 0)
+        (void)sqlite3_exec(s->db, "rollback", NULL, NULL, NULL);
+    s->in_group = false;
+    s->now = s->durable;
+    s->dead_snapshots.count -= s->fresh_snapshots;
+    s->dead_scenes.count -= s->fresh_scenes;
+    s->fresh_snapshots = s->fresh_scenes = 0;
+}
+
+/* Undoes the group and says what the failure means. After a full disk the connection is still good.
+ * After anything else it is not: what the file holds is then unknown. */
+static srv_journal_status failed(struct sqlite *s, int result)
+{
+    const int system = sqlite3_system_errno(s->db);
+    const bool full = result == SQLITE_FULL ||
+                      ((result & 0xff) == SQLITE_IOERR && (system == ENOSPC || system == EDQUOT));
+    undo(s);
+    if (result == SQLITE_NOMEM)
+        return SRV_JOURNAL_FAILED;
+    if ((result & 0xff) != SQLITE_FULL)
+        s->broken = true;
+    if (!full)
+        return SRV_JOURNAL_FAILED;
+    s->full = true;
+    srv_spare_give_up(s->spare_path);
+    if (!s->broken)
+        (void)sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    return SRV_JOURNAL_FULL;
+}
+
+/* ---- Groups ---------------------------------------------------------------------------------- */
+
+static uint64_t chunk_id(uint64_t snapshot, uint64_t number)
+{
+    return snapshot << CHUNK_BITS | number;
+}
+
+static int add_record(struct sqlite *s, struct srv_entry *entry, obb_str body)
+{
+    const bool gone = entry->kind == SRV_ENTRY_GONE;
+    if (gone && !numbers_reserve(&s->dead_scenes))
+        return SQLITE_NOMEM;
+    const struct end next = {
+        .seq = s->now.seq + 1,
+        .sum = sum_of_record(s->now.sum, s->now.seq + 1, entry->scene, entry->number, gone, body)};
+    const uint64_t columns[] = {next.seq, entry->scene, entry->number, gone, next.sum};
+    const int result = run_with_body(s, ADD_RECORD, columns, 5, body);
+    if (result != SQLITE_OK)
+        return result;
+    s->now = next;
+    entry->seq = next.seq;
+    if (gone) {
+        numbers_push(&s->dead_scenes, entry->scene);
+        s->fresh_scenes++;
+    }
+    return SQLITE_OK;
+}
+
+static int add_chunk(struct sqlite *s, const struct srv_entry *entry, obb_str body)
+{
+    const uint64_t id = chunk_id(entry->snapshot, entry->number);
+    const uint64_t columns[] = {id, sum_of_chunk(id, body)};
+    return run_with_body(s, ADD_CHUNK, columns, 2, body);
+}
+
+/* The chunks of the snapshot before are removed later, by tidy. */
+static int add_snapshot(struct sqlite *s, const struct srv_entry *entry)
+{
+    uint64_t former;
+    bool found;
+    if (!numbers_reserve(&s->dead_snapshots))
+        return SQLITE_NOMEM;
+    int result = find(s, FIND_SNAPSHOT, entry->scene, &former, &found);
+    if (result != SQLITE_OK)
+        return result;
+    const uint64_t columns[] = {
+        entry->scene,
+        entry->snapshot,
+        entry->number,
+        entry->from,
+        s->durable.seq,
+        sum_of_snapshot(entry->scene, entry->snapshot, entry->number, entry->from, s->durable.seq)};
+    result = run_with(s, SET_SNAPSHOT, columns, 6);
+    if (result == SQLITE_OK && found) {
+        numbers_push(&s->dead_snapshots, former);
+        s->fresh_snapshots++;
+    }
+    return result;
+}
+
+static int begin(struct sqlite *s)
+{
+    const int result = s->in_group ? SQLITE_OK : run(s->ready[BEGIN]);
+    s->in_group = result == SQLITE_OK;
+    return result;
+}
+
+static srv_journal_status sqlite_add(struct srv_backend *backend, struct srv_entry *entry,
+                                     struct wire_buf *bytes)
+{
+    struct sqlite *s = self(backend);
+    const obb_str body = {.bytes = bytes->bytes, .length = bytes->length};
+    if (s->broken)
+        return SRV_JOURNAL_FAILED;
+    int result = begin(s);
+    if (result == SQLITE_OK) {
+        switch (entry->kind) {
+        case SRV_ENTRY_RECORD:
+        case SRV_ENTRY_GONE:
+            result = add_record(s, entry, body);
+            break;
+        case SRV_ENTRY_CHUNK:
+            result = add_chunk(s, entry, body);
+            break;
+        case SRV_ENTRY_SNAPSHOT:
+            result = add_snapshot(s, entry);
+            break;
+        case SRV_ENTRY_KINDS:
+            break;
+        }
+    }
+    return result == SQLITE_OK ? SRV_JOURNAL_OK : failed(s, result);
+}
+
+static srv_journal_status sqlite_commit(struct srv_backend *backend)
+{
+    struct sqlite *s = self(backend);
+    const int result = run(s->ready[COMMIT]);
+    if (result != SQLITE_OK)
+        return failed(s, result);
+    s->in_group = false;
+    s->durable = s->now;
+    s->fresh_snapshots = s->fresh_scenes = 0;
+    return SRV_JOURNAL_OK;
+}
+
+/* ---- Upkeep ---------------------------------------------------------------------------------- */
+
+/* Removes some chunks of a dead snapshot. */
+static int drop_chunks(struct sqlite *s)
+{
+    const uint64_t number = s->dead_snapshots.items[s->dead_snapshots.count - 1];
+    const uint64_t columns[] = {chunk_id(number, 0), chunk_id(number + 1, 0), FORGET_CHUNKS};
+    const int result = run_with(s, DROP_CHUNKS, columns, 3);
+    if (result == SQLITE_OK && sqlite3_changes(s->db) < FORGET_CHUNKS)
+        s->dead_snapshots.count--;
+    return result;
+}
+
+/* Lets go of the snapshot of a scene that is gone. */
+static int drop_scene(struct sqlite *s)
+{
+    const uint64_t scene = s->dead_scenes.items[s->dead_scenes.count - 1];
+    uint64_t snapshot;
+    bool found;
+    if (!numbers_reserve(&s->dead_snapshots))
+        return SQLITE_NOMEM;
+    int result = find(s, FIND_SNAPSHOT, scene, &snapshot, &found);
+    if (result == SQLITE_OK && found)
+        result = run_with(s, DROP_SNAPSHOT, &scene, 1);
+    if (result != SQLITE_OK)
+        return result;
+    s->dead_scenes.count--;
+    if (found)
+        numbers_push(&s->dead_snapshots, snapshot);
+    return SQLITE_OK;
+}
+
+/* Forgets the oldest records, those below `edge`. */
+static int drop_records(struct sqlite *s, uint64_t edge)
+{
+    const uint64_t upto = edge - s->edge > FORGET_ROWS ? s->edge + FORGET_ROWS : edge;
+    uint64_t before;
+    bool found;
+    int result = find(s, SUM_OF_RECORD, upto - 1, &before, &found);
+    if (result == SQLITE_OK && !found)
+        return SQLITE_CORRUPT;
+    if (result == SQLITE_OK)
+        result = run_with(s, DROP_RECORDS, &upto, 1);
+    const uint64_t columns[] = {upto, before, sum_of_edge(upto, before)};
+    if (result == SQLITE_OK)
+        result = run_with(s, SET_EDGE, columns, 3);
+    if (result == SQLITE_OK)
+        s->edge = upto;
+    return result;
+}
+
+static void measure(struct sqlite *s)
+{
+    uint64_t size = 0;
+    struct stat found;
+    if (stat(s->path, &found) == 0)
+        size += (uint64_t)found.st_size;
+    if (stat(s->wal_path, &found) == 0)
+        size += (uint64_t)found.st_size;
+    atomic_store_explicit(&s->backend.figures->size, size, memory_order_relaxed);
+}
+
+/* By hand, because SQLite swallows the errors of automatic ones, and so that no answer waits. */
+static int checkpoint(struct sqlite *s)
+{
+    const int result =
+        sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    s->wal_pages = 0;
+    measure(s);
+    return result;
+}
+
+/* One kind of upkeep a slice, each a transaction of its own. Scenes that are gone come before
+ * records: the record that says so may only go when no snapshot is left. */
+static int drop_some(struct sqlite *s, uint64_t edge)
+{
+    const struct numbers snapshots = s->dead_snapshots, scenes = s->dead_scenes;
+    const uint64_t kept = s->edge;
+    int result = begin(s);
+    if (result == SQLITE_OK)
+        result = s->dead_scenes.count > 0      ? drop_scene(s)
+                 : s->dead_snapshots.count > 0 ? drop_chunks(s)
+                                               : drop_records(s, edge);
+    if (result == SQLITE_OK)
+        result = run(s->ready[COMMIT]);
+    if (result == SQLITE_OK) {
+        s->in_group = false;
+        return result;
+    }
+    s->dead_snapshots.count = snapshots.count;
+    s->dead_scenes.count = scenes.count;
+    s->edge = kept;
+    return result;
+}
+
+static bool something_to_drop(const struct sqlite *s, uint64_t edge)
+{
+    return s->dead_scenes.count > 0 || s->dead_snapshots.count > 0 || edge > s->edge;
+}
+
+static bool sqlite_tidy(struct srv_backend *backend, uint64_t edge)
+{
+    struct sqlite *s = self(backend);
+    const uint64_t safe_edge = edge <= s->durable.seq + 1 ? edge : s->durable.seq + 1;
+    int result = SQLITE_OK;
+    if (s->broken)
+        return false;
+    if (s->wal_pages >= CHECKPOINT_PAGES)
+        result = checkpoint(s);
+    else if (something_to_drop(s, safe_edge))
+        result = drop_some(s, safe_edge);
+    if (result != SQLITE_OK) {
+        (void)failed(s, result);
+        atomic_fetch_add_explicit(&s->backend.figures->failures, 1, memory_order_relaxed);
+        return false;
+    }
+    return s->wal_pages >= CHECKPOINT_PAGES || something_to_drop(s, safe_edge);
+}
+
+/* ---- Opening --------------------------------------------------------------------------------- */
+
+static int on_wal(void *context, sqlite3 *db, const char *name, int pages)
+{
+    (void)db;
+    (void)name;
+    ((struct sqlite *)context)->wal_pages = pages;
+    return SQLITE_OK;
+}
+
+static int number_of(sqlite3 *db, const char *pragma, int64_t *out)
+{
+    sqlite3_stmt *statement = NULL;
+    int result = sqlite3_prepare_v2(db, pragma, -1, &statement, NULL);
+    if (result == SQLITE_OK)
+        result = sqlite3_step(statement);
+    *out = result == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : 0;
+    (void)sqlite3_finalize(statement);
+    return result == SQLITE_ROW ? SQLITE_OK : result;
+}
+
+static bool make_tables(sqlite3 *db)
+{
+    char stamp[96];
+    (void)snprintf(stamp, sizeof stamp, "pragma application_id=%d; pragma user_version=%d; commit",
+                   APPLICATION, FORMAT);
+    if (sqlite3_exec(db, "begin immediate", NULL, NULL, NULL) == SQLITE_OK &&
+        sqlite3_exec(db, tables, NULL, NULL, NULL) == SQLITE_OK &&
+        sqlite3_exec(db, stamp, NULL, NULL, NULL) == SQLITE_OK)
+        return true;
+    (void)sqlite3_exec(db, "rollback", NULL, NULL, NULL);
+    return false;
+}
+
+/* Returns the text for one line, or NULL if the tables are there. */
+static const char *open_tables(sqlite3 *db)
+{
+    int64_t application, format, pages;
+    if (number_of(db, "pragma page_count", &pages) != SQLITE_OK ||
+        number_of(db, "pragma application_id", &application) != SQLITE_OK ||
+        number_of(db, "pragma user_version", &format) != SQLITE_OK)
+        return sqlite3_errmsg(db);
+    if (pages == 0 || (application == 0 && format == 0 && pages == 1))
+        return make_tables(db) ? NULL : sqlite3_errmsg(db);
+    if (application != APPLICATION)
+        return "it is not a journal of obbd";
+    if (format > FORMAT)
+        return "it was written by a newer obbd";
+    return format == FORMAT ? NULL : "it has a format that was never written";
+}
+
+/* Opens the connection. Returns the text for one line, or NULL. */
+static const char *connect_db(struct sqlite *s)
+{
+    static const char settings[] = "pragma page_size=4096; pragma locking_mode=exclusive; "
+                                   "pragma journal_mode=wal; pragma synchronous=full; "
+                                   "pragma wal_autocheckpoint=0; pragma cell_size_check=on; "
+                                   "pragma cache_size=-16000; pragma temp_store=memory";
+    if (sqlite3_open_v2(s->path, &s->db,
+                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+                        NULL) != SQLITE_OK)
+        return s->db != NULL ? sqlite3_errmsg(s->db) : "there is not enough memory";
+    (void)sqlite3_extended_result_codes(s->db, 1);
+    const int result = sqlite3_exec(s->db, settings, NULL, NULL, NULL);
+    if ((result & 0xff) == SQLITE_BUSY)
+        return "another obbd uses it";
+    if (result != SQLITE_OK)
+        return sqlite3_errmsg(s->db);
+    const char *text = open_tables(s->db);
+    if (text != NULL)
+        return text;
+    (void)sqlite3_wal_hook(s->db, on_wal, s);
+    for (size_t i = 0; i < STATEMENTS; i++)
+        if (sqlite3_prepare_v3(s->db, statements[i], -1, SQLITE_PREPARE_PERSISTENT, &s->ready[i],
+                               NULL) != SQLITE_OK)
+            return sqlite3_errmsg(s->db);
+    return NULL;
+}
+
+static void disconnect(struct sqlite *s)
+{
+    for (size_t i = 0; i < STATEMENTS; i++) {
+        (void)sqlite3_finalize(s->ready[i]);
+        s->ready[i] = NULL;
+    }
+    (void)sqlite3_close(s->db);
+    s->db = NULL;
+    s->in_group = false;
+    s->wal_pages = 0;
+}
+
+static void sqlite_close(struct srv_backend *backend)
+{
+    struct sqlite *s = self(backend);
+    disconnect(s);
+    obb_free(s->dead_snapshots.items);
+    obb_free(s->dead_scenes.items);
+    obb_free(s->path);
+    obb_free(s->wal_path);
+    obb_free(s->spare_path);
+    obb_free(s);
+}
+
+/* Returns an owned text, or NULL without memory. */
+static char *joined(const char *dir, const char *name)
+{
+    const size_t size = strlen(dir) + strlen(name) + 2;
+    char *path = obb_malloc(size, 1);
+    if (path != NULL)
+        (void)snprintf(path, size, "%s/%s", dir, name);
+    return path;
+}
+
+/* After a failed sync nobody knows which part of the last group the file holds, and this
+ * connection's cache may be wrong. So another connection looks. What it finds beyond the last
+ * group that was answered for is removed.
+ *
+ * Source   Rebello et al., "Can Applications Recover from fsync Failures?", USENIX ATC 2020. */
+static bool reconnect(struct sqlite *s)
+{
+    int64_t last = 0;
+    disconnect(s);
+    if (connect_db(s) != NULL ||
+        number_of(s->db, "select coalesce(max(seq), 0) from record", &last) != SQLITE_OK) {
+        disconnect(s);
+        return false;
+    }
+    const uint64_t found = last != 0 ? (uint64_t)last : s->edge - 1;
+    bool good = found >= s->durable.seq;
+    if (good && found > s->durable.seq) {
+        char text[80];
+        (void)snprintf(text, sizeof text, "delete from record where seq > %llu",
+                       (unsigned long long)s->durable.seq);
+        good = sqlite3_exec(s->db, text, NULL, NULL, NULL) == SQLITE_OK;
+    }
+    if (!good)
+        disconnect(s);
+    return good;
+}
+
+static bool sqlite_recover(struct srv_backend *backend)
+{
+    struct sqlite *s = self(backend);
+    if (s->full && !srv_spare_make(s->spare_path, SPARE_BYTES))
+        return false;
+    s->full = false;
+    if (s->broken && !reconnect(s))
+        return false;
+    s->broken = false;
+    return true;
+}
+
+/* Makes the file if it is not there, so that only its owner may read it. SQLite gives its other files
+ * the same rights. */
+static bool make_file(const char *path)
+{
+    const int file = open(path, O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
+    return file >= 0 && close(file) == 0;
+}
+
+bool srv_sqlite_open(const char *dir, struct srv_backend **out, char *error, size_t error_size)
+{
+    struct sqlite *s = obb_calloc(1, sizeof *s);
+    if (s != NULL) {
+        s->backend = (struct srv_backend){.add = sqlite_add,
+                                          .commit = sqlite_commit,
+                                          .tidy = sqlite_tidy,
+                                          .recover = sqlite_recover,
+                                          .close = sqlite_close};
+        s->path = joined(dir, "journal.db");
+        s->wal_path = joined(dir, "journal.db-wal");
+        s->spare_path = joined(dir, "spare");
+    }
+    if (s == NULL || s->path == NULL || s->wal_path == NULL || s->spare_path == NULL) {
+        (void)snprintf(error, error_size, "there is not enough memory");
+        if (s != NULL)
+            sqlite_close(&s->backend);
+        return false;
+    }
+    if (mkdir(dir, 0700) != 0 && errno != EEXIST) {
+        (void)snprintf(error, error_size, "%s: %s", dir, strerror(errno));
+        sqlite_close(&s->backend);
+        return false;
+    }
+    const char *text = make_file(s->path) ? connect_db(s) : strerror(errno);
+    if (text != NULL) {
+        (void)snprintf(error, error_size, "%s: %s", s->path, text);
+        sqlite_close(&s->backend);
+        return false;
+    }
+    if (!srv_spare_make(s->spare_path, SPARE_BYTES)) {
+        s->full = true;
+        s->backend.trouble = SRV_JOURNAL_FULL;
+    }
+    *out = &s->backend;
+    return true;
+}
+
+/* ---- Loading --------------------------------------------------------------------------------- */
+
+struct load {
+    struct sqlite *s;
+    const struct srv_backend_visitor *visitor;
+    char *error;
+    size_t error_size;
+    struct numbers gone; /* scenes whose records do not count */
+    uint64_t before;     /* the sum of the record before the first that is kept */
+};
+
+static bool damaged(struct load *l, const char *what, uint64_t number)
+{
+    (void)snprintf(l->error, l->error_size, "%s is damaged: %s %llu is not what was written",
+                   l->s->path, what, (unsigned long long)number);
+    return false;
+}
+
+/* SQLite met damage, or could not read. */
+static bool unreadable(struct load *l, int result)
+{
+    (void)snprintf(l->error, l->error_size, "%s: %s", l->s->path,
+                   result == SQLITE_NOMEM ? "there is not enough memory"
+                                          : sqlite3_errmsg(l->s->db));
+    return false;
+}
+
+static bool stopped(struct load *l)
+{
+    (void)snprintf(l->error, l->error_size, "%s: %s", l->s->path, l->visitor->error);
+    return false;
+}
+
+static void saw_number(struct sqlite *s, uint64_t number)
+{
+    if (number > s->backend.last_number)
+        s->backend.last_number = number;
+}
+
+/* Calls `row` for each row of a query, with up to two numbers bound. */
+static bool each(struct load *l, const char *query, uint64_t first, uint64_t second,
+                 bool (*row)(struct load *l, sqlite3_stmt *row, void *context), void *context)
+{
+    sqlite3_stmt *statement = NULL;
+    int result = sqlite3_prepare_v2(l->s->db, query, -1, &statement, NULL);
+    if (result == SQLITE_OK) {
+        (void)sqlite3_bind_int64(statement, 1, (sqlite3_int64)first);
+        (void)sqlite3_bind_int64(statement, 2, (sqlite3_int64)second);
+        for (result = sqlite3_step(statement); result == SQLITE_ROW;
+             result = sqlite3_step(statement))
+            if (!row(l, statement, context)) {
+                (void)sqlite3_finalize(statement);
+                return false;
+            }
+    }
+    const bool good = result == SQLITE_DONE || unreadable(l, result);
+    (void)sqlite3_finalize(statement);
+    return good;
+}
+
+static bool read_edge(struct load *l, sqlite3_stmt *row, void *context)
+{
+    (void)context;
+    l->s->edge = number_in(row, 0);
+    l->before = number_in(row, 1);
+    if (number_in(row, 2) != sum_of_edge(l->s->edge, l->before))
+        return damaged(l, "edge", 1);
+    l->s->now.seq = l->s->edge - 1;
+    l->s->now.sum = l->before;
+    return true;
+}
+
+/* Checks that the records follow each other, before any is shown. */
+static bool read_record(struct load *l, sqlite3_stmt *row, void *context)
+{
+    struct sqlite *s = l->s;
+    (void)context;
+    const uint64_t seq = number_in(row, 0), scene = number_in(row, 1);
+    const bool gone = number_in(row, 3) != 0;
+    const uint64_t sum =
+        sum_of_record(s->now.sum, seq, scene, number_in(row, 2), gone, body_in(row, 5));
+    if (seq != s->now.seq + 1 || sum != number_in(row, 4))
+        return damaged(l, "record", s->now.seq + 1);
+    s->now = (struct end){.seq = seq, .sum = sum};
+    saw_number(s, scene);
+    if (!gone)
+        return true;
+    if (!numbers_reserve(&l->gone) || !numbers_reserve(&s->dead_scenes))
+        return unreadable(l, SQLITE_NOMEM);
+    numbers_push(&l->gone, scene);
+    numbers_push(&s->dead_scenes, scene);
+    return true;
+}
+
+struct snapshot {
+    uint64_t scene, number, chunks, first, seen;
+};
+
+static bool show_chunk(struct load *l, sqlite3_stmt *row, void *context)
+{
+    struct snapshot *snapshot = context;
+    const obb_str body = body_in(row, 2);
+    const uint64_t id = chunk_id(snapshot->number, snapshot->seen);
+    if (number_in(row, 0) != id || number_in(row, 1) != sum_of_chunk(id, body))
+        return damaged(l, "the snapshot of scene", snapshot->scene);
+    if (!l->visitor->chunk(l->visitor->context, snapshot->scene, snapshot->seen, snapshot->chunks,
+                           snapshot->first, body))
+        return stopped(l);
+    snapshot->seen++;
+    return true;
+}
+
+static bool show_snapshot(struct load *l, sqlite3_stmt *row, void *context)
+{
+    (void)context;
+    struct snapshot snapshot = {.scene = number_in(row, 0),
+                                .number = number_in(row, 1),
+                                .chunks = number_in(row, 2),
+                                .first = number_in(row, 3)};
+    const uint64_t records = number_in(row, 4);
+    if (number_in(row, 5) != sum_of_snapshot(snapshot.scene, snapshot.number, snapshot.chunks,
+                                             snapshot.first, records) ||
+        records > l->s->now.seq || snapshot.first < l->s->edge)
+        return damaged(l, "the snapshot of scene", snapshot.scene);
+    saw_number(l->s, snapshot.scene);
+    saw_number(l->s, snapshot.number);
+    if (numbers_has(&l->gone, snapshot.scene))
+        return true;
+    if (!each(l, "select id, sum, body from chunk where id >= ?1 and id < ?2 order by id",
+              chunk_id(snapshot.number, 0), chunk_id(snapshot.number + 1, 0), show_chunk,
+              &snapshot))
+        return false;
+    return snapshot.seen == snapshot.chunks || damaged(l, "the snapshot of scene", snapshot.scene);
+}
+
+static bool show_record(struct load *l, sqlite3_stmt *row, void *context)
+{
+    (void)context;
+    const uint64_t scene = number_in(row, 1);
+    return numbers_has(&l->gone, scene) ||
+           l->visitor->record(l->visitor->context, scene, number_in(row, 2), number_in(row, 0),
+                              body_in(row, 5)) ||
+           stopped(l);
+}
+
+/* Chunks of a snapshot that was not finished or was replaced. */
+static bool find_dead_snapshot(struct load *l, sqlite3_stmt *row, void *context)
+{
+    (void)context;
+    const uint64_t number = number_in(row, 0);
+    saw_number(l->s, number);
+    if (!numbers_reserve(&l->s->dead_snapshots))
+        return unreadable(l, SQLITE_NOMEM);
+    numbers_push(&l->s->dead_snapshots, number);
+    return true;
+}
+
+bool srv_sqlite_load(struct srv_backend *backend, const struct srv_backend_visitor *visitor,
+                     char *error, size_t error_size)
+{
+    static const char records[] =
+        "select seq, scene, revision, gone, sum, body from record order by seq";
+    struct sqlite *s = self(backend);
+    struct load l = {.s = s, .visitor = visitor, .error = error, .error_size = error_size};
+    s->edge = 1;
+    const bool good =
+        each(&l, "select seq, before, sum from edge", 0, 0, read_edge, NULL) &&
+        each(&l, records, 0, 0, read_record, NULL) &&
+        each(&l, "select scene, number, chunks, first, records, sum from snapshot order by scene",
+             0, 0, show_snapshot, NULL) &&
+        each(&l, records, 0, 0, show_record, NULL) &&
+        each(&l,
+             "select distinct id >> 20 from chunk where id >> 20 not in (select number from "
+             "snapshot)",
+             0, 0, find_dead_snapshot, NULL);
+    s->durable = s->now;
+    obb_free(l.gone.items);
+    return good;
+}
+
+static bool read_verdict(struct load *l, sqlite3_stmt *row, void *context)
+{
+    (void)context;
+    const char *text = (const char *)sqlite3_column_text(row, 0);
+    if (text != NULL && strcmp(text, "ok") == 0)
+        return true;
+    (void)snprintf(l->error, l->error_size, "%s is damaged: %s", l->s->path,
+                   text != NULL ? text : "SQLite does not say where");
+    return false;
+}
+
+bool srv_sqlite_check(struct srv_backend *backend, char *error, size_t error_size)
+{
+    struct load l = {.s = self(backend), .error = error, .error_size = error_size};
+    return each(&l, "pragma integrity_check(1)", 0, 0, read_verdict, NULL);
+}

@@ -1,0 +1,314 @@
+#include "server/journal/backend.h"
+#include "server/journal/journal.h"
+#include "tests/support/test.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST = 20000 };
+
+static struct srv_loop *loop;
+static struct srv_journal *journal;
+static struct srv_timer *timer;
+static test_rng rng;
+
+/* ---- A back end in memory -------------------------------------------------------------------- */
+
+static struct memory {
+    struct srv_backend backend; /* first */
+    uint64_t log[MOST];         /* what each durable entry said */
+    size_t count, fresh;        /* the last `fresh` are not committed */
+    size_t groups, recoveries;
+    _Atomic size_t fail_in; /* calls until one fails; 0: none */
+    _Atomic size_t refuse_recovery;
+    srv_journal_status fails_with;
+    uint64_t edge;
+    bool closed;
+} memory;
+
+static bool fails_now(void)
+{
+    const size_t left = atomic_load(&memory.fail_in);
+    if (left == 0)
+        return false;
+    atomic_store(&memory.fail_in, left - 1);
+    if (left > 1)
+        return false;
+    memory.count -= memory.fresh;
+    memory.fresh = 0;
+    return true;
+}
+
+static srv_journal_status memory_add(struct srv_backend *backend, struct srv_entry *entry,
+                                     struct wire_buf *bytes)
+{
+    (void)backend;
+    if (fails_now())
+        return memory.fails_with;
+    memcpy(&memory.log[memory.count], bytes->bytes, sizeof memory.log[0]);
+    entry->seq = ++memory.count;
+    memory.fresh++;
+    return SRV_JOURNAL_OK;
+}
+
+static srv_journal_status memory_commit(struct srv_backend *backend)
+{
+    (void)backend;
+    if (fails_now())
+        return memory.fails_with;
+    memory.fresh = 0;
+    memory.groups++;
+    return SRV_JOURNAL_OK;
+}
+
+static bool memory_tidy(struct srv_backend *backend, uint64_t edge)
+{
+    (void)backend;
+    const uint64_t before = memory.edge;
+    memory.edge = edge > before + 10 ? before + 10 : edge;
+    return memory.edge < edge;
+}
+
+static bool memory_recover(struct srv_backend *backend)
+{
+    (void)backend;
+    memory.recoveries++;
+    const size_t left = atomic_load(&memory.refuse_recovery);
+    if (left > 0)
+        atomic_store(&memory.refuse_recovery, left - 1);
+    return left == 0;
+}
+
+static void memory_close(struct srv_backend *backend)
+{
+    (void)backend;
+    memory.closed = true;
+}
+
+/* ---- Entries --------------------------------------------------------------------------------- */
+
+struct item {
+    struct srv_entry entry; /* first */
+    uint64_t says;
+    bool settled, released;
+    srv_journal_status status;
+};
+
+static struct item items[MOST];
+static size_t appended, settled, released, good, broken;
+static uint64_t last_good; /* the item settled last, and well */
+static uint64_t last_failed;
+
+static void write_item(const struct srv_entry *entry, struct wire_buf *out)
+{
+    wire_buf_append(out, &((const struct item *)entry)->says, sizeof(uint64_t));
+}
+
+static void on_settled(struct srv_entry *entry, srv_journal_status status)
+{
+    struct item *item = (struct item *)entry;
+    broken += item->settled || item->released;
+    item->settled = true;
+    item->status = status;
+    settled++;
+    if (status == SRV_JOURNAL_OK) {
+        broken += item->says <= last_good;
+        last_good = item->says;
+        good++;
+    } else {
+        broken += last_failed != 0 && item->says >= last_failed; /* from the newest to the oldest */
+        last_failed = item->says;
+    }
+}
+
+static void on_released(struct srv_entry *entry)
+{
+    struct item *item = (struct item *)entry;
+    broken += !item->settled || item->released;
+    item->released = true;
+    released++;
+    if (item->status != SRV_JOURNAL_OK && released == settled)
+        last_failed = 0;
+}
+
+static void append(void)
+{
+    struct item *item = &items[appended++];
+    *item = (struct item){.entry = {.kind = SRV_ENTRY_RECORD,
+                                    .scene = 1,
+                                    .number = appended,
+                                    .write = write_item,
+                                    .settled = on_settled,
+                                    .released = on_released},
+                          .says = appended};
+    const size_t before = settled;
+    srv_journal_append(journal, &item->entry);
+    broken += settled != before;
+}
+
+/* ---- The loop -------------------------------------------------------------------------------- */
+
+static size_t bursts;
+
+/* Appends some now and then until enough were settled. */
+static void on_timer(void *context)
+{
+    (void)context;
+    if (bursts > 0) {
+        for (size_t i = 1 + test_below(&rng, 50); i > 0 && appended < MOST; i--)
+            append();
+        bursts--;
+    } else if (settled == appended && released == appended) {
+        srv_loop_stop(loop);
+    }
+}
+
+static void run(size_t n)
+{
+    bursts = n;
+    srv_timer_start(timer, 1, 1);
+    srv_loop_run(loop);
+}
+
+static void begin(uint64_t sync_ms)
+{
+    ck_assert(srv_loop_create(&loop));
+    ck_assert(srv_timer_create(loop, on_timer, NULL, &timer));
+    memset(&memory, 0, sizeof memory);
+    memory.backend = (struct srv_backend){.add = memory_add,
+                                          .commit = memory_commit,
+                                          .tidy = memory_tidy,
+                                          .recover = memory_recover,
+                                          .close = memory_close,
+                                          .last_number = 41};
+    memory.fails_with = SRV_JOURNAL_FAILED;
+    rng = (test_rng){16};
+    appended = settled = released = good = broken = 0;
+    last_good = last_failed = 0;
+    ck_assert(srv_journal_create(loop, &memory.backend, sync_ms, &journal));
+}
+
+static void end(void)
+{
+    srv_journal_destroy(journal);
+    ck_assert(memory.closed);
+    srv_timer_destroy(timer);
+    srv_loop_destroy(loop);
+    ck_assert_uint_eq(broken, 0);
+}
+
+/* The log holds just what was settled well, in order. */
+static void check_log(void)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < appended; i++)
+        if (items[i].status == SRV_JOURNAL_OK)
+            ck_assert_uint_eq(memory.log[at++], items[i].says);
+    ck_assert_uint_eq(at, memory.count);
+    ck_assert_uint_eq(at, good);
+}
+
+/* ---- Tests ----------------------------------------------------------------------------------- */
+
+START_TEST(entries_are_settled_in_their_order)
+{
+    begin(0);
+    ck_assert_uint_eq(srv_journal_number(journal), 42);
+    ck_assert_uint_eq(srv_journal_number(journal), 43);
+    run(100);
+    ck_assert_uint_gt(appended, 1000);
+    ck_assert_uint_eq(good, appended);
+    for (size_t i = 0; i < appended; i++)
+        ck_assert_uint_eq(items[i].entry.seq, i + 1);
+    const struct srv_journal_figures *figures = srv_journal_figures(journal);
+    ck_assert_uint_eq(atomic_load(&figures->records), appended);
+    ck_assert_uint_eq(atomic_load(&figures->bytes), 8 * appended);
+    ck_assert_uint_eq(atomic_load(&figures->groups), memory.groups);
+    ck_assert_uint_lt(memory.groups, appended); /* one sync for several */
+    ck_assert_uint_eq(srv_journal_waiting(journal), 0);
+    check_log();
+    end();
+}
+END_TEST
+
+START_TEST(a_failure_takes_all_that_follows_with_it)
+{
+    size_t failures = 0;
+    for (size_t n = 1; n < 60; n++) {
+        begin(0);
+        memory.fails_with = n % 2 == 0 ? SRV_JOURNAL_FULL : SRV_JOURNAL_FAILED;
+        atomic_store(&memory.refuse_recovery, n % 3);
+        atomic_store(&memory.fail_in, n);
+        run(5);
+        for (size_t i = 0; i < appended; i++)
+            ck_assert(items[i].status == SRV_JOURNAL_OK || items[i].status == memory.fails_with);
+        failures += good < appended;
+        check_log();
+        ck_assert_uint_eq(atomic_load(&srv_journal_figures(journal)->failures), good < appended);
+        /* it works again by itself */
+        while (srv_journal_state(journal) != SRV_JOURNAL_OK)
+            run(0);
+        const size_t before = good, more = appended;
+        run(2);
+        ck_assert_uint_eq(good - before, appended - more);
+        check_log();
+        end();
+    }
+    ck_assert_uint_gt(failures, 40);
+}
+END_TEST
+
+START_TEST(entries_that_need_not_be_durable_are_settled_at_once_and_written_later)
+{
+    begin(20);
+    atomic_store(&memory.fail_in, 30);
+    run(40);
+    ck_assert_uint_eq(good, appended); /* the failed group was written again */
+    ck_assert_uint_eq(atomic_load(&srv_journal_figures(journal)->failures), 1);
+    ck_assert_uint_lt(memory.groups, 20);
+    check_log();
+    end();
+}
+END_TEST
+
+START_TEST(the_end_writes_what_waits)
+{
+    begin(1000);
+    for (size_t i = 0; i < 10; i++)
+        append();
+    end();
+    ck_assert_uint_eq(memory.count, 10);
+}
+END_TEST
+
+START_TEST(records_are_forgotten_slice_by_slice)
+{
+    begin(0);
+    run(10);
+    srv_journal_forget(journal, 95);
+    srv_journal_forget(journal, 90); /* never back */
+    end();
+    ck_assert_uint_le(memory.edge, 95);
+    begin(0);
+    run(10);
+    srv_journal_forget(journal, 15);
+    for (size_t i = 0; i < 20; i++)
+        run(1);
+    end();
+    ck_assert_uint_eq(memory.edge, 15);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("journal");
+    TCase *tests = tcase_create("thread");
+    tcase_set_timeout(tests, test_patience(60));
+    tcase_add_test(tests, entries_are_settled_in_their_order);
+    tcase_add_test(tests, a_failure_takes_all_that_follows_with_it);
+    tcase_add_test(tests, entries_that_need_not_be_durable_are_settled_at_once_and_written_later);
+    tcase_add_test(tests, the_end_writes_what_waits);
+    tcase_add_test(tests, records_are_forgotten_slice_by_slice);
+    suite_add_tcase(suite, tests);
+    return test_main(suite);
+}
