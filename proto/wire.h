@@ -69,6 +69,9 @@
 /* Messages of an event stream. */
 #include "proto/reply/event.h"
 
+/* Records of the journal. */
+#include "proto/record/record.h"
+
 /* The published contract. */
 #include "proto/contract/openapi.h"
 

@@ -30,8 +30,9 @@ proto/codec           | proto/problem core/obb                 | jansson cbor
 proto/request         | proto/codec core/obb                   |
 proto/reply           | proto/request core/obb                 |
 proto/contract        | proto/reply core/obb                   |
+proto/record          | proto/base core/obb                    |
 proto/contract/tools  | proto/base                             | jansson yaml
-proto/wire            | proto/contract core/obb                |
+proto/wire            | proto/contract proto/record core/obb   |
 
 server/base           | core/obb proto/wire                    | uv
 server/http           | server/base core/obb proto/wire        | microhttpd

@@ -1,0 +1,346 @@
+#include "proto/record/record.h"
+
+#include "proto/base/crc32c.h"
+#include "proto/base/le.h"
+
+#include <limits.h>
+#include <string.h>
+
+enum {
+    LENGTH_AT = 0,
+    CHECKSUM_AT = 4,
+    CHECKED_FROM = 8,
+    LONGEST_NAME = 255,
+    LEAST_EFFECT = 2 /* bytes */
+};
+
+/* What is there, in one byte. */
+enum {
+    APPENDS = 1,
+    TIME_STATED = 2,
+    REPLACES_ALL = 4,
+    HAS_SETTINGS = 8,
+    HAS_HASH = 16,
+    PLANAR = 32,
+    HEAD_BITS = 63
+};
+
+/* The first byte of an effect. */
+enum { KIND_BITS = 3, TELEPORTED = 4, EFFECT_BITS = 7 };
+
+/* ---- Writing --------------------------------------------------------------------------------- */
+
+static void put_u8(struct wire_buf *out, unsigned value)
+{
+    const unsigned char byte = (unsigned char)value;
+    wire_buf_append(out, &byte, 1);
+}
+
+static void put_fixed(struct wire_buf *out, uint64_t value, size_t bytes)
+{
+    unsigned char room[8];
+    for (size_t i = 0; i < bytes; i++)
+        room[i] = (unsigned char)(value >> (8 * i));
+    wire_buf_append(out, room, bytes);
+}
+
+static void put_u64(struct wire_buf *out, uint64_t value) { put_fixed(out, value, 8); }
+
+static void put_f64(struct wire_buf *out, double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    put_u64(out, bits);
+}
+
+/* Seven bits a byte, the lowest first; the top bit says that more follow. */
+static void put_varint(struct wire_buf *out, uint64_t value)
+{
+    for (; value >= 128; value >>= 7)
+        put_u8(out, (unsigned)(value & 127u) | 128u);
+    put_u8(out, (unsigned)value);
+}
+
+static void put_text(struct wire_buf *out, obb_str text)
+{
+    put_varint(out, text.length);
+    wire_buf_append(out, text.bytes, text.length);
+}
+
+static void put_vector(struct wire_buf *out, obb_vec3 v, bool planar)
+{
+    put_f64(out, v.x);
+    put_f64(out, v.y);
+    if (!planar)
+        put_f64(out, v.z);
+}
+
+static void put_rotation(struct wire_buf *out, const obb_box *box, bool planar)
+{
+    if (planar) {
+        put_f64(out, box->angle);
+        return;
+    }
+    put_f64(out, box->rotation.x);
+    put_f64(out, box->rotation.y);
+    put_f64(out, box->rotation.z);
+    put_f64(out, box->rotation.w);
+}
+
+static void put_effect(struct wire_buf *out, const obb_effect *effect, uint64_t id_before,
+                       bool planar)
+{
+    const int64_t step = (int64_t)(effect->id - id_before);
+    put_u8(out, (unsigned)effect->kind | (effect->teleported ? TELEPORTED : 0u));
+    put_varint(out, (uint64_t)step << 1 ^ (uint64_t)(step >> 63)); /* small also when negative */
+    if (effect->kind == OBB_EFFECT_REMOVED)
+        return;
+    if (effect->kind == OBB_EFFECT_NEW)
+        put_text(out, effect->name);
+    else
+        put_varint(out, effect->parts);
+    if (effect->parts & OBB_PUT_CENTER)
+        put_vector(out, effect->box.center, planar);
+    if (effect->parts & OBB_PUT_HALF_EXTENTS)
+        put_vector(out, effect->box.half_extents, planar);
+    if (effect->parts & OBB_PUT_ROTATION)
+        put_rotation(out, &effect->box, planar);
+    if (effect->parts & OBB_PUT_CATEGORY)
+        put_fixed(out, effect->attributes.category, 4);
+    if (effect->parts & OBB_PUT_MASK)
+        put_fixed(out, effect->attributes.mask, 4);
+    if (effect->parts & OBB_PUT_GROUP)
+        put_fixed(out, (uint32_t)effect->attributes.group, 4);
+    if (effect->parts & OBB_PUT_ENTITY)
+        put_text(out, effect->attributes.entity);
+    if (effect->parts & OBB_PUT_DATA)
+        put_text(out, effect->attributes.data);
+}
+
+static unsigned head_bits(const wire_record *record, int dimensions)
+{
+    const obb_effects *e = &record->effects;
+    return (e->appends ? APPENDS : 0u) | (e->time_stated ? TIME_STATED : 0u) |
+           (e->replaces_all ? REPLACES_ALL : 0u) | (e->has_settings ? HAS_SETTINGS : 0u) |
+           (record->has_hash ? HAS_HASH : 0u) | (dimensions == 2 ? PLANAR : 0u);
+}
+
+void wire_record_write(const wire_record *record, int dimensions, struct wire_buf *out)
+{
+    const obb_effects *e = &record->effects;
+    const bool planar = dimensions == 2;
+    const size_t start = out->length;
+    put_u64(out, 0); /* length and checksum */
+    put_u8(out, WIRE_RECORD_VERSION);
+    put_u8(out, (unsigned)record->kind);
+    put_u8(out, head_bits(record, dimensions));
+    const uint64_t fixed[] = {record->epoch,         record->writer,  record->counter,
+                              record->base_revision, record->base_id, record->seen,
+                              e->moment.revision,    e->next_id};
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
+        put_u64(out, fixed[i]);
+    put_f64(out, e->moment.time);
+    put_text(out, record->name);
+    put_text(out, record->commit_id);
+    put_text(out, record->answer);
+    if (record->has_hash)
+        put_u64(out, record->hash);
+    if (e->has_settings) {
+        put_u8(out, (unsigned)e->settings.dimensions);
+        put_f64(out, e->settings.history_span);
+        put_fixed(out, e->settings.history_commits, 4);
+    }
+    put_varint(out, e->count);
+    for (size_t i = 0; i < e->count; i++)
+        put_effect(out, &e->list[i], i > 0 ? e->list[i - 1].id : 0, planar);
+    const size_t length = out->length - start;
+    if (length > UINT32_MAX)
+        out->failed = true;
+    if (out->failed)
+        return;
+    char *bytes = out->bytes + start;
+    const uint32_t numbers[] = {(uint32_t)length,
+                                wire_crc32c(bytes + CHECKED_FROM, length - CHECKED_FROM)};
+    for (size_t i = 0; i < 8; i++)
+        bytes[i] = (char)(numbers[i / 4] >> (8 * (i % 4)));
+}
+
+/* ---- Reading --------------------------------------------------------------------------------- */
+
+/* What is left to read. After a read beyond the end, or of a value that cannot be, `bad` is set and
+ * all reads give zeroes. */
+struct input {
+    const char *at, *end;
+    bool bad;
+};
+
+static const char *take(struct input *in, size_t length)
+{
+    static const char zeroes[8];
+    if (in->bad || (size_t)(in->end - in->at) < length) {
+        in->bad = true;
+        return zeroes;
+    }
+    const char *at = in->at;
+    in->at += length;
+    return at;
+}
+
+static unsigned get_u8(struct input *in) { return (unsigned char)*take(in, 1); }
+static uint32_t get_u32(struct input *in) { return wire_u32le(take(in, 4)); }
+static double get_f64(struct input *in) { return wire_f64le(take(in, 8)); }
+
+static uint64_t get_u64(struct input *in)
+{
+    const char *at = take(in, 8);
+    return wire_u32le(at) | (uint64_t)wire_u32le(at + 4) << 32;
+}
+
+static uint64_t get_varint(struct input *in)
+{
+    uint64_t value = 0;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+        const unsigned byte = get_u8(in);
+        value |= (uint64_t)(byte & 127u) << shift;
+        if (byte < 128) {
+            in->bad |= byte == 0 && shift > 0;  /* not the shortest form */
+            in->bad |= shift == 63 && byte > 1; /* beyond 64 bits */
+            return value;
+        }
+    }
+    in->bad = true;
+    return 0;
+}
+
+static obb_str get_text(struct input *in, size_t longest)
+{
+    const uint64_t length = get_varint(in);
+    if (length > longest)
+        in->bad = true;
+    if (in->bad)
+        return obb_str_of("");
+    const char *bytes = take(in, (size_t)length);
+    return (obb_str){.bytes = in->bad ? "" : bytes, .length = in->bad ? 0 : (size_t)length};
+}
+
+static obb_vec3 get_vector(struct input *in, bool planar)
+{
+    obb_vec3 v = {.x = get_f64(in)};
+    v.y = get_f64(in);
+    if (!planar)
+        v.z = get_f64(in);
+    return v;
+}
+
+static void get_rotation(struct input *in, bool planar, obb_box *box)
+{
+    if (planar) {
+        box->angle = get_f64(in);
+        return;
+    }
+    box->rotation.x = get_f64(in);
+    box->rotation.y = get_f64(in);
+    box->rotation.z = get_f64(in);
+    box->rotation.w = get_f64(in);
+}
+
+static obb_effect get_effect(struct input *in, uint64_t id_before, bool planar)
+{
+    const unsigned head = get_u8(in);
+    const uint64_t step = get_varint(in);
+    obb_effect effect = {.kind = (obb_effect_kind)(head & KIND_BITS),
+                         .id = id_before + (step >> 1 ^ (0u - (step & 1u))),
+                         .box = {.rotation = {.w = 1.0}},
+                         .teleported = (head & TELEPORTED) != 0};
+    in->bad |= (head & ~(unsigned)EFFECT_BITS) != 0;
+    if (effect.kind == OBB_EFFECT_REMOVED)
+        return effect;
+    if (effect.kind == OBB_EFFECT_NEW) {
+        effect.name = get_text(in, LONGEST_NAME);
+        effect.parts = OBB_PUT_ALL;
+    } else {
+        const uint64_t parts = get_varint(in);
+        in->bad |= (parts & ~(uint64_t)OBB_PUT_ALL) != 0;
+        effect.parts = (unsigned)parts & OBB_PUT_ALL;
+    }
+    if (effect.parts & OBB_PUT_CENTER)
+        effect.box.center = get_vector(in, planar);
+    if (effect.parts & OBB_PUT_HALF_EXTENTS)
+        effect.box.half_extents = get_vector(in, planar);
+    if (effect.parts & OBB_PUT_ROTATION)
+        get_rotation(in, planar, &effect.box);
+    if (effect.parts & OBB_PUT_CATEGORY)
+        effect.attributes.category = get_u32(in);
+    if (effect.parts & OBB_PUT_MASK)
+        effect.attributes.mask = get_u32(in);
+    if (effect.parts & OBB_PUT_GROUP)
+        effect.attributes.group = (int32_t)get_u32(in);
+    if (effect.parts & OBB_PUT_ENTITY)
+        effect.attributes.entity = get_text(in, SIZE_MAX);
+    if (effect.parts & OBB_PUT_DATA)
+        effect.attributes.data = get_text(in, SIZE_MAX);
+    return effect;
+}
+
+static obb_status get_effects(struct input *in, bool planar, struct obb_arena *arena,
+                              obb_effects *out)
+{
+    const uint64_t count = get_varint(in);
+    if (in->bad || count > (size_t)(in->end - in->at) / LEAST_EFFECT)
+        return OBB_BAD_VALUE;
+    obb_effect *list = obb_arena_alloc(arena, (size_t)count, sizeof *list);
+    if (list == NULL)
+        return OBB_NO_MEMORY;
+    for (size_t i = 0; i < count && !in->bad; i++)
+        list[i] = get_effect(in, i > 0 ? list[i - 1].id : 0, planar);
+    out->list = list;
+    out->count = (size_t)count;
+    return in->bad || in->at != in->end ? OBB_BAD_VALUE : OBB_OK;
+}
+
+static void get_head(struct input *in, unsigned bits, wire_record *out)
+{
+    obb_effects *e = &out->effects;
+    uint64_t *const fixed[] = {&out->epoch,         &out->writer,  &out->counter,
+                               &out->base_revision, &out->base_id, &out->seen,
+                               &e->moment.revision, &e->next_id};
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
+        *fixed[i] = get_u64(in);
+    e->moment.time = get_f64(in);
+    e->appends = (bits & APPENDS) != 0;
+    e->time_stated = (bits & TIME_STATED) != 0;
+    e->replaces_all = (bits & REPLACES_ALL) != 0;
+    e->has_settings = (bits & HAS_SETTINGS) != 0;
+    out->has_hash = (bits & HAS_HASH) != 0;
+    out->name = get_text(in, LONGEST_NAME);
+    out->commit_id = get_text(in, SIZE_MAX);
+    out->answer = get_text(in, SIZE_MAX);
+    if (out->has_hash)
+        out->hash = get_u64(in);
+    if (e->has_settings) {
+        e->settings.dimensions = (int)get_u8(in);
+        e->settings.history_span = get_f64(in);
+        e->settings.history_commits = get_u32(in);
+        in->bad |= !obb_settings_valid(&e->settings);
+    }
+}
+
+obb_status wire_record_read(obb_str bytes, struct obb_arena *arena, wire_record *out)
+{
+    *out = (wire_record){.kind = WIRE_RECORD_KINDS};
+    if (bytes.length < CHECKED_FROM + 3 || wire_u32le(bytes.bytes + LENGTH_AT) != bytes.length ||
+        wire_u32le(bytes.bytes + CHECKSUM_AT) !=
+            wire_crc32c(bytes.bytes + CHECKED_FROM, bytes.length - CHECKED_FROM))
+        return OBB_BAD_VALUE;
+    struct input in = {.at = bytes.bytes + CHECKED_FROM, .end = bytes.bytes + bytes.length};
+    const unsigned version = get_u8(&in), kind = get_u8(&in), bits = get_u8(&in);
+    if (version > WIRE_RECORD_VERSION)
+        return OBB_LIMIT;
+    if (version == 0 || kind >= WIRE_RECORD_KINDS || (bits & ~(unsigned)HEAD_BITS) != 0)
+        return OBB_BAD_VALUE;
+    out->kind = (wire_record_kind)kind;
+    get_head(&in, bits, out);
+    if (in.bad)
+        return OBB_BAD_VALUE;
+    return get_effects(&in, (bits & PLANAR) != 0, arena, &out->effects);
+}

@@ -1,0 +1,338 @@
+#include "proto/record/record.h"
+#include "tests/support/fault.h"
+#include "tests/support/test.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST = 40 };
+
+static struct wire_buf out;
+static struct obb_arena arena;
+static test_rng rng;
+
+static void setup(void)
+{
+    rng = (test_rng){4};
+    obb_arena_init(&arena);
+}
+
+static void teardown(void)
+{
+    obb_arena_fini(&arena);
+    wire_buf_fini(&out);
+}
+
+/* ---- Random records -------------------------------------------------------------------------- */
+
+static char texts[1 << 16];
+static size_t texts_used;
+
+static obb_str random_text(size_t longest)
+{
+    const size_t length = test_below(&rng, longest + 1);
+    if (texts_used + length > sizeof texts)
+        texts_used = 0;
+    char *bytes = texts + texts_used;
+    for (size_t i = 0; i < length; i++)
+        bytes[i] = (char)test_random(&rng);
+    texts_used += length;
+    return (obb_str){.bytes = bytes, .length = length};
+}
+
+/* Any bits: also infinities, numbers that are none, and -0. */
+static double random_bits(void)
+{
+    const uint64_t bits = test_below(&rng, 8) == 0 ? UINT64_C(1) << 63 : test_random(&rng);
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static obb_box random_box(bool planar)
+{
+    obb_box box = {.center = {random_bits(), random_bits(), planar ? 0 : random_bits()},
+                   .half_extents = {random_bits(), random_bits(), planar ? 0 : random_bits()},
+                   .rotation = {.w = 1}};
+    if (planar)
+        box.angle = random_bits();
+    else
+        box.rotation = (obb_quat){random_bits(), random_bits(), random_bits(), random_bits()};
+    return box;
+}
+
+static obb_effect random_effect(bool planar)
+{
+    obb_effect effect = {.kind = (obb_effect_kind)test_below(&rng, OBB_EFFECT_KINDS),
+                         .id = test_random(&rng) >> test_below(&rng, 64),
+                         .box = {.rotation = {.w = 1}},
+                         .teleported = test_below(&rng, 2) == 0};
+    if (effect.kind == OBB_EFFECT_REMOVED)
+        return effect;
+    const obb_box box = random_box(planar);
+    effect.parts = effect.kind == OBB_EFFECT_NEW ? (unsigned)OBB_PUT_ALL
+                                                 : (unsigned)test_below(&rng, OBB_PUT_ALL + 1);
+    if (effect.kind == OBB_EFFECT_NEW)
+        effect.name = random_text(255);
+    if (effect.parts & OBB_PUT_CENTER)
+        effect.box.center = box.center;
+    if (effect.parts & OBB_PUT_HALF_EXTENTS)
+        effect.box.half_extents = box.half_extents;
+    if (effect.parts & OBB_PUT_ROTATION) {
+        effect.box.rotation = box.rotation;
+        effect.box.angle = box.angle;
+    }
+    if (effect.parts & OBB_PUT_CATEGORY)
+        effect.attributes.category = (uint32_t)test_random(&rng);
+    if (effect.parts & OBB_PUT_MASK)
+        effect.attributes.mask = (uint32_t)test_random(&rng);
+    if (effect.parts & OBB_PUT_GROUP)
+        effect.attributes.group = (int32_t)test_random(&rng);
+    if (effect.parts & OBB_PUT_ENTITY)
+        effect.attributes.entity = random_text(30);
+    if (effect.parts & OBB_PUT_DATA)
+        effect.attributes.data = random_text(300);
+    return effect;
+}
+
+static obb_effect effects[MOST];
+
+static wire_record random_record(bool planar)
+{
+    const size_t count = test_below(&rng, MOST);
+    for (size_t i = 0; i < count; i++)
+        effects[i] = random_effect(planar);
+    wire_record record = {.kind = (wire_record_kind)test_below(&rng, WIRE_RECORD_KINDS),
+                          .epoch = test_random(&rng),
+                          .writer = test_random(&rng),
+                          .counter = test_random(&rng),
+                          .base_revision = test_random(&rng),
+                          .base_id = test_random(&rng),
+                          .seen = test_random(&rng),
+                          .name = random_text(255),
+                          .commit_id = random_text(64),
+                          .answer = random_text(200),
+                          .has_hash = test_below(&rng, 2) == 0};
+    if (record.has_hash)
+        record.hash = test_random(&rng);
+    record.effects = (obb_effects){.moment = {test_random(&rng), random_bits()},
+                                   .appends = test_below(&rng, 2) == 0,
+                                   .time_stated = test_below(&rng, 2) == 0,
+                                   .replaces_all = test_below(&rng, 2) == 0,
+                                   .has_settings = test_below(&rng, 2) == 0,
+                                   .next_id = test_random(&rng),
+                                   .list = effects,
+                                   .count = count};
+    if (record.effects.has_settings)
+        record.effects.settings = (obb_settings){.dimensions = planar ? 2 : 3,
+                                                 .history_span = test_uniform(&rng, 0, 1e6),
+                                                 .history_commits = (uint32_t)test_random(&rng)};
+    return record;
+}
+
+static bool same_text(obb_str a, obb_str b)
+{
+    return a.length == b.length && memcmp(a.bytes, b.bytes, a.length) == 0;
+}
+
+static bool same_effect(const obb_effect *a, const obb_effect *b)
+{
+    return a->kind == b->kind && a->id == b->id && same_text(a->name, b->name) &&
+           a->parts == b->parts && memcmp(&a->box, &b->box, sizeof a->box) == 0 &&
+           a->attributes.category == b->attributes.category &&
+           a->attributes.mask == b->attributes.mask && a->attributes.group == b->attributes.group &&
+           same_text(a->attributes.entity, b->attributes.entity) &&
+           same_text(a->attributes.data, b->attributes.data) && a->teleported == b->teleported;
+}
+
+static bool same_record(const wire_record *a, const wire_record *b)
+{
+    const obb_effects *x = &a->effects, *y = &b->effects;
+    bool same = a->kind == b->kind && a->epoch == b->epoch && a->writer == b->writer &&
+                a->counter == b->counter && a->base_revision == b->base_revision &&
+                a->base_id == b->base_id && a->seen == b->seen && same_text(a->name, b->name) &&
+                same_text(a->commit_id, b->commit_id) && same_text(a->answer, b->answer) &&
+                a->has_hash == b->has_hash && a->hash == b->hash &&
+                x->moment.revision == y->moment.revision &&
+                test_same_bits(x->moment.time, y->moment.time) && x->appends == y->appends &&
+                x->time_stated == y->time_stated && x->replaces_all == y->replaces_all &&
+                x->has_settings == y->has_settings &&
+                obb_settings_same(&x->settings, &y->settings) && x->next_id == y->next_id &&
+                x->count == y->count;
+    for (size_t i = 0; i < x->count && same; i++)
+        same = same_effect(&x->list[i], &y->list[i]);
+    return same;
+}
+
+static obb_str written(const wire_record *record, bool planar)
+{
+    out.length = 0;
+    wire_record_write(record, planar ? 2 : 3, &out);
+    ck_assert(!out.failed);
+    return (obb_str){.bytes = out.bytes, .length = out.length};
+}
+
+static obb_status read_back(obb_str bytes, wire_record *record)
+{
+    obb_arena_reset(&arena);
+    return wire_record_read(bytes, &arena, record);
+}
+
+/* ---- Tests ----------------------------------------------------------------------------------- */
+
+START_TEST(what_is_written_is_read_to_the_bit)
+{
+    size_t looked = 0, with_effects = 0;
+    for (; looked < test_effort(3000); looked++) {
+        const bool planar = looked % 2 == 0;
+        const wire_record record = random_record(planar);
+        wire_record again;
+        ck_assert_int_eq(read_back(written(&record, planar), &again), OBB_OK);
+        ck_assert(same_record(&record, &again));
+        with_effects += again.effects.count > 0;
+    }
+    printf("%zu records\n", looked);
+    ck_assert_uint_gt(with_effects, looked / 2);
+}
+END_TEST
+
+START_TEST(every_beginning_of_a_record_is_refused)
+{
+    size_t looked = 0;
+    for (size_t i = 0; i < 20; i++) {
+        const wire_record record = random_record(i % 2 == 0);
+        const obb_str bytes = written(&record, i % 2 == 0);
+        wire_record again;
+        for (size_t length = 0; length < bytes.length; length++, looked++) {
+            /* a copy, so that a read behind the end is seen */
+            char *cut = malloc(length + 1);
+            memcpy(cut, bytes.bytes, length);
+            ck_assert_int_eq(read_back((obb_str){.bytes = cut, .length = length}, &again),
+                             OBB_BAD_VALUE);
+            free(cut);
+        }
+        wire_buf_append(&out, "", 1);
+        ck_assert_int_eq(read_back((obb_str){.bytes = out.bytes, .length = out.length}, &again),
+                         OBB_BAD_VALUE);
+    }
+    printf("%zu beginnings\n", looked);
+    ck_assert_uint_gt(looked, 1000);
+}
+END_TEST
+
+START_TEST(every_flipped_bit_is_found)
+{
+    size_t looked = 0;
+    for (size_t i = 0; i < 6; i++) {
+        const wire_record record = random_record(i % 2 == 0);
+        const obb_str bytes = written(&record, i % 2 == 0);
+        wire_record again;
+        for (size_t bit = 0; bit < 8 * bytes.length; bit++, looked++) {
+            out.bytes[bit / 8] ^= (char)(1u << (bit % 8));
+            ck_assert_int_eq(read_back(bytes, &again), OBB_BAD_VALUE);
+            out.bytes[bit / 8] ^= (char)(1u << (bit % 8));
+        }
+    }
+    printf("%zu flipped bits\n", looked);
+    ck_assert_uint_gt(looked, 10000);
+}
+END_TEST
+
+START_TEST(records_are_short)
+{
+    obb_effect list[1000];
+    memset(list, 0, sizeof list);
+    for (size_t i = 0; i < 1000; i++)
+        list[i] = (obb_effect){
+            .kind = OBB_EFFECT_POSED, .id = 1000 + i, .parts = OBB_PUT_CENTER | OBB_PUT_ROTATION};
+    wire_record record = {.kind = WIRE_RECORD_COMMIT,
+                          .effects = {.appends = true, .list = list, .count = 1000}};
+    ck_assert_uint_le(written(&record, false).length, 60 * 1000);
+    for (size_t i = 0; i < 1000; i++) {
+        list[i].kind = OBB_EFFECT_NEW;
+        list[i].parts = OBB_PUT_ALL;
+        list[i].name = obb_str_of("player-12.upper-arm");
+        list[i].attributes.entity = obb_str_of("player-12");
+    }
+    ck_assert_uint_le(written(&record, false).length, 150 * 1000);
+    record.effects.count = 0;
+    ck_assert_uint_le(written(&record, false).length, 100);
+}
+END_TEST
+
+/* The first version, as it was written once. */
+START_TEST(old_records_are_read)
+{
+    static const unsigned char first[] = {
+        0x5a, 0x00, 0x00, 0x00, 0xc0, 0x2a, 0x14, 0x59, 0x01, 0x02, 0x00, 0x07, 0x00, 0x00, 0x00,
+        0x00, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x09, 0x00, 0x00,
+        0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+        0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+        0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+        0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x6f, 0x6e, 0x65, 0x00, 0x00, 0x00};
+    const wire_record record = {
+        .kind = WIRE_RECORD_GONE, .epoch = 7, .writer = 8, .counter = 9, .name = obb_str_of("one")};
+    const obb_str bytes = written(&record, false);
+    ck_assert_uint_eq(bytes.length, sizeof first);
+    wire_record again;
+    ck_assert_int_eq(
+        read_back((obb_str){.bytes = (const char *)first, .length = sizeof first}, &again), OBB_OK);
+    ck_assert(same_record(&record, &again));
+}
+END_TEST
+
+START_TEST(a_newer_record_is_told_apart)
+{
+    unsigned char bytes[] = {11, 0, 0, 0, 0, 0, 0, 0, WIRE_RECORD_VERSION + 1, 0, 0};
+    wire_record record = {.kind = WIRE_RECORD_COMMIT};
+    (void)written(&record, false);
+    wire_record again;
+    /* CRC-32C of the three bytes 2, 0, 0 */
+    const uint32_t checksum = 0x2f0bf177;
+    for (size_t i = 0; i < 4; i++)
+        bytes[4 + i] = (unsigned char)(checksum >> (8 * i));
+    ck_assert_int_eq(
+        read_back((obb_str){.bytes = (const char *)bytes, .length = sizeof bytes}, &again),
+        OBB_LIMIT);
+}
+END_TEST
+
+START_TEST(each_failing_allocation_is_met)
+{
+    const wire_record record = random_record(false);
+    const obb_str bytes = written(&record, false);
+    wire_record again;
+    size_t n = 1;
+    for (;; n++) {
+        struct wire_buf other = {0};
+        obb_arena_fini(&arena);
+        fault_arm(n);
+        wire_record_write(&record, 3, &other);
+        const obb_status status = wire_record_read(bytes, &arena, &again);
+        const bool reached = fault_seen() >= n;
+        fault_arm(0);
+        ck_assert(other.failed || status == OBB_NO_MEMORY || !reached);
+        wire_buf_fini(&other);
+        if (!reached)
+            break;
+    }
+    ck_assert_uint_gt(n, 2);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("record");
+    TCase *tests = tcase_create("bytes");
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_set_timeout(tests, test_patience(30));
+    tcase_add_test(tests, what_is_written_is_read_to_the_bit);
+    tcase_add_test(tests, every_beginning_of_a_record_is_refused);
+    tcase_add_test(tests, every_flipped_bit_is_found);
+    tcase_add_test(tests, records_are_short);
+    tcase_add_test(tests, old_records_are_read);
+    tcase_add_test(tests, a_newer_record_is_told_apart);
+    tcase_add_test(tests, each_failing_allocation_is_met);
+    suite_add_tcase(suite, tests);
+    return test_main(suite);
+}
