@@ -633,6 +633,8 @@ obb_status obb_apply_effects(struct obb_apply *apply, const obb_effects *effects
         obb_hash_table_reserve(names, names->count + effects->count) != OBB_OK)
         return OBB_NO_MEMORY;
     for (size_t i = 0; i < effects->count; i++) {
+        if (i > 0 && effects->list[i].kind < effects->list[i - 1].kind)
+            return OBB_BAD_VALUE;
         const obb_status st = apply_effect(apply, &effects->list[i]);
         if (st != OBB_OK)
             return st;

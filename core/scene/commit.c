@@ -361,7 +361,8 @@ obb_status obb_effects_prepare(struct obb_scene *scene, const obb_effects *effec
                      (effects->moment.revision == 0) == effects->appends
                : effects->moment.revision != now.revision + effects->appends)
         return OBB_REVISION;
-    if (scene->has_committed && effects->moment.time < now.time)
+    const bool restarts = !scene->has_committed && (effects->time_stated || begins);
+    if (!restarts && effects->moment.time < now.time)
         return OBB_TIME_BACKWARDS;
     struct obb_prepared *p = obb_arena_alloc(arena, 1, sizeof *p);
     if (p == NULL)
@@ -370,7 +371,7 @@ obb_status obb_effects_prepare(struct obb_scene *scene, const obb_effects *effec
         .settings = settings,
         .future = {.moment = effects->moment,
                    .appends = effects->appends,
-                   .restarts = !scene->has_committed && (effects->time_stated || begins),
+                   .restarts = restarts,
                    .span = settings.history_span,
                    .commits = settings.history_commits},
         .begins = begins,
