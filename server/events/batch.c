@@ -10,7 +10,8 @@ bool srv_box_matches(const wire_event_params *params, const struct obb_version *
     const obb_str name = obb_view_name(box), prefix = params->prefix;
     return (!params->has_category || (attributes.category & params->category) != 0) &&
            (params->entity.length == 0 || obb_str_equal(attributes.entity, params->entity)) &&
-           prefix.length <= name.length && memcmp(name.bytes, prefix.bytes, prefix.length) == 0;
+           (prefix.length == 0 ||
+            (prefix.length <= name.length && memcmp(name.bytes, prefix.bytes, prefix.length) == 0));
 }
 
 /* ---- Of one commit --------------------------------------------------------------------------- */

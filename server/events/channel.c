@@ -363,28 +363,28 @@ static void on_done(struct srv_job *job)
 {
     struct srv_channel *c = (struct srv_channel *)job;
     struct srv_step *step = c->first;
-    const bool cancelled = atomic_load(&c->state.cancelled);
+    const srv_step_kind kind = step->kind;
     c->busy = false;
-    if (cancelled) {
+    if (atomic_load(&c->state.cancelled)) {
         c->state.status = OBB_CANCELLED;
-        if (step->kind == SRV_STEP_JOIN)
+        if (kind == SRV_STEP_JOIN)
             step->subscriber->status = OBB_CANCELLED;
     }
     atomic_store(&c->state.cancelled, false);
-    if (step->kind == SRV_STEP_JOIN && step->subscriber->status == OBB_OK &&
+    if (kind == SRV_STEP_JOIN && step->subscriber->status == OBB_OK &&
         !missed_whole(c, &step->missed)) {
         close_missed(c, &step->missed, step->missed.count - 1); /* the step goes on from there */
         next_step(c);
         return;
     }
     (void)pop(c);
-    if (step->kind == SRV_STEP_JOIN)
+    if (kind == SRV_STEP_JOIN)
         joined(c, step);
-    else if (step->kind == SRV_STEP_COMMIT)
+    else if (kind == SRV_STEP_COMMIT)
         committed(c, step);
     else
         send_messages(c);
-    if (step->kind == SRV_STEP_REMOVED)
+    if (kind == SRV_STEP_REMOVED)
         say_removed(c);
     next_step(c);
 }
@@ -530,14 +530,15 @@ static void next_step(struct srv_channel *c)
             c->busy = true;
             return;
         }
+        const srv_step_kind kind = step->kind;
         (void)pop(c);
-        if (step->kind == SRV_STEP_JOIN)
+        if (kind == SRV_STEP_JOIN)
             refuse_join(c, step, OBB_NO_MEMORY);
-        else if (step->kind == SRV_STEP_COMMIT)
+        else if (kind == SRV_STEP_COMMIT)
             adopt(c, step);
-        if (step->kind != SRV_STEP_JOIN)
+        if (kind != SRV_STEP_JOIN)
             start_over(c);
-        if (step->kind == SRV_STEP_REMOVED)
+        if (kind == SRV_STEP_REMOVED)
             say_removed(c);
     }
     set_timer(c);
