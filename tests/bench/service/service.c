@@ -3,7 +3,8 @@
  *
  * Usage: service FOLDER OBBD FIXED: a folder for its files, and two programs. Environment: QUICK=1
  * is shorter and uses fewer connections; PART=word runs only the parts whose name contains the word
- * (small, queries, ticks, bulk, beside, memory, ready). */
+ * (small, queries, ticks, bulk, beside, memory, ready, events). */
+#include "tests/bench/service/followers.h"
 #include "tests/bench/service/load.h"
 #include "tests/bench/service/scene.h"
 #include "tests/bench/service/servers.h"
@@ -44,6 +45,7 @@ enum goal {
     BESIDE_COMMIT,
     MEMORY,
     READY,
+    EVENTS,
     GOALS
 };
 
@@ -67,6 +69,7 @@ static struct {
     [BESIDE_COMMIT] = {"one-box commit beside all pairs of 100,000, p99", "ms", 1, 0.3},
     [MEMORY] = {"memory per box at 1,000,000", "bytes", 400, 250},
     [READY] = {"start to ready", "ms", 50, 10},
+    [EVENTS] = {"poses of 1,000 boxes at 60 Hz to 100 followers, share of a core", "", 0.6, 0.4},
 };
 
 /* ---- Cells: a server, requests and a number of connections ------------------------------------------------------- */
@@ -547,6 +550,74 @@ static void ready(struct bench *bench)
     goals[READY].measured = times[ROUNDS / 2] * 1e3;
 }
 
+/* ---- Events -------------------------------------------------------------------------------------------------------------- */
+
+enum { TICKS_A_SECOND = 60 };
+
+/* Commits a tick of CBOR 60 times a second while so many follow the scene with poses. Returns the share of
+ * a core that the daemon takes; negative: it broke off. */
+static double follow_ticks(struct bench *bench, bench_server *server, const bench_scene *scene,
+                           load_request *ticks, size_t count, double seconds)
+{
+    followers *all =
+        followers_open(&server->tcp, "/v1/scenes/events/events?topics=boxes&include=pose", count);
+    if (all == NULL)
+        return -1;
+    pause_for(0.3); /* all have joined */
+    const size_t commits = (size_t)(seconds * TICKS_A_SECOND);
+    const double cpu = server_cpu(server), begun = load_clock();
+    bool good = true;
+    for (size_t i = 0; i < commits && good; i++) {
+        size_t length = 0;
+        char *body = load_exchange(&server->tcp, &ticks[i % SCENE_TICKS], &length);
+        good = body != NULL;
+        free(body);
+        const double ahead = begun + (double)(i + 1) / TICKS_A_SECOND - load_clock();
+        if (ahead > 0)
+            pause_for(ahead);
+    }
+    const double took = load_clock() - begun;
+    pause_for(0.3); /* all have read */
+    /* of a core at the full pace, also where this machine was too busy to keep it */
+    const double share = (server_cpu(server) - cpu) / (double)commits * TICKS_A_SECOND;
+    const followers_tally tally = followers_close(all);
+    good = good && tally.fewest == commits && tally.most == commits && tally.gone == 0;
+    if (!good)
+        (void)fprintf(stderr, "events: of %zu messages %zu to %zu came, %zu streams ended\n",
+                      commits, tally.fewest, tally.most, tally.gone);
+    bench->checked += tally.messages;
+    bench->failures += !good;
+    (void)printf(
+        "poses of %zu boxes to %zu followers,obbd,tcp,%zu,%.2f,,,%.1f a second, %.0f bytes a "
+        "message, %.3f of a core\n",
+        scene->count, count, count, share / TICKS_A_SECOND * 1e6, (double)commits / took,
+        tally.bytes / (double)(tally.messages + 1), share);
+    return share;
+}
+
+/* To one and to a hundred: each message is written once for all. */
+static void events(struct bench *bench)
+{
+    bench_server server;
+    bench_scene scene;
+    if (!server_obbd(&server, bench->folder, bench->obbd_program)) {
+        bench->failures++;
+        return;
+    }
+    scene_make(&scene, "events", 1000);
+    bench->failures += !put(&server, &scene, scene.count);
+    load_request ticks[SCENE_TICKS];
+    for (size_t n = 0; n < SCENE_TICKS; n++)
+        ticks[n] = scene_tick(&scene, n, true);
+    const double seconds = bench->quick ? 3 : 10;
+    (void)follow_ticks(bench, &server, &scene, ticks, 1, seconds);
+    goals[EVENTS].measured = follow_ticks(bench, &server, &scene, ticks, 100, seconds);
+    for (size_t n = 0; n < SCENE_TICKS; n++)
+        load_request_free(&ticks[n]);
+    server_stop(&server);
+    scene_free(&scene);
+}
+
 /* ---- The whole ------------------------------------------------------------------------------------------------------------ */
 
 static void print_goals(FILE *out)
@@ -582,6 +653,13 @@ static bool picked(const char *part)
 {
     const char *word = getenv("PART");
     return word == NULL || strstr(part, word) != NULL;
+}
+
+/* Returns whether a part is picked that compares servers. */
+static bool picked_peers(void)
+{
+    return picked("small") || picked("queries") || picked("ticks") || picked("bulk") ||
+           picked("beside");
 }
 
 static bool start(struct bench *bench, char **out_body)
@@ -621,7 +699,9 @@ int main(int argc, char **argv)
     (void)printf("what,server,transport,connections,cpu_us,p50_ms,p99_ms,per_second\n");
     if (picked("ready"))
         ready(&bench);
-    if (start(&bench, &body)) {
+    if (picked("events"))
+        events(&bench);
+    if (picked_peers() && start(&bench, &body)) {
         if (picked("small"))
             small_requests(&bench, body);
         if (picked("queries"))
@@ -632,7 +712,7 @@ int main(int argc, char **argv)
             bulk(&bench);
         if (picked("beside"))
             beside(&bench);
-    } else {
+    } else if (picked_peers()) {
         bench.failures++;
     }
     bench_server *const servers[] = {&bench.nginx, &bench.fixed, &bench.rapier, &bench.three,

@@ -214,6 +214,72 @@ START_TEST(a_long_way_back_is_gone_in_several_steps)
 }
 END_TEST
 
+/* Sends a commit of many boxes, which is prepared on the pool behind the lock of the scene, and does not
+ * wait for its answer. */
+static int begin_large_commit(int round)
+{
+    enum { MANY = 6000 };
+    static char body[1 << 20], head[256];
+    size_t length = (size_t)snprintf(body, sizeof body, "{\"put\":{");
+    for (int i = 0; i < MANY; i++)
+        length += (size_t)snprintf(body + length, sizeof body - length,
+                                   "%s\"box-%d\":{\"center\":[%d,%d,9],\"half_extents\":[0,0,0]}",
+                                   i > 0 ? "," : "", i, 3 * i, round);
+    length += (size_t)snprintf(body + length, sizeof body - length, "}}");
+    const int head_length =
+        snprintf(head, sizeof head,
+                 "POST /v1/scenes/s/commit HTTP/1.1\r\nHost: localhost\r\n"
+                 "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n",
+                 length);
+    const int s = dial();
+    ck_assert_int_eq(send(s, head, (size_t)head_length, MSG_NOSIGNAL), head_length);
+    for (size_t sent = 0; sent < length;) {
+        const ssize_t n = send(s, body + sent, length - sent, MSG_NOSIGNAL);
+        ck_assert_int_gt(n, 0);
+        sent += (size_t)n;
+    }
+    return s;
+}
+
+/* The views of what a client missed are opened some at a time, and not while the scene is locked: so it
+ * waits with them, or goes on with the next ones, or is gone meanwhile. */
+START_TEST(a_long_way_back_goes_on_while_large_commits_are_prepared)
+{
+    enum { COMMITS = 300, ROUNDS = 8, BACK = 6 };
+    static struct follower back[BACK];
+    ck_assert_int_eq(ask("PUT", "/v1/scenes/s", "{\"history\":{\"span\":60000,\"commits\":4096}}"),
+                     201);
+    for (int i = 1; i <= COMMITS; i++)
+        ck_assert_int_eq(
+            ask("PUT", "/v1/scenes/s/boxes/a", "{\"center\":[%d,0,0],\"half_extents\":[1,1,1]}", i),
+            i == 1 ? 201 : 200);
+    for (int round = 1; round <= ROUNDS; round++) {
+        const int s = begin_large_commit(round);
+        for (size_t k = 0; k < BACK; k++)
+            follow(&back[k],
+                   k % 2 == 0 ? "/v1/scenes/s/events?topics=commits"
+                              : "/v1/scenes/s/events?topics=collisions,commits&rate=1000",
+                   "0");
+        follower_close(&back[0]); /* before it was told anything, perhaps */
+        for (size_t k = 1; k < BACK; k++) {
+            struct follower_message message = {.id = -1};
+            long last = 0;
+            while (last < COMMITS + round) {
+                ck_assert_msg(follower_next(&back[k], 10000, &message), "%ld", last);
+                ck_assert_msg(k % 2 == 1 || message.id == last + 1, "%ld after %ld", message.id,
+                              last);
+                last = message.id > last ? message.id : last;
+            }
+            follower_close(&back[k]);
+        }
+        char answer[64];
+        ck_assert_int_gt(recv(s, answer, sizeof answer, 0), 12);
+        ck_assert_int_eq(strncmp(answer, "HTTP/1.1 200", 12), 0);
+        close(s);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("channel");
@@ -224,6 +290,7 @@ int main(void)
     tcase_add_test(tc, who_comes_back_is_told_what_others_were_told_meanwhile);
     tcase_add_test(tc, who_comes_back_goes_on_with_what_comes);
     tcase_add_test(tc, a_long_way_back_is_gone_in_several_steps);
+    tcase_add_test(tc, a_long_way_back_goes_on_while_large_commits_are_prepared);
     suite_add_tcase(suite, tc);
     TCase *end = tcase_create("end");
     tcase_add_checked_fixture(end, setup, service_join);
