@@ -174,7 +174,7 @@ static struct obb_version *writable(struct obb_apply *apply, struct obb_version 
     version->data = current->data;
     version->record = current->record;
     version->id = current->id;
-    version->older = current->self;
+    obb_version_set_older(version, current->self);
     obb_interned_ref(version->entity);
     obb_interned_ref(version->data);
     obb_apply_set_newer(version, OBB_NO_VERSION);
@@ -209,7 +209,7 @@ static obb_status create(struct obb_apply *apply, obb_str name, uint32_t hash,
     version->entity = version->data = NULL;
     version->record = record;
     version->id = record->id;
-    version->older = OBB_NO_VERSION;
+    obb_version_set_older(version, OBB_NO_VERSION);
     obb_apply_set_newer(version, OBB_NO_VERSION);
     obb_version_publish(version, apply->revision, OBB_NEVER);
     if (obb_id_tree_insert(&scene->ids, record) != OBB_OK) {

@@ -74,7 +74,7 @@ static const struct obb_version *made_at(const struct obb_scene *scene,
         const uint64_t born = atomic_load_explicit(&version->born, memory_order_relaxed);
         if (born <= revision)
             return born == revision ? version : NULL;
-        i = version->older;
+        i = atomic_load_explicit(&version->older, memory_order_acquire);
     }
     return NULL;
 }

@@ -19,7 +19,7 @@
 size_t obb_scene_history_bytes(const struct obb_scene *scene)
 {
     const struct obb_versions *versions = &scene->versions;
-    const size_t kept = versions->count - versions->free_count - scene->garbage_count;
+    const size_t kept = versions->count - versions->free_count - scene->garbage.count;
     const struct obb_state *newest = obb_history_newest(&scene->history);
     const size_t present = obb_layers_bytes(newest->layers);
     return (kept - newest->boxes) * sizeof(struct obb_version) + scene->ended_bytes +

@@ -16,7 +16,7 @@ struct obb_state *obb_state_create(uint64_t revision, size_t ended_capacity)
         obb_free(ended);
         return NULL;
     }
-    *ended = (struct obb_ended){.count = 0};
+    *ended = (struct obb_ended){.died = revision, .room = ended_capacity};
     state->revision = revision;
     state->ended = ended;
     return state;
@@ -29,6 +29,11 @@ void obb_state_destroy(struct obb_state *state)
     obb_layers_unref(state->layers);
     obb_index_unref(state->interpolated_index);
     obb_free(state->ended);
+    for (struct obb_ended *block = state->earlier.first; block != NULL;) {
+        struct obb_ended *next = block->next;
+        obb_free(block);
+        block = next;
+    }
     obb_free(state);
 }
 
@@ -45,7 +50,7 @@ void obb_history_fini(struct obb_history *history) { obb_free((void *)history->r
 
 size_t obb_history_bytes(const struct obb_history *history)
 {
-    return history->count * obb_heap_bytes(sizeof(struct obb_state)) +
+    return (history->count + history->held_count) * obb_heap_bytes(sizeof(struct obb_state)) +
            obb_heap_bytes(history->capacity * sizeof(struct obb_state *));
 }
 
@@ -106,12 +111,72 @@ bool obb_history_forget(struct obb_history *history)
 struct obb_state *obb_history_pop(struct obb_history *history)
 {
     struct obb_state *state = obb_history_state(history, 0);
-    if (history->unreachable == 0 || state->pins > 0)
+    if (history->unreachable == 0 || state->keeps > 0)
         return NULL;
     history->front = (history->front + 1) & (history->capacity - 1);
     history->count--;
     history->unreachable--;
     return state;
+}
+
+/* ---- Held states ----------------------------------------------------------------------------- */
+
+void obb_history_hold(struct obb_history *history, struct obb_state *state)
+{
+    state->older = history->held_last;
+    state->newer = NULL;
+    *(history->held_last != NULL ? &history->held_last->newer : &history->held_first) = state;
+    history->held_last = state;
+    history->held_count++;
+}
+
+void obb_history_unhold(struct obb_history *history, struct obb_state *state)
+{
+    *(state->older != NULL ? &state->older->newer : &history->held_first) = state->newer;
+    *(state->newer != NULL ? &state->newer->older : &history->held_last) = state->older;
+    history->held_count--;
+}
+
+bool obb_history_holds(const struct obb_history *history, const struct obb_state *state)
+{
+    return state->revision < obb_history_state(history, 0)->revision;
+}
+
+struct obb_state *obb_history_after(const struct obb_history *history,
+                                    const struct obb_state *state)
+{
+    return state->newer != NULL ? state->newer : obb_history_state(history, 0);
+}
+
+struct obb_state *obb_history_before(const struct obb_history *history, uint64_t revision,
+                                     struct obb_state **out_next)
+{
+    struct obb_state *before = history->held_last;
+    *out_next = obb_history_state(history, 0);
+    assert(revision <= (*out_next)->revision);
+    while (before != NULL && before->revision >= revision) {
+        *out_next = before;
+        before = before->older;
+    }
+    return before;
+}
+
+void obb_ended_append(struct obb_ended_list *list, struct obb_ended *block)
+{
+    block->next = NULL;
+    *(list->last != NULL ? &list->last->next : &list->first) = block;
+    list->last = block;
+    list->count += block->count;
+}
+
+void obb_ended_append_list(struct obb_ended_list *list, struct obb_ended_list *other)
+{
+    if (other->first == NULL)
+        return;
+    *(list->last != NULL ? &list->last->next : &list->first) = other->first;
+    list->last = other->last;
+    list->count += other->count;
+    *other = (struct obb_ended_list){.first = NULL};
 }
 
 /* ---- The history as a commit that is being prepared will leave it ---------------------------- */

@@ -14,18 +14,30 @@
 
 struct obb_view;
 
-/* The versions that one commit ended, in the order in which the commit touched them. */
+/* The versions that one commit ended, in the order in which the commit touched them; or those of
+ * several commits, of which the same kept state is the last one that holds them. */
 struct obb_ended {
-    struct obb_ended *next; /* in the list of garbage */
-    size_t count, done;     /* done: this many are reclaimed */
+    struct obb_ended *next; /* in a list */
+    uint64_t died;          /* of one of the versions */
+    size_t room, count;
+    /* While the versions are being reclaimed: `done` of them have been looked at, and the first
+     * `kept` are those that a state before `needed` holds. */
+    size_t done, kept;
+    uint64_t needed;
     uint32_t versions[];
 };
 
-/* Returns the bytes of a list of so many versions on the heap. */
-static inline size_t obb_ended_bytes(size_t count)
+/* Returns the bytes of a block for so many versions on the heap. */
+static inline size_t obb_ended_bytes(size_t room)
 {
-    return obb_heap_bytes(sizeof(struct obb_ended) + count * sizeof(uint32_t));
+    return obb_heap_bytes(sizeof(struct obb_ended) + room * sizeof(uint32_t));
 }
+
+/* A list of blocks. */
+struct obb_ended_list {
+    struct obb_ended *first, *last;
+    size_t count; /* versions that have not been looked at */
+};
 
 struct obb_state {
     uint64_t revision;
@@ -35,10 +47,13 @@ struct obb_state {
     uint64_t first_id; /* new boxes of its commit have this id or a higher one */
     size_t boxes;      /* alive */
     size_t removed, put, posed, transformed; /* as in obb_committed: of its commit */
-    size_t pins;                             /* open views of it */
+    size_t pins;                             /* open views that need it */
+    size_t keeps;                            /* open views that need all later states, too */
     struct obb_view *shared; /* while obb_views_open runs: its latest view of this state */
     struct obb_layers *layers;
-    struct obb_ended *ended; /* ended by this commit: versions of the state before */
+    struct obb_ended *ended;       /* ended by this commit: versions of the state before; or NULL */
+    struct obb_ended_list earlier; /* ended by commits before, and held by the kept state before */
+    struct obb_state *older, *newer; /* neighbours in the list of held states */
     /* Over the ended versions that are interpolated on the way here, once a view asked; or NULL. */
     struct obb_index *interpolated_index;
     bool interpolated_index_built;
@@ -49,13 +64,16 @@ struct obb_state {
 struct obb_state *obb_state_create(uint64_t revision, size_t ended_capacity);
 void obb_state_destroy(struct obb_state *state); /* NULL is fine */
 
-/* The kept states: those within reach of `at` and, before them, states that a view still needs and
- * all states after such a state. */
+/* The kept states. The ring has those within reach of `at` and, before them, those that a view
+ * keeps together with a state before them: they follow each other without a gap. The held states
+ * are older, out of reach, and each is kept only for the views of itself. */
 struct obb_history {
     struct obb_state **ring;
     size_t capacity; /* a power of two */
     size_t front, count;
-    size_t unreachable; /* this many at the front are out of reach of `at` */
+    size_t unreachable;                       /* this many at the front are out of reach of `at` */
+    struct obb_state *held_first, *held_last; /* oldest and newest */
+    size_t held_count;
     double span;
     uint32_t commits;
 };
@@ -83,9 +101,30 @@ void obb_history_prune(struct obb_history *history);
 /* Puts the oldest state out of reach. Returns false if only the newest state is within reach. */
 bool obb_history_forget(struct obb_history *history);
 
-/* Removes and returns the oldest state if it is out of reach and no view needs it; otherwise
- * returns NULL. */
+/* Takes the oldest state out of the ring if it is out of reach and no view keeps the states after it;
+ * otherwise returns NULL. The caller holds the state if a view needs it. */
 struct obb_state *obb_history_pop(struct obb_history *history);
+
+/* Puts a state that was just popped at the end of the held states, and takes it out. */
+void obb_history_hold(struct obb_history *history, struct obb_state *state);
+void obb_history_unhold(struct obb_history *history, struct obb_state *state);
+
+/* Returns whether the state is held. */
+bool obb_history_holds(const struct obb_history *history, const struct obb_state *state);
+
+/* Returns the kept state after a held state. */
+struct obb_state *obb_history_after(const struct obb_history *history,
+                                    const struct obb_state *state);
+
+/* Finds the place of a revision that is not after the oldest state of the ring among the kept
+ * states: returns the newest state before the revision, or NULL, and *out_next, the oldest one at
+ * the revision or after. O(held states that are newer). */
+struct obb_state *obb_history_before(const struct obb_history *history, uint64_t revision,
+                                     struct obb_state **out_next);
+
+/* Appends a block, or a list, which is empty then. O(1). */
+void obb_ended_append(struct obb_ended_list *list, struct obb_ended *block);
+void obb_ended_append_list(struct obb_ended_list *list, struct obb_ended_list *other);
 
 /* The change of the history by a commit that is being prepared. */
 struct obb_future {

@@ -4,24 +4,49 @@
 #include "core/scene/record.h"
 #include "core/scene/scene_data.h"
 
-/* Destroys states that nobody needs, oldest first. The versions that the next state ended were held
- * by the destroyed state and by no state that stays, so they are garbage. */
+#include <assert.h>
+#include <string.h>
+
+/* Destroys a state that is no longer kept. Nobody but the state can hold the versions that `next`, the
+ * kept state after it, has in its lists, unless an older state does: they may be garbage. The versions
+ * in the lists of the state itself are held by an older state. */
+static void drop_state(struct obb_scene *scene, struct obb_state *state, struct obb_state *next)
+{
+    if (next->ended != NULL)
+        obb_ended_append(&scene->garbage, next->ended);
+    obb_ended_append_list(&scene->garbage, &next->earlier);
+    next->ended = NULL;
+    if (state->ended != NULL)
+        obb_ended_append(&next->earlier, state->ended);
+    obb_ended_append_list(&next->earlier, &state->earlier);
+    state->ended = NULL;
+    obb_index_unref(next->interpolated_index);
+    next->interpolated_index = NULL;
+    obb_state_destroy(state);
+}
+
+/* Takes the states that are out of reach out of the ring: those that a view needs are held. */
 static void release_states(struct obb_scene *scene)
 {
-    struct obb_state *gone;
-    while ((gone = obb_history_pop(&scene->history)) != NULL) {
-        obb_state_destroy(gone);
-        struct obb_state *front = obb_history_state(&scene->history, 0);
-        obb_index_unref(front->interpolated_index);
-        front->interpolated_index = NULL;
-        if (scene->garbage == NULL)
-            scene->garbage = front->ended;
-        else
-            scene->garbage_end->next = front->ended;
-        scene->garbage_end = front->ended;
-        scene->garbage_count += front->ended->count;
-        front->ended = NULL;
+    struct obb_state *state;
+    while ((state = obb_history_pop(&scene->history)) != NULL) {
+        if (state->pins > 0) {
+            obb_history_hold(&scene->history, state);
+            scene->gaps = true;
+        } else {
+            drop_state(scene, state, obb_history_state(&scene->history, 0));
+        }
     }
+}
+
+void obb_scene_unpin(struct obb_scene *scene, struct obb_state *state)
+{
+    assert(state->pins > 0);
+    if (--state->pins > 0 || !obb_history_holds(&scene->history, state))
+        return;
+    struct obb_state *next = obb_history_after(&scene->history, state);
+    obb_history_unhold(&scene->history, state);
+    drop_state(scene, state, next);
 }
 
 void obb_scene_retire(struct obb_scene *scene, struct obb_record *record)
@@ -34,36 +59,120 @@ void obb_scene_retire(struct obb_scene *scene, struct obb_record *record)
     scene->fresh.versions = newest;
 }
 
-static void release_version(struct obb_scene *scene, uint32_t index)
+static uint32_t newer_of(const struct obb_version *version)
 {
-    struct obb_version *version = obb_versions_slot(&scene->versions, index);
+    return atomic_load_explicit(&version->newer, memory_order_relaxed);
+}
+
+/* A released version has another `newer`: its slot is free, retired, or holds a version of another
+ * place in the chains. */
+struct obb_version *obb_scene_older(struct obb_scene *scene, const struct obb_version *version)
+{
+    const uint32_t i = atomic_load_explicit(&version->older, memory_order_relaxed);
+    if (i == OBB_NO_VERSION)
+        return NULL;
+    struct obb_version *older = obb_versions_slot(&scene->versions, i);
+    return newer_of(older) == version->self && older->record == version->record ? older : NULL;
+}
+
+/* Links the neighbours of a version past it. Returns false if the version has no neighbour: it is the
+ * last one of a removed box. */
+static bool unlink_version(struct obb_scene *scene, struct obb_version *version)
+{
+    struct obb_version *older = obb_scene_older(scene, version);
+    const uint32_t newer = newer_of(version);
+    const uint32_t past = older == NULL ? OBB_NO_VERSION : older->self;
+    if (newer != OBB_NO_VERSION)
+        obb_version_set_older(obb_versions_slot(&scene->versions, newer), past);
+    else if (older != NULL)
+        atomic_store_explicit(&version->record->newest, past, memory_order_release);
+    else
+        return false;
+    if (older != NULL)
+        atomic_store_explicit(&older->newer, newer, memory_order_release);
+    const uint64_t unlinks = atomic_load_explicit(&scene->unlinks, memory_order_relaxed);
+    atomic_store_explicit(&scene->unlinks, unlinks + 1, memory_order_release);
+    return true;
+}
+
+static void release_version(struct obb_scene *scene, struct obb_version *version)
+{
     obb_interned_table_drop(&scene->interned, version->entity, &scene->fresh.interned);
     obb_interned_table_drop(&scene->interned, version->data, &scene->fresh.interned);
-    if (atomic_load_explicit(&version->newer, memory_order_relaxed) == OBB_NO_VERSION)
-        obb_scene_retire(scene, version->record);
-    else
+    if (scene->gaps ? unlink_version(scene, version) : newer_of(version) != OBB_NO_VERSION)
         obb_versions_give(&scene->versions, version);
+    else
+        obb_scene_retire(scene, version->record);
 }
 
 #define AHEAD 16 /* versions that are fetched into the cache ahead of their turn */
 
+/* Looks at all versions of a block anew, as another state is the last one that may hold them. */
+static void look_again(struct obb_scene *scene, struct obb_ended *block)
+{
+    memmove(block->versions + block->kept, block->versions + block->done,
+            (block->count - block->done) * sizeof *block->versions);
+    block->count -= block->done - block->kept;
+    scene->garbage.count += block->kept;
+    block->done = block->kept = 0;
+}
+
+static void free_block(struct obb_scene *scene, struct obb_ended *block)
+{
+    scene->ended_bytes -= obb_ended_bytes(block->room);
+    obb_free(block);
+}
+
+/* Gives the versions of a block that are still held to the state after the one that holds them. */
+static void keep_block(struct obb_scene *scene, struct obb_ended *block, struct obb_state *next)
+{
+    struct obb_ended *last = next->earlier.last;
+    block->count = block->kept;
+    block->done = block->kept = 0;
+    if (block->count > 0 && last != NULL && block->count <= last->room - last->count) {
+        memcpy(last->versions + last->count, block->versions,
+               block->count * sizeof *block->versions);
+        last->count += block->count;
+        next->earlier.count += block->count;
+        block->count = 0;
+    }
+    if (block->count > 0)
+        obb_ended_append(&next->earlier, block);
+    else
+        free_block(scene, block);
+}
+
+/* Looks at up to `budget` versions of the garbage. */
 static size_t clear_garbage(struct obb_scene *scene, size_t budget)
 {
-    while (scene->garbage != NULL) {
-        struct obb_ended *block = scene->garbage;
-        for (; block->done < block->count && budget > 0; budget--) {
+    struct obb_ended_list *garbage = &scene->garbage;
+    while (garbage->first != NULL) {
+        struct obb_ended *block = garbage->first;
+        struct obb_state *next;
+        const struct obb_state *holder = obb_history_before(&scene->history, block->died, &next);
+        const uint64_t needed = holder == NULL ? 0 : holder->revision + 1; /* born before it */
+        if (block->needed != needed && block->kept > 0)
+            look_again(scene, block);
+        block->needed = needed;
+        for (; block->done < block->count && budget > 0; budget--, garbage->count--) {
             if (block->count - block->done > AHEAD)
                 obb_version_prefetch(
                     obb_versions_slot(&scene->versions, block->versions[block->done + AHEAD]));
-            release_version(scene, block->versions[block->done++]);
-            scene->garbage_count--;
+            const uint32_t i = block->versions[block->done++];
+            struct obb_version *version = obb_versions_slot(&scene->versions, i);
+            if (atomic_load_explicit(&version->born, memory_order_relaxed) < needed)
+                block->versions[block->kept++] = i;
+            else
+                release_version(scene, version);
         }
         if (block->done < block->count)
             break;
-        scene->garbage = block->next;
-        scene->ended_bytes -= obb_ended_bytes(block->count);
-        obb_free(block);
+        garbage->first = block->next;
+        if (garbage->first == NULL)
+            garbage->last = NULL;
+        keep_block(scene, block, next);
     }
+    scene->gaps = scene->gaps && (garbage->first != NULL || scene->history.held_first != NULL);
     return budget;
 }
 
@@ -115,9 +224,9 @@ void obb_scene_reclaim_all(struct obb_scene *scene)
 {
     free_retired(scene, &scene->waiting, SIZE_MAX);
     free_retired(scene, &scene->fresh, SIZE_MAX);
-    while (scene->garbage != NULL) {
-        struct obb_ended *next = scene->garbage->next;
-        obb_free(scene->garbage);
-        scene->garbage = next;
+    while (scene->garbage.first != NULL) {
+        struct obb_ended *next = scene->garbage.first->next;
+        obb_free(scene->garbage.first);
+        scene->garbage.first = next;
     }
 }

@@ -3,13 +3,28 @@
  *
  * Versions and other objects are released in two steps:
  *
- * 1. A version is garbage once the last state that holds it is out of reach and no view pins that
- *    state. Readers can then meet the version only as a stale entry of an index (see version.h) or
- *    as the last version of a removed box. In the first case the slot is free at once.
+ * 1. A version is garbage once no kept state holds it: none within reach, and none that a view needs.
+ *    Readers can then meet the version only as a stale entry of an index (see version.h), on their
+ *    way along the chain of its record, or as the last version of a removed box. In the first two
+ *    cases the slot is free at once.
  * 2. The last version of a removed box, its record, emptied nodes of the id tree and interned
  *    strings without references are retired: taken out of their structures, and freed once every
  *    view that was open at that moment is closed. Views that were opened later cannot meet a
- *    retired object. */
+ *    retired object.
+ *
+ * The versions that a commit ended are looked at when the state before the commit is no longer kept.
+ * If an older state still holds some of them, the next kept state takes them over (`earlier`), and
+ * they are looked at again when that older state goes. So each version is looked at once for each
+ * state that held it last.
+ *
+ * As long as states go oldest first, versions leave a chain at its old end, where no reader comes.
+ * Once a view holds a state that is out of reach (`gaps`), versions leave in the midst of a chain:
+ *
+ * - The writer links the neighbours past the version, adds one to `unlinks`, and then gives the slot
+ *   away.
+ * - A reader reads `unlinks`, walks from the newest version, and reads `unlinks` again after the
+ *   members of each version. If it has not changed, no slot that the walk came to was given away
+ *   before its members were read. Otherwise the reader begins anew (version_in of view.c). */
 #ifndef OBB_RECLAIM_H
 #define OBB_RECLAIM_H
 
@@ -17,6 +32,15 @@
 
 struct obb_record;
 struct obb_scene;
+struct obb_state;
+struct obb_version;
+
+/* Drops one view's need of a state. The state, and versions that only it held, go if no view needs the
+ * state and `at` does not reach it. O(1), except that broad phases of the state alone are freed. */
+void obb_scene_unpin(struct obb_scene *scene, struct obb_state *state);
+
+/* Returns the version before this one in the chain of its record if it is not released, or NULL. */
+struct obb_version *obb_scene_older(struct obb_scene *scene, const struct obb_version *version);
 
 /* Retires a record and its newest version: takes the record out of the hash table and the id
  * tree. */

@@ -76,6 +76,7 @@ void obb_scene_destroy(struct obb_scene *scene)
     obb_versions_fini(&scene->versions);
     for (size_t i = 0; i < scene->history.count; i++)
         obb_state_destroy(obb_history_state(&scene->history, i));
+    assert(scene->history.held_first == NULL);
     obb_history_fini(&scene->history);
     obb_free(scene);
 }
@@ -100,7 +101,7 @@ size_t obb_scene_bytes(const struct obb_scene *scene)
 {
     return obb_heap_bytes(sizeof *scene + scene->name_length) +
            obb_versions_bytes(&scene->versions) -
-           scene->garbage_count * sizeof(struct obb_version) + obb_hash_table_bytes(&scene->names) +
+           scene->garbage.count * sizeof(struct obb_version) + obb_hash_table_bytes(&scene->names) +
            scene->record_bytes +
            scene->ids.nodes * obb_heap_bytes(sizeof(struct obb_id_tree_node)) +
            obb_hash_table_bytes(&scene->interned.hash_table) + scene->interned.bytes +

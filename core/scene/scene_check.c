@@ -1,6 +1,7 @@
 #include "core/scene/scene_check.h"
 
 #include "core/base/alloc.h"
+#include "core/scene/reclaim.h"
 #include "core/scene/record.h"
 #include "core/scene/scene_data.h"
 #include "core/scene/view_inside.h"
@@ -8,8 +9,11 @@
 /* Counts of a walk over all versions that are not free. */
 struct census {
     size_t kept, garbage, retired;
+    size_t listed; /* versions that died and are in the lists of states, or will be */
     size_t interned_uses;
-    size_t *alive; /* one per state */
+    const struct obb_state **states; /* all kept ones, oldest first */
+    size_t *alive;                   /* one per state */
+    size_t state_count;
 };
 
 static uint64_t died_of(const struct obb_version *version)
@@ -41,35 +45,50 @@ static bool interned_valid(const struct obb_scene *scene, const struct obb_versi
     return true;
 }
 
-/* Checks the record's versions that some state holds, from the newest back: each must follow the
+/* Counts the version in the states that hold it. Returns whether there is one. */
+static bool count_alive(const struct obb_version *version, struct census *census)
+{
+    bool held = false;
+    for (size_t s = 0; s < census->state_count; s++) {
+        const uint64_t revision = census->states[s]->revision;
+        const bool alive = born_of(version) <= revision && revision < died_of(version);
+        census->alive[s] += alive;
+        held = held || alive;
+    }
+    return held;
+}
+
+static bool held_by_a_state(const struct obb_version *version, const struct census *census)
+{
+    for (size_t s = 0; s < census->state_count; s++)
+        if (born_of(version) <= census->states[s]->revision &&
+            census->states[s]->revision < died_of(version))
+            return true;
+    return false;
+}
+
+/* Checks the record's versions that are not released, from the newest back: each must follow the
  * version before it. */
 static bool chain_valid(struct obb_scene *scene, const struct obb_record *record,
                         struct census *census)
 {
-    const struct obb_history *history = &scene->history;
-    const uint64_t front = obb_history_state(history, 0)->revision;
     const struct obb_version *newer = NULL;
-    uint32_t i = atomic_load_explicit(&record->newest, memory_order_relaxed);
-    for (;;) {
-        const struct obb_version *version = obb_versions_slot(&scene->versions, i);
-        if (version->self != i || version->record != record || version->id != record->id ||
+    const struct obb_version *version = obb_versions_slot(
+        &scene->versions, atomic_load_explicit(&record->newest, memory_order_relaxed));
+    for (; version != NULL; newer = version, version = obb_scene_older(scene, version)) {
+        if (version->record != record || version->id != record->id ||
             born_of(version) >= died_of(version))
             return false;
         if (newer_of(version) != (newer == NULL ? OBB_NO_VERSION : newer->self) ||
-            (newer != NULL && died_of(version) != born_of(newer)))
+            (newer != NULL && died_of(version) > born_of(newer)))
             return false;
-        if (died_of(version) <= front)
-            return newer == NULL; /* garbage, which slots_valid counts */
+        if (!count_alive(version, census))
+            continue; /* garbage, which slots_valid counts */
         census->kept++;
         if (!interned_valid(scene, version, census))
             return false;
-        for (size_t s = 0; s < history->count; s++)
-            census->alive[s] += born_of(version) <= front + s && front + s < died_of(version);
-        if (born_of(version) <= front || version->older == OBB_NO_VERSION)
-            return true;
-        newer = version;
-        i = version->older;
     }
+    return true;
 }
 
 static bool record_findable(const struct obb_scene *scene, const struct obb_record *record)
@@ -95,29 +114,56 @@ static bool records_valid(struct obb_scene *scene, struct census *census)
     return true;
 }
 
-static bool states_valid(struct obb_scene *scene, const struct census *census)
+/* Checks that the versions of a block died by `revision`, and are held. */
+static bool block_valid(struct obb_scene *scene, const struct obb_ended *block, uint64_t revision,
+                        struct census *census)
+{
+    census->listed += block->count;
+    for (size_t k = 0; k < block->count; k++) {
+        const struct obb_version *version = obb_versions_slot(&scene->versions, block->versions[k]);
+        if (died_of(version) > revision || !held_by_a_state(version, census))
+            return false;
+    }
+    return block->count <= block->room && block->done == 0 && block->kept == 0;
+}
+
+static bool lists_valid(struct obb_scene *scene, const struct obb_state *state, bool oldest,
+                        struct census *census)
+{
+    size_t count = 0;
+    if (oldest && (state->ended != NULL ? state->ended->count > 0 : state->earlier.count > 0))
+        return false;
+    if (state->ended != NULL && !block_valid(scene, state->ended, state->revision, census))
+        return false;
+    for (const struct obb_ended *block = state->earlier.first; block != NULL; block = block->next) {
+        count += block->count;
+        if (!block_valid(scene, block, state->revision, census))
+            return false;
+    }
+    return count == state->earlier.count;
+}
+
+static bool states_valid(struct obb_scene *scene, struct census *census)
 {
     const struct obb_history *history = &scene->history;
     size_t pins = 0;
-    for (size_t i = 0; i < history->count; i++) {
-        const struct obb_state *state = obb_history_state(history, i);
-        const struct obb_state *before = i == 0 ? NULL : obb_history_state(history, i - 1);
+    for (size_t i = 0; i < census->state_count; i++) {
+        const struct obb_state *state = census->states[i];
+        const struct obb_state *before = i == 0 ? NULL : census->states[i - 1];
+        const bool follows = i > history->held_count; /* without a gap */
         if (state->boxes != census->alive[i] || state->time > state->until ||
-            (before != NULL &&
-             (state->revision != before->revision + 1 || state->time < before->until)))
+            (i < history->held_count && state->pins == 0) || state->keeps > state->pins ||
+            (before != NULL && (state->revision <= before->revision ||
+                                (follows && state->revision != before->revision + 1) ||
+                                state->time < before->until)) ||
+            !lists_valid(scene, state, before == NULL, census))
             return false;
-        const size_t ended = state->ended == NULL ? 0 : state->ended->count;
-        if (before == NULL && ended > 0)
-            return false;
-        for (size_t k = 0; k < ended; k++)
-            if (died_of(obb_versions_slot(&scene->versions, state->ended->versions[k])) !=
-                state->revision)
-                return false;
         pins += state->pins;
     }
     for (const struct obb_view *view = scene->first_view; view != NULL; view = view->next) {
-        if (pins-- == 0 || (view->next != NULL && view->next->ticket <= view->ticket))
+        if (view->next != NULL && view->next->ticket <= view->ticket)
             return false;
+        pins -= view->later != NULL ? 2 : 1;
     }
     if (scene->oldest_ticket != (scene->first_view == NULL ? 0 : scene->first_view->ticket))
         return false;
@@ -145,16 +191,26 @@ static bool slots_valid(struct obb_scene *scene, struct census *census)
     if (!retired_valid(scene, &scene->fresh, census) ||
         !retired_valid(scene, &scene->waiting, census))
         return false;
-    for (const struct obb_ended *block = scene->garbage; block != NULL; block = block->next)
-        for (size_t i = block->done; i < block->count; i++, census->garbage++)
-            if (!interned_valid(scene, obb_versions_slot(&scene->versions, block->versions[i]),
-                                census))
+    size_t waiting = 0; /* perhaps garbage */
+    for (const struct obb_ended *block = scene->garbage.first; block != NULL; block = block->next) {
+        waiting += block->count - block->done;
+        census->listed += block->kept;
+        for (size_t i = block->done; i < block->count; i++) {
+            struct obb_version *version = obb_versions_slot(&scene->versions, block->versions[i]);
+            const bool held = held_by_a_state(version, census);
+            census->listed += held ? 1 : 0;
+            census->garbage += held ? 0 : 1;
+            if (!held && !interned_valid(scene, version, census))
                 return false;
+        }
+    }
     size_t unused = 0;
     for (uint32_t i = scene->versions.free; i != OBB_NO_VERSION && unused <= scene->versions.count;
-         i = obb_versions_slot(&scene->versions, i)->older)
+         i = atomic_load_explicit(&obb_versions_slot(&scene->versions, i)->older,
+                                  memory_order_relaxed))
         unused++;
-    return unused == scene->versions.free_count && census->garbage == scene->garbage_count &&
+    return unused == scene->versions.free_count && waiting == scene->garbage.count &&
+           census->listed == census->kept - obb_scene_boxes(scene) &&
            census->kept + census->garbage + census->retired + unused == scene->versions.count;
 }
 
@@ -182,15 +238,29 @@ static bool cached_bounds_valid(struct obb_scene *scene)
             a->max.x == b->max.x && a->max.y == b->max.y && a->max.z == b->max.z);
 }
 
+/* Lists the kept states. Returns false if there is no memory. */
+static bool list_states(const struct obb_scene *scene, struct census *census)
+{
+    const struct obb_history *history = &scene->history;
+    const size_t count = history->held_count + history->count;
+    census->alive = obb_calloc(count, sizeof *census->alive);
+    census->states = (const struct obb_state **)obb_calloc(count, sizeof(const struct obb_state *));
+    if (census->alive == NULL || census->states == NULL)
+        return false;
+    for (const struct obb_state *state = history->held_first; state != NULL; state = state->newer)
+        census->states[census->state_count++] = state;
+    for (size_t i = 0; i < history->count; i++)
+        census->states[census->state_count++] = obb_history_state(history, i);
+    return census->state_count == count;
+}
+
 bool obb_scene_validate(struct obb_scene *scene)
 {
     struct census census = {.kept = 0};
-    census.alive = obb_calloc(scene->history.count, sizeof *census.alive);
-    if (census.alive == NULL)
-        return false;
-    const bool valid = records_valid(scene, &census) && states_valid(scene, &census) &&
-                       slots_valid(scene, &census) && interned_counted(scene, &census) &&
-                       cached_bounds_valid(scene);
+    const bool valid = list_states(scene, &census) && records_valid(scene, &census) &&
+                       states_valid(scene, &census) && slots_valid(scene, &census) &&
+                       interned_counted(scene, &census) && cached_bounds_valid(scene);
     obb_free(census.alive);
+    obb_free((void *)census.states);
     return valid;
 }

@@ -51,9 +51,10 @@ struct obb_scene {
     struct obb_view *first_view, *last_view; /* open views, in the order of opening */
     uint64_t ticket;                         /* of the last view opened */
     uint64_t oldest_ticket;                  /* of first_view; 0: no view is open */
-    struct obb_ended *garbage, *garbage_end; /* in the order they died */
-    size_t garbage_count;                    /* versions of `garbage` that are not released */
-    struct obb_retired fresh, waiting;       /* retired since `waiting` was sealed, and before */
+    struct obb_ended_list garbage; /* ended versions that perhaps no state holds any longer */
+    bool gaps;                     /* versions may leave a chain before older ones (reclaim.h) */
+    _Atomic uint64_t unlinks;      /* versions that left a chain that has an older version */
+    struct obb_retired fresh, waiting; /* retired since `waiting` was sealed, and before */
 
     size_t byte_room;          /* bytes that the next edit may add */
     struct obb_totals *totals; /* of the store that holds the scene, or NULL */

@@ -47,8 +47,9 @@ static obb_status describe(struct obb_scene *scene, const struct obb_history_pos
                            struct obb_view *out)
 {
     struct obb_index *interpolated_index = NULL;
+    struct obb_state *later = NULL;
     if (position->alpha > 0.0) {
-        struct obb_state *later = obb_history_state(&scene->history, position->index + 1);
+        later = obb_history_state(&scene->history, position->index + 1);
         if (!later->interpolated_index_built) {
             const obb_status st = build_interpolated_index(scene, later);
             if (st != OBB_OK)
@@ -70,6 +71,7 @@ static obb_status describe(struct obb_scene *scene, const struct obb_history_pos
         .versions = &scene->versions,
         .scene = scene,
         .state = state,
+        .later = later,
     };
     return OBB_OK;
 }
@@ -85,7 +87,10 @@ static struct obb_view *hold(const struct obb_view *description)
     view->ticket = ++scene->ticket;
     view->previous = scene->last_view;
     obb_layers_ref(view->layers); /* a rebase may give the state other layers meanwhile */
+    view->opened = view;
     view->state->pins++;
+    if (view->later != NULL)
+        view->later->pins++;
     if (scene->last_view == NULL) {
         scene->first_view = view;
         scene->oldest_ticket = view->ticket;
@@ -115,6 +120,13 @@ obb_status obb_view_open(struct obb_scene *scene, const obb_at *at, struct obb_v
     return OBB_OK;
 }
 
+void obb_view_keep_later(struct obb_view *view)
+{
+    assert(!obb_history_holds(&view->scene->history, view->state));
+    view->state->keeps += !view->keeps_later;
+    view->keeps_later = true;
+}
+
 static size_t index_of(const struct obb_history *history, uint64_t revision)
 {
     return (size_t)(revision - obb_history_state(history, 0)->revision);
@@ -124,7 +136,7 @@ obb_status obb_view_open_later(const struct obb_view *view, uint64_t revision,
                                struct obb_view **out)
 {
     struct obb_scene *scene = view->scene;
-    assert(revision >= view->revision);
+    assert(view->keeps_later && revision >= view->revision);
     const size_t index = index_of(&scene->history, revision);
     struct obb_state *state = obb_history_state(&scene->history, index);
     const struct obb_history_position position = {.index = index, .at = {revision, state->until}};
@@ -135,6 +147,7 @@ obb_status obb_view_open_later(const struct obb_view *view, uint64_t revision,
     struct obb_view *later = hold(&description);
     if (later == NULL)
         return OBB_NO_MEMORY;
+    obb_view_keep_later(later);
     *out = later;
     return OBB_OK;
 }
@@ -143,7 +156,7 @@ bool obb_view_step(const struct obb_view *view, uint64_t revision, obb_step *out
 {
     const struct obb_scene *scene = view->scene;
     const struct obb_history *history = &scene->history;
-    assert(revision > view->revision);
+    assert(view->keeps_later && revision > view->revision);
     const size_t index = index_of(history, revision);
     if (index >= history->count)
         return false;
@@ -183,10 +196,16 @@ static obb_status share(struct obb_scene *scene, const struct obb_history_positi
         view = state->shared == NULL ? hold(&description) : obb_arena_alloc(arena, 1, sizeof *view);
         if (view == NULL)
             return OBB_NO_MEMORY;
-        if (state->shared == NULL)
+        if (state->shared == NULL) {
             opened[(*opened_count)++] = view;
-        else
+        } else {
             *view = description;
+            view->opened = state->shared->opened;
+        }
+        if (view->later != NULL && view->opened->later == NULL) {
+            view->opened->later = view->later;
+            view->later->pins++;
+        }
         state->shared = view;
     }
     *out = view;
@@ -224,8 +243,10 @@ struct obb_scene *obb_view_close(struct obb_view *view)
     else
         view->next->previous = view->previous;
     scene->oldest_ticket = scene->first_view == NULL ? 0 : scene->first_view->ticket;
-    assert(view->state->pins > 0);
-    view->state->pins--;
+    view->state->keeps -= view->keeps_later;
+    if (view->later != NULL)
+        obb_scene_unpin(scene, view->later);
+    obb_scene_unpin(scene, view->state);
     obb_layers_unref(view->layers);
     obb_free(view);
     if (scene->detached && scene->first_view == NULL)
@@ -247,22 +268,41 @@ obb_status obb_view_rebuild(const struct obb_view *view, const atomic_bool *canc
 
 /* ---- Looking up ------------------------------------------------------------------------------ */
 
-/* Returns the record's version in the view's state, or NULL. Versions of a record follow each other
- * without a gap, so the walk ends at the first version that was born in time and never leaves the
- * versions that the view holds. */
+/* Walks the chain of a record to its version in the view's state. Returns false if the writer has given
+ * slots away meanwhile (see reclaim.h): the walk may have gone astray. */
+static bool walk(const struct obb_view *view, const struct obb_record *record,
+                 const struct obb_version **out)
+{
+    const _Atomic uint64_t *unlinks = &view->scene->unlinks;
+    const uint64_t before = atomic_load_explicit(unlinks, memory_order_acquire);
+    uint32_t i = atomic_load_explicit(&record->newest, memory_order_acquire);
+    *out = NULL;
+    while (i != OBB_NO_VERSION) {
+        const struct obb_version *version = obb_version_at(view->versions, i);
+        const uint64_t died = atomic_load_explicit(&version->died, memory_order_acquire);
+        const uint64_t born = atomic_load_explicit(&version->born, memory_order_acquire);
+        i = atomic_load_explicit(&version->older, memory_order_acquire);
+        if (atomic_load_explicit(unlinks, memory_order_relaxed) != before)
+            return false;
+        if (died <= view->revision)
+            return true;
+        if (born <= view->revision) {
+            *out = version;
+            return true;
+        }
+    }
+    return true;
+}
+
+/* Returns the record's version in the view's state, or NULL. The walk ends at the first version that
+ * was born in time: the versions behind it are older than the view's state. */
 static const struct obb_version *version_in(const struct obb_view *view,
                                             const struct obb_record *record)
 {
-    uint32_t i = atomic_load_explicit(&record->newest, memory_order_acquire);
-    while (i != OBB_NO_VERSION) {
-        const struct obb_version *version = obb_version_at(view->versions, i);
-        if (atomic_load_explicit(&version->died, memory_order_acquire) <= view->revision)
-            return NULL;
-        if (atomic_load_explicit(&version->born, memory_order_relaxed) <= view->revision)
-            return version;
-        i = version->older;
-    }
-    return NULL;
+    const struct obb_version *version;
+    while (!walk(view, record, &version))
+        ;
+    return version;
 }
 
 const struct obb_version *obb_view_find(const struct obb_view *view, obb_str name)

@@ -53,14 +53,18 @@ obb_status obb_views_open(struct obb_scene *scene, const obb_needed_moment *mome
                           struct obb_arena *arena, struct obb_view **out_views,
                           struct obb_view **out_opened, size_t *out_opened_count);
 
+/* Keeps all states after the view's until the view is closed, even if `at` no longer reaches them. Call
+ * it before the commit that follows obb_view_open. The writer's. O(1). */
+void obb_view_keep_later(struct obb_view *view);
+
 /* Opens the state of `revision`, which is neither older than the state of `view` nor newer than the
- * newest state. The view keeps it, so it is there even if `at` no longer reaches it. OBB_NO_MEMORY.
- * O(1). */
+ * newest state. `view` keeps later states (obb_view_keep_later), and the opened view does so, too.
+ * OBB_NO_MEMORY. O(1). */
 obb_status obb_view_open_later(const struct obb_view *view, uint64_t revision,
                                struct obb_view **out);
 
-/* Writes the commit that made the state of `revision`, which is newer than the state of `view`.
- * Returns false if there is no such state yet. The writer's; the step may be read on any thread until
+/* Writes the commit that made the state of `revision`, which is newer than the state of `view`. `view`
+ * keeps later states. Returns false if there is no such state yet. The writer's; the step may be read on any thread until
  * the view is closed. O(1). */
 bool obb_view_step(const struct obb_view *view, uint64_t revision, obb_step *out);
 

@@ -29,6 +29,9 @@ struct obb_view {
     const struct obb_versions *versions;
     struct obb_scene *scene;
     struct obb_state *state; /* the pinned one */
+    struct obb_state *later; /* pinned, too: the state after it; NULL where alpha is 0 */
+    bool keeps_later;        /* all states after it stay (obb_view_keep_later) */
+    struct obb_view *opened; /* itself, or the view that pins its states for it */
     uint64_t ticket;         /* views are numbered in the order they were opened */
     struct obb_view *previous, *next;
 };

@@ -65,7 +65,7 @@ struct obb_version *obb_versions_take(struct obb_versions *pool)
 {
     if (pool->free != OBB_NO_VERSION) {
         struct obb_version *version = obb_versions_slot(pool, pool->free);
-        pool->free = version->older;
+        pool->free = atomic_load_explicit(&version->older, memory_order_relaxed);
         pool->free_count--;
         if (pool->free != OBB_NO_VERSION) /* most likely the next slot taken */
             obb_version_prefetch(obb_versions_slot(pool, pool->free));
@@ -81,7 +81,8 @@ struct obb_version *obb_versions_take(struct obb_versions *pool)
 void obb_versions_give(struct obb_versions *pool, struct obb_version *version)
 {
     assert(atomic_load_explicit(&version->died, memory_order_relaxed) != OBB_NEVER);
-    version->older = pool->free;
+    obb_version_set_older(version, pool->free);
+    atomic_store_explicit(&version->newer, OBB_NO_VERSION, memory_order_relaxed);
     pool->free = version->self;
     pool->free_count++;
 }

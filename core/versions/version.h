@@ -2,8 +2,9 @@
  *
  * A scene is multi-versioned. A box (struct obb_record: id and name, for life) has a chain of
  * versions, newest first. Each version is born at the revision at which the version before it
- * died. A version is immutable once published; only `newer` and `died` are set later, once, by the
- * commit that replaces or removes it.
+ * died. A version is immutable once published; only `died` is set later, once, by the commit that
+ * replaces or removes it, and the links to its neighbours. A version that no kept state holds leaves
+ * the chain, so the chain may have gaps.
  *
  * A state of the scene is a revision r. The state holds every version with born <= r < died. So a
  * snapshot is a number and a pin, the past costs as much as the boxes that moved, and readers need
@@ -60,8 +61,10 @@ struct obb_version {
     struct obb_record *record;   /* the box of this version; only the writer may change it */
     _Atomic uint64_t born;       /* revision that made it */
     _Atomic uint64_t died;       /* revision that replaced or removed it */
-    uint32_t older;         /* version before, or OBB_NO_VERSION; valid while a view needs it */
-    _Atomic uint32_t newer; /* version after, or OBB_NO_VERSION; read it after `died` */
+    _Atomic uint32_t
+        older; /* version before that is kept, or OBB_NO_VERSION (core/scene/reclaim.h) */
+    _Atomic uint32_t
+        newer; /* version after that is kept, or OBB_NO_VERSION; read it after `died` */
 };
 
 /* The pool of version slots. Its pages never move, so readers hold plain pointers while the writer
@@ -113,12 +116,19 @@ static inline void obb_version_prefetch(const struct obb_version *version)
     __builtin_prefetch(&version->newer);
 }
 
+/* Sets the version before. A reader that sees the new value sees everything that the writer did
+ * before. */
+static inline void obb_version_set_older(struct obb_version *version, uint32_t older)
+{
+    atomic_store_explicit(&version->older, older, memory_order_release);
+}
+
 /* Publishes a version. A slot that is used again must never look like its former version with a new
  * end: this function writes `born` before `died`, and obb_version_alive reads `born` after
  * `died`. */
 static inline void obb_version_publish(struct obb_version *version, uint64_t born, uint64_t died)
 {
-    atomic_store_explicit(&version->born, born, memory_order_relaxed);
+    atomic_store_explicit(&version->born, born, memory_order_release);
     atomic_store_explicit(&version->died, died, memory_order_release);
 }
 

@@ -675,6 +675,8 @@ static obb_status hold_missed(struct srv_channel *c, struct obb_scene *scene,
     const obb_status status =
         srv_view_open(c->channels->locks, scene, &at, &missed->views[0], NULL, NULL);
     missed->count = status == OBB_OK;
+    if (status == OBB_OK)
+        obb_view_keep_later(missed->views[0]);
     return status == OBB_GONE ? OBB_OK : status;
 }
 

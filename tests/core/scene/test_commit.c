@@ -425,6 +425,7 @@ START_TEST(the_history_says_what_each_commit_did)
         struct obb_view *before, *after;
         const obb_at from = {.kind = OBB_AT_REVISION, .revision = s->done.moment.revision - 1};
         ck_assert_int_eq(obb_view_open(scene, &from, &before, NULL, NULL), OBB_OK);
+        obb_view_keep_later(before);
         ck_assert_int_eq(obb_view_open_later(before, s->done.moment.revision, &after), OBB_OK);
         obb_committed read;
         for (size_t n = 1;; n++) {

@@ -176,6 +176,7 @@ START_TEST(effects_of_other_dimensions_follow)
     tick(twin, 1, "+a:1 +b:2");
     struct obb_view *view = NULL;
     ck_assert_int_eq(obb_view_open(scene, NULL, &view, NULL, NULL), OBB_OK);
+    obb_view_keep_later(view);
     struct obb_arena arena;
     obb_arena_init(&arena);
     obb_put flat = put_at("b", 3);

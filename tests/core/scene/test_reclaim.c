@@ -5,6 +5,7 @@
 #include "tests/support/test.h"
 #include "tests/support/tick.h"
 
+#include <pthread.h>
 #include <stdio.h>
 
 static bool count_visit(void *context, const struct obb_version *version, obb_verdict verdict)
@@ -104,12 +105,307 @@ START_TEST(memory_does_not_grow_with_the_boxes_that_ever_were)
 }
 END_TEST
 
+/* ---- Old views ------------------------------------------------------------------------------- */
+
+enum { CROWD = 1000 };
+
+/* Puts (x is 0) or poses all boxes of the crowd. */
+static void move_crowd(struct obb_scene *scene, double x)
+{
+    static obb_put puts[CROWD];
+    static obb_pose poses[CROWD];
+    static char names[CROWD][16];
+    struct obb_arena arena;
+    obb_arena_init(&arena);
+    for (size_t i = 0; i < CROWD; i++) {
+        (void)snprintf(names[i], sizeof names[i], "box-%zu", i);
+        const obb_target target = {.name = obb_str_of(names[i])};
+        const obb_vec3 center = {(double)i * 3, x, 0};
+        puts[i] = (obb_put){
+            .target = target,
+            .parts = OBB_PUT_ALL,
+            .box = {.center = center, .half_extents = {1, 1, 1}, .rotation = {0, 0, 0, 1}}};
+        poses[i] = (obb_pose){.target = target, .center = center, .has_center = true};
+    }
+    const obb_edit edit = {.dimensions = 3,
+                           .puts = puts,
+                           .put_count = x == 0 ? CROWD : 0,
+                           .poses = poses,
+                           .pose_count = x == 0 ? 0 : CROWD};
+    struct obb_prepared *prepared = NULL;
+    obb_fault fault;
+    obb_committed done;
+    ck_assert_int_eq(obb_edit_prepare(scene, &edit, 0, SIZE_MAX, &arena, &prepared, &fault),
+                     OBB_OK);
+    obb_edit_commit(prepared, &done);
+    obb_arena_fini(&arena);
+}
+
+static bool stands_at(const struct obb_view *view, double x)
+{
+    size_t count = 0;
+    for (const struct obb_version *box = obb_view_next(view, 0); box != NULL;
+         box = obb_view_next(view, box->id), count++)
+        if (box->box.center.y != x)
+            return false;
+    return count == CROWD && visible(view) == CROWD;
+}
+
+START_TEST(old_views_keep_only_their_own_states)
+{
+    const size_t commits = test_effort(2000);
+    enum { HISTORY = 8, STATE_BYTES = CROWD * 300 };
+    struct obb_scene *scene = tick_scene(1e9, HISTORY);
+    struct obb_view *old[3] = {NULL};
+    move_crowd(scene, 0);
+    ck_assert_int_eq(obb_view_open(scene, NULL, &old[0], NULL, NULL), OBB_OK);
+    size_t most = 0;
+    for (size_t i = 1; i <= commits; i++) {
+        move_crowd(scene, (double)i);
+        if (i == commits / 4 || i == commits / 2)
+            ck_assert_int_eq(obb_view_open(scene, NULL, &old[i == commits / 4 ? 1 : 2], NULL, NULL),
+                             OBB_OK);
+        const size_t bytes = obb_scene_history_bytes(scene);
+        most = bytes > most ? bytes : most;
+    }
+    printf("old views: %zu bytes of history at most, %.1f states, after %zu commits of %d poses\n",
+           most, (double)most / STATE_BYTES, commits, CROWD);
+    ck_assert_uint_le(most, (HISTORY + 3 + 3) * STATE_BYTES); /* what is reclaimed comes late */
+    ck_assert(obb_scene_validate(scene));
+    ck_assert_uint_le(scene->versions.count, (HISTORY + 3 + 3) * CROWD);
+    ck_assert(stands_at(old[0], 0));
+    ck_assert(stands_at(old[1], (double)(commits / 4)));
+    ck_assert(stands_at(old[2], (double)(commits / 2)));
+    obb_view_close(old[1]);
+    ck_assert(obb_scene_validate(scene));
+    ck_assert(stands_at(old[0], 0));
+    ck_assert(stands_at(old[2], (double)(commits / 2)));
+    obb_view_close(old[0]);
+    move_crowd(scene, -1);
+    move_crowd(scene, -2);
+    ck_assert(obb_scene_validate(scene));
+    ck_assert(stands_at(old[2], (double)(commits / 2)));
+    obb_view_close(old[2]);
+    move_crowd(scene, -3);
+    move_crowd(scene, -4);
+    ck_assert(obb_scene_validate(scene));
+    ck_assert_uint_eq(scene->garbage.count, 0);
+    ck_assert(!scene->gaps);
+    ck_assert_uint_eq(scene->versions.count - scene->versions.free_count, (HISTORY + 1) * CROWD);
+    obb_scene_destroy(scene);
+}
+END_TEST
+
+START_TEST(a_view_that_keeps_later_states_keeps_all_of_them)
+{
+    struct obb_scene *scene = tick_scene(1e9, 2);
+    struct obb_view *old = NULL, *view = NULL, *later = NULL;
+    tick(scene, 1, "+a:1");
+    ck_assert_int_eq(obb_view_open(scene, NULL, &old, NULL, NULL), OBB_OK);
+    for (int i = 2; i <= 9; i++)
+        tick(scene, i, i % 2 ? "a:1" : "a:2");
+    ck_assert_uint_eq(scene->history.held_count, 1);
+    ck_assert_int_eq(obb_view_open(scene, NULL, &view, NULL, NULL), OBB_OK);
+    obb_view_keep_later(view);
+    for (int i = 10; i <= 30; i++)
+        tick(scene, i, i % 2 ? "a:1" : "a:2");
+    ck_assert(obb_scene_validate(scene));
+    obb_step step;
+    for (uint64_t r = 10; r <= 30; r++) {
+        ck_assert(obb_view_step(view, r, &step));
+        ck_assert_double_eq(step.moment.time, (double)r);
+        ck_assert_uint_eq(step.ended_count, 1);
+    }
+    ck_assert_int_eq(obb_view_open_later(view, 20, &later), OBB_OK);
+    obb_view_close(view);
+    ck_assert(obb_scene_validate(scene));
+    ck_assert_str_eq(seen_in(later).text, "20@20 a:2");
+    ck_assert(obb_view_step(later, 21, &step));
+    obb_view_close(later);
+    ck_assert_str_eq(seen_in(old).text, "1@1 a:1");
+    ck_assert_uint_eq(scene->history.held_count, 1);
+    obb_view_close(old);
+    ck_assert(obb_scene_validate(scene));
+    ck_assert_uint_eq(scene->history.count, 3);
+    obb_scene_destroy(scene);
+}
+END_TEST
+
+START_TEST(a_removed_box_stays_in_the_old_views_that_have_it)
+{
+    struct obb_scene *scene = tick_scene(0, 0);
+    struct obb_view *first = NULL, *second = NULL;
+    tick(scene, 1, "+a:1 +b:1");
+    ck_assert_int_eq(obb_view_open(scene, NULL, &first, NULL, NULL), OBB_OK);
+    tick(scene, 2, "a:2");
+    tick(scene, 3, "a:3");
+    ck_assert_int_eq(obb_view_open(scene, NULL, &second, NULL, NULL), OBB_OK);
+    tick(scene, 4, "a:4");
+    tick(scene, 5, "-a");
+    tick(scene, 6, "+a:6");
+    tick(scene, 7, "a:7");
+    tick(scene, 8, "-a b:8");
+    ck_assert(obb_scene_validate(scene));
+    ck_assert_str_eq(seen_in(first).text, "1@1 a:1 b:1");
+    ck_assert_str_eq(seen_in(second).text, "3@3 a:3 b:1");
+    obb_view_close(second);
+    ck_assert(obb_scene_validate(scene));
+    ck_assert_str_eq(seen_in(first).text, "1@1 a:1 b:1");
+    ck_assert_ptr_nonnull(obb_view_find(first, obb_str_of("a")));
+    obb_view_close(first);
+    tick(scene, 9, "b:9");
+    ck_assert(obb_scene_validate(scene));
+    ck_assert_str_eq(seen(scene, (obb_at){.kind = OBB_AT_NOW}).text, "9@9 b:9");
+    ck_assert_uint_eq(scene->names.count, 1);
+    obb_scene_destroy(scene);
+}
+END_TEST
+
+/* ---- Readers of old views beside the writer ---------------------------------------------------- */
+
+enum { HERD = 24, ROUNDS = 4000, SLOTS = 12, READERS = 2 };
+
+static double plan_of[ROUNDS + 1][HERD]; /* where each box is after each commit; 0: nowhere */
+
+struct slot {
+    pthread_mutex_t lock; /* held while a reader reads the view, or the writer replaces it */
+    struct obb_view *view;
+};
+
+struct herd {
+    struct obb_scene *scene;
+    struct slot slots[SLOTS];
+    atomic_bool over;
+    _Atomic size_t looks;
+};
+
+static void make_plan(size_t rounds)
+{
+    test_rng rng = {.s = 20261122};
+    for (size_t r = 1; r <= rounds; r++)
+        for (size_t i = 0; i < HERD; i++) {
+            const double before = plan_of[r - 1][i];
+            const size_t what = test_below(&rng, 20);
+            plan_of[r][i] = what < 8 ? (double)(r * 100 + i) : what == 8 ? 0 : before;
+        }
+}
+
+static char herd_names[HERD][8];
+
+static void commit_plan(struct obb_scene *scene, size_t r)
+{
+    struct obb_arena arena;
+    obb_arena_init(&arena);
+    obb_put puts[HERD];
+    obb_target removes[HERD];
+    obb_edit edit = {.dimensions = 3, .puts = puts, .removes = removes};
+    for (size_t i = 0; i < HERD; i++) {
+        const obb_target target = {.name = obb_str_of(herd_names[i])};
+        if (plan_of[r][i] == plan_of[r - 1][i])
+            continue;
+        if (plan_of[r][i] == 0)
+            removes[edit.remove_count++] = target;
+        else
+            puts[edit.put_count++] = (obb_put){.target = target,
+                                               .parts = OBB_PUT_ALL,
+                                               .box = {.center = {plan_of[r][i], 0, 0},
+                                                       .half_extents = {1, 1, 1},
+                                                       .rotation = {0, 0, 0, 1}}};
+    }
+    const obb_settings other = {
+        .dimensions = 3, .history_span = 0, .history_commits = (uint32_t)(r % 7)};
+    edit.settings = &other; /* so every commit makes a revision */
+    struct obb_prepared *prepared = NULL;
+    obb_fault fault;
+    obb_committed done;
+    ck_assert_int_eq(obb_edit_prepare(scene, &edit, 0, SIZE_MAX, &arena, &prepared, &fault),
+                     OBB_OK);
+    obb_edit_commit(prepared, &done);
+    obb_arena_fini(&arena);
+}
+
+static void *read_old_views(void *context)
+{
+    struct herd *herd = context;
+    test_rng rng = {.s = 7};
+    while (!atomic_load(&herd->over)) {
+        struct slot *slot = &herd->slots[test_below(&rng, SLOTS)];
+        if (pthread_mutex_trylock(&slot->lock) != 0)
+            continue;
+        for (size_t turn = 0; slot->view != NULL && turn < 20; turn++) {
+            const uint64_t revision = obb_view_info_get(slot->view)->at.revision;
+            const size_t i = test_below(&rng, HERD);
+            const struct obb_version *box = obb_view_find(slot->view, obb_str_of(herd_names[i]));
+            const double x = box == NULL ? 0 : box->box.center.x;
+            ck_assert_msg(x == plan_of[revision][i], "revision %zu, box %zu: %g, not %g",
+                          (size_t)revision, i, x, plan_of[revision][i]);
+            if (box != NULL)
+                ck_assert_ptr_eq(obb_view_find_id(slot->view, box->id), box);
+            atomic_fetch_add(&herd->looks, 1);
+        }
+        (void)pthread_mutex_unlock(&slot->lock);
+    }
+    return NULL;
+}
+
+START_TEST(readers_of_old_views_see_their_states_while_versions_leave)
+{
+    const size_t rounds = test_effort(ROUNDS);
+    static struct herd herd;
+    make_plan(rounds);
+    herd.scene = tick_scene(0, 3);
+    for (size_t i = 0; i < HERD; i++)
+        (void)snprintf(herd_names[i], sizeof herd_names[i], "b%zu", i);
+    pthread_t threads[READERS];
+    for (size_t i = 0; i < SLOTS; i++)
+        ck_assert_int_eq(pthread_mutex_init(&herd.slots[i].lock, NULL), 0);
+    for (size_t i = 0; i < READERS; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, read_old_views, &herd), 0);
+    test_rng rng = {.s = 20261123};
+    size_t most_held = 0, unlinked = 0;
+    for (size_t r = 1; r <= rounds; r++) {
+        commit_plan(herd.scene, r);
+        struct slot *slot = &herd.slots[test_below(&rng, 8) > 0 ? test_below(&rng, SLOTS) : 0];
+        if (test_below(&rng, 6) == 0 && pthread_mutex_trylock(&slot->lock) == 0) {
+            obb_view_close(slot->view);
+            slot->view = NULL;
+            if (test_below(&rng, 10) > 0)
+                ck_assert_int_eq(obb_view_open(herd.scene, NULL, &slot->view, NULL, NULL), OBB_OK);
+            (void)pthread_mutex_unlock(&slot->lock);
+        }
+        const size_t held = herd.scene->history.held_count;
+        most_held = held > most_held ? held : most_held;
+        if (r % 64 == 0)
+            ck_assert_msg(obb_scene_validate(herd.scene), "commit %zu", r);
+    }
+    atomic_store(&herd.over, true);
+    for (size_t i = 0; i < READERS; i++)
+        ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
+    unlinked = (size_t)atomic_load(&herd.scene->unlinks);
+    printf("readers of old views: %zu looks, %zu states held at most, %zu versions left chains\n",
+           (size_t)atomic_load(&herd.looks), most_held, unlinked);
+    ck_assert_uint_gt(atomic_load(&herd.looks), rounds / 4);
+    ck_assert_uint_ge(most_held, SLOTS / 2);
+    ck_assert_uint_gt(unlinked, rounds);
+    for (size_t i = 0; i < SLOTS; i++) {
+        obb_view_close(herd.slots[i].view);
+        (void)pthread_mutex_destroy(&herd.slots[i].lock);
+    }
+    ck_assert(obb_scene_validate(herd.scene));
+    obb_scene_destroy(herd.scene);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("reclaim");
     TCase *tc = tcase_create("reclaim");
     tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, memory_does_not_grow_with_the_boxes_that_ever_were);
+    tcase_add_test(tc, old_views_keep_only_their_own_states);
+    tcase_add_test(tc, a_view_that_keeps_later_states_keeps_all_of_them);
+    tcase_add_test(tc, a_removed_box_stays_in_the_old_views_that_have_it);
+    tcase_add_test(tc, readers_of_old_views_see_their_states_while_versions_leave);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }

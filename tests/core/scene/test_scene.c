@@ -235,6 +235,7 @@ static void load_echo(struct match *m)
     ck_assert_int_eq(obb_scene_create(obb_str_of("echo"), &info.settings, 7, NULL, &m->echo.scene),
                      OBB_OK);
     ck_assert_int_eq(obb_view_open(m->scene, NULL, &m->echo.view, NULL, NULL), OBB_OK);
+    obb_view_keep_later(m->echo.view);
     obb_effects all = {.moment = info.now,
                        .appends = info.now.revision > 0,
                        .time_stated = m->scene->time_stated,

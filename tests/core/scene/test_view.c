@@ -81,6 +81,7 @@ START_TEST(a_view_leads_to_the_later_states_also_beyond_the_history)
     struct obb_view *views[5], *none;
     tick(scene, 1, "+a:1 +b:2");
     ck_assert_int_eq(obb_view_open(scene, NULL, &views[0], NULL, NULL), OBB_OK);
+    obb_view_keep_later(views[0]);
     tick(scene, 2, "a:3 b:4");
     tick(scene, 3, "a:5");
     tick(scene, 4, "-a");
