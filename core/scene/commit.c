@@ -16,7 +16,8 @@
  *    yet, and enters new boxes in the hash table and the id tree at once. Readers pass over both.
  * 2. `newer` of a current version that is replaced points to the new version; of a version that is
  *    removed, `newer` holds a mark. Only the writer reads `newer` before `died` is set.
- * 3. Commit only sets `newest` and `died`, and puts the state into the history. */
+ * 3. Seal sets `newest` and `died`. No view has the commit's revision, so none sees a difference.
+ * 4. Commit puts the state into the history, and seals before that if nobody has. */
 
 #define RECLAIM_AT_LEAST \
     256 /* every commit releases so many objects, so that garbage always shrinks */
@@ -26,8 +27,10 @@ struct obb_prepared {
     obb_settings settings; /* after the commit */
     struct obb_future future;
     struct obb_state *state; /* NULL: nothing changes */
-    bool begins;             /* the state stands alone, in a scene that holds nothing yet */
-    obb_edit of_effects;     /* with time and settings of effects that are applied, and no entry */
+    bool sealed;
+    struct obb_cached_bounds bounds; /* as they were before the seal */
+    bool begins;                     /* the state stands alone, in a scene that holds nothing yet */
+    obb_edit of_effects; /* with time and settings of effects that are applied, and no entry */
     const struct obb_version **made, **ended;
     size_t made_count, ended_count;
     size_t ended_bytes; /* of the state's list of ended versions */
@@ -247,8 +250,21 @@ static obb_status prepare(struct obb_prepared *p, double now_ms, obb_fault *faul
     return check_needed_moments(p, fault);
 }
 
+static void unflip(struct obb_prepared *p, const struct obb_change *change)
+{
+    if (change->old == OBB_NO_VERSION)
+        return;
+    struct obb_version *old = obb_apply_slot(&p->apply, change->old);
+    atomic_store_explicit(&old->died, OBB_NEVER, memory_order_release);
+    atomic_store_explicit(&old->record->newest, change->old, memory_order_release);
+}
+
 void obb_edit_discard(struct obb_prepared *p)
 {
+    for (size_t i = p->apply.change_count; p->sealed && i-- > 0;)
+        unflip(p, &p->apply.changes[i]);
+    if (p->sealed)
+        p->apply.scene->cached_bounds = p->bounds;
     obb_state_destroy(p->state);
     p->apply.scene->ended_bytes -= p->ended_bytes;
     for (size_t i = p->apply.change_count; i-- > 0;)
@@ -413,6 +429,22 @@ static void flip(struct obb_prepared *p, const struct obb_change *change)
                               p->settings.dimensions);
 }
 
+static void flip_all(struct obb_prepared *p)
+{
+    for (size_t i = 0; i < p->apply.change_count; i++)
+        flip(p, &p->apply.changes[i]);
+}
+
+void obb_edit_seal(struct obb_prepared *p)
+{
+    if (!p->future.appends)
+        return;
+    p->sealed = true;
+    p->bounds = p->apply.scene->cached_bounds;
+    flip_all(p);
+    obb_scene_reclaim(p->apply.scene, 2 * p->apply.change_count + RECLAIM_AT_LEAST);
+}
+
 void obb_edit_commit(struct obb_prepared *p, obb_committed *out)
 {
     struct obb_scene *scene = p->apply.scene;
@@ -424,8 +456,8 @@ void obb_edit_commit(struct obb_prepared *p, obb_committed *out)
     if (p->future.appends) {
         if (scene->totals != NULL)
             scene->totals->boxes += p->apply.boxes - before->boxes;
-        for (size_t i = 0; i < p->apply.change_count; i++)
-            flip(p, &p->apply.changes[i]);
+        if (!p->sealed)
+            flip_all(p);
         obb_history_push(&scene->history, p->state);
         scene->settings = p->settings;
         scene->history.span = p->settings.history_span;
@@ -461,7 +493,8 @@ void obb_edit_commit(struct obb_prepared *p, obb_committed *out)
         p->state->transformed = out->transformed;
     }
     obb_history_prune(&scene->history);
-    obb_scene_reclaim(scene, 2 * p->apply.change_count + RECLAIM_AT_LEAST);
+    if (!p->sealed) /* the next seal reclaims what this commit leaves */
+        obb_scene_reclaim(scene, 2 * p->apply.change_count + RECLAIM_AT_LEAST);
     obb_scene_settle(scene);
 }
 

@@ -51,7 +51,13 @@ obb_status obb_edit_prepare(struct obb_scene *scene, const obb_edit *edit, doubl
                             size_t box_room, struct obb_arena *arena,
                             struct obb_prepared **out_prepared, obb_fault *out_fault);
 
-/* Makes the prepared edit the newest state. Allocates nothing and cannot fail. */
+/* Does the work of obb_edit_commit that grows with the edit, and reclaims what earlier commits left, so
+ * that the commit takes O(1). Not needed for small edits. Until commit or
+ * discard, views may be closed and not opened. O(changes). */
+void obb_edit_seal(struct obb_prepared *prepared);
+
+/* Makes the prepared edit the newest state. Allocates nothing and cannot fail. O(changes), or O(1) if the edit
+ * is sealed. */
 void obb_edit_commit(struct obb_prepared *prepared, obb_committed *out_committed);
 
 /* Leaves the scene as it was before obb_edit_prepare. */

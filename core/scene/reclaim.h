@@ -46,8 +46,8 @@ struct obb_version *obb_scene_older(struct obb_scene *scene, const struct obb_ve
  * tree. */
 void obb_scene_retire(struct obb_scene *scene, struct obb_record *record);
 
-/* Releases states, versions and other objects that no reader needs; about `budget` objects at
- * most. */
+/* Releases states, versions and other objects that no reader needs; about `budget` objects at most. A
+ * KiB of a broad phase counts as an object. At least one state is released if there is one. */
 void obb_scene_reclaim(struct obb_scene *scene, size_t budget);
 
 /* Frees the retired objects and the lists of garbage of a scene that is being destroyed. No view

@@ -107,6 +107,20 @@ static size_t prepare_step(struct srv_job *job)
 {
     struct srv_write *w = (struct srv_write *)job;
     prepare(w, w->lock.promised, w->writer->memory.limit == 0 ? SIZE_MAX : w->lock.promised_bytes);
+    if (w->status != OBB_OK)
+        return 0;
+    if (w->op.check_only) {
+        obb_edit_discard(w->prepared);
+        w->prepared = NULL;
+    } else {
+        obb_edit_seal(w->prepared);
+    }
+    return 0;
+}
+
+static size_t discard_step(struct srv_job *job)
+{
+    obb_edit_discard(((struct srv_write *)job)->prepared);
     return 0;
 }
 
@@ -129,7 +143,8 @@ static void finish_edit(struct srv_write *w)
         return;
     }
     if (w->op.check_only) {
-        obb_edit_discard(w->prepared);
+        if (w->prepared != NULL) /* else a worker has discarded it */
+            obb_edit_discard(w->prepared);
         refuse(w, SRV_REFUSED_BY_NONE, OBB_OK);
         return;
     }
@@ -161,9 +176,15 @@ static void prepared(struct srv_job *job)
             return;
         w->status = OBB_NO_MEMORY;
     }
-    if (w->status == OBB_OK && w->cancelled != NULL && atomic_load(w->cancelled)) {
-        obb_edit_discard(w->prepared);
+    if (w->status == OBB_OK && w->prepared != NULL && w->cancelled != NULL &&
+        atomic_load(w->cancelled)) {
         w->status = OBB_CANCELLED;
+        w->job.advance = discard_step;
+        w->job.background = true;
+        w->job.cancelled = NULL;
+        if (srv_pool_submit(w->writer->pool, &w->job) == SRV_SUBMITTED)
+            return;
+        obb_edit_discard(w->prepared);
     }
     srv_lock_release(w->writer->locks, &w->lock);
     finish_edit(w);
@@ -370,6 +391,7 @@ void srv_write_cancel(struct srv_write *w)
         srv_lock_unwait(&w->wait);
         refuse(w, SRV_REFUSED_BY_SCENE, OBB_CANCELLED);
     } else {
-        srv_pool_cancelled(&w->job);
+        if (w->job.cancelled != NULL) /* not while what was prepared is being discarded */
+            srv_pool_cancelled(&w->job);
     }
 }

@@ -9,7 +9,8 @@
  *   3. Find the scene, or make it for an edit that may.
  *      An edit for which --scene-memory leaves no room is refused before it is applied. Then the
  *      largest histories give up states, and the edit begins once more.
- *   4. Apply the op, all or nothing.
+ *   4. Apply the op, all or nothing. The pool seals an edit that it prepared, so that the loop commits it
+ *      in O(1).
  *   5. Tell the listeners.
  *   6. Call `done`. */
 #ifndef SRV_WRITER_H

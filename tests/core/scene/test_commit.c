@@ -585,6 +585,55 @@ START_TEST(a_commit_that_finds_no_memory_leaves_no_trace)
 }
 END_TEST
 
+START_TEST(a_sealed_edit_shows_nothing_and_is_committed_or_discarded)
+{
+    struct obb_scene *scene = tick_scene(1e9, 4);
+    struct obb_view *view = NULL;
+    tick(scene, 1, "+a:1 +b:2");
+    tick(scene, 2, "a:9");
+    ck_assert_int_eq(obb_view_open(scene, NULL, &view, NULL, NULL), OBB_OK);
+    for (int round = 0; round < 2; round++) {
+        const uint64_t hash = obb_scene_hash(scene);
+        obb_scene_info before, after;
+        obb_scene_info_get(scene, &before);
+        struct obb_arena arena;
+        obb_arena_init(&arena);
+        struct obb_prepared *prepared = NULL;
+        obb_fault fault;
+        ck_assert_int_eq(tick_prepare(scene, 0, 3, "-a b:7 +c:20 +d:30", &arena, &prepared, &fault),
+                         OBB_OK);
+        obb_edit_seal(prepared);
+        ck_assert_str_eq(seen_in(view).text, "2@2 a:9 b:2");
+        ck_assert_ptr_null(obb_view_find(view, obb_str_of("c")));
+        if (round == 0) {
+            obb_edit_discard(prepared);
+            ck_assert(obb_scene_validate(scene));
+            ck_assert_uint_eq(obb_scene_hash(scene), hash);
+            ck_assert(obb_scene_measured(scene));
+            obb_scene_info_get(scene, &after);
+            ck_assert_double_eq(after.bounds.max.x, before.bounds.max.x);
+        } else {
+            obb_committed done;
+            const size_t unused = scene->versions.free_count, garbage = scene->garbage.count;
+            fault_arm(1);
+            obb_edit_commit(prepared, &done);
+            ck_assert_uint_eq(fault_seen(), 0);
+            fault_arm(0);
+            ck_assert_uint_eq(scene->versions.free_count, unused); /* nothing was reclaimed: O(1) */
+            ck_assert_uint_eq(scene->garbage.count, garbage);
+            ck_assert(obb_scene_validate(scene));
+            ck_assert_str_eq(now_in(scene), "3@3 b:7 c:20 d:30");
+            obb_scene_info_get(scene, &after);
+            ck_assert_double_eq(after.bounds.max.x, 31);
+        }
+        ck_assert_str_eq(seen_in(view).text, "2@2 a:9 b:2");
+        obb_arena_fini(&arena);
+    }
+    obb_view_close(view);
+    obb_scene_destroy(scene);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("commit");
@@ -596,6 +645,7 @@ int main(void)
     tcase_add_test(tc, a_transform_that_moves_nothing_raises_no_revision);
     tcase_add_test(tc, views_opened_in_between_see_nothing_of_what_is_only_prepared);
     tcase_add_test(tc, the_history_says_what_each_commit_did);
+    tcase_add_test(tc, a_sealed_edit_shows_nothing_and_is_committed_or_discarded);
     tcase_add_test(tc, a_commit_that_finds_no_memory_leaves_no_trace);
     suite_add_tcase(suite, tc);
     return test_main(suite);

@@ -41,7 +41,7 @@ struct match {
         size_t steps, times, loads, effects[OBB_EFFECT_KINDS], teleports;
     } echo;
     size_t steps, changed, refused[64], gone, between, clamped, looked_at, discarded, merged,
-        imported, rebuilt;
+        imported, rebuilt, sealed;
 };
 
 static bool chance(struct match *m, unsigned percent) { return test_below(&m->rng, 100) < percent; }
@@ -324,6 +324,8 @@ static void commit_step(struct match *m)
         const uint64_t before = obb_scene_hash(m->scene);
         if (obb_edit_prepare(m->scene, &edit, m->now_ms, room, &m->arena, &prepared, &fault) ==
             OBB_OK) {
+            if (test_below(&m->echo.rng, 2) == 0)
+                obb_edit_seal(prepared);
             obb_edit_discard(prepared);
             m->discarded++;
         }
@@ -344,6 +346,10 @@ static void commit_step(struct match *m)
         ck_assert_int_eq(obb_prepared_effects(prepared, &m->arena, &effects), OBB_OK);
         ck_assert_uint_eq(obb_scene_hash(m->mirror), before_commit);
         apply_effects(m, m->mirror, &effects, false);
+        if (test_below(&m->echo.rng, 3) == 0) {
+            obb_edit_seal(prepared);
+            m->sealed++;
+        }
         obb_edit_commit(prepared, &real);
         ck_assert_msg(obb_scene_hash(m->mirror) == obb_scene_hash(m->scene), "step %zu", m->steps);
         ck_assert(m->mirror->time_stated == m->scene->time_stated &&
@@ -555,6 +561,7 @@ START_TEST(random_commits_and_views_agree_with_the_model)
         ck_assert_uint_gt(m->echo.loads, steps / 500);
         ck_assert_uint_gt(m->echo.teleports, steps / 50);
         ck_assert_uint_gt(m->changed, steps / 3);
+        ck_assert_uint_gt(m->sealed, steps / 10);
         ck_assert_uint_gt(m->discarded, steps / 50);
         ck_assert_uint_gt(m->refused[OBB_NO_BOX], steps / 100);
         ck_assert_uint_gt(m->refused[OBB_LIMIT], 0);
