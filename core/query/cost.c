@@ -51,6 +51,12 @@ static double walk_cost(const struct obb_view *view)
     return ns;
 }
 
+/* With times of their own, most items see a state between two commits. */
+static bool may_interpolate(const struct obb_view *view, const obb_query *query)
+{
+    return view->interpolated_index != NULL || query->times != NULL;
+}
+
 double obb_query_item_cost(const struct obb_view *view, const obb_query *query)
 {
     const double walk = walk_cost(view);
@@ -80,7 +86,7 @@ double obb_query_item_cost(const struct obb_view *view, const obb_query *query)
         break;
     }
     ns += (double)query->explain_count * explain_cost(query);
-    return view->interpolated_index != NULL ? ns + NS_INTERPOLATED : ns;
+    return may_interpolate(view, query) ? ns + NS_INTERPOLATED : ns;
 }
 
 double obb_query_cost(const struct obb_view *view, const obb_query *query)
@@ -102,5 +108,5 @@ double obb_query_step_cost(const struct obb_view *view, const obb_query *query)
     return (query->kind == OBB_QUERY_SWEEP ? NS_STEP_SWEEP : NS_STEP) +
            ((query->want & OBB_WANT_POSE) != 0 ? NS_STEP_POSE : 0.0) +
            (query->kind == OBB_QUERY_OVERLAP ? details_cost(query) : 0.0) +
-           (view->interpolated_index != NULL ? NS_INTERPOLATED : 0.0);
+           (may_interpolate(view, query) ? NS_INTERPOLATED : 0.0);
 }

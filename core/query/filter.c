@@ -4,27 +4,66 @@
 #include "core/scene/view_inside.h"
 #include "core/versions/version.h"
 
-/* Gathers the excluded ids: given as ids, or as names of boxes in this view. */
-static obb_status gather_ids(const struct obb_view *view, const obb_filter *filter,
+struct id_list {
+    struct obb_arena *arena;
+    uint64_t *ids;
+    size_t count, room;
+};
+
+/* Makes room for `more` further ids. Returns false if there is no memory. */
+static bool reserve(struct id_list *list, size_t more)
+{
+    if (list->room - list->count >= more)
+        return true;
+    const size_t room = 2 * list->room + more;
+    uint64_t *ids = obb_arena_grow(list->arena, list->ids, list->count, room, sizeof *ids);
+    if (ids == NULL)
+        return false;
+    list->ids = ids;
+    list->room = room;
+    return true;
+}
+
+/* Adds the ids of all boxes that have the name in some state. */
+static bool add_all_of_name(struct id_list *list, const struct obb_view *view, obb_str name)
+{
+    for (;;) {
+        const size_t room = list->room - list->count;
+        const size_t found = obb_view_ids_of_name(view, name, list->ids + list->count, room);
+        if (found <= room) {
+            list->count += found;
+            return true;
+        }
+        if (!reserve(list, found)) /* then look again: meanwhile there may be another */
+            return false;
+    }
+}
+
+/* Gathers the excluded ids: given as ids, or as names of boxes in this view or in all states. */
+static obb_status gather_ids(const struct obb_view *view, const obb_filter *filter, bool all_states,
                              struct obb_arena *arena, struct obb_compiled_filter *compiled)
 {
-    const size_t room = filter->exclude_count + filter->exclude_id_count;
-    if (room == 0)
+    struct id_list list = {.arena = arena};
+    const size_t most = filter->exclude_count + filter->exclude_id_count;
+    if (most == 0)
         return OBB_OK;
-    uint64_t *ids = obb_arena_alloc(arena, room, sizeof *ids);
-    if (ids == NULL)
+    if (!reserve(&list, most))
         return OBB_NO_MEMORY;
-    size_t count = 0;
     for (size_t i = 0; i < filter->exclude_id_count; i++)
-        ids[count++] = filter->exclude_ids[i];
+        list.ids[list.count++] = filter->exclude_ids[i];
     for (size_t i = 0; i < filter->exclude_count; i++) {
+        if (all_states) {
+            if (!add_all_of_name(&list, view, filter->exclude[i]))
+                return OBB_NO_MEMORY;
+            continue;
+        }
         const struct obb_version *box = obb_view_find(view, filter->exclude[i]);
         if (box != NULL)
-            ids[count++] = box->id;
+            list.ids[list.count++] = box->id;
     }
-    obb_sort_u64(ids, count);
-    compiled->ids = ids;
-    compiled->id_count = count;
+    obb_sort_u64(list.ids, list.count);
+    compiled->ids = list.ids;
+    compiled->id_count = list.count;
     return OBB_OK;
 }
 
@@ -49,14 +88,15 @@ static obb_status gather_entities(const struct obb_view *view, const obb_filter 
 }
 
 obb_status obb_filter_compile(const struct obb_view *view, const obb_filter *filter,
-                              struct obb_arena *arena, struct obb_compiled_filter *out)
+                              bool all_states, struct obb_arena *arena,
+                              struct obb_compiled_filter *out)
 {
     struct obb_compiled_filter compiled = {.category = filter->category,
                                            .mask = filter->mask,
                                            .has_category = filter->has_category,
                                            .has_mask = filter->has_mask,
                                            .prefix = filter->prefix};
-    obb_status st = gather_ids(view, filter, arena, &compiled);
+    obb_status st = gather_ids(view, filter, all_states, arena, &compiled);
     if (st == OBB_OK)
         st = gather_entities(view, filter, arena, &compiled);
     if (st != OBB_OK)

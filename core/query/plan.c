@@ -15,6 +15,7 @@
 
 struct obb_plan {
     const struct obb_view *view;
+    const struct obb_view *const *views; /* one per item, of a query with times; else NULL */
     const obb_query *query;
     const atomic_bool *cancel;
     struct obb_arena arena; /* the compiled filter, the answers, the tasks */
@@ -64,20 +65,32 @@ static obb_status prepare_items(struct obb_plan *plan)
     return OBB_OK;
 }
 
-obb_status obb_plan_create(const struct obb_view *view, const obb_query *query,
-                           const atomic_bool *cancel, struct obb_budget *budget,
-                           struct obb_plan **out)
+/* Returns true if all views of the query have its dimensions. */
+static bool dimensions_fit(const struct obb_view *const *views, const obb_query *query)
 {
-    if (query->dimensions != view->info.dimensions)
+    const size_t count = obb_query_views(query);
+    size_t i = 0;
+    while (i < count && views[i]->info.dimensions == query->dimensions)
+        i++;
+    return i == count;
+}
+
+obb_status obb_plan_create_timed(const struct obb_view *const *views, const obb_query *query,
+                                 const atomic_bool *cancel, struct obb_budget *budget,
+                                 struct obb_plan **out)
+{
+    if (!dimensions_fit(views, query))
         return OBB_DIMENSIONS;
     struct obb_plan *plan = obb_calloc(1, sizeof *plan);
     if (plan == NULL)
         return OBB_NO_MEMORY;
-    plan->view = view;
+    plan->view = views[0];
+    plan->views = query->times != NULL && query->count > 0 ? views : NULL;
     plan->query = query;
     plan->cancel = cancel;
     plan->arena.budget = budget;
-    obb_status st = obb_filter_compile(view, &query->filter, &plan->arena, &plan->filter);
+    obb_status st = obb_filter_compile(plan->view, &query->filter, plan->views != NULL,
+                                       &plan->arena, &plan->filter);
     if (st == OBB_OK)
         st = query->kind == OBB_QUERY_ALL_PAIRS ? prepare_all_pairs(plan) : prepare_items(plan);
     if (st != OBB_OK) {
@@ -86,6 +99,14 @@ obb_status obb_plan_create(const struct obb_view *view, const obb_query *query,
     }
     *out = plan;
     return OBB_OK;
+}
+
+obb_status obb_plan_create(const struct obb_view *view, const obb_query *query,
+                           const atomic_bool *cancel, struct obb_budget *budget,
+                           struct obb_plan **out)
+{
+    assert(obb_query_views(query) == 1);
+    return obb_plan_create_timed(&view, query, cancel, budget, out);
 }
 
 void obb_plan_destroy(struct obb_plan *plan)
@@ -130,7 +151,8 @@ size_t obb_plan_advance(struct obb_plan *plan, obb_status *out_status)
         if (plan->chunk_count > 0)
             return plan->chunk_count;
     }
-    plan->result = (obb_result){.answers = plan->answers, .answer_count = plan->query->count};
+    plan->result = (obb_result){
+        .answers = plan->answers, .answer_count = plan->query->count, .views = plan->views};
     return 0;
 }
 
@@ -168,6 +190,8 @@ static obb_status run_items(struct obb_plan *plan, size_t chunk)
     const size_t end = first + (rest < plan->per_chunk ? rest : plan->per_chunk);
     for (size_t i = first; i < end && obb_task_goes_on(task); i++) {
         plan->answers[i] = (obb_answer){0};
+        if (plan->views != NULL)
+            task->view = plan->views[i];
         answer_item(task, i, &plan->answers[i]);
         obb_arena_reset(&task->scratch);
     }

@@ -18,6 +18,12 @@ obb_status obb_plan_create(const struct obb_view *view, const obb_query *query,
                            const atomic_bool *cancel, struct obb_budget *budget,
                            struct obb_plan **out);
 
+/* The same for a query whose rays have times of their own: views[i] is the view of ray i. All lists
+ * outlive the plan. Other queries are bound to views[0]. */
+obb_status obb_plan_create_timed(const struct obb_view *const *views, const obb_query *query,
+                                 const atomic_bool *cancel, struct obb_budget *budget,
+                                 struct obb_plan **out);
+
 /* Ends a phase and begins the next one. Returns the number of its chunks, or 0 if the result is
  * complete or *out_status is an error. Call it on one thread, after every chunk of the phase before
  * has run. */

@@ -74,6 +74,8 @@ typedef struct obb_query {
         const obb_query_sweep *sweeps;
         const obb_ref *boxes; /* nearest with of_boxes */
     } items;
+    /* Rays: the time of each, or NULL. `at` is then an OBB_AT_TIME whose own time means nothing. */
+    const double *times;
     bool of_boxes; /* nearest: boxes instead of points */
     obb_mode mode;
     obb_inside inside;
@@ -85,6 +87,8 @@ typedef struct obb_query {
     bool by_id, count_only;
     size_t limit;
     bool has_limit; /* the limit was stated and is not the default */
+    bool columns;   /* the answer is in columns: the first hit of each item, by id */
+    bool narrow;    /* in CBOR the computed numbers of the columns are float32 */
 
     /* A page of all-pairs, for streams of any length. `after` holds the ids of the last pair of the
      * page before, {0, 0} for the first page. At most `limit` of the following pairs are listed,
@@ -100,6 +104,23 @@ typedef struct obb_query {
     obb_str tag; /* the client's; no part of the question */
     bool has_tag;
 } obb_query;
+
+/* Returns how many views the query is bound to: one for each time, or one. */
+static inline size_t obb_query_views(const obb_query *query)
+{
+    return query->times != NULL && query->count > 0 ? query->count : 1;
+}
+
+/* Returns the moments of these views. */
+static inline obb_needed_moment obb_query_moments(const obb_query *query)
+{
+    const bool timed = query->times != NULL && query->count > 0;
+    return (obb_needed_moment){.at = query->has_at || timed ? query->at
+                                                            : (obb_at){.kind = OBB_AT_NOW},
+                               .dimensions = query->dimensions,
+                               .times = timed ? query->times : NULL,
+                               .count = timed ? query->count : 0};
+}
 
 /* Details of a pair. A member is valid only if the query wants it. */
 typedef struct obb_details {
@@ -164,10 +185,11 @@ typedef struct obb_box_pair {
 typedef struct obb_result {
     const obb_answer *answers; /* one per item */
     size_t answer_count;
-    const obb_box_pair *pairs;       /* all-pairs, by (id, id) */
-    const obb_details *pair_details; /* one per pair, or NULL */
-    size_t pair_count, count;        /* pairs listed, and pairs in all (of a page: listed) */
-    bool truncated;                  /* of a page: another page may follow */
+    const struct obb_view *const *views; /* one per item, of a query with times; else NULL */
+    const obb_box_pair *pairs;           /* all-pairs, by (id, id) */
+    const obb_details *pair_details;     /* one per pair, or NULL */
+    size_t pair_count, count;            /* pairs listed, and pairs in all (of a page: listed) */
+    bool truncated;                      /* of a page: another page may follow */
     size_t candidates,
         doubts; /* all-pairs: candidates of the broad phase, and those that took the double test */
 } obb_result;

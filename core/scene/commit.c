@@ -171,32 +171,42 @@ static obb_status prepare_state(struct obb_prepared *p)
     return prepare_layers(p);
 }
 
+/* Checks that one moment is within reach after the commit, and that its state has the dimensions. */
+static obb_status check_needed_moment(const struct obb_prepared *p, const obb_at *at,
+                                      int dimensions, obb_fault *fault)
+{
+    const struct obb_history *history = &p->apply.scene->history;
+    fault->dimensions = p->settings.dimensions;
+    if (at->kind != OBB_AT_NOW) {
+        struct obb_history_position position;
+        const obb_status st =
+            obb_history_find(history, &p->future, at, &position, &fault->oldest, &fault->newest);
+        if (st ==
+            OBB_GONE) { /* the commit is not made: the range is that of the history as it is */
+            fault->newest = obb_history_now(history);
+            if (fault->oldest.revision > fault->newest.revision)
+                fault->oldest = fault->newest;
+        }
+        if (st != OBB_OK)
+            return st;
+        if (position.index < history->count)
+            fault->dimensions = obb_history_state(history, position.index)->settings.dimensions;
+    }
+    return fault->dimensions == dimensions ? OBB_OK : OBB_DIMENSIONS;
+}
+
 /* Checks that the moments that the edit needs are within reach after the commit. */
 static obb_status check_needed_moments(const struct obb_prepared *p, obb_fault *fault)
 {
     fault->group = OBB_GROUP_MOMENT;
-    const struct obb_history *history = &p->apply.scene->history;
     for (; fault->index < p->apply.edit->moment_count; fault->index++) {
         const obb_needed_moment *needed = &p->apply.edit->moments[fault->index];
-        int dimensions = p->settings.dimensions;
-        if (needed->at.kind != OBB_AT_NOW) {
-            struct obb_history_position position;
-            const obb_status st = obb_history_find(history, &p->future, &needed->at, &position,
-                                                   &fault->oldest, &fault->newest);
-            if (st ==
-                OBB_GONE) { /* the commit is not made: the range is that of the history as it is */
-                fault->newest = obb_history_now(history);
-                if (fault->oldest.revision > fault->newest.revision)
-                    fault->oldest = fault->newest;
-            }
+        const size_t count = obb_needed_count(needed);
+        for (fault->member = 0; fault->member < count; fault->member++) {
+            const obb_at at = obb_needed_at(needed, fault->member);
+            const obb_status st = check_needed_moment(p, &at, needed->dimensions, fault);
             if (st != OBB_OK)
                 return st;
-            if (position.index < history->count)
-                dimensions = obb_history_state(history, position.index)->settings.dimensions;
-        }
-        if (needed->dimensions != dimensions) {
-            fault->dimensions = dimensions;
-            return OBB_DIMENSIONS;
         }
     }
     *fault = (obb_fault){.group = OBB_GROUP_NONE};

@@ -55,11 +55,29 @@ typedef struct obb_merge {
     size_t with_count;
 } obb_merge;
 
-/* A moment whose state must be known after the commit, seen from the result of the commit. */
+/* A moment whose state must be known after the commit, seen from the result of the commit. Or many
+ * moments: `times` then holds `count` times, each of which stands in place of at.time. */
 typedef struct obb_needed_moment {
     obb_at at;
-    int dimensions; /* that the state must have */
+    int dimensions;      /* that the states must have */
+    const double *times; /* NULL: one moment, `at` as it is */
+    size_t count;
 } obb_needed_moment;
+
+/* Returns how many moments these are. */
+static inline size_t obb_needed_count(const obb_needed_moment *needed)
+{
+    return needed->times != NULL ? needed->count : 1;
+}
+
+/* Returns moment i of them. */
+static inline obb_at obb_needed_at(const obb_needed_moment *needed, size_t i)
+{
+    obb_at at = needed->at;
+    if (needed->times != NULL)
+        at.time = needed->times[i];
+    return at;
+}
 
 /* One commit. Groups stand in the order of application. The caller owns the arrays, which must live
  * until commit or discard. */
@@ -106,8 +124,9 @@ typedef enum obb_group {
 #define OBB_FAULT_TARGET SIZE_MAX
 typedef struct obb_fault {
     obb_group group;
-    size_t index;  /* within the group */
-    size_t member; /* of a merge's `with`; OBB_FAULT_TARGET: the merge's target */
+    size_t index; /* within the group */
+    size_t
+        member; /* of a merge's `with`; OBB_FAULT_TARGET: the merge's target. Of a moment's times */
     obb_moment oldest,
         newest;     /* with OBB_GONE: the part of today's history that would have stayed in reach;
                  * newest with OBB_TIME_BACKWARDS and OBB_REVISION: the last commit */

@@ -212,21 +212,72 @@ static obb_status share(struct obb_scene *scene, const struct obb_history_positi
     return OBB_OK;
 }
 
+/* Opens the states of one of the moments that obb_views_open opens, whose index is fault->index. */
+static obb_status open_moments(struct obb_scene *scene, const obb_needed_moment *needed,
+                               struct obb_arena *arena, struct obb_view **views,
+                               struct obb_view **opened, size_t *opened_count, obb_fault *fault)
+{
+    const size_t count = obb_needed_count(needed);
+    for (fault->member = 0; fault->member < count; fault->member++) {
+        const obb_at at = obb_needed_at(needed, fault->member);
+        struct obb_history_position position;
+        obb_status st =
+            obb_history_find(&scene->history, NULL, &at, &position, &fault->oldest, &fault->newest);
+        if (st == OBB_OK)
+            st = share(scene, &position, arena, &views[fault->member], opened, opened_count);
+        if (st != OBB_OK)
+            return st;
+    }
+    return OBB_OK;
+}
+
 obb_status obb_views_open(struct obb_scene *scene, const obb_needed_moment *moments, size_t count,
                           struct obb_arena *arena, struct obb_view **out_views,
-                          struct obb_view **out_opened, size_t *out_opened_count)
+                          struct obb_view **out_opened, size_t *out_opened_count,
+                          obb_fault *out_fault)
 {
     obb_status st = OBB_OK;
+    obb_fault fault = {.group = OBB_GROUP_MOMENT};
     *out_opened_count = 0;
-    for (size_t i = 0; i < count && st == OBB_OK; i++) {
-        struct obb_history_position position;
-        st = obb_history_find(&scene->history, NULL, &moments[i].at, &position, NULL, NULL);
-        if (st == OBB_OK)
-            st = share(scene, &position, arena, &out_views[i], out_opened, out_opened_count);
+    for (; fault.index < count; fault.index++) {
+        st = open_moments(scene, &moments[fault.index], arena, out_views, out_opened,
+                          out_opened_count, &fault);
+        if (st != OBB_OK)
+            break;
+        out_views += obb_needed_count(&moments[fault.index]);
     }
     for (size_t i = 0; i < *out_opened_count; i++)
         out_opened[i]->state->shared = NULL;
+    if (st != OBB_OK && out_fault != NULL)
+        *out_fault = fault;
     return st;
+}
+
+/* Nanoseconds, about: to open a view, cold, and to put a box into the index of interpolated boxes. */
+#define NS_VIEW               150.0
+#define NS_INTERPOLATED_BUILT 400.0
+
+double obb_views_cost(const struct obb_scene *scene, const obb_needed_moment *moments, size_t count,
+                      double limit)
+{
+    const struct obb_history *history = &scene->history;
+    double ns = 0.0;
+    for (size_t i = 0; i < count && ns <= limit; i++) {
+        const size_t times = obb_needed_count(&moments[i]);
+        for (size_t k = 0; k < times && ns <= limit; k++) {
+            const obb_at at = obb_needed_at(&moments[i], k);
+            struct obb_history_position position;
+            ns += NS_VIEW;
+            if (at.kind == OBB_AT_NOW ||
+                obb_history_find(history, NULL, &at, &position, NULL, NULL) != OBB_OK ||
+                position.alpha == 0.0)
+                continue;
+            const struct obb_state *later = obb_history_state(history, position.index + 1);
+            if (!later->interpolated_index_built)
+                ns += NS_INTERPOLATED_BUILT * (double)later->ended->count;
+        }
+    }
+    return ns;
 }
 
 struct obb_scene *obb_view_close(struct obb_view *view)
@@ -321,6 +372,23 @@ const struct obb_version *obb_view_find(const struct obb_view *view, obb_str nam
             return version;
     }
     return NULL;
+}
+
+size_t obb_view_ids_of_name(const struct obb_view *view, obb_str name, uint64_t *out, size_t room)
+{
+    const struct obb_hash_table *names = &view->scene->names;
+    const uint32_t hash = obb_record_hash(view->scene, name);
+    size_t count = 0;
+    for (const struct obb_link *link = obb_hash_table_find(names, hash); link != NULL;
+         link = obb_hash_table_find_next(names, link)) {
+        const struct obb_record *record = (const struct obb_record *)link;
+        if (!obb_str_equal(obb_record_name(record), name))
+            continue;
+        if (count < room)
+            out[count] = record->id;
+        count++;
+    }
+    return count;
 }
 
 const struct obb_version *obb_view_find_id(const struct obb_view *view, uint64_t id)

@@ -42,16 +42,24 @@ obb_status obb_view_open(struct obb_scene *scene, const obb_at *at, struct obb_v
 
 /* Opens the states that `count` moments name, and pins each state once.
  *
- * out_views         room for `count`: one for each moment. Equal moments that follow each other in
- *                   a state share one. They may be read until the opened views are closed.
- * out_opened        room for `count`: the views that the caller closes, also after an error; at
- *                   most one a state. *out_opened_count says how many.
+ * out_views         room for all moments, each time of `times` counted: one for each. Equal moments
+ *                   that follow each other in a state share one. They may be read until the opened
+ *                   views are closed.
+ * out_opened        the same room: the views that the caller closes, also after an error; at most
+ *                   one a state. *out_opened_count says how many.
  * arena             holds the other views.
- * errors            OBB_GONE; OBB_NO_MEMORY. Some views may be open then.
+ * errors            OBB_GONE: *out_fault (may be NULL) names the moment and what is within, as in
+ *                   an edit. OBB_NO_MEMORY. Some views may be open then.
  * Cost              as obb_view_open for each state; about 0.1 us for each further moment. */
 obb_status obb_views_open(struct obb_scene *scene, const obb_needed_moment *moments, size_t count,
                           struct obb_arena *arena, struct obb_view **out_views,
-                          struct obb_view **out_opened, size_t *out_opened_count);
+                          struct obb_view **out_opened, size_t *out_opened_count,
+                          obb_fault *out_fault);
+
+/* Returns roughly how many nanoseconds obb_views_open of the same moments takes, or, as soon as that
+ * is clear, some number above `limit`. The writer's; about 0.1 us for each moment in the past. */
+double obb_views_cost(const struct obb_scene *scene, const obb_needed_moment *moments, size_t count,
+                      double limit);
 
 /* Keeps all states after the view's until the view is closed, even if `at` no longer reaches them. Call
  * it before the commit that follows obb_view_open. The writer's. O(1). */

@@ -50,6 +50,11 @@ static inline const struct obb_version *obb_view_interpolates_to(const struct ob
     return to->interpolated ? to : NULL;
 }
 
+/* Writes the ids of all boxes of that name that some state of the history, or of an open view, may
+ * hold: at most `room` of them. Returns how many there are, which is 0 or 1 for most names. Any
+ * thread. */
+size_t obb_view_ids_of_name(const struct obb_view *view, obb_str name, uint64_t *out, size_t room);
+
 /* Returns the interned string of an entity, which all its boxes share in every state, or NULL if no
  * box has that entity. Any thread. */
 const struct obb_interned *obb_view_entity(const struct obb_view *view, obb_str entity);

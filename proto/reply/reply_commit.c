@@ -90,14 +90,15 @@ void wire_write_committed(struct wire_buf *buf, wire_media media, const wire_com
     put_missing(&out, edit, committed);
     wire_out_key(&out, "results");
     wire_out_array(&out, commit->query_count);
-    for (size_t i = 0; i < commit->query_count; i++) {
+    for (size_t i = 0, view = 0; i < commit->query_count; i++) {
         const wire_out_scope entry = wire_out_object(&out);
         if (unanswered != NULL) {
             wire_put_tag(&out, &commit->queries[i]);
             wire_out_key(&out, "problem");
             wire_put_problem(&out, unanswered);
         } else {
-            wire_put_result(&out, views[i], &commit->queries[i], results[i]);
+            wire_put_result(&out, views[view], &commit->queries[i], results[i]);
+            view += obb_query_views(&commit->queries[i]);
         }
         wire_out_object_end(&out, entry);
     }

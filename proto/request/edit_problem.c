@@ -93,8 +93,13 @@ static void point_at_entry(struct wire_pointer *pointer, obb_status status, cons
     case OBB_GROUP_MOMENT:
         wire_pointer_key(pointer, obb_str_of("queries"));
         wire_pointer_index(pointer, i);
-        if (status == OBB_GONE)
+        if (edit->moments[i].times != NULL) {
+            wire_pointer_key(pointer, obb_str_of("rays"));
+            wire_pointer_key(pointer, obb_str_of("times"));
+            wire_pointer_index(pointer, fault->member);
+        } else if (status == OBB_GONE) {
             wire_pointer_key(pointer, obb_str_of("at"));
+        }
         break;
     case OBB_GROUP_MERGE: /* a commit has no merges */
     case OBB_GROUP_NONE:
@@ -147,9 +152,10 @@ static wire_problem problem_of(obb_status status, const obb_fault *fault, const 
     const bool transforms = fault->group == OBB_GROUP_TRANSFORM;
     if (status == OBB_NO_BOX)
         return problem_of_no_box(fault, edit, arena);
-    if (status == OBB_GONE)
-        return wire_problem_of_gone(&edit->moments[fault->index].at, fault->oldest, fault->newest,
-                                    arena);
+    if (status == OBB_GONE) {
+        const obb_at at = obb_needed_at(&edit->moments[fault->index], fault->member);
+        return wire_problem_of_gone(&at, fault->oldest, fault->newest, arena);
+    }
     if (status == OBB_REVISION)
         return wire_problem_of_revision(
             &fault->newest.revision, obb_str_of(wire_detail(arena, "%" PRIu64, edit->if_revision)),

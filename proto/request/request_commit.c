@@ -46,9 +46,7 @@ static bool need_moments(struct wire_cursor *c, wire_commit *commit)
     }
     for (size_t i = 0; i < count; i++) {
         const obb_query *query = &commit->queries[i];
-        moments[i] = (obb_needed_moment){.dimensions = query->dimensions};
-        if (query->has_at)
-            moments[i].at = query->at;
+        moments[i] = obb_query_moments(query);
         if (query->has_tag && !commit->has_tag) {
             commit->has_tag = true;
             commit->tag = query->tag;

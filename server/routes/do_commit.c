@@ -18,8 +18,7 @@ struct commit {
     wire_commit commit;
     bool good;
     wire_problem problem;
-    struct srv_scene_lock lock; /* while the pool opens the views */
-    size_t aside;               /* bytes of the reply that are set aside for the shortest answer */
+    size_t aside; /* bytes of the reply that are set aside for the shortest answer */
 };
 
 static void commit_read(struct srv_work *work)
@@ -132,65 +131,17 @@ static void commit_reply(struct srv_work *work)
     srv_plans_close(&c->plans);
 }
 
-/* Opens the views of the queries on the state after the changes. The loop, or a worker while the
- * scene is locked. */
-static void open_views(struct commit *c)
+/* Runs the queries on the state after the changes, unless a problem says why not. */
+static void run_queries(struct srv_plans *p, const wire_problem *problem)
 {
-    struct srv_plans *p = &c->plans;
-    const obb_edit *edit = &c->commit.edit;
-    atomic_store(&p->status, (int)obb_views_open(c->change.write.scene, edit->moments,
-                                                 c->commit.query_count, &p->work.request->arena,
-                                                 p->views, p->opened, &p->opened_count));
-}
-
-/* Runs the queries, whose views are open unless a status says why not. */
-static void run_queries(struct commit *c)
-{
-    struct srv_plans *p = &c->plans;
-    const obb_status status = (obb_status)atomic_load(&p->status);
-    wire_problem problem =
-        status == OBB_CANCELLED ? srv_problem_cancelled(p->work.request) : wire_problem_of(status);
-    srv_views_opened(p->work.request->services->locks, p->opened_count);
-    if (status == OBB_OK) {
-        p->count = c->commit.query_count;
-        if (srv_plans_start(p, commit_reply, &problem))
+    wire_problem busy;
+    if (problem == NULL) {
+        if (srv_plans_start(p, commit_reply, &busy))
             return;
+        problem = &busy;
     }
-    reply_unanswered(c, problem);
+    reply_unanswered((struct commit *)p, *problem);
     srv_plans_close(p);
-}
-
-static size_t open_step(struct srv_job *job)
-{
-    open_views((struct commit *)job);
-    return 0;
-}
-
-static void views_opened(struct srv_work *work)
-{
-    struct commit *c = (struct commit *)work;
-    srv_lock_release(work->request->services->locks, &c->lock);
-    run_queries(c);
-    srv_lock_wake(&c->lock);
-}
-
-/* Many views are opened on the pool, so that no other commit comes between the changes and the
- * queries. */
-static void open_on_pool(struct commit *c)
-{
-    struct srv_plans *p = &c->plans;
-    struct srv_locks *locks = p->work.request->services->locks;
-    wire_problem problem = wire_problem_of(OBB_NO_MEMORY);
-    if (!srv_lock_take(locks, &c->lock, c->change.write.scene, false, 0)) {
-        reply_unanswered(c, problem);
-        return;
-    }
-    atomic_store(&p->status, OBB_CANCELLED); /* if the pool gives the job up before open_step */
-    p->work.job.advance = open_step;
-    if (srv_work_submit(&p->work, views_opened, &problem))
-        return;
-    srv_lock_release(locks, &c->lock);
-    reply_unanswered(c, problem);
 }
 
 static void commit_query(struct srv_change *change)
@@ -201,12 +152,9 @@ static void commit_query(struct srv_change *change)
     c->plans.work.request->tag = c->commit.tag;
     c->plans.write_ns =
         NAME_NS * (double)(c->commit.edit.put_count + change->write.committed.missed);
-    if (SRV_VIEW_NS * (double)c->commit.query_count > SRV_LOOP_NS) {
-        open_on_pool(c);
-        return;
-    }
-    open_views(c);
-    run_queries(c);
+    /* Many views are opened on the pool while the scene is locked, so that no other commit comes
+     * between the changes and the queries. */
+    srv_plans_open(&c->plans, change->write.scene, c->commit.edit.moments, run_queries);
 }
 
 /* Returns why the sender may not make this commit, or NULL. */

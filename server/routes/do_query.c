@@ -20,6 +20,12 @@ static void note(struct srv_plans *p, obb_status status)
     (void)atomic_compare_exchange_strong(&p->status, &none, (int)status);
 }
 
+/* Returns the views from that one on, for reading. */
+static const struct obb_view *const *views_from(const struct srv_plans *p, size_t first)
+{
+    return (const struct obb_view *const *)p->views + first;
+}
+
 /* Begins the next phase of the current plan, or of the next plan if the current one is complete. */
 static size_t plans_advance(struct srv_job *job)
 {
@@ -29,14 +35,15 @@ static size_t plans_advance(struct srv_job *job)
         obb_status status = OBB_OK;
         struct obb_plan **plan = &p->plans[p->current];
         if (*plan == NULL)
-            status = obb_plan_create(p->views[p->current], &p->queries[p->current], cancelled,
-                                     p->work.request->services->budget, plan);
+            status = obb_plan_create_timed(views_from(p, p->current_view), &p->queries[p->current],
+                                           cancelled, p->work.request->services->budget, plan);
         size_t chunks = 0;
         if (status == OBB_OK)
             chunks = obb_plan_advance(*plan, &status);
         note(p, status);
         if (status == OBB_OK && chunks > 0)
             return chunks;
+        p->current_view += obb_query_views(&p->queries[p->current]);
         p->current++;
     }
     if (atomic_load(&p->status) == OBB_OK)
@@ -85,8 +92,10 @@ void srv_plans_close(struct srv_plans *p)
 static bool plans_try(struct srv_plans *p)
 {
     double left_ns = SRV_LOOP_NS;
-    for (size_t i = 0; i < p->count; i++) {
-        obb_status status = obb_plan_create(p->views[i], &p->queries[i], NULL, NULL, &p->plans[i]);
+    size_t view = 0;
+    for (size_t i = 0; i < p->count; view += obb_query_views(&p->queries[i]), i++) {
+        obb_status status =
+            obb_plan_create_timed(views_from(p, view), &p->queries[i], NULL, NULL, &p->plans[i]);
         if (status == OBB_OK)
             status = obb_plan_try(p->plans[i], &left_ns);
         if (status == OBB_CANCELLED) {
@@ -107,21 +116,103 @@ static bool plans_try(struct srv_plans *p)
 bool srv_plans_room(struct srv_plans *p, struct srv_request *request, const obb_query *queries,
                     size_t count)
 {
+    size_t views = 1;
+    for (size_t i = 0; i < count; i++)
+        views += obb_query_views(&queries[i]);
     p->work.request = request;
     p->queries = queries;
+    p->count = count;
     p->plans = srv_work_room(request, (count + 1) * sizeof *p->plans);
     if (p->plans != NULL)
-        p->views = srv_work_room(request, 2 * (count + 1) * sizeof *p->views);
-    p->opened = p->views != NULL ? p->views + count + 1 : NULL;
+        p->views = srv_work_room(request, 2 * views * sizeof *p->views);
+    p->opened = p->views != NULL ? p->views + views : NULL;
     return p->views != NULL;
+}
+
+/* ---- Opening views --------------------------------------------------------------------------- */
+
+/* The loop, or a worker while the scene is locked. */
+static void open_views(struct srv_plans *p)
+{
+    atomic_store(&p->status,
+                 (int)obb_views_open(p->scene, p->moments, p->count, &p->work.request->arena,
+                                     p->views, p->opened, &p->opened_count, &p->fault));
+}
+
+/* A moment of a query outside the history. A commit has none: it was refused. */
+static wire_problem problem_of_gone(const struct srv_plans *p)
+{
+    struct obb_arena *arena = &p->work.request->arena;
+    const obb_needed_moment *moment = &p->moments[p->fault.index];
+    const obb_at at = obb_needed_at(moment, p->fault.member);
+    wire_problem problem = wire_problem_of_gone(&at, p->fault.oldest, p->fault.newest, arena);
+    problem.pointer =
+        moment->times == NULL ? "/at" : wire_detail(arena, "/rays/times/%zu", p->fault.member);
+    return problem;
+}
+
+static void views_are_open(struct srv_plans *p)
+{
+    const obb_status status = (obb_status)atomic_load(&p->status);
+    srv_views_opened(p->work.request->services->locks, p->opened_count);
+    if (status == OBB_OK) {
+        p->then(p, NULL);
+        return;
+    }
+    const wire_problem problem = status == OBB_GONE        ? problem_of_gone(p)
+                                 : status == OBB_CANCELLED ? srv_problem_cancelled(p->work.request)
+                                                           : wire_problem_of(status);
+    p->count = 0;
+    p->then(p, &problem);
+}
+
+static size_t open_step(struct srv_job *job)
+{
+    open_views((struct srv_plans *)job);
+    return 0;
+}
+
+static void opened_on_pool(struct srv_work *work)
+{
+    struct srv_plans *p = (struct srv_plans *)work;
+    srv_lock_release(work->request->services->locks, &p->lock);
+    views_are_open(p);
+    srv_lock_wake(&p->lock);
+}
+
+void srv_plans_open(struct srv_plans *p, struct obb_scene *scene, const obb_needed_moment *moments,
+                    void (*then)(struct srv_plans *p, const wire_problem *problem))
+{
+    struct srv_locks *locks = p->work.request->services->locks;
+    wire_problem problem = wire_problem_of(OBB_NO_MEMORY);
+    p->scene = scene;
+    p->moments = moments;
+    p->then = then;
+    if (obb_views_cost(scene, moments, p->count, SRV_LOOP_NS) <= SRV_LOOP_NS) {
+        open_views(p);
+        views_are_open(p);
+        return;
+    }
+    if (srv_lock_take(locks, &p->lock, scene, false, 0)) {
+        atomic_store(&p->status, OBB_CANCELLED); /* if the pool gives the job up before open_step */
+        p->work.job.advance = open_step;
+        if (srv_work_submit(&p->work, opened_on_pool, &problem))
+            return;
+        srv_lock_release(locks, &p->lock);
+    }
+    p->count = 0;
+    then(p, &problem);
 }
 
 bool srv_plans_start(struct srv_plans *p, void (*then)(struct srv_work *work),
                      wire_problem *out_problem)
 {
     double cost = p->write_ns;
-    for (size_t i = 0; i < p->count && cost <= SRV_LOOP_NS; i++)
-        cost += obb_query_cost(p->views[i], &p->queries[i]);
+    size_t view = 0;
+    for (size_t i = 0; i < p->count && cost <= SRV_LOOP_NS; i++) {
+        cost += obb_query_cost(p->views[view], &p->queries[i]);
+        view += obb_query_views(&p->queries[i]);
+    }
     if (cost <= SRV_LOOP_NS && plans_try(p)) {
         then(&p->work);
         return true;
@@ -145,6 +236,7 @@ struct query {
     obb_query_kind kind;
     int dimensions;
     obb_query query;
+    obb_needed_moment moment; /* of the query */
     bool good;
     wire_problem problem;
 };
@@ -218,7 +310,7 @@ static bool lines_write(struct srv_paged_answer *answer)
     q->query.after[1] = obb_view_id(last->b);
     plan_close(&q->plans, 0);
     next_page(q);
-    q->plans.current = 0;
+    q->plans.current = q->plans.current_view = 0;
     return true;
 }
 
@@ -262,6 +354,17 @@ static void query_write(struct srv_plans *p)
     srv_plans_drop(p); /* here, because freeing a large result takes long */
 }
 
+/* A view shows a state of other dimensions than the query was decoded for. */
+static wire_problem problem_of_dimensions(const struct query *q)
+{
+    const size_t count = obb_query_views(&q->query);
+    int dimensions = q->query.dimensions;
+    for (size_t i = 0; i < count && dimensions == q->query.dimensions; i++)
+        dimensions = obb_view_info_get(q->plans.views[i])->dimensions;
+    return wire_problem_of_dimensions(dimensions, q->query.dimensions,
+                                      &q->plans.work.request->arena);
+}
+
 static void query_reply(struct srv_work *work)
 {
     struct query *q = (struct query *)work;
@@ -270,8 +373,7 @@ static void query_reply(struct srv_work *work)
     if (atomic_load(&request->cancelled)) {
         srv_reply_cancelled(request);
     } else if (status == OBB_DIMENSIONS) {
-        const wire_problem problem = wire_problem_of_dimensions(
-            obb_view_info_get(q->plans.views[0])->dimensions, q->query.dimensions, &request->arena);
+        const wire_problem problem = problem_of_dimensions(q);
         srv_reply_problem(request, &problem);
     } else if (status != OBB_OK) {
         srv_reply_status(request, status);
@@ -282,6 +384,26 @@ static void query_reply(struct srv_work *work)
         srv_reply(request, 200, wire_media_type(request->accept));
     }
     srv_plans_close(&q->plans);
+}
+
+static void query_run(struct srv_plans *p, const wire_problem *problem)
+{
+    struct query *q = (struct query *)p;
+    struct srv_request *request = p->work.request;
+    wire_problem busy;
+    if (problem == NULL) {
+        p->write = query_write;
+        if (request->accept == WIRE_NDJSON && !q->query.count_only) {
+            q->most = q->query.has_limit ? q->query.limit : UINT64_MAX;
+            q->query.paged = true;
+            next_page(q);
+        }
+        if (srv_plans_start(p, query_reply, &busy))
+            return;
+        problem = &busy;
+    }
+    srv_reply_problem(request, problem);
+    srv_plans_close(p);
 }
 
 static void query_start(struct srv_work *work)
@@ -298,22 +420,8 @@ static void query_start(struct srv_work *work)
         srv_path_scene(request); /* looked up anew: it may be removed by now */
     if (scene == NULL || !srv_plans_room(&q->plans, request, &q->query, 1))
         return;
-    q->plans.views[0] = srv_open_view(request, scene, q->query.has_at ? &q->query.at : NULL);
-    if (q->plans.views[0] == NULL)
-        return;
-    q->plans.opened[q->plans.opened_count++] = q->plans.views[0];
-    q->plans.count = 1;
-    q->plans.write = query_write;
-    if (request->accept == WIRE_NDJSON && !q->query.count_only) {
-        q->most = q->query.has_limit ? q->query.limit : UINT64_MAX;
-        q->query.paged = true;
-        next_page(q);
-    }
-    wire_problem problem;
-    if (!srv_plans_start(&q->plans, query_reply, &problem)) {
-        srv_reply_problem(request, &problem);
-        srv_plans_close(&q->plans);
-    }
+    q->moment = obb_query_moments(&q->query);
+    srv_plans_open(&q->plans, scene, &q->moment, query_run);
 }
 
 void srv_do_query(struct srv_request *request)

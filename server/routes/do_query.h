@@ -2,28 +2,46 @@
 #ifndef SRV_DO_QUERY_H
 #define SRV_DO_QUERY_H
 
+#include "server/scenes/lock.h"
 #include "server/scenes/work.h"
 
 /* Queries that run one after the other. The workers share the chunks of each. */
 struct srv_plans {
     struct srv_work work; /* first */
     const obb_query *queries;
-    struct obb_view **views;  /* one each, open; several queries may share one */
+    /* Open: of each query as many as obb_query_views says, one after the other; several may be the
+     * same. */
+    struct obb_view **views;
     struct obb_view **opened; /* the different ones, owned */
     size_t opened_count;
     struct obb_plan **plans; /* one each, owned */
-    size_t count, current;
+    size_t count;
+    size_t current, current_view; /* the plan that runs, and the first of its views */
     double write_ns; /* that `write` is estimated to take beside what the queries cost */
     uint64_t candidates, doubts; /* of plans that are closed already */
     _Atomic int status;          /* obb_status: the first that is not OBB_OK */
+    obb_fault fault;             /* with OBB_GONE, of srv_plans_open */
     /* Called on any thread when all results are complete: writes request->reply. */
     void (*write)(struct srv_plans *plans);
+
+    /* While the views are opened. */
+    struct obb_scene *scene;
+    const obb_needed_moment *moments;
+    struct srv_scene_lock lock;
+    void (*then)(struct srv_plans *plans, const wire_problem *problem);
 };
 
-/* Makes room for `count` queries. The caller then opens the views, lists them in `opened`, and sets
- * p->count. Returns false after answering the request if there is no memory. */
+/* Makes room for `count` queries. Returns false after answering the request if there is no
+ * memory. */
 bool srv_plans_room(struct srv_plans *p, struct srv_request *request, const obb_query *queries,
                     size_t count);
+
+/* Opens the views of all queries on the unlocked scene; moment i is that of query i. On the loop
+ * if that is estimated to be fast, otherwise on the pool while the scene is locked. Then calls
+ * `then` on the loop: problem is NULL and p->count is set, or says why no query can run. The caller
+ * closes in either case. */
+void srv_plans_open(struct srv_plans *p, struct obb_scene *scene, const obb_needed_moment *moments,
+                    void (*then)(struct srv_plans *p, const wire_problem *problem));
 
 /* Runs the queries, on the loop if they are estimated to be fast, otherwise on the pool. Then calls
  * `then` on the loop, which answers and closes. Returns false if the pool takes no more work:

@@ -8,9 +8,6 @@
  * below this line is done on the loop. */
 #define SRV_LOOP_NS 100000.0
 
-/* Nanoseconds, about, to open the view of one query of a commit, cold. */
-#define SRV_VIEW_NS 150.0
-
 /* Bytes. Bodies up to this length are decoded on the loop, in about 100 us: a byte takes 1.6 to 2.5
  * ns (make bench-codecs), or 4 ns if the caches are cold. A short body whose decoding turns out to
  * be slow is postponed (see srv_work_decode). */

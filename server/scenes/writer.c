@@ -206,7 +206,10 @@ static double edit_cost(const obb_edit *edit)
     double merges = 0;
     for (size_t i = 0; i < edit->merge_count; i++)
         merges += merge_cost(&edit->merges[i], edit->dimensions);
-    return merges + 100.0 * (double)(edit->remove_count + edit->pose_count + edit->moment_count) +
+    double moments = 0;
+    for (size_t i = 0; i < edit->moment_count && moments <= SRV_LOOP_NS; i++)
+        moments += 100.0 * (double)obb_needed_count(&edit->moments[i]);
+    return merges + moments + 100.0 * (double)(edit->remove_count + edit->pose_count) +
            400.0 * (double)edit->transform_count + 1600.0 * (double)edit->put_count;
 }
 

@@ -5,6 +5,7 @@
 #include "tests/support/test.h"
 #include "tests/support/tick.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -173,13 +174,225 @@ START_TEST(every_kind_of_plan_keeps_within_its_budget)
 }
 END_TEST
 
+/* ---- Times ----------------------------------------------------------------------------------- */
+
+enum { NAMES = 12, COMMITS = 20, RAYS = 300 };
+
+/* Commits that move boxes on a line, and remove some, which later come again as other boxes. */
+static struct obb_scene *busy_scene(test_rng *rng)
+{
+    struct obb_scene *scene = tick_scene(1e6, 64);
+    bool there[NAMES] = {false};
+    for (int t = 0; t < COMMITS; t++) {
+        char edit[NAMES * 8] = "";
+        for (int i = 0; i < NAMES; i++) {
+            char part[8];
+            const int x = (int)test_below(rng, 90);
+            if (!there[i])
+                (void)snprintf(part, sizeof part, "+%c:%d ", 'a' + i, x);
+            else if (test_below(rng, 8) == 0)
+                (void)snprintf(part, sizeof part, "-%c ", 'a' + i);
+            else
+                (void)snprintf(part, sizeof part, "%c:%d ", 'a' + i, x);
+            there[i] = part[0] != '-';
+            (void)strcat(edit, part);
+        }
+        tick(scene, t * 10, edit);
+    }
+    return scene;
+}
+
+/* The answer of a ray alone, in a view of its time. */
+static obb_hit alone(struct obb_scene *scene, const obb_query *query, size_t ray, uint64_t *out_id)
+{
+    obb_query one = *query;
+    obb_at at = query->at;
+    struct obb_view *view;
+    struct obb_plan *plan;
+    obb_hit hit = {.distance = -1};
+    at.time = query->times[ray];
+    one.items.rays = &query->items.rays[ray];
+    one.count = 1;
+    one.times = NULL;
+    ck_assert_int_eq(obb_view_open(scene, &at, &view, NULL, NULL), OBB_OK);
+    ck_assert_int_eq(obb_plan_create(view, &one, NULL, NULL, &plan), OBB_OK);
+    ck_assert_int_eq(obb_plan_run(plan), OBB_OK);
+    const obb_result *result = obb_plan_result(plan);
+    ck_assert(result->views == NULL && result->answer_count == 1);
+    if (result->answers[0].hit_count > 0) {
+        hit = result->answers[0].hits[0];
+        *out_id = obb_view_id(hit.box);
+    }
+    obb_plan_destroy(plan);
+    obb_view_close(view);
+    return hit;
+}
+
+START_TEST(rays_with_times_hit_what_they_hit_alone)
+{
+    test_rng rng = {.s = 20261122};
+    size_t hits = 0, misses = 0, excluded = 0, between = 0;
+    for (int round = 0; round < 8; round++) {
+        struct obb_scene *scene = busy_scene(&rng);
+        static obb_ray rays[RAYS];
+        static double times[RAYS];
+        const obb_str names[] = {obb_str_of("a"), obb_str_of("d"), obb_str_of("nobody")};
+        for (size_t i = 0; i < RAYS; i++) {
+            const double x = test_uniform(&rng, -5, 95);
+            ck_assert_int_eq(obb_ray_make((obb_vec3){x, 0, 0},
+                                          (obb_vec3){test_below(&rng, 2) ? 1 : -1, 0, 0}, 8,
+                                          &rays[i]),
+                             OBB_OK);
+            times[i] = test_below(&rng, 4) == 0 ? (double)test_below(&rng, COMMITS) * 10
+                                                : test_uniform(&rng, -20, COMMITS * 10);
+        }
+        obb_query query = {
+            .kind = OBB_QUERY_RAY,
+            .dimensions = 3,
+            .count = RAYS,
+            .items = {.rays = rays},
+            .times = times,
+            .limit = 10,
+            .at = {.kind = OBB_AT_TIME, .clamp = true, .no_interpolation = round % 4 == 3}};
+        if (round % 2 == 1) {
+            query.filter.exclude = names;
+            query.filter.exclude_count = 3;
+        }
+        const obb_needed_moment moments = obb_query_moments(&query);
+        struct obb_view *views[RAYS], *opened[RAYS];
+        size_t opened_count;
+        struct obb_arena arena;
+        obb_arena_init(&arena);
+        ck_assert_int_eq(
+            obb_views_open(scene, &moments, 1, &arena, views, opened, &opened_count, NULL), OBB_OK);
+        struct obb_plan *plan;
+        ck_assert_int_eq(
+            obb_plan_create_timed((const struct obb_view *const *)views, &query, NULL, NULL, &plan),
+            OBB_OK);
+        double ns = 1e9;
+        ck_assert_int_eq(round < 4 ? obb_plan_run(plan) : obb_plan_try(plan, &ns), OBB_OK);
+        const obb_result *result = obb_plan_result(plan);
+        ck_assert_uint_eq(result->answer_count, RAYS);
+        for (size_t i = 0; i < RAYS; i++) {
+            uint64_t id = 0;
+            const obb_hit truth = alone(scene, &query, i, &id);
+            const obb_answer *answer = &result->answers[i];
+            ck_assert_ptr_eq(result->views[i], views[i]);
+            ck_assert_uint_eq(answer->hit_count, truth.box != NULL);
+            misses += truth.box == NULL;
+            between += obb_view_info_get(views[i])->at.time != floor(times[i] / 10) * 10;
+            if (truth.box == NULL)
+                continue;
+            hits++;
+            ck_assert_uint_eq(obb_view_id(answer->hits[0].box), id);
+            ck_assert(answer->hits[0].distance == truth.distance &&
+                      answer->hits[0].point.x == truth.point.x);
+            const char name = obb_view_name(answer->hits[0].box).bytes[0];
+            ck_assert(round % 2 == 0 || (name != 'a' && name != 'd'));
+            excluded += round % 2 == 0 && (name == 'a' || name == 'd');
+        }
+        obb_plan_destroy(plan);
+        for (size_t i = 0; i < opened_count; i++)
+            obb_view_close(opened[i]);
+        obb_arena_fini(&arena);
+        obb_scene_destroy(scene);
+    }
+    printf("%zu hits, %zu misses, %zu of boxes that a filter leaves out, %zu between commits\n",
+           hits, misses, excluded, between);
+    ck_assert(hits > 600 && misses > 100 && excluded > 50 && between > 600);
+}
+END_TEST
+
+/* A name is excluded in every state, whichever box has it there. */
+START_TEST(a_name_is_excluded_at_all_times)
+{
+    struct obb_scene *scene = tick_scene(1e6, 64);
+    tick(scene, 0, "+a:0");
+    tick(scene, 10, "-a");
+    tick(scene, 20, "+a:0 +b:50");
+    tick(scene, 30, "-a -b");
+    tick(scene, 40, "+b:0");
+    obb_ray rays[3];
+    const double times[3] = {5, 25, 40};
+    for (int i = 0; i < 3; i++)
+        ck_assert_int_eq(obb_ray_make((obb_vec3){-9, 0, 0}, (obb_vec3){1, 0, 0}, 20, &rays[i]),
+                         OBB_OK);
+    const obb_str name = obb_str_of("a");
+    for (size_t excluding = 0; excluding < 2; excluding++) {
+        const obb_query query = {.kind = OBB_QUERY_RAY,
+                                 .dimensions = 3,
+                                 .count = 3,
+                                 .items = {.rays = rays},
+                                 .times = times,
+                                 .limit = 10,
+                                 .filter = {.exclude = &name, .exclude_count = excluding},
+                                 .at = {.kind = OBB_AT_TIME}};
+        const obb_needed_moment moments = obb_query_moments(&query);
+        struct obb_view *views[3], *opened[3];
+        size_t opened_count;
+        struct obb_arena arena;
+        obb_arena_init(&arena);
+        ck_assert_int_eq(
+            obb_views_open(scene, &moments, 1, &arena, views, opened, &opened_count, NULL), OBB_OK);
+        struct obb_plan *plan;
+        ck_assert_int_eq(
+            obb_plan_create_timed((const struct obb_view *const *)views, &query, NULL, NULL, &plan),
+            OBB_OK);
+        ck_assert_int_eq(obb_plan_run(plan), OBB_OK);
+        const obb_result *result = obb_plan_result(plan);
+        ck_assert_uint_eq(result->answers[0].hit_count, 1 - excluding);
+        ck_assert_uint_eq(result->answers[1].hit_count, 1 - excluding);
+        ck_assert_uint_eq(result->answers[2].hit_count, 1);
+        obb_plan_destroy(plan);
+        for (size_t i = 0; i < opened_count; i++)
+            obb_view_close(opened[i]);
+        obb_arena_fini(&arena);
+    }
+    obb_scene_destroy(scene);
+}
+END_TEST
+
+START_TEST(a_state_of_other_dimensions_refuses_the_rays)
+{
+    struct obb_scene *scene = tick_scene(1e6, 64);
+    obb_settings settings = {.dimensions = 2, .history_span = 1e6, .history_commits = 64};
+    bool changed;
+    tick(scene, 0, "");
+    ck_assert_int_eq(obb_scene_configure(scene, &settings, 10, &changed), OBB_OK);
+    obb_ray ray[2];
+    for (int i = 0; i < 2; i++)
+        ck_assert_int_eq(obb_ray_make((obb_vec3){0}, (obb_vec3){1, 0, 0}, 1, &ray[i]), OBB_OK);
+    struct obb_view *views[2];
+    ck_assert_int_eq(
+        obb_view_open(scene, &(obb_at){.kind = OBB_AT_REVISION}, &views[0], NULL, NULL), OBB_OK);
+    ck_assert_int_eq(obb_view_open(scene, NULL, &views[1], NULL, NULL), OBB_OK);
+    const obb_query query = {.kind = OBB_QUERY_RAY,
+                             .dimensions = 3,
+                             .count = 2,
+                             .items = {.rays = ray},
+                             .times = (const double[]){0, 10}};
+    struct obb_plan *plan = NULL;
+    ck_assert_int_eq(
+        obb_plan_create_timed((const struct obb_view *const *)views, &query, NULL, NULL, &plan),
+        OBB_DIMENSIONS);
+    ck_assert_ptr_null(plan);
+    obb_view_close(views[0]);
+    obb_view_close(views[1]);
+    obb_scene_destroy(scene);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("plan");
     TCase *tc = tcase_create("plan");
+    tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, a_plan_has_its_result_after_the_last_phase);
     tcase_add_test(tc, a_plan_is_refused_or_ends_as_it_should);
     tcase_add_test(tc, every_kind_of_plan_keeps_within_its_budget);
+    tcase_add_test(tc, rays_with_times_hit_what_they_hit_alone);
+    tcase_add_test(tc, a_name_is_excluded_at_all_times);
+    tcase_add_test(tc, a_state_of_other_dimensions_refuses_the_rays);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }

@@ -52,8 +52,9 @@ START_TEST(views_that_are_opened_together_share_their_states)
     obb_arena_init(&arena);
     for (size_t i = 0; i < MOMENTS; i++)
         moments[i] = (obb_needed_moment){.at = cases[i].at, .dimensions = 3};
-    ck_assert_int_eq(obb_views_open(scene, moments, MOMENTS, &arena, views, opened, &opened_count),
-                     OBB_OK);
+    ck_assert_int_eq(
+        obb_views_open(scene, moments, MOMENTS, &arena, views, opened, &opened_count, NULL),
+        OBB_OK);
     ck_assert_uint_eq(opened_count, 3); /* of 3 states */
     for (size_t i = 0; i < MOMENTS; i++) {
         ck_assert_str_eq(seen_in(views[i]).text, cases[i].seen);
@@ -64,8 +65,9 @@ START_TEST(views_that_are_opened_together_share_their_states)
         obb_view_close(opened[i]);
     /* the views opened before a moment outside of the history are the caller's to close */
     moments[2].at = at_time(99);
-    ck_assert_int_eq(obb_views_open(scene, moments, MOMENTS, &arena, views, opened, &opened_count),
-                     OBB_GONE);
+    ck_assert_int_eq(
+        obb_views_open(scene, moments, MOMENTS, &arena, views, opened, &opened_count, NULL),
+        OBB_GONE);
     ck_assert_uint_eq(opened_count, 1);
     obb_view_close(opened[0]);
     obb_arena_fini(&arena);
@@ -103,6 +105,54 @@ START_TEST(a_view_leads_to_the_later_states_also_beyond_the_history)
 }
 END_TEST
 
+START_TEST(the_times_of_a_moment_are_opened_one_by_one)
+{
+    struct obb_scene *scene = tick_scene(500, 64);
+    tick(scene, 1, "+a:1 +b:2");
+    tick(scene, 2, "a:3 b:4");
+    tick(scene, 3, "a:5");
+    const double times[] = {1.5, 3, 2.5, 1.5, -7}, beyond[] = {2, 3.25, 99};
+    obb_needed_moment moments[] = {
+        {.dimensions = 3},
+        {.at = clamped(at_time(0)), .dimensions = 3, .times = times, .count = 5},
+        {.at = at_revision(1), .dimensions = 3}};
+    static const char *const expected[] = {"3@3 a:5 b:4",   "1@1.5 a:2 b:3", "3@3 a:5 b:4",
+                                           "2@2.5 a:4 b:4", "1@1.5 a:2 b:3", "1@1 clamped a:1 b:2",
+                                           "1@1 a:1 b:2"};
+    enum { VIEWS = 7 };
+    struct obb_view *views[VIEWS], *opened[VIEWS];
+    size_t opened_count;
+    obb_fault fault;
+    struct obb_arena arena;
+    obb_arena_init(&arena);
+    /* the index of what moves on the way is to be made */
+    const double cold = obb_views_cost(scene, moments, 3, 1e9);
+    ck_assert_int_eq(
+        obb_views_open(scene, moments, 3, &arena, views, opened, &opened_count, &fault), OBB_OK);
+    for (size_t i = 0; i < VIEWS; i++)
+        ck_assert_str_eq(seen_in(views[i]).text, expected[i]);
+    ck_assert_uint_eq(opened_count, 3); /* of the states 1 to 3 */
+    ck_assert_ptr_eq(views[1], views[4]);
+    const double warm = obb_views_cost(scene, moments, 3, 1e9);
+    ck_assert(0 < warm && warm < cold);
+    ck_assert(obb_views_cost(scene, moments, 3, warm / 2) > warm / 2);
+    for (size_t i = 0; i < opened_count; i++)
+        obb_view_close(opened[i]);
+    /* a time outside of the history is named */
+    moments[1] =
+        (obb_needed_moment){.at = at_time(0), .dimensions = 3, .times = beyond, .count = 3};
+    ck_assert_int_eq(
+        obb_views_open(scene, moments, 3, &arena, views, opened, &opened_count, &fault), OBB_GONE);
+    ck_assert(fault.group == OBB_GROUP_MOMENT && fault.index == 1 && fault.member == 1);
+    ck_assert(fault.oldest.revision == 0 && fault.newest.revision == 3 && fault.newest.time == 3);
+    for (size_t i = 0; i < opened_count; i++)
+        obb_view_close(opened[i]);
+    ck_assert(obb_scene_validate(scene));
+    obb_arena_fini(&arena);
+    obb_scene_destroy(scene);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("view");
@@ -111,6 +161,7 @@ int main(void)
     tcase_add_test(tc, a_view_that_finds_no_memory_is_not_opened);
     tcase_add_test(tc, views_that_are_opened_together_share_their_states);
     tcase_add_test(tc, a_view_leads_to_the_later_states_also_beyond_the_history);
+    tcase_add_test(tc, the_times_of_a_moment_are_opened_one_by_one);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }

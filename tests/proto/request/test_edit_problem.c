@@ -14,7 +14,9 @@ START_TEST(the_fault_of_a_commit_points_at_its_entry)
         {.target = named("t0"), .transform = {.has_scale = true}},
         {.target = named("t1"), .transform = {.has_matrix = true}},
         {.target = named("t2"), .transform = {.has_rotate = true}}};
-    const obb_needed_moment moments[3] = {{.dimensions = 3}};
+    const double times[] = {7.0, 9.5};
+    const obb_needed_moment moments[3] = {
+        {.dimensions = 3}, {.dimensions = 3, .times = times, .count = 2}, {.dimensions = 3}};
     const obb_merge merge = {.target = named("m")};
     wire_commit commit = {.edit = {.has_time = true,
                                    .has_if_revision = true,
@@ -72,6 +74,10 @@ START_TEST(the_fault_of_a_commit_points_at_its_entry)
         {NULL, OBB_BAD_NUMBER, {.group = OBB_GROUP_MERGE}, "/with"},
         {&commit, OBB_GONE, {.group = OBB_GROUP_MOMENT, .index = 2}, "/queries/2/at"},
         {&commit, OBB_DIMENSIONS, {.group = OBB_GROUP_MOMENT, .index = 2}, "/queries/2"},
+        {&commit,
+         OBB_GONE,
+         {.group = OBB_GROUP_MOMENT, .index = 1, .member = 1},
+         "/queries/1/rays/times/1"},
         {&commit, OBB_NO_MEMORY, {.group = OBB_GROUP_NONE}, NULL},
         {NULL, OBB_NO_BOX, {.group = OBB_GROUP_PUT}, NULL},
     };
