@@ -118,18 +118,65 @@ static unsigned char *tagged_bytes(struct wire_out *out, unsigned tag, size_t si
     return at + head;
 }
 
-void wire_cbor_doubles(struct wire_out *out, const double *values, size_t count)
+/* Writes a number of `width` bytes, little-endian. */
+static inline unsigned char *put_bytes(unsigned char *at, uint64_t bits, size_t width)
 {
-    unsigned char *at = tagged_bytes(out, WIRE_TAG_F64LE, count * 8);
+    for (size_t byte = 0; byte < width; byte++)
+        *at++ = (unsigned char)(bits >> (8 * byte));
+    return at;
+}
+
+static inline uint64_t bits_of_double(double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static inline uint32_t bits_of_float(double value)
+{
+    const float narrow = (float)value;
+    uint32_t bits;
+    memcpy(&bits, &narrow, sizeof bits);
+    return bits;
+}
+
+static size_t width_of(wire_out_type type)
+{
+    return type == WIRE_OUT_F64 ? 8 : type == WIRE_OUT_F32 ? 4 : 1;
+}
+
+void wire_cbor_column(struct wire_out *out, wire_out_type type, size_t count)
+{
+    static const unsigned tags[] = {[WIRE_OUT_F64] = WIRE_TAG_F64LE,
+                                    [WIRE_OUT_F32] = WIRE_TAG_F32LE,
+                                    [WIRE_OUT_U8] = WIRE_TAG_U8};
+    (void)tagged_bytes(out, tags[type], count * width_of(type));
+}
+
+void wire_cbor_column_part(struct wire_out *out, wire_out_type type, const double *values,
+                           size_t count)
+{
+    const size_t size = count * width_of(type);
+    unsigned char *at = room(out, size);
     if (at == NULL)
         return;
-    for (size_t i = 0; i < count; i++) {
-        uint64_t bits;
-        memcpy(&bits, &values[i], 8);
-        for (int byte = 0; byte < 8; byte++)
-            *at++ = (unsigned char)(bits >> (8 * byte));
-    }
-    wire_buf_added(out->buf, count * 8);
+    if (type == WIRE_OUT_F64)
+        for (size_t i = 0; i < count; i++)
+            at = put_bytes(at, bits_of_double(values[i]), 8);
+    else if (type == WIRE_OUT_F32)
+        for (size_t i = 0; i < count; i++)
+            at = put_bytes(at, bits_of_float(values[i]), 4);
+    else
+        for (size_t i = 0; i < count; i++)
+            *at++ = (unsigned char)values[i];
+    wire_buf_added(out->buf, size);
+}
+
+void wire_cbor_doubles(struct wire_out *out, const double *values, size_t count)
+{
+    wire_cbor_column(out, WIRE_OUT_F64, count);
+    wire_cbor_column_part(out, WIRE_OUT_F64, values, count);
 }
 
 void wire_cbor_ids(struct wire_out *out, size_t count, uint64_t largest)

@@ -253,10 +253,15 @@ void wire_json_data(struct wire_out *out, obb_str json)
     wire_json_word(out, json.bytes, json.length);
 }
 
+void wire_json_column_part(struct wire_out *out, const double *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        wire_json_double(out, values[i]);
+}
+
 void wire_json_doubles(struct wire_out *out, const double *values, size_t count)
 {
     wire_json_array(out);
-    for (size_t i = 0; i < count; i++)
-        wire_json_double(out, values[i]);
+    wire_json_column_part(out, values, count);
     wire_json_array_end(out);
 }

@@ -25,6 +25,13 @@ typedef struct wire_out_scope {
     size_t fields;
 } wire_out_scope;
 
+/* The numbers of a column, as typed arrays of CBOR have them. In JSON all are written as they are. */
+typedef enum wire_out_type {
+    WIRE_OUT_F64, /* tag 86 */
+    WIRE_OUT_F32, /* tag 85 */
+    WIRE_OUT_U8   /* tag 64 */
+} wire_out_type;
+
 static inline struct wire_out wire_out_json(struct wire_buf *buf)
 {
     return (struct wire_out){.buf = buf};
@@ -51,6 +58,7 @@ void wire_json_string(struct wire_out *out, obb_str text);
 void wire_json_strings(struct wire_out *out, obb_str a, obb_str b);
 void wire_json_data(struct wire_out *out, obb_str json);
 void wire_json_doubles(struct wire_out *out, const double *values, size_t count);
+void wire_json_column_part(struct wire_out *out, const double *values, size_t count);
 
 wire_out_scope wire_cbor_object(struct wire_out *out);
 void wire_cbor_object_end(struct wire_out *out, wire_out_scope object);
@@ -64,6 +72,9 @@ void wire_cbor_null(struct wire_out *out);
 void wire_cbor_string(struct wire_out *out, obb_str text);
 void wire_cbor_data(struct wire_out *out, obb_str json);
 void wire_cbor_doubles(struct wire_out *out, const double *values, size_t count);
+void wire_cbor_column(struct wire_out *out, wire_out_type type, size_t count);
+void wire_cbor_column_part(struct wire_out *out, wire_out_type type, const double *values,
+                           size_t count);
 void wire_cbor_ids(struct wire_out *out, size_t count, uint64_t largest);
 void wire_cbor_id(struct wire_out *out, uint64_t id);
 
@@ -217,6 +228,27 @@ static inline void wire_out_doubles(struct wire_out *out, const double *values, 
     else
         wire_json_doubles(out, values, count);
 }
+
+/* Opens an array of `count` finite numbers, which are written in parts by wire_out_column_part. In
+ * CBOR it is a typed array of RFC 8746. */
+static inline void wire_out_column(struct wire_out *out, wire_out_type type, size_t count)
+{
+    if (out->cbor)
+        wire_cbor_column(out, type, count);
+    else
+        wire_json_array(out);
+}
+
+static inline void wire_out_column_part(struct wire_out *out, wire_out_type type,
+                                        const double *values, size_t count)
+{
+    if (out->cbor)
+        wire_cbor_column_part(out, type, values, count);
+    else
+        wire_json_column_part(out, values, count);
+}
+
+static inline void wire_out_column_end(struct wire_out *out) { wire_out_array_end(out); }
 
 /* Opens an array of `count` ids, none above `largest`. Each is written by wire_out_id. In CBOR it
  * is a typed array, tag 70 (unsigned 32 bits, little-endian), or a plain array if `largest` needs

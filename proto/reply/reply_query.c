@@ -1,6 +1,7 @@
 #include "proto/reply/reply_query.h"
 
 #include "proto/reply/reply_body.h"
+#include "proto/reply/reply_columns_body.h"
 #include "proto/reply/reply_query_body.h"
 
 #include <math.h>
@@ -333,10 +334,16 @@ static void put_explanations(struct wire_out *out, const obb_query *query, const
     wire_out_array_end(out);
 }
 
+/* Writes the answer to an item. If the items have times of their own, the answer says its own. */
 static void put_answer(struct wire_out *out, const struct obb_view *view, const obb_query *query,
-                       size_t item, const obb_answer *answer)
+                       const obb_result *result, size_t item)
 {
+    const obb_answer *answer = &result->answers[item];
     const wire_out_scope object = wire_out_object(out);
+    if (result->views != NULL) {
+        view = result->views[item];
+        wire_put_at(out, view);
+    }
     if (answer->missing_count > 0)
         put_missing(out, answer);
     else if (query->kind == OBB_QUERY_PAIRS)
@@ -463,10 +470,14 @@ void wire_put_result(struct wire_out *out, const struct obb_view *view, const ob
         put_all_pairs(out, view, query, result);
         return;
     }
+    if (query->columns) {
+        wire_put_columns(out, query, result);
+        return;
+    }
     wire_out_key(out, "results");
     wire_out_array(out, result->answer_count);
     for (size_t i = 0; i < result->answer_count; i++)
-        put_answer(out, view, query, i, &result->answers[i]);
+        put_answer(out, view, query, result, i);
     wire_out_array_end(out);
 }
 

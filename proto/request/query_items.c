@@ -1,11 +1,15 @@
 #include "proto/request/query_items.h"
 
+#include "proto/problem/detail.h"
 #include "proto/request/list.h"
 #include "proto/request/object.h"
+#include "proto/request/ray_columns.h"
 #include "proto/request/request_box_body.h"
 #include "proto/request/value.h"
 
 #include <math.h>
+
+enum { POLLED = 64 }; /* points of a flat array that are read between two polls */
 
 /* ---- References ------------------------------------------------------------------------------ */
 
@@ -252,6 +256,62 @@ static bool read_sweep(struct wire_query_reading *r, obb_query_sweep *out)
                          : !wire_read_vector(c, r->dimensions, WIRE_COORDINATE, &out->motion))
             return false;
     return !c->failed && wire_object_need(&o, BOX) && wire_object_need(&o, MOTION);
+}
+
+/* Reads points as one flat array. */
+static bool read_flat_points(struct wire_query_reading *r)
+{
+    struct wire_cursor *c = r->c;
+    const size_t place = wire_place(c), dimensions = (size_t)r->dimensions;
+    struct wire_column column;
+    if (!wire_read_column(c, &column))
+        return false;
+    if (column.count % dimensions != 0)
+        return wire_fail_at(
+            c, WIRE_BAD_LENGTH, place,
+            wire_detail(c->arena, "points in a flat array are %zu numbers each", dimensions));
+    const size_t count = column.count / dimensions;
+    obb_vec3 *points = obb_arena_alloc(c->arena, count, sizeof *points);
+    if (points == NULL)
+        return wire_fail_memory(c);
+    for (size_t i = 0; i < count; i++) {
+        double v[3] = {0.0, 0.0, 0.0};
+        if (i % POLLED == 0 && !wire_goes_on(c))
+            return false;
+        wire_column_get(&column, i * dimensions, dimensions, v);
+        for (size_t k = 0; k < dimensions; k++)
+            if (wire_range_check(WIRE_COORDINATE, v[k]) != OBB_OK)
+                return wire_fail_item(c, WIRE_OBB_BAD_NUMBER, place, i * dimensions + k,
+                                      wire_limits[WIRE_COORDINATE].rule);
+        points[i] = (obb_vec3){v[0], v[1], v[2]};
+    }
+    r->query->items.points = points;
+    r->query->count = count;
+    return true;
+}
+
+/* Tells whether the next value is a flat array: its first item is a number. */
+static bool begins_with_a_number(struct wire_cursor *c)
+{
+    const struct wire_mark mark = wire_mark(c);
+    const bool found = wire_enter_array(c) && wire_next_item(c) && wire_peek(c) == WIRE_KIND_NUMBER;
+    if (!c->failed)
+        wire_rewind(c, &mark);
+    return found;
+}
+
+bool wire_read_points(struct wire_query_reading *r)
+{
+    if (begins_with_a_number(r->c))
+        return read_flat_points(r);
+    return !r->c->failed && wire_read_items(r, WIRE_ITEM_POINT);
+}
+
+bool wire_read_rays(struct wire_query_reading *r)
+{
+    return wire_peek(r->c) == WIRE_KIND_OBJECT
+               ? wire_read_ray_columns(r->c, r->dimensions, r->query)
+               : wire_read_items(r, WIRE_ITEM_RAY);
 }
 
 bool wire_read_items(struct wire_query_reading *r, enum wire_item_kind kind)

@@ -12,6 +12,9 @@ struct wire_query_reading {
     bool has_id;     /* a box was given by its id, which needs "by":"id" */
     size_t id_place; /* of the first such id */
     bool flat_pairs; /* the pairs were one flat array, which needs "by":"id" too */
+    bool by_name;    /* "by":"name" was sent */
+    int float_bits;  /* of the computed numbers of columns; 0: not sent */
+    size_t at_place; /* of the member of `at` that names a moment; 0: none does */
 };
 
 enum wire_item_kind {
@@ -30,6 +33,12 @@ bool wire_read_item_id(struct wire_query_reading *r, uint64_t *out);
 
 /* Reads [["a","b"],...] or the flat [1,2,...] into the query's items. */
 bool wire_read_pairs(struct wire_query_reading *r);
+
+/* Reads points, each an array or all in one flat array. */
+bool wire_read_points(struct wire_query_reading *r);
+
+/* Reads rays, as an array of objects or in columns. */
+bool wire_read_rays(struct wire_query_reading *r);
 
 /* Reads an array of items of one kind into the query's items. */
 bool wire_read_items(struct wire_query_reading *r, enum wire_item_kind kind);

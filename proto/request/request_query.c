@@ -50,6 +50,8 @@ enum query_field {
     AT,
     EXPLAIN,
     TAG,
+    COLUMNS,
+    FLOAT,
     QUERY_FIELDS
 };
 
@@ -74,12 +76,17 @@ static const obb_str query_fields[QUERY_FIELDS] = {
     [AT] = WIRE_FIELD("at"),
     [EXPLAIN] = WIRE_FIELD("explain"),
     [TAG] = WIRE_FIELD("tag"),
+    [COLUMNS] = WIRE_FIELD("columns"),
+    [FLOAT] = WIRE_FIELD("float"),
 };
 
 #define KIND_BIT(kind) (1u << (kind))
 #define EVERY_KIND     (KIND_BIT(OBB_QUERY_KINDS) - 1u)
 #define KINDS_WITH_PAIRS \
     (KIND_BIT(OBB_QUERY_PAIRS) | KIND_BIT(OBB_QUERY_ALL_PAIRS) | KIND_BIT(OBB_QUERY_OVERLAP))
+
+#define KINDS_WITH_COLUMNS \
+    (KIND_BIT(OBB_QUERY_RAY) | KIND_BIT(OBB_QUERY_SWEEP) | KIND_BIT(OBB_QUERY_NEAREST))
 
 /* The kinds of query that may have the field. */
 static const unsigned kinds_with[QUERY_FIELDS] = {
@@ -103,6 +110,8 @@ static const unsigned kinds_with[QUERY_FIELDS] = {
     [AT] = EVERY_KIND,
     [EXPLAIN] = EVERY_KIND & ~(KIND_BIT(OBB_QUERY_PAIRS) | KIND_BIT(OBB_QUERY_ALL_PAIRS)),
     [TAG] = EVERY_KIND,
+    [COLUMNS] = KINDS_WITH_COLUMNS,
+    [FLOAT] = KINDS_WITH_COLUMNS,
 };
 
 /* The field that a kind of query needs; nearest needs POINTS or BOXES. */
@@ -198,7 +207,11 @@ static bool read_filter(struct wire_query_reading *r)
     return !c->failed;
 }
 
-static bool read_at(struct wire_cursor *c, obb_at *out)
+#define NO_MOMENT "\"revision\", \"time\" or \"ago\" is missing"
+
+/* Reads `at`. That of rays may name no moment, because they may have times of their own: its kind is
+ * then OBB_AT_NOW. */
+static bool read_at(struct wire_query_reading *r, obb_at *out)
 {
     enum { REVISION, TIME, AGO, INTERPOLATE, CLAMP, COUNT };
     static const obb_str fields[COUNT] = {[REVISION] = WIRE_FIELD("revision"),
@@ -208,6 +221,7 @@ static bool read_at(struct wire_cursor *c, obb_at *out)
                                           [CLAMP] = WIRE_FIELD("clamp")};
     static const obb_at_kind kinds[] = {
         [REVISION] = OBB_AT_REVISION, [TIME] = OBB_AT_TIME, [AGO] = OBB_AT_AGO};
+    struct wire_cursor *c = r->c;
     struct wire_object o;
     obb_at at = {.kind = OBB_AT_NOW};
     if (!wire_object_enter(&o, c, fields, COUNT))
@@ -220,6 +234,7 @@ static bool read_at(struct wire_cursor *c, obb_at *out)
                 return wire_fail_at(c, WIRE_FIELD_CONFLICT, o.where[field],
                                     "exactly one of revision, time and ago is needed here");
             at.kind = kinds[field];
+            r->at_place = o.where[field];
         }
         if (field == REVISION) {
             if (!wire_read_whole(c, 0, OBB_MAX_WHOLE, &whole))
@@ -239,9 +254,8 @@ static bool read_at(struct wire_cursor *c, obb_at *out)
     }
     if (c->failed)
         return false;
-    if (at.kind == OBB_AT_NOW)
-        return wire_fail_at(c, WIRE_MISSING_FIELD, o.place,
-                            "\"revision\", \"time\" or \"ago\" is missing");
+    if (at.kind == OBB_AT_NOW && r->query->kind != OBB_QUERY_RAY)
+        return wire_fail_at(c, WIRE_MISSING_FIELD, o.place, NO_MOMENT);
     *out = at;
     return true;
 }
@@ -276,6 +290,17 @@ static bool read_tag(struct wire_cursor *c, obb_str *out)
            wire_fail_at(c, WIRE_OBB_BAD_VALUE, place, "a tag is at most 64 bytes");
 }
 
+static bool read_float(struct wire_query_reading *r)
+{
+    const size_t place = wire_place(r->c);
+    double bits;
+    if (!wire_read_number(r->c, &bits))
+        return false;
+    r->float_bits = (int)(bits == 32.0 ? 32 : 64);
+    return bits == 32.0 || bits == 64.0 ||
+           wire_fail_at(r->c, WIRE_OBB_BAD_VALUE, place, "a float has 32 or 64 bits");
+}
+
 /* ---- The object ------------------------------------------------------------------------------ */
 
 static bool read_field(struct wire_query_reading *r, int field)
@@ -303,9 +328,9 @@ static bool read_field(struct wire_query_reading *r, int field)
     case SHAPES:
         return wire_read_items(r, WIRE_ITEM_SHAPE);
     case POINTS:
-        return wire_read_items(r, WIRE_ITEM_POINT);
+        return wire_read_points(r);
     case RAYS:
-        return wire_read_items(r, WIRE_ITEM_RAY);
+        return wire_read_rays(r);
     case SWEEPS:
         return wire_read_items(r, WIRE_ITEM_SWEEP);
     case BOXES:
@@ -333,6 +358,7 @@ static bool read_field(struct wire_query_reading *r, int field)
     case BY:
         read = wire_read_word(c, bys, 2, &word);
         q->by_id = word == 1;
+        r->by_name = word == 0;
         return read;
     case LIMIT:
         read = wire_read_whole(c, 0, OBB_MAX_WHOLE, &whole);
@@ -341,11 +367,15 @@ static bool read_field(struct wire_query_reading *r, int field)
     case COUNT_ONLY:
         return wire_read_bool(c, &q->count_only);
     case AT:
-        return q->has_at = read_at(c, &q->at);
+        return q->has_at = read_at(r, &q->at);
     case EXPLAIN:
         return q->has_explain = read_explain(r);
     case TAG:
         return q->has_tag = read_tag(c, &q->tag);
+    case COLUMNS:
+        return wire_read_bool(c, &q->columns);
+    case FLOAT:
+        return read_float(r);
     case QUERY_FIELDS:
         break;
     }
@@ -377,8 +407,54 @@ static bool find_kind(struct wire_cursor *c, obb_query_kind *out)
     return wire_fail_at(c, WIRE_MISSING_FIELD, place, "\"kind\" is missing");
 }
 
+/* Checks what columns of an answer rule out, and takes over what they imply. */
+static bool columns_agree(struct wire_query_reading *r, const struct wire_object *o)
+{
+    obb_query *q = r->query;
+    struct wire_cursor *c = r->c;
+    if (!q->columns)
+        return r->float_bits == 0 ||
+               wire_fail_at(c, WIRE_FIELD_CONFLICT, o->where[FLOAT],
+                            "float is for answers in columns (\"columns\":true)");
+    if (r->by_name)
+        return wire_fail_at(c, WIRE_OBB_BAD_VALUE, o->where[BY],
+                            "an answer in columns is by \"id\"");
+    if (wire_object_has(o, WANT))
+        return wire_fail_at(c, WIRE_FIELD_CONFLICT, o->where[WANT],
+                            "an answer in columns has no additions");
+    if (wire_object_has(o, EXPLAIN))
+        return wire_fail_at(c, WIRE_FIELD_CONFLICT, o->where[EXPLAIN],
+                            "an answer in columns explains nothing");
+    if (q->mode != OBB_CLOSEST && q->mode != OBB_ANY)
+        return wire_fail_at(c, WIRE_OBB_BAD_VALUE, o->where[MODE],
+                            "an answer in columns is of mode \"closest\" or \"any\"");
+    if (q->k > 1)
+        return wire_fail_at(c, WIRE_OBB_BAD_VALUE, o->where[K],
+                            "an answer in columns has one box an item: k is 0 or 1");
+    q->by_id = true;
+    q->narrow = r->float_bits == 32;
+    q->limit = DEFAULT_LIMIT;
+    q->has_limit = false;
+    return true;
+}
+
+/* Checks that `at` names a moment, unless the rays have times of their own. */
+static bool moments_agree(struct wire_query_reading *r, const struct wire_object *o)
+{
+    obb_query *q = r->query;
+    if (q->times == NULL)
+        return !q->has_at || r->at_place != 0 ||
+               wire_fail_at(r->c, WIRE_MISSING_FIELD, o->where[AT], NO_MOMENT);
+    if (r->at_place != 0)
+        return wire_fail_at(r->c, WIRE_FIELD_CONFLICT, r->at_place,
+                            "rays with times take only clamp and interpolate here");
+    q->at.kind = OBB_AT_TIME;
+    q->has_at = false;
+    return true;
+}
+
 /* Checks the rules that need all fields. */
-static bool fields_agree(const struct wire_query_reading *r, const struct wire_object *o)
+static bool fields_agree(struct wire_query_reading *r, const struct wire_object *o)
 {
     const obb_query *q = r->query;
     struct wire_cursor *c = r->c;
@@ -396,6 +472,8 @@ static bool fields_agree(const struct wire_query_reading *r, const struct wire_o
     } else if (items >= 0 && !wire_object_need(o, items)) {
         return false;
     }
+    if (!moments_agree(r, o) || !columns_agree(r, o))
+        return false;
     if (r->has_id && !q->by_id)
         return wire_fail_at(c, WIRE_WRONG_TYPE, r->id_place,
                             "boxes are named here; with \"by\":\"id\" they may be meant by id");

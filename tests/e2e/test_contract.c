@@ -93,6 +93,55 @@ START_TEST(boxes_are_put_in_columns)
 }
 END_TEST
 
+#define TIMED(times)                                                                           \
+    "\"rays\":{\"origins\":[-9,0,0,-9,0,5],\"directions\":[1,0,0,1,0,0],\"times\":" times "}," \
+    "\"columns\":true"
+
+START_TEST(rays_in_columns_have_their_own_times)
+{
+    expect(client, "POST", "/v1/scenes/s/commit",
+           "{\"time\":10,\"put\":{\"names\":[\"a\"],\"centers\":[0,0,0],\"half_extents\":[1,1,1]}}",
+           200, "{\"revision\":1}");
+    /* the queries of a commit see the state that it makes, and the way there */
+    expect(
+        client, "POST", "/v1/scenes/s/commit",
+        "{\"time\":20,\"pose\":{\"a\":{\"center\":[0,0,10]}},\"queries\":[{\"kind\":\"ray\"," TIMED(
+            "[10,15]") "},{\"kind\":\"ray\"," TIMED("[15,20]") "},{\"kind\":\"point\",\"points\":"
+                                                               "[0,0,10]}]}",
+        200,
+        "{\"revision\":2,\"results\":[{\"columns\":{\"boxes\":[1,1],\"distances\":[8,8],"
+        "\"revisions\":[1,1]}},{\"columns\":{\"boxes\":[0,0],\"revisions\":[1,2]}},"
+        "{\"results\":[{\"boxes\":[\"a\"]}]}]}");
+    expect(client, "POST", "/v1/scenes/s/query/ray", "{" TIMED("[15,15]") "}", 200,
+           "{\"columns\":{\"boxes\":[0,1],\"clamped\":[0,0]}}");
+    expect_problem(client, "POST", "/v1/scenes/s/query/ray", "{" TIMED("[15,21]") "}", 410,
+                   "/rays/times/1");
+    expect_problem(client, "POST", "/v1/scenes/s/query/ray",
+                   "{" TIMED("[15,21]") ",\"at\":{\"time\":3}}", 422, "/at/time");
+    expect(client, "POST", "/v1/scenes/s/query/ray",
+           "{" TIMED("[9,21]") ",\"at\":{\"clamp\":true}}", 200,
+           "{\"columns\":{\"boxes\":[1,0],\"times\":[10,20],\"clamped\":[1,1]}}");
+    /* a time that the commit would not leave within reach: nothing of it is made */
+    expect_problem(client, "POST", "/v1/scenes/s/commit",
+                   "{\"time\":30,\"remove\":[\"a\"],\"queries\":[{\"kind\":\"all-pairs\"},"
+                   "{\"kind\":\"ray\"," TIMED("[30,30.5]") "}]}",
+                   410, "/queries/1/rays/times/1");
+    expect_problem(client, "POST", "/v1/scenes/s/commit",
+                   "{\"queries\":[{\"kind\":\"ray\"," TIMED("[20,1e17]") "}]}", 422,
+                   "/queries/0/rays/times/1");
+    expect(client, "GET", "/v1/scenes/s", NULL, 200, "{\"revision\":2,\"time\":20}");
+    /* states before and after a change of dimensions */
+    expect(client, "POST", "/v1/scenes/s/commit", "{\"time\":40,\"remove\":[\"a\"]}", 200, NULL);
+    expect(client, "PUT", "/v1/scenes/s", "{\"dimensions\":2}", 200, NULL);
+    expect_problem(client, "POST", "/v1/scenes/s/query/ray",
+                   "{\"rays\":{\"origins\":[0,0],\"directions\":[1,0],\"times\":[15]}}", 409, NULL);
+    expect_problem(client, "POST", "/v1/scenes/s/commit",
+                   "{\"queries\":[{\"kind\":\"ray\",\"rays\":{\"origins\":[0,0,1,1],\"directions\":"
+                   "[1,0,0,1],\"times\":[40,20]}}]}",
+                   409, "/queries/0/rays/times/1");
+}
+END_TEST
+
 START_TEST(a_box_is_put_read_patched_moved_and_deleted)
 {
     expect(client, "PUT", "/v1/scenes/s/boxes/crate",
@@ -742,6 +791,7 @@ int main(void)
     tcase_set_timeout(tc, test_timeout(60));
     tcase_add_test(tc, a_scene_is_made_changed_listed_and_deleted);
     tcase_add_test(tc, boxes_are_put_in_columns);
+    tcase_add_test(tc, rays_in_columns_have_their_own_times);
     tcase_add_test(tc, a_box_is_put_read_patched_moved_and_deleted);
     tcase_add_test(tc, doubles_read_back_to_the_same_bits);
     tcase_add_test(tc, a_box_slides_over_the_floor_on_which_it_stands);

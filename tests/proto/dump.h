@@ -117,6 +117,8 @@ static inline void dump_query(FILE *out, const obb_query *q)
             dump_vec(out, q->items.rays[i].origin);
             dump_vec(out, q->items.rays[i].direction);
             (void)fprintf(out, "%a", q->items.rays[i].max_distance);
+            if (q->times != NULL)
+                (void)fprintf(out, " time %a", q->times[i]);
             break;
         case OBB_QUERY_SWEEP:
             dump_ref(out, &q->items.sweeps[i].ref);
@@ -136,7 +138,9 @@ static inline void dump_query(FILE *out, const obb_query *q)
     (void)fprintf(out, "%d mode %d inside %d k %zu %a want %u margin %a %d %d limit %zu\n",
                   q->of_boxes, (int)q->mode, (int)q->inside, q->k, q->max_distance, q->want,
                   q->margin, q->by_id, q->count_only, q->limit);
-    if (q->has_at)
+    (void)fprintf(out, "%s%s%s\n", q->columns ? "columns " : "", q->narrow ? "narrow " : "",
+                  q->times != NULL ? "timed" : "");
+    if (q->has_at || q->times != NULL)
         (void)fprintf(out, "at %d %" PRIu64 " %a %d %d\n", (int)q->at.kind, q->at.revision,
                       q->at.time, q->at.no_interpolation, q->at.clamp);
     if (q->has_explain)
@@ -172,8 +176,9 @@ static inline void dump_edit(FILE *out, const obb_edit *e)
     for (size_t i = 0; i < e->transform_count; i++)
         dump_transform(out, &e->transforms[i]);
     for (size_t i = 0; i < e->moment_count; i++)
-        (void)fprintf(out, "moment %d %d %" PRIu64 " %a\n", e->moments[i].dimensions,
-                      (int)e->moments[i].at.kind, e->moments[i].at.revision, e->moments[i].at.time);
+        (void)fprintf(out, "moment %d %d %" PRIu64 " %a of %zu\n", e->moments[i].dimensions,
+                      (int)e->moments[i].at.kind, e->moments[i].at.revision, e->moments[i].at.time,
+                      obb_needed_count(&e->moments[i]));
 }
 
 /* ---- Any request, by the name of its decoder ------------------------------------------------- */

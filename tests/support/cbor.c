@@ -13,8 +13,8 @@ static json_t *read_typed(uint64_t tag, const cbor_item_t *content)
     if (!cbor_isa_bytestring(content) || !cbor_bytestring_is_definite(content))
         return NULL;
     const unsigned char *bytes = cbor_bytestring_handle(content);
-    const size_t length = cbor_bytestring_length(content), size = tag == 86 ? 8 : 4;
-    if ((tag != 70 && tag != 85 && tag != 86) || length % size != 0)
+    const size_t length = cbor_bytestring_length(content), size = tag == 86 ? 8 : tag == 64 ? 1 : 4;
+    if ((tag != 64 && tag != 70 && tag != 85 && tag != 86) || length % size != 0)
         return NULL;
     typed_arrays++;
     json_t *array = json_array();
@@ -27,9 +27,9 @@ static json_t *read_typed(uint64_t tag, const cbor_item_t *content)
         double value;
         memcpy(&single, &narrow, sizeof single);
         memcpy(&value, &bits, sizeof value);
-        (void)json_array_append_new(array, tag == 70   ? json_integer((json_int_t)bits)
-                                           : tag == 85 ? json_real((double)single)
-                                                       : json_real(value));
+        (void)json_array_append_new(array, tag == 70 || tag == 64 ? json_integer((json_int_t)bits)
+                                           : tag == 85            ? json_real((double)single)
+                                                                  : json_real(value));
     }
     return array;
 }

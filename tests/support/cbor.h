@@ -6,7 +6,7 @@
 #include <jansson.h>
 #include <stddef.h>
 
-/* Returns the item that the bytes encode, with typed arrays (RFC 8746, tags 70, 85 and 86) as
+/* Returns the item that the bytes encode, with typed arrays (RFC 8746, tags 64, 70, 85 and 86) as
  * arrays of numbers; the caller owns it. NULL: the bytes are not well-formed, hold more than one
  * item, or hold a value that JSON does not have. */
 json_t *cbor_read(const void *bytes, size_t length);

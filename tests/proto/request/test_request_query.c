@@ -46,6 +46,75 @@ END_TEST
 #define TAG_16 "0123456789abcdef"
 #define TAG_64 TAG_16 TAG_16 TAG_16 TAG_16
 
+START_TEST(points_may_be_one_flat_array)
+{
+    static const int kinds[] = {DUMP_QUERY + OBB_QUERY_POINT, DUMP_QUERY + OBB_QUERY_NEAREST};
+    for (size_t i = 0; i < 2; i++) {
+        check_same(kinds[i], 3, "{\"points\":[1,2,3,-4.5,5,1e9]}",
+                   "{\"points\":[[1,2,3],[-4.5,5,1e9]]}");
+        check_same(kinds[i], 2, "{\"points\":[1,2,3,-4.5]}", "{\"points\":[[1,2],[3,-4.5]]}");
+        check_taken(kinds[i], 3, "{\"points\":[]}");
+        static const struct refusal refusals[] = {
+            {"{\"points\":[1,2]}", 422, "/points"},
+            {"{\"points\":[1,2,3,4]}", 422, "/points"},
+            {"{\"points\":[1,2,3,4,5,1.1e9]}", 422, "/points/5"},
+            {"{\"points\":[1,2,3,4,\"5\",6]}", 422, "/points/4"},
+            {"{\"points\":[1,2,3,[4,5,6]]}", 422, "/points/3"},
+            {"{\"points\":[[1,2,3],4,5,6]}", 422, "/points/1"},
+            {"{\"points\":[null]}", 422, "/points/0"},
+            {"{\"points\":1}", 422, "/points"},
+            {"{\"points\":[1,2,3}", 400, NULL},
+        };
+        CHECK_REFUSALS(kinds[i], 3, refusals);
+    }
+}
+END_TEST
+
+START_TEST(answers_in_columns_have_their_own_rules)
+{
+    static const char rays[] = "{\"rays\":[],\"columns\":true,\"limit\":0,\"mode\":\"any\"}";
+    obb_query q = query_of(OBB_QUERY_RAY, rays, 3);
+    ck_assert(q.columns && q.by_id && !q.narrow && q.limit == 10000 && q.mode == OBB_ANY);
+    q = query_of(OBB_QUERY_SWEEP,
+                 "{\"float\":32,\"by\":\"id\",\"sweeps\":[{\"box\":7,\"motion\":[1,2,3]}],"
+                 "\"columns\":true}",
+                 3);
+    ck_assert(q.columns && q.narrow && q.items.sweeps[0].ref.id == 7);
+    q = query_of(OBB_QUERY_NEAREST,
+                 "{\"points\":[],\"columns\":true,\"float\":64,\"k\":1,"
+                 "\"filter\":{\"exclude\":[3]}}",
+                 3);
+    ck_assert(q.columns && !q.narrow && q.filter.exclude_id_count == 1);
+    q = query_of(OBB_QUERY_RAY, "{\"rays\":[],\"columns\":false,\"want\":[\"pose\"]}", 3);
+    ck_assert(!q.columns && !q.by_id);
+    static const struct refusal of_rays[] = {
+        {"{\"rays\":[],\"columns\":1}", 422, "/columns"},
+        {"{\"rays\":[],\"columns\":true,\"by\":\"name\"}", 422, "/by"},
+        {"{\"rays\":[],\"by\":\"name\",\"columns\":true}", 422, "/by"},
+        {"{\"rays\":[],\"columns\":true,\"want\":[\"data\"]}", 422, "/want"},
+        {"{\"rays\":[],\"columns\":true,\"explain\":[\"a\"]}", 422, "/explain"},
+        {"{\"rays\":[],\"columns\":true,\"mode\":\"all\"}", 422, "/mode"},
+        {"{\"rays\":[],\"columns\":true,\"mode\":\"closest_per_entity\"}", 422, "/mode"},
+        {"{\"rays\":[],\"columns\":true,\"float\":16}", 422, "/float"},
+        {"{\"rays\":[],\"columns\":true,\"float\":\"32\"}", 422, "/float"},
+        {"{\"rays\":[],\"columns\":true,\"float\":true}", 422, "/float"},
+        {"{\"rays\":[],\"float\":32}", 422, "/float"},
+        {"{\"rays\":[],\"float\":64,\"columns\":false}", 422, "/float"},
+    };
+    CHECK_REFUSALS(DUMP_QUERY + OBB_QUERY_RAY, 3, of_rays);
+    static const struct refusal of_nearest[] = {
+        {"{\"points\":[],\"columns\":true,\"k\":2}", 422, "/k"},
+        {"{\"boxes\":[1],\"k\":2,\"columns\":true,\"by\":\"id\"}", 422, "/k"},
+    };
+    CHECK_REFUSALS(DUMP_QUERY + OBB_QUERY_NEAREST, 3, of_nearest);
+    static const struct refusal of_points[] = {
+        {"{\"points\":[],\"columns\":true}", 422, "/columns"},
+        {"{\"points\":[],\"float\":32}", 422, "/float"},
+    };
+    CHECK_REFUSALS(DUMP_QUERY + OBB_QUERY_POINT, 3, of_points);
+}
+END_TEST
+
 START_TEST(a_tag_is_any_text_of_64_bytes)
 {
     obb_query q = query_of(OBB_QUERY_POINT, "{\"points\":[],\"tag\":\"" TAG_64 "\"}", 3);
@@ -278,6 +347,8 @@ int main(void)
     tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, kinds_have_names);
     tcase_add_test(tc, options_are_read);
+    tcase_add_test(tc, points_may_be_one_flat_array);
+    tcase_add_test(tc, answers_in_columns_have_their_own_rules);
     tcase_add_test(tc, a_tag_is_any_text_of_64_bytes);
     tcase_add_test(tc, boxes_to_explain_are_up_to_16_names);
     tcase_add_test(tc, a_problem_has_the_tag_wherever_it_stands);
