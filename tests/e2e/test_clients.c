@@ -1,4 +1,4 @@
-/* Eight clients at once, reading and committing. Each writes down what it sent and what it was answered; afterwards the
+/* Eight clients at once, reading and committing, by name and in columns. Each writes down what it sent and what it was answered; afterwards the
  * commits, put in order of their revisions, make the state after each, and every answer must be that of its revision. */
 #include "tests/support/daemon.h"
 #include "tests/support/test.h"
@@ -8,21 +8,30 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CLIENTS = 8, ROUNDS = 150, BOXES = 16, LINE = 24, EDITS = 3 };
+enum { CLIENTS = 8, ROUNDS = 150, BOXES = 16, LINE = 24, EDITS = 3, RAYS = 6 };
 #define GONE (-1)
 
 /* Cubes of edge 2 at whole places of a line: two of them touch or overlap when they are at most 2 apart. */
 struct commit {
     long revision;
     int boxes[EDITS], places[EDITS]; /* GONE: removed */
+    int posed, posed_to; /* a box that is moved after the puts, if it is there; GONE: none */
+};
+
+/* A ray that was judged at a time of its own, by the state after that revision. */
+struct shot {
+    long revision;
+    int point; /* it comes down between this place and the next */
+    bool hit;
 };
 
 struct reading {
     long revision;
-    enum { LIST, PAIRS, POINT } kind;
+    enum { LIST, PAIRS, POINT, SHOTS } kind;
     int point;
     int places[BOXES]; /* LIST */
     long count;        /* PAIRS, POINT */
+    struct shot shots[RAYS];
 };
 
 struct actor {
@@ -30,7 +39,8 @@ struct actor {
     uint64_t seed;
     struct commit commits[ROUNDS];
     struct reading readings[ROUNDS];
-    size_t commit_count, reading_count;
+    size_t commit_count, reading_count, columnar_count;
+    double time;       /* the scene's, as the last answer had it */
     const char *fault; /* what went wrong, in the thread that cannot fail the test itself */
     char text[512];
 };
@@ -55,37 +65,114 @@ static long integer(const json_t *object, const char *key)
     return (long)json_integer_value(json_object_get(object, key));
 }
 
-/* A few boxes put or removed, and always one box that no other commit puts at the same place, so that every commit changes
- * something. */
+/* Boxes to be put: by name, or in columns. */
+struct puts {
+    bool columnar;
+    json_t *names, *centers, *half_extents; /* in columns */
+    json_t *by_name;
+};
+
+static void put_cube(struct puts *puts, const char *name, int x, int y, int half)
+{
+    if (!puts->columnar) {
+        json_object_set_new(puts->by_name, name,
+                            json_pack("{s:[i,i,i],s:[i,i,i]}", "center", x, y, 0, "half_extents",
+                                      half, half, half));
+        return;
+    }
+    const int center[3] = {x, y, 0};
+    json_array_append_new(puts->names, json_string(name));
+    for (int k = 0; k < 3; k++) {
+        json_array_append_new(puts->centers, json_integer(center[k]));
+        json_array_append_new(puts->half_extents, json_integer(half));
+    }
+}
+
+/* A few boxes put or removed, perhaps one of them moved, and always one box that no other commit puts at the same place,
+ * so that every commit changes something. */
 static void write_some(struct actor *actor, struct http_client *client, test_rng *rng, int serial)
 {
     struct commit *commit = &actor->commits[actor->commit_count];
-    json_t *put = json_object(), *remove = json_array();
+    struct puts puts = {.columnar = test_below(rng, 2) == 0};
+    puts.by_name = puts.columnar ? json_pack("{s:o,s:o,s:o}", "names", puts.names = json_array(),
+                                             "centers", puts.centers = json_array(), "half_extents",
+                                             puts.half_extents = json_array())
+                                 : json_object();
+    json_t *remove = json_array();
     for (int i = 0; i < EDITS; i++) {
-        commit->boxes[i] = (int)(((size_t)i * BOXES + test_below(rng, BOXES)) / EDITS);
+        /* by name, a commit may remove a box and put it, or put it twice; columns name it once */
+        const size_t wide = ((size_t)i * BOXES + test_below(rng, BOXES)) / EDITS;
+        const size_t first = (size_t)i * BOXES / EDITS, end = (size_t)(i + 1) * BOXES / EDITS;
+        commit->boxes[i] = (int)(puts.columnar ? first + test_below(rng, end - first) : wide);
         commit->places[i] = (int)test_below(rng, LINE + 4);
         if (commit->places[i] >= LINE) {
             commit->places[i] = GONE;
             json_array_append_new(remove, json_sprintf("b%d", commit->boxes[i]));
         } else {
-            json_object_set_new(put, test_text("b%d", commit->boxes[i]),
-                                json_pack("{s:[i,i,i],s:[i,i,i]}", "center", commit->places[i], 0,
-                                          0, "half_extents", 1, 1, 1));
+            put_cube(&puts, test_text("b%d", commit->boxes[i]), commit->places[i], 0, 1);
         }
     }
-    json_object_set_new(
-        put, "serial",
-        json_pack("{s:[i,i,i],s:[i,i,i]}", "center", serial, 1000, 0, "half_extents", 0, 0, 0));
-    json_t *body = json_pack("{s:o,s:o}", "remove", remove, "put", put);
+    put_cube(&puts, "serial", serial, 1000, 0);
+    json_t *body = json_pack("{s:o,s:o}", "remove", remove, "put", puts.by_name);
+    commit->posed = GONE;
+    if (test_below(rng, 2) == 0) {
+        commit->posed = (int)test_below(rng, BOXES);
+        commit->posed_to = (int)test_below(rng, LINE);
+        json_object_set_new(body, "ignore_missing", json_true());
+        json_object_set_new(body, "pose",
+                            json_pack("{s:[o],s:[i,i,i]}", "names",
+                                      json_sprintf("b%d", commit->posed), "centers",
+                                      commit->posed_to, 0, 0));
+    }
     char *text = json_dumps(body, JSON_COMPACT);
     json_t *answer = exchange(actor, client, "POST", "/v1/scenes/shared/commit", text);
+    const json_t *ids = json_object_get(answer, "ids");
+    if (answer != NULL && puts.columnar && json_array_size(ids) != json_array_size(puts.names))
+        actor->fault = "a put in columns did not answer the id of each row";
     free(text);
     json_decref(body);
     if (answer == NULL)
         return;
     commit->revision = integer(answer, "revision");
+    actor->columnar_count += puts.columnar;
     actor->commit_count++;
+    actor->time = json_number_value(json_object_get(answer, "time"));
     json_decref(answer);
+}
+
+/* Rays in columns, each at a time of its own, which the answer names. */
+static json_t *shoot(struct actor *actor, struct http_client *client, test_rng *rng,
+                     struct reading *reading)
+{
+    json_t *origins = json_array(), *targets = json_array(), *times = json_array();
+    for (int i = 0; i < RAYS; i++) {
+        reading->shots[i].point = (int)test_below(rng, LINE);
+        for (int k = 0; k < 3; k++) {
+            const double x = reading->shots[i].point + 0.5;
+            json_array_append_new(origins, json_real(k == 0 ? x : k == 1 ? 50 : 0));
+            json_array_append_new(targets, json_real(k == 0 ? x : k == 1 ? -50 : 0));
+        }
+        /* of the past, or so late that it is the newest state */
+        json_array_append_new(times, json_real(test_below(rng, 4) == 0
+                                                   ? actor->time + 1e6
+                                                   : actor->time - test_uniform(rng, 0, 100)));
+    }
+    json_t *body =
+        json_pack("{s:{s:o,s:o,s:o},s:b,s:{s:b,s:b}}", "rays", "origins", origins, "targets",
+                  targets, "times", times, "columns", 1, "at", "clamp", 1, "interpolate", 0);
+    char *text = json_dumps(body, JSON_COMPACT);
+    json_t *answer = exchange(actor, client, "POST", "/v1/scenes/shared/query/ray", text);
+    const json_t *columns = json_object_get(answer, "columns");
+    for (int i = 0; i < RAYS; i++) {
+        const size_t row = (size_t)i;
+        reading->shots[i].revision =
+            json_integer_value(json_array_get(json_object_get(columns, "revisions"), row));
+        reading->shots[i].hit =
+            json_integer_value(json_array_get(json_object_get(columns, "boxes"), row)) != 0;
+    }
+    free(text);
+    json_decref(body);
+    return answer;
 }
 
 static void read_list(const json_t *answer, struct reading *reading)
@@ -107,7 +194,7 @@ static void read_some(struct actor *actor, struct http_client *client, test_rng 
 {
     struct reading *reading = &actor->readings[actor->reading_count];
     json_t *answer = NULL;
-    switch (test_below(rng, 3)) {
+    switch (test_below(rng, 4)) {
     case 0:
         reading->kind = LIST;
         answer = exchange(actor, client, "GET", "/v1/scenes/shared/boxes", NULL);
@@ -119,11 +206,17 @@ static void read_some(struct actor *actor, struct http_client *client, test_rng 
         answer = exchange(actor, client, "POST", "/v1/scenes/shared/query/all-pairs", NULL);
         reading->count = answer != NULL ? integer(answer, "count") : 0;
         break;
+    case 2:
+        reading->kind = SHOTS;
+        answer = shoot(actor, client, rng, reading);
+        break;
     default:
         reading->kind = POINT;
         reading->point = (int)test_below(rng, LINE);
-        answer = exchange(actor, client, "POST", "/v1/scenes/shared/query/point",
-                          test_text("{\"points\":[[%d,0,0]]}", reading->point));
+        answer = exchange(
+            actor, client, "POST", "/v1/scenes/shared/query/point",
+            test_text(test_below(rng, 2) == 0 ? "{\"points\":[%d,0,0]}" : "{\"points\":[[%d,0,0]]}",
+                      reading->point));
         reading->count = (long)json_array_size(
             json_object_get(json_array_get(json_object_get(answer, "results"), 0), "boxes"));
         break;
@@ -131,6 +224,7 @@ static void read_some(struct actor *actor, struct http_client *client, test_rng 
     if (answer == NULL)
         return;
     reading->revision = integer(answer, "revision");
+    actor->time = json_number_value(json_object_get(answer, "time"));
     actor->reading_count++;
     json_decref(answer);
 }
@@ -182,6 +276,14 @@ static long boxes_at(const int *places, int point)
     return count;
 }
 
+static bool is_between(const int *places, int point)
+{
+    bool found = false;
+    for (int b = 0; b < BOXES; b++)
+        found = found || places[b] == point || (places[b] != GONE && places[b] == point + 1);
+    return found;
+}
+
 static struct actor actors[CLIENTS];
 static struct commit *commits[CLIENTS * ROUNDS];
 static int states[CLIENTS * ROUNDS + 2][BOXES];
@@ -222,9 +324,13 @@ START_TEST(every_answer_is_that_of_its_revision)
         for (int e = 0; e < EDITS; e++)
             if (commits[c]->places[e] != GONE)
                 states[c + 1][commits[c]->boxes[e]] = commits[c]->places[e];
+        if (commits[c]->posed != GONE && states[c + 1][commits[c]->posed] != GONE)
+            states[c + 1][commits[c]->posed] = commits[c]->posed_to;
     }
 
-    size_t checked = 0, full = 0;
+    size_t checked = 0, full = 0, shots = 0, hits = 0, past = 0, columnar = 0;
+    for (int i = 0; i < CLIENTS; i++)
+        columnar += actors[i].columnar_count;
     for (int i = 0; i < CLIENTS; i++)
         for (size_t r = 0; r < actors[i].reading_count; r++, checked++) {
             const struct reading *reading = &actors[i].readings[r];
@@ -234,13 +340,26 @@ START_TEST(every_answer_is_that_of_its_revision)
                 ck_assert_int_eq(memcmp(places, reading->places, sizeof states[0]), 0);
             else if (reading->kind == PAIRS)
                 ck_assert_int_eq(reading->count, pairs_of(places));
+            else if (reading->kind == SHOTS)
+                for (int k = 0; k < RAYS; k++, shots++) {
+                    const struct shot *shot = &reading->shots[k];
+                    ck_assert_int_le(shot->revision, reading->revision);
+                    ck_assert_int_eq(shot->hit, is_between(states[shot->revision], shot->point));
+                    hits += shot->hit;
+                    past += shot->revision < reading->revision;
+                }
             else
                 ck_assert_int_eq(reading->count, boxes_at(places, reading->point));
-            full += reading->kind == LIST || reading->count > 0;
+            full += reading->kind == LIST || reading->kind == SHOTS || reading->count > 0;
         }
     printf("%d clients: %zu commits, %zu answers, all of them their revision's\n", CLIENTS, count,
            checked);
+    printf(
+        "%zu commits with columns; %zu rays with times of their own, %zu of the past, %zu hits\n",
+        columnar, shots, past, hits);
     ck_assert_uint_gt(full, checked / 2); /* empty answers would prove little */
+    ck_assert(columnar > count / 4 && shots > 400 && past > shots / 8 && past < shots);
+    ck_assert(hits > shots / 8 && hits < shots * 7 / 8);
     http_answer_fini(&answer);
     http_close(client);
     ck_assert_int_eq(daemon_stop(&daemon), 0);

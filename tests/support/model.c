@@ -192,6 +192,8 @@ static obb_status entry(struct model *model, model_state *state, const obb_edit 
     } else if (fault->group == OBB_GROUP_PUT) {
         uint64_t new_id = 0;
         st = put(model, state, &edit->puts[i], room, &new_id);
+        if (st == OBB_OK && edit->all_put_ids)
+            new_id = by_target(state, &edit->puts[i].target)->id;
         if (new_ids != NULL)
             new_ids[i] = new_id;
         counts->put++;

@@ -161,6 +161,7 @@ static obb_edit any_edit(struct match *m)
          ((obb_merge){.target = any_target(m), .with = with, .with_count = 2}));
     edit.removes = removes;
     edit.puts = puts;
+    edit.all_put_ids = chance(m, 30);
     edit.poses = poses;
     edit.transforms = transforms;
     edit.merges = merges;
