@@ -295,8 +295,8 @@ static obb_status check_put(const obb_put *put)
     return OBB_OK;
 }
 
-/* Returns false if no entry can have created the box since it was looked up: only one of the same
- * round could. */
+/* Returns false if no entry can have created the box since it was looked up by its name: only one of
+ * the same round could. */
 static bool perhaps_made(const struct found *found, size_t i)
 {
     const struct found *first = found - i % AHEAD;
@@ -312,7 +312,7 @@ static obb_status apply_put(struct obb_apply *apply, size_t i, const struct foun
     if (st != OBB_OK)
         return st;
     struct obb_version *current = current_of(apply, found->record), *version = NULL;
-    if (current == NULL && perhaps_made(found, i))
+    if (current == NULL && (put->target.has_id || perhaps_made(found, i)))
         current = find(apply, &put->target);
     if (current != NULL) {
         version = writable(apply, current);

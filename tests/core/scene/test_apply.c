@@ -67,6 +67,25 @@ START_TEST(the_ids_of_all_puts_are_told_if_they_are_wanted)
 }
 END_TEST
 
+START_TEST(a_put_may_name_a_box_of_the_same_commit_by_its_id)
+{
+    struct obb_scene *scene = tick_scene(0, 0);
+    tick(scene, 0, "+a:1");
+    struct obb_arena arena;
+    obb_arena_init(&arena);
+    obb_put puts[] = {put_at("b", 2), put_at("", 30)};
+    puts[1].target = numbered(2);
+    puts[1].parts = OBB_PUT_CENTER;
+    const obb_edit edit = {.dimensions = 3, .puts = puts, .put_count = COUNT(puts)};
+    obb_committed done;
+    obb_fault fault;
+    ck_assert_int_eq(commit(scene, &edit, 10, &arena, &done, &fault), OBB_OK);
+    ck_assert_str_eq(now_in(scene), "2@0 a:1 b:30");
+    obb_arena_fini(&arena);
+    obb_scene_destroy(scene);
+}
+END_TEST
+
 START_TEST(what_is_missing_can_be_skipped_and_is_listed)
 {
     struct obb_scene *scene = tick_scene(0, 0);
@@ -302,6 +321,7 @@ int main(void)
     tcase_set_timeout(tc, test_timeout(60));
     tcase_add_test(tc, groups_apply_in_the_order_remove_put_pose_transform);
     tcase_add_test(tc, the_ids_of_all_puts_are_told_if_they_are_wanted);
+    tcase_add_test(tc, a_put_may_name_a_box_of_the_same_commit_by_its_id);
     tcase_add_test(tc, what_is_missing_can_be_skipped_and_is_listed);
     tcase_add_test(tc, a_patch_changes_what_it_states);
     tcase_add_test(tc, an_import_replaces_all_as_one_commit_with_new_ids);
