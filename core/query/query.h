@@ -62,7 +62,7 @@ typedef struct obb_query_sweep {
     obb_vec3 motion; /* scene units */
 } obb_query_sweep;
 
-typedef struct obb_query {
+typedef struct obb_query { /* small: a commit may hold 100,000 */
     obb_query_kind kind;
     int dimensions; /* for which it was decoded */
     size_t count;   /* of items; 0 for all-pairs */
@@ -79,26 +79,25 @@ typedef struct obb_query {
     bool of_boxes; /* nearest: boxes instead of points */
     obb_mode mode;
     obb_inside inside;
+    unsigned want;
     size_t k;            /* nearest */
     double max_distance; /* nearest; infinite if none was stated */
-    unsigned want;
     obb_filter filter;
     double margin;
-    bool by_id, count_only;
     size_t limit;
     bool has_limit; /* the limit was stated and is not the default */
-    bool columns;   /* the answer is in columns: the first hit of each item, by id */
-    bool narrow;    /* in CBOR the computed numbers of the columns are float32 */
+    bool by_id, count_only;
+    bool columns; /* the answer is in columns: the first hit of each item, by id */
+    bool narrow;  /* in CBOR the computed numbers of the columns are float32 */
 
     /* A page of all-pairs, for streams of any length. `after` holds the ids of the last pair of the
      * page before, {0, 0} for the first page. At most `limit` of the following pairs are listed,
      * and none counted beyond; with count_only all are counted. */
     bool paged;
+    bool has_at, has_explain;
     uint64_t after[2];
-    bool has_at;
     obb_at at;
     /* Boxes of which each answer says why it names them or not, by name or id. */
-    bool has_explain;
     const obb_ref *explain;
     size_t explain_count;
     obb_str tag; /* the client's; no part of the question */

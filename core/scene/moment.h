@@ -16,9 +16,9 @@ typedef struct obb_moment {
  * newest time. */
 typedef enum obb_at_kind { OBB_AT_NOW, OBB_AT_REVISION, OBB_AT_TIME, OBB_AT_AGO } obb_at_kind;
 typedef struct obb_at {
-    obb_at_kind kind;
     uint64_t revision;
-    double time;           /* of OBB_AT_TIME, or the span of OBB_AT_AGO */
+    double time; /* of OBB_AT_TIME, or the span of OBB_AT_AGO */
+    obb_at_kind kind;
     bool no_interpolation; /* "interpolate": false */
     bool clamp;            /* outside the history: the nearest state in place of OBB_GONE */
 } obb_at;
