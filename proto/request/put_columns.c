@@ -149,7 +149,7 @@ static bool make_put(const struct wire_columns *columns, const struct rows *rows
                      obb_put *out)
 {
     const size_t row = i - rows->first, dimensions = (size_t)columns->dimensions;
-    obb_vec3 center, half_extents;
+    obb_vec3 center = {0}, half_extents = {0};
     *out =
         (obb_put){.target = {.name = wire_columns_name(columns, NAMES, i)}, .parts = OBB_PUT_ALL};
     if (!take_vector(columns, CENTERS, WIRE_COORDINATE, i, &rows->centers[row * dimensions],

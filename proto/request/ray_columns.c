@@ -61,7 +61,7 @@ static bool make_ray(const struct wire_columns *columns, int way, const struct r
                      size_t row, size_t i, obb_ray *out)
 {
     const size_t dimensions = (size_t)columns->dimensions;
-    obb_vec3 origin, direction;
+    obb_vec3 origin = {0}, direction = {0};
     double distance = (double)INFINITY;
     if (!take_vector(columns, ORIGINS, WIRE_COORDINATE, i, &rows->origins[row * dimensions],
                      &origin) ||

@@ -3,7 +3,8 @@
  *
  * Usage: service FOLDER OBBD FIXED: a folder for its files, and two programs. Environment: QUICK=1
  * is shorter and uses fewer connections; PART=word runs only the parts whose name contains the word
- * (small, queries, ticks, bulk, beside, memory, ready, events). */
+ * (small, queries, ticks, bulk, beside, columns, memory, ready, events). */
+#include "tests/bench/service/columns.h"
 #include "tests/bench/service/followers.h"
 #include "tests/bench/service/load.h"
 #include "tests/bench/service/scene.h"
@@ -43,6 +44,9 @@ enum goal {
     UNIX_TCP,
     BESIDE_QUERY,
     BESIDE_COMMIT,
+    COLUMN_PUT,
+    COLUMN_POSES,
+    COLUMN_RAYS,
     MEMORY,
     READY,
     EVENTS,
@@ -67,6 +71,10 @@ static struct {
     [UNIX_TCP] = {"unix socket against TCP, CPU of a GET", "x", 0.8, 0.6},
     [BESIDE_QUERY] = {"one-pair query beside all pairs of 100,000, p99", "ms", 1, 0.3},
     [BESIDE_COMMIT] = {"one-box commit beside all pairs of 100,000, p99", "ms", 1, 0.3},
+    [COLUMN_PUT] = {"100,000 boxes put in columns, CBOR, CPU against a JSON map", "x", 0.35, 0.2},
+    [COLUMN_POSES] = {"100,000 poses and all pairs in one commit, CPU against both alone", "x", 1.3,
+                      1.1},
+    [COLUMN_RAYS] = {"10,000 rays at 10,000 times, CPU against one time", "x", 3, 2},
     [MEMORY] = {"memory per box at 1,000,000", "bytes", 400, 250},
     [READY] = {"start to ready", "ms", 50, 10},
     [EVENTS] = {"poses of 1,000 boxes at 60 Hz to 100 followers, share of a core", "", 0.6, 0.4},
@@ -534,6 +542,23 @@ static void memory(struct bench *bench)
     scene_free(&scene);
 }
 
+static void columns(struct bench *bench)
+{
+    bench_server server;
+    struct columns_figures figures;
+    if (!server_obbd(&server, bench->folder, bench->obbd_program)) {
+        bench->failures++;
+        return;
+    }
+    columns_measure(&server, bench->quick ? 3 : ROUNDS, &figures);
+    server_stop(&server);
+    goals[COLUMN_PUT].measured = figures.put;
+    goals[COLUMN_POSES].measured = figures.poses;
+    goals[COLUMN_RAYS].measured = figures.rays;
+    bench->checked += figures.checked;
+    bench->failures += figures.failures;
+}
+
 static void ready(struct bench *bench)
 {
     double times[ROUNDS];
@@ -699,6 +724,8 @@ int main(int argc, char **argv)
     (void)printf("what,server,transport,connections,cpu_us,p50_ms,p99_ms,per_second\n");
     if (picked("ready"))
         ready(&bench);
+    if (picked("columns"))
+        columns(&bench);
     if (picked("events"))
         events(&bench);
     if (picked_peers() && start(&bench, &body)) {
