@@ -217,6 +217,11 @@ static struct srv_step returning(struct srv_channel_state *state, struct srv_sub
                              .missed = {.views = {pile.before, pile.after}, .count = 2}};
 }
 
+static bool says(const struct srv_message *message, const char *text)
+{
+    return find_bytes(message->text.bytes, message->text.length, text, strlen(text)) != NULL;
+}
+
 static void missed_fini(struct srv_missed *missed)
 {
     obb_contacts_destroy(missed->contacts);
@@ -260,7 +265,7 @@ START_TEST(who_comes_back_is_given_the_messages_that_those_who_stayed_were_sent)
         other.last = 0;
         srv_step_run(&late, &step);
         ck_assert_ptr_eq(other.first, s.audience->present);
-        ck_assert_ptr_nonnull(strstr(other.first->text.bytes, "event: state"));
+        ck_assert(says(other.first, "event: state"));
     }
     live.view = pile.before;
     state_fini(&live);
@@ -294,6 +299,60 @@ START_TEST(what_was_missed_takes_room_or_is_refused)
         }
     }
     ck_assert_uint_gt(refused, 20);
+    pile_fini();
+}
+END_TEST
+
+/* With a rate, commits are joined until it is the audience's turn; without room it is lost. */
+START_TEST(sums_wait_for_their_turn_or_are_lost)
+{
+    size_t lost = 0;
+    pile_init();
+    const wire_event_params params = {
+        .topics = WIRE_TOPICS, .prefix = {"box-1", 5}, .pose = true, .rate = 1};
+    for (size_t n = 1;; n++) {
+        struct obb_budget budget;
+        obb_budget_init(&budget, SIZE_MAX);
+        struct srv_channel_state state = {.view = pile.before, .budget = &budget};
+        state.arena.budget = &budget;
+        struct srv_audience *a = state.audiences = srv_audience_create(&budget, &params);
+        a->covered = true;
+        struct srv_subscriber s = {.params = params, .audience = a};
+        struct srv_step joins = {.kind = SRV_STEP_JOIN, .subscriber = &s};
+        srv_step_run(&state, &joins);
+        ck_assert_int_eq(s.status, OBB_OK);
+        fault_arm(n);
+        srv_step_run(&state, &pile.commit); /* it is not its turn */
+        const bool told = !a->lost;
+        ck_assert(a->now == NULL && (told || fault_seen() >= n));
+        ck_assert_uint_eq(a->sum.commits, told);
+        if (told) {
+            struct srv_step sums = {.kind = SRV_STEP_SUMS};
+            srv_step_run(&state, &sums);
+            ck_assert(a->now == NULL && !a->lost && a->sum.commits == 1);
+            a->due = true;
+            srv_step_run(&state, &sums);
+            ck_assert(a->lost == (fault_seen() >= n) && a->lost == (a->now == NULL));
+            ck_assert_uint_eq(a->sum.commits, a->lost);
+        }
+        const bool reached = fault_seen() >= n;
+        fault_arm(0);
+        ck_assert(a->lost == reached);
+        lost += reached;
+        if (!reached) {
+            ck_assert(says(a->now, "event: end") && says(a->now, "\"posed\":[\"box-1"));
+            ck_assert(!says(a->now, "[\"box-2\",\"box-3\"]"));
+        }
+        obb_contacts_destroy(state.contacts);
+        srv_message_unref(a->now);
+        a->now = NULL;
+        srv_audience_destroy(a);
+        obb_arena_fini(&state.arena);
+        ck_assert_uint_eq(obb_budget_used(&budget), 0);
+        if (!reached)
+            break;
+    }
+    ck_assert_uint_gt(lost, 8);
     pile_fini();
 }
 END_TEST
@@ -411,6 +470,7 @@ int main(void)
     tcase_add_test(alone, the_nth_allocation_may_fail_in_any_step);
     tcase_add_test(alone, who_comes_back_is_given_the_messages_that_those_who_stayed_were_sent);
     tcase_add_test(alone, what_was_missed_takes_room_or_is_refused);
+    tcase_add_test(alone, sums_wait_for_their_turn_or_are_lost);
     suite_add_tcase(suite, alone);
     return test_main(suite);
 }
