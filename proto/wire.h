@@ -45,6 +45,9 @@
 /* A scene as lines. */
 #include "proto/request/request_import.h"
 
+/* The log of a scene, line by line. */
+#include "proto/request/request_log.h"
+
 /* The file of tokens. */
 #include "proto/request/request_tokens.h"
 
@@ -59,6 +62,9 @@
 
 /* Boxes: one, a list, a line of an export. */
 #include "proto/reply/reply_box.h"
+
+/* The lines of a scene's log. */
+#include "proto/reply/reply_log.h"
 
 /* Answers to queries. */
 #include "proto/reply/reply_query.h"

@@ -7,6 +7,7 @@
 #include "server/events/events.h"
 #include "server/lag.h"
 #include "server/listeners.h"
+#include "server/log/log_stream.h"
 #include "server/routes/demo.h"
 #include "server/routes/handlers.h"
 #include "server/routes/table.h"
@@ -34,6 +35,7 @@ struct srv_server {
     struct srv_locks locks;
     struct srv_writer writer;
     struct srv_rebuilds rebuilds;
+    struct srv_log_streams logs;
     struct srv_routes *routes;
     struct srv_admit *admit;
     struct srv_http *http;
@@ -93,6 +95,7 @@ static void on_signal(void *context)
             srv_integer("connections", (int64_t)srv_http_connections(server->http)));
     srv_timer_start(server->drain_timer, DRAIN_MS, 0);
     srv_events_stop(server->services.events);
+    srv_log_streams_stop(&server->logs);
     srv_http_quiesce(server->http, on_idle, server);
     srv_listeners_close(server->listeners);
 }
@@ -193,6 +196,7 @@ static bool create_scenes(struct srv_server *server, const struct obb_kernels *k
     if (!srv_events_create(server->loop, &events, &server->services.events))
         return false;
     srv_writer_listen(&server->writer, srv_events_listener(server->services.events));
+    srv_writer_listen(&server->writer, srv_log_listener(&server->logs));
     return true;
 }
 
@@ -206,6 +210,7 @@ static void publish_services(struct srv_server *server)
     services->store = server->store;
     services->locks = &server->locks;
     services->writer = &server->writer;
+    services->logs = &server->logs;
 }
 
 static bool create_http(struct srv_server *server)

@@ -576,7 +576,7 @@ static obb_status check_effect(const obb_effect *effect)
         obb_quat unit;
         if (!isfinite(effect->box.angle) || obb_quat_normalise(q, &unit) != OBB_OK)
             return OBB_BAD_NUMBER;
-        if (memcmp(&unit, &q, sizeof q) != 0)
+        if (unit.x != q.x || unit.y != q.y || unit.z != q.z || unit.w != q.w)
             return OBB_BAD_ROTATION; /* stored rotations are normalised, which changes no bit again */
     }
     return check_put(&put);

@@ -114,11 +114,8 @@ static bool next_new(const obb_step *step, obb_step_place *place, obb_effect *ou
 
 bool obb_step_next(const obb_step *step, obb_step_place *place, obb_effect *out)
 {
-    for (; place->kind < OBB_EFFECT_KINDS; place->kind++, place->next = 0)
-        if (place->kind == OBB_EFFECT_NEW ? next_new(step, place, out)
-                                          : next_ended(step, place, out))
-            return true;
-    return false;
+    return place->kind == OBB_EFFECT_NEW ? next_new(step, place, out)
+                                         : next_ended(step, place, out);
 }
 
 obb_status obb_step_effects(const obb_step *step, struct obb_arena *arena, obb_effects *out)
@@ -129,18 +126,20 @@ obb_status obb_step_effects(const obb_step *step, struct obb_arena *arena, obb_e
                            .has_settings = step->has_settings,
                            .settings = step->settings,
                            .next_id = step->next_id};
-    obb_step_place place = {.kind = OBB_EFFECT_REMOVED};
     obb_effect effect, *list = NULL;
     size_t capacity = 0;
-    while (obb_step_next(step, &place, &effect)) {
-        if (effects.count == capacity) {
-            const size_t larger = capacity == 0 ? step->ended_count + 16 : 2 * capacity;
-            list = obb_arena_grow(arena, list, capacity, larger, sizeof *list);
-            if (list == NULL)
-                return OBB_NO_MEMORY;
-            capacity = larger;
+    for (int kind = 0; kind < OBB_EFFECT_KINDS; kind++) {
+        obb_step_place place = {.kind = (obb_effect_kind)kind};
+        while (obb_step_next(step, &place, &effect)) {
+            if (effects.count == capacity) {
+                const size_t larger = capacity == 0 ? step->ended_count + 16 : 2 * capacity;
+                list = obb_arena_grow(arena, list, capacity, larger, sizeof *list);
+                if (list == NULL)
+                    return OBB_NO_MEMORY;
+                capacity = larger;
+            }
+            list[effects.count++] = effect;
         }
-        list[effects.count++] = effect;
     }
     effects.list = list;
     *out = effects;

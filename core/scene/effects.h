@@ -70,15 +70,14 @@ typedef struct obb_step {
     const struct obb_scene *scene;
 } obb_step;
 
-/* A place among the effects of a step. Zeroed: before the first one. */
+/* A place among the effects of one kind of a step. Zeroed except for the kind: before the first. */
 typedef struct obb_step_place {
     obb_effect_kind kind;
     uint64_t next; /* index among the ended versions, or the id of a new box */
 } obb_step_place;
 
-/* Writes the next effect of the step at *place, and moves on. Returns false at the end. The effects
- * come in the order of obb_effect_kind. All of them together take O(changes), four times over the
- * boxes that were changed. Any thread. */
+/* Writes the next effect of the place's kind, and moves the place on. Returns false if there is none.
+ * All effects of a kind take O(changes). Any thread. */
 bool obb_step_next(const obb_step *step, obb_step_place *place, obb_effect *out);
 
 /* Writes all effects of the step; the list is in the arena. OBB_NO_MEMORY. Any thread. */

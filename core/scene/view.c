@@ -152,6 +152,14 @@ obb_status obb_view_open_later(const struct obb_view *view, uint64_t revision,
     return OBB_OK;
 }
 
+/* Returns the id of the first box that was or will be made after state `index`. */
+static uint64_t next_id_of(const struct obb_scene *scene, size_t index)
+{
+    const struct obb_history *history = &scene->history;
+    return index + 1 < history->count ? obb_history_state(history, index + 1)->first_id
+                                      : scene->next_id;
+}
+
 bool obb_view_step(const struct obb_view *view, uint64_t revision, obb_step *out)
 {
     const struct obb_scene *scene = view->scene;
@@ -162,7 +170,6 @@ bool obb_view_step(const struct obb_view *view, uint64_t revision, obb_step *out
         return false;
     const struct obb_state *state = obb_history_state(history, index);
     const struct obb_state *before = obb_history_state(history, index - 1);
-    const bool newest = index + 1 == history->count;
     *out = (obb_step){
         .moment = {revision, state->time},
         .until = state->until,
@@ -170,7 +177,7 @@ bool obb_view_step(const struct obb_view *view, uint64_t revision, obb_step *out
         .has_settings = !obb_settings_same(&state->settings, &before->settings),
         .settings = state->settings,
         .first_id = state->first_id,
-        .next_id = newest ? scene->next_id : obb_history_state(history, index + 1)->first_id,
+        .next_id = next_id_of(scene, index),
         .ended_count = state->ended->count,
         .ended = state->ended,
         .scene = scene,
@@ -178,7 +185,17 @@ bool obb_view_step(const struct obb_view *view, uint64_t revision, obb_step *out
     return true;
 }
 
+const obb_settings *obb_view_settings(const struct obb_view *view)
+{
+    return &view->state->settings;
+}
+
 double obb_view_until(const struct obb_view *view) { return view->state->until; }
+
+uint64_t obb_view_next_id(const struct obb_view *view)
+{
+    return next_id_of(view->scene, index_of(&view->scene->history, view->revision));
+}
 
 /* Writes a view of that place to *out: the state's latest one if it is the same, else one in the
  * arena beside it. The first view of a state is held, and joins the list. */

@@ -76,9 +76,12 @@ obb_status obb_view_open_later(const struct obb_view *view, uint64_t revision,
  * the view is closed. O(1). */
 bool obb_view_step(const struct obb_view *view, uint64_t revision, obb_step *out);
 
-/* Returns the time until which the state of the view holds by now: later commits that changed nothing
- * have moved the time on. The writer's. */
+/* Return what the state of the view is known to be by now: its settings; the time until which it holds
+ * (later commits that changed nothing have moved the time on); the id of the first box that was or
+ * will be made after it. The writer's. */
+const obb_settings *obb_view_settings(const struct obb_view *view);
 double obb_view_until(const struct obb_view *view);
+uint64_t obb_view_next_id(const struct obb_view *view);
 
 /* Closes the view; the writer's. NULL is fine. If the scene was removed from its store and this was
  * its last view, returns the scene, which the caller destroys; otherwise NULL. */

@@ -24,12 +24,8 @@ void wire_put_at(struct wire_out *out, const struct obb_view *view)
     wire_out_object_end(out, at);
 }
 
-void wire_put_pose(struct wire_out *out, const obb_box *box, int dimensions)
+void wire_put_rotation(struct wire_out *out, const obb_box *box, int dimensions)
 {
-    wire_out_key(out, "center");
-    wire_out_vector(out, box->center, dimensions);
-    wire_out_key(out, "half_extents");
-    wire_out_vector(out, box->half_extents, dimensions);
     if (dimensions == 2) {
         wire_out_key(out, "angle");
         wire_out_double(out, box->angle);
@@ -38,6 +34,15 @@ void wire_put_pose(struct wire_out *out, const obb_box *box, int dimensions)
         wire_out_key(out, "rotation");
         wire_out_doubles(out, (const double[4]){q.x, q.y, q.z, q.w}, 4);
     }
+}
+
+void wire_put_pose(struct wire_out *out, const obb_box *box, int dimensions)
+{
+    wire_out_key(out, "center");
+    wire_out_vector(out, box->center, dimensions);
+    wire_out_key(out, "half_extents");
+    wire_out_vector(out, box->half_extents, dimensions);
+    wire_put_rotation(out, box, dimensions);
 }
 
 void wire_put_attributes(struct wire_out *out, const obb_attributes *attributes)

@@ -27,6 +27,9 @@ void wire_put_at(struct wire_out *out, const struct obb_view *view);
  * numbers. */
 void wire_put_pose(struct wire_out *out, const obb_box *box, int dimensions);
 
+/* Writes the member "rotation" or, in the plane, "angle". */
+void wire_put_rotation(struct wire_out *out, const obb_box *box, int dimensions);
+
 /* Writes the members "category", "mask", "group", and "entity" and "data" if the box has them. */
 void wire_put_attributes(struct wire_out *out, const obb_attributes *attributes);
 

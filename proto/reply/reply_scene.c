@@ -1,6 +1,7 @@
 #include "proto/reply/reply_scene.h"
 
 #include "proto/reply/reply_body.h"
+#include "proto/reply/reply_scene_body.h"
 
 void wire_write_scene(struct wire_buf *buf, wire_media media, obb_str name,
                       const obb_scene_info *info)
@@ -46,21 +47,27 @@ void wire_write_scenes(struct wire_buf *buf, wire_media media, const wire_scene_
     wire_out_object_end(&out, object);
 }
 
+void wire_put_export_members(struct wire_out *out, obb_str scene, const obb_settings *settings,
+                             const struct obb_view *view)
+{
+    const obb_view_info *info = obb_view_info_get(view);
+    wire_out_key(out, "format");
+    wire_out_string(out, obb_str_of("obbd-scene"));
+    wire_put_count(out, "version", 1);
+    wire_out_key(out, "scene");
+    wire_out_string(out, scene);
+    wire_put_count(out, "dimensions", (size_t)settings->dimensions);
+    wire_put_history(out, settings);
+    wire_put_count(out, "boxes", info->boxes);
+    wire_put_moment(out, info->at);
+}
+
 void wire_write_export_head(struct wire_buf *buf, obb_str scene, const obb_settings *settings,
                             const struct obb_view *view)
 {
-    const obb_view_info *info = obb_view_info_get(view);
     struct wire_out out = wire_out_json(buf);
     const wire_out_scope object = wire_out_object(&out);
-    wire_out_key(&out, "format");
-    wire_out_string(&out, obb_str_of("obbd-scene"));
-    wire_put_count(&out, "version", 1);
-    wire_out_key(&out, "scene");
-    wire_out_string(&out, scene);
-    wire_put_count(&out, "dimensions", (size_t)settings->dimensions);
-    wire_put_history(&out, settings);
-    wire_put_count(&out, "boxes", info->boxes);
-    wire_put_moment(&out, info->at);
+    wire_put_export_members(&out, scene, settings, view);
     wire_out_object_end(&out, object);
     wire_buf_append(buf, "\n", 1);
 }

@@ -223,8 +223,11 @@ static bool read_field(struct wire_cursor *c, enum box_field field, int dimensio
         return read_data(c, &attributes->data);
     case NAME:
         return wire_read_name(c, &target->name);
-    case ID: /* the id in the exported scene; the box gets a new one */
-        return wire_read_whole(c, 1, OBB_MAX_WHOLE, &whole);
+    case ID: /* the id in the exported scene; an imported box gets a new one */
+        if (!wire_read_whole(c, 1, OBB_MAX_WHOLE, &whole))
+            return false;
+        target->id = (uint64_t)whole;
+        return true;
     case BOX_FIELDS:
         break;
     }

@@ -9,8 +9,8 @@
  * enough. Fills all of *out except the target. */
 bool wire_read_put(struct wire_cursor *c, int dimensions, bool patch, obb_put *out);
 
-/* Reads a box that states its own name: a line of an import. It may state an id, which is checked
- * and ignored. */
+/* Reads a box that states its own name: a line of an import. It may state an id, which is
+ * checked and noted in out->target.id, without has_id; else that is 0. */
 bool wire_read_named_put(struct wire_cursor *c, int dimensions, obb_put *out);
 
 #endif

@@ -6,37 +6,48 @@
 #include "proto/request/list.h"
 #include "proto/request/object.h"
 #include "proto/request/request_box_body.h"
+#include "proto/request/request_import_body.h"
 #include "proto/request/request_scene_body.h"
 #include "proto/request/value.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* The header line. */
-struct header {
-    obb_settings settings;
-    double boxes, time;
-    bool has_boxes, has_time;
-};
-
-static bool read_header(struct wire_cursor *c, struct header *out)
+/* Reads {"next","hash"}: what a log says of the ids. */
+static bool read_ids(struct wire_cursor *c, struct wire_export_header *header)
 {
-    enum { FORMAT, VERSION, SCENE, DIMENSIONS, HISTORY, BOXES, REVISION, TIME, COUNT };
+    enum { NEXT, HASH, COUNT };
+    static const obb_str fields[COUNT] = {[NEXT] = WIRE_FIELD("next"), [HASH] = WIRE_FIELD("hash")};
+    struct wire_object o;
+    double next = 0;
+    if (!wire_object_enter(&o, c, fields, COUNT))
+        return false;
+    for (int field; (field = wire_object_next(&o)) >= 0;)
+        if (field == NEXT ? !wire_read_whole(c, 1, OBB_MAX_WHOLE, &next)
+                          : !wire_read_hash(c, &header->exact))
+            return false;
+    header->next_id = (uint64_t)next;
+    return !c->failed && wire_object_need(&o, NEXT) && wire_object_need(&o, HASH);
+}
+
+bool wire_read_export_header(struct wire_cursor *c, struct wire_export_header *out)
+{
+    enum { FORMAT, VERSION, SCENE, DIMENSIONS, HISTORY, BOXES, REVISION, TIME, HASH, IDS, COUNT };
     static const obb_str fields[COUNT] = {
         [FORMAT] = WIRE_FIELD("format"),     [VERSION] = WIRE_FIELD("version"),
         [SCENE] = WIRE_FIELD("scene"),       [DIMENSIONS] = WIRE_FIELD("dimensions"),
         [HISTORY] = WIRE_FIELD("history"),   [BOXES] = WIRE_FIELD("boxes"),
-        [REVISION] = WIRE_FIELD("revision"), [TIME] = WIRE_FIELD("time")};
+        [REVISION] = WIRE_FIELD("revision"), [TIME] = WIRE_FIELD("time"),
+        [HASH] = WIRE_FIELD("hash"),         [IDS] = WIRE_FIELD("ids")};
     static const obb_str formats[] = {WIRE_FIELD("obbd-scene")};
     struct wire_object o;
-    struct header header = {.has_time = false};
+    struct wire_export_header header = {.has_time = false};
     unsigned history = 0;
     if (!wire_object_enter(&o, c, fields, COUNT))
         return false;
     for (int field; (field = wire_object_next(&o)) >= 0;) {
         int word;
         double whole;
-        obb_str name;
         bool read = false;
         switch (field) {
         case FORMAT:
@@ -46,7 +57,7 @@ static bool read_header(struct wire_cursor *c, struct header *out)
             read = wire_read_whole(c, 1, 1, &whole);
             break;
         case SCENE: /* the scene may be imported under another name */
-            read = wire_read_name(c, &name);
+            read = wire_read_name(c, &header.scene);
             break;
         case DIMENSIONS:
             read = wire_read_whole(c, 2, 3, &whole);
@@ -62,7 +73,14 @@ static bool read_header(struct wire_cursor *c, struct header *out)
             read = header.has_boxes = wire_read_whole(c, 0, OBB_MAX_WHOLE, &header.boxes);
             break;
         case REVISION: /* the revision of the exported scene */
-            read = wire_read_whole(c, 0, OBB_MAX_WHOLE, &whole);
+            read = header.has_revision = wire_read_whole(c, 0, OBB_MAX_WHOLE, &whole);
+            header.revision = read ? (uint64_t)whole : 0;
+            break;
+        case HASH: /* of a log, like the next one */
+            read = header.has_hash = wire_read_hash(c, &header.hash);
+            break;
+        case IDS:
+            read = header.has_ids = read_ids(c, &header);
             break;
         default:
             read = header.has_time = wire_read_real(c, WIRE_TIME, &header.time);
@@ -181,11 +199,11 @@ bool wire_read_import(const wire_body *body, struct obb_arena *arena, obb_edit *
     import.outer.cancel = body->cancel;
     import.outer.at = body->bytes; /* a blank first line is a line too */
 
-    struct header header = {.has_time = false};
+    struct wire_export_header header = {.has_time = false};
     struct wire_cursor c;
     const obb_str first = next_line(&import);
     wire_json_open(&c, first.bytes, first.length, arena);
-    if (!finish_line(&import, &c, read_header(&c, &header)))
+    if (!finish_line(&import, &c, wire_read_export_header(&c, &header)))
         return false;
     obb_edit edit = {.dimensions = header.settings.dimensions,
                      .has_time = header.has_time,

@@ -21,6 +21,8 @@ typedef enum param {
     TOPICS,
     CATEGORY,
     RATE,
+    FROM,
+    FOLLOW,
     PARAMS
 } param;
 
@@ -30,6 +32,7 @@ static const obb_str names[PARAMS] = {
     [CURSOR] = WIRE_FIELD("cursor"),           [PREFIX] = WIRE_FIELD("prefix"),
     [ENTITY] = WIRE_FIELD("entity"),           [TOPICS] = WIRE_FIELD("topics"),
     [CATEGORY] = WIRE_FIELD("category"),       [RATE] = WIRE_FIELD("rate"),
+    [FROM] = WIRE_FIELD("from"),               [FOLLOW] = WIRE_FIELD("follow"),
 };
 
 #define BIT(param) (1u << (param))
@@ -283,6 +286,28 @@ bool wire_event_params_equal(const wire_event_params *a, const wire_event_params
            obb_str_equal(a->entity, b->entity) && a->has_category == b->has_category &&
            a->category == b->category && a->pose == b->pose &&
            !(a->rate < b->rate || a->rate > b->rate);
+}
+
+bool wire_read_log_params(const wire_param *params, size_t count, struct obb_arena *arena,
+                          wire_log_params *out, wire_problem *problem)
+{
+    obb_str values[PARAMS];
+    unsigned seen;
+    double from = 0;
+    wire_log_params result = {.follow = false};
+    if (!collect(params, count, BIT(FROM) | BIT(FOLLOW), arena, values, &seen, problem))
+        return false;
+    result.has_from = (seen & BIT(FROM)) != 0;
+    if (result.has_from && !whole(values[FROM], 0, OBB_MAX_WHOLE, &from))
+        return refuse(problem, arena, values[FROM], "a revision is a whole number from 0 to 2^53");
+    result.from = (uint64_t)from;
+    if ((seen & BIT(FOLLOW)) != 0) {
+        result.follow = obb_str_equal(values[FOLLOW], obb_str_of("true"));
+        if (!result.follow && !obb_str_equal(values[FOLLOW], obb_str_of("false")))
+            return refuse(problem, arena, values[FOLLOW], "follow is true or false");
+    }
+    *out = result;
+    return true;
 }
 
 bool wire_read_no_params(const wire_param *params, size_t count, struct obb_arena *arena,

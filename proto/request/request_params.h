@@ -76,6 +76,16 @@ bool wire_event_params_filter(const wire_event_params *params);
 /* Returns whether two streams are sent the same messages. */
 bool wire_event_params_equal(const wire_event_params *a, const wire_event_params *b);
 
+typedef struct wire_log_params {
+    bool has_from; /* false: from the oldest state that is kept */
+    uint64_t from; /* the log begins with the state after this revision */
+    bool follow;   /* the log goes on as commits come */
+} wire_log_params;
+
+/* Reads the parameters of a log. */
+bool wire_read_log_params(const wire_param *params, size_t count, struct obb_arena *arena,
+                          wire_log_params *out, wire_problem *problem);
+
 /* Refuses every parameter. */
 bool wire_read_no_params(const wire_param *params, size_t count, struct obb_arena *arena,
                          wire_problem *problem);

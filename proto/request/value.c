@@ -95,6 +95,27 @@ bool wire_read_name(struct wire_cursor *c, obb_str *out)
     return true;
 }
 
+bool wire_read_hash(struct wire_cursor *c, uint64_t *out)
+{
+    const size_t place = wire_place(c);
+    obb_str text;
+    if (!wire_read_string(c, &text))
+        return false;
+    bool good = text.length == 16;
+    uint64_t hash = 0;
+    for (size_t i = 0; i < text.length && good; i++) {
+        const char digit = text.bytes[i];
+        const int value = digit >= 'A' && digit <= 'F' ? -1 : obb_hex_digit(digit);
+        good = value >= 0;
+        hash = hash << 4 | (uint64_t)(good ? value : 0);
+    }
+    if (!good)
+        return wire_fail_at(c, WIRE_OBB_BAD_VALUE, place,
+                            "the hash of a state is 16 hexadecimal digits in lower case");
+    *out = hash;
+    return true;
+}
+
 bool wire_next_name(struct wire_cursor *c, obb_str *out_key)
 {
     return wire_next_key(c, out_key) &&

@@ -22,6 +22,7 @@ const srv_route srv_route_table[] = {
     {SRV_GET, SCENE, srv_do_scene_get, 0, BOTH, SRV_READ},
     {SRV_DELETE, SCENE, srv_do_scene_delete, 0, 0, SRV_ADMIN},
     {SRV_GET, SCENE "/export", srv_do_export, 0, ONE(WIRE_NDJSON), SRV_READ},
+    {SRV_GET, SCENE "/log", srv_do_log, 0, ONE(WIRE_NDJSON), SRV_READ},
     {SRV_POST, SCENE "/import", srv_do_import, ONE(WIRE_NDJSON), BOTH, SRV_WRITE},
 
     {SRV_GET, SCENE "/boxes", srv_do_box_list, 0, BOTH, SRV_READ},

@@ -151,6 +151,19 @@ obb_status srv_view_open_later(struct srv_locks *locks, const struct obb_view *v
 
 void srv_views_opened(struct srv_locks *locks, size_t count) { locks->open_views += count; }
 
+obb_status srv_view_move(struct srv_locks *locks, uint64_t revision, struct obb_view **view)
+{
+    assert(lock_of(locks, obb_view_scene(*view)) == NULL);
+    struct obb_view *later = NULL;
+    const obb_status status = obb_view_open_later(*view, revision, &later);
+    if (status != OBB_OK)
+        return status;
+    locks->open_views++;
+    srv_view_close(locks, *view);
+    *view = later;
+    return OBB_OK;
+}
+
 void srv_view_close(struct srv_locks *locks, struct obb_view *view)
 {
     if (view == NULL)

@@ -98,4 +98,8 @@ obb_status srv_view_open_later(struct srv_locks *locks, const struct obb_view *v
                                uint64_t revision, struct obb_view **out);
 void srv_view_close(struct srv_locks *locks, struct obb_view *view);
 
+/* Puts a view of a later state of the same scene in place of *view (see obb_view_open_later). On
+ * OBB_NO_MEMORY *view stays. */
+obb_status srv_view_move(struct srv_locks *locks, uint64_t revision, struct obb_view **view);
+
 #endif

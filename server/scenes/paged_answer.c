@@ -63,10 +63,19 @@ static bool state_is_kept(const struct srv_paged_answer *a)
            info.oldest.revision <= obb_view_info_get(a->view)->at.revision;
 }
 
+static void hold_anew(struct srv_paged_answer *a)
+{
+    a->until = srv_clock() + (double)a->work.request->services->config->request_timeout_ms / 1e3;
+}
+
 static void on_drained(struct srv_stream *stream)
 {
     struct srv_paged_answer *a = answer_of(stream);
     struct srv_pool *pool = a->work.request->services->pool;
+    if (a->next != NULL && !a->next(a)) {
+        a->asleep = true;
+        return;
+    }
     if (srv_clock() > a->until && !state_is_kept(a)) {
         srv_stream_cut(stream);
         return;
@@ -99,7 +108,7 @@ void srv_paged_answer_start(struct srv_paged_answer *a, struct srv_request *requ
                             wire_media media)
 {
     a->work.request = request;
-    a->until = srv_clock() + (double)request->services->config->request_timeout_ms / 1e3;
+    hold_anew(a);
     a->piece.budget = a->stream.pending.budget = request->services->budget;
     a->work.job.advance = step;
     a->work.job.chunk = run_chunk;
@@ -110,4 +119,19 @@ void srv_paged_answer_start(struct srv_paged_answer *a, struct srv_request *requ
     request->work = a;
     request->on_cancel = on_cancel;
     srv_reply_stream(request, 200, wire_media_type(media), &a->stream);
+}
+
+void srv_paged_answer_move(struct srv_paged_answer *a, const struct obb_view *view)
+{
+    a->view = view;
+    hold_anew(a);
+}
+
+void srv_paged_answer_wake(struct srv_paged_answer *a)
+{
+    if (!a->asleep)
+        return;
+    a->asleep = false;
+    hold_anew(a);
+    on_drained(&a->stream);
 }

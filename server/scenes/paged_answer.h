@@ -13,13 +13,17 @@ struct srv_paged_answer {
     struct srv_work work; /* first */
     struct srv_stream stream;
     struct wire_buf piece; /* what `write` appends to */
-    bool last;
+    bool last, asleep;
     double
         until; /* srv_clock: afterwards the view is held only while its history keeps the state */
 
     /* The owner's. */
     const struct obb_view *view; /* the state that it tells of; open until `closed` */
-    bool cheap;                  /* the whole answer is short: it is written on the loop */
+    bool cheap; /* the next piece, or the whole answer, is short: it is written on the loop */
+    /* Called on the loop before each piece; may be NULL. May set `cheap`, and `view` by
+     * srv_paged_answer_move. Returns false if there is nothing to write for now: then the answer
+     * sleeps until srv_paged_answer_wake. */
+    bool (*next)(struct srv_paged_answer *answer);
     /* Called before each `write`, as a job's advance: while it returns chunks, these are run and it
      * is called again. May be NULL. */
     size_t (*advance)(struct srv_paged_answer *answer);
@@ -36,5 +40,12 @@ struct srv_paged_answer {
  * cut before the next piece if the scene is removed or its history has given the state up. */
 void srv_paged_answer_start(struct srv_paged_answer *answer, struct srv_request *request,
                             wire_media media);
+
+/* Gives the answer a newer state to tell of, which it may hold for a time of its own. */
+void srv_paged_answer_move(struct srv_paged_answer *answer, const struct obb_view *view);
+
+/* Lets a sleeping answer go on; does nothing for one that is awake. The state that it holds has been
+ * the newest one until now. */
+void srv_paged_answer_wake(struct srv_paged_answer *answer);
 
 #endif

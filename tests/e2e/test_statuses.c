@@ -60,6 +60,13 @@ static const struct row rows[] = {
     {"GET", "/v1/scenes/none/export", NULL, NULL, 404},
     {"GET", S "/export", "Accept: application/json", NULL, 406},
 
+    {"GET", S "/log", NULL, NULL, 200},
+    {"GET", S "/log?from=1&follow=false", NULL, NULL, 200},
+    {"GET", S "/log?follow=1", NULL, NULL, 400},
+    {"GET", "/v1/scenes/none/log", NULL, NULL, 404},
+    {"GET", S "/log", "Accept: application/json", NULL, 406},
+    {"GET", S "/log?from=99", NULL, NULL, 410},
+
     {"POST", "/v1/scenes/i/import", LINES, HEADER(5), 201},
     {"POST", "/v1/scenes/i/import", LINES, HEADER(5), 200},
     {"POST", "/v1/scenes/i/import", LINES, "{", 400},
@@ -228,6 +235,7 @@ static size_t send_too_often(void)
         {"GET", S},
         {"DELETE", S},
         {"GET", S "/export"},
+        {"GET", S "/log"},
         {"POST", S "/import"},
         {"GET", S "/boxes"},
         {"PUT", BOX},

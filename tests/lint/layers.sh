@@ -40,7 +40,8 @@ server/access         | server/http core/obb proto/wire        | gnutls
 server/journal        | server/base core/obb proto/wire        | sqlite3
 server/scenes         | server/access server/journal core/obb proto/wire      |
 server/events         | server/scenes core/obb proto/wire      |
-server/routes         | server/events core/obb proto/wire      |
+server/log            | server/scenes core/obb proto/wire      |
+server/routes         | server/events server/log core/obb proto/wire |
 server                | server/routes core/obb proto/wire      |
 
 tests/support         | core/* proto/contract/tools            | check curl gmp jansson cbor

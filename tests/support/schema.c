@@ -629,6 +629,9 @@ static json_t *parameter_value(struct schema *schema, json_t *wanted, const char
     if (type != NULL && (strcmp(type, "integer") == 0 || strcmp(type, "number") == 0) &&
         *text != '\0' && *end == '\0')
         return json_real(number);
+    const bool yes = strcmp(text, "true") == 0;
+    if (type != NULL && strcmp(type, "boolean") == 0 && (yes || strcmp(text, "false") == 0))
+        return json_boolean(yes);
     return json_string(text);
 }
 

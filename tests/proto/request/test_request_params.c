@@ -215,6 +215,7 @@ static bool read_params(int reader, const wire_param *params, size_t count, stru
     wire_box_params box;
     wire_list_params list;
     wire_event_params events;
+    wire_log_params log;
     switch (reader) {
     case 0:
         return wire_read_box_params(params, count, a, &box, problem);
@@ -224,6 +225,8 @@ static bool read_params(int reader, const wire_param *params, size_t count, stru
         return wire_read_scene_list_params(params, count, a, &list, problem);
     case 3:
         return wire_read_event_params(params, count, a, &events, problem);
+    case 4:
+        return wire_read_log_params(params, count, a, &log, problem);
     default:
         return wire_read_no_params(params, count, a, problem);
     }
@@ -238,6 +241,7 @@ START_TEST(parameters_need_memory_only_to_say_what_is_wrong)
                     {{"limit=10&cursor=17&prefix=a&at_revision=3", true}, {"limit=x", false}},
                     {{"limit=10&cursor=a", true}, {"cursor=..", false}},
                     {{"topics=boxes,commits&rate=1", true}, {"topics=boxes,weather", false}},
+                    {{"from=17&follow=true", true}, {"follow=yes", false}},
                     {{"", true}, {"limit=1", false}}};
     size_t failed = 0, readers = sizeof cases / sizeof cases[0];
     for (size_t r = 0; r < readers; r++)

@@ -1,0 +1,146 @@
+#include "proto/request/request_log.h"
+
+#include "proto/request/edit_groups_body.h"
+#include "proto/request/request_body.h"
+#include "proto/request/request_box_body.h"
+#include "proto/request/request_import_body.h"
+#include "proto/request/request_scene_body.h"
+#include "proto/request/value.h"
+
+/* ---- The state that the log begins with ------------------------------------------------------ */
+
+static bool need(struct wire_cursor *c, size_t place, bool there, const char *field)
+{
+    return there || wire_fail_at(c, WIRE_MISSING_FIELD, place, field);
+}
+
+static bool read_head(struct wire_cursor *c, wire_log_head *out)
+{
+    const size_t place = wire_place(c);
+    struct wire_export_header header;
+    if (!wire_read_export_header(c, &header) ||
+        !need(c, place, header.scene.length > 0, "\"scene\" is missing") ||
+        !need(c, place, header.has_boxes, "\"boxes\" is missing") ||
+        !need(c, place, header.has_revision, "\"revision\" is missing") ||
+        !need(c, place, header.has_time, "\"time\" is missing") ||
+        !need(c, place, header.has_hash, "\"hash\" is missing: this is an export, not a log") ||
+        !need(c, place, header.has_ids, "\"ids\" is missing"))
+        return false;
+    *out = (wire_log_head){.scene = header.scene,
+                           .settings = header.settings,
+                           .moment = {header.revision, header.time},
+                           .boxes = (size_t)header.boxes,
+                           .next_id = header.next_id,
+                           .hash = header.hash,
+                           .exact = header.exact};
+    return true;
+}
+
+bool wire_read_log_head(const wire_body *line, struct obb_arena *arena, wire_log_head *out,
+                        wire_problem *problem)
+{
+    struct wire_cursor c;
+    wire_body_open(&c, line, arena);
+    return wire_body_close(&c, read_head(&c, out), problem);
+}
+
+bool wire_read_log_box(const wire_body *line, int dimensions, struct obb_arena *arena, obb_put *out,
+                       wire_problem *problem)
+{
+    struct wire_cursor c;
+    wire_body_open(&c, line, arena);
+    return wire_body_close(&c, wire_read_named_put(&c, dimensions, out), problem);
+}
+
+/* ---- Commits --------------------------------------------------------------------------------- */
+
+/* The fields up to HASH are always there. */
+enum { REVISION, TIME, HASH, SETTINGS, REMOVE, PUT, POSE, FIELDS };
+
+static bool read_settings(struct wire_cursor *c, wire_log_commit *commit)
+{
+    enum { DIMENSIONS, HISTORY, COUNT };
+    static const obb_str fields[COUNT] = {
+        [DIMENSIONS] = WIRE_FIELD("dimensions"), [HISTORY] = WIRE_FIELD("history")};
+    obb_settings *settings = obb_arena_alloc(c->arena, 1, sizeof *settings);
+    if (settings == NULL)
+        return wire_fail_memory(c);
+    *settings = *commit->edit.settings;
+    struct wire_object o;
+    double dimensions;
+    unsigned history;
+    if (!wire_object_enter(&o, c, fields, COUNT))
+        return false;
+    for (int field; (field = wire_object_next(&o)) >= 0;) {
+        if (field == HISTORY) {
+            if (!wire_read_history(c, NULL, settings, &history))
+                return false;
+        } else {
+            if (!wire_read_whole(c, 2, 3, &dimensions))
+                return false;
+            settings->dimensions = (int)dimensions;
+        }
+    }
+    commit->edit.replace_all = settings->dimensions != commit->edit.dimensions;
+    commit->edit.dimensions = settings->dimensions;
+    commit->edit.settings = settings;
+    return !c->failed;
+}
+
+static bool read_field(void *context, struct wire_cursor *c, int field)
+{
+    wire_log_commit *commit = context;
+    obb_edit *edit = &commit->edit;
+    wire_edit_form form;
+    double whole;
+    switch (field) {
+    case REVISION:
+        if (!wire_read_whole(c, 0, OBB_MAX_WHOLE, &whole))
+            return false;
+        commit->moment.revision = (uint64_t)whole;
+        return true;
+    case TIME:
+        return wire_read_real(c, WIRE_TIME, &commit->moment.time);
+    case HASH:
+        return wire_read_hash(c, &commit->hash);
+    case SETTINGS:
+        return read_settings(c, commit);
+    case REMOVE:
+        return wire_read_targets(c, &edit->removes, &edit->remove_count);
+    case PUT:
+        return wire_read_puts(c, edit->dimensions, edit, &form);
+    default:
+        return wire_read_poses(c, edit->dimensions, edit, &form);
+    }
+}
+
+static bool read_commit(struct wire_cursor *c, wire_log_commit *commit)
+{
+    static const obb_str fields[FIELDS] = {
+        [REVISION] = WIRE_FIELD("revision"), [TIME] = WIRE_FIELD("time"),
+        [HASH] = WIRE_FIELD("hash"),         [SETTINGS] = WIRE_FIELD("settings"),
+        [REMOVE] = WIRE_FIELD("remove"),     [PUT] = WIRE_FIELD("put"),
+        [POSE] = WIRE_FIELD("pose")};
+    struct wire_object o;
+    int fault_field;
+    if (!wire_object_enter(&o, c, fields, FIELDS) ||
+        !wire_read_groups(&o, read_field, commit, &fault_field))
+        return false;
+    for (int field = REVISION; field <= HASH; field++)
+        if (!wire_object_need(&o, field))
+            return false;
+    commit->edit.has_time = true;
+    commit->edit.time = commit->moment.time;
+    if (!wire_object_has(&o, SETTINGS))
+        commit->edit.settings = NULL;
+    return true;
+}
+
+bool wire_read_log_commit(const wire_body *line, const obb_settings *current,
+                          struct obb_arena *arena, wire_log_commit *out, wire_problem *problem)
+{
+    struct wire_cursor c;
+    *out = (wire_log_commit){.edit = {.dimensions = current->dimensions, .settings = current}};
+    wire_body_open(&c, line, arena);
+    return wire_body_close(&c, read_commit(&c, out), problem);
+}

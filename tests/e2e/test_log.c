@@ -1,0 +1,615 @@
+/* The log of a scene: what it says of each kind of change, that it makes the same states in another scene, and that it goes on. */
+#include "tests/support/expect.h"
+#include "tests/support/test.h"
+
+#include <jansson.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static struct test_daemon daemon;
+static struct http_client *client;
+static struct http_answer answer;
+
+static void start_with(const char *const *arguments)
+{
+    daemon_start(&daemon, arguments);
+    client = http_open(daemon.url);
+}
+
+static void start(void) { start_with(NULL); }
+
+static void stop(void)
+{
+    http_answer_fini(&answer);
+    http_close(client);
+    ck_assert_int_eq(daemon_stop(&daemon), 0);
+}
+
+static const char *ask(const char *method, const char *path, const char *body, long status)
+{
+    http_send(client, method, path, NULL, body, &answer);
+    ck_assert_msg(answer.status == status, "%s %s %s: %ld %s", method, path,
+                  body != NULL ? body : "", answer.status, answer.body);
+    return answer.body;
+}
+
+static void commit(const char *scene, const char *body)
+{
+    (void)ask("POST", test_text("/v1/scenes/%s/commit", scene), body, 200);
+}
+
+/* Returns a line as JSON, with its text as `raw`. */
+static json_t *line_of(const char *at, const char *end)
+{
+    json_t *line = json_loadb(at, (size_t)(end - at), JSON_REJECT_DUPLICATES, NULL);
+    ck_assert_msg(line != NULL, "%.*s", (int)(end - at), at);
+    json_object_set_new(line, "raw", json_stringn(at, (size_t)(end - at)));
+    return line;
+}
+
+static const char *raw_of(const json_t *line)
+{
+    return json_string_value(json_object_get(line, "raw"));
+}
+
+/* Returns the lines of a log. */
+static json_t *log_of(const char *path)
+{
+    const char *at = ask("GET", path, NULL, 200);
+    json_t *lines = json_array();
+    for (const char *end; (end = strchr(at, '\n')) != NULL; at = end + 1)
+        json_array_append_new(lines, line_of(at, end));
+    ck_assert_int_eq(*at, '\0'); /* no half line */
+    return lines;
+}
+
+static const char *hash_of(const json_t *line)
+{
+    const char *hash = json_string_value(json_object_get(line, "hash"));
+    ck_assert_msg(hash != NULL && strspn(hash, "0123456789abcdef") == 16 && hash[16] == '\0', "%s",
+                  hash);
+    return hash;
+}
+
+static long revision_of(const json_t *line)
+{
+    return (long)json_integer_value(json_object_get(line, "revision"));
+}
+
+static size_t boxes_in(const json_t *log)
+{
+    return (size_t)json_integer_value(json_object_get(json_array_get(log, 0), "boxes"));
+}
+
+/* Posts the commit of a line: the line without `revision` and `hash`, which come last. */
+static void post(const char *scene, const json_t *line)
+{
+    char *body = strdup(raw_of(line)), *end = NULL;
+    for (char *at = body; (at = strstr(at, ",\"revision\":")) != NULL; at++)
+        end = at;
+    ck_assert_ptr_nonnull(end);
+    (void)memcpy(end, "}", 2);
+    commit(scene, body);
+    free(body);
+}
+
+/* Makes the scene of a log again, by what the API takes: the first state is imported, each commit posted. Compares the log of
+ * the result, state by state. */
+static void replay(const json_t *log, const char *name)
+{
+    char scene[64];
+    (void)snprintf(scene, sizeof scene, "%s", name);
+    static const char *const ndjson[] = {"Content-Type: application/x-ndjson", NULL};
+    const size_t boxes = boxes_in(log);
+    char *lines = NULL;
+    size_t size = 0;
+    FILE *text = open_memstream(&lines, &size);
+    for (size_t i = 0; i <= boxes; i++)
+        (void)fprintf(text, "%s\n", raw_of(json_array_get(log, i)));
+    (void)fclose(text);
+    http_send(client, "POST", test_text("/v1/scenes/%s/import", scene), ndjson, lines, &answer);
+    ck_assert_msg(answer.status == 200 || answer.status == 201, "%s", answer.body);
+    free(lines);
+    const long first =
+        (long)json_integer_value(json_object_get(json_loads(answer.body, 0, NULL), "revision"));
+    for (size_t i = boxes + 1; i < json_array_size(log); i++) {
+        const json_t *line = json_array_get(log, i), *settings = json_object_get(line, "settings");
+        if (settings != NULL) {
+            char *body = json_dumps(settings, JSON_COMPACT);
+            (void)ask("PUT", test_text("/v1/scenes/%s", scene), body, 200);
+            free(body);
+        } else {
+            post(scene, line);
+        }
+    }
+    json_t *copy = log_of(test_text("/v1/scenes/%s/log?from=%ld", scene, first));
+    ck_assert_uint_eq(boxes_in(copy), boxes);
+    for (size_t i = 0; i < json_array_size(log); i++) {
+        const json_t *a = json_array_get(log, i), *b = json_array_get(copy, i);
+        if (i >= 1 && i <= boxes)
+            continue;
+        ck_assert_msg(b != NULL && strcmp(hash_of(a), hash_of(b)) == 0, "line %zu: %s is not %s", i,
+                      json_dumps(b, JSON_COMPACT), json_dumps(a, JSON_COMPACT));
+        ck_assert_int_eq(revision_of(a) - revision_of(json_array_get(log, 0)),
+                         revision_of(b) - first);
+    }
+    ck_assert_uint_eq(json_array_size(copy), json_array_size(log));
+    json_decref(copy);
+}
+
+/* ---- What a line says ------------------------------------------------------------------------------------------------- */
+
+#define BOX(x) "{\"center\":[" #x ",0,0],\"half_extents\":[1,1,1]}"
+#define FULL(x)                                                                                \
+    "{\"center\":[" #x ",0,0],\"half_extents\":[1,1,1],\"rotation\":[0,0,0,1],\"category\":1," \
+    "\"mask\":4294967295,\"group\":0}"
+
+START_TEST(each_kind_of_change_is_the_commit_with_the_same_effect)
+{
+    static const struct {
+        const char *method, *path, *body;
+        long status;
+        const char *line; /* what its line must be, beside hash; NULL: it has none */
+    } rows[] = {
+        {"POST", "/v1/scenes/s/commit", "{\"time\":5,\"put\":{\"b\":" BOX(1) ",\"a\":" BOX(2) "}}",
+         200, "{\"time\":5,\"put\":{\"b\":" FULL(1) ",\"a\":" FULL(2) "},\"revision\":1}"},
+        {"POST", "/v1/scenes/s/commit",
+         "{\"time\":6,\"if_revision\":1,\"pose\":{\"a\":{\"center\":[-0.0,0,1e-300]}},\"queries\":["
+         "{\"kind\":\"all-pairs\"}]}",
+         200, "{\"time\":6,\"pose\":{\"a\":{\"center\":[-0.0,0,1e-300]}},\"revision\":2}"},
+        {"POST", "/v1/scenes/s/commit",
+         "{\"time\":7,\"pose\":{\"a\":{\"center\":[4,0,0],\"teleport\":true},\"b\":{\"center\":[1,"
+         "0,0]}}}",
+         200,
+         "{\"time\":7,\"pose\":{\"a\":{\"center\":[4,0,0],\"teleport\":true}},\"revision\":3}"},
+        {"POST", "/v1/scenes/s/commit",
+         "{\"time\":8,\"pose\":{\"names\":[\"b\"],\"centers\":[9,0,0],\"rotations\":[0,0,2,0]}}",
+         200,
+         "{\"time\":8,\"pose\":{\"b\":{\"center\":[9,0,0],\"rotation\":[0,0,1,0]}},\"revision\":"
+         "4}"},
+        {"POST", "/v1/scenes/s/commit",
+         "{\"time\":9,\"put\":{\"a\":" BOX(6) "},\"pose\":{\"a\":{\"center\":[7,0,0],\"teleport\":"
+                                              "true}},\"transform\":{\"a\":{\"scale\":[2,1,1]}}}",
+         200,
+         "{\"time\":9,\"put\":{\"a\":{\"center\":[14,0,0],\"half_extents\":[2,1,1],\"rotation\":[0,"
+         "0,0,1],\"category\":1,\"mask\":4294967295,\"group\":0}},"
+         "\"pose\":{\"a\":{\"center\":[14,0,0],\"teleport\":true}},\"revision\":5}"},
+        {"POST", "/v1/scenes/s/commit",
+         "{\"time\":10,\"remove\":[\"a\",\"nobody\"],\"put\":{\"a\":" BOX(1) "}}", 200,
+         "{\"time\":10,\"remove\":[\"a\"],\"put\":{\"a\":" FULL(1) "},\"revision\":6}"},
+        {"POST", "/v1/scenes/s/commit", "{\"time\":10}", 200, NULL},
+        {"POST", "/v1/scenes/s/commit", "{\"time\":9}", 409, NULL},
+        {"POST", "/v1/scenes/s/commit", "{\"time\":11}", 200, NULL}, /* joined with the next one: */
+        {"POST", "/v1/scenes/s/commit", "{\"time\":11.5}", 200, "{\"time\":11.5,\"revision\":6}"},
+        {"PUT", "/v1/scenes/s/boxes/c", "{\"min\":[0,0,0],\"max\":[2,4,6],\"data\":{\"k\":1.50}}",
+         201,
+         "{\"time\":11.5,\"put\":{\"c\":{\"center\":[1,2,3],\"half_extents\":[1,2,3],\"rotation\":["
+         "0,0,0,1],\"category\":1,\"mask\":4294967295,\"group\":0,"
+         "\"data\":{\"k\":1.5}}},\"revision\":7}"},
+        {"PATCH", "/v1/scenes/s/boxes/c", "{\"entity\":\"e\"}", 200,
+         "{\"time\":11.5,\"put\":{\"c\":{\"center\":[1,2,3],\"half_extents\":[1,2,3],\"rotation\":["
+         "0,0,0,1],\"category\":1,\"mask\":4294967295,\"group\":0,"
+         "\"entity\":\"e\",\"data\":{\"k\":1.5}}},\"revision\":8}"},
+        {"PATCH", "/v1/scenes/s/boxes/c", "{\"center\":[1,2,4]}", 200,
+         "{\"time\":11.5,\"pose\":{\"c\":{\"center\":[1,2,4]}},\"revision\":9}"},
+        {"POST", "/v1/scenes/s/boxes/c/transform", "{\"translate\":[1,0,0]}", 200,
+         "{\"time\":11.5,\"pose\":{\"c\":{\"center\":[2,2,4]}},\"revision\":10}"},
+        {"POST", "/v1/scenes/s/boxes/c/transform", "{\"translate\":[0,0,0]}", 200, NULL},
+        {"DELETE", "/v1/scenes/s/boxes/c", NULL, 204,
+         "{\"time\":11.5,\"remove\":[\"c\"],\"revision\":11}"},
+        {"PUT", "/v1/scenes/s/boxes/d", BOX(3), 201,
+         "{\"time\":11.5,\"put\":{\"d\":" FULL(3) "},\"revision\":12}"},
+        {"POST", "/v1/scenes/s/boxes/a/merge", "{\"with\":[\"d\"]}", 200,
+         "{\"time\":11.5,\"put\":{\"a\":{\"center\":[2,0,0],\"half_extents\":[2,1,1],\"rotation\":["
+         "0,0,0,1],\"category\":1,\"mask\":4294967295,\"group\":0}},"
+         "\"revision\":13}"},
+        {"PUT", "/v1/scenes/s", "{\"history\":{\"span\":700}}", 200,
+         "{\"time\":11.5,\"settings\":{\"dimensions\":3,\"history\":{\"span\":700,\"commits\":64}},"
+         "\"revision\":14}"},
+        {"PUT", "/v1/scenes/s", "{\"history\":{\"span\":700}}", 200, NULL},
+    };
+    json_t *expected = json_array();
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        (void)ask(rows[i].method, rows[i].path, rows[i].body, rows[i].status);
+        if (rows[i].line != NULL)
+            json_array_append_new(expected, json_loads(rows[i].line, 0, NULL));
+    }
+    json_t *log = log_of("/v1/scenes/s/log");
+    const json_t *head = json_array_get(log, 0);
+    ck_assert_int_eq(revision_of(head), 0);
+    ck_assert_uint_eq(boxes_in(log), 0);
+    ck_assert_uint_eq(json_array_size(log), 1 + json_array_size(expected));
+    for (size_t i = 1; i < json_array_size(log); i++) {
+        json_t *line = json_deep_copy(json_array_get(log, i));
+        (void)hash_of(line);
+        json_object_del(line, "hash");
+        json_object_del(line, "raw");
+        json_t *want = json_array_get(expected, i - 1);
+        /* whole numbers are equal as numbers */
+        char *a = json_dumps(line, JSON_COMPACT | JSON_SORT_KEYS),
+             *b = json_dumps(want, JSON_COMPACT | JSON_SORT_KEYS);
+        ck_assert_str_eq(a, b);
+        free(a);
+        free(b);
+        json_decref(line);
+    }
+    /* the order of puts is that of the ids, and of removed boxes comes before */
+    const char *text = ask("GET", "/v1/scenes/s/log", NULL, 200);
+    ck_assert(strstr(text, "{\"b\":{") != NULL &&
+              strstr(text, "{\"b\":{") < strstr(text, "\"a\":{"));
+    (void)ask("POST", "/v1/scenes/copy/commit", "{\"put\":{\"x\":" BOX(1) "}}",
+              200); /* ids and revisions are others */
+    (void)ask("DELETE", "/v1/scenes/copy/boxes/x", NULL, 204);
+    replay(log, "twin");
+    json_decref(expected);
+    json_decref(log);
+}
+END_TEST
+
+START_TEST(a_log_may_begin_with_any_kept_state)
+{
+    (void)ask("PUT", "/v1/scenes/s", "{\"history\":{\"span\":1000,\"commits\":4}}", 201);
+    for (int i = 0; i < 9; i++)
+        commit("s", test_text("{\"time\":%d,\"remove\":[\"b%d\"],\"put\":{\"b%d\":{\"center\":[%d,"
+                              "0.1,0],\"half_extents\":[1,1,1]}}}",
+                              i, i - 3, i, i));
+    expect(client, "GET", "/v1/scenes/s/log?from=4", NULL, 410,
+           "{\"status\":410,\"detail\":\"found revision 4; kept are the revisions 5 to 9, of the "
+           "times 4 to 8\","
+           "\"oldest\":{\"revision\":5,\"time\":4},\"newest\":{\"revision\":9,\"time\":8}}");
+    expect(client, "GET", "/v1/scenes/s/log?from=10", NULL, 410,
+           "{\"newest\":{\"revision\":9,\"time\":8}}");
+    json_t *oldest = log_of("/v1/scenes/s/log");
+    ck_assert_int_eq(revision_of(json_array_get(oldest, 0)), 5);
+    for (long from = 5; from <= 9; from++) {
+        json_t *log = log_of(test_text("/v1/scenes/s/log?from=%ld", from));
+        ck_assert_int_eq(revision_of(json_array_get(log, 0)), from);
+        ck_assert_uint_eq(boxes_in(log), 3);
+        ck_assert_uint_eq(json_array_size(log), 1 + 3 + (size_t)(9 - from));
+        /* a hash depends on the state, not on where the log began */
+        ck_assert_str_eq(hash_of(json_array_get(log, 0)),
+                         hash_of(json_array_get(oldest, from == 5 ? 0 : (size_t)(3 + from - 5))));
+        replay(log, test_text("from-%ld", from));
+        json_decref(log);
+    }
+    json_decref(oldest);
+}
+END_TEST
+
+START_TEST(parameters_are_checked)
+{
+    static const char *const wrong[][2] = {
+        {"from=-1", "found \"-1\"; a revision is a whole number from 0 to 2^53"},
+        {"from=", "found \"\"; a revision is a whole number from 0 to 2^53"},
+        {"from=1.5", "found \"1.5\"; a revision is a whole number from 0 to 2^53"},
+        {"follow=yes", "found \"yes\"; follow is true or false"},
+        {"from=1&from=1", "found \"from\"; a parameter is sent once"},
+        {"form=1", "found the parameter \"form\"; the nearest known one is \"from\""},
+    };
+    commit("s", "{\"put\":{\"a\":" BOX(1) "}}");
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        json_t *problem = json_loads(
+            ask("GET", test_text("/v1/scenes/s/log?%s", wrong[i][0]), NULL, 400), 0, NULL);
+        ck_assert_str_eq(json_string_value(json_object_get(problem, "detail")), wrong[i][1]);
+        json_decref(problem);
+    }
+    expect_problem(client, "GET", "/v1/scenes/none/log", NULL, 404, NULL);
+    expect_problem(client, "POST", "/v1/scenes/s/log", "{}", 405, NULL);
+}
+END_TEST
+
+/* ---- Random scenes ----------------------------------------------------------------------------------------------------- */
+
+enum { NAMES = 6 };
+
+static const char *any_name(test_rng *rng)
+{
+    const int number = (int)test_below(rng, NAMES);
+    switch (test_below(rng, 4)) {
+    case 0:
+        return test_text("b%d", number);
+    case 1:
+        return test_text("b\\u00f6x %d", number);
+    case 2:
+        return test_text("\\\"%d\\\\", number);
+    default:
+        return test_text("\\ud83d\\ude00-%d", number);
+    }
+}
+
+static const char *any_box(test_rng *rng)
+{
+    static char text[2][512];
+    static int turn;
+    char *out = text[turn++ % 2];
+    (void)snprintf(
+        out, sizeof text[0],
+        "{\"center\":[%.17g,%.17g,%.3g],\"half_extents\":[%.17g,1,0],\"rotation\":[%.17g,%.17g,%."
+        "17g,%.17g],"
+        "\"category\":%u,\"group\":%d%s%s}",
+        test_uniform(rng, -9, 9), test_uniform(rng, -1e-9, 1e9), test_uniform(rng, -1, 1),
+        test_uniform(rng, 0, 3), test_uniform(rng, -1, 1), test_uniform(rng, -1, 1),
+        test_uniform(rng, -1, 1), test_uniform(rng, 0.1, 1), (unsigned)test_random(rng),
+        (int)test_below(rng, 5) - 2, test_below(rng, 2) ? ",\"entity\":\"p\\u00e9\"" : "",
+        test_below(rng, 2) ? ",\"data\":{\"n\":[1e3,-0.0,1.50,\"\\u00e9\"]}" : "");
+    return out;
+}
+
+static void random_commit(test_rng *rng, double *time)
+{
+    char *body = NULL;
+    size_t size = 0;
+    FILE *text = open_memstream(&body, &size);
+    *time += test_below(rng, 3) == 0 ? 0 : test_uniform(rng, 0, 20);
+    (void)fprintf(text, "{\"time\":%.17g,\"ignore_missing\":true,\"remove\":[\"%s\"],\"put\":{",
+                  *time, test_text("%zu-%s", test_below(rng, 4), any_name(rng)));
+    const size_t puts = test_below(rng, 4);
+    for (size_t i = 0; i < puts; i++)
+        (void)fprintf(text, "%s\"%zu-%s\":%s", i > 0 ? "," : "", i, any_name(rng), any_box(rng));
+    (void)fprintf(text, "},\"pose\":{");
+    for (size_t i = 0; i < 4; i++)
+        (void)fprintf(text,
+                      "%s\"%zu-%s\":{\"center\":[%.17g,0,%.17g],\"axis_angle\":{\"axis\":[1,%.17g,"
+                      "0],\"degrees\":%.17g},\"teleport\":%s}",
+                      i > 0 ? "," : "", i, any_name(rng), test_uniform(rng, -5, 5),
+                      test_uniform(rng, -5, 5), test_uniform(rng, -1, 1),
+                      test_uniform(rng, -360, 360), test_below(rng, 3) == 0 ? "true" : "false");
+    (void)fprintf(text,
+                  "},\"transform\":{\"1-%s\":{\"rotate\":{\"axis\":[0,1,%.17g],\"degrees\":7},"
+                  "\"scale\":[1.1,1,0.9],\"space\":\"local\"}}}",
+                  any_name(rng), test_uniform(rng, -1, 1));
+    (void)fclose(text);
+    commit("s", body);
+    free(body);
+}
+
+START_TEST(a_log_of_random_commits_makes_the_same_states)
+{
+    test_rng rng = {.s = 20261123};
+    double time = 0;
+    (void)ask("PUT", "/v1/scenes/s", "{\"history\":{\"span\":60000,\"commits\":1000}}", 201);
+    const size_t commits = test_effort(300);
+    for (size_t i = 0; i < commits; i++)
+        random_commit(&rng, &time);
+    size_t removed = 0, put = 0, posed = 0, teleported = 0;
+    json_t *log = log_of("/v1/scenes/s/log");
+    for (size_t i = 1; i < json_array_size(log); i++) {
+        const json_t *line = json_array_get(log, i), *pose;
+        const char *name;
+        removed += json_array_size(json_object_get(line, "remove"));
+        put += json_object_size(json_object_get(line, "put"));
+        json_object_foreach(json_object_get(line, "pose"), name, pose)
+        {
+            posed++;
+            teleported += json_object_get(pose, "teleport") != NULL;
+        }
+    }
+    printf("log: %zu lines of %zu commits, %zu removed, %zu put, %zu posed, %zu teleports\n",
+           json_array_size(log), commits, removed, put, posed, teleported);
+    ck_assert(removed > commits / 20 && put > commits && posed > commits &&
+              teleported > commits / 5);
+    replay(log, "twin");
+    json_decref(log);
+    log = log_of(test_text("/v1/scenes/s/log?from=%zu", commits / 2));
+    ck_assert_uint_gt(boxes_in(log), 10);
+    replay(log, "half");
+    json_decref(log);
+}
+END_TEST
+
+/* ---- Following ---------------------------------------------------------------------------------------------------------- */
+
+/* Reads the lines of a chunked answer as they come. */
+struct tail {
+    int fd;
+    char *text; /* the body so far */
+    size_t length, taken;
+    char raw[65536];
+    size_t raw_length;
+    bool ended; /* with the last chunk */
+};
+
+static struct tail *tail_open(const char *path)
+{
+    struct tail *t = calloc(1, sizeof *t);
+    t->text = malloc(64u << 20);
+    t->fd = daemon_dial(&daemon);
+    dial_send(t->fd, test_text("GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", path));
+    char *body = NULL;
+    while (body == NULL) {
+        const ssize_t n = recv(t->fd, t->raw + t->raw_length, sizeof t->raw - 1 - t->raw_length, 0);
+        ck_assert_int_gt(n, 0);
+        t->raw_length += (size_t)n;
+        t->raw[t->raw_length] = '\0';
+        body = strstr(t->raw, "\r\n\r\n");
+    }
+    ck_assert_msg(strncmp(t->raw, "HTTP/1.1 200", 12) == 0, "%s", t->raw);
+    ck_assert_ptr_nonnull(strstr(t->raw, "application/x-ndjson"));
+    t->raw_length -= (size_t)(body + 4 - t->raw);
+    memmove(t->raw, body + 4, t->raw_length);
+    return t;
+}
+
+static void tail_close(struct tail *t)
+{
+    (void)close(t->fd);
+    free(t->text);
+    free(t);
+}
+
+/* Moves whole chunks to the text. */
+static void unchunk(struct tail *t)
+{
+    for (;;) {
+        t->raw[t->raw_length] = '\0';
+        char *end;
+        const char *line = strstr(t->raw, "\r\n");
+        const size_t size = line == NULL ? 0 : strtoul(t->raw, &end, 16),
+                     head = line == NULL ? 0 : (size_t)(line + 2 - t->raw);
+        if (line == NULL || t->raw_length < head + size + 2)
+            return;
+        memcpy(t->text + t->length, t->raw + head, size);
+        t->length += size;
+        t->raw_length -= head + size + 2;
+        memmove(t->raw, t->raw + head + size + 2, t->raw_length);
+        t->ended = size == 0;
+        if (t->ended)
+            return;
+    }
+}
+
+/* Returns the next line, or NULL if the answer has ended, or nothing came for `ms` milliseconds. */
+static json_t *tail_next(struct tail *t, int ms)
+{
+    for (;;) {
+        unchunk(t);
+        char *at = t->text + t->taken, *end = memchr(at, '\n', t->length - t->taken);
+        if (end != NULL) {
+            t->taken = (size_t)(end + 1 - t->text);
+            json_t *line = line_of(at, end);
+            return line;
+        }
+        struct pollfd wait = {.fd = t->fd, .events = POLLIN};
+        if (t->ended || poll(&wait, 1, ms) <= 0)
+            return NULL;
+        const ssize_t n = recv(t->fd, t->raw + t->raw_length, sizeof t->raw - 1 - t->raw_length, 0);
+        if (n <= 0)
+            return NULL;
+        t->raw_length += (size_t)n;
+    }
+}
+
+enum { SOON = 5000, NOTHING = 200 };
+
+START_TEST(a_log_that_is_followed_goes_on_as_commits_come)
+{
+    (void)ask("PUT", "/v1/scenes/s", "{\"history\":{\"span\":0,\"commits\":0}}",
+              201); /* none but the newest is in reach */
+    commit("s", "{\"time\":1,\"put\":{\"a\":" BOX(1) "}}");
+    struct tail *t = tail_open("/v1/scenes/s/log?follow=true");
+    json_t *log = json_array();
+    json_array_append_new(log, tail_next(t, SOON));
+    json_array_append_new(log, tail_next(t, SOON));
+    ck_assert_int_eq(revision_of(json_array_get(log, 0)), 1);
+    ck_assert_ptr_null(tail_next(t, NOTHING));
+    ck_assert(!t->ended);
+    for (int i = 2; i < 200; i++) {
+        commit("s", test_text(
+                        "{\"time\":%d,\"pose\":{\"a\":{\"center\":[%d,0,0]}},\"put\":{\"b%d\":" BOX(
+                            1) "}}",
+                        i, i, i));
+        if (i % 3 != 0) /* now one by one, now several at a time */
+            continue;
+        while (revision_of(json_array_get(log, json_array_size(log) - 1)) < i) {
+            json_t *line = tail_next(t, SOON);
+            ck_assert_msg(line != NULL, "revision %d", i);
+            json_array_append_new(log, line);
+        }
+    }
+    commit("s", "{\"time\":500}");
+    json_t *line = tail_next(t, SOON);
+    while (revision_of(line) < 199 || json_number_value(json_object_get(line, "time")) < 500) {
+        json_array_append_new(log, line);
+        line = tail_next(t, SOON);
+        ck_assert_ptr_nonnull(line);
+    }
+    ck_assert_ptr_null(json_object_get(line, "pose"));
+    json_array_append_new(log, line);
+    ck_assert_uint_eq(json_array_size(log), 2 + 198 + 1);
+    (void)ask("DELETE", "/v1/scenes/s", NULL, 204);
+    ck_assert_ptr_null(tail_next(t, SOON));
+    ck_assert(t->ended);
+    tail_close(t);
+    (void)ask("PUT", "/v1/scenes/twin", "{\"history\":{\"span\":60000,\"commits\":1000}}", 201);
+    /* the twin keeps its history, which the header sets to none: so only the last state is compared */
+    commit("twin", "{\"time\":1,\"put\":{\"a\":" BOX(1) "}}");
+    for (size_t i = 2; i < json_array_size(log); i++)
+        post("twin", json_array_get(log, i));
+    (void)ask("PUT", "/v1/scenes/twin", "{\"history\":{\"span\":0,\"commits\":0}}", 200);
+    json_t *twin = log_of("/v1/scenes/twin/log");
+    ck_assert_str_eq(hash_of(json_array_get(twin, 0)),
+                     hash_of(json_array_get(log, json_array_size(log) - 1)));
+    json_decref(twin);
+    json_decref(log);
+}
+END_TEST
+
+START_TEST(the_end_of_the_daemon_ends_a_log)
+{
+    commit("s", "{\"time\":1,\"put\":{\"a\":" BOX(1) "}}");
+    struct tail *t = tail_open("/v1/scenes/s/log?follow=true");
+    for (int i = 0; i < 2; i++)
+        json_decref(tail_next(t, SOON));
+    json_decref(tail_next(t, SOON));
+    ck_assert_ptr_null(tail_next(t, NOTHING));
+    ck_assert_int_eq(kill(daemon.process, SIGTERM), 0);
+    ck_assert_ptr_null(tail_next(t, SOON));
+    ck_assert(t->ended);
+    tail_close(t);
+    int status;
+    ck_assert_int_eq(waitpid(daemon.pid, &status, 0), daemon.pid);
+    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    http_close(client);
+}
+END_TEST
+
+/* Large enough for the pool: scenes are locked while such a commit is prepared, and lines are written piece by piece. */
+START_TEST(large_commits_are_told_in_pieces)
+{
+    enum { MANY = 5000 };
+    char *body = malloc((size_t)MANY * 100 + 1000);
+    ck_assert_ptr_nonnull(body);
+    (void)ask("PUT", "/v1/scenes/s", "{\"history\":{\"span\":60000,\"commits\":50}}", 201);
+    struct tail *t = tail_open("/v1/scenes/s/log?follow=true");
+    ck_assert_int_eq(revision_of(tail_next(t, SOON)), 0);
+    for (int round = 1; round <= 3; round++) {
+        int length = sprintf(body, "{\"time\":%d,\"put\":{", round);
+        for (int i = 0; i < MANY; i++)
+            length += sprintf(body + length,
+                              "%s\"b%d\":{\"center\":[%d,%d,%d.5],\"half_extents\":[1,%d,1]}",
+                              i > 0 ? "," : "", i, i % 100, i / 100, round, 1 + round % 2);
+        (void)sprintf(body + length, "}}");
+        commit("s", body);
+        commit("s",
+               test_text("{\"time\":%d.5,\"pose\":{\"b%d\":{\"center\":[0,0,0]}}}", round, round));
+        json_t *line = tail_next(t, SOON);
+        ck_assert_uint_eq(json_object_size(json_object_get(line, "put")), MANY);
+        json_decref(line);
+        line = tail_next(t, SOON);
+        ck_assert_int_eq(revision_of(line), 2 * round);
+        json_decref(line);
+    }
+    free(body);
+    tail_close(t);
+    json_t *log = log_of("/v1/scenes/s/log?from=1");
+    ck_assert_uint_eq(boxes_in(log), MANY);
+    replay(log, "twin");
+    json_decref(log);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("log");
+    TCase *tc = tcase_create("log");
+    tcase_set_timeout(tc, test_patience(60));
+    tcase_add_checked_fixture(tc, start, stop);
+    tcase_add_test(tc, each_kind_of_change_is_the_commit_with_the_same_effect);
+    tcase_add_test(tc, a_log_may_begin_with_any_kept_state);
+    tcase_add_test(tc, parameters_are_checked);
+    tcase_add_test(tc, a_log_of_random_commits_makes_the_same_states);
+    tcase_add_test(tc, a_log_that_is_followed_goes_on_as_commits_come);
+    tcase_add_test(tc, large_commits_are_told_in_pieces);
+    suite_add_tcase(suite, tc);
+    TCase *end = tcase_create("end");
+    tcase_set_timeout(end, test_timeout(30));
+    tcase_add_checked_fixture(end, start, NULL);
+    tcase_add_test(end, the_end_of_the_daemon_ends_a_log);
+    suite_add_tcase(suite, end);
+    return test_main(suite);
+}
