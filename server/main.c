@@ -1,5 +1,6 @@
 #include "server/access/auth.h"
 #include "server/base/log.h"
+#include "server/log/verify.h"
 #include "server/probe.h"
 #include "server/server.h"
 
@@ -48,6 +49,18 @@ static void tune_heap(void)
     (void)mallopt(M_TRIM_THRESHOLD, KEPT);
 }
 
+/* Verifies the log and prints the one line about it. */
+static int verify(const srv_config *config)
+{
+    char line[600];
+    const srv_verdict verdict = srv_verify(config->verify, line, sizeof line);
+    if (verdict == SRV_VERIFY_UNREADABLE)
+        return fail(line);
+    srv_log_one_line(line);
+    (void)printf("obbd: %s\n", line);
+    return verdict == SRV_VERIFY_EQUAL ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
 int main(int argc, char **argv)
 {
     tune_heap();
@@ -64,6 +77,11 @@ int main(int argc, char **argv)
         return EXIT_SUCCESS;
     }
 
+    if (config.verify != NULL) {
+        const int verified = verify(&config);
+        srv_config_fini(&config);
+        return verified;
+    }
     if (config.probe || config.new_token != NULL) {
         const bool good =
             config.probe

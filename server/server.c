@@ -8,6 +8,7 @@
 #include "server/lag.h"
 #include "server/listeners.h"
 #include "server/log/log_stream.h"
+#include "server/log/player.h"
 #include "server/routes/demo.h"
 #include "server/routes/handlers.h"
 #include "server/routes/table.h"
@@ -36,6 +37,7 @@ struct srv_server {
     struct srv_writer writer;
     struct srv_rebuilds rebuilds;
     struct srv_log_streams logs;
+    struct srv_player *player; /* of --replay, or NULL */
     struct srv_routes *routes;
     struct srv_admit *admit;
     struct srv_http *http;
@@ -96,6 +98,7 @@ static void on_signal(void *context)
     srv_timer_start(server->drain_timer, DRAIN_MS, 0);
     srv_events_stop(server->services.events);
     srv_log_streams_stop(&server->logs);
+    srv_player_stop(server->player);
     srv_http_quiesce(server->http, on_idle, server);
     srv_listeners_close(server->listeners);
 }
@@ -249,6 +252,21 @@ static bool create_demo(struct srv_server *server)
     return true;
 }
 
+/* Makes the scene of --replay, if it is said. */
+static bool create_player(struct srv_server *server, char *error, size_t error_size)
+{
+    const srv_config *config = server->services.config;
+    const struct srv_player_options options = {.path = config->replay,
+                                               .speed = config->replay_speed,
+                                               .loop = server->loop,
+                                               .pool = server->pool,
+                                               .writer = &server->writer,
+                                               .drain = &server->drain,
+                                               .log = &server->log};
+    return config->replay == NULL ||
+           srv_player_create(&options, &server->player, error, error_size);
+}
+
 static bool create_admission(struct srv_server *server, char *error, size_t error_size)
 {
     static srv_handler *const without_limit[] = {srv_do_health, srv_do_ready, NULL};
@@ -291,8 +309,8 @@ bool srv_server_create(const srv_config *config, struct srv_server **out, char *
     } else if (create_base(server, workers) && create_scenes(server, kernels)) {
         publish_limits(&server->metrics, config, workers);
         publish_services(server);
-        if (create_http(server) && create_demo(server) &&
-            create_admission(server, error, error_size) &&
+        if (create_http(server) && create_player(server, error, error_size) &&
+            create_demo(server) && create_admission(server, error, error_size) &&
             srv_listeners_open(config, server->http, &server->listeners, error, error_size)) {
             *out = server;
             return true;
@@ -310,6 +328,7 @@ int srv_server_run(struct srv_server *server, FILE *announce)
         srv_demo_hints(announce, srv_listeners_url(server->listeners));
     (void)fflush(announce);
     srv_lag_start(server->lag);
+    srv_player_start(server->player);
     srv_timer_start(server->token_timer, TOKENS_MS, TOKENS_MS);
     srv_loop_run(server->loop);
     SRV_LOG(&server->log, SRV_INFO, "stopped", srv_text("by", "signal"));
@@ -323,6 +342,7 @@ void srv_server_destroy(struct srv_server *server)
     srv_http_destroy(server->http);
     srv_listeners_destroy(server->listeners);
     srv_events_destroy(server->services.events);
+    srv_player_destroy(server->player);
     obb_store_destroy(server->store);
     srv_admit_destroy(server->admit);
     srv_routes_destroy(server->routes);

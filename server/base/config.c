@@ -475,6 +475,10 @@ bool srv_config_read(int argc, char **argv, char **environment, srv_config *out,
             goto fail;
         }
     }
+    if (out->replay == NULL && out->replay_speed != 1.0) {
+        (void)snprintf(error, error_size, "--replay-speed is said of a --replay, and there is none");
+        goto fail;
+    }
     return true;
 
 fail:

@@ -205,6 +205,8 @@ void srv_timer_start(struct srv_timer *timer, uint64_t in_ms, uint64_t then_ever
     uv_timer_start(&timer->uv, on_timer, in_ms, then_every_ms);
 }
 
+void srv_timer_stop(struct srv_timer *timer) { (void)uv_timer_stop(&timer->uv); }
+
 static void free_handle(uv_handle_t *handle) { obb_free(handle->data); }
 
 void srv_timer_destroy(struct srv_timer *timer)

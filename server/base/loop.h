@@ -56,6 +56,9 @@ bool srv_timer_create(struct srv_loop *loop, srv_callback *callback, void *conte
  * forgets its earlier time. */
 void srv_timer_start(struct srv_timer *timer, uint64_t in_ms, uint64_t then_every_ms);
 
+/* Lets the timer rest until it is started anew. */
+void srv_timer_stop(struct srv_timer *timer);
+
 /* Stops and frees the timer. Accepts NULL. */
 void srv_timer_destroy(struct srv_timer *timer);
 

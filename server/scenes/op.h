@@ -12,17 +12,21 @@ typedef enum srv_op_kind {
      * its first put is of a whole box, makes the scene first: with the settings of the edit, or
      * with `settings` if it has none. */
     SRV_OP_EDIT,
+    /* Makes the scene, which must not exist, with `settings` and the state that `effects` load. For
+     * the start of the service: it is never done on the pool. */
+    SRV_OP_LOAD,
     SRV_OP_REMOVE /* removes the scene, which must exist, with its history */
 } srv_op_kind;
 
 /* What it points to is the caller's, and must live until the op is done. */
 typedef struct srv_op {
     srv_op_kind kind;
-    obb_str scene;         /* its name, which is valid */
-    obb_settings settings; /* of all kinds except SRV_OP_REMOVE */
-    const obb_edit *edit;  /* of SRV_OP_EDIT */
-    uint64_t epoch;        /* of a scene that the op makes; 0: the writer draws it */
-    bool check_only;       /* of SRV_OP_EDIT: only tells whether the scene would allow the edit */
+    obb_str scene;              /* its name, which is valid */
+    obb_settings settings;      /* of all kinds except SRV_OP_REMOVE */
+    const obb_edit *edit;       /* of SRV_OP_EDIT */
+    const obb_effects *effects; /* of SRV_OP_LOAD; see obb_effects_prepare, which begins */
+    uint64_t epoch;             /* of a scene that the op makes; 0: the writer draws it */
+    bool check_only; /* of SRV_OP_EDIT: only tells whether the scene would allow the edit */
     /* Obbd-If-Epoch: the scene must be of this epoch. NULL: no condition. An op that would not make
      * a scene which does not exist ignores it. */
     const uint64_t *if_epoch;

@@ -295,6 +295,25 @@ static void create(struct srv_write *w)
     succeed(w);
 }
 
+static void load(struct srv_write *w)
+{
+    obb_status status = w->op.effects->count <= obb_store_box_room(w->writer->store)
+                            ? make_scene(w, &w->op.settings)
+                            : OBB_LIMIT;
+    if (status != OBB_OK) {
+        refuse(w, SRV_REFUSED_BY_STORE, status);
+        return;
+    }
+    status = obb_effects_prepare(w->scene, w->op.effects, true, w->arena, &w->prepared);
+    if (status != OBB_OK) {
+        refuse(w, SRV_REFUSED_BY_SCENE, status);
+        return;
+    }
+    obb_edit_commit(w->prepared, &w->committed);
+    tell_commit(w);
+    succeed(w);
+}
+
 static void configure(struct srv_write *w)
 {
     bool changed = false;
@@ -369,6 +388,9 @@ static void begin(struct srv_write *w)
         break;
     case SRV_OP_EDIT:
         edit(w);
+        break;
+    case SRV_OP_LOAD:
+        load(w);
         break;
     case SRV_OP_REMOVE:
         remove_op(w);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static struct test_daemon daemon;
@@ -98,12 +99,47 @@ static void post(const char *scene, const json_t *line)
     free(body);
 }
 
+/* Writes the lines of a log into a file of its own, whose name the caller frees after unlink. */
+static char *file_of(const json_t *log)
+{
+    char *path = strdup("/tmp/obbd-log-XXXXXX");
+    const int descriptor = mkstemp(path);
+    ck_assert_int_ge(descriptor, 0);
+    FILE *file = fdopen(descriptor, "w");
+    for (size_t i = 0; i < json_array_size(log); i++)
+        (void)fprintf(file, "%s\n", raw_of(json_array_get(log, i)));
+    ck_assert_int_eq(fclose(file), 0);
+    return path;
+}
+
+static void forget_file(char *path)
+{
+    (void)unlink(path);
+    free(path);
+}
+
+/* The program itself says that the log is equal. */
+static void verify(const json_t *log)
+{
+    char *path = file_of(log), out[512], err[512];
+    const int status =
+        daemon_run((const char *const[]){"--verify", path, NULL}, out, sizeof out, err, sizeof err);
+    ck_assert_msg(status == 0 && strcmp(err, "") == 0, "%s%s", out, err);
+    const size_t commits = json_array_size(log) - 1 - boxes_in(log);
+    const long last = revision_of(json_array_get(log, commits > 0 ? json_array_size(log) - 1 : 0));
+    ck_assert_str_eq(
+        out, test_text("obbd: %s: equal; %zu commits up to revision %ld of the scene \"s\"\n", path,
+                       commits, last));
+    forget_file(path);
+}
+
 /* Makes the scene of a log again, by what the API takes: the first state is imported, each commit posted. Compares the log of
  * the result, state by state. */
 static void replay(const json_t *log, const char *name)
 {
     char scene[64];
     (void)snprintf(scene, sizeof scene, "%s", name);
+    verify(log);
     static const char *const ndjson[] = {"Content-Type: application/x-ndjson", NULL};
     const size_t boxes = boxes_in(log);
     char *lines = NULL;
@@ -558,6 +594,139 @@ START_TEST(the_end_of_the_daemon_ends_a_log)
 }
 END_TEST
 
+/* ---- --verify and --replay ---------------------------------------------------------------------------------------------- */
+
+/* Runs the program with these arguments, which it must refuse with one line. */
+static void refused(const char *const *arguments, const char *says)
+{
+    char out[512], err[512];
+    ck_assert_int_eq(daemon_run(arguments, out, sizeof out, err, sizeof err), 1);
+    ck_assert_str_eq(out, "");
+    ck_assert_msg(strcmp(err, says) == 0, "%s%s", err, says);
+}
+
+START_TEST(options_of_logs_are_checked)
+{
+    refused((const char *const[]){"--verify", "/nobody/home", NULL},
+            "obbd: /nobody/home: No such file or directory\n");
+    refused((const char *const[]){"--replay", "/nobody/home", NULL},
+            "obbd: --replay /nobody/home: No such file or directory\n");
+    refused((const char *const[]){"--replay", "/", NULL}, "obbd: --replay /: Is a directory\n");
+    refused((const char *const[]){"--replay-speed", "2", NULL},
+            "obbd: --replay-speed is said of a --replay, and there is none\n");
+    static const char *const speeds[] = {"0", "-1", "fast", "1e9", "nan", "0x10", ""};
+    for (size_t i = 0; i < sizeof speeds / sizeof speeds[0]; i++)
+        refused((const char *const[]){"--replay", "/", "--replay-speed", speeds[i], NULL},
+                test_text("obbd: --replay-speed: \"%s\" is not a number from 0.001 to 1000\n",
+                          speeds[i]));
+    commit("s", "{\"put\":{\"a\":" BOX(1) "}}");
+    json_t *export = log_of("/v1/scenes/s/export"), *log = log_of("/v1/scenes/s/log?from=1");
+    char *path = file_of(export), *broken, out[512], err[512];
+    refused(
+        (const char *const[]){"--replay", path, NULL},
+        test_text("obbd: --replay %s, line 1: \"hash\" is missing: this is an export, not a log\n",
+                  path));
+    refused(
+        (const char *const[]){"--verify", path, NULL},
+        test_text("obbd: %s, line 1: \"hash\" is missing: this is an export, not a log\n", path));
+    forget_file(path);
+    /* a log that differs is told on stdout */
+    json_object_set_new(
+        json_array_get(log, 1), "raw",
+        json_string("{\"name\":\"a\",\"id\":1,\"center\":[2,0,0],\"half_extents\":[1,1,1]}"));
+    broken = file_of(log);
+    ck_assert_int_eq(daemon_run((const char *const[]){"--verify", broken, NULL}, out, sizeof out,
+                                err, sizeof err),
+                     1);
+    ck_assert_str_eq(err, "");
+    ck_assert_ptr_nonnull(strstr(out, ": revision 1 differs (line 2): its hash is "));
+    ck_assert_ptr_eq(strchr(out, '\n'), out + strlen(out) - 1);
+    forget_file(broken);
+    json_decref(export);
+    json_decref(log);
+}
+END_TEST
+
+/* Starts another daemon that replays a file. */
+static void start_replay(const char *path, const char *speed)
+{
+    http_close(client);
+    ck_assert_int_eq(daemon_stop(&daemon), 0);
+    start_with((const char *const[]){"--replay", path, "--replay-speed", speed, NULL});
+}
+
+START_TEST(a_replay_serves_what_was_recorded)
+{
+    test_rng rng = {.s = 7};
+    double time = 0;
+    (void)ask("PUT", "/v1/scenes/s", "{\"history\":{\"span\":60000,\"commits\":1000}}", 201);
+    for (int i = 0; i < 150; i++)
+        random_commit(&rng, &time);
+    json_t *log = log_of("/v1/scenes/s/log?from=50");
+    char *path = file_of(log);
+    start_replay(path, "100");
+    struct tail *t = tail_open("/v1/scenes/s/log?follow=true");
+    size_t compared = 0;
+    for (size_t i = 0; i < json_array_size(log);
+         i++, compared++) { /* the same bytes: ids, revisions, poses, hashes */
+        json_t *line = tail_next(t, SOON);
+        ck_assert_msg(line != NULL, "line %zu", i);
+        ck_assert_str_eq(raw_of(line), raw_of(json_array_get(log, i)));
+        json_decref(line);
+    }
+    ck_assert_ptr_null(tail_next(t, NOTHING)); /* it is over; the scene stays and is anybody's */
+    tail_close(t);
+    const long last = revision_of(json_array_get(log, json_array_size(log) - 1));
+    expect(client, "POST", "/v1/scenes/s/commit", "{\"put\":{\"later\":" BOX(1) "}}", 200,
+           test_text("{\"revision\":%ld}", last + 1));
+    ck_assert_uint_gt(compared, 100);
+    forget_file(path);
+    json_decref(log);
+}
+END_TEST
+
+static double now_s(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+START_TEST(a_replay_keeps_the_pace)
+{
+    commit("s", "{\"time\":1000,\"put\":{\"a\":" BOX(1) "}}");
+    commit("s", "{\"time\":1400,\"pose\":{\"a\":{\"center\":[2,0,0]}}}");
+    commit("s", "{\"time\":2000,\"pose\":{\"a\":{\"center\":[3,0,0]}}}");
+    (void)ask("PUT", "/v1/scenes/s", "{\"history\":{\"span\":60000}}", 200);
+    json_t *log = log_of("/v1/scenes/s/log?from=2");
+    char *path = file_of(log);
+    const double begun = now_s();
+    start_replay(path, "2"); /* 600 units at twice the speed: 300 ms */
+    expect(client, "GET", "/v1/scenes/s", NULL, 200, "{\"oldest\":{\"revision\":2,\"time\":1400}}");
+    struct tail *t = tail_open("/v1/scenes/s/log?from=2&follow=true");
+    for (size_t i = 0; i < json_array_size(log); i++) {
+        json_t *line = tail_next(t, SOON);
+        ck_assert_str_eq(raw_of(line), raw_of(json_array_get(log, i)));
+        json_decref(line);
+    }
+    ck_assert_double_ge(now_s() - begun, 0.3);
+    tail_close(t);
+
+    /* who is not done with waiting ends all the same; so does who was disturbed */
+    http_close(client);
+    ck_assert_int_eq(daemon_stop(&daemon), 0);
+    start_with((const char *const[]){"--replay", path, "--replay-speed", "0.001", NULL});
+    expect(client, "GET", "/v1/scenes/s", NULL, 200, "{\"revision\":2,\"boxes\":1}");
+    http_close(client);
+    ck_assert_int_eq(daemon_stop(&daemon), 0);
+    start_with((const char *const[]){"--replay", path, NULL});
+    commit("s", "{\"time\":1400,\"put\":{\"mine\":" BOX(1) "}}");
+    expect(client, "GET", "/readyz", NULL, 200, NULL);
+    forget_file(path);
+    json_decref(log);
+}
+END_TEST
+
 /* Large enough for the pool: scenes are locked while such a commit is prepared, and lines are written piece by piece. */
 START_TEST(large_commits_are_told_in_pieces)
 {
@@ -604,6 +773,9 @@ int main(void)
     tcase_add_test(tc, parameters_are_checked);
     tcase_add_test(tc, a_log_of_random_commits_makes_the_same_states);
     tcase_add_test(tc, a_log_that_is_followed_goes_on_as_commits_come);
+    tcase_add_test(tc, options_of_logs_are_checked);
+    tcase_add_test(tc, a_replay_serves_what_was_recorded);
+    tcase_add_test(tc, a_replay_keeps_the_pace);
     tcase_add_test(tc, large_commits_are_told_in_pieces);
     suite_add_tcase(suite, tc);
     TCase *end = tcase_create("end");

@@ -8,7 +8,9 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 #define FOLDER "../shared/data/real"
 enum { MOST = 1024 }; /* objects in one frame at most */
@@ -159,6 +161,68 @@ static void replay_file(struct replay *replay, const char *path)
     (void)fclose(file);
 }
 
+/* Writes the log of the scene into the file, as it comes over a connection. */
+static void save_log(const struct test_daemon *daemon, const char *scene, const char *path)
+{
+    static char bytes[65536];
+    const int s = daemon_dial(daemon);
+    dial_send(s, test_text("GET /v1/scenes/%s/log HTTP/1.0\r\nHost: localhost\r\n\r\n", scene));
+    FILE *file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    size_t head = 0; /* of the blank line that ends the head, so many bytes were seen */
+    for (ssize_t n; (n = recv(s, bytes, sizeof bytes, 0)) > 0;) {
+        ssize_t i = 0;
+        for (; head < 4 && i < n; i++)
+            head = bytes[i] == "\r\n\r\n"[head] ? head + 1 : bytes[i] == '\r';
+        (void)fwrite(bytes + i, 1, (size_t)(n - i), file);
+    }
+    (void)close(s);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+/* Runs --verify on the file and returns what it says. */
+static const char *verify(const char *path, int status)
+{
+    static char out[512], err[512];
+    const int got =
+        daemon_run((const char *const[]){"--verify", path, NULL}, out, sizeof out, err, sizeof err);
+    ck_assert_msg(got == status, "%d: %s%s", got, out, err);
+    return out;
+}
+
+/* The log of the sequence makes the same states; with one digit of the last frame flipped it does not, and the revision is
+ * named. */
+static void check_log(const struct test_daemon *daemon, const struct replay *replay, size_t frames)
+{
+    char path[] = "/tmp/obbd-replay-XXXXXX";
+    const int descriptor = mkstemp(path);
+    ck_assert_int_ge(descriptor, 0);
+    (void)close(descriptor);
+    save_log(daemon, replay->scene, path);
+    const char *said = verify(path, 0);
+    ck_assert_msg(
+        strstr(said, test_text(": equal; %zu commits up to revision %zu", frames, frames)) != NULL,
+        "%s", said);
+
+    FILE *file = fopen(path, "r+");
+    (void)fseek(file, -4096, SEEK_END);
+    char end[4097] = "";
+    const size_t size = fread(end, 1, sizeof end - 1, file);
+    const char *center = end, *last = NULL;
+    while ((center = strstr(center, "\"center\":[")) != NULL)
+        last = center++;
+    ck_assert_ptr_nonnull(last);
+    size_t at = (size_t)(last - end) + 10;
+    at += end[at] == '-';
+    (void)fseek(file, -(long)(size - at), SEEK_END);
+    (void)fputc(end[at] == '1' ? '2' : '1', file);
+    ck_assert_int_eq(fclose(file), 0);
+    said = verify(path, 1);
+    ck_assert_msg(strstr(said, test_text(": revision %zu differs (line ", frames)) != NULL, "%s",
+                  said);
+    (void)unlink(path);
+}
+
 START_TEST(every_recorded_frame_answers_like_brute_force)
 {
     DIR *folder = opendir(FOLDER);
@@ -167,7 +231,9 @@ START_TEST(every_recorded_frame_answers_like_brute_force)
         return;
     }
     struct test_daemon daemon;
-    daemon_start(&daemon, NULL);
+    /* the history keeps every frame, for the log */
+    daemon_start(&daemon, (const char *const[]){"--history-max", "1e9", "--history", "1e9",
+                                                "--history-commits", "4096", NULL});
     static struct replay replay;
     replay.client = http_open(daemon.url);
     struct timespec from, to;
@@ -179,13 +245,15 @@ START_TEST(every_recorded_frame_answers_like_brute_force)
             continue;
         (void)snprintf(replay.scene, sizeof replay.scene, "%.*s", (int)(end - entry->d_name),
                        entry->d_name);
+        const size_t before = replay.frames;
         replay_file(&replay, test_text(FOLDER "/%s", entry->d_name));
+        check_log(&daemon, &replay, replay.frames - before);
         files++;
     }
     closedir(folder);
     clock_gettime(CLOCK_MONOTONIC, &to);
     printf("replayed %zu frames of %zu sequences, %zu boxes put, %zu pairs found, no difference "
-           "from brute force; %.2f s\n",
+           "from brute force; their logs are equal; %.2f s\n",
            replay.frames, files, replay.boxes, replay.pairs,
            (double)(to.tv_sec - from.tv_sec) + (double)(to.tv_nsec - from.tv_nsec) * 1e-9);
     ck_assert_uint_gt(replay.frames, 0);

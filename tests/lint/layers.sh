@@ -75,8 +75,9 @@ gmp        | gmp.h
 # Only the writer changes a store.
 # symbol            | below  | the files that may name it
 doors='
-obb_edit_prepare    | server | server/scenes/writer.c
-obb_edit_commit     | server | server/scenes/writer.c
+obb_edit_prepare    | server | server/scenes/writer.c server/log/verify.c
+obb_edit_commit     | server | server/scenes/writer.c server/log/verify.c
+obb_effects_prepare | server | server/scenes/writer.c server/log/verify.c
 obb_scene_configure | server | server/scenes/writer.c
 obb_store_add       | server | server/scenes/writer.c
 obb_store_remove    | server | server/scenes/writer.c

@@ -141,10 +141,12 @@ START_TEST(a_hangup_ends_the_streams_whose_tokens_allow_them_no_more)
         const int kept = open_stream(ADMIN, "/v1/scenes/match-1/events", false);
         const int events = open_stream(READER, "/v1/scenes/match-1/events", false);
         const int export = open_stream(READER, "/v1/scenes/match-1/export", true);
+        const int log = open_stream(READER, "/v1/scenes/match-1/log?follow=true", true);
         write_file(tokens, files[i]);
         ck_assert_int_eq(kill(getpid(), SIGHUP), 0);
         stream_ends(events);
         stream_ends(export);
+        stream_ends(log);
         ck_assert(is_open(kept));
         close(kept);
         write_file(tokens, token_file);
@@ -165,11 +167,14 @@ START_TEST(a_stream_ends_when_its_token_expires)
                    "{\"tokens\":[" ADMIN_ENTRY
                    "," ENTRY("r", READER_HASH, "\"read\"", "*", ",\"expires\":\"%s\"") "]}",
                    at);
+    ck_assert_int_eq(ask_with(ADMIN, "PUT", "/v1/scenes/match-2", "%s", "{}"), 201);
     write_file(tokens, text);
     ck_assert_int_eq(kill(getpid(), SIGHUP), 0);
     const int kept = open_stream(ADMIN, "/v1/scenes/match-1/events", false);
     const int events = open_stream(READER, "/v1/scenes/match-1/events", false);
+    const int log = open_stream(READER, "/v1/scenes/match-2/log?follow=true", false);
     stream_ends(events);
+    stream_ends(log);
     ck_assert_int_eq(ask_with(READER, "GET", "/v1/scenes", "%s", ""), 401);
     ck_assert(is_open(kept));
     close(kept);

@@ -1,0 +1,212 @@
+/* Equal logs, in random scenes and in real ones, are in tests/e2e. */
+#include "server/log/verify.h"
+
+#include "core/obb.h"
+#include "tests/support/fault.h"
+#include "tests/support/test.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Written down once: of version 1 of the format, with a line of each kind. */
+static const char yard[] =
+    "{\"format\":\"obbd-scene\",\"version\":1,\"scene\":\"yard\",\"dimensions\":3,\"history\""
+    ":{\"span\":500,\"commits\":64},\"boxes\":2,\"revision\":2,\"time\":10,\"hash\":\"55f209f"
+    "4d9ae8250\",\"ids\":{\"next\":4,\"hash\":\"ff2103dc6155c257\"}}\n"
+    "{\"name\":\"crate 1\",\"id\":2,\"center\":[1,-2,0.1],\"half_extents\":[1,2,3],\"rotation"
+    "\":[0.07590629374775568,0.15181258749551135,0.22771888124326703,0.958819734868193],\"cat"
+    "egory\":6,\"mask\":4294967295,\"group\":-5}\n"
+    "{\"name\":\"door\",\"id\":3,\"center\":[-0.0,1e-7,123456789.5],\"half_extents\":[1,0,1],"
+    "\"rotation\":[0,0,0,1],\"category\":1,\"mask\":4294967295,\"group\":0,\"entity\":\"gate"
+    "\",\"data\":{\"hp\":[1,2.50]}}\n"
+    "{\"time\":16.5,\"pose\":{\"crate 1\":{\"center\":[3,0,9]},\"door\":{\"rotation\":[0,0.6,"
+    "0,0.8],\"teleport\":true}},\"revision\":3,\"hash\":\"ef260abb072f8f99\"}\n"
+    "{\"time\":20,\"revision\":3,\"hash\":\"c03320c0865b8b6b\"}\n"
+    "{\"time\":20,\"settings\":{\"dimensions\":3,\"history\":{\"span\":700,\"commits\":32}},"
+    "\"revision\":4,\"hash\":\"8675b0496824517e\"}\n"
+    "{\"time\":40,\"remove\":[\"door\"],\"put\":{\"door\":{\"center\":[7,7,7],\"half_extents"
+    "\":[1,1,1],\"rotation\":[0,0,0,1],\"category\":1,\"mask\":12,\"group\":0},\"lamp\":{\"ce"
+    "nter\":[0,0,4],\"half_extents\":[0,0,0],\"rotation\":[0,0,0,1],\"category\":1,\"mask\":4"
+    "294967295,\"group\":0}},\"pose\":{\"crate 1\":{\"center\":[4.074462545570293,0,8.5673073"
+    "34556455],\"rotation\":[0.0896666183332801,0.21006397090863613,0.22266017125179707,0.947"
+    "7634060359631]}},\"revision\":5,\"hash\":\"b2eff1c7f83dbf7a\"}\n"
+    "{\"time\":40,\"put\":{\"lamp\":{\"center\":[0,0,4],\"half_extents\":[0,0,0],\"rotation\""
+    ":[0,0,0,1],\"category\":1,\"mask\":3,\"group\":0}},\"revision\":6,\"hash\":\"807f0c8388b"
+    "c827d\"}\n";
+
+static char path[64], line[600];
+
+static void start(void)
+{
+    (void)snprintf(path, sizeof path, "/tmp/obbd-verify-XXXXXX");
+    const int file = mkstemp(path);
+    ck_assert_int_ge(file, 0);
+    (void)close(file);
+}
+
+static void stop(void) { (void)unlink(path); }
+
+static srv_verdict verify(const char *text, size_t length)
+{
+    FILE *file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_eq(fwrite(text, 1, length, file), length);
+    ck_assert_int_eq(fclose(file), 0);
+    return srv_verify(path, line, sizeof line);
+}
+
+/* Returns the text with the first `from` replaced. */
+static const char *with(const char *from, const char *to)
+{
+    static char text[sizeof yard + 64];
+    const char *at = strstr(yard, from);
+    ck_assert_msg(at != NULL, "%s", from);
+    (void)snprintf(text, sizeof text, "%.*s%s%s", (int)(at - yard), yard, to, at + strlen(from));
+    return text;
+}
+
+START_TEST(a_log_that_was_kept_is_equal)
+{
+    ck_assert_int_eq(verify(yard, sizeof yard - 1), SRV_VERIFY_EQUAL);
+    char expected[200];
+    (void)snprintf(expected, sizeof expected,
+                   "%s: equal; 5 commits up to revision 6 of the scene \"yard\"", path);
+    ck_assert_str_eq(line, expected);
+    /* the first lines of a log are a log */
+    const char *third = strchr(strchr(strchr(yard, '\n') + 1, '\n') + 1, '\n') + 1;
+    ck_assert_int_eq(verify(yard, (size_t)(third - yard)), SRV_VERIFY_EQUAL);
+    /* other tools may write the same numbers otherwise */
+    const char *other = with("[1,-2,0.1]", "[1.0, -2e0, 0.10000]");
+    ck_assert_int_eq(verify(other, strlen(other)), SRV_VERIFY_EQUAL);
+}
+END_TEST
+
+START_TEST(what_differs_is_named)
+{
+    static const struct {
+        const char *from, *to, *says;
+    } rows[] = {
+        {"\"center\":[3,0,9]", "\"center\":[3,0,8]", ": revision 3 differs (line 4): its hash is "},
+        {"\"time\":20,\"revision\"", "\"time\":21,\"revision\"",
+         ": revision 3 differs (line 5): its hash is "},
+        {"\"span\":700", "\"span\":701", ": revision 4 differs (line 6): its hash is "},
+        {"b2eff1c7f83dbf7a", "b2eff1c7f83dbf7b",
+         ": revision 5 differs (line 7): its hash is b2eff1c7f83dbf7a, and the log says "
+         "b2eff1c7f83dbf7b"},
+        {"\"revision\":5", "\"revision\":6",
+         ": revision 5 differs (line 7): revision 6 does not follow revision 4"},
+        {"\"lamp\":{", "\"lump\":{", ": revision 5 differs (line 7): its hash is "},
+        {"\"pose\":{\"crate 1\":{\"center\":[4", "\"pose\":{\"crate 2\":{\"center\":[4",
+         ": revision 5 differs (line 7): there is no box of this name"},
+        {"\"mask\":12", "\"mask\":-12", ": revision 5 differs (line 7): /put/door/mask: found -12"},
+        {"\"mask\":3,", "\"mask\":3;", ": revision 6 differs (line 8): "},
+        {"\"id\":2,", "\"id\":1,", ": revision 2 differs (line 3): its hash is "},
+        {"\"id\":2,", "\"id\":3,", ": revision 2 differs (line 3): its boxes cannot be: "},
+        {"\"id\":2,", "", ": revision 2 differs (line 2): \"id\" is missing"},
+        {"\"next\":4", "\"next\":5", ": revision 2 differs (line 3): its hash is "},
+        {"\"boxes\":2", "\"boxes\":3", ": revision 2 differs (line 4): "},
+        {"\"boxes\":2", "\"boxes\":1", ": revision 2 differs (line 2): its hash is "},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const char *text = with(rows[i].from, rows[i].to);
+        ck_assert_msg(verify(text, strlen(text)) == SRV_VERIFY_DIFFERS, "%s: %s", rows[i].to, line);
+        ck_assert_msg(strncmp(line, path, strlen(path)) == 0 &&
+                          strstr(line, rows[i].says) == line + strlen(path),
+                      "%s: %s", rows[i].to, line);
+        ck_assert_ptr_null(strchr(line, '\n'));
+    }
+}
+END_TEST
+
+START_TEST(what_is_no_log_is_unreadable)
+{
+    static const char *const others[] = {"", "\n", "{}\n", "[]\n", "obbd\n"};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        ck_assert_int_eq(verify(others[i], strlen(others[i])), SRV_VERIFY_UNREADABLE);
+        ck_assert_int_eq(strncmp(line, path, strlen(path)), 0);
+    }
+    const char *text = with("obbd-scene", "obbd-match");
+    ck_assert_int_eq(verify(text, strlen(text)), SRV_VERIFY_UNREADABLE);
+    ck_assert_ptr_nonnull(strstr(line, ", line 1: /format: found \"obbd-match\""));
+    ck_assert_int_eq(srv_verify("/", line, sizeof line), SRV_VERIFY_UNREADABLE);
+    ck_assert_str_eq(line, "/: Is a directory");
+    ck_assert_int_eq(srv_verify("/nobody/home", line, sizeof line), SRV_VERIFY_UNREADABLE);
+    ck_assert_str_eq(line, "/nobody/home: No such file or directory");
+}
+END_TEST
+
+/* A digit that makes no other state is the last one of a number that stays the same double, or one of
+ * a rotation: [0,0,0,2] is [0,0,0,1]. */
+START_TEST(every_flipped_digit_is_found)
+{
+    char text[sizeof yard];
+    size_t flipped = 0, same = 0;
+    for (size_t i = 0; i < sizeof yard - 1; i++) {
+        if (!isdigit((unsigned char)yard[i]))
+            continue;
+        memcpy(text, yard, sizeof yard);
+        text[i] = (char)('0' + (yard[i] - '0' + 1) % 10);
+        flipped++;
+        if (verify(text, sizeof yard - 1) != SRV_VERIFY_EQUAL) {
+            ck_assert(strstr(line, "revision") != NULL || strstr(line, "line 1") != NULL);
+            continue;
+        }
+        size_t begin = i;
+        while (strchr("+-.e0123456789", yard[begin - 1]) != NULL)
+            begin--;
+        const double before = strtod(yard + begin, NULL), after = strtod(text + begin, NULL);
+        ck_assert_msg(before == after ||
+                          strncmp(yard + begin - 17, "rotation\":[0,0,0,1]", 19) == 0,
+                      "%.40s: %s", yard + begin, line);
+        same++;
+    }
+    printf("verify: %zu digits flipped, %zu of them without a difference\n", flipped, same);
+    ck_assert_uint_gt(flipped, 350);
+    ck_assert_uint_lt(same, 12);
+}
+END_TEST
+
+START_TEST(every_cut_is_found_except_between_lines)
+{
+    size_t whole = 0;
+    for (size_t length = 0; length < sizeof yard - 1; length++)
+        whole += verify(yard, length) == SRV_VERIFY_EQUAL;
+    ck_assert_uint_eq(whole, 5); /* behind the boxes, and behind each commit but the last */
+}
+END_TEST
+
+START_TEST(without_memory_it_says_so)
+{
+    (void)verify(yard, sizeof yard - 1);
+    bool done = false;
+    size_t failed = 0;
+    for (size_t n = 1; !done; n++) {
+        fault_arm(n);
+        const srv_verdict verdict = srv_verify(path, line, sizeof line);
+        done = fault_seen() < n;
+        fault_arm(0);
+        ck_assert(done ? verdict == SRV_VERIFY_EQUAL : verdict != SRV_VERIFY_EQUAL);
+        ck_assert_msg(done || strstr(line, "memory") != NULL, "%s", line);
+        failed += !done;
+    }
+    ck_assert_uint_gt(failed, 20);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("verify");
+    TCase *tc = tcase_create("verify");
+    tcase_add_checked_fixture(tc, start, stop);
+    tcase_set_timeout(tc, test_patience(60));
+    tcase_add_test(tc, a_log_that_was_kept_is_equal);
+    tcase_add_test(tc, what_differs_is_named);
+    tcase_add_test(tc, what_is_no_log_is_unreadable);
+    tcase_add_test(tc, every_flipped_digit_is_found);
+    tcase_add_test(tc, every_cut_is_found_except_between_lines);
+    tcase_add_test(tc, without_memory_it_says_so);
+    suite_add_tcase(suite, tc);
+    return test_main(suite);
+}
