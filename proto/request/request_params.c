@@ -27,12 +27,18 @@ typedef enum param {
 } param;
 
 static const obb_str names[PARAMS] = {
-    [INCLUDE] = WIRE_FIELD("include"),         [AT_TIME] = WIRE_FIELD("at_time"),
-    [AT_REVISION] = WIRE_FIELD("at_revision"), [LIMIT] = WIRE_FIELD("limit"),
-    [CURSOR] = WIRE_FIELD("cursor"),           [PREFIX] = WIRE_FIELD("prefix"),
-    [ENTITY] = WIRE_FIELD("entity"),           [TOPICS] = WIRE_FIELD("topics"),
-    [CATEGORY] = WIRE_FIELD("category"),       [RATE] = WIRE_FIELD("rate"),
-    [FROM] = WIRE_FIELD("from"),               [FOLLOW] = WIRE_FIELD("follow"),
+    [INCLUDE] = WIRE_FIELD("include"),
+    [AT_TIME] = WIRE_FIELD("at_time"),
+    [AT_REVISION] = WIRE_FIELD("at_revision"),
+    [LIMIT] = WIRE_FIELD("limit"),
+    [CURSOR] = WIRE_FIELD("cursor"),
+    [PREFIX] = WIRE_FIELD("prefix"),
+    [ENTITY] = WIRE_FIELD("entity"),
+    [TOPICS] = WIRE_FIELD("topics"),
+    [CATEGORY] = WIRE_FIELD("category"),
+    [RATE] = WIRE_FIELD("rate"),
+    [FROM] = WIRE_FIELD("from"),
+    [FOLLOW] = WIRE_FIELD("follow"),
 };
 
 #define BIT(param) (1u << (param))
