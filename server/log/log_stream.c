@@ -274,6 +274,7 @@ void srv_log_stream_start(struct srv_log_streams *streams, struct srv_request *r
     s->view = srv_open_view(request, scene, &at);
     if (s->view == NULL)
         return;
+    obb_view_keep_later(s->view);
     s->streams = streams;
     s->scene = scene;
     s->name = request->target.parts[SRV_SCENE_PART];
