@@ -476,7 +476,8 @@ bool srv_config_read(int argc, char **argv, char **environment, srv_config *out,
         }
     }
     if (out->replay == NULL && out->replay_speed != 1.0) {
-        (void)snprintf(error, error_size, "--replay-speed is said of a --replay, and there is none");
+        (void)snprintf(error, error_size,
+                       "--replay-speed is said of a --replay, and there is none");
         goto fail;
     }
     return true;
