@@ -320,6 +320,8 @@ bool srv_server_create(const srv_config *config, struct srv_server **out, char *
     return false;
 }
 
+struct srv_loop *srv_server_loop(const struct srv_server *server) { return server->loop; }
+
 int srv_server_run(struct srv_server *server, FILE *announce)
 {
     srv_credentials_log(&server->credentials);

@@ -7,6 +7,9 @@ $(B)/tests/fuzz/%: $(B)/tests/fuzz/%.o $(FUZZ_DRIVER) $(B)/libserver.a $(B)/libs
 	@$(CC) $(BUILD_LDFLAGS) $(if $(FUZZ_DRIVER),,-fsanitize=fuzzer) -o $@ $^ \
 	 $(call pkg_libs,$(TEST_LIBS) $(SERVER_LIBS) $(PROTO_LIBS)) -lm -pthread
 
+# Its allocations fail, see tests/support/fault.h.
+$(B)/tests/fuzz/fuzz_service: BUILD_LDFLAGS += $(WRAP)
+
 FUZZ_PACKAGES := clang libclang-rt-dev
 FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,%,$(FUZZ_SRC))
 ##: F=json          fuzz, fuzz-keep: the fuzzer to run, or several; by default all
