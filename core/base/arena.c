@@ -23,8 +23,10 @@ static bool hold(struct obb_arena *arena, size_t more)
     const size_t total = arena->total + more;
     const size_t drawn =
         obb_budget_beyond(total, arena->own) - obb_budget_beyond(arena->total, arena->own);
-    if (drawn != 0 && !obb_budget_take(arena->budget, drawn))
+    if (drawn != 0 && !obb_budget_take(arena->budget, drawn)) {
+        arena->refused = total;
         return false;
+    }
     arena->total = total;
     return true;
 }
@@ -53,7 +55,7 @@ void obb_arena_fini(struct obb_arena *arena)
         free_chunk(arena, c);
     }
     arena->chunks = NULL;
-    arena->used = 0;
+    arena->used = arena->refused = 0;
 }
 
 void obb_arena_reset(struct obb_arena *arena)
@@ -71,7 +73,7 @@ void obb_arena_reset(struct obb_arena *arena)
     if (largest != NULL)
         largest->next = NULL;
     arena->chunks = largest;
-    arena->used = 0;
+    arena->used = arena->refused = 0;
 }
 
 static size_t rounded(size_t bytes) { return (bytes + 15) & ~(size_t)15; }

@@ -15,6 +15,7 @@ struct obb_arena {
     size_t used;                    /* bytes handed out of the newest chunk */
     size_t total;                   /* bytes held from the heap, all chunks */
     struct obb_budget *budget;      /* the chunks draw from it; NULL: no limit */
+    size_t refused; /* what `total` would be had the budget not refused a chunk; 0: it never did */
     size_t own; /* of `total`, the bytes that are not drawn: the owner of the arena bounds them */
 };
 

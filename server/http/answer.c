@@ -252,9 +252,30 @@ void srv_reply_empty(struct srv_request *request, int status)
         srv_answer_finish(x, status, response, NULL);
 }
 
+/* Returns how many bytes the request would have drawn with the memory that its arena was refused, if
+ * these are more than --memory-limit: it could never be served, not even alone. Otherwise returns
+ * 0. */
+static size_t never_fits(const struct srv_exchange *x)
+{
+    const struct obb_arena *arena = &x->request.arena;
+    const size_t need = obb_budget_beyond(arena->refused, arena->own) +
+                        obb_budget_beyond(x->body_capacity, SRV_OWN_BUFFER);
+    return arena->refused != 0 && need > x->all->options->budget->limit ? need : 0;
+}
+
 void srv_reply_problem(struct srv_request *request, const wire_problem *problem)
 {
     struct srv_exchange *x = request->exchange;
+    const size_t need = problem->status == 503 ? never_fits(x) : 0;
+    char detail[128];
+    wire_problem too_large;
+    if (need != 0) {
+        (void)snprintf(detail, sizeof detail,
+                       "found a request that takes at least %zu bytes; --memory-limit is %zu", need,
+                       x->all->options->budget->limit);
+        too_large = wire_problem_http(413, detail);
+        problem = &too_large;
+    }
     if (request->reply.failed || request->reply.capacity > SRV_OWN_BUFFER)
         wire_buf_fini(&request->reply); /* the problem needs no more than the reply's own bytes */
     request->reply.length = 0;

@@ -134,6 +134,34 @@ START_TEST(queries_whose_answers_can_never_fit_are_refused_before_the_commit)
 }
 END_TEST
 
+/* Lists of bare ids take many times their bytes when they are decoded. */
+START_TEST(what_can_never_be_decoded_is_too_large)
+{
+    enum { IDS = 200000 };
+    static char out[4096];
+    char *text = malloc(IDS * 2 + 64);
+    ck_assert_ptr_nonnull(text);
+    start_limited(1 << 20);
+    for (int ids = IDS; ids >= 2; ids = ids == IDS ? 2 : 0) {
+        char *at = text + sprintf(text, "{\"by\":\"id\",\"pairs\":[");
+        for (int i = 0; i < ids; i++)
+            at += sprintf(at, "%d,", 1 + i % 2);
+        memcpy(at - 1, "]}", sizeof "]}");
+        ck_assert_int_eq(ask("PUT", "/v1/scenes/s", "{}"), ids == IDS ? 201 : 200);
+        const int status = end(begin("POST", "/v1/scenes/s/query/pairs", text), out, sizeof out);
+        ck_assert_int_eq(status, ids == IDS ? 413 : 200);
+        ck_assert_msg(
+            status == 200 ||
+                (strstr(out, "\"detail\":\"found a request that takes at least ") != NULL &&
+                 strstr(out, " bytes; --memory-limit is 1048576\"") != NULL &&
+                 strstr(out, "Retry-After") == NULL),
+            "%s", out);
+    }
+    service_stop();
+    free(text);
+}
+END_TEST
+
 static void setup_wide(void) { service_start((const char *[]){"--history", "1000", NULL}); }
 
 /* The views of these queries are opened on the pool. Other commits of the scene wait meanwhile. */
@@ -190,6 +218,7 @@ int main(void)
     tcase_set_timeout(limits, test_timeout(20));
     tcase_add_test(limits, a_commit_whose_ids_find_no_room_is_answered_without_them);
     tcase_add_test(limits, queries_whose_answers_can_never_fit_are_refused_before_the_commit);
+    tcase_add_test(limits, what_can_never_be_decoded_is_too_large);
     suite_add_tcase(suite, limits);
     suite_add_tcase(suite, tc);
     TCase *wide = tcase_create("wide");
