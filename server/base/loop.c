@@ -142,6 +142,14 @@ void srv_loop_run(struct srv_loop *loop)
     uv_run(&loop->uv, UV_RUN_DEFAULT);
 }
 
+void srv_loop_step(struct srv_loop *loop, int wait_ms)
+{
+    struct pollfd ready = {.fd = uv_backend_fd(&loop->uv), .events = POLLIN};
+    if (wait_ms > 0)
+        (void)poll(&ready, 1, wait_ms);
+    (void)uv_run(&loop->uv, UV_RUN_NOWAIT);
+}
+
 void srv_loop_stop(struct srv_loop *loop)
 {
     loop->stopped = true;

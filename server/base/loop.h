@@ -27,6 +27,10 @@ void srv_loop_destroy(struct srv_loop *loop);
 /* Runs callbacks until srv_loop_stop. */
 void srv_loop_run(struct srv_loop *loop);
 
+/* Runs the callbacks that are due, after waiting for one for at most `wait_ms`. For a caller that runs
+ * the loop by hand. */
+void srv_loop_step(struct srv_loop *loop, int wait_ms);
+
 /* Ends srv_loop_run. No turn is taken any more. */
 void srv_loop_stop(struct srv_loop *loop);
 

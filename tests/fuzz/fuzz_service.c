@@ -16,14 +16,12 @@
 
 #include <errno.h>
 #include <math.h>
-#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
-#include <uv.h>
 
 enum {
     CLIENTS = 4,
@@ -60,7 +58,7 @@ struct client {
 
 static struct client clients[CLIENTS];
 static struct srv_server *server;
-static uv_loop_t *loop;
+static struct srv_loop *loop;
 static struct schema *published;
 static char socket_path[64];
 static size_t fault_in;          /* allocations until one fails; 0: none */
@@ -82,17 +80,13 @@ static void finding(const struct asked *asked, const char *what, const char *mor
 
 /* ---- The loop -------------------------------------------------------------------------------- */
 
-static double now_ms(void) { return (double)uv_hrtime() * 1e-6; }
+static double now_ms(void) { return srv_clock() * 1e3; }
 
 /* Runs what is due; if nothing is, sleeps for a moment. */
 static void turn(bool sleep)
 {
-    if (sleep) {
-        struct pollfd ready = {.fd = uv_backend_fd(loop), .events = POLLIN};
-        (void)poll(&ready, 1, 1);
-    }
     fault_arm(fault_in);
-    (void)uv_run(loop, UV_RUN_NOWAIT);
+    srv_loop_step(loop, sleep ? 1 : 0);
     const size_t seen = fault_seen();
     fault_arm(0);
     if (fault_in == 0)
@@ -1007,7 +1001,7 @@ static bool start(struct fuzz_input *in, srv_config *config)
         srv_config_fini(config);
         return false;
     }
-    loop = srv_loop_uv(srv_server_loop(server));
+    loop = srv_server_loop(server);
     return true;
 }
 
