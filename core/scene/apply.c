@@ -494,6 +494,7 @@ static obb_status apply_entry(struct obb_apply *apply, const struct found *found
     case OBB_GROUP_NONE:
     case OBB_GROUP_TIME:
     case OBB_GROUP_IF_REVISION:
+    case OBB_GROUP_IF_BOX:
     case OBB_GROUP_MOMENT:
         break;
     }

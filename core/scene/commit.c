@@ -3,6 +3,7 @@
 #include "core/scene/apply.h"
 #include "core/scene/footprint.h"
 #include "core/scene/reclaim.h"
+#include "core/scene/record.h"
 #include "core/scene/scene_data.h"
 #include "core/scene/view_inside.h"
 
@@ -39,6 +40,26 @@ struct obb_prepared {
 
 /* ---- Preparing ------------------------------------------------------------------------------- */
 
+/* Checks the conditions on single boxes. fault->newest is written. */
+static obb_status check_boxes(const struct obb_prepared *p, obb_fault *fault)
+{
+    const obb_edit *edit = p->apply.edit;
+    fault->group = OBB_GROUP_IF_BOX;
+    for (; fault->index < edit->if_box_count; fault->index++) {
+        const obb_if_box *condition = &edit->if_boxes[fault->index];
+        fault->changed = obb_scene_changed(p->apply.scene, &condition->target);
+        const bool holds = condition->revision == 0
+                               ? fault->changed == 0
+                               : fault->changed != 0 && fault->changed <= condition->revision &&
+                                     condition->revision <= fault->newest.revision;
+        if (!holds)
+            return OBB_REVISION;
+    }
+    *fault = (obb_fault){
+        .group = OBB_GROUP_NONE, .newest = fault->newest, .dimensions = fault->dimensions};
+    return OBB_OK;
+}
+
 static obb_status check_moment(struct obb_prepared *p, double now_ms, obb_fault *fault)
 {
     const struct obb_scene *scene = p->apply.scene;
@@ -51,10 +72,11 @@ static obb_status check_moment(struct obb_prepared *p, double now_ms, obb_fault 
         if (!(fabs(edit->time) <= OBB_MAX_WHOLE))
             return OBB_BAD_NUMBER;
         const bool earlier = scene->has_committed && edit->time < now.time;
-        if (earlier && !edit->replace_all)
+        if (earlier && !edit->replace_all && !edit->restart)
             return OBB_TIME_BACKWARDS;
-        if (!earlier)
+        if (!earlier || edit->restart)
             p->future.moment.time = edit->time;
+        p->future.drops = edit->restart;
         p->future.restarts = !scene->has_committed;
     } else if (!scene->time_stated && now_ms - scene->created_ms > now.time) {
         p->future.moment.time = now_ms - scene->created_ms;
@@ -62,8 +84,7 @@ static obb_status check_moment(struct obb_prepared *p, double now_ms, obb_fault 
     fault->group = OBB_GROUP_IF_REVISION;
     if (edit->has_if_revision && edit->if_revision != now.revision)
         return OBB_REVISION;
-    fault->group = OBB_GROUP_NONE;
-    return OBB_OK;
+    return check_boxes(p, fault);
 }
 
 /* Compares the bits: -0.0 is another number than 0.0. */
@@ -162,6 +183,8 @@ static obb_status prepare_state(struct obb_prepared *p)
     p->state->time_stated = p->apply.edit->has_time;
     p->ended_bytes = obb_ended_bytes(p->ended_count);
     p->apply.scene->ended_bytes += p->ended_bytes;
+    p->state->restarted = p->future.drops;
+    p->state->clock = obb_history_newest(&p->apply.scene->history)->clock + p->future.drops;
     p->state->boxes = p->apply.boxes;
     p->state->time = p->state->until = p->future.moment.time;
     struct obb_ended *ended = p->state->ended;
@@ -247,7 +270,7 @@ static obb_status prepare(struct obb_prepared *p, double now_ms, obb_fault *faul
     fault->bytes = p->excess;
     if (p->excess > 0 && p->apply.boxes >= obb_scene_boxes(scene) && p->made_count > 0)
         return OBB_SCENE_MEMORY;
-    p->future.appends = p->apply.change_count > 0 || edit->replace_all ||
+    p->future.appends = p->apply.change_count > 0 || edit->replace_all || p->future.drops ||
                         !obb_settings_same(&p->settings, &scene->settings);
     if (p->future.appends) {
         st = prepare_state(p);
@@ -348,6 +371,7 @@ obb_status obb_prepared_effects(const struct obb_prepared *p, struct obb_arena *
         .appends = p->future.appends,
         .time_stated = p->apply.edit->has_time,
         .replaces_all = p->apply.edit->replace_all,
+        .restarts = p->future.drops,
         .has_settings = !obb_settings_same(&p->settings, &scene->settings),
         .settings = p->settings,
         .next_id = scene->next_id,
@@ -387,8 +411,10 @@ obb_status obb_effects_prepare(struct obb_scene *scene, const obb_effects *effec
                      (effects->moment.revision == 0) == effects->appends
                : effects->moment.revision != now.revision + effects->appends)
         return OBB_REVISION;
+    if (effects->restarts && !effects->appends)
+        return OBB_BAD_VALUE;
     const bool restarts = !scene->has_committed && (effects->time_stated || begins);
-    if (!restarts && effects->moment.time < now.time)
+    if (!restarts && effects->moment.time < now.time && !effects->restarts)
         return OBB_TIME_BACKWARDS;
     struct obb_prepared *p = obb_arena_alloc(arena, 1, sizeof *p);
     if (p == NULL)
@@ -397,6 +423,7 @@ obb_status obb_effects_prepare(struct obb_scene *scene, const obb_effects *effec
         .settings = settings,
         .future = {.moment = effects->moment,
                    .appends = effects->appends,
+                   .drops = effects->restarts,
                    .restarts = restarts,
                    .span = settings.history_span,
                    .commits = settings.history_commits},
@@ -481,6 +508,7 @@ void obb_edit_commit(struct obb_prepared *p, obb_committed *out)
     *out = (obb_committed){
         .moment = p->future.moment,
         .changed = p->future.appends,
+        .restarted = p->future.drops,
         .removed = p->apply.removed,
         .put = edit->put_count,
         .posed = edit->pose_count - p->apply.missed_pose_count,
@@ -502,6 +530,8 @@ void obb_edit_commit(struct obb_prepared *p, obb_committed *out)
         p->state->posed = out->posed;
         p->state->transformed = out->transformed;
     }
+    if (p->future.drops)
+        obb_history_drop(&scene->history);
     obb_history_prune(&scene->history);
     if (!p->sealed) /* the next seal reclaims what this commit leaves */
         obb_scene_reclaim(scene, 2 * p->apply.change_count + RECLAIM_AT_LEAST);
@@ -547,6 +577,7 @@ obb_status obb_committed_read(const struct obb_view *before, const struct obb_vi
     }
     *out = (obb_committed){.moment = {state->revision, state->time},
                            .changed = true,
+                           .restarted = state->restarted,
                            .removed = state->removed,
                            .put = state->put,
                            .posed = state->posed,
@@ -556,6 +587,15 @@ obb_status obb_committed_read(const struct obb_view *before, const struct obb_vi
                            .made_count = made_count,
                            .ended_count = from->count};
     return OBB_OK;
+}
+
+uint64_t obb_scene_changed(struct obb_scene *scene, const obb_target *target)
+{
+    const struct obb_record *record =
+        target->has_id ? obb_id_tree_find(&scene->ids, target->id)
+                       : obb_record_find(scene, target->name, obb_record_hash(scene, target->name));
+    const struct obb_version *current = record != NULL ? obb_scene_current(scene, record) : NULL;
+    return current != NULL ? obb_view_changed(current) : 0;
 }
 
 obb_status obb_scene_configure(struct obb_scene *scene, const obb_settings *settings, double now_ms,

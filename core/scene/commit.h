@@ -14,6 +14,7 @@ struct obb_prepared;
 typedef struct obb_committed {
     obb_moment moment;
     bool changed;                            /* false: nothing was different, the revision stands */
+    bool restarted;                          /* the clock started anew */
     size_t removed, put, posed, transformed; /* entries that were applied; removed: boxes */
     /* One per put, in the arena: the id of a new box, and 0 of a replaced one unless the edit wants
      * all_put_ids. */
@@ -93,6 +94,10 @@ obb_status obb_effects_prepare(struct obb_scene *scene, const obb_effects *effec
  * Cost    O(changes). Any thread. */
 obb_status obb_committed_read(const struct obb_view *before, const struct obb_view *after,
                               struct obb_arena *arena, obb_committed *out);
+
+/* Returns the revision of the commit that last changed the box, or 0 if there is no such box now.
+ * O(1). The writer's. */
+uint64_t obb_scene_changed(struct obb_scene *scene, const obb_target *target);
 
 /* Changes the settings in a commit that changes no box. *out_changed is true if the revision was
  * raised. OBB_BAD_VALUE; OBB_DIMENSIONS if the dimensions would change while the scene holds boxes;

@@ -55,6 +55,13 @@ typedef struct obb_merge {
     size_t with_count;
 } obb_merge;
 
+/* A condition: the last commit that changed the box is not later than `revision`, which is not in
+ * the future. 0: there is no such box. */
+typedef struct obb_if_box {
+    obb_target target;
+    uint64_t revision;
+} obb_if_box;
+
 /* A moment whose state must be known after the commit, seen from the result of the commit. Or many
  * moments: `times` then holds `count` times, each of which stands in place of at.time. */
 typedef struct obb_needed_moment {
@@ -84,8 +91,13 @@ static inline obb_at obb_needed_at(const obb_needed_moment *needed, size_t i)
 typedef struct obb_edit {
     int dimensions; /* for which it was decoded; another scene answers OBB_DIMENSIONS */
     bool has_time, has_if_revision, ignore_missing;
+    /* With a time, which may be before the scene's: the clock starts anew. The history before the
+     * commit is dropped; always a change. */
+    bool restart;
     double time;
     uint64_t if_revision;
+    const obb_if_box *if_boxes; /* of the state before; else OBB_REVISION */
+    size_t if_box_count;
     const obb_target *removes;
     size_t remove_count;
     bool remove_must_exist; /* DELETE of one box: else OBB_NO_BOX */
@@ -114,6 +126,7 @@ typedef enum obb_group {
     OBB_GROUP_NONE,
     OBB_GROUP_TIME,
     OBB_GROUP_IF_REVISION,
+    OBB_GROUP_IF_BOX,
     OBB_GROUP_REMOVE,
     OBB_GROUP_PUT,
     OBB_GROUP_POSE,
@@ -128,10 +141,11 @@ typedef struct obb_fault {
     size_t
         member; /* of a merge's `with`; OBB_FAULT_TARGET: the merge's target. Of a moment's times */
     obb_moment oldest,
-        newest;     /* with OBB_GONE: the part of today's history that would have stayed in reach;
+        newest;       /* with OBB_GONE: the part of today's history that would have stayed in reach;
                  * newest with OBB_TIME_BACKWARDS and OBB_REVISION: the last commit */
-    int dimensions; /* with OBB_DIMENSIONS: of the scene, or of the state that a moment names */
-    size_t bytes;   /* with OBB_SCENE_MEMORY: about what the commit would add */
+    uint64_t changed; /* of OBB_GROUP_IF_BOX: the revision that last changed the box; 0: no box */
+    int dimensions;   /* with OBB_DIMENSIONS: of the scene, or of the state that a moment names */
+    size_t bytes;     /* with OBB_SCENE_MEMORY: about what the commit would add */
 } obb_fault;
 
 #endif

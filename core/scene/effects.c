@@ -123,6 +123,7 @@ obb_status obb_step_effects(const obb_step *step, struct obb_arena *arena, obb_e
     obb_effects effects = {.moment = step->moment,
                            .appends = true,
                            .time_stated = step->time_stated,
+                           .restarts = step->restarts,
                            .has_settings = step->has_settings,
                            .settings = step->settings,
                            .next_id = step->next_id};

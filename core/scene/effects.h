@@ -43,6 +43,7 @@ typedef struct obb_effects {
     obb_moment moment;     /* of the scene after the commit */
     bool appends;          /* the commit made a state. false: it only moved the time on */
     bool time_stated;      /* false: the time is the server's clock, or that of the commit before */
+    bool restarts;         /* the clock starts anew: the history before the commit is dropped */
     bool replaces_all;     /* all boxes are removed first, without an effect for each */
     bool has_settings;     /* they changed: */
     obb_settings settings; /* those after the commit */
@@ -62,7 +63,7 @@ typedef struct obb_step {
     obb_moment moment; /* of the commit */
     double until;      /* when the step was taken, its state held until then: later commits that
                         * changed nothing have moved the time on */
-    bool time_stated, has_settings; /* as in obb_effects */
+    bool time_stated, restarts, has_settings; /* as in obb_effects */
     obb_settings settings;
     uint64_t first_id, next_id;    /* the new boxes have ids in [first_id, next_id) */
     size_t ended_count;            /* boxes that were changed or removed */

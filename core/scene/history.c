@@ -214,6 +214,8 @@ static size_t unreachable_in(const struct obb_history *history, const struct obb
                              double span, uint32_t commits)
 {
     const size_t count = count_in(history, future);
+    if (future != NULL && future->drops)
+        return count - 1;
     const double since = until_in(history, future, count - 1) - span;
     size_t i = history->unreachable;
     while (i + 1 < count &&
@@ -226,6 +228,8 @@ void obb_history_prune(struct obb_history *history)
 {
     history->unreachable = unreachable_in(history, NULL, history->span, history->commits);
 }
+
+void obb_history_drop(struct obb_history *history) { history->unreachable = history->count - 1; }
 
 /* Returns the last state within reach that began at t or before. t is not before the oldest
  * state. */

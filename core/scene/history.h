@@ -43,6 +43,8 @@ struct obb_state {
     uint64_t revision;
     double time, until;
     bool time_stated; /* by its commit */
+    bool restarted;   /* its commit let the clock start anew */
+    uint64_t clock;   /* how often the clock has started anew */
     obb_settings settings;
     uint64_t first_id; /* new boxes of its commit have this id or a higher one */
     size_t boxes;      /* alive */
@@ -101,6 +103,9 @@ void obb_history_prune(struct obb_history *history);
 /* Puts the oldest state out of reach. Returns false if only the newest state is within reach. */
 bool obb_history_forget(struct obb_history *history);
 
+/* Puts all states but the newest one out of reach. O(1). */
+void obb_history_drop(struct obb_history *history);
+
 /* Takes the oldest state out of the ring if it is out of reach and no view keeps the states after it;
  * otherwise returns NULL. The caller holds the state if a view needs it. */
 struct obb_state *obb_history_pop(struct obb_history *history);
@@ -132,6 +137,7 @@ struct obb_future {
     bool appends; /* the commit adds a state */
     /* The state before takes the commit's time: a scene's first commit may state any time. */
     bool restarts;
+    bool drops; /* the commit's state stands alone: those before are out of reach */
     double span;
     uint32_t commits;
 };

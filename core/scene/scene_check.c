@@ -155,7 +155,7 @@ static bool states_valid(struct obb_scene *scene, struct census *census)
             (i < history->held_count && state->pins == 0) || state->keeps > state->pins ||
             (before != NULL && (state->revision <= before->revision ||
                                 (follows && state->revision != before->revision + 1) ||
-                                state->time < before->until)) ||
+                                (state->clock == before->clock && state->time < before->until))) ||
             !lists_valid(scene, state, before == NULL, census))
             return false;
         pins += state->pins;

@@ -174,6 +174,7 @@ bool obb_view_step(const struct obb_view *view, uint64_t revision, obb_step *out
         .moment = {revision, state->time},
         .until = state->until,
         .time_stated = state->time_stated,
+        .restarts = state->restarted,
         .has_settings = !obb_settings_same(&state->settings, &before->settings),
         .settings = state->settings,
         .first_id = state->first_id,
@@ -435,6 +436,11 @@ const struct obb_interned *obb_view_entity(const struct obb_view *view, obb_str 
 /* ---- What a state says of a box -------------------------------------------------------------- */
 
 uint64_t obb_view_id(const struct obb_version *box) { return box->record->id; }
+
+uint64_t obb_view_changed(const struct obb_version *box)
+{
+    return atomic_load_explicit(&box->born, memory_order_relaxed);
+}
 
 obb_str obb_view_name(const struct obb_version *box) { return obb_record_name(box->record); }
 

@@ -101,6 +101,7 @@ const struct obb_version *obb_view_next(const struct obb_view *view, uint64_t af
 /* The parts of a box in this state. Strings live as long as the view. The pose is interpolated if
  * the view lies between two commits. Any thread. */
 uint64_t obb_view_id(const struct obb_version *box);
+uint64_t obb_view_changed(const struct obb_version *box); /* the revision that last changed it */
 obb_str obb_view_name(const struct obb_version *box);
 obb_box obb_view_pose(const struct obb_view *view, const struct obb_version *box);
 obb_solid obb_view_solid(const struct obb_view *view, const struct obb_version *box);

@@ -199,6 +199,41 @@ wire_problem wire_problem_of_revision(const uint64_t *found, obb_str asked, stru
     return problem;
 }
 
+wire_problem wire_problem_of_if_box(obb_str name, uint64_t changed, uint64_t asked,
+                                    struct obb_arena *arena)
+{
+    wire_problem problem = wire_problem_of(OBB_REVISION);
+    const struct wire_shown shown = wire_show(name);
+    if (changed == 0)
+        problem.detail =
+            wire_detail(arena,
+                        "found no box %s; the condition asks for one that was last changed "
+                        "by revision %" PRIu64 " or before",
+                        shown.text, asked);
+    else if (asked == 0)
+        problem.detail = wire_detail(
+            arena, "found the box %s; the condition asks that there is none", shown.text);
+    else
+        problem.detail = wire_detail(arena,
+                                     "found the box %s changed by revision %" PRIu64
+                                     "; the condition asks for no change after revision %" PRIu64,
+                                     shown.text, changed, asked);
+    return problem;
+}
+
+wire_problem wire_problem_of_box_match(obb_str name, uint64_t changed, uint64_t present,
+                                       obb_str asked, struct obb_arena *arena)
+{
+    wire_problem problem = wire_problem_of(OBB_REVISION);
+    const struct wire_shown shown = wire_show(asked);
+    problem.detail = wire_detail(arena,
+                                 "found the box %s as of the revisions %" PRIu64 " to %" PRIu64
+                                 "; the condition asks for %.*s",
+                                 wire_show(name).text, changed, present,
+                                 (int)strlen(shown.text) - 2, shown.text + 1);
+    return problem;
+}
+
 wire_problem wire_problem_of_epoch(uint64_t found, uint64_t asked, struct obb_arena *arena)
 {
     static const struct row row = {

@@ -72,6 +72,16 @@ wire_problem wire_problem_of_gone(const obb_at *at, obb_moment oldest, obb_momen
 wire_problem wire_problem_of_revision(const uint64_t *found, obb_str asked,
                                       struct obb_arena *arena);
 
+/* Returns the problem of a box that was changed by the commit `changed` (0: there is no box), where a
+ * condition asks for `asked` (0: no box) or an earlier one (OBB_REVISION). */
+wire_problem wire_problem_of_if_box(obb_str name, uint64_t changed, uint64_t asked,
+                                    struct obb_arena *arena);
+
+/* Returns the problem of a box whose revisions, `changed` to `present`, are not those that If-Match
+ * asks for. asked is the condition as it was sent. */
+wire_problem wire_problem_of_box_match(obb_str name, uint64_t changed, uint64_t present,
+                                       obb_str asked, struct obb_arena *arena);
+
 /* Returns the problem of a scene that has another epoch than a condition asks for. found is 0 if
  * there is no scene. */
 wire_problem wire_problem_of_epoch(uint64_t found, uint64_t asked, struct obb_arena *arena);

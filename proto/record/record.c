@@ -22,7 +22,8 @@ enum {
     HAS_SETTINGS = 8,
     HAS_HASH = 16,
     PLANAR = 32,
-    HEAD_BITS = 63
+    RESTARTS = 64,
+    HEAD_BITS = 127
 };
 
 /* The first byte of an effect. */
@@ -120,9 +121,10 @@ static void put_effect(struct wire_buf *out, const obb_effect *effect, uint64_t 
 static unsigned head_bits(const wire_record *record, int dimensions)
 {
     const obb_effects *e = &record->effects;
-    return (e->appends ? APPENDS : 0u) | (e->time_stated ? TIME_STATED : 0u) |
-           (e->replaces_all ? REPLACES_ALL : 0u) | (e->has_settings ? HAS_SETTINGS : 0u) |
-           (record->has_hash ? HAS_HASH : 0u) | (dimensions == 2 ? PLANAR : 0u);
+    return (e->appends ? APPENDS : 0u) | (e->restarts ? RESTARTS : 0u) |
+           (e->time_stated ? TIME_STATED : 0u) | (e->replaces_all ? REPLACES_ALL : 0u) |
+           (e->has_settings ? HAS_SETTINGS : 0u) | (record->has_hash ? HAS_HASH : 0u) |
+           (dimensions == 2 ? PLANAR : 0u);
 }
 
 void wire_record_write(const wire_record *record, int dimensions, struct wire_buf *out)
@@ -311,6 +313,7 @@ static void get_head(struct input *in, unsigned bits, wire_record *out)
     e->time_stated = (bits & TIME_STATED) != 0;
     e->replaces_all = (bits & REPLACES_ALL) != 0;
     e->has_settings = (bits & HAS_SETTINGS) != 0;
+    e->restarts = (bits & RESTARTS) != 0;
     out->has_hash = (bits & HAS_HASH) != 0;
     out->name = get_text(in, LONGEST_NAME);
     out->commit_id = get_text(in, SIZE_MAX);

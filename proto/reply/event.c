@@ -228,6 +228,10 @@ void wire_event_commit(struct wire_buf *buf, uint64_t epoch, const obb_committed
     wire_put_count(&message.out, "posed", committed->posed);
     wire_put_count(&message.out, "transformed", committed->transformed);
     wire_put_count(&message.out, "removed", committed->removed);
+    if (committed->restarted) {
+        wire_out_key(&message.out, "restart");
+        wire_out_bool(&message.out, true);
+    }
     end(&message);
 }
 

@@ -97,8 +97,9 @@ static void put_derived_members(struct wire_out *out, const obb_solid *solid, un
     }
 }
 
+/* exported: the box goes to another scene, where other commits change it. */
 static void put_box_members(struct wire_out *out, const struct obb_view *view,
-                            const struct obb_version *box)
+                            const struct obb_version *box, bool exported)
 {
     const obb_box pose = obb_view_pose(view, box);
     const obb_attributes attributes = obb_view_attributes(box);
@@ -106,6 +107,10 @@ static void put_box_members(struct wire_out *out, const struct obb_view *view,
     wire_out_string(out, obb_view_name(box));
     wire_out_key(out, "id");
     wire_out_integer(out, obb_view_id(box));
+    if (!exported) {
+        wire_out_key(out, "changed");
+        wire_out_integer(out, obb_view_changed(box));
+    }
     wire_put_pose(out, &pose, obb_view_info_get(view)->dimensions);
     wire_put_attributes(out, &attributes);
 }
@@ -115,7 +120,7 @@ void wire_write_box(struct wire_buf *buf, wire_media media, const struct obb_vie
 {
     struct wire_out out = wire_out_of(buf, media);
     const wire_out_scope object = wire_out_object(&out);
-    put_box_members(&out, view, box);
+    put_box_members(&out, view, box, false);
     if (include != 0) {
         const obb_solid solid = obb_view_solid(view, box);
         put_derived_members(&out, &solid, include);
@@ -138,7 +143,7 @@ void wire_write_boxes(struct wire_buf *buf, wire_media media, const struct obb_v
     wire_out_array(&out, count);
     for (size_t i = 0; i < count; i++) {
         const wire_out_scope entry = wire_out_object(&out);
-        put_box_members(&out, view, boxes[i]);
+        put_box_members(&out, view, boxes[i], false);
         wire_out_object_end(&out, entry);
     }
     wire_out_array_end(&out);
@@ -156,7 +161,7 @@ void wire_write_export_box(struct wire_buf *buf, const struct obb_view *view,
 {
     struct wire_out out = wire_out_json(buf);
     const wire_out_scope object = wire_out_object(&out);
-    put_box_members(&out, view, box);
+    put_box_members(&out, view, box, true);
     wire_out_object_end(&out, object);
     wire_buf_append(buf, "\n", 1);
 }

@@ -14,9 +14,7 @@
 
 /* ---- Puts and poses -------------------------------------------------------------------------- */
 
-/* Ends an object whose keys are names: checks that they differ. Each name is kept in its item, at
- * that offset. */
-static bool names_differ(const struct wire_list *list, size_t place, size_t offset)
+bool wire_names_differ(const struct wire_list *list, size_t place, size_t offset)
 {
     return !list->c->failed &&
            (list->count == 0 ||
@@ -40,7 +38,7 @@ static bool read_puts_by_name(struct wire_cursor *c, int dimensions, obb_edit *e
     }
     edit->puts = (const obb_put *)(const void *)list.items;
     edit->put_count = whole;
-    return names_differ(&list, place, offsetof(obb_put, target.name));
+    return wire_names_differ(&list, place, offsetof(obb_put, target.name));
 }
 
 bool wire_read_puts(struct wire_cursor *c, int dimensions, obb_edit *edit, wire_edit_form *form)
@@ -102,7 +100,7 @@ static bool read_poses_by_name(struct wire_cursor *c, int dimensions, obb_edit *
     }
     edit->poses = (const obb_pose *)(const void *)list.items;
     edit->pose_count = whole;
-    return names_differ(&list, place, offsetof(obb_pose, target.name));
+    return wire_names_differ(&list, place, offsetof(obb_pose, target.name));
 }
 
 /* Tells whether poses are in columns. Columns are arrays, and poses by name are objects: the first
@@ -148,7 +146,7 @@ bool wire_read_transforms(struct wire_cursor *c, int dimensions, obb_edit *edit)
     }
     edit->transforms = (const obb_transform_edit *)(const void *)list.items;
     edit->transform_count = whole;
-    return names_differ(&list, place, offsetof(obb_transform_edit, target.name));
+    return wire_names_differ(&list, place, offsetof(obb_transform_edit, target.name));
 }
 
 /* ---- The first fault ------------------------------------------------------------------------- */

@@ -6,7 +6,12 @@
 #define WIRE_EDIT_GROUPS_BODY_H
 
 #include "proto/request/edit_groups.h"
+#include "proto/request/list.h"
 #include "proto/request/object.h"
+
+/* Ends an object whose keys are names: checks that they differ. Each name is kept in its item, at
+ * that offset. */
+bool wire_names_differ(const struct wire_list *list, size_t place, size_t offset);
 
 /* Reads puts. If the member "names" of the object is an array, the puts are in columns. */
 bool wire_read_puts(struct wire_cursor *c, int dimensions, obb_edit *edit, wire_edit_form *form);

@@ -70,6 +70,9 @@ static void point_at_entry(struct wire_pointer *pointer, obb_status status, cons
         if (commit->edit.has_if_revision) /* otherwise it was a header of HTTP */
             wire_pointer_key(pointer, obb_str_of("if_revision"));
         break;
+    case OBB_GROUP_IF_BOX:
+        point_at_target(pointer, "if_box", &edit->if_boxes[i].target);
+        break;
     case OBB_GROUP_REMOVE:
         wire_pointer_key(pointer, obb_str_of("remove"));
         wire_pointer_index(pointer, i);
@@ -126,6 +129,7 @@ static const obb_target *target_of(const obb_fault *fault, const obb_edit *edit)
     case OBB_GROUP_NONE:
     case OBB_GROUP_TIME:
     case OBB_GROUP_IF_REVISION:
+    case OBB_GROUP_IF_BOX:
     case OBB_GROUP_MOMENT:
         break;
     }
@@ -156,6 +160,9 @@ static wire_problem problem_of(obb_status status, const obb_fault *fault, const 
         const obb_at at = obb_needed_at(&edit->moments[fault->index], fault->member);
         return wire_problem_of_gone(&at, fault->oldest, fault->newest, arena);
     }
+    if (fault->group == OBB_GROUP_IF_BOX)
+        return wire_problem_of_if_box(edit->if_boxes[fault->index].target.name, fault->changed,
+                                      edit->if_boxes[fault->index].revision, arena);
     if (status == OBB_REVISION)
         return wire_problem_of_revision(
             &fault->newest.revision, obb_str_of(wire_detail(arena, "%" PRIu64, edit->if_revision)),
@@ -168,7 +175,9 @@ static wire_problem problem_of(obb_status status, const obb_fault *fault, const 
                                           arena);
     if (status == OBB_TIME_BACKWARDS)
         problem.detail = wire_detail(
-            arena, "found %s; the last commit is of %s, and a time is not before it",
+            arena,
+            "found %s; the last commit is of %s, and a time is not before it unless \"restart\" is "
+            "true",
             wire_show_number(edit->time).text, wire_show_number(fault->newest.time).text);
     if (problem.status != 422 || (!transforms && fault->group != OBB_GROUP_MERGE))
         return problem;

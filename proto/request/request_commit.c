@@ -8,10 +8,14 @@
 #include "proto/request/request_query_body.h"
 #include "proto/request/value.h"
 
+#include <stddef.h>
+
 /* In the order of application, in which the first fault counts. */
 enum commit_field {
     TIME,
+    RESTART,
     IF_REVISION,
+    IF_BOX,
     IGNORE_MISSING,
     REMOVE,
     PUT,
@@ -23,7 +27,9 @@ enum commit_field {
 
 static const obb_str commit_fields[COMMIT_FIELDS] = {
     [TIME] = WIRE_FIELD("time"),
+    [RESTART] = WIRE_FIELD("restart"),
     [IF_REVISION] = WIRE_FIELD("if_revision"),
+    [IF_BOX] = WIRE_FIELD("if_box"),
     [IGNORE_MISSING] = WIRE_FIELD("ignore_missing"),
     [REMOVE] = WIRE_FIELD("remove"),
     [PUT] = WIRE_FIELD("put"),
@@ -74,6 +80,29 @@ static bool read_queries(struct wire_cursor *c, int dimensions, wire_commit *com
     return need_moments(c, commit) && !c->failed;
 }
 
+/* ---- Conditions ------------------------------------------------------------------------------ */
+
+/* After a fault, the edit holds the conditions that come before it. */
+static bool read_if_boxes(struct wire_cursor *c, obb_edit *edit)
+{
+    const size_t place = wire_place(c);
+    obb_str name;
+    if (!wire_enter_object(c))
+        return false;
+    struct wire_list list = wire_list_begin(c, sizeof(obb_if_box));
+    size_t whole = 0;
+    for (; wire_next_name(c, &name); whole++) {
+        obb_if_box *condition = wire_list_add(&list);
+        double revision;
+        if (condition == NULL || !wire_read_whole(c, 0, OBB_MAX_WHOLE, &revision))
+            break;
+        *condition = (obb_if_box){.target = {.name = name}, .revision = (uint64_t)revision};
+    }
+    edit->if_boxes = (const obb_if_box *)(const void *)list.items;
+    edit->if_box_count = whole;
+    return wire_names_differ(&list, place, offsetof(obb_if_box, target.name));
+}
+
 /* ---- The commit ------------------------------------------------------------------------------ */
 
 static bool read_group(void *context, struct wire_cursor *c, int field)
@@ -84,11 +113,15 @@ static bool read_group(void *context, struct wire_cursor *c, int field)
     switch ((enum commit_field)field) {
     case TIME:
         return edit->has_time = wire_read_real(c, WIRE_TIME, &edit->time);
+    case RESTART:
+        return wire_read_bool(c, &edit->restart);
     case IF_REVISION:
         edit->has_if_revision = wire_read_whole(c, 0, OBB_MAX_WHOLE, &whole);
         if (edit->has_if_revision)
             edit->if_revision = (uint64_t)whole;
         return edit->has_if_revision;
+    case IF_BOX:
+        return read_if_boxes(c, edit);
     case IGNORE_MISSING:
         return wire_read_bool(c, &edit->ignore_missing);
     case REMOVE:
@@ -113,7 +146,9 @@ static void keep_before(int field, wire_commit *commit)
 {
     obb_edit *edit = &commit->edit;
     edit->has_time = edit->has_time && TIME < field;
+    edit->restart = edit->restart && RESTART < field;
     edit->has_if_revision = edit->has_if_revision && IF_REVISION < field;
+    edit->if_box_count = IF_BOX <= field ? edit->if_box_count : 0;
     edit->remove_count = REMOVE < field ? edit->remove_count : 0;
     edit->put_count = PUT <= field ? edit->put_count : 0;
     edit->pose_count = POSE <= field ? edit->pose_count : 0;
@@ -126,8 +161,15 @@ static bool read_commit(struct wire_cursor *c, wire_commit *commit, int *out_fau
 {
     struct wire_object o;
     *out_fault_field = TIME;
-    return wire_object_enter(&o, c, commit_fields, COMMIT_FIELDS) &&
-           wire_read_groups(&o, read_group, commit, out_fault_field);
+    if (!wire_object_enter(&o, c, commit_fields, COMMIT_FIELDS))
+        return false;
+    const bool good = wire_read_groups(&o, read_group, commit, out_fault_field);
+    if (!commit->edit.restart || wire_object_has(&o, TIME) || (!good && *out_fault_field < RESTART))
+        return good;
+    *out_fault_field = RESTART; /* comes before the faults of later fields */
+    c->failed = false;
+    return wire_fail_at(c, WIRE_MISSING_FIELD, o.where[RESTART],
+                        "\"time\" is missing; a commit that restarts the clock states it");
 }
 
 bool wire_read_commit(const wire_body *body, int dimensions, struct obb_arena *arena,

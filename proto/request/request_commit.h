@@ -21,8 +21,8 @@ typedef struct wire_commit {
 /* Reads a commit. If the first member of `pose` is an array, the poses are in columns. If the member
  * "names" of `put` is an array, the puts are.
  *
- * Of several faults the one counts that comes first in the order of application (time, if_revision,
- * remove, put, pose, transform, queries), and inside a group that of the first entry. Of columns,
+ * Of several faults the one counts that comes first in the order of application (time, restart,
+ * if_revision, remove, put, pose, transform, queries), and inside a group that of the first entry. Of columns,
  * those that no row can mend come first (unknown fields, lengths), then the rows in their order. An
  * unknown field of the commit comes before all of them.
  *

@@ -241,6 +241,7 @@ bool srv_batch_join(struct srv_batch *sum, const struct srv_batch *next, struct 
     sum->sum.put += next->sum.put;
     sum->sum.posed += next->sum.posed;
     sum->sum.transformed += next->sum.transformed;
+    sum->sum.restarted = sum->sum.restarted || next->sum.restarted;
     return true;
 }
 

@@ -99,6 +99,7 @@ static void change_apply(struct srv_work *work)
     c->change.op.kind = SRV_OP_EDIT;
     c->change.op.settings = srv_default_settings(work->request->services);
     c->change.op.edit = &c->edit;
+    c->change.op.if_match_box = c->name;
     c->change.applied = change_reply;
     srv_change_start(&c->change);
 }

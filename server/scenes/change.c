@@ -21,6 +21,9 @@ static wire_problem problem_of_condition(const struct srv_change *c)
     obb_scene_info info;
     if (scene != NULL)
         srv_scene_info(request->services->locks, scene, &info, NULL);
+    if (c->write.changed != 0)
+        return wire_problem_of_box_match(c->op.if_match_box, c->write.changed, info.now.revision,
+                                         obb_str_of(request->if_match), &c->work.request->arena);
     return wire_problem_of_revision(scene != NULL ? &info.now.revision : NULL,
                                     obb_str_of(request->if_match), &c->work.request->arena);
 }

@@ -1,15 +1,32 @@
 #include "server/scenes/conditions.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-bool srv_tags_hold(const char *list, uint64_t revision, uint64_t epoch, bool weak)
+/* Returns whether the text begins with the tag of a revision from `first` to `last`. own: what follows
+ * the revision in a tag with this epoch. */
+static bool is_held(const char *text, uint64_t first, uint64_t last, const char *own)
 {
-    char tag[48], bare[24];
-    const size_t length =
-        (size_t)snprintf(tag, sizeof tag, "\"%" PRIu64 ".%016" PRIx64 "\"", revision, epoch);
-    const size_t bare_length = (size_t)snprintf(bare, sizeof bare, "\"%" PRIu64 "\"", revision);
+    enum { DIGITS = 20 };
+    if (*text++ != '"')
+        return false;
+    const size_t digits = strspn(text, "0123456789");
+    if (digits == 0 || digits > DIGITS || (*text == '0' && digits > 1))
+        return false;
+    errno = 0;
+    const uint64_t revision = strtoull(text, NULL, 10);
+    if (errno != 0 || revision < first || revision > last)
+        return false;
+    return text[digits] == '"' || strncmp(text + digits, own, strlen(own)) == 0;
+}
+
+bool srv_tags_hold(const char *list, uint64_t first, uint64_t last, uint64_t epoch, bool weak)
+{
+    char own[24];
+    (void)snprintf(own, sizeof own, ".%016" PRIx64 "\"", epoch);
     for (const char *at = list; *at != '\0';) {
         at += strspn(at, " \t,");
         if (*at == '*')
@@ -17,8 +34,7 @@ bool srv_tags_hold(const char *list, uint64_t revision, uint64_t epoch, bool wea
         const bool is_weak = strncmp(at, "W/", 2) == 0;
         if (is_weak)
             at += 2;
-        if ((weak || !is_weak) &&
-            (strncmp(at, tag, length) == 0 || strncmp(at, bare, bare_length) == 0))
+        if ((weak || !is_weak) && is_held(at, first, last, own))
             return true;
         const char *end = *at == '"' ? strchr(at + 1, '"') : NULL;
         at = end != NULL ? end + 1 : at + strcspn(at, ",");
@@ -31,7 +47,7 @@ bool srv_not_modified(struct srv_request *request, uint64_t revision)
     request->has_etag = true;
     request->etag = revision;
     if (request->if_none_match == NULL ||
-        !srv_tags_hold(request->if_none_match, revision, request->epoch, true))
+        !srv_tags_hold(request->if_none_match, revision, revision, request->epoch, true))
         return false;
     srv_reply_empty(request, 304);
     return true;

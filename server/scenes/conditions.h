@@ -6,9 +6,10 @@
 
 #include "server/http/answer.h"
 
-/* Returns whether `list`, a header's list of entity tags, holds the tag of `revision` and
- * `epoch`. "*" holds every tag. weak: W/"1" counts as "1". O(length of the list). */
-bool srv_tags_hold(const char *list, uint64_t revision, uint64_t epoch, bool weak);
+/* Returns whether `list`, a header's list of entity tags, holds the tag of a revision from
+ * `first` to `last`, of this epoch. "*" holds every tag. weak: W/"1" counts as "1". O(length of the
+ * list). */
+bool srv_tags_hold(const char *list, uint64_t first, uint64_t last, uint64_t epoch, bool weak);
 
 /* Sets the answer's ETag to `revision` and request->epoch, which is set. If If-None-Match holds that tag, sends 304 and returns
  * true. */

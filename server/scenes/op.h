@@ -33,6 +33,9 @@ typedef struct srv_op {
     /* If-Match, as it was sent: the scene must have one of these revisions. NULL: no condition.
      * SRV_OP_REMOVE of a scene that does not exist ignores it. */
     const char *if_match;
+    /* The box that If-Match is about: if it is there, any revision from the commit that last changed
+     * the box to the present one holds. Length 0: If-Match is about the scene. */
+    obb_str if_match_box;
 } srv_op;
 
 #endif

@@ -209,7 +209,8 @@ static double edit_cost(const obb_edit *edit)
     double moments = 0;
     for (size_t i = 0; i < edit->moment_count && moments <= SRV_LOOP_NS; i++)
         moments += 100.0 * (double)obb_needed_count(&edit->moments[i]);
-    return merges + moments + 100.0 * (double)(edit->remove_count + edit->pose_count) +
+    return merges + moments +
+           100.0 * (double)(edit->if_box_count + edit->remove_count + edit->pose_count) +
            400.0 * (double)edit->transform_count + 1600.0 * (double)edit->put_count;
 }
 
@@ -353,7 +354,7 @@ static bool epoch_holds(const struct srv_write *w)
     return w->scene != NULL && w->epoch == *w->op.if_epoch;
 }
 
-static bool condition_holds(const struct srv_write *w)
+static bool condition_holds(struct srv_write *w)
 {
     if (w->op.if_match == NULL || (w->scene == NULL && w->op.kind == SRV_OP_REMOVE))
         return true;
@@ -361,7 +362,11 @@ static bool condition_holds(const struct srv_write *w)
         return false;
     obb_scene_info info;
     obb_scene_info_without_bounds(w->scene, &info);
-    return srv_tags_hold(w->op.if_match, info.now.revision, w->epoch, false);
+    const uint64_t last = info.now.revision;
+    const obb_target box = {.name = w->op.if_match_box};
+    w->changed = box.name.length > 0 ? obb_scene_changed(w->scene, &box) : 0;
+    const uint64_t first = w->changed != 0 ? w->changed : last;
+    return srv_tags_hold(w->op.if_match, first, last, w->epoch, false);
 }
 
 static void begin(struct srv_write *w)

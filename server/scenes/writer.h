@@ -78,6 +78,7 @@ struct srv_write {
     obb_status status;       /* OBB_OK: applied, or could be. Otherwise nothing was changed */
     obb_fault fault;         /* of an edit that its scene refused */
     struct obb_scene *scene; /* the scene of an op that was applied; not of SRV_OP_REMOVE */
+    uint64_t changed;        /* of the box of If-Match: by this revision; 0: there is none */
     uint64_t epoch;          /* of the scene that is there or was removed; 0: none */
     obb_committed committed; /* what was done to it */
     bool made_scene;         /* by this op */

@@ -284,6 +284,14 @@ static bool same_content(const model_state *a, const model_state *b)
     return true;
 }
 
+static void forget_before(struct model *model, size_t first)
+{
+    for (size_t i = 0; i < first; i++)
+        model_state_free(&model->states[i]);
+    model->count -= first;
+    memmove(model->states, model->states + first, model->count * sizeof *model->states);
+}
+
 /* api.md section 10: a state is kept while a time within `span` needs it and it is among the newest `commits` + 1. */
 static void forget(struct model *model)
 {
@@ -293,9 +301,8 @@ static void forget(struct model *model)
     while (gone + 1 < model->count &&
            (model->count - gone > (size_t)now->settings.history_commits + 1 ||
             model->states[gone + 1].time <= since))
-        model_state_free(&model->states[gone++]);
-    model->count -= gone;
-    memmove(model->states, model->states + gone, model->count * sizeof *model->states);
+        gone++;
+    forget_before(model, gone);
 }
 
 obb_status model_commit(struct model *model, const obb_edit *edit, double now_ms, size_t box_room,
@@ -309,12 +316,22 @@ obb_status model_commit(struct model *model, const obb_edit *edit, double now_ms
         (settings.dimensions != now->settings.dimensions && now->count > 0 && !edit->replace_all))
         return OBB_DIMENSIONS;
     const bool earlier = edit->has_time && model->has_committed && edit->time < now->until;
-    if (earlier && !edit->replace_all) {
+    if (earlier && !edit->replace_all && !edit->restart) {
         out_fault->group = OBB_GROUP_TIME;
         return OBB_TIME_BACKWARDS;
     }
     if (edit->has_if_revision && edit->if_revision != now->revision) {
         out_fault->group = OBB_GROUP_IF_REVISION;
+        return OBB_REVISION;
+    }
+
+    for (size_t i = 0; i < edit->if_box_count; i++) {
+        const model_box *box = by_target(now, &edit->if_boxes[i].target);
+        const uint64_t asked = edit->if_boxes[i].revision;
+        if (box == NULL ? asked == 0
+                        : asked != 0 && box->changed <= asked && asked <= now->revision)
+            continue;
+        *out_fault = (obb_fault){.group = OBB_GROUP_IF_BOX, .index = i};
         return OBB_REVISION;
     }
 
@@ -331,19 +348,28 @@ obb_status model_commit(struct model *model, const obb_edit *edit, double now_ms
         return st;
     }
 
-    const bool changed = edit->replace_all || !same_content(now, &next);
+    const bool changed = edit->replace_all || edit->restart || !same_content(now, &next);
     double time = now->until;
     if (edit->has_time)
-        time = earlier ? now->until : edit->time;
+        time = earlier && !edit->restart ? now->until : edit->time;
     else if (changed && !model->time_stated)
         time = fmax(now->until, now_ms - model->created_ms);
     if (edit->has_time && !model->has_committed) /* the first may state any */
         now->time = now->until = time;
     if (changed) {
         next.revision = now->revision + 1;
+        for (size_t i = 0; i < next.count; i++) {
+            const model_box *before = NULL;
+            for (size_t k = 0; k < now->count && before == NULL; k++)
+                before = now->boxes[k].id == next.boxes[i].id ? &now->boxes[k] : NULL;
+            if (before == NULL || !same_box(before, &next.boxes[i]))
+                next.boxes[i].changed = next.revision;
+        }
         next.time = next.until = time;
         model->states = checked(realloc(model->states, (model->count + 1) * sizeof *model->states));
         model->states[model->count++] = next;
+        if (edit->restart) /* the new state stands alone */
+            forget_before(model, model->count - 1);
     } else {
         now->until = time;
         model_state_free(&next);
@@ -352,6 +378,7 @@ obb_status model_commit(struct model *model, const obb_edit *edit, double now_ms
     model->time_stated = model->time_stated || edit->has_time;
     forget(model);
     out->changed = changed;
+    out->restarted = edit->restart;
     out->moment = (obb_moment){model_now(model)->revision, time};
     return OBB_OK;
 }
@@ -442,6 +469,8 @@ const char *model_difference(const model_state *state, const struct obb_view *vi
         const obb_box pose = obb_view_pose(view, version);
         if (!same_pose(&pose, &box->box))
             return "a pose differs";
+        if (obb_view_changed(version) != box->changed)
+            return "another commit changed a box last";
         const obb_attributes a = obb_view_attributes(version);
         if (a.category != box->category || a.mask != box->mask || a.group != box->group ||
             !same_text(a.entity.bytes, a.entity.length, box->entity, box->entity_length) ||

@@ -16,7 +16,8 @@ typedef struct model_box {
     size_t entity_length;
     char data[OBB_MAX_DATA];
     size_t data_length;
-    bool teleported; /* by the commit that made the state */
+    bool teleported;  /* by the commit that made the state */
+    uint64_t changed; /* the revision that last changed it */
 } model_box;
 
 typedef struct model_state {

@@ -41,7 +41,7 @@ struct match {
         size_t steps, times, loads, effects[OBB_EFFECT_KINDS], teleports;
     } echo;
     size_t steps, changed, refused[64], gone, between, clamped, looked_at, discarded, merged,
-        imported, rebuilt, sealed;
+        imported, rebuilt, sealed, restarted, conditions, refused_boxes;
 };
 
 static bool chance(struct match *m, unsigned percent) { return test_below(&m->rng, 100) < percent; }
@@ -124,6 +124,20 @@ static obb_transform_edit any_transform(struct match *m)
     return turn;
 }
 
+/* A condition on a box that is there or not, and that often holds. */
+static obb_if_box any_condition(struct match *m)
+{
+    const model_state *now = model_now(m->model);
+    obb_if_box condition = {.target = any_target(m)};
+    const model_box *box = model_find(now, condition.target.name);
+    condition.target.has_id = false;
+    if (box != NULL && chance(m, 90))
+        condition.revision = box->changed + test_below(&m->rng, now->revision - box->changed + 1);
+    else if (chance(m, 10))
+        condition.revision = test_below(&m->rng, now->revision + 3);
+    return condition;
+}
+
 #define FILL(m, list, n, make)                                             \
     do {                                                                   \
         const size_t filled = (n);                                         \
@@ -174,6 +188,16 @@ static obb_edit any_edit(struct match *m)
     if (chance(m, 5)) {
         edit.has_if_revision = true;
         edit.if_revision = now->revision + (chance(m, 80) ? 0 : 1);
+    }
+    if (chance(m, 5)) {
+        obb_if_box *conditions = NULL;
+        edit.if_box_count = 1 + test_below(&m->rng, 3);
+        FILL(m, conditions, edit.if_box_count, any_condition(m));
+        edit.if_boxes = conditions;
+    }
+    if (chance(m, 2)) { /* the clock starts anew, mostly earlier */
+        edit.has_time = edit.restart = true;
+        edit.time = (double)test_below(&m->rng, 100) * 0.25;
     }
     if (chance(m, 2)) {
         obb_settings *settings = obb_arena_alloc(&m->arena, 1, sizeof *settings);
@@ -356,11 +380,15 @@ static void commit_step(struct match *m)
         ck_assert(m->mirror->time_stated == m->scene->time_stated &&
                   m->mirror->has_committed == m->scene->has_committed);
         check_same_answer(&edit, &real, &modelled, new_ids);
+        ck_assert_int_eq(real.restarted, edit.restart);
         m->changed += real.changed;
+        m->restarted += real.restarted;
+        m->conditions += edit.if_box_count;
         m->merged += edit.merge_count;
         m->imported += edit.replace_all && m->rebuild.fresh != NULL;
     } else {
         m->refused[st]++;
+        m->refused_boxes += fault.group == OBB_GROUP_IF_BOX;
     }
 }
 
@@ -549,6 +577,8 @@ START_TEST(random_commits_and_views_agree_with_the_model)
                m->refused[OBB_TIME_BACKWARDS], m->refused[OBB_REVISION], m->refused[OBB_BAD_NAME],
                m->refused[OBB_SHEARED], m->gone, m->between, m->clamped, m->looked_at, m->rebuilt,
                m->imported);
+        printf("conditions: %zu boxes held, %zu commits refused; %zu restarts\n", m->conditions,
+               m->refused_boxes, m->restarted);
         printf(
             "effects: %zu steps and %zu later times told again, %zu loads; %zu removed, %zu put, "
             "%zu new, %zu posed, %zu teleports\n",
@@ -568,6 +598,9 @@ START_TEST(random_commits_and_views_agree_with_the_model)
         ck_assert_uint_gt(m->refused[OBB_LIMIT], 0);
         ck_assert_uint_gt(m->refused[OBB_TIME_BACKWARDS], steps / 200);
         ck_assert_uint_gt(m->refused[OBB_REVISION], steps / 500);
+        ck_assert_uint_gt(m->refused_boxes, steps / 500);
+        ck_assert_uint_gt(m->conditions, steps / 100);
+        ck_assert_uint_gt(m->restarted, steps / 200);
         ck_assert_uint_gt(m->refused[OBB_BAD_NAME], steps / 500);
         ck_assert_uint_gt(m->refused[OBB_SHEARED], 0);
         ck_assert_uint_gt(m->merged, 0);

@@ -119,6 +119,7 @@ static wire_record random_record(bool planar)
                                    .appends = test_below(&rng, 2) == 0,
                                    .time_stated = test_below(&rng, 2) == 0,
                                    .replaces_all = test_below(&rng, 2) == 0,
+                                   .restarts = test_below(&rng, 2) == 0,
                                    .has_settings = test_below(&rng, 2) == 0,
                                    .next_id = test_random(&rng),
                                    .list = effects,
@@ -156,7 +157,7 @@ static bool same_record(const wire_record *a, const wire_record *b)
                 x->moment.revision == y->moment.revision &&
                 test_same_bits(x->moment.time, y->moment.time) && x->appends == y->appends &&
                 x->time_stated == y->time_stated && x->replaces_all == y->replaces_all &&
-                x->has_settings == y->has_settings &&
+                x->restarts == y->restarts && x->has_settings == y->has_settings &&
                 obb_settings_same(&x->settings, &y->settings) && x->next_id == y->next_id &&
                 x->count == y->count;
     for (size_t i = 0; i < x->count && same; i++)

@@ -31,6 +31,8 @@ START_TEST(events_are_messages_of_a_stream)
     ck_assert_uint_eq(wire_pairs_of(told, 2, WIRE_COLLISIONS_BEGIN), 2);
     ck_assert_uint_eq(wire_pairs_of(told, 2, WIRE_COLLISIONS_END), 2);
     ck_assert_uint_eq(wire_pairs_of(told, 2, WIRE_COLLISIONS_REMOVED), 1);
+    const obb_committed restart = {.moment = moment, .restarted = true};
+    wire_event_commit(&stream, EPOCH, &restart, true);
     wire_event_overrun(&stream, moment);
     wire_event_gone(&stream, moment);
     wire_event_shutdown(&stream, moment);
@@ -50,6 +52,8 @@ START_TEST(events_are_messages_of_a_stream)
         "id: 7.00c0ffee01234567\nevent: end\ndata: "
         "{\"revision\":7,\"time\":1000.5,\"pairs\":[[\"a\",\"c\"]],"
         "\"reason\":\"removed\"}\n\n"
+        "id: 7.00c0ffee01234567\nevent: commit\ndata: {\"revision\":7,\"time\":1000.5,\"put\":0,"
+        "\"posed\":0,\"transformed\":0,\"removed\":0,\"restart\":true}\n\n"
         "event: overrun\ndata: {\"revision\":7,\"time\":1000.5}\n\n"
         "event: gone\ndata: {\"revision\":7,\"time\":1000.5}\n\n"
         "event: shutdown\ndata: {\"revision\":7,\"time\":1000.5}\n\n";

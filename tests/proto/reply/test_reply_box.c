@@ -2,12 +2,14 @@
 
 START_TEST(a_box_says_what_was_put_and_what_follows)
 {
-    check_box(view, a, 0, false,
-              "{\"name\":\"a\",\"id\":1,\"center\":[1,-0.0,0.1],\"half_extents\":[1,2,3],"
-              "\"rotation\":[0,0,0,1],\"category\":1,\"mask\":4294967295,\"group\":0,"
-              "\"revision\":1,\"time\":1000.5}");
+    check_box(
+        view, a, 0, false,
+        "{\"name\":\"a\",\"id\":1,\"changed\":1,\"center\":[1,-0.0,0.1],\"half_extents\":[1,2,3],"
+        "\"rotation\":[0,0,0,1],\"category\":1,\"mask\":4294967295,\"group\":0,"
+        "\"revision\":1,\"time\":1000.5}");
     check_box(view, b, 0, true,
-              "{\"name\":\"b \\\"\\\\\",\"id\":2,\"center\":[2.5,0,0],\"half_extents\":[1,1,0],"
+              "{\"name\":\"b "
+              "\\\"\\\\\",\"id\":2,\"changed\":1,\"center\":[2.5,0,0],\"half_extents\":[1,1,0],"
               "\"rotation\":[0,0,0.6,0.8],\"category\":6,\"mask\":0,\"group\":-2147483648,"
               "\"entity\":\"player \\\"1\\\"\",\"data\":{\"hp\":[1,2.5,null]},"
               "\"revision\":1,\"time\":1000.5,"
@@ -127,14 +129,16 @@ START_TEST(lists_of_boxes_have_pages)
     struct wire_buf json = {0}, cbor = {0};
     wire_write_boxes(&json, WIRE_JSON, view, both, 2, false, true);
     wire_write_boxes(&cbor, WIRE_CBOR, view, both, 2, false, true);
-    check_reply("BoxList", &json, &cbor,
-                "{\"revision\":1,\"time\":1000.5,\"boxes\":["
-                "{\"name\":\"a\",\"id\":1,\"center\":[1,-0.0,0.1],\"half_extents\":[1,2,3],"
-                "\"rotation\":[0,0,0,1],\"category\":1,\"mask\":4294967295,\"group\":0},"
-                "{\"name\":\"b \\\"\\\\\",\"id\":2,\"center\":[2.5,0,0],\"half_extents\":[1,1,0],"
-                "\"rotation\":[0,0,0.6,0.8],\"category\":6,\"mask\":0,\"group\":-2147483648,"
-                "\"entity\":\"player \\\"1\\\"\",\"data\":{\"hp\":[1,2.5,null]}}],"
-                "\"cursor\":\"2\"}");
+    check_reply(
+        "BoxList", &json, &cbor,
+        "{\"revision\":1,\"time\":1000.5,\"boxes\":["
+        "{\"name\":\"a\",\"id\":1,\"changed\":1,\"center\":[1,-0.0,0.1],\"half_extents\":[1,2,3],"
+        "\"rotation\":[0,0,0,1],\"category\":1,\"mask\":4294967295,\"group\":0},"
+        "{\"name\":\"b "
+        "\\\"\\\\\",\"id\":2,\"changed\":1,\"center\":[2.5,0,0],\"half_extents\":[1,1,0],"
+        "\"rotation\":[0,0,0.6,0.8],\"category\":6,\"mask\":0,\"group\":-2147483648,"
+        "\"entity\":\"player \\\"1\\\"\",\"data\":{\"hp\":[1,2.5,null]}}],"
+        "\"cursor\":\"2\"}");
     wire_write_boxes(&json, WIRE_JSON, view, NULL, 0, true, false);
     wire_write_boxes(&cbor, WIRE_CBOR, view, NULL, 0, true, false);
     check_reply("BoxList", &json, &cbor,
@@ -149,7 +153,8 @@ START_TEST(in_the_plane_a_box_has_vectors_of_two_numbers)
     struct obb_view *plane = open_plane(-45.0, &flat);
     const struct obb_version *p = find(plane, "p");
     check_box(plane, p, WIRE_INCLUDE_VOLUME, false,
-              "{\"name\":\"p\",\"id\":1,\"center\":[3,-4],\"half_extents\":[2,0.5],\"angle\":-45,"
+              "{\"name\":\"p\",\"id\":1,\"changed\":1,\"center\":[3,-4],\"half_extents\":[2,0.5],"
+              "\"angle\":-45,"
               "\"category\":1,\"mask\":4294967295,\"group\":0,\"volume\":4,"
               "\"revision\":1,\"time\":0}");
     obb_view_close(plane);
@@ -169,11 +174,12 @@ START_TEST(a_past_state_is_told_apart_from_the_present)
     struct obb_view *past;
     const obb_at at = {.kind = OBB_AT_TIME, .time = 1005.5};
     ck_assert_int_eq(obb_view_open(scene, &at, &past, NULL, NULL), OBB_OK);
-    check_box(past, find(past, "a"), 0, true,
-              "{\"name\":\"a\",\"id\":1,\"center\":[3,0,0.05],\"half_extents\":[1,2,3],"
-              "\"rotation\":[0,0,0,1],\"category\":1,\"mask\":4294967295,\"group\":0,"
-              "\"revision\":2,\"time\":1010.5,"
-              "\"at\":{\"revision\":1,\"time\":1005.5,\"clamped\":false}}");
+    check_box(
+        past, find(past, "a"), 0, true,
+        "{\"name\":\"a\",\"id\":1,\"changed\":1,\"center\":[3,0,0.05],\"half_extents\":[1,2,3],"
+        "\"rotation\":[0,0,0,1],\"category\":1,\"mask\":4294967295,\"group\":0,"
+        "\"revision\":2,\"time\":1010.5,"
+        "\"at\":{\"revision\":1,\"time\":1005.5,\"clamped\":false}}");
     obb_view_close(past);
 }
 END_TEST

@@ -223,7 +223,8 @@ static inline obb_query query_of(obb_query_kind kind, const char *text, int dime
 #define FLAT "\"center\":[0,0],\"half_extents\":[1,1]"
 
 #define WHOLE_TICK                                                                                \
-    "{\"time\":1234.5,\"if_revision\":41,\"remove\":[\"crate-7\",\"x\\/y\"],"                     \
+    "{\"time\":1234.5,\"restart\":true,\"if_revision\":41,\"if_box\":{\"b\":40,\"n\":0},"         \
+    "\"remove\":[\"crate-7\",\"x\\/y\"],"                                                         \
     "\"put\":{\"crate-8\":{\"center\":[0,1,0],\"half_extents\":[1,1,1]},\"b\":{\"points\":[[0,0," \
     "0]]}},"                                                                                      \
     "\"pose\":{\"player-1\":{\"center\":[3,0,9],\"rotation\":[0,0,0,1],\"teleport\":true},"       \

@@ -8,6 +8,7 @@ static obb_target named(const char *name) { return (obb_target){.name = obb_str_
 START_TEST(the_fault_of_a_commit_points_at_its_entry)
 {
     const obb_target removes[] = {named("r0"), named("r1")};
+    const obb_if_box conditions[] = {{.target = named("a")}, {.target = named("i/j")}};
     const obb_put puts[] = {{.target = named("p0")}, {.target = named("a/b~c")}};
     const obb_pose poses[] = {{.target = named("q0")}, {.target = named("q1")}};
     const obb_transform_edit changes[] = {
@@ -20,6 +21,8 @@ START_TEST(the_fault_of_a_commit_points_at_its_entry)
     const obb_merge merge = {.target = named("m")};
     wire_commit commit = {.edit = {.has_time = true,
                                    .has_if_revision = true,
+                                   .if_boxes = conditions,
+                                   .if_box_count = 2,
                                    .removes = removes,
                                    .remove_count = 2,
                                    .puts = puts,
@@ -50,6 +53,7 @@ START_TEST(the_fault_of_a_commit_points_at_its_entry)
         {&commit, OBB_TIME_BACKWARDS, {.group = OBB_GROUP_TIME}, "/time"},
         {&commit, OBB_REVISION, {.group = OBB_GROUP_IF_REVISION}, "/if_revision"},
         {&by_header, OBB_REVISION, {.group = OBB_GROUP_IF_REVISION}, NULL},
+        {&commit, OBB_REVISION, {.group = OBB_GROUP_IF_BOX, .index = 1}, "/if_box/i~1j"},
         {&commit, OBB_NO_BOX, {.group = OBB_GROUP_REMOVE, .index = 1}, "/remove/1"},
         {&commit, OBB_LIMIT, {.group = OBB_GROUP_PUT, .index = 0}, "/put/p0"},
         {&commit, OBB_LIMIT, {.group = OBB_GROUP_PUT, .index = 1}, "/put/a~1b~0c"},
@@ -127,7 +131,8 @@ START_TEST(a_refusal_of_the_scene_says_what_was_found)
         {OBB_REVISION, OBB_GROUP_IF_REVISION,
          "found the scene at revision 9; the condition asks for 41"},
         {OBB_TIME_BACKWARDS, OBB_GROUP_TIME,
-         "found 1.5; the last commit is of 20.25, and a time is not before it"},
+         "found 1.5; the last commit is of 20.25, and a time is not before it unless "
+         "\"restart\" is true"},
         {OBB_DIMENSIONS, OBB_GROUP_NONE,
          "found 3 dimensions; the scene has 4, which may change while it is empty"},
         {OBB_DIMENSIONS, OBB_GROUP_MOMENT,

@@ -6,6 +6,11 @@ START_TEST(a_commit_is_read_whole)
     const wire_commit commit = commit_of(&body, 3);
     const obb_edit *e = &commit.edit;
     ck_assert(e->has_time && e->time == 1234.5 && e->has_if_revision && e->if_revision == 41);
+    ck_assert(e->restart && e->if_box_count == 2 && e->if_boxes[0].revision == 40);
+    ck_assert(obb_str_equal(e->if_boxes[0].target.name, obb_str_of("b")) &&
+              !e->if_boxes[0].target.has_id);
+    ck_assert(obb_str_equal(e->if_boxes[1].target.name, obb_str_of("n")) &&
+              e->if_boxes[1].revision == 0);
     ck_assert(e->ignore_missing && e->dimensions == 3 && !e->remove_must_exist && !e->replace_all);
     ck_assert(e->remove_count == 2 && obb_str_equal(e->removes[1].name, obb_str_of("x/y")));
     ck_assert(e->put_count == 2 && e->puts[0].parts == OBB_PUT_ALL);
@@ -41,6 +46,16 @@ START_TEST(commits_that_are_wrong_are_refused_at_the_first_fault)
         {"{\"if_revision\":-1}", 422, "/if_revision"},
         {"{\"if_revision\":1.5}", 422, "/if_revision"},
         {"{\"if_revision\":9007199254740994}", 422, "/if_revision"},
+        {"{\"restart\":true}", 422, "/restart"},
+        {"{\"restart\":\"true\",\"time\":1}", 422, "/restart"},
+        {"{\"if_revision\":\"x\",\"restart\":true}", 422, "/restart"},
+        {"{\"if_box\":[]}", 422, "/if_box"},
+        {"{\"if_box\":{\"a\":1,\"b\":-1}}", 422, "/if_box/b"},
+        {"{\"if_box\":{\"a\":1.5}}", 422, "/if_box/a"},
+        {"{\"if_box\":{\"a\":null}}", 422, "/if_box/a"},
+        {"{\"if_box\":{\"a\":9007199254740994}}", 422, "/if_box/a"},
+        {"{\"if_box\":{\"..\":null}}", 422, "/if_box/.."},
+        {"{\"if_box\":{\"a\":1,\"b\":2,\"a\":1}}", 400, NULL},
         {"{\"ignore_missing\":1}", 422, "/ignore_missing"},
         {"{\"remove\":\"a\"}", 422, "/remove"},
         {"{\"remove\":[\"a\",7]}", 422, "/remove/1"},

@@ -47,10 +47,10 @@ START_TEST(lists_of_tags)
         {"17.00c0ffee01234567", false, false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        ck_assert_msg(srv_tags_hold(cases[i].list, 17, EPOCH, false) == cases[i].strong,
+        ck_assert_msg(srv_tags_hold(cases[i].list, 17, 17, EPOCH, false) == cases[i].strong,
                       "strong: %s", cases[i].list);
-        ck_assert_msg(srv_tags_hold(cases[i].list, 17, EPOCH, true) == cases[i].weak, "weak: %s",
-                      cases[i].list);
+        ck_assert_msg(srv_tags_hold(cases[i].list, 17, 17, EPOCH, true) == cases[i].weak,
+                      "weak: %s", cases[i].list);
     }
     printf("%zu lists\n", sizeof cases / sizeof cases[0]);
 }
@@ -64,8 +64,23 @@ START_TEST(every_revision_holds_its_own_tag_and_no_other)
         for (size_t k = 0; k < COUNT; k++) {
             char list[80];
             (void)snprintf(list, sizeof list, "\"x\", \"%llu\"", (unsigned long long)revisions[k]);
-            ck_assert(srv_tags_hold(list, revisions[i], EPOCH, false) == (i == k));
+            ck_assert(srv_tags_hold(list, revisions[i], revisions[i], EPOCH, false) == (i == k));
         }
+}
+END_TEST
+
+START_TEST(a_range_of_revisions_holds_each_of_their_tags)
+{
+    static const char *const held[] = {
+        "\"9\"", "\"10\"", "\"12\"", "\"1\", \"11\"", "\"11.00c0ffee01234567\"", "*"};
+    static const char *const not_held[] = {
+        "\"8\"",   "\"13\"",  "\"09\"",
+        "\"1\"",   "\"\"",    "\"11.00c0ffee01234566\"",
+        "\"100\"", "\"10x\"", "\"18446744073709551626\"" /* 2^64 + 10 */};
+    for (size_t i = 0; i < sizeof held / sizeof *held; i++)
+        ck_assert_msg(srv_tags_hold(held[i], 9, 12, EPOCH, false), "%s", held[i]);
+    for (size_t i = 0; i < sizeof not_held / sizeof *not_held; i++)
+        ck_assert_msg(!srv_tags_hold(not_held[i], 9, 12, EPOCH, false), "%s", not_held[i]);
 }
 END_TEST
 
@@ -75,6 +90,7 @@ int main(void)
     TCase *tc = tcase_create("conditions");
     tcase_add_test(tc, lists_of_tags);
     tcase_add_test(tc, every_revision_holds_its_own_tag_and_no_other);
+    tcase_add_test(tc, a_range_of_revisions_holds_each_of_their_tags);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }
