@@ -38,6 +38,7 @@
 #include "core/scene/effects.h"        /* what one commit did, to the bit: plain data */
 #include "core/scene/commit.h"         /* prepare, commit, discard */
 #include "core/scene/footprint.h"      /* the bytes that an edit adds, and how a history gives some back */
+#include "core/scene/copy.h"           /* a new scene made of one state of another */
 #include "core/scene/view.h"           /* one state of a scene, held in place while it is read */
 #include "core/scene/store.h"          /* all scenes by name */
 #include "core/scene/digest.h"         /* hashes of states */

@@ -34,6 +34,7 @@
 #include "proto/request/request_transform.h"
 
 /* Several boxes become one. */
+#include "proto/request/request_copy.h"
 #include "proto/request/request_merge.h"
 
 /* Queries of every kind. */

@@ -646,6 +646,53 @@ obb_status obb_apply_effects(struct obb_apply *apply, const obb_effects *effects
     return OBB_OK;
 }
 
+/* ---- Copies ---------------------------------------------------------------------------------- */
+
+obb_status obb_apply_init_copy(struct obb_apply *apply, struct obb_scene *scene,
+                               const obb_edit *edit, const struct obb_view *view,
+                               struct obb_arena *arena)
+{
+    const obb_view_info *info = obb_view_info_get(view);
+    return init(apply, scene, edit, info->dimensions, info->boxes, SIZE_MAX, arena);
+}
+
+static obb_status copy_box(struct obb_apply *apply, const struct obb_view *view,
+                           const struct obb_version *from)
+{
+    const obb_str name = obb_view_name(from);
+    struct obb_version *version = NULL;
+    apply->scene->next_id = from->id;
+    obb_status st = create(apply, name, obb_record_hash(apply->scene, name), &version);
+    if (st != OBB_OK)
+        return st;
+    version->box = obb_view_pose(view, from);
+    /* between two commits a rotation is computed; stored ones stay as they are */
+    st = obb_quat_normalise(version->box.rotation, &version->box.rotation);
+    version->category = from->category;
+    version->mask = from->mask;
+    version->group = from->group;
+    if (st == OBB_OK)
+        st = set_interned(apply, &version->entity, obb_interned_text(from->entity));
+    if (st == OBB_OK)
+        st = set_interned(apply, &version->data, obb_interned_text(from->data));
+    return st;
+}
+
+obb_status obb_apply_copy(struct obb_apply *apply, const struct obb_view *view,
+                          const atomic_bool *cancel)
+{
+    enum { POLL = 256 }; /* boxes between two looks at `cancel` */
+    obb_status st = obb_hash_table_reserve(&apply->scene->names, obb_view_info_get(view)->boxes);
+    size_t count = 0;
+    for (const struct obb_version *box = obb_view_next(view, 0); box != NULL && st == OBB_OK;
+         box = obb_view_next(view, box->id)) {
+        if (count++ % POLL == 0 && cancel != NULL && atomic_load(cancel))
+            return OBB_CANCELLED;
+        st = copy_box(apply, view, box);
+    }
+    return st;
+}
+
 /* ---- Undoing --------------------------------------------------------------------------------- */
 
 static void drop_interned(struct obb_apply *apply, const struct obb_version *version)

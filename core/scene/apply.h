@@ -10,6 +10,7 @@
 #include "core/scene/edit.h"
 #include "core/scene/effects.h"
 #include "core/scene/scene_data.h"
+#include "core/scene/view.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,6 +61,16 @@ obb_status obb_apply_init_effects(struct obb_apply *apply, struct obb_scene *sce
  * an id was given before, or a name is taken; OBB_BAD_NUMBER, OBB_BAD_EXTENT, OBB_BAD_NAME;
  * OBB_NO_MEMORY. The changes made so far remain in the list and must be undone. */
 obb_status obb_apply_effects(struct obb_apply *apply, const obb_effects *effects);
+
+/* Begins likewise, to make the boxes of the view's state in a scene that has none. */
+obb_status obb_apply_init_copy(struct obb_apply *apply, struct obb_scene *scene,
+                               const obb_edit *edit, const struct obb_view *view,
+                               struct obb_arena *arena);
+
+/* Makes a box of the same id for each box of the state. OBB_NO_MEMORY, OBB_CANCELLED. The changes made
+ * so far remain in the list and must be undone. */
+obb_status obb_apply_copy(struct obb_apply *apply, const struct obb_view *view,
+                          const atomic_bool *cancel);
 
 /* Takes one change back: its box is as it was. Changes are undone newest first. */
 void obb_apply_undo(struct obb_apply *apply, const struct obb_change *change);

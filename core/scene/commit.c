@@ -446,6 +446,44 @@ obb_status obb_effects_prepare(struct obb_scene *scene, const obb_effects *effec
     return st;
 }
 
+/* ---- Copies ---------------------------------------------------------------------------------- */
+
+obb_status obb_copy_prepare(struct obb_scene *scene, const struct obb_view *view, uint64_t next_id,
+                            bool time_stated, const atomic_bool *cancel, struct obb_arena *arena,
+                            struct obb_prepared **out_prepared)
+{
+    const obb_settings settings = scene->settings;
+    const double time = view->info.at.time;
+    struct obb_prepared *p = obb_arena_alloc(arena, 1, sizeof *p);
+    if (p == NULL)
+        return OBB_NO_MEMORY;
+    *p = (struct obb_prepared){
+        .settings = settings,
+        .future = {.moment = {.revision = 1, .time = time},
+                   .appends = true,
+                   .restarts = true,
+                   .span = settings.history_span,
+                   .commits = settings.history_commits},
+        .begins = true,
+        .of_effects = {.dimensions = settings.dimensions, .has_time = time_stated, .time = time},
+    };
+    obb_status st = obb_apply_init_copy(&p->apply, scene, &p->of_effects, view, arena);
+    if (st != OBB_OK)
+        return st;
+    st = obb_apply_copy(&p->apply, view, cancel);
+    if (st == OBB_OK)
+        st = list_changes(p);
+    if (st == OBB_OK)
+        st = prepare_state(p);
+    if (st != OBB_OK) {
+        obb_edit_discard(p);
+        return st;
+    }
+    scene->next_id = next_id;
+    *out_prepared = p;
+    return OBB_OK;
+}
+
 /* ---- Committing ------------------------------------------------------------------------------ */
 
 static void flip(struct obb_prepared *p, const struct obb_change *change)

@@ -7,7 +7,9 @@
 #include "core/scene/edit.h"
 #include "core/scene/effects.h"
 #include "core/scene/scene.h"
+
 #include "core/scene/view.h"
+#include <stdatomic.h>
 
 struct obb_prepared;
 
@@ -83,6 +85,14 @@ obb_status obb_prepared_effects(const struct obb_prepared *prepared, struct obb_
  *          OBB_BAD_NAME; OBB_NO_MEMORY. The scene is as it was. */
 obb_status obb_effects_prepare(struct obb_scene *scene, const obb_effects *effects, bool begins,
                                struct obb_arena *arena, struct obb_prepared **out_prepared);
+
+/* Prepares the commit that makes a scene a copy of the view's state, at revision 1 and the time of the
+ * view. The scene is as created, with the settings of the state. next_id: of the next new box, above
+ * all ids of the state. time_stated: whether the time counts as stated. cancel: gives up once it is
+ * true; may be NULL. OBB_NO_MEMORY, OBB_CANCELLED. O(boxes). */
+obb_status obb_copy_prepare(struct obb_scene *scene, const struct obb_view *view, uint64_t next_id,
+                            bool time_stated, const atomic_bool *cancel, struct obb_arena *arena,
+                            struct obb_prepared **out_prepared);
 
 /* Reads from the history what the commit between two states did. `before` and `after` are views of
  * consecutive states.

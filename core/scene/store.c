@@ -69,38 +69,58 @@ struct obb_scene *obb_store_find(const struct obb_store *store, obb_str name)
     return is_at(store, rank, name) ? store->scenes[rank] : NULL;
 }
 
-obb_status obb_store_add(struct obb_store *store, obb_str name, const obb_settings *settings,
-                         uint64_t epoch, double now_ms, struct obb_scene **out)
+/* Makes room for one scene more. */
+static obb_status reserve(struct obb_store *store)
 {
-    if (!obb_name_valid(name))
-        return OBB_BAD_NAME;
-    const size_t rank = rank_of(store, name);
-    if (is_at(store, rank, name))
-        return OBB_BAD_VALUE;
     if (store->count >= store->scene_limit)
         return OBB_LIMIT;
-    if (store->count == store->capacity) {
-        const size_t capacity = store->capacity == 0 ? 16 : store->capacity * 2;
-        struct obb_scene **scenes = (struct obb_scene **)obb_realloc(
-            (void *)store->scenes, capacity, sizeof(struct obb_scene *));
-        if (scenes == NULL)
-            return OBB_NO_MEMORY;
-        store->scenes = scenes;
-        store->capacity = capacity;
-    }
-    struct obb_scene *scene = NULL;
-    const obb_status st = obb_scene_create(name, settings, now_ms, store->kernels, &scene);
+    if (store->count < store->capacity)
+        return OBB_OK;
+    const size_t capacity = store->capacity == 0 ? 16 : store->capacity * 2;
+    struct obb_scene **scenes = (struct obb_scene **)obb_realloc((void *)store->scenes, capacity,
+                                                                 sizeof(struct obb_scene *));
+    if (scenes == NULL)
+        return OBB_NO_MEMORY;
+    store->scenes = scenes;
+    store->capacity = capacity;
+    return OBB_OK;
+}
+
+obb_status obb_store_adopt(struct obb_store *store, struct obb_scene *scene, uint64_t epoch)
+{
+    const size_t rank = rank_of(store, obb_scene_name(scene));
+    if (is_at(store, rank, obb_scene_name(scene)))
+        return OBB_BAD_VALUE;
+    const obb_status st = reserve(store);
     if (st != OBB_OK)
         return st;
     scene->epoch = epoch;
     scene->totals = &store->totals;
+    store->totals.boxes += obb_scene_boxes(scene);
     obb_scene_settle(scene);
     memmove((void *)(store->scenes + rank + 1), (void *)(store->scenes + rank),
             (store->count - rank) * sizeof(struct obb_scene *));
     store->scenes[rank] = scene;
     store->count++;
-    *out = scene;
     return OBB_OK;
+}
+
+obb_status obb_store_add(struct obb_store *store, obb_str name, const obb_settings *settings,
+                         uint64_t epoch, double now_ms, struct obb_scene **out)
+{
+    struct obb_scene *scene = NULL;
+    if (!obb_name_valid(name))
+        return OBB_BAD_NAME;
+    if (obb_store_find(store, name) != NULL)
+        return OBB_BAD_VALUE;
+    obb_status st = reserve(store);
+    if (st == OBB_OK)
+        st = obb_scene_create(name, settings, now_ms, store->kernels, &scene);
+    if (st == OBB_OK)
+        st = obb_store_adopt(store, scene, epoch);
+    if (st == OBB_OK)
+        *out = scene;
+    return st;
 }
 
 obb_status obb_store_remove(struct obb_store *store, obb_str name, struct obb_scene **out_dead)

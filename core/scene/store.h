@@ -24,6 +24,10 @@ struct obb_scene *obb_store_find(const struct obb_store *store, obb_str name);
 obb_status obb_store_add(struct obb_store *store, obb_str name, const obb_settings *settings,
                          uint64_t epoch, double now_ms, struct obb_scene **out);
 
+/* Takes a scene over that is in no store, under its name. OBB_LIMIT if there are scene_limit scenes;
+ * OBB_BAD_VALUE if the name is taken; OBB_NO_MEMORY. The caller then keeps the scene. O(n). */
+obb_status obb_store_adopt(struct obb_store *store, struct obb_scene *scene, uint64_t epoch);
+
 /* Removes the scene from the store at once. *out_dead is the scene, which the caller destroys, on
  * any thread: a large scene takes long. If views are open, *out_dead is NULL and obb_view_close
  * returns the scene with its last view. OBB_NO_SCENE. */

@@ -234,6 +234,18 @@ wire_problem wire_problem_of_box_match(obb_str name, uint64_t changed, uint64_t 
     return problem;
 }
 
+wire_problem wire_problem_of_taken_scene(obb_str name, struct obb_arena *arena)
+{
+    static const struct row row = {409, 0, "scene-exists", "a scene of this name is there already",
+                                   NULL};
+    wire_problem problem = problem_of_row(&row);
+    problem.pointer = "/to";
+    problem.detail = wire_detail(
+        arena, "found the scene %s, whose place a copy takes only if \"replace\" is true",
+        wire_show(name).text);
+    return problem;
+}
+
 wire_problem wire_problem_of_epoch(uint64_t found, uint64_t asked, struct obb_arena *arena)
 {
     static const struct row row = {

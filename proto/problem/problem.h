@@ -82,6 +82,9 @@ wire_problem wire_problem_of_if_box(obb_str name, uint64_t changed, uint64_t ask
 wire_problem wire_problem_of_box_match(obb_str name, uint64_t changed, uint64_t present,
                                        obb_str asked, struct obb_arena *arena);
 
+/* Returns the problem (409) of a copy whose place is taken. */
+wire_problem wire_problem_of_taken_scene(obb_str name, struct obb_arena *arena);
+
 /* Returns the problem of a scene that has another epoch than a condition asks for. found is 0 if
  * there is no scene. */
 wire_problem wire_problem_of_epoch(uint64_t found, uint64_t asked, struct obb_arena *arena);

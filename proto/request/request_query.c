@@ -209,9 +209,9 @@ static bool read_filter(struct wire_query_reading *r)
 
 #define NO_MOMENT "\"revision\", \"time\" or \"ago\" is missing"
 
-/* Reads `at`. That of rays may name no moment, because they may have times of their own: its kind is
- * then OBB_AT_NOW. */
-static bool read_at(struct wire_query_reading *r, obb_at *out)
+/* Reads `at`. Without must_name, it may name no moment: its kind is then OBB_AT_NOW. *out_place: that
+ * of the member that names a moment. */
+static bool read_at(struct wire_cursor *c, bool must_name, obb_at *out, size_t *out_place)
 {
     enum { REVISION, TIME, AGO, INTERPOLATE, CLAMP, COUNT };
     static const obb_str fields[COUNT] = {[REVISION] = WIRE_FIELD("revision"),
@@ -221,7 +221,6 @@ static bool read_at(struct wire_query_reading *r, obb_at *out)
                                           [CLAMP] = WIRE_FIELD("clamp")};
     static const obb_at_kind kinds[] = {
         [REVISION] = OBB_AT_REVISION, [TIME] = OBB_AT_TIME, [AGO] = OBB_AT_AGO};
-    struct wire_cursor *c = r->c;
     struct wire_object o;
     obb_at at = {.kind = OBB_AT_NOW};
     if (!wire_object_enter(&o, c, fields, COUNT))
@@ -234,7 +233,7 @@ static bool read_at(struct wire_query_reading *r, obb_at *out)
                 return wire_fail_at(c, WIRE_FIELD_CONFLICT, o.where[field],
                                     "exactly one of revision, time and ago is needed here");
             at.kind = kinds[field];
-            r->at_place = o.where[field];
+            *out_place = o.where[field];
         }
         if (field == REVISION) {
             if (!wire_read_whole(c, 0, OBB_MAX_WHOLE, &whole))
@@ -254,10 +253,16 @@ static bool read_at(struct wire_query_reading *r, obb_at *out)
     }
     if (c->failed)
         return false;
-    if (at.kind == OBB_AT_NOW && r->query->kind != OBB_QUERY_RAY)
+    if (at.kind == OBB_AT_NOW && must_name)
         return wire_fail_at(c, WIRE_MISSING_FIELD, o.place, NO_MOMENT);
     *out = at;
     return true;
+}
+
+bool wire_read_at(struct wire_cursor *c, obb_at *out)
+{
+    size_t place;
+    return read_at(c, true, out, &place);
 }
 
 /* Reads names. If the query is by id, ids may stand among them. */
@@ -367,7 +372,8 @@ static bool read_field(struct wire_query_reading *r, int field)
     case COUNT_ONLY:
         return wire_read_bool(c, &q->count_only);
     case AT:
-        return q->has_at = read_at(r, &q->at);
+        /* rays may have times of their own */
+        return q->has_at = read_at(c, q->kind != OBB_QUERY_RAY, &q->at, &r->at_place);
     case EXPLAIN:
         return q->has_explain = read_explain(r);
     case TAG:

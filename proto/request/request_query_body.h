@@ -9,4 +9,7 @@
 bool wire_read_query_object(struct wire_cursor *c, const obb_query_kind *kind, int dimensions,
                             obb_query *out);
 
+/* Reads the state that is asked for. Returns false if the cursor failed. */
+bool wire_read_at(struct wire_cursor *c, obb_at *out);
+
 #endif

@@ -168,3 +168,11 @@ bool srv_admit_holds(const struct srv_admit *a, struct srv_request *request)
     }
     return time(NULL) < request->grant.expiry;
 }
+
+bool srv_admit_scene(const struct srv_admit *a, const struct srv_request *request, obb_str scene)
+{
+    if (!request->grant.by_token)
+        return true;
+    const wire_token *token = srv_auth_find_hash(a->auth, request->grant.sha256);
+    return token != NULL && srv_auth_scene(token, scene);
+}

@@ -11,6 +11,9 @@ srv_handler srv_do_health, srv_do_ready, srv_do_metrics, srv_do_openapi;
 /* do_scene.c */
 srv_handler srv_do_scene_list, srv_do_scene_put, srv_do_scene_get, srv_do_scene_delete;
 
+/* do_copy.c */
+srv_handler srv_do_copy;
+
 /* do_box.c */
 srv_handler srv_do_box_list, srv_do_box_put, srv_do_box_get, srv_do_box_patch, srv_do_box_delete,
     srv_do_box_transform, srv_do_box_merge;

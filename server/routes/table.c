@@ -25,6 +25,9 @@ const srv_route srv_route_table[] = {
     {SRV_GET, SCENE "/log", srv_do_log, 0, ONE(WIRE_NDJSON), SRV_READ},
     {SRV_POST, SCENE "/import", srv_do_import, ONE(WIRE_NDJSON), BOTH, SRV_WRITE},
 
+    /* the scope write, for the scene that is made, is checked when the body is decoded */
+    {SRV_POST, SCENE "/copy", srv_do_copy, BOTH, BOTH, SRV_READ},
+
     {SRV_GET, SCENE "/boxes", srv_do_box_list, 0, BOTH, SRV_READ},
     {SRV_PUT, BOX, srv_do_box_put, BOTH, BOTH, SRV_WRITE},
     {SRV_GET, BOX, srv_do_box_get, 0, BOTH, SRV_READ},

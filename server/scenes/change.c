@@ -47,6 +47,8 @@ static wire_problem problem_of_store(const struct srv_change *c)
                                      "--scene-limit", &request->arena);
     if (status == OBB_SCENE_MEMORY)
         return problem_of_scene_memory(c);
+    if (status == OBB_BAD_VALUE && c->op.kind == SRV_OP_COPY)
+        return wire_problem_of_taken_scene(c->op.scene, &request->arena);
     return wire_problem_of(status);
 }
 
@@ -59,7 +61,10 @@ static wire_problem problem_of_scene(const struct srv_change *c)
         return srv_problem_cancelled(request);
     if (w->status == OBB_SCENE_MEMORY)
         return problem_of_scene_memory(c);
-    wire_problem problem = wire_problem_of(w->status);
+    if (w->status == OBB_LIMIT && c->op.kind == SRV_OP_COPY)
+        return wire_problem_of_limit("boxes in all scenes", services->config->box_limit,
+                                     "--box-limit", &request->arena);
+    wire_problem problem = srv_problem_of_status(w->status);
     if (c->op.kind == SRV_OP_EDIT) {
         problem =
             wire_problem_of_edit(w->status, &w->fault, c->commit, w->op.edit, &request->arena);
@@ -110,7 +115,8 @@ static void on_done(struct srv_write *w)
     struct srv_change *c =
         (struct srv_change *)(void *)((char *)w - offsetof(struct srv_change, write));
     c->work.request->on_cancel = NULL;
-    c->work.request->epoch = w->epoch;
+    if (w->op.kind != SRV_OP_COPY || w->status == OBB_OK)
+        c->work.request->epoch = w->epoch; /* the refusal of a copy is about the source */
     if (w->status != OBB_OK || w->op.check_only) {
         refuse(c);
         return;
@@ -125,8 +131,10 @@ void srv_change_start(struct srv_change *c)
 {
     struct srv_request *request = c->work.request;
     c->write.op = c->op;
-    c->write.op.if_epoch = request->has_if_epoch ? &request->if_epoch : NULL;
-    c->write.op.if_match = request->if_match;
+    if (c->op.kind != SRV_OP_COPY) { /* the conditions are about the scene that the path names */
+        c->write.op.if_epoch = request->has_if_epoch ? &request->if_epoch : NULL;
+        c->write.op.if_match = request->if_match;
+    }
     c->write.op.check_only = c->flaw != NULL;
     c->write.arena = &request->arena;
     c->write.cancelled = &request->cancelled;

@@ -15,6 +15,9 @@ typedef enum srv_op_kind {
     /* Makes the scene, which must not exist, with `settings` and the state that `effects` load. For
      * the start of the service: it is never done on the pool. */
     SRV_OP_LOAD,
+    /* Makes the scene as `copy` says, which names it, too. If the scene exists, the copy takes its place
+     * only with `replace`. */
+    SRV_OP_COPY,
     SRV_OP_REMOVE /* removes the scene, which must exist, with its history */
 } srv_op_kind;
 
@@ -25,6 +28,9 @@ typedef struct srv_op {
     obb_settings settings;      /* of all kinds except SRV_OP_REMOVE */
     const obb_edit *edit;       /* of SRV_OP_EDIT */
     const obb_effects *effects; /* of SRV_OP_LOAD; see obb_effects_prepare, which begins */
+    obb_copy copy;              /* of SRV_OP_COPY */
+    struct obb_view *from;      /* of SRV_OP_COPY: its view, which the writer closes */
+    bool replace;               /* of SRV_OP_COPY */
     uint64_t epoch;             /* of a scene that the op makes; 0: the writer draws it */
     bool check_only; /* of SRV_OP_EDIT: only tells whether the scene would allow the edit */
     /* Obbd-If-Epoch: the scene must be of this epoch. NULL: no condition. An op that would not make

@@ -73,8 +73,18 @@ static void describe_commit(struct srv_write *w)
 
 /* ---- The ends of an op ----------------------------------------------------------------------- */
 
+/* Closes the view of a copy, and destroys a copy that is in no store. */
+static void drop_copy(struct srv_write *w)
+{
+    srv_view_close(w->writer->locks, w->op.from);
+    w->op.from = NULL;
+    srv_async_destroy(w->writer->pool, w->writer->drain, w->made_copy);
+    w->made_copy = NULL;
+}
+
 static void refuse(struct srv_write *w, srv_refused by, obb_status status)
 {
+    drop_copy(w);
     if (w->made_scene) {
         (void)remove_scene(w); /* no listener has heard of it */
         w->epoch = 0;
@@ -345,6 +355,103 @@ static void remove_op(struct srv_write *w)
         refuse(w, SRV_REFUSED_BY_STORE, status);
 }
 
+/* ---- Copies ---------------------------------------------------------------------------------- */
+
+/* Returns whether the store has room for the boxes of the copy, in place of those of the scene that
+ * it replaces. */
+static bool boxes_fit(const struct srv_write *w, size_t boxes)
+{
+    const size_t room = obb_store_box_room(w->writer->store);
+    const size_t promised = w->writer->locks->promised_boxes;
+    obb_scene_info info = {.boxes = 0};
+    if (w->scene != NULL)
+        obb_scene_info_without_bounds(w->scene, &info);
+    return boxes <= info.boxes + (room > promised ? room - promised : 0);
+}
+
+static size_t copy_step(struct srv_job *job)
+{
+    struct srv_write *w = (struct srv_write *)job;
+    const double begun = srv_clock();
+    w->status = obb_scene_copy(&w->op.copy, w->cancelled, w->arena->budget, &w->made_copy);
+    w->seconds = srv_clock() - begun;
+    return 0;
+}
+
+/* Puts the copy into the store. The scene in its place, if any, is unlocked. */
+static void adopt_copy(struct srv_write *w)
+{
+    obb_scene_info info;
+    uint64_t epoch = w->op.epoch;
+    obb_scene_info_without_bounds(w->made_copy, &info);
+    w->fault.bytes = obb_scene_bytes(w->made_copy);
+    if (!boxes_fit(w, info.boxes)) {
+        refuse(w, SRV_REFUSED_BY_SCENE, OBB_LIMIT);
+        return;
+    }
+    if (!srv_scene_memory_shed(&w->writer->memory, NULL, w->fault.bytes)) {
+        refuse(w, SRV_REFUSED_BY_SCENE, OBB_SCENE_MEMORY);
+        return;
+    }
+    if (epoch == 0 && !srv_epoch_draw(&epoch)) {
+        refuse(w, SRV_REFUSED_BY_STORE, OBB_NO_MEMORY);
+        return;
+    }
+    if (w->scene != NULL) {
+        tell_remove(w);
+        (void)remove_scene(w); /* makes the room for which adopting may ask */
+    }
+    const obb_status status = obb_store_adopt(w->writer->store, w->made_copy, epoch);
+    if (status != OBB_OK) {
+        refuse(w, SRV_REFUSED_BY_STORE, status);
+        return;
+    }
+    w->scene = w->made_copy;
+    w->made_copy = NULL;
+    w->epoch = epoch;
+    w->made_scene = true;
+    drop_copy(w);
+    describe_commit(w);
+    tell_commit(w);
+    succeed(w);
+}
+
+static void begin(struct srv_write *w);
+
+static void copied(struct srv_job *job)
+{
+    struct srv_write *w = (struct srv_write *)job;
+    w->is_copied = true;
+    begin(w); /* the scenes may be others by now */
+}
+
+static void copy_op(struct srv_write *w)
+{
+    if (w->scene != NULL && !w->op.replace) {
+        refuse(w, SRV_REFUSED_BY_STORE, OBB_BAD_VALUE);
+        return;
+    }
+    if (w->is_copied) {
+        if (w->status == OBB_OK && w->cancelled != NULL && atomic_load(w->cancelled))
+            w->status = OBB_CANCELLED;
+        if (w->status == OBB_OK)
+            adopt_copy(w);
+        else
+            refuse(w, SRV_REFUSED_BY_SCENE, w->status);
+        return;
+    }
+    if (!boxes_fit(w, obb_view_info_get(w->op.from)->boxes)) {
+        refuse(w, SRV_REFUSED_BY_SCENE, OBB_LIMIT);
+        return;
+    }
+    w->job.advance = copy_step;
+    w->job.done = copied;
+    w->job.cancelled = w->cancelled;
+    const srv_submitted submitted = submit(w);
+    if (submitted != SRV_SUBMITTED)
+        refuse(w, SRV_REFUSED_BY_QUEUE, submitted == SRV_QUEUE_FULL ? OBB_LIMIT : OBB_NO_MEMORY);
+}
+
 /* ---- The door -------------------------------------------------------------------------------- */
 
 static bool epoch_holds(const struct srv_write *w)
@@ -396,6 +503,9 @@ static void begin(struct srv_write *w)
         break;
     case SRV_OP_LOAD:
         load(w);
+        break;
+    case SRV_OP_COPY:
+        copy_op(w);
         break;
     case SRV_OP_REMOVE:
         remove_op(w);

@@ -89,13 +89,15 @@ struct srv_write {
     struct srv_wait wait;
     struct srv_scene_lock lock;
     struct obb_prepared *prepared;
+    struct obb_scene *made_copy; /* of SRV_OP_COPY: made, and not in the store yet */
+    bool is_copied;              /* the pool is done with the copy */
     double now_ms;
     bool has_shed; /* histories have made room for this edit */
 };
 
 /* Applies write->op, or refuses it, and calls write->done. Errors (write->status):
  *   by the epoch and the condition   OBB_REVISION
- *   by the store       OBB_NO_SCENE; those of obb_store_add; OBB_SCENE_MEMORY; OBB_NO_MEMORY if
+ *   by the store       OBB_NO_SCENE; OBB_BAD_VALUE if a scene is in the place of a copy; those of obb_store_add; OBB_SCENE_MEMORY; OBB_NO_MEMORY if
  *                      there is no randomness for an epoch
  *   by the scene       those of obb_edit_prepare and obb_scene_configure; OBB_CANCELLED;
  *                      OBB_NO_MEMORY

@@ -75,6 +75,16 @@ static const struct row rows[] = {
     {"POST", "/v1/scenes/i/import", NULL, HEADER(5), 415},
     {"POST", "/v1/scenes/i/import", LINES, "{}\n", 422},
 
+    {"POST", S "/copy", NULL, "{\"to\":\"copy\"}", 201},
+    {"POST", S "/copy", NULL, "{\"to\":", 400},
+    {"POST", "/v1/scenes/none/copy", NULL, "{\"to\":\"copy\"}", 404},
+    {"POST", S "/copy", NULL, "{\"to\":\"copy\"}", 409},
+    {"POST", S "/copy", NULL, "{\"to\":\"more\"," PAST, 410},
+    {"POST", S "/copy", ONLY, "{\"to\":\"more\"}", 412},
+    {"POST", S "/copy", TEXT, "{\"to\":\"more\"}", 415},
+    {"POST", S "/copy", NULL, "{}", 422},
+    {"DELETE", "/v1/scenes/copy", NULL, NULL, 204},
+
     {"GET", "/v1/scenes/none/events", NULL, NULL, 404},
     {"GET", S "/events?topics=weather", NULL, NULL, 400},
     {"GET", S "/events", "Accept: application/json", NULL, 406},
@@ -212,6 +222,7 @@ static size_t send_too_much(void)
         {"PUT", S "/boxes/c", NULL, UNIT, 413},
         {"POST", S "/commit", NULL, "{\"put\":{\"c\":" UNIT "}}", 413},
         {"POST", "/v1/scenes/t/import", LINES, HEADER(0), 413},
+        {"POST", S "/copy", NULL, "{\"to\":\"t\"}", 413},
     };
     struct test_daemon daemon;
     daemon_start(&daemon, (const char *const[]){"--scene-limit", "1", "--box-limit", "2", NULL});
@@ -237,6 +248,7 @@ static size_t send_too_often(void)
         {"GET", S "/export"},
         {"GET", S "/log"},
         {"POST", S "/import"},
+        {"POST", S "/copy"},
         {"GET", S "/boxes"},
         {"PUT", BOX},
         {"GET", BOX},

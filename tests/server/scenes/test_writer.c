@@ -32,7 +32,7 @@ static void on_commit(void *context, const srv_op *op, struct obb_scene *scene,
 
 static void on_remove(void *context, const srv_op *op, struct obb_scene *scene)
 {
-    ck_assert_int_eq(op->kind, SRV_OP_REMOVE);
+    ck_assert(op->kind == SRV_OP_REMOVE || op->kind == SRV_OP_COPY);
     ck_assert_ptr_eq(obb_store_find(writer.store, op->scene), scene); /* it is still there */
     tell("%s:removed ", (const char *)context);
 }
@@ -301,6 +301,103 @@ START_TEST(merges_in_space_are_prepared_on_the_pool)
 }
 END_TEST
 
+/* Prepares a write that copies a scene. */
+static void aim_copy_of(struct srv_write *write, const char *from, const char *to, bool replace)
+{
+    struct obb_scene *a = obb_store_find(writer.store, obb_str_of(from));
+    srv_op op = op_of(SRV_OP_COPY, to, NULL);
+    ck_assert_int_eq(srv_view_open(&locks, a, NULL, &op.from, NULL, NULL), OBB_OK);
+    op.copy = obb_copy_of(op.from, op.scene, 0);
+    op.replace = replace;
+    aim(write, op);
+}
+
+static void aim_copy(struct srv_write *write, const char *to, bool replace)
+{
+    aim_copy_of(write, "a", to, replace);
+}
+
+START_TEST(copies_are_made_beside_the_work_and_take_their_place_at_the_end)
+{
+    struct srv_write copy;
+    ck_assert_int_eq(write_now(op_of(SRV_OP_EDIT, "a", row_edit(0, 50, 0))).status, OBB_OK);
+    const uint64_t source = obb_scene_epoch(obb_store_find(writer.store, obb_str_of("a")));
+    told[0] = '\0';
+    aim_copy(&copy, "b", false);
+    begin_write(&copy);
+    ck_assert_uint_eq(under_way, 1);
+    /* neither scene is locked, and the copy is not there yet */
+    ck_assert_int_eq(write_now(op_of(SRV_OP_EDIT, "a", row_edit(0, 60, 3))).status, OBB_OK);
+    ck_assert_ptr_null(obb_store_find(writer.store, obb_str_of("b")));
+    run_loop();
+    ck_assert(copy.status == OBB_OK && copy.made_scene && copy.epoch != source);
+    ck_assert_ptr_eq(copy.scene, obb_store_find(writer.store, obb_str_of("b")));
+    obb_scene_info info;
+    obb_scene_info_without_bounds(copy.scene, &info);
+    ck_assert(info.boxes == 50 && info.now.revision == 1); /* as the source was */
+    ck_assert_uint_eq(obb_store_boxes(writer.store), 110);
+    ck_assert_str_eq(told, "1:2:a@2 2:2:a@2 1:4:b@1 2:4:b@1 ");
+    /* in the place of the first one, with an epoch that is given */
+    told[0] = '\0';
+    aim_copy(&copy, "b", true);
+    copy.op.epoch = 77;
+    begin_write(&copy);
+    run_loop();
+    ck_assert(copy.status == OBB_OK && copy.epoch == 77);
+    ck_assert_uint_eq(obb_store_boxes(writer.store), 120);
+    ck_assert_str_eq(told, "1:removed 2:removed 1:4:b@1 2:4:b@1 ");
+}
+END_TEST
+
+START_TEST(copies_that_come_to_nothing_leave_nothing)
+{
+    atomic_bool given_up = false;
+    struct srv_write copy, large;
+    ck_assert_int_eq(write_now(op_of(SRV_OP_EDIT, "a", row_edit(0, 50, 0))).status, OBB_OK);
+    /* somebody else makes the scene meanwhile */
+    aim_copy(&copy, "b", false);
+    begin_write(&copy);
+    ck_assert_int_eq(write_now(op_of(SRV_OP_CREATE, "b", NULL)).status, OBB_OK);
+    told[0] = '\0';
+    run_loop();
+    ck_assert(copy.refused_by == SRV_REFUSED_BY_STORE && copy.status == OBB_BAD_VALUE);
+    ck_assert_str_eq(told, "");
+    aim_copy(&copy, "b", false); /* it is there already */
+    begin_write(&copy);
+    ck_assert(copy.refused_by == SRV_REFUSED_BY_STORE && copy.status == OBB_BAD_VALUE);
+    /* its client goes: while it is made, and while it waits for its place */
+    aim_copy(&copy, "b", true);
+    copy.cancelled = &given_up;
+    begin_write(&copy);
+    atomic_store(&given_up, true);
+    srv_write_cancel(&copy);
+    run_loop();
+    ck_assert(copy.refused_by == SRV_REFUSED_BY_SCENE && copy.status == OBB_CANCELLED);
+    atomic_store(&given_up, false);
+    aim(&large, op_of(SRV_OP_EDIT, "b", row_edit(0, 5000, 0)));
+    begin_write(&large);
+    aim_copy(&copy, "b", true);
+    copy.cancelled = &given_up;
+    begin_write(&copy);
+    ck_assert_ptr_nonnull(copy.wait.lock);
+    atomic_store(&given_up, true);
+    srv_write_cancel(&copy);
+    ck_assert(copy.refused_by == SRV_REFUSED_BY_SCENE && copy.status == OBB_CANCELLED);
+    run_loop();
+    ck_assert_int_eq(large.status, OBB_OK);
+    /* no room for its boxes, or for a further scene */
+    aim_copy(&copy, "c", false);
+    begin_write(&copy);
+    run_loop();
+    ck_assert(copy.refused_by == SRV_REFUSED_BY_STORE && copy.status == OBB_LIMIT);
+    aim_copy_of(&copy, "b", "a", true);
+    begin_write(&copy);
+    ck_assert(copy.refused_by == SRV_REFUSED_BY_SCENE && copy.status == OBB_LIMIT);
+    ck_assert_uint_eq(obb_store_boxes(writer.store), 5050);
+    ck_assert_uint_eq(obb_store_scenes(writer.store), 2);
+}
+END_TEST
+
 START_TEST(cancelled_writes_change_nothing)
 {
     struct srv_write large, waiting;
@@ -424,6 +521,8 @@ int main(void)
     tcase_add_test(ops, refusals_say_who_refused_and_change_nothing);
     tcase_add_test(ops, large_edits_are_prepared_behind_the_lock_and_others_wait_in_turn);
     tcase_add_test(ops, merges_in_space_are_prepared_on_the_pool);
+    tcase_add_test(ops, copies_are_made_beside_the_work_and_take_their_place_at_the_end);
+    tcase_add_test(ops, copies_that_come_to_nothing_leave_nothing);
     tcase_add_test(ops, cancelled_writes_change_nothing);
     tcase_add_test(ops, before_the_loop_runs_nothing_goes_to_the_pool);
     suite_add_tcase(suite, ops);

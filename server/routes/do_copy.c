@@ -1,0 +1,93 @@
+/* Copies of scenes: POST /v1/scenes/{scene}/copy. */
+#include "server/access/admit.h"
+#include "server/routes/do_scene.h"
+#include "server/routes/handlers.h"
+#include "server/scenes/change.h"
+#include "server/scenes/conditions.h"
+#include "server/scenes/scenes.h"
+
+struct copy {
+    struct srv_change change; /* first */
+    wire_copy sent;
+    bool good;
+    wire_problem problem;
+};
+
+static void copy_read(struct srv_work *work)
+{
+    struct copy *c = (struct copy *)work;
+    struct srv_request *request = work->request;
+    c->good = wire_read_copy(&request->body, &request->arena, &c->sent, &c->problem);
+}
+
+static void copy_reply(struct srv_change *change)
+{
+    srv_reply_scene(change->work.request, 201, change->write.scene);
+}
+
+/* Returns whether the sender may make the scene. Otherwise answers the request. */
+static bool may_write(struct srv_request *request, obb_str scene)
+{
+    const char *reason = NULL;
+    if ((request->scopes & WIRE_SCOPE_WRITE) == 0)
+        reason = "a copy needs the scope write, which the token, or a page of any origin, lacks";
+    else if (!srv_admit_scene(request->services->admit, request, scene))
+        reason = "the token is not for the scene that the copy makes";
+    if (reason == NULL)
+        return true;
+    const wire_problem problem = wire_problem_http(403, reason);
+    srv_reply_problem(request, &problem);
+    return false;
+}
+
+/* Returns whether If-Match allows to copy the scene. Otherwise answers the request. */
+static bool matches(struct srv_request *request, const struct obb_scene *scene)
+{
+    obb_scene_info info;
+    obb_scene_info_without_bounds(scene, &info);
+    const uint64_t revision = info.now.revision;
+    if (request->if_match == NULL ||
+        srv_tags_hold(request->if_match, revision, revision, request->epoch, false))
+        return true;
+    const wire_problem problem =
+        wire_problem_of_revision(&revision, obb_str_of(request->if_match), &request->arena);
+    srv_reply_problem(request, &problem);
+    return false;
+}
+
+static void copy_apply(struct srv_work *work)
+{
+    struct copy *c = (struct copy *)work;
+    struct srv_request *request = work->request;
+    srv_op *op = &c->change.op;
+    if (!c->good) {
+        srv_reply_problem(request, &c->problem);
+        return;
+    }
+    if (!may_write(request, c->sent.to))
+        return;
+    struct obb_scene *scene = srv_path_scene(request);
+    if (scene == NULL || !matches(request, scene))
+        return;
+    op->from = srv_open_view(request, scene, c->sent.has_at ? &c->sent.at : NULL);
+    if (op->from == NULL)
+        return;
+    op->kind = SRV_OP_COPY;
+    op->scene = c->sent.to;
+    op->copy = obb_copy_of(op->from, c->sent.to, srv_clock() * 1e3);
+    op->replace = c->sent.replace;
+    c->change.applied = copy_reply;
+    srv_change_start(&c->change);
+}
+
+void srv_do_copy(struct srv_request *request)
+{
+    obb_str name;
+    if (!srv_no_params(request) || !srv_path_name(request, SRV_SCENE_PART, &name))
+        return;
+    struct copy *c = srv_work_room(request, sizeof *c);
+    if (c == NULL)
+        return;
+    c->change.work.request = request;
+    srv_work_decode(&c->change.work, copy_read, copy_apply);
+}
