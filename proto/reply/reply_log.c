@@ -44,6 +44,10 @@ void wire_log_line_begin(struct wire_log_line *line, struct wire_buf *buf, const
     struct wire_out *out = &line->out;
     (void)wire_out_object(out);
     put_time(out, step->moment.time);
+    if (step->restarts) {
+        wire_out_key(out, "restart");
+        wire_out_bool(out, true);
+    }
     if (!step->has_settings)
         return;
     wire_out_key(out, "settings");

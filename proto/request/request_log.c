@@ -55,7 +55,7 @@ bool wire_read_log_box(const wire_body *line, int dimensions, struct obb_arena *
 /* ---- Commits --------------------------------------------------------------------------------- */
 
 /* The fields up to HASH are always there. */
-enum { REVISION, TIME, HASH, SETTINGS, REMOVE, PUT, POSE, FIELDS };
+enum { REVISION, TIME, HASH, RESTART, SETTINGS, REMOVE, PUT, POSE, FIELDS };
 
 static bool read_settings(struct wire_cursor *c, wire_log_commit *commit)
 {
@@ -103,6 +103,8 @@ static bool read_field(void *context, struct wire_cursor *c, int field)
         return wire_read_real(c, WIRE_TIME, &commit->moment.time);
     case HASH:
         return wire_read_hash(c, &commit->hash);
+    case RESTART:
+        return wire_read_bool(c, &edit->restart);
     case SETTINGS:
         return read_settings(c, commit);
     case REMOVE:
@@ -120,7 +122,7 @@ static bool read_commit(struct wire_cursor *c, wire_log_commit *commit)
         [REVISION] = WIRE_FIELD("revision"), [TIME] = WIRE_FIELD("time"),
         [HASH] = WIRE_FIELD("hash"),         [SETTINGS] = WIRE_FIELD("settings"),
         [REMOVE] = WIRE_FIELD("remove"),     [PUT] = WIRE_FIELD("put"),
-        [POSE] = WIRE_FIELD("pose")};
+        [POSE] = WIRE_FIELD("pose"),         [RESTART] = WIRE_FIELD("restart")};
     struct wire_object o;
     int fault_field;
     if (!wire_object_enter(&o, c, fields, FIELDS) ||

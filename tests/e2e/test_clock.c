@@ -4,7 +4,10 @@
 #include "tests/support/follower.h"
 #include "tests/support/test.h"
 
+#include <poll.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define UNIT   "{\"center\":[0,0,0],\"half_extents\":[1,1,1]}"
 #define COMMIT "/v1/scenes/s/commit"
@@ -125,6 +128,46 @@ START_TEST(followers_hear_of_a_restart)
 }
 END_TEST
 
+/* Whoever follows the log is told of the restart, and what was written is a log that verifies. */
+START_TEST(a_log_that_is_followed_over_a_restart_plays_again)
+{
+    char path[] = "/tmp/obbd-clock-XXXXXX", out[4096], err[4096];
+    static char text[65536];
+    expect(client, "POST", COMMIT, "{\"time\":1000,\"put\":{\"a\":" UNIT "}}", 200, NULL);
+    const int fd = daemon_dial(&daemon);
+    dial_send(fd, "GET /v1/scenes/s/log?follow=true HTTP/1.0\r\nHost: localhost\r\n\r\n");
+    size_t length = 0;
+    bool sent = false;
+    const char *told;
+    while ((told = strstr(text, "\"restart\":true")) == NULL || strchr(told, '\n') == NULL) {
+        struct pollfd ready = {.fd = fd, .events = POLLIN};
+        ck_assert_msg(poll(&ready, 1, 5000) == 1, "%s", text);
+        const ssize_t got = read(fd, text + length, sizeof text - 1 - length);
+        ck_assert_int_gt(got, 0);
+        length += (size_t)got;
+        if (!sent && strstr(text, "\"put\":{\"a\":") != NULL) {
+            sent = true;
+            expect(client, "POST", COMMIT,
+                   "{\"time\":5,\"restart\":true,\"pose\":{\"a\":{\"center\":[3,0,0]}}}", 200,
+                   NULL);
+        }
+    }
+    close(fd);
+    const char *body = strstr(text, "\r\n\r\n");
+    ck_assert_ptr_nonnull(body);
+    ck_assert_ptr_nonnull(strstr(body, "{\"time\":5,\"restart\":true,"));
+    const int file = mkstemp(path);
+    ck_assert_int_ge(file, 0);
+    const size_t size = strlen(body + 4);
+    ck_assert_int_eq(write(file, body + 4, size), (ssize_t)size);
+    close(file);
+    ck_assert_msg(
+        daemon_run((const char *[]){"--verify", path, NULL}, out, sizeof out, err, sizeof err) == 0,
+        "%s %s", out, err);
+    (void)unlink(path);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("clock");
@@ -134,6 +177,7 @@ int main(void)
     tcase_add_test(tc, a_restart_drops_the_history_and_keeps_the_boxes);
     tcase_add_test(tc, a_restart_needs_its_time);
     tcase_add_test(tc, followers_hear_of_a_restart);
+    tcase_add_test(tc, a_log_that_is_followed_over_a_restart_plays_again);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }
