@@ -2,8 +2,9 @@
 
 #include "core/index/layers.h"
 
-/* Between two commits the layers show an interpolated box where it stood before. These visitors
- * leave such boxes out; the index of interpolated boxes yields them. */
+/* Between two commits the layers show an interpolated box where it stood before, and under an overlay
+ * a box that the overlay hides. These visitors leave such boxes out; the index of interpolated boxes
+ * and the overlay yield them. */
 struct standing {
     const struct obb_view *view;
     void *context;
@@ -26,9 +27,29 @@ static double reach_standing(void *context, const struct obb_version *version, d
                : s->reach(s->context, version, max_distance);
 }
 
+static bool visit_shown(void *context, const struct obb_version *version, obb_verdict verdict)
+{
+    const struct standing *s = context;
+    return obb_view_hides(s->view->overlay, version->id) || s->visit(s->context, version, verdict);
+}
+
+static double reach_shown(void *context, const struct obb_version *version, double max_distance)
+{
+    const struct standing *s = context;
+    return obb_view_hides(s->view->overlay, version->id)
+               ? max_distance
+               : s->reach(s->context, version, max_distance);
+}
+
 bool obb_candidates_query(const struct obb_view *view, const obb_bounds *bounds, void *context,
                           obb_index_visit *visit)
 {
+    const struct obb_view_overlay *overlay = view->overlay;
+    if (overlay != NULL) {
+        struct standing shown = {.view = view, .context = context, .visit = visit};
+        return obb_candidates_query(overlay->below, bounds, &shown, visit_shown) &&
+               obb_candidates_query(overlay->over, bounds, context, visit);
+    }
     if (view->interpolated_index == NULL)
         return obb_layers_query(view->layers, view->revision, bounds, context, visit);
     struct standing s = {.view = view, .context = context, .visit = visit};
@@ -39,6 +60,12 @@ bool obb_candidates_query(const struct obb_view *view, const obb_bounds *bounds,
 bool obb_candidates_overlap(const struct obb_view *view, const obb_solid *box, double margin,
                             void *context, obb_index_visit *visit)
 {
+    const struct obb_view_overlay *overlay = view->overlay;
+    if (overlay != NULL) {
+        struct standing shown = {.view = view, .context = context, .visit = visit};
+        return obb_candidates_overlap(overlay->below, box, margin, &shown, visit_shown) &&
+               obb_candidates_overlap(overlay->over, box, margin, context, visit);
+    }
     if (view->interpolated_index == NULL)
         return obb_layers_overlap(view->layers, view->revision, box, margin, context, visit);
     struct standing s = {.view = view, .context = context, .visit = visit};
@@ -49,6 +76,15 @@ bool obb_candidates_overlap(const struct obb_view *view, const obb_solid *box, d
 double obb_candidates_ray(const struct obb_view *view, const obb_ray *ray, obb_vec3 grow,
                           void *context, obb_index_reach *visit)
 {
+    const struct obb_view_overlay *overlay = view->overlay;
+    if (overlay != NULL) {
+        struct standing shown = {.view = view, .context = context, .reach = visit};
+        obb_ray rest = *ray;
+        rest.max_distance = obb_candidates_ray(overlay->below, ray, grow, &shown, reach_shown);
+        return rest.max_distance < 0.0
+                   ? rest.max_distance
+                   : obb_candidates_ray(overlay->over, &rest, grow, context, visit);
+    }
     if (view->interpolated_index == NULL)
         return obb_layers_ray(view->layers, view->revision, ray, grow, context, visit);
     struct standing s = {.view = view, .context = context, .reach = visit};
@@ -62,6 +98,14 @@ double obb_candidates_ray(const struct obb_view *view, const obb_ray *ray, obb_v
 double obb_candidates_nearest(const struct obb_view *view, const obb_bounds *bounds,
                               double max_distance, void *context, obb_index_reach *visit)
 {
+    const struct obb_view_overlay *overlay = view->overlay;
+    if (overlay != NULL) {
+        struct standing shown = {.view = view, .context = context, .reach = visit};
+        const double rest =
+            obb_candidates_nearest(overlay->below, bounds, max_distance, &shown, reach_shown);
+        return rest < 0.0 ? rest
+                          : obb_candidates_nearest(overlay->over, bounds, rest, context, visit);
+    }
     if (view->interpolated_index == NULL)
         return obb_layers_nearest(view->layers, view->revision, bounds, max_distance, context,
                                   visit);

@@ -25,7 +25,9 @@
 #define NS_STEP_POSE     500.0 /* more if its pose is written, too */
 #define NS_EXPLAIN       900.0 /* a box that is explained: a look-up and a distance */
 #define NS_EXPLAIN_SWEEP 6000.0
-#define USUALLY_LISTED   8.0 /* the assumed length of a list */
+#define NS_WITH          20000.0 /* to lay an overlay, */
+#define NS_WITH_ENTRY    1000.0  /* and for each entry of its edit */
+#define USUALLY_LISTED   8.0     /* the assumed length of a list */
 
 static double details_cost(const obb_query *query)
 {
@@ -41,6 +43,15 @@ static double details_cost(const obb_query *query)
 static double explain_cost(const obb_query *query)
 {
     return query->kind == OBB_QUERY_SWEEP ? NS_EXPLAIN_SWEEP : NS_EXPLAIN;
+}
+
+static double with_cost(const obb_query *query)
+{
+    const obb_edit *with = query->with;
+    return with == NULL
+               ? 0.0
+               : NS_WITH + NS_WITH_ENTRY * (double)(with->remove_count + with->put_count +
+                                                    with->pose_count + with->transform_count);
 }
 
 static double walk_cost(const struct obb_view *view)
@@ -98,9 +109,10 @@ double obb_query_cost(const struct obb_view *view, const obb_query *query)
                 ? (double)obb_index_count(view->interpolated_index) * NS_INTERPOLATED
                 : 0.0;
         const double pairs = fmin(boxes * boxes / 2, OBB_MAX_WHOLE);
-        return NS_PLAN + pairs * (NS_PAIR_OF_ALL + details_cost(query)) + interpolated;
+        return NS_PLAN + with_cost(query) + pairs * (NS_PAIR_OF_ALL + details_cost(query)) +
+               interpolated;
     }
-    return NS_PLAN + (double)query->count * obb_query_item_cost(view, query);
+    return NS_PLAN + with_cost(query) + (double)query->count * obb_query_item_cost(view, query);
 }
 
 double obb_query_step_cost(const struct obb_view *view, const obb_query *query)

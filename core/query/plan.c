@@ -6,6 +6,7 @@
 #include "core/query/query_items.h"
 #include "core/query/query_pages.h"
 #include "core/query/task.h"
+#include "core/scene/overlay.h"
 
 #include <assert.h>
 
@@ -14,7 +15,7 @@
 #define NS_CHUNK 100000.0
 
 struct obb_plan {
-    const struct obb_view *view;
+    const struct obb_view *view;         /* with the overlay, if there is one */
     const struct obb_view *const *views; /* one per item, of a query with times; else NULL */
     const obb_query *query;
     const atomic_bool *cancel;
@@ -25,6 +26,9 @@ struct obb_plan {
     size_t per_chunk, chunk_count;
     struct obb_task *tasks; /* one per chunk */
     obb_answer *answers;
+    struct obb_overlay *overlay; /* of query->with, or NULL */
+    obb_status refused;          /* of query->with; `fault` says where */
+    obb_fault fault;
     bool started;
     _Atomic obb_status failed; /* of some chunk */
     obb_result result;
@@ -65,6 +69,34 @@ static obb_status prepare_items(struct obb_plan *plan)
     return OBB_OK;
 }
 
+static obb_status prepare(struct obb_plan *plan)
+{
+    const obb_query *query = plan->query;
+    const obb_status st = obb_filter_compile(plan->view, &query->filter, plan->views != NULL,
+                                             &plan->arena, &plan->filter);
+    if (st != OBB_OK)
+        return st;
+    return query->kind == OBB_QUERY_ALL_PAIRS ? prepare_all_pairs(plan) : prepare_items(plan);
+}
+
+/* Lays the overlay of query->with over the view, and prepares the query on the result. */
+static obb_status prepare_with(struct obb_plan *plan)
+{
+    struct obb_view *view;
+    obb_status st = obb_overlay_of_edit(plan->view, plan->query->with, &plan->arena, &plan->overlay,
+                                        &plan->fault);
+    if (st != OBB_OK && plan->fault.group != OBB_GROUP_NONE && st != OBB_NO_MEMORY) {
+        plan->refused = st;
+        return OBB_OK;
+    }
+    if (st == OBB_OK)
+        st = obb_overlay_open(plan->overlay, plan->view, NULL, &plan->arena, &view);
+    if (st != OBB_OK)
+        return st;
+    plan->view = view;
+    return prepare(plan);
+}
+
 /* Returns true if all views of the query have its dimensions. */
 static bool dimensions_fit(const struct obb_view *const *views, const obb_query *query)
 {
@@ -89,10 +121,7 @@ obb_status obb_plan_create_timed(const struct obb_view *const *views, const obb_
     plan->query = query;
     plan->cancel = cancel;
     plan->arena.budget = budget;
-    obb_status st = obb_filter_compile(plan->view, &query->filter, plan->views != NULL,
-                                       &plan->arena, &plan->filter);
-    if (st == OBB_OK)
-        st = query->kind == OBB_QUERY_ALL_PAIRS ? prepare_all_pairs(plan) : prepare_items(plan);
+    const obb_status st = query->with == NULL ? prepare(plan) : prepare_with(plan);
     if (st != OBB_OK) {
         obb_plan_destroy(plan);
         return st;
@@ -117,6 +146,7 @@ void obb_plan_destroy(struct obb_plan *plan)
     obb_pages_destroy(plan->pages);
     for (size_t i = 0; i < plan->chunk_count; i++)
         obb_task_end(&plan->tasks[i]);
+    obb_overlay_destroy(plan->overlay);
     obb_arena_fini(&plan->arena);
     obb_free(plan);
 }
@@ -131,7 +161,7 @@ static obb_status failure(const struct obb_plan *plan)
 
 size_t obb_plan_advance(struct obb_plan *plan, obb_status *out_status)
 {
-    *out_status = failure(plan);
+    *out_status = plan->refused != OBB_OK ? plan->refused : failure(plan);
     if (*out_status == OBB_LIMIT &&
         plan->all != NULL) { /* more candidates than may be held at once */
         const struct obb_task task = task_of(plan);
@@ -209,6 +239,11 @@ obb_status obb_plan_chunk(struct obb_plan *plan, size_t chunk)
     if (st != OBB_OK)
         atomic_store_explicit(&plan->failed, st, memory_order_relaxed);
     return st == OBB_LIMIT && plan->all != NULL ? OBB_OK : st; /* obb_plan_advance turns to pages */
+}
+
+const obb_fault *obb_plan_fault(const struct obb_plan *plan)
+{
+    return plan->refused != OBB_OK ? &plan->fault : NULL;
 }
 
 const obb_result *obb_plan_result(const struct obb_plan *plan) { return &plan->result; }

@@ -13,7 +13,9 @@ struct obb_plan;
 /* Binds a query to a view. The query and the view must outlive the plan, which the caller destroys.
  * cancel may be NULL; once *cancel is true, every call soon returns OBB_CANCELLED. budget: the plan,
  * its working memory and its result draw from it; if it is empty, calls return OBB_NO_MEMORY.
- * OBB_DIMENSIONS if the view has other dimensions than the query; OBB_NO_MEMORY. */
+ * OBB_DIMENSIONS if the view has other dimensions than the query; OBB_NO_MEMORY. If query->with is
+ * refused, the plan is made, the first obb_plan_advance returns the status, and obb_plan_fault says
+ * which entry is at fault. */
 obb_status obb_plan_create(const struct obb_view *view, const obb_query *query,
                            const atomic_bool *cancel, struct obb_budget *budget,
                            struct obb_plan **out);
@@ -28,6 +30,9 @@ obb_status obb_plan_create_timed(const struct obb_view *const *views, const obb_
  * complete or *out_status is an error. Call it on one thread, after every chunk of the phase before
  * has run. */
 size_t obb_plan_advance(struct obb_plan *plan, obb_status *out_status);
+
+/* Returns the fault of query->with after a refusal, or NULL if it was not refused. */
+const obb_fault *obb_plan_fault(const struct obb_plan *plan);
 
 /* Runs one chunk of the phase, each chunk once. Any thread. */
 obb_status obb_plan_chunk(struct obb_plan *plan, size_t chunk);

@@ -100,6 +100,9 @@ typedef struct obb_query { /* small: a commit may hold 100,000 */
     /* Boxes of which each answer says why it names them or not, by name or id. */
     const obb_ref *explain;
     size_t explain_count;
+    /* Changes that hold for this query alone: groups of boxes, without time and condition. NULL: none.
+     * The state that is asked is the one after them. */
+    const obb_edit *with;
     obb_str tag; /* the client's; no part of the question */
     bool has_tag;
 } obb_query;

@@ -11,17 +11,17 @@
  *
  *   join    gathers candidates from the layers (obb_join), in order of ids
  *   sift    drops pairs that the filters exclude or, if the join is in doubt, the double-precision
- *           test; between two commits also tests each interpolated box against all others, since
- *           the join knows only where it stood
+ *           test; also tests each loose box against all others, since the join does not know where
+ *           it is: one that is interpolated, or that an overlay shows
  *   gather  puts the lists of the chunks together in order, and adds the wanted details
  *
  * The outcome of a phase depends only on its input, not on the threads that ran its chunks. */
 
-#define SIFT_CHUNK         4096 /* candidate pairs; about 100 us when in doubt */
-#define PREFETCH           16   /* boxes are fetched into the cache so many candidates ahead */
-#define INTERPOLATED_CHUNK 64   /* interpolated boxes */
-#define GATHER_CHUNK       8192 /* pairs listed */
-#define DETAIL_CHUNK       256  /* pairs listed with details */
+#define SIFT_CHUNK   4096 /* candidate pairs; about 100 us when in doubt */
+#define PREFETCH     16   /* boxes are fetched into the cache so many candidates ahead */
+#define LOOSE_CHUNK  64   /* loose boxes */
+#define GATHER_CHUNK 8192 /* pairs listed */
+#define DETAIL_CHUNK 256  /* pairs listed with details */
 
 enum phase { JOIN, SIFT, GATHER, DONE };
 
@@ -39,7 +39,9 @@ struct obb_all_pairs {
     struct obb_join *join;
     const obb_join_pair *candidates;
     size_t candidate_count;
-    size_t sift_chunks, interpolated_chunks;
+    const struct obb_version **loose; /* the boxes that the layers do not show where they are */
+    size_t loose_count;
+    size_t sift_chunks, loose_chunks;
     struct part *parts;   /* one per chunk of the sifting */
     size_t *starts;       /* sift_chunks + 1: pairs before each part of the join */
     size_t total, listed; /* pairs found, and pairs that the result lists */
@@ -71,7 +73,7 @@ obb_status obb_all_pairs_create(const struct obb_task *task, struct obb_all_pair
 
 static size_t part_count(const struct obb_all_pairs *all)
 {
-    return all->sift_chunks + all->interpolated_chunks;
+    return all->sift_chunks + all->loose_chunks;
 }
 
 static void free_parts(struct obb_all_pairs *all)
@@ -97,6 +99,7 @@ void obb_all_pairs_destroy(struct obb_all_pairs *all)
     obb_join_destroy(all->join);
     free_parts(all);
     free_gather_tasks(all);
+    obb_budget_free((void *)all->loose);
     obb_budget_free(all->starts);
     obb_budget_free(all->bounds);
     obb_budget_free(all->offsets);
@@ -117,8 +120,8 @@ static void sift(const struct obb_all_pairs *all, size_t chunk)
         const obb_join_pair *pair = &all->candidates[i];
         if (i + PREFETCH < end) /* b may lie anywhere */
             __builtin_prefetch(&all->candidates[i + PREFETCH].b->category);
-        if (view->interpolated_index != NULL && (obb_view_interpolates_to(view, pair->a) != NULL ||
-                                                 obb_view_interpolates_to(view, pair->b) != NULL))
+        if ((view->overlay != NULL || view->interpolated_index != NULL) &&
+            (obb_view_is_loose(view, pair->a) || obb_view_is_loose(view, pair->b)))
             continue;
         if (!obb_pairs_admit(all->task.filter, pair->a, pair->b))
             continue;
@@ -133,23 +136,22 @@ static void sift(const struct obb_all_pairs *all, size_t chunk)
     }
 }
 
-struct interpolating {
+struct loose {
     const struct obb_view *view;
     struct part *part;
     const struct obb_version *box;
     obb_solid solid;
 };
 
-static bool visit_interpolating(void *context, const struct obb_version *other, obb_verdict verdict)
+static bool visit_loose(void *context, const struct obb_version *other, obb_verdict verdict)
 {
-    struct interpolating *g = context;
+    struct loose *g = context;
     struct obb_task *task = &g->part->task;
-    (void)verdict; /* the bounds hold the whole way, so no verdict is certain */
+    (void)verdict; /* the bounds of interpolated boxes hold the whole way, so none is certain */
     if (!obb_task_goes_on(task))
         return false;
-    /* Of two interpolated boxes, the one with the smaller id finds the pair. */
-    if (other == g->box ||
-        (other->id < g->box->id && obb_view_interpolates_to(g->view, other) != NULL))
+    /* Of two loose boxes, the one with the smaller id finds the pair. */
+    if (other == g->box || (other->id < g->box->id && obb_view_is_loose(g->view, other)))
         return true;
     g->part->candidates++;
     if (!obb_pairs_admit(task->filter, g->box, other))
@@ -160,22 +162,20 @@ static bool visit_interpolating(void *context, const struct obb_version *other, 
            obb_pairs_add(task, &g->part->pairs, g->box, other);
 }
 
-static void sift_interpolated(const struct obb_all_pairs *all, size_t chunk)
+static void sift_loose(const struct obb_all_pairs *all, size_t chunk)
 {
     struct part *part = &all->parts[all->sift_chunks + chunk];
     const struct obb_view *view = all->task.view;
-    const struct obb_version *const *interpolated = obb_index_versions(view->interpolated_index);
-    const size_t first = chunk * INTERPOLATED_CHUNK;
-    const size_t end =
-        obb_least(first + INTERPOLATED_CHUNK, obb_index_count(view->interpolated_index));
+    const size_t first = chunk * LOOSE_CHUNK;
+    const size_t end = obb_least(first + LOOSE_CHUNK, all->loose_count);
     for (size_t i = first; i < end && part->task.status == OBB_OK; i++) {
-        if (!obb_filter_passes(all->task.filter, interpolated[i]))
+        if (!obb_filter_passes(all->task.filter, all->loose[i]))
             continue;
-        struct interpolating g = {.view = view,
-                                  .part = part,
-                                  .box = interpolated[i],
-                                  .solid = obb_view_solid(view, interpolated[i])};
-        obb_candidates_overlap(view, &g.solid, all->task.query->margin, &g, visit_interpolating);
+        struct loose g = {.view = view,
+                          .part = part,
+                          .box = all->loose[i],
+                          .solid = obb_view_solid(view, all->loose[i])};
+        obb_candidates_overlap(view, &g.solid, all->task.query->margin, &g, visit_loose);
     }
     if (part->task.status == OBB_OK && !part->pairs.just_count)
         obb_pairs_sort(&part->task, part->pairs.list, part->pairs.count);
@@ -249,7 +249,7 @@ static obb_status gather(const struct obb_all_pairs *all, size_t chunk)
 {
     struct obb_task *task = &all->gather_tasks[chunk];
     size_t from, to;
-    if (all->interpolated_chunks > 0) {
+    if (all->loose_chunks > 0) {
         from = obb_least(all->offsets[chunk], all->listed);
         to = obb_least(all->offsets[chunk + 1], all->listed);
         merge_range(all, task, chunk);
@@ -265,15 +265,43 @@ static obb_status gather(const struct obb_all_pairs *all, size_t chunk)
 
 /* ---- From phase to phase --------------------------------------------------------------------- */
 
+/* Lists the loose boxes: those that are interpolated, unless an overlay hides them, and those of the
+ * overlays. */
+static obb_status gather_loose(struct obb_all_pairs *all)
+{
+    const struct obb_view *view = all->task.view, *bottom = view;
+    const struct obb_index *interpolated = view->interpolated_index;
+    size_t room = interpolated != NULL ? obb_index_count(interpolated) : 0;
+    for (; bottom->overlay != NULL; bottom = bottom->overlay->below)
+        room += bottom->overlay->over->info.boxes;
+    if (room == 0)
+        return OBB_OK;
+    all->loose = (const struct obb_version **)obb_budget_malloc(all->task.budget, room,
+                                                                sizeof(const struct obb_version *));
+    if (all->loose == NULL)
+        return OBB_NO_MEMORY;
+    const struct obb_version *const *first =
+        interpolated != NULL ? obb_index_versions(interpolated) : NULL;
+    for (size_t i = 0; first != NULL && i < obb_index_count(interpolated); i++)
+        if (view->overlay == NULL || obb_view_find_id(view, first[i]->id) == first[i])
+            all->loose[all->loose_count++] = first[i];
+    for (const struct obb_view *at = view; at->overlay != NULL; at = at->overlay->below)
+        for (const struct obb_version *box = obb_view_next(at->overlay->over, 0); box != NULL;
+             box = obb_view_next(at->overlay->over, box->id))
+            if (obb_view_find_id(view, box->id) == box)
+                all->loose[all->loose_count++] = box;
+    return OBB_OK;
+}
+
 static obb_status start_sifting(struct obb_all_pairs *all)
 {
     all->candidates = obb_join_pairs(all->join);
     all->candidate_count = obb_join_pair_count(all->join);
-    const struct obb_index *interpolated_index = all->task.view->interpolated_index;
-    const size_t interpolated =
-        interpolated_index != NULL ? obb_index_count(interpolated_index) : 0;
+    const obb_status st = gather_loose(all);
+    if (st != OBB_OK)
+        return st;
     all->sift_chunks = (all->candidate_count + SIFT_CHUNK - 1) / SIFT_CHUNK;
-    all->interpolated_chunks = (interpolated + INTERPOLATED_CHUNK - 1) / INTERPOLATED_CHUNK;
+    all->loose_chunks = (all->loose_count + LOOSE_CHUNK - 1) / LOOSE_CHUNK;
     all->parts = obb_budget_calloc(all->task.budget, part_count(all), sizeof *all->parts);
     all->starts = obb_budget_calloc(all->task.budget, all->sift_chunks + 1, sizeof *all->starts);
     if (all->parts == NULL || all->starts == NULL)
@@ -343,7 +371,7 @@ static obb_status start_gathering(struct obb_all_pairs *all)
         if (all->details == NULL)
             return OBB_NO_MEMORY;
     }
-    if (all->interpolated_chunks > 0) {
+    if (all->loose_chunks > 0) {
         const obb_status st = choose_bounds(all);
         if (st != OBB_OK)
             return st;
@@ -407,6 +435,6 @@ obb_status obb_all_pairs_chunk(struct obb_all_pairs *all, size_t chunk)
     if (chunk < all->sift_chunks)
         sift(all, chunk);
     else
-        sift_interpolated(all, chunk - all->sift_chunks);
+        sift_loose(all, chunk - all->sift_chunks);
     return all->parts[chunk].task.status;
 }

@@ -323,6 +323,8 @@ static obb_status apply_put(struct obb_apply *apply, size_t i, const struct foun
     } else if (put->parts != OBB_PUT_ALL || put->target.has_id) {
         return OBB_NO_BOX;
     } else {
+        if (apply->edit->put_ids != NULL)
+            apply->scene->next_id = apply->edit->put_ids[i];
         st = create(apply, put->target.name, found->hash, &version);
         if (st != OBB_OK)
             return st;

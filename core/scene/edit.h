@@ -103,6 +103,9 @@ typedef struct obb_edit {
     bool remove_must_exist; /* DELETE of one box: else OBB_NO_BOX */
     const obb_put *puts;
     size_t put_count;
+    /* Ids of the boxes that the puts make, ascending, none below the scene's next id; NULL: the next
+     * ones. Of one put each. */
+    const uint64_t *put_ids;
     bool all_put_ids; /* the ids of replaced boxes are wanted, too (obb_committed.new_ids) */
     const obb_pose *poses;
     size_t pose_count;

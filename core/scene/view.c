@@ -72,6 +72,7 @@ static obb_status describe(struct obb_scene *scene, const struct obb_history_pos
         .scene = scene,
         .state = state,
         .later = later,
+        .next_id = scene->next_id,
     };
     return OBB_OK;
 }
@@ -374,8 +375,19 @@ static const struct obb_version *version_in(const struct obb_view *view,
     return version;
 }
 
+static const struct obb_version *unless_hidden(const struct obb_view_overlay *overlay,
+                                               const struct obb_version *box)
+{
+    return box == NULL || obb_view_hides(overlay, box->id) ? NULL : box;
+}
+
 const struct obb_version *obb_view_find(const struct obb_view *view, obb_str name)
 {
+    const struct obb_view_overlay *overlay = view->overlay;
+    if (overlay != NULL) {
+        const struct obb_version *box = obb_view_find(overlay->over, name);
+        return box != NULL ? box : unless_hidden(overlay, obb_view_find(overlay->below, name));
+    }
     /* A name may belong to a removed box and, later, to another box: at most one of the two is in
      * this state. */
     const struct obb_hash_table *names = &view->scene->names;
@@ -411,12 +423,25 @@ size_t obb_view_ids_of_name(const struct obb_view *view, obb_str name, uint64_t 
 
 const struct obb_version *obb_view_find_id(const struct obb_view *view, uint64_t id)
 {
+    const struct obb_view_overlay *overlay = view->overlay;
+    if (overlay != NULL) {
+        const struct obb_version *box = obb_view_find_id(overlay->over, id);
+        return box != NULL ? box : unless_hidden(overlay, obb_view_find_id(overlay->below, id));
+    }
     const struct obb_record *record = obb_id_tree_find(&view->scene->ids, id);
     return record == NULL ? NULL : version_in(view, record);
 }
 
 const struct obb_version *obb_view_next(const struct obb_view *view, uint64_t after)
 {
+    const struct obb_view_overlay *overlay = view->overlay;
+    if (overlay != NULL) {
+        const struct obb_version *over = obb_view_next(overlay->over, after);
+        const struct obb_version *below = obb_view_next(overlay->below, after);
+        while (below != NULL && obb_view_hides(overlay, below->id))
+            below = obb_view_next(overlay->below, below->id);
+        return over == NULL || (below != NULL && below->id < over->id) ? below : over;
+    }
     const struct obb_version *version = NULL;
     while (version == NULL && after < UINT64_MAX) {
         const struct obb_record *record = obb_id_tree_seek(&view->scene->ids, after + 1);
@@ -430,6 +455,10 @@ const struct obb_version *obb_view_next(const struct obb_view *view, uint64_t af
 
 const struct obb_interned *obb_view_entity(const struct obb_view *view, obb_str entity)
 {
+    if (view->overlay != NULL) {
+        const struct obb_interned *below = obb_view_entity(view->overlay->below, entity);
+        return below != NULL ? below : obb_view_entity(view->overlay->over, entity);
+    }
     return obb_interned_table_find(&view->scene->interned, entity);
 }
 
@@ -448,6 +477,9 @@ bool obb_view_put(const struct obb_version *box) { return box->put; }
 
 obb_box obb_view_pose(const struct obb_view *view, const struct obb_version *box)
 {
+    for (; view->overlay != NULL; view = view->overlay->below)
+        if (box->id >= view->overlay->below->next_id || obb_view_hides(view->overlay, box->id))
+            return obb_view_pose(view->overlay->over, box);
     const struct obb_version *to = obb_view_interpolates_to(view, box);
     return to == NULL
                ? box->box

@@ -16,6 +16,15 @@
 
 struct obb_state;
 
+/* What an overlay (overlay.h) shows in place of boxes of a view. */
+struct obb_view_overlay {
+    const struct obb_view *below; /* the view without the overlay */
+    const struct obb_view *over;  /* the boxes of the overlay */
+    /* The ids of the boxes of `below` that are not shown, in places by hash; 0: a free place. */
+    const uint64_t *hidden;
+    size_t hidden_mask; /* the number of places, a power of two, less 1 */
+};
+
 /* Immutable while it is open, except `previous` and `next`, which are the writer's. */
 struct obb_view {
     obb_view_info info;
@@ -34,7 +43,25 @@ struct obb_view {
     struct obb_view *opened; /* itself, or the view that pins its states for it */
     uint64_t ticket;         /* views are numbered in the order they were opened */
     struct obb_view *previous, *next;
+    uint64_t next_id; /* of the scene when the view was opened */
+    /* NULL, or the view shows `below` with the overlay. The members above are those of `below`, whose
+     * own overlay comes first. */
+    const struct obb_view_overlay *overlay;
 };
+
+static inline size_t obb_view_place_of(uint64_t id, size_t mask)
+{
+    return (size_t)(id * 0x9e3779b97f4a7c15u >> 20) & mask;
+}
+
+/* Returns whether the box of that id is one that the overlay hides or shows anew. */
+static inline bool obb_view_hides(const struct obb_view_overlay *overlay, uint64_t id)
+{
+    size_t place = obb_view_place_of(id, overlay->hidden_mask);
+    while (overlay->hidden[place] != 0 && overlay->hidden[place] != id)
+        place = (place + 1) & overlay->hidden_mask;
+    return overlay->hidden[place] == id;
+}
 
 /* Where `box` of this view's state interpolated to, or NULL: it stands. */
 static inline const struct obb_version *obb_view_interpolates_to(const struct obb_view *view,
@@ -54,6 +81,15 @@ static inline const struct obb_version *obb_view_interpolates_to(const struct ob
  * hold: at most `room` of them. Returns how many there are, which is 0 or 1 for most names. Any
  * thread. */
 size_t obb_view_ids_of_name(const struct obb_view *view, obb_str name, uint64_t *out, size_t room);
+/* Returns whether `box` of the view is not where the layers show it: it is interpolated, or an
+ * overlay hides it or shows it. */
+static inline bool obb_view_is_loose(const struct obb_view *view, const struct obb_version *box)
+{
+    for (; view->overlay != NULL; view = view->overlay->below)
+        if (box->id >= view->overlay->below->next_id || obb_view_hides(view->overlay, box->id))
+            return true;
+    return obb_view_interpolates_to(view, box) != NULL;
+}
 
 /* Returns the interned string of an entity, which all its boxes share in every state, or NULL if no
  * box has that entity. Any thread. */

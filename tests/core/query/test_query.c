@@ -1,4 +1,6 @@
 #include "core/obb.h"
+#include "core/scene/overlay.h"
+#include "core/scene/scene_data.h"
 #include "tests/support/fault.h"
 #include "tests/support/model_scene.h"
 #include "tests/support/oracle_query.h"
@@ -993,6 +995,224 @@ static void compare_with_brute_force(obb_query_kind kind, int dimensions)
     ck_assert(kind == OBB_QUERY_PAIRS || now.cut + past.cut + between.cut > 0);
 }
 
+/* ---- with ----------------------------------------------------------------------------------------------------- */
+
+static void world_of_free(struct world *w)
+{
+    free(w->state.boxes);
+    free(w->solids);
+}
+
+/* The world as the view shows it, read box by box. The caller closes the view. */
+static struct world world_of(struct obb_view *view, int dimensions)
+{
+    struct world w = {.dimensions = dimensions, .view = view};
+    w.state.boxes = calloc(obb_view_info_get(view)->boxes + 1, sizeof *w.state.boxes);
+    for (const struct obb_version *v = obb_view_next(view, 0); v != NULL;
+         v = obb_view_next(view, obb_view_id(v))) {
+        model_box *b = &w.state.boxes[w.state.count++];
+        const obb_attributes attributes = obb_view_attributes(v);
+        b->id = obb_view_id(v);
+        memcpy(b->name, obb_view_name(v).bytes, obb_view_name(v).length);
+        memcpy(b->entity, attributes.entity.bytes, attributes.entity.length);
+        b->category = attributes.category;
+        b->mask = attributes.mask;
+        b->group = attributes.group;
+        b->box = obb_view_pose(view, v);
+    }
+    ck_assert_uint_eq(w.state.count, obb_view_info_get(view)->boxes);
+    w.solids = calloc(w.state.count + 1, sizeof *w.solids);
+    for (size_t i = 0; i < w.state.count; i++)
+        w.solids[i] = obb_solid_from_box(&w.state.boxes[i].box, dimensions);
+    return w;
+}
+
+static obb_put random_put(struct model_scene *model, struct asked *a, obb_str name)
+{
+    const model_box b = model_scene_random_box(model);
+    return (obb_put){
+        .target.name = name,
+        .parts = OBB_PUT_ALL,
+        .box = b.box,
+        .attributes = {.category = b.category,
+                       .mask = b.mask,
+                       .group = b.group,
+                       .entity = copied(a, test_below(&model->rng, 4) == 0 ? "new" : b.entity)}};
+}
+
+static obb_target random_target(struct model_scene *model, const struct world *w, struct asked *a)
+{
+    const model_box *b = &w->state.boxes[test_below(&model->rng, w->state.count)];
+    if (test_below(&model->rng, 60) == 0)
+        return (obb_target){.name = obb_str_of("nobody")};
+    if (test_below(&model->rng, 4) == 0)
+        return (obb_target){.has_id = true, .id = b->id};
+    return (obb_target){.name = copied(a, b->name)};
+}
+
+/* Changes of up to 30 boxes, a few of them more than once. */
+static obb_edit random_edit(struct model_scene *model, const struct world *w, struct asked *a)
+{
+    test_rng *rng = &model->rng;
+    enum { MOST = 8 };
+    obb_target *removes = block(a, MOST, sizeof *removes);
+    obb_put *puts = block(a, MOST, sizeof *puts);
+    obb_pose *poses = block(a, MOST, sizeof *poses);
+    obb_transform_edit *transforms = block(a, MOST, sizeof *transforms);
+    obb_edit edit = {.dimensions = model->dimensions,
+                     .removes = removes,
+                     .remove_count = test_below(rng, 3) == 0 ? test_below(rng, MOST) : 0,
+                     .puts = puts,
+                     .put_count = test_below(rng, MOST),
+                     .poses = poses,
+                     .pose_count = test_below(rng, MOST),
+                     .transforms = transforms,
+                     .transform_count = test_below(rng, MOST)};
+    for (size_t i = 0; i < edit.remove_count; i++)
+        removes[i] = random_target(model, w, a);
+    for (size_t i = 0; i < edit.put_count; i++)
+        puts[i] = random_put(model, a,
+                             test_below(rng, 2) == 0
+                                 ? copied(a, w->state.boxes[test_below(rng, w->state.count)].name)
+                                 : obb_str_of(i % 2 == 0 ? "with-1" : "crate-1with"));
+    for (size_t i = 0; i < edit.pose_count; i++)
+        poses[i] = (obb_pose){.target = random_target(model, w, a),
+                              .has_center = true,
+                              .center = random_vector(model, model->spread)};
+    for (size_t i = 0; i < edit.transform_count; i++)
+        transforms[i] = (obb_transform_edit){
+            .target = random_target(model, w, a),
+            .transform = {.has_translate = true, .translate = random_vector(model, 1.0)}};
+    return edit;
+}
+
+/* Commits to a scene of its own. */
+static obb_status committed(struct obb_scene *scene, const obb_edit *edit, struct obb_arena *arena,
+                            obb_fault *fault)
+{
+    struct obb_prepared *prepared;
+    obb_committed done;
+    const obb_status st = obb_edit_prepare(scene, edit, 0.0, SIZE_MAX, arena, &prepared, fault);
+    if (st == OBB_OK)
+        obb_edit_commit(prepared, &done);
+    return st;
+}
+
+/* A scene that holds exactly the boxes of the world, and whose next box gets the id `next`. */
+static struct obb_scene *copy_of(const struct world *w, uint64_t next, struct asked *a)
+{
+    const obb_settings settings = {.dimensions = w->dimensions};
+    struct obb_scene *scene;
+    ck_assert_int_eq(obb_scene_create(obb_str_of("copy"), &settings, 0.0, NULL, &scene), OBB_OK);
+    obb_put *puts = block(a, w->state.count + 1, sizeof *puts);
+    uint64_t *ids = block(a, w->state.count + 1, sizeof *ids);
+    for (size_t i = 0; i < w->state.count; i++) {
+        const model_box *b = &w->state.boxes[i];
+        puts[i] = (obb_put){.target.name = obb_str_of(b->name),
+                            .parts = OBB_PUT_ALL,
+                            .box = b->box,
+                            .attributes = {.category = b->category,
+                                           .mask = b->mask,
+                                           .group = b->group,
+                                           .entity = obb_str_of(b->entity)}};
+        ids[i] = b->id;
+    }
+    obb_fault fault;
+    const obb_edit edit = {
+        .dimensions = w->dimensions, .puts = puts, .put_count = w->state.count, .put_ids = ids};
+    ck_assert_int_eq(committed(scene, &edit, &a->arena, &fault), OBB_OK);
+    scene->next_id = next;
+    return scene;
+}
+
+/* A query with changes answers as the query on a copy of the state to which the changes were really made, which brute
+ * force knows; and it is refused where the changes are. */
+static void compare_with_commits(int way, int dimensions)
+{
+    struct model_scene model;
+    lively(&model, 400 + (uint64_t)way * 2 + (uint64_t)dimensions, dimensions);
+    struct tally tally = {0};
+    const obb_query_kind kind = kind_of(way);
+    size_t refused = 0, made = 0, twice = 0;
+    const size_t rounds = test_effort(kind == OBB_QUERY_ALL_PAIRS ? 120 : 60);
+    for (size_t i = 0; i < rounds; i++) {
+        const size_t newest = model.state_count - 1;
+        const size_t revision = i % 3 == 0 ? newest : 1 + test_below(&model.rng, newest - 1);
+        const double alpha = i % 3 == 2 ? (double)(1 + test_below(&model.rng, 15)) / 16.0 : 0.0;
+        struct world w = world_at(&model, revision, alpha);
+        struct asked scratch = {.query = {0}}, a;
+        const obb_edit edit = random_edit(&model, &w, &scratch);
+        struct obb_scene *copy = copy_of(&w, model.scene->next_id, &scratch);
+        obb_fault fault, told;
+        const obb_status st = committed(copy, &edit, &scratch.arena, &fault);
+        struct obb_view *view;
+        ck_assert_int_eq(obb_view_open(copy, NULL, &view, NULL, NULL), OBB_OK);
+        struct world after = world_of(view, dimensions);
+        a = random_query(&model, &after, kind, 12);
+        choose_way(&a.query, way);
+        a.query.with = &edit;
+        struct obb_plan *plan = planned(&w, &a.query);
+        const obb_status got = obb_plan_run(plan);
+        ck_assert_int_eq(got, st);
+        if (st == OBB_OK) {
+            ck_assert_ptr_null(obb_plan_fault(plan));
+            check_result(&after, &a.query, obb_plan_result(plan), &tally);
+            made++;
+        } else {
+            told = *obb_plan_fault(plan);
+            ck_assert(told.group == fault.group && told.index == fault.index);
+            refused++;
+        }
+        obb_plan_destroy(plan);
+        if (st == OBB_OK && i % 2 == 0) { /* an overlay over an overlay */
+            struct obb_overlay *overlay;
+            struct obb_view *over;
+            const obb_edit second = random_edit(&model, &after, &scratch);
+            struct world pinned = w;
+            ck_assert_int_eq(obb_overlay_of_edit(w.view, &edit, &scratch.arena, &overlay, &fault),
+                             OBB_OK);
+            ck_assert_int_eq(obb_overlay_open(overlay, w.view, NULL, &scratch.arena, &over),
+                             OBB_OK);
+            obb_view_close(view);
+            world_of_free(&after);
+            const obb_status next = committed(copy, &second, &scratch.arena, &fault);
+            ck_assert_int_eq(obb_view_open(copy, NULL, &view, NULL, NULL), OBB_OK);
+            after = world_of(view, dimensions);
+            obb_arena_fini(&a.arena);
+            a = random_query(&model, &after, kind, 12);
+            choose_way(&a.query, way);
+            a.query.with = &second;
+            pinned.view = over;
+            plan = planned(&pinned, &a.query);
+            ck_assert_int_eq(obb_plan_run(plan), next);
+            if (next == OBB_OK) {
+                check_result(&after, &a.query, obb_plan_result(plan), &tally);
+                twice++;
+            }
+            obb_plan_destroy(plan);
+            obb_overlay_destroy(overlay);
+        }
+        obb_arena_fini(&a.arena);
+        obb_view_close(view);
+        world_of_free(&after);
+        obb_scene_destroy(copy);
+        obb_arena_fini(&scratch.arena);
+        world_end(&w);
+    }
+    printf("%s %dd with changes: %zu made, %zu upon others, %zu refused; %zu items, %zu found, %zu "
+           "missing\n",
+           kind_names[kind], dimensions, made, twice, refused, tally.items, tally.found,
+           tally.missing);
+    ck_assert(made > rounds / 2 && twice > rounds / 8 && refused > 0 && tally.found > rounds / 3);
+    model_scene_fini(&model);
+}
+
+START_TEST(changes_of_a_query_are_those_of_a_commit)
+{
+    compare_with_commits(_i / 2, 2 + _i % 2);
+}
+END_TEST
+
 START_TEST(every_kind_agrees_with_brute_force)
 {
     compare_with_brute_force((obb_query_kind)(_i / 2), 2 + _i % 2);
@@ -1442,6 +1662,7 @@ int main(void)
     Suite *suite = suite_create("query");
     TCase *tc = tcase_create("query");
     tcase_set_timeout(tc, test_patience(60));
+    tcase_add_loop_test(tc, changes_of_a_query_are_those_of_a_commit, 0, 2 * WAYS);
     tcase_add_loop_test(tc, every_kind_agrees_with_brute_force, 0, 2 * OBB_QUERY_KINDS);
     tcase_add_test(tc, pages_put_together_are_the_whole);
     tcase_add_test(tc, chunks_in_any_order_and_on_any_thread_give_the_same_result);
