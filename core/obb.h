@@ -37,6 +37,8 @@
 #include "core/scene/edit.h"           /* what one commit is asked to do: plain data */
 #include "core/scene/effects.h"        /* what one commit did, to the bit: plain data */
 #include "core/scene/commit.h"         /* prepare, commit, discard */
+#include "core/scene/overlay.h"        /* boxes laid over a view, stored nowhere */
+#include "core/scene/rehearsal.h"      /* the states that a commit would make */
 #include "core/scene/footprint.h"      /* the bytes that an edit adds, and how a history gives some back */
 #include "core/scene/copy.h"           /* a new scene made of one state of another */
 #include "core/scene/view.h"           /* one state of a scene, held in place while it is read */

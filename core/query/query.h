@@ -121,7 +121,8 @@ static inline obb_needed_moment obb_query_moments(const obb_query *query)
                                                             : (obb_at){.kind = OBB_AT_NOW},
                                .dimensions = query->dimensions,
                                .times = timed ? query->times : NULL,
-                               .count = timed ? query->count : 0};
+                               .count = timed ? query->count : 0,
+                               .with = query->with};
 }
 
 /* Details of a pair. A member is valid only if the query wants it. */

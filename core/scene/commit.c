@@ -1,6 +1,7 @@
 #include "core/scene/commit.h"
 
 #include "core/scene/apply.h"
+#include "core/scene/commit_inside.h"
 #include "core/scene/footprint.h"
 #include "core/scene/reclaim.h"
 #include "core/scene/record.h"
@@ -520,6 +521,40 @@ void obb_edit_seal(struct obb_prepared *p)
     obb_scene_reclaim(p->apply.scene, 2 * p->apply.change_count + RECLAIM_AT_LEAST);
 }
 
+void obb_prepared_describe(const struct obb_prepared *p, obb_committed *out)
+{
+    const obb_edit *edit = p->apply.edit;
+    *out = (obb_committed){
+        .moment = p->future.moment,
+        .changed = p->future.appends,
+        .restarted = p->future.drops,
+        .removed = p->apply.removed,
+        .put = edit->put_count,
+        .posed = edit->pose_count - p->apply.missed_pose_count,
+        .transformed = edit->transform_count - p->apply.missed_transform_count,
+        .new_ids = p->apply.new_ids,
+        .missed_poses = p->apply.missed_poses,
+        .missed_transforms = p->apply.missed_transforms,
+        .missed = p->apply.missed_pose_count + p->apply.missed_transform_count,
+        .made = p->made,
+        .ended = p->ended,
+        .made_count = p->made_count,
+        .ended_count = p->ended_count,
+    };
+}
+
+struct obb_scene *obb_prepared_scene(const struct obb_prepared *p) { return p->apply.scene; }
+
+const obb_edit *obb_prepared_edit(const struct obb_prepared *p) { return p->apply.edit; }
+
+uint64_t obb_prepared_first_id(const struct obb_prepared *p) { return p->apply.first_id; }
+
+obb_status obb_prepared_find(const struct obb_prepared *p, const obb_at *at,
+                             struct obb_history_position *out)
+{
+    return obb_history_find(&p->apply.scene->history, &p->future, at, out, NULL, NULL);
+}
+
 void obb_edit_commit(struct obb_prepared *p, obb_committed *out)
 {
     struct obb_scene *scene = p->apply.scene;
@@ -542,24 +577,7 @@ void obb_edit_commit(struct obb_prepared *p, obb_committed *out)
     }
     scene->time_stated = scene->time_stated || p->apply.edit->has_time;
     scene->has_committed = scene->has_committed || p->future.appends || p->apply.edit->has_time;
-    const obb_edit *edit = p->apply.edit;
-    *out = (obb_committed){
-        .moment = p->future.moment,
-        .changed = p->future.appends,
-        .restarted = p->future.drops,
-        .removed = p->apply.removed,
-        .put = edit->put_count,
-        .posed = edit->pose_count - p->apply.missed_pose_count,
-        .transformed = edit->transform_count - p->apply.missed_transform_count,
-        .new_ids = p->apply.new_ids,
-        .missed_poses = p->apply.missed_poses,
-        .missed_transforms = p->apply.missed_transforms,
-        .missed = p->apply.missed_pose_count + p->apply.missed_transform_count,
-        .made = p->made,
-        .ended = p->ended,
-        .made_count = p->made_count,
-        .ended_count = p->ended_count,
-    };
+    obb_prepared_describe(p, out);
     if (p->begins)
         scene->history.unreachable = scene->history.count - 1;
     if (p->future.appends) {

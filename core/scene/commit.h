@@ -63,6 +63,10 @@ void obb_edit_seal(struct obb_prepared *prepared);
  * is sealed. */
 void obb_edit_commit(struct obb_prepared *prepared, obb_committed *out_committed);
 
+/* Writes what obb_edit_commit would. The lists of versions are valid until commit or discard, the
+ * others as long as the arena. */
+void obb_prepared_describe(const struct obb_prepared *prepared, obb_committed *out_committed);
+
 /* Leaves the scene as it was before obb_edit_prepare. */
 void obb_edit_discard(struct obb_prepared *prepared);
 

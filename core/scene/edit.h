@@ -55,6 +55,8 @@ typedef struct obb_merge {
     size_t with_count;
 } obb_merge;
 
+struct obb_edit;
+
 /* A condition: the last commit that changed the box is not later than `revision`, which is not in
  * the future. 0: there is no such box. */
 typedef struct obb_if_box {
@@ -69,6 +71,7 @@ typedef struct obb_needed_moment {
     int dimensions;      /* that the states must have */
     const double *times; /* NULL: one moment, `at` as it is */
     size_t count;
+    const struct obb_edit *with; /* changes that are laid over the state (overlay.h), or NULL */
 } obb_needed_moment;
 
 /* Returns how many moments these are. */
@@ -115,6 +118,7 @@ typedef struct obb_edit {
     size_t merge_count;
     const obb_needed_moment *moments; /* else OBB_GONE or OBB_DIMENSIONS */
     size_t moment_count;
+    size_t with_entries; /* of all moments' `with`, and one more for each; for estimates of cost */
     /* An import: all boxes are removed first; always a change. If `time` is before the scene's, the
      * scene keeps its time. */
     bool replace_all;
@@ -148,7 +152,10 @@ typedef struct obb_fault {
                  * newest with OBB_TIME_BACKWARDS and OBB_REVISION: the last commit */
     uint64_t changed; /* of OBB_GROUP_IF_BOX: the revision that last changed the box; 0: no box */
     int dimensions;   /* with OBB_DIMENSIONS: of the scene, or of the state that a moment names */
-    size_t bytes;     /* with OBB_SCENE_MEMORY: about what the commit would add */
+    /* The entry is one of the `with` of a moment: group, index and member are of that edit. */
+    bool of_with;
+    size_t moment;
+    size_t bytes; /* with OBB_SCENE_MEMORY: about what the commit would add */
 } obb_fault;
 
 #endif

@@ -28,17 +28,22 @@ struct obb_overlay {
     size_t drawn; /* from it, for the small scene */
 };
 
-void obb_overlay_destroy(struct obb_overlay *overlay)
+struct obb_scene *obb_overlay_end(struct obb_overlay *overlay)
 {
     if (overlay == NULL)
-        return;
+        return NULL;
     for (struct lent *lent = overlay->lent; lent != NULL; lent = lent->next)
         lent->version->entity = lent->own;
     struct obb_scene *scene = overlay->scene;
     while (scene != NULL && scene->first_view != NULL)
         (void)obb_view_close(scene->first_view);
-    obb_scene_destroy(scene);
     obb_budget_give(overlay->budget, overlay->drawn);
+    return scene;
+}
+
+void obb_overlay_destroy(struct obb_overlay *overlay)
+{
+    obb_scene_destroy(obb_overlay_end(overlay));
 }
 
 static obb_status draw(struct obb_overlay *overlay, size_t bytes)

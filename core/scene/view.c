@@ -406,6 +406,12 @@ const struct obb_version *obb_view_find(const struct obb_view *view, obb_str nam
 
 size_t obb_view_ids_of_name(const struct obb_view *view, obb_str name, uint64_t *out, size_t room)
 {
+    const struct obb_view_overlay *overlay = view->overlay;
+    if (overlay != NULL) {
+        const size_t below = obb_view_ids_of_name(overlay->below, name, out, room);
+        const size_t left = below < room ? room - below : 0;
+        return below + obb_view_ids_of_name(overlay->over, name, out + (room - left), left);
+    }
     const struct obb_hash_table *names = &view->scene->names;
     const uint32_t hash = obb_record_hash(view->scene, name);
     size_t count = 0;

@@ -82,6 +82,10 @@ void wire_write_committed(struct wire_buf *buf, wire_media media, const wire_com
     struct wire_out out = wire_out_of(buf, media);
     const wire_out_scope object = wire_out_object(&out);
     wire_put_moment(&out, committed->moment);
+    if (commit->dry_run) {
+        wire_out_key(&out, "dry_run");
+        wire_out_bool(&out, true);
+    }
     wire_put_count(&out, "removed", committed->removed);
     wire_put_count(&out, "put", committed->put);
     wire_put_count(&out, "posed", committed->posed);

@@ -460,10 +460,19 @@ void wire_put_tag(struct wire_out *out, const obb_query *query)
     wire_out_string(out, query->tag);
 }
 
+static void put_with(struct wire_out *out, const obb_query *query)
+{
+    if (query->with == NULL)
+        return;
+    wire_out_key(out, "with");
+    wire_out_bool(out, true);
+}
+
 void wire_put_result(struct wire_out *out, const struct obb_view *view, const obb_query *query,
                      const obb_result *result)
 {
     wire_put_tag(out, query);
+    put_with(out, query);
     if (query->has_at)
         wire_put_at(out, view);
     if (query->kind == OBB_QUERY_ALL_PAIRS) {
@@ -511,6 +520,7 @@ void wire_write_pair_end(struct wire_buf *buf, const struct obb_view *view, cons
     wire_out_integer(&out, count);
     wire_put_now(&out, view);
     wire_put_tag(&out, query);
+    put_with(&out, query);
     if (query->has_at)
         wire_put_at(&out, view);
     wire_put_truncated(&out, truncated);

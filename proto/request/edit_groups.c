@@ -177,3 +177,51 @@ bool wire_read_groups(struct wire_object *o, wire_read_group *read, void *contex
     *out_fault_field = first_field;
     return wire_fail_item(c, first.cause, first.place, first.item, first.detail);
 }
+
+/* ---- The changes of a query ------------------------------------------------------------------ */
+
+/* In the order of application. */
+enum with_field { REMOVE, PUT, POSE, TRANSFORM, WITH_FIELDS };
+static const obb_str with_fields[WITH_FIELDS] = {[REMOVE] = WIRE_FIELD("remove"),
+                                                 [PUT] = WIRE_FIELD("put"),
+                                                 [POSE] = WIRE_FIELD("pose"),
+                                                 [TRANSFORM] = WIRE_FIELD("transform")};
+
+static bool read_with_group(void *context, struct wire_cursor *c, int field)
+{
+    wire_with *with = context;
+    obb_edit *edit = &with->edit;
+    switch ((enum with_field)field) {
+    case REMOVE:
+        return wire_read_targets(c, &edit->removes, &edit->remove_count);
+    case PUT:
+        return wire_read_puts(c, edit->dimensions, edit, &with->form);
+    case POSE:
+        return wire_read_poses(c, edit->dimensions, edit, &with->form);
+    case TRANSFORM:
+        return wire_read_transforms(c, edit->dimensions, edit);
+    case WITH_FIELDS:
+        break;
+    }
+    return false;
+}
+
+bool wire_read_with(struct wire_cursor *c, int dimensions, const obb_edit **out)
+{
+    struct wire_object o;
+    int fault_field;
+    wire_with *with = obb_arena_alloc(c->arena, 1, sizeof *with);
+    if (with == NULL)
+        return wire_fail_memory(c);
+    *with = (wire_with){.edit = {.dimensions = dimensions}};
+    if (!wire_object_enter(&o, c, with_fields, WITH_FIELDS) ||
+        !wire_read_groups(&o, read_with_group, with, &fault_field))
+        return false;
+    const obb_edit *edit = &with->edit;
+    if (edit->remove_count + edit->put_count + edit->pose_count + edit->transform_count >
+        WIRE_MOST_WITH)
+        return wire_fail_at(c, WIRE_OBB_BAD_COUNT, o.place,
+                            "the changes of a query have at most 1,000 entries");
+    *out = edit;
+    return true;
+}

@@ -12,4 +12,12 @@ typedef struct wire_edit_form {
     bool pose_names, pose_ids; /* pose was sent in columns, with names or with ids */
 } wire_edit_form;
 
+/* The changes of a query's `with`. The query points at `edit`. */
+typedef struct wire_with {
+    obb_edit edit; /* first */
+    wire_edit_form form;
+} wire_with;
+
+enum { WIRE_MOST_WITH = 1000 }; /* entries of a `with` */
+
 #endif

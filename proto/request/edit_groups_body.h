@@ -19,6 +19,10 @@ bool wire_read_puts(struct wire_cursor *c, int dimensions, obb_edit *edit, wire_
 /* Reads poses. If the first member of the object is an array, the poses are in columns. */
 bool wire_read_poses(struct wire_cursor *c, int dimensions, obb_edit *edit, wire_edit_form *form);
 
+/* Reads the `with` of a query. *out is in the arena. An entry at fault comes before the number of
+ * entries. */
+bool wire_read_with(struct wire_cursor *c, int dimensions, const obb_edit **out);
+
 bool wire_read_transforms(struct wire_cursor *c, int dimensions, obb_edit *edit);
 
 /* Reads the value of field `field` at the cursor. Returns false if the cursor failed. */

@@ -59,7 +59,7 @@ static const char *show_part(obb_status status, const obb_transform *t, int dime
 
 /* Appends the entry of a commit that the fault names. */
 static void point_at_entry(struct wire_pointer *pointer, obb_status status, const obb_fault *fault,
-                           const wire_commit *commit, const obb_edit *edit)
+                           const wire_edit_form *form, bool has_if_revision, const obb_edit *edit)
 {
     const size_t i = fault->index;
     switch (fault->group) {
@@ -67,7 +67,7 @@ static void point_at_entry(struct wire_pointer *pointer, obb_status status, cons
         wire_pointer_key(pointer, obb_str_of("time"));
         break;
     case OBB_GROUP_IF_REVISION:
-        if (commit->edit.has_if_revision) /* otherwise it was a header of HTTP */
+        if (has_if_revision) /* otherwise it was a header of HTTP */
             wire_pointer_key(pointer, obb_str_of("if_revision"));
         break;
     case OBB_GROUP_IF_BOX:
@@ -78,14 +78,14 @@ static void point_at_entry(struct wire_pointer *pointer, obb_status status, cons
         wire_pointer_index(pointer, i);
         break;
     case OBB_GROUP_PUT:
-        if (commit->form.put_columns)
+        if (form->put_columns)
             point_at_row(pointer, "put", "names", i);
         else
             point_at_target(pointer, "put", &edit->puts[i].target);
         break;
     case OBB_GROUP_POSE:
-        if (commit->form.pose_names || commit->form.pose_ids)
-            point_at_row(pointer, "pose", commit->form.pose_names ? "names" : "ids", i);
+        if (form->pose_names || form->pose_ids)
+            point_at_row(pointer, "pose", form->pose_names ? "names" : "ids", i);
         else
             point_at_target(pointer, "pose", &edit->poses[i].target);
         break;
@@ -197,14 +197,35 @@ static wire_problem problem_of(obb_status status, const obb_fault *fault, const 
     return problem;
 }
 
+wire_problem wire_problem_of_with(obb_status status, const obb_fault *fault, const obb_query *query,
+                                  size_t index, struct obb_arena *arena)
+{
+    const wire_with *with = (const wire_with *)(const void *)query->with;
+    wire_problem problem = problem_of(status, fault, &with->edit, arena);
+    struct wire_pointer pointer = {.length = 0};
+    if (index != SIZE_MAX) {
+        wire_pointer_key(&pointer, obb_str_of("queries"));
+        wire_pointer_index(&pointer, index);
+    }
+    wire_pointer_key(&pointer, obb_str_of("with"));
+    point_at_entry(&pointer, status, fault, &with->form, false, &with->edit);
+    problem.pointer = wire_pointer_take(&pointer, arena);
+    problem.has_tag = query->has_tag;
+    problem.tag = query->tag;
+    return problem;
+}
+
 wire_problem wire_problem_of_edit(obb_status status, const obb_fault *fault,
                                   const wire_commit *commit, const obb_edit *edit,
                                   struct obb_arena *arena)
 {
+    if (fault->of_with)
+        return wire_problem_of_with(status, fault, &commit->queries[fault->moment], fault->moment,
+                                    arena);
     wire_problem problem = problem_of(status, fault, edit, arena);
     struct wire_pointer pointer = {.length = 0};
     if (commit != NULL) {
-        point_at_entry(&pointer, status, fault, commit, edit);
+        point_at_entry(&pointer, status, fault, &commit->form, commit->edit.has_if_revision, edit);
     } else if (fault->group == OBB_GROUP_TRANSFORM) {
         point_at_part(&pointer, status, &edit->transforms[fault->index]);
     } else if (fault->group == OBB_GROUP_MERGE && problem.status == 422) {

@@ -4,6 +4,12 @@
 
 #include "proto/request/request_commit.h"
 
+/* Returns the problem of the `with` of a query that core refused, as that of a commit with the same
+ * entry. The pointer begins with "/with", or with "/queries/<index>/with" if the index is not
+ * SIZE_MAX. */
+wire_problem wire_problem_of_with(obb_status status, const obb_fault *fault, const obb_query *query,
+                                  size_t index, struct obb_arena *arena);
+
 /* Returns the problem of an edit that core refused, with a pointer to the entry that `fault` names.
  *
  * commit   NULL for a request about a single box or an import. The fault of a single box has a

@@ -17,6 +17,7 @@ enum commit_field {
     IF_REVISION,
     IF_BOX,
     IGNORE_MISSING,
+    DRY_RUN,
     REMOVE,
     PUT,
     POSE,
@@ -31,6 +32,7 @@ static const obb_str commit_fields[COMMIT_FIELDS] = {
     [IF_REVISION] = WIRE_FIELD("if_revision"),
     [IF_BOX] = WIRE_FIELD("if_box"),
     [IGNORE_MISSING] = WIRE_FIELD("ignore_missing"),
+    [DRY_RUN] = WIRE_FIELD("dry_run"),
     [REMOVE] = WIRE_FIELD("remove"),
     [PUT] = WIRE_FIELD("put"),
     [POSE] = WIRE_FIELD("pose"),
@@ -53,6 +55,9 @@ static bool need_moments(struct wire_cursor *c, wire_commit *commit)
     for (size_t i = 0; i < count; i++) {
         const obb_query *query = &commit->queries[i];
         moments[i] = obb_query_moments(query);
+        if (query->with != NULL)
+            commit->edit.with_entries += 1 + query->with->remove_count + query->with->put_count +
+                                         query->with->pose_count + query->with->transform_count;
         if (query->has_tag && !commit->has_tag) {
             commit->has_tag = true;
             commit->tag = query->tag;
@@ -124,6 +129,8 @@ static bool read_group(void *context, struct wire_cursor *c, int field)
         return read_if_boxes(c, edit);
     case IGNORE_MISSING:
         return wire_read_bool(c, &edit->ignore_missing);
+    case DRY_RUN:
+        return wire_read_bool(c, &commit->dry_run);
     case REMOVE:
         return wire_read_targets(c, &edit->removes, &edit->remove_count);
     case PUT:

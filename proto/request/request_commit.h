@@ -14,6 +14,7 @@ typedef struct wire_commit {
     const obb_query *queries; /* to be answered on the result */
     size_t query_count;
     wire_edit_form form;
+    bool dry_run; /* nothing is kept */
     bool has_tag; /* some query has a tag */
     obb_str tag;  /* the first one */
 } wire_commit;

@@ -1,6 +1,7 @@
 #include "proto/request/request_query.h"
 
 #include "proto/codec/walk.h"
+#include "proto/request/edit_groups_body.h"
 #include "proto/request/list.h"
 #include "proto/request/object.h"
 #include "proto/request/query_items.h"
@@ -49,6 +50,7 @@ enum query_field {
     COUNT_ONLY,
     AT,
     EXPLAIN,
+    WITH,
     TAG,
     COLUMNS,
     FLOAT,
@@ -75,6 +77,7 @@ static const obb_str query_fields[QUERY_FIELDS] = {
     [COUNT_ONLY] = WIRE_FIELD("count_only"),
     [AT] = WIRE_FIELD("at"),
     [EXPLAIN] = WIRE_FIELD("explain"),
+    [WITH] = WIRE_FIELD("with"),
     [TAG] = WIRE_FIELD("tag"),
     [COLUMNS] = WIRE_FIELD("columns"),
     [FLOAT] = WIRE_FIELD("float"),
@@ -109,6 +112,7 @@ static const unsigned kinds_with[QUERY_FIELDS] = {
     [COUNT_ONLY] = KIND_BIT(OBB_QUERY_ALL_PAIRS),
     [AT] = EVERY_KIND,
     [EXPLAIN] = EVERY_KIND & ~(KIND_BIT(OBB_QUERY_PAIRS) | KIND_BIT(OBB_QUERY_ALL_PAIRS)),
+    [WITH] = EVERY_KIND,
     [TAG] = EVERY_KIND,
     [COLUMNS] = KINDS_WITH_COLUMNS,
     [FLOAT] = KINDS_WITH_COLUMNS,
@@ -376,6 +380,8 @@ static bool read_field(struct wire_query_reading *r, int field)
         return q->has_at = read_at(c, q->kind != OBB_QUERY_RAY, &q->at, &r->at_place);
     case EXPLAIN:
         return q->has_explain = read_explain(r);
+    case WITH:
+        return wire_read_with(c, r->dimensions, &q->with);
     case TAG:
         return q->has_tag = read_tag(c, &q->tag);
     case COLUMNS:
@@ -480,6 +486,9 @@ static bool fields_agree(struct wire_query_reading *r, const struct wire_object 
     }
     if (!moments_agree(r, o) || !columns_agree(r, o))
         return false;
+    if (q->with != NULL && q->times != NULL)
+        return wire_fail_at(c, WIRE_FIELD_CONFLICT, o->where[WITH],
+                            "changes are laid over one state, and times name many");
     if (r->has_id && !q->by_id)
         return wire_fail_at(c, WIRE_WRONG_TYPE, r->id_place,
                             "boxes are named here; with \"by\":\"id\" they may be meant by id");

@@ -59,6 +59,12 @@ static bool changes_something(const obb_edit *edit)
            edit->pose_count > 0 || edit->transform_count > 0;
 }
 
+/* Returns whether the commit changes the scene. */
+static bool is_made(const wire_commit *commit)
+{
+    return !commit->dry_run && changes_something(&commit->edit);
+}
+
 /* Sets memory aside for the shortest answer to a commit with changes: without ids, and with a problem
  * in place of each result. Returns false after answering a commit that has no room for that. */
 static bool set_aside(struct commit *c)
@@ -100,7 +106,7 @@ static bool set_aside(struct commit *c)
 static void reply_unanswered(struct commit *c, wire_problem problem)
 {
     struct srv_request *request = c->plans.work.request;
-    if (!changes_something(&c->commit.edit)) {
+    if (!is_made(&c->commit)) {
         wire_buf_fini(&request->reply);
         srv_reply_problem(request, &problem);
         return;
@@ -154,7 +160,16 @@ static void commit_query(struct srv_change *change)
         NAME_NS * (double)(c->commit.edit.put_count + change->write.committed.missed);
     /* Many views are opened on the pool while the scene is locked, so that no other commit comes
      * between the changes and the queries. */
-    srv_plans_open(&c->plans, change->write.scene, c->commit.edit.moments, run_queries);
+    if (!c->commit.dry_run) {
+        srv_plans_open(&c->plans, change->write.scene, c->commit.edit.moments, run_queries);
+        return;
+    }
+    const obb_rehearsal *rehearsal = &change->write.rehearsal;
+    c->plans.views = rehearsal->views;
+    c->plans.opened = rehearsal->opened;
+    c->plans.opened_count = rehearsal->opened_count;
+    c->plans.overlay = rehearsal->overlay;
+    run_queries(&c->plans, NULL);
 }
 
 /* Returns why the sender may not make this commit, or NULL. */
@@ -197,12 +212,13 @@ static void commit_apply(struct srv_work *work)
         return;
     }
     if (!srv_plans_room(p, request, c->commit.queries, c->commit.query_count) ||
-        (c->good && changes_something(edit) && !set_aside(c)))
+        (c->good && is_made(&c->commit) && !set_aside(c)))
         return;
     c->change.work.request = request;
     c->change.op.kind = SRV_OP_EDIT;
     c->change.op.settings = srv_default_settings(request->services);
     c->change.op.edit = edit;
+    c->change.op.dry_run = c->commit.dry_run;
     c->change.commit = &c->commit;
     c->change.applied = commit_query;
     srv_change_start(&c->change);

@@ -4,9 +4,11 @@
 
 #include "server/base/metrics.h"
 #include "server/routes/handlers.h"
+#include "server/scenes/async_destroy.h"
 #include "server/scenes/loop_time.h"
 #include "server/scenes/paged_answer.h"
 #include "server/scenes/scenes.h"
+#include "server/scenes/writer.h"
 
 #include <stddef.h>
 
@@ -26,6 +28,15 @@ static const struct obb_view *const *views_from(const struct srv_plans *p, size_
     return (const struct obb_view *const *)p->views + first;
 }
 
+/* Keeps the fault of a plan whose query has a `with` that is refused. */
+static void note_fault(struct srv_plans *p, const struct obb_plan *plan)
+{
+    const obb_fault *fault = plan != NULL ? obb_plan_fault(plan) : NULL;
+    p->refused = fault != NULL;
+    if (p->refused)
+        p->fault = *fault;
+}
+
 /* Begins the next phase of the current plan, or of the next plan if the current one is complete. */
 static size_t plans_advance(struct srv_job *job)
 {
@@ -41,6 +52,8 @@ static size_t plans_advance(struct srv_job *job)
         if (status == OBB_OK)
             chunks = obb_plan_advance(*plan, &status);
         note(p, status);
+        if (status != OBB_OK)
+            note_fault(p, *plan);
         if (status == OBB_OK && chunks > 0)
             return chunks;
         p->current_view += obb_query_views(&p->queries[p->current]);
@@ -76,10 +89,27 @@ void srv_plans_drop(struct srv_plans *p)
         plan_close(p, i);
 }
 
+/* Destroys the overlay, on the pool if it is large. */
+static void end_overlay(struct srv_plans *p)
+{
+    enum { FEW_BOXES = 1000 };
+    const struct srv_services *services = p->work.request->services;
+    struct obb_scene *scene = obb_overlay_end(p->overlay);
+    obb_scene_info info = {.boxes = 0};
+    if (scene != NULL)
+        obb_scene_info_without_bounds(scene, &info);
+    if (info.boxes > FEW_BOXES)
+        srv_async_destroy(services->pool, services->writer->drain, scene);
+    else
+        obb_scene_destroy(scene);
+    p->overlay = NULL;
+}
+
 void srv_plans_close(struct srv_plans *p)
 {
     struct srv_services *services = p->work.request->services;
     srv_plans_drop(p);
+    end_overlay(p);
     for (size_t i = 0; i < p->opened_count; i++)
         srv_view_close(services->locks, p->opened[i]);
     services->metrics->candidates_total += p->candidates;
@@ -106,8 +136,10 @@ static bool plans_try(struct srv_plans *p)
             return false;
         }
         note(p, status);
-        if (status != OBB_OK)
+        if (status != OBB_OK) {
+            note_fault(p, p->plans[i]);
             return true;
+        }
     }
     p->write(p);
     return true;
@@ -372,6 +404,10 @@ static void query_reply(struct srv_work *work)
     const obb_status status = (obb_status)atomic_load(&q->plans.status);
     if (atomic_load(&request->cancelled)) {
         srv_reply_cancelled(request);
+    } else if (q->plans.refused) {
+        const wire_problem problem =
+            wire_problem_of_with(status, &q->plans.fault, &q->query, SIZE_MAX, &request->arena);
+        srv_reply_problem(request, &problem);
     } else if (status == OBB_DIMENSIONS) {
         const wire_problem problem = problem_of_dimensions(q);
         srv_reply_problem(request, &problem);

@@ -14,13 +14,15 @@ struct srv_plans {
     struct obb_view **views;
     struct obb_view **opened; /* the different ones, owned */
     size_t opened_count;
-    struct obb_plan **plans; /* one each, owned */
+    struct obb_overlay *overlay; /* of a commit that is rehearsed, under the views; owned */
+    struct obb_plan **plans;     /* one each, owned */
     size_t count;
     size_t current, current_view; /* the plan that runs, and the first of its views */
     double write_ns; /* that `write` is estimated to take beside what the queries cost */
     uint64_t candidates, doubts; /* of plans that are closed already */
     _Atomic int status;          /* obb_status: the first that is not OBB_OK */
-    obb_fault fault;             /* with OBB_GONE, of srv_plans_open */
+    obb_fault fault;             /* with OBB_GONE, of srv_plans_open; of a `with` if `refused` */
+    bool refused;
     /* Called on any thread when all results are complete: writes request->reply. */
     void (*write)(struct srv_plans *plans);
 

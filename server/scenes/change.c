@@ -117,8 +117,12 @@ static void on_done(struct srv_write *w)
     c->work.request->on_cancel = NULL;
     if (w->op.kind != SRV_OP_COPY || w->status == OBB_OK)
         c->work.request->epoch = w->epoch; /* the refusal of a copy is about the source */
-    if (w->status != OBB_OK || w->op.check_only) {
+    if (w->status != OBB_OK || (w->op.check_only && !w->op.dry_run)) {
         refuse(c);
+        return;
+    }
+    if (w->op.dry_run) {
+        c->applied(c);
         return;
     }
     struct srv_metrics *metrics = c->work.request->services->metrics;
@@ -136,6 +140,7 @@ void srv_change_start(struct srv_change *c)
         c->write.op.if_match = request->if_match;
     }
     c->write.op.check_only = c->flaw != NULL;
+    c->write.op.dry_run = c->op.dry_run && c->flaw == NULL;
     c->write.arena = &request->arena;
     c->write.cancelled = &request->cancelled;
     c->write.done = on_done;

@@ -104,12 +104,33 @@ static void succeed(struct srv_write *w)
 
 /* ---- Edits ----------------------------------------------------------------------------------- */
 
+/* Rehearses the prepared edit, if it is a dry run or its queries have changes of their own. */
+static void rehearse(struct srv_write *w)
+{
+    if (w->status != OBB_OK || (!w->op.dry_run && w->op.edit->with_entries == 0))
+        return;
+    obb_fault fault;
+    w->status = obb_rehearse(w->prepared, w->arena, &w->rehearsal, &fault);
+    if (w->status != OBB_OK) {
+        w->fault = fault;
+        obb_rehearsal_end(&w->rehearsal);
+        obb_edit_discard(w->prepared);
+        w->prepared = NULL;
+    } else if (w->op.dry_run) {
+        obb_prepared_describe(w->prepared, &w->committed);
+    } else {
+        obb_rehearsal_end(&w->rehearsal);
+    }
+}
+
 static void prepare(struct srv_write *w, size_t box_room, size_t byte_room)
 {
     const double begun = srv_clock();
-    obb_scene_set_room(w->scene, byte_room);
+    /* room for a commit may be made from histories; a dry run takes none */
+    obb_scene_set_room(w->scene, w->op.dry_run ? SIZE_MAX : byte_room);
     w->status = obb_edit_prepare(w->scene, w->op.edit, w->now_ms, box_room, w->arena, &w->prepared,
                                  &w->fault);
+    rehearse(w);
     w->seconds = srv_clock() - begun;
 }
 
@@ -119,7 +140,7 @@ static size_t prepare_step(struct srv_job *job)
     prepare(w, w->lock.promised, w->writer->memory.limit == 0 ? SIZE_MAX : w->lock.promised_bytes);
     if (w->status != OBB_OK)
         return 0;
-    if (w->op.check_only) {
+    if (w->op.check_only || w->op.dry_run) {
         obb_edit_discard(w->prepared);
         w->prepared = NULL;
     } else {
@@ -143,6 +164,19 @@ static bool shed(struct srv_write *w)
     return srv_scene_memory_shed(&w->writer->memory, w->scene, w->fault.bytes);
 }
 
+/* Ends a dry run: the scene stays as it is. */
+static void finish_dry_run(struct srv_write *w)
+{
+    obb_scene_info info;
+    if (w->prepared != NULL) /* else a worker has discarded it */
+        obb_edit_discard(w->prepared);
+    obb_scene_info_without_bounds(w->scene, &info);
+    w->committed.moment = info.now;
+    w->committed.changed = false;
+    srv_views_opened(w->writer->locks, w->rehearsal.opened_count);
+    refuse(w, SRV_REFUSED_BY_NONE, OBB_OK);
+}
+
 /* Commits what was prepared, unless it is only a check. */
 static void finish_edit(struct srv_write *w)
 {
@@ -150,6 +184,10 @@ static void finish_edit(struct srv_write *w)
     if (w->status != OBB_OK) {
         obb_scene_settle(w->scene);
         refuse(w, SRV_REFUSED_BY_SCENE, w->status);
+        return;
+    }
+    if (w->op.dry_run) {
+        finish_dry_run(w);
         return;
     }
     if (w->op.check_only) {
@@ -196,6 +234,10 @@ static void prepared(struct srv_job *job)
             return;
         obb_edit_discard(w->prepared);
     }
+    if (w->status == OBB_OK && w->op.dry_run && w->cancelled != NULL && atomic_load(w->cancelled)) {
+        w->status = OBB_CANCELLED;
+        obb_rehearsal_end(&w->rehearsal);
+    }
     srv_lock_release(w->writer->locks, &w->lock);
     finish_edit(w);
     srv_lock_wake(&w->lock);
@@ -211,7 +253,7 @@ static double merge_cost(const obb_merge *merge, int dimensions)
 
 /* Returns roughly how many nanoseconds preparing takes: the figures of make bench-costs, doubled
  * for cold names and caches. */
-static double edit_cost(const obb_edit *edit)
+static double edit_cost(const obb_edit *edit, bool dry_run)
 {
     double merges = 0;
     for (size_t i = 0; i < edit->merge_count; i++)
@@ -219,9 +261,15 @@ static double edit_cost(const obb_edit *edit)
     double moments = 0;
     for (size_t i = 0; i < edit->moment_count && moments <= SRV_LOOP_NS; i++)
         moments += 100.0 * (double)obb_needed_count(&edit->moments[i]);
-    return merges + moments +
-           100.0 * (double)(edit->if_box_count + edit->remove_count + edit->pose_count) +
-           400.0 * (double)edit->transform_count + 1600.0 * (double)edit->put_count;
+    const double entries =
+        merges + moments +
+        100.0 * (double)(edit->if_box_count + edit->remove_count + edit->pose_count) +
+        400.0 * (double)edit->transform_count + 1600.0 * (double)edit->put_count;
+    /* A rehearsal copies the boxes that are touched, and does the edit again. */
+    const double rehearsed = dry_run || edit->with_entries > 0
+                                 ? 20e3 + 3.0 * entries + 2000.0 * (double)edit->with_entries
+                                 : 0.0;
+    return entries + rehearsed;
 }
 
 /* Returns more bytes than the commit of an edit with short texts adds. An edit of long texts comes
@@ -282,7 +330,7 @@ static void edit(struct srv_write *w)
     const size_t room = obb_store_box_room(w->writer->store);
     const size_t promised = w->writer->locks->promised_boxes;
     const size_t free_room = room > promised ? room - promised : 0;
-    if (w->at_once || (edit_cost(e) <= SRV_LOOP_NS && !e->replace_all)) {
+    if (w->at_once || (edit_cost(e, w->op.dry_run) <= SRV_LOOP_NS && !e->replace_all)) {
         prepare(w, free_room, srv_scene_memory_room(&w->writer->memory));
         if (shed(w))
             prepare(w, free_room, srv_scene_memory_room(&w->writer->memory));

@@ -81,8 +81,10 @@ struct srv_write {
     uint64_t changed;        /* of the box of If-Match: by this revision; 0: there is none */
     uint64_t epoch;          /* of the scene that is there or was removed; 0: none */
     obb_committed committed; /* what was done to it */
-    bool made_scene;         /* by this op */
-    double seconds;          /* that preparing and committing an edit took */
+    obb_rehearsal
+        rehearsal;   /* of a dry run: the caller closes its views and destroys its overlay */
+    bool made_scene; /* by this op */
+    double seconds;  /* that preparing and committing an edit took */
 
     /* The writer's. */
     struct srv_writer *writer;

@@ -396,6 +396,334 @@ START_TEST(the_past_is_explained_as_it_was)
 }
 END_TEST
 
+/* ---- with ------------------------------------------------------------------------------------ */
+
+/* The member `results` or `pairs` of an answer, without the state. The caller owns it. */
+static json_t *found_in(json_t *answer)
+{
+    json_t *found = json_object_get(answer, "results");
+    return json_incref(found != NULL ? found : json_object_get(answer, "pairs"));
+}
+
+static const struct {
+    const char *kind, *query;
+} questions[] = {
+    {"pairs", "\"pairs\":[[\"a\",\"b\"],[\"new\",\"c\"],[\"up\",\"a\"]],\"want\":[\"relation\","
+              "\"mtv\",\"distance\",\"pose\",\"entity\"]"},
+    {"all-pairs", "\"want\":[\"relation\"]"},
+    {"all-pairs", "\"by\":\"id\",\"margin\":3"},
+    {"overlap",
+     "\"shapes\":[\"a\",{\"sphere\":{\"center\":[4,0,0],\"radius\":5}},\"new\"],\"by\":\"id\""},
+    {"overlap", "\"shapes\":[{\"capsule\":{\"a\":[0,0,0],\"b\":[9,0,0],\"radius\":1}}],\"filter\":{"
+                "\"exclude_entities\":[\"e\"]},"
+                "\"explain\":[\"a\",\"new\",\"c\",\"up\"],\"want\":[\"pose\",\"entity\",\"data\"]"},
+    {"point", "\"points\":[[0,0,0],[4,0,0],[0,5,0]]"},
+    {"ray", ENDLESS ",\"mode\":\"closest_per_entity\",\"explain\":[\"a\",\"b\",\"c\",\"new\"]"},
+    {"ray", ENDLESS ",\"mode\":\"all\",\"filter\":{\"exclude\":[\"b\"]}"},
+    {"sweep", "\"sweeps\":[{\"box\":\"up\",\"motion\":[0,-20,0]},{\"box\":\"new\",\"motion\":[20,0,"
+              "0]}],\"mode\":\"all\""},
+    {"nearest", "\"boxes\":[\"a\",\"new\"],\"k\":3"},
+    {"nearest",
+     "\"points\":[[3,3,0]],\"k\":2,\"max_distance\":5,\"explain\":[\"a\",\"b\",\"new\"]"},
+};
+
+static const char *const changes[] = {
+    "{}",
+    "{\"remove\":[\"a\",\"nobody\",\"c\"]}",
+    "{\"put\":{\"new\":" UNIT(1, ",\"entity\":\"e\",\"data\":{\"n\":1}") "}}",
+    "{\"put\":{\"b\":" UNIT(1.5, ",\"entity\":\"g\"") ",\"new\":" UNIT(5, ",\"entity\":\"g\"") "}}",
+    "{\"remove\":[\"b\"],\"put\":{\"b\":" UNIT(3, "") "}}", /* another box of the same name */
+    "{\"pose\":{\"up\":{\"center\":[0,1.5,0]},\"c\":{\"rotation\":[0,0,0.6,0.8]}}}",
+    "{\"pose\":{\"ids\":[5,1],\"centers\":[8,1,0,0,1,0]}}",
+    "{\"pose\":{\"names\":[\"up\",\"up\"],\"centers\":[0,3,0,0,1,0]}}",
+    "{\"transform\":{\"a\":{\"translate\":[3,0,0]},\"up\":{\"scale\":8}},\"remove\":[\"d\"]}",
+    "{\"put\":{\"names\":[\"new\",\"a\"],\"centers\":[2,0,0,0,2,0],\"half_extents\":[1,1,1]},"
+    "\"pose\":{\"new\":{\"center\":[6,0,0]}}}",
+};
+
+/* The same row as another scene. */
+static void make_copy(size_t i)
+{
+    struct http_answer answer = {0};
+    http_send(client, "GET", YARD "/export", NULL, NULL, &answer);
+    ck_assert_int_eq(answer.status, 200);
+    char path[64];
+    (void)snprintf(path, sizeof path, "/v1/scenes/copy-%zu/import", i);
+    static const char *const headers[] = {"Content-Type: application/x-ndjson", NULL};
+    char *body = strdup(answer.body);
+    http_send(client, "POST", path, headers, body, &answer);
+    ck_assert_msg(answer.status == 200 || answer.status == 201, "%s", answer.body);
+    free(body);
+    http_answer_fini(&answer);
+}
+
+START_TEST(changes_of_a_query_answer_as_a_commit_and_change_nothing)
+{
+    make_row();
+    for (size_t w = 0; w < sizeof changes / sizeof *changes; w++) {
+        char body[2048], path[128];
+        make_copy(w);
+        (void)snprintf(path, sizeof path, "/v1/scenes/copy-%zu/commit", w);
+        expect(client, "POST", path, changes[w], 200, NULL);
+        for (size_t q = 0; q < sizeof questions / sizeof *questions; q++) {
+            (void)snprintf(path, sizeof path, "/v1/scenes/copy-%zu/query/%s", w, questions[q].kind);
+            (void)snprintf(body, sizeof body, "{%s}", questions[q].query);
+            json_t *committed = ask(path, body, 200), *wanted = found_in(committed);
+            (void)snprintf(path, sizeof path, YARD "/query/%s", questions[q].kind);
+            (void)snprintf(body, sizeof body, "{%s,\"with\":%s}", questions[q].query, changes[w]);
+            json_t *real = ask(path, body, 200), *found = found_in(real);
+            char *text = json_dumps(real, 0), *should = json_dumps(committed, 0);
+            ck_assert_msg(equal(found, wanted, 0.0), "%s\n%s\nanswers %s\nnot %s", path, body, text,
+                          should);
+            ck_assert(json_is_true(json_object_get(real, "with")));
+            ck_assert_int_eq(json_integer_value(json_object_get(real, "revision")), 1);
+            json_decref(found);
+            json_decref(real);
+            /* the same in a commit, beside another query without changes */
+            (void)snprintf(body, sizeof body,
+                           "{\"queries\":[{\"kind\":\"%s\",%s,\"with\":%s},{\"kind\":\"all-pairs\","
+                           "\"count_only\":true}]}",
+                           questions[q].kind, questions[q].query, changes[w]);
+            real = ask(YARD "/commit", body, 200);
+            json_t *entry = json_array_get(json_object_get(real, "results"), 0);
+            json_t *plain = json_array_get(json_object_get(real, "results"), 1);
+            found = found_in(entry);
+            ck_assert(equal(found, wanted, 0.0) && json_is_true(json_object_get(entry, "with")));
+            ck_assert_ptr_null(json_object_get(plain, "with"));
+            ck_assert_int_eq(json_integer_value(json_object_get(plain, "count")), 0);
+            json_decref(found);
+            json_decref(real);
+            json_decref(wanted);
+            json_decref(committed);
+            free(text);
+            free(should);
+        }
+    }
+    expect(client, "GET", YARD, NULL, 200, "{\"boxes\":5,\"revision\":1}");
+    expect(client, "PUT", YARD "/boxes/later", UNIT(50, ""), 201,
+           "{\"id\":6}"); /* no id was used up */
+    printf("%zu changes under %zu questions\n", sizeof changes / sizeof *changes,
+           sizeof questions / sizeof *questions);
+}
+END_TEST
+
+START_TEST(changes_hold_for_the_state_that_is_asked)
+{
+    make_row();
+    expect(client, "POST", YARD "/commit",
+           "{\"time\":20,\"pose\":{\"a\":{\"center\":[0,8,0]}},\"remove\":[\"up\"]}", 200, NULL);
+    /* at 15 a is on its way at y 4: the transform moves it from there */
+    says(YARD "/query/point",
+         "{\"points\":[[0,6,0],[0,4,0],[0,10,0]],\"at\":{\"time\":15},\"with\":{\"transform\":{"
+         "\"a\":{\"translate\":[0,2,0]}}},\"tag\":\"t\"}",
+         "{\"revision\":2,\"time\":20,\"tag\":\"t\",\"with\":true,\"at\":{\"revision\":1,\"time\":"
+         "15,\"clamped\":false},"
+         "\"results\":[{\"boxes\":[\"a\"]},{\"boxes\":[]},{\"boxes\":[\"up\"]}]}");
+    says(YARD "/query/point",
+         "{\"points\":[[0,0,0],[0,9,0]],\"at\":{\"revision\":1},\"with\":{\"pose\":{\"up\":{"
+         "\"center\":[0,0,0]}}},\"by\":\"id\"}",
+         "{\"revision\":2,\"time\":20,\"with\":true,\"at\":{\"revision\":1,\"time\":10,\"clamped\":"
+         "false},"
+         "\"results\":[{\"boxes\":[1,5]},{\"boxes\":[]}]}");
+    refused(YARD "/query/point",
+            "{\"points\":[],\"with\":{\"pose\":{\"up\":{\"center\":[0,0,0]}}}}", 404,
+            "/with/pose/up", NULL);
+    /* in a commit the changes come after those of the commit */
+    json_t *answer = ask(
+        YARD "/commit",
+        "{\"dry_run\":true,\"put\":{\"x\":" UNIT(
+            30, "") "},\"queries\":[{\"kind\":\"point\",\"points\":[[31,0,0],[30,0,0]],"
+                    "\"with\":{\"transform\":{\"x\":{\"translate\":[2,0,0]}},\"put\":{\"y\":" UNIT(
+                        30, "") "}},\"by\":\"id\"}]}",
+        200);
+    json_t *wanted = json_loads("[{\"boxes\":[6,7]},{\"boxes\":[7]}]", 0, NULL);
+    json_t *found = found_in(json_array_get(json_object_get(answer, "results"), 0));
+    char *text = json_dumps(answer, 0);
+    ck_assert_msg(equal(found, wanted, 0.0), "%s", text);
+    free(text);
+    json_decref(found);
+    json_decref(wanted);
+    json_decref(answer);
+    /* lines */
+    struct http_answer lines = {0};
+    http_send(
+        client, "POST", YARD "/query/all-pairs",
+        (const char *[]){"Accept: application/x-ndjson", "Content-Type: application/json", NULL},
+        "{\"with\":{\"put\":{\"z\":" UNIT(4, "") "}}}", &lines);
+    ck_assert_str_eq(lines.body,
+                     "[\"b\",\"z\"]\n{\"count\":1,\"revision\":2,\"time\":20,\"with\":true}\n");
+    http_answer_fini(&lines);
+}
+END_TEST
+
+START_TEST(changes_that_a_commit_would_refuse_are_refused_alike)
+{
+    make_row();
+    static const struct {
+        const char *with;
+        long status;
+        const char *pointer;
+    } cases[] = {
+        {"{\"pose\":{\"ghost\":{\"center\":[0,0,0]}}}", 404, "/pose/ghost"},
+        {"{\"pose\":{\"names\":[\"a\",\"ghost\"],\"centers\":[0,0,0,0,0,0]}}", 404,
+         "/pose/names/1"},
+        {"{\"pose\":{\"ids\":[99],\"centers\":[0,0,0]}}", 404, "/pose/ids/0"},
+        {"{\"transform\":{\"ghost\":{\"scale\":2}}}", 404, "/transform/ghost"},
+        {"{\"remove\":[\"a\"],\"pose\":{\"a\":{\"center\":[0,0,0]}}}", 404, "/pose/a"},
+        {"{\"transform\":{\"a\":{\"scale\":0}}}", 422, "/transform/a/scale"},
+        {"{\"transform\":{\"a\":{\"translate\":[1e9,0,0]},\"b\":{\"translate\":[1e9,0,0]}}}", 422,
+         "/transform/b/translate"},
+        {"{\"put\":{\"n\":{\"center\":[0,0,0]}}}", 422, "/put/n"},
+        {"{\"put\":{\"n\":{\"center\":[0,0,0],\"half_extents\":[-1,0,0]}}}", 422,
+         "/put/n/half_extents/0"},
+        {"{\"time\":7}", 422, "/time"},
+        {"{\"if_revision\":1}", 422, "/if_revision"},
+        {"{\"queries\":[]}", 422, "/queries"},
+        {"{\"remove\":\"a\"}", 422, "/remove"},
+        {"[]", 422, ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char body[1024], pointer[128];
+        (void)snprintf(body, sizeof body, "{\"points\":[],\"tag\":\"t\",\"with\":%s}",
+                       cases[i].with);
+        (void)snprintf(pointer, sizeof pointer, "/with%s", cases[i].pointer);
+        refused(YARD "/query/point", body, cases[i].status, pointer, "t");
+        (void)snprintf(body, sizeof body,
+                       "{\"put\":{\"made\":" UNIT(
+                           90, "") "},\"queries\":[{\"kind\":\"all-pairs\",\"with\":{}},"
+                                   "{\"kind\":\"point\",\"points\":[],\"tag\":\"t\",\"with\":%s}]}",
+                       cases[i].with);
+        (void)snprintf(pointer, sizeof pointer, "/queries/1/with%s", cases[i].pointer);
+        refused(YARD "/commit", body, cases[i].status, pointer, "t");
+        expect_problem(client, "GET", YARD "/boxes/made", NULL, 404, NULL); /* all or nothing */
+    }
+    /* 1,000 entries, and one more; each name of columns counts */
+    static char body[81920], centers[32768], names[32768];
+    for (int count = 999; count <= 1000; count++) {
+        size_t n = 0, c = 0;
+        for (int i = 0; i < count; i++) {
+            n += (size_t)snprintf(names + n, sizeof names - n, "%s\"n%d\"", i > 0 ? "," : "", i);
+            c += (size_t)snprintf(centers + c, sizeof centers - c, "%s%d,0,0", i > 0 ? "," : "", i);
+        }
+        (void)snprintf(body, sizeof body,
+                       "{\"points\":[[3,0,0]],\"with\":{\"remove\":[\"a\"],\"put\":{\"names\":[%s],"
+                       "\"centers\":[%s],\"half_extents\":[0.25,0.25,0.25]}}}",
+                       names, centers);
+        if (count == 999)
+            says(YARD "/query/point", body,
+                 "{\"revision\":1,\"time\":10,\"with\":true,\"results\":[{\"boxes\":[\"b\",\"n3\"]}"
+                 "]}");
+        else
+            refused(YARD "/query/point", body, 422, "/with", NULL);
+    }
+    printf("%zu refusals of changes\n", sizeof cases / sizeof *cases);
+}
+END_TEST
+
+/* ---- dry_run --------------------------------------------------------------------------------- */
+
+START_TEST(a_dry_run_answers_everything_and_keeps_nothing)
+{
+    make_row();
+    static const char tick[] = "\"time\":20,\"remove\":[\"c\"],\"put\":{\"new\":" UNIT(
+        2, ",\"entity\":\"e\"") "},\"pose\":{\"a\":{\"center\":[0,8,0]},"
+                                "\"up\":{\"center\":[0,0,0],\"teleport\":true},\"ghost\":{"
+                                "\"center\":[1,1,1]}},\"transform\":{\"d\":{\"translate\":[-8,0,0]}"
+                                "},\"ignore_missing\":true,"
+                                "\"queries\":[{\"kind\":\"all-pairs\",\"by\":\"id\",\"want\":["
+                                "\"pose\",\"entity\"]},"
+                                "{\"kind\":\"point\",\"points\":[[0,0,0],[0,4,0],[0,10,0],[8,0,0]],"
+                                "\"at\":{\"time\":15},\"want\":[\"pose\"]},"
+                                "{\"kind\":\"point\",\"points\":[[0,2,0]],\"at\":{\"ago\":8}},"
+                                "{\"kind\":\"point\",\"points\":[[0,8,0]],\"at\":{\"revision\":2}},"
+                                "{\"kind\":\"point\",\"points\":[[0,0,0]],\"at\":{\"revision\":1}},"
+                                "{\"kind\":\"point\",\"points\":[[0,0,0]],\"at\":{\"time\":99,"
+                                "\"clamp\":true}},"
+                                "{\"kind\":\"all-pairs\",\"at\":{\"time\":16.5},\"margin\":9},"
+                                "{\"kind\":\"ray\"," ENDLESS
+                                ",\"mode\":\"all\",\"explain\":[\"a\",\"c\",\"new\",\"up\"]},"
+                                "{\"kind\":\"sweep\",\"sweeps\":[{\"box\":\"a\",\"motion\":[0,-20,"
+                                "0]}],\"at\":{\"time\":12},\"tag\":\"t\"},"
+                                "{\"kind\":\"nearest\",\"points\":[[9,0,0]],\"with\":{\"remove\":["
+                                "\"d\"]},\"k\":2}]";
+    char body[4096];
+    (void)snprintf(body, sizeof body, "{\"dry_run\":true,%s}", tick);
+    json_t *dry = ask(YARD "/commit", body, 200); /* twice: nothing was kept */
+    expect(client, "GET", YARD, NULL, 200, "{\"boxes\":5,\"revision\":1,\"time\":10}");
+    (void)snprintf(body, sizeof body, "{%s}", tick);
+    struct http_answer answer = {0};
+    http_send(client, "POST", YARD "/commit", NULL, body, &answer);
+    ck_assert_msg(answer.status == 200, "%s", answer.body);
+    json_t *wet = json_loads(answer.body, 0, NULL);
+    ck_assert(json_is_true(json_object_get(dry, "dry_run")));
+    ck_assert_int_eq(json_integer_value(json_object_get(dry, "revision")), 1);
+    ck_assert_double_eq(json_number_value(json_object_get(dry, "time")), 10);
+    ck_assert_int_eq(json_integer_value(json_object_get(wet, "revision")), 2);
+    static const char *const members[] = {"removed", "put",     "posed",  "transformed",
+                                          "ids",     "missing", "results"};
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        const json_t *would = json_object_get(dry, members[i]),
+                     *did = json_object_get(wet, members[i]);
+        char *a = json_dumps(would, JSON_ENCODE_ANY), *b = json_dumps(did, JSON_ENCODE_ANY);
+        ck_assert_msg(equal(would, did, 0.0), "%s:\nwould be %s\nbut was %s", members[i], a, b);
+        free(a);
+        free(b);
+    }
+    json_decref(dry);
+    json_decref(wet);
+    http_answer_fini(&answer);
+    /* nothing that is refused is tried */
+    static const struct {
+        const char *body;
+        long status;
+        const char *pointer;
+    } cases[] = {
+        {"{\"dry_run\":true,\"time\":5}", 409, "/time"},
+        {"{\"dry_run\":true,\"if_revision\":7}", 412, "/if_revision"},
+        {"{\"dry_run\":true,\"pose\":{\"ghost\":{\"center\":[0,0,0]}}}", 404, "/pose/ghost"},
+        {"{\"dry_run\":true,\"queries\":[{\"kind\":\"all-pairs\",\"at\":{\"revision\":4}}]}", 410,
+         "/queries/0/at"},
+        {"{\"dry_run\":1}", 422, "/dry_run"},
+        {"{\"dry_run\":true,\"put\":{\"x\":{}}}", 422, "/put/x"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        refused(YARD "/commit", cases[i].body, cases[i].status, cases[i].pointer, NULL);
+    says(YARD "/commit", "{\"dry_run\":false,\"queries\":[]}",
+         "{\"revision\":2,\"time\":20,\"removed\":0,\"put\":0,\"posed\":0,\"transformed\":0,"
+         "\"results\":[]}");
+}
+END_TEST
+
+START_TEST(a_dry_run_makes_no_scene)
+{
+    says("/v1/scenes/none/commit",
+         "{\"dry_run\":true,\"put\":{\"a\":" UNIT(
+             0, "") "},\"queries\":[{\"kind\":\"point\",\"points\":[[0,0,0]],\"at\":{\"revision\":"
+                    "1},\"by\":\"id\"}],\"time\":5}",
+         "{\"revision\":0,\"time\":0,\"dry_run\":true,\"removed\":0,\"put\":1,\"posed\":0,"
+         "\"transformed\":0,\"ids\":{\"a\":1},\"results\":["
+         "{\"at\":{\"revision\":1,\"time\":5,\"clamped\":false},\"results\":[{\"boxes\":[1]}]}]}");
+    expect(client, "GET", "/v1/scenes", NULL, 200, "{\"scenes\":[]}");
+    refused("/v1/scenes/none/commit", "{\"dry_run\":true,\"pose\":{\"a\":{\"center\":[0,0,0]}}}",
+            404, NULL, NULL);
+    /* many boxes, on the pool */
+    static char body[400000];
+    size_t n = (size_t)snprintf(body, sizeof body, "{\"dry_run\":true,\"put\":{");
+    for (int i = 0; i < 3000; i++)
+        n += (size_t)snprintf(body + n, sizeof body - n,
+                              "%s\"b%d\":{\"center\":[%d,0,0],\"half_extents\":[0.5,1,1]}",
+                              i > 0 ? "," : "", i, i);
+    (void)snprintf(body + n, sizeof body - n,
+                   "},\"queries\":[{\"kind\":\"all-pairs\",\"count_only\":true}]}");
+    json_t *answer = ask("/v1/scenes/none/commit", body, 200);
+    ck_assert_int_eq(json_integer_value(json_object_get(
+                         json_array_get(json_object_get(answer, "results"), 0), "count")),
+                     2999);
+    json_decref(answer);
+    expect(client, "GET", "/v1/scenes", NULL, 200, "{\"scenes\":[]}");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("questions");
@@ -405,6 +733,11 @@ int main(void)
     tcase_add_test(tc, a_tag_comes_back_in_answers_entries_problems_and_last_lines);
     tcase_add_test(tc, an_answer_says_why_a_box_is_not_in_it);
     tcase_add_test(tc, the_past_is_explained_as_it_was);
+    tcase_add_test(tc, changes_of_a_query_answer_as_a_commit_and_change_nothing);
+    tcase_add_test(tc, changes_hold_for_the_state_that_is_asked);
+    tcase_add_test(tc, changes_that_a_commit_would_refuse_are_refused_alike);
+    tcase_add_test(tc, a_dry_run_answers_everything_and_keeps_nothing);
+    tcase_add_test(tc, a_dry_run_makes_no_scene);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }

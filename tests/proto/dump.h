@@ -85,6 +85,8 @@ static inline void dump_ref(FILE *out, const obb_ref *ref)
     (void)fprintf(out, ";");
 }
 
+static inline void dump_edit(FILE *out, const obb_edit *e);
+
 static inline void dump_query(FILE *out, const obb_query *q)
 {
     (void)fprintf(out, "kind %d dimensions %d count %zu\n", (int)q->kind, q->dimensions, q->count);
@@ -147,6 +149,8 @@ static inline void dump_query(FILE *out, const obb_query *q)
         (void)fprintf(out, "explain %zu ", q->explain_count);
     for (size_t i = 0; i < q->explain_count; i++)
         dump_ref(out, &q->explain[i]);
+    if (q->with != NULL)
+        dump_edit(out, q->with);
     if (q->has_tag)
         dump_str(out, q->tag);
     const obb_filter *f = &q->filter;
