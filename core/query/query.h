@@ -76,35 +76,34 @@ typedef struct obb_query { /* small: a commit may hold 100,000 */
     } items;
     /* Rays: the time of each, or NULL. `at` is then an OBB_AT_TIME whose own time means nothing. */
     const double *times;
-    bool of_boxes; /* nearest: boxes instead of points */
     obb_mode mode;
     obb_inside inside;
     unsigned want;
+    bool of_boxes; /* nearest: boxes instead of points */
+    bool by_id, count_only;
+    bool has_limit;      /* the limit was stated and is not the default */
     size_t k;            /* nearest */
     double max_distance; /* nearest; infinite if none was stated */
     obb_filter filter;
     double margin;
     size_t limit;
-    bool has_limit; /* the limit was stated and is not the default */
-    bool by_id, count_only;
-    bool columns; /* the answer is in columns: the first hit of each item, by id */
-    bool narrow;  /* in CBOR the computed numbers of the columns are float32 */
 
     /* A page of all-pairs, for streams of any length. `after` holds the ids of the last pair of the
      * page before, {0, 0} for the first page. At most `limit` of the following pairs are listed,
      * and none counted beyond; with count_only all are counted. */
     bool paged;
-    bool has_at, has_explain;
+    bool columns; /* the answer is in columns: the first hit of each item, by id */
+    bool narrow;  /* in CBOR the computed numbers of the columns are float32 */
+    bool has_at, has_explain, has_tag;
+    uint16_t explain_count;
     uint64_t after[2];
     obb_at at;
-    /* Boxes of which each answer says why it names them or not, by name or id. */
+    /* With has_explain: boxes of which each answer says why it names them or not, by name or id. */
     const obb_ref *explain;
-    size_t explain_count;
     /* Changes that hold for this query alone: groups of boxes, without time and condition. NULL: none.
      * The state that is asked is the one after them. */
     const obb_edit *with;
-    obb_str tag; /* the client's; no part of the question */
-    bool has_tag;
+    obb_str tag; /* with has_tag: the client's; no part of the question */
 } obb_query;
 
 /* Returns how many views the query is bound to: one for each time, or one. */

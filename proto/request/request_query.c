@@ -286,7 +286,7 @@ static bool read_explain(struct wire_query_reading *r)
             return false;
     }
     r->query->explain = (const obb_ref *)(const void *)refs.items;
-    r->query->explain_count = refs.count;
+    r->query->explain_count = (uint16_t)refs.count;
     return !r->c->failed;
 }
 

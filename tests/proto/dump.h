@@ -146,7 +146,7 @@ static inline void dump_query(FILE *out, const obb_query *q)
         (void)fprintf(out, "at %d %" PRIu64 " %a %d %d\n", (int)q->at.kind, q->at.revision,
                       q->at.time, q->at.no_interpolation, q->at.clamp);
     if (q->has_explain)
-        (void)fprintf(out, "explain %zu ", q->explain_count);
+        (void)fprintf(out, "explain %d ", q->explain_count);
     for (size_t i = 0; i < q->explain_count; i++)
         dump_ref(out, &q->explain[i]);
     if (q->with != NULL)

@@ -790,7 +790,7 @@ static struct asked random_query(struct model_scene *model, const struct world *
     random_items(model, w, &a);
     if (kind != OBB_QUERY_PAIRS && kind != OBB_QUERY_ALL_PAIRS && test_below(rng, 4) != 0) {
         obb_ref *named = block(&a, 16, sizeof *named);
-        q->explain_count = test_below(rng, 17);
+        q->explain_count = (uint16_t)test_below(rng, 17);
         /* One reason at a time, or none: the random filters let hardly a box through. */
         static const obb_str entities[] = {{"e1", 2}, {"e2", 2}, {"e4", 2}};
         const obb_filter single[] = {
