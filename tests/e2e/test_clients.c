@@ -27,10 +27,11 @@ struct shot {
 
 struct reading {
     long revision;
-    enum { LIST, PAIRS, POINT, SHOTS } kind;
+    enum { LIST, PAIRS, POINT, SHOTS, CHANGED } kind;
     int point;
-    int places[BOXES]; /* LIST */
-    long count;        /* PAIRS, POINT */
+    int removed, moved; /* CHANGED: a point asked with these boxes removed, and put at the point */
+    int places[BOXES];  /* LIST */
+    long count;         /* PAIRS, POINT, CHANGED */
     struct shot shots[RAYS];
 };
 
@@ -211,12 +212,20 @@ static void read_some(struct actor *actor, struct http_client *client, test_rng 
         answer = shoot(actor, client, rng, reading);
         break;
     default:
-        reading->kind = POINT;
+        reading->kind = test_below(rng, 2) == 0 ? POINT : CHANGED;
         reading->point = (int)test_below(rng, LINE);
+        reading->removed = (int)test_below(rng, BOXES);
+        reading->moved = (int)test_below(rng, BOXES);
         answer = exchange(
             actor, client, "POST", "/v1/scenes/shared/query/point",
-            test_text(test_below(rng, 2) == 0 ? "{\"points\":[%d,0,0]}" : "{\"points\":[[%d,0,0]]}",
-                      reading->point));
+            reading->kind == POINT
+                ? test_text(test_below(rng, 2) == 0 ? "{\"points\":[%d,0,0]}"
+                                                    : "{\"points\":[[%d,0,0]]}",
+                            reading->point)
+                : test_text(
+                      "{\"points\":[[%d,0,0]],\"with\":{\"remove\":[\"b%d\"],\"put\":{\"b%d\":"
+                      "{\"center\":[%d,0,0],\"half_extents\":[1,1,1]}}}}",
+                      reading->point, reading->removed, reading->moved, reading->point));
         reading->count = (long)json_array_size(
             json_object_get(json_array_get(json_object_get(answer, "results"), 0), "boxes"));
         break;
@@ -284,6 +293,16 @@ static bool is_between(const int *places, int point)
     return found;
 }
 
+/* As boxes_at, after the changes that hold for the reading alone. */
+static long changed_at(const int *places, const struct reading *reading)
+{
+    int changed[BOXES];
+    memcpy(changed, places, sizeof changed);
+    changed[reading->removed] = GONE;
+    changed[reading->moved] = reading->point;
+    return boxes_at(changed, reading->point);
+}
+
 static struct actor actors[CLIENTS];
 static struct commit *commits[CLIENTS * ROUNDS];
 static int states[CLIENTS * ROUNDS + 2][BOXES];
@@ -328,7 +347,7 @@ START_TEST(every_answer_is_that_of_its_revision)
             states[c + 1][commits[c]->posed] = commits[c]->posed_to;
     }
 
-    size_t checked = 0, full = 0, shots = 0, hits = 0, past = 0, columnar = 0;
+    size_t checked = 0, full = 0, shots = 0, hits = 0, past = 0, columnar = 0, changed = 0;
     for (int i = 0; i < CLIENTS; i++)
         columnar += actors[i].columnar_count;
     for (int i = 0; i < CLIENTS; i++)
@@ -348,8 +367,11 @@ START_TEST(every_answer_is_that_of_its_revision)
                     hits += shot->hit;
                     past += shot->revision < reading->revision;
                 }
-            else
+            else if (reading->kind == POINT)
                 ck_assert_int_eq(reading->count, boxes_at(places, reading->point));
+            else
+                ck_assert_int_eq(reading->count, changed_at(places, reading));
+            changed += reading->kind == CHANGED;
             full += reading->kind == LIST || reading->kind == SHOTS || reading->count > 0;
         }
     printf("%d clients: %zu commits, %zu answers, all of them their revision's\n", CLIENTS, count,
@@ -357,6 +379,7 @@ START_TEST(every_answer_is_that_of_its_revision)
     printf(
         "%zu commits with columns; %zu rays with times of their own, %zu of the past, %zu hits\n",
         columnar, shots, past, hits);
+    ck_assert_uint_gt(changed, checked / 20);
     ck_assert_uint_gt(full, checked / 2); /* empty answers would prove little */
     ck_assert(columnar > count / 4 && shots > 400 && past > shots / 8 && past < shots);
     ck_assert(hits > shots / 8 && hits < shots * 7 / 8);
