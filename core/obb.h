@@ -9,6 +9,7 @@
 #include "core/base/budget.h"         /* a limit on the bytes that requests hold */
 #include "core/base/cancel.h"         /* long work that another thread may cancel */
 #include "core/base/arena.h"           /* memory that lives as long as one request */
+#include "core/base/sort.h"            /* sorting that can be cancelled */
 #include "core/base/str.h"             /* strings as a pointer and a length */
 #include "core/base/utf8.h"            /* the check of UTF-8 */
 #include "core/base/hex.h"             /* hexadecimal digits */

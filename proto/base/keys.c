@@ -2,7 +2,6 @@
 
 #include "proto/base/wide.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Mixes two words at a time by a folded 128-bit product. The constants are digits of pi and of the
@@ -32,15 +31,37 @@ static obb_str key_at(const obb_str *first, size_t stride, size_t index)
     return key;
 }
 
+/* Work that polls for cancelling now and then. */
+struct effort {
+    const atomic_bool *cancel;
+    size_t done; /* since the last poll, in keys; a long key counts as many */
+};
+
+/* Counts the work of hashing or comparing `bytes` bytes. Returns false if it was cancelled. */
+static bool goes_on(struct effort *effort, size_t bytes)
+{
+    enum { POLLED = 4096, BYTES = 16 };
+    effort->done += 1 + bytes / BYTES;
+    if (effort->done < POLLED)
+        return true;
+    effort->done = 0;
+    return !obb_cancelled(effort->cancel);
+}
+
+/* Cost: up to 28 comparisons. */
 static wire_key_status check_each_with_each(const obb_str *first, size_t count, size_t stride,
-                                            size_t *second)
+                                            struct effort *effort, size_t *second)
 {
     for (size_t i = 1; i < count; i++)
-        for (size_t j = 0; j < i; j++)
-            if (obb_str_equal(key_at(first, stride, i), key_at(first, stride, j))) {
+        for (size_t j = 0; j < i; j++) {
+            const obb_str a = key_at(first, stride, i), b = key_at(first, stride, j);
+            if (obb_str_equal(a, b)) {
                 *second = i;
                 return WIRE_KEYS_REPEAT;
             }
+            if (a.length == b.length && !goes_on(effort, a.length))
+                return WIRE_KEYS_CANCELLED;
+        }
     return WIRE_KEYS_DIFFER;
 }
 
@@ -64,29 +85,43 @@ static int by_bytes_and_index(const void *left, const void *right)
 }
 
 static wire_key_status check_by_sorting(const obb_str *first, size_t count, size_t stride,
-                                        struct obb_arena *arena, size_t *second)
+                                        struct effort *effort, struct obb_arena *arena,
+                                        size_t *second)
 {
     struct numbered_key *sorted = obb_arena_alloc(arena, count, sizeof *sorted);
-    if (sorted == NULL)
+    struct numbered_key *spare = obb_arena_alloc(arena, count, sizeof *spare);
+    if (sorted == NULL || spare == NULL)
         return WIRE_KEYS_NO_MEMORY;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        if (!goes_on(effort, 0))
+            return WIRE_KEYS_CANCELLED;
         sorted[i] = (struct numbered_key){key_at(first, stride, i), i};
-    qsort(sorted, count, sizeof *sorted, by_bytes_and_index);
-    *second = SIZE_MAX;
-    for (size_t i = 1; i < count; i++)
-        if (obb_str_equal(sorted[i - 1].key, sorted[i].key) && sorted[i].index < *second)
-            *second = sorted[i].index;
-    return *second != SIZE_MAX ? WIRE_KEYS_REPEAT : WIRE_KEYS_DIFFER;
+    }
+    if (!obb_sort_by(sorted, count, sizeof *sorted, by_bytes_and_index, spare, effort->cancel))
+        return WIRE_KEYS_CANCELLED;
+    size_t least = SIZE_MAX;
+    for (size_t i = 1; i < count; i++) {
+        if (!goes_on(effort, sorted[i].key.length))
+            return WIRE_KEYS_CANCELLED;
+        if (obb_str_equal(sorted[i - 1].key, sorted[i].key) && sorted[i].index < least)
+            least = sorted[i].index;
+    }
+    if (least == SIZE_MAX)
+        return WIRE_KEYS_DIFFER;
+    *second = least;
+    return WIRE_KEYS_REPEAT;
 }
 
 wire_key_status wire_keys_check(const obb_str *first, size_t count, size_t stride,
-                                struct obb_arena *arena, size_t *out_second)
+                                const atomic_bool *cancel, struct obb_arena *arena,
+                                size_t *out_second)
 {
     enum { FEW = 8, AHEAD = 8 };
     size_t ignored;
     size_t *const second = out_second != NULL ? out_second : &ignored;
+    struct effort effort = {.cancel = cancel};
     if (count <= FEW)
-        return check_each_with_each(first, count, stride, second);
+        return check_each_with_each(first, count, stride, &effort, second);
     if (count >= UINT32_MAX / 4)
         return WIRE_KEYS_NO_MEMORY;
 
@@ -100,27 +135,37 @@ wire_key_status wire_keys_check(const obb_str *first, size_t count, size_t strid
     if (hashes == NULL || table == NULL)
         return WIRE_KEYS_NO_MEMORY;
     memset(table, 0, size * sizeof *table);
-    for (size_t i = 0; i < count; i++)
-        hashes[i] = wire_key_hash(key_at(first, stride, i));
+    for (size_t i = 0; i < count; i++) {
+        const obb_str key = key_at(first, stride, i);
+        if (!goes_on(&effort, key.length))
+            return WIRE_KEYS_CANCELLED;
+        hashes[i] = wire_key_hash(key);
+    }
 
     const size_t mask = size - 1;
     size_t steps = 0;
     for (size_t i = 0; i < count; i++) {
+        if (!goes_on(&effort, 0))
+            return WIRE_KEYS_CANCELLED;
         if (i + AHEAD < count)
             __builtin_prefetch(&table[hashes[i + AHEAD] & mask], 1);
         size_t slot = hashes[i] & mask;
         for (; table[slot] != 0; slot = (slot + 1) & mask, steps++) {
             const size_t other = table[slot] - 1;
-            if (hashes[other] == hashes[i] &&
-                obb_str_equal(key_at(first, stride, other), key_at(first, stride, i))) {
-                *second = i;
-                return WIRE_KEYS_REPEAT;
+            if (hashes[other] == hashes[i]) {
+                const obb_str key = key_at(first, stride, i);
+                if (obb_str_equal(key_at(first, stride, other), key)) {
+                    *second = i;
+                    return WIRE_KEYS_REPEAT;
+                }
+                if (!goes_on(&effort, key.length))
+                    return WIRE_KEYS_CANCELLED;
             }
         }
         table[slot] = (uint32_t)(i + 1);
         /* keys that were not made to collide need less than one extra step each */
         if (steps > 8 * count)
-            return check_by_sorting(first, count, stride, arena, second);
+            return check_by_sorting(first, count, stride, &effort, arena, second);
     }
     return WIRE_KEYS_DIFFER;
 }

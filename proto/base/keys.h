@@ -9,20 +9,24 @@
 typedef enum wire_key_status {
     WIRE_KEYS_DIFFER,
     WIRE_KEYS_REPEAT,
-    WIRE_KEYS_NO_MEMORY
+    WIRE_KEYS_NO_MEMORY,
+    WIRE_KEYS_CANCELLED
 } wire_key_status;
 
 /* Tells whether all keys differ. The keys lie `stride` bytes apart, the first at `first`, so they
  * may be members of larger structs.
  *
+ * cancel      may be NULL; polled about every 4,096 keys, or after a long key.
  * out_second  with WIRE_KEYS_REPEAT the index of the first key that an earlier one equals; may be
  *             NULL.
- * returns     WIRE_KEYS_NO_MEMORY if the arena has no memory, or for about 2^30 keys or more.
- * Memory      12 to 24 bytes a key, in the arena.
+ * returns     WIRE_KEYS_NO_MEMORY if the arena has no memory, or for about 2^30 keys or more;
+ *             WIRE_KEYS_CANCELLED soon after *cancel is true.
+ * Memory      12 to 24 bytes a key, and 48 more if the keys are sorted, in the arena.
  * Cost        about 15 ns a key. If too many keys collide in the hash table, the keys are sorted
  *             instead, so no input costs more than O(n log n) comparisons. */
 wire_key_status wire_keys_check(const obb_str *first, size_t count, size_t stride,
-                                struct obb_arena *arena, size_t *out_second);
+                                const atomic_bool *cancel, struct obb_arena *arena,
+                                size_t *out_second);
 
 /* Returns the hash that the table uses. Tests make keys collide with it. */
 uint32_t wire_key_hash(obb_str key);

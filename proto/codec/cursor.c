@@ -77,11 +77,13 @@ void wire_column_get(const struct wire_column *column, size_t first, size_t coun
 bool wire_check_keys(struct wire_cursor *c, size_t place, const obb_str *first, size_t count,
                      size_t stride)
 {
-    switch (wire_keys_check(first, count, stride, c->arena, NULL)) {
+    switch (wire_keys_check(first, count, stride, c->cancel, c->arena, NULL)) {
     case WIRE_KEYS_DIFFER:
         return true;
     case WIRE_KEYS_REPEAT:
         return wire_fail_at(c, WIRE_MALFORMED, place, "an object has the same key twice");
+    case WIRE_KEYS_CANCELLED:
+        return wire_fail_cancelled(c);
     case WIRE_KEYS_NO_MEMORY:
         break;
     }

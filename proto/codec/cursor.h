@@ -186,7 +186,7 @@ void wire_column_get(const struct wire_column *column, size_t first, size_t coun
 static inline bool wire_finish(struct wire_cursor *c) { return c->ops->finish(c); }
 
 /* Checks that the keys of the object at `place` differ; repeated keys are WIRE_MALFORMED. The keys
- * lie `stride` bytes apart. */
+ * lie `stride` bytes apart. Polls for cancelling. */
 bool wire_check_keys(struct wire_cursor *c, size_t place, const obb_str *first, size_t count,
                      size_t stride);
 

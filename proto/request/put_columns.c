@@ -177,13 +177,15 @@ static bool refuse_repeated_name(struct wire_columns *columns)
     size_t second = 0;
     const struct wire_column_data *names = &columns->data[NAMES];
     switch (wire_keys_check(names->names, names->numbers.count, sizeof *names->names,
-                            columns->object.c->arena, &second)) {
+                            columns->object.c->cancel, columns->object.c->arena, &second)) {
     case WIRE_KEYS_DIFFER:
         return true;
     case WIRE_KEYS_REPEAT:
         wire_columns_refuse(columns, NAMES, second, WIRE_OBB_BAD_NAME,
                             "a commit puts a box once, and an earlier row has this name");
         return true;
+    case WIRE_KEYS_CANCELLED:
+        return wire_fail_cancelled(columns->object.c);
     case WIRE_KEYS_NO_MEMORY:
         break;
     }

@@ -149,10 +149,13 @@ static bool check_names(struct import *import, const obb_put *puts, size_t count
 {
     size_t repeated = 0;
     switch (count == 0 ? WIRE_KEYS_DIFFER
-                       : wire_keys_check(&puts->target.name, count, sizeof *puts, import->arena,
-                                         &repeated)) {
+                       : wire_keys_check(&puts->target.name, count, sizeof *puts,
+                                         import->outer.cancel, import->arena, &repeated)) {
     case WIRE_KEYS_DIFFER:
         return true;
+    case WIRE_KEYS_CANCELLED:
+        *import->problem = wire_problem_of(OBB_CANCELLED);
+        return false;
     case WIRE_KEYS_NO_MEMORY:
         *import->problem = wire_problem_of(OBB_NO_MEMORY);
         return false;
@@ -203,6 +206,7 @@ bool wire_read_import(const wire_body *body, struct obb_arena *arena, obb_edit *
     struct wire_cursor c;
     const obb_str first = next_line(&import);
     wire_json_open(&c, first.bytes, first.length, arena);
+    c.cancel = body->cancel;
     if (!finish_line(&import, &c, wire_read_export_header(&c, &header)))
         return false;
     obb_edit edit = {.dimensions = header.settings.dimensions,

@@ -39,12 +39,20 @@ void *__wrap_realloc(void *block, size_t size)
     return fails() ? NULL : __real_realloc(block, size);
 }
 
+static atomic_size_t polls;
 static atomic_size_t polls_left; /* 0: not armed; 1: cancelled */
 
-void fault_cancel(size_t n) { atomic_store(&polls_left, n == 0 ? 0 : n + 1); }
+void fault_cancel(size_t n)
+{
+    atomic_store(&polls, 0);
+    atomic_store(&polls_left, n == 0 ? 0 : n + 1);
+}
+
+size_t fault_polls(void) { return atomic_load(&polls); }
 
 bool __wrap_obb_cancel_poll(const atomic_bool *cancel)
 {
+    atomic_fetch_add(&polls, 1);
     if (atomic_load(&polls_left) > 1)
         atomic_fetch_sub(&polls_left, 1);
     return atomic_load(&polls_left) == 1 || __real_obb_cancel_poll(cancel);

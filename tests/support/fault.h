@@ -16,4 +16,7 @@ size_t fault_seen(void);
  * its flag. */
 void fault_cancel(size_t n);
 
+/* Returns the number of polls since fault_cancel. */
+size_t fault_polls(void);
+
 #endif

@@ -1,5 +1,6 @@
 #include "core/base/sort.h"
 
+#include "tests/support/fault.h"
 #include "tests/support/test.h"
 
 #include <math.h>
@@ -96,6 +97,74 @@ START_TEST(a_sort_can_be_cancelled)
 }
 END_TEST
 
+struct element {
+    uint64_t key;
+    uint32_t place;
+    char rest[12];
+};
+
+static int by_key(const void *a, const void *b)
+{
+    return by_value(&((const struct element *)a)->key, &((const struct element *)b)->key);
+}
+
+START_TEST(elements_of_any_size_come_out_in_order_and_stable)
+{
+    test_rng rng = {.s = 53};
+    static struct element list[LONGEST], spare[LONGEST];
+    static uint64_t numbers[LONGEST], other[LONGEST], room[LONGEST];
+    size_t compared = 0;
+    for (size_t s = 0; s < SIZES; s++)
+        for (int kind = 0; kind < 5; kind++) {
+            const size_t n = sizes[s];
+            for (size_t i = 0; i < n; i++) {
+                numbers[i] = other[i] = value_of(&rng, kind, i, n);
+                list[i] = (struct element){.key = numbers[i], .place = (uint32_t)i};
+            }
+            ck_assert(obb_sort_by(list, n, sizeof *list, by_key, spare, NULL));
+            ck_assert(obb_sort_by(numbers, n, sizeof *numbers, by_value, room, NULL));
+            qsort(other, n, sizeof *other, by_value);
+            for (size_t i = 0; i < n; i++, compared++) {
+                ck_assert_uint_eq(list[i].key, other[i]);
+                ck_assert_uint_eq(numbers[i], other[i]);
+                ck_assert(i == 0 || list[i - 1].key < list[i].key ||
+                          list[i - 1].place < list[i].place);
+            }
+        }
+    ck_assert_uint_gt(compared, 20000);
+}
+END_TEST
+
+START_TEST(a_sort_of_elements_ends_at_the_poll_that_says_so)
+{
+    static uint64_t list[LONGEST], room[LONGEST];
+    const atomic_bool cancel = false;
+    size_t cancelled = 0, polls = 0;
+    for (size_t n = 1; polls == 0; n++) {
+        for (size_t i = 0; i < LONGEST; i++)
+            list[i] = i * 0x9e3779b97f4a7c15u;
+        fault_cancel(n);
+        const bool sorted = obb_sort_by(list, LONGEST, sizeof *list, by_value, room, &cancel);
+        const size_t seen = fault_polls();
+        fault_cancel(0);
+        ck_assert_uint_eq(seen, sorted ? n - 1 : n);
+        cancelled += !sorted;
+        polls = sorted ? seen : 0;
+    }
+    /* thirteen passes over the list */
+    ck_assert_uint_ge(polls, (size_t)13 * LONGEST / 32);
+    ck_assert_uint_eq(cancelled, polls);
+
+    /* in order: copied pass by pass */
+    static uint64_t many[1 << 16], other[1 << 16];
+    for (size_t i = 0; i < 1 << 16; i++)
+        many[i] = i;
+    fault_cancel(0);
+    ck_assert(obb_sort_by(many, 1 << 16, sizeof *many, by_value, other, &cancel));
+    ck_assert_uint_ge(fault_polls(), (1 << 16) / 32 - 1 + 8 + 12 + 14 + 15);
+}
+END_TEST
+
 START_TEST(ranks_order_as_their_numbers_do)
 {
     const double ascending[] = {0.0, 5e-324, 1e-300, 0.1,     0.10000000000000002,
@@ -113,6 +182,8 @@ int main(void)
     tcase_add_test(tc, numbers_come_out_as_from_the_library);
     tcase_add_test(tc, ranked_lists_come_out_in_order_and_stable);
     tcase_add_test(tc, a_sort_can_be_cancelled);
+    tcase_add_test(tc, elements_of_any_size_come_out_in_order_and_stable);
+    tcase_add_test(tc, a_sort_of_elements_ends_at_the_poll_that_says_so);
     tcase_add_test(tc, ranks_order_as_their_numbers_do);
     suite_add_tcase(suite, tc);
     return test_main(suite);

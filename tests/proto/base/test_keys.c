@@ -1,7 +1,9 @@
 #include "proto/base/keys.h"
+#include "tests/support/fault.h"
 #include "tests/support/test.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* Returns the index of the first key that an earlier one equals, by comparing each with each. */
 static size_t second_of(const obb_str *keys, size_t count)
@@ -22,10 +24,11 @@ static wire_key_status check_keys(const char *const *texts, size_t count)
     for (size_t i = 0; i < count; i++)
         keys[i] = obb_str_of(texts[i]);
     size_t second = SIZE_MAX;
-    const wire_key_status status = wire_keys_check(keys, count, sizeof *keys, &arena, &second);
+    const wire_key_status status =
+        wire_keys_check(keys, count, sizeof *keys, NULL, &arena, &second);
     if (status == WIRE_KEYS_REPEAT)
         ck_assert_uint_eq(second, second_of(keys, count));
-    ck_assert_int_eq(wire_keys_check(keys, count, sizeof *keys, &arena, NULL), status);
+    ck_assert_int_eq(wire_keys_check(keys, count, sizeof *keys, NULL, &arena, NULL), status);
     free(keys);
     obb_arena_fini(&arena);
     return status;
@@ -80,6 +83,74 @@ START_TEST(keys_made_to_collide_are_sorted_instead)
 }
 END_TEST
 
+/* Checks the keys with each poll of some telling that the work is cancelled, and then with none.
+ * Returns the number of polls of a whole check. */
+static size_t cancel_at_polls(const obb_str *keys, size_t count)
+{
+    const atomic_bool cancel = false;
+    size_t polls = 0, cancelled = 0;
+    wire_key_status status = WIRE_KEYS_CANCELLED;
+    for (size_t n = 1; status == WIRE_KEYS_CANCELLED; n += n / 2 + 1) {
+        struct obb_arena arena;
+        obb_arena_init(&arena);
+        size_t second = 12345;
+        fault_cancel(n);
+        status = wire_keys_check(keys, count, sizeof *keys, &cancel, &arena, &second);
+        polls = fault_polls();
+        fault_cancel(0);
+        obb_arena_fini(&arena);
+        ck_assert(status == WIRE_KEYS_DIFFER || (status == WIRE_KEYS_CANCELLED && polls == n));
+        ck_assert_uint_eq(second, 12345);
+        cancelled += status == WIRE_KEYS_CANCELLED;
+    }
+    ck_assert_uint_gt(cancelled, 3);
+    return polls;
+}
+
+START_TEST(a_check_polls_at_least_every_few_thousand_keys)
+{
+    enum { MANY = 200000, LONG = 9, BYTES = 1 << 20 };
+    char(*texts)[16] = malloc(MANY * sizeof *texts);
+    obb_str *keys = malloc(MANY * sizeof *keys);
+    char *bytes = malloc((size_t)LONG * BYTES);
+    ck_assert(texts != NULL && keys != NULL && bytes != NULL);
+    for (unsigned i = 0; i < MANY; i++) {
+        (void)snprintf(texts[i], sizeof texts[i], "n%u", i);
+        keys[i] = obb_str_of(texts[i]);
+    }
+    /* two passes over all keys */
+    ck_assert_uint_ge(cancel_at_polls(keys, MANY), 2 * (MANY / 4096));
+
+    /* Keys of one slot among 4,096 are sorted: eleven passes and more. */
+    size_t found = 0;
+    for (unsigned n = 0; found < 2000; n++) {
+        (void)snprintf(texts[found], sizeof texts[found], "k%u", n);
+        if ((wire_key_hash(obb_str_of(texts[found])) & 4095) == 77) {
+            keys[found] = obb_str_of(texts[found]);
+            found++;
+        }
+    }
+    for (size_t i = 0; i < found / 2; i++) {
+        const obb_str key = keys[i];
+        keys[i] = keys[found - 1 - i];
+        keys[found - 1 - i] = key;
+    }
+    ck_assert_uint_ge(cancel_at_polls(keys, found), found * 11 / 32);
+
+    /* Few long keys, hashed or compared: after each. */
+    memset(bytes, 'x', (size_t)LONG * BYTES);
+    for (size_t i = 0; i < LONG; i++) {
+        keys[i] = (obb_str){.bytes = bytes + i * BYTES, .length = BYTES};
+        bytes[(i + 1) * BYTES - 1] = (char)('a' + i);
+    }
+    ck_assert_uint_ge(cancel_at_polls(keys, LONG), LONG);
+    ck_assert_uint_ge(cancel_at_polls(keys, 8), 28);
+    free(texts);
+    free(keys);
+    free(bytes);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("keys");
@@ -87,6 +158,7 @@ int main(void)
     tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, one_repeated_key_among_any_number_is_found);
     tcase_add_test(tc, keys_made_to_collide_are_sorted_instead);
+    tcase_add_test(tc, a_check_polls_at_least_every_few_thousand_keys);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }

@@ -142,6 +142,58 @@ START_TEST(decoding_can_be_cancelled_at_any_poll)
 }
 END_TEST
 
+/* Returns the number of polls of decoding `count` boxes: an import, or the puts of a commit. With
+ * cancel_at, the poll at which it is cancelled; 0: it is not. */
+static size_t polls_of_boxes(int route, size_t count, size_t cancel_at)
+{
+    enum { LINE = 96, HEAD = 128 };
+    const atomic_bool cancel = false;
+    char *text = malloc(HEAD + count * LINE);
+    ck_assert_ptr_nonnull(text);
+    size_t length = (size_t)sprintf(
+        text, route == 3 ? "{\"format\":\"obbd-scene\",\"version\":1,\"dimensions\":3,"
+                           "\"history\":{\"span\":1,\"commits\":1}}\n"
+                         : "{\"put\":{");
+    for (size_t i = 0; i < count; i++)
+        length += (size_t)(route == 3 ? sprintf(text + length, "{\"name\":\"n%zu\"," POSE "}\n", i)
+                                      : sprintf(text + length, "%s\"n%zu\":{" POSE "}",
+                                                i > 0 ? "," : "", i));
+    if (route != 3)
+        length += (size_t)sprintf(text + length, "}}");
+    const wire_body body = {.bytes = text, .length = length, .media = WIRE_JSON, .cancel = &cancel};
+    struct obb_arena room = {0};
+    wire_problem problem = {0};
+    fault_cancel(cancel_at);
+    const bool good = decode_list(route, 0, &body, &room, &problem);
+    const size_t polls = fault_polls();
+    fault_cancel(0);
+    ck_assert(good == (cancel_at == 0));
+    if (!good) {
+        ck_assert_int_eq(problem.status, 503);
+        ck_assert_str_eq(problem.type, wire_problem_of(OBB_CANCELLED).type);
+    }
+    obb_arena_fini(&room);
+    free(text);
+    return polls;
+}
+
+START_TEST(the_check_of_many_names_can_be_cancelled)
+{
+    enum { MANY = 20000 };
+    for (int route = 2; route <= 3; route++) {
+        const size_t few = polls_of_boxes(route, 2, 0), each = polls_of_boxes(route, 3, 0) - few,
+                     all = polls_of_boxes(route, MANY, 0), reading = few + (MANY - 2) * each;
+        ck_assert_uint_gt(each, 0);
+        ck_assert_uint_ge(all, reading + 2 * (MANY / 4096));
+        /* the decoder around may poll once more before it ends */
+        const size_t early = polls_of_boxes(route, MANY, reading + 1),
+                     late = polls_of_boxes(route, MANY, all - 1);
+        ck_assert(early == reading + 1 || early == reading + 2);
+        ck_assert(late == all - 1 || late == all);
+    }
+}
+END_TEST
+
 START_TEST(decoding_keeps_within_its_budget)
 {
     for (int i = 0; i < LISTS; i++) {
@@ -390,6 +442,7 @@ int main(void)
     tcase_add_test(tc, a_failing_heap_is_a_503);
     tcase_add_test(tc, a_request_takes_memory_in_proportion_to_its_bytes);
     tcase_add_test(tc, decoding_can_be_cancelled_at_any_poll);
+    tcase_add_test(tc, the_check_of_many_names_can_be_cancelled);
     tcase_add_test(tc, decoding_keeps_within_its_budget);
     suite_add_tcase(suite, tc);
     return test_main(suite);
