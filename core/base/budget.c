@@ -9,7 +9,7 @@ struct head {
     struct obb_budget *budget;
     size_t bytes; /* of the block, the head not counted */
 };
-static_assert(sizeof(struct head) == 16, "blocks stay aligned to 16 bytes");
+static_assert(sizeof(struct head) == OBB_BUDGET_HEAD, "blocks stay aligned to 16 bytes");
 
 void obb_budget_init(struct obb_budget *budget, size_t limit)
 {

@@ -40,6 +40,8 @@ size_t obb_budget_used(const struct obb_budget *budget);
  * Each block remembers its budget and its size in 16 bytes in front of it, so obb_budget_free needs
  * only the block. */
 
+#define OBB_BUDGET_HEAD 16
+
 /* Returns count * size bytes aligned to 16, not zeroed (obb_budget_calloc: zeroed), or NULL if
  * the heap or the budget has no room or the product overflows. A count or size of 0 returns a
  * block that may be freed. The caller frees the block with obb_budget_free, and the budget must

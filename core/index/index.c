@@ -28,9 +28,9 @@ void obb_index_unref(struct obb_index *index)
         return;
     if (index->account != NULL)
         *index->account -= index->bytes;
-    obb_free(index->block);
-    obb_free(index->nonuniform);
-    obb_free(index);
+    obb_budget_free(index->block);
+    obb_budget_free(index->nonuniform);
+    obb_budget_free(index);
 }
 
 size_t obb_index_bytes(const struct obb_index *index) { return index->bytes; }

@@ -6,6 +6,7 @@
 #ifndef OBB_INDEX_H
 #define OBB_INDEX_H
 
+#include "core/base/budget.h"
 #include "core/geometry/box.h"
 #include "core/geometry/ray.h"
 #include "core/kernels/cpu.h"
@@ -26,12 +27,14 @@ typedef enum obb_verdict { OBB_DOUBT, OBB_SURE } obb_verdict;
  * dimensions  2 or 3.
  * kernels     NULL: the widest that this CPU has.
  * cancel      may be NULL; polled about every 100 us.
+ * budget      the index and the working memory of the build draw from it, and it must outlive the
+ *             index; NULL: no limit, as for the indexes of scenes.
  * returns     OBB_NO_MEMORY or OBB_CANCELLED, and then *out is not written.
  * The caller owns one reference to *out. O(count). */
 obb_status obb_index_build(const struct obb_version *const *versions,
                            const struct obb_version *const *to, size_t count, int dimensions,
                            const struct obb_kernels *kernels, const atomic_bool *cancel,
-                           struct obb_index **out);
+                           struct obb_budget *budget, struct obb_index **out);
 
 /* Builds an index in phases of independent chunks: call obb_build_advance on one thread, run every
  * chunk of the phase on any threads, and repeat until obb_build_advance returns 0. The index does
@@ -42,7 +45,7 @@ struct obb_build;
 obb_status obb_build_create(const struct obb_version *const *versions,
                             const struct obb_version *const *to, size_t count, int dimensions,
                             const struct obb_kernels *kernels, const atomic_bool *cancel,
-                            struct obb_build **out);
+                            struct obb_budget *budget, struct obb_build **out);
 
 /* Returns the number of chunks of the next phase. 0 means that the index can be taken if
  * *out_status is OBB_OK. After any other status (OBB_NO_MEMORY) the build can only be destroyed. */

@@ -51,6 +51,7 @@ struct obb_build {
     const struct obb_version *const *versions, *const *to;
     size_t count;
     const atomic_bool *cancel;
+    struct obb_budget *budget;
     enum phase phase;
     size_t sample_count;
     struct sampled *sample;
@@ -264,8 +265,8 @@ static obb_status take_sample(struct obb_build *b)
     size_t n = b->count / SAMPLE_SHARE;
     n = obb_least(n < LEAST_SAMPLE ? LEAST_SAMPLE : n, MOST_SAMPLE);
     n = b->sample_count = obb_least(n, b->count);
-    b->sample = obb_malloc(n, sizeof *b->sample);
-    struct obb_grid_cell *cells = obb_malloc(n, sizeof *cells);
+    b->sample = obb_budget_malloc(b->budget, n, sizeof *b->sample);
+    struct obb_grid_cell *cells = obb_budget_malloc(b->budget, n, sizeof *cells);
     obb_status status = OBB_NO_MEMORY;
     if (b->sample == NULL || cells == NULL)
         goto out;
@@ -295,9 +296,9 @@ static obb_status take_sample(struct obb_build *b)
                 (uint16_t)obb_grid_code(&b->sample_grid, k, obb_component(b->sample[i].center, k));
         cells[i].rank = (uint16_t)obb_rank_of(large, b->sample[i].size);
     }
-    status = obb_tiles_create(cells, n, b->count, width, large, &b->tiles);
+    status = obb_tiles_create(cells, n, b->count, width, large, b->budget, &b->tiles);
 out:
-    obb_free(cells);
+    obb_budget_free(cells);
     return status;
 }
 
@@ -383,7 +384,7 @@ static obb_status start_parting(struct obb_build *b)
         extent = united(&extent, &b->summaries[c].extent);
     struct obb_nonuniform_grid nonuniform;
     if (choose_grid(b, &extent, b->usual, &index->grid, &nonuniform)) {
-        index->nonuniform = obb_malloc(1, sizeof nonuniform);
+        index->nonuniform = obb_budget_malloc(b->budget, 1, sizeof nonuniform);
         if (index->nonuniform == NULL)
             return OBB_NO_MEMORY;
         *index->nonuniform = nonuniform;
@@ -421,8 +422,8 @@ static obb_status order(struct obb_build *b, size_t chunk)
         const size_t n = b->column_starts[column + 1] - b->column_starts[column];
         most = n > most ? n : most;
     }
-    uint32_t *ordered = obb_malloc(most, 2 * sizeof *ordered);
-    const struct obb_version **spare = obb_malloc(most, sizeof *spare);
+    uint32_t *ordered = obb_budget_malloc(b->budget, most, 2 * sizeof *ordered);
+    const struct obb_version **spare = obb_budget_malloc(b->budget, most, sizeof *spare);
     const bool good = ordered != NULL && spare != NULL;
     for (uint32_t column = b->order_first[chunk]; good && column < b->order_first[chunk + 1];
          column++) {
@@ -434,8 +435,8 @@ static obb_status order(struct obb_build *b, size_t chunk)
         if (b->to != NULL)
             permute(b->to_of + from, ordered, n, spare);
     }
-    obb_free(ordered);
-    obb_free(spare);
+    obb_budget_free(ordered);
+    obb_budget_free(spare);
     return good ? OBB_OK : OBB_NO_MEMORY;
 }
 
@@ -517,7 +518,7 @@ static void finish(struct obb_build *b)
 /* ---- From phase to phase --------------------------------------------------------------------- */
 
 /* Allocates one block for all arrays of the index. Each array begins at a cache line. */
-static obb_status room_for(struct obb_index *index, size_t count)
+static obb_status room_for(struct obb_index *index, size_t count, struct obb_budget *budget)
 {
     const size_t nodes = obb_tree_shape(count, &index->tree);
     const size_t boxes = index->moving ? 0 : count;
@@ -528,8 +529,9 @@ static obb_status room_for(struct obb_index *index, size_t count)
     size_t sum = 64;
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         sum += (sizes[i] + 63) / 64 * 64;
-    index->bytes = obb_heap_bytes(sizeof *index) + obb_heap_bytes(sum);
-    index->block = obb_malloc(sum, 1);
+    index->bytes =
+        obb_heap_bytes(OBB_BUDGET_HEAD + sizeof *index) + obb_heap_bytes(OBB_BUDGET_HEAD + sum);
+    index->block = obb_budget_malloc(budget, sum, 1);
     if (index->block == NULL)
         return OBB_NO_MEMORY;
     void *at[4];
@@ -549,7 +551,7 @@ static obb_status room_for(struct obb_index *index, size_t count)
 static obb_status start(struct obb_build *b)
 {
     struct obb_index *index = b->index;
-    obb_status status = room_for(index, b->count);
+    obb_status status = room_for(index, b->count, b->budget);
     if (status != OBB_OK)
         return status;
     if (b->count == 0) {
@@ -569,13 +571,13 @@ static obb_status start(struct obb_build *b)
     b->summary_chunks = (b->count + b->summary_boxes - 1) / b->summary_boxes;
     b->pack_chunks = (b->count + PACK_BOXES - 1) / PACK_BOXES;
     const size_t columns = b->tiles->columns;
-    b->summaries = obb_malloc(b->summary_chunks, sizeof *b->summaries);
-    b->counts = obb_calloc(b->summary_chunks, columns * sizeof *b->counts);
-    b->column_starts = obb_malloc(columns + 1, sizeof *b->column_starts);
-    b->order_first = obb_malloc(columns + 1, sizeof *b->order_first);
-    b->ids = obb_malloc(b->pack_chunks, sizeof *b->ids);
+    b->summaries = obb_budget_malloc(b->budget, b->summary_chunks, sizeof *b->summaries);
+    b->counts = obb_budget_calloc(b->budget, b->summary_chunks, columns * sizeof *b->counts);
+    b->column_starts = obb_budget_malloc(b->budget, columns + 1, sizeof *b->column_starts);
+    b->order_first = obb_budget_malloc(b->budget, columns + 1, sizeof *b->order_first);
+    b->ids = obb_budget_malloc(b->budget, b->pack_chunks, sizeof *b->ids);
     if (b->to != NULL)
-        b->to_of = obb_malloc(b->count, sizeof *b->to_of);
+        b->to_of = obb_budget_malloc(b->budget, b->count, sizeof *b->to_of);
     if ((b->to != NULL && b->to_of == NULL) || b->summaries == NULL || b->counts == NULL ||
         b->column_starts == NULL || b->order_first == NULL || b->ids == NULL)
         return OBB_NO_MEMORY;
@@ -587,13 +589,13 @@ static obb_status start(struct obb_build *b)
 obb_status obb_build_create(const struct obb_version *const *versions,
                             const struct obb_version *const *to, size_t count, int dimensions,
                             const struct obb_kernels *kernels, const atomic_bool *cancel,
-                            struct obb_build **out)
+                            struct obb_budget *budget, struct obb_build **out)
 {
-    struct obb_build *b = obb_calloc(1, sizeof *b);
-    struct obb_index *index = obb_calloc(1, sizeof *index);
+    struct obb_build *b = obb_budget_calloc(budget, 1, sizeof *b);
+    struct obb_index *index = obb_budget_calloc(budget, 1, sizeof *index);
     if (b == NULL || index == NULL) {
-        obb_free(b);
-        obb_free(index);
+        obb_budget_free(b);
+        obb_budget_free(index);
         return OBB_NO_MEMORY;
     }
     index->references = 1;
@@ -607,6 +609,7 @@ obb_status obb_build_create(const struct obb_version *const *versions,
     b->to = to;
     b->count = count;
     b->cancel = cancel;
+    b->budget = budget;
     const obb_status status = start(b);
     if (status == OBB_OK)
         *out = b;
@@ -670,7 +673,7 @@ struct obb_index *obb_build_take(struct obb_build *b)
     struct obb_index *index = b->index;
     b->index = NULL;
     if (index->nonuniform != NULL)
-        index->bytes += obb_heap_bytes(sizeof *index->nonuniform);
+        index->bytes += obb_heap_bytes(OBB_BUDGET_HEAD + sizeof *index->nonuniform);
     return index;
 }
 
@@ -679,24 +682,25 @@ void obb_build_destroy(struct obb_build *b)
     if (b == NULL)
         return;
     obb_index_unref(b->index);
-    obb_free(b->sample);
-    obb_free(b->tiles);
-    obb_free(b->summaries);
-    obb_free(b->counts);
-    obb_free(b->column_starts);
-    obb_free(b->order_first);
-    obb_free(b->to_of);
-    obb_free(b->ids);
-    obb_free(b);
+    obb_budget_free(b->sample);
+    obb_budget_free(b->tiles);
+    obb_budget_free(b->summaries);
+    obb_budget_free(b->counts);
+    obb_budget_free(b->column_starts);
+    obb_budget_free(b->order_first);
+    obb_budget_free(b->to_of);
+    obb_budget_free(b->ids);
+    obb_budget_free(b);
 }
 
 obb_status obb_index_build(const struct obb_version *const *versions,
                            const struct obb_version *const *to, size_t count, int dimensions,
                            const struct obb_kernels *kernels, const atomic_bool *cancel,
-                           struct obb_index **out)
+                           struct obb_budget *budget, struct obb_index **out)
 {
     struct obb_build *build;
-    obb_status status = obb_build_create(versions, to, count, dimensions, kernels, cancel, &build);
+    obb_status status =
+        obb_build_create(versions, to, count, dimensions, kernels, cancel, budget, &build);
     if (status != OBB_OK)
         return status;
     for (size_t chunks; status == OBB_OK && (chunks = obb_build_advance(build, &status)) > 0;)

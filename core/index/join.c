@@ -13,13 +13,13 @@
 #include "core/index/join.h"
 
 #include "core/base/least.h"
+#include "core/base/sort.h"
 #include "core/index/index_body.h"
 #include "core/index/packed.h"
 #include "core/index/tree.h"
 
 #include <assert.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define READY_ENTRIES 8192 /* entries checked in a chunk: 50 us */
@@ -75,7 +75,7 @@ struct obb_join {
     struct obb_limits limits;
     const struct obb_kernels *kernels;
     const atomic_bool *cancel;
-    struct obb_budget *budget; /* all but `moved` draws from it */
+    struct obb_budget *budget; /* all of it draws from it */
     enum phase phase;
     struct obb_index *moved;        /* NULL: all pairs */
     const struct obb_version **set; /* the moved: a hash set, open addressing, NULL is free */
@@ -165,7 +165,14 @@ static obb_status choose_ranks(struct obb_join *join, size_t entries)
                    index->count * sizeof *index->ids);
             join->sorted_count += index->count;
         }
-        qsort(join->sorted, join->sorted_count, sizeof *join->sorted, by_value);
+        uint64_t *spare = obb_budget_malloc(join->budget, entries, sizeof *spare);
+        if (spare == NULL)
+            return OBB_NO_MEMORY;
+        const bool sorted = obb_sort_by(join->sorted, join->sorted_count, sizeof *join->sorted,
+                                        by_value, spare, join->cancel);
+        obb_budget_free(spare);
+        if (!sorted)
+            return OBB_CANCELLED;
         span = join->sorted_count;
     }
     size_t ranges = 1;
@@ -292,7 +299,7 @@ static obb_status create(const struct obb_layers *layers, uint64_t revision, dou
         status = remember_moved(join, moved, count);
         if (status == OBB_OK)
             status = obb_index_build(moved, NULL, count, obb_layers_dimensions(layers),
-                                     join->kernels, cancel, &join->moved);
+                                     join->kernels, cancel, budget, &join->moved);
     }
     if (status == OBB_OK)
         status = make_ready(join);

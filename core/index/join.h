@@ -18,15 +18,14 @@ typedef struct obb_join_pair {
 
 /* Creates a join of all pairs that overlap at `margin` (scene units), or may. `layers` and *cancel
  * (may be NULL, polled about every 100 us) must outlive the join, which draws from `budget`.
- * OBB_NO_MEMORY. OBB_LIMIT if there
- * are 2^31 entries or more. */
+ * OBB_NO_MEMORY. OBB_CANCELLED. OBB_LIMIT if there are 2^31 entries or more. */
 obb_status obb_join_create(const struct obb_layers *layers, uint64_t revision, double margin,
                            const atomic_bool *cancel, struct obb_budget *budget,
                            struct obb_join **out);
 
 /* Creates a join of only those pairs of which at least one box is among `moved`: the pairs that a
- * commit can have changed. moved: versions alive at the revision, each once. Returns OBB_CANCELLED
- * as well. Cost: that of the moved versions, and for each level an eighth of a byte an entry,
+ * commit can have changed. moved: versions alive at the revision, each once. 
+ * The index of the moved draws from the budget, too. Cost: that of the moved versions, and for each level an eighth of a byte an entry,
  * allocated and set. */
 obb_status obb_join_create_moved(const struct obb_layers *layers, uint64_t revision, double margin,
                                  const struct obb_version *const *moved, size_t moved_count,

@@ -207,7 +207,8 @@ obb_status obb_layers_next(const struct obb_layers *previous,
     for (size_t i = 0; i < added_count; i++)
         versions[count++] = added[i];
     struct obb_index *index;
-    status = obb_index_build(versions, NULL, count, next->dimensions, next->kernels, NULL, &index);
+    status =
+        obb_index_build(versions, NULL, count, next->dimensions, next->kernels, NULL, NULL, &index);
     obb_free(versions);
     if (status != OBB_OK) {
         obb_layers_unref(next);

@@ -76,7 +76,7 @@ static obb_status start_building(struct obb_rebuild *r)
         r->count += r->counts[c];
     }
     return obb_build_create(r->versions, NULL, r->count, obb_layers_dimensions(r->layers),
-                            obb_layers_kernels(r->layers), r->cancel, &r->build);
+                            obb_layers_kernels(r->layers), r->cancel, NULL, &r->build);
 }
 
 size_t obb_rebuild_advance(struct obb_rebuild *r, obb_status *out_status)

@@ -1,6 +1,5 @@
 #include "core/index/tiles.h"
 
-#include "core/base/alloc.h"
 #include "core/kernels/batch.h"
 
 #include <math.h>
@@ -94,7 +93,8 @@ static void choose_columns(struct obb_rank *r, const struct obb_grid_cell *sampl
 }
 
 obb_status obb_tiles_create(const struct obb_grid_cell *sample, size_t sample_count, size_t count,
-                            const double width[static 3], double large, struct obb_tiles **out)
+                            const double width[static 3], double large, struct obb_budget *budget,
+                            struct obb_tiles **out)
 {
     bool seen[OBB_RANKS] = {false};
     size_t tables = 0;
@@ -102,11 +102,12 @@ obb_status obb_tiles_create(const struct obb_grid_cell *sample, size_t sample_co
         seen[sample[i].rank] = true;
     for (int rank = 0; rank < OBB_RANKS; rank++)
         tables += seen[rank];
-    uint32_t *counts = obb_malloc(FINE_BINS, sizeof *counts);
-    struct obb_tiles *tiles = obb_malloc(1, sizeof *tiles + tables * sizeof tiles->tables[0]);
+    uint32_t *counts = obb_budget_malloc(budget, FINE_BINS, sizeof *counts);
+    struct obb_tiles *tiles =
+        obb_budget_malloc(budget, 1, sizeof *tiles + tables * sizeof tiles->tables[0]);
     if (tiles == NULL || counts == NULL) {
-        obb_free(tiles);
-        obb_free(counts);
+        obb_budget_free(tiles);
+        obb_budget_free(counts);
         return OBB_NO_MEMORY;
     }
     uint8_t axis[3] = {0, 1, 2}; /* shortest first */
@@ -134,7 +135,7 @@ obb_status obb_tiles_create(const struct obb_grid_cell *sample, size_t sample_co
         }
         tiles->columns += r->columns;
     }
-    obb_free(counts);
+    obb_budget_free(counts);
     *out = tiles;
     return OBB_OK;
 }

@@ -11,6 +11,7 @@
 #ifndef OBB_TILES_H
 #define OBB_TILES_H
 
+#include "core/base/budget.h"
 #include "core/base/status.h"
 
 #include <stddef.h>
@@ -52,10 +53,12 @@ struct obb_tiles {
  * sample   not empty.
  * width    widths of the grid along each axis, in any unit.
  * large    size at which rank 0 ends.
+ * budget   the tables draw from it; NULL: no limit.
  * returns  OBB_NO_MEMORY, and then *out is not written.
- * The caller releases *out by obb_free. O(sample_count * ranks). */
+ * The caller releases *out by obb_budget_free. O(sample_count * ranks). */
 obb_status obb_tiles_create(const struct obb_grid_cell *sample, size_t sample_count, size_t count,
-                            const double width[static 3], double large, struct obb_tiles **out);
+                            const double width[static 3], double large, struct obb_budget *budget,
+                            struct obb_tiles **out);
 
 /* Returns the key of a box: its column in the high 16 bits, and its position along the column in
  * the low 16 bits. code: the cell of its centre. */

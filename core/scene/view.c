@@ -34,7 +34,7 @@ static obb_status build_interpolated_index(struct obb_scene *scene, struct obb_s
     obb_status st = OBB_OK;
     if (count > 0)
         st = obb_index_build(from, to, count, state->settings.dimensions, scene->kernels, NULL,
-                             &state->interpolated_index);
+                             NULL, &state->interpolated_index);
     if (st == OBB_OK && count > 0)
         obb_index_charge(state->interpolated_index, &scene->layer_bytes);
     state->interpolated_index_built = st == OBB_OK;

@@ -182,7 +182,7 @@ static struct obb_layers *build_layers(const struct ours_world *world,
     struct obb_layers *empty, *layers;
     struct obb_build *build;
     require(obb_layers_create(3, kernels, &empty) == OBB_OK &&
-                obb_build_create(world->now, NULL, world->count, 3, kernels, NULL, &build) ==
+                obb_build_create(world->now, NULL, world->count, 3, kernels, NULL, NULL, &build) ==
                     OBB_OK,
             "a build");
     const crew_work building = {advance_build, run_build_chunk, build};

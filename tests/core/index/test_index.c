@@ -61,7 +61,7 @@ static struct obb_index *index_of(const struct scene *scene, const struct obb_ke
 {
     struct obb_index *index = NULL;
     ck_assert_int_eq(obb_index_build(scene->versions, NULL, scene->count, scene->world.dimensions,
-                                     kernels, NULL, &index),
+                                     kernels, NULL, NULL, &index),
                      OBB_OK);
     ck_assert_uint_eq(obb_index_count(index), scene->count);
     return index;
@@ -138,7 +138,7 @@ static struct obb_index *index_backwards(const struct scene *scene, size_t *chun
 {
     struct obb_build *build;
     obb_status status = obb_build_create(scene->versions, NULL, scene->count,
-                                         scene->world.dimensions, NULL, NULL, &build);
+                                         scene->world.dimensions, NULL, NULL, NULL, &build);
     ck_assert_int_eq(status, OBB_OK);
     for (size_t n; (n = obb_build_advance(build, &status)) > 0; *chunks += n)
         for (size_t i = n; i-- > 0;)
@@ -436,9 +436,9 @@ START_TEST(bounds_of_a_motion_hold_the_box_on_its_whole_way)
             box->center = obb_add(scene.versions[i]->box.center, obb_scale(box->center, 0.1));
         }
         struct obb_index *index = NULL;
-        ck_assert_int_eq(
-            obb_index_build(scene.versions, ends.versions, COUNT, dimensions, NULL, NULL, &index),
-            OBB_OK);
+        ck_assert_int_eq(obb_index_build(scene.versions, ends.versions, COUNT, dimensions, NULL,
+                                         NULL, NULL, &index),
+                         OBB_OK);
         ck_assert(obb_index_validate(index));
         for (size_t q = 0; q < test_effort(300); q++) {
             const size_t i = test_below(&rng, COUNT);
@@ -478,14 +478,14 @@ START_TEST(building_stops_when_cancelled_and_survives_each_failing_allocation)
     const atomic_bool cancelled = true;
     struct obb_index *index = NULL;
     ck_assert_int_eq(
-        obb_index_build(scene.versions, NULL, scene.count, 3, NULL, &cancelled, &index),
+        obb_index_build(scene.versions, NULL, scene.count, 3, NULL, &cancelled, NULL, &index),
         OBB_CANCELLED);
     ck_assert_ptr_null(index);
     size_t failures = 0;
     for (size_t n = 1;; n++) {
         fault_arm(n);
         const obb_status status =
-            obb_index_build(scene.versions, NULL, scene.count, 3, NULL, NULL, &index);
+            obb_index_build(scene.versions, NULL, scene.count, 3, NULL, NULL, NULL, &index);
         fault_arm(0);
         if (status == OBB_OK)
             break;

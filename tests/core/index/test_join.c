@@ -112,6 +112,38 @@ START_TEST(a_join_stops_when_cancelled_and_survives_each_failing_allocation)
 }
 END_TEST
 
+START_TEST(a_join_of_what_moved_draws_its_index_from_the_budget)
+{
+    enum { COUNT = 400, ENTRY = 64 + 8 + 8 /* a packed box, its version, its id */ };
+    struct boxes_world world;
+    struct obb_layers *layers = model_layers_of_scene(&world, BOXES_POINT, COUNT, 3, NULL);
+    struct model_layers_state *state = model_layers_state(&world, OBB_NEVER - 1);
+    size_t refused = 0;
+    bool good = false;
+    for (size_t limit = 1; !good; limit += limit / 2 + 1) {
+        struct obb_budget budget;
+        obb_budget_init(&budget, limit);
+        struct obb_join *join = NULL;
+        obb_status status = obb_join_create_moved(layers, OBB_NEVER - 1, 0, state->boxes,
+                                                  state->count, NULL, &budget, &join);
+        if (status == OBB_OK) {
+            ck_assert_uint_ge(obb_budget_used(&budget), (size_t)COUNT * ENTRY);
+            status = model_layers_join(join, false);
+        }
+        ck_assert(status == OBB_OK || status == OBB_NO_MEMORY);
+        ck_assert_uint_le(obb_budget_used(&budget), limit);
+        obb_join_destroy(join);
+        ck_assert_uint_eq(obb_budget_used(&budget), 0);
+        good = status == OBB_OK;
+        refused += !good;
+    }
+    ck_assert_uint_gt(refused, 20);
+    free(state);
+    obb_layers_unref(layers);
+    boxes_world_fini(&world);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("join");
@@ -120,6 +152,7 @@ int main(void)
     tcase_add_test(tc, a_join_of_what_moved_has_just_its_pairs);
     tcase_add_test(tc, joins_of_all_scenes_have_each_pair_once_with_every_kernel_and_margin);
     tcase_add_test(tc, a_join_stops_when_cancelled_and_survives_each_failing_allocation);
+    tcase_add_test(tc, a_join_of_what_moved_draws_its_index_from_the_budget);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }

@@ -39,8 +39,8 @@ START_TEST(every_box_has_a_column_and_larger_ranks_come_first)
         const double width[3] = {test_uniform(&rng, 0, 10), test_uniform(&rng, 0, 10),
                                  test_uniform(&rng, 0, 10)};
         struct obb_tiles *tiles = NULL;
-        ck_assert_int_eq(obb_tiles_create(sample, SAMPLE, (size_t)SAMPLE * 32, width, 4, &tiles),
-                         OBB_OK);
+        ck_assert_int_eq(
+            obb_tiles_create(sample, SAMPLE, (size_t)SAMPLE * 32, width, 4, NULL, &tiles), OBB_OK);
         ck_assert(tiles->columns > 0 && tiles->columns < 1u << 16);
         uint32_t least[OBB_RANKS], most[OBB_RANKS];
         for (uint32_t r = 0; r < OBB_RANKS; r++) { /* each rank has columns of its own */
@@ -60,7 +60,7 @@ START_TEST(every_box_has_a_column_and_larger_ranks_come_first)
             ck_assert(least[rank] <= column && column <= most[rank]);
             large += rank > 0;
         }
-        obb_free(tiles);
+        obb_budget_free(tiles);
     }
     ck_assert(keys / 2 < large && large < keys);
 }
@@ -73,7 +73,7 @@ START_TEST(columns_hold_about_as_many_boxes_each)
     random_cells(sample, SAMPLE, false, &rng);
     const double width[3] = {1, 1, 1};
     struct obb_tiles *tiles = NULL;
-    ck_assert_int_eq(obb_tiles_create(sample, SAMPLE, (size_t)SAMPLE * 32, width, 1, &tiles),
+    ck_assert_int_eq(obb_tiles_create(sample, SAMPLE, (size_t)SAMPLE * 32, width, 1, NULL, &tiles),
                      OBB_OK);
     ck_assert_uint_ge(tiles->ranks[0].columns, 100); /* 8192 tiles of sixteen: about 20 * 20 */
     size_t *counts = calloc(tiles->columns, sizeof *counts);
@@ -92,7 +92,7 @@ START_TEST(columns_hold_about_as_many_boxes_each)
                       counts[tiles->ranks[0].first + c]);
     (void)printf("tiles: %u columns for %zu boxes\n", tiles->ranks[0].columns, boxes);
     free(counts);
-    obb_free(tiles);
+    obb_budget_free(tiles);
 }
 END_TEST
 
@@ -106,8 +106,8 @@ START_TEST(a_column_goes_along_the_longest_axis_to_and_fro)
         double width[3] = {1, 1.5, 2};
         width[longest] = 9;
         struct obb_tiles *tiles = NULL;
-        ck_assert_int_eq(obb_tiles_create(sample, SAMPLE, (size_t)SAMPLE * 32, width, 1, &tiles),
-                         OBB_OK);
+        ck_assert_int_eq(
+            obb_tiles_create(sample, SAMPLE, (size_t)SAMPLE * 32, width, 1, NULL, &tiles), OBB_OK);
         size_t up = 0, down = 0;
         for (size_t i = 0; i < test_effort(2000); i++) {
             uint32_t code[3];
@@ -121,7 +121,7 @@ START_TEST(a_column_goes_along_the_longest_axis_to_and_fro)
             down += here > next;
         }
         ck_assert(up > down / 4 && down > up / 4);
-        obb_free(tiles);
+        obb_budget_free(tiles);
     }
 }
 END_TEST
@@ -177,10 +177,10 @@ START_TEST(tiles_survive_each_failing_allocation)
     for (size_t n = 1;; n++) {
         struct obb_tiles *tiles = NULL;
         fault_arm(n);
-        const obb_status status = obb_tiles_create(sample, SAMPLE, SAMPLE, width, 1, &tiles);
+        const obb_status status = obb_tiles_create(sample, SAMPLE, SAMPLE, width, 1, NULL, &tiles);
         fault_arm(0);
         if (status == OBB_OK) {
-            obb_free(tiles);
+            obb_budget_free(tiles);
             break;
         }
         ck_assert_int_eq(status, OBB_NO_MEMORY);
