@@ -1,6 +1,5 @@
 #include "core/geometry/fit.h"
 
-#include "core/base/alloc.h"
 #include "core/geometry/angle.h"
 #include "core/geometry/eigen.h"
 #include "core/geometry/exact.h"
@@ -25,13 +24,17 @@ static const double gain = 1e-12;
 
 static const double corner_slack = 1e-6; /* of a box's diagonal */
 
+enum { POLLED = 16384 }; /* points between two polls: 0.2 ms */
+
 struct cloud {
     const obb_vec3 *points;
     size_t count;
     int dimensions;
-    int rank;         /* 0 a point, 1 a line, 2 a plane, 3 a volume */
-    double size;      /* largest coordinate difference to the first point */
-    obb_vec3 axis[3]; /* orthonormal; the points lie in the span of the first `rank` */
+    const atomic_bool *cancel; /* may be NULL */
+    struct obb_budget *budget; /* may be NULL */
+    int rank;                  /* 0 a point, 1 a line, 2 a plane, 3 a volume */
+    double size;               /* largest coordinate difference to the first point */
+    obb_vec3 axis[3];          /* orthonormal; the points lie in the span of the first `rank` */
 };
 
 static obb_vec3 point(const struct cloud *c, size_t i)
@@ -40,6 +43,13 @@ static obb_vec3 point(const struct cloud *c, size_t i)
     if (c->dimensions == 2)
         p.z = 0.0;
     return p;
+}
+
+/* Polls once every POLLED points. If the fit is cancelled, returns false, and a loop over the points
+ * ends early: its numbers are those of a part of the cloud, and obb_fit_points drops them. */
+static bool goes_on(const struct cloud *c, size_t i)
+{
+    return i % POLLED != 0 || !obb_cancelled(c->cancel);
 }
 
 /* Returns point i relative to the first. */
@@ -74,7 +84,7 @@ static void find_shape(struct cloud *c)
     c->axis[1] = (obb_vec3){.y = 1.0};
     c->axis[2] = (obb_vec3){.z = 1.0};
     obb_vec3 far = {0};
-    for (size_t i = 0; i < c->count; i++) {
+    for (size_t i = 0; i < c->count && goes_on(c, i); i++) {
         const obb_vec3 d = offset(c, i);
         const double part = obb_largest_part(d);
         if (part > c->size) {
@@ -89,7 +99,7 @@ static void find_shape(struct cloud *c)
         return;
     const obb_vec3 line = unit_of_any_length(obb_scale(far, scale));
     double deviation = 0.0;
-    for (size_t i = 0; i < c->count; i++) {
+    for (size_t i = 0; i < c->count && goes_on(c, i); i++) {
         const obb_vec3 d = obb_scale(offset(c, i), scale), off = obb_cross(line, d);
         const double part = obb_length(off);
         if (part > deviation) {
@@ -112,7 +122,7 @@ static void find_shape(struct cloud *c)
     side = unit_of_any_length(obb_sub(side, obb_scale(line, obb_dot(line, side))));
     const obb_vec3 normal = obb_cross(line, side);
     deviation = 0.0;
-    for (size_t i = 0; i < c->count; i++)
+    for (size_t i = 0; i < c->count && goes_on(c, i); i++)
         deviation = fmax(deviation, fabs(obb_dot(normal, obb_scale(offset(c, i), scale))));
     if (deviation <= flat) {
         c->axis[0] = perpendicular_by_projection(normal);
@@ -132,11 +142,11 @@ static double turn_to_covariance(const struct cloud *c, obb_vec3 frame[static 3]
     const double scale = 1.0 / c->size, share = 1.0 / (double)c->count;
     const bool in_plane = c->rank < 3;
     obb_vec3 mean = {0};
-    for (size_t i = 0; i < c->count; i++)
+    for (size_t i = 0; i < c->count && goes_on(c, i); i++)
         mean = obb_add(mean, obb_scale(offset(c, i), scale));
     mean = obb_scale(mean, share);
     obb_symmetric m = {0};
-    for (size_t i = 0; i < c->count; i++) {
+    for (size_t i = 0; i < c->count && goes_on(c, i); i++) {
         const obb_vec3 d = obb_sub(obb_scale(offset(c, i), scale), mean);
         const double x = obb_dot(d, frame[0]), y = obb_dot(d, frame[1]),
                      z = in_plane ? 0.0 : obb_dot(d, frame[2]);
@@ -177,39 +187,47 @@ static void principal_frame(const struct cloud *c, obb_vec3 frame[static 3])
 /* Turns the frame to that of the smallest box, for a cloud in a plane. */
 static obb_status flat_tight_frame(const struct cloud *c, obb_vec3 frame[static 3])
 {
-    obb_flat *shadow = obb_malloc(c->count, sizeof *shadow);
-    obb_flat *outline = obb_malloc(c->count + 1, sizeof *outline);
-    const obb_status st = shadow != NULL && outline != NULL ? OBB_OK : OBB_NO_MEMORY;
+    obb_flat *shadow = obb_budget_malloc(c->budget, c->count, sizeof *shadow);
+    obb_flat *outline = obb_budget_malloc(c->budget, c->count + 1, sizeof *outline);
+    obb_status st = shadow != NULL && outline != NULL ? OBB_OK : OBB_NO_MEMORY;
     if (st == OBB_OK) {
         for (size_t i = 0; i < c->count; i++) {
+            if (!goes_on(c, i)) {
+                st = OBB_CANCELLED;
+                break;
+            }
             const obb_vec3 d = obb_scale(offset(c, i), 1.0 / c->size); /* no square underflows */
             shadow[i] = (obb_flat){obb_dot(d, frame[0]), obb_dot(d, frame[1])};
         }
-        const size_t corners = obb_hull_flat(shadow, c->count, outline);
-        if (corners >= 3) {
-            obb_flat side;
-            (void)obb_hull_rectangle(outline, corners, &side);
+    }
+    if (st == OBB_OK) {
+        const size_t corners = obb_hull_flat(shadow, c->count, c->cancel, outline);
+        obb_flat side;
+        double area;
+        if (corners == 0 ||
+            (corners >= 3 && !obb_hull_rectangle(outline, corners, c->cancel, &area, &side))) {
+            st = OBB_CANCELLED;
+        } else if (corners >= 3) {
             const obb_vec3 x = obb_combine(frame, (obb_vec3){side.x, side.y, 0.0}),
                            y = obb_combine(frame, (obb_vec3){-side.y, side.x, 0.0});
             frame[0] = x;
             frame[1] = y;
         }
     }
-    obb_free(shadow);
-    obb_free(outline);
+    obb_budget_free(shadow);
+    obb_budget_free(outline);
     return st;
 }
 
 /* Replaces the frame, the axes of the covariance, by the axes of a small box. */
-static obb_status tight_frame(const struct cloud *c, const atomic_bool *cancel,
-                              obb_vec3 frame[static 3])
+static obb_status tight_frame(const struct cloud *c, obb_vec3 frame[static 3])
 {
     if (c->rank < 2)
         return OBB_OK;
     if (c->rank == 2)
         return flat_tight_frame(c, frame);
     obb_vec3 tight[3];
-    const obb_status st = obb_tight_axes(c->points, c->count, frame, cancel, tight);
+    const obb_status st = obb_tight_axes(c->points, c->count, frame, c->cancel, c->budget, tight);
     if (st == OBB_OK)
         memcpy(frame, tight, sizeof tight);
     return st;
@@ -268,7 +286,7 @@ static void enclose(const struct cloud *c, obb_box *box)
 {
     const obb_solid solid = obb_solid_from_box(box, c->dimensions);
     double low[3] = {0}, high[3] = {0}, middle[3], half[3] = {0};
-    for (size_t i = 0; i < c->count; i++) {
+    for (size_t i = 0; i < c->count && goes_on(c, i); i++) {
         const obb_vec3 d = offset(c, i);
         for (int k = 0; k < c->dimensions; k++) {
             const double x = obb_dot(d, solid.axis[k]);
@@ -280,7 +298,7 @@ static void enclose(const struct cloud *c, obb_box *box)
         middle[k] = 0.5 * (low[k] + high[k]);
     box->center = moved(point(c, 0), solid.axis, middle);
     /* Once more about the center as it was rounded. */
-    for (size_t i = 0; i < c->count; i++) {
+    for (size_t i = 0; i < c->count && goes_on(c, i); i++) {
         const obb_vec3 d = obb_sub(point(c, i), box->center);
         for (int k = 0; k < c->dimensions; k++)
             half[k] = fmax(half[k], fabs(obb_dot(d, solid.axis[k])));
@@ -300,7 +318,7 @@ static double exact_half(double low, double center, double high)
 static obb_box enclose_along_coordinates(const struct cloud *c)
 {
     obb_vec3 low = point(c, 0), high = low;
-    for (size_t i = 1; i < c->count; i++) {
+    for (size_t i = 1; i < c->count && goes_on(c, i); i++) {
         low = obb_min(low, point(c, i));
         high = obb_max(high, point(c, i));
     }
@@ -429,22 +447,34 @@ static void consider(const obb_box *box, int dimensions, obb_box *best)
 /* ---- Points ---------------------------------------------------------------------------------- */
 
 obb_status obb_fit_points(const obb_vec3 *points, size_t count, obb_fit fit, int dimensions,
-                          const atomic_bool *cancel, obb_box *out)
+                          const atomic_bool *cancel, struct obb_budget *budget, obb_box *out)
 {
     assert(dimensions == 2 || dimensions == 3);
     if (count < 1 || count > OBB_MAX_POINTS)
         return OBB_BAD_COUNT;
-    struct cloud c = {.points = points, .count = count, .dimensions = dimensions};
-    for (size_t i = 0; i < count; i++)
+    struct cloud c = {.points = points,
+                      .count = count,
+                      .dimensions = dimensions,
+                      .cancel = cancel,
+                      .budget = budget};
+    for (size_t i = 0; i < count && goes_on(&c, i); i++)
         if (obb_bad_coordinate(point(&c, i)) >= 0)
             return OBB_BAD_NUMBER;
     const obb_box along_coordinates = enclose_along_coordinates(&c);
+    if (obb_cancelled(cancel))
+        return OBB_CANCELLED;
     if (fit == OBB_FIT_AABB)
         return finished(&along_coordinates, out);
     obb_vec3 frame[3];
     find_shape(&c);
+    if (obb_cancelled(cancel))
+        return OBB_CANCELLED;
     principal_frame(&c, frame);
+    if (obb_cancelled(cancel))
+        return OBB_CANCELLED;
     obb_box best = enclose_along(&c, frame);
+    if (obb_cancelled(cancel))
+        return OBB_CANCELLED;
     if (!obb_box_in_range(&best))
         best = along_coordinates; /* in range for all points in range */
     if (fit == OBB_FIT_TIGHT) {
@@ -453,11 +483,12 @@ obb_status obb_fit_points(const obb_vec3 *points, size_t count, obb_fit fit, int
         if (less_volume(&along_coordinates, &best, dimensions))
             best = along_coordinates;
         consider(&along_coordinates, dimensions, &best); /* if there is no volume, by area */
-        const obb_status st =
-            obb_cancelled(cancel) ? OBB_CANCELLED : tight_frame(&c, cancel, frame);
+        const obb_status st = tight_frame(&c, frame);
         if (st != OBB_OK)
             return st;
         const obb_box tight = enclose_along(&c, frame);
+        if (obb_cancelled(cancel))
+            return OBB_CANCELLED;
         consider(&tight, dimensions, &best);
     }
     return finished(&best, out);
@@ -686,13 +717,13 @@ static bool grown(const obb_box *box, const obb_vec3 *points, size_t count, int 
 }
 
 obb_status obb_fit_merge(const obb_box *box, const obb_box *others, size_t count, int dimensions,
-                         obb_box *out)
+                         struct obb_budget *budget, obb_box *out)
 {
     assert(dimensions == 2 || dimensions == 3);
     const size_t each = dimensions == 3 ? 8 : 4;
     if (count >= SIZE_MAX / 16)
         return OBB_NO_MEMORY;
-    obb_vec3 *corners = obb_malloc((count + 1) * each, sizeof *corners);
+    obb_vec3 *corners = obb_budget_malloc(budget, (count + 1) * each, sizeof *corners);
     if (corners == NULL)
         return OBB_NO_MEMORY;
     for (size_t i = 0; i <= count; i++) {
@@ -701,7 +732,8 @@ obb_status obb_fit_merge(const obb_box *box, const obb_box *others, size_t count
         obb_solid_corners(&solid, corner);
         memcpy(&corners[i * each], corner, each * sizeof *corners);
     }
-    struct cloud c = {.points = corners, .count = (count + 1) * each, .dimensions = dimensions};
+    struct cloud c = {
+        .points = corners, .count = (count + 1) * each, .dimensions = dimensions, .budget = budget};
     obb_box best;
     obb_status st = OBB_OK;
     if (grown(box, corners + each, count * each, dimensions, &best)) {
@@ -712,7 +744,7 @@ obb_status obb_fit_merge(const obb_box *box, const obb_box *others, size_t count
         principal_frame(&c, frame);
         other = enclose_along(&c, frame);
         consider(&other, dimensions, &best);
-        st = tight_frame(&c, NULL, frame);
+        st = tight_frame(&c, frame);
         if (st == OBB_OK) {
             other = enclose_along(&c, frame);
             consider(&other, dimensions, &best);
@@ -721,6 +753,6 @@ obb_status obb_fit_merge(const obb_box *box, const obb_box *others, size_t count
     } else {
         *out = best;
     }
-    obb_free(corners);
+    obb_budget_free(corners);
     return st;
 }

@@ -2,6 +2,7 @@
 #ifndef OBB_FIT_H
 #define OBB_FIT_H
 
+#include "core/base/budget.h"
 #include "core/base/cancel.h"
 #include "core/geometry/box.h"
 
@@ -28,12 +29,14 @@ typedef enum obb_fit { OBB_FIT_PCA, OBB_FIT_TIGHT, OBB_FIT_AABB } obb_fit;
  * line by 4e-15 of the cloud's size. Every point lies in the box: exactly if the axes are the
  * coordinate axes, otherwise within 2e-14 of the largest extent.
  *
+ * budget   the working memory of a tight fit draws from it, 32 bytes a point and up to 1.5 MB;
+ *          NULL: no limit.
  * Errors   OBB_BAD_COUNT unless 1 <= count <= OBB_MAX_POINTS; OBB_BAD_NUMBER for a coordinate out
  *          of range; OBB_NO_MEMORY; OBB_CANCELLED soon after *cancel is true (NULL: never).
  * Cost     pca 25 ns a point; tight in addition about 0.3 us a point and 1 ms for a hull of 30
  *          corners, 0.2 s at most. The answer is deterministic. */
 obb_status obb_fit_points(const obb_vec3 *points, size_t count, obb_fit fit, int dimensions,
-                          const atomic_bool *cancel, obb_box *out);
+                          const atomic_bool *cancel, struct obb_budget *budget, obb_box *out);
 
 /* Returns in *out the box with the given corners; *out is written only on OBB_OK.
  *
@@ -45,7 +48,8 @@ obb_status obb_fit_points(const obb_vec3 *points, size_t count, obb_fit fit, int
  *          the rounding of its own coordinates. */
 obb_status obb_fit_corners(const obb_vec3 *corners, size_t count, int dimensions, obb_box *out);
 
-/* Returns in *out a box that holds `box` and all `others`; *out is written only on OBB_OK.
+/* Returns in *out a box that holds `box` and all `others`; *out is written only on OBB_OK. The
+ * working memory draws from the budget (NULL: no limit).
  *
  * The axes are those of `box`, the coordinate axes, the axes of the covariance of all corners, or
  * those of the tight fit, whichever box is smallest. A later one is taken only if it is smaller by
@@ -55,6 +59,6 @@ obb_status obb_fit_corners(const obb_vec3 *corners, size_t count, int dimensions
  * Errors   OBB_BAD_NUMBER if the box would leave the range; OBB_NO_MEMORY.
  * Cost     as a tight fit around 8 corners a box. */
 obb_status obb_fit_merge(const obb_box *box, const obb_box *others, size_t count, int dimensions,
-                         obb_box *out);
+                         struct obb_budget *budget, obb_box *out);
 
 #endif

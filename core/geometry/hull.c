@@ -1,15 +1,18 @@
 #include "core/geometry/hull.h"
 
-#include "core/base/alloc.h"
+#include "core/base/sort.h"
 
 #include <assert.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define NONE UINT32_MAX
 
-enum { MOST_CORNERS = 65536 }; /* the proof in hull.h holds up to here */
+enum {
+    MOST_CORNERS = 65536, /* the proof in hull.h holds up to here */
+    POLLED = 16384,       /* points between two polls: 0.2 ms */
+    POLLED_TURNS = 4096 /* corners of a polygon that the calipers pass between two polls: 0.2 ms */
+};
 
 static const double grid_steps = 1099511627775.0; /* 2^40 - 1 */
 static const double left_out =
@@ -50,7 +53,14 @@ struct builder {
     uint32_t *start; /* by corner: the new face whose first corner it is */
     uint32_t *fresh; /* faces made for the corner at hand */
     uint32_t *queue; /* visible faces */
+    const atomic_bool *cancel;
 };
+
+/* Polls once every POLLED points. Returns false if the work is cancelled. */
+static bool goes_on(const atomic_bool *cancel, size_t point)
+{
+    return point % POLLED != 0 || !obb_cancelled(cancel);
+}
 
 /* ---- Which side ------------------------------------------------------------------------------ */
 
@@ -182,8 +192,8 @@ static int edge_to(const struct face *f, uint32_t neighbour)
 
 /* Makes the farthest point outside `start` a corner. The faces visible from it are removed, and
  * a fan of faces from it to the border of the visible part takes their place. Exact signs make
- * this border one closed loop. */
-static void add_corner(struct builder *b, uint32_t start)
+ * this border one closed loop. Returns false if it was cancelled. */
+static bool add_corner(struct builder *b, uint32_t start)
 {
     const uint32_t point = b->face[start].farthest;
     const uint32_t apex = b->corner_count++;
@@ -221,9 +231,15 @@ static void add_corner(struct builder *b, uint32_t start)
         f->shape.across[1] = after;
         b->face[after].shape.across[2] = b->fresh[i];
     }
+    size_t tests = 0; /* of points against faces since the last poll */
     for (uint32_t i = 0; i < seen; i++) {
         struct face *f = &b->face[b->queue[i]];
-        for (uint32_t p = f->outside, next; p != NONE; p = next) {
+        for (uint32_t p = f->outside, next; p != NONE; p = next, tests += fresh) {
+            if (tests >= POLLED) {
+                tests = 0;
+                if (obb_cancelled(b->cancel))
+                    return false;
+            }
             next = b->next[p];
             if (p != point)
                 place(b, p, b->fresh, fresh);
@@ -231,17 +247,21 @@ static void add_corner(struct builder *b, uint32_t start)
         f->alive = f->visible = false;
         b->free[b->free_count++] = b->queue[i];
     }
+    return true;
 }
 
 /* ---- Beginning and end ----------------------------------------------------------------------- */
 
-/* Lays the cloud on the grid. Returns false if it has no extent along one of the axes. */
+/* Lays the cloud on the grid. Returns false if it has no extent along one of the axes, or if it
+ * was cancelled. */
 static bool lay_on_grid(struct builder *b, const obb_vec3 *points, size_t count,
                         const obb_vec3 axis[static 3])
 {
     for (int k = 0; k < 3; k++) {
         double low = 0.0, high = 0.0; /* of points[0] */
         for (size_t i = 0; i < count; i++) {
+            if (!goes_on(b->cancel, i))
+                return false;
             const double x = obb_dot(obb_sub(points[i], points[0]), axis[k]);
             b->grid[i][k] = x;
             low = x < low ? x : low;
@@ -256,7 +276,8 @@ static bool lay_on_grid(struct builder *b, const obb_vec3 *points, size_t count,
 }
 
 /* Finds four points that span a volume: the two farthest along an axis, the farthest from their
- * line, and the farthest from the plane of the three. Returns false if there are none. */
+ * line, and the farthest from the plane of the three. Returns false if there are none, or if it was
+ * cancelled. */
 static bool first_corners(struct builder *b, size_t count)
 {
     uint32_t at[4] = {0, 0, 0, 0};
@@ -267,6 +288,8 @@ static bool first_corners(struct builder *b, size_t count)
     double line[3], best = 0.0;
     differences(b, at[0], at[1], line);
     for (uint32_t i = 0; i < count; i++) {
+        if (!goes_on(b->cancel, i))
+            return false;
         double d[3];
         differences(b, at[0], i, d);
         const double x = line[1] * d[2] - line[2] * d[1], y = line[2] * d[0] - line[0] * d[2],
@@ -284,6 +307,8 @@ static bool first_corners(struct builder *b, size_t count)
     const uint32_t base = add_face(b, 0, 1, 2);
     double farthest = 0.0;
     for (uint32_t i = 0; i < count; i++) {
+        if (!goes_on(b->cancel, i))
+            return false;
         const double s = side(b, &b->face[base], i);
         if (fabs(s) > fabs(farthest)) {
             farthest = s;
@@ -305,19 +330,21 @@ static bool first_corners(struct builder *b, size_t count)
 }
 
 /* Returns false if it was cancelled. */
-static bool build(struct builder *b, size_t count, size_t limit, const atomic_bool *cancel)
+static bool build(struct builder *b, size_t count, size_t limit)
 {
     const uint32_t faces[4] = {add_face(b, 0, 1, 2), add_face(b, 0, 3, 1), add_face(b, 1, 3, 2),
                                add_face(b, 2, 3, 0)};
     const uint32_t across[4][3] = {{1, 2, 3}, {3, 2, 0}, {1, 3, 0}, {2, 1, 0}};
     for (uint32_t i = 0; i < 4; i++)
         memcpy(b->face[i].shape.across, across[i], sizeof across[i]);
-    for (uint32_t i = 0; i < count; i++)
-        place(b, i, faces, 4);
-    for (uint32_t f; b->corner_count < limit && (f = farthest_face(b)) != NONE;) {
-        if (obb_cancelled(cancel))
+    for (uint32_t i = 0; i < count; i++) {
+        if (!goes_on(b->cancel, i))
             return false;
-        add_corner(b, f);
+        place(b, i, faces, 4);
+    }
+    for (uint32_t f; b->corner_count < limit && (f = farthest_face(b)) != NONE;) {
+        if (obb_cancelled(b->cancel) || !add_corner(b, f))
+            return false;
     }
     return true;
 }
@@ -325,7 +352,7 @@ static bool build(struct builder *b, size_t count, size_t limit, const atomic_bo
 /* Writes the hull with its remaining faces and corners numbered anew. A corner may be missing:
  * the farthest point outside one face need not be the farthest in its direction, so later
  * corners may have enclosed it. */
-static obb_status take(struct builder *b, obb_hull *hull)
+static obb_status take(struct builder *b, struct obb_budget *budget, obb_hull *hull)
 {
     hull->whole = farthest_face(b) == NONE;
     uint32_t *face_number = b->queue, *corner_number = b->start, faces = 0, corners = 0;
@@ -342,8 +369,8 @@ static obb_status take(struct builder *b, obb_hull *hull)
         }
     }
     assert(faces == 2 * corners - 4); /* Euler's formula for a closed triangulated surface */
-    hull->corner = obb_malloc(corners, sizeof *hull->corner);
-    hull->face = obb_malloc(faces, sizeof *hull->face);
+    hull->corner = obb_budget_malloc(budget, corners, sizeof *hull->corner);
+    hull->face = obb_budget_malloc(budget, faces, sizeof *hull->face);
     if (hull->corner == NULL || hull->face == NULL)
         return OBB_NO_MEMORY;
     hull->corner_count = corners;
@@ -364,7 +391,8 @@ static obb_status take(struct builder *b, obb_hull *hull)
 }
 
 obb_status obb_hull_init(obb_hull *hull, const obb_vec3 *points, size_t count,
-                         const obb_vec3 axis[static 3], size_t limit, const atomic_bool *cancel)
+                         const obb_vec3 axis[static 3], size_t limit, const atomic_bool *cancel,
+                         struct obb_budget *budget)
 {
     assert(limit >= 4 && limit <= MOST_CORNERS && count < NONE);
     *hull = (obb_hull){.whole = true};
@@ -372,30 +400,34 @@ obb_status obb_hull_init(obb_hull *hull, const obb_vec3 *points, size_t count,
     /* New faces are made before the ones they replace are free again. */
     const size_t faces = 4 * limit;
     struct builder b = {
-        .grid = obb_malloc(count, sizeof *b.grid),
-        .next = obb_malloc(count, sizeof *b.next),
-        .face = obb_malloc(faces, sizeof *b.face),
-        .free = obb_malloc(faces, sizeof *b.free),
-        .corner = obb_malloc(limit, sizeof *b.corner),
-        .start = obb_malloc(limit, sizeof *b.start),
-        .fresh = obb_malloc(faces, sizeof *b.fresh),
-        .queue = obb_malloc(faces, sizeof *b.queue),
+        .grid = obb_budget_malloc(budget, count, sizeof *b.grid),
+        .next = obb_budget_malloc(budget, count, sizeof *b.next),
+        .face = obb_budget_malloc(budget, faces, sizeof *b.face),
+        .free = obb_budget_malloc(budget, faces, sizeof *b.free),
+        .corner = obb_budget_malloc(budget, limit, sizeof *b.corner),
+        .start = obb_budget_malloc(budget, limit, sizeof *b.start),
+        .fresh = obb_budget_malloc(budget, faces, sizeof *b.fresh),
+        .queue = obb_budget_malloc(budget, faces, sizeof *b.queue),
+        .cancel = cancel,
     };
     obb_status st = OBB_NO_MEMORY;
     if (b.grid != NULL && b.next != NULL && b.face != NULL && b.free != NULL && b.corner != NULL &&
         b.start != NULL && b.fresh != NULL && b.queue != NULL) {
         st = OBB_OK;
-        if (lay_on_grid(&b, points, count, axis) && first_corners(&b, count))
-            st = build(&b, count, limit, cancel) ? take(&b, hull) : OBB_CANCELLED;
+        if (lay_on_grid(&b, points, count, axis) && first_corners(&b, count) &&
+            build(&b, count, limit))
+            st = take(&b, budget, hull);
+        else if (obb_cancelled(cancel))
+            st = OBB_CANCELLED;
     }
-    obb_free(b.grid);
-    obb_free(b.next);
-    obb_free(b.face);
-    obb_free(b.free);
-    obb_free(b.corner);
-    obb_free(b.start);
-    obb_free(b.fresh);
-    obb_free(b.queue);
+    obb_budget_free(b.grid);
+    obb_budget_free(b.next);
+    obb_budget_free(b.face);
+    obb_budget_free(b.free);
+    obb_budget_free(b.corner);
+    obb_budget_free(b.start);
+    obb_budget_free(b.fresh);
+    obb_budget_free(b.queue);
     if (st != OBB_OK)
         obb_hull_fini(hull);
     return st;
@@ -403,8 +435,8 @@ obb_status obb_hull_init(obb_hull *hull, const obb_vec3 *points, size_t count,
 
 void obb_hull_fini(obb_hull *hull)
 {
-    obb_free(hull->corner);
-    obb_free(hull->face);
+    obb_budget_free(hull->corner);
+    obb_budget_free(hull->face);
     *hull = (obb_hull){0};
 }
 
@@ -445,11 +477,13 @@ static bool on_the_way(obb_flat a, obb_flat b, obb_flat c, double margin)
 }
 
 /* Removes the corners of a convex polygon that stick out by at most margin. Returns the number
- * of corners left. */
-static size_t smoothed(obb_flat *polygon, size_t count, double margin)
+ * of corners left, or 0 if it was cancelled. */
+static size_t smoothed(obb_flat *polygon, size_t count, double margin, const atomic_bool *cancel)
 {
     size_t n = 0;
     for (size_t i = 0; i < count; i++) {
+        if (!goes_on(cancel, i))
+            return 0;
         while (n >= 2 && on_the_way(polygon[n - 2], polygon[n - 1], polygon[i], margin))
             n--;
         polygon[n++] = polygon[i];
@@ -463,11 +497,10 @@ static size_t smoothed(obb_flat *polygon, size_t count, double margin)
     return n;
 }
 
-size_t obb_hull_flat(obb_flat *points, size_t count, obb_flat *out)
+size_t obb_hull_flat(obb_flat *points, size_t count, const atomic_bool *cancel, obb_flat *out)
 {
-    if (count == 0)
+    if (count == 0 || !obb_sort_by(points, count, sizeof *points, by_x_then_y, out, cancel))
         return 0;
-    qsort(points, count, sizeof *points, by_x_then_y);
     double low = points[0].y, high = low;
     for (size_t i = 1; i < count; i++) {
         low = points[i].y < low ? points[i].y : low;
@@ -477,24 +510,33 @@ size_t obb_hull_flat(obb_flat *points, size_t count, obb_flat *out)
      * the line. Each point is tested once, because rounding might put it on both sides. */
     const obb_flat first = points[0], last = points[count - 1];
     size_t n = 0;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        if (!goes_on(cancel, i))
+            return 0;
         if (turn(first, last, points[i]) <= 0.0)
             n = extend(out, n, 0, points[i]);
+    }
     const size_t turned = n - 1;
-    for (size_t i = count - 1; i-- > 1;)
+    for (size_t i = count - 1; i-- > 1;) {
+        if (!goes_on(cancel, i))
+            return 0;
         if (turn(first, last, points[i]) > 0.0)
             n = extend(out, n, turned, points[i]);
+    }
     n = extend(out, n, turned, first);
     n = n > 1 ? n - 1 : n; /* the first came round again */
-    return smoothed(out, n, flat_margin * fmax(last.x - first.x, high - low));
+    return smoothed(out, n, flat_margin * fmax(last.x - first.x, high - low), cancel);
 }
 
-double obb_hull_rectangle(const obb_flat *polygon, size_t count, obb_flat *out_direction)
+bool obb_hull_rectangle(const obb_flat *polygon, size_t count, const atomic_bool *cancel,
+                        double *out_area, obb_flat *out_direction)
 {
     assert(count >= 3);
     double smallest = HUGE_VAL;
     size_t right = 1, top = 1, left = 1;
     for (size_t i = 0; i < count; i++) {
+        if (i % POLLED_TURNS == 0 && obb_cancelled(cancel))
+            return false;
         const obb_flat a = polygon[i], b = polygon[(i + 1) % count];
         const double dx = b.x - a.x, dy = b.y - a.y, length = sqrt(dx * dx + dy * dy);
         if (length == 0.0)
@@ -522,5 +564,6 @@ double obb_hull_rectangle(const obb_flat *polygon, size_t count, obb_flat *out_d
             *out_direction = (obb_flat){x, y};
         }
     }
-    return smallest;
+    *out_area = smallest;
+    return true;
 }

@@ -3,6 +3,7 @@
 #ifndef OBB_HULL_H
 #define OBB_HULL_H
 
+#include "core/base/budget.h"
 #include "core/base/cancel.h"
 #include "core/base/status.h"
 #include "core/geometry/vec.h"
@@ -33,7 +34,8 @@ typedef struct obb_hull {
  *          the hull of points moved by up to half a step along each axis. A cloud thinner than a
  *          step may be missed. Long and thin clouds need no special case if the axes are their own.
  * limit    of corners, 4 to 2^16.
- * cancel   polled for each corner; may be NULL.
+ * cancel   polled for each corner and every 16,384 tests of a point; may be NULL.
+ * budget   the hull and the working memory draw from it; must outlive the hull. NULL: no limit.
  * Errors   OBB_NO_MEMORY, OBB_CANCELLED; then the hull is empty.
  * Owner    the caller releases the hull with obb_hull_fini.
  * Cost     about 0.2 us a point for 256 corners.
@@ -57,7 +59,8 @@ typedef struct obb_hull {
  * Excesses are within 2^-17.6 of themselves (see hull.c), so taking the largest loses 2^-16.6 of
  * it for each corner at most, and half of it for 2^16 corners. */
 obb_status obb_hull_init(obb_hull *hull, const obb_vec3 *points, size_t count,
-                         const obb_vec3 axis[static 3], size_t limit, const atomic_bool *cancel);
+                         const obb_vec3 axis[static 3], size_t limit, const atomic_bool *cancel,
+                         struct obb_budget *budget);
 
 /* Releases the hull, which is empty afterwards. A zeroed hull is allowed. */
 void obb_hull_fini(obb_hull *hull);
@@ -72,19 +75,24 @@ typedef struct obb_flat {
  * hull's size are left out.
  *
  * points   sorted by the call.
+ * cancel   polled every 16,384 points or earlier; may be NULL.
  * out      room for count + 1.
+ * Errors   returns 0 if *cancel turned true.
  * Cost     O(n log n).
  * Source   Andrew, "Another efficient algorithm for convex hulls in two dimensions", Inf. Proc.
  *          Lett. 9(5), 1979. */
-size_t obb_hull_flat(obb_flat *points, size_t count, obb_flat *out);
+size_t obb_hull_flat(obb_flat *points, size_t count, const atomic_bool *cancel, obb_flat *out);
 
-/* Returns the area of the smallest rectangle around a convex polygon of at least 3 corners, and
- * writes the unit direction of one of its sides. One side lies along an edge of the polygon.
+/* Writes the area of the smallest rectangle around a convex polygon of at least 3 corners, and the
+ * unit direction of one of its sides. One side lies along an edge of the polygon.
  *
+ * cancel   polled every 4,096 corners; may be NULL.
+ * Errors   returns false if *cancel turned true; then nothing of use is written.
  * Cost     O(n).
  * Source   Freeman and Shapira, "Determining the minimum-area encasing rectangle for an
  *          arbitrary closed curve", CACM 18(7), 1975; Toussaint, "Solving geometric problems
  *          with the rotating calipers", MELECON 1983. */
-double obb_hull_rectangle(const obb_flat *polygon, size_t count, obb_flat *out_direction);
+bool obb_hull_rectangle(const obb_flat *polygon, size_t count, const atomic_bool *cancel,
+                        double *out_area, obb_flat *out_direction);
 
 #endif

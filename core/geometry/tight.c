@@ -1,6 +1,5 @@
 #include "core/geometry/tight.h"
 
-#include "core/base/alloc.h"
 #include "core/geometry/hull.h"
 
 #include <math.h>
@@ -140,11 +139,12 @@ static double turn_about(const obb_vec3 *corner, size_t count, obb_vec3 axis, ob
         low = x < low ? x : low;
         high = x > high ? x : high;
     }
-    const size_t sides = obb_hull_flat(shadow, count, outline);
+    const size_t sides = obb_hull_flat(shadow, count, NULL, outline);
     if (sides < 3)
         return HUGE_VAL; /* the axis was noise */
     obb_flat along;
-    const double area = obb_hull_rectangle(outline, sides, &along);
+    double area;
+    (void)obb_hull_rectangle(outline, sides, NULL, &area, &along);
     *out_other = obb_add(obb_scale(u, along.x), obb_scale(v, along.y));
     return area * (high - low);
 }
@@ -323,26 +323,26 @@ static void list_edges(struct search *s, const obb_hull *hull)
 
 static void search_fini(struct search *s)
 {
-    obb_free(s->corner);
-    obb_free(s->normal);
-    obb_free(s->edge);
-    obb_free(s->meets);
-    obb_free(s->shadow);
-    obb_free(s->outline);
+    obb_budget_free(s->corner);
+    obb_budget_free(s->normal);
+    obb_budget_free(s->edge);
+    obb_budget_free(s->meets);
+    obb_budget_free(s->shadow);
+    obb_budget_free(s->outline);
 }
 
 static obb_status search_init(struct search *s, const obb_vec3 *points, const obb_hull *hull,
-                              const atomic_bool *cancel)
+                              const atomic_bool *cancel, struct obb_budget *budget)
 {
     const size_t edges = hull->face_count / 2 * 3;
     *s = (struct search){
         .corner_count = hull->corner_count, .words = (edges + 63) / 64, .cancel = cancel};
-    s->corner = obb_malloc(hull->corner_count, sizeof *s->corner);
-    s->normal = obb_malloc(hull->face_count, sizeof *s->normal);
-    s->edge = obb_malloc(edges, sizeof *s->edge);
-    s->meets = obb_malloc(edges, s->words * sizeof *s->meets);
-    s->shadow = obb_malloc(hull->corner_count, sizeof *s->shadow);
-    s->outline = obb_malloc(hull->corner_count + 1, sizeof *s->outline);
+    s->corner = obb_budget_malloc(budget, hull->corner_count, sizeof *s->corner);
+    s->normal = obb_budget_malloc(budget, hull->face_count, sizeof *s->normal);
+    s->edge = obb_budget_malloc(budget, edges, sizeof *s->edge);
+    s->meets = obb_budget_malloc(budget, edges, s->words * sizeof *s->meets);
+    s->shadow = obb_budget_malloc(budget, hull->corner_count, sizeof *s->shadow);
+    s->outline = obb_budget_malloc(budget, hull->corner_count + 1, sizeof *s->outline);
     if (s->corner == NULL || s->normal == NULL || s->edge == NULL || s->meets == NULL ||
         s->shadow == NULL || s->outline == NULL) {
         search_fini(s);
@@ -362,16 +362,16 @@ static obb_status search_init(struct search *s, const obb_vec3 *points, const ob
 /* Tries the boxes of a hull with few corners. The hull is made smaller until its edges are few
  * enough, too. */
 static obb_status search_hull(const obb_vec3 *points, size_t count, const obb_vec3 frame[static 3],
-                              const atomic_bool *cancel, struct candidate best[static POLISHED],
-                              bool *out_whole)
+                              const atomic_bool *cancel, struct obb_budget *budget,
+                              struct candidate best[static POLISHED], bool *out_whole)
 {
     for (size_t limit = MAX_CORNERS;; limit /= 2) {
         obb_hull hull;
-        obb_status st = obb_hull_init(&hull, points, count, frame, limit, cancel);
+        obb_status st = obb_hull_init(&hull, points, count, frame, limit, cancel, budget);
         if (st != OBB_OK || hull.face_count == 0)
             return st;
         struct search s;
-        st = search_init(&s, points, &hull, cancel);
+        st = search_init(&s, points, &hull, cancel, budget);
         const bool few = st == OBB_OK && (list_meetings(&s) <= max_triples || limit <= MIN_CORNERS);
         if (few) {
             memcpy(s.best, best, sizeof s.best);
@@ -417,10 +417,10 @@ static void polish(const obb_vec3 *points, size_t count, const atomic_bool *canc
 
 /* Polishes all candidates and puts the best in front. */
 static obb_status polish_all(const obb_vec3 *points, size_t count, const atomic_bool *cancel,
-                             struct candidate best[static POLISHED])
+                             struct obb_budget *budget, struct candidate best[static POLISHED])
 {
-    obb_flat *shadow = obb_malloc(count, sizeof *shadow);
-    obb_flat *outline = obb_malloc(count + 1, sizeof *outline);
+    obb_flat *shadow = obb_budget_malloc(budget, count, sizeof *shadow);
+    obb_flat *outline = obb_budget_malloc(budget, count + 1, sizeof *outline);
     obb_status st = shadow != NULL && outline != NULL ? OBB_OK : OBB_NO_MEMORY;
     for (size_t i = 0; st == OBB_OK && i < POLISHED; i++) {
         polish(points, count, cancel, shadow, outline, &best[i]);
@@ -429,16 +429,17 @@ static obb_status polish_all(const obb_vec3 *points, size_t count, const atomic_
         if (st == OBB_OK && best[i].volume < best[0].volume)
             best[0] = best[i];
     }
-    obb_free(shadow);
-    obb_free(outline);
+    obb_budget_free(shadow);
+    obb_budget_free(outline);
     return st;
 }
 
 /* Returns the hull's corners relative to one of them, scaled to a size of 1 so that no square
  * underflows. Returns NULL if there is no memory. The caller frees them. */
-static obb_vec3 *scaled_corners(const obb_hull *hull, const obb_vec3 *points)
+static obb_vec3 *scaled_corners(const obb_hull *hull, const obb_vec3 *points,
+                                struct obb_budget *budget)
 {
-    obb_vec3 *corner = obb_malloc(hull->corner_count, sizeof *corner);
+    obb_vec3 *corner = obb_budget_malloc(budget, hull->corner_count, sizeof *corner);
     if (corner == NULL)
         return NULL;
     double size = 0.0;
@@ -453,10 +454,11 @@ static obb_vec3 *scaled_corners(const obb_hull *hull, const obb_vec3 *points)
 }
 
 obb_status obb_tight_axes(const obb_vec3 *points, size_t count, const obb_vec3 frame[static 3],
-                          const atomic_bool *cancel, obb_vec3 out_axes[static 3])
+                          const atomic_bool *cancel, struct obb_budget *budget,
+                          obb_vec3 out_axes[static 3])
 {
     obb_hull fine;
-    obb_status st = obb_hull_init(&fine, points, count, frame, FINE_CORNERS, cancel);
+    obb_status st = obb_hull_init(&fine, points, count, frame, FINE_CORNERS, cancel, budget);
     if (st != OBB_OK)
         return st;
     struct candidate best[POLISHED];
@@ -464,12 +466,13 @@ obb_status obb_tight_axes(const obb_vec3 *points, size_t count, const obb_vec3 f
         best[i] = (struct candidate){.volume = HUGE_VAL, .axis = {frame[0], frame[1], frame[2]}};
     if (fine.face_count > 0) {
         bool whole = true;
-        obb_vec3 *corner = scaled_corners(&fine, points);
-        st = corner != NULL ? search_hull(corner, fine.corner_count, frame, cancel, best, &whole)
-                            : OBB_NO_MEMORY;
+        obb_vec3 *corner = scaled_corners(&fine, points, budget);
+        st = corner != NULL
+                 ? search_hull(corner, fine.corner_count, frame, cancel, budget, best, &whole)
+                 : OBB_NO_MEMORY;
         if (st == OBB_OK && !whole)
-            st = polish_all(corner, fine.corner_count, cancel, best);
-        obb_free(corner);
+            st = polish_all(corner, fine.corner_count, cancel, budget, best);
+        obb_budget_free(corner);
     }
     obb_hull_fini(&fine);
     if (st == OBB_OK)

@@ -2,6 +2,7 @@
 #ifndef OBB_TIGHT_H
 #define OBB_TIGHT_H
 
+#include "core/base/budget.h"
 #include "core/base/cancel.h"
 #include "core/base/status.h"
 #include "core/geometry/vec.h"
@@ -22,12 +23,14 @@
  * frame    orthonormal axes along which the cloud is long, middling and thin, as the axes of its
  *          covariance. They are the answer if the points span no volume after all (see hull.h).
  * cancel   polled every 2 ms; may be NULL.
+ * budget   the working memory draws from it; NULL: no limit.
  * Errors   OBB_NO_MEMORY, OBB_CANCELLED; then out_axes is unchanged.
  * Cost     that of the hull; 0.1 ms for a hull of 12 corners, 1 ms for 30, 50 ms for 256 or more.
  * Source   O'Rourke, "Finding Minimal Enclosing Boxes", Int. J. Comp. Inf. Sci. 14(3), 1985, for
  *          the edges; Jylanki, "An Exact Algorithm for Finding Minimum Oriented Bounding Boxes",
  *          2015, for the test which of them can meet. */
 obb_status obb_tight_axes(const obb_vec3 *points, size_t count, const obb_vec3 frame[static 3],
-                          const atomic_bool *cancel, obb_vec3 out_axes[static 3]);
+                          const atomic_bool *cancel, struct obb_budget *budget,
+                          obb_vec3 out_axes[static 3]);
 
 #endif

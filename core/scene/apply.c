@@ -470,7 +470,8 @@ static obb_status apply_merge(struct obb_apply *apply, size_t i, const struct fo
     obb_status st = other_boxes(apply, merge, current, &others, &count, out_member);
     if (st != OBB_OK)
         return st;
-    st = obb_fit_merge(&latest(apply, current)->box, others, count, apply->dimensions, &box);
+    st = obb_fit_merge(&latest(apply, current)->box, others, count, apply->dimensions,
+                       apply->arena->budget, &box);
     if (st != OBB_OK)
         return st;
     struct obb_version *version = writable(apply, current);

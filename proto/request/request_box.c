@@ -285,7 +285,7 @@ static bool make_box(const struct wire_object *o, const struct parts *parts, uns
                wire_check_status(c,
                                  obb_fit_points(parts->points, parts->point_count,
                                                 (obb_fit)parts->fit, dimensions, c->cancel,
-                                                &out->box),
+                                                c->arena->budget, &out->box),
                                  o->where[POINTS]);
     return wire_object_need(o, CORNERS) &&
            wire_check_status(

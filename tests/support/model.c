@@ -170,7 +170,7 @@ static obb_status merge(model_state *state, const obb_merge *merge, size_t *out_
     }
     obb_box merged;
     const obb_status st =
-        obb_fit_merge(&box->box, others, count, state->settings.dimensions, &merged);
+        obb_fit_merge(&box->box, others, count, state->settings.dimensions, NULL, &merged);
     free(others);
     if (st == OBB_OK)
         box->box = merged;

@@ -333,7 +333,8 @@ static obb_box make_from(test_rng *rng, enum form form, int dimensions)
         break;
     }
     case POINTS:
-        st = obb_fit_points(corners, count, (obb_fit)test_below(rng, 3), dimensions, NULL, &box);
+        st = obb_fit_points(corners, count, (obb_fit)test_below(rng, 3), dimensions, NULL, NULL,
+                            &box);
         break;
     case CORNERS:
         st = obb_fit_corners(corners, count, dimensions, &box);

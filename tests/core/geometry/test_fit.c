@@ -115,8 +115,8 @@ START_TEST(every_fit_holds_every_point_of_every_cloud)
                 double volume[3];
                 for (int fit = 0; fit < 3; fit++) {
                     obb_box box;
-                    ck_assert_int_eq(obb_fit_points(points, count, (obb_fit)fit, d, NULL, &box),
-                                     OBB_OK);
+                    ck_assert_int_eq(
+                        obb_fit_points(points, count, (obb_fit)fit, d, NULL, NULL, &box), OBB_OK);
                     const double off = outside(&box, points, count, d);
                     ck_assert_msg(off <= 2e-14, "%s around %zu of %s: %g", fit_name[fit], count,
                                   cloud_name((cloud_kind)kind), off);
@@ -190,7 +190,7 @@ START_TEST(every_fit_holds_whatever_the_points)
             double volume[3];
             for (int fit = 0; fit < 3; fit++) {
                 obb_box box;
-                ck_assert_int_eq(obb_fit_points(points, count, (obb_fit)fit, d, NULL, &box),
+                ck_assert_int_eq(obb_fit_points(points, count, (obb_fit)fit, d, NULL, NULL, &box),
                                  OBB_OK);
                 const double off = outside(&box, points, count, d);
                 ck_assert_msg(off <= 2e-14, "round %zu, %s in %d: %g", round, fit_name[fit], d,
@@ -225,7 +225,7 @@ START_TEST(pca_lies_along_the_covariance)
                                     CLOUD_CUBE};
         cloud_fill(&rng, kinds[round % 5], true, points, 200);
         obb_box box;
-        ck_assert_int_eq(obb_fit_points(points, 200, OBB_FIT_PCA, 3, NULL, &box), OBB_OK);
+        ck_assert_int_eq(obb_fit_points(points, 200, OBB_FIT_PCA, 3, NULL, NULL, &box), OBB_OK);
         const double c = correlation(&box, points, 200);
         /* an axis error of 1e-15 tilts a needle of 1e6 by 1e-9 of its thickness */
         ck_assert_double_le(c, kinds[round % 5] == CLOUD_NEEDLE ? 1e-8 : 1e-13);
@@ -238,15 +238,15 @@ START_TEST(pca_lies_along_the_covariance)
     const obb_vec3 cube[8] = {{0.1, 0.2, 0.3}, {1.1, 0.2, 0.3}, {0.1, 1.2, 0.3}, {1.1, 1.2, 0.3},
                               {0.1, 0.2, 1.3}, {1.1, 0.2, 1.3}, {0.1, 1.2, 1.3}, {1.1, 1.2, 1.3}};
     obb_box box;
-    ck_assert_int_eq(obb_fit_points(cube, 8, OBB_FIT_PCA, 3, NULL, &box), OBB_OK);
+    ck_assert_int_eq(obb_fit_points(cube, 8, OBB_FIT_PCA, 3, NULL, NULL, &box), OBB_OK);
     ck_assert(same_rotation(box.rotation, identity));
     /* duplicates count: they pull the axis */
     obb_vec3 points[103] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}};
     for (int i = 3; i < 103; i++)
         points[i] = (obb_vec3){1, 1, 0};
     obb_box pulled, plain;
-    ck_assert_int_eq(obb_fit_points(points, 103, OBB_FIT_PCA, 3, NULL, &pulled), OBB_OK);
-    ck_assert_int_eq(obb_fit_points(points, 4, OBB_FIT_PCA, 3, NULL, &plain), OBB_OK);
+    ck_assert_int_eq(obb_fit_points(points, 103, OBB_FIT_PCA, 3, NULL, NULL, &pulled), OBB_OK);
+    ck_assert_int_eq(obb_fit_points(points, 4, OBB_FIT_PCA, 3, NULL, NULL, &plain), OBB_OK);
     ck_assert_double_ne(pulled.rotation.z, plain.rotation.z);
 }
 END_TEST
@@ -268,8 +268,9 @@ START_TEST(tight_is_the_smallest_that_a_blind_search_finds)
         const size_t count = 4 + test_below(&rng, test_below(&rng, 4) == 0 ? 22 : 7);
         cloud_fill(&rng, kind, test_below(&rng, 2) == 0, points, count);
         obb_box tight, pca;
-        ck_assert_int_eq(obb_fit_points(points, count, OBB_FIT_TIGHT, 3, NULL, &tight), OBB_OK);
-        ck_assert_int_eq(obb_fit_points(points, count, OBB_FIT_PCA, 3, NULL, &pca), OBB_OK);
+        ck_assert_int_eq(obb_fit_points(points, count, OBB_FIT_TIGHT, 3, NULL, NULL, &tight),
+                         OBB_OK);
+        ck_assert_int_eq(obb_fit_points(points, count, OBB_FIT_PCA, 3, NULL, NULL, &pca), OBB_OK);
         const double got = volume_of(&tight, 3), first = volume_of(&pca, 3);
         if (got == 0.0) /* flat */
             continue;
@@ -354,9 +355,10 @@ START_TEST(tight_is_no_larger_than_pca_and_aabb_to_the_last_bit)
                        points, count);
         }
         obb_box pca, tight, aabb;
-        ck_assert_int_eq(obb_fit_points(points, count, OBB_FIT_PCA, d, NULL, &pca), OBB_OK);
-        ck_assert_int_eq(obb_fit_points(points, count, OBB_FIT_TIGHT, d, NULL, &tight), OBB_OK);
-        ck_assert_int_eq(obb_fit_points(points, count, OBB_FIT_AABB, d, NULL, &aabb), OBB_OK);
+        ck_assert_int_eq(obb_fit_points(points, count, OBB_FIT_PCA, d, NULL, NULL, &pca), OBB_OK);
+        ck_assert_int_eq(obb_fit_points(points, count, OBB_FIT_TIGHT, d, NULL, NULL, &tight),
+                         OBB_OK);
+        ck_assert_int_eq(obb_fit_points(points, count, OBB_FIT_AABB, d, NULL, NULL, &aabb), OBB_OK);
         const int to_pca = compare_volumes(&tight, &pca, d);
         ck_assert_msg(to_pca <= 0, "case %zu in %d-D: larger than pca", i, d);
         ck_assert_msg(compare_volumes(&tight, &aabb, d) <= 0, "case %zu in %d-D: larger than aabb",
@@ -375,14 +377,14 @@ START_TEST(tight_is_no_larger_than_pca_and_aabb_to_the_last_bit)
 
     const obb_vec3 cross[4] = {{-0.0, 2.5, 0}, {-0.0, -2, 0}, {2.5, 0, 0}, {0, -0.5, 0}};
     obb_box pca, tight;
-    ck_assert_int_eq(obb_fit_points(cross, 4, OBB_FIT_PCA, 2, NULL, &pca), OBB_OK);
-    ck_assert_int_eq(obb_fit_points(cross, 4, OBB_FIT_TIGHT, 2, NULL, &tight), OBB_OK);
+    ck_assert_int_eq(obb_fit_points(cross, 4, OBB_FIT_PCA, 2, NULL, NULL, &pca), OBB_OK);
+    ck_assert_int_eq(obb_fit_points(cross, 4, OBB_FIT_TIGHT, 2, NULL, NULL, &tight), OBB_OK);
     ck_assert_int_le(compare_volumes(&tight, &pca, 2), 0);
 
     /* the box along the coordinates has less area, and a volume that no double can hold */
     const obb_vec3 denormal[4] = {{0, 2, 0x1p-1073}, {0.5, 0, 0}, {0, 0, 0}, {0, 0, 0}};
-    ck_assert_int_eq(obb_fit_points(denormal, 4, OBB_FIT_PCA, 3, NULL, &pca), OBB_OK);
-    ck_assert_int_eq(obb_fit_points(denormal, 4, OBB_FIT_TIGHT, 3, NULL, &tight), OBB_OK);
+    ck_assert_int_eq(obb_fit_points(denormal, 4, OBB_FIT_PCA, 3, NULL, NULL, &pca), OBB_OK);
+    ck_assert_int_eq(obb_fit_points(denormal, 4, OBB_FIT_TIGHT, 3, NULL, NULL, &tight), OBB_OK);
     ck_assert_int_le(compare_volumes(&tight, &pca, 3), 0);
 }
 END_TEST
@@ -428,7 +430,7 @@ START_TEST(tiny_parts_beside_large_ones_do_no_harm)
         }
         obb_box box[3];
         for (int fit = 0; fit < 3; fit++) {
-            ck_assert_int_eq(obb_fit_points(points, count, (obb_fit)fit, d, NULL, &box[fit]),
+            ck_assert_int_eq(obb_fit_points(points, count, (obb_fit)fit, d, NULL, NULL, &box[fit]),
                              OBB_OK);
             const double off = outside(&box[fit], points, count, d);
             ck_assert_msg(off <= 2e-14, "case %zu, %s: %g", i, fit_name[fit], off);
@@ -457,7 +459,7 @@ START_TEST(tight_finds_what_is_known)
     obb_box box;
     /* a regular tetrahedron is smallest in its cube, no face of it flush */
     const obb_vec3 tetrahedron[4] = {{1, 1, 1}, {-1, -1, 1}, {1, -1, -1}, {-1, 1, -1}};
-    ck_assert_int_eq(obb_fit_points(tetrahedron, 4, OBB_FIT_TIGHT, 3, NULL, &box), OBB_OK);
+    ck_assert_int_eq(obb_fit_points(tetrahedron, 4, OBB_FIT_TIGHT, 3, NULL, NULL, &box), OBB_OK);
     ck_assert_double_eq_tol(volume_of(&box, 3), 8, 1e-12);
     /* boxes, filled or not, of any aspect */
     static obb_vec3 points[2000];
@@ -481,7 +483,7 @@ START_TEST(tight_finds_what_is_known)
             obb_solid_corners(&part, corner);
             points[j] = corner[7];
         }
-        ck_assert_int_eq(obb_fit_points(points, count, OBB_FIT_TIGHT, 3, NULL, &box), OBB_OK);
+        ck_assert_int_eq(obb_fit_points(points, count, OBB_FIT_TIGHT, 3, NULL, NULL, &box), OBB_OK);
         const double ratio = volume_of(&box, 3) / volume_of(&truth, 3) - 1;
         /* corners and rotation are rounded to the last places of the longest extent, which count against the shortest */
         const obb_vec3 h = truth.half_extents;
@@ -493,12 +495,12 @@ START_TEST(tight_finds_what_is_known)
     printf("fit: boxes from their corners, volume within %.3g\n", worst);
     /* a prism of 100 sides, around which there are 25 boxes alike */
     cloud_fill(&rng, CLOUD_PRISM, true, points, 200);
-    ck_assert_int_eq(obb_fit_points(points, 200, OBB_FIT_TIGHT, 3, NULL, &box), OBB_OK);
+    ck_assert_int_eq(obb_fit_points(points, 200, OBB_FIT_TIGHT, 3, NULL, NULL, &box), OBB_OK);
     const double apothem = cos(3.141592653589793 / 100);
     ck_assert_double_eq_tol(volume_of(&box, 3), 4 * apothem * apothem * 1.4, 1e-9);
     /* lying along the axes it stays there */
     cloud_fill(&rng, CLOUD_BOX, false, points, 2000);
-    ck_assert_int_eq(obb_fit_points(points, 2000, OBB_FIT_TIGHT, 3, NULL, &box), OBB_OK);
+    ck_assert_int_eq(obb_fit_points(points, 2000, OBB_FIT_TIGHT, 3, NULL, NULL, &box), OBB_OK);
     ck_assert(same_rotation(box.rotation, identity));
 }
 END_TEST
@@ -516,8 +518,8 @@ START_TEST(rectangles_are_the_smallest)
             for (size_t i = 0; i < count; i++)
                 points[i].x += 0.5 * points[i].y;
         obb_box box, pca;
-        ck_assert_int_eq(obb_fit_points(points, count, OBB_FIT_TIGHT, 2, NULL, &box), OBB_OK);
-        ck_assert_int_eq(obb_fit_points(points, count, OBB_FIT_PCA, 2, NULL, &pca), OBB_OK);
+        ck_assert_int_eq(obb_fit_points(points, count, OBB_FIT_TIGHT, 2, NULL, NULL, &box), OBB_OK);
+        ck_assert_int_eq(obb_fit_points(points, count, OBB_FIT_PCA, 2, NULL, NULL, &pca), OBB_OK);
         ck_assert(fabs(box.angle) <= 45 && fabs(pca.angle) <= 45);
         ck_assert(box.center.z == 0 && box.half_extents.z == 0);
         const double truth = cloud_smallest_area(points, count), got = volume_of(&box, 2);
@@ -559,7 +561,8 @@ START_TEST(degenerate_clouds_have_extents_of_zero)
         }
         for (int fit = 0; fit < 2; fit++) {
             obb_box box;
-            ck_assert_int_eq(obb_fit_points(points, count, (obb_fit)fit, d, NULL, &box), OBB_OK);
+            ck_assert_int_eq(obb_fit_points(points, count, (obb_fit)fit, d, NULL, NULL, &box),
+                             OBB_OK);
             ck_assert_double_le(outside(&box, points, count, d), 2e-14);
             const obb_vec3 h = box.half_extents;
             const int extents = (h.x > 0) + (h.y > 0) + (h.z > 0);
@@ -572,7 +575,7 @@ START_TEST(degenerate_clouds_have_extents_of_zero)
     /* a flat cloud in an oblique plane still gets the smallest rectangle: of a square's corners, the square */
     const obb_vec3 square[4] = {{0, 1, 1}, {1, 0, 1}, {0, -1, -1}, {-1, 0, -1}};
     obb_box box;
-    ck_assert_int_eq(obb_fit_points(square, 4, OBB_FIT_TIGHT, 3, NULL, &box), OBB_OK);
+    ck_assert_int_eq(obb_fit_points(square, 4, OBB_FIT_TIGHT, 3, NULL, NULL, &box), OBB_OK);
     oracle_point corner[8];
     oracle_corners(&box, 3, corner);
     ck_assert_double_le(outside(&box, square, 4, 3), 1e-15);
@@ -589,19 +592,22 @@ START_TEST(bad_clouds_are_refused)
     const obb_vec3 one = {1, 2, 3};
     obb_vec3 points[3] = {one, one, one};
     obb_box box = {.angle = 42};
-    ck_assert_int_eq(obb_fit_points(points, 0, OBB_FIT_PCA, 3, NULL, &box), OBB_BAD_COUNT);
-    ck_assert_int_eq(obb_fit_points(points, OBB_MAX_POINTS + 1, OBB_FIT_PCA, 3, NULL, &box),
+    ck_assert_int_eq(obb_fit_points(points, 0, OBB_FIT_PCA, 3, NULL, NULL, &box), OBB_BAD_COUNT);
+    ck_assert_int_eq(obb_fit_points(points, OBB_MAX_POINTS + 1, OBB_FIT_PCA, 3, NULL, NULL, &box),
                      OBB_BAD_COUNT);
     for (int fit = 0; fit < 3; fit++) {
         points[1].y = 1.1e9;
-        ck_assert_int_eq(obb_fit_points(points, 3, (obb_fit)fit, 3, NULL, &box), OBB_BAD_NUMBER);
-        ck_assert_int_eq(obb_fit_points(points, 3, (obb_fit)fit, 2, NULL, &box), OBB_BAD_NUMBER);
+        ck_assert_int_eq(obb_fit_points(points, 3, (obb_fit)fit, 3, NULL, NULL, &box),
+                         OBB_BAD_NUMBER);
+        ck_assert_int_eq(obb_fit_points(points, 3, (obb_fit)fit, 2, NULL, NULL, &box),
+                         OBB_BAD_NUMBER);
         points[1] = one;
         points[2].z = (double)NAN;
-        ck_assert_int_eq(obb_fit_points(points, 3, (obb_fit)fit, 3, NULL, &box), OBB_BAD_NUMBER);
+        ck_assert_int_eq(obb_fit_points(points, 3, (obb_fit)fit, 3, NULL, NULL, &box),
+                         OBB_BAD_NUMBER);
         ck_assert_double_eq(box.angle, 42);
         obb_box flat;
-        ck_assert_int_eq(obb_fit_points(points, 3, (obb_fit)fit, 2, NULL, &flat), OBB_OK);
+        ck_assert_int_eq(obb_fit_points(points, 3, (obb_fit)fit, 2, NULL, NULL, &flat), OBB_OK);
         points[2] = one;
     }
 }
@@ -629,7 +635,7 @@ START_TEST(clouds_at_the_end_of_the_range_have_boxes_within_it)
         for (int fit = 0; fit < 3; fit++)
             for (int d = 2; d <= 3; d++) {
                 obb_box box;
-                ck_assert_int_eq(obb_fit_points(points, count, (obb_fit)fit, d, NULL, &box),
+                ck_assert_int_eq(obb_fit_points(points, count, (obb_fit)fit, d, NULL, NULL, &box),
                                  OBB_OK);
                 ck_assert(obb_bad_coordinate(box.center) < 0 &&
                           obb_bad_coordinate(box.half_extents) < 0);
@@ -646,7 +652,7 @@ START_TEST(clouds_at_the_end_of_the_range_have_boxes_within_it)
     const obb_vec3 diagonal[2] = {{-1e9, -1e9, -1e9}, {1e9, 1e9, 1e9}};
     for (int fit = 0; fit < 3; fit++) {
         obb_box box;
-        ck_assert_int_eq(obb_fit_points(diagonal, 2, (obb_fit)fit, 3, NULL, &box), OBB_OK);
+        ck_assert_int_eq(obb_fit_points(diagonal, 2, (obb_fit)fit, 3, NULL, NULL, &box), OBB_OK);
         ck_assert(box.half_extents.x == 1e9 && box.half_extents.z == 1e9 && box.center.x == 0);
     }
 }
@@ -663,8 +669,8 @@ START_TEST(a_hundred_thousand_points_take_well_under_a_second)
             struct timespec before, after;
             obb_box box;
             ck_assert_int_eq(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before), 0);
-            ck_assert_int_eq(obb_fit_points(points, OBB_MAX_POINTS, (obb_fit)fit, 3, NULL, &box),
-                             OBB_OK);
+            ck_assert_int_eq(
+                obb_fit_points(points, OBB_MAX_POINTS, (obb_fit)fit, 3, NULL, NULL, &box), OBB_OK);
             ck_assert_int_eq(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after), 0);
             ms[fit] = (double)(after.tv_sec - before.tv_sec) * 1e3 +
                       (double)(after.tv_nsec - before.tv_nsec) * 1e-6;
@@ -913,7 +919,7 @@ START_TEST(a_merge_holds_all_and_is_no_larger_than_the_simple_ones)
         }
         const size_t n = (count + 1) * each;
         obb_box got, pca, along;
-        ck_assert_int_eq(obb_fit_merge(&boxes[0], boxes + 1, count, d, &got), OBB_OK);
+        ck_assert_int_eq(obb_fit_merge(&boxes[0], boxes + 1, count, d, NULL, &got), OBB_OK);
         double far = 0.0;
         for (size_t k = 0; k < n; k++)
             far = fmax(far, obb_length(corners[k]));
@@ -924,8 +930,8 @@ START_TEST(a_merge_holds_all_and_is_no_larger_than_the_simple_ones)
             outside(&got, corners, n, d) - (same ? 0x1p-49 * far / fmax(g.x, fmax(g.y, g.z)) : 0.0);
         ck_assert_double_le(off, 2e-14);
         worst = fmax(worst, off);
-        ck_assert_int_eq(obb_fit_points(corners, n, OBB_FIT_PCA, d, NULL, &pca), OBB_OK);
-        ck_assert_int_eq(obb_fit_points(corners, n, OBB_FIT_AABB, d, NULL, &along), OBB_OK);
+        ck_assert_int_eq(obb_fit_points(corners, n, OBB_FIT_PCA, d, NULL, NULL, &pca), OBB_OK);
+        ck_assert_int_eq(obb_fit_points(corners, n, OBB_FIT_AABB, d, NULL, NULL, &along), OBB_OK);
         /* A box that is kept has corners that are not rounded. Others hold its rounded ones as fits do, within 2e-14 of the
          * largest extent; so they hold the box itself when padded by that and a corner's 4 ulp a coordinate. */
         double along_own = 1.0;
@@ -963,15 +969,15 @@ START_TEST(a_merge_holds_all_and_is_no_larger_than_the_simple_ones)
     const obb_box a = {{0, 0, 0}, {1, 1, 1}, {.y = sqrt(0.5), .w = sqrt(0.5)}, 0},
                   b = {{10, 0, 0}, {1, 1, 1}, {.w = 1}, 0};
     obb_box got;
-    ck_assert_int_eq(obb_fit_merge(&a, &b, 1, 3, &got), OBB_OK);
+    ck_assert_int_eq(obb_fit_merge(&a, &b, 1, 3, NULL, &got), OBB_OK);
     ck_assert(same_rotation(got.rotation, a.rotation));
     ck_assert(got.center.x == 5 && got.center.y == 0 && got.center.z == 0);
     ck_assert(got.half_extents.x == 1 && got.half_extents.y == 1 && got.half_extents.z == 6);
     /* two halves of an oblique box that were turned otherwise make the whole */
     const obb_box far = {{9.5e8, 9.5e8, 9.5e8}, {9e8, 9e8, 9e8}, {.w = 1}, 0};
     const obb_box near = {{-9.5e8, -9.5e8, -9.5e8}, {9e8, 9e8, 9e8}, {.w = 1}, 0};
-    ck_assert_int_eq(obb_fit_merge(&far, &near, 1, 3, &got), OBB_BAD_NUMBER);
-    ck_assert_int_eq(obb_fit_merge(&far, NULL, 0, 3, &got), OBB_OK);
+    ck_assert_int_eq(obb_fit_merge(&far, &near, 1, 3, NULL, &got), OBB_BAD_NUMBER);
+    ck_assert_int_eq(obb_fit_merge(&far, NULL, 0, 3, NULL, &got), OBB_OK);
     ck_assert(same_box(&got, &far));
 }
 END_TEST
@@ -993,13 +999,14 @@ START_TEST(a_failing_heap_is_a_status)
             fault_arm(n);
             obb_status st;
             if (what == 0)
-                st = obb_fit_points(points, 400, OBB_FIT_TIGHT, 3, NULL, &box);
+                st = obb_fit_points(points, 400, OBB_FIT_TIGHT, 3, NULL, NULL, &box);
             else if (what == 1)
-                st = obb_fit_points(points, 400, OBB_FIT_TIGHT, 2, NULL, &box);
+                st = obb_fit_points(points, 400, OBB_FIT_TIGHT, 2, NULL, NULL, &box);
             else if (what == 2)
-                st = obb_fit_merge(&others[0], &others[1], 1, 3, &box);
+                st = obb_fit_merge(&others[0], &others[1], 1, 3, NULL, &box);
             else
-                st = obb_fit_points(points, 400, OBB_FIT_PCA, 3, NULL, &box); /* asks for none */
+                st = obb_fit_points(points, 400, OBB_FIT_PCA, 3, NULL, NULL,
+                                    &box); /* asks for none */
             const size_t seen = fault_seen();
             fault_arm(0);
             if (st == OBB_OK) {
@@ -1030,8 +1037,8 @@ START_TEST(every_machine_gives_the_same_bits)
         }
         for (int fit = 0; fit < 3; fit++) {
             obb_box box;
-            ck_assert_int_eq(obb_fit_points(points, count, (obb_fit)fit, 2 + (i & 1), NULL, &box),
-                             OBB_OK);
+            ck_assert_int_eq(
+                obb_fit_points(points, count, (obb_fit)fit, 2 + (i & 1), NULL, NULL, &box), OBB_OK);
             uint64_t words[sizeof box / 8];
             memcpy(words, &box, sizeof box);
             for (size_t k = 0; k < sizeof box / 8; k++)
@@ -1058,7 +1065,7 @@ START_TEST(tight_fits_can_be_cancelled_at_any_poll)
         for (; st == OBB_CANCELLED; n += k == 0 ? 1 : n / 2 + 1) {
             obb_box box = {.angle = 77};
             fault_cancel(n);
-            st = obb_fit_points(points, counts[k], OBB_FIT_TIGHT, 3, &cancel, &box);
+            st = obb_fit_points(points, counts[k], OBB_FIT_TIGHT, 3, &cancel, NULL, &box);
             fault_cancel(0);
             ck_assert(st == OBB_OK || (st == OBB_CANCELLED && box.angle == 77));
             cancelled += st == OBB_CANCELLED;
@@ -1067,6 +1074,97 @@ START_TEST(tight_fits_can_be_cancelled_at_any_poll)
                      n);
         ck_assert_int_eq(st, OBB_OK);
         ck_assert_uint_gt(cancelled, 10);
+    }
+}
+END_TEST
+
+START_TEST(fits_draw_their_memory_from_the_budget)
+{
+    static obb_vec3 points[3000];
+    test_rng rng = {.s = 20261332};
+    cloud_fill(&rng, CLOUD_SPHERE, true, points, 3000);
+    const obb_box boxes[2] = {{{5, 6, 7}, {1, 2, 3}, {.w = 1}, 0},
+                              {{-5, 6, 7}, {1, 2, 3}, {.x = 0.6, .w = 0.8}, 0}};
+    /* Bytes that the largest steps hold for certain: the grid of the hull in space; the shadow and
+     * the outline in the plane; the corners of the boxes. */
+    const size_t least[] = {3000 * 24, 3000 * 32, 16 * 24};
+    for (int what = 0; what < 3; what++) {
+        size_t refused = 0, limit = 1;
+        bool good = false;
+        for (; !good; limit += limit / 4 + 1) {
+            struct obb_budget budget;
+            obb_budget_init(&budget, limit);
+            obb_box box = {.angle = 77}, same;
+            const obb_status st = what == 2
+                                      ? obb_fit_merge(&boxes[0], &boxes[1], 1, 3, &budget, &box)
+                                      : obb_fit_points(points, 3000, OBB_FIT_TIGHT,
+                                                       what == 0 ? 3 : 2, NULL, &budget, &box);
+            ck_assert_uint_eq(obb_budget_used(&budget), 0);
+            good = st == OBB_OK;
+            if (good) {
+                ck_assert_uint_ge(limit, least[what]);
+                ck_assert_int_eq(what == 2 ? obb_fit_merge(&boxes[0], &boxes[1], 1, 3, NULL, &same)
+                                           : obb_fit_points(points, 3000, OBB_FIT_TIGHT,
+                                                            what == 0 ? 3 : 2, NULL, NULL, &same),
+                                 OBB_OK);
+                ck_assert(memcmp(&box, &same, sizeof box) == 0);
+                break;
+            }
+            ck_assert_int_eq(st, OBB_NO_MEMORY);
+            ck_assert_double_eq(box.angle, 77);
+            refused++;
+        }
+        ck_assert_uint_gt(refused, 10);
+        ck_assert_uint_lt(limit, 3000 * 40 + 1500000);
+    }
+}
+END_TEST
+
+/* Returns the number of polls of a fit around all points. Cancels it at some of them first. */
+static size_t polls_of_fit(const obb_vec3 *points, obb_fit fit, int dimensions)
+{
+    const atomic_bool cancel = false;
+    obb_status st = OBB_CANCELLED;
+    size_t polls = 0, cancelled = 0;
+    for (size_t n = 1; st == OBB_CANCELLED; n += n + 1) {
+        struct obb_budget budget;
+        obb_budget_init(&budget, SIZE_MAX);
+        obb_box box = {.angle = 77};
+        fault_cancel(n);
+        st = obb_fit_points(points, OBB_MAX_POINTS, fit, dimensions, &cancel, &budget, &box);
+        polls = fault_polls();
+        fault_cancel(0);
+        ck_assert_uint_eq(obb_budget_used(&budget), 0);
+        ck_assert(st == OBB_OK || (st == OBB_CANCELLED && box.angle == 77));
+        /* after the poll that says so, at most one more for each stage that ends */
+        ck_assert(st == OBB_OK || (polls >= n && polls <= n + 8));
+        cancelled += st == OBB_CANCELLED;
+    }
+    ck_assert_uint_gt(cancelled, 2);
+    return polls;
+}
+
+START_TEST(fits_of_many_points_poll_at_least_every_16384)
+{
+    enum { EACH = OBB_MAX_POINTS / 16384 };
+    static obb_vec3 points[OBB_MAX_POINTS];
+    test_rng rng = {.s = 23};
+    for (int round = 0; round < 2; round++) {
+        for (size_t i = 0; i < OBB_MAX_POINTS; i++) {
+            const double a = test_uniform(&rng, 0, 6.28),
+                         r = round == 0 ? test_uniform(&rng, 0, 1) : 1;
+            points[i] = (obb_vec3){r * cos(a), r * sin(a), test_uniform(&rng, -1, 1)};
+        }
+        /* passes: one checks, one bounds, two find the shape, two sum up, two enclose; the tight
+         * fit has another for the shadow, three for the hull, two more enclose, and seventeen
+         * sort */
+        const size_t pca = polls_of_fit(points, OBB_FIT_PCA, 2),
+                     flat = polls_of_fit(points, OBB_FIT_TIGHT, 2);
+        ck_assert_uint_ge(polls_of_fit(points, OBB_FIT_AABB, 2), 2 * EACH);
+        ck_assert_uint_ge(pca, 8 * EACH);
+        ck_assert_uint_ge(flat, pca + 6 * EACH + 17 * (OBB_MAX_POINTS / 32));
+        /* three passes lay on the grid, two find the first corners, one gives points to faces */
+        ck_assert_uint_ge(polls_of_fit(points, OBB_FIT_TIGHT, 3), pca + 6 * EACH);
     }
 }
 END_TEST
@@ -1095,6 +1193,8 @@ int main(void)
     tcase_add_test(tc, a_failing_heap_is_a_status);
     tcase_add_test(tc, every_machine_gives_the_same_bits);
     tcase_add_test(tc, tight_fits_can_be_cancelled_at_any_poll);
+    tcase_add_test(tc, fits_draw_their_memory_from_the_budget);
+    tcase_add_test(tc, fits_of_many_points_poll_at_least_every_16384);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }

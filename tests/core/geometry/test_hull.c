@@ -158,8 +158,9 @@ START_TEST(hulls_are_closed_and_hold_every_point)
                            count);
                 const size_t limit = round % 3 == 2 ? 24 : 1000;
                 obb_hull hull;
-                ck_assert_int_eq(obb_hull_init(&hull, points, count, coordinate_axes, limit, NULL),
-                                 OBB_OK);
+                ck_assert_int_eq(
+                    obb_hull_init(&hull, points, count, coordinate_axes, limit, NULL, NULL),
+                    OBB_OK);
                 if (hull.face_count == 0) { /* four points in a plane */
                     ck_assert(kind == CLOUD_GRID || kind == CLOUD_PRISM || kind == CLOUD_BOX);
                     ck_assert_uint_le(count, 5);
@@ -205,7 +206,8 @@ START_TEST(points_that_hardly_stick_out_are_left_out_within_the_bound)
             points[i] = (obb_vec3){at[0], at[1], at[2]};
         }
         obb_hull hull;
-        ck_assert_int_eq(obb_hull_init(&hull, points, 68, coordinate_axes, 1000, NULL), OBB_OK);
+        ck_assert_int_eq(obb_hull_init(&hull, points, 68, coordinate_axes, 1000, NULL, NULL),
+                         OBB_OK);
         check_surface(&hull, 68);
         ck_assert(hull.whole);
         above = fmax(above, farthest_above(&hull, points, 68));
@@ -229,7 +231,7 @@ START_TEST(a_hull_cut_short_takes_what_sticks_out)
         points[1000 + 17 * i] =
             (obb_vec3){(i & 1) != 0 ? 3 : -3, (i & 2) != 0 ? 3 : -3, (i & 4) != 0 ? 3 : -3};
     obb_hull hull;
-    ck_assert_int_eq(obb_hull_init(&hull, points, 5000, coordinate_axes, 16, NULL), OBB_OK);
+    ck_assert_int_eq(obb_hull_init(&hull, points, 5000, coordinate_axes, 16, NULL, NULL), OBB_OK);
     size_t spikes = 0;
     for (size_t i = 0; i < hull.corner_count; i++)
         spikes +=
@@ -256,7 +258,8 @@ START_TEST(clouds_without_volume_have_no_hull)
         }
         obb_hull hull;
         const size_t count = flat == 3 ? 3 : 50;
-        ck_assert_int_eq(obb_hull_init(&hull, points, count, coordinate_axes, 64, NULL), OBB_OK);
+        ck_assert_int_eq(obb_hull_init(&hull, points, count, coordinate_axes, 64, NULL, NULL),
+                         OBB_OK);
         ck_assert_uint_eq(hull.face_count, 0);
         obb_hull_fini(&hull);
     }
@@ -272,7 +275,7 @@ START_TEST(a_failing_heap_is_a_status)
     for (;;) {
         obb_hull hull;
         fault_arm(++n);
-        const obb_status st = obb_hull_init(&hull, points, 100, coordinate_axes, 1000, NULL);
+        const obb_status st = obb_hull_init(&hull, points, 100, coordinate_axes, 1000, NULL, NULL);
         fault_arm(0);
         if (st == OBB_OK) {
             obb_hull_fini(&hull);
@@ -318,7 +321,7 @@ START_TEST(polygons_turn_left_and_hold_every_point)
             }
             copy[i] = points[i];
         }
-        const size_t n = obb_hull_flat(points, count, out);
+        const size_t n = obb_hull_flat(points, count, NULL, out);
         ck_assert_uint_ge(n, 1);
         corners += n;
         for (size_t i = 0; i < n && n >= 3; i++) {
@@ -353,7 +356,7 @@ START_TEST(a_bent_line_fits_its_room)
         }
         for (size_t i = 0; i < 26; i++)
             out[i].x = 1e99;
-        const size_t n = obb_hull_flat(points, count, out);
+        const size_t n = obb_hull_flat(points, count, NULL, out);
         ck_assert_uint_le(n, count);
         for (size_t i = count + 1; i < 26; i++)
             ck_assert_double_eq(out[i].x, 1e99);
@@ -386,12 +389,13 @@ START_TEST(rectangles_are_the_smallest)
             }
             points[i] = (obb_flat){copy[i].x, copy[i].y};
         }
-        const size_t n = obb_hull_flat(points, count, out);
+        const size_t n = obb_hull_flat(points, count, NULL, out);
         if (n < 3)
             continue;
         obb_flat u;
-        const double area = obb_hull_rectangle(out, n, &u),
-                     truth = cloud_smallest_area(copy, count);
+        double area;
+        ck_assert(obb_hull_rectangle(out, n, NULL, &area, &u));
+        const double truth = cloud_smallest_area(copy, count);
         ck_assert_double_eq_tol(hypot(u.x, u.y), 1, 1e-15);
         const double own = cloud_width(copy, count, (obb_vec3){u.x, u.y, 0}) *
                            cloud_width(copy, count, (obb_vec3){-u.y, u.x, 0});
