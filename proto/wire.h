@@ -30,6 +30,9 @@
 /* PUT and PATCH of a box. */
 #include "proto/request/request_box.h"
 
+/* PUT of a frame. */
+#include "proto/request/request_frame.h"
+
 /* A box is moved, rotated or scaled. */
 #include "proto/request/request_transform.h"
 
@@ -63,6 +66,9 @@
 
 /* Boxes: one, a list, a line of an export. */
 #include "proto/reply/reply_box.h"
+
+/* Frames: one, a list, a line of an export. */
+#include "proto/reply/reply_frame.h"
 
 /* The lines of a scene's log. */
 #include "proto/reply/reply_log.h"

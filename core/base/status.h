@@ -19,6 +19,8 @@
     X(OBB_BAD_VALUE, "bad-value", "the value is not allowed here")                              \
     X(OBB_NO_SCENE, "no-scene", "there is no scene of this name")                               \
     X(OBB_NO_BOX, "no-box", "there is no box of this name")                                     \
+    X(OBB_NO_FRAME, "no-frame", "there is no frame of this name")                               \
+    X(OBB_FRAMED, "framed", "the box stands in a frame")                                        \
     X(OBB_DIMENSIONS, "dimensions", "the scene has other dimensions")                           \
     X(OBB_TIME_BACKWARDS, "time-backwards", "the time lies before the scene's last commit")     \
     X(OBB_GONE, "gone", "the state asked for lies outside the kept history")                    \

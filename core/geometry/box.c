@@ -5,6 +5,8 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdint.h>
+#include <string.h>
 
 /* Returns false also for NaN. */
 static bool in_range(double v) { return fabs(v) <= OBB_MAX_COORDINATE; }
@@ -19,6 +21,28 @@ int obb_bad_extent(obb_vec3 v) { return v.x < 0.0 ? 0 : v.y < 0.0 ? 1 : v.z < 0.
 bool obb_box_in_range(const obb_box *box)
 {
     return obb_bad_coordinate(box->center) < 0 && obb_bad_coordinate(box->half_extents) < 0;
+}
+
+/* Compares the bits: -0.0 is another number than 0.0. */
+static bool same_double(double a, double b)
+{
+    uint64_t x, y;
+    memcpy(&x, &a, sizeof x);
+    memcpy(&y, &b, sizeof y);
+    return x == y;
+}
+
+static bool same_vector(obb_vec3 a, obb_vec3 b)
+{
+    return same_double(a.x, b.x) && same_double(a.y, b.y) && same_double(a.z, b.z);
+}
+
+bool obb_box_same_bits(const obb_box *a, const obb_box *b)
+{
+    return same_vector(a->center, b->center) && same_vector(a->half_extents, b->half_extents) &&
+           same_double(a->rotation.x, b->rotation.x) && same_double(a->rotation.y, b->rotation.y) &&
+           same_double(a->rotation.z, b->rotation.z) && same_double(a->rotation.w, b->rotation.w) &&
+           same_double(a->angle, b->angle);
 }
 
 static bool noisy(obb_vec3 a)

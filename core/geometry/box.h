@@ -57,6 +57,10 @@ int obb_bad_extent(obb_vec3 v);
 /* Returns whether center and half_extents have no bad coordinate. */
 bool obb_box_in_range(const obb_box *box);
 
+/* Returns whether all numbers of the two boxes have the same bits: -0.0 is another number than
+ * 0.0. */
+bool obb_box_same_bits(const obb_box *a, const obb_box *b);
+
 /* ---- What is computed from a box ------------------------------------------------------------- */
 
 /* Returns the solid of a box: its axes are computed from the rotation, or in the plane from the

@@ -41,13 +41,23 @@ enum { /* obb_query.want */
 #define OBB_WANT_OF_PAIR 31u
 
 /* A stored box by name or id, or a box written in its place. */
-typedef enum obb_ref_kind { OBB_REF_NAME, OBB_REF_ID, OBB_REF_INLINE } obb_ref_kind;
+typedef enum obb_ref_kind {
+    OBB_REF_NAME,
+    OBB_REF_ID,
+    OBB_REF_INLINE,
+    OBB_REF_FRAMED /* written in place, in a frame of the state that is asked */
+} obb_ref_kind;
+typedef struct obb_framed_box {
+    obb_str frame;
+    obb_box local;
+} obb_framed_box;
 typedef struct obb_ref { /* small: a request may hold millions */
     obb_ref_kind kind;
     union {
         obb_str name;
         uint64_t id;
         const obb_box *box; /* OBB_REF_INLINE */
+        const obb_framed_box *framed;
     };
 } obb_ref;
 

@@ -1,5 +1,7 @@
 #include "core/query/task.h"
 
+#include "core/geometry/frame.h"
+
 #define POLL_STEPS 64 /* between two looks at *cancel */
 
 obb_status obb_task_fail(struct obb_task *task, obb_status status)
@@ -45,6 +47,25 @@ const struct obb_version *obb_task_find(const struct obb_task *task, const obb_r
                                    : obb_view_find(task->view, ref->name);
 }
 
+/* If its frame is not there, or places it beyond the range, the box is missing. */
+static bool resolve_framed(const struct obb_task *task, const obb_ref *ref, struct obb_named *out,
+                           obb_answer *answer)
+{
+    const int dimensions = task->view->info.dimensions;
+    const struct obb_version *version = obb_view_find_frame(task->view, ref->framed->frame);
+    if (version != NULL) {
+        const obb_box pose = obb_view_frame_pose(task->view, version);
+        const obb_frame frame = obb_frame_from_pose(&pose, dimensions);
+        obb_box placed;
+        if (obb_frame_place(&frame, &ref->framed->local, &placed) == OBB_OK) {
+            *out = (struct obb_named){.solid = obb_solid_from_box(&placed, dimensions)};
+            return true;
+        }
+    }
+    answer->missing[answer->missing_count++] = ref;
+    return false;
+}
+
 bool obb_task_resolve(const struct obb_task *task, const obb_ref *ref, struct obb_named *out,
                       obb_answer *answer)
 {
@@ -53,6 +74,8 @@ bool obb_task_resolve(const struct obb_task *task, const obb_ref *ref, struct ob
             (struct obb_named){.solid = obb_solid_from_box(ref->box, task->view->info.dimensions)};
         return true;
     }
+    if (ref->kind == OBB_REF_FRAMED)
+        return resolve_framed(task, ref, out, answer);
     const struct obb_version *box = obb_task_find(task, ref);
     if (box == NULL) {
         answer->missing[answer->missing_count++] = ref;

@@ -2,6 +2,7 @@
 
 #include "core/base/sort.h"
 #include "core/geometry/fit.h"
+#include "core/geometry/frame.h"
 #include "core/scene/name.h"
 #include "core/scene/reclaim.h"
 #include "core/scene/record.h"
@@ -10,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The mark in `newer` of a current version whose box the commit removes (see commit.c). */
+/* The mark in `newer` of a current version whose box or frame the commit removes (see commit.c). */
 #define REMOVED (OBB_NO_VERSION - 1)
 
 /* A round of lookups releases at most so many objects if the pool of versions would grow
@@ -26,7 +27,7 @@ static uint32_t newer_of(const struct obb_version *version)
 static obb_status init(struct obb_apply *apply, struct obb_scene *scene, const obb_edit *edit,
                        int dimensions, size_t most, size_t box_room, struct obb_arena *arena)
 {
-    const size_t boxes = obb_scene_boxes(scene);
+    const size_t boxes = obb_scene_boxes(scene), frames = obb_scene_frames(scene);
     struct obb_change *changes = obb_arena_alloc(arena, most, sizeof *changes);
     uint64_t *new_ids = obb_arena_alloc(arena, edit->put_count, sizeof *new_ids);
     if (changes == NULL || new_ids == NULL)
@@ -39,8 +40,11 @@ static obb_status init(struct obb_apply *apply, struct obb_scene *scene, const o
         .revision = obb_history_now(&scene->history).revision + 1,
         .dimensions = dimensions,
         .changes = changes,
+        .change_room = most,
+        .change_most = most,
         .boxes = boxes,
-        .room = box_room < SIZE_MAX - boxes ? box_room : SIZE_MAX - boxes,
+        .frames = frames,
+        .room = box_room < SIZE_MAX - boxes - frames ? box_room : SIZE_MAX - boxes - frames,
         .first_id = scene->next_id,
         .new_ids = new_ids,
     };
@@ -50,11 +54,13 @@ static obb_status init(struct obb_apply *apply, struct obb_scene *scene, const o
 obb_status obb_apply_init(struct obb_apply *apply, struct obb_scene *scene, const obb_edit *edit,
                           int dimensions, size_t box_room, struct obb_arena *arena)
 {
-    const size_t boxes = obb_scene_boxes(scene);
+    const size_t boxes = obb_scene_boxes(scene), frames = obb_scene_frames(scene);
     const size_t gone =
         edit->replace_all || edit->remove_count > boxes ? boxes : edit->remove_count;
-    const size_t most =
-        gone + edit->put_count + edit->pose_count + edit->transform_count + edit->merge_count;
+    const size_t gone_frames =
+        edit->replace_all || edit->remove_frame_count > frames ? frames : edit->remove_frame_count;
+    const size_t most = gone + gone_frames + edit->frame_count + edit->put_count +
+                        edit->pose_count + edit->transform_count + edit->merge_count;
     return init(apply, scene, edit, dimensions, most, box_room, arena);
 }
 
@@ -62,8 +68,26 @@ obb_status obb_apply_init_effects(struct obb_apply *apply, struct obb_scene *sce
                                   const obb_edit *edit, const obb_effects *effects, int dimensions,
                                   struct obb_arena *arena)
 {
-    const size_t most = effects->count + (effects->replaces_all ? obb_scene_boxes(scene) : 0);
+    const size_t all = obb_scene_boxes(scene) + obb_scene_frames(scene);
+    const size_t most = effects->count + (effects->replaces_all ? all : 0);
     return init(apply, scene, edit, dimensions, most, SIZE_MAX, arena);
+}
+
+/* Makes room for changes of `count` boxes that are reached through their frame. */
+static obb_status make_room(struct obb_apply *apply, size_t count)
+{
+    apply->change_most += count;
+    if (apply->change_most <= apply->change_room)
+        return OBB_OK;
+    const size_t twice = 2 * apply->change_room;
+    const size_t room = twice > apply->change_most ? twice : apply->change_most;
+    struct obb_change *changes =
+        obb_arena_grow(apply->arena, apply->changes, apply->change_room, room, sizeof *changes);
+    if (changes == NULL)
+        return OBB_NO_MEMORY;
+    apply->changes = changes;
+    apply->change_room = room;
+    return OBB_OK;
 }
 
 /* ---- Finding and making versions ------------------------------------------------------------- */
@@ -77,7 +101,7 @@ struct found {
     struct obb_record *record;
 };
 
-/* The entries of a group. Each entry begins with its target. */
+/* The entries of a group. If it names boxes, each entry begins with its target. */
 struct entries {
     const void *first;
     size_t count, size;
@@ -172,16 +196,35 @@ static struct obb_version *writable(struct obb_apply *apply, struct obb_version 
     version->interpolated = 1;
     version->entity = current->entity;
     version->data = current->data;
+    version->mount = current->mount;
     version->record = current->record;
     version->id = current->id;
     obb_version_set_older(version, current->self);
     obb_interned_ref(version->entity);
     obb_interned_ref(version->data);
+    if (!obb_version_is_frame(version))
+        obb_mount_ref(version->mount);
     obb_apply_set_newer(version, OBB_NO_VERSION);
     obb_version_publish(version, apply->revision, OBB_NEVER);
     obb_apply_set_newer(current, self);
     apply->changes[apply->change_count++] = (struct obb_change){.old = current->self, .new = self};
     return version;
+}
+
+/* Fills in the first version of a box or frame, except pose and attributes. */
+static void begin_first_version(const struct obb_apply *apply, struct obb_version *version,
+                                struct obb_record *record)
+{
+    atomic_store_explicit(&record->newest, version->self, memory_order_relaxed);
+    version->put = 1;
+    version->interpolated = 0;
+    version->entity = version->data = NULL;
+    version->mount = NULL;
+    version->record = record;
+    version->id = record->id;
+    obb_version_set_older(version, OBB_NO_VERSION);
+    obb_apply_set_newer(version, OBB_NO_VERSION);
+    obb_version_publish(version, apply->revision, OBB_NEVER);
 }
 
 /* Creates a box of that name. OBB_BAD_NAME, OBB_LIMIT, OBB_NO_MEMORY. */
@@ -203,15 +246,7 @@ static obb_status create(struct obb_apply *apply, obb_str name, uint32_t hash,
         obb_record_destroy(scene, record);
         return OBB_NO_MEMORY;
     }
-    atomic_store_explicit(&record->newest, version->self, memory_order_relaxed);
-    version->put = 1;
-    version->interpolated = 0;
-    version->entity = version->data = NULL;
-    version->record = record;
-    version->id = record->id;
-    obb_version_set_older(version, OBB_NO_VERSION);
-    obb_apply_set_newer(version, OBB_NO_VERSION);
-    obb_version_publish(version, apply->revision, OBB_NEVER);
+    begin_first_version(apply, version, record);
     if (obb_id_tree_insert(&scene->ids, record) != OBB_OK) {
         obb_version_publish(version, apply->revision, 0);
         obb_versions_give(&scene->versions, version);
@@ -228,6 +263,121 @@ static obb_status create(struct obb_apply *apply, obb_str name, uint32_t hash,
     return OBB_OK;
 }
 
+/* ---- Frames ---------------------------------------------------------------------------------- */
+
+/* Returns the current version of the frame of that name, or NULL if there is no such frame or the
+ * commit has removed it. */
+static struct obb_version *find_frame(const struct obb_apply *apply, obb_str name)
+{
+    const struct obb_rig *rig = obb_rigs_seek(&apply->scene->rigs, name, false);
+    return rig != NULL && obb_str_equal(obb_record_name(rig->record), name)
+               ? current_of(apply, rig->record)
+               : NULL;
+}
+
+/* Creates a frame of that name at 0, not turned. OBB_BAD_NAME, OBB_LIMIT, OBB_NO_MEMORY. */
+static obb_status create_frame(struct obb_apply *apply, obb_str name, struct obb_version **out)
+{
+    struct obb_scene *scene = apply->scene;
+    if (!obb_name_valid(name))
+        return OBB_BAD_NAME;
+    if (apply->room == 0)
+        return OBB_LIMIT;
+    struct obb_record *record = obb_record_create(scene, name);
+    if (record == NULL)
+        return OBB_NO_MEMORY;
+    record->id = 0;
+    struct obb_rig *rig = obb_rig_create(&scene->rigs, record);
+    struct obb_version *version = rig == NULL ? NULL : obb_versions_take(&scene->versions);
+    if (version == NULL) {
+        if (rig != NULL)
+            obb_rig_destroy(&scene->rigs, rig);
+        obb_record_destroy(scene, record);
+        return OBB_NO_MEMORY;
+    }
+    begin_first_version(apply, version, record);
+    version->box = (obb_box){.rotation = {0.0, 0.0, 0.0, 1.0}};
+    version->category = version->mask = 0;
+    version->group = 0;
+    version->rig = rig;
+    obb_rigs_insert(&scene->rigs, rig);
+    apply->frames++;
+    apply->made_frames++;
+    apply->room--;
+    apply->changes[apply->change_count++] =
+        (struct obb_change){.old = OBB_NO_VERSION, .new = version->self};
+    *out = version;
+    return OBB_OK;
+}
+
+/* Returns the frame as the edit has left it so far. */
+static obb_frame frame_of(const struct obb_apply *apply, const struct obb_rig *rig)
+{
+    struct obb_version *current = obb_scene_current(apply->scene, rig->record);
+    return obb_frame_from_pose(&latest(apply, current)->box, apply->dimensions);
+}
+
+/* Puts a box of the commit into a frame, at that pose in it. OBB_BAD_NUMBER, OBB_NO_MEMORY. */
+static obb_status mount_box(struct obb_apply *apply, struct obb_version *version,
+                            struct obb_rig *rig, const obb_frame *frame, const obb_box *local)
+{
+    struct obb_rigs *rigs = &apply->scene->rigs;
+    const obb_status st = obb_frame_place(frame, local, &version->box);
+    if (st != OBB_OK)
+        return st;
+    if (version->mount != NULL && version->mount->rig == rig &&
+        obb_mount_has_pose(version->mount, local))
+        return OBB_OK;
+    struct obb_mount *mount = obb_mount_create(rigs, rig, local);
+    if (mount == NULL)
+        return OBB_NO_MEMORY;
+    obb_mount_unref(rigs, version->mount);
+    version->mount = mount;
+    return OBB_OK;
+}
+
+/* Fetches the boxes of a rig from i on into the cache, as many as a round has: first their records,
+ * then their versions, then their mounts. */
+static void fetch_boxes(const struct obb_apply *apply, const struct obb_rig *rig, uint32_t i)
+{
+    if (i % AHEAD != 0)
+        return;
+    /* A slot for each box of the round. No record of the rig is freed: it holds current boxes. */
+    if (apply->scene->versions.free_count < AHEAD)
+        obb_scene_reclaim(apply->scene, RECLAIM_FOR_SLOTS);
+    const uint32_t end = rig->count - i < AHEAD ? rig->count : i + AHEAD;
+    for (uint32_t k = i; k < end; k++)
+        __builtin_prefetch(rig->boxes[k]);
+    for (uint32_t k = i; k < end; k++)
+        obb_version_prefetch(obb_apply_slot(
+            apply, atomic_load_explicit(&rig->boxes[k]->newest, memory_order_relaxed)));
+    for (uint32_t k = i; k < end; k++)
+        __builtin_prefetch(obb_apply_slot(apply, atomic_load_explicit(&rig->boxes[k]->newest,
+                                                                      memory_order_relaxed))
+                               ->mount);
+}
+
+/* Poses all boxes of a frame with it. */
+static obb_status pose_boxes(struct obb_apply *apply, const struct obb_rig *rig, bool teleport)
+{
+    const obb_frame frame = frame_of(apply, rig);
+    obb_status st = make_room(apply, rig->count);
+    for (uint32_t i = 0; i < rig->count && st == OBB_OK; i++) {
+        fetch_boxes(apply, rig, i);
+        struct obb_version *current = current_of(apply, rig->boxes[i]);
+        if (current == NULL)
+            continue; /* the commit has removed it */
+        struct obb_version *version = writable(apply, current);
+        if (version == NULL)
+            return OBB_NO_MEMORY;
+        const obb_box local = obb_mount_pose(version->mount, version->box.half_extents);
+        st = obb_frame_place(&frame, &local, &version->box);
+        if (teleport)
+            version->interpolated = 0;
+    }
+    return st;
+}
+
 /* ---- Applying, entry by entry ---------------------------------------------------------------- */
 
 static void remove_box(struct obb_apply *apply, struct obb_version *current)
@@ -237,6 +387,16 @@ static void remove_box(struct obb_apply *apply, struct obb_version *current)
         (struct obb_change){.old = current->self, .new = OBB_NO_VERSION};
     apply->boxes--;
     apply->room++;
+}
+
+static void remove_frame(struct obb_apply *apply, struct obb_version *current)
+{
+    obb_apply_set_newer(current, REMOVED);
+    apply->changes[apply->change_count++] =
+        (struct obb_change){.old = current->self, .new = OBB_NO_VERSION};
+    apply->frames--;
+    apply->room++;
+    apply->removed_frames++;
 }
 
 static void remove_all(struct obb_apply *apply)
@@ -249,6 +409,12 @@ static void remove_all(struct obb_apply *apply)
         remove_box(apply, current);
         apply->removed++;
     }
+    for (struct obb_rig *rig = obb_rigs_seek(&apply->scene->rigs, (obb_str){0}, false); rig != NULL;
+         rig = obb_rig_next(rig)) {
+        struct obb_version *current = obb_scene_current(apply->scene, rig->record);
+        if (current != NULL)
+            remove_frame(apply, current);
+    }
 }
 
 static obb_status apply_remove(struct obb_apply *apply, const struct found *found)
@@ -259,6 +425,81 @@ static obb_status apply_remove(struct obb_apply *apply, const struct found *foun
     remove_box(apply, current);
     apply->removed++;
     return OBB_OK;
+}
+
+/* Removes a frame and its boxes. */
+static obb_status remove_rig(struct obb_apply *apply, struct obb_version *current)
+{
+    const struct obb_rig *rig = current->rig;
+    if (make_room(apply, rig->count) != OBB_OK)
+        return OBB_NO_MEMORY;
+    for (uint32_t k = 0; k < rig->count; k++) {
+        struct obb_version *box = current_of(apply, rig->boxes[k]);
+        if (box == NULL)
+            continue;
+        remove_box(apply, box);
+        apply->removed++;
+    }
+    remove_frame(apply, current);
+    return OBB_OK;
+}
+
+static obb_status apply_remove_frame(struct obb_apply *apply, size_t i)
+{
+    struct obb_version *current = find_frame(apply, apply->edit->remove_frames[i]);
+    if (current == NULL)
+        return apply->edit->remove_frame_must_exist ? OBB_NO_FRAME : OBB_OK;
+    return remove_rig(apply, current);
+}
+
+/* Checks a pose of a box or frame. Its rotation is normalised already. */
+static obb_status check_pose(const struct obb_apply *apply, const obb_pose *pose)
+{
+    const bool bad_angle = apply->dimensions == 2 && pose->has_rotation && !isfinite(pose->angle);
+    return bad_angle || (pose->has_center && obb_bad_coordinate(pose->center) >= 0) ? OBB_BAD_NUMBER
+                                                                                    : OBB_OK;
+}
+
+/* Writes the parts that a pose states. */
+static void set_pose(const struct obb_apply *apply, const obb_pose *pose, obb_box *box)
+{
+    const bool planar = apply->dimensions == 2;
+    if (pose->has_center) {
+        box->center.x = pose->center.x;
+        box->center.y = pose->center.y;
+        if (!planar)
+            box->center.z = pose->center.z;
+    }
+    if (pose->has_rotation && planar)
+        box->angle = pose->angle;
+    else if (pose->has_rotation)
+        box->rotation = pose->rotation;
+}
+
+/* Makes or moves a frame, and poses its boxes. */
+static obb_status pose_frame(struct obb_apply *apply, const obb_pose *pose)
+{
+    obb_status st = check_pose(apply, pose);
+    if (st != OBB_OK)
+        return st;
+    struct obb_version *current = find_frame(apply, pose->target.name), *version;
+    if (current == NULL) {
+        st = create_frame(apply, pose->target.name, &version);
+        if (st == OBB_OK)
+            set_pose(apply, pose, &version->box);
+        return st; /* boxes enter it later */
+    }
+    obb_box box = latest(apply, current)->box;
+    set_pose(apply, pose, &box);
+    if (obb_box_same_bits(&box, &latest(apply, current)->box))
+        return OBB_OK;
+    version = writable(apply, current);
+    if (version == NULL)
+        return OBB_NO_MEMORY;
+    version->box = box;
+    if (pose->teleport)
+        version->interpolated = 0;
+    return pose_boxes(apply, current->rig, pose->teleport);
 }
 
 static obb_status set_interned(struct obb_apply *apply, struct obb_interned **place, obb_str text)
@@ -305,6 +546,51 @@ static bool perhaps_made(const struct found *found, size_t i)
     return first != found;
 }
 
+/* Writes the parts of the pose that a put states. */
+static void set_parts(const obb_put *put, obb_box *box)
+{
+    if ((put->parts & OBB_PUT_CENTER) != 0)
+        box->center = put->box.center;
+    if ((put->parts & OBB_PUT_HALF_EXTENTS) != 0)
+        box->half_extents = put->box.half_extents;
+    if ((put->parts & OBB_PUT_ROTATION) != 0) {
+        box->rotation = put->box.rotation;
+        box->angle = put->box.angle;
+    }
+}
+
+/* Writes the frame and the pose of a put. */
+static obb_status put_pose(struct obb_apply *apply, const obb_put *put, struct obb_version *version,
+                           bool created)
+{
+    struct obb_rig *rig = version->mount == NULL ? NULL : version->mount->rig;
+    if ((put->parts & OBB_PUT_FRAME) != 0 && put->frame.length > 0) {
+        const struct obb_version *current = find_frame(apply, put->frame);
+        if (current == NULL)
+            return OBB_NO_FRAME;
+        rig = current->rig;
+    } else if ((put->parts & OBB_PUT_FRAME) != 0) {
+        rig = NULL;
+    }
+    if (rig == NULL) {
+        obb_mount_unref(&apply->scene->rigs, version->mount);
+        version->mount = NULL;
+        set_parts(put, &version->box);
+        return OBB_OK;
+    }
+    const obb_frame frame = frame_of(apply, rig);
+    obb_box local = put->box; /* a new box has all parts of the put */
+    if (!created) {
+        const bool stays = version->mount != NULL && version->mount->rig == rig;
+        local = stays ? obb_mount_pose(version->mount, version->box.half_extents) : version->box;
+        if (!stays && (put->parts & OBB_PUT_POSE) != OBB_PUT_POSE &&
+            obb_frame_local(&frame, &version->box, &local) != OBB_OK)
+            return OBB_BAD_NUMBER;
+    }
+    set_parts(put, &local);
+    return mount_box(apply, version, rig, &frame, &local);
+}
+
 static obb_status apply_put(struct obb_apply *apply, size_t i, const struct found *found)
 {
     const obb_put *put = &apply->edit->puts[i];
@@ -314,6 +600,7 @@ static obb_status apply_put(struct obb_apply *apply, size_t i, const struct foun
     struct obb_version *current = current_of(apply, found->record), *version = NULL;
     if (current == NULL && (put->target.has_id || perhaps_made(found, i)))
         current = find(apply, &put->target);
+    const bool created = current == NULL;
     if (current != NULL) {
         version = writable(apply, current);
         if (version == NULL)
@@ -331,14 +618,9 @@ static obb_status apply_put(struct obb_apply *apply, size_t i, const struct foun
         apply->new_ids[i] = version->record->id;
     }
     version->put = 1;
-    if ((put->parts & OBB_PUT_CENTER) != 0)
-        version->box.center = put->box.center;
-    if ((put->parts & OBB_PUT_HALF_EXTENTS) != 0)
-        version->box.half_extents = put->box.half_extents;
-    if ((put->parts & OBB_PUT_ROTATION) != 0) {
-        version->box.rotation = put->box.rotation;
-        version->box.angle = put->box.angle;
-    }
+    st = put_pose(apply, put, version, created);
+    if (st != OBB_OK)
+        return st;
     if ((put->parts & OBB_PUT_CATEGORY) != 0)
         version->category = put->attributes.category;
     if ((put->parts & OBB_PUT_MASK) != 0)
@@ -377,27 +659,23 @@ static obb_status apply_pose(struct obb_apply *apply, size_t i, const struct fou
     if (current == NULL)
         return miss(apply, &apply->missed_poses, &apply->missed_pose_count, apply->edit->pose_count,
                     i);
-    const bool planar = apply->dimensions == 2;
-    if (pose->has_center && obb_bad_coordinate(pose->center) >= 0)
-        return OBB_BAD_NUMBER;
-    if (planar && pose->has_rotation && !isfinite(pose->angle))
-        return OBB_BAD_NUMBER;
+    const obb_status st = check_pose(apply, pose);
+    if (st != OBB_OK)
+        return st;
     struct obb_version *version = writable(apply, current);
     if (version == NULL)
         return OBB_NO_MEMORY;
-    if (pose->has_center) {
-        version->box.center.x = pose->center.x;
-        version->box.center.y = pose->center.y;
-        if (!planar)
-            version->box.center.z = pose->center.z;
-    }
-    if (pose->has_rotation && planar)
-        version->box.angle = pose->angle;
-    else if (pose->has_rotation)
-        version->box.rotation = pose->rotation;
     if (pose->teleport)
         version->interpolated = 0;
-    return OBB_OK;
+    if (version->mount == NULL) {
+        set_pose(apply, pose, &version->box);
+        return OBB_OK;
+    }
+    struct obb_rig *rig = version->mount->rig;
+    const obb_frame frame = frame_of(apply, rig);
+    obb_box local = obb_mount_pose(version->mount, version->box.half_extents);
+    set_pose(apply, pose, &local);
+    return mount_box(apply, version, rig, &frame, &local);
 }
 
 static obb_status apply_transform(struct obb_apply *apply, size_t i, const struct found *found)
@@ -407,6 +685,8 @@ static obb_status apply_transform(struct obb_apply *apply, size_t i, const struc
     if (current == NULL)
         return miss(apply, &apply->missed_transforms, &apply->missed_transform_count,
                     apply->edit->transform_count, i);
+    if (latest(apply, current)->mount != NULL)
+        return OBB_FRAMED;
     obb_box box;
     const obb_status st = obb_box_transform(&latest(apply, current)->box, &change->transform,
                                             apply->dimensions, &box);
@@ -465,6 +745,8 @@ static obb_status apply_merge(struct obb_apply *apply, size_t i, const struct fo
     struct obb_version *current = current_of(apply, found->record);
     if (current == NULL)
         return OBB_NO_BOX;
+    if (latest(apply, current)->mount != NULL)
+        return OBB_FRAMED;
     obb_box *others = NULL, box;
     size_t count = 0;
     obb_status st = other_boxes(apply, merge, current, &others, &count, out_member);
@@ -486,6 +768,10 @@ static obb_status apply_entry(struct obb_apply *apply, const struct found *found
     switch (fault->group) {
     case OBB_GROUP_REMOVE:
         return apply_remove(apply, found);
+    case OBB_GROUP_REMOVE_FRAMES:
+        return apply_remove_frame(apply, fault->index);
+    case OBB_GROUP_FRAMES:
+        return pose_frame(apply, &apply->edit->frames[fault->index]);
     case OBB_GROUP_PUT:
         return apply_put(apply, fault->index, found);
     case OBB_GROUP_POSE:
@@ -504,6 +790,12 @@ static obb_status apply_entry(struct obb_apply *apply, const struct found *found
     return OBB_OK;
 }
 
+/* Returns whether the entries of a group begin with the target of a box. */
+static bool names_boxes(obb_group group)
+{
+    return group != OBB_GROUP_REMOVE_FRAMES && group != OBB_GROUP_FRAMES;
+}
+
 obb_status obb_apply_run(struct obb_apply *apply, obb_fault *fault)
 {
     const obb_edit *edit = apply->edit;
@@ -512,6 +804,9 @@ obb_status obb_apply_run(struct obb_apply *apply, obb_fault *fault)
         struct entries entries;
     } groups[] = {
         {OBB_GROUP_REMOVE, {edit->removes, edit->remove_count, sizeof *edit->removes, {{0}}}},
+        {OBB_GROUP_REMOVE_FRAMES,
+         {edit->remove_frames, edit->remove_frame_count, sizeof *edit->remove_frames, {{0}}}},
+        {OBB_GROUP_FRAMES, {edit->frames, edit->frame_count, sizeof *edit->frames, {{0}}}},
         {OBB_GROUP_PUT, {edit->puts, edit->put_count, sizeof *edit->puts, {{0}}}},
         {OBB_GROUP_POSE, {edit->poses, edit->pose_count, sizeof *edit->poses, {{0}}}},
         {OBB_GROUP_TRANSFORM,
@@ -530,7 +825,8 @@ obb_status obb_apply_run(struct obb_apply *apply, obb_fault *fault)
         struct entries entries = groups[g].entries;
         *fault = (obb_fault){.group = groups[g].group};
         for (; fault->index < entries.count; fault->index++) {
-            look_ahead(apply, &entries, fault->index);
+            if (names_boxes(fault->group))
+                look_ahead(apply, &entries, fault->index);
             const obb_status st = apply_entry(apply, &entries.found[fault->index % AHEAD], fault);
             if (st != OBB_OK)
                 return st;
@@ -541,6 +837,27 @@ obb_status obb_apply_run(struct obb_apply *apply, obb_fault *fault)
 }
 
 /* ---- Effects --------------------------------------------------------------------------------- */
+
+/* Brings a box into the frame of an effect. OBB_BAD_VALUE if the frame does not place the box where
+ * the effect says. */
+static obb_status write_mount(struct obb_apply *apply, struct obb_version *version,
+                              const obb_effect *effect)
+{
+    if (effect->frame.length == 0) {
+        obb_mount_unref(&apply->scene->rigs, version->mount);
+        version->mount = NULL;
+        return OBB_OK;
+    }
+    const struct obb_version *current = find_frame(apply, effect->frame);
+    if (current == NULL)
+        return OBB_NO_FRAME;
+    const obb_frame frame = frame_of(apply, current->rig);
+    const obb_box said = version->box;
+    obb_box local = effect->local;
+    local.half_extents = said.half_extents;
+    const obb_status st = mount_box(apply, version, current->rig, &frame, &local);
+    return st == OBB_OK && !obb_box_same_bits(&said, &version->box) ? OBB_BAD_VALUE : st;
+}
 
 /* Writes the parts that an effect changed, bit for bit. */
 static obb_status write_parts(struct obb_apply *apply, struct obb_version *version,
@@ -567,7 +884,18 @@ static obb_status write_parts(struct obb_apply *apply, struct obb_version *versi
         st = set_interned(apply, &version->data, effect->attributes.data);
     if (effect->teleported)
         version->interpolated = 0;
-    return st;
+    return st == OBB_OK ? write_mount(apply, version, effect) : st;
+}
+
+static obb_status check_stored_rotation(const obb_box *box)
+{
+    obb_quat unit;
+    if (!isfinite(box->angle) || obb_quat_normalise(box->rotation, &unit) != OBB_OK)
+        return OBB_BAD_NUMBER;
+    /* stored rotations are normalised, which changes no bit again */
+    const obb_quat q = box->rotation;
+    const bool same = unit.x == q.x && unit.y == q.y && unit.z == q.z && unit.w == q.w;
+    return same ? OBB_OK : OBB_BAD_ROTATION;
 }
 
 /* Checks what no stored box can have: an effect may come from a record that somebody wrote. */
@@ -575,15 +903,29 @@ static obb_status check_effect(const obb_effect *effect)
 {
     const obb_put put = {
         .parts = effect->parts, .box = effect->box, .attributes = effect->attributes};
-    const obb_quat q = effect->box.rotation;
-    if ((effect->parts & OBB_PUT_ROTATION) != 0) {
-        obb_quat unit;
-        if (!isfinite(effect->box.angle) || obb_quat_normalise(q, &unit) != OBB_OK)
-            return OBB_BAD_NUMBER;
-        if (unit.x != q.x || unit.y != q.y || unit.z != q.z || unit.w != q.w)
-            return OBB_BAD_ROTATION; /* stored rotations are normalised, which changes no bit again */
-    }
-    return check_put(&put);
+    obb_status st = OBB_OK;
+    if ((effect->parts & OBB_PUT_ROTATION) != 0)
+        st = check_stored_rotation(&effect->box);
+    if (st == OBB_OK && effect->frame.length > 0)
+        st = check_stored_rotation(&effect->local);
+    if (st == OBB_OK && effect->frame.length > 0 && obb_bad_coordinate(effect->local.center) >= 0)
+        st = OBB_BAD_NUMBER;
+    return st == OBB_OK ? check_put(&put) : st;
+}
+
+static obb_status apply_frame_effect(struct obb_apply *apply, const obb_effect *effect)
+{
+    struct obb_version *current = find_frame(apply, effect->name);
+    if (effect->kind == OBB_EFFECT_FRAME_REMOVED)
+        return current == NULL ? OBB_NO_FRAME : remove_rig(apply, current);
+    const obb_pose pose = {.target = {.name = effect->name},
+                           .center = effect->box.center,
+                           .rotation = effect->box.rotation,
+                           .angle = effect->box.angle,
+                           .has_center = (effect->parts & OBB_PUT_CENTER) != 0,
+                           .has_rotation = (effect->parts & OBB_PUT_ROTATION) != 0,
+                           .teleport = effect->teleported};
+    return pose_frame(apply, &pose);
 }
 
 static obb_status make_box(struct obb_apply *apply, const obb_effect *effect,
@@ -606,6 +948,8 @@ static obb_status apply_effect(struct obb_apply *apply, const obb_effect *effect
         return st;
     if (apply->scene->versions.free_count == 0)
         obb_scene_reclaim(apply->scene, RECLAIM_FOR_SLOTS);
+    if (effect->kind == OBB_EFFECT_FRAME || effect->kind == OBB_EFFECT_FRAME_REMOVED)
+        return apply_frame_effect(apply, effect);
     if (effect->kind == OBB_EFFECT_NEW) {
         st = make_box(apply, effect, &version);
         return st == OBB_OK ? write_parts(apply, version, effect) : st;
@@ -625,6 +969,7 @@ static obb_status apply_effect(struct obb_apply *apply, const obb_effect *effect
     if (version == NULL)
         return OBB_NO_MEMORY;
     version->put = effect->kind == OBB_EFFECT_PUT;
+    version->box = current->box; /* its frame may have moved it, but `parts` count from before */
     return write_parts(apply, version, effect);
 }
 
@@ -698,13 +1043,6 @@ obb_status obb_apply_copy(struct obb_apply *apply, const struct obb_view *view,
 
 /* ---- Undoing --------------------------------------------------------------------------------- */
 
-static void drop_interned(struct obb_apply *apply, const struct obb_version *version)
-{
-    obb_interned_table_drop(&apply->scene->interned, version->entity,
-                            &apply->scene->fresh.interned);
-    obb_interned_table_drop(&apply->scene->interned, version->data, &apply->scene->fresh.interned);
-}
-
 void obb_apply_undo(struct obb_apply *apply, const struct obb_change *change)
 {
     if (change->old != OBB_NO_VERSION)
@@ -712,7 +1050,7 @@ void obb_apply_undo(struct obb_apply *apply, const struct obb_change *change)
     if (change->new == OBB_NO_VERSION)
         return;
     struct obb_version *version = obb_apply_slot(apply, change->new);
-    drop_interned(apply, version);
+    obb_scene_drop_parts(apply->scene, version);
     obb_version_publish(version, apply->revision, 0);
     if (change->old != OBB_NO_VERSION)
         obb_versions_give(&apply->scene->versions, version); /* no reader has seen it */

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One box that the commit changes. */
+/* One box or frame that the commit changes. */
 struct obb_change {
     uint32_t old; /* index of the current version, or OBB_NO_VERSION: the box is new */
     uint32_t new; /* index of the version that replaces it, or OBB_NO_VERSION: the box is removed */
@@ -29,19 +29,21 @@ struct obb_apply {
     uint64_t revision; /* of the commit if it changes something */
     int dimensions;    /* of the scene after the commit */
     struct obb_change *changes;
-    size_t change_count;
-    size_t boxes;      /* in the scene, as far as the edit is applied */
-    size_t room;       /* for further boxes, likewise */
-    uint64_t first_id; /* the scene's next_id before */
+    size_t change_count, change_room;
+    size_t change_most;   /* how many changes the entries can make, as far as that is known */
+    size_t boxes, frames; /* in the scene, as far as the edit is applied */
+    size_t room;          /* for further boxes and frames, likewise */
+    uint64_t first_id;    /* the scene's next_id before */
 
     /* Entries that were applied or skipped, as in obb_committed. */
     size_t removed, missed_pose_count, missed_transform_count;
+    size_t removed_frames, made_frames;
     uint64_t *new_ids;
     bool *missed_poses, *missed_transforms;
 };
 
 /* Begins with no change made. dimensions: of the scene after the commit. box_room: how many boxes
- * the service may still add. Lists are allocated in `arena`; scene, edit and arena must outlive
+ * and frames the service may still add. Lists are allocated in `arena`; scene, edit and arena must outlive
  * `apply`. OBB_NO_MEMORY. */
 obb_status obb_apply_init(struct obb_apply *apply, struct obb_scene *scene, const obb_edit *edit,
                           int dimensions, size_t box_room, struct obb_arena *arena);

@@ -42,7 +42,7 @@ void obb_cached_bounds_remove(struct obb_cached_bounds *cached, const obb_box *b
     cached->known = cached->known && clear_of(&cached->bounds, box, dimensions);
 }
 
-/* Returns the first current version from slot *i on, or NULL, and moves *i behind it. Slots come in
+/* Returns the first current version of a box from slot *i on, or NULL, and moves *i behind it. Slots come in
  * the order of memory. Versions of a commit that is only prepared are passed over. */
 static const struct obb_version *current_slot(const struct obb_versions *versions,
                                               uint64_t revision, uint32_t *i)
@@ -50,6 +50,7 @@ static const struct obb_version *current_slot(const struct obb_versions *version
     while (*i < versions->count) {
         const struct obb_version *version = obb_version_at(versions, (*i)++);
         if (atomic_load_explicit(&version->died, memory_order_relaxed) == OBB_NEVER &&
+            !obb_version_is_frame(version) &&
             atomic_load_explicit(&version->born, memory_order_relaxed) <= revision)
             return version;
     }

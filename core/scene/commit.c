@@ -1,5 +1,6 @@
 #include "core/scene/commit.h"
 
+#include "core/base/alloc.h"
 #include "core/scene/apply.h"
 #include "core/scene/commit_inside.h"
 #include "core/scene/footprint.h"
@@ -33,8 +34,8 @@ struct obb_prepared {
     struct obb_cached_bounds bounds; /* as they were before the seal */
     bool begins;                     /* the state stands alone, in a scene that holds nothing yet */
     obb_edit of_effects; /* with time and settings of effects that are applied, and no entry */
-    const struct obb_version **made, **ended;
-    size_t made_count, ended_count;
+    const struct obb_version **made, **ended, **frames;
+    size_t made_count, ended_count, frame_count;
     size_t ended_bytes; /* of the state's list of ended versions */
     size_t excess;      /* bytes of the edit if the scene has no room for them; else 0 */
 };
@@ -88,32 +89,32 @@ static obb_status check_moment(struct obb_prepared *p, double now_ms, obb_fault 
     return check_boxes(p, fault);
 }
 
-/* Compares the bits: -0.0 is another number than 0.0. */
-static bool same_double(double a, double b)
+/* The mounts of two versions of one box; for a frame, both are the same rig. */
+static bool same_mount(const struct obb_version *a, const struct obb_version *b)
 {
-    uint64_t x, y;
-    memcpy(&x, &a, sizeof x);
-    memcpy(&y, &b, sizeof y);
-    return x == y;
-}
-
-static bool same_vector(obb_vec3 a, obb_vec3 b)
-{
-    return same_double(a.x, b.x) && same_double(a.y, b.y) && same_double(a.z, b.z);
-}
-
-static bool same_pose(const obb_box *a, const obb_box *b)
-{
-    return same_vector(a->center, b->center) && same_vector(a->half_extents, b->half_extents) &&
-           same_double(a->rotation.x, b->rotation.x) && same_double(a->rotation.y, b->rotation.y) &&
-           same_double(a->rotation.z, b->rotation.z) && same_double(a->rotation.w, b->rotation.w) &&
-           same_double(a->angle, b->angle);
+    if (a->mount == b->mount)
+        return true;
+    if (a->mount == NULL || b->mount == NULL || a->mount->rig != b->mount->rig)
+        return false;
+    const obb_box local = obb_mount_pose(a->mount, a->box.half_extents);
+    return obb_mount_has_pose(b->mount, &local);
 }
 
 static bool same_attributes(const struct obb_version *a, const struct obb_version *b)
 {
     return a->category == b->category && a->mask == b->mask && a->group == b->group &&
-           a->entity == b->entity && a->data == b->data;
+           a->entity == b->entity && a->data == b->data && same_mount(a, b);
+}
+
+static struct obb_version *version_or_null(const struct obb_prepared *p, uint32_t i)
+{
+    return i == OBB_NO_VERSION ? NULL : obb_apply_slot(&p->apply, i);
+}
+
+/* Returns the version after a change, or, of a removed box or frame, the one before. */
+static struct obb_version *latest_of(const struct obb_prepared *p, const struct obb_change *change)
+{
+    return obb_apply_slot(&p->apply, change->new == OBB_NO_VERSION ? change->old : change->new);
 }
 
 /* Undoes changes whose new version equals the old one, and lists the versions of the others. */
@@ -125,7 +126,7 @@ static obb_status list_changes(struct obb_prepared *p)
         if (change.old != OBB_NO_VERSION && change.new != OBB_NO_VERSION) {
             const struct obb_version *old = obb_apply_slot(&p->apply, change.old);
             struct obb_version *new = obb_apply_slot(&p->apply, change.new);
-            const bool moved = !same_pose(&old->box, &new->box);
+            const bool moved = !obb_box_same_bits(&old->box, &new->box);
             if (!moved && same_attributes(old, new)) {
                 obb_apply_undo(&p->apply, &change);
                 continue;
@@ -135,19 +136,58 @@ static obb_status list_changes(struct obb_prepared *p)
         p->apply.changes[kept++] = change;
     }
     p->apply.change_count = kept;
-    p->made = (const struct obb_version **)obb_arena_alloc(p->apply.arena, kept,
-                                                           sizeof(const struct obb_version *));
-    p->ended = (const struct obb_version **)obb_arena_alloc(p->apply.arena, kept,
-                                                            sizeof(const struct obb_version *));
-    if (p->made == NULL || p->ended == NULL)
+    const struct obb_version **lists = (const struct obb_version **)obb_arena_alloc(
+        p->apply.arena, kept, 3 * sizeof(const struct obb_version *));
+    if (lists == NULL)
         return OBB_NO_MEMORY;
+    p->made = lists;
+    p->ended = lists + kept;
+    p->frames = lists + 2 * kept;
     for (size_t i = 0; i < kept; i++) {
-        if (p->apply.changes[i].new != OBB_NO_VERSION)
-            p->made[p->made_count++] = obb_apply_slot(&p->apply, p->apply.changes[i].new);
-        if (p->apply.changes[i].old != OBB_NO_VERSION)
-            p->ended[p->ended_count++] = obb_apply_slot(&p->apply, p->apply.changes[i].old);
+        const struct obb_change *change = &p->apply.changes[i];
+        const struct obb_version *old = version_or_null(p, change->old),
+                                 *new = version_or_null(p, change->new);
+        if (obb_version_is_frame(latest_of(p, change))) {
+            p->frames[p->frame_count++] = latest_of(p, change);
+            continue;
+        }
+        if (new != NULL)
+            p->made[p->made_count++] = new;
+        if (old != NULL)
+            p->ended[p->ended_count++] = old;
     }
     return OBB_OK;
+}
+
+/* Returns the rig that a change brings its box into, or NULL. */
+static struct obb_rig *rig_entered(const struct obb_prepared *p, const struct obb_change *change)
+{
+    const struct obb_version *old = version_or_null(p, change->old),
+                             *new = version_or_null(p, change->new);
+    if (new == NULL || obb_version_is_frame(new) || new->mount == NULL ||
+        (old != NULL && old->mount != NULL && old->mount->rig == new->mount->rig))
+        return NULL;
+    return new->mount->rig;
+}
+
+/* Makes room in the rigs for the boxes that will enter them. */
+static obb_status reserve_seats(struct obb_prepared *p)
+{
+    if (p->apply.scene->rigs.bytes == 0)
+        return OBB_OK; /* there is no frame */
+    obb_status st = OBB_OK;
+    size_t i = 0;
+    for (; i < p->apply.change_count && st == OBB_OK; i++) {
+        struct obb_rig *rig = rig_entered(p, &p->apply.changes[i]);
+        if (rig != NULL)
+            st = obb_rig_reserve(&p->apply.scene->rigs, rig, rig->count + ++rig->entering);
+    }
+    while (i-- > 0) {
+        struct obb_rig *rig = rig_entered(p, &p->apply.changes[i]);
+        if (rig != NULL)
+            rig->entering = 0;
+    }
+    return st;
 }
 
 /* Makes the broad phase of the state after the commit. */
@@ -156,7 +196,7 @@ static obb_status prepare_layers(struct obb_prepared *p)
     struct obb_layers *before = obb_history_newest(&p->apply.scene->history)->layers;
     if (!p->apply.edit->replace_all &&
         p->settings.dimensions == p->apply.scene->settings.dimensions) {
-        if (p->apply.change_count > 0)
+        if (p->made_count + p->ended_count > 0)
             return obb_layers_next(before, p->made, p->made_count, p->ended, p->ended_count,
                                    p->apply.revision, &p->state->layers);
         obb_layers_ref(before);
@@ -174,25 +214,52 @@ static obb_status prepare_layers(struct obb_prepared *p)
     return st;
 }
 
+/* Returns how many versions of boxes and frames the commit ends. */
+static size_t listed_count(const struct obb_prepared *p)
+{
+    return p->ended_count + p->frame_count - p->apply.made_frames;
+}
+
+/* Lists the frames that the commit makes in its state. */
+static obb_status list_made_frames(struct obb_prepared *p)
+{
+    if (p->apply.made_frames == 0)
+        return OBB_OK;
+    struct obb_made *made =
+        obb_malloc(1, sizeof *made + p->apply.made_frames * sizeof made->versions[0]);
+    if (made == NULL)
+        return OBB_NO_MEMORY;
+    made->count = 0;
+    for (size_t i = 0; i < p->apply.change_count; i++)
+        if (p->apply.changes[i].old == OBB_NO_VERSION &&
+            obb_version_is_frame(latest_of(p, &p->apply.changes[i])))
+            made->versions[made->count++] = p->apply.changes[i].new;
+    p->state->made_frames = made;
+    return OBB_OK;
+}
+
 static obb_status prepare_state(struct obb_prepared *p)
 {
-    p->state = obb_state_create(p->apply.revision, p->ended_count);
+    const size_t listed = listed_count(p);
+    p->state = obb_state_create(p->apply.revision, listed);
     if (p->state == NULL || obb_history_reserve(&p->apply.scene->history) != OBB_OK)
         return OBB_NO_MEMORY;
     p->state->settings = p->settings;
     p->state->first_id = p->apply.first_id;
     p->state->time_stated = p->apply.edit->has_time;
-    p->ended_bytes = obb_ended_bytes(p->ended_count);
+    p->ended_bytes = obb_ended_bytes(listed);
     p->apply.scene->ended_bytes += p->ended_bytes;
     p->state->restarted = p->future.drops;
     p->state->clock = obb_history_newest(&p->apply.scene->history)->clock + p->future.drops;
     p->state->boxes = p->apply.boxes;
+    p->state->frames = p->apply.frames;
     p->state->time = p->state->until = p->future.moment.time;
     struct obb_ended *ended = p->state->ended;
     for (size_t i = 0; i < p->apply.change_count; i++)
         if (p->apply.changes[i].old != OBB_NO_VERSION)
             ended->versions[ended->count++] = p->apply.changes[i].old;
-    return prepare_layers(p);
+    const obb_status st = list_made_frames(p);
+    return st == OBB_OK ? prepare_layers(p) : st;
 }
 
 /* Checks that one moment is within reach after the commit, and that its state has the dimensions. */
@@ -245,11 +312,12 @@ static obb_status check_room(struct obb_prepared *p, obb_fault *fault)
     const size_t room = p->apply.scene->byte_room;
     if (room == SIZE_MAX)
         return OBB_OK;
-    const size_t bytes = obb_edit_bytes(edit);
+    const size_t bytes = obb_edit_bytes(p->apply.scene, edit);
     p->excess = bytes > room ? bytes : 0;
     fault->bytes = p->excess;
-    return p->excess > 0 && edit->remove_count == 0 && !edit->replace_all ? OBB_SCENE_MEMORY
-                                                                          : OBB_OK;
+    return p->excess > 0 && edit->remove_count + edit->remove_frame_count == 0 && !edit->replace_all
+               ? OBB_SCENE_MEMORY
+               : OBB_OK;
 }
 
 static obb_status prepare(struct obb_prepared *p, double now_ms, obb_fault *fault)
@@ -266,10 +334,13 @@ static obb_status prepare(struct obb_prepared *p, double now_ms, obb_fault *faul
     if (st != OBB_OK)
         return st;
     st = list_changes(p);
+    if (st == OBB_OK)
+        st = reserve_seats(p);
     if (st != OBB_OK)
         return st;
     fault->bytes = p->excess;
-    if (p->excess > 0 && p->apply.boxes >= obb_scene_boxes(scene) && p->made_count > 0)
+    if (p->excess > 0 && p->apply.boxes >= obb_scene_boxes(scene) &&
+        p->made_count + p->frame_count > 0)
         return OBB_SCENE_MEMORY;
     p->future.appends = p->apply.change_count > 0 || edit->replace_all || p->future.drops ||
                         !obb_settings_same(&p->settings, &scene->settings);
@@ -284,13 +355,36 @@ static obb_status prepare(struct obb_prepared *p, double now_ms, obb_fault *faul
     return check_needed_moments(p, fault);
 }
 
+/* Keeps the lists of boxes of the rigs up to date, after the record has its newest version. */
+static void change_rig(struct obb_prepared *p, const struct obb_version *old,
+                       const struct obb_version *new)
+{
+    const struct obb_mount *from = old == NULL ? NULL : old->mount;
+    struct obb_mount *to = new == NULL ? NULL : new->mount;
+    if (from == to)
+        return;
+    if (from != NULL && to != NULL && from->rig == to->rig) {
+        to->seat = from->seat;
+        return;
+    }
+    if (from != NULL)
+        obb_rig_leave(from->rig, from, &p->apply.scene->versions);
+    if (to != NULL)
+        obb_rig_enter(to->rig, new->record, to);
+}
+
 static void unflip(struct obb_prepared *p, const struct obb_change *change)
 {
-    if (change->old == OBB_NO_VERSION)
+    if (change->old == OBB_NO_VERSION) {
+        if (!obb_version_is_frame(latest_of(p, change)))
+            change_rig(p, latest_of(p, change), NULL);
         return;
+    }
     struct obb_version *old = obb_apply_slot(&p->apply, change->old);
     atomic_store_explicit(&old->died, OBB_NEVER, memory_order_release);
     atomic_store_explicit(&old->record->newest, change->old, memory_order_release);
+    if (!obb_version_is_frame(old))
+        change_rig(p, version_or_null(p, change->new), old);
 }
 
 void obb_edit_discard(struct obb_prepared *p)
@@ -316,8 +410,8 @@ obb_status obb_edit_prepare(struct obb_scene *scene, const obb_edit *edit, doubl
     if (!obb_settings_valid(&settings))
         return OBB_BAD_VALUE;
     if (edit->dimensions != settings.dimensions ||
-        (settings.dimensions != scene->settings.dimensions && obb_scene_boxes(scene) > 0 &&
-         !edit->replace_all))
+        (settings.dimensions != scene->settings.dimensions && !edit->replace_all &&
+         obb_scene_boxes(scene) + obb_scene_frames(scene) > 0))
         return OBB_DIMENSIONS;
     struct obb_prepared *p = obb_arena_alloc(arena, 1, sizeof *p);
     if (p == NULL)
@@ -344,15 +438,12 @@ static size_t list_effects(const struct obb_prepared *p, obb_effect *list)
 {
     size_t count = 0;
     for (int kind = 0; kind < OBB_EFFECT_KINDS; kind++) {
-        if (kind == OBB_EFFECT_REMOVED && p->apply.edit->replace_all)
+        if (kind <= OBB_EFFECT_FRAME_REMOVED && p->apply.edit->replace_all)
             continue;
         for (size_t i = 0; i < p->apply.change_count; i++) {
-            const struct obb_change change = p->apply.changes[i];
-            const struct obb_version *before =
-                change.old != OBB_NO_VERSION ? obb_apply_slot(&p->apply, change.old) : NULL;
-            const struct obb_version *after =
-                change.new != OBB_NO_VERSION ? obb_apply_slot(&p->apply, change.new) : NULL;
-            const obb_effect effect = obb_effect_of(before, after);
+            const struct obb_change *change = &p->apply.changes[i];
+            const obb_effect effect =
+                obb_effect_of(version_or_null(p, change->old), version_or_null(p, change->new));
             if (effect.kind == (obb_effect_kind)kind)
                 list[count++] = effect;
         }
@@ -389,14 +480,17 @@ static obb_status prepare_effects(struct obb_prepared *p, const obb_effects *eff
     if (st != OBB_OK)
         return st;
     st = list_changes(p);
+    if (st == OBB_OK)
+        st = reserve_seats(p);
     if (st != OBB_OK)
         return st;
     if (!p->future.appends)
         return p->apply.change_count == 0 ? OBB_OK : OBB_BAD_VALUE;
-    size_t new_boxes = 0;
+    size_t fresh = 0; /* boxes and frames */
     for (size_t i = 0; i < p->apply.change_count; i++)
-        new_boxes += p->apply.changes[i].old == OBB_NO_VERSION;
-    if (p->settings.dimensions != p->apply.scene->settings.dimensions && new_boxes < p->apply.boxes)
+        fresh += p->apply.changes[i].old == OBB_NO_VERSION;
+    if (p->settings.dimensions != p->apply.scene->settings.dimensions &&
+        fresh < p->apply.boxes + p->apply.frames)
         return OBB_DIMENSIONS;
     return prepare_state(p);
 }
@@ -490,19 +584,22 @@ obb_status obb_copy_prepare(struct obb_scene *scene, const struct obb_view *view
 static void flip(struct obb_prepared *p, const struct obb_change *change)
 {
     struct obb_scene *scene = p->apply.scene;
-    if (change->old != OBB_NO_VERSION) {
-        struct obb_version *old = obb_apply_slot(&p->apply, change->old);
-        if (change->new == OBB_NO_VERSION) {
+    struct obb_version *old = version_or_null(p, change->old),
+                       *new = version_or_null(p, change->new);
+    if (old != NULL) {
+        if (new == NULL)
             obb_apply_set_newer(old, OBB_NO_VERSION);
-        } else {
+        else
             atomic_store_explicit(&old->record->newest, change->new, memory_order_release);
-        }
         atomic_store_explicit(&old->died, p->state->revision, memory_order_release);
-        obb_cached_bounds_remove(&scene->cached_bounds, &old->box, scene->settings.dimensions);
     }
-    if (change->new != OBB_NO_VERSION)
-        obb_cached_bounds_add(&scene->cached_bounds, &obb_apply_slot(&p->apply, change->new)->box,
-                              p->settings.dimensions);
+    if (obb_version_is_frame(latest_of(p, change)))
+        return;
+    change_rig(p, old, new);
+    if (old != NULL)
+        obb_cached_bounds_remove(&scene->cached_bounds, &old->box, scene->settings.dimensions);
+    if (new != NULL)
+        obb_cached_bounds_add(&scene->cached_bounds, &new->box, p->settings.dimensions);
 }
 
 static void flip_all(struct obb_prepared *p)
@@ -528,6 +625,8 @@ void obb_prepared_describe(const struct obb_prepared *p, obb_committed *out)
         .moment = p->future.moment,
         .changed = p->future.appends,
         .restarted = p->future.drops,
+        .removed_frames = p->apply.removed_frames,
+        .made_frames = p->apply.made_frames,
         .removed = p->apply.removed,
         .put = edit->put_count,
         .posed = edit->pose_count - p->apply.missed_pose_count,
@@ -539,6 +638,8 @@ void obb_prepared_describe(const struct obb_prepared *p, obb_committed *out)
         .made = p->made,
         .ended = p->ended,
         .made_count = p->made_count,
+        .frames = p->frames,
+        .frame_count = p->frame_count,
         .ended_count = p->ended_count,
     };
 }
@@ -565,7 +666,8 @@ void obb_edit_commit(struct obb_prepared *p, obb_committed *out)
         before->revision = p->state->revision - 1; /* no view has seen it */
     if (p->future.appends) {
         if (scene->totals != NULL)
-            scene->totals->boxes += p->apply.boxes - before->boxes;
+            scene->totals->boxes +=
+                p->apply.boxes + p->apply.frames - before->boxes - before->frames;
         if (!p->sealed)
             flip_all(p);
         obb_history_push(&scene->history, p->state);
@@ -606,23 +708,37 @@ obb_status obb_committed_read(const struct obb_view *before, const struct obb_vi
     assert(after->scene == before->scene && after->revision == before->revision + 1);
     const struct obb_state *state = after->state;
     const struct obb_ended *from = state->ended;
+    const size_t new_frames = state->made_frames == NULL ? 0 : state->made_frames->count;
     const struct obb_version **ended = (const struct obb_version **)obb_arena_alloc(
         arena, from->count, sizeof(const struct obb_version *));
     if (ended == NULL)
         return OBB_NO_MEMORY;
-    size_t replaced = 0;
+    const struct obb_version **frames = (const struct obb_version **)obb_arena_alloc(
+        arena, from->count + new_frames, sizeof(const struct obb_version *));
+    if (frames == NULL)
+        return OBB_NO_MEMORY;
+    size_t replaced = 0, ended_count = 0, frame_count = 0;
     for (size_t i = 0; i < from->count; i++) {
-        ended[i] = obb_version_at(after->versions, from->versions[i]);
-        replaced += newer_than(ended[i]) != OBB_NO_VERSION;
+        const struct obb_version *old = obb_version_at(after->versions, from->versions[i]);
+        const uint32_t newer = newer_than(old);
+        if (obb_version_is_frame(old)) {
+            frames[frame_count++] =
+                newer == OBB_NO_VERSION ? old : obb_version_at(after->versions, newer);
+            continue;
+        }
+        ended[ended_count++] = old;
+        replaced += newer != OBB_NO_VERSION;
     }
-    const size_t removed = from->count - replaced;
+    for (size_t i = 0; i < new_frames; i++)
+        frames[frame_count++] = obb_version_at(after->versions, state->made_frames->versions[i]);
+    const size_t removed = ended_count - replaced;
     const size_t new = after->info.boxes + removed - before->info.boxes;
     const struct obb_version **made = (const struct obb_version **)obb_arena_alloc(
         arena, replaced + new, sizeof(const struct obb_version *));
     if (made == NULL)
         return OBB_NO_MEMORY;
     size_t made_count = 0;
-    for (size_t i = 0; i < from->count; i++)
+    for (size_t i = 0; i < ended_count; i++)
         if (newer_than(ended[i]) != OBB_NO_VERSION)
             made[made_count++] = obb_version_at(after->versions, newer_than(ended[i]));
     uint64_t id = state->first_id - 1;
@@ -641,7 +757,9 @@ obb_status obb_committed_read(const struct obb_view *before, const struct obb_vi
                            .made = made,
                            .ended = ended,
                            .made_count = made_count,
-                           .ended_count = from->count};
+                           .ended_count = ended_count,
+                           .frames = frames,
+                           .frame_count = frame_count};
     return OBB_OK;
 }
 

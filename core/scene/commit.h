@@ -17,7 +17,9 @@ typedef struct obb_committed {
     obb_moment moment;
     bool changed;                            /* false: nothing was different, the revision stands */
     bool restarted;                          /* the clock started anew */
-    size_t removed, put, posed, transformed; /* entries that were applied; removed: boxes */
+    size_t removed, put, posed, transformed; /* entries that were applied; removed: boxes, also
+                                              * those that went with their frame */
+    size_t removed_frames, made_frames;      /* made: they were not there before */
     /* One per put, in the arena: the id of a new box, and 0 of a replaced one unless the edit wants
      * all_put_ids. */
     const uint64_t *new_ids;
@@ -25,11 +27,16 @@ typedef struct obb_committed {
     const bool *missed_transforms; /* one per transform, likewise */
     size_t missed;
 
-    /* The versions that this commit made, and those that it ended; a replaced box has one in each
+    /* The versions of boxes that this commit made, and those that it ended; a replaced box has one in each
      * list. The lists are in the arena. The ended versions may be used while a view of the state
      * before is open, the made ones while a view of the state after is. */
     const struct obb_version *const *made, *const *ended;
     size_t made_count, ended_count;
+
+    /* The frames that this commit made or moved, as it leaves them, and those that it removed, as
+     * they were; in the arena, and to be used as the lists above. */
+    const struct obb_version *const *frames;
+    size_t frame_count;
 } obb_committed;
 
 /* Checks an edit and allocates everything that its commit takes. Until commit or discard, views of
@@ -37,19 +44,21 @@ typedef struct obb_committed {
  * scene.
  *
  * now_ms    the server's clock, as in obb_scene_create.
- * box_room  how many boxes the service may still add; boxes that the edit removes make further
- *           room.
+ * box_room  how many boxes and frames the service may still add; those that the edit removes make
+ *           further room.
  * arena     holds *out_prepared and the lists of obb_committed; the edit and the arena must outlive
  *           both.
- * errors    OBB_DIMENSIONS, OBB_TIME_BACKWARDS, OBB_REVISION, OBB_NO_BOX, OBB_LIMIT, OBB_SHEARED,
- *           OBB_BAD_NUMBER, OBB_BAD_EXTENT, OBB_BAD_NAME (of a new box or an entity), OBB_BAD_VALUE
- *           (data too long, settings), the errors of transforms and merges, OBB_GONE,
+ * errors    OBB_DIMENSIONS, OBB_TIME_BACKWARDS, OBB_REVISION, OBB_NO_BOX, OBB_NO_FRAME,
+ *           OBB_FRAMED (a transform or merge of a box in a frame), OBB_LIMIT, OBB_SHEARED,
+ *           OBB_BAD_NUMBER, OBB_BAD_EXTENT, OBB_BAD_NAME (of a new box or frame, or an entity),
+ *           OBB_BAD_VALUE (data too long, settings), the errors of transforms and merges, OBB_GONE,
  *           OBB_SCENE_MEMORY, OBB_NO_MEMORY. The scene is as it was, and *out_fault is written.
  *           OBB_SCENE_MEMORY: obb_edit_bytes is above the room of obb_scene_set_room. This is found
  *           before anything is made. Only an edit with removals goes on, and has room if it leaves
  *           fewer boxes or makes no new version.
- * Cost      proportional to the entries (about 60 ns a pose), and the upkeep of the broad phase
- *           (see layers.h). */
+ * Cost      proportional to the entries (about 60 ns a pose) and to the boxes in the frames that
+ *           are moved or removed (obb_edit_framed), and the upkeep of the broad phase (see
+ *           layers.h). */
 obb_status obb_edit_prepare(struct obb_scene *scene, const obb_edit *edit, double now_ms,
                             size_t box_room, struct obb_arena *arena,
                             struct obb_prepared **out_prepared, obb_fault *out_fault);

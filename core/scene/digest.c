@@ -3,16 +3,17 @@
 #include "core/base/hash.h"
 #include "core/scene/name.h"
 #include "core/scene/scene_data.h"
+#include "core/scene/view.h"
 
 #include <assert.h>
 #include <string.h>
 
-enum { WHOLES = 20, TEXTS = 3 }; /* of a box at most */
+enum { WHOLES = 28, TEXTS = 4 }; /* of a box at most */
 
 /* What is hashed: numbers of 8 little-endian bytes each, and texts behind their lengths, so that the
  * hash is the same on every CPU and no text can run into the next one. */
 struct hashed {
-    unsigned char bytes[8 * (WHOLES + TEXTS) + 2 * OBB_MAX_NAME + OBB_MAX_DATA];
+    unsigned char bytes[8 * (WHOLES + TEXTS) + 3 * OBB_MAX_NAME + OBB_MAX_DATA];
     size_t length;
 };
 
@@ -43,6 +44,23 @@ static uint64_t hash_of(const struct hashed *hashed)
     return obb_hash((obb_hash_key){0}, hashed->bytes, hashed->length);
 }
 
+static void add_pose(struct hashed *hashed, const obb_box *pose)
+{
+    const double parts[] = {pose->center.x,   pose->center.y,   pose->center.z,   pose->rotation.x,
+                            pose->rotation.y, pose->rotation.z, pose->rotation.w, pose->angle};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        add_double(hashed, parts[i]);
+}
+
+static uint64_t hash_of_frame(const struct obb_version *version)
+{
+    struct hashed hashed;
+    hashed.length = 0;
+    add_pose(&hashed, &version->box);
+    add_text(&hashed, obb_record_name(version->record));
+    return hash_of(&hashed);
+}
+
 static uint64_t hash_of_box(const struct obb_version *version)
 {
     const obb_box *box = &version->box;
@@ -60,6 +78,12 @@ static uint64_t hash_of_box(const struct obb_version *version)
     add_text(&hashed, obb_record_name(version->record));
     add_text(&hashed, obb_interned_text(version->entity));
     add_text(&hashed, obb_interned_text(version->data));
+    obb_str frame;
+    obb_box local;
+    if (obb_view_local(version, &frame, &local)) {
+        add_pose(&hashed, &local);
+        add_text(&hashed, frame);
+    }
     return hash_of(&hashed);
 }
 
@@ -73,16 +97,21 @@ static uint64_t with_id(uint64_t hash, uint64_t id)
     return hash_of(&hashed);
 }
 
+static uint64_t hash_of_version(const struct obb_version *version)
+{
+    return obb_version_is_frame(version) ? hash_of_frame(version) : hash_of_box(version);
+}
+
 void obb_digest_add(obb_digest *digest, const struct obb_version *box)
 {
-    const uint64_t hash = hash_of_box(box);
+    const uint64_t hash = hash_of_version(box);
     digest->content += hash;
     digest->identity += with_id(hash, box->id);
 }
 
 void obb_digest_remove(obb_digest *digest, const struct obb_version *box)
 {
-    const uint64_t hash = hash_of_box(box);
+    const uint64_t hash = hash_of_version(box);
     digest->content -= hash;
     digest->identity -= with_id(hash, box->id);
 }
@@ -125,6 +154,12 @@ uint64_t obb_scene_hash(struct obb_scene *scene)
         const struct obb_version *version = obb_scene_current(scene, record);
         if (version != NULL)
             obb_digest_add(&digest, version);
+    }
+    for (const struct obb_rig *rig = obb_rigs_seek(&scene->rigs, (obb_str){0}, false); rig != NULL;
+         rig = obb_rig_next(rig)) {
+        const struct obb_version *frame = obb_scene_current(scene, rig->record);
+        if (frame != NULL)
+            obb_digest_add(&digest, frame);
     }
     return obb_digest_exact(&digest, &scene->settings, obb_history_now(&scene->history),
                             scene->next_id);

@@ -1,7 +1,7 @@
 /* Hashes of states, to compare scenes in logs, replays, tests and benchmarks.
  *
- * A digest is a sum over the boxes of a state: it does not depend on the order in which boxes were
- * added, and a commit changes it by the boxes that the commit changed. The bits are the same on
+ * A digest is a sum over the boxes and frames of a state: it does not depend on the order in which
+ * they were added, and a commit changes it by those that the commit changed. The bits are the same on
  * every CPU.
  *
  * Source   each summand is a SipHash (see core/base/hash.h); Bellare, Micciancio, "A new paradigm
@@ -15,11 +15,11 @@ struct obb_version;
 
 /* Zeroed: no box. */
 typedef struct obb_digest {
-    uint64_t content;  /* over names, poses and attributes */
+    uint64_t content;  /* over names, poses, attributes, frames and poses in them */
     uint64_t identity; /* over these and the ids */
 } obb_digest;
 
-/* Adds a box, or takes it out again. About 60 ns. Any thread that may read the box. */
+/* Adds a box or a frame, or takes it out again. About 60 ns. Any thread that may read the box. */
 void obb_digest_add(obb_digest *digest, const struct obb_version *box);
 void obb_digest_remove(obb_digest *digest, const struct obb_version *box);
 

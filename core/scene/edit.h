@@ -23,16 +23,24 @@ enum {
     OBB_PUT_GROUP = 32,
     OBB_PUT_ENTITY = 64,
     OBB_PUT_DATA = 128,
-    OBB_PUT_ALL = 255
+    OBB_PUT_FRAME = 256,
+    OBB_PUT_ALL = 511,
+    OBB_PUT_POSE = OBB_PUT_CENTER | OBB_PUT_ROTATION
 };
+
+/* The pose of `box` is in the frame in which the box stands after the put. A put that changes the
+ * frame and states no centre, or no rotation, keeps that of the scene, within rounding. */
 
 typedef struct obb_put {
     obb_target target;
     unsigned parts; /* of OBB_PUT_…; without OBB_PUT_ALL the box must exist (else OBB_NO_BOX) */
     obb_box box;    /* canonical, from box_forms.h */
+    obb_str frame;  /* length 0: none */
     obb_attributes attributes;
 } obb_put;
 
+/* The pose of a box, in its frame if it has one; or of a frame, by name. A new frame begins at 0 and
+ * not turned. */
 typedef struct obb_pose {
     obb_target target;
     obb_vec3 center;
@@ -103,7 +111,12 @@ typedef struct obb_edit {
     size_t if_box_count;
     const obb_target *removes;
     size_t remove_count;
-    bool remove_must_exist; /* DELETE of one box: else OBB_NO_BOX */
+    bool remove_must_exist;       /* DELETE of one box: else OBB_NO_BOX */
+    const obb_str *remove_frames; /* each with its boxes */
+    size_t remove_frame_count;
+    bool remove_frame_must_exist; /* DELETE of one frame: else OBB_NO_FRAME */
+    const obb_pose *frames;       /* made, or moved with their boxes; without ids */
+    size_t frame_count;
     const obb_put *puts;
     size_t put_count;
     /* Ids of the boxes that the puts make, ascending, none below the scene's next id; NULL: the next
@@ -119,12 +132,12 @@ typedef struct obb_edit {
     const obb_needed_moment *moments; /* else OBB_GONE or OBB_DIMENSIONS */
     size_t moment_count;
     size_t with_entries; /* of all moments' `with`, and one more for each; for estimates of cost */
-    /* An import: all boxes are removed first; always a change. If `time` is before the scene's, the
+    /* An import: all boxes and frames are removed first; always a change. If `time` is before the scene's, the
      * scene keeps its time. */
     bool replace_all;
 
     /* Settings of the scene from this commit on, or NULL: unchanged. Other dimensions need a scene
-     * without boxes, or replace_all. */
+     * without boxes and frames, or replace_all. */
     const obb_settings *settings;
 } obb_edit;
 
@@ -135,6 +148,8 @@ typedef enum obb_group {
     OBB_GROUP_IF_REVISION,
     OBB_GROUP_IF_BOX,
     OBB_GROUP_REMOVE,
+    OBB_GROUP_REMOVE_FRAMES,
+    OBB_GROUP_FRAMES,
     OBB_GROUP_PUT,
     OBB_GROUP_POSE,
     OBB_GROUP_TRANSFORM,

@@ -7,6 +7,11 @@
 /* Compares the bits: -0.0 is another number than 0.0. */
 static bool same_bits(const void *a, const void *b, size_t size) { return memcmp(a, b, size) == 0; }
 
+static const struct obb_rig *rig_of(const struct obb_version *version)
+{
+    return obb_version_is_frame(version) || version->mount == NULL ? NULL : version->mount->rig;
+}
+
 static unsigned changed_parts(const struct obb_version *a, const struct obb_version *b)
 {
     unsigned parts = 0;
@@ -27,16 +32,42 @@ static unsigned changed_parts(const struct obb_version *a, const struct obb_vers
         parts |= OBB_PUT_ENTITY;
     if (a->data != b->data)
         parts |= OBB_PUT_DATA;
+    if (rig_of(a) != rig_of(b))
+        parts |= OBB_PUT_FRAME;
     return parts;
+}
+
+/* Returns whether the box moved with its frame, at the same pose in it. */
+static bool carried(const struct obb_version *a, const struct obb_version *b)
+{
+    if (a->mount == NULL || rig_of(a) != rig_of(b))
+        return false;
+    const obb_box local = obb_mount_pose(a->mount, a->box.half_extents);
+    return obb_mount_has_pose(b->mount, &local);
+}
+
+static obb_effect effect_of_frame(const struct obb_version *before, const struct obb_version *after)
+{
+    const struct obb_version *either = after != NULL ? after : before;
+    obb_effect effect = {.kind = OBB_EFFECT_FRAME_REMOVED,
+                         .name = obb_record_name(either->record),
+                         .before = before,
+                         .after = after};
+    if (after == NULL)
+        return effect;
+    effect.kind = OBB_EFFECT_FRAME;
+    effect.box = after->box;
+    effect.parts = before == NULL ? OBB_PUT_POSE : changed_parts(before, after);
+    effect.teleported = before != NULL && !after->interpolated;
+    return effect;
 }
 
 obb_effect obb_effect_of(const struct obb_version *before, const struct obb_version *after)
 {
-    enum {
-        POSE = OBB_PUT_CENTER | OBB_PUT_ROTATION,
-        SHAPE = POSE | OBB_PUT_HALF_EXTENTS /* what is interpolated */
-    };
+    enum { SHAPE = OBB_PUT_POSE | OBB_PUT_HALF_EXTENTS }; /* what is interpolated */
     const struct obb_version *either = after != NULL ? after : before;
+    if (obb_version_is_frame(either))
+        return effect_of_frame(before, after);
     obb_effect effect = {.kind = OBB_EFFECT_REMOVED,
                          .id = either->id,
                          .name = obb_record_name(either->record),
@@ -50,12 +81,18 @@ obb_effect obb_effect_of(const struct obb_version *before, const struct obb_vers
                                          .group = after->group,
                                          .entity = obb_interned_text(after->entity),
                                          .data = obb_interned_text(after->data)};
+    if (after->mount != NULL) {
+        effect.frame = obb_record_name(after->mount->rig->record);
+        effect.local = obb_mount_pose(after->mount, after->box.half_extents);
+    }
     if (before == NULL) {
         effect.kind = OBB_EFFECT_NEW;
         effect.parts = OBB_PUT_ALL;
     } else {
         effect.parts = changed_parts(before, after);
-        effect.kind = (effect.parts & ~(unsigned)POSE) == 0 ? OBB_EFFECT_POSED : OBB_EFFECT_PUT;
+        effect.carried = carried(before, after);
+        effect.kind =
+            (effect.parts & ~(unsigned)OBB_PUT_POSE) == 0 ? OBB_EFFECT_POSED : OBB_EFFECT_PUT;
         effect.teleported = (effect.parts & SHAPE) != 0 && !after->interpolated;
     }
     return effect;
@@ -79,6 +116,17 @@ static const struct obb_version *made_at(const struct obb_scene *scene,
     return NULL;
 }
 
+/* Writes the effect on the new frame at the place, which goes on behind the ended versions. */
+static bool next_new_frame(const obb_step *step, obb_step_place *place, obb_effect *out)
+{
+    const size_t i = (size_t)place->next - step->ended_count;
+    if (step->made == NULL || i >= step->made->count)
+        return false;
+    place->next++;
+    *out = obb_effect_of(NULL, obb_version_at(&step->scene->versions, step->made->versions[i]));
+    return true;
+}
+
 /* Writes the effect on the ended version at the place, if it is of the place's kind. */
 static bool next_ended(const obb_step *step, obb_step_place *place, obb_effect *out)
 {
@@ -86,14 +134,14 @@ static bool next_ended(const obb_step *step, obb_step_place *place, obb_effect *
         const struct obb_version *before =
             obb_version_at(&step->scene->versions, step->ended->versions[place->next++]);
         const uint32_t newer = atomic_load_explicit(&before->newer, memory_order_relaxed);
-        if ((newer == OBB_NO_VERSION) != (place->kind == OBB_EFFECT_REMOVED))
+        if ((newer == OBB_NO_VERSION) != (place->kind <= OBB_EFFECT_FRAME_REMOVED))
             continue;
         *out = obb_effect_of(
             before, newer == OBB_NO_VERSION ? NULL : obb_version_at(&step->scene->versions, newer));
         if (out->kind == place->kind)
             return true;
     }
-    return false;
+    return place->kind == OBB_EFFECT_FRAME && next_new_frame(step, place, out);
 }
 
 static bool next_new(const obb_step *step, obb_step_place *place, obb_effect *out)

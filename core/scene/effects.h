@@ -16,21 +16,28 @@ struct obb_version;
 
 /* In the order in which a commit's effects are listed and applied. */
 typedef enum obb_effect_kind {
-    OBB_EFFECT_REMOVED, /* the box is no more */
-    OBB_EFFECT_PUT,     /* more than the pose of a box changed */
-    OBB_EFFECT_NEW,     /* a new box, in the order of ids */
-    OBB_EFFECT_POSED    /* only the pose of a box changed */
+    OBB_EFFECT_REMOVED,       /* the box is no more */
+    OBB_EFFECT_FRAME_REMOVED, /* the frame is no more; its boxes were removed before */
+    OBB_EFFECT_FRAME,         /* a frame was made or moved, and its boxes with it */
+    OBB_EFFECT_PUT,           /* more than the pose of a box changed */
+    OBB_EFFECT_NEW,           /* a new box, in the order of ids */
+    OBB_EFFECT_POSED          /* only the pose of a box changed */
 } obb_effect_kind;
-#define OBB_EFFECT_KINDS 4
+#define OBB_EFFECT_KINDS 6
 
-/* What a commit did to one box. The texts belong to whoever made the effect. */
+/* What a commit did to one box, or to one frame: of a frame only name, box without half extents,
+ * parts and `teleported` count. The texts belong to whoever made the effect. */
 typedef struct obb_effect {
     obb_effect_kind kind;
-    uint64_t id;
-    obb_str name;   /* applied only for a new box */
-    unsigned parts; /* OBB_PUT_…: those whose bits changed; all of them for a new box */
-    obb_box box;    /* after the commit; unless it was removed */
+    uint64_t id;               /* 0: a frame */
+    obb_str name;              /* applied only for a new box and a frame */
+    unsigned parts;            /* OBB_PUT_…: those whose bits changed; all of them for a new box.
+                     * OBB_PUT_FRAME: the box stands in another frame, or in none any more */
+    obb_box box;               /* after the commit; unless it was removed */
     obb_attributes attributes; /* likewise */
+    obb_str frame;             /* the box stands in it after the commit; length 0: in none */
+    obb_box local;             /* the pose in that frame */
+    bool carried;              /* the pose in the scene changed only because the frame moved */
     bool teleported;           /* the box changed its place or size without interpolation */
 
     /* The box before and after the commit, NULL: there is none. Both are NULL in an effect that was
@@ -68,6 +75,7 @@ typedef struct obb_step {
     uint64_t first_id, next_id;    /* the new boxes have ids in [first_id, next_id) */
     size_t ended_count;            /* boxes that were changed or removed */
     const struct obb_ended *ended; /* opaque */
+    const struct obb_made *made;   /* opaque; NULL: no frame was made */
     const struct obb_scene *scene;
 } obb_step;
 

@@ -13,6 +13,10 @@
 #define PLACE_BYTES 9
 #define LINK_BYTES  sizeof(struct obb_link)
 
+/* Bytes of the mount of a box with its seat, and of a rig. */
+#define MOUNT_BYTES (obb_heap_bytes(sizeof(struct obb_mount)) + sizeof(struct obb_record *))
+#define RIG_BYTES   obb_heap_bytes(sizeof(struct obb_rig) + 2 * sizeof(struct obb_rig *))
+
 /* Bytes of a commit that do not depend on its entries: a state, layers, and the head of an index. */
 #define COMMIT_BYTES 2048
 
@@ -22,8 +26,8 @@ size_t obb_scene_history_bytes(const struct obb_scene *scene)
     const size_t kept = versions->count - versions->free_count - scene->garbage.count;
     const struct obb_state *newest = obb_history_newest(&scene->history);
     const size_t present = obb_layers_bytes(newest->layers);
-    return (kept - newest->boxes) * sizeof(struct obb_version) + scene->ended_bytes +
-           obb_history_bytes(&scene->history) +
+    return (kept - newest->boxes - newest->frames) * sizeof(struct obb_version) +
+           scene->ended_bytes + obb_history_bytes(&scene->history) +
            (scene->layer_bytes > present ? scene->layer_bytes - present : 0);
 }
 
@@ -39,17 +43,44 @@ static size_t text_bytes(obb_str text)
                : obb_heap_bytes(sizeof(struct obb_interned) + text.length) + LINK_BYTES;
 }
 
-size_t obb_edit_bytes(const obb_edit *edit)
+size_t obb_edit_framed(const struct obb_scene *scene, const obb_edit *edit)
 {
-    const size_t made =
-        edit->put_count + edit->pose_count + edit->transform_count + edit->merge_count;
-    if (made + edit->remove_count == 0)
+    size_t boxes = 0;
+    for (size_t i = 0; i < edit->remove_frame_count; i++)
+        boxes += obb_rigs_boxes(&scene->rigs, edit->remove_frames[i]);
+    for (size_t i = 0; i < edit->frame_count; i++)
+        boxes += obb_rigs_boxes(&scene->rigs, edit->frames[i].target.name);
+    return boxes;
+}
+
+/* Returns the bytes of the frames of an edit: a version for each, and a rig for each new one. */
+static size_t frame_bytes(const struct obb_scene *scene, const obb_edit *edit)
+{
+    size_t bytes = edit->frame_count * (sizeof(struct obb_version) + ENDED_BYTES);
+    for (size_t i = 0; i < edit->frame_count; i++) {
+        const obb_str name = edit->frames[i].target.name;
+        const struct obb_rig *rig = obb_rigs_seek(&scene->rigs, name, false);
+        if (rig == NULL || !obb_str_equal(obb_record_name(rig->record), name))
+            bytes += obb_record_bytes(name.length) + RIG_BYTES;
+    }
+    return bytes;
+}
+
+size_t obb_edit_bytes(const struct obb_scene *scene, const obb_edit *edit)
+{
+    const size_t made = edit->put_count + edit->pose_count + edit->transform_count +
+                        edit->merge_count + obb_edit_framed(scene, edit);
+    const size_t removed = edit->remove_count + edit->remove_frame_count;
+    if (made + removed + edit->frame_count == 0)
         return 0;
-    size_t bytes = COMMIT_BYTES + edit->remove_count * ENDED_BYTES +
-                   made * (sizeof(struct obb_version) + ENTRY_BYTES + ENDED_BYTES);
+    size_t bytes = COMMIT_BYTES + removed * ENDED_BYTES +
+                   made * (sizeof(struct obb_version) + ENTRY_BYTES + ENDED_BYTES) +
+                   frame_bytes(scene, edit);
     obb_str entity = {.length = 0}; /* boxes of one entity mostly follow each other */
     for (size_t i = 0; i < edit->put_count; i++) {
         const obb_put *put = &edit->puts[i];
+        if (put->frame.length > 0)
+            bytes += MOUNT_BYTES;
         if (put->parts != OBB_PUT_ALL)
             continue;
         bytes += obb_record_bytes(put->target.name.length) + PLACE_BYTES + LINK_BYTES +

@@ -12,9 +12,14 @@ size_t obb_scene_history_bytes(const struct obb_scene *scene);
 /* Returns about how many bytes an empty scene of that name takes. */
 size_t obb_scene_empty_bytes(obb_str name);
 
+/* Returns how many boxes stand in the frames that the edit moves or removes. For an estimate of the
+ * cost before obb_edit_prepare. O(log frames) a frame. The writer's. */
+size_t obb_edit_framed(const struct obb_scene *scene, const obb_edit *edit);
+
 /* Returns about how many bytes the commit of an edit adds to its scene, 0 if the edit has no
- * entries. It counts a version for each entry, and a new box for each put. O(entries). */
-size_t obb_edit_bytes(const obb_edit *edit);
+ * entries. It counts a version for each entry and for each box of a frame that is moved, a new box
+ * for each put, and a new frame for each frame that is not there. O(entries). The writer's. */
+size_t obb_edit_bytes(const struct obb_scene *scene, const obb_edit *edit);
 
 /* Sets how many bytes the next edit may add (SIZE_MAX, as in a new scene: any number). See
  * OBB_SCENE_MEMORY of obb_edit_prepare. The writer's. */

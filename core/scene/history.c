@@ -29,6 +29,7 @@ void obb_state_destroy(struct obb_state *state)
     obb_layers_unref(state->layers);
     obb_index_unref(state->interpolated_index);
     obb_free(state->ended);
+    obb_free(state->made_frames);
     for (struct obb_ended *block = state->earlier.first; block != NULL;) {
         struct obb_ended *next = block->next;
         obb_free(block);

@@ -14,8 +14,8 @@
 
 struct obb_view;
 
-/* The versions that one commit ended, in the order in which the commit touched them; or those of
- * several commits, of which the same kept state is the last one that holds them. */
+/* The versions that one commit ended, of boxes and of frames, in the order in which the commit
+ * touched them; or those of several commits, of which the same kept state is the last one that holds them. */
 struct obb_ended {
     struct obb_ended *next; /* in a list */
     uint64_t died;          /* of one of the versions */
@@ -39,6 +39,12 @@ struct obb_ended_list {
     size_t count; /* versions that have not been looked at */
 };
 
+/* The versions of frames that one commit made. */
+struct obb_made {
+    size_t count;
+    uint32_t versions[];
+};
+
 struct obb_state {
     uint64_t revision;
     double time, until;
@@ -46,14 +52,15 @@ struct obb_state {
     bool restarted;   /* its commit let the clock start anew */
     uint64_t clock;   /* how often the clock has started anew */
     obb_settings settings;
-    uint64_t first_id; /* new boxes of its commit have this id or a higher one */
-    size_t boxes;      /* alive */
+    uint64_t first_id;    /* new boxes of its commit have this id or a higher one */
+    size_t boxes, frames; /* alive */
     size_t removed, put, posed, transformed; /* as in obb_committed: of its commit */
     size_t pins;                             /* open views that need it */
     size_t keeps;                            /* open views that need all later states, too */
     struct obb_view *shared; /* while obb_views_open runs: its latest view of this state */
     struct obb_layers *layers;
     struct obb_ended *ended;       /* ended by this commit: versions of the state before; or NULL */
+    struct obb_made *made_frames;  /* by this commit, or NULL */
     struct obb_ended_list earlier; /* ended by commits before, and held by the kept state before */
     struct obb_state *older, *newer; /* neighbours in the list of held states */
     /* Over the ended versions that are interpolated on the way here, once a view asked; or NULL. */

@@ -107,7 +107,7 @@ static obb_status touched_by_effects(const obb_effects *effects, struct obb_aren
     if (out->ids == NULL)
         return OBB_NO_MEMORY;
     for (size_t i = 0; i < effects->count; i++)
-        if (effects->list[i].kind != OBB_EFFECT_NEW)
+        if (effects->list[i].kind != OBB_EFFECT_NEW && effects->list[i].id != 0)
             out->ids[out->count++] = effects->list[i].id;
     keep_different(out);
     return OBB_OK;
@@ -169,7 +169,7 @@ static obb_status copy_boxes(struct obb_overlay *overlay, const struct obb_view 
                            .put_ids = touched->ids,
                            .replace_all = true}; /* a state of its own, also without boxes */
     obb_fault fault;
-    obb_status st = draw(overlay, obb_edit_bytes(&edit));
+    obb_status st = draw(overlay, obb_edit_bytes(overlay->scene, &edit));
     if (st == OBB_OK)
         st = commit(overlay->scene, &edit, arena, &fault);
     overlay->scene->next_id = below->next_id;
@@ -215,7 +215,7 @@ obb_status obb_overlay_of_edit(const struct obb_view *below, const obb_edit *edi
         st = begin(below, &touched, 0.0, arena, &overlay);
     if (st != OBB_OK)
         return st;
-    st = draw(overlay, obb_edit_bytes(edit));
+    st = draw(overlay, obb_edit_bytes(overlay->scene, edit));
     if (st == OBB_OK)
         st = commit(overlay->scene, edit, arena, out_fault);
     if (st == OBB_OK)
@@ -223,6 +223,25 @@ obb_status obb_overlay_of_edit(const struct obb_view *below, const obb_edit *edi
     else
         obb_overlay_destroy(overlay);
     return st;
+}
+
+/* Writes the effects on boxes as the small scene takes them: it has no frames, and its boxes stand
+ * where the effects say that they are in the scene. */
+static obb_status without_frames(const obb_effects *effects, struct obb_arena *arena,
+                                 obb_effects *out)
+{
+    obb_effect *list = obb_arena_alloc(arena, effects->count, sizeof *list);
+    if (list == NULL)
+        return OBB_NO_MEMORY;
+    out->count = 0;
+    for (size_t i = 0; i < effects->count; i++) {
+        if (effects->list[i].id == 0)
+            continue;
+        list[out->count] = effects->list[i];
+        list[out->count++].frame = (obb_str){.length = 0};
+    }
+    out->list = list;
+    return OBB_OK;
 }
 
 obb_status obb_overlay_of_effects(const struct obb_view *below, const obb_effects *effects,
@@ -237,6 +256,11 @@ obb_status obb_overlay_of_effects(const struct obb_view *below, const obb_effect
     if (st != OBB_OK)
         return st;
     obb_effects own = *effects;
+    st = without_frames(effects, arena, &own);
+    if (st != OBB_OK) {
+        obb_overlay_destroy(overlay);
+        return st;
+    }
     own.moment.revision = effects->appends ? AFTER : BEFORE;
     own.time_stated = true;
     own.has_settings = false;

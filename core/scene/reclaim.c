@@ -52,12 +52,26 @@ void obb_scene_unpin(struct obb_scene *scene, struct obb_state *state)
     drop_state(scene, state, next);
 }
 
+void obb_scene_drop_parts(struct obb_scene *scene, struct obb_version *version)
+{
+    obb_interned_table_drop(&scene->interned, version->entity, &scene->fresh.interned);
+    obb_interned_table_drop(&scene->interned, version->data, &scene->fresh.interned);
+    if (version->mount == NULL || obb_version_is_frame(version))
+        return;
+    obb_mount_unref(&scene->rigs, version->mount);
+    version->mount = NULL;
+}
+
 void obb_scene_retire(struct obb_scene *scene, struct obb_record *record)
 {
-    obb_hash_table_remove(&scene->names, &record->link);
-    obb_id_tree_remove(&scene->ids, record, &scene->fresh.nodes);
     const uint32_t newest = atomic_load_explicit(&record->newest, memory_order_relaxed);
     struct obb_version *version = obb_versions_slot(&scene->versions, newest);
+    if (obb_version_is_frame(version)) {
+        obb_rigs_remove(&scene->rigs, version->rig);
+    } else {
+        obb_hash_table_remove(&scene->names, &record->link);
+        obb_id_tree_remove(&scene->ids, record, &scene->fresh.nodes);
+    }
     atomic_store_explicit(&version->newer, scene->fresh.versions, memory_order_relaxed);
     scene->fresh.versions = newest;
 }
@@ -100,8 +114,7 @@ static bool unlink_version(struct obb_scene *scene, struct obb_version *version)
 
 static void release_version(struct obb_scene *scene, struct obb_version *version)
 {
-    obb_interned_table_drop(&scene->interned, version->entity, &scene->fresh.interned);
-    obb_interned_table_drop(&scene->interned, version->data, &scene->fresh.interned);
+    obb_scene_drop_parts(scene, version);
     if (scene->gaps ? unlink_version(scene, version) : newer_of(version) != OBB_NO_VERSION)
         obb_versions_give(&scene->versions, version);
     else
@@ -190,6 +203,8 @@ static void free_retired(struct obb_scene *scene, struct obb_retired *retired, s
     for (; retired->versions != OBB_NO_VERSION && budget > 0; budget--) {
         struct obb_version *version = obb_versions_slot(&scene->versions, retired->versions);
         retired->versions = atomic_load_explicit(&version->newer, memory_order_relaxed);
+        if (obb_version_is_frame(version))
+            obb_rig_destroy(&scene->rigs, version->rig);
         obb_record_destroy(scene, version->record);
         obb_versions_give(&scene->versions, version);
     }

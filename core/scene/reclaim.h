@@ -7,8 +7,9 @@
  *    Readers can then meet the version only as a stale entry of an index (see version.h), on their
  *    way along the chain of its record, or as the last version of a removed box. In the first two
  *    cases the slot is free at once.
- * 2. The last version of a removed box, its record, emptied nodes of the id tree and interned
- *    strings without references are retired: taken out of their structures, and freed once every
+ * 2. The last version of a removed box or frame, its record, the rig of a frame, emptied nodes of
+ *    the id tree and interned strings without references are retired: taken out of their
+ *    structures, and freed once every
  *    view that was open at that moment is closed. Views that were opened later cannot meet a
  *    retired object.
  *
@@ -42,8 +43,11 @@ void obb_scene_unpin(struct obb_scene *scene, struct obb_state *state);
 /* Returns the version before this one in the chain of its record if it is not released, or NULL. */
 struct obb_version *obb_scene_older(struct obb_scene *scene, const struct obb_version *version);
 
-/* Retires a record and its newest version: takes the record out of the hash table and the id
- * tree. */
+/* Drops what a version holds references to: entity, data and mount. */
+void obb_scene_drop_parts(struct obb_scene *scene, struct obb_version *version);
+
+/* Retires a record and its newest version: takes the record out of the hash table and the id tree,
+ * or, of a frame, its rig out of the list of rigs. */
 void obb_scene_retire(struct obb_scene *scene, struct obb_record *record);
 
 /* Releases states, versions and other objects that no reader needs; about `budget` objects at most. A

@@ -59,6 +59,26 @@ fail:
     return st;
 }
 
+/* Destroys all frames, and the mounts of all versions. Nothing was retired since
+ * obb_scene_reclaim_all. */
+static void destroy_rigs(struct obb_scene *scene)
+{
+    if (scene->rigs.bytes == 0)
+        return;
+    for (uint32_t i = 0; i < scene->versions.count; i++) {
+        const struct obb_version *version = obb_versions_slot(&scene->versions, i);
+        if (version->mount != NULL && !obb_version_is_frame(version))
+            obb_mount_unref(&scene->rigs, version->mount);
+    }
+    for (struct obb_rig *rig = atomic_load_explicit(&scene->rigs.first[0], memory_order_relaxed);
+         rig != NULL;) {
+        struct obb_rig *next = obb_rig_next(rig);
+        obb_record_destroy(scene, rig->record);
+        obb_rig_destroy(&scene->rigs, rig);
+        rig = next;
+    }
+}
+
 void obb_scene_destroy(struct obb_scene *scene)
 {
     if (scene == NULL)
@@ -70,6 +90,7 @@ void obb_scene_destroy(struct obb_scene *scene)
         obb_record_destroy(scene, record); /* in the order of allocation: fast on large scenes */
         record = next;
     }
+    destroy_rigs(scene);
     obb_hash_table_fini(&scene->names);
     obb_id_tree_fini(&scene->ids);
     obb_interned_table_fini(&scene->interned);
@@ -105,7 +126,8 @@ size_t obb_scene_bytes(const struct obb_scene *scene)
            scene->record_bytes +
            scene->ids.nodes * obb_heap_bytes(sizeof(struct obb_id_tree_node)) +
            obb_hash_table_bytes(&scene->interned.hash_table) + scene->interned.bytes +
-           scene->layer_bytes + scene->ended_bytes + obb_history_bytes(&scene->history);
+           scene->rigs.bytes + scene->layer_bytes + scene->ended_bytes +
+           obb_history_bytes(&scene->history);
 }
 
 void obb_scene_settle(struct obb_scene *scene)
@@ -122,6 +144,7 @@ void obb_scene_info_without_bounds(const struct obb_scene *scene, obb_scene_info
     *out = (obb_scene_info){
         .settings = scene->settings,
         .boxes = obb_scene_boxes(scene),
+        .frames = obb_scene_frames(scene),
         .now = obb_history_now(&scene->history),
         .oldest = obb_history_oldest(&scene->history),
     };

@@ -30,7 +30,7 @@ typedef struct obb_attributes {
 
 typedef struct obb_scene_info {
     obb_settings settings;
-    size_t boxes;
+    size_t boxes, frames;
     obb_moment now, oldest;
     bool has_bounds;
     obb_bounds bounds;

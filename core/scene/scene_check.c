@@ -1,6 +1,7 @@
 #include "core/scene/scene_check.h"
 
 #include "core/base/alloc.h"
+#include "core/geometry/frame.h"
 #include "core/scene/reclaim.h"
 #include "core/scene/record.h"
 #include "core/scene/scene_data.h"
@@ -12,8 +13,9 @@ struct census {
     size_t listed; /* versions that died and are in the lists of states, or will be */
     size_t interned_uses;
     const struct obb_state **states; /* all kept ones, oldest first */
-    size_t *alive;                   /* one per state */
+    size_t *alive, *frames_alive;    /* one per state */
     size_t state_count;
+    size_t seated; /* boxes that stand in a frame now */
 };
 
 static uint64_t died_of(const struct obb_version *version)
@@ -52,7 +54,7 @@ static bool count_alive(const struct obb_version *version, struct census *census
     for (size_t s = 0; s < census->state_count; s++) {
         const uint64_t revision = census->states[s]->revision;
         const bool alive = born_of(version) <= revision && revision < died_of(version);
-        census->alive[s] += alive;
+        *(obb_version_is_frame(version) ? &census->frames_alive[s] : &census->alive[s]) += alive;
         held = held || alive;
     }
     return held;
@@ -65,6 +67,30 @@ static bool held_by_a_state(const struct obb_version *version, const struct cens
             census->states[s]->revision < died_of(version))
             return true;
     return false;
+}
+
+/* Checks the mount of a box: if the version is current, the box has its seat, and its pose is that
+ * of the mount placed by the frame. */
+static bool mount_valid(struct obb_scene *scene, const struct obb_version *version,
+                        struct census *census)
+{
+    const struct obb_mount *mount = version->mount;
+    if (obb_version_is_frame(version))
+        return mount != NULL && version->rig->record == version->record;
+    if (mount == NULL)
+        return true;
+    if (mount->references == 0 || died_of(version) != OBB_NEVER)
+        return mount->references > 0;
+    census->seated++;
+    const struct obb_version *current = obb_scene_current(scene, mount->rig->record);
+    if (current == NULL || mount->seat >= mount->rig->count ||
+        mount->rig->boxes[mount->seat] != version->record)
+        return false;
+    const obb_frame frame = obb_frame_from_pose(&current->box, scene->settings.dimensions);
+    const obb_box local = obb_mount_pose(mount, version->box.half_extents);
+    obb_box placed;
+    return obb_frame_place(&frame, &local, &placed) == OBB_OK &&
+           obb_box_same_bits(&placed, &version->box);
 }
 
 /* Checks the record's versions that are not released, from the newest back: each must follow the
@@ -85,7 +111,7 @@ static bool chain_valid(struct obb_scene *scene, const struct obb_record *record
         if (!count_alive(version, census))
             continue; /* garbage, which slots_valid counts */
         census->kept++;
-        if (!interned_valid(scene, version, census))
+        if (!interned_valid(scene, version, census) || !mount_valid(scene, version, census))
             return false;
     }
     return true;
@@ -112,6 +138,21 @@ static bool records_valid(struct obb_scene *scene, struct census *census)
             !chain_valid(scene, record, census))
             return false;
     return true;
+}
+
+static bool rigs_valid(struct obb_scene *scene, struct census *census)
+{
+    size_t count = 0, seats = 0;
+    if (!obb_rigs_validate(&scene->rigs, &scene->versions, &count))
+        return false;
+    for (struct obb_rig *rig = obb_rigs_seek(&scene->rigs, (obb_str){0}, false); rig != NULL;
+         rig = obb_rig_next(rig)) {
+        if (rig->record->id != 0 || !chain_valid(scene, rig->record, census))
+            return false;
+        count--;
+        seats += rig->count;
+    }
+    return count == 0 && seats == census->seated;
 }
 
 /* Checks that the versions of a block died by `revision`, and are held. */
@@ -151,8 +192,9 @@ static bool states_valid(struct obb_scene *scene, struct census *census)
         const struct obb_state *state = census->states[i];
         const struct obb_state *before = i == 0 ? NULL : census->states[i - 1];
         const bool follows = i > history->held_count; /* without a gap */
-        if (state->boxes != census->alive[i] || state->time > state->until ||
-            (i < history->held_count && state->pins == 0) || state->keeps > state->pins ||
+        if (state->boxes != census->alive[i] || state->frames != census->frames_alive[i] ||
+            state->time > state->until || (i < history->held_count && state->pins == 0) ||
+            state->keeps > state->pins ||
             (before != NULL && (state->revision <= before->revision ||
                                 (follows && state->revision != before->revision + 1) ||
                                 (state->clock == before->clock && state->time < before->until))) ||
@@ -210,7 +252,7 @@ static bool slots_valid(struct obb_scene *scene, struct census *census)
                                   memory_order_relaxed))
         unused++;
     return unused == scene->versions.free_count && waiting == scene->garbage.count &&
-           census->listed == census->kept - obb_scene_boxes(scene) &&
+           census->listed == census->kept - obb_scene_boxes(scene) - obb_scene_frames(scene) &&
            census->kept + census->garbage + census->retired + unused == scene->versions.count;
 }
 
@@ -243,7 +285,8 @@ static bool list_states(const struct obb_scene *scene, struct census *census)
 {
     const struct obb_history *history = &scene->history;
     const size_t count = history->held_count + history->count;
-    census->alive = obb_calloc(count, sizeof *census->alive);
+    census->alive = obb_calloc(count, 2 * sizeof *census->alive);
+    census->frames_alive = census->alive == NULL ? NULL : census->alive + count;
     census->states = (const struct obb_state **)obb_calloc(count, sizeof(const struct obb_state *));
     if (census->alive == NULL || census->states == NULL)
         return false;
@@ -258,8 +301,9 @@ bool obb_scene_validate(struct obb_scene *scene)
 {
     struct census census = {.kept = 0};
     const bool valid = list_states(scene, &census) && records_valid(scene, &census) &&
-                       states_valid(scene, &census) && slots_valid(scene, &census) &&
-                       interned_counted(scene, &census) && cached_bounds_valid(scene);
+                       rigs_valid(scene, &census) && states_valid(scene, &census) &&
+                       slots_valid(scene, &census) && interned_counted(scene, &census) &&
+                       cached_bounds_valid(scene);
     obb_free(census.alive);
     obb_free((void *)census.states);
     return valid;

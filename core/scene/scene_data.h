@@ -12,11 +12,13 @@
 #include "core/versions/hash_table.h"
 #include "core/versions/id_tree.h"
 #include "core/versions/interned.h"
+#include "core/versions/rig.h"
 #include "core/versions/version.h"
 
 /* Retired objects (see reclaim.h). */
 struct obb_retired {
-    uint32_t versions; /* last versions of removed boxes, linked by `newer`; each with its record */
+    uint32_t versions; /* last versions of removed boxes and frames, linked by `newer`; each with
+                        * its record, and of a frame its rig */
     struct obb_id_tree_node *nodes;
     struct obb_interned *interned;
     uint64_t ticket; /* all objects may be freed once the views up to this one are closed */
@@ -38,6 +40,7 @@ struct obb_scene {
     obb_hash_key key;
     struct obb_id_tree ids;
     struct obb_interned_table interned;
+    struct obb_rigs rigs; /* frames, also removed ones */
     uint64_t next_id;
     size_t record_bytes; /* of all records, also of retired ones */
     size_t layer_bytes;  /* of the layers of all states, and of all indexes */
@@ -67,6 +70,11 @@ struct obb_scene {
 static inline size_t obb_scene_boxes(const struct obb_scene *scene)
 {
     return obb_history_newest(&scene->history)->boxes;
+}
+
+static inline size_t obb_scene_frames(const struct obb_scene *scene)
+{
+    return obb_history_newest(&scene->history)->frames;
 }
 
 /* Returns the current version of the record's box, or NULL. The writer's. */

@@ -132,7 +132,7 @@ obb_status obb_store_remove(struct obb_store *store, obb_str name, struct obb_sc
     store->count--;
     memmove((void *)(store->scenes + rank), (void *)(store->scenes + rank + 1),
             (store->count - rank) * sizeof(struct obb_scene *));
-    store->totals.boxes -= obb_scene_boxes(scene);
+    store->totals.boxes -= obb_scene_boxes(scene) + obb_scene_frames(scene);
     store->totals.bytes -= scene->settled_bytes;
     *out_dead = obb_scene_detach(scene);
     return OBB_OK;

@@ -38,7 +38,7 @@ obb_status obb_store_remove(struct obb_store *store, obb_str name, struct obb_sc
 struct obb_scene *obb_store_next(const struct obb_store *store, obb_str after);
 
 size_t obb_store_scenes(const struct obb_store *store);
-size_t obb_store_boxes(const struct obb_store *store); /* in all scenes */
+size_t obb_store_boxes(const struct obb_store *store); /* and frames, in all scenes */
 
 /* Returns the bytes that all scenes hold: the sum of obb_scene_bytes as of the last change of each
  * scene. O(1). */

@@ -26,7 +26,8 @@ static obb_status build_interpolated_index(struct obb_scene *scene, struct obb_s
     for (size_t i = 0; i < ended->count; i++) {
         const struct obb_version *version = obb_version_at(&scene->versions, ended->versions[i]);
         const uint32_t newer = atomic_load_explicit(&version->newer, memory_order_relaxed);
-        if (newer == OBB_NO_VERSION || !obb_version_at(&scene->versions, newer)->interpolated)
+        if (obb_version_is_frame(version) || newer == OBB_NO_VERSION ||
+            !obb_version_at(&scene->versions, newer)->interpolated)
             continue;
         from[count] = version;
         to[count++] = obb_version_at(&scene->versions, newer);
@@ -63,7 +64,8 @@ static obb_status describe(struct obb_scene *scene, const struct obb_history_pos
                  .now = obb_history_now(&scene->history),
                  .clamped = position->clamped,
                  .dimensions = state->settings.dimensions,
-                 .boxes = state->boxes},
+                 .boxes = state->boxes,
+                 .frames = state->frames},
         .revision = state->revision,
         .alpha = position->alpha,
         .layers = state->layers,
@@ -182,6 +184,7 @@ bool obb_view_step(const struct obb_view *view, uint64_t revision, obb_step *out
         .next_id = next_id_of(scene, index),
         .ended_count = state->ended->count,
         .ended = state->ended,
+        .made = state->made_frames,
         .scene = scene,
     };
     return true;
@@ -468,6 +471,29 @@ const struct obb_interned *obb_view_entity(const struct obb_view *view, obb_str 
     return obb_interned_table_find(&view->scene->interned, entity);
 }
 
+const struct obb_version *obb_view_next_frame(const struct obb_view *view, obb_str name, bool after)
+{
+    const struct obb_version *version = NULL;
+    for (const struct obb_rig *rig = obb_rigs_seek(&view->scene->rigs, name, after);
+         rig != NULL && version == NULL; rig = obb_rig_next(rig))
+        version = version_in(view, rig->record);
+    return version;
+}
+
+const struct obb_version *obb_view_find_frame(const struct obb_view *view, obb_str name)
+{
+    const struct obb_version *frame = obb_view_next_frame(view, name, false);
+    return frame != NULL && obb_str_equal(obb_record_name(frame->record), name) ? frame : NULL;
+}
+
+obb_box obb_view_frame_pose(const struct obb_view *view, const struct obb_version *frame)
+{
+    const struct obb_version *to = view->alpha > 0.0 ? obb_view_interpolated(view, frame) : NULL;
+    return to == NULL
+               ? frame->box
+               : obb_box_interpolate(&frame->box, &to->box, view->alpha, view->info.dimensions);
+}
+
 /* ---- What a state says of a box -------------------------------------------------------------- */
 
 uint64_t obb_view_id(const struct obb_version *box) { return box->record->id; }
@@ -490,6 +516,15 @@ obb_box obb_view_pose(const struct obb_view *view, const struct obb_version *box
     return to == NULL
                ? box->box
                : obb_box_interpolate(&box->box, &to->box, view->alpha, view->info.dimensions);
+}
+
+bool obb_view_local(const struct obb_version *box, obb_str *out_frame, obb_box *out_local)
+{
+    if (box->mount == NULL)
+        return false;
+    *out_frame = obb_record_name(box->mount->rig->record);
+    *out_local = obb_mount_pose(box->mount, box->box.half_extents);
+    return true;
 }
 
 obb_solid obb_view_solid(const struct obb_view *view, const struct obb_version *box)

@@ -24,7 +24,7 @@ typedef struct obb_view_info {
     obb_moment now; /* of the scene when the view was opened */
     bool clamped;
     int dimensions;
-    size_t boxes; /* alive in the state; between two commits, in the earlier one */
+    size_t boxes, frames; /* alive in the state; between two commits, in the earlier one */
 } obb_view_info;
 
 /* Opens the state that `at` names (NULL: the newest one).
@@ -109,6 +109,23 @@ obb_attributes obb_view_attributes(const struct obb_version *box);
 
 /* Returns whether the commit that made this version of the box names the box in a put. */
 bool obb_view_put(const struct obb_version *box);
+
+/* Returns the frame of that name in this state, or NULL. O(log n). Any thread. */
+const struct obb_version *obb_view_find_frame(const struct obb_view *view, obb_str name);
+
+/* Returns the first frame by name in this state that is not before `name` (length 0: the first
+ * frame), or if `after`, the first one behind it; or NULL. O(log n). Any thread. */
+const struct obb_version *obb_view_next_frame(const struct obb_view *view, obb_str name,
+                                              bool after);
+
+/* Returns the pose of a frame, as obb_view_pose that of a box; half_extents are 0. obb_view_name
+ * gives its name. Any thread. */
+obb_box obb_view_frame_pose(const struct obb_view *view, const struct obb_version *frame);
+
+/* Returns true if the box stands in a frame, and then writes the frame's name and the pose of the
+ * box in it, with the half extents of the box. Between two commits both are those of the earlier
+ * commit. The name lives as long as the view. Any thread. */
+bool obb_view_local(const struct obb_version *box, obb_str *out_frame, obb_box *out_local);
 
 /* Begins to rebuild the broad phase of the view's state, which the caller destroys. The view and
  * *cancel (may be NULL) must outlive the rebuild. OBB_NO_MEMORY. Any thread. */

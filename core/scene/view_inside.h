@@ -63,18 +63,25 @@ static inline bool obb_view_hides(const struct obb_view_overlay *overlay, uint64
     return overlay->hidden[place] == id;
 }
 
-/* Where `box` of this view's state interpolated to, or NULL: it stands. */
-static inline const struct obb_version *obb_view_interpolates_to(const struct obb_view *view,
-                                                                 const struct obb_version *box)
+/* Where a version of this view's state is interpolated to on the way to the next state, or NULL: it
+ * stands. */
+static inline const struct obb_version *obb_view_interpolated(const struct obb_view *view,
+                                                              const struct obb_version *version)
 {
-    if (view->interpolated_index == NULL ||
-        atomic_load_explicit(&box->died, memory_order_acquire) != view->revision + 1)
+    if (atomic_load_explicit(&version->died, memory_order_acquire) != view->revision + 1)
         return NULL;
-    const uint32_t newer = atomic_load_explicit(&box->newer, memory_order_relaxed);
+    const uint32_t newer = atomic_load_explicit(&version->newer, memory_order_relaxed);
     if (newer == OBB_NO_VERSION)
         return NULL;
     const struct obb_version *to = obb_version_at(view->versions, newer);
     return to->interpolated ? to : NULL;
+}
+
+/* The same of a box in a view that may lie between two states or not. */
+static inline const struct obb_version *obb_view_interpolates_to(const struct obb_view *view,
+                                                                 const struct obb_version *box)
+{
+    return view->interpolated_index == NULL ? NULL : obb_view_interpolated(view, box);
 }
 
 /* Writes the ids of all boxes of that name that some state of the history, or of an open view, may

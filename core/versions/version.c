@@ -81,6 +81,7 @@ struct obb_version *obb_versions_take(struct obb_versions *pool)
 void obb_versions_give(struct obb_versions *pool, struct obb_version *version)
 {
     assert(atomic_load_explicit(&version->died, memory_order_relaxed) != OBB_NEVER);
+    version->mount = NULL; /* a free slot has none */
     obb_version_set_older(version, pool->free);
     atomic_store_explicit(&version->newer, OBB_NO_VERSION, memory_order_relaxed);
     pool->free = version->self;

@@ -39,6 +39,8 @@ struct obb_interned {
     char bytes[];
 };
 
+/* A box for its whole life; or a frame, with the id 0, which stands in the list of rigs by name
+ * (rig.h) and in neither the hash table nor the id tree. */
 struct obb_record {
     struct obb_link link;    /* by name; removed namesakes follow the latest */
     uint64_t id;             /* positive, given in the order sent, never used again in the scene */
@@ -59,8 +61,12 @@ struct obb_version {
     struct obb_interned *entity; /* NULL: none */
     struct obb_interned *data;   /* NULL: none */
     struct obb_record *record;   /* the box of this version; only the writer may change it */
-    _Atomic uint64_t born;       /* revision that made it */
-    _Atomic uint64_t died;       /* revision that replaced or removed it */
+    union {
+        struct obb_mount *mount; /* of a box: its frame and its pose in it, or NULL */
+        struct obb_rig *rig;     /* of a frame (id 0): its rig; box.half_extents are 0 */
+    };
+    _Atomic uint64_t born; /* revision that made it */
+    _Atomic uint64_t died; /* revision that replaced or removed it */
     _Atomic uint32_t
         older; /* version before that is kept, or OBB_NO_VERSION (core/scene/reclaim.h) */
     _Atomic uint32_t
@@ -88,7 +94,8 @@ void obb_versions_fini(struct obb_versions *pool);
  * caller fills in all other members, `died` last (obb_version_publish). The writer's. */
 struct obb_version *obb_versions_take(struct obb_versions *pool);
 
-/* Gives back the slot of a version that died. The writer's. */
+/* Gives back the slot of a version that died. Its references are dropped; `mount` becomes NULL. The
+ * writer's. */
 void obb_versions_give(struct obb_versions *pool, struct obb_version *version);
 
 /* Returns the bytes of the versions that are in use, and of the tables. The writer's. */
@@ -141,7 +148,14 @@ static inline bool obb_version_alive(const struct obb_version *version, uint64_t
            atomic_load_explicit(&version->born, memory_order_relaxed) <= built;
 }
 
-/* Returns the name of a box. */
+/* Returns whether the version is the pose of a frame, and not a box. Such versions are in no index,
+ * no bounds and no count of boxes. */
+static inline bool obb_version_is_frame(const struct obb_version *version)
+{
+    return version->id == 0;
+}
+
+/* Returns the name of a box or frame. */
 static inline obb_str obb_record_name(const struct obb_record *record)
 {
     return (obb_str){.bytes = record->name, .length = record->length};

@@ -37,7 +37,9 @@ static int status_of_core(obb_status status)
         return 422;
     case OBB_NO_SCENE:
     case OBB_NO_BOX:
+    case OBB_NO_FRAME:
         return 404;
+    case OBB_FRAMED:
     case OBB_DIMENSIONS:
     case OBB_TIME_BACKWARDS:
         return 409;
@@ -87,6 +89,10 @@ static const char *rule_of_core(obb_status status)
         return "the scene is not there";
     case OBB_NO_BOX:
         return "the box is not there";
+    case OBB_NO_FRAME:
+        return "the frame is not there";
+    case OBB_FRAMED:
+        return "a box in a frame moves with it, or by a pose in it";
     case OBB_DIMENSIONS:
         return "a request has the dimensions of its scene";
     case OBB_TIME_BACKWARDS:
@@ -154,11 +160,15 @@ wire_problem wire_problem_of_name(obb_status status, obb_str name, struct obb_ar
 {
     wire_problem problem = wire_problem_of(status);
     const struct wire_shown shown = wire_show(name);
-    assert(status == OBB_BAD_NAME || status == OBB_NO_SCENE || status == OBB_NO_BOX);
+    assert(status == OBB_BAD_NAME || status == OBB_NO_SCENE || status == OBB_NO_BOX ||
+           status == OBB_NO_FRAME);
     problem.detail = status == OBB_BAD_NAME
                          ? wire_detail(arena, "found %s; %s", shown.text, problem.detail)
                          : wire_detail(arena, "there is no %s %s",
-                                       status == OBB_NO_SCENE ? "scene" : "box", shown.text);
+                                       status == OBB_NO_SCENE ? "scene"
+                                       : status == OBB_NO_BOX ? "box"
+                                                              : "frame",
+                                       shown.text);
     return problem;
 }
 

@@ -60,7 +60,8 @@ wire_problem wire_problem_of(obb_status status);
 /* Returns the problem of a cause, core's or proto's. The detail says what is allowed. */
 wire_problem wire_problem_of_cause(wire_cause cause);
 
-/* Returns the problem of a name in the path: OBB_BAD_NAME, OBB_NO_SCENE or OBB_NO_BOX. */
+/* Returns the problem of a name in the path: OBB_BAD_NAME, OBB_NO_SCENE, OBB_NO_BOX or
+ * OBB_NO_FRAME. */
 wire_problem wire_problem_of_name(obb_status status, obb_str name, struct obb_arena *arena);
 
 /* Returns the problem of a state that is not kept (OBB_GONE). The caller sets the pointer. */

@@ -27,7 +27,17 @@ enum {
 };
 
 /* The first byte of an effect. */
-enum { KIND_BITS = 3, TELEPORTED = 4, EFFECT_BITS = 7 };
+enum {
+    KIND_BITS = 3, /* an index of `kinds` */
+    TELEPORTED = 4,
+    FRAMED = 8,    /* the frame of the box and its pose in it follow */
+    OF_FRAME = 16, /* the effect is one on a frame: 0 removed, 3 made or moved */
+    CARRIED = 32,
+    EFFECT_BITS = 63
+};
+
+static const obb_effect_kind kinds[] = {OBB_EFFECT_REMOVED, OBB_EFFECT_PUT, OBB_EFFECT_NEW,
+                                        OBB_EFFECT_POSED};
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
@@ -88,14 +98,43 @@ static void put_rotation(struct wire_buf *out, const obb_box *box, bool planar)
     put_f64(out, box->rotation.w);
 }
 
+static unsigned effect_bits(const obb_effect *effect)
+{
+    unsigned bits = (effect->teleported ? TELEPORTED : 0u) |
+                    (effect->frame.length > 0 ? FRAMED : 0u) | (effect->carried ? CARRIED : 0u);
+    if (effect->kind == OBB_EFFECT_FRAME)
+        return bits | OF_FRAME | 3u;
+    if (effect->kind == OBB_EFFECT_FRAME_REMOVED)
+        return bits | OF_FRAME;
+    for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        bits |= kinds[i] == effect->kind ? i : 0u;
+    return bits;
+}
+
+static void put_frame_effect(struct wire_buf *out, const obb_effect *effect, bool planar)
+{
+    put_text(out, effect->name);
+    if (effect->kind == OBB_EFFECT_FRAME_REMOVED)
+        return;
+    put_varint(out, effect->parts);
+    if (effect->parts & OBB_PUT_CENTER)
+        put_vector(out, effect->box.center, planar);
+    if (effect->parts & OBB_PUT_ROTATION)
+        put_rotation(out, &effect->box, planar);
+}
+
 static void put_effect(struct wire_buf *out, const obb_effect *effect, uint64_t id_before,
                        bool planar)
 {
     const int64_t step = (int64_t)(effect->id - id_before);
-    put_u8(out, (unsigned)effect->kind | (effect->teleported ? TELEPORTED : 0u));
+    put_u8(out, effect_bits(effect));
     put_varint(out, (uint64_t)step << 1 ^ (uint64_t)(step >> 63)); /* small also when negative */
     if (effect->kind == OBB_EFFECT_REMOVED)
         return;
+    if (effect->kind == OBB_EFFECT_FRAME || effect->kind == OBB_EFFECT_FRAME_REMOVED) {
+        put_frame_effect(out, effect, planar);
+        return;
+    }
     if (effect->kind == OBB_EFFECT_NEW)
         put_text(out, effect->name);
     else
@@ -116,6 +155,11 @@ static void put_effect(struct wire_buf *out, const obb_effect *effect, uint64_t 
         put_text(out, effect->attributes.entity);
     if (effect->parts & OBB_PUT_DATA)
         put_text(out, effect->attributes.data);
+    if (effect->frame.length == 0)
+        return;
+    put_text(out, effect->frame);
+    put_vector(out, effect->local.center, planar);
+    put_rotation(out, &effect->local, planar);
 }
 
 static unsigned head_bits(const wire_record *record, int dimensions)
@@ -246,17 +290,43 @@ static void get_rotation(struct input *in, bool planar, obb_box *box)
     box->rotation.w = get_f64(in);
 }
 
+static void get_frame_effect(struct input *in, unsigned head, bool planar, obb_effect *out)
+{
+    const bool removed = (head & KIND_BITS) == 0;
+    in->bad |= out->id != 0 || (head & (FRAMED | CARRIED)) != 0 ||
+               (!removed && (head & KIND_BITS) != 3) || (removed && out->teleported);
+    out->kind = removed ? OBB_EFFECT_FRAME_REMOVED : OBB_EFFECT_FRAME;
+    out->name = get_text(in, LONGEST_NAME);
+    if (removed)
+        return;
+    const uint64_t parts = get_varint(in);
+    in->bad |= (parts & ~(uint64_t)OBB_PUT_POSE) != 0;
+    out->parts = (unsigned)parts & OBB_PUT_POSE;
+    if (out->parts & OBB_PUT_CENTER)
+        out->box.center = get_vector(in, planar);
+    if (out->parts & OBB_PUT_ROTATION)
+        get_rotation(in, planar, &out->box);
+}
+
 static obb_effect get_effect(struct input *in, uint64_t id_before, bool planar)
 {
     const unsigned head = get_u8(in);
     const uint64_t step = get_varint(in);
-    obb_effect effect = {.kind = (obb_effect_kind)(head & KIND_BITS),
+    obb_effect effect = {.kind = kinds[head & KIND_BITS],
                          .id = id_before + (step >> 1 ^ (0u - (step & 1u))),
                          .box = {.rotation = {.w = 1.0}},
-                         .teleported = (head & TELEPORTED) != 0};
+                         .local = {.rotation = {.w = 1.0}},
+                         .teleported = (head & TELEPORTED) != 0,
+                         .carried = (head & CARRIED) != 0};
     in->bad |= (head & ~(unsigned)EFFECT_BITS) != 0;
-    if (effect.kind == OBB_EFFECT_REMOVED)
+    if ((head & OF_FRAME) != 0) {
+        get_frame_effect(in, head, planar, &effect);
         return effect;
+    }
+    if (effect.kind == OBB_EFFECT_REMOVED) {
+        in->bad |= (head & (FRAMED | CARRIED)) != 0;
+        return effect;
+    }
     if (effect.kind == OBB_EFFECT_NEW) {
         effect.name = get_text(in, LONGEST_NAME);
         effect.parts = OBB_PUT_ALL;
@@ -281,6 +351,13 @@ static obb_effect get_effect(struct input *in, uint64_t id_before, bool planar)
         effect.attributes.entity = get_text(in, SIZE_MAX);
     if (effect.parts & OBB_PUT_DATA)
         effect.attributes.data = get_text(in, SIZE_MAX);
+    if ((head & FRAMED) == 0)
+        return effect;
+    effect.frame = get_text(in, LONGEST_NAME);
+    in->bad |= effect.frame.length == 0;
+    effect.local.center = get_vector(in, planar);
+    effect.local.half_extents = effect.box.half_extents;
+    get_rotation(in, planar, &effect.local);
     return effect;
 }
 

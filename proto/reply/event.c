@@ -198,7 +198,8 @@ static void put_new(struct wire_out *out, const struct some *some, int dimension
 }
 
 void wire_event_boxes(struct wire_buf *buf, uint64_t epoch, obb_moment moment, bool last,
-                      const wire_box_change *boxes, size_t count, int dimensions)
+                      const wire_box_change *boxes, size_t count, int dimensions,
+                      const obb_str *frames, size_t frame_count)
 {
     struct some some = {.boxes = boxes, .count = count, .what = WIRE_BOX_PUT};
     if (last)
@@ -209,6 +210,13 @@ void wire_event_boxes(struct wire_buf *buf, uint64_t epoch, obb_moment moment, b
     put_names(&message.out, "posed", &some);
     some.what = WIRE_BOX_REMOVED;
     put_names(&message.out, "removed", &some);
+    if (frame_count > 0) {
+        wire_out_key(&message.out, "frames");
+        wire_out_array(&message.out, frame_count);
+        for (size_t n = 0; n < frame_count; n++)
+            wire_out_string(&message.out, frames[n]);
+        wire_out_array_end(&message.out);
+    }
     if (dimensions > 0) {
         some.what = WIRE_BOX_PUT | WIRE_BOX_POSED;
         put_columns(&message.out, &some, dimensions);

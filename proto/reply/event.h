@@ -51,9 +51,10 @@ typedef struct wire_box_change {
 } wire_box_change;
 
 /* Writes the names of the boxes that were changed, and their poses. dimensions: of the scene; 0: without
- * poses. */
+ * poses. frames: the names of frames that were made, moved or removed. */
 void wire_event_boxes(struct wire_buf *buf, uint64_t epoch, obb_moment moment, bool last,
-                      const wire_box_change *boxes, size_t count, int dimensions);
+                      const wire_box_change *boxes, size_t count, int dimensions,
+                      const obb_str *frames, size_t frame_count);
 
 /* Writes how many boxes a commit changed. */
 void wire_event_commit(struct wire_buf *buf, uint64_t epoch, const obb_committed *committed,

@@ -36,6 +36,13 @@ void wire_put_rotation(struct wire_out *out, const obb_box *box, int dimensions)
     }
 }
 
+void wire_put_place(struct wire_out *out, const obb_box *box, int dimensions)
+{
+    wire_out_key(out, "center");
+    wire_out_vector(out, box->center, dimensions);
+    wire_put_rotation(out, box, dimensions);
+}
+
 void wire_put_pose(struct wire_out *out, const obb_box *box, int dimensions)
 {
     wire_out_key(out, "center");
@@ -43,6 +50,20 @@ void wire_put_pose(struct wire_out *out, const obb_box *box, int dimensions)
     wire_out_key(out, "half_extents");
     wire_out_vector(out, box->half_extents, dimensions);
     wire_put_rotation(out, box, dimensions);
+}
+
+void wire_put_local(struct wire_out *out, const struct obb_version *box, int dimensions)
+{
+    obb_str frame;
+    obb_box local;
+    if (!obb_view_local(box, &frame, &local))
+        return;
+    wire_out_key(out, "frame");
+    wire_out_string(out, frame);
+    wire_out_key(out, "local");
+    const wire_out_scope object = wire_out_object(out);
+    wire_put_place(out, &local, dimensions);
+    wire_out_object_end(out, object);
 }
 
 void wire_put_attributes(struct wire_out *out, const obb_attributes *attributes)

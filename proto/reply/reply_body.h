@@ -30,6 +30,12 @@ void wire_put_pose(struct wire_out *out, const obb_box *box, int dimensions);
 /* Writes the member "rotation" or, in the plane, "angle". */
 void wire_put_rotation(struct wire_out *out, const obb_box *box, int dimensions);
 
+/* Writes center and rotation (or angle), as members of the open object. */
+void wire_put_place(struct wire_out *out, const obb_box *box, int dimensions);
+
+/* Writes frame and local, the pose in the frame, if the box stands in one. */
+void wire_put_local(struct wire_out *out, const struct obb_version *box, int dimensions);
+
 /* Writes the members "category", "mask", "group", and "entity" and "data" if the box has them. */
 void wire_put_attributes(struct wire_out *out, const obb_attributes *attributes);
 

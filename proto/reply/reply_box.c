@@ -97,21 +97,47 @@ static void put_derived_members(struct wire_out *out, const obb_solid *solid, un
     }
 }
 
-/* exported: the box goes to another scene, where other commits change it. */
-static void put_box_members(struct wire_out *out, const struct obb_view *view,
-                            const struct obb_version *box, bool exported)
+static void put_identity(struct wire_out *out, const struct obb_version *box)
 {
-    const obb_box pose = obb_view_pose(view, box);
-    const obb_attributes attributes = obb_view_attributes(box);
     wire_out_key(out, "name");
     wire_out_string(out, obb_view_name(box));
     wire_out_key(out, "id");
     wire_out_integer(out, obb_view_id(box));
+}
+
+/* exported: the box goes to another scene, where other commits change it. */
+static void put_box_members(struct wire_out *out, const struct obb_view *view,
+                            const struct obb_version *box, bool exported)
+{
+    const int dimensions = obb_view_info_get(view)->dimensions;
+    const obb_box pose = obb_view_pose(view, box);
+    const obb_attributes attributes = obb_view_attributes(box);
+    put_identity(out, box);
     if (!exported) {
         wire_out_key(out, "changed");
         wire_out_integer(out, obb_view_changed(box));
     }
-    wire_put_pose(out, &pose, obb_view_info_get(view)->dimensions);
+    wire_put_pose(out, &pose, dimensions);
+    wire_put_local(out, box, dimensions);
+    wire_put_attributes(out, &attributes);
+}
+
+/* Writes what a PUT of the box takes: the pose in its frame if it has one. */
+static void put_stored_members(struct wire_out *out, const struct obb_view *view,
+                               const struct obb_version *box)
+{
+    const int dimensions = obb_view_info_get(view)->dimensions;
+    const obb_attributes attributes = obb_view_attributes(box);
+    obb_str frame;
+    obb_box local;
+    if (!obb_view_local(box, &frame, &local)) {
+        put_box_members(out, view, box, true);
+        return;
+    }
+    put_identity(out, box);
+    wire_out_key(out, "half_extents");
+    wire_out_vector(out, local.half_extents, dimensions);
+    wire_put_local(out, box, dimensions);
     wire_put_attributes(out, &attributes);
 }
 
@@ -161,7 +187,7 @@ void wire_write_export_box(struct wire_buf *buf, const struct obb_view *view,
 {
     struct wire_out out = wire_out_json(buf);
     const wire_out_scope object = wire_out_object(&out);
-    put_box_members(&out, view, box, true);
+    put_stored_members(&out, view, box);
     wire_out_object_end(&out, object);
     wire_buf_append(buf, "\n", 1);
 }

@@ -87,6 +87,10 @@ void wire_write_committed(struct wire_buf *buf, wire_media media, const wire_com
         wire_out_bool(&out, true);
     }
     wire_put_count(&out, "removed", committed->removed);
+    if (commit->form.remove_frames)
+        wire_put_count(&out, "removed_frames", committed->removed_frames);
+    if (commit->form.frames)
+        wire_put_count(&out, "frames", edit->frame_count);
     wire_put_count(&out, "put", committed->put);
     wire_put_count(&out, "posed", committed->posed);
     wire_put_count(&out, "transformed", committed->transformed);

@@ -109,6 +109,7 @@ static void put_pose_of(struct wire_out *out, const struct obb_view *view,
     const obb_box pose = obb_view_pose(view, box);
     const wire_out_scope object = wire_out_object(out);
     wire_put_pose(out, &pose, obb_view_info_get(view)->dimensions);
+    wire_put_local(out, box, obb_view_info_get(view)->dimensions);
     wire_out_object_end(out, object);
 }
 
@@ -170,8 +171,8 @@ static void put_missing(struct wire_out *out, const obb_answer *answer)
         const obb_ref *ref = answer->missing[i];
         if (ref->kind == OBB_REF_ID)
             wire_out_integer(out, ref->id);
-        else
-            wire_out_string(out, ref->name);
+        else /* of a box that is written in a frame, the frame is missing */
+            wire_out_string(out, ref->kind == OBB_REF_FRAMED ? ref->framed->frame : ref->name);
     }
     wire_out_array_end(out);
 }

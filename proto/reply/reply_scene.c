@@ -53,12 +53,13 @@ void wire_put_export_members(struct wire_out *out, obb_str scene, const obb_sett
     const obb_view_info *info = obb_view_info_get(view);
     wire_out_key(out, "format");
     wire_out_string(out, obb_str_of("obbd-scene"));
-    wire_put_count(out, "version", 1);
+    wire_put_count(out, "version", 2);
     wire_out_key(out, "scene");
     wire_out_string(out, scene);
     wire_put_count(out, "dimensions", (size_t)settings->dimensions);
     wire_put_history(out, settings);
     wire_put_count(out, "boxes", info->boxes);
+    wire_put_count(out, "frames", info->frames);
     wire_put_moment(out, info->at);
 }
 

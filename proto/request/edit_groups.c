@@ -49,13 +49,17 @@ bool wire_read_puts(struct wire_cursor *c, int dimensions, obb_edit *edit, wire_
     return wire_read_put_columns(c, dimensions, &edit->puts, &edit->put_count);
 }
 
-static bool read_pose(struct wire_cursor *c, int dimensions, obb_pose *out)
+/* Reads a pose; with `named` that of a line of an import, which states the frame's name. */
+static bool read_pose(struct wire_cursor *c, int dimensions, bool named, obb_pose *out)
 {
-    enum { CENTER, ROTATION, TELEPORT, AXES, AXIS_ANGLE, ANGLE, COUNT };
-    static const obb_str fields[COUNT] = {
-        [CENTER] = WIRE_FIELD("center"),         [ROTATION] = WIRE_FIELD("rotation"),
-        [TELEPORT] = WIRE_FIELD("teleport"),     [AXES] = WIRE_FIELD("axes"),
-        [AXIS_ANGLE] = WIRE_FIELD("axis_angle"), [ANGLE] = WIRE_FIELD("angle")};
+    enum { CENTER, ROTATION, TELEPORT, AXES, AXIS_ANGLE, ANGLE, FRAME, COUNT };
+    static const obb_str fields[COUNT] = {[CENTER] = WIRE_FIELD("center"),
+                                          [ROTATION] = WIRE_FIELD("rotation"),
+                                          [TELEPORT] = WIRE_FIELD("teleport"),
+                                          [AXES] = WIRE_FIELD("axes"),
+                                          [AXIS_ANGLE] = WIRE_FIELD("axis_angle"),
+                                          [ANGLE] = WIRE_FIELD("angle"),
+                                          [FRAME] = WIRE_FIELD("frame")};
     static const enum wire_orientation_field orientations[COUNT] = {
         [ROTATION] = WIRE_ORIENTATION_ROTATION,
         [AXES] = WIRE_ORIENTATION_AXES,
@@ -64,10 +68,11 @@ static bool read_pose(struct wire_cursor *c, int dimensions, obb_pose *out)
     struct wire_object o;
     struct wire_orientation orientation = {.rotation = {0.0, 0.0, 0.0, 1.0}};
     obb_pose pose = {.has_center = false};
-    if (!wire_object_enter(&o, c, fields, COUNT))
+    if (!wire_object_enter(&o, c, fields, named ? COUNT : FRAME))
         return false;
     for (int field; (field = wire_object_next(&o)) >= 0;)
-        if (field == CENTER ? !wire_read_vector(c, dimensions, WIRE_COORDINATE, &pose.center)
+        if (field == CENTER  ? !wire_read_vector(c, dimensions, WIRE_COORDINATE, &pose.center)
+            : field == FRAME ? !wire_read_name(c, &pose.target.name)
             : field == TELEPORT
                 ? !wire_read_bool(c, &pose.teleport)
                 : !wire_read_orientation(c, orientations[field], dimensions, &orientation))
@@ -84,7 +89,18 @@ static bool read_pose(struct wire_cursor *c, int dimensions, obb_pose *out)
     return true;
 }
 
-static bool read_poses_by_name(struct wire_cursor *c, int dimensions, obb_edit *edit)
+bool wire_read_pose(struct wire_cursor *c, int dimensions, obb_pose *out)
+{
+    return read_pose(c, dimensions, false, out);
+}
+
+bool wire_read_named_frame(struct wire_cursor *c, int dimensions, obb_pose *out)
+{
+    return read_pose(c, dimensions, true, out);
+}
+
+static bool read_poses_by_name(struct wire_cursor *c, int dimensions, const obb_pose **out,
+                               size_t *out_count)
 {
     const size_t place = wire_place(c);
     obb_str name;
@@ -94,12 +110,12 @@ static bool read_poses_by_name(struct wire_cursor *c, int dimensions, obb_edit *
     size_t whole = 0;
     for (; wire_next_name(c, &name); whole++) {
         obb_pose *pose = wire_list_add(&list);
-        if (pose == NULL || !read_pose(c, dimensions, pose))
+        if (pose == NULL || !wire_read_pose(c, dimensions, pose))
             break;
         pose->target = (obb_target){.name = name};
     }
-    edit->poses = (const obb_pose *)(const void *)list.items;
-    edit->pose_count = whole;
+    *out = (const obb_pose *)(const void *)list.items;
+    *out_count = whole;
     return wire_names_differ(&list, place, offsetof(obb_pose, target.name));
 }
 
@@ -119,13 +135,42 @@ static bool is_columnar(struct wire_cursor *c)
 bool wire_read_poses(struct wire_cursor *c, int dimensions, obb_edit *edit, wire_edit_form *form)
 {
     if (!is_columnar(c))
-        return !c->failed && read_poses_by_name(c, dimensions, edit);
+        return !c->failed && read_poses_by_name(c, dimensions, &edit->poses, &edit->pose_count);
     bool by_names = false;
     const bool read =
-        wire_read_pose_columns(c, dimensions, &edit->poses, &edit->pose_count, &by_names);
+        wire_read_pose_columns(c, dimensions, true, &edit->poses, &edit->pose_count, &by_names);
     form->pose_names = by_names;
     form->pose_ids = !by_names;
     return read;
+}
+
+/* ---- Frames ---------------------------------------------------------------------------------- */
+
+bool wire_read_remove_frames(struct wire_cursor *c, obb_edit *edit, wire_edit_form *form)
+{
+    form->remove_frames = true;
+    if (!wire_enter_array(c))
+        return false;
+    struct wire_list list = wire_list_begin(c, sizeof(obb_str));
+    while (wire_next_item(c)) {
+        obb_str *name = wire_list_add(&list);
+        if (name == NULL || !wire_read_name(c, name))
+            return false;
+    }
+    edit->remove_frames = (const obb_str *)(const void *)list.items;
+    edit->remove_frame_count = list.count;
+    return !c->failed;
+}
+
+bool wire_read_frames(struct wire_cursor *c, int dimensions, obb_edit *edit, wire_edit_form *form)
+{
+    form->frames = true;
+    if (!wire_is_put_columns(c))
+        return !c->failed && read_poses_by_name(c, dimensions, &edit->frames, &edit->frame_count);
+    form->frame_names = true;
+    bool by_names;
+    return wire_read_pose_columns(c, dimensions, false, &edit->frames, &edit->frame_count,
+                                  &by_names);
 }
 
 /* ---- Transforms ------------------------------------------------------------------------------ */

@@ -1,4 +1,5 @@
-/* The groups of changes of an edit: remove, put, pose and transform. A commit holds them. */
+/* The groups of changes of an edit: remove, remove_frames, frames, put, pose and transform. A commit
+ * holds them. */
 #ifndef WIRE_EDIT_GROUPS_H
 #define WIRE_EDIT_GROUPS_H
 
@@ -8,8 +9,10 @@
 
 /* How the client wrote the groups: pointers of problems follow it. */
 typedef struct wire_edit_form {
-    bool put_columns;          /* put was sent in columns */
-    bool pose_names, pose_ids; /* pose was sent in columns, with names or with ids */
+    bool put_columns;           /* put was sent in columns */
+    bool pose_names, pose_ids;  /* pose was sent in columns, with names or with ids */
+    bool frame_names;           /* frames was sent in columns */
+    bool frames, remove_frames; /* stated, if only as an empty group */
 } wire_edit_form;
 
 /* The changes of a query's `with`. The query points at `edit`. */

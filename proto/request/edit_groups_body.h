@@ -13,6 +13,19 @@
  * that offset. */
 bool wire_names_differ(const struct wire_list *list, size_t place, size_t offset);
 
+/* Reads the names of frames. */
+bool wire_read_remove_frames(struct wire_cursor *c, obb_edit *edit, wire_edit_form *form);
+
+/* Reads the poses of frames. If the member "names" of the object is an array, they are in columns,
+ * which have no ids. */
+bool wire_read_frames(struct wire_cursor *c, int dimensions, obb_edit *edit, wire_edit_form *form);
+
+/* Reads one pose, of a box or a frame. Fills all of *out except the target. */
+bool wire_read_pose(struct wire_cursor *c, int dimensions, obb_pose *out);
+
+/* Reads the pose of a frame that states its own name as "frame": a line of an import. */
+bool wire_read_named_frame(struct wire_cursor *c, int dimensions, obb_pose *out);
+
 /* Reads puts. If the member "names" of the object is an array, the puts are in columns. */
 bool wire_read_puts(struct wire_cursor *c, int dimensions, obb_edit *edit, wire_edit_form *form);
 

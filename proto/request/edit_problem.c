@@ -77,11 +77,24 @@ static void point_at_entry(struct wire_pointer *pointer, obb_status status, cons
         wire_pointer_key(pointer, obb_str_of("remove"));
         wire_pointer_index(pointer, i);
         break;
-    case OBB_GROUP_PUT:
-        if (form->put_columns)
-            point_at_row(pointer, "put", "names", i);
+    case OBB_GROUP_REMOVE_FRAMES:
+        wire_pointer_key(pointer, obb_str_of("remove_frames"));
+        wire_pointer_index(pointer, i);
+        break;
+    case OBB_GROUP_FRAMES:
+        if (form->frame_names)
+            point_at_row(pointer, "frames", "names", i);
         else
+            point_at_target(pointer, "frames", &edit->frames[i].target);
+        break;
+    case OBB_GROUP_PUT:
+        if (form->put_columns) {
+            point_at_row(pointer, "put", "names", i);
+        } else {
             point_at_target(pointer, "put", &edit->puts[i].target);
+            if (status == OBB_NO_FRAME)
+                wire_pointer_key(pointer, obb_str_of("frame"));
+        }
         break;
     case OBB_GROUP_POSE:
         if (form->pose_names || form->pose_ids)
@@ -117,6 +130,8 @@ static const obb_target *target_of(const obb_fault *fault, const obb_edit *edit)
     switch (fault->group) {
     case OBB_GROUP_REMOVE:
         return &edit->removes[i];
+    case OBB_GROUP_FRAMES:
+        return &edit->frames[i].target;
     case OBB_GROUP_PUT:
         return &edit->puts[i].target;
     case OBB_GROUP_POSE:
@@ -130,6 +145,7 @@ static const obb_target *target_of(const obb_fault *fault, const obb_edit *edit)
     case OBB_GROUP_TIME:
     case OBB_GROUP_IF_REVISION:
     case OBB_GROUP_IF_BOX:
+    case OBB_GROUP_REMOVE_FRAMES:
     case OBB_GROUP_MOMENT:
         break;
     }
@@ -148,6 +164,30 @@ static wire_problem problem_of_no_box(const obb_fault *fault, const obb_edit *ed
     return problem;
 }
 
+static wire_problem problem_of_no_frame(const obb_fault *fault, const obb_edit *edit,
+                                        struct obb_arena *arena)
+{
+    const size_t i = fault->index;
+    return wire_problem_of_name(
+        OBB_NO_FRAME, fault->group == OBB_GROUP_PUT ? edit->puts[i].frame : edit->remove_frames[i],
+        arena);
+}
+
+/* The detail of a box that its frame places out of range. */
+static const char *beyond_range(const obb_fault *fault, const obb_edit *edit,
+                                struct obb_arena *arena)
+{
+    const obb_target *target = target_of(fault, edit);
+    const char *const rule =
+        "coordinates in the scene are at most 1e9 in magnitude, and angles finite";
+    if (target == NULL)
+        return rule;
+    return fault->group == OBB_GROUP_FRAMES
+               ? wire_detail(arena, "found a pose of %s with which a box in it is out of range; %s",
+                             wire_show(target->name).text, rule)
+               : wire_detail(arena, "found a pose that its frame places out of range; %s", rule);
+}
+
 /* Returns the problem without its pointer. */
 static wire_problem problem_of(obb_status status, const obb_fault *fault, const obb_edit *edit,
                                struct obb_arena *arena)
@@ -156,6 +196,14 @@ static wire_problem problem_of(obb_status status, const obb_fault *fault, const 
     const bool transforms = fault->group == OBB_GROUP_TRANSFORM;
     if (status == OBB_NO_BOX)
         return problem_of_no_box(fault, edit, arena);
+    if (status == OBB_NO_FRAME)
+        return problem_of_no_frame(fault, edit, arena);
+    if (status == OBB_FRAMED)
+        problem.detail = wire_detail(arena, "found %s, which stands in a frame; %s",
+                                     wire_show(target_of(fault, edit)->name).text, problem.detail);
+    if (status == OBB_BAD_NUMBER && fault->group != OBB_GROUP_NONE && !transforms &&
+        fault->group != OBB_GROUP_MERGE)
+        problem.detail = beyond_range(fault, edit, arena);
     if (status == OBB_GONE) {
         const obb_at at = obb_needed_at(&edit->moments[fault->index], fault->member);
         return wire_problem_of_gone(&at, fault->oldest, fault->newest, arena);
@@ -228,6 +276,15 @@ wire_problem wire_problem_of_edit(obb_status status, const obb_fault *fault,
         point_at_entry(&pointer, status, fault, &commit->form, commit->edit.has_if_revision, edit);
     } else if (fault->group == OBB_GROUP_TRANSFORM) {
         point_at_part(&pointer, status, &edit->transforms[fault->index]);
+    } else if (edit->replace_all &&
+               (fault->group == OBB_GROUP_FRAMES || fault->group == OBB_GROUP_PUT)) {
+        /* an import: the header is line 0, frames come before boxes */
+        wire_pointer_index(&pointer, 1 + fault->index +
+                                         (fault->group == OBB_GROUP_PUT ? edit->frame_count : 0));
+        if (status == OBB_NO_FRAME)
+            wire_pointer_key(&pointer, obb_str_of("frame"));
+    } else if (status == OBB_NO_FRAME && fault->group == OBB_GROUP_PUT) {
+        wire_pointer_key(&pointer, obb_str_of("frame"));
     } else if (fault->group == OBB_GROUP_MERGE && problem.status == 422) {
         wire_pointer_key(&pointer, obb_str_of("with"));
     } else if (fault->group == OBB_GROUP_MERGE && status == OBB_NO_BOX &&

@@ -79,12 +79,15 @@ static bool make_pose(const struct wire_columns *columns, const struct rows *row
     return true;
 }
 
-static bool read_columns(struct wire_columns *columns, bool *by_names)
+static bool read_columns(struct wire_columns *columns, bool ids, bool *by_names)
 {
     struct wire_object *o = &columns->object;
     for (int field; (field = wire_object_next(o)) >= 0;) {
         if (field == (columns->dimensions == 2 ? ROTATIONS : ANGLES))
             return wire_columns_not_here(columns, field);
+        if (field == IDS && !ids)
+            return wire_fail_at(o->c, WIRE_UNKNOWN_FIELD, o->where[field],
+                                "frames have names and no ids");
         if (wire_object_has(o, NAMES) && wire_object_has(o, IDS))
             return wire_fail_at(o->c, WIRE_FIELD_CONFLICT, o->where[field],
                                 "exactly one of names and ids is needed here");
@@ -99,12 +102,12 @@ static bool read_columns(struct wire_columns *columns, bool *by_names)
     return wire_object_need(o, CENTERS) && wire_columns_end(columns, *by_names ? NAMES : IDS);
 }
 
-bool wire_read_pose_columns(struct wire_cursor *c, int dimensions, const obb_pose **out,
+bool wire_read_pose_columns(struct wire_cursor *c, int dimensions, bool ids, const obb_pose **out,
                             size_t *out_count, bool *by_names)
 {
     struct wire_columns columns;
     if (!wire_columns_enter(&columns, c, column_fields, rules, COLUMN_FIELDS, dimensions) ||
-        !read_columns(&columns, by_names))
+        !read_columns(&columns, ids, by_names))
         return false;
     const size_t sound = wire_columns_sound_rows(&columns);
     obb_pose *poses = obb_arena_alloc(c->arena, sound, sizeof *poses);

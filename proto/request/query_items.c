@@ -38,6 +38,14 @@ static bool read_ref(struct wire_query_reading *r, obb_ref *out)
         obb_put put;
         if (!wire_read_put(c, r->dimensions, false, &put))
             return false;
+        if (put.frame.length > 0) {
+            obb_framed_box *framed = obb_arena_alloc(c->arena, 1, sizeof *framed);
+            if (framed == NULL)
+                return wire_fail_memory(c);
+            *framed = (obb_framed_box){.frame = put.frame, .local = put.box};
+            *out = (obb_ref){.kind = OBB_REF_FRAMED, .framed = framed};
+            return true;
+        }
         obb_box *box = obb_arena_alloc(c->arena, 1, sizeof *box);
         if (box == NULL)
             return wire_fail_memory(c);

@@ -39,6 +39,8 @@ enum box_field {
     POINTS,
     FIT,
     CORNERS,
+    FRAME,
+    LOCAL,
     NAME, /* this and ID: only in lines of an import */
     ID,
     BOX_FIELDS
@@ -54,13 +56,21 @@ static const obb_str box_fields[BOX_FIELDS] = {
     [MAX] = WIRE_FIELD("max"),           [POSITION] = WIRE_FIELD("position"),
     [MATRIX] = WIRE_FIELD("matrix"),     [POINTS] = WIRE_FIELD("points"),
     [FIT] = WIRE_FIELD("fit"),           [CORNERS] = WIRE_FIELD("corners"),
+    [FRAME] = WIRE_FIELD("frame"),       [LOCAL] = WIRE_FIELD("local"),
     [NAME] = WIRE_FIELD("name"),         [ID] = WIRE_FIELD("id"),
 };
 
 /* The forms of a box. Each field rules out the forms that it does not belong to. The field that
  * rules out the last one is at fault. */
-enum { POSE_FORM = 1, MIN_MAX_FORM = 2, MATRIX_FORM = 4, POINTS_FORM = 8, CORNERS_FORM = 16 };
-#define ALL_FORMS (POSE_FORM | MIN_MAX_FORM | MATRIX_FORM | POINTS_FORM | CORNERS_FORM)
+enum {
+    POSE_FORM = 1,
+    MIN_MAX_FORM = 2,
+    MATRIX_FORM = 4,
+    POINTS_FORM = 8,
+    CORNERS_FORM = 16,
+    LOCAL_FORM = 32 /* as the pose form, with `local` in place of centre and rotation */
+};
+#define ALL_FORMS (POSE_FORM | MIN_MAX_FORM | MATRIX_FORM | POINTS_FORM | CORNERS_FORM | LOCAL_FORM)
 
 static unsigned forms_with(enum box_field field)
 {
@@ -68,7 +78,9 @@ static unsigned forms_with(enum box_field field)
     case CENTER:
         return POSE_FORM;
     case HALF_EXTENTS:
-        return POSE_FORM | MATRIX_FORM;
+        return POSE_FORM | MATRIX_FORM | LOCAL_FORM;
+    case LOCAL:
+        return LOCAL_FORM;
     case ROTATION:
     case AXES:
     case AXIS_ANGLE:
@@ -90,6 +102,7 @@ static unsigned forms_with(enum box_field field)
     case GROUP:
     case ENTITY:
     case DATA:
+    case FRAME:
     case NAME:
     case ID:
     case BOX_FIELDS:
@@ -107,7 +120,34 @@ struct parts {
     size_t point_count;
     obb_vec3 corners[8];
     int fit;
+    bool local_center; /* `local` states a centre */
 };
+
+/* Reads {"center","rotation"} of a box in its frame, with any form of the rotation. */
+static bool read_local(struct wire_cursor *c, int dimensions, struct parts *parts)
+{
+    enum { LOCAL_CENTER, LOCAL_ROTATION, LOCAL_AXES, LOCAL_AXIS_ANGLE, LOCAL_ANGLE, COUNT };
+    static const obb_str fields[COUNT] = {[LOCAL_CENTER] = WIRE_FIELD("center"),
+                                          [LOCAL_ROTATION] = WIRE_FIELD("rotation"),
+                                          [LOCAL_AXES] = WIRE_FIELD("axes"),
+                                          [LOCAL_AXIS_ANGLE] = WIRE_FIELD("axis_angle"),
+                                          [LOCAL_ANGLE] = WIRE_FIELD("angle")};
+    static const enum wire_orientation_field orientations[COUNT] = {
+        [LOCAL_ROTATION] = WIRE_ORIENTATION_ROTATION,
+        [LOCAL_AXES] = WIRE_ORIENTATION_AXES,
+        [LOCAL_AXIS_ANGLE] = WIRE_ORIENTATION_AXIS_ANGLE,
+        [LOCAL_ANGLE] = WIRE_ORIENTATION_ANGLE};
+    struct wire_object o;
+    if (!wire_object_enter(&o, c, fields, COUNT))
+        return false;
+    for (int field; (field = wire_object_next(&o)) >= 0;)
+        if (field == LOCAL_CENTER
+                ? !wire_read_vector(c, dimensions, WIRE_COORDINATE, &parts->center)
+                : !wire_read_orientation(c, orientations[field], dimensions, &parts->orientation))
+            return false;
+    parts->local_center = wire_object_has(&o, LOCAL_CENTER);
+    return !c->failed;
+}
 
 static bool read_points(struct wire_cursor *c, int dimensions, struct parts *parts)
 {
@@ -149,7 +189,8 @@ static bool read_corners(struct wire_cursor *c, int dimensions, struct parts *pa
     return !c->failed && (count == wanted || wire_fail_at(c, WIRE_BAD_LENGTH, place, detail));
 }
 
-static bool read_entity(struct wire_cursor *c, obb_str *out)
+/* Reads a name, or null: none. */
+static bool read_name_or_null(struct wire_cursor *c, obb_str *out)
 {
     if (wire_peek(c) != WIRE_KIND_NULL)
         return wire_read_name(c, out);
@@ -166,7 +207,7 @@ static bool read_data(struct wire_cursor *c, obb_str *out)
 }
 
 static bool read_field(struct wire_cursor *c, enum box_field field, int dimensions,
-                       struct parts *parts, obb_attributes *attributes, obb_target *target)
+                       struct parts *parts, obb_put *put)
 {
     static const obb_str fits[] = {[OBB_FIT_PCA] = WIRE_FIELD("pca"),
                                    [OBB_FIT_TIGHT] = WIRE_FIELD("tight"),
@@ -205,28 +246,32 @@ static bool read_field(struct wire_cursor *c, enum box_field field, int dimensio
     case CATEGORY:
         if (!wire_read_whole(c, 0, (double)UINT32_MAX, &whole))
             return false;
-        attributes->category = (uint32_t)whole;
+        put->attributes.category = (uint32_t)whole;
         return true;
     case MASK:
         if (!wire_read_whole(c, 0, (double)UINT32_MAX, &whole))
             return false;
-        attributes->mask = (uint32_t)whole;
+        put->attributes.mask = (uint32_t)whole;
         return true;
     case GROUP:
         if (!wire_read_whole(c, (double)INT32_MIN, (double)INT32_MAX, &whole))
             return false;
-        attributes->group = (int32_t)whole;
+        put->attributes.group = (int32_t)whole;
         return true;
     case ENTITY:
-        return read_entity(c, &attributes->entity);
+        return read_name_or_null(c, &put->attributes.entity);
+    case FRAME:
+        return read_name_or_null(c, &put->frame);
+    case LOCAL:
+        return read_local(c, dimensions, parts);
     case DATA:
-        return read_data(c, &attributes->data);
+        return read_data(c, &put->attributes.data);
     case NAME:
-        return wire_read_name(c, &target->name);
+        return wire_read_name(c, &put->target.name);
     case ID: /* the id in the exported scene; an imported box gets a new one */
         if (!wire_read_whole(c, 1, OBB_MAX_WHOLE, &whole))
             return false;
-        target->id = (uint64_t)whole;
+        put->target.id = (uint64_t)whole;
         return true;
     case BOX_FIELDS:
         break;
@@ -245,12 +290,19 @@ static bool make_box(const struct wire_object *o, const struct parts *parts, uns
     const obb_quat rotation =
         parts->orientation.given ? parts->orientation.rotation : (obb_quat){0.0, 0.0, 0.0, 1.0};
     out->parts = whole;
-    if ((forms & POSE_FORM) != 0) {
+    if (wire_object_has(o, LOCAL) && out->frame.length == 0)
+        return wire_fail_at(c, WIRE_FIELD_CONFLICT, o->where[LOCAL],
+                            "a pose in a frame stands beside the name of that \"frame\"");
+    if ((forms & (POSE_FORM | LOCAL_FORM)) != 0) {
+        const bool local = (forms & POSE_FORM) == 0;
+        const bool has_center = local ? parts->local_center : wire_object_has(o, CENTER);
         if (patch)
-            out->parts = (wire_object_has(o, CENTER) ? (unsigned)OBB_PUT_CENTER : 0u) |
+            out->parts = (has_center ? (unsigned)OBB_PUT_CENTER : 0u) |
                          (wire_object_has(o, HALF_EXTENTS) ? (unsigned)OBB_PUT_HALF_EXTENTS : 0u) |
                          (parts->orientation.given ? (unsigned)OBB_PUT_ROTATION : 0u);
-        else if (!wire_object_need(o, CENTER) || !wire_object_need(o, HALF_EXTENTS))
+        else if (local && !has_center)
+            return wire_fail_at(c, WIRE_MISSING_FIELD, o->where[LOCAL], "\"center\" is missing");
+        else if ((!local && !wire_object_need(o, CENTER)) || !wire_object_need(o, HALF_EXTENTS))
             return false;
         return wire_check_status(c,
                                  obb_box_from_pose(parts->center, parts->half_extents, rotation,
@@ -306,7 +358,9 @@ static bool read_box(struct wire_cursor *c, int dimensions, enum purpose purpose
     parts.center = parts.half_extents = parts.position = (obb_vec3){0};
     parts.orientation = (struct wire_orientation){0};
     parts.fit = OBB_FIT_PCA;
-    obb_attributes attributes = {.category = 1, .mask = UINT32_MAX};
+    parts.local_center = false;
+    out->frame = (obb_str){0};
+    out->attributes = (obb_attributes){.category = 1, .mask = UINT32_MAX};
     unsigned forms = ALL_FORMS;
     for (int field; (field = wire_object_next(&o)) >= 0;) {
         forms &= forms_with((enum box_field)field);
@@ -314,13 +368,12 @@ static bool read_box(struct wire_cursor *c, int dimensions, enum purpose purpose
             return wire_fail_at(
                 c, WIRE_FIELD_CONFLICT, o.where[field],
                 "a box is written in exactly one form, and this belongs to another");
-        if (!read_field(c, (enum box_field)field, dimensions, &parts, &attributes, &out->target))
+        if (!read_field(c, (enum box_field)field, dimensions, &parts, out))
             return false;
     }
     if (c->failed || (purpose == TO_IMPORT && !wire_object_need(&o, NAME)) ||
         !make_box(&o, &parts, forms, dimensions, patch, out))
         return false;
-    out->attributes = attributes;
     if (!patch) {
         out->parts = OBB_PUT_ALL;
         return true;
@@ -328,11 +381,8 @@ static bool read_box(struct wire_cursor *c, int dimensions, enum purpose purpose
     static const struct {
         int field;
         unsigned part;
-    } others[] = {{CATEGORY, OBB_PUT_CATEGORY},
-                  {MASK, OBB_PUT_MASK},
-                  {GROUP, OBB_PUT_GROUP},
-                  {ENTITY, OBB_PUT_ENTITY},
-                  {DATA, OBB_PUT_DATA}};
+    } others[] = {{CATEGORY, OBB_PUT_CATEGORY}, {MASK, OBB_PUT_MASK}, {GROUP, OBB_PUT_GROUP},
+                  {ENTITY, OBB_PUT_ENTITY},     {DATA, OBB_PUT_DATA}, {FRAME, OBB_PUT_FRAME}};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (wire_object_has(&o, others[i].field))
             out->parts |= others[i].part;

@@ -19,6 +19,8 @@ enum commit_field {
     IGNORE_MISSING,
     DRY_RUN,
     REMOVE,
+    REMOVE_FRAMES,
+    FRAMES,
     PUT,
     POSE,
     TRANSFORM,
@@ -34,6 +36,8 @@ static const obb_str commit_fields[COMMIT_FIELDS] = {
     [IGNORE_MISSING] = WIRE_FIELD("ignore_missing"),
     [DRY_RUN] = WIRE_FIELD("dry_run"),
     [REMOVE] = WIRE_FIELD("remove"),
+    [REMOVE_FRAMES] = WIRE_FIELD("remove_frames"),
+    [FRAMES] = WIRE_FIELD("frames"),
     [PUT] = WIRE_FIELD("put"),
     [POSE] = WIRE_FIELD("pose"),
     [TRANSFORM] = WIRE_FIELD("transform"),
@@ -133,6 +137,10 @@ static bool read_group(void *context, struct wire_cursor *c, int field)
         return wire_read_bool(c, &commit->dry_run);
     case REMOVE:
         return wire_read_targets(c, &edit->removes, &edit->remove_count);
+    case REMOVE_FRAMES:
+        return wire_read_remove_frames(c, edit, &commit->form);
+    case FRAMES:
+        return wire_read_frames(c, edit->dimensions, edit, &commit->form);
     case PUT:
         return wire_read_puts(c, edit->dimensions, edit, &commit->form);
     case POSE:
@@ -157,6 +165,8 @@ static void keep_before(int field, wire_commit *commit)
     edit->has_if_revision = edit->has_if_revision && IF_REVISION < field;
     edit->if_box_count = IF_BOX <= field ? edit->if_box_count : 0;
     edit->remove_count = REMOVE < field ? edit->remove_count : 0;
+    edit->remove_frame_count = REMOVE_FRAMES < field ? edit->remove_frame_count : 0;
+    edit->frame_count = FRAMES <= field ? edit->frame_count : 0;
     edit->put_count = PUT <= field ? edit->put_count : 0;
     edit->pose_count = POSE <= field ? edit->pose_count : 0;
     edit->transform_count = TRANSFORM <= field ? edit->transform_count : 0;

@@ -23,7 +23,8 @@ typedef struct wire_commit {
  * "names" of `put` is an array, the puts are.
  *
  * Of several faults the one counts that comes first in the order of application (time, restart,
- * if_revision, remove, put, pose, transform, queries), and inside a group that of the first entry. Of columns,
+ * if_revision, remove, remove_frames, frames, put, pose, transform,
+ * queries), and inside a group that of the first entry. Of columns,
  * those that no row can mend come first (unknown fields, lengths), then the rows in their order. An
  * unknown field of the commit comes before all of them.
  *

@@ -3,6 +3,7 @@
 #include "proto/base/keys.h"
 #include "proto/codec/walk.h"
 #include "proto/problem/detail.h"
+#include "proto/request/edit_groups_body.h"
 #include "proto/request/list.h"
 #include "proto/request/object.h"
 #include "proto/request/request_box_body.h"
@@ -32,13 +33,27 @@ static bool read_ids(struct wire_cursor *c, struct wire_export_header *header)
 
 bool wire_read_export_header(struct wire_cursor *c, struct wire_export_header *out)
 {
-    enum { FORMAT, VERSION, SCENE, DIMENSIONS, HISTORY, BOXES, REVISION, TIME, HASH, IDS, COUNT };
+    enum {
+        FORMAT,
+        VERSION,
+        SCENE,
+        DIMENSIONS,
+        HISTORY,
+        BOXES,
+        REVISION,
+        TIME,
+        HASH,
+        IDS,
+        FRAMES,
+        COUNT
+    };
     static const obb_str fields[COUNT] = {
         [FORMAT] = WIRE_FIELD("format"),     [VERSION] = WIRE_FIELD("version"),
         [SCENE] = WIRE_FIELD("scene"),       [DIMENSIONS] = WIRE_FIELD("dimensions"),
         [HISTORY] = WIRE_FIELD("history"),   [BOXES] = WIRE_FIELD("boxes"),
         [REVISION] = WIRE_FIELD("revision"), [TIME] = WIRE_FIELD("time"),
-        [HASH] = WIRE_FIELD("hash"),         [IDS] = WIRE_FIELD("ids")};
+        [HASH] = WIRE_FIELD("hash"),         [IDS] = WIRE_FIELD("ids"),
+        [FRAMES] = WIRE_FIELD("frames")};
     static const obb_str formats[] = {WIRE_FIELD("obbd-scene")};
     struct wire_object o;
     struct wire_export_header header = {.has_time = false};
@@ -54,7 +69,8 @@ bool wire_read_export_header(struct wire_cursor *c, struct wire_export_header *o
             read = wire_read_word(c, formats, 1, &word);
             break;
         case VERSION:
-            read = wire_read_whole(c, 1, 1, &whole);
+            read = wire_read_whole(c, 1, 2, &whole);
+            header.framed = read && whole > 1;
             break;
         case SCENE: /* the scene may be imported under another name */
             read = wire_read_name(c, &header.scene);
@@ -71,6 +87,9 @@ bool wire_read_export_header(struct wire_cursor *c, struct wire_export_header *o
             break;
         case BOXES:
             read = header.has_boxes = wire_read_whole(c, 0, OBB_MAX_WHOLE, &header.boxes);
+            break;
+        case FRAMES:
+            read = header.has_frames = wire_read_whole(c, 0, OBB_MAX_WHOLE, &header.frames);
             break;
         case REVISION: /* the revision of the exported scene */
             read = header.has_revision = wire_read_whole(c, 0, OBB_MAX_WHOLE, &whole);
@@ -92,6 +111,8 @@ bool wire_read_export_header(struct wire_cursor *c, struct wire_export_header *o
     if (c->failed || !wire_object_need(&o, FORMAT) || !wire_object_need(&o, VERSION) ||
         !wire_object_need(&o, DIMENSIONS) || !wire_object_need(&o, HISTORY))
         return false;
+    if (header.has_frames && !header.framed)
+        return wire_fail_at(c, WIRE_UNKNOWN_FIELD, o.where[FRAMES], "version 1 has no frames");
     *out = header;
     return true;
 }
@@ -145,12 +166,15 @@ static bool finish_line(struct import *import, struct wire_cursor *c, bool ok)
     return refuse(import, problem, malformed || problem.pointer == NULL ? NULL : problem.pointer);
 }
 
-static bool check_names(struct import *import, const obb_put *puts, size_t count)
+/* Checks that the names of `count` lines differ, of which the first is line `first`. Each name is
+ * in an item of `size` bytes. */
+static bool check_names(struct import *import, const obb_str *name, size_t count, size_t size,
+                        size_t first, const char *what, const char *pointer)
 {
     size_t repeated = 0;
     switch (count == 0 ? WIRE_KEYS_DIFFER
-                       : wire_keys_check(&puts->target.name, count, sizeof *puts,
-                                         import->outer.cancel, import->arena, &repeated)) {
+                       : wire_keys_check(name, count, size, import->outer.cancel, import->arena,
+                                         &repeated)) {
     case WIRE_KEYS_DIFFER:
         return true;
     case WIRE_KEYS_CANCELLED:
@@ -163,10 +187,67 @@ static bool check_names(struct import *import, const obb_put *puts, size_t count
         break;
     }
     wire_problem problem = wire_problem_of(OBB_BAD_NAME);
-    problem.detail = wire_detail(import->arena, "found %s; a line before has a box of this name",
-                                 wire_show(puts[repeated].target.name).text);
-    import->line = repeated + 1;
-    return refuse(import, problem, "/name");
+    const obb_str *again = (const obb_str *)(const void *)((const char *)name + repeated * size);
+    problem.detail = wire_detail(import->arena, "found %s; a line before has a %s of this name",
+                                 wire_show(*again).text, what);
+    import->line = repeated + first;
+    return refuse(import, problem, pointer);
+}
+
+/* Returns whether the line is that of a frame: it has a member "frame" and none "name". Lines of
+ * boxes that were exported begin with their name, so that one look decides. */
+static bool is_frame_line(struct wire_cursor *c)
+{
+    const struct wire_mark mark = wire_mark(c);
+    bool has_frame = false, has_name = false;
+    obb_str key;
+    for (bool inside = wire_enter_object(c); inside && !has_name && wire_next_key(c, &key);
+         inside = wire_skip(c)) {
+        has_name = obb_str_equal(key, obb_str_of("name"));
+        has_frame = has_frame || obb_str_equal(key, obb_str_of("frame"));
+        if (has_name)
+            break;
+    }
+    const bool sound = !c->failed;
+    c->failed = false; /* whoever reads the line finds the fault again */
+    wire_rewind(c, &mark);
+    return sound && has_frame && !has_name;
+}
+
+static void open_line(struct import *import, struct wire_cursor *c)
+{
+    const obb_str text = next_line(import);
+    wire_json_open(c, text.bytes, text.length, import->arena);
+    c->postponed = import->outer.postponed;
+    c->cancel = import->outer.cancel;
+}
+
+/* Reads the lines of frames, up to the first that is none. */
+static bool read_frames(struct import *import, int dimensions, const obb_pose **out,
+                        size_t *out_count)
+{
+    struct wire_list list = wire_list_begin(&import->outer, sizeof(obb_pose));
+    while (import->outer.at < import->outer.end) {
+        const char *const begin = import->outer.at;
+        struct wire_cursor c;
+        open_line(import, &c);
+        if (!is_frame_line(&c)) {
+            import->outer.at = begin;
+            break;
+        }
+        import->line++;
+        obb_pose *pose = wire_list_add(&list);
+        if (pose == NULL) {
+            *import->problem = wire_problem_of(OBB_NO_MEMORY);
+            return false;
+        }
+        if (!finish_line(import, &c, wire_read_named_frame(&c, dimensions, pose)))
+            return false;
+    }
+    *out = (const obb_pose *)(const void *)list.items;
+    *out_count = list.count;
+    return check_names(import, list.count == 0 ? NULL : &(*out)->target.name, list.count,
+                       sizeof **out, 1, "frame", "/frame");
 }
 
 static bool read_boxes(struct import *import, int dimensions, const obb_put **out,
@@ -180,17 +261,25 @@ static bool read_boxes(struct import *import, int dimensions, const obb_put **ou
             *import->problem = wire_problem_of(OBB_NO_MEMORY);
             return false;
         }
-        const obb_str text = next_line(import);
         struct wire_cursor c;
-        wire_json_open(&c, text.bytes, text.length, import->arena);
-        c.postponed = import->outer.postponed;
-        c.cancel = import->outer.cancel;
+        open_line(import, &c);
         if (!finish_line(import, &c, wire_read_named_put(&c, dimensions, put)))
             return false;
     }
     *out = (const obb_put *)(const void *)list.items;
     *out_count = list.count;
-    return check_names(import, *out, *out_count);
+    return check_names(import, list.count == 0 ? NULL : &(*out)->target.name, list.count,
+                       sizeof **out, import->line + 1 - list.count, "box", "/name");
+}
+
+/* Refuses a header that counts other lines than those that follow. */
+static bool refuse_count(struct import *import, double said, size_t count, const char *pointer)
+{
+    import->line = 0;
+    wire_problem refusal = wire_problem_of_cause(WIRE_BAD_LENGTH);
+    refusal.detail =
+        wire_detail(import->arena, "found %.0f; the lines that follow are %zu", said, count);
+    return refuse(import, refusal, pointer);
 }
 
 bool wire_read_import(const wire_body *body, struct obb_arena *arena, obb_edit *out,
@@ -213,15 +302,14 @@ bool wire_read_import(const wire_body *body, struct obb_arena *arena, obb_edit *
                      .has_time = header.has_time,
                      .time = header.time,
                      .replace_all = true};
+    if (header.framed && !read_frames(&import, edit.dimensions, &edit.frames, &edit.frame_count))
+        return false;
     if (!read_boxes(&import, edit.dimensions, &edit.puts, &edit.put_count))
         return false;
-    if (header.has_boxes && header.boxes != (double)edit.put_count) {
-        import.line = 0;
-        wire_problem refusal = wire_problem_of_cause(WIRE_BAD_LENGTH);
-        refusal.detail = wire_detail(arena, "found %.0f; the lines that follow are %zu",
-                                     header.boxes, edit.put_count);
-        return refuse(&import, refusal, "/boxes");
-    }
+    if (header.has_frames && header.frames != (double)edit.frame_count)
+        return refuse_count(&import, header.frames, edit.frame_count, "/frames");
+    if (header.has_boxes && header.boxes != (double)edit.put_count)
+        return refuse_count(&import, header.boxes, edit.put_count, "/boxes");
     obb_settings *settings = obb_arena_alloc(arena, 1, sizeof *settings);
     if (settings == NULL) {
         *problem = wire_problem_of(OBB_NO_MEMORY);

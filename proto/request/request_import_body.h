@@ -6,8 +6,9 @@
 
 struct wire_export_header {
     obb_settings settings;
-    double boxes, time;
-    bool has_boxes, has_time;
+    double boxes, frames, time;
+    bool has_boxes, has_frames, has_time;
+    bool framed;   /* the version knows frames */
     obb_str scene; /* length 0: not stated */
     /* The rest only describes the exported state: an import ignores it. */
     bool has_revision, has_hash, has_ids;

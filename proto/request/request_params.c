@@ -223,15 +223,31 @@ bool wire_read_box_list_params(const wire_param *params, size_t count, struct ob
     return true;
 }
 
-bool wire_read_scene_list_params(const wire_param *params, size_t count, struct obb_arena *arena,
-                                 wire_list_params *out, wire_problem *problem)
+bool wire_read_frame_params(const wire_param *params, size_t count, struct obb_arena *arena,
+                            wire_box_params *out, wire_problem *problem)
+{
+    obb_str values[PARAMS];
+    unsigned seen;
+    wire_box_params result = {.include = 0};
+    if (!collect(params, count, BIT(AT_TIME) | BIT(AT_REVISION), arena, values, &seen, problem) ||
+        !read_at(values, seen, arena, &result.has_at, &result.at, problem))
+        return false;
+    *out = result;
+    return true;
+}
+
+/* Reads the page of a list that is ordered by name. */
+static bool read_page_by_name(const wire_param *params, size_t count, unsigned more,
+                              struct obb_arena *arena, wire_list_params *out, wire_problem *problem)
 {
     obb_str values[PARAMS];
     unsigned seen;
     wire_list_params result = {.limit = DEFAULT_PAGE};
-    if (!collect(params, count, BIT(LIMIT) | BIT(CURSOR), arena, values, &seen, problem) ||
+    if (!collect(params, count, BIT(LIMIT) | BIT(CURSOR) | more, arena, values, &seen, problem) ||
         !read_limit(values, seen, arena, &result.limit, problem))
         return false;
+    if ((seen & BIT(PREFIX)) != 0)
+        result.prefix = values[PREFIX];
     if ((seen & BIT(CURSOR)) != 0) {
         if (!obb_name_valid(values[CURSOR]))
             return refuse(problem, arena, values[CURSOR], "a cursor comes from the page before");
@@ -239,6 +255,18 @@ bool wire_read_scene_list_params(const wire_param *params, size_t count, struct 
     }
     *out = result;
     return true;
+}
+
+bool wire_read_scene_list_params(const wire_param *params, size_t count, struct obb_arena *arena,
+                                 wire_list_params *out, wire_problem *problem)
+{
+    return read_page_by_name(params, count, 0, arena, out, problem);
+}
+
+bool wire_read_frame_list_params(const wire_param *params, size_t count, struct obb_arena *arena,
+                                 wire_list_params *out, wire_problem *problem)
+{
+    return read_page_by_name(params, count, BIT(PREFIX), arena, out, problem);
 }
 
 bool wire_read_event_params(const wire_param *params, size_t count, struct obb_arena *arena,

@@ -34,11 +34,15 @@ typedef struct wire_box_params {
 bool wire_read_box_params(const wire_param *params, size_t count, struct obb_arena *arena,
                           wire_box_params *out, wire_problem *problem);
 
+/* Reads the parameters of one frame: a point in time, without `include`. */
+bool wire_read_frame_params(const wire_param *params, size_t count, struct obb_arena *arena,
+                            wire_box_params *out, wire_problem *problem);
+
 typedef struct wire_list_params {
     size_t limit;
     uint64_t after_id;  /* boxes: list after this id */
-    obb_str after_name; /* scenes: list after this name */
-    obb_str prefix;     /* boxes; length 0: any */
+    obb_str after_name; /* scenes, frames: list after this name */
+    obb_str prefix;     /* boxes, frames; length 0: any */
     obb_str entity;     /* boxes; length 0: any */
     bool has_at;
     obb_at at;
@@ -46,6 +50,8 @@ typedef struct wire_list_params {
 
 bool wire_read_box_list_params(const wire_param *params, size_t count, struct obb_arena *arena,
                                wire_list_params *out, wire_problem *problem);
+bool wire_read_frame_list_params(const wire_param *params, size_t count, struct obb_arena *arena,
+                                 wire_list_params *out, wire_problem *problem);
 bool wire_read_scene_list_params(const wire_param *params, size_t count, struct obb_arena *arena,
                                  wire_list_params *out, wire_problem *problem);
 

@@ -1,5 +1,6 @@
 #include "server/events/batch.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 bool srv_box_matches(const wire_event_params *params, const struct obb_version *box)
@@ -66,14 +67,47 @@ static bool pair_of(const obb_contact_change *change, const wire_event_params *p
     return true;
 }
 
+static int by_name(const void *a, const void *b)
+{
+    const obb_str *x = a, *y = b;
+    const size_t shorter = x->length < y->length ? x->length : y->length;
+    const int bytes = memcmp(x->bytes, y->bytes, shorter);
+    return bytes != 0 ? bytes : (x->length > y->length) - (x->length < y->length);
+}
+
+/* Lists the names of the frames that pass the filter, each once: a frame that was removed and made
+ * again is two. */
+static bool list_frames(const obb_committed *committed, const wire_event_params *params,
+                        struct obb_arena *arena, struct srv_batch *out)
+{
+    if (committed->frame_count == 0 || params->entity.length > 0 || params->has_category)
+        return true;
+    obb_str *names = obb_arena_alloc(arena, committed->frame_count, sizeof *names);
+    if (names == NULL)
+        return false;
+    size_t count = 0;
+    for (size_t i = 0; i < committed->frame_count; i++) {
+        const obb_str name = obb_view_name(committed->frames[i]);
+        if (name.length >= params->prefix.length &&
+            obb_str_equal((obb_str){name.bytes, params->prefix.length}, params->prefix))
+            names[count++] = name;
+    }
+    qsort(names, count, sizeof *names, by_name);
+    for (size_t i = 0; i < count; i++)
+        if (out->frame_count == 0 || by_name(&names[out->frame_count - 1], &names[i]) != 0)
+            names[out->frame_count++] = names[i];
+    out->frames = names;
+    return true;
+}
+
 bool srv_batch_of(const srv_changes *changes, const wire_event_params *params,
                   struct obb_arena *arena, struct srv_batch *out)
 {
     *out = (struct srv_batch){.commits = 1,
                               .sum = changes->committed,
                               .dimensions = obb_view_info_get(changes->after)->dimensions};
-    out->sum.made = out->sum.ended = NULL;
-    out->sum.made_count = out->sum.ended_count = 0;
+    out->sum.made = out->sum.ended = out->sum.frames = NULL;
+    out->sum.made_count = out->sum.ended_count = out->sum.frame_count = 0;
     if ((params->topics & WIRE_TOPIC_BOXES) != 0) {
         out->boxes = obb_arena_alloc(arena, changes->box_count, sizeof *out->boxes);
         if (out->boxes == NULL)
@@ -81,6 +115,8 @@ bool srv_batch_of(const srv_changes *changes, const wire_event_params *params,
         for (size_t i = 0; i < changes->box_count; i++)
             out->box_count +=
                 box_of(changes->after, &changes->boxes[i], params, &out->boxes[out->box_count]);
+        if (!list_frames(&changes->committed, params, arena, out))
+            return false;
     }
     if ((params->topics & WIRE_TOPIC_COLLISIONS) != 0) {
         out->pairs = obb_arena_alloc(arena, changes->contact_count, sizeof *out->pairs);
@@ -217,13 +253,37 @@ static wire_pair_change *join_pairs(const struct srv_batch *sum, const struct sr
     return NULL;
 }
 
+static obb_str *join_frames(const struct srv_batch *sum, const struct srv_batch *next,
+                            struct obb_arena *texts, struct obb_budget *budget, size_t *out_count)
+{
+    bool good = true;
+    size_t count = 0;
+    obb_str *list = obb_budget_malloc(budget, sum->frame_count + next->frame_count, sizeof *list);
+    for (size_t i = 0, j = 0; list != NULL && (i < sum->frame_count || j < next->frame_count);) {
+        const int order = i == sum->frame_count    ? 1
+                          : j == next->frame_count ? -1
+                                                   : by_name(&sum->frames[i], &next->frames[j]);
+        list[count++] = order <= 0 ? sum->frames[i] : copy(texts, next->frames[j], &good);
+        i += order <= 0;
+        j += order >= 0;
+    }
+    *out_count = count;
+    if (good)
+        return list;
+    obb_budget_free(list);
+    return NULL;
+}
+
 bool srv_batch_join(struct srv_batch *sum, const struct srv_batch *next, struct obb_budget *budget)
 {
     size_t box_count, pair_count;
     sum->texts.budget = budget;
     wire_box_change *boxes = join_boxes(sum, next, &sum->texts, budget, &box_count);
     wire_pair_change *pairs = join_pairs(sum, next, &sum->texts, budget, &pair_count);
-    if (boxes == NULL || pairs == NULL) {
+    size_t frame_count;
+    obb_str *frames = join_frames(sum, next, &sum->texts, budget, &frame_count);
+    if (boxes == NULL || pairs == NULL || frames == NULL) {
+        obb_budget_free(frames);
         obb_budget_free(boxes);
         obb_budget_free(pairs);
         return false;
@@ -234,6 +294,9 @@ bool srv_batch_join(struct srv_batch *sum, const struct srv_batch *next, struct 
     sum->box_count = box_count;
     sum->pairs = pairs;
     sum->pair_count = pair_count;
+    obb_budget_free(sum->frames);
+    sum->frames = frames;
+    sum->frame_count = frame_count;
     sum->dimensions = next->dimensions;
     sum->commits += next->commits;
     sum->sum.moment = next->sum.moment;
@@ -249,6 +312,7 @@ void srv_batch_clear(struct srv_batch *sum)
 {
     obb_budget_free(sum->boxes);
     obb_budget_free(sum->pairs);
+    obb_budget_free(sum->frames);
     obb_arena_fini(&sum->texts);
     *sum = (struct srv_batch){.commits = 0};
 }
@@ -257,7 +321,7 @@ void srv_batch_clear(struct srv_batch *sum)
 
 bool srv_batch_tells(const struct srv_batch *batch, const wire_event_params *params)
 {
-    return batch->box_count + batch->pair_count > 0 ||
+    return batch->box_count + batch->pair_count + batch->frame_count > 0 ||
            ((params->topics & WIRE_TOPIC_COMMITS) != 0 && batch->commits > 0);
 }
 
@@ -273,7 +337,7 @@ void srv_batch_write(const struct srv_batch *batch, const wire_event_params *par
     size_t counts[KINDS + 1] = {0};
     for (size_t k = 0; k < KINDS; k++)
         counts[k] = wire_pairs_of(batch->pairs, batch->pair_count, kinds[k]);
-    counts[KINDS] = batch->box_count;
+    counts[KINDS] = batch->box_count + batch->frame_count;
     size_t last = KINDS; /* the last one that is written, without the commit */
     while (last > 0 && counts[last] == 0)
         last--;
@@ -281,9 +345,9 @@ void srv_batch_write(const struct srv_batch *batch, const wire_event_params *par
         if (counts[k] > 0)
             wire_event_collisions(text, kinds[k], epoch, moment, k == last && !has_commit,
                                   batch->pairs, batch->pair_count);
-    if (batch->box_count > 0)
+    if (counts[KINDS] > 0)
         wire_event_boxes(text, epoch, moment, !has_commit, batch->boxes, batch->box_count,
-                         params->pose ? batch->dimensions : 0);
+                         params->pose ? batch->dimensions : 0, batch->frames, batch->frame_count);
     if (has_commit)
         wire_event_commit(text, epoch, &batch->sum, true);
 }

@@ -14,6 +14,8 @@ struct srv_batch {
     size_t box_count;
     wire_pair_change *pairs; /* by (id, id) */
     size_t pair_count;
+    obb_str *frames; /* made, moved or removed: by name, each once */
+    size_t frame_count;
     struct obb_arena texts; /* of srv_batch_join */
 };
 
@@ -21,7 +23,8 @@ struct srv_batch {
 bool srv_box_matches(const wire_event_params *params, const struct obb_version *box);
 
 /* Returns what one commit is to those who asked for `params`. The lists are in `arena`, and the names
- * are those of the versions. Returns false if there is no memory. */
+ * are those of the versions. `prefix` is about frames, too; filters by entity or category leave frames
+ * out. Returns false if there is no memory. */
 bool srv_batch_of(const srv_changes *changes, const wire_event_params *params,
                   struct obb_arena *arena, struct srv_batch *out);
 

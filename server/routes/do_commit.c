@@ -55,8 +55,9 @@ static void commit_write(struct srv_plans *p)
 
 static bool changes_something(const obb_edit *edit)
 {
-    return edit->has_time || edit->remove_count > 0 || edit->put_count > 0 ||
-           edit->pose_count > 0 || edit->transform_count > 0;
+    return edit->has_time || edit->remove_count > 0 || edit->remove_frame_count > 0 ||
+           edit->frame_count > 0 || edit->put_count > 0 || edit->pose_count > 0 ||
+           edit->transform_count > 0;
 }
 
 /* Returns whether the commit changes the scene. */

@@ -14,6 +14,8 @@ struct export
     struct obb_view *view;
     obb_str name;
     obb_settings settings;
+    const struct obb_version *frame; /* the last frame that is written; NULL: none yet */
+    bool frames_written;
     uint64_t after; /* boxes up to this id are written */
     bool begun;
 };
@@ -25,6 +27,14 @@ static bool export_write(struct srv_paged_answer *answer)
     if (!e->begun)
         wire_write_export_head(piece, e->name, &e->settings, e->view);
     e->begun = true;
+    while (!e->frames_written && piece->length < SRV_PIECE && !piece->failed) {
+        const struct obb_version *frame = obb_view_next_frame(
+            e->view, e->frame == NULL ? (obb_str){0} : obb_view_name(e->frame), true);
+        e->frames_written = frame == NULL;
+        if (frame != NULL)
+            wire_write_export_frame(piece, e->view, frame);
+        e->frame = frame;
+    }
     const struct obb_version *box;
     while (piece->length < SRV_PIECE && !piece->failed &&
            (box = obb_view_next(e->view, e->after)) != NULL) {
@@ -65,7 +75,7 @@ void srv_do_export(struct srv_request *request)
     e->settings = info.settings;
     e->answer.write = export_write;
     e->answer.closed = export_closed;
-    e->answer.cheap = info.boxes <= CHEAP;
+    e->answer.cheap = info.boxes + info.frames <= CHEAP;
     srv_paged_answer_start(&e->answer, request, WIRE_NDJSON);
 }
 

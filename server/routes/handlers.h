@@ -18,6 +18,9 @@ srv_handler srv_do_copy;
 srv_handler srv_do_box_list, srv_do_box_put, srv_do_box_get, srv_do_box_patch, srv_do_box_delete,
     srv_do_box_transform, srv_do_box_merge;
 
+/* do_frame.c */
+srv_handler srv_do_frame_list, srv_do_frame_put, srv_do_frame_get, srv_do_frame_delete;
+
 /* do_query.c, do_commit.c */
 srv_handler srv_do_query, srv_do_commit;
 

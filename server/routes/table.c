@@ -7,6 +7,7 @@
 #define BOTH       (ONE(WIRE_JSON) | ONE(WIRE_CBOR))
 #define SCENE      "/v1/scenes/{scene}"
 #define BOX        SCENE "/boxes/{box}"
+#define FRAME      SCENE "/frames/{frame}"
 
 /* In the order of the API's description. Routes are compared in this order, so of two that match
  * the first wins. */
@@ -35,6 +36,11 @@ const srv_route srv_route_table[] = {
     {SRV_DELETE, BOX, srv_do_box_delete, 0, 0, SRV_WRITE},
     {SRV_POST, BOX "/transform", srv_do_box_transform, BOTH, BOTH, SRV_WRITE},
     {SRV_POST, BOX "/merge", srv_do_box_merge, BOTH, BOTH, SRV_WRITE},
+
+    {SRV_GET, SCENE "/frames", srv_do_frame_list, 0, BOTH, SRV_READ},
+    {SRV_PUT, FRAME, srv_do_frame_put, BOTH, BOTH, SRV_WRITE},
+    {SRV_GET, FRAME, srv_do_frame_get, 0, BOTH, SRV_READ},
+    {SRV_DELETE, FRAME, srv_do_frame_delete, 0, 0, SRV_WRITE},
 
     {SRV_GET, SCENE "/events", srv_do_events, 0, ONE(WIRE_EVENTS), SRV_READ},
     /* changes need the scope write, queries the scope read: checked when the commit is decoded */

@@ -70,7 +70,7 @@ static wire_problem problem_of_scene(const struct srv_change *c)
             wire_problem_of_edit(w->status, &w->fault, c->commit, w->op.edit, &request->arena);
         if (w->status == OBB_LIMIT)
             problem.detail =
-                wire_problem_of_limit("boxes in all scenes", services->config->box_limit,
+                wire_problem_of_limit("boxes and frames in all scenes", services->config->box_limit,
                                       "--box-limit", &request->arena)
                     .detail;
     } else if (w->status == OBB_DIMENSIONS) {

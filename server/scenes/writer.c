@@ -253,16 +253,17 @@ static double merge_cost(const obb_merge *merge, int dimensions)
 
 /* Returns roughly how many nanoseconds preparing takes: the figures of make bench-costs, doubled
  * for cold names and caches. */
-static double edit_cost(const obb_edit *edit, bool dry_run)
+static double edit_cost(const struct obb_scene *scene, const obb_edit *edit, bool dry_run)
 {
     double merges = 0;
+    const double framed = (double)obb_edit_framed(scene, edit);
     for (size_t i = 0; i < edit->merge_count; i++)
         merges += merge_cost(&edit->merges[i], edit->dimensions);
     double moments = 0;
     for (size_t i = 0; i < edit->moment_count && moments <= SRV_LOOP_NS; i++)
         moments += 100.0 * (double)obb_needed_count(&edit->moments[i]);
     const double entries =
-        merges + moments +
+        merges + moments + 200.0 * framed + 400.0 * (double)edit->frame_count +
         100.0 * (double)(edit->if_box_count + edit->remove_count + edit->pose_count) +
         400.0 * (double)edit->transform_count + 1600.0 * (double)edit->put_count;
     /* A rehearsal copies the boxes that are touched, and does the edit again. */
@@ -274,25 +275,26 @@ static double edit_cost(const obb_edit *edit, bool dry_run)
 
 /* Returns more bytes than the commit of an edit with short texts adds. An edit of long texts comes
  * back, and knows its bytes then: obb_edit_bytes looks at all entries, which is the pool's work. */
-static size_t likely_bytes(const obb_edit *edit)
+static size_t likely_bytes(const struct obb_scene *scene, const obb_edit *edit)
 {
     enum { ENTRY_BYTES = 512, COMMIT_BYTES = 4096 };
     return COMMIT_BYTES + ENTRY_BYTES * (edit->remove_count + edit->put_count + edit->pose_count +
-                                         edit->transform_count + edit->merge_count);
+                                         edit->transform_count + edit->merge_count +
+                                         edit->frame_count + obb_edit_framed(scene, edit));
 }
 
 static void prepare_on_pool(struct srv_write *w, size_t free_room)
 {
     struct srv_writer *writer = w->writer;
-    /* until the commit, the boxes that the edit may add are taken from the room of all others */
-    const size_t put_count = w->op.edit->put_count;
-    const size_t promised = put_count < free_room ? put_count : free_room;
+    /* until the commit, what the edit may add is taken from the room of all others */
+    const size_t most = w->op.edit->put_count + w->op.edit->frame_count;
+    const size_t promised = most < free_room ? most : free_room;
     if (!srv_lock_take(writer->locks, &w->lock, w->scene, w->made_scene, promised)) {
         refuse(w, SRV_REFUSED_BY_SCENE, OBB_NO_MEMORY);
         return;
     }
     if (writer->memory.limit > 0) {
-        const size_t bytes = likely_bytes(w->op.edit);
+        const size_t bytes = likely_bytes(w->scene, w->op.edit);
         const size_t byte_room = srv_scene_memory_room(&writer->memory);
         srv_lock_promise(writer->locks, &w->lock, bytes < byte_room ? bytes : byte_room);
     }
@@ -312,7 +314,8 @@ static bool may_make(const srv_op *op)
     const obb_edit *e = op->edit;
     if (op->kind != SRV_OP_EDIT)
         return op->kind == SRV_OP_CREATE;
-    return e->replace_all || (e->put_count > 0 && e->puts[0].parts == OBB_PUT_ALL);
+    return e->replace_all || e->frame_count > 0 ||
+           (e->put_count > 0 && e->puts[0].parts == OBB_PUT_ALL);
 }
 
 static void edit(struct srv_write *w)
@@ -330,7 +333,7 @@ static void edit(struct srv_write *w)
     const size_t room = obb_store_box_room(w->writer->store);
     const size_t promised = w->writer->locks->promised_boxes;
     const size_t free_room = room > promised ? room - promised : 0;
-    if (w->at_once || (edit_cost(e, w->op.dry_run) <= SRV_LOOP_NS && !e->replace_all)) {
+    if (w->at_once || (edit_cost(w->scene, e, w->op.dry_run) <= SRV_LOOP_NS && !e->replace_all)) {
         prepare(w, free_room, srv_scene_memory_room(&w->writer->memory));
         if (shed(w))
             prepare(w, free_room, srv_scene_memory_room(&w->writer->memory));

@@ -19,14 +19,15 @@ struct row {
     long status;
 };
 
-#define S       "/v1/scenes/s"
-#define BOX     S "/boxes/a"
-#define UNIT    "{\"center\":[0,0,0],\"half_extents\":[1,1,1]}"
-#define TEXT    "Content-Type: text/plain"
-#define SAME(n) "If-None-Match: \"" #n "\""
-#define ONLY    "If-Match: \"99\""
-#define EPOCH   "Obbd-If-Epoch: 0123456789abcdef"
-#define LINES   "Content-Type: application/x-ndjson"
+#define S             "/v1/scenes/s"
+#define FRAMED(frame) "{\"center\":[0,0,0],\"half_extents\":[1,1,1],\"frame\":\"" frame "\"}"
+#define BOX           S "/boxes/a"
+#define UNIT          "{\"center\":[0,0,0],\"half_extents\":[1,1,1]}"
+#define TEXT          "Content-Type: text/plain"
+#define SAME(n)       "If-None-Match: \"" #n "\""
+#define ONLY          "If-Match: \"99\""
+#define EPOCH         "Obbd-If-Epoch: 0123456789abcdef"
+#define LINES         "Content-Type: application/x-ndjson"
 #define HEADER(time)                                             \
     "{\"format\":\"obbd-scene\",\"version\":1,\"dimensions\":3," \
     "\"history\":{\"span\":500,\"commits\":64},\"time\":" #time "}\n"
@@ -128,6 +129,30 @@ static const struct row rows[] = {
     {"DELETE", S "/boxes/c", NULL, NULL, 204},
     {"DELETE", S "/boxes/c", NULL, NULL, 404},
 
+    {"PUT", S "/frames/f", NULL, "{}", 201},
+    {"PUT", S "/frames/f", NULL, "{\"center\":[1,2,3]}", 200},
+    {"PUT", S "/frames/f", NULL, "{", 400},
+    {"PUT", S "/frames/f", ONLY, "{}", 412},
+    {"PUT", S "/frames/f", TEXT, "{}", 415},
+    {"PUT", S "/frames/f", NULL, "{\"half_extents\":[1,1,1]}", 422},
+    {"PUT", S "/boxes/limb", NULL, FRAMED("none"), 404},
+    {"PUT", S "/boxes/limb", NULL, FRAMED("f"), 201},
+    {"POST", S "/boxes/limb/transform", NULL, "{\"translate\":[1,0,0]}", 409},
+    {"POST", S "/boxes/limb/merge", NULL, "{\"with\":[\"a\"]}", 409},
+    {"GET", S "/frames/f", NULL, NULL, 200},
+    {"GET", S "/frames/f", "If-None-Match: *", NULL, 304},
+    {"GET", S "/frames/f?include=axes", NULL, NULL, 400},
+    {"GET", S "/frames/none", NULL, NULL, 404},
+    {"GET", S "/frames/f?at_revision=99", NULL, NULL, 410},
+    {"GET", S "/frames", NULL, NULL, 200},
+    {"GET", S "/frames?prefix=f&limit=1", NULL, NULL, 200},
+    {"GET", S "/frames", "If-None-Match: *", NULL, 304},
+    {"GET", S "/frames?limit=0", NULL, NULL, 400},
+    {"GET", "/v1/scenes/none/frames", NULL, NULL, 404},
+    {"DELETE", S "/frames/f", ONLY, NULL, 412},
+    {"DELETE", S "/frames/f", NULL, NULL, 204},
+    {"DELETE", S "/frames/f", NULL, NULL, 404},
+
     {"POST", S "/commit", NULL, "{", 400},
     {"POST", "/v1/scenes/none/commit", NULL, "{}", 404},
     {"POST", S "/commit", NULL, "{\"time\":0}", 409},
@@ -220,6 +245,7 @@ static size_t send_too_much(void)
         {"PUT", BOX, NULL, UNIT, 201},
         {"PUT", S "/boxes/b", NULL, UNIT, 201},
         {"PUT", S "/boxes/c", NULL, UNIT, 413},
+        {"PUT", S "/frames/f", NULL, "{}", 413},
         {"POST", S "/commit", NULL, "{\"put\":{\"c\":" UNIT "}}", 413},
         {"POST", "/v1/scenes/t/import", LINES, HEADER(0), 413},
         {"POST", S "/copy", NULL, "{\"to\":\"t\"}", 413},
@@ -256,6 +282,10 @@ static size_t send_too_often(void)
         {"DELETE", BOX},
         {"POST", BOX "/transform"},
         {"POST", BOX "/merge"},
+        {"GET", S "/frames"},
+        {"PUT", S "/frames/f"},
+        {"GET", S "/frames/f"},
+        {"DELETE", S "/frames/f"},
         {"GET", S "/events"},
         {"POST", S "/commit"},
         {"POST", S "/query/pairs"},

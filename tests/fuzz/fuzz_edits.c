@@ -1,9 +1,10 @@
 /* Reads the input as commits to a scene. They put, move, teleport, turn and remove one or many
- * boxes at a time, or replace all boxes. Rebuilds of the broad phase run between them and end some
+ * boxes at a time, or replace all boxes; and they make, move and remove frames that boxes stand in. Rebuilds of the broad phase run between them and end some
  * commits after their begin. After each commit the scene equals the slow model, its broad phase is
  * valid, and queries find the same boxes as brute force. */
 #include "core/index/layers.h"
 #include "core/query/query.h"
+#include "core/scene/scene_check.h"
 #include "core/scene/view_inside.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/support/model.h"
@@ -13,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAMES = 400, COMMITS = 60, ENTRIES = 64 };
+enum { NAMES = 400, COMMITS = 60, ENTRIES = 64, FRAMES = 6, FRAME_ENTRIES = 4 };
 
 static double coordinate(struct fuzz_input *s, double scale)
 {
@@ -47,8 +48,17 @@ struct commit {
     obb_put puts[ENTRIES];
     obb_pose poses[ENTRIES];
     obb_target removes[ENTRIES];
+    obb_pose frames[FRAME_ENTRIES];
+    obb_str removed_frames[FRAME_ENTRIES];
+    bool framed; /* the input has frames: its last byte is even */
     char names[NAMES][8];
 };
+
+static obb_str frame_name(int which)
+{
+    static const char *const names[FRAMES] = {"a", "ab", "b", "c", "d", "e"};
+    return obb_str_of(names[which % FRAMES]);
+}
 
 static void read_entry(struct fuzz_input *s, struct commit *c, obb_target target)
 {
@@ -61,6 +71,11 @@ static void read_entry(struct fuzz_input *s, struct commit *c, obb_target target
                        .parts = OBB_PUT_ALL,
                        .attributes = {.category = 1, .mask = UINT32_MAX}};
         const obb_vec3 center = place(s), half = extents(s);
+        const int in = c->framed ? fuzz_next(s) : 1;
+        if (in % 4 == 0)
+            put.frame = frame_name(in / 4);
+        if (in % 32 == 31)
+            put.parts = 1 + (unsigned)fuzz_next(s) * 2 % OBB_PUT_ALL;
         if (obb_box_from_pose(center, half, rotation(s), 0, 3, &put.box) == OBB_OK &&
             edit->put_count < ENTRIES)
             c->puts[edit->put_count++] = put;
@@ -84,6 +99,24 @@ static void read_entry(struct fuzz_input *s, struct commit *c, obb_target target
     }
 }
 
+/* Frames that are made or moved, and now and then one that goes. */
+static void read_frames(struct fuzz_input *s, struct commit *c)
+{
+    const int how = fuzz_next(s);
+    c->edit.frame_count = (size_t)(how % (FRAME_ENTRIES + 1));
+    for (size_t i = 0; i < c->edit.frame_count; i++) {
+        const int which = fuzz_next(s);
+        c->frames[i] = (obb_pose){.target = {.name = frame_name(which / 8)},
+                                  .has_center = which % 4 != 0,
+                                  .has_rotation = which % 4 <= 1,
+                                  .teleport = which % 8 > 5,
+                                  .center = place(s),
+                                  .rotation = rotation(s)};
+    }
+    if (how / 16 == 3)
+        c->removed_frames[c->edit.remove_frame_count++] = frame_name(how);
+}
+
 static void read_commit(struct fuzz_input *s, struct commit *c, double time)
 {
     c->edit = (obb_edit){.dimensions = 3,
@@ -92,7 +125,11 @@ static void read_commit(struct fuzz_input *s, struct commit *c, double time)
                          .ignore_missing = true,
                          .removes = c->removes,
                          .puts = c->puts,
-                         .poses = c->poses};
+                         .poses = c->poses,
+                         .frames = c->frames,
+                         .remove_frames = c->removed_frames};
+    if (c->framed)
+        read_frames(s, c);
     const int how = fuzz_next(s), count = 1 + how % 8;
     c->edit.replace_all = how / 8 == 31;
     for (int i = 0; i < count; i++) {
@@ -213,6 +250,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     for (size_t i = 0; i < NAMES; i++)
         (void)snprintf(commit.names[i], sizeof commit.names[i], "%zu", i);
     struct fuzz_input s = {.bytes = bytes, .left = length};
+    commit.framed = length > 0 && bytes[length - 1] % 2 == 0;
     const obb_settings settings = {.dimensions = 3, .history_span = 40, .history_commits = 4};
     struct obb_scene *scene;
     struct model *model = model_create(&settings, 0);
@@ -236,7 +274,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
         if (status == OBB_OK) {
             obb_edit_commit(prepared, &done);
             fuzz_check(done.changed == expected.changed && done.removed == expected.removed &&
-                           done.put == expected.put && done.posed == expected.posed,
+                           done.put == expected.put && done.posed == expected.posed &&
+                           done.removed_frames == expected.removed_frames &&
+                           done.made_frames == expected.made_frames,
                        "another answer than the model's");
         }
         rebuild(&rebuilding, scene, fuzz_next(&s) % 8);
@@ -247,6 +287,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
         size_t looked_at = 0;
         const char *difference = model_difference(model_now(model), view, &looked_at);
         fuzz_check(difference == NULL, difference);
+        fuzz_check(obb_scene_validate(scene), "a scene that is not valid");
         ask(view, model_now(model), &s);
         obb_view_close(view);
     }

@@ -48,6 +48,8 @@ static inline void dump_put(FILE *out, const obb_put *put)
     dump_str(out, put->attributes.entity);
     dump_str(out, put->attributes.data);
     (void)fprintf(out, "\n");
+    if (put->frame.length > 0)
+        dump_str(out, put->frame);
 }
 
 static inline void dump_pose(FILE *out, const obb_pose *pose)
@@ -80,7 +82,10 @@ static inline void dump_ref(FILE *out, const obb_ref *ref)
         dump_str(out, ref->name);
     else if (ref->kind == OBB_REF_ID)
         (void)fprintf(out, "#%" PRIu64, ref->id);
-    else
+    else if (ref->kind == OBB_REF_FRAMED) {
+        dump_str(out, ref->framed->frame);
+        dump_box(out, &ref->framed->local);
+    } else
         dump_box(out, ref->box);
     (void)fprintf(out, ";");
 }
@@ -175,6 +180,11 @@ static inline void dump_edit(FILE *out, const obb_edit *e)
                       e->if_boxes[i].target.name.bytes, e->if_boxes[i].revision);
     for (size_t i = 0; i < e->remove_count; i++)
         dump_target(out, &e->removes[i]);
+    (void)fprintf(out, "\nframes ");
+    for (size_t i = 0; i < e->remove_frame_count; i++)
+        dump_str(out, e->remove_frames[i]);
+    for (size_t i = 0; i < e->frame_count; i++)
+        dump_pose(out, &e->frames[i]);
     (void)fprintf(out, "\n");
     for (size_t i = 0; i < e->put_count; i++)
         dump_put(out, &e->puts[i]);

@@ -1,5 +1,7 @@
 #include "tests/support/model.h"
 
+#include "core/geometry/frame.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +22,20 @@ static model_state copy_of(const model_state *state, size_t more)
     return copy;
 }
 
-void model_state_free(model_state *state) { free(state->boxes); }
+static model_state copy_with_frames(const model_state *state, size_t more, size_t more_frames)
+{
+    model_state copy = copy_of(state, more);
+    copy.frames = checked(malloc((state->frame_count + more_frames + 1) * sizeof *copy.frames));
+    if (state->frame_count > 0)
+        memcpy(copy.frames, state->frames, state->frame_count * sizeof *copy.frames);
+    return copy;
+}
+
+void model_state_free(model_state *state)
+{
+    free(state->boxes);
+    free(state->frames);
+}
 
 struct model *model_create(const obb_settings *settings, double now_ms)
 {
@@ -80,6 +95,175 @@ static void put_text(char *place, size_t *length, obb_str text)
     *length = text.length;
 }
 
+/* ---- Frames --------------------------------------------------------------------------------------------------- */
+
+model_frame *model_find_frame(const model_state *state, obb_str name)
+{
+    for (size_t i = 0; i < state->frame_count; i++) {
+        model_frame *frame = &state->frames[i];
+        if (obb_str_equal((obb_str){.bytes = frame->name, .length = frame->name_length}, name))
+            return frame;
+    }
+    return NULL;
+}
+
+static bool stands_in(const model_box *box, const model_frame *frame)
+{
+    return box->frame_length > 0 && box->frame_length == frame->name_length &&
+           memcmp(box->frame, frame->name, frame->name_length) == 0;
+}
+
+/* The pose in the scene, in the order of operations that core/geometry/frame.h documents. */
+static bool place(const model_frame *frame, model_box *box, int dimensions)
+{
+    const obb_solid f = obb_solid_from_box(&frame->pose, dimensions);
+    const double v[3] = {box->local.center.x, box->local.center.y, box->local.center.z};
+    const double c[3] = {f.center.x, f.center.y, f.center.z};
+    const double a[3][3] = {{f.axis[0].x, f.axis[0].y, f.axis[0].z},
+                            {f.axis[1].x, f.axis[1].y, f.axis[1].z},
+                            {f.axis[2].x, f.axis[2].y, f.axis[2].z}};
+    double sum[3];
+    for (int i = 0; i < 3; i++) {
+        double turned = a[0][i] * v[0];
+        turned = turned + a[1][i] * v[1];
+        turned = turned + a[2][i] * v[2];
+        sum[i] = c[i] + turned;
+        if (!(fabs(sum[i]) <= OBB_MAX_COORDINATE))
+            return false;
+        if (sum[i] == 0.0)
+            sum[i] = 0.0 * 0.0; /* not -0.0 */
+    }
+    box->box.center = (obb_vec3){sum[0], sum[1], sum[2]};
+    box->box.half_extents = box->local.half_extents;
+    if (dimensions == 2) {
+        box->box.rotation = box->local.rotation;
+        box->box.angle = frame->pose.angle + box->local.angle;
+        return isfinite(box->box.angle);
+    }
+    const obb_quat p = frame->pose.rotation, q = box->local.rotation;
+    obb_quat product = {p.w * q.x + p.x * q.w + (p.y * q.z - p.z * q.y),
+                        p.w * q.y + p.y * q.w + (p.z * q.x - p.x * q.z),
+                        p.w * q.z + p.z * q.w + (p.x * q.y - p.y * q.x),
+                        p.w * q.w - p.x * q.x - p.y * q.y - p.z * q.z};
+    product = (obb_quat){product.x + 0.0, product.y + 0.0, product.z + 0.0, product.w + 0.0};
+    return obb_quat_normalise(product, &box->box.rotation) == OBB_OK;
+}
+
+static void set_pose(const obb_pose *pose, int dimensions, obb_box *box)
+{
+    if (pose->has_center)
+        box->center = pose->center;
+    if (pose->has_rotation && dimensions == 2)
+        box->angle = pose->angle;
+    else if (pose->has_rotation)
+        box->rotation = pose->rotation;
+}
+
+static bool same_pose(const obb_box *a, const obb_box *b);
+
+static obb_status make_frame(struct model *model, model_state *state, const obb_pose *pose,
+                             size_t room)
+{
+    const obb_str name = pose->target.name;
+    if (!obb_name_valid(name))
+        return OBB_BAD_NAME;
+    if (state->count + state->frame_count >= room)
+        return OBB_LIMIT;
+    model_frame frame = {.serial = model->next_serial++, .pose.rotation = {0, 0, 0, 1}};
+    put_text(frame.name, &frame.name_length, name);
+    set_pose(pose, state->settings.dimensions, &frame.pose);
+    size_t at = 0;
+    for (; at < state->frame_count; at++) { /* byte by byte; a name before those it begins */
+        const model_frame *other = &state->frames[at];
+        const size_t shorter = name.length < other->name_length ? name.length : other->name_length;
+        const int order = memcmp(other->name, name.bytes, shorter);
+        if (order > 0 || (order == 0 && other->name_length > name.length))
+            break;
+    }
+    memmove(&state->frames[at + 1], &state->frames[at],
+            (state->frame_count - at) * sizeof *state->frames);
+    state->frames[at] = frame;
+    state->frame_count++;
+    return OBB_OK;
+}
+
+static obb_status move_frame(struct model *model, model_state *state, const obb_pose *pose,
+                             size_t room, size_t *out_made)
+{
+    const int dimensions = state->settings.dimensions;
+    model_frame *frame = model_find_frame(state, pose->target.name);
+    if (frame == NULL) {
+        const obb_status st = make_frame(model, state, pose, room);
+        *out_made += st == OBB_OK;
+        return st;
+    }
+    const obb_box before = frame->pose;
+    set_pose(pose, dimensions, &frame->pose);
+    if (same_pose(&before, &frame->pose))
+        return OBB_OK;
+    frame->teleported = frame->teleported || pose->teleport;
+    for (size_t i = 0; i < state->count; i++)
+        if (stands_in(&state->boxes[i], frame)) {
+            if (!place(frame, &state->boxes[i], dimensions))
+                return OBB_BAD_NUMBER;
+            state->boxes[i].teleported = state->boxes[i].teleported || pose->teleport;
+        }
+    return OBB_OK;
+}
+
+static void remove_frame(model_state *state, model_frame *frame, size_t *removed)
+{
+    for (size_t i = state->count; i-- > 0;)
+        if (stands_in(&state->boxes[i], frame)) {
+            remove_at(state, &state->boxes[i]);
+            ++*removed;
+        }
+    const size_t i = (size_t)(frame - state->frames);
+    memmove(frame, frame + 1, (state->frame_count - i - 1) * sizeof *frame);
+    state->frame_count--;
+}
+
+/* Gives the box the frame and the pose that a put states. */
+static obb_status put_pose(model_state *state, const obb_put *put, model_box *box)
+{
+    const int dimensions = state->settings.dimensions;
+    obb_box *pose = &box->box;
+    const model_frame *frame =
+        box->frame_length == 0
+            ? NULL
+            : model_find_frame(state, (obb_str){.bytes = box->frame, .length = box->frame_length});
+    if ((put->parts & OBB_PUT_FRAME) != 0) {
+        const model_frame *other =
+            put->frame.length == 0 ? NULL : model_find_frame(state, put->frame);
+        if (other == NULL && put->frame.length > 0)
+            return OBB_NO_FRAME;
+        if (other != NULL && other != frame &&
+            (put->parts & (OBB_PUT_CENTER | OBB_PUT_ROTATION)) !=
+                (OBB_PUT_CENTER | OBB_PUT_ROTATION)) {
+            const obb_frame f = obb_frame_from_pose(&other->pose, dimensions);
+            if (obb_frame_local(&f, &box->box, &box->local) != OBB_OK)
+                return OBB_BAD_NUMBER;
+        } else if (other != NULL && other != frame) {
+            box->local = box->box;
+        }
+        frame = other;
+        put_text(box->frame, &box->frame_length, put->frame);
+    }
+    if (frame != NULL)
+        pose = &box->local;
+    if (put->parts & OBB_PUT_CENTER)
+        pose->center = put->box.center;
+    if (put->parts & OBB_PUT_HALF_EXTENTS)
+        pose->half_extents = put->box.half_extents;
+    if (put->parts & OBB_PUT_ROTATION) {
+        pose->rotation = put->box.rotation;
+        pose->angle = put->box.angle;
+    }
+    return frame == NULL || place(frame, box, dimensions) ? OBB_OK : OBB_BAD_NUMBER;
+}
+
+/* ---- Boxes ---------------------------------------------------------------------------------------------------- */
+
 static obb_status put(struct model *model, model_state *state, const obb_put *put, size_t room,
                       uint64_t *out_new_id)
 {
@@ -90,7 +274,7 @@ static obb_status put(struct model *model, model_state *state, const obb_put *pu
             return OBB_NO_BOX;
         if (!obb_name_valid(put->target.name))
             return OBB_BAD_NAME;
-        if (state->count >= room)
+        if (state->count + state->frame_count >= room)
             return OBB_LIMIT;
         box = &state->boxes[state->count++];
         memset(box, 0, sizeof *box);
@@ -98,14 +282,9 @@ static obb_status put(struct model *model, model_state *state, const obb_put *pu
         put_text(box->name, &box->name_length, put->target.name);
         *out_new_id = box->id;
     }
-    if (put->parts & OBB_PUT_CENTER)
-        box->box.center = put->box.center;
-    if (put->parts & OBB_PUT_HALF_EXTENTS)
-        box->box.half_extents = put->box.half_extents;
-    if (put->parts & OBB_PUT_ROTATION) {
-        box->box.rotation = put->box.rotation;
-        box->box.angle = put->box.angle;
-    }
+    const obb_status st = put_pose(state, put, box);
+    if (st != OBB_OK)
+        return st;
     if (put->parts & OBB_PUT_CATEGORY)
         box->category = put->attributes.category;
     if (put->parts & OBB_PUT_MASK)
@@ -124,14 +303,15 @@ static obb_status pose(model_state *state, const obb_pose *pose)
     model_box *box = by_target(state, &pose->target);
     if (box == NULL)
         return OBB_NO_BOX;
-    if (pose->has_center)
-        box->box.center = pose->center;
-    if (pose->has_rotation && state->settings.dimensions == 2)
-        box->box.angle = pose->angle;
-    else if (pose->has_rotation)
-        box->box.rotation = pose->rotation;
+    const int dimensions = state->settings.dimensions;
     box->teleported = box->teleported || pose->teleport;
-    return OBB_OK;
+    if (box->frame_length == 0) {
+        set_pose(pose, dimensions, &box->box);
+        return OBB_OK;
+    }
+    set_pose(pose, dimensions, &box->local);
+    const obb_str frame = {.bytes = box->frame, .length = box->frame_length};
+    return place(model_find_frame(state, frame), box, dimensions) ? OBB_OK : OBB_BAD_NUMBER;
 }
 
 static obb_status turn(model_state *state, const obb_transform_edit *turn)
@@ -139,6 +319,8 @@ static obb_status turn(model_state *state, const obb_transform_edit *turn)
     model_box *box = by_target(state, &turn->target);
     if (box == NULL)
         return OBB_NO_BOX;
+    if (box->frame_length > 0)
+        return OBB_FRAMED;
     obb_box turned;
     const obb_status st =
         obb_box_transform(&box->box, &turn->transform, state->settings.dimensions, &turned);
@@ -153,6 +335,8 @@ static obb_status merge(model_state *state, const obb_merge *merge, size_t *out_
     *out_member = OBB_FAULT_TARGET;
     if (box == NULL)
         return OBB_NO_BOX;
+    if (box->frame_length > 0)
+        return OBB_FRAMED;
     obb_box *others = checked(malloc((merge->with_count + 1) * sizeof *others));
     size_t count = 0;
     for (size_t i = 0; i < merge->with_count; i++) {
@@ -189,6 +373,14 @@ static obb_status entry(struct model *model, model_state *state, const obb_edit 
             return edit->remove_must_exist ? OBB_NO_BOX : OBB_OK;
         remove_at(state, box);
         counts->removed++;
+    } else if (fault->group == OBB_GROUP_REMOVE_FRAMES) {
+        model_frame *frame = model_find_frame(state, edit->remove_frames[i]);
+        if (frame == NULL)
+            return edit->remove_frame_must_exist ? OBB_NO_FRAME : OBB_OK;
+        remove_frame(state, frame, &counts->removed);
+        counts->removed_frames++;
+    } else if (fault->group == OBB_GROUP_FRAMES) {
+        st = move_frame(model, state, &edit->frames[i], room, &counts->made_frames);
     } else if (fault->group == OBB_GROUP_PUT) {
         uint64_t new_id = 0;
         st = put(model, state, &edit->puts[i], room, &new_id);
@@ -221,13 +413,15 @@ static obb_status apply(struct model *model, model_state *state, const obb_edit 
         obb_group group;
         size_t count;
     } groups[] = {
-        {OBB_GROUP_REMOVE, edit->remove_count}, {OBB_GROUP_PUT, edit->put_count},
+        {OBB_GROUP_REMOVE, edit->remove_count}, {OBB_GROUP_REMOVE_FRAMES, edit->remove_frame_count},
+        {OBB_GROUP_FRAMES, edit->frame_count},  {OBB_GROUP_PUT, edit->put_count},
         {OBB_GROUP_POSE, edit->pose_count},     {OBB_GROUP_TRANSFORM, edit->transform_count},
         {OBB_GROUP_MERGE, edit->merge_count},
     };
     if (edit->replace_all) {
         counts->removed += state->count;
-        state->count = 0;
+        counts->removed_frames += state->frame_count;
+        state->count = state->frame_count = 0;
     }
     for (size_t g = 0; g < sizeof groups / sizeof groups[0]; g++)
         for (size_t i = 0; i < groups[g].count; i++) {
@@ -242,7 +436,7 @@ static obb_status apply(struct model *model, model_state *state, const obb_edit 
 
 static bool same_text(const char *a, size_t a_length, const char *b, size_t b_length)
 {
-    return a_length == b_length && memcmp(a, b, a_length) == 0;
+    return a_length == b_length && (a_length == 0 || memcmp(a, b, a_length) == 0);
 }
 
 /* Bit for bit. */
@@ -269,17 +463,28 @@ static bool same_box(const model_box *a, const model_box *b)
     return a->id == b->id && same_pose(&a->box, &b->box) && a->category == b->category &&
            a->mask == b->mask && a->group == b->group &&
            same_text(a->entity, a->entity_length, b->entity, b->entity_length) &&
-           same_text(a->data, a->data_length, b->data, b->data_length);
+           same_text(a->data, a->data_length, b->data, b->data_length) &&
+           same_text(a->frame, a->frame_length, b->frame, b->frame_length) &&
+           (a->frame_length == 0 || same_pose(&a->local, &b->local));
+}
+
+static bool same_frame(const model_frame *a, const model_frame *b)
+{
+    return a->serial == b->serial && same_pose(&a->pose, &b->pose);
 }
 
 static bool same_content(const model_state *a, const model_state *b)
 {
-    if (a->count != b->count || a->settings.dimensions != b->settings.dimensions ||
+    if (a->count != b->count || a->frame_count != b->frame_count ||
+        a->settings.dimensions != b->settings.dimensions ||
         a->settings.history_span != b->settings.history_span ||
         a->settings.history_commits != b->settings.history_commits)
         return false;
     for (size_t i = 0; i < a->count; i++)
         if (!same_box(&a->boxes[i], &b->boxes[i]))
+            return false;
+    for (size_t i = 0; i < a->frame_count; i++)
+        if (!same_frame(&a->frames[i], &b->frames[i]))
             return false;
     return true;
 }
@@ -313,7 +518,8 @@ obb_status model_commit(struct model *model, const obb_edit *edit, double now_ms
     *out = (obb_committed){.moment = {now->revision, now->until}};
     *out_fault = (obb_fault){.group = OBB_GROUP_NONE};
     if (edit->dimensions != settings.dimensions ||
-        (settings.dimensions != now->settings.dimensions && now->count > 0 && !edit->replace_all))
+        (settings.dimensions != now->settings.dimensions && now->count + now->frame_count > 0 &&
+         !edit->replace_all))
         return OBB_DIMENSIONS;
     const bool earlier = edit->has_time && model->has_committed && edit->time < now->until;
     if (earlier && !edit->replace_all && !edit->restart) {
@@ -335,13 +541,15 @@ obb_status model_commit(struct model *model, const obb_edit *edit, double now_ms
         return OBB_REVISION;
     }
 
-    model_state next = copy_of(now, edit->put_count);
+    model_state next = copy_with_frames(now, edit->put_count, edit->frame_count);
     next.settings = settings;
     for (size_t i = 0; i < next.count; i++)
         next.boxes[i].teleported = false;
+    for (size_t i = 0; i < next.frame_count; i++)
+        next.frames[i].teleported = false;
     const uint64_t next_id = model->next_id;
-    const obb_status st =
-        apply(model, &next, edit, now->count + box_room, out_fault, out_new_ids, out);
+    const obb_status st = apply(model, &next, edit, now->count + now->frame_count + box_room,
+                                out_fault, out_new_ids, out);
     if (st != OBB_OK) {
         model->next_id = next_id;
         model_state_free(&next);
@@ -395,6 +603,13 @@ static void interpolate(model_state *state, const model_state *later, double sha
                 box->box = obb_box_interpolate(&box->box, &later->boxes[k].box, share,
                                                state->settings.dimensions);
     }
+    for (size_t i = 0; i < state->frame_count; i++) {
+        model_frame *frame = &state->frames[i];
+        for (size_t k = 0; k < later->frame_count; k++)
+            if (later->frames[k].serial == frame->serial && !later->frames[k].teleported)
+                frame->pose = obb_box_interpolate(&frame->pose, &later->frames[k].pose, share,
+                                                  state->settings.dimensions);
+    }
 }
 
 obb_status model_open(const struct model *model, const obb_at *at, model_state *out,
@@ -437,16 +652,40 @@ obb_status model_open(const struct model *model, const obb_at *at, model_state *
         else if (asked.time > found->until)
             share = (asked.time - found->until) / (found[1].time - found->until);
     }
-    *out = copy_of(found, 0);
+    *out = copy_with_frames(found, 0, 0);
     if (share > 0.0)
         interpolate(out, found + 1, share);
     out_info->at = (obb_moment){found->revision, time};
     out_info->dimensions = found->settings.dimensions;
     out_info->boxes = found->count;
+    out_info->frames = found->frame_count;
     return OBB_OK;
 }
 
 /* ---- Comparing -------------------------------------------------------------------------------------------------- */
+
+static const char *frames_difference(const model_state *state, const struct obb_view *view)
+{
+    if (obb_view_info_get(view)->frames != state->frame_count)
+        return "the view counts other frames";
+    obb_str after = {.length = 0};
+    for (size_t i = 0; i < state->frame_count; i++) {
+        const model_frame *frame = &state->frames[i];
+        const obb_str name = {.bytes = frame->name, .length = frame->name_length};
+        const struct obb_version *version = obb_view_find_frame(view, name);
+        if (version == NULL || !obb_str_equal(obb_view_name(version), name))
+            return "a frame is not found by its name";
+        if (obb_view_next_frame(view, after, true) != version ||
+            obb_view_next_frame(view, name, false) != version)
+            return "the walk by name comes to another frame";
+        const obb_box pose = obb_view_frame_pose(view, version);
+        if (!same_pose(&pose, &frame->pose))
+            return "the pose of a frame differs";
+        after = name;
+    }
+    return obb_view_next_frame(view, after, true) == NULL ? NULL
+                                                          : "the walk by name finds one more";
+}
 
 const char *model_difference(const model_state *state, const struct obb_view *view,
                              size_t *looked_at)
@@ -476,7 +715,15 @@ const char *model_difference(const model_state *state, const struct obb_view *vi
             !same_text(a.entity.bytes, a.entity.length, box->entity, box->entity_length) ||
             !same_text(a.data.bytes, a.data.length, box->data, box->data_length))
             return "attributes differ";
+        obb_str frame = {.length = 0};
+        obb_box local;
+        if (obb_view_local(version, &frame, &local) != (box->frame_length > 0) ||
+            !same_text(frame.bytes, frame.length, box->frame, box->frame_length))
+            return "a frame differs";
+        if (frame.length > 0 && !same_pose(&local, &box->local))
+            return "a pose in a frame differs";
         after = box->id;
     }
-    return obb_view_next(view, after) == NULL ? NULL : "the walk by id finds one box more";
+    return obb_view_next(view, after) == NULL ? frames_difference(state, view)
+                                              : "the walk by id finds one box more";
 }

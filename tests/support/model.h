@@ -18,7 +18,18 @@ typedef struct model_box {
     size_t data_length;
     bool teleported;  /* by the commit that made the state */
     uint64_t changed; /* the revision that last changed it */
+    char frame[OBB_MAX_NAME];
+    size_t frame_length; /* 0: none */
+    obb_box local;       /* the pose in the frame; half_extents are those of `box` */
 } model_box;
+
+typedef struct model_frame {
+    uint64_t serial; /* of a frame that is removed and made again, another */
+    char name[OBB_MAX_NAME];
+    size_t name_length;
+    obb_box pose; /* half_extents are 0 */
+    bool teleported;
+} model_frame;
 
 typedef struct model_state {
     uint64_t revision;
@@ -26,12 +37,14 @@ typedef struct model_state {
     obb_settings settings;
     model_box *boxes; /* by id */
     size_t count;
+    model_frame *frames; /* by name */
+    size_t frame_count;
 } model_state;
 
 struct model {
     model_state *states; /* the states that `at` can name, oldest first */
     size_t count;
-    uint64_t next_id;
+    uint64_t next_id, next_serial;
     double created_ms;
     bool has_committed, time_stated;
 };
@@ -56,8 +69,11 @@ void model_state_free(model_state *state);
 /* Returns the box of that name, or NULL. */
 const model_box *model_find(const model_state *state, obb_str name);
 
+/* Returns the frame of that name, or NULL. */
+model_frame *model_find_frame(const model_state *state, obb_str name);
+
 /* Returns NULL if the view shows exactly the state: names, ids, order, poses and attributes of all
- * boxes. Otherwise returns the difference as a sentence. Adds the number of compared boxes to
+ * boxes, and all frames and the poses in them. Otherwise returns the difference as a sentence. Adds the number of compared boxes to
  * *looked_at. */
 const char *model_difference(const model_state *state, const struct obb_view *view,
                              size_t *looked_at);

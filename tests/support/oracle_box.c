@@ -184,6 +184,46 @@ void oracle_solid_corner(const obb_solid *solid, unsigned i, int k, mpq_t out)
     mpq_clears(a, h, NULL);
 }
 
+/* Adds factor * a * b to out. */
+static void add_product(mpq_t out, int factor, double a, double b)
+{
+    mpq_t x, y;
+    mpq_inits(x, y, NULL);
+    mpq_set_d(x, a);
+    mpq_set_d(y, b * (double)factor); /* a factor of 1 or 2, or its negative: exact */
+    mpq_mul(x, x, y);
+    mpq_add(out, out, x);
+    mpq_clears(x, y, NULL);
+}
+
+void oracle_placed(obb_vec3 center, obb_quat q, obb_vec3 local, int k, mpq_t out)
+{
+    const double v[3] = {q.x, q.y, q.z}; /* row k of |q|^2 R, by the textbook */
+    mpq_t sum, norm, entry, part;
+    mpq_inits(sum, norm, entry, part, NULL);
+    for (int i = 0; i < 3; i++)
+        add_product(norm, 1, v[i], v[i]);
+    add_product(norm, 1, q.w, q.w);
+    for (int j = 0; j < 3; j++) {
+        mpq_set_ui(entry, 0, 1);
+        add_product(entry, 2, v[k], v[j]);
+        if (j == k) {
+            add_product(entry, 2, q.w, q.w);
+            mpq_sub(entry, entry, norm);
+        } else {
+            const bool even = (k + 1) % 3 == j;
+            add_product(entry, even ? -2 : 2, q.w, v[3 - j - k]);
+        }
+        mpq_set_d(part, obb_component(local, j));
+        mpq_mul(part, part, entry);
+        mpq_add(sum, sum, part);
+    }
+    mpq_div(sum, sum, norm);
+    mpq_set_d(out, obb_component(center, k));
+    mpq_add(out, out, sum);
+    mpq_clears(sum, norm, entry, part, NULL);
+}
+
 double oracle_ulps(double a, double b)
 {
     const double larger = fmax(fabs(a), fabs(b));

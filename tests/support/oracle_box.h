@@ -54,6 +54,10 @@ void oracle_narrowed(const long double m[16], double out[16], long double back[1
  * has initialised out. */
 void oracle_solid_corner(const obb_solid *solid, unsigned i, int k, mpq_t out);
 
+/* Writes coordinate k of center + R local exactly, where R is the rotation by q / |q|: a quotient of
+ * whole polynomials of the numbers. The caller has initialised out. */
+void oracle_placed(obb_vec3 center, obb_quat q, obb_vec3 local, int k, mpq_t out);
+
 /* Returns the distance of two doubles in units in the last place of the larger. */
 double oracle_ulps(double a, double b);
 

@@ -244,6 +244,57 @@ START_TEST(without_memory_nothing_is_applied)
 }
 END_TEST
 
+START_TEST(effects_of_frames_place_their_boxes)
+{
+    struct obb_scene *scene = tick_scene(0, 0);
+    const obb_effect frame = {.kind = OBB_EFFECT_FRAME,
+                              .name = obb_str_of("ann"),
+                              .parts = OBB_PUT_POSE,
+                              .box = {.center = {10, 0, 0}, .rotation = {0, 0, 0, 1}}};
+    obb_effect limb = new_box(1, "limb", 12);
+    limb.frame = obb_str_of("ann");
+    limb.local = (obb_box){.center = {2, 0, 0}, .rotation = {0, 0, 0, 1}};
+    obb_effect moved = frame, carried = posed(1, 22), gone = frame, elsewhere = limb,
+               nowhere = limb;
+    moved.box.center.x = 20;
+    carried.frame = limb.frame;
+    carried.local = limb.local;
+    gone.kind = OBB_EFFECT_FRAME_REMOVED;
+    elsewhere.local.center.x = 3; /* ann does not place it at 12 then */
+    nowhere.frame = obb_str_of("bob");
+    const struct {
+        obb_effect list[2];
+        size_t count;
+        obb_status status;
+        const char *after;
+    } rows[] = {
+        {{gone}, 1, OBB_NO_FRAME, "0@0"},
+        {{frame, elsewhere}, 2, OBB_BAD_VALUE, "0@0"},
+        {{frame, nowhere}, 2, OBB_NO_FRAME, "0@0"},
+        {{limb, frame}, 2, OBB_NO_FRAME, "0@0"},
+        {{frame, limb}, 2, OBB_OK, "1@1 limb:12"},
+        {{moved, carried}, 2, OBB_OK, "2@2 limb:22"},
+        {{gone}, 1, OBB_OK, "3@3"}, /* and the boxes that are left in it */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        obb_scene_info info;
+        obb_scene_info_without_bounds(scene, &info);
+        const uint64_t before = obb_scene_hash(scene);
+        const obb_effects effects = {.moment = {info.now.revision + 1, info.now.time + 1},
+                                     .appends = true,
+                                     .time_stated = true,
+                                     .next_id = 2,
+                                     .list = rows[i].list,
+                                     .count = rows[i].count};
+        ck_assert_msg(apply(scene, &effects, false) == rows[i].status, "row %zu", i);
+        ck_assert((obb_scene_hash(scene) == before) == (rows[i].status != OBB_OK));
+        ck_assert_str_eq(seen(scene, (obb_at){.kind = OBB_AT_NOW}).text, rows[i].after);
+        ck_assert(obb_scene_validate(scene));
+    }
+    obb_scene_destroy(scene);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("effects");
@@ -252,6 +303,7 @@ int main(void)
     tcase_add_test(tc, effects_that_cannot_be_are_refused_and_change_nothing);
     tcase_add_test(tc, a_loaded_state_keeps_its_gaps_and_is_the_only_one);
     tcase_add_test(tc, effects_of_other_dimensions_follow);
+    tcase_add_test(tc, effects_of_frames_place_their_boxes);
     tcase_add_test(tc, without_memory_nothing_is_applied);
     suite_add_tcase(suite, tc);
     return test_main(suite);

@@ -90,7 +90,7 @@ START_TEST(the_estimate_of_an_edit_is_near_what_its_commit_adds)
         puts[i].attributes.entity = obb_str_of("crowd");
     }
     const obb_edit edit = {.dimensions = 3, .puts = puts, .put_count = COUNT(puts)};
-    const size_t before = obb_scene_bytes(scene), told = obb_edit_bytes(&edit);
+    const size_t before = obb_scene_bytes(scene), told = obb_edit_bytes(scene, &edit);
     struct obb_arena arena;
     obb_arena_init(&arena);
     obb_committed done;
@@ -104,14 +104,14 @@ START_TEST(the_estimate_of_an_edit_is_near_what_its_commit_adds)
     for (size_t i = 0; i < COUNT(poses); i++)
         poses[i] = pose_at(names[i], -(double)i - 1);
     const obb_edit tick_of_all = {.dimensions = 3, .poses = poses, .pose_count = COUNT(poses)};
-    const size_t then = obb_scene_bytes(scene), tick_told = obb_edit_bytes(&tick_of_all);
+    const size_t then = obb_scene_bytes(scene), tick_told = obb_edit_bytes(scene, &tick_of_all);
     ck_assert_int_eq(commit(scene, &tick_of_all, SIZE_MAX, &arena, &done, &fault), OBB_OK);
     const size_t tick_added = obb_scene_bytes(scene) - then;
     printf("estimated %zu bytes, added %zu\n", tick_told, tick_added);
     ck_assert_uint_ge(tick_told, tick_added - tick_added / 10);
     ck_assert_uint_le(tick_told, tick_added + tick_added / 10);
     const obb_edit nothing = {.dimensions = 3, .has_time = true, .time = 9};
-    ck_assert_uint_eq(obb_edit_bytes(&nothing), 0);
+    ck_assert_uint_eq(obb_edit_bytes(scene, &nothing), 0);
     obb_arena_fini(&arena);
     obb_scene_destroy(scene);
 }
@@ -181,7 +181,7 @@ START_TEST(an_edit_without_room_is_refused_unless_the_scene_becomes_smaller)
         ck_assert_str_eq(now_in(scene), rows[i].after);
         if (status != OBB_OK) {
             ck_assert_int_eq(fault.group, OBB_GROUP_NONE);
-            ck_assert_uint_eq(fault.bytes, obb_edit_bytes(&edit));
+            ck_assert_uint_eq(fault.bytes, obb_edit_bytes(scene, &edit));
             ck_assert_uint_eq(obb_scene_bytes(scene), bytes);
             obb_scene_set_room(scene, fault.bytes);
             ck_assert_int_eq(commit(scene, &edit, SIZE_MAX, &arena, &done, &fault), OBB_OK);

@@ -41,7 +41,8 @@ struct match {
         size_t steps, times, loads, effects[OBB_EFFECT_KINDS], teleports;
     } echo;
     size_t steps, changed, refused[64], gone, between, clamped, looked_at, discarded, merged,
-        imported, rebuilt, sealed, restarted, conditions, refused_boxes;
+        imported, rebuilt, sealed, restarted, conditions, refused_boxes, framed, frames_moved,
+        frames_removed;
 };
 
 static bool chance(struct match *m, unsigned percent) { return test_below(&m->rng, 100) < percent; }
@@ -74,6 +75,18 @@ static obb_quat any_rotation(struct match *m)
     return q;
 }
 
+/* One of a few names, each with a namesake that it begins. */
+static obb_str any_frame_name(struct match *m)
+{
+    static const char *const names[] = {"ann", "an", "annika", "door", "d\xc3\xb6rr", "z"};
+    const model_state *now = model_now(m->model);
+    if (now->frame_count > 0 && chance(m, 90)) {
+        const model_frame *frame = &now->frames[test_below(&m->rng, now->frame_count)];
+        return (obb_str){.bytes = frame->name, .length = frame->name_length};
+    }
+    return obb_str_of(chance(m, 1) ? "." : names[test_below(&m->rng, 6)]);
+}
+
 static obb_put any_put(struct match *m, int dimensions)
 {
     static const char *const entities[] = {"", "player-1", "player-2", "m\xc3\xbcller"};
@@ -91,6 +104,8 @@ static obb_put any_put(struct match *m, int dimensions)
                                       .group = (int32_t)test_below(&m->rng, 3) - 1,
                                       .entity = obb_str_of(entities[test_below(&m->rng, 4)]),
                                       .data = obb_str_of(data[test_below(&m->rng, 3)])};
+    if (chance(m, 30))
+        put.frame = any_frame_name(m);
     if (chance(m, 1))
         put.target.name = obb_str_of("..");
     return put;
@@ -108,6 +123,13 @@ static obb_pose any_pose(struct match *m, int dimensions)
         pose.center.z = 0.0;
         pose.angle = 45.0 * (double)test_below(&m->rng, 8);
     }
+    return pose;
+}
+
+static obb_pose any_frame(struct match *m, int dimensions)
+{
+    obb_pose pose = any_pose(m, dimensions);
+    pose.target = (obb_target){.name = any_frame_name(m)};
     return pose;
 }
 
@@ -154,18 +176,24 @@ static obb_edit any_edit(struct match *m)
     const int dimensions = now->settings.dimensions;
     obb_edit edit = {.dimensions = dimensions,
                      .remove_count = chance(m, 25) ? test_below(&m->rng, 4) : 0,
-                     .put_count = chance(m, 50) ? test_below(&m->rng, 8) : 0,
+                     .remove_frame_count = chance(m, 6) ? 1 : 0,
+                     .frame_count = chance(m, 40) ? test_below(&m->rng, 4) : 0,
+                     .put_count = chance(m, 55) ? test_below(&m->rng, 9) : 0,
                      .pose_count = chance(m, 60) ? test_below(&m->rng, 10) : 0,
                      .transform_count = chance(m, 20) ? test_below(&m->rng, 4) : 0,
                      .merge_count = chance(m, 3) ? 1 : 0,
                      .ignore_missing = chance(m, 85),
                      .remove_must_exist = chance(m, 5),
+                     .remove_frame_must_exist = chance(m, 5),
                      .replace_all = chance(m, 1)};
     obb_target *removes = NULL, *with = NULL;
     obb_put *puts = NULL;
-    obb_pose *poses = NULL;
+    obb_str *remove_frames = NULL;
+    obb_pose *poses = NULL, *frames = NULL;
     obb_transform_edit *transforms = NULL;
     obb_merge *merges = NULL;
+    FILL(m, remove_frames, edit.remove_frame_count, any_frame_name(m));
+    FILL(m, frames, edit.frame_count, any_frame(m, dimensions));
     FILL(m, removes, edit.remove_count, any_target(m));
     FILL(m, puts, edit.put_count, any_put(m, dimensions));
     FILL(m, poses, edit.pose_count, any_pose(m, dimensions));
@@ -174,6 +202,8 @@ static obb_edit any_edit(struct match *m)
     FILL(m, merges, edit.merge_count,
          ((obb_merge){.target = any_target(m), .with = with, .with_count = 2}));
     edit.removes = removes;
+    edit.remove_frames = remove_frames;
+    edit.frames = frames;
     edit.puts = puts;
     edit.all_put_ids = chance(m, 30);
     edit.poses = poses;
@@ -221,6 +251,8 @@ static void check_same_answer(const obb_edit *edit, const obb_committed *real,
     ck_assert_uint_eq(real->posed, modelled->posed);
     ck_assert_uint_eq(real->transformed, modelled->transformed);
     ck_assert_uint_eq(real->missed, modelled->missed);
+    ck_assert_uint_eq(real->removed_frames, modelled->removed_frames);
+    ck_assert_uint_eq(real->made_frames, modelled->made_frames);
     size_t missed = 0;
     for (size_t i = 0; i < edit->put_count; i++)
         ck_assert_uint_eq(real->new_ids[i], modelled_ids[i]);
@@ -247,6 +279,9 @@ static obb_digest digest_of(const struct obb_view *view)
     for (const struct obb_version *box = obb_view_next(view, 0); box != NULL;
          box = obb_view_next(view, obb_view_id(box)))
         obb_digest_add(&digest, box);
+    for (const struct obb_version *frame = obb_view_next_frame(view, (obb_str){0}, true);
+         frame != NULL; frame = obb_view_next_frame(view, obb_view_name(frame), true))
+        obb_digest_add(&digest, frame);
     return digest;
 }
 
@@ -265,8 +300,11 @@ static void load_echo(struct match *m)
                        .appends = info.now.revision > 0,
                        .time_stated = m->scene->time_stated,
                        .next_id = m->scene->next_id};
-    obb_effect *list = obb_arena_alloc(&m->arena, info.boxes, sizeof *list);
+    obb_effect *list = obb_arena_alloc(&m->arena, info.boxes + info.frames, sizeof *list);
     ck_assert_ptr_nonnull(list);
+    for (const struct obb_version *frame = obb_view_next_frame(m->echo.view, (obb_str){0}, true);
+         frame != NULL; frame = obb_view_next_frame(m->echo.view, obb_view_name(frame), true))
+        list[all.count++] = obb_effect_of(NULL, frame);
     for (const struct obb_version *box = obb_view_next(m->echo.view, 0); box != NULL;
          box = obb_view_next(m->echo.view, box->id))
         list[all.count++] = obb_effect_of(NULL, box);
@@ -384,6 +422,8 @@ static void commit_step(struct match *m)
         m->changed += real.changed;
         m->restarted += real.restarted;
         m->conditions += edit.if_box_count;
+        m->frames_moved += edit.frame_count;
+        m->frames_removed += real.removed_frames;
         m->merged += edit.merge_count;
         m->imported += edit.replace_all && m->rebuild.fresh != NULL;
     } else {
@@ -459,8 +499,11 @@ static bool open_both(struct match *m, struct obb_view **out_view, model_state *
     ck_assert_double_eq(real->now.time, info.now.time);
     ck_assert_int_eq(real->clamped, info.clamped);
     ck_assert_int_eq(real->dimensions, info.dimensions);
+    ck_assert_uint_eq(real->frames, info.frames);
     m->clamped += info.clamped;
     m->between += (*out_view)->alpha > 0.0;
+    for (size_t k = 0; k < out_state->count; k++)
+        m->framed += out_state->boxes[k].frame_length > 0;
     check_view(m, out_state, *out_view);
     struct obb_view *mirrored = NULL;
     ck_assert_int_eq(obb_view_open(m->mirror, &at, &mirrored, &oldest, &newest), OBB_OK);
@@ -572,21 +615,24 @@ START_TEST(random_commits_and_views_agree_with_the_model)
         const struct match *m = &runs[i];
         printf("model: %zu steps, %zu changed, %zu discarded, refused: %zu no box, %zu limit, "
                "%zu time, %zu revision, %zu name, %zu shear; views: %zu gone, %zu between, %zu "
-               "clamped; %zu boxes compared; %zu rebuilt, %zu imports meanwhile\n",
+               "clamped; %zu boxes compared, %zu in a frame; %zu frames moved, %zu removed; %zu "
+               "rebuilt, %zu imports meanwhile\n",
                steps, m->changed, m->discarded, m->refused[OBB_NO_BOX], m->refused[OBB_LIMIT],
                m->refused[OBB_TIME_BACKWARDS], m->refused[OBB_REVISION], m->refused[OBB_BAD_NAME],
-               m->refused[OBB_SHEARED], m->gone, m->between, m->clamped, m->looked_at, m->rebuilt,
-               m->imported);
+               m->refused[OBB_SHEARED], m->gone, m->between, m->clamped, m->looked_at, m->framed,
+               m->frames_moved, m->frames_removed, m->rebuilt, m->imported);
         printf("conditions: %zu boxes held, %zu commits refused; %zu restarts\n", m->conditions,
                m->refused_boxes, m->restarted);
         printf(
             "effects: %zu steps and %zu later times told again, %zu loads; %zu removed, %zu put, "
-            "%zu new, %zu posed, %zu teleports\n",
+            "%zu new, %zu posed, %zu teleports; %zu frames, %zu removed\n",
             m->echo.steps, m->echo.times, m->echo.loads, m->echo.effects[OBB_EFFECT_REMOVED],
             m->echo.effects[OBB_EFFECT_PUT], m->echo.effects[OBB_EFFECT_NEW],
-            m->echo.effects[OBB_EFFECT_POSED], m->echo.teleports);
+            m->echo.effects[OBB_EFFECT_POSED], m->echo.teleports, m->echo.effects[OBB_EFFECT_FRAME],
+            m->echo.effects[OBB_EFFECT_FRAME_REMOVED]);
         for (int kind = 0; kind < OBB_EFFECT_KINDS; kind++)
-            ck_assert_uint_gt(m->echo.effects[kind], steps / 20);
+            ck_assert_uint_gt(m->echo.effects[kind],
+                              steps / (kind == OBB_EFFECT_FRAME_REMOVED ? 60 : 20));
         ck_assert_uint_gt(m->echo.steps, steps / 3);
         ck_assert_uint_gt(m->echo.times, steps / 50);
         ck_assert_uint_gt(m->echo.loads, steps / 500);
@@ -610,6 +656,11 @@ START_TEST(random_commits_and_views_agree_with_the_model)
         ck_assert_uint_gt(m->looked_at, steps * 20);
         ck_assert_uint_gt(m->rebuilt, steps / 10);
         ck_assert_uint_gt(m->imported, steps / 1000);
+        ck_assert_uint_gt(m->refused[OBB_NO_FRAME], steps / 100);
+        ck_assert_uint_gt(m->refused[OBB_FRAMED], steps / 100);
+        ck_assert_uint_gt(m->framed, m->looked_at / 20);
+        ck_assert_uint_gt(m->frames_moved, steps / 4);
+        ck_assert_uint_gt(m->frames_removed, steps / 50);
     }
 }
 END_TEST

@@ -61,11 +61,39 @@ static obb_box random_box(bool planar)
     return box;
 }
 
+/* A frame that was made, moved or removed. */
+static obb_effect random_frame(bool planar)
+{
+    obb_effect effect = {.kind =
+                             test_below(&rng, 3) == 0 ? OBB_EFFECT_FRAME_REMOVED : OBB_EFFECT_FRAME,
+                         .name = random_text(255),
+                         .box = {.rotation = {.w = 1}},
+                         .local = {.rotation = {.w = 1}}};
+    if (effect.kind == OBB_EFFECT_FRAME_REMOVED)
+        return effect;
+    const obb_box box = random_box(planar);
+    effect.teleported = test_below(&rng, 2) == 0;
+    effect.parts = (test_below(&rng, 2) == 0 ? (unsigned)OBB_PUT_CENTER : 0u) |
+                   (test_below(&rng, 2) == 0 ? (unsigned)OBB_PUT_ROTATION : 0u);
+    if (effect.parts & OBB_PUT_CENTER)
+        effect.box.center = box.center;
+    if (effect.parts & OBB_PUT_ROTATION) {
+        effect.box.rotation = box.rotation;
+        effect.box.angle = box.angle;
+    }
+    return effect;
+}
+
 static obb_effect random_effect(bool planar)
 {
-    obb_effect effect = {.kind = (obb_effect_kind)test_below(&rng, OBB_EFFECT_KINDS),
+    if (test_below(&rng, 5) == 0)
+        return random_frame(planar);
+    static const obb_effect_kind kinds[] = {OBB_EFFECT_REMOVED, OBB_EFFECT_PUT, OBB_EFFECT_NEW,
+                                            OBB_EFFECT_POSED};
+    obb_effect effect = {.kind = kinds[test_below(&rng, 4)],
                          .id = test_random(&rng) >> test_below(&rng, 64),
                          .box = {.rotation = {.w = 1}},
+                         .local = {.rotation = {.w = 1}},
                          .teleported = test_below(&rng, 2) == 0};
     if (effect.kind == OBB_EFFECT_REMOVED)
         return effect;
@@ -92,6 +120,12 @@ static obb_effect random_effect(bool planar)
         effect.attributes.entity = random_text(30);
     if (effect.parts & OBB_PUT_DATA)
         effect.attributes.data = random_text(300);
+    if (test_below(&rng, 3) == 0) {
+        effect.frame = random_text(254);
+        effect.frame.length += effect.frame.length == 0;
+        effect.local = random_box(planar);
+        effect.carried = test_below(&rng, 2) == 0;
+    }
     return effect;
 }
 
@@ -143,7 +177,11 @@ static bool same_effect(const obb_effect *a, const obb_effect *b)
            a->attributes.category == b->attributes.category &&
            a->attributes.mask == b->attributes.mask && a->attributes.group == b->attributes.group &&
            same_text(a->attributes.entity, b->attributes.entity) &&
-           same_text(a->attributes.data, b->attributes.data) && a->teleported == b->teleported;
+           same_text(a->attributes.data, b->attributes.data) && a->teleported == b->teleported &&
+           a->carried == b->carried && same_text(a->frame, b->frame) &&
+           memcmp(&a->local.center, &b->local.center, sizeof a->local.center) == 0 &&
+           memcmp(&a->local.rotation, &b->local.rotation, sizeof a->local.rotation) == 0 &&
+           test_same_bits(a->local.angle, b->local.angle);
 }
 
 static bool same_record(const wire_record *a, const wire_record *b)

@@ -24,7 +24,7 @@ START_TEST(events_are_messages_of_a_stream)
     wire_event_comment(&stream);
     wire_event_state(&stream, EPOCH, moment, pairs, 1);
     wire_event_commit(&stream, EPOCH, &committed, false);
-    wire_event_boxes(&stream, EPOCH, moment, false, boxes, 4, 0);
+    wire_event_boxes(&stream, EPOCH, moment, false, boxes, 4, 0, NULL, 0);
     wire_event_collisions(&stream, WIRE_COLLISIONS_BEGIN, EPOCH, moment, false, told, 2);
     wire_event_collisions(&stream, WIRE_COLLISIONS_END, EPOCH, moment, false, told, 2);
     wire_event_collisions(&stream, WIRE_COLLISIONS_REMOVED, EPOCH, moment, true, told, 2);
@@ -61,6 +61,18 @@ START_TEST(events_are_messages_of_a_stream)
 }
 END_TEST
 
+START_TEST(frames_are_named_behind_the_boxes)
+{
+    const obb_moment moment = {7, 1000.5};
+    const obb_str frames[] = {{"ann", 3}, {"bob", 3}};
+    struct wire_buf stream = {0};
+    wire_event_boxes(&stream, EPOCH, moment, true, NULL, 0, 0, frames, 2);
+    check_lines(&stream, "GET", "/v1/scenes/yard/events", "text/event-stream",
+                "id: 7.00c0ffee01234567\nevent: boxes\ndata: {\"revision\":7,\"time\":1000.5,"
+                "\"put\":[],\"posed\":[],\"removed\":[],\"frames\":[\"ann\",\"bob\"]}\n\n");
+}
+END_TEST
+
 START_TEST(poses_come_in_columns)
 {
     const wire_box_change boxes[] = {
@@ -83,9 +95,9 @@ START_TEST(poses_come_in_columns)
          .box = {.half_extents = {7, 8, 9}, .rotation = {0, 0, 0, 1}}}};
     const obb_moment moment = {7, 1000.5};
     struct wire_buf stream = {0};
-    wire_event_boxes(&stream, EPOCH, moment, true, boxes, 4, 3);
-    wire_event_boxes(&stream, EPOCH, moment, true, boxes, 4, 2);
-    wire_event_boxes(&stream, EPOCH, moment, true, boxes + 1, 1, 3);
+    wire_event_boxes(&stream, EPOCH, moment, true, boxes, 4, 3, NULL, 0);
+    wire_event_boxes(&stream, EPOCH, moment, true, boxes, 4, 2, NULL, 0);
+    wire_event_boxes(&stream, EPOCH, moment, true, boxes + 1, 1, 3, NULL, 0);
     static const char expected[] =
         "id: 7.00c0ffee01234567\nevent: boxes\ndata: {\"revision\":7,\"time\":1000.5,"
         "\"put\":[\"a\"],\"posed\":[\"c\",\"d\"],\"removed\":[\"b\"],"
@@ -112,6 +124,7 @@ int main(void)
     TCase *tc = tcase_create("event");
     tcase_add_checked_fixture(tc, make, discard);
     tcase_add_test(tc, events_are_messages_of_a_stream);
+    tcase_add_test(tc, frames_are_named_behind_the_boxes);
     tcase_add_test(tc, poses_come_in_columns);
     suite_add_tcase(suite, tc);
     return test_main(suite);

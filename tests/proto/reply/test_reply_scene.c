@@ -47,8 +47,9 @@ START_TEST(an_export_is_a_header_and_a_line_a_box)
          box = obb_view_next(view, obb_view_id(box)))
         wire_write_export_box(&lines, view, box);
     static const char expected[] =
-        "{\"format\":\"obbd-scene\",\"version\":1,\"scene\":\"yard\",\"dimensions\":3,"
-        "\"history\":{\"span\":500,\"commits\":64},\"boxes\":3,\"revision\":1,\"time\":1000.5}\n"
+        "{\"format\":\"obbd-scene\",\"version\":2,\"scene\":\"yard\",\"dimensions\":3,"
+        "\"history\":{\"span\":500,\"commits\":64},\"boxes\":3,\"frames\":0,\"revision\":1,"
+        "\"time\":1000.5}\n"
         "{\"name\":\"a\",\"id\":1,\"center\":[1,-0.0,0.1],\"half_extents\":[1,2,3],"
         "\"rotation\":[0,0,0,1],\"category\":1,\"mask\":4294967295,\"group\":0}\n"
         "{\"name\":\"b \\\"\\\\\",\"id\":2,\"center\":[2.5,0,0],\"half_extents\":[1,1,0],"

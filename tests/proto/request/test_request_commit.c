@@ -35,6 +35,41 @@ START_TEST(a_commit_is_read_whole)
 }
 END_TEST
 
+#define PLACE "\"center\":[1,2,3],\"rotation\":[0,0.6,0,0.8]"
+
+START_TEST(frames_of_a_commit_are_read)
+{
+    static const char text[] =
+        "{\"put\":{\"a\":{\"half_extents\":[1,1,1],\"frame\":\"ann\",\"local\":{" PLACE "}},"
+        "\"b\":{" POSE ",\"frame\":null}},\"frames\":{\"ann\":{" PLACE ",\"teleport\":true},"
+        "\"names\":{}},\"remove_frames\":[\"bob\",\"eve\"]}";
+    const wire_body body = json(text);
+    const wire_commit commit = commit_of(&body, 3);
+    const obb_edit *e = &commit.edit;
+    ck_assert(commit.form.frames && commit.form.remove_frames && !commit.form.frame_names);
+    ck_assert(e->remove_frame_count == 2 && obb_str_equal(e->remove_frames[1], obb_str_of("eve")));
+    ck_assert(e->frame_count == 2 && e->frames[0].teleport && e->frames[0].center.y == 2);
+    ck_assert(e->frames[0].has_rotation && e->frames[0].rotation.y == 0.6);
+    ck_assert(!e->frames[1].has_center && !e->frames[1].has_rotation);
+    ck_assert(obb_str_equal(e->frames[1].target.name, obb_str_of("names")));
+    ck_assert(e->put_count == 2 && obb_str_equal(e->puts[0].frame, obb_str_of("ann")));
+    ck_assert(e->puts[0].parts == OBB_PUT_ALL && e->puts[0].box.center.z == 3);
+    ck_assert(e->puts[0].box.rotation.w == 0.8 && e->puts[1].frame.length == 0);
+    check_taken(DUMP_COMMIT, 3, text);
+    check_same(DUMP_COMMIT, 3,
+               "{\"frames\":{\"names\":[\"a\",\"b\"],\"centers\":[1,2,3,4,5,6],\"rotations\":"
+               "[0,0.6,0,0.8,1,0,0,0]}}",
+               "{\"frames\":{\"a\":{" PLACE "},\"b\":{\"center\":[4,5,6],\"rotation\":"
+               "[1,0,0,0]}}}");
+    check_same(DUMP_COMMIT, 2, "{\"frames\":{\"names\":[\"a\"],\"centers\":[1,2],\"angles\":[7]}}",
+               "{\"frames\":{\"a\":{\"center\":[1,2],\"angle\":7}}}");
+    check_same(DUMP_COMMIT, 3,
+               "{\"put\":{\"a\":{\"half_extents\":[1,1,1],\"frame\":\"f\",\"local\":{" PLACE "}}}}",
+               "{\"put\":{\"a\":{\"half_extents\":[1,1,1],\"frame\":\"f\"," PLACE "}}}");
+    check_same(DUMP_COMMIT, 3, "{\"frames\":{},\"remove_frames\":[]}", "{}");
+}
+END_TEST
+
 START_TEST(commits_that_are_wrong_are_refused_at_the_first_fault)
 {
     static const struct refusal refusals[] = {
@@ -59,6 +94,34 @@ START_TEST(commits_that_are_wrong_are_refused_at_the_first_fault)
         {"{\"ignore_missing\":1}", 422, "/ignore_missing"},
         {"{\"remove\":\"a\"}", 422, "/remove"},
         {"{\"remove\":[\"a\",7]}", 422, "/remove/1"},
+        {"{\"remove_frames\":\"a\"}", 422, "/remove_frames"},
+        {"{\"remove_frames\":[\"a\",\"..\"]}", 422, "/remove_frames/1"},
+        {"{\"frames\":[]}", 422, "/frames"},
+        {"{\"frames\":{\"ann\":7}}", 422, "/frames/ann"},
+        {"{\"frames\":{\"..\":{}}}", 422, "/frames/.."},
+        {"{\"frames\":{\"ann\":{\"half_extents\":[1,1,1]}}}", 422, "/frames/ann/half_extents"},
+        {"{\"frames\":{\"ann\":{\"frame\":\"bob\"}}}", 422, "/frames/ann/frame"},
+        {"{\"frames\":{\"ann\":{\"center\":[0,2e9,0]}}}", 422, "/frames/ann/center/1"},
+        {"{\"frames\":{\"ann\":{\"rotation\":[0,0,0,0]}}}", 422, "/frames/ann/rotation"},
+        {"{\"frames\":{\"ann\":{\"angle\":7}}}", 422, "/frames/ann/angle"},
+        {"{\"frames\":{\"names\":[\"a\"]}}", 422, "/frames"},
+        {"{\"frames\":{\"names\":[\"a\"],\"ids\":[1],\"centers\":[0,0,0]}}", 422, "/frames/ids"},
+        {"{\"frames\":{\"names\":[\"a\"],\"centers\":[0,0]}}", 422, "/frames/centers"},
+        {"{\"frames\":{\"names\":[\"a\",\"\"],\"centers\":[0,0,0,0,0,0]}}", 422, "/frames/names/1"},
+        {"{\"frames\":{\"ann\":{\"center\":7}},\"put\":{\"z\":7}}", 422, "/frames/ann/center"},
+        {"{\"put\":{\"a\":{" POSE ",\"frame\":7}}}", 422, "/put/a/frame"},
+        {"{\"put\":{\"a\":{" POSE ",\"frame\":\"f\",\"local\":{\"center\":[0,0,0]}}}}", 422,
+         "/put/a/local"},
+        {"{\"put\":{\"a\":{\"half_extents\":[1,1,1],\"local\":{\"center\":[0,0,0]}}}}", 422,
+         "/put/a/local"},
+        {"{\"put\":{\"a\":{\"half_extents\":[1,1,1],\"frame\":\"f\",\"local\":{}}}}", 422,
+         "/put/a/local"},
+        {"{\"put\":{\"a\":{\"half_extents\":[1,1,1],\"frame\":\"f\",\"local\":{\"center\":"
+         "[0,0,0],\"scale\":1}}}}",
+         422, "/put/a/local/scale"},
+        {"{\"put\":{\"a\":{\"min\":[0,0,0],\"max\":[1,1,1],\"frame\":\"f\",\"local\":{"
+         "\"center\":[0,0,0]}}}}",
+         422, "/put/a/local"},
         {"{\"put\":[]}", 422, "/put"},
         {"{\"put\":{\"z\":null}}", 422, "/put/z"},
         {"{\"put\":{\"z\":{}}}", 422, "/put/z"},
@@ -435,6 +498,7 @@ int main(void)
     TCase *tc = tcase_create("request_commit");
     tcase_add_checked_fixture(tc, start, stop);
     tcase_set_timeout(tc, test_patience(60));
+    tcase_add_test(tc, frames_of_a_commit_are_read);
     tcase_add_test(tc, a_commit_is_read_whole);
     tcase_add_test(tc, commits_that_are_wrong_are_refused_at_the_first_fault);
     tcase_add_test(tc, the_first_of_two_faults_counts_wherever_each_lies);

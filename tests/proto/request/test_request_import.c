@@ -7,8 +7,10 @@
 #include <string.h>
 
 static const char whole[] =
-    "{\"format\":\"obbd-scene\",\"version\":1,\"scene\":\"yard\",\"dimensions\":3,"
-    "\"history\":{\"span\":250.5,\"commits\":7},\"boxes\":3,\"revision\":1,\"time\":-12.5}\n"
+    "{\"format\":\"obbd-scene\",\"version\":2,\"scene\":\"yard\",\"dimensions\":3,"
+    "\"history\":{\"span\":250.5,\"commits\":7},\"boxes\":4,\"frames\":1,\"revision\":1,"
+    "\"time\":-12.5}\n"
+    "{\"frame\":\"ann\",\"center\":[1,2,-0.0],\"rotation\":[0.6,0,0,0.8]}\n"
     "{\"name\":\"a\",\"id\":1,\"center\":[1,-0.0,0.1],\"half_extents\":[1,2,3],"
     "\"rotation\":[0,0,0,1],\"category\":1,\"mask\":4294967295,\"group\":0}\n"
     "{\"name\":\"b \\\"\\\\\",\"id\":2,\"center\":[2.5,0,0],\"half_extents\":[1,1,0],"
@@ -16,7 +18,10 @@ static const char whole[] =
     "\"entity\":\"player \\\"1\\\"\",\"data\":{\"hp\":[1,2.5,null]}}\n"
     "{\"name\":\"\xe2\x98\x83\",\"id\":3,\"center\":[-1000000000,1000000000,5e-324],"
     "\"half_extents\":[0,0,0],\"rotation\":[0,0,0,1],\"category\":1,\"mask\":4294967295,"
-    "\"group\":0}\n";
+    "\"group\":0}\n"
+    "{\"name\":\"limb\",\"id\":4,\"half_extents\":[1,2,3],\"frame\":\"ann\","
+    "\"local\":{\"center\":[0.1,0.2,0.3],\"rotation\":[0,0.6,0,0.8]},\"category\":1,"
+    "\"mask\":4294967295,\"group\":0}\n";
 
 static bool read_import(const char *bytes, size_t length, struct obb_arena *arena, obb_edit *edit,
                         wire_problem *problem)
@@ -45,6 +50,9 @@ static void export_again(const obb_edit *edit, struct obb_arena *arena, struct w
     obb_scene_info_get(scene, &info);
     ck_assert_int_eq(obb_view_open(scene, NULL, &view, NULL, NULL), OBB_OK);
     wire_write_export_head(out, obb_str_of("yard"), &info.settings, view);
+    for (const struct obb_version *frame = obb_view_next_frame(view, (obb_str){0}, true);
+         frame != NULL; frame = obb_view_next_frame(view, obb_view_name(frame), true))
+        wire_write_export_frame(out, view, frame);
     for (const struct obb_version *box = obb_view_next(view, 0); box != NULL;
          box = obb_view_next(view, obb_view_id(box)))
         wire_write_export_box(out, view, box);
@@ -60,7 +68,8 @@ START_TEST(what_was_exported_comes_back_to_the_byte)
     struct wire_buf buf = {0};
     ck_assert(read_import(whole, sizeof whole - 1, &arena, &edit, &problem));
     ck_assert(edit.replace_all);
-    ck_assert_uint_eq(edit.put_count, 3);
+    ck_assert_uint_eq(edit.put_count, 4);
+    ck_assert_uint_eq(edit.frame_count, 1);
     export_again(&edit, &arena, &buf);
     ck_assert_msg(buf.length == sizeof whole - 1 && memcmp(buf.bytes, whole, buf.length) == 0,
                   "%.*s", (int)buf.length, buf.bytes);
@@ -72,9 +81,15 @@ END_TEST
 START_TEST(in_the_plane_too)
 {
     static const char flat[] =
-        "{\"format\":\"obbd-scene\",\"version\":1,\"scene\":\"yard\",\"dimensions\":2,"
-        "\"history\":{\"span\":0,\"commits\":0},\"boxes\":1,\"revision\":1,\"time\":0}\n"
+        "{\"format\":\"obbd-scene\",\"version\":2,\"scene\":\"yard\",\"dimensions\":2,"
+        "\"history\":{\"span\":0,\"commits\":0},\"boxes\":2,\"frames\":2,\"revision\":1,\"time\":0}"
+        "\n"
+        "{\"frame\":\"door\",\"center\":[3,-0.1],\"angle\":17.25}\n"
+        "{\"frame\":\"empty\",\"center\":[0,0],\"angle\":0}\n"
         "{\"name\":\"a\",\"id\":1,\"center\":[1,2],\"half_extents\":[1,2],\"angle\":30.5,"
+        "\"category\":1,\"mask\":4294967295,\"group\":0}\n"
+        "{\"name\":\"leaf\",\"id\":2,\"half_extents\":[1,2],\"frame\":\"door\","
+        "\"local\":{\"center\":[0.3,0],\"angle\":1.5},"
         "\"category\":1,\"mask\":4294967295,\"group\":0}\n";
     struct obb_arena arena = {0};
     obb_edit edit;
@@ -114,7 +129,11 @@ END_TEST
 #define HEAD                                                                 \
     "{\"format\":\"obbd-scene\",\"version\":1,\"dimensions\":3,\"history\":" \
     "{\"span\":0,\"commits\":1}}\n"
-#define LINE(name) "{\"name\":\"" name "\",\"center\":[0,0,0],\"half_extents\":[1,1,1]}\n"
+#define HEAD2                                                                \
+    "{\"format\":\"obbd-scene\",\"version\":2,\"dimensions\":3,\"history\":" \
+    "{\"span\":0,\"commits\":1}}\n"
+#define FRAME(name) "{\"frame\":\"" name "\",\"center\":[0,0,0]}\n"
+#define LINE(name)  "{\"name\":\"" name "\",\"center\":[0,0,0],\"half_extents\":[1,1,1]}\n"
 
 START_TEST(a_fault_names_its_line_and_value)
 {
@@ -146,9 +165,25 @@ START_TEST(a_fault_names_its_line_and_value)
          "1}"
          "}",
          422, "/0/format", NULL},
-        {"{\"format\":\"obbd-scene\",\"version\":2,\"dimensions\":3,\"history\":{\"span\":0,"
+        {"{\"format\":\"obbd-scene\",\"version\":3,\"dimensions\":3,\"history\":{\"span\":0,"
          "\"commits\":1}}",
-         422, "/0/version", "found 2; 1 is needed here"},
+         422, "/0/version", "found 3; a whole number from 1 to 2 is needed here"},
+        {"{\"format\":\"obbd-scene\",\"version\":1,\"dimensions\":3,\"history\":{\"span\":0,"
+         "\"commits\":1},\"frames\":0}",
+         422, "/0/frames", NULL},
+        {HEAD FRAME("f"), 422, "/1", NULL}, /* version 1 has none */
+        {HEAD2 FRAME("f") FRAME("f"), 422, "/2/frame",
+         "found \"f\"; a line before has a frame of this name"},
+        {HEAD2 FRAME("f") LINE("a") FRAME("g"), 422, "/3", NULL}, /* frames come before boxes */
+        {HEAD2 FRAME("f") LINE("a") LINE("a"), 422, "/3/name",
+         "found \"a\"; a line before has a box of this name"},
+        {HEAD2 "{\"frame\":\"f\",\"center\":[0,0,true]}\n", 422, "/1/center/2", NULL},
+        {HEAD2 "{\"frame\":\"f\",\"half_extents\":[1,1,1]}\n", 422, "/1/half_extents", NULL},
+        {HEAD2 "{\"frame\":\"\",\"center\":[0,0,0]}\n", 422, "/1/frame", NULL},
+        {HEAD2 "{\"frame\":\"f\",\n", 400, NULL, "line 2: "},
+        {"{\"format\":\"obbd-scene\",\"version\":2,\"dimensions\":3,\"history\":{\"span\":0,"
+         "\"commits\":1},\"frames\":2}\n" FRAME("f") LINE("a"),
+         422, "/0/frames", "found 2; the lines that follow are 1"},
         {"{\"format\":\"obbd-scene\",\"version\":1,\"dimensions\":4,\"history\":{\"span\":0,"
          "\"commits\":1}}",
          422, "/0/dimensions", NULL},

@@ -416,6 +416,75 @@ START_TEST(several_batches_are_together_what_they_are_one_after_the_other)
 }
 END_TEST
 
+/* Commits these frames at x, removes `gone` before, and writes what the batch names as one text. */
+static void frames_told(struct obb_scene *scene, const char *const *made, size_t count,
+                        const char *gone, double x, const wire_event_params *params,
+                        struct srv_batch *sum, char *out)
+{
+    struct obb_arena arena = {0};
+    obb_pose poses[8];
+    for (size_t i = 0; i < count; i++)
+        poses[i] = (obb_pose){
+            .target = {.name = obb_str_of(made[i])}, .center = {x, 0, 0}, .has_center = true};
+    const obb_str removed = obb_str_of(gone != NULL ? gone : "");
+    const obb_edit edit = {.dimensions = 3,
+                           .frames = poses,
+                           .frame_count = count,
+                           .remove_frames = &removed,
+                           .remove_frame_count = gone != NULL};
+    struct obb_prepared *prepared;
+    obb_fault fault;
+    struct obb_view *before, *after;
+    srv_changes changes = {.box_count = 0};
+    ck_assert_int_eq(obb_view_open(scene, NULL, &before, NULL, NULL), OBB_OK);
+    ck_assert_int_eq(obb_edit_prepare(scene, &edit, 0, 99, &arena, &prepared, &fault), OBB_OK);
+    obb_edit_commit(prepared, &changes.committed);
+    ck_assert_int_eq(obb_view_open(scene, NULL, &after, NULL, NULL), OBB_OK);
+    ck_assert_int_eq(obb_committed_read(before, after, &arena, &changes.committed), OBB_OK);
+    changes.after = after;
+    struct srv_batch batch;
+    ck_assert(srv_batch_of(&changes, params, &arena, &batch));
+    ck_assert(srv_batch_tells(&batch, params) == (batch.frame_count > 0));
+    *out = '\0';
+    for (size_t i = 0; i < batch.frame_count; i++)
+        (void)sprintf(out + strlen(out), "%.*s ", (int)batch.frames[i].length,
+                      batch.frames[i].bytes);
+    ck_assert(sum == NULL || srv_batch_join(sum, &batch, NULL));
+    obb_view_close(before);
+    obb_view_close(after);
+    obb_arena_fini(&arena);
+}
+
+START_TEST(frames_are_told_by_name_and_each_once)
+{
+    const obb_settings settings = {.dimensions = 3, .history_span = 100, .history_commits = 10};
+    struct obb_scene *scene;
+    ck_assert_int_eq(obb_scene_create(obb_str_of("s"), &settings, 0, NULL, &scene), OBB_OK);
+    const wire_event_params all = {.topics = WIRE_TOPIC_BOXES},
+                            a = {.topics = WIRE_TOPIC_BOXES, .prefix = {"a", 1}},
+                            entity = {.topics = WIRE_TOPIC_BOXES, .entity = {"e", 1}},
+                            commits = {.topics = WIRE_TOPIC_COLLISIONS};
+    struct srv_batch sum = {.commits = 0};
+    char told[256];
+    frames_told(scene, (const char *const[]){"zoe", "ann", "al"}, 3, NULL, 1, &all, &sum, told);
+    ck_assert_str_eq(told, "al ann zoe ");
+    frames_told(scene, (const char *const[]){"ann", "bob"}, 2, "ann", 2, &all, &sum, told);
+    ck_assert_str_eq(told, "ann bob "); /* ann went and came again */
+    frames_told(scene, (const char *const[]){"bob"}, 1, "al", 3, &a, NULL, told);
+    ck_assert_str_eq(told, "al ");
+    frames_told(scene, (const char *const[]){"bob"}, 1, NULL, 4, &entity, NULL, told);
+    ck_assert_str_eq(told, "");
+    frames_told(scene, (const char *const[]){"bob"}, 1, NULL, 5, &commits, NULL, told);
+    ck_assert_str_eq(told, "");
+    ck_assert_uint_eq(sum.frame_count, 4);
+    const char *const joined[] = {"al", "ann", "bob", "zoe"};
+    for (size_t i = 0; i < 4; i++)
+        ck_assert(obb_str_equal(sum.frames[i], obb_str_of(joined[i])));
+    srv_batch_clear(&sum);
+    obb_scene_destroy(scene);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("batch");
@@ -423,6 +492,7 @@ int main(void)
     tcase_set_timeout(tc, test_timeout(60));
     tcase_add_test(tc, of_a_commit_a_filter_lets_pass_what_it_matches);
     tcase_add_test(tc, several_batches_are_together_what_they_are_one_after_the_other);
+    tcase_add_test(tc, frames_are_told_by_name_and_each_once);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }

@@ -138,7 +138,7 @@ START_TEST(what_is_no_log_is_unreadable)
 END_TEST
 
 /* A digit that makes no other state is the last one of a number that stays the same double, or one of
- * a rotation: [0,0,0,2] is [0,0,0,1]. */
+ * a rotation: [0,0,0,2] is [0,0,0,1]; or the version: without frames, version 2 is the same. */
 START_TEST(every_flipped_digit_is_found)
 {
     char text[sizeof yard];
@@ -158,7 +158,8 @@ START_TEST(every_flipped_digit_is_found)
             begin--;
         const double before = strtod(yard + begin, NULL), after = strtod(text + begin, NULL);
         ck_assert_msg(before == after ||
-                          strncmp(yard + begin - 17, "rotation\":[0,0,0,1]", 19) == 0,
+                          strncmp(yard + begin - 17, "rotation\":[0,0,0,1]", 19) == 0 ||
+                          strncmp(yard + begin - 9, "version\":1", 10) == 0,
                       "%.40s: %s", yard + begin, line);
         same++;
     }
