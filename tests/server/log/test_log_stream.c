@@ -3,9 +3,14 @@
 
 #include <string.h>
 
+/* --request-timeout in milliseconds. Preparing the scene must fit in, on a slow machine, too. */
+static int limit_ms(void) { return (int)(500 * test_timeout(1)); }
+
 static void setup(void)
 {
-    service_start((const char *[]){"--request-timeout", "1000", "--history-commits", "2", NULL});
+    char limit[16];
+    (void)snprintf(limit, sizeof limit, "%d", limit_ms());
+    service_start((const char *[]){"--request-timeout", limit, "--history-commits", "2", NULL});
     make_row("/v1/scenes/s/commit", 60000, 5);
 }
 
@@ -51,7 +56,7 @@ static bool log_ends(int commits)
     const int s = open_log("/v1/scenes/s/log?from=1", 131072);
     for (int i = 0; i < 12; i++) {
         ck_assert_int_gt(recv(s, bytes, sizeof bytes, 0), 0);
-        wait_ms(100);
+        wait_ms(limit_ms() / 10);
     }
     move(commits);
     return ends_in_order(s);
@@ -75,7 +80,7 @@ START_TEST(a_client_that_waits_holds_nothing_that_it_could_lose)
         ck_assert_int_ne((int)n, 0);
         idle = n < 0 ? idle + 1 : 0;
         if (n < 0)
-            wait_ms(300);
+            wait_ms(limit_ms() * 3 / 10);
     }
     move(6);
     size_t lines = 0;
