@@ -20,6 +20,7 @@
 #include "core/geometry/box.h"         /* a box as stored, a box as a solid, bounds */
 #include "core/geometry/box_forms.h"   /* the other forms that a box is sent in */
 #include "core/geometry/transform.h"   /* a box moved, rotated, scaled */
+#include "core/geometry/frame.h"       /* poses that boxes are given in */
 #include "core/geometry/fit.h"         /* boxes around points and around other boxes */
 #include "core/geometry/sat.h"         /* the decision: overlap, gap, axis, relation */
 #include "core/geometry/closest.h"     /* distances and closest points */

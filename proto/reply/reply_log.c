@@ -57,21 +57,29 @@ void wire_log_line_begin(struct wire_log_line *line, struct wire_buf *buf, const
     wire_out_object_end(out, settings);
 }
 
+static bool is_list(int group)
+{
+    return group == WIRE_LOG_REMOVE || group == WIRE_LOG_REMOVE_FRAMES;
+}
+
 /* Ends the open group, and begins that one unless it is open. */
 static void enter(struct wire_log_line *line, int group)
 {
-    static const char *const keys[] = {
-        [WIRE_LOG_REMOVE] = "remove", [WIRE_LOG_PUT] = "put", [WIRE_LOG_POSE] = "pose"};
+    static const char *const keys[] = {[WIRE_LOG_REMOVE] = "remove",
+                                       [WIRE_LOG_REMOVE_FRAMES] = "remove_frames",
+                                       [WIRE_LOG_FRAMES] = "frames",
+                                       [WIRE_LOG_PUT] = "put",
+                                       [WIRE_LOG_POSE] = "pose"};
     struct wire_out *out = &line->out;
     if ((int)line->group == group)
         return;
-    if (line->group == WIRE_LOG_REMOVE)
+    if (is_list((int)line->group))
         wire_out_array_end(out);
     else if (line->group != WIRE_LOG_NO_GROUP)
         wire_out_map_end(out);
     if (group != WIRE_LOG_NO_GROUP)
         wire_out_key(out, keys[group]);
-    if (group == WIRE_LOG_REMOVE)
+    if (is_list(group))
         wire_out_array(out, 0);
     else if (group != WIRE_LOG_NO_GROUP)
         wire_out_map(out, 0);
@@ -84,34 +92,60 @@ void wire_log_line_remove(struct wire_log_line *line, const obb_effect *effect)
     wire_out_string(&line->out, effect->name);
 }
 
+void wire_log_line_remove_frame(struct wire_log_line *line, const obb_effect *effect)
+{
+    enter(line, WIRE_LOG_REMOVE_FRAMES);
+    wire_out_string(&line->out, effect->name);
+}
+
 void wire_log_line_put(struct wire_log_line *line, const obb_effect *effect)
 {
     struct wire_out *out = &line->out;
     enter(line, WIRE_LOG_PUT);
     wire_out_name_key(out, effect->name);
     const wire_out_scope box = wire_out_object(out);
-    wire_put_pose(out, &effect->box, line->dimensions);
+    wire_put_pose(out, effect->frame.length > 0 ? &effect->local : &effect->box, line->dimensions);
     wire_put_attributes(out, &effect->attributes);
+    if (effect->frame.length > 0) {
+        wire_out_key(out, "frame");
+        wire_out_string(out, effect->frame);
+    }
     wire_out_object_end(out, box);
 }
 
-void wire_log_line_pose(struct wire_log_line *line, const obb_effect *effect)
+/* Writes the parts of a pose as the next entry of the group. */
+static void put_moved(struct wire_log_line *line, const obb_effect *effect, const obb_box *pose,
+                      unsigned parts)
 {
     struct wire_out *out = &line->out;
-    enter(line, WIRE_LOG_POSE);
     wire_out_name_key(out, effect->name);
-    const wire_out_scope pose = wire_out_object(out);
-    if ((effect->parts & OBB_PUT_CENTER) != 0) {
+    const wire_out_scope moved = wire_out_object(out);
+    if ((parts & OBB_PUT_CENTER) != 0) {
         wire_out_key(out, "center");
-        wire_out_vector(out, effect->box.center, line->dimensions);
+        wire_out_vector(out, pose->center, line->dimensions);
     }
-    if ((effect->parts & OBB_PUT_ROTATION) != 0)
-        wire_put_rotation(out, &effect->box, line->dimensions);
+    if ((parts & OBB_PUT_ROTATION) != 0)
+        wire_put_rotation(out, pose, line->dimensions);
     if (effect->teleported) {
         wire_out_key(out, "teleport");
         wire_out_bool(out, true);
     }
-    wire_out_object_end(out, pose);
+    wire_out_object_end(out, moved);
+}
+
+void wire_log_line_frame(struct wire_log_line *line, const obb_effect *effect)
+{
+    enter(line, WIRE_LOG_FRAMES);
+    put_moved(line, effect, &effect->box, effect->parts);
+}
+
+void wire_log_line_pose(struct wire_log_line *line, const obb_effect *effect)
+{
+    enter(line, WIRE_LOG_POSE);
+    if (effect->frame.length > 0)
+        put_moved(line, effect, &effect->local, OBB_PUT_CENTER | OBB_PUT_ROTATION);
+    else
+        put_moved(line, effect, &effect->box, effect->parts);
 }
 
 void wire_log_line_end(struct wire_log_line *line, uint64_t revision, uint64_t hash)

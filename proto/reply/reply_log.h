@@ -19,16 +19,26 @@ void wire_write_log_head(struct wire_buf *buf, obb_str scene, const obb_settings
 struct wire_log_line {
     struct wire_out out;
     int dimensions;
-    enum { WIRE_LOG_NO_GROUP, WIRE_LOG_REMOVE, WIRE_LOG_PUT, WIRE_LOG_POSE } group;
+    enum {
+        WIRE_LOG_NO_GROUP,
+        WIRE_LOG_REMOVE,
+        WIRE_LOG_REMOVE_FRAMES,
+        WIRE_LOG_FRAMES,
+        WIRE_LOG_PUT,
+        WIRE_LOG_POSE
+    } group;
 };
 
 /* Begins the line of a commit. */
 void wire_log_line_begin(struct wire_log_line *line, struct wire_buf *buf, const obb_step *step);
 
-/* Add an effect. First come the removed boxes, then all boxes whose effect is OBB_EFFECT_PUT or
- * OBB_EFFECT_NEW, in the order of ids among the new ones, then poses: those of OBB_EFFECT_POSED, and
- * once more those of OBB_EFFECT_PUT that were teleported. */
+/* Add an effect. First come the removed boxes, the removed frames, and the frames that were made or
+ * moved; then all boxes whose effect is OBB_EFFECT_PUT or OBB_EFFECT_NEW, in the order of ids among the
+ * new ones; then poses: those of OBB_EFFECT_POSED, except of boxes that a frame carried, and once more
+ * those of OBB_EFFECT_PUT that were teleported. The pose of a box in a frame is that in the frame. */
 void wire_log_line_remove(struct wire_log_line *line, const obb_effect *effect);
+void wire_log_line_remove_frame(struct wire_log_line *line, const obb_effect *effect);
+void wire_log_line_frame(struct wire_log_line *line, const obb_effect *effect);
 void wire_log_line_put(struct wire_log_line *line, const obb_effect *effect);
 void wire_log_line_pose(struct wire_log_line *line, const obb_effect *effect);
 

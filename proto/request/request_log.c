@@ -21,6 +21,7 @@ static bool read_head(struct wire_cursor *c, wire_log_head *out)
     if (!wire_read_export_header(c, &header) ||
         !need(c, place, header.scene.length > 0, "\"scene\" is missing") ||
         !need(c, place, header.has_boxes, "\"boxes\" is missing") ||
+        !need(c, place, header.has_frames || !header.framed, "\"frames\" is missing") ||
         !need(c, place, header.has_revision, "\"revision\" is missing") ||
         !need(c, place, header.has_time, "\"time\" is missing") ||
         !need(c, place, header.has_hash, "\"hash\" is missing: this is an export, not a log") ||
@@ -29,6 +30,7 @@ static bool read_head(struct wire_cursor *c, wire_log_head *out)
     *out = (wire_log_head){.scene = header.scene,
                            .settings = header.settings,
                            .moment = {header.revision, header.time},
+                           .frames = (size_t)header.frames,
                            .boxes = (size_t)header.boxes,
                            .next_id = header.next_id,
                            .hash = header.hash,
@@ -44,6 +46,14 @@ bool wire_read_log_head(const wire_body *line, struct obb_arena *arena, wire_log
     return wire_body_close(&c, read_head(&c, out), problem);
 }
 
+bool wire_read_log_frame(const wire_body *line, int dimensions, struct obb_arena *arena,
+                         obb_pose *out, wire_problem *problem)
+{
+    struct wire_cursor c;
+    wire_body_open(&c, line, arena);
+    return wire_body_close(&c, wire_read_named_frame(&c, dimensions, out), problem);
+}
+
 bool wire_read_log_box(const wire_body *line, int dimensions, struct obb_arena *arena, obb_put *out,
                        wire_problem *problem)
 {
@@ -55,7 +65,7 @@ bool wire_read_log_box(const wire_body *line, int dimensions, struct obb_arena *
 /* ---- Commits --------------------------------------------------------------------------------- */
 
 /* The fields up to HASH are always there. */
-enum { REVISION, TIME, HASH, RESTART, SETTINGS, REMOVE, PUT, POSE, FIELDS };
+enum { REVISION, TIME, HASH, RESTART, SETTINGS, REMOVE, REMOVE_FRAMES, FRAMES, PUT, POSE, FIELDS };
 
 static bool read_settings(struct wire_cursor *c, wire_log_commit *commit)
 {
@@ -109,6 +119,10 @@ static bool read_field(void *context, struct wire_cursor *c, int field)
         return read_settings(c, commit);
     case REMOVE:
         return wire_read_targets(c, &edit->removes, &edit->remove_count);
+    case REMOVE_FRAMES:
+        return wire_read_remove_frames(c, edit, &form);
+    case FRAMES:
+        return wire_read_frames(c, edit->dimensions, edit, &form);
     case PUT:
         return wire_read_puts(c, edit->dimensions, edit, &form);
     default:
@@ -121,7 +135,8 @@ static bool read_commit(struct wire_cursor *c, wire_log_commit *commit)
     static const obb_str fields[FIELDS] = {
         [REVISION] = WIRE_FIELD("revision"), [TIME] = WIRE_FIELD("time"),
         [HASH] = WIRE_FIELD("hash"),         [SETTINGS] = WIRE_FIELD("settings"),
-        [REMOVE] = WIRE_FIELD("remove"),     [PUT] = WIRE_FIELD("put"),
+        [REMOVE] = WIRE_FIELD("remove"),     [REMOVE_FRAMES] = WIRE_FIELD("remove_frames"),
+        [FRAMES] = WIRE_FIELD("frames"),     [PUT] = WIRE_FIELD("put"),
         [POSE] = WIRE_FIELD("pose"),         [RESTART] = WIRE_FIELD("restart")};
     struct wire_object o;
     int fault_field;

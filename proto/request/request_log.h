@@ -10,10 +10,10 @@ typedef struct wire_log_head {
     obb_str scene; /* its name */
     obb_settings settings;
     obb_moment moment;
-    size_t boxes;     /* so many lines of boxes follow */
-    uint64_t next_id; /* of the next new box */
-    uint64_t hash;    /* obb_digest_content */
-    uint64_t exact;   /* obb_digest_exact */
+    size_t frames, boxes; /* so many lines of frames follow, and then of boxes */
+    uint64_t next_id;     /* of the next new box */
+    uint64_t hash;        /* obb_digest_content */
+    uint64_t exact;       /* obb_digest_exact */
 } wire_log_head;
 
 /* A line behind the boxes: what one commit did. The edit has no condition and no query, and states
@@ -27,6 +27,9 @@ typedef struct wire_log_commit {
 /* Read one line, without its newline. Pointers of problems point into the line. */
 bool wire_read_log_head(const wire_body *line, struct obb_arena *arena, wire_log_head *out,
                         wire_problem *problem);
+
+bool wire_read_log_frame(const wire_body *line, int dimensions, struct obb_arena *arena,
+                         obb_pose *out, wire_problem *problem);
 
 /* The id of the box is in out->target.id, without has_id; 0: the line has none. */
 bool wire_read_log_box(const wire_body *line, int dimensions, struct obb_arena *arena, obb_put *out,

@@ -58,58 +58,139 @@ static bool read_line(struct srv_log_file *file, struct obb_arena *arena, wire_b
     return true;
 }
 
-static bool read_box(struct srv_log_file *file, struct obb_arena *arena, int dimensions,
-                     obb_effect *out)
+/* The effects of the lines that were read so far: frames by name, then boxes. */
+struct lines {
+    struct srv_log_file *file;
+    struct obb_arena *arena;
+    int dimensions;
+    struct obb_arena growing; /* holds the list, so that it can grow in place */
+    obb_effect *list;
+    size_t count, capacity, frames;
+};
+
+/* Returns the next line of the first state. */
+static bool read_state_line(struct lines *lines, const char *what, wire_body *out)
+{
+    bool end;
+    if (!read_line(lines->file, lines->arena, out, &end))
+        return false;
+    return !end || fail(lines->file, "a %s was to follow: the file was cut", what);
+}
+
+static bool read_frame(struct lines *lines, obb_effect *out)
+{
+    wire_body line;
+    wire_problem problem;
+    obb_pose pose;
+    if (!read_state_line(lines, "frame", &line))
+        return false;
+    if (!wire_read_log_frame(&line, lines->dimensions, lines->arena, &pose, &problem))
+        return fail_problem(lines->file, &problem);
+    *out = (obb_effect){
+        .kind = OBB_EFFECT_FRAME,
+        .name = pose.target.name,
+        .parts = OBB_PUT_CENTER | OBB_PUT_ROTATION,
+        .box = {.center = pose.center, .rotation = pose.rotation, .angle = pose.angle}};
+    return true;
+}
+
+/* Compares two names byte by byte: the order of the frames of an export. */
+static int compare(obb_str a, obb_str b)
+{
+    const size_t shorter = a.length < b.length ? a.length : b.length;
+    const int order = memcmp(a.bytes, b.bytes, shorter);
+    return order != 0 ? order : (a.length > b.length) - (a.length < b.length);
+}
+
+/* Finds a frame by bisection. */
+static const obb_effect *find_frame(const struct lines *lines, obb_str name)
+{
+    size_t low = 0, high = lines->frames;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const int order = compare(lines->list[middle].name, name);
+        if (order == 0)
+            return &lines->list[middle];
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+/* Puts a box into the scene whose pose is that in a frame. */
+static bool place_box(struct lines *lines, obb_effect *box)
+{
+    const obb_effect *frame = find_frame(lines, box->frame);
+    if (frame == NULL)
+        return fail(lines->file, "/frame: found %s; there is no such frame",
+                    wire_show(box->frame).text);
+    const obb_frame placed = obb_frame_from_pose(&frame->box, lines->dimensions);
+    box->local = box->box;
+    return obb_frame_place(&placed, &box->local, &box->box) == OBB_OK ||
+           fail(lines->file, "/frame: %s", obb_status_sentence(OBB_BAD_NUMBER));
+}
+
+static bool read_box(struct lines *lines, obb_effect *out)
 {
     wire_body line;
     wire_problem problem;
     obb_put put;
-    bool end;
-    if (!read_line(file, arena, &line, &end))
+    if (!read_state_line(lines, "box", &line))
         return false;
-    if (end)
-        return fail(file, "a box was to follow: the file was cut");
-    if (!wire_read_log_box(&line, dimensions, arena, &put, &problem))
-        return fail_problem(file, &problem);
+    if (!wire_read_log_box(&line, lines->dimensions, lines->arena, &put, &problem))
+        return fail_problem(lines->file, &problem);
     if (put.target.id == 0)
-        return fail(file, "\"id\" is missing");
+        return fail(lines->file, "\"id\" is missing");
     *out = (obb_effect){.kind = OBB_EFFECT_NEW,
                         .id = put.target.id,
                         .name = put.target.name,
                         .parts = OBB_PUT_ALL,
                         .box = put.box,
-                        .attributes = put.attributes};
+                        .attributes = put.attributes,
+                        .frame = put.frame};
+    return put.frame.length == 0 || place_box(lines, out);
+}
+
+/* Reads `count` more lines. Room is made for lines that are there, not for those that are announced. */
+static bool read_lines(struct lines *lines, size_t count,
+                       bool (*read)(struct lines *lines, obb_effect *out))
+{
+    for (; count > 0; count--) {
+        if (lines->count == lines->capacity) {
+            const size_t larger = lines->capacity == 0 ? 1024 : 2 * lines->capacity;
+            obb_effect *grown = obb_arena_grow(&lines->growing, lines->list, lines->capacity,
+                                               larger, sizeof *grown);
+            if (grown == NULL)
+                return fail_memory(lines->file);
+            lines->list = grown;
+            lines->capacity = larger;
+        }
+        if (!read(lines, &lines->list[lines->count]))
+            return false;
+        lines->count++;
+    }
     return true;
 }
 
-/* Reads so many boxes. Room is made for lines that are there, not for those that are announced. */
-static bool read_boxes(struct srv_log_file *file, struct obb_arena *arena,
+/* Reads all frames and boxes of the first state. */
+static bool read_state(struct srv_log_file *file, struct obb_arena *arena,
                        const wire_log_head *head, obb_effects *effects)
 {
-    struct obb_arena lists; /* so that the list can grow in place */
-    obb_effect *list = NULL;
-    size_t capacity = 0;
-    obb_arena_init(&lists);
-    bool good = true;
-    while (good && effects->count < head->boxes) {
-        if (effects->count == capacity) {
-            const size_t larger = capacity == 0 ? 1024 : 2 * capacity;
-            obb_effect *grown = obb_arena_grow(&lists, list, capacity, larger, sizeof *list);
-            good = grown != NULL || fail_memory(file);
-            list = good ? grown : list;
-            capacity = good ? larger : capacity;
-        }
-        good = good && read_box(file, arena, head->settings.dimensions, &list[effects->count]);
-        effects->count += good;
-    }
+    struct lines lines = {.file = file, .arena = arena, .dimensions = head->settings.dimensions};
+    bool good = read_lines(&lines, head->frames, read_frame);
+    lines.frames = lines.count;
+    good = good && read_lines(&lines, head->boxes, read_box);
     if (good) {
-        obb_effect *all = obb_arena_alloc(arena, effects->count, sizeof *all);
+        obb_effect *all = obb_arena_alloc(arena, lines.count, sizeof *all);
         good = all != NULL || fail_memory(file);
-        if (good && effects->count > 0)
-            memcpy(all, list, effects->count * sizeof *all);
+        if (good && lines.count > 0)
+            memcpy(all, lines.list, lines.count * sizeof *all);
         effects->list = all;
+        effects->count = lines.count;
     }
-    obb_arena_fini(&lists);
+    obb_arena_fini(&lines.growing);
     return good;
 }
 
@@ -133,7 +214,7 @@ bool srv_log_file_open(struct srv_log_file *file, struct obb_arena *arena, wire_
                                  .appends = out_head->moment.revision > 0,
                                  .time_stated = true,
                                  .next_id = out_head->next_id};
-    return read_boxes(file, arena, out_head, out_effects);
+    return read_state(file, arena, out_head, out_effects);
 }
 
 void srv_log_file_explain(const struct srv_log_file *file, char *out, size_t out_size)
@@ -153,7 +234,10 @@ void srv_log_file_close(struct srv_log_file *file)
 
 static bool changes_nothing(const obb_edit *edit)
 {
-    return edit->remove_count + edit->put_count + edit->pose_count == 0 && edit->settings == NULL;
+    return edit->remove_count + edit->remove_frame_count + edit->frame_count + edit->put_count +
+                   edit->pose_count ==
+               0 &&
+           edit->settings == NULL;
 }
 
 srv_log_read srv_log_file_next(struct srv_log_file *file, const obb_scene_info *now,

@@ -12,12 +12,14 @@ enum {
 };
 
 /* What is written next. */
-enum phase { HASHING, HEAD, BOXES, COMMITS };
+enum phase { HASHING, HEAD, FRAMES, BOXES, COMMITS };
 
 /* The effects of a commit in the order of its line. Boxes that were put and teleported come twice:
  * the pose says that they were. */
-enum turn { REMOVED, PUT, NEW, TELEPORTED, POSED, TURNS };
+enum turn { REMOVED, REMOVED_FRAMES, MOVED_FRAMES, PUT, NEW, TELEPORTED, POSED, TURNS };
 static const obb_effect_kind kinds[TURNS] = {[REMOVED] = OBB_EFFECT_REMOVED,
+                                             [REMOVED_FRAMES] = OBB_EFFECT_FRAME_REMOVED,
+                                             [MOVED_FRAMES] = OBB_EFFECT_FRAME,
                                              [PUT] = OBB_EFFECT_PUT,
                                              [NEW] = OBB_EFFECT_NEW,
                                              [TELEPORTED] = OBB_EFFECT_PUT,
@@ -38,6 +40,8 @@ struct srv_log_stream {
 
     /* What a worker uses while it writes a piece. */
     enum phase phase;
+    const struct obb_version *frame; /* the last one that was hashed, or written; NULL: none yet */
+    bool frames_hashed;
     uint64_t after; /* boxes up to this id are hashed, or written */
     obb_digest digest;
     obb_settings settings; /* of the state that is told of, like these: */
@@ -59,15 +63,30 @@ static struct srv_log_stream *stream_of(struct srv_paged_answer *answer)
 
 /* ---- Writing, on any thread ------------------------------------------------------------------ */
 
-/* Hashes the next boxes. Returns false if there are none. */
-static bool hash_boxes(struct srv_log_stream *s)
+/* Returns the frame after the last one, and notes it; NULL at the end. */
+static const struct obb_version *next_frame(struct srv_log_stream *s)
 {
-    const struct obb_version *box = NULL;
-    for (size_t i = 0; i < HASHED && (box = obb_view_next(s->view, s->after)) != NULL; i++) {
-        obb_digest_add(&s->digest, box);
-        s->after = obb_view_id(box);
+    const obb_str last = s->frame != NULL ? obb_view_name(s->frame) : (obb_str){0};
+    s->frame = obb_view_next_frame(s->view, last, s->frame != NULL);
+    return s->frame;
+}
+
+/* Hashes the next frames and boxes. Returns false if there are none. */
+static bool hash_state(struct srv_log_stream *s)
+{
+    const struct obb_version *version = NULL;
+    for (size_t i = 0; i < HASHED; i++) {
+        version = s->frames_hashed ? NULL : next_frame(s);
+        if (version == NULL) {
+            s->frames_hashed = true;
+            version = obb_view_next(s->view, s->after);
+            if (version == NULL)
+                break;
+            s->after = obb_view_id(version);
+        }
+        obb_digest_add(&s->digest, version);
     }
-    if (box != NULL)
+    if (version != NULL)
         return true;
     s->after = 0;
     s->phase = HEAD;
@@ -82,12 +101,21 @@ static size_t advance(struct srv_paged_answer *answer)
 static void chunk(struct srv_paged_answer *answer, size_t number)
 {
     (void)number;
-    (void)hash_boxes(stream_of(answer));
+    (void)hash_state(stream_of(answer));
 }
 
 static bool has_room(const struct wire_buf *piece)
 {
     return piece->length < SRV_PIECE && !piece->failed;
+}
+
+static void write_frames(struct srv_log_stream *s, struct wire_buf *piece)
+{
+    const struct obb_version *frame = NULL;
+    while (has_room(piece) && (frame = next_frame(s)) != NULL)
+        wire_write_export_frame(piece, s->view, frame);
+    if (has_room(piece))
+        s->phase = BOXES;
 }
 
 static void write_boxes(struct srv_log_stream *s, struct wire_buf *piece)
@@ -123,12 +151,31 @@ static void write_effect(struct srv_log_stream *s, const obb_effect *effect)
         if (effect->after != NULL)
             obb_digest_add(&s->digest, effect->after);
     }
-    if (s->turn == REMOVED)
+    switch (s->turn) {
+    case REMOVED:
         wire_log_line_remove(&s->line, effect);
-    else if (s->turn == PUT || s->turn == NEW)
+        break;
+    case REMOVED_FRAMES:
+        wire_log_line_remove_frame(&s->line, effect);
+        break;
+    case MOVED_FRAMES:
+        wire_log_line_frame(&s->line, effect);
+        break;
+    case PUT:
+    case NEW:
         wire_log_line_put(&s->line, effect);
-    else if (s->turn == POSED || effect->teleported)
-        wire_log_line_pose(&s->line, effect);
+        break;
+    case TELEPORTED:
+        if (effect->teleported)
+            wire_log_line_pose(&s->line, effect);
+        break;
+    case POSED:
+        if (!effect->carried)
+            wire_log_line_pose(&s->line, effect);
+        break;
+    case TURNS:
+        break;
+    }
 }
 
 static void enter_turn(struct srv_log_stream *s, enum turn turn)
@@ -171,11 +218,13 @@ static bool write_piece(struct srv_paged_answer *answer)
     struct srv_log_stream *s = stream_of(answer);
     struct wire_buf *piece = &answer->piece;
     while (s->phase == HASHING)
-        (void)hash_boxes(s);
+        (void)hash_state(s);
     if (s->phase == HEAD) {
         wire_write_log_head(piece, s->name, &s->settings, s->view, &s->digest, s->next_id);
-        s->phase = BOXES;
+        s->phase = FRAMES;
     }
+    if (s->phase == FRAMES)
+        write_frames(s, piece);
     if (s->phase == BOXES)
         write_boxes(s, piece);
     if (s->phase == COMMITS) {
@@ -282,7 +331,8 @@ void srv_log_stream_start(struct srv_log_streams *streams, struct srv_request *r
     s->last = info.now.revision;
     s->last_time = info.now.time;
     s->settings = *obb_view_settings(s->view);
-    s->moment = obb_view_info_get(s->view)->at;
+    const obb_view_info *info_of_view = obb_view_info_get(s->view);
+    s->moment = info_of_view->at;
     s->until = s->moment.time;
     s->next_id = obb_view_next_id(s->view);
     s->wait.again = on_unlocked;
@@ -296,7 +346,7 @@ void srv_log_stream_start(struct srv_log_streams *streams, struct srv_request *r
     s->answer.chunk = chunk;
     s->answer.write = write_piece;
     s->answer.closed = closed;
-    s->answer.cheap = obb_view_info_get(s->view)->boxes <= CHEAP;
+    s->answer.cheap = info_of_view->boxes + info_of_view->frames <= CHEAP;
     srv_paged_answer_start(&s->answer, request, WIRE_NDJSON);
 }
 

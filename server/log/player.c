@@ -144,7 +144,7 @@ static void on_read(struct srv_job *job)
         return;
     }
     const double now = srv_clock();
-    if (p->line.moment.time < p->now.now.time) { /* the scene's clock starts anew */
+    if (p->line.edit.restart) { /* nobody knows how long after the line before */
         p->started = now;
         p->time = p->line.moment.time;
     }

@@ -82,6 +82,14 @@ static long revision_of(const json_t *line)
     return (long)json_integer_value(json_object_get(line, "revision"));
 }
 
+/* Returns how many lines of frames and boxes follow the header. */
+static size_t state_lines(const json_t *log)
+{
+    const json_t *head = json_array_get(log, 0);
+    return (size_t)(json_integer_value(json_object_get(head, "boxes")) +
+                    json_integer_value(json_object_get(head, "frames")));
+}
+
 static size_t boxes_in(const json_t *log)
 {
     return (size_t)json_integer_value(json_object_get(json_array_get(log, 0), "boxes"));
@@ -125,7 +133,7 @@ static void verify(const json_t *log)
     const int status =
         daemon_run((const char *const[]){"--verify", path, NULL}, out, sizeof out, err, sizeof err);
     ck_assert_msg(status == 0 && strcmp(err, "") == 0, "%s%s", out, err);
-    const size_t commits = json_array_size(log) - 1 - boxes_in(log);
+    const size_t commits = json_array_size(log) - 1 - state_lines(log);
     const long last = revision_of(json_array_get(log, commits > 0 ? json_array_size(log) - 1 : 0));
     ck_assert_str_eq(
         out, test_text("obbd: %s: equal; %zu commits up to revision %ld of the scene \"s\"\n", path,
@@ -141,11 +149,11 @@ static void replay(const json_t *log, const char *name)
     (void)snprintf(scene, sizeof scene, "%s", name);
     verify(log);
     static const char *const ndjson[] = {"Content-Type: application/x-ndjson", NULL};
-    const size_t boxes = boxes_in(log);
+    const size_t state = state_lines(log);
     char *lines = NULL;
     size_t size = 0;
     FILE *text = open_memstream(&lines, &size);
-    for (size_t i = 0; i <= boxes; i++)
+    for (size_t i = 0; i <= state; i++)
         (void)fprintf(text, "%s\n", raw_of(json_array_get(log, i)));
     (void)fclose(text);
     http_send(client, "POST", test_text("/v1/scenes/%s/import", scene), ndjson, lines, &answer);
@@ -153,7 +161,7 @@ static void replay(const json_t *log, const char *name)
     free(lines);
     const long first =
         (long)json_integer_value(json_object_get(json_loads(answer.body, 0, NULL), "revision"));
-    for (size_t i = boxes + 1; i < json_array_size(log); i++) {
+    for (size_t i = state + 1; i < json_array_size(log); i++) {
         const json_t *line = json_array_get(log, i), *settings = json_object_get(line, "settings");
         if (settings != NULL) {
             char *body = json_dumps(settings, JSON_COMPACT);
@@ -164,10 +172,10 @@ static void replay(const json_t *log, const char *name)
         }
     }
     json_t *copy = log_of(test_text("/v1/scenes/%s/log?from=%ld", scene, first));
-    ck_assert_uint_eq(boxes_in(copy), boxes);
+    ck_assert_uint_eq(state_lines(copy), state);
     for (size_t i = 0; i < json_array_size(log); i++) {
         const json_t *a = json_array_get(log, i), *b = json_array_get(copy, i);
-        if (i >= 1 && i <= boxes)
+        if (i >= 1 && i <= state)
             continue;
         ck_assert_msg(b != NULL && strcmp(hash_of(a), hash_of(b)) == 0, "line %zu: %s is not %s", i,
                       json_dumps(b, JSON_COMPACT), json_dumps(a, JSON_COMPACT));
@@ -381,13 +389,31 @@ static void random_commit(test_rng *rng, double *time)
     char *body = NULL;
     size_t size = 0;
     FILE *text = open_memstream(&body, &size);
-    *time += test_below(rng, 3) == 0 ? 0 : test_uniform(rng, 0, 20);
-    (void)fprintf(text, "{\"time\":%.17g,\"ignore_missing\":true,\"remove\":[\"%s\"],\"put\":{",
-                  *time, test_text("%zu-%s", test_below(rng, 4), any_name(rng)));
+    const bool first = *time <= 0;
+    *time += test_below(rng, 3) == 0 && !first ? 0 : test_uniform(rng, 1, 20);
+    (void)fprintf(text, "{\"time\":%.17g,\"ignore_missing\":true,\"remove\":[\"%s\"],", *time,
+                  test_text("%zu-%s", test_below(rng, 4), any_name(rng)));
+    if (first || test_below(rng, 3) == 0)
+        (void)fprintf(text,
+                      "%s\"frames\":{\"cart\":{\"center\":[%.17g,%.17g,0],\"axis_angle\":{\"axis\":"
+                      "[0,%.17g,1],\"degrees\":%.17g},\"teleport\":%s}},",
+                      test_below(rng, 8) == 0 ? "\"remove_frames\":[\"cart\"]," : "",
+                      test_uniform(rng, -9, 9), test_uniform(rng, -9, 9), test_uniform(rng, -1, 1),
+                      test_uniform(rng, -180, 180), test_below(rng, 3) == 0 ? "true" : "false");
+    (void)fprintf(text, "\"put\":{");
     const size_t puts = test_below(rng, 4);
     for (size_t i = 0; i < puts; i++)
         (void)fprintf(text, "%s\"%zu-%s\":%s", i > 0 ? "," : "", i, any_name(rng), any_box(rng));
-    (void)fprintf(text, "},\"pose\":{");
+    for (int f = 0; f < 2 && test_below(rng, 2) == 0;
+         f++) /* boxes in frames, which move in other commits */
+        (void)fprintf(text,
+                      "%s\"rider "
+                      "%d\":{\"frame\":\"cart\",\"center\":[%.17g,1,0],\"half_extents\":[1,1,1],"
+                      "\"group\":%d}",
+                      puts > 0 || f > 0 ? "," : "", (int)test_below(rng, 3) * 2 + f,
+                      test_uniform(rng, -2, 2), (int)test_below(rng, 2));
+    (void)fprintf(text, "},\"pose\":{\"rider 1\":{\"center\":[0,%.17g,0]},",
+                  test_uniform(rng, -1, 1));
     for (size_t i = 0; i < 4; i++)
         (void)fprintf(text,
                       "%s\"%zu-%s\":{\"center\":[%.17g,0,%.17g],\"axis_angle\":{\"axis\":[1,%.17g,"
@@ -412,23 +438,27 @@ START_TEST(a_log_of_random_commits_makes_the_same_states)
     const size_t commits = test_effort(300);
     for (size_t i = 0; i < commits; i++)
         random_commit(&rng, &time);
-    size_t removed = 0, put = 0, posed = 0, teleported = 0;
+    size_t removed = 0, put = 0, posed = 0, teleported = 0, framed = 0, frames = 0;
     json_t *log = log_of("/v1/scenes/s/log");
     for (size_t i = 1; i < json_array_size(log); i++) {
         const json_t *line = json_array_get(log, i), *pose;
         const char *name;
         removed += json_array_size(json_object_get(line, "remove"));
         put += json_object_size(json_object_get(line, "put"));
+        frames += json_object_size(json_object_get(line, "frames"));
+        json_object_foreach(json_object_get(line, "put"), name, pose) framed +=
+            json_object_get(pose, "frame") != NULL;
         json_object_foreach(json_object_get(line, "pose"), name, pose)
         {
             posed++;
             teleported += json_object_get(pose, "teleport") != NULL;
         }
     }
-    printf("log: %zu lines of %zu commits, %zu removed, %zu put, %zu posed, %zu teleports\n",
-           json_array_size(log), commits, removed, put, posed, teleported);
+    printf("log: %zu lines of %zu commits, %zu removed, %zu put (%zu in a frame), %zu posed, %zu "
+           "teleports, %zu frames moved\n",
+           json_array_size(log), commits, removed, put, framed, posed, teleported, frames);
     ck_assert(removed > commits / 20 && put > commits && posed > commits &&
-              teleported > commits / 5);
+              teleported > commits / 5 && framed > commits / 5 && frames > commits / 5);
     replay(log, "twin");
     json_decref(log);
     log = log_of(test_text("/v1/scenes/s/log?from=%zu", commits / 2));
