@@ -184,8 +184,9 @@ static bool read_state(struct srv_log_file *file, struct obb_arena *arena,
     good = good && read_lines(&lines, head->boxes, read_box);
     if (good) {
         obb_effect *all = obb_arena_alloc(arena, lines.count, sizeof *all);
-        good = all != NULL || fail_memory(file);
-        if (good && lines.count > 0)
+        if (all == NULL)
+            good = fail_memory(file);
+        else if (lines.count > 0)
             memcpy(all, lines.list, lines.count * sizeof *all);
         effects->list = all;
         effects->count = lines.count;

@@ -139,7 +139,8 @@ static srv_verdict play_all(struct verify *v)
 
 srv_verdict srv_verify(const char *path, char *line, size_t line_size)
 {
-    struct verify v = {.file = {.path = path}, .line = line, .line_size = line_size};
+    struct verify v = {.file = {.path = path}, .line_size = line_size};
+    v.line = line;
     obb_arena_init(&v.arena);
     srv_verdict verdict = begin(&v);
     if (verdict == SRV_VERIFY_EQUAL)

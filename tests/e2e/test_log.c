@@ -780,7 +780,7 @@ START_TEST(large_commits_are_told_in_pieces)
         ck_assert_uint_eq(json_object_size(json_object_get(line, "put")), MANY);
         json_decref(line);
         line = tail_next(t, SOON);
-        ck_assert_int_eq(revision_of(line), 2 * round);
+        ck_assert_int_eq(revision_of(line), 2L * round);
         json_decref(line);
     }
     free(body);

@@ -187,7 +187,7 @@ static size_t flip_digits(const char *log, size_t length, size_t *same)
             continue;
         }
         size_t begin = i;
-        while (strchr("+-.e0123456789", log[begin - 1]) != NULL)
+        while (begin > 0 && strchr("+-.e0123456789", log[begin - 1]) != NULL)
             begin--;
         const double before = strtod(log + begin, NULL), after = strtod(text + begin, NULL);
         ck_assert_msg(before == after || strncmp(log + begin - 17, "rotation\":[0,0,0,1]", 19) == 0,
