@@ -1,6 +1,7 @@
 #include "core/query/candidates.h"
 
 #include "core/index/layers.h"
+#include "core/scene/motion.h"
 
 /* Between two commits the layers show an interpolated box where it stood before, and under an overlay
  * a box that the overlay hides. These visitors leave such boxes out; the index of interpolated boxes
@@ -50,11 +51,12 @@ bool obb_candidates_query(const struct obb_view *view, const obb_bounds *bounds,
         return obb_candidates_query(overlay->below, bounds, &shown, visit_shown) &&
                obb_candidates_query(overlay->over, bounds, context, visit);
     }
-    if (view->interpolated_index == NULL)
+    const struct obb_index *moving = obb_motion_index(view);
+    if (moving == NULL)
         return obb_layers_query(view->layers, view->revision, bounds, context, visit);
     struct standing s = {.view = view, .context = context, .visit = visit};
     return obb_layers_query(view->layers, view->revision, bounds, &s, visit_standing) &&
-           obb_index_query(view->interpolated_index, bounds, context, visit);
+           obb_index_query(moving, bounds, context, visit);
 }
 
 bool obb_candidates_overlap(const struct obb_view *view, const obb_solid *box, double margin,
@@ -66,11 +68,12 @@ bool obb_candidates_overlap(const struct obb_view *view, const obb_solid *box, d
         return obb_candidates_overlap(overlay->below, box, margin, &shown, visit_shown) &&
                obb_candidates_overlap(overlay->over, box, margin, context, visit);
     }
-    if (view->interpolated_index == NULL)
+    const struct obb_index *moving = obb_motion_index(view);
+    if (moving == NULL)
         return obb_layers_overlap(view->layers, view->revision, box, margin, context, visit);
     struct standing s = {.view = view, .context = context, .visit = visit};
     return obb_layers_overlap(view->layers, view->revision, box, margin, &s, visit_standing) &&
-           obb_index_overlap(view->interpolated_index, box, margin, context, visit);
+           obb_index_overlap(moving, box, margin, context, visit);
 }
 
 double obb_candidates_ray(const struct obb_view *view, const obb_ray *ray, obb_vec3 grow,
@@ -85,14 +88,14 @@ double obb_candidates_ray(const struct obb_view *view, const obb_ray *ray, obb_v
                    ? rest.max_distance
                    : obb_candidates_ray(overlay->over, &rest, grow, context, visit);
     }
-    if (view->interpolated_index == NULL)
+    const struct obb_index *moving = obb_motion_index(view);
+    if (moving == NULL)
         return obb_layers_ray(view->layers, view->revision, ray, grow, context, visit);
     struct standing s = {.view = view, .context = context, .reach = visit};
     obb_ray rest = *ray;
     rest.max_distance = obb_layers_ray(view->layers, view->revision, ray, grow, &s, reach_standing);
-    return rest.max_distance < 0.0
-               ? rest.max_distance
-               : obb_index_ray(view->interpolated_index, &rest, grow, context, visit);
+    return rest.max_distance < 0.0 ? rest.max_distance
+                                   : obb_index_ray(moving, &rest, grow, context, visit);
 }
 
 double obb_candidates_nearest(const struct obb_view *view, const obb_bounds *bounds,
@@ -106,12 +109,12 @@ double obb_candidates_nearest(const struct obb_view *view, const obb_bounds *bou
         return rest < 0.0 ? rest
                           : obb_candidates_nearest(overlay->over, bounds, rest, context, visit);
     }
-    if (view->interpolated_index == NULL)
+    const struct obb_index *moving = obb_motion_index(view);
+    if (moving == NULL)
         return obb_layers_nearest(view->layers, view->revision, bounds, max_distance, context,
                                   visit);
     struct standing s = {.view = view, .context = context, .reach = visit};
     const double rest =
         obb_layers_nearest(view->layers, view->revision, bounds, max_distance, &s, reach_standing);
-    return rest < 0.0 ? rest
-                      : obb_index_nearest(view->interpolated_index, bounds, rest, context, visit);
+    return rest < 0.0 ? rest : obb_index_nearest(moving, bounds, rest, context, visit);
 }

@@ -1,6 +1,6 @@
 #include "core/query/cost.h"
 
-#include "core/scene/view_inside.h"
+#include "core/scene/motion.h"
 
 #include <math.h>
 
@@ -20,6 +20,7 @@
 #define NS_VOLUME        3000.0
 #define NS_PAIR_OF_ALL   15.0   /* each pair that all-pairs may find and list */
 #define NS_INTERPOLATED  1000.0 /* a candidate whose pose lies between two commits */
+#define NS_MOTION        400.0  /* a box of the index of motion, if that must be built */
 #define NS_STEP          75.0   /* a candidate that is looked at, found, and written */
 #define NS_STEP_SWEEP    700.0
 #define NS_STEP_POSE     500.0 /* more if its pose is written, too */
@@ -54,6 +55,12 @@ static double with_cost(const obb_query *query)
                                                     with->pose_count + with->transform_count);
 }
 
+bool obb_query_walks(const obb_query *query)
+{
+    return query->kind == OBB_QUERY_ALL_PAIRS ||
+           (query->kind != OBB_QUERY_PAIRS && query->count > 0);
+}
+
 static double walk_cost(const struct obb_view *view)
 {
     double ns = 0.0;
@@ -65,7 +72,7 @@ static double walk_cost(const struct obb_view *view)
 /* With times of their own, most items see a state between two commits. */
 static bool may_interpolate(const struct obb_view *view, const obb_query *query)
 {
-    return view->interpolated_index != NULL || query->times != NULL;
+    return view->alpha != 0.0 || query->times != NULL;
 }
 
 double obb_query_item_cost(const struct obb_view *view, const obb_query *query)
@@ -100,19 +107,22 @@ double obb_query_item_cost(const struct obb_view *view, const obb_query *query)
     return may_interpolate(view, query) ? ns + NS_INTERPOLATED : ns;
 }
 
+double obb_query_motion_cost(const struct obb_view *view, const obb_query *query)
+{
+    return obb_query_walks(query) ? (double)obb_motion_left(view) * NS_MOTION : 0.0;
+}
+
 double obb_query_cost(const struct obb_view *view, const obb_query *query)
 {
+    const double motion = obb_query_motion_cost(view, query);
     if (query->kind == OBB_QUERY_ALL_PAIRS) {
         const double boxes = (double)view->info.boxes;
-        const double interpolated =
-            view->interpolated_index != NULL
-                ? (double)obb_index_count(view->interpolated_index) * NS_INTERPOLATED
-                : 0.0;
         const double pairs = fmin(boxes * boxes / 2, OBB_MAX_WHOLE);
         return NS_PLAN + with_cost(query) + pairs * (NS_PAIR_OF_ALL + details_cost(query)) +
-               interpolated;
+               (double)obb_motion_boxes(view) * NS_INTERPOLATED + motion;
     }
-    return NS_PLAN + with_cost(query) + (double)query->count * obb_query_item_cost(view, query);
+    return NS_PLAN + with_cost(query) + (double)query->count * obb_query_item_cost(view, query) +
+           motion;
 }
 
 double obb_query_step_cost(const struct obb_view *view, const obb_query *query)

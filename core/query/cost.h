@@ -17,4 +17,10 @@ double obb_query_cost(const struct obb_view *view, const obb_query *query);
 double obb_query_item_cost(const struct obb_view *view, const obb_query *query);
 double obb_query_step_cost(const struct obb_view *view, const obb_query *query);
 
+/* Returns whether the query walks candidates, and so needs the index of motion of its view. */
+bool obb_query_walks(const obb_query *query);
+
+/* Returns the cost of the index of motion: 0 if the query needs none, or the index is made. */
+double obb_query_motion_cost(const struct obb_view *view, const obb_query *query);
+
 #endif

@@ -6,6 +6,7 @@
 #include "core/query/query_items.h"
 #include "core/query/query_pages.h"
 #include "core/query/task.h"
+#include "core/scene/motion.h"
 #include "core/scene/overlay.h"
 
 #include <assert.h>
@@ -33,6 +34,11 @@ struct obb_plan {
     _Atomic obb_status failed; /* of some chunk */
     obb_result result;
 };
+
+static const struct obb_view *view_of(const struct obb_plan *plan, size_t i)
+{
+    return plan->views != NULL ? plan->views[i] : plan->view;
+}
 
 static struct obb_task task_of(const struct obb_plan *plan)
 {
@@ -159,6 +165,16 @@ static obb_status failure(const struct obb_plan *plan)
     return atomic_load_explicit(&plan->failed, memory_order_relaxed);
 }
 
+/* Makes the indexes of motion of all views of the plan. */
+static obb_status make_motion(const struct obb_plan *plan)
+{
+    const size_t count = obb_query_walks(plan->query) ? obb_query_views(plan->query) : 0;
+    obb_status st = OBB_OK;
+    for (size_t i = 0; i < count && st == OBB_OK; i++)
+        st = obb_motion_make(view_of(plan, i), plan->cancel);
+    return st;
+}
+
 size_t obb_plan_advance(struct obb_plan *plan, obb_status *out_status)
 {
     *out_status = plan->refused != OBB_OK ? plan->refused : failure(plan);
@@ -170,17 +186,18 @@ size_t obb_plan_advance(struct obb_plan *plan, obb_status *out_status)
         atomic_store_explicit(&plan->failed, OBB_OK, memory_order_relaxed);
         *out_status = obb_pages_create(&task, &plan->pages);
     }
+    const bool first = !plan->started;
+    plan->started = true;
+    if (*out_status == OBB_OK && first)
+        *out_status = make_motion(plan);
     if (*out_status != OBB_OK)
         return 0;
     if (plan->all != NULL)
         return obb_all_pairs_advance(plan->all, out_status, &plan->result);
     if (plan->pages != NULL)
         return obb_pages_advance(plan->pages, out_status, &plan->result);
-    if (!plan->started) {
-        plan->started = true;
-        if (plan->chunk_count > 0)
-            return plan->chunk_count;
-    }
+    if (first && plan->chunk_count > 0)
+        return plan->chunk_count;
     plan->result = (obb_result){
         .answers = plan->answers, .answer_count = plan->query->count, .views = plan->views};
     return 0;
@@ -271,8 +288,27 @@ static uint32_t steps_for(double ns, double step)
     return steps < 1.0 ? 1 : steps > 1e9 ? 1000000000 : (uint32_t)steps;
 }
 
+/* Makes the indexes of motion as long as they fit into *ns, and subtracts their cost. */
+static obb_status try_motion(const struct obb_plan *plan, double *ns)
+{
+    const size_t count = obb_query_walks(plan->query) ? obb_query_views(plan->query) : 0;
+    obb_status st = OBB_OK;
+    for (size_t i = 0; i < count && st == OBB_OK; i++) {
+        const struct obb_view *view = view_of(plan, i);
+        const double cost = obb_query_motion_cost(view, plan->query);
+        if (cost > *ns)
+            return OBB_CANCELLED;
+        *ns -= cost;
+        st = obb_motion_make_now(view);
+    }
+    return st;
+}
+
 obb_status obb_plan_try(struct obb_plan *plan, double *ns)
 {
+    const obb_status motion = try_motion(plan, ns);
+    if (motion != OBB_OK)
+        return motion;
     const double step = obb_query_step_cost(plan->view, plan->query);
     for (;;) {
         obb_status st;

@@ -26,7 +26,9 @@ obb_status obb_plan_create_timed(const struct obb_view *const *views, const obb_
                                  const atomic_bool *cancel, struct obb_budget *budget,
                                  struct obb_plan **out);
 
-/* Ends a phase and begins the next one. Returns the number of its chunks, or 0 if the result is
+/* Ends a phase and begins the next one. The first call builds the index of the boxes that move
+ * between two commits if the query needs it, or waits for another thread that is building it.
+ * Returns the number of the chunks, or 0 if the result is
  * complete or *out_status is an error. Call it on one thread, after every chunk of the phase before
  * has run. */
 size_t obb_plan_advance(struct obb_plan *plan, obb_status *out_status);

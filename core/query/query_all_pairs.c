@@ -6,6 +6,7 @@
 #include "core/index/join.h"
 #include "core/query/candidates.h"
 #include "core/query/pairs.h"
+#include "core/scene/motion.h"
 
 /* All pairs of a state, in phases of independent chunks:
  *
@@ -114,14 +115,14 @@ static void sift(const struct obb_all_pairs *all, size_t chunk)
 {
     struct part *part = &all->parts[chunk];
     const struct obb_view *view = all->task.view;
+    const bool some_loose = view->overlay != NULL || obb_motion_index(view) != NULL;
     const size_t first = chunk * SIFT_CHUNK;
     const size_t end = obb_least(first + SIFT_CHUNK, all->candidate_count);
     for (size_t i = first; i < end && obb_task_goes_on(&part->task); i++) {
         const obb_join_pair *pair = &all->candidates[i];
         if (i + PREFETCH < end) /* b may lie anywhere */
             __builtin_prefetch(&all->candidates[i + PREFETCH].b->category);
-        if ((view->overlay != NULL || view->interpolated_index != NULL) &&
-            (obb_view_is_loose(view, pair->a) || obb_view_is_loose(view, pair->b)))
+        if (some_loose && (obb_view_is_loose(view, pair->a) || obb_view_is_loose(view, pair->b)))
             continue;
         if (!obb_pairs_admit(all->task.filter, pair->a, pair->b))
             continue;
@@ -270,7 +271,7 @@ static obb_status gather(const struct obb_all_pairs *all, size_t chunk)
 static obb_status gather_loose(struct obb_all_pairs *all)
 {
     const struct obb_view *view = all->task.view, *bottom = view;
-    const struct obb_index *interpolated = view->interpolated_index;
+    const struct obb_index *interpolated = obb_motion_index(view);
     size_t room = interpolated != NULL ? obb_index_count(interpolated) : 0;
     for (; bottom->overlay != NULL; bottom = bottom->overlay->below)
         room += bottom->overlay->over->info.boxes;

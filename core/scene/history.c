@@ -27,7 +27,7 @@ void obb_state_destroy(struct obb_state *state)
     if (state == NULL)
         return;
     obb_layers_unref(state->layers);
-    obb_index_unref(state->interpolated_index);
+    obb_index_unref(state->motion_index);
     obb_free(state->ended);
     obb_free(state->made_frames);
     for (struct obb_ended *block = state->earlier.first; block != NULL;) {

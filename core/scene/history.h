@@ -12,6 +12,8 @@
 #include "core/scene/moment.h"
 #include "core/scene/settings.h"
 
+#include <stdatomic.h>
+
 struct obb_view;
 
 /* The versions that one commit ended, of boxes and of frames, in the order in which the commit
@@ -45,6 +47,8 @@ struct obb_made {
     uint32_t versions[];
 };
 
+enum obb_motion_phase { OBB_MOTION_NONE, OBB_MOTION_BUILDING, OBB_MOTION_MADE };
+
 struct obb_state {
     uint64_t revision;
     double time, until;
@@ -63,9 +67,10 @@ struct obb_state {
     struct obb_made *made_frames;  /* by this commit, or NULL */
     struct obb_ended_list earlier; /* ended by commits before, and held by the kept state before */
     struct obb_state *older, *newer; /* neighbours in the list of held states */
-    /* Over the ended versions that are interpolated on the way here, once a view asked; or NULL. */
-    struct obb_index *interpolated_index;
-    bool interpolated_index_built;
+    /* The index of the boxes that move on the way here (motion.h). A worker writes motion_index
+     * before `motion` says OBB_MOTION_MADE. NULL: none moves. */
+    _Atomic int motion; /* an obb_motion_phase */
+    struct obb_index *motion_index;
 };
 
 /* Returns a state without layers and with room for so many ended versions, or NULL if there is no

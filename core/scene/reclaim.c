@@ -20,8 +20,8 @@ static void drop_state(struct obb_scene *scene, struct obb_state *state, struct 
         obb_ended_append(&next->earlier, state->ended);
     obb_ended_append_list(&next->earlier, &state->earlier);
     state->ended = NULL;
-    obb_index_unref(next->interpolated_index);
-    next->interpolated_index = NULL;
+    obb_index_unref(next->motion_index);
+    next->motion_index = NULL;
     obb_state_destroy(state);
 }
 

@@ -12,54 +12,14 @@
 
 /* ---- Opening and closing --------------------------------------------------------------------- */
 
-/* Builds the index over the boxes that are interpolated between the state before and this one. The
- * state keeps the index. */
-static obb_status build_interpolated_index(struct obb_scene *scene, struct obb_state *state)
+/* Returns the view of that place in the history. The view is not held yet. */
+static struct obb_view describe(struct obb_scene *scene,
+                                const struct obb_history_position *position)
 {
-    const struct obb_ended *ended = state->ended;
-    const struct obb_version **pairs = (const struct obb_version **)obb_malloc(
-        ended->count, 2 * sizeof(const struct obb_version *));
-    if (pairs == NULL)
-        return OBB_NO_MEMORY;
-    const struct obb_version **from = pairs, **to = pairs + ended->count;
-    size_t count = 0;
-    for (size_t i = 0; i < ended->count; i++) {
-        const struct obb_version *version = obb_version_at(&scene->versions, ended->versions[i]);
-        const uint32_t newer = atomic_load_explicit(&version->newer, memory_order_relaxed);
-        if (obb_version_is_frame(version) || newer == OBB_NO_VERSION ||
-            !obb_version_at(&scene->versions, newer)->interpolated)
-            continue;
-        from[count] = version;
-        to[count++] = obb_version_at(&scene->versions, newer);
-    }
-    obb_status st = OBB_OK;
-    if (count > 0)
-        st = obb_index_build(from, to, count, state->settings.dimensions, scene->kernels, NULL,
-                             NULL, &state->interpolated_index);
-    if (st == OBB_OK && count > 0)
-        obb_index_charge(state->interpolated_index, &scene->layer_bytes);
-    state->interpolated_index_built = st == OBB_OK;
-    obb_free((void *)pairs);
-    return st;
-}
-
-/* Fills *out for that place in the history. The view is not held yet. OBB_NO_MEMORY. */
-static obb_status describe(struct obb_scene *scene, const struct obb_history_position *position,
-                           struct obb_view *out)
-{
-    struct obb_index *interpolated_index = NULL;
-    struct obb_state *later = NULL;
-    if (position->alpha > 0.0) {
-        later = obb_history_state(&scene->history, position->index + 1);
-        if (!later->interpolated_index_built) {
-            const obb_status st = build_interpolated_index(scene, later);
-            if (st != OBB_OK)
-                return st;
-        }
-        interpolated_index = later->interpolated_index;
-    }
     struct obb_state *state = obb_history_state(&scene->history, position->index);
-    *out = (struct obb_view){
+    struct obb_state *later =
+        position->alpha > 0.0 ? obb_history_state(&scene->history, position->index + 1) : NULL;
+    return (struct obb_view){
         .info = {.at = position->at,
                  .now = obb_history_now(&scene->history),
                  .clamped = position->clamped,
@@ -69,14 +29,12 @@ static obb_status describe(struct obb_scene *scene, const struct obb_history_pos
         .revision = state->revision,
         .alpha = position->alpha,
         .layers = state->layers,
-        .interpolated_index = interpolated_index,
         .versions = &scene->versions,
         .scene = scene,
         .state = state,
         .later = later,
         .next_id = scene->next_id,
     };
-    return OBB_OK;
 }
 
 /* Returns a view on the heap that holds its state, or NULL if there is no memory. */
@@ -109,13 +67,11 @@ obb_status obb_view_open(struct obb_scene *scene, const obb_at *at, struct obb_v
 {
     const obb_at now = {.kind = OBB_AT_NOW};
     struct obb_history_position position;
-    struct obb_view description;
-    obb_status st = obb_history_find(&scene->history, NULL, at == NULL ? &now : at, &position,
-                                     out_oldest, out_newest);
-    if (st == OBB_OK)
-        st = describe(scene, &position, &description);
+    const obb_status st = obb_history_find(&scene->history, NULL, at == NULL ? &now : at, &position,
+                                           out_oldest, out_newest);
     if (st != OBB_OK)
         return st;
+    const struct obb_view description = describe(scene, &position);
     struct obb_view *view = hold(&description);
     if (view == NULL)
         return OBB_NO_MEMORY;
@@ -143,10 +99,7 @@ obb_status obb_view_open_later(const struct obb_view *view, uint64_t revision,
     const size_t index = index_of(&scene->history, revision);
     struct obb_state *state = obb_history_state(&scene->history, index);
     const struct obb_history_position position = {.index = index, .at = {revision, state->until}};
-    struct obb_view description;
-    const obb_status st = describe(scene, &position, &description);
-    if (st != OBB_OK)
-        return st;
+    const struct obb_view description = describe(scene, &position);
     struct obb_view *later = hold(&description);
     if (later == NULL)
         return OBB_NO_MEMORY;
@@ -209,12 +162,10 @@ static obb_status share(struct obb_scene *scene, const struct obb_history_positi
                         size_t *opened_count)
 {
     struct obb_state *state = obb_history_state(&scene->history, position->index);
-    struct obb_view *view = state->shared, description;
+    struct obb_view *view = state->shared;
     if (view == NULL || view->alpha != position->alpha || view->info.at.time != position->at.time ||
         view->info.clamped != position->clamped) {
-        const obb_status st = describe(scene, position, &description);
-        if (st != OBB_OK)
-            return st;
+        const struct obb_view description = describe(scene, position);
         view = state->shared == NULL ? hold(&description) : obb_arena_alloc(arena, 1, sizeof *view);
         if (view == NULL)
             return OBB_NO_MEMORY;
@@ -275,31 +226,22 @@ obb_status obb_views_open(struct obb_scene *scene, const obb_needed_moment *mome
     return st;
 }
 
-/* Nanoseconds, about: to open a view, cold, and to put a box into the index of interpolated boxes. */
-#define NS_VIEW               150.0
-#define NS_INTERPOLATED_BUILT 400.0
+#define NS_VIEW 150.0 /* nanoseconds, about, to open a view, cold */
 
-double obb_views_cost(const struct obb_scene *scene, const obb_needed_moment *moments, size_t count,
-                      double limit)
+double obb_views_cost(const obb_needed_moment *moments, size_t count, double limit)
 {
-    const struct obb_history *history = &scene->history;
     double ns = 0.0;
-    for (size_t i = 0; i < count && ns <= limit; i++) {
-        const size_t times = obb_needed_count(&moments[i]);
-        for (size_t k = 0; k < times && ns <= limit; k++) {
-            const obb_at at = obb_needed_at(&moments[i], k);
-            struct obb_history_position position;
-            ns += NS_VIEW;
-            if (at.kind == OBB_AT_NOW ||
-                obb_history_find(history, NULL, &at, &position, NULL, NULL) != OBB_OK ||
-                position.alpha == 0.0)
-                continue;
-            const struct obb_state *later = obb_history_state(history, position.index + 1);
-            if (!later->interpolated_index_built)
-                ns += NS_INTERPOLATED_BUILT * (double)later->ended->count;
-        }
-    }
+    for (size_t i = 0; i < count && ns <= limit; i++)
+        ns += NS_VIEW * (double)obb_needed_count(&moments[i]);
     return ns;
+}
+
+/* Counts the index that a reader has made: readers do not count, and each of them has a view open. */
+static void charge_motion(struct obb_scene *scene, const struct obb_state *state)
+{
+    if (atomic_load_explicit(&state->motion, memory_order_acquire) == OBB_MOTION_MADE &&
+        state->motion_index != NULL)
+        obb_index_charge(state->motion_index, &scene->layer_bytes);
 }
 
 struct obb_scene *obb_view_close(struct obb_view *view)
@@ -317,8 +259,10 @@ struct obb_scene *obb_view_close(struct obb_view *view)
         view->next->previous = view->previous;
     scene->oldest_ticket = scene->first_view == NULL ? 0 : scene->first_view->ticket;
     view->state->keeps -= view->keeps_later;
-    if (view->later != NULL)
+    if (view->later != NULL) {
+        charge_motion(scene, view->later);
         obb_scene_unpin(scene, view->later);
+    }
     obb_scene_unpin(scene, view->state);
     obb_layers_unref(view->layers);
     obb_free(view);

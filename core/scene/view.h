@@ -35,8 +35,8 @@ typedef struct obb_view_info {
  *
  * errors  OBB_GONE outside the history: *out_oldest and *out_newest (each may be NULL) then say
  *         what is within. OBB_NO_MEMORY.
- * Cost    O(1). Between two commits the first view of that span costs what the later commit
- *         changed. */
+ * Cost    O(log states). Between two commits the first query of that span that walks candidates
+ *         pays for what the later commit changed. */
 obb_status obb_view_open(struct obb_scene *scene, const obb_at *at, struct obb_view **out,
                          obb_moment *out_oldest, obb_moment *out_newest);
 
@@ -57,9 +57,8 @@ obb_status obb_views_open(struct obb_scene *scene, const obb_needed_moment *mome
                           obb_fault *out_fault);
 
 /* Returns roughly how many nanoseconds obb_views_open of the same moments takes, or, as soon as that
- * is clear, some number above `limit`. The writer's; about 0.1 us for each moment in the past. */
-double obb_views_cost(const struct obb_scene *scene, const obb_needed_moment *moments, size_t count,
-                      double limit);
+ * is clear, some number above `limit`. */
+double obb_views_cost(const obb_needed_moment *moments, size_t count, double limit);
 
 /* Keeps all states after the view's until the view is closed, even if `at` no longer reaches them. Call
  * it before the commit that follows obb_view_open. The writer's. O(1). */

@@ -3,8 +3,8 @@
  * A view shows the state after a commit, or a point in time between a state and the next one.
  * Between two states every box stands as the earlier state has it, except interpolated boxes: these
  * move from their version in the earlier state to the `newer` one. The layers know the earlier
- * state. The interpolated versions have an index of their own, whose bounds cover the whole way. So
- * a query asks the layers, leaves out the interpolated boxes, and asks that index for them.
+ * state. The interpolated versions have an index of their own (motion.h), whose bounds cover the
+ * whole way. So a query asks the layers, leaves out the interpolated boxes, and asks that index for them.
  * obb_view_pose gives the poses. */
 #ifndef OBB_VIEW_INSIDE_H
 #define OBB_VIEW_INSIDE_H
@@ -32,13 +32,10 @@ struct obb_view {
     double alpha;              /* 0: the state itself; else the share, in (0, 1], of the way to the
                                 * state after it */
     struct obb_layers *layers; /* of the state */
-    struct obb_index
-        *interpolated_index; /* over the versions that glide, built with motion; NULL: none do,
-                                * as where alpha is 0 */
     const struct obb_versions *versions;
     struct obb_scene *scene;
     struct obb_state *state; /* the pinned one */
-    struct obb_state *later; /* pinned, too: the state after it; NULL where alpha is 0 */
+    struct obb_state *later; /* the state after it, pinned, too; set wherever alpha is not 0 */
     bool keeps_later;        /* all states after it stay (obb_view_keep_later) */
     struct obb_view *opened; /* itself, or the view that pins its states for it */
     uint64_t ticket;         /* views are numbered in the order they were opened */
@@ -81,7 +78,7 @@ static inline const struct obb_version *obb_view_interpolated(const struct obb_v
 static inline const struct obb_version *obb_view_interpolates_to(const struct obb_view *view,
                                                                  const struct obb_version *box)
 {
-    return view->interpolated_index == NULL ? NULL : obb_view_interpolated(view, box);
+    return view->alpha == 0.0 ? NULL : obb_view_interpolated(view, box);
 }
 
 /* Writes the ids of all boxes of that name that some state of the history, or of an open view, may

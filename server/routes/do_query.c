@@ -220,7 +220,7 @@ void srv_plans_open(struct srv_plans *p, struct obb_scene *scene, const obb_need
     p->scene = scene;
     p->moments = moments;
     p->then = then;
-    if (obb_views_cost(scene, moments, p->count, SRV_LOOP_NS) <= SRV_LOOP_NS) {
+    if (obb_views_cost(moments, p->count, SRV_LOOP_NS) <= SRV_LOOP_NS) {
         open_views(p);
         views_are_open(p);
         return;

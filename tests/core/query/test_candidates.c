@@ -1,6 +1,7 @@
 #include "core/query/candidates.h"
 
 #include "core/obb.h"
+#include "core/scene/motion.h"
 #include "tests/support/test.h"
 #include "tests/support/tick.h"
 
@@ -55,6 +56,7 @@ START_TEST(every_box_in_reach_is_a_candidate_once)
         const obb_at at = at_time((double)test_below(&rng, 41) / 4.0);
         struct obb_view *view = NULL;
         ck_assert_int_eq(obb_view_open(scene, &at, &view, NULL, NULL), OBB_OK);
+        ck_assert_int_eq(obb_motion_make(view, NULL), OBB_OK);
         interpolated += view->alpha > 0.0;
         const double x = test_uniform(&rng, -10, 210), reach = test_uniform(&rng, 0, 15);
         const obb_bounds bounds = {{x - reach, -1, -1}, {x + reach, 1, 1}};
