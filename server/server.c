@@ -3,6 +3,7 @@
 
 #include "server/access/admit.h"
 #include "server/base/drain.h"
+#include "server/base/trash.h"
 #include "server/credentials.h"
 #include "server/events/events.h"
 #include "server/lag.h"
@@ -33,6 +34,7 @@ struct srv_server {
     struct srv_pool *pool;
     struct obb_store *store;
     struct srv_drain drain; /* work beside requests, which the end waits for */
+    struct srv_trash trash;
     struct srv_locks locks;
     struct srv_writer writer;
     struct srv_rebuilds rebuilds;
@@ -332,7 +334,11 @@ int srv_server_run(struct srv_server *server, FILE *announce)
     srv_lag_start(server->lag);
     srv_player_start(server->player);
     srv_timer_start(server->token_timer, TOKENS_MS, TOKENS_MS);
+    server->trash =
+        (struct srv_trash){.loop = server->loop, .pool = server->pool, .drain = &server->drain};
+    srv_trash_start(&server->trash);
     srv_loop_run(server->loop);
+    srv_trash_stop(&server->trash);
     SRV_LOG(&server->log, SRV_INFO, "stopped", srv_text("by", "signal"));
     return EXIT_SUCCESS;
 }

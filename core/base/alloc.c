@@ -1,5 +1,7 @@
 #include "core/base/alloc.h"
 
+#include "core/base/trash.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -29,4 +31,14 @@ void *obb_realloc(void *block, size_t count, size_t size)
     return bytes > PTRDIFF_MAX ? NULL : realloc(block, bytes);
 }
 
-void obb_free(void *block) { free(block); }
+void obb_free(void *block)
+{
+    if (!obb_trash_put(block, false))
+        free(block);
+}
+
+void obb_free_drawn(void *block)
+{
+    if (!obb_trash_put(block, true))
+        free(block);
+}

@@ -23,7 +23,11 @@ void *obb_calloc(size_t count, size_t size);
  * obb_malloc does; then the old block is unchanged and still the caller's. */
 void *obb_realloc(void *block, size_t count, size_t size);
 
-/* Releases a block of the functions above. NULL is allowed. */
+/* Releases a block of the functions above. NULL is allowed. A thread that collects trash (trash.h)
+ * keeps large blocks for another thread. */
 void obb_free(void *block);
+
+/* Does the same for a block whose bytes a budget has got back. */
+void obb_free_drawn(void *block);
 
 #endif

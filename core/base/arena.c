@@ -45,7 +45,7 @@ static void let_go(struct obb_arena *arena, size_t less)
 static void free_chunk(struct obb_arena *arena, struct obb_arena_chunk *chunk)
 {
     let_go(arena, chunk->capacity);
-    obb_free(chunk);
+    obb_free_drawn(chunk);
 }
 
 void obb_arena_fini(struct obb_arena *arena)

@@ -107,5 +107,5 @@ void obb_budget_free(void *block)
         return;
     struct head *head = (struct head *)block - 1;
     obb_budget_give(head->budget, sizeof *head + head->bytes);
-    obb_free(head);
+    obb_free_drawn(head);
 }

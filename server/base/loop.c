@@ -26,6 +26,8 @@ struct srv_loop {
     void *signal_context;
     srv_turn *turn;
     void *turn_context;
+    srv_callback *rest;
+    void *rest_context;
     bool due, stopped;
 };
 
@@ -49,7 +51,7 @@ static void idle(uv_idle_t *handle) { (void)handle; }
 
 static void take_turn(struct srv_loop *loop)
 {
-    if (!loop->due || loop->stopped)
+    if (!loop->due || loop->stopped || loop->turn == NULL)
         return;
     loop->due = false;
     if (loop->turn(loop->turn_context))
@@ -60,22 +62,42 @@ static void take_turn(struct srv_loop *loop)
         uv_idle_stop(&loop->stay_awake);
 }
 
-static void before_sleep(uv_prepare_t *handle) { take_turn(handle->data); }
+static void before_sleep(uv_prepare_t *handle)
+{
+    struct srv_loop *loop = handle->data;
+    take_turn(loop);
+    if (loop->rest != NULL)
+        loop->rest(loop->rest_context);
+}
 static void after_wake(uv_check_t *handle) { take_turn(handle->data); }
+
+static void prepare(struct srv_loop *loop)
+{
+    if (loop->turn != NULL || loop->rest != NULL)
+        uv_prepare_start(&loop->before_sleep, before_sleep);
+    else
+        uv_prepare_stop(&loop->before_sleep);
+}
 
 void srv_loop_set_turn(struct srv_loop *loop, srv_turn *turn, void *context)
 {
     loop->turn = turn;
     loop->turn_context = context;
     if (turn != NULL) {
-        uv_prepare_start(&loop->before_sleep, before_sleep);
         uv_check_start(&loop->after_wake, after_wake);
     } else {
-        uv_prepare_stop(&loop->before_sleep);
         uv_check_stop(&loop->after_wake);
         uv_idle_stop(&loop->stay_awake);
         loop->due = false;
     }
+    prepare(loop);
+}
+
+void srv_loop_set_rest(struct srv_loop *loop, srv_callback *rest, void *context)
+{
+    loop->rest = rest;
+    loop->rest_context = context;
+    prepare(loop);
 }
 
 void srv_loop_due(struct srv_loop *loop) { loop->due = true; }

@@ -196,6 +196,29 @@ START_TEST(old_views_keep_only_their_own_states)
 }
 END_TEST
 
+/* The broad phase of a state, in one block. */
+START_TEST(a_thread_that_collects_hands_on_the_large_blocks_of_a_state)
+{
+    struct obb_scene *scene = tick_scene(0, 0);
+    struct obb_view *view = NULL;
+    obb_trash_collect((size_t)64 << 20);
+    move_crowd(scene, 0);
+    ck_assert_int_eq(obb_view_open(scene, NULL, &view, NULL, NULL), OBB_OK);
+    move_crowd(scene, 1);
+    const size_t held = scene->layer_bytes, waiting = obb_trash_waiting();
+    obb_view_close(view);
+    const size_t freed = held - scene->layer_bytes;
+    ck_assert_uint_gt(freed, OBB_TRASH_LARGE);
+    ck_assert_uint_ge(obb_trash_waiting() - waiting + 4096, freed);
+    obb_scene_destroy(scene);
+    size_t bytes;
+    obb_trash_collect(0);
+    obb_trash_empty(obb_trash_take(&bytes));
+    obb_trash_emptied(bytes);
+    ck_assert_uint_eq(obb_trash_waiting(), 0);
+}
+END_TEST
+
 START_TEST(a_view_that_keeps_later_states_keeps_all_of_them)
 {
     struct obb_scene *scene = tick_scene(1e9, 2);
@@ -403,6 +426,7 @@ int main(void)
     tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, memory_does_not_grow_with_the_boxes_that_ever_were);
     tcase_add_test(tc, old_views_keep_only_their_own_states);
+    tcase_add_test(tc, a_thread_that_collects_hands_on_the_large_blocks_of_a_state);
     tcase_add_test(tc, a_view_that_keeps_later_states_keeps_all_of_them);
     tcase_add_test(tc, a_removed_box_stays_in_the_old_views_that_have_it);
     tcase_add_test(tc, readers_of_old_views_see_their_states_while_versions_leave);

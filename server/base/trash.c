@@ -1,0 +1,59 @@
+#include "server/base/trash.h"
+
+#include "core/obb.h"
+
+#include <assert.h>
+
+/* While so much waits, the loop frees blocks itself: the memory beside --memory-limit stays small. */
+#define MOST ((size_t)32 << 20)
+
+static struct srv_trash *trash_of(struct srv_job *job)
+{
+    return (struct srv_trash *)(void *)((char *)job - offsetof(struct srv_trash, job));
+}
+
+static size_t empty_step(struct srv_job *job)
+{
+    obb_trash_empty(trash_of(job)->blocks);
+    return 0;
+}
+
+static void emptied(struct srv_job *job)
+{
+    struct srv_trash *t = trash_of(job);
+    obb_trash_emptied(t->bytes);
+    t->busy = false;
+    srv_drain_release(t->drain);
+}
+
+static void before_sleep(void *context)
+{
+    struct srv_trash *t = context;
+    if (t->busy || (t->blocks = obb_trash_take(&t->bytes)) == NULL)
+        return;
+    t->job = (struct srv_job){.advance = empty_step, .done = emptied, .background = true};
+    if (srv_pool_submit(t->pool, &t->job) == SRV_SUBMITTED) {
+        t->busy = true;
+        t->jobs++;
+        srv_drain_hold(t->drain);
+        return;
+    }
+    obb_trash_empty(t->blocks);
+    obb_trash_emptied(t->bytes);
+}
+
+void srv_trash_start(struct srv_trash *trash)
+{
+    obb_trash_collect(MOST);
+    srv_loop_set_rest(trash->loop, before_sleep, trash);
+}
+
+void srv_trash_stop(struct srv_trash *trash)
+{
+    size_t bytes;
+    assert(!trash->busy);
+    srv_loop_set_rest(trash->loop, NULL, NULL);
+    obb_trash_collect(0);
+    obb_trash_empty(obb_trash_take(&bytes));
+    obb_trash_emptied(bytes);
+}

@@ -1,0 +1,26 @@
+/* The loop's trash: large blocks that the loop frees are given back to the system on the pool. */
+#ifndef SRV_TRASH_H
+#define SRV_TRASH_H
+
+#include "server/base/drain.h"
+#include "server/base/pool.h"
+
+/* Zeroed except for the first group. */
+struct srv_trash {
+    struct srv_loop *loop;
+    struct srv_pool *pool;
+    struct srv_drain *drain; /* held while blocks are on the pool */
+
+    struct srv_job job;
+    struct obb_trash_block *blocks; /* on the pool */
+    size_t bytes;                   /* of these blocks */
+    bool busy;
+    uint64_t jobs; /* submitted so far */
+};
+
+/* Begins and ends to collect what the loop frees. Called on the loop's thread. No job may be left at
+ * the end. What is collected then is freed before srv_trash_stop returns. */
+void srv_trash_start(struct srv_trash *trash);
+void srv_trash_stop(struct srv_trash *trash);
+
+#endif
