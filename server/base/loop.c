@@ -66,7 +66,7 @@ static void before_sleep(uv_prepare_t *handle)
 {
     struct srv_loop *loop = handle->data;
     take_turn(loop);
-    if (loop->rest != NULL)
+    if (loop->rest != NULL && !loop->stopped)
         loop->rest(loop->rest_context);
 }
 static void after_wake(uv_check_t *handle) { take_turn(handle->data); }
