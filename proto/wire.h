@@ -76,6 +76,9 @@
 /* Answers to queries. */
 #include "proto/reply/reply_query.h"
 
+/* Queries that were recorded with their answers. */
+#include "proto/reply/reply_recorded.h"
+
 /* What a commit did, and the answers to its queries. */
 #include "proto/reply/reply_commit.h"
 

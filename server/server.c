@@ -5,7 +5,7 @@
 #include "server/base/drain.h"
 #include "server/base/trash.h"
 #include "server/credentials.h"
-#include "server/events/events.h"
+#include "server/events/recorder.h"
 #include "server/lag.h"
 #include "server/listeners.h"
 #include "server/log/log_stream.h"
@@ -38,6 +38,7 @@ struct srv_server {
     struct srv_locks locks;
     struct srv_writer writer;
     struct srv_rebuilds rebuilds;
+    struct srv_recorder recorder;
     struct srv_log_streams logs;
     struct srv_player *player; /* of --replay, or NULL */
     struct srv_routes *routes;
@@ -201,6 +202,12 @@ static bool create_scenes(struct srv_server *server, const struct obb_kernels *k
     if (!srv_events_create(server->loop, &events, &server->services.events))
         return false;
     srv_writer_listen(&server->writer, srv_events_listener(server->services.events));
+    server->recorder = (struct srv_recorder){.budget = &server->budget,
+                                             .store = server->store,
+                                             .locks = &server->locks,
+                                             .events = server->services.events,
+                                             .metrics = &server->metrics};
+    srv_writer_listen(&server->writer, srv_recorder_listener(&server->recorder));
     srv_writer_listen(&server->writer, srv_log_listener(&server->logs));
     return true;
 }
@@ -215,6 +222,7 @@ static void publish_services(struct srv_server *server)
     services->store = server->store;
     services->locks = &server->locks;
     services->writer = &server->writer;
+    services->recorder = &server->recorder;
     services->logs = &server->logs;
 }
 
@@ -349,6 +357,7 @@ void srv_server_destroy(struct srv_server *server)
         return;
     srv_http_destroy(server->http);
     srv_listeners_destroy(server->listeners);
+    srv_recorder_fini(&server->recorder);
     srv_events_destroy(server->services.events);
     srv_player_destroy(server->player);
     obb_store_destroy(server->store);

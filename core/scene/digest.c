@@ -121,6 +121,8 @@ static void add_settings(struct hashed *hashed, const obb_settings *settings)
     add_whole(hashed, (uint64_t)settings->dimensions);
     add_double(hashed, settings->history_span);
     add_whole(hashed, settings->history_commits);
+    if (settings->record > 0) /* scenes that do not record keep the hashes that they ever had */
+        add_whole(hashed, settings->record);
 }
 
 uint64_t obb_digest_content(const obb_digest *digest, const obb_settings *settings, double time)

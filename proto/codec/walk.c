@@ -1,6 +1,7 @@
 #include "proto/codec/walk.h"
 
 #include "proto/base/number.h"
+#include "proto/codec/out.h"
 #include "proto/problem/detail.h"
 #include "proto/problem/pointer.h"
 
@@ -212,6 +213,76 @@ bool wire_capture(struct wire_cursor *c, obb_str *out)
     memcpy(text, w.text, w.length);
     *out = (obb_str){.bytes = text, .length = w.length};
     return true;
+}
+
+static bool transcode_array(struct wire_cursor *c, struct wire_out *out);
+static bool transcode_object(struct wire_cursor *c, struct wire_out *out);
+
+static bool transcode_value(struct wire_cursor *c, struct wire_out *out)
+{
+    obb_str text = {0};
+    bool truth = false;
+    switch (wire_peek(c)) {
+    case WIRE_KIND_NULL:
+        wire_out_null(out);
+        return wire_read_null(c);
+    case WIRE_KIND_BOOL:
+        if (!wire_read_bool(c, &truth))
+            return false;
+        wire_out_bool(out, truth);
+        return true;
+    case WIRE_KIND_NUMBER:
+        if (!c->ops->read_number_text(c, &text))
+            return false;
+        wire_out_data(out, text);
+        return text.length > 0;
+    case WIRE_KIND_STRING:
+        if (!wire_read_string(c, &text))
+            return false;
+        wire_out_string(out, text);
+        return true;
+    case WIRE_KIND_ARRAY:
+        return transcode_array(c, out);
+    case WIRE_KIND_OBJECT:
+        return transcode_object(c, out);
+    case WIRE_KIND_NONE:
+    case WIRE_KIND_OTHER:
+        break;
+    }
+    return false;
+}
+
+static bool transcode_array(struct wire_cursor *c, struct wire_out *out)
+{
+    if (!wire_enter_array(c))
+        return false;
+    wire_out_array(out, 0);
+    while (wire_next_item(c))
+        if (!transcode_value(c, out))
+            return false;
+    wire_out_array_end(out);
+    return !c->failed && !out->buf->failed;
+}
+
+static bool transcode_object(struct wire_cursor *c, struct wire_out *out)
+{
+    obb_str key;
+    if (!wire_enter_object(c))
+        return false;
+    wire_out_map(out, 0);
+    while (wire_next_key(c, &key)) {
+        wire_out_name_key(out, key);
+        if (!transcode_value(c, out))
+            return false;
+    }
+    wire_out_map_end(out);
+    return !c->failed && !out->buf->failed;
+}
+
+bool wire_transcode(struct wire_cursor *c, struct wire_buf *buf)
+{
+    struct wire_out out = wire_out_json(buf);
+    return transcode_value(c, &out) && !c->failed && !buf->failed;
 }
 
 /* ---- Explaining ------------------------------------------------------------------------------ */

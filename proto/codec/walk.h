@@ -3,6 +3,7 @@
 #ifndef WIRE_WALK_H
 #define WIRE_WALK_H
 
+#include "proto/base/buf.h"
 #include "proto/codec/cursor.h"
 
 /* Moves past the next value. It is checked as strictly as if it had been read, duplicate keys
@@ -13,6 +14,11 @@ bool wire_skip(struct wire_cursor *c);
  * sent. More than OBB_MAX_DATA bytes are WIRE_TOO_LONG, numbers beyond the range of a double
  * OBB_BAD_NUMBER. Returns false if the cursor failed. */
 bool wire_capture(struct wire_cursor *c, obb_str *out);
+
+/* Appends the next value, which was decoded once already, to `out` as compact JSON of any length. Numbers
+ * keep the digits that were sent; typed arrays of CBOR become arrays. Returns false if the cursor or the
+ * buffer failed. */
+bool wire_transcode(struct wire_cursor *c, struct wire_buf *out);
 
 /* Returns the problem of a cursor that failed. Walks the whole document again. If the document is
  * malformed, the problem is a 400 that says so, whatever the fault was: a client must first send a

@@ -195,6 +195,7 @@ void wire_record_write(const wire_record *record, int dimensions, struct wire_bu
         put_u8(out, (unsigned)e->settings.dimensions);
         put_f64(out, e->settings.history_span);
         put_fixed(out, e->settings.history_commits, 4);
+        put_fixed(out, e->settings.record, 4);
     }
     put_varint(out, e->count);
     for (size_t i = 0; i < e->count; i++)
@@ -401,6 +402,7 @@ static void get_head(struct input *in, unsigned bits, wire_record *out)
         e->settings.dimensions = (int)get_u8(in);
         e->settings.history_span = get_f64(in);
         e->settings.history_commits = get_u32(in);
+        e->settings.record = get_u32(in);
         in->bad |= !obb_settings_valid(&e->settings);
     }
 }

@@ -119,8 +119,9 @@ void wire_put_named_moment(struct wire_out *out, const char *key, obb_moment mom
     wire_out_object_end(out, object);
 }
 
-void wire_put_history(struct wire_out *out, const obb_settings *settings)
+void wire_put_settings(struct wire_out *out, const obb_settings *settings)
 {
+    wire_put_count(out, "dimensions", (size_t)settings->dimensions);
     wire_out_key(out, "history");
     const wire_out_scope history = wire_out_object(out);
     wire_out_key(out, "span");
@@ -128,6 +129,7 @@ void wire_put_history(struct wire_out *out, const obb_settings *settings)
     wire_out_key(out, "commits");
     wire_out_integer(out, settings->history_commits);
     wire_out_object_end(out, history);
+    wire_put_count(out, "record", settings->record);
 }
 
 void wire_put_truncated(struct wire_out *out, bool truncated)

@@ -47,8 +47,8 @@ void wire_put_derived(struct wire_out *out, obb_vec3 v, int dimensions);
 /* Writes the value {"min","max"}. */
 void wire_put_bounds(struct wire_out *out, const obb_bounds *bounds, int dimensions);
 
-/* Writes the member "history" of a scene's settings. */
-void wire_put_history(struct wire_out *out, const obb_settings *settings);
+/* Writes the settings of a scene: the members "dimensions", "history" and "record". */
+void wire_put_settings(struct wire_out *out, const obb_settings *settings);
 
 /* Writes the member `key`: a count. */
 void wire_put_count(struct wire_out *out, const char *key, size_t count);

@@ -76,7 +76,7 @@ static void put_missing(struct wire_out *out, const obb_edit *edit, const obb_co
 void wire_write_committed(struct wire_buf *buf, wire_media media, const wire_commit *commit,
                           const obb_committed *committed, const struct obb_view *const *views,
                           const obb_result *const *results, const wire_problem *unanswered,
-                          bool omit_ids)
+                          bool omit_ids, size_t (*entries)[2])
 {
     const obb_edit *edit = &commit->edit;
     struct wire_out out = wire_out_of(buf, media);
@@ -100,6 +100,8 @@ void wire_write_committed(struct wire_buf *buf, wire_media media, const wire_com
     wire_out_array(&out, commit->query_count);
     for (size_t i = 0, view = 0; i < commit->query_count; i++) {
         const wire_out_scope entry = wire_out_object(&out);
+        if (entries != NULL)
+            entries[i][0] = buf->length - 1;
         if (unanswered != NULL) {
             wire_put_tag(&out, &commit->queries[i]);
             wire_out_key(&out, "problem");
@@ -109,6 +111,8 @@ void wire_write_committed(struct wire_buf *buf, wire_media media, const wire_com
             view += obb_query_views(&commit->queries[i]);
         }
         wire_out_object_end(&out, entry);
+        if (entries != NULL)
+            entries[i][1] = buf->length;
     }
     wire_out_array_end(&out);
     wire_out_object_end(&out, object);

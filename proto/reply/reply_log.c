@@ -52,8 +52,7 @@ void wire_log_line_begin(struct wire_log_line *line, struct wire_buf *buf, const
         return;
     wire_out_key(out, "settings");
     const wire_out_scope settings = wire_out_object(out);
-    wire_put_count(out, "dimensions", (size_t)step->settings.dimensions);
-    wire_put_history(out, &step->settings);
+    wire_put_settings(out, &step->settings);
     wire_out_object_end(out, settings);
 }
 

@@ -10,8 +10,7 @@ void wire_write_scene(struct wire_buf *buf, wire_media media, obb_str name,
     const wire_out_scope object = wire_out_object(&out);
     wire_out_key(&out, "name");
     wire_out_string(&out, name);
-    wire_put_count(&out, "dimensions", (size_t)info->settings.dimensions);
-    wire_put_history(&out, &info->settings);
+    wire_put_settings(&out, &info->settings);
     wire_put_count(&out, "boxes", info->boxes);
     wire_put_moment(&out, info->now);
     wire_put_named_moment(&out, "oldest", info->oldest);
@@ -56,8 +55,7 @@ void wire_put_export_members(struct wire_out *out, obb_str scene, const obb_sett
     wire_put_count(out, "version", 2);
     wire_out_key(out, "scene");
     wire_out_string(out, scene);
-    wire_put_count(out, "dimensions", (size_t)settings->dimensions);
-    wire_put_history(out, settings);
+    wire_put_settings(out, settings);
     wire_put_count(out, "boxes", info->boxes);
     wire_put_count(out, "frames", info->frames);
     wire_put_moment(out, info->at);

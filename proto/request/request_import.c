@@ -39,6 +39,7 @@ bool wire_read_export_header(struct wire_cursor *c, struct wire_export_header *o
         SCENE,
         DIMENSIONS,
         HISTORY,
+        RECORD,
         BOXES,
         REVISION,
         TIME,
@@ -48,12 +49,12 @@ bool wire_read_export_header(struct wire_cursor *c, struct wire_export_header *o
         COUNT
     };
     static const obb_str fields[COUNT] = {
-        [FORMAT] = WIRE_FIELD("format"),     [VERSION] = WIRE_FIELD("version"),
-        [SCENE] = WIRE_FIELD("scene"),       [DIMENSIONS] = WIRE_FIELD("dimensions"),
-        [HISTORY] = WIRE_FIELD("history"),   [BOXES] = WIRE_FIELD("boxes"),
-        [REVISION] = WIRE_FIELD("revision"), [TIME] = WIRE_FIELD("time"),
-        [HASH] = WIRE_FIELD("hash"),         [IDS] = WIRE_FIELD("ids"),
-        [FRAMES] = WIRE_FIELD("frames")};
+        [FORMAT] = WIRE_FIELD("format"),   [VERSION] = WIRE_FIELD("version"),
+        [SCENE] = WIRE_FIELD("scene"),     [DIMENSIONS] = WIRE_FIELD("dimensions"),
+        [HISTORY] = WIRE_FIELD("history"), [RECORD] = WIRE_FIELD("record"),
+        [BOXES] = WIRE_FIELD("boxes"),     [REVISION] = WIRE_FIELD("revision"),
+        [TIME] = WIRE_FIELD("time"),       [HASH] = WIRE_FIELD("hash"),
+        [IDS] = WIRE_FIELD("ids"),         [FRAMES] = WIRE_FIELD("frames")};
     static const obb_str formats[] = {WIRE_FIELD("obbd-scene")};
     struct wire_object o;
     struct wire_export_header header = {.has_time = false};
@@ -84,6 +85,9 @@ bool wire_read_export_header(struct wire_cursor *c, struct wire_export_header *o
             if (read && history != (WIRE_HISTORY_SPAN | WIRE_HISTORY_COMMITS))
                 return wire_fail_at(c, WIRE_MISSING_FIELD, o.where[HISTORY],
                                     "\"span\" or \"commits\" is missing");
+            break;
+        case RECORD:
+            read = wire_read_record_setting(c, &header.settings);
             break;
         case BOXES:
             read = header.has_boxes = wire_read_whole(c, 0, OBB_MAX_WHOLE, &header.boxes);

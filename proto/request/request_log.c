@@ -69,9 +69,10 @@ enum { REVISION, TIME, HASH, RESTART, SETTINGS, REMOVE, REMOVE_FRAMES, FRAMES, P
 
 static bool read_settings(struct wire_cursor *c, wire_log_commit *commit)
 {
-    enum { DIMENSIONS, HISTORY, COUNT };
-    static const obb_str fields[COUNT] = {
-        [DIMENSIONS] = WIRE_FIELD("dimensions"), [HISTORY] = WIRE_FIELD("history")};
+    enum { DIMENSIONS, HISTORY, RECORD, COUNT };
+    static const obb_str fields[COUNT] = {[DIMENSIONS] = WIRE_FIELD("dimensions"),
+                                          [HISTORY] = WIRE_FIELD("history"),
+                                          [RECORD] = WIRE_FIELD("record")};
     obb_settings *settings = obb_arena_alloc(c->arena, 1, sizeof *settings);
     if (settings == NULL)
         return wire_fail_memory(c);
@@ -84,6 +85,9 @@ static bool read_settings(struct wire_cursor *c, wire_log_commit *commit)
     for (int field; (field = wire_object_next(&o)) >= 0;) {
         if (field == HISTORY) {
             if (!wire_read_history(c, NULL, settings, &history))
+                return false;
+        } else if (field == RECORD) {
+            if (!wire_read_record_setting(c, settings))
                 return false;
         } else {
             if (!wire_read_whole(c, 2, 3, &dimensions))

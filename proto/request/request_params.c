@@ -3,6 +3,7 @@
 #include "proto/base/number.h"
 #include "proto/problem/detail.h"
 #include "proto/request/object.h"
+#include "proto/request/request_query.h"
 #include "proto/request/value.h"
 
 #include <math.h>
@@ -23,6 +24,9 @@ typedef enum param {
     RATE,
     FROM,
     FOLLOW,
+    TAG,
+    HIT,
+    BOX,
     PARAMS
 } param;
 
@@ -39,6 +43,9 @@ static const obb_str names[PARAMS] = {
     [RATE] = WIRE_FIELD("rate"),
     [FROM] = WIRE_FIELD("from"),
     [FOLLOW] = WIRE_FIELD("follow"),
+    [TAG] = WIRE_FIELD("tag"),
+    [HIT] = WIRE_FIELD("hit"),
+    [BOX] = WIRE_FIELD("box"),
 };
 
 #define BIT(param) (1u << (param))
@@ -137,6 +144,27 @@ static bool read_limit(const obb_str values[static PARAMS], unsigned seen, struc
     return true;
 }
 
+/* Reads a cursor that is an id. */
+static bool read_id_cursor(const obb_str values[static PARAMS], unsigned seen,
+                           struct obb_arena *arena, uint64_t *out, wire_problem *problem)
+{
+    double number;
+    if ((seen & BIT(CURSOR)) == 0)
+        return true;
+    if (!whole(values[CURSOR], 1, OBB_MAX_WHOLE, &number))
+        return refuse(problem, arena, values[CURSOR], "a cursor comes from the page before");
+    *out = (uint64_t)number;
+    return true;
+}
+
+/* Reads a word that is true or false. */
+static bool read_truth(obb_str value, const char *rule, struct obb_arena *arena, bool *out,
+                       wire_problem *problem)
+{
+    *out = obb_str_equal(value, obb_str_of("true"));
+    return *out || obb_str_equal(value, obb_str_of("false")) || refuse(problem, arena, value, rule);
+}
+
 /* Reads the names of boxes and entities that a list or a stream is narrowed to. */
 static bool read_names(const obb_str values[static PARAMS], unsigned seen, struct obb_arena *arena,
                        obb_str *prefix, obb_str *entity, wire_problem *problem)
@@ -203,7 +231,6 @@ bool wire_read_box_list_params(const wire_param *params, size_t count, struct ob
 {
     obb_str values[PARAMS];
     unsigned seen;
-    double number;
     wire_list_params result = {.limit = DEFAULT_PAGE};
     if (!collect(params, count,
                  BIT(LIMIT) | BIT(CURSOR) | BIT(PREFIX) | BIT(ENTITY) | BIT(AT_TIME) |
@@ -212,11 +239,8 @@ bool wire_read_box_list_params(const wire_param *params, size_t count, struct ob
         !read_at(values, seen, arena, &result.has_at, &result.at, problem) ||
         !read_limit(values, seen, arena, &result.limit, problem))
         return false;
-    if ((seen & BIT(CURSOR)) != 0) {
-        if (!whole(values[CURSOR], 1, OBB_MAX_WHOLE, &number))
-            return refuse(problem, arena, values[CURSOR], "a cursor comes from the page before");
-        result.after_id = (uint64_t)number;
-    }
+    if (!read_id_cursor(values, seen, arena, &result.after_id, problem))
+        return false;
     if (!read_names(values, seen, arena, &result.prefix, &result.entity, problem))
         return false;
     *out = result;
@@ -274,7 +298,7 @@ bool wire_read_event_params(const wire_param *params, size_t count, struct obb_a
 {
     static const obb_str topics[] = {/* in the order of the bits WIRE_TOPIC_… */
                                      WIRE_FIELD("collisions"), WIRE_FIELD("boxes"),
-                                     WIRE_FIELD("commits")};
+                                     WIRE_FIELD("commits"), WIRE_FIELD("queries")};
     static const obb_str includes[] = {WIRE_FIELD("pose")};
     enum { TOPIC_WORDS = sizeof topics / sizeof *topics };
     obb_str values[PARAMS];
@@ -335,10 +359,38 @@ bool wire_read_log_params(const wire_param *params, size_t count, struct obb_are
     if (result.has_from && !whole(values[FROM], 0, OBB_MAX_WHOLE, &from))
         return refuse(problem, arena, values[FROM], "a revision is a whole number from 0 to 2^53");
     result.from = (uint64_t)from;
-    if ((seen & BIT(FOLLOW)) != 0) {
-        result.follow = obb_str_equal(values[FOLLOW], obb_str_of("true"));
-        if (!result.follow && !obb_str_equal(values[FOLLOW], obb_str_of("false")))
-            return refuse(problem, arena, values[FOLLOW], "follow is true or false");
+    if ((seen & BIT(FOLLOW)) != 0 &&
+        !read_truth(values[FOLLOW], "follow is true or false", arena, &result.follow, problem))
+        return false;
+    *out = result;
+    return true;
+}
+
+bool wire_read_recorded_params(const wire_param *params, size_t count, struct obb_arena *arena,
+                               wire_recorded_params *out, wire_problem *problem)
+{
+    obb_str values[PARAMS];
+    unsigned seen;
+    wire_recorded_params result = {.after_id = 0};
+    if (!collect(params, count, BIT(TAG) | BIT(HIT) | BIT(BOX) | BIT(LIMIT) | BIT(CURSOR), arena,
+                 values, &seen, problem) ||
+        !read_limit(values, seen, arena, &result.limit, problem) ||
+        !read_id_cursor(values, seen, arena, &result.after_id, problem))
+        return false;
+    result.has_hit = (seen & BIT(HIT)) != 0;
+    if (result.has_hit &&
+        !read_truth(values[HIT], "hit is true or false", arena, &result.hit, problem))
+        return false;
+    result.has_tag = (seen & BIT(TAG)) != 0;
+    if (result.has_tag) {
+        if (values[TAG].length > WIRE_MAX_TAG)
+            return refuse(problem, arena, values[TAG], "a tag is at most 64 bytes");
+        result.tag = values[TAG];
+    }
+    if ((seen & BIT(BOX)) != 0) {
+        if (!obb_name_valid(values[BOX]))
+            return refuse(problem, arena, values[BOX], wire_problem_of(OBB_BAD_NAME).detail);
+        result.box = values[BOX];
     }
     *out = result;
     return true;

@@ -59,7 +59,8 @@ enum {
     WIRE_TOPIC_COLLISIONS = 1,
     WIRE_TOPIC_BOXES = 2,
     WIRE_TOPIC_COMMITS = 4,
-    WIRE_TOPICS = 7 /* all of them; the default */
+    WIRE_TOPIC_QUERIES = 8,
+    WIRE_TOPICS = 15 /* all of them; the default */
 };
 
 /* What a client asks of an event stream. */
@@ -81,6 +82,19 @@ bool wire_event_params_filter(const wire_event_params *params);
 
 /* Returns whether two streams are sent the same messages. */
 bool wire_event_params_equal(const wire_event_params *a, const wire_event_params *b);
+
+/* Which recorded queries are listed. */
+typedef struct wire_recorded_params {
+    size_t limit;
+    uint64_t after_id; /* list after this id */
+    bool has_tag, has_hit;
+    obb_str tag;
+    bool hit;    /* whether the answer found something */
+    obb_str box; /* that the query or its answer names; length 0: any */
+} wire_recorded_params;
+
+bool wire_read_recorded_params(const wire_param *params, size_t count, struct obb_arena *arena,
+                               wire_recorded_params *out, wire_problem *problem);
 
 typedef struct wire_log_params {
     bool has_from; /* false: from the oldest state that is kept */

@@ -30,6 +30,8 @@ bool wire_query_kind(obb_str name, obb_query_kind *out)
     return false;
 }
 
+obb_str wire_query_kind_name(obb_query_kind kind) { return kind_names[kind]; }
+
 enum query_field {
     KIND,
     PAIRS,
@@ -542,7 +544,7 @@ bool wire_read_query(const wire_body *body, obb_query_kind kind, int dimensions,
     return false;
 }
 
-/* ---- The tag of a request that failed -------------------------------------------------------- */
+/* ---- Finding queries in a body ---------------------------------------------------------------- */
 
 /* Moves to the value of the object's member `key`. Returns false if there is none. */
 static bool enter_member(struct wire_cursor *c, obb_str key)
@@ -559,6 +561,23 @@ static bool enter_member(struct wire_cursor *c, obb_str key)
     return false;
 }
 
+static const obb_str queries_key = WIRE_FIELD("queries");
+
+bool wire_copy_queries(const wire_body *body, bool of_commit, struct obb_arena *arena,
+                       struct wire_buf *out, size_t *ends, size_t count)
+{
+    struct wire_cursor c;
+    wire_body_open(&c, body, arena);
+    if (of_commit && count > 0 && (!enter_member(&c, queries_key) || !wire_enter_array(&c)))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        if ((of_commit && !wire_next_item(&c)) || !wire_transcode(&c, out))
+            return false;
+        ends[i] = out->length;
+    }
+    return true;
+}
+
 bool wire_find_tag(const wire_body *body, size_t query, struct obb_arena *arena, obb_str *out)
 {
     struct wire_cursor c;
@@ -566,7 +585,7 @@ bool wire_find_tag(const wire_body *body, size_t query, struct obb_arena *arena,
     obb_str tag;
     wire_body_open(&c, &whole, arena);
     if (query != SIZE_MAX) {
-        if (!enter_member(&c, obb_str_of("queries")) || wire_peek(&c) != WIRE_KIND_ARRAY ||
+        if (!enter_member(&c, queries_key) || wire_peek(&c) != WIRE_KIND_ARRAY ||
             !wire_enter_array(&c))
             return false;
         for (size_t i = 0; i < query; i++)

@@ -2,6 +2,7 @@
 #ifndef WIRE_REQUEST_QUERY_H
 #define WIRE_REQUEST_QUERY_H
 
+#include "proto/base/buf.h"
 #include "proto/request/request.h"
 
 enum {
@@ -12,6 +13,9 @@ enum {
 /* Finds the kind of query that the last part of a path names. Returns false if there is none. */
 bool wire_query_kind(obb_str name, obb_query_kind *out);
 
+/* Returns the name of a kind, as in a path. */
+obb_str wire_query_kind_name(obb_query_kind kind);
+
 /* Reads a query of the kind. Boxes are named, or written out. With "by":"id" they may be given by
  * id, and pairs may be one flat array of ids. */
 bool wire_read_query(const wire_body *body, obb_query_kind kind, int dimensions,
@@ -21,5 +25,11 @@ bool wire_read_query(const wire_body *body, obb_query_kind kind, int dimensions,
  * `query` is not SIZE_MAX, of that query of a commit. Returns false if there is none. For requests
  * that failed: O(length of the body). */
 bool wire_find_tag(const wire_body *body, size_t query, struct obb_arena *arena, obb_str *out);
+
+/* Appends the queries of a body that was decoded before, each as compact JSON that can be posted to
+ * …/query/{kind}: the body itself, or, with of_commit, the `count` queries of the commit. ends[i] is
+ * where query i ends in out->bytes. Returns false without memory. O(length of the body). */
+bool wire_copy_queries(const wire_body *body, bool of_commit, struct obb_arena *arena,
+                       struct wire_buf *out, size_t *ends, size_t count);
 
 #endif

@@ -46,11 +46,21 @@ bool wire_read_history(struct wire_cursor *c, const obb_settings *most, obb_sett
     return !c->failed;
 }
 
+bool wire_read_record_setting(struct wire_cursor *c, obb_settings *settings)
+{
+    double whole;
+    if (!wire_read_whole(c, 0, OBB_MAX_RECORD, &whole))
+        return false;
+    settings->record = (uint32_t)whole;
+    return true;
+}
+
 static bool read_settings(struct wire_cursor *c, const obb_settings *most, wire_settings *out)
 {
-    enum { DIMENSIONS, HISTORY, COUNT };
-    static const obb_str fields[COUNT] = {
-        [DIMENSIONS] = WIRE_FIELD("dimensions"), [HISTORY] = WIRE_FIELD("history")};
+    enum { DIMENSIONS, HISTORY, RECORD, COUNT };
+    static const obb_str fields[COUNT] = {[DIMENSIONS] = WIRE_FIELD("dimensions"),
+                                          [HISTORY] = WIRE_FIELD("history"),
+                                          [RECORD] = WIRE_FIELD("record")};
     struct wire_object o;
     if (!wire_object_enter(&o, c, fields, COUNT))
         return false;
@@ -61,11 +71,13 @@ static bool read_settings(struct wire_cursor *c, const obb_settings *most, wire_
             if (!wire_read_whole(c, 2, 3, &whole))
                 return false;
             out->settings.dimensions = (int)whole;
-        } else if (!wire_read_history(c, most, &out->settings, &history)) {
+        } else if (field == RECORD ? !wire_read_record_setting(c, &out->settings)
+                                   : !wire_read_history(c, most, &out->settings, &history)) {
             return false;
         }
     }
     out->has_dimensions = wire_object_has(&o, DIMENSIONS);
+    out->has_record = wire_object_has(&o, RECORD);
     out->has_span = (history & WIRE_HISTORY_SPAN) != 0;
     out->has_commits = (history & WIRE_HISTORY_COMMITS) != 0;
     return !c->failed;
@@ -91,5 +103,7 @@ obb_settings wire_settings_over(const wire_settings *sent, obb_settings current)
         current.history_span = sent->settings.history_span;
     if (sent->has_commits)
         current.history_commits = sent->settings.history_commits;
+    if (sent->has_record)
+        current.record = sent->settings.record;
     return current;
 }

@@ -1,4 +1,4 @@
-/* The history of a scene, for decoders that read it as a part. Internal to the room. */
+/* Settings of a scene, for decoders that read them as a part. Internal to the room. */
 #ifndef WIRE_REQUEST_SCENE_BODY_H
 #define WIRE_REQUEST_SCENE_BODY_H
 
@@ -11,5 +11,8 @@ enum { WIRE_HISTORY_SPAN = 1, WIRE_HISTORY_COMMITS = 2 };
  * is OBB_BAD_VALUE. Returns false if the cursor failed. */
 bool wire_read_history(struct wire_cursor *c, const obb_settings *most, obb_settings *settings,
                        unsigned *out_fields);
+
+/* Reads how many queries the scene keeps: 0 to OBB_MAX_RECORD. Returns false if the cursor failed. */
+bool wire_read_record_setting(struct wire_cursor *c, obb_settings *settings);
 
 #endif

@@ -8,57 +8,59 @@
 #include <stdint.h>
 
 /* X(field, kind, "name", factor from the field to the unit of the name, "help") */
-#define SRV_METRICS_TABLE(X)                                                                  \
-    X(connections, gauge, "obbd_connections", 1, "Open connections.")                         \
-    X(connections_total, counter, "obbd_connections_total", 1, "Connections accepted.")       \
-    X(cut_total, counter, "obbd_connections_cut_total", 1,                                    \
-      "Connections closed because a request or its answer took too long.")                    \
-    X(received_bytes, counter, "obbd_received_bytes_total", 1, "Bytes of request bodies.")    \
-    X(sent_bytes, counter, "obbd_sent_bytes_total", 1, "Bytes of answers' bodies.")           \
-    X(in_flight_bytes, gauge, "obbd_in_flight_bytes", 1,                                      \
-      "Bytes that requests hold beside the scenes.")                                          \
-    X(queue, gauge, "obbd_queue", 1, "Heavy requests under way or waiting for a worker.")     \
-    X(queue_full_total, counter, "obbd_queue_full_total", 1,                                  \
-      "Requests refused because the queue was full.")                                         \
-    X(rate_exceeded_total, counter, "obbd_client_rate_exceeded_total", 1,                     \
-      "Requests refused because their client was over its rate.")                             \
-    X(cancelled_total, counter, "obbd_cancelled_total", 1,                                    \
-      "Requests given up because the client went or time was over.")                          \
-    X(followers, gauge, "obbd_followers", 1, "Event streams.")                                \
-    X(events_total, counter, "obbd_events_total", 1, "Messages sent to event streams.")       \
-    X(overruns_total, counter, "obbd_event_overruns_total", 1,                                \
-      "Event streams dropped for being slow.")                                                \
-    X(commits_total, counter, "obbd_commits_total", 1, "Commits that changed a scene.")       \
-    X(commit_ns_total, counter, "obbd_commit_seconds_total", 1e-9,                            \
-      "Time that commits took, refitting broad phases included.")                             \
-    X(candidates_total, counter, "obbd_pair_candidates_total", 1,                             \
-      "Pairs that the broad phase left in queries for all pairs.")                            \
-    X(doubts_total, counter, "obbd_pair_double_tests_total", 1,                               \
-      "Those of them that the packed test left to the test in double precision.")             \
-    X(scenes, gauge, "obbd_scenes", 1, "Scenes.")                                             \
-    X(boxes, gauge, "obbd_boxes", 1, "Boxes in all scenes.")                                  \
-    X(scene_bytes, gauge, "obbd_scene_bytes", 1,                                              \
-      "Bytes of the boxes, indexes and histories of all scenes.")                             \
-    X(loop_lag_us, gauge, "obbd_loop_lag_seconds", 1e-6,                                      \
-      "Longest time by which a timer of the event loop was late in the last 10 to 20 s.")     \
-    X(rebuild_us_total, counter, "obbd_index_rebuild_seconds_total", 1e-6,                    \
-      "Time that rebuilds of broad phases were under way, waiting for workers and commits "   \
-      "included.")                                                                            \
-    X(rebuilds_total, counter, "obbd_index_rebuilds_total", 1,                                \
-      "Broad phases rebuilt in the background.")                                              \
-    X(workers, gauge, "obbd_workers", 1, "Threads for heavy work.")                           \
-    X(connection_limit, gauge, "obbd_connection_limit", 1, "Most open connections.")          \
-    X(queue_limit, gauge, "obbd_queue_limit", 1, "Most heavy requests under way or waiting.") \
-    X(client_rate, gauge, "obbd_client_rate_limit", 1,                                        \
-      "Most requests a second of one client; 0: no limit.")                                   \
-    X(body_limit, gauge, "obbd_body_limit_bytes", 1, "Longest request body.")                 \
-    X(memory_limit, gauge, "obbd_in_flight_limit_bytes", 1,                                   \
-      "Most bytes of bodies and answers in memory.")                                          \
-    X(scene_limit, gauge, "obbd_scene_limit", 1, "Most scenes.")                              \
-    X(box_limit, gauge, "obbd_box_limit", 1, "Most boxes in all scenes.")                     \
-    X(scene_memory, gauge, "obbd_scene_memory_limit_bytes", 1,                                \
-      "Most bytes of all scenes; 0: no limit.")                                               \
-    X(timeout_ms, gauge, "obbd_request_timeout_seconds", 1e-3,                                \
+#define SRV_METRICS_TABLE(X)                                                                   \
+    X(connections, gauge, "obbd_connections", 1, "Open connections.")                          \
+    X(connections_total, counter, "obbd_connections_total", 1, "Connections accepted.")        \
+    X(cut_total, counter, "obbd_connections_cut_total", 1,                                     \
+      "Connections closed because a request or its answer took too long.")                     \
+    X(received_bytes, counter, "obbd_received_bytes_total", 1, "Bytes of request bodies.")     \
+    X(sent_bytes, counter, "obbd_sent_bytes_total", 1, "Bytes of answers' bodies.")            \
+    X(in_flight_bytes, gauge, "obbd_in_flight_bytes", 1,                                       \
+      "Bytes that requests hold beside the scenes.")                                           \
+    X(queue, gauge, "obbd_queue", 1, "Heavy requests under way or waiting for a worker.")      \
+    X(queue_full_total, counter, "obbd_queue_full_total", 1,                                   \
+      "Requests refused because the queue was full.")                                          \
+    X(rate_exceeded_total, counter, "obbd_client_rate_exceeded_total", 1,                      \
+      "Requests refused because their client was over its rate.")                              \
+    X(cancelled_total, counter, "obbd_cancelled_total", 1,                                     \
+      "Requests given up because the client went or time was over.")                           \
+    X(followers, gauge, "obbd_followers", 1, "Event streams.")                                 \
+    X(events_total, counter, "obbd_events_total", 1, "Messages sent to event streams.")        \
+    X(queries_unrecorded_total, counter, "obbd_queries_unrecorded_total", 1,                   \
+      "Queries of scenes that record them which were not recorded, for want of room or time.") \
+    X(overruns_total, counter, "obbd_event_overruns_total", 1,                                 \
+      "Event streams dropped for being slow.")                                                 \
+    X(commits_total, counter, "obbd_commits_total", 1, "Commits that changed a scene.")        \
+    X(commit_ns_total, counter, "obbd_commit_seconds_total", 1e-9,                             \
+      "Time that commits took, refitting broad phases included.")                              \
+    X(candidates_total, counter, "obbd_pair_candidates_total", 1,                              \
+      "Pairs that the broad phase left in queries for all pairs.")                             \
+    X(doubts_total, counter, "obbd_pair_double_tests_total", 1,                                \
+      "Those of them that the packed test left to the test in double precision.")              \
+    X(scenes, gauge, "obbd_scenes", 1, "Scenes.")                                              \
+    X(boxes, gauge, "obbd_boxes", 1, "Boxes in all scenes.")                                   \
+    X(scene_bytes, gauge, "obbd_scene_bytes", 1,                                               \
+      "Bytes of the boxes, indexes and histories of all scenes.")                              \
+    X(loop_lag_us, gauge, "obbd_loop_lag_seconds", 1e-6,                                       \
+      "Longest time by which a timer of the event loop was late in the last 10 to 20 s.")      \
+    X(rebuild_us_total, counter, "obbd_index_rebuild_seconds_total", 1e-6,                     \
+      "Time that rebuilds of broad phases were under way, waiting for workers and commits "    \
+      "included.")                                                                             \
+    X(rebuilds_total, counter, "obbd_index_rebuilds_total", 1,                                 \
+      "Broad phases rebuilt in the background.")                                               \
+    X(workers, gauge, "obbd_workers", 1, "Threads for heavy work.")                            \
+    X(connection_limit, gauge, "obbd_connection_limit", 1, "Most open connections.")           \
+    X(queue_limit, gauge, "obbd_queue_limit", 1, "Most heavy requests under way or waiting.")  \
+    X(client_rate, gauge, "obbd_client_rate_limit", 1,                                         \
+      "Most requests a second of one client; 0: no limit.")                                    \
+    X(body_limit, gauge, "obbd_body_limit_bytes", 1, "Longest request body.")                  \
+    X(memory_limit, gauge, "obbd_in_flight_limit_bytes", 1,                                    \
+      "Most bytes of bodies and answers in memory.")                                           \
+    X(scene_limit, gauge, "obbd_scene_limit", 1, "Most scenes.")                               \
+    X(box_limit, gauge, "obbd_box_limit", 1, "Most boxes in all scenes.")                      \
+    X(scene_memory, gauge, "obbd_scene_memory_limit_bytes", 1,                                 \
+      "Most bytes of all scenes; 0: no limit.")                                                \
+    X(timeout_ms, gauge, "obbd_request_timeout_seconds", 1e-3,                                 \
       "Time for a request's headers, its body and its work, each.")
 
 /* The thread that did the work of a request. */

@@ -75,16 +75,15 @@ static void overrun(struct srv_channel *c, struct srv_subscriber *s)
     srv_message_unref(message);
 }
 
-static void send_message(struct srv_channel *c, struct srv_audience *a)
+/* Sends a message to all subscribers. NULL: none. lost: they are sent away instead. */
+static void tell(struct srv_channel *c, struct srv_audience *a, struct srv_message *message,
+                 bool lost)
 {
-    struct srv_message *message = a->now;
-    if (message != NULL) {
+    if (message != NULL)
         srv_feed_append(&a->feed, message);
-        srv_audience_sent(a, srv_clock());
-    }
     for (struct srv_subscriber *s = a->subscribers, *next; s != NULL; s = next) {
         next = s->next;
-        if (a->lost) {
+        if (lost) {
             overrun(c, s);
         } else if (message != NULL) {
             c->channels->metrics->events_total++;
@@ -92,6 +91,14 @@ static void send_message(struct srv_channel *c, struct srv_audience *a)
                 overrun(c, s);
         }
     }
+}
+
+static void send_message(struct srv_channel *c, struct srv_audience *a)
+{
+    struct srv_message *message = a->now;
+    if (message != NULL)
+        srv_audience_sent(a, srv_clock());
+    tell(c, a, message, a->lost);
     a->lost = false;
     a->now = NULL;
     srv_message_unref(message);
@@ -622,6 +629,25 @@ void srv_channel_commit(struct srv_channel *c, struct obb_scene *scene)
         push(c, step);
     } else {
         c->lost = true;
+    }
+    go_on(c);
+}
+
+/* A step that runs meanwhile touches neither the feeds nor the subscribers. */
+void srv_channel_query(struct srv_channel *c, const wire_recorded_row *row)
+{
+    for (struct srv_audience *a = c->state.audiences; a != NULL; a = a->next) {
+        if (a->subscribers == NULL || (a->params.topics & WIRE_TOPIC_QUERIES) == 0)
+            continue;
+        struct srv_message *message = srv_message_create(c->channels->budget);
+        if (message != NULL)
+            wire_event_query(&message->text, row);
+        if (message == NULL || message->text.failed) {
+            tell(c, a, NULL, true);
+        } else {
+            tell(c, a, message, false);
+        }
+        srv_message_unref(message);
     }
     go_on(c);
 }

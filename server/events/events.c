@@ -80,6 +80,14 @@ void srv_events_follow(struct srv_events *events, struct srv_request *request,
         srv_channel_join(channel, scene, request, params);
 }
 
+void srv_events_query(struct srv_events *events, const struct obb_scene *scene,
+                      const wire_recorded_row *row)
+{
+    struct srv_channel *channel = srv_channel_find(&events->channels, scene);
+    if (channel != NULL)
+        srv_channel_query(channel, row);
+}
+
 void srv_events_stop(struct srv_events *events) { srv_channels_stop(&events->channels); }
 
 void srv_events_destroy(struct srv_events *events)

@@ -20,6 +20,10 @@ srv_write_listener srv_events_listener(struct srv_events *events);
 void srv_events_follow(struct srv_events *events, struct srv_request *request,
                        struct obb_scene *scene, const wire_event_params *params);
 
+/* Tells a recorded query to those who follow the topic queries of the scene. O(followers). */
+void srv_events_query(struct srv_events *events, const struct obb_scene *scene,
+                      const wire_recorded_row *row);
+
 /* For the end of the service: ends all streams and gives up what is under way. Each channel then
  * gives its hold of the drain back. */
 void srv_events_stop(struct srv_events *events);

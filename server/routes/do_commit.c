@@ -31,12 +31,12 @@ static void commit_read(struct srv_work *work)
 
 /* Writes the answer. If `results` is NULL, the problem stands in place of each query's result. */
 static void write_answer(struct commit *c, const obb_result *const *results,
-                         const wire_problem *unanswered, bool omit_ids)
+                         const wire_problem *unanswered, bool omit_ids, size_t (*entries)[2])
 {
     struct srv_request *request = c->plans.work.request;
     wire_write_committed(&request->reply, request->accept, &c->commit, &c->change.write.committed,
                          (const struct obb_view *const *)c->plans.views, results, unanswered,
-                         omit_ids);
+                         omit_ids, entries);
 }
 
 static void commit_write(struct srv_plans *p)
@@ -49,7 +49,19 @@ static void commit_write(struct srv_plans *p)
     }
     for (size_t i = 0; i < p->count; i++)
         results[i] = obb_plan_result(p->plans[i]);
-    write_answer((struct commit *)p, results, NULL, false);
+    size_t(*entries)[2] = NULL;
+    if (p->recording.on && p->count > 0 && request->accept == WIRE_JSON)
+        entries = obb_arena_alloc(&request->arena, p->count, sizeof *entries);
+    write_answer((struct commit *)p, results, NULL, false, entries);
+    if (p->recording.on && p->count > 0) {
+        const srv_answered answered = {.queries = p->queries,
+                                       .count = p->count,
+                                       .views = (const struct obb_view *const *)p->views,
+                                       .results = results,
+                                       .of_commit = true,
+                                       .entries = (const size_t(*)[2])entries};
+        srv_recording_make(&p->recording, request, &answered);
+    }
     srv_plans_drop(p);
 }
 
@@ -114,10 +126,10 @@ static void reply_unanswered(struct commit *c, wire_problem problem)
     }
     problem.retry_after = 0;
     wire_buf_restart(&request->reply, c->aside);
-    write_answer(c, NULL, &problem, false);
+    write_answer(c, NULL, &problem, false, NULL);
     if (request->reply.failed) {
         wire_buf_restart(&request->reply, c->aside);
-        write_answer(c, NULL, &problem, true);
+        write_answer(c, NULL, &problem, true, NULL);
     }
     srv_reply(request, 200, wire_media_type(request->accept));
 }
@@ -127,14 +139,16 @@ static void commit_reply(struct srv_work *work)
     struct commit *c = (struct commit *)work;
     struct srv_request *request = work->request;
     const obb_status status = (obb_status)atomic_load(&c->plans.status);
-    if (atomic_load(&request->cancelled))
+    if (atomic_load(&request->cancelled)) {
         reply_unanswered(c, srv_problem_cancelled(request));
-    else if (status != OBB_OK)
+    } else if (status != OBB_OK) {
         reply_unanswered(c, srv_problem_of_status(status));
-    else if (request->reply.failed)
+    } else if (request->reply.failed) {
         reply_unanswered(c, srv_problem_no_room());
-    else
+    } else {
+        srv_plans_keep(&c->plans);
         srv_reply(request, 200, wire_media_type(request->accept));
+    }
     srv_plans_close(&c->plans);
 }
 
@@ -157,7 +171,7 @@ static void commit_query(struct srv_change *change)
     c->plans.write = commit_write;
     c->plans.work.request->has_tag = c->commit.has_tag; /* for the log */
     c->plans.work.request->tag = c->commit.tag;
-    c->plans.write_ns =
+    c->plans.write_ns +=
         NAME_NS * (double)(c->commit.edit.put_count + change->write.committed.missed);
     /* Many views are opened on the pool while the scene is locked, so that no other commit comes
      * between the changes and the queries. */
@@ -220,6 +234,8 @@ static void commit_apply(struct srv_work *work)
     c->change.op.settings = srv_default_settings(request->services);
     c->change.op.edit = edit;
     c->change.op.dry_run = c->commit.dry_run;
+    if (c->commit.dry_run)
+        c->plans.recording.on = false; /* nothing was asked of the scene */
     c->change.commit = &c->commit;
     c->change.applied = commit_query;
     srv_change_start(&c->change);
@@ -232,6 +248,8 @@ void srv_do_commit(struct srv_request *request)
         !srv_path_name(request, SRV_SCENE_PART, &c->change.op.scene))
         return;
     c->plans.work.request = request;
-    c->dimensions = srv_scene_dimensions(request->services, c->change.op.scene);
+    const obb_settings settings = srv_scene_settings(request->services, c->change.op.scene);
+    c->dimensions = settings.dimensions;
+    srv_plans_record(&c->plans, request, &settings);
     srv_work_decode(&c->plans.work, commit_read, commit_apply);
 }

@@ -105,9 +105,29 @@ static void end_overlay(struct srv_plans *p)
     p->overlay = NULL;
 }
 
+/* About, for copying a byte of the body as JSON. */
+#define COPY_NS 6.0
+
+void srv_plans_record(struct srv_plans *p, struct srv_request *request,
+                      const obb_settings *settings)
+{
+    if (settings->record == 0)
+        return;
+    srv_recording_begin(&p->recording, request);
+    p->write_ns += COPY_NS * (double)request->body.length;
+}
+
+void srv_plans_keep(struct srv_plans *p)
+{
+    if (p->recording.on)
+        srv_recording_keep(&p->recording, p->work.request, p->count > 0 ? p->scene : NULL);
+}
+
 void srv_plans_close(struct srv_plans *p)
 {
     struct srv_services *services = p->work.request->services;
+    if (p->recording.on)
+        srv_recording_drop(&p->recording);
     srv_plans_drop(p);
     end_overlay(p);
     for (size_t i = 0; i < p->opened_count; i++)
@@ -366,6 +386,8 @@ static void lines_closed(struct srv_paged_answer *answer)
 static void stream_pairs(struct query *q)
 {
     const obb_result *result = obb_plan_result(q->plans.plans[0]);
+    if (q->plans.recording.on)
+        srv_recording_skip(&q->plans.recording);
     q->lines.cheap = !result->truncated && result->pair_count <= pairs_for(q, FEW_PAIRS);
     q->plans.current = q->plans.count;
     q->lines.view = q->plans.views[0];
@@ -376,6 +398,14 @@ static void stream_pairs(struct query *q)
     srv_paged_answer_start(&q->lines, q->plans.work.request, WIRE_NDJSON);
 }
 
+static void record_answer(struct srv_plans *p)
+{
+    const obb_result *result = obb_plan_result(p->plans[0]);
+    const srv_answered answered = {
+        .queries = p->queries, .count = 1, .views = views_from(p, 0), .results = &result};
+    srv_recording_make(&p->recording, p->work.request, &answered);
+}
+
 static void query_write(struct srv_plans *p)
 {
     struct srv_request *request = p->work.request;
@@ -383,6 +413,8 @@ static void query_write(struct srv_plans *p)
         return; /* a stream is written as its client reads it */
     wire_write_result(&request->reply, request->accept, p->views[0], &p->queries[0],
                       obb_plan_result(p->plans[0]));
+    if (p->recording.on)
+        record_answer(p);
     srv_plans_drop(p); /* here, because freeing a large result takes long */
 }
 
@@ -417,6 +449,7 @@ static void query_reply(struct srv_work *work)
         stream_pairs(q);
         return;
     } else {
+        srv_plans_keep(&q->plans);
         srv_reply(request, 200, wire_media_type(request->accept));
     }
     srv_plans_close(&q->plans);
@@ -479,6 +512,8 @@ void srv_do_query(struct srv_request *request)
     const struct obb_scene *scene = srv_path_scene(request);
     if (scene == NULL)
         return;
-    q->dimensions = srv_scene_dimensions(services, obb_scene_name(scene));
+    const obb_settings settings = srv_scene_settings(services, obb_scene_name(scene));
+    q->dimensions = settings.dimensions;
+    srv_plans_record(&q->plans, request, &settings);
     srv_work_decode(&q->plans.work, query_read, query_start);
 }

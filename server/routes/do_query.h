@@ -2,6 +2,7 @@
 #ifndef SRV_DO_QUERY_H
 #define SRV_DO_QUERY_H
 
+#include "server/events/recorder.h"
 #include "server/scenes/lock.h"
 #include "server/scenes/work.h"
 
@@ -25,6 +26,8 @@ struct srv_plans {
     bool refused;
     /* Called on any thread when all results are complete: writes request->reply. */
     void (*write)(struct srv_plans *plans);
+
+    struct srv_recording recording; /* if it is on, `write` makes the records */
 
     /* While the views are opened. */
     struct obb_scene *scene;
@@ -50,6 +53,13 @@ void srv_plans_open(struct srv_plans *p, struct obb_scene *scene, const obb_need
  * *out_problem says why, and `then` is not called. */
 bool srv_plans_start(struct srv_plans *p, void (*then)(struct srv_work *work),
                      wire_problem *out_problem);
+
+/* Turns the recording on, in the handler, if the scene's settings say so. */
+void srv_plans_record(struct srv_plans *p, struct srv_request *request,
+                      const obb_settings *settings);
+
+/* Keeps what was recorded, when the request is answered with the results. */
+void srv_plans_keep(struct srv_plans *p);
 
 /* Destroys the plans. Any thread. */
 void srv_plans_drop(struct srv_plans *p);

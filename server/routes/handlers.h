@@ -24,8 +24,8 @@ srv_handler srv_do_frame_list, srv_do_frame_put, srv_do_frame_get, srv_do_frame_
 /* do_query.c, do_commit.c */
 srv_handler srv_do_query, srv_do_commit;
 
-/* do_export.c, do_events.c, do_log.c */
-srv_handler srv_do_export, srv_do_import, srv_do_events, srv_do_log;
+/* do_export.c, do_events.c, do_log.c, do_recorded.c */
+srv_handler srv_do_export, srv_do_import, srv_do_events, srv_do_log, srv_do_recorded;
 
 /* page.c: GET /, the web editor. A program that was built without node answers with a page that
  * says how to build the editor. Query parameters are the page's own. */

@@ -43,6 +43,7 @@ const srv_route srv_route_table[] = {
     {SRV_DELETE, FRAME, srv_do_frame_delete, 0, 0, SRV_WRITE},
 
     {SRV_GET, SCENE "/events", srv_do_events, 0, ONE(WIRE_EVENTS), SRV_READ},
+    {SRV_GET, SCENE "/queries", srv_do_recorded, 0, BOTH, SRV_READ},
     /* changes need the scope write, queries the scope read: checked when the commit is decoded */
     {SRV_POST, SCENE "/commit", srv_do_commit, BOTH, BOTH, SRV_READ_OR_WRITE},
     {SRV_POST, SCENE "/query/all-pairs", srv_do_query, BOTH, BOTH | ONE(WIRE_NDJSON), SRV_READ},

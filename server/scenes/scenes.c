@@ -58,14 +58,19 @@ obb_settings srv_most_settings(const struct srv_services *services)
                           .history_commits = (uint32_t)services->config->history_commits_max};
 }
 
-int srv_scene_dimensions(const struct srv_services *services, obb_str name)
+obb_settings srv_scene_settings(const struct srv_services *services, obb_str name)
 {
     const struct obb_scene *scene = obb_store_find(services->store, name);
     if (scene == NULL)
-        return 3;
+        return (obb_settings){.dimensions = 3};
     obb_scene_info info;
     srv_scene_info(services->locks, scene, &info, NULL);
-    return info.settings.dimensions;
+    return info.settings;
+}
+
+int srv_scene_dimensions(const struct srv_services *services, obb_str name)
+{
+    return srv_scene_settings(services, name).dimensions;
 }
 
 struct obb_view *srv_open_view(struct srv_request *request, struct obb_scene *scene,

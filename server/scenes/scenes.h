@@ -22,6 +22,10 @@ struct obb_scene *srv_path_scene(struct srv_request *request);
  * scene. */
 int srv_scene_dimensions(const struct srv_services *services, obb_str name);
 
+/* Returns the settings of the scene of that name, also while it is locked; three dimensions and
+ * nothing else if there is no such scene. */
+obb_settings srv_scene_settings(const struct srv_services *services, obb_str name);
+
 /* Returns the settings that a new scene begins with: those of the options. */
 obb_settings srv_default_settings(const struct srv_services *services);
 

@@ -16,23 +16,25 @@ struct srv_log;
 struct srv_log_streams;
 struct srv_metrics;
 struct srv_pool;
+struct srv_recorder;
 struct srv_writer;
 
 enum { SRV_SCENE_PART = 2 }; /* the part of a path that names a scene: /v1/scenes/{scene} */
 
 struct srv_services {
-    const srv_config *config;     /* every option */
-    const struct srv_log *log;    /* where log lines go */
-    struct srv_metrics *metrics;  /* what /metrics tells */
-    struct obb_budget *budget;    /* of --memory-limit: all that requests take draws from it */
-    struct srv_pool *pool;        /* the threads for heavy work */
-    struct obb_store *store;      /* all scenes: for finding; only the writer changes it */
-    struct srv_locks *locks;      /* which scenes are locked; opens and closes views */
-    struct srv_writer *writer;    /* the one door through which the store changes */
-    struct srv_events *events;    /* the event streams */
-    struct srv_log_streams *logs; /* the streams of scenes' logs */
-    struct srv_admit *admit;      /* tokens and rates: which requests may go on to their route */
-    bool draining;                /* a signal has asked for the end */
+    const srv_config *config;      /* every option */
+    const struct srv_log *log;     /* where log lines go */
+    struct srv_metrics *metrics;   /* what /metrics tells */
+    struct obb_budget *budget;     /* of --memory-limit: all that requests take draws from it */
+    struct srv_pool *pool;         /* the threads for heavy work */
+    struct obb_store *store;       /* all scenes: for finding; only the writer changes it */
+    struct srv_locks *locks;       /* which scenes are locked; opens and closes views */
+    struct srv_writer *writer;     /* the one door through which the store changes */
+    struct srv_events *events;     /* the event streams */
+    struct srv_recorder *recorder; /* keeps queries with their answers */
+    struct srv_log_streams *logs;  /* the streams of scenes' logs */
+    struct srv_admit *admit;       /* tokens and rates: which requests may go on to their route */
+    bool draining;                 /* a signal has asked for the end */
 };
 
 #endif

@@ -253,7 +253,8 @@ START_TEST(each_kind_of_change_is_the_commit_with_the_same_effect)
          "0,0,0,1],\"category\":1,\"mask\":4294967295,\"group\":0}},"
          "\"revision\":13}"},
         {"PUT", "/v1/scenes/s", "{\"history\":{\"span\":700}}", 200,
-         "{\"time\":11.5,\"settings\":{\"dimensions\":3,\"history\":{\"span\":700,\"commits\":64}},"
+         "{\"time\":11.5,\"settings\":{\"dimensions\":3,\"history\":{\"span\":700,\"commits\":64},"
+         "\"record\":0},"
          "\"revision\":14}"},
         {"PUT", "/v1/scenes/s", "{\"history\":{\"span\":700}}", 200, NULL},
     };

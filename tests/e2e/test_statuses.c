@@ -61,6 +61,10 @@ static const struct row rows[] = {
     {"GET", "/v1/scenes/none/export", NULL, NULL, 404},
     {"GET", S "/export", "Accept: application/json", NULL, 406},
 
+    {"GET", S "/queries", NULL, NULL, 200},
+    {"GET", S "/queries?hit=1", NULL, NULL, 400},
+    {"GET", "/v1/scenes/none/queries", NULL, NULL, 404},
+    {"GET", S "/queries", "Accept: text/html", NULL, 406},
     {"GET", S "/log", NULL, NULL, 200},
     {"GET", S "/log?from=1&follow=false", NULL, NULL, 200},
     {"GET", S "/log?follow=1", NULL, NULL, 400},
@@ -273,6 +277,7 @@ static size_t send_too_often(void)
         {"DELETE", S},
         {"GET", S "/export"},
         {"GET", S "/log"},
+        {"GET", S "/queries"},
         {"POST", S "/import"},
         {"POST", S "/copy"},
         {"GET", S "/boxes"},

@@ -122,6 +122,58 @@ START_TEST(captured_values_are_compact_and_as_they_were_sent)
 }
 END_TEST
 
+/* Long texts, too, and what CBOR has beside JSON. */
+START_TEST(transcoded_values_are_compact_json)
+{
+    static const struct {
+        const char *bytes;
+        size_t length;
+        const char *json;
+    } cases[] = {
+#define CBOR(bytes) bytes, sizeof(bytes) - 1
+        {CBOR("\xa2\x61\x61\x01\x62\x0a\x22\xf6"), "{\"a\":1,\"\\n\\\"\":null}"},
+        {CBOR("\x84\xf5\xf4\x20\x80"), "[true,false,-1,[]]"},
+        {CBOR("\xd8\x55\x48\0\0\xc0\x3f\0\0\0\xc0"), "[1.5,-2]"},
+        {CBOR("\xd8\x56\x48\x9a\x99\x99\x99\x99\x99\xb9\x3f"), "[0.1]"},
+        {CBOR("\xd8\x46\x48\x07\0\0\0\xff\xff\xff\xff"), "[7,4294967295]"},
+        {CBOR("\xfb\x80\0\0\0\0\0\0\0"), "-0.0"},
+#undef CBOR
+    };
+    struct obb_arena arena;
+    struct wire_buf out = {0};
+    struct wire_cursor c;
+    obb_arena_init(&arena);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        out.length = 0;
+        wire_cbor_open(&c, cases[i].bytes, cases[i].length, &arena);
+        ck_assert_msg(wire_transcode(&c, &out) && wire_finish(&c), "case %zu", i);
+        ck_assert_msg(obb_str_equal((obb_str){out.bytes, out.length}, obb_str_of(cases[i].json)),
+                      "%.*s", (int)out.length, out.bytes);
+    }
+    enum { MANY = 5000 };
+    static char text[4 * MANY + 8], compact[2 * MANY + 8];
+    size_t length = 0, short_length = 0;
+    for (int i = 0; i < MANY; i++) {
+        length += (size_t)sprintf(text + length, "%s 7\n", i > 0 ? "," : "[");
+        short_length += (size_t)sprintf(compact + short_length, "%s7", i > 0 ? "," : "[");
+    }
+    length += (size_t)sprintf(text + length, "]");
+    short_length += (size_t)sprintf(compact + short_length, "]");
+    out.length = 0;
+    wire_json_open(&c, text, length, &arena);
+    ck_assert(wire_transcode(&c, &out) && wire_finish(&c));
+    ck_assert(obb_str_equal((obb_str){out.bytes, out.length}, (obb_str){compact, short_length}));
+    struct obb_budget little;
+    obb_budget_init(&little, 4096);
+    struct wire_buf poor = {.budget = &little};
+    wire_json_open(&c, text, length, &arena);
+    ck_assert(!wire_transcode(&c, &poor) && poor.failed);
+    wire_buf_fini(&poor);
+    wire_buf_fini(&out);
+    obb_arena_fini(&arena);
+}
+END_TEST
+
 START_TEST(captured_values_have_limits)
 {
     struct obb_arena arena;
@@ -219,6 +271,7 @@ int main(void)
     tcase_add_test(tc, a_place_becomes_a_pointer);
     tcase_add_test(tc, a_malformed_rest_outweighs_an_invalid_value);
     tcase_add_test(tc, captured_values_are_compact_and_as_they_were_sent);
+    tcase_add_test(tc, transcoded_values_are_compact_json);
     tcase_add_test(tc, captured_values_have_limits);
     tcase_add_test(tc, a_failing_heap_is_a_503);
     tcase_add_test(tc, a_skipped_value_is_checked_as_if_it_had_been_read);

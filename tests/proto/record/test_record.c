@@ -161,7 +161,8 @@ static wire_record random_record(bool planar)
     if (record.effects.has_settings)
         record.effects.settings = (obb_settings){.dimensions = planar ? 2 : 3,
                                                  .history_span = test_uniform(&rng, 0, 1e6),
-                                                 .history_commits = (uint32_t)test_random(&rng)};
+                                                 .history_commits = (uint32_t)test_random(&rng),
+                                                 .record = (uint32_t)test_below(&rng, 10001)};
     return record;
 }
 

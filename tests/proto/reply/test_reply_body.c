@@ -64,14 +64,16 @@ static void write_moments(struct wire_out *out)
 {
     wire_put_moment(out, (obb_moment){9007199254740993u, -2.5});
     wire_put_named_moment(out, "oldest", (obb_moment){3, 0.0});
-    wire_put_history(out, &(obb_settings){.history_span = 1.5, .history_commits = 4});
+    wire_put_settings(out, &(obb_settings){3, 1.5, 4, 10000});
 }
 
 START_TEST(moments_have_a_revision_and_a_time)
 {
     check_members(write_moments, "{\"revision\":9007199254740993,\"time\":-2.5,"
                                  "\"oldest\":{\"revision\":3,\"time\":0},"
-                                 "\"history\":{\"span\":1.5,\"commits\":4}}");
+                                 "\"dimensions\":3,"
+                                 "\"history\":{\"span\":1.5,\"commits\":4},"
+                                 "\"record\":10000}");
 }
 END_TEST
 

@@ -43,10 +43,10 @@ START_TEST(a_commit_answers_counts_ids_missing_and_results)
     struct wire_buf json = {0}, cbor = {0};
     wire_write_committed(&json, WIRE_JSON, &commit, &committed,
                          (const struct obb_view *const[]){view, view},
-                         (const obb_result *const[]){&all, &point}, NULL, false);
+                         (const obb_result *const[]){&all, &point}, NULL, false, NULL);
     wire_write_committed(&cbor, WIRE_CBOR, &commit, &committed,
                          (const struct obb_view *const[]){view, view},
-                         (const obb_result *const[]){&all, &point}, NULL, false);
+                         (const obb_result *const[]){&all, &point}, NULL, false, NULL);
     check_reply("CommitAnswer", &json, &cbor,
                 "{\"revision\":42,\"time\":1234.5,\"removed\":1,\"put\":2,\"posed\":1,"
                 "\"transformed\":0,\"ids\":{\"n\\\"1\":17},"
@@ -58,9 +58,9 @@ START_TEST(a_commit_answers_counts_ids_missing_and_results)
     const wire_commit asked = {.edit = {.dimensions = 3}, .queries = queries, .query_count = 2};
     const wire_problem busy = {.status = 503, .type = "unavailable", .title = "t", .detail = "d"};
     wire_write_committed(&json, WIRE_JSON, &asked, &(obb_committed){.moment = {2, 1.0}}, NULL, NULL,
-                         &busy, false);
+                         &busy, false, NULL);
     wire_write_committed(&cbor, WIRE_CBOR, &asked, &(obb_committed){.moment = {2, 1.0}}, NULL, NULL,
-                         &busy, false);
+                         &busy, false, NULL);
 #define BUSY                                                                           \
     "{\"problem\":{\"type\":\"/problems/unavailable\",\"title\":\"t\",\"status\":503," \
     "\"detail\":\"d\"}}"
@@ -77,9 +77,9 @@ START_TEST(a_commit_answers_counts_ids_missing_and_results)
         const obb_result *const results[] = {&all, &all};
         const wire_problem *const problem = unanswered == 1 ? &busy : NULL;
         wire_write_committed(&json, WIRE_JSON, &tagged, &(obb_committed){.moment = {2, 1.0}}, views,
-                             results, problem, false);
+                             results, problem, false, NULL);
         wire_write_committed(&cbor, WIRE_CBOR, &tagged, &(obb_committed){.moment = {2, 1.0}}, views,
-                             results, problem, false);
+                             results, problem, false, NULL);
 #define NOTHING "{\"revision\":2,\"time\":1,\"removed\":0,\"put\":0,\"posed\":0,\"transformed\":0,"
         check_reply("CommitAnswer", &json, &cbor,
                     unanswered == 1 ? NOTHING
@@ -96,9 +96,9 @@ START_TEST(a_commit_answers_counts_ids_missing_and_results)
 
     const wire_commit empty = {.edit = {.dimensions = 3}};
     wire_write_committed(&json, WIRE_JSON, &empty, &(obb_committed){.moment = {1, 0.0}}, NULL, NULL,
-                         NULL, false);
+                         NULL, false, NULL);
     wire_write_committed(&cbor, WIRE_CBOR, &empty, &(obb_committed){.moment = {1, 0.0}}, NULL, NULL,
-                         NULL, false);
+                         NULL, false, NULL);
     check_reply("CommitAnswer", &json, &cbor,
                 "{\"revision\":1,\"time\":0,\"removed\":0,\"put\":0,\"posed\":0,"
                 "\"transformed\":0,\"results\":[]}");
@@ -125,8 +125,8 @@ START_TEST(a_put_in_columns_answers_the_ids_of_all_rows)
             .edit = {.dimensions = 3, .puts = puts, .put_count = 3, .all_put_ids = true},
             .form.put_columns = true};
         const obb_committed committed = {.moment = {2, 1.0}, .put = 3, .new_ids = ids};
-        wire_write_committed(&json, WIRE_JSON, &commit, &committed, NULL, NULL, NULL, false);
-        wire_write_committed(&cbor, WIRE_CBOR, &commit, &committed, NULL, NULL, NULL, false);
+        wire_write_committed(&json, WIRE_JSON, &commit, &committed, NULL, NULL, NULL, false, NULL);
+        wire_write_committed(&cbor, WIRE_CBOR, &commit, &committed, NULL, NULL, NULL, false, NULL);
         /* a typed array of 12 bytes of tag 70, or a plain array of three */
         static const char typed[] = "cids\xd8\x46\x4c\x07\0\0\0\xff\xff\xff\xff\x01\0\0\0";
         static const char plain[] = "cids\x83\x07\x1b\0\0\0\x01\0\0\0\0\x01";
@@ -137,8 +137,8 @@ START_TEST(a_put_in_columns_answers_the_ids_of_all_rows)
                            "\"transformed\":0,\"ids\":[7,4294967296,1],\"results\":[]}"
                          : "{\"revision\":2,\"time\":1,\"removed\":0,\"put\":3,\"posed\":0,"
                            "\"transformed\":0,\"ids\":[7,4294967295,1],\"results\":[]}");
-        wire_write_committed(&json, WIRE_JSON, &commit, &committed, NULL, NULL, NULL, true);
-        wire_write_committed(&cbor, WIRE_CBOR, &commit, &committed, NULL, NULL, NULL, true);
+        wire_write_committed(&json, WIRE_JSON, &commit, &committed, NULL, NULL, NULL, true, NULL);
+        wire_write_committed(&cbor, WIRE_CBOR, &commit, &committed, NULL, NULL, NULL, true, NULL);
         check_reply("CommitAnswer", &json, &cbor,
                     "{\"revision\":2,\"time\":1,\"removed\":0,\"put\":3,\"posed\":0,"
                     "\"transformed\":0,\"ids_omitted\":true,\"results\":[]}");
@@ -146,9 +146,9 @@ START_TEST(a_put_in_columns_answers_the_ids_of_all_rows)
     const wire_commit none = {.edit = {.dimensions = 3, .all_put_ids = true},
                               .form.put_columns = true};
     wire_write_committed(&json, WIRE_JSON, &none, &(obb_committed){.moment = {1, 0.0}}, NULL, NULL,
-                         NULL, false);
+                         NULL, false, NULL);
     wire_write_committed(&cbor, WIRE_CBOR, &none, &(obb_committed){.moment = {1, 0.0}}, NULL, NULL,
-                         NULL, false);
+                         NULL, false, NULL);
     check_reply("CommitAnswer", &json, &cbor,
                 "{\"revision\":1,\"time\":0,\"removed\":0,\"put\":0,\"posed\":0,"
                 "\"transformed\":0,\"ids\":[],\"results\":[]}");

@@ -17,7 +17,7 @@ END_TEST
 
 START_TEST(a_scene_says_its_settings_and_state)
 {
-    obb_scene_info info = {.settings = {2, 500.0, 64},
+    obb_scene_info info = {.settings = {2, 500.0, 64, 3},
                            .boxes = 1,
                            .now = {9007199254740992u, 1e15},
                            .oldest = {3, -2.5},
@@ -28,7 +28,7 @@ START_TEST(a_scene_says_its_settings_and_state)
     wire_write_scene(&cbor, WIRE_CBOR, obb_str_of("yard"), &info);
     check_reply("Scene", &json, &cbor,
                 "{\"name\":\"yard\",\"dimensions\":2,\"history\":{\"span\":500,\"commits\":64},"
-                "\"boxes\":1,\"revision\":9007199254740992,\"time\":1000000000000000,"
+                "\"record\":3,\"boxes\":1,\"revision\":9007199254740992,\"time\":1000000000000000,"
                 "\"oldest\":{\"revision\":3,\"time\":-2.5},"
                 "\"bounds\":{\"min\":[-1,0],\"max\":[1,2]}}");
     info.has_bounds = false;
@@ -40,7 +40,7 @@ END_TEST
 
 START_TEST(an_export_is_a_header_and_a_line_a_box)
 {
-    const obb_settings settings = {3, 500.0, 64};
+    const obb_settings settings = {3, 500.0, 64, 7};
     struct wire_buf lines = {0};
     wire_write_export_head(&lines, obb_str_of("yard"), &settings, view);
     for (const struct obb_version *box = obb_view_next(view, 0); box != NULL;
@@ -48,7 +48,8 @@ START_TEST(an_export_is_a_header_and_a_line_a_box)
         wire_write_export_box(&lines, view, box);
     static const char expected[] =
         "{\"format\":\"obbd-scene\",\"version\":2,\"scene\":\"yard\",\"dimensions\":3,"
-        "\"history\":{\"span\":500,\"commits\":64},\"boxes\":3,\"frames\":0,\"revision\":1,"
+        "\"history\":{\"span\":500,\"commits\":64},\"record\":7,\"boxes\":3,\"frames\":0,"
+        "\"revision\":1,"
         "\"time\":1000.5}\n"
         "{\"name\":\"a\",\"id\":1,\"center\":[1,-0.0,0.1],\"half_extents\":[1,2,3],"
         "\"rotation\":[0,0,0,1],\"category\":1,\"mask\":4294967295,\"group\":0}\n"

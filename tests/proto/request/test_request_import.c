@@ -8,7 +8,8 @@
 
 static const char whole[] =
     "{\"format\":\"obbd-scene\",\"version\":2,\"scene\":\"yard\",\"dimensions\":3,"
-    "\"history\":{\"span\":250.5,\"commits\":7},\"boxes\":4,\"frames\":1,\"revision\":1,"
+    "\"history\":{\"span\":250.5,\"commits\":7},\"record\":10000,\"boxes\":4,\"frames\":1,"
+    "\"revision\":1,"
     "\"time\":-12.5}\n"
     "{\"frame\":\"ann\",\"center\":[1,2,-0.0],\"rotation\":[0.6,0,0,0.8]}\n"
     "{\"name\":\"a\",\"id\":1,\"center\":[1,-0.0,0.1],\"half_extents\":[1,2,3],"
@@ -37,7 +38,7 @@ static bool read_import(const char *bytes, size_t length, struct obb_arena *aren
 /* Imports the lines into a fresh scene and exports that. */
 static void export_again(const obb_edit *edit, struct obb_arena *arena, struct wire_buf *out)
 {
-    const obb_settings defaults = {3, 500.0, 64};
+    const obb_settings defaults = {3, 500.0, 64, 0};
     struct obb_scene *scene;
     struct obb_prepared *prepared;
     obb_fault fault;
@@ -82,7 +83,8 @@ START_TEST(in_the_plane_too)
 {
     static const char flat[] =
         "{\"format\":\"obbd-scene\",\"version\":2,\"scene\":\"yard\",\"dimensions\":2,"
-        "\"history\":{\"span\":0,\"commits\":0},\"boxes\":2,\"frames\":2,\"revision\":1,\"time\":0}"
+        "\"history\":{\"span\":0,\"commits\":0},\"record\":0,\"boxes\":2,\"frames\":2,\"revision\":"
+        "1,\"time\":0}"
         "\n"
         "{\"frame\":\"door\",\"center\":[3,-0.1],\"angle\":17.25}\n"
         "{\"frame\":\"empty\",\"center\":[0,0],\"angle\":0}\n"
@@ -192,6 +194,10 @@ START_TEST(a_fault_names_its_line_and_value)
         {"{\"format\":\"obbd-scene\",\"version\":1,\"dimensions\":3,\"history\":{\"span\":-1,"
          "\"commits\":1}}",
          422, "/0/history/span", NULL},
+        {"{\"format\":\"obbd-scene\",\"version\":1,\"dimensions\":3,\"record\":10001,\"history\":{"
+         "\"span\":0,"
+         "\"commits\":1}}",
+         422, "/0/record", "found 10001; a whole number from 0 to 10000 is needed here"},
         {"{\"format\":\"obbd-scene\",\"version\":1,\"dimensions\":3,\"history\":{\"span\":0,"
          "\"commits\":1},\"boxes\":2}\n" LINE("a"),
          422, "/0/boxes", "found 2; the lines that follow are 1"},

@@ -94,7 +94,7 @@ END_TEST
 
 START_TEST(a_commit_is_what_post_takes_and_more)
 {
-    const obb_settings space = {3, 500, 64};
+    const obb_settings space = {3, 500, 64, 0};
     wire_log_commit commit;
     wire_problem problem;
     wire_body body = line_of("{\"time\":8,\"remove\":[\"c\"],\"put\":{\"a\":{\"center\":[1,2,3],"

@@ -232,6 +232,52 @@ static bool read_params(int reader, const wire_param *params, size_t count, stru
     }
 }
 
+START_TEST(parameters_of_recorded_queries_are_read)
+{
+    wire_param params[16];
+    wire_recorded_params got;
+    wire_problem problem;
+    ck_assert(wire_read_recorded_params(params, split("", params), &arena, &got, &problem));
+    ck_assert(got.limit == 1000 && got.after_id == 0 && !got.has_tag && !got.has_hit &&
+              got.box.length == 0);
+    ck_assert(wire_read_recorded_params(params,
+                                        split("tag=&hit=true&box=a b&limit=10000&cursor=7", params),
+                                        &arena, &got, &problem));
+    ck_assert(got.limit == 10000 && got.after_id == 7 && got.has_tag && got.tag.length == 0 &&
+              got.has_hit && got.hit && obb_str_equal(got.box, obb_str_of("a b")));
+    ck_assert(
+        wire_read_recorded_params(params, split("hit=false", params), &arena, &got, &problem));
+    ck_assert(got.has_hit && !got.hit);
+    static const struct {
+        const char *text, *detail;
+    } wrong[] = {
+        {"hit=", "found \"\"; hit is true or false"},
+        {"hit=1", "found \"1\"; hit is true or false"},
+        {"limit=0", "found \"0\"; a limit is a whole number from 1 to 10000"},
+        {"limit=10001", "found \"10001\"; a limit is a whole number from 1 to 10000"},
+        {"cursor=x", "found \"x\"; a cursor comes from the page before"},
+        {"tag=a&tag=b", "found \"tag\"; a parameter is sent once"},
+        {"boxes=a", "found the parameter \"boxes\"; the nearest known one is \"box\""},
+        {"prefix=a", NULL},
+        {"box=", NULL},
+        {"box=..", NULL},
+        {"tag=12345678901234567890123456789012345678901234567890123456789012345", NULL},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        ck_assert_msg(!wire_read_recorded_params(params, split(wrong[i].text, params), &arena, &got,
+                                                 &problem) &&
+                          problem.status == 400,
+                      "%s", wrong[i].text);
+        if (wrong[i].detail != NULL)
+            ck_assert_str_eq(problem.detail, wrong[i].detail);
+    }
+    char longest[80] = "tag=";
+    memset(longest + 4, 'x', 64);
+    ck_assert(wire_read_recorded_params(params, split(longest, params), &arena, &got, &problem));
+    ck_assert_uint_eq(got.tag.length, 64);
+}
+END_TEST
+
 START_TEST(parameters_need_memory_only_to_say_what_is_wrong)
 {
     static const struct {
@@ -277,6 +323,7 @@ int main(void)
     tcase_add_test(tc, parameters_of_boxes_are_read);
     tcase_add_test(tc, parameters_of_lists_are_read);
     tcase_add_test(tc, parameters_of_event_streams_are_read);
+    tcase_add_test(tc, parameters_of_recorded_queries_are_read);
     tcase_add_test(tc, parameters_need_memory_only_to_say_what_is_wrong);
     suite_add_tcase(suite, tc);
     return test_main(suite);

@@ -4,7 +4,8 @@ static const obb_settings most = {.history_span = 1e6, .history_commits = 10};
 
 static obb_settings settings_of(const char *text)
 {
-    const obb_settings current = {.dimensions = 2, .history_span = 7.5, .history_commits = 9};
+    const obb_settings current = {
+        .dimensions = 2, .history_span = 7.5, .history_commits = 9, .record = 5};
     const wire_body body = json(text);
     wire_settings sent;
     wire_problem problem;
@@ -20,6 +21,9 @@ START_TEST(settings_change_what_they_state)
     ck_assert(got.dimensions == 3 && got.history_span == 1e6 && got.history_commits == 0);
     got = settings_of("{\"history\":{\"commits\":10}}");
     ck_assert(got.dimensions == 2 && got.history_span == 7.5 && got.history_commits == 10);
+    ck_assert_uint_eq(settings_of("{\"history\":{}}").record, 5);
+    ck_assert_uint_eq(settings_of("{\"record\":0}").record, 0);
+    ck_assert_uint_eq(settings_of("{\"record\":10000}").record, 10000);
     got = settings_of("");
     ck_assert(got.dimensions == 2 && got.history_span == 7.5 && got.history_commits == 9);
 }
@@ -69,6 +73,11 @@ START_TEST(settings_that_are_wrong_are_refused)
         {"{\"history\":{\"commits\":-1}}", 422, "/history/commits"},
         {"{\"history\":{\"commits\":4294967296}}", 422, "/history/commits"},
         {"{\"history\":{\"commits\":1.5}}", 422, "/history/commits"},
+        {"{\"record\":-1}", 422, "/record"},
+        {"{\"record\":10001}", 422, "/record"},
+        {"{\"record\":0.5}", 422, "/record"},
+        {"{\"record\":true}", 422, "/record"},
+        {"{\"record\":{}}", 422, "/record"},
         {"{\"history\":{\"length\":1}}", 422, "/history/length"},
         {"{\"dimensions\":4,\"dimensions\":3}", 400, NULL},
         {"{\"dimensions\":4", 400, NULL},
