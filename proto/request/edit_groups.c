@@ -138,7 +138,7 @@ bool wire_read_poses(struct wire_cursor *c, int dimensions, obb_edit *edit, wire
         return !c->failed && read_poses_by_name(c, dimensions, &edit->poses, &edit->pose_count);
     bool by_names = false;
     const bool read =
-        wire_read_pose_columns(c, dimensions, true, &edit->poses, &edit->pose_count, &by_names);
+        wire_read_pose_columns(c, dimensions, false, &edit->poses, &edit->pose_count, &by_names);
     form->pose_names = by_names;
     form->pose_ids = !by_names;
     return read;
@@ -169,7 +169,7 @@ bool wire_read_frames(struct wire_cursor *c, int dimensions, obb_edit *edit, wir
         return !c->failed && read_poses_by_name(c, dimensions, &edit->frames, &edit->frame_count);
     form->frame_names = true;
     bool by_names;
-    return wire_read_pose_columns(c, dimensions, false, &edit->frames, &edit->frame_count,
+    return wire_read_pose_columns(c, dimensions, true, &edit->frames, &edit->frame_count,
                                   &by_names);
 }
 

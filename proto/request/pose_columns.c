@@ -30,7 +30,8 @@ static void get_rows(const struct wire_columns *columns, size_t first, size_t co
     out->first = first;
     if (wire_columns_has(columns, IDS))
         wire_columns_numbers(columns, IDS, first, count, out->ids);
-    wire_columns_numbers(columns, CENTERS, first, count, out->centers);
+    if (wire_columns_has(columns, CENTERS))
+        wire_columns_numbers(columns, CENTERS, first, count, out->centers);
     if (wire_columns_has(columns, ROTATIONS))
         wire_columns_numbers(columns, ROTATIONS, first, count, out->rotations);
     if (wire_columns_has(columns, ANGLES))
@@ -42,7 +43,8 @@ static bool make_pose(const struct wire_columns *columns, const struct rows *row
                       obb_pose *out)
 {
     const size_t row = i - rows->first, dimensions = (size_t)columns->dimensions;
-    *out = (obb_pose){.has_center = true, .rotation = {0.0, 0.0, 0.0, 1.0}};
+    *out = (obb_pose){.has_center = wire_columns_has(columns, CENTERS),
+                      .rotation = {0.0, 0.0, 0.0, 1.0}};
     if (wire_columns_has(columns, NAMES)) {
         out->target.name = wire_columns_name(columns, NAMES, i);
     } else {
@@ -54,13 +56,14 @@ static bool make_pose(const struct wire_columns *columns, const struct rows *row
         out->target.has_id = true;
     }
 
-    const double *center = &rows->centers[row * dimensions];
-    for (size_t k = 0; k < dimensions; k++)
-        if (wire_range_check(WIRE_COORDINATE, center[k]) != OBB_OK)
-            return wire_columns_fail(columns, CENTERS, i, k, WIRE_OBB_BAD_NUMBER,
-                                     wire_limits[WIRE_COORDINATE].rule);
-    out->center = (obb_vec3){center[0], center[1], dimensions == 3 ? center[2] : 0.0};
-
+    if (out->has_center) {
+        const double *center = &rows->centers[row * dimensions];
+        for (size_t k = 0; k < dimensions; k++)
+            if (wire_range_check(WIRE_COORDINATE, center[k]) != OBB_OK)
+                return wire_columns_fail(columns, CENTERS, i, k, WIRE_OBB_BAD_NUMBER,
+                                         wire_limits[WIRE_COORDINATE].rule);
+        out->center = (obb_vec3){center[0], center[1], dimensions == 3 ? center[2] : 0.0};
+    }
     if (wire_columns_has(columns, ROTATIONS)) {
         const double *q = &rows->rotations[row * 4];
         const obb_status status =
@@ -79,13 +82,13 @@ static bool make_pose(const struct wire_columns *columns, const struct rows *row
     return true;
 }
 
-static bool read_columns(struct wire_columns *columns, bool ids, bool *by_names)
+static bool read_columns(struct wire_columns *columns, bool frames, bool *by_names)
 {
     struct wire_object *o = &columns->object;
     for (int field; (field = wire_object_next(o)) >= 0;) {
         if (field == (columns->dimensions == 2 ? ROTATIONS : ANGLES))
             return wire_columns_not_here(columns, field);
-        if (field == IDS && !ids)
+        if (field == IDS && frames)
             return wire_fail_at(o->c, WIRE_UNKNOWN_FIELD, o->where[field],
                                 "frames have names and no ids");
         if (wire_object_has(o, NAMES) && wire_object_has(o, IDS))
@@ -99,15 +102,16 @@ static bool read_columns(struct wire_columns *columns, bool ids, bool *by_names)
     *by_names = wire_object_has(o, NAMES);
     if (!*by_names && !wire_object_has(o, IDS))
         return wire_fail_at(o->c, WIRE_MISSING_FIELD, o->place, "\"names\" or \"ids\" is missing");
-    return wire_object_need(o, CENTERS) && wire_columns_end(columns, *by_names ? NAMES : IDS);
+    return (frames || wire_object_need(o, CENTERS)) &&
+           wire_columns_end(columns, *by_names ? NAMES : IDS);
 }
 
-bool wire_read_pose_columns(struct wire_cursor *c, int dimensions, bool ids, const obb_pose **out,
-                            size_t *out_count, bool *by_names)
+bool wire_read_pose_columns(struct wire_cursor *c, int dimensions, bool frames,
+                            const obb_pose **out, size_t *out_count, bool *by_names)
 {
     struct wire_columns columns;
     if (!wire_columns_enter(&columns, c, column_fields, rules, COLUMN_FIELDS, dimensions) ||
-        !read_columns(&columns, ids, by_names))
+        !read_columns(&columns, frames, by_names))
         return false;
     const size_t sound = wire_columns_sound_rows(&columns);
     obb_pose *poses = obb_arena_alloc(c->arena, sound, sizeof *poses);

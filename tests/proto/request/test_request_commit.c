@@ -64,6 +64,12 @@ START_TEST(frames_of_a_commit_are_read)
     check_same(DUMP_COMMIT, 2, "{\"frames\":{\"names\":[\"a\"],\"centers\":[1,2],\"angles\":[7]}}",
                "{\"frames\":{\"a\":{\"center\":[1,2],\"angle\":7}}}");
     check_same(DUMP_COMMIT, 3,
+               "{\"frames\":{\"rotations\":[0,0.6,0,0.8,1,0,0,0],\"names\":[\"a\",\"b\"]}}",
+               "{\"frames\":{\"a\":{\"rotation\":[0,0.6,0,0.8]},\"b\":{\"rotation\":[1,0,0,0]}}}");
+    check_same(DUMP_COMMIT, 2, "{\"frames\":{\"names\":[\"a\"],\"angles\":[7]}}",
+               "{\"frames\":{\"a\":{\"angle\":7}}}");
+    check_same(DUMP_COMMIT, 3, "{\"frames\":{\"names\":[\"a\"]}}", "{\"frames\":{\"a\":{}}}");
+    check_same(DUMP_COMMIT, 3,
                "{\"put\":{\"a\":{\"half_extents\":[1,1,1],\"frame\":\"f\",\"local\":{" PLACE "}}}}",
                "{\"put\":{\"a\":{\"half_extents\":[1,1,1],\"frame\":\"f\"," PLACE "}}}");
     check_same(DUMP_COMMIT, 3, "{\"frames\":{},\"remove_frames\":[]}", "{}");
@@ -104,7 +110,11 @@ START_TEST(commits_that_are_wrong_are_refused_at_the_first_fault)
         {"{\"frames\":{\"ann\":{\"center\":[0,2e9,0]}}}", 422, "/frames/ann/center/1"},
         {"{\"frames\":{\"ann\":{\"rotation\":[0,0,0,0]}}}", 422, "/frames/ann/rotation"},
         {"{\"frames\":{\"ann\":{\"angle\":7}}}", 422, "/frames/ann/angle"},
-        {"{\"frames\":{\"names\":[\"a\"]}}", 422, "/frames"},
+        {"{\"frames\":{\"names\":[\"a\"],\"rotations\":[0,0,0]}}", 422, "/frames/rotations"},
+        {"{\"frames\":{\"names\":[\"a\"],\"rotations\":[0,0,0,0]}}", 422, "/frames/rotations/0"},
+        {"{\"frames\":{\"names\":[\"a\"],\"angles\":[1]}}", 422, "/frames/angles"},
+        {"{\"frames\":{\"names\":[\"a\",7]}}", 422, "/frames/names/1"},
+        {"{\"pose\":{\"names\":[\"a\"],\"rotations\":[0,0,0,1]}}", 422, "/pose"},
         {"{\"frames\":{\"names\":[\"a\"],\"ids\":[1],\"centers\":[0,0,0]}}", 422, "/frames/ids"},
         {"{\"frames\":{\"names\":[\"a\"],\"centers\":[0,0]}}", 422, "/frames/centers"},
         {"{\"frames\":{\"names\":[\"a\",\"\"],\"centers\":[0,0,0,0,0,0]}}", 422, "/frames/names/1"},
