@@ -301,6 +301,57 @@ START_TEST(merges_in_space_are_prepared_on_the_pool)
 }
 END_TEST
 
+/* Writes the edit, and returns whether its preparing went to the pool. */
+static bool goes_to_pool(const obb_edit *edit)
+{
+    struct srv_write w;
+    aim(&w, op_of(SRV_OP_EDIT, "a", edit));
+    begin_write(&w);
+    const bool pooled = under_way == 1;
+    run_loop();
+    ck_assert_int_eq(w.status, OBB_OK);
+    return pooled;
+}
+
+START_TEST(many_frames_are_prepared_on_the_pool_and_few_on_the_loop)
+{
+    enum { FRAMES = 300 };
+    static char names[FRAMES][8];
+    static obb_pose frames[FRAMES];
+    static obb_str removed[FRAMES];
+    for (int i = 0; i < FRAMES; i++) {
+        (void)snprintf(names[i], sizeof names[i], "f%d", i);
+        removed[i] = obb_str_of(names[i]);
+        frames[i] = (obb_pose){.target = {.name = removed[i]}, .rotation = {0, 0, 0, 1}};
+    }
+    obb_edit edit = {.dimensions = 3, .frames = frames, .frame_count = FRAMES};
+    ck_assert(goes_to_pool(&edit));
+    edit.frame_count = 3;
+    ck_assert(!goes_to_pool(&edit));
+    /* boxes in a frame are moved with it: 30 frames of 20 boxes, which are more than 25 frames */
+    obb_edit row = *row_edit(0, 600, 0);
+    static obb_put puts[600];
+    for (int i = 0; i < 600; i++) {
+        puts[i] = row.puts[i];
+        puts[i].frame = removed[i % 30];
+    }
+    row.puts = puts;
+    ck_assert(goes_to_pool(&row));
+    edit.frame_count = 30;
+    ck_assert(goes_to_pool(&edit));
+    edit.frame_count = 10;
+    ck_assert(!goes_to_pool(&edit));
+    edit.frames += 30; /* these are empty */
+    edit.frame_count = 30;
+    ck_assert(!goes_to_pool(&edit));
+    obb_edit removal = {.dimensions = 3, .remove_frames = removed, .remove_frame_count = FRAMES};
+    ck_assert(goes_to_pool(&removal));
+    ck_assert(goes_to_pool(&removal)); /* also if none is there: each is looked up */
+    removal.remove_frame_count = 30;
+    ck_assert(!goes_to_pool(&removal));
+}
+END_TEST
+
 /* Prepares a write that copies a scene. */
 static void aim_copy_of(struct srv_write *write, const char *from, const char *to, bool replace)
 {
@@ -521,6 +572,7 @@ int main(void)
     tcase_add_test(ops, refusals_say_who_refused_and_change_nothing);
     tcase_add_test(ops, large_edits_are_prepared_behind_the_lock_and_others_wait_in_turn);
     tcase_add_test(ops, merges_in_space_are_prepared_on_the_pool);
+    tcase_add_test(ops, many_frames_are_prepared_on_the_pool_and_few_on_the_loop);
     tcase_add_test(ops, copies_are_made_beside_the_work_and_take_their_place_at_the_end);
     tcase_add_test(ops, copies_that_come_to_nothing_leave_nothing);
     tcase_add_test(ops, cancelled_writes_change_nothing);
