@@ -1,5 +1,6 @@
 /* Eight clients at once, reading and committing, by name and in columns. Each writes down what it sent and what it was answered; afterwards the
- * commits, put in order of their revisions, make the state after each, and every answer must be that of its revision. */
+ * commits, put in order of their revisions, make the state after each, and every answer must be that of its revision. Some boxes stand
+ * in rigs: frames that commits make, move, turn round and remove. */
 #include "tests/support/daemon.h"
 #include "tests/support/test.h"
 
@@ -8,14 +9,25 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CLIENTS = 8, ROUNDS = 150, BOXES = 16, LINE = 24, EDITS = 3, RAYS = 6 };
-#define GONE (-1)
+enum { CLIENTS = 8, ROUNDS = 150, BOXES = 16, LINE = 24, EDITS = 3, RAYS = 6, RIGS = 3 };
+#define GONE (-1000)
 
 /* Cubes of edge 2 at whole places of a line: two of them touch or overlap when they are at most 2 apart. */
 struct commit {
     long revision;
     int boxes[EDITS], places[EDITS]; /* GONE: removed */
+    int in[EDITS];                   /* the rig in which the box is put at its place; GONE: none */
     int posed, posed_to; /* a box that is moved after the puts, if it is there; GONE: none */
+    int rig, rig_to;     /* a rig that is made or moved; GONE: none */
+    int rig_turn;        /* 1, or -1: half a turn; 0: not stated */
+    int removed_rig;     /* GONE: none */
+    long removed, removed_frames, frames, posed_count; /* as answered */
+};
+
+struct state {
+    int places[BOXES];            /* in the scene; GONE: not there */
+    int in[BOXES], locals[BOXES]; /* the rig, and the place in the rig; GONE: in none */
+    int rigs[RIGS], turns[RIGS];  /* GONE: not there */
 };
 
 /* A ray that was judged at a time of its own, by the state after that revision. */
@@ -27,10 +39,10 @@ struct shot {
 
 struct reading {
     long revision;
-    enum { LIST, PAIRS, POINT, SHOTS, CHANGED } kind;
+    enum { LIST, PAIRS, POINT, SHOTS, CHANGED, FRAMES } kind;
     int point;
     int removed, moved; /* CHANGED: a point asked with these boxes removed, and put at the point */
-    int places[BOXES];  /* LIST */
+    struct state state; /* LIST: of the boxes; FRAMES: of the rigs */
     long count;         /* PAIRS, POINT, CHANGED */
     struct shot shots[RAYS];
 };
@@ -73,12 +85,14 @@ struct puts {
     json_t *by_name;
 };
 
-static void put_cube(struct puts *puts, const char *name, int x, int y, int half)
+static void put_cube(struct puts *puts, const char *name, int rig, int x, int y, int half)
 {
     if (!puts->columnar) {
-        json_object_set_new(puts->by_name, name,
-                            json_pack("{s:[i,i,i],s:[i,i,i]}", "center", x, y, 0, "half_extents",
-                                      half, half, half));
+        json_t *box =
+            json_pack("{s:[i,i,i],s:[i,i,i]}", "center", x, y, 0, "half_extents", half, half, half);
+        if (rig != GONE)
+            json_object_set_new(box, "frame", json_sprintf("r%d", rig));
+        json_object_set_new(puts->by_name, name, box);
         return;
     }
     const int center[3] = {x, y, 0};
@@ -89,7 +103,39 @@ static void put_cube(struct puts *puts, const char *name, int x, int y, int half
     }
 }
 
-/* A few boxes put or removed, perhaps one of them moved, and always one box that no other commit puts at the same place,
+/* Decides on a rig to be moved, and one to be removed before, and writes them into the commit. */
+static void move_rigs(struct commit *commit, test_rng *rng, json_t *body)
+{
+    static const int turns[] = {0, 1, -1};
+    commit->rig = commit->removed_rig = GONE;
+    if (test_below(rng, 8) == 0) {
+        commit->removed_rig = (int)test_below(rng, RIGS);
+        json_object_set_new(body, "remove_frames",
+                            json_pack("[o]", json_sprintf("r%d", commit->removed_rig)));
+    }
+    if (test_below(rng, 4) == 0)
+        return;
+    commit->rig = (int)test_below(rng, RIGS);
+    commit->rig_to = (int)test_below(rng, LINE);
+    commit->rig_turn = turns[test_below(rng, 3)];
+    const bool columnar = test_below(rng, 2) == 0;
+    json_t *name = json_sprintf("r%d", commit->rig);
+    json_t *rotation = json_pack("[i,i,i,i]", 0, 0, commit->rig_turn == -1, commit->rig_turn == 1);
+    json_t *pose =
+        columnar ? json_pack("{s:[O],s:[i,i,i]}", "names", name, "centers", commit->rig_to, 0, 0)
+                 : json_pack("{s:[i,i,i]}", "center", commit->rig_to, 0, 0);
+    if (commit->rig_turn != 0)
+        json_object_set(pose, columnar ? "rotations" : "rotation", rotation);
+    json_t *frames = columnar ? json_incref(pose) : json_object();
+    if (!columnar)
+        json_object_set(frames, json_string_value(name), pose);
+    json_object_set_new(body, "frames", frames);
+    json_decref(pose);
+    json_decref(rotation);
+    json_decref(name);
+}
+
+/* A few boxes put or removed, perhaps one of them moved, perhaps a rig moved or removed, and always one box that no other commit puts at the same place,
  * so that every commit changes something. */
 static void write_some(struct actor *actor, struct http_client *client, test_rng *rng, int serial)
 {
@@ -99,22 +145,28 @@ static void write_some(struct actor *actor, struct http_client *client, test_rng
                                              "centers", puts.centers = json_array(), "half_extents",
                                              puts.half_extents = json_array())
                                  : json_object();
-    json_t *remove = json_array();
+    json_t *remove = json_array(), *body = json_object();
+    move_rigs(commit, rng, body);
     for (int i = 0; i < EDITS; i++) {
         /* by name, a commit may remove a box and put it, or put it twice; columns name it once */
         const size_t wide = ((size_t)i * BOXES + test_below(rng, BOXES)) / EDITS;
         const size_t first = (size_t)i * BOXES / EDITS, end = (size_t)(i + 1) * BOXES / EDITS;
         commit->boxes[i] = (int)(puts.columnar ? first + test_below(rng, end - first) : wide);
         commit->places[i] = (int)test_below(rng, LINE + 4);
+        /* in the rig that is there for certain; columns state none */
+        const bool framed = commit->rig != GONE && !puts.columnar && test_below(rng, 3) != 0;
+        commit->in[i] = framed ? commit->rig : GONE;
         if (commit->places[i] >= LINE) {
             commit->places[i] = GONE;
             json_array_append_new(remove, json_sprintf("b%d", commit->boxes[i]));
         } else {
-            put_cube(&puts, test_text("b%d", commit->boxes[i]), commit->places[i], 0, 1);
+            put_cube(&puts, test_text("b%d", commit->boxes[i]), commit->in[i], commit->places[i], 0,
+                     1);
         }
     }
-    put_cube(&puts, "serial", serial, 1000, 0);
-    json_t *body = json_pack("{s:o,s:o}", "remove", remove, "put", puts.by_name);
+    put_cube(&puts, "serial", GONE, serial, 1000, 0);
+    json_object_set_new(body, "remove", remove);
+    json_object_set_new(body, "put", puts.by_name);
     commit->posed = GONE;
     if (test_below(rng, 2) == 0) {
         commit->posed = (int)test_below(rng, BOXES);
@@ -135,6 +187,10 @@ static void write_some(struct actor *actor, struct http_client *client, test_rng
     if (answer == NULL)
         return;
     commit->revision = integer(answer, "revision");
+    commit->removed = integer(answer, "removed");
+    commit->removed_frames = integer(answer, "removed_frames");
+    commit->frames = integer(answer, "frames");
+    commit->posed_count = integer(answer, "posed");
     actor->columnar_count += puts.columnar;
     actor->commit_count++;
     actor->time = json_number_value(json_object_get(answer, "time"));
@@ -176,18 +232,54 @@ static json_t *shoot(struct actor *actor, struct http_client *client, test_rng *
     return answer;
 }
 
+static int first_of(const json_t *object, const char *vector)
+{
+    return (int)json_number_value(json_array_get(json_object_get(object, vector), 0));
+}
+
+/* A state without boxes and rigs. */
+static struct state empty_state(void)
+{
+    struct state state = {.turns = {0}};
+    for (int b = 0; b < BOXES; b++)
+        state.places[b] = state.in[b] = state.locals[b] = GONE;
+    for (int r = 0; r < RIGS; r++)
+        state.rigs[r] = GONE;
+    return state;
+}
+
+static void read_frames(const json_t *answer, struct reading *reading)
+{
+    reading->state = empty_state();
+    const json_t *frame = NULL;
+    size_t i = 0;
+    json_array_foreach(json_object_get(answer, "frames"), i, frame)
+    {
+        const char *name = json_string_value(json_object_get(frame, "name"));
+        const long r = strtol(name + 1, NULL, 10);
+        const json_t *rotation = json_object_get(frame, "rotation");
+        reading->state.rigs[r] = first_of(frame, "center");
+        reading->state.turns[r] = json_number_value(json_array_get(rotation, 3)) == 1 ? 1 : -1;
+    }
+}
+
 static void read_list(const json_t *answer, struct reading *reading)
 {
-    for (int b = 0; b < BOXES; b++)
-        reading->places[b] = GONE;
+    reading->state = empty_state();
     const json_t *box = NULL;
     size_t i = 0;
     json_array_foreach(json_object_get(answer, "boxes"), i, box)
     {
         const char *name = json_string_value(json_object_get(box, "name"));
-        if (name[0] == 'b')
-            reading->places[strtol(name + 1, NULL, 10)] =
-                (int)json_number_value(json_array_get(json_object_get(box, "center"), 0));
+        if (name[0] != 'b')
+            continue;
+        const long b = strtol(name + 1, NULL, 10);
+        const char *rig = json_string_value(json_object_get(box, "frame"));
+        reading->state.places[b] = first_of(box, "center");
+        if (rig != NULL) {
+            reading->state.in[b] = (int)strtol(rig + 1, NULL, 10);
+            reading->state.locals[b] = first_of(json_object_get(box, "local"), "center");
+        }
     }
 }
 
@@ -195,7 +287,13 @@ static void read_some(struct actor *actor, struct http_client *client, test_rng 
 {
     struct reading *reading = &actor->readings[actor->reading_count];
     json_t *answer = NULL;
-    switch (test_below(rng, 4)) {
+    switch (test_below(rng, 5)) {
+    case 4:
+        reading->kind = FRAMES;
+        answer = exchange(actor, client, "GET", "/v1/scenes/shared/frames", NULL);
+        if (answer != NULL)
+            read_frames(answer, reading);
+        break;
     case 0:
         reading->kind = LIST;
         answer = exchange(actor, client, "GET", "/v1/scenes/shared/boxes", NULL);
@@ -303,9 +401,98 @@ static long changed_at(const int *places, const struct reading *reading)
     return boxes_at(changed, reading->point);
 }
 
+/* Places the boxes of a rig anew. */
+static void place_boxes(struct state *state, int rig)
+{
+    for (int b = 0; b < BOXES; b++)
+        if (state->places[b] != GONE && state->in[b] == rig)
+            state->places[b] = state->rigs[rig] + state->turns[rig] * state->locals[b];
+}
+
+/* Removes a box that is there, and returns whether it was. */
+static bool take_out(struct state *state, int box)
+{
+    const bool there = state->places[box] != GONE;
+    state->places[box] = state->in[box] = state->locals[box] = GONE;
+    return there;
+}
+
+/* Puts the box at that place in the scene, or in the rig. */
+static void stand(struct state *state, int box, int rig, int place)
+{
+    state->places[box] = place;
+    state->in[box] = rig;
+    state->locals[box] = rig == GONE ? GONE : place;
+    if (rig != GONE)
+        place_boxes(state, rig);
+}
+
+/* Applies a commit in the order of the contract, and compares its counts. Returns how many boxes a
+ * rig moved or took along. */
+static long apply(const struct commit *commit, struct state *state)
+{
+    long removed = 0, removed_frames = 0, posed = 0, carried = 0;
+    for (int e = 0; e < EDITS; e++)
+        if (commit->places[e] == GONE)
+            removed += take_out(state, commit->boxes[e]);
+    if (commit->removed_rig != GONE && state->rigs[commit->removed_rig] != GONE) {
+        for (int b = 0; b < BOXES; b++)
+            if (state->in[b] == commit->removed_rig)
+                carried += take_out(state, b);
+        state->rigs[commit->removed_rig] = GONE;
+        state->turns[commit->removed_rig] = 0;
+        removed_frames = 1;
+    }
+    if (commit->rig != GONE) {
+        if (state->rigs[commit->rig] == GONE)
+            state->turns[commit->rig] = 1;
+        if (commit->rig_turn != 0)
+            state->turns[commit->rig] = commit->rig_turn;
+        state->rigs[commit->rig] = commit->rig_to;
+        place_boxes(state, commit->rig);
+    }
+    ck_assert_int_eq(commit->removed, removed + carried);
+    for (int b = 0; b < BOXES; b++)
+        carried += commit->rig != GONE && state->in[b] == commit->rig;
+    for (int e = 0; e < EDITS; e++)
+        if (commit->places[e] != GONE)
+            stand(state, commit->boxes[e], commit->in[e], commit->places[e]);
+    if (commit->posed != GONE && state->places[commit->posed] != GONE) {
+        stand(state, commit->posed, state->in[commit->posed], commit->posed_to);
+        posed = 1;
+    }
+    ck_assert_int_eq(commit->removed_frames, removed_frames);
+    ck_assert_int_eq(commit->frames, commit->rig != GONE);
+    ck_assert_int_eq(commit->posed_count, posed);
+    return carried;
+}
+
+/* Compares the listed boxes, and returns how many stand in rigs. */
+static size_t same_boxes(const struct state *state, const struct state *listed)
+{
+    size_t framed = 0;
+    ck_assert_mem_eq(state->places, listed->places, sizeof state->places);
+    ck_assert_mem_eq(state->in, listed->in, sizeof state->in);
+    ck_assert_mem_eq(state->locals, listed->locals, sizeof state->locals);
+    for (int b = 0; b < BOXES; b++)
+        framed += state->in[b] != GONE;
+    return framed;
+}
+
+/* Compares the listed rigs, and returns how many there are. */
+static size_t same_rigs(const struct state *state, const struct state *listed)
+{
+    size_t rigs = 0;
+    ck_assert_mem_eq(state->rigs, listed->rigs, sizeof state->rigs);
+    ck_assert_mem_eq(state->turns, listed->turns, sizeof state->turns);
+    for (int r = 0; r < RIGS; r++)
+        rigs += state->rigs[r] != GONE;
+    return rigs;
+}
+
 static struct actor actors[CLIENTS];
 static struct commit *commits[CLIENTS * ROUNDS];
-static int states[CLIENTS * ROUNDS + 2][BOXES];
+static struct state states[CLIENTS * ROUNDS + 2];
 
 START_TEST(every_answer_is_that_of_its_revision)
 {
@@ -332,38 +519,36 @@ START_TEST(every_answer_is_that_of_its_revision)
 
     /* the state after each revision: every commit raised it by one */
     qsort(commits, count, sizeof(struct commit *), by_revision);
-    for (int b = 0; b < BOXES; b++)
-        states[0][b] = GONE;
+    states[0] = empty_state();
+    long carried = 0;
     for (size_t c = 0; c < count; c++) {
         ck_assert_int_eq(commits[c]->revision, (long)c + 1);
-        memcpy(states[c + 1], states[c], sizeof states[0]);
-        for (int e = 0; e < EDITS; e++) /* removals come first */
-            if (commits[c]->places[e] == GONE)
-                states[c + 1][commits[c]->boxes[e]] = GONE;
-        for (int e = 0; e < EDITS; e++)
-            if (commits[c]->places[e] != GONE)
-                states[c + 1][commits[c]->boxes[e]] = commits[c]->places[e];
-        if (commits[c]->posed != GONE && states[c + 1][commits[c]->posed] != GONE)
-            states[c + 1][commits[c]->posed] = commits[c]->posed_to;
+        states[c + 1] = states[c];
+        carried += apply(commits[c], &states[c + 1]);
     }
 
     size_t checked = 0, full = 0, shots = 0, hits = 0, past = 0, columnar = 0, changed = 0;
+    size_t framed = 0;
     for (int i = 0; i < CLIENTS; i++)
         columnar += actors[i].columnar_count;
     for (int i = 0; i < CLIENTS; i++)
         for (size_t r = 0; r < actors[i].reading_count; r++, checked++) {
             const struct reading *reading = &actors[i].readings[r];
             ck_assert_int_le(reading->revision, (long)count);
-            const int *places = states[reading->revision];
+            const struct state *state = &states[reading->revision];
+            const int *places = state->places;
             if (reading->kind == LIST)
-                ck_assert_int_eq(memcmp(places, reading->places, sizeof states[0]), 0);
+                framed += same_boxes(state, &reading->state);
+            else if (reading->kind == FRAMES)
+                framed += same_rigs(state, &reading->state);
             else if (reading->kind == PAIRS)
                 ck_assert_int_eq(reading->count, pairs_of(places));
             else if (reading->kind == SHOTS)
                 for (int k = 0; k < RAYS; k++, shots++) {
                     const struct shot *shot = &reading->shots[k];
                     ck_assert_int_le(shot->revision, reading->revision);
-                    ck_assert_int_eq(shot->hit, is_between(states[shot->revision], shot->point));
+                    ck_assert_int_eq(shot->hit,
+                                     is_between(states[shot->revision].places, shot->point));
                     hits += shot->hit;
                     past += shot->revision < reading->revision;
                 }
@@ -372,13 +557,17 @@ START_TEST(every_answer_is_that_of_its_revision)
             else
                 ck_assert_int_eq(reading->count, changed_at(places, reading));
             changed += reading->kind == CHANGED;
-            full += reading->kind == LIST || reading->kind == SHOTS || reading->count > 0;
+            full += reading->kind == LIST || reading->kind == FRAMES || reading->kind == SHOTS ||
+                    reading->count > 0;
         }
     printf("%d clients: %zu commits, %zu answers, all of them their revision's\n", CLIENTS, count,
            checked);
     printf(
         "%zu commits with columns; %zu rays with times of their own, %zu of the past, %zu hits\n",
         columnar, shots, past, hits);
+    printf("%ld boxes moved or removed with their rigs; %zu rigs and boxes in them listed\n",
+           carried, framed);
+    ck_assert(carried > (long)count / 2 && framed > checked / 2);
     ck_assert_uint_gt(changed, checked / 20);
     ck_assert_uint_gt(full, checked / 2); /* empty answers would prove little */
     ck_assert(columnar > count / 4 && shots > 400 && past > shots / 8 && past < shots);
