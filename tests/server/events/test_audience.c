@@ -143,6 +143,56 @@ START_TEST(poses_of_a_plane_are_angles)
 }
 END_TEST
 
+START_TEST(boxes_that_a_frame_moves_are_told_as_posed)
+{
+    commit("{\"time\":0,\"frames\":{\"ann\":{\"center\":[10,0,0]}},\"put\":{\"hand\":{\"frame\":"
+           "\"ann\",\"center\":[1,0,0],\"half_extents\":[1,1,1]},\"head\":{\"frame\":\"ann\","
+           "\"center\":[0,5,0],\"half_extents\":[1,1,1]},\"wall\":" BOX(21) "}}");
+    follow(&one, "/v1/scenes/s/events?include=pose", NULL);
+    expect(&one, "state", 1, "\"pairs\":[]");
+    /* the prefix is that of the box; a frame is told if its own name begins with the prefix */
+    follow(&two, "/v1/scenes/s/events?topics=boxes&prefix=he", NULL);
+    expect_nothing(&two);
+    commit("{\"time\":1,\"frames\":{\"ann\":{\"center\":[20,0,0]}}}");
+    expect(&one, "begin", -1, "\"pairs\":[[\"hand\",\"wall\"]]}");
+    expect(
+        &one, "boxes", -1,
+        "\"put\":[],\"posed\":[\"hand\",\"head\"],\"removed\":[],\"frames\":[\"ann\"],"
+        "\"columns\":{\"ids\":[1,2],\"centers\":[21,0,0,20,5,0],\"rotations\":[0,0,0,1,0,0,0,1]},"
+        "\"new\":{\"ids\":[],");
+    expect(&one, "commit", 2, "\"put\":0,\"posed\":0,\"transformed\":0,\"removed\":0");
+    expect(&two, "boxes", 2, "\"put\":[],\"posed\":[\"head\"],\"removed\":[]}");
+    /* a box that is posed in its frame has its pose in the scene; a frame by itself is told, too */
+    commit("{\"time\":2,\"frames\":{\"hedge\":{}},\"pose\":{\"hand\":{\"center\":[2,0,0]}}}");
+    expect(&one, "boxes", -1,
+           "\"posed\":[\"hand\"],\"removed\":[],\"frames\":[\"hedge\"],\"columns\":{\"ids\":[1],"
+           "\"centers\":[22,0,0],");
+    expect(&one, "commit", 3, "\"posed\":1,");
+    expect(&two, "boxes", 3, "\"posed\":[],\"removed\":[],\"frames\":[\"hedge\"]}");
+    /* boxes go with their frame */
+    ck_assert_int_eq(ask("DELETE", "/v1/scenes/s/frames/ann", "%s", ""), 204);
+    expect(&one, "end", -1, "\"pairs\":[[\"hand\",\"wall\"]],\"reason\":\"removed\"}");
+    expect(&one, "boxes", -1,
+           "\"posed\":[],\"removed\":[\"hand\",\"head\"],\"frames\":[\"ann\"],\"columns\":{\"ids\":"
+           "[],");
+    expect(&one, "commit", 4, "\"removed\":2");
+    expect(&two, "boxes", 4, "\"removed\":[\"head\"]}");
+    follower_close(&one);
+    follower_close(&two);
+    /* who comes back is told the same */
+    follow(&two, "/v1/scenes/s/events?topics=boxes&include=pose&rate=1", "1");
+    expect(
+        &two, "boxes", 4,
+        "\"put\":[],\"posed\":[],\"removed\":[\"hand\",\"head\"],\"frames\":[\"ann\",\"hedge\"],");
+    follower_close(&two);
+    follow(&two, "/v1/scenes/s/events?topics=boxes", "1");
+    expect(&two, "boxes", 2, "\"posed\":[\"hand\",\"head\"],\"removed\":[],\"frames\":[\"ann\"]}");
+    expect(&two, "boxes", 3, "\"frames\":[\"hedge\"]}");
+    expect(&two, "boxes", 4, "\"removed\":[\"hand\",\"head\"],\"frames\":[\"ann\"]}");
+    follower_close(&two);
+}
+END_TEST
+
 /* The first message comes at once; what comes up in the interval after it is one message of each kind. */
 START_TEST(a_rate_joins_what_an_interval_changed)
 {
@@ -284,6 +334,7 @@ int main(void)
     tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, a_filter_narrows_boxes_and_pairs_and_not_commits);
     tcase_add_test(tc, poses_of_a_plane_are_angles);
+    tcase_add_test(tc, boxes_that_a_frame_moves_are_told_as_posed);
     tcase_add_test(tc, a_rate_joins_what_an_interval_changed);
     tcase_add_test(tc, no_follower_is_sent_more_than_its_rate);
     tcase_add_test(tc, a_deleted_scene_ends_with_what_was_not_told_yet);
