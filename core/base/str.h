@@ -23,4 +23,13 @@ static inline bool obb_str_equal(obb_str a, obb_str b)
     return a.length == b.length && (a.length == 0 || memcmp(a.bytes, b.bytes, a.length) == 0);
 }
 
+/* Returns less than, equal to or more than 0 as `a` is before, equal to or behind `b` in byte
+ * order. */
+static inline int obb_str_compare(obb_str a, obb_str b)
+{
+    const size_t shorter = a.length < b.length ? a.length : b.length;
+    const int bytes = shorter == 0 ? 0 : memcmp(a.bytes, b.bytes, shorter);
+    return bytes != 0 ? bytes : (a.length > b.length) - (a.length < b.length);
+}
+
 #endif

@@ -27,7 +27,8 @@
 #define NS_EXPLAIN       900.0 /* a box that is explained: a look-up and a distance */
 #define NS_EXPLAIN_SWEEP 6000.0
 #define NS_WITH          20000.0 /* to lay an overlay, */
-#define NS_WITH_ENTRY    1000.0  /* and for each entry of its edit */
+#define NS_WITH_ENTRY    1000.0  /* and for each entry of its edit, */
+#define NS_WITH_LOOK     60.0    /* and, if it changes frames, for each box of the state */
 #define USUALLY_LISTED   8.0     /* the assumed length of a list */
 
 static double details_cost(const obb_query *query)
@@ -46,13 +47,14 @@ static double explain_cost(const obb_query *query)
     return query->kind == OBB_QUERY_SWEEP ? NS_EXPLAIN_SWEEP : NS_EXPLAIN;
 }
 
-static double with_cost(const obb_query *query)
+static double with_cost(const struct obb_view *view, const obb_query *query)
 {
     const obb_edit *with = query->with;
-    return with == NULL
-               ? 0.0
-               : NS_WITH + NS_WITH_ENTRY * (double)(with->remove_count + with->put_count +
-                                                    with->pose_count + with->transform_count);
+    if (with == NULL)
+        return 0.0;
+    const bool looks = view->info.frames > 0 && with->remove_frame_count + with->frame_count > 0;
+    return NS_WITH + NS_WITH_ENTRY * (double)obb_edit_entries(with) +
+           (looks ? NS_WITH_LOOK * (double)view->info.boxes : 0.0);
 }
 
 bool obb_query_walks(const obb_query *query)
@@ -118,11 +120,11 @@ double obb_query_cost(const struct obb_view *view, const obb_query *query)
     if (query->kind == OBB_QUERY_ALL_PAIRS) {
         const double boxes = (double)view->info.boxes;
         const double pairs = fmin(boxes * boxes / 2, OBB_MAX_WHOLE);
-        return NS_PLAN + with_cost(query) + pairs * (NS_PAIR_OF_ALL + details_cost(query)) +
+        return NS_PLAN + with_cost(view, query) + pairs * (NS_PAIR_OF_ALL + details_cost(query)) +
                (double)obb_motion_boxes(view) * NS_INTERPOLATED + motion;
     }
-    return NS_PLAN + with_cost(query) + (double)query->count * obb_query_item_cost(view, query) +
-           motion;
+    return NS_PLAN + with_cost(view, query) +
+           (double)query->count * obb_query_item_cost(view, query) + motion;
 }
 
 double obb_query_step_cost(const struct obb_view *view, const obb_query *query)

@@ -89,8 +89,8 @@ static obb_status prepare(struct obb_plan *plan)
 static obb_status prepare_with(struct obb_plan *plan)
 {
     struct obb_view *view;
-    obb_status st = obb_overlay_of_edit(plan->view, plan->query->with, &plan->arena, &plan->overlay,
-                                        &plan->fault);
+    obb_status st = obb_overlay_of_edit(plan->view, plan->query->with, plan->cancel, &plan->arena,
+                                        &plan->overlay, &plan->fault);
     if (st != OBB_OK && plan->fault.group != OBB_GROUP_NONE && st != OBB_NO_MEMORY) {
         plan->refused = st;
         return OBB_OK;

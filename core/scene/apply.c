@@ -317,14 +317,11 @@ static obb_frame frame_of(const struct obb_apply *apply, const struct obb_rig *r
     return obb_frame_from_pose(&latest(apply, current)->box, apply->dimensions);
 }
 
-/* Puts a box of the commit into a frame, at that pose in it. OBB_BAD_NUMBER, OBB_NO_MEMORY. */
-static obb_status mount_box(struct obb_apply *apply, struct obb_version *version,
-                            struct obb_rig *rig, const obb_frame *frame, const obb_box *local)
+/* Notes that a box of the commit stands in a frame, at that pose in it. OBB_NO_MEMORY. */
+static obb_status set_mount(struct obb_apply *apply, struct obb_version *version,
+                            struct obb_rig *rig, const obb_box *local)
 {
     struct obb_rigs *rigs = &apply->scene->rigs;
-    const obb_status st = obb_frame_place(frame, local, &version->box);
-    if (st != OBB_OK)
-        return st;
     if (version->mount != NULL && version->mount->rig == rig &&
         obb_mount_has_pose(version->mount, local))
         return OBB_OK;
@@ -334,6 +331,14 @@ static obb_status mount_box(struct obb_apply *apply, struct obb_version *version
     obb_mount_unref(rigs, version->mount);
     version->mount = mount;
     return OBB_OK;
+}
+
+/* Puts a box of the commit into a frame, at that pose in it. OBB_BAD_NUMBER, OBB_NO_MEMORY. */
+static obb_status mount_box(struct obb_apply *apply, struct obb_version *version,
+                            struct obb_rig *rig, const obb_frame *frame, const obb_box *local)
+{
+    const obb_status st = obb_frame_place(frame, local, &version->box);
+    return st == OBB_OK ? set_mount(apply, version, rig, local) : st;
 }
 
 /* Fetches the boxes of a rig from i on into the cache, as many as a round has: first their records,
@@ -559,10 +564,11 @@ static void set_parts(const obb_put *put, obb_box *box)
     }
 }
 
-/* Writes the frame and the pose of a put. */
-static obb_status put_pose(struct obb_apply *apply, const obb_put *put, struct obb_version *version,
+/* Writes the frame and the pose of put i. */
+static obb_status put_pose(struct obb_apply *apply, size_t i, struct obb_version *version,
                            bool created)
 {
+    const obb_put *put = &apply->edit->puts[i];
     struct obb_rig *rig = version->mount == NULL ? NULL : version->mount->rig;
     if ((put->parts & OBB_PUT_FRAME) != 0 && put->frame.length > 0) {
         const struct obb_version *current = find_frame(apply, put->frame);
@@ -577,6 +583,10 @@ static obb_status put_pose(struct obb_apply *apply, const obb_put *put, struct o
         version->mount = NULL;
         set_parts(put, &version->box);
         return OBB_OK;
+    }
+    if (apply->edit->put_boxes != NULL) {
+        version->box = apply->edit->put_boxes[i];
+        return set_mount(apply, version, rig, &put->box);
     }
     const obb_frame frame = frame_of(apply, rig);
     obb_box local = put->box; /* a new box has all parts of the put */
@@ -618,7 +628,7 @@ static obb_status apply_put(struct obb_apply *apply, size_t i, const struct foun
         apply->new_ids[i] = version->record->id;
     }
     version->put = 1;
-    st = put_pose(apply, put, version, created);
+    st = put_pose(apply, i, version, created);
     if (st != OBB_OK)
         return st;
     if ((put->parts & OBB_PUT_CATEGORY) != 0)

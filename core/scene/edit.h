@@ -122,6 +122,9 @@ typedef struct obb_edit {
     /* Ids of the boxes that the puts make, ascending, none below the scene's next id; NULL: the next
      * ones. Of one put each. */
     const uint64_t *put_ids;
+    /* The boxes of the puts as they stand in the scene, one for each put, or NULL: a box that comes
+     * into a frame stands where the frame places it. Between two commits it stands elsewhere. */
+    const obb_box *put_boxes;
     bool all_put_ids; /* the ids of replaced boxes are wanted, too (obb_committed.new_ids) */
     const obb_pose *poses;
     size_t pose_count;
@@ -132,6 +135,7 @@ typedef struct obb_edit {
     const obb_needed_moment *moments; /* else OBB_GONE or OBB_DIMENSIONS */
     size_t moment_count;
     size_t with_entries; /* of all moments' `with`, and one more for each; for estimates of cost */
+    size_t with_frames;  /* how many of them change frames; likewise */
     /* An import: all boxes and frames are removed first; always a change. If `time` is before the scene's, the
      * scene keeps its time. */
     bool replace_all;
@@ -140,6 +144,13 @@ typedef struct obb_edit {
      * without boxes and frames, or replace_all. */
     const obb_settings *settings;
 } obb_edit;
+
+/* Returns the number of entries of boxes and frames, without merges. */
+static inline size_t obb_edit_entries(const obb_edit *edit)
+{
+    return edit->remove_count + edit->remove_frame_count + edit->frame_count + edit->put_count +
+           edit->pose_count + edit->transform_count;
+}
 
 /* The group of an edit that is at fault. */
 typedef enum obb_group {

@@ -6,6 +6,7 @@
 #include "core/scene/scene_data.h"
 #include "core/scene/view_inside.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* The state of the small scene before the edit, and the one after it. */
@@ -24,6 +25,8 @@ struct obb_overlay {
     struct lent *lent;
     uint64_t *hidden; /* places by hash, as in struct obb_view_overlay */
     size_t hidden_mask, hidden_count;
+    const obb_str *hidden_frames;
+    size_t hidden_frame_count;
     struct obb_budget *budget;
     size_t drawn; /* from it, for the small scene */
 };
@@ -54,12 +57,23 @@ static obb_status draw(struct obb_overlay *overlay, size_t bytes)
     return OBB_OK;
 }
 
-/* ---- The boxes below that are touched -------------------------------------------------------- */
+/* ---- What is touched below ------------------------------------------------------------------- */
 
+/* The boxes of the view below that are touched, by id, and the frames of these boxes and of the
+ * changes, by name. */
 struct touched {
     uint64_t *ids;
-    size_t count;
+    size_t count, room;
+    obb_str *frames;
+    size_t frame_count;
 };
+
+static obb_status init_touched(struct touched *touched, size_t room, struct obb_arena *arena)
+{
+    *touched =
+        (struct touched){.ids = obb_arena_alloc(arena, room, sizeof *touched->ids), .room = room};
+    return touched->ids != NULL ? OBB_OK : OBB_NO_MEMORY;
+}
 
 static void touch(struct touched *touched, const struct obb_view *below, const obb_target *target)
 {
@@ -80,14 +94,78 @@ static void keep_different(struct touched *touched)
     touched->count = kept;
 }
 
-static obb_status touched_by_edit(const struct obb_view *below, const obb_edit *edit,
-                                  struct obb_arena *arena, struct touched *out)
+static int compare_names(const void *left, const void *right)
 {
-    const size_t most =
-        edit->remove_count + edit->put_count + edit->pose_count + edit->transform_count;
-    *out = (struct touched){.ids = obb_arena_alloc(arena, most, sizeof *out->ids)};
-    if (out->ids == NULL)
-        return OBB_NO_MEMORY;
+    const obb_str *a = left, *b = right;
+    return obb_str_compare(*a, *b);
+}
+
+/* Sorts names, and drops repeated ones and those of no frame of the view. Returns how many are
+ * left. */
+static size_t keep_frames(const struct obb_view *below, obb_str *names, size_t count)
+{
+    size_t kept = 0;
+    qsort(names, count, sizeof *names, compare_names);
+    for (size_t i = 0; i < count; i++)
+        if ((kept == 0 || !obb_str_equal(names[kept - 1], names[i])) &&
+            obb_view_find_frame(below, names[i]) != NULL)
+            names[kept++] = names[i];
+    return kept;
+}
+
+/* Touches all boxes of the frames. A past state has no list of them, so this looks at all boxes. */
+static obb_status touch_boxes_of(struct touched *touched, const struct obb_view *below,
+                                 const obb_str *frames, size_t frame_count,
+                                 const atomic_bool *cancel, struct obb_arena *arena)
+{
+    enum { POLL = 1024 }; /* boxes between two looks at `cancel` */
+    obb_str frame;
+    obb_box local;
+    size_t seen = 0;
+    if (frame_count == 0)
+        return OBB_OK;
+    for (const struct obb_version *box = obb_view_next(below, 0); box != NULL;
+         box = obb_view_next(below, box->id)) {
+        if (seen++ % POLL == 0 && cancel != NULL && atomic_load(cancel))
+            return OBB_CANCELLED;
+        if (!obb_view_local(box, &frame, &local) ||
+            bsearch(&frame, frames, frame_count, sizeof frame, compare_names) == NULL)
+            continue;
+        if (touched->count == touched->room) {
+            const size_t room = 2 * touched->room + 16;
+            uint64_t *ids =
+                obb_arena_grow(arena, touched->ids, touched->room, room, sizeof *touched->ids);
+            if (ids == NULL)
+                return OBB_NO_MEMORY;
+            touched->ids = ids;
+            touched->room = room;
+        }
+        touched->ids[touched->count++] = box->id;
+    }
+    return OBB_OK;
+}
+
+/* Completes the list of frames, which begins with `count` names, with those of the touched boxes. The
+ * boxes of a frame mostly follow each other. */
+static void add_frames_of_boxes(struct touched *touched, const struct obb_view *below, size_t count)
+{
+    obb_str *frames = touched->frames;
+    obb_box local;
+    for (size_t i = 0; i < touched->count; i++)
+        if (obb_view_local(obb_view_find_id(below, touched->ids[i]), &frames[count], &local) &&
+            (count == 0 || !obb_str_equal(frames[count - 1], frames[count])))
+            count++;
+    touched->frame_count = keep_frames(below, touched->frames, count);
+}
+
+static obb_status touched_by_edit(const struct obb_view *below, const obb_edit *edit,
+                                  const atomic_bool *cancel, struct obb_arena *arena,
+                                  struct touched *out)
+{
+    const size_t moved = edit->remove_frame_count + edit->frame_count;
+    obb_status st = init_touched(out, obb_edit_entries(edit) - moved, arena);
+    if (st != OBB_OK)
+        return st;
     for (size_t i = 0; i < edit->remove_count; i++)
         touch(out, below, &edit->removes[i]);
     for (size_t i = 0; i < edit->put_count; i++)
@@ -96,20 +174,57 @@ static obb_status touched_by_edit(const struct obb_view *below, const obb_edit *
         touch(out, below, &edit->poses[i].target);
     for (size_t i = 0; i < edit->transform_count; i++)
         touch(out, below, &edit->transforms[i].target);
+    if (below->info.frames > 0 && moved > 0) {
+        obb_str *names = obb_arena_alloc(arena, moved, sizeof *names);
+        if (names == NULL)
+            return OBB_NO_MEMORY;
+        for (size_t i = 0; i < edit->remove_frame_count; i++)
+            names[i] = edit->remove_frames[i];
+        for (size_t i = 0; i < edit->frame_count; i++)
+            names[edit->remove_frame_count + i] = edit->frames[i].target.name;
+        st = touch_boxes_of(out, below, names, keep_frames(below, names, moved), cancel, arena);
+    }
     keep_different(out);
+    if (st != OBB_OK || below->info.frames == 0)
+        return st;
+    size_t count = 0;
+    out->frames = obb_arena_alloc(arena, moved + edit->put_count + out->count, sizeof(obb_str));
+    if (out->frames == NULL)
+        return OBB_NO_MEMORY;
+    for (size_t i = 0; i < edit->remove_frame_count; i++)
+        out->frames[count++] = edit->remove_frames[i];
+    for (size_t i = 0; i < edit->frame_count; i++)
+        out->frames[count++] = edit->frames[i].target.name;
+    for (size_t i = 0; i < edit->put_count; i++)
+        if (edit->puts[i].frame.length > 0)
+            out->frames[count++] = edit->puts[i].frame;
+    add_frames_of_boxes(out, below, count);
     return OBB_OK;
 }
 
-static obb_status touched_by_effects(const obb_effects *effects, struct obb_arena *arena,
-                                     struct touched *out)
+static obb_status touched_by_effects(const struct obb_view *below, const obb_effects *effects,
+                                     struct obb_arena *arena, struct touched *out)
 {
-    *out = (struct touched){.ids = obb_arena_alloc(arena, effects->count, sizeof *out->ids)};
-    if (out->ids == NULL)
-        return OBB_NO_MEMORY;
+    const obb_status st = init_touched(out, effects->count, arena);
+    if (st != OBB_OK)
+        return st;
     for (size_t i = 0; i < effects->count; i++)
         if (effects->list[i].kind != OBB_EFFECT_NEW && effects->list[i].id != 0)
             out->ids[out->count++] = effects->list[i].id;
     keep_different(out);
+    if (below->info.frames == 0)
+        return OBB_OK;
+    size_t count = 0;
+    out->frames = obb_arena_alloc(arena, effects->count + out->count, sizeof(obb_str));
+    if (out->frames == NULL)
+        return OBB_NO_MEMORY;
+    for (size_t i = 0; i < effects->count; i++) {
+        const obb_effect *effect = &effects->list[i];
+        const obb_str frame = effect->id == 0 ? effect->name : effect->frame;
+        if (frame.length > 0)
+            out->frames[count++] = frame;
+    }
+    add_frames_of_boxes(out, below, count);
     return OBB_OK;
 }
 
@@ -131,6 +246,8 @@ static obb_status hide(struct obb_overlay *overlay, const struct touched *touche
             place = (place + 1) & overlay->hidden_mask;
         overlay->hidden[place] = touched->ids[i];
     }
+    overlay->hidden_frames = touched->frames;
+    overlay->hidden_frame_count = touched->frame_count;
     return OBB_OK;
 }
 
@@ -147,26 +264,48 @@ static obb_status commit(struct obb_scene *scene, const obb_edit *edit, struct o
     return st;
 }
 
-/* Copies the touched boxes as the view shows them: the state BEFORE. */
-static obb_status copy_boxes(struct obb_overlay *overlay, const struct obb_view *below,
-                             const struct touched *touched, double time, struct obb_arena *arena)
+/* Returns the put that makes a copy of a box, which *out_box holds as the view shows it. */
+static obb_put put_of(const struct obb_view *below, const struct obb_version *box, obb_box *out_box)
+{
+    obb_put put = {.target.name = obb_view_name(box),
+                   .parts = OBB_PUT_ALL,
+                   .box = obb_view_pose(below, box),
+                   .attributes = obb_view_attributes(box)};
+    *out_box = put.box;
+    (void)obb_view_local(box, &put.frame, &put.box);
+    return put;
+}
+
+/* Copies the touched boxes and frames as the view shows them: the state BEFORE. */
+static obb_status copy_touched(struct obb_overlay *overlay, const struct obb_view *below,
+                               const struct touched *touched, double time, struct obb_arena *arena)
 {
     obb_put *puts = obb_arena_alloc(arena, touched->count, sizeof *puts);
-    if (puts == NULL)
+    obb_box *boxes = obb_arena_alloc(arena, touched->count, sizeof *boxes);
+    obb_pose *frames = obb_arena_alloc(arena, touched->frame_count, sizeof *frames);
+    if (puts == NULL || boxes == NULL || frames == NULL)
         return OBB_NO_MEMORY;
-    for (size_t i = 0; i < touched->count; i++) {
-        const struct obb_version *box = obb_view_find_id(below, touched->ids[i]);
-        puts[i] = (obb_put){.target.name = obb_view_name(box),
-                            .parts = OBB_PUT_ALL,
-                            .box = obb_view_pose(below, box),
-                            .attributes = obb_view_attributes(box)};
+    for (size_t i = 0; i < touched->count; i++)
+        puts[i] = put_of(below, obb_view_find_id(below, touched->ids[i]), &boxes[i]);
+    for (size_t i = 0; i < touched->frame_count; i++) {
+        const obb_box pose =
+            obb_view_frame_pose(below, obb_view_find_frame(below, touched->frames[i]));
+        frames[i] = (obb_pose){.target.name = touched->frames[i],
+                               .center = pose.center,
+                               .rotation = pose.rotation,
+                               .angle = pose.angle,
+                               .has_center = true,
+                               .has_rotation = true};
     }
     const obb_edit edit = {.dimensions = below->info.dimensions,
                            .has_time = true,
                            .time = time,
+                           .frames = frames,
+                           .frame_count = touched->frame_count,
                            .puts = puts,
                            .put_count = touched->count,
                            .put_ids = touched->ids,
+                           .put_boxes = boxes,
                            .replace_all = true}; /* a state of its own, also without boxes */
     obb_fault fault;
     obb_status st = draw(overlay, obb_edit_bytes(overlay->scene, &edit));
@@ -195,7 +334,7 @@ static obb_status begin(const struct obb_view *below, const struct touched *touc
     if (st == OBB_OK)
         st = hide(overlay, touched, arena);
     if (st == OBB_OK)
-        st = copy_boxes(overlay, below, touched, time, arena);
+        st = copy_touched(overlay, below, touched, time, arena);
     if (st == OBB_OK)
         *out = overlay;
     else
@@ -204,13 +343,13 @@ static obb_status begin(const struct obb_view *below, const struct touched *touc
 }
 
 obb_status obb_overlay_of_edit(const struct obb_view *below, const obb_edit *edit,
-                               struct obb_arena *arena, struct obb_overlay **out,
-                               obb_fault *out_fault)
+                               const atomic_bool *cancel, struct obb_arena *arena,
+                               struct obb_overlay **out, obb_fault *out_fault)
 {
     struct touched touched;
     struct obb_overlay *overlay;
     *out_fault = (obb_fault){.group = OBB_GROUP_NONE};
-    obb_status st = touched_by_edit(below, edit, arena, &touched);
+    obb_status st = touched_by_edit(below, edit, cancel, arena, &touched);
     if (st == OBB_OK)
         st = begin(below, &touched, 0.0, arena, &overlay);
     if (st != OBB_OK)
@@ -225,23 +364,15 @@ obb_status obb_overlay_of_edit(const struct obb_view *below, const obb_edit *edi
     return st;
 }
 
-/* Writes the effects on boxes as the small scene takes them: it has no frames, and its boxes stand
- * where the effects say that they are in the scene. */
-static obb_status without_frames(const obb_effects *effects, struct obb_arena *arena,
-                                 obb_effects *out)
+/* Returns about how many bytes the effects add to the small scene. */
+static size_t bytes_of(const obb_effects *effects)
 {
-    obb_effect *list = obb_arena_alloc(arena, effects->count, sizeof *list);
-    if (list == NULL)
-        return OBB_NO_MEMORY;
-    out->count = 0;
-    for (size_t i = 0; i < effects->count; i++) {
-        if (effects->list[i].id == 0)
-            continue;
-        list[out->count] = effects->list[i];
-        list[out->count++].frame = (obb_str){.length = 0};
-    }
-    out->list = list;
-    return OBB_OK;
+    size_t bytes = effects->count * (sizeof(struct obb_version) + sizeof(struct obb_record));
+    for (size_t i = 0; i < effects->count; i++)
+        bytes += effects->list[i].id == 0            ? sizeof(struct obb_rig)
+                 : effects->list[i].frame.length > 0 ? sizeof(struct obb_mount)
+                                                     : 0;
+    return bytes;
 }
 
 obb_status obb_overlay_of_effects(const struct obb_view *below, const obb_effects *effects,
@@ -250,23 +381,18 @@ obb_status obb_overlay_of_effects(const struct obb_view *below, const obb_effect
     struct touched touched;
     struct obb_overlay *overlay;
     const double after = effects->moment.time, before = below->info.now.time;
-    obb_status st = touched_by_effects(effects, arena, &touched);
+    obb_status st = touched_by_effects(below, effects, arena, &touched);
     if (st == OBB_OK) /* a scene's first commit may state any time */
         st = begin(below, &touched, before < after ? before : after, arena, &overlay);
     if (st != OBB_OK)
         return st;
     obb_effects own = *effects;
-    st = without_frames(effects, arena, &own);
-    if (st != OBB_OK) {
-        obb_overlay_destroy(overlay);
-        return st;
-    }
     own.moment.revision = effects->appends ? AFTER : BEFORE;
     own.time_stated = true;
     own.has_settings = false;
     struct obb_prepared *prepared;
     obb_committed committed;
-    st = draw(overlay, effects->count * (sizeof(struct obb_version) + sizeof(struct obb_record)));
+    st = draw(overlay, bytes_of(effects));
     if (st == OBB_OK)
         st = obb_effects_prepare(overlay->scene, &own, false, arena, &prepared);
     if (st == OBB_OK) {
@@ -317,11 +443,14 @@ obb_status obb_overlay_open(struct obb_overlay *overlay, const struct obb_view *
     *joint = (struct obb_view_overlay){.below = below,
                                        .over = over,
                                        .hidden = overlay->hidden,
-                                       .hidden_mask = overlay->hidden_mask};
+                                       .hidden_mask = overlay->hidden_mask,
+                                       .hidden_frames = overlay->hidden_frames,
+                                       .hidden_frame_count = overlay->hidden_frame_count};
     *view = *below;
     view->overlay = joint;
     view->next_id = overlay->scene->next_id;
     view->info.boxes = below->info.boxes - overlay->hidden_count + over->info.boxes;
+    view->info.frames = below->info.frames - overlay->hidden_frame_count + over->info.frames;
     *out = view;
     return OBB_OK;
 }

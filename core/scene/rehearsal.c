@@ -143,8 +143,8 @@ static obb_status check_withs(const struct obb_prepared *prepared, struct obb_bu
         if (edit->moments[i].with == NULL)
             continue;
         struct obb_overlay *overlay = NULL;
-        st = obb_overlay_of_edit(rehearsal->views[view], edit->moments[i].with, &arena, &overlay,
-                                 fault);
+        st = obb_overlay_of_edit(rehearsal->views[view], edit->moments[i].with, NULL, &arena,
+                                 &overlay, fault);
         fault->of_with = true;
         fault->moment = i;
         obb_overlay_destroy(overlay);

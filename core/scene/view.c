@@ -7,6 +7,7 @@
 #include "core/scene/view_inside.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 #define RECLAIM_AT_CLOSE 256 /* a view that is closed releases at most so many objects */
 
@@ -415,8 +416,33 @@ const struct obb_interned *obb_view_entity(const struct obb_view *view, obb_str 
     return obb_interned_table_find(&view->scene->interned, entity);
 }
 
+static int compare_names(const void *left, const void *right)
+{
+    const obb_str *a = left, *b = right;
+    return obb_str_compare(*a, *b);
+}
+
+/* Returns whether the overlay hides a frame of that name, or shows it anew. */
+static bool hides_frame(const struct obb_view_overlay *overlay, obb_str name)
+{
+    return overlay->hidden_frame_count > 0 &&
+           bsearch(&name, overlay->hidden_frames, overlay->hidden_frame_count, sizeof name,
+                   compare_names) != NULL;
+}
+
 const struct obb_version *obb_view_next_frame(const struct obb_view *view, obb_str name, bool after)
 {
+    const struct obb_view_overlay *overlay = view->overlay;
+    if (overlay != NULL) {
+        const struct obb_version *over = obb_view_next_frame(overlay->over, name, after);
+        const struct obb_version *below = obb_view_next_frame(overlay->below, name, after);
+        while (below != NULL && hides_frame(overlay, obb_view_name(below)))
+            below = obb_view_next_frame(overlay->below, obb_view_name(below), true);
+        return over == NULL || (below != NULL &&
+                                obb_str_compare(obb_view_name(below), obb_view_name(over)) < 0)
+                   ? below
+                   : over;
+    }
     const struct obb_version *version = NULL;
     for (const struct obb_rig *rig = obb_rigs_seek(&view->scene->rigs, name, after);
          rig != NULL && version == NULL; rig = obb_rig_next(rig))
@@ -427,11 +453,14 @@ const struct obb_version *obb_view_next_frame(const struct obb_view *view, obb_s
 const struct obb_version *obb_view_find_frame(const struct obb_view *view, obb_str name)
 {
     const struct obb_version *frame = obb_view_next_frame(view, name, false);
-    return frame != NULL && obb_str_equal(obb_record_name(frame->record), name) ? frame : NULL;
+    return frame != NULL && obb_str_equal(obb_view_name(frame), name) ? frame : NULL;
 }
 
 obb_box obb_view_frame_pose(const struct obb_view *view, const struct obb_version *frame)
 {
+    for (; view->overlay != NULL; view = view->overlay->below)
+        if (obb_view_find_frame(view->overlay->over, obb_view_name(frame)) == frame)
+            return obb_view_frame_pose(view->overlay->over, frame);
     const struct obb_version *to = view->alpha > 0.0 ? obb_view_interpolated(view, frame) : NULL;
     return to == NULL
                ? frame->box

@@ -23,6 +23,9 @@ struct obb_view_overlay {
     /* The ids of the boxes of `below` that are not shown, in places by hash; 0: a free place. */
     const uint64_t *hidden;
     size_t hidden_mask; /* the number of places, a power of two, less 1 */
+    /* The names of the frames of `below` that are not shown, in order. */
+    const obb_str *hidden_frames;
+    size_t hidden_frame_count;
 };
 
 /* Immutable while it is open, except `previous` and `next`, which are the writer's. */

@@ -4,7 +4,6 @@
 #include "core/base/hash.h"
 
 #include <assert.h>
-#include <string.h>
 
 /* ---- Rigs ------------------------------------------------------------------------------------ */
 
@@ -53,13 +52,6 @@ void obb_rig_destroy(struct obb_rigs *rigs, struct obb_rig *rig)
 
 /* ---- The list -------------------------------------------------------------------------------- */
 
-static int compare(obb_str a, obb_str b)
-{
-    const size_t shorter = a.length < b.length ? a.length : b.length;
-    const int bytes = shorter == 0 ? 0 : memcmp(a.bytes, b.bytes, shorter);
-    return bytes != 0 ? bytes : (a.length > b.length) - (a.length < b.length);
-}
-
 /* Returns the links of a rig, or of the head of the list for NULL. */
 static _Atomic(struct obb_rig *) *links_of(struct obb_rigs *rigs, struct obb_rig *rig)
 {
@@ -75,7 +67,7 @@ static void find_links(struct obb_rigs *rigs, obb_str name,
         _Atomic(struct obb_rig *) *link = &links_of(rigs, before)[level];
         for (struct obb_rig *rig;
              (rig = atomic_load_explicit(link, memory_order_relaxed)) != NULL &&
-             compare(obb_record_name(rig->record), name) < 0;
+             obb_str_compare(obb_record_name(rig->record), name) < 0;
              link = &rig->next[level])
             before = rig;
         out[level] = link;
@@ -115,7 +107,7 @@ struct obb_rig *obb_rigs_seek(const struct obb_rigs *rigs, obb_str name, bool af
     struct obb_rig *rig = NULL;
     for (uint32_t level = OBB_RIG_HEIGHT; level-- > 0;)
         while ((rig = atomic_load_explicit(&links[level], memory_order_acquire)) != NULL) {
-            const int order = compare(obb_record_name(rig->record), name);
+            const int order = obb_str_compare(obb_record_name(rig->record), name);
             if (after ? order > 0 : order >= 0)
                 break;
             links = rig->next;
@@ -227,8 +219,8 @@ bool obb_rigs_validate(const struct obb_rigs *rigs, struct obb_versions *version
         for (const struct obb_rig *rig = atomic_load(&rigs->first[level]); rig != NULL;
              rig = atomic_load(&rig->next[level])) {
             if (rig->height <= level || (level == 0 && !seats_valid(rig, versions)) ||
-                (before != NULL &&
-                 compare(obb_record_name(before->record), obb_record_name(rig->record)) > 0))
+                (before != NULL && obb_str_compare(obb_record_name(before->record),
+                                                   obb_record_name(rig->record)) > 0))
                 return false;
             before = rig;
             on_level++;

@@ -226,11 +226,11 @@ bool wire_read_groups(struct wire_object *o, wire_read_group *read, void *contex
 /* ---- The changes of a query ------------------------------------------------------------------ */
 
 /* In the order of application. */
-enum with_field { REMOVE, PUT, POSE, TRANSFORM, WITH_FIELDS };
-static const obb_str with_fields[WITH_FIELDS] = {[REMOVE] = WIRE_FIELD("remove"),
-                                                 [PUT] = WIRE_FIELD("put"),
-                                                 [POSE] = WIRE_FIELD("pose"),
-                                                 [TRANSFORM] = WIRE_FIELD("transform")};
+enum with_field { REMOVE, REMOVE_FRAMES, FRAMES, PUT, POSE, TRANSFORM, WITH_FIELDS };
+static const obb_str with_fields[WITH_FIELDS] = {
+    [REMOVE] = WIRE_FIELD("remove"), [REMOVE_FRAMES] = WIRE_FIELD("remove_frames"),
+    [FRAMES] = WIRE_FIELD("frames"), [PUT] = WIRE_FIELD("put"),
+    [POSE] = WIRE_FIELD("pose"),     [TRANSFORM] = WIRE_FIELD("transform")};
 
 static bool read_with_group(void *context, struct wire_cursor *c, int field)
 {
@@ -239,6 +239,10 @@ static bool read_with_group(void *context, struct wire_cursor *c, int field)
     switch ((enum with_field)field) {
     case REMOVE:
         return wire_read_targets(c, &edit->removes, &edit->remove_count);
+    case REMOVE_FRAMES:
+        return wire_read_remove_frames(c, edit, &with->form);
+    case FRAMES:
+        return wire_read_frames(c, edit->dimensions, edit, &with->form);
     case PUT:
         return wire_read_puts(c, edit->dimensions, edit, &with->form);
     case POSE:
@@ -263,8 +267,7 @@ bool wire_read_with(struct wire_cursor *c, int dimensions, const obb_edit **out)
         !wire_read_groups(&o, read_with_group, with, &fault_field))
         return false;
     const obb_edit *edit = &with->edit;
-    if (edit->remove_count + edit->put_count + edit->pose_count + edit->transform_count >
-        WIRE_MOST_WITH)
+    if (obb_edit_entries(edit) > WIRE_MOST_WITH)
         return wire_fail_at(c, WIRE_OBB_BAD_COUNT, o.place,
                             "the changes of a query have at most 1,000 entries");
     *out = edit;

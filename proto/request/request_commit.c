@@ -59,9 +59,11 @@ static bool need_moments(struct wire_cursor *c, wire_commit *commit)
     for (size_t i = 0; i < count; i++) {
         const obb_query *query = &commit->queries[i];
         moments[i] = obb_query_moments(query);
-        if (query->with != NULL)
-            commit->edit.with_entries += 1 + query->with->remove_count + query->with->put_count +
-                                         query->with->pose_count + query->with->transform_count;
+        if (query->with != NULL) {
+            commit->edit.with_entries += 1 + obb_edit_entries(query->with);
+            commit->edit.with_frames +=
+                query->with->remove_frame_count + query->with->frame_count > 0;
+        }
         if (query->has_tag && !commit->has_tag) {
             commit->has_tag = true;
             commit->tag = query->tag;

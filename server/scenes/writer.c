@@ -299,9 +299,14 @@ static double edit_cost(const struct obb_scene *scene, const obb_edit *edit, boo
         merges + moments + frames_cost(scene, edit) +
         100.0 * (double)(edit->if_box_count + edit->remove_count + edit->pose_count) +
         400.0 * (double)edit->transform_count + 1600.0 * (double)edit->put_count;
-    /* A rehearsal copies the boxes that are touched, and does the edit again. */
+    /* A rehearsal copies the boxes that are touched, and does the edit again. To find the boxes of
+     * frames, it looks at all boxes. */
+    obb_scene_info info = {.boxes = 0};
+    if (edit->with_frames > 0)
+        obb_scene_info_without_bounds(scene, &info);
     const double rehearsed = dry_run || edit->with_entries > 0
-                                 ? 20e3 + 3.0 * entries + 2000.0 * (double)edit->with_entries
+                                 ? 20e3 + 3.0 * entries + 2000.0 * (double)edit->with_entries +
+                                       60.0 * (double)edit->with_frames * (double)info.boxes
                                  : 0.0;
     return entries + rehearsed;
 }

@@ -620,6 +620,181 @@ START_TEST(changes_that_a_commit_would_refuse_are_refused_alike)
 }
 END_TEST
 
+/* A rig: ann at 10, turned a quarter about z at 30, with a limb 2 before her and a hat; a box beside. */
+#define RIG         "/v1/scenes/rig"
+#define LIMB(extra) "{\"frame\":\"ann\",\"center\":[2,0,0],\"half_extents\":[0.5,0.5,0.5]" extra "}"
+
+static void make_rig(const char *path, bool moved)
+{
+    expect(client, "POST", path,
+           "{\"time\":10,\"frames\":{\"ann\":{\"center\":[0,0,0]},\"bob\":{\"center\":[0,20,0]}},"
+           "\"put\":{\"limb\":" LIMB("") ",\"hat\":{\"frame\":\"ann\",\"center\":[0,0,3],"
+                                         "\"half_extents\":[1,1,1]},"
+                                         "\"free\":" UNIT(30, "") "}}",
+           200, NULL);
+    if (moved)
+        expect(
+            client, "POST", path,
+            "{\"time\":20,\"frames\":{\"ann\":{\"center\":[10,0,0],\"axis_angle\":{\"axis\":[0,0,"
+            "1],\"degrees\":90}}},\"pose\":{\"limb\":{\"center\":[4,0,0]}}}",
+            200, NULL);
+}
+
+static const char *const rig_changes[] = {
+    "{\"frames\":{\"ann\":{\"center\":[0,5,0]}}}",
+    "{\"frames\":{\"names\":[\"ann\",\"cid\"],\"centers\":[0,5,0,1,1,1]},\"put\":{\"new\":{"
+    "\"frame\":"
+    "\"cid\",\"center\":[1,0,0],\"half_extents\":[1,1,1]}}}",
+    "{\"remove_frames\":[\"ann\",\"nobody\"]}",
+    "{\"pose\":{\"limb\":{\"center\":[0,0,1]}}}",
+    "{\"put\":{\"limb\":{\"frame\":\"bob\",\"center\":[1,0,0],\"half_extents\":[1,1,1]},"
+    "\"free\":{\"frame\":\"ann\",\"center\":[2,1,0],\"half_extents\":[1,1,1]}}}",
+    "{\"put\":{\"limb\":" UNIT(3, "") "},\"frames\":{\"ann\":{\"center\":[0,1,0]}}}",
+    "{\"remove\":[\"hat\"],\"frames\":{\"ann\":{\"rotation\":[0,0,0.6,0.8]},\"bob\":{}}}",
+    "{\"remove_frames\":[\"ann\"],\"frames\":{\"ann\":{\"center\":[0,0,9]}},\"put\":{"
+    "\"limb\":" LIMB("") "},\"transform\":{\"free\":{\"translate\":[-20,0,0]}}}",
+};
+
+static const struct {
+    const char *kind, *query;
+} rig_questions[] = {
+    {"pairs", "\"pairs\":[[\"limb\",\"hat\"],[\"free\",\"new\"],[\"limb\",{\"frame\":\"ann\","
+              "\"center\":[2,0,0],\"half_extents\":[1,1,1]}]],\"want\":[\"pose\",\"distance\"]"},
+    {"all-pairs", "\"margin\":9,\"want\":[\"pose\",\"relation\"]"},
+    {"overlap", "\"shapes\":[{\"frame\":\"ann\",\"center\":[1,0,0],\"half_extents\":[3,3,3]},"
+                "{\"frame\":\"cid\",\"center\":[0,0,0],\"half_extents\":[2,2,2]},"
+                "{\"sphere\":{\"center\":[0,0,0],\"radius\":99}}],\"want\":[\"pose\"]"},
+    {"nearest", "\"points\":[[0,0,0],[10,4,0]],\"k\":9,\"want\":[\"pose\"],\"by\":\"id\""},
+};
+
+/* A query with changes of frames answers as on a copy to which the changes were committed. */
+START_TEST(changes_of_frames_answer_as_a_commit_and_change_nothing)
+{
+    make_rig(RIG "/commit", true);
+    for (size_t w = 0; w < sizeof rig_changes / sizeof *rig_changes; w++)
+        for (int past = 0; past < 2; past++) {
+            char path[128], body[4096];
+            (void)snprintf(path, sizeof path, "/v1/scenes/rig-%zu-%d/commit", w, past);
+            make_rig(path, past == 0);
+            expect(client, "POST", path, rig_changes[w], 200, NULL);
+            for (size_t q = 0; q < sizeof rig_questions / sizeof *rig_questions; q++) {
+                (void)snprintf(path, sizeof path, "/v1/scenes/rig-%zu-%d/query/%s", w, past,
+                               rig_questions[q].kind);
+                (void)snprintf(body, sizeof body, "{%s}", rig_questions[q].query);
+                json_t *committed = ask(path, body, 200), *wanted = found_in(committed);
+                (void)snprintf(path, sizeof path, RIG "/query/%s", rig_questions[q].kind);
+                (void)snprintf(body, sizeof body, "{%s%s,\"with\":%s}", rig_questions[q].query,
+                               past == 1 ? ",\"at\":{\"revision\":1}" : "", rig_changes[w]);
+                json_t *real = ask(path, body, 200), *found = found_in(real);
+                char *text = json_dumps(real, 0), *should = json_dumps(committed, 0);
+                ck_assert_msg(equal(found, wanted, 0.0), "%s\n%s\nanswers %s\nnot %s", path, body,
+                              text, should);
+                free(text);
+                free(should);
+                json_decref(found);
+                json_decref(real);
+                json_decref(wanted);
+                json_decref(committed);
+            }
+        }
+    expect(client, "GET", RIG, NULL, 200, "{\"boxes\":3,\"revision\":2}");
+    expect(client, "GET", RIG "/boxes/limb", NULL, 200,
+           "{\"frame\":\"ann\",\"local\":{\"center\":[4,0,0],\"rotation\":[0,0,0,1]}}");
+    printf("%zu changes of frames under %zu questions\n", sizeof rig_changes / sizeof *rig_changes,
+           sizeof rig_questions / sizeof *rig_questions);
+}
+END_TEST
+
+START_TEST(changes_in_a_frame_start_from_the_state_that_is_asked)
+{
+    make_rig(RIG "/commit", true);
+    /* half way ann is at x 5, turned by 45 degrees; her boxes hold the poses in her of revision 1 */
+    says(RIG "/query/point",
+         "{\"points\":[[5,0,7]],\"at\":{\"time\":15},\"with\":{\"pose\":{\"limb\":{\"center\":[0,0,"
+         "7]"
+         "}}},\"want\":[\"pose\"]}",
+         "{\"revision\":2,\"time\":20,\"with\":true,\"at\":{\"revision\":1,\"time\":15,\"clamped\":"
+         "false},\"results\":[{\"boxes\":[{\"box\":\"limb\",\"pose\":{\"center\":[5,0,7],"
+         "\"half_extents\":[0.5,0.5,0.5],\"rotation\":[0,0,0.3826834323650898,0.9238795325112867],"
+         "\"frame\":\"ann\",\"local\":{\"center\":[0,0,7],\"rotation\":[0,0,0,1]}}}]}]}");
+    /* a frame that is moved takes its boxes along at these poses: the limb is 2 before her */
+    says(
+        RIG "/query/point",
+        "{\"points\":[[2,9,0],[0,9,3],[7,0,0]],\"at\":{\"time\":15},\"with\":{\"frames\":{\"ann\":{"
+        "\"center\":[0,9,0],\"rotation\":[0,0,0,1]}}}}",
+        "{\"revision\":2,\"time\":20,\"with\":true,\"at\":{\"revision\":1,\"time\":15,\"clamped\":"
+        "false},\"results\":[{\"boxes\":[\"limb\"]},{\"boxes\":[\"hat\"]},{\"boxes\":[]}]}");
+    /* other boxes of the frame stay where they are between the commits: half way from 2 to 10, 4 */
+    says(RIG "/query/point",
+         "{\"points\":[[6,2,0],[5,0,9]],\"at\":{\"time\":15},\"with\":{\"pose\":{\"hat\":{"
+         "\"center\":["
+         "0,0,9]}}}}",
+         "{\"revision\":2,\"time\":20,\"with\":true,\"at\":{\"revision\":1,\"time\":15,\"clamped\":"
+         "false},\"results\":[{\"boxes\":[\"limb\"]},{\"boxes\":[\"hat\"]}]}");
+    /* a frame that is made later is not there yet */
+    expect(client, "POST", RIG "/commit", "{\"time\":30,\"frames\":{\"cid\":{}}}", 200, NULL);
+    refused(RIG "/query/point",
+            "{\"points\":[],\"at\":{\"time\":25},\"with\":{\"put\":{\"x\":{\"frame\":\"cid\","
+            "\"center\":[0,0,0],\"half_extents\":[1,1,1]}}}}",
+            404, "/with/put/x/frame", NULL);
+}
+END_TEST
+
+START_TEST(changes_of_frames_that_a_commit_would_refuse_are_refused_alike)
+{
+    make_rig(RIG "/commit", false);
+    static const struct {
+        const char *with;
+        long status;
+        const char *pointer;
+    } cases[] = {
+        {"{\"put\":{\"x\":{\"frame\":\"nobody\",\"center\":[0,0,0],\"half_extents\":[1,1,1]}}}",
+         404, "/put/x/frame"},
+        {"{\"remove_frames\":[\"ann\"],\"put\":{\"x\":" LIMB("") "}}", 404, "/put/x/frame"},
+        {"{\"remove_frames\":[\"ann\"],\"pose\":{\"limb\":{}}}", 404, "/pose/limb"},
+        {"{\"transform\":{\"limb\":{\"scale\":2}}}", 409, "/transform/limb"},
+        {"{\"put\":{\"free\":" LIMB("") "},\"transform\":{\"free\":{\"scale\":2}}}", 409,
+         "/transform/free"},
+        {"{\"frames\":{\"ann\":{\"center\":[1e9,0,0]}}}", 422, "/frames/ann"},
+        {"{\"frames\":{\"ann\":{\"centre\":[0,0,0]}}}", 422, "/frames/ann/centre"},
+        {"{\"frames\":{\"names\":[\"ann\"],\"centers\":[0,0]}}", 422, "/frames/centers"},
+        {"{\"frames\":[]}", 422, "/frames"},
+        {"{\"remove_frames\":\"ann\"}", 422, "/remove_frames"},
+        {"{\"remove_frames\":[7]}", 422, "/remove_frames/0"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char body[1024], pointer[128];
+        (void)snprintf(body, sizeof body, "{\"points\":[],\"tag\":\"t\",\"with\":%s}",
+                       cases[i].with);
+        (void)snprintf(pointer, sizeof pointer, "/with%s", cases[i].pointer);
+        refused(RIG "/query/point", body, cases[i].status, pointer, "t");
+        (void)snprintf(body, sizeof body,
+                       "{\"frames\":{\"made\":{}},\"queries\":[{\"kind\":\"point\",\"points\":[],"
+                       "\"tag\":\"t\",\"with\":%s}]}",
+                       cases[i].with);
+        (void)snprintf(pointer, sizeof pointer, "/queries/0/with%s", cases[i].pointer);
+        refused(RIG "/commit", body, cases[i].status, pointer, "t");
+        expect_problem(client, "GET", RIG "/frames/made", NULL, 404, NULL); /* all or nothing */
+    }
+    /* frames count among the 1,000 entries */
+    static char body[40960], names[20480];
+    for (int count = 1000; count <= 1001; count++) {
+        size_t n = 0;
+        for (int i = 0; i < count - 1; i++)
+            n += (size_t)snprintf(names + n, sizeof names - n, "%s\"n%d\"", i > 0 ? "," : "", i);
+        (void)snprintf(body, sizeof body,
+                       "{\"points\":[],\"with\":{\"frames\":{\"ann\":{}},\"remove_frames\":[%s]}}",
+                       names);
+        if (count == 1000)
+            says(RIG "/query/point", body,
+                 "{\"revision\":1,\"time\":10,\"with\":true,\"results\":[]}");
+        else
+            refused(RIG "/query/point", body, 422, "/with", NULL);
+    }
+    printf("%zu refusals of changes of frames\n", sizeof cases / sizeof *cases);
+}
+END_TEST
+
 /* ---- dry_run --------------------------------------------------------------------------------- */
 
 START_TEST(a_dry_run_answers_everything_and_keeps_nothing)
@@ -724,6 +899,67 @@ START_TEST(a_dry_run_makes_no_scene)
 }
 END_TEST
 
+START_TEST(a_dry_run_with_frames_answers_as_the_commit)
+{
+    make_rig(RIG "/commit", false);
+    static const char tick[] =
+        "\"time\":20,\"remove_frames\":[\"bob\",\"nobody\"],\"frames\":{\"ann\":{\"center\":[8,0,0]"
+        ","
+        "\"rotation\":[0,0,0.6,0.8]},\"cid\":{\"center\":[0,0,5]}},\"put\":{\"new\":{\"frame\":"
+        "\"cid\",\"center\":[1,0,0],\"half_extents\":[1,1,1]},\"free\":" LIMB(
+            "") "},\"pose\":{\"hat\":{\"center\":[0,1,3]}},\"queries\":["
+                "{\"kind\":\"all-pairs\",\"margin\":99,\"want\":[\"pose\"],\"by\":\"id\"},"
+                "{\"kind\":\"nearest\",\"points\":[[0,0,0]],\"k\":9,\"want\":[\"pose\"],\"at\":{"
+                "\"time\":15}},"
+                "{\"kind\":\"overlap\",\"shapes\":[{\"frame\":\"ann\",\"center\":[0,0,0],\"half_"
+                "extents\":[3,3,3]},{\"frame\":\"bob\",\"center\":[0,0,0],\"half_extents\":[1,1,1]}"
+                ","
+                "{\"frame\":\"cid\",\"center\":[0,0,0],\"half_extents\":[1,1,1]}]},"
+                "{\"kind\":\"overlap\",\"shapes\":[{\"frame\":\"ann\",\"center\":[0,0,0],\"half_"
+                "extents\":[3,3,3]},{\"frame\":\"bob\",\"center\":[0,0,0],\"half_extents\":[1,1,1]}"
+                "],\"at\":{\"ago\":4}},"
+                "{\"kind\":\"overlap\",\"shapes\":[{\"frame\":\"bob\",\"center\":[0,0,0],\"half_"
+                "extents\":[1,1,1]}],\"at\":{\"revision\":1}},"
+                "{\"kind\":\"nearest\",\"points\":[[0,0,0]],\"k\":9,\"want\":[\"pose\"],\"with\":{"
+                "\"frames\":{\"ann\":{\"center\":[0,0,0]},\"cid\":{\"center\":[1,1,1]}}}},"
+                "{\"kind\":\"nearest\",\"points\":[[0,0,0]],\"k\":9,\"want\":[\"pose\"],\"at\":{"
+                "\"time\":17},\"with\":{\"frames\":{\"ann\":{\"center\":[0,0,0]}},\"pose\":{"
+                "\"free\":{\"center\":[1,2,3]}}}}]";
+    char body[4096];
+    (void)snprintf(body, sizeof body, "{\"dry_run\":true,%s}", tick);
+    json_t *dry = ask(RIG "/commit", body, 200); /* twice: nothing was kept */
+    expect(client, "GET", RIG, NULL, 200, "{\"boxes\":3,\"revision\":1,\"time\":10}");
+    expect_problem(client, "GET", RIG "/frames/cid", NULL, 404, NULL);
+    (void)snprintf(body, sizeof body, "{%s}", tick);
+    struct http_answer answer = {0};
+    http_send(client, "POST", RIG "/commit", NULL, body, &answer);
+    ck_assert_msg(answer.status == 200, "%s", answer.body);
+    json_t *wet = json_loads(answer.body, 0, NULL);
+    ck_assert(json_is_true(json_object_get(dry, "dry_run")));
+    static const char *const members[] = {"removed", "removed_frames", "frames", "put",
+                                          "posed",   "transformed",    "ids",    "results"};
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        const json_t *would = json_object_get(dry, members[i]),
+                     *did = json_object_get(wet, members[i]);
+        char *a = json_dumps(would, JSON_ENCODE_ANY), *b = json_dumps(did, JSON_ENCODE_ANY);
+        ck_assert_msg(would != NULL && equal(would, did, 0.0), "%s:\nwould be %s\nbut was %s",
+                      members[i], a, b);
+        free(a);
+        free(b);
+    }
+    json_decref(dry);
+    json_decref(wet);
+    http_answer_fini(&answer);
+    refused(
+        RIG "/commit",
+        "{\"dry_run\":true,\"put\":{\"x\":{\"frame\":\"bob\",\"center\":[0,0,0],\"half_extents\":"
+        "[1,1,1]}}}",
+        404, "/put/x/frame", NULL);
+    refused(RIG "/commit", "{\"dry_run\":true,\"transform\":{\"limb\":{\"scale\":2}}}", 409,
+            "/transform/limb", NULL);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("questions");
@@ -738,6 +974,10 @@ int main(void)
     tcase_add_test(tc, changes_that_a_commit_would_refuse_are_refused_alike);
     tcase_add_test(tc, a_dry_run_answers_everything_and_keeps_nothing);
     tcase_add_test(tc, a_dry_run_makes_no_scene);
+    tcase_add_test(tc, changes_of_frames_answer_as_a_commit_and_change_nothing);
+    tcase_add_test(tc, changes_in_a_frame_start_from_the_state_that_is_asked);
+    tcase_add_test(tc, changes_of_frames_that_a_commit_would_refuse_are_refused_alike);
+    tcase_add_test(tc, a_dry_run_with_frames_answers_as_the_commit);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }

@@ -1169,8 +1169,8 @@ static void compare_with_commits(int way, int dimensions)
             struct obb_view *over;
             const obb_edit second = random_edit(&model, &after, &scratch);
             struct world pinned = w;
-            ck_assert_int_eq(obb_overlay_of_edit(w.view, &edit, &scratch.arena, &overlay, &fault),
-                             OBB_OK);
+            ck_assert_int_eq(
+                obb_overlay_of_edit(w.view, &edit, NULL, &scratch.arena, &overlay, &fault), OBB_OK);
             ck_assert_int_eq(obb_overlay_open(overlay, w.view, NULL, &scratch.arena, &over),
                              OBB_OK);
             obb_view_close(view);

@@ -1,4 +1,6 @@
 #include "core/obb.h"
+#include "core/scene/commit_inside.h"
+#include "core/scene/overlay.h"
 #include "core/scene/scene_check.h"
 #include "core/scene/scene_data.h"
 #include "core/scene/view_inside.h"
@@ -42,7 +44,8 @@ struct match {
     } echo;
     size_t steps, changed, refused[64], gone, between, clamped, looked_at, discarded, merged,
         imported, rebuilt, sealed, restarted, conditions, refused_boxes, framed, frames_moved,
-        frames_removed;
+        frames_removed, laid, laid_twice, laid_between, laid_frames, unlaid, unlaid_framed,
+        rehearsed, rehearsed_between, rehearsed_frames;
 };
 
 static bool chance(struct match *m, unsigned percent) { return test_below(&m->rng, 100) < percent; }
@@ -374,6 +377,57 @@ static void echo_all(struct match *m)
     ck_assert(obb_scene_validate(m->echo.scene));
 }
 
+/* Compares a state with a view that has an overlay. Boxes of an overlay were last changed by no commit
+ * of the scene, so that is not compared. */
+static void check_overlay(struct match *m, model_state *state, const struct obb_view *view)
+{
+    for (size_t i = 0; i < state->count; i++) {
+        const struct obb_version *box = obb_view_find_id(view, state->boxes[i].id);
+        ck_assert_msg(box != NULL, "step %zu: a box is missing", m->steps);
+        state->boxes[i].changed = obb_view_changed(box);
+        obb_str frame;
+        obb_box local;
+        if (obb_view_local(box, &frame, &local)) /* half extents are not of the frame */
+            state->boxes[i].local.half_extents = local.half_extents;
+    }
+    const char *difference = model_difference(state, view, &m->looked_at);
+    ck_assert_msg(difference == NULL, "step %zu, an overlay: %s", m->steps, difference);
+}
+
+/* Checks an overlay of the commit that is prepared, which the model has made already: at the commit,
+ * and half way to it. */
+static void rehearse(struct match *m, const struct obb_prepared *prepared,
+                     const obb_effects *effects)
+{
+    struct obb_view *below, *over;
+    struct obb_overlay *overlay;
+    ck_assert_int_eq(obb_view_open(m->scene, NULL, &below, NULL, NULL), OBB_OK);
+    const double before = obb_view_info_get(below)->now.time, after = effects->moment.time;
+    below->next_id = obb_prepared_first_id(prepared);
+    ck_assert_int_eq(obb_overlay_of_effects(below, effects, &m->arena, &overlay), OBB_OK);
+    ck_assert_int_eq(obb_overlay_open(overlay, below, NULL, &m->arena, &over), OBB_OK);
+    const obb_at now = {.kind = OBB_AT_NOW},
+                 half = {.kind = OBB_AT_TIME, .time = before + (after - before) / 2.0};
+    obb_moment oldest, newest;
+    obb_view_info info;
+    model_state state;
+    ck_assert_int_eq(model_open(m->model, &now, &state, &info, &oldest, &newest), OBB_OK);
+    check_overlay(m, &state, over);
+    model_state_free(&state);
+    m->rehearsed++;
+    for (size_t i = 0; i < effects->count; i++)
+        m->rehearsed_frames += effects->list[i].id == 0;
+    if (effects->appends && before < after &&
+        model_open(m->model, &half, &state, &info, &oldest, &newest) == OBB_OK) {
+        ck_assert_int_eq(obb_overlay_open(overlay, below, &half, &m->arena, &over), OBB_OK);
+        check_overlay(m, &state, over);
+        model_state_free(&state);
+        m->rehearsed_between++;
+    }
+    obb_overlay_destroy(overlay);
+    obb_view_close(below);
+}
+
 static void commit_step(struct match *m)
 {
     const obb_edit edit = any_edit(m);
@@ -409,6 +463,8 @@ static void commit_step(struct match *m)
         ck_assert_int_eq(obb_prepared_effects(prepared, &m->arena, &effects), OBB_OK);
         ck_assert_uint_eq(obb_scene_hash(m->mirror), before_commit);
         apply_effects(m, m->mirror, &effects, false);
+        if (!effects.restarts && !effects.replaces_all && !effects.has_settings)
+            rehearse(m, prepared, &effects);
         if (test_below(&m->echo.rng, 3) == 0) {
             obb_edit_seal(prepared);
             m->sealed++;
@@ -430,6 +486,68 @@ static void commit_step(struct match *m)
         m->refused[st]++;
         m->refused_boxes += fault.group == OBB_GROUP_IF_BOX;
     }
+}
+
+/* The groups of any edit for boxes of those dimensions. */
+static obb_edit any_changes(struct match *m, int dimensions)
+{
+    obb_edit edit = any_edit(m);
+    while (edit.dimensions != dimensions || edit.replace_all || edit.merge_count > 0)
+        edit = any_edit(m);
+    edit.has_time = edit.has_if_revision = edit.restart = false;
+    edit.if_box_count = edit.moment_count = 0;
+    edit.settings = NULL;
+    if (edit.frame_count == 0 && chance(m, 40)) {
+        obb_pose *frames;
+        FILL(m, frames, 2, any_frame(m, dimensions));
+        edit.frames = frames;
+        edit.frame_count = 2;
+    }
+    return edit;
+}
+
+/* Lays changes over a view of `state`, and further ones over the result. The model makes them in a
+ * scene that begins with that state, which it takes. */
+static void lay_step(struct match *m, const struct obb_view *view, model_state *state)
+{
+    struct model *model = model_create(&state->settings, 0);
+    struct obb_overlay *overlays[2] = {NULL, NULL};
+    const bool between = view->alpha > 0.0;
+    model_state_free(&model->states[0]);
+    model->states[0] = *state;
+    model->next_id = m->model->next_id;
+    model->next_serial = m->model->next_serial;
+    for (int i = 0; i < 2; i++) {
+        const obb_edit edit = any_changes(m, view->info.dimensions);
+        uint64_t new_ids[64];
+        obb_committed committed;
+        obb_fault fault, expected;
+        struct obb_view *over;
+        model_state *now = &model->states[model->count - 1];
+        for (size_t k = 0; k < now->count; k++) /* they may be interpolated */
+            now->boxes[k].local.half_extents = now->boxes[k].box.half_extents;
+        const obb_status st = model_commit(model, &edit, 0, 100000, &committed, new_ids, &expected);
+        const obb_status got =
+            obb_overlay_of_edit(view, &edit, NULL, &m->arena, &overlays[i], &fault);
+        ck_assert_msg(got == st, "step %zu: %s, not %s", m->steps, obb_status_name(got),
+                      obb_status_name(st));
+        if (st != OBB_OK) {
+            ck_assert(fault.group == expected.group && fault.index == expected.index);
+            m->unlaid++;
+            m->unlaid_framed += st == OBB_FRAMED;
+            break;
+        }
+        ck_assert_int_eq(obb_overlay_open(overlays[i], view, NULL, &m->arena, &over), OBB_OK);
+        check_overlay(m, &model->states[model->count - 1], over);
+        m->laid++;
+        m->laid_twice += i == 1;
+        m->laid_between += between;
+        m->laid_frames += edit.frame_count + edit.remove_frame_count;
+        view = over;
+    }
+    obb_overlay_destroy(overlays[1]);
+    obb_overlay_destroy(overlays[0]);
+    model_destroy(model);
 }
 
 static obb_at any_at(struct match *m)
@@ -525,8 +643,11 @@ static void view_step(struct match *m)
         m->held[i].state = state;
         return;
     }
+    if (i % 2 == 0 && state.settings.dimensions == model_now(m->model)->settings.dimensions)
+        lay_step(m, view, &state);
+    else
+        model_state_free(&state);
     obb_view_close(view);
-    model_state_free(&state);
 }
 
 /* A view that was opened long ago still shows what it showed. */
@@ -661,6 +782,16 @@ START_TEST(random_commits_and_views_agree_with_the_model)
         ck_assert_uint_gt(m->framed, m->looked_at / 20);
         ck_assert_uint_gt(m->frames_moved, steps / 4);
         ck_assert_uint_gt(m->frames_removed, steps / 50);
+        printf("overlays: %zu laid, %zu over others, %zu between commits, %zu frames, %zu refused, "
+               "%zu of a framed box; %zu commits rehearsed, %zu half way, %zu frames\n",
+               m->laid, m->laid_twice, m->laid_between, m->laid_frames, m->unlaid, m->unlaid_framed,
+               m->rehearsed, m->rehearsed_between, m->rehearsed_frames);
+        ck_assert_uint_gt(m->laid_twice, steps / 10);
+        ck_assert_uint_gt(m->laid_between, steps / 20);
+        ck_assert_uint_gt(m->laid_frames, steps / 4);
+        ck_assert_uint_gt(m->unlaid_framed, steps / 200);
+        ck_assert_uint_gt(m->rehearsed_between, steps / 5);
+        ck_assert_uint_gt(m->rehearsed_frames, steps / 20);
     }
 }
 END_TEST
