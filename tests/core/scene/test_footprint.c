@@ -8,6 +8,7 @@
 
 enum { BOXES = 4000 };
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 /* Puts all boxes if x is 0, else poses them. */
 static void move_all(struct obb_scene *scene, double time, double x, size_t text)
 {
@@ -41,7 +42,6 @@ static void move_all(struct obb_scene *scene, double time, double x, size_t text
     obb_arena_fini(&arena);
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 static double heap_bytes(void)
 {
     const struct mallinfo2 info = mallinfo2();

@@ -16,7 +16,8 @@ START_TEST(every_status_of_core_has_its_place_in_http)
         {OBB_BAD_COUNT, 422},      {OBB_BAD_NAME, 422},     {OBB_BAD_VALUE, 422},
         {OBB_NO_SCENE, 404},       {OBB_NO_BOX, 404},       {OBB_DIMENSIONS, 409},
         {OBB_TIME_BACKWARDS, 409}, {OBB_GONE, 410},         {OBB_REVISION, 412},
-        {OBB_LIMIT, 413},          {OBB_SCENE_MEMORY, 413},
+        {OBB_LIMIT, 413},          {OBB_SCENE_MEMORY, 413}, {OBB_NO_FRAME, 404},
+        {OBB_FRAMED, 409},
     };
     size_t statuses = 0;
 #define COUNT_STATUS(id, name, sentence) statuses++;
