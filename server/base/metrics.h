@@ -38,7 +38,7 @@
     X(doubts_total, counter, "obbd_pair_double_tests_total", 1,                                \
       "Those of them that the packed test left to the test in double precision.")              \
     X(scenes, gauge, "obbd_scenes", 1, "Scenes.")                                              \
-    X(boxes, gauge, "obbd_boxes", 1, "Boxes in all scenes.")                                   \
+    X(boxes, gauge, "obbd_boxes", 1, "Boxes and frames in all scenes.")                        \
     X(scene_bytes, gauge, "obbd_scene_bytes", 1,                                               \
       "Bytes of the boxes, indexes and histories of all scenes.")                              \
     X(loop_lag_us, gauge, "obbd_loop_lag_seconds", 1e-6,                                       \
@@ -57,7 +57,7 @@
     X(memory_limit, gauge, "obbd_in_flight_limit_bytes", 1,                                    \
       "Most bytes of bodies and answers in memory.")                                           \
     X(scene_limit, gauge, "obbd_scene_limit", 1, "Most scenes.")                               \
-    X(box_limit, gauge, "obbd_box_limit", 1, "Most boxes in all scenes.")                      \
+    X(box_limit, gauge, "obbd_box_limit", 1, "Most boxes and frames in all scenes.")           \
     X(scene_memory, gauge, "obbd_scene_memory_limit_bytes", 1,                                 \
       "Most bytes of all scenes; 0: no limit.")                                                \
     X(timeout_ms, gauge, "obbd_request_timeout_seconds", 1e-3,                                 \
