@@ -1,5 +1,7 @@
 #include "tests/support/model_scene.h"
 
+#include "core/geometry/frame.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -7,8 +9,12 @@
 
 void model_scene_init(struct model_scene *model, uint64_t seed, int dimensions, double spread)
 {
-    *model = (struct model_scene){
-        .rng = {.s = seed}, .dimensions = dimensions, .spread = spread, .state_count = 1};
+    *model = (struct model_scene){.rng = {.s = seed},
+                                  .framed = true,
+                                  .rig_rng = {.s = seed + 1},
+                                  .dimensions = dimensions,
+                                  .spread = spread,
+                                  .state_count = 1};
     model->states = calloc(1, sizeof *model->states);
     const obb_settings settings = {
         .dimensions = dimensions, .history_span = 1e9, .history_commits = 1000};
@@ -86,11 +92,14 @@ model_box model_scene_random_box(struct model_scene *model)
     return b;
 }
 
+static const char *const rig_names[MODEL_RIGS] = {"rig-0", "rig-1", "rig-2", "rig-3"};
+
 static obb_put put_of(const model_box *b)
 {
     return (obb_put){.target = {.name = obb_str_of(b->name)},
                      .parts = OBB_PUT_ALL,
-                     .box = b->box,
+                     .box = b->rig > 0 ? b->local : b->box,
+                     .frame = obb_str_of(b->rig > 0 ? rig_names[b->rig - 1] : ""),
                      .attributes = {.category = b->category,
                                     .mask = b->mask,
                                     .group = b->group,
@@ -104,6 +113,40 @@ static bool same_pose(const obb_box *a, const obb_box *b)
     return same_vector(a->center, b->center) && same_vector(a->half_extents, b->half_extents) &&
            a->rotation.x == b->rotation.x && a->rotation.y == b->rotation.y &&
            a->rotation.z == b->rotation.z && a->rotation.w == b->rotation.w && a->angle == b->angle;
+}
+
+/* Makes or moves the rigs, and adds their poses to the edit. out_teleported has one flag a rig. */
+static void move_rigs(struct model_scene *model, bool all, bool some, obb_edit *edit,
+                      obb_pose *poses, bool *out_teleported)
+{
+    struct model_scene draw = *model; /* what boxes are drawn stays as it is without rigs */
+    draw.rng = model->rig_rng;
+    for (int i = 0; i < MODEL_RIGS; i++) {
+        out_teleported[i] = false;
+        if (!all && (!some || test_below(&draw.rng, 2) == 0))
+            continue;
+        obb_pose pose = {.target = {.name = obb_str_of(rig_names[i])},
+                         .center = random_center(&draw),
+                         .has_center = true,
+                         .has_rotation = true,
+                         .teleport = test_below(&draw.rng, 4) == 0};
+        turn(&draw, &pose.rotation, &pose.angle);
+        model->rigs[i] =
+            (obb_box){.center = pose.center, .rotation = pose.rotation, .angle = pose.angle};
+        out_teleported[i] = pose.teleport;
+        poses[edit->frame_count++] = pose;
+    }
+    edit->frames = poses;
+    model->rig_rng = draw.rng;
+}
+
+/* Computes the box in the scene of a box that stands in a rig. */
+static void place(const struct model_scene *model, model_box *b)
+{
+    if (b->rig == 0)
+        return;
+    const obb_frame frame = obb_frame_from_pose(&model->rigs[b->rig - 1], model->dimensions);
+    ck_assert_int_eq(obb_frame_place(&frame, &b->local, &b->box), OBB_OK);
 }
 
 void model_scene_commit(struct model_scene *model, size_t put, size_t moved)
@@ -122,38 +165,47 @@ void model_scene_commit(struct model_scene *model, size_t put, size_t moved)
     model_state next = {.revision = model->state_count,
                         .time = edit.time,
                         .boxes = calloc(old->count + put, sizeof *next.boxes)};
+    obb_pose rigs[MODEL_RIGS];
+    bool teleported[MODEL_RIGS];
+    move_rigs(model, model->framed && model->state_count == 1, model->framed && moved > 0, &edit,
+              rigs, teleported);
     const double share = old->count > 0 ? (double)moved / (double)old->count : 0.0;
     for (size_t i = 0; i < old->count; i++) {
         model_box b = old->boxes[i];
         const double lot = test_uniform(rng, 0.0, 1.0);
         const obb_box before = b.box;
-        b.interpolated = false;
+        const bool jumped = b.rig > 0 && teleported[b.rig - 1];
+        place(model, &b);
+        b.interpolated = !jumped && !same_pose(&before, &b.box);
         if (lot < share) {
+            obb_box *posed = b.rig > 0 ? &b.local : &b.box;
             obb_pose *pose = &poses[edit.pose_count++];
             *pose = (obb_pose){.has_center = true,
                                .has_rotation = test_below(rng, 2) == 0,
                                .teleport = test_below(rng, 4) == 0,
                                .center = random_center(model),
-                               .rotation = before.rotation,
-                               .angle = before.angle};
+                               .rotation = posed->rotation,
+                               .angle = posed->angle};
             if (test_below(rng, 2) == 0)
                 pose->target = (obb_target){.id = b.id, .has_id = true};
             else
                 pose->target.name = obb_str_of(old->boxes[i].name);
             if (pose->has_rotation)
                 turn(model, &pose->rotation, &pose->angle);
-            b.box.center = pose->center;
-            b.box.rotation = pose->rotation;
-            b.box.angle = pose->angle;
-            b.interpolated = !pose->teleport && !same_pose(&before, &b.box);
+            posed->center = pose->center;
+            posed->rotation = pose->rotation;
+            posed->angle = pose->angle;
+            place(model, &b);
+            b.interpolated = !jumped && !pose->teleport && !same_pose(&before, &b.box);
         } else if (lot < share * 1.1) {
             const model_box fresh = model_scene_random_box(model);
             b.box = fresh.box;
+            b.rig = 0; /* a put without a frame takes the box out */
             b.category = fresh.category;
             b.mask = fresh.mask;
             b.group = fresh.group;
             memcpy(b.entity, fresh.entity, sizeof b.entity);
-            b.interpolated = !same_pose(&before, &b.box);
+            b.interpolated = !jumped && !same_pose(&before, &b.box);
         } else if (lot < share * 1.2) {
             removes[edit.remove_count++] = (obb_target){.name = obb_str_of(old->boxes[i].name)};
             continue;
@@ -167,6 +219,11 @@ void model_scene_commit(struct model_scene *model, size_t put, size_t moved)
         model_box b = model_scene_random_box(model);
         (void)snprintf(b.name, sizeof b.name, "%s-%zu", test_below(rng, 2) == 0 ? "wall" : "crate",
                        model->named++);
+        if (model->framed && test_below(&model->rig_rng, 8) == 0) {
+            b.rig = 1 + (int)test_below(&model->rig_rng, MODEL_RIGS);
+            b.local = b.box;
+            place(model, &b);
+        }
         next.boxes[next.count++] = b;
         puts[edit.put_count++] = put_of(&next.boxes[next.count - 1]);
     }

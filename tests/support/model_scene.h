@@ -14,6 +14,8 @@ typedef struct model_box {
     int32_t group;
     obb_box box;
     bool interpolated; /* from the state before to this one */
+    int rig;           /* the frame that the box stands in, plus 1; 0: none */
+    obb_box local;     /* with a rig: the box in it */
 } model_box;
 
 typedef struct model_state {
@@ -23,8 +25,13 @@ typedef struct model_state {
     size_t count;
 } model_state;
 
+enum { MODEL_RIGS = 4 };
+
 struct model_scene {
     test_rng rng;
+    bool framed; /* some boxes stand in frames; may be set to false before the first commit */
+    test_rng rig_rng;
+    obb_box rigs[MODEL_RIGS]; /* the newest poses of the frames */
     int dimensions;
     double spread; /* centres lie within this of the origin */
     struct obb_scene *scene;
@@ -39,7 +46,8 @@ void model_scene_fini(struct model_scene *model);
 
 /* Makes one commit, 16 units of time after the one before. It puts `put` new boxes and poses about
  * `moved` of the existing ones, a quarter of these by teleport. It puts anew, and removes, a tenth
- * as many. Checks revision and time. */
+ * as many. Unless `framed` is false, the first commit makes frames, an eighth of the new
+ * boxes stand in them, and a commit that moves boxes moves about half of the frames. Checks revision and time. */
 void model_scene_commit(struct model_scene *model, size_t put, size_t moved);
 
 /* Returns a box of random pose, size and attributes, without id and name. */

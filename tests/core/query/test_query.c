@@ -910,13 +910,23 @@ static void choose_way(obb_query *query, int way)
     }
 }
 
-/* A scene with some history: 60 to 100 boxes, twelve commits. */
-static void lively(struct model_scene *model, uint64_t seed, int dimensions)
+/* A scene with some history: 60 to 100 boxes, twelve commits. With `framed`, some of the boxes stand in frames. */
+static void make_lively(struct model_scene *model, uint64_t seed, int dimensions, bool framed)
 {
     model_scene_init(model, seed, dimensions, dimensions == 3 ? 4.0 : 8.0);
+    model->framed = framed;
     model_scene_commit(model, 80, 0);
     for (int i = 0; i < 11; i++)
         model_scene_commit(model, 3, 20);
+    size_t in_frames = 0;
+    for (size_t i = 0; i < model_scene_newest(model)->count; i++)
+        in_frames += model_scene_newest(model)->boxes[i].rig > 0;
+    ck_assert(framed ? in_frames > 2 : in_frames == 0);
+}
+
+static void lively(struct model_scene *model, uint64_t seed, int dimensions)
+{
+    make_lively(model, seed, dimensions, true);
 }
 
 /* The broad phase of the newest state built anew, as the service does it beside its work. */
@@ -1130,7 +1140,8 @@ static struct obb_scene *copy_of(const struct world *w, uint64_t next, struct as
 static void compare_with_commits(int way, int dimensions)
 {
     struct model_scene model;
-    lively(&model, 400 + (uint64_t)way * 2 + (uint64_t)dimensions, dimensions);
+    /* a copy of a state has the boxes at their places in the scene */
+    make_lively(&model, 400 + (uint64_t)way * 2 + (uint64_t)dimensions, dimensions, false);
     struct tally tally = {0};
     const obb_query_kind kind = kind_of(way);
     size_t refused = 0, made = 0, twice = 0;
