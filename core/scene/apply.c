@@ -1011,11 +1011,55 @@ obb_status obb_apply_init_copy(struct obb_apply *apply, struct obb_scene *scene,
                                struct obb_arena *arena)
 {
     const obb_view_info *info = obb_view_info_get(view);
-    return init(apply, scene, edit, info->dimensions, info->boxes, SIZE_MAX, arena);
+    return init(apply, scene, edit, info->dimensions, info->boxes + info->frames, SIZE_MAX, arena);
+}
+
+/* A frame of the state, and its copy. */
+struct copied_frame {
+    const struct obb_rig *from;
+    struct obb_rig *to;
+    obb_frame frame;
+};
+
+static obb_status copy_frame(struct obb_apply *apply, const struct obb_view *view,
+                             const struct obb_version *from)
+{
+    struct obb_version *version = NULL;
+    const obb_status st = create_frame(apply, obb_view_name(from), &version);
+    if (st != OBB_OK)
+        return st;
+    version->box = obb_view_frame_pose(view, from);
+    return obb_quat_normalise(version->box.rotation, &version->box.rotation);
+}
+
+/* Brings the copy of a box into the copy of its frame. The box stays where it is: between two commits
+ * its frame places it elsewhere, and then the pose in the frame follows from the one in the scene. If
+ * that pose is out of range, the copy stands in no frame. `last` is the frame of the box before. */
+static obb_status copy_mount(struct obb_apply *apply, const struct obb_version *from,
+                             struct obb_version *version, struct copied_frame *last)
+{
+    obb_str name;
+    obb_box local, placed;
+    if (!obb_view_local(from, &name, &local))
+        return OBB_OK;
+    if (from->mount->rig != last->from) {
+        struct obb_rig *rig = find_frame(apply, name)->rig;
+        *last = (struct copied_frame){
+            .from = from->mount->rig, .to = rig, .frame = frame_of(apply, rig)};
+    }
+    local.half_extents = version->box.half_extents;
+    if (obb_frame_place(&last->frame, &local, &placed) != OBB_OK ||
+        !obb_box_same_bits(&placed, &version->box)) {
+        if (obb_frame_local(&last->frame, &version->box, &local) != OBB_OK ||
+            obb_frame_place(&last->frame, &local, &placed) != OBB_OK)
+            return OBB_OK;
+        version->box = placed;
+    }
+    return set_mount(apply, version, last->to, &local);
 }
 
 static obb_status copy_box(struct obb_apply *apply, const struct obb_view *view,
-                           const struct obb_version *from)
+                           const struct obb_version *from, struct copied_frame *last)
 {
     const obb_str name = obb_view_name(from);
     struct obb_version *version = NULL;
@@ -1033,20 +1077,34 @@ static obb_status copy_box(struct obb_apply *apply, const struct obb_view *view,
         st = set_interned(apply, &version->entity, obb_interned_text(from->entity));
     if (st == OBB_OK)
         st = set_interned(apply, &version->data, obb_interned_text(from->data));
-    return st;
+    return st == OBB_OK ? copy_mount(apply, from, version, last) : st;
+}
+
+/* Returns true for one entry in 256 if the work is cancelled. */
+static bool given_up(const atomic_bool *cancel, size_t *entries)
+{
+    enum { POLL = 256 };
+    return (*entries)++ % POLL == 0 && cancel != NULL && atomic_load(cancel);
 }
 
 obb_status obb_apply_copy(struct obb_apply *apply, const struct obb_view *view,
                           const atomic_bool *cancel)
 {
-    enum { POLL = 256 }; /* boxes between two looks at `cancel` */
     obb_status st = obb_hash_table_reserve(&apply->scene->names, obb_view_info_get(view)->boxes);
-    size_t count = 0;
+    size_t entries = 0;
+    struct copied_frame last = {.from = NULL};
+    for (const struct obb_version *frame = obb_view_next_frame(view, (obb_str){0}, false);
+         frame != NULL && st == OBB_OK;
+         frame = obb_view_next_frame(view, obb_view_name(frame), true)) {
+        if (given_up(cancel, &entries))
+            return OBB_CANCELLED;
+        st = copy_frame(apply, view, frame);
+    }
     for (const struct obb_version *box = obb_view_next(view, 0); box != NULL && st == OBB_OK;
          box = obb_view_next(view, box->id)) {
-        if (count++ % POLL == 0 && cancel != NULL && atomic_load(cancel))
+        if (given_up(cancel, &entries))
             return OBB_CANCELLED;
-        st = copy_box(apply, view, box);
+        st = copy_box(apply, view, box, &last);
     }
     return st;
 }

@@ -64,12 +64,12 @@ obb_status obb_apply_init_effects(struct obb_apply *apply, struct obb_scene *sce
  * OBB_NO_MEMORY. The changes made so far remain in the list and must be undone. */
 obb_status obb_apply_effects(struct obb_apply *apply, const obb_effects *effects);
 
-/* Begins likewise, to make the boxes of the view's state in a scene that has none. */
+/* Begins likewise, to make the boxes and frames of the view's state in a scene that has none. */
 obb_status obb_apply_init_copy(struct obb_apply *apply, struct obb_scene *scene,
                                const obb_edit *edit, const struct obb_view *view,
                                struct obb_arena *arena);
 
-/* Makes a box of the same id for each box of the state. OBB_NO_MEMORY, OBB_CANCELLED. The changes made
+/* Makes a frame for each frame of the state, and a box of the same id for each box. OBB_NO_MEMORY, OBB_CANCELLED. The changes made
  * so far remain in the list and must be undone. */
 obb_status obb_apply_copy(struct obb_apply *apply, const struct obb_view *view,
                           const atomic_bool *cancel);

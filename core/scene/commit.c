@@ -569,6 +569,8 @@ obb_status obb_copy_prepare(struct obb_scene *scene, const struct obb_view *view
     if (st == OBB_OK)
         st = list_changes(p);
     if (st == OBB_OK)
+        st = reserve_seats(p);
+    if (st == OBB_OK)
         st = prepare_state(p);
     if (st != OBB_OK) {
         obb_edit_discard(p);

@@ -82,6 +82,30 @@ START_TEST(a_copy_is_a_scene_of_its_own)
 }
 END_TEST
 
+START_TEST(a_copy_has_the_frames_too)
+{
+    expect(client, "POST", "/v1/scenes/rig/commit",
+           "{\"time\":10,\"frames\":{\"ann\":{\"center\":[1,0,0]},\"empty\":{}},\"put\":{\"limb\":{"
+           "\"frame\":\"ann\",\"center\":[2,0,0],\"half_extents\":[1,1,1]}}}",
+           200, NULL);
+    expect(client, "POST", "/v1/scenes/rig/copy", "{\"to\":\"again\"}", 201,
+           "{\"name\":\"again\",\"boxes\":1,\"revision\":1,\"time\":10}");
+    expect(
+        client, "GET", "/v1/scenes/again/frames", NULL, 200,
+        "{\"revision\":1,\"frames\":[{\"name\":\"ann\",\"center\":[1,0,0],\"rotation\":[0,0,0,1]},"
+        "{\"name\":\"empty\",\"center\":[0,0,0],\"rotation\":[0,0,0,1]}]}");
+    expect(
+        client, "GET", "/v1/scenes/again/boxes/limb", NULL, 200,
+        "{\"center\":[3,0,0],\"frame\":\"ann\",\"local\":{\"center\":[2,0,0],\"rotation\":[0,0,0,1]"
+        "}}");
+    expect(client, "PUT", "/v1/scenes/again/frames/ann", "{\"center\":[0,5,0]}", 200, NULL);
+    expect(client, "GET", "/v1/scenes/again/boxes/limb", NULL, 200, "{\"center\":[2,5,0]}");
+    expect(client, "GET", "/v1/scenes/rig/boxes/limb", NULL, 200, "{\"center\":[3,0,0]}");
+    expect(client, "DELETE", "/v1/scenes/again/frames/ann", NULL, 204, "");
+    expect(client, "GET", "/v1/scenes/again", NULL, 200, "{\"boxes\":0}");
+}
+END_TEST
+
 START_TEST(a_past_state_can_be_copied)
 {
     expect(client, "POST", COPY, "{\"to\":\"t\",\"at\":{\"revision\":1}}", 201,
@@ -218,6 +242,7 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_set_timeout(tc, test_timeout(30));
     tcase_add_test(tc, a_copy_is_a_scene_of_its_own);
+    tcase_add_test(tc, a_copy_has_the_frames_too);
     tcase_add_test(tc, a_past_state_can_be_copied);
     tcase_add_test(tc, a_scene_gives_its_place_only_to_a_copy_that_replaces_it);
     tcase_add_test(tc, copies_that_cannot_be_are_refused);

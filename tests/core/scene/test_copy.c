@@ -2,6 +2,7 @@
 #include "core/scene/view_inside.h"
 #include "tests/core/scene/edits.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -98,6 +99,132 @@ START_TEST(the_past_and_what_lies_between_two_commits_can_be_copied)
     obb_scene_destroy(copy);
     copy = copy_of(scene, &between);
     ck_assert_str_eq(now_in(copy), "1@15 a:4 b:5");
+    obb_scene_destroy(copy);
+    obb_scene_destroy(scene);
+}
+END_TEST
+
+static void commit_edit(struct obb_scene *scene, const obb_edit *edit)
+{
+    struct obb_arena arena;
+    obb_committed committed;
+    obb_fault fault;
+    obb_arena_init(&arena);
+    ck_assert_int_eq(commit(scene, edit, 1000, &arena, &committed, &fault), OBB_OK);
+    obb_arena_fini(&arena);
+}
+
+static obb_box pose_in(struct obb_scene *scene, const obb_at *at, const char *name,
+                       obb_str *out_frame, obb_box *out_local)
+{
+    struct obb_view *view = view_of(scene, at);
+    const struct obb_version *box = obb_view_find(view, obb_str_of(name));
+    ck_assert_ptr_nonnull(box);
+    *out_frame = (obb_str){.length = 0};
+    (void)obb_view_local(box, out_frame, out_local); /* names in the scene outlive the view */
+    const obb_box pose = obb_view_pose(view, box);
+    obb_view_close(view);
+    return pose;
+}
+
+static obb_quat turn_about_z(double degrees)
+{
+    obb_quat q;
+    ck_assert_int_eq(obb_quat_from_axis_angle((obb_vec3){0, 0, 1}, degrees, &q), OBB_OK);
+    return q;
+}
+
+/* A frame "ann" at 0, then at (10, 0, 0) and turned by a quarter about z; its boxes are "limb", 2
+ * before it, and "hat", 3 above it. */
+static struct obb_scene *rig_scene(void)
+{
+    struct obb_scene *scene = tick_scene(100, 8);
+    obb_pose frames[2] = {pose_at("ann", 0), pose_at("empty", 7)};
+    obb_put puts[3] = {put_at("limb", 2), put_at("hat", 0), put_at("free", 30)};
+    puts[0].frame = puts[1].frame = obb_str_of("ann");
+    puts[1].box.center = (obb_vec3){0, 0, 3};
+    const obb_edit make = {.dimensions = 3,
+                           .has_time = true,
+                           .time = 10,
+                           .frames = frames,
+                           .frame_count = 2,
+                           .puts = puts,
+                           .put_count = 3};
+    commit_edit(scene, &make);
+    obb_pose moved = pose_at("ann", 10);
+    moved.has_rotation = true;
+    moved.rotation = turn_about_z(90);
+    const obb_edit move = {
+        .dimensions = 3, .has_time = true, .time = 20, .frames = &moved, .frame_count = 1};
+    commit_edit(scene, &move);
+    return scene;
+}
+
+START_TEST(frames_are_copied_with_their_boxes)
+{
+    struct obb_scene *scene = rig_scene();
+    const obb_at past = at_revision(1), now = {.kind = OBB_AT_NOW};
+    for (int i = 0; i < 2; i++) {
+        const obb_at *at = i == 0 ? &now : &past;
+        struct obb_scene *copy = copy_of(scene, at);
+        struct obb_view *from = view_of(scene, at), *to = view_of(copy, NULL);
+        ck_assert_uint_eq(same_boxes(from, to), 3);
+        ck_assert_uint_eq(obb_view_info_get(to)->frames, 2);
+        const struct obb_version *ann = obb_view_find_frame(to, obb_str_of("ann"));
+        ck_assert_ptr_nonnull(ann);
+        ck_assert_ptr_nonnull(obb_view_find_frame(to, obb_str_of("empty")));
+        ck_assert_double_eq(obb_view_frame_pose(to, ann).center.x, i == 0 ? 10 : 0);
+        obb_view_close(from);
+        obb_view_close(to);
+        obb_str frame;
+        obb_box local;
+        (void)pose_in(copy, NULL, "limb", &frame, &local);
+        ck_assert(obb_str_equal(frame, obb_str_of("ann")) && local.center.x == 2);
+        (void)pose_in(copy, NULL, "free", &frame, &local);
+        ck_assert_uint_eq(frame.length, 0);
+        /* the frame of the copy moves its boxes, and only them */
+        obb_pose moved = pose_at("ann", 5);
+        moved.has_rotation = true;
+        moved.rotation = (obb_quat){0, 0, 0, 1};
+        const obb_edit move = {.dimensions = 3, .frames = &moved, .frame_count = 1};
+        commit_edit(copy, &move);
+        ck_assert_double_eq(pose_in(copy, NULL, "limb", &frame, &local).center.x, 7);
+        const obb_box hat = pose_in(copy, NULL, "hat", &frame, &local);
+        ck_assert(hat.center.x == 5 && hat.center.z == 3);
+        ck_assert_double_eq(pose_in(scene, NULL, "hat", &frame, &local).center.x, 10);
+        /* and takes them along when it goes */
+        const obb_str gone = obb_str_of("ann");
+        const obb_edit remove = {.dimensions = 3, .remove_frames = &gone, .remove_frame_count = 1};
+        commit_edit(copy, &remove);
+        ck_assert_str_eq(now_in(copy), i == 0 ? "3@20 free:30" : "3@10 free:30");
+        obb_scene_destroy(copy);
+    }
+    obb_scene_destroy(scene);
+}
+END_TEST
+
+/* Half way the limb is on the straight line from (2, 0, 0) to (10, 2, 0), while its frame is at
+ * (5, 0, 0), turned by 45 degrees: it stays where it is, and its pose in the frame is another. */
+START_TEST(a_box_that_is_copied_between_two_commits_stands_where_it_is_then)
+{
+    struct obb_scene *scene = rig_scene();
+    const obb_at between = at_time(15);
+    struct obb_scene *copy = copy_of(scene, &between);
+    const double half = sqrt(0.5), tol = 1e-14;
+    obb_str frame;
+    obb_box local;
+    const obb_box was = pose_in(scene, &between, "limb", &frame, &local);
+    ck_assert_double_eq(local.center.x, 2);
+    const obb_box is = pose_in(copy, NULL, "limb", &frame, &local);
+    ck_assert(obb_str_equal(frame, obb_str_of("ann")));
+    ck_assert_double_eq_tol(was.center.x, 6, tol);
+    ck_assert_double_eq_tol(is.center.x, 6, tol);
+    ck_assert_double_eq_tol(is.center.y, 1, tol);
+    ck_assert_double_eq_tol(is.rotation.z, was.rotation.z, tol);
+    ck_assert_double_eq_tol(is.rotation.w, was.rotation.w, tol);
+    ck_assert_double_eq_tol(local.center.x, 2 * half, tol); /* (1, 1, 0) turned back */
+    ck_assert_double_eq_tol(local.center.y, 0, tol);
+    ck_assert_double_eq_tol(local.rotation.w, 1, tol);
     obb_scene_destroy(copy);
     obb_scene_destroy(scene);
 }
@@ -239,6 +366,8 @@ int main(void)
     Suite *suite = suite_create("copy");
     TCase *tc = tcase_create("copy");
     tcase_add_test(tc, a_copy_holds_one_state_and_no_history);
+    tcase_add_test(tc, frames_are_copied_with_their_boxes);
+    tcase_add_test(tc, a_box_that_is_copied_between_two_commits_stands_where_it_is_then);
     tcase_add_test(tc, the_past_and_what_lies_between_two_commits_can_be_copied);
     tcase_add_test(tc, a_large_copy_is_the_same_to_the_bit);
     tcase_add_test(tc, a_clock_that_is_the_servers_goes_on);

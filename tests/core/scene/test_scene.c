@@ -45,7 +45,7 @@ struct match {
     size_t steps, changed, refused[64], gone, between, clamped, looked_at, discarded, merged,
         imported, rebuilt, sealed, restarted, conditions, refused_boxes, framed, frames_moved,
         frames_removed, laid, laid_twice, laid_between, laid_frames, unlaid, unlaid_framed,
-        rehearsed, rehearsed_between, rehearsed_frames;
+        rehearsed, rehearsed_between, rehearsed_frames, copied, copied_frames, copied_between;
 };
 
 static bool chance(struct match *m, unsigned percent) { return test_below(&m->rng, 100) < percent; }
@@ -377,8 +377,8 @@ static void echo_all(struct match *m)
     ck_assert(obb_scene_validate(m->echo.scene));
 }
 
-/* Compares a state with a view that has an overlay. Boxes of an overlay were last changed by no commit
- * of the scene, so that is not compared. */
+/* Compares a state with a view that has an overlay, or of a copy. Boxes there were last changed by no
+ * commit of the scene, so that is not compared. */
 static void check_overlay(struct match *m, model_state *state, const struct obb_view *view)
 {
     for (size_t i = 0; i < state->count; i++) {
@@ -631,6 +631,28 @@ static bool open_both(struct match *m, struct obb_view **out_view, model_state *
     return true;
 }
 
+/* Now and then makes a scene of the state, which is released. Between two commits the copy is only
+ * sound: its frames place its boxes. */
+static void copy_step(struct match *m, const struct obb_view *view, model_state *state)
+{
+    if (test_below(&m->echo.rng, 8) == 0) {
+        const obb_copy how = obb_copy_of(view, obb_str_of("copy"), 0);
+        struct obb_scene *copy;
+        struct obb_view *copied;
+        ck_assert_int_eq(obb_scene_copy(&how, NULL, NULL, &copy), OBB_OK);
+        ck_assert_msg(obb_scene_validate(copy), "step %zu: a copy", m->steps);
+        ck_assert_int_eq(obb_view_open(copy, NULL, &copied, NULL, NULL), OBB_OK);
+        if (view->alpha == 0.0)
+            check_overlay(m, state, copied);
+        m->copied++;
+        m->copied_frames += state->frame_count;
+        m->copied_between += view->alpha > 0.0 && state->frame_count > 0;
+        obb_view_close(copied);
+        obb_scene_destroy(copy);
+    }
+    model_state_free(state);
+}
+
 static void view_step(struct match *m)
 {
     struct obb_view *view = NULL;
@@ -646,7 +668,7 @@ static void view_step(struct match *m)
     if (i % 2 == 0 && state.settings.dimensions == model_now(m->model)->settings.dimensions)
         lay_step(m, view, &state);
     else
-        model_state_free(&state);
+        copy_step(m, view, &state);
     obb_view_close(view);
 }
 
@@ -786,6 +808,10 @@ START_TEST(random_commits_and_views_agree_with_the_model)
                "%zu of a framed box; %zu commits rehearsed, %zu half way, %zu frames\n",
                m->laid, m->laid_twice, m->laid_between, m->laid_frames, m->unlaid, m->unlaid_framed,
                m->rehearsed, m->rehearsed_between, m->rehearsed_frames);
+        printf("copies: %zu, %zu frames, %zu between commits\n", m->copied, m->copied_frames,
+               m->copied_between);
+        ck_assert_uint_gt(m->copied_frames, steps / 20);
+        ck_assert_uint_gt(m->copied_between, steps / 200);
         ck_assert_uint_gt(m->laid_twice, steps / 10);
         ck_assert_uint_gt(m->laid_between, steps / 20);
         ck_assert_uint_gt(m->laid_frames, steps / 4);
