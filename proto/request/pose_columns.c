@@ -28,7 +28,7 @@ static void get_rows(const struct wire_columns *columns, size_t first, size_t co
                      struct rows *out)
 {
     out->first = first;
-    if (wire_columns_has(columns, IDS))
+    if (!wire_columns_has(columns, NAMES))
         wire_columns_numbers(columns, IDS, first, count, out->ids);
     if (wire_columns_has(columns, CENTERS))
         wire_columns_numbers(columns, CENTERS, first, count, out->centers);
