@@ -316,7 +316,7 @@ static bool goes_to_pool(const obb_edit *edit)
 START_TEST(many_frames_are_prepared_on_the_pool_and_few_on_the_loop)
 {
     enum { FRAMES = 300 };
-    static char names[FRAMES][8];
+    static char names[FRAMES][16];
     static obb_pose frames[FRAMES];
     static obb_str removed[FRAMES];
     for (int i = 0; i < FRAMES; i++) {
