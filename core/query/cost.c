@@ -26,8 +26,8 @@
 #define NS_STEP_POSE     500.0 /* more if its pose is written, too */
 #define NS_EXPLAIN       900.0 /* a box that is explained: a look-up and a distance */
 #define NS_EXPLAIN_SWEEP 6000.0
-#define NS_WITH          20000.0 /* to lay an overlay, */
-#define NS_WITH_ENTRY    1000.0  /* and for each entry of its edit, */
+#define NS_WITH          15000.0 /* to lay an overlay, */
+#define NS_WITH_ENTRY    700.0   /* and for each entry of its edit, */
 #define NS_WITH_LOOK     60.0    /* and, if it changes frames, for each box of the state */
 #define USUALLY_LISTED   8.0     /* the assumed length of a list */
 
