@@ -313,11 +313,10 @@ static obb_box_pair pair_in(const struct obb_view *view, const struct obb_ranked
 }
 
 /* Merges the two sorted lists. Returns NULL if there is no memory. */
-static const obb_contact_change *list_changes(const struct obb_ranked *past, size_t past_count,
-                                              const struct found *present,
-                                              const struct obb_view *before,
-                                              const struct obb_view *after, bool stayed,
-                                              struct obb_arena *arena, size_t *out_count)
+static const obb_contact_change *
+list_changes(const obb_committed *committed, const struct obb_ranked *past, size_t past_count,
+             const struct found *present, const struct obb_view *before,
+             const struct obb_view *after, bool stayed, struct obb_arena *arena, size_t *out_count)
 {
     obb_contact_change *list = obb_arena_alloc(arena, past_count + present->count, sizeof *list);
     size_t count = 0;
@@ -333,6 +332,8 @@ static const obb_contact_change *list_changes(const struct obb_ranked *past, siz
         if (order < 0) {
             const obb_box_pair pair = pair_in(after, &past[i]);
             change.removed = pair.a == NULL || pair.b == NULL;
+            change.expired = obb_committed_expired(committed, past[i].major) ||
+                             obb_committed_expired(committed, past[i].minor);
         } else {
             change.after = present->pairs[j];
         }
@@ -383,7 +384,7 @@ obb_status obb_contacts_advance(struct obb_contacts *contacts, const struct obb_
     if (past == NULL)
         return OBB_NO_MEMORY;
     const obb_contact_change *list =
-        list_changes(past, past_count, &present, before, after, stayed, arena, &count);
+        list_changes(committed, past, past_count, &present, before, after, stayed, arena, &count);
     if (list == NULL || !update(contacts, past, past_count, &present))
         return OBB_NO_MEMORY;
     *out = list;

@@ -29,6 +29,7 @@ typedef struct obb_contact_change {
      * set. */
     obb_box_pair before, after;
     bool removed; /* the commit removed one of the two boxes, or both */
+    bool expired; /* `removed`, and one of them by its ttl */
 } obb_contact_change;
 
 /* Updates the set across one commit. `before` and `after` are views of the states before and after

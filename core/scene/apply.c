@@ -8,7 +8,9 @@
 #include "core/scene/record.h"
 #include "core/scene/scene_data.h"
 
+#include <assert.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The mark in `newer` of a current version whose box or frame the commit removes (see commit.c). */
@@ -198,6 +200,8 @@ static struct obb_version *writable(struct obb_apply *apply, struct obb_version 
     version->data = current->data;
     version->mount = current->mount;
     version->record = current->record;
+    version->ttl = current->ttl;
+    version->since = obb_expiry_since(current, obb_history_newest(&apply->scene->history)->began);
     version->id = current->id;
     obb_version_set_older(version, current->self);
     obb_interned_ref(version->entity);
@@ -222,6 +226,8 @@ static void begin_first_version(const struct obb_apply *apply, struct obb_versio
     version->mount = NULL;
     version->record = record;
     version->id = record->id;
+    version->ttl = OBB_NO_TTL;
+    version->since = 0.0;
     obb_version_set_older(version, OBB_NO_VERSION);
     obb_apply_set_newer(version, OBB_NO_VERSION);
     obb_version_publish(version, apply->revision, OBB_NEVER);
@@ -404,6 +410,38 @@ static void remove_frame(struct obb_apply *apply, struct obb_version *current)
     apply->removed_frames++;
 }
 
+/* Lets the ttl of a version of this commit count from the commit on. */
+static void renew(const struct obb_apply *apply, struct obb_version *version)
+{
+    version->since = version->ttl >= 0.0 ? apply->time : 0.0;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const struct obb_record *const *x = a, *const *y = b;
+    return (*x)->id < (*y)->id ? -1 : (*x)->id > (*y)->id;
+}
+
+obb_status obb_apply_expiry(struct obb_apply *apply)
+{
+    const size_t count = obb_expiry_due(&apply->scene->expiry, apply->time, SIZE_MAX);
+    if (count == 0)
+        return OBB_OK;
+    struct obb_record **due =
+        (struct obb_record **)obb_arena_alloc(apply->arena, count, sizeof(struct obb_record *));
+    if (due == NULL || make_room(apply, count) != OBB_OK)
+        return OBB_NO_MEMORY;
+    obb_expiry_list(&apply->scene->expiry, apply->time, due);
+    qsort((void *)due, count, sizeof *due, by_id);
+    for (size_t i = 0; i < count; i++) {
+        struct obb_version *current = obb_scene_current(apply->scene, due[i]);
+        assert(current != NULL);
+        remove_box(apply, current);
+    }
+    apply->expired = count;
+    return OBB_OK;
+}
+
 static void remove_all(struct obb_apply *apply)
 {
     for (struct obb_record *record = obb_id_tree_seek(&apply->scene->ids, 1); record != NULL;
@@ -538,6 +576,9 @@ static obb_status check_put(const obb_put *put)
         return OBB_BAD_NAME;
     if ((put->parts & OBB_PUT_DATA) != 0 && attributes->data.length > OBB_MAX_DATA)
         return OBB_BAD_VALUE;
+    if ((put->parts & OBB_PUT_TTL) != 0 && attributes->has_ttl &&
+        !(attributes->ttl >= 0.0 && attributes->ttl <= OBB_MAX_WHOLE))
+        return OBB_BAD_VALUE;
     return OBB_OK;
 }
 
@@ -637,6 +678,9 @@ static obb_status apply_put(struct obb_apply *apply, size_t i, const struct foun
         version->mask = put->attributes.mask;
     if ((put->parts & OBB_PUT_GROUP) != 0)
         version->group = put->attributes.group;
+    if ((put->parts & OBB_PUT_TTL) != 0)
+        version->ttl = put->attributes.has_ttl ? put->attributes.ttl : OBB_NO_TTL;
+    renew(apply, version);
     if ((put->parts & OBB_PUT_ENTITY) != 0)
         st = set_interned(apply, &version->entity, put->attributes.entity);
     if (st == OBB_OK && (put->parts & OBB_PUT_DATA) != 0)
@@ -677,6 +721,7 @@ static obb_status apply_pose(struct obb_apply *apply, size_t i, const struct fou
         return OBB_NO_MEMORY;
     if (pose->teleport)
         version->interpolated = 0;
+    renew(apply, version);
     if (version->mount == NULL) {
         set_pose(apply, pose, &version->box);
         return OBB_OK;
@@ -892,6 +937,8 @@ static obb_status write_parts(struct obb_apply *apply, struct obb_version *versi
         st = set_interned(apply, &version->entity, effect->attributes.entity);
     if (st == OBB_OK && (effect->parts & OBB_PUT_DATA) != 0)
         st = set_interned(apply, &version->data, effect->attributes.data);
+    version->ttl = effect->attributes.has_ttl ? effect->attributes.ttl : OBB_NO_TTL;
+    version->since = effect->attributes.has_ttl ? effect->since : 0.0;
     if (effect->teleported)
         version->interpolated = 0;
     return st == OBB_OK ? write_mount(apply, version, effect) : st;
@@ -912,8 +959,10 @@ static obb_status check_stored_rotation(const obb_box *box)
 static obb_status check_effect(const obb_effect *effect)
 {
     const obb_put put = {
-        .parts = effect->parts, .box = effect->box, .attributes = effect->attributes};
+        .parts = effect->parts | OBB_PUT_TTL, .box = effect->box, .attributes = effect->attributes};
     obb_status st = OBB_OK;
+    if (effect->attributes.has_ttl && !(fabs(effect->since) <= OBB_MAX_WHOLE))
+        return OBB_BAD_VALUE;
     if ((effect->parts & OBB_PUT_ROTATION) != 0)
         st = check_stored_rotation(&effect->box);
     if (st == OBB_OK && effect->frame.length > 0)
@@ -950,6 +999,14 @@ static obb_status make_box(struct obb_apply *apply, const obb_effect *effect,
     return create(apply, effect->name, hash, out);
 }
 
+/* Returns whether a box may expire now: expired boxes come before all others, by id. */
+static bool expires_next(const struct obb_apply *apply, uint64_t id)
+{
+    return apply->expired == apply->change_count &&
+           (apply->expired == 0 ||
+            obb_apply_slot(apply, apply->changes[apply->expired - 1].old)->id < id);
+}
+
 static obb_status apply_effect(struct obb_apply *apply, const obb_effect *effect)
 {
     struct obb_version *version = NULL;
@@ -971,8 +1028,11 @@ static obb_status apply_effect(struct obb_apply *apply, const obb_effect *effect
     if (effect->kind == OBB_EFFECT_REMOVED) {
         if (latest(apply, current) != current)
             return OBB_BAD_VALUE; /* removed boxes come first */
+        if (effect->expired && !expires_next(apply, effect->id))
+            return OBB_BAD_VALUE;
         remove_box(apply, current);
-        apply->removed++;
+        apply->expired += effect->expired;
+        apply->removed += !effect->expired;
         return OBB_OK;
     }
     version = writable(apply, current);
@@ -1073,6 +1133,8 @@ static obb_status copy_box(struct obb_apply *apply, const struct obb_view *view,
     version->category = from->category;
     version->mask = from->mask;
     version->group = from->group;
+    version->ttl = from->ttl;
+    version->since = obb_view_since(view, from);
     if (st == OBB_OK)
         st = set_interned(apply, &version->entity, obb_interned_text(from->entity));
     if (st == OBB_OK)

@@ -27,6 +27,7 @@ struct obb_apply {
     const obb_edit *edit;
     struct obb_arena *arena;
     uint64_t revision; /* of the commit if it changes something */
+    double time;       /* likewise */
     int dimensions;    /* of the scene after the commit */
     struct obb_change *changes;
     size_t change_count, change_room;
@@ -36,6 +37,7 @@ struct obb_apply {
     uint64_t first_id;    /* the scene's next_id before */
 
     /* Entries that were applied or skipped, as in obb_committed. */
+    size_t expired; /* the first so many changes */
     size_t removed, missed_pose_count, missed_transform_count;
     size_t removed_frames, made_frames;
     uint64_t *new_ids;
@@ -47,6 +49,11 @@ struct obb_apply {
  * `apply`. OBB_NO_MEMORY. */
 obb_status obb_apply_init(struct obb_apply *apply, struct obb_scene *scene, const obb_edit *edit,
                           int dimensions, size_t box_room, struct obb_arena *arena);
+
+/* Removes the boxes that have expired at the commit's time, by id. Call it before obb_apply_run.
+ * OBB_NO_MEMORY: the changes made so far remain in the list and must be undone. O(1) if no box has
+ * expired. */
+obb_status obb_apply_expiry(struct obb_apply *apply);
 
 /* Applies all groups in their order, up to the first entry at fault, which *fault then names.
  * Errors are those of obb_edit_prepare about entries; the changes made so far remain in the list

@@ -33,6 +33,7 @@ struct obb_prepared {
     bool sealed;
     struct obb_cached_bounds bounds; /* as they were before the seal */
     bool begins;                     /* the state stands alone, in a scene that holds nothing yet */
+    bool loads_since;                /* effects or a copy say from when each ttl counts */
     obb_edit of_effects; /* with time and settings of effects that are applied, and no entry */
     const struct obb_version **made, **ended, **frames;
     size_t made_count, ended_count, frame_count;
@@ -100,6 +101,15 @@ static bool same_mount(const struct obb_version *a, const struct obb_version *b)
     return obb_mount_has_pose(b->mount, &local);
 }
 
+/* Returns whether the ttl is the same and counts from the same time, under a clock that began at
+ * `began`. */
+static bool same_ttl(const struct obb_version *a, const struct obb_version *b, obb_moment began)
+{
+    const double since = obb_expiry_since(a, began);
+    return !(a->ttl < b->ttl || a->ttl > b->ttl) &&
+           (a->ttl < 0.0 || !(since < b->since || since > b->since));
+}
+
 static bool same_attributes(const struct obb_version *a, const struct obb_version *b)
 {
     return a->category == b->category && a->mask == b->mask && a->group == b->group &&
@@ -120,6 +130,7 @@ static struct obb_version *latest_of(const struct obb_prepared *p, const struct 
 /* Undoes changes whose new version equals the old one, and lists the versions of the others. */
 static obb_status list_changes(struct obb_prepared *p)
 {
+    const obb_moment began = obb_history_newest(&p->apply.scene->history)->began;
     size_t kept = 0;
     for (size_t i = 0; i < p->apply.change_count; i++) {
         const struct obb_change change = p->apply.changes[i];
@@ -127,11 +138,13 @@ static obb_status list_changes(struct obb_prepared *p)
             const struct obb_version *old = obb_apply_slot(&p->apply, change.old);
             struct obb_version *new = obb_apply_slot(&p->apply, change.new);
             const bool moved = !obb_box_same_bits(&old->box, &new->box);
-            if (!moved && same_attributes(old, new)) {
+            if (!moved && same_attributes(old, new) && same_ttl(old, new, began)) {
                 obb_apply_undo(&p->apply, &change);
                 continue;
             }
             new->interpolated = new->interpolated &&moved;
+            if (new->ttl >= 0.0 && !p->loads_since)
+                new->since = p->future.moment.time;
         }
         p->apply.changes[kept++] = change;
     }
@@ -188,6 +201,15 @@ static obb_status reserve_seats(struct obb_prepared *p)
             rig->entering = 0;
     }
     return st;
+}
+
+/* Makes room in the expiry for the boxes of the commit that have a ttl. */
+static obb_status reserve_expiry(struct obb_prepared *p)
+{
+    size_t timed = 0;
+    for (size_t i = 0; i < p->made_count; i++)
+        timed += p->made[i]->ttl >= 0.0;
+    return timed == 0 ? OBB_OK : obb_expiry_reserve(&p->apply.scene->expiry, timed);
 }
 
 /* Makes the broad phase of the state after the commit. */
@@ -254,6 +276,10 @@ static obb_status prepare_state(struct obb_prepared *p)
     p->state->boxes = p->apply.boxes;
     p->state->frames = p->apply.frames;
     p->state->time = p->state->until = p->future.moment.time;
+    p->state->expired = p->apply.expired;
+    p->state->began = obb_history_newest(&p->apply.scene->history)->began;
+    if (p->future.drops)
+        p->state->began = (obb_moment){.revision = p->state->revision, .time = p->state->time};
     struct obb_ended *ended = p->state->ended;
     for (size_t i = 0; i < p->apply.change_count; i++)
         if (p->apply.changes[i].old != OBB_NO_VERSION)
@@ -304,6 +330,14 @@ static obb_status check_needed_moments(const struct obb_prepared *p, obb_fault *
     return OBB_OK;
 }
 
+/* Returns whether boxes expire by this commit. */
+static bool expires(const struct obb_prepared *p)
+{
+    const struct obb_expiry *expiry = &p->apply.scene->expiry;
+    return !p->future.drops && !p->apply.edit->replace_all &&
+           obb_expiry_due(expiry, p->future.moment.time, 1) > 0;
+}
+
 /* Finds out whether the scene has room for the edit. An edit that removes boxes may go on without:
  * it is known later whether the scene becomes smaller. */
 static obb_status check_room(struct obb_prepared *p, obb_fault *fault)
@@ -315,7 +349,8 @@ static obb_status check_room(struct obb_prepared *p, obb_fault *fault)
     const size_t bytes = obb_edit_bytes(p->apply.scene, edit);
     p->excess = bytes > room ? bytes : 0;
     fault->bytes = p->excess;
-    return p->excess > 0 && edit->remove_count + edit->remove_frame_count == 0 && !edit->replace_all
+    return p->excess > 0 && edit->remove_count + edit->remove_frame_count == 0 &&
+                   !edit->replace_all && !expires(p)
                ? OBB_SCENE_MEMORY
                : OBB_OK;
 }
@@ -330,12 +365,18 @@ static obb_status prepare(struct obb_prepared *p, double now_ms, obb_fault *faul
     st = check_room(p, fault);
     if (st != OBB_OK)
         return st;
-    st = obb_apply_run(&p->apply, fault);
+    p->apply.time = p->future.moment.time;
+    if (expires(p))
+        st = obb_apply_expiry(&p->apply);
+    if (st == OBB_OK)
+        st = obb_apply_run(&p->apply, fault);
     if (st != OBB_OK)
         return st;
     st = list_changes(p);
     if (st == OBB_OK)
         st = reserve_seats(p);
+    if (st == OBB_OK)
+        st = reserve_expiry(p);
     if (st != OBB_OK)
         return st;
     fault->bytes = p->excess;
@@ -373,8 +414,35 @@ static void change_rig(struct obb_prepared *p, const struct obb_version *old,
         obb_rig_enter(to->rig, new->record, to);
 }
 
+/* Keeps the expiry up to date, as the current version of a box changes from one to the other under the
+ * clock that began at `began`. */
+static void change_expiry(struct obb_prepared *p, const struct obb_version *from,
+                          const struct obb_version *to, obb_moment began)
+{
+    struct obb_expiry *expiry = &p->apply.scene->expiry;
+    if (to != NULL && to->ttl >= 0.0)
+        obb_expiry_set(expiry, to->record, obb_expiry_since(to, began) + to->ttl);
+    else if (from != NULL && from->ttl >= 0.0)
+        obb_expiry_drop(expiry, from->record);
+}
+
+/* Lets all ttls count as the clock says that began at `began`. O(boxes with a ttl). */
+static void restart_expiry(struct obb_prepared *p, obb_moment began)
+{
+    struct obb_scene *scene = p->apply.scene;
+    struct obb_expiry *expiry = &scene->expiry;
+    for (size_t i = 0; i < expiry->count; i++) {
+        const struct obb_version *box = obb_scene_current(scene, expiry->heap[i].record);
+        expiry->heap[i].due = obb_expiry_since(box, began) + box->ttl;
+    }
+    obb_expiry_order(expiry);
+}
+
 static void unflip(struct obb_prepared *p, const struct obb_change *change)
 {
+    if (!obb_version_is_frame(latest_of(p, change)))
+        change_expiry(p, version_or_null(p, change->new), version_or_null(p, change->old),
+                      obb_history_newest(&p->apply.scene->history)->began);
     if (change->old == OBB_NO_VERSION) {
         if (!obb_version_is_frame(latest_of(p, change)))
             change_rig(p, latest_of(p, change), NULL);
@@ -391,6 +459,8 @@ void obb_edit_discard(struct obb_prepared *p)
 {
     for (size_t i = p->apply.change_count; p->sealed && i-- > 0;)
         unflip(p, &p->apply.changes[i]);
+    if (p->sealed && p->future.drops)
+        restart_expiry(p, obb_history_newest(&p->apply.scene->history)->began);
     if (p->sealed)
         p->apply.scene->cached_bounds = p->bounds;
     obb_state_destroy(p->state);
@@ -444,8 +514,10 @@ static size_t list_effects(const struct obb_prepared *p, obb_effect *list)
             const struct obb_change *change = &p->apply.changes[i];
             const obb_effect effect =
                 obb_effect_of(version_or_null(p, change->old), version_or_null(p, change->new));
-            if (effect.kind == (obb_effect_kind)kind)
-                list[count++] = effect;
+            if (effect.kind == (obb_effect_kind)kind) {
+                list[count] = effect;
+                list[count++].expired = i < p->apply.expired;
+            }
         }
     }
     return count;
@@ -482,6 +554,8 @@ static obb_status prepare_effects(struct obb_prepared *p, const obb_effects *eff
     st = list_changes(p);
     if (st == OBB_OK)
         st = reserve_seats(p);
+    if (st == OBB_OK)
+        st = reserve_expiry(p);
     if (st != OBB_OK)
         return st;
     if (!p->future.appends)
@@ -527,12 +601,14 @@ obb_status obb_effects_prepare(struct obb_scene *scene, const obb_effects *effec
                        .has_time = effects->time_stated,
                        .time = effects->moment.time,
                        .replace_all = effects->replaces_all},
+        .loads_since = true,
     };
     obb_status st = obb_apply_init_effects(&p->apply, scene, &p->of_effects, effects,
                                            settings.dimensions, arena);
     if (st != OBB_OK)
         return st;
     p->apply.revision = effects->appends ? effects->moment.revision : now.revision + 1;
+    p->apply.time = effects->moment.time;
     st = prepare_effects(p, effects);
     if (st == OBB_OK)
         *out_prepared = p;
@@ -561,6 +637,7 @@ obb_status obb_copy_prepare(struct obb_scene *scene, const struct obb_view *view
                    .commits = settings.history_commits},
         .begins = true,
         .of_effects = {.dimensions = settings.dimensions, .has_time = time_stated, .time = time},
+        .loads_since = true,
     };
     obb_status st = obb_apply_init_copy(&p->apply, scene, &p->of_effects, view, arena);
     if (st != OBB_OK)
@@ -570,6 +647,8 @@ obb_status obb_copy_prepare(struct obb_scene *scene, const struct obb_view *view
         st = list_changes(p);
     if (st == OBB_OK)
         st = reserve_seats(p);
+    if (st == OBB_OK)
+        st = reserve_expiry(p);
     if (st == OBB_OK)
         st = prepare_state(p);
     if (st != OBB_OK) {
@@ -598,6 +677,7 @@ static void flip(struct obb_prepared *p, const struct obb_change *change)
     if (obb_version_is_frame(latest_of(p, change)))
         return;
     change_rig(p, old, new);
+    change_expiry(p, old, new, p->state->began);
     if (old != NULL)
         obb_cached_bounds_remove(&scene->cached_bounds, &old->box, scene->settings.dimensions);
     if (new != NULL)
@@ -608,6 +688,8 @@ static void flip_all(struct obb_prepared *p)
 {
     for (size_t i = 0; i < p->apply.change_count; i++)
         flip(p, &p->apply.changes[i]);
+    if (p->future.drops)
+        restart_expiry(p, p->state->began);
 }
 
 void obb_edit_seal(struct obb_prepared *p)
@@ -630,6 +712,7 @@ void obb_prepared_describe(const struct obb_prepared *p, obb_committed *out)
         .removed_frames = p->apply.removed_frames,
         .made_frames = p->apply.made_frames,
         .removed = p->apply.removed,
+        .expired = p->apply.expired,
         .put = edit->put_count,
         .posed = edit->pose_count - p->apply.missed_pose_count,
         .transformed = edit->transform_count - p->apply.missed_transform_count,
@@ -753,6 +836,7 @@ obb_status obb_committed_read(const struct obb_view *before, const struct obb_vi
                            .changed = true,
                            .restarted = state->restarted,
                            .removed = state->removed,
+                           .expired = state->expired,
                            .put = state->put,
                            .posed = state->posed,
                            .transformed = state->transformed,
@@ -763,6 +847,19 @@ obb_status obb_committed_read(const struct obb_view *before, const struct obb_vi
                            .frames = frames,
                            .frame_count = frame_count};
     return OBB_OK;
+}
+
+bool obb_committed_expired(const obb_committed *committed, uint64_t id)
+{
+    size_t low = 0, high = committed->expired;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (committed->ended[middle]->id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < committed->expired && committed->ended[low]->id == id;
 }
 
 uint64_t obb_scene_changed(struct obb_scene *scene, const obb_target *target)

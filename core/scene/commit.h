@@ -20,6 +20,8 @@ typedef struct obb_committed {
     size_t removed, put, posed, transformed; /* entries that were applied; removed: boxes, also
                                               * those that went with their frame */
     size_t removed_frames, made_frames;      /* made: they were not there before */
+    size_t expired; /* boxes that were removed because their ttl had passed: the first so many of
+                     * `ended`, by id; not in `removed` */
     /* One per put, in the arena: the id of a new box, and 0 of a replaced one unless the edit wants
      * all_put_ids. */
     const uint64_t *new_ids;
@@ -117,6 +119,9 @@ obb_status obb_copy_prepare(struct obb_scene *scene, const struct obb_view *view
  * Cost    O(changes). Any thread. */
 obb_status obb_committed_read(const struct obb_view *before, const struct obb_view *after,
                               struct obb_arena *arena, obb_committed *out);
+
+/* Returns whether the box of that id is among those that expired. O(log expired). Any thread. */
+bool obb_committed_expired(const obb_committed *committed, uint64_t id);
 
 /* Returns the revision of the commit that last changed the box, or 0 if there is no such box now.
  * O(1). The writer's. */

@@ -8,7 +8,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { WHOLES = 28, TEXTS = 4 }; /* of a box at most */
+enum { WHOLES = 29, TEXTS = 4 }; /* of a box at most */
 
 /* What is hashed: numbers of 8 little-endian bytes each, and texts behind their lengths, so that the
  * hash is the same on every CPU and no text can run into the next one. */
@@ -84,6 +84,8 @@ static uint64_t hash_of_box(const struct obb_version *version)
         add_pose(&hashed, &local);
         add_text(&hashed, frame);
     }
+    if (version->ttl >= 0.0)
+        add_double(&hashed, version->ttl);
     return hash_of(&hashed);
 }
 

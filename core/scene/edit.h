@@ -24,7 +24,8 @@ enum {
     OBB_PUT_ENTITY = 64,
     OBB_PUT_DATA = 128,
     OBB_PUT_FRAME = 256,
-    OBB_PUT_ALL = 511,
+    OBB_PUT_TTL = 512,
+    OBB_PUT_ALL = 1023,
     OBB_PUT_POSE = OBB_PUT_CENTER | OBB_PUT_ROTATION
 };
 
@@ -37,10 +38,11 @@ typedef struct obb_put {
     obb_box box;    /* canonical, from box_forms.h */
     obb_str frame;  /* length 0: none */
     obb_attributes attributes;
+    double since; /* of a box that was exported with a ttl; an edit ignores it */
 } obb_put;
 
 /* The pose of a box, in its frame if it has one; or of a frame, by name. A new frame begins at 0 and
- * not turned. */
+ * not turned. A pose renews the ttl of its box, also if the box stays where it is. */
 typedef struct obb_pose {
     obb_target target;
     obb_vec3 center;
@@ -103,7 +105,7 @@ typedef struct obb_edit {
     int dimensions; /* for which it was decoded; another scene answers OBB_DIMENSIONS */
     bool has_time, has_if_revision, ignore_missing;
     /* With a time, which may be before the scene's: the clock starts anew. The history before the
-     * commit is dropped; always a change. */
+     * commit is dropped; always a change. No box expires, and all ttls count from the new time. */
     bool restart;
     double time;
     uint64_t if_revision;
@@ -136,7 +138,7 @@ typedef struct obb_edit {
     size_t moment_count;
     size_t with_entries; /* of all moments' `with`, and one more for each; for estimates of cost */
     size_t with_frames;  /* how many of them change frames; likewise */
-    /* An import: all boxes and frames are removed first; always a change. If `time` is before the scene's, the
+    /* An import: all boxes and frames are removed first, and none expires; always a change. If `time` is before the scene's, the
      * scene keeps its time. */
     bool replace_all;
 

@@ -34,6 +34,8 @@ static unsigned changed_parts(const struct obb_version *a, const struct obb_vers
         parts |= OBB_PUT_DATA;
     if (rig_of(a) != rig_of(b))
         parts |= OBB_PUT_FRAME;
+    if (a->ttl < b->ttl || a->ttl > b->ttl)
+        parts |= OBB_PUT_TTL;
     return parts;
 }
 
@@ -80,7 +82,10 @@ obb_effect obb_effect_of(const struct obb_version *before, const struct obb_vers
                                          .mask = after->mask,
                                          .group = after->group,
                                          .entity = obb_interned_text(after->entity),
-                                         .data = obb_interned_text(after->data)};
+                                         .data = obb_interned_text(after->data),
+                                         .has_ttl = after->ttl >= 0.0,
+                                         .ttl = after->ttl >= 0.0 ? after->ttl : 0.0};
+    effect.since = after->since;
     if (after->mount != NULL) {
         effect.frame = obb_record_name(after->mount->rig->record);
         effect.local = obb_mount_pose(after->mount, after->box.half_extents);
@@ -90,7 +95,7 @@ obb_effect obb_effect_of(const struct obb_version *before, const struct obb_vers
         effect.parts = OBB_PUT_ALL;
     } else {
         effect.parts = changed_parts(before, after);
-        effect.carried = carried(before, after);
+        effect.carried = effect.parts != 0 && carried(before, after);
         effect.kind =
             (effect.parts & ~(unsigned)OBB_PUT_POSE) == 0 ? OBB_EFFECT_POSED : OBB_EFFECT_PUT;
         effect.teleported = (effect.parts & SHAPE) != 0 && !after->interpolated;
@@ -138,6 +143,7 @@ static bool next_ended(const obb_step *step, obb_step_place *place, obb_effect *
             continue;
         *out = obb_effect_of(
             before, newer == OBB_NO_VERSION ? NULL : obb_version_at(&step->scene->versions, newer));
+        out->expired = place->next <= step->expired;
         if (out->kind == place->kind)
             return true;
     }

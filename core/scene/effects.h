@@ -16,12 +16,12 @@ struct obb_version;
 
 /* In the order in which a commit's effects are listed and applied. */
 typedef enum obb_effect_kind {
-    OBB_EFFECT_REMOVED,       /* the box is no more */
+    OBB_EFFECT_REMOVED,       /* the box is no more; expired ones come first */
     OBB_EFFECT_FRAME_REMOVED, /* the frame is no more; its boxes were removed before */
     OBB_EFFECT_FRAME,         /* a frame was made or moved, and its boxes with it */
     OBB_EFFECT_PUT,           /* more than the pose of a box changed */
     OBB_EFFECT_NEW,           /* a new box, in the order of ids */
-    OBB_EFFECT_POSED          /* only the pose of a box changed */
+    OBB_EFFECT_POSED          /* only the pose of a box changed, or only its ttl was renewed */
 } obb_effect_kind;
 #define OBB_EFFECT_KINDS 6
 
@@ -39,6 +39,8 @@ typedef struct obb_effect {
     obb_box local;             /* the pose in that frame */
     bool carried;              /* the pose in the scene changed only because the frame moved */
     bool teleported;           /* the box changed its place or size without interpolation */
+    bool expired;              /* the box was removed because its ttl had passed */
+    double since;              /* with a ttl: the time from which it counts */
 
     /* The box before and after the commit, NULL: there is none. Both are NULL in an effect that was
      * read from a record. They may be read while a view of the state before is open. */
@@ -74,6 +76,7 @@ typedef struct obb_step {
     obb_settings settings;
     uint64_t first_id, next_id;    /* the new boxes have ids in [first_id, next_id) */
     size_t ended_count;            /* boxes that were changed or removed */
+    size_t expired;                /* the first so many of them were removed by their ttl */
     const struct obb_ended *ended; /* opaque */
     const struct obb_made *made;   /* opaque; NULL: no frame was made */
     const struct obb_scene *scene;

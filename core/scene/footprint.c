@@ -17,6 +17,9 @@
 #define MOUNT_BYTES (obb_heap_bytes(sizeof(struct obb_mount)) + sizeof(struct obb_record *))
 #define RIG_BYTES   obb_heap_bytes(sizeof(struct obb_rig) + 2 * sizeof(struct obb_rig *))
 
+/* Bytes of an entry of the expiry, which grows to twice its size. */
+#define EXPIRY_BYTES (2 * sizeof(struct obb_expiry_entry))
+
 /* Bytes of a commit that do not depend on its entries: a state, layers, and the head of an index. */
 #define COMMIT_BYTES 2048
 
@@ -53,6 +56,19 @@ size_t obb_edit_framed(const struct obb_scene *scene, const obb_edit *edit)
     return boxes;
 }
 
+size_t obb_edit_expiring(const struct obb_scene *scene, const obb_edit *edit, double now_ms,
+                         size_t limit)
+{
+    const double since_created = now_ms - scene->created_ms;
+    const double last = obb_history_now(&scene->history).time;
+    const double clock = scene->time_stated || since_created < last ? last : since_created;
+    if (edit->replace_all)
+        return 0;
+    if (edit->restart)
+        return scene->expiry.count;
+    return obb_expiry_due(&scene->expiry, edit->has_time ? edit->time : clock, limit);
+}
+
 /* Returns the bytes of the frames of an edit: a version for each, and a rig for each new one. */
 static size_t frame_bytes(const struct obb_scene *scene, const obb_edit *edit)
 {
@@ -81,6 +97,8 @@ size_t obb_edit_bytes(const struct obb_scene *scene, const obb_edit *edit)
         const obb_put *put = &edit->puts[i];
         if (put->frame.length > 0)
             bytes += MOUNT_BYTES;
+        if ((put->parts & OBB_PUT_TTL) != 0 && put->attributes.has_ttl)
+            bytes += EXPIRY_BYTES;
         if (put->parts != OBB_PUT_ALL)
             continue;
         bytes += obb_record_bytes(put->target.name.length) + PLACE_BYTES + LINK_BYTES +

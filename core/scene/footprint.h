@@ -16,6 +16,14 @@ size_t obb_scene_empty_bytes(obb_str name);
  * cost before obb_edit_prepare. O(log frames) a frame. The writer's. */
 size_t obb_edit_framed(const struct obb_scene *scene, const obb_edit *edit);
 
+/* Returns how many boxes the edit lets expire, or some number of at least `limit` of them; of a
+ * restart, how many boxes have a ttl. For an estimate of the cost before obb_edit_prepare.
+ *
+ * now_ms  the server's clock, as in obb_scene_create.
+ * Cost    O(result). The writer's. */
+size_t obb_edit_expiring(const struct obb_scene *scene, const obb_edit *edit, double now_ms,
+                         size_t limit);
+
 /* Returns about how many bytes the commit of an edit adds to its scene, 0 if the edit has no
  * entries. It counts a version for each entry and for each box of a frame that is moved, a new box
  * for each put, and a new frame for each frame that is not there. O(entries). The writer's. */

@@ -55,10 +55,12 @@ struct obb_state {
     bool time_stated; /* by its commit */
     bool restarted;   /* its commit let the clock start anew */
     uint64_t clock;   /* how often the clock has started anew */
+    obb_moment began; /* the last time that it did; zeroes: never */
     obb_settings settings;
     uint64_t first_id;    /* new boxes of its commit have this id or a higher one */
     size_t boxes, frames; /* alive */
     size_t removed, put, posed, transformed; /* as in obb_committed: of its commit */
+    size_t expired;                          /* likewise; the first so many of `ended` */
     size_t pins;                             /* open views that need it */
     size_t keeps;                            /* open views that need all later states, too */
     struct obb_view *shared; /* while obb_views_open runs: its latest view of this state */

@@ -271,6 +271,7 @@ static obb_put put_of(const struct obb_view *below, const struct obb_version *bo
                    .parts = OBB_PUT_ALL,
                    .box = obb_view_pose(below, box),
                    .attributes = obb_view_attributes(box)};
+    put.attributes.has_ttl = false; /* a question lets nothing expire */
     *out_box = put.box;
     (void)obb_view_local(box, &put.frame, &put.box);
     return put;

@@ -42,6 +42,7 @@ struct obb_record *obb_record_create(struct obb_scene *scene, obb_str name)
     record->length = (uint8_t)name.length;
     memcpy(record->name, name.bytes, name.length);
     atomic_init(&record->newest, OBB_NO_VERSION);
+    record->expiry = OBB_NO_PLACE;
     scene->record_bytes += obb_record_bytes(name.length);
     return record;
 }

@@ -91,6 +91,7 @@ void obb_scene_destroy(struct obb_scene *scene)
         record = next;
     }
     destroy_rigs(scene);
+    obb_expiry_fini(&scene->expiry);
     obb_hash_table_fini(&scene->names);
     obb_id_tree_fini(&scene->ids);
     obb_interned_table_fini(&scene->interned);
@@ -127,7 +128,7 @@ size_t obb_scene_bytes(const struct obb_scene *scene)
            scene->ids.nodes * obb_heap_bytes(sizeof(struct obb_id_tree_node)) +
            obb_hash_table_bytes(&scene->interned.hash_table) + scene->interned.bytes +
            scene->rigs.bytes + scene->layer_bytes + scene->ended_bytes +
-           obb_history_bytes(&scene->history);
+           obb_expiry_bytes(&scene->expiry) + obb_history_bytes(&scene->history);
 }
 
 void obb_scene_settle(struct obb_scene *scene)

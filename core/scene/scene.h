@@ -26,6 +26,8 @@ typedef struct obb_attributes {
     int32_t group;
     obb_str entity; /* length 0: none */
     obb_str data;   /* compact JSON, length 0: none */
+    bool has_ttl;   /* the box expires */
+    double ttl;     /* milliseconds after its last change, 0 to OBB_MAX_WHOLE */
 } obb_attributes;
 
 typedef struct obb_scene_info {

@@ -280,6 +280,30 @@ static bool cached_bounds_valid(struct obb_scene *scene)
             a->max.x == b->max.x && a->max.y == b->max.y && a->max.z == b->max.z);
 }
 
+/* Checks that the expiry holds the current boxes with a ttl, in order. */
+static bool expiry_valid(struct obb_scene *scene)
+{
+    const struct obb_expiry *expiry = &scene->expiry;
+    const obb_moment began = obb_history_newest(&scene->history)->began;
+    size_t timed = 0;
+    for (struct obb_record *record = obb_id_tree_seek(&scene->ids, 1); record != NULL;
+         record = obb_id_tree_seek(&scene->ids, record->id + 1)) {
+        const struct obb_version *box = obb_scene_current(scene, record);
+        const bool held = box != NULL && box->ttl >= 0.0;
+        const size_t i = record->expiry;
+        if (held != (i != OBB_NO_PLACE))
+            return false;
+        if (!held)
+            continue;
+        timed++;
+        if (i >= expiry->count || expiry->heap[i].record != record ||
+            expiry->heap[i].due != obb_expiry_since(box, began) + box->ttl ||
+            expiry->heap[(i > 0 ? i - 1 : 0) / 2].due > expiry->heap[i].due)
+            return false;
+    }
+    return timed == expiry->count;
+}
+
 /* Lists the kept states. Returns false if there is no memory. */
 static bool list_states(const struct obb_scene *scene, struct census *census)
 {
@@ -303,7 +327,7 @@ bool obb_scene_validate(struct obb_scene *scene)
     const bool valid = list_states(scene, &census) && records_valid(scene, &census) &&
                        rigs_valid(scene, &census) && states_valid(scene, &census) &&
                        slots_valid(scene, &census) && interned_counted(scene, &census) &&
-                       cached_bounds_valid(scene);
+                       cached_bounds_valid(scene) && expiry_valid(scene);
     obb_free(census.alive);
     obb_free((void *)census.states);
     return valid;

@@ -7,6 +7,7 @@
 #define OBB_SCENE_BODY_H
 
 #include "core/scene/cached_bounds.h"
+#include "core/scene/expiry.h"
 #include "core/scene/history.h"
 #include "core/scene/settings.h"
 #include "core/versions/hash_table.h"
@@ -47,6 +48,7 @@ struct obb_scene {
     size_t ended_bytes;  /* of the lists of ended versions, also of garbage */
     struct obb_history history;
     struct obb_cached_bounds cached_bounds;
+    struct obb_expiry expiry; /* of the boxes with a ttl */
 
     double created_ms; /* on the server's clock */
     bool has_committed, time_stated;

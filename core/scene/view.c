@@ -135,6 +135,7 @@ bool obb_view_step(const struct obb_view *view, uint64_t revision, obb_step *out
         .has_settings = !obb_settings_same(&state->settings, &before->settings),
         .settings = state->settings,
         .first_id = state->first_id,
+        .expired = state->expired,
         .next_id = next_id_of(scene, index),
         .ended_count = state->ended->count,
         .ended = state->ended,
@@ -476,6 +477,11 @@ uint64_t obb_view_changed(const struct obb_version *box)
     return atomic_load_explicit(&box->born, memory_order_relaxed);
 }
 
+double obb_view_since(const struct obb_view *view, const struct obb_version *box)
+{
+    return obb_expiry_since(box, view->state->began);
+}
+
 obb_str obb_view_name(const struct obb_version *box) { return obb_record_name(box->record); }
 
 bool obb_view_put(const struct obb_version *box) { return box->put; }
@@ -514,5 +520,7 @@ obb_attributes obb_view_attributes(const struct obb_version *box)
         .group = box->group,
         .entity = obb_interned_text(box->entity),
         .data = obb_interned_text(box->data),
+        .has_ttl = box->ttl >= 0.0,
+        .ttl = box->ttl >= 0.0 ? box->ttl : 0.0,
     };
 }

@@ -106,6 +106,9 @@ obb_box obb_view_pose(const struct obb_view *view, const struct obb_version *box
 obb_solid obb_view_solid(const struct obb_view *view, const struct obb_version *box);
 obb_attributes obb_view_attributes(const struct obb_version *box);
 
+/* Returns the time from which the ttl of a box counts. Any thread. */
+double obb_view_since(const struct obb_view *view, const struct obb_version *box);
+
 /* Returns whether the commit that made this version of the box names the box in a put. */
 bool obb_view_put(const struct obb_version *box);
 

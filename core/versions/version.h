@@ -28,6 +28,8 @@
 
 #define OBB_NEVER      UINT64_MAX /* `died` of a version that is current */
 #define OBB_NO_VERSION UINT32_MAX /* end of a chain */
+#define OBB_NO_TTL     (-1.0)     /* `ttl` of a version that never expires */
+#define OBB_NO_PLACE   UINT32_MAX /* `expiry` of a record that no expiry holds */
 
 /* An interned string (see interned.h): an immutable text, either an entity or data as compact JSON.
  * Equal texts of one scene are one string, so two entities are equal if their pointers are. */
@@ -45,6 +47,7 @@ struct obb_record {
     struct obb_link link;    /* by name; removed namesakes follow the latest */
     uint64_t id;             /* positive, given in the order sent, never used again in the scene */
     _Atomic uint32_t newest; /* newest version, also of a removed box */
+    uint32_t expiry;         /* the writer's: place in the heap of core/scene/expiry.h */
     uint8_t length;          /* of the name */
     char name[];
 };
@@ -65,6 +68,8 @@ struct obb_version {
         struct obb_mount *mount; /* of a box: its frame and its pose in it, or NULL */
         struct obb_rig *rig;     /* of a frame (id 0): its rig; box.half_extents are 0 */
     };
+    double ttl;            /* milliseconds from `since` until it expires, or OBB_NO_TTL */
+    double since;          /* time of the last change (core/scene/expiry.h); 0 without a ttl */
     _Atomic uint64_t born; /* revision that made it */
     _Atomic uint64_t died; /* revision that replaced or removed it */
     _Atomic uint32_t

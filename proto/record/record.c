@@ -33,7 +33,10 @@ enum {
     FRAMED = 8,    /* the frame of the box and its pose in it follow */
     OF_FRAME = 16, /* the effect is one on a frame: 0 removed, 3 made or moved */
     CARRIED = 32,
-    EFFECT_BITS = 63
+    TIMED =
+        64, /* the box has a ttl: it follows, and the time from which it counts. Of a removed box:
+                 * it expired */
+    EFFECT_BITS = 127
 };
 
 static const obb_effect_kind kinds[] = {OBB_EFFECT_REMOVED, OBB_EFFECT_PUT, OBB_EFFECT_NEW,
@@ -101,7 +104,8 @@ static void put_rotation(struct wire_buf *out, const obb_box *box, bool planar)
 static unsigned effect_bits(const obb_effect *effect)
 {
     unsigned bits = (effect->teleported ? TELEPORTED : 0u) |
-                    (effect->frame.length > 0 ? FRAMED : 0u) | (effect->carried ? CARRIED : 0u);
+                    (effect->frame.length > 0 ? FRAMED : 0u) | (effect->carried ? CARRIED : 0u) |
+                    (effect->expired || effect->attributes.has_ttl ? TIMED : 0u);
     if (effect->kind == OBB_EFFECT_FRAME)
         return bits | OF_FRAME | 3u;
     if (effect->kind == OBB_EFFECT_FRAME_REMOVED)
@@ -155,6 +159,10 @@ static void put_effect(struct wire_buf *out, const obb_effect *effect, uint64_t 
         put_text(out, effect->attributes.entity);
     if (effect->parts & OBB_PUT_DATA)
         put_text(out, effect->attributes.data);
+    if (effect->attributes.has_ttl) {
+        put_f64(out, effect->attributes.ttl);
+        put_f64(out, effect->since);
+    }
     if (effect->frame.length == 0)
         return;
     put_text(out, effect->frame);
@@ -294,7 +302,7 @@ static void get_rotation(struct input *in, bool planar, obb_box *box)
 static void get_frame_effect(struct input *in, unsigned head, bool planar, obb_effect *out)
 {
     const bool removed = (head & KIND_BITS) == 0;
-    in->bad |= out->id != 0 || (head & (FRAMED | CARRIED)) != 0 ||
+    in->bad |= out->id != 0 || (head & (FRAMED | CARRIED | TIMED)) != 0 ||
                (!removed && (head & KIND_BITS) != 3) || (removed && out->teleported);
     out->kind = removed ? OBB_EFFECT_FRAME_REMOVED : OBB_EFFECT_FRAME;
     out->name = get_text(in, LONGEST_NAME);
@@ -326,6 +334,7 @@ static obb_effect get_effect(struct input *in, uint64_t id_before, bool planar)
     }
     if (effect.kind == OBB_EFFECT_REMOVED) {
         in->bad |= (head & (FRAMED | CARRIED)) != 0;
+        effect.expired = (head & TIMED) != 0;
         return effect;
     }
     if (effect.kind == OBB_EFFECT_NEW) {
@@ -352,6 +361,11 @@ static obb_effect get_effect(struct input *in, uint64_t id_before, bool planar)
         effect.attributes.entity = get_text(in, SIZE_MAX);
     if (effect.parts & OBB_PUT_DATA)
         effect.attributes.data = get_text(in, SIZE_MAX);
+    effect.attributes.has_ttl = (head & TIMED) != 0;
+    if (effect.attributes.has_ttl) {
+        effect.attributes.ttl = get_f64(in);
+        effect.since = get_f64(in);
+    }
     if ((head & FRAMED) == 0)
         return effect;
     effect.frame = get_text(in, LONGEST_NAME);

@@ -55,9 +55,10 @@ void wire_event_state(struct wire_buf *buf, uint64_t epoch, obb_moment moment,
 
 static unsigned times(const wire_pair_change *pair, wire_collisions kind)
 {
-    return kind == WIRE_COLLISIONS_BEGIN ? pair->begun
-           : kind == WIRE_COLLISIONS_END ? pair->ended
-                                         : pair->removed;
+    return kind == WIRE_COLLISIONS_BEGIN     ? pair->begun
+           : kind == WIRE_COLLISIONS_END     ? pair->ended
+           : kind == WIRE_COLLISIONS_REMOVED ? pair->removed
+                                             : pair->expired;
 }
 
 size_t wire_pairs_of(const wire_pair_change *pairs, size_t count, wire_collisions kind)
@@ -81,9 +82,10 @@ void wire_event_collisions(struct wire_buf *buf, wire_collisions kind, uint64_t 
         for (unsigned n = times(&pairs[i], kind); n > 0; n--)
             wire_out_strings(&message.out, pairs[i].a, pairs[i].b);
     wire_out_array_end(&message.out);
-    if (kind == WIRE_COLLISIONS_REMOVED) {
+    if (kind == WIRE_COLLISIONS_REMOVED || kind == WIRE_COLLISIONS_EXPIRED) {
         wire_out_key(&message.out, "reason");
-        wire_out_string(&message.out, obb_str_of("removed"));
+        wire_out_string(&message.out,
+                        obb_str_of(kind == WIRE_COLLISIONS_REMOVED ? "removed" : "expired"));
     }
     end(&message);
 }
@@ -210,6 +212,9 @@ void wire_event_boxes(struct wire_buf *buf, uint64_t epoch, obb_moment moment, b
     put_names(&message.out, "posed", &some);
     some.what = WIRE_BOX_REMOVED;
     put_names(&message.out, "removed", &some);
+    some.what = WIRE_BOX_EXPIRED;
+    if (count_of(&some) > 0)
+        put_names(&message.out, "expired", &some);
     if (frame_count > 0) {
         wire_out_key(&message.out, "frames");
         wire_out_array(&message.out, frame_count);
@@ -236,6 +241,8 @@ void wire_event_commit(struct wire_buf *buf, uint64_t epoch, const obb_committed
     wire_put_count(&message.out, "posed", committed->posed);
     wire_put_count(&message.out, "transformed", committed->transformed);
     wire_put_count(&message.out, "removed", committed->removed);
+    if (committed->expired > 0)
+        wire_put_count(&message.out, "expired", committed->expired);
     if (committed->restarted) {
         wire_out_key(&message.out, "restart");
         wire_out_bool(&message.out, true);

@@ -16,7 +16,8 @@
 typedef enum wire_collisions {
     WIRE_COLLISIONS_BEGIN,
     WIRE_COLLISIONS_END,
-    WIRE_COLLISIONS_REMOVED /* ended because a box was removed */
+    WIRE_COLLISIONS_REMOVED, /* ended because a box was removed */
+    WIRE_COLLISIONS_EXPIRED  /* ended because a box expired */
 } wire_collisions;
 
 /* A pair that began or ceased to collide, perhaps several times. */
@@ -25,6 +26,7 @@ typedef struct wire_pair_change {
     obb_str a, b;
     unsigned begun, ended; /* so often; `ended` while both boxes were there */
     bool removed;          /* it ended with one of the boxes, too */
+    bool expired;          /* it ended with one that expired, too */
 } wire_pair_change;
 
 /* Returns how many of the pairs the message of that kind names, each as often as it happened. */
@@ -39,8 +41,14 @@ void wire_event_collisions(struct wire_buf *buf, wire_collisions kind, uint64_t 
                            obb_moment moment, bool last, const wire_pair_change *pairs,
                            size_t count);
 
-/* What happened to a box: PUT, POSED or REMOVED; and NEW beside the first two. */
-enum { WIRE_BOX_PUT = 1, WIRE_BOX_POSED = 2, WIRE_BOX_REMOVED = 4, WIRE_BOX_NEW = 8 };
+/* What happened to a box: PUT, POSED or REMOVED; NEW beside the first two, EXPIRED beside REMOVED. */
+enum {
+    WIRE_BOX_PUT = 1,
+    WIRE_BOX_POSED = 2,
+    WIRE_BOX_REMOVED = 4,
+    WIRE_BOX_NEW = 8,
+    WIRE_BOX_EXPIRED = 16
+};
 
 typedef struct wire_box_change {
     uint64_t id;

@@ -82,6 +82,10 @@ void wire_put_attributes(struct wire_out *out, const obb_attributes *attributes)
         wire_out_key(out, "data");
         wire_out_data(out, attributes->data);
     }
+    if (attributes->has_ttl) {
+        wire_out_key(out, "ttl");
+        wire_out_double(out, attributes->ttl);
+    }
 }
 
 /* -0 + 0 is 0. */

@@ -105,6 +105,16 @@ static void put_identity(struct wire_out *out, const struct obb_version *box)
     wire_out_integer(out, obb_view_id(box));
 }
 
+/* Writes from when the ttl of an exported box counts. */
+static void put_since(struct wire_out *out, const struct obb_view *view,
+                      const struct obb_version *box)
+{
+    if (!obb_view_attributes(box).has_ttl)
+        return;
+    wire_out_key(out, "since");
+    wire_out_double(out, obb_view_since(view, box));
+}
+
 /* exported: the box goes to another scene, where other commits change it. */
 static void put_box_members(struct wire_out *out, const struct obb_view *view,
                             const struct obb_version *box, bool exported)
@@ -120,6 +130,8 @@ static void put_box_members(struct wire_out *out, const struct obb_view *view,
     wire_put_pose(out, &pose, dimensions);
     wire_put_local(out, box, dimensions);
     wire_put_attributes(out, &attributes);
+    if (exported)
+        put_since(out, view, box);
 }
 
 /* Writes what a PUT of the box takes: the pose in its frame if it has one. */
@@ -139,6 +151,7 @@ static void put_stored_members(struct wire_out *out, const struct obb_view *view
     wire_out_vector(out, local.half_extents, dimensions);
     wire_put_local(out, box, dimensions);
     wire_put_attributes(out, &attributes);
+    put_since(out, view, box);
 }
 
 void wire_write_box(struct wire_buf *buf, wire_media media, const struct obb_view *view,

@@ -87,6 +87,8 @@ void wire_write_committed(struct wire_buf *buf, wire_media media, const wire_com
         wire_out_bool(&out, true);
     }
     wire_put_count(&out, "removed", committed->removed);
+    if (committed->expired > 0)
+        wire_put_count(&out, "expired", committed->expired);
     if (commit->form.remove_frames)
         wire_put_count(&out, "removed_frames", committed->removed_frames);
     if (commit->form.frames)

@@ -144,7 +144,8 @@ void wire_log_line_pose(struct wire_log_line *line, const obb_effect *effect)
     if (effect->frame.length > 0)
         put_moved(line, effect, &effect->local, OBB_PUT_CENTER | OBB_PUT_ROTATION);
     else
-        put_moved(line, effect, &effect->box, effect->parts);
+        /* a pose that only renewed the ttl names the place where the box is */
+        put_moved(line, effect, &effect->box, effect->parts != 0 ? effect->parts : OBB_PUT_CENTER);
 }
 
 void wire_log_line_end(struct wire_log_line *line, uint64_t revision, uint64_t hash)

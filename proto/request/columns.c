@@ -33,45 +33,76 @@ static bool read_name(struct wire_cursor *c, wire_column_kind kind, obb_str *out
     return wire_read_null(c);
 }
 
-/* Reads an element that is not part of a run of numbers. */
-static bool read_element(struct wire_cursor *c, wire_column_kind kind, void *out)
+static bool is_number(wire_column_kind kind)
 {
-    return kind == WIRE_COLUMN_NUMBERS ? wire_read_number(c, out) : read_name(c, kind, out);
+    return kind == WIRE_COLUMN_NUMBERS || kind == WIRE_COLUMN_NUMBERS_OR_NULL;
 }
 
-static void keep_list(struct wire_column_data *data, wire_column_kind kind,
-                      const struct wire_list *list, size_t count)
+/* The elements of a column that are not a run of numbers. */
+struct elements {
+    wire_column_kind kind;
+    struct wire_list values; /* doubles or names */
+    struct wire_list nulls;  /* one for each number that may be null */
+};
+
+static struct elements begin_elements(struct wire_cursor *c, wire_column_kind kind)
 {
-    if (kind != WIRE_COLUMN_NUMBERS)
-        data->names = (const obb_str *)(const void *)list->items;
-    data->numbers =
-        (struct wire_column){.type = WIRE_DOUBLES, .values = list->items, .count = count};
+    return (struct elements){
+        .kind = kind,
+        .values = wire_list_begin(c, is_number(kind) ? sizeof(double) : sizeof(obb_str)),
+        .nulls = wire_list_begin(c, sizeof(bool))};
 }
 
-static struct wire_list begin_list(struct wire_cursor *c, wire_column_kind kind)
+/* Reads one more element. */
+static bool add_element(struct elements *elements, struct wire_cursor *c)
 {
-    return wire_list_begin(c, kind == WIRE_COLUMN_NUMBERS ? sizeof(double) : sizeof(obb_str));
+    void *value = wire_list_add(&elements->values);
+    if (value == NULL)
+        return false;
+    if (elements->kind == WIRE_COLUMN_NUMBERS)
+        return wire_read_number(c, value);
+    if (elements->kind != WIRE_COLUMN_NUMBERS_OR_NULL)
+        return read_name(c, elements->kind, value);
+    bool *null = wire_list_add(&elements->nulls);
+    if (null == NULL)
+        return false;
+    *null = wire_peek(c) == WIRE_KIND_NULL;
+    *(double *)value = 0.0;
+    return *null ? wire_read_null(c) : wire_read_number(c, value);
+}
+
+static void keep_elements(struct wire_column_data *data, const struct elements *elements,
+                          size_t count)
+{
+    const void *values = elements->values.items;
+    if (!is_number(elements->kind))
+        data->names = values;
+    data->nulls = (const bool *)(const void *)elements->nulls.items;
+    data->numbers = (struct wire_column){.type = WIRE_DOUBLES, .values = values, .count = count};
 }
 
 /* Reads a whole array of sound elements. */
 static bool read_array(struct wire_cursor *c, wire_column_kind kind, struct wire_column_data *data)
 {
-    if (kind == WIRE_COLUMN_NUMBERS) {
-        if (!wire_read_column(c, &data->numbers))
-            return false;
+    const struct wire_mark begin = wire_mark(c);
+    if (is_number(kind) && wire_read_column(c, &data->numbers)) {
         data->length = data->numbers.count;
         return true;
     }
+    if (kind == WIRE_COLUMN_NUMBERS)
+        return false;
+    if (c->failed && wire_problem_of_cause(c->fault.cause).status != 422)
+        return false;
+    c->failed = false; /* perhaps one of the numbers is null */
+    wire_rewind(c, &begin);
     if (!wire_enter_array(c))
         return false;
-    struct wire_list list = begin_list(c, kind);
-    while (wire_next_item(c)) {
-        obb_str *name = wire_list_add(&list);
-        if (name == NULL || !read_name(c, kind, name))
+    struct elements elements = begin_elements(c, kind);
+    while (wire_next_item(c))
+        if (!add_element(&elements, c))
             return false;
-    }
-    keep_list(data, kind, &list, list.count);
-    data->length = list.count;
+    keep_elements(data, &elements, elements.values.count);
+    data->length = elements.values.count;
     return !c->failed;
 }
 
@@ -90,12 +121,9 @@ static bool read_before_fault(struct wire_columns *columns, int field,
     wire_rewind(c, begin);
     if (!wire_enter_array(c))
         return false; /* no element, but the column itself is at fault */
-    struct wire_list list = begin_list(c, kind);
-    for (; wire_next_item(c); sound++) {
-        void *element = wire_list_add(&list);
-        if (element == NULL || !read_element(c, kind, element))
-            break;
-    }
+    struct elements elements = begin_elements(c, kind);
+    while (wire_next_item(c) && add_element(&elements, c))
+        sound++;
     if (c->fault.cause == WIRE_OBB_NO_MEMORY)
         return false;
     const struct wire_fault fault = c->fault;
@@ -105,7 +133,7 @@ static bool read_before_fault(struct wire_columns *columns, int field,
         all++;
     if (c->failed)
         return false;
-    keep_list(data, kind, &list, sound);
+    keep_elements(data, &elements, sound);
     data->length = all;
     if (sound / data->width < columns->sound) {
         columns->sound = sound / data->width;
@@ -120,11 +148,10 @@ static bool read_one(struct wire_columns *columns, int field)
     struct wire_cursor *c = columns->object.c;
     struct wire_column_data *data = &columns->data[field];
     const wire_column_kind kind = columns->rules[field].kind;
-    struct wire_list list = begin_list(c, kind);
-    void *element = wire_list_add(&list);
-    if (element == NULL || !read_element(c, kind, element))
+    struct elements elements = begin_elements(c, kind);
+    if (!add_element(&elements, c))
         return false;
-    keep_list(data, kind, &list, 1);
+    keep_elements(data, &elements, 1);
     data->length = 1;
     data->one = true;
     return true;

@@ -13,6 +13,7 @@ enum { WIRE_COLUMNS = 12 }; /* the most columns of one kind of object */
 
 typedef enum wire_column_kind {
     WIRE_COLUMN_NUMBERS,
+    WIRE_COLUMN_NUMBERS_OR_NULL, /* null: a row of `nulls` */
     WIRE_COLUMN_NAMES,
     WIRE_COLUMN_NAMES_OR_NULL /* null: length 0 */
 } wire_column_kind;
@@ -30,9 +31,10 @@ struct wire_column_rule {
 struct wire_column_data {
     struct wire_column numbers;
     const obb_str *names;
-    size_t width;  /* elements of a row */
-    size_t length; /* elements that were sent */
-    bool one;      /* the one row stands for all */
+    const bool *nulls; /* one per element; NULL: no element is null */
+    size_t width;      /* elements of a row */
+    size_t length;     /* elements that were sent */
+    bool one;          /* the one row stands for all */
 };
 
 /* Columns while they are read. Field i of the object is column i. */
@@ -89,6 +91,13 @@ bool wire_columns_sound(const struct wire_columns *columns);
 /* Copies the numbers of `count` rows of a column that was sent, from row `first` on. */
 void wire_columns_numbers(const struct wire_columns *columns, int field, size_t first, size_t count,
                           double *out);
+
+/* Returns whether a row of a column that was sent is null. */
+static inline bool wire_columns_null(const struct wire_columns *columns, int field, size_t row)
+{
+    const struct wire_column_data *data = &columns->data[field];
+    return data->nulls != NULL && data->nulls[data->one ? 0 : row];
+}
 
 /* Returns the name in a row of a column that was sent. */
 static inline obb_str wire_columns_name(const struct wire_columns *columns, int field, size_t row)

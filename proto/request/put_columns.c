@@ -18,6 +18,8 @@ enum column_field {
     CATEGORY,
     MASK,
     GROUP,
+    FRAMES,
+    TTL,
     COLUMN_FIELDS
 };
 static const obb_str column_fields[COLUMN_FIELDS] = {
@@ -30,6 +32,8 @@ static const obb_str column_fields[COLUMN_FIELDS] = {
     [CATEGORY] = WIRE_FIELD("category"),
     [MASK] = WIRE_FIELD("mask"),
     [GROUP] = WIRE_FIELD("group"),
+    [FRAMES] = WIRE_FIELD("frames"),
+    [TTL] = WIRE_FIELD("ttl"),
 };
 static const struct wire_column_rule rules[COLUMN_FIELDS] = {
     [NAMES] = {.kind = WIRE_COLUMN_NAMES, .width = 1},
@@ -41,6 +45,8 @@ static const struct wire_column_rule rules[COLUMN_FIELDS] = {
     [CATEGORY] = {.width = 1, .may_be_one = true},
     [MASK] = {.width = 1, .may_be_one = true},
     [GROUP] = {.width = 1, .may_be_one = true},
+    [FRAMES] = {.kind = WIRE_COLUMN_NAMES_OR_NULL, .width = 1, .may_be_one = true},
+    [TTL] = {.kind = WIRE_COLUMN_NUMBERS_OR_NULL, .width = 1, .may_be_one = true},
 };
 
 bool wire_is_put_columns(struct wire_cursor *c)
@@ -72,7 +78,7 @@ bool wire_is_put_columns(struct wire_cursor *c)
 struct rows {
     size_t first;
     double centers[ROWS * 3], half_extents[ROWS * 3], rotations[ROWS * 4], angles[ROWS];
-    double category[ROWS], mask[ROWS], group[ROWS];
+    double category[ROWS], mask[ROWS], group[ROWS], ttl[ROWS];
 };
 
 static void begin_rows(struct rows *rows)
@@ -94,7 +100,7 @@ static void get_rows(const struct wire_columns *columns, size_t first, size_t co
         [CENTERS] = rows->centers,     [HALF_EXTENTS] = rows->half_extents,
         [ROTATIONS] = rows->rotations, [ANGLES] = rows->angles,
         [CATEGORY] = rows->category,   [MASK] = rows->mask,
-        [GROUP] = rows->group,
+        [GROUP] = rows->group,         [TTL] = rows->ttl,
     };
     rows->first = first;
     for (int field = 0; field < COLUMN_FIELDS; field++)
@@ -141,7 +147,13 @@ static bool make_attributes(const struct wire_columns *columns, const struct row
                             .group = (int32_t)rows->group[row]};
     if (wire_columns_has(columns, ENTITIES))
         out->entity = wire_columns_name(columns, ENTITIES, i);
-    return true;
+    out->has_ttl = wire_columns_has(columns, TTL) && !wire_columns_null(columns, TTL, i);
+    if (!out->has_ttl)
+        return true;
+    out->ttl = rows->ttl[row];
+    const obb_status status = wire_range_check(WIRE_TTL, out->ttl);
+    return status == OBB_OK ||
+           wire_columns_fail(columns, TTL, i, 0, (wire_cause)status, wire_limits[WIRE_TTL].rule);
 }
 
 /* Makes the put of row i, which is in the block `rows`. */
@@ -166,6 +178,8 @@ static bool make_put(const struct wire_columns *columns, const struct rows *rows
                           rows->angles[row], columns->dimensions, &out->box);
     if (status != OBB_OK)
         return wire_columns_fail(columns, ROTATIONS, i, 0, (wire_cause)status, NULL);
+    if (wire_columns_has(columns, FRAMES))
+        out->frame = wire_columns_name(columns, FRAMES, i);
     return make_attributes(columns, rows, i, &out->attributes);
 }
 

@@ -41,23 +41,38 @@ enum box_field {
     CORNERS,
     FRAME,
     LOCAL,
-    NAME, /* this and ID: only in lines of an import */
+    TTL,
+    NAME, /* this and those that follow: only in lines of an import */
     ID,
+    SINCE,
     BOX_FIELDS
 };
 
 static const obb_str box_fields[BOX_FIELDS] = {
-    [CENTER] = WIRE_FIELD("center"),     [HALF_EXTENTS] = WIRE_FIELD("half_extents"),
-    [ROTATION] = WIRE_FIELD("rotation"), [CATEGORY] = WIRE_FIELD("category"),
-    [MASK] = WIRE_FIELD("mask"),         [GROUP] = WIRE_FIELD("group"),
-    [ENTITY] = WIRE_FIELD("entity"),     [DATA] = WIRE_FIELD("data"),
-    [AXES] = WIRE_FIELD("axes"),         [AXIS_ANGLE] = WIRE_FIELD("axis_angle"),
-    [ANGLE] = WIRE_FIELD("angle"),       [MIN] = WIRE_FIELD("min"),
-    [MAX] = WIRE_FIELD("max"),           [POSITION] = WIRE_FIELD("position"),
-    [MATRIX] = WIRE_FIELD("matrix"),     [POINTS] = WIRE_FIELD("points"),
-    [FIT] = WIRE_FIELD("fit"),           [CORNERS] = WIRE_FIELD("corners"),
-    [FRAME] = WIRE_FIELD("frame"),       [LOCAL] = WIRE_FIELD("local"),
-    [NAME] = WIRE_FIELD("name"),         [ID] = WIRE_FIELD("id"),
+    [CENTER] = WIRE_FIELD("center"),
+    [HALF_EXTENTS] = WIRE_FIELD("half_extents"),
+    [ROTATION] = WIRE_FIELD("rotation"),
+    [CATEGORY] = WIRE_FIELD("category"),
+    [MASK] = WIRE_FIELD("mask"),
+    [GROUP] = WIRE_FIELD("group"),
+    [ENTITY] = WIRE_FIELD("entity"),
+    [DATA] = WIRE_FIELD("data"),
+    [AXES] = WIRE_FIELD("axes"),
+    [AXIS_ANGLE] = WIRE_FIELD("axis_angle"),
+    [ANGLE] = WIRE_FIELD("angle"),
+    [MIN] = WIRE_FIELD("min"),
+    [MAX] = WIRE_FIELD("max"),
+    [POSITION] = WIRE_FIELD("position"),
+    [MATRIX] = WIRE_FIELD("matrix"),
+    [POINTS] = WIRE_FIELD("points"),
+    [FIT] = WIRE_FIELD("fit"),
+    [CORNERS] = WIRE_FIELD("corners"),
+    [FRAME] = WIRE_FIELD("frame"),
+    [LOCAL] = WIRE_FIELD("local"),
+    [TTL] = WIRE_FIELD("ttl"),
+    [NAME] = WIRE_FIELD("name"),
+    [ID] = WIRE_FIELD("id"),
+    [SINCE] = WIRE_FIELD("since"),
 };
 
 /* The forms of a box. Each field rules out the forms that it does not belong to. The field that
@@ -103,8 +118,10 @@ static unsigned forms_with(enum box_field field)
     case ENTITY:
     case DATA:
     case FRAME:
+    case TTL:
     case NAME:
     case ID:
+    case SINCE:
     case BOX_FIELDS:
         break;
     }
@@ -206,6 +223,13 @@ static bool read_data(struct wire_cursor *c, obb_str *out)
     return wire_read_null(c);
 }
 
+/* Reads a ttl, or null: none. */
+static bool read_ttl(struct wire_cursor *c, obb_attributes *out)
+{
+    out->has_ttl = wire_peek(c) != WIRE_KIND_NULL;
+    return out->has_ttl ? wire_read_real(c, WIRE_TTL, &out->ttl) : wire_read_null(c);
+}
+
 static bool read_field(struct wire_cursor *c, enum box_field field, int dimensions,
                        struct parts *parts, obb_put *put)
 {
@@ -266,6 +290,10 @@ static bool read_field(struct wire_cursor *c, enum box_field field, int dimensio
         return read_local(c, dimensions, parts);
     case DATA:
         return read_data(c, &put->attributes.data);
+    case TTL:
+        return read_ttl(c, &put->attributes);
+    case SINCE: /* in the exported scene; of an imported box the ttl counts from the import */
+        return wire_read_real(c, WIRE_TIME, &put->since);
     case NAME:
         return wire_read_name(c, &put->target.name);
     case ID: /* the id in the exported scene; an imported box gets a new one */
@@ -361,6 +389,7 @@ static bool read_box(struct wire_cursor *c, int dimensions, enum purpose purpose
     parts.local_center = false;
     out->frame = (obb_str){0};
     out->attributes = (obb_attributes){.category = 1, .mask = UINT32_MAX};
+    out->since = 0.0;
     unsigned forms = ALL_FORMS;
     for (int field; (field = wire_object_next(&o)) >= 0;) {
         forms &= forms_with((enum box_field)field);
@@ -381,8 +410,13 @@ static bool read_box(struct wire_cursor *c, int dimensions, enum purpose purpose
     static const struct {
         int field;
         unsigned part;
-    } others[] = {{CATEGORY, OBB_PUT_CATEGORY}, {MASK, OBB_PUT_MASK}, {GROUP, OBB_PUT_GROUP},
-                  {ENTITY, OBB_PUT_ENTITY},     {DATA, OBB_PUT_DATA}, {FRAME, OBB_PUT_FRAME}};
+    } others[] = {{CATEGORY, OBB_PUT_CATEGORY},
+                  {MASK, OBB_PUT_MASK},
+                  {GROUP, OBB_PUT_GROUP},
+                  {ENTITY, OBB_PUT_ENTITY},
+                  {DATA, OBB_PUT_DATA},
+                  {FRAME, OBB_PUT_FRAME},
+                  {TTL, OBB_PUT_TTL}};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (wire_object_has(&o, others[i].field))
             out->parts |= others[i].part;

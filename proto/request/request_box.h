@@ -5,7 +5,7 @@
 #include "proto/request/request.h"
 
 /* Reads a box (PUT), or with `patch` the change of one (PATCH). A patch is any subset of the pose
- * form, or a whole box in another form. If `entity`, `data` or `frame` is null, the box has none.
+ * form, or a whole box in another form. If `entity`, `data`, `frame` or `ttl` is null, the box has none.
  * Beside `frame`, the pose is in that frame, and may be written as `local`. `name` becomes the
  * target. */
 bool wire_read_box(const wire_body *body, int dimensions, bool patch, obb_str name,

@@ -19,6 +19,8 @@ const struct wire_limits wire_limits[] = {
     [WIRE_DISTANCE] = {0, OBB_MAX_COORDINATE, OBB_BAD_EXTENT, "a distance is 0 to 1e9"},
     [WIRE_TIME] = {-OBB_MAX_WHOLE, OBB_MAX_WHOLE, OBB_BAD_NUMBER, "a time is -2^53 to 2^53"},
     [WIRE_SPAN] = {0, OBB_MAX_WHOLE, OBB_BAD_VALUE, "a span of time is 0 to 2^53"},
+    [WIRE_TTL] = {0, OBB_MAX_WHOLE, OBB_BAD_VALUE,
+                  "a ttl is 0 to 2^53 milliseconds, or null for none"},
 };
 
 /* Says which numbers the range has, if the fault is a number beyond those of doubles. */

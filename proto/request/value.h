@@ -16,7 +16,8 @@ typedef enum wire_range {
     WIRE_RADIUS,
     WIRE_DISTANCE,
     WIRE_TIME, /* at most 2^53 in magnitude, milliseconds */
-    WIRE_SPAN  /* 0 to 2^53 */
+    WIRE_SPAN, /* 0 to 2^53 */
+    WIRE_TTL   /* likewise, milliseconds */
 } wire_range;
 
 /* What a range allows. */

@@ -20,7 +20,7 @@ bool srv_box_matches(const wire_event_params *params, const struct obb_version *
 /* Writes what the change of a box is to those who asked for `params`. Returns false if it is nothing. A
  * box is new to them, too, if the filter did not let it pass before. With a rate, a removed box that
  * the filter did not let pass is GONE_UNSEEN: a sum may still hold it. */
-enum { GONE_UNSEEN = 0 };
+enum { GONE_UNSEEN = 0, ALIVE = WIRE_BOX_PUT | WIRE_BOX_POSED };
 
 static bool box_of(const struct obb_view *after, const srv_box_change *change,
                    const wire_event_params *params, wire_box_change *out)
@@ -29,7 +29,8 @@ static bool box_of(const struct obb_view *after, const srv_box_change *change,
     const struct obb_version *box = change->after != NULL ? change->after : change->before;
     *out = (wire_box_change){.id = obb_view_id(box), .name = obb_view_name(box)};
     if (change->after == NULL) {
-        out->what = was ? WIRE_BOX_REMOVED : GONE_UNSEEN;
+        const unsigned expired = change->expired ? WIRE_BOX_EXPIRED : 0;
+        out->what = was ? WIRE_BOX_REMOVED | expired : GONE_UNSEEN | expired;
         return was || params->rate > 0;
     }
     if (!srv_box_matches(params, box))
@@ -63,7 +64,8 @@ static bool pair_of(const obb_contact_change *change, const wire_event_params *p
                               .b = obb_view_name(pair->b),
                               .begun = is,
                               .ended = was && !change->removed,
-                              .removed = was && change->removed};
+                              .removed = was && change->removed && !change->expired,
+                              .expired = was && change->expired};
     return true;
 }
 
@@ -148,9 +150,9 @@ static wire_box_change join_box(const wire_box_change *a, const wire_box_change 
                                 struct obb_arena *texts, bool *good)
 {
     wire_box_change joined = *b;
-    if (b->what == GONE_UNSEEN) {
-        joined.what = WIRE_BOX_REMOVED;
-    } else if (b->what != WIRE_BOX_REMOVED) {
+    if ((b->what & ALIVE) == 0) {
+        joined.what |= WIRE_BOX_REMOVED;
+    } else {
         const unsigned both = a->what | b->what;
         joined.what = both & (WIRE_BOX_PUT | WIRE_BOX_NEW);
         if ((both & WIRE_BOX_PUT) == 0)
@@ -179,7 +181,7 @@ static wire_box_change *join_boxes(const struct srv_batch *sum, const struct srv
                           : j == next->box_count ? -1
                                                  : by_id(&sum->boxes[i], &next->boxes[j]);
         wire_box_change *joined = &list[count];
-        count += order <= 0 || next->boxes[j].what != GONE_UNSEEN;
+        count += order <= 0 || (next->boxes[j].what & ~(unsigned)WIRE_BOX_EXPIRED) != GONE_UNSEEN;
         if (order < 0) {
             *joined = sum->boxes[i];
         } else if (order > 0) {
@@ -214,6 +216,7 @@ static wire_pair_change join_pair(const wire_pair_change *a, const wire_pair_cha
     joined.begun += b->begun;
     joined.ended += b->ended;
     joined.removed = a->removed || b->removed;
+    joined.expired = a->expired || b->expired;
     while (joined.begun > 1 && joined.ended > 1) {
         joined.begun--;
         joined.ended--;
@@ -301,6 +304,7 @@ bool srv_batch_join(struct srv_batch *sum, const struct srv_batch *next, struct 
     sum->commits += next->commits;
     sum->sum.moment = next->sum.moment;
     sum->sum.removed += next->sum.removed;
+    sum->sum.expired += next->sum.expired;
     sum->sum.put += next->sum.put;
     sum->sum.posed += next->sum.posed;
     sum->sum.transformed += next->sum.transformed;
@@ -329,8 +333,8 @@ void srv_batch_write(const struct srv_batch *batch, const wire_event_params *par
                      struct wire_buf *text)
 {
     /* ends come first: a name may belong to another box now, whose pairs began later */
-    static const wire_collisions kinds[] = {WIRE_COLLISIONS_REMOVED, WIRE_COLLISIONS_END,
-                                            WIRE_COLLISIONS_BEGIN};
+    static const wire_collisions kinds[] = {WIRE_COLLISIONS_EXPIRED, WIRE_COLLISIONS_REMOVED,
+                                            WIRE_COLLISIONS_END, WIRE_COLLISIONS_BEGIN};
     enum { KINDS = sizeof kinds / sizeof kinds[0] };
     const obb_moment moment = batch->sum.moment;
     const bool has_commit = (params->topics & WIRE_TOPIC_COMMITS) != 0 && batch->commits > 0;

@@ -43,6 +43,8 @@ static bool list_boxes(struct obb_arena *arena, srv_changes *out)
                                                : by_id(&ended[i], &made[j]);
         list[count] = (srv_box_change){.before = order <= 0 ? ended[i] : NULL,
                                        .after = order >= 0 ? made[j] : NULL};
+        list[count].expired =
+            list[count].after == NULL && obb_committed_expired(c, obb_view_id(list[count].before));
         i += order <= 0;
         j += order >= 0;
     }

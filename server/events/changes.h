@@ -7,6 +7,7 @@
 /* A box that the commit changed, before and after it. NULL: the box was new, or is removed. */
 typedef struct srv_box_change {
     const struct obb_version *before, *after;
+    bool expired; /* removed by its ttl */
 } srv_box_change;
 
 typedef struct srv_changes {

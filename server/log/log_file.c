@@ -149,6 +149,7 @@ static bool read_box(struct lines *lines, obb_effect *out)
                         .parts = OBB_PUT_ALL,
                         .box = put.box,
                         .attributes = put.attributes,
+                        .since = put.since,
                         .frame = put.frame};
     return put.frame.length == 0 || place_box(lines, out);
 }

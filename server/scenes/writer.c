@@ -287,8 +287,10 @@ static double frames_cost(const struct obb_scene *scene, const obb_edit *edit)
 
 /* Returns roughly how many nanoseconds preparing takes: the figures of make bench-costs, doubled
  * for cold names and caches. */
-static double edit_cost(const struct obb_scene *scene, const obb_edit *edit, bool dry_run)
+static double edit_cost(const struct obb_scene *scene, const obb_edit *edit, double now_ms,
+                        bool dry_run)
 {
+    enum { EXPIRING = 16384 }; /* more are too many for the loop, whatever their number */
     double merges = 0;
     for (size_t i = 0; i < edit->merge_count; i++)
         merges += merge_cost(&edit->merges[i], edit->dimensions);
@@ -297,6 +299,7 @@ static double edit_cost(const struct obb_scene *scene, const obb_edit *edit, boo
         moments += 100.0 * (double)obb_needed_count(&edit->moments[i]);
     const double entries =
         merges + moments + frames_cost(scene, edit) +
+        200.0 * (double)obb_edit_expiring(scene, edit, now_ms, EXPIRING) +
         100.0 * (double)(edit->if_box_count + edit->remove_count + edit->pose_count) +
         400.0 * (double)edit->transform_count + 1600.0 * (double)edit->put_count;
     /* A rehearsal copies the boxes that are touched, and does the edit again. To find the boxes of
@@ -372,7 +375,8 @@ static void edit(struct srv_write *w)
     const size_t room = obb_store_box_room(w->writer->store);
     const size_t promised = w->writer->locks->promised_boxes;
     const size_t free_room = room > promised ? room - promised : 0;
-    if (w->at_once || (edit_cost(w->scene, e, w->op.dry_run) <= SRV_LOOP_NS && !e->replace_all)) {
+    if (w->at_once ||
+        (edit_cost(w->scene, e, w->now_ms, w->op.dry_run) <= SRV_LOOP_NS && !e->replace_all)) {
         prepare(w, free_room, srv_scene_memory_room(&w->writer->memory));
         if (shed(w))
             prepare(w, free_room, srv_scene_memory_room(&w->writer->memory));
