@@ -153,7 +153,8 @@ static void write_effect(struct srv_log_stream *s, const obb_effect *effect)
     }
     switch (s->turn) {
     case REMOVED:
-        wire_log_line_remove(&s->line, effect);
+        if (!effect->expired) /* whoever plays the log lets them expire */
+            wire_log_line_remove(&s->line, effect);
         break;
     case REMOVED_FRAMES:
         wire_log_line_remove_frame(&s->line, effect);

@@ -367,6 +367,8 @@ static const char *any_name(test_rng *rng)
     }
 }
 
+static bool timed; /* some boxes have a ttl */
+
 static const char *any_box(test_rng *rng)
 {
     static char text[2][512];
@@ -376,12 +378,13 @@ static const char *any_box(test_rng *rng)
         out, sizeof text[0],
         "{\"center\":[%.17g,%.17g,%.3g],\"half_extents\":[%.17g,1,0],\"rotation\":[%.17g,%.17g,%."
         "17g,%.17g],"
-        "\"category\":%u,\"group\":%d%s%s}",
+        "\"category\":%u,\"group\":%d%s%s%s}",
         test_uniform(rng, -9, 9), test_uniform(rng, -1e-9, 1e9), test_uniform(rng, -1, 1),
         test_uniform(rng, 0, 3), test_uniform(rng, -1, 1), test_uniform(rng, -1, 1),
         test_uniform(rng, -1, 1), test_uniform(rng, 0.1, 1), (unsigned)test_random(rng),
         (int)test_below(rng, 5) - 2, test_below(rng, 2) ? ",\"entity\":\"p\\u00e9\"" : "",
-        test_below(rng, 2) ? ",\"data\":{\"n\":[1e3,-0.0,1.50,\"\\u00e9\"]}" : "");
+        test_below(rng, 2) ? ",\"data\":{\"n\":[1e3,-0.0,1.50,\"\\u00e9\"]}" : "",
+        timed ? test_text(",\"ttl\":%.17g", test_uniform(rng, 0, 90)) : "");
     return out;
 }
 
@@ -410,9 +413,10 @@ static void random_commit(test_rng *rng, double *time)
         (void)fprintf(text,
                       "%s\"rider "
                       "%d\":{\"frame\":\"cart\",\"center\":[%.17g,1,0],\"half_extents\":[1,1,1],"
-                      "\"group\":%d}",
+                      "\"group\":%d%s}",
                       puts > 0 || f > 0 ? "," : "", (int)test_below(rng, 3) * 2 + f,
-                      test_uniform(rng, -2, 2), (int)test_below(rng, 2));
+                      test_uniform(rng, -2, 2), (int)test_below(rng, 2),
+                      timed ? ",\"ttl\":40" : "");
     (void)fprintf(text, "},\"pose\":{\"rider 1\":{\"center\":[0,%.17g,0]},",
                   test_uniform(rng, -1, 1));
     for (size_t i = 0; i < 4; i++)
@@ -466,6 +470,50 @@ START_TEST(a_log_of_random_commits_makes_the_same_states)
     ck_assert_uint_gt(boxes_in(log), 10);
     replay(log, "half");
     json_decref(log);
+}
+END_TEST
+
+/* A replay decides by the scene's clock which boxes expire: no line names them. */
+START_TEST(a_log_of_boxes_that_expire_makes_the_same_states)
+{
+    test_rng rng = {.s = 20261124};
+    double time = 0;
+    timed = true;
+    (void)ask("PUT", "/v1/scenes/s", "{\"history\":{\"span\":60000,\"commits\":1000}}", 201);
+    const size_t commits = test_effort(200);
+    size_t expired = 0, renewed = 0;
+    for (size_t i = 0; i < commits; i++) {
+        random_commit(&rng, &time);
+        json_t *told = json_loads(answer.body, 0, NULL);
+        expired += (size_t)json_integer_value(json_object_get(told, "expired"));
+        json_decref(told);
+        if (i % 20 == 7) { /* where it is, but a later time */
+            time += 1;
+            commit("s", test_text("{\"time\":%.17g,\"put\":{\"still\":{\"center\":[0,0,0],"
+                                  "\"half_extents\":[1,1,1],\"ttl\":30}}}",
+                                  time));
+            time += 25;
+            commit("s",
+                   test_text("{\"time\":%.17g,\"pose\":{\"still\":{\"center\":[0,0,0]}}}", time));
+            time += 25;
+            commit("s", test_text("{\"time\":%.17g}", time));
+            renewed += strstr(ask("GET", "/v1/scenes/s/boxes/still", NULL, 200), "still") != NULL;
+        }
+    }
+    printf("log: %zu of %zu commits' boxes expired, %zu were renewed\n", expired, commits, renewed);
+    ck_assert_uint_gt(expired, commits / 4);
+    ck_assert_uint_gt(renewed, commits / 25);
+    json_t *log = log_of("/v1/scenes/s/log");
+    replay(log, "twin");
+    json_decref(log);
+    log = log_of(test_text("/v1/scenes/s/log?from=%zu", commits / 2));
+    size_t since = 0;
+    for (size_t i = 1; i <= state_lines(log); i++)
+        since += json_is_number(json_object_get(json_array_get(log, i), "since"));
+    ck_assert_uint_gt(since, 2);
+    verify(log); /* the first state says from when its ttls count */
+    json_decref(log);
+    timed = false;
 }
 END_TEST
 
@@ -803,6 +851,7 @@ int main(void)
     tcase_add_test(tc, a_log_may_begin_with_any_kept_state);
     tcase_add_test(tc, parameters_are_checked);
     tcase_add_test(tc, a_log_of_random_commits_makes_the_same_states);
+    tcase_add_test(tc, a_log_of_boxes_that_expire_makes_the_same_states);
     tcase_add_test(tc, a_log_that_is_followed_goes_on_as_commits_come);
     tcase_add_test(tc, options_of_logs_are_checked);
     tcase_add_test(tc, a_replay_serves_what_was_recorded);

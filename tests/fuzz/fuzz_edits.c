@@ -74,6 +74,10 @@ static void read_entry(struct fuzz_input *s, struct commit *c, obb_target target
         const int in = c->framed ? fuzz_next(s) : 1;
         if (in % 4 == 0)
             put.frame = frame_name(in / 4);
+        if (in % 8 == 5) {
+            put.attributes.has_ttl = true;
+            put.attributes.ttl = 8.0 * (in / 8);
+        }
         if (in % 32 == 31)
             put.parts = 1 + (unsigned)fuzz_next(s) * 2 % OBB_PUT_ALL;
         if (obb_box_from_pose(center, half, rotation(s), 0, 3, &put.box) == OBB_OK &&
@@ -274,7 +278,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
         if (status == OBB_OK) {
             obb_edit_commit(prepared, &done);
             fuzz_check(done.changed == expected.changed && done.removed == expected.removed &&
-                           done.put == expected.put && done.posed == expected.posed &&
+                           done.expired == expected.expired && done.put == expected.put &&
+                           done.posed == expected.posed &&
                            done.removed_frames == expected.removed_frames &&
                            done.made_frames == expected.made_frames,
                        "another answer than the model's");

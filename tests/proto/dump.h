@@ -50,6 +50,8 @@ static inline void dump_put(FILE *out, const obb_put *put)
     (void)fprintf(out, "\n");
     if (put->frame.length > 0)
         dump_str(out, put->frame);
+    if (put->attributes.has_ttl)
+        (void)fprintf(out, " ttl %a", put->attributes.ttl);
 }
 
 static inline void dump_pose(FILE *out, const obb_pose *pose)

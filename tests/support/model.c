@@ -264,6 +264,8 @@ static obb_status put_pose(model_state *state, const obb_put *put, model_box *bo
 
 /* ---- Boxes ---------------------------------------------------------------------------------------------------- */
 
+static void renew(model_box *box, double time) { box->since = box->has_ttl ? time : 0.0; }
+
 static obb_status put(struct model *model, model_state *state, const obb_put *put, size_t room,
                       uint64_t *out_new_id)
 {
@@ -295,6 +297,11 @@ static obb_status put(struct model *model, model_state *state, const obb_put *pu
         put_text(box->entity, &box->entity_length, put->attributes.entity);
     if (put->parts & OBB_PUT_DATA)
         put_text(box->data, &box->data_length, put->attributes.data);
+    if (put->parts & OBB_PUT_TTL) {
+        box->has_ttl = put->attributes.has_ttl;
+        box->ttl = box->has_ttl ? put->attributes.ttl : 0.0;
+    }
+    renew(box, state->time);
     return OBB_OK;
 }
 
@@ -305,6 +312,7 @@ static obb_status pose(model_state *state, const obb_pose *pose)
         return OBB_NO_BOX;
     const int dimensions = state->settings.dimensions;
     box->teleported = box->teleported || pose->teleport;
+    renew(box, state->time);
     if (box->frame_length == 0) {
         set_pose(pose, dimensions, &box->box);
         return OBB_OK;
@@ -423,6 +431,15 @@ static obb_status apply(struct model *model, model_state *state, const obb_edit 
         counts->removed_frames += state->frame_count;
         state->count = state->frame_count = 0;
     }
+    for (size_t i = 0; i < state->count && !edit->replace_all && !edit->restart;) {
+        const model_box *box = &state->boxes[i];
+        if (box->has_ttl && box->since + box->ttl <= state->time) {
+            remove_at(state, &state->boxes[i]);
+            counts->expired++;
+        } else {
+            i++;
+        }
+    }
     for (size_t g = 0; g < sizeof groups / sizeof groups[0]; g++)
         for (size_t i = 0; i < groups[g].count; i++) {
             *fault = (obb_fault){.group = groups[g].group, .index = i};
@@ -465,7 +482,8 @@ static bool same_box(const model_box *a, const model_box *b)
            same_text(a->entity, a->entity_length, b->entity, b->entity_length) &&
            same_text(a->data, a->data_length, b->data, b->data_length) &&
            same_text(a->frame, a->frame_length, b->frame, b->frame_length) &&
-           (a->frame_length == 0 || same_pose(&a->local, &b->local));
+           (a->frame_length == 0 || same_pose(&a->local, &b->local)) && a->has_ttl == b->has_ttl &&
+           !(a->ttl < b->ttl || a->ttl > b->ttl || a->since < b->since || a->since > b->since);
 }
 
 static bool same_frame(const model_frame *a, const model_frame *b)
@@ -547,6 +565,12 @@ obb_status model_commit(struct model *model, const obb_edit *edit, double now_ms
         next.boxes[i].teleported = false;
     for (size_t i = 0; i < next.frame_count; i++)
         next.frames[i].teleported = false;
+    double time = now->until;
+    if (edit->has_time)
+        time = earlier && !edit->restart ? now->until : edit->time;
+    else if (!model->time_stated)
+        time = fmax(now->until, now_ms - model->created_ms);
+    next.time = time;
     const uint64_t next_id = model->next_id;
     const obb_status st = apply(model, &next, edit, now->count + now->frame_count + box_room,
                                 out_fault, out_new_ids, out);
@@ -557,11 +581,8 @@ obb_status model_commit(struct model *model, const obb_edit *edit, double now_ms
     }
 
     const bool changed = edit->replace_all || edit->restart || !same_content(now, &next);
-    double time = now->until;
-    if (edit->has_time)
-        time = earlier && !edit->restart ? now->until : edit->time;
-    else if (changed && !model->time_stated)
-        time = fmax(now->until, now_ms - model->created_ms);
+    if (!changed && !edit->has_time)
+        time = now->until;
     if (edit->has_time && !model->has_committed) /* the first may state any */
         now->time = now->until = time;
     if (changed) {
@@ -572,6 +593,8 @@ obb_status model_commit(struct model *model, const obb_edit *edit, double now_ms
                 before = now->boxes[k].id == next.boxes[i].id ? &now->boxes[k] : NULL;
             if (before == NULL || !same_box(before, &next.boxes[i]))
                 next.boxes[i].changed = next.revision;
+            if (edit->restart || next.boxes[i].changed == next.revision)
+                renew(&next.boxes[i], time);
         }
         next.time = next.until = time;
         model->states = checked(realloc(model->states, (model->count + 1) * sizeof *model->states));
@@ -715,6 +738,11 @@ const char *model_difference(const model_state *state, const struct obb_view *vi
             !same_text(a.entity.bytes, a.entity.length, box->entity, box->entity_length) ||
             !same_text(a.data.bytes, a.data.length, box->data, box->data_length))
             return "attributes differ";
+        if (a.has_ttl != box->has_ttl || a.ttl < box->ttl || a.ttl > box->ttl)
+            return "a ttl differs";
+        const double since = obb_view_since(view, version);
+        if (box->has_ttl && (since < box->since || since > box->since))
+            return "a ttl counts from another time";
         obb_str frame = {.length = 0};
         obb_box local;
         if (obb_view_local(version, &frame, &local) != (box->frame_length > 0) ||

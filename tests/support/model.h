@@ -18,6 +18,8 @@ typedef struct model_box {
     size_t data_length;
     bool teleported;  /* by the commit that made the state */
     uint64_t changed; /* the revision that last changed it */
+    bool has_ttl;
+    double ttl, since; /* 0 without a ttl */
     char frame[OBB_MAX_NAME];
     size_t frame_length; /* 0: none */
     obb_box local;       /* the pose in the frame; half_extents are those of `box` */

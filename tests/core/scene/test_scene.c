@@ -43,9 +43,10 @@ struct match {
         size_t steps, times, loads, effects[OBB_EFFECT_KINDS], teleports;
     } echo;
     size_t steps, changed, refused[64], gone, between, clamped, looked_at, discarded, merged,
-        imported, rebuilt, sealed, restarted, conditions, refused_boxes, framed, frames_moved,
-        frames_removed, laid, laid_twice, laid_between, laid_frames, unlaid, unlaid_framed,
-        rehearsed, rehearsed_between, rehearsed_frames, copied, copied_frames, copied_between;
+        imported, rebuilt, sealed, restarted, expired, conditions, refused_boxes, framed,
+        frames_moved, frames_removed, laid, laid_twice, laid_between, laid_frames, unlaid,
+        unlaid_framed, rehearsed, rehearsed_between, rehearsed_frames, copied, copied_frames,
+        copied_between;
 };
 
 static bool chance(struct match *m, unsigned percent) { return test_below(&m->rng, 100) < percent; }
@@ -109,6 +110,10 @@ static obb_put any_put(struct match *m, int dimensions)
                                       .data = obb_str_of(data[test_below(&m->rng, 3)])};
     if (chance(m, 30))
         put.frame = any_frame_name(m);
+    if (chance(m, 25)) {
+        put.attributes.has_ttl = true;
+        put.attributes.ttl = (double)test_below(&m->rng, 48) * 0.25;
+    }
     if (chance(m, 1))
         put.target.name = obb_str_of("..");
     return put;
@@ -250,6 +255,7 @@ static void check_same_answer(const obb_edit *edit, const obb_committed *real,
     ck_assert_double_eq(real->moment.time, modelled->moment.time);
     ck_assert_int_eq(real->changed, modelled->changed);
     ck_assert_uint_eq(real->removed, modelled->removed);
+    ck_assert_uint_eq(real->expired, modelled->expired);
     ck_assert_uint_eq(real->put, modelled->put);
     ck_assert_uint_eq(real->posed, modelled->posed);
     ck_assert_uint_eq(real->transformed, modelled->transformed);
@@ -477,6 +483,7 @@ static void commit_step(struct match *m)
         ck_assert_int_eq(real.restarted, edit.restart);
         m->changed += real.changed;
         m->restarted += real.restarted;
+        m->expired += real.expired;
         m->conditions += edit.if_box_count;
         m->frames_moved += edit.frame_count;
         m->frames_removed += real.removed_frames;
@@ -790,6 +797,7 @@ START_TEST(random_commits_and_views_agree_with_the_model)
         ck_assert_uint_gt(m->refused_boxes, steps / 500);
         ck_assert_uint_gt(m->conditions, steps / 100);
         ck_assert_uint_gt(m->restarted, steps / 200);
+        ck_assert_uint_gt(m->expired, steps / 10);
         ck_assert_uint_gt(m->refused[OBB_BAD_NAME], steps / 500);
         ck_assert_uint_gt(m->refused[OBB_SHEARED], 0);
         ck_assert_uint_gt(m->merged, 0);

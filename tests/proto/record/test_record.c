@@ -95,8 +95,10 @@ static obb_effect random_effect(bool planar)
                          .box = {.rotation = {.w = 1}},
                          .local = {.rotation = {.w = 1}},
                          .teleported = test_below(&rng, 2) == 0};
-    if (effect.kind == OBB_EFFECT_REMOVED)
+    if (effect.kind == OBB_EFFECT_REMOVED) {
+        effect.expired = test_below(&rng, 2) == 0;
         return effect;
+    }
     const obb_box box = random_box(planar);
     effect.parts = effect.kind == OBB_EFFECT_NEW ? (unsigned)OBB_PUT_ALL
                                                  : (unsigned)test_below(&rng, OBB_PUT_ALL + 1);
@@ -120,6 +122,11 @@ static obb_effect random_effect(bool planar)
         effect.attributes.entity = random_text(30);
     if (effect.parts & OBB_PUT_DATA)
         effect.attributes.data = random_text(300);
+    if (test_below(&rng, 3) == 0) {
+        effect.attributes.has_ttl = true;
+        effect.attributes.ttl = random_bits();
+        effect.since = random_bits();
+    }
     if (test_below(&rng, 3) == 0) {
         effect.frame = random_text(254);
         effect.frame.length += effect.frame.length == 0;
@@ -179,7 +186,10 @@ static bool same_effect(const obb_effect *a, const obb_effect *b)
            a->attributes.mask == b->attributes.mask && a->attributes.group == b->attributes.group &&
            same_text(a->attributes.entity, b->attributes.entity) &&
            same_text(a->attributes.data, b->attributes.data) && a->teleported == b->teleported &&
-           a->carried == b->carried && same_text(a->frame, b->frame) &&
+           a->carried == b->carried && a->expired == b->expired &&
+           a->attributes.has_ttl == b->attributes.has_ttl &&
+           test_same_bits(a->attributes.ttl, b->attributes.ttl) &&
+           test_same_bits(a->since, b->since) && same_text(a->frame, b->frame) &&
            memcmp(&a->local.center, &b->local.center, sizeof a->local.center) == 0 &&
            memcmp(&a->local.rotation, &b->local.rotation, sizeof a->local.rotation) == 0 &&
            test_same_bits(a->local.angle, b->local.angle);

@@ -23,6 +23,25 @@ START_TEST(puts_in_columns_are_those_by_name)
                "{\"put\":{\"entities\":null,\"names\":[\"a\"],\"centers\":[1,2,3],\"half_extents\":"
                "[1,2,3]}}",
                "{\"put\":{\"a\":{\"center\":[1,2,3],\"half_extents\":[1,2,3]}}}");
+    check_same(DUMP_COMMIT, 3,
+               "{\"put\":{\"names\":[\"a\",\"b\",\"c\"],\"centers\":[1,2,3,4,5,6,7,8,9],"
+               "\"half_extents\":[1,1,1],\"ttl\":[0,null,9007199254740992],\"frames\":[null,\"f\","
+               "\"g\"]}}",
+               "{\"put\":{\"a\":{\"center\":[1,2,3],\"half_extents\":[1,1,1],\"ttl\":0},\"b\":{"
+               "\"center\":[4,5,6],\"half_extents\":[1,1,1],\"ttl\":null,\"frame\":\"f\"},\"c\":{"
+               "\"center\":[7,8,9],\"half_extents\":[1,1,1],\"ttl\":9007199254740992,\"frame\":"
+               "\"g\"}}}");
+    check_same(DUMP_COMMIT, 3,
+               "{\"put\":{\"names\":[\"a\",\"b\"],\"centers\":[1,2,3,4,5,6],\"half_extents\":"
+               "[1,1,1],\"ttl\":2.5,\"frames\":\"f\"}}",
+               "{\"put\":{\"a\":{\"center\":[1,2,3],\"half_extents\":[1,1,1],\"ttl\":2.5,"
+               "\"frame\":\"f\"},\"b\":{\"center\":[4,5,6],\"half_extents\":[1,1,1],\"ttl\":2.5,"
+               "\"frame\":\"f\"}}}");
+    check_same(DUMP_COMMIT, 3,
+               "{\"put\":{\"names\":[\"a\",\"b\"],\"centers\":[1,2,3,4,5,6],\"half_extents\":"
+               "[1,1,1],\"ttl\":null,\"frames\":null}}",
+               "{\"put\":{\"a\":{\"center\":[1,2,3],\"half_extents\":[1,1,1]},\"b\":{\"center\":"
+               "[4,5,6],\"half_extents\":[1,1,1]}}}");
     /* a quaternion is normalised as by name */
     check_same(
         DUMP_COMMIT, 3,
@@ -138,6 +157,18 @@ START_TEST(columns_that_are_wrong_are_refused_at_the_first_fault)
         {"{\"put\":{" THREE "," CENTERS "," EXTENTS
          ",\"category\":[1,1,\"x\"],\"group\":[0,\"y\",0]}}",
          422, "/put/group/1"},
+        {"{\"put\":{" THREE "," CENTERS "," EXTENTS ",\"ttl\":[1,2]}}", 422, "/put/ttl"},
+        {"{\"put\":{" THREE "," CENTERS "," EXTENTS ",\"ttl\":[1,-1,2]}}", 422, "/put/ttl/1"},
+        {"{\"put\":{" THREE "," CENTERS "," EXTENTS ",\"ttl\":[null,1,-0.5]}}", 422, "/put/ttl/2"},
+        {"{\"put\":{" THREE "," CENTERS "," EXTENTS ",\"ttl\":[null,\"1\",-1]}}", 422,
+         "/put/ttl/1"},
+        {"{\"put\":{" THREE "," CENTERS "," EXTENTS ",\"ttl\":-1}}", 422, "/put/ttl"},
+        {"{\"put\":{" THREE "," CENTERS "," EXTENTS ",\"ttl\":9007199254740994}}", 422, "/put/ttl"},
+        {"{\"put\":{" THREE "," CENTERS "," EXTENTS ",\"ttl\":{}}}", 422, "/put/ttl"},
+        {"{\"put\":{" THREE "," CENTERS "," EXTENTS ",\"frames\":[\"f\",null]}}", 422,
+         "/put/frames"},
+        {"{\"put\":{" THREE "," CENTERS "," EXTENTS ",\"frames\":[\"f\",null,\"..\"]}}", 422,
+         "/put/frames/2"},
         /* boxes by name, with one that is called names */
         {"{\"put\":{\"a\":{" POSE "},\"names\":[\"a\"]}}", 422, "/put/names"},
         {"{\"put\":{\"a\":[1,2,3]}}", 422, "/put/a"},

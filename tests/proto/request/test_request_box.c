@@ -116,6 +116,8 @@ START_TEST(a_patch_states_its_parts)
         {"{\"category\":2}", OBB_PUT_CATEGORY},
         {"{\"mask\":2,\"group\":1}", OBB_PUT_MASK | OBB_PUT_GROUP},
         {"{\"entity\":null}", OBB_PUT_ENTITY},
+        {"{\"ttl\":null}", OBB_PUT_TTL},
+        {"{\"ttl\":0,\"group\":1}", OBB_PUT_TTL | OBB_PUT_GROUP},
         {"{\"data\":null}", OBB_PUT_DATA},
         {"{\"data\":1,\"entity\":\"e\"}", OBB_PUT_DATA | OBB_PUT_ENTITY},
         {"{\"min\":[0,0,0],\"max\":[1,1,1],\"mask\":3}",
@@ -124,6 +126,9 @@ START_TEST(a_patch_states_its_parts)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         ck_assert_msg(put_of(cases[i].text, 3, true).parts == cases[i].parts, "%s", cases[i].text);
     ck_assert(put_of("{\"rotation\":[0,0,0,2]}", 3, true).box.rotation.w == 1);
+    ck_assert(!put_of("{\"ttl\":null}", 3, true).attributes.has_ttl);
+    ck_assert(put_of("{\"ttl\":0.5}", 3, true).attributes.has_ttl);
+    ck_assert_double_eq(put_of("{\"ttl\":0.5}", 3, true).attributes.ttl, 0.5);
     ck_assert(put_of("{\"angle\":5}", 2, true).parts == OBB_PUT_ROTATION);
     static const struct refusal refusals[] = {
         {"{\"center\":[1,2]}", 422, "/center"},
@@ -217,6 +222,11 @@ START_TEST(boxes_that_are_wrong_are_refused)
         {"{" POSE ",\"mask\":[1]}", 422, "/mask"},
         {"{" POSE ",\"group\":2147483648}", 422, "/group"},
         {"{" POSE ",\"group\":1.5}", 422, "/group"},
+        {"{" POSE ",\"ttl\":-1}", 422, "/ttl"},
+        {"{" POSE ",\"ttl\":9007199254740994}", 422, "/ttl"},
+        {"{" POSE ",\"ttl\":1e309}", 422, "/ttl"},
+        {"{" POSE ",\"ttl\":\"5\"}", 422, "/ttl"},
+        {"{" POSE ",\"since\":5}", 422, "/since"},
         {"{" POSE ",\"entity\":\"\"}", 422, "/entity"},
         {"{" POSE ",\"entity\":\"..\"}", 422, "/entity"},
         {"{" POSE ",\"entity\":\"a\\nb\"}", 422, "/entity"},

@@ -485,6 +485,104 @@ START_TEST(frames_are_told_by_name_and_each_once)
 }
 END_TEST
 
+/* A filter by category sees the box that expires, one by prefix only the pair that it ends. */
+START_TEST(boxes_that_expired_are_told_among_the_removed_and_end_their_pairs)
+{
+    const obb_settings settings = {.dimensions = 3, .history_span = 100, .history_commits = 10};
+    struct obb_arena arena = {0};
+    struct obb_scene *scene;
+    struct obb_view *before, *after;
+    struct obb_contacts *contacts;
+    struct obb_prepared *prepared;
+    obb_committed committed;
+    obb_fault fault;
+    unsigned lost;
+    ck_assert_int_eq(obb_scene_create(obb_str_of("s"), &settings, 0, NULL, &scene), OBB_OK);
+    obb_put puts[4];
+    static const char *const called[] = {"shot", "wall", "door", "far"};
+    for (size_t i = 0; i < 4; i++) {
+        puts[i] = (obb_put){.target = {.name = obb_str_of(called[i])},
+                            .parts = OBB_PUT_ALL,
+                            .box = {.center = {i == 3 ? 90.0 : 0, 0, 0},
+                                    .half_extents = {1, 1, 1},
+                                    .rotation = {0, 0, 0, 1}},
+                            .attributes = {.category = 1u << i, .mask = UINT32_MAX}};
+        puts[i].attributes.has_ttl = i == 0;
+        puts[i].attributes.ttl = 10;
+    }
+    const obb_target removes[] = {{.name = obb_str_of("door")}};
+    const obb_edit edits[] = {
+        {.dimensions = 3, .has_time = true, .time = 0, .puts = puts, .put_count = 4},
+        {.dimensions = 3, .has_time = true, .time = 10, .removes = removes, .remove_count = 1}};
+    srv_changes changes[2];
+    ck_assert_int_eq(obb_contacts_create(NULL, NULL, 0, &contacts), OBB_OK);
+    ck_assert_int_eq(obb_view_open(scene, NULL, &before, NULL, NULL), OBB_OK);
+    obb_view_keep_later(before);
+    for (size_t i = 0; i < 2; i++) {
+        ck_assert_int_eq(obb_edit_prepare(scene, &edits[i], 0, 99, &arena, &prepared, &fault),
+                         OBB_OK);
+        obb_edit_commit(prepared, &committed);
+    }
+    struct obb_view *middle;
+    ck_assert_int_eq(obb_view_open_later(before, 1, &middle), OBB_OK);
+    ck_assert_int_eq(obb_view_open_later(before, 2, &after), OBB_OK);
+    const srv_wanted wanted = {.topics = WIRE_TOPICS};
+    ck_assert_int_eq(
+        srv_changes_gather(before, middle, &wanted, &contacts, NULL, &arena, &changes[0], &lost),
+        OBB_OK);
+    ck_assert_int_eq(
+        srv_changes_gather(middle, after, &wanted, &contacts, NULL, &arena, &changes[1], &lost),
+        OBB_OK);
+    static const struct {
+        wire_event_params params;
+        const char *has, *lacks;
+    } rows[] = {
+        {{.topics = WIRE_TOPICS},
+         "event: end\ndata: {\"revision\":2,\"time\":10,\"pairs\":[[\"shot\",\"wall\"],[\"shot\","
+         "\"door\"]],\"reason\":\"expired\"}\n\n",
+         NULL},
+        {{.topics = WIRE_TOPICS},
+         "event: end\ndata: {\"revision\":2,\"time\":10,\"pairs\":[[\"wall\",\"door\"]],"
+         "\"reason\":\"removed\"}\n\n",
+         NULL},
+        {{.topics = WIRE_TOPICS}, "\"removed\":[\"shot\",\"door\"],\"expired\":[\"shot\"]}", NULL},
+        {{.topics = WIRE_TOPICS}, "\"removed\":1,\"expired\":1}", NULL},
+        {{.topics = WIRE_TOPICS, .has_category = true, .category = 1},
+         "\"removed\":[\"shot\"],\"expired\":[\"shot\"]}",
+         "\"removed\"}"},
+        {{.topics = WIRE_TOPIC_BOXES, .has_category = true, .category = 4},
+         "\"removed\":[\"door\"]}",
+         "expired"},
+        {{.topics = WIRE_TOPIC_COLLISIONS, .prefix = {"w", 1}},
+         "\"pairs\":[[\"shot\",\"wall\"]],\"reason\":\"expired\"}",
+         NULL},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int joined = 0; joined < 2; joined++) {
+            struct wire_buf text = {0};
+            struct srv_batch first, batch, sum = {.commits = 0};
+            const wire_event_params *params = &rows[i].params;
+            ck_assert(srv_batch_of(&changes[0], params, &arena, &first));
+            ck_assert(srv_batch_of(&changes[1], params, &arena, &batch));
+            ck_assert(srv_batch_join(&sum, &first, NULL) && srv_batch_join(&sum, &batch, NULL));
+            srv_batch_write(joined ? &sum : &batch, params, 1, &text);
+            wire_buf_append(&text, "", 1);
+            ck_assert(!text.failed);
+            ck_assert_msg(strstr(text.bytes, rows[i].has) != NULL, "%zu: %s", i, text.bytes);
+            ck_assert_msg(rows[i].lacks == NULL || strstr(text.bytes, rows[i].lacks) == NULL,
+                          "%zu: %s", i, text.bytes);
+            srv_batch_clear(&sum);
+            wire_buf_fini(&text);
+        }
+    obb_contacts_destroy(contacts);
+    obb_view_close(after);
+    obb_view_close(middle);
+    obb_view_close(before);
+    obb_arena_fini(&arena);
+    obb_scene_destroy(scene);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("batch");
@@ -493,6 +591,7 @@ int main(void)
     tcase_add_test(tc, of_a_commit_a_filter_lets_pass_what_it_matches);
     tcase_add_test(tc, several_batches_are_together_what_they_are_one_after_the_other);
     tcase_add_test(tc, frames_are_told_by_name_and_each_once);
+    tcase_add_test(tc, boxes_that_expired_are_told_among_the_removed_and_end_their_pairs);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }
