@@ -391,6 +391,10 @@ static void check_overlay(struct match *m, model_state *state, const struct obb_
         const struct obb_version *box = obb_view_find_id(view, state->boxes[i].id);
         ck_assert_msg(box != NULL, "step %zu: a box is missing", m->steps);
         state->boxes[i].changed = obb_view_changed(box);
+        const obb_attributes attributes = obb_view_attributes(box);
+        state->boxes[i].has_ttl = attributes.has_ttl;
+        state->boxes[i].ttl = attributes.ttl;
+        state->boxes[i].since = obb_view_since(view, box);
         obb_str frame;
         obb_box local;
         if (obb_view_local(box, &frame, &local)) /* half extents are not of the frame */
@@ -533,6 +537,10 @@ static void lay_step(struct match *m, const struct obb_view *view, model_state *
         model_state *now = &model->states[model->count - 1];
         for (size_t k = 0; k < now->count; k++) /* they may be interpolated */
             now->boxes[k].local.half_extents = now->boxes[k].box.half_extents;
+        for (size_t k = 0; k < now->count; k++) { /* a question lets nothing expire */
+            now->boxes[k].has_ttl = false;
+            now->boxes[k].ttl = now->boxes[k].since = 0.0;
+        }
         const obb_status st = model_commit(model, &edit, 0, 100000, &committed, new_ids, &expected);
         const obb_status got =
             obb_overlay_of_edit(view, &edit, NULL, &m->arena, &overlays[i], &fault);
