@@ -33,7 +33,8 @@ static void raise_descriptors(const srv_config *config)
     (void)setrlimit(RLIMIT_NOFILE, &limit); /* if refused, clients wait at the old limit */
 }
 
-/* Lets all threads use one heap, and gives large blocks back to the system as soon as they are freed.
+/* Lets all threads use one heap, and gives large blocks back to the system as soon as they are
+ * freed.
  *
  * With the heaps that glibc gives to threads, workers leave memory behind that the loop frees later
  * and cannot use: a million boxes took 400 bytes each instead of 355, and their loading a system

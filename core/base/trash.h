@@ -1,8 +1,8 @@
 /* Trash: large blocks that a thread has freed, until another thread gives them back to the system.
  *
- * The system takes about 100 ns to take a KiB back: 1 ms for 10 MB. A thread that must not compute for
- * so long begins to collect: obb_free then puts its large blocks aside. The thread hands them to
- * another one. Each thread has a trash of its own. */
+ * The system takes about 100 ns to take a KiB back: 1 ms for 10 MB. A thread that must not compute
+ * for so long begins to collect: obb_free then puts its large blocks aside. The thread hands them
+ * to another one. Each thread has a trash of its own. */
 #ifndef OBB_TRASH_H
 #define OBB_TRASH_H
 
@@ -14,8 +14,8 @@
 
 struct obb_trash_block;
 
-/* Begins to collect on this thread. Blocks are freed at once while `most` bytes or more wait. 0: ends
- * collecting. The blocks that wait stay until they are taken. */
+/* Begins to collect on this thread. Blocks are freed at once while `most` bytes or more wait. 0:
+ * ends collecting. The blocks that wait stay until they are taken. */
 void obb_trash_collect(size_t most);
 
 /* For alloc.c: takes over a block that is being freed. `drawn`: a budget has got its bytes back, so

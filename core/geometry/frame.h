@@ -26,7 +26,8 @@ obb_frame obb_frame_from_pose(const obb_box *pose, int dimensions);
  * angles, not reduced. No computed number is -0.0.
  *
  * Errors   OBB_BAD_NUMBER if a coordinate is above OBB_MAX_COORDINATE or the angle not finite.
- * Accuracy each coordinate is within 4e-15 (|v.x| + |v.y| + |v.z|) and an ulp of the exact one, each
+ * Accuracy each coordinate is within 4e-15 (|v.x| + |v.y| + |v.z|) and an ulp of the exact one,
+ * each
  *          component of the rotation within 2e-15. */
 obb_status obb_frame_place(const obb_frame *frame, const obb_box *local, obb_box *out);
 

@@ -25,8 +25,8 @@ obb_status obb_join_create(const struct obb_layers *layers, uint64_t revision, d
 
 /* Creates a join of only those pairs of which at least one box is among `moved`: the pairs that a
  * commit can have changed. moved: versions alive at the revision, each once. 
- * The index of the moved draws from the budget, too. Cost: that of the moved versions, and for each level an eighth of a byte an entry,
- * allocated and set. */
+ * The index of the moved draws from the budget, too. Cost: that of the moved versions, and for each
+ * level an eighth of a byte an entry, allocated and set. */
 obb_status obb_join_create_moved(const struct obb_layers *layers, uint64_t revision, double margin,
                                  const struct obb_version *const *moved, size_t moved_count,
                                  const atomic_bool *cancel, struct obb_budget *budget,

@@ -3,9 +3,9 @@
 #include "core/index/layers.h"
 #include "core/scene/motion.h"
 
-/* Between two commits the layers show an interpolated box where it stood before, and under an overlay
- * a box that the overlay hides. These visitors leave such boxes out; the index of interpolated boxes
- * and the overlay yield them. */
+/* Between two commits the layers show an interpolated box where it stood before, and under an
+ * overlay a box that the overlay hides. These visitors leave such boxes out; the index of
+ * interpolated boxes and the overlay yield them. */
 struct standing {
     const struct obb_view *view;
     void *context;

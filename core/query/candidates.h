@@ -1,8 +1,8 @@
 /* Candidates: the boxes of a view that its broad phase cannot rule out. Internal to core.
  *
  * The four walks are those of layers.h, over the state of a view. Between two commits the bounds of
- * an interpolated box hold its whole way, and the walks visit each box once. The index of motion must
- * be made by then (obb_motion_make). */
+ * an interpolated box hold its whole way, and the walks visit each box once. The index of motion
+ * must be made by then (obb_motion_make). */
 #ifndef OBB_CANDIDATES_H
 #define OBB_CANDIDATES_H
 

@@ -1,5 +1,5 @@
-/* Explanations: what the answer of an item says of a box that the client names, and why. Internal to
- * core. */
+/* Explanations: what the answer of an item says of a box that the client names, and why. Internal
+ * to core. */
 #ifndef OBB_EXPLAIN_H
 #define OBB_EXPLAIN_H
 

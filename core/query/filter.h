@@ -39,8 +39,8 @@ typedef enum obb_filtered {
 
 /* ---- Internal to core ------------------------------------------------------------------------ */
 
-/* A filter compiled for one view, or for all views of a scene: names are looked up and lists sorted.
- * Any number of threads may read it. */
+/* A filter compiled for one view, or for all views of a scene: names are looked up and lists
+ * sorted. Any number of threads may read it. */
 struct obb_compiled_filter {
     bool open; /* every box takes part */
     uint32_t category, mask;
@@ -53,8 +53,8 @@ struct obb_compiled_filter {
 };
 
 /* Compiles a filter. The strings of `filter` must outlive *out, whose lists are allocated in
- * `arena`. With all_states the filter is good for every view of the view's scene that is open now: a
- * name then excludes all boxes that have it in any state. O(n log n) in the lengths of the lists.
+ * `arena`. With all_states the filter is good for every view of the view's scene that is open now:
+ * a name then excludes all boxes that have it in any state. O(n log n) in the lengths of the lists.
  * OBB_NO_MEMORY. */
 obb_status obb_filter_compile(const struct obb_view *view, const obb_filter *filter,
                               bool all_states, struct obb_arena *arena,

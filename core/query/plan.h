@@ -11,8 +11,8 @@
 struct obb_plan;
 
 /* Binds a query to a view. The query and the view must outlive the plan, which the caller destroys.
- * cancel may be NULL; once *cancel is true, every call soon returns OBB_CANCELLED. budget: the plan,
- * its working memory and its result draw from it; if it is empty, calls return OBB_NO_MEMORY.
+ * cancel may be NULL; once *cancel is true, every call soon returns OBB_CANCELLED. budget: the
+ * plan, its working memory and its result draw from it; if it is empty, calls return OBB_NO_MEMORY.
  * OBB_DIMENSIONS if the view has other dimensions than the query; OBB_NO_MEMORY. If query->with is
  * refused, the plan is made, the first obb_plan_advance returns the status, and obb_plan_fault says
  * which entry is at fault. */

@@ -110,8 +110,8 @@ typedef struct obb_query { /* small: a commit may hold 100,000 */
     obb_at at;
     /* With has_explain: boxes of which each answer says why it names them or not, by name or id. */
     const obb_ref *explain;
-    /* Changes that hold for this query alone: groups of boxes, without time and condition. NULL: none.
-     * The state that is asked is the one after them. */
+    /* Changes that hold for this query alone: groups of boxes, without time and condition. NULL:
+     * none. The state that is asked is the one after them. */
     const obb_edit *with;
     obb_str tag; /* with has_tag: the client's; no part of the question */
 } obb_query;

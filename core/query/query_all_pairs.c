@@ -266,8 +266,8 @@ static obb_status gather(const struct obb_all_pairs *all, size_t chunk)
 
 /* ---- From phase to phase --------------------------------------------------------------------- */
 
-/* Lists the loose boxes: those that are interpolated, unless an overlay hides them, and those of the
- * overlays. */
+/* Lists the loose boxes: those that are interpolated, unless an overlay hides them, and those of
+ * the overlays. */
 static obb_status gather_loose(struct obb_all_pairs *all)
 {
     const struct obb_view *view = all->task.view, *bottom = view;

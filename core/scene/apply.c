@@ -558,8 +558,8 @@ static obb_status set_interned(struct obb_apply *apply, struct obb_interned **pl
     return st;
 }
 
-/* Checks the parts that a put states: box_forms.h makes whole boxes canonical, but single parts may come
- * from anywhere. */
+/* Checks the parts that a put states: box_forms.h makes whole boxes canonical, but single parts may
+ * come from anywhere. */
 static obb_status check_put(const obb_put *put)
 {
     const obb_attributes *attributes = &put->attributes;
@@ -582,8 +582,8 @@ static obb_status check_put(const obb_put *put)
     return OBB_OK;
 }
 
-/* Returns false if no entry can have created the box since it was looked up by its name: only one of
- * the same round could. */
+/* Returns false if no entry can have created the box since it was looked up by its name: only one
+ * of the same round could. */
 static bool perhaps_made(const struct found *found, size_t i)
 {
     const struct found *first = found - i % AHEAD;
@@ -1092,9 +1092,10 @@ static obb_status copy_frame(struct obb_apply *apply, const struct obb_view *vie
     return obb_quat_normalise(version->box.rotation, &version->box.rotation);
 }
 
-/* Brings the copy of a box into the copy of its frame. The box stays where it is: between two commits
- * its frame places it elsewhere, and then the pose in the frame follows from the one in the scene. If
- * that pose is out of range, the copy stands in no frame. `last` is the frame of the box before. */
+/* Brings the copy of a box into the copy of its frame. The box stays where it is: between two
+ * commits its frame places it elsewhere, and then the pose in the frame follows from the one in the
+ * scene. If that pose is out of range, the copy stands in no frame. `last` is the frame of the box
+ * before. */
 static obb_status copy_mount(struct obb_apply *apply, const struct obb_version *from,
                              struct obb_version *version, struct copied_frame *last)
 {

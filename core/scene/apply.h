@@ -45,8 +45,8 @@ struct obb_apply {
 };
 
 /* Begins with no change made. dimensions: of the scene after the commit. box_room: how many boxes
- * and frames the service may still add. Lists are allocated in `arena`; scene, edit and arena must outlive
- * `apply`. OBB_NO_MEMORY. */
+ * and frames the service may still add. Lists are allocated in `arena`; scene, edit and arena must
+ * outlive `apply`. OBB_NO_MEMORY. */
 obb_status obb_apply_init(struct obb_apply *apply, struct obb_scene *scene, const obb_edit *edit,
                           int dimensions, size_t box_room, struct obb_arena *arena);
 
@@ -60,15 +60,15 @@ obb_status obb_apply_expiry(struct obb_apply *apply);
  * and must be undone. */
 obb_status obb_apply_run(struct obb_apply *apply, obb_fault *fault);
 
-/* Begins likewise, to apply `effects` in place of an edit. `edit` holds the effects' time and settings,
- * and no entry. There is no limit of boxes. OBB_NO_MEMORY. */
+/* Begins likewise, to apply `effects` in place of an edit. `edit` holds the effects' time and
+ * settings, and no entry. There is no limit of boxes. OBB_NO_MEMORY. */
 obb_status obb_apply_init_effects(struct obb_apply *apply, struct obb_scene *scene,
                                   const obb_edit *edit, const obb_effects *effects, int dimensions,
                                   struct obb_arena *arena);
 
-/* Applies all effects, up to the first one at fault. OBB_NO_BOX: the box is not there; OBB_BAD_VALUE:
- * an id was given before, or a name is taken; OBB_BAD_NUMBER, OBB_BAD_EXTENT, OBB_BAD_NAME;
- * OBB_NO_MEMORY. The changes made so far remain in the list and must be undone. */
+/* Applies all effects, up to the first one at fault. OBB_NO_BOX: the box is not there;
+ * OBB_BAD_VALUE: an id was given before, or a name is taken; OBB_BAD_NUMBER, OBB_BAD_EXTENT,
+ * OBB_BAD_NAME; OBB_NO_MEMORY. The changes made so far remain in the list and must be undone. */
 obb_status obb_apply_effects(struct obb_apply *apply, const obb_effects *effects);
 
 /* Begins likewise, to make the boxes and frames of the view's state in a scene that has none. */
@@ -76,8 +76,8 @@ obb_status obb_apply_init_copy(struct obb_apply *apply, struct obb_scene *scene,
                                const obb_edit *edit, const struct obb_view *view,
                                struct obb_arena *arena);
 
-/* Makes a frame for each frame of the state, and a box of the same id for each box. OBB_NO_MEMORY, OBB_CANCELLED. The changes made
- * so far remain in the list and must be undone. */
+/* Makes a frame for each frame of the state, and a box of the same id for each box. OBB_NO_MEMORY,
+ * OBB_CANCELLED. The changes made so far remain in the list and must be undone. */
 obb_status obb_apply_copy(struct obb_apply *apply, const struct obb_view *view,
                           const atomic_bool *cancel);
 

@@ -42,8 +42,8 @@ void obb_cached_bounds_remove(struct obb_cached_bounds *cached, const obb_box *b
     cached->known = cached->known && clear_of(&cached->bounds, box, dimensions);
 }
 
-/* Returns the first current version of a box from slot *i on, or NULL, and moves *i behind it. Slots come in
- * the order of memory. Versions of a commit that is only prepared are passed over. */
+/* Returns the first current version of a box from slot *i on, or NULL, and moves *i behind it.
+ * Slots come in the order of memory. Versions of a commit that is only prepared are passed over. */
 static const struct obb_version *current_slot(const struct obb_versions *versions,
                                               uint64_t revision, uint32_t *i)
 {

@@ -414,8 +414,8 @@ static void change_rig(struct obb_prepared *p, const struct obb_version *old,
         obb_rig_enter(to->rig, new->record, to);
 }
 
-/* Keeps the expiry up to date, as the current version of a box changes from one to the other under the
- * clock that began at `began`. */
+/* Keeps the expiry up to date, as the current version of a box changes from one to the other under
+ * the clock that began at `began`. */
 static void change_expiry(struct obb_prepared *p, const struct obb_version *from,
                           const struct obb_version *to, obb_moment began)
 {

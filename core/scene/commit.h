@@ -29,9 +29,9 @@ typedef struct obb_committed {
     const bool *missed_transforms; /* one per transform, likewise */
     size_t missed;
 
-    /* The versions of boxes that this commit made, and those that it ended; a replaced box has one in each
-     * list. The lists are in the arena. The ended versions may be used while a view of the state
-     * before is open, the made ones while a view of the state after is. */
+    /* The versions of boxes that this commit made, and those that it ended; a replaced box has one
+     * in each list. The lists are in the arena. The ended versions may be used while a view of the
+     * state before is open, the made ones while a view of the state after is. */
     const struct obb_version *const *made, *const *ended;
     size_t made_count, ended_count;
 
@@ -65,13 +65,13 @@ obb_status obb_edit_prepare(struct obb_scene *scene, const obb_edit *edit, doubl
                             size_t box_room, struct obb_arena *arena,
                             struct obb_prepared **out_prepared, obb_fault *out_fault);
 
-/* Does the work of obb_edit_commit that grows with the edit, and reclaims what earlier commits left, so
- * that the commit takes O(1). Not needed for small edits. Until commit or
+/* Does the work of obb_edit_commit that grows with the edit, and reclaims what earlier commits
+ * left, so that the commit takes O(1). Not needed for small edits. Until commit or
  * discard, views may be closed and not opened. O(changes). */
 void obb_edit_seal(struct obb_prepared *prepared);
 
-/* Makes the prepared edit the newest state. Allocates nothing and cannot fail. O(changes), or O(1) if the edit
- * is sealed. */
+/* Makes the prepared edit the newest state. Allocates nothing and cannot fail. O(changes), or O(1)
+ * if the edit is sealed. */
 void obb_edit_commit(struct obb_prepared *prepared, obb_committed *out_committed);
 
 /* Writes what obb_edit_commit would. The lists of versions are valid until commit or discard, the
@@ -81,30 +81,31 @@ void obb_prepared_describe(const struct obb_prepared *prepared, obb_committed *o
 /* Leaves the scene as it was before obb_edit_prepare. */
 void obb_edit_discard(struct obb_prepared *prepared);
 
-/* Writes what the prepared commit does; the list is in `arena`. Call it before commit or discard. The
- * texts and versions stay until then, and afterwards while a view of the state before is open.
+/* Writes what the prepared commit does; the list is in `arena`. Call it before commit or discard.
+ * The texts and versions stay until then, and afterwards while a view of the state before is open.
  * OBB_NO_MEMORY. */
 obb_status obb_prepared_effects(const struct obb_prepared *prepared, struct obb_arena *arena,
                                 obb_effects *out);
 
-/* Prepares a commit that has these effects, to the bit. No limit holds, and nothing that an edit would
- * be refused for. Otherwise as obb_edit_prepare; go on with obb_edit_commit or obb_edit_discard.
+/* Prepares a commit that has these effects, to the bit. No limit holds, and nothing that an edit
+ * would be refused for. Otherwise as obb_edit_prepare; go on with obb_edit_commit or
+ * obb_edit_discard.
  *
  * effects  must outlive the prepared commit, with their texts. `before` and `after` are not read.
  * begins   the effects load a state: of any revision, all boxes new, ids with gaps. It is then the
  *          only state of the history. The scene must be as created, without an open view.
  *          Revision 0 is a state without boxes: `appends` is false.
- * errors   OBB_REVISION (the effects do not follow the newest state, or the scene is not as created);
- *          OBB_TIME_BACKWARDS; OBB_BAD_VALUE (settings, time, an id or name that is taken, kinds out
- *          of order); OBB_NO_BOX; OBB_DIMENSIONS; OBB_BAD_NUMBER, OBB_BAD_EXTENT, OBB_BAD_ROTATION,
- *          OBB_BAD_NAME; OBB_NO_MEMORY. The scene is as it was. */
+ * errors   OBB_REVISION (the effects do not follow the newest state, or the scene is not as
+ *          created); OBB_TIME_BACKWARDS; OBB_BAD_VALUE (settings, time, an id or name that is
+ *          taken, kinds out of order); OBB_NO_BOX; OBB_DIMENSIONS; OBB_BAD_NUMBER, OBB_BAD_EXTENT,
+ *          OBB_BAD_ROTATION, OBB_BAD_NAME; OBB_NO_MEMORY. The scene is as it was. */
 obb_status obb_effects_prepare(struct obb_scene *scene, const obb_effects *effects, bool begins,
                                struct obb_arena *arena, struct obb_prepared **out_prepared);
 
-/* Prepares the commit that makes a scene a copy of the view's state, at revision 1 and the time of the
- * view. The scene is as created, with the settings of the state. next_id: of the next new box, above
- * all ids of the state. time_stated: whether the time counts as stated. cancel: gives up once it is
- * true; may be NULL. OBB_NO_MEMORY, OBB_CANCELLED. O(boxes). */
+/* Prepares the commit that makes a scene a copy of the view's state, at revision 1 and the time of
+ * the view. The scene is as created, with the settings of the state. next_id: of the next new box,
+ * above all ids of the state. time_stated: whether the time counts as stated. cancel: gives up once
+ * it is true; may be NULL. OBB_NO_MEMORY, OBB_CANCELLED. O(boxes). */
 obb_status obb_copy_prepare(struct obb_scene *scene, const struct obb_view *view, uint64_t next_id,
                             bool time_stated, const atomic_bool *cancel, struct obb_arena *arena,
                             struct obb_prepared **out_prepared);
@@ -112,9 +113,9 @@ obb_status obb_copy_prepare(struct obb_scene *scene, const struct obb_view *view
 /* Reads from the history what the commit between two states did. `before` and `after` are views of
  * consecutive states.
  *
- * out     without new_ids, missed_poses, missed_transforms and missed. The lists are in `arena`: the
- *         versions that replaced others in the order in which the commit touched them, then the new
- *         boxes by id. They are valid while both views are open.
+ * out     without new_ids, missed_poses, missed_transforms and missed. The lists are in `arena`:
+ *         the versions that replaced others in the order in which the commit touched them, then the
+ *         new boxes by id. They are valid while both views are open.
  * errors  OBB_NO_MEMORY.
  * Cost    O(changes). Any thread. */
 obb_status obb_committed_read(const struct obb_view *before, const struct obb_view *after,

@@ -1,10 +1,11 @@
 /* Copies: a new scene made of one state of another.
  *
- * The copy holds the boxes of the state with names, ids and attributes, and its frames with the boxes
- * in them, at revision 1, which is the only state of its history. Between two commits boxes and frames
- * are where they are then; a box that its frame would place elsewhere gets another pose in the
- * frame, or stands in none if that pose is out of range. Texts are copied, too: interned strings are counted by the one writer
- * of their scene, and to count them across scenes would cost every commit an atomic. */
+ * The copy holds the boxes of the state with names, ids and attributes, and its frames with the
+ * boxes in them, at revision 1, which is the only state of its history. Between two commits boxes
+ * and frames are where they are then; a box that its frame would place elsewhere gets another pose
+ * in the frame, or stands in none if that pose is out of range. Texts are copied, too: interned
+ * strings are counted by the one writer of their scene, and to count them across scenes would cost
+ * every commit an atomic. */
 #ifndef OBB_COPY_H
 #define OBB_COPY_H
 

@@ -10,8 +10,8 @@
 
 enum { WHOLES = 29, TEXTS = 4 }; /* of a box at most */
 
-/* What is hashed: numbers of 8 little-endian bytes each, and texts behind their lengths, so that the
- * hash is the same on every CPU and no text can run into the next one. */
+/* What is hashed: numbers of 8 little-endian bytes each, and texts behind their lengths, so that
+ * the hash is the same on every CPU and no text can run into the next one. */
 struct hashed {
     unsigned char bytes[8 * (WHOLES + TEXTS) + 3 * OBB_MAX_NAME + OBB_MAX_DATA];
     size_t length;

@@ -1,8 +1,8 @@
 /* Hashes of states, to compare scenes in logs, replays, tests and benchmarks.
  *
  * A digest is a sum over the boxes and frames of a state: it does not depend on the order in which
- * they were added, and a commit changes it by those that the commit changed. The bits are the same on
- * every CPU.
+ * they were added, and a commit changes it by those that the commit changed. The bits are the same
+ * on every CPU.
  *
  * Source   each summand is a SipHash (see core/base/hash.h); Bellare, Micciancio, "A new paradigm
  *          for collision-free hashing: incrementality at reduced cost", Eurocrypt 1997, for sums. */
@@ -23,8 +23,8 @@ typedef struct obb_digest {
 void obb_digest_add(obb_digest *digest, const struct obb_version *box);
 void obb_digest_remove(obb_digest *digest, const struct obb_version *box);
 
-/* Returns the hash of a state by what it holds: settings, time, and its boxes without ids. A copy of
- * the scene, in which ids and revisions are others, has the same hash. */
+/* Returns the hash of a state by what it holds: settings, time, and its boxes without ids. A copy
+ * of the scene, in which ids and revisions are others, has the same hash. */
 uint64_t obb_digest_content(const obb_digest *digest, const obb_settings *settings, double time);
 
 /* Returns the hash of a state with everything that later commits build on: also the revision, the

@@ -41,8 +41,8 @@ typedef struct obb_put {
     double since; /* of a box that was exported with a ttl; an edit ignores it */
 } obb_put;
 
-/* The pose of a box, in its frame if it has one; or of a frame, by name. A new frame begins at 0 and
- * not turned. A pose renews the ttl of its box, also if the box stays where it is. */
+/* The pose of a box, in its frame if it has one; or of a frame, by name. A new frame begins at 0
+ * and not turned. A pose renews the ttl of its box, also if the box stays where it is. */
 typedef struct obb_pose {
     obb_target target;
     obb_vec3 center;
@@ -121,8 +121,8 @@ typedef struct obb_edit {
     size_t frame_count;
     const obb_put *puts;
     size_t put_count;
-    /* Ids of the boxes that the puts make, ascending, none below the scene's next id; NULL: the next
-     * ones. Of one put each. */
+    /* Ids of the boxes that the puts make, ascending, none below the scene's next id; NULL: the
+     * next ones. Of one put each. */
     const uint64_t *put_ids;
     /* The boxes of the puts as they stand in the scene, one for each put, or NULL: a box that comes
      * into a frame stands where the frame places it. Between two commits it stands elsewhere. */
@@ -138,8 +138,8 @@ typedef struct obb_edit {
     size_t moment_count;
     size_t with_entries; /* of all moments' `with`, and one more for each; for estimates of cost */
     size_t with_frames;  /* how many of them change frames; likewise */
-    /* An import: all boxes and frames are removed first, and none expires; always a change. If `time` is before the scene's, the
-     * scene keeps its time. */
+    /* An import: all boxes and frames are removed first, and none expires; always a change. If
+     * `time` is before the scene's, the scene keeps its time. */
     bool replace_all;
 
     /* Settings of the scene from this commit on, or NULL: unchanged. Other dimensions need a scene

@@ -105,8 +105,8 @@ obb_effect obb_effect_of(const struct obb_version *before, const struct obb_vers
 
 /* ---- Steps of the history -------------------------------------------------------------------- */
 
-/* Returns the version of a record that the commit of `revision` made, or NULL. The walk stays within
- * the versions of the states that the view holds. */
+/* Returns the version of a record that the commit of `revision` made, or NULL. The walk stays
+ * within the versions of the states that the view holds. */
 static const struct obb_version *made_at(const struct obb_scene *scene,
                                          const struct obb_record *record, uint64_t revision)
 {

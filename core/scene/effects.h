@@ -1,11 +1,12 @@
 /* Effects: what one commit did to a scene, as plain data.
  *
- * An edit says what was asked; effects say what came out, to the bit: no form of a box, no transform
- * and no condition is left. So a scene that the same effects are applied to in the same order is the
- * same scene, whichever version of obbd computed them. Logs and journals are made of effects.
+ * An edit says what was asked; effects say what came out, to the bit: no form of a box, no
+ * transform and no condition is left. So a scene that the same effects are applied to in the same
+ * order is the same scene, whichever version of obbd computed them. Logs and journals are made of
+ * effects.
  *
- * Effects come from a commit that is prepared (obb_prepared_effects, commit.h), or from the history:
- * a step is the way from a kept state to the next one (obb_view_step, view.h). */
+ * Effects come from a commit that is prepared (obb_prepared_effects, commit.h), or from the
+ * history: a step is the way from a kept state to the next one (obb_view_step, view.h). */
 #ifndef OBB_EFFECTS_H
 #define OBB_EFFECTS_H
 
@@ -66,8 +67,8 @@ obb_effect obb_effect_of(const struct obb_version *before, const struct obb_vers
 
 /* ---- Steps of the history ---------------------------------------------------------------------- */
 
-/* The commit that led from a kept state to the next one. Plain data, written by obb_view_step. While
- * the view is open, any thread may read the step. */
+/* The commit that led from a kept state to the next one. Plain data, written by obb_view_step.
+ * While the view is open, any thread may read the step. */
 typedef struct obb_step {
     obb_moment moment; /* of the commit */
     double until;      /* when the step was taken, its state held until then: later commits that
@@ -88,8 +89,8 @@ typedef struct obb_step_place {
     uint64_t next; /* index among the ended versions, or the id of a new box */
 } obb_step_place;
 
-/* Writes the next effect of the place's kind, and moves the place on. Returns false if there is none.
- * All effects of a kind take O(changes). Any thread. */
+/* Writes the next effect of the place's kind, and moves the place on. Returns false if there is
+ * none. All effects of a kind take O(changes). Any thread. */
 bool obb_step_next(const obb_step *step, obb_step_place *place, obb_effect *out);
 
 /* Writes all effects of the step; the list is in the arena. OBB_NO_MEMORY. Any thread. */

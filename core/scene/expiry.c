@@ -94,8 +94,8 @@ void obb_expiry_order(struct obb_expiry *expiry)
         sink(expiry, i, expiry->heap[i]);
 }
 
-/* The due entries are a tree at the root of the heap: its next place after i in the order "node, left,
- * right", without the subtree of i if `skip`. Returns the heap's count at the end. */
+/* The due entries are a tree at the root of the heap: its next place after i in the order "node,
+ * left, right", without the subtree of i if `skip`. Returns the heap's count at the end. */
 static size_t next_place(const struct obb_expiry *expiry, size_t i, bool skip)
 {
     if (!skip && 2 * i + 1 < expiry->count)

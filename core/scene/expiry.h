@@ -1,8 +1,8 @@
 /* Expiry: the boxes with a ttl, in the order in which they expire. Internal to core, the writer's.
  *
- * A binary heap holds an entry for each current box with a ttl. The record of the box knows the place of
- * its entry, so that an entry moves or goes in O(log n). Of a scene without such boxes there is no
- * heap. The heap changes when a commit is sealed; to prepare a commit only reads it. */
+ * A binary heap holds an entry for each current box with a ttl. The record of the box knows the
+ * place of its entry, so that an entry moves or goes in O(log n). Of a scene without such boxes
+ * there is no heap. The heap changes when a commit is sealed; to prepare a commit only reads it. */
 #ifndef OBB_EXPIRY_H
 #define OBB_EXPIRY_H
 
@@ -41,11 +41,12 @@ void obb_expiry_order(struct obb_expiry *expiry);
 /* Returns how many boxes are due at a time, or some number of at least `limit` of them. O(result). */
 size_t obb_expiry_due(const struct obb_expiry *expiry, double time, size_t limit);
 
-/* Writes the boxes that are due at a time, in no order: as many as obb_expiry_due counts. O(result). */
+/* Writes the boxes that are due at a time, in no order: as many as obb_expiry_due counts.
+ * O(result). */
 void obb_expiry_list(const struct obb_expiry *expiry, double time, struct obb_record **out);
 
-/* Returns the time from which the ttl of a version counts under a clock that began at `began`: its last
- * change, or the start of the clock if that is later. */
+/* Returns the time from which the ttl of a version counts under a clock that began at `began`: its
+ * last change, or the start of the clock if that is later. */
 static inline double obb_expiry_since(const struct obb_version *version, obb_moment began)
 {
     return atomic_load_explicit(&version->born, memory_order_relaxed) < began.revision

@@ -1,5 +1,5 @@
-/* The footprint of an edit: the bytes that its commit adds to a scene, and how the history of a scene
- * gives bytes back. */
+/* The footprint of an edit: the bytes that its commit adds to a scene, and how the history of a
+ * scene gives bytes back. */
 #ifndef OBB_FOOTPRINT_H
 #define OBB_FOOTPRINT_H
 

@@ -17,7 +17,8 @@
 struct obb_view;
 
 /* The versions that one commit ended, of boxes and of frames, in the order in which the commit
- * touched them; or those of several commits, of which the same kept state is the last one that holds them. */
+ * touched them; or those of several commits, of which the same kept state is the last one that
+ * holds them. */
 struct obb_ended {
     struct obb_ended *next; /* in a list */
     uint64_t died;          /* of one of the versions */
@@ -120,8 +121,8 @@ bool obb_history_forget(struct obb_history *history);
 /* Puts all states but the newest one out of reach. O(1). */
 void obb_history_drop(struct obb_history *history);
 
-/* Takes the oldest state out of the ring if it is out of reach and no view keeps the states after it;
- * otherwise returns NULL. The caller holds the state if a view needs it. */
+/* Takes the oldest state out of the ring if it is out of reach and no view keeps the states after
+ * it; otherwise returns NULL. The caller holds the state if a view needs it. */
 struct obb_state *obb_history_pop(struct obb_history *history);
 
 /* Puts a state that was just popped at the end of the held states, and takes it out. */

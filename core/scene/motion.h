@@ -27,8 +27,9 @@ obb_status obb_motion_make(const struct obb_view *view, const atomic_bool *cance
 /* Does the same, but returns OBB_CANCELLED if another thread is building the index. */
 obb_status obb_motion_make_now(const struct obb_view *view);
 
-/* Returns the index of the view below all overlays, which must be made, or NULL if no box moves. The versions are those of the
- * state before; the bounds hold the whole way of a box. O(1). Any thread. */
+/* Returns the index of the view below all overlays, which must be made, or NULL if no box moves.
+ * The versions are those of the state before; the bounds hold the whole way of a box. O(1). Any
+ * thread. */
 const struct obb_index *obb_motion_index(const struct obb_view *view);
 
 #endif

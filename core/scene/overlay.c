@@ -145,8 +145,8 @@ static obb_status touch_boxes_of(struct touched *touched, const struct obb_view 
     return OBB_OK;
 }
 
-/* Completes the list of frames, which begins with `count` names, with those of the touched boxes. The
- * boxes of a frame mostly follow each other. */
+/* Completes the list of frames, which begins with `count` names, with those of the touched boxes.
+ * The boxes of a frame mostly follow each other. */
 static void add_frames_of_boxes(struct touched *touched, const struct obb_view *below, size_t count)
 {
     obb_str *frames = touched->frames;

@@ -7,9 +7,9 @@
 #include <assert.h>
 #include <string.h>
 
-/* Destroys a state that is no longer kept. Nobody but the state can hold the versions that `next`, the
- * kept state after it, has in its lists, unless an older state does: they may be garbage. The versions
- * in the lists of the state itself are held by an older state. */
+/* Destroys a state that is no longer kept. Nobody but the state can hold the versions that `next`,
+ * the kept state after it, has in its lists, unless an older state does: they may be garbage. The
+ * versions in the lists of the state itself are held by an older state. */
 static void drop_state(struct obb_scene *scene, struct obb_state *state, struct obb_state *next)
 {
     if (next->ended != NULL)
@@ -25,8 +25,9 @@ static void drop_state(struct obb_scene *scene, struct obb_state *state, struct 
     obb_state_destroy(state);
 }
 
-/* Takes states that are out of reach out of the ring: those that a view needs are held. Stops once the
- * freed broad phases are as large as the budget: the system takes about 100 ns to take a KiB back. */
+/* Takes states that are out of reach out of the ring: those that a view needs are held. Stops once
+ * the freed broad phases are as large as the budget: the system takes about 100 ns to take a KiB
+ * back. */
 static void release_states(struct obb_scene *scene, size_t budget)
 {
     const size_t before = scene->layer_bytes;
@@ -92,8 +93,8 @@ struct obb_version *obb_scene_older(struct obb_scene *scene, const struct obb_ve
     return newer_of(older) == version->self && older->record == version->record ? older : NULL;
 }
 
-/* Links the neighbours of a version past it. Returns false if the version has no neighbour: it is the
- * last one of a removed box. */
+/* Links the neighbours of a version past it. Returns false if the version has no neighbour: it is
+ * the last one of a removed box. */
 static bool unlink_version(struct obb_scene *scene, struct obb_version *version)
 {
     struct obb_version *older = obb_scene_older(scene, version);

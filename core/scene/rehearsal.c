@@ -88,8 +88,8 @@ static struct obb_view *named(const struct obb_view *view,
     return copy;
 }
 
-/* Lays the commit over the views of the moments that it makes. Moments that follow each other at the
- * same place share a view. */
+/* Lays the commit over the views of the moments that it makes. Moments that follow each other at
+ * the same place share a view. */
 static obb_status lay_commit(const struct obb_prepared *prepared, struct obb_arena *arena,
                              const struct obb_history_position *positions, size_t count,
                              obb_rehearsal *out)

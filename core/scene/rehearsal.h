@@ -13,11 +13,13 @@ typedef struct obb_rehearsal {
     struct obb_overlay *overlay; /* of the commit, or NULL; the caller destroys it */
 } obb_rehearsal;
 
-/* Opens the views of a prepared commit's moments, and checks the `with` of each moment. Afterwards the
- * caller discards or makes the commit; the views stay valid.
+/* Opens the views of a prepared commit's moments, and checks the `with` of each moment. Afterwards
+ * the caller discards or makes the commit; the views stay valid.
  *
- * out     zeroed by the caller. The lists are in the arena. The caller ends it, also after an error.
- * errors  of a `with` those of obb_overlay_of_edit: *out_fault says of_with, and where. OBB_NO_MEMORY.
+ * out     zeroed by the caller. The lists are in the arena. The caller ends it, also after an
+ *         error.
+ * errors  of a `with` those of obb_overlay_of_edit: *out_fault says of_with, and where.
+ *         OBB_NO_MEMORY.
  * Cost    as obb_views_open, O(changes) if a moment lies after the state before, and that of each
  *         `with`. The writer's. */
 obb_status obb_rehearse(const struct obb_prepared *prepared, struct obb_arena *arena,

@@ -50,8 +50,8 @@ void obb_scene_destroy(struct obb_scene *scene); /* no view may be open; NULL is
 
 obb_str obb_scene_name(const struct obb_scene *scene); /* lives as long as the scene */
 
-/* Returns the scene's epoch, which it was added to its store with: a number that tells this making of
- * the scene from every other one. 0 if the scene was never in a store. Any thread. */
+/* Returns the scene's epoch, which it was added to its store with: a number that tells this making
+ * of the scene from every other one. 0 if the scene was never in a store. Any thread. */
 uint64_t obb_scene_epoch(const struct obb_scene *scene);
 
 /* Writes the info of the newest state. O(1) if the bounds are cached. Otherwise O(boxes): a box
@@ -64,9 +64,9 @@ bool obb_scene_measured(const struct obb_scene *scene);
 /* Writes the info without bounds: has_bounds is false. O(1). */
 void obb_scene_info_without_bounds(const struct obb_scene *scene, obb_scene_info *out);
 
-/* Returns the bytes that the scene holds: versions, records, names, interned strings, broad phases and
- * the states of the history, each with the overhead of the heap. Versions that no state holds any
- * longer do not count, because their slots are used again. O(1). The writer's. */
+/* Returns the bytes that the scene holds: versions, records, names, interned strings, broad phases
+ * and the states of the history, each with the overhead of the heap. Versions that no state holds
+ * any longer do not count, because their slots are used again. O(1). The writer's. */
 size_t obb_scene_bytes(const struct obb_scene *scene);
 
 /* Brings the figure of obb_store_bytes up to date after an edit was refused. Commits, closed views

@@ -17,15 +17,15 @@ void obb_store_destroy(struct obb_store *store);
 /* Returns the scene of that name, or NULL. O(log n). */
 struct obb_scene *obb_store_find(const struct obb_store *store, obb_str name);
 
-/* Creates a scene, which the store owns (see obb_scene_create). epoch: a number that no other making of
- * a scene has; the caller draws it. OBB_BAD_NAME; OBB_LIMIT if there
+/* Creates a scene, which the store owns (see obb_scene_create). epoch: a number that no other
+ * making of a scene has; the caller draws it. OBB_BAD_NAME; OBB_LIMIT if there
  * are scene_limit scenes; OBB_BAD_VALUE if the name is taken or the settings are out of range;
  * OBB_NO_MEMORY. O(n). */
 obb_status obb_store_add(struct obb_store *store, obb_str name, const obb_settings *settings,
                          uint64_t epoch, double now_ms, struct obb_scene **out);
 
-/* Takes a scene over that is in no store, under its name. OBB_LIMIT if there are scene_limit scenes;
- * OBB_BAD_VALUE if the name is taken; OBB_NO_MEMORY. The caller then keeps the scene. O(n). */
+/* Takes a scene over that is in no store, under its name. OBB_LIMIT if there are scene_limit
+ * scenes; OBB_BAD_VALUE if the name is taken; OBB_NO_MEMORY. The caller then keeps the scene. O(n). */
 obb_status obb_store_adopt(struct obb_store *store, struct obb_scene *scene, uint64_t epoch);
 
 /* Removes the scene from the store at once. *out_dead is the scene, which the caller destroys, on

@@ -287,8 +287,8 @@ obb_status obb_view_rebuild(const struct obb_view *view, const atomic_bool *canc
 
 /* ---- Looking up ------------------------------------------------------------------------------ */
 
-/* Walks the chain of a record to its version in the view's state. Returns false if the writer has given
- * slots away meanwhile (see reclaim.h): the walk may have gone astray. */
+/* Walks the chain of a record to its version in the view's state. Returns false if the writer has
+ * given slots away meanwhile (see reclaim.h): the walk may have gone astray. */
 static bool walk(const struct obb_view *view, const struct obb_record *record,
                  const struct obb_version **out)
 {
@@ -313,8 +313,8 @@ static bool walk(const struct obb_view *view, const struct obb_record *record,
     return true;
 }
 
-/* Returns the record's version in the view's state, or NULL. The walk ends at the first version that
- * was born in time: the versions behind it are older than the view's state. */
+/* Returns the record's version in the view's state, or NULL. The walk ends at the first version
+ * that was born in time: the versions behind it are older than the view's state. */
 static const struct obb_version *version_in(const struct obb_view *view,
                                             const struct obb_record *record)
 {

@@ -56,12 +56,12 @@ obb_status obb_views_open(struct obb_scene *scene, const obb_needed_moment *mome
                           struct obb_view **out_opened, size_t *out_opened_count,
                           obb_fault *out_fault);
 
-/* Returns roughly how many nanoseconds obb_views_open of the same moments takes, or, as soon as that
- * is clear, some number above `limit`. */
+/* Returns roughly how many nanoseconds obb_views_open of the same moments takes, or, as soon as
+ * that is clear, some number above `limit`. */
 double obb_views_cost(const obb_needed_moment *moments, size_t count, double limit);
 
-/* Keeps all states after the view's until the view is closed, even if `at` no longer reaches them. Call
- * it before the commit that follows obb_view_open. The writer's. O(1). */
+/* Keeps all states after the view's until the view is closed, even if `at` no longer reaches them.
+ * Call it before the commit that follows obb_view_open. The writer's. O(1). */
 void obb_view_keep_later(struct obb_view *view);
 
 /* Opens the state of `revision`, which is neither older than the state of `view` nor newer than the
@@ -70,14 +70,14 @@ void obb_view_keep_later(struct obb_view *view);
 obb_status obb_view_open_later(const struct obb_view *view, uint64_t revision,
                                struct obb_view **out);
 
-/* Writes the commit that made the state of `revision`, which is newer than the state of `view`. `view`
- * keeps later states. Returns false if there is no such state yet. The writer's; the step may be read on any thread until
- * the view is closed. O(1). */
+/* Writes the commit that made the state of `revision`, which is newer than the state of `view`.
+ * `view` keeps later states. Returns false if there is no such state yet. The writer's; the step
+ * may be read on any thread until the view is closed. O(1). */
 bool obb_view_step(const struct obb_view *view, uint64_t revision, obb_step *out);
 
-/* Return what the state of the view is known to be by now: its settings; the time until which it holds
- * (later commits that changed nothing have moved the time on); the id of the first box that was or
- * will be made after it. The writer's. */
+/* Return what the state of the view is known to be by now: its settings; the time until which it
+ * holds (later commits that changed nothing have moved the time on); the id of the first box that
+ * was or will be made after it. The writer's. */
 const obb_settings *obb_view_settings(const struct obb_view *view);
 double obb_view_until(const struct obb_view *view);
 uint64_t obb_view_next_id(const struct obb_view *view);

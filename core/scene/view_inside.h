@@ -4,8 +4,8 @@
  * Between two states every box stands as the earlier state has it, except interpolated boxes: these
  * move from their version in the earlier state to the `newer` one. The layers know the earlier
  * state. The interpolated versions have an index of their own (motion.h), whose bounds cover the
- * whole way. So a query asks the layers, leaves out the interpolated boxes, and asks that index for them.
- * obb_view_pose gives the poses. */
+ * whole way. So a query asks the layers, leaves out the interpolated boxes, and asks that index for
+ * them. obb_view_pose gives the poses. */
 #ifndef OBB_VIEW_INSIDE_H
 #define OBB_VIEW_INSIDE_H
 
@@ -44,8 +44,8 @@ struct obb_view {
     uint64_t ticket;         /* views are numbered in the order they were opened */
     struct obb_view *previous, *next;
     uint64_t next_id; /* of the scene when the view was opened */
-    /* NULL, or the view shows `below` with the overlay. The members above are those of `below`, whose
-     * own overlay comes first. */
+    /* NULL, or the view shows `below` with the overlay. The members above are those of `below`,
+     * whose own overlay comes first. */
     const struct obb_view_overlay *overlay;
 };
 

@@ -19,8 +19,8 @@ struct wire_buf {
     size_t own;                /* bytes of `capacity` that are not drawn: the owner bounds them */
 };
 
-/* Frees the bytes and gives back what they drew. The buffer is empty again, and keeps its budget and
- * `own`. */
+/* Frees the bytes and gives back what they drew. The buffer is empty again, and keeps its budget
+ * and `own`. */
 void wire_buf_fini(struct wire_buf *buf);
 
 /* Empties the buffer, also one that failed, and gives back what it holds beyond `capacity` bytes,

@@ -15,9 +15,9 @@ bool wire_skip(struct wire_cursor *c);
  * OBB_BAD_NUMBER. Returns false if the cursor failed. */
 bool wire_capture(struct wire_cursor *c, obb_str *out);
 
-/* Appends the next value, which was decoded once already, to `out` as compact JSON of any length. Numbers
- * keep the digits that were sent; typed arrays of CBOR become arrays. Returns false if the cursor or the
- * buffer failed. */
+/* Appends the next value, which was decoded once already, to `out` as compact JSON of any length.
+ * Numbers keep the digits that were sent; typed arrays of CBOR become arrays. Returns false if the
+ * cursor or the buffer failed. */
 bool wire_transcode(struct wire_cursor *c, struct wire_buf *out);
 
 /* Returns the problem of a cursor that failed. Walks the whole document again. If the document is

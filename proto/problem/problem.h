@@ -23,8 +23,8 @@ typedef struct wire_problem {
     obb_str tag;
 } wire_problem;
 
-/* The causes that proto finds itself, beside core's statuses: id, HTTP status, type, title, and what
- * is allowed unless the place that refuses knows it better. */
+/* The causes that proto finds itself, beside core's statuses: id, HTTP status, type, title, and
+ * what is allowed unless the place that refuses knows it better. */
 #define WIRE_CAUSE_TABLE(X)                                                            \
     X(WIRE_MALFORMED, 400, "malformed", "the body cannot be read",                     \
       "a body is one well-formed value")                                               \
@@ -73,8 +73,8 @@ wire_problem wire_problem_of_gone(const obb_at *at, obb_moment oldest, obb_momen
 wire_problem wire_problem_of_revision(const uint64_t *found, obb_str asked,
                                       struct obb_arena *arena);
 
-/* Returns the problem of a box that was changed by the commit `changed` (0: there is no box), where a
- * condition asks for `asked` (0: no box) or an earlier one (OBB_REVISION). */
+/* Returns the problem of a box that was changed by the commit `changed` (0: there is no box), where
+ * a condition asks for `asked` (0: no box) or an earlier one (OBB_REVISION). */
 wire_problem wire_problem_of_if_box(obb_str name, uint64_t changed, uint64_t asked,
                                     struct obb_arena *arena);
 

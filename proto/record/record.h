@@ -53,8 +53,8 @@ typedef struct wire_record {
     obb_effects effects; /* of MADE and COMMIT; of SNAPSHOT without list; of BOXES the list alone */
 } wire_record;
 
-/* Appends the record. `dimensions` is that of the scene after the commit. Without memory out->failed
- * is set. About 30 ns a pose. */
+/* Appends the record. `dimensions` is that of the scene after the commit. Without memory
+ * out->failed is set. About 30 ns a pose. */
 void wire_record_write(const wire_record *record, int dimensions, struct wire_buf *out);
 
 /* Reads one whole record. The texts point into `bytes`, the list of effects is in the arena.

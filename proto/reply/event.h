@@ -1,8 +1,8 @@
 /* Messages of a scene's event stream (Server-Sent Events, HTML living standard section 9.2).
  *
  * Each function appends one message to buf; check buf->failed once, at the end. The `id` of a
- * message is the revision and the scene's epoch, and a client that comes back sends the last id that
- * it saw. Of the
+ * message is the revision and the scene's epoch, and a client that comes back sends the last id
+ * that it saw. Of the
  * messages about one revision only the last one has an id (`last`). So a client that was cut off
  * between them gets all of them again instead of missing some.
  *
@@ -58,8 +58,8 @@ typedef struct wire_box_change {
     obb_str entity; /* likewise; length 0: none */
 } wire_box_change;
 
-/* Writes the names of the boxes that were changed, and their poses. dimensions: of the scene; 0: without
- * poses. frames: the names of frames that were made, moved or removed. */
+/* Writes the names of the boxes that were changed, and their poses. dimensions: of the scene; 0:
+ * without poses. frames: the names of frames that were made, moved or removed. */
 void wire_event_boxes(struct wire_buf *buf, uint64_t epoch, obb_moment moment, bool last,
                       const wire_box_change *boxes, size_t count, int dimensions,
                       const obb_str *frames, size_t frame_count);

@@ -1,5 +1,5 @@
-/* The lines of a scene's log (NDJSON): first the header and the boxes of the state that it begins with,
- * then a line a commit. They append to buf; check buf->failed once, at the end.
+/* The lines of a scene's log (NDJSON): first the header and the boxes of the state that it begins
+ * with, then a line a commit. They append to buf; check buf->failed once, at the end.
  *
  * The line of a commit is the commit that has the same effects: what POST takes, with `revision`,
  * `time` and `hash` beside it. Numbers are written with the shortest digits that read back to them. */
@@ -33,9 +33,10 @@ struct wire_log_line {
 void wire_log_line_begin(struct wire_log_line *line, struct wire_buf *buf, const obb_step *step);
 
 /* Add an effect. First come the removed boxes, the removed frames, and the frames that were made or
- * moved; then all boxes whose effect is OBB_EFFECT_PUT or OBB_EFFECT_NEW, in the order of ids among the
- * new ones; then poses: those of OBB_EFFECT_POSED, except of boxes that a frame carried, and once more
- * those of OBB_EFFECT_PUT that were teleported. The pose of a box in a frame is that in the frame. */
+ * moved; then all boxes whose effect is OBB_EFFECT_PUT or OBB_EFFECT_NEW, in the order of ids among
+ * the new ones; then poses: those of OBB_EFFECT_POSED, except of boxes that a frame carried, and
+ * once more those of OBB_EFFECT_PUT that were teleported. The pose of a box in a frame is that in
+ * the frame. */
 void wire_log_line_remove(struct wire_log_line *line, const obb_effect *effect);
 void wire_log_line_remove_frame(struct wire_log_line *line, const obb_effect *effect);
 void wire_log_line_frame(struct wire_log_line *line, const obb_effect *effect);

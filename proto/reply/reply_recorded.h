@@ -1,8 +1,8 @@
 /* Recorded queries: what a scene keeps of a query that was answered, and what it tells of it.
  *
- * The text of a recorded query is JSON: the members {"kind","query","answer","at","revision","time",
- * "tag","request","token"} without the braces. Its id is known only when it is kept, so the id is
- * written before the text whenever it is told. */
+ * The text of a recorded query is JSON: the members
+ * {"kind","query","answer","at","revision","time", "tag","request","token"} without the braces. Its
+ * id is known only when it is kept, so the id is written before the text whenever it is told. */
 #ifndef WIRE_REPLY_RECORDED_H
 #define WIRE_REPLY_RECORDED_H
 
@@ -23,12 +23,12 @@ typedef struct wire_recorded {
 /* Appends the text. Check buf->failed. */
 void wire_write_recorded(struct wire_buf *buf, const wire_recorded *recorded);
 
-/* Returns whether the answer found something: pairs that overlap; all-pairs a pair; the other kinds a
- * box or a hit for one of the items. */
+/* Returns whether the answer found something: pairs that overlap; all-pairs a pair; the other kinds
+ * a box or a hit for one of the items. */
 bool wire_result_hits(const obb_query *query, const obb_result *result);
 
-/* Returns whether the query or the answer of a text names the box, by its name or by `id` (0: by name
- * only). O(length of the text). False without memory in the arena. */
+/* Returns whether the query or the answer of a text names the box, by its name or by `id` (0: by
+ * name only). O(length of the text). False without memory in the arena. */
 bool wire_recorded_names(obb_str text, obb_str name, uint64_t id, struct obb_arena *arena);
 
 typedef struct wire_recorded_row {

@@ -1,5 +1,5 @@
-/* The groups of changes of an edit: remove, remove_frames, frames, put, pose and transform. A commit
- * holds them, and so does the `with` of a query. */
+/* The groups of changes of an edit: remove, remove_frames, frames, put, pose and transform. A
+ * commit holds them, and so does the `with` of a query. */
 #ifndef WIRE_EDIT_GROUPS_H
 #define WIRE_EDIT_GROUPS_H
 

@@ -6,8 +6,8 @@
 #include "proto/codec/cursor.h"
 
 /* Reads {"origins","directions" or "targets","max_distances","times"} into the rays, the count and
- * the times of the query, in the arena; without "times" those stay NULL. Returns false if the cursor
- * failed. */
+ * the times of the query, in the arena; without "times" those stay NULL. Returns false if the
+ * cursor failed. */
 bool wire_read_ray_columns(struct wire_cursor *c, int dimensions, obb_query *query);
 
 #endif

@@ -10,8 +10,8 @@
  * itself, the object that lacks a field. Accepted values are in range and of the right shape.
  * Questions about the scene (is the box there? is this a 412?) are answered by core later.
  *
- * Memory   at most about 25 bytes of the arena for a byte of the body (bare ids in CBOR; 12 in JSON); 1 to 3
- *          for bodies of boxes. */
+ * Memory   at most about 25 bytes of the arena for a byte of the body (bare ids in CBOR; 12 in
+ *          JSON); 1 to 3 for bodies of boxes. */
 #ifndef WIRE_REQUEST_H
 #define WIRE_REQUEST_H
 

@@ -19,8 +19,8 @@ typedef struct wire_commit {
     obb_str tag;  /* the first one */
 } wire_commit;
 
-/* Reads a commit. If the first member of `pose` is an array, the poses are in columns. If the member
- * "names" of `put` is an array, the puts are.
+/* Reads a commit. If the first member of `pose` is an array, the poses are in columns. If the
+ * member "names" of `put` is an array, the puts are.
  *
  * Of several faults the one counts that comes first in the order of application (time, restart,
  * if_revision, remove, remove_frames, frames, put, pose, transform,

@@ -1,5 +1,5 @@
-/* Logs: the lines that wire_write_log_head, wire_write_export_box and wire_log_line_begin write, one
- * at a time. */
+/* Logs: the lines that wire_write_log_head, wire_write_export_box and wire_log_line_begin write,
+ * one at a time. */
 #ifndef WIRE_REQUEST_LOG_H
 #define WIRE_REQUEST_LOG_H
 

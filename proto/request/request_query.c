@@ -215,8 +215,8 @@ static bool read_filter(struct wire_query_reading *r)
 
 #define NO_MOMENT "\"revision\", \"time\" or \"ago\" is missing"
 
-/* Reads `at`. Without must_name, it may name no moment: its kind is then OBB_AT_NOW. *out_place: that
- * of the member that names a moment. */
+/* Reads `at`. Without must_name, it may name no moment: its kind is then OBB_AT_NOW. *out_place:
+ * that of the member that names a moment. */
 static bool read_at(struct wire_cursor *c, bool must_name, obb_at *out, size_t *out_place)
 {
     enum { REVISION, TIME, AGO, INTERPOLATE, CLAMP, COUNT };

@@ -27,8 +27,8 @@ bool wire_read_query(const wire_body *body, obb_query_kind kind, int dimensions,
 bool wire_find_tag(const wire_body *body, size_t query, struct obb_arena *arena, obb_str *out);
 
 /* Appends the queries of a body that was decoded before, each as compact JSON that can be posted to
- * …/query/{kind}: the body itself, or, with of_commit, the `count` queries of the commit. ends[i] is
- * where query i ends in out->bytes. Returns false without memory. O(length of the body). */
+ * …/query/{kind}: the body itself, or, with of_commit, the `count` queries of the commit. ends[i]
+ * is where query i ends in out->bytes. Returns false without memory. O(length of the body). */
 bool wire_copy_queries(const wire_body *body, bool of_commit, struct obb_arena *arena,
                        struct wire_buf *out, size_t *ends, size_t count);
 

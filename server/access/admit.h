@@ -38,9 +38,9 @@ const struct srv_auth *srv_admit_tokens(const struct srv_admit *admit);
 bool srv_admit_request(struct srv_admit *admit, struct srv_request *request,
                        const char *authorization, wire_problem *problem);
 
-/* Returns whether the token by which the request was admitted still admits it: it is in use, has not
- * expired, and has the scope and the scene. True without tokens. Looks the token up only after a
- * reload. */
+/* Returns whether the token by which the request was admitted still admits it: it is in use, has
+ * not expired, and has the scope and the scene. True without tokens. Looks the token up only after
+ * a reload. */
 bool srv_admit_holds(const struct srv_admit *admit, struct srv_request *request);
 
 /* Returns whether the token by which the request was admitted is for the scene, too. True without

@@ -148,9 +148,9 @@ static bool is_host(const char *text, size_t length)
     return length > 0 && strspn(text, plain) >= length;
 }
 
-/* Returns whether browsers send the text in an Origin field (RFC 6454, 6.2): in lower case, and with
- * a port only if it is not the scheme's own. `null` is refused: pages of any site can send it from a
- * sandboxed frame, so an operator who listed it would let all of them write. */
+/* Returns whether browsers send the text in an Origin field (RFC 6454, 6.2): in lower case, and
+ * with a port only if it is not the scheme's own. `null` is refused: pages of any site can send it
+ * from a sandboxed frame, so an operator who listed it would let all of them write. */
 static bool is_origin(const char *text)
 {
     static const char scheme[] = "abcdefghijklmnopqrstuvwxyz0123456789+-.";
@@ -267,8 +267,8 @@ static void variable_of(const struct option *option, char out[static VARIABLE])
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
-/* Returns the number of letters to insert, delete or replace (Levenshtein's distance) between a name
- * as it was given and a flag. Ignores case, and takes _ for -. */
+/* Returns the number of letters to insert, delete or replace (Levenshtein's distance) between a
+ * name as it was given and a flag. Ignores case, and takes _ for -. */
 static size_t distance(const char *given, size_t length, const char *flag)
 {
     size_t row[VARIABLE]; /* from the given letters so far to each beginning of the flag */

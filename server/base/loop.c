@@ -1,4 +1,5 @@
 /* The C library asks for the name, which it needs for syscall().
+ *
  * NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming) */
 #define _DEFAULT_SOURCE
 #include "server/base/loop.h"

@@ -1,8 +1,8 @@
 /* The event loop: the one thread that owns scenes and connections. A narrow face over libuv, which
  * only this room knows.
  *
- * All functions except srv_clock and srv_bell_ring are called on the loop's thread. Callbacks run one at a time, and
- * never inside the call that asked for them. */
+ * All functions except srv_clock and srv_bell_ring are called on the loop's thread. Callbacks run
+ * one at a time, and never inside the call that asked for them. */
 #ifndef SRV_LOOP_H
 #define SRV_LOOP_H
 
@@ -27,8 +27,8 @@ void srv_loop_destroy(struct srv_loop *loop);
 /* Runs callbacks until srv_loop_stop. */
 void srv_loop_run(struct srv_loop *loop);
 
-/* Runs the callbacks that are due, after waiting for one for at most `wait_ms`. For a caller that runs
- * the loop by hand. */
+/* Runs the callbacks that are due, after waiting for one for at most `wait_ms`. For a caller that
+ * runs the loop by hand. */
 void srv_loop_step(struct srv_loop *loop, int wait_ms);
 
 /* Ends srv_loop_run. No turn is taken any more. */
@@ -95,8 +95,8 @@ void srv_watch_destroy(struct srv_watch *watch);
 bool srv_bell_create(struct srv_loop *loop, srv_callback *callback, void *context,
                      struct srv_bell **out);
 
-/* Rings the bell. Safe from any thread while the bell exists. Costs a system call, or nothing if the
- * call of an earlier ring is still to come. */
+/* Rings the bell. Safe from any thread while the bell exists. Costs a system call, or nothing if
+ * the call of an earlier ring is still to come. */
 void srv_bell_ring(struct srv_bell *bell);
 
 /* Frees the bell, which no thread may ring any more. Accepts NULL. */

@@ -18,8 +18,8 @@ struct srv_trash {
     uint64_t jobs; /* submitted so far */
 };
 
-/* Begins and ends to collect what the loop frees. Called on the loop's thread. No job may be left at
- * the end. What is collected then is freed before srv_trash_stop returns. */
+/* Begins and ends to collect what the loop frees. Called on the loop's thread. No job may be left
+ * at the end. What is collected then is freed before srv_trash_stop returns. */
 void srv_trash_start(struct srv_trash *trash);
 void srv_trash_stop(struct srv_trash *trash);
 

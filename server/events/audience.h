@@ -1,6 +1,6 @@
 /* An audience: the subscribers of a channel that are sent the same messages, which are written once
- * for all of them. The channel finds, makes and ends audiences on the loop while no step runs. A step
- * on the pool reads `params`, `covered` and `due`, and writes the group that is its own.
+ * for all of them. The channel finds, makes and ends audiences on the loop while no step runs. A
+ * step on the pool reads `params`, `covered` and `due`, and writes the group that is its own.
  *
  * With a rate, the commits of an interval are joined in `sum`. Who joins meanwhile cannot share the
  * sum, which began before. It gets an audience of its own, a younger one, with the same params. The
@@ -36,8 +36,8 @@ struct srv_audience {
     bool has_missed;
 };
 
-/* Returns an audience without subscribers, with copies of the texts of `params`, or NULL if the budget
- * has no room. The caller destroys it. */
+/* Returns an audience without subscribers, with copies of the texts of `params`, or NULL if the
+ * budget has no room. The caller destroys it. */
 struct srv_audience *srv_audience_create(struct obb_budget *budget,
                                          const wire_event_params *params);
 

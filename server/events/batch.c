@@ -17,9 +17,9 @@ bool srv_box_matches(const wire_event_params *params, const struct obb_version *
 
 /* ---- Of one commit --------------------------------------------------------------------------- */
 
-/* Writes what the change of a box is to those who asked for `params`. Returns false if it is nothing. A
- * box is new to them, too, if the filter did not let it pass before. With a rate, a removed box that
- * the filter did not let pass is GONE_UNSEEN: a sum may still hold it. */
+/* Writes what the change of a box is to those who asked for `params`. Returns false if it is
+ * nothing. A box is new to them, too, if the filter did not let it pass before. With a rate, a
+ * removed box that the filter did not let pass is GONE_UNSEEN: a sum may still hold it. */
 enum { GONE_UNSEEN = 0, ALIVE = WIRE_BOX_PUT | WIRE_BOX_POSED };
 
 static bool box_of(const struct obb_view *after, const srv_box_change *change,
@@ -208,8 +208,8 @@ static int by_ids(const wire_pair_change *a, const wire_pair_change *b)
     return a->b_id < b->b_id ? -1 : a->b_id > b->b_id;
 }
 
-/* A pair that comes and goes again and again is told as often as it takes to say that it came, that it
- * went, and how it stands: begins less ends are what they were. */
+/* A pair that comes and goes again and again is told as often as it takes to say that it came, that
+ * it went, and how it stands: begins less ends are what they were. */
 static wire_pair_change join_pair(const wire_pair_change *a, const wire_pair_change *b)
 {
     wire_pair_change joined = *a;

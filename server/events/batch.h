@@ -22,14 +22,14 @@ struct srv_batch {
 /* Returns whether a filter lets the box pass. */
 bool srv_box_matches(const wire_event_params *params, const struct obb_version *box);
 
-/* Returns what one commit is to those who asked for `params`. The lists are in `arena`, and the names
- * are those of the versions. `prefix` is about frames, too; filters by entity or category leave frames
- * out. Returns false if there is no memory. */
+/* Returns what one commit is to those who asked for `params`. The lists are in `arena`, and the
+ * names are those of the versions. `prefix` is about frames, too; filters by entity or category
+ * leave frames out. Returns false if there is no memory. */
 bool srv_batch_of(const srv_changes *changes, const wire_event_params *params,
                   struct obb_arena *arena, struct srv_batch *out);
 
-/* Joins the batch of a later commit to `sum`, which owns its lists and copies of all texts, drawn from
- * the budget. Returns false if there is no room; `sum` is then as it was. O(sum + next). */
+/* Joins the batch of a later commit to `sum`, which owns its lists and copies of all texts, drawn
+ * from the budget. Returns false if there is no room; `sum` is then as it was. O(sum + next). */
 bool srv_batch_join(struct srv_batch *sum, const struct srv_batch *next, struct obb_budget *budget);
 
 /* Empties a batch that was joined to. */

@@ -27,8 +27,8 @@ typedef struct srv_wanted {
 
 /* Gathers what the commit between two states did. Any thread.
  *
- * contacts  the set of the state before, or NULL. It is moved on to the state after; with an error, or
- *           without room, it is destroyed and set to NULL.
+ * contacts  the set of the state before, or NULL. It is moved on to the state after; with an error,
+ *           or without room, it is destroyed and set to NULL.
  * out       lists in `arena`, valid while both views are open.
  * out_lost  the topics for which there was no room.
  * errors    OBB_CANCELLED. */

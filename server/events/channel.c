@@ -115,8 +115,8 @@ static bool wanted(const struct srv_channel *c, unsigned topics)
 
 /* ---- Audiences with a rate ------------------------------------------------------------------- */
 
-/* Decides whose sums the next step sends. A younger audience waits for the elder one, unless that has
- * nothing to send. */
+/* Decides whose sums the next step sends. A younger audience waits for the elder one, unless that
+ * has nothing to send. */
 static void find_due(struct srv_channel *c, srv_step_kind kind)
 {
     const double now = srv_clock();
@@ -690,8 +690,8 @@ static void on_join_cancel(struct srv_request *request)
     refuse_join(c, &j->step, OBB_CANCELLED);
 }
 
-/* Holds the state that a returning client knows, and with it all later ones, if that is in the scene's
- * history. OBB_NO_MEMORY. */
+/* Holds the state that a returning client knows, and with it all later ones, if that is in the
+ * scene's history. OBB_NO_MEMORY. */
 static obb_status hold_missed(struct srv_channel *c, struct obb_scene *scene,
                               const struct srv_subscriber *s, struct srv_missed *missed)
 {

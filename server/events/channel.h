@@ -42,12 +42,12 @@ void srv_channel_join(struct srv_channel *channel, struct obb_scene *scene,
 /* A commit has raised the revision of the channel's scene. O(1). */
 void srv_channel_commit(struct srv_channel *channel, struct obb_scene *scene);
 
-/* Sends a recorded query at once, ahead of commits in the queue, to the audiences that follow the topic
- * queries. Without room for the message they are sent away with `overrun`. */
+/* Sends a recorded query at once, ahead of commits in the queue, to the audiences that follow the
+ * topic queries. Without room for the message they are sent away with `overrun`. */
 void srv_channel_query(struct srv_channel *channel, const wire_recorded_row *row);
 
-/* The scene is about to be removed. The subscribers of its channel, if it has one, are told when the
- * queue comes to it. */
+/* The scene is about to be removed. The subscribers of its channel, if it has one, are told when
+ * the queue comes to it. */
 void srv_channels_remove(struct srv_channels *channels, const struct obb_scene *scene);
 
 /* Every 5 s: forgets messages for those who join, and ends channels that nobody wants any more.

@@ -49,15 +49,16 @@ struct srv_channel_state {
 
 /* Runs a step. Any thread.
  *
- * SRV_STEP_JOIN    writes subscriber->first and subscriber->status. With views in step->missed, appends
- *                  what these commits told the subscriber's audience; when they lead to the state's
- *                  view, that is audience->missed and `first`. Otherwise `first` is NULL for a client
- *                  that missed nothing, and audience->present for all others that follow collisions
- *                  or come back: that tells a returning client that it must read the scene anew.
- * SRV_STEP_COMMIT  writes `now` and `lost` of the covered audiences and state->status, and moves the
- *                  contacts on to step->after. Without room for them, drops the contacts: then all
- *                  audiences that follow collisions are lost. Joins the commit to the sums of audiences
- *                  with a rate, and tells them if they are due.
+ * SRV_STEP_JOIN    writes subscriber->first and subscriber->status. With views in step->missed,
+ *                  appends what these commits told the subscriber's audience; when they lead to the
+ *                  state's view, that is audience->missed and `first`. Otherwise `first` is NULL
+ *                  for a client that missed nothing, and audience->present for all others that
+ *                  follow collisions or come back: that tells a returning client that it must read
+ *                  the scene anew.
+ * SRV_STEP_COMMIT  writes `now` and `lost` of the covered audiences and state->status, and moves
+ *                  the contacts on to step->after. Without room for them, drops the contacts: then
+ *                  all audiences that follow collisions are lost. Joins the commit to the sums of
+ *                  audiences with a rate, and tells them if they are due.
  * SRV_STEP_SUMS, SRV_STEP_REMOVED
  *                  write `now` and `lost` of the covered audiences that are due.
  *

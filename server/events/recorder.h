@@ -1,10 +1,10 @@
-/* The recorder: it keeps the last queries of each scene whose setting `record` asks for that, with their
- * answers, and tells them to those who follow the topic queries.
+/* The recorder: it keeps the last queries of each scene whose setting `record` asks for that, with
+ * their answers, and tells them to those who follow the topic queries.
  *
- * A recording is what one request adds. It is made where the answer is written, on any thread, and kept
- * on the loop. Recorded queries draw from the budget, and take at most a quarter of it together. Without
- * room, or while more than 256 KiB wait to be kept, a query is left out and counted
- * (obbd_queries_unrecorded_total). */
+ * A recording is what one request adds. It is made where the answer is written, on any thread, and
+ * kept on the loop. Recorded queries draw from the budget, and take at most a quarter of it
+ * together. Without room, or while more than 256 KiB wait to be kept, a query is left out and
+ * counted (obbd_queries_unrecorded_total). */
 #ifndef SRV_RECORDER_H
 #define SRV_RECORDER_H
 
@@ -53,7 +53,8 @@ typedef struct srv_answered {
     const struct obb_view *const *views; /* of each query as many as obb_query_views says */
     const obb_result *const *results;
     bool of_commit;
-    /* Where the result of each query lies in the reply, of a commit that is answered in JSON; else NULL. */
+    /* Where the result of each query lies in the reply, of a commit that is answered in JSON; else
+     * NULL. */
     const size_t (*entries)[2];
 } srv_answered;
 
@@ -61,8 +62,8 @@ typedef struct srv_answered {
  * settings. */
 srv_write_listener srv_recorder_listener(struct srv_recorder *recorder);
 
-/* Turns a recording on, for a request whose scene records. Called in the handler, because the token may
- * be gone later. Without memory the recording stays off, and counts as left out. */
+/* Turns a recording on, for a request whose scene records. Called in the handler, because the token
+ * may be gone later. Without memory the recording stays off, and counts as left out. */
 void srv_recording_begin(struct srv_recording *recording, struct srv_request *request);
 
 /* Makes the records of a recording that is on. request->reply holds the answer. Any thread.
@@ -80,9 +81,9 @@ void srv_recording_skip(struct srv_recording *recording);
 /* Forgets what was made and not kept. Zeroes are fine. */
 void srv_recording_drop(struct srv_recording *recording);
 
-/* Finds the recorded queries of a scene behind params->after_id with the tag and the hit of `params`,
- * oldest first. They are held: give them back with srv_record_unref. The box is not looked at. Writes at
- * most `room`, which is srv_recorder_count at most, and returns how many. */
+/* Finds the recorded queries of a scene behind params->after_id with the tag and the hit of
+ * `params`, oldest first. They are held: give them back with srv_record_unref. The box is not
+ * looked at. Writes at most `room`, which is srv_recorder_count at most, and returns how many. */
 size_t srv_recorder_count(const struct srv_recorder *recorder, const struct obb_scene *scene);
 size_t srv_recorder_find(struct srv_recorder *recorder, const struct obb_scene *scene,
                          const wire_recorded_params *params, struct srv_record **out, size_t room);

@@ -35,24 +35,25 @@ struct srv_subscriber {
 void srv_subscriber_init(struct srv_subscriber *subscriber, struct srv_request *request,
                          const wire_event_params *params);
 
-/* Starts the stream with `first`, which must still be there. `left` is called once: when the client goes, when the stream is cut, or
- * from srv_subscriber_finish. The subscriber may be gone after that. */
+/* Starts the stream with `first`, which must still be there. `left` is called once: when the client
+ * goes, when the stream is cut, or from srv_subscriber_finish. The subscriber may be gone after
+ * that. */
 void srv_subscriber_start(struct srv_subscriber *subscriber,
                           void (*left)(struct srv_subscriber *subscriber));
 
 /* Instead of starting: answers the request with `status`, or as cancelled if it was. */
 void srv_subscriber_refuse(struct srv_subscriber *subscriber);
 
-/* Sends a message that was just appended to the feed of its topics. Returns false, and sends nothing,
- * if the client has not taken what it was sent before and would be more than 256 KiB behind. A state
- * does not count: it is shared, and may be larger. */
+/* Sends a message that was just appended to the feed of its topics. Returns false, and sends
+ * nothing, if the client has not taken what it was sent before and would be more than 256 KiB
+ * behind. A state does not count: it is shared, and may be larger. */
 bool srv_subscriber_send(struct srv_subscriber *subscriber, struct srv_message *message);
 
 /* Sends a comment that keeps the connection alive, unless messages are on their way. */
 void srv_subscriber_keep_alive(struct srv_subscriber *subscriber, struct srv_message *comment);
 
-/* Lets it leave its channel, and ends its stream with this message. NULL: there is no memory for it,
- * and the stream is cut. */
+/* Lets it leave its channel, and ends its stream with this message. NULL: there is no memory for
+ * it, and the stream is cut. */
 void srv_subscriber_finish(struct srv_subscriber *subscriber, struct srv_message *last_message);
 
 /* Does the same, and forgets the messages that wait, except for the one that is being sent. */

@@ -252,9 +252,9 @@ void srv_reply_empty(struct srv_request *request, int status)
         srv_answer_finish(x, status, response, NULL);
 }
 
-/* Returns how many bytes the request would have drawn with the memory that its arena was refused, if
- * these are more than --memory-limit: it could never be served, not even alone. Otherwise returns
- * 0. */
+/* Returns how many bytes the request would have drawn with the memory that its arena was refused,
+ * if these are more than --memory-limit: it could never be served, not even alone. Otherwise
+ * returns 0. */
 static size_t never_fits(const struct srv_exchange *x)
 {
     const struct obb_arena *arena = &x->request.arena;

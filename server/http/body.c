@@ -17,8 +17,8 @@ static void discard_rest(struct srv_exchange *x, int status, const char *detail)
     srv_exchange_free_body(x);
 }
 
-/* Makes room for `size` more bytes. The buffer begins with the declared length up to SRV_FIRST_BODY,
- * then doubles each time, so a client must send bytes to get memory. */
+/* Makes room for `size` more bytes. The buffer begins with the declared length up to
+ * SRV_FIRST_BODY, then doubles each time, so a client must send bytes to get memory. */
 static bool grow(struct srv_exchange *x, size_t size)
 {
     const size_t need = x->body_length + size;

@@ -93,8 +93,9 @@ void srv_connection_unwatch(struct srv_connection *c);
 bool srv_connection_half_closed(const struct srv_connection *c);
 
 /* Returns whether the client has taken bytes since the last call: by the bytes that it has
- * acknowledged, and on unix sockets by those that still wait in the kernel. sent: more bytes may have
- * gone to the kernel since then, where those that wait on a unix socket tell nothing: returns true. */
+ * acknowledged, and on unix sockets by those that still wait in the kernel. sent: more bytes may
+ * have gone to the kernel since then, where those that wait on a unix socket tell nothing: returns
+ * true. */
 bool srv_connection_takes(struct srv_connection *c, bool sent);
 
 /* Shuts the socket down. libmicrohttpd then sees the end of the connection and closes it. */

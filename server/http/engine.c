@@ -12,8 +12,8 @@
  * and a half times a request, so 32,768 would cost 4 % of a GET more. */
 enum { CONNECTION_MEMORY = 16384 };
 
-/* For GnuTLS: its usual algorithms, and TLS 1.2 and newer. "NORMAL" alone takes TLS 1.0, too. A name
- * that begins with @ would be looked up in the machine's policy, which could allow TLS 1.0. */
+/* For GnuTLS: its usual algorithms, and TLS 1.2 and newer. "NORMAL" alone takes TLS 1.0, too. A
+ * name that begins with @ would be looked up in the machine's policy, which could allow TLS 1.0. */
 static const char priorities[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
 
 struct srv_engine {

@@ -37,8 +37,8 @@ void srv_reply_stream(struct srv_request *request, int status, const char *conte
 /* Gives the bytes of buf, which is empty afterwards. If buf has failed, cuts the stream. */
 void srv_stream_give(struct srv_stream *stream, struct wire_buf *buf);
 
-/* Lends bytes to the stream, which has taken all that it was given. They must stay until on_drained or
- * on_closed. */
+/* Lends bytes to the stream, which has taken all that it was given. They must stay until on_drained
+ * or on_closed. */
 void srv_stream_lend(struct srv_stream *stream, const char *bytes, size_t size);
 
 /* Ends the answer after the client has taken the given bytes. */

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Makes the file `path` with `bytes` of the disk behind it, if it is not there. Returns false if the
- * disk has no room, or for any other error; the file is then not there. */
+/* Makes the file `path` with `bytes` of the disk behind it, if it is not there. Returns false if
+ * the disk has no room, or for any other error; the file is then not there. */
 bool srv_spare_make(const char *path, size_t bytes);
 
 /* Gives the room back. */

@@ -30,8 +30,8 @@ static const char tables[] =
     "create table record(seq integer primary key, scene integer not null, revision integer not "
     "null, gone integer not null, sum integer not null, body blob not null);"
     "create table chunk(id integer primary key, sum integer not null, body blob not null);"
-    /* `first`: records of the scene count from here; `records`: the last record that was durable when
-     * the snapshot was done */
+    /* `first`: records of the scene count from here; `records`: the last record that was durable
+     * when the snapshot was done */
     "create table snapshot(scene integer primary key, number integer not null, chunks integer not "
     "null, first integer not null, records integer not null, sum integer not null);"
     /* the first record that is kept, and the sum of the one before it */
@@ -641,8 +641,8 @@ static bool sqlite_recover(struct srv_backend *backend)
     return true;
 }
 
-/* Makes the file if it is not there, so that only its owner may read it. SQLite gives its other files
- * the same rights. */
+/* Makes the file if it is not there, so that only its owner may read it. SQLite gives its other
+ * files the same rights. */
 static bool make_file(const char *path)
 {
     const int file = open(path, O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);

@@ -1,9 +1,9 @@
 /* The journal in a SQLite database: DIR/journal.db, and its write-ahead log. Only sqlite.c knows
  * SQLite.
  *
- * Each row carries a keyed sum of itself, and a record's sum continues that of the record before it.
- * So a file that was cut or changed is either found to be damaged, or holds the beginning of the
- * log as it was written.
+ * Each row carries a keyed sum of itself, and a record's sum continues that of the record before
+ * it. So a file that was cut or changed is either found to be damaged, or holds the beginning of
+ * the log as it was written.
  *
  * Source   SQLite, "Write-Ahead Logging", "Atomic Commit In SQLite": https://sqlite.org/wal.html,
  *          https://sqlite.org/atomiccommit.html. */

@@ -29,8 +29,8 @@ static bool fail_problem(struct srv_log_file *file, const wire_problem *problem)
                 problem->detail != NULL ? problem->detail : problem->title);
 }
 
-/* Reads the next line. It is in the arena, because what is decoded points into it. *out_end: there is
- * none. */
+/* Reads the next line. It is in the arena, because what is decoded points into it. *out_end: there
+ * is none. */
 static bool read_line(struct srv_log_file *file, struct obb_arena *arena, wire_body *out,
                       bool *out_end)
 {
@@ -154,7 +154,8 @@ static bool read_box(struct lines *lines, obb_effect *out)
     return put.frame.length == 0 || place_box(lines, out);
 }
 
-/* Reads `count` more lines. Room is made for lines that are there, not for those that are announced. */
+/* Reads `count` more lines. Room is made for lines that are there, not for those that are
+ * announced. */
 static bool read_lines(struct lines *lines, size_t count,
                        bool (*read)(struct lines *lines, obb_effect *out))
 {

@@ -17,10 +17,10 @@ struct srv_log_file {
     bool began;      /* it is a log: its first line was read */
 };
 
-/* Opens the file and reads the state that the log begins with. The effects load it into a scene that
- * was made with head->settings (obb_effects_prepare, begins); their list is in the arena, which must
- * outlive them. Returns false if the file cannot be read or is no log; file->error then says why. The
- * file must be closed in any case. */
+/* Opens the file and reads the state that the log begins with. The effects load it into a scene
+ * that was made with head->settings (obb_effects_prepare, begins); their list is in the arena,
+ * which must outlive them. Returns false if the file cannot be read or is no log; file->error then
+ * says why. The file must be closed in any case. */
 bool srv_log_file_open(struct srv_log_file *file, struct obb_arena *arena, wire_log_head *out_head,
                        obb_effects *out_effects);
 
@@ -35,8 +35,8 @@ typedef enum srv_log_read {
     SRV_LOG_BROKEN /* the line cannot be read, or does not follow */
 } srv_log_read;
 
-/* Reads the line of the next commit. now: the scene after the commits before it. The commit is in the
- * arena. SRV_LOG_BROKEN: file->error says why. */
+/* Reads the line of the next commit. now: the scene after the commits before it. The commit is in
+ * the arena. SRV_LOG_BROKEN: file->error says why. */
 srv_log_read srv_log_file_next(struct srv_log_file *file, const obb_scene_info *now,
                                struct obb_arena *arena, wire_log_commit *out);
 

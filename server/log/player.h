@@ -1,7 +1,7 @@
-/* Playing a log: --replay. Makes the scene of a log at the start, and then commits what the log says,
- * at the pace at which it was recorded or faster. Clients see the states, ids and revisions that were
- * recorded. If somebody else changes the scene, or a line cannot be read, it stops and says so. Loop
- * only. */
+/* Playing a log: --replay. Makes the scene of a log at the start, and then commits what the log
+ * says, at the pace at which it was recorded or faster. Clients see the states, ids and revisions
+ * that were recorded. If somebody else changes the scene, or a line cannot be read, it stops and
+ * says so. Loop only. */
 #ifndef SRV_PLAYER_H
 #define SRV_PLAYER_H
 
@@ -22,8 +22,8 @@ struct srv_player_options {
     const struct srv_log *log;
 };
 
-/* Makes the scene, before the loop runs. Returns false if the file cannot be read, or the scene cannot
- * be made: error then holds one line. */
+/* Makes the scene, before the loop runs. Returns false if the file cannot be read, or the scene
+ * cannot be made: error then holds one line. */
 bool srv_player_create(const struct srv_player_options *options, struct srv_player **out,
                        char *error, size_t error_size);
 

@@ -78,8 +78,9 @@ static bool is_made(const wire_commit *commit)
     return !commit->dry_run && changes_something(&commit->edit);
 }
 
-/* Sets memory aside for the shortest answer to a commit with changes: without ids, and with a problem
- * in place of each result. Returns false after answering a commit that has no room for that. */
+/* Sets memory aside for the shortest answer to a commit with changes: without ids, and with a
+ * problem in place of each result. Returns false after answering a commit that has no room for
+ * that. */
 static bool set_aside(struct commit *c)
 {
     enum { FIXED = 512, PROBLEM = 256 }; /* bytes, at most */

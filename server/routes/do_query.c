@@ -137,8 +137,8 @@ void srv_plans_close(struct srv_plans *p)
 }
 
 /* Runs all queries on this thread. They draw from no budget: what they can hold is bounded by their
- * time, and only one request at a time is here. Returns false if they take longer than the loop may be busy;
- * then no plan is left. */
+ * time, and only one request at a time is here. Returns false if they take longer than the loop may
+ * be busy; then no plan is left. */
 static bool plans_try(struct srv_plans *p)
 {
     double left_ns = SRV_LOOP_NS;

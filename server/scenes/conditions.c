@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns whether the text begins with the tag of a revision from `first` to `last`. own: what follows
- * the revision in a tag with this epoch. */
+/* Returns whether the text begins with the tag of a revision from `first` to `last`. own: what
+ * follows the revision in a tag with this epoch. */
 static bool is_held(const char *text, uint64_t first, uint64_t last, const char *own)
 {
     enum { DIGITS = 20 };

@@ -11,8 +11,8 @@
  * list). */
 bool srv_tags_hold(const char *list, uint64_t first, uint64_t last, uint64_t epoch, bool weak);
 
-/* Sets the answer's ETag to `revision` and request->epoch, which is set. If If-None-Match holds that tag, sends 304 and returns
- * true. */
+/* Sets the answer's ETag to `revision` and request->epoch, which is set. If If-None-Match holds
+ * that tag, sends 304 and returns true. */
 bool srv_not_modified(struct srv_request *request, uint64_t revision);
 
 #endif

@@ -1,5 +1,6 @@
 /* Epochs. Revisions and ids of a scene begin anew when the scene is deleted and made again. Each
- * making draws a random number, the scene's epoch, so that a client sees which of them it speaks to.
+ * making draws a random number, the scene's epoch, so that a client sees which of them it speaks
+ * to.
  *
  * Every answer about a scene carries Obbd-Epoch: handlers set request->epoch, and srv_epoch_find
  * does so for problems. A request that carries Obbd-If-Epoch is refused if the scene has another
@@ -31,8 +32,8 @@ void srv_epoch_find(struct srv_request *request);
  * make the scene; 404 if there is no scene. */
 bool srv_epoch_check(struct srv_request *request, srv_makes makes, wire_problem *problem);
 
-/* Returns the problem of a request to a scene of another epoch than request->if_epoch, which is set.
- * found: the epoch of the scene; 0: there is no scene. */
+/* Returns the problem of a request to a scene of another epoch than request->if_epoch, which is
+ * set. found: the epoch of the scene; 0: there is no scene. */
 wire_problem srv_problem_of_epoch(struct srv_request *request, uint64_t found);
 
 #endif

@@ -15,8 +15,8 @@ typedef enum srv_op_kind {
     /* Makes the scene, which must not exist, with `settings` and the state that `effects` load. For
      * the start of the service: it is never done on the pool. */
     SRV_OP_LOAD,
-    /* Makes the scene as `copy` says, which names it, too. If the scene exists, the copy takes its place
-     * only with `replace`. */
+    /* Makes the scene as `copy` says, which names it, too. If the scene exists, the copy takes its
+     * place only with `replace`. */
     SRV_OP_COPY,
     SRV_OP_REMOVE /* removes the scene, which must exist, with its history */
 } srv_op_kind;
@@ -42,8 +42,8 @@ typedef struct srv_op {
     /* If-Match, as it was sent: the scene must have one of these revisions. NULL: no condition.
      * SRV_OP_REMOVE of a scene that does not exist ignores it. */
     const char *if_match;
-    /* The box that If-Match is about: if it is there, any revision from the commit that last changed
-     * the box to the present one holds. Length 0: If-Match is about the scene. */
+    /* The box that If-Match is about: if it is there, any revision from the commit that last
+     * changed the box to the present one holds. Length 0: If-Match is about the scene. */
     obb_str if_match_box;
 } srv_op;
 

@@ -44,8 +44,8 @@ void srv_paged_answer_start(struct srv_paged_answer *answer, struct srv_request 
 /* Gives the answer a newer state to tell of, which it may hold for a time of its own. */
 void srv_paged_answer_move(struct srv_paged_answer *answer, const struct obb_view *view);
 
-/* Lets a sleeping answer go on; does nothing for one that is awake. The state that it holds has been
- * the newest one until now. */
+/* Lets a sleeping answer go on; does nothing for one that is awake. The state that it holds has
+ * been the newest one until now. */
 void srv_paged_answer_wake(struct srv_paged_answer *answer);
 
 #endif

@@ -14,8 +14,9 @@ bool srv_no_params(struct srv_request *request);
  * the name is not valid. */
 bool srv_path_name(struct srv_request *request, size_t part, obb_str *out);
 
-/* Returns the scene that the path names, and sets request->epoch to its epoch. Returns NULL if the request was answered, or if it waits
- * because the scene is locked; then its handler is called anew later. */
+/* Returns the scene that the path names, and sets request->epoch to its epoch. Returns NULL if the
+ * request was answered, or if it waits because the scene is locked; then its handler is called anew
+ * later. */
 struct obb_scene *srv_path_scene(struct srv_request *request);
 
 /* Returns the dimensions of the scene of that name, also while it is locked; 3 if there is no such

@@ -251,9 +251,9 @@ static double merge_cost(const obb_merge *merge, int dimensions)
     return dimensions == 3 ? 150e3 + 60e3 * boxes : 1500.0 * boxes;
 }
 
-/* Returns about how many boxes stand in the frames that the edit moves or removes. The function looks
- * up only the first frames of each group, and takes the others to be like them: a look takes up to
- * 20 us if there are many frames, and the loop computes for at most a millisecond. */
+/* Returns about how many boxes stand in the frames that the edit moves or removes. The function
+ * looks up only the first frames of each group, and takes the others to be like them: a look takes
+ * up to 20 us if there are many frames, and the loop computes for at most a millisecond. */
 static size_t likely_framed(const struct obb_scene *scene, const obb_edit *edit)
 {
     enum { LOOKS = 25 };

@@ -9,7 +9,8 @@
  *   3. Find the scene, or make it for an edit that may.
  *      An edit for which --scene-memory leaves no room is refused before it is applied. Then the
  *      largest histories give up states, and the edit begins once more.
- *   4. Apply the op, all or nothing. The pool seals an edit that it prepared, so that the loop commits it
+ *   4. Apply the op, all or nothing. The pool seals an edit that it prepared, so that the loop
+ *   commits it
  *      in O(1).
  *   5. Tell the listeners.
  *   6. Call `done`. */
@@ -99,7 +100,8 @@ struct srv_write {
 
 /* Applies write->op, or refuses it, and calls write->done. Errors (write->status):
  *   by the epoch and the condition   OBB_REVISION
- *   by the store       OBB_NO_SCENE; OBB_BAD_VALUE if a scene is in the place of a copy; those of obb_store_add; OBB_SCENE_MEMORY; OBB_NO_MEMORY if
+ *   by the store       OBB_NO_SCENE; OBB_BAD_VALUE if a scene is in the place of a copy; those of
+ *   obb_store_add; OBB_SCENE_MEMORY; OBB_NO_MEMORY if
  *                      there is no randomness for an epoch
  *   by the scene       those of obb_edit_prepare and obb_scene_configure; OBB_CANCELLED;
  *                      OBB_NO_MEMORY

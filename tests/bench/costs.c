@@ -1,6 +1,6 @@
 /* Measures the time of queries and commits, beside the estimate of obb_query_cost. The constants of
- * that function, and the limits of server/scenes/loop_time.h that decide between loop and pool, come from these
- * figures. Best of several runs, one thread, as CSV. */
+ * that function, and the limits of server/scenes/loop_time.h that decide between loop and pool,
+ * come from these figures. Best of several runs, one thread, as CSV. */
 #include "proto/wire.h"
 #include "tests/bench/service/scene.h"
 
@@ -71,7 +71,8 @@ static void fill(struct rig *rig, size_t count)
     free(names);
 }
 
-/* ---- Queries, from their JSON to their answer's --------------------------------------------------------------------- */
+/* ---- Queries, from their JSON to their answer's
+ * --------------------------------------------------------------------- */
 
 struct row {
     const char *name;
@@ -206,7 +207,8 @@ static void measure(struct rig *rig, const struct row *row, size_t items)
     free(text);
 }
 
-/* ---- Commits ----------------------------------------------------------------------------------------------------------- */
+/* ---- Commits
+ * ----------------------------------------------------------------------------------------------------------- */
 
 static void poses(struct rig *rig, size_t count)
 {

@@ -1,5 +1,5 @@
-/* What no decent client sends: bytes written straight to the socket. Each gets a clear answer or a closed connection, and
- * the daemon goes on. */
+/* What no decent client sends: bytes written straight to the socket. Each gets a clear answer or a
+ * closed connection, and the daemon goes on. */
 #include "tests/support/expect.h"
 #include "tests/support/test.h"
 
@@ -277,8 +277,8 @@ START_TEST(hostile_bodies_are_refused_quickly)
 }
 END_TEST
 
-/* What libmicrohttpd refuses by itself, before anybody else sees it, is no problem document: pinned here as the API's
- * description says it. */
+/* What libmicrohttpd refuses by itself, before anybody else sees it, is no problem document: pinned
+ * here as the API's description says it. */
 START_TEST(what_is_no_http_is_refused_in_html_or_cut)
 {
     static char line[100000], fields[100000];
@@ -528,11 +528,13 @@ START_TEST(thousands_of_idle_connections_are_no_burden)
 }
 END_TEST
 
-/* ---- Twice the load that it can carry ------------------------------------------------------------------------------- */
+/* ---- Twice the load that it can carry
+ * ------------------------------------------------------------------------------- */
 
 enum { GREEDY = 24, SERVED = 20, SMALL = 50 };
 
-/* Reads what has come for one of the greedy: the status of a whole answer (they fit in a packet), or 0. */
+/* Reads what has come for one of the greedy: the status of a whole answer (they fit in a packet),
+ * or 0. */
 static int hear_one(int fd)
 {
     char text[4096];
@@ -581,7 +583,8 @@ START_TEST(overload_is_refused_and_the_small_are_served)
         slowest = seconds > slowest ? seconds : slowest;
         sum += seconds;
         small++;
-        /* The refused come back 50 times a second: still far more than can be served, and Check keeps a message of every assert. */
+        /* The refused come back 50 times a second: still far more than can be served, and Check
+         * keeps a message of every assert. */
         (void)poll(NULL, 0, 20);
     }
     const double grown = daemon_memory_mib(&daemon, "VmRSS") - warm;

@@ -1,5 +1,6 @@
-/* One request may not take the memory of the process: --memory-limit bounds everything that requests take beside the scenes.
- * Each test sends one of the worst requests that the contract allows, and looks at the daemon's peak. */
+/* One request may not take the memory of the process: --memory-limit bounds everything that
+ * requests take beside the scenes. Each test sends one of the worst requests that the contract
+ * allows, and looks at the daemon's peak. */
 #include "tests/support/expect.h"
 #include "tests/support/test.h"
 
@@ -62,7 +63,8 @@ static void expect_bound(const char *what)
 #endif
 }
 
-/* Sends a body of this head, `count` times the item and this tail. The answer is 200, 413, 422 or 503. */
+/* Sends a body of this head, `count` times the item and this tail. The answer is 200, 413, 422 or
+ * 503. */
 static void send_many(const char *path, const char *type, const char *head, size_t head_length,
                       const char *item, size_t count, const char *tail)
 {

@@ -1,6 +1,7 @@
-/* Eight clients at once, reading and committing, by name and in columns. Each writes down what it sent and what it was answered; afterwards the
- * commits, put in order of their revisions, make the state after each, and every answer must be that of its revision. Some boxes stand
- * in rigs: frames that commits make, move, turn round and remove. */
+/* Eight clients at once, reading and committing, by name and in columns. Each writes down what it
+ * sent and what it was answered; afterwards the commits, put in order of their revisions, make the
+ * state after each, and every answer must be that of its revision. Some boxes stand in rigs: frames
+ * that commits make, move, turn round and remove. */
 #include "tests/support/daemon.h"
 #include "tests/support/test.h"
 
@@ -12,7 +13,8 @@
 enum { CLIENTS = 8, ROUNDS = 150, BOXES = 16, LINE = 24, EDITS = 3, RAYS = 6, RIGS = 3 };
 #define GONE (-1000)
 
-/* Cubes of edge 2 at whole places of a line: two of them touch or overlap when they are at most 2 apart. */
+/* Cubes of edge 2 at whole places of a line: two of them touch or overlap when they are at most 2
+ * apart. */
 struct commit {
     long revision;
     int boxes[EDITS], places[EDITS]; /* GONE: removed */
@@ -135,8 +137,8 @@ static void move_rigs(struct commit *commit, test_rng *rng, json_t *body)
     json_decref(name);
 }
 
-/* A few boxes put or removed, perhaps one of them moved, perhaps a rig moved or removed, and always one box that no other commit puts at the same place,
- * so that every commit changes something. */
+/* A few boxes put or removed, perhaps one of them moved, perhaps a rig moved or removed, and always
+ * one box that no other commit puts at the same place, so that every commit changes something. */
 static void write_some(struct actor *actor, struct http_client *client, test_rng *rng, int serial)
 {
     struct commit *commit = &actor->commits[actor->commit_count];

@@ -1,5 +1,5 @@
-/* The contract as a client sees it: every route, what it answers, and every way it refuses. Each test has a daemon of
- * its own. */
+/* The contract as a client sees it: every route, what it answers, and every way it refuses. Each
+ * test has a daemon of its own. */
 #include "tests/support/expect.h"
 #include "tests/support/test.h"
 
@@ -448,7 +448,8 @@ START_TEST(a_history_that_was_overrun_says_what_is_left)
                410, LEFT);
     expect(client, "GET", "/v1/scenes/h/boxes/a?at_revision=3", NULL, 410, LEFT);
     expect(client, "GET", "/v1/scenes/h/boxes?at_time=39", NULL, 410, LEFT);
-    /* A commit that asks for more than it would leave is not made: newest is what is there, oldest what it would have left. */
+    /* A commit that asks for more than it would leave is not made: newest is what is there, oldest
+     * what it would have left. */
     expect(client, "POST", "/v1/scenes/h/commit",
            "{\"time\":70,\"remove\":[\"a\"],\"queries\":[{\"kind\":\"all-pairs\",\"at\":"
            "{\"revision\":4}}]}",
@@ -726,7 +727,8 @@ START_TEST(a_client_over_its_rate_waits_as_long_as_it_is_told)
 }
 END_TEST
 
-/* Status 1, nothing on stdout, and on stderr one line, in which nothing could move the cursor of a terminal. */
+/* Status 1, nothing on stdout, and on stderr one line, in which nothing could move the cursor of a
+ * terminal. */
 static void expect_refusal(const char *const *arguments, char *out, size_t out_size, char *err,
                            size_t err_size)
 {

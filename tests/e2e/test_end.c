@@ -1,4 +1,5 @@
-/* How the daemon ends, or fails to begin, and what its log says of requests: the program itself, its exit status, its sockets, its stderr. */
+/* How the daemon ends, or fails to begin, and what its log says of requests: the program itself,
+ * its exit status, its sockets, its stderr. */
 #include "tests/server/certificates.h"
 #include "tests/support/daemon.h"
 #include "tests/support/test.h"

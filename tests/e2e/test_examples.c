@@ -1,5 +1,5 @@
-/* Replays the exchanges of proto/contract/examples: what the documentation shows is what the daemon answers, in JSON and, where both
- * are spoken, in CBOR. Each file has a fresh daemon of its own. */
+/* Replays the exchanges of proto/contract/examples: what the documentation shows is what the daemon
+ * answers, in JSON and, where both are spoken, in CBOR. Each file has a fresh daemon of its own. */
 #include "proto/contract/tools/exchange.h"
 #include "tests/support/cbor.h"
 #include "tests/support/daemon.h"

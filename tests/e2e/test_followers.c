@@ -1,6 +1,7 @@
-/* Events end to end: clients commit at once and at random, followers with all kinds of filters and rates come, go and come
- * back, and what each of them puts together from its messages is at every revision the set of pairs that it asked for, the
- * boxes and their poses, by brute force over a model of its own. */
+/* Events end to end: clients commit at once and at random, followers with all kinds of filters and
+ * rates come, go and come back, and what each of them puts together from its messages is at every
+ * revision the set of pairs that it asked for, the boxes and their poses, by brute force over a
+ * model of its own. */
 #include "core/obb.h"
 #include "tests/support/daemon.h"
 #include "tests/support/follower.h"
@@ -24,7 +25,8 @@ enum {
     AHEAD = 32
 };
 
-/* Writers go ahead of those who follow every commit, but not far: the daemon drops who falls behind. */
+/* Writers go ahead of those who follow every commit, but not far: the daemon drops who falls
+ * behind. */
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t further;
@@ -32,7 +34,8 @@ static struct {
     size_t done;          /* writers */
 } pace = {.lock = PTHREAD_MUTEX_INITIALIZER, .further = PTHREAD_COND_INITIALIZER};
 
-/* ---- Sets of pairs --------------------------------------------------------------------------------------------------- */
+/* ---- Sets of pairs
+ * --------------------------------------------------------------------------------------------------- */
 
 struct pairs {
     uint64_t rows[BOXES]; /* bit b of row a, a < b */
@@ -57,7 +60,8 @@ static size_t pairs_count(const struct pairs *pairs)
     return count;
 }
 
-/* ---- What writers send ----------------------------------------------------------------------------------------------- */
+/* ---- What writers send
+ * ----------------------------------------------------------------------------------------------- */
 
 /* One change of one box; a commit is a list of them in the order in which they are applied. */
 struct edit {
@@ -119,7 +123,8 @@ static void random_marks(test_rng *rng, struct edit *edit)
     edit->group = groups[test_below(rng, 6)];
 }
 
-/* A box that none of the commit's edits of that kind has; how many boxes there are is more than a commit has edits. */
+/* A box that none of the commit's edits of that kind has; how many boxes there are is more than a
+ * commit has edits. */
 static size_t another_box(test_rng *rng, const struct commit *commit, int kind)
 {
     for (;;) {
@@ -227,7 +232,8 @@ static json_t *make_shifts(test_rng *rng, struct commit *commit)
     return transform;
 }
 
-/* Boxes are there or not, depending on others. A box that is far away changes with each commit, so that each has its revision. */
+/* Boxes are there or not, depending on others. A box that is far away changes with each commit, so
+ * that each has its revision. */
 static json_t *make_commit(struct writer *w, struct commit *commit)
 {
     json_t *remove = make_removes(&w->rng, commit), *put = make_puts(&w->rng, commit);
@@ -327,7 +333,8 @@ static void *write_all(void *context)
     return NULL;
 }
 
-/* ---- The model: the boxes after each commit, and their pairs by brute force --------------------------------------------- */
+/* ---- The model: the boxes after each commit, and their pairs by brute force
+ * --------------------------------------------- */
 
 struct model {
     struct model_box {
@@ -429,7 +436,8 @@ static void model_replay(struct model *model, const struct writer *writers)
     model->revisions = (long)count;
 }
 
-/* ---- Followers ---------------------------------------------------------------------------------------------------------- */
+/* ---- Followers
+ * ---------------------------------------------------------------------------------------------------------- */
 
 /* What the followers ask for, beside collisions. */
 static const struct asks {
@@ -543,7 +551,8 @@ static size_t box_of(const json_t *name)
     return box;
 }
 
-/* Each pair must be news, unless a rate joins several commits: then begins less ends are what counts. */
+/* Each pair must be news, unless a rate joins several commits: then begins less ends are what
+ * counts. */
 static void apply_pairs(struct watcher *w, const json_t *message, bool on)
 {
     const json_t *pair = NULL, *pairs = json_object_get(message, "pairs");
@@ -745,7 +754,8 @@ static void hear(struct watcher *w, const struct follower_message *message)
     w->puts = -1;
 }
 
-/* Reads what is there, and leaves when it is time: in the middle of a commit's messages as well as between two. */
+/* Reads what is there, and leaves when it is time: in the middle of a commit's messages as well as
+ * between two. */
 static void listen_to(struct watcher *w)
 {
     struct follower_message message;
@@ -761,8 +771,8 @@ static void listen_to(struct watcher *w)
     }
 }
 
-/* Those that are away come back when it is time, or for the end; then all are listened to until what one of them waits for
- * may have come. */
+/* Those that are away come back when it is time, or for the end; then all are listened to until
+ * what one of them waits for may have come. */
 static void listen_to_all(struct watcher *watchers, const struct test_daemon *daemon, size_t made,
                           bool to_end)
 {

@@ -1,4 +1,5 @@
-/* The log of a scene: what it says of each kind of change, that it makes the same states in another scene, and that it goes on. */
+/* The log of a scene: what it says of each kind of change, that it makes the same states in another
+ * scene, and that it goes on. */
 #include "tests/support/expect.h"
 #include "tests/support/test.h"
 
@@ -141,8 +142,8 @@ static void verify(const json_t *log)
     forget_file(path);
 }
 
-/* Makes the scene of a log again, by what the API takes: the first state is imported, each commit posted. Compares the log of
- * the result, state by state. */
+/* Makes the scene of a log again, by what the API takes: the first state is imported, each commit
+ * posted. Compares the log of the result, state by state. */
 static void replay(const json_t *log, const char *name)
 {
     char scene[64];
@@ -186,7 +187,8 @@ static void replay(const json_t *log, const char *name)
     json_decref(copy);
 }
 
-/* ---- What a line says ------------------------------------------------------------------------------------------------- */
+/* ---- What a line says
+ * ------------------------------------------------------------------------------------------------- */
 
 #define BOX(x) "{\"center\":[" #x ",0,0],\"half_extents\":[1,1,1]}"
 #define FULL(x)                                                                                \
@@ -348,7 +350,8 @@ START_TEST(parameters_are_checked)
 }
 END_TEST
 
-/* ---- Random scenes ----------------------------------------------------------------------------------------------------- */
+/* ---- Random scenes
+ * ----------------------------------------------------------------------------------------------------- */
 
 enum { NAMES = 6 };
 
@@ -517,7 +520,8 @@ START_TEST(a_log_of_boxes_that_expire_makes_the_same_states)
 }
 END_TEST
 
-/* ---- Following ---------------------------------------------------------------------------------------------------------- */
+/* ---- Following
+ * ---------------------------------------------------------------------------------------------------------- */
 
 /* Reads the lines of a chunked answer as they come. */
 struct tail {
@@ -673,7 +677,8 @@ START_TEST(the_end_of_the_daemon_ends_a_log)
 }
 END_TEST
 
-/* ---- --verify and --replay ---------------------------------------------------------------------------------------------- */
+/* ---- --verify and --replay
+ * ---------------------------------------------------------------------------------------------- */
 
 /* Runs the program with these arguments, which it must refuse with one line. */
 static void refused(const char *const *arguments, const char *says)
@@ -806,7 +811,8 @@ START_TEST(a_replay_keeps_the_pace)
 }
 END_TEST
 
-/* Large enough for the pool: scenes are locked while such a commit is prepared, and lines are written piece by piece. */
+/* Large enough for the pool: scenes are locked while such a commit is prepared, and lines are
+ * written piece by piece. */
 START_TEST(large_commits_are_told_in_pieces)
 {
     enum { MANY = 5000 };

@@ -1,5 +1,5 @@
-/* Questions about answers and about what is not stored: tag, explain, with and dry_run, as a client sees them, in JSON
- * and in CBOR. Each test has a daemon of its own. */
+/* Questions about answers and about what is not stored: tag, explain, with and dry_run, as a client
+ * sees them, in JSON and in CBOR. Each test has a daemon of its own. */
 #include "tests/support/cbor.h"
 #include "tests/support/expect.h"
 #include "tests/support/test.h"
@@ -74,8 +74,8 @@ static void post_cbor(const char *path, const json_t *body, long status, const j
     http_answer_fini(&answer);
 }
 
-/* Posts the text as JSON and as CBOR, which must answer alike, and returns the answer, which the caller owns. The request
- * must change nothing. */
+/* Posts the text as JSON and as CBOR, which must answer alike, and returns the answer, which the
+ * caller owns. The request must change nothing. */
 static json_t *ask(const char *where, const char *text, long status)
 {
     char path[128]; /* `where` may be a text of test_text, which the client writes to */
@@ -620,7 +620,8 @@ START_TEST(changes_that_a_commit_would_refuse_are_refused_alike)
 }
 END_TEST
 
-/* A rig: ann at 10, turned a quarter about z at 30, with a limb 2 before her and a hat; a box beside. */
+/* A rig: ann at 10, turned a quarter about z at 30, with a limb 2 before her and a hat; a box
+ * beside. */
 #define RIG         "/v1/scenes/rig"
 #define LIMB(extra) "{\"frame\":\"ann\",\"center\":[2,0,0],\"half_extents\":[0.5,0.5,0.5]" extra "}"
 

@@ -1,5 +1,6 @@
-/* The README's tour is true: every command in its ```console blocks is run against a daemon with the demo scene, in order,
- * and must print what stands below it. Times on the server's clock are the one thing that may differ. */
+/* The README's tour is true: every command in its ```console blocks is run against a daemon with
+ * the demo scene, in order, and must print what stands below it. Times on the server's clock are
+ * the one thing that may differ. */
 #include "tests/support/daemon.h"
 #include "tests/support/test.h"
 

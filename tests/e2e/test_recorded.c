@@ -1,5 +1,5 @@
-/* Recorded queries: what a scene keeps of the queries that it was asked, that each can be asked again, what lists and streams
- * tell of them, and what is left out. */
+/* Recorded queries: what a scene keeps of the queries that it was asked, that each can be asked
+ * again, what lists and streams tell of them, and what is left out. */
 #include "tests/support/cbor.h"
 #include "tests/support/expect.h"
 #include "tests/support/follower.h"

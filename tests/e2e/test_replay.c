@@ -1,5 +1,6 @@
-/* Real traffic through the real daemon: every frame of every recorded sequence is one commit, and the all-pairs answer
- * after it must equal brute force over the boxes that were sent. Skipped, and said so, where the recordings are not there. */
+/* Real traffic through the real daemon: every frame of every recorded sequence is one commit, and
+ * the all-pairs answer after it must equal brute force over the boxes that were sent. Skipped, and
+ * said so, where the recordings are not there. */
 #include "core/obb.h"
 #include "tests/support/daemon.h"
 #include "tests/support/test.h"
@@ -190,8 +191,8 @@ static const char *verify(const char *path, int status)
     return out;
 }
 
-/* The log of the sequence makes the same states; with one digit of the last frame flipped it does not, and the revision is
- * named. */
+/* The log of the sequence makes the same states; with one digit of the last frame flipped it does
+ * not, and the revision is named. */
 static void check_log(const struct test_daemon *daemon, const struct replay *replay, size_t frames)
 {
     char path[] = "/tmp/obbd-replay-XXXXXX";

@@ -1,5 +1,5 @@
-/* --scene-memory: what the scenes hold together is bounded. Histories go first, the largest before others; then commits are
- * refused, except those that make their scene smaller. */
+/* --scene-memory: what the scenes hold together is bounded. Histories go first, the largest before
+ * others; then commits are refused, except those that make their scene smaller. */
 #include "tests/support/cbor.h"
 #include "tests/support/expect.h"
 #include "tests/support/test.h"

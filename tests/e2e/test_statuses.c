@@ -1,4 +1,5 @@
-/* Every operation of the published document with every status that it lists, each seen at least once. */
+/* Every operation of the published document with every status that it lists, each seen at least
+ * once. */
 #include "tests/support/daemon.h"
 #include "tests/support/schema.h"
 #include "tests/support/sentence.h"
@@ -334,7 +335,8 @@ static size_t read_all(int fd, char *out, size_t room)
     return length;
 }
 
-/* A stream with every event but overrun and shutdown: HTTP/1.0, so that it comes as it is, up to the end of its scene. */
+/* A stream with every event but overrun and shutdown: HTTP/1.0, so that it comes as it is, up to
+ * the end of its scene. */
 static size_t follow(struct schema *schema, struct http_client *client,
                      const struct test_daemon *daemon)
 {
@@ -375,7 +377,8 @@ static size_t follow(struct schema *schema, struct http_client *client,
     return 1 + sizeof happenings / sizeof happenings[0];
 }
 
-/* A request that has begun when the daemon is told to stop is answered, and told that the daemon is not ready. */
+/* A request that has begun when the daemon is told to stop is answered, and told that the daemon is
+ * not ready. */
 static void ask_while_draining(struct schema *schema)
 {
     struct test_daemon daemon;

@@ -1,4 +1,5 @@
-/* All pairs as a stream of lines: as many as there are in the memory of a few, at the pace of who reads them, and of one revision. */
+/* All pairs as a stream of lines: as many as there are in the memory of a few, at the pace of who
+ * reads them, and of one revision. */
 #include "tests/support/expect.h"
 #include "tests/support/test.h"
 
@@ -42,7 +43,8 @@ static void put_heap(int boxes, int group)
 
 static long pairs_of(long boxes) { return boxes * (boxes - 1) / 2; }
 
-/* ---- What a stream says ---------------------------------------------------------------------------------------------- */
+/* ---- What a stream says
+ * ---------------------------------------------------------------------------------------------- */
 
 /* The lines of an answer, each as JSON. */
 static json_t *stream_lines(const char *body)
@@ -129,7 +131,8 @@ START_TEST(a_stream_is_the_list_and_then_its_count)
 }
 END_TEST
 
-/* ---- What it takes ------------------------------------------------------------------------------------------------------ */
+/* ---- What it takes
+ * ------------------------------------------------------------------------------------------------------ */
 
 static long metric(const char *name)
 {
@@ -151,7 +154,8 @@ static void wait_until(const char *name, long value)
         nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
 }
 
-/* A stream of all pairs, begun and not read; HTTP/1.0, so that it comes as it is. Sockets hold some 10 MB of it. */
+/* A stream of all pairs, begun and not read; HTTP/1.0, so that it comes as it is. Sockets hold some
+ * 10 MB of it. */
 static int begin_stream(void)
 {
     const int fd = daemon_dial(&daemon);

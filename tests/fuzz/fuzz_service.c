@@ -1,11 +1,11 @@
-/* Reads the input as what clients do to the whole service: requests of all routes, split, pipelined,
- * stalled or spoilt, event streams, clients that close or reset, allocations that fail. The loop is run
- * by hand, --memory-limit is 8 MiB and --request-timeout a second.
+/* Reads the input as what clients do to the whole service: requests of all routes, split,
+ * pipelined, stalled or spoilt, event streams, clients that close or reset, allocations that fail.
+ * The loop is run by hand, --memory-limit is 8 MiB and --request-timeout a second.
  *
- * Every answer is one that the published document allows. A 503 carries Retry-After, and a problem has
- * a detail. Each whole request is answered. Revisions never go back. At rest nothing is drawn from the
- * memory limit, no job waits, each scene agrees with the list of its boxes, and an import of its export
- * holds the same. The service ends when it is told to. */
+ * Every answer is one that the published document allows. A 503 carries Retry-After, and a problem
+ * has a detail. Each whole request is answered. Revisions never go back. At rest nothing is drawn
+ * from the memory limit, no job waits, each scene agrees with the list of its boxes, and an import
+ * of its export holds the same. The service ends when it is told to. */
 #include "proto/wire.h"
 #include "server/base/loop.h"
 #include "server/server.h"
@@ -198,7 +198,8 @@ static void judge(const struct asked *asked, int status, const char *head, const
     json_decref(answer);
 }
 
-/* Joins the chunks at `bytes` in place. Returns the length of the whole; 0: it is not all there yet. */
+/* Joins the chunks at `bytes` in place. Returns the length of the whole; 0: it is not all there
+ * yet. */
 static size_t join_chunks(char *bytes, size_t length, size_t *out_joined)
 {
     size_t at = 0, joined = 0;

@@ -44,7 +44,8 @@ void peer_case_make(int kind, size_t index, struct peer_case *out)
     out->gap = truth.largest;
     out->extent = truth.extent;
     out->alike = 1.0;
-    /* |R| + e adds at most e times all half extents to the radius on an axis, times the length of that axis. */
+    /* |R| + e adds at most e times all half extents to the radius on an axis, times the length of
+     * that axis. */
     const double reach = sum_of(c.a.half_extents) + sum_of(c.b.half_extents);
     double most = 0.0;
     for (int k = 0; k < OBB_AXES; k++) {

@@ -1,4 +1,5 @@
-/* The probe, against a listener that answers what it is told to. The real service is probed in test_service.c. */
+/* The probe, against a listener that answers what it is told to. The real service is probed in
+ * test_service.c. */
 #include "server/probe.h"
 #include "tests/support/test.h"
 

@@ -1,7 +1,8 @@
-/* The worst requests of each kind at once for SECONDS (environment; 60), from clients that read, read slowly, do not read, leave in
- * the middle or close their half. Memory must stay within scenes + --memory-limit + 64 MiB, every answer must be one that the
- * contract allows, and on a quiet machine of two cores the loop and cheap queries must stay quick: NOISY=1 prints those two
- * figures without asserting them. KIND=n sends one kind only. */
+/* The worst requests of each kind at once for SECONDS (environment; 60), from clients that read,
+ * read slowly, do not read, leave in the middle or close their half. Memory must stay within scenes
+ * + --memory-limit + 64 MiB, every answer must be one that the contract allows, and on a quiet
+ * machine of two cores the loop and cheap queries must stay quick: NOISY=1 prints those two figures
+ * without asserting them. KIND=n sends one kind only. */
 #include "tests/soak/peer.h"
 #include "tests/soak/worst.h"
 
@@ -17,8 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Among SENDERS no heavy request is done in time, so that no large answer is written. Therefore only FEW of them begin new requests
- * in every other tide. */
+/* Among SENDERS no heavy request is done in time, so that no large answer is written. Therefore
+ * only FEW of them begin new requests in every other tide. */
 enum {
     MEMORY_LIMIT_MIB = 256,
     SLACK_MIB = 64,
@@ -41,7 +42,8 @@ enum {
 
 static const double most_lag = 0.020, most_probe = 0.010; /* seconds */
 
-/* ---- Beside the senders: one thread probes, one moves boxes, one reads /metrics ---------------------------------------------- */
+/* ---- Beside the senders: one thread probes, one moves boxes, one reads /metrics
+ * ---------------------------------------------- */
 
 static struct test_daemon daemon;
 static atomic_bool over; /* the threads end */
@@ -61,8 +63,8 @@ static int post(int fd, const char *target, const char *body, char *answer, size
     return peer_exchange(fd, request, (size_t)length, answer, room);
 }
 
-/* A query of one pair every PROBE_GAP_US. Its time counts from when it was due, so that a stall counts for each query that it
- * held up. */
+/* A query of one pair every PROBE_GAP_US. Its time counts from when it was due, so that a stall
+ * counts for each query that it held up. */
 static void *probe(void *context)
 {
     (void)context;
@@ -180,7 +182,8 @@ static void *move(void *context)
     return NULL;
 }
 
-/* ---- The senders ----------------------------------------------------------------------------------------------------------- */
+/* ---- The senders
+ * ----------------------------------------------------------------------------------------------------------- */
 
 enum manner {
     READS,
@@ -412,7 +415,8 @@ static void turn(bool few)
     }
 }
 
-/* ---- The whole --------------------------------------------------------------------------------------------------------------- */
+/* ---- The whole
+ * --------------------------------------------------------------------------------------------------------------- */
 
 /* A line of the daemon's /proc/PID/status in MiB; 0: it is gone. */
 static double memory_mib(const char *what)

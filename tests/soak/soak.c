@@ -65,7 +65,8 @@ static double probes[PROBES]; /* seconds */
 static size_t probe_count;
 static double tick_time;
 
-/* ---- What is asked ------------------------------------------------------------------------------------------------- */
+/* ---- What is asked
+ * ------------------------------------------------------------------------------------------------- */
 
 static char body[ROOM], request[ROOM + 512];
 
@@ -176,7 +177,8 @@ static void ask(struct client *c)
     }
 }
 
-/* ---- Coming, hearing, going ------------------------------------------------------------------------------------------ */
+/* ---- Coming, hearing, going
+ * ------------------------------------------------------------------------------------------ */
 
 static void come(struct client *c)
 {
@@ -198,7 +200,8 @@ static void judge(struct client *c, int status)
     const double seconds = peer_seconds() - c->asked;
     served[c->role] += status >= 200 && status < 300;
     refused[c->role] += status == 503;
-    /* writers overtake each other, so that time runs backwards; what was not made for want of room cannot be deleted */
+    /* writers overtake each other, so that time runs backwards; what was not made for want of room
+     * cannot be deleted */
     const bool expected = (status >= 200 && status < 300) || status == 503 ||
                           (c->role == WRITER && status == 409) ||
                           (c->role == MAKER && status == 404);
@@ -264,7 +267,8 @@ static void live(double until)
     }
 }
 
-/* ---- What is seen of the daemon --------------------------------------------------------------------------------------- */
+/* ---- What is seen of the daemon
+ * --------------------------------------------------------------------------------------- */
 
 struct sample {
     double memory_mib, descriptors, threads;
@@ -311,7 +315,8 @@ static void check_trend(const char *what, const struct sample *samples, size_t c
     ck_assert_msg(last <= middle * 1.05 + slack, "%s: grows", what);
 }
 
-/* ---- The whole ---------------------------------------------------------------------------------------------------------- */
+/* ---- The whole
+ * ---------------------------------------------------------------------------------------------------------- */
 
 static void report(void)
 {

@@ -68,7 +68,8 @@ size_t worst_bytes(const struct worst_request *request, size_t at, char *out, si
     return filled;
 }
 
-/* ---- Putting a request together ---------------------------------------------------------------------------------------- */
+/* ---- Putting a request together
+ * ---------------------------------------------------------------------------------------- */
 
 static void add_bytes(struct worst_request *r, const char *text, size_t length, size_t times)
 {
@@ -80,7 +81,8 @@ static void add_bytes(struct worst_request *r, const char *text, size_t length, 
     ck_abort_msg("more parts than a request has");
 }
 
-/* The text lives as long as the program. A run of '#' in it stands for the digits of the number of the turn. */
+/* The text lives as long as the program. A run of '#' in it stands for the digits of the number of
+ * the turn. */
 static void add(struct worst_request *r, const char *text, size_t times)
 {
     add_bytes(r, text, strlen(text), times);
@@ -157,7 +159,8 @@ static size_t part(size_t items, test_rng *rng)
     return items / shares[test_below(rng, 5)];
 }
 
-/* ---- Each kind ------------------------------------------------------------------------------------------------------------ */
+/* ---- Each kind
+ * ------------------------------------------------------------------------------------------------------------ */
 
 static void make_overlap(struct worst_request *r, test_rng *rng)
 {

@@ -1,5 +1,5 @@
-/* The worst requests of each kind that the contract allows. A request is a short list of parts, each a text that is sent many
- * times, so that bodies of 64 MiB take no memory here. */
+/* The worst requests of each kind that the contract allows. A request is a short list of parts,
+ * each a text that is sent many times, so that bodies of 64 MiB take no memory here. */
 #ifndef SOAK_WORST_H
 #define SOAK_WORST_H
 
@@ -39,7 +39,8 @@ extern const char *const worst_names[WORST_KINDS];
 
 enum { WORST_PARTS = 6 };
 
-/* A text that is sent `times` times. If digits > 0, the decimal digits at offset `slot` are replaced by the number of the turn. */
+/* A text that is sent `times` times. If digits > 0, the decimal digits at offset `slot` are
+ * replaced by the number of the turn. */
 struct worst_part {
     const char *text;
     size_t length, times, slot, digits;

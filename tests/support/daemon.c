@@ -246,7 +246,8 @@ void dial_send(int fd, const char *text)
     }
 }
 
-/* ---- HTTP ------------------------------------------------------------------------------------------ */
+/* ---- HTTP
+ * ------------------------------------------------------------------------------------------ */
 
 struct http_client {
     CURL *curl;
@@ -276,8 +277,9 @@ static size_t take(char *bytes, size_t size, size_t count, void *context)
     return n;
 }
 
-/* The document that the daemon publishes; every later answer of this process is held against it, one at a time, as it
- * remembers what it saw. The first client of a process is opened before there are others. */
+/* The document that the daemon publishes; every later answer of this process is held against it,
+ * one at a time, as it remembers what it saw. The first client of a process is opened before there
+ * are others. */
 static struct schema *published;
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 

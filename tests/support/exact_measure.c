@@ -2,7 +2,8 @@
 
 #include <gmp.h>
 
-/* Distances and volumes with 320 bits: inputs and rotations are exact to that, and so, but for 1e-80, are results. */
+/* Distances and volumes with 320 bits: inputs and rotations are exact to that, and so, but for
+ * 1e-80, are results. */
 
 enum { BITS = 320 };
 
@@ -150,7 +151,8 @@ static void fcorner(fvec *out, const struct fbox *box, int corner)
     mpf_clear(h);
 }
 
-/* ---- Squared distances; each takes the smaller of what it finds and what is there ------------------------------ */
+/* ---- Squared distances; each takes the smaller of what it finds and what is there
+ * ------------------------------ */
 
 static void take_less(mpf_t least, const mpf_t candidate)
 {
@@ -402,7 +404,8 @@ double exact_segment_distance(obb_vec3 p, obb_vec3 q, const exact_box *box)
     return distance;
 }
 
-/* ---- Volumes: a box as six tetrahedra, each cut by six planes ------------------------------------------------- */
+/* ---- Volumes: a box as six tetrahedra, each cut by six planes
+ * ------------------------------------------------- */
 
 struct tet {
     fvec v[4];

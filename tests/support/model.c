@@ -58,7 +58,8 @@ void model_destroy(struct model *model)
 
 const model_state *model_now(const struct model *model) { return &model->states[model->count - 1]; }
 
-/* ---- Commits ------------------------------------------------------------------------------------------------- */
+/* ---- Commits
+ * ------------------------------------------------------------------------------------------------- */
 
 static model_box *by_target(model_state *state, const obb_target *target)
 {
@@ -95,7 +96,8 @@ static void put_text(char *place, size_t *length, obb_str text)
     *length = text.length;
 }
 
-/* ---- Frames --------------------------------------------------------------------------------------------------- */
+/* ---- Frames
+ * --------------------------------------------------------------------------------------------------- */
 
 model_frame *model_find_frame(const model_state *state, obb_str name)
 {
@@ -262,7 +264,8 @@ static obb_status put_pose(model_state *state, const obb_put *put, model_box *bo
     return frame == NULL || place(frame, box, dimensions) ? OBB_OK : OBB_BAD_NUMBER;
 }
 
-/* ---- Boxes ---------------------------------------------------------------------------------------------------- */
+/* ---- Boxes
+ * ---------------------------------------------------------------------------------------------------- */
 
 static void renew(model_box *box, double time) { box->since = box->has_ttl ? time : 0.0; }
 
@@ -369,7 +372,8 @@ static obb_status merge(model_state *state, const obb_merge *merge, size_t *out_
     return st;
 }
 
-/* One entry of a group on the state; *out_skipped: it names a box that is not there, which was to be ignored. */
+/* One entry of a group on the state; *out_skipped: it names a box that is not there, which was to
+ * be ignored. */
 static obb_status entry(struct model *model, model_state *state, const obb_edit *edit, size_t room,
                         obb_fault *fault, uint64_t *new_ids, obb_committed *counts)
 {
@@ -515,7 +519,8 @@ static void forget_before(struct model *model, size_t first)
     memmove(model->states, model->states + first, model->count * sizeof *model->states);
 }
 
-/* api.md section 10: a state is kept while a time within `span` needs it and it is among the newest `commits` + 1. */
+/* api.md section 10: a state is kept while a time within `span` needs it and it is among the newest
+ * `commits` + 1. */
 static void forget(struct model *model)
 {
     const model_state *now = model_now(model);
@@ -614,9 +619,11 @@ obb_status model_commit(struct model *model, const obb_edit *edit, double now_ms
     return OBB_OK;
 }
 
-/* ---- The past ------------------------------------------------------------------------------------------------- */
+/* ---- The past
+ * ------------------------------------------------------------------------------------------------- */
 
-/* Poses of `state` on the way to `later`; what that one removes stands, what it makes is not there yet. */
+/* Poses of `state` on the way to `later`; what that one removes stands, what it makes is not there
+ * yet. */
 static void interpolate(model_state *state, const model_state *later, double share)
 {
     for (size_t i = 0; i < state->count; i++) {
@@ -685,7 +692,8 @@ obb_status model_open(const struct model *model, const obb_at *at, model_state *
     return OBB_OK;
 }
 
-/* ---- Comparing -------------------------------------------------------------------------------------------------- */
+/* ---- Comparing
+ * -------------------------------------------------------------------------------------------------- */
 
 static const char *frames_difference(const model_state *state, const struct obb_view *view)
 {

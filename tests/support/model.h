@@ -75,8 +75,8 @@ const model_box *model_find(const model_state *state, obb_str name);
 model_frame *model_find_frame(const model_state *state, obb_str name);
 
 /* Returns NULL if the view shows exactly the state: names, ids, order, poses and attributes of all
- * boxes, and all frames and the poses in them. Otherwise returns the difference as a sentence. Adds the number of compared boxes to
- * *looked_at. */
+ * boxes, and all frames and the poses in them. Otherwise returns the difference as a sentence. Adds
+ * the number of compared boxes to *looked_at. */
 const char *model_difference(const model_state *state, const struct obb_view *view,
                              size_t *looked_at);
 

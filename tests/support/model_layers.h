@@ -1,4 +1,5 @@
-/* Layers under random edits, the boxes that brute force finds alive in them, and the check of a join against these. */
+/* Layers under random edits, the boxes that brute force finds alive in them, and the check of a
+ * join against these. */
 #ifndef TEST_SUPPORT_MODEL_LAYERS_H
 #define TEST_SUPPORT_MODEL_LAYERS_H
 
@@ -47,7 +48,8 @@ struct model_layers_state {
 /* Finds them by looking at every version. The caller frees the result. */
 struct model_layers_state *model_layers_state(const struct boxes_world *world, uint64_t revision);
 
-/* Runs all phases of a join, the chunks of each forwards or backwards. Returns the first status that is not OBB_OK. */
+/* Runs all phases of a join, the chunks of each forwards or backwards. Returns the first status
+ * that is not OBB_OK. */
 obb_status model_layers_join(struct obb_join *join, bool backwards);
 
 /* What the checks below have seen so far. */
@@ -55,8 +57,8 @@ struct model_layers_counts {
     size_t pairs, sure, doubt, checked;
 };
 
-/* Asserts that the join lists every overlapping pair once, in order, that every SURE pair overlaps, and, unless `moved` is
- * NULL, that one box of every pair is among the moved. */
+/* Asserts that the join lists every overlapping pair once, in order, that every SURE pair overlaps,
+ * and, unless `moved` is NULL, that one box of every pair is among the moved. */
 void model_layers_check_join(struct obb_join *join, const struct model_layers_state *state,
                              double margin, const bool *moved, struct model_layers_counts *counts);
 

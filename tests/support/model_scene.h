@@ -47,7 +47,8 @@ void model_scene_fini(struct model_scene *model);
 /* Makes one commit, 16 units of time after the one before. It puts `put` new boxes and poses about
  * `moved` of the existing ones, a quarter of these by teleport. It puts anew, and removes, a tenth
  * as many. Unless `framed` is false, the first commit makes frames, an eighth of the new
- * boxes stand in them, and a commit that moves boxes moves about half of the frames. Checks revision and time. */
+ * boxes stand in them, and a commit that moves boxes moves about half of the frames. Checks
+ * revision and time. */
 void model_scene_commit(struct model_scene *model, size_t put, size_t moved);
 
 /* Returns a box of random pose, size and attributes, without id and name. */

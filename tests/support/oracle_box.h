@@ -54,8 +54,8 @@ void oracle_narrowed(const long double m[16], double out[16], long double back[1
  * has initialised out. */
 void oracle_solid_corner(const obb_solid *solid, unsigned i, int k, mpq_t out);
 
-/* Writes coordinate k of center + R local exactly, where R is the rotation by q / |q|: a quotient of
- * whole polynomials of the numbers. The caller has initialised out. */
+/* Writes coordinate k of center + R local exactly, where R is the rotation by q / |q|: a quotient
+ * of whole polynomials of the numbers. The caller has initialised out. */
 void oracle_placed(obb_vec3 center, obb_quat q, obb_vec3 local, int k, mpq_t out);
 
 /* Returns the distance of two doubles in units in the last place of the larger. */
@@ -77,7 +77,8 @@ double random_zero(test_rng *rng);
 /* Returns v with some of its components replaced by zeros of either sign. */
 obb_vec3 random_zeros_in(test_rng *rng, obb_vec3 v);
 
-/* A random affine map as a column-major matrix: a rotation, with scale along the given axes before it. */
+/* A random affine map as a column-major matrix: a rotation, with scale along the given axes before
+ * it. */
 void random_rigid(test_rng *rng, obb_vec3 scale, long double out[16]);
 
 #endif

@@ -2,7 +2,8 @@
 
 #include <math.h>
 
-/* ---- Long double vectors -------------------------------------------------------------------------------- */
+/* ---- Long double vectors
+ * -------------------------------------------------------------------------------- */
 
 typedef struct vec3l {
     long double x, y, z;
@@ -20,7 +21,8 @@ static vec3l cross(vec3l a, vec3l b)
     return (vec3l){a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
 }
 
-/* ---- Random solids ---------------------------------------------------------------------------------------- */
+/* ---- Random solids
+ * ---------------------------------------------------------------------------------------- */
 
 obb_vec3 slow_random_vector(test_rng *rng, int dimensions, double size)
 {
@@ -84,7 +86,8 @@ void slow_corners(const obb_solid *solid, obb_vec3 out[static 8])
     }
 }
 
-/* ---- Convex functions of one variable ----------------------------------------------------------------------- */
+/* ---- Convex functions of one variable
+ * ----------------------------------------------------------------------- */
 
 typedef long double convex(const void *context, long double t);
 
@@ -131,9 +134,11 @@ static slow_span span_of(convex *f, const void *context, long double reach)
     return span;
 }
 
-/* ---- Rays and sweeps ------------------------------------------------------------------------------------------ */
+/* ---- Rays and sweeps
+ * ------------------------------------------------------------------------------------------ */
 
-/* offset: of the point from the box's centre, taken first, so that nothing is lost far from the origin. */
+/* offset: of the point from the box's centre, taken first, so that nothing is lost far from the
+ * origin. */
 static long double excess(vec3l offset, const obb_solid *box)
 {
     long double most = -HUGE_VALL;
@@ -214,7 +219,8 @@ slow_span slow_sweep(const obb_solid *a, obb_vec3 motion, const obb_solid *b)
     return span_of(gap_on_way, &context, 1);
 }
 
-/* ---- Distances -------------------------------------------------------------------------------------------------- */
+/* ---- Distances
+ * -------------------------------------------------------------------------------------------------- */
 
 struct segment_context {
     vec3l offset, way; /* from the box's centre */
@@ -294,7 +300,8 @@ long double slow_hull_gap(const obb_vec3 a[static 8], const obb_vec3 b[static 8]
 
 static long double clamped(long double t) { return fminl(fmaxl(t, 0), 1); }
 
-/* Segments p + s * u and q + t * v by alternating projection from the unconstrained solution (Ericson 5.1.9). */
+/* Segments p + s * u and q + t * v by alternating projection from the unconstrained solution
+ * (Ericson 5.1.9). */
 static long double segment_to_segment(vec3l p, vec3l u, vec3l q, vec3l v)
 {
     const vec3l r = minus(p, q);

@@ -12,7 +12,8 @@ const char *pairs_name(enum pairs_class kind)
     return names[kind];
 }
 
-/* ---- Parts --------------------------------------------------------------------------------------------------- */
+/* ---- Parts
+ * --------------------------------------------------------------------------------------------------- */
 
 static double sign_of(test_rng *rng) { return test_below(rng, 2) == 0 ? -1.0 : 1.0; }
 
@@ -103,8 +104,8 @@ static void place_near(exact_box *a, exact_box *b, int dimensions, test_rng *rng
     place_beyond(a, b, dimensions, 1e-12, rng);
 }
 
-/* Puts the edges i of a and j of b across each other, within `middle` of both, `gap` apart: then a.i * b.j alone parts
- * them, as long as the gap is small beside the angle. */
+/* Puts the edges i of a and j of b across each other, within `middle` of both, `gap` apart: then
+ * a.i * b.j alone parts them, as long as the gap is small beside the angle. */
 static void cross_edges(exact_box *a, exact_box *b, int i, int j, double middle, double gap,
                         test_rng *rng)
 {
@@ -137,9 +138,10 @@ static obb_quat small_turn(double angle, test_rng *rng, int dimensions)
     return (obb_quat){v.x, v.y, v.z, 1.0};
 }
 
-/* Long boxes whose axes i and j are all but parallel, ridge across ridge: the deepest or the separating axis is their cross
- * product, and what the other axes show lies below by up to half the angle times the length. So a test that leaves out
- * the products of edges at angles of 1e-11 fails here. */
+/* Long boxes whose axes i and j are all but parallel, ridge across ridge: the deepest or the
+ * separating axis is their cross product, and what the other axes show lies below by up to half the
+ * angle times the length. So a test that leaves out the products of edges at angles of 1e-11 fails
+ * here. */
 static void set_long_near_parallel(exact_box *a, exact_box *b, int i, int j, test_rng *rng)
 {
     const double angle = log_uniform(rng, 1e-12, 1e-5);
@@ -158,7 +160,8 @@ static void set_long_near_parallel(exact_box *a, exact_box *b, int i, int j, tes
     cross_edges(a, b, i, j, 0.2, sign_of(rng) * angle * length * test_uniform(rng, 0.02, 0.3), rng);
 }
 
-/* ---- Classes ------------------------------------------------------------------------------------------------- */
+/* ---- Classes
+ * ------------------------------------------------------------------------------------------------- */
 
 static void set_class(exact_box *a, exact_box *b, enum pairs_class kind, int dimensions,
                       size_t index, test_rng *rng)
@@ -184,8 +187,8 @@ static void set_class(exact_box *a, exact_box *b, enum pairs_class kind, int dim
             place_near(a, b, dimensions, rng);
         break;
     case PAIRS_NEAR_PARALLEL: {
-        /* Twelve decades of angle; half of the pairs edge to edge, where the product of the two near-parallel edges is
-         * what decides. */
+        /* Twelve decades of angle; half of the pairs edge to edge, where the product of the two
+         * near-parallel edges is what decides. */
         const double angle = pow(10.0, -1.0 - (double)(index / 2 % 12));
         b->rotation = product(product(a->rotation, small_turn(angle, rng, dimensions)),
                               random_quarter_turns(rng, dimensions));

@@ -52,10 +52,10 @@ struct schema_counts schema_lint(struct schema *schema);
 /* ---- Statuses seen --------------------------------------------------------------------------- */
 
 /* Compares the statuses of the document with the statuses that processes have met. schema_check
- * appends a line "operationId status" to the file that the environment variable OPERATIONS_SEEN names,
- * the first time that its process meets them. Prints the statuses missing in the file to stderr.
- * Returns their number; writes the number of all statuses to *out_of. Statuses under `default` do
- * not count. */
+ * appends a line "operationId status" to the file that the environment variable OPERATIONS_SEEN
+ * names, the first time that its process meets them. Prints the statuses missing in the file to
+ * stderr. Returns their number; writes the number of all statuses to *out_of. Statuses under
+ * `default` do not count. */
 size_t schema_unseen(struct schema *schema, const char *seen_file, size_t *out_of);
 
 #endif

@@ -34,7 +34,8 @@ double report_clock(unsigned workers)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* ---- Runs ------------------------------------------------------------------------------------------------------- */
+/* ---- Runs
+ * ------------------------------------------------------------------------------------------------------- */
 
 void report_begin(report_runs *runs)
 {
@@ -90,7 +91,8 @@ uint64_t report_mix_double(uint64_t hash, double value)
     return report_mix(hash, bits);
 }
 
-/* ---- Files -------------------------------------------------------------------------------------------------------- */
+/* ---- Files
+ * -------------------------------------------------------------------------------------------------------- */
 
 static FILE *must_open(const char *path, const char *mode)
 {
@@ -118,7 +120,8 @@ static size_t split(char *line, const char *fields[FIELDS])
     return count;
 }
 
-/* The lines of a file: scene, n, and then the hash (golden results), or kernel, workers, min, median, unit, hash and more. */
+/* The lines of a file: scene, n, and then the hash (golden results), or kernel, workers, min,
+ * median, unit, hash and more. */
 static size_t read_rows(const char *path, bool golden, struct known rows[ROWS])
 {
     FILE *file = must_open(path, "r");
@@ -179,7 +182,8 @@ void report_open(const char *csv, const char *base, const char *golden, bool lea
     (void)printf("%s, %s, commit %s\n", report.cpu, report.compiler, report.commit);
 }
 
-/* ---- Rows ----------------------------------------------------------------------------------------------------------- */
+/* ---- Rows
+ * ----------------------------------------------------------------------------------------------------------- */
 
 void report_title(const char *title)
 {

@@ -18,11 +18,13 @@ static void *must(void *memory)
     return memory;
 }
 
-/* ---- Scenes --------------------------------------------------------------------------------------------------- */
+/* ---- Scenes
+ * --------------------------------------------------------------------------------------------------- */
 
 static double thousandth(double x) { return round(x * 1000) / 1000; }
 
-/* Numbers of few digits, as clients send them, and floats at that, so that every medium and every engine has the same. */
+/* Numbers of few digits, as clients send them, and floats at that, so that every medium and every
+ * engine has the same. */
 static double sixteenth(double x) { return round(x * 16) / 16; }
 
 static obb_quat random_turn(test_rng *rng)
@@ -79,7 +81,8 @@ void scene_free(bench_scene *scene)
     *scene = (bench_scene){0};
 }
 
-/* ---- Requests ------------------------------------------------------------------------------------------------- */
+/* ---- Requests
+ * ------------------------------------------------------------------------------------------------- */
 
 static load_request request_of(const bench_scene *scene, const char *method, const char *what,
                                const char *type, const void *body, size_t length)
@@ -314,7 +317,8 @@ load_request scene_tick(const bench_scene *scene, size_t n, bool cbor)
     return request;
 }
 
-/* ---- What is right -------------------------------------------------------------------------------------------- */
+/* ---- What is right
+ * -------------------------------------------------------------------------------------------- */
 
 static json_t *json_of(const char *body, size_t length)
 {

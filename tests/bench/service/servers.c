@@ -56,7 +56,8 @@ static int listen_on(load_address *address)
     return descriptor;
 }
 
-/* Starts the program; its stdout can be read from *out unless that is NULL. Its errors go to folder/NAME.log. */
+/* Starts the program; its stdout can be read from *out unless that is NULL. Its errors go to
+ * folder/NAME.log. */
 static bool start(bench_server *server, const char *folder, const char *const *arguments, int *out)
 {
     char log[256];

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* Outputs of the authors' reference implementation (one round a word, three at the end) for the bytes 00, 01, 02, ... of
- * each length from 0 on, with the key 00 01 ... 0f. */
+/* Outputs of the authors' reference implementation (one round a word, three at the end) for the
+ * bytes 00, 01, 02, ... of each length from 0 on, with the key 00 01 ... 0f. */
 static const uint64_t reference[] = {
     0xabac0158050fc4dc, 0xc9f49bf37d57ca93, 0x82cb9b024dc7d44d, 0x8bf80ab8e7ddf7fb,
     0xcf75576088d38328, 0xdef9d52f49533b67, 0xc50d2b50c59f22a7, 0xd3927d989bb11140,

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The sequence of a code point by the table of RFC 3629, 3, bit by bit; 0 for a surrogate or a number that is too large. */
+/* The sequence of a code point by the table of RFC 3629, 3, bit by bit; 0 for a surrogate or a
+ * number that is too large. */
 static size_t oracle_put(uint32_t code, unsigned char out[4])
 {
     static const struct {
@@ -87,7 +88,8 @@ START_TEST(nothing_else_is_a_sequence)
 }
 END_TEST
 
-/* The same verdict as one sequence after the other gives, wherever a sequence lies in the steps of eight bytes. */
+/* The same verdict as one sequence after the other gives, wherever a sequence lies in the steps of
+ * eight bytes. */
 START_TEST(a_text_is_valid_if_all_of_it_is)
 {
     test_rng rng = {.s = 20261227};

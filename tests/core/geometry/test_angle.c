@@ -130,7 +130,8 @@ START_TEST(the_arc_tangent_points_where_the_vector_points)
                      vy = test_uniform(&rng, -1, 1) * random_magnitude(&rng, 1e-8, 1e8);
         const double angle = obb_arc_tangent(vy, vx);
         quadrants[(vx < 0) + 2 * (vy < 0)]++;
-        /* sin(truth - angle) = (y cos(angle) - x sin(angle)) / |(x, y)|, and the sine of an error this small is it */
+        /* sin(truth - angle) = (y cos(angle) - x sin(angle)) / |(x, y)|, and the sine of an error
+         * this small is it */
         oracle_sin_cos(angle, s, c);
         mpf_set_d(x, vx);
         mpf_set_d(y, vy);

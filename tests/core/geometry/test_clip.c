@@ -78,7 +78,8 @@ START_TEST(every_class_agrees_with_exact_arithmetic)
 }
 END_TEST
 
-/* Long and flat boxes that share about half of themselves: where the rounding of rotations shows the most. */
+/* Long and flat boxes that share about half of themselves: where the rounding of rotations shows
+ * the most. */
 START_TEST(thin_boxes_that_share_much)
 {
     test_rng rng = {.s = 20261126};
@@ -145,7 +146,8 @@ START_TEST(aligned_boxes_are_exact)
 }
 END_TEST
 
-/* A box in another along the same axes has all of its own volume in it, to the bit, also where they share faces. */
+/* A box in another along the same axes has all of its own volume in it, to the bit, also where they
+ * share faces. */
 START_TEST(what_lies_inside_is_shared_to_the_bit)
 {
     test_rng rng = {.s = 20261127};
@@ -197,8 +199,9 @@ START_TEST(what_is_barely_shared_is_never_negative)
 }
 END_TEST
 
-/* A plate thinner than an ulp of its coordinates in the plane of a face: which of its corners are inside is rounding's
- * to say, and the boundary must stay closed and within its bounds all the same. */
+/* A plate thinner than an ulp of its coordinates in the plane of a face: which of its corners are
+ * inside is rounding's to say, and the boundary must stay closed and within its bounds all the
+ * same. */
 START_TEST(rounding_alone_says_what_is_inside)
 {
     test_rng rng = {.s = 20261125};

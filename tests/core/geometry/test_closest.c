@@ -37,7 +37,8 @@ static void check_error(double error, double allowed, double extent, double *wor
         *worst = larger(*worst, (error - allowed) / extent);
 }
 
-/* Both points in their boxes (NULL: no box), as far apart as the distance says, and that is the true one. */
+/* Both points in their boxes (NULL: no box), as far apart as the distance says, and that is the
+ * true one. */
 static void check_witness(obb_witness w, double truth, const exact_box *a, const exact_box *b,
                           double extent, struct tally *tally)
 {

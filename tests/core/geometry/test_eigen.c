@@ -101,8 +101,9 @@ END_TEST
 
 START_TEST(small_values_are_as_good_as_large_ones)
 {
-    /* A graded matrix: as large as 1, as small as 1e-12, and each value right to its own last places. Written
-     * as D C D with C well conditioned; the truth by one exact step: its determinant. */
+    /* A graded matrix: as large as 1, as small as 1e-12, and each value right to its own last
+     * places. Written as D C D with C well conditioned; the truth by one exact step: its
+     * determinant. */
     test_rng rng = {.s = 20261303};
     double worst = 0.0;
     for (int i = 0; i < 2000; i++) {

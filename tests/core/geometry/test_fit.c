@@ -32,8 +32,8 @@ static double volume_of(const obb_box *box, int dimensions)
     return obb_solid_volume(&solid);
 }
 
-/* How far the farthest point lies outside of the box, in units of its largest extent. In long double, with the axes as the
- * textbook has them. */
+/* How far the farthest point lies outside of the box, in units of its largest extent. In long
+ * double, with the axes as the textbook has them. */
 static double outside(const obb_box *box, const obb_vec3 *points, size_t count, int dimensions)
 {
     long double r[3][3];
@@ -73,7 +73,8 @@ static bool holds_exactly(const obb_box *box, const obb_vec3 *points, size_t cou
     return all;
 }
 
-/* The largest correlation between the points' coordinates along two axes of the box: none along those of the covariance. */
+/* The largest correlation between the points' coordinates along two axes of the box: none along
+ * those of the covariance. */
 static double correlation(const obb_box *box, const obb_vec3 *points, size_t count)
 {
     long double r[3][3], mean[3] = {0}, m[3][3] = {{0}};
@@ -149,7 +150,8 @@ START_TEST(every_fit_holds_every_point_of_every_cloud)
 }
 END_TEST
 
-/* Images of grids and of scattered points under maps that are as singular as they come, far away or tiny. */
+/* Images of grids and of scattered points under maps that are as singular as they come, far away or
+ * tiny. */
 START_TEST(every_fit_holds_whatever_the_points)
 {
     test_rng rng = {.s = 20261332};
@@ -257,8 +259,8 @@ START_TEST(tight_is_the_smallest_that_a_blind_search_finds)
     size_t looked = 0, beaten = 0, won = 0, better = 0;
     double gained = 0.0, over_pca = 0.0;
     for (size_t round = 0; round < test_effort(500); round++) {
-        /* every other cloud is a grid's, where edges are parallel, faces square and solutions double. Needles and discs are
-         * left to the next test: the blind search gets nowhere there */
+        /* every other cloud is a grid's, where edges are parallel, faces square and solutions
+         * double. Needles and discs are left to the next test: the blind search gets nowhere there */
         const cloud_kind kinds[] = {CLOUD_CUBE,   CLOUD_GRID, CLOUD_BALL,      CLOUD_GRID,
                                     CLOUD_SPHERE, CLOUD_GRID, CLOUD_BOX,       CLOUD_GRID,
                                     CLOUD_PRISM,  CLOUD_GRID, CLOUD_ELLIPSOID, CLOUD_GRID,
@@ -485,7 +487,8 @@ START_TEST(tight_finds_what_is_known)
         }
         ck_assert_int_eq(obb_fit_points(points, count, OBB_FIT_TIGHT, 3, NULL, NULL, &box), OBB_OK);
         const double ratio = volume_of(&box, 3) / volume_of(&truth, 3) - 1;
-        /* corners and rotation are rounded to the last places of the longest extent, which count against the shortest */
+        /* corners and rotation are rounded to the last places of the longest extent, which count
+         * against the shortest */
         const obb_vec3 h = truth.half_extents;
         const double rounding = 0x1p-47 * fmax(h.x, fmax(h.y, h.z)) / fmin(h.x, fmin(h.y, h.z));
         ck_assert_double_le(fabs(ratio), 1e-14 + rounding);
@@ -572,7 +575,8 @@ START_TEST(degenerate_clouds_have_extents_of_zero)
         }
     }
     printf("fit: %zu boxes of places, lines and planes\n", looked);
-    /* a flat cloud in an oblique plane still gets the smallest rectangle: of a square's corners, the square */
+    /* a flat cloud in an oblique plane still gets the smallest rectangle: of a square's corners,
+     * the square */
     const obb_vec3 square[4] = {{0, 1, 1}, {1, 0, 1}, {0, -1, -1}, {-1, 0, -1}};
     obb_box box;
     ck_assert_int_eq(obb_fit_points(square, 4, OBB_FIT_TIGHT, 3, NULL, NULL, &box), OBB_OK);
@@ -685,7 +689,8 @@ START_TEST(a_hundred_thousand_points_take_well_under_a_second)
 }
 END_TEST
 
-/* ---- Corners --------------------------------------------------------------------------------------------- */
+/* ---- Corners
+ * --------------------------------------------------------------------------------------------- */
 
 static void shuffle(test_rng *rng, obb_vec3 *points, size_t count)
 {
@@ -825,7 +830,8 @@ START_TEST(corners_that_make_no_box_are_refused)
         if (i % 4 < 2)
             shuffle(&rng, corner, count);
         const double size = 2 * obb_length(box.half_extents);
-        /* one corner moved: the best parallelogram gives way by three quarters, a parallelepiped by a half */
+        /* one corner moved: the best parallelogram gives way by three quarters, a parallelepiped by
+         * a half */
         const double by = i % 3 == 0 ? 0.9e-6 : i % 3 == 1 ? (d == 2 ? 5e-6 : 2.5e-6) : 0.3;
         const size_t which = test_below(&rng, count);
         obb_vec3 v = random_vector(&rng, -1, 1);
@@ -867,7 +873,8 @@ START_TEST(corners_that_make_no_box_are_refused)
 }
 END_TEST
 
-/* ---- Merging --------------------------------------------------------------------------------------------- */
+/* ---- Merging
+ * --------------------------------------------------------------------------------------------- */
 
 /* The volume of the box with `by` more on every side. */
 static double padded_volume(const obb_box *box, double by, int dimensions)
@@ -932,8 +939,9 @@ START_TEST(a_merge_holds_all_and_is_no_larger_than_the_simple_ones)
         worst = fmax(worst, off);
         ck_assert_int_eq(obb_fit_points(corners, n, OBB_FIT_PCA, d, NULL, NULL, &pca), OBB_OK);
         ck_assert_int_eq(obb_fit_points(corners, n, OBB_FIT_AABB, d, NULL, NULL, &along), OBB_OK);
-        /* A box that is kept has corners that are not rounded. Others hold its rounded ones as fits do, within 2e-14 of the
-         * largest extent; so they hold the box itself when padded by that and a corner's 4 ulp a coordinate. */
+        /* A box that is kept has corners that are not rounded. Others hold its rounded ones as fits
+         * do, within 2e-14 of the largest extent; so they hold the box itself when padded by that
+         * and a corner's 4 ulp a coordinate. */
         double along_own = 1.0;
         const obb_vec3 h = pca.half_extents;
         const double pad = same ? 0x1p-49 * far + 2e-14 * fmax(h.x, fmax(h.y, h.z)) : 0.0;
@@ -982,7 +990,8 @@ START_TEST(a_merge_holds_all_and_is_no_larger_than_the_simple_ones)
 }
 END_TEST
 
-/* ---- Memory and bits ------------------------------------------------------------------------------------- */
+/* ---- Memory and bits
+ * ------------------------------------------------------------------------------------- */
 
 START_TEST(a_failing_heap_is_a_status)
 {

@@ -74,8 +74,8 @@ static wide height(const step *a, const step *b, const step *c, const step *p)
            (u[0] * v[1] - u[1] * v[0]) * d[2];
 }
 
-/* By whole numbers: on the grid no corner lies above a face; and the farthest that a point does, in parts of the hull's width
- * there. */
+/* By whole numbers: on the grid no corner lies above a face; and the farthest that a point does, in
+ * parts of the hull's width there. */
 static double farthest_above(const obb_hull *hull, const obb_vec3 *points, size_t count)
 {
     step *grid = calloc(count, sizeof *grid);
@@ -102,8 +102,8 @@ static double farthest_above(const obb_hull *hull, const obb_vec3 *points, size_
     return farthest;
 }
 
-/* The farthest that the points themselves reach beyond the hull in the direction of one of its faces: with the cloud
- * measured in units of its extents, and the sum of the direction's parts 1. */
+/* The farthest that the points themselves reach beyond the hull in the direction of one of its
+ * faces: with the cloud measured in units of its extents, and the sum of the direction's parts 1. */
 static double farthest_beyond(const obb_hull *hull, const obb_vec3 *points, size_t count)
 {
     typedef struct vector {
@@ -341,7 +341,8 @@ START_TEST(polygons_turn_left_and_hold_every_point)
 }
 END_TEST
 
-/* On a line that rounding bends, a point may seem to lie on both sides: it must not be listed twice. */
+/* On a line that rounding bends, a point may seem to lie on both sides: it must not be listed
+ * twice. */
 START_TEST(a_bent_line_fits_its_room)
 {
     test_rng rng = {.s = 20261316};

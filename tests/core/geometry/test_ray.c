@@ -65,7 +65,8 @@ START_TEST(what_is_no_ray_is_refused_and_nothing_written)
 }
 END_TEST
 
-/* One line of the table: the cube [-1,1]^3 (with z from 0 to 0 where flat), and what a ray along it meets. */
+/* One line of the table: the cube [-1,1]^3 (with z from 0 to 0 where flat), and what a ray along it
+ * meets. */
 struct exact_case {
     const char *name;
     obb_vec3 origin, direction;
@@ -202,8 +203,8 @@ START_TEST(boxes_without_thickness_are_met_too)
 }
 END_TEST
 
-/* Random rays, half of them aimed at the box, against the oracle's interval. `spread` and `about` say how far from each other
- * and from the origin. */
+/* Random rays, half of them aimed at the box, against the oracle's interval. `spread` and `about`
+ * say how far from each other and from the origin. */
 static void compare_with_oracle(uint64_t seed, int dimensions, obb_vec3 about, double spread)
 {
     const size_t cases = test_effort(6000);
@@ -265,7 +266,8 @@ static void compare_with_oracle(uint64_t seed, int dimensions, obb_vec3 about, d
         ck_assert_msg(off <= on_surface, "case %zu: %g off the surface, %g allowed", i, off,
                       on_surface);
         const double expected = (double)(hit.started_inside ? span.leave : span.enter);
-        /* The excess is convex along the ray, so an error of the surface is one of the distance, times at most this. */
+        /* The excess is convex along the ray, so an error of the surface is one of the distance,
+         * times at most this. */
         if ((double)span.clearance < -bound)
             ck_assert_double_le(fabs(hit.distance - expected),
                                 bound + on_surface *

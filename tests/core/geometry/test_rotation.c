@@ -114,8 +114,8 @@ START_TEST(the_axes_are_those_of_the_rotation)
 }
 END_TEST
 
-/* All 24 rotations that take the coordinate axes to coordinate axes, each from products of quarter turns, as a client may
- * have made them, so that the last bits differ. */
+/* All 24 rotations that take the coordinate axes to coordinate axes, each from products of quarter
+ * turns, as a client may have made them, so that the last bits differ. */
 START_TEST(multiples_of_90_degrees_give_exact_axes)
 {
     const double s = 0.70710678118654746, c = 0.70710678118654757; /* as sin and cos may say */

@@ -5,7 +5,8 @@
 #include <math.h>
 #include <stdio.h>
 
-/* ---- Boxes along the coordinate axes: every answer is exact --------------------------------------------- */
+/* ---- Boxes along the coordinate axes: every answer is exact
+ * --------------------------------------------- */
 
 /* Axis i of the box is coordinate axis (i + turn) % 3, in alternating directions. */
 static obb_solid aligned(obb_vec3 center, obb_vec3 half_extents, int turn)
@@ -60,9 +61,11 @@ START_TEST(exact_contact_of_aligned_boxes_is_a_gap_of_zero)
 }
 END_TEST
 
-/* ---- Against exact arithmetic, class by class --------------------------------------------------------------- */
+/* ---- Against exact arithmetic, class by class
+ * --------------------------------------------------------------- */
 
-/* What is promised, in units of the pair's extent. A pair apart by 1e-12 has a gap on some axis of 1e-12 / sqrt(3). */
+/* What is promised, in units of the pair's extent. A pair apart by 1e-12 has a gap on some axis of
+ * 1e-12 / sqrt(3). */
 static const double promise = 1e-12, promised_gap = 0.57e-12;
 
 struct tally {
@@ -122,8 +125,8 @@ static void check_separation(const struct pairs_case *c, const exact_gaps *truth
     const obb_vec3 d = obb_sub(c->b.center, c->a.center);
     ck_assert_double_ge(obb_dot(d, s.normal), -1e-15 * extent);
 
-    /* Overlapping, the gap is the largest; apart, it is the gap along the normal, and the largest again unless rounding
-     * has a say in the direction of nearly parallel edges. */
+    /* Overlapping, the gap is the largest; apart, it is the gap along the normal, and the largest
+     * again unless rounding has a say in the direction of nearly parallel edges. */
     const double error = s.gap <= 0.0 ? fabs(s.gap - truth->largest)
                                       : fabs(s.gap - exact_gap_along(&c->a, &c->b, s.normal));
     ck_assert_double_le(error, promise * extent);

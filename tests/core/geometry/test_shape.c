@@ -237,7 +237,8 @@ START_TEST(deep_spheres_and_capsules_agree_with_the_oracle)
 }
 END_TEST
 
-/* ---- Frustums ----------------------------------------------------------------------------------------------- */
+/* ---- Frustums
+ * ----------------------------------------------------------------------------------------------- */
 
 /* out = a * b, column-major. */
 static void multiply(const double a[static 16], const double b[static 16], double out[static 16])
@@ -251,7 +252,8 @@ static void multiply(const double a[static 16], const double b[static 16], doubl
         }
 }
 
-/* A camera somewhere, looking somewhere: perspective or parallel, sometimes with w negative or mirrored. */
+/* A camera somewhere, looking somewhere: perspective or parallel, sometimes with w negative or
+ * mirrored. */
 static void random_camera(test_rng *rng, obb_vec3 about, double out[static 16])
 {
     const obb_solid frame = slow_random_solid(rng, 3, about, 3.0, 1.0);

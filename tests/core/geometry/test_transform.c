@@ -123,7 +123,8 @@ START_TEST(a_transform_moves_every_corner)
         t.scale = (obb_vec3){random_magnitude(&rng, 0.1, 10), random_magnitude(&rng, 0.1, 10),
                              random_magnitude(&rng, 0.1, 10)};
         if (!t.local && what != MATRIX) {
-            /* a scale that does not shear: uniform, or along the axes of a box that lies along the scene's */
+            /* a scale that does not shear: uniform, or along the axes of a box that lies along the
+             * scene's */
             const unsigned kind = (unsigned)test_below(&rng, 3);
             if (kind == 0)
                 t.scale.y = t.scale.z = t.scale.x;

@@ -1,4 +1,5 @@
-/* Uniform and nonuniform grids: codes that never fall, and quantised bounds that hold what was quantised. */
+/* Uniform and nonuniform grids: codes that never fall, and quantised bounds that hold what was
+ * quantised. */
 #include "core/index/grid.h"
 #include "tests/support/test.h"
 

@@ -244,8 +244,9 @@ START_TEST(a_walk_ends_when_it_is_told)
 }
 END_TEST
 
-/* Do they overlap, or do they after b has moved the separation and no farther than margin? At a negative margin: is the
- * overlap that deep? (A gap along an axis alone says less: the distance is larger where corners face each other.) */
+/* Do they overlap, or do they after b has moved the separation and no farther than margin? At a
+ * negative margin: is the overlap that deep? (A gap along an axis alone says less: the distance is
+ * larger where corners face each other.) */
 static bool within(const obb_solid *a, const obb_solid *b, double margin)
 {
     if (margin == 0)

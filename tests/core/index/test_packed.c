@@ -1,4 +1,5 @@
-/* Packed boxes: bounds that hold the box in doubles and little more, and limits on the safe side of a margin. */
+/* Packed boxes: bounds that hold the box in doubles and little more, and limits on the safe side of
+ * a margin. */
 #include "core/index/packed.h"
 #include "tests/support/boxes.h"
 #include "tests/support/test.h"

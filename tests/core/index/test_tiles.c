@@ -1,4 +1,5 @@
-/* The order of boxes: columns of about equal count, larger ranks in front, and each column sorted along it. */
+/* The order of boxes: columns of about equal count, larger ranks in front, and each column sorted
+ * along it. */
 #include "core/base/alloc.h"
 #include "core/index/tiles.h"
 #include "tests/support/fault.h"

@@ -1,4 +1,5 @@
-/* Levels over packed boxes: their shape, bounds that hold all below them, and walks against brute force. */
+/* Levels over packed boxes: their shape, bounds that hold all below them, and walks against brute
+ * force. */
 #include "core/index/grid.h"
 #include "core/index/packed.h"
 #include "core/index/tree.h"

@@ -1,4 +1,5 @@
-/* Every kernel that this CPU has: bit by bit what the scalar one gives, and never sure of what the double test denies. */
+/* Every kernel that this CPU has: bit by bit what the scalar one gives, and never sure of what the
+ * double test denies. */
 #include "core/geometry/sat.h"
 #include "core/geometry/shape.h"
 #include "core/index/grid.h"
@@ -27,7 +28,8 @@ static void choose_kernels(void)
             others[other_count++] = obb_kernels_choose((obb_kernel)k);
 }
 
-/* ---- Pairs of boxes --------------------------------------------------------------------------------------------- */
+/* ---- Pairs of boxes
+ * --------------------------------------------------------------------------------------------- */
 
 enum kind {
     RANDOM,        /* half of them overlap */
@@ -157,7 +159,8 @@ static struct batch *make_batch(enum kind kind, uint64_t seed)
     return batch;
 }
 
-/* ---- Verdicts ----------------------------------------------------------------------------------------------------- */
+/* ---- Verdicts
+ * ----------------------------------------------------------------------------------------------------- */
 
 enum { SENTINEL = 0x5eed };
 
@@ -338,7 +341,8 @@ START_TEST(one_box_against_many_is_as_pair_by_pair)
 }
 END_TEST
 
-/* ---- Bounds --------------------------------------------------------------------------------------------------------- */
+/* ---- Bounds
+ * --------------------------------------------------------------------------------------------------------- */
 
 static struct obb_grid grid_of(const obb_box *boxes, size_t count)
 {

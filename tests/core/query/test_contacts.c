@@ -66,7 +66,8 @@ static obb_put random_put(struct world *w, size_t i)
     return put;
 }
 
-/* One commit of about so many removes, puts (new and over), poses and turns; committed is good until the next. */
+/* One commit of about so many removes, puts (new and over), poses and turns; committed is good
+ * until the next. */
 static void world_commit(struct world *w, size_t share)
 {
     static obb_target removes[MOST];

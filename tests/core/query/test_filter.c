@@ -66,7 +66,8 @@ static void end(struct stage *stage)
     obb_scene_destroy(stage->scene);
 }
 
-/* The names that a query of the kind finds with the filter, as one text, in the order of the answer. */
+/* The names that a query of the kind finds with the filter, as one text, in the order of the
+ * answer. */
 static void found_names(const struct stage *stage, obb_query_kind kind, const obb_filter *filter,
                         char out[static 200])
 {

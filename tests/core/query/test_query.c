@@ -11,7 +11,8 @@
 #include <string.h>
 #include <time.h>
 
-/* ---- The slow model ------------------------------------------------------------------------------------------- */
+/* ---- The slow model
+ * ------------------------------------------------------------------------------------------- */
 
 /* A state with what a query may ask of its boxes. */
 struct world {
@@ -91,7 +92,8 @@ static int by_rank_and_id(const void *a, const void *b)
     return p->box < q->box ? -1 : p->box > q->box; /* boxes stand by id */
 }
 
-/* ---- Comparing --------------------------------------------------------------------------------------------- */
+/* ---- Comparing
+ * --------------------------------------------------------------------------------------------- */
 
 struct tally {
     size_t items, missing, found, cut, details;
@@ -153,7 +155,8 @@ static void check_list(const struct world *w, const obb_query *query, const obb_
     }
 }
 
-/* ---- Explanations -------------------------------------------------------------------------------------------- */
+/* ---- Explanations
+ * -------------------------------------------------------------------------------------------- */
 
 /* An item, as far as the oracle of explanations needs it. */
 struct explained {
@@ -575,7 +578,8 @@ static void check_result(const struct world *w, const obb_query *query, const ob
     }
 }
 
-/* ---- Random queries --------------------------------------------------------------------------------------- */
+/* ---- Random queries
+ * --------------------------------------------------------------------------------------- */
 
 /* A query with all that it points to, in an arena of its own. */
 struct asked {
@@ -828,7 +832,8 @@ static struct asked random_query(struct model_scene *model, const struct world *
     return a;
 }
 
-/* ---- Running ------------------------------------------------------------------------------------------------ */
+/* ---- Running
+ * ------------------------------------------------------------------------------------------------ */
 
 static struct obb_plan *planned(const struct world *w, const obb_query *query)
 {
@@ -910,7 +915,8 @@ static void choose_way(obb_query *query, int way)
     }
 }
 
-/* A scene with some history: 60 to 100 boxes, twelve commits. With `framed`, some of the boxes stand in frames. */
+/* A scene with some history: 60 to 100 boxes, twelve commits. With `framed`, some of the boxes
+ * stand in frames. */
 static void make_lively(struct model_scene *model, uint64_t seed, int dimensions, bool framed)
 {
     model_scene_init(model, seed, dimensions, dimensions == 3 ? 4.0 : 8.0);
@@ -941,7 +947,8 @@ static void rebuild(struct model_scene *model)
     obb_view_close(view);
 }
 
-/* ---- Tests --------------------------------------------------------------------------------------------------- */
+/* ---- Tests
+ * --------------------------------------------------------------------------------------------------- */
 
 static void compare_with_brute_force(obb_query_kind kind, int dimensions)
 {
@@ -1005,7 +1012,8 @@ static void compare_with_brute_force(obb_query_kind kind, int dimensions)
     ck_assert(kind == OBB_QUERY_PAIRS || now.cut + past.cut + between.cut > 0);
 }
 
-/* ---- with ----------------------------------------------------------------------------------------------------- */
+/* ---- with
+ * ----------------------------------------------------------------------------------------------------- */
 
 static void world_of_free(struct world *w)
 {
@@ -1135,8 +1143,8 @@ static struct obb_scene *copy_of(const struct world *w, uint64_t next, struct as
     return scene;
 }
 
-/* A query with changes answers as the query on a copy of the state to which the changes were really made, which brute
- * force knows; and it is refused where the changes are. */
+/* A query with changes answers as the query on a copy of the state to which the changes were really
+ * made, which brute force knows; and it is refused where the changes are. */
 static void compare_with_commits(int way, int dimensions)
 {
     struct model_scene model;

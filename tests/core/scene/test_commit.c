@@ -343,8 +343,8 @@ END_TEST
 
 enum { KEPT = 60, CROWD = 24 };
 
-/* What a commit said when it was made: ids by the order of ids, and by the edit's own names which of
- * the versions were put. */
+/* What a commit said when it was made: ids by the order of ids, and by the edit's own names which
+ * of the versions were put. */
 struct said {
     obb_committed done;
     uint64_t made[CROWD], ended[CROWD];
@@ -481,7 +481,8 @@ START_TEST(the_history_says_what_each_commit_did)
 }
 END_TEST
 
-/* ---- Memory that runs out ----------------------------------------------------------------------------------------- */
+/* ---- Memory that runs out
+ * ----------------------------------------------------------------------------------------- */
 
 enum { MIXED_PUTS = 40, MIXED_POSES = 30 };
 

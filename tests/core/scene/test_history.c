@@ -9,7 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- The state after commit r, as documentation ----------------------------------------------------------------
+/* ---- The state after commit r, as documentation
+ * ----------------------------------------------------------------
  *
  * Each table is a scene's commits and then what is seen of it: "revision@time name:x ...". */
 
@@ -260,7 +261,8 @@ START_TEST(a_state_is_kept_while_a_time_within_the_span_needs_it)
     tick(scene, 30, "lift:30");
     CHECK(scene, {at_time(0), "1@0 lift:0"}, {at_time(-0.5), "gone 1@0..4@30"});
     tick(scene, 35, "lift:35");
-    /* Time 5 is within the span and needs the state of time 0, whose own time is reached for as long. */
+    /* Time 5 is within the span and needs the state of time 0, whose own time is reached for as
+     * long. */
     CHECK(scene, {at_time(5), "1@5 lift:5"}, {at_time(0), "1@0 lift:0"});
     tick(scene, 40, "lift:40");
     /* Time 10 is the oldest within, and needs no state before its own. */
@@ -336,7 +338,8 @@ START_TEST(extents_run_straight_and_rotations_by_the_shortest_arc)
 }
 END_TEST
 
-/* ---- The clock ---------------------------------------------------------------------------------------------------- */
+/* ---- The clock
+ * ---------------------------------------------------------------------------------------------------- */
 
 START_TEST(the_first_commit_may_state_any_time_and_none_may_run_backwards)
 {

@@ -13,7 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- Random commits and views of the past, against the model ------------------------------------------------------ */
+/* ---- Random commits and views of the past, against the model
+ * ------------------------------------------------------ */
 
 enum { NAMES = 40, HELD = 8 };
 
@@ -383,8 +384,8 @@ static void echo_all(struct match *m)
     ck_assert(obb_scene_validate(m->echo.scene));
 }
 
-/* Compares a state with a view that has an overlay, or of a copy. Boxes there were last changed by no
- * commit of the scene, so that is not compared. */
+/* Compares a state with a view that has an overlay, or of a copy. Boxes there were last changed by
+ * no commit of the scene, so that is not compared. */
 static void check_overlay(struct match *m, model_state *state, const struct obb_view *view)
 {
     for (size_t i = 0; i < state->count; i++) {
@@ -404,8 +405,8 @@ static void check_overlay(struct match *m, model_state *state, const struct obb_
     ck_assert_msg(difference == NULL, "step %zu, an overlay: %s", m->steps, difference);
 }
 
-/* Checks an overlay of the commit that is prepared, which the model has made already: at the commit,
- * and half way to it. */
+/* Checks an overlay of the commit that is prepared, which the model has made already: at the
+ * commit, and half way to it. */
 static void rehearse(struct match *m, const struct obb_prepared *prepared,
                      const obb_effects *effects)
 {
@@ -838,7 +839,8 @@ START_TEST(random_commits_and_views_agree_with_the_model)
 }
 END_TEST
 
-/* ---- Entities --------------------------------------------------------------------------------------------------- */
+/* ---- Entities
+ * --------------------------------------------------------------------------------------------------- */
 
 START_TEST(an_entity_is_one_interned_string_in_every_state)
 {
@@ -875,7 +877,8 @@ START_TEST(an_entity_is_one_interned_string_in_every_state)
 }
 END_TEST
 
-/* ---- Rebuilding beside the work ------------------------------------------------------------------------------------- */
+/* ---- Rebuilding beside the work
+ * ------------------------------------------------------------------------------------- */
 
 START_TEST(a_broad_phase_rebuilt_from_a_view_replaces_the_mended_one)
 {
@@ -1027,7 +1030,8 @@ START_TEST(a_state_that_changed_nothing_but_settings_can_be_rebuilt)
 }
 END_TEST
 
-/* ---- One writer, several readers ------------------------------------------------------------------------------------- */
+/* ---- One writer, several readers
+ * ------------------------------------------------------------------------------------- */
 
 enum { READERS = 3, SLOTS = 6, CROWD = 60 };
 

@@ -111,7 +111,8 @@ START_TEST(a_table_that_cannot_grow_stays_as_it_was)
 }
 END_TEST
 
-/* Readers look for links that stay in, while the writer grows the table and moves others in and out. */
+/* Readers look for links that stay in, while the writer grows the table and moves others in and
+ * out. */
 enum { STAYING = 500, MOVING = 20000 };
 struct race {
     struct obb_hash_table table;

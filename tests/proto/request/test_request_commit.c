@@ -405,8 +405,8 @@ START_TEST(the_first_of_two_faults_counts_wherever_each_lies)
 }
 END_TEST
 
-/* After a fault the entries before it are used, so they must be whole also if memory runs out behind
- * the fault: with every budget of a wide range, for commits of many lengths. */
+/* After a fault the entries before it are used, so they must be whole also if memory runs out
+ * behind the fault: with every budget of a wide range, for commits of many lengths. */
 START_TEST(what_comes_before_a_fault_is_whole_whatever_the_budget)
 {
     static const char query[] = "{\"kind\":\"all-pairs\"},";

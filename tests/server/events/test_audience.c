@@ -193,7 +193,8 @@ START_TEST(boxes_that_a_frame_moves_are_told_as_posed)
 }
 END_TEST
 
-/* The first message comes at once; what comes up in the interval after it is one message of each kind. */
+/* The first message comes at once; what comes up in the interval after it is one message of each
+ * kind. */
 START_TEST(a_rate_joins_what_an_interval_changed)
 {
     commit("{\"put\":{\"a\":" BOX(0) ",\"b\":" BOX(9) ",\"c\":" BOX(9) "}}");

@@ -1,5 +1,5 @@
-/* Batches of random commits: what a filter lets pass, and what several of them are together, against
- * a slow model that looks at whole states and adds up one thing after the other. */
+/* Batches of random commits: what a filter lets pass, and what several of them are together,
+ * against a slow model that looks at whole states and adds up one thing after the other. */
 #include "server/events/batch.h"
 #include "tests/support/fault.h"
 #include "tests/support/test.h"

@@ -214,8 +214,8 @@ START_TEST(a_long_way_back_is_gone_in_several_steps)
 }
 END_TEST
 
-/* Sends a commit of many boxes, which is prepared on the pool behind the lock of the scene, and does not
- * wait for its answer. */
+/* Sends a commit of many boxes, which is prepared on the pool behind the lock of the scene, and
+ * does not wait for its answer. */
 static int begin_large_commit(int round)
 {
     enum { MANY = 6000 };
@@ -241,8 +241,8 @@ static int begin_large_commit(int round)
     return s;
 }
 
-/* The views of what a client missed are opened some at a time, and not while the scene is locked: so it
- * waits with them, or goes on with the next ones, or is gone meanwhile. */
+/* The views of what a client missed are opened some at a time, and not while the scene is locked:
+ * so it waits with them, or goes on with the next ones, or is gone meanwhile. */
 START_TEST(a_long_way_back_goes_on_while_large_commits_are_prepared)
 {
     enum { COMMITS = 300, ROUNDS = 8, BACK = 6 };

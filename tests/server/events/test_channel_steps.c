@@ -205,8 +205,8 @@ START_TEST(the_nth_allocation_may_fail_in_any_step)
 }
 END_TEST
 
-/* Returns a join of a client that knows the state before the commit, while the channel is at the one
- * after it. */
+/* Returns a join of a client that knows the state before the commit, while the channel is at the
+ * one after it. */
 static struct srv_step returning(struct srv_channel_state *state, struct srv_subscriber *s,
                                  unsigned topics)
 {

@@ -49,7 +49,8 @@ static void move(int commits)
             ask("POST", "/v1/scenes/s/boxes/b0/transform", "{\"translate\":[%d,0,0]}", 1), 200);
 }
 
-/* Reads a log in small steps, for longer than --request-timeout. Then makes so many commits, and reads the rest. */
+/* Reads a log in small steps, for longer than --request-timeout. Then makes so many commits, and
+ * reads the rest. */
 static bool log_ends(int commits)
 {
     static char bytes[16384];

@@ -169,9 +169,9 @@ START_TEST(what_is_no_log_is_unreadable)
 }
 END_TEST
 
-/* Flips each digit of the log in turn. *same counts those that make no difference: the last digit of a
- * number that stays the same double, or one of a rotation ([0,0,0,2] is [0,0,0,1]). Returns how many were
- * flipped. */
+/* Flips each digit of the log in turn. *same counts those that make no difference: the last digit
+ * of a number that stays the same double, or one of a rotation ([0,0,0,2] is [0,0,0,1]). Returns
+ * how many were flipped. */
 static size_t flip_digits(const char *log, size_t length, size_t *same)
 {
     static char text[sizeof yard + sizeof rig];

@@ -61,8 +61,8 @@ static void setup_short(void)
     make_row("/v1/scenes/s/commit", 60000, 5);
 }
 
-/* Reads an export in small steps, for longer than --request-timeout. Then makes so many commits, and
- * reads the rest. Returns whether the answer came to its end. */
+/* Reads an export in small steps, for longer than --request-timeout. Then makes so many commits,
+ * and reads the rest. Returns whether the answer came to its end. */
 static bool export_ends(int commits)
 {
     static const char request[] = "GET /v1/scenes/s/export HTTP/1.1\r\nHost: localhost\r\n"
