@@ -169,7 +169,7 @@ static double turn_to_covariance(const struct cloud *c, obb_vec3 frame[static 3]
         }
     }
     memcpy(frame, turned, sizeof turned);
-    return low / high;
+    return high > 0.0 ? low / high : 1.0; /* of a cancelled fit all sums may be 0 */
 }
 
 /* Writes the axes of the covariance. */
