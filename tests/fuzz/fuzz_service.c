@@ -870,6 +870,30 @@ static void check_rest(void)
     }
 }
 
+/* Skips the member id of a box, which an import gives anew. */
+static const char *behind_id(const char *at, const char *end)
+{
+    static const char id[] = ",\"id\":";
+    if ((size_t)(end - at) < sizeof id || memcmp(at, id, sizeof id - 1) != 0)
+        return at;
+    for (at += sizeof id - 1; at < end && *at >= '0' && *at <= '9'; at++)
+        ;
+    return at;
+}
+
+/* Compares the lines of two exports. */
+static bool same_but_ids(const char *a, const char *a_end, const char *b, const char *b_end)
+{
+    for (;; a++, b++) {
+        a = behind_id(a, a_end);
+        b = behind_id(b, b_end);
+        if (a == a_end || b == b_end)
+            return a == a_end && b == b_end;
+        if (*a != *b)
+            return false;
+    }
+}
+
 /* The scene, the list of its boxes and its export agree, and an import of the export is the same. */
 static void check_scene(int scene)
 {
@@ -910,11 +934,9 @@ static void check_scene(int scene)
         (void)fprintf(stderr, "%d %.300s\n%.1000s\n", imported, plain_answer, export);
     fuzz_check(imported == 200 || imported == 201, "an import of an export");
     fuzz_check(fetch("GET", "/v1/scenes/again/export", "text/plain", "", 0) == 200, "its export");
-    char *lines = memchr(export, '\n', length);
-    const char *again = memchr(plain_answer, '\n', plain_length);
-    const size_t left = length - (size_t)(lines - export);
-    fuzz_check(left == plain_length - (size_t)(again - plain_answer) &&
-                   memcmp(lines, again, left) == 0,
+    const char *const from = memchr(export, '\n', length);
+    const char *const again = memchr(plain_answer, '\n', plain_length);
+    fuzz_check(same_but_ids(from, export + length, again, plain_answer + plain_length),
                "an export holds other boxes after its import");
 }
 
