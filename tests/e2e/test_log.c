@@ -160,8 +160,9 @@ static void replay(const json_t *log, const char *name)
     http_send(client, "POST", test_text("/v1/scenes/%s/import", scene), ndjson, lines, &answer);
     ck_assert_msg(answer.status == 200 || answer.status == 201, "%s", answer.body);
     free(lines);
-    const long first =
-        (long)json_integer_value(json_object_get(json_loads(answer.body, 0, NULL), "revision"));
+    json_t *imported = json_loads(answer.body, 0, NULL);
+    const long first = (long)json_integer_value(json_object_get(imported, "revision"));
+    json_decref(imported);
     for (size_t i = state + 1; i < json_array_size(log); i++) {
         const json_t *line = json_array_get(log, i), *settings = json_object_get(line, "settings");
         if (settings != NULL) {

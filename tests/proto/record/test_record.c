@@ -175,7 +175,7 @@ static wire_record random_record(bool planar)
 
 static bool same_text(obb_str a, obb_str b)
 {
-    return a.length == b.length && memcmp(a.bytes, b.bytes, a.length) == 0;
+    return a.length == b.length && (a.length == 0 || memcmp(a.bytes, b.bytes, a.length) == 0);
 }
 
 static bool same_effect(const obb_effect *a, const obb_effect *b)

@@ -28,6 +28,7 @@ START_TEST(a_copy_is_read_from_both_media)
         ck_assert(copy.replace && copy.has_at && copy.at.kind == OBB_AT_TIME);
         ck_assert(copy.at.time == 5.5 && copy.at.clamp);
         obb_arena_fini(&own);
+        free(m.bytes);
     }
 }
 END_TEST
