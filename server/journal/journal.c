@@ -147,8 +147,11 @@ static void wait_for(struct srv_journal *j, long ns)
 static void gather(struct srv_journal *j)
 {
     const double end = srv_clock() + (double)j->sync_ms * 1e-3;
-    for (double left = (double)j->sync_ms * 1e-3; !j->stop && left > 0; left = end - srv_clock())
+    double left = end - srv_clock();
+    while (!j->stop && left > 0) {
         wait_for(j, (long)(left * 1e9) + 1);
+        left = end - srv_clock();
+    }
 }
 
 /* The group failed: all that is not durable fails with it, unless it was settled already and must

@@ -61,8 +61,8 @@ static const char *const statements[STATEMENTS] = {
     [FIND_SNAPSHOT] = "select number from snapshot where scene = ?1",
     [SET_SNAPSHOT] = "insert or replace into snapshot values(?1, ?2, ?3, ?4, ?5, ?6)",
     [DROP_SNAPSHOT] = "delete from snapshot where scene = ?1",
-    [DROP_CHUNKS] = "delete from chunk where id in (select id from chunk where id >= ?1 and id < "
-                    "?2 limit ?3)",
+    [DROP_CHUNKS] = ("delete from chunk where id in (select id from chunk where id >= ?1 and id < "
+                     "?2 limit ?3)"),
     [SUM_OF_RECORD] = "select sum from record where seq = ?1",
     [DROP_RECORDS] = "delete from record where seq < ?1",
     [SET_EDGE] = "insert or replace into edge values(1, ?1, ?2, ?3)",
@@ -850,7 +850,9 @@ bool srv_sqlite_load(struct srv_backend *backend, const struct srv_backend_visit
     static const char records[] =
         "select seq, scene, revision, gone, sum, body from record order by seq";
     struct sqlite *s = self(backend);
-    struct load l = {.s = s, .visitor = visitor, .error = error, .error_size = error_size};
+    struct load l = {.s = s, .visitor = visitor};
+    l.error = error;
+    l.error_size = error_size;
     s->edge = 1;
     const bool good =
         each(&l, "select seq, before, sum from edge", 0, 0, read_edge, NULL) &&
@@ -880,6 +882,8 @@ static bool read_verdict(struct load *l, sqlite3_stmt *row, void *context)
 
 bool srv_sqlite_check(struct srv_backend *backend, char *error, size_t error_size)
 {
-    struct load l = {.s = self(backend), .error = error, .error_size = error_size};
+    struct load l = {.s = self(backend)};
+    l.error = error;
+    l.error_size = error_size;
     return each(&l, "pragma integrity_check(1)", 0, 0, read_verdict, NULL);
 }

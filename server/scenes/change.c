@@ -18,7 +18,7 @@ static wire_problem problem_of_condition(const struct srv_change *c)
 {
     const struct srv_request *request = c->work.request;
     const struct obb_scene *scene = obb_store_find(request->services->store, c->op.scene);
-    obb_scene_info info;
+    obb_scene_info info = {0};
     if (scene != NULL)
         srv_scene_info(request->services->locks, scene, &info, NULL);
     if (c->write.changed != 0)
