@@ -422,6 +422,7 @@ START_TEST(large_queries_are_recorded_and_lines_are_not)
     ck_assert_int_eq(answer.status, 200);
     check_ids("", "");
     ck_assert_int_eq(metric("obbd_queries_unrecorded_total"), 1);
+    /* NOLINTNEXTLINE(bugprone-implicit-widening-of-multiplication-result) */
     char *body = malloc(32 * MANY), *at = body;
     at += sprintf(at, "{\"points\":[");
     for (int i = 0; i < MANY; i++)
@@ -445,6 +446,7 @@ START_TEST(recording_gives_way)
     stop();
     start_with((const char *const[]){"--memory-limit", "4MiB", NULL});
     make_scene(10000);
+    /* NOLINTNEXTLINE(bugprone-implicit-widening-of-multiplication-result) */
     char *body = malloc(32 * POINTS), *at = body;
     at += sprintf(at, "{\"points\":[");
     for (int i = 0; i < POINTS; i++)

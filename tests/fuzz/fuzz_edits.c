@@ -77,6 +77,7 @@ static void read_entry(struct fuzz_input *s, struct commit *c, obb_target target
             put.frame = frame_name(in / 4);
         if (in % 8 == 5) {
             put.attributes.has_ttl = true;
+            /* NOLINTNEXTLINE(bugprone-integer-division) */
             put.attributes.ttl = 8.0 * (in / 8);
         }
         if (in % 32 == 31)

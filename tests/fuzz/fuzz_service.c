@@ -378,6 +378,7 @@ static const char *const wrong[] = {"null", "\"x\"",      "1e300",        "-1",
 static const char *const boxes[] = {
     "{\"center\":[#,#,#],\"half_extents\":[+,+,+]}",
     "{\"center\":[#,#,#],\"half_extents\":[+,+,+]}",
+    /* NOLINTNEXTLINE(bugprone-suspicious-missing-comma) */
     "{\"center\":[#,#,#],\"half_extents\":[+,+,+],\"rotation\":[#,#,#,1],\"category\":%,\"mask\":%,"
     "\"group\":%,\"entity\":@,\"data\":{\"k\":[#,@,null]}}",
     "{\"min\":[-1,-1,-1],\"max\":[+,+,+],\"position\":[#,#,#],\"axis_angle\":{\"axis\":[0,#,1],"
@@ -690,6 +691,7 @@ static void say_request(struct client *c, struct fuzz_input *in, const char *hea
     memcpy(bytes + length, body->bytes, body->length);
     length += body->length;
     if (chunked) {
+        /* NOLINTNEXTLINE(bugprone-not-null-terminated-result) */
         memcpy(bytes + length, "\r\n0\r\n\r\n", 7);
         length += 7;
     }

@@ -72,6 +72,7 @@ static void put_key(struct cbor_maker *m, const char *key) { maker_text(m, key, 
 static void put_column(struct cbor_maker *m, const char *key, const bench_scene *scene, int width,
                        const double *(*row)(const obb_box *box))
 {
+    /* NOLINTNEXTLINE(clang-analyzer-optin.portability.UnixAPI) */
     double *values = malloc(scene->count * (size_t)width * sizeof *values);
     if (values == NULL)
         exit(1);
@@ -154,6 +155,7 @@ static struct cbor_maker ray_body(const bench_scene *scene, bool timed, double a
     put_key(&m, "rays");
     maker_head(&m, 5, timed ? 3 : 2);
     for (int k = 0; k < 2; k++) {
+        /* NOLINTNEXTLINE(bugprone-implicit-widening-of-multiplication-result) */
         for (size_t i = 0; i < 3 * RAYS; i++)
             values[i] = test_uniform(&rng, -scene->half, scene->half);
         put_key(&m, keys[k]);

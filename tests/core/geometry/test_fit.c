@@ -1096,6 +1096,7 @@ START_TEST(fits_draw_their_memory_from_the_budget)
                               {{-5, 6, 7}, {1, 2, 3}, {.x = 0.6, .w = 0.8}, 0}};
     /* Bytes that the largest steps hold for certain: the grid of the hull in space; the shadow and
      * the outline in the plane; the corners of the boxes. */
+    /* NOLINTNEXTLINE(bugprone-implicit-widening-of-multiplication-result) */
     const size_t least[] = {3000 * 24, 3000 * 32, 16 * 24};
     for (int what = 0; what < 3; what++) {
         size_t refused = 0, limit = 1;
@@ -1116,6 +1117,7 @@ START_TEST(fits_draw_their_memory_from_the_budget)
                                            : obb_fit_points(points, 3000, OBB_FIT_TIGHT,
                                                             what == 0 ? 3 : 2, NULL, NULL, &same),
                                  OBB_OK);
+                /* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison,cert-exp42-c,cert-flp37-c) */
                 ck_assert(memcmp(&box, &same, sizeof box) == 0);
                 break;
             }
@@ -1169,10 +1171,14 @@ START_TEST(fits_of_many_points_poll_at_least_every_16384)
          * sort */
         const size_t pca = polls_of_fit(points, OBB_FIT_PCA, 2),
                      flat = polls_of_fit(points, OBB_FIT_TIGHT, 2);
+        /* NOLINTNEXTLINE(bugprone-implicit-widening-of-multiplication-result) */
         ck_assert_uint_ge(polls_of_fit(points, OBB_FIT_AABB, 2), 2 * EACH);
+        /* NOLINTNEXTLINE(bugprone-implicit-widening-of-multiplication-result) */
         ck_assert_uint_ge(pca, 8 * EACH);
+        /* NOLINTNEXTLINE(bugprone-implicit-widening-of-multiplication-result) */
         ck_assert_uint_ge(flat, pca + 6 * EACH + 17 * (OBB_MAX_POINTS / 32));
         /* three passes lay on the grid, two find the first corners, one gives points to faces */
+        /* NOLINTNEXTLINE(bugprone-implicit-widening-of-multiplication-result) */
         ck_assert_uint_ge(polls_of_fit(points, OBB_FIT_TIGHT, 3), pca + 6 * EACH);
     }
 }

@@ -232,6 +232,7 @@ static double slow_distance(const struct explained *e, const obb_solid *box)
             obb_add(e->ray->origin,
                     obb_scale(e->ray->direction, fmin(e->ray->max_distance, 1000.0))),
             box);
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference) */
     switch (e->shape->kind) {
     case OBB_SHAPE_BOX:
         return obb_closest_boxes(&e->shape->box, box).distance;

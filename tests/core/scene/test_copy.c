@@ -34,8 +34,11 @@ static size_t same_boxes(const struct obb_view *a, const struct obb_view *b)
         const struct obb_version *y = obb_view_next(b, after);
         ck_assert_ptr_nonnull(y);
         const obb_box p = obb_view_pose(a, x), q = obb_view_pose(b, y);
+        /* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison,cert-exp42-c,cert-flp37-c) */
         ck_assert_int_eq(memcmp(&p.center, &q.center, sizeof p.center), 0);
+        /* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison,cert-exp42-c,cert-flp37-c) */
         ck_assert_int_eq(memcmp(&p.half_extents, &q.half_extents, sizeof p.half_extents), 0);
+        /* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison,cert-exp42-c,cert-flp37-c) */
         ck_assert_int_eq(memcmp(&p.rotation, &q.rotation, sizeof p.rotation), 0);
         ck_assert(p.angle == q.angle);
         const obb_attributes m = obb_view_attributes(x), n = obb_view_attributes(y);

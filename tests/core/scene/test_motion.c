@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 enum { BOXES = 500 };
+/* NOLINTNEXTLINE(readability-identifier-naming) */
 static const double LOOP_NS = 1e5; /* of the server's loop */
 
 /* A scene of a row of boxes, of which the first `moving` move by 10 from time 0 to 10. */
@@ -40,8 +41,11 @@ static struct obb_view *open_at(struct obb_scene *scene, double time)
     return view;
 }
 
+/* NOLINTNEXTLINE(readability-identifier-naming) */
 static const obb_vec3 POINT = {105, 0, 0}; /* half way of b100 */
+/* NOLINTNEXTLINE(readability-identifier-naming) */
 static const obb_ref PAIR[1][2] = {{{.kind = OBB_REF_ID, .id = 1}, {.kind = OBB_REF_ID, .id = 2}}};
+/* NOLINTNEXTLINE(readability-identifier-naming) */
 static const obb_query POINT_QUERY = {
     .kind = OBB_QUERY_POINT, .dimensions = 3, .count = 1, .items = {.points = &POINT}, .limit = 10};
 

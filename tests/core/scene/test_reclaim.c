@@ -170,20 +170,26 @@ START_TEST(old_views_keep_only_their_own_states)
     }
     printf("old views: %zu bytes of history at most, %.1f states, after %zu commits of %d poses\n",
            most, (double)most / STATE_BYTES, commits, CROWD);
+    /* NOLINTNEXTLINE(bugprone-implicit-widening-of-multiplication-result) */
     ck_assert_uint_le(most, (HISTORY + 3 + 3) * STATE_BYTES); /* what is reclaimed comes late */
     ck_assert(obb_scene_validate(scene));
+    /* NOLINTNEXTLINE(bugprone-implicit-widening-of-multiplication-result) */
     ck_assert_uint_le(scene->versions.count, (HISTORY + 3 + 3) * CROWD);
     ck_assert(stands_at(old[0], 0));
+    /* NOLINTNEXTLINE(bugprone-integer-division) */
     ck_assert(stands_at(old[1], (double)(commits / 4)));
+    /* NOLINTNEXTLINE(bugprone-integer-division) */
     ck_assert(stands_at(old[2], (double)(commits / 2)));
     obb_view_close(old[1]);
     ck_assert(obb_scene_validate(scene));
     ck_assert(stands_at(old[0], 0));
+    /* NOLINTNEXTLINE(bugprone-integer-division) */
     ck_assert(stands_at(old[2], (double)(commits / 2)));
     obb_view_close(old[0]);
     move_crowd(scene, -1);
     move_crowd(scene, -2);
     ck_assert(obb_scene_validate(scene));
+    /* NOLINTNEXTLINE(bugprone-integer-division) */
     ck_assert(stands_at(old[2], (double)(commits / 2)));
     obb_view_close(old[2]);
     move_crowd(scene, -3);
@@ -191,6 +197,7 @@ START_TEST(old_views_keep_only_their_own_states)
     ck_assert(obb_scene_validate(scene));
     ck_assert_uint_eq(scene->garbage.count, 0);
     ck_assert(!scene->gaps);
+    /* NOLINTNEXTLINE(bugprone-implicit-widening-of-multiplication-result) */
     ck_assert_uint_eq(scene->versions.count - scene->versions.free_count, (HISTORY + 1) * CROWD);
     obb_scene_destroy(scene);
 }

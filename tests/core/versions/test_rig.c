@@ -91,6 +91,7 @@ START_TEST(rigs_are_found_by_name_as_in_a_plain_list)
         else
             drop(&yard, name, test_below(&rng, 4));
         char text[16];
+        /* NOLINTNEXTLINE(bugprone-implicit-widening-of-multiplication-result) */
         (void)snprintf(text, sizeof text, "%d", (int)test_below(&rng, NAMES * 8));
         const bool after = test_below(&rng, 2) == 0;
         const struct obb_rig *rig = obb_rigs_seek(&yard.rigs, obb_str_of(text), after);

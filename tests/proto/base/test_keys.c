@@ -119,6 +119,7 @@ START_TEST(a_check_polls_at_least_every_few_thousand_keys)
         keys[i] = obb_str_of(texts[i]);
     }
     /* two passes over all keys */
+    /* NOLINTNEXTLINE(bugprone-implicit-widening-of-multiplication-result) */
     ck_assert_uint_ge(cancel_at_polls(keys, MANY), 2 * (MANY / 4096));
 
     /* Keys of one slot among 4,096 are sorted: eleven passes and more. */

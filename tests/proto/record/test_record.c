@@ -175,12 +175,14 @@ static wire_record random_record(bool planar)
 
 static bool same_text(obb_str a, obb_str b)
 {
+    /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker) */
     return a.length == b.length && (a.length == 0 || memcmp(a.bytes, b.bytes, a.length) == 0);
 }
 
 static bool same_effect(const obb_effect *a, const obb_effect *b)
 {
     return a->kind == b->kind && a->id == b->id && same_text(a->name, b->name) &&
+           /* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison,cert-exp42-c,cert-flp37-c) */
            a->parts == b->parts && memcmp(&a->box, &b->box, sizeof a->box) == 0 &&
            a->attributes.category == b->attributes.category &&
            a->attributes.mask == b->attributes.mask && a->attributes.group == b->attributes.group &&
@@ -190,7 +192,9 @@ static bool same_effect(const obb_effect *a, const obb_effect *b)
            a->attributes.has_ttl == b->attributes.has_ttl &&
            test_same_bits(a->attributes.ttl, b->attributes.ttl) &&
            test_same_bits(a->since, b->since) && same_text(a->frame, b->frame) &&
+           /* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison,cert-exp42-c,cert-flp37-c) */
            memcmp(&a->local.center, &b->local.center, sizeof a->local.center) == 0 &&
+           /* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison,cert-exp42-c,cert-flp37-c) */
            memcmp(&a->local.rotation, &b->local.rotation, sizeof a->local.rotation) == 0 &&
            test_same_bits(a->local.angle, b->local.angle);
 }
@@ -278,8 +282,10 @@ START_TEST(every_flipped_bit_is_found)
         const obb_str bytes = written(&record, i % 2 == 0);
         wire_record again;
         for (size_t bit = 0; bit < 8 * bytes.length; bit++, looked++) {
+            /* NOLINTNEXTLINE(bugprone-narrowing-conversions) */
             out.bytes[bit / 8] ^= (char)(1u << (bit % 8));
             ck_assert_int_eq(read_back(bytes, &again), OBB_BAD_VALUE);
+            /* NOLINTNEXTLINE(bugprone-narrowing-conversions) */
             out.bytes[bit / 8] ^= (char)(1u << (bit % 8));
         }
     }
@@ -297,6 +303,7 @@ START_TEST(records_are_short)
             .kind = OBB_EFFECT_POSED, .id = 1000 + i, .parts = OBB_PUT_CENTER | OBB_PUT_ROTATION};
     wire_record record = {.kind = WIRE_RECORD_COMMIT,
                           .effects = {.appends = true, .list = list, .count = 1000}};
+    /* NOLINTNEXTLINE(bugprone-implicit-widening-of-multiplication-result) */
     ck_assert_uint_le(written(&record, false).length, 60 * 1000);
     for (size_t i = 0; i < 1000; i++) {
         list[i].kind = OBB_EFFECT_NEW;
@@ -304,6 +311,7 @@ START_TEST(records_are_short)
         list[i].name = obb_str_of("player-12.upper-arm");
         list[i].attributes.entity = obb_str_of("player-12");
     }
+    /* NOLINTNEXTLINE(bugprone-implicit-widening-of-multiplication-result) */
     ck_assert_uint_le(written(&record, false).length, 150 * 1000);
     record.effects.count = 0;
     ck_assert_uint_le(written(&record, false).length, 100);
