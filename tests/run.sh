@@ -5,6 +5,8 @@ set -u
 # seconds that a test may take if it sets no limit of its own; Check's default is 4
 CK_DEFAULT_TIMEOUT=$((30 * ${TIMEOUT_FACTOR:-1}))
 export CK_DEFAULT_TIMEOUT
+# and those that a whole program may take: one that never ends is a failure, and the rest still runs
+limit=$(awk -v factor="${TIMEOUT_FACTOR:-1}" -v effort="${EFFORT:-1}" 'BEGIN { print 300 * factor * (effort > 1 ? effort : 1) }')
 word=$1
 shift
 passed=0 failed=0 programs=0
@@ -14,9 +16,10 @@ for program in "$@"; do
     case ${program#*tests/} in *"$word"*) ;; *) continue ;; esac
     programs=$((programs + 1))
     echo "== ${program#*tests/}"
-    "$program" >"$log" 2>&1
+    timeout -k 10 "$limit" "$program" >"$log" 2>&1
     status=$?
     cat "$log"
+    [ "$status" -eq 124 ] && echo "run.sh: $program was ended after $limit s"
     # Check's own line: "83%: Checks: 12, Failures: 2, Errors: 0"
     sums=$(sed -n 's/.*Checks: \([0-9]*\), Failures: \([0-9]*\), Errors: \([0-9]*\).*/\1 \2 \3/p' "$log" | tail -n 1)
     read -r checks failures errors <<SUMS

@@ -435,6 +435,7 @@ test("by keyboard alone: find, select, move, delete, undo, ask", async () => {
 
 test("a broken stream goes on where it stopped", async () => {
     const scene = await makeScene({ a: CUBE(0), b: CUBE(9) });
+    const epoch = (await daemon.call("GET", `/v1/scenes/${scene}`)).headers.get("obbd-epoch");
     const sockets = new Set();
     const proxy = createServer((socket) => {
         const to = connect(daemon.port, "127.0.0.1");
@@ -467,7 +468,7 @@ test("a broken stream goes on where it stopped", async () => {
     await revision(page, 3);
     await page.waitForSelector("#status[data-state=live]");
     await until("the collision", async () => /1 overlap/.test(await page.textContent("#list-sum")));
-    assert.deepEqual(streams, ["", "2"]);
+    assert.deepEqual(streams, ["", `2.${epoch}`]);
     assert.equal(lists, 1);
     await opened.close();
     proxy.close();
