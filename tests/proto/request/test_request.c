@@ -184,7 +184,7 @@ START_TEST(the_check_of_many_names_can_be_cancelled)
         const size_t few = polls_of_boxes(route, 2, 0), each = polls_of_boxes(route, 3, 0) - few,
                      all = polls_of_boxes(route, MANY, 0), reading = few + (MANY - 2) * each;
         ck_assert_uint_gt(each, 0);
-        ck_assert_uint_ge(all, reading + 2 * (MANY / 4096));
+        ck_assert_uint_ge(all, reading + (size_t)2 * (MANY / 4096));
         /* the decoder around may poll once more before it ends */
         const size_t early = polls_of_boxes(route, MANY, reading + 1),
                      late = polls_of_boxes(route, MANY, all - 1);
