@@ -108,9 +108,12 @@ test("a sweep along a dragged path stops at its first contact", async () => {
     await page.keyboard.press("Alt+5");
     await drag(page, at(-3, 0), at(4, 0));
     await until("the contact", async () => (await found(page)).join() === "wall");
-    const { hits } = await same("#probe-out");
-    const [motion] = await page.locator("#probe-form input").evaluateAll((inputs) => inputs.map((input) => Number(input.value)));
-    assert.ok(Math.abs(hits[0].fraction * motion - 4) < 1e-9, JSON.stringify(hits)); // faces are 4 apart
+    // while the mouse moves, each step asks anew: the answer to the last one is meant
+    await until("the answer for the whole path: faces are 4 apart", async () => {
+        const { hits } = await same("#probe-out");
+        const [motion] = await page.locator("#probe-form input").evaluateAll((inputs) => inputs.map((input) => Number(input.value)));
+        return Math.abs(hits[0].fraction * motion - 4) < 1e-9;
+    });
     const seen = await pixels(page);
     const { x } = await page.locator("#view").boundingBox();
     // the box stands at the wall, the path ends where it was let go
