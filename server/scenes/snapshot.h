@@ -1,0 +1,89 @@
+/* Snapshots of scenes in the journal, so that a start need not read all that ever happened, and the
+ * records before them can be forgotten.
+ *
+ * A snapshot is the oldest state in the scene's history, box by box, and the commits that led from
+ * there to the newest published state. So it stands alone: of the log, only the records after the
+ * moment at which it was begun still count. It is made on the pool from views, a piece at a time,
+ * and one piece is durable before the next one is made.
+ *
+ * A snapshot of a scene begins when the records since the last one take more bytes than that
+ * snapshot, and at least SRV_SNAPSHOT_LEAST. A scene whose records are the oldest in the log gets
+ * one, too, if the log holds too much that no other scene needs. If such a scene has not changed
+ * since its last snapshot, only the word that this snapshot is whole is written anew.
+ *
+ * All functions are called on the loop. */
+#ifndef SRV_SNAPSHOT_H
+#define SRV_SNAPSHOT_H
+
+#include "server/base/log.h"
+#include "server/journal/journal.h"
+#include "server/scenes/lock.h"
+
+enum { SRV_SNAPSHOT_LEAST = 4 << 20 }; /* bytes of records */
+
+/* A scene that the journal holds, in the memory of whoever journals the scene. Zeroed except for the
+ * first group. After a restart the second group is that of the restored scene (restore.h). */
+struct srv_journaled {
+    struct obb_scene *scene; /* in the store, or about to be */
+    uint64_t number;         /* of the scene in the journal: from srv_journal_number */
+
+    uint64_t first;    /* the first record of the log, by `seq`, that counts for it; 0: none yet */
+    uint64_t mark;     /* bytes of all records before that one, since the log began to be counted */
+    uint64_t bytes;    /* of its own records that count */
+    uint64_t snapshot; /* the number of its last whole snapshot; 0: none */
+    uint64_t chunks;   /* of that snapshot */
+    uint64_t size;     /* its bytes */
+
+    struct srv_snapshot *under_way;
+    struct srv_journaled *previous, *next;
+    bool added;
+};
+
+/* Zeroed except for the first group. */
+struct srv_snapshots {
+    struct srv_journal *journal;
+    struct srv_pool *pool;
+    struct srv_locks *locks;
+    struct srv_drain *drain; /* held while a snapshot is under way */
+    const struct srv_log *log;
+    /* Appends a record of kind WIRE_RECORD_REMEMBERED for each published commit of the scene whose
+     * id is remembered, oldest first. NULL: no commit is remembered. */
+    void (*remember)(void *context, const struct srv_journaled *scene, struct wire_buf *out);
+    void *context;
+    uint64_t last_seq; /* of the log: the last record that is durable and published */
+    uint64_t total;    /* bytes of all records that were written, as `mark` counts them */
+
+    struct srv_journaled *first;
+    struct srv_snapshot *under_way; /* at most one at a time, or NULL */
+    uint64_t checked;               /* `total` when the oldest records were looked at last */
+    uint64_t needed;                /* the sum of `bytes` of all scenes */
+    bool stopped;
+};
+
+/* Begins to keep snapshots of a scene. It need not have a record yet. Call it once for a restored
+ * scene, and once when a scene is made. */
+void srv_snapshots_add(struct srv_snapshots *all, struct srv_journaled *scene);
+
+/* Ends that: call it before the entry is appended that says that the scene is gone. A snapshot under
+ * way is given up. The memory of `scene` may go afterwards. */
+void srv_snapshots_remove(struct srv_snapshots *all, struct srv_journaled *scene);
+
+/* A record of the scene is durable, and what it says is published. `scene` is NULL if the record is
+ * the last one of a scene that was removed. May begin a snapshot. O(1) as a rule. */
+void srv_snapshot_written(struct srv_snapshots *all, struct srv_journaled *scene, uint64_t seq,
+                          size_t bytes);
+
+/* Called once, on the loop. */
+typedef void srv_snapshot_done(void *context, srv_journal_status status);
+
+/* Makes a snapshot of a scene that has no record: of a copy, for example, whose making is in no
+ * edit. `scene` is in no list yet; call srv_snapshots_add in `done`. Nobody must write to the scene
+ * until `done`. If the status is not SRV_JOURNAL_OK, a start will not find the scene. Returns false
+ * without memory; `done` is then not called. Several may be under way at a time. */
+bool srv_snapshot_make(struct srv_snapshots *all, struct srv_journaled *scene,
+                       srv_snapshot_done *done, void *context);
+
+/* Gives up what is under way and begins nothing any more. For the end of the service. */
+void srv_snapshots_stop(struct srv_snapshots *all);
+
+#endif
