@@ -4,7 +4,7 @@ COMMIT = $(shell git describe --always --dirty 2>/dev/null)
 ##: QUICK=1         bench, bench-peers: without the million boxes; bench-service: fewer connections and rounds
 ##: BASE=file.csv   bench: show ratios to an earlier run
 BASE ?=
-##: PART=ticks      bench-service: measure one part: ready, small, queries, ticks, bulk, beside, columns, events or memory
+##: PART=ticks      bench-service: measure one part: ready, small, queries, ticks, bulk, beside, columns, questions, copies, rigs, events or memory
 .PHONY: bench bench-peers bench-codecs bench-costs bench-service codec-deps service-deps
 ##@ Measure
 
@@ -91,7 +91,7 @@ $(SERVICE)/node/ready: $(NODE_FILES)
 	@cp $^ $(@D)
 	@echo "npm $(@D)"
 	@cd $(@D) && npm ci --silent && touch ready
-$(B)/tests/bench/service/service: $(addprefix $(B)/tests/bench/service/,service.o columns.o followers.o load.o scene.o servers.o) \
+$(B)/tests/bench/service/service: $(addprefix $(B)/tests/bench/service/,service.o columns.o copies.o followers.o load.o meter.o questions.o rigs.o scene.o servers.o) \
  $(B)/libsupport.a $(B)/libobb.a
 	@echo "ld $@"
 	@$(CC) $(BUILD_LDFLAGS) -o $@ $^ $(call pkg_libs,$(TEST_LIBS) libcbor) -lm -pthread

@@ -52,7 +52,7 @@ tests/e2e             | tests/support tests/server proto/wire proto/contract/too
 tests/fuzz            | tests/support tests/proto server/* proto/* core/* | jansson cbor
 tests/soak            | tests/support proto/wire core/obb      |
 tests/bench/core      | tests/support core/*                   |
-tests/bench/service   | tests/support tests/proto core/obb     |
+tests/bench/service   | tests/support tests/proto core/obb     | jansson
 tests/bench           | tests/support tests/proto tests/bench/service proto/* core/* | jansson
 tests/peers           | tests/support core/*                   |
 tests/cross           |                                        |

@@ -4,66 +4,11 @@
 #include "tests/proto/cbor_maker.h"
 #include "tests/support/cbor.h"
 
-#include <math.h>
 #include <stdio.h>
-#include <time.h>
 
-enum { CROWD = 100000, FEW = 10000, RAYS = 10000, STATES = 20, MOST_ROUNDS = 5 };
+enum { CROWD = 100000, FEW = 10000, RAYS = 10000, STATES = 20 };
 #define FIRST 1e6  /* ms: the time of the first of the states, after the clock of any daemon */
 #define STEP  16.0 /* ms between two commits */
-
-struct run {
-    const bench_server *obbd;
-    struct columns_figures *out;
-};
-
-static void settle(void)
-{
-    const struct timespec some = {.tv_nsec = 300000000};
-    (void)nanosleep(&some, NULL);
-}
-
-/* Sends a request and returns its answer, which the caller owns, or NULL. *out_cpu: milliseconds of
- * the daemon, with the work behind the answer. */
-static char *send_one(const struct run *run, load_request *request, double *out_cpu,
-                      size_t *out_length)
-{
-    const double before = server_cpu(run->obbd);
-    char *body = load_exchange(&run->obbd->tcp, request, out_length);
-    settle();
-    *out_cpu = (server_cpu(run->obbd) - before) * 1e3;
-    run->out->checked++;
-    run->out->failures += body == NULL;
-    return body;
-}
-
-static double send_and_drop(const struct run *run, load_request *request)
-{
-    double cpu;
-    size_t length;
-    free(send_one(run, request, &cpu, &length));
-    return cpu;
-}
-
-static load_request make_request(const char *scene, const char *what, const char *type,
-                                 const void *body, size_t length)
-{
-    char path[96];
-    (void)snprintf(path, sizeof path, "/v1/scenes/%s/%s", scene, what);
-    return load_request_make("POST", path, type, type, body, length);
-}
-
-static int by_size(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *values, int count)
-{
-    qsort(values, (size_t)count, sizeof *values, by_size);
-    return values[count / 2];
-}
 
 /* ---- Bodies ---------------------------------------------------------------------------------- */
 
@@ -177,26 +122,9 @@ static struct cbor_maker ray_body(const bench_scene *scene, bool timed, double a
 
 /* ---- Measures -------------------------------------------------------------------------------- */
 
-/* How many pairs overlap, as a sum to compare two scenes by. */
-static json_int_t pairs_in(const struct run *run, const char *scene)
+static double measure_puts(bench_meter *meter, const bench_scene *crowd, int rounds)
 {
-    static const char question[] = "{\"count_only\":true}";
-    load_request request =
-        make_request(scene, "query/all-pairs", "application/json", question, sizeof question - 1);
-    double cpu;
-    size_t length;
-    char *body = send_one(run, &request, &cpu, &length);
-    json_t *answer = body != NULL ? json_loadb(body, length, 0, NULL) : NULL;
-    const json_int_t count = json_integer_value(json_object_get(answer, "count"));
-    json_decref(answer);
-    free(body);
-    load_request_free(&request);
-    return count;
-}
-
-static void measure_puts(const struct run *run, const bench_scene *crowd, int rounds)
-{
-    double map[MOST_ROUNDS], columns[MOST_ROUNDS];
+    double map[METER_ROUNDS], columns[METER_ROUNDS];
     struct cbor_maker m = put_body(crowd);
     for (int i = 0; i < rounds; i++) {
         char name[2][32];
@@ -207,15 +135,15 @@ static void measure_puts(const struct run *run, const bench_scene *crowd, int ro
         other.name = name[0];
         load_request *puts = scene_puts(&other, crowd->count, &count);
         load_request in_columns =
-            make_request(name[1], "commit", "application/cbor", m.bytes, m.length);
-        map[i] = send_and_drop(run, &puts[0]);
-        char *body = send_one(run, &in_columns, &columns[i], &length);
+            meter_request(name[1], "commit", "application/cbor", m.bytes, m.length);
+        map[i] = meter_drop(meter, &puts[0]);
+        char *body = meter_send(meter, &in_columns, &columns[i], &length);
         json_t *answer = body != NULL ? cbor_read(body, length) : NULL;
-        run->out->failures +=
+        meter->failures +=
             json_array_size(json_object_get(answer, "ids")) != crowd->count || count != 1;
         if (i == 0) {
-            const json_int_t pairs = pairs_in(run, name[0]);
-            run->out->failures += pairs == 0 || pairs != pairs_in(run, name[1]);
+            const long long pairs = meter_pairs(meter, name[0]);
+            meter->failures += pairs == 0 || pairs != meter_pairs(meter, name[1]);
         }
         json_decref(answer);
         free(body);
@@ -223,62 +151,64 @@ static void measure_puts(const struct run *run, const bench_scene *crowd, int ro
         load_request_free(&in_columns);
         free(puts);
     }
-    const double by_map = median(map, rounds), by_columns = median(columns, rounds);
-    run->out->put = by_columns / by_map;
+    const double by_map = meter_median(map, rounds), by_columns = meter_median(columns, rounds);
     (void)printf("put of 100000 boxes: JSON map %.1f ms, CBOR columns %.1f ms of CPU\n", by_map,
                  by_columns);
     free(m.bytes);
+    return by_columns / by_map;
 }
 
-static double send_poses(const struct run *run, const bench_scene *crowd, const char *name,
+static double send_poses(bench_meter *meter, const bench_scene *crowd, const char *name,
                          double time, bool ask)
 {
     struct cbor_maker m = pose_body(crowd, time, ask);
-    load_request request = make_request(name, "commit", "application/cbor", m.bytes, m.length);
-    const double cpu = send_and_drop(run, &request);
+    load_request request = meter_request(name, "commit", "application/cbor", m.bytes, m.length);
+    const double cpu = meter_drop(meter, &request);
     load_request_free(&request);
     free(m.bytes);
     return cpu;
 }
 
-static void measure_poses(const struct run *run, const bench_scene *crowd, int rounds)
+static double measure_poses(bench_meter *meter, const bench_scene *crowd, int rounds)
 {
     static const char name[] = "columns-0"; /* whose ids are 1 to 100,000 */
     struct cbor_maker m = {0};
-    double poses[MOST_ROUNDS], pairs[MOST_ROUNDS], both[MOST_ROUNDS];
+    double poses[METER_ROUNDS], pairs[METER_ROUNDS], both[METER_ROUNDS];
     maker_head(&m, 5, 1);
     put_key(&m, "by");
     put_key(&m, "id");
-    load_request ask = make_request(name, "query/all-pairs", "application/cbor", m.bytes, m.length);
+    load_request ask =
+        meter_request(name, "query/all-pairs", "application/cbor", m.bytes, m.length);
     for (int i = -1; i < rounds; i++) { /* the first round warms up */
-        const double time = 1e6 + 2e3 * i, alone = send_poses(run, crowd, name, time, false);
-        const double asked = send_and_drop(run, &ask);
-        const double together = send_poses(run, crowd, name, time + 1e3, true);
+        const double time = 1e6 + 2e3 * i, alone = send_poses(meter, crowd, name, time, false);
+        const double asked = meter_drop(meter, &ask);
+        const double together = send_poses(meter, crowd, name, time + 1e3, true);
         if (i >= 0) {
             poses[i] = alone;
             pairs[i] = asked;
             both[i] = together;
         }
     }
-    const double p = median(poses, rounds), a = median(pairs, rounds), b = median(both, rounds);
-    run->out->poses = b / (p + a);
+    const double p = meter_median(poses, rounds), a = meter_median(pairs, rounds),
+                 b = meter_median(both, rounds);
     (void)printf("100000 poses %.1f ms, all pairs %.1f ms, both in one commit %.1f ms of CPU\n", p,
                  a, b);
     load_request_free(&ask);
     free(m.bytes);
+    return b / (p + a);
 }
 
 /* Sends the same rays a few times. Returns the mean of one, without pauses, and counts the hits of
  * the first. */
-static double send_rays(const struct run *run, load_request *request, size_t *out_hits)
+static double send_rays(bench_meter *meter, load_request *request, size_t *out_hits)
 {
     enum { TIMES = 10 };
-    const double before = server_cpu(run->obbd);
+    const double before = server_cpu(meter->obbd);
     for (int i = 0; i < TIMES; i++) {
         size_t length = 0;
-        char *body = load_exchange(&run->obbd->tcp, request, &length);
-        run->out->checked++;
-        run->out->failures += body == NULL;
+        char *body = load_exchange(&meter->obbd->tcp, request, &length);
+        meter->checked++;
+        meter->failures += body == NULL;
         json_t *answer = i == 0 && body != NULL ? cbor_read(body, length) : NULL;
         const json_t *columns = json_object_get(answer, "columns");
         for (size_t k = 0; i == 0 && k < json_array_size(json_object_get(columns, "boxes")); k++)
@@ -287,10 +217,10 @@ static double send_rays(const struct run *run, load_request *request, size_t *ou
         json_decref(answer);
         free(body);
     }
-    return (server_cpu(run->obbd) - before) * 1e3 / TIMES;
+    return (server_cpu(meter->obbd) - before) * 1e3 / TIMES;
 }
 
-static void measure_rays(const struct run *run, int rounds)
+static double measure_rays(bench_meter *meter, int rounds)
 {
     static const char name[] = "rays";
     static const char history[] = "{\"history\":{\"span\":10000,\"commits\":64}}";
@@ -299,28 +229,27 @@ static void measure_rays(const struct run *run, int rounds)
     struct cbor_maker put = put_body(&scene);
     load_request make = load_request_make("PUT", "/v1/scenes/rays", "application/json", NULL,
                                           history, sizeof history - 1);
-    load_request fill = make_request(name, "commit", "application/cbor", put.bytes, put.length);
-    (void)send_and_drop(run, &make);
-    (void)send_and_drop(run, &fill);
+    load_request fill = meter_request(name, "commit", "application/cbor", put.bytes, put.length);
+    (void)meter_drop(meter, &make);
+    (void)meter_drop(meter, &fill);
     for (int i = 0; i <= STATES; i++)
-        (void)send_poses(run, &scene, name, FIRST + STEP * i, false);
+        (void)send_poses(meter, &scene, name, FIRST + STEP * i, false);
     struct cbor_maker timed = ray_body(&scene, true, 0),
                       alone = ray_body(&scene, false, FIRST + STATES * STEP / 2 + 7);
     load_request at_times =
-        make_request(name, "query/ray", "application/cbor", timed.bytes, timed.length);
+        meter_request(name, "query/ray", "application/cbor", timed.bytes, timed.length);
     load_request at_one =
-        make_request(name, "query/ray", "application/cbor", alone.bytes, alone.length);
-    const double cold = send_and_drop(run, &at_times);
-    double many[MOST_ROUNDS], one[MOST_ROUNDS];
+        meter_request(name, "query/ray", "application/cbor", alone.bytes, alone.length);
+    const double cold = meter_drop(meter, &at_times);
+    double many[METER_ROUNDS], one[METER_ROUNDS];
     size_t hits[2] = {0, 0};
     for (int i = 0; i < rounds; i++) {
-        one[i] = send_rays(run, &at_one, &hits[0]);
-        many[i] = send_rays(run, &at_times, &hits[1]);
+        one[i] = send_rays(meter, &at_one, &hits[0]);
+        many[i] = send_rays(meter, &at_times, &hits[1]);
     }
     /* the same rays through boxes that hardly moved */
-    run->out->failures += hits[0] < RAYS / 4 || hits[1] < RAYS / 4;
-    const double m = median(many, rounds), o = median(one, rounds);
-    run->out->rays = m / o;
+    meter->failures += hits[0] < RAYS / 4 || hits[1] < RAYS / 4;
+    const double m = meter_median(many, rounds), o = meter_median(one, rounds);
     (void)printf(
         "10000 rays: at one time %.2f ms, at 10000 times %.2f ms of CPU, the first time %.2f "
         "ms\n",
@@ -333,17 +262,17 @@ static void measure_rays(const struct run *run, int rounds)
     free(timed.bytes);
     free(alone.bytes);
     scene_free(&scene);
+    return m / o;
 }
 
-void columns_measure(const bench_server *obbd, int rounds, struct columns_figures *out)
+struct columns_figures columns_measure(bench_meter *meter, int rounds)
 {
-    *out = (struct columns_figures){0};
-    const struct run run = {.obbd = obbd, .out = out};
     bench_scene crowd;
     scene_make(&crowd, "crowd", CROWD);
-    rounds = rounds < MOST_ROUNDS ? rounds : MOST_ROUNDS;
-    measure_puts(&run, &crowd, rounds);
-    measure_poses(&run, &crowd, rounds);
-    measure_rays(&run, rounds);
+    struct columns_figures figures;
+    figures.put = measure_puts(meter, &crowd, rounds);
+    figures.poses = measure_poses(meter, &crowd, rounds);
+    figures.rays = measure_rays(meter, rounds);
     scene_free(&crowd);
+    return figures;
 }

@@ -98,12 +98,19 @@ static void write_pose(FILE *f, obb_vec3 center, obb_quat q)
                   center.y, center.z, q.x, q.y, q.z, q.w);
 }
 
+/* The members of a box. */
+static void write_members(FILE *f, const obb_box *box)
+{
+    write_pose(f, box->center, box->rotation);
+    (void)fprintf(f, ",\"half_extents\":[%.9g,%.9g,%.9g]", box->half_extents.x, box->half_extents.y,
+                  box->half_extents.z);
+}
+
 static void write_box(FILE *f, const obb_box *box)
 {
     (void)fputc('{', f);
-    write_pose(f, box->center, box->rotation);
-    (void)fprintf(f, ",\"half_extents\":[%.9g,%.9g,%.9g]}", box->half_extents.x,
-                  box->half_extents.y, box->half_extents.z);
+    write_members(f, box);
+    (void)fputc('}', f);
 }
 
 load_request *scene_puts(const bench_scene *scene, size_t size, size_t *out_count)
@@ -125,6 +132,28 @@ load_request *scene_puts(const bench_scene *scene, size_t size, size_t *out_coun
         free(text);
     }
     return requests;
+}
+
+load_request scene_import(const bench_scene *scene, const char *name)
+{
+    char *text, path[128];
+    size_t length;
+    FILE *f = must(open_memstream(&text, &length));
+    (void)fputs(
+        "{\"format\":\"obbd-scene\",\"version\":2,\"dimensions\":3,\"history\":{\"span\":500,"
+        "\"commits\":64}}\n",
+        f);
+    for (size_t i = 0; i < scene->count; i++) {
+        (void)fprintf(f, "{\"name\":\"box-%zu\",", i + 1);
+        write_members(f, &scene->boxes[i]);
+        (void)fputs("}\n", f);
+    }
+    (void)fclose(f);
+    (void)snprintf(path, sizeof path, "/v1/scenes/%s/import", name);
+    const load_request request =
+        load_request_make("POST", path, "application/x-ndjson", NULL, text, length);
+    free(text);
+    return request;
 }
 
 static size_t box_of(const bench_scene *scene, size_t n)

@@ -24,6 +24,9 @@ void scene_free(bench_scene *scene);
  * caller owns them. */
 load_request *scene_puts(const bench_scene *scene, size_t size, size_t *out_count);
 
+/* Returns an import of all boxes into the scene of that name. The caller owns it. */
+load_request scene_import(const bench_scene *scene, const char *name);
+
 /* Each returns one request, the n-th of its kind. */
 load_request scene_get(const bench_scene *scene, size_t n);
 load_request scene_pair(const bench_scene *scene, size_t n);

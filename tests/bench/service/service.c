@@ -3,10 +3,13 @@
  *
  * Usage: service FOLDER OBBD FIXED: a folder for its files, and two programs. Environment: QUICK=1
  * is shorter and uses fewer connections; PART=word runs only the parts whose name contains the word
- * (small, queries, ticks, bulk, beside, columns, memory, ready, events). */
+ * (small, queries, ticks, bulk, beside, columns, questions, copies, rigs, memory, ready, events). */
 #include "tests/bench/service/columns.h"
+#include "tests/bench/service/copies.h"
 #include "tests/bench/service/followers.h"
 #include "tests/bench/service/load.h"
+#include "tests/bench/service/questions.h"
+#include "tests/bench/service/rigs.h"
 #include "tests/bench/service/scene.h"
 #include "tests/bench/service/servers.h"
 
@@ -48,6 +51,12 @@ enum goal {
     COLUMN_PUT,
     COLUMN_POSES,
     COLUMN_RAYS,
+    EXPLAIN,
+    WITH,
+    COPY,
+    COPY_COMMIT,
+    FRAMES,
+    FRAME_BYTES,
     MEMORY,
     READY,
     EVENTS,
@@ -76,6 +85,13 @@ static struct {
     [COLUMN_POSES] = {"100,000 poses and all pairs in one commit, CPU against both alone", "x", 1.3,
                       1.1},
     [COLUMN_RAYS] = {"10,000 rays at 10,000 times, CPU against one time", "x", 3, 2},
+    [EXPLAIN] = {"explain of one box, CPU against the query alone, worst of three kinds", "x", 2,
+                 1.3},
+    [WITH] = {"ray with 100 poses, CPU against a commit of them and the ray", "x", 1, 0.5},
+    [COPY] = {"copy of 100,000 boxes, CPU against importing them", "x", 0.5, 0.2},
+    [COPY_COMMIT] = {"one-box commit beside copies of its 100,000 boxes, p99", "ms", 5, 5},
+    [FRAMES] = {"tick of 100 frames with 15 boxes each, CPU against 1,500 poses", "x", 1.3, 1},
+    [FRAME_BYTES] = {"the same, bytes of the body", "x", 0.1, 0.1},
     [MEMORY] = {"memory per box at 1,000,000", "bytes", 400, 250},
     [READY] = {"start to ready", "ms", 50, 10},
     [EVENTS] = {"poses of 1,000 boxes at 60 Hz to 100 followers, share of a core", "", 0.6, 0.4},
@@ -549,21 +565,71 @@ static void memory(struct bench *bench)
     scene_free(&scene);
 }
 
+/* Starts a daemon of its own for a part; the caller stops it. false: it did not start. */
+static bool start_meter(struct bench *bench, bench_server *server, bench_meter *out)
+{
+    const bool good = server_obbd(server, bench->folder, bench->obbd_program);
+    *out = (bench_meter){.obbd = server};
+    bench->failures += !good;
+    return good;
+}
+
+static void stop_meter(struct bench *bench, bench_server *server, const bench_meter *meter)
+{
+    server_stop(server);
+    bench->checked += meter->checked;
+    bench->failures += meter->failures;
+}
+
+static int rounds_of(const struct bench *bench) { return bench->quick ? 3 : METER_ROUNDS; }
+
 static void columns(struct bench *bench)
 {
     bench_server server;
-    struct columns_figures figures;
-    if (!server_obbd(&server, bench->folder, bench->obbd_program)) {
-        bench->failures++;
+    bench_meter meter;
+    if (!start_meter(bench, &server, &meter))
         return;
-    }
-    columns_measure(&server, bench->quick ? 3 : ROUNDS, &figures);
-    server_stop(&server);
+    const struct columns_figures figures = columns_measure(&meter, rounds_of(bench));
+    stop_meter(bench, &server, &meter);
     goals[COLUMN_PUT].measured = figures.put;
     goals[COLUMN_POSES].measured = figures.poses;
     goals[COLUMN_RAYS].measured = figures.rays;
-    bench->checked += figures.checked;
-    bench->failures += figures.failures;
+}
+
+static void questions(struct bench *bench)
+{
+    bench_server server;
+    bench_meter meter;
+    if (!start_meter(bench, &server, &meter))
+        return;
+    const struct questions_figures figures = questions_measure(&meter, rounds_of(bench));
+    stop_meter(bench, &server, &meter);
+    goals[EXPLAIN].measured = figures.explain;
+    goals[WITH].measured = figures.with;
+}
+
+static void copies(struct bench *bench)
+{
+    bench_server server;
+    bench_meter meter;
+    if (!start_meter(bench, &server, &meter))
+        return;
+    const struct copies_figures figures = copies_measure(&meter, rounds_of(bench));
+    stop_meter(bench, &server, &meter);
+    goals[COPY].measured = figures.copy;
+    goals[COPY_COMMIT].measured = figures.commit;
+}
+
+static void rigs(struct bench *bench)
+{
+    bench_server server;
+    bench_meter meter;
+    if (!start_meter(bench, &server, &meter))
+        return;
+    const struct rigs_figures figures = rigs_measure(&meter, rounds_of(bench));
+    stop_meter(bench, &server, &meter);
+    goals[FRAMES].measured = figures.cpu;
+    goals[FRAME_BYTES].measured = figures.bytes;
 }
 
 static void ready(struct bench *bench)
@@ -735,6 +801,12 @@ int main(int argc, char **argv)
         ready(&bench);
     if (picked("columns"))
         columns(&bench);
+    if (picked("questions"))
+        questions(&bench);
+    if (picked("copies"))
+        copies(&bench);
+    if (picked("rigs"))
+        rigs(&bench);
     if (picked("events"))
         events(&bench);
     if (picked_peers() && start(&bench, &body)) {
