@@ -96,7 +96,7 @@ obb_status obb_store_adopt(struct obb_store *store, struct obb_scene *scene, uin
         return st;
     scene->epoch = epoch;
     scene->totals = &store->totals;
-    store->totals.boxes += obb_scene_boxes(scene);
+    store->totals.boxes += obb_scene_boxes(scene) + obb_scene_frames(scene);
     obb_scene_settle(scene);
     memmove((void *)(store->scenes + rank + 1), (void *)(store->scenes + rank),
             (store->count - rank) * sizeof(struct obb_scene *));

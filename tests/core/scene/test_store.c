@@ -99,6 +99,30 @@ START_TEST(boxes_are_counted_over_all_scenes)
 }
 END_TEST
 
+START_TEST(frames_of_an_adopted_scene_are_counted)
+{
+    struct obb_store *store = store_of(10, 10);
+    struct obb_scene *scene = NULL;
+    ck_assert_int_eq(obb_scene_create(obb_str_of("s"), &space, 0, NULL, &scene), OBB_OK);
+    const obb_pose frame = {.target = {.name = obb_str_of("cart")}};
+    const obb_edit edit = {.dimensions = 3, .frames = &frame, .frame_count = 1};
+    struct obb_arena arena;
+    struct obb_prepared *prepared = NULL;
+    obb_committed done;
+    obb_fault fault;
+    obb_arena_init(&arena);
+    ck_assert_int_eq(obb_edit_prepare(scene, &edit, 0, 10, &arena, &prepared, &fault), OBB_OK);
+    obb_edit_commit(prepared, &done);
+    obb_arena_fini(&arena);
+    ck_assert_int_eq(obb_store_adopt(store, scene, 7), OBB_OK);
+    ck_assert_uint_eq(obb_store_boxes(store), 1);
+    ck_assert_int_eq(remove_dead(store, "s"), OBB_OK);
+    ck_assert_uint_eq(obb_store_boxes(store), 0);
+    ck_assert_uint_eq(obb_store_box_room(store), 10);
+    obb_store_destroy(store);
+}
+END_TEST
+
 START_TEST(a_removed_scene_lives_until_its_last_view_is_closed)
 {
     struct obb_store *store = store_of(10, 100);
@@ -152,6 +176,7 @@ int main(void)
     tcase_add_test(tc, scenes_are_found_and_listed_in_byte_order);
     tcase_add_test(tc, what_may_not_be_added_is_refused);
     tcase_add_test(tc, boxes_are_counted_over_all_scenes);
+    tcase_add_test(tc, frames_of_an_adopted_scene_are_counted);
     tcase_add_test(tc, a_removed_scene_lives_until_its_last_view_is_closed);
     tcase_add_test(tc, a_scene_that_finds_no_memory_is_not_added);
     suite_add_tcase(suite, tc);
