@@ -1043,7 +1043,21 @@ static obb_status apply_effect(struct obb_apply *apply, const obb_effect *effect
     return write_parts(apply, version, effect);
 }
 
-obb_status obb_apply_effects(struct obb_apply *apply, const obb_effects *effects)
+/* Lets the version that the effect has made be born when its box or frame was last changed. */
+static obb_status set_changed(struct obb_apply *apply, const obb_effect *effect, bool begins)
+{
+    if (effect->changed == 0)
+        return OBB_OK;
+    const bool is_new = effect->kind == OBB_EFFECT_NEW || effect->kind == OBB_EFFECT_FRAME;
+    if (!begins || !is_new || effect->changed > apply->revision)
+        return OBB_BAD_VALUE;
+    struct obb_version *version =
+        obb_apply_slot(apply, apply->changes[apply->change_count - 1].new);
+    atomic_store_explicit(&version->born, effect->changed, memory_order_relaxed);
+    return OBB_OK;
+}
+
+obb_status obb_apply_effects(struct obb_apply *apply, const obb_effects *effects, bool begins)
 {
     struct obb_hash_table *names = &apply->scene->names;
     if (effects->replaces_all)
@@ -1054,7 +1068,9 @@ obb_status obb_apply_effects(struct obb_apply *apply, const obb_effects *effects
     for (size_t i = 0; i < effects->count; i++) {
         if (i > 0 && effects->list[i].kind < effects->list[i - 1].kind)
             return OBB_BAD_VALUE;
-        const obb_status st = apply_effect(apply, &effects->list[i]);
+        obb_status st = apply_effect(apply, &effects->list[i]);
+        if (st == OBB_OK)
+            st = set_changed(apply, &effects->list[i], begins);
         if (st != OBB_OK)
             return st;
     }

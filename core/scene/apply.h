@@ -66,10 +66,11 @@ obb_status obb_apply_init_effects(struct obb_apply *apply, struct obb_scene *sce
                                   const obb_edit *edit, const obb_effects *effects, int dimensions,
                                   struct obb_arena *arena);
 
-/* Applies all effects, up to the first one at fault. OBB_NO_BOX: the box is not there;
- * OBB_BAD_VALUE: an id was given before, or a name is taken; OBB_BAD_NUMBER, OBB_BAD_EXTENT,
+/* Applies all effects, up to the first one at fault. begins: the scene holds nothing yet, so boxes
+ * and frames may have been changed before. OBB_NO_BOX: the box is not there; OBB_BAD_VALUE: an id
+ * was given before, a name is taken, or a revision cannot be; OBB_BAD_NUMBER, OBB_BAD_EXTENT,
  * OBB_BAD_NAME; OBB_NO_MEMORY. The changes made so far remain in the list and must be undone. */
-obb_status obb_apply_effects(struct obb_apply *apply, const obb_effects *effects);
+obb_status obb_apply_effects(struct obb_apply *apply, const obb_effects *effects, bool begins);
 
 /* Begins likewise, to make the boxes and frames of the view's state in a scene that has none. */
 obb_status obb_apply_init_copy(struct obb_apply *apply, struct obb_scene *scene,

@@ -548,7 +548,7 @@ obb_status obb_prepared_effects(const struct obb_prepared *p, struct obb_arena *
 /* Prepares the effects on a scene whose newest moment fits. */
 static obb_status prepare_effects(struct obb_prepared *p, const obb_effects *effects)
 {
-    obb_status st = obb_apply_effects(&p->apply, effects);
+    obb_status st = obb_apply_effects(&p->apply, effects, p->begins);
     if (st != OBB_OK)
         return st;
     st = list_changes(p);

@@ -42,6 +42,9 @@ typedef struct obb_effect {
     bool teleported;           /* the box changed its place or size without interpolation */
     bool expired;              /* the box was removed because its ttl had passed */
     double since;              /* with a ttl: the time from which it counts */
+    /* Of a new box or frame in effects that begin a scene: the revision of the commit that last
+     * changed it. 0: that of the effects. */
+    uint64_t changed;
 
     /* The box before and after the commit, NULL: there is none. Both are NULL in an effect that was
      * read from a record. They may be read while a view of the state before is open. */

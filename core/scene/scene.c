@@ -131,6 +131,11 @@ size_t obb_scene_bytes(const struct obb_scene *scene)
            obb_expiry_bytes(&scene->expiry) + obb_history_bytes(&scene->history);
 }
 
+void obb_scene_resume(struct obb_scene *scene, double now_ms)
+{
+    scene->created_ms = now_ms - obb_history_now(&scene->history).time;
+}
+
 void obb_scene_settle(struct obb_scene *scene)
 {
     if (scene->totals == NULL)

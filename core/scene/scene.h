@@ -69,6 +69,10 @@ void obb_scene_info_without_bounds(const struct obb_scene *scene, obb_scene_info
  * any longer do not count, because their slots are used again. O(1). The writer's. */
 size_t obb_scene_bytes(const struct obb_scene *scene);
 
+/* Lets the clock of the scene go on: at `now_ms` of the server's clock the scene has the time of its
+ * newest state. For a scene whose commits were loaded. The writer's. */
+void obb_scene_resume(struct obb_scene *scene, double now_ms);
+
 /* Brings the figure of obb_store_bytes up to date after an edit was refused. Commits, closed views
  * and rebuilds do so themselves. O(1). The thread of the store. */
 void obb_scene_settle(struct obb_scene *scene);

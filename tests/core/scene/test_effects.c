@@ -169,6 +169,68 @@ START_TEST(a_loaded_state_keeps_its_gaps_and_is_the_only_one)
 }
 END_TEST
 
+/* As if commits had led to it: the revisions at which its boxes were changed are kept. */
+START_TEST(a_loaded_state_knows_when_its_boxes_were_changed)
+{
+    obb_effect boxes[] = {{.kind = OBB_EFFECT_FRAME,
+                           .name = obb_str_of("cart"),
+                           .parts = OBB_PUT_POSE,
+                           .box = {.rotation = {.w = 1}},
+                           .changed = 12},
+                          new_box(3, "a", 3),
+                          new_box(4, "b", 4),
+                          new_box(5, "c", 5)};
+    obb_effects load = {.moment = {41, 7.5},
+                        .appends = true,
+                        .time_stated = true,
+                        .next_id = 6,
+                        .list = boxes,
+                        .count = 4};
+    boxes[1].changed = 1;
+    boxes[2].changed = 41;
+    struct obb_scene *scene = tick_scene(100, 4);
+    boxes[3].changed = 42; /* is to come */
+    ck_assert_int_eq(apply(scene, &load, true), OBB_BAD_VALUE);
+    boxes[3].changed = 0;
+    ck_assert_int_eq(apply(scene, &load, true), OBB_OK);
+    const obb_target a = named("a"), b = named("b"), c = named("c");
+    ck_assert_uint_eq(obb_scene_changed(scene, &a), 1);
+    ck_assert_uint_eq(obb_scene_changed(scene, &b), 41);
+    ck_assert_uint_eq(obb_scene_changed(scene, &c), 41);
+    struct obb_view *view = NULL;
+    ck_assert_int_eq(obb_view_open(scene, NULL, &view, NULL, NULL), OBB_OK);
+    const struct obb_version *cart = obb_view_find_frame(view, obb_str_of("cart"));
+    ck_assert_uint_eq(obb_view_changed(cart), 12);
+    tick(scene, 9, "a:4");
+    ck_assert_uint_eq(obb_scene_changed(scene, &a), 42);
+    ck_assert_str_eq(seen_in(view).text, "41@7.5 a:3 b:4 c:5");
+    obb_view_close(view);
+    ck_assert_str_eq(seen(scene, at_revision(41)).text, "41@7.5 a:3 b:4 c:5");
+    obb_effect late = new_box(6, "d", 1);
+    late.changed = 1;
+    const obb_effects next = {
+        .moment = {43, 9}, .appends = true, .next_id = 7, .list = &late, .count = 1};
+    ck_assert_int_eq(apply(scene, &next, false), OBB_BAD_VALUE); /* only when they begin a scene */
+    obb_scene_destroy(scene);
+}
+END_TEST
+
+START_TEST(the_clock_of_a_loaded_scene_goes_on_from_its_newest_time)
+{
+    const obb_effect box = new_box(1, "a", 1);
+    const obb_effects load = {
+        .moment = {3, 5000}, .appends = true, .next_id = 2, .list = &box, .count = 1};
+    struct obb_scene *scene = tick_scene(100, 4);
+    ck_assert_int_eq(apply(scene, &load, true), OBB_OK);
+    obb_scene_resume(scene, 777);
+    (void)tick_at(scene, 787, NO_TIME, "a:2");
+    ck_assert_str_eq(now_in(scene), "4@5010 a:2");
+    (void)tick_at(scene, 700, NO_TIME, "a:3"); /* never back */
+    ck_assert_str_eq(now_in(scene), "5@5010 a:3");
+    obb_scene_destroy(scene);
+}
+END_TEST
+
 START_TEST(effects_of_other_dimensions_follow)
 {
     struct obb_scene *scene = tick_scene(1000, 64), *twin = tick_scene(1000, 64);
@@ -302,6 +364,8 @@ int main(void)
     tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, effects_that_cannot_be_are_refused_and_change_nothing);
     tcase_add_test(tc, a_loaded_state_keeps_its_gaps_and_is_the_only_one);
+    tcase_add_test(tc, a_loaded_state_knows_when_its_boxes_were_changed);
+    tcase_add_test(tc, the_clock_of_a_loaded_scene_goes_on_from_its_newest_time);
     tcase_add_test(tc, effects_of_other_dimensions_follow);
     tcase_add_test(tc, effects_of_frames_place_their_boxes);
     tcase_add_test(tc, without_memory_nothing_is_applied);
