@@ -36,7 +36,7 @@ enum {
     TIMED =
         64, /* the box has a ttl: it follows, and the time from which it counts. Of a removed box:
                  * it expired */
-    EFFECT_BITS = 127
+    CHANGED = 128 /* the revision that last changed the new box or frame follows */
 };
 
 static const obb_effect_kind kinds[] = {OBB_EFFECT_REMOVED, OBB_EFFECT_PUT, OBB_EFFECT_NEW,
@@ -105,7 +105,8 @@ static unsigned effect_bits(const obb_effect *effect)
 {
     unsigned bits = (effect->teleported ? TELEPORTED : 0u) |
                     (effect->frame.length > 0 ? FRAMED : 0u) | (effect->carried ? CARRIED : 0u) |
-                    (effect->expired || effect->attributes.has_ttl ? TIMED : 0u);
+                    (effect->expired || effect->attributes.has_ttl ? TIMED : 0u) |
+                    (effect->changed != 0 ? CHANGED : 0u);
     if (effect->kind == OBB_EFFECT_FRAME)
         return bits | OF_FRAME | 3u;
     if (effect->kind == OBB_EFFECT_FRAME_REMOVED)
@@ -125,6 +126,8 @@ static void put_frame_effect(struct wire_buf *out, const obb_effect *effect, boo
         put_vector(out, effect->box.center, planar);
     if (effect->parts & OBB_PUT_ROTATION)
         put_rotation(out, &effect->box, planar);
+    if (effect->changed != 0)
+        put_varint(out, effect->changed);
 }
 
 static void put_effect(struct wire_buf *out, const obb_effect *effect, uint64_t id_before,
@@ -163,6 +166,8 @@ static void put_effect(struct wire_buf *out, const obb_effect *effect, uint64_t 
         put_f64(out, effect->attributes.ttl);
         put_f64(out, effect->since);
     }
+    if (effect->changed != 0)
+        put_varint(out, effect->changed);
     if (effect->frame.length == 0)
         return;
     put_text(out, effect->frame);
@@ -299,11 +304,20 @@ static void get_rotation(struct input *in, bool planar, obb_box *box)
     box->rotation.w = get_f64(in);
 }
 
+static void get_changed(struct input *in, unsigned head, obb_effect *out)
+{
+    if ((head & CHANGED) == 0)
+        return;
+    out->changed = get_varint(in);
+    in->bad |= out->changed == 0;
+}
+
 static void get_frame_effect(struct input *in, unsigned head, bool planar, obb_effect *out)
 {
     const bool removed = (head & KIND_BITS) == 0;
     in->bad |= out->id != 0 || (head & (FRAMED | CARRIED | TIMED)) != 0 ||
-               (!removed && (head & KIND_BITS) != 3) || (removed && out->teleported);
+               (!removed && (head & KIND_BITS) != 3) ||
+               (removed && (out->teleported || (head & CHANGED) != 0));
     out->kind = removed ? OBB_EFFECT_FRAME_REMOVED : OBB_EFFECT_FRAME;
     out->name = get_text(in, LONGEST_NAME);
     if (removed)
@@ -315,6 +329,7 @@ static void get_frame_effect(struct input *in, unsigned head, bool planar, obb_e
         out->box.center = get_vector(in, planar);
     if (out->parts & OBB_PUT_ROTATION)
         get_rotation(in, planar, &out->box);
+    get_changed(in, head, out);
 }
 
 static obb_effect get_effect(struct input *in, uint64_t id_before, bool planar)
@@ -327,11 +342,11 @@ static obb_effect get_effect(struct input *in, uint64_t id_before, bool planar)
                          .local = {.rotation = {.w = 1.0}},
                          .teleported = (head & TELEPORTED) != 0,
                          .carried = (head & CARRIED) != 0};
-    in->bad |= (head & ~(unsigned)EFFECT_BITS) != 0;
     if ((head & OF_FRAME) != 0) {
         get_frame_effect(in, head, planar, &effect);
         return effect;
     }
+    in->bad |= (head & CHANGED) != 0 && effect.kind != OBB_EFFECT_NEW;
     if (effect.kind == OBB_EFFECT_REMOVED) {
         in->bad |= (head & (FRAMED | CARRIED)) != 0;
         effect.expired = (head & TIMED) != 0;
@@ -366,6 +381,7 @@ static obb_effect get_effect(struct input *in, uint64_t id_before, bool planar)
         effect.attributes.ttl = get_f64(in);
         effect.since = get_f64(in);
     }
+    get_changed(in, head, &effect);
     if ((head & FRAMED) == 0)
         return effect;
     effect.frame = get_text(in, LONGEST_NAME);
@@ -419,6 +435,16 @@ static void get_head(struct input *in, unsigned bits, wire_record *out)
         e->settings.record = get_u32(in);
         in->bad |= !obb_settings_valid(&e->settings);
     }
+}
+
+bool wire_record_next(obb_str *rest, obb_str *out)
+{
+    const size_t length = rest->length < CHECKED_FROM ? 0 : wire_u32le(rest->bytes + LENGTH_AT);
+    if (length < CHECKED_FROM || length > rest->length)
+        return false;
+    *out = (obb_str){.bytes = rest->bytes, .length = length};
+    *rest = (obb_str){.bytes = rest->bytes + length, .length = rest->length - length};
+    return true;
 }
 
 obb_status wire_record_read(obb_str bytes, struct obb_arena *arena, wire_record *out)

@@ -33,8 +33,10 @@ typedef enum wire_record_kind {
     WIRE_RECORD_MADE,     /* the scene `name` was made, and the effects are those of its making */
     WIRE_RECORD_COMMIT,   /* effects on the state before */
     WIRE_RECORD_GONE,     /* the scene is no more */
-    WIRE_RECORD_SNAPSHOT, /* the head of a snapshot: a state without its boxes, of the scene `name` */
-    WIRE_RECORD_BOXES,    /* a further piece of a snapshot: boxes in the order of their ids */
+    WIRE_RECORD_SNAPSHOT, /* the head of a snapshot: a state of the scene `name` without boxes */
+    WIRE_RECORD_BOXES,    /* a piece of it: frames by name, then boxes by id, all of them new */
+    /* a commit before the end of the snapshot, with an id that the client may repeat */
+    WIRE_RECORD_REMEMBERED,
     WIRE_RECORD_KINDS
 } wire_record_kind;
 
@@ -49,13 +51,20 @@ typedef struct wire_record {
     obb_str commit_id;        /* as the client chose it, up to 64 bytes; empty: none */
     obb_str answer;           /* what the answer to a repeated commit is made of; may be empty */
     bool has_hash;
-    uint64_t hash;       /* obb_digest_exact of the state after the commit */
-    obb_effects effects; /* of MADE and COMMIT; of SNAPSHOT without list; of BOXES the list alone */
+    uint64_t hash; /* obb_digest_exact of the state after the commit */
+    /* Of MADE and COMMIT; of MADE always with the settings that the scene was made with, and with
+     * revision 0 if nothing else was done. Of SNAPSHOT without list, with settings; of BOXES only
+     * the list; of REMEMBERED only the moment. */
+    obb_effects effects;
 } wire_record;
 
 /* Appends the record. `dimensions` is that of the scene after the commit. Without memory
  * out->failed is set. About 30 ns a pose. */
 void wire_record_write(const wire_record *record, int dimensions, struct wire_buf *out);
+
+/* Takes the first one off records that follow each other. Returns false if their bytes do not begin
+ * with a whole record. The record itself is not looked at. */
+bool wire_record_next(obb_str *rest, obb_str *out);
 
 /* Reads one whole record. The texts point into `bytes`, the list of effects is in the arena.
  *

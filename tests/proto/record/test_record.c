@@ -73,6 +73,7 @@ static obb_effect random_frame(bool planar)
         return effect;
     const obb_box box = random_box(planar);
     effect.teleported = test_below(&rng, 2) == 0;
+    effect.changed = test_below(&rng, 2) == 0 ? test_random(&rng) : 0;
     effect.parts = (test_below(&rng, 2) == 0 ? (unsigned)OBB_PUT_CENTER : 0u) |
                    (test_below(&rng, 2) == 0 ? (unsigned)OBB_PUT_ROTATION : 0u);
     if (effect.parts & OBB_PUT_CENTER)
@@ -102,8 +103,10 @@ static obb_effect random_effect(bool planar)
     const obb_box box = random_box(planar);
     effect.parts = effect.kind == OBB_EFFECT_NEW ? (unsigned)OBB_PUT_ALL
                                                  : (unsigned)test_below(&rng, OBB_PUT_ALL + 1);
-    if (effect.kind == OBB_EFFECT_NEW)
+    if (effect.kind == OBB_EFFECT_NEW) {
         effect.name = random_text(255);
+        effect.changed = test_below(&rng, 2) == 0 ? test_random(&rng) : 0;
+    }
     if (effect.parts & OBB_PUT_CENTER)
         effect.box.center = box.center;
     if (effect.parts & OBB_PUT_HALF_EXTENTS)
@@ -188,7 +191,7 @@ static bool same_effect(const obb_effect *a, const obb_effect *b)
            a->attributes.mask == b->attributes.mask && a->attributes.group == b->attributes.group &&
            same_text(a->attributes.entity, b->attributes.entity) &&
            same_text(a->attributes.data, b->attributes.data) && a->teleported == b->teleported &&
-           a->carried == b->carried && a->expired == b->expired &&
+           a->carried == b->carried && a->expired == b->expired && a->changed == b->changed &&
            a->attributes.has_ttl == b->attributes.has_ttl &&
            test_same_bits(a->attributes.ttl, b->attributes.ttl) &&
            test_same_bits(a->since, b->since) && same_text(a->frame, b->frame) &&
@@ -294,6 +297,35 @@ START_TEST(every_flipped_bit_is_found)
 }
 END_TEST
 
+START_TEST(records_that_follow_each_other_are_taken_apart)
+{
+    enum { ROW = 20 };
+    size_t ends[ROW];
+    struct wire_buf row = {0};
+    for (size_t i = 0; i < ROW; i++) {
+        const wire_record record = random_record(i % 2 == 0);
+        wire_record_write(&record, i % 2 == 0 ? 2 : 3, &row);
+        ends[i] = row.length;
+    }
+    size_t looked = 0;
+    for (size_t cut = 0; cut <= row.length; cut += 1 + row.length / 1000, looked++) {
+        obb_str rest = {.bytes = row.bytes, .length = cut}, one;
+        size_t i = 0;
+        for (; wire_record_next(&rest, &one); i++) {
+            wire_record record;
+            ck_assert_ptr_eq(one.bytes + one.length, row.bytes + ends[i]);
+            ck_assert_int_eq(read_back(one, &record), OBB_OK);
+        }
+        ck_assert(i == ROW || ends[i] > cut);
+        ck_assert_uint_eq(rest.length, cut - (i > 0 ? ends[i - 1] : 0));
+    }
+    ck_assert_uint_gt(looked, 900);
+    obb_str short_length = {.bytes = "\7\0\0\0\0\0\0\0\0", .length = 9}, one;
+    ck_assert(!wire_record_next(&short_length, &one)); /* would never end */
+    wire_buf_fini(&row);
+}
+END_TEST
+
 START_TEST(records_are_short)
 {
     obb_effect list[1000];
@@ -387,6 +419,7 @@ int main(void)
     tcase_add_test(tests, what_is_written_is_read_to_the_bit);
     tcase_add_test(tests, every_beginning_of_a_record_is_refused);
     tcase_add_test(tests, every_flipped_bit_is_found);
+    tcase_add_test(tests, records_that_follow_each_other_are_taken_apart);
     tcase_add_test(tests, records_are_short);
     tcase_add_test(tests, old_records_are_read);
     tcase_add_test(tests, a_newer_record_is_told_apart);
