@@ -62,7 +62,7 @@ static wire_problem problem_of_scene(const struct srv_change *c)
     if (w->status == OBB_SCENE_MEMORY)
         return problem_of_scene_memory(c);
     if (w->status == OBB_LIMIT && c->op.kind == SRV_OP_COPY)
-        return wire_problem_of_limit("boxes in all scenes", services->config->box_limit,
+        return wire_problem_of_limit("boxes and frames in all scenes", services->config->box_limit,
                                      "--box-limit", &request->arena);
     wire_problem problem = srv_problem_of_status(w->status);
     if (c->op.kind == SRV_OP_EDIT) {

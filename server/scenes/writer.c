@@ -451,8 +451,8 @@ static void remove_op(struct srv_write *w)
 
 /* ---- Copies ---------------------------------------------------------------------------------- */
 
-/* Returns whether the store has room for the boxes of the copy, in place of those of the scene that
- * it replaces. */
+/* Returns whether the store has room for the boxes and frames of the copy, in place of those of the
+ * scene that it replaces. */
 static bool boxes_fit(const struct srv_write *w, size_t boxes)
 {
     const size_t room = obb_store_box_room(w->writer->store);
@@ -460,7 +460,7 @@ static bool boxes_fit(const struct srv_write *w, size_t boxes)
     obb_scene_info info = {.boxes = 0};
     if (w->scene != NULL)
         obb_scene_info_without_bounds(w->scene, &info);
-    return boxes <= info.boxes + (room > promised ? room - promised : 0);
+    return boxes <= info.boxes + info.frames + (room > promised ? room - promised : 0);
 }
 
 static size_t copy_step(struct srv_job *job)
@@ -479,7 +479,7 @@ static void adopt_copy(struct srv_write *w)
     uint64_t epoch = w->op.epoch;
     obb_scene_info_without_bounds(w->made_copy, &info);
     w->fault.bytes = obb_scene_bytes(w->made_copy);
-    if (!boxes_fit(w, info.boxes)) {
+    if (!boxes_fit(w, info.boxes + info.frames)) {
         refuse(w, SRV_REFUSED_BY_SCENE, OBB_LIMIT);
         return;
     }
@@ -534,7 +534,8 @@ static void copy_op(struct srv_write *w)
             refuse(w, SRV_REFUSED_BY_SCENE, w->status);
         return;
     }
-    if (!boxes_fit(w, obb_view_info_get(w->op.from)->boxes)) {
+    const obb_view_info *from = obb_view_info_get(w->op.from);
+    if (!boxes_fit(w, from->boxes + from->frames)) {
         refuse(w, SRV_REFUSED_BY_SCENE, OBB_LIMIT);
         return;
     }

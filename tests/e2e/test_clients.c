@@ -1,17 +1,20 @@
 /* Eight clients at once, reading and committing, by name and in columns. Each writes down what it
  * sent and what it was answered; afterwards the commits, put in order of their revisions, make the
  * state after each, and every answer must be that of its revision. Some boxes stand in rigs: frames
- * that commits make, move, turn round and remove. */
+ * that commits make, move, turn round and remove. Some expire by the clock of the scene, which
+ * commits set, and now and then begin anew. Each client copies the scene and reads the copy. */
 #include "tests/support/daemon.h"
 #include "tests/support/test.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { CLIENTS = 8, ROUNDS = 150, BOXES = 16, LINE = 24, EDITS = 3, RAYS = 6, RIGS = 3 };
-#define GONE (-1000)
+#define GONE    (-1000)
+#define FOREVER (-1.0)
 
 /* Cubes of edge 2 at whole places of a line: two of them touch or overlap when they are at most 2
  * apart. */
@@ -23,13 +26,20 @@ struct commit {
     int rig, rig_to;     /* a rig that is made or moved; GONE: none */
     int rig_turn;        /* 1, or -1: half a turn; 0: not stated */
     int removed_rig;     /* GONE: none */
-    long removed, removed_frames, frames, posed_count; /* as answered */
+    double ttls[EDITS];  /* of the boxes that are put; FOREVER: none */
+    bool restart;        /* the clock begins anew */
+    double time;         /* as answered, as are these: */
+    long removed, removed_frames, frames, posed_count, expired;
 };
 
 struct state {
     int places[BOXES];            /* in the scene; GONE: not there */
     int in[BOXES], locals[BOXES]; /* the rig, and the place in the rig; GONE: in none */
     int rigs[RIGS], turns[RIGS];  /* GONE: not there */
+    double ttls[BOXES];           /* FOREVER: none */
+    double since[BOXES];          /* of boxes with a ttl: the time of the last change */
+    double time;
+    long restarted; /* the newest revision at which the clock began anew; 0: none */
 };
 
 /* A ray that was judged at a time of its own, by the state after that revision. */
@@ -41,10 +51,11 @@ struct shot {
 
 struct reading {
     long revision;
-    enum { LIST, PAIRS, POINT, SHOTS, CHANGED, FRAMES } kind;
+    enum { LIST, PAIRS, POINT, SHOTS, CHANGED, FRAMES, COPY } kind;
     int point;
     int removed, moved; /* CHANGED: a point asked with these boxes removed, and put at the point */
-    struct state state; /* LIST: of the boxes; FRAMES: of the rigs */
+    struct state state; /* LIST: of the boxes; FRAMES: of the rigs; COPY: of both, and the time */
+    long first;         /* COPY: of a state between this revision and that of the reading */
     long count;         /* PAIRS, POINT, CHANGED */
     struct shot shots[RAYS];
 };
@@ -55,24 +66,41 @@ struct actor {
     struct commit commits[ROUNDS];
     struct reading readings[ROUNDS];
     size_t commit_count, reading_count, columnar_count;
+    size_t late, gone; /* commits refused for their time; copies of a state that is not kept */
+    long seen;         /* the newest revision that an answer named */
     double time;       /* the scene's, as the last answer had it */
     const char *fault; /* what went wrong, in the thread that cannot fail the test itself */
     char text[512];
 };
 
-static json_t *exchange(struct actor *actor, struct http_client *client, const char *method,
-                        const char *path, const char *body)
+/* Sends a request. NULL: a fault, which the actor has then, or the refusal with this status (0: none
+ * is expected), whose detail has the word. */
+static json_t *exchange_or(struct actor *actor, struct http_client *client, const char *method,
+                           const char *path, const char *body, long refusal, const char *word)
 {
     struct http_answer answer = {0};
     http_send(client, method, path, NULL, body, &answer);
-    json_t *value = answer.status == 200 ? json_loads(answer.body, 0, NULL) : NULL;
-    if (value == NULL) {
+    const bool refused =
+        refusal != 0 && answer.status == refusal && strstr(answer.body, word) != NULL;
+    json_t *value = answer.status / 100 == 2 ? json_loads(answer.body, 0, NULL) : NULL;
+    if (value == NULL && !refused) {
         (void)snprintf(actor->text, sizeof actor->text, "%s %s: %ld %.300s", method, path,
                        answer.status, answer.body);
         actor->fault = actor->text;
     }
     http_answer_fini(&answer);
     return value;
+}
+
+static json_t *exchange(struct actor *actor, struct http_client *client, const char *method,
+                        const char *path, const char *body)
+{
+    return exchange_or(actor, client, method, path, body, 0, NULL);
+}
+
+static double number(const json_t *object, const char *key)
+{
+    return json_number_value(json_object_get(object, key));
 }
 
 static long integer(const json_t *object, const char *key)
@@ -83,22 +111,28 @@ static long integer(const json_t *object, const char *key)
 /* Boxes to be put: by name, or in columns. */
 struct puts {
     bool columnar;
-    json_t *names, *centers, *half_extents; /* in columns */
+    json_t *names, *centers, *half_extents, *ttls; /* in columns */
     json_t *by_name;
 };
 
-static void put_cube(struct puts *puts, const char *name, int rig, int x, int y, int half)
+static json_t *ttl_of(double ttl) { return ttl == FOREVER ? json_null() : json_real(ttl); }
+
+static void put_cube(struct puts *puts, const char *name, int rig, int x, int y, int half,
+                     double ttl)
 {
     if (!puts->columnar) {
         json_t *box =
             json_pack("{s:[i,i,i],s:[i,i,i]}", "center", x, y, 0, "half_extents", half, half, half);
         if (rig != GONE)
             json_object_set_new(box, "frame", json_sprintf("r%d", rig));
+        if (ttl != FOREVER || rig != GONE) /* null now and then */
+            json_object_set_new(box, "ttl", ttl_of(ttl));
         json_object_set_new(puts->by_name, name, box);
         return;
     }
     const int center[3] = {x, y, 0};
     json_array_append_new(puts->names, json_string(name));
+    json_array_append_new(puts->ttls, ttl_of(ttl));
     for (int k = 0; k < 3; k++) {
         json_array_append_new(puts->centers, json_integer(center[k]));
         json_array_append_new(puts->half_extents, json_integer(half));
@@ -137,16 +171,46 @@ static void move_rigs(struct commit *commit, test_rng *rng, json_t *body)
     json_decref(name);
 }
 
+/* Now and then a commit states a time, which may be over when it comes, or begins the clock anew. */
+static void set_time(const struct actor *actor, struct commit *commit, test_rng *rng, json_t *body)
+{
+    commit->restart = test_below(rng, 40) == 0;
+    if (commit->restart)
+        json_object_set_new(body, "restart", json_true());
+    if (commit->restart || test_below(rng, 2) == 0) {
+        const double past = commit->restart ? 0 : floor(actor->time);
+        json_object_set_new(body, "time", json_real(past + (double)test_below(rng, 24)));
+    }
+}
+
+/* Sends a commit, and if its time is over, the same without a time. */
+static json_t *send_commit(struct actor *actor, struct http_client *client, json_t *body)
+{
+    static const char path[] = "/v1/scenes/shared/commit";
+    char *text = json_dumps(body, JSON_COMPACT);
+    json_t *answer = exchange_or(actor, client, "POST", path, text, 409, "restart");
+    free(text);
+    if (answer != NULL || actor->fault != NULL)
+        return answer;
+    actor->late++;
+    json_object_del(body, "time");
+    text = json_dumps(body, JSON_COMPACT);
+    answer = exchange(actor, client, "POST", path, text);
+    free(text);
+    return answer;
+}
+
 /* A few boxes put or removed, perhaps one of them moved, perhaps a rig moved or removed, and always
  * one box that no other commit puts at the same place, so that every commit changes something. */
 static void write_some(struct actor *actor, struct http_client *client, test_rng *rng, int serial)
 {
     struct commit *commit = &actor->commits[actor->commit_count];
     struct puts puts = {.columnar = test_below(rng, 2) == 0};
-    puts.by_name = puts.columnar ? json_pack("{s:o,s:o,s:o}", "names", puts.names = json_array(),
-                                             "centers", puts.centers = json_array(), "half_extents",
-                                             puts.half_extents = json_array())
-                                 : json_object();
+    puts.by_name =
+        puts.columnar ? json_pack("{s:o,s:o,s:o,s:o}", "names", puts.names = json_array(),
+                                  "centers", puts.centers = json_array(), "half_extents",
+                                  puts.half_extents = json_array(), "ttl", puts.ttls = json_array())
+                      : json_object();
     json_t *remove = json_array(), *body = json_object();
     move_rigs(commit, rng, body);
     for (int i = 0; i < EDITS; i++) {
@@ -158,15 +222,16 @@ static void write_some(struct actor *actor, struct http_client *client, test_rng
         /* in the rig that is there for certain; columns state none */
         const bool framed = commit->rig != GONE && !puts.columnar && test_below(rng, 3) != 0;
         commit->in[i] = framed ? commit->rig : GONE;
+        commit->ttls[i] = test_below(rng, 3) == 0 ? 1.0 + (double)test_below(rng, 80) : FOREVER;
         if (commit->places[i] >= LINE) {
             commit->places[i] = GONE;
             json_array_append_new(remove, json_sprintf("b%d", commit->boxes[i]));
         } else {
             put_cube(&puts, test_text("b%d", commit->boxes[i]), commit->in[i], commit->places[i], 0,
-                     1);
+                     1, commit->ttls[i]);
         }
     }
-    put_cube(&puts, "serial", GONE, serial, 1000, 0);
+    put_cube(&puts, "serial", GONE, serial, 1000, 0, FOREVER);
     json_object_set_new(body, "remove", remove);
     json_object_set_new(body, "put", puts.by_name);
     commit->posed = GONE;
@@ -179,12 +244,11 @@ static void write_some(struct actor *actor, struct http_client *client, test_rng
                                       json_sprintf("b%d", commit->posed), "centers",
                                       commit->posed_to, 0, 0));
     }
-    char *text = json_dumps(body, JSON_COMPACT);
-    json_t *answer = exchange(actor, client, "POST", "/v1/scenes/shared/commit", text);
+    set_time(actor, commit, rng, body);
+    json_t *answer = send_commit(actor, client, body);
     const json_t *ids = json_object_get(answer, "ids");
     if (answer != NULL && puts.columnar && json_array_size(ids) != json_array_size(puts.names))
         actor->fault = "a put in columns did not answer the id of each row";
-    free(text);
     json_decref(body);
     if (answer == NULL)
         return;
@@ -193,9 +257,11 @@ static void write_some(struct actor *actor, struct http_client *client, test_rng
     commit->removed_frames = integer(answer, "removed_frames");
     commit->frames = integer(answer, "frames");
     commit->posed_count = integer(answer, "posed");
+    commit->expired = integer(answer, "expired");
+    commit->time = actor->time = number(answer, "time");
+    actor->seen = commit->revision;
     actor->columnar_count += puts.columnar;
     actor->commit_count++;
-    actor->time = json_number_value(json_object_get(answer, "time"));
     json_decref(answer);
 }
 
@@ -243,16 +309,17 @@ static int first_of(const json_t *object, const char *vector)
 static struct state empty_state(void)
 {
     struct state state = {.turns = {0}};
-    for (int b = 0; b < BOXES; b++)
+    for (int b = 0; b < BOXES; b++) {
         state.places[b] = state.in[b] = state.locals[b] = GONE;
+        state.ttls[b] = FOREVER;
+    }
     for (int r = 0; r < RIGS; r++)
         state.rigs[r] = GONE;
     return state;
 }
 
-static void read_frames(const json_t *answer, struct reading *reading)
+static void read_frames(const json_t *answer, struct state *state)
 {
-    reading->state = empty_state();
     const json_t *frame = NULL;
     size_t i = 0;
     json_array_foreach(json_object_get(answer, "frames"), i, frame)
@@ -260,14 +327,13 @@ static void read_frames(const json_t *answer, struct reading *reading)
         const char *name = json_string_value(json_object_get(frame, "name"));
         const long r = strtol(name + 1, NULL, 10);
         const json_t *rotation = json_object_get(frame, "rotation");
-        reading->state.rigs[r] = first_of(frame, "center");
-        reading->state.turns[r] = json_number_value(json_array_get(rotation, 3)) == 1 ? 1 : -1;
+        state->rigs[r] = first_of(frame, "center");
+        state->turns[r] = json_number_value(json_array_get(rotation, 3)) == 1 ? 1 : -1;
     }
 }
 
-static void read_list(const json_t *answer, struct reading *reading)
+static void read_list(const json_t *answer, struct state *state)
 {
-    reading->state = empty_state();
     const json_t *box = NULL;
     size_t i = 0;
     json_array_foreach(json_object_get(answer, "boxes"), i, box)
@@ -277,30 +343,96 @@ static void read_list(const json_t *answer, struct reading *reading)
             continue;
         const long b = strtol(name + 1, NULL, 10);
         const char *rig = json_string_value(json_object_get(box, "frame"));
-        reading->state.places[b] = first_of(box, "center");
+        state->places[b] = first_of(box, "center");
+        if (json_object_get(box, "ttl") != NULL)
+            state->ttls[b] = number(box, "ttl");
         if (rig != NULL) {
-            reading->state.in[b] = (int)strtol(rig + 1, NULL, 10);
-            reading->state.locals[b] = first_of(json_object_get(box, "local"), "center");
+            state->in[b] = (int)strtol(rig + 1, NULL, 10);
+            state->locals[b] = first_of(json_object_get(box, "local"), "center");
         }
     }
+}
+
+/* Empties the copy, which counts what it held and takes nothing from the scene. */
+static void empty_copy(struct actor *actor, struct http_client *client, const struct state *held)
+{
+    json_t *boxes = json_array(), *rigs = json_array();
+    long count = 0;
+    for (int b = 0; b < BOXES; b++) {
+        json_array_append_new(boxes, json_sprintf("b%d", b));
+        count += held->places[b] != GONE;
+    }
+    for (int r = 0; r < RIGS; r++)
+        json_array_append_new(rigs, json_sprintf("r%d", r));
+    json_t *body = json_pack("{s:o,s:o}", "remove", boxes, "remove_frames", rigs);
+    char *text = json_dumps(body, JSON_COMPACT);
+    json_t *answer = exchange(actor, client, "POST",
+                              test_text("/v1/scenes/copy-%d/commit", (int)actor->seed), text);
+    if (answer != NULL && integer(answer, "removed") + integer(answer, "expired") != count)
+        actor->fault = "a copy counts other boxes than it listed";
+    free(text);
+    json_decref(body);
+    json_decref(answer);
+}
+
+/* Copies a state that a revision names, or the newest one, over the copy before, and reads the
+ * copy. Returns what the scene says of itself afterwards. */
+static json_t *copy_scene(struct actor *actor, struct http_client *client, test_rng *rng,
+                          struct reading *reading)
+{
+    const bool past = test_below(rng, 2) == 0;
+    const long back = (long)test_below(rng, 100);
+    reading->first = past && back < actor->seen ? actor->seen - back : actor->seen;
+    json_t *answer = exchange_or(
+        actor, client, "POST", "/v1/scenes/shared/copy",
+        past ? test_text("{\"to\":\"copy-%d\",\"replace\":true,\"at\":{\"revision\":%ld}}",
+                         (int)actor->seed, reading->first)
+             : test_text("{\"to\":\"copy-%d\",\"replace\":true}", (int)actor->seed),
+        past ? 410 : 0, "kept are");
+    if (answer == NULL) {
+        actor->gone += actor->fault == NULL;
+        return NULL;
+    }
+    if (integer(answer, "revision") != 1)
+        actor->fault = "a copy does not begin at revision 1";
+    reading->state = empty_state();
+    reading->state.time = number(answer, "time");
+    json_decref(answer);
+    answer = exchange(actor, client, "GET", test_text("/v1/scenes/copy-%d/boxes", (int)actor->seed),
+                      NULL);
+    read_list(answer, &reading->state);
+    json_decref(answer);
+    answer = exchange(actor, client, "GET",
+                      test_text("/v1/scenes/copy-%d/frames", (int)actor->seed), NULL);
+    read_frames(answer, &reading->state);
+    json_decref(answer);
+    empty_copy(actor, client, &reading->state);
+    answer = exchange(actor, client, "GET", "/v1/scenes/shared", NULL);
+    reading->revision = past ? reading->first : integer(answer, "revision");
+    return answer;
 }
 
 static void read_some(struct actor *actor, struct http_client *client, test_rng *rng)
 {
     struct reading *reading = &actor->readings[actor->reading_count];
     json_t *answer = NULL;
-    switch (test_below(rng, 5)) {
+    reading->state = empty_state();
+    switch (test_below(rng, 6)) {
+    case 5:
+        reading->kind = COPY;
+        answer = copy_scene(actor, client, rng, reading);
+        break;
     case 4:
         reading->kind = FRAMES;
         answer = exchange(actor, client, "GET", "/v1/scenes/shared/frames", NULL);
         if (answer != NULL)
-            read_frames(answer, reading);
+            read_frames(answer, &reading->state);
         break;
     case 0:
         reading->kind = LIST;
         answer = exchange(actor, client, "GET", "/v1/scenes/shared/boxes", NULL);
         if (answer != NULL)
-            read_list(answer, reading);
+            read_list(answer, &reading->state);
         break;
     case 1:
         reading->kind = PAIRS;
@@ -332,8 +464,10 @@ static void read_some(struct actor *actor, struct http_client *client, test_rng 
     }
     if (answer == NULL)
         return;
-    reading->revision = integer(answer, "revision");
-    actor->time = json_number_value(json_object_get(answer, "time"));
+    if (reading->kind != COPY)
+        reading->revision = integer(answer, "revision");
+    actor->seen = integer(answer, "revision");
+    actor->time = number(answer, "time");
     actor->reading_count++;
     json_decref(answer);
 }
@@ -345,18 +479,13 @@ static void *act(void *context)
     test_rng rng = {.s = actor->seed};
     long last = 0;
     for (int round = 0; round < ROUNDS && actor->fault == NULL; round++) {
-        long seen = 0;
-        if (test_below(&rng, 2) == 0) {
+        if (test_below(&rng, 2) == 0)
             write_some(actor, client, &rng, (int)actor->seed * ROUNDS + round);
-            seen = actor->commit_count > 0 ? actor->commits[actor->commit_count - 1].revision : 0;
-        } else {
+        else
             read_some(actor, client, &rng);
-            seen = actor->reading_count > 0 ? actor->readings[actor->reading_count - 1].revision
-                                            : last;
-        }
-        if (actor->fault == NULL && seen < last)
+        if (actor->fault == NULL && actor->seen < last)
             actor->fault = "a revision went back";
-        last = seen;
+        last = actor->seen;
     }
     http_close(client);
     return NULL;
@@ -416,8 +545,22 @@ static bool take_out(struct state *state, int box)
 {
     const bool there = state->places[box] != GONE;
     state->places[box] = state->in[box] = state->locals[box] = GONE;
+    state->ttls[box] = FOREVER;
     return there;
 }
+
+/* Removes the boxes whose time is over. Returns how many. */
+static long expire(struct state *state)
+{
+    long expired = 0;
+    for (int b = 0; b < BOXES; b++)
+        if (state->ttls[b] != FOREVER && state->since[b] + state->ttls[b] <= state->time)
+            expired += take_out(state, b);
+    return expired;
+}
+
+/* The ttl of the box counts from now on. */
+static void renew(struct state *state, int box) { state->since[box] = state->time; }
 
 /* Puts the box at that place in the scene, or in the rig. */
 static void stand(struct state *state, int box, int rig, int place)
@@ -425,8 +568,36 @@ static void stand(struct state *state, int box, int rig, int place)
     state->places[box] = place;
     state->in[box] = rig;
     state->locals[box] = rig == GONE ? GONE : place;
+    renew(state, box);
     if (rig != GONE)
         place_boxes(state, rig);
+}
+
+/* Makes or moves the rig, and with it the boxes in it. */
+static void move_rig(const struct commit *commit, struct state *state)
+{
+    const int rig = commit->rig, place = state->rigs[rig], turn = state->turns[rig];
+    if (place == GONE)
+        state->turns[rig] = 1;
+    if (commit->rig_turn != 0)
+        state->turns[rig] = commit->rig_turn;
+    state->rigs[rig] = commit->rig_to;
+    place_boxes(state, rig);
+    for (int b = 0; b < BOXES; b++)
+        if (state->in[b] == rig && (state->rigs[rig] != place || state->turns[rig] != turn))
+            renew(state, b);
+}
+
+/* Sets the clock, on which boxes expire; one that begins anew gives each its whole ttl. */
+static void set_clock(const struct commit *commit, struct state *state)
+{
+    ck_assert(commit->restart || commit->time >= state->time);
+    state->time = commit->time;
+    ck_assert_int_eq(commit->expired, commit->restart ? 0 : expire(state));
+    for (int b = 0; b < BOXES && commit->restart; b++)
+        renew(state, b);
+    if (commit->restart)
+        state->restarted = commit->revision;
 }
 
 /* Applies a commit in the order of the contract, and compares its counts. Returns how many boxes a
@@ -434,6 +605,7 @@ static void stand(struct state *state, int box, int rig, int place)
 static long apply(const struct commit *commit, struct state *state)
 {
     long removed = 0, removed_frames = 0, posed = 0, carried = 0;
+    set_clock(commit, state);
     for (int e = 0; e < EDITS; e++)
         if (commit->places[e] == GONE)
             removed += take_out(state, commit->boxes[e]);
@@ -445,20 +617,16 @@ static long apply(const struct commit *commit, struct state *state)
         state->turns[commit->removed_rig] = 0;
         removed_frames = 1;
     }
-    if (commit->rig != GONE) {
-        if (state->rigs[commit->rig] == GONE)
-            state->turns[commit->rig] = 1;
-        if (commit->rig_turn != 0)
-            state->turns[commit->rig] = commit->rig_turn;
-        state->rigs[commit->rig] = commit->rig_to;
-        place_boxes(state, commit->rig);
-    }
+    if (commit->rig != GONE)
+        move_rig(commit, state);
     ck_assert_int_eq(commit->removed, removed + carried);
     for (int b = 0; b < BOXES; b++)
         carried += commit->rig != GONE && state->in[b] == commit->rig;
     for (int e = 0; e < EDITS; e++)
-        if (commit->places[e] != GONE)
+        if (commit->places[e] != GONE) {
             stand(state, commit->boxes[e], commit->in[e], commit->places[e]);
+            state->ttls[commit->boxes[e]] = commit->ttls[e];
+        }
     if (commit->posed != GONE && state->places[commit->posed] != GONE) {
         stand(state, commit->posed, state->in[commit->posed], commit->posed_to);
         posed = 1;
@@ -476,6 +644,7 @@ static size_t same_boxes(const struct state *state, const struct state *listed)
     ck_assert_mem_eq(state->places, listed->places, sizeof state->places);
     ck_assert_mem_eq(state->in, listed->in, sizeof state->in);
     ck_assert_mem_eq(state->locals, listed->locals, sizeof state->locals);
+    ck_assert_mem_eq(state->ttls, listed->ttls, sizeof state->ttls);
     for (int b = 0; b < BOXES; b++)
         framed += state->in[b] != GONE;
     return framed;
@@ -490,6 +659,24 @@ static size_t same_rigs(const struct state *state, const struct state *listed)
     for (int r = 0; r < RIGS; r++)
         rigs += state->rigs[r] != GONE;
     return rigs;
+}
+
+/* Is the copy one of the states that were the newest while it was made? */
+static bool is_copy_of_some(const struct state *all, const struct reading *reading)
+{
+    const struct state *copy = &reading->state;
+    for (long r = reading->first; r <= reading->revision; r++) {
+        const struct state *s = &all[r];
+        if (memcmp(s->places, copy->places, sizeof s->places) == 0 &&
+            memcmp(s->in, copy->in, sizeof s->in) == 0 &&
+            memcmp(s->locals, copy->locals, sizeof s->locals) == 0 &&
+            memcmp(s->ttls, copy->ttls, sizeof s->ttls) == 0 &&
+            memcmp(s->rigs, copy->rigs, sizeof s->rigs) == 0 &&
+            memcmp(s->turns, copy->turns, sizeof s->turns) == 0 &&
+            (s->time == copy->time || r == 0))
+            return true;
+    }
+    return false;
 }
 
 static struct actor actors[CLIENTS];
@@ -522,17 +709,22 @@ START_TEST(every_answer_is_that_of_its_revision)
     /* the state after each revision: every commit raised it by one */
     qsort(commits, count, sizeof(struct commit *), by_revision);
     states[0] = empty_state();
-    long carried = 0;
+    long carried = 0, expired = 0, restarts = 0;
     for (size_t c = 0; c < count; c++) {
         ck_assert_int_eq(commits[c]->revision, (long)c + 1);
         states[c + 1] = states[c];
         carried += apply(commits[c], &states[c + 1]);
+        expired += commits[c]->expired;
+        restarts += commits[c]->restart;
     }
 
     size_t checked = 0, full = 0, shots = 0, hits = 0, past = 0, columnar = 0, changed = 0;
-    size_t framed = 0;
-    for (int i = 0; i < CLIENTS; i++)
+    size_t framed = 0, copies = 0, late = 0, gone = 0;
+    for (int i = 0; i < CLIENTS; i++) {
         columnar += actors[i].columnar_count;
+        late += actors[i].late;
+        gone += actors[i].gone;
+    }
     for (int i = 0; i < CLIENTS; i++)
         for (size_t r = 0; r < actors[i].reading_count; r++, checked++) {
             const struct reading *reading = &actors[i].readings[r];
@@ -549,18 +741,23 @@ START_TEST(every_answer_is_that_of_its_revision)
                 for (int k = 0; k < RAYS; k++, shots++) {
                     const struct shot *shot = &reading->shots[k];
                     ck_assert_int_le(shot->revision, reading->revision);
+                    ck_assert_int_ge(shot->revision, state->restarted);
                     ck_assert_int_eq(shot->hit,
                                      is_between(states[shot->revision].places, shot->point));
                     hits += shot->hit;
                     past += shot->revision < reading->revision;
                 }
+            else if (reading->kind == COPY)
+                ck_assert_msg(is_copy_of_some(states, reading), "a copy of %ld to %ld is another",
+                              reading->first, reading->revision);
             else if (reading->kind == POINT)
                 ck_assert_int_eq(reading->count, boxes_at(places, reading->point));
             else
                 ck_assert_int_eq(reading->count, changed_at(places, reading));
             changed += reading->kind == CHANGED;
+            copies += reading->kind == COPY;
             full += reading->kind == LIST || reading->kind == FRAMES || reading->kind == SHOTS ||
-                    reading->count > 0;
+                    reading->kind == COPY || reading->count > 0;
         }
     printf("%d clients: %zu commits, %zu answers, all of them their revision's\n", CLIENTS, count,
            checked);
@@ -569,6 +766,12 @@ START_TEST(every_answer_is_that_of_its_revision)
         columnar, shots, past, hits);
     printf("%ld boxes moved or removed with their rigs; %zu rigs and boxes in them listed\n",
            carried, framed);
+    printf(
+        "%ld boxes expired; the clock began anew %ld times; %zu times were over; %zu copies, %zu "
+        "of states no longer kept\n",
+        expired, restarts, late, copies, gone);
+    ck_assert(expired > (long)count / 8 && restarts > (long)count / 200);
+    ck_assert(late > 0 && copies > checked / 12 && gone > 0);
     ck_assert(carried > (long)count / 2 && framed > checked / 2);
     ck_assert_uint_gt(changed, checked / 20);
     ck_assert_uint_gt(full, checked / 2); /* empty answers would prove little */

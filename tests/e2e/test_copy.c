@@ -204,12 +204,45 @@ START_TEST(copies_that_cannot_be_are_refused)
     expect(client, "POST", "/v1/scenes/u/commit",
            "{\"put\":{\"1\":" UNIT ",\"2\":" UNIT ",\"3\":" UNIT "}}", 200, NULL); /* 2, 2, 5 */
     expect(client, "POST", "/v1/scenes/u/copy", "{\"to\":\"t\",\"replace\":true}", 413,
-           "{\"detail\":\"there are at most 10 boxes in all scenes (--box-limit)\"}");
+           "{\"detail\":\"there are at most 10 boxes and frames in all scenes (--box-limit)\"}");
     expect(client, "GET", "/v1/scenes/t", NULL, 200, "{\"boxes\":2}");
     expect(client, "DELETE", "/v1/scenes/u/boxes/1", NULL, 204, "");
     expect(client, "DELETE", "/v1/scenes/u/boxes/2", NULL, 204, "");
     expect(client, "POST", "/v1/scenes/u/copy", "{\"to\":\"t\",\"replace\":true}", 201,
            "{\"boxes\":3}");
+}
+END_TEST
+
+static double boxes_in_all(void)
+{
+    struct http_answer answer = {0};
+    http_send(client, "GET", "/metrics", NULL, NULL, &answer);
+    const char *line = strstr(answer.body, "\nobbd_boxes ");
+    ck_assert_ptr_nonnull(line);
+    const double boxes = strtod(line + 12, NULL);
+    http_answer_fini(&answer);
+    return boxes;
+}
+
+/* Frames take room as boxes do, also those of copies, and give it back. */
+START_TEST(frames_of_copies_count)
+{
+    expect(client, "POST", "/v1/scenes/s/commit", "{\"frames\":{\"f\":{},\"g\":{}}}", 200, NULL);
+    ck_assert_double_eq(boxes_in_all(), 4);
+    expect(client, "POST", COPY, "{\"to\":\"t\"}", 201, NULL);
+    ck_assert_double_eq(boxes_in_all(), 8);
+    expect(client, "POST", COPY, "{\"to\":\"u\"}", 413,
+           "{\"detail\":\"there are at most 10 boxes and frames in all scenes (--box-limit)\"}");
+    for (int i = 0; i < 4; i++)
+        expect(client, "POST", COPY, "{\"to\":\"t\",\"replace\":true}", 201, "{\"boxes\":2}");
+    ck_assert_double_eq(boxes_in_all(), 8);
+    expect(client, "POST", "/v1/scenes/t/commit",
+           "{\"remove_frames\":[\"f\",\"g\"],\"remove\":[\"a\",\"b\"]}", 200,
+           "{\"removed\":2,\"removed_frames\":2}");
+    ck_assert_double_eq(boxes_in_all(), 4);
+    expect(client, "DELETE", "/v1/scenes/t", NULL, 204, "");
+    expect(client, "DELETE", "/v1/scenes/s", NULL, 204, "");
+    ck_assert_double_eq(boxes_in_all(), 0);
 }
 END_TEST
 
@@ -246,6 +279,7 @@ int main(void)
     tcase_add_test(tc, a_past_state_can_be_copied);
     tcase_add_test(tc, a_scene_gives_its_place_only_to_a_copy_that_replaces_it);
     tcase_add_test(tc, copies_that_cannot_be_are_refused);
+    tcase_add_test(tc, frames_of_copies_count);
     tcase_add_test(tc, a_copy_is_asked_for_and_answered_in_cbor);
     suite_add_tcase(suite, tc);
     return test_main(suite);
