@@ -39,7 +39,7 @@ static obb_status init(struct obb_apply *apply, struct obb_scene *scene, const o
         .scene = scene,
         .edit = edit,
         .arena = arena,
-        .revision = obb_history_now(&scene->history).revision + 1,
+        .revision = obb_history_tail_now(&scene->history).revision + 1,
         .dimensions = dimensions,
         .changes = changes,
         .change_room = most,

@@ -42,14 +42,14 @@ void obb_cached_bounds_remove(struct obb_cached_bounds *cached, const obb_box *b
     cached->known = cached->known && clear_of(&cached->bounds, box, dimensions);
 }
 
-/* Returns the first current version of a box from slot *i on, or NULL, and moves *i behind it.
- * Slots come in the order of memory. Versions of a commit that is only prepared are passed over. */
-static const struct obb_version *current_slot(const struct obb_versions *versions,
-                                              uint64_t revision, uint32_t *i)
+/* Returns the first version of a box in the state of `revision` from slot *i on, or NULL, and moves
+ * *i behind it. Slots come in the order of memory. */
+static const struct obb_version *slot_in(const struct obb_versions *versions, uint64_t revision,
+                                         uint32_t *i)
 {
     while (*i < versions->count) {
         const struct obb_version *version = obb_version_at(versions, (*i)++);
-        if (atomic_load_explicit(&version->died, memory_order_relaxed) == OBB_NEVER &&
+        if (atomic_load_explicit(&version->died, memory_order_relaxed) > revision &&
             !obb_version_is_frame(version) &&
             atomic_load_explicit(&version->born, memory_order_relaxed) <= revision)
             return version;
@@ -64,12 +64,12 @@ void obb_cached_bounds_measure(struct obb_cached_bounds *cached,
 {
     obb_bounds centers = nothing;
     const struct obb_version *version;
-    for (uint32_t i = 0; (version = current_slot(versions, revision, &i)) != NULL;) {
+    for (uint32_t i = 0; (version = slot_in(versions, revision, &i)) != NULL;) {
         centers.min = obb_min(centers.min, version->box.center);
         centers.max = obb_max(centers.max, version->box.center);
     }
     obb_cached_bounds_init(cached);
-    for (uint32_t i = 0; (version = current_slot(versions, revision, &i)) != NULL;)
+    for (uint32_t i = 0; (version = slot_in(versions, revision, &i)) != NULL;)
         if (!clear_of(&centers, &version->box, dimensions))
             obb_cached_bounds_add(cached, &version->box, dimensions);
 }

@@ -24,7 +24,7 @@ void obb_cached_bounds_init(struct obb_cached_bounds *cached);
 void obb_cached_bounds_add(struct obb_cached_bounds *cached, const obb_box *box, int dimensions);
 void obb_cached_bounds_remove(struct obb_cached_bounds *cached, const obb_box *box, int dimensions);
 
-/* Measures all versions that are current at `revision`, the newest one. O(slots of the pool). */
+/* Measures all boxes in the state of `revision`, which is kept. O(slots of the pool). */
 void obb_cached_bounds_measure(struct obb_cached_bounds *cached,
                                const struct obb_versions *versions, uint64_t revision,
                                int dimensions);

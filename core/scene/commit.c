@@ -20,10 +20,26 @@
  * 2. `newer` of a current version that is replaced points to the new version; of a version that is
  *    removed, `newer` holds a mark. Only the writer reads `newer` before `died` is set.
  * 3. Seal sets `newest` and `died`. No view has the commit's revision, so none sees a difference.
- * 4. Commit puts the state into the history, and seals before that if nobody has. */
+ * 4. Apply puts the state into the history, as part of the tail, and seals before that if nobody
+ *    has. Only the next edit and views of the tail see the state.
+ * 5. Publish moves the end of the published states on, and with it what readers are told of the
+ *    scene. Or revert takes the state out of the history, and then does what discard does to a
+ *    sealed edit.
+ *
+ * Commit is apply and publish in one. */
 
 #define RECLAIM_AT_LEAST \
     256 /* every commit releases so many objects, so that garbage always shrinks */
+
+/* What a commit changes beside boxes, frames and the states that it makes. */
+struct present {
+    double time, until; /* of the newest state */
+    uint64_t oldest_revision;
+    uint64_t next_id;
+    bool has_committed, time_stated;
+    obb_settings settings;
+    struct obb_cached_bounds bounds;
+};
 
 struct obb_prepared {
     struct obb_apply apply;
@@ -32,6 +48,7 @@ struct obb_prepared {
     struct obb_state *state; /* NULL: nothing changes */
     bool sealed;
     struct obb_cached_bounds bounds; /* as they were before the seal */
+    struct present before, after;    /* of an edit that was applied */
     bool begins;                     /* the state stands alone, in a scene that holds nothing yet */
     bool loads_since;                /* effects or a copy say from when each ttl counts */
     obb_edit of_effects; /* with time and settings of effects that are applied, and no entry */
@@ -50,7 +67,7 @@ static obb_status check_boxes(const struct obb_prepared *p, obb_fault *fault)
     fault->group = OBB_GROUP_IF_BOX;
     for (; fault->index < edit->if_box_count; fault->index++) {
         const obb_if_box *condition = &edit->if_boxes[fault->index];
-        fault->changed = obb_scene_changed(p->apply.scene, &condition->target);
+        fault->changed = obb_scene_tail_changed(p->apply.scene, &condition->target);
         const bool holds = condition->revision == 0
                                ? fault->changed == 0
                                : fault->changed != 0 && fault->changed <= condition->revision &&
@@ -67,7 +84,7 @@ static obb_status check_moment(struct obb_prepared *p, double now_ms, obb_fault 
 {
     const struct obb_scene *scene = p->apply.scene;
     const obb_edit *edit = p->apply.edit;
-    const obb_moment now = obb_history_now(&scene->history);
+    const obb_moment now = obb_history_tail_now(&scene->history);
     p->future.moment = now;
     fault->group = OBB_GROUP_TIME;
     fault->newest = now;
@@ -300,7 +317,7 @@ static obb_status check_needed_moment(const struct obb_prepared *p, const obb_at
             obb_history_find(history, &p->future, at, &position, &fault->oldest, &fault->newest);
         if (st ==
             OBB_GONE) { /* the commit is not made: the range is that of the history as it is */
-            fault->newest = obb_history_now(history);
+            fault->newest = obb_history_tail_now(history);
             if (fault->oldest.revision > fault->newest.revision)
                 fault->oldest = fault->newest;
         }
@@ -391,7 +408,7 @@ static obb_status prepare(struct obb_prepared *p, double now_ms, obb_fault *faul
             return st;
         p->future.moment.revision = p->state->revision;
     } else if (!edit->has_time) {
-        p->future.moment = obb_history_now(&scene->history);
+        p->future.moment = obb_history_tail_now(&scene->history);
     }
     return check_needed_moments(p, fault);
 }
@@ -461,8 +478,10 @@ void obb_edit_discard(struct obb_prepared *p)
         unflip(p, &p->apply.changes[i]);
     if (p->sealed && p->future.drops)
         restart_expiry(p, obb_history_newest(&p->apply.scene->history)->began);
-    if (p->sealed)
+    if (p->sealed) {
         p->apply.scene->cached_bounds = p->bounds;
+        obb_scene_note_unlinks(p->apply.scene);
+    }
     obb_state_destroy(p->state);
     p->apply.scene->ended_bytes -= p->ended_bytes;
     for (size_t i = p->apply.change_count; i-- > 0;)
@@ -573,10 +592,10 @@ obb_status obb_effects_prepare(struct obb_scene *scene, const obb_effects *effec
                                struct obb_arena *arena, struct obb_prepared **out_prepared)
 {
     const obb_settings settings = effects->has_settings ? effects->settings : scene->settings;
-    const obb_moment now = obb_history_now(&scene->history);
+    const obb_moment now = obb_history_tail_now(&scene->history);
     if (!obb_settings_valid(&settings) || !(fabs(effects->moment.time) <= OBB_MAX_WHOLE))
         return OBB_BAD_VALUE;
-    if (begins ? scene->has_committed || scene->first_view != NULL ||
+    if (begins ? scene->has_committed || scene->first_view != NULL || obb_scene_has_tail(scene) ||
                      (effects->moment.revision == 0) == effects->appends
                : effects->moment.revision != now.revision + effects->appends)
         return OBB_REVISION;
@@ -741,14 +760,13 @@ obb_status obb_prepared_find(const struct obb_prepared *p, const obb_at *at,
     return obb_history_find(&p->apply.scene->history, &p->future, at, out, NULL, NULL);
 }
 
-void obb_edit_commit(struct obb_prepared *p, obb_committed *out)
+/* Makes the commit's state the newest one of the history. The history is not pruned. */
+static void append(struct obb_prepared *p, obb_committed *out)
 {
     struct obb_scene *scene = p->apply.scene;
     struct obb_state *before = obb_history_newest(&scene->history);
     if (p->future.restarts)
         before->time = before->until = p->future.moment.time;
-    if (p->begins && p->future.appends)
-        before->revision = p->state->revision - 1; /* no view has seen it */
     if (p->future.appends) {
         if (scene->totals != NULL)
             scene->totals->boxes +=
@@ -765,19 +783,132 @@ void obb_edit_commit(struct obb_prepared *p, obb_committed *out)
     scene->time_stated = scene->time_stated || p->apply.edit->has_time;
     scene->has_committed = scene->has_committed || p->future.appends || p->apply.edit->has_time;
     obb_prepared_describe(p, out);
-    if (p->begins)
-        scene->history.unreachable = scene->history.count - 1;
     if (p->future.appends) {
         p->state->removed = out->removed;
         p->state->put = out->put;
         p->state->posed = out->posed;
         p->state->transformed = out->transformed;
     }
-    if (p->future.drops)
-        obb_history_drop(&scene->history);
-    obb_history_prune(&scene->history);
+}
+
+/* Puts states out of reach that the commit lets go. */
+static void prune(const struct obb_prepared *p)
+{
+    struct obb_history *history = &p->apply.scene->history;
+    if (p->future.drops || p->begins)
+        obb_history_drop(history);
+    obb_history_prune(history);
+}
+
+static void clean_up(const struct obb_prepared *p)
+{
     if (!p->sealed) /* the next seal reclaims what this commit leaves */
-        obb_scene_reclaim(scene, 2 * p->apply.change_count + RECLAIM_AT_LEAST);
+        obb_scene_reclaim(p->apply.scene, 2 * p->apply.change_count + RECLAIM_AT_LEAST);
+    obb_scene_settle(p->apply.scene);
+}
+
+void obb_edit_commit(struct obb_prepared *p, obb_committed *out)
+{
+    assert(!obb_scene_has_tail(p->apply.scene));
+    if (p->begins && p->future.appends) /* no view has seen the state before */
+        obb_history_newest(&p->apply.scene->history)->revision = p->state->revision - 1;
+    append(p, out);
+    prune(p);
+    clean_up(p);
+}
+
+/* ---- The tail -------------------------------------------------------------------------------- */
+
+static struct present present_of(const struct obb_scene *scene)
+{
+    const struct obb_state *newest = obb_history_newest(&scene->history);
+    return (struct present){.time = newest->time,
+                            .until = newest->until,
+                            .oldest_revision = obb_history_tail_oldest(&scene->history).revision,
+                            .next_id = scene->next_id,
+                            .has_committed = scene->has_committed,
+                            .time_stated = scene->time_stated,
+                            .settings = scene->settings,
+                            .bounds = scene->cached_bounds};
+}
+
+/* Lets readers know the scene as it was when its published state was the newest one. */
+static void show(struct obb_scene *scene, const struct present *present)
+{
+    scene->history.tail.time = present->time;
+    scene->history.tail.until = present->until;
+    scene->published = (struct obb_published){.next_id = present->next_id,
+                                              .time_stated = present->time_stated,
+                                              .bounds = present->bounds};
+}
+
+void obb_edit_apply(struct obb_prepared *p, obb_committed *out)
+{
+    struct obb_scene *scene = p->apply.scene;
+    struct obb_history_tail *tail = &scene->history.tail;
+    assert(!p->begins);
+    p->before = present_of(scene);
+    p->before.next_id = p->apply.first_id;
+    if (p->sealed)
+        p->before.bounds = p->bounds;
+    if (tail->commits++ == 0) {
+        show(scene, &p->before);
+        tail->states = tail->ended = 0;
+        tail->oldest_revision = p->before.oldest_revision;
+    }
+    append(p, out);
+    if (p->future.appends) {
+        tail->states++;
+        tail->ended += p->state->ended->count;
+    }
+    prune(p);
+    p->after = present_of(scene);
+    obb_scene_settle(scene);
+}
+
+void obb_edit_publish(struct obb_prepared *p)
+{
+    struct obb_scene *scene = p->apply.scene;
+    struct obb_history_tail *tail = &scene->history.tail;
+    assert(tail->commits > 0 && tail->states >= p->future.appends);
+    if (p->future.appends) {
+        tail->states--;
+        tail->ended -= p->state->ended->count;
+    }
+    if (--tail->commits > 0)
+        show(scene, &p->after);
+    assert(!p->future.appends || obb_history_published(&scene->history) == p->state);
+    obb_history_reach(&scene->history, p->after.oldest_revision);
+    clean_up(p);
+}
+
+void obb_edit_revert(struct obb_prepared *p)
+{
+    struct obb_scene *scene = p->apply.scene;
+    struct obb_history *history = &scene->history;
+    struct obb_history_tail *tail = &history->tail;
+    assert(tail->commits > 0 && tail->states >= p->future.appends);
+    if (p->future.appends) {
+        assert(obb_history_newest(history) == p->state && p->state->pins == 0);
+        obb_history_unpush(history);
+        tail->states--;
+        tail->ended -= p->state->ended->count;
+    }
+    tail->commits--;
+    tail->oldest_revision = p->before.oldest_revision;
+    struct obb_state *newest = obb_history_newest(history);
+    newest->time = p->before.time;
+    newest->until = p->before.until;
+    if (scene->totals != NULL && p->future.appends)
+        scene->totals->boxes += newest->boxes + newest->frames - p->state->boxes - p->state->frames;
+    scene->settings = p->before.settings;
+    history->span = scene->settings.history_span;
+    history->commits = scene->settings.history_commits;
+    scene->time_stated = p->before.time_stated;
+    scene->has_committed = p->before.has_committed;
+    p->bounds = p->before.bounds;
+    p->sealed = p->future.appends;
+    obb_edit_discard(p);
     obb_scene_settle(scene);
 }
 
@@ -863,6 +994,14 @@ bool obb_committed_expired(const obb_committed *committed, uint64_t id)
 }
 
 uint64_t obb_scene_changed(struct obb_scene *scene, const obb_target *target)
+{
+    const struct obb_view now = obb_view_of_now(scene);
+    const struct obb_version *box =
+        target->has_id ? obb_view_find_id(&now, target->id) : obb_view_find(&now, target->name);
+    return box != NULL ? obb_view_changed(box) : 0;
+}
+
+uint64_t obb_scene_tail_changed(struct obb_scene *scene, const obb_target *target)
 {
     const struct obb_record *record =
         target->has_id ? obb_id_tree_find(&scene->ids, target->id)

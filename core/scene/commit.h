@@ -1,5 +1,11 @@
 /* Commits: many changes, all or nothing. Prepare checks and allocates everything; commit cannot
- * fail. */
+ * fail.
+ *
+ * Whoever must write a commit down before others may see it, applies it, writes it, and publishes
+ * it. The commits that are applied and not published are the tail of the scene. The next edit is
+ * prepared on the newest state of the tail: conditions, ids, time and room are judged there.
+ * Everybody else sees the published state, in views, infos, hashes and the history. The oldest
+ * commit of the tail is published, or the newest one is reverted. */
 #ifndef OBB_COMMIT_H
 #define OBB_COMMIT_H
 
@@ -41,9 +47,9 @@ typedef struct obb_committed {
     size_t frame_count;
 } obb_committed;
 
-/* Checks an edit and allocates everything that its commit takes. Until commit or discard, views of
- * the scene may be opened and closed, and see nothing of the edit; nothing else may touch the
- * scene.
+/* Checks an edit and allocates everything that its commit takes. Until it is committed, applied or
+ * discarded, views of the scene may be opened and closed, and see nothing of the edit; nothing else
+ * may touch the scene, and no commit of the tail is published or reverted.
  *
  * now_ms    the server's clock, as in obb_scene_create.
  * box_room  how many boxes and frames the service may still add; those that the edit removes make
@@ -65,17 +71,37 @@ obb_status obb_edit_prepare(struct obb_scene *scene, const obb_edit *edit, doubl
                             size_t box_room, struct obb_arena *arena,
                             struct obb_prepared **out_prepared, obb_fault *out_fault);
 
-/* Does the work of obb_edit_commit that grows with the edit, and reclaims what earlier commits
- * left, so that the commit takes O(1). Not needed for small edits. Until commit or
- * discard, views may be closed and not opened. O(changes). */
+/* Does the work of obb_edit_apply that grows with the edit, and reclaims what earlier commits left,
+ * so that apply and commit take O(1). Not needed for small edits. Until commit, apply or discard,
+ * views may be closed and not opened. O(changes). */
 void obb_edit_seal(struct obb_prepared *prepared);
 
-/* Makes the prepared edit the newest state. Allocates nothing and cannot fail. O(changes), or O(1)
- * if the edit is sealed. */
+/* Makes the prepared edit the newest state, which only the writer sees, as part of the tail: views
+ * of it are opened by obb_view_open_tail. Allocates nothing and cannot fail. The prepared edit and
+ * its arena must live until the edit is published or reverted, or the scene is destroyed. The edit
+ * is not one that begins a scene, nor a copy. O(changes), or O(1) if the edit is sealed.
+ *
+ * out_committed  the lists of versions are valid until the edit is published or reverted, and
+ *                afterwards as in obb_committed. */
+void obb_edit_apply(struct obb_prepared *prepared, obb_committed *out_committed);
+
+/* Publishes the oldest commit of the tail, which the prepared edit made: views that are opened from
+ * now on see its state. States that the commit puts out of reach go now. Also for an edit that made
+ * no state. Cannot fail. O(1) beyond the upkeep that obb_edit_commit does, too. */
+void obb_edit_publish(struct obb_prepared *prepared);
+
+/* Takes the newest commit of the tail back, which the prepared edit made: the scene is as it was
+ * before obb_edit_prepare, and the ids of new boxes are given again. No view may be open of its
+ * state, or of the way there from the state before. All other views stay as they are. Cannot fail.
+ * O(changes), and O(boxes with a ttl) if the clock started anew. */
+void obb_edit_revert(struct obb_prepared *prepared);
+
+/* Makes the prepared edit the newest state, and publishes it: apply and publish in one, for a scene
+ * without a tail. Allocates nothing and cannot fail. O(changes), or O(1) if the edit is sealed. */
 void obb_edit_commit(struct obb_prepared *prepared, obb_committed *out_committed);
 
-/* Writes what obb_edit_commit would. The lists of versions are valid until commit or discard, the
- * others as long as the arena. */
+/* Writes what obb_edit_commit would. The lists of versions are valid until commit, apply or
+ * discard, the others as long as the arena. */
 void obb_prepared_describe(const struct obb_prepared *prepared, obb_committed *out_committed);
 
 /* Leaves the scene as it was before obb_edit_prepare. */
@@ -128,9 +154,12 @@ bool obb_committed_expired(const obb_committed *committed, uint64_t id);
  * O(1). The writer's. */
 uint64_t obb_scene_changed(struct obb_scene *scene, const obb_target *target);
 
+/* Returns the same of the newest state, which the next commit builds on. */
+uint64_t obb_scene_tail_changed(struct obb_scene *scene, const obb_target *target);
+
 /* Changes the settings in a commit that changes no box. *out_changed is true if the revision was
  * raised. OBB_BAD_VALUE; OBB_DIMENSIONS if the dimensions would change while the scene holds boxes;
- * OBB_NO_MEMORY. */
+ * OBB_NO_MEMORY. The scene has no tail. */
 obb_status obb_scene_configure(struct obb_scene *scene, const obb_settings *settings, double now_ms,
                                bool *out_changed);
 

@@ -8,8 +8,10 @@ obb_copy obb_copy_of(const struct obb_view *view, obb_str name, double now_ms)
 {
     return (obb_copy){.view = view,
                       .name = name,
-                      .next_id = view->scene->next_id,
-                      .time_stated = view->scene->time_stated,
+                      .next_id = obb_scene_published_next_id(view->scene),
+                      .time_stated = obb_scene_has_tail(view->scene)
+                                         ? view->scene->published.time_stated
+                                         : view->scene->time_stated,
                       .now_ms = now_ms};
 }
 

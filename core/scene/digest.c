@@ -3,7 +3,7 @@
 #include "core/base/hash.h"
 #include "core/scene/name.h"
 #include "core/scene/scene_data.h"
-#include "core/scene/view.h"
+#include "core/scene/view_inside.h"
 
 #include <assert.h>
 #include <string.h>
@@ -153,18 +153,12 @@ uint64_t obb_digest_exact(const obb_digest *digest, const obb_settings *settings
 uint64_t obb_scene_hash(struct obb_scene *scene)
 {
     obb_digest digest = {0};
-    for (struct obb_record *record = obb_id_tree_seek(&scene->ids, 1); record != NULL;
-         record = obb_id_tree_seek(&scene->ids, record->id + 1)) {
-        const struct obb_version *version = obb_scene_current(scene, record);
-        if (version != NULL)
-            obb_digest_add(&digest, version);
-    }
-    for (const struct obb_rig *rig = obb_rigs_seek(&scene->rigs, (obb_str){0}, false); rig != NULL;
-         rig = obb_rig_next(rig)) {
-        const struct obb_version *frame = obb_scene_current(scene, rig->record);
-        if (frame != NULL)
-            obb_digest_add(&digest, frame);
-    }
-    return obb_digest_exact(&digest, &scene->settings, obb_history_now(&scene->history),
-                            scene->next_id);
+    const struct obb_view view = obb_view_of_now(scene);
+    for (const struct obb_version *box = obb_view_next(&view, 0); box != NULL;
+         box = obb_view_next(&view, box->id))
+        obb_digest_add(&digest, box);
+    for (const struct obb_version *frame = obb_view_next_frame(&view, (obb_str){0}, false);
+         frame != NULL; frame = obb_view_next_frame(&view, obb_view_name(frame), true))
+        obb_digest_add(&digest, frame);
+    return obb_digest_exact(&digest, &view.state->settings, view.info.now, view.next_id);
 }

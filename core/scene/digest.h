@@ -32,7 +32,7 @@ uint64_t obb_digest_content(const obb_digest *digest, const obb_settings *settin
 uint64_t obb_digest_exact(const obb_digest *digest, const obb_settings *settings, obb_moment moment,
                           uint64_t next_id);
 
-/* Returns obb_digest_exact of the newest state. O(boxes). The writer's. */
+/* Returns obb_digest_exact of the published state. O(boxes). The writer's. */
 uint64_t obb_scene_hash(struct obb_scene *scene);
 
 #endif

@@ -1,5 +1,6 @@
 #include "core/scene/effects.h"
 
+#include "core/scene/chain.h"
 #include "core/scene/scene_data.h"
 
 #include <string.h>
@@ -105,20 +106,14 @@ obb_effect obb_effect_of(const struct obb_version *before, const struct obb_vers
 
 /* ---- Steps of the history -------------------------------------------------------------------- */
 
-/* Returns the version of a record that the commit of `revision` made, or NULL. The walk stays
- * within the versions of the states that the view holds. */
+/* Returns the version of a record that the commit of `revision` made, or NULL. */
 static const struct obb_version *made_at(const struct obb_scene *scene,
                                          const struct obb_record *record, uint64_t revision)
 {
-    uint32_t i = atomic_load_explicit(&record->newest, memory_order_acquire);
-    while (i != OBB_NO_VERSION) {
-        const struct obb_version *version = obb_version_at(&scene->versions, i);
-        const uint64_t born = atomic_load_explicit(&version->born, memory_order_relaxed);
-        if (born <= revision)
-            return born == revision ? version : NULL;
-        i = atomic_load_explicit(&version->older, memory_order_acquire);
-    }
-    return NULL;
+    const struct obb_version *version = obb_chain_find(scene, record, revision);
+    return version != NULL && atomic_load_explicit(&version->born, memory_order_relaxed) == revision
+               ? version
+               : NULL;
 }
 
 /* Writes the effect on the new frame at the place, which goes on behind the ended versions. */

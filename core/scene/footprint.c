@@ -28,8 +28,9 @@ size_t obb_scene_history_bytes(const struct obb_scene *scene)
     const struct obb_versions *versions = &scene->versions;
     const size_t kept = versions->count - versions->free_count - scene->garbage.count;
     const struct obb_state *newest = obb_history_newest(&scene->history);
+    const size_t ended = obb_scene_has_tail(scene) ? scene->history.tail.ended : 0;
     const size_t present = obb_layers_bytes(newest->layers);
-    return (kept - newest->boxes - newest->frames) * sizeof(struct obb_version) +
+    return (kept - newest->boxes - newest->frames - ended) * sizeof(struct obb_version) +
            scene->ended_bytes + obb_history_bytes(&scene->history) +
            (scene->layer_bytes > present ? scene->layer_bytes - present : 0);
 }
@@ -60,7 +61,7 @@ size_t obb_edit_expiring(const struct obb_scene *scene, const obb_edit *edit, do
                          size_t limit)
 {
     const double since_created = now_ms - scene->created_ms;
-    const double last = obb_history_now(&scene->history).time;
+    const double last = obb_history_tail_now(&scene->history).time;
     const double clock = scene->time_stated || since_created < last ? last : since_created;
     if (edit->replace_all)
         return 0;

@@ -6,7 +6,8 @@
 #include "core/scene/edit.h"
 #include "core/scene/scene.h"
 
-/* Returns the bytes that the scene holds beside its newest state. O(1). The writer's. */
+/* Returns about how many bytes the scene holds beside its published state and its tail. O(1). The
+ * writer's. */
 size_t obb_scene_history_bytes(const struct obb_scene *scene);
 
 /* Returns about how many bytes an empty scene of that name takes. */
@@ -34,7 +35,7 @@ size_t obb_edit_bytes(const struct obb_scene *scene, const obb_edit *edit);
 void obb_scene_set_room(struct obb_scene *scene, size_t bytes);
 
 /* Puts the oldest state out of reach of `at`, and releases the state if no view needs it. Views of
- * the state stay as they are. Returns false, and does nothing, if only the newest state is within
+ * the state stay as they are. Returns false, and does nothing, if only the published state is within
  * reach. O(1), except that broad phases of the state alone are freed. The writer's. */
 bool obb_scene_forget(struct obb_scene *scene);
 

@@ -66,13 +66,31 @@ struct obb_state *obb_history_newest(const struct obb_history *history)
     return obb_history_state(history, history->count - 1);
 }
 
-obb_moment obb_history_oldest(const struct obb_history *history)
+/* Without the tail. */
+static size_t published_count(const struct obb_history *history)
 {
-    const struct obb_state *state = obb_history_state(history, history->unreachable);
-    return (obb_moment){.revision = state->revision, .time = state->time};
+    return history->tail.commits == 0 ? history->count : history->count - history->tail.states;
+}
+
+struct obb_state *obb_history_published(const struct obb_history *history)
+{
+    return obb_history_state(history, published_count(history) - 1);
 }
 
 obb_moment obb_history_now(const struct obb_history *history)
+{
+    const struct obb_state *state = obb_history_published(history);
+    return (obb_moment){.revision = state->revision, .time = obb_history_until(history, state)};
+}
+
+double obb_history_until(const struct obb_history *history, const struct obb_state *state)
+{
+    return history->tail.commits > 0 && state == obb_history_published(history)
+               ? history->tail.until
+               : state->until;
+}
+
+obb_moment obb_history_tail_now(const struct obb_history *history)
 {
     const struct obb_state *state = obb_history_newest(history);
     return (obb_moment){.revision = state->revision, .time = state->until};
@@ -102,9 +120,15 @@ void obb_history_push(struct obb_history *history, struct obb_state *state)
     history->count++;
 }
 
+void obb_history_unpush(struct obb_history *history)
+{
+    assert(history->count > 1);
+    history->count--;
+}
+
 bool obb_history_forget(struct obb_history *history)
 {
-    const bool others = history->unreachable + 1 < history->count;
+    const bool others = history->unreachable + 1 < published_count(history);
     history->unreachable += others;
     return others;
 }
@@ -184,7 +208,14 @@ void obb_ended_append_list(struct obb_ended_list *list, struct obb_ended_list *o
 
 static size_t count_in(const struct obb_history *history, const struct obb_future *future)
 {
-    return history->count + (future != NULL && future->appends);
+    return future == NULL ? published_count(history) : history->count + future->appends;
+}
+
+/* Returns whether state i is the published one, without the commits of the tail. */
+static bool is_behind_tail(const struct obb_history *history, const struct obb_future *future,
+                           size_t i)
+{
+    return future == NULL && history->tail.commits > 0 && i + 1 == published_count(history);
 }
 
 static uint64_t revision_in(const struct obb_history *history, size_t i)
@@ -196,6 +227,8 @@ static uint64_t revision_in(const struct obb_history *history, size_t i)
 static double time_in(const struct obb_history *history, const struct obb_future *future, size_t i)
 {
     const bool is_newest = i + 1 == history->count;
+    if (is_behind_tail(history, future, i))
+        return history->tail.time;
     if (future != NULL && (i == history->count || (is_newest && future->restarts)))
         return future->moment.time;
     return obb_history_state(history, i)->time;
@@ -205,32 +238,77 @@ static double time_in(const struct obb_history *history, const struct obb_future
 static double until_in(const struct obb_history *history, const struct obb_future *future, size_t i)
 {
     const bool is_newest = i + 1 == history->count;
+    if (is_behind_tail(history, future, i))
+        return history->tail.until;
     if (future != NULL &&
         (i == history->count || (is_newest && (future->restarts || !future->appends))))
         return future->moment.time;
     return obb_history_state(history, i)->until;
 }
 
-static size_t unreachable_in(const struct obb_history *history, const struct obb_future *future,
-                             double span, uint32_t commits)
+/* Returns how many states are out of reach once the tail is published. */
+static size_t unreachable_of_tail(const struct obb_history *history)
+{
+    const uint64_t front = revision_in(history, 0), oldest = history->tail.oldest_revision;
+    return history->tail.commits == 0 || oldest < front + history->unreachable
+               ? history->unreachable
+               : (size_t)(oldest - front);
+}
+
+static size_t unreachable_in(const struct obb_history *history, const struct obb_future *future)
 {
     const size_t count = count_in(history, future);
-    if (future != NULL && future->drops)
+    if (future->drops)
         return count - 1;
-    const double since = until_in(history, future, count - 1) - span;
-    size_t i = history->unreachable;
+    const double since = until_in(history, future, count - 1) - future->span;
+    size_t i = unreachable_of_tail(history);
     while (i + 1 < count &&
-           (count - i > (size_t)commits + 1 || time_in(history, future, i + 1) <= since))
+           (count - i > (size_t)future->commits + 1 || time_in(history, future, i + 1) <= since))
         i++;
     return i;
 }
 
-void obb_history_prune(struct obb_history *history)
+static void set_unreachable(struct obb_history *history, size_t count)
 {
-    history->unreachable = unreachable_in(history, NULL, history->span, history->commits);
+    if (history->tail.commits == 0)
+        history->unreachable = count;
+    else
+        history->tail.oldest_revision = revision_in(history, count);
 }
 
-void obb_history_drop(struct obb_history *history) { history->unreachable = history->count - 1; }
+void obb_history_prune(struct obb_history *history)
+{
+    const struct obb_future future = obb_history_tail_future(history);
+    set_unreachable(history, unreachable_in(history, &future));
+}
+
+void obb_history_drop(struct obb_history *history) { set_unreachable(history, history->count - 1); }
+
+void obb_history_reach(struct obb_history *history, uint64_t revision)
+{
+    const uint64_t front = revision_in(history, 0);
+    if (revision > front + history->unreachable)
+        history->unreachable = (size_t)(revision - front);
+}
+
+obb_moment obb_history_oldest(const struct obb_history *history)
+{
+    const size_t i = history->unreachable;
+    return (obb_moment){.revision = revision_in(history, i), .time = time_in(history, NULL, i)};
+}
+
+obb_moment obb_history_tail_oldest(const struct obb_history *history)
+{
+    const struct obb_state *state = obb_history_state(history, unreachable_of_tail(history));
+    return (obb_moment){.revision = state->revision, .time = state->time};
+}
+
+struct obb_future obb_history_tail_future(const struct obb_history *history)
+{
+    return (struct obb_future){.moment = obb_history_tail_now(history),
+                               .span = history->span,
+                               .commits = history->commits};
+}
 
 /* Returns the last state within reach that began at t or before. t is not before the oldest
  * state. */
@@ -269,9 +347,7 @@ obb_status obb_history_find(const struct obb_history *history, const struct obb_
                             obb_moment *out_oldest, obb_moment *out_newest)
 {
     const size_t newest = count_in(history, future) - 1;
-    const size_t oldest = future == NULL
-                              ? history->unreachable
-                              : unreachable_in(history, future, future->span, future->commits);
+    const size_t oldest = future == NULL ? history->unreachable : unreachable_in(history, future);
     const obb_moment first = {revision_in(history, oldest), time_in(history, future, oldest)};
     const obb_moment last = {revision_in(history, newest), until_in(history, future, newest)};
     bool before = false, after = false;

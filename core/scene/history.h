@@ -1,6 +1,10 @@
 /* The history of a scene: its states that can still be asked for, oldest first, and the state that
  * a moment means. Internal to core, the writer's.
  *
+ * The newest states may be the tail: the writer has applied their commits, and not published them
+ * yet. Only the writer sees the tail. For everybody else the newest state is the published one, and
+ * a function that does not name the tail answers with the published states.
+ *
  * A state holds from its `time` to `until`; a commit that changes nothing and states a later time
  * moves `until`. From `until` to the `time` of the next state, poses are interpolated between the
  * two states. Revisions are consecutive. */
@@ -81,6 +85,16 @@ struct obb_state {
 struct obb_state *obb_state_create(uint64_t revision, size_t ended_capacity);
 void obb_state_destroy(struct obb_state *state); /* NULL is fine */
 
+/* What the published state is while commits are not published. A commit that only moves the time on
+ * changes `until` of the state before it, and the first commit of a scene its `time`. */
+struct obb_history_tail {
+    size_t commits;           /* that are not published; 0: the other members mean nothing */
+    size_t states;            /* that these commits have made: the newest ones of the ring */
+    size_t ended;             /* versions that these commits have ended */
+    double time, until;       /* of the published state */
+    uint64_t oldest_revision; /* within reach of `at` once the tail is published */
+};
+
 /* The kept states. The ring has those within reach of `at` and, before them, those that a view
  * keeps together with a state before them: they follow each other without a gap. The held states
  * are older, out of reach, and each is kept only for the views of itself. */
@@ -91,8 +105,9 @@ struct obb_history {
     size_t unreachable;                       /* this many at the front are out of reach of `at` */
     struct obb_state *held_first, *held_last; /* oldest and newest */
     size_t held_count;
-    double span;
-    uint32_t commits;
+    double span;      /* of the settings of the newest state */
+    uint32_t commits; /* likewise */
+    struct obb_history_tail tail;
 };
 
 /* Begins with one state, which the history owns on OBB_OK. OBB_NO_MEMORY. */
@@ -103,22 +118,38 @@ void obb_history_fini(struct obb_history *history); /* does not destroy the stat
 size_t obb_history_bytes(const struct obb_history *history);
 
 struct obb_state *obb_history_state(const struct obb_history *history, size_t i); /* i-th kept */
-struct obb_state *obb_history_newest(const struct obb_history *history);
+struct obb_state *obb_history_newest(const struct obb_history *history); /* also of the tail */
+struct obb_state *obb_history_published(const struct obb_history *history);
 obb_moment obb_history_oldest(const struct obb_history *history); /* within reach of `at` */
 obb_moment obb_history_now(const struct obb_history *history);
+
+/* Returns the time until which a kept state holds, without the tail. */
+double obb_history_until(const struct obb_history *history, const struct obb_state *state);
+
+/* Return the moments of the newest state, and of the oldest one that is within reach once the tail
+ * is published. */
+obb_moment obb_history_tail_now(const struct obb_history *history);
+obb_moment obb_history_tail_oldest(const struct obb_history *history);
 
 obb_status obb_history_reserve(struct obb_history *history); /* room for one more; OBB_NO_MEMORY */
 void obb_history_push(struct obb_history *history, struct obb_state *state);
 
+/* Takes the newest state out again, which the caller owns. */
+void obb_history_unpush(struct obb_history *history);
+
 /* Puts states out of reach that `span` and `commits` no longer allow. A state stays within reach
  * while it is one of the newest commits + 1 and the next state begins within the span; the newest
- * state always does. O(1) a state. */
+ * state always does. With a tail, readers go on reaching the states until it is published.
+ * O(1) a state. */
 void obb_history_prune(struct obb_history *history);
 
-/* Puts the oldest state out of reach. Returns false if only the newest state is within reach. */
+/* Puts all states before that of `revision` out of reach, which is not after the published one. */
+void obb_history_reach(struct obb_history *history, uint64_t revision);
+
+/* Puts the oldest state out of reach. Returns false if only the published state is within reach. */
 bool obb_history_forget(struct obb_history *history);
 
-/* Puts all states but the newest one out of reach. O(1). */
+/* Puts all states but the newest one out of reach, with a tail as obb_history_prune does. O(1). */
 void obb_history_drop(struct obb_history *history);
 
 /* Takes the oldest state out of the ring if it is out of reach and no view keeps the states after
@@ -146,7 +177,7 @@ struct obb_state *obb_history_before(const struct obb_history *history, uint64_t
 void obb_ended_append(struct obb_ended_list *list, struct obb_ended *block);
 void obb_ended_append_list(struct obb_ended_list *list, struct obb_ended_list *other);
 
-/* The change of the history by a commit that is being prepared. */
+/* The change of the history, with the tail, by a commit that is being prepared. */
 struct obb_future {
     obb_moment moment;
     bool appends; /* the commit adds a state */
@@ -157,6 +188,9 @@ struct obb_future {
     uint32_t commits;
 };
 
+/* Returns the future in which nothing happens. */
+struct obb_future obb_history_tail_future(const struct obb_history *history);
+
 /* The state that `at` means, and the share of the way to the next state. */
 struct obb_history_position {
     size_t index;  /* of obb_history_state; the history's count: the state that the future adds */
@@ -165,8 +199,8 @@ struct obb_history_position {
     bool clamped;
 };
 
-/* Finds the state that `at` means, in the history as `future` (may be NULL) will leave it. OBB_GONE
- * outside the history: *out_oldest and *out_newest (each may be NULL) then say what is within.
+/* Finds the state that `at` means, among the published states, or, with a `future`, in the history
+ * with the tail as the future will leave it. OBB_GONE outside the history: *out_oldest and *out_newest (each may be NULL) then say what is within.
  * O(log states). */
 obb_status obb_history_find(const struct obb_history *history, const struct obb_future *future,
                             const obb_at *at, struct obb_history_position *out,

@@ -93,6 +93,12 @@ struct obb_version *obb_scene_older(struct obb_scene *scene, const struct obb_ve
     return newer_of(older) == version->self && older->record == version->record ? older : NULL;
 }
 
+void obb_scene_note_unlinks(struct obb_scene *scene)
+{
+    const uint64_t unlinks = atomic_load_explicit(&scene->unlinks, memory_order_relaxed);
+    atomic_store_explicit(&scene->unlinks, unlinks + 1, memory_order_release);
+}
+
 /* Links the neighbours of a version past it. Returns false if the version has no neighbour: it is
  * the last one of a removed box. */
 static bool unlink_version(struct obb_scene *scene, struct obb_version *version)
@@ -108,8 +114,7 @@ static bool unlink_version(struct obb_scene *scene, struct obb_version *version)
         return false;
     if (older != NULL)
         atomic_store_explicit(&older->newer, newer, memory_order_release);
-    const uint64_t unlinks = atomic_load_explicit(&scene->unlinks, memory_order_relaxed);
-    atomic_store_explicit(&scene->unlinks, unlinks + 1, memory_order_release);
+    obb_scene_note_unlinks(scene);
     return true;
 }
 

@@ -27,7 +27,11 @@
  *   away.
  * - A reader reads `unlinks`, walks from the newest version, and reads `unlinks` again after the
  *   members of each version. If it has not changed, no slot that the walk came to was given away
- *   before its members were read. Otherwise the reader begins anew (version_in of view.c). */
+ *   before its members were read. Otherwise the reader begins anew (chain.h).
+ *
+ * An edit that is discarded after its seal, or reverted, takes its versions out at the new end of
+ * their chains. The writer lets `newest` of the records point to the versions before, and goes on
+ * as above. */
 #ifndef OBB_RECLAIM_H
 #define OBB_RECLAIM_H
 
@@ -45,6 +49,9 @@ void obb_scene_unpin(struct obb_scene *scene, struct obb_state *state);
 
 /* Returns the version before this one in the chain of its record if it is not released, or NULL. */
 struct obb_version *obb_scene_older(struct obb_scene *scene, const struct obb_version *version);
+
+/* Tells readers that slots of versions that they may be walking to are about to be given away. */
+void obb_scene_note_unlinks(struct obb_scene *scene);
 
 /* Drops what a version holds references to: entity, data and mount. */
 void obb_scene_drop_parts(struct obb_scene *scene, struct obb_version *version);

@@ -65,8 +65,8 @@ static obb_status open_views(const struct obb_prepared *prepared, struct obb_are
         states[i] =
             (obb_needed_moment){.at = state_of(&positions[i], place_of(&positions[i], kept))};
     obb_fault fault;
-    const obb_status st = obb_views_open(scene, states, count, arena, out->views, out->opened,
-                                         &out->opened_count, &fault);
+    const obb_status st = obb_views_open_tail(scene, states, count, arena, out->views, out->opened,
+                                              &out->opened_count, &fault);
     for (size_t i = 0; i < out->opened_count; i++)
         out->opened[i]->next_id = obb_prepared_first_id(prepared);
     return st;

@@ -14,7 +14,8 @@ typedef struct obb_rehearsal {
 } obb_rehearsal;
 
 /* Opens the views of a prepared commit's moments, and checks the `with` of each moment. Afterwards
- * the caller discards or makes the commit; the views stay valid.
+ * the caller discards, applies or makes the commit. The views stay valid; they are of the tail
+ * (obb_view_open_tail).
  *
  * out     zeroed by the caller. The lists are in the arena. The caller ends it, also after an
  *         error.

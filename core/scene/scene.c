@@ -147,43 +147,79 @@ void obb_scene_settle(struct obb_scene *scene)
 
 void obb_scene_info_without_bounds(const struct obb_scene *scene, obb_scene_info *out)
 {
+    const struct obb_state *state = obb_history_published(&scene->history);
     *out = (obb_scene_info){
-        .settings = scene->settings,
-        .boxes = obb_scene_boxes(scene),
-        .frames = obb_scene_frames(scene),
+        .settings = state->settings,
+        .boxes = state->boxes,
+        .frames = state->frames,
         .now = obb_history_now(&scene->history),
         .oldest = obb_history_oldest(&scene->history),
     };
 }
 
-bool obb_scene_measured(const struct obb_scene *scene) { return scene->cached_bounds.known; }
+void obb_scene_tail_info(const struct obb_scene *scene, obb_scene_info *out)
+{
+    *out = (obb_scene_info){
+        .settings = scene->settings,
+        .boxes = obb_scene_boxes(scene),
+        .frames = obb_scene_frames(scene),
+        .now = obb_history_tail_now(&scene->history),
+        .oldest = obb_history_tail_oldest(&scene->history),
+    };
+}
+
+static const struct obb_cached_bounds *bounds_of(const struct obb_scene *scene)
+{
+    return obb_scene_has_tail(scene) ? &scene->published.bounds : &scene->cached_bounds;
+}
+
+bool obb_scene_measured(const struct obb_scene *scene) { return bounds_of(scene)->known; }
+
+static void measure(struct obb_scene *scene, const struct obb_state *state,
+                    struct obb_cached_bounds *out)
+{
+    obb_cached_bounds_measure(out, &scene->versions, state->revision, state->settings.dimensions);
+}
 
 void obb_scene_info_get(struct obb_scene *scene, obb_scene_info *out)
 {
-    if (!scene->cached_bounds.known)
-        obb_cached_bounds_measure(&scene->cached_bounds, &scene->versions,
-                                  obb_history_now(&scene->history).revision,
-                                  scene->settings.dimensions);
+    if (!obb_scene_measured(scene)) {
+        if (obb_scene_has_tail(scene))
+            measure(scene, obb_history_published(&scene->history), &scene->published.bounds);
+        if (!scene->cached_bounds.known)
+            measure(scene, obb_history_newest(&scene->history), &scene->cached_bounds);
+    }
     obb_scene_info_without_bounds(scene, out);
     out->has_bounds = out->boxes > 0;
     if (out->has_bounds)
-        out->bounds = scene->cached_bounds.bounds;
+        out->bounds = bounds_of(scene)->bounds;
 }
 
 bool obb_scene_decayed(const struct obb_scene *scene)
 {
-    return obb_layers_decayed(obb_history_newest(&scene->history)->layers);
+    return obb_layers_decayed(obb_history_published(&scene->history)->layers);
+}
+
+static obb_status rebase(struct obb_state *state, const struct obb_layers *fresh)
+{
+    struct obb_layers *rebased = NULL;
+    const obb_status st = obb_layers_rebased(state->layers, fresh, &rebased);
+    if (st == OBB_OK) {
+        obb_layers_unref(state->layers);
+        state->layers = rebased;
+    }
+    return st;
 }
 
 obb_status obb_scene_rebase(struct obb_scene *scene, struct obb_layers *fresh)
 {
-    struct obb_state *newest = obb_history_newest(&scene->history);
-    struct obb_layers *rebased = NULL;
-    const obb_status st = obb_layers_rebased(newest->layers, fresh, &rebased);
-    if (st == OBB_OK) {
-        obb_layers_unref(newest->layers);
-        newest->layers = rebased;
-    }
+    const struct obb_history *history = &scene->history;
+    size_t i = history->count - 1;
+    const obb_status st = rebase(obb_history_state(history, i), fresh);
+    /* The next commits build on the newest state. If there is no memory for the states before, they
+     * keep what they have. */
+    while (obb_history_state(history, i) != obb_history_published(history))
+        (void)rebase(obb_history_state(history, --i), fresh);
     obb_layers_unref(fresh);
     obb_scene_settle(scene);
     return st;

@@ -1,5 +1,8 @@
 /* A scene: named boxes with one clock and a history.
  *
+ * Commits may be applied before they are published (commit.h): they are then the tail of the scene.
+ * A function that does not name the tail answers with the published state.
+ *
  * One thread at a time, the writer, makes every call that takes a non-const scene. The writer may
  * be another thread later, with the usual synchronisation between the two. */
 #ifndef OBB_SCENE_H
@@ -54,7 +57,7 @@ obb_str obb_scene_name(const struct obb_scene *scene); /* lives as long as the s
  * of the scene from every other one. 0 if the scene was never in a store. Any thread. */
 uint64_t obb_scene_epoch(const struct obb_scene *scene);
 
-/* Writes the info of the newest state. O(1) if the bounds are cached. Otherwise O(boxes): a box
+/* Writes the info of the published state. O(1) if the bounds are cached. Otherwise O(boxes): a box
  * that touched the bounds was moved or removed since the last call. */
 void obb_scene_info_get(struct obb_scene *scene, obb_scene_info *out);
 
@@ -64,7 +67,11 @@ bool obb_scene_measured(const struct obb_scene *scene);
 /* Writes the info without bounds: has_bounds is false. O(1). */
 void obb_scene_info_without_bounds(const struct obb_scene *scene, obb_scene_info *out);
 
-/* Returns the bytes that the scene holds: versions, records, names, interned strings, broad phases
+/* Writes the info of the newest state, which the next commit builds on, without bounds: `oldest` is
+ * within reach once the tail is published. O(1). The writer's. */
+void obb_scene_tail_info(const struct obb_scene *scene, obb_scene_info *out);
+
+/* Returns the bytes that the scene holds, with its tail: versions, records, names, interned strings, broad phases
  * and the states of the history, each with the overhead of the heap. Versions that no state holds
  * any longer do not count, because their slots are used again. O(1). The writer's. */
 size_t obb_scene_bytes(const struct obb_scene *scene);
@@ -80,14 +87,14 @@ void obb_scene_settle(struct obb_scene *scene);
 /* ---- Rebuilding the broad phase in the background -----------------------------------------------
  *
  * Commits only mend the broad phase, in bounded time. When it has decayed, the writer opens a view
- * of the newest state, any threads rebuild the broad phase from the view (obb_view_rebuild), and
+ * of the published state, any threads rebuild the broad phase from the view (obb_view_rebuild), and
  * the writer takes the result over (obb_scene_rebase) before it closes the view. Commits may be
  * made in between. */
 
 /* Returns true if the broad phase has decayed so far that a rebuild is worth its time. */
 bool obb_scene_decayed(const struct obb_scene *scene);
 
-/* Puts `fresh` in place of all layers that are not newer. `fresh` was made of a view that is still
+/* Puts `fresh` in place of all layers that are not newer, in the published state and in the tail. `fresh` was made of a view that is still
  * open; the scene owns it from now on, also after an error. If commits have replaced or indexed
  * anew everything that `fresh` could stand for, it is dropped and the call returns OBB_OK.
  * OBB_NO_MEMORY leaves the scene as it was. */

@@ -184,6 +184,30 @@ static bool lists_valid(struct obb_scene *scene, const struct obb_state *state, 
     return count == state->earlier.count;
 }
 
+/* Checks that the broad phase of a kept state holds its boxes. */
+static bool layers_valid(const struct obb_state *state)
+{
+    return obb_layers_alive(state->layers) == state->boxes &&
+           obb_layers_validate(state->layers, state->revision);
+}
+
+static bool tail_valid(const struct obb_history *history)
+{
+    const struct obb_history_tail *tail = &history->tail;
+    if (tail->commits == 0)
+        return true;
+    if (tail->states >= history->count || tail->states > tail->commits ||
+        history->unreachable + tail->states >= history->count)
+        return false;
+    size_t ended = 0;
+    for (size_t i = history->count - tail->states; i < history->count; i++)
+        ended += obb_history_state(history, i)->ended->count;
+    const struct obb_state *published = obb_history_published(history);
+    return ended == tail->ended && tail->time <= tail->until && tail->until <= published->until &&
+           tail->oldest_revision <= obb_history_newest(history)->revision &&
+           layers_valid(published);
+}
+
 static bool states_valid(struct obb_scene *scene, struct census *census)
 {
     const struct obb_history *history = &scene->history;
@@ -209,10 +233,8 @@ static bool states_valid(struct obb_scene *scene, struct census *census)
     }
     if (scene->oldest_ticket != (scene->first_view == NULL ? 0 : scene->first_view->ticket))
         return false;
-    const struct obb_state *newest = obb_history_newest(history);
-    return pins == 0 && history->unreachable < history->count &&
-           obb_layers_alive(newest->layers) == newest->boxes &&
-           obb_layers_validate(newest->layers, newest->revision);
+    return pins == 0 && history->unreachable < history->count && tail_valid(history) &&
+           layers_valid(obb_history_newest(history));
 }
 
 static bool retired_valid(struct obb_scene *scene, const struct obb_retired *retired,
@@ -266,18 +288,25 @@ static bool interned_counted(const struct obb_scene *scene, const struct census 
            references == census->interned_uses;
 }
 
-static bool cached_bounds_valid(struct obb_scene *scene)
+/* Checks the bounds of a state by measuring them anew. */
+static bool bounds_valid(const struct obb_scene *scene, const struct obb_cached_bounds *cached,
+                         const struct obb_state *state)
 {
-    const struct obb_cached_bounds before = scene->cached_bounds;
-    if (!before.known)
+    if (!cached->known || state->boxes == 0)
         return true;
-    scene->cached_bounds.known = false;
-    obb_scene_info info;
-    obb_scene_info_get(scene, &info); /* measures anew */
-    const obb_bounds *a = &before.bounds, *b = &info.bounds;
-    return !info.has_bounds ||
-           (a->min.x == b->min.x && a->min.y == b->min.y && a->min.z == b->min.z &&
-            a->max.x == b->max.x && a->max.y == b->max.y && a->max.z == b->max.z);
+    struct obb_cached_bounds anew;
+    obb_cached_bounds_measure(&anew, &scene->versions, state->revision, state->settings.dimensions);
+    const obb_bounds *a = &cached->bounds, *b = &anew.bounds;
+    return a->min.x == b->min.x && a->min.y == b->min.y && a->min.z == b->min.z &&
+           a->max.x == b->max.x && a->max.y == b->max.y && a->max.z == b->max.z;
+}
+
+static bool cached_bounds_valid(const struct obb_scene *scene)
+{
+    const struct obb_history *history = &scene->history;
+    return bounds_valid(scene, &scene->cached_bounds, obb_history_newest(history)) &&
+           (!obb_scene_has_tail(scene) ||
+            bounds_valid(scene, &scene->published.bounds, obb_history_published(history)));
 }
 
 /* Checks that the expiry holds the current boxes with a ttl, in order. */

@@ -27,6 +27,13 @@ struct obb_retired {
 
 struct obb_view;
 
+/* What readers are told of a scene while commits are not published. */
+struct obb_published {
+    uint64_t next_id;
+    bool time_stated;
+    struct obb_cached_bounds bounds;
+};
+
 /* What all scenes of a store hold together. */
 struct obb_totals {
     size_t boxes, bytes;
@@ -48,7 +55,8 @@ struct obb_scene {
     size_t ended_bytes;  /* of the lists of ended versions, also of garbage */
     struct obb_history history;
     struct obb_cached_bounds cached_bounds;
-    struct obb_expiry expiry; /* of the boxes with a ttl */
+    struct obb_expiry expiry;       /* of the boxes with a ttl */
+    struct obb_published published; /* counts if history.tail has commits */
 
     double created_ms; /* on the server's clock */
     bool has_committed, time_stated;
@@ -58,7 +66,7 @@ struct obb_scene {
     uint64_t oldest_ticket;                  /* of first_view; 0: no view is open */
     struct obb_ended_list garbage; /* ended versions that perhaps no state holds any longer */
     bool gaps;                     /* versions may leave a chain before older ones (reclaim.h) */
-    _Atomic uint64_t unlinks;      /* versions that left a chain that has an older version */
+    _Atomic uint64_t unlinks;      /* how often slots were given away that readers may walk to */
     struct obb_retired fresh, waiting; /* retired since `waiting` was sealed, and before */
 
     size_t byte_room;          /* bytes that the next edit may add */
@@ -69,6 +77,7 @@ struct obb_scene {
     char name[];
 };
 
+/* The functions below, and all members of the scene, count the tail in. */
 static inline size_t obb_scene_boxes(const struct obb_scene *scene)
 {
     return obb_history_newest(&scene->history)->boxes;
@@ -86,6 +95,18 @@ static inline struct obb_version *obb_scene_current(struct obb_scene *scene,
     struct obb_version *newest = obb_versions_slot(
         &scene->versions, atomic_load_explicit(&record->newest, memory_order_relaxed));
     return atomic_load_explicit(&newest->died, memory_order_relaxed) == OBB_NEVER ? newest : NULL;
+}
+
+/* Returns whether commits are applied and not published. */
+static inline bool obb_scene_has_tail(const struct obb_scene *scene)
+{
+    return scene->history.tail.commits > 0;
+}
+
+/* Returns the id of the next new box without the tail. */
+static inline uint64_t obb_scene_published_next_id(const struct obb_scene *scene)
+{
+    return obb_scene_has_tail(scene) ? scene->published.next_id : scene->next_id;
 }
 
 /* Marks a scene as removed from its store. Returns the scene if no view is open; otherwise NULL,

@@ -1,6 +1,7 @@
 #include "core/scene/view.h"
 
 #include "core/base/alloc.h"
+#include "core/scene/chain.h"
 #include "core/scene/reclaim.h"
 #include "core/scene/record.h"
 #include "core/scene/scene_data.h"
@@ -13,16 +14,18 @@
 
 /* ---- Opening and closing --------------------------------------------------------------------- */
 
-/* Returns the view of that place in the history. The view is not held yet. */
+/* Returns the view of that place in the history, with the tail or without. The view is not held
+ * yet. */
 static struct obb_view describe(struct obb_scene *scene,
-                                const struct obb_history_position *position)
+                                const struct obb_history_position *position, bool tail)
 {
     struct obb_state *state = obb_history_state(&scene->history, position->index);
     struct obb_state *later =
         position->alpha > 0.0 ? obb_history_state(&scene->history, position->index + 1) : NULL;
     return (struct obb_view){
         .info = {.at = position->at,
-                 .now = obb_history_now(&scene->history),
+                 .now = tail ? obb_history_tail_now(&scene->history)
+                             : obb_history_now(&scene->history),
                  .clamped = position->clamped,
                  .dimensions = state->settings.dimensions,
                  .boxes = state->boxes,
@@ -34,7 +37,7 @@ static struct obb_view describe(struct obb_scene *scene,
         .scene = scene,
         .state = state,
         .later = later,
-        .next_id = scene->next_id,
+        .next_id = tail ? scene->next_id : obb_scene_published_next_id(scene),
     };
 }
 
@@ -63,21 +66,52 @@ static struct obb_view *hold(const struct obb_view *description)
     return view;
 }
 
-obb_status obb_view_open(struct obb_scene *scene, const obb_at *at, struct obb_view **out,
-                         obb_moment *out_oldest, obb_moment *out_newest)
+static obb_status find(struct obb_scene *scene, const obb_at *at, bool tail,
+                       struct obb_history_position *out, obb_moment *out_oldest,
+                       obb_moment *out_newest)
+{
+    const struct obb_history *history = &scene->history;
+    if (!tail)
+        return obb_history_find(history, NULL, at, out, out_oldest, out_newest);
+    const struct obb_future future = obb_history_tail_future(history);
+    return obb_history_find(history, &future, at, out, out_oldest, out_newest);
+}
+
+static obb_status open_one(struct obb_scene *scene, const obb_at *at, bool tail,
+                           struct obb_view **out, obb_moment *out_oldest, obb_moment *out_newest)
 {
     const obb_at now = {.kind = OBB_AT_NOW};
     struct obb_history_position position;
-    const obb_status st = obb_history_find(&scene->history, NULL, at == NULL ? &now : at, &position,
-                                           out_oldest, out_newest);
+    const obb_status st =
+        find(scene, at == NULL ? &now : at, tail, &position, out_oldest, out_newest);
     if (st != OBB_OK)
         return st;
-    const struct obb_view description = describe(scene, &position);
+    const struct obb_view description = describe(scene, &position, tail);
     struct obb_view *view = hold(&description);
     if (view == NULL)
         return OBB_NO_MEMORY;
     *out = view;
     return OBB_OK;
+}
+
+obb_status obb_view_open(struct obb_scene *scene, const obb_at *at, struct obb_view **out,
+                         obb_moment *out_oldest, obb_moment *out_newest)
+{
+    return open_one(scene, at, false, out, out_oldest, out_newest);
+}
+
+obb_status obb_view_open_tail(struct obb_scene *scene, const obb_at *at, struct obb_view **out,
+                              obb_moment *out_oldest, obb_moment *out_newest)
+{
+    return open_one(scene, at, true, out, out_oldest, out_newest);
+}
+
+struct obb_view obb_view_of_now(struct obb_scene *scene)
+{
+    const obb_at now = {.kind = OBB_AT_NOW};
+    struct obb_history_position position;
+    (void)find(scene, &now, false, &position, NULL, NULL);
+    return describe(scene, &position, false);
 }
 
 void obb_view_keep_later(struct obb_view *view)
@@ -98,9 +132,11 @@ obb_status obb_view_open_later(const struct obb_view *view, uint64_t revision,
     struct obb_scene *scene = view->scene;
     assert(view->keeps_later && revision >= view->revision);
     const size_t index = index_of(&scene->history, revision);
-    struct obb_state *state = obb_history_state(&scene->history, index);
-    const struct obb_history_position position = {.index = index, .at = {revision, state->until}};
-    const struct obb_view description = describe(scene, &position);
+    const struct obb_state *state = obb_history_state(&scene->history, index);
+    assert(revision <= obb_history_published(&scene->history)->revision);
+    const struct obb_history_position position = {
+        .index = index, .at = {revision, obb_history_until(&scene->history, state)}};
+    const struct obb_view description = describe(scene, &position, false);
     struct obb_view *later = hold(&description);
     if (later == NULL)
         return OBB_NO_MEMORY;
@@ -114,7 +150,7 @@ static uint64_t next_id_of(const struct obb_scene *scene, size_t index)
 {
     const struct obb_history *history = &scene->history;
     return index + 1 < history->count ? obb_history_state(history, index + 1)->first_id
-                                      : scene->next_id;
+                                      : obb_scene_published_next_id(scene);
 }
 
 bool obb_view_step(const struct obb_view *view, uint64_t revision, obb_step *out)
@@ -123,13 +159,13 @@ bool obb_view_step(const struct obb_view *view, uint64_t revision, obb_step *out
     const struct obb_history *history = &scene->history;
     assert(view->keeps_later && revision > view->revision);
     const size_t index = index_of(history, revision);
-    if (index >= history->count)
+    if (revision > obb_history_published(history)->revision)
         return false;
     const struct obb_state *state = obb_history_state(history, index);
     const struct obb_state *before = obb_history_state(history, index - 1);
     *out = (obb_step){
         .moment = {revision, state->time},
-        .until = state->until,
+        .until = obb_history_until(history, state),
         .time_stated = state->time_stated,
         .restarts = state->restarted,
         .has_settings = !obb_settings_same(&state->settings, &before->settings),
@@ -150,7 +186,10 @@ const obb_settings *obb_view_settings(const struct obb_view *view)
     return &view->state->settings;
 }
 
-double obb_view_until(const struct obb_view *view) { return view->state->until; }
+double obb_view_until(const struct obb_view *view)
+{
+    return obb_history_until(&view->scene->history, view->state);
+}
 
 uint64_t obb_view_next_id(const struct obb_view *view)
 {
@@ -160,14 +199,14 @@ uint64_t obb_view_next_id(const struct obb_view *view)
 /* Writes a view of that place to *out: the state's latest one if it is the same, else one in the
  * arena beside it. The first view of a state is held, and joins the list. */
 static obb_status share(struct obb_scene *scene, const struct obb_history_position *position,
-                        struct obb_arena *arena, struct obb_view **out, struct obb_view **opened,
-                        size_t *opened_count)
+                        bool tail, struct obb_arena *arena, struct obb_view **out,
+                        struct obb_view **opened, size_t *opened_count)
 {
     struct obb_state *state = obb_history_state(&scene->history, position->index);
     struct obb_view *view = state->shared;
     if (view == NULL || view->alpha != position->alpha || view->info.at.time != position->at.time ||
         view->info.clamped != position->clamped) {
-        const struct obb_view description = describe(scene, position);
+        const struct obb_view description = describe(scene, position, tail);
         view = state->shared == NULL ? hold(&description) : obb_arena_alloc(arena, 1, sizeof *view);
         if (view == NULL)
             return OBB_NO_MEMORY;
@@ -188,7 +227,7 @@ static obb_status share(struct obb_scene *scene, const struct obb_history_positi
 }
 
 /* Opens the states of one of the moments that obb_views_open opens, whose index is fault->index. */
-static obb_status open_moments(struct obb_scene *scene, const obb_needed_moment *needed,
+static obb_status open_moments(struct obb_scene *scene, const obb_needed_moment *needed, bool tail,
                                struct obb_arena *arena, struct obb_view **views,
                                struct obb_view **opened, size_t *opened_count, obb_fault *fault)
 {
@@ -196,26 +235,25 @@ static obb_status open_moments(struct obb_scene *scene, const obb_needed_moment 
     for (fault->member = 0; fault->member < count; fault->member++) {
         const obb_at at = obb_needed_at(needed, fault->member);
         struct obb_history_position position;
-        obb_status st =
-            obb_history_find(&scene->history, NULL, &at, &position, &fault->oldest, &fault->newest);
+        obb_status st = find(scene, &at, tail, &position, &fault->oldest, &fault->newest);
         if (st == OBB_OK)
-            st = share(scene, &position, arena, &views[fault->member], opened, opened_count);
+            st = share(scene, &position, tail, arena, &views[fault->member], opened, opened_count);
         if (st != OBB_OK)
             return st;
     }
     return OBB_OK;
 }
 
-obb_status obb_views_open(struct obb_scene *scene, const obb_needed_moment *moments, size_t count,
-                          struct obb_arena *arena, struct obb_view **out_views,
-                          struct obb_view **out_opened, size_t *out_opened_count,
-                          obb_fault *out_fault)
+static obb_status open_many(struct obb_scene *scene, const obb_needed_moment *moments, size_t count,
+                            bool tail, struct obb_arena *arena, struct obb_view **out_views,
+                            struct obb_view **out_opened, size_t *out_opened_count,
+                            obb_fault *out_fault)
 {
     obb_status st = OBB_OK;
     obb_fault fault = {.group = OBB_GROUP_MOMENT};
     *out_opened_count = 0;
     for (; fault.index < count; fault.index++) {
-        st = open_moments(scene, &moments[fault.index], arena, out_views, out_opened,
+        st = open_moments(scene, &moments[fault.index], tail, arena, out_views, out_opened,
                           out_opened_count, &fault);
         if (st != OBB_OK)
             break;
@@ -226,6 +264,24 @@ obb_status obb_views_open(struct obb_scene *scene, const obb_needed_moment *mome
     if (st != OBB_OK && out_fault != NULL)
         *out_fault = fault;
     return st;
+}
+
+obb_status obb_views_open(struct obb_scene *scene, const obb_needed_moment *moments, size_t count,
+                          struct obb_arena *arena, struct obb_view **out_views,
+                          struct obb_view **out_opened, size_t *out_opened_count,
+                          obb_fault *out_fault)
+{
+    return open_many(scene, moments, count, false, arena, out_views, out_opened, out_opened_count,
+                     out_fault);
+}
+
+obb_status obb_views_open_tail(struct obb_scene *scene, const obb_needed_moment *moments,
+                               size_t count, struct obb_arena *arena, struct obb_view **out_views,
+                               struct obb_view **out_opened, size_t *out_opened_count,
+                               obb_fault *out_fault)
+{
+    return open_many(scene, moments, count, true, arena, out_views, out_opened, out_opened_count,
+                     out_fault);
 }
 
 #define NS_VIEW 150.0 /* nanoseconds, about, to open a view, cold */
@@ -287,41 +343,10 @@ obb_status obb_view_rebuild(const struct obb_view *view, const atomic_bool *canc
 
 /* ---- Looking up ------------------------------------------------------------------------------ */
 
-/* Walks the chain of a record to its version in the view's state. Returns false if the writer has
- * given slots away meanwhile (see reclaim.h): the walk may have gone astray. */
-static bool walk(const struct obb_view *view, const struct obb_record *record,
-                 const struct obb_version **out)
-{
-    const _Atomic uint64_t *unlinks = &view->scene->unlinks;
-    const uint64_t before = atomic_load_explicit(unlinks, memory_order_acquire);
-    uint32_t i = atomic_load_explicit(&record->newest, memory_order_acquire);
-    *out = NULL;
-    while (i != OBB_NO_VERSION) {
-        const struct obb_version *version = obb_version_at(view->versions, i);
-        const uint64_t died = atomic_load_explicit(&version->died, memory_order_acquire);
-        const uint64_t born = atomic_load_explicit(&version->born, memory_order_acquire);
-        i = atomic_load_explicit(&version->older, memory_order_acquire);
-        if (atomic_load_explicit(unlinks, memory_order_relaxed) != before)
-            return false;
-        if (died <= view->revision)
-            return true;
-        if (born <= view->revision) {
-            *out = version;
-            return true;
-        }
-    }
-    return true;
-}
-
-/* Returns the record's version in the view's state, or NULL. The walk ends at the first version
- * that was born in time: the versions behind it are older than the view's state. */
 static const struct obb_version *version_in(const struct obb_view *view,
                                             const struct obb_record *record)
 {
-    const struct obb_version *version;
-    while (!walk(view, record, &version))
-        ;
-    return version;
+    return obb_chain_find(view->scene, record, view->revision);
 }
 
 static const struct obb_version *unless_hidden(const struct obb_view_overlay *overlay,

@@ -21,13 +21,13 @@ struct
 
 typedef struct obb_view_info {
     obb_moment at;  /* of the state: the commit's, or the time asked for between two commits */
-    obb_moment now; /* of the scene when the view was opened */
+    obb_moment now; /* of the scene when the view was opened; with the tail if the view is of it */
     bool clamped;
     int dimensions;
     size_t boxes, frames; /* alive in the state; between two commits, in the earlier one */
 } obb_view_info;
 
-/* Opens the state that `at` names (NULL: the newest one).
+/* Opens the published state that `at` names (NULL: the newest one).
  *
  * By time, a state holds from its commit on. A commit that changes nothing and states a later time
  * prolongs the newest state; poses are interpolated from the last such time to the time of the next
@@ -40,7 +40,14 @@ typedef struct obb_view_info {
 obb_status obb_view_open(struct obb_scene *scene, const obb_at *at, struct obb_view **out,
                          obb_moment *out_oldest, obb_moment *out_newest);
 
-/* Opens the states that `count` moments name, and pins each state once.
+/* Opens the state that `at` names if the tail (commit.h) counts, too: as obb_view_open would if all
+ * its commits were published. The view may stay open when the state is published, but it must be
+ * closed before a commit is reverted that made the state, or the one after it, or that came before
+ * them. The writer's. */
+obb_status obb_view_open_tail(struct obb_scene *scene, const obb_at *at, struct obb_view **out,
+                              obb_moment *out_oldest, obb_moment *out_newest);
+
+/* Opens the published states that `count` moments name, and pins each state once.
  *
  * out_views         room for all moments, each time of `times` counted: one for each. Equal moments
  *                   that follow each other in a state share one. They may be read until the opened
@@ -56,6 +63,12 @@ obb_status obb_views_open(struct obb_scene *scene, const obb_needed_moment *mome
                           struct obb_view **out_opened, size_t *out_opened_count,
                           obb_fault *out_fault);
 
+/* Does the same with the tail, as obb_view_open_tail. */
+obb_status obb_views_open_tail(struct obb_scene *scene, const obb_needed_moment *moments,
+                               size_t count, struct obb_arena *arena, struct obb_view **out_views,
+                               struct obb_view **out_opened, size_t *out_opened_count,
+                               obb_fault *out_fault);
+
 /* Returns roughly how many nanoseconds obb_views_open of the same moments takes, or, as soon as
  * that is clear, some number above `limit`. */
 double obb_views_cost(const obb_needed_moment *moments, size_t count, double limit);
@@ -65,13 +78,13 @@ double obb_views_cost(const obb_needed_moment *moments, size_t count, double lim
 void obb_view_keep_later(struct obb_view *view);
 
 /* Opens the state of `revision`, which is neither older than the state of `view` nor newer than the
- * newest state. `view` keeps later states (obb_view_keep_later), and the opened view does so, too.
+ * published state. `view` keeps later states (obb_view_keep_later), and the opened view does so, too.
  * OBB_NO_MEMORY. O(1). */
 obb_status obb_view_open_later(const struct obb_view *view, uint64_t revision,
                                struct obb_view **out);
 
 /* Writes the commit that made the state of `revision`, which is newer than the state of `view`.
- * `view` keeps later states. Returns false if there is no such state yet. The writer's; the step
+ * `view` keeps later states. Returns false if no such state is published yet. The writer's; the step
  * may be read on any thread until the view is closed. O(1). */
 bool obb_view_step(const struct obb_view *view, uint64_t revision, obb_step *out);
 

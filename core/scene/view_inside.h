@@ -43,11 +43,16 @@ struct obb_view {
     struct obb_view *opened; /* itself, or the view that pins its states for it */
     uint64_t ticket;         /* views are numbered in the order they were opened */
     struct obb_view *previous, *next;
-    uint64_t next_id; /* of the scene when the view was opened */
+    uint64_t
+        next_id; /* of the scene when the view was opened; with the tail if the view is of it */
     /* NULL, or the view shows `below` with the overlay. The members above are those of `below`,
      * whose own overlay comes first. */
     const struct obb_view_overlay *overlay;
 };
+
+/* Returns a view of the published state that is not open: it holds until the writer does anything
+ * else with the scene. The writer's. */
+struct obb_view obb_view_of_now(struct obb_scene *scene);
 
 static inline size_t obb_view_place_of(uint64_t id, size_t mask)
 {
