@@ -431,6 +431,26 @@ static void change_rig(struct obb_prepared *p, const struct obb_version *old,
         obb_rig_enter(to->rig, new->record, to);
 }
 
+/* Takes change_rig back: all boxes have their seats again, in whose order boxes move with their
+ * frame. */
+static void unchange_rig(struct obb_prepared *p, const struct obb_version *old,
+                         const struct obb_version *new)
+{
+    struct obb_versions *versions = &p->apply.scene->versions;
+    const struct obb_mount *to = old == NULL ? NULL : old->mount;
+    const struct obb_mount *from = new == NULL ? NULL : new->mount;
+    if (from == to)
+        return;
+    if (from != NULL && to != NULL && from->rig == to->rig) {
+        old->mount->seat = from->seat;
+        return;
+    }
+    if (from != NULL)
+        obb_rig_leave(from->rig, from, versions);
+    if (to != NULL)
+        obb_rig_return(to->rig, old->record, to, versions);
+}
+
 /* Keeps the expiry up to date, as the current version of a box changes from one to the other under
  * the clock that began at `began`. */
 static void change_expiry(struct obb_prepared *p, const struct obb_version *from,
@@ -457,19 +477,16 @@ static void restart_expiry(struct obb_prepared *p, obb_moment began)
 
 static void unflip(struct obb_prepared *p, const struct obb_change *change)
 {
-    if (!obb_version_is_frame(latest_of(p, change)))
-        change_expiry(p, version_or_null(p, change->new), version_or_null(p, change->old),
-                      obb_history_newest(&p->apply.scene->history)->began);
-    if (change->old == OBB_NO_VERSION) {
-        if (!obb_version_is_frame(latest_of(p, change)))
-            change_rig(p, latest_of(p, change), NULL);
-        return;
+    struct obb_version *old = version_or_null(p, change->old),
+                       *new = version_or_null(p, change->new);
+    if (!obb_version_is_frame(latest_of(p, change))) {
+        change_expiry(p, new, old, obb_history_newest(&p->apply.scene->history)->began);
+        unchange_rig(p, old, new);
     }
-    struct obb_version *old = obb_apply_slot(&p->apply, change->old);
+    if (old == NULL)
+        return;
     atomic_store_explicit(&old->died, OBB_NEVER, memory_order_release);
     atomic_store_explicit(&old->record->newest, change->old, memory_order_release);
-    if (!obb_version_is_frame(old))
-        change_rig(p, version_or_null(p, change->new), old);
 }
 
 void obb_edit_discard(struct obb_prepared *p)

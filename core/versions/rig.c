@@ -165,6 +165,18 @@ void obb_rig_leave(struct obb_rig *rig, const struct obb_mount *mount,
     mount_of(last, versions)->seat = seat;
 }
 
+void obb_rig_return(struct obb_rig *rig, struct obb_record *record, const struct obb_mount *mount,
+                    struct obb_versions *versions)
+{
+    assert(rig->count < rig->capacity && mount->seat <= rig->count);
+    const uint32_t seat = mount->seat, last = rig->count++;
+    if (seat < last) {
+        rig->boxes[last] = rig->boxes[seat];
+        mount_of(rig->boxes[last], versions)->seat = last;
+    }
+    rig->boxes[seat] = record;
+}
+
 /* ---- Mounts ---------------------------------------------------------------------------------- */
 
 struct obb_mount *obb_mount_create(struct obb_rigs *rigs, struct obb_rig *rig, const obb_box *local)

@@ -89,6 +89,11 @@ void obb_rig_enter(struct obb_rig *rig, struct obb_record *record, struct obb_mo
 void obb_rig_leave(struct obb_rig *rig, const struct obb_mount *mount,
                    struct obb_versions *versions);
 
+/* Takes obb_rig_leave back: the box has its seat again. What was done to the rig since is taken
+ * back already. The writer's. */
+void obb_rig_return(struct obb_rig *rig, struct obb_record *record, const struct obb_mount *mount,
+                    struct obb_versions *versions);
+
 /* Returns a mount with one reference, or NULL if there is no memory. half_extents of `local` are
  * ignored. The writer's. */
 struct obb_mount *obb_mount_create(struct obb_rigs *rigs, struct obb_rig *rig,

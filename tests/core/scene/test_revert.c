@@ -1,0 +1,817 @@
+/* Commits that are applied, and then published or reverted. Beside the scene stands a twin that
+ * only ever gets the published commits, by obb_edit_commit: whatever readers can ask of the scene,
+ * the twin answers the same. */
+#include "core/scene/reclaim.h"
+#include "core/scene/scene_data.h"
+#include "core/scene/view_inside.h"
+#include "tests/core/scene/edits.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- What a view shows ----------------------------------------------------------------------- */
+
+static uint64_t mixed(uint64_t sum, const void *bytes, size_t size)
+{
+    const unsigned char *byte = bytes;
+    for (size_t i = 0; i < size; i++)
+        sum = (sum ^ byte[i]) * 0x100000001b3u;
+    return sum;
+}
+
+static uint64_t mixed_whole(uint64_t sum, uint64_t value)
+{
+    return mixed(sum, &value, sizeof value);
+}
+
+static uint64_t mixed_number(uint64_t sum, double value)
+{
+    return mixed(sum, &value, sizeof value);
+}
+
+static uint64_t mixed_text(uint64_t sum, obb_str text)
+{
+    return mixed(mixed_whole(sum, text.length), text.bytes, text.length);
+}
+
+static uint64_t mixed_pose(uint64_t sum, const obb_box *box)
+{
+    const double parts[] = {box->center.x,       box->center.y,       box->center.z,
+                            box->half_extents.x, box->half_extents.y, box->half_extents.z,
+                            box->rotation.x,     box->rotation.y,     box->rotation.z,
+                            box->rotation.w,     box->angle};
+    return mixed(sum, parts, sizeof parts);
+}
+
+static bool count_box(void *context, const struct obb_version *version, obb_verdict verdict)
+{
+    (void)version;
+    (void)verdict;
+    ++*(size_t *)context;
+    return true;
+}
+
+/* Returns how many boxes the broad phase shows. */
+static size_t indexed(const struct obb_view *view)
+{
+    const obb_bounds all = {{-1e9, -1e9, -1e9}, {1e9, 1e9, 1e9}};
+    size_t count = 0;
+    obb_layers_query(view->layers, view->revision, &all, &count, count_box);
+    return count;
+}
+
+/* Returns one number for all that any thread can see in a view, or 0 if two ways to a box
+ * disagree. */
+static uint64_t sum_of(const struct obb_view *view)
+{
+    const obb_view_info *info = obb_view_info_get(view);
+    uint64_t sum = mixed_number(mixed_whole(1, info->at.revision), info->at.time);
+    sum = mixed_whole(sum, (uint64_t)info->dimensions * 2 + info->clamped);
+    size_t boxes = 0, frames = 0;
+    for (const struct obb_version *box = obb_view_next(view, 0); box != NULL;
+         box = obb_view_next(view, obb_view_id(box)), boxes++) {
+        const obb_box pose = obb_view_pose(view, box);
+        const obb_attributes has = obb_view_attributes(box);
+        if (obb_view_find(view, obb_view_name(box)) != box ||
+            obb_view_find_id(view, obb_view_id(box)) != box ||
+            (has.entity.length > 0 && obb_view_entity(view, has.entity) != box->entity))
+            return 0;
+        sum = mixed_text(mixed_whole(sum, obb_view_id(box)), obb_view_name(box));
+        sum = mixed_whole(mixed_pose(sum, &pose), obb_view_changed(box) * 2 + obb_view_put(box));
+        sum = mixed_text(mixed_text(sum, has.entity), has.data);
+        sum = mixed_whole(mixed_whole(sum, has.category), has.mask);
+        sum = mixed_whole(sum, (uint64_t)(int64_t)has.group);
+        if (has.has_ttl)
+            sum = mixed_number(mixed_number(sum, has.ttl), obb_view_since(view, box));
+        obb_str frame;
+        obb_box local;
+        if (obb_view_local(box, &frame, &local))
+            sum = mixed_text(mixed_pose(sum, &local), frame);
+    }
+    for (const struct obb_version *frame = obb_view_next_frame(view, (obb_str){0}, false);
+         frame != NULL; frame = obb_view_next_frame(view, obb_view_name(frame), true), frames++) {
+        const obb_box pose = obb_view_frame_pose(view, frame);
+        sum = mixed_text(mixed_pose(sum, &pose), obb_view_name(frame));
+    }
+    if (boxes != info->boxes || frames != info->frames || indexed(view) != boxes)
+        return 0;
+    return sum | 1;
+}
+
+/* ---- Random edits ---------------------------------------------------------------------------- */
+
+enum { NAMES = 24, FRAMES = 4, TAIL = 64, ENTRIES = 8 };
+
+static const char *const frame_names[FRAMES] = {"car", "carrier", "lift", "ship"};
+
+/* Names last as long as the program. */
+static obb_str name_of(size_t i)
+{
+    static char names[NAMES][8];
+    (void)snprintf(names[i], sizeof names[i], "n%zu", i);
+    return obb_str_of(names[i]);
+}
+
+/* One commit of the tail, with all that its edit points to. */
+struct applied {
+    struct obb_arena arena;
+    obb_edit edit;
+    obb_target removes[ENTRIES];
+    obb_str removed_frames[1];
+    obb_pose frames[2];
+    obb_put puts[ENTRIES];
+    obb_pose poses[ENTRIES];
+    obb_transform_edit transforms[2];
+    obb_merge merges[1];
+    obb_target with[2];
+    obb_if_box if_boxes[1];
+    obb_settings settings;
+    double now_ms;
+    struct obb_prepared *prepared;
+    obb_committed done;
+    struct obb_view *view; /* of the tail, opened behind this commit; or NULL */
+    obb_at at;             /* how the view was asked for */
+    obb_status viewed;
+    uint64_t shown;
+    size_t forgotten; /* states given up before that */
+};
+
+static bool chance(test_rng *rng, size_t percent) { return test_below(rng, 100) < percent; }
+
+static obb_vec3 any_place(test_rng *rng)
+{
+    return (obb_vec3){(double)test_below(rng, 5), (double)test_below(rng, 5),
+                      (double)test_below(rng, 3)};
+}
+
+static obb_target any_target(test_rng *rng, const struct obb_scene *scene)
+{
+    obb_target target = {.name = name_of(test_below(rng, NAMES))};
+    if (chance(rng, 20)) {
+        target.has_id = true;
+        const size_t ids = (size_t)scene->next_id;
+        target.id = ids - test_below(rng, ids < 40 ? ids : 40);
+    }
+    return target;
+}
+
+static obb_quat any_rotation(test_rng *rng)
+{
+    obb_quat q;
+    ck_assert_int_eq(obb_quat_from_axis_angle((obb_vec3){1, (double)test_below(rng, 2), 0},
+                                              30.0 * (double)test_below(rng, 4), &q),
+                     OBB_OK);
+    return q;
+}
+
+static obb_put any_put(test_rng *rng, const struct obb_scene *scene, int dimensions)
+{
+    static const char *const entities[] = {"", "ann", "bob", "carl"};
+    static const char *const data[] = {"", "{\"hp\":3}", "[1,2]", "7"};
+    obb_put put = {.target = any_target(rng, scene), .parts = OBB_PUT_ALL};
+    if (chance(rng, 10))
+        put.parts = 1 + (unsigned)test_below(rng, OBB_PUT_ALL);
+    ck_assert_int_eq(obb_box_from_pose(any_place(rng), any_place(rng), any_rotation(rng),
+                                       90.0 * (double)test_below(rng, 4), dimensions, &put.box),
+                     OBB_OK);
+    put.attributes = (obb_attributes){.category = (uint32_t)test_below(rng, 2),
+                                      .mask = UINT32_MAX,
+                                      .group = (int32_t)test_below(rng, 3) - 1,
+                                      .entity = obb_str_of(entities[test_below(rng, 4)]),
+                                      .data = obb_str_of(data[test_below(rng, 4)])};
+    if (chance(rng, 30))
+        put.frame = obb_str_of(frame_names[test_below(rng, FRAMES)]);
+    if (chance(rng, 25)) {
+        put.attributes.has_ttl = true;
+        put.attributes.ttl = (double)test_below(rng, 24) * 0.5;
+    }
+    return put;
+}
+
+static obb_pose any_pose(test_rng *rng, obb_target target)
+{
+    return (obb_pose){.target = target,
+                      .center = any_place(rng),
+                      .rotation = any_rotation(rng),
+                      .angle = 45.0 * (double)test_below(rng, 4),
+                      .has_center = chance(rng, 80),
+                      .has_rotation = chance(rng, 40),
+                      .teleport = chance(rng, 20)};
+}
+
+static void any_entries(test_rng *rng, const struct obb_scene *scene, struct applied *a)
+{
+    obb_edit *edit = &a->edit;
+    const size_t most = chance(rng, 70) ? 2 : ENTRIES;
+    for (size_t n = test_below(rng, most); edit->remove_count < n && chance(rng, 50);)
+        a->removes[edit->remove_count++] = any_target(rng, scene);
+    if (chance(rng, 5))
+        a->removed_frames[edit->remove_frame_count++] =
+            obb_str_of(frame_names[test_below(rng, FRAMES)]);
+    for (size_t n = chance(rng, 25) ? 1 + test_below(rng, 2) : 0; edit->frame_count < n;)
+        a->frames[edit->frame_count++] =
+            any_pose(rng, (obb_target){.name = obb_str_of(frame_names[test_below(rng, FRAMES)])});
+    for (size_t n = test_below(rng, most + 1); edit->put_count < n;)
+        a->puts[edit->put_count++] = any_put(rng, scene, edit->dimensions);
+    for (size_t n = test_below(rng, most + 1); edit->pose_count < n;)
+        a->poses[edit->pose_count++] = any_pose(rng, any_target(rng, scene));
+    for (size_t n = chance(rng, 15) ? 1 : 0; edit->transform_count < n;)
+        a->transforms[edit->transform_count++] = (obb_transform_edit){
+            .target = any_target(rng, scene),
+            .transform = {.has_translate = true, .translate = any_place(rng), .local = true}};
+    if (chance(rng, 8)) {
+        a->with[0] = any_target(rng, scene);
+        a->with[1] = any_target(rng, scene);
+        a->merges[edit->merge_count++] = (obb_merge){.target = any_target(rng, scene),
+                                                     .with = a->with,
+                                                     .with_count = 1 + test_below(rng, 2)};
+    }
+}
+
+/* Writes an edit of any kind, for the newest state of the scene. */
+static void any_edit(test_rng *rng, struct obb_scene *scene, struct applied *a)
+{
+    obb_scene_info info;
+    obb_scene_tail_info(scene, &info);
+    a->edit = (obb_edit){.dimensions = info.settings.dimensions,
+                         .ignore_missing = chance(rng, 80),
+                         .all_put_ids = chance(rng, 20),
+                         .removes = a->removes,
+                         .remove_frames = a->removed_frames,
+                         .frames = a->frames,
+                         .puts = a->puts,
+                         .poses = a->poses,
+                         .transforms = a->transforms,
+                         .merges = a->merges,
+                         .if_boxes = a->if_boxes,
+                         .replace_all = chance(rng, 3)};
+    a->settings = info.settings;
+    if (chance(rng, 6)) {
+        a->settings.history_span = 4.0 * (double)test_below(rng, 12);
+        a->settings.history_commits = (uint32_t)test_below(rng, 30);
+        if (a->edit.replace_all && chance(rng, 50))
+            a->settings.dimensions = a->edit.dimensions = 5 - a->edit.dimensions;
+        a->edit.settings = &a->settings;
+    }
+    if (chance(rng, 60)) {
+        a->edit.has_time = true;
+        a->edit.time = info.now.time + (double)test_below(rng, 5) * 0.5;
+        a->edit.restart = chance(rng, 4);
+        if (a->edit.restart || chance(rng, 2))
+            a->edit.time = (double)test_below(rng, 40);
+    }
+    if (chance(rng, 10)) {
+        a->edit.has_if_revision = true;
+        a->edit.if_revision = info.now.revision - (chance(rng, 20) && info.now.revision > 0);
+    }
+    if (chance(rng, 10))
+        a->if_boxes[a->edit.if_box_count++] =
+            (obb_if_box){.target = any_target(rng, scene),
+                         .revision = test_below(rng, (size_t)info.now.revision + 1)};
+    if (!chance(rng, 10)) /* otherwise the time moves on, or nothing happens */
+        any_entries(rng, scene, a);
+}
+
+/* ---- The scene and its twin ------------------------------------------------------------------ */
+
+enum { OPEN = 6 };
+
+struct pair {
+    test_rng rng;
+    struct obb_store *store, *twin_store;
+    struct obb_scene *scene, *twin;
+    double now_ms;
+    struct applied tail[TAIL]; /* a ring */
+    size_t first, count;
+    struct {
+        struct obb_view *view; /* of the scene; NULL: none */
+        uint64_t shown;
+    } open[OPEN]; /* published states that stay open meanwhile */
+    struct {
+        struct obb_view *view;
+        struct obb_layers *fresh;
+    } rebuild;
+    size_t applied, published, reverted, refused, sealed, stateless, expired, restarts, replaced,
+        planar, forgotten, deepest, compared, between, gone, viewed, revisions, steps, copies,
+        rebuilt, discarded;
+};
+
+static struct applied *applied_at(struct pair *pair, size_t i)
+{
+    return &pair->tail[(pair->first + i) % TAIL];
+}
+
+static struct obb_scene *scene_in(struct obb_store **out_store)
+{
+    const obb_settings settings = {.dimensions = 3, .history_span = 12, .history_commits = 10};
+    struct obb_scene *scene;
+    ck_assert_int_eq(obb_store_create(9, 1000, NULL, out_store), OBB_OK);
+    ck_assert_int_eq(obb_store_add(*out_store, obb_str_of("scene"), &settings, 7, 0.0, &scene),
+                     OBB_OK);
+    return scene;
+}
+
+static struct pair *pair_create(uint64_t seed)
+{
+    struct pair *pair = calloc(1, sizeof *pair);
+    ck_assert_ptr_nonnull(pair);
+    pair->rng.s = seed;
+    pair->scene = scene_in(&pair->store);
+    pair->twin = scene_in(&pair->twin_store);
+    for (size_t i = 0; i < TAIL; i++)
+        obb_arena_init(&pair->tail[i].arena);
+    return pair;
+}
+
+static void same_moment(obb_moment a, obb_moment b)
+{
+    ck_assert_uint_eq(a.revision, b.revision);
+    ck_assert_double_eq(a.time, b.time);
+}
+
+static void same_settings(const obb_settings *a, const obb_settings *b)
+{
+    ck_assert(obb_settings_same(a, b));
+}
+
+static void same_info(const obb_scene_info *a, const obb_scene_info *b)
+{
+    same_settings(&a->settings, &b->settings);
+    ck_assert_uint_eq(a->boxes, b->boxes);
+    ck_assert_uint_eq(a->frames, b->frames);
+    same_moment(a->now, b->now);
+    same_moment(a->oldest, b->oldest);
+    ck_assert_int_eq(a->has_bounds, b->has_bounds);
+    if (a->has_bounds)
+        ck_assert_int_eq(memcmp(&a->bounds, &b->bounds, sizeof a->bounds), 0);
+}
+
+/* Compares what the two scenes say of a moment. */
+static void compare_at(struct pair *pair, obb_at at)
+{
+    struct obb_view *a = NULL, *b = NULL;
+    obb_moment oldest[2] = {{0}}, newest[2] = {{0}};
+    const obb_status st = obb_view_open(pair->scene, &at, &a, &oldest[0], &newest[0]);
+    ck_assert_int_eq(st, obb_view_open(pair->twin, &at, &b, &oldest[1], &newest[1]));
+    if (st == OBB_GONE) {
+        same_moment(oldest[0], oldest[1]);
+        same_moment(newest[0], newest[1]);
+        pair->gone++;
+        return;
+    }
+    ck_assert_int_eq(st, OBB_OK);
+    same_moment(a->info.now, b->info.now);
+    ck_assert_uint_eq(a->next_id, b->next_id);
+    ck_assert_double_eq(obb_view_until(a), obb_view_until(b));
+    ck_assert_uint_eq(obb_view_next_id(a), obb_view_next_id(b));
+    same_settings(obb_view_settings(a), obb_view_settings(b));
+    const uint64_t sum = sum_of(a);
+    ck_assert_uint_ne(sum, 0);
+    ck_assert_uint_eq(sum, sum_of(b));
+    pair->between += a->alpha > 0.0;
+    pair->compared++;
+    obb_view_close(a);
+    obb_view_close(b);
+}
+
+/* Compares the commit that made a revision, as the history tells it. */
+static void compare_step(struct pair *pair, uint64_t revision)
+{
+    struct obb_scene *const scenes[] = {pair->scene, pair->twin};
+    struct obb_arena arena;
+    obb_arena_init(&arena);
+    obb_effects effects[2];
+    obb_committed done[2];
+    for (int i = 0; i < 2; i++) {
+        struct obb_view *before, *after;
+        obb_step step;
+        const obb_at at = at_revision(revision - 1);
+        ck_assert_int_eq(obb_view_open(scenes[i], &at, &before, NULL, NULL), OBB_OK);
+        obb_view_keep_later(before);
+        ck_assert(obb_view_step(before, revision, &step));
+        ck_assert_int_eq(obb_step_effects(&step, &arena, &effects[i]), OBB_OK);
+        ck_assert_int_eq(obb_view_open_later(before, revision, &after), OBB_OK);
+        ck_assert_int_eq(obb_committed_read(before, after, &arena, &done[i]), OBB_OK);
+        obb_scene_info info;
+        obb_scene_info_without_bounds(scenes[i], &info);
+        ck_assert(!obb_view_step(before, info.now.revision + 1, &step));
+        obb_view_close(after);
+        obb_view_close(before);
+    }
+    same_moment(effects[0].moment, effects[1].moment);
+    ck_assert_uint_eq(effects[0].next_id, effects[1].next_id);
+    ck_assert_int_eq(effects[0].restarts, effects[1].restarts);
+    ck_assert_uint_eq(effects[0].count, effects[1].count);
+    for (size_t k = 0; k < effects[0].count; k++) {
+        const obb_effect *a = &effects[0].list[k], *b = &effects[1].list[k];
+        ck_assert_int_eq(a->kind, b->kind);
+        ck_assert_uint_eq(a->id, b->id);
+        ck_assert_uint_eq(a->parts, b->parts);
+        ck_assert_uint_eq(mixed_pose(0, &a->box), mixed_pose(0, &b->box));
+        ck_assert_int_eq(a->teleported, b->teleported);
+        ck_assert_int_eq(a->expired, b->expired);
+    }
+    ck_assert_uint_eq(done[0].made_count, done[1].made_count);
+    ck_assert_uint_eq(done[0].ended_count, done[1].ended_count);
+    ck_assert_uint_eq(done[0].expired, done[1].expired);
+    ck_assert_uint_eq(done[0].frame_count, done[1].frame_count);
+    obb_arena_fini(&arena);
+    pair->steps++;
+}
+
+static void compare_copies(struct pair *pair)
+{
+    struct obb_scene *const scenes[] = {pair->scene, pair->twin};
+    uint64_t hashes[2];
+    for (int i = 0; i < 2; i++) {
+        struct obb_view *view;
+        struct obb_scene *made;
+        ck_assert_int_eq(obb_view_open(scenes[i], NULL, &view, NULL, NULL), OBB_OK);
+        const obb_copy copy = obb_copy_of(view, obb_str_of("copy"), pair->now_ms);
+        ck_assert_int_eq(obb_scene_copy(&copy, NULL, NULL, &made), OBB_OK);
+        hashes[i] = obb_scene_hash(made) ^ made->time_stated;
+        obb_view_close(view);
+        obb_scene_destroy(made);
+    }
+    ck_assert_uint_eq(hashes[0], hashes[1]);
+    pair->copies++;
+}
+
+/* Compares everything that readers can ask: some of it, or `all`. */
+static void compare(struct pair *pair, bool all)
+{
+    test_rng *rng = &pair->rng;
+    obb_scene_info a, b;
+    if (all || chance(rng, 30)) {
+        obb_scene_info_get(pair->scene, &a);
+        obb_scene_info_get(pair->twin, &b);
+        same_info(&a, &b);
+    }
+    obb_scene_info_without_bounds(pair->scene, &a);
+    obb_scene_info_without_bounds(pair->twin, &b);
+    same_info(&a, &b);
+    ck_assert_uint_eq(obb_scene_hash(pair->scene), obb_scene_hash(pair->twin));
+    if (pair->count == 0) {
+        obb_scene_tail_info(pair->scene, &a);
+        same_info(&a, &b);
+        ck_assert_uint_eq(obb_store_boxes(pair->store), obb_store_boxes(pair->twin_store));
+        ck_assert_uint_eq(pair->scene->expiry.count, pair->twin->expiry.count);
+    }
+    ck_assert_uint_eq(obb_store_bytes(pair->store), obb_scene_bytes(pair->scene));
+    const obb_target target = any_target(rng, pair->twin);
+    ck_assert_uint_eq(obb_scene_changed(pair->scene, &target),
+                      obb_scene_changed(pair->twin, &target));
+    const uint64_t first =
+        all || b.oldest.revision == 0 ? b.oldest.revision : b.oldest.revision - 1;
+    for (uint64_t r = first; r <= b.now.revision + 1; r++)
+        if (all || chance(rng, 15))
+            compare_at(pair, at_revision(r));
+    for (int i = all ? 12 : 2; i-- > 0;) {
+        obb_at at = at_time(test_uniform(rng, b.oldest.time - 1, b.now.time + 1));
+        at.no_interpolation = chance(rng, 20);
+        at.clamp = chance(rng, 30);
+        compare_at(pair, at);
+    }
+    compare_at(pair, (obb_at){.kind = OBB_AT_NOW});
+    for (uint64_t r = b.oldest.revision + 1; r <= b.now.revision; r++)
+        if (chance(rng, all ? 50 : 2))
+            compare_step(pair, r);
+    if (chance(rng, 1))
+        compare_copies(pair);
+}
+
+/* ---- Steps ----------------------------------------------------------------------------------- */
+
+static obb_at any_moment(test_rng *rng, const obb_scene_info *info)
+{
+    if (chance(rng, 30))
+        return (obb_at){.kind = OBB_AT_NOW};
+    if (chance(rng, 50))
+        return at_revision(info->now.revision - test_below(rng, 3) % (info->now.revision + 1));
+    return at_time(info->now.time - (double)test_below(rng, 8) * 0.25);
+}
+
+/* Opens a view behind a commit, as its queries do. */
+static void view_tail(struct pair *pair, struct applied *a)
+{
+    obb_scene_info info;
+    obb_scene_tail_info(pair->scene, &info);
+    same_moment(info.now, a->done.moment);
+    a->at = any_moment(&pair->rng, &info);
+    a->viewed = obb_view_open_tail(pair->scene, &a->at, &a->view, NULL, NULL);
+    a->forgotten = pair->forgotten;
+    if (a->viewed == OBB_OK) {
+        same_moment(a->view->info.now, info.now);
+        a->shown = sum_of(a->view);
+        ck_assert_uint_ne(a->shown, 0);
+        pair->viewed++;
+    }
+}
+
+static void apply_one(struct pair *pair)
+{
+    test_rng *rng = &pair->rng;
+    struct applied *a = applied_at(pair, pair->count);
+    obb_fault fault;
+    pair->now_ms += (double)test_below(rng, 3) * 0.5;
+    a->now_ms = pair->now_ms;
+    a->view = NULL;
+    a->viewed = OBB_GONE;
+    any_edit(rng, pair->scene, a);
+    const obb_status st =
+        obb_edit_prepare(pair->scene, &a->edit, a->now_ms, obb_store_box_room(pair->store),
+                         &a->arena, &a->prepared, &fault);
+    if (st != OBB_OK) {
+        pair->refused++;
+        obb_scene_settle(pair->scene);
+        obb_arena_reset(&a->arena);
+        return;
+    }
+    const bool sealed = chance(rng, 40);
+    if (sealed)
+        obb_edit_seal(a->prepared);
+    if (chance(rng, 4)) {
+        obb_edit_discard(a->prepared);
+        obb_scene_settle(pair->scene);
+        obb_arena_reset(&a->arena);
+        pair->discarded++;
+        return;
+    }
+    obb_edit_apply(a->prepared, &a->done);
+    pair->count++;
+    pair->applied++;
+    pair->sealed += sealed;
+    pair->stateless += !a->done.changed;
+    pair->restarts += a->done.restarted;
+    pair->replaced += a->edit.replace_all;
+    pair->planar += a->edit.dimensions == 2;
+    pair->deepest = pair->count > pair->deepest ? pair->count : pair->deepest;
+    if (chance(rng, 30))
+        view_tail(pair, a);
+}
+
+static void close_tail_view(struct applied *a)
+{
+    obb_view_close(a->view);
+    a->view = NULL;
+}
+
+/* Gives the twin the edit of a commit that was published. */
+static void commit_to_twin(struct pair *pair, struct applied *a)
+{
+    struct obb_prepared *prepared;
+    obb_committed done;
+    obb_fault fault;
+    ck_assert_int_eq(obb_edit_prepare(pair->twin, &a->edit, a->now_ms,
+                                      obb_store_box_room(pair->twin_store), &a->arena, &prepared,
+                                      &fault),
+                     OBB_OK);
+    obb_edit_commit(prepared, &done);
+    same_moment(done.moment, a->done.moment);
+    ck_assert_int_eq(done.changed, a->done.changed);
+    ck_assert_int_eq(done.restarted, a->done.restarted);
+    ck_assert_uint_eq(done.removed, a->done.removed);
+    ck_assert_uint_eq(done.expired, a->done.expired);
+    ck_assert_uint_eq(done.put, a->done.put);
+    ck_assert_uint_eq(done.posed, a->done.posed);
+    ck_assert_uint_eq(done.transformed, a->done.transformed);
+    ck_assert_uint_eq(done.removed_frames, a->done.removed_frames);
+    ck_assert_uint_eq(done.made_frames, a->done.made_frames);
+    ck_assert_uint_eq(done.missed, a->done.missed);
+    ck_assert_uint_eq(done.made_count, a->done.made_count);
+    ck_assert_uint_eq(done.ended_count, a->done.ended_count);
+    for (size_t i = 0; i < a->edit.put_count; i++)
+        ck_assert_uint_eq(done.new_ids[i], a->done.new_ids[i]);
+    if (a->viewed == OBB_OK && a->forgotten == pair->forgotten) {
+        struct obb_view *view;
+        ck_assert_int_eq(obb_view_open(pair->twin, &a->at, &view, NULL, NULL), OBB_OK);
+        ck_assert_uint_eq(sum_of(view), a->shown);
+        obb_view_close(view);
+    }
+}
+
+static void publish_one(struct pair *pair)
+{
+    struct applied *a = applied_at(pair, 0);
+    const bool early = chance(&pair->rng, 50);
+    if (early)
+        close_tail_view(a);
+    obb_edit_publish(a->prepared);
+    pair->expired += a->done.expired;
+    commit_to_twin(pair, a);
+    if (!early && a->view != NULL) {
+        ck_assert_uint_eq(sum_of(a->view), a->shown);
+        close_tail_view(a);
+    }
+    obb_arena_reset(&a->arena);
+    pair->first = (pair->first + 1) % TAIL;
+    pair->count--;
+    pair->published++;
+}
+
+static void revert_one(struct pair *pair)
+{
+    struct applied *a = applied_at(pair, pair->count - 1);
+    close_tail_view(a);
+    obb_edit_revert(a->prepared);
+    obb_arena_reset(&a->arena);
+    pair->count--;
+    pair->reverted++;
+}
+
+/* Opens a published state that stays open, or checks and closes one. */
+static void hold_or_release(struct pair *pair)
+{
+    const size_t i = test_below(&pair->rng, OPEN);
+    if (pair->open[i].view != NULL) {
+        ck_assert_uint_eq(sum_of(pair->open[i].view), pair->open[i].shown);
+        obb_view_close(pair->open[i].view);
+        pair->open[i].view = NULL;
+        return;
+    }
+    const obb_at at = {
+        .kind = OBB_AT_AGO, .time = (double)test_below(&pair->rng, 8) * 0.25, .clamp = true};
+    ck_assert_int_eq(obb_view_open(pair->scene, &at, &pair->open[i].view, NULL, NULL), OBB_OK);
+    pair->open[i].shown = sum_of(pair->open[i].view);
+}
+
+/* Begins a rebuild of the published state, or ends one. */
+static void rebuild(struct pair *pair)
+{
+    if (pair->rebuild.view == NULL) {
+        struct obb_rebuild *rebuild;
+        ck_assert_int_eq(obb_view_open(pair->scene, NULL, &pair->rebuild.view, NULL, NULL), OBB_OK);
+        ck_assert_int_eq(obb_view_rebuild(pair->rebuild.view, NULL, &rebuild), OBB_OK);
+        ck_assert_int_eq(obb_rebuild_finish(rebuild, &pair->rebuild.fresh), OBB_OK);
+        return;
+    }
+    ck_assert_int_eq(obb_scene_rebase(pair->scene, pair->rebuild.fresh), OBB_OK);
+    obb_view_close(pair->rebuild.view);
+    pair->rebuild.view = NULL;
+    pair->rebuilt++;
+}
+
+/* Both scenes give up their oldest state, or neither does. */
+static void forget(struct pair *pair)
+{
+    ck_assert_int_eq(obb_scene_forget(pair->scene), obb_scene_forget(pair->twin));
+    pair->forgotten++;
+}
+
+/* Ends all that is open; `revert` says what becomes of the tail. */
+static void settle(struct pair *pair, bool revert)
+{
+    while (pair->count > 0) {
+        if (revert)
+            revert_one(pair);
+        else
+            publish_one(pair);
+    }
+    for (size_t i = 0; i < OPEN; i++)
+        if (pair->open[i].view != NULL) {
+            ck_assert_uint_eq(sum_of(pair->open[i].view), pair->open[i].shown);
+            obb_view_close(pair->open[i].view);
+            pair->open[i].view = NULL;
+        }
+    if (pair->rebuild.view != NULL)
+        rebuild(pair);
+}
+
+/* Lets a scene release everything that nobody needs. */
+static void reclaim(struct obb_scene *scene)
+{
+    for (int i = 0; i < 4; i++)
+        obb_scene_reclaim(scene, SIZE_MAX);
+    obb_scene_settle(scene);
+}
+
+/* After all that was open is closed, the scene holds what the twin holds: as many slots, records,
+ * strings and states. What grows in steps and never shrinks may be larger. */
+static void same_memory(struct pair *pair)
+{
+    struct obb_scene *a = pair->scene, *b = pair->twin;
+    reclaim(a);
+    reclaim(b);
+    ck_assert_uint_eq(a->versions.count - a->versions.free_count,
+                      b->versions.count - b->versions.free_count);
+    ck_assert_uint_eq(a->garbage.count, b->garbage.count);
+    ck_assert_uint_eq(a->record_bytes, b->record_bytes);
+    ck_assert_uint_eq(a->interned.bytes, b->interned.bytes);
+    ck_assert_uint_ge(a->ids.nodes, b->ids.nodes);
+    ck_assert_uint_le(a->ids.nodes, b->ids.nodes + 1); /* a tree does not become lower again */
+    ck_assert_uint_eq(a->names.count, b->names.count);
+    ck_assert_uint_eq(a->history.count, b->history.count);
+    ck_assert_uint_eq(a->history.held_count, 0);
+    ck_assert_uint_eq(a->ended_bytes, b->ended_bytes);
+    ck_assert_uint_eq(obb_scene_history_bytes(a) - obb_history_bytes(&a->history) - a->layer_bytes +
+                          obb_layers_bytes(obb_history_newest(&a->history)->layers),
+                      obb_scene_history_bytes(b) - obb_history_bytes(&b->history) - b->layer_bytes +
+                          obb_layers_bytes(obb_history_newest(&b->history)->layers));
+}
+
+static void pair_destroy(struct pair *pair)
+{
+    for (size_t i = 0; i < TAIL; i++)
+        obb_arena_fini(&pair->tail[i].arena);
+    obb_store_destroy(pair->store);
+    obb_store_destroy(pair->twin_store);
+    free(pair);
+}
+
+static void step(struct pair *pair, size_t apply_percent, size_t publish_percent)
+{
+    test_rng *rng = &pair->rng;
+    if (pair->count < TAIL && (pair->count == 0 || chance(rng, apply_percent)))
+        apply_one(pair);
+    else if (chance(rng, publish_percent))
+        for (size_t n = 1 + test_below(rng, 4); n-- > 0 && pair->count > 0;)
+            publish_one(pair);
+    else
+        for (size_t n = 1 + test_below(rng, chance(rng, 10) ? TAIL : 4);
+             n-- > 0 && pair->count > 0;)
+            revert_one(pair);
+    if (chance(rng, 10))
+        hold_or_release(pair);
+    if (chance(rng, 2))
+        rebuild(pair);
+    if (chance(rng, 1))
+        forget(pair);
+}
+
+START_TEST(readers_are_told_of_published_commits_only)
+{
+    const size_t rounds = test_effort(150), steps = 400;
+    struct pair total = {.applied = 0};
+    for (size_t round = 0; round < rounds; round++) {
+        struct pair *pair = pair_create(20261123 + round);
+        const size_t apply_percent = 55 + 10 * (round % 5), publish_percent = 20 + 20 * (round % 4);
+        for (size_t i = 0; i < steps; i++) {
+            step(pair, apply_percent, publish_percent);
+            compare(pair, i % 50 == 0);
+            if (i % 8 == 0)
+                ck_assert(obb_scene_validate(pair->scene));
+        }
+        settle(pair, round % 2 == 0);
+        ck_assert(obb_scene_validate(pair->scene));
+        ck_assert(obb_scene_validate(pair->twin));
+        compare(pair, true);
+        same_memory(pair);
+        ck_assert(obb_scene_validate(pair->scene));
+        total.applied += pair->applied;
+        total.published += pair->published;
+        total.reverted += pair->reverted;
+        total.refused += pair->refused;
+        total.discarded += pair->discarded;
+        total.sealed += pair->sealed;
+        total.stateless += pair->stateless;
+        total.expired += pair->expired;
+        total.restarts += pair->restarts;
+        total.replaced += pair->replaced;
+        total.planar += pair->planar;
+        total.deepest = pair->deepest > total.deepest ? pair->deepest : total.deepest;
+        total.compared += pair->compared;
+        total.between += pair->between;
+        total.gone += pair->gone;
+        total.viewed += pair->viewed;
+        total.steps += pair->steps;
+        total.copies += pair->copies;
+        total.rebuilt += pair->rebuilt;
+        pair_destroy(pair);
+    }
+    printf("tails: %zu commits applied (%zu sealed, %zu without a state, %zu restarts, %zu "
+           "imports, %zu planar), %zu published, %zu reverted, %zu refused, %zu discarded; %zu "
+           "deep; %zu boxes expired; %zu views of the tail; %zu states compared (%zu between two), "
+           "%zu gone; %zu steps, %zu copies, %zu rebuilds\n",
+           total.applied, total.sealed, total.stateless, total.restarts, total.replaced,
+           total.planar, total.published, total.reverted, total.refused, total.discarded,
+           total.deepest, total.expired, total.viewed, total.compared, total.between, total.gone,
+           total.steps, total.copies, total.rebuilt);
+    ck_assert_uint_eq(total.applied, total.published + total.reverted);
+    ck_assert_uint_gt(total.published, total.applied / 5);
+    ck_assert_uint_gt(total.reverted, total.applied / 5);
+    ck_assert_uint_gt(total.sealed, total.applied / 4);
+    ck_assert_uint_gt(total.stateless, total.applied / 50);
+    ck_assert_uint_gt(total.refused, total.applied / 50);
+    ck_assert_uint_gt(total.restarts, 20);
+    ck_assert_uint_gt(total.replaced, 20);
+    ck_assert_uint_gt(total.planar, 20);
+    ck_assert_uint_gt(total.expired, 100);
+    ck_assert_uint_eq(total.deepest, TAIL);
+    ck_assert_uint_gt(total.between, 500);
+    ck_assert_uint_gt(total.viewed, 500);
+    ck_assert_uint_gt(total.steps, 200);
+    ck_assert_uint_gt(total.rebuilt, 20);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("revert");
+    TCase *tc = tcase_create("revert");
+    tcase_set_timeout(tc, test_patience(60));
+    tcase_add_test(tc, readers_are_told_of_published_commits_only);
+    suite_add_tcase(suite, tc);
+    return test_main(suite);
+}
