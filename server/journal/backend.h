@@ -26,12 +26,16 @@ struct srv_backend {
     srv_journal_status trouble; /* why no entry may be added until `recover`, at the beginning */
     struct srv_journal_figures *figures; /* where the back end counts; set by the journal */
     uint64_t last_number; /* the largest number of a scene or snapshot that was found */
+    uint64_t last_seq;    /* of the last record that was found, or forgotten */
 };
 
 /* What loading finds, in order: for each scene with a snapshot its chunks, then all records that
  * are there, in the order of the log. Scenes that
  * are gone are left out. A record whose revision is in its scene's snapshot already is shown, too. */
 struct srv_backend_visitor {
+    /* How much there is, before anything is shown: records, and chunks of snapshots, those of
+     * scenes that are gone among them. NULL: not interested. */
+    void (*counted)(void *context, uint64_t records, uint64_t chunks);
     /* Return false to stop; `error` then holds one line. */
     bool (*chunk)(void *context, uint64_t scene, uint64_t number, uint64_t count, uint64_t from,
                   obb_str bytes);

@@ -15,10 +15,13 @@ typedef enum srv_journal_status {
 } srv_journal_status;
 
 typedef enum srv_entry_kind {
-    SRV_ENTRY_RECORD,   /* what one commit did, `number` is its revision */
-    SRV_ENTRY_GONE,     /* the last record of a scene: its snapshot goes, too */
-    SRV_ENTRY_CHUNK,    /* a piece of a snapshot, `number` counts from 0 */
-    SRV_ENTRY_SNAPSHOT, /* a snapshot is whole: it has `number` chunks, and replaces the one before */
+    SRV_ENTRY_RECORD, /* what one commit did, `number` is its revision */
+    SRV_ENTRY_GONE,   /* the last record of a scene: its snapshot goes, too */
+    SRV_ENTRY_CHUNK,  /* a piece of a snapshot, `number` counts from 0 */
+    /* A snapshot is whole: it has `number` chunks, and replaces the one before. It may be the same
+     * snapshot, of which fewer records count now. */
+    SRV_ENTRY_SNAPSHOT,
+    SRV_ENTRY_DROPPED, /* a snapshot was given up: its chunks go */
     SRV_ENTRY_KINDS
 } srv_entry_kind;
 
@@ -28,7 +31,7 @@ struct srv_entry {
     srv_entry_kind kind;
     uint64_t scene; /* from srv_journal_number */
     uint64_t number;
-    uint64_t snapshot; /* of a chunk and a snapshot: from srv_journal_number */
+    uint64_t snapshot; /* of all kinds but records: from srv_journal_number */
     uint64_t from;     /* of a snapshot: the first record, by `seq`, that counts after it */
     /* Appends the bytes. Called on the journal's thread, perhaps again after a failure. NULL: no
      * bytes. */

@@ -317,11 +317,21 @@ static int add_snapshot(struct sqlite *s, const struct srv_entry *entry)
         s->durable.seq,
         sum_of_snapshot(entry->scene, entry->snapshot, entry->number, entry->from, s->durable.seq)};
     result = run_with(s, SET_SNAPSHOT, columns, 6);
-    if (result == SQLITE_OK && found) {
+    if (result == SQLITE_OK && found && former != entry->snapshot) {
         numbers_push(&s->dead_snapshots, former);
         s->fresh_snapshots++;
     }
     return result;
+}
+
+/* Its chunks are removed later, too. */
+static int drop_snapshot(struct sqlite *s, const struct srv_entry *entry)
+{
+    if (!numbers_reserve(&s->dead_snapshots))
+        return SQLITE_NOMEM;
+    numbers_push(&s->dead_snapshots, entry->snapshot);
+    s->fresh_snapshots++;
+    return SQLITE_OK;
 }
 
 static int begin(struct sqlite *s)
@@ -350,6 +360,9 @@ static srv_journal_status sqlite_add(struct srv_backend *backend, struct srv_ent
             break;
         case SRV_ENTRY_SNAPSHOT:
             result = add_snapshot(s, entry);
+            break;
+        case SRV_ENTRY_DROPPED:
+            result = drop_snapshot(s, entry);
             break;
         case SRV_ENTRY_KINDS:
             break;
@@ -781,6 +794,14 @@ static bool read_record(struct load *l, sqlite3_stmt *row, void *context)
     return true;
 }
 
+static bool show_counts(struct load *l, sqlite3_stmt *row, void *context)
+{
+    (void)context;
+    if (l->visitor->counted != NULL)
+        l->visitor->counted(l->visitor->context, l->s->now.seq + 1 - l->s->edge, number_in(row, 0));
+    return true;
+}
+
 struct snapshot {
     uint64_t scene, number, chunks, first, seen;
 };
@@ -857,6 +878,7 @@ bool srv_sqlite_load(struct srv_backend *backend, const struct srv_backend_visit
     const bool good =
         each(&l, "select seq, before, sum from edge", 0, 0, read_edge, NULL) &&
         each(&l, records, 0, 0, read_record, NULL) &&
+        each(&l, "select coalesce(sum(chunks), 0) from snapshot", 0, 0, show_counts, NULL) &&
         each(&l, "select scene, number, chunks, first, records, sum from snapshot order by scene",
              0, 0, show_snapshot, NULL) &&
         each(&l, records, 0, 0, show_record, NULL) &&
@@ -865,6 +887,7 @@ bool srv_sqlite_load(struct srv_backend *backend, const struct srv_backend_visit
              "snapshot)",
              0, 0, find_dead_snapshot, NULL);
     s->durable = s->now;
+    s->backend.last_seq = s->now.seq;
     obb_free(l.gone.items);
     return good;
 }

@@ -9,31 +9,16 @@
 
 #include "server/base/log.h"
 #include "server/journal/backend.h"
-#include "server/scenes/snapshot.h"
-
-/* A commit whose id is remembered. */
-typedef struct srv_restored_commit {
-    obb_str id;     /* as the client chose it */
-    obb_str answer; /* as the record held it */
-    obb_moment moment;
-} srv_restored_commit;
-
-/* A scene of the journal. */
-typedef struct srv_restored_scene {
-    struct srv_journaled journaled; /* as it is given to srv_snapshots_add */
-    uint64_t epoch;
-    const srv_restored_commit *commits; /* oldest first */
-    size_t commit_count;
-} srv_restored_scene;
+#include "server/scenes/scene_loader.h"
 
 /* All that a journal held. Its lists and texts live until srv_restored_fini. */
 typedef struct srv_restored {
     srv_restored_scene *scenes; /* by number */
     size_t count;
-    uint64_t last_seq, total; /* as in struct srv_snapshots */
-    uint64_t records;         /* that were applied */
-    size_t boxes;
-    struct obb_arena arena; /* the restore's */
+    uint64_t last_seq, total;          /* as in struct srv_snapshots */
+    uint64_t records;                  /* that were applied */
+    size_t boxes;                      /* and frames */
+    struct srv_scene_loader **loaders; /* owned: what the scenes lie in */
 } srv_restored;
 
 /* Destroys also the scenes that srv_restored_adopt has not given to a store. Accepts zeroes. */
@@ -43,6 +28,7 @@ struct srv_restore;
 
 typedef struct srv_restore_options {
     struct srv_backend *backend;       /* as srv_sqlite_open left it; nobody else may touch it */
+    const char *path;                  /* of the journal, for errors */
     size_t threads;                    /* that apply, beside the one that reads; at least 1 */
     const struct obb_kernels *kernels; /* of every index; NULL chooses */
     const struct srv_log *log;         /* where progress is told; NULL: nowhere */
@@ -57,13 +43,14 @@ bool srv_restore_begin(const srv_restore_options *options, struct srv_restore **
 void srv_restore_cancel(struct srv_restore *restore);
 
 /* Waits for the threads, and frees the restore. Returns false if the journal is damaged, a newer
- * obbd wrote it, there is no memory, or it was given up; error then holds one line and *out is
- * zeroed. */
+ * obbd wrote it, there is no memory, or it was given up: error then holds one line, and *out is
+ * zeroed. The caller ends *out with srv_restored_fini. */
 bool srv_restore_end(struct srv_restore *restore, srv_restored *out, char *error,
                      size_t error_size);
 
 /* Gives all scenes to the store. Their clocks go on at `now_ms`. Returns false if the store's limit
- * of scenes does not allow it; error then holds one line. On the loop's thread. */
+ * of scenes does not allow it, two scenes have one name, or there is no memory; error then holds one
+ * line, and some scenes are the store's. On the loop's thread. */
 bool srv_restored_adopt(srv_restored *restored, struct obb_store *store, double now_ms, char *error,
                         size_t error_size);
 

@@ -50,11 +50,13 @@ struct srv_snapshots {
      * id is remembered, oldest first. NULL: no commit is remembered. */
     void (*remember)(void *context, const struct srv_journaled *scene, struct wire_buf *out);
     void *context;
+    uint64_t least; /* bytes of records that a snapshot is worth at least; 0: SRV_SNAPSHOT_LEAST */
     uint64_t last_seq; /* of the log: the last record that is durable and published */
     uint64_t total;    /* bytes of all records that were written, as `mark` counts them */
 
     struct srv_journaled *first;
-    struct srv_snapshot *under_way; /* at most one at a time, or NULL */
+    struct srv_snapshot *under_way; /* a list of them */
+    struct srv_snapshot *regular;   /* of them, the one that nobody asked for; or NULL */
     uint64_t checked;               /* `total` when the oldest records were looked at last */
     uint64_t needed;                /* the sum of `bytes` of all scenes */
     bool stopped;

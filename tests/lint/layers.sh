@@ -76,8 +76,8 @@ gmp        | gmp.h
 # symbol            | below  | the files that may name it
 doors='
 obb_edit_prepare    | server | server/scenes/writer.c server/log/verify.c
-obb_edit_commit     | server | server/scenes/writer.c server/log/verify.c
-obb_effects_prepare | server | server/scenes/writer.c server/log/verify.c
+obb_edit_commit     | server | server/scenes/writer.c server/scenes/scene_loader.c server/log/verify.c
+obb_effects_prepare | server | server/scenes/writer.c server/scenes/scene_loader.c server/log/verify.c
 obb_scene_configure | server | server/scenes/writer.c
 obb_store_add       | server | server/scenes/writer.c
 obb_store_remove    | server | server/scenes/writer.c

@@ -1,0 +1,298 @@
+#include "server/scenes/scene_loader.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void srv_scene_loader_init(struct srv_scene_loader *l, uint64_t number,
+                           const struct obb_kernels *kernels)
+{
+    *l = (struct srv_scene_loader){.number = number, .kernels = kernels};
+    l->restored.journaled.number = number;
+    obb_arena_init(&l->kept);
+    obb_arena_init(&l->scratch);
+}
+
+static void drop_chunks(struct srv_scene_loader *l)
+{
+    for (size_t i = 0; i < l->chunk_count; i++)
+        wire_buf_fini(&l->chunks[i]);
+    obb_free(l->chunks);
+    l->chunks = NULL;
+    l->chunk_count = l->chunk_room = 0;
+}
+
+void srv_scene_loader_fini(struct srv_scene_loader *l)
+{
+    obb_scene_destroy(l->restored.journaled.scene);
+    drop_chunks(l);
+    obb_free(l->commits);
+    obb_arena_fini(&l->kept);
+    obb_arena_fini(&l->scratch);
+}
+
+/* ---- Faults ---------------------------------------------------------------------------------- */
+
+/* `where` names the record or piece, as "record 17" or "its snapshot". */
+static bool fault(struct srv_scene_loader *l, const char *where, const char *what)
+{
+    const struct obb_scene *scene = l->restored.journaled.scene;
+    if (scene != NULL)
+        (void)snprintf(l->error, sizeof l->error, "scene %s, %s: %s",
+                       wire_show(obb_scene_name(scene)).text, where, what);
+    else
+        (void)snprintf(l->error, sizeof l->error, "scene number %llu, %s: %s",
+                       (unsigned long long)l->number, where, what);
+    return false;
+}
+
+static bool refuse(struct srv_scene_loader *l, const char *where, obb_status status)
+{
+    return fault(l, where,
+                 status == OBB_NO_MEMORY ? "there is not enough memory"
+                 : status == OBB_LIMIT   ? "a newer obbd wrote it"
+                                         : "it is damaged");
+}
+
+/* ---- Remembered commits ---------------------------------------------------------------------- */
+
+static bool keep_text(struct srv_scene_loader *l, obb_str text, obb_str *out)
+{
+    char *bytes = obb_arena_alloc(&l->kept, text.length, 1);
+    if (bytes == NULL)
+        return false;
+    memcpy(bytes, text.bytes, text.length);
+    *out = (obb_str){.bytes = bytes, .length = text.length};
+    return true;
+}
+
+static obb_status remember(struct srv_scene_loader *l, const wire_record *record)
+{
+    srv_restored_scene *restored = &l->restored;
+    srv_restored_commit commit = {.moment = record->effects.moment};
+    if (record->commit_id.length == 0)
+        return OBB_OK;
+    if (restored->commit_count == l->commit_room) {
+        const size_t room = l->commit_room == 0 ? 64 : 2 * l->commit_room;
+        srv_restored_commit *commits = obb_realloc(l->commits, room, sizeof *commits);
+        if (commits == NULL)
+            return OBB_NO_MEMORY;
+        restored->commits = l->commits = commits;
+        l->commit_room = room;
+    }
+    if (!keep_text(l, record->commit_id, &commit.id) ||
+        !keep_text(l, record->answer, &commit.answer))
+        return OBB_NO_MEMORY;
+    l->commits[restored->commit_count++] = commit;
+    return OBB_OK;
+}
+
+/* ---- Scenes ---------------------------------------------------------------------------------- */
+
+static obb_status make_scene(struct srv_scene_loader *l, const wire_record *record)
+{
+    if (l->restored.journaled.scene != NULL || !record->effects.has_settings)
+        return OBB_BAD_VALUE;
+    l->restored.epoch = record->epoch;
+    return obb_scene_create(record->name, &record->effects.settings, 0.0, l->kernels,
+                            &l->restored.journaled.scene);
+}
+
+/* Does what a record says. */
+static obb_status apply(struct srv_scene_loader *l, const wire_record *record,
+                        const obb_effects *effects, bool begins)
+{
+    struct obb_scene *scene = l->restored.journaled.scene;
+    struct obb_prepared *prepared = NULL;
+    obb_committed committed;
+    const obb_status st = obb_effects_prepare(scene, effects, begins, &l->scratch, &prepared);
+    if (st != OBB_OK)
+        return st;
+    obb_edit_commit(prepared, &committed);
+    return record->has_hash && obb_scene_hash(scene) != record->hash ? OBB_BAD_VALUE : OBB_OK;
+}
+
+/* Returns whether the snapshot holds what a record says: it was made while commits were written. */
+static bool is_known(const struct srv_scene_loader *l, const obb_effects *effects)
+{
+    obb_scene_info info;
+    if (l->restored.journaled.snapshot == 0)
+        return false;
+    obb_scene_info_without_bounds(l->restored.journaled.scene, &info);
+    if (effects->appends)
+        return effects->moment.revision <= info.now.revision;
+    return effects->moment.revision < info.now.revision ||
+           (effects->moment.revision == info.now.revision && effects->moment.time < info.now.time);
+}
+
+static obb_status make(struct srv_scene_loader *l, const wire_record *record)
+{
+    obb_status st = make_scene(l, record);
+    obb_effects effects = record->effects;
+    effects.has_settings = false;
+    if (st == OBB_OK && (effects.appends || effects.time_stated))
+        st = apply(l, record, &effects, false);
+    return st == OBB_OK ? remember(l, record) : st;
+}
+
+static obb_status change(struct srv_scene_loader *l, const wire_record *record)
+{
+    if (l->restored.journaled.scene == NULL)
+        return OBB_BAD_VALUE;
+    if (is_known(l, &record->effects))
+        return OBB_OK;
+    const obb_status st = apply(l, record, &record->effects, false);
+    return st == OBB_OK ? remember(l, record) : st;
+}
+
+/* ---- Snapshots ------------------------------------------------------------------------------- */
+
+/* All boxes and frames of a snapshot, in one list. */
+struct boxes {
+    obb_effect *list; /* owned */
+    size_t count, room;
+};
+
+static obb_status gather(struct boxes *boxes, const obb_effects *piece)
+{
+    if (piece->count > boxes->room - boxes->count) {
+        size_t room = 2 * boxes->room + 4096;
+        if (room < boxes->count + piece->count)
+            room = boxes->count + piece->count;
+        obb_effect *list = obb_realloc(boxes->list, room, sizeof *list);
+        if (list == NULL)
+            return OBB_NO_MEMORY;
+        boxes->list = list;
+        boxes->room = room;
+    }
+    memcpy(boxes->list + boxes->count, piece->list, piece->count * sizeof *piece->list);
+    boxes->count += piece->count;
+    return OBB_OK;
+}
+
+/* Calls `visit` with each record of the snapshot. */
+static obb_status each_record(struct srv_scene_loader *l,
+                              obb_status (*visit)(struct srv_scene_loader *l,
+                                                  const wire_record *record, void *context),
+                              void *context)
+{
+    obb_status st = OBB_OK;
+    for (size_t i = 0; i < l->chunk_count && st == OBB_OK; i++) {
+        obb_str rest = {.bytes = l->chunks[i].bytes, .length = l->chunks[i].length}, one;
+        while (st == OBB_OK && rest.length > 0) {
+            wire_record record;
+            obb_arena_reset(&l->scratch);
+            st = wire_record_next(&rest, &one) ? wire_record_read(one, &l->scratch, &record)
+                                               : OBB_BAD_VALUE;
+            if (st == OBB_OK)
+                st = visit(l, &record, context);
+        }
+    }
+    return st;
+}
+
+static obb_status gather_boxes(struct srv_scene_loader *l, const wire_record *record, void *context)
+{
+    (void)l;
+    return record->kind == WIRE_RECORD_BOXES ? gather(context, &record->effects) : OBB_OK;
+}
+
+/* What follows the first state. */
+static obb_status go_on(struct srv_scene_loader *l, const wire_record *record, void *context)
+{
+    (void)context;
+    if (record->kind == WIRE_RECORD_COMMIT)
+        return apply(l, record, &record->effects, false);
+    if (record->kind == WIRE_RECORD_REMEMBERED)
+        return remember(l, record);
+    return record->kind == WIRE_RECORD_BOXES || record->kind == WIRE_RECORD_SNAPSHOT
+               ? OBB_OK
+               : OBB_BAD_VALUE;
+}
+
+static obb_status load_state(struct srv_scene_loader *l)
+{
+    struct boxes boxes = {.list = NULL};
+    obb_status st = each_record(l, gather_boxes, &boxes);
+    obb_arena_reset(&l->scratch);
+    obb_str first = {.bytes = l->chunks[0].bytes, .length = l->chunks[0].length}, head;
+    wire_record record = {.kind = WIRE_RECORD_KINDS};
+    if (st == OBB_OK)
+        st = wire_record_next(&first, &head) ? wire_record_read(head, &l->scratch, &record)
+                                             : OBB_BAD_VALUE;
+    if (st == OBB_OK && (record.kind != WIRE_RECORD_SNAPSHOT || !record.has_hash))
+        st = OBB_BAD_VALUE;
+    if (st == OBB_OK)
+        st = make_scene(l, &record);
+    if (st == OBB_OK) {
+        obb_effects effects = record.effects;
+        effects.has_settings = false;
+        effects.list = boxes.list;
+        effects.count = boxes.count;
+        l->restored.journaled.snapshot = record.counter;
+        st = apply(l, &record, &effects, true);
+    }
+    obb_free(boxes.list);
+    return st;
+}
+
+bool srv_scene_loader_chunk(struct srv_scene_loader *l, uint64_t number, uint64_t count,
+                            uint64_t from, struct wire_buf *bytes)
+{
+    struct srv_journaled *journaled = &l->restored.journaled;
+    if (number != l->chunk_count || journaled->scene != NULL)
+        return refuse(l, "its snapshot", OBB_BAD_VALUE);
+    if (l->chunk_count == l->chunk_room) {
+        const size_t room = l->chunk_room == 0 ? 16 : 2 * l->chunk_room;
+        struct wire_buf *chunks = obb_realloc(l->chunks, room, sizeof *chunks);
+        if (chunks == NULL)
+            return refuse(l, "its snapshot", OBB_NO_MEMORY);
+        l->chunks = chunks;
+        l->chunk_room = room;
+    }
+    l->chunks[l->chunk_count++] = *bytes;
+    *bytes = (struct wire_buf){0};
+    journaled->size += l->chunks[number].length;
+    if (number + 1 < count)
+        return true;
+    journaled->first = from;
+    journaled->chunks = count;
+    obb_status st = load_state(l);
+    if (st == OBB_OK)
+        st = each_record(l, go_on, NULL);
+    drop_chunks(l);
+    return st == OBB_OK || refuse(l, "its snapshot", st);
+}
+
+/* ---- Records --------------------------------------------------------------------------------- */
+
+bool srv_scene_loader_record(struct srv_scene_loader *l, uint64_t seq, obb_str bytes)
+{
+    struct srv_journaled *journaled = &l->restored.journaled;
+    wire_record record;
+    if (journaled->snapshot != 0 && seq < journaled->first)
+        return true; /* kept for another scene */
+    obb_arena_reset(&l->scratch);
+    obb_status st = l->chunk_count == 0 ? wire_record_read(bytes, &l->scratch, &record)
+                                        : OBB_BAD_VALUE; /* the snapshot is not whole */
+    if (st == OBB_OK)
+        st = record.kind == WIRE_RECORD_COMMIT ? change(l, &record)
+             : record.kind == WIRE_RECORD_MADE ? make(l, &record)
+                                               : OBB_BAD_VALUE;
+    if (st != OBB_OK) {
+        char where[40];
+        (void)snprintf(where, sizeof where, "record %llu", (unsigned long long)seq);
+        return refuse(l, where, st);
+    }
+    if (journaled->first == 0)
+        journaled->first = seq;
+    if (seq >= journaled->first)
+        journaled->bytes += bytes.length;
+    l->records++;
+    return true;
+}
+
+bool srv_scene_loader_end(struct srv_scene_loader *l)
+{
+    return l->restored.journaled.scene != NULL ||
+           fault(l, "its beginning", "neither its making nor a snapshot of it is there");
+}

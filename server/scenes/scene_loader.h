@@ -1,0 +1,60 @@
+/* One scene as it is loaded from the journal: the pieces of its snapshot, then its records, in the
+ * order of the log. One thread at a time uses a loader; which one does not matter. */
+#ifndef SRV_SCENE_LOADER_H
+#define SRV_SCENE_LOADER_H
+
+#include "server/scenes/snapshot.h"
+
+/* A commit whose id is remembered. */
+typedef struct srv_restored_commit {
+    obb_str id;     /* as the client chose it */
+    obb_str answer; /* as the record held it */
+    obb_moment moment;
+} srv_restored_commit;
+
+/* A scene of the journal. */
+typedef struct srv_restored_scene {
+    struct srv_journaled journaled; /* as it is given to srv_snapshots_add */
+    uint64_t epoch;
+    const srv_restored_commit *commits; /* oldest first */
+    size_t commit_count;
+} srv_restored_scene;
+
+/* Zeroed except for the first group. */
+struct srv_scene_loader {
+    uint64_t number;                   /* of the scene in the journal */
+    const struct obb_kernels *kernels; /* of its indexes */
+
+    srv_restored_scene restored; /* the scene is the loader's until somebody takes it out */
+    uint64_t records;            /* that were applied */
+    char error[200];             /* what does not fit, once a call has returned false */
+
+    srv_restored_commit *commits; /* owned; restored.commits */
+    size_t commit_room;
+    struct wire_buf *chunks; /* owned: the pieces of a snapshot that is not whole yet */
+    size_t chunk_count, chunk_room;
+    struct obb_arena kept;    /* texts of the remembered commits */
+    struct obb_arena scratch; /* of one record */
+};
+
+void srv_scene_loader_init(struct srv_scene_loader *loader, uint64_t number,
+                           const struct obb_kernels *kernels);
+
+/* Destroys the scene, too, unless restored.journaled.scene is NULL. */
+void srv_scene_loader_fini(struct srv_scene_loader *loader);
+
+/* The functions below return false if the bytes are damaged or do not fit what came before, if a
+ * newer obbd wrote them, or without memory; `error` then holds one line. */
+
+/* Takes piece number `number` of `count`, and its bytes, which are left empty. from: the first
+ * record that counts after the snapshot. The last piece makes the scene. */
+bool srv_scene_loader_chunk(struct srv_scene_loader *loader, uint64_t number, uint64_t count,
+                            uint64_t from, struct wire_buf *bytes);
+
+/* Applies a record, unless the snapshot holds what it says. */
+bool srv_scene_loader_record(struct srv_scene_loader *loader, uint64_t seq, obb_str bytes);
+
+/* Checks, after the last record, that there is a scene. */
+bool srv_scene_loader_end(struct srv_scene_loader *loader);
+
+#endif
