@@ -22,13 +22,17 @@ struct row {
 
 #define S             "/v1/scenes/s"
 #define FRAMED(frame) "{\"center\":[0,0,0],\"half_extents\":[1,1,1],\"frame\":\"" frame "\"}"
-#define BOX           S "/boxes/a"
-#define UNIT          "{\"center\":[0,0,0],\"half_extents\":[1,1,1]}"
-#define TEXT          "Content-Type: text/plain"
-#define SAME(n)       "If-None-Match: \"" #n "\""
-#define ONLY          "If-Match: \"99\""
-#define EPOCH         "Obbd-If-Epoch: 0123456789abcdef"
-#define LINES         "Content-Type: application/x-ndjson"
+#define MORTAL(ttl)   "{\"center\":[0,0,0],\"half_extents\":[1,1,1],\"ttl\":" ttl "}"
+#define COLUMNS(centers)                                         \
+    "{\"put\":{\"names\":[\"d\",\"e\"],\"centers\":" centers "," \
+    "\"half_extents\":[1,1,1],\"ttl\":90}}"
+#define BOX     S "/boxes/a"
+#define UNIT    "{\"center\":[0,0,0],\"half_extents\":[1,1,1]}"
+#define TEXT    "Content-Type: text/plain"
+#define SAME(n) "If-None-Match: \"" #n "\""
+#define ONLY    "If-Match: \"99\""
+#define EPOCH   "Obbd-If-Epoch: 0123456789abcdef"
+#define LINES   "Content-Type: application/x-ndjson"
 #define HEADER(time)                                             \
     "{\"format\":\"obbd-scene\",\"version\":1,\"dimensions\":3," \
     "\"history\":{\"span\":500,\"commits\":64},\"time\":" #time "}\n"
@@ -158,6 +162,34 @@ static const struct row rows[] = {
     {"DELETE", S "/frames/f", NULL, NULL, 204},
     {"DELETE", S "/frames/f", NULL, NULL, 404},
 
+    {"PUT", S "/boxes/d", NULL, MORTAL("50"), 201},
+    {"PUT", S "/boxes/d", NULL, MORTAL("-1"), 422},
+    {"PATCH", S "/boxes/d", NULL, "{\"ttl\":null}", 200},
+    {"PATCH", S "/boxes/d", NULL, "{\"ttl\":1e300}", 422},
+    {"DELETE", S "/boxes/d", NULL, NULL, 204},
+
+    {"POST", S "/commit", NULL, "{\"dry_run\":true,\"put\":{\"d\":" UNIT "}}", 200},
+    {"POST", S "/commit", NULL, "{\"dry_run\":1}", 422},
+    {"POST", "/v1/scenes/none/commit", NULL, "{\"dry_run\":true,\"put\":{\"d\":" UNIT "}}", 200},
+    {"GET", "/v1/scenes/none", NULL, NULL, 404},
+    {"POST", S "/commit", NULL, COLUMNS("[0,0,0,9,9,9]"), 200},
+    {"POST", S "/commit", NULL, COLUMNS("[0,0,0,9,9]"), 422},
+    {"POST", S "/commit", NULL, "{\"if_box\":{\"d\":0}}", 412},
+    {"POST", S "/commit", NULL, "{\"restart\":true}", 422},
+    {"POST", S "/commit", NULL, "{\"restart\":true,\"time\":5,\"remove\":[\"d\",\"e\"]}", 200},
+    {"POST", S "/query/ray", NULL,
+     "{\"rays\":{\"origins\":[-9,0,0],\"targets\":[9,0,0],\"times\":[5]},\"columns\":true,\"tag\":"
+     "\"t\"}",
+     200},
+    {"POST", S "/query/ray", NULL,
+     "{\"rays\":{\"origins\":[-9,0,0],\"targets\":[9,0,0],\"times\":[4]}}", 410},
+    {"POST", S "/query/point", NULL, "{\"points\":[0,0,0],\"explain\":[\"a\",\"none\"]}", 200},
+    {"POST", S "/query/point", NULL, "{\"points\":[0,0,0],\"explain\":[\"\"]}", 422},
+    {"POST", S "/query/all-pairs", NULL, "{\"explain\":[\"a\"]}", 422},
+    {"POST", S "/query/all-pairs", NULL, "{\"with\":{\"remove\":[\"a\"]}}", 200},
+    {"POST", S "/query/all-pairs", NULL, "{\"with\":{\"time\":5}}", 422},
+    {"POST", S "/query/all-pairs", NULL, "{\"with\":{\"pose\":{\"none\":{}}}}", 404},
+
     {"POST", S "/commit", NULL, "{", 400},
     {"POST", "/v1/scenes/none/commit", NULL, "{}", 404},
     {"POST", S "/commit", NULL, "{\"time\":0}", 409},
@@ -190,8 +222,8 @@ static void check_body(const struct row *row, const char *body)
                        : row->status == 404 ? "there is no "
                        : row->status == 405 ? "this path takes "
                        : row->status == 409 ? "found "
-                       : row->status == 410 ? "found revision 99; kept are "
-                       : row->status == 412 ? "asks for "
+                       : row->status == 410 ? "; kept are "
+                       : row->status == 412 ? "the condition asks "
                        : row->status == 413 ? "-limit)"
                        : row->status == 415 ? "it is one of application/"
                                             : "";
@@ -345,9 +377,19 @@ static size_t follow(struct schema *schema, struct http_client *client,
         {"PATCH", S "/boxes/c", NULL, "{\"center\":[9,9,9]}", 200},
         {"PUT", S "/boxes/c", NULL, UNIT, 200},
         {"DELETE", S "/boxes/c", NULL, NULL, 204},
+        {"PUT", S "/boxes/c", NULL, MORTAL("0"), 201},
+        {"PUT", S "/frames/f", NULL, "{}", 201},
+        {"POST", S "/commit", NULL, "{\"time\":1,\"restart\":true}", 200},
+        {"PUT", S, NULL, "{\"record\":9}", 200},
+        {"POST", S "/query/point", NULL, "{\"points\":[0,0,0],\"tag\":\"asked\"}", 200},
+        {"GET", S "/queries?tag=asked", NULL, NULL, 200},
         {"DELETE", S, NULL, NULL, 204},
     };
-    static const char *const events[] = {"state", "begin", "end", "boxes", "commit", "gone"};
+    static const char *const events[] = {"state",  "begin", "end", "boxes",
+                                         "commit", "query", "gone"};
+    static const char *const words[] = {"\"reason\":\"removed\"", "\"reason\":\"expired\"",
+                                        "\"restart\":true", "\"frames\":[\"f\"]",
+                                        "\"tag\":\"asked\""};
     const int fd = daemon_dial(daemon);
     ck_assert_int_ge(fd, 0);
     dial_send(fd, "GET " S "/events HTTP/1.0\r\nHost: localhost\r\n\r\n");
@@ -373,7 +415,8 @@ static size_t follow(struct schema *schema, struct http_client *client,
         (void)snprintf(line, sizeof line, "event: %s\n", events[i]);
         ck_assert_msg(strstr(body, line) != NULL, "no %s in\n%s", events[i], body);
     }
-    ck_assert_ptr_nonnull(strstr(body, "\"reason\":\"removed\""));
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        ck_assert_msg(strstr(body, words[i]) != NULL, "no %s in\n%s", words[i], body);
     return 1 + sizeof happenings / sizeof happenings[0];
 }
 

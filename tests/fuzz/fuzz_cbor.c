@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     char *request;
     check_verdict(text, length - 2);
     check_capture(text, length - 2);
-    (void)dump_request(bytes[0] % DUMP_ROUTES, &body, 2 + bytes[1] % 2, &request);
+    (void)dump_request(dump_route_of(bytes), &body, 2 + bytes[1] % 2, &request);
     free(request);
     return 0;
 }

@@ -76,7 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
     if (length < 2 || length > 1 << 16)
         return 0;
-    const int route = bytes[0] % DUMP_ROUTES, dimensions = 2 + bytes[1] % 2;
+    const int route = dump_route_of(bytes), dimensions = 2 + bytes[1] % 2;
     const char *text = (const char *)bytes + 2;
     length -= 2;
     const char *difference;

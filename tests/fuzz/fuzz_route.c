@@ -24,7 +24,7 @@ static void check_params(const wire_param *params, size_t count, struct obb_aren
 {
     wire_box_params box;
     wire_list_params list;
-    enum { READERS = 5 };
+    enum { READERS = 9 };
     wire_problem problem[READERS] = {{0}};
     bool good[READERS];
     good[0] = wire_read_box_params(params, count, arena, &box, &problem[0]);
@@ -43,6 +43,18 @@ static void check_params(const wire_param *params, size_t count, struct obb_aren
     good[4] = wire_read_event_params(params, count, arena, &events, &problem[4]);
     fuzz_check(!good[4] || (events.topics != 0 && (events.topics & ~(unsigned)WIRE_TOPICS) == 0),
                "some topics");
+    good[5] = wire_read_frame_params(params, count, arena, &box, &problem[5]);
+    if (good[5])
+        check_at(box.has_at, &box.at);
+    good[6] = wire_read_frame_list_params(params, count, arena, &list, &problem[6]);
+    fuzz_check(!good[6] || (list.limit >= 1 && list.limit <= 10000), "a limit in range");
+    wire_recorded_params recorded;
+    good[7] = wire_read_recorded_params(params, count, arena, &recorded, &problem[7]);
+    fuzz_check(!good[7] || (recorded.limit >= 1 && recorded.limit <= 10000), "a limit in range");
+    wire_log_params log;
+    good[8] = wire_read_log_params(params, count, arena, &log, &problem[8]);
+    fuzz_check(!good[8] || (double)log.from <= OBB_MAX_WHOLE, "a revision in range");
+    fuzz_check(!good[4] || (events.rate >= 0 && events.rate <= 1000), "a rate in range");
     for (int i = 0; i < READERS; i++)
         fuzz_check(good[i] || (problem[i].status == 400 && problem[i].detail != NULL &&
                                obb_utf8_valid(obb_str_of(problem[i].detail))),

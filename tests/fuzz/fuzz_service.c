@@ -64,6 +64,7 @@ static char socket_path[64];
 static size_t fault_in;          /* allocations until one fails; 0: none */
 static bool authorised;          /* the service knows tokens */
 static bool narrow;              /* --memory-limit is 1 MiB */
+static bool wide;                /* the input chooses among all templates, else the first of them */
 static double revisions[SCENES]; /* the newest that was answered */
 static bool deleted[SCENES];     /* somebody asked for that */
 
@@ -361,7 +362,7 @@ static void say(struct client *c, const char *bytes, size_t length)
 /* ---- Bodies ---------------------------------------------------------------------------------- */
 
 /* Templates: # number, + length, % whole number, @ name in quotes, ^ box, ? query, ! want, $ state,
- * ~ nothing. */
+ * ~ changes. */
 static const char *const numbers[] = {"0",   "1",    "-1", "0.5", "2.25", "10",  "-0.0", "1e-7",
                                       "90",  "360",  "-3", "7",   "100",  "3.5", "-2",   "4",
                                       "0.1", "-0.5", "12", "6",   "5",    "-5",  "8",    "0.25"};
@@ -415,6 +416,41 @@ static const char *const queries[] = {
     "\"kind\":\"nearest\",\"points\":[[#,#,#]],\"k\":%,\"max_distance\":+",
     "\"kind\":\"nearest\",\"boxes\":[^,@],\"k\":3,\"want\":[\"entity\"],\"at\":$",
     "\"kind\":@"};
+static const char *const more_boxes[] = {
+    "{\"center\":[#,#,#],\"half_extents\":[+,+,+],\"ttl\":%}",
+    "{\"center\":[#,#,#],\"half_extents\":[+,+,+],\"frame\":@}",
+    "{\"half_extents\":[+,+,+],\"frame\":@,\"local\":{\"center\":[#,#,#],\"rotation\":[0,#,0,1]}}",
+    "{\"min\":[-1,-1,-1],\"max\":[+,+,+],\"frame\":null,\"ttl\":null}"};
+static const char *const more_queries[] = {
+    "\"kind\":\"ray\",\"rays\":{\"origins\":[#,#,#,#,#,#],\"directions\":[0,0,1,#,0,1],"
+    "\"max_distances\":+,\"times\":[#,#]},\"columns\":true,\"at\":{\"clamp\":true}",
+    "\"kind\":\"ray\",\"rays\":{\"origins\":[#,#,#],\"targets\":[#,#,#],\"times\":[#]},\"tag\":@",
+    "\"kind\":\"ray\",\"rays\":[{\"from\":[#,#,#],\"to\":[#,#,#]}],\"explain\":[@,@],\"filter\":{"
+    "\"mask\":%,\"exclude\":[@]}",
+    "\"kind\":\"sweep\",\"sweeps\":[{\"box\":@,\"motion\":[#,#,#]}],\"columns\":true,\"float\":32",
+    "\"kind\":\"sweep\",\"sweeps\":[{\"box\":@,\"motion\":[#,#,#]}],\"explain\":[@],\"by\":\"id\"",
+    "\"kind\":\"nearest\",\"points\":[#,#,#,#,#,#],\"columns\":true,\"at\":$",
+    "\"kind\":\"nearest\",\"points\":[#,#,#],\"explain\":[@],\"max_distance\":+",
+    "\"kind\":\"point\",\"points\":[#,#,#],\"explain\":[@,@],\"tag\":@",
+    "\"kind\":\"overlap\",\"shapes\":[^,@],\"explain\":[@],\"margin\":#,\"with\":{\"put\":{@:^}}",
+    "\"kind\":\"overlap\",\"shapes\":[@],\"with\":{~},\"at\":$",
+    "\"kind\":\"all-pairs\",\"with\":{~}",
+    "\"kind\":\"ray\",\"rays\":[{\"from\":[#,#,#],\"to\":[#,#,#]}],\"with\":{~},\"explain\":[@]",
+    "\"kind\":\"pairs\",\"pairs\":[[@,@]],\"with\":{~},\"tag\":\"\""};
+/* Changes of a commit or of a query. */
+static const char *const changes[] = {
+    "\"put\":{\"names\":[@,@],\"centers\":[#,#,#,#,#,#],\"half_extents\":[+,+,+],\"ttl\":[%,null],"
+    "\"entities\":@,\"frames\":[@,null],\"category\":[%,%],\"mask\":%}",
+    "\"put\":{\"names\":[@],\"centers\":[#,#,#],\"half_extents\":[+,+,+],\"rotations\":[0,#,0,1],"
+    "\"group\":%}",
+    "\"frames\":{@:{\"center\":[#,#,#],\"teleport\":true},@:{\"rotation\":[#,0,0,1]}}",
+    "\"frames\":{\"names\":[@,@],\"centers\":[#,#,#,#,#,#],\"rotations\":[0,0,0,1,#,0,0,1]},"
+    "\"put\":{@:^,@:^}",
+    "\"remove_frames\":[@],\"remove\":[@]",
+    "\"pose\":{@:{\"center\":[#,#,#]}},\"put\":{@:^}",
+    "\"pose\":{\"ids\":[%],\"centers\":[#,#,#]}",
+    "\"transform\":{@:{\"translate\":[#,#,#]}}",
+    "\"remove\":[@,@]"};
 static const char *const wants[] = {"\"relation\"", "\"mtv\"",  "\"distance\"", "\"axis\"",
                                     "\"volume\"",   "\"data\"", "\"pose\"",     "\"entity\""};
 static const char *const states[] = {"{\"revision\":%}", "{\"time\":#}", "{\"ago\":#}",
@@ -434,6 +470,14 @@ static const char *const commits[] = {
     "{\"queries\":[{?},{?},{?}]}",
     "{\"time\":#}",
     "{}"};
+static const char *const more_commits[] = {"{~}",
+                                           "{~,\"ignore_missing\":true,\"queries\":[{?},{?}]}",
+                                           "{\"dry_run\":true,~,\"queries\":[{?}]}",
+                                           "{\"time\":%,\"put\":{@:^}}",
+                                           "{\"time\":%,\"restart\":true,~}",
+                                           "{\"restart\":true,~}",
+                                           "{\"if_box\":{@:%},~}",
+                                           "{\"time\":%,\"ignore_missing\":true,~}"};
 static const char *const others[] = {
     "{\"dimensions\":3,\"history\":{\"span\":#,\"commits\":%}}",
     "{\"dimensions\":2}",
@@ -441,6 +485,16 @@ static const char *const others[] = {
     "{\"with\":[@,@]}",
     "{\"center\":[#,#,#]}",
     "{\"half_extents\":[+,+,+],\"data\":[#,@],\"mask\":%}"};
+
+static const char *const more_others[] = {"{\"record\":%,\"history\":{\"span\":%,\"commits\":%}}",
+                                          "{\"record\":%}",
+                                          "{\"frame\":null}",
+                                          "{\"frame\":@,\"ttl\":%}",
+                                          "{\"center\":[#,#,#],\"rotation\":[0,#,0,1]}",
+                                          "{\"rotation\":[#,0,0,1],\"teleport\":true}",
+                                          "{\"to\":\"flat\",\"replace\":true}",
+                                          "{\"to\":\"b/c\",\"replace\":true,\"at\":$}",
+                                          "{\"to\":@}"};
 
 struct text {
     char *bytes; /* BODY of them */
@@ -457,6 +511,9 @@ static void add(struct text *t, const char *bytes, size_t length)
 
 #define COUNT(table)       (sizeof(table) / sizeof *(table))
 #define PICK(table, input) (table)[(size_t)fuzz_next(input) % COUNT(table)]
+/* Inputs that are not wide choose as they did before there were more. */
+#define PICK_ANY(table, input) \
+    (wide && fuzz_next(input) % 2 == 0 ? PICK(more_##table, input) : PICK(table, input))
 
 static const char *scalar(const char *const *table, size_t count, struct fuzz_input *in)
 {
@@ -485,10 +542,13 @@ static void expand(struct text *t, const char *template, struct fuzz_input *in)
             plain = PICK(wants, in);
             break;
         case '^':
-            nested = PICK(boxes, in);
+            nested = PICK_ANY(boxes, in);
             break;
         case '?':
-            nested = PICK(queries, in);
+            nested = PICK_ANY(queries, in);
+            break;
+        case '~':
+            nested = PICK(changes, in);
             break;
         case '$':
             nested = PICK(states, in);
@@ -528,13 +588,22 @@ static void write_import(struct text *t, struct fuzz_input *in)
         "{\"name\":@,\"center\":[#,#,#],\"half_extents\":[+,+,+]}\n",
         "{\"name\":\"n1\",\"min\":[0,0,0],\"max\":[1,+,1]}\n",
         "{\"name\":@,\"center\":[#,#],\"half_extents\":[+,+]}\n", "\n"};
-    const char *head = fuzz_next(in) % 8 != 0
+    static const char *const more_lines[] = {
+        "{\"frame\":@,\"center\":[#,#,#],\"rotation\":[0,#,0,1]}\n",
+        "{\"name\":@,\"half_extents\":[+,+,+],\"frame\":@,\"local\":{\"center\":[#,#,#],"
+        "\"rotation\":[0,"
+        "0,0,1]}}\n",
+        "{\"name\":@,\"center\":[#,#,#],\"half_extents\":[+,+,+],\"ttl\":%}\n"};
+    const char *head = wide && fuzz_next(in) % 2 == 0
+                           ? "{\"format\":\"obbd-scene\",\"version\":2,\"dimensions\":3,\"time\":%,"
+                             "\"record\":%}\n"
+                       : fuzz_next(in) % 8 != 0
                            ? "{\"format\":\"obbd-scene\",\"version\":1,\"scene\":\"x\","
                              "\"dimensions\":3,\"revision\":%,\"time\":#}\n"
                            : "{\"version\":%}\n";
     expand(t, head, in);
     for (int n = fuzz_next(in) % 8; n > 0; n--)
-        expand(t, PICK(lines, in), in);
+        expand(t, PICK_ANY(lines, in), in);
 }
 
 /* As CBOR, if the text is JSON. */
@@ -566,10 +635,12 @@ static void spoil(struct text *t, struct fuzz_input *in)
 
 enum kind { NO_BODY, COMMIT, MANY, QUERY, ONE_BOX, OTHER, IMPORT };
 
-static const struct {
-    const char *method, *target; /* S: the scene, B: a box, Q: a kind of query */
+struct service_route {
+    const char *method, *target; /* S: the scene, B: a box or frame, Q: a kind of query */
     enum kind kind;
-} routes[] = {
+};
+
+static const struct service_route routes[] = {
     {"POST", "/v1/scenes/S/commit", COMMIT},
     {"POST", "/v1/scenes/S/commit", COMMIT},
     {"POST", "/v1/scenes/S/commit", MANY},
@@ -598,6 +669,30 @@ static const struct {
     {"GET", "/v1/scenes/S/boxes?cursor=x&limit=0", NO_BODY},
     {"POST", "/v1/nowhere", OTHER},
     {"OPTIONS", "/v1/scenes/S/nowhere", NO_BODY},
+};
+static const struct service_route more_routes[] = {
+    {"POST", "/v1/scenes/S/commit", COMMIT},
+    {"POST", "/v1/scenes/S/commit", COMMIT},
+    {"POST", "/v1/scenes/S/commit", COMMIT},
+    {"POST", "/v1/scenes/S/query/Q", QUERY},
+    {"POST", "/v1/scenes/S/query/Q", QUERY},
+    {"POST", "/v1/scenes/S/copy", OTHER},
+    {"PUT", "/v1/scenes/S", OTHER},
+    {"PUT", "/v1/scenes/S/boxes/B", ONE_BOX},
+    {"PATCH", "/v1/scenes/S/boxes/B", OTHER},
+    {"PUT", "/v1/scenes/S/frames/B", OTHER},
+    {"GET", "/v1/scenes/S/frames/B", NO_BODY},
+    {"GET", "/v1/scenes/S/frames?limit=2&prefix=n", NO_BODY},
+    {"GET", "/v1/scenes/S/frames?at_revision=3", NO_BODY},
+    {"DELETE", "/v1/scenes/S/frames/B", NO_BODY},
+    {"GET", "/v1/scenes/S/log", NO_BODY},
+    {"GET", "/v1/scenes/S/log?from=1", NO_BODY},
+    {"GET", "/v1/scenes/S/log?follow=true", NO_BODY},
+    {"GET", "/v1/scenes/S/queries?limit=2", NO_BODY},
+    {"GET", "/v1/scenes/S/queries?hit=true&box=a&tag=b", NO_BODY},
+    {"GET", "/v1/scenes/S/events?topics=queries,boxes&include=pose", NO_BODY},
+    {"GET", "/v1/scenes/S/events?prefix=n&category=3&rate=100", NO_BODY},
+    {"POST", "/v1/scenes/S/import", IMPORT},
 };
 static const char *const box_names[] = {"a", "b", "c", "d%2Fe", "n1", "n2", "n40", "gone"};
 static const char *const kinds[] = {"pairs", "overlap", "point",   "ray",
@@ -629,7 +724,7 @@ static void write_body(enum kind kind, struct fuzz_input *in, struct text *t)
     case NO_BODY:
         break;
     case COMMIT:
-        expand(t, PICK(commits, in), in);
+        expand(t, PICK_ANY(commits, in), in);
         break;
     case MANY:
         put_many(t, in);
@@ -638,7 +733,7 @@ static void write_body(enum kind kind, struct fuzz_input *in, struct text *t)
         expand(t, "^", in);
         break;
     case OTHER:
-        expand(t, PICK(others, in), in);
+        expand(t, PICK_ANY(others, in), in);
         break;
     case IMPORT:
         write_import(t, in);
@@ -712,21 +807,22 @@ static void ask(struct client *c, struct fuzz_input *in)
 {
     static char room[BODY], head[2048];
     struct text body = {.bytes = room};
-    const size_t route = (size_t)fuzz_next(in) % (sizeof routes / sizeof *routes);
+    const struct service_route route = PICK_ANY(routes, in);
     const int form = fuzz_next(in);
     struct asked asked = {.scene = -1};
-    (void)snprintf(asked.method, sizeof asked.method, "%s", routes[route].method);
-    write_target(routes[route].target, in, &asked);
-    write_body(routes[route].kind, in, &body);
-    const bool has_body = routes[route].kind != NO_BODY;
-    asked.type = routes[route].kind == IMPORT ? "application/x-ndjson" : "application/json";
-    if (form % 4 == 3 && routes[route].kind != IMPORT && to_cbor(&body))
+    (void)snprintf(asked.method, sizeof asked.method, "%s", route.method);
+    write_target(route.target, in, &asked);
+    write_body(route.kind, in, &body);
+    const bool has_body = route.kind != NO_BODY;
+    asked.type = route.kind == IMPORT ? "application/x-ndjson" : "application/json";
+    if (form % 4 == 3 && route.kind != IMPORT && to_cbor(&body))
         asked.type = "application/cbor";
     if (form / 4 % 16 == 15)
         spoil(&body, in);
     if (!has_body || form == 255)
         asked.type = NULL;
-    asked.follows = strstr(asked.target, "/events") != NULL;
+    asked.follows =
+        strstr(asked.target, "/events") != NULL || strstr(asked.target, "follow=true") != NULL;
     const char *extra = fuzz_next(in) % 4 == 0 ? PICK(extras, in) : "";
     (void)snprintf(head, sizeof head, "%s %s HTTP/1.1\r\nHost: localhost\r\n%s%s%s%s%s",
                    asked.method, asked.target, asked.type != NULL ? "Content-Type: " : "",
@@ -742,6 +838,8 @@ static void ask(struct client *c, struct fuzz_input *in)
     c->waiting[c->count++] = asked;
     if (asked.scene >= 0 && strcmp(asked.method, "DELETE") == 0)
         deleted[asked.scene] = true;
+    if (strstr(asked.target, "/copy") != NULL) /* it may replace any of them */
+        memset(deleted, true, sizeof deleted);
     say_request(c, in, head, &body);
     if (c->count > 0 && now_ms() - c->since > TIMEOUT_MS * 0.6)
         c->waiting[c->count - 1].fallible = true; /* it came too late */
@@ -863,6 +961,8 @@ static void check_rest(void)
     for (;;) {
         fuzz_check(fetch("GET", "/metrics", "text/plain", "", 0) == 200, "the metrics");
         const double bytes = metric("\nobbd_in_flight_bytes "), jobs = metric("\nobbd_queue ");
+        const double scenes_left = metric("\nobbd_scenes "), boxes_left = metric("\nobbd_boxes ");
+        fuzz_check(scenes_left > 0 || boxes_left == 0, "boxes are counted that are in no scene");
         if (bytes == 0 && jobs == 0)
             return;
         if (now_ms() - begin > PATIENCE_MS)
@@ -989,6 +1089,7 @@ static bool start(struct fuzz_input *in, srv_config *config)
     char error[256];
     authorised = how % 2 == 1;
     narrow = how / 4 % 4 == 3;
+    wide = how / 64 == 3;
     (void)snprintf(listen, sizeof listen, "unix:%s", socket_path);
     const char *const words[] = {"obbd",
                                  "--listen",

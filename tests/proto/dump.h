@@ -175,8 +175,9 @@ static inline void dump_query(FILE *out, const obb_query *q)
 
 static inline void dump_edit(FILE *out, const obb_edit *e)
 {
-    (void)fprintf(out, "%d: %d %a %d %d %" PRIu64 " %d\n", e->dimensions, e->has_time, e->time,
-                  e->restart, e->has_if_revision, e->if_revision, e->ignore_missing);
+    (void)fprintf(out, "%d: %d %a %d %d %" PRIu64 " %d %d\n", e->dimensions, e->has_time, e->time,
+                  e->restart, e->has_if_revision, e->if_revision, e->ignore_missing,
+                  e->all_put_ids);
     for (size_t i = 0; i < e->if_box_count; i++)
         (void)fprintf(out, "if %.*s: %" PRIu64 "\n", (int)e->if_boxes[i].target.name.length,
                       e->if_boxes[i].target.name.bytes, e->if_boxes[i].revision);
@@ -210,8 +211,47 @@ typedef enum dump_route {
     DUMP_MERGE,
     DUMP_COMMIT,
     DUMP_QUERY, /* DUMP_QUERY + kind */
-    DUMP_ROUTES = DUMP_QUERY + OBB_QUERY_KINDS
+    DUMP_ROUTES = DUMP_QUERY + OBB_QUERY_KINDS,
+    /* beyond the routes that corpora choose by their first byte */
+    DUMP_COPY = DUMP_ROUTES,
+    DUMP_FRAME,
+    DUMP_LOG_HEAD,
+    DUMP_LOG_FRAME,
+    DUMP_LOG_BOX,
+    DUMP_LOG_COMMIT,
+    DUMP_ALL
 } dump_route;
+
+/* Returns the route that the first two bytes of an input choose. */
+static inline int dump_route_of(const uint8_t *bytes)
+{
+    return bytes[1] / 16 == 13 ? DUMP_ROUTES + bytes[0] % (DUMP_ALL - DUMP_ROUTES)
+                               : bytes[0] % DUMP_ROUTES;
+}
+
+static inline void dump_settings(FILE *out, const obb_settings *settings)
+{
+    (void)fprintf(out, "%d %a %" PRIu32 " %" PRIu32 "\n", settings->dimensions,
+                  settings->history_span, settings->history_commits, settings->record);
+}
+
+static inline void dump_log_head(FILE *out, const wire_log_head *head)
+{
+    dump_str(out, head->scene);
+    dump_settings(out, &head->settings);
+    (void)fprintf(out, "%" PRIu64 " %a %zu %zu %" PRIu64 " %" PRIx64 " %" PRIx64 "\n",
+                  head->moment.revision, head->moment.time, head->frames, head->boxes,
+                  head->next_id, head->hash, head->exact);
+}
+
+static inline void dump_log_commit(FILE *out, const wire_log_commit *commit)
+{
+    dump_edit(out, &commit->edit);
+    if (commit->edit.settings != NULL)
+        dump_settings(out, commit->edit.settings);
+    (void)fprintf(out, "%" PRIu64 " %a %" PRIx64 "\n", commit->moment.revision, commit->moment.time,
+                  commit->hash);
+}
 
 /* Decodes the body. True: *out_text is the request; false: *out_problem is set, in the arena, and
  * *out_text is "status pointer". The caller frees the text. */
@@ -228,6 +268,10 @@ static inline bool dump_decode(int route, const wire_body *body, int dimensions,
         obb_merge merge;
         wire_commit commit;
         obb_query query;
+        wire_copy copy;
+        obb_pose pose;
+        wire_log_head head;
+        wire_log_commit log;
     } u;
     const obb_str name = obb_str_of("name");
     size_t size = 0;
@@ -241,8 +285,7 @@ static inline bool dump_decode(int route, const wire_body *body, int dimensions,
         if (good)
             settings = wire_settings_over(&sent, settings);
         if (good)
-            (void)fprintf(out, "%d %a %" PRIu32 "\n", settings.dimensions, settings.history_span,
-                          settings.history_commits);
+            dump_settings(out, &settings);
         break;
     case DUMP_BOX:
     case DUMP_PATCH:
@@ -264,8 +307,42 @@ static inline bool dump_decode(int route, const wire_body *body, int dimensions,
         good = wire_read_commit(body, dimensions, arena, &u.commit, &problem);
         if (good)
             dump_edit(out, &u.commit.edit);
+        if (good)
+            (void)fprintf(out, "%d %d ", u.commit.dry_run, u.commit.has_tag);
         for (size_t i = 0; good && i < u.commit.query_count; i++)
             dump_query(out, &u.commit.queries[i]);
+        break;
+    case DUMP_COPY:
+        good = wire_read_copy(body, arena, &u.copy, &problem);
+        if (good)
+            dump_str(out, u.copy.to);
+        if (good)
+            (void)fprintf(out, " %d %d %d %" PRIu64 " %a\n", u.copy.has_at, u.copy.replace,
+                          (int)u.copy.at.kind, u.copy.at.revision, u.copy.at.time);
+        break;
+    case DUMP_FRAME:
+    case DUMP_LOG_FRAME:
+        good = route == DUMP_FRAME
+                   ? wire_read_frame(body, dimensions, name, arena, &u.pose, &problem)
+                   : wire_read_log_frame(body, dimensions, arena, &u.pose, &problem);
+        if (good)
+            dump_pose(out, &u.pose);
+        break;
+    case DUMP_LOG_HEAD:
+        good = wire_read_log_head(body, arena, &u.head, &problem);
+        if (good)
+            dump_log_head(out, &u.head);
+        break;
+    case DUMP_LOG_BOX:
+        good = wire_read_log_box(body, dimensions, arena, &u.put, &problem);
+        if (good)
+            dump_put(out, &u.put);
+        break;
+    case DUMP_LOG_COMMIT:
+        settings.dimensions = dimensions;
+        good = wire_read_log_commit(body, &settings, arena, &u.log, &problem);
+        if (good)
+            dump_log_commit(out, &u.log);
         break;
     default:
         good = wire_read_query(body, (obb_query_kind)(route - DUMP_QUERY), dimensions, arena,
