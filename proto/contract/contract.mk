@@ -10,7 +10,7 @@ $(TOOLS)/%: proto/contract/tools/%.c
 	@$(HOSTCC) -std=c17 -D_POSIX_C_SOURCE=200809L -I. -O1 -g $(WARNINGS) $(call pkg_cflags,$(TOOL_LIBS)) \
 	 -o $@ $(filter %.c,$^) $(call pkg_libs,$(TOOL_LIBS))
 $(TOOLS)/powers: proto/base/powers.h
-$(TOOLS)/openapi: proto/contract/tools/exchange.c proto/contract/tools/exchange.h
+$(TOOLS)/openapi $(TOOLS)/exchanges: proto/contract/tools/exchange.c proto/contract/tools/exchange.h
 
 $(B)/proto/base/powers_table.h: $(TOOLS)/powers
 	@mkdir -p $(@D)
@@ -22,3 +22,7 @@ $(B)/proto/contract/openapi_json.h: $(TOOLS)/openapi proto/contract/openapi.yaml
 	@mkdir -p $(@D)
 	@$^ >$@.new && mv $@.new $@
 $(B)/proto/contract/openapi.o: $(B)/proto/contract/openapi_json.h
+
+# The exchanges as lines of JSON, which the tests of the clients replay.
+$(TOOLS)/exchanges.ndjson: $(TOOLS)/exchanges $(EXAMPLES)
+	@$^ >$@.new && mv $@.new $@
