@@ -78,6 +78,7 @@ TEST_LAYERS := core proto server e2e
 TEST_SRC := $(sort $(foreach layer,$(TEST_LAYERS),\
  $(wildcard tests/$(layer)/test_*.c tests/$(layer)/*/test_*.c)))
 TEST_WEB := $(sort $(wildcard tests/web/test_*.mjs))
+TEST_CLIENTS := $(sort $(wildcard tests/clients/test_*))
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 
 obj = $(patsubst %.c,$(B)/%.o,$(1))
@@ -130,7 +131,7 @@ clean: ## remove build/
 # malloc and its kin are wrapped, so that a test can make the n-th allocation fail
 # (tests/support/fault.h).
 WRAP := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=obb_cancel_poll,--undefined=__wrap_malloc
-TEST_BINS := $(patsubst %.c,$(B)/%,$(TEST_SRC) $(FUZZ_SRC)) $(TEST_WEB)
+TEST_BINS := $(patsubst %.c,$(B)/%,$(TEST_SRC) $(FUZZ_SRC)) $(TEST_CLIENTS) $(TEST_WEB)
 $(B)/tests/core/%: $(B)/tests/core/%.o $(B)/libsupport.a $(B)/libobb.a
 	@echo "ld $@"
 	@$(CC) $(BUILD_LDFLAGS) $(WRAP) -o $@ $^ $(call pkg_libs,$(TEST_LIBS)) -lm -pthread
@@ -155,9 +156,10 @@ EFFORT ?= 1
 TIMEOUT_FACTOR ?= $(if $(filter asan tsan,$(config)),10,2)
 PICKED = $(foreach bin,$(TEST_BINS),$(if $(findstring $(T),$(bin:$(B)/tests/%=%)),$(bin),$(if $(T),,$(bin))))
 PICKED_WEB = $(filter $(TEST_WEB),$(PICKED))
+PICKED_CLIENTS = $(filter $(TEST_CLIENTS),$(PICKED))
 $(TEST_WEB): $(B)/obbd tests/web/node_modules/.package-lock.json
 ##@ Test
-test: test-deps $(if $(PICKED_WEB),web-deps) ## build and run all tests; T=word picks some, EFFORT=100 tries more cases
+test: test-deps $(if $(PICKED_WEB),web-deps) $(if $(PICKED_CLIENTS),clients-deps) ## build and run all tests; T=word picks some, EFFORT=100 tries more cases
 	$(if $(PICKED_WEB),@grep -qs PAGE_BYTES $(PAGE) || $(MAKE) --no-print-directory page)
 	$(if $(PICKED),@$(MAKE) -j$(JOBS) --no-print-directory $(PICKED))
 	@EFFORT=$(EFFORT) TIMEOUT_FACTOR=$(TIMEOUT_FACTOR) OBBD=$(B)/obbd tests/run.sh '$(T)' $(TEST_BINS)
@@ -185,9 +187,9 @@ endef
 
 ##@ Prepare
 deps: ## install what building and testing need
-	$(call install,$(BUILD_PACKAGES) $(TEST_PACKAGES) $(WEB_PACKAGES))
+	$(call install,$(BUILD_PACKAGES) $(TEST_PACKAGES) $(WEB_PACKAGES) $(CLIENTS_PACKAGES))
 	@$(MAKE) --no-print-directory server/web/node_modules/.package-lock.json \
-	 tests/web/node_modules/.package-lock.json
+	 tests/web/node_modules/.package-lock.json $(JS_NODE) $(CLIENT_TESTS_NODE)
 	@if [ "$$(id -u)" = 0 ]; then mkdir -p $(NPM_SHARED) && cp -r build/npm/. $(NPM_SHARED) && \
 	 chmod -R a+rX $(NPM_SHARED); fi
 build-deps: ## install what building the daemon needs
@@ -199,7 +201,7 @@ test-deps:
 
 # An image is built from a part of the tree only, so each of these files may be absent.
 include $(wildcard \
- proto/contract/contract.mk server/web/web.mk \
+ proto/contract/contract.mk server/web/web.mk proto/clients/clients.mk \
  tests/e2e/e2e.mk tests/fuzz/fuzz.mk tests/soak/soak.mk tests/peers/peers.mk tests/cross/cross.mk \
  tests/lint/lint.mk tests/bench/bench.mk \
  server/install/install.mk docker/docker.mk)

@@ -32,6 +32,7 @@ proto/reply           | proto/request core/obb                 |
 proto/contract        | proto/reply core/obb                   |
 proto/record          | proto/base core/obb                    |
 proto/contract/tools  | proto/base                             | jansson yaml
+proto/clients         |                                        |
 proto/wire            | proto/contract proto/record core/obb   |
 
 server/base           | core/obb proto/wire                    | uv

@@ -9,7 +9,7 @@ CAN_CROSS = $(shell $(CROSS_CC) -include math.h -fsyntax-only -x c /dev/null 2>/
 lint: lint-deps ## all checks of the tree; without node, promtool or a compiler for aarch64 those that need them are left out
 	@$(MAKE) --no-print-directory format-check check-lint check-layers check-circles check-headers check-symbols check-openapi \
 	 check-install shellcheck tidy \
-	 $(if $(HAVE_NODE),check-page) $(if $(shell command -v promtool),check-watch) $(if $(CAN_CROSS),check-arm64)
+	 $(if $(HAVE_NODE),check-page check-clients) $(if $(shell command -v promtool),check-watch) $(if $(CAN_CROSS),check-arm64)
 lint-deps:
 	$(call install,$(BUILD_PACKAGES) $(TEST_PACKAGES) $(LINT_PACKAGES))
 

@@ -1,0 +1,315 @@
+// CBOR (RFC 8949) with typed arrays (RFC 8746), as far as the contract uses them: definite lengths, little-endian arrays of
+// 8, 32 and 64 bits.
+
+/** Numbers that are sent from where they lie. */
+export type Typed = Uint8Array | Uint32Array | Float32Array | Float64Array;
+
+const TAG = { u8: 64, u32: 70, f32: 85, f64: 86 };
+const LITTLE = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1;
+const text = new TextEncoder();
+const DEPTH = 64; // levels, as in the daemon
+
+function tagOf(value: unknown): number {
+    if (value instanceof Float64Array) return TAG.f64;
+    if (value instanceof Float32Array) return TAG.f32;
+    if (value instanceof Uint32Array) return TAG.u32;
+    return value instanceof Uint8Array ? TAG.u8 : 0;
+}
+
+/** Is there a value that JSON does not have: a typed array or a bigint? */
+export function needsCbor(value: unknown): boolean {
+    if (typeof value === "bigint") return true;
+    if (typeof value !== "object" || value === null) return false;
+    if (tagOf(value) !== 0) return true;
+    if (Array.isArray(value)) return typeof value[0] === "number" ? false : value.some(needsCbor);
+    return Object.values(value).some(needsCbor);
+}
+
+/** Writes into blocks that grow; large typed arrays stand between blocks, without a copy. */
+class Writer {
+    readonly parts: Uint8Array[] = [];
+    private block = new Uint8Array(1024);
+    private view = new DataView(this.block.buffer);
+    private begin = 0;
+    private at = 0;
+
+    private room(bytes: number): void {
+        if (this.at + bytes <= this.block.length) return;
+        this.flush();
+        this.block = new Uint8Array(Math.max(this.block.length * 2, bytes));
+        this.view = new DataView(this.block.buffer);
+        this.begin = this.at = 0;
+    }
+
+    flush(): void {
+        if (this.at > this.begin) this.parts.push(this.block.subarray(this.begin, this.at));
+        this.begin = this.at;
+    }
+
+    head(major: number, n: number): void {
+        this.room(9);
+        const { view } = this;
+        if (n < 24) {
+            view.setUint8(this.at++, (major << 5) | n);
+        } else if (n < 0x100) {
+            view.setUint8(this.at++, (major << 5) | 24);
+            view.setUint8(this.at++, n);
+        } else if (n < 0x10000) {
+            view.setUint8(this.at, (major << 5) | 25);
+            view.setUint16(this.at + 1, n);
+            this.at += 3;
+        } else if (n < 0x100000000) {
+            view.setUint8(this.at, (major << 5) | 26);
+            view.setUint32(this.at + 1, n);
+            this.at += 5;
+        } else {
+            view.setUint8(this.at, (major << 5) | 27);
+            view.setBigUint64(this.at + 1, BigInt(n));
+            this.at += 9;
+        }
+    }
+
+    number(n: number): void {
+        if (Number.isSafeInteger(n) && !Object.is(n, -0)) {
+            if (n >= 0) this.head(0, n);
+            else this.head(1, -1 - n);
+            return;
+        }
+        this.room(9);
+        this.view.setUint8(this.at, 0xfb);
+        this.view.setFloat64(this.at + 1, n);
+        this.at += 9;
+    }
+
+    bigint(n: bigint): void {
+        const magnitude = n < 0n ? -1n - n : n;
+        if (magnitude < 1n << 64n) {
+            this.room(9);
+            this.view.setUint8(this.at, ((n < 0n ? 1 : 0) << 5) | 27);
+            this.view.setBigUint64(this.at + 1, magnitude);
+            this.at += 9;
+            return;
+        }
+        const hex = magnitude.toString(16);
+        const bytes = hex.padStart(hex.length + (hex.length % 2), "0").match(/../g) ?? [];
+        this.head(6, n < 0n ? 3 : 2);
+        this.head(2, bytes.length);
+        this.bytes(Uint8Array.from(bytes, (byte) => Number.parseInt(byte, 16)));
+    }
+
+    string(s: string): void {
+        if (s.length < 24) {
+            this.room(1 + 3 * s.length);
+            const { written } = text.encodeInto(s, this.block.subarray(this.at + 1));
+            if (written < 24) {
+                this.block[this.at] = 0x60 | written;
+                this.at += 1 + written;
+                return;
+            }
+        }
+        const bytes = text.encode(s);
+        this.head(3, bytes.length);
+        this.bytes(bytes);
+    }
+
+    private bytes(bytes: Uint8Array): void {
+        this.room(bytes.length);
+        this.block.set(bytes, this.at);
+        this.at += bytes.length;
+    }
+
+    typed(array: Typed): void {
+        this.head(6, tagOf(array));
+        this.head(2, array.byteLength);
+        const bytes = LITTLE
+            ? new Uint8Array(array.buffer, array.byteOffset, array.byteLength)
+            : swapped(array, array.BYTES_PER_ELEMENT);
+        if (bytes.length <= 512) {
+            this.bytes(bytes);
+            return;
+        }
+        this.flush();
+        this.parts.push(bytes);
+    }
+
+    value(value: unknown): void {
+        switch (typeof value) {
+            case "number":
+                return this.number(value);
+            case "string":
+                return this.string(value);
+            case "boolean":
+                return this.head(7, value ? 21 : 20);
+            case "bigint":
+                return this.bigint(value);
+            case "object":
+                break;
+            default:
+                throw new TypeError(`a ${typeof value} has no form in CBOR`);
+        }
+        if (value === null) return this.head(7, 22);
+        if (tagOf(value) !== 0) return this.typed(value as Typed);
+        if (Array.isArray(value)) {
+            this.head(4, value.length);
+            for (const item of value) this.value(item === undefined ? null : item);
+            return;
+        }
+        const members = Object.entries(value).filter(([, member]) => member !== undefined);
+        this.head(5, members.length);
+        for (const [key, member] of members) {
+            this.string(key);
+            this.value(member);
+        }
+    }
+}
+
+function swapped(array: Typed, size: number): Uint8Array {
+    const bytes = new Uint8Array(array.buffer, array.byteOffset, array.byteLength).slice();
+    for (let i = 0; i < bytes.length; i += size) bytes.subarray(i, i + size).reverse();
+    return bytes;
+}
+
+/** The value as CBOR, in parts to be sent one after the other. A typed array of more than 512 bytes is a part of its own,
+ * which lies where the array lies: do not change the array before the parts are sent. */
+export function encode(value: unknown): Uint8Array[] {
+    const writer = new Writer();
+    writer.value(value);
+    writer.flush();
+    return writer.parts;
+}
+
+class Reader {
+    private readonly view: DataView;
+    private readonly utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+    private at = 0;
+
+    constructor(private readonly bytes: Uint8Array) {
+        this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    }
+
+    private take(n: number): number {
+        const at = this.at;
+        if (n > this.bytes.length - at) throw new RangeError(`the CBOR ends too early: ${n} bytes are missing behind byte ${at}`);
+        this.at += n;
+        return at;
+    }
+
+    end(): void {
+        if (this.at < this.bytes.length) throw new RangeError(`the CBOR goes on behind its value, at byte ${this.at}`);
+    }
+
+    private big(info: number): bigint | number {
+        if (info < 24) return info;
+        if (info === 24) return this.view.getUint8(this.take(1));
+        if (info === 25) return this.view.getUint16(this.take(2));
+        if (info === 26) return this.view.getUint32(this.take(4));
+        if (info !== 27) throw new RangeError(`a length of unknown form before byte ${this.at} of the CBOR`);
+        const n = this.view.getBigUint64(this.take(8));
+        return n <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(n) : n;
+    }
+
+    private length(info: number): number {
+        const n = this.big(info);
+        if (typeof n === "bigint" || n > this.bytes.length - this.at) this.take(Number.MAX_SAFE_INTEGER);
+        return n as number;
+    }
+
+    private string(info: number): string {
+        const n = this.length(info);
+        const at = this.take(n);
+        if (n < 32) {
+            let s = "";
+            let i = at;
+            for (; i < at + n; i++) {
+                const byte = this.bytes[i] as number;
+                if (byte > 127) break;
+                s += String.fromCharCode(byte);
+            }
+            if (i === at + n) return s;
+        }
+        return this.utf8.decode(this.bytes.subarray(at, at + n));
+    }
+
+    /** Float64 outside of columns are vectors, rotations and matrices: plain arrays, as in JSON. */
+    private tagged(tag: number, plain: boolean): unknown {
+        const first = this.view.getUint8(this.take(1));
+        const major = first >> 5;
+        if (major !== 2) throw new RangeError(`the tag ${tag} before byte ${this.at} of the CBOR wants bytes`);
+        const n = this.length(first & 31);
+        const at = this.take(n);
+        if (tag === 2 || tag === 3) {
+            const hex = Array.from(this.bytes.subarray(at, at + n), (byte) => byte.toString(16).padStart(2, "0")).join("");
+            const magnitude = BigInt(`0x0${hex}`);
+            return tag === 2 ? magnitude : -1n - magnitude;
+        }
+        if (tag === TAG.u8) return this.bytes.slice(at, at + n);
+        const kind = { [TAG.u32]: Uint32Array, [TAG.f32]: Float32Array, [TAG.f64]: Float64Array }[tag];
+        if (!kind || n % kind.BYTES_PER_ELEMENT !== 0)
+            throw new RangeError(`the tag ${tag} before byte ${at} of the CBOR is unknown`);
+        if (plain && tag === TAG.f64) {
+            const out = new Array<number>(n / 8);
+            for (let i = 0; i < out.length; i++) out[i] = this.view.getFloat64(at + 8 * i, true);
+            return out;
+        }
+        const from = this.bytes.byteOffset + at;
+        const size = kind.BYTES_PER_ELEMENT;
+        if (LITTLE && from % size === 0) return new kind(this.bytes.buffer as ArrayBuffer, from, n / size);
+        const copy = this.bytes.slice(at, at + n);
+        return new kind((LITTLE ? copy : swapped(copy, size)).buffer as ArrayBuffer);
+    }
+
+    value(depth: number, plain: boolean): unknown {
+        if (depth > DEPTH) throw new RangeError(`the CBOR has more than ${DEPTH} levels`);
+        const first = this.view.getUint8(this.take(1));
+        const info = first & 31;
+        switch (first >> 5) {
+            case 0:
+                return this.big(info);
+            case 1: {
+                const n = this.big(info);
+                return typeof n === "bigint" ? -1n - n : n === Number.MAX_SAFE_INTEGER ? -1n - BigInt(n) : -1 - n;
+            }
+            case 2: {
+                const n = this.length(info);
+                const at = this.take(n);
+                return this.bytes.slice(at, at + n);
+            }
+            case 3:
+                return this.string(info);
+            case 4: {
+                const out = new Array<unknown>(this.length(info));
+                for (let i = 0; i < out.length; i++) out[i] = this.value(depth + 1, plain);
+                return out;
+            }
+            case 5: {
+                const out: Record<string, unknown> = {};
+                for (let n = this.length(info); n > 0; n--) {
+                    const head = this.view.getUint8(this.take(1));
+                    if (head >> 5 !== 3) throw new RangeError(`a key before byte ${this.at} of the CBOR is no text`);
+                    const key = this.string(head & 31);
+                    const member = this.value(depth + 1, plain && key !== "columns");
+                    if (key === "__proto__") Object.defineProperty(out, key, { value: member, enumerable: true });
+                    else out[key] = member;
+                }
+                return out;
+            }
+            case 6:
+                return this.tagged(Number(this.big(info)), plain);
+            default:
+                if (info === 20 || info === 21) return info === 21;
+                if (info === 22) return null;
+                if (info === 26) return this.view.getFloat32(this.take(4));
+                if (info === 27) return this.view.getFloat64(this.take(8));
+                throw new RangeError(`a simple value before byte ${this.at} of the CBOR is unknown`);
+        }
+    }
+}
+
+/** The value of CBOR. Arrays of ids, and the arrays inside `columns`, are typed: views on the bytes where they are aligned,
+ * else copies. Whole numbers beyond 2^53 are bigints. */
+export function decode(bytes: Uint8Array): unknown {
+    const reader = new Reader(bytes);
+    const value = reader.value(0, true);
+    reader.end();
+    return value;
+}

@@ -1,0 +1,71 @@
+// The service as a whole: scenes, and whatever else the contract has.
+import { Scene } from "./scene.js";
+import { type Call, type Reply, Sender, type Settings, type Token } from "./sender.js";
+import type { Transport } from "./transport.js";
+import type { SceneEntry } from "./types.js";
+
+export interface ConnectOptions {
+    token?: Token;
+    /** Milliseconds for a call with all its attempts; 10,000 by default. */
+    timeout?: number;
+    /** How often a call may be sent again; 3 by default. */
+    retries?: number;
+}
+
+export const ADDRESS = "http://localhost:7480";
+
+export function settingsOf({ token, timeout = 10_000, retries = 3 }: ConnectOptions): Settings {
+    return { token, timeout, retries };
+}
+
+export interface RequestOptions extends Call {
+    headers?: Record<string, string>;
+    /** JSON by default, CBOR where the body holds typed arrays. */
+    media?: "json" | "cbor";
+    /** May it be sent again where the connection broke behind it? GET and queries may, by default. */
+    again?: boolean;
+}
+
+export class Client {
+    private readonly sender: Sender;
+    private readonly opened = new Map<string, Scene>();
+
+    constructor(
+        transport: Transport,
+        settings: Settings,
+        private readonly end: () => Promise<void> = async () => {},
+    ) {
+        this.sender = new Sender(transport, settings);
+    }
+
+    /** The scene of this name, one object for each. It is made by the first commit that puts a box. */
+    scene(name: string): Scene {
+        const scene = this.opened.get(name) ?? new Scene(name, this.sender);
+        this.opened.set(name, scene);
+        return scene;
+    }
+
+    /** The scenes by name, page by page. */
+    async *scenes(): AsyncGenerator<SceneEntry> {
+        let cursor: string | undefined;
+        do {
+            const after = cursor === undefined ? "" : `?cursor=${encodeURIComponent(cursor)}`;
+            const { value } = await this.request<{ scenes: SceneEntry[]; cursor?: string }>("GET", `/v1/scenes${after}`);
+            yield* value.scenes;
+            cursor = value.cursor;
+        } while (cursor !== undefined);
+    }
+
+    /** Any request of the contract. Bytes and strings are sent as they are and need a Content-Type; other bodies become JSON or
+     * CBOR. A status of 400 or more is a Problem. */
+    request<T = unknown>(method: string, path: string, body?: unknown, options: RequestOptions = {}): Promise<Reply<T>> {
+        const again = ["GET", "HEAD", "OPTIONS"].includes(method) || (method === "POST" && /\/query\/[a-z-]+$/.test(path));
+        return this.sender.send<T>({ again, ...options, method, path, body });
+    }
+
+    /** Lets go of the connections; a daemon that `spawn` started ends. */
+    async close(): Promise<void> {
+        this.sender.transport.close();
+        await this.end();
+    }
+}

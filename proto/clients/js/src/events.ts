@@ -1,0 +1,92 @@
+// Server-Sent Events: the messages of one connection, and a stream that goes on over many.
+import { Disconnected, Problem } from "./problem.js";
+import { linked, sleep } from "./sender.js";
+import type { Received } from "./transport.js";
+import type { SceneEvent } from "./types.js";
+
+const SILENCE_MS = 45_000; // three comments of the daemon
+const WAIT_MS = { least: 250, most: 5000 };
+
+interface Message {
+    event: string;
+    /** Of the last message that had one. */
+    id: string;
+    data: string;
+}
+
+async function* messages(body: AsyncIterable<Uint8Array>, heard: () => void): AsyncGenerator<Message> {
+    const utf8 = new TextDecoder();
+    let rest = "";
+    let id = "";
+    let event = "";
+    let data: string[] = [];
+    for await (const bytes of body) {
+        heard();
+        const lines = (rest + utf8.decode(bytes, { stream: true })).split("\n");
+        rest = lines.pop() ?? "";
+        for (const line of lines) {
+            if (line === "") {
+                if (data.length > 0) yield { event, id, data: data.join("\n") };
+                event = "";
+                data = [];
+                continue;
+            }
+            const colon = line.indexOf(":"); // at 0 in a comment
+            const field = colon < 0 ? line : line.slice(0, colon);
+            const text = colon < 0 ? "" : line.slice(colon + 1).replace(/^ /, "");
+            if (field === "id") id = text;
+            else if (field === "event") event = text;
+            else if (field === "data") data.push(text);
+        }
+    }
+}
+
+export interface Follow {
+    signal?: AbortSignal;
+    /** Milliseconds without a byte after which the connection counts as broken. */
+    silence?: number;
+}
+
+/** Follows a stream over all its connections. `open` makes one that goes on behind the message `last`; `first` says that there was
+ * none before. Ends with `gone` or the signal. After a break the daemon sends again whatever belongs to a revision that was not
+ * told in full, so apply sets of pairs as sets. */
+export async function* follow(
+    open: (last: string, first: boolean, signal: AbortSignal) => Promise<Received>,
+    { signal, silence = SILENCE_MS }: Follow,
+): AsyncGenerator<SceneEvent> {
+    let last = "";
+    let first = true;
+    let wait = WAIT_MS.least;
+    while (!signal?.aborted) {
+        const stop = new AbortController();
+        const unlink = linked(signal, stop);
+        let timer: ReturnType<typeof setTimeout> | undefined;
+        const heard = () => {
+            clearTimeout(timer);
+            timer = setTimeout(() => stop.abort(new Disconnected(`nothing was heard for ${silence} ms`)), silence);
+        };
+        try {
+            const received = await open(last, first, stop.signal);
+            first = false;
+            heard();
+            for await (const { event, id, data } of messages(received.body, heard)) {
+                if (event === "overrun" || event === "shutdown") break;
+                wait = WAIT_MS.least;
+                yield { event, ...JSON.parse(data) } as SceneEvent;
+                if (event === "gone") return;
+                if (id) last = id; // only now, for the message may be the one that breaks
+            }
+        } catch (error) {
+            if (signal?.aborted) return;
+            const passing =
+                error instanceof Disconnected || (error instanceof Problem && (error.status === 503 || error.status === 429));
+            if (first || !passing) throw error;
+        } finally {
+            clearTimeout(timer);
+            unlink();
+            stop.abort();
+        }
+        await sleep(wait * (0.5 + Math.random() / 2), signal).catch(() => {});
+        wait = Math.min(WAIT_MS.most, 2 * wait);
+    }
+}

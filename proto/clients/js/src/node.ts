@@ -1,0 +1,12 @@
+// The package under node: with unix sockets, environment variables, and `spawn`.
+import { ADDRESS, Client, type ConnectOptions, settingsOf } from "./client.js";
+import { NodeTransport } from "./node_transport.js";
+
+export * from "./index.js";
+export { spawn, type SpawnOptions } from "./spawn.js";
+
+/** A client of the daemon at `http://…`, `https://…` or `unix:/path`; by default OBBD_URL, else http://localhost:7480. Nothing is
+ * sent yet. */
+export function connect(url: string = process.env.OBBD_URL ?? ADDRESS, options: ConnectOptions = {}): Client {
+    return new Client(new NodeTransport(url.replace(/\/$/, "")), settingsOf(options));
+}

@@ -1,0 +1,64 @@
+// What can go wrong, each as a class of its own.
+
+/** A problem document (RFC 9457), as the daemon answers it. */
+export interface ProblemBody {
+    type: string;
+    title: string;
+    status: number;
+    detail: string;
+    /** A JSON pointer to the value at fault in the request's body. */
+    pointer?: string;
+    tag?: string;
+    /** With 410, what is kept. */
+    oldest?: { revision: number; time: number };
+    newest?: { revision: number; time: number };
+    allow?: string;
+    retry_after?: number;
+}
+
+/** The daemon refused the request. Nothing was changed. */
+export class Problem extends Error {
+    override name = "Problem";
+    readonly type: string;
+    readonly status: number;
+    readonly pointer: string | undefined;
+
+    /** @param repeated an earlier attempt of the same request was cut, so this answer may be about its effects */
+    constructor(
+        readonly body: ProblemBody,
+        readonly headers: Headers,
+        readonly repeated = false,
+    ) {
+        super(`${body.detail}${body.pointer ? ` (${body.pointer})` : ""}`);
+        this.type = body.type;
+        this.status = body.status;
+        this.pointer = body.pointer;
+    }
+}
+
+/** The scene's ids and revisions began anew: the scene was made again, or is gone. `onLost` has run. */
+export class Lost extends Problem {
+    override name = "Lost";
+}
+
+/** The connection could not be made, or broke before the whole answer came. Nothing was changed. */
+export class Disconnected extends Error {
+    override name = "Disconnected";
+}
+
+/** The connection broke after a change was sent: the change was made or not, and nobody can tell. */
+export class Unknown extends Error {
+    override name = "Unknown";
+}
+
+/** The commit was made, but some of its queries could not be answered. They may be asked again, the commit may not. */
+export class Unanswered<C = unknown> extends Error {
+    override name = "Unanswered";
+
+    constructor(
+        readonly committed: C,
+        readonly problems: ProblemBody[],
+    ) {
+        super(`the commit was made, its queries were not answered: ${problems[0]?.detail}`);
+    }
+}

@@ -1,0 +1,412 @@
+// A scene: its boxes, commits, queries and events, and what the client knows of it: the ids of names, and their epoch.
+import { type Follow, follow } from "./events.js";
+import { Lost, Problem, type ProblemBody, Unanswered, Unknown } from "./problem.js";
+import { answersIds } from "./queries.js";
+import type { Call, Reply, Request, Sender } from "./sender.js";
+import type {
+    Answer,
+    At,
+    Box,
+    BoxAnswer,
+    BoxIn,
+    BoxPatch,
+    Changes,
+    Commit,
+    Committed,
+    Frame,
+    Include,
+    Moment,
+    Named,
+    PutColumns,
+    Query,
+    RecordedQuery,
+    SceneEvent,
+    SceneInfo,
+    Settings,
+    Topic,
+    Transform,
+} from "./types.js";
+
+const PAGE_OF_BOXES = 10_000;
+const FEW = 64; // boxes that are asked one by one rather than by listing all
+const LINES = "application/x-ndjson";
+const CHANGES = ["remove", "remove_frames", "frames", "put", "pose", "transform"] as const;
+
+export interface Topics {
+    topics?: readonly Topic[];
+    prefix?: string;
+    entity?: string;
+    category?: number;
+    include?: readonly "pose"[];
+    /** Messages a second of each kind. */
+    rate?: number;
+}
+
+/** A query string of those that are given. */
+function asked(parameters: object): string {
+    const given = Object.entries(parameters).filter(([, value]) => value !== undefined);
+    return given.length === 0 ? "" : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`;
+}
+
+function isColumns(put: Changes["put"]): put is PutColumns {
+    return Array.isArray((put as PutColumns | undefined)?.names);
+}
+
+function changes(commit: Commit): boolean {
+    return !commit.dry_run && (commit.time !== undefined || CHANGES.some((group) => commit[group] !== undefined));
+}
+
+function size(group: Changes[keyof Changes]): number {
+    if (group === undefined) return 0;
+    if (Array.isArray(group)) return group.length;
+    const columns = group as { names?: unknown; ids?: ArrayLike<number> };
+    if (Array.isArray(columns.names)) return columns.names.length;
+    return columns.ids?.length ?? Object.keys(group).length;
+}
+
+function unlessAbsent(error: unknown): void {
+    if (!(error instanceof Problem && error.status === 404)) throw error;
+}
+
+export class Scene {
+    /** Nobody else changes this scene. Then a commit that was cut may be sent again: what it puts, poses and removes is absolute. */
+    soleWriter = false;
+    /** Puts the boxes again when the daemon has lost them, as after a restart: scenes are in memory. Runs before Lost is thrown. */
+    onLost: ((scene: Scene) => unknown) | undefined;
+
+    private readonly path: string;
+    private readonly known = new Map<string, number>();
+    private epoch = "";
+
+    constructor(
+        readonly name: string,
+        private readonly sender: Sender,
+    ) {
+        this.path = `/v1/scenes/${encodeURIComponent(name)}`;
+    }
+
+    /** The scene in the web editor; undefined if only a unix socket is known. */
+    get page(): string | undefined {
+        const { page } = this.sender.transport;
+        return page && `${page}/#${encodeURIComponent(this.name)}`;
+    }
+
+    // ---- Commits and queries ----------------------------------------------------------------------
+
+    /** Applies the changes and asks the queries, all or nothing. Throws Lost if the scene began anew, Unknown if nobody can tell
+     * whether the commit was made, and Unanswered if it was made without an answer to its queries. A commit with `time` and moves
+     * is a tick, which is not sent again unless `retries` says so: the next one is better. */
+    async commit<const Q extends readonly Query[]>(commit: Commit<Q>, call: Call = {}): Promise<Committed<Q>> {
+        const tick = commit.time !== undefined && (commit.pose !== undefined || commit.frames !== undefined);
+        const repeats = tick ? { retries: 0, ...call } : call;
+        const absolute = !commit.transform && !commit.restart && !commit.if_box;
+        const request = {
+            ...repeats,
+            method: "POST",
+            path: `${this.path}/commit`,
+            body: commit,
+            typed: commit.queries?.some(answersIds) ?? false,
+            again: !changes(commit) || commit.if_revision !== undefined || (this.soleWriter && absolute),
+        };
+        let reply: Reply<Committed<Q>>;
+        try {
+            reply = await this.send<Committed<Q>>(request);
+        } catch (error) {
+            if (!(error instanceof Problem && error.repeated && error.type === "/problems/revision")) throw error;
+            return this.judged(commit, error, call);
+        }
+        const committed = reply.value;
+        this.notePut(commit, committed);
+        if (reply.repeated || committed.ids_omitted) await this.learnPut(commit);
+        await this.askAgain(commit, committed, repeats);
+        return committed;
+    }
+
+    /** The first attempt of a commit with `if_revision` was cut, and the second met another revision: whose is it? */
+    private async judged<Q extends readonly Query[]>(commit: Commit<Q>, problem: Problem, call: Call): Promise<Committed<Q>> {
+        const { revision, time } = await this.info(call);
+        if (commit.time === undefined || time !== commit.time || revision !== (commit.if_revision as number) + 1)
+            throw new Unknown("the connection broke behind a commit, and the scene was changed since", { cause: problem });
+        const committed = {
+            revision,
+            time,
+            removed: size(commit.remove),
+            put: size(commit.put),
+            posed: size(commit.pose),
+            transformed: size(commit.transform),
+            results: (commit.queries ?? []).map(() => ({ problem: problem.body })),
+            answer_lost: true,
+        } as unknown as Committed<Q>;
+        await this.learnPut(commit);
+        await this.askAgain(commit, committed, { retries: 1, ...call });
+        return committed;
+    }
+
+    private notePut({ put, remove, dry_run }: Commit, { ids }: Committed): void {
+        if (dry_run) return;
+        for (const name of remove ?? []) this.known.delete(name);
+        if (isColumns(put)) put.names.forEach((name, i) => ids && this.known.set(name, (ids as Uint32Array)[i] as number));
+        else for (const [name, id] of Object.entries(ids ?? {})) this.known.set(name, id);
+    }
+
+    private async learnPut({ put }: Commit): Promise<void> {
+        if (put !== undefined) await this.learn(isColumns(put) ? put.names : Object.keys(put));
+    }
+
+    /** Asks those queries again, of the same state, that the daemon could not answer behind the commit. */
+    private async askAgain(commit: Commit, committed: Committed, call: Call): Promise<void> {
+        const results = committed.results as (object & { problem?: ProblemBody })[];
+        const open = results.flatMap((result, i) => (result.problem ? [i] : []));
+        if (open.length === 0) return;
+        if (call.retries !== 0) {
+            const queries = open.map((i) => atState(commit.queries?.[i] as Query, committed));
+            const reply = await this.send<Committed>({
+                ...call,
+                method: "POST",
+                path: `${this.path}/commit`,
+                body: { queries },
+                typed: queries.some(answersIds),
+                again: true,
+            });
+            for (const [k, result] of (reply.value.results as object[]).entries()) results[open[k] as number] = result;
+        }
+        const problems = results.flatMap(({ problem }) => problem ?? []);
+        if (problems.length > 0) throw new Unanswered(committed, problems);
+    }
+
+    /** Asks one query. */
+    async query<Q extends Query>(query: Q, call: Call = {}): Promise<Answer<Q> & Moment> {
+        const { kind, ...body } = query;
+        const request = {
+            ...call,
+            method: "POST",
+            path: `${this.path}/query/${kind}`,
+            body,
+            typed: answersIds(query),
+            again: true,
+        };
+        return (await this.send<Answer<Q> & Moment>(request)).value;
+    }
+
+    /** Puts boxes, by name or in columns. Their ids are known then, also of boxes that were there before. */
+    async put(boxes: Named<BoxIn> | PutColumns, call?: Call): Promise<Committed<[]>> {
+        const committed = await this.commit<[]>({ put: boxes }, call);
+        await this.learnPut({ put: boxes });
+        return committed;
+    }
+
+    // ---- Ids --------------------------------------------------------------------------------------
+
+    /** The ids of boxes that were put or listed through this object. */
+    ids(names: readonly string[]): Uint32Array {
+        return Uint32Array.from(names, (name) => {
+            const id = this.known.get(name);
+            if (id === undefined)
+                throw new RangeError(`the id of ${JSON.stringify(name)} is not known: put the box, or learn its id, first`);
+            return id;
+        });
+    }
+
+    /** Reads the ids of boxes that are in the scene. */
+    async learn(names: readonly string[]): Promise<void> {
+        const wanted = new Set(names.filter((name) => !this.known.has(name)));
+        if (wanted.size <= FEW) {
+            await Promise.all(Array.from(wanted, (name) => this.box(name).catch(unlessAbsent)));
+            return;
+        }
+        for await (const { name } of this.boxes()) if (wanted.delete(name) && wanted.size === 0) return;
+    }
+
+    // ---- Boxes ------------------------------------------------------------------------------------
+
+    /** The boxes by id, page by page. */
+    async *boxes(which: { prefix?: string; entity?: string; at_revision?: number; at_time?: number } = {}): AsyncGenerator<Box> {
+        let cursor: string | undefined;
+        do {
+            const page = await this.call<{ boxes: Box[]; cursor?: string }>(
+                "GET",
+                `/boxes${asked({ ...which, limit: PAGE_OF_BOXES, cursor })}`,
+            );
+            for (const box of page.boxes) {
+                if (which.at_revision === undefined && which.at_time === undefined) this.known.set(box.name, box.id);
+                yield box;
+            }
+            cursor = page.cursor;
+        } while (cursor !== undefined);
+    }
+
+    async box(
+        name: string,
+        which: { include?: readonly Include[]; at_time?: number; at_revision?: number } = {},
+    ): Promise<BoxAnswer> {
+        const box = await this.call<BoxAnswer>("GET", `/boxes/${encodeURIComponent(name)}${asked(which)}`);
+        if (!box.at) this.known.set(name, box.id);
+        return box;
+    }
+
+    patch(name: string, fields: BoxPatch, call?: Call): Promise<BoxAnswer> {
+        return this.call("PATCH", `/boxes/${encodeURIComponent(name)}`, fields, call);
+    }
+
+    transform(name: string, how: Transform, call?: Call): Promise<BoxAnswer> {
+        return this.call("POST", `/boxes/${encodeURIComponent(name)}/transform`, how, call);
+    }
+
+    /** Grows a box until it holds the others. */
+    merge(name: string, others: readonly string[], call?: Call): Promise<BoxAnswer> {
+        return this.call("POST", `/boxes/${encodeURIComponent(name)}/merge`, { with: others }, call);
+    }
+
+    /** The frames by name, page by page. */
+    async *frames(which: { prefix?: string } = {}): AsyncGenerator<Frame> {
+        let cursor: string | undefined;
+        do {
+            const page = await this.call<{ frames: Frame[]; cursor?: string }>("GET", `/frames${asked({ ...which, cursor })}`);
+            yield* page.frames;
+            cursor = page.cursor;
+        } while (cursor !== undefined);
+    }
+
+    // ---- The scene --------------------------------------------------------------------------------
+
+    info(call?: Call): Promise<SceneInfo> {
+        return this.call("GET", "", undefined, call);
+    }
+
+    /** Makes the scene, or changes its settings. */
+    set(settings: Settings, call?: Call): Promise<SceneInfo> {
+        return this.call("PUT", "", settings, call);
+    }
+
+    async delete(call?: Call): Promise<void> {
+        await this.call("DELETE", "", undefined, call);
+        this.forget();
+    }
+
+    /** Makes the scene `to` of a state of this one. */
+    async copy(to: string, which: { at?: At; replace?: boolean } = {}, call: Call = {}): Promise<SceneInfo> {
+        // The answer has the epoch of the copy, so it must not be taken for this scene's.
+        const request = { ...call, method: "POST", path: `${this.path}/copy`, body: { to, ...which }, again: false };
+        return (await this.sender.send<SceneInfo>(request)).value;
+    }
+
+    /** The scene as lines, for `import`. */
+    export(): ReadableStream<Uint8Array> {
+        const open = () =>
+            this.sender.open({ method: "GET", path: `${this.path}/export`, headers: { Accept: LINES }, again: true });
+        let body: AsyncIterator<Uint8Array> | undefined;
+        return new ReadableStream({
+            async pull(controller) {
+                body ??= (await open()).body[Symbol.asyncIterator]();
+                const { done, value } = await body.next();
+                if (done) controller.close();
+                else controller.enqueue(value);
+            },
+            async cancel() {
+                await body?.return?.();
+            },
+        });
+    }
+
+    /** Replaces the scene by exported lines. */
+    async import(lines: string | Uint8Array | ReadableStream<Uint8Array>, call: Call = {}): Promise<SceneInfo> {
+        const body =
+            lines instanceof ReadableStream ? await new Response(lines as ReadableStream<Uint8Array<ArrayBuffer>>).text() : lines;
+        this.known.clear(); // boxes get new ids
+        const headers = { "Content-Type": LINES };
+        return (
+            await this.send<SceneInfo>({
+                ...call,
+                method: "POST",
+                path: `${this.path}/import`,
+                body,
+                headers,
+                again: this.soleWriter,
+            })
+        ).value;
+    }
+
+    /** The queries that the scene recorded (`record` of its settings), page by page. */
+    async *recorded(which: { tag?: string; hit?: boolean; box?: string } = {}): AsyncGenerator<RecordedQuery> {
+        let cursor: string | undefined;
+        do {
+            const page = await this.call<{ queries: RecordedQuery[]; cursor?: string }>(
+                "GET",
+                `/queries${asked({ ...which, cursor })}`,
+            );
+            yield* page.queries;
+            cursor = page.cursor;
+        } while (cursor !== undefined);
+    }
+
+    /** Follows the scene, over breaks and restarts of the daemon, until the scene is deleted or the signal ends it. */
+    events({ signal, silence, ...which }: Topics & Follow = {}): AsyncGenerator<SceneEvent> {
+        const path = `${this.path}/events${asked(which)}`;
+        const options = { ...(signal && { signal }), ...(silence !== undefined && { silence }) };
+        return follow(async (last, first, signal) => {
+            const headers: Record<string, string> = { Accept: "text/event-stream" };
+            if (last) headers["Last-Event-ID"] = last;
+            const request = { method: "GET", path, headers, signal, again: true };
+            const open = async () => {
+                const received = await this.sender.open(first ? request : { ...request, retries: 0 });
+                const epoch = received.headers.get("Obbd-Epoch");
+                if (this.epoch && epoch && epoch !== this.epoch) await this.lost(this.epoch);
+                return received;
+            };
+            try {
+                return await open();
+            } catch (error) {
+                if (first || !(error instanceof Problem && error.type === "/problems/no-scene") || !this.onLost) throw error;
+                await this.lost(this.epoch);
+                return open();
+            }
+        }, options);
+    }
+
+    // ---- Rules ------------------------------------------------------------------------------------
+
+    private losing: Promise<unknown> | undefined;
+
+    private forget(): void {
+        this.known.clear();
+        this.epoch = "";
+    }
+
+    /** Forgets what was known in the epoch, and lets the boxes be put again; once, however many requests notice it. */
+    private async lost(epoch: string): Promise<void> {
+        if (epoch === this.epoch) {
+            this.forget();
+            this.losing = Promise.resolve(this.onLost?.(this)).finally(() => (this.losing = undefined));
+        }
+        await this.losing;
+    }
+
+    /** Every request names the epoch in which its ids and revisions were given. */
+    private async send<T>(request: Request): Promise<Reply<T>> {
+        const epoch = this.epoch;
+        const headers = epoch ? { ...request.headers, "Obbd-If-Epoch": epoch } : request.headers;
+        try {
+            const reply = await this.sender.send<T>({ ...request, ...(headers && { headers }) });
+            if (this.epoch === "" && epoch === "") this.epoch = reply.headers.get("Obbd-Epoch") ?? "";
+            return reply;
+        } catch (error) {
+            const anew =
+                error instanceof Problem && epoch !== "" && ["/problems/epoch", "/problems/no-scene"].includes(error.type);
+            if (!anew) throw error;
+            await this.lost(epoch);
+            throw new Lost(error.body, error.headers, error.repeated);
+        }
+    }
+
+    private async call<T>(method: string, rest: string, body?: unknown, call: Call = {}): Promise<T> {
+        const again = method === "GET" || (this.soleWriter && method !== "POST");
+        return (await this.send<T>({ ...call, method, path: this.path + rest, body, again })).value;
+    }
+}
+
+/** The query, about the state that the commit made. */
+function atState(query: Query, { revision, time }: Moment): Query {
+    const at = query.at as At | undefined;
+    if (at === undefined) return { ...query, at: { revision } };
+    return at.ago === undefined ? query : { ...query, at: { ...at, ago: undefined, time: time - at.ago } };
+}

@@ -1,0 +1,209 @@
+// Sends requests by the rules that all clients of obbd share: what may be sent again, how long to wait, in which media type.
+import { decode, encode, needsCbor } from "./cbor.js";
+import { curl, plain } from "./curl.js";
+import { Disconnected, Problem, type ProblemBody, Unknown } from "./problem.js";
+import { joined, type Received, Refused, type Transport } from "./transport.js";
+
+const CBOR = "application/cbor";
+const JSON_TYPE = "application/json";
+const WAIT_MS = { first: 50, most: 2000 }; // before another attempt, where the daemon names no time
+
+export interface Call {
+    /** Milliseconds for the call with all its attempts. */
+    timeout?: number;
+    /** How often the call may be sent again. */
+    retries?: number;
+    signal?: AbortSignal;
+}
+
+export interface Request extends Call {
+    method: string;
+    path: string;
+    /** Bytes and strings are sent as they are, anything else as JSON or CBOR. */
+    body?: unknown;
+    headers?: Record<string, string>;
+    /** The answer holds ids or columns, which CBOR brings as typed arrays. */
+    typed?: boolean;
+    /** May the request be sent again if the connection broke behind it? */
+    again: boolean;
+    /** In place of choosing by the values. */
+    media?: "json" | "cbor";
+}
+
+export interface Reply<T = unknown> {
+    status: number;
+    headers: Headers;
+    /** Undefined without a body; text and NDJSON as a string. */
+    value: T;
+    /** An earlier attempt was cut, so what the request changes may have been changed before. */
+    repeated: boolean;
+}
+
+/** Gives a token; `refused` says that the one before was not good. */
+export type Token = string | ((refused: boolean) => Promise<string>);
+
+export interface Settings {
+    token?: Token | undefined;
+    timeout: number;
+    retries: number;
+}
+
+export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+        const stop = () => {
+            clearTimeout(timer);
+            reject(signal?.reason);
+        };
+        const timer = setTimeout(() => {
+            signal?.removeEventListener("abort", stop);
+            resolve();
+        }, ms);
+        if (signal?.aborted) stop();
+        else signal?.addEventListener("abort", stop, { once: true });
+    });
+}
+
+/** Lets the signal stop the controller, until the returned function is called. */
+export function linked(signal: AbortSignal | undefined, stop: AbortController): () => void {
+    const cancel = () => stop.abort(signal?.reason);
+    if (signal?.aborted) cancel();
+    signal?.addEventListener("abort", cancel, { once: true });
+    return () => signal?.removeEventListener("abort", cancel);
+}
+
+/** Is this run with OBBD_DEBUG=1? */
+const DEBUG = (globalThis as { process?: { env?: Record<string, string> } }).process?.env?.OBBD_DEBUG === "1";
+
+export class Sender {
+    private token: string | undefined;
+
+    constructor(
+        readonly transport: Transport,
+        private readonly settings: Settings,
+    ) {
+        if (typeof settings.token === "string") this.token = settings.token;
+    }
+
+    /** Sends the request, again where that is allowed, and reads the whole answer. Throws Problem, Disconnected or Unknown. */
+    async send<T>(request: Request): Promise<Reply<T>> {
+        const stop = new AbortController();
+        const unlink = linked(request.signal, stop);
+        try {
+            return await this.attempts(request, stop, async (received, repeated) => ({
+                status: received.status,
+                headers: received.headers,
+                value: (await valueOf(received)) as T,
+                repeated,
+            }));
+        } finally {
+            unlink();
+        }
+    }
+
+    /** The same for an answer that goes on: only its head is awaited in time. The caller reads the body, until the signal ends it. */
+    async open(request: Request): Promise<Received> {
+        const stop = new AbortController();
+        const unlink = linked(request.signal, stop);
+        try {
+            return await this.attempts(request, stop, async (received) => received);
+        } catch (error) {
+            unlink();
+            throw error;
+        }
+    }
+
+    private async attempts<T>(
+        request: Request,
+        stop: AbortController,
+        read: (received: Received, repeated: boolean) => Promise<T>,
+    ): Promise<T> {
+        const { timeout = this.settings.timeout, retries = this.settings.retries } = request;
+        const end = Date.now() + timeout;
+        const timer = setTimeout(() => stop.abort(new Disconnected(`no answer within ${timeout} ms`)), timeout);
+        const seen = { repeated: false, cancelled: 0, refusedToken: false };
+        try {
+            const sent = await this.written(request);
+            for (let attempt = 0; ; attempt++) {
+                let wait = Math.min(WAIT_MS.most, WAIT_MS.first * 2 ** attempt) * (0.5 + Math.random() / 2);
+                try {
+                    const received = await this.transport.send({ ...sent, signal: stop.signal });
+                    if (received.status < 400) return await read(received, seen.repeated);
+                    const problem = new Problem(await problemOf(received), received.headers, seen.repeated);
+                    if (received.status === 401 && typeof this.settings.token === "function" && !seen.refusedToken) {
+                        seen.refusedToken = true;
+                        this.token = await this.settings.token(true);
+                        Object.assign(sent.headers, this.authorization());
+                        continue;
+                    }
+                    if (received.status !== 429 && received.status !== 503) throw problem;
+                    // Took longer than --request-timeout, or the service ends: worth one more attempt.
+                    if (problem.type === "/problems/cancelled") seen.cancelled++;
+                    wait += 1000 * Number(received.headers.get("Retry-After") ?? 0);
+                    if (attempt >= retries || seen.cancelled > 1 || Date.now() + wait >= end) throw problem;
+                } catch (error) {
+                    if (!(error instanceof Disconnected)) throw error;
+                    if (!(error instanceof Refused)) {
+                        if (!request.again) throw new Unknown(`${error.message}; the change was made or not`, { cause: error });
+                        seen.repeated = true;
+                    }
+                    if (attempt >= retries || stop.signal.aborted) throw error;
+                }
+                await sleep(wait, stop.signal);
+            }
+        } finally {
+            clearTimeout(timer);
+        }
+    }
+
+    private authorization(): Record<string, string> {
+        return this.token ? { Authorization: `Bearer ${this.token}` } : {};
+    }
+
+    private async written(request: Request) {
+        if (this.token === undefined && typeof this.settings.token === "function") this.token = await this.settings.token(false);
+        const { method, path, body } = request;
+        const headers: Record<string, string> = this.authorization();
+        let parts: Uint8Array[] | null = null;
+        const cbor = request.media ? request.media === "cbor" : request.typed || needsCbor(body);
+        if (cbor) headers.Accept = CBOR;
+        if (body instanceof Uint8Array) parts = [body];
+        else if (typeof body === "string") parts = [new TextEncoder().encode(body)];
+        else if (body !== undefined) {
+            headers["Content-Type"] = cbor ? CBOR : JSON_TYPE;
+            parts = cbor ? encode(body) : [new TextEncoder().encode(JSON.stringify(body, request.media && plain))];
+        }
+        Object.assign(headers, request.headers);
+        if (DEBUG) console.error(curl(this.transport, { method, path, headers }, body));
+        return { method, path, headers, body: parts };
+    }
+}
+
+async function bytesOf(received: Received): Promise<Uint8Array<ArrayBuffer>> {
+    const parts: Uint8Array[] = [];
+    for await (const part of received.body) parts.push(part);
+    return joined(parts);
+}
+
+function typeOf(received: Received): string {
+    return (received.headers.get("Content-Type") ?? "").replace(/;.*/, "").trim();
+}
+
+async function valueOf(received: Received): Promise<unknown> {
+    const bytes = await bytesOf(received);
+    const type = typeOf(received);
+    if (type === CBOR) return decode(bytes);
+    if (bytes.length === 0) return undefined;
+    const text = new TextDecoder().decode(bytes);
+    return type === JSON_TYPE || type === "application/problem+json" ? JSON.parse(text) : text;
+}
+
+async function problemOf(received: Received): Promise<ProblemBody> {
+    const value = await valueOf(received);
+    if (typeof value === "object") return value as ProblemBody;
+    return {
+        type: "",
+        title: `status ${received.status}`,
+        status: received.status,
+        detail: `found the status ${received.status} without a problem`,
+    };
+}

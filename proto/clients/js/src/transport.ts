@@ -1,0 +1,86 @@
+// One HTTP request and its answer, without any judgement. Browsers have fetch; node.ts brings a transport over node:http.
+import { Disconnected } from "./problem.js";
+
+export interface Sent {
+    method: string;
+    /** Path and query string. */
+    path: string;
+    headers: Record<string, string>;
+    /** To be sent one after the other. */
+    body: Uint8Array[] | null;
+    signal: AbortSignal;
+}
+
+export interface Received {
+    status: number;
+    headers: Headers;
+    body: AsyncIterable<Uint8Array>;
+}
+
+/** Nothing of the request can have arrived. */
+export class Refused extends Disconnected {}
+
+export interface Transport {
+    /** The address of the daemon, and the unix socket that stands for it, if any. */
+    readonly base: string;
+    readonly socket?: string;
+    /** The address of the web editor; undefined if only a unix socket is known. */
+    readonly page: string | undefined;
+    /** Resolves when the head of the answer is there. Throws Refused, Disconnected, or the reason of the signal. */
+    send(sent: Sent): Promise<Received>;
+    /** Ends idle connections. */
+    close(): void;
+}
+
+/** Joins the parts of a body. */
+export function joined(parts: Uint8Array[]): Uint8Array<ArrayBuffer> {
+    const out = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+    let at = 0;
+    for (const part of parts) {
+        out.set(part, at);
+        at += part.length;
+    }
+    return out;
+}
+
+export class FetchTransport implements Transport {
+    readonly page: string;
+
+    constructor(readonly base: string) {
+        this.page = base;
+    }
+
+    async send({ method, path, headers, body, signal }: Sent): Promise<Received> {
+        const init: RequestInit = { method, headers, signal, cache: "no-store", credentials: "omit" };
+        if (body) init.body = joined(body);
+        let response: Response;
+        try {
+            response = await fetch(this.base + path, init);
+        } catch (error) {
+            throw signal.aborted ? signal.reason : broken(error); // fetch does not tell a refusal from a cut
+        }
+        return { status: response.status, headers: response.headers, body: chunks(response.body, signal) };
+    }
+
+    close(): void {}
+}
+
+export function broken(error: unknown): Disconnected {
+    return new Disconnected(`the connection broke: ${error instanceof Error ? error.message : error}`, { cause: error });
+}
+
+async function* chunks(body: ReadableStream<Uint8Array> | null, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+    if (!body) return;
+    const reader = body.getReader();
+    try {
+        for (;;) {
+            const { done, value } = await reader.read();
+            if (done) return;
+            yield value;
+        }
+    } catch (error) {
+        throw signal.aborted ? signal.reason : broken(error);
+    } finally {
+        void reader.cancel().catch(() => {}); // whoever has read enough leaves the connection
+    }
+}

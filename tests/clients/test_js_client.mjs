@@ -1,0 +1,480 @@
+#!/usr/bin/env node
+// The JavaScript client against the real daemon: codec, ids, columns, events, tokens, spawn, and what is in the package.
+import assert from "node:assert/strict";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { startDaemon, until } from "../support/daemon.mjs";
+import { run, test } from "../support/sums.mjs";
+import { installed, obbd, plain } from "./js.mjs";
+
+const { allPairs, connect, decode, encode, nearest, pairs, ray } = obbd;
+const CUBE = (x, more = {}) => ({ center: [x, 0, 0], half_extents: [1, 1, 1], ...more });
+const folder = mkdtempSync(join(tmpdir(), "obbd-clients-"));
+const socket = `unix:${join(folder, "socket")}`;
+const daemon = await startDaemon(0, ["--listen", socket]);
+const client = connect(daemon.url);
+const bytes = (hex) => Uint8Array.from(hex.match(/../g) ?? [], (byte) => Number.parseInt(byte, 16));
+const hex = (parts) => Buffer.concat(parts).toString("hex");
+
+async function listed(iterable) {
+    const out = [];
+    for await (const one of iterable) out.push(one);
+    return out;
+}
+
+let scenes = 0;
+const fresh = () => client.scene(`scene-${++scenes}`);
+
+// ---- CBOR -----------------------------------------------------------------------------------------
+
+// Values of RFC 8949, appendix A, that this codec writes as they stand there.
+const WRITTEN = [
+    ["00", 0],
+    ["0a", 10],
+    ["17", 23],
+    ["1818", 24],
+    ["1864", 100],
+    ["1903e8", 1000],
+    ["1a000f4240", 1e6],
+    ["1b000000e8d4a51000", 1e12],
+    ["20", -1],
+    ["29", -10],
+    ["3863", -100],
+    ["3903e7", -1000],
+    ["fb3ff199999999999a", 1.1],
+    ["fbc010666666666666", -4.1],
+    ["fb7e37e43c8800759c", 1e300],
+    ["f4", false],
+    ["f5", true],
+    ["f6", null],
+    ["60", ""],
+    ["6161", "a"],
+    ["6449455446", "IETF"],
+    ["62c3bc", "\u00fc"],
+    ["64f0908591", "\ud800\udd51"],
+    ["80", []],
+    ["83010203", [1, 2, 3]],
+    ["8301820203820405", [1, [2, 3], [4, 5]]],
+    ["a0", {}],
+    ["a26161016162820203", { a: 1, b: [2, 3] }],
+    ["826161a161626163", ["a", { b: "c" }]],
+    ["1bffffffffffffffff", 2n ** 64n - 1n],
+    ["c249010000000000000000", 2n ** 64n],
+    ["c349010000000000000000", -(2n ** 64n) - 1n],
+    ["fb8000000000000000", -0],
+    ["d8464801000000020000" + "00", Uint32Array.of(1, 2)],
+    ["d855440000c03f", Float32Array.of(1.5)],
+    ["d85648000000000000f83f", Float64Array.of(1.5)],
+];
+// And other forms that it reads.
+const READ = [
+    ["fa47c35000", 100000],
+    ["c340", -1n],
+    ["1b001fffffffffffff", 2 ** 53 - 1],
+    ["3b001fffffffffffff", -(2 ** 53)],
+    ["c240", 0n],
+];
+
+test("CBOR as in RFC 8949 and RFC 8746", () => {
+    for (const [wanted, value] of WRITTEN) {
+        assert.equal(hex(encode(value)), wanted);
+        assert.deepEqual(plain(decode(bytes(wanted))), plain(value), wanted);
+    }
+    for (const [given, value] of READ) assert.deepEqual(Number(decode(bytes(given))), Number(value), given);
+    assert.ok(Object.is(decode(bytes("fb8000000000000000")), -0));
+});
+
+test("broken CBOR is refused, and every truncated prefix", () => {
+    const parts = encode({
+        a: [1, 300, 1e300, "text", -5, null],
+        columns: { boxes: Uint32Array.of(1, 2, 3), points: Float64Array.of(1, 2) },
+    });
+    const whole = new Uint8Array(Buffer.concat(parts));
+    for (let n = 0; n < whole.length; n++) assert.throws(() => decode(whole.slice(0, n)), RangeError, `${n} bytes`);
+    assert.deepEqual(decode(whole).columns.boxes, Uint32Array.of(1, 2, 3));
+    // trailing, indefinite, an unknown tag, half a number in a typed array, a key that is no text, a simple value, too deep, no UTF-8
+    for (const given of [
+        "0000",
+        "9fff",
+        "5fff",
+        "d85040",
+        "d8464101",
+        "a10000",
+        "e0",
+        "81".repeat(66) + "00",
+        "61ff",
+        "9bffffffffffffffff",
+    ])
+        assert.throws(() => decode(bytes(given)), Error, given);
+});
+
+test("random values come back, and a member __proto__ is a member like any other", () => {
+    let state = 20261123;
+    const random = () => (state = (Math.imul(state, 1103515245) + 12345) >>> 0) / 2 ** 32;
+    const make = (depth) => {
+        const kind = Math.floor(random() * (depth > 3 ? 5 : 7));
+        if (kind === 0) return Math.floor((random() - 0.5) * 2 ** Math.floor(random() * 54));
+        if (kind === 1) return (random() - 0.5) * 10 ** Math.floor(random() * 300 - 150);
+        if (kind === 2)
+            return String.fromCodePoint(...Array.from({ length: random() * 40 }, () => 32 + Math.floor(random() * 0x2000)));
+        if (kind === 3) return random() < 0.5;
+        if (kind === 4) return null;
+        if (kind === 5) return Array.from({ length: random() * 6 }, () => make(depth + 1));
+        return Object.fromEntries(
+            Array.from({ length: random() * 6 }, (_, i) => [`${i}${String.fromCodePoint(0x1f600 + i)}`, make(depth + 1)]),
+        );
+    };
+    let nested = 0;
+    for (let i = 0; i < 5000; i++) {
+        const value = make(0);
+        nested += typeof value === "object" && value !== null ? 1 : 0;
+        assert.deepEqual(decode(new Uint8Array(Buffer.concat(encode(value)))), value);
+    }
+    assert.ok(nested > 500);
+    const odd = decode(bytes("a1695f5f70726f746f5f5f01")); // {"__proto__": 1}
+    assert.deepEqual([Object.keys(odd), Object.getPrototypeOf(odd)], [["__proto__"], Object.prototype]);
+});
+
+test("large typed arrays go out from where they lie, and come in as views where they are aligned", () => {
+    const centers = new Float32Array(300);
+    const part = encode({ centers }).find((one) => one.buffer === centers.buffer);
+    assert.deepEqual([part.byteOffset, part.length], [0, 1200]);
+    const body = new Uint8Array(Buffer.concat(encode(Uint32Array.of(7, 8, 9))));
+    const shifted = new Uint8Array(body.length + 8);
+    const views = [0, 1, 2, 3].map((shift) => {
+        shifted.set(body, shift);
+        const ids = decode(shifted.subarray(shift, shift + body.length));
+        assert.deepEqual(ids, Uint32Array.of(7, 8, 9));
+        return ids.buffer === shifted.buffer;
+    });
+    assert.equal(views.filter(Boolean).length, 1);
+});
+
+// ---- Scenes ---------------------------------------------------------------------------------------
+
+test("ids: of boxes that were put, in columns too, and of boxes that were there before", async () => {
+    const scene = fresh();
+    assert.throws(() => scene.ids(["a"]), /the id of "a" is not known/);
+    await scene.put({ a: CUBE(0), b: CUBE(1.5) });
+    await scene.put({ names: ["c", "a"], centers: new Float32Array([9, 0, 0, 0, 0, 0]), half_extents: [1, 1, 1] });
+    assert.deepEqual(scene.ids(["a", "b", "c"]), Uint32Array.of(1, 2, 3));
+    const other = connect(daemon.url).scene(scene.name); // another program
+    await other.put({ b: CUBE(1.5), d: CUBE(30) });
+    assert.deepEqual(other.ids(["d", "b"]), Uint32Array.of(4, 2));
+    await other.learn(["c"]);
+    assert.deepEqual(other.ids(["c"]), Uint32Array.of(3));
+    const many = Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`m${i}`, CUBE(100 + 3 * i)]));
+    await scene.put(many);
+    const third = connect(daemon.url).scene(scene.name);
+    await third.put(many); // read by listing
+    assert.deepEqual(third.ids(["m0", "m99"]), scene.ids(["m0", "m99"]));
+    await scene.commit({ remove: ["a"] });
+    assert.throws(() => scene.ids(["a"]), RangeError);
+});
+
+test("columns in and out, each ray at its own time", async () => {
+    const scene = fresh();
+    await scene.commit({ time: 0, put: { bob: CUBE(0) } });
+    const ids = scene.ids(["bob"]);
+    await scene.commit({ time: 100, pose: { ids, centers: Float32Array.of(10, 0, 0) } });
+    const rays = {
+        origins: Float64Array.of(0, 0, -5, 5, 0, -5, 10, 0, -5, 0, 0, -5),
+        directions: Float64Array.of(0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 1),
+        times: [0, 50, 900, 100],
+    };
+    const { columns, revision } = await scene.query(ray(rays, { columns: true }));
+    assert.deepEqual(columns.boxes, Uint32Array.of(1, 1, 1, 0));
+    assert.deepEqual(columns.distances, Float64Array.of(4, 4, 4, 0));
+    assert.deepEqual(Array.from(columns.clamped), [0, 0, 1, 0]);
+    assert.equal(revision, 2);
+    const { columns: single } = await scene.query(nearest({ points: Float32Array.of(12, 0, 0) }, { columns: true, float: 32 }));
+    assert.deepEqual(
+        [single.boxes, single.distances, single.points],
+        [Uint32Array.of(1), Float32Array.of(1), Float32Array.of(11, 0, 0)],
+    );
+});
+
+test("a commit's results, in order and by form; vectors are plain arrays in both media", async () => {
+    const scene = fresh();
+    const { results } = await scene.commit({
+        put: { a: CUBE(0), b: CUBE(1.5), far: CUBE(9) },
+        queries: [
+            allPairs({ by: "id" }),
+            allPairs(),
+            pairs(
+                [
+                    ["a", "b"],
+                    ["a", "far"],
+                ],
+                { want: ["mtv"] },
+            ),
+            pairs(Uint32Array.of(1, 2), { by: "id" }),
+            ray([{ from: [-5, 0, 0], to: [5, 0, 0] }], { at: 1e9 }),
+        ],
+    });
+    assert.deepEqual(results[0].pairs, Uint32Array.of(1, 2));
+    assert.deepEqual(results[1].pairs, [["a", "b"]]);
+    assert.deepEqual(results[2].results[0].mtv, { normal: [1, 0, 0], depth: 0.5 });
+    assert.deepEqual(results[2].results[1], { overlap: false });
+    assert.equal(results[3].results[0].overlap, true);
+    assert.deepEqual([results[4].results[0].hits[0].point, results[4].at.clamped], [[-1, 0, 0], true]);
+});
+
+test("boxes, frames, settings, copies, recorded queries: the plain calls", async () => {
+    const scene = fresh();
+    assert.equal((await scene.set({ record: 10, history: { span: 1000 } })).record, 10);
+    await scene.commit({
+        frames: { rig: { center: [0, 5, 0] } },
+        put: { head: CUBE(0, { frame: "rig" }), a: CUBE(5), b: CUBE(9, { entity: "ann" }) },
+    });
+    assert.deepEqual((await scene.box("head", { include: ["aabb"] })).aabb, { min: [-1, 4, -1], max: [1, 6, 1] });
+    assert.deepEqual((await scene.patch("a", { data: { hp: 3 } })).data, { hp: 3 });
+    assert.deepEqual((await scene.transform("a", { translate: [1, 0, 0] })).center, [6, 0, 0]);
+    assert.deepEqual((await scene.merge("a", ["b"])).center, [7.5, 0, 0]);
+    assert.deepEqual(
+        (await listed(scene.boxes({ entity: "ann" }))).map(({ name }) => name),
+        ["b"],
+    );
+    assert.deepEqual(await listed(scene.frames()), [{ name: "rig", center: [0, 5, 0], rotation: [0, 0, 0, 1] }]);
+    await scene.query(ray([{ from: [0, 5, -9], to: [0, 5, 0] }], { tag: "shot" }));
+    assert.deepEqual(
+        (await listed(scene.recorded({ tag: "shot" }))).map(({ kind }) => kind),
+        ["ray"],
+    );
+    const copy = await scene.copy(`${scene.name} copy`);
+    assert.deepEqual([copy.boxes, copy.revision], [3, 1]);
+    assert.ok((await scene.commit({ pose: { a: { center: [0, 0, 0] } } })).posed, "the copy's epoch is not this scene's");
+    assert.ok((await listed(client.scenes())).some(({ name }) => name === `${scene.name} copy`));
+});
+
+test("export and import, as a stream", async () => {
+    const scene = fresh();
+    await scene.put(Object.fromEntries(Array.from({ length: 2000 }, (_, i) => [`box ${i}`, CUBE(i, { data: "\u2603" })])));
+    const other = fresh();
+    const { boxes } = await other.import(scene.export());
+    assert.equal(boxes, 2000);
+    const lines = async (one) => (await new Response(one.export()).text()).split("\n").slice(1).join("\n");
+    assert.equal(await lines(other), await lines(scene));
+});
+
+test("a scene that was deleted and made again is noticed, and its boxes are put again", async () => {
+    const scene = fresh();
+    let lost = 0;
+    const put = () => scene.put({ a: CUBE(0) });
+    scene.onLost = async () => {
+        lost++;
+        await put();
+    };
+    await scene.put({ wall: CUBE(9), a: CUBE(0) });
+    const ids = scene.ids(["a"]);
+    const elsewhere = connect(daemon.url).scene(scene.name);
+    await elsewhere.delete();
+    await elsewhere.put({ c: CUBE(3), d: CUBE(6) });
+    const pose = { ids, centers: [1, 0, 0] };
+    const outcomes = await Promise.allSettled([scene.commit({ pose }), scene.commit({ pose }), scene.query(allPairs())]);
+    for (const { reason } of outcomes) assert.ok(reason instanceof obbd.Lost, String(reason));
+    assert.equal(lost, 1);
+    assert.deepEqual((await scene.box("d")).center, [6, 0, 0], "the pose by an old id moved nothing");
+    assert.deepEqual(scene.ids(["a"]), Uint32Array.of(3));
+    await scene.commit({ pose: { ids: scene.ids(["a"]), centers: [1, 0, 0] } });
+    await elsewhere.delete();
+    await assert.rejects(scene.query(allPairs()), obbd.Lost);
+    assert.equal(lost, 2);
+});
+
+test("events: from the present set on, until the scene is deleted", async () => {
+    const scene = fresh();
+    await scene.put({ a: CUBE(0), b: CUBE(1.5) });
+    const seen = [];
+    for await (const event of scene.events({ topics: ["collisions", "boxes"], prefix: "a", include: ["pose"] })) {
+        seen.push(event);
+        if (event.event === "state") await scene.commit({ time: 5, pose: { a: { center: [20, 0, 0] } } });
+        if (event.event === "boxes") await scene.delete();
+    }
+    assert.deepEqual(
+        seen.map(({ event }) => event),
+        ["state", "end", "boxes", "gone"],
+    );
+    assert.deepEqual(seen[1].pairs, [["a", "b"]]);
+    assert.deepEqual(seen[2].columns, { ids: [1], centers: [20, 0, 0], rotations: [0, 0, 0, 1] });
+});
+
+test("events go on over a restart of the daemon", async () => {
+    const first = await startDaemon(0, []);
+    const scene = connect(first.url).scene("yard");
+    await scene.put({ a: CUBE(0) });
+    let second;
+    const seen = [];
+    scene.onLost = () => scene.put({ a: CUBE(0), b: CUBE(1.5) });
+    for await (const event of scene.events({ topics: ["collisions"] })) {
+        seen.push(event.pairs);
+        if (second) break;
+        await first.stop();
+        second = await startDaemon(first.port, []);
+    }
+    await second.stop();
+    assert.deepEqual(seen, [[], [["a", "b"]]]);
+});
+
+test("a signal ends a call and a stream", async () => {
+    const scene = fresh();
+    await scene.put({ a: CUBE(0) });
+    const stop = new AbortController();
+    for await (const { event } of scene.events({ topics: ["collisions"], signal: stop.signal })) {
+        assert.equal(event, "state");
+        stop.abort();
+    }
+    await assert.rejects(scene.query(allPairs(), { signal: stop.signal }), { name: "AbortError" });
+});
+
+// ---- Ways to the daemon ---------------------------------------------------------------------------
+
+test("a unix socket, and the address of OBBD_URL", async () => {
+    const overSocket = connect(socket);
+    assert.ok(Array.isArray((await overSocket.request("GET", "/v1/scenes")).value.scenes));
+    await overSocket.close();
+    process.env.OBBD_URL = daemon.url;
+    assert.equal((await connect().request("GET", "/healthz")).value.status, "alive");
+    delete process.env.OBBD_URL;
+});
+
+test("the same by fetch, as in a browser", async () => {
+    const browser = await import(new URL("node_modules/@obbd/client/dist/index.js", installed));
+    const scene = browser.connect(`${daemon.url}/`).scene("by fetch");
+    await scene.put({ names: ["a", "b"], centers: new Float64Array(6), half_extents: [1, 1, 1] });
+    assert.deepEqual((await scene.query(browser.allPairs({ by: "id" }))).pairs, Uint32Array.of(1, 2));
+    assert.equal(scene.page, `${daemon.url}/#by%20fetch`);
+    for await (const { event, pairs } of scene.events({ topics: ["collisions"] })) {
+        assert.deepEqual([event, pairs], ["state", [["a", "b"]]]);
+        break;
+    }
+    await assert.rejects(
+        browser.connect("http://127.0.0.1:1").request("GET", "/healthz", undefined, { retries: 0 }),
+        browser.Disconnected,
+    );
+});
+
+test("a token is asked for when there is none, and again when it is refused", async () => {
+    const token = "a fresh token";
+    const file = join(folder, "tokens.json");
+    const sha256 = createHash("sha256").update(token).digest("hex");
+    writeFileSync(file, JSON.stringify({ tokens: [{ name: "test", sha256, scopes: ["read", "write"], scenes: ["*"] }] }));
+    const guarded = await startDaemon(0, ["--token-file", file]);
+    const asked = [];
+    const knows = connect(guarded.url, { token: async (refused) => asked.push(refused) && (refused ? token : "an old one") });
+    await knows.scene("yard").put({ a: CUBE(0) });
+    assert.deepEqual(asked, [false, true]);
+    await assert.rejects(connect(guarded.url, { token: "wrong" }).request("GET", "/v1/scenes"), { status: 401 });
+    await guarded.stop();
+});
+
+test("OBBD_DEBUG=1 prints each request as a curl that works", () => {
+    const program = join(fileURLToPath(installed), "debug.mjs");
+    writeFileSync(
+        program,
+        `import { connect, pairs } from "@obbd/client";
+        const scene = connect(process.argv[2]).scene("it's");
+        await scene.put({ a: ${JSON.stringify(CUBE(0))} });
+        await scene.query(pairs(Uint32Array.of(1, 1), { by: "id" }));`,
+    );
+    const { stderr, status } = spawnSync("node", [program, daemon.url], {
+        encoding: "utf8",
+        env: { ...process.env, OBBD_DEBUG: "1" },
+    });
+    assert.equal(status, 0, stderr);
+    const commands = stderr.trim().split("\n");
+    assert.equal(commands.length, 2);
+    assert.deepEqual(JSON.parse(execFileSync("sh", ["-c", commands[1]])).results, [{ overlap: true }]);
+});
+
+test("spawn finds the daemon by OBBD_BIN, then in its package, then on the PATH", () => {
+    const home = mkdtempSync(join(folder, "home-"));
+    const own = join(home, "node_modules/@obbd/client");
+    cpSync(fileURLToPath(new URL("node_modules/@obbd/client", installed)), own, { recursive: true });
+    writeFileSync(
+        join(home, "find.mjs"),
+        'import { spawn } from "@obbd/client"; await spawn().catch((error) => console.log(error.message));',
+    );
+    const bins = ["named", "own", "path"].map((word) => {
+        const bin = join(home, word);
+        mkdirSync(bin);
+        writeFileSync(join(bin, "obbd"), `#!/bin/sh\necho ${word} >&2; exit 1\n`, { mode: 0o755 });
+        return bin;
+    });
+    const finds = (env) => {
+        const { stdout, stderr } = spawnSync("node", [join(home, "find.mjs")], {
+            encoding: "utf8",
+            env: { ...process.env, PATH: `${bins[2]}:${process.env.PATH}`, ...env },
+        });
+        assert.match(stdout, /the daemon .*obbd did not start/);
+        return stderr.trim();
+    };
+    const env = { OBBD_BIN: undefined };
+    assert.equal(finds(env), "path");
+    symlinkSync(bins[1], join(own, "bin"));
+    assert.equal(finds(env), "own");
+    assert.equal(finds({ OBBD_BIN: join(bins[0], "obbd") }), "named");
+});
+
+test("a spawned daemon ends with its program, however that ends", async () => {
+    const program = join(fileURLToPath(installed), "ends.mjs");
+    writeFileSync(
+        program,
+        `import { spawn } from "@obbd/client";
+        const obbd = await spawn({ args: ["--history", "2000"] });
+        const scene = obbd.scene("yard");
+        const { history } = await scene.set({});
+        console.log(JSON.stringify({ page: scene.page, span: history.span }));
+        if (process.argv[2] === "hang") setInterval(() => {}, 1000);
+        if (process.argv[2] === "close") await obbd.close();`,
+    );
+    for (const way of ["close", "leave", "hang"]) {
+        const child = spawn("node", [program, way], {
+            env: { ...process.env, OBBD_BIN: process.env.OBBD, TMPDIR: folder },
+            stdio: ["ignore", "pipe", "inherit"],
+        });
+        const ended = new Promise((resolve) => child.once("exit", resolve));
+        const { page, span } = JSON.parse(await new Promise((resolve) => child.stdout.once("data", resolve)));
+        assert.equal(span, 2000);
+        if (way === "hang") child.kill("SIGKILL");
+        await ended;
+        const address = new URL(page).origin;
+        await until(`${way}: the daemon is gone`, () =>
+            fetch(`${address}/healthz`).then(
+                () => false,
+                () => true,
+            ),
+        );
+        await until(`${way}: its folder is gone`, () => !readdirSync(folder).some((name) => /^obbd-/.test(name)));
+    }
+});
+
+// ---- The package ----------------------------------------------------------------------------------
+
+test("the package has the daemon's version, no dependencies, and no node in what browsers load", () => {
+    const own = new URL("node_modules/@obbd/client/", installed);
+    const { version, dependencies } = JSON.parse(readFileSync(new URL("package.json", own)));
+    assert.equal(execFileSync(process.env.OBBD, ["--version"], { encoding: "utf8" }).split(" ")[1], version);
+    assert.equal(dependencies, undefined);
+    const loaded = new Set();
+    const load = (file) => {
+        if (loaded.has(file)) return;
+        loaded.add(file);
+        for (const [, from] of readFileSync(new URL(`dist/${file}`, own), "utf8").matchAll(/(?:from|import) "(.*?)"/g)) {
+            assert.match(from, /^\.\//, `${file} imports ${from}`);
+            load(from.slice(2));
+        }
+    };
+    load("index.js");
+    assert.ok(loaded.size >= 8 && !loaded.has("node_transport.js"), [...loaded].join(" "));
+});
+
+const good = await run();
+await client.close();
+await daemon.stop();
+rmSync(folder, { recursive: true });
+process.exit(good ? 0 : 1);
