@@ -103,6 +103,9 @@ static inline void rig_open(struct srv_backend *backend, uint64_t sync_ms)
                                            .last_seq = backend->last_seq};
 }
 
+static struct srv_backend *(*rig_wrap)(
+    struct srv_backend *inner); /* around new journals, or NULL */
+
 static inline void rig_open_new(uint64_t seed, uint64_t sync_ms)
 {
     char error[256];
@@ -113,7 +116,7 @@ static inline void rig_open_new(uint64_t seed, uint64_t sync_ms)
     ck_assert_msg(srv_sqlite_open(rig.folder, &backend, error, sizeof error), "%s", error);
     ck_assert_msg(srv_sqlite_load(backend, &nobody, error, sizeof error), "%s", error);
     ck_assert_int_eq(obb_store_create(100, 10000000, NULL, &rig.store), OBB_OK);
-    rig_open(backend, sync_ms);
+    rig_open(rig_wrap != NULL ? rig_wrap(backend) : backend, sync_ms);
 }
 
 /* Waits until all that was appended is durable and no snapshot is under way. */

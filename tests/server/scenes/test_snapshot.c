@@ -1,0 +1,369 @@
+#include "server/scenes/snapshot.h"
+
+#include "tests/server/scenes/journaled.h"
+
+#include <sqlite3.h>
+
+static int64_t ask(const char *query)
+{
+    char path[200];
+    sqlite3 *db = NULL;
+    sqlite3_stmt *statement = NULL;
+    (void)snprintf(path, sizeof path, "%s/journal.db", rig.folder);
+    ck_assert_int_eq(sqlite3_open(path, &db), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_prepare_v2(db, query, -1, &statement, NULL), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_step(statement), SQLITE_ROW);
+    const int64_t number = sqlite3_column_int64(statement, 0);
+    (void)sqlite3_finalize(statement);
+    (void)sqlite3_close(db);
+    return number;
+}
+
+static const obb_settings space = {.dimensions = 3, .history_span = 1e6, .history_commits = 8};
+
+/* Puts so many new boxes with long data. */
+static void put_many(struct rig_scene *scene, size_t count)
+{
+    static char data[301];
+    obb_put *puts = calloc(count, sizeof *puts);
+    char(*names)[24] = calloc(count, sizeof *names);
+    ck_assert(puts != NULL && names != NULL);
+    memset(data, '1', sizeof data - 1);
+    for (size_t i = 0; i < count; i++) {
+        (void)snprintf(names[i], sizeof names[i], "box %zu of %zu", i, scene->commits);
+        puts[i] = (obb_put){.target = {.name = obb_str_of(names[i])},
+                            .parts = OBB_PUT_ALL,
+                            .box = {.half_extents = {1, 1, 1}, .rotation = {.w = 1}},
+                            .attributes = {.data = obb_str_of(data)}};
+        puts[i].box.center.x = (double)i;
+    }
+    const obb_edit edit = {.dimensions = 3, .puts = puts, .put_count = count};
+    ck_assert(rig_commit(scene, &edit, scene->time + 1, 0));
+    free(puts);
+    free(names);
+}
+
+/* Makes every scene of the rig from the journal again, and compares. */
+static void check_all(void)
+{
+    srv_restored restored;
+    char error[600];
+    struct srv_backend *backend = NULL;
+    struct srv_restore *r = NULL;
+    ck_assert_msg(srv_sqlite_open(rig.folder, &backend, error, sizeof error), "%s", error);
+    ck_assert_msg(srv_sqlite_check(backend, error, sizeof error), "%s", error);
+    const srv_restore_options options = {.backend = backend, .path = rig.folder, .threads = 2};
+    ck_assert(srv_restore_begin(&options, &r));
+    ck_assert_msg(srv_restore_end(r, &restored, error, sizeof error), "%s", error);
+    size_t found = 0;
+    for (size_t i = 0; i < restored.count; i++)
+        for (size_t k = 0; k < rig.scene_count; k++)
+            if (rig.scenes[k].journaled.number == restored.scenes[i].journaled.number) {
+                rig_same_scene(rig.scenes[k].journaled.scene, restored.scenes[i].journaled.scene);
+                ck_assert_uint_eq(restored.scenes[i].epoch, rig.scenes[k].epoch);
+                found++;
+            }
+    ck_assert_uint_eq(found, restored.count);
+    srv_restored_fini(&restored);
+    backend->close(backend);
+}
+
+/* ---- Tests ----------------------------------------------------------------------------------- */
+
+START_TEST(a_large_scene_is_told_in_pieces_and_its_records_are_forgotten)
+{
+    rig_open_new(1, 0);
+    struct rig_scene *scene = rig_make(&space);
+    for (size_t i = 0; i < 12; i++)
+        put_many(scene, 1000); /* 12,000 boxes of 400 bytes: 5 MB of records */
+    rig_wait();
+    ck_assert_uint_ne(scene->journaled.snapshot, 0);
+    ck_assert_uint_gt(scene->journaled.chunks, 12); /* 250 KB each */
+    ck_assert_uint_gt(scene->journaled.size, 4 << 20);
+    put_many(scene, 1); /* lets the journal forget */
+    rig_wait();
+    rig_close();
+    ck_assert_int_eq(ask("select count(*) from snapshot"), 1);
+    ck_assert_int_eq(ask("select count(*) from chunk"), (int64_t)scene->journaled.chunks);
+    ck_assert_int_gt(ask("select max(length(body)) from chunk"), 200000);
+    ck_assert_int_eq(ask("select min(seq) from record"), (int64_t)scene->journaled.first);
+    check_all();
+    rig_end();
+}
+END_TEST
+
+/* 12 scenes; one is busy, the others rest, or change now and then. */
+START_TEST(idle_scenes_do_not_hold_the_log_back)
+{
+    rig_open_new(2, 0);
+    rig.snapshots.least = 30000;
+    for (size_t i = 0; i < 12; i++) {
+        struct rig_scene *scene = rig_make(&space);
+        for (size_t n = 0; n < 20; n++)
+            (void)rig_step(scene, 0);
+    }
+    rig_wait();
+    const uint64_t before = rig.scenes[1].journaled.first;
+    uint64_t most = 0;
+    for (size_t n = 0; n < 4000; n++) {
+        (void)rig_step(&rig.scenes[0], 0);
+        if (n % 500 == 499)
+            (void)rig_step(&rig.scenes[5], 0);
+        if (n % 10 == 9) {
+            rig_wait();
+            uint64_t first = UINT64_MAX;
+            for (size_t i = 0; i < 12; i++)
+                if (rig.scenes[i].journaled.mark < first)
+                    first = rig.scenes[i].journaled.mark;
+            if (rig.snapshots.total - first > most && n > 2000)
+                most = rig.snapshots.total - first;
+        }
+    }
+    rig_wait();
+    printf("%llu bytes written, at most %llu kept\n", (unsigned long long)rig.snapshots.total,
+           (unsigned long long)most);
+    ck_assert_uint_gt(rig.scenes[1].journaled.first, before);
+    ck_assert_uint_gt(rig.snapshots.total, 20 * 30000);
+    ck_assert_uint_lt(most, 6 * 30000);
+    rig_close();
+    check_all();
+    rig_end();
+}
+END_TEST
+
+START_TEST(a_scene_that_goes_takes_its_snapshot_along)
+{
+    size_t caught = 0;
+    for (size_t turns = 0; turns < 12; turns++) {
+        rig_open_new(3, 0);
+        rig.snapshots.least = 1000;
+        struct rig_scene *scene = rig_make(&space), *other = rig_make(&space);
+        put_many(scene, 3000);
+        while (scene->journaled.under_way == NULL)
+            srv_loop_step(rig.loop, 10);
+        for (size_t i = 0; i < turns; i++)
+            srv_loop_step(rig.loop, 10);
+        caught += scene->journaled.under_way != NULL;
+        rig_remove(scene);
+        put_many(other, 1);
+        rig_wait();
+        ck_assert_ptr_null(rig.snapshots.under_way);
+        put_many(other, 1); /* lets the journal tidy up */
+        rig_wait();
+        rig_close();
+        ck_assert_int_eq(ask("select count(*) from snapshot where scene = 1"), 0);
+        ck_assert_int_eq(ask("select count(*) from chunk where id >> 20 not in (select number from "
+                             "snapshot)"),
+                         0);
+        check_all();
+        rig_end();
+    }
+    ck_assert_uint_gt(caught, 4);
+}
+END_TEST
+
+static size_t made, made_badly;
+
+static void on_made(void *context, srv_journal_status status)
+{
+    struct rig_scene *scene = context;
+    made += status == SRV_JOURNAL_OK;
+    made_badly += status != SRV_JOURNAL_OK;
+    if (status == SRV_JOURNAL_OK)
+        srv_snapshots_add(&rig.snapshots, &scene->journaled);
+}
+
+START_TEST(a_scene_without_a_record_is_made_by_its_snapshot)
+{
+    made = made_badly = 0;
+    rig_open_new(4, 0);
+    struct rig_scene *scene = rig_make(&space);
+    for (size_t n = 0; n < 60; n++)
+        (void)rig_step(scene, 0);
+    struct obb_view *view = NULL;
+    ck_assert_int_eq(obb_view_open(scene->journaled.scene, NULL, &view, NULL, NULL), OBB_OK);
+    struct rig_scene *copy = &rig.scenes[rig.scene_count++];
+    *copy = (struct rig_scene){.name = "copy", .dimensions = 3, .epoch = 77};
+    const obb_copy of = obb_copy_of(view, obb_str_of(copy->name), 0);
+    ck_assert_int_eq(obb_scene_copy(&of, NULL, NULL, &copy->journaled.scene), OBB_OK);
+    obb_view_close(view);
+    ck_assert_int_eq(obb_store_adopt(rig.store, copy->journaled.scene, copy->epoch), OBB_OK);
+    copy->journaled.number = srv_journal_number(rig.journal);
+    ck_assert(srv_snapshot_make(&rig.snapshots, &copy->journaled, on_made, copy));
+    rig_wait();
+    ck_assert_uint_eq(made, 1);
+    for (size_t n = 0; n < 60; n++)
+        (void)rig_step(n % 2 == 0 ? copy : scene, 0);
+    rig_wait();
+    rig_close();
+    check_all();
+    rig_end();
+}
+END_TEST
+
+/* A back end that refuses some chunks and words, as if the disk were full for a while. */
+static struct picky {
+    struct srv_backend backend; /* first */
+    struct srv_backend *inner;
+    struct srv_journal_figures figures;
+    _Atomic size_t refuse_in, refused; /* entries until one is refused; 0: none */
+} picky;
+
+static srv_journal_status picky_add(struct srv_backend *backend, struct srv_entry *entry,
+                                    struct wire_buf *bytes)
+{
+    (void)backend;
+    if (entry->kind != SRV_ENTRY_RECORD && atomic_load(&picky.refuse_in) > 0 &&
+        atomic_fetch_sub(&picky.refuse_in, 1) == 1) {
+        atomic_fetch_add(&picky.refused, 1);
+        return SRV_JOURNAL_FULL;
+    }
+    return picky.inner->add(picky.inner, entry, bytes);
+}
+
+static srv_journal_status picky_commit(struct srv_backend *backend)
+{
+    (void)backend;
+    return picky.inner->commit(picky.inner);
+}
+
+static bool picky_tidy(struct srv_backend *backend, uint64_t edge)
+{
+    (void)backend;
+    return picky.inner->tidy(picky.inner, edge);
+}
+
+static bool picky_recover(struct srv_backend *backend)
+{
+    (void)backend;
+    return true;
+}
+
+static void picky_close(struct srv_backend *backend)
+{
+    (void)backend;
+    picky.inner->close(picky.inner);
+}
+
+static struct srv_backend *wrap(struct srv_backend *inner)
+{
+    memset(&picky, 0, sizeof picky);
+    picky.backend = (struct srv_backend){.add = picky_add,
+                                         .commit = picky_commit,
+                                         .tidy = picky_tidy,
+                                         .recover = picky_recover,
+                                         .close = picky_close,
+                                         .last_number = inner->last_number,
+                                         .last_seq = inner->last_seq};
+    picky.inner = inner;
+    inner->figures = &picky.figures;
+    return &picky.backend;
+}
+
+START_TEST(a_snapshot_that_the_journal_refuses_goes_on_when_it_works_again)
+{
+    const obb_settings present = {.dimensions =
+                                      3}; /* no history, so the boxes are told one by one */
+    size_t refused = 0;
+    rig_wrap = wrap;
+    for (size_t n = 1; n < 10; n++) {
+        rig_open_new(6, 0);
+        struct rig_scene *scene = rig_make(&present);
+        put_many(scene, 12000); /* some fifteen pieces */
+        rig_wait();
+        atomic_store(&picky.refuse_in, 2 * n - 1);
+        scene->journaled.size = 0; /* one more */
+        rig.snapshots.least = 1000;
+        put_many(scene, 5);
+        for (size_t i = 0; i < 400 && atomic_load(&picky.refused) == 0; i++)
+            srv_loop_step(rig.loop, 10);
+        refused += atomic_load(&picky.refused);
+        while (srv_journal_state(rig.journal) != SRV_JOURNAL_OK)
+            srv_loop_step(rig.loop, 10);
+        const uint64_t before = scene->journaled.snapshot;
+        if (n == 5) {
+            rig_remove(scene); /* instead */
+            scene = rig_make(&present);
+        }
+        put_many(scene, 1);
+        rig_wait();
+        if (n != 5)
+            ck_assert_uint_gt(scene->journaled.snapshot, before);
+        ck_assert_ptr_null(rig.snapshots.under_way);
+        rig_close();
+        check_all();
+        rig_end();
+    }
+    rig_wrap = NULL;
+    ck_assert_uint_eq(refused, 9);
+}
+END_TEST
+
+START_TEST(a_scene_that_cannot_be_made_durable_is_told_of)
+{
+    rig_wrap = wrap;
+    for (size_t n = 1; n < 4; n++) {
+        made = made_badly = 0;
+        rig_open_new(7, 0);
+        rig.snapshots.least = 1 << 30;
+        struct rig_scene *scene = rig_make(&space);
+        rig_wait();
+        obb_settings settings = space;
+        struct srv_journaled lost = {.number = srv_journal_number(rig.journal)};
+        ck_assert_int_eq(obb_store_add(rig.store, obb_str_of("lost"), &settings, 5, 0, &lost.scene),
+                         OBB_OK);
+        struct rig_scene context = {.journaled = lost};
+        atomic_store(&picky.refuse_in, n);
+        ck_assert(srv_snapshot_make(&rig.snapshots, &context.journaled, on_made, &context));
+        while (made + made_badly == 0)
+            srv_loop_step(rig.loop, 10);
+        ck_assert_uint_eq(made_badly, 1);
+        while (srv_journal_state(rig.journal) != SRV_JOURNAL_OK)
+            srv_loop_step(rig.loop, 10);
+        put_many(scene, 1); /* what is there of it is dropped */
+        rig_wait();
+        put_many(scene, 1);
+        rig_wait();
+        ck_assert_ptr_null(rig.snapshots.under_way);
+        rig_close();
+        ck_assert_int_eq(ask("select count(*) from chunk"), 0);
+        check_all(); /* there is no other scene */
+        rig_end();
+    }
+    rig_wrap = NULL;
+}
+END_TEST
+
+START_TEST(at_the_end_of_the_service_nothing_is_left_under_way)
+{
+    for (size_t turns = 0; turns < 8; turns++) {
+        made = made_badly = 0;
+        rig_open_new(5, turns % 2 == 0 ? 0 : 2);
+        rig.snapshots.least = 1000;
+        struct rig_scene *scene = rig_make(&space);
+        put_many(scene, 6000);
+        for (size_t i = 0; i < turns; i++)
+            srv_loop_step(rig.loop, 5);
+        rig_close(); /* which stops them */
+        ck_assert_ptr_null(rig.snapshots.under_way);
+        check_all();
+        rig_end();
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("snapshot");
+    TCase *tc = tcase_create("snapshot");
+    tcase_set_timeout(tc, test_patience(60));
+    tcase_add_test(tc, a_large_scene_is_told_in_pieces_and_its_records_are_forgotten);
+    tcase_add_test(tc, idle_scenes_do_not_hold_the_log_back);
+    tcase_add_test(tc, a_scene_that_goes_takes_its_snapshot_along);
+    tcase_add_test(tc, a_scene_without_a_record_is_made_by_its_snapshot);
+    tcase_add_test(tc, a_snapshot_that_the_journal_refuses_goes_on_when_it_works_again);
+    tcase_add_test(tc, a_scene_that_cannot_be_made_durable_is_told_of);
+    tcase_add_test(tc, at_the_end_of_the_service_nothing_is_left_under_way);
+    suite_add_tcase(suite, tc);
+    return test_main(suite);
+}
