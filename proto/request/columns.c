@@ -219,6 +219,16 @@ bool wire_columns_fail(const struct wire_columns *columns, int field, size_t row
                           detail);
 }
 
+bool wire_columns_fail_quaternion(const struct wire_columns *columns, int field, size_t row,
+                                  const double q[static 4], obb_status status)
+{
+    size_t element = 0;
+    while (element < 4 && wire_range_check(WIRE_ANY, q[element]) == OBB_OK)
+        element++;
+    return wire_columns_fail(columns, field, row, element % 4, (wire_cause)status,
+                             element < 4 ? wire_limits[WIRE_ANY].rule : NULL);
+}
+
 void wire_columns_refuse(struct wire_columns *columns, int field, size_t row, wire_cause cause,
                          const char *detail)
 {

@@ -77,7 +77,7 @@ static bool read_pose(struct wire_cursor *c, int dimensions, bool named, obb_pos
                 ? !wire_read_bool(c, &pose.teleport)
                 : !wire_read_orientation(c, orientations[field], dimensions, &orientation))
             return false;
-    if (c->failed)
+    if (c->failed || (named && !wire_object_need(&o, FRAME)))
         return false;
     pose.has_center = wire_object_has(&o, CENTER);
     pose.has_rotation = orientation.given;

@@ -69,7 +69,7 @@ static bool make_pose(const struct wire_columns *columns, const struct rows *row
         const obb_status status =
             obb_quat_normalise((obb_quat){q[0], q[1], q[2], q[3]}, &out->rotation);
         if (status != OBB_OK)
-            return wire_columns_fail(columns, ROTATIONS, i, 0, (wire_cause)status, NULL);
+            return wire_columns_fail_quaternion(columns, ROTATIONS, i, q, status);
         out->has_rotation = true;
     }
     if (wire_columns_has(columns, ANGLES)) {

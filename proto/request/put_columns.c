@@ -177,7 +177,7 @@ static bool make_put(const struct wire_columns *columns, const struct rows *rows
         obb_box_from_pose(center, half_extents, (obb_quat){q[0], q[1], q[2], q[3]},
                           rows->angles[row], columns->dimensions, &out->box);
     if (status != OBB_OK)
-        return wire_columns_fail(columns, ROTATIONS, i, 0, (wire_cause)status, NULL);
+        return wire_columns_fail_quaternion(columns, ROTATIONS, i, q, status);
     if (wire_columns_has(columns, FRAMES))
         out->frame = wire_columns_name(columns, FRAMES, i);
     return make_attributes(columns, rows, i, &out->attributes);

@@ -48,12 +48,45 @@ START_TEST(what_is_left_out_is_not_so)
 }
 END_TEST
 
+START_TEST(copies_that_are_wrong_are_refused)
+{
+    static const struct refusal refusals[] = {
+        {"", 422, ""},
+        {"[]", 422, ""},
+        {"{\"replace\":true}", 422, ""},
+        {"{\"to\":null}", 422, "/to"},
+        {"{\"to\":[\"t\"]}", 422, "/to"},
+        {"{\"to\":\"\"}", 422, "/to"},
+        {"{\"to\":\".\"}", 422, "/to"},
+        {"{\"to\":\"..\"}", 422, "/to"},
+        {"{\"to\":\"a\\u0007\"}", 422, "/to"},
+        {"{\"to\":\"t\",\"replace\":1}", 422, "/replace"},
+        {"{\"to\":\"t\",\"replace\":null}", 422, "/replace"},
+        {"{\"to\":\"t\",\"at\":{}}", 422, "/at"},
+        {"{\"to\":\"t\",\"at\":{\"clamp\":true}}", 422, "/at"},
+        {"{\"to\":\"t\",\"at\":{\"time\":1e309}}", 422, "/at/time"},
+        {"{\"to\":\"t\",\"at\":{\"time\":1e16}}", 422, "/at/time"},
+        {"{\"to\":\"t\",\"at\":{\"revision\":-1}}", 422, "/at/revision"},
+        {"{\"to\":\"t\",\"at\":{\"ago\":-1}}", 422, "/at/ago"},
+        {"{\"to\":\"t\",\"at\":{\"time\":1,\"revision\":1}}", 422, "/at/revision"},
+        {"{\"to\":\"t\",\"at\":{\"when\":1}}", 422, "/at/when"},
+        {"{\"to\":\"t\",\"name\":\"u\"}", 422, "/name"},
+        {"{\"to\":\"t\",\"to\":\"t\"}", 400, NULL},
+        {"{\"to\":\"t\",\"at\":{\"time\":1,\"time\":1}}", 400, NULL},
+        {"{\"to\":\"t\"", 400, NULL},
+        {"{\"to\":\"t\",\"at\":{\"time\":NaN}}", 400, NULL},
+    };
+    CHECK_REFUSALS(DUMP_COPY, 3, refusals);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("request_copy");
     TCase *tc = tcase_create("request_copy");
     tcase_add_test(tc, a_copy_is_read_from_both_media);
     tcase_add_test(tc, what_is_left_out_is_not_so);
+    tcase_add_test(tc, copies_that_are_wrong_are_refused);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }

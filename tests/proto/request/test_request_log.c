@@ -1,14 +1,4 @@
-#include "proto/wire.h"
-#include "tests/support/test.h"
-
-#include <stdio.h>
-#include <string.h>
-
-static struct obb_arena arena;
-
-static void start(void) { obb_arena_init(&arena); }
-
-static void stop(void) { obb_arena_fini(&arena); }
+#include "tests/proto/request/requests.h"
 
 /* Returns the line in the arena, without a terminator. */
 static wire_body line_of(const char *text)
@@ -154,6 +144,72 @@ START_TEST(a_commit_is_what_post_takes_and_more)
 }
 END_TEST
 
+#define DONE  ",\"revision\":42,\"hash\":\"000000000000000a\"}"
+#define PLACE "\"center\":[0,0,0],\"half_extents\":[1,1,1]"
+
+START_TEST(lines_that_are_wrong_are_refused)
+{
+    static const struct refusal heads[] = {
+        {"", 422, ""},
+        {"[]", 422, ""},
+        {"{\"format\":\"obbd-scene\",\"version\":2,\"dimensions\":4}", 422, "/dimensions"},
+        {"{\"format\":\"obbd-scene\",\"version\":3}", 422, "/version"},
+        {"{\"format\":\"obbd-scene\",\"version\":2,\"boxes\":-1}", 422, "/boxes"},
+        {"{\"format\":\"obbd-scene\",\"version\":2,\"frames\":1.5}", 422, "/frames"},
+        {"{\"format\":\"obbd-scene\",\"version\":2,\"time\":1e309}", 422, "/time"},
+        {"{\"format\":\"obbd-scene\",\"version\":2,\"record\":-1}", 422, "/record"},
+        {"{\"format\":\"obbd-scene\",\"version\":2,\"ids\":[]}", 422, "/ids"},
+        {"{\"format\":\"obbd-scene\",\"version\":2,\"colour\":1}", 422, "/colour"},
+        {"{\"format\":\"obbd-scene\",\"format\":\"obbd-scene\"}", 400, NULL},
+        {"{\"format\":\"obbd-scene\"", 400, NULL},
+    };
+    CHECK_REFUSALS(DUMP_LOG_HEAD, 3, heads);
+    static const struct refusal frames[] = {
+        {"{}", 422, ""},
+        {"{\"frame\":\"\"}", 422, "/frame"},
+        {"{\"frame\":7}", 422, "/frame"},
+        {"{\"frame\":\"f\",\"center\":[0,0]}", 422, "/center"},
+        {"{\"frame\":\"f\",\"center\":[0,0,1e309]}", 422, "/center/2"},
+        {"{\"frame\":\"f\",\"center\":[0,0,1.1e9]}", 422, "/center/2"},
+        {"{\"frame\":\"f\",\"rotation\":[0,0,0,0]}", 422, "/rotation"},
+        {"{\"frame\":\"f\",\"half_extents\":[1,1,1]}", 422, "/half_extents"},
+        {"{\"frame\":\"f\",\"frame\":\"f\"}", 400, NULL},
+    };
+    CHECK_REFUSALS(DUMP_LOG_FRAME, 3, frames);
+    static const struct refusal boxes[] = {
+        {"{}", 422, ""},
+        {"{" PLACE "}", 422, ""},
+        {"{\"name\":\"a\",\"id\":0," PLACE "}", 422, "/id"},
+        {"{\"name\":\"a\",\"id\":1.5," PLACE "}", 422, "/id"},
+        {"{\"name\":\"a\",\"center\":[0,0,1e309],\"half_extents\":[1,1,1]}", 422, "/center/2"},
+        {"{\"name\":\"a\"," PLACE ",\"ttl\":-1}", 422, "/ttl"},
+        {"{\"name\":\"a\"," PLACE ",\"ttl\":5,\"since\":\"x\"}", 422, "/since"},
+        {"{\"name\":\"a\"," PLACE ",\"local\":{\"center\":[0,0,0]}}", 422, "/local"},
+        {"{\"name\":\"a\"," PLACE ",\"colour\":1}", 422, "/colour"},
+        {"{\"name\":\"a\",\"name\":\"a\"," PLACE "}", 400, NULL},
+    };
+    CHECK_REFUSALS(DUMP_LOG_BOX, 3, boxes);
+    static const struct refusal commits[] = {
+        {"[]", 422, ""},
+        {"{\"time\":1e309" DONE, 422, "/time"},
+        {"{\"time\":8,\"revision\":-1,\"hash\":\"000000000000000a\"}", 422, "/revision"},
+        {"{\"time\":8,\"revision\":42,\"hash\":\"00000000000000ag\"}", 422, "/hash"},
+        {"{\"time\":8,\"if_revision\":3" DONE, 422, "/if_revision"},
+        {"{\"time\":8,\"if_box\":{}" DONE, 422, "/if_box"},
+        {"{\"time\":8,\"dry_run\":true" DONE, 422, "/dry_run"},
+        {"{\"time\":8,\"colour\":1" DONE, 422, "/colour"},
+        {"{\"time\":8,\"settings\":{\"dimensions\":4}" DONE, 422, "/settings/dimensions"},
+        {"{\"time\":8,\"frames\":{\"f\":{\"center\":[0]}}" DONE, 422, "/frames/f/center"},
+        {"{\"time\":8,\"put\":{\"names\":[\"a\"],\"centers\":[0,0],\"half_extents\":[1,1,1]}" DONE,
+         422, "/put/centers"},
+        {"{\"time\":8,\"time\":8" DONE, 400, NULL},
+        {"{\"time\":8,\"pose\":{\"a\":{},\"a\":{}}" DONE, 400, NULL},
+        {"{\"time\":NaN" DONE, 400, NULL},
+    };
+    CHECK_REFUSALS(DUMP_LOG_COMMIT, 3, commits);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("request_log");
@@ -163,6 +219,7 @@ int main(void)
     tcase_add_test(tc, a_head_says_the_state);
     tcase_add_test(tc, a_box_keeps_its_id);
     tcase_add_test(tc, a_commit_is_what_post_takes_and_more);
+    tcase_add_test(tc, lines_that_are_wrong_are_refused);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }
