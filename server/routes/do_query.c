@@ -286,7 +286,8 @@ struct query {
     uint64_t most, sent; /* of a stream: pairs that it may have, and pairs of the pages before */
     size_t next_pair;    /* of the current page: the first that is not written */
     obb_query_kind kind;
-    int dimensions;
+    int dimensions; /* of the scene */
+    bool absent;    /* there is no scene; the body is judged first all the same */
     obb_query query;
     obb_needed_moment moment; /* of the query */
     bool good;
@@ -304,6 +305,10 @@ static void query_read(struct srv_work *work)
     struct srv_request *request = work->request;
     q->good = wire_read_query(&request->body, q->kind, q->dimensions, &request->arena, &q->query,
                               &q->problem);
+    if (q->absent && !q->good && q->problem.status == 422) {
+        wire_problem planar; /* no fault is one of the body that is none in the plane */
+        q->good = wire_read_query(&request->body, q->kind, 2, &request->arena, &q->query, &planar);
+    }
 }
 
 enum {
@@ -507,12 +512,15 @@ void srv_do_query(struct srv_request *request)
         srv_reply_problem(request, &problem);
         return;
     }
-    if (obb_store_find(services->store, request->target.parts[SRV_SCENE_PART]) == NULL)
-        request->has_tag = wire_find_tag(&request->body, SIZE_MAX, &request->arena, &request->tag);
-    const struct obb_scene *scene = srv_path_scene(request);
-    if (scene == NULL)
+    obb_str name;
+    if (!srv_path_name(request, SRV_SCENE_PART, &name))
         return;
-    const obb_settings settings = srv_scene_settings(services, obb_scene_name(scene));
+    q->absent = obb_store_find(services->store, name) == NULL;
+    if (q->absent && request->has_if_epoch) /* which is judged before the body */
+        request->has_tag = wire_find_tag(&request->body, SIZE_MAX, &request->arena, &request->tag);
+    if ((!q->absent || request->has_if_epoch) && srv_path_scene(request) == NULL)
+        return;
+    const obb_settings settings = srv_scene_settings(services, name);
     q->dimensions = settings.dimensions;
     srv_plans_record(&q->plans, request, &settings);
     srv_work_decode(&q->plans.work, query_read, query_start);
