@@ -175,9 +175,8 @@ static inline void dump_query(FILE *out, const obb_query *q)
 
 static inline void dump_edit(FILE *out, const obb_edit *e)
 {
-    (void)fprintf(out, "%d: %d %a %d %d %" PRIu64 " %d %d\n", e->dimensions, e->has_time, e->time,
-                  e->restart, e->has_if_revision, e->if_revision, e->ignore_missing,
-                  e->all_put_ids);
+    (void)fprintf(out, "%d: %d %a %d %d %" PRIu64 " %d\n", e->dimensions, e->has_time, e->time,
+                  e->restart, e->has_if_revision, e->if_revision, e->ignore_missing);
     for (size_t i = 0; i < e->if_box_count; i++)
         (void)fprintf(out, "if %.*s: %" PRIu64 "\n", (int)e->if_boxes[i].target.name.length,
                       e->if_boxes[i].target.name.bytes, e->if_boxes[i].revision);
