@@ -80,6 +80,7 @@
 #include "proto/reply/reply_recorded.h"
 
 /* What a commit did, and the answers to its queries. */
+#include "proto/reply/outcome.h"
 #include "proto/reply/reply_commit.h"
 
 /* Messages of an event stream. */

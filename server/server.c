@@ -187,7 +187,8 @@ static bool create_scenes(struct srv_server *server, const struct obb_kernels *k
         .locks = &server->locks,
         .memory = {.store = server->store, .locks = &server->locks, .limit = config->scene_memory},
         .pool = server->pool,
-        .drain = &server->drain};
+        .drain = &server->drain,
+        .budget = &server->budget};
     server->rebuilds = (struct srv_rebuilds){.pool = server->pool,
                                              .locks = &server->locks,
                                              .drain = &server->drain,
@@ -360,6 +361,7 @@ void srv_server_destroy(struct srv_server *server)
     srv_recorder_fini(&server->recorder);
     srv_events_destroy(server->services.events);
     srv_player_destroy(server->player);
+    srv_writer_fini(&server->writer);
     obb_store_destroy(server->store);
     srv_admit_destroy(server->admit);
     srv_routes_destroy(server->routes);

@@ -34,6 +34,7 @@ obb_status obb_scene_copy(const obb_copy *copy, const atomic_bool *cancel,
     if (st == OBB_OK) {
         obb_committed committed;
         obb_edit_commit(prepared, &committed);
+        scene->epoch = copy->epoch;
         *out = scene;
     } else {
         obb_scene_destroy(scene);

@@ -19,6 +19,7 @@ typedef struct obb_copy {
     uint64_t next_id;            /* of the copy's next new box: that of the source */
     bool time_stated;            /* false: the clock of the copy is the server's, too */
     double now_ms;               /* the server's clock, as in obb_scene_create */
+    uint64_t epoch;              /* of the copy, as in obb_store_adopt; 0: not known yet */
 } obb_copy;
 
 /* Returns what a copy of the view's state is made of. The writer's. O(1). */

@@ -115,6 +115,10 @@ obb_str obb_scene_name(const struct obb_scene *scene)
     return (obb_str){.bytes = scene->name, .length = scene->name_length};
 }
 
+void obb_scene_set_context(struct obb_scene *scene, void *context) { scene->context = context; }
+
+void *obb_scene_context(const struct obb_scene *scene) { return scene->context; }
+
 uint64_t obb_scene_epoch(const struct obb_scene *scene) { return scene->epoch; }
 
 /* ---- What a scene says of itself ------------------------------------------------------------- */

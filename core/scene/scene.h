@@ -57,6 +57,10 @@ obb_str obb_scene_name(const struct obb_scene *scene); /* lives as long as the s
  * of the scene from every other one. 0 if the scene was never in a store. Any thread. */
 uint64_t obb_scene_epoch(const struct obb_scene *scene);
 
+/* A pointer for whoever owns the store, which core only keeps. NULL at first. The writer's. */
+void obb_scene_set_context(struct obb_scene *scene, void *context);
+void *obb_scene_context(const struct obb_scene *scene);
+
 /* Writes the info of the published state. O(1) if the bounds are cached. Otherwise O(boxes): a box
  * that touched the bounds was moved or removed since the last call. */
 void obb_scene_info_get(struct obb_scene *scene, obb_scene_info *out);

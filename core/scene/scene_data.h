@@ -73,6 +73,7 @@ struct obb_scene {
     struct obb_totals *totals; /* of the store that holds the scene, or NULL */
     size_t settled_bytes;      /* the scene's share of totals->bytes */
     bool detached;             /* removed from its store: destroyed after its last view */
+    void *context;             /* of the store's owner */
     size_t name_length;
     char name[];
 };

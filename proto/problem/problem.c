@@ -128,6 +128,7 @@ static const struct row http_rows[] = {
     {429, RETRY_AFTER, "too-many-requests", "this client sends more than its rate", NULL},
     {500, 0, "internal", "the service is at fault", NULL},
     {503, RETRY_AFTER, "unavailable", "the service is overloaded or shutting down", NULL},
+    {507, 0, "insufficient-storage", "the disk of the journal is full", NULL},
 };
 
 static wire_problem problem_of_row(const struct row *row)
@@ -253,6 +254,30 @@ wire_problem wire_problem_of_taken_scene(obb_str name, struct obb_arena *arena)
     problem.detail = wire_detail(
         arena, "found the scene %s, whose place a copy takes only if \"replace\" is true",
         wire_show(name).text);
+    return problem;
+}
+
+wire_problem wire_problem_of_commit_id(obb_str id, struct obb_arena *arena)
+{
+    wire_problem problem = wire_problem_of(OBB_BAD_VALUE);
+    problem.pointer = "/id";
+    problem.detail = wire_detail(arena,
+                                 "found %s, the id of an earlier commit, which had other numbers "
+                                 "of puts, poses or transforms; a commit is repeated as it was",
+                                 wire_show(id).text);
+    return problem;
+}
+
+wire_problem wire_problem_of_durable(bool durable, bool exists, struct obb_arena *arena)
+{
+    wire_problem problem = wire_problem_of(OBB_BAD_VALUE);
+    problem.pointer = "/durable";
+    problem.detail = exists ? wire_detail(arena,
+                                          "found %s; the scene was made with %s, which stays as "
+                                          "it is as long as the scene is there",
+                                          durable ? "false" : "true", durable ? "true" : "false")
+                            : "found true; this service keeps no journal, so scenes are in memory "
+                              "alone (--data)";
     return problem;
 }
 

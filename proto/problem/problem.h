@@ -86,6 +86,13 @@ wire_problem wire_problem_of_box_match(obb_str name, uint64_t changed, uint64_t 
 /* Returns the problem (409) of a copy whose place is taken. */
 wire_problem wire_problem_of_taken_scene(obb_str name, struct obb_arena *arena);
 
+/* A commit has the id of an earlier one that it cannot be a repetition of. 422. */
+wire_problem wire_problem_of_commit_id(obb_str id, struct obb_arena *arena);
+
+/* The setting "durable" that was sent cannot be had: the scene exists and was made with the other
+ * one, or the service keeps no journal. `durable`: what the scene is, or would be. 422. */
+wire_problem wire_problem_of_durable(bool durable, bool exists, struct obb_arena *arena);
+
 /* Returns the problem of a scene that has another epoch than a condition asks for. found is 0 if
  * there is no scene. */
 wire_problem wire_problem_of_epoch(uint64_t found, uint64_t asked, struct obb_arena *arena);

@@ -86,6 +86,10 @@ void wire_write_committed(struct wire_buf *buf, wire_media media, const wire_com
         wire_out_key(&out, "dry_run");
         wire_out_bool(&out, true);
     }
+    if (commit->repeated) {
+        wire_out_key(&out, "repeated");
+        wire_out_bool(&out, true);
+    }
     wire_put_count(&out, "removed", committed->removed);
     if (committed->expired > 0)
         wire_put_count(&out, "expired", committed->expired);

@@ -4,13 +4,17 @@
 #include "proto/reply/reply_scene_body.h"
 
 void wire_write_scene(struct wire_buf *buf, wire_media media, obb_str name,
-                      const obb_scene_info *info)
+                      const obb_scene_info *info, bool durable)
 {
     struct wire_out out = wire_out_of(buf, media);
     const wire_out_scope object = wire_out_object(&out);
     wire_out_key(&out, "name");
     wire_out_string(&out, name);
     wire_put_settings(&out, &info->settings);
+    if (durable) {
+        wire_out_key(&out, "durable");
+        wire_out_bool(&out, true);
+    }
     wire_put_count(&out, "boxes", info->boxes);
     wire_put_moment(&out, info->now);
     wire_put_named_moment(&out, "oldest", info->oldest);

@@ -9,7 +9,7 @@
 
 /* Writes the settings and the state of one scene. */
 void wire_write_scene(struct wire_buf *buf, wire_media media, obb_str name,
-                      const obb_scene_info *info);
+                      const obb_scene_info *info, bool durable);
 
 typedef struct wire_scene_row {
     obb_str name;

@@ -12,6 +12,7 @@
 
 /* In the order of application, in which the first fault counts. */
 enum commit_field {
+    ID,
     TIME,
     RESTART,
     IF_REVISION,
@@ -29,6 +30,7 @@ enum commit_field {
 };
 
 static const obb_str commit_fields[COMMIT_FIELDS] = {
+    [ID] = WIRE_FIELD("id"),
     [TIME] = WIRE_FIELD("time"),
     [RESTART] = WIRE_FIELD("restart"),
     [IF_REVISION] = WIRE_FIELD("if_revision"),
@@ -116,12 +118,24 @@ static bool read_if_boxes(struct wire_cursor *c, obb_edit *edit)
 
 /* ---- The commit ------------------------------------------------------------------------------ */
 
+static bool read_id(struct wire_cursor *c, obb_str *out)
+{
+    const size_t place = wire_place(c);
+    if (!wire_read_string(c, out))
+        return false;
+    return (out->length > 0 && out->length <= WIRE_COMMIT_ID) ||
+           wire_fail_at(c, out->length == 0 ? WIRE_OBB_BAD_VALUE : WIRE_TOO_LONG, place,
+                        "an id of a commit has 1 to 64 bytes");
+}
+
 static bool read_group(void *context, struct wire_cursor *c, int field)
 {
     wire_commit *commit = context;
     obb_edit *edit = &commit->edit;
     double whole;
     switch ((enum commit_field)field) {
+    case ID:
+        return read_id(c, &commit->id);
     case TIME:
         return edit->has_time = wire_read_real(c, WIRE_TIME, &edit->time);
     case RESTART:
@@ -162,6 +176,7 @@ static bool read_group(void *context, struct wire_cursor *c, int field)
 static void keep_before(int field, wire_commit *commit)
 {
     obb_edit *edit = &commit->edit;
+    commit->id.length = 0; /* a commit with a fault is not remembered */
     edit->has_time = edit->has_time && TIME < field;
     edit->restart = edit->restart && RESTART < field;
     edit->has_if_revision = edit->has_if_revision && IF_REVISION < field;

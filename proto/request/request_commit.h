@@ -5,7 +5,10 @@
 #include "proto/request/edit_groups.h"
 #include "proto/request/request.h"
 
-enum { WIRE_COMMIT_QUERIES = 100000 }; /* the most queries of one commit */
+enum {
+    WIRE_COMMIT_QUERIES = 100000, /* the most queries of one commit */
+    WIRE_COMMIT_ID = 64           /* the most bytes of its id */
+};
 
 /* The edit, the queries, and how the client wrote the edit. Moment i of the edit belongs to
  * query i. */
@@ -14,15 +17,17 @@ typedef struct wire_commit {
     const obb_query *queries; /* to be answered on the result */
     size_t query_count;
     wire_edit_form form;
-    bool dry_run; /* nothing is kept */
-    bool has_tag; /* some query has a tag */
-    obb_str tag;  /* the first one */
+    obb_str id;    /* that the client gave the commit, up to WIRE_COMMIT_ID bytes; length 0: none */
+    bool dry_run;  /* nothing is kept */
+    bool repeated; /* for the answer: the commit was applied before; a decoder says false */
+    bool has_tag;  /* some query has a tag */
+    obb_str tag;   /* the first one */
 } wire_commit;
 
 /* Reads a commit. If the first member of `pose` is an array, the poses are in columns. If the
  * member "names" of `put` is an array, the puts are.
  *
- * Of several faults the one counts that comes first in the order of application (time, restart,
+ * Of several faults the one counts that comes first in the order of application (id, time, restart,
  * if_revision, remove, remove_frames, frames, put, pose, transform,
  * queries), and inside a group that of the first entry. Of columns,
  * those that no row can mend come first (unknown fields, lengths), then the rows in their order. An

@@ -57,10 +57,11 @@ bool wire_read_record_setting(struct wire_cursor *c, obb_settings *settings)
 
 static bool read_settings(struct wire_cursor *c, const obb_settings *most, wire_settings *out)
 {
-    enum { DIMENSIONS, HISTORY, RECORD, COUNT };
+    enum { DIMENSIONS, HISTORY, RECORD, DURABLE, COUNT };
     static const obb_str fields[COUNT] = {[DIMENSIONS] = WIRE_FIELD("dimensions"),
                                           [HISTORY] = WIRE_FIELD("history"),
-                                          [RECORD] = WIRE_FIELD("record")};
+                                          [RECORD] = WIRE_FIELD("record"),
+                                          [DURABLE] = WIRE_FIELD("durable")};
     struct wire_object o;
     if (!wire_object_enter(&o, c, fields, COUNT))
         return false;
@@ -71,6 +72,9 @@ static bool read_settings(struct wire_cursor *c, const obb_settings *most, wire_
             if (!wire_read_whole(c, 2, 3, &whole))
                 return false;
             out->settings.dimensions = (int)whole;
+        } else if (field == DURABLE) {
+            if (!wire_read_bool(c, &out->durable))
+                return false;
         } else if (field == RECORD ? !wire_read_record_setting(c, &out->settings)
                                    : !wire_read_history(c, most, &out->settings, &history)) {
             return false;
@@ -78,6 +82,7 @@ static bool read_settings(struct wire_cursor *c, const obb_settings *most, wire_
     }
     out->has_dimensions = wire_object_has(&o, DIMENSIONS);
     out->has_record = wire_object_has(&o, RECORD);
+    out->has_durable = wire_object_has(&o, DURABLE);
     out->has_span = (history & WIRE_HISTORY_SPAN) != 0;
     out->has_commits = (history & WIRE_HISTORY_COMMITS) != 0;
     return !c->failed;

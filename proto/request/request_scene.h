@@ -7,10 +7,11 @@
 /* Settings as they were sent: each may be absent. */
 typedef struct wire_settings {
     obb_settings settings; /* what was not sent is 0 */
-    bool has_dimensions, has_span, has_commits, has_record;
+    bool has_dimensions, has_span, has_commits, has_record, has_durable;
+    bool durable;
 } wire_settings;
 
-/* Reads {"dimensions","history","record"}. A history beyond that of *most is OBB_BAD_VALUE. */
+/* Reads {"dimensions","history","record","durable"}. A history beyond that of *most is OBB_BAD_VALUE. */
 bool wire_read_settings(const wire_body *body, const obb_settings *most, struct obb_arena *arena,
                         wire_settings *out, wire_problem *problem);
 

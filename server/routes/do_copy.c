@@ -76,6 +76,7 @@ static void copy_apply(struct srv_work *work)
     op->scene = c->sent.to;
     op->copy = obb_copy_of(op->from, c->sent.to, srv_clock() * 1e3);
     op->replace = c->sent.replace;
+    op->in_memory = srv_tail_of(scene) == NULL;
     c->change.applied = copy_reply;
     srv_change_start(&c->change);
 }

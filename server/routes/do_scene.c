@@ -20,7 +20,8 @@ static void reply(struct srv_request *request, int status, struct obb_scene *sce
 {
     obb_scene_info info;
     obb_scene_info_get(scene, &info);
-    wire_write_scene(&request->reply, request->accept, obb_scene_name(scene), &info);
+    wire_write_scene(&request->reply, request->accept, obb_scene_name(scene), &info,
+                     srv_tail_of(scene) != NULL);
     srv_reply(request, status, wire_media_type(request->accept));
 }
 
@@ -137,9 +138,17 @@ static void put_apply(struct srv_work *work)
     obb_settings current = srv_default_settings(request->services);
     if (scene != NULL) {
         obb_scene_info info;
-        obb_scene_info_without_bounds(scene, &info);
+        obb_scene_tail_info(scene, &info);
         current = info.settings;
     }
+    const bool journal = request->services->writer->tails.journal != NULL;
+    const bool durable = scene == NULL ? journal : srv_tail_of(scene) != NULL;
+    if (p->sent.has_durable && p->sent.durable != durable && (scene != NULL || !journal)) {
+        p->problem = wire_problem_of_durable(durable, scene != NULL, &request->arena);
+        srv_reply_problem(request, &p->problem);
+        return;
+    }
+    c->op.in_memory = p->sent.has_durable && !p->sent.durable;
     c->op.settings = wire_settings_over(&p->sent, current);
     c->op.kind = scene == NULL ? SRV_OP_CREATE : SRV_OP_CONFIGURE;
     c->applied = put_reply;

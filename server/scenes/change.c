@@ -81,6 +81,20 @@ static wire_problem problem_of_scene(const struct srv_change *c)
     return problem;
 }
 
+/* The record of the change could not be written. */
+static wire_problem problem_of_journal(const struct srv_change *c)
+{
+    if (c->write.journal == SRV_JOURNAL_FULL)
+        return wire_problem_http(507, "the disk that holds the journal is full; nothing was "
+                                      "changed. Reading goes on, and changes do as soon as there "
+                                      "is room");
+    wire_problem problem =
+        wire_problem_http(503, "the journal cannot be written at this moment; nothing was changed. "
+                               "Reading goes on");
+    problem.retry_after = 1;
+    return problem;
+}
+
 static void refuse(struct srv_change *c)
 {
     struct srv_request *request = c->work.request;
@@ -101,6 +115,12 @@ static void refuse(struct srv_change *c)
         break;
     case SRV_REFUSED_BY_SCENE:
         problem = problem_of_scene(c);
+        break;
+    case SRV_REFUSED_BY_JOURNAL:
+        problem = problem_of_journal(c);
+        break;
+    case SRV_REFUSED_BY_ID:
+        problem = wire_problem_of_commit_id(w->op.id, &request->arena);
         break;
     case SRV_REFUSED_BY_QUEUE:
         problem = srv_problem_of_pool(request->services,
@@ -127,7 +147,7 @@ static void on_done(struct srv_write *w)
     }
     struct srv_metrics *metrics = c->work.request->services->metrics;
     metrics->commit_ns_total += (uint64_t)(w->seconds * 1e9);
-    metrics->commits_total += w->op.kind != SRV_OP_CREATE && w->committed.changed;
+    metrics->commits_total += !w->repeated && w->op.kind != SRV_OP_CREATE && w->committed.changed;
     c->applied(c);
 }
 

@@ -32,9 +32,13 @@ typedef struct srv_op {
     struct obb_view *from;      /* of SRV_OP_COPY: its view, which the writer closes */
     bool replace;               /* of SRV_OP_COPY */
     uint64_t epoch;             /* of a scene that the op makes; 0: the writer draws it */
+    bool in_memory;             /* a scene that the op makes is not durable, whatever there is */
     /* Of SRV_OP_EDIT: keeps nothing; srv_write.rehearsal has the views of the edit's moments on the
      * states that the commit would make, and `committed` says what it would do. */
     bool dry_run;
+    /* Of SRV_OP_EDIT: the id that the client gave the commit. A commit whose id the scene remembers
+     * is not applied again, whatever its conditions. Length 0: none. */
+    obb_str id;
     bool check_only; /* of SRV_OP_EDIT: only tells whether the scene would allow the edit */
     /* Obbd-If-Epoch: the scene must be of this epoch. NULL: no condition. An op that would not make
      * a scene which does not exist ignores it. */

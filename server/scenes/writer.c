@@ -4,6 +4,7 @@
 #include "server/scenes/conditions.h"
 #include "server/scenes/epoch.h"
 #include "server/scenes/loop_time.h"
+#include "server/scenes/remembered.h"
 
 #include <assert.h>
 #include <stddef.h>
@@ -46,15 +47,21 @@ static obb_status make_scene(struct srv_write *w, const obb_settings *settings)
     const obb_status status =
         obb_store_add(w->writer->store, w->op.scene, settings, epoch, w->now_ms, &w->scene);
     w->made_scene = status == OBB_OK;
-    if (w->made_scene)
-        w->epoch = epoch;
-    return status;
+    if (!w->made_scene)
+        return status;
+    w->epoch = epoch;
+    if (w->writer->tails.journal != NULL && !w->op.in_memory && !w->at_once)
+        w->number = srv_journal_number(w->writer->tails.journal);
+    w->made_settings = *settings;
+    return OBB_OK;
 }
 
 static obb_status remove_scene(struct srv_write *w)
 {
     struct obb_scene *dead = NULL;
     const obb_status status = obb_store_remove(w->writer->store, w->op.scene, &dead);
+    if (status == OBB_OK)
+        srv_companion_drop(&w->writer->companions, w->scene);
     if (w->at_once)
         obb_scene_destroy(dead);
     else
@@ -73,18 +80,32 @@ static void describe_commit(struct srv_write *w)
 
 /* ---- The ends of an op ----------------------------------------------------------------------- */
 
+static void begin_anew(struct srv_write *w);
+
 /* Closes the view of a copy, and destroys a copy that is in no store. */
 static void drop_copy(struct srv_write *w)
 {
     srv_view_close(w->writer->locks, w->op.from);
     w->op.from = NULL;
+    if (w->made_copy != NULL) {
+        srv_tail_destroy(srv_tail_of(w->made_copy));
+        srv_companion_drop(&w->writer->companions, w->made_copy);
+    }
     srv_async_destroy(w->writer->pool, w->writer->drain, w->made_copy);
     w->made_copy = NULL;
+}
+
+static void drop_record(struct srv_write *w)
+{
+    srv_record_entry_destroy(w->record);
+    w->record = NULL;
+    wire_buf_fini(&w->outcome);
 }
 
 static void refuse(struct srv_write *w, srv_refused by, obb_status status)
 {
     drop_copy(w);
+    drop_record(w);
     if (w->made_scene) {
         (void)remove_scene(w); /* no listener has heard of it */
         w->epoch = 0;
@@ -100,6 +121,43 @@ static void succeed(struct srv_write *w)
     w->refused_by = SRV_REFUSED_BY_NONE;
     w->status = OBB_OK;
     w->done(w);
+}
+
+static void refuse_by_journal(struct srv_write *w, srv_journal_status status)
+{
+    w->journal = status;
+    refuse(w, SRV_REFUSED_BY_JOURNAL, OBB_NO_MEMORY);
+}
+
+/* ---- Refusals that rest on what is not durable yet ------------------------------------------- */
+
+static struct srv_write *write_of(struct srv_tail_item *item)
+{
+    return (struct srv_write *)(void *)((char *)item - offsetof(struct srv_write, item));
+}
+
+static void refusal_durable(struct srv_tail_item *item)
+{
+    struct srv_write *w = write_of(item);
+    refuse(w, w->refused_by, w->status);
+}
+
+static void refusal_revert(struct srv_tail_item *item) { (void)item; /* it has changed nothing */ }
+
+static void refusal_again(struct srv_tail_item *item) { begin_anew(write_of(item)); }
+
+/* Refuses an op for what it found in its scene: once that is durable. */
+static void refuse_after(struct srv_write *w, srv_refused by, obb_status status)
+{
+    static const srv_tail_calls calls = {
+        .durable = refusal_durable, .revert = refusal_revert, .again = refusal_again};
+    if (w->tail == NULL || srv_tail_empty(w->tail) || status == OBB_CANCELLED) {
+        refuse(w, by, status);
+        return;
+    }
+    w->refused_by = by;
+    w->status = status;
+    srv_tail_rest(w->tail, &w->item, &calls);
 }
 
 /* ---- Edits ----------------------------------------------------------------------------------- */
@@ -123,6 +181,61 @@ static void rehearse(struct srv_write *w)
     }
 }
 
+/* Returns what the journal calls the scene of the op; 0: it is not durable. */
+static uint64_t number_of(const struct srv_write *w)
+{
+    return w->tail != NULL ? srv_tail_journaled(w->tail)->number : w->number;
+}
+
+/* Encodes what the prepared edit does for the journal. An edit that changes nothing, states no time
+ * and has no id needs no record. */
+static obb_status encode_record(struct srv_write *w)
+{
+    struct srv_tails *tails = &w->writer->tails;
+    wire_record record = {.kind = w->made_scene ? WIRE_RECORD_MADE : WIRE_RECORD_COMMIT,
+                          .name = w->made_scene ? w->op.scene : (obb_str){NULL, 0},
+                          .commit_id = w->op.id,
+                          .answer = {w->outcome.bytes, w->outcome.length}};
+    struct obb_arena scratch; /* the list takes much more room than its bytes */
+    obb_arena_init(&scratch);
+    scratch.budget = tails->budget;
+    obb_status status = obb_prepared_effects(w->prepared, &scratch, &record.effects);
+    if (w->made_scene && !record.effects.has_settings) {
+        record.effects.has_settings = true;
+        record.effects.settings = w->made_settings;
+    }
+    if (status == OBB_OK && (w->made_scene || w->op.id.length > 0 || record.effects.appends ||
+                             record.effects.time_stated)) {
+        w->record =
+            srv_tails_encode(tails, w->scene, number_of(w), w->op.edit->dimensions, &record);
+        if (w->record == NULL)
+            status = OBB_NO_MEMORY;
+    }
+    obb_arena_fini(&scratch);
+    return status;
+}
+
+/* Encodes what will be needed of the prepared edit, while a worker prepares it, or the loop: its
+ * outcome if it has an id, and its record if its scene is durable. */
+static void encode(struct srv_write *w)
+{
+    if (w->status != OBB_OK || w->op.check_only || w->op.dry_run)
+        return;
+    if (w->op.id.length > 0) {
+        obb_prepared_describe(w->prepared, &w->committed);
+        w->outcome.budget = w->writer->budget;
+        wire_write_outcome(&w->outcome, w->op.edit, &w->committed);
+        if (w->outcome.failed)
+            w->status = OBB_NO_MEMORY;
+    }
+    if (w->status == OBB_OK && number_of(w) != 0)
+        w->status = encode_record(w);
+    if (w->status != OBB_OK) {
+        obb_edit_discard(w->prepared);
+        w->prepared = NULL;
+    }
+}
+
 static void prepare(struct srv_write *w, size_t box_room, size_t byte_room)
 {
     const double begun = srv_clock();
@@ -131,6 +244,7 @@ static void prepare(struct srv_write *w, size_t box_room, size_t byte_room)
     w->status = obb_edit_prepare(w->scene, w->op.edit, w->now_ms, box_room, w->arena, &w->prepared,
                                  &w->fault);
     rehearse(w);
+    encode(w);
     w->seconds = srv_clock() - begun;
 }
 
@@ -177,13 +291,169 @@ static void finish_dry_run(struct srv_write *w)
     refuse(w, SRV_REFUSED_BY_NONE, OBB_OK);
 }
 
+/* A commit that made its scene smaller, or took more than was estimated, may be over the limit. The
+ * queries of the commit have their views by now. */
+static void succeed_and_shed(struct srv_write *w)
+{
+    struct srv_writer *writer = w->writer;
+    if (w->committed.changed || w->op.kind == SRV_OP_EDIT)
+        tell_commit(w);
+    succeed(w);
+    (void)srv_scene_memory_shed(&writer->memory, NULL, 0);
+}
+
+/* ---- Commits that are remembered ------------------------------------------------------------- */
+
+/* Remembers the prepared edit as pending, if it has an id. Returns false without memory. */
+static bool remember(struct srv_write *w)
+{
+    if (w->op.id.length == 0)
+        return true;
+    struct srv_companion *companion = srv_companion_make(&w->writer->companions, w->scene);
+    if (companion != NULL && companion->remembered == NULL)
+        companion->remembered = srv_remembered_create(w->writer->budget);
+    const obb_str outcome = {w->outcome.bytes, w->outcome.length};
+    if (companion != NULL && companion->remembered != NULL &&
+        srv_remembered_push(companion->remembered, w->op.id, outcome, w->committed.moment)) {
+        w->is_remembered = true;
+        wire_buf_fini(&w->outcome);
+    }
+    return w->is_remembered;
+}
+
+/* Refuses an op that was prepared, and for which there is no memory. */
+static void refuse_prepared(struct srv_write *w)
+{
+    if (w->prepared != NULL)
+        obb_edit_discard(w->prepared);
+    refuse(w, SRV_REFUSED_BY_SCENE, OBB_NO_MEMORY);
+}
+
+static void settle_remembered(struct srv_write *w, bool published)
+{
+    if (!w->is_remembered)
+        return;
+    w->is_remembered = false;
+    struct srv_remembered *remembered = srv_companion_of(w->scene)->remembered;
+    if (published)
+        srv_remembered_publish(remembered);
+    else
+        srv_remembered_revert(remembered);
+}
+
+static void commit_durable(struct srv_tail_item *item)
+{
+    struct srv_write *w = write_of(item);
+    obb_edit_publish(w->prepared);
+    settle_remembered(w, true);
+    succeed_and_shed(w);
+}
+
+static void commit_revert(struct srv_tail_item *item)
+{
+    struct srv_write *w = write_of(item);
+    obb_edit_revert(w->prepared);
+    settle_remembered(w, false);
+}
+
+static void commit_failed(struct srv_tail_item *item, srv_journal_status status)
+{
+    refuse_by_journal(write_of(item), status);
+}
+
+static void commit_again(struct srv_tail_item *item) { begin_anew(write_of(item)); }
+
+/* Applies what was prepared to a durable scene, and answers once that is durable. */
+static void apply(struct srv_write *w)
+{
+    static const srv_tail_calls calls = {.durable = commit_durable,
+                                         .revert = commit_revert,
+                                         .failed = commit_failed,
+                                         .again = commit_again};
+    struct srv_record_entry *record = w->record;
+    if (!remember(w)) {
+        refuse_prepared(w);
+        return;
+    }
+    const double begun = srv_clock();
+    obb_edit_apply(w->prepared, &w->committed);
+    w->seconds += srv_clock() - begun;
+    w->record = NULL;
+    w->job.cancelled = NULL; /* it will be durable */
+    if (record != NULL)
+        srv_tail_append(w->tail, &w->item, &calls, record);
+    else if (!srv_tail_empty(w->tail))
+        srv_tail_rest(w->tail, &w->item, &calls);
+    else
+        commit_durable(&w->item);
+}
+
+/* The record of a scene that was made is settled. The scene was hidden meanwhile. */
+static void on_made(struct srv_record_entry *record, srv_journal_status status)
+{
+    struct srv_write *w = record->context;
+    struct srv_snapshots *snapshots = w->writer->tails.snapshots;
+    struct srv_tail *tail = srv_tail_of(w->scene);
+    srv_lock_release(w->writer->locks, &w->lock);
+    settle_remembered(w, true); /* if the scene goes, so does what it remembers */
+    if (status == SRV_JOURNAL_OK) {
+        srv_snapshots_add(snapshots, srv_tail_journaled(tail));
+        succeed_and_shed(w);
+        srv_snapshot_written(snapshots, srv_tail_journaled(tail), record->entry.seq,
+                             record->bytes.length);
+    } else {
+        srv_tail_destroy(tail);
+        refuse_by_journal(w, status);
+    }
+    srv_lock_wake(&w->lock);
+}
+
+/* Gives a scene that the op has made a tail. Returns false without memory. */
+static bool make_tail(struct srv_write *w, struct obb_scene *scene)
+{
+    const struct srv_journaled journaled = {.scene = scene, .number = w->number};
+    struct srv_companion *companion = srv_companion_make(&w->writer->companions, scene);
+    return companion != NULL && srv_tail_create(&w->writer->tails, companion, &journaled);
+}
+
+/* Commits what was prepared, if anything, to a scene that the op has made, and that stays locked
+ * and hidden until its record is durable. */
+static void make_durable(struct srv_write *w)
+{
+    struct srv_tails *tails = &w->writer->tails;
+    if (!make_tail(w, w->scene) || !remember(w)) {
+        srv_tail_destroy(srv_tail_of(w->scene));
+        srv_lock_release(w->writer->locks, &w->lock);
+        refuse_prepared(w);
+        srv_lock_wake(&w->lock);
+        return;
+    }
+    if (w->prepared != NULL)
+        obb_edit_commit(w->prepared, &w->committed);
+    else
+        describe_commit(w);
+    struct srv_record_entry *record = w->record;
+    w->record = NULL;
+    w->job.cancelled = NULL; /* it will be durable */
+    srv_record_entry_append(record, tails->journal, tails->drain, on_made, w);
+}
+
+/* Locks a scene that the op has made on the loop, and makes it durable. */
+static void hide(struct srv_write *w)
+{
+    if (srv_lock_take(w->writer->locks, &w->lock, w->scene, true, 0)) {
+        make_durable(w);
+        return;
+    }
+    refuse_prepared(w);
+}
+
 /* Commits what was prepared, unless it is only a check. */
 static void finish_edit(struct srv_write *w)
 {
-    struct srv_writer *writer = w->writer;
     if (w->status != OBB_OK) {
         obb_scene_settle(w->scene);
-        refuse(w, SRV_REFUSED_BY_SCENE, w->status);
+        refuse_after(w, SRV_REFUSED_BY_SCENE, w->status);
         return;
     }
     if (w->op.dry_run) {
@@ -196,14 +466,23 @@ static void finish_edit(struct srv_write *w)
         refuse(w, SRV_REFUSED_BY_NONE, OBB_OK);
         return;
     }
+    if (w->number != 0) {
+        hide(w);
+        return;
+    }
+    if (w->tail != NULL) {
+        apply(w);
+        return;
+    }
+    if (!remember(w)) {
+        refuse_prepared(w);
+        return;
+    }
     const double begun = srv_clock();
     obb_edit_commit(w->prepared, &w->committed);
     w->seconds += srv_clock() - begun;
-    tell_commit(w);
-    succeed(w);
-    /* A commit that made its scene smaller, or took more than was estimated, may be over the limit.
-     * The queries of the commit have their views by now. */
-    (void)srv_scene_memory_shed(&writer->memory, NULL, 0);
+    settle_remembered(w, true);
+    succeed_and_shed(w);
 }
 
 /* Submits the job of an edit whose scene is locked. */
@@ -213,9 +492,25 @@ static srv_submitted submit(struct srv_write *w)
     return srv_pool_submit(w->writer->pool, &w->job);
 }
 
+/* Gives up what was prepared, on the pool. Returns false if nothing was, or the pool refused. */
+static bool give_up(struct srv_write *w)
+{
+    if (w->status != OBB_OK || w->prepared == NULL)
+        return false;
+    w->status = OBB_CANCELLED;
+    w->job.advance = discard_step;
+    w->job.background = true;
+    w->job.cancelled = NULL;
+    if (srv_pool_submit(w->writer->pool, &w->job) == SRV_SUBMITTED)
+        return true;
+    obb_edit_discard(w->prepared);
+    return false;
+}
+
 static void prepared(struct srv_job *job)
 {
     struct srv_write *w = (struct srv_write *)job;
+    const bool cancelled = w->cancelled != NULL && atomic_load(w->cancelled);
     srv_lock_promise(w->writer->locks, &w->lock, 0);
     if (shed(w)) {
         obb_scene_info_without_bounds(w->scene, &w->lock.info);
@@ -224,23 +519,29 @@ static void prepared(struct srv_job *job)
             return;
         w->status = OBB_NO_MEMORY;
     }
-    if (w->status == OBB_OK && w->prepared != NULL && w->cancelled != NULL &&
-        atomic_load(w->cancelled)) {
-        w->status = OBB_CANCELLED;
-        w->job.advance = discard_step;
-        w->job.background = true;
-        w->job.cancelled = NULL;
-        if (srv_pool_submit(w->writer->pool, &w->job) == SRV_SUBMITTED)
-            return;
-        obb_edit_discard(w->prepared);
-    }
-    if (w->status == OBB_OK && w->op.dry_run && w->cancelled != NULL && atomic_load(w->cancelled)) {
+    if (w->tail != NULL && srv_tail_failing(w->tail))
+        w->rests_on_failure = true;
+    if ((w->rests_on_failure || cancelled) && give_up(w))
+        return;
+    if (w->status == OBB_OK && w->op.dry_run && cancelled) {
         w->status = OBB_CANCELLED;
         obb_rehearsal_end(&w->rehearsal);
     }
+    if (w->status == OBB_OK && w->number != 0 && !w->op.check_only && !w->op.dry_run) {
+        make_durable(w);
+        return;
+    }
     srv_lock_release(w->writer->locks, &w->lock);
-    finish_edit(w);
-    srv_lock_wake(&w->lock);
+    if (!w->rests_on_failure) {
+        finish_edit(w);
+        srv_lock_wake(&w->lock);
+        return;
+    }
+    srv_lock_wake(&w->lock); /* takes the change back */
+    if (cancelled)
+        refuse(w, SRV_REFUSED_BY_SCENE, OBB_CANCELLED);
+    else
+        begin_anew(w);
 }
 
 /* A merge in space looks for the tight fit of a hull: 150 us for two boxes, and 60 us a box for
@@ -395,9 +696,22 @@ static void create(struct srv_write *w)
         refuse(w, SRV_REFUSED_BY_STORE, status);
         return;
     }
-    describe_commit(w);
-    tell_commit(w);
-    succeed(w);
+    if (w->number == 0) {
+        describe_commit(w);
+        tell_commit(w);
+        succeed(w);
+        return;
+    }
+    const wire_record record = {
+        .kind = WIRE_RECORD_MADE,
+        .name = w->op.scene,
+        .effects = {.has_settings = true, .settings = w->op.settings, .next_id = 1}};
+    w->record = srv_tails_encode(&w->writer->tails, w->scene, w->number, w->op.settings.dimensions,
+                                 &record);
+    if (w->record != NULL)
+        hide(w);
+    else
+        refuse(w, SRV_REFUSED_BY_STORE, OBB_NO_MEMORY);
 }
 
 static void load(struct srv_write *w)
@@ -419,27 +733,61 @@ static void load(struct srv_write *w)
     succeed(w);
 }
 
+/* New settings are a commit that changes no box. */
 static void configure(struct srv_write *w)
 {
-    bool changed = false;
     if (w->scene == NULL) {
         refuse(w, SRV_REFUSED_BY_STORE, OBB_NO_SCENE);
         return;
     }
-    const obb_status status = obb_scene_configure(w->scene, &w->op.settings, w->now_ms, &changed);
-    if (status != OBB_OK) {
-        refuse(w, SRV_REFUSED_BY_SCENE, status);
+    w->settings_edit =
+        (obb_edit){.dimensions = w->op.settings.dimensions, .settings = &w->op.settings};
+    w->op.edit = &w->settings_edit;
+    prepare(w, 0, SIZE_MAX);
+    finish_edit(w);
+}
+
+/* The record of a scene's end is settled. The scene was locked meanwhile. */
+static void on_gone(struct srv_record_entry *record, srv_journal_status status)
+{
+    struct srv_write *w = record->context;
+    struct srv_snapshots *snapshots = w->writer->tails.snapshots;
+    srv_lock_release(w->writer->locks, &w->lock);
+    if (status == SRV_JOURNAL_OK) {
+        srv_snapshot_written(snapshots, NULL, record->entry.seq, record->bytes.length);
+        tell_remove(w);
+        srv_tail_destroy(w->tail);
+        (void)remove_scene(w);
+        succeed(w);
+    } else {
+        srv_snapshots_add(snapshots, srv_tail_journaled(w->tail));
+        refuse_by_journal(w, status);
+    }
+    srv_lock_wake(&w->lock);
+}
+
+/* Removes a durable scene, of which everything is durable. */
+static void remove_durable(struct srv_write *w)
+{
+    struct srv_tails *tails = &w->writer->tails;
+    const wire_record record = {.kind = WIRE_RECORD_GONE};
+    w->record = srv_tails_encode(tails, w->scene, number_of(w), 3, &record);
+    if (w->record == NULL || !srv_lock_take(w->writer->locks, &w->lock, w->scene, false, 0)) {
+        refuse(w, SRV_REFUSED_BY_STORE, OBB_NO_MEMORY);
         return;
     }
-    if (changed) {
-        describe_commit(w);
-        tell_commit(w);
-    }
-    succeed(w);
+    struct srv_record_entry *gone = w->record;
+    w->record = NULL;
+    srv_snapshots_remove(tails->snapshots, srv_tail_journaled(w->tail));
+    srv_record_entry_append(gone, tails->journal, tails->drain, on_gone, w);
 }
 
 static void remove_op(struct srv_write *w)
 {
+    if (w->tail != NULL) {
+        remove_durable(w);
+        return;
+    }
     if (w->scene != NULL)
         tell_remove(w);
     const obb_status status = remove_scene(w);
@@ -472,38 +820,78 @@ static size_t copy_step(struct srv_job *job)
     return 0;
 }
 
+/* Appends the record that a scene is gone which is in no store, or soon will be in none. */
+static bool append_gone(struct srv_write *w, const struct obb_scene *scene, uint64_t number,
+                        void (*settled)(struct srv_record_entry *record, srv_journal_status status))
+{
+    struct srv_tails *tails = &w->writer->tails;
+    const wire_record record = {.kind = WIRE_RECORD_GONE};
+    struct srv_record_entry *gone = srv_tails_encode(tails, scene, number, 3, &record);
+    if (gone == NULL)
+        return false;
+    srv_record_entry_append(gone, tails->journal, tails->drain, settled, w);
+    return true;
+}
+
+static void on_copy_gone(struct srv_record_entry *record, srv_journal_status status)
+{
+    struct srv_write *w = record->context;
+    if (status == SRV_JOURNAL_OK)
+        srv_snapshot_written(w->writer->tails.snapshots, NULL, record->entry.seq,
+                             record->bytes.length);
+    refuse(w, w->refused_by, w->status);
+}
+
+/* Refuses a copy. If the journal has it, waits until the journal has it no more. */
+static void refuse_copy(struct srv_write *w, srv_refused by, obb_status status)
+{
+    w->refused_by = by;
+    w->status = status;
+    if (!w->is_stored || !append_gone(w, w->made_copy, w->number, on_copy_gone))
+        refuse(w, by, status);
+}
+
+/* Removes the scene in whose place the copy comes. Everything of it is durable; a start would find
+ * the copy in its place already. */
+static void remove_replaced(struct srv_write *w)
+{
+    tell_remove(w);
+    if (w->tail != NULL) {
+        srv_snapshots_remove(w->writer->tails.snapshots, srv_tail_journaled(w->tail));
+        (void)append_gone(w, w->scene, srv_tail_journaled(w->tail)->number, NULL);
+        srv_tail_destroy(w->tail);
+        w->tail = NULL;
+    }
+    (void)remove_scene(w);
+}
+
 /* Puts the copy into the store. The scene in its place, if any, is unlocked. */
 static void adopt_copy(struct srv_write *w)
 {
     obb_scene_info info;
-    uint64_t epoch = w->op.epoch;
     obb_scene_info_without_bounds(w->made_copy, &info);
     w->fault.bytes = obb_scene_bytes(w->made_copy);
     if (!boxes_fit(w, info.boxes + info.frames)) {
-        refuse(w, SRV_REFUSED_BY_SCENE, OBB_LIMIT);
+        refuse_copy(w, SRV_REFUSED_BY_SCENE, OBB_LIMIT);
         return;
     }
     if (!srv_scene_memory_shed(&w->writer->memory, NULL, w->fault.bytes)) {
-        refuse(w, SRV_REFUSED_BY_SCENE, OBB_SCENE_MEMORY);
+        refuse_copy(w, SRV_REFUSED_BY_SCENE, OBB_SCENE_MEMORY);
         return;
     }
-    if (epoch == 0 && !srv_epoch_draw(&epoch)) {
-        refuse(w, SRV_REFUSED_BY_STORE, OBB_NO_MEMORY);
-        return;
-    }
-    if (w->scene != NULL) {
-        tell_remove(w);
-        (void)remove_scene(w); /* makes the room for which adopting may ask */
-    }
-    const obb_status status = obb_store_adopt(w->writer->store, w->made_copy, epoch);
+    if (w->scene != NULL)
+        remove_replaced(w); /* makes the room for which adopting may ask */
+    const obb_status status = obb_store_adopt(w->writer->store, w->made_copy, w->op.copy.epoch);
     if (status != OBB_OK) {
-        refuse(w, SRV_REFUSED_BY_STORE, status);
+        refuse_copy(w, SRV_REFUSED_BY_STORE, status);
         return;
     }
     w->scene = w->made_copy;
     w->made_copy = NULL;
-    w->epoch = epoch;
+    w->epoch = w->op.copy.epoch;
     w->made_scene = true;
+    if (w->is_stored)
+        srv_snapshots_add(w->writer->tails.snapshots, srv_tail_journaled(srv_tail_of(w->scene)));
     drop_copy(w);
     describe_commit(w);
     tell_commit(w);
@@ -512,31 +900,68 @@ static void adopt_copy(struct srv_write *w)
 
 static void begin(struct srv_write *w);
 
+static void on_stored(void *context, srv_journal_status status)
+{
+    struct srv_write *w = context;
+    if (status == SRV_JOURNAL_OK) {
+        w->is_stored = true;
+        begin(w); /* the scenes may be others by now */
+    } else {
+        refuse_by_journal(w, status);
+    }
+}
+
+/* Writes a copy that shall be durable into the journal, before anybody sees it. Returns false
+ * without memory. */
+static bool store_copy(struct srv_write *w)
+{
+    struct srv_tails *tails = &w->writer->tails;
+    w->number = srv_journal_number(tails->journal);
+    return make_tail(w, w->made_copy) &&
+           srv_snapshot_make(tails->snapshots, srv_tail_journaled(srv_tail_of(w->made_copy)),
+                             on_stored, w);
+}
+
 static void copied(struct srv_job *job)
 {
     struct srv_write *w = (struct srv_write *)job;
     w->is_copied = true;
+    w->job.cancelled = NULL;
     begin(w); /* the scenes may be others by now */
+}
+
+static void finish_copy(struct srv_write *w)
+{
+    if (w->status == OBB_OK && !w->is_stored && w->cancelled != NULL && atomic_load(w->cancelled))
+        w->status = OBB_CANCELLED;
+    if (w->status != OBB_OK) {
+        refuse(w, SRV_REFUSED_BY_SCENE, w->status);
+        return;
+    }
+    if (w->is_stored || w->writer->tails.journal == NULL || w->op.in_memory)
+        adopt_copy(w);
+    else if (!store_copy(w))
+        refuse(w, SRV_REFUSED_BY_SCENE, OBB_NO_MEMORY);
 }
 
 static void copy_op(struct srv_write *w)
 {
     if (w->scene != NULL && !w->op.replace) {
-        refuse(w, SRV_REFUSED_BY_STORE, OBB_BAD_VALUE);
+        refuse_copy(w, SRV_REFUSED_BY_STORE, OBB_BAD_VALUE);
         return;
     }
     if (w->is_copied) {
-        if (w->status == OBB_OK && w->cancelled != NULL && atomic_load(w->cancelled))
-            w->status = OBB_CANCELLED;
-        if (w->status == OBB_OK)
-            adopt_copy(w);
-        else
-            refuse(w, SRV_REFUSED_BY_SCENE, w->status);
+        finish_copy(w);
         return;
     }
     const obb_view_info *from = obb_view_info_get(w->op.from);
     if (!boxes_fit(w, from->boxes + from->frames)) {
         refuse(w, SRV_REFUSED_BY_SCENE, OBB_LIMIT);
+        return;
+    }
+    w->op.copy.epoch = w->op.epoch;
+    if (w->op.copy.epoch == 0 && !srv_epoch_draw(&w->op.copy.epoch)) {
+        refuse(w, SRV_REFUSED_BY_STORE, OBB_NO_MEMORY);
         return;
     }
     w->job.advance = copy_step;
@@ -563,12 +988,51 @@ static bool condition_holds(struct srv_write *w)
     if (w->scene == NULL)
         return false;
     obb_scene_info info;
-    obb_scene_info_without_bounds(w->scene, &info);
+    obb_scene_tail_info(w->scene, &info);
     const uint64_t last = info.now.revision;
     const obb_target box = {.name = w->op.if_match_box};
-    w->changed = box.name.length > 0 ? obb_scene_changed(w->scene, &box) : 0;
+    w->changed = box.name.length > 0 ? obb_scene_tail_changed(w->scene, &box) : 0;
     const uint64_t first = w->changed != 0 ? w->changed : last;
     return srv_tags_hold(w->op.if_match, first, last, w->epoch, false);
+}
+
+/* Returns whether the op needs a scene of which everything is durable: it looks at states, or does
+ * away with them. */
+static bool needs_empty_tail(const struct srv_write *w)
+{
+    return w->op.kind == SRV_OP_REMOVE || w->op.kind == SRV_OP_COPY ||
+           (w->op.kind == SRV_OP_EDIT &&
+            (w->op.dry_run || w->op.check_only || w->op.edit->with_entries > 0));
+}
+
+/* Answers a commit that the scene remembers. */
+static void repeat(struct srv_write *w, const srv_remembered_commit *commit)
+{
+    const obb_status status =
+        wire_read_outcome(commit->outcome, w->op.edit, w->arena, &w->committed);
+    w->repeated = status == OBB_OK;
+    if (w->repeated)
+        succeed(w);
+    else
+        refuse(w, status == OBB_NO_MEMORY ? SRV_REFUSED_BY_SCENE : SRV_REFUSED_BY_ID, status);
+}
+
+/* Returns true if the scene remembers the commit of that id: it is answered, or waits until the
+ * first one is durable. */
+static bool is_repeated(struct srv_write *w)
+{
+    const struct srv_companion *companion = w->scene != NULL ? srv_companion_of(w->scene) : NULL;
+    if (companion == NULL || w->op.id.length == 0)
+        return false;
+    obb_scene_info info;
+    obb_scene_tail_info(w->scene, &info);
+    const srv_remembered_commit *commit =
+        srv_remembered_find(companion->remembered, w->op.id, info.now.time);
+    if (commit == NULL)
+        return false;
+    if (!commit->pending || !srv_tail_waits(w->tail, true, &w->tail_wait))
+        repeat(w, commit);
+    return true;
 }
 
 static void begin(struct srv_write *w)
@@ -577,13 +1041,18 @@ static void begin(struct srv_write *w)
     w->scene = obb_store_find(w->writer->store, w->op.scene);
     if (w->scene != NULL && srv_lock_wait(w->writer->locks, w->scene, &w->wait))
         return;
+    w->tail = w->scene != NULL ? srv_tail_of(w->scene) : NULL;
+    if (w->tail != NULL && srv_tail_waits(w->tail, needs_empty_tail(w), &w->tail_wait))
+        return;
     w->epoch = w->scene != NULL ? obb_scene_epoch(w->scene) : 0;
     if (!epoch_holds(w)) {
-        refuse(w, SRV_REFUSED_BY_EPOCH, OBB_REVISION);
+        refuse_after(w, SRV_REFUSED_BY_EPOCH, OBB_REVISION);
         return;
     }
+    if (is_repeated(w))
+        return;
     if (!condition_holds(w)) {
-        refuse(w, SRV_REFUSED_BY_CONDITION, OBB_REVISION);
+        refuse_after(w, SRV_REFUSED_BY_CONDITION, OBB_REVISION);
         return;
     }
     switch (w->op.kind) {
@@ -613,17 +1082,51 @@ static void begin_again(struct srv_wait *wait)
     begin((struct srv_write *)(void *)((char *)wait - offsetof(struct srv_write, wait)));
 }
 
+static void begin_in_turn(struct srv_tail_wait *wait)
+{
+    begin((struct srv_write *)(void *)((char *)wait - offsetof(struct srv_write, tail_wait)));
+}
+
+/* Begins an op once more that rested on a change which was taken back. */
+static void begin_anew(struct srv_write *w)
+{
+    drop_record(w);
+    w->prepared = NULL;
+    w->refused_by = SRV_REFUSED_BY_NONE;
+    w->status = OBB_OK;
+    w->fault = (obb_fault){0};
+    w->committed = (obb_committed){0};
+    w->lock = (struct srv_scene_lock){0};
+    w->seconds = 0;
+    w->has_shed = false;
+    w->rests_on_failure = false;
+    begin(w);
+}
+
 void srv_write(struct srv_writer *writer, struct srv_write *w)
 {
     w->writer = writer;
     w->wait.again = begin_again;
+    w->tail_wait.again = begin_in_turn;
     begin(w);
+}
+
+void srv_writer_fini(struct srv_writer *writer)
+{
+    while (writer->companions.first != NULL) {
+        struct srv_companion *companion = writer->companions.first;
+        srv_tail_destroy(companion->tail);
+        srv_companion_drop(&writer->companions, companion->scene);
+    }
 }
 
 void srv_write_cancel(struct srv_write *w)
 {
     if (w->wait.lock != NULL) {
         srv_lock_unwait(&w->wait);
+        refuse(w, SRV_REFUSED_BY_SCENE, OBB_CANCELLED);
+    } else if (w->tail_wait.tail != NULL) {
+        srv_tail_unwait(&w->tail_wait);
         refuse(w, SRV_REFUSED_BY_SCENE, OBB_CANCELLED);
     } else {
         if (w->job.cancelled != NULL) /* not while what was prepared is being discarded */

@@ -13,13 +13,19 @@
  *   commits it
  *      in O(1).
  *   5. Tell the listeners.
- *   6. Call `done`. */
+ *   6. Call `done`.
+ *
+ * If the scene is durable, step 4 applies the op in memory and hands its record to the journal.
+ * Steps 5 and 6 come when the record is durable, and until then only the writer sees the change.
+ * Ops that follow need not wait: they build on it (tail.h). If the record fails, the op is taken
+ * back and refused. An op that makes or removes its scene keeps the scene locked meanwhile. */
 #ifndef SRV_WRITER_H
 #define SRV_WRITER_H
 
 #include "server/scenes/lock.h"
 #include "server/scenes/op.h"
 #include "server/scenes/scene_memory.h"
+#include "server/scenes/tail.h"
 
 /* Somebody who is told of every applied op, on the loop. It may open views of the scene, and must
  * not write. */
@@ -38,11 +44,14 @@ enum { SRV_WRITE_LISTENERS = 5 }; /* at most */
 
 /* Zeroed except for the first group. */
 struct srv_writer {
-    struct obb_store *store;        /* all scenes */
-    struct srv_locks *locks;        /* which scenes are locked */
-    struct srv_pool *pool;          /* prepares large edits, destroys removed scenes */
-    struct srv_drain *drain;        /* held while a removed scene is being destroyed */
-    struct srv_scene_memory memory; /* the limit on the bytes of all scenes */
+    struct obb_store *store;          /* all scenes */
+    struct srv_locks *locks;          /* which scenes are locked */
+    struct srv_pool *pool;            /* prepares large edits, destroys removed scenes */
+    struct srv_drain *drain;          /* held while a removed scene is being destroyed */
+    struct srv_scene_memory memory;   /* the limit on the bytes of all scenes */
+    struct srv_tails tails;           /* of the durable scenes, and their journal */
+    struct obb_budget *budget;        /* what scenes remember draws from it; NULL: no limit */
+    struct srv_companions companions; /* of scenes */
 
     srv_write_listener listeners[SRV_WRITE_LISTENERS]; /* told in this order */
     size_t listener_count;
@@ -59,7 +68,9 @@ typedef enum srv_refused {
     SRV_REFUSED_BY_CONDITION, /* If-Match does not hold */
     SRV_REFUSED_BY_STORE,     /* the scene does not exist, or cannot be made */
     SRV_REFUSED_BY_SCENE,     /* it does not allow the change; or no memory; or cancelled */
-    SRV_REFUSED_BY_QUEUE      /* the pool takes no more work */
+    SRV_REFUSED_BY_QUEUE,     /* the pool takes no more work */
+    SRV_REFUSED_BY_JOURNAL,   /* its record could not be written: the op was taken back */
+    SRV_REFUSED_BY_ID         /* the commit of its id was another one */
 } srv_refused;
 
 /* An op on its way. In the caller's memory, zeroed except for the first group. It must live until
@@ -85,15 +96,28 @@ struct srv_write {
     obb_rehearsal
         rehearsal;   /* of a dry run: the caller closes its views and destroys its overlay */
     bool made_scene; /* by this op */
-    double seconds;  /* that preparing and committing an edit took */
+    bool repeated;   /* the scene remembers the commit: `committed` is what it did then */
+    srv_journal_status journal; /* SRV_REFUSED_BY_JOURNAL: why */
+    double seconds;             /* that preparing and committing an edit took */
 
     /* The writer's. */
     struct srv_writer *writer;
     struct srv_wait wait;
     struct srv_scene_lock lock;
     struct obb_prepared *prepared;
+    obb_edit settings_edit; /* of SRV_OP_CONFIGURE */
+    struct srv_tail *tail;  /* of a durable scene; NULL: of another one */
+    struct srv_tail_wait tail_wait;
+    struct srv_tail_item item;
+    struct srv_record_entry *record; /* of the op, until the journal has it */
+    struct wire_buf outcome;         /* of an edit with an id, until the scene remembers it */
+    bool is_remembered;              /* as pending */
+    obb_settings made_settings;      /* of a scene that the op makes */
+    uint64_t number;       /* what the journal calls a durable scene that the op makes; 0: none */
+    bool rests_on_failure; /* what was prepared rests on a change that will be taken back */
     struct obb_scene *made_copy; /* of SRV_OP_COPY: made, and not in the store yet */
     bool is_copied;              /* the pool is done with the copy */
+    bool is_stored;              /* the journal has it */
     double now_ms;
     bool has_shed; /* histories have made room for this edit */
 };
@@ -106,8 +130,13 @@ struct srv_write {
  *   by the scene       those of obb_edit_prepare and obb_scene_configure; OBB_CANCELLED;
  *                      OBB_NO_MEMORY
  *   by the queue       OBB_LIMIT; OBB_NO_MEMORY if the pool has no memory
+ *   by the journal     OBB_NO_MEMORY, and write->journal says why
+ *   by the id          OBB_BAD_VALUE
  * Cost: an edit is prepared on the loop if that is estimated to take at most SRV_LOOP_NS. */
 void srv_write(struct srv_writer *writer, struct srv_write *write);
+
+/* Frees what the writer keeps beside the scenes, for the end of the service. */
+void srv_writer_fini(struct srv_writer *writer);
 
 /* After *write->cancelled has become true and before `done`: gives the op up if it waits. `done`
  * comes soon, perhaps within this call. An op that is already prepared is not committed. */

@@ -78,6 +78,9 @@ gmp        | gmp.h
 doors='
 obb_edit_prepare    | server | server/scenes/writer.c server/log/verify.c
 obb_edit_commit     | server | server/scenes/writer.c server/scenes/scene_loader.c server/log/verify.c
+obb_edit_apply      | server | server/scenes/writer.c
+obb_edit_publish    | server | server/scenes/writer.c
+obb_edit_revert     | server | server/scenes/writer.c
 obb_effects_prepare | server | server/scenes/writer.c server/scenes/scene_loader.c server/log/verify.c
 obb_scene_configure | server | server/scenes/writer.c
 obb_store_add       | server | server/scenes/writer.c

@@ -24,17 +24,21 @@ START_TEST(a_scene_says_its_settings_and_state)
                            .has_bounds = true,
                            .bounds = {{-1.0, -0.0, 0.0}, {1.0, 2.0, 0.0}}};
     struct wire_buf json = {0}, cbor = {0};
-    wire_write_scene(&json, WIRE_JSON, obb_str_of("yard"), &info);
-    wire_write_scene(&cbor, WIRE_CBOR, obb_str_of("yard"), &info);
+    wire_write_scene(&json, WIRE_JSON, obb_str_of("yard"), &info, false);
+    wire_write_scene(&cbor, WIRE_CBOR, obb_str_of("yard"), &info, false);
     check_reply("Scene", &json, &cbor,
                 "{\"name\":\"yard\",\"dimensions\":2,\"history\":{\"span\":500,\"commits\":64},"
                 "\"record\":3,\"boxes\":1,\"revision\":9007199254740992,\"time\":1000000000000000,"
                 "\"oldest\":{\"revision\":3,\"time\":-2.5},"
                 "\"bounds\":{\"min\":[-1,0],\"max\":[1,2]}}");
     info.has_bounds = false;
-    wire_write_scene(&json, WIRE_JSON, obb_str_of("yard"), &info);
-    wire_write_scene(&cbor, WIRE_CBOR, obb_str_of("yard"), &info);
-    check_reply("Scene", &json, &cbor, NULL);
+    wire_write_scene(&json, WIRE_JSON, obb_str_of("yard"), &info, true);
+    wire_write_scene(&cbor, WIRE_CBOR, obb_str_of("yard"), &info, true);
+    check_reply("Scene", &json, &cbor,
+                "{\"name\":\"yard\",\"dimensions\":2,\"history\":{\"span\":500,\"commits\":64},"
+                "\"record\":3,\"durable\":true,\"boxes\":1,\"revision\":9007199254740992,"
+                "\"time\":1000000000000000,\"oldest\":{\"revision\":3,\"time\":-2.5},"
+                "\"bounds\":null}");
 }
 END_TEST
 

@@ -74,6 +74,8 @@ START_TEST(settings_that_are_wrong_are_refused)
         {"{\"history\":{\"commits\":4294967296}}", 422, "/history/commits"},
         {"{\"history\":{\"commits\":1.5}}", 422, "/history/commits"},
         {"{\"record\":-1}", 422, "/record"},
+        {"{\"durable\":1}", 422, "/durable"},
+        {"{\"durable\":null}", 422, "/durable"},
         {"{\"record\":10001}", 422, "/record"},
         {"{\"record\":0.5}", 422, "/record"},
         {"{\"record\":true}", 422, "/record"},

@@ -1,0 +1,42 @@
+#include "server/scenes/durable.h"
+
+#include "server/scenes/remembered.h"
+
+bool srv_durable_resume(struct srv_writer *writer, const srv_restored_scene *scene)
+{
+    struct srv_companion *companion =
+        srv_companion_make(&writer->companions, scene->journaled.scene);
+    if (companion == NULL || !srv_tail_create(&writer->tails, companion, &scene->journaled))
+        return false;
+    srv_snapshots_add(writer->tails.snapshots, srv_tail_journaled(companion->tail));
+    if (scene->commit_count == 0)
+        return true;
+    companion->remembered = srv_remembered_create(writer->budget);
+    if (companion->remembered == NULL)
+        return false;
+    for (size_t i = 0; i < scene->commit_count; i++) {
+        const srv_restored_commit *commit = &scene->commits[i];
+        if (!srv_remembered_push(companion->remembered, commit->id, commit->answer, commit->moment))
+            return false;
+        srv_remembered_publish(companion->remembered);
+    }
+    return true;
+}
+
+void srv_durable_remember(void *context, const struct srv_journaled *scene, struct wire_buf *out)
+{
+    (void)context;
+    const struct srv_companion *companion = srv_companion_of(scene->scene);
+    if (companion == NULL)
+        return;
+    const srv_remembered_commit *commit = srv_remembered_at(companion->remembered, 0);
+    for (size_t i = 1; commit != NULL; i++) {
+        const wire_record record = {.kind = WIRE_RECORD_REMEMBERED,
+                                    .epoch = obb_scene_epoch(scene->scene),
+                                    .commit_id = commit->id,
+                                    .answer = commit->outcome,
+                                    .effects = {.moment = commit->moment}};
+        wire_record_write(&record, 3, out);
+        commit = srv_remembered_at(companion->remembered, i);
+    }
+}

@@ -1,0 +1,47 @@
+/* The commits of a scene that it remembers by the ids which clients gave them, so that a commit that
+ * is sent again is not applied again. Of those that are published, a scene remembers the last 1,024,
+ * for 10 minutes of its clock, and as long as they take at most 4 MiB. Loop only. */
+#ifndef SRV_REMEMBERED_H
+#define SRV_REMEMBERED_H
+
+#include "core/obb.h"
+
+#include <stdbool.h>
+
+enum { SRV_REMEMBERED_COMMITS = 1024, SRV_REMEMBERED_MS = 600000, SRV_REMEMBERED_BYTES = 4 << 20 };
+
+struct srv_remembered;
+
+/* A commit. The texts live until the next call that changes the list. */
+typedef struct srv_remembered_commit {
+    obb_str id;
+    obb_str outcome;   /* wire_read_outcome */
+    obb_moment moment; /* of the scene after it */
+    bool pending;      /* it is not durable yet */
+} srv_remembered_commit;
+
+/* Makes an empty list. What is remembered draws from the budget, which may be NULL. Returns NULL
+ * without memory. */
+struct srv_remembered *srv_remembered_create(struct obb_budget *budget);
+void srv_remembered_destroy(struct srv_remembered *remembered); /* NULL is fine */
+
+/* Finds a commit by its id, as remembered at this time of the scene. NULL: it is not remembered.
+ * `remembered` may be NULL. O(commits), some 2 us. */
+const srv_remembered_commit *srv_remembered_find(const struct srv_remembered *remembered,
+                                                 obb_str id, double time);
+
+/* Remembers a pending commit behind all others, with copies of its texts. Returns false without
+ * memory. O(1). */
+bool srv_remembered_push(struct srv_remembered *remembered, obb_str id, obb_str outcome,
+                         obb_moment moment);
+
+/* The oldest pending commit is published. Commits that are remembered long enough are forgotten. */
+void srv_remembered_publish(struct srv_remembered *remembered);
+
+/* Forgets the newest commit, which is pending and was taken back. */
+void srv_remembered_revert(struct srv_remembered *remembered);
+
+/* Returns the i-th published commit, oldest first, or NULL behind the last one. */
+const srv_remembered_commit *srv_remembered_at(const struct srv_remembered *remembered, size_t i);
+
+#endif

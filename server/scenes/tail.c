@@ -1,0 +1,222 @@
+#include "server/scenes/tail.h"
+
+#include <assert.h>
+#include <stddef.h>
+
+struct srv_tail {
+    struct srv_tails *tails;
+    struct srv_companion *companion;
+    struct srv_journaled journaled;
+    struct srv_tail_item *first, *last;
+    struct srv_tail_wait *first_wait, *last_wait;
+    struct srv_wait unlocked; /* goes on when the scene is unlocked */
+    bool is_busy;             /* items or waits are being called */
+};
+
+static void advance(struct srv_tail *tail);
+
+static void on_unlocked(struct srv_wait *wait)
+{
+    advance((struct srv_tail *)(void *)((char *)wait - offsetof(struct srv_tail, unlocked)));
+}
+
+bool srv_tail_create(struct srv_tails *tails, struct srv_companion *companion,
+                     const struct srv_journaled *journaled)
+{
+    struct srv_tail *tail = obb_calloc(1, sizeof *tail);
+    if (tail == NULL)
+        return false;
+    tail->tails = tails;
+    tail->companion = companion;
+    tail->journaled = *journaled;
+    tail->unlocked.again = on_unlocked;
+    companion->tail = tail;
+    return true;
+}
+
+void srv_tail_destroy(struct srv_tail *tail)
+{
+    if (tail == NULL)
+        return;
+    assert(srv_tail_empty(tail) && tail->first_wait == NULL && tail->unlocked.lock == NULL);
+    tail->companion->tail = NULL;
+    obb_free(tail);
+}
+
+struct srv_tail *srv_tail_of(const struct obb_scene *scene)
+{
+    const struct srv_companion *companion = srv_companion_of(scene);
+    return companion != NULL ? companion->tail : NULL;
+}
+
+struct srv_journaled *srv_tail_journaled(struct srv_tail *tail) { return &tail->journaled; }
+
+/* ---- Items ----------------------------------------------------------------------------------- */
+
+bool srv_tail_empty(const struct srv_tail *tail) { return tail->first == NULL; }
+
+static bool has_failed(const struct srv_tail_item *item)
+{
+    return item->settled && item->status != SRV_JOURNAL_OK;
+}
+
+bool srv_tail_failing(const struct srv_tail *tail)
+{
+    /* whatever is behind a failed record has failed, too; behind it, items have no record */
+    const struct srv_tail_item *item = tail->last;
+    while (item != NULL && !item->has_record)
+        item = item->previous;
+    return item != NULL && has_failed(item);
+}
+
+struct srv_record_entry *srv_tails_encode(struct srv_tails *tails, const struct obb_scene *scene,
+                                          uint64_t number, int dimensions,
+                                          const wire_record *record)
+{
+    wire_record whole = *record;
+    const obb_effects *effects = &record->effects;
+    uint64_t new = 0;
+    for (size_t i = 0; i < effects->count; i++)
+        new += effects->list[i].kind == OBB_EFFECT_NEW;
+    whole.epoch = obb_scene_epoch(scene);
+    whole.writer = tails->writer;
+    whole.counter = atomic_fetch_add(&tails->counter, 1) + 1;
+    whole.base_revision = effects->moment.revision - effects->appends;
+    whole.base_id = effects->next_id - new;
+    return srv_record_entry_create(&whole, number, dimensions, tails->budget);
+}
+
+static void push(struct srv_tail *tail, struct srv_tail_item *item, const srv_tail_calls *calls)
+{
+    *item = (struct srv_tail_item){.calls = calls, .tail = tail, .previous = tail->last};
+    *(tail->last != NULL ? &tail->last->next : &tail->first) = item;
+    tail->last = item;
+}
+
+static void on_settled(struct srv_record_entry *record, srv_journal_status status)
+{
+    struct srv_tail_item *item = record->context;
+    item->settled = true;
+    item->status = status;
+    item->seq = record->entry.seq;
+    advance(item->tail);
+}
+
+void srv_tail_append(struct srv_tail *tail, struct srv_tail_item *item, const srv_tail_calls *calls,
+                     struct srv_record_entry *record)
+{
+    push(tail, item, calls);
+    item->has_record = true;
+    item->bytes = record->bytes.length;
+    srv_record_entry_append(record, tail->tails->journal, tail->tails->drain, on_settled, item);
+}
+
+void srv_tail_rest(struct srv_tail *tail, struct srv_tail_item *item, const srv_tail_calls *calls)
+{
+    assert(!srv_tail_empty(tail));
+    push(tail, item, calls);
+}
+
+/* Takes everything back, newest first. `revert` answers nobody, so nobody joins meanwhile. Then all
+ * hear of it, in order. */
+static void take_back(struct srv_tail *tail)
+{
+    for (struct srv_tail_item *item = tail->last; item != NULL; item = item->previous) {
+        assert(!item->has_record || has_failed(item));
+        item->calls->revert(item);
+    }
+    struct srv_tail_item *item = tail->first;
+    tail->first = tail->last = NULL;
+    while (item != NULL) {
+        struct srv_tail_item *next = item->next; /* the call is the end of the item */
+        if (item->has_record)
+            item->calls->failed(item, item->status);
+        else
+            item->calls->again(item);
+        item = next;
+    }
+}
+
+/* Calls the first item if it is settled and the scene is not locked. Returns false if it has to
+ * wait. */
+static bool step(struct srv_tail *tail)
+{
+    struct srv_tail_item *item = tail->first;
+    if (item == NULL || (item->has_record && !item->settled) || tail->unlocked.lock != NULL ||
+        srv_lock_wait(tail->tails->locks, tail->journaled.scene, &tail->unlocked))
+        return false;
+    if (has_failed(item)) {
+        take_back(tail);
+        return true;
+    }
+    tail->first = item->next;
+    *(item->next != NULL ? &item->next->previous : &tail->last) = NULL;
+    const bool has_record = item->has_record;
+    const uint64_t seq = item->seq;
+    const size_t bytes = item->bytes;
+    item->calls->durable(item);
+    if (has_record)
+        srv_snapshot_written(tail->tails->snapshots, &tail->journaled, seq, bytes);
+    return true;
+}
+
+/* ---- Waiting --------------------------------------------------------------------------------- */
+
+static void take_out(struct srv_tail_wait *wait)
+{
+    struct srv_tail *tail = wait->tail;
+    *(wait->previous != NULL ? &wait->previous->next : &tail->first_wait) = wait->next;
+    *(wait->next != NULL ? &wait->next->previous : &tail->last_wait) = wait->previous;
+    wait->tail = NULL;
+}
+
+bool srv_tail_waits(struct srv_tail *tail, bool until_empty, struct srv_tail_wait *wait)
+{
+    const bool goes = wait->is_turn || tail->first_wait == NULL;
+    wait->is_turn = false;
+    if (goes && (!until_empty || srv_tail_empty(tail)) && !srv_tail_failing(tail))
+        return false;
+    wait->tail = tail;
+    wait->until_empty = until_empty;
+    if (goes) { /* whoever had its turn stays in front */
+        wait->previous = NULL;
+        wait->next = tail->first_wait;
+        *(wait->next != NULL ? &wait->next->previous : &tail->last_wait) = wait;
+        tail->first_wait = wait;
+    } else {
+        wait->next = NULL;
+        wait->previous = tail->last_wait;
+        tail->last_wait->next = wait;
+        tail->last_wait = wait;
+    }
+    return true;
+}
+
+void srv_tail_unwait(struct srv_tail_wait *wait)
+{
+    struct srv_tail *tail = wait->tail;
+    take_out(wait);
+    advance(tail);
+}
+
+/* Calls the first wait if it is its turn. */
+static bool wake(struct srv_tail *tail)
+{
+    struct srv_tail_wait *wait = tail->first_wait;
+    if (wait == NULL || (wait->until_empty && !srv_tail_empty(tail)) || srv_tail_failing(tail))
+        return false;
+    take_out(wait);
+    wait->is_turn = true;
+    wait->again(wait);
+    return true;
+}
+
+static void advance(struct srv_tail *tail)
+{
+    if (tail->is_busy)
+        return;
+    tail->is_busy = true;
+    while (step(tail) || wake(tail))
+        ;
+    tail->is_busy = false;
+}

@@ -1,0 +1,158 @@
+#include "proto/wire.h"
+#include "tests/support/test.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST = 60 };
+
+static test_rng rng;
+
+/* A random edit with what came out of it. Only the numbers of its entries count. */
+struct sample {
+    obb_edit edit;
+    obb_committed committed;
+    uint64_t ids[MOST];
+    bool missed_poses[MOST], missed_transforms[MOST];
+};
+
+static size_t mark_some(bool *missed, size_t count)
+{
+    size_t marked = 0;
+    for (size_t i = 0; i < count; i++)
+        marked += missed[i] = test_below(&rng, 3) == 0;
+    return marked;
+}
+
+static void make_sample(struct sample *s)
+{
+    *s = (struct sample){.edit = {.put_count = test_below(&rng, MOST),
+                                  .pose_count = test_below(&rng, MOST),
+                                  .transform_count = test_below(&rng, MOST)}};
+    uint64_t id = 1 + test_below(&rng, 1000);
+    for (size_t i = 0; i < s->edit.put_count; i++) {
+        const unsigned kind = (unsigned)test_below(&rng, 8); /* of ids: mostly in runs */
+        s->ids[i] = kind == 0 ? 0 : kind == 1 ? (id += test_below(&rng, 1u << 30)) : id++;
+    }
+    s->committed =
+        (obb_committed){.moment = {test_below(&rng, 1u << 31), test_uniform(&rng, -1e6, 1e6)},
+                        .changed = true,
+                        .removed = test_below(&rng, 100),
+                        .expired = test_below(&rng, 100),
+                        .removed_frames = test_below(&rng, 100),
+                        .put = test_below(&rng, 100),
+                        .posed = test_below(&rng, 100),
+                        .transformed = test_below(&rng, 100),
+                        .new_ids = s->ids};
+    if (test_below(&rng, 2) == 0) {
+        s->committed.missed_poses = s->missed_poses;
+        s->committed.missed += mark_some(s->missed_poses, s->edit.pose_count);
+    }
+    if (test_below(&rng, 2) == 0) {
+        s->committed.missed_transforms = s->missed_transforms;
+        s->committed.missed += mark_some(s->missed_transforms, s->edit.transform_count);
+    }
+}
+
+static size_t same_flags(const bool *read, const bool *written, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        ck_assert_int_eq(read != NULL && read[i], written[i]);
+    return count;
+}
+
+START_TEST(what_is_written_is_read)
+{
+    const size_t cases = test_effort(3000);
+    size_t compared = 0, refused = 0;
+    rng = (test_rng){31};
+    for (size_t n = 0; n < cases; n++) {
+        struct sample s;
+        struct wire_buf bytes = {0};
+        struct obb_arena arena;
+        obb_committed read;
+        make_sample(&s);
+        wire_write_outcome(&bytes, &s.edit, &s.committed);
+        ck_assert(!bytes.failed);
+        obb_arena_init(&arena);
+        const obb_str text = {bytes.bytes, bytes.length};
+        ck_assert_int_eq(wire_read_outcome(text, &s.edit, &arena, &read), OBB_OK);
+        ck_assert(read.moment.revision == s.committed.moment.revision &&
+                  test_same_bits(read.moment.time, s.committed.moment.time));
+        ck_assert(read.removed == s.committed.removed && read.expired == s.committed.expired &&
+                  read.removed_frames == s.committed.removed_frames &&
+                  read.put == s.committed.put && read.posed == s.committed.posed &&
+                  read.transformed == s.committed.transformed && read.missed == s.committed.missed);
+        for (size_t i = 0; i < s.edit.put_count; i++)
+            ck_assert_uint_eq(read.new_ids[i], s.ids[i]);
+        compared += s.edit.put_count;
+        compared += same_flags(read.missed_poses, s.missed_poses, s.edit.pose_count);
+        compared += same_flags(read.missed_transforms, s.missed_transforms, s.edit.transform_count);
+        /* another commit, and bytes that are cut, are refused */
+        obb_edit other = s.edit;
+        size_t *const counts[] = {&other.put_count, &other.pose_count, &other.transform_count};
+        (*counts[n % 3])++;
+        ck_assert_int_eq(wire_read_outcome(text, &other, &arena, &read), OBB_BAD_VALUE);
+        char *cut = obb_arena_alloc(&arena, bytes.length, 1);
+        const size_t length = test_below(&rng, bytes.length);
+        ck_assert_ptr_nonnull(cut);
+        memcpy(cut, bytes.bytes, length);
+        ck_assert_int_eq(wire_read_outcome((obb_str){cut, length}, &s.edit, &arena, &read),
+                         OBB_BAD_VALUE);
+        refused += 2;
+        obb_arena_fini(&arena);
+        wire_buf_fini(&bytes);
+    }
+    printf("%zu outcomes, %zu entries, %zu refused\n", cases, compared, refused);
+    ck_assert_uint_gt(compared, cases * 40);
+}
+END_TEST
+
+START_TEST(flipped_bits_do_no_harm)
+{
+    size_t refused = 0;
+    struct sample s;
+    struct wire_buf bytes = {0};
+    rng = (test_rng){32};
+    do
+        make_sample(&s);
+    while (s.edit.put_count < 10 || s.committed.missed < 5);
+    wire_write_outcome(&bytes, &s.edit, &s.committed);
+    for (size_t bit = 0; bit < 8 * bytes.length; bit++) {
+        struct obb_arena arena;
+        obb_committed read;
+        obb_arena_init(&arena);
+        bytes.bytes[bit / 8] = (char)(bytes.bytes[bit / 8] ^ (1 << bit % 8));
+        refused += wire_read_outcome((obb_str){bytes.bytes, bytes.length}, &s.edit, &arena,
+                                     &read) != OBB_OK;
+        bytes.bytes[bit / 8] = (char)(bytes.bytes[bit / 8] ^ (1 << bit % 8));
+        obb_arena_fini(&arena);
+    }
+    printf("%zu of %zu flipped bits are no outcome\n", refused, 8 * bytes.length);
+    ck_assert_uint_gt(refused, 4 * bytes.length);
+    wire_buf_fini(&bytes);
+}
+END_TEST
+
+START_TEST(an_empty_budget_is_told)
+{
+    struct obb_budget budget;
+    obb_budget_init(&budget, 0);
+    struct wire_buf bytes = {.budget = &budget};
+    wire_write_outcome(&bytes, &(obb_edit){0}, &(obb_committed){0});
+    ck_assert(bytes.failed);
+    wire_buf_fini(&bytes);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("outcome");
+    TCase *tc = tcase_create("outcome");
+    tcase_set_timeout(tc, test_patience(30));
+    tcase_add_test(tc, what_is_written_is_read);
+    tcase_add_test(tc, flipped_bits_do_no_harm);
+    tcase_add_test(tc, an_empty_budget_is_told);
+    suite_add_tcase(suite, tc);
+    return test_main(suite);
+}
