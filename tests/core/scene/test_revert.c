@@ -136,6 +136,7 @@ struct applied {
     obb_status viewed;
     uint64_t shown;
     size_t forgotten; /* states given up before that */
+    size_t lent;      /* the place of the view with a reader; 0: none */
 };
 
 static bool chance(test_rng *rng, size_t percent) { return test_below(rng, 100) < percent; }
@@ -285,6 +286,7 @@ struct pair {
     double now_ms;
     struct applied tail[TAIL]; /* a ring */
     size_t first, count;
+    bool alone; /* no other thread allocates: memory may fail, and calls are watched */
     struct {
         struct obb_view *view; /* of the scene; NULL: none */
         uint64_t shown;
@@ -294,8 +296,8 @@ struct pair {
         struct obb_layers *fresh;
     } rebuild;
     size_t applied, published, reverted, refused, sealed, stateless, expired, restarts, replaced,
-        planar, forgotten, deepest, compared, between, gone, viewed, revisions, steps, copies,
-        rebuilt, discarded;
+        planar, forgotten, deepest, compared, between, gone, viewed, steps, copies, rebuilt,
+        discarded, failed;
 };
 
 static struct applied *applied_at(struct pair *pair, size_t i)
@@ -510,6 +512,28 @@ static void view_tail(struct pair *pair, struct applied *a)
     }
 }
 
+/* Checks that nothing is asked of the heap between the two calls. */
+static void begin_watch(const struct pair *pair)
+{
+    if (pair->alone)
+        fault_arm(1);
+}
+
+static void end_watch(const struct pair *pair)
+{
+    if (!pair->alone)
+        return;
+    const size_t asked = fault_seen();
+    fault_arm(0);
+    ck_assert_uint_eq(asked, 0);
+}
+
+/* Lets some allocation of the next call fail, now and then. */
+static void arm_sometimes(struct pair *pair)
+{
+    fault_arm(pair->alone && chance(&pair->rng, 30) ? 1 + test_below(&pair->rng, 12) : 0);
+}
+
 static void apply_one(struct pair *pair)
 {
     test_rng *rng = &pair->rng;
@@ -518,28 +542,36 @@ static void apply_one(struct pair *pair)
     pair->now_ms += (double)test_below(rng, 3) * 0.5;
     a->now_ms = pair->now_ms;
     a->view = NULL;
+    a->lent = 0;
     a->viewed = OBB_GONE;
     any_edit(rng, pair->scene, a);
+    arm_sometimes(pair);
     const obb_status st =
         obb_edit_prepare(pair->scene, &a->edit, a->now_ms, obb_store_box_room(pair->store),
                          &a->arena, &a->prepared, &fault);
+    fault_arm(0);
     if (st != OBB_OK) {
         pair->refused++;
+        pair->failed += st == OBB_NO_MEMORY;
         obb_scene_settle(pair->scene);
         obb_arena_reset(&a->arena);
         return;
     }
-    const bool sealed = chance(rng, 40);
+    const bool sealed = chance(rng, 40), discarded = chance(rng, 4);
+    begin_watch(pair);
     if (sealed)
         obb_edit_seal(a->prepared);
-    if (chance(rng, 4)) {
+    if (discarded)
         obb_edit_discard(a->prepared);
+    else
+        obb_edit_apply(a->prepared, &a->done);
+    end_watch(pair);
+    if (discarded) {
         obb_scene_settle(pair->scene);
         obb_arena_reset(&a->arena);
         pair->discarded++;
         return;
     }
-    obb_edit_apply(a->prepared, &a->done);
     pair->count++;
     pair->applied++;
     pair->sealed += sealed;
@@ -598,7 +630,9 @@ static void publish_one(struct pair *pair)
     const bool early = chance(&pair->rng, 50);
     if (early)
         close_tail_view(a);
+    begin_watch(pair);
     obb_edit_publish(a->prepared);
+    end_watch(pair);
     pair->expired += a->done.expired;
     commit_to_twin(pair, a);
     if (!early && a->view != NULL) {
@@ -615,7 +649,9 @@ static void revert_one(struct pair *pair)
 {
     struct applied *a = applied_at(pair, pair->count - 1);
     close_tail_view(a);
+    begin_watch(pair);
     obb_edit_revert(a->prepared);
+    end_watch(pair);
     obb_arena_reset(&a->arena);
     pair->count--;
     pair->reverted++;
@@ -647,10 +683,14 @@ static void rebuild(struct pair *pair)
         ck_assert_int_eq(obb_rebuild_finish(rebuild, &pair->rebuild.fresh), OBB_OK);
         return;
     }
-    ck_assert_int_eq(obb_scene_rebase(pair->scene, pair->rebuild.fresh), OBB_OK);
+    arm_sometimes(pair);
+    const obb_status st = obb_scene_rebase(pair->scene, pair->rebuild.fresh);
+    fault_arm(0);
+    ck_assert(st == OBB_OK || st == OBB_NO_MEMORY);
     obb_view_close(pair->rebuild.view);
     pair->rebuild.view = NULL;
-    pair->rebuilt++;
+    pair->rebuilt += st == OBB_OK;
+    pair->failed += st == OBB_NO_MEMORY;
 }
 
 /* Both scenes give up their oldest state, or neither does. */
@@ -746,6 +786,7 @@ START_TEST(readers_are_told_of_published_commits_only)
     struct pair total = {.applied = 0};
     for (size_t round = 0; round < rounds; round++) {
         struct pair *pair = pair_create(20261123 + round);
+        pair->alone = true;
         const size_t apply_percent = 55 + 10 * (round % 5), publish_percent = 20 + 20 * (round % 4);
         for (size_t i = 0; i < steps; i++) {
             step(pair, apply_percent, publish_percent);
@@ -764,6 +805,7 @@ START_TEST(readers_are_told_of_published_commits_only)
         total.reverted += pair->reverted;
         total.refused += pair->refused;
         total.discarded += pair->discarded;
+        total.failed += pair->failed;
         total.sealed += pair->sealed;
         total.stateless += pair->stateless;
         total.expired += pair->expired;
@@ -781,19 +823,21 @@ START_TEST(readers_are_told_of_published_commits_only)
         pair_destroy(pair);
     }
     printf("tails: %zu commits applied (%zu sealed, %zu without a state, %zu restarts, %zu "
-           "imports, %zu planar), %zu published, %zu reverted, %zu refused, %zu discarded; %zu "
+           "imports, %zu planar), %zu published, %zu reverted, %zu refused (%zu without memory), "
+           "%zu discarded; %zu "
            "deep; %zu boxes expired; %zu views of the tail; %zu states compared (%zu between two), "
            "%zu gone; %zu steps, %zu copies, %zu rebuilds\n",
            total.applied, total.sealed, total.stateless, total.restarts, total.replaced,
-           total.planar, total.published, total.reverted, total.refused, total.discarded,
-           total.deepest, total.expired, total.viewed, total.compared, total.between, total.gone,
-           total.steps, total.copies, total.rebuilt);
+           total.planar, total.published, total.reverted, total.refused, total.failed,
+           total.discarded, total.deepest, total.expired, total.viewed, total.compared,
+           total.between, total.gone, total.steps, total.copies, total.rebuilt);
     ck_assert_uint_eq(total.applied, total.published + total.reverted);
     ck_assert_uint_gt(total.published, total.applied / 5);
     ck_assert_uint_gt(total.reverted, total.applied / 5);
     ck_assert_uint_gt(total.sealed, total.applied / 4);
     ck_assert_uint_gt(total.stateless, total.applied / 50);
     ck_assert_uint_gt(total.refused, total.applied / 50);
+    ck_assert_uint_gt(total.failed, total.applied / 50);
     ck_assert_uint_gt(total.restarts, 20);
     ck_assert_uint_gt(total.replaced, 20);
     ck_assert_uint_gt(total.planar, 20);
@@ -806,12 +850,189 @@ START_TEST(readers_are_told_of_published_commits_only)
 }
 END_TEST
 
+/* ---- Readers beside the writer --------------------------------------------------------------- */
+
+enum { READERS = 2, LENT = 6, LOOKS = 12 };
+
+enum { HOME, AWAY, BACK };
+
+/* A view that a reader looks at. */
+struct loan {
+    struct obb_view *view; /* NULL: none */
+    uint64_t shown;        /* what the twin shows, or the writer saw */
+    bool has_step;
+    obb_step step; /* to the state after */
+    uint64_t told; /* what the twin's step tells */
+};
+
+/* Loans go from the writer to a reader, and back: the first half of states that were published when
+ * the view was opened, the others of the tail. */
+struct crew {
+    struct loan loans[LENT];
+    atomic_int where[LENT];
+    atomic_bool stop;
+    atomic_size_t looks, wrong;
+};
+
+/* Returns one number for the effects of a step. */
+static uint64_t told_by(const obb_step *step)
+{
+    uint64_t sum = mixed_whole(1, step->moment.revision);
+    for (int kind = 0; kind < OBB_EFFECT_KINDS; kind++) {
+        obb_step_place place = {.kind = (obb_effect_kind)kind};
+        obb_effect effect;
+        while (obb_step_next(step, &place, &effect)) {
+            sum = mixed_text(mixed_whole(sum, effect.id * 8 + (uint64_t)kind), effect.name);
+            if (effect.kind != OBB_EFFECT_REMOVED && effect.kind != OBB_EFFECT_FRAME_REMOVED)
+                sum = mixed_pose(mixed_whole(sum, effect.parts), &effect.box);
+        }
+    }
+    return sum;
+}
+
+static void *read_views(void *context)
+{
+    struct crew *crew = context;
+    size_t looks = 0, wrong = 0;
+    while (!atomic_load_explicit(&crew->stop, memory_order_acquire))
+        for (size_t i = 0; i < LENT; i++) {
+            const struct loan *loan = &crew->loans[i];
+            int away = AWAY;
+            if (!atomic_compare_exchange_strong(&crew->where[i], &away, HOME))
+                continue; /* only BACK ends the loan */
+            for (int again = 0; again < LOOKS; again++, looks++)
+                wrong += sum_of(loan->view) != loan->shown ||
+                         (loan->has_step && told_by(&loan->step) != loan->told);
+            atomic_store_explicit(&crew->where[i], BACK, memory_order_release);
+        }
+    atomic_fetch_add(&crew->looks, looks);
+    atomic_fetch_add(&crew->wrong, wrong);
+    return NULL;
+}
+
+/* Closes view i if a reader has given it back. Returns whether there is none any more. */
+static bool take_back(struct crew *crew, size_t i)
+{
+    struct loan *loan = &crew->loans[i];
+    if (loan->view != NULL && atomic_load_explicit(&crew->where[i], memory_order_acquire) == BACK) {
+        obb_view_close(loan->view);
+        loan->view = NULL;
+    }
+    return loan->view == NULL;
+}
+
+static void give(struct crew *crew, size_t i)
+{
+    atomic_store_explicit(&crew->where[i], AWAY, memory_order_release);
+}
+
+/* Lends the view of the tail behind the commit `a`. */
+static bool lend_tail(struct crew *crew, struct applied *a)
+{
+    for (size_t i = LENT / 2; i < LENT && a->view != NULL; i++)
+        if (take_back(crew, i)) {
+            crew->loans[i] = (struct loan){.view = a->view, .shown = a->shown};
+            a->view = NULL;
+            a->lent = i;
+            give(crew, i);
+            return true;
+        }
+    return false;
+}
+
+/* Waits until the view behind the commit is back, if it is lent. */
+static void recall_tail(struct crew *crew, struct applied *a)
+{
+    while (a->lent > 0 && !take_back(crew, a->lent))
+        (void)sched_yield();
+    a->lent = 0;
+}
+
+/* Lends a view of a published state, with the step behind it, as the twin has them, too. */
+static bool lend_published(struct pair *pair, struct crew *crew)
+{
+    const size_t i = test_below(&pair->rng, LENT / 2);
+    if (!take_back(crew, i))
+        return false;
+    struct loan *loan = &crew->loans[i];
+    const obb_at at = {
+        .kind = OBB_AT_AGO, .time = (double)test_below(&pair->rng, 16) * 0.25, .clamp = true};
+    struct obb_view *twin;
+    obb_step step;
+    ck_assert_int_eq(obb_view_open(pair->scene, &at, &loan->view, NULL, NULL), OBB_OK);
+    ck_assert_int_eq(obb_view_open(pair->twin, &at, &twin, NULL, NULL), OBB_OK);
+    loan->shown = sum_of(twin);
+    obb_view_keep_later(loan->view);
+    obb_view_keep_later(twin);
+    loan->has_step = obb_view_step(loan->view, loan->view->revision + 1, &loan->step);
+    ck_assert_int_eq(loan->has_step, obb_view_step(twin, twin->revision + 1, &step));
+    loan->told = loan->has_step ? told_by(&step) : 0;
+    obb_view_close(twin);
+    give(crew, i);
+    return true;
+}
+
+START_TEST(readers_see_no_commit_come_or_go)
+{
+    struct crew *crew = calloc(1, sizeof *crew);
+    ck_assert_ptr_nonnull(crew);
+    struct pair *pair = pair_create(20261124);
+    test_rng *rng = &pair->rng;
+    pthread_t readers[READERS];
+    for (int i = 0; i < READERS; i++)
+        ck_assert_int_eq(pthread_create(&readers[i], NULL, read_views, crew), 0);
+    size_t published = 0, tails = 0;
+    for (size_t i = 0; pair->applied + pair->reverted < test_effort(60000) || published < 100;
+         i++) {
+        if (pair->count < TAIL && (pair->count == 0 || chance(rng, 60))) {
+            const size_t before = pair->applied;
+            apply_one(pair);
+            struct applied *a = applied_at(pair, pair->count - (pair->applied > before));
+            tails += pair->applied > before && chance(rng, 10) && lend_tail(crew, a);
+        } else if (chance(rng, 30)) {
+            recall_tail(crew, applied_at(pair, 0));
+            publish_one(pair);
+        } else {
+            recall_tail(crew, applied_at(pair, pair->count - 1));
+            revert_one(pair);
+        }
+        if (chance(rng, 30) && lend_published(pair, crew))
+            published++;
+        if (i % 1000 == 0)
+            compare(pair, false);
+    }
+    settle(pair, true);
+    for (size_t i = 0; i < LENT; i++)
+        while (!take_back(crew, i))
+            (void)sched_yield();
+    atomic_store_explicit(&crew->stop, true, memory_order_release);
+    for (int i = 0; i < READERS; i++)
+        pthread_join(readers[i], NULL);
+    ck_assert(obb_scene_validate(pair->scene));
+    compare(pair, true);
+    same_memory(pair);
+    printf("readers: %zu commits applied, %zu published, %zu reverted, %zu discarded; %zu views of "
+           "published states and %zu of the tail, each looked at %d times by one of %d readers: "
+           "%zu looks, %zu wrong\n",
+           pair->applied, pair->published, pair->reverted, pair->discarded, published, tails, LOOKS,
+           READERS, (size_t)atomic_load(&crew->looks), (size_t)atomic_load(&crew->wrong));
+    ck_assert_uint_eq(atomic_load(&crew->wrong), 0);
+    ck_assert_uint_eq(atomic_load(&crew->looks), LOOKS * (published + tails));
+    ck_assert_uint_gt(pair->published, 1000);
+    ck_assert_uint_gt(pair->reverted, 1000);
+    ck_assert_uint_gt(tails, 20);
+    pair_destroy(pair);
+    free(crew);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("revert");
     TCase *tc = tcase_create("revert");
     tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, readers_are_told_of_published_commits_only);
+    tcase_add_test(tc, readers_see_no_commit_come_or_go);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }
