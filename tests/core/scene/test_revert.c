@@ -982,7 +982,7 @@ START_TEST(readers_see_no_commit_come_or_go)
     for (int i = 0; i < READERS; i++)
         ck_assert_int_eq(pthread_create(&readers[i], NULL, read_views, crew), 0);
     size_t published = 0, tails = 0;
-    for (size_t i = 0; pair->applied + pair->reverted < test_effort(60000) || published < 100;
+    for (size_t i = 0; pair->applied + pair->reverted < test_effort(40000) || published < 100;
          i++) {
         if (pair->count < TAIL && (pair->count == 0 || chance(rng, 60))) {
             const size_t before = pair->applied;
@@ -1026,6 +1026,67 @@ START_TEST(readers_see_no_commit_come_or_go)
 }
 END_TEST
 
+/* A reader that looks up one box of a published state, behind which the writer makes and takes back
+ * long chains of versions. */
+struct lookup {
+    const struct obb_view *view;
+    const struct obb_version *box; /* in the view */
+    atomic_bool stop;
+    atomic_size_t looks, wrong;
+};
+
+static void *look_up(void *context)
+{
+    struct lookup *lookup = context;
+    size_t looks = 0, wrong = 0;
+    for (; !atomic_load_explicit(&lookup->stop, memory_order_relaxed); looks++) {
+        wrong += obb_view_find_id(lookup->view, 2) != lookup->box;
+        atomic_store_explicit(&lookup->looks, looks, memory_order_relaxed);
+    }
+    atomic_store(&lookup->wrong, wrong);
+    return NULL;
+}
+
+START_TEST(a_walk_along_reverted_versions_begins_anew)
+{
+    struct obb_scene *scene = tick_scene(100, 100);
+    tick(scene, 1, "+a:0 +b:1 +c:2");
+    struct obb_view *view;
+    ck_assert_int_eq(obb_view_open(scene, NULL, &view, NULL, NULL), OBB_OK);
+    struct lookup lookup = {.view = view, .box = obb_view_find_id(view, 2)};
+    pthread_t reader;
+    ck_assert_int_eq(pthread_create(&reader, NULL, look_up, &lookup), 0);
+    size_t reverted = 0;
+    const size_t rounds = test_effort(1500);
+    for (size_t round = 0; round < rounds || atomic_load(&lookup.looks) < 1000; round++) {
+        struct obb_arena arena;
+        obb_arena_init(&arena);
+        struct obb_prepared *prepared[TAIL];
+        obb_committed done;
+        obb_fault fault;
+        for (size_t i = 0; i < TAIL; i++) {
+            ck_assert_int_eq(tick_prepare(scene, 0, (double)(2 + i), i % 2 ? "a:7 b:8" : "b:7 c:8",
+                                          &arena, &prepared[i], &fault),
+                             OBB_OK);
+            if (i % 3 == 0)
+                obb_edit_seal(prepared[i]);
+            obb_edit_apply(prepared[i], &done);
+        }
+        for (size_t i = TAIL; i-- > 0; reverted++)
+            obb_edit_revert(prepared[i]);
+        obb_arena_fini(&arena);
+    }
+    atomic_store(&lookup.stop, true);
+    pthread_join(reader, NULL);
+    ck_assert(obb_scene_validate(scene));
+    printf("lookups: %zu beside %zu reverted commits, %zu wrong\n",
+           (size_t)atomic_load(&lookup.looks), reverted, (size_t)atomic_load(&lookup.wrong));
+    ck_assert_uint_eq(atomic_load(&lookup.wrong), 0);
+    obb_view_close(view);
+    obb_scene_destroy(scene);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("revert");
@@ -1033,6 +1094,7 @@ int main(void)
     tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, readers_are_told_of_published_commits_only);
     tcase_add_test(tc, readers_see_no_commit_come_or_go);
+    tcase_add_test(tc, a_walk_along_reverted_versions_begins_anew);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }
