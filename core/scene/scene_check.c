@@ -203,7 +203,9 @@ static bool tail_valid(const struct obb_history *history)
     for (size_t i = history->count - tail->states; i < history->count; i++)
         ended += obb_history_state(history, i)->ended->count;
     const struct obb_state *published = obb_history_published(history);
-    return ended == tail->ended && tail->time <= tail->until && tail->until <= published->until &&
+    const bool restated = tail->time < published->time || tail->time > published->time;
+    return ended == tail->ended && tail->time <= tail->until &&
+           (restated || tail->until <= published->until) &&
            tail->oldest_revision <= obb_history_newest(history)->revision &&
            layers_valid(published);
 }

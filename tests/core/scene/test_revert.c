@@ -850,6 +850,263 @@ START_TEST(readers_are_told_of_published_commits_only)
 }
 END_TEST
 
+/* ---- One rule each --------------------------------------------------------------------------- */
+
+/* A commit of a line of tick.h, applied. */
+struct tail_commit {
+    struct obb_arena arena;
+    struct obb_prepared *prepared;
+    obb_committed done;
+};
+
+static struct tail_commit apply(struct obb_scene *scene, double time, const char *line)
+{
+    struct tail_commit made;
+    obb_fault fault;
+    obb_arena_init(&made.arena);
+    ck_assert_int_eq(tick_prepare(scene, 0, time, line, &made.arena, &made.prepared, &fault),
+                     OBB_OK);
+    obb_edit_apply(made.prepared, &made.done);
+    ck_assert(obb_scene_validate(scene));
+    return made;
+}
+
+static void publish(struct obb_scene *scene, struct tail_commit *made)
+{
+    obb_edit_publish(made->prepared);
+    obb_arena_fini(&made->arena);
+    ck_assert(obb_scene_validate(scene));
+}
+
+static void revert(struct obb_scene *scene, struct tail_commit *made)
+{
+    obb_edit_revert(made->prepared);
+    obb_arena_fini(&made->arena);
+    ck_assert(obb_scene_validate(scene));
+}
+
+/* Returns what the tail shows at a moment. */
+static const char *tail_in(struct obb_scene *scene, obb_at at)
+{
+    static sight sight_of_tail;
+    struct obb_view *view;
+    ck_assert_int_eq(obb_view_open_tail(scene, &at, &view, NULL, NULL), OBB_OK);
+    sight_of_tail = seen_in(view);
+    obb_view_close(view);
+    return sight_of_tail.text;
+}
+
+static const char *past_in(struct obb_scene *scene, obb_at at)
+{
+    static sight sight_of_past;
+    sight_of_past = seen(scene, at);
+    return sight_of_past.text;
+}
+
+static const obb_at now_at = {.kind = OBB_AT_NOW};
+
+START_TEST(only_the_writer_sees_the_tail)
+{
+    struct obb_scene *scene = tick_scene(100, 100);
+    tick(scene, 10, "+a:0 +b:1");
+    const uint64_t hash = obb_scene_hash(scene);
+    struct tail_commit one = apply(scene, 20, "a:10 -b"), two = apply(scene, 30, "a:20 +c:5");
+    ck_assert_str_eq(now_in(scene), "1@10 a:0 b:1");
+    ck_assert_str_eq(past_in(scene, at_time(15)), "gone 0@10..1@10");
+    ck_assert_str_eq(past_in(scene, at_revision(2)), "gone 0@10..1@10");
+    ck_assert_str_eq(tail_in(scene, now_at), "3@30 a:20 c:5");
+    ck_assert_str_eq(tail_in(scene, at_time(15)), "1@15 a:5 b:1");
+    ck_assert_str_eq(tail_in(scene, at_time(25)), "2@25 a:15");
+    ck_assert_str_eq(tail_in(scene, at_revision(1)), "1@10 a:0 b:1");
+    ck_assert_uint_eq(obb_scene_hash(scene), hash);
+    const obb_target a = named("a"), b = named("b"), c = named("c"), third = numbered(3);
+    ck_assert_uint_eq(obb_scene_changed(scene, &a), 1);
+    ck_assert_uint_eq(obb_scene_changed(scene, &b), 1);
+    ck_assert_uint_eq(obb_scene_changed(scene, &third), 0);
+    ck_assert_uint_eq(obb_scene_tail_changed(scene, &a), 3);
+    ck_assert_uint_eq(obb_scene_tail_changed(scene, &b), 0);
+    ck_assert_uint_eq(obb_scene_tail_changed(scene, &c), 3);
+    obb_scene_info info;
+    obb_scene_info_get(scene, &info);
+    ck_assert_uint_eq(info.boxes, 2);
+    ck_assert_double_eq(info.bounds.max.x, 2);
+    ck_assert_uint_eq(info.now.revision, 1);
+    obb_scene_tail_info(scene, &info);
+    ck_assert_uint_eq(info.boxes, 2);
+    same_moment(info.now, (obb_moment){3, 30});
+    publish(scene, &one);
+    ck_assert_str_eq(now_in(scene), "2@20 a:10");
+    obb_scene_info_get(scene, &info);
+    ck_assert_double_eq(info.bounds.max.x, 11);
+    revert(scene, &two);
+    ck_assert_str_eq(tail_in(scene, now_at), "2@20 a:10");
+    obb_scene_info_get(scene, &info);
+    ck_assert_double_eq(info.bounds.min.x, 9);
+    ck_assert_double_eq(info.bounds.max.x, 11);
+    tick(scene, 30, "+d:5"); /* the id that c had */
+    ck_assert_uint_eq(obb_scene_changed(scene, &third), 3);
+    ck_assert_str_eq(now_in(scene), "3@30 a:10 d:5");
+    obb_scene_destroy(scene);
+}
+END_TEST
+
+START_TEST(a_commit_of_the_tail_may_only_move_the_time_on)
+{
+    struct obb_scene *scene = tick_scene(100, 100);
+    tick(scene, 10, "+a:0");
+    struct tail_commit first = apply(scene, 20, ""), second = apply(scene, 30, ""),
+                       third = apply(scene, 40, "a:10"), fourth = apply(scene, 50, "");
+    ck_assert_str_eq(now_in(scene), "1@10 a:0");
+    ck_assert_str_eq(tail_in(scene, at_time(30)), "1@30 a:0");
+    ck_assert_str_eq(tail_in(scene, at_time(35)), "1@35 a:5");
+    ck_assert_str_eq(tail_in(scene, now_at), "2@50 a:10");
+    publish(scene, &first);
+    ck_assert_str_eq(now_in(scene), "1@20 a:0");
+    ck_assert_str_eq(past_in(scene, at_time(30)), "gone 0@10..1@20");
+    publish(scene, &second);
+    ck_assert_str_eq(now_in(scene), "1@30 a:0");
+    publish(scene, &third);
+    ck_assert_str_eq(now_in(scene), "2@40 a:10");
+    ck_assert_str_eq(past_in(scene, at_time(50)), "gone 0@10..2@40");
+    ck_assert_str_eq(past_in(scene, at_time(35)), "1@35 a:5");
+    revert(scene, &fourth);
+    ck_assert_str_eq(tail_in(scene, now_at), "2@40 a:10");
+    tick(scene, 45, "");
+    ck_assert_str_eq(now_in(scene), "2@45 a:10");
+    obb_scene_destroy(scene);
+}
+END_TEST
+
+START_TEST(the_first_time_that_is_stated_is_taken_back)
+{
+    struct obb_scene *scene = tick_scene(100, 100);
+    struct tail_commit idle = apply(scene, NO_TIME, ""), first = apply(scene, -50, "+a:0"),
+                       next = apply(scene, -40, "a:10");
+    ck_assert_str_eq(now_in(scene), "0@0");
+    ck_assert_str_eq(tail_in(scene, at_revision(0)), "0@-50");
+    publish(scene, &idle);
+    ck_assert_str_eq(now_in(scene), "0@0");
+    ck_assert_str_eq(past_in(scene, at_time(-45)), "gone 0@0..0@0");
+    revert(scene, &next);
+    revert(scene, &first);
+    ck_assert_str_eq(tail_in(scene, now_at), "0@0");
+    first = apply(scene, -60, "");
+    next = apply(scene, -40, "+a:10");
+    ck_assert_str_eq(now_in(scene), "0@0");
+    publish(scene, &first);
+    ck_assert_str_eq(now_in(scene), "0@-60");
+    ck_assert_str_eq(past_in(scene, at_time(-50)), "gone 0@-60..0@-60");
+    publish(scene, &next);
+    ck_assert_str_eq(past_in(scene, at_time(-50)), "0@-50");
+    obb_scene_destroy(scene);
+}
+END_TEST
+
+/* Applies an edit of settings and restart. */
+static struct tail_commit apply_edit(struct obb_scene *scene, const obb_edit *edit)
+{
+    struct tail_commit made;
+    obb_fault fault;
+    obb_arena_init(&made.arena);
+    obb_edit *kept = obb_arena_alloc(&made.arena, 1, sizeof *kept);
+    ck_assert_ptr_nonnull(kept);
+    *kept = *edit;
+    ck_assert_int_eq(
+        obb_edit_prepare(scene, kept, 0, SIZE_MAX, &made.arena, &made.prepared, &fault), OBB_OK);
+    obb_edit_apply(made.prepared, &made.done);
+    return made;
+}
+
+START_TEST(the_past_goes_when_its_end_is_published)
+{
+    struct obb_scene *scene = tick_scene(100, 100);
+    tick(scene, 10, "+a:0");
+    tick(scene, 20, "a:10");
+    const obb_settings few = {.dimensions = 3, .history_span = 100, .history_commits = 0};
+    const obb_edit short_past = {.dimensions = 3, .settings = &few},
+                   restart = {.dimensions = 3, .has_time = true, .time = 5, .restart = true};
+    obb_scene_info info;
+    struct tail_commit one = apply_edit(scene, &short_past), two = apply_edit(scene, &restart);
+    ck_assert_str_eq(past_in(scene, at_time(15)), "1@15 a:5");
+    obb_scene_info_get(scene, &info);
+    same_moment(info.oldest, (obb_moment){0, 10});
+    ck_assert_uint_eq(info.settings.history_commits, 100);
+    obb_scene_tail_info(scene, &info);
+    same_moment(info.oldest, (obb_moment){4, 5});
+    ck_assert_uint_eq(info.settings.history_commits, 0);
+    revert(scene, &two);
+    obb_scene_tail_info(scene, &info);
+    same_moment(info.oldest, (obb_moment){3, 20});
+    revert(scene, &one);
+    obb_scene_tail_info(scene, &info);
+    same_moment(info.oldest, (obb_moment){0, 10});
+    ck_assert_uint_eq(info.settings.history_commits, 100);
+    one = apply_edit(scene, &restart);
+    two = apply(scene, 6, "a:20");
+    ck_assert_str_eq(now_in(scene), "2@20 a:10");
+    ck_assert_str_eq(past_in(scene, at_time(15)), "1@15 a:5");
+    publish(scene, &one);
+    ck_assert_str_eq(now_in(scene), "3@5 a:10");
+    ck_assert_str_eq(past_in(scene, at_time(4)), "gone 3@5..3@5");
+    publish(scene, &two);
+    ck_assert_str_eq(past_in(scene, at_time(5.5)), "3@5.5 a:15");
+    obb_scene_destroy(scene);
+}
+END_TEST
+
+START_TEST(room_is_judged_against_the_tail)
+{
+    struct obb_store *store;
+    struct obb_scene *scene;
+    const obb_settings settings = {.dimensions = 3, .history_span = 100, .history_commits = 10};
+    ck_assert_int_eq(obb_store_create(1, 2, NULL, &store), OBB_OK);
+    ck_assert_int_eq(obb_store_add(store, obb_str_of("s"), &settings, 1, 0, &scene), OBB_OK);
+    struct tail_commit one = apply(scene, 1, "+a:0"), two = apply(scene, 2, "+b:0");
+    ck_assert_uint_eq(obb_store_box_room(store), 0);
+    struct obb_arena arena;
+    obb_arena_init(&arena);
+    const obb_put put = put_at("c", 0);
+    const obb_edit edit = {.dimensions = 3, .puts = &put, .put_count = 1};
+    struct obb_prepared *prepared;
+    obb_fault fault;
+    ck_assert_int_eq(
+        obb_edit_prepare(scene, &edit, 0, obb_store_box_room(store), &arena, &prepared, &fault),
+        OBB_LIMIT);
+    revert(scene, &two);
+    ck_assert_uint_eq(obb_store_box_room(store), 1);
+    ck_assert_uint_eq(obb_store_bytes(store), obb_scene_bytes(scene));
+    publish(scene, &one);
+    ck_assert_uint_eq(obb_store_boxes(store), 1);
+    obb_arena_fini(&arena);
+    obb_store_destroy(store);
+}
+END_TEST
+
+START_TEST(a_scene_may_be_destroyed_with_its_tail)
+{
+    struct obb_store *store;
+    struct obb_scene *scene, *dead;
+    const obb_settings settings = {.dimensions = 3, .history_span = 100, .history_commits = 10};
+    ck_assert_int_eq(obb_store_create(1, 9, NULL, &store), OBB_OK);
+    ck_assert_int_eq(obb_store_add(store, obb_str_of("s"), &settings, 1, 0, &scene), OBB_OK);
+    tick(scene, 1, "+a:0 +b:2");
+    struct tail_commit one = apply(scene, 1, "a:5 +c:0 -b"), two = apply(scene, 2, "+d:0 a:9");
+    struct obb_view *published, *tail;
+    ck_assert_int_eq(obb_view_open(scene, NULL, &published, NULL, NULL), OBB_OK);
+    ck_assert_int_eq(obb_view_open_tail(scene, NULL, &tail, NULL, NULL), OBB_OK);
+    ck_assert_int_eq(obb_store_remove(store, obb_str_of("s"), &dead), OBB_OK);
+    ck_assert_ptr_null(dead);
+    ck_assert_uint_eq(obb_store_boxes(store), 0);
+    ck_assert_uint_eq(obb_store_bytes(store), 0);
+    ck_assert_ptr_null(obb_view_close(published));
+    ck_assert_ptr_eq(obb_view_close(tail), scene);
+    obb_scene_destroy(scene);
+    obb_arena_fini(&one.arena);
+    obb_arena_fini(&two.arena);
+    obb_store_destroy(store);
+}
+END_TEST
+
 /* ---- Readers beside the writer --------------------------------------------------------------- */
 
 enum { READERS = 2, LENT = 6, LOOKS = 12 };
@@ -1095,6 +1352,12 @@ int main(void)
     tcase_add_test(tc, readers_are_told_of_published_commits_only);
     tcase_add_test(tc, readers_see_no_commit_come_or_go);
     tcase_add_test(tc, a_walk_along_reverted_versions_begins_anew);
+    tcase_add_test(tc, only_the_writer_sees_the_tail);
+    tcase_add_test(tc, a_commit_of_the_tail_may_only_move_the_time_on);
+    tcase_add_test(tc, the_first_time_that_is_stated_is_taken_back);
+    tcase_add_test(tc, the_past_goes_when_its_end_is_published);
+    tcase_add_test(tc, room_is_judged_against_the_tail);
+    tcase_add_test(tc, a_scene_may_be_destroyed_with_its_tail);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }
