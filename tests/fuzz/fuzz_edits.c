@@ -1,8 +1,8 @@
 /* Reads the input as commits to a scene. They put, move, teleport, turn and remove one or many
  * boxes at a time, or replace all boxes; and they make, move and remove frames that boxes stand in.
- * Rebuilds of the broad phase run between them and end some commits after their begin. After each
- * commit the scene equals the slow model, its broad phase is valid, and queries find the same boxes
- * as brute force. */
+ * Rebuilds of the broad phase run between them and end some commits after their begin. Some inputs
+ * apply commits first, and publish or revert them later. After each commit the published state equals
+ * the slow model, its broad phase is valid, and queries find the same boxes as brute force. */
 #include "core/index/layers.h"
 #include "core/query/query.h"
 #include "core/scene/scene_check.h"
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAMES = 400, COMMITS = 60, ENTRIES = 64, FRAMES = 6, FRAME_ENTRIES = 4 };
+enum { NAMES = 400, COMMITS = 60, ENTRIES = 64, FRAMES = 6, FRAME_ENTRIES = 4, TAIL = 4 };
 
 static double coordinate(struct fuzz_input *s, double scale)
 {
@@ -43,7 +43,9 @@ static obb_quat rotation(struct fuzz_input *s)
     return obb_quat_normalise(q, &out) == OBB_OK ? out : (obb_quat){0, 0, 0, 1};
 }
 
-/* One commit; its arrays are good until the next. */
+static char box_names[NAMES][8];
+
+/* One commit, and what its edit points to. */
 struct commit {
     obb_edit edit;
     obb_put puts[ENTRIES];
@@ -52,7 +54,10 @@ struct commit {
     obb_pose frames[FRAME_ENTRIES];
     obb_str removed_frames[FRAME_ENTRIES];
     bool framed; /* the input has frames: its last byte is even */
-    char names[NAMES][8];
+    double time;
+    struct obb_arena arena;
+    struct obb_prepared *prepared;
+    obb_committed done;
 };
 
 static obb_str frame_name(int which)
@@ -125,6 +130,7 @@ static void read_frames(struct fuzz_input *s, struct commit *c)
 
 static void read_commit(struct fuzz_input *s, struct commit *c, double time)
 {
+    c->time = time;
     c->edit = (obb_edit){.dimensions = 3,
                          .has_time = true,
                          .time = time,
@@ -145,7 +151,7 @@ static void read_commit(struct fuzz_input *s, struct commit *c, double time)
         for (int k = 0; k < run; k++) {
             struct fuzz_input same = *s;
             const int which = (first + k) % NAMES;
-            const obb_target target = {.name = obb_str_of(c->names[which])};
+            const obb_target target = {.name = obb_str_of(box_names[which])};
             const size_t puts = c->edit.put_count;
             read_entry(k + 1 < run ? &same : s, c, target);
             if (c->edit.put_count > puts)
@@ -250,57 +256,115 @@ static void rebuild(struct rebuilding *r, struct obb_scene *scene, int how)
         end_rebuild(r, scene);
 }
 
+/* The scene, its model, and the commits that are applied and not published: the model gets a commit
+ * when it is published. */
+struct match {
+    struct obb_scene *scene;
+    struct model *model;
+    struct commit *commits; /* a ring of TAIL */
+    size_t first, count;
+    struct rebuilding rebuilding;
+};
+
+static struct commit *commit_at(struct match *m, size_t i)
+{
+    return &m->commits[(m->first + i) % TAIL];
+}
+
+/* Gives the model a commit that readers of the scene see from now on, or that was refused. */
+static void tell_model(struct match *m, const struct commit *c, obb_status status)
+{
+    obb_committed expected;
+    obb_fault fault;
+    fuzz_check(status == model_commit(m->model, &c->edit, c->time, NAMES, &expected, NULL, &fault),
+               "another status than the model's");
+    if (status != OBB_OK)
+        return;
+    fuzz_check(c->done.changed == expected.changed && c->done.removed == expected.removed &&
+                   c->done.expired == expected.expired && c->done.put == expected.put &&
+                   c->done.posed == expected.posed &&
+                   c->done.removed_frames == expected.removed_frames &&
+                   c->done.made_frames == expected.made_frames,
+               "another answer than the model's");
+}
+
+static void publish(struct match *m)
+{
+    struct commit *c = commit_at(m, 0);
+    obb_edit_publish(c->prepared);
+    tell_model(m, c, OBB_OK);
+    m->first++;
+    m->count--;
+}
+
+static void revert(struct match *m) { obb_edit_revert(commit_at(m, --m->count)->prepared); }
+
+/* Reads a commit, and makes it. If `held`, it only becomes part of the tail, and commits of the tail
+ * are published or reverted. */
+static void make(struct match *m, struct fuzz_input *s, double time, bool held)
+{
+    struct commit *c = commit_at(m, m->count);
+    obb_fault fault;
+    read_commit(s, c, time);
+    obb_arena_reset(&c->arena);
+    const obb_status status =
+        obb_edit_prepare(m->scene, &c->edit, time, NAMES, &c->arena, &c->prepared, &fault);
+    const int how = held ? fuzz_next(s) : 0;
+    if (status == OBB_OK && how % 2 == 1)
+        obb_edit_seal(c->prepared);
+    if (status == OBB_OK && held) {
+        obb_edit_apply(c->prepared, &c->done);
+        m->count++;
+    } else {
+        if (status == OBB_OK)
+            obb_edit_commit(c->prepared, &c->done);
+        if (m->count == 0) /* otherwise the model is not where the commit was judged */
+            tell_model(m, c, status);
+    }
+    for (int i = how / 2 % 4; i > 0 && m->count > 0; i--)
+        publish(m);
+    for (int i = how / 8 % 4; i > 0 && m->count > 0; i--)
+        revert(m);
+    if (m->count == TAIL)
+        publish(m);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
-    static struct commit commit; /* large, and the same names each time */
+    static struct commit commits[TAIL]; /* large */
     for (size_t i = 0; i < NAMES; i++)
-        (void)snprintf(commit.names[i], sizeof commit.names[i], "%zu", i);
+        (void)snprintf(box_names[i], sizeof box_names[i], "%zu", i);
     struct fuzz_input s = {.bytes = bytes, .left = length};
-    commit.framed = length > 0 && bytes[length - 1] % 2 == 0;
+    const bool held = length > 1 && bytes[length - 2] % 4 == 3;
     const obb_settings settings = {.dimensions = 3, .history_span = 40, .history_commits = 4};
-    struct obb_scene *scene;
-    struct model *model = model_create(&settings, 0);
-    fuzz_check(obb_scene_create(obb_str_of("fuzz"), &settings, 0, NULL, &scene) == OBB_OK,
+    struct match m = {.model = model_create(&settings, 0), .commits = commits};
+    fuzz_check(obb_scene_create(obb_str_of("fuzz"), &settings, 0, NULL, &m.scene) == OBB_OK,
                "a scene");
-    struct rebuilding rebuilding = {.view = NULL};
-    struct obb_arena arena;
-    obb_arena_init(&arena);
+    for (size_t i = 0; i < TAIL; i++) {
+        commits[i].framed = length > 0 && bytes[length - 1] % 2 == 0;
+        obb_arena_init(&commits[i].arena);
+    }
     for (int n = 1; n <= COMMITS && s.left > 0; n++) {
-        const double time = 16 * n;
-        read_commit(&s, &commit, time);
-        struct obb_prepared *prepared;
-        obb_committed done, expected;
-        obb_fault fault, model_fault;
-        obb_arena_reset(&arena);
-        const obb_status status =
-            obb_edit_prepare(scene, &commit.edit, time, NAMES, &arena, &prepared, &fault);
-        fuzz_check(
-            status == model_commit(model, &commit.edit, time, NAMES, &expected, NULL, &model_fault),
-            "another status than the model's");
-        if (status == OBB_OK) {
-            obb_edit_commit(prepared, &done);
-            fuzz_check(done.changed == expected.changed && done.removed == expected.removed &&
-                           done.expired == expected.expired && done.put == expected.put &&
-                           done.posed == expected.posed &&
-                           done.removed_frames == expected.removed_frames &&
-                           done.made_frames == expected.made_frames,
-                       "another answer than the model's");
-        }
-        rebuild(&rebuilding, scene, fuzz_next(&s) % 8);
+        make(&m, &s, 16 * n, held);
+        rebuild(&m.rebuilding, m.scene, fuzz_next(&s) % 8);
         struct obb_view *view;
-        fuzz_check(obb_view_open(scene, NULL, &view, NULL, NULL) == OBB_OK, "a view");
+        fuzz_check(obb_view_open(m.scene, NULL, &view, NULL, NULL) == OBB_OK, "a view");
         fuzz_check(obb_layers_validate(view->layers, view->revision),
                    "a broad phase that is not valid");
         size_t looked_at = 0;
-        const char *difference = model_difference(model_now(model), view, &looked_at);
+        const char *difference = model_difference(model_now(m.model), view, &looked_at);
         fuzz_check(difference == NULL, difference);
-        fuzz_check(obb_scene_validate(scene), "a scene that is not valid");
-        ask(view, model_now(model), &s);
+        fuzz_check(obb_scene_validate(m.scene), "a scene that is not valid");
+        ask(view, model_now(m.model), &s);
         obb_view_close(view);
     }
-    rebuild(&rebuilding, scene, 2);
-    obb_arena_fini(&arena);
-    obb_scene_destroy(scene);
-    model_destroy(model);
+    rebuild(&m.rebuilding, m.scene, 2);
+    while (m.count > 0)
+        revert(&m);
+    fuzz_check(obb_scene_validate(m.scene), "a scene that is not valid without its tail");
+    for (size_t i = 0; i < TAIL; i++)
+        obb_arena_fini(&commits[i].arena);
+    obb_scene_destroy(m.scene);
+    model_destroy(m.model);
     return 0;
 }

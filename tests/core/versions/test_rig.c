@@ -118,7 +118,7 @@ START_TEST(rigs_are_found_by_name_as_in_a_plain_list)
 }
 END_TEST
 
-START_TEST(boxes_take_seats_and_the_last_one_fills_a_gap)
+START_TEST(boxes_take_seats_and_get_them_back)
 {
     struct obb_rigs rigs = {0};
     struct obb_versions versions;
@@ -141,6 +141,14 @@ START_TEST(boxes_take_seats_and_the_last_one_fills_a_gap)
     const int leave[] = {3, 8, 0, 7, 6, 1, 2, 5, 4};
     for (int i = 0; i < 9; i++) {
         struct obb_mount *mount = obb_versions_slot(&versions, boxes[leave[i]]->newest)->mount;
+        struct obb_record *seats[9];
+        memcpy((void *)seats, (void *)rig->boxes, sizeof seats);
+        obb_rig_leave(rig, mount, &versions);
+        obb_rig_return(rig, boxes[leave[i]], mount, &versions);
+        ck_assert(obb_rigs_validate(&rigs, &versions, &count));
+        ck_assert_uint_eq(rig->count, (uint32_t)(9 - i));
+        ck_assert_int_eq(
+            memcmp((void *)seats, (void *)rig->boxes, (size_t)rig->count * sizeof seats[0]), 0);
         obb_rig_leave(rig, mount, &versions);
         ck_assert(obb_rigs_validate(&rigs, &versions, &count));
         ck_assert_int_eq((int)rig->count, 8 - i);
@@ -257,7 +265,7 @@ int main(void)
     TCase *tc = tcase_create("rig");
     tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, rigs_are_found_by_name_as_in_a_plain_list);
-    tcase_add_test(tc, boxes_take_seats_and_the_last_one_fills_a_gap);
+    tcase_add_test(tc, boxes_take_seats_and_get_them_back);
     tcase_add_test(tc, without_memory_nothing_changes);
     tcase_add_test(tc, readers_walk_beside_the_writer);
     suite_add_tcase(suite, tc);
