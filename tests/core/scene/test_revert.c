@@ -100,6 +100,23 @@ static uint64_t sum_of(const struct obb_view *view)
     return sum | 1;
 }
 
+/* Returns one number for the boxes and frames of a view that may have overlays: ids, names, poses. */
+static uint64_t poses_of(const struct obb_view *view)
+{
+    uint64_t sum = mixed_whole(1, obb_view_info_get(view)->boxes);
+    for (const struct obb_version *box = obb_view_next(view, 0); box != NULL;
+         box = obb_view_next(view, obb_view_id(box))) {
+        const obb_box pose = obb_view_pose(view, box);
+        sum = mixed_text(mixed_whole(mixed_pose(sum, &pose), obb_view_id(box)), obb_view_name(box));
+    }
+    for (const struct obb_version *frame = obb_view_next_frame(view, (obb_str){0}, false);
+         frame != NULL; frame = obb_view_next_frame(view, obb_view_name(frame), true)) {
+        const obb_box pose = obb_view_frame_pose(view, frame);
+        sum = mixed_text(mixed_pose(sum, &pose), obb_view_name(frame));
+    }
+    return sum;
+}
+
 /* ---- Random edits ---------------------------------------------------------------------------- */
 
 enum { NAMES = 24, FRAMES = 4, TAIL = 64, ENTRIES = 8 };
@@ -127,6 +144,7 @@ struct applied {
     obb_merge merges[1];
     obb_target with[2];
     obb_if_box if_boxes[1];
+    obb_needed_moment moments[1];
     obb_settings settings;
     double now_ms;
     struct obb_prepared *prepared;
@@ -271,6 +289,13 @@ static void any_edit(test_rng *rng, struct obb_scene *scene, struct applied *a)
         a->if_boxes[a->edit.if_box_count++] =
             (obb_if_box){.target = any_target(rng, scene),
                          .revision = test_below(rng, (size_t)info.now.revision + 1)};
+    if (chance(rng, 15) && !a->edit.replace_all) {
+        a->edit.moments = a->moments;
+        a->edit.moment_count = 1;
+        a->moments[0] =
+            (obb_needed_moment){.at = at_time(info.now.time - (double)test_below(rng, 4) * 0.25),
+                                .dimensions = a->edit.dimensions};
+    }
     if (!chance(rng, 10)) /* otherwise the time moves on, or nothing happens */
         any_entries(rng, scene, a);
 }
@@ -297,7 +322,7 @@ struct pair {
     } rebuild;
     size_t applied, published, reverted, refused, sealed, stateless, expired, restarts, replaced,
         planar, forgotten, deepest, compared, between, gone, viewed, steps, copies, rebuilt,
-        discarded, failed;
+        discarded, failed, rehearsals;
 };
 
 static struct applied *applied_at(struct pair *pair, size_t i)
@@ -346,8 +371,12 @@ static void same_info(const obb_scene_info *a, const obb_scene_info *b)
     same_moment(a->now, b->now);
     same_moment(a->oldest, b->oldest);
     ck_assert_int_eq(a->has_bounds, b->has_bounds);
-    if (a->has_bounds)
-        ck_assert_int_eq(memcmp(&a->bounds, &b->bounds, sizeof a->bounds), 0);
+    const obb_vec3 corners[][2] = {{a->bounds.min, b->bounds.min}, {a->bounds.max, b->bounds.max}};
+    for (int i = 0; i < 2 && a->has_bounds; i++) {
+        ck_assert(test_same_bits(corners[i][0].x, corners[i][1].x));
+        ck_assert(test_same_bits(corners[i][0].y, corners[i][1].y));
+        ck_assert(test_same_bits(corners[i][0].z, corners[i][1].z));
+    }
 }
 
 /* Compares what the two scenes say of a moment. */
@@ -503,13 +532,43 @@ static void view_tail(struct pair *pair, struct applied *a)
     same_moment(info.now, a->done.moment);
     a->at = any_moment(&pair->rng, &info);
     a->viewed = obb_view_open_tail(pair->scene, &a->at, &a->view, NULL, NULL);
-    a->forgotten = pair->forgotten;
     if (a->viewed == OBB_OK) {
         same_moment(a->view->info.now, info.now);
         a->shown = sum_of(a->view);
         ck_assert_uint_ne(a->shown, 0);
         pair->viewed++;
     }
+}
+
+/* Returns what the moment of a prepared commit will show. */
+static uint64_t rehearsed(const struct applied *a)
+{
+    struct obb_arena arena;
+    obb_arena_init(&arena);
+    obb_rehearsal rehearsal = {.opened_count = 0};
+    obb_fault fault;
+    ck_assert_int_eq(obb_rehearse(a->prepared, &arena, &rehearsal, &fault), OBB_OK);
+    const uint64_t sum = poses_of(rehearsal.views[0]);
+    obb_rehearsal_end(&rehearsal);
+    obb_arena_fini(&arena);
+    return sum;
+}
+
+/* Checks that the moment of a commit that was applied shows what was rehearsed. */
+static void check_rehearsal(struct pair *pair, const struct applied *a, uint64_t expected)
+{
+    struct obb_view *views[1], *opened[1];
+    size_t count = 0;
+    struct obb_arena arena;
+    obb_arena_init(&arena);
+    ck_assert_int_eq(
+        obb_views_open_tail(pair->scene, a->moments, 1, &arena, views, opened, &count, NULL),
+        OBB_OK);
+    ck_assert_uint_eq(count, 1);
+    ck_assert_uint_eq(poses_of(views[0]), expected);
+    obb_view_close(opened[0]);
+    obb_arena_fini(&arena);
+    pair->rehearsals++;
 }
 
 /* Checks that nothing is asked of the heap between the two calls. */
@@ -544,6 +603,7 @@ static void apply_one(struct pair *pair)
     a->view = NULL;
     a->lent = 0;
     a->viewed = OBB_GONE;
+    a->forgotten = pair->forgotten;
     any_edit(rng, pair->scene, a);
     arm_sometimes(pair);
     const obb_status st =
@@ -558,6 +618,8 @@ static void apply_one(struct pair *pair)
         return;
     }
     const bool sealed = chance(rng, 40), discarded = chance(rng, 4);
+    const bool rehearses = a->edit.moment_count > 0 && !discarded;
+    const uint64_t expected = rehearses ? rehearsed(a) : 0;
     begin_watch(pair);
     if (sealed)
         obb_edit_seal(a->prepared);
@@ -572,6 +634,8 @@ static void apply_one(struct pair *pair)
         pair->discarded++;
         return;
     }
+    if (rehearses)
+        check_rehearsal(pair, a, expected);
     pair->count++;
     pair->applied++;
     pair->sealed += sealed;
@@ -596,6 +660,8 @@ static void commit_to_twin(struct pair *pair, struct applied *a)
     struct obb_prepared *prepared;
     obb_committed done;
     obb_fault fault;
+    if (a->forgotten < pair->forgotten) /* the moments were within reach at that time */
+        a->edit.moment_count = 0;
     ck_assert_int_eq(obb_edit_prepare(pair->twin, &a->edit, a->now_ms,
                                       obb_store_box_room(pair->twin_store), &a->arena, &prepared,
                                       &fault),
@@ -806,6 +872,7 @@ START_TEST(readers_are_told_of_published_commits_only)
         total.refused += pair->refused;
         total.discarded += pair->discarded;
         total.failed += pair->failed;
+        total.rehearsals += pair->rehearsals;
         total.sealed += pair->sealed;
         total.stateless += pair->stateless;
         total.expired += pair->expired;
@@ -826,11 +893,11 @@ START_TEST(readers_are_told_of_published_commits_only)
            "imports, %zu planar), %zu published, %zu reverted, %zu refused (%zu without memory), "
            "%zu discarded; %zu "
            "deep; %zu boxes expired; %zu views of the tail; %zu states compared (%zu between two), "
-           "%zu gone; %zu steps, %zu copies, %zu rebuilds\n",
+           "%zu gone; %zu steps, %zu copies, %zu rebuilds, %zu rehearsals\n",
            total.applied, total.sealed, total.stateless, total.restarts, total.replaced,
            total.planar, total.published, total.reverted, total.refused, total.failed,
            total.discarded, total.deepest, total.expired, total.viewed, total.compared,
-           total.between, total.gone, total.steps, total.copies, total.rebuilt);
+           total.between, total.gone, total.steps, total.copies, total.rebuilt, total.rehearsals);
     ck_assert_uint_eq(total.applied, total.published + total.reverted);
     ck_assert_uint_gt(total.published, total.applied / 5);
     ck_assert_uint_gt(total.reverted, total.applied / 5);
@@ -847,6 +914,7 @@ START_TEST(readers_are_told_of_published_commits_only)
     ck_assert_uint_gt(total.viewed, 500);
     ck_assert_uint_gt(total.steps, 200);
     ck_assert_uint_gt(total.rebuilt, 20);
+    ck_assert_uint_gt(total.rehearsals, 200);
 }
 END_TEST
 
