@@ -93,9 +93,26 @@ void obb_hash_table_fini(struct obb_hash_table *table)
         obb_free(atomic_load_explicit(&table->segments[i], memory_order_relaxed));
 }
 
+/* Enters all buckets in one walk along the list. O(links + buckets). */
+static void enter_all(struct obb_hash_table *table)
+{
+    const uint32_t mask = atomic_load_explicit(&table->mask, memory_order_relaxed);
+    const int unused = __builtin_clz(mask);
+    struct obb_link *head = table->first;
+    for (uint32_t i = 1; i <= mask; i++) {
+        const uint32_t key = i << unused; /* of the bucket that comes i-th in the list */
+        struct obb_link *next = bucket_at(table, reversed(key));
+        if (next_of(next) == NULL)
+            link_after(last_before(head, key), next, key);
+        head = next;
+    }
+    table->ready = mask + 1;
+}
+
 obb_status obb_hash_table_reserve(struct obb_hash_table *table, size_t count)
 {
     uint32_t mask = atomic_load_explicit(&table->mask, memory_order_relaxed);
+    const uint32_t before = mask;
     for (unsigned segment = 1; segment < OBB_HASH_TABLE_SEGMENTS; segment++) {
         if (count / PER_BUCKET <= mask)
             break;
@@ -108,6 +125,8 @@ obb_status obb_hash_table_reserve(struct obb_hash_table *table, size_t count)
         mask = mask * 2 + 1;
         atomic_store_explicit(&table->mask, mask, memory_order_release);
     }
+    if (mask != before && count / 2 >= table->count)
+        enter_all(table);
     return OBB_OK;
 }
 
@@ -123,11 +142,15 @@ void obb_hash_table_insert(struct obb_hash_table *table, struct obb_link *link, 
         (void)entered(table, table->ready++);
 }
 
+uint32_t obb_hash_table_hash(const struct obb_link *link)
+{
+    return reversed(link->key & ~(uint32_t)1);
+}
+
 void obb_hash_table_remove(struct obb_hash_table *table, struct obb_link *link)
 {
-    /* The key has lost only the top bit of the hash, and no bucket number has that bit. */
     const uint32_t mask = atomic_load_explicit(&table->mask, memory_order_relaxed);
-    const uint32_t bucket = reversed(link->key & ~(uint32_t)1) & mask;
+    const uint32_t bucket = obb_hash_table_hash(link) & mask; /* none has the top bit */
     struct obb_link *before = last_before(entered(table, bucket), link->key);
     while (next_of(before) != link)
         before = next_of(before);

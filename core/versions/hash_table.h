@@ -44,6 +44,7 @@ void obb_hash_table_fini(struct obb_hash_table *table);
 
 /* Makes room for `count` links in all, so that an insertion up to that count takes constant time on
  * average. After OBB_NO_MEMORY the table holds all its links and may have grown less than asked.
+ * O(count) if the table grows for at least as many links as it has, else O(1) besides the memory.
  * The writer's. */
 obb_status obb_hash_table_reserve(struct obb_hash_table *table, size_t count);
 
@@ -52,6 +53,10 @@ void obb_hash_table_insert(struct obb_hash_table *table, struct obb_link *link, 
 
 /* Takes a link out. Readers that stand on the link still find their way. The writer's. */
 void obb_hash_table_remove(struct obb_hash_table *table, struct obb_link *link);
+
+/* Returns the hash of a link that is in a table, without the top bit, which the table ignores. Any
+ * thread. */
+uint32_t obb_hash_table_hash(const struct obb_link *link);
 
 /* Returns the latest link of that hash, or NULL. The table ignores the top bit of the hash, so a
  * link can belong to another name: the caller must compare the names. Any thread. */

@@ -91,6 +91,38 @@ START_TEST(lookups_stay_short_however_fast_the_table_grew)
 }
 END_TEST
 
+START_TEST(a_table_that_grows_for_many_links_at_once_enters_all_its_buckets)
+{
+    enum { FEW = 100, ITEMS = 20000 };
+    test_rng rng = {.s = 20261123};
+    for (size_t before = 0; before <= FEW; before += FEW) {
+        struct obb_hash_table table;
+        obb_hash_table_init(&table);
+        struct item *items = calloc(ITEMS, sizeof *items);
+        ck_assert_ptr_nonnull(items);
+        for (size_t i = 0; i < ITEMS; i++) {
+            items[i].hash = (uint32_t)test_random(&rng);
+            if (i == before)
+                ck_assert_int_eq(obb_hash_table_reserve(&table, ITEMS), OBB_OK);
+            if (i < before)
+                ck_assert_int_eq(obb_hash_table_reserve(&table, i + 1), OBB_OK);
+            if (i == before) {
+                ck_assert(obb_hash_table_validate(&table));
+                ck_assert_uint_eq(table.ready, atomic_load(&table.mask) + 1);
+                ck_assert_uint_ge((size_t)table.ready * 2, ITEMS);
+            }
+            obb_hash_table_insert(&table, &items[i].link, items[i].hash);
+            ck_assert_uint_eq(obb_hash_table_hash(&items[i].link), items[i].hash & 0x7fffffff);
+        }
+        ck_assert(obb_hash_table_validate(&table));
+        for (size_t i = 0; i < ITEMS; i++)
+            ck_assert(findable(&table, &items[i]));
+        obb_hash_table_fini(&table);
+        free(items);
+    }
+}
+END_TEST
+
 START_TEST(a_table_that_cannot_grow_stays_as_it_was)
 {
     struct obb_hash_table table;
@@ -176,6 +208,7 @@ int main(void)
     tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, links_are_found_exactly_while_they_are_in);
     tcase_add_test(tc, lookups_stay_short_however_fast_the_table_grew);
+    tcase_add_test(tc, a_table_that_grows_for_many_links_at_once_enters_all_its_buckets);
     tcase_add_test(tc, a_table_that_cannot_grow_stays_as_it_was);
     tcase_add_test(tc, readers_never_miss_what_stays_while_the_writer_works);
     suite_add_tcase(suite, tc);
