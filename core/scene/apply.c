@@ -1135,27 +1135,41 @@ static obb_status copy_mount(struct obb_apply *apply, const struct obb_version *
     return set_mount(apply, version, last->to, &local);
 }
 
-static obb_status copy_box(struct obb_apply *apply, const struct obb_view *view,
-                           const struct obb_version *from, struct copied_frame *last)
+/* Makes a box of the same id, name and attributes where the view shows it, in no frame and without
+ * a ttl. OBB_NO_MEMORY. */
+static obb_status copy_plain(struct obb_apply *apply, const struct obb_view *view,
+                             const struct obb_version *from, uint32_t hash,
+                             struct obb_version **out)
 {
-    const obb_str name = obb_view_name(from);
     struct obb_version *version = NULL;
     apply->scene->next_id = from->id;
-    obb_status st = create(apply, name, obb_record_hash(apply->scene, name), &version);
+    obb_status st = create(apply, obb_view_name(from), hash, &version);
     if (st != OBB_OK)
         return st;
     version->box = obb_view_pose(view, from);
-    /* between two commits a rotation is computed; stored ones stay as they are */
-    st = obb_quat_normalise(version->box.rotation, &version->box.rotation);
     version->category = from->category;
     version->mask = from->mask;
     version->group = from->group;
+    if (from->entity != NULL)
+        st = set_interned(apply, &version->entity, obb_interned_text(from->entity));
+    if (st == OBB_OK && from->data != NULL)
+        st = set_interned(apply, &version->data, obb_interned_text(from->data));
+    *out = version;
+    return st;
+}
+
+static obb_status copy_box(struct obb_apply *apply, const struct obb_view *view,
+                           const struct obb_version *from, struct copied_frame *last)
+{
+    struct obb_version *version = NULL;
+    const uint32_t hash = obb_record_hash(apply->scene, obb_view_name(from));
+    obb_status st = copy_plain(apply, view, from, hash, &version);
+    if (st != OBB_OK)
+        return st;
+    /* between two commits a rotation is computed; stored ones stay as they are */
+    st = obb_quat_normalise(version->box.rotation, &version->box.rotation);
     version->ttl = from->ttl;
     version->since = obb_view_since(view, from);
-    if (st == OBB_OK)
-        st = set_interned(apply, &version->entity, obb_interned_text(from->entity));
-    if (st == OBB_OK)
-        st = set_interned(apply, &version->data, obb_interned_text(from->data));
     return st == OBB_OK ? copy_mount(apply, from, version, last) : st;
 }
 
@@ -1184,6 +1198,25 @@ obb_status obb_apply_copy(struct obb_apply *apply, const struct obb_view *view,
         if (given_up(cancel, &entries))
             return OBB_CANCELLED;
         st = copy_box(apply, view, box, &last);
+    }
+    return st;
+}
+
+obb_status obb_apply_init_laid(struct obb_apply *apply, struct obb_scene *scene,
+                               const obb_edit *edit, size_t count, struct obb_arena *arena)
+{
+    return init(apply, scene, edit, edit->dimensions, count + obb_edit_entries(edit), SIZE_MAX,
+                arena);
+}
+
+obb_status obb_apply_lay(struct obb_apply *apply, const struct obb_view *view,
+                         const struct obb_version *const *boxes, size_t count)
+{
+    obb_status st = obb_hash_table_reserve(&apply->scene->names, count);
+    for (size_t i = 0; i < count && st == OBB_OK; i++) {
+        struct obb_version *version;
+        const uint32_t hash = obb_hash_table_hash(&boxes[i]->record->link); /* of the same key */
+        st = copy_plain(apply, view, boxes[i], hash, &version);
     }
     return st;
 }

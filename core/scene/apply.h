@@ -82,6 +82,18 @@ obb_status obb_apply_init_copy(struct obb_apply *apply, struct obb_scene *scene,
 obb_status obb_apply_copy(struct obb_apply *apply, const struct obb_view *view,
                           const atomic_bool *cancel);
 
+/* Begins likewise, to make copies of `count` boxes in a scene that has none, and then to apply
+ * `edit`. */
+obb_status obb_apply_init_laid(struct obb_apply *apply, struct obb_scene *scene,
+                               const obb_edit *edit, size_t count, struct obb_arena *arena);
+
+/* Makes a box for each of `boxes`, which the view shows in no frame: of the same id, name and
+ * attributes, without a ttl. The ids ascend, and the scene hashes names by the key of the view's
+ * scene. obb_apply_run changes the copies as it changes boxes of its own edit. OBB_NO_MEMORY. The
+ * changes made so far remain in the list and must be undone. */
+obb_status obb_apply_lay(struct obb_apply *apply, const struct obb_view *view,
+                         const struct obb_version *const *boxes, size_t count);
+
 /* Takes one change back: its box is as it was. Changes are undone newest first. */
 void obb_apply_undo(struct obb_apply *apply, const struct obb_change *change);
 

@@ -655,38 +655,53 @@ obb_status obb_effects_prepare(struct obb_scene *scene, const obb_effects *effec
 
 /* ---- Copies ---------------------------------------------------------------------------------- */
 
+/* Returns what prepares the first state of a scene, with no list yet. NULL: there is no memory. */
+static struct obb_prepared *begin_first(const struct obb_scene *scene, double time,
+                                        struct obb_arena *arena)
+{
+    const obb_settings *settings = &scene->settings;
+    struct obb_prepared *p = obb_arena_alloc(arena, 1, sizeof *p);
+    if (p != NULL)
+        *p = (struct obb_prepared){
+            .settings = *settings,
+            .future = {.moment = {.revision = 1, .time = time},
+                       .appends = true,
+                       .restarts = true,
+                       .span = settings->history_span,
+                       .commits = settings->history_commits},
+            .begins = true,
+            .loads_since = true,
+        };
+    return p;
+}
+
+/* Makes the lists and the state of a first commit whose changes are made. */
+static obb_status prepare_first(struct obb_prepared *p)
+{
+    obb_status st = list_changes(p);
+    if (st == OBB_OK)
+        st = reserve_seats(p);
+    if (st == OBB_OK)
+        st = reserve_expiry(p);
+    return st == OBB_OK ? prepare_state(p) : st;
+}
+
 obb_status obb_copy_prepare(struct obb_scene *scene, const struct obb_view *view, uint64_t next_id,
                             bool time_stated, const atomic_bool *cancel, struct obb_arena *arena,
                             struct obb_prepared **out_prepared)
 {
-    const obb_settings settings = scene->settings;
     const double time = view->info.at.time;
-    struct obb_prepared *p = obb_arena_alloc(arena, 1, sizeof *p);
+    struct obb_prepared *p = begin_first(scene, time, arena);
     if (p == NULL)
         return OBB_NO_MEMORY;
-    *p = (struct obb_prepared){
-        .settings = settings,
-        .future = {.moment = {.revision = 1, .time = time},
-                   .appends = true,
-                   .restarts = true,
-                   .span = settings.history_span,
-                   .commits = settings.history_commits},
-        .begins = true,
-        .of_effects = {.dimensions = settings.dimensions, .has_time = time_stated, .time = time},
-        .loads_since = true,
-    };
+    p->of_effects =
+        (obb_edit){.dimensions = scene->settings.dimensions, .has_time = time_stated, .time = time};
     obb_status st = obb_apply_init_copy(&p->apply, scene, &p->of_effects, view, arena);
     if (st != OBB_OK)
         return st;
     st = obb_apply_copy(&p->apply, view, cancel);
     if (st == OBB_OK)
-        st = list_changes(p);
-    if (st == OBB_OK)
-        st = reserve_seats(p);
-    if (st == OBB_OK)
-        st = reserve_expiry(p);
-    if (st == OBB_OK)
-        st = prepare_state(p);
+        st = prepare_first(p);
     if (st != OBB_OK) {
         obb_edit_discard(p);
         return st;
@@ -694,6 +709,33 @@ obb_status obb_copy_prepare(struct obb_scene *scene, const struct obb_view *view
     scene->next_id = next_id;
     *out_prepared = p;
     return OBB_OK;
+}
+
+obb_status obb_laid_prepare(struct obb_scene *scene, const struct obb_view *view,
+                            const struct obb_version *const *boxes, size_t count, uint64_t next_id,
+                            const obb_edit *edit, struct obb_arena *arena,
+                            struct obb_prepared **out_prepared, obb_fault *out_fault)
+{
+    *out_fault = (obb_fault){.group = OBB_GROUP_NONE, .dimensions = scene->settings.dimensions};
+    if (edit->dimensions != scene->settings.dimensions)
+        return OBB_DIMENSIONS;
+    struct obb_prepared *p = begin_first(scene, 0.0, arena);
+    if (p == NULL)
+        return OBB_NO_MEMORY;
+    obb_status st = obb_apply_init_laid(&p->apply, scene, edit, count, arena);
+    if (st != OBB_OK)
+        return st;
+    st = obb_apply_lay(&p->apply, view, boxes, count);
+    scene->next_id = next_id;
+    if (st == OBB_OK)
+        st = obb_apply_run(&p->apply, out_fault);
+    if (st == OBB_OK)
+        st = prepare_first(p);
+    if (st == OBB_OK)
+        *out_prepared = p;
+    else
+        obb_edit_discard(p);
+    return st;
 }
 
 /* ---- Committing ------------------------------------------------------------------------------ */

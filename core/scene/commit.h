@@ -136,6 +136,20 @@ obb_status obb_copy_prepare(struct obb_scene *scene, const struct obb_view *view
                             bool time_stated, const atomic_bool *cancel, struct obb_arena *arena,
                             struct obb_prepared **out_prepared);
 
+/* Prepares the commit that makes copies of some boxes of a view's state and applies an edit to them,
+ * at revision 1 and time 0: for overlay.h.
+ *
+ * scene    as created, with the settings of the state; it hashes names by the key of the view's
+ *          scene.
+ * boxes    `count` boxes of the state, by id; none stands in a frame.
+ * next_id  of the next new box, above all ids of the state.
+ * edit     groups of boxes and frames only, and it removes none of `boxes`.
+ * errors   those of obb_edit_prepare about entries. *out_fault then names the entry. */
+obb_status obb_laid_prepare(struct obb_scene *scene, const struct obb_view *view,
+                            const struct obb_version *const *boxes, size_t count, uint64_t next_id,
+                            const obb_edit *edit, struct obb_arena *arena,
+                            struct obb_prepared **out_prepared, obb_fault *out_fault);
+
 /* Reads from the history what the commit between two states did. `before` and `after` are views of
  * consecutive states.
  *

@@ -111,6 +111,17 @@ size_t obb_edit_bytes(const struct obb_scene *scene, const obb_edit *edit)
     return bytes;
 }
 
+size_t obb_copies_bytes(const struct obb_version *const *boxes, size_t count)
+{
+    size_t bytes = COMMIT_BYTES +
+                   count * (sizeof(struct obb_version) + ENTRY_BYTES + PLACE_BYTES + LINK_BYTES);
+    for (size_t i = 0; i < count; i++)
+        bytes += obb_record_bytes(boxes[i]->record->length) +
+                 text_bytes(obb_interned_text(boxes[i]->entity)) +
+                 text_bytes(obb_interned_text(boxes[i]->data));
+    return bytes;
+}
+
 void obb_scene_set_room(struct obb_scene *scene, size_t bytes) { scene->byte_room = bytes; }
 
 bool obb_scene_forget(struct obb_scene *scene)

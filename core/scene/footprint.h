@@ -6,6 +6,8 @@
 #include "core/scene/edit.h"
 #include "core/scene/scene.h"
 
+struct obb_version;
+
 /* Returns about how many bytes the scene holds beside its published state and its tail. O(1). The
  * writer's. */
 size_t obb_scene_history_bytes(const struct obb_scene *scene);
@@ -29,6 +31,10 @@ size_t obb_edit_expiring(const struct obb_scene *scene, const obb_edit *edit, do
  * entries. It counts a version for each entry and for each box of a frame that is moved, a new box
  * for each put, and a new frame for each frame that is not there. O(entries). The writer's. */
 size_t obb_edit_bytes(const struct obb_scene *scene, const obb_edit *edit);
+
+/* Returns about how many bytes copies of these boxes, which stand in no frame, add to another scene.
+ * O(boxes). */
+size_t obb_copies_bytes(const struct obb_version *const *boxes, size_t count);
 
 /* Sets how many bytes the next edit may add (SIZE_MAX, as in a new scene: any number). See
  * OBB_SCENE_MEMORY of obb_edit_prepare. The writer's. */

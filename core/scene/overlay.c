@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The state of the small scene before the edit, and the one after it. */
+/* The state of the small scene before the edit or commit, and the one after it. */
 enum { BEFORE = 1, AFTER = 2 };
 
 /* A version of the small scene whose entity is, for as long as the overlay lives, the string of the
@@ -64,6 +64,8 @@ static obb_status draw(struct obb_overlay *overlay, size_t bytes)
 struct touched {
     uint64_t *ids;
     size_t count, room;
+    uint64_t *removed; /* those that are removed by name or id, by id */
+    size_t removed_count;
     obb_str *frames;
     size_t frame_count;
 };
@@ -83,15 +85,32 @@ static void touch(struct touched *touched, const struct obb_view *below, const o
         touched->ids[touched->count++] = box->id;
 }
 
-/* Sorts the ids, and drops repeated ones. */
-static void keep_different(struct touched *touched)
+/* Sorts ids, unless they ascend already, and drops repeated ones. Returns how many are left. */
+static size_t keep_different(uint64_t *ids, size_t count)
 {
-    size_t kept = 0;
-    obb_sort_u64(touched->ids, touched->count);
-    for (size_t i = 0; i < touched->count; i++)
-        if (kept == 0 || touched->ids[kept - 1] != touched->ids[i])
-            touched->ids[kept++] = touched->ids[i];
-    touched->count = kept;
+    size_t kept = 0, ascending = 0;
+    while (ascending < count && (ascending == 0 || ids[ascending - 1] < ids[ascending]))
+        ascending++;
+    if (ascending == count)
+        return count;
+    obb_sort_u64(ids, count);
+    for (size_t i = 0; i < count; i++)
+        if (kept == 0 || ids[kept - 1] != ids[i])
+            ids[kept++] = ids[i];
+    return kept;
+}
+
+/* Notes that the boxes touched so far are removed. */
+static obb_status note_removed(struct touched *touched, struct obb_arena *arena)
+{
+    if (touched->count == 0)
+        return OBB_OK;
+    touched->removed = obb_arena_alloc(arena, touched->count, sizeof *touched->removed);
+    if (touched->removed == NULL)
+        return OBB_NO_MEMORY;
+    memcpy(touched->removed, touched->ids, touched->count * sizeof *touched->ids);
+    touched->removed_count = keep_different(touched->removed, touched->count);
+    return OBB_OK;
 }
 
 static int compare_names(const void *left, const void *right)
@@ -168,6 +187,9 @@ static obb_status touched_by_edit(const struct obb_view *below, const obb_edit *
         return st;
     for (size_t i = 0; i < edit->remove_count; i++)
         touch(out, below, &edit->removes[i]);
+    st = note_removed(out, arena);
+    if (st != OBB_OK)
+        return st;
     for (size_t i = 0; i < edit->put_count; i++)
         touch(out, below, &edit->puts[i].target);
     for (size_t i = 0; i < edit->pose_count; i++)
@@ -184,7 +206,7 @@ static obb_status touched_by_edit(const struct obb_view *below, const obb_edit *
             names[edit->remove_frame_count + i] = edit->frames[i].target.name;
         st = touch_boxes_of(out, below, names, keep_frames(below, names, moved), cancel, arena);
     }
-    keep_different(out);
+    out->count = keep_different(out->ids, out->count);
     if (st != OBB_OK || below->info.frames == 0)
         return st;
     size_t count = 0;
@@ -211,7 +233,7 @@ static obb_status touched_by_effects(const struct obb_view *below, const obb_eff
     for (size_t i = 0; i < effects->count; i++)
         if (effects->list[i].kind != OBB_EFFECT_NEW && effects->list[i].id != 0)
             out->ids[out->count++] = effects->list[i].id;
-    keep_different(out);
+    out->count = keep_different(out->ids, out->count);
     if (below->info.frames == 0)
         return OBB_OK;
     size_t count = 0;
@@ -316,8 +338,8 @@ static obb_status copy_touched(struct obb_overlay *overlay, const struct obb_vie
     return st;
 }
 
-/* Makes an overlay whose scene is in the state BEFORE. */
-static obb_status begin(const struct obb_view *below, const struct touched *touched, double time,
+/* Makes an overlay whose scene is as created. */
+static obb_status begin(const struct obb_view *below, const struct touched *touched,
                         struct obb_arena *arena, struct obb_overlay **out)
 {
     struct obb_overlay *overlay = obb_arena_alloc(arena, 1, sizeof *overlay);
@@ -334,12 +356,52 @@ static obb_status begin(const struct obb_view *below, const struct touched *touc
                               &overlay->scene);
     if (st == OBB_OK)
         st = hide(overlay, touched, arena);
-    if (st == OBB_OK)
-        st = copy_touched(overlay, below, touched, time, arena);
-    if (st == OBB_OK)
-        *out = overlay;
-    else
+    if (st != OBB_OK) {
         obb_overlay_destroy(overlay);
+        return st;
+    }
+    overlay->scene->key = below->scene->key; /* so copies need no hash of their names */
+    *out = overlay;
+    return OBB_OK;
+}
+
+/* Makes the state AFTER in two commits: the state BEFORE, and the edit. */
+static obb_status commit_in_two(struct obb_overlay *overlay, const struct obb_view *below,
+                                const struct touched *touched, const obb_edit *edit,
+                                struct obb_arena *arena, obb_fault *out_fault)
+{
+    obb_status st = copy_touched(overlay, below, touched, 0.0, arena);
+    if (st == OBB_OK)
+        st = draw(overlay, obb_edit_bytes(overlay->scene, edit));
+    return st == OBB_OK ? commit(overlay->scene, edit, arena, out_fault) : st;
+}
+
+/* Makes the state AFTER in one commit, for an edit that touches no frame and whose removes are free
+ * to miss. The boxes that it removes are not copied. */
+static obb_status commit_in_one(struct obb_overlay *overlay, const struct obb_view *below,
+                                const struct touched *touched, const obb_edit *edit,
+                                struct obb_arena *arena, obb_fault *out_fault)
+{
+    struct obb_prepared *prepared;
+    obb_committed committed;
+    const struct obb_version **boxes = (const struct obb_version **)obb_arena_alloc(
+        arena, touched->count, sizeof(const struct obb_version *));
+    if (boxes == NULL)
+        return OBB_NO_MEMORY;
+    size_t count = 0, removed = 0;
+    for (size_t i = 0; i < touched->count; i++)
+        if (removed < touched->removed_count && touched->removed[removed] == touched->ids[i])
+            removed++;
+        else
+            boxes[count++] = obb_view_find_id(below, touched->ids[i]);
+    obb_status st = draw(overlay, obb_copies_bytes(boxes, count));
+    if (st == OBB_OK)
+        st = draw(overlay, obb_edit_bytes(overlay->scene, edit));
+    if (st == OBB_OK)
+        st = obb_laid_prepare(overlay->scene, below, boxes, count, below->next_id, edit, arena,
+                              &prepared, out_fault);
+    if (st == OBB_OK)
+        obb_edit_commit(prepared, &committed);
     return st;
 }
 
@@ -352,12 +414,12 @@ obb_status obb_overlay_of_edit(const struct obb_view *below, const obb_edit *edi
     *out_fault = (obb_fault){.group = OBB_GROUP_NONE};
     obb_status st = touched_by_edit(below, edit, cancel, arena, &touched);
     if (st == OBB_OK)
-        st = begin(below, &touched, 0.0, arena, &overlay);
+        st = begin(below, &touched, arena, &overlay);
     if (st != OBB_OK)
         return st;
-    st = draw(overlay, obb_edit_bytes(overlay->scene, edit));
-    if (st == OBB_OK)
-        st = commit(overlay->scene, edit, arena, out_fault);
+    const bool in_two = touched.frame_count > 0 || edit->remove_must_exist;
+    st = in_two ? commit_in_two(overlay, below, &touched, edit, arena, out_fault)
+                : commit_in_one(overlay, below, &touched, edit, arena, out_fault);
     if (st == OBB_OK)
         *out = overlay;
     else
@@ -383,17 +445,20 @@ obb_status obb_overlay_of_effects(const struct obb_view *below, const obb_effect
     struct obb_overlay *overlay;
     const double after = effects->moment.time, before = below->info.now.time;
     obb_status st = touched_by_effects(below, effects, arena, &touched);
-    if (st == OBB_OK) /* a scene's first commit may state any time */
-        st = begin(below, &touched, before < after ? before : after, arena, &overlay);
+    if (st == OBB_OK)
+        st = begin(below, &touched, arena, &overlay);
     if (st != OBB_OK)
         return st;
+    /* a scene's first commit may state any time */
+    st = copy_touched(overlay, below, &touched, before < after ? before : after, arena);
     obb_effects own = *effects;
     own.moment.revision = effects->appends ? AFTER : BEFORE;
     own.time_stated = true;
     own.has_settings = false;
     struct obb_prepared *prepared;
     obb_committed committed;
-    st = draw(overlay, bytes_of(effects));
+    if (st == OBB_OK)
+        st = draw(overlay, bytes_of(effects));
     if (st == OBB_OK)
         st = obb_effects_prepare(overlay->scene, &own, false, arena, &prepared);
     if (st == OBB_OK) {
@@ -411,6 +476,8 @@ obb_status obb_overlay_of_effects(const struct obb_view *below, const obb_effect
 static obb_status lend_entities(struct obb_overlay *overlay, const struct obb_view *below,
                                 const struct obb_view *over, struct obb_arena *arena)
 {
+    if (overlay->scene->interned.hash_table.count == 0)
+        return OBB_OK;
     for (const struct obb_version *box = obb_view_next(over, 0); box != NULL;
          box = obb_view_next(over, box->id)) {
         if (box->entity == NULL)
