@@ -93,16 +93,18 @@ void obb_hash_table_fini(struct obb_hash_table *table)
         obb_free(atomic_load_explicit(&table->segments[i], memory_order_relaxed));
 }
 
-/* Enters all buckets in one walk along the list. O(links + buckets). */
-static void enter_all(struct obb_hash_table *table)
+/* Enters all buckets in one walk along the list. Those from `fresh` on are not entered yet: a new
+ * page is written before it is read, which costs one fault and not two. O(links + buckets). */
+static void enter_all(struct obb_hash_table *table, uint32_t fresh)
 {
     const uint32_t mask = atomic_load_explicit(&table->mask, memory_order_relaxed);
     const int unused = __builtin_clz(mask);
     struct obb_link *head = table->first;
     for (uint32_t i = 1; i <= mask; i++) {
         const uint32_t key = i << unused; /* of the bucket that comes i-th in the list */
-        struct obb_link *next = bucket_at(table, reversed(key));
-        if (next_of(next) == NULL)
+        const uint32_t bucket = reversed(key);
+        struct obb_link *next = bucket_at(table, bucket);
+        if (bucket >= fresh || next_of(next) == NULL)
             link_after(last_before(head, key), next, key);
         head = next;
     }
@@ -126,7 +128,7 @@ obb_status obb_hash_table_reserve(struct obb_hash_table *table, size_t count)
         atomic_store_explicit(&table->mask, mask, memory_order_release);
     }
     if (mask != before && count / 2 >= table->count)
-        enter_all(table);
+        enter_all(table, before + 1);
     return OBB_OK;
 }
 

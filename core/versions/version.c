@@ -3,6 +3,7 @@
 #include "core/base/alloc.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <string.h>
 
 #define FIRST_PAGES 4
@@ -74,6 +75,10 @@ struct obb_version *obb_versions_take(struct obb_versions *pool)
     if (pool->count == pool->page_count * OBB_VERSION_PAGE && !grow(pool))
         return NULL;
     struct obb_version *version = obb_versions_slot(pool, pool->count);
+    /* The word of the bit fields is written before it is read: a page that is first read is first
+     * the page of zeros, and faults again when it is written. */
+    memset((char *)version + offsetof(struct obb_version, group), 0,
+           offsetof(struct obb_version, entity) - offsetof(struct obb_version, group));
     version->self = pool->count++ & (OBB_MAX_VERSIONS - 1);
     return version;
 }
