@@ -215,6 +215,18 @@ static struct obb_version *writable(struct obb_apply *apply, struct obb_version 
     return version;
 }
 
+/* Makes room for `count` puts, if they are so many that most boxes of the scene are new: each
+ * doubling of the table of names costs a walk a bucket, and each record a block of the heap. The
+ * caller ends the gathering of records. OBB_NO_MEMORY. */
+static obb_status begin_many(struct obb_apply *apply, size_t count)
+{
+    struct obb_hash_table *names = &apply->scene->names;
+    if (count < AHEAD || count < names->count)
+        return OBB_OK;
+    obb_records_gather(apply->scene, true);
+    return obb_hash_table_reserve(names, names->count + count);
+}
+
 /* Fills in the first version of a box or frame, except pose and attributes. */
 static void begin_first_version(const struct obb_apply *apply, struct obb_version *version,
                                 struct obb_record *record)
@@ -851,7 +863,8 @@ static bool names_boxes(obb_group group)
     return group != OBB_GROUP_REMOVE_FRAMES && group != OBB_GROUP_FRAMES;
 }
 
-obb_status obb_apply_run(struct obb_apply *apply, obb_fault *fault)
+/* Applies all groups in their order. */
+static obb_status apply_groups(struct obb_apply *apply, obb_fault *fault)
 {
     const obb_edit *edit = apply->edit;
     const struct {
@@ -868,14 +881,6 @@ obb_status obb_apply_run(struct obb_apply *apply, obb_fault *fault)
          {edit->transforms, edit->transform_count, sizeof *edit->transforms, {{0}}}},
         {OBB_GROUP_MERGE, {edit->merges, edit->merge_count, sizeof *edit->merges, {{0}}}},
     };
-    if (edit->replace_all)
-        remove_all(apply);
-    /* If there are at least as many puts as names, make room for all of them at once: each doubling
-     * of the table costs a walk a bucket. */
-    struct obb_hash_table *names = &apply->scene->names;
-    if (edit->put_count >= AHEAD && edit->put_count >= names->count &&
-        obb_hash_table_reserve(names, names->count + edit->put_count) != OBB_OK)
-        return OBB_NO_MEMORY;
     for (size_t g = 0; g < sizeof groups / sizeof groups[0]; g++) {
         struct entries entries = groups[g].entries;
         *fault = (obb_fault){.group = groups[g].group};
@@ -889,6 +894,17 @@ obb_status obb_apply_run(struct obb_apply *apply, obb_fault *fault)
     }
     *fault = (obb_fault){.group = OBB_GROUP_NONE};
     return OBB_OK;
+}
+
+obb_status obb_apply_run(struct obb_apply *apply, obb_fault *fault)
+{
+    if (apply->edit->replace_all)
+        remove_all(apply);
+    obb_status st = begin_many(apply, apply->edit->put_count);
+    if (st == OBB_OK)
+        st = apply_groups(apply, fault);
+    obb_records_gather(apply->scene, false);
+    return st;
 }
 
 /* ---- Effects --------------------------------------------------------------------------------- */
@@ -1057,14 +1073,10 @@ static obb_status set_changed(struct obb_apply *apply, const obb_effect *effect,
     return OBB_OK;
 }
 
-obb_status obb_apply_effects(struct obb_apply *apply, const obb_effects *effects, bool begins)
+/* Applies all effects in their order. */
+static obb_status apply_each_effect(struct obb_apply *apply, const obb_effects *effects,
+                                    bool begins)
 {
-    struct obb_hash_table *names = &apply->scene->names;
-    if (effects->replaces_all)
-        remove_all(apply);
-    if (effects->count >= AHEAD && effects->count >= names->count &&
-        obb_hash_table_reserve(names, names->count + effects->count) != OBB_OK)
-        return OBB_NO_MEMORY;
     for (size_t i = 0; i < effects->count; i++) {
         if (i > 0 && effects->list[i].kind < effects->list[i - 1].kind)
             return OBB_BAD_VALUE;
@@ -1078,6 +1090,17 @@ obb_status obb_apply_effects(struct obb_apply *apply, const obb_effects *effects
         return OBB_BAD_VALUE;
     apply->scene->next_id = effects->next_id;
     return OBB_OK;
+}
+
+obb_status obb_apply_effects(struct obb_apply *apply, const obb_effects *effects, bool begins)
+{
+    if (effects->replaces_all)
+        remove_all(apply);
+    obb_status st = begin_many(apply, effects->count);
+    if (st == OBB_OK)
+        st = apply_each_effect(apply, effects, begins);
+    obb_records_gather(apply->scene, false);
+    return st;
 }
 
 /* ---- Copies ---------------------------------------------------------------------------------- */
@@ -1180,10 +1203,11 @@ static bool given_up(const atomic_bool *cancel, size_t *entries)
     return (*entries)++ % POLL == 0 && cancel != NULL && atomic_load(cancel);
 }
 
-obb_status obb_apply_copy(struct obb_apply *apply, const struct obb_view *view,
-                          const atomic_bool *cancel)
+/* Copies all frames and boxes. */
+static obb_status copy_all(struct obb_apply *apply, const struct obb_view *view,
+                           const atomic_bool *cancel)
 {
-    obb_status st = obb_hash_table_reserve(&apply->scene->names, obb_view_info_get(view)->boxes);
+    obb_status st = OBB_OK;
     size_t entries = 0;
     struct copied_frame last = {.from = NULL};
     for (const struct obb_version *frame = obb_view_next_frame(view, (obb_str){0}, false);
@@ -1202,6 +1226,16 @@ obb_status obb_apply_copy(struct obb_apply *apply, const struct obb_view *view,
     return st;
 }
 
+obb_status obb_apply_copy(struct obb_apply *apply, const struct obb_view *view,
+                          const atomic_bool *cancel)
+{
+    obb_status st = begin_many(apply, obb_view_info_get(view)->boxes);
+    if (st == OBB_OK)
+        st = copy_all(apply, view, cancel);
+    obb_records_gather(apply->scene, false);
+    return st;
+}
+
 obb_status obb_apply_init_laid(struct obb_apply *apply, struct obb_scene *scene,
                                const obb_edit *edit, size_t count, struct obb_arena *arena)
 {
@@ -1212,12 +1246,13 @@ obb_status obb_apply_init_laid(struct obb_apply *apply, struct obb_scene *scene,
 obb_status obb_apply_lay(struct obb_apply *apply, const struct obb_view *view,
                          const struct obb_version *const *boxes, size_t count)
 {
-    obb_status st = obb_hash_table_reserve(&apply->scene->names, count);
+    obb_status st = begin_many(apply, count);
     for (size_t i = 0; i < count && st == OBB_OK; i++) {
         struct obb_version *version;
         const uint32_t hash = obb_hash_table_hash(&boxes[i]->record->link); /* of the same key */
         st = copy_plain(apply, view, boxes[i], hash, &version);
     }
+    obb_records_gather(apply->scene, false);
     return st;
 }
 

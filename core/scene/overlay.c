@@ -360,7 +360,8 @@ static obb_status begin(const struct obb_view *below, const struct touched *touc
         obb_overlay_destroy(overlay);
         return st;
     }
-    overlay->scene->key = below->scene->key; /* so copies need no hash of their names */
+    overlay->scene->key = below->scene->key;     /* so copies need no hash of their names */
+    overlay->scene->cached_bounds.known = false; /* nobody asks for them */
     *out = overlay;
     return OBB_OK;
 }

@@ -3,11 +3,12 @@
  *
  * An overlay is a small scene of its own. It begins with copies of the boxes that the edit touches,
  * with their ids, of the boxes of frames that the edit moves or removes, and of the frames of all
- * these boxes. The edit is then a commit of the small scene. So what an edit means is said
- * once, in apply.c, and the overlay has an index, names, history and interpolation as any scene. A
- * view with an overlay shows the boxes of the small scene in place of those of the same ids, and
- * its frames in place of those of the same names. Between two commits a copied box stands where the
- * view shows it, and its pose in its frame is that of the earlier commit.
+ * these boxes. The edit is then a commit of the small scene; if it touches no frame, the copies and
+ * the edit are one commit. So what an edit means is said once, in apply.c, and the overlay has an
+ * index, names, history and interpolation as any scene. A view with an overlay shows the boxes of
+ * the small scene in place of those of the same ids, and its frames in place of those of the same
+ * names. Between two commits a copied box stands where the view shows it, and its pose in its frame
+ * is that of the earlier commit.
  *
  * The scene below only has to be readable: any thread that may read the view may lay an overlay. */
 #ifndef OBB_OVERLAY_H
@@ -28,8 +29,10 @@ struct obb_overlay;
  * out        the caller destroys it before the arena and `below`.
  * errors     those of obb_edit_prepare about entries; *out_fault then names the entry.
  *            OBB_NO_MEMORY, OBB_CANCELLED.
- * Cost       about 15 us, 0.7 us for each entry and box of its frames. If the edit names frames
- *            that are there, a look at every box of the state: about 60 ns each. Any thread. */
+ * Cost       about 3 us, and 0.15 us for each entry. If the edit touches frames, or boxes in
+ *            frames: about 15 us, 0.7 us for each entry and box of its frames, and if it names
+ *            frames that are there, a look at every box of the state: about 60 ns each. Any
+ *            thread. */
 obb_status obb_overlay_of_edit(const struct obb_view *below, const obb_edit *edit,
                                const atomic_bool *cancel, struct obb_arena *arena,
                                struct obb_overlay **out, obb_fault *out_fault);

@@ -25,6 +25,16 @@ struct obb_record *obb_record_find(const struct obb_scene *scene, obb_str name, 
     return NULL;
 }
 
+/* A block of records. A record of a block has its place there, in units of UNIT bytes; a record
+ * with a block of the heap of its own has the place 0. */
+#define UNIT        16
+#define BLOCK_BYTES ((size_t)4080) /* so that a block of the heap is a page */
+struct obb_record_block {
+    size_t used; /* bytes */
+    size_t live; /* records that are not destroyed */
+    char records[BLOCK_BYTES - 2 * sizeof(size_t)];
+};
+
 /* The bytes of a record, without the padding that would follow the struct. */
 static size_t record_size(size_t name_length)
 {
@@ -33,22 +43,71 @@ static size_t record_size(size_t name_length)
 
 size_t obb_record_bytes(size_t name_length) { return obb_heap_bytes(record_size(name_length)); }
 
+static void free_block(struct obb_scene *scene, struct obb_record_block *block)
+{
+    scene->record_bytes -= obb_heap_bytes(sizeof *block);
+    obb_free(block);
+}
+
+void obb_records_gather(struct obb_scene *scene, bool on)
+{
+    scene->gathers = on;
+    if (!on && scene->record_block != NULL && scene->record_block->live == 0)
+        free_block(scene, scene->record_block);
+    if (!on)
+        scene->record_block = NULL;
+}
+
+/* Returns memory for a record in a block, and writes its place. NULL: there is no memory. */
+static struct obb_record *take_from_block(struct obb_scene *scene, size_t bytes, uint8_t *out_place)
+{
+    struct obb_record_block *block = scene->record_block;
+    const size_t taken = (bytes + UNIT - 1) / UNIT * UNIT;
+    if (block == NULL || taken > sizeof *block - block->used) {
+        struct obb_record_block *next = obb_malloc(1, sizeof *next);
+        if (next == NULL)
+            return NULL;
+        scene->record_bytes += obb_heap_bytes(sizeof *next);
+        next->used = offsetof(struct obb_record_block, records);
+        next->live = 0;
+        if (block != NULL && block->live == 0)
+            free_block(scene, block);
+        scene->record_block = block = next;
+    }
+    *out_place = (uint8_t)(block->used / UNIT);
+    struct obb_record *record = (void *)((char *)block + block->used);
+    block->used += taken;
+    block->live++;
+    return record;
+}
+
 struct obb_record *obb_record_create(struct obb_scene *scene, obb_str name)
 {
-    struct obb_record *record = obb_malloc(1, record_size(name.length));
+    uint8_t place = 0;
+    const size_t bytes = record_size(name.length);
+    struct obb_record *record =
+        scene->gathers ? take_from_block(scene, bytes, &place) : obb_malloc(1, bytes);
     if (record == NULL)
         return NULL;
     record->id = scene->next_id;
     record->length = (uint8_t)name.length;
+    record->place = place;
     memcpy(record->name, name.bytes, name.length);
     atomic_init(&record->newest, OBB_NO_VERSION);
     record->expiry = OBB_NO_PLACE;
-    scene->record_bytes += obb_record_bytes(name.length);
+    if (place == 0)
+        scene->record_bytes += obb_record_bytes(name.length);
     return record;
 }
 
 void obb_record_destroy(struct obb_scene *scene, struct obb_record *record)
 {
-    scene->record_bytes -= obb_record_bytes(record->length);
-    obb_free(record);
+    if (record->place == 0) {
+        scene->record_bytes -= obb_record_bytes(record->length);
+        obb_free(record);
+        return;
+    }
+    struct obb_record_block *block = (void *)((char *)record - (size_t)record->place * UNIT);
+    if (--block->live == 0 && block != scene->record_block)
+        free_block(scene, block);
 }

@@ -14,7 +14,12 @@ struct obb_scene;
  * yet, or NULL if there is no memory. */
 struct obb_record *obb_record_create(struct obb_scene *scene, obb_str name);
 
-/* Returns the bytes of a record on the heap. */
+/* Lets the records that are made from now on lie in common blocks, or with false in blocks of the
+ * heap of their own, as in a new scene. Common blocks are faster and smaller for many records, but
+ * such a block is freed with its last record only. The writer's. */
+void obb_records_gather(struct obb_scene *scene, bool on);
+
+/* Returns the bytes of a record on the heap, in a block of its own. */
 size_t obb_record_bytes(size_t name_length);
 
 void obb_record_destroy(struct obb_scene *scene, struct obb_record *record);

@@ -50,9 +50,11 @@ struct obb_scene {
     struct obb_interned_table interned;
     struct obb_rigs rigs; /* frames, also removed ones */
     uint64_t next_id;
-    size_t record_bytes; /* of all records, also of retired ones */
-    size_t layer_bytes;  /* of the layers of all states, and of all indexes */
-    size_t ended_bytes;  /* of the lists of ended versions, also of garbage */
+    struct obb_record_block *record_block; /* the one that new records go into, or NULL */
+    bool gathers;                          /* new records go into blocks (record.h) */
+    size_t record_bytes;                   /* of all records, also of retired ones */
+    size_t layer_bytes;                    /* of the layers of all states, and of all indexes */
+    size_t ended_bytes;                    /* of the lists of ended versions, also of garbage */
     struct obb_history history;
     struct obb_cached_bounds cached_bounds;
     struct obb_expiry expiry;       /* of the boxes with a ttl */

@@ -49,6 +49,7 @@ struct obb_record {
     _Atomic uint32_t newest; /* newest version, also of a removed box */
     uint32_t expiry;         /* the writer's: place in the heap of core/scene/expiry.h */
     uint8_t length;          /* of the name */
+    uint8_t place;           /* the writer's: in a block of records (core/scene/record.c) */
     char name[];
 };
 
