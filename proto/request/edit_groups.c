@@ -255,18 +255,37 @@ static bool read_with_group(void *context, struct wire_cursor *c, int field)
     return false;
 }
 
+/* Keeps only what is applied before the fault in that field: the groups before it, and of the group
+ * itself the entries that were read. */
+static void keep_before(int field, obb_edit *edit)
+{
+    edit->remove_count = REMOVE < field ? edit->remove_count : 0;
+    edit->remove_frame_count = REMOVE_FRAMES < field ? edit->remove_frame_count : 0;
+    edit->frame_count = FRAMES <= field ? edit->frame_count : 0;
+    edit->put_count = PUT <= field ? edit->put_count : 0;
+    edit->pose_count = POSE <= field ? edit->pose_count : 0;
+    edit->transform_count = TRANSFORM <= field ? edit->transform_count : 0;
+}
+
 bool wire_read_with(struct wire_cursor *c, int dimensions, const obb_edit **out)
 {
     struct wire_object o;
-    int fault_field;
+    int fault_field = WITH_FIELDS;
+    *out = NULL;
     wire_with *with = obb_arena_alloc(c->arena, 1, sizeof *with);
     if (with == NULL)
         return wire_fail_memory(c);
     *with = (wire_with){.edit = {.dimensions = dimensions}};
-    if (!wire_object_enter(&o, c, with_fields, WITH_FIELDS) ||
-        !wire_read_groups(&o, read_with_group, with, &fault_field))
+    if (!wire_object_enter(&o, c, with_fields, WITH_FIELDS))
         return false;
     const obb_edit *edit = &with->edit;
+    if (!wire_read_groups(&o, read_with_group, with, &fault_field)) {
+        if (fault_field < WITH_FIELDS) {
+            keep_before(fault_field, &with->edit);
+            *out = obb_edit_entries(edit) <= WIRE_MOST_WITH ? edit : NULL;
+        }
+        return false;
+    }
     if (obb_edit_entries(edit) > WIRE_MOST_WITH)
         return wire_fail_at(c, WIRE_OBB_BAD_COUNT, o.place,
                             "the changes of a query have at most 1,000 entries");

@@ -33,7 +33,7 @@ bool wire_read_puts(struct wire_cursor *c, int dimensions, obb_edit *edit, wire_
 bool wire_read_poses(struct wire_cursor *c, int dimensions, obb_edit *edit, wire_edit_form *form);
 
 /* Reads the `with` of a query. *out is in the arena. An entry at fault comes before the number of
- * entries. */
+ * entries; *out is then what is applied before the entry. After other faults *out is NULL. */
 bool wire_read_with(struct wire_cursor *c, int dimensions, const obb_edit **out);
 
 bool wire_read_transforms(struct wire_cursor *c, int dimensions, obb_edit *edit);

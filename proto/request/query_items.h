@@ -15,6 +15,8 @@ struct wire_query_reading {
     bool by_name;    /* "by":"name" was sent */
     int float_bits;  /* of the computed numbers of columns; 0: not sent */
     size_t at_place; /* of the member of `at` that names a moment; 0: none does */
+    bool has_flaw;   /* a fault lies in `with`: */
+    struct wire_fault flaw;
 };
 
 enum wire_item_kind {

@@ -85,11 +85,13 @@ static bool read_queries(struct wire_cursor *c, int dimensions, wire_commit *com
     size_t whole = 0;
     for (; wire_next_item(c); whole++) {
         obb_query *query = wire_list_add(&list);
-        if (query == NULL || !wire_read_query_object(c, NULL, dimensions, query))
+        if (query == NULL || !wire_read_query_object(c, NULL, dimensions, query)) {
+            commit->has_flawed = query != NULL && query->with != NULL;
             break;
+        }
     }
     commit->queries = (const obb_query *)(const void *)list.items;
-    commit->query_count = whole;
+    commit->query_count = whole + commit->has_flawed;
     return need_moments(c, commit) && !c->failed;
 }
 
@@ -188,6 +190,7 @@ static void keep_before(int field, wire_commit *commit)
     edit->pose_count = POSE <= field ? edit->pose_count : 0;
     edit->transform_count = TRANSFORM <= field ? edit->transform_count : 0;
     commit->query_count = QUERIES <= field ? commit->query_count : 0;
+    commit->has_flawed = commit->has_flawed && QUERIES <= field;
     edit->moment_count = commit->query_count;
 }
 
@@ -218,6 +221,7 @@ bool wire_read_commit(const wire_body *body, int dimensions, struct obb_arena *a
         return true;
     keep_before(fault_field, out);
     if (fault_field == QUERIES && problem->status == 422)
-        problem->has_tag = wire_find_tag(body, out->query_count, arena, &problem->tag);
+        problem->has_tag =
+            wire_find_tag(body, out->query_count - out->has_flawed, arena, &problem->tag);
     return false;
 }

@@ -506,12 +506,37 @@ static bool fields_agree(struct wire_query_reading *r, const struct wire_object 
     return true;
 }
 
+/* Reads the fields. A fault in `with` is kept aside, because the other fields say which state the
+ * changes are laid over. */
+static bool read_fields(struct wire_query_reading *r, struct wire_object *o)
+{
+    struct wire_cursor *c = r->c;
+    for (int field; (field = wire_object_next(o)) >= 0;) {
+        if ((kinds_with[field] & KIND_BIT(r->query->kind)) == 0)
+            return wire_fail_at(c, WIRE_UNKNOWN_FIELD, o->where[field],
+                                "this does not fit this kind of query");
+        const struct wire_mark mark = wire_mark(c);
+        if (read_field(r, field))
+            continue;
+        if (field != WITH || r->query->with == NULL)
+            return false;
+        r->has_flaw = true;
+        r->flaw = c->fault;
+        c->failed = false;
+        wire_rewind(c, &mark);
+        if (!wire_skip(c))
+            return false;
+    }
+    return !c->failed;
+}
+
 bool wire_read_query_object(struct wire_cursor *c, const obb_query_kind *kind, int dimensions,
                             obb_query *out)
 {
     obb_query query = {.dimensions = dimensions, .k = 1, .max_distance = (double)INFINITY};
     struct wire_query_reading r = {.c = c, .dimensions = dimensions, .query = &query};
     struct wire_object o;
+    out->with = NULL;
     if (kind != NULL)
         query.kind = *kind;
     else if (!find_kind(c, &query.kind))
@@ -519,17 +544,15 @@ bool wire_read_query_object(struct wire_cursor *c, const obb_query_kind *kind, i
     query.limit = query.kind == OBB_QUERY_ALL_PAIRS ? DEFAULT_PAIR_LIMIT : DEFAULT_LIMIT;
     if (!wire_object_enter(&o, c, query_fields, QUERY_FIELDS))
         return false;
-    for (int field; (field = wire_object_next(&o)) >= 0;) {
-        if ((kinds_with[field] & KIND_BIT(query.kind)) == 0)
-            return wire_fail_at(c, WIRE_UNKNOWN_FIELD, o.where[field],
-                                "this does not fit this kind of query");
-        if (!read_field(&r, field))
-            return false;
-    }
-    if (c->failed || !fields_agree(&r, &o))
+    const bool sound = read_fields(&r, &o) && fields_agree(&r, &o);
+    if (sound)
+        *out = query;
+    else if (!r.has_flaw || wire_problem_of_cause(c->fault.cause).status != 422)
         return false;
-    *out = query;
-    return true;
+    if (!r.has_flaw)
+        return true;
+    c->failed = false; /* of two faults the first in the text counts */
+    return wire_fail_item(c, r.flaw.cause, r.flaw.place, r.flaw.item, r.flaw.detail);
 }
 
 bool wire_read_query(const wire_body *body, obb_query_kind kind, int dimensions,

@@ -17,7 +17,11 @@ bool wire_query_kind(obb_str name, obb_query_kind *out);
 obb_str wire_query_kind_name(obb_query_kind kind);
 
 /* Reads a query of the kind. Boxes are named, or written out. With "by":"id" they may be given by
- * id, and pairs may be one flat array of ids. */
+ * id, and pairs may be one flat array of ids.
+ *
+ * If this returns false and the one fault lies in `with`, *out is the query with the changes that
+ * come before the fault. The scene may refuse one of those, and its refusal counts before the
+ * fault. Otherwise out->with is NULL. */
 bool wire_read_query(const wire_body *body, obb_query_kind kind, int dimensions,
                      struct obb_arena *arena, obb_query *out, wire_problem *problem);
 

@@ -291,6 +291,7 @@ struct query {
     obb_query query;
     obb_needed_moment moment; /* of the query */
     bool good;
+    bool flawed; /* `problem` lies in `with`: only the changes before it are tried */
     wire_problem problem;
 };
 
@@ -305,6 +306,7 @@ static void query_read(struct srv_work *work)
     struct srv_request *request = work->request;
     q->good = wire_read_query(&request->body, q->kind, q->dimensions, &request->arena, &q->query,
                               &q->problem);
+    q->flawed = !q->good && q->problem.status == 422 && q->query.with != NULL;
     if (q->absent && !q->good && q->problem.status == 422) {
         wire_problem planar; /* no fault is one of the body that is none in the plane */
         q->good = wire_read_query(&request->body, q->kind, 2, &request->arena, &q->query, &planar);
@@ -445,6 +447,8 @@ static void query_reply(struct srv_work *work)
         const wire_problem problem =
             wire_problem_of_with(status, &q->plans.fault, &q->query, SIZE_MAX, &request->arena);
         srv_reply_problem(request, &problem);
+    } else if (q->flawed) {
+        srv_reply_problem(request, &q->problem);
     } else if (status == OBB_DIMENSIONS) {
         const wire_problem problem = problem_of_dimensions(q);
         srv_reply_problem(request, &problem);
@@ -466,8 +470,8 @@ static void query_run(struct srv_plans *p, const wire_problem *problem)
     struct srv_request *request = p->work.request;
     wire_problem busy;
     if (problem == NULL) {
-        p->write = query_write;
-        if (request->accept == WIRE_NDJSON && !q->query.count_only) {
+        p->write = q->flawed ? srv_plans_drop : query_write;
+        if (request->accept == WIRE_NDJSON && !q->query.count_only && !q->flawed) {
             q->most = q->query.has_limit ? q->query.limit : UINT64_MAX;
             q->query.paged = true;
             next_page(q);
@@ -476,8 +480,21 @@ static void query_run(struct srv_plans *p, const wire_problem *problem)
             return;
         problem = &busy;
     }
-    srv_reply_problem(request, problem);
+    srv_reply_problem(request, q->flawed && problem->status == 410 ? &q->problem : problem);
     srv_plans_close(p);
+}
+
+/* Makes the query one that asks nothing of the state, which is open all the same. */
+static void ask_nothing(struct query *q)
+{
+    q->query = (obb_query){.kind = OBB_QUERY_POINT,
+                           .dimensions = q->query.dimensions,
+                           .has_at = q->query.has_at,
+                           .at = q->query.at,
+                           .with = q->query.with,
+                           .has_tag = q->query.has_tag,
+                           .tag = q->query.tag};
+    q->plans.recording.on = false;
 }
 
 static void query_start(struct srv_work *work)
@@ -486,10 +503,12 @@ static void query_start(struct srv_work *work)
     struct srv_request *request = work->request;
     request->has_tag = q->good ? q->query.has_tag : q->problem.has_tag;
     request->tag = q->good ? q->query.tag : q->problem.tag;
-    if (!q->good) {
+    if (!q->good && (q->absent || !q->flawed)) {
         srv_reply_problem(request, &q->problem);
         return;
     }
+    if (!q->good) /* the scene may refuse a change that comes before the flaw */
+        ask_nothing(q);
     struct obb_scene *scene =
         srv_path_scene(request); /* looked up anew: it may be removed by now */
     if (scene == NULL || !srv_plans_room(&q->plans, request, &q->query, 1))

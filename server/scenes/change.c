@@ -95,6 +95,16 @@ static wire_problem problem_of_journal(const struct srv_change *c)
     return problem;
 }
 
+/* Returns whether the flaw counts before the refusal: it lies in the changes of a query whose state
+ * is not there. */
+static bool flaw_is_first(const struct srv_change *c)
+{
+    const struct srv_write *w = &c->write;
+    return c->flaw != NULL && c->commit != NULL && c->commit->has_flawed &&
+           w->refused_by == SRV_REFUSED_BY_SCENE && w->fault.group == OBB_GROUP_MOMENT &&
+           w->fault.index + 1 == c->commit->query_count;
+}
+
 static void refuse(struct srv_change *c)
 {
     struct srv_request *request = c->work.request;
@@ -114,7 +124,7 @@ static void refuse(struct srv_change *c)
         problem = problem_of_store(c);
         break;
     case SRV_REFUSED_BY_SCENE:
-        problem = problem_of_scene(c);
+        problem = flaw_is_first(c) ? *c->flaw : problem_of_scene(c);
         break;
     case SRV_REFUSED_BY_JOURNAL:
         problem = problem_of_journal(c);

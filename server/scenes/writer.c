@@ -236,6 +236,27 @@ static void encode(struct srv_write *w)
     }
 }
 
+/* The moment of a query was refused: if the scene refuses the changes of a query before it, that
+ * refusal comes first. */
+static void check_queries_before(struct srv_write *w, size_t box_room)
+{
+    obb_edit edit = *w->op.edit;
+    obb_fault fault;
+    obb_rehearsal rehearsal = {.views = NULL};
+    struct obb_prepared *prepared;
+    edit.moment_count = w->fault.index;
+    if (obb_edit_prepare(w->scene, &edit, w->now_ms, box_room, w->arena, &prepared, &fault) !=
+        OBB_OK)
+        return;
+    const obb_status status = obb_rehearse(prepared, w->arena, &rehearsal, &fault);
+    obb_rehearsal_end(&rehearsal);
+    obb_edit_discard(prepared);
+    if (status == OBB_OK || !fault.of_with)
+        return;
+    w->status = status;
+    w->fault = fault;
+}
+
 static void prepare(struct srv_write *w, size_t box_room, size_t byte_room)
 {
     const double begun = srv_clock();
@@ -244,6 +265,8 @@ static void prepare(struct srv_write *w, size_t box_room, size_t byte_room)
     w->status = obb_edit_prepare(w->scene, w->op.edit, w->now_ms, box_room, w->arena, &w->prepared,
                                  &w->fault);
     rehearse(w);
+    if (w->status != OBB_OK && w->fault.group == OBB_GROUP_MOMENT && w->op.edit->with_entries > 0)
+        check_queries_before(w, box_room);
     encode(w);
     w->seconds = srv_clock() - begun;
 }

@@ -188,6 +188,136 @@ START_TEST(conditions_come_behind_the_body_and_the_epoch_before_it)
 }
 END_TEST
 
+/* ---- Changes of a query ---------------------------------------------------------------------- */
+
+#define LOST   "\"pose\":{\"none\":{}}"
+#define BROKEN "\"transform\":{\"a\":{}}"
+#define GONE   "\"at\":{\"revision\":99}"
+
+/* In the order of application: of two faults, one of the scene and one of the body, the first. */
+static const struct {
+    const char *changes; /* of a query, and as well of a commit */
+    long status;
+    const char *pointer;
+} orders[] = {
+    {LOST, 404, "/pose/none"},
+    {BROKEN, 422, "/transform/a"},
+    {LOST "," BROKEN, 404, "/pose/none"},
+    {BROKEN "," LOST, 404, "/pose/none"},
+    {"\"pose\":{\"none\":{},\"a\":{\"center\":[0,0]}}", 404, "/pose/none"},
+    {"\"pose\":{\"a\":{\"center\":[0,0]},\"none\":{}}", 422, "/pose/a/center"},
+    {"\"pose\":{\"names\":[\"none\",\"a\"],\"centers\":[0,0,0,0,0,2e9]}", 404, "/pose/names/0"},
+    {"\"pose\":{\"names\":[\"a\",\"none\"],\"centers\":[0,0,2e9,0,0,0]}", 422, "/pose/centers/2"},
+    {"\"put\":{\"c\":{\"center\":[0,0,0],\"half_extents\":[1,1,1],\"frame\":\"f\"},\"d\":{}}", 404,
+     "/put/c/frame"},
+    {"\"put\":{\"d\":{},\"c\":{\"center\":[0,0,0],\"half_extents\":[1,1,1],\"frame\":\"f\"}}", 422,
+     "/put/d"},
+    {"\"put\":{\"c\":{\"center\":[0,0,0],\"half_extents\":[1,1,1],\"frame\":\"f\"}},"
+     "\"frames\":{\"g\":{\"center\":7}}",
+     422, "/frames/g/center"},
+    {"\"put\":{\"names\":[\"c\",\"d\"],\"centers\":[0,0,0,0,0,0],\"half_extents\":[1,1,1],"
+     "\"frames\":\"f\",\"ttl\":[1,-1]}",
+     404, "/put/names/0"},
+    {"\"remove\":[\"a\"],\"pose\":{\"a\":{},\"b\":7}", 404, "/pose/a"},
+    {"\"remove\":[\"a\",7],\"pose\":{\"a\":{}}", 422, "/remove/1"},
+    {LOST ",\"remove_frames\":7", 422, "/remove_frames"},
+    {LOST ",\"colour\":1", 422, "/colour"},
+    {LOST ",\"pose\":{}", 400, NULL},
+};
+
+/* Sends the changes between the two texts, and expects the pointer below that prefix. */
+static void refused_in(const char *path, const char *before, const char *after, size_t row,
+                       const char *prefix)
+{
+    char body[1024], pointer[96];
+    (void)snprintf(body, sizeof body, "%s%s%s", before, orders[row].changes, after);
+    (void)snprintf(pointer, sizeof pointer, "%s%s", prefix,
+                   orders[row].pointer != NULL ? orders[row].pointer : "");
+    refused("POST", path, NULL, body, orders[row].status,
+            orders[row].pointer != NULL ? pointer : NULL);
+}
+
+START_TEST(changes_of_a_query_are_judged_in_their_order)
+{
+    for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
+        refused_in("/v1/scenes/s/commit", "{", "}", i, "");
+        refused_in("/v1/scenes/s/query/all-pairs", "{\"with\":{", "}}", i, "/with");
+        refused_in("/v1/scenes/s/query/point", "{\"with\":{", "},\"points\":[[0,0,0]]}", i,
+                   "/with");
+        refused_in("/v1/scenes/s/query/ray", "{\"rays\":[],\"with\":{",
+                   "},\"at\":{\"time\":4,\"clamp\":true}}", i, "/with");
+        refused_in("/v1/scenes/s/commit",
+                   "{\"queries\":[{\"kind\":\"point\",\"points\":[],\"with\":{", "}}]}", i,
+                   "/queries/0/with");
+        refused_in(
+            "/v1/scenes/s/commit",
+            "{\"dry_run\":true,\"put\":{\"z\":" UNIT "},\"queries\":[{\"kind\":\"all-pairs\"},"
+            "{\"with\":{",
+            "},\"kind\":\"point\",\"points\":[]},{\"kind\":\"guess\"}]}", i, "/queries/1/with");
+    }
+    printf("%zu requests\n", asked);
+    expect(client, "GET", "/v1/scenes/s", NULL, 200, "{\"revision\":1,\"boxes\":2}");
+}
+END_TEST
+
+START_TEST(changes_are_judged_among_other_faults)
+{
+    static const struct {
+        const char *path, *body;
+        long status;
+        const char *pointer;
+    } rows[] = {
+        /* another fault of the body comes before what the scene refuses */
+        {"query/point", "{\"points\":7,\"with\":{" LOST "}}", 422, "/points"},
+        {"query/point", "{\"with\":{" LOST "},\"points\":7}", 422, "/points"},
+        {"query/point", "{\"with\":{" LOST "," BROKEN "},\"points\":7}", 422, "/with/transform/a"},
+        {"query/point", "{\"with\":{" LOST "," BROKEN "}}", 422, "/with/transform/a"},
+        {"query/point", "{\"with\":{" LOST "," BROKEN "},\"points\":[]", 400, NULL},
+        {"query/point", "{\"points\":[],\"with\":{" LOST "," BROKEN "},\"x\":{\"a\":1,\"a\":2}}",
+         400, NULL},
+        /* without the state nothing is laid over it */
+        {"query/point", "{\"points\":[]," GONE ",\"with\":{" LOST "}}", 410, "/at"},
+        {"query/point", "{\"with\":{" LOST "," BROKEN "},\"points\":[]," GONE "}", 422,
+         "/with/transform/a"},
+        /* queries of a commit in their order, behind its changes */
+        {"commit", "{\"queries\":[{\"kind\":\"all-pairs\",\"with\":{" LOST "}},{\"kind\":7}]}", 404,
+         "/queries/0/with/pose/none"},
+        {"commit",
+         "{\"queries\":[{\"kind\":\"all-pairs\",\"with\":{" LOST "}},{\"kind\":\"all-pairs\"," GONE
+         "}]}",
+         404, "/queries/0/with/pose/none"},
+        {"commit",
+         "{\"queries\":[{\"kind\":\"all-pairs\"," GONE "},{\"kind\":\"all-pairs\",\"with\":{" LOST
+         "}}]}",
+         410, "/queries/0/at"},
+        {"commit",
+         "{\"queries\":[{\"kind\":\"all-pairs\"," GONE ",\"with\":{" LOST "," BROKEN "}}]}", 422,
+         "/queries/0/with/transform/a"},
+        {"commit",
+         "{\"pose\":{\"none\":{}},\"queries\":[{\"kind\":\"all-pairs\",\"with\":{" BROKEN "}}]}",
+         404, "/pose/none"},
+        {"commit",
+         "{\"remove\":[\"b\"],\"queries\":[{\"kind\":\"all-pairs\",\"with\":{\"pose\":{\"b\":{}}"
+         "," BROKEN "}}]}",
+         404, "/queries/0/with/pose/b"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char path[64];
+        (void)snprintf(path, sizeof path, "/v1/scenes/s/%s", rows[i].path);
+        refused("POST", path, NULL, rows[i].body, rows[i].status, rows[i].pointer);
+    }
+    /* a problem has the tag of its query, wherever the fault lies */
+    refused("POST", "/v1/scenes/s/query/point", NULL,
+            "{\"with\":{" LOST "," BROKEN "},\"points\":[],\"tag\":\"t\"}", 404, "/with/pose/none");
+    ck_assert_ptr_nonnull(strstr(answer.body, "\"tag\":\"t\""));
+    refused("POST", "/v1/scenes/s/commit", NULL,
+            "{\"queries\":[{\"kind\":\"all-pairs\",\"tag\":\"t\",\"with\":{" BROKEN "}}]}", 422,
+            "/queries/0/with/transform/a");
+    ck_assert_ptr_nonnull(strstr(answer.body, "\"tag\":\"t\""));
+    expect(client, "GET", "/v1/scenes/s", NULL, 200, "{\"revision\":1,\"boxes\":2}");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("order");
@@ -197,6 +327,8 @@ int main(void)
     tcase_add_test(tc, the_body_is_judged_before_the_place);
     tcase_add_test(tc, the_query_string_is_judged_before_the_place);
     tcase_add_test(tc, conditions_come_behind_the_body_and_the_epoch_before_it);
+    tcase_add_test(tc, changes_of_a_query_are_judged_in_their_order);
+    tcase_add_test(tc, changes_are_judged_among_other_faults);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }

@@ -174,6 +174,8 @@ static bool fits_scalar_keyword(struct check *check, const char *keyword, json_t
     const double bound = json_is_number(limit) ? json_number_value(limit) : 0.0;
     if (strcmp(keyword, "minimum") == 0 && json_is_number(value) && number < bound)
         return fault(check, "%.17g is below %g", number, bound);
+    if (strcmp(keyword, "exclusiveMinimum") == 0 && json_is_number(value) && number <= bound)
+        return fault(check, "%.17g is not above %g", number, bound);
     if (strcmp(keyword, "maximum") == 0 && json_is_number(value) && number > bound)
         return fault(check, "%.17g is above %g", number, bound);
     if (strcmp(keyword, "minLength") == 0 && json_is_string(value) &&
@@ -427,6 +429,7 @@ static const struct {
                 {"required", BELOW_NONE},
                 {"dependentRequired", BELOW_NONE},
                 {"minimum", BELOW_NONE},
+                {"exclusiveMinimum", BELOW_NONE},
                 {"maximum", BELOW_NONE},
                 {"minLength", BELOW_NONE},
                 {"maxLength", BELOW_NONE},

@@ -95,6 +95,7 @@ static const char small[] =
     "\"minLength\":1,\"maxLength\":3,\"pattern\":\"^[a-z]+$\"}}},"
     "\"T\":{\"type\":\"object\",\"allOf\":[{\"$ref\":\"#/components/schemas/Named\"}],"
     "\"properties\":{\"n\":{\"type\":[\"integer\",\"null\"],\"minimum\":0,\"maximum\":9},"
+    "\"rate\":{\"type\":\"number\",\"exclusiveMinimum\":0},"
     "\"list\":{\"type\":\"array\",\"items\":{\"type\":\"number\"},\"minItems\":1,\"maxItems\":2},"
     "\"mode\":{\"enum\":[\"a\",1]},\"one\":{\"const\":1},\"any\":{},"
     "\"map\":{\"type\":\"object\",\"propertyNames\":{\"maxLength\":2},"
@@ -124,6 +125,9 @@ START_TEST(the_validator_tells_what_fits_from_what_does_not)
         {"{\"name\":\"a\",\"n\":9.5}", false},
         {"{\"name\":\"a\",\"n\":10}", false},
         {"{\"name\":\"a\",\"n\":-1}", false},
+        {"{\"name\":\"a\",\"rate\":1e-9}", true},
+        {"{\"name\":\"a\",\"rate\":0}", false},
+        {"{\"name\":\"a\",\"rate\":-1}", false},
         {"{\"name\":\"a\",\"list\":[1,2.5]}", true},
         {"{\"name\":\"a\",\"list\":[]}", false},
         {"{\"name\":\"a\",\"list\":[1,2,3]}", false},
