@@ -2,7 +2,7 @@
 
 CLIENTS := build/clients
 CLIENTS_VERSION := $(shell sed -n 's/.*SRV_VERSION "\(.*\)"/\1/p' server/server.h)
-CLIENTS_PACKAGES := $(PAGE_PACKAGES) python3
+CLIENTS_PACKAGES := $(PAGE_PACKAGES) python3 python3-pip python3-setuptools python3-wheel python3-numpy
 CLIENT_TESTS_NODE := tests/clients/node_modules/.package-lock.json
 .PHONY: clients clients-deps check-clients
 
@@ -26,11 +26,35 @@ $(JS_INSTALLED): $(JS_PACK)
 	@rm -rf $(CLIENTS)/test && mkdir -p $(CLIENTS)/test && echo '{"private":true}' >$(CLIENTS)/test/package.json
 	@cd $(CLIENTS)/test && npm install --silent --offline --no-audit --no-fund $(CURDIR)/$(JS_PACK) && touch $(CURDIR)/$@
 
+# ---- Python -----------------------------------------------------------------------------------
+
+# The Python of the packages above; there may be another one on the PATH.
+PYTHON3 := $(firstword $(wildcard /usr/bin/python3) python3)
+PY := proto/clients/python
+PY_SRC := $(wildcard $(PY)/obbd/*.py) $(PY)/obbd/py.typed $(PY)/pyproject.toml
+PY_PACK := $(CLIENTS)/obbd-$(CLIENTS_VERSION)-py3-none-any.whl
+PY_INSTALLED := $(CLIENTS)/python/obbd/__init__.py
+PY_BUILD := import sys, setuptools.build_meta as meta; getattr(meta, sys.argv[1])(sys.argv[2])
+
+# The wheel is made of the source package, so that one is complete.
+$(PY_PACK): $(PY_SRC) $(PY)/README.md
+	@echo "wheel $@"
+	@rm -rf $(CLIENTS)/py && mkdir -p $(CLIENTS)/py && cp -r $(PY)/obbd $(PY)/pyproject.toml $(PY)/README.md $(CLIENTS)/py
+	@cd $(CLIENTS)/py && $(PYTHON3) -c '$(PY_BUILD)' build_sdist .. >/dev/null 2>&1
+	@cd $(CLIENTS)/py && tar xzf ../obbd-$(CLIENTS_VERSION).tar.gz && cd obbd-$(CLIENTS_VERSION) && \
+	 $(PYTHON3) -c '$(PY_BUILD)' build_wheel ../.. >build.log 2>&1 || { cat build.log; exit 1; }
+	@test -f $@ || { echo "$@: $(PY)/pyproject.toml has another version than the daemon, $(CLIENTS_VERSION)"; exit 1; }
+
+$(PY_INSTALLED): $(PY_PACK)
+	@rm -rf $(CLIENTS)/python
+	@$(PYTHON3) -m pip install --quiet --no-index --no-deps --no-compile --disable-pip-version-check --root-user-action=ignore \
+	 --target $(CLIENTS)/python $(PY_PACK) && touch $@
+
 # ---- All --------------------------------------------------------------------------------------
 
 ##@ Ship
 clients: clients-deps ## pack the clients into build/clients, ready to be published
-	@$(MAKE) --no-print-directory $(JS_PACK)
+	@$(MAKE) --no-print-directory $(JS_PACK) $(PY_PACK)
 	@ls $(CLIENTS)/*-$(CLIENTS_VERSION)*
 
 ##@ Prepare
@@ -38,8 +62,11 @@ clients-deps: ## install what packing and testing the clients needs
 	$(call install,$(CLIENTS_PACKAGES))
 
 ##@ Check
-check-clients: $(JS_NODE) ## the types of the clients
-	@$(JS)/node_modules/.bin/tsc -p $(JS) --noEmit && echo "check-clients: looked at $(words $(wildcard $(JS)/src/*.ts)) files, clean"
+check-clients: $(if $(HAVE_NODE),$(JS_NODE)) ## the types of the clients
+	@$(if $(HAVE_NODE),$(JS)/node_modules/.bin/tsc -p $(JS) --noEmit)
+	@cd $(PY) && mypy --no-error-summary --ignore-missing-imports --cache-dir=$(CURDIR)/$(CLIENTS)/mypy obbd
+	@echo "check-clients: looked at $(words $(if $(HAVE_NODE),$(wildcard $(JS)/src/*.ts)) $(wildcard $(PY)/obbd/*.py)) files, clean"
 
 $(TEST_CLIENTS): $(B)/obbd $(TOOLS)/exchanges.ndjson
+$(filter tests/clients/test_python_%,$(TEST_CLIENTS)): $(PY_INSTALLED)
 $(filter tests/clients/test_js_%,$(TEST_CLIENTS)): $(JS_INSTALLED) $(CLIENT_TESTS_NODE)

@@ -30,12 +30,13 @@ function query({ kind, ...fields }) {
     return KINDS[kind](list, options);
 }
 
-/** {"u32": [..]} and {"f32": [..]} stand for typed arrays. */
-function typed(value) {
+/** {"u32": [..]} and {"f32": [..]} stand for typed arrays, "kept" for the ids that a step kept. */
+function typed(value, kept) {
+    if (value === "kept") return kept;
     if (Array.isArray(value) || typeof value !== "object" || value === null) return value;
     if (value.u32) return Uint32Array.from(value.u32);
     if (value.f32) return Float32Array.from(value.f32);
-    return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, typed(member)]));
+    return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, typed(member, kept)]));
 }
 
 /** Is everything that is wanted there? Arrays must be equal in length. */
@@ -65,7 +66,7 @@ async function act(client, scene, step) {
     const call = step.retries === undefined ? {} : { retries: step.retries };
     if (step.commit) {
         const { queries, ...changes } = step.commit;
-        return scene.commit({ ...typed(changes), ...(queries && { queries: queries.map(query) }) }, call);
+        return scene.commit({ ...typed(changes, step.kept), ...(queries && { queries: queries.map(query) }) }, call);
     }
     if (step.query) return scene.query(query(step.query), call);
     if (step.ids) return scene.ids(step.ids);
@@ -121,8 +122,12 @@ async function play(row) {
     const scene = client.scene("yard");
     scene.soleWriter = row.sole_writer ?? false;
     if (row.on_lost) scene.onLost = () => scene.put(row.on_lost.put);
+    let kept;
     try {
-        for (const [i, step] of row.do.entries()) await sees(step.sees, act(client, scene, step), `step ${i}`);
+        for (const [i, step] of row.do.entries()) {
+            if (step.keep) kept = scene.ids(step.ids);
+            await sees(step.sees, act(client, scene, { ...step, kept }), `step ${i}`);
+        }
     } finally {
         await client.close();
     }

@@ -1,6 +1,6 @@
 # The checks of the tree. Each prints how many things it looked at, and fails if it looked at none.
 
-LINT_PACKAGES := clang clang-format clang-tidy shellcheck groff-base systemd
+LINT_PACKAGES := clang clang-format clang-tidy shellcheck groff-base systemd python3 mypy
 .PHONY: lint lint-deps format format-check tidy check-layers check-circles check-lint rooms check-headers check-symbols \
  check-openapi check-install check-watch check-arm64 check-page shellcheck
 # Is there a compiler for aarch64, with the headers of its C library?
@@ -8,8 +8,8 @@ CAN_CROSS = $(shell $(CROSS_CC) -include math.h -fsyntax-only -x c /dev/null 2>/
 ##@ Check
 lint: lint-deps ## all checks of the tree; without node, promtool or a compiler for aarch64 those that need them are left out
 	@$(MAKE) --no-print-directory format-check check-lint check-layers check-circles check-headers check-symbols check-openapi \
-	 check-install shellcheck tidy \
-	 $(if $(HAVE_NODE),check-page check-clients) $(if $(shell command -v promtool),check-watch) $(if $(CAN_CROSS),check-arm64)
+	 check-install shellcheck tidy check-clients \
+	 $(if $(HAVE_NODE),check-page) $(if $(shell command -v promtool),check-watch) $(if $(CAN_CROSS),check-arm64)
 lint-deps:
 	$(call install,$(BUILD_PACKAGES) $(TEST_PACKAGES) $(LINT_PACKAGES))
 

@@ -14,6 +14,7 @@ import type {
     Commit,
     Committed,
     Frame,
+    Ids,
     Include,
     Moment,
     Named,
@@ -76,6 +77,8 @@ export class Scene {
 
     private readonly path: string;
     private readonly known = new Map<string, number>();
+    /** The epoch of each array of ids that was given out: an old array must not name boxes of another epoch. */
+    private readonly given = new WeakMap<object, string>();
     private epoch = "";
 
     constructor(
@@ -108,9 +111,10 @@ export class Scene {
             typed: commit.queries?.some(answersIds) ?? false,
             again: !changes(commit) || commit.if_revision !== undefined || (this.soleWriter && absolute),
         };
+        const { ids } = (commit.pose ?? {}) as { ids?: Ids };
         let reply: Reply<Committed<Q>>;
         try {
-            reply = await this.send<Committed<Q>>(request);
+            reply = await this.send<Committed<Q>>(request, typeof ids === "object" ? this.given.get(ids) : undefined);
         } catch (error) {
             if (!(error instanceof Problem && error.repeated && error.type === "/problems/revision")) throw error;
             return this.judged(commit, error, call);
@@ -144,6 +148,7 @@ export class Scene {
 
     private notePut({ put, remove, dry_run }: Commit, { ids }: Committed): void {
         if (dry_run) return;
+        if (ids) this.given.set(ids, this.epoch);
         for (const name of remove ?? []) this.known.delete(name);
         if (isColumns(put)) put.names.forEach((name, i) => ids && this.known.set(name, (ids as Uint32Array)[i] as number));
         else for (const [name, id] of Object.entries(ids ?? {})) this.known.set(name, id);
@@ -199,12 +204,14 @@ export class Scene {
 
     /** The ids of boxes that were put or listed through this object. */
     ids(names: readonly string[]): Uint32Array {
-        return Uint32Array.from(names, (name) => {
+        const ids = Uint32Array.from(names, (name) => {
             const id = this.known.get(name);
             if (id === undefined)
                 throw new RangeError(`the id of ${JSON.stringify(name)} is not known: put the box, or learn its id, first`);
             return id;
         });
+        this.given.set(ids, this.epoch);
+        return ids;
     }
 
     /** Reads the ids of boxes that are in the scene. */
@@ -382,8 +389,7 @@ export class Scene {
     }
 
     /** Every request names the epoch in which its ids and revisions were given. */
-    private async send<T>(request: Request): Promise<Reply<T>> {
-        const epoch = this.epoch;
+    private async send<T>(request: Request, epoch = this.epoch): Promise<Reply<T>> {
         const headers = epoch ? { ...request.headers, "Obbd-If-Epoch": epoch } : request.headers;
         try {
             const reply = await this.sender.send<T>({ ...request, ...(headers && { headers }) });

@@ -1,0 +1,75 @@
+"""The service as a whole: scenes, and whatever else the contract has."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any, Callable, Iterator
+from urllib.parse import quote
+
+from .scene import Scene
+from .sender import Reply, Sender, Token
+from .transport import Pool
+
+ADDRESS = "http://localhost:7480"
+
+
+class Client:
+    """A context manager: at its end, `close` runs."""
+
+    def __init__(self, pool: Pool, token: Token, timeout: float, retries: int, end: Callable[[], None] | None = None):
+        self._sender = Sender(pool, token, timeout, retries)
+        self._scenes: dict[str, Scene] = {}
+        self._end = end
+
+    def scene(self, name: str) -> Scene:
+        """The scene of this name, one object for each. It is made by the first commit that puts a box."""
+        return self._scenes.setdefault(name, Scene(name, self._sender))
+
+    def scenes(self) -> Iterator[dict]:
+        """The scenes by name, page by page."""
+        after = ""
+        while True:
+            page = self.request("GET", "/v1/scenes" + after).value
+            yield from page["scenes"]
+            if "cursor" not in page:
+                return
+            after = "?cursor=" + quote(page["cursor"])
+
+    def request(self, method: str, path: str, body: Any = None, *, again: bool | None = None, **how: Any) -> Reply:
+        """Any request of the contract.
+
+        Bytes and strings are sent as they are and need a Content-Type; other bodies become JSON or
+        CBOR. A status of 400 or more raises a Problem.
+
+        again     may it be sent again if the connection broke behind it? GET and queries may
+        how       headers, media ("json" or "cbor"), timeout, retries
+        """
+        if again is None:
+            again = method in ("GET", "HEAD", "OPTIONS") or (method == "POST" and re.search(r"/query/[a-z-]+$", path) is not None)
+        return self._sender.send(method, path, body, again=again, **how)
+
+    def close(self) -> None:
+        """Leaves the connections; a daemon that `spawn` started ends."""
+        self._sender.pool.close()
+        if self._end is not None:
+            self._end()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def connect(url: str | None = None, token: Token = None, timeout: float = 10.0, retries: int = 3) -> Client:
+    """A client of the daemon at http://..., https://... or unix:/path; by default OBBD_URL, else http://localhost:7480.
+
+    token     a string, or a function that gives one; its argument says that the one before was refused
+    timeout   seconds for a call with all its attempts
+    retries   how often a call may be sent again
+
+    Nothing is sent yet.
+    """
+    address = url or os.environ.get("OBBD_URL") or ADDRESS
+    return Client(Pool(address.rstrip("/")), token, timeout, retries)

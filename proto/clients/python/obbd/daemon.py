@@ -1,0 +1,74 @@
+"""Starts the daemon as a part of this program."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from .client import Client
+from .transport import Pool
+
+# The shell ends the daemon when its standard input closes, and that happens however this program ends.
+GUARD = '"$@" </dev/null & pid=$!; exec >&- 2>&-; read -r _; kill "$pid"; wait "$pid"; rmdir "$0"'
+
+# Variables of the clients. The daemon refuses a variable that begins like its own and is none of them.
+OURS = ("OBBD_BIN", "OBBD_URL", "OBBD_DEBUG")
+
+
+def _binary_of(binary: str | None) -> str:
+    own = Path(__file__).parent / "bin" / "obbd"
+    return binary or os.environ.get("OBBD_BIN") or (str(own) if own.exists() else "obbd")
+
+
+def _arguments(options: dict[str, Any]) -> list[str]:
+    """history=2000 is --history 2000, demo=True is --demo, and a list repeats its option."""
+    arguments = []
+    for name, value in options.items():
+        option = "--" + name.replace("_", "-")
+        for one in value if isinstance(value, (list, tuple)) else [value]:
+            if one is not False and one is not None:
+                arguments += [option] if one is True else [option, str(one)]
+    return arguments
+
+
+def spawn(binary: str | None = None, *, token: Any = None, timeout: float = 10.0, retries: int = 3, **options: Any) -> Client:
+    """Starts the daemon on a unix socket, which the client uses, and on a free port of loopback, for the web editor.
+
+    binary    the daemon; by default OBBD_BIN, then bin/obbd of this package, then obbd on the PATH
+    options   of the daemon, as history=2000 for --history 2000
+
+    It ends with `close`, at the end of a `with`, or with this program.
+    """
+    folder = tempfile.mkdtemp(prefix="obbd-")
+    address = f"unix:{folder}/socket"
+    command = [_binary_of(binary), "--listen", address, "--listen", "127.0.0.1:0", "--log-level", "warn", *_arguments(options)]
+    guard = subprocess.Popen(
+        ["/bin/sh", "-c", GUARD, folder, *command],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={name: value for name, value in os.environ.items() if name not in OURS},
+        start_new_session=True,  # a Ctrl-C is for this program, which then ends the daemon
+    )
+
+    assert guard.stdin is not None and guard.stdout is not None
+    said, held = guard.stdout, guard.stdin
+
+    def end() -> None:
+        held.close()
+        said.close()
+        guard.wait()
+
+    page = ""
+    ready = False
+    for line in iter(said.readline, b""):
+        found = re.search(rb"listening on (http:\S+)", line)
+        page = found.group(1).decode() if found else page
+        ready = ready or address.encode() in line
+        if page and ready:
+            return Client(Pool(address, page), token, timeout, retries, end)
+    end()
+    raise RuntimeError(f"the daemon {command[0]} did not start: see its message on standard error")

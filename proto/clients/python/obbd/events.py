@@ -1,0 +1,115 @@
+"""Server-Sent Events: a stream that goes on over many connections."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from typing import Callable, Iterator
+
+from .problem import Disconnected, Problem
+from .record import Event
+from .transport import Received
+
+SILENCE_S = 45.0  # three comments of the daemon
+WAIT_LEAST_S, WAIT_MOST_S = 0.25, 5.0
+
+
+class _Quiet(Exception):
+    """No message came for as long as the caller wants to wait."""
+
+
+class _Lines:
+    """The lines of one connection, each waited for until the earlier of two deadlines."""
+
+    def __init__(self, received: Received, silence: float):
+        self.received = received
+        self.silence = silence
+        self.rest = b""
+        self.ready: list[bytes] = []
+
+    def next(self, quiet_at: float) -> str | None:
+        """The next line; None at the end of the stream."""
+        while not self.ready:
+            silent_at = time.monotonic() + self.silence
+            try:
+                part = self.received.part(min(silent_at, quiet_at))
+            except Disconnected:
+                if time.monotonic() >= quiet_at:
+                    raise _Quiet from None
+                raise
+            if not part:
+                return None
+            *self.ready, self.rest = (self.rest + part).split(b"\n")
+        return self.ready.pop(0).decode()
+
+
+def follow(open_stream: Callable, timeout: float | None, silence: float) -> Iterator[Event]:
+    """Follows a stream over all its connections.
+
+    `open_stream(last, first)` makes one that goes on behind the message `last`; `first` says that
+    there was none before. Ends with `gone`, or if no message came for `timeout` seconds. After a
+    break the daemon sends again whatever belongs to a revision that was not told in full, so apply
+    sets of pairs as sets.
+    """
+    last = ""
+    first = True
+    wait = WAIT_LEAST_S
+    quiet_at = _later(timeout)
+    while True:
+        received = None
+        try:
+            received = open_stream(last, first)
+            first = False
+            for event, identity in _messages(_Lines(received, silence), lambda: quiet_at):
+                if event.kind in ("overrun", "shutdown"):
+                    break
+                wait = WAIT_LEAST_S
+                yield event
+                quiet_at = _later(timeout)
+                if event.kind == "gone":
+                    return
+                last = identity or last  # only now, for the message may be the one that breaks
+        except _Quiet:
+            return
+        except Disconnected:
+            if first:
+                raise
+        except Problem as problem:
+            if first or problem.status not in (429, 503):
+                raise
+        finally:
+            if received is not None:
+                received.close()
+        pause = wait * random.uniform(0.5, 1)
+        if time.monotonic() + pause >= quiet_at:
+            return
+        time.sleep(pause)
+        wait = min(WAIT_MOST_S, 2 * wait)
+
+
+def _later(timeout: float | None) -> float:
+    return float("inf") if timeout is None else time.monotonic() + timeout
+
+
+def _messages(lines: _Lines, quiet_at: Callable[[], float]) -> Iterator[tuple[Event, str]]:
+    """Each message, and the id of the last one that had one."""
+    kind = identity = ""
+    data: list[str] = []
+    while True:
+        line = lines.next(quiet_at())
+        if line is None:
+            return
+        if line == "":
+            if data:
+                yield Event(kind, json.loads("\n".join(data))), identity
+            kind, data = "", []
+            continue
+        field, _, text = line.partition(":")  # no field in a comment
+        text = text[1:] if text.startswith(" ") else text
+        if field == "id":
+            identity = text
+        elif field == "event":
+            kind = text
+        elif field == "data":
+            data.append(text)

@@ -1,0 +1,60 @@
+"""What can go wrong, each as a class of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Problem(Exception):
+    """The daemon refused the request. Nothing was changed.
+
+    `body` is the problem document (RFC 9457); `repeated` says that an earlier attempt of the same
+    request was cut, so this answer may be about its effects.
+    """
+
+    def __init__(self, body: dict, headers: dict, repeated: bool = False):
+        pointer = body.get("pointer")
+        super().__init__(body["detail"] + (f" ({pointer})" if pointer else ""))
+        self.body = body
+        self.headers = headers
+        self.repeated = repeated
+        self.type: str = body["type"]
+        self.status: int = body["status"]
+        self.pointer: str | None = pointer
+
+
+class Lost(Problem):
+    """The scene's ids and revisions began anew: it was made again, or is gone. `on_lost` has run."""
+
+
+class Disconnected(Exception):
+    """The connection could not be made, or broke before the whole answer came. Nothing was changed."""
+
+
+class Refused(Disconnected):
+    """No connection was made, so nothing of the request can have arrived."""
+
+
+class Unknown(Exception):
+    """The connection broke after a change was sent: it was made or not, and nobody can tell."""
+
+
+class Unanswered(Exception):
+    """The commit was made, but some of its queries could not be answered.
+
+    They may be asked again, the commit may not. `committed` is the answer to the commit.
+    """
+
+    def __init__(self, committed: Any, problems: list[dict]):
+        super().__init__(f"the commit was made, its queries were not answered: {problems[0]['detail']}")
+        self.committed = committed
+        self.problems = problems
+
+
+class Truncated(Exception):
+    """There are more pairs than an answer lists. `pairs` are those that were listed, `count` is how many there are."""
+
+    def __init__(self, pairs: Any, count: int):
+        super().__init__(f"there are {count} pairs, and the answer lists fewer; state a limit")
+        self.pairs = pairs
+        self.count = count

@@ -1,0 +1,448 @@
+"""A scene: its boxes, commits, queries and events, and what the client knows of it: the ids of names, and their epoch."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
+from urllib.parse import quote, urlencode
+
+from . import arrays
+from .events import SILENCE_S, follow
+from .problem import Lost, Problem, Unanswered, Unknown
+from .queries import Hits, Query, all_pairs, rays
+from .record import Committed, Event, Record
+from .sender import Reply, Sender
+from .transport import Received
+
+PAGE_OF_BOXES = 10_000
+FEW = 64  # boxes that are asked one by one rather than by listing all
+LINES = "application/x-ndjson"
+EPOCH = "obbd-epoch"
+
+
+def _asked(parameters: Mapping[str, Any]) -> str:
+    """A query string of those that are given."""
+    given = {}
+    for name, value in parameters.items():
+        if value is not None:
+            listed = isinstance(value, (list, tuple))
+            given[name] = ",".join(value) if listed else str(value).lower() if isinstance(value, bool) else value
+    return "?" + urlencode(given) if given else ""
+
+
+def _size(group: Any) -> int:
+    """How many entries a group of a commit has."""
+    if isinstance(group, Mapping):
+        for column in ("names", "ids"):
+            if column in group and not isinstance(group[column], Mapping):
+                return len(group[column])
+    return len(group or ())
+
+
+def _is_columns(put: Any) -> bool:
+    return isinstance(put, Mapping) and isinstance(put.get("names"), (list, tuple))
+
+
+def _pose(pose: Any) -> Any:
+    """(ids or names, centers, rotations) as columns; objects by name, and columns, as they are."""
+    if isinstance(pose, tuple):
+        which, centers, *rotations = pose
+        by_name = len(which) > 0 and isinstance(which[0], str)
+        pose = {"names" if by_name else "ids": which, "centers": centers}
+        if rotations and rotations[0] is not None:
+            pose["rotations"] = rotations[0]
+    if not isinstance(pose, Mapping) or "centers" not in pose or isinstance(pose["centers"], Mapping):
+        return pose
+    columns = dict(pose)
+    if "ids" in columns:
+        columns["ids"] = arrays.ids(columns["ids"])
+    for column in ("centers", "rotations", "angles"):
+        if column in columns:
+            columns[column] = arrays.floats(columns[column])
+    return columns
+
+
+def _at_state(query: Mapping, revision: int, time: float) -> dict:
+    """`at` of the query, about the state that the commit made."""
+    at = query.get("at")
+    if at is None:
+        return {"revision": revision}
+    if "ago" not in at:
+        return at
+    return {**{name: value for name, value in at.items() if name != "ago"}, "time": time - at["ago"]}
+
+
+class Scene:
+    def __init__(self, name: str, sender: Sender):
+        self.name = name
+        self.sole_writer = False
+        """Nobody else changes this scene. Then a commit that was cut may be sent again: what it puts, poses and removes is absolute."""
+        self.on_lost: Callable[[Scene], Any] | None = None
+        """Puts the boxes again when the daemon has lost them, as after a restart: scenes are in memory. Runs before Lost is raised."""
+        self._sender = sender
+        self._path = "/v1/scenes/" + quote(name, safe="")
+        self._known: dict[str, int] = {}
+        self._given: dict[int, tuple[weakref.ref, str]] = {}
+        self._epoch = ""
+        self._losing = threading.RLock()
+
+    @property
+    def page(self) -> str | None:
+        """The scene in the web editor; None if only a unix socket is known."""
+        page = self._sender.pool.page
+        return page and f"{page}/#{quote(self.name, safe='')}"
+
+    # ---- Commits and queries ----------------------------------------------------------------------
+
+    def commit(
+        self,
+        *,
+        time: float | None = None,
+        pose: Any = None,
+        put: Mapping[str, Any] | None = None,
+        remove: Sequence[str] | None = None,
+        queries: Sequence[Mapping] = (),
+        if_revision: int | None = None,
+        timeout: float | None = None,
+        retries: int | None = None,
+        **more: Any,
+    ) -> Committed:
+        """Applies the changes and asks the queries, all or nothing.
+
+        pose     (ids, centers, rotations) as arrays, rotations may be left out; or poses by name
+        put      boxes by name, or columns
+        more     remove_frames, frames, transform, restart, if_box, ignore_missing, dry_run
+
+        Raises Lost if the scene began anew, Unknown if nobody can tell whether the commit was made,
+        and Unanswered if it was made without an answer to its queries. A commit with `time` and moves
+        is a tick, which is not sent again unless `retries` says so: the next one is better.
+        """
+        given = {"time": time, "if_revision": if_revision, "remove": remove, "put": put, "pose": _pose(pose), **more}
+        commit = {name: value for name, value in given.items() if value is not None}
+        if queries:
+            commit["queries"] = list(queries)
+        tick = "time" in commit and ("pose" in commit or "frames" in commit)
+        how = {"timeout": timeout, "retries": 0 if tick and retries is None else retries}
+        changing = commit.keys() - {"queries", "dry_run", "if_revision", "if_box", "ignore_missing"}
+        absolute = not commit.keys() & {"transform", "restart", "if_box"}
+        again = not changing or bool(commit.get("dry_run")) or if_revision is not None or (self.sole_writer and absolute)
+        which = pose[0] if isinstance(pose, tuple) else pose.get("ids") if isinstance(pose, Mapping) else None
+        try:
+            reply = self._send("POST", "/commit", commit, self._epoch_of(which), again=again, typed=_typed(queries), **how)
+        except Problem as problem:
+            if not problem.repeated or problem.type != "/problems/revision":
+                raise
+            return self._judged(commit, problem, how)
+        committed = Committed(reply.value)
+        self._note_put(commit, committed)
+        if reply.repeated or "ids_omitted" in committed:
+            self._learn_put(put)
+        return self._answered(commit, committed, how)
+
+    def _judged(self, commit: dict, problem: Problem, how: dict) -> Committed:
+        """The first attempt of a commit with `if_revision` was cut, and the second met another revision: whose is it?"""
+        now = self.info(timeout=how["timeout"])
+        if "time" not in commit or now["time"] != commit["time"] or now["revision"] != commit["if_revision"] + 1:
+            raise Unknown("the connection broke behind a commit, and the scene was changed since") from problem
+        committed = Committed(
+            revision=now["revision"],
+            time=now["time"],
+            removed=_size(commit.get("remove")),
+            put=_size(commit.get("put")),
+            posed=_size(commit.get("pose")),
+            transformed=_size(commit.get("transform")),
+            results=[{"problem": problem.body} for _ in commit.get("queries", ())],
+            answer_lost=True,
+        )
+        self._learn_put(commit.get("put"))
+        return self._answered(commit, committed, {**how, "retries": how["retries"] or 1})
+
+    def _note_put(self, commit: dict, committed: Committed) -> None:
+        if commit.get("dry_run"):
+            return
+        for name in commit.get("remove", ()):
+            self._known.pop(name, None)
+        ids = committed.get("ids")
+        if isinstance(ids, dict):
+            self._known.update(ids)
+        elif ids is not None:
+            self._known.update(zip(commit["put"]["names"], map(int, ids)))
+            if not isinstance(ids, list):
+                self._give(ids)
+
+    def _learn_put(self, put: Any) -> None:
+        if put is not None:
+            self.learn(put["names"] if _is_columns(put) else put)
+
+    def _answered(self, commit: dict, committed: Committed, how: dict) -> Committed:
+        """Asks those queries again, of the same state, that the daemon could not answer behind the commit; reads all results."""
+        queries, results = commit.get("queries", []), committed["results"]
+        open_ = [i for i, result in enumerate(results) if "problem" in result]
+        if open_ and how["retries"] != 0:
+            at = [_at_state(queries[i], committed["revision"], committed["time"]) for i in open_]
+            asked = [{**queries[i], "at": state} for i, state in zip(open_, at)]
+            typed = _typed([queries[i] for i in open_])
+            reply = self._send("POST", "/commit", {"queries": asked}, again=True, typed=typed, **how)
+            for i, result in zip(open_, reply.value["results"]):
+                results[i] = result
+        problems = [result["problem"] for result in results if "problem" in result]
+        committed["results"] = [_read(query, result) for query, result in zip(queries, results)]
+        if problems:
+            raise Unanswered(committed, problems)
+        return committed
+
+    def query(self, query: Mapping, *, timeout: float | None = None, retries: int | None = None) -> Any:
+        """Asks one query. The result is an array for `all_pairs(by="id")`, a Hits for `rays`, else a Record."""
+        body = {name: value for name, value in query.items() if name != "kind"}
+        path = f"/query/{query['kind']}"
+        reply = self._send("POST", path, body, again=True, typed=_typed([query]), timeout=timeout, retries=retries)
+        return _read(query, Record(reply.value))
+
+    def all_pairs(self, *, margin: float = 0.0, at: Any = None, limit: int | None = None, **filter: Any) -> Any:
+        """The ids of all pairs that overlap: rows of two. Raises Truncated if there are more than an answer lists by itself."""
+        return self.query(all_pairs(by="id", margin=margin or None, at=at, limit=limit, filter=filter or None))
+
+    def rays(self, origins: Any, directions: Any = None, max_distance: Any = None, **options: Any) -> Hits:
+        """What n rays hit first; see `obbd.rays` for the options."""
+        return self.query(rays(origins, directions, max_distance, **options))
+
+    # ---- Boxes and ids ----------------------------------------------------------------------------
+
+    def load(
+        self,
+        centers: Any,
+        half_extents: Any,
+        rotations: Any = None,
+        *,
+        names: Sequence[str] | None = None,
+        prefix: str = "b",
+        entity: Any = None,
+        time: float | None = None,
+        **columns: Any,
+    ) -> Any:
+        """Puts n boxes by columns, and returns their ids.
+
+        centers        n rows, or flat: then 3n numbers, or 2n beside `angles`
+        half_extents   n rows, or one for all
+        names          by default the prefix and 0 to n - 1
+        entity         one for all boxes, or n
+        columns        category, mask, group, frames, ttl, angles
+        """
+        width = arrays.width(centers) or (2 if "angles" in columns else 3)
+        centers = arrays.floats(centers)
+        if names is None:
+            names = [f"{prefix}{i}" for i in range(arrays.count(centers) // width)]
+        put = {"names": list(names), "centers": centers, "half_extents": arrays.floats(half_extents), **columns}
+        if rotations is not None:
+            put["rotations"] = arrays.floats(rotations)
+        if entity is not None:
+            put["entities"] = entity if isinstance(entity, str) else list(entity)
+        committed = self.commit(time=time, put=put)
+        ids = committed.get("ids")
+        return self.ids(put["names"]) if ids is None or isinstance(ids, list) else ids
+
+    def put(self, boxes: Mapping[str, Any], **call: Any) -> Committed:
+        """Puts boxes, by name or in columns. Their ids are known then, also of boxes that were there before."""
+        committed = self.commit(put=boxes, **call)
+        self._learn_put(boxes)
+        return committed
+
+    def ids(self, names: Iterable[str]) -> Any:
+        """The ids of boxes that were put or listed through this object, as an array."""
+        try:
+            return self._give(arrays.ids([self._known[name] for name in names]))
+        except KeyError as error:
+            raise LookupError(f"the id of {error.args[0]!r} is not known: put the box, or learn its id, first") from None
+
+    def learn(self, names: Iterable[str]) -> None:
+        """Reads the ids of boxes that are in the scene."""
+        wanted = {name for name in names if name not in self._known}
+        if len(wanted) <= FEW:
+            for name in wanted:
+                try:
+                    self.box(name)
+                except Problem as problem:
+                    if problem.status != 404:
+                        raise
+            return
+        for box in self.boxes():
+            wanted.discard(box["name"])
+            if not wanted:
+                return
+
+    def boxes(
+        self,
+        *,
+        prefix: str | None = None,
+        entity: str | None = None,
+        at_revision: int | None = None,
+        at_time: float | None = None,
+    ) -> Iterator[dict]:
+        """The boxes by id, page by page."""
+        which = {"prefix": prefix, "entity": entity, "at_revision": at_revision, "at_time": at_time, "limit": PAGE_OF_BOXES}
+        for box in self._pages("/boxes", "boxes", which):
+            if at_revision is None and at_time is None:
+                self._known[box["name"]] = box["id"]
+            yield box
+
+    def box(
+        self,
+        name: str,
+        *,
+        include: Sequence[str] | None = None,
+        at_revision: int | None = None,
+        at_time: float | None = None,
+    ) -> Record:
+        which = {"include": include, "at_revision": at_revision, "at_time": at_time}
+        box = self._call("GET", self._box(name) + _asked(which))
+        if "at" not in box:
+            self._known[name] = box["id"]
+        return box
+
+    def patch(self, name: str, fields: Mapping[str, Any], **call: Any) -> Record:
+        return self._call("PATCH", self._box(name), fields, **call)
+
+    def transform(self, name: str, how: Mapping[str, Any], **call: Any) -> Record:
+        return self._call("POST", self._box(name) + "/transform", how, **call)
+
+    def merge(self, name: str, others: Sequence[str], **call: Any) -> Record:
+        """Grows a box until it holds the others."""
+        return self._call("POST", self._box(name) + "/merge", {"with": list(others)}, **call)
+
+    def frames(self, *, prefix: str | None = None) -> Iterator[dict]:
+        """The frames by name, page by page."""
+        return self._pages("/frames", "frames", {"prefix": prefix})
+
+    # ---- The scene --------------------------------------------------------------------------------
+
+    def info(self, **call: Any) -> Record:
+        return self._call("GET", "", **call)
+
+    def set(self, settings: Mapping[str, Any] | None = None, **call: Any) -> Record:
+        """Makes the scene, or changes its settings."""
+        return self._call("PUT", "", dict(settings or {}), **call)
+
+    def delete(self, **call: Any) -> None:
+        self._send("DELETE", "", None, again=self.sole_writer, **call)
+        self._forget()
+
+    def copy(self, to: str, *, at: Any = None, replace: bool = False, **call: Any) -> Record:
+        """Makes the scene `to` of a state of this one."""
+        body = {"to": to, "replace": replace, **({} if at is None else {"at": at})}
+        # The answer has the epoch of the copy, so it must not be taken for this scene's.
+        return Record(self._sender.send("POST", self._path + "/copy", body, again=False, **call).value)
+
+    def export(self, **call: Any) -> str:
+        """The scene as lines, for `import_lines`."""
+        return self._send("GET", "/export", None, headers={"Accept": LINES}, again=True, **call).value
+
+    def import_lines(self, lines: str | bytes, **call: Any) -> Record:
+        """Replaces the scene by exported lines."""
+        self._known.clear()  # boxes get new ids
+        return Record(self._send("POST", "/import", lines, headers={"Content-Type": LINES}, again=self.sole_writer, **call).value)
+
+    def recorded(self, *, tag: str | None = None, hit: bool | None = None, box: str | None = None) -> Iterator[dict]:
+        """The queries that the scene recorded (`record` of its settings), page by page."""
+        return self._pages("/queries", "queries", {"tag": tag, "hit": hit, "box": box})
+
+    def events(
+        self,
+        topics: Sequence[str] = ("collisions",),
+        timeout: float | None = None,
+        *,
+        silence: float = SILENCE_S,
+        **which: Any,
+    ) -> Iterator[Event]:
+        """Follows the scene, over breaks and restarts of the daemon, until it is deleted.
+
+        topics    of collisions, boxes, commits, queries
+        timeout   seconds without a message after which the iteration ends
+        silence   seconds without a byte after which the connection counts as broken
+        which     prefix, entity, category, include, rate
+        """
+        path = f"{self._path}/events{_asked({'topics': topics, **which})}"
+
+        def open_stream(last: str, first: bool) -> Received:
+            headers = {"Accept": "text/event-stream", **({"Last-Event-ID": last} if last else {})}
+            how = {} if first else {"retries": 0}
+            received = self._sender.open("GET", path, headers=headers, again=True, **how)
+            epoch = received.headers.get(EPOCH)
+            if self._epoch and epoch and epoch != self._epoch:
+                self._lost(self._epoch)
+            return received
+
+        def reopen(last: str, first: bool) -> Received:
+            try:
+                return open_stream(last, first)
+            except Problem as problem:
+                if first or problem.type != "/problems/no-scene" or self.on_lost is None:
+                    raise
+            self._lost(self._epoch)
+            return open_stream(last, first)
+
+        return follow(reopen, timeout, silence)
+
+    # ---- Rules ------------------------------------------------------------------------------------
+
+    def _give(self, ids: Any) -> Any:
+        """Notes the epoch of an array of ids: an old array must not name boxes of another epoch."""
+        key = id(ids)
+        self._given[key] = (weakref.ref(ids, lambda _: self._given.pop(key, None)), self._epoch)
+        return ids
+
+    def _epoch_of(self, ids: Any) -> str:
+        array, epoch = self._given.get(id(ids), (None, ""))
+        return epoch if array is not None and array() is ids else self._epoch
+
+    def _box(self, name: str) -> str:
+        return "/boxes/" + quote(name, safe="")
+
+    def _forget(self) -> None:
+        self._known.clear()
+        self._epoch = ""
+
+    def _lost(self, epoch: str) -> None:
+        """Forgets what was known in the epoch, and lets the boxes be put again; once, however many threads notice it."""
+        with self._losing:
+            if epoch == self._epoch:
+                self._forget()
+                if self.on_lost is not None:
+                    self.on_lost(self)
+
+    def _send(self, method: str, rest: str, body: Any, epoch: str | None = None, **how: Any) -> Reply:
+        """Every request names the epoch in which its ids and revisions were given."""
+        epoch = self._epoch if epoch is None else epoch
+        headers = {**how.pop("headers", {}), **({"Obbd-If-Epoch": epoch} if epoch else {})}
+        try:
+            reply = self._sender.send(method, self._path + rest, body, headers=headers, **how)
+        except Problem as problem:
+            if not epoch or problem.type not in ("/problems/epoch", "/problems/no-scene"):
+                raise
+            self._lost(epoch)
+            raise Lost(problem.body, problem.headers, problem.repeated) from None
+        if not epoch and not self._epoch:
+            self._epoch = reply.headers.get(EPOCH, "")
+        return reply
+
+    def _call(self, method: str, rest: str, body: Any = None, **call: Any) -> Record:
+        again = method == "GET" or (self.sole_writer and method != "POST")
+        return Record(self._send(method, rest, body, again=again, **call).value)
+
+    def _pages(self, rest: str, members: str, which: Mapping[str, Any]) -> Iterator[dict]:
+        cursor = None
+        while True:
+            page = self._call("GET", rest + _asked({**which, "cursor": cursor}))
+            yield from page[members]
+            cursor = page.get("cursor")
+            if cursor is None:
+                return
+
+
+def _typed(queries: Iterable[Mapping]) -> bool:
+    """Does an answer hold ids or columns?"""
+    return any(query.get("by") == "id" or query.get("columns") is True for query in queries)
+
+
+def _read(query: Mapping, result: Any) -> Any:
+    return query.read(result) if isinstance(query, Query) else result

@@ -1,0 +1,157 @@
+"""Sends requests by the rules that all clients of obbd share: what may be sent again, how long to wait, in which media type."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import sys
+import time
+from typing import Any, Callable, NamedTuple, Union
+
+from .cbor import decode, encode, needs_cbor
+from .curl import curl, plain
+from .problem import Disconnected, Problem, Refused, Unknown
+from .transport import Pool, Received
+
+CBOR = "application/cbor"
+JSON = "application/json"
+WAIT_FIRST_S, WAIT_MOST_S = 0.05, 2.0  # before another attempt, if the daemon names no time
+
+Token = Union[str, Callable[[bool], str], None]
+
+
+class Reply(NamedTuple):
+    status: int
+    headers: dict
+    """By name, in lower case."""
+    value: Any
+    """None without a body; text and NDJSON as a string."""
+    repeated: bool
+    """An earlier attempt was cut, so what the request changes may have been changed before."""
+
+
+class Sender:
+    def __init__(self, pool: Pool, token: Token, timeout: float, retries: int):
+        self.pool = pool
+        self.timeout = timeout
+        self.retries = retries
+        self._asks = token if callable(token) else None
+        self._token = None if callable(token) else token
+
+    def send(self, method: str, path: str, body: Any = None, **how: Any) -> Reply:
+        """Sends the request, again where that is allowed, and reads the whole answer.
+
+        body      bytes and strings are sent as they are, anything else as JSON or CBOR
+        again     may it be sent again if the connection broke behind it?
+        headers   more headers
+        typed     the answer holds ids or columns, which CBOR brings as typed arrays
+        media     "json" or "cbor", in place of choosing by the values
+        timeout   seconds for the call with all its attempts
+        retries   how often it may be sent again
+
+        Raises Problem, Disconnected or Unknown.
+        """
+
+        def read(received: Received, deadline: float, repeated: bool) -> Reply:
+            return Reply(received.status, received.headers, _value(received, deadline), repeated)
+
+        return self._attempts(read, method, path, body, **how)
+
+    def open(self, method: str, path: str, **how: Any) -> Received:
+        """The same for an answer that goes on: only its head is awaited in time. The caller reads the body and closes it."""
+
+        def keep(received: Received, _deadline: float, _repeated: bool) -> Received:
+            return received
+
+        return self._attempts(keep, method, path, None, **how)
+
+    def _attempts(
+        self,
+        read: Callable,
+        method: str,
+        path: str,
+        body: Any,
+        *,
+        again: bool,
+        headers: dict | None = None,
+        typed: bool = False,
+        media: str | None = None,
+        timeout: float | None = None,
+        retries: int | None = None,
+    ) -> Any:
+        deadline = time.monotonic() + (self.timeout if timeout is None else timeout)
+        retries = self.retries if retries is None else retries
+        sent, parts = self._written(method, path, body, headers or {}, typed, media)
+        repeated = refused_token = False
+        cancelled = attempt = 0
+        while True:
+            wait = min(WAIT_MOST_S, WAIT_FIRST_S * 2**attempt) * random.uniform(0.5, 1)
+            try:
+                received = self.pool.send(method, path, sent, parts, deadline)
+                if received.status < 400:
+                    return read(received, deadline, repeated)
+                problem = Problem(_problem(received, deadline), received.headers, repeated)
+                if received.status == 401 and self._asks and not refused_token:
+                    refused_token = True
+                    self._token = self._asks(True)
+                    sent.update(self._authorization())
+                    continue
+                if received.status not in (429, 503):
+                    raise problem
+                # Took longer than --request-timeout, or the service ends: worth one more attempt.
+                cancelled += problem.type == "/problems/cancelled"
+                wait += float(received.headers.get("retry-after", 0))
+                if attempt >= retries or cancelled > 1 or time.monotonic() + wait >= deadline:
+                    raise problem
+            except Disconnected as error:
+                if not isinstance(error, Refused):
+                    if not again:
+                        raise Unknown(f"{error}; the change was made or not") from error
+                    repeated = True
+                if attempt >= retries or time.monotonic() + wait >= deadline:
+                    raise
+            time.sleep(wait)
+            attempt += 1
+
+    def _authorization(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self._token}"} if self._token else {}
+
+    def _written(self, method: str, path: str, body: Any, more: dict, typed: bool, media: str | None) -> tuple:
+        if self._token is None and self._asks:
+            self._token = self._asks(False)
+        headers = self._authorization()
+        cbor = media == "cbor" if media else typed or needs_cbor(body)
+        if cbor:
+            headers["Accept"] = CBOR
+        parts: list[Any] | None = None
+        if isinstance(body, (bytes, bytearray, memoryview)):
+            parts = [body]
+        elif isinstance(body, str):
+            parts = [body.encode()]
+        elif body is not None:
+            headers["Content-Type"] = CBOR if cbor else JSON
+            parts = encode(body) if cbor else [json.dumps(body, allow_nan=False, default=plain).encode()]
+        headers.update(more)
+        if os.environ.get("OBBD_DEBUG") == "1":
+            print(curl(self.pool, method, path, headers, body), file=sys.stderr)
+        return headers, parts
+
+
+def _value(received: Received, deadline: float) -> Any:
+    body = received.read(deadline)
+    kind = received.headers.get("content-type", "").split(";")[0].strip()
+    if not body:
+        return None
+    if kind == CBOR:
+        return decode(body)
+    text = body.decode()
+    return json.loads(text) if kind in (JSON, "application/problem+json") else text
+
+
+def _problem(received: Received, deadline: float) -> dict:
+    value = _value(received, deadline)
+    if isinstance(value, dict):
+        return value
+    status = received.status
+    return {"type": "", "title": f"status {status}", "status": status, "detail": f"found the status {status} without a problem"}

@@ -1,0 +1,478 @@
+#!/usr/bin/python3
+"""The Python client against the real daemon: codec, arrays, ids, columns, events, tokens, spawn, and what is in the package.
+
+With the word without-numpy it runs without numpy. test_python_plain does that.
+"""
+
+import hashlib
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import urllib.error
+import urllib.request
+from array import array
+from pathlib import Path
+
+from python import INSTALLED, plain
+
+import obbd
+from daemon import Daemon
+from obbd import arrays
+from obbd.cbor import decode, encode
+from sums import run, test, until
+
+FOLDER = Path(tempfile.mkdtemp(prefix="obbd-clients-"))
+SOCKET = f"unix:{FOLDER}/socket"
+DAEMON = Daemon("--listen", SOCKET)
+CLIENT = obbd.connect(DAEMON.url)
+NUMPY = arrays.numpy
+scenes = 0
+
+
+def fresh():
+    global scenes
+    scenes += 1
+    return CLIENT.scene(f"scene-{scenes}")
+
+
+def cube(x, **more):
+    return {"center": [x, 0, 0], "half_extents": [1, 1, 1], **more}
+
+
+def raises(kind, work, text=""):
+    try:
+        value = work()
+    except kind as error:
+        assert re.search(text, str(error)), str(error)
+        return error
+    raise AssertionError(f"no {kind} but {value!r}")
+
+
+def in_threads(work, count):
+    """Calls work(0), work(1) and so on, each in a thread of its own."""
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def doubles(*numbers):
+    return NUMPY.array(numbers, "f8") if NUMPY else array("d", numbers)
+
+
+def written(value):
+    return b"".join(bytes(part) for part in encode(value))
+
+
+# ---- CBOR ---------------------------------------------------------------------------------------
+
+# Values of RFC 8949, appendix A, that this codec writes as they stand there.
+WRITTEN = [
+    ("00", 0), ("17", 23), ("1818", 24), ("1903e8", 1000), ("1a000f4240", 1000000), ("1b000000e8d4a51000", 10**12),
+    ("1bffffffffffffffff", 2**64 - 1), ("c249010000000000000000", 2**64), ("3bffffffffffffffff", -(2**64)),
+    ("c349010000000000000000", -(2**64) - 1), ("20", -1), ("3903e7", -1000), ("fb3ff199999999999a", 1.1), ("fbc010666666666666", -4.1),
+    ("fb7e37e43c8800759c", 1e300), ("f4", False), ("f5", True), ("f6", None), ("60", ""), ("6449455446", "IETF"), ("62c3bc", "\u00fc"),
+    ("64f0908591", "\U00010151"), ("80", []), ("8301820203820405", [1, [2, 3], [4, 5]]), ("a26161016162820203", {"a": 1, "b": [2, 3]}),
+    ("826161a161626163", ["a", {"b": "c"}]), ("826161f6", ["a", None]),
+    ("d846480100000002000000", array("I", [1, 2])), ("d855440000c03f", array("f", [1.5])), ("d85648000000000000f83f", array("d", [1.5])),
+]  # fmt: skip
+READ = [("fa47c35000", 100000), ("c340", -1), ("3b7fffffffffffffff", -(2**63)), ("c240", 0)]
+
+
+@test
+def cbor_as_in_rfc_8949_and_rfc_8746():
+    for wanted, value in WRITTEN:
+        assert written(value).hex() == wanted, value
+        assert plain(decode(bytes.fromhex(wanted))) == plain(value), wanted
+    for given, value in READ:
+        assert decode(bytes.fromhex(given)) == value, given
+    assert str(decode(written(-0.0))) == "-0.0"
+
+
+@test
+def broken_cbor_is_refused_and_every_truncated_prefix():
+    whole = written({"a": [1, 300, 1e300, "text", -5, None], "columns": {"boxes": array("I", [1, 2, 3]), "points": array("d", [1, 2])}})
+    for size in range(len(whole)):
+        raises(ValueError, lambda size=size: decode(whole[:size]))
+    assert plain(decode(whole)["columns"]) == {"boxes": [1, 2, 3], "points": [1, 2]}
+    # trailing, indefinite, an unknown tag, half a number in a typed array, a key that is no text, a simple value, too deep, no UTF-8
+    for given in ("0000", "9fff", "5fff", "d85040", "d8464101", "a10000", "e0", "81" * 66 + "00", "61ff", "9bffffffffffffffff"):
+        raises(ValueError, lambda given=given: decode(bytes.fromhex(given)))
+    raises(TypeError, lambda: encode({"a": object()}), "has no form in CBOR")
+
+
+@test
+def random_values_come_back():
+    rng = random.Random(20261123)
+
+    def make(depth):
+        kind = rng.randrange(5 if depth > 3 else 7)
+        if kind == 5:
+            return [make(depth + 1) for _ in range(rng.randrange(6))]
+        if kind == 6:
+            return {f"{i}\u2603": make(depth + 1) for i in range(rng.randrange(6))}
+        text = "".join(chr(rng.randrange(32, 0x2000)) for _ in range(rng.randrange(40)))
+        whole = rng.randrange(-(2 ** rng.randrange(1, 70)), 2**70)
+        return [whole, rng.uniform(-1, 1) * 10 ** rng.randrange(-150, 150), text, rng.random() < 0.5, None][kind]
+
+    nested = 0
+    for _ in range(3000):
+        value = make(0)
+        nested += isinstance(value, (list, dict))
+        assert decode(written(value)) == value
+    assert nested > 300
+
+
+@test
+def large_arrays_go_out_from_where_they_lie_and_come_in_as_views():
+    centers = doubles(*range(300))
+    part = encode({"centers": arrays.floats(centers)})[-1]
+    centers[0] = 7.0
+    assert part[:8].tobytes() == bytes.fromhex("0000000000001c40"), "a copy does not see the change"
+    body = bytearray(written({"boxes": array("I", [7, 8, 9])}))
+    aligned = 0
+    for shift in range(4):
+        shifted = memoryview(bytearray(shift) + body)
+        boxes = decode(shifted[shift:])["boxes"]
+        assert plain(boxes) == [7, 8, 9]
+        at = bytes(shifted).index(b"\x07\0\0\0")
+        shifted[at] = 6
+        aligned += boxes[0] == 6
+    assert aligned == (1 if NUMPY else 4)
+
+
+@test
+def arrays_of_every_kind_become_what_the_contract_takes():
+    assert plain(arrays.floats([[1, 2, 3], [4, 5, 6]])) == [1, 2, 3, 4, 5, 6]
+    assert plain(arrays.ids(range(3))) == [0, 1, 2]
+    assert written(arrays.floats(array("f", [1.5]))).hex() == "d855440000c03f", "floats stay floats"
+    assert written(arrays.floats(array("l", [1]))).hex() == "d85648000000000000f03f"
+    assert written(array("h", [1, -2])).hex() == "820121", "a type without a tag becomes a list"
+    raises((ValueError, OverflowError), lambda: arrays.ids([2**32]))
+    raises((ValueError, OverflowError), lambda: arrays.ids([-1]))
+    if NUMPY:
+        grid = NUMPY.arange(12, dtype="i8").reshape(4, 3)
+        assert plain(arrays.floats(grid[:, :2])) == [0, 1, 3, 4, 6, 7, 9, 10]
+        assert plain(arrays.floats(grid.astype(">f8"))) == list(range(12))
+        assert written([NUMPY.float64(1.5), NUMPY.int64(2), NUMPY.bool_(True)]).hex() == "83fb3ff800000000000002f5"
+
+
+# ---- Scenes -------------------------------------------------------------------------------------
+
+
+@test
+def ids_of_boxes_that_were_put_and_of_boxes_that_were_there_before():
+    scene = fresh()
+    raises(LookupError, lambda: scene.ids(["a"]), "the id of 'a' is not known")
+    scene.put({"a": cube(0), "b": cube(1.5)})
+    assert plain(scene.load([[9, 0, 0], [0, 0, 0]], [1, 1, 1], names=["c", "a"])) == [3, 1]
+    assert plain(scene.ids(["a", "b", "c"])) == [1, 2, 3]
+    other = obbd.connect(DAEMON.url).scene(scene.name)  # another program
+    other.put({"b": cube(1.5), "d": cube(30)})
+    assert plain(other.ids(["d", "b"])) == [4, 2]
+    other.learn(["c", "nobody"])
+    assert plain(other.ids(["c"])) == [3]
+    many = {f"m{i}": cube(100 + 3 * i) for i in range(100)}
+    scene.put(many)
+    third = obbd.connect(DAEMON.url).scene(scene.name)
+    third.put(many)  # read by listing
+    assert plain(third.ids(["m0", "m99"])) == plain(scene.ids(["m0", "m99"]))
+    scene.commit(remove=["a"])
+    raises(LookupError, lambda: scene.ids(["a"]))
+
+
+@test
+def load_takes_rows_one_size_for_all_entities_and_planes():
+    scene = fresh()
+    extents, rotations = [[1, 1, 1], [2, 1, 1]], [[0, 0, 0, 1]] * 2
+    ids = scene.load([[0, 0, 0], [3, 0, 0]], extents, rotations, prefix="car-", entity=["ann", None], time=5.0, category=4)
+    assert plain(ids) == [1, 2]
+    assert [(box["name"], box["half_extents"], box["category"], box.get("entity")) for box in scene.boxes()] == [
+        ("car-0", [1, 1, 1], 4, "ann"),
+        ("car-1", [2, 1, 1], 4, None),
+    ]
+    assert plain(scene.all_pairs()) == ([[1, 2]] if NUMPY else [1, 2])
+    flat = fresh()
+    flat.set({"dimensions": 2})
+    flat.load([[0, 0], [1, 0], [9, 9]], [1, 1])
+    assert plain(flat.all_pairs()) == ([[1, 2]] if NUMPY else [1, 2])
+    assert plain(flat.rays([[0, -5]], [[0, 1]]).points) == ([[0, -1]] if NUMPY else [0, -1])
+
+
+@test
+def columns_in_and_out_each_ray_at_its_own_time():
+    scene = fresh()
+    scene.commit(time=0, put={"bob": cube(0)})
+    scene.commit(time=100, pose=(scene.ids(["bob"]), doubles(10, 0, 0)))
+    hits = scene.rays([[0, 0, -5], [5, 0, -5], [10, 0, -5], [0, 0, -5]], [[0, 0, 1]] * 4, times=[0, 50, 900, 100])
+    assert (plain(hits.ids), plain(hits.distances), plain(hits.clamped)) == ([1, 1, 1, 0], [4, 4, 4, 0], [0, 0, 1, 0])
+    assert len(hits) == 4 and plain(hits.normals)[:1] == ([[0, 0, -1]] if NUMPY else [0])
+    assert scene.rays([[0, 0, -5]], [[0, 0, 1]], 30.0, at=obbd.ago(500)).at == {"revision": 1, "time": 0, "clamped": True}
+    assert plain(scene.rays([[10, 0, -5]], targets=[[10, 0, 5]], exclude=[1]).ids) == [0]
+    assert plain(scene.rays([[10, 0, -5]], [[0, 0, 1]], doubles(3.5), mode="any", float32=True).ids) == [0]
+
+
+@test
+def results_of_a_commit_in_order_and_by_form():
+    scene = fresh()
+    queries = [
+        obbd.all_pairs(by="id"),
+        obbd.all_pairs(),
+        obbd.pairs([["a", "b"], ["a", "far"]], want=["mtv"]),
+        obbd.pairs(array("I", [1, 2]), by="id"),
+        obbd.ray([{"from": [-5, 0, 0], "to": [5, 0, 0]}], at=1e9),
+        obbd.overlap([{"sphere": {"center": [9, 0, 0], "radius": 1}}]),
+        obbd.point(doubles(0, 0, 0)),
+        obbd.sweep([{"box": "a", "motion": [5, 0, 0]}]),
+        obbd.nearest(points=[[20, 0, 0]], k=1),
+        {"kind": "all-pairs", "count_only": True},
+    ]
+    done = scene.commit(put={"a": cube(0), "b": cube(1.5), "far": cube(9)}, queries=queries)
+    pairs, named, wanted, by_id, ray, overlap, point, sweep, nearest, bare = done.results
+    assert plain(pairs) == ([[1, 2]] if NUMPY else [1, 2])
+    assert named["pairs"] == [["a", "b"]] and bare == {"count": 1}
+    assert wanted["results"] == [{"overlap": True, "mtv": {"normal": [1, 0, 0], "depth": 0.5}}, {"overlap": False}]
+    assert by_id["results"] == [{"overlap": True}]
+    assert (ray["results"][0]["hits"][0]["point"], ray["at"]["clamped"]) == ([-1, 0, 0], True)
+    assert [overlap["results"][0]["boxes"], point["results"][0]["boxes"]] == [["far"], ["a"]]
+    assert [sweep["results"][0]["hits"][0]["box"], nearest["results"][0]["boxes"][0]["box"]] == ["b", "far"]
+    assert (done.put, done.revision, done.ids["far"]) == (3, 1, 3)
+    raises(AttributeError, lambda: done.nothing, "the answer has no nothing")
+
+
+@test
+def more_pairs_than_an_answer_lists_are_an_error_unless_a_limit_was_stated():
+    scene = fresh()
+    scene.load([[0, 0, 0]] * 1500, [1, 1, 1])
+    error = raises(obbd.Truncated, scene.all_pairs, "there are 1124250 pairs")
+    assert (len(error.pairs) if NUMPY else len(error.pairs) // 2) == 1_000_000
+    assert len(scene.all_pairs(limit=5)) == (5 if NUMPY else 10)
+
+
+@test
+def boxes_frames_settings_copies_recorded_queries_the_plain_calls():
+    scene = fresh()
+    assert scene.set({"record": 10, "history": {"span": 1000}}).record == 10
+    scene.commit(frames={"rig": {"center": [0, 5, 0]}}, put={"head": cube(0, frame="rig"), "a": cube(5), "b": cube(9, entity="ann")})
+    assert scene.box("head", include=["aabb"]).aabb == {"min": [-1, 4, -1], "max": [1, 6, 1]}
+    assert scene.patch("a", {"data": {"hp": 2**70}}).data == {"hp": 2**70}
+    assert scene.transform("a", {"translate": [1, 0, 0]}).center == [6, 0, 0]
+    assert scene.merge("a", ["b"]).center == [7.5, 0, 0]
+    assert [box["name"] for box in scene.boxes(entity="ann")] == ["b"]
+    assert list(scene.frames()) == [{"name": "rig", "center": [0, 5, 0], "rotation": [0, 0, 0, 1]}]
+    scene.query(obbd.ray([{"from": [0, 5, -9], "to": [0, 5, 0]}], tag="shot"))
+    assert [one["kind"] for one in scene.recorded(tag="shot", hit=True)] == ["ray"]
+    copy = scene.copy(f"{scene.name} copy")
+    assert (copy.boxes, copy.revision) == (3, 1)
+    assert scene.commit(pose={"a": {"center": [0, 0, 0]}}).posed == 1, "the copy's epoch is not this scene's"
+    assert f"{scene.name} copy" in [one["name"] for one in CLIENT.scenes()]
+    assert CLIENT.scene(f"{scene.name} copy").import_lines(scene.export()).boxes == 3
+
+
+@test
+def a_scene_that_was_deleted_and_made_again_is_noticed_and_its_boxes_are_put_again():
+    scene = fresh()
+    lost = []
+
+    def put(one):
+        lost.append(one)
+        one.put({"a": cube(0)})
+
+    scene.on_lost = put
+    scene.put({"wall": cube(9), "a": cube(0)})
+    ids = scene.ids(["a"])
+    elsewhere = obbd.connect(DAEMON.url).scene(scene.name)
+    elsewhere.delete()
+    elsewhere.put({"c": cube(3), "d": cube(6)})
+    found = []
+
+    def pose(_):
+        found.append(raises(obbd.Lost, lambda: scene.commit(pose=(ids, doubles(1, 0, 0)))))
+
+    in_threads(pose, 3)
+    assert (len(found), len(lost)) == (3, 1)
+    assert scene.box("d").center == [6, 0, 0], "the pose by an old id moved nothing"
+    assert plain(scene.ids(["a"])) == [3]
+    elsewhere.delete()
+    raises(obbd.Lost, lambda: scene.query(obbd.all_pairs()))
+    assert len(lost) == 2
+
+
+@test
+def events_from_the_present_set_on_until_the_scene_is_deleted():
+    scene = fresh()
+    scene.put({"a": cube(0), "b": cube(1.5)})
+    seen = []
+    for event in scene.events(["collisions", "boxes"], prefix="a", include=["pose"]):
+        seen.append(event)
+        if event.kind == "state":
+            scene.commit(time=5, pose={"a": {"center": [20, 0, 0]}})
+        if event.kind == "boxes":
+            scene.delete()
+    assert [event.kind for event in seen] == ["state", "end", "boxes", "gone"]
+    assert seen[1].pairs == [["a", "b"]]
+    assert seen[2].columns == {"ids": [1], "centers": [20, 0, 0], "rotations": [0, 0, 0, 1]}
+
+
+@test
+def events_end_after_a_time_without_a_message_and_go_on_over_a_restart():
+    with Daemon() as first:
+        scene = obbd.connect(first.url).scene("yard")
+        scene.put({"a": cube(0)})
+        assert [event.kind for event in scene.events(timeout=0.2)] == ["state"]
+        events = scene.events()
+        assert next(events).pairs == []
+        port = first.port
+    scene.on_lost = lambda lost: lost.put({"a": cube(0), "b": cube(1.5)})
+    with Daemon(port=port):
+        assert next(events).pairs == [["a", "b"]]
+        events.close()
+
+
+# ---- Ways to the daemon -------------------------------------------------------------------------
+
+
+@test
+def a_unix_socket_and_the_address_of_the_environment():
+    with obbd.connect(SOCKET) as over_socket:
+        assert over_socket.scene("x").page is None
+        assert isinstance(over_socket.request("GET", "/v1/scenes").value["scenes"], list)
+    os.environ["OBBD_URL"] = DAEMON.url
+    assert obbd.connect().request("GET", "/healthz").value == {"status": "alive"}
+    del os.environ["OBBD_URL"]
+    raises(ValueError, lambda: obbd.connect("ftp://x"), "found the address 'ftp://x'")
+    raises(obbd.Disconnected, lambda: obbd.connect("http://127.0.0.1:1", retries=0).request("GET", "/healthz"))
+
+
+@test
+def many_threads_share_a_client():
+    scene = fresh()
+    scene.load([[3.0 * i, 0, 0] for i in range(50)], [1, 1, 1])
+    wrong = []
+
+    def ask(i):
+        for _ in range(40):
+            hits = scene.rays([[3.0 * i, 0, -5]], [[0, 0, 1]])
+            if hits.ids[0] != i + 1:
+                wrong.append(i)
+
+    in_threads(ask, 8)
+    assert not wrong
+    assert 1 <= len(CLIENT._sender.pool._free) <= 9, "connections are kept"
+
+
+@test
+def a_token_is_asked_for_when_there_is_none_and_again_when_it_is_refused():
+    token = "a fresh token"
+    entry = {"name": "test", "sha256": hashlib.sha256(token.encode()).hexdigest(), "scopes": ["read", "write"], "scenes": ["*"]}
+    (FOLDER / "tokens.json").write_text(json.dumps({"tokens": [entry]}), encoding="utf-8")
+    asked = []
+
+    def ask(refused):
+        asked.append(refused)
+        return token if refused else "an old one"
+
+    with Daemon("--token-file", str(FOLDER / "tokens.json")) as guarded:
+        obbd.connect(guarded.url, token=ask).scene("yard").put({"a": cube(0)})
+        assert asked == [False, True]
+        assert raises(obbd.Problem, lambda: obbd.connect(guarded.url, token="wrong").request("GET", "/v1/scenes")).status == 401
+
+
+def program(text, *words, **variables):
+    """A program of somebody who installed the package."""
+    env = {**os.environ, "PYTHONPATH": str(INSTALLED), "OBBD_BIN": os.environ["OBBD"], "TMPDIR": str(FOLDER), **variables}
+    return subprocess.Popen([sys.executable, "-c", text, *words], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@test
+def each_request_is_printed_as_a_curl_that_works():
+    text = """import obbd, sys
+from array import array
+scene = obbd.connect(sys.argv[1]).scene("it's")
+scene.put({"a": {"center": [0, 0, 0], "half_extents": [1, 1, 1]}})
+scene.query(obbd.pairs(array("I", [1, 1]), by="id"))"""
+    done = program(text, DAEMON.url, OBBD_DEBUG="1")
+    commands = done.communicate()[1].strip().split("\n")
+    assert (done.returncode, len(commands)) == (0, 2), commands
+    assert json.loads(subprocess.check_output(["sh", "-c", commands[1]]))["results"] == [{"overlap": True}]
+
+
+@test
+def spawn_finds_the_daemon_in_three_places():
+    home = Path(tempfile.mkdtemp(dir=FOLDER))
+    shutil.copytree(INSTALLED / "obbd", home / "obbd")
+    for word in ("named", "path", "obbd/bin"):
+        (home / word).mkdir()
+        (home / word / "obbd").write_text(f"#!/bin/sh\necho {word} >&2; exit 1\n", encoding="utf-8")
+        (home / word / "obbd").chmod(0o755)
+
+    def finds(binary):
+        env = {"PATH": f"{home}/path:{os.environ['PATH']}", "PYTHONPATH": str(home), "OBBD_BIN": binary}
+        done = program("import obbd\ntry: obbd.spawn()\nexcept RuntimeError as error: print(error)", **env)
+        said, told = done.communicate()
+        assert re.match("the daemon .*obbd did not start", said), told
+        return told.strip()
+
+    assert finds(f"{home}/named/obbd") == "named"
+    assert finds("") == "obbd/bin"
+    shutil.rmtree(home / "obbd/bin")
+    assert finds("") == "path"
+
+
+@test
+def a_spawned_daemon_ends_with_its_program_however_that_ends():
+    text = """import obbd, sys, time
+db = obbd.spawn(history=2000, host=["a.example", "b.example"])
+scene = db.scene("yard")
+print(scene.page, scene.set()["history"]["span"], flush=True)
+if sys.argv[1] == "hang": time.sleep(60)
+if sys.argv[1] == "close": db.close()"""
+
+    def gone(address):
+        try:
+            urllib.request.urlopen(address + "healthz").close()
+        except urllib.error.URLError:
+            return True
+        return False
+
+    for way in ("close", "leave", "hang"):
+        child = program(text, way)
+        page, span = child.stdout.readline().split()
+        assert span == "2000"
+        if way == "hang":
+            child.send_signal(signal.SIGKILL)
+        child.communicate()
+        until(f"{way}: the daemon is gone", lambda: gone(page.split("#")[0]))
+        until(f"{way}: its folder is gone", lambda: not any(FOLDER.glob("obbd-*")))
+
+
+# ---- The package --------------------------------------------------------------------------------
+
+
+@test
+def the_package_has_the_version_of_the_daemon_and_needs_nothing():
+    metadata = next(INSTALLED.glob("obbd-*.dist-info")) / "METADATA"
+    fields = metadata.read_text(encoding="utf-8").split("\n\n")[0]
+    version = subprocess.check_output([os.environ["OBBD"], "--version"], text=True).split()[1]
+    assert f"\nVersion: {version}\n" in fields
+    needed = [line for line in fields.split("\n") if line.startswith("Requires-Dist:") and "extra ==" not in line]
+    assert needed == []
+    sources = "".join(file.read_text(encoding="utf-8") for file in (INSTALLED / "obbd").glob("*.py"))
+    imports = set(re.findall(r"^\s*(?:import|from) ([a-z]\w*)", sources, re.M))
+    assert len(imports) > 10 and imports - set(sys.stdlib_module_names) == {"numpy"}
+
+
+print("with" if NUMPY else "without", "numpy")
+status = run()
+CLIENT.close()
+DAEMON.stop()
+shutil.rmtree(FOLDER)
+sys.exit(status)

@@ -1,0 +1,30 @@
+"""The daemon as a child process, for tests that run under Python."""
+
+import os
+import re
+import subprocess
+
+
+class Daemon:
+    """A daemon on loopback; a context manager, whose end expects that it ends with 0."""
+
+    def __init__(self, *options, port=0):
+        command = [os.environ["OBBD"], "--log-level", "warn", *options, "--listen", f"127.0.0.1:{port}"]
+        self.child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        for line in self.child.stdout:
+            found = re.search(r"listening on (http:\S+:(\d+))", line)
+            if found:
+                self.url, self.port = found.group(1), int(found.group(2))
+                return
+        raise AssertionError(f"the daemon ended with {self.child.wait()}")
+
+    def stop(self):
+        self.child.terminate()
+        self.child.stdout.close()
+        return self.child.wait()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        assert self.stop() == 0
