@@ -25,6 +25,8 @@ export interface Settings {
     dimensions?: 2 | 3;
     history?: { span?: number; commits?: number };
     record?: number;
+    /** Whether the scene outlives the process; chosen when it is made. */
+    durable?: boolean;
 }
 
 export interface Bounds {
@@ -37,6 +39,7 @@ export interface SceneInfo extends Moment {
     dimensions: 2 | 3;
     history: { span: number; commits: number };
     record: number;
+    durable?: true;
     boxes: number;
     oldest: Moment;
     bounds: Bounds | null;
@@ -221,6 +224,8 @@ export interface Changes {
 }
 
 export interface Commit<Q extends readonly Query[] = readonly Query[]> extends Changes {
+    /** Chosen by the client, at most 64 bytes: a commit that the scene remembers by its id is not applied again. */
+    id?: string;
     time?: number;
     restart?: boolean;
     if_revision?: number;
@@ -242,6 +247,8 @@ export interface Committed<Q extends readonly Query[] = readonly Query[]> extend
     ids_omitted?: true;
     missing?: NameOrId[];
     dry_run?: true;
+    /** The commit was applied before, and this is what it did then. */
+    repeated?: true;
     results: { -readonly [I in keyof Q]: Answer<Q[I]> };
     /** The connection broke before the answer came, and the commit is known to have been made. The counts are then those of the
      * request, and the queries were asked again at its revision. Not of the contract. */
