@@ -39,7 +39,7 @@
 #include "core/scene/scene.h"          /* a scene: settings, clock, info */
 #include "core/scene/edit.h"           /* what one commit is asked to do: plain data */
 #include "core/scene/effects.h"        /* what one commit did, to the bit: plain data */
-#include "core/scene/commit.h"         /* prepare, commit, discard */
+#include "core/scene/commit.h"         /* prepare, commit, discard; apply, publish, revert */
 #include "core/scene/overlay.h"        /* boxes laid over a view, stored nowhere */
 #include "core/scene/rehearsal.h"      /* the states that a commit would make */
 #include "core/scene/footprint.h"      /* the bytes that an edit adds, and how a history gives some back */

@@ -107,8 +107,9 @@ void obb_prepared_describe(const struct obb_prepared *prepared, obb_committed *o
 /* Leaves the scene as it was before obb_edit_prepare. */
 void obb_edit_discard(struct obb_prepared *prepared);
 
-/* Writes what the prepared commit does; the list is in `arena`. Call it before commit or discard.
- * The texts and versions stay until then, and afterwards while a view of the state before is open.
+/* Writes what the prepared commit does; the list is in `arena`. Call it before commit, apply or
+ * discard. The texts and versions stay until commit or discard, or until an applied edit is
+ * published or reverted, and after commit or publish while a view of the state before is open.
  * OBB_NO_MEMORY. */
 obb_status obb_prepared_effects(const struct obb_prepared *prepared, struct obb_arena *arena,
                                 obb_effects *out);

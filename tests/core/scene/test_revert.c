@@ -1418,8 +1418,6 @@ int main(void)
     TCase *tc = tcase_create("revert");
     tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, readers_are_told_of_published_commits_only);
-    tcase_add_test(tc, readers_see_no_commit_come_or_go);
-    tcase_add_test(tc, a_walk_along_reverted_versions_begins_anew);
     tcase_add_test(tc, only_the_writer_sees_the_tail);
     tcase_add_test(tc, a_commit_of_the_tail_may_only_move_the_time_on);
     tcase_add_test(tc, the_first_time_that_is_stated_is_taken_back);
@@ -1427,5 +1425,10 @@ int main(void)
     tcase_add_test(tc, room_is_judged_against_the_tail);
     tcase_add_test(tc, a_scene_may_be_destroyed_with_its_tail);
     suite_add_tcase(suite, tc);
+    TCase *readers = tcase_create("readers");
+    tcase_set_timeout(readers, test_patience(60));
+    tcase_add_test(readers, readers_see_no_commit_come_or_go);
+    tcase_add_test(readers, a_walk_along_reverted_versions_begins_anew);
+    suite_add_tcase(suite, readers);
     return test_main(suite);
 }
