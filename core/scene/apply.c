@@ -103,17 +103,21 @@ struct found {
     struct obb_record *record;
 };
 
-/* The entries of a group. If it names boxes, each entry begins with its target. */
+/* The entries of a group. If it names boxes, each entry begins with its target, unless the names
+ * are a column. */
 struct entries {
     const void *first;
     size_t count, size;
+    const obb_str *names;      /* or NULL */
     struct found found[AHEAD]; /* of entries i / AHEAD * AHEAD and so on */
 };
 
-static const obb_target *target_of(const struct entries *entries, size_t i)
+static obb_target target_at(const struct entries *entries, size_t i)
 {
-    const void *entry = (const char *)entries->first + i * entries->size;
-    return entry;
+    if (entries->names != NULL)
+        return (obb_target){.name = entries->names[i]};
+    const obb_target *entry = (const void *)((const char *)entries->first + i * entries->size);
+    return *entry;
 }
 
 static struct found look_up(const struct obb_apply *apply, const obb_target *target)
@@ -138,19 +142,18 @@ static void look_ahead(const struct obb_apply *apply, struct entries *entries, s
     const size_t count = entries->count - i < AHEAD ? entries->count - i : AHEAD;
     struct found *found = entries->found;
     for (size_t k = 0; k < count; k++) {
-        const obb_target *target = target_of(entries, i + k);
-        found[k].hash = target->has_id ? 0 : obb_record_hash(apply->scene, target->name);
-        if (!target->has_id)
+        const obb_target target = target_at(entries, i + k);
+        found[k].hash = target.has_id ? 0 : obb_record_hash(apply->scene, target.name);
+        if (!target.has_id)
             obb_hash_table_prefetch_bucket(names, found[k].hash);
     }
     for (size_t k = 0; k < count; k++)
-        if (!target_of(entries, i + k)->has_id)
+        if (!target_at(entries, i + k).has_id)
             obb_hash_table_prefetch_link(names, found[k].hash);
     for (size_t k = 0; k < count; k++) {
-        const obb_target *target = target_of(entries, i + k);
-        found[k].record = target->has_id
-                              ? obb_id_tree_find(&apply->scene->ids, target->id)
-                              : obb_record_find(apply->scene, target->name, found[k].hash);
+        const obb_target target = target_at(entries, i + k);
+        found[k].record = target.has_id ? obb_id_tree_find(&apply->scene->ids, target.id)
+                                        : obb_record_find(apply->scene, target.name, found[k].hash);
         if (found[k].record != NULL)
             obb_version_prefetch(obb_apply_slot(
                 apply, atomic_load_explicit(&found[k].record->newest, memory_order_relaxed)));
@@ -618,10 +621,9 @@ static void set_parts(const obb_put *put, obb_box *box)
 }
 
 /* Writes the frame and the pose of put i. */
-static obb_status put_pose(struct obb_apply *apply, size_t i, struct obb_version *version,
-                           bool created)
+static obb_status put_pose(struct obb_apply *apply, size_t i, const obb_put *put,
+                           struct obb_version *version, bool created)
 {
-    const obb_put *put = &apply->edit->puts[i];
     struct obb_rig *rig = version->mount == NULL ? NULL : version->mount->rig;
     if ((put->parts & OBB_PUT_FRAME) != 0 && put->frame.length > 0) {
         const struct obb_version *current = find_frame(apply, put->frame);
@@ -656,7 +658,8 @@ static obb_status put_pose(struct obb_apply *apply, size_t i, struct obb_version
 
 static obb_status apply_put(struct obb_apply *apply, size_t i, const struct found *found)
 {
-    const obb_put *put = &apply->edit->puts[i];
+    obb_put scratch;
+    const obb_put *put = obb_edit_put(apply->edit, i, &scratch);
     obb_status st = check_put(put);
     if (st != OBB_OK)
         return st;
@@ -681,7 +684,7 @@ static obb_status apply_put(struct obb_apply *apply, size_t i, const struct foun
         apply->new_ids[i] = version->record->id;
     }
     version->put = 1;
-    st = put_pose(apply, i, version, created);
+    st = put_pose(apply, i, put, version, created);
     if (st != OBB_OK)
         return st;
     if ((put->parts & OBB_PUT_CATEGORY) != 0)
@@ -867,22 +870,30 @@ static bool names_boxes(obb_group group)
 static obb_status apply_groups(struct obb_apply *apply, obb_fault *fault)
 {
     const obb_edit *edit = apply->edit;
+    const obb_str *names =
+        edit->puts == NULL && edit->put_count > 0 ? edit->put_columns->names : NULL;
     const struct {
         obb_group group;
-        struct entries entries;
+        struct group_entries {
+            const void *first;
+            size_t count, size;
+            const obb_str *names;
+        } entries;
     } groups[] = {
-        {OBB_GROUP_REMOVE, {edit->removes, edit->remove_count, sizeof *edit->removes, {{0}}}},
+        {OBB_GROUP_REMOVE, {edit->removes, edit->remove_count, sizeof *edit->removes, NULL}},
         {OBB_GROUP_REMOVE_FRAMES,
-         {edit->remove_frames, edit->remove_frame_count, sizeof *edit->remove_frames, {{0}}}},
-        {OBB_GROUP_FRAMES, {edit->frames, edit->frame_count, sizeof *edit->frames, {{0}}}},
-        {OBB_GROUP_PUT, {edit->puts, edit->put_count, sizeof *edit->puts, {{0}}}},
-        {OBB_GROUP_POSE, {edit->poses, edit->pose_count, sizeof *edit->poses, {{0}}}},
+         {edit->remove_frames, edit->remove_frame_count, sizeof *edit->remove_frames, NULL}},
+        {OBB_GROUP_FRAMES, {edit->frames, edit->frame_count, sizeof *edit->frames, NULL}},
+        {OBB_GROUP_PUT, {edit->puts, edit->put_count, sizeof *edit->puts, names}},
+        {OBB_GROUP_POSE, {edit->poses, edit->pose_count, sizeof *edit->poses, NULL}},
         {OBB_GROUP_TRANSFORM,
-         {edit->transforms, edit->transform_count, sizeof *edit->transforms, {{0}}}},
-        {OBB_GROUP_MERGE, {edit->merges, edit->merge_count, sizeof *edit->merges, {{0}}}},
+         {edit->transforms, edit->transform_count, sizeof *edit->transforms, NULL}},
+        {OBB_GROUP_MERGE, {edit->merges, edit->merge_count, sizeof *edit->merges, NULL}},
     };
     for (size_t g = 0; g < sizeof groups / sizeof groups[0]; g++) {
-        struct entries entries = groups[g].entries;
+        const struct group_entries *of = &groups[g].entries;
+        struct entries entries = {
+            .first = of->first, .count = of->count, .size = of->size, .names = of->names};
         *fault = (obb_fault){.group = groups[g].group};
         for (; fault->index < entries.count; fault->index++) {
             if (names_boxes(fault->group))

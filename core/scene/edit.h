@@ -41,6 +41,19 @@ typedef struct obb_put {
     double since; /* of a box that was exported with a ttl; an edit ignores it */
 } obb_put;
 
+/* Puts in columns, which take less memory than a list of them. Put i is `rest`, except for its name,
+ * its box, and the members of which there is a column. */
+typedef struct obb_put_columns {
+    obb_put rest; /* its parts are OBB_PUT_ALL */
+    const obb_str *names;
+    const obb_box *boxes;
+    /* NULL: as `rest` has it. */
+    const obb_str *entities, *frames;
+    const uint32_t *categories, *masks;
+    const int32_t *groups;
+    const double *ttls; /* below 0: the box does not expire */
+} obb_put_columns;
+
 /* The pose of a box, in its frame if it has one; or of a frame, by name. A new frame begins at 0
  * and not turned. A pose renews the ttl of its box, also if the box stays where it is. */
 typedef struct obb_pose {
@@ -120,6 +133,7 @@ typedef struct obb_edit {
     const obb_pose *frames;       /* made, or moved with their boxes; without ids */
     size_t frame_count;
     const obb_put *puts;
+    const obb_put_columns *put_columns; /* the puts, if `puts` is NULL */
     size_t put_count;
     /* Ids of the boxes that the puts make, ascending, none below the scene's next id; NULL: the
      * next ones. Of one put each. */
@@ -146,6 +160,9 @@ typedef struct obb_edit {
      * without boxes and frames, or replace_all. */
     const obb_settings *settings;
 } obb_edit;
+
+/* Returns put i, of a list or of columns. *scratch holds a put of columns. */
+const obb_put *obb_edit_put(const obb_edit *edit, size_t i, obb_put *scratch);
 
 /* Returns the number of entries of boxes and frames, without merges. */
 static inline size_t obb_edit_entries(const obb_edit *edit)

@@ -95,7 +95,8 @@ size_t obb_edit_bytes(const struct obb_scene *scene, const obb_edit *edit)
                    frame_bytes(scene, edit);
     obb_str entity = {.length = 0}; /* boxes of one entity mostly follow each other */
     for (size_t i = 0; i < edit->put_count; i++) {
-        const obb_put *put = &edit->puts[i];
+        obb_put scratch;
+        const obb_put *put = obb_edit_put(edit, i, &scratch);
         if (put->frame.length > 0)
             bytes += MOUNT_BYTES;
         if ((put->parts & OBB_PUT_TTL) != 0 && put->attributes.has_ttl)

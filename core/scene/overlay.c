@@ -182,6 +182,7 @@ static obb_status touched_by_edit(const struct obb_view *below, const obb_edit *
                                   struct touched *out)
 {
     const size_t moved = edit->remove_frame_count + edit->frame_count;
+    obb_put put;
     obb_status st = init_touched(out, obb_edit_entries(edit) - moved, arena);
     if (st != OBB_OK)
         return st;
@@ -191,7 +192,7 @@ static obb_status touched_by_edit(const struct obb_view *below, const obb_edit *
     if (st != OBB_OK)
         return st;
     for (size_t i = 0; i < edit->put_count; i++)
-        touch(out, below, &edit->puts[i].target);
+        touch(out, below, &obb_edit_put(edit, i, &put)->target);
     for (size_t i = 0; i < edit->pose_count; i++)
         touch(out, below, &edit->poses[i].target);
     for (size_t i = 0; i < edit->transform_count; i++)
@@ -218,8 +219,8 @@ static obb_status touched_by_edit(const struct obb_view *below, const obb_edit *
     for (size_t i = 0; i < edit->frame_count; i++)
         out->frames[count++] = edit->frames[i].target.name;
     for (size_t i = 0; i < edit->put_count; i++)
-        if (edit->puts[i].frame.length > 0)
-            out->frames[count++] = edit->puts[i].frame;
+        if (obb_edit_put(edit, i, &put)->frame.length > 0)
+            out->frames[count++] = obb_edit_put(edit, i, &put)->frame;
     add_frames_of_boxes(out, below, count);
     return OBB_OK;
 }

@@ -46,7 +46,7 @@ bool wire_read_puts(struct wire_cursor *c, int dimensions, obb_edit *edit, wire_
     if (!wire_is_put_columns(c))
         return !c->failed && read_puts_by_name(c, dimensions, edit);
     form->put_columns = edit->all_put_ids = true;
-    return wire_read_put_columns(c, dimensions, &edit->puts, &edit->put_count);
+    return wire_read_put_columns(c, dimensions, &edit->put_columns, &edit->put_count);
 }
 
 /* Reads a pose; with `named` that of a line of an import, which states the frame's name. */

@@ -62,6 +62,7 @@ static void point_at_entry(struct wire_pointer *pointer, obb_status status, cons
                            const wire_edit_form *form, bool has_if_revision, const obb_edit *edit)
 {
     const size_t i = fault->index;
+    obb_put put;
     switch (fault->group) {
     case OBB_GROUP_TIME:
         wire_pointer_key(pointer, obb_str_of("time"));
@@ -91,7 +92,7 @@ static void point_at_entry(struct wire_pointer *pointer, obb_status status, cons
         if (form->put_columns) {
             point_at_row(pointer, "put", "names", i);
         } else {
-            point_at_target(pointer, "put", &edit->puts[i].target);
+            point_at_target(pointer, "put", &obb_edit_put(edit, i, &put)->target);
             if (status == OBB_NO_FRAME)
                 wire_pointer_key(pointer, obb_str_of("frame"));
         }
@@ -123,8 +124,8 @@ static void point_at_entry(struct wire_pointer *pointer, obb_status status, cons
     }
 }
 
-/* Returns the box that the fault names, or NULL. */
-static const obb_target *target_of(const obb_fault *fault, const obb_edit *edit)
+/* Returns the box that the fault names, or NULL. *scratch holds a put of columns. */
+static const obb_target *target_of(const obb_fault *fault, const obb_edit *edit, obb_put *scratch)
 {
     const size_t i = fault->index;
     switch (fault->group) {
@@ -133,7 +134,7 @@ static const obb_target *target_of(const obb_fault *fault, const obb_edit *edit)
     case OBB_GROUP_FRAMES:
         return &edit->frames[i].target;
     case OBB_GROUP_PUT:
-        return &edit->puts[i].target;
+        return &obb_edit_put(edit, i, scratch)->target;
     case OBB_GROUP_POSE:
         return &edit->poses[i].target;
     case OBB_GROUP_TRANSFORM:
@@ -156,7 +157,8 @@ static wire_problem problem_of_no_box(const obb_fault *fault, const obb_edit *ed
                                       struct obb_arena *arena)
 {
     wire_problem problem = wire_problem_of(OBB_NO_BOX);
-    const obb_target *target = target_of(fault, edit);
+    obb_put put;
+    const obb_target *target = target_of(fault, edit, &put);
     if (target != NULL && !target->has_id)
         return wire_problem_of_name(OBB_NO_BOX, target->name, arena);
     if (target != NULL)
@@ -168,16 +170,19 @@ static wire_problem problem_of_no_frame(const obb_fault *fault, const obb_edit *
                                         struct obb_arena *arena)
 {
     const size_t i = fault->index;
-    return wire_problem_of_name(
-        OBB_NO_FRAME, fault->group == OBB_GROUP_PUT ? edit->puts[i].frame : edit->remove_frames[i],
-        arena);
+    obb_put put;
+    return wire_problem_of_name(OBB_NO_FRAME,
+                                fault->group == OBB_GROUP_PUT ? obb_edit_put(edit, i, &put)->frame
+                                                              : edit->remove_frames[i],
+                                arena);
 }
 
 /* The detail of a box that its frame places out of range. */
 static const char *beyond_range(const obb_fault *fault, const obb_edit *edit,
                                 struct obb_arena *arena)
 {
-    const obb_target *target = target_of(fault, edit);
+    obb_put put;
+    const obb_target *target = target_of(fault, edit, &put);
     const char *const rule =
         "coordinates in the scene are at most 1e9 in magnitude, and angles finite";
     if (target == NULL)
@@ -193,14 +198,16 @@ static wire_problem problem_of(obb_status status, const obb_fault *fault, const 
                                struct obb_arena *arena)
 {
     wire_problem problem = wire_problem_of(status);
+    obb_put put;
     const bool transforms = fault->group == OBB_GROUP_TRANSFORM;
     if (status == OBB_NO_BOX)
         return problem_of_no_box(fault, edit, arena);
     if (status == OBB_NO_FRAME)
         return problem_of_no_frame(fault, edit, arena);
     if (status == OBB_FRAMED)
-        problem.detail = wire_detail(arena, "found %s, which stands in a frame; %s",
-                                     wire_show(target_of(fault, edit)->name).text, problem.detail);
+        problem.detail =
+            wire_detail(arena, "found %s, which stands in a frame; %s",
+                        wire_show(target_of(fault, edit, &put)->name).text, problem.detail);
     if (status == OBB_BAD_NUMBER && fault->group != OBB_GROUP_NONE && !transforms &&
         fault->group != OBB_GROUP_MERGE)
         problem.detail = beyond_range(fault, edit, arena);

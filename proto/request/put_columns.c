@@ -134,7 +134,7 @@ static bool check_whole(const struct wire_columns *columns, int field, size_t i,
                                          high));
 }
 
-static bool make_attributes(const struct wire_columns *columns, const struct rows *rows, size_t i,
+static bool read_attributes(const struct wire_columns *columns, const struct rows *rows, size_t i,
                             obb_attributes *out)
 {
     const size_t row = i - rows->first;
@@ -156,14 +156,86 @@ static bool make_attributes(const struct wire_columns *columns, const struct row
            wire_columns_fail(columns, TTL, i, 0, (wire_cause)status, wire_limits[WIRE_TTL].rule);
 }
 
+/* The columns of core while they are made. */
+struct making {
+    obb_put_columns *columns;
+    obb_box *boxes;
+    uint32_t *categories, *masks; /* NULL: all rows have the same */
+    int32_t *groups;
+    double *ttls;
+    bool varied; /* the attributes are not the same in all rows */
+};
+
+/* Returns whether the column has a value for each row. */
+static bool varies(const struct wire_columns *columns, int field)
+{
+    return wire_columns_has(columns, field) && !columns->data[field].one;
+}
+
+/* Makes room for `count` puts. Returns false if there is no memory. */
+static bool begin_making(const struct wire_columns *columns, size_t count, struct making *m)
+{
+    struct obb_arena *arena = columns->object.c->arena;
+    obb_put_columns *out = obb_arena_alloc(arena, 1, sizeof *out);
+    *m = (struct making){.columns = out};
+    m->boxes = obb_arena_alloc(arena, count, sizeof *m->boxes);
+    bool good = out != NULL && m->boxes != NULL;
+    if (varies(columns, CATEGORY))
+        good = good && (m->categories = obb_arena_alloc(arena, count, sizeof *m->categories));
+    if (varies(columns, MASK))
+        good = good && (m->masks = obb_arena_alloc(arena, count, sizeof *m->masks));
+    if (varies(columns, GROUP))
+        good = good && (m->groups = obb_arena_alloc(arena, count, sizeof *m->groups));
+    if (varies(columns, TTL))
+        good = good && (m->ttls = obb_arena_alloc(arena, count, sizeof *m->ttls));
+    if (!good)
+        return false;
+    m->varied = m->categories != NULL || m->masks != NULL || m->groups != NULL || m->ttls != NULL;
+    *out = (obb_put_columns){
+        .rest = {.parts = OBB_PUT_ALL},
+        .names = columns->data[NAMES].names,
+        .boxes = m->boxes,
+        .entities = varies(columns, ENTITIES) ? columns->data[ENTITIES].names : NULL,
+        .frames = varies(columns, FRAMES) ? columns->data[FRAMES].names : NULL,
+        .categories = m->categories,
+        .masks = m->masks,
+        .groups = m->groups,
+        .ttls = m->ttls,
+    };
+    return true;
+}
+
+/* Makes the attributes of row i: those that are the same in all rows with row 0. */
+static bool make_attributes(const struct wire_columns *columns, const struct rows *rows, size_t i,
+                            struct making *m)
+{
+    obb_attributes attributes;
+    if (i > 0 && !m->varied)
+        return true;
+    if (!read_attributes(columns, rows, i, &attributes))
+        return false;
+    if (i == 0) {
+        m->columns->rest.attributes = attributes;
+        if (wire_columns_has(columns, FRAMES))
+            m->columns->rest.frame = wire_columns_name(columns, FRAMES, i);
+    }
+    if (m->categories != NULL)
+        m->categories[i] = attributes.category;
+    if (m->masks != NULL)
+        m->masks[i] = attributes.mask;
+    if (m->groups != NULL)
+        m->groups[i] = attributes.group;
+    if (m->ttls != NULL)
+        m->ttls[i] = attributes.has_ttl ? attributes.ttl : -1.0;
+    return true;
+}
+
 /* Makes the put of row i, which is in the block `rows`. */
 static bool make_put(const struct wire_columns *columns, const struct rows *rows, size_t i,
-                     obb_put *out)
+                     struct making *m)
 {
     const size_t row = i - rows->first, dimensions = (size_t)columns->dimensions;
     obb_vec3 center = {0}, half_extents = {0};
-    *out =
-        (obb_put){.target = {.name = wire_columns_name(columns, NAMES, i)}, .parts = OBB_PUT_ALL};
     if (!take_vector(columns, CENTERS, WIRE_COORDINATE, i, &rows->centers[row * dimensions],
                      &center) ||
         !take_vector(columns, HALF_EXTENTS, WIRE_HALF_EXTENT, i,
@@ -175,12 +247,10 @@ static bool make_put(const struct wire_columns *columns, const struct rows *rows
     const double *q = &rows->rotations[row * 4];
     const obb_status status =
         obb_box_from_pose(center, half_extents, (obb_quat){q[0], q[1], q[2], q[3]},
-                          rows->angles[row], columns->dimensions, &out->box);
+                          rows->angles[row], columns->dimensions, &m->boxes[i]);
     if (status != OBB_OK)
         return wire_columns_fail_quaternion(columns, ROTATIONS, i, q, status);
-    if (wire_columns_has(columns, FRAMES))
-        out->frame = wire_columns_name(columns, FRAMES, i);
-    return make_attributes(columns, rows, i, &out->attributes);
+    return make_attributes(columns, rows, i, m);
 }
 
 /* ---- The object ------------------------------------------------------------------------------ */
@@ -220,7 +290,7 @@ static bool read_columns(struct wire_columns *columns)
            refuse_repeated_name(columns);
 }
 
-bool wire_read_put_columns(struct wire_cursor *c, int dimensions, const obb_put **out,
+bool wire_read_put_columns(struct wire_cursor *c, int dimensions, const obb_put_columns **out,
                            size_t *out_count)
 {
     struct wire_columns columns;
@@ -228,10 +298,10 @@ bool wire_read_put_columns(struct wire_cursor *c, int dimensions, const obb_put 
         !read_columns(&columns))
         return false;
     const size_t sound = wire_columns_sound_rows(&columns);
-    obb_put *puts = obb_arena_alloc(c->arena, sound, sizeof *puts);
-    if (puts == NULL)
+    struct making making;
+    if (!begin_making(&columns, sound, &making))
         return wire_fail_memory(c);
-    *out = puts;
+    *out = making.columns;
     *out_count = 0;
     struct rows rows;
     begin_rows(&rows);
@@ -241,7 +311,7 @@ bool wire_read_put_columns(struct wire_cursor *c, int dimensions, const obb_put 
                 return false;
             get_rows(&columns, i, sound - i < ROWS ? sound - i : ROWS, &rows);
         }
-        if (!make_put(&columns, &rows, i, &puts[i]))
+        if (!make_put(&columns, &rows, i, &making))
             return false;
         *out_count = i + 1;
     }

@@ -14,7 +14,7 @@ bool wire_is_put_columns(struct wire_cursor *c);
  * "group"}. *out is in the arena. Returns false if the cursor failed; *out then holds the rows
  * before the one at fault, none if the fault is in the columns as such. A name that an earlier row
  * has, too, is a fault of its row (OBB_BAD_NAME). */
-bool wire_read_put_columns(struct wire_cursor *c, int dimensions, const obb_put **out,
+bool wire_read_put_columns(struct wire_cursor *c, int dimensions, const obb_put_columns **out,
                            size_t *out_count);
 
 #endif

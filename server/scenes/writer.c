@@ -680,8 +680,9 @@ static bool may_make(const srv_op *op)
     const obb_edit *e = op->edit;
     if (op->kind != SRV_OP_EDIT)
         return op->kind == SRV_OP_CREATE;
+    obb_put scratch;
     return e->replace_all || e->frame_count > 0 ||
-           (e->put_count > 0 && e->puts[0].parts == OBB_PUT_ALL);
+           (e->put_count > 0 && obb_edit_put(e, 0, &scratch)->parts == OBB_PUT_ALL);
 }
 
 static void edit(struct srv_write *w)

@@ -188,8 +188,9 @@ static inline void dump_edit(FILE *out, const obb_edit *e)
     for (size_t i = 0; i < e->frame_count; i++)
         dump_pose(out, &e->frames[i]);
     (void)fprintf(out, "\n");
+    obb_put put;
     for (size_t i = 0; i < e->put_count; i++)
-        dump_put(out, &e->puts[i]);
+        dump_put(out, obb_edit_put(e, i, &put));
     for (size_t i = 0; i < e->pose_count; i++)
         dump_pose(out, &e->poses[i]);
     for (size_t i = 0; i < e->transform_count; i++)

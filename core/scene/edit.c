@@ -1,0 +1,27 @@
+#include "core/scene/edit.h"
+
+const obb_put *obb_edit_put(const obb_edit *edit, size_t i, obb_put *scratch)
+{
+    if (edit->puts != NULL)
+        return &edit->puts[i];
+    const obb_put_columns *columns = edit->put_columns;
+    *scratch = columns->rest;
+    scratch->target.name = columns->names[i];
+    scratch->box = columns->boxes[i];
+    if (columns->frames != NULL)
+        scratch->frame = columns->frames[i];
+    obb_attributes *attributes = &scratch->attributes;
+    if (columns->entities != NULL)
+        attributes->entity = columns->entities[i];
+    if (columns->categories != NULL)
+        attributes->category = columns->categories[i];
+    if (columns->masks != NULL)
+        attributes->mask = columns->masks[i];
+    if (columns->groups != NULL)
+        attributes->group = columns->groups[i];
+    if (columns->ttls != NULL) {
+        attributes->has_ttl = columns->ttls[i] >= 0.0;
+        attributes->ttl = attributes->has_ttl ? columns->ttls[i] : 0.0;
+    }
+    return scratch;
+}
