@@ -512,7 +512,7 @@ START_TEST(columns_of_a_commit_come_from_typed_arrays)
         memset(m.bytes + m.length - (4 * (size_t)COUNT - 402) * width, 0xff, width);
         ck_assert(!wire_read_commit(&body, 3, &arena, &commit, &problem));
         ck_assert_int_eq(problem.status, 422);
-        ck_assert_str_eq(problem.pointer, "/pose/rotations/400"); /* the quaternion */
+        ck_assert_str_eq(problem.pointer, "/pose/rotations/402");
         free(m.bytes);
     }
 }
