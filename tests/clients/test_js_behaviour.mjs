@@ -98,10 +98,13 @@ async function sees(wanted, doing, where) {
 function judge(row, requests, connections) {
     const heads = requests.map(({ method, path, headers }) => `${method} ${path} ${headers["content-type"] ?? ""}`).join("\n");
     assert.equal(requests.length, row.requests.length, `requests that arrived:\n${heads}`);
-    row.requests.forEach(({ gap_ms = 0, without = [], ...wanted }, i) => {
+    const id = (i) => requests[i].body.id;
+    row.requests.forEach(({ gap_ms = 0, without = [], same_id_as, other_id_than, ...wanted }, i) => {
         const request = requests[i];
         holds(request, wanted, `request ${i}`);
         for (const field of without) assert.ok(!(field in request.body), `request ${i} has ${field}`);
+        if (same_id_as !== undefined) assert.ok(id(i) && id(i) === id(same_id_as), `request ${i} has the id ${id(i)}`);
+        if (other_id_than !== undefined) assert.ok(id(i) && id(i) !== id(other_id_than), `request ${i} has the id ${id(i)}`);
         if (gap_ms > 0)
             assert.ok(request.at - requests[i - 1].at >= gap_ms, `request ${i} came after ${request.at - requests[i - 1].at} ms`);
     });
@@ -120,7 +123,6 @@ const addresses = await next();
 async function play(row) {
     const client = obbd.connect(addresses[row.name], row.options);
     const scene = client.scene("yard");
-    scene.soleWriter = row.sole_writer ?? false;
     if (row.on_lost) scene.onLost = () => scene.put(row.on_lost.put);
     let kept;
     try {

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createConnection, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -284,6 +285,30 @@ test("a scene that was deleted and made again is noticed, and its boxes are put 
     await elsewhere.delete();
     await assert.rejects(scene.query(allPairs()), obbd.Lost);
     assert.equal(lost, 2);
+});
+
+test("a commit whose answer was cut is sent again, and applied once", async () => {
+    const answers = [];
+    const proxy = createServer((near) => {
+        const far = createConnection(daemon.port, "127.0.0.1");
+        near.pipe(far);
+        far.once("data", (answer) => {
+            answers.push(answer);
+            if (answers.length === 2) near.destroy();
+        });
+        far.on("data", (answer) => near.write(answer));
+        near.on("error", () => far.destroy()).on("close", () => far.destroy());
+    });
+    await new Promise((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+    const cutting = () => connect(`http://127.0.0.1:${proxy.address().port}`).scene("cut");
+    await cutting().put({ a: CUBE(0) });
+    const { repeated, results } = await cutting().commit({
+        transform: { a: { translate: [1, 0, 0] } },
+        queries: [allPairs({ by: "id" })],
+    });
+    assert.deepEqual([repeated, results[0].count, answers.length], [true, 0, 3]);
+    assert.deepEqual((await client.scene("cut").box("a")).center, [1, 0, 0]);
+    proxy.close();
 });
 
 test("events: from the present set on, until the scene is deleted", async () => {

@@ -102,9 +102,13 @@ def judge(row, requests):
     assert len(requests) == len(row["requests"]), f"requests that arrived:\n{heads}"
     for i, wanted in enumerate(row["requests"]):
         request, gap_ms = requests[i], wanted.get("gap_ms", 0)
-        holds(request, {key: one for key, one in wanted.items() if key not in ("gap_ms", "without")}, f"request {i}")
+        holds(request, {key: one for key, one in wanted.items() if key in request}, f"request {i}")
         for field in wanted.get("without", []):
             assert field not in request["body"], f"request {i} has {field}"
+        if "same_id_as" in wanted:
+            assert request["body"]["id"] == requests[wanted["same_id_as"]]["body"]["id"], f"request {i} has another id"
+        if "other_id_than" in wanted:
+            assert request["body"]["id"] != requests[wanted["other_id_than"]]["body"]["id"], f"request {i} has the same id"
         assert gap_ms == 0 or request["at"] - requests[i - 1]["at"] >= gap_ms, f"request {i} came too soon"
 
 
@@ -114,7 +118,6 @@ def play(row, address):
         options["timeout"] /= 1000
     with obbd.connect(address, **options) as client:
         scene = client.scene("yard")
-        scene.sole_writer = row.get("sole_writer", False)
         if "on_lost" in row:
             scene.on_lost = lambda lost: lost.put(row["on_lost"]["put"])
         kept = None

@@ -11,6 +11,7 @@ import random
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -304,6 +305,41 @@ def a_scene_that_was_deleted_and_made_again_is_noticed_and_its_boxes_are_put_aga
     elsewhere.delete()
     raises(obbd.Lost, lambda: scene.query(obbd.all_pairs()))
     assert len(lost) == 2
+
+
+class Cutter:
+    """A proxy in front of the daemon, which keeps the answer of its second connection to itself."""
+
+    def __init__(self):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+        self.answers = 0
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            try:
+                near, _ = self.listener.accept()
+            except OSError:
+                return
+            with near, socket.create_connection(("127.0.0.1", DAEMON.port)) as far:
+                far.sendall(near.recv(1 << 16))
+                answer = far.recv(1 << 16)
+                self.answers += 1
+                if self.answers != 2:
+                    near.sendall(answer)
+
+
+@test
+def a_commit_whose_answer_was_cut_is_sent_again_and_applied_once():
+    cutter = Cutter()
+    with obbd.connect(cutter.url) as client:
+        client.scene("cut").put({"a": cube(0)})
+    with obbd.connect(cutter.url) as client:
+        done = client.scene("cut").commit(transform={"a": {"translate": [1, 0, 0]}}, queries=[obbd.all_pairs()])
+    cutter.listener.close()
+    assert (done.repeated, done.results[0]["count"], cutter.answers) == (True, 0, 3)
+    assert CLIENT.scene("cut").box("a").center == [1, 0, 0]
 
 
 @test

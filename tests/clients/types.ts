@@ -57,7 +57,7 @@ export interface Agreed {
     FrameColumns: Agrees<o.FrameColumns, Schemas["FrameColumns"]>;
     Columns: Agrees<o.PoseColumns, Schemas["Columns"]>;
     PutColumns: Agrees<o.PutColumns, Schemas["PutColumns"]>;
-    CommitAnswer: Agrees<Omit<o.Committed<[]>, "answer_lost">, Schemas["CommitAnswer"]>;
+    CommitAnswer: Agrees<o.Committed<[]>, Schemas["CommitAnswer"]>;
     Filter: Agrees<o.Filter, Schemas["Filter"]>;
     At: Agrees<o.At, Schemas["At"]>;
     Ray: Agrees<o.Ray, Schemas["Ray"]>;

@@ -22,7 +22,7 @@ export interface RequestOptions extends Call {
     headers?: Record<string, string>;
     /** JSON by default, CBOR where the body holds typed arrays. */
     media?: "json" | "cbor";
-    /** May it be sent again where the connection broke behind it? GET and queries may, by default. */
+    /** May it be sent again if the connection broke behind it? GET and queries always may. */
     again?: boolean;
 }
 
@@ -59,8 +59,8 @@ export class Client {
     /** Any request of the contract. Bytes and strings are sent as they are and need a Content-Type; other bodies become JSON or
      * CBOR. A status of 400 or more is a Problem. */
     request<T = unknown>(method: string, path: string, body?: unknown, options: RequestOptions = {}): Promise<Reply<T>> {
-        const again = ["GET", "HEAD", "OPTIONS"].includes(method) || (method === "POST" && /\/query\/[a-z-]+$/.test(path));
-        return this.sender.send<T>({ again, ...options, method, path, body });
+        const asks = ["GET", "HEAD", "OPTIONS"].includes(method) || (method === "POST" && /\/query\/[a-z-]+$/.test(path));
+        return this.sender.send<T>({ ...options, method, path, body, changes: !asks });
     }
 
     /** Lets go of the connections; a daemon that `spawn` started ends. */

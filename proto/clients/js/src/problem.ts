@@ -23,11 +23,9 @@ export class Problem extends Error {
     readonly status: number;
     readonly pointer: string | undefined;
 
-    /** @param repeated an earlier attempt of the same request was cut, so this answer may be about its effects */
     constructor(
         readonly body: ProblemBody,
         readonly headers: Headers,
-        readonly repeated = false,
     ) {
         super(`${body.detail}${body.pointer ? ` (${body.pointer})` : ""}`);
         this.type = body.type;
@@ -41,12 +39,13 @@ export class Lost extends Problem {
     override name = "Lost";
 }
 
-/** The connection could not be made, or broke before the whole answer came. Nothing was changed. */
+/** The connection could not be made, or broke before the whole answer to a question came. Nothing was changed. */
 export class Disconnected extends Error {
     override name = "Disconnected";
 }
 
-/** The connection broke after a change was sent: the change was made or not, and nobody can tell. */
+/** The connection broke after a change was sent, and attempts ended: the change was made or not, and nobody can tell. A commit
+ * with an `id` may be sent again all the same. */
 export class Unknown extends Error {
     override name = "Unknown";
 }

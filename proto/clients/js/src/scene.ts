@@ -1,6 +1,6 @@
 // A scene: its boxes, commits, queries and events, and what the client knows of it: the ids of names, and their epoch.
 import { type Follow, follow } from "./events.js";
-import { Lost, Problem, type ProblemBody, Unanswered, Unknown } from "./problem.js";
+import { Lost, Problem, type ProblemBody, Unanswered } from "./problem.js";
 import { answersIds } from "./queries.js";
 import type { Call, Reply, Request, Sender } from "./sender.js";
 import type {
@@ -53,16 +53,16 @@ function isColumns(put: Changes["put"]): put is PutColumns {
     return Array.isArray((put as PutColumns | undefined)?.names);
 }
 
-function changes(commit: Commit): boolean {
+function changing(commit: Commit): boolean {
     return !commit.dry_run && (commit.time !== undefined || CHANGES.some((group) => commit[group] !== undefined));
 }
 
-function size(group: Changes[keyof Changes]): number {
-    if (group === undefined) return 0;
-    if (Array.isArray(group)) return group.length;
-    const columns = group as { names?: unknown; ids?: ArrayLike<number> };
-    if (Array.isArray(columns.names)) return columns.names.length;
-    return columns.ids?.length ?? Object.keys(group).length;
+const session = Math.random().toString(36).slice(2) + Math.random().toString(36).slice(2);
+let commits = 0;
+
+/** An id that no other commit has. */
+function freshId(): string {
+    return `${session}-${++commits}`;
 }
 
 function unlessAbsent(error: unknown): void {
@@ -70,8 +70,6 @@ function unlessAbsent(error: unknown): void {
 }
 
 export class Scene {
-    /** Nobody else changes this scene. Then a commit that was cut may be sent again: what it puts, poses and removes is absolute. */
-    soleWriter = false;
     /** Puts the boxes again when the daemon has lost them, as after a restart: scenes are in memory. Runs before Lost is thrown. */
     onLost: ((scene: Scene) => unknown) | undefined;
 
@@ -97,52 +95,30 @@ export class Scene {
     // ---- Commits and queries ----------------------------------------------------------------------
 
     /** Applies the changes and asks the queries, all or nothing. Throws Lost if the scene began anew, Unknown if nobody can tell
-     * whether the commit was made, and Unanswered if it was made without an answer to its queries. A commit with `time` and moves
-     * is a tick, which is not sent again unless `retries` says so: the next one is better. */
+     * whether the commit was made, and Unanswered if it was made without an answer to its queries. A commit gets an `id`, by
+     * which the scene knows it again, so it is sent again behind a cut. A commit with `time` and moves is a tick: it gets none and
+     * is not sent again, unless `retries` says so, for the next one is better. */
     async commit<const Q extends readonly Query[]>(commit: Commit<Q>, call: Call = {}): Promise<Committed<Q>> {
         const tick = commit.time !== undefined && (commit.pose !== undefined || commit.frames !== undefined);
-        const repeats = tick ? { retries: 0, ...call } : call;
-        const absolute = !commit.transform && !commit.restart && !commit.if_box;
+        const { retries = tick ? 0 : this.sender.settings.retries } = call;
+        const changes = changing(commit);
+        const body = changes && retries > 0 && commit.id === undefined ? { id: freshId(), ...commit } : commit;
+        const { ids } = (commit.pose ?? {}) as { ids?: Ids };
         const request = {
-            ...repeats,
+            ...call,
+            retries,
             method: "POST",
             path: `${this.path}/commit`,
-            body: commit,
-            typed: commit.queries?.some(answersIds) ?? false,
-            again: !changes(commit) || commit.if_revision !== undefined || (this.soleWriter && absolute),
+            body,
+            changes,
+            again: body.id !== undefined,
         };
-        const { ids } = (commit.pose ?? {}) as { ids?: Ids };
-        let reply: Reply<Committed<Q>>;
-        try {
-            reply = await this.send<Committed<Q>>(request, typeof ids === "object" ? this.given.get(ids) : undefined);
-        } catch (error) {
-            if (!(error instanceof Problem && error.repeated && error.type === "/problems/revision")) throw error;
-            return this.judged(commit, error, call);
-        }
-        const committed = reply.value;
+        const typed = commit.queries?.some(answersIds) ?? false;
+        const epoch = typeof ids === "object" ? this.given.get(ids) : undefined;
+        const committed = (await this.send<Committed<Q>>({ ...request, typed }, epoch)).value;
         this.notePut(commit, committed);
-        if (reply.repeated || committed.ids_omitted) await this.learnPut(commit);
-        await this.askAgain(commit, committed, repeats);
-        return committed;
-    }
-
-    /** The first attempt of a commit with `if_revision` was cut, and the second met another revision: whose is it? */
-    private async judged<Q extends readonly Query[]>(commit: Commit<Q>, problem: Problem, call: Call): Promise<Committed<Q>> {
-        const { revision, time } = await this.info(call);
-        if (commit.time === undefined || time !== commit.time || revision !== (commit.if_revision as number) + 1)
-            throw new Unknown("the connection broke behind a commit, and the scene was changed since", { cause: problem });
-        const committed = {
-            revision,
-            time,
-            removed: size(commit.remove),
-            put: size(commit.put),
-            posed: size(commit.pose),
-            transformed: size(commit.transform),
-            results: (commit.queries ?? []).map(() => ({ problem: problem.body })),
-            answer_lost: true,
-        } as unknown as Committed<Q>;
-        await this.learnPut(commit);
-        await this.askAgain(commit, committed, { retries: 1, ...call });
+        if (committed.ids_omitted) await this.learnPut(commit);
+        await this.askAgain(commit, committed, { ...call, retries });
         return committed;
     }
 
@@ -171,7 +147,7 @@ export class Scene {
                 path: `${this.path}/commit`,
                 body: { queries },
                 typed: queries.some(answersIds),
-                again: true,
+                changes: false,
             });
             for (const [k, result] of (reply.value.results as object[]).entries()) results[open[k] as number] = result;
         }
@@ -188,7 +164,7 @@ export class Scene {
             path: `${this.path}/query/${kind}`,
             body,
             typed: answersIds(query),
-            again: true,
+            changes: false,
         };
         return (await this.send<Answer<Q> & Moment>(request)).value;
     }
@@ -293,14 +269,14 @@ export class Scene {
     /** Makes the scene `to` of a state of this one. */
     async copy(to: string, which: { at?: At; replace?: boolean } = {}, call: Call = {}): Promise<SceneInfo> {
         // The answer has the epoch of the copy, so it must not be taken for this scene's.
-        const request = { ...call, method: "POST", path: `${this.path}/copy`, body: { to, ...which }, again: false };
+        const request = { ...call, method: "POST", path: `${this.path}/copy`, body: { to, ...which }, changes: true };
         return (await this.sender.send<SceneInfo>(request)).value;
     }
 
     /** The scene as lines, for `import`. */
     export(): ReadableStream<Uint8Array> {
         const open = () =>
-            this.sender.open({ method: "GET", path: `${this.path}/export`, headers: { Accept: LINES }, again: true });
+            this.sender.open({ method: "GET", path: `${this.path}/export`, headers: { Accept: LINES }, changes: false });
         let body: AsyncIterator<Uint8Array> | undefined;
         return new ReadableStream({
             async pull(controller) {
@@ -328,7 +304,7 @@ export class Scene {
                 path: `${this.path}/import`,
                 body,
                 headers,
-                again: this.soleWriter,
+                changes: true,
             })
         ).value;
     }
@@ -353,7 +329,7 @@ export class Scene {
         return follow(async (last, first, signal) => {
             const headers: Record<string, string> = { Accept: "text/event-stream" };
             if (last) headers["Last-Event-ID"] = last;
-            const request = { method: "GET", path, headers, signal, again: true };
+            const request = { method: "GET", path, headers, signal, changes: false };
             const open = async () => {
                 const received = await this.sender.open(first ? request : { ...request, retries: 0 });
                 const epoch = received.headers.get("Obbd-Epoch");
@@ -400,13 +376,12 @@ export class Scene {
                 error instanceof Problem && epoch !== "" && ["/problems/epoch", "/problems/no-scene"].includes(error.type);
             if (!anew) throw error;
             await this.lost(epoch);
-            throw new Lost(error.body, error.headers, error.repeated);
+            throw new Lost(error.body, error.headers);
         }
     }
 
     private async call<T>(method: string, rest: string, body?: unknown, call: Call = {}): Promise<T> {
-        const again = method === "GET" || (this.soleWriter && method !== "POST");
-        return (await this.send<T>({ ...call, method, path: this.path + rest, body, again })).value;
+        return (await this.send<T>({ ...call, method, path: this.path + rest, body, changes: method !== "GET" })).value;
     }
 }
 

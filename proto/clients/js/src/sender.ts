@@ -24,8 +24,10 @@ export interface Request extends Call {
     headers?: Record<string, string>;
     /** The answer holds ids or columns, which CBOR brings as typed arrays. */
     typed?: boolean;
-    /** May the request be sent again if the connection broke behind it? */
-    again: boolean;
+    /** Does the request change something? If the connection breaks then, nobody can tell whether it was applied. */
+    changes: boolean;
+    /** May it be sent again all the same, because the daemon knows it again? */
+    again?: boolean;
     /** In place of choosing by the values. */
     media?: "json" | "cbor";
 }
@@ -35,8 +37,6 @@ export interface Reply<T = unknown> {
     headers: Headers;
     /** Undefined without a body; text and NDJSON as a string. */
     value: T;
-    /** An earlier attempt was cut, so what the request changes may have been changed before. */
-    repeated: boolean;
 }
 
 /** Gives a token; `refused` says that the one before was not good. */
@@ -79,7 +79,7 @@ export class Sender {
 
     constructor(
         readonly transport: Transport,
-        private readonly settings: Settings,
+        readonly settings: Settings,
     ) {
         if (typeof settings.token === "string") this.token = settings.token;
     }
@@ -89,11 +89,10 @@ export class Sender {
         const stop = new AbortController();
         const unlink = linked(request.signal, stop);
         try {
-            return await this.attempts(request, stop, async (received, repeated) => ({
+            return await this.attempts(request, stop, async (received) => ({
                 status: received.status,
                 headers: received.headers,
                 value: (await valueOf(received)) as T,
-                repeated,
             }));
         } finally {
             unlink();
@@ -112,42 +111,43 @@ export class Sender {
         }
     }
 
-    private async attempts<T>(
-        request: Request,
-        stop: AbortController,
-        read: (received: Received, repeated: boolean) => Promise<T>,
-    ): Promise<T> {
+    private async attempts<T>(request: Request, stop: AbortController, read: (received: Received) => Promise<T>): Promise<T> {
         const { timeout = this.settings.timeout, retries = this.settings.retries } = request;
         const end = Date.now() + timeout;
         const timer = setTimeout(() => stop.abort(new Disconnected(`no answer within ${timeout} ms`)), timeout);
-        const seen = { repeated: false, cancelled: 0, refusedToken: false };
+        const seen = { cut: false, cancelled: 0, refusedToken: false };
+        /** What the caller sees when no more attempt is made. */
+        const given = (error: Disconnected | Problem) =>
+            seen.cut && request.changes ? new Unknown(`${error.message}; the change was made or not`, { cause: error }) : error;
         try {
             const sent = await this.written(request);
             for (let attempt = 0; ; attempt++) {
                 let wait = Math.min(WAIT_MS.most, WAIT_MS.first * 2 ** attempt) * (0.5 + Math.random() / 2);
+                let failure: Disconnected | Problem;
                 try {
                     const received = await this.transport.send({ ...sent, signal: stop.signal });
-                    if (received.status < 400) return await read(received, seen.repeated);
-                    const problem = new Problem(await problemOf(received), received.headers, seen.repeated);
-                    if (received.status === 401 && typeof this.settings.token === "function" && !seen.refusedToken) {
+                    if (received.status < 400) return await read(received);
+                    failure = new Problem(await problemOf(received), received.headers);
+                } catch (error) {
+                    if (!(error instanceof Disconnected)) throw error;
+                    failure = error;
+                }
+                if (failure instanceof Problem) {
+                    if (failure.status === 401 && typeof this.settings.token === "function" && !seen.refusedToken) {
                         seen.refusedToken = true;
                         this.token = await this.settings.token(true);
                         Object.assign(sent.headers, this.authorization());
                         continue;
                     }
-                    if (received.status !== 429 && received.status !== 503) throw problem;
+                    if (failure.status !== 429 && failure.status !== 503) throw failure;
                     // Took longer than --request-timeout, or the service ends: worth one more attempt.
-                    if (problem.type === "/problems/cancelled") seen.cancelled++;
-                    wait += 1000 * Number(received.headers.get("Retry-After") ?? 0);
-                    if (attempt >= retries || seen.cancelled > 1 || Date.now() + wait >= end) throw problem;
-                } catch (error) {
-                    if (!(error instanceof Disconnected)) throw error;
-                    if (!(error instanceof Refused)) {
-                        if (!request.again) throw new Unknown(`${error.message}; the change was made or not`, { cause: error });
-                        seen.repeated = true;
-                    }
-                    if (attempt >= retries || stop.signal.aborted) throw error;
+                    if (failure.type === "/problems/cancelled" && seen.cancelled++ > 0) throw given(failure);
+                    wait += 1000 * Number(failure.headers.get("Retry-After") ?? 0);
+                } else if (!(failure instanceof Refused)) {
+                    seen.cut = true;
+                    if (request.changes && !request.again) throw given(failure);
                 }
+                if (attempt >= retries || Date.now() + wait >= end) throw given(failure);
                 await sleep(wait, stop.signal);
             }
         } finally {

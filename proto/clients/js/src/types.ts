@@ -250,9 +250,6 @@ export interface Committed<Q extends readonly Query[] = readonly Query[]> extend
     /** The commit was applied before, and this is what it did then. */
     repeated?: true;
     results: { -readonly [I in keyof Q]: Answer<Q[I]> };
-    /** The connection broke before the answer came, and the commit is known to have been made. The counts are then those of the
-     * request, and the queries were asked again at its revision. Not of the contract. */
-    answer_lost?: true;
 }
 
 // ---- Queries --------------------------------------------------------------------------------------

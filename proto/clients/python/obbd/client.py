@@ -36,18 +36,17 @@ class Client:
                 return
             after = "?cursor=" + quote(page["cursor"])
 
-    def request(self, method: str, path: str, body: Any = None, *, again: bool | None = None, **how: Any) -> Reply:
+    def request(self, method: str, path: str, body: Any = None, **how: Any) -> Reply:
         """Any request of the contract.
 
         Bytes and strings are sent as they are and need a Content-Type; other bodies become JSON or
         CBOR. A status of 400 or more raises a Problem.
 
-        again     may it be sent again if the connection broke behind it? GET and queries may
-        how       headers, media ("json" or "cbor"), timeout, retries
+        how       headers, media ("json" or "cbor"), timeout, retries, and again: may a change be sent
+                  again if the connection broke behind it? GET and queries always may
         """
-        if again is None:
-            again = method in ("GET", "HEAD", "OPTIONS") or (method == "POST" and re.search(r"/query/[a-z-]+$", path) is not None)
-        return self._sender.send(method, path, body, again=again, **how)
+        asks = method in ("GET", "HEAD", "OPTIONS") or (method == "POST" and re.search(r"/query/[a-z-]+$", path) is not None)
+        return self._sender.send(method, path, body, changes=not asks, **how)
 
     def close(self) -> None:
         """Leaves the connections; a daemon that `spawn` started ends."""

@@ -6,18 +6,13 @@ from typing import Any
 
 
 class Problem(Exception):
-    """The daemon refused the request. Nothing was changed.
+    """The daemon refused the request. Nothing was changed. `body` is the problem document (RFC 9457)."""
 
-    `body` is the problem document (RFC 9457); `repeated` says that an earlier attempt of the same
-    request was cut, so this answer may be about its effects.
-    """
-
-    def __init__(self, body: dict, headers: dict, repeated: bool = False):
+    def __init__(self, body: dict, headers: dict):
         pointer = body.get("pointer")
         super().__init__(body["detail"] + (f" ({pointer})" if pointer else ""))
         self.body = body
         self.headers = headers
-        self.repeated = repeated
         self.type: str = body["type"]
         self.status: int = body["status"]
         self.pointer: str | None = pointer
@@ -28,7 +23,7 @@ class Lost(Problem):
 
 
 class Disconnected(Exception):
-    """The connection could not be made, or broke before the whole answer came. Nothing was changed."""
+    """The connection could not be made, or broke before the whole answer to a question came. Nothing was changed."""
 
 
 class Refused(Disconnected):
@@ -36,7 +31,10 @@ class Refused(Disconnected):
 
 
 class Unknown(Exception):
-    """The connection broke after a change was sent: it was made or not, and nobody can tell."""
+    """The connection broke after a change was sent, and attempts ended: it was made or not, and nobody can tell.
+
+    A commit with an `id` may be sent again all the same.
+    """
 
 
 class Unanswered(Exception):

@@ -14,11 +14,7 @@ class Record(dict):
 
 
 class Committed(Record):
-    """The answer to a commit; `results` has one entry for each query.
-
-    `answer_lost` is there if the connection broke before the answer came, and the commit is known to
-    have been made: the counts are then those of the request, and the queries were asked again.
-    """
+    """The answer to a commit; `results` has one entry for each query."""
 
 
 class Event(Record):

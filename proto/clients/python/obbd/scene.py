@@ -6,10 +6,11 @@ import threading
 import weakref
 from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
 from urllib.parse import quote, urlencode
+from uuid import uuid4
 
 from . import arrays
 from .events import SILENCE_S, follow
-from .problem import Lost, Problem, Unanswered, Unknown
+from .problem import Lost, Problem, Unanswered
 from .queries import Hits, Query, all_pairs, rays
 from .record import Committed, Event, Record
 from .sender import Reply, Sender
@@ -19,6 +20,7 @@ PAGE_OF_BOXES = 10_000
 FEW = 64  # boxes that are asked one by one rather than by listing all
 LINES = "application/x-ndjson"
 EPOCH = "obbd-epoch"
+CHANGES = {"time", "remove", "remove_frames", "frames", "put", "pose", "transform"}
 
 
 def _asked(parameters: Mapping[str, Any]) -> str:
@@ -29,15 +31,6 @@ def _asked(parameters: Mapping[str, Any]) -> str:
             listed = isinstance(value, (list, tuple))
             given[name] = ",".join(value) if listed else str(value).lower() if isinstance(value, bool) else value
     return "?" + urlencode(given) if given else ""
-
-
-def _size(group: Any) -> int:
-    """How many entries a group of a commit has."""
-    if isinstance(group, Mapping):
-        for column in ("names", "ids"):
-            if column in group and not isinstance(group[column], Mapping):
-                return len(group[column])
-    return len(group or ())
 
 
 def _is_columns(put: Any) -> bool:
@@ -76,8 +69,6 @@ def _at_state(query: Mapping, revision: int, time: float) -> dict:
 class Scene:
     def __init__(self, name: str, sender: Sender):
         self.name = name
-        self.sole_writer = False
-        """Nobody else changes this scene. Then a commit that was cut may be sent again: what it puts, poses and removes is absolute."""
         self.on_lost: Callable[[Scene], Any] | None = None
         """Puts the boxes again when the daemon has lost them, as after a restart: scenes are in memory. Runs before Lost is raised."""
         self._sender = sender
@@ -112,51 +103,32 @@ class Scene:
 
         pose     (ids, centers, rotations) as arrays, rotations may be left out; or poses by name
         put      boxes by name, or columns
-        more     remove_frames, frames, transform, restart, if_box, ignore_missing, dry_run
+        more     id, remove_frames, frames, transform, restart, if_box, ignore_missing, dry_run
 
         Raises Lost if the scene began anew, Unknown if nobody can tell whether the commit was made,
-        and Unanswered if it was made without an answer to its queries. A commit with `time` and moves
-        is a tick, which is not sent again unless `retries` says so: the next one is better.
+        and Unanswered if it was made without an answer to its queries. A commit gets an `id`, by which
+        the scene knows it again, so it is sent again behind a cut. A commit with `time` and moves is a
+        tick: it gets none and is not sent again, unless `retries` says so, for the next one is better.
         """
         given = {"time": time, "if_revision": if_revision, "remove": remove, "put": put, "pose": _pose(pose), **more}
         commit = {name: value for name, value in given.items() if value is not None}
         if queries:
             commit["queries"] = list(queries)
-        tick = "time" in commit and ("pose" in commit or "frames" in commit)
-        how = {"timeout": timeout, "retries": 0 if tick and retries is None else retries}
-        changing = commit.keys() - {"queries", "dry_run", "if_revision", "if_box", "ignore_missing"}
-        absolute = not commit.keys() & {"transform", "restart", "if_box"}
-        again = not changing or bool(commit.get("dry_run")) or if_revision is not None or (self.sole_writer and absolute)
+        if retries is None:
+            tick = "time" in commit and ("pose" in commit or "frames" in commit)
+            retries = 0 if tick else self._sender.retries
+        changes = not commit.get("dry_run") and bool(commit.keys() & CHANGES)
+        if changes and retries > 0:
+            commit.setdefault("id", uuid4().hex)
         which = pose[0] if isinstance(pose, tuple) else pose.get("ids") if isinstance(pose, Mapping) else None
-        try:
-            reply = self._send("POST", "/commit", commit, self._epoch_of(which), again=again, typed=_typed(queries), **how)
-        except Problem as problem:
-            if not problem.repeated or problem.type != "/problems/revision":
-                raise
-            return self._judged(commit, problem, how)
+        how = {"timeout": timeout, "retries": retries}
+        known_again = {"changes": changes, "again": "id" in commit}
+        reply = self._send("POST", "/commit", commit, self._epoch_of(which), typed=_typed(queries), **known_again, **how)
         committed = Committed(reply.value)
         self._note_put(commit, committed)
-        if reply.repeated or "ids_omitted" in committed:
+        if "ids_omitted" in committed:
             self._learn_put(put)
         return self._answered(commit, committed, how)
-
-    def _judged(self, commit: dict, problem: Problem, how: dict) -> Committed:
-        """The first attempt of a commit with `if_revision` was cut, and the second met another revision: whose is it?"""
-        now = self.info(timeout=how["timeout"])
-        if "time" not in commit or now["time"] != commit["time"] or now["revision"] != commit["if_revision"] + 1:
-            raise Unknown("the connection broke behind a commit, and the scene was changed since") from problem
-        committed = Committed(
-            revision=now["revision"],
-            time=now["time"],
-            removed=_size(commit.get("remove")),
-            put=_size(commit.get("put")),
-            posed=_size(commit.get("pose")),
-            transformed=_size(commit.get("transform")),
-            results=[{"problem": problem.body} for _ in commit.get("queries", ())],
-            answer_lost=True,
-        )
-        self._learn_put(commit.get("put"))
-        return self._answered(commit, committed, {**how, "retries": how["retries"] or 1})
 
     def _note_put(self, commit: dict, committed: Committed) -> None:
         if commit.get("dry_run"):
@@ -183,7 +155,7 @@ class Scene:
             at = [_at_state(queries[i], committed["revision"], committed["time"]) for i in open_]
             asked = [{**queries[i], "at": state} for i, state in zip(open_, at)]
             typed = _typed([queries[i] for i in open_])
-            reply = self._send("POST", "/commit", {"queries": asked}, again=True, typed=typed, **how)
+            reply = self._send("POST", "/commit", {"queries": asked}, changes=False, typed=typed, **how)
             for i, result in zip(open_, reply.value["results"]):
                 results[i] = result
         problems = [result["problem"] for result in results if "problem" in result]
@@ -196,7 +168,7 @@ class Scene:
         """Asks one query. The result is an array for `all_pairs(by="id")`, a Hits for `rays`, else a Record."""
         body = {name: value for name, value in query.items() if name != "kind"}
         path = f"/query/{query['kind']}"
-        reply = self._send("POST", path, body, again=True, typed=_typed([query]), timeout=timeout, retries=retries)
+        reply = self._send("POST", path, body, changes=False, typed=_typed([query]), timeout=timeout, retries=retries)
         return _read(query, Record(reply.value))
 
     def all_pairs(self, *, margin: float = 0.0, at: Any = None, limit: int | None = None, **filter: Any) -> Any:
@@ -324,23 +296,23 @@ class Scene:
         return self._call("PUT", "", dict(settings or {}), **call)
 
     def delete(self, **call: Any) -> None:
-        self._send("DELETE", "", None, again=self.sole_writer, **call)
+        self._send("DELETE", "", None, changes=True, **call)
         self._forget()
 
     def copy(self, to: str, *, at: Any = None, replace: bool = False, **call: Any) -> Record:
         """Makes the scene `to` of a state of this one."""
         body = {"to": to, "replace": replace, **({} if at is None else {"at": at})}
         # The answer has the epoch of the copy, so it must not be taken for this scene's.
-        return Record(self._sender.send("POST", self._path + "/copy", body, again=False, **call).value)
+        return Record(self._sender.send("POST", self._path + "/copy", body, changes=True, **call).value)
 
     def export(self, **call: Any) -> str:
         """The scene as lines, for `import_lines`."""
-        return self._send("GET", "/export", None, headers={"Accept": LINES}, again=True, **call).value
+        return self._send("GET", "/export", None, headers={"Accept": LINES}, changes=False, **call).value
 
     def import_lines(self, lines: str | bytes, **call: Any) -> Record:
         """Replaces the scene by exported lines."""
         self._known.clear()  # boxes get new ids
-        return Record(self._send("POST", "/import", lines, headers={"Content-Type": LINES}, again=self.sole_writer, **call).value)
+        return Record(self._send("POST", "/import", lines, headers={"Content-Type": LINES}, changes=True, **call).value)
 
     def recorded(self, *, tag: str | None = None, hit: bool | None = None, box: str | None = None) -> Iterator[dict]:
         """The queries that the scene recorded (`record` of its settings), page by page."""
@@ -366,7 +338,7 @@ class Scene:
         def open_stream(last: str, first: bool) -> Received:
             headers = {"Accept": "text/event-stream", **({"Last-Event-ID": last} if last else {})}
             how = {} if first else {"retries": 0}
-            received = self._sender.open("GET", path, headers=headers, again=True, **how)
+            received = self._sender.open("GET", path, headers=headers, changes=False, **how)
             epoch = received.headers.get(EPOCH)
             if self._epoch and epoch and epoch != self._epoch:
                 self._lost(self._epoch)
@@ -420,14 +392,13 @@ class Scene:
             if not epoch or problem.type not in ("/problems/epoch", "/problems/no-scene"):
                 raise
             self._lost(epoch)
-            raise Lost(problem.body, problem.headers, problem.repeated) from None
+            raise Lost(problem.body, problem.headers) from None
         if not epoch and not self._epoch:
             self._epoch = reply.headers.get(EPOCH, "")
         return reply
 
     def _call(self, method: str, rest: str, body: Any = None, **call: Any) -> Record:
-        again = method == "GET" or (self.sole_writer and method != "POST")
-        return Record(self._send(method, rest, body, again=again, **call).value)
+        return Record(self._send(method, rest, body, changes=method != "GET", **call).value)
 
     def _pages(self, rest: str, members: str, which: Mapping[str, Any]) -> Iterator[dict]:
         cursor = None

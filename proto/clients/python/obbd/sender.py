@@ -27,8 +27,6 @@ class Reply(NamedTuple):
     """By name, in lower case."""
     value: Any
     """None without a body; text and NDJSON as a string."""
-    repeated: bool
-    """An earlier attempt was cut, so what the request changes may have been changed before."""
 
 
 class Sender:
@@ -43,7 +41,8 @@ class Sender:
         """Sends the request, again where that is allowed, and reads the whole answer.
 
         body      bytes and strings are sent as they are, anything else as JSON or CBOR
-        again     may it be sent again if the connection broke behind it?
+        changes   does it change something? If the connection breaks then, nobody can tell whether it was applied
+        again     may it be sent again all the same, because the daemon knows it again?
         headers   more headers
         typed     the answer holds ids or columns, which CBOR brings as typed arrays
         media     "json" or "cbor", in place of choosing by the values
@@ -53,15 +52,15 @@ class Sender:
         Raises Problem, Disconnected or Unknown.
         """
 
-        def read(received: Received, deadline: float, repeated: bool) -> Reply:
-            return Reply(received.status, received.headers, _value(received, deadline), repeated)
+        def read(received: Received, deadline: float) -> Reply:
+            return Reply(received.status, received.headers, _value(received, deadline))
 
         return self._attempts(read, method, path, body, **how)
 
     def open(self, method: str, path: str, **how: Any) -> Received:
         """The same for an answer that goes on: only its head is awaited in time. The caller reads the body and closes it."""
 
-        def keep(received: Received, _deadline: float, _repeated: bool) -> Received:
+        def keep(received: Received, _deadline: float) -> Received:
             return received
 
         return self._attempts(keep, method, path, None, **how)
@@ -73,7 +72,8 @@ class Sender:
         path: str,
         body: Any,
         *,
-        again: bool,
+        changes: bool,
+        again: bool = False,
         headers: dict | None = None,
         typed: bool = False,
         media: str | None = None,
@@ -83,34 +83,35 @@ class Sender:
         deadline = time.monotonic() + (self.timeout if timeout is None else timeout)
         retries = self.retries if retries is None else retries
         sent, parts = self._written(method, path, body, headers or {}, typed, media)
-        repeated = refused_token = False
+        cut = refused_token = False
         cancelled = attempt = 0
         while True:
             wait = min(WAIT_MOST_S, WAIT_FIRST_S * 2**attempt) * random.uniform(0.5, 1)
+            last = attempt >= retries
+            failure: Disconnected | Problem
             try:
                 received = self.pool.send(method, path, sent, parts, deadline)
                 if received.status < 400:
-                    return read(received, deadline, repeated)
-                problem = Problem(_problem(received, deadline), received.headers, repeated)
-                if received.status == 401 and self._asks and not refused_token:
+                    return read(received, deadline)
+                failure = Problem(_problem(received, deadline), received.headers)
+                if failure.status == 401 and self._asks and not refused_token:
                     refused_token = True
                     self._token = self._asks(True)
                     sent.update(self._authorization())
                     continue
-                if received.status not in (429, 503):
-                    raise problem
+                if failure.status not in (429, 503):
+                    raise failure
                 # Took longer than --request-timeout, or the service ends: worth one more attempt.
-                cancelled += problem.type == "/problems/cancelled"
+                cancelled += failure.type == "/problems/cancelled"
+                last = last or cancelled > 1
                 wait += float(received.headers.get("retry-after", 0))
-                if attempt >= retries or cancelled > 1 or time.monotonic() + wait >= deadline:
-                    raise problem
             except Disconnected as error:
+                failure = error
                 if not isinstance(error, Refused):
-                    if not again:
-                        raise Unknown(f"{error}; the change was made or not") from error
-                    repeated = True
-                if attempt >= retries or time.monotonic() + wait >= deadline:
-                    raise
+                    cut = True
+                    last = last or (changes and not again)
+            if last or time.monotonic() + wait >= deadline:
+                raise Unknown(f"{failure}; the change was made or not") if cut and changes else failure
             time.sleep(wait)
             attempt += 1
 
