@@ -41,8 +41,8 @@ size_t obb_copies_bytes(const struct obb_version *const *boxes, size_t count);
 void obb_scene_set_room(struct obb_scene *scene, size_t bytes);
 
 /* Puts the oldest state out of reach of `at`, and releases the state if no view needs it. Views of
- * the state stay as they are. Returns false, and does nothing, if only the published state is within
- * reach. O(1), except that broad phases of the state alone are freed. The writer's. */
+ * the state stay as they are. Returns false, and does nothing, if only the published state is
+ * within reach. O(1), except that broad phases of the state alone are freed. The writer's. */
 bool obb_scene_forget(struct obb_scene *scene);
 
 #endif

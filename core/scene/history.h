@@ -200,8 +200,8 @@ struct obb_history_position {
 };
 
 /* Finds the state that `at` means, among the published states, or, with a `future`, in the history
- * with the tail as the future will leave it. OBB_GONE outside the history: *out_oldest and *out_newest (each may be NULL) then say what is within.
- * O(log states). */
+ * with the tail as the future will leave it. OBB_GONE outside the history: *out_oldest and
+ * *out_newest (each may be NULL) then say what is within. O(log states). */
 obb_status obb_history_find(const struct obb_history *history, const struct obb_future *future,
                             const obb_at *at, struct obb_history_position *out,
                             obb_moment *out_oldest, obb_moment *out_newest);

@@ -78,14 +78,14 @@ double obb_views_cost(const obb_needed_moment *moments, size_t count, double lim
 void obb_view_keep_later(struct obb_view *view);
 
 /* Opens the state of `revision`, which is neither older than the state of `view` nor newer than the
- * published state. `view` keeps later states (obb_view_keep_later), and the opened view does so, too.
- * OBB_NO_MEMORY. O(1). */
+ * published state. `view` keeps later states (obb_view_keep_later), and the opened view does so,
+ * too. OBB_NO_MEMORY. O(1). */
 obb_status obb_view_open_later(const struct obb_view *view, uint64_t revision,
                                struct obb_view **out);
 
 /* Writes the commit that made the state of `revision`, which is newer than the state of `view`.
- * `view` keeps later states. Returns false if no such state is published yet. The writer's; the step
- * may be read on any thread until the view is closed. O(1). */
+ * `view` keeps later states. Returns false if no such state is published yet. The writer's; the
+ * step may be read on any thread until the view is closed. O(1). */
 bool obb_view_step(const struct obb_view *view, uint64_t revision, obb_step *out);
 
 /* Return what the state of the view is known to be by now: its settings; the time until which it

@@ -2,9 +2,9 @@
  *
  * A scene is multi-versioned. A box (struct obb_record: id and name, for life) has a chain of
  * versions, newest first. Each version is born at the revision at which the version before it
- * died. A version is immutable once published; only `died` is set later, by the commit that replaces
- * or removes it, and the links to its neighbours. If that commit is reverted, both are as before. A version that no kept state holds
- * leaves the chain, so the chain may have gaps.
+ * died. A version is immutable once published; only `died` is set later, by the commit that
+ * replaces or removes it, and the links to its neighbours. If that commit is reverted, both are as
+ * before. A version that no kept state holds leaves the chain, so the chain may have gaps.
  *
  * A state of the scene is a revision r. The state holds every version with born <= r < died. So a
  * snapshot is a number and a pin, the past costs as much as the boxes that moved, and readers need

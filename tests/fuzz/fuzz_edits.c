@@ -1,8 +1,8 @@
 /* Reads the input as commits to a scene. They put, move, teleport, turn and remove one or many
  * boxes at a time, or replace all boxes; and they make, move and remove frames that boxes stand in.
  * Rebuilds of the broad phase run between them and end some commits after their begin. Some inputs
- * apply commits first, and publish or revert them later. After each commit the published state equals
- * the slow model, its broad phase is valid, and queries find the same boxes as brute force. */
+ * apply commits first, and publish or revert them later. After each commit the published state
+ * equals the slow model, its broad phase is valid, and queries find the same boxes as brute force. */
 #include "core/index/layers.h"
 #include "core/query/query.h"
 #include "core/scene/scene_check.h"

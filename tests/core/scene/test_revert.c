@@ -100,7 +100,7 @@ static uint64_t sum_of(const struct obb_view *view)
     return sum | 1;
 }
 
-/* Returns one number for the boxes and frames of a view that may have overlays: ids, names, poses. */
+/* Returns one number for the ids, names and poses that a view shows, which may have overlays. */
 static uint64_t poses_of(const struct obb_view *view)
 {
     uint64_t sum = mixed_whole(1, obb_view_info_get(view)->boxes);
