@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 /* How often CBOR was sent and answered. */
 static size_t cbor_sent, cbor_answered;
@@ -152,26 +154,95 @@ static void replay(struct http_client *client, const struct exchange *exchange, 
     http_answer_fini(&answer);
 }
 
+/* ---- Streams --------------------------------------------------------------------------------- */
+
+/* A stream that is open while the later exchanges of its file happen. */
+struct stream {
+    const struct exchange *exchange;
+    int fd;
+};
+
+static bool is_stream(const struct exchange *exchange)
+{
+    return exchange->status == 200 &&
+           (strcmp(exchange_answer_type(exchange), "text/event-stream") == 0 ||
+            strstr(exchange->target, "follow=true") != NULL);
+}
+
+/* Opens the stream in HTTP/1.0, so that it comes as it is, and waits until it has begun. */
+static void open_stream(const struct test_daemon *daemon, const struct exchange *exchange,
+                        struct stream *out)
+{
+    char request[2048], first;
+    int length = snprintf(request, sizeof request, "%s %s HTTP/1.0\r\nHost: localhost\r\n",
+                          exchange->method, exchange->target);
+    for (size_t i = 0; i < exchange->sent_count; i++) {
+        char *value = with_epoch(exchange->sent[i].value);
+        length += snprintf(request + length, sizeof request - (size_t)length, "%s: %s\r\n",
+                           exchange->sent[i].name, value);
+        free(value);
+    }
+    (void)snprintf(request + length, sizeof request - (size_t)length, "\r\n");
+    *out = (struct stream){.exchange = exchange, .fd = daemon_dial(daemon)};
+    ck_assert_int_ge(out->fd, 0);
+    dial_send(out->fd, request);
+    ck_assert_int_eq(recv(out->fd, &first, 1, MSG_PEEK), 1);
+}
+
+/* Compares all that has come with the expected answer. The scene is deleted, so the stream ends. */
+static void close_stream(const struct stream *stream, const char *file)
+{
+    static char text[1 << 16];
+    size_t length = 0;
+    for (ssize_t n; (n = recv(stream->fd, text + length, sizeof text - 1 - length, 0)) > 0;)
+        length += (size_t)n;
+    text[length] = '\0';
+    (void)close(stream->fd);
+    const struct exchange *exchange = stream->exchange;
+    char *body = strstr(text, "\r\n\r\n");
+    ck_assert_msg(strstr(text, " 200 ") != NULL && body != NULL, "%s", text);
+    for (size_t i = 0; i < exchange->expected_count; i++)
+        ck_assert_msg(strstr(text, test_text("\r\n%s: %s\r\n", exchange->expected[i].name,
+                                             exchange->expected[i].value)) != NULL,
+                      "%s:%d: %s answers\n%s", file, exchange->line, exchange->title, text);
+    struct http_answer answer = {.body = body + 4, .length = strlen(body + 4)};
+    compare_bodies(exchange, &answer, false, file);
+}
+
 static void replay_all(bool cbor)
 {
+    enum { STREAMS = 8 };
     glob_t files;
     ck_assert_int_eq(glob("proto/contract/examples/*.http", 0, NULL, &files), 0);
-    size_t looked_at = 0;
+    size_t looked_at = 0, followed = 0;
     for (size_t i = 0; i < files.gl_pathc; i++) {
         struct exchanges exchanges;
         ck_assert(exchanges_read(files.gl_pathv[i], &exchanges));
         struct test_daemon daemon;
         daemon_start(&daemon, NULL);
         struct http_client *client = http_open(daemon.url);
-        for (size_t j = 0; j < exchanges.count; j++, looked_at++)
-            replay(client, &exchanges.list[j], cbor, files.gl_pathv[i]);
+        struct stream streams[STREAMS];
+        size_t open = 0;
+        for (size_t j = 0; j < exchanges.count; j++, looked_at++) {
+            const struct exchange *exchange = &exchanges.list[j];
+            if (is_stream(exchange)) {
+                ck_assert_uint_lt(open, STREAMS);
+                open_stream(&daemon, exchange, &streams[open++]);
+            } else {
+                replay(client, exchange, cbor, files.gl_pathv[i]);
+            }
+        }
+        for (size_t j = 0; j < open; j++, followed++)
+            close_stream(&streams[j], files.gl_pathv[i]);
         http_close(client);
         ck_assert_int_eq(daemon_stop(&daemon), 0);
         exchanges_fini(&exchanges);
     }
-    printf("%zu exchanges in %zu files, %zu requests and %zu answers in CBOR\n", looked_at,
-           (size_t)files.gl_pathc, cbor_sent, cbor_answered);
+    printf(
+        "%zu exchanges in %zu files, %zu of them streams, %zu requests and %zu answers in CBOR\n",
+        looked_at, (size_t)files.gl_pathc, followed, cbor_sent, cbor_answered);
     ck_assert_uint_gt(looked_at, 0);
+    ck_assert_uint_ge(followed, 5);
     globfree(&files);
 }
 
