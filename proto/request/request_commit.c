@@ -83,15 +83,17 @@ static bool read_queries(struct wire_cursor *c, int dimensions, wire_commit *com
                                  "a commit takes at most 100,000 queries"))
         return false;
     size_t whole = 0;
+    bool flawed = false;
     for (; wire_next_item(c); whole++) {
         obb_query *query = wire_list_add(&list);
         if (query == NULL || !wire_read_query_object(c, NULL, dimensions, query)) {
-            commit->has_flawed = query != NULL && query->with != NULL;
+            flawed = query != NULL && query->with != NULL;
             break;
         }
     }
     commit->queries = (const obb_query *)(const void *)list.items;
-    commit->query_count = whole + commit->has_flawed;
+    commit->query_count = whole + flawed;
+    commit->has_flawed = flawed;
     return need_moments(c, commit) && !c->failed;
 }
 

@@ -422,6 +422,7 @@ static const char *const more_boxes[] = {
     "{\"half_extents\":[+,+,+],\"frame\":@,\"local\":{\"center\":[#,#,#],\"rotation\":[0,#,0,1]}}",
     "{\"min\":[-1,-1,-1],\"max\":[+,+,+],\"frame\":null,\"ttl\":null}"};
 static const char *const more_queries[] = {
+    /* NOLINTNEXTLINE(bugprone-suspicious-missing-comma): some are longer than a line */
     "\"kind\":\"ray\",\"rays\":{\"origins\":[#,#,#,#,#,#],\"directions\":[0,0,1,#,0,1],"
     "\"max_distances\":+,\"times\":[#,#]},\"columns\":true,\"at\":{\"clamp\":true}",
     "\"kind\":\"ray\",\"rays\":{\"origins\":[#,#,#],\"targets\":[#,#,#],\"times\":[#]},\"tag\":@",

@@ -133,7 +133,9 @@ static size_t spoil_typed(const struct where *where, const struct column *column
                      strstr(column->pointer, "rotations") != NULL ||
                      strstr(column->pointer, "directions") != NULL;
     const size_t count = any ? 3 : sizeof odds / sizeof odds[0];
-    const double mark = 0.7234567890123;
+    const double number = 0.7234567890123;
+    unsigned char mark[sizeof number];
+    memcpy(mark, &number, sizeof mark);
     char text[512], pointer[96], what[600];
     (void)snprintf(pointer, sizeof pointer, "%s%s%zu", where->pointer, column->pointer, place);
     write_text(text, sizeof text, where, column, place, "0.7234567890123");
@@ -141,7 +143,7 @@ static size_t spoil_typed(const struct where *where, const struct column *column
         struct cbor_maker m = {0};
         ck_assert(maker_from_json(&m, text, strlen(text), true));
         size_t at = 0;
-        while (at + 8 <= m.length && memcmp(m.bytes + at, &mark, 8) != 0)
+        while (at + 8 <= m.length && memcmp(m.bytes + at, mark, sizeof mark) != 0)
             at++;
         ck_assert_msg(at + 8 <= m.length, "%s", text);
         memcpy(m.bytes + at, &odds[i], 8);
@@ -282,6 +284,7 @@ START_TEST(columns_without_rows_are_no_changes)
 {
     static const char *const taken[] = {
         "\"put\":{\"names\":[],\"centers\":[],\"half_extents\":[]}",
+        /* NOLINTNEXTLINE(bugprone-suspicious-missing-comma) */
         "\"put\":{\"names\":[],\"centers\":[],\"half_extents\":[1,1,1],\"rotations\":[],\"ttl\":[],"
         "\"frames\":[],\"entities\":[],\"category\":[],\"mask\":7,\"group\":[]}",
         "\"pose\":{\"names\":[],\"centers\":[],\"rotations\":[]}",
