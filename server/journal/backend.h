@@ -36,7 +36,7 @@ struct srv_backend_visitor {
     /* How much there is, before anything is shown: records, and chunks of snapshots, those of
      * scenes that are gone among them. NULL: not interested. */
     void (*counted)(void *context, uint64_t records, uint64_t chunks);
-    /* Return false to stop; `error` then holds one line. */
+    /* Return false to stop; `error` then holds one line. NULL: not interested. */
     bool (*chunk)(void *context, uint64_t scene, uint64_t number, uint64_t count, uint64_t from,
                   obb_str bytes);
     bool (*record)(void *context, uint64_t scene, uint64_t revision, uint64_t seq, obb_str bytes);

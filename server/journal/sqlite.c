@@ -7,6 +7,7 @@
 #include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -82,6 +83,7 @@ struct numbers {
 struct sqlite {
     struct srv_backend backend; /* first */
     char *path, *wal_path, *spare_path;
+    int folder; /* descriptor of the folder, whose lock keeps the database file still; -1: none */
     sqlite3 *db;
     sqlite3_stmt *ready[STATEMENTS];
     struct end now, durable;
@@ -243,6 +245,18 @@ static void undo(struct sqlite *s)
     s->fresh_snapshots = s->fresh_scenes = 0;
 }
 
+/* Returns false while somebody copies the database file (backup.h). */
+static bool may_checkpoint(const struct sqlite *s)
+{
+    return s->folder < 0 || flock(s->folder, LOCK_EX | LOCK_NB) == 0;
+}
+
+static void end_checkpoint(const struct sqlite *s)
+{
+    if (s->folder >= 0)
+        (void)flock(s->folder, LOCK_UN);
+}
+
 /* Undoes the group and says what the failure means. After a full disk the connection is still good.
  * After anything else it is not: what the file holds is then unknown. */
 static srv_journal_status failed(struct sqlite *s, int result)
@@ -259,8 +273,10 @@ static srv_journal_status failed(struct sqlite *s, int result)
         return SRV_JOURNAL_FAILED;
     s->full = true;
     srv_spare_give_up(s->spare_path);
-    if (!s->broken)
+    if (!s->broken && may_checkpoint(s)) {
         (void)sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+        end_checkpoint(s);
+    }
     return SRV_JOURNAL_FULL;
 }
 
@@ -448,8 +464,11 @@ static void measure(struct sqlite *s)
 /* By hand, because SQLite swallows the errors of automatic ones, and so that no answer waits. */
 static int checkpoint(struct sqlite *s)
 {
+    if (!may_checkpoint(s))
+        return SQLITE_OK; /* later */
     const int result =
         sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    end_checkpoint(s);
     s->wal_pages = 0;
     measure(s);
     return result;
@@ -490,6 +509,8 @@ static bool sqlite_tidy(struct srv_backend *backend, uint64_t edge)
     int result = SQLITE_OK;
     if (s->broken)
         return false;
+    if (atomic_load_explicit(&s->backend.figures->size, memory_order_relaxed) == 0)
+        measure(s);
     if (s->wal_pages >= CHECKPOINT_PAGES)
         result = checkpoint(s);
     else if (something_to_drop(s, safe_edge))
@@ -587,7 +608,13 @@ static void disconnect(struct sqlite *s)
         (void)sqlite3_finalize(s->ready[i]);
         s->ready[i] = NULL;
     }
+    /* the last connection checkpoints when it is closed */
+    const bool free = may_checkpoint(s);
+    if (!free && s->db != NULL)
+        (void)sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     (void)sqlite3_close(s->db);
+    if (free)
+        end_checkpoint(s);
     s->db = NULL;
     s->in_group = false;
     s->wal_pages = 0;
@@ -597,6 +624,8 @@ static void sqlite_close(struct srv_backend *backend)
 {
     struct sqlite *s = self(backend);
     disconnect(s);
+    if (s->folder >= 0)
+        (void)close(s->folder);
     obb_free(s->dead_snapshots.items);
     obb_free(s->dead_scenes.items);
     obb_free(s->path);
@@ -666,6 +695,7 @@ bool srv_sqlite_open(const char *dir, struct srv_backend **out, char *error, siz
 {
     struct sqlite *s = obb_calloc(1, sizeof *s);
     if (s != NULL) {
+        s->folder = -1;
         s->backend = (struct srv_backend){.add = sqlite_add,
                                           .commit = sqlite_commit,
                                           .tidy = sqlite_tidy,
@@ -686,7 +716,8 @@ bool srv_sqlite_open(const char *dir, struct srv_backend **out, char *error, siz
         sqlite_close(&s->backend);
         return false;
     }
-    const char *text = make_file(s->path) ? connect_db(s) : strerror(errno);
+    s->folder = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const char *text = s->folder >= 0 && make_file(s->path) ? connect_db(s) : strerror(errno);
     if (text != NULL) {
         (void)snprintf(error, error_size, "%s: %s", s->path, text);
         sqlite_close(&s->backend);
@@ -813,7 +844,8 @@ static bool show_chunk(struct load *l, sqlite3_stmt *row, void *context)
     const uint64_t id = chunk_id(snapshot->number, snapshot->seen);
     if (number_in(row, 0) != id || number_in(row, 1) != sum_of_chunk(id, body))
         return damaged(l, "the snapshot of scene", snapshot->scene);
-    if (!l->visitor->chunk(l->visitor->context, snapshot->scene, snapshot->seen, snapshot->chunks,
+    if (l->visitor->chunk != NULL &&
+        !l->visitor->chunk(l->visitor->context, snapshot->scene, snapshot->seen, snapshot->chunks,
                            snapshot->first, body))
         return stopped(l);
     snapshot->seen++;
@@ -847,7 +879,7 @@ static bool show_record(struct load *l, sqlite3_stmt *row, void *context)
 {
     (void)context;
     const uint64_t scene = number_in(row, 1);
-    return numbers_has(&l->gone, scene) ||
+    return l->visitor->record == NULL || numbers_has(&l->gone, scene) ||
            l->visitor->record(l->visitor->context, scene, number_in(row, 2), number_in(row, 0),
                               body_in(row, 5)) ||
            stopped(l);
@@ -909,4 +941,22 @@ bool srv_sqlite_check(struct srv_backend *backend, char *error, size_t error_siz
     l.error = error;
     l.error_size = error_size;
     return each(&l, "pragma integrity_check(1)", 0, 0, read_verdict, NULL);
+}
+
+bool srv_sqlite_seal(const char *path, char *error, size_t error_size)
+{
+    static const struct srv_backend_visitor nobody;
+    struct sqlite s = {.folder = -1};
+    char copy[512];
+    (void)snprintf(copy, sizeof copy, "%s", path);
+    s.path = copy;
+    const char *text = connect_db(&s);
+    if (text != NULL)
+        (void)snprintf(error, error_size, "%s: %s", path, text);
+    const bool good = text == NULL && srv_sqlite_check(&s.backend, error, error_size) &&
+                      srv_sqlite_load(&s.backend, &nobody, error, error_size);
+    disconnect(&s);
+    obb_free(s.dead_snapshots.items);
+    obb_free(s.dead_scenes.items);
+    return good;
 }

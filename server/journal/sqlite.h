@@ -28,4 +28,8 @@ bool srv_sqlite_load(struct srv_backend *backend, const struct srv_backend_visit
  * line in error. */
 bool srv_sqlite_check(struct srv_backend *backend, char *error, size_t error_size);
 
+/* Reads a copy of a database through, with the write-ahead log beside it, compares every sum, and
+ * puts both into one file. Returns false if it is not whole; error then holds one line. */
+bool srv_sqlite_seal(const char *path, char *error, size_t error_size);
+
 #endif
