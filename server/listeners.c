@@ -52,13 +52,16 @@ bool srv_listeners_open(const srv_config *config, struct srv_http *http, struct 
     return true;
 }
 
-void srv_listeners_announce(const struct srv_listeners *listeners, FILE *announce,
-                            const srv_log *log)
+void srv_listeners_announce(const struct srv_listeners *listeners, FILE *announce)
 {
-    for (size_t i = 0; i < listeners->count; i++) {
+    for (size_t i = 0; i < listeners->count; i++)
         (void)fprintf(announce, "obbd: listening on %s\n", listeners->items[i].url);
+}
+
+void srv_listeners_log(const struct srv_listeners *listeners, const srv_log *log)
+{
+    for (size_t i = 0; i < listeners->count; i++)
         SRV_LOG(log, SRV_INFO, "listening", srv_text("url", listeners->items[i].url));
-    }
 }
 
 const char *srv_listeners_url(const struct srv_listeners *listeners)

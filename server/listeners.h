@@ -15,9 +15,11 @@ struct srv_listeners;
 bool srv_listeners_open(const srv_config *config, struct srv_http *http, struct srv_listeners **out,
                         char *error, size_t error_size);
 
-/* Writes and logs the address of each. */
-void srv_listeners_announce(const struct srv_listeners *listeners, FILE *announce,
-                            const srv_log *log);
+/* Writes the address of each. */
+void srv_listeners_announce(const struct srv_listeners *listeners, FILE *announce);
+
+/* Logs the address of each. */
+void srv_listeners_log(const struct srv_listeners *listeners, const srv_log *log);
 
 /* Returns the first address, as it was announced. */
 const char *srv_listeners_url(const struct srv_listeners *listeners);

@@ -1,5 +1,7 @@
 #include "server/access/auth.h"
 #include "server/base/log.h"
+#include "server/data.h"
+#include "server/journal/backup.h"
 #include "server/log/verify.h"
 #include "server/probe.h"
 #include "server/server.h"
@@ -62,6 +64,29 @@ static int verify(const srv_config *config)
     return verdict == SRV_VERIFY_EQUAL ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+/* Looks at a folder of --data and prints the one line about it. */
+static int check_data(const srv_config *config)
+{
+    char line[600];
+    const size_t threads = config->workers != 0 ? config->workers : srv_pool_default();
+    if (!srv_data_check(config->check_data, threads, line, sizeof line))
+        return fail(line);
+    srv_log_one_line(line);
+    (void)printf("obbd: %s\n", line);
+    return EXIT_SUCCESS;
+}
+
+/* Copies the folder of --data and prints the one line about it. */
+static int backup(const srv_config *config)
+{
+    char line[600];
+    if (!srv_backup(config->data, config->backup, line, sizeof line))
+        return fail(line);
+    srv_log_one_line(line);
+    (void)printf("obbd: %s\n", line);
+    return EXIT_SUCCESS;
+}
+
 int main(int argc, char **argv)
 {
     tune_heap();
@@ -78,10 +103,12 @@ int main(int argc, char **argv)
         return EXIT_SUCCESS;
     }
 
-    if (config.verify != NULL) {
-        const int verified = verify(&config);
+    if (config.verify != NULL || config.check_data != NULL || config.backup != NULL) {
+        const int result = config.verify != NULL       ? verify(&config)
+                           : config.check_data != NULL ? check_data(&config)
+                                                       : backup(&config);
         srv_config_fini(&config);
-        return verified;
+        return result;
     }
     if (config.probe || config.new_token != NULL) {
         const bool good =

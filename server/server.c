@@ -5,6 +5,7 @@
 #include "server/base/drain.h"
 #include "server/base/trash.h"
 #include "server/credentials.h"
+#include "server/data.h"
 #include "server/events/recorder.h"
 #include "server/lag.h"
 #include "server/listeners.h"
@@ -13,6 +14,7 @@
 #include "server/routes/demo.h"
 #include "server/routes/handlers.h"
 #include "server/routes/table.h"
+#include "server/scenes/durable.h"
 #include "server/scenes/epoch.h"
 #include "server/scenes/rebuild.h"
 #include "server/scenes/scenes.h"
@@ -40,6 +42,8 @@ struct srv_server {
     struct srv_rebuilds rebuilds;
     struct srv_recorder recorder;
     struct srv_log_streams logs;
+    struct srv_data *data;     /* of --data, or NULL */
+    bool failed;               /* it cannot go on: srv_data_error */
     struct srv_player *player; /* of --replay, or NULL */
     struct srv_routes *routes;
     struct srv_admit *admit;
@@ -87,6 +91,18 @@ static void on_drain_over(void *context)
     srv_http_cut(server->http);
 }
 
+static void begin_to_end(struct srv_server *server)
+{
+    server->services.draining = true;
+    srv_timer_start(server->drain_timer, DRAIN_MS, 0);
+    srv_events_stop(server->services.events);
+    srv_log_streams_stop(&server->logs);
+    srv_data_stop(server->data);
+    srv_player_stop(server->player);
+    srv_http_quiesce(server->http, on_idle, server);
+    srv_listeners_close(server->listeners);
+}
+
 static void on_signal(void *context)
 {
     struct srv_server *server = context;
@@ -95,15 +111,9 @@ static void on_signal(void *context)
         srv_listeners_close(server->listeners);
         _exit(EXIT_FAILURE);
     }
-    server->services.draining = true;
     SRV_LOG(&server->log, SRV_INFO, "draining",
             srv_integer("connections", (int64_t)srv_http_connections(server->http)));
-    srv_timer_start(server->drain_timer, DRAIN_MS, 0);
-    srv_events_stop(server->services.events);
-    srv_log_streams_stop(&server->logs);
-    srv_player_stop(server->player);
-    srv_http_quiesce(server->http, on_idle, server);
-    srv_listeners_close(server->listeners);
+    begin_to_end(server);
 }
 
 static void on_hangup(void *context)
@@ -121,9 +131,22 @@ static void on_token_timer(void *context)
 
 /* ---- The beginning --------------------------------------------------------------------------- */
 
+/* Refuses what is about scenes until all of them are there. */
+static bool scenes_are_there(const struct srv_request *request, wire_problem *problem)
+{
+    const struct srv_target *target = &request->target;
+    if (!request->services->restoring || target->part_count == 0 ||
+        !obb_str_equal(target->parts[0], obb_str_of("v1")))
+        return true;
+    *problem = wire_problem_http(503, "the scenes are being restored");
+    problem->retry_after = 1;
+    return false;
+}
+
 static bool admit(struct srv_request *request, const char *authorization, wire_problem *problem)
 {
     return srv_admit_request(request->services->admit, request, authorization, problem) &&
+           scenes_are_there(request, problem) &&
            srv_epoch_check(request, srv_route_makes(request->route), problem);
 }
 
@@ -263,6 +286,63 @@ static bool create_demo(struct srv_server *server)
     return true;
 }
 
+static void log_start(const struct srv_server *server)
+{
+    srv_credentials_log(&server->credentials);
+    srv_listeners_log(server->listeners, &server->log);
+}
+
+/* ---- The folder of --data -------------------------------------------------------------------- */
+
+static bool on_restored(void *context, const srv_restored *restored)
+{
+    struct srv_server *server = context;
+    struct srv_tails *tails = &server->writer.tails;
+    tails->snapshots = srv_data_snapshots(server->data);
+    tails->locks = &server->locks;
+    tails->drain = &server->drain;
+    tails->budget = &server->budget;
+    tails->journal = srv_data_journal(server->data);
+    bool good = srv_epoch_draw(&tails->writer);
+    for (size_t i = 0; i < restored->count && good; i++)
+        good = srv_durable_resume(&server->writer, &restored->scenes[i]);
+    server->services.journal = tails->journal;
+    server->services.restoring = !good;
+    if (good)
+        log_start(server); /* so that a journal that is damaged is told in one line */
+    return good;
+}
+
+static void on_data_failed(void *context)
+{
+    struct srv_server *server = context;
+    server->failed = true;
+    if (!server->services.draining)
+        begin_to_end(server);
+}
+
+/* Opens the folder of --data, if it is said. */
+static bool open_data(struct srv_server *server, size_t workers, const struct obb_kernels *kernels,
+                      char *error, size_t error_size)
+{
+    const srv_config *config = server->services.config;
+    const srv_data_options options = {.folder = config->data,
+                                      .sync_ms = config->sync_ms,
+                                      .threads = workers,
+                                      .kernels = kernels,
+                                      .loop = server->loop,
+                                      .store = server->store,
+                                      .pool = server->pool,
+                                      .locks = &server->locks,
+                                      .drain = &server->drain,
+                                      .log = &server->log,
+                                      .ready = on_restored,
+                                      .failed = on_data_failed,
+                                      .context = server};
+    server->services.restoring = config->data != NULL;
+    return config->data == NULL || srv_data_open(&options, &server->data, error, error_size);
+}
+
 /* Makes the scene of --replay, if it is said. */
 static bool create_player(struct srv_server *server, char *error, size_t error_size)
 {
@@ -320,8 +400,9 @@ bool srv_server_create(const srv_config *config, struct srv_server **out, char *
     } else if (create_base(server, workers) && create_scenes(server, kernels)) {
         publish_limits(&server->metrics, config, workers);
         publish_services(server);
-        if (create_http(server) && create_player(server, error, error_size) &&
-            create_demo(server) && create_admission(server, error, error_size) &&
+        if (open_data(server, workers, kernels, error, error_size) && create_http(server) &&
+            create_player(server, error, error_size) && create_demo(server) &&
+            create_admission(server, error, error_size) &&
             srv_listeners_open(config, server->http, &server->listeners, error, error_size)) {
             *out = server;
             return true;
@@ -335,12 +416,17 @@ struct srv_loop *srv_server_loop(const struct srv_server *server) { return serve
 
 int srv_server_run(struct srv_server *server, FILE *announce)
 {
-    srv_credentials_log(&server->credentials);
-    srv_listeners_announce(server->listeners, announce, &server->log);
+    srv_listeners_announce(server->listeners, announce);
+    if (server->data == NULL)
+        log_start(server);
     if (server->services.config->demo)
         srv_demo_hints(announce, srv_listeners_url(server->listeners));
     (void)fflush(announce);
     srv_lag_start(server->lag);
+    if (server->data != NULL && !srv_data_begin(server->data)) {
+        (void)fprintf(stderr, "obbd: --data: there is not enough memory\n");
+        return EXIT_FAILURE;
+    }
     srv_player_start(server->player);
     srv_timer_start(server->token_timer, TOKENS_MS, TOKENS_MS);
     server->trash =
@@ -348,6 +434,13 @@ int srv_server_run(struct srv_server *server, FILE *announce)
     srv_trash_start(&server->trash);
     srv_loop_run(server->loop);
     srv_trash_stop(&server->trash);
+    if (server->failed) {
+        char error[512];
+        (void)snprintf(error, sizeof error, "%s", srv_data_error(server->data));
+        srv_log_one_line(error);
+        (void)fprintf(stderr, "obbd: %s\n", error);
+        return EXIT_FAILURE;
+    }
     SRV_LOG(&server->log, SRV_INFO, "stopped", srv_text("by", "signal"));
     return EXIT_SUCCESS;
 }
@@ -362,6 +455,7 @@ void srv_server_destroy(struct srv_server *server)
     srv_events_destroy(server->services.events);
     srv_player_destroy(server->player);
     srv_writer_fini(&server->writer);
+    srv_data_destroy(server->data);
     obb_store_destroy(server->store);
     srv_admit_destroy(server->admit);
     srv_routes_destroy(server->routes);

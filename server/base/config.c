@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { LIST, HOSTS, ORIGINS, COUNT, SIZE, NUMBER, FLAG, CHOICE, TEXT };
+enum kind { LIST, HOSTS, ORIGINS, COUNT, SIZE, NUMBER, FLAG, CHOICE, SYNC, TEXT };
 
 struct option {
     enum kind kind;
@@ -69,6 +69,23 @@ static bool read_count(const struct option *option, const char *text, void *fiel
         (void)snprintf(fault->text, sizeof fault->text,
                        "\"%.40s\" is not a whole number from %.0f to %.0f", text, option->low,
                        option->high);
+        return false;
+    }
+    *(uint64_t *)field = value;
+    return true;
+}
+
+static bool read_sync(const struct option *option, const char *text, void *field,
+                      struct fault *fault)
+{
+    uint64_t value = 0;
+    const char *end = "";
+    const bool at_commit = strcmp(text, "commit") == 0;
+    if (!at_commit && (!whole(text, &end, &value) || *end != '\0' || (double)value < option->low ||
+                       (double)value > option->high)) {
+        (void)snprintf(fault->text, sizeof fault->text,
+                       "\"%.40s\" is neither the word commit nor milliseconds from %.0f to %.0f",
+                       text, option->low, option->high);
         return false;
     }
     *(uint64_t *)field = value;
@@ -243,6 +260,8 @@ static bool read_value(const struct option *option, const char *text, srv_config
         return read_flag(text, field, fault);
     case CHOICE:
         return read_choice(option, text, field, fault);
+    case SYNC:
+        return read_sync(option, text, field, fault);
     case TEXT:
         return read_text(text, field, fault);
     }
@@ -478,6 +497,14 @@ bool srv_config_read(int argc, char **argv, char **environment, srv_config *out,
     if (out->replay == NULL && out->replay_speed != 1.0) {
         (void)snprintf(error, error_size,
                        "--replay-speed is said of a --replay, and there is none");
+        goto fail;
+    }
+    if (out->data == NULL && out->backup != NULL) {
+        (void)snprintf(error, error_size, "--backup is said of --data, and there is none");
+        goto fail;
+    }
+    if (out->data == NULL && out->sync_ms != 0) {
+        (void)snprintf(error, error_size, "--sync is said of --data, and there is none");
         goto fail;
     }
     return true;

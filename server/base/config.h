@@ -23,6 +23,7 @@ typedef struct srv_config {
 #define SRV_TYPE_NUMBER                                                    double
 #define SRV_TYPE_FLAG                                                      bool
 #define SRV_TYPE_CHOICE                                                    int /* index of the word */
+#define SRV_TYPE_SYNC                                                      uint64_t /* ms; 0: commit */
 #define SRV_TYPE_TEXT                                                      const char * /* NULL: none */
 #define SRV_OPTION(kind, flag, field, fallback, low, high, argument, help) SRV_TYPE_##kind field;
 #define SRV_COMMAND(kind, flag, field, argument, help)                     SRV_TYPE_##kind field;

@@ -86,6 +86,9 @@ void srv_metrics_write(const struct srv_metrics *metrics, struct wire_buf *buf)
     put_head(buf, name, #kind, help);                    \
     put(buf, name " %.15g\n", (double)metrics->field *(worth));
     SRV_METRICS_TABLE(SRV_METRIC_WRITE)
+    if (metrics->has_journal) {
+        SRV_JOURNAL_METRICS_TABLE(SRV_METRIC_WRITE)
+    }
 #undef SRV_METRIC_WRITE
 
     put_head(buf, "obbd_requests_total", "counter",

@@ -5,6 +5,7 @@
 
 #include "proto/wire.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* X(field, kind, "name", factor from the field to the unit of the name, "help") */
@@ -63,6 +64,25 @@
     X(timeout_ms, gauge, "obbd_request_timeout_seconds", 1e-3,                                 \
       "Time for a request's headers, its body and its work, each.")
 
+/* Those of the journal, which are told only if there is one. */
+#define SRV_JOURNAL_METRICS_TABLE(X)                                                         \
+    X(journal_records, counter, "obbd_journal_records_total", 1,                             \
+      "Records that were written to the journal.")                                           \
+    X(journal_bytes, counter, "obbd_journal_bytes_total", 1,                                 \
+      "Bytes of records and snapshots that were written to the journal.")                    \
+    X(journal_groups, counter, "obbd_journal_groups_total", 1,                               \
+      "Groups of records that were written, each with one sync.")                            \
+    X(journal_sync_us, counter, "obbd_journal_sync_seconds_total", 1e-6,                     \
+      "Time that the journal waited for the disk.")                                          \
+    X(journal_snapshots, counter, "obbd_journal_snapshots_total", 1, "Snapshots of scenes.") \
+    X(journal_failures, counter, "obbd_journal_failures_total", 1,                           \
+      "Groups that could not be written, and upkeep that failed.")                           \
+    X(journal_size, gauge, "obbd_journal_size_bytes", 1, "Bytes of the journal's files.")    \
+    X(journal_lag, gauge, "obbd_journal_lag_records", 1,                                     \
+      "Records and pieces of snapshots that wait to be written.")                            \
+    X(journal_broken, gauge, "obbd_journal_broken", 1,                                       \
+      "1 while nothing can be written, because the disk is full or has failed.")
+
 /* The thread that did the work of a request. */
 typedef enum srv_cost { SRV_ON_LOOP, SRV_ON_POOL, SRV_COSTS } srv_cost;
 
@@ -78,13 +98,15 @@ enum { SRV_LATENCIES = 16 };
 #define SRV_STATUS_LIST                                                                         \
     {                                                                                           \
         0, 200, 201, 204, 304, 400, 401, 403, 404, 405, 406, 409, 410, 412, 413, 415, 422, 429, \
-            500, 503                                                                            \
+            500, 503, 507                                                                       \
     }
-enum { SRV_STATUSES = 21 }; /* the last: any other status */
+enum { SRV_STATUSES = 22 }; /* the last: any other status */
 
 struct srv_metrics {
+    bool has_journal;
 #define SRV_METRIC_FIELD(field, kind, name, worth, help) uint64_t field;
     SRV_METRICS_TABLE(SRV_METRIC_FIELD)
+    SRV_JOURNAL_METRICS_TABLE(SRV_METRIC_FIELD)
 #undef SRV_METRIC_FIELD
     struct {
         uint64_t counts[SRV_LATENCIES + 1]; /* the last: above all bounds */

@@ -35,6 +35,7 @@ struct srv_journal {
     size_t waiting;             /* entries queued or being written */
     uint64_t edge;              /* records below are forgotten */
     bool stop;                  /* the thread ends once nothing is queued */
+    bool hurry;                 /* no entry waits for company any more */
     srv_journal_status trouble; /* entries fail at this moment, and why */
     bool taken_back;            /* the loop has heard of all that failed */
 
@@ -148,7 +149,7 @@ static void gather(struct srv_journal *j)
 {
     const double end = srv_clock() + (double)j->sync_ms * 1e-3;
     double left = end - srv_clock();
-    while (!j->stop && left > 0) {
+    while (!j->stop && !j->hurry && left > 0) {
         wait_for(j, (long)(left * 1e9) + 1);
         left = end - srv_clock();
     }
@@ -368,6 +369,14 @@ void srv_journal_append(struct srv_journal *j, struct srv_entry *entry)
         push(&j->failed, entry);
         srv_bell_ring(j->bell);
     }
+    (void)pthread_mutex_unlock(&j->lock);
+}
+
+void srv_journal_hurry(struct srv_journal *j)
+{
+    (void)pthread_mutex_lock(&j->lock);
+    j->hurry = true;
+    (void)pthread_cond_signal(&j->wake);
     (void)pthread_mutex_unlock(&j->lock);
 }
 

@@ -34,6 +34,9 @@ bool srv_journal_create(struct srv_loop *loop, struct srv_backend *backend, uint
  * Accepts NULL. */
 void srv_journal_destroy(struct srv_journal *journal);
 
+/* The service ends: from now on no entry waits for sync_ms. */
+void srv_journal_hurry(struct srv_journal *journal);
+
 /* Hands an entry over. `settled` and `released` are called later, never inside this call. O(1), no
  * system call except to wake the thread. */
 void srv_journal_append(struct srv_journal *journal, struct srv_entry *entry);

@@ -1,10 +1,33 @@
 /* The routes beside the API: health, metrics, and the API's own description. */
 #include "server/base/metrics.h"
+#include "server/journal/journal.h"
 #include "server/routes/handlers.h"
 #include "server/scenes/scenes.h"
 
+static uint64_t figure(const _Atomic uint64_t *of)
+{
+    return atomic_load_explicit(of, memory_order_relaxed);
+}
+
+static void refresh_journal(struct srv_metrics *metrics, struct srv_journal *journal)
+{
+    const struct srv_journal_figures *figures = srv_journal_figures(journal);
+    metrics->has_journal = true;
+    metrics->journal_records = figure(&figures->records);
+    metrics->journal_bytes = figure(&figures->bytes);
+    metrics->journal_groups = figure(&figures->groups);
+    metrics->journal_sync_us = figure(&figures->sync_us);
+    metrics->journal_snapshots = figure(&figures->snapshots);
+    metrics->journal_failures = figure(&figures->failures);
+    metrics->journal_size = figure(&figures->size);
+    metrics->journal_lag = srv_journal_waiting(journal);
+    metrics->journal_broken = srv_journal_state(journal) != SRV_JOURNAL_OK;
+}
+
 static void refresh(struct srv_services *services)
 {
+    if (services->journal != NULL)
+        refresh_journal(services->metrics, services->journal);
     services->metrics->in_flight_bytes = obb_budget_used(services->budget);
     services->metrics->queue = srv_pool_jobs(services->pool);
     services->metrics->scenes = obb_store_scenes(services->store);
@@ -24,11 +47,13 @@ void srv_do_ready(struct srv_request *request)
     static const char body[] = "{\"status\":\"ready\"}";
     if (!srv_no_params(request))
         return;
-    if (!request->services->draining) {
+    const struct srv_services *services = request->services;
+    if (!services->draining && !services->restoring) {
         srv_reply_constant(request, 200, wire_media_type(WIRE_JSON), obb_str_of(body));
         return;
     }
-    wire_problem problem = wire_problem_http(503, "the service is shutting down");
+    wire_problem problem = wire_problem_http(
+        503, services->draining ? "the service is shutting down" : "the scenes are being restored");
     problem.retry_after = 1;
     srv_reply_problem(request, &problem);
 }

@@ -11,6 +11,7 @@ struct obb_budget;
 struct obb_store;
 struct srv_admit;
 struct srv_events;
+struct srv_journal;
 struct srv_locks;
 struct srv_log;
 struct srv_log_streams;
@@ -33,8 +34,10 @@ struct srv_services {
     struct srv_events *events;     /* the event streams */
     struct srv_recorder *recorder; /* keeps queries with their answers */
     struct srv_log_streams *logs;  /* the streams of scenes' logs */
+    struct srv_journal *journal;   /* of --data; NULL: scenes live in memory */
     struct srv_admit *admit;       /* tokens and rates: which requests may go on to their route */
     bool draining;                 /* a signal has asked for the end */
+    bool restoring;                /* the scenes of --data are not there yet */
 };
 
 #endif

@@ -626,6 +626,9 @@ void srv_snapshots_remove(struct srv_snapshots *all, struct srv_journaled *scene
 void srv_snapshot_written(struct srv_snapshots *all, struct srv_journaled *scene, uint64_t seq,
                           size_t bytes)
 {
+    if (seq == 0)
+        seq = all->last_seq +
+              1; /* records get their places in the order in which they were appended */
     if (scene != NULL) {
         if (scene->first == 0) {
             scene->first = seq;

@@ -71,7 +71,9 @@ void srv_snapshots_add(struct srv_snapshots *all, struct srv_journaled *scene);
 void srv_snapshots_remove(struct srv_snapshots *all, struct srv_journaled *scene);
 
 /* A record of the scene is durable, and what it says is published. `scene` is NULL if the record is
- * the last one of a scene that was removed. May begin a snapshot. O(1) as a rule. */
+ * the last one of a scene that was removed. Called for every record, in the order of the log; seq: 0
+ * if the record is only as good as durable (sync_ms of the journal), so that nobody knows its place
+ * yet. May begin a snapshot. O(1) as a rule. */
 void srv_snapshot_written(struct srv_snapshots *all, struct srv_journaled *scene, uint64_t seq,
                           size_t bytes);
 

@@ -152,6 +152,7 @@ static void read_metrics(struct names *families, struct names *samples)
     struct srv_metrics metrics;
     ck_assert(srv_metrics_init(&metrics, 0));
     struct wire_buf buf = {0};
+    metrics.has_journal = true;
     srv_metrics_write(&metrics, &buf);
     srv_metrics_write_process(&buf);
     wire_buf_append(&buf, "", 1);

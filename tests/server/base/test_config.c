@@ -51,6 +51,35 @@ START_TEST(defaults_are_those_of_the_contract)
 }
 END_TEST
 
+START_TEST(where_and_how_scenes_are_kept_is_an_option)
+{
+    srv_config config;
+    ck_assert(read_config(NOTHING, NULL, &config));
+    ck_assert_ptr_null(config.data);
+    srv_config_fini(&config);
+    ck_assert(read_config(LIST("--data", "d"), NULL, &config));
+    ck_assert_str_eq(config.data, "d");
+    ck_assert_uint_eq(config.sync_ms, 0);
+    srv_config_fini(&config);
+    ck_assert(read_config(LIST("--sync", "commit"), LIST("OBBD_DATA=e"), &config));
+    ck_assert_str_eq(config.data, "e");
+    srv_config_fini(&config);
+    ck_assert(read_config(LIST("--data", "d"), LIST("OBBD_SYNC=60000"), &config));
+    ck_assert_uint_eq(config.sync_ms, 60000);
+    srv_config_fini(&config);
+    ck_assert(!read_config(NOTHING, LIST("OBBD_SYNC=5"), &config));
+    ck_assert_str_eq(error, "--sync is said of --data, and there is none");
+    ck_assert(!read_config(LIST("--backup", "f"), NULL, &config));
+    ck_assert_str_eq(error, "--backup is said of --data, and there is none");
+    static const char *const bad[] = {"0", "60001", "-1", "Commit", "5ms", ""};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        ck_assert(!read_config(LIST("--data", "d", "--sync", bad[i]), NULL, &config));
+        ck_assert_ptr_nonnull(
+            strstr(error, " is neither the word commit nor milliseconds from 1 to 60000"));
+    }
+}
+END_TEST
+
 START_TEST(the_command_line_wins_over_the_environment_and_that_over_the_default)
 {
     srv_config config;
@@ -296,6 +325,7 @@ int main(void)
     Suite *suite = suite_create("config");
     TCase *tc = tcase_create("config");
     tcase_add_test(tc, defaults_are_those_of_the_contract);
+    tcase_add_test(tc, where_and_how_scenes_are_kept_is_an_option);
     tcase_add_test(tc, the_command_line_wins_over_the_environment_and_that_over_the_default);
     tcase_add_test(tc, variables_of_others_are_theirs);
     tcase_add_test(tc, what_is_wrong_is_said_in_one_line);

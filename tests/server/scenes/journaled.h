@@ -165,16 +165,17 @@ static inline void rig_write(const struct srv_entry *entry, struct wire_buf *out
 
 static inline void rig_settled(struct srv_entry *entry, srv_journal_status status)
 {
-    ((struct rig_entry *)entry)->status = status;
+    struct rig_entry *e = (struct rig_entry *)entry;
+    e->status = status;
+    ck_assert_int_eq(status, SRV_JOURNAL_OK);
+    srv_snapshot_written(&rig.snapshots, e->scene->gone ? NULL : &e->scene->journaled, entry->seq,
+                         e->bytes.length);
 }
 
 static inline void rig_released(struct srv_entry *entry)
 {
     struct rig_entry *e = (struct rig_entry *)entry;
-    ck_assert_int_eq(e->status, SRV_JOURNAL_OK);
     e->scene->in_journal--;
-    srv_snapshot_written(&rig.snapshots, e->scene->gone ? NULL : &e->scene->journaled, entry->seq,
-                         e->bytes.length);
     wire_buf_fini(&e->bytes);
     free(e);
 }

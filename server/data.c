@@ -1,0 +1,214 @@
+#include "server/data.h"
+
+#include "server/journal/sqlite.h"
+#include "server/scenes/durable.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { ERROR_SIZE = 512, CAUSE_SIZE = 400 };
+
+struct srv_data {
+    srv_data_options options;
+    struct srv_backend *backend; /* until the journal has it */
+    struct srv_bell *bell;       /* rung by the last thread of the restore */
+    struct srv_restore *restore; /* while it is under way */
+    struct srv_journal *journal;
+    struct srv_snapshots snapshots;
+    bool stopped;
+    double begun;
+    char error[ERROR_SIZE];
+};
+
+bool srv_data_open(const srv_data_options *options, struct srv_data **out, char *error,
+                   size_t error_size)
+{
+    struct srv_data *data = obb_calloc(1, sizeof *data);
+    if (data == NULL) {
+        (void)snprintf(error, error_size, "there is not enough memory");
+        return false;
+    }
+    char why[ERROR_SIZE];
+    data->options = *options;
+    if (!srv_sqlite_open(options->folder, &data->backend, why, sizeof why)) {
+        (void)snprintf(error, error_size, "--data %s", why);
+        obb_free(data);
+        return false;
+    }
+    *out = data;
+    return true;
+}
+
+/* ---- Restoring ------------------------------------------------------------------------------- */
+
+static void fail(struct srv_data *data, const char *error)
+{
+    (void)snprintf(data->error, sizeof data->error, "--data %.*s", CAUSE_SIZE, error);
+    data->options.failed(data->options.context);
+}
+
+/* Puts what was restored into the service. */
+static bool take_over(struct srv_data *data, srv_restored *restored, char *error, size_t error_size)
+{
+    const srv_data_options *o = &data->options;
+    char why[CAUSE_SIZE - 100];
+    if (!srv_restored_adopt(restored, o->store, srv_clock() * 1e3, why, sizeof why)) {
+        (void)snprintf(error, error_size, "%.90s: %s", o->folder, why);
+        return false;
+    }
+    (void)snprintf(error, error_size, "%s: there is not enough memory", o->folder);
+    if (!srv_journal_create(o->loop, data->backend, o->sync_ms, &data->journal))
+        return false;
+    data->backend = NULL;
+    data->snapshots.journal = data->journal;
+    data->snapshots.pool = o->pool;
+    data->snapshots.locks = o->locks;
+    data->snapshots.drain = o->drain;
+    data->snapshots.log = o->log;
+    data->snapshots.remember = srv_durable_remember;
+    data->snapshots.last_seq = restored->last_seq;
+    data->snapshots.total = restored->total;
+    return o->ready(o->context, restored);
+}
+
+static void on_restored(void *context)
+{
+    struct srv_data *data = context;
+    const srv_data_options *o = &data->options;
+    srv_restored restored;
+    char error[CAUSE_SIZE];
+    const bool good = srv_restore_end(data->restore, &restored, error, sizeof error);
+    data->restore = NULL;
+    if (data->stopped) {
+        srv_restored_fini(&restored);
+    } else if (!good) {
+        fail(data, error);
+    } else {
+        const bool taken = take_over(data, &restored, error, sizeof error);
+        if (!taken)
+            fail(data, error);
+        else
+            SRV_LOG(o->log, SRV_INFO, "restored", srv_text("data", o->folder),
+                    srv_integer("scenes", (int64_t)restored.count),
+                    srv_integer("boxes", (int64_t)restored.boxes),
+                    srv_integer("records", (int64_t)restored.records),
+                    srv_number("ms", (srv_clock() - data->begun) * 1e3));
+        srv_restored_fini(&restored);
+    }
+    srv_drain_release(o->drain);
+}
+
+/* On the last thread of the restore. */
+static void on_ended(void *context) { srv_bell_ring(((struct srv_data *)context)->bell); }
+
+bool srv_data_begin(struct srv_data *data)
+{
+    const srv_data_options *o = &data->options;
+    const srv_restore_options restore = {.backend = data->backend,
+                                         .path = o->folder,
+                                         .threads = o->threads,
+                                         .kernels = o->kernels,
+                                         .log = o->log,
+                                         .ended = on_ended,
+                                         .context = data};
+    data->begun = srv_clock();
+    if (!srv_bell_create(o->loop, on_restored, data, &data->bell))
+        return false;
+    if (!srv_restore_begin(&restore, &data->restore))
+        return false;
+    srv_drain_hold(o->drain);
+    return true;
+}
+
+void srv_data_stop(struct srv_data *data)
+{
+    if (data == NULL || data->stopped)
+        return;
+    data->stopped = true;
+    if (data->restore != NULL)
+        srv_restore_cancel(data->restore);
+    if (data->journal == NULL)
+        return;
+    srv_snapshots_stop(&data->snapshots);
+    srv_journal_hurry(data->journal);
+}
+
+void srv_data_destroy(struct srv_data *data)
+{
+    if (data == NULL)
+        return;
+    if (data->restore != NULL) { /* the loop was stopped under way */
+        char error[ERROR_SIZE];
+        srv_restored restored;
+        srv_restore_cancel(data->restore);
+        (void)srv_restore_end(data->restore, &restored, error, sizeof error);
+        srv_restored_fini(&restored);
+    }
+    srv_journal_destroy(data->journal);
+    if (data->backend != NULL)
+        data->backend->close(data->backend);
+    srv_bell_destroy(data->bell);
+    obb_free(data);
+}
+
+struct srv_journal *srv_data_journal(const struct srv_data *data) { return data->journal; }
+
+struct srv_snapshots *srv_data_snapshots(struct srv_data *data) { return &data->snapshots; }
+
+const char *srv_data_error(const struct srv_data *data) { return data->error; }
+
+/* ---- Looking --------------------------------------------------------------------------------- */
+
+static uint64_t bytes_of(const char *folder)
+{
+    static const char *const files[] = {"journal.db", "journal.db-wal"};
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < 2; i++) {
+        char path[ERROR_SIZE];
+        struct stat found;
+        (void)snprintf(path, sizeof path, "%s/%s", folder, files[i]);
+        if (stat(path, &found) == 0)
+            bytes += (uint64_t)found.st_size;
+    }
+    return bytes;
+}
+
+static bool is_there(const char *folder, char *line, size_t line_size)
+{
+    char path[ERROR_SIZE];
+    struct stat found;
+    (void)snprintf(path, sizeof path, "%s/journal.db", folder);
+    if (stat(path, &found) == 0)
+        return true;
+    (void)snprintf(line, line_size, "%s: %s", path, strerror(errno));
+    return false;
+}
+
+bool srv_data_check(const char *folder, size_t threads, char *line, size_t line_size)
+{
+    struct srv_backend *backend = NULL;
+    struct srv_restore *restore = NULL;
+    srv_restored restored;
+    if (!is_there(folder, line, line_size) || !srv_sqlite_open(folder, &backend, line, line_size))
+        return false;
+    bool good = srv_sqlite_check(backend, line, line_size);
+    if (good) {
+        const srv_restore_options options = {
+            .backend = backend, .path = folder, .threads = threads};
+        good = srv_restore_begin(&options, &restore);
+        if (!good)
+            (void)snprintf(line, line_size, "%s: there is not enough memory", folder);
+    }
+    good = good && srv_restore_end(restore, &restored, line, line_size);
+    if (good) {
+        (void)snprintf(line, line_size,
+                       "%s is whole: %zu scenes, %zu boxes, %llu records, %llu bytes", folder,
+                       restored.count, restored.boxes, (unsigned long long)restored.records,
+                       (unsigned long long)bytes_of(folder));
+        srv_restored_fini(&restored);
+    }
+    backend->close(backend);
+    return good;
+}
