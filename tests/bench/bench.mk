@@ -1,11 +1,11 @@
 # Benchmarks. A figure is printed, never asserted; a wrong answer fails the run.
 
 COMMIT = $(shell git describe --always --dirty 2>/dev/null)
-##: QUICK=1         bench, bench-peers: without the million boxes; bench-service: fewer connections and rounds
+##: QUICK=1         bench, bench-peers, bench-journal: without the million boxes; bench-service: fewer connections and rounds
 ##: BASE=file.csv   bench: show ratios to an earlier run
 BASE ?=
 ##: PART=ticks      bench-service: measure one part: ready, small, queries, ticks, bulk, beside, columns, questions, copies, rigs, events or memory
-.PHONY: bench bench-peers bench-codecs bench-costs bench-service codec-deps service-deps
+.PHONY: bench bench-peers bench-codecs bench-costs bench-service bench-journal codec-deps service-deps
 ##@ Measure
 
 # ---- Core. Results are compared with tests/bench/core/golden.csv, the same on every CPU. -----------
@@ -98,3 +98,15 @@ $(B)/tests/bench/service/service: $(addprefix $(B)/tests/bench/service/,service.
 $(B)/tests/bench/service/fixed: $(B)/tests/bench/service/fixed.o
 	@echo "ld $@"
 	@$(CC) $(BUILD_LDFLAGS) -o $@ $^
+
+# ---- Durable scenes. The files lie in build/, so build/ decides which disk is measured. -----------
+
+JOURNAL := $(B)/bench/journal
+bench-journal: test-deps ## obbd with --data beside obbd without: the goals of the journal; QUICK=1 is shorter
+	@$(MAKE) --no-print-directory $(B)/tests/bench/journal $(B)/obbd
+	@mkdir -p $(JOURNAL)
+	@$(B)/tests/bench/journal $(JOURNAL) $(B)/obbd
+$(B)/tests/bench/journal: $(B)/tests/bench/journal.o $(addprefix $(B)/tests/bench/service/,load.o meter.o scene.o servers.o) \
+ $(B)/libsupport.a $(B)/libobb.a
+	@echo "ld $@"
+	@$(CC) $(BUILD_LDFLAGS) -o $@ $^ $(call pkg_libs,$(TEST_LIBS) libcbor) -lm -pthread

@@ -5,10 +5,13 @@
 #include "tests/support/test.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define ADDRESS "localhost:7480" /* as the README writes it */
+/* As the README writes them. */
+#define ADDRESS "localhost:7480"
+#define PROGRAM "build/obbd"
 
 struct text {
     char *bytes;
@@ -33,16 +36,25 @@ static void clear(struct text *text)
     append(text, "", 0);
 }
 
-/* The command with the real port in place of the README's. */
-static void with_port(const char *command, int port, struct text *out)
+/* The command with another text in place of one that the README writes. */
+static void with(const char *command, const char *written, const char *real, struct text *out)
 {
     clear(out);
-    for (const char *at; (at = strstr(command, ADDRESS)) != NULL; command = at + strlen(ADDRESS)) {
+    for (const char *at; (at = strstr(command, written)) != NULL; command = at + strlen(written)) {
         append(out, command, (size_t)(at - command));
-        const char *address = test_text("127.0.0.1:%d", port);
-        append(out, address, strlen(address));
+        append(out, real, strlen(real));
     }
     append(out, command, strlen(command));
+}
+
+/* The command with the real port and the program that is tested. */
+static void as_here(const char *command, int port, struct text *out)
+{
+    const char *program = getenv("OBBD");
+    struct text half = {0};
+    with(command, ADDRESS, test_text("127.0.0.1:%d", port), &half);
+    with(half.bytes, PROGRAM, program != NULL ? program : PROGRAM, out);
+    free(half.bytes);
 }
 
 /* Puts 0 in place of every number after "time": in place. */
@@ -108,7 +120,7 @@ START_TEST(every_command_of_the_tour_prints_what_the_readme_shows)
         const bool fence = more && strncmp(line, "```", 3) == 0;
         const bool starts = more && in_block && !in_command && strncmp(line, "$ ", 2) == 0;
         if (command.length > 0 && !in_command && (!more || fence || starts)) {
-            with_port(command.bytes, daemon.port, &real);
+            as_here(command.bytes, daemon.port, &real);
             run(real.bytes, &answer);
             while (expected.length > 0 && expected.bytes[expected.length - 1] == '\n')
                 expected.bytes[--expected.length] = '\0';

@@ -277,6 +277,10 @@ static void check_closed(const struct client *c)
     const struct asked *asked = &c->waiting[0];
     if (c->count == 0 || asked->fallible || asked->follows || (c->partial && c->count == 1))
         return;
+    /* the request may have come when the connection had been idle for too long: this process was kept
+     * from running */
+    if (now_ms() - c->since >= TIMEOUT_MS)
+        return;
     /* a stream that was cut says so by its missing end */
     if (find(c->heard, c->got, "Transfer-Encoding: chunked", 26) != NULL)
         return;

@@ -4,10 +4,11 @@
 SOAK := $(addprefix $(B)/tests/soak/,soak bounds)
 .PHONY: soak
 ##@ Test
-soak: test-deps ## full load, then the worst requests, each for SECONDS=60: nothing may grow, memory and loop keep their bounds
-	@$(MAKE) --no-print-directory $(SOAK)
+soak: test-deps ## full load, then the worst requests, each for SECONDS=60: nothing may grow, memory and loop keep their bounds; then 100 kills
+	@$(MAKE) --no-print-directory $(SOAK) $(B)/tests/e2e/test_durable
 	@SECONDS=$(SECONDS) OBBD=$(B)/obbd $(B)/tests/soak/soak
 	@SECONDS=$(SECONDS) OBBD=$(B)/obbd $(B)/tests/soak/bounds
+	@EFFORT=20 TIMEOUT_FACTOR=20 OBBD=$(B)/obbd $(B)/tests/e2e/test_durable # 100 kills
 
 $(SOAK): %: %.o $(addprefix $(B)/tests/soak/,peer.o worst.o) $(B)/libsupport.a $(B)/libwire.a $(B)/libobb.a $(B)/obbd
 	@echo "ld $@"

@@ -351,25 +351,42 @@ double load_run(load_group *groups, size_t count_of_groups, double seconds, doub
     return failed ? -1 : end - start;
 }
 
-char *load_exchange(const load_address *address, const load_request *request, size_t *out_length)
+/* Sends one request over a connection of its own. Returns true if the answer is complete; c->in is
+ * the caller's in any case. */
+static bool exchange(const load_address *address, load_request *request, struct connection *c)
 {
-    load_request copy = *request;
-    struct connection c = {.request = &copy, .descriptor = -1};
+    *c = (struct connection){.request = request, .descriptor = -1};
     const struct timeval patience = {.tv_sec = 60};
-    bool good = connect_to(&c, address) && fcntl(c.descriptor, F_SETFL, 0) == 0 &&
-                setsockopt(c.descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) == 0;
-    while (good && c.sent < copy.length) {
+    bool good = connect_to(c, address) && fcntl(c->descriptor, F_SETFL, 0) == 0 &&
+                setsockopt(c->descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) == 0;
+    while (good && c->sent < request->length) {
         const ssize_t n =
-            send(c.descriptor, copy.bytes + c.sent, copy.length - c.sent, MSG_NOSIGNAL);
+            send(c->descriptor, request->bytes + c->sent, request->length - c->sent, MSG_NOSIGNAL);
         good = n > 0;
-        c.sent += good ? (size_t)n : 0;
+        c->sent += good ? (size_t)n : 0;
     }
     int state = PARTIAL;
     while (good && state == PARTIAL)
-        state = pull(&c);
-    if (c.descriptor >= 0)
-        (void)close(c.descriptor);
-    if (state != COMPLETE || c.status < 200 || c.status > 299) {
+        state = pull(c);
+    if (c->descriptor >= 0)
+        (void)close(c->descriptor);
+    return state == COMPLETE;
+}
+
+int load_status(const load_address *address, const load_request *request)
+{
+    load_request copy = *request;
+    struct connection c;
+    const bool good = exchange(address, &copy, &c);
+    free(c.in);
+    return good ? c.status : 0;
+}
+
+char *load_exchange(const load_address *address, const load_request *request, size_t *out_length)
+{
+    load_request copy = *request;
+    struct connection c;
+    if (!exchange(address, &copy, &c) || c.status < 200 || c.status > 299) {
         (void)fprintf(stderr, "%.60s: %.*s\n", copy.bytes,
                       (int)(c.received < 600 ? c.received : 600), c.in != NULL ? c.in : "");
         free(c.in);

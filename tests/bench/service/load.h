@@ -60,6 +60,9 @@ double load_quantile(const load_group *group, double share);
  * status was not 2xx. */
 char *load_exchange(const load_address *address, const load_request *request, size_t *out_length);
 
+/* Sends one request and returns the status of the answer; 0: there was none. */
+int load_status(const load_address *address, const load_request *request);
+
 double load_clock(void); /* monotonic seconds */
 
 #endif

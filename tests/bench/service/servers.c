@@ -108,14 +108,18 @@ static bool read_lines(int descriptor, int wanted, char *text, size_t size)
 }
 
 /* Waits until a request is answered. */
+/* Waits until the path is answered with 200. A server that is not ready yet says 503. */
 static bool wait_answer(const bench_server *server, const char *path)
 {
     load_request request = load_request_make("GET", path, NULL, NULL, NULL, 0);
-    size_t length;
-    char *body = load_exchange(&server->tcp, &request, &length);
-    free(body);
+    const double until = load_clock() + START_SECONDS;
+    int status = load_status(&server->tcp, &request);
+    while (status == 503 && load_clock() < until) {
+        (void)nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+        status = load_status(&server->tcp, &request);
+    }
     load_request_free(&request);
-    return body != NULL;
+    return status == 200;
 }
 
 static bool came_up(bench_server *server, bool good, const char *folder)
@@ -212,11 +216,19 @@ bool server_node(bench_server *server, const char *folder, const char *engine)
 
 bool server_obbd(bench_server *server, const char *folder, const char *program)
 {
+    return server_obbd_data(server, folder, program, NULL);
+}
+
+bool server_obbd_data(bench_server *server, const char *folder, const char *program,
+                      const char *data)
+{
     *server = (bench_server){.name = "obbd", .local = local(folder, "obbd")};
     char un[256], text[1024];
     (void)snprintf(un, sizeof un, "unix:%s", path_of(&server->local));
-    const char *const arguments[] = {program, "--listen",    "127.0.0.1:0", "--listen",
-                                     un,      "--log-level", "warn",        NULL};
+    const char *const arguments[] = {
+        program, "--listen",    "127.0.0.1:0", "--listen",
+        un,      "--log-level", "warn",        data != NULL ? "--data" : NULL,
+        data,    NULL};
     int out = -1;
     const double begun = load_clock();
     const bool good = start(server, folder, arguments, &out) &&

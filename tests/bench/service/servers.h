@@ -22,6 +22,10 @@ bool server_node(bench_server *server, const char *folder,
                  const char *engine); /* "rapier", "three" */
 bool server_obbd(bench_server *server, const char *folder, const char *program);
 
+/* Starts the daemon with --data, or without if `data` is NULL. */
+bool server_obbd_data(bench_server *server, const char *folder, const char *program,
+                      const char *data);
+
 void server_stop(bench_server *server);
 
 /* Returns the processor time of all threads of the server in seconds, to the nanosecond. */

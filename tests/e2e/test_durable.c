@@ -1,0 +1,492 @@
+/* Durable scenes: a daemon with --data that is stopped and started, and one that is killed while
+ * clients write and read. */
+#define _GNU_SOURCE /* unshare */
+#include "tests/support/daemon.h"
+#include "tests/support/expect.h"
+#include "tests/support/test.h"
+
+#include <dirent.h>
+#include <jansson.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define UNIT(x) "{\"center\":[" #x ",0,0],\"half_extents\":[1,1,1]}"
+#define S       "/v1/scenes/s"
+
+static char folder[64], data[96];
+static struct test_daemon obbd;
+static struct http_client *client;
+
+static void wait_ms(long ms)
+{
+    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
+}
+
+static void start(void)
+{
+    daemon_start(&obbd, (const char *[]){"--data", data, NULL});
+    client = http_open(obbd.url);
+    struct http_answer answer = {0};
+    for (int i = 0; answer.status != 200; i++) { /* until all scenes are loaded */
+        ck_assert_int_lt(i, 2000);
+        http_send(client, "GET", "/readyz", NULL, NULL, &answer);
+        if (answer.status != 200)
+            wait_ms(5);
+    }
+    http_answer_fini(&answer);
+}
+
+static void stop(void)
+{
+    http_close(client);
+    ck_assert_int_eq(daemon_stop(&obbd), 0);
+}
+
+static void setup(void)
+{
+    (void)snprintf(folder, sizeof folder, "/tmp/obbd-durable-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    (void)snprintf(data, sizeof data, "%s/data", folder);
+    start();
+}
+
+static void teardown(void)
+{
+    stop();
+    DIR *files = opendir(data);
+    ck_assert_ptr_nonnull(files);
+    for (const struct dirent *file; (file = readdir(files)) != NULL;)
+        if (file->d_name[0] != '.')
+            ck_assert_int_eq(unlink(test_text("%s/%s", data, file->d_name)), 0);
+    (void)closedir(files);
+    ck_assert_int_eq(rmdir(data), 0);
+    ck_assert_int_eq(rmdir(folder), 0);
+}
+
+/* ---- Restarts -------------------------------------------------------------------------------- */
+
+/* All that can be read of the scene, with its headers that matter; owned by the caller. */
+static char *picture_of(const char *scene)
+{
+    static const struct {
+        const char *method, *path, *body;
+    } looks[] = {
+        {"GET", "", NULL},
+        {"GET", "/export", NULL},
+        {"GET", "/log?from=oldest&follow=false", NULL},
+        {"POST", "/query/all-pairs", "{\"by\":\"id\"}"},
+        {"POST", "/query/point", "{\"points\":[[1,0,0]],\"at\":{\"time\":1015}}"},
+        {"POST", "/query/point", "{\"points\":[[1,0,0]],\"at\":{\"revision\":2}}"},
+    };
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    ck_assert_ptr_nonnull(out);
+    for (size_t i = 0; i < sizeof looks / sizeof looks[0]; i++) {
+        struct http_answer answer = {0};
+        http_send(client, looks[i].method, test_text("/v1/scenes/%s%s", scene, looks[i].path), NULL,
+                  looks[i].body, &answer);
+        const char *epoch = http_header(&answer, "Obbd-Epoch");
+        (void)fprintf(out, "%ld %s %s\n", answer.status, epoch != NULL ? epoch : "", answer.body);
+        http_answer_fini(&answer);
+    }
+    (void)fclose(out);
+    return text;
+}
+
+START_TEST(a_restart_changes_nothing_that_can_be_read)
+{
+    struct stat found;
+    ck_assert_int_eq(stat(data, &found), 0);
+    ck_assert_int_eq(found.st_mode & 0777, 0700);
+    static const char *const commits[] = {
+        "{\"time\":1000,\"put\":{\"a\":" UNIT(0) ",\"b\":" UNIT(9) ",\"gone\":" UNIT(50) "}}",
+        "{\"time\":1010,\"pose\":{\"a\":{\"center\":[1,0,0]}},\"remove\":[\"gone\"]}",
+        "{\"time\":1020,\"frames\":{\"f\":{\"center\":[0,5,0]}},\"put\":{\"in\":{\"center\":"
+        "[1,0,0],\"half_extents\":[1,1,1],\"frame\":\"f\",\"entity\":\"e\",\"data\":{\"hp\":3}}}}",
+        "{\"time\":1030,\"frames\":{\"f\":{\"center\":[0,6,0],\"teleport\":true}}}",
+        "{\"time\":1040,\"put\":{\"brief\":{\"center\":[0,0,0],\"half_extents\":[1,1,1],\"ttl\":"
+        "100}},\"transform\":{\"b\":{\"rotate\":{\"axis\":[0,0,1],\"degrees\":30}}}}",
+        "{\"time\":1050}",
+    };
+    expect(client, "PUT", S, "{\"history\":{\"span\":5000,\"commits\":100},\"record\":3}", 201,
+           "{\"durable\":true}");
+    for (size_t i = 0; i < sizeof commits / sizeof commits[0]; i++)
+        expect(client, "POST", S "/commit", commits[i], 200, NULL);
+    expect(client, "POST", S "/copy", "{\"to\":\"t\"}", 201, "{\"durable\":true}");
+    expect(client, "PUT", "/v1/scenes/lobby", "{\"durable\":false}", 201, "{\"durable\":null}");
+    expect(client, "PUT", "/v1/scenes/short", NULL, 201, NULL);
+    expect(client, "DELETE", "/v1/scenes/short", NULL, 204, NULL);
+    char *before[] = {picture_of("s"), picture_of("t")};
+    for (int times = 0; times < 2; times++) {
+        stop();
+        start();
+        char *after[] = {picture_of("s"), picture_of("t")};
+        for (int i = 0; i < 2; i++) {
+            ck_assert_str_eq(before[i], after[i]);
+            free(after[i]);
+        }
+        expect(client, "GET", "/v1/scenes/lobby", NULL, 404, NULL);
+        expect(client, "GET", "/v1/scenes/short", NULL, 404, NULL);
+        expect(client, "GET", "/v1/scenes", NULL, 200,
+               "{\"scenes\":[{\"name\":\"s\",\"boxes\":4,\"revision\":5},"
+               "{\"name\":\"t\",\"boxes\":4,\"revision\":1}]}");
+    }
+    free(before[0]);
+    free(before[1]);
+    /* ids, revisions, the clock and what expires go on */
+    expect(client, "POST", S "/commit", "{\"time\":1040}", 409, NULL);
+    expect(client, "POST", S "/commit", "{\"time\":1140,\"put\":{\"new\":" UNIT(70) "}}", 200,
+           "{\"revision\":6,\"ids\":{\"new\":6},\"expired\":1}");
+}
+END_TEST
+
+START_TEST(a_commit_is_known_again_after_a_restart)
+{
+    static const char body[] = "{\"id\":\"shot-1\",\"time\":1000,\"put\":{\"a\":" UNIT(
+        0) "},\"queries\":[{\"kind\":\"point\",\"points\":[[0,0,0]]}]}";
+    expect(client, "POST", S "/commit", body, 200, "{\"revision\":1,\"repeated\":null}");
+    stop();
+    start();
+    expect(client, "POST", S "/commit", body, 200,
+           "{\"revision\":1,\"repeated\":true,\"put\":1,\"ids\":{\"a\":1}}");
+    expect(client, "GET", S, NULL, 200, "{\"revision\":1}");
+}
+END_TEST
+
+START_TEST(a_second_daemon_on_the_folder_is_refused)
+{
+    char out[256], err[512];
+    const char *const arguments[] = {"--listen", "127.0.0.1:0", "--data", data, NULL};
+    ck_assert_int_eq(daemon_run(arguments, out, sizeof out, err, sizeof err), 1);
+    ck_assert_msg(strchr(err, '\n') == err + strlen(err) - 1, "%s", err);
+    ck_assert_msg(strstr(err, data) != NULL, "%s", err);
+}
+END_TEST
+
+/* ---- Kills ----------------------------------------------------------------------------------- */
+
+enum { WRITERS = 4, SCENES = 2 };
+
+/* One client that writes. Each commit puts two boxes of the same place, so that half a commit would
+ * be seen. */
+static struct writer {
+    pthread_t thread;
+    size_t number;
+    uint64_t sent, acknowledged; /* commits; at most one is not acknowledged */
+    int socket;
+} writers[WRITERS];
+
+static atomic_bool killed;
+static _Atomic uint64_t seen[WRITERS]; /* the last commit of each that a reader saw */
+static size_t reads, unknown, repeated;
+
+/* Sends a request and reads the answer. Returns its status and body; 0: the connection broke. */
+static int exchange(int socket, const char *text, char *answer, size_t size)
+{
+    for (size_t sent = 0, length = strlen(text); sent < length;) {
+        const ssize_t n = send(socket, text + sent, length - sent, MSG_NOSIGNAL);
+        if (n <= 0)
+            return 0;
+        sent += (size_t)n;
+    }
+    size_t length = 0;
+    for (;;) {
+        const ssize_t n = recv(socket, answer + length, size - 1 - length, 0);
+        if (n <= 0)
+            return 0;
+        length += (size_t)n;
+        answer[length] = '\0';
+        const char *end = strstr(answer, "\r\n\r\n"), *field = strstr(answer, "Content-Length: ");
+        if (end != NULL && field != NULL &&
+            answer + length >= end + 4 + strtoul(field + 16, NULL, 10))
+            return atoi(answer + 9);
+    }
+}
+
+static const char *commit_text(const struct writer *w, uint64_t n)
+{
+    char body[512];
+    const size_t k = w->number;
+    const int length = snprintf(
+        body, sizeof body,
+        "{\"id\":\"%zu-%llu\",\"put\":{\"w%zu\":{\"center\":[%llu,0,0],\"half_extents\":[1,1,1]},"
+        "\"w%zu-%llu\":{\"center\":[%llu,0,0],\"half_extents\":[1,1,1]}}}",
+        k, (unsigned long long)n, k, (unsigned long long)n, k, (unsigned long long)(n % 20),
+        (unsigned long long)n);
+    return test_text("POST /v1/scenes/s%zu/commit HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
+                     "application/json\r\nContent-Length: %d\r\n\r\n%s",
+                     k % SCENES, length, body);
+}
+
+/* Sends one commit until it is acknowledged or the daemon is gone. */
+static bool write_one(struct writer *w, uint64_t n)
+{
+    char answer[4096];
+    int status = 503;
+    while (status == 503) {
+        status = exchange(w->socket, commit_text(w, n), answer, sizeof answer);
+        if (status == 503)
+            wait_ms(5);
+    }
+    if (status == 0)
+        return false;
+    ck_assert_msg(status == 200, "%s", answer);
+    if (strstr(answer, "\"repeated\":true") != NULL)
+        repeated++;
+    w->acknowledged = n;
+    return true;
+}
+
+static void *write_all(void *context)
+{
+    struct writer *w = context;
+    w->socket = daemon_dial(&obbd);
+    while (w->socket >= 0 && !atomic_load(&killed)) {
+        w->sent++;
+        if (!write_one(w, w->sent))
+            break;
+    }
+    if (w->socket >= 0)
+        close(w->socket);
+    return NULL;
+}
+
+/* What is seen is durable: it must be there after a kill. */
+static void *read_all(void *context)
+{
+    (void)context;
+    const int socket = daemon_dial(&obbd);
+    char answer[4096];
+    for (size_t turn = 0; socket >= 0 && !atomic_load(&killed); turn++) {
+        const size_t k = turn % WRITERS;
+        const char *text = test_text("GET /v1/scenes/s%zu/boxes/w%zu HTTP/1.1\r\nHost: localhost"
+                                     "\r\n\r\n",
+                                     k % SCENES, k);
+        const int status = exchange(socket, text, answer, sizeof answer);
+        if (status == 0)
+            break;
+        const char *center = strstr(answer, "\"center\":[");
+        if (status == 200 && center != NULL) {
+            const uint64_t n = strtoull(center + 10, NULL, 10);
+            if (n > atomic_load(&seen[k]))
+                atomic_store(&seen[k], n);
+            reads++;
+        }
+    }
+    if (socket >= 0)
+        close(socket);
+    return NULL;
+}
+
+/* Returns the commit that a box is at; 0: there is no such box. */
+static uint64_t commit_of(const char *scene, const char *box)
+{
+    struct http_answer answer = {0};
+    uint64_t n = 0;
+    http_send(client, "GET", test_text("/v1/scenes/%s/boxes/%s", scene, box), NULL, NULL, &answer);
+    if (answer.status == 200)
+        n = strtoull(strstr(answer.body, "\"center\":[") + 10, NULL, 10);
+    http_answer_fini(&answer);
+    return n;
+}
+
+static uint64_t revision_of(const char *scene)
+{
+    struct http_answer answer = {0};
+    http_send(client, "GET", test_text("/v1/scenes/%s", scene), NULL, NULL, &answer);
+    const char *field = answer.status == 200 ? strstr(answer.body, "\"revision\":") : NULL;
+    const uint64_t revision = field != NULL ? strtoull(field + 11, NULL, 10) : 0;
+    http_answer_fini(&answer);
+    return revision;
+}
+
+/* After a kill: all that was acknowledged or seen is there, and what was not acknowledged is there
+ * whole or not at all. Each commit raised the revision of its scene by one. */
+static void check_writers(void)
+{
+    static const char *const scenes[SCENES] = {"s0", "s1"};
+    uint64_t commits[SCENES] = {0};
+    for (size_t k = 0; k < WRITERS; k++) {
+        struct writer *w = &writers[k];
+        const char *scene = scenes[k % SCENES];
+        const uint64_t n = commit_of(scene, test_text("w%zu", k));
+        ck_assert_msg(n >= w->acknowledged && n <= w->sent && n >= atomic_load(&seen[k]),
+                      "writer %zu: sent %llu, acknowledged %llu, seen %llu, found %llu", k,
+                      (unsigned long long)w->sent, (unsigned long long)w->acknowledged,
+                      (unsigned long long)atomic_load(&seen[k]), (unsigned long long)n);
+        if (n > 0)
+            ck_assert_uint_eq(
+                commit_of(scene, test_text("w%zu-%llu", k, (unsigned long long)n % 20)), n);
+        commits[k % SCENES] += n;
+        unknown += w->sent > w->acknowledged;
+    }
+    for (size_t s = 0; s < SCENES; s++)
+        ck_assert_uint_eq(revision_of(scenes[s]), commits[s]);
+}
+
+START_TEST(a_kill_loses_nothing_that_was_acknowledged_or_seen)
+{
+    const size_t rounds = test_effort(5);
+    test_rng rng = {16};
+    for (size_t k = 0; k < WRITERS; k++)
+        writers[k] = (struct writer){.number = k};
+    for (size_t round = 0; round < rounds; round++) {
+        pthread_t reader;
+        atomic_store(&killed, false);
+        for (size_t k = 0; k < WRITERS; k++)
+            ck_assert_int_eq(pthread_create(&writers[k].thread, NULL, write_all, &writers[k]), 0);
+        ck_assert_int_eq(pthread_create(&reader, NULL, read_all, NULL), 0);
+        wait_ms(20 + (long)test_below(&rng, 300));
+        http_close(client);
+        ck_assert_int_eq(kill(obbd.pid, SIGKILL), 0);
+        atomic_store(&killed, true);
+        for (size_t k = 0; k < WRITERS; k++)
+            (void)pthread_join(writers[k].thread, NULL);
+        (void)pthread_join(reader, NULL);
+        ck_assert_int_eq(daemon_stop(&obbd), -1);
+        char out[512], err[512];
+        if (round % 2 == 1) /* looking changes nothing */
+            ck_assert_int_eq(daemon_run((const char *[]){"--check-data", data, NULL}, out,
+                                        sizeof out, err, sizeof err),
+                             0);
+        start();
+        check_writers();
+        for (size_t k = 0; k < WRITERS; k++) { /* the last commit is sent again, and applied once */
+            writers[k].socket = daemon_dial(&obbd);
+            if (writers[k].sent > 0)
+                ck_assert(write_one(&writers[k], writers[k].sent));
+            close(writers[k].socket);
+        }
+        check_writers();
+    }
+    uint64_t commits = 0;
+    for (size_t k = 0; k < WRITERS; k++)
+        commits += writers[k].acknowledged;
+    printf("%zu kills, %llu commits, %zu reads, %zu without an answer, %zu were applied already\n",
+           rounds, (unsigned long long)commits, reads, unknown, repeated);
+    ck_assert(commits > 4 * rounds && reads > rounds && unknown > rounds);
+}
+END_TEST
+
+/* ---- A full disk ----------------------------------------------------------------------------- */
+
+/* Mounts a small disk of its own for this process and its children. Returns false if the system does
+ * not allow that. */
+static bool mount_small(void)
+{
+    const unsigned user = getuid();
+    if (unshare(CLONE_NEWNS | (user != 0 ? CLONE_NEWUSER : 0)) != 0)
+        return false;
+    if (user != 0) { /* the user goes on as root of a namespace of its own */
+        FILE *map = fopen("/proc/self/uid_map", "w");
+        const bool good = map != NULL && fprintf(map, "0 %u 1", user) > 0 && fclose(map) == 0;
+        if (!good)
+            return false;
+    }
+    return mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+           mount("none", folder, "tmpfs", 0, "size=96m") == 0;
+}
+
+/* Puts boxes with long data. Returns the status of the answer. */
+static long put_many(unsigned n)
+{
+    enum { BOXES = 400, DATA = 1000 };
+    static char body[BOXES * (DATA + 200)];
+    static char text[DATA];
+    memset(text, 'x', sizeof text - 1);
+    size_t length = (size_t)snprintf(body, sizeof body, "{\"put\":{");
+    for (unsigned i = 0; i < BOXES; i++)
+        length += (size_t)snprintf(body + length, sizeof body - length,
+                                   "%s\"b%u-%u\":{\"center\":[%u,%u,0],\"half_extents\":[1,1,1],"
+                                   "\"data\":\"%s\"}",
+                                   i > 0 ? "," : "", n, i, 4 * i, 4 * n, text);
+    (void)snprintf(body + length, sizeof body - length, "}}");
+    struct http_answer answer = {0};
+    http_send(client, "POST", S "/commit", NULL, body, &answer);
+    const long status = answer.status;
+    ck_assert_msg(status == 200 || status == 507 || status == 503, "%ld %s", status, answer.body);
+    http_answer_fini(&answer);
+    return status;
+}
+
+START_TEST(a_full_disk_refuses_changes_until_there_is_room)
+{
+    (void)snprintf(folder, sizeof folder, "/tmp/obbd-full-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    if (!mount_small()) {
+        printf("no small disk can be mounted here: SKIPPED\n");
+        ck_assert_int_eq(rmdir(folder), 0);
+        return;
+    }
+    (void)snprintf(data, sizeof data, "%s/data", folder);
+    char ballast[96];
+    (void)snprintf(ballast, sizeof ballast, "%s/ballast", folder);
+    static char megabyte[1 << 20];
+    FILE *file = fopen(ballast, "w");
+    ck_assert_ptr_nonnull(file);
+    for (int i = 0; i < 40; i++)
+        ck_assert_uint_eq(fwrite(megabyte, sizeof megabyte, 1, file), 1);
+    ck_assert_int_eq(fclose(file), 0);
+    start();
+    unsigned good = 0;
+    long status = 200;
+    for (unsigned n = 0; status == 200; n++) {
+        ck_assert_uint_lt(n, 200);
+        status = put_many(n);
+        good += status == 200;
+    }
+    ck_assert_int_eq(status, 507);
+    /* what was refused is not there; reading goes on */
+    expect(client, "GET", S, NULL, 200,
+           test_text("{\"revision\":%u,\"boxes\":%u}", good, good * 400));
+    expect(client, "GET", S "/boxes/b0-0", NULL, 200, "{\"changed\":1}");
+    ck_assert_int_eq(unlink(ballast), 0);
+    for (int i = 0; put_many(1000) != 200; i++) { /* without a restart */
+        ck_assert_int_lt(i, 2000);
+        wait_ms(10);
+    }
+    expect(client, "GET", S, NULL, 200, test_text("{\"revision\":%u}", good + 1));
+    char *written = picture_of("s");
+    stop();
+    start();
+    char *after = picture_of("s");
+    ck_assert_str_eq(written, after);
+    free(written);
+    free(after);
+    stop();
+    printf("%u commits of 400 boxes until the disk was full\n", good);
+    ck_assert_uint_gt(good, 0);
+    ck_assert_int_eq(umount2(folder, MNT_DETACH), 0);
+    ck_assert_int_eq(rmdir(folder), 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("durable");
+    TCase *tc = tcase_create("durable");
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_set_timeout(tc, test_patience(120));
+    tcase_add_test(tc, a_restart_changes_nothing_that_can_be_read);
+    tcase_add_test(tc, a_commit_is_known_again_after_a_restart);
+    tcase_add_test(tc, a_second_daemon_on_the_folder_is_refused);
+    tcase_add_test(tc, a_kill_loses_nothing_that_was_acknowledged_or_seen);
+    suite_add_tcase(suite, tc);
+    TCase *full = tcase_create("full");
+    tcase_set_timeout(full, test_patience(120));
+    tcase_add_test(full, a_full_disk_refuses_changes_until_there_is_room);
+    suite_add_tcase(suite, full);
+    return test_main(suite);
+}
