@@ -213,7 +213,8 @@ static void tidy(struct srv_journal *j)
     (void)pthread_mutex_unlock(&j->lock);
     const bool more = j->backend->tidy(j->backend, edge);
     (void)pthread_mutex_lock(&j->lock);
-    if (j->queued.first == NULL && !j->stop)
+    /* The loop may have called, to say that it has taken all back, while the back end worked. */
+    if (j->queued.first == NULL && !j->stop && j->trouble == SRV_JOURNAL_OK)
         wait_for(j, more || j->edge != edge ? TIDY_NS : 0);
 }
 
