@@ -752,7 +752,7 @@ START_TEST(options_that_are_wrong_end_at_once_with_one_line)
         {"--workers", "0", NULL},
         {"--workers", "many", NULL},
         {"--listen", "0.0.0.0:0", NULL}, /* beyond loopback needs tokens or a word of consent */
-        {"--data", "/tmp", NULL},
+        {"--data", "/dev/null", NULL},
         {"--host", "a b", NULL},
         {"--cors-origin", "https://editor.example/", NULL},
         {"--scopes", "read", NULL},
