@@ -287,6 +287,15 @@ test("a scene that was deleted and made again is noticed, and its boxes are put 
     assert.equal(lost, 2);
 });
 
+test("numbers that JSON.stringify would change arrive as they are", async () => {
+    const scene = fresh();
+    await scene.put({ a: CUBE(-0, { data: { n: 2n ** 70n } }) });
+    const { center, data } = await scene.box("a");
+    assert.ok(Object.is(center[0], -0));
+    assert.equal(data.n, 2 ** 70);
+    await assert.rejects(scene.put({ a: CUBE(Number.NaN) }), { type: "/problems/bad-number", pointer: "/put/a/center/0" });
+});
+
 test("a commit whose answer was cut is sent again, and applied once", async () => {
     const answers = [];
     const proxy = createServer((near) => {

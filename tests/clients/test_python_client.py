@@ -307,6 +307,16 @@ def a_scene_that_was_deleted_and_made_again_is_noticed_and_its_boxes_are_put_aga
     assert len(lost) == 2
 
 
+@test
+def numbers_arrive_as_they_are():
+    scene = fresh()
+    scene.put({"a": cube(-0.0, data={"n": 2**70})})
+    box = scene.box("a")
+    assert (str(box.center[0]), box.data) == ("-0.0", {"n": 2**70})
+    problem = raises(obbd.Problem, lambda: scene.put({"a": cube(float("nan"))}))
+    assert (problem.type, problem.pointer) == ("/problems/bad-number", "/put/a/center/0")
+
+
 class Cutter:
     """A proxy in front of the daemon, which keeps the answer of its second connection to itself."""
 

@@ -16,12 +16,13 @@ function tagOf(value: unknown): number {
     return value instanceof Uint8Array ? TAG.u8 : 0;
 }
 
-/** Is there a value that JSON does not have: a typed array or a bigint? */
+/** Is there a value that JSON.stringify would not keep: a typed array, a bigint, -0, or a number that is not finite? */
 export function needsCbor(value: unknown): boolean {
+    if (typeof value === "number") return Object.is(value, -0) || !Number.isFinite(value);
     if (typeof value === "bigint") return true;
     if (typeof value !== "object" || value === null) return false;
     if (tagOf(value) !== 0) return true;
-    if (Array.isArray(value)) return typeof value[0] === "number" ? false : value.some(needsCbor);
+    if (Array.isArray(value)) return value.some(needsCbor);
     return Object.values(value).some(needsCbor);
 }
 

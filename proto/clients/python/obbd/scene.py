@@ -139,7 +139,7 @@ class Scene:
         if isinstance(ids, dict):
             self._known.update(ids)
         elif ids is not None:
-            self._known.update(zip(commit["put"]["names"], map(int, ids)))
+            self._known.update(zip(commit["put"]["names"], ids if isinstance(ids, list) else ids.tolist()))
             if not isinstance(ids, list):
                 self._give(ids)
 

@@ -131,12 +131,21 @@ class Sender:
         elif isinstance(body, str):
             parts = [body.encode()]
         elif body is not None:
-            headers["Content-Type"] = CBOR if cbor else JSON
-            parts = encode(body) if cbor else [json.dumps(body, allow_nan=False, default=plain).encode()]
+            text = None if cbor else _json(body)
+            parts = encode(body) if text is None else [text]
+            headers["Content-Type"] = CBOR if text is None else JSON
         headers.update(more)
         if os.environ.get("OBBD_DEBUG") == "1":
             print(curl(self.pool, method, path, headers, body), file=sys.stderr)
         return headers, parts
+
+
+def _json(body: Any) -> bytes | None:
+    """The body as JSON; None if there is a number in it that is not finite, so that the daemon says which."""
+    try:
+        return json.dumps(body, allow_nan=False, default=plain).encode()
+    except ValueError:
+        return None
 
 
 def _value(received: Received, deadline: float) -> Any:
