@@ -18,7 +18,7 @@ function tool(name, ...args) {
 const made = tool("openapi-typescript", at("../../proto/contract/openapi.yaml"), "--default-non-nullable=false", "-o", CONTRACT);
 const rows = readFileSync(at("types.ts"), "utf8").match(/^ {4}\w+: Agrees</gm).length;
 
-test("every type agrees with its schema", () => {
+test("every type agrees with its schema, and a program in TypeScript passes the compiler", () => {
     assert.equal(made.status, 0, made.said);
     const { status, said } = tool("tsc", "-p", at("."));
     assert.equal(status, 0, said);

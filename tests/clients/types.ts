@@ -28,7 +28,7 @@ type Agrees<Ours, Theirs> =
 /** A query as it is sent. A bare number as `at` becomes an object before. */
 type Sent<K, Items, Options> = Omit<Options, "at"> & Items & { kind?: K; at?: o.At };
 type Told = { tag?: string; with?: true; at?: o.Seen };
-type Alone<K extends o.Kind, F extends o.Form> = o.Answer<o.Query<K, F>>;
+type Alone<K extends o.Kind, F extends o.Form> = o.Answer<o.Query<K, F, false>>;
 /** The contract says in one object what answers have in two forms. */
 type Both<K extends o.Kind> = {
     [P in KeysOf<Alone<K, "name"> | Alone<K, "columns">>]?: Part<Alone<K, "name">, P> | Part<Alone<K, "columns">, P>;

@@ -344,20 +344,17 @@ export interface NearestOptions extends PointOptions, InColumns {
 export type Form = "name" | "id" | "columns";
 
 /** A query, ready to be sent. Made by `ray`, `pairs` and the others. */
-export interface Query<K extends Kind = Kind, F extends Form = Form> {
+export interface Query<K extends Kind = Kind, F extends Form = Form, P extends boolean = boolean> {
     readonly kind: K;
-    /** Only a type: the form of the answer. */
+    /** Only types: the form of the answer, and whether the query is about a state of the past, so that the answer has `at`. */
     readonly form?: F;
+    readonly past?: P;
     readonly [field: string]: unknown;
 }
 
 // ---- Answers --------------------------------------------------------------------------------------
 
-interface Told {
-    tag?: string;
-    with?: true;
-    at?: Seen;
-}
+type Told<P extends boolean> = { tag?: string; with?: true } & (P extends true ? { at: Seen } : { at?: Seen });
 
 interface Cut {
     truncated?: true;
@@ -488,27 +485,27 @@ export interface NearestHits {
     points: Floats;
 }
 
-type Given<F extends Form, R, C> = Told & (F extends "columns" ? { columns: C } : { results: R[] });
+type Given<F extends Form, P extends boolean, R, C> = Told<P> & (F extends "columns" ? { columns: C } : { results: R[] });
 
-interface AllPairs<F extends Form> extends Told {
+type AllPairs<F extends Form, P extends boolean> = Told<P> & {
     count: number;
     /** By id one flat array of 2n ids; with `want` objects; absent with `count_only`. */
     pairs: F extends "id" ? Uint32Array | number[] : F extends "name" ? [string, string][] : unknown[];
     truncated?: true;
-}
+};
 
-interface AnswerOf<F extends Form> {
-    pairs: Told & { results: PairResult[] };
-    "all-pairs": AllPairs<F>;
-    overlap: Told & { results: BoxesResult<F>[] };
-    point: Told & { results: BoxesResult<F>[] };
-    ray: Given<F, RayResult<F>, RayHits>;
-    sweep: Given<F, SweepResult<F>, SweepHits>;
-    nearest: Given<F, NearestResult<F>, NearestHits>;
+interface AnswerOf<F extends Form, P extends boolean> {
+    pairs: Told<P> & { results: PairResult[] };
+    "all-pairs": AllPairs<F, P>;
+    overlap: Told<P> & { results: BoxesResult<F>[] };
+    point: Told<P> & { results: BoxesResult<F>[] };
+    ray: Given<F, P, RayResult<F>, RayHits>;
+    sweep: Given<F, P, SweepResult<F>, SweepHits>;
+    nearest: Given<F, P, NearestResult<F>, NearestHits>;
 }
 
 /** The answer to a query of a commit; alone, it also has `revision` and `time`. */
-export type Answer<Q extends Query> = Q extends Query<infer K, infer F> ? AnswerOf<F>[K] : never;
+export type Answer<Q extends Query> = Q extends Query<infer K, infer F, infer P> ? AnswerOf<F, P>[K] : never;
 
 export interface Unanswered {
     problem: ProblemBody;
