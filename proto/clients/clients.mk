@@ -70,3 +70,4 @@ check-clients: $(if $(HAVE_NODE),$(JS_NODE)) ## the types of the clients
 $(TEST_CLIENTS): $(B)/obbd $(TOOLS)/exchanges.ndjson
 $(filter tests/clients/test_python_%,$(TEST_CLIENTS)): $(PY_INSTALLED)
 $(filter tests/clients/test_js_%,$(TEST_CLIENTS)): $(JS_INSTALLED) $(CLIENT_TESTS_NODE)
+$(filter tests/web/test_client.mjs,$(TEST_WEB)): $(JS_INSTALLED)
