@@ -38,16 +38,38 @@ async function ask(client, exchange, media, fill) {
     }
 }
 
+/** Is the answer one that goes on until its scene is deleted, by the last exchange of the file? */
+function isStream({ status, target, answer_type }) {
+    return status === 200 && (answer_type === "text/event-stream" || target.includes("follow=true"));
+}
+
+async function textOf(received) {
+    const parts = [];
+    for await (const part of received.body) parts.push(part);
+    return Buffer.concat(parts).toString();
+}
+
 async function replay(media) {
-    const counts = { exchanges: 0, cbor: 0 };
+    const counts = { exchanges: 0, cbor: 0, streams: 0 };
     for (const file of files) {
         const daemon = await startDaemon(0, []);
         const client = obbd.connect(daemon.url, { retries: 0 });
         let epoch = "";
         const fill = (text) => text.replaceAll("{epoch}", epoch);
+        const streams = [];
         try {
             for (const exchange of exchanges.filter((one) => one.file === file)) {
                 const where = `${exchange.file}:${exchange.line}: ${exchange.title}`;
+                if (isStream(exchange)) {
+                    const headers = Object.fromEntries(
+                        Object.entries(exchange.headers).map(([name, field]) => [name, fill(field)]),
+                    );
+                    const received = await client.stream(exchange.target, { headers });
+                    assert.equal(received.headers.get("Content-Type"), exchange.answer_type);
+                    streams.push({ where, answer: exchange.answer, told: textOf(received) });
+                    counts.exchanges++;
+                    continue;
+                }
                 const { status, headers, value } = await ask(client, exchange, media, fill);
                 epoch = headers.get("Obbd-Epoch") ?? epoch;
                 assert.equal(status, exchange.status, `${where}: ${JSON.stringify(value)}`);
@@ -60,12 +82,17 @@ async function replay(media) {
                 counts.exchanges++;
                 counts.cbor += headers.get("Content-Type") === "application/cbor" ? 1 : 0;
             }
+            for (const { where, answer, told } of streams) assert.equal((await told).trimEnd(), fill(answer), where);
+            counts.streams += streams.length;
         } finally {
             await client.close();
             assert.equal(await daemon.stop(), 0);
         }
     }
-    console.log(`${counts.exchanges} exchanges in ${files.size} files, ${counts.cbor} answers in CBOR`);
+    console.log(
+        `${counts.exchanges} exchanges in ${files.size} files, ${counts.streams} of them streams, ${counts.cbor} answers in CBOR`,
+    );
+    assert.ok(counts.streams >= 5);
     assert.equal(counts.exchanges, exchanges.length);
     return counts;
 }

@@ -36,15 +36,26 @@ def ask(client, exchange, media, fill):
         return problem.status, problem.headers, problem.body
 
 
+def is_stream(exchange):
+    """Is the answer one that goes on until its scene is deleted, by the last exchange of the file?"""
+    follows = exchange["answer_type"] == "text/event-stream" or "follow=true" in exchange["target"]
+    return exchange["status"] == 200 and follows
+
+
 def replay(media):
-    looked_at = in_cbor = 0
+    looked_at = in_cbor = followed = 0
     for file in FILES:
         with Daemon() as daemon, obbd.connect(daemon.url, retries=0) as client:
-            epoch = ""
+            epoch, streams = "", []
             for exchange in EXCHANGES:
                 if exchange["file"] != file:
                     continue
                 where = f"{file}:{exchange['line']}: {exchange['title']}"
+                looked_at += 1
+                if is_stream(exchange):
+                    headers = {name: value.replace("{epoch}", epoch) for name, value in exchange["headers"].items()}
+                    streams.append((where, exchange, client.stream(exchange["target"], headers=headers)))
+                    continue
                 status, headers, value = ask(client, exchange, media, lambda text: text.replace("{epoch}", epoch))
                 epoch = headers.get("obbd-epoch", epoch)
                 assert status == exchange["status"], f"{where}: {status} {value}"
@@ -55,9 +66,14 @@ def replay(media):
                     assert same(plain(value), json.loads(wanted.replace("{epoch}", epoch))), f"{where}: {value}"
                 else:
                     assert (value and value.rstrip()) == wanted, f"{where}: {value}"
-                looked_at += 1
                 in_cbor += headers.get("content-type") == "application/cbor"
-    print(f"{looked_at} exchanges in {len(FILES)} files, {in_cbor} answers in CBOR")
+            for where, exchange, stream in streams:
+                told = b"".join(stream).decode().rstrip()
+                assert told == exchange["answer"].replace("{epoch}", epoch), f"{where}: {told}"
+                assert stream.headers["content-type"] == exchange["answer_type"], where
+                followed += 1
+    print(f"{looked_at} exchanges in {len(FILES)} files, {followed} of them streams, {in_cbor} answers in CBOR")
+    assert followed >= 5
     assert looked_at == len(EXCHANGES) > 100
     return in_cbor
 

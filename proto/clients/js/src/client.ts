@@ -1,7 +1,7 @@
 // The service as a whole: scenes, and whatever else the contract has.
 import { Scene } from "./scene.js";
 import { type Call, type Reply, Sender, type Settings, type Token } from "./sender.js";
-import type { Transport } from "./transport.js";
+import type { Received, Transport } from "./transport.js";
 import type { SceneEntry } from "./types.js";
 
 export interface ConnectOptions {
@@ -61,6 +61,12 @@ export class Client {
     request<T = unknown>(method: string, path: string, body?: unknown, options: RequestOptions = {}): Promise<Reply<T>> {
         const asks = ["GET", "HEAD", "OPTIONS"].includes(method) || (method === "POST" && /\/query\/[a-z-]+$/.test(path));
         return this.sender.send<T>({ ...options, method, path, body, changes: !asks });
+    }
+
+    /** An answer that goes on, as `GET /v1/scenes/{scene}/log?follow=true`: its body comes as the daemon writes it, until `signal` ends
+     * it. A status of 400 or more is a Problem. */
+    stream(path: string, options: Call & { headers?: Record<string, string> } = {}): Promise<Received> {
+        return this.sender.open({ ...options, method: "GET", path, changes: false });
     }
 
     /** Lets go of the connections; a daemon that `spawn` started ends. */

@@ -8,6 +8,7 @@ export { Disconnected, Lost, Problem, type ProblemBody, Unanswered, Unknown } fr
 export { allPairs, nearest, overlap, pairs, point, ray, sweep } from "./queries.js";
 export { Scene, type Topics } from "./scene.js";
 export type { Call, Reply, Token } from "./sender.js";
+export type { Received } from "./transport.js";
 export type * from "./types.js";
 
 /** A client of the daemon at the address; nothing is sent yet. */

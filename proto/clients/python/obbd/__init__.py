@@ -7,6 +7,7 @@ from .queries import Hits, Query, ago, all_pairs, nearest, overlap, pairs, point
 from .record import Committed, Event, Record
 from .scene import Scene
 from .sender import Reply
+from .transport import Received
 
 __all__ = [
     "Client",
@@ -17,6 +18,7 @@ __all__ = [
     "Lost",
     "Problem",
     "Query",
+    "Received",
     "Record",
     "Reply",
     "Scene",

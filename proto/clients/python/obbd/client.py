@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from .scene import Scene
 from .sender import Reply, Sender, Token
-from .transport import Pool
+from .transport import Pool, Received
 
 ADDRESS = "http://localhost:7480"
 
@@ -47,6 +47,13 @@ class Client:
         """
         asks = method in ("GET", "HEAD", "OPTIONS") or (method == "POST" and re.search(r"/query/[a-z-]+$", path) is not None)
         return self._sender.send(method, path, body, changes=not asks, **how)
+
+    def stream(self, path: str, **how: Any) -> Received:
+        """An answer that goes on, as GET /v1/scenes/{scene}/log?follow=true: iterate over it for the parts of its body.
+
+        how       headers, timeout (for the beginning of the answer), retries
+        """
+        return self._sender.open("GET", path, changes=False, **how)
 
     def close(self) -> None:
         """Leaves the connections; a daemon that `spawn` started ends."""

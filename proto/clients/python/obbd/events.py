@@ -9,7 +9,7 @@ from typing import Callable, Iterator
 
 from .problem import Disconnected, Problem
 from .record import Event
-from .transport import Received
+from .transport import NEVER, Received
 
 SILENCE_S = 45.0  # three comments of the daemon
 WAIT_LEAST_S, WAIT_MOST_S = 0.25, 5.0
@@ -89,7 +89,7 @@ def follow(open_stream: Callable, timeout: float | None, silence: float) -> Iter
 
 
 def _later(timeout: float | None) -> float:
-    return float("inf") if timeout is None else time.monotonic() + timeout
+    return NEVER if timeout is None else time.monotonic() + timeout
 
 
 def _messages(lines: _Lines, quiet_at: Callable[[], float]) -> Iterator[tuple[Event, str]]:

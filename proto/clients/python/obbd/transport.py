@@ -6,7 +6,7 @@ import socket
 import ssl
 import threading
 import time
-from typing import Any
+from typing import Any, Iterator
 from urllib.parse import urlsplit
 
 from .problem import Disconnected, Refused
@@ -14,12 +14,13 @@ from .problem import Disconnected, Refused
 # The daemon closes a connection that is idle for --request-timeout, 10 s. A request on a connection
 # that is just being closed is the one that nobody can judge, so the client leaves it first.
 IDLE_S = 5.0
+NEVER = float("inf")
 HEAD_MOST = 1 << 16  # bytes of the head of an answer
 PARTS_MOST = 64  # of one gathered write
 
 
 class Received:
-    """An answer of which the head is there. The body is to be read once."""
+    """An answer of which the head is there. The body is to be read once. A context manager, whose end leaves the rest of it."""
 
     def __init__(self, connection: Connection, status: int, headers: dict[str, str], head_only: bool):
         self.status = status
@@ -60,6 +61,17 @@ class Received:
             self.close()
             raise broken(error) from error
 
+    def __iter__(self) -> Iterator[bytes]:
+        """The parts of a body that goes on, as the daemon writes them."""
+        while part := self.part(NEVER):
+            yield bytes(part)
+
+    def __enter__(self) -> Received:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def _end(self) -> None:
         self._ended = True
         if self._kept:
@@ -88,7 +100,7 @@ class Connection:
         left = deadline - time.monotonic()
         if left <= 0:
             raise TimeoutError
-        self.socket.settimeout(left)
+        self.socket.settimeout(None if deadline == NEVER else left)
 
     def send(self, parts: list[Any], deadline: float) -> None:
         """Head and body in one write, from where they lie."""
