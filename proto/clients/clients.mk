@@ -64,7 +64,7 @@ clients-deps: ## install what packing and testing the clients needs
 ##@ Check
 check-clients: $(if $(HAVE_NODE),$(JS_NODE)) ## the types of the clients
 	@$(if $(HAVE_NODE),$(JS)/node_modules/.bin/tsc -p $(JS) --noEmit)
-	@cd $(PY) && mypy --no-error-summary --ignore-missing-imports --cache-dir=$(CURDIR)/$(CLIENTS)/mypy obbd
+	@cd $(PY) && mypy --no-error-summary --python-version 3.9 --ignore-missing-imports --cache-dir=$(CURDIR)/$(CLIENTS)/mypy obbd
 	@echo "check-clients: looked at $(words $(if $(HAVE_NODE),$(wildcard $(JS)/src/*.ts)) $(wildcard $(PY)/obbd/*.py)) files, clean"
 
 $(TEST_CLIENTS): $(B)/obbd $(TOOLS)/exchanges.ndjson
