@@ -173,11 +173,12 @@ static obb_status list_changes(struct obb_prepared *p)
     p->made = lists;
     p->ended = lists + kept;
     p->frames = lists + 2 * kept;
+    const bool frames = p->apply.scene->rigs.bytes > 0; /* else no version need be looked at */
     for (size_t i = 0; i < kept; i++) {
         const struct obb_change *change = &p->apply.changes[i];
         const struct obb_version *old = version_or_null(p, change->old),
                                  *new = version_or_null(p, change->new);
-        if (obb_version_is_frame(latest_of(p, change))) {
+        if (frames && obb_version_is_frame(latest_of(p, change))) {
             p->frames[p->frame_count++] = latest_of(p, change);
             continue;
         }

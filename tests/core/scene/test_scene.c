@@ -45,9 +45,9 @@ struct match {
     } echo;
     size_t steps, changed, refused[64], gone, between, clamped, looked_at, discarded, merged,
         imported, rebuilt, sealed, restarted, expired, conditions, refused_boxes, framed,
-        frames_moved, frames_removed, laid, laid_twice, laid_between, laid_frames, unlaid,
-        unlaid_framed, rehearsed, rehearsed_between, rehearsed_frames, copied, copied_frames,
-        copied_between;
+        frames_moved, frames_removed, laid, laid_at_once, laid_twice, laid_between, laid_frames,
+        unlaid, unlaid_framed, rehearsed, rehearsed_between, rehearsed_frames, copied,
+        copied_frames, copied_between;
 };
 
 static bool chance(struct match *m, unsigned percent) { return test_below(&m->rng, 100) < percent; }
@@ -556,6 +556,7 @@ static void lay_step(struct match *m, const struct obb_view *view, model_state *
         ck_assert_int_eq(obb_overlay_open(overlays[i], view, NULL, &m->arena, &over), OBB_OK);
         check_overlay(m, &model->states[model->count - 1], over);
         m->laid++;
+        m->laid_at_once += committed.changed && over->overlay->over->revision == 1;
         m->laid_twice += i == 1;
         m->laid_between += between;
         m->laid_frames += edit.frame_count + edit.remove_frame_count;
@@ -821,14 +822,17 @@ START_TEST(random_commits_and_views_agree_with_the_model)
         ck_assert_uint_gt(m->framed, m->looked_at / 20);
         ck_assert_uint_gt(m->frames_moved, steps / 4);
         ck_assert_uint_gt(m->frames_removed, steps / 50);
-        printf("overlays: %zu laid, %zu over others, %zu between commits, %zu frames, %zu refused, "
+        printf("overlays: %zu laid, %zu in one commit, %zu over others, %zu between commits, %zu "
+               "frames, %zu refused, "
                "%zu of a framed box; %zu commits rehearsed, %zu half way, %zu frames\n",
-               m->laid, m->laid_twice, m->laid_between, m->laid_frames, m->unlaid, m->unlaid_framed,
-               m->rehearsed, m->rehearsed_between, m->rehearsed_frames);
+               m->laid, m->laid_at_once, m->laid_twice, m->laid_between, m->laid_frames, m->unlaid,
+               m->unlaid_framed, m->rehearsed, m->rehearsed_between, m->rehearsed_frames);
         printf("copies: %zu, %zu frames, %zu between commits\n", m->copied, m->copied_frames,
                m->copied_between);
         ck_assert_uint_gt(m->copied_frames, steps / 20);
         ck_assert_uint_gt(m->copied_between, steps / 200);
+        ck_assert_uint_gt(m->laid_at_once, steps / 40);
+        ck_assert_uint_gt(m->laid - m->laid_at_once, steps / 10);
         ck_assert_uint_gt(m->laid_twice, steps / 10);
         ck_assert_uint_gt(m->laid_between, steps / 20);
         ck_assert_uint_gt(m->laid_frames, steps / 4);
