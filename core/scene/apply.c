@@ -1196,12 +1196,13 @@ static obb_status copy_box(struct obb_apply *apply, const struct obb_view *view,
                            const struct obb_version *from, struct copied_frame *last)
 {
     struct obb_version *version = NULL;
-    const uint32_t hash = obb_record_hash(apply->scene, obb_view_name(from));
+    const uint32_t hash = obb_hash_table_hash(&from->record->link); /* of the same key */
     obb_status st = copy_plain(apply, view, from, hash, &version);
     if (st != OBB_OK)
         return st;
-    /* between two commits a rotation is computed; stored ones stay as they are */
-    st = obb_quat_normalise(version->box.rotation, &version->box.rotation);
+    /* between two commits a rotation is computed */
+    if (!obb_box_same_bits(&version->box, &from->box))
+        st = obb_quat_normalise(version->box.rotation, &version->box.rotation);
     version->ttl = from->ttl;
     version->since = obb_view_since(view, from);
     return st == OBB_OK ? copy_mount(apply, from, version, last) : st;

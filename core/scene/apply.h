@@ -72,7 +72,8 @@ obb_status obb_apply_init_effects(struct obb_apply *apply, struct obb_scene *sce
  * OBB_BAD_NAME; OBB_NO_MEMORY. The changes made so far remain in the list and must be undone. */
 obb_status obb_apply_effects(struct obb_apply *apply, const obb_effects *effects, bool begins);
 
-/* Begins likewise, to make the boxes and frames of the view's state in a scene that has none. */
+/* Begins likewise, to make the boxes and frames of the view's state in a scene that has none, and
+ * that hashes names by the key of the view's scene. */
 obb_status obb_apply_init_copy(struct obb_apply *apply, struct obb_scene *scene,
                                const obb_edit *edit, const struct obb_view *view,
                                struct obb_arena *arena);

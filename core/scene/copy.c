@@ -29,6 +29,8 @@ obb_status obb_scene_copy(const obb_copy *copy, const atomic_bool *cancel,
         obb_scene_create(copy->name, &view->state->settings, copy->now_ms - view->info.at.time,
                          view->scene->kernels, &scene);
     if (st == OBB_OK)
+        scene->key = view->scene->key; /* so no name is hashed again */
+    if (st == OBB_OK)
         st = obb_copy_prepare(scene, view, copy->next_id, copy->time_stated, cancel, &arena,
                               &prepared);
     if (st == OBB_OK) {
