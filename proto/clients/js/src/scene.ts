@@ -102,7 +102,7 @@ export class Scene {
         const tick = commit.time !== undefined && (commit.pose !== undefined || commit.frames !== undefined);
         const { retries = tick ? 0 : this.sender.settings.retries } = call;
         const changes = changing(commit);
-        const body = changes && retries > 0 && commit.id === undefined ? { id: freshId(), ...commit } : commit;
+        const body = changes && retries > 0 && commit.id === undefined ? { ...commit, id: freshId() } : commit;
         const { ids } = (commit.pose ?? {}) as { ids?: Ids };
         const request = {
             ...call,
