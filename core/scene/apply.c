@@ -1065,7 +1065,7 @@ static obb_status apply_effect(struct obb_apply *apply, const obb_effect *effect
     version = writable(apply, current);
     if (version == NULL)
         return OBB_NO_MEMORY;
-    version->put = effect->kind == OBB_EFFECT_PUT;
+    version->put = effect->put;
     version->box = current->box; /* its frame may have moved it, but `parts` count from before */
     return write_parts(apply, version, effect);
 }

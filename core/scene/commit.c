@@ -51,7 +51,8 @@ struct obb_prepared {
     struct present before, after;    /* of an edit that was applied */
     bool begins;                     /* the state stands alone, in a scene that holds nothing yet */
     bool loads_since;                /* effects or a copy say from when each ttl counts */
-    obb_edit of_effects; /* with time and settings of effects that are applied, and no entry */
+    obb_edit of_effects;     /* with time and settings of effects that are applied, and no entry */
+    const obb_effects *told; /* the effects that are applied, or NULL */
     const struct obb_version **made, **ended, **frames;
     size_t made_count, ended_count, frame_count;
     size_t ended_bytes; /* of the state's list of ended versions */
@@ -579,6 +580,12 @@ obb_status obb_prepared_effects(const struct obb_prepared *p, struct obb_arena *
         .list = list,
         .count = list_effects(p, list),
     };
+    obb_committed said;
+    obb_prepared_describe(p, &said);
+    out->removed = said.removed;
+    out->put = said.put;
+    out->posed = said.posed;
+    out->transformed = said.transformed;
     return OBB_OK;
 }
 
@@ -633,6 +640,7 @@ obb_status obb_effects_prepare(struct obb_scene *scene, const obb_effects *effec
                    .restarts = restarts,
                    .span = settings.history_span,
                    .commits = settings.history_commits},
+        .told = effects,
         .begins = begins,
         .of_effects = {.dimensions = settings.dimensions,
                        .has_time = effects->time_stated,
@@ -806,6 +814,12 @@ void obb_prepared_describe(const struct obb_prepared *p, obb_committed *out)
         .frame_count = p->frame_count,
         .ended_count = p->ended_count,
     };
+    if (p->told == NULL)
+        return;
+    out->removed = p->told->removed;
+    out->put = p->told->put;
+    out->posed = p->told->posed;
+    out->transformed = p->told->transformed;
 }
 
 struct obb_scene *obb_prepared_scene(const struct obb_prepared *p) { return p->apply.scene; }

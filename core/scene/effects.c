@@ -97,6 +97,7 @@ obb_effect obb_effect_of(const struct obb_version *before, const struct obb_vers
     } else {
         effect.parts = changed_parts(before, after);
         effect.carried = effect.parts != 0 && carried(before, after);
+        effect.put = after->put;
         effect.kind =
             (effect.parts & ~(unsigned)OBB_PUT_POSE) == 0 ? OBB_EFFECT_POSED : OBB_EFFECT_PUT;
         effect.teleported = (effect.parts & SHAPE) != 0 && !after->interpolated;
@@ -175,7 +176,11 @@ obb_status obb_step_effects(const obb_step *step, struct obb_arena *arena, obb_e
                            .restarts = step->restarts,
                            .has_settings = step->has_settings,
                            .settings = step->settings,
-                           .next_id = step->next_id};
+                           .next_id = step->next_id,
+                           .removed = step->removed,
+                           .put = step->put,
+                           .posed = step->posed,
+                           .transformed = step->transformed};
     obb_effect effect, *list = NULL;
     size_t capacity = 0;
     for (int kind = 0; kind < OBB_EFFECT_KINDS; kind++) {

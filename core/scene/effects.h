@@ -41,6 +41,7 @@ typedef struct obb_effect {
     bool carried;              /* the pose in the scene changed only because the frame moved */
     bool teleported;           /* the box changed its place or size without interpolation */
     bool expired;              /* the box was removed because its ttl had passed */
+    bool put;                  /* of a changed box: a put of the commit names it */
     double since;              /* with a ttl: the time from which it counts */
     /* Of a new box or frame in effects that begin a scene: the revision of the commit that last
      * changed it. 0: that of the effects. */
@@ -61,6 +62,7 @@ typedef struct obb_effects {
     bool has_settings;     /* they changed: */
     obb_settings settings; /* those after the commit */
     uint64_t next_id;      /* of the next new box after the commit */
+    size_t removed, put, posed, transformed; /* as in obb_committed */
     const obb_effect *list;
     size_t count;
 } obb_effects;
@@ -78,11 +80,12 @@ typedef struct obb_step {
                         * changed nothing have moved the time on */
     bool time_stated, restarts, has_settings; /* as in obb_effects */
     obb_settings settings;
-    uint64_t first_id, next_id;    /* the new boxes have ids in [first_id, next_id) */
-    size_t ended_count;            /* boxes that were changed or removed */
-    size_t expired;                /* the first so many of them were removed by their ttl */
-    const struct obb_ended *ended; /* opaque */
-    const struct obb_made *made;   /* opaque; NULL: no frame was made */
+    uint64_t first_id, next_id; /* the new boxes have ids in [first_id, next_id) */
+    size_t ended_count;         /* boxes that were changed or removed */
+    size_t expired;             /* the first so many of them were removed by their ttl */
+    size_t removed, put, posed, transformed; /* as in obb_effects */
+    const struct obb_ended *ended;           /* opaque */
+    const struct obb_made *made;             /* opaque; NULL: no frame was made */
     const struct obb_scene *scene;
 } obb_step;
 

@@ -36,7 +36,10 @@ enum {
     TIMED =
         64, /* the box has a ttl: it follows, and the time from which it counts. Of a removed box:
                  * it expired */
-    CHANGED = 128 /* the revision that last changed the new box or frame follows */
+    /* Of a new box or frame: the revision that last changed it follows. Of a changed box: a put names
+     * it. */
+    CHANGED = 128,
+    PUT = 128
 };
 
 static const obb_effect_kind kinds[] = {OBB_EFFECT_REMOVED, OBB_EFFECT_PUT, OBB_EFFECT_NEW,
@@ -106,7 +109,7 @@ static unsigned effect_bits(const obb_effect *effect)
     unsigned bits = (effect->teleported ? TELEPORTED : 0u) |
                     (effect->frame.length > 0 ? FRAMED : 0u) | (effect->carried ? CARRIED : 0u) |
                     (effect->expired || effect->attributes.has_ttl ? TIMED : 0u) |
-                    (effect->changed != 0 ? CHANGED : 0u);
+                    (effect->changed != 0 ? CHANGED : 0u) | (effect->put ? PUT : 0u);
     if (effect->kind == OBB_EFFECT_FRAME)
         return bits | OF_FRAME | 3u;
     if (effect->kind == OBB_EFFECT_FRAME_REMOVED)
@@ -210,7 +213,9 @@ void wire_record_write(const wire_record *record, int dimensions, struct wire_bu
         put_fixed(out, e->settings.history_commits, 4);
         put_fixed(out, e->settings.record, 4);
     }
-    put_varint(out, e->count);
+    const size_t counts[] = {e->removed, e->put, e->posed, e->transformed, e->count};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        put_varint(out, counts[i]);
     for (size_t i = 0; i < e->count; i++)
         put_effect(out, &e->list[i], i > 0 ? e->list[i - 1].id : 0, planar);
     const size_t length = out->length - start;
@@ -332,7 +337,7 @@ static void get_frame_effect(struct input *in, unsigned head, bool planar, obb_e
     get_changed(in, head, out);
 }
 
-static obb_effect get_effect(struct input *in, uint64_t id_before, bool planar)
+static obb_effect get_effect(struct input *in, uint64_t id_before, bool planar, unsigned version)
 {
     const unsigned head = get_u8(in);
     const uint64_t step = get_varint(in);
@@ -346,9 +351,8 @@ static obb_effect get_effect(struct input *in, uint64_t id_before, bool planar)
         get_frame_effect(in, head, planar, &effect);
         return effect;
     }
-    in->bad |= (head & CHANGED) != 0 && effect.kind != OBB_EFFECT_NEW;
     if (effect.kind == OBB_EFFECT_REMOVED) {
-        in->bad |= (head & (FRAMED | CARRIED)) != 0;
+        in->bad |= (head & (FRAMED | CARRIED | PUT)) != 0;
         effect.expired = (head & TIMED) != 0;
         return effect;
     }
@@ -381,7 +385,11 @@ static obb_effect get_effect(struct input *in, uint64_t id_before, bool planar)
         effect.attributes.ttl = get_f64(in);
         effect.since = get_f64(in);
     }
-    get_changed(in, head, &effect);
+    if (effect.kind == OBB_EFFECT_NEW)
+        get_changed(in, head, &effect);
+    else
+        effect.put = version > 1 ? (head & PUT) != 0 : effect.kind == OBB_EFFECT_PUT;
+    in->bad |= version == 1 && (head & PUT) != 0;
     if ((head & FRAMED) == 0)
         return effect;
     effect.frame = get_text(in, LONGEST_NAME);
@@ -392,9 +400,12 @@ static obb_effect get_effect(struct input *in, uint64_t id_before, bool planar)
     return effect;
 }
 
-static obb_status get_effects(struct input *in, bool planar, struct obb_arena *arena,
-                              obb_effects *out)
+static obb_status get_effects(struct input *in, bool planar, unsigned version,
+                              struct obb_arena *arena, obb_effects *out)
 {
+    size_t *const counts[] = {&out->removed, &out->put, &out->posed, &out->transformed};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts && version > 1; i++)
+        *counts[i] = (size_t)get_varint(in);
     const uint64_t count = get_varint(in);
     if (in->bad || count > (size_t)(in->end - in->at) / LEAST_EFFECT)
         return OBB_BAD_VALUE;
@@ -402,7 +413,7 @@ static obb_status get_effects(struct input *in, bool planar, struct obb_arena *a
     if (list == NULL)
         return OBB_NO_MEMORY;
     for (size_t i = 0; i < count && !in->bad; i++)
-        list[i] = get_effect(in, i > 0 ? list[i - 1].id : 0, planar);
+        list[i] = get_effect(in, i > 0 ? list[i - 1].id : 0, planar, version);
     out->list = list;
     out->count = (size_t)count;
     return in->bad || in->at != in->end ? OBB_BAD_VALUE : OBB_OK;
@@ -464,5 +475,5 @@ obb_status wire_record_read(obb_str bytes, struct obb_arena *arena, wire_record 
     get_head(&in, bits, out);
     if (in.bad)
         return OBB_BAD_VALUE;
-    return get_effects(&in, (bits & PLANAR) != 0, arena, &out->effects);
+    return get_effects(&in, (bits & PLANAR) != 0, version, arena, &out->effects);
 }

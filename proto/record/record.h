@@ -26,8 +26,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* 1   the first */
-enum { WIRE_RECORD_VERSION = 1 };
+/* 1   the first
+ * 2   how many entries of each kind the commit had, and which boxes its puts named */
+enum { WIRE_RECORD_VERSION = 2 };
 
 typedef enum wire_record_kind {
     WIRE_RECORD_MADE,     /* the scene `name` was made, and the effects are those of its making */

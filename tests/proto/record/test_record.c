@@ -1,4 +1,6 @@
 #include "proto/record/record.h"
+
+#include "proto/base/crc32c.h"
 #include "tests/support/fault.h"
 #include "tests/support/test.h"
 
@@ -103,6 +105,7 @@ static obb_effect random_effect(bool planar)
     const obb_box box = random_box(planar);
     effect.parts = effect.kind == OBB_EFFECT_NEW ? (unsigned)OBB_PUT_ALL
                                                  : (unsigned)test_below(&rng, OBB_PUT_ALL + 1);
+    effect.put = effect.kind != OBB_EFFECT_NEW && test_below(&rng, 2) == 0;
     if (effect.kind == OBB_EFFECT_NEW) {
         effect.name = random_text(255);
         effect.changed = test_below(&rng, 2) == 0 ? test_random(&rng) : 0;
@@ -166,6 +169,10 @@ static wire_record random_record(bool planar)
                                    .restarts = test_below(&rng, 2) == 0,
                                    .has_settings = test_below(&rng, 2) == 0,
                                    .next_id = test_random(&rng),
+                                   .removed = test_random(&rng) >> test_below(&rng, 64),
+                                   .put = test_random(&rng) >> test_below(&rng, 64),
+                                   .posed = test_random(&rng) >> test_below(&rng, 64),
+                                   .transformed = test_random(&rng) >> test_below(&rng, 64),
                                    .list = effects,
                                    .count = count};
     if (record.effects.has_settings)
@@ -192,7 +199,7 @@ static bool same_effect(const obb_effect *a, const obb_effect *b)
            same_text(a->attributes.entity, b->attributes.entity) &&
            same_text(a->attributes.data, b->attributes.data) && a->teleported == b->teleported &&
            a->carried == b->carried && a->expired == b->expired && a->changed == b->changed &&
-           a->attributes.has_ttl == b->attributes.has_ttl &&
+           a->put == b->put && a->attributes.has_ttl == b->attributes.has_ttl &&
            test_same_bits(a->attributes.ttl, b->attributes.ttl) &&
            test_same_bits(a->since, b->since) && same_text(a->frame, b->frame) &&
            /* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison,cert-exp42-c,cert-flp37-c) */
@@ -215,7 +222,8 @@ static bool same_record(const wire_record *a, const wire_record *b)
                 x->time_stated == y->time_stated && x->replaces_all == y->replaces_all &&
                 x->restarts == y->restarts && x->has_settings == y->has_settings &&
                 obb_settings_same(&x->settings, &y->settings) && x->next_id == y->next_id &&
-                x->count == y->count;
+                x->removed == y->removed && x->put == y->put && x->posed == y->posed &&
+                x->transformed == y->transformed && x->count == y->count;
     for (size_t i = 0; i < x->count && same; i++)
         same = same_effect(&x->list[i], &y->list[i]);
     return same;
@@ -362,12 +370,37 @@ START_TEST(old_records_are_read)
         0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x6f, 0x6e, 0x65, 0x00, 0x00, 0x00};
     const wire_record record = {
         .kind = WIRE_RECORD_GONE, .epoch = 7, .writer = 8, .counter = 9, .name = obb_str_of("one")};
-    const obb_str bytes = written(&record, false);
-    ck_assert_uint_eq(bytes.length, sizeof first);
     wire_record again;
     ck_assert_int_eq(
         read_back((obb_str){.bytes = (const char *)first, .length = sizeof first}, &again), OBB_OK);
     ck_assert(same_record(&record, &again));
+}
+END_TEST
+
+/* Of the first version, a put is known by its kind, and nobody knows how many entries there were. */
+START_TEST(puts_of_the_first_version_are_known_by_their_kind)
+{
+    enum { COUNTS_AT = 86, COUNTS = 4 }; /* of a record without texts, hash and settings */
+    const obb_effect list[] = {{.kind = OBB_EFFECT_PUT, .id = 1, .parts = OBB_PUT_GROUP},
+                               {.kind = OBB_EFFECT_POSED, .id = 2}};
+    const wire_record record = {.kind = WIRE_RECORD_COMMIT,
+                                .effects = {.appends = true, .list = list, .count = 2}};
+    (void)written(&record, false);
+    for (size_t i = 0; i < COUNTS; i++)
+        ck_assert_int_eq(out.bytes[COUNTS_AT + i], 0);
+    ck_assert_int_eq(out.bytes[COUNTS_AT + COUNTS], 2); /* effects */
+    out.length -= COUNTS;
+    memmove(out.bytes + COUNTS_AT, out.bytes + COUNTS_AT + COUNTS, out.length - COUNTS_AT);
+    out.bytes[8] = 1;
+    const uint32_t numbers[] = {(uint32_t)out.length, wire_crc32c(out.bytes + 8, out.length - 8)};
+    for (size_t i = 0; i < 8; i++)
+        out.bytes[i] = (char)(numbers[i / 4] >> (8 * (i % 4)));
+    wire_record again;
+    ck_assert_int_eq(read_back((obb_str){.bytes = out.bytes, .length = out.length}, &again),
+                     OBB_OK);
+    ck_assert_uint_eq(again.effects.count, 2);
+    ck_assert(again.effects.list[0].put && !again.effects.list[1].put);
+    ck_assert_uint_eq(again.effects.put, 0);
 }
 END_TEST
 
@@ -377,8 +410,8 @@ START_TEST(a_newer_record_is_told_apart)
     wire_record record = {.kind = WIRE_RECORD_COMMIT};
     (void)written(&record, false);
     wire_record again;
-    /* CRC-32C of the three bytes 2, 0, 0 */
-    const uint32_t checksum = 0x2f0bf177;
+    /* CRC-32C of the three bytes 3, 0, 0 */
+    const uint32_t checksum = 0x8a4a6309;
     for (size_t i = 0; i < 4; i++)
         bytes[4 + i] = (unsigned char)(checksum >> (8 * i));
     ck_assert_int_eq(
@@ -422,6 +455,7 @@ int main(void)
     tcase_add_test(tests, records_that_follow_each_other_are_taken_apart);
     tcase_add_test(tests, records_are_short);
     tcase_add_test(tests, old_records_are_read);
+    tcase_add_test(tests, puts_of_the_first_version_are_known_by_their_kind);
     tcase_add_test(tests, a_newer_record_is_told_apart);
     tcase_add_test(tests, each_failing_allocation_is_met);
     suite_add_tcase(suite, tests);

@@ -376,7 +376,8 @@ static inline bool rig_step(struct rig_scene *scene, uint64_t id)
 
 /* ---- Comparing ------------------------------------------------------------------------------- */
 
-static size_t compared_states, compared_boxes, compared_between;
+static size_t compared_states, compared_boxes, compared_between, compared_commits;
+static uint64_t compared_oldest;
 
 static inline void rig_same_box(const struct obb_view *a, const struct obb_version *x,
                                 const struct obb_view *b, const struct obb_version *y)
@@ -387,6 +388,8 @@ static inline void rig_same_box(const struct obb_view *a, const struct obb_versi
     ck_assert_mem_eq(&p.rotation, &q.rotation, sizeof p.rotation);
     ck_assert_mem_eq(&p.angle, &q.angle, sizeof p.angle);
     ck_assert_uint_eq(obb_view_changed(x), obb_view_changed(y));
+    if (obb_view_changed(x) > compared_oldest) /* nobody can ask how those before were changed */
+        ck_assert_int_eq(obb_view_put(x), obb_view_put(y));
     const obb_attributes s = obb_view_attributes(x), t = obb_view_attributes(y);
     ck_assert_int_eq(s.has_ttl, t.has_ttl);
     if (s.has_ttl)
@@ -442,6 +445,37 @@ static inline void rig_same_at(struct obb_scene *a, struct obb_scene *b, obb_at 
     obb_view_close(y);
 }
 
+/* The history tells the same of the commit that made a state. */
+static inline void rig_same_commit(struct obb_scene *a, struct obb_scene *b, uint64_t revision)
+{
+    struct obb_scene *const scenes[] = {a, b};
+    obb_committed said[2];
+    struct obb_arena arena;
+    obb_arena_init(&arena);
+    for (size_t i = 0; i < 2; i++) {
+        struct obb_view *before = NULL, *after = NULL;
+        const obb_at was = {.kind = OBB_AT_REVISION, .revision = revision - 1},
+                     is = {.kind = OBB_AT_REVISION, .revision = revision};
+        ck_assert_int_eq(obb_view_open(scenes[i], &was, &before, NULL, NULL), OBB_OK);
+        ck_assert_int_eq(obb_view_open(scenes[i], &is, &after, NULL, NULL), OBB_OK);
+        ck_assert_int_eq(obb_committed_read(before, after, &arena, &said[i]), OBB_OK);
+        obb_view_close(before);
+        obb_view_close(after);
+    }
+    ck_assert_double_eq(said[0].moment.time, said[1].moment.time);
+    ck_assert_int_eq(said[0].restarted, said[1].restarted);
+    ck_assert_uint_eq(said[0].removed, said[1].removed);
+    ck_assert_uint_eq(said[0].expired, said[1].expired);
+    ck_assert_uint_eq(said[0].put, said[1].put);
+    ck_assert_uint_eq(said[0].posed, said[1].posed);
+    ck_assert_uint_eq(said[0].transformed, said[1].transformed);
+    ck_assert_uint_eq(said[0].made_count, said[1].made_count);
+    ck_assert_uint_eq(said[0].ended_count, said[1].ended_count);
+    ck_assert_uint_eq(said[0].frame_count, said[1].frame_count);
+    obb_arena_fini(&arena);
+    compared_commits++;
+}
+
 /* The scenes are the same at all revisions and times of their history. */
 static inline void rig_same_scene(struct obb_scene *a, struct obb_scene *b)
 {
@@ -456,6 +490,9 @@ static inline void rig_same_scene(struct obb_scene *a, struct obb_scene *b)
     ck_assert_uint_eq(i.boxes, j.boxes);
     ck_assert(obb_settings_same(&i.settings, &j.settings));
     ck_assert(obb_scene_hash(a) == obb_scene_hash(b));
+    compared_oldest = i.oldest.revision;
+    for (uint64_t r = i.oldest.revision + 1; r <= i.now.revision; r++)
+        rig_same_commit(a, b, r);
     for (uint64_t r = i.oldest.revision; r <= i.now.revision; r++, compared_states++)
         rig_same_at(a, b, (obb_at){.kind = OBB_AT_REVISION, .revision = r});
     for (double t = i.oldest.time; t <= i.now.time;

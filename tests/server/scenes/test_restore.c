@@ -133,6 +133,8 @@ START_TEST(scenes_of_snapshots_and_records_are_restored_as_they_were)
     }
     printf("%zu states, %zu boxes, %zu times between; %zu scenes had snapshots\n", compared_states,
            compared_boxes, compared_between, made);
+    printf("%zu commits of the history\n", compared_commits);
+    ck_assert_uint_gt(compared_commits, 300);
     ck_assert_uint_gt(made, 15);
     ck_assert_uint_gt(compared_states, 300);
 }
