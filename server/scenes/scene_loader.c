@@ -111,9 +111,20 @@ static obb_status apply(struct srv_scene_loader *l, const wire_record *record,
     return record->has_hash && obb_scene_hash(scene) != record->hash ? OBB_BAD_VALUE : OBB_OK;
 }
 
-/* Returns whether the snapshot holds what a record says: it was made while commits were written. */
-static bool is_known(const struct srv_scene_loader *l, const obb_effects *effects)
+static bool is_remembered(const struct srv_scene_loader *l, obb_str id)
 {
+    for (size_t i = l->restored.commit_count; i-- > 0 && id.length > 0;)
+        if (obb_str_equal(l->commits[i].id, id))
+            return true;
+    return false;
+}
+
+/* Returns whether the snapshot holds what a record says: it was made while commits were written. A
+ * commit that changed nothing, at the same time as the one before, is known by its id if it has one;
+ * else it makes no difference whether it is applied again. */
+static bool is_known(const struct srv_scene_loader *l, const wire_record *record)
+{
+    const obb_effects *effects = &record->effects;
     obb_scene_info info;
     if (l->restored.journaled.snapshot == 0)
         return false;
@@ -121,7 +132,8 @@ static bool is_known(const struct srv_scene_loader *l, const obb_effects *effect
     if (effects->appends)
         return effects->moment.revision <= info.now.revision;
     return effects->moment.revision < info.now.revision ||
-           (effects->moment.revision == info.now.revision && effects->moment.time < info.now.time);
+           (effects->moment.revision == info.now.revision &&
+            (effects->moment.time < info.now.time || is_remembered(l, record->commit_id)));
 }
 
 static obb_status make(struct srv_scene_loader *l, const wire_record *record)
@@ -138,7 +150,7 @@ static obb_status change(struct srv_scene_loader *l, const wire_record *record)
 {
     if (l->restored.journaled.scene == NULL)
         return OBB_BAD_VALUE;
-    if (is_known(l, &record->effects))
+    if (is_known(l, record))
         return OBB_OK;
     const obb_status st = apply(l, record, &record->effects, false);
     return st == OBB_OK ? remember(l, record) : st;
