@@ -218,6 +218,10 @@ static struct obb_version *writable(struct obb_apply *apply, struct obb_version 
     return version;
 }
 
+/* From so many new boxes on their records lie in common blocks: what is left over of the last block
+ * is then less than what the blocks save. */
+#define GATHERED 64
+
 /* Makes room for `count` puts, if they are so many that most boxes of the scene are new: each
  * doubling of the table of names costs a walk a bucket, and each record a block of the heap. The
  * caller ends the gathering of records. OBB_NO_MEMORY. */
@@ -226,7 +230,8 @@ static obb_status begin_many(struct obb_apply *apply, size_t count)
     struct obb_hash_table *names = &apply->scene->names;
     if (count < AHEAD || count < names->count)
         return OBB_OK;
-    obb_records_gather(apply->scene, true);
+    if (count >= GATHERED)
+        obb_records_gather(apply->scene, true);
     return obb_hash_table_reserve(names, names->count + count);
 }
 
