@@ -26,7 +26,7 @@ static void put_many(struct rig_scene *scene, size_t count)
 {
     static char data[301];
     obb_put *puts = calloc(count, sizeof *puts);
-    char(*names)[24] = calloc(count, sizeof *names);
+    char(*names)[48] = calloc(count, sizeof *names);
     ck_assert(puts != NULL && names != NULL);
     memset(data, '1', sizeof data - 1);
     for (size_t i = 0; i < count; i++) {
