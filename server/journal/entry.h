@@ -41,7 +41,9 @@ struct srv_entry {
     /* The journal needs the entry no more: its memory may go. Called once, last. */
     void (*released)(struct srv_entry *entry);
 
-    uint64_t seq; /* place in the log, once a record is settled well; records count from 1 */
+    /* Place in the log of a record, once it is durable; records count from 1. The journal's thread
+     * writes it: a record that is settled before it is durable may have its place by then, or 0. */
+    _Atomic uint64_t seq;
 
     /* The journal's. */
     struct srv_entry *previous, *next;

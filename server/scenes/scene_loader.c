@@ -166,6 +166,8 @@ struct boxes {
 
 static obb_status gather(struct boxes *boxes, const obb_effects *piece)
 {
+    if (piece->count == 0)
+        return OBB_OK;
     if (piece->count > boxes->room - boxes->count) {
         size_t room = 2 * boxes->room + 4096;
         if (room < boxes->count + piece->count)

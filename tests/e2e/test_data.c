@@ -25,9 +25,9 @@ static test_rng rng = {7};
 
 static void setup(void)
 {
+    const char *room = getenv("TMPDIR");
     (void)snprintf(base, sizeof base, "%s/obbd-data-XXXXXX",
-                   getenv("TMPDIR") != NULL && strlen(getenv("TMPDIR")) < 30 ? getenv("TMPDIR")
-                                                                             : "/tmp");
+                   room != NULL && strlen(room) < 30 ? room : "/tmp");
     ck_assert_ptr_nonnull(mkdtemp(base));
     (void)snprintf(folder, sizeof folder, "%s/data", base);
     (void)snprintf(copy, sizeof copy, "%s/copy", base);
@@ -380,11 +380,11 @@ START_TEST(damaged_files_are_refused_or_are_a_beginning)
         ck_assert_int_eq(mkdir(copy, 0700), 0);
         /* NOLINTNEXTLINE(bugprone-narrowing-conversions) */
         const char flip = cut ? 0 : (char)(1u << test_below(&rng, 8));
-        bytes[which][at] ^= flip;
+        bytes[which][at] = (char)(bytes[which][at] ^ flip);
         write_all(test_text("%s/journal.db", copy), bytes[0], cut && which == 0 ? at : sizes[0]);
         write_all(test_text("%s/journal.db-wal", copy), bytes[1],
                   cut && which == 1 ? at : sizes[1]);
-        bytes[which][at] ^= flip;
+        bytes[which][at] = (char)(bytes[which][at] ^ flip);
         const long revision = serve_damaged();
         ck_assert_int_le(revision, COMMITS);
         refused += revision < 0;
@@ -412,9 +412,9 @@ START_TEST(a_damaged_snapshot_or_record_ends_the_start_with_one_line)
     for (size_t turn = 0; turn < 12; turn++) {
         char out[600], err[2000];
         const size_t at = size / 3 + test_below(&rng, size / 2);
-        bytes[at] ^= 4;
+        bytes[at] = (char)(bytes[at] ^ 4);
         write_all(test_text("%s/journal.db", folder), bytes, size);
-        bytes[at] ^= 4;
+        bytes[at] = (char)(bytes[at] ^ 4);
         if (daemon_run((const char *[]){"--check-data", folder, NULL}, out, sizeof out, err,
                        sizeof err) == 0)
             continue;

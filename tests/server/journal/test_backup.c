@@ -11,9 +11,9 @@ static size_t compared;
 
 static void setup(void)
 {
+    const char *room = getenv("TMPDIR");
     (void)snprintf(target, sizeof target, "%s/obbd-backup-XXXXXX",
-                   getenv("TMPDIR") != NULL && strlen(getenv("TMPDIR")) < 30 ? getenv("TMPDIR")
-                                                                             : "/tmp");
+                   room != NULL && strlen(room) < 30 ? room : "/tmp");
     ck_assert_ptr_nonnull(mkdtemp(target));
     (void)snprintf(file, sizeof file, "%s/journal.db", target);
 }

@@ -50,9 +50,9 @@ static struct rig {
 
 static inline void rig_folder(void)
 {
+    const char *room = getenv("TMPDIR");
     (void)snprintf(rig.folder, sizeof rig.folder, "%s/obbd-journal-XXXXXX",
-                   getenv("TMPDIR") != NULL && strlen(getenv("TMPDIR")) < 30 ? getenv("TMPDIR")
-                                                                             : "/tmp");
+                   room != NULL && strlen(room) < 30 ? room : "/tmp");
     ck_assert_ptr_nonnull(mkdtemp(rig.folder));
 }
 
@@ -495,9 +495,10 @@ static inline void rig_same_scene(struct obb_scene *a, struct obb_scene *b)
         rig_same_commit(a, b, r);
     for (uint64_t r = i.oldest.revision; r <= i.now.revision; r++, compared_states++)
         rig_same_at(a, b, (obb_at){.kind = OBB_AT_REVISION, .revision = r});
-    for (double t = i.oldest.time; t <= i.now.time;
-         t += (i.now.time - i.oldest.time) / 50 + 1e-3, compared_between++)
-        rig_same_at(a, b, (obb_at){.kind = OBB_AT_TIME, .time = t});
+    for (int k = 0; k <= 50; k++, compared_between++)
+        rig_same_at(a, b,
+                    (obb_at){.kind = OBB_AT_TIME,
+                             .time = i.oldest.time + (i.now.time - i.oldest.time) * k / 50});
     rig_same_at(a, b, (obb_at){.kind = OBB_AT_REVISION, .revision = i.oldest.revision - 1});
 }
 
