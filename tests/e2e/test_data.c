@@ -25,9 +25,7 @@ static test_rng rng = {7};
 
 static void setup(void)
 {
-    const char *room = getenv("TMPDIR");
-    (void)snprintf(base, sizeof base, "%s/obbd-data-XXXXXX",
-                   room != NULL && strlen(room) < 30 ? room : "/tmp");
+    (void)snprintf(base, sizeof base, "%s/obbd-data-XXXXXX", test_folder());
     ck_assert_ptr_nonnull(mkdtemp(base));
     (void)snprintf(folder, sizeof folder, "%s/data", base);
     (void)snprintf(copy, sizeof copy, "%s/copy", base);
@@ -378,8 +376,7 @@ START_TEST(damaged_files_are_refused_or_are_a_beginning)
         const bool cut = turn % 2 == 0;
         empty(copy);
         ck_assert_int_eq(mkdir(copy, 0700), 0);
-        /* NOLINTNEXTLINE(bugprone-narrowing-conversions) */
-        const char flip = cut ? 0 : (char)(1u << test_below(&rng, 8));
+        const int flip = cut ? 0 : 1 << (int)test_below(&rng, 8);
         bytes[which][at] = (char)(bytes[which][at] ^ flip);
         write_all(test_text("%s/journal.db", copy), bytes[0], cut && which == 0 ? at : sizes[0]);
         write_all(test_text("%s/journal.db-wal", copy), bytes[1],

@@ -1,6 +1,6 @@
 /* Durable scenes: a daemon with --data that is stopped and started, and one that is killed while
  * clients write and read. */
-#define _GNU_SOURCE /* unshare */
+#define _GNU_SOURCE /* NOLINT: unshare */
 #include "tests/support/daemon.h"
 #include "tests/support/expect.h"
 #include "tests/support/test.h"
@@ -211,7 +211,7 @@ static int exchange(int socket, const char *text, char *answer, size_t size)
         const char *end = strstr(answer, "\r\n\r\n"), *field = strstr(answer, "Content-Length: ");
         if (end != NULL && field != NULL &&
             answer + length >= end + 4 + strtoul(field + 16, NULL, 10))
-            return atoi(answer + 9);
+            return (int)strtol(answer + 9, NULL, 10);
     }
 }
 

@@ -38,6 +38,13 @@ double test_patience(double seconds)
     return test_timeout(seconds) * (effort > 1.0 ? effort : 1.0);
 }
 
+const char *test_folder(void)
+{
+    enum { LONGEST = 30 };
+    const char *folder = getenv("TMPDIR");
+    return folder != NULL && strlen(folder) < LONGEST ? folder : "/tmp";
+}
+
 bool test_same_bits(double x, double y)
 {
     uint64_t a, b;

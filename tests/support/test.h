@@ -31,7 +31,11 @@ double test_timeout(double seconds);
  * test_timeout. */
 double test_patience(double seconds);
 
-bool test_same_bits(double x, double y); /* tells 0 from -0 */
+bool test_same_bits(double x, double y);
+
+/* Returns the folder for temporary files: that of TMPDIR if its path is short, so that the path of a
+ * socket below it is allowed. */
+const char *test_folder(void); /* tells 0 from -0 */
 
 /* Returns the processor time of this thread in seconds. */
 double test_seconds(void);

@@ -11,9 +11,7 @@ static size_t compared;
 
 static void setup(void)
 {
-    const char *room = getenv("TMPDIR");
-    (void)snprintf(target, sizeof target, "%s/obbd-backup-XXXXXX",
-                   room != NULL && strlen(room) < 30 ? room : "/tmp");
+    (void)snprintf(target, sizeof target, "%s/obbd-backup-XXXXXX", test_folder());
     ck_assert_ptr_nonnull(mkdtemp(target));
     (void)snprintf(file, sizeof file, "%s/journal.db", target);
 }

@@ -50,9 +50,7 @@ static struct rig {
 
 static inline void rig_folder(void)
 {
-    const char *room = getenv("TMPDIR");
-    (void)snprintf(rig.folder, sizeof rig.folder, "%s/obbd-journal-XXXXXX",
-                   room != NULL && strlen(room) < 30 ? room : "/tmp");
+    (void)snprintf(rig.folder, sizeof rig.folder, "%s/obbd-journal-XXXXXX", test_folder());
     ck_assert_ptr_nonnull(mkdtemp(rig.folder));
 }
 

@@ -280,7 +280,8 @@ static void on_done(struct srv_write *w)
         ck_assert(a->changed == b->changed && a->made_count == b->made_count &&
                   a->ended_count == b->ended_count && a->missed == b->missed && a->put == b->put &&
                   a->posed == b->posed);
-        for (size_t i = 0; w->op.kind == SRV_OP_EDIT && i < w->op.edit->put_count; i++)
+        for (size_t i = 0;
+             w->op.edit != NULL && w->op.kind == SRV_OP_EDIT && i < w->op.edit->put_count; i++)
             ck_assert_uint_eq(a->new_ids[i], b->new_ids[i]);
         if (w->op.kind != SRV_OP_REMOVE) {
             ck_assert_uint_eq(a->moment.revision, b->moment.revision);
@@ -381,12 +382,12 @@ static size_t compare_with_log(void)
             continue; /* a snapshot says nothing new */
         struct obb_arena arena;
         obb_arena_init(&arena);
-        wire_record record;
+        wire_record record = {.kind = WIRE_RECORD_KINDS};
         const obb_str bytes = {memory.log[i].bytes, memory.log[i].length};
         ck_assert_int_eq(wire_record_read(bytes, &arena, &record), OBB_OK);
         size_t s = 0;
         if (record.kind == WIRE_RECORD_MADE) {
-            while (!obb_str_equal(record.name, obb_str_of(scene_names[s])))
+            while (s < SCENES - 1 && !obb_str_equal(record.name, obb_str_of(scene_names[s])))
                 s++;
             ck_assert_ptr_null(scenes[s]);
             numbers[s] = number;
@@ -395,9 +396,10 @@ static size_t compare_with_log(void)
                 obb_scene_create(record.name, &record.effects.settings, 0, NULL, &scenes[s]),
                 OBB_OK);
         } else {
-            while (numbers[s] != number)
+            while (s < SCENES - 1 && numbers[s] != number)
                 s++;
         }
+        ck_assert_uint_eq(numbers[s], number);
         if (record.kind == WIRE_RECORD_GONE) {
             obb_scene_destroy(scenes[s]);
             scenes[s] = NULL;
