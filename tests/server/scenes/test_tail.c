@@ -303,6 +303,22 @@ static void on_done(struct srv_write *w)
     obb_arena_fini(&arena);
 }
 
+/* Returns whether new settings will take the time that was stated last: not that of the clock, which
+ * the twin reads later. */
+static bool has_stated_time(obb_str name)
+{
+    const struct obb_scene *scene = obb_store_find(writer.store, name);
+    if (scene == NULL)
+        return false;
+    for (size_t i = 0; i < SLOTS; i++)
+        if (slots[i].busy && slots[i].write.op.kind == SRV_OP_REMOVE &&
+            obb_str_equal(slots[i].write.op.scene, name))
+            return false;
+    obb_scene_info info;
+    srv_scene_info(&locks, scene, &info, NULL);
+    return info.now.time >= 1;
+}
+
 static void start_op(struct slot *slot)
 {
     const char *name = scene_names[test_below(&rng, SCENES)];
@@ -319,6 +335,8 @@ static void start_op(struct slot *slot)
         op.edit = NULL;
         break;
     case 1:
+        if (!has_stated_time(op.scene))
+            break;
         op.kind = SRV_OP_CONFIGURE;
         op.settings.history_commits = (uint32_t)(5 + test_below(&rng, 5));
         op.edit = NULL;
