@@ -618,7 +618,9 @@ obb_status obb_effects_prepare(struct obb_scene *scene, const obb_effects *effec
 {
     const obb_settings settings = effects->has_settings ? effects->settings : scene->settings;
     const obb_moment now = obb_history_tail_now(&scene->history);
-    if (!obb_settings_valid(&settings) || !(fabs(effects->moment.time) <= OBB_MAX_WHOLE))
+    const uint64_t most = (uint64_t)OBB_MAX_WHOLE;
+    if (!obb_settings_valid(&settings) || !(fabs(effects->moment.time) <= OBB_MAX_WHOLE) ||
+        effects->moment.revision > most || effects->next_id > most)
         return OBB_BAD_VALUE;
     if (begins ? scene->has_committed || scene->first_view != NULL || obb_scene_has_tail(scene) ||
                      (effects->moment.revision == 0) == effects->appends

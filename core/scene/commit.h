@@ -123,9 +123,9 @@ obb_status obb_prepared_effects(const struct obb_prepared *prepared, struct obb_
  *          only state of the history. The scene must be as created, without an open view.
  *          Revision 0 is a state without boxes: `appends` is false.
  * errors   OBB_REVISION (the effects do not follow the newest state, or the scene is not as
- *          created); OBB_TIME_BACKWARDS; OBB_BAD_VALUE (settings, time, an id or name that is
- *          taken, kinds out of order); OBB_NO_BOX; OBB_DIMENSIONS; OBB_BAD_NUMBER, OBB_BAD_EXTENT,
- *          OBB_BAD_ROTATION, OBB_BAD_NAME; OBB_NO_MEMORY. The scene is as it was. */
+ *          created); OBB_TIME_BACKWARDS; OBB_BAD_VALUE (settings, time, revision, an id or name
+ *          that is taken, kinds out of order); OBB_NO_BOX; OBB_DIMENSIONS; OBB_BAD_NUMBER,
+ *          OBB_BAD_EXTENT, OBB_BAD_ROTATION, OBB_BAD_NAME; OBB_NO_MEMORY. The scene is as it was. */
 obb_status obb_effects_prepare(struct obb_scene *scene, const obb_effects *effects, bool begins,
                                struct obb_arena *arena, struct obb_prepared **out_prepared);
 
