@@ -184,7 +184,7 @@ static void check_target(const char *method, obb_str text)
 /* What a reader who trusts nothing makes of the fields. */
 struct strict {
     bool broken, odd; /* odd: a NUL that ends its line, which does no harm */
-    int hosts, lengths, codings, types, tokens, origins;
+    int hosts, lengths, codings, types, tokens, origins, epochs;
     uint64_t length;
 };
 
@@ -210,6 +210,7 @@ static void read_strictly(struct strict *strict, obb_str name, obb_str value)
     strict->types += strcasecmp(text, "content-type") == 0;
     strict->tokens += strcasecmp(text, "authorization") == 0;
     strict->origins += strcasecmp(text, "origin") == 0;
+    strict->epochs += strcasecmp(text, "obbd-if-epoch") == 0;
     if (strcasecmp(text, "transfer-encoding") == 0) {
         strict->codings++;
         strict->broken =
@@ -281,7 +282,8 @@ static void check_headers(char *text, size_t length)
     if (take_headers(text, text + length, &h, &strict) && !strict.odd) {
         const bool broken = strict.broken || strict.hosts > 1 || strict.lengths > 1 ||
                             strict.codings > 1 || strict.types > 1 || strict.tokens > 1 ||
-                            strict.origins > 1 || (strict.codings > 0 && strict.lengths > 0);
+                            strict.origins > 1 || strict.epochs > 1 ||
+                            (strict.codings > 0 && strict.lengths > 0);
         fuzz_check((h.fault != NULL) == broken, "headers are taken for what they are not");
         fuzz_check(broken || (h.has_length == (strict.lengths == 1) && h.length == strict.length &&
                               h.chunked == (strict.codings == 1)),
