@@ -154,6 +154,8 @@ T ?=
 EFFORT ?= 1
 ##: TIMEOUT_FACTOR=5 test, docker-test, valgrind: allow five times the usual time
 TIMEOUT_FACTOR ?= $(if $(filter asan tsan,$(config)),10,2)
+##: TEST_JOBS=2     test: run two programs at a time; by default one, with a sanitizer JOBS of them
+TEST_JOBS ?= $(if $(filter asan tsan,$(config)),$(JOBS),1)
 PICKED = $(foreach bin,$(TEST_BINS),$(if $(findstring $(T),$(bin:$(B)/tests/%=%)),$(bin),$(if $(T),,$(bin))))
 PICKED_WEB = $(filter $(TEST_WEB),$(PICKED))
 PICKED_CLIENTS = $(filter $(TEST_CLIENTS),$(PICKED))
@@ -162,7 +164,7 @@ $(TEST_WEB): $(B)/obbd tests/web/node_modules/.package-lock.json
 test: test-deps $(if $(PICKED_WEB),web-deps) $(if $(PICKED_CLIENTS),clients-deps) ## build and run all tests; T=word picks some, EFFORT=100 tries more cases
 	$(if $(PICKED_WEB),@grep -qs PAGE_BYTES $(PAGE) || $(MAKE) --no-print-directory page)
 	$(if $(PICKED),@$(MAKE) -j$(JOBS) --no-print-directory $(PICKED))
-	@EFFORT=$(EFFORT) TIMEOUT_FACTOR=$(TIMEOUT_FACTOR) OBBD=$(B)/obbd tests/run.sh '$(T)' $(TEST_BINS)
+	@EFFORT=$(EFFORT) TIMEOUT_FACTOR=$(TIMEOUT_FACTOR) TEST_JOBS=$(TEST_JOBS) OBBD=$(B)/obbd tests/run.sh '$(T)' $(TEST_BINS)
 
 # ---- Dependencies -----------------------------------------------------------------------------
 
