@@ -111,6 +111,7 @@ bool srv_data_begin(struct srv_data *data)
                                          .threads = o->threads,
                                          .kernels = o->kernels,
                                          .log = o->log,
+                                         .takes_over = true,
                                          .ended = on_ended,
                                          .context = data};
     data->begun = srv_clock();
@@ -203,10 +204,14 @@ bool srv_data_check(const char *folder, size_t threads, char *line, size_t line_
     }
     good = good && srv_restore_end(restore, &restored, line, line_size);
     if (good) {
-        (void)snprintf(line, line_size,
-                       "%s is whole: %zu scenes, %zu boxes, %llu records, %llu bytes", folder,
-                       restored.count, restored.boxes, (unsigned long long)restored.records,
-                       (unsigned long long)bytes_of(folder));
+        const int length = snprintf(
+            line, line_size, "%s is whole: %zu scenes, %zu boxes, %llu records, %llu bytes", folder,
+            restored.count, restored.boxes, (unsigned long long)restored.records,
+            (unsigned long long)bytes_of(folder));
+        if (restored.replaced > 0 && length > 0 && (size_t)length < line_size)
+            (void)snprintf(line + length, line_size - (size_t)length,
+                           "; the next start removes %zu scenes that copies have replaced",
+                           restored.replaced);
         srv_restored_fini(&restored);
     }
     backend->close(backend);

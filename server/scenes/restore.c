@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -58,6 +59,9 @@ struct srv_restore {
     struct sample *samples; /* owned */
     size_t sample_count, sample_room;
     uint64_t total; /* bytes of the records so far */
+
+    /* The last thread's, and the owner's when the threads have ended. */
+    size_t replaced; /* scenes that were left out */
 };
 
 /* ---- Failing --------------------------------------------------------------------------------- */
@@ -78,6 +82,20 @@ static void fail(struct srv_restore *r, const char *error)
     (void)pthread_mutex_lock(&r->lock);
     fail_locked(r, error);
     (void)pthread_mutex_unlock(&r->lock);
+}
+
+static bool no_memory(struct srv_restore *r)
+{
+    fail(r, "there is not enough memory");
+    return false;
+}
+
+/* Fails with what a loader says. */
+static void fail_in(struct srv_restore *r, const struct srv_scene_loader *loader)
+{
+    char error[ERROR_SIZE];
+    (void)snprintf(error, sizeof error, "%s: %s", r->options.path, loader->error);
+    fail(r, error);
 }
 
 void srv_restore_cancel(struct srv_restore *r) { fail(r, "it was given up"); }
@@ -144,11 +162,8 @@ static bool apply(struct srv_restore *r, struct item *item)
     const bool good = item->seq != 0 ? srv_scene_loader_record(loader, item->seq, bytes)
                                      : srv_scene_loader_chunk(loader, item->number, item->count,
                                                               item->from, &item->bytes);
-    if (!good) {
-        char error[ERROR_SIZE];
-        (void)snprintf(error, sizeof error, "%s: %s", r->options.path, loader->error);
-        fail(r, error);
-    }
+    if (!good)
+        fail_in(r, loader);
     return good;
 }
 
@@ -163,12 +178,19 @@ static size_t boxes_made(const struct item *item)
     return info.boxes + info.frames;
 }
 
+static void settle(struct srv_restore *r);
+
+/* Ends a thread. The last one settles what all have made. */
 static void leave(struct srv_restore *r)
 {
     (void)pthread_mutex_lock(&r->lock);
-    const bool last = --r->running == 0;
+    const bool last = --r->running == 0, good = !r->failed;
     (void)pthread_mutex_unlock(&r->lock);
-    if (last && r->options.ended != NULL)
+    if (!last)
+        return;
+    if (good)
+        settle(r);
+    if (r->options.ended != NULL)
         r->options.ended(r->options.context);
 }
 
@@ -249,12 +271,6 @@ static bool hand_over(struct srv_restore *r, struct item *item)
     if (!good)
         free_item(item);
     return good;
-}
-
-static bool no_memory(struct srv_restore *r)
-{
-    fail(r, "there is not enough memory");
-    return false;
 }
 
 /* Returns an item with a copy of the bytes, or NULL after failing. */
@@ -345,6 +361,93 @@ static void *run_reader(void *context)
     (void)pthread_mutex_unlock(&r->lock);
     leave(r);
     return NULL;
+}
+
+/* ---- What all threads have made: on the last one --------------------------------------------- */
+
+static obb_str name_of(const struct srv_scene_loader *loader)
+{
+    return obb_scene_name(loader->restored.journaled.scene);
+}
+
+/* Orders loaders by the names of their scenes, then by their numbers. */
+static int compare_loaders(const void *a, const void *b)
+{
+    const struct srv_scene_loader *x = *(struct srv_scene_loader *const *)a;
+    const struct srv_scene_loader *y = *(struct srv_scene_loader *const *)b;
+    const int order = obb_str_compare(name_of(x), name_of(y));
+    return order != 0 ? order : x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* Adds to the journal that a scene is gone. */
+static bool add_gone(struct srv_restore *r, const struct srv_scene_loader *loader)
+{
+    struct srv_backend *backend = r->options.backend;
+    const wire_record record = {.kind = WIRE_RECORD_GONE, .epoch = loader->restored.epoch};
+    struct srv_entry entry = {.kind = SRV_ENTRY_GONE, .scene = loader->number};
+    struct wire_buf bytes = {0};
+    wire_record_write(&record, 3, &bytes);
+    const bool good = !bytes.failed && backend->add(backend, &entry, &bytes) == SRV_JOURNAL_OK;
+    if (good) {
+        backend->last_seq = entry.seq;
+        r->total += bytes.length;
+    }
+    wire_buf_fini(&bytes);
+    return good;
+}
+
+/* Frees the loader of a scene that was replaced. */
+static void drop_loader(struct srv_restore *r, struct srv_scene_loader *loader)
+{
+    const size_t rank = rank_of(r, loader->number);
+    srv_scene_loader_fini(loader);
+    obb_free(loader);
+    r->loader_count--;
+    memmove((void *)(r->loaders + rank), (void *)(r->loaders + rank + 1),
+            (r->loader_count - rank) * sizeof(struct srv_scene_loader *));
+    r->replaced++;
+}
+
+/* Drops scenes that copies have replaced. Returns false if the journal should say that they are
+ * gone, and cannot be written. */
+static bool drop_replaced(struct srv_restore *r, struct srv_scene_loader **by_name)
+{
+    const size_t count = r->loader_count;
+    const bool writes = r->options.takes_over;
+    bool good = true;
+    for (size_t i = 0; i + 1 < count && good; i++)
+        if (obb_str_equal(name_of(by_name[i]), name_of(by_name[i + 1]))) {
+            good = !writes || add_gone(r, by_name[i]);
+            drop_loader(r, by_name[i]);
+        }
+    if (good && writes && r->replaced > 0)
+        good = r->options.backend->commit(r->options.backend) == SRV_JOURNAL_OK;
+    return good;
+}
+
+/* Checks that each scene is there, and that it is the only one of its name. */
+static void settle(struct srv_restore *r)
+{
+    for (size_t i = 0; i < r->loader_count; i++)
+        if (!srv_scene_loader_end(r->loaders[i])) {
+            fail_in(r, r->loaders[i]);
+            return;
+        }
+    struct srv_scene_loader **by_name =
+        (struct srv_scene_loader **)obb_calloc(r->loader_count, sizeof(struct srv_scene_loader *));
+    if (by_name == NULL) {
+        (void)no_memory(r);
+        return;
+    }
+    for (size_t i = 0; i < r->loader_count; i++)
+        by_name[i] = r->loaders[i];
+    qsort((void *)by_name, r->loader_count, sizeof(struct srv_scene_loader *), compare_loaders);
+    if (!drop_replaced(r, by_name)) {
+        char error[ERROR_SIZE];
+        (void)snprintf(error, sizeof error, "%s: it cannot be written", r->options.path);
+        fail(r, error);
+    }
+    obb_free((void *)by_name);
 }
 
 /* ---- The beginning and the end --------------------------------------------------------------- */
@@ -438,7 +541,7 @@ static uint64_t mark_of(const struct srv_restore *r, uint64_t seq)
     return low > 0 ? r->samples[low - 1].total : 0;
 }
 
-/* Moves what the threads have made to *out. */
+/* Moves the scenes to *out. */
 static bool hand_out(struct srv_restore *r, srv_restored *out)
 {
     out->scenes = obb_calloc(r->loader_count, sizeof *out->scenes);
@@ -446,12 +549,6 @@ static bool hand_out(struct srv_restore *r, srv_restored *out)
         return no_memory(r);
     for (size_t i = 0; i < r->loader_count; i++) {
         struct srv_scene_loader *loader = r->loaders[i];
-        if (!srv_scene_loader_end(loader)) {
-            char error[ERROR_SIZE];
-            (void)snprintf(error, sizeof error, "%s: %s", r->options.path, loader->error);
-            fail(r, error);
-            return false;
-        }
         struct srv_journaled *journaled = &loader->restored.journaled;
         obb_scene_info info;
         obb_scene_info_without_bounds(journaled->scene, &info);
@@ -461,6 +558,7 @@ static bool hand_out(struct srv_restore *r, srv_restored *out)
         out->scenes[i] = loader->restored;
     }
     out->count = r->loader_count;
+    out->replaced = r->replaced;
     out->last_seq = r->options.backend->last_seq;
     out->total = r->total;
     out->loaders = r->loaders;

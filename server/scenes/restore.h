@@ -3,7 +3,10 @@
  * One thread reads the back end. Others apply what it reads, each scene on one of them, in the order
  * of the log. A scene gets its epoch, settings, ids, revisions, history and remembered commits back,
  * and its clock goes on from its last time: the pause does not count. What does not fit together is
- * damage: nothing is restored then. */
+ * damage: nothing is restored then.
+ *
+ * If two scenes have one name, the one with the smaller number was replaced by a copy, and the
+ * process ended before it wrote that the scene is gone. The replaced scene is left out. */
 #ifndef SRV_RESTORE_H
 #define SRV_RESTORE_H
 
@@ -18,6 +21,7 @@ typedef struct srv_restored {
     uint64_t last_seq, total;          /* as in struct srv_snapshots */
     uint64_t records;                  /* that were applied */
     size_t boxes;                      /* and frames */
+    size_t replaced;                   /* scenes that were left out */
     struct srv_scene_loader **loaders; /* owned: what the scenes lie in */
 } srv_restored;
 
@@ -32,6 +36,7 @@ typedef struct srv_restore_options {
     size_t threads;                    /* that apply, beside the one that reads; at least 1 */
     const struct obb_kernels *kernels; /* of every index; NULL chooses */
     const struct srv_log *log;         /* where progress is told; NULL: nowhere */
+    bool takes_over;                   /* write to the journal which scenes were replaced */
     void (*ended)(void *context);      /* called on the last of the threads; NULL: not interested */
     void *context;
 } srv_restore_options;
@@ -43,8 +48,8 @@ bool srv_restore_begin(const srv_restore_options *options, struct srv_restore **
 void srv_restore_cancel(struct srv_restore *restore);
 
 /* Waits for the threads, and frees the restore. Returns false if the journal is damaged, a newer
- * obbd wrote it, there is no memory, or it was given up: error then holds one line, and *out is
- * zeroed. The caller ends *out with srv_restored_fini. */
+ * obbd wrote it, it cannot be written, there is no memory, or it was given up: error then holds one
+ * line, and *out is zeroed. The caller ends *out with srv_restored_fini. */
 bool srv_restore_end(struct srv_restore *restore, srv_restored *out, char *error,
                      size_t error_size);
 

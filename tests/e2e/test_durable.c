@@ -380,6 +380,89 @@ START_TEST(a_kill_loses_nothing_that_was_acknowledged_or_seen)
 }
 END_TEST
 
+/* ---- Kills beside copies --------------------------------------------------------------------- */
+
+static uint64_t copies_sent, copies_acknowledged;
+
+/* Sends a request with a body; returns whether it was answered, with one of two statuses. */
+static bool post(int socket, const char *path, const char *body, int status, int other)
+{
+    char answer[4096];
+    const char *text = test_text("POST /v1/scenes/%s HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
+                                 "application/json\r\nContent-Length: %zu\r\n\r\n%s",
+                                 path, strlen(body), body);
+    const int got = exchange(socket, text, answer, sizeof answer);
+    ck_assert_msg(got == 0 || got == status || got == other, "%s", answer);
+    return got != 0;
+}
+
+/* Changes one scene, and puts a copy of it in the place of another, again and again. */
+static void *copy_all(void *context)
+{
+    const int socket = daemon_dial(&obbd);
+    (void)context;
+    while (socket >= 0 && !atomic_load(&killed)) {
+        char body[200];
+        const unsigned long long n = copies_sent + 1;
+        (void)snprintf(body, sizeof body,
+                       "{\"put\":{\"a\":{\"center\":[%llu,0,0],\"half_extents\":[1,1,1]},\"b\":{"
+                       "\"center\":[%llu,0,0],\"half_extents\":[1,1,1]}}}",
+                       n, n);
+        if (!post(socket, "from/commit", body, 200, 200))
+            break;
+        copies_sent = n;
+        if (!post(socket, "from/copy", "{\"to\":\"to\",\"replace\":true}", 201, 200))
+            break;
+        copies_acknowledged = n;
+    }
+    if (socket >= 0)
+        close(socket);
+    return NULL;
+}
+
+START_TEST(a_kill_beside_a_copy_leaves_the_former_scene_or_the_copy)
+{
+    const size_t rounds = test_effort(12);
+    size_t both = 0, former = 0, later = 0;
+    test_rng rng = {17};
+    for (size_t round = 0; round < rounds; round++) {
+        pthread_t writer;
+        char out[600], err[600];
+        atomic_store(&killed, false);
+        ck_assert_int_eq(pthread_create(&writer, NULL, copy_all, NULL), 0);
+        wait_ms(20 + (long)test_below(&rng, 100));
+        http_close(client);
+        ck_assert_int_eq(kill(obbd.pid, SIGKILL), 0);
+        atomic_store(&killed, true);
+        (void)pthread_join(writer, NULL);
+        ck_assert_int_eq(daemon_stop(&obbd), -1);
+        ck_assert_int_eq(daemon_run((const char *[]){"--check-data", data, NULL}, out, sizeof out,
+                                    err, sizeof err),
+                         0);
+        both += strstr(out, "the next start removes 1 scenes that copies have replaced") != NULL;
+        start();
+        const uint64_t n = commit_of("to", "a");
+        ck_assert_uint_eq(commit_of("to", "b"), n);
+        ck_assert_msg(n >= copies_acknowledged && n <= copies_sent,
+                      "sent %llu, acknowledged %llu, found %llu", (unsigned long long)copies_sent,
+                      (unsigned long long)copies_acknowledged, (unsigned long long)n);
+        former += n < copies_sent;
+        later += n > copies_acknowledged;
+        copies_sent = commit_of("from", "a");
+        copies_acknowledged = n;
+        expect(client, "GET", "/v1/scenes", NULL, 200,
+               n == 0 ? "{\"scenes\":[{\"name\":\"from\"}]}"
+                      : "{\"scenes\":[{\"name\":\"from\"},{\"name\":\"to\",\"boxes\":2}]}");
+    }
+    printf(
+        "%zu kills, %llu copies: %zu left the former scene, %zu a copy that was not answered, %zu "
+        "of them beside the former scene\n",
+        rounds, (unsigned long long)copies_acknowledged, former, later, both);
+    ck_assert_uint_gt(copies_acknowledged, 5 * rounds);
+    ck_assert_uint_gt(former + later, 0);
+}
+END_TEST
+
 /* ---- A full disk ----------------------------------------------------------------------------- */
 
 /* Mounts a small disk of its own for this process and its children. Returns false if the system does
@@ -483,6 +566,7 @@ int main(void)
     tcase_add_test(tc, a_commit_is_known_again_after_a_restart);
     tcase_add_test(tc, a_second_daemon_on_the_folder_is_refused);
     tcase_add_test(tc, a_kill_loses_nothing_that_was_acknowledged_or_seen);
+    tcase_add_test(tc, a_kill_beside_a_copy_leaves_the_former_scene_or_the_copy);
     suite_add_tcase(suite, tc);
     TCase *full = tcase_create("full");
     tcase_set_timeout(full, test_patience(120));

@@ -8,6 +8,7 @@
 #include "tests/support/test.h"
 
 #include <dirent.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -65,6 +66,22 @@ static inline void rig_remove_folder(void)
     }
     closedir(dir);
     ck_assert_int_eq(rmdir(rig.folder), 0);
+}
+
+/* Returns the number that a query of the database gives. No daemon or rig may have it open. */
+static inline int64_t rig_ask(const char *query)
+{
+    char path[200];
+    sqlite3 *db = NULL;
+    sqlite3_stmt *statement = NULL;
+    (void)snprintf(path, sizeof path, "%s/journal.db", rig.folder);
+    ck_assert_int_eq(sqlite3_open(path, &db), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_prepare_v2(db, query, -1, &statement, NULL), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_step(statement), SQLITE_ROW);
+    const int64_t number = sqlite3_column_int64(statement, 0);
+    (void)sqlite3_finalize(statement);
+    (void)sqlite3_close(db);
+    return number;
 }
 
 /* ---- The journal ----------------------------------------------------------------------------- */

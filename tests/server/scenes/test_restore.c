@@ -1,8 +1,10 @@
 #include "server/scenes/restore.h"
 
+#include "server/data.h"
 #include "tests/server/scenes/journaled.h"
 
 static size_t threads = 2;
+static bool takes_over; /* the next restore writes which scenes were replaced */
 
 static bool restore(srv_restored *out, char *error, size_t error_size)
 {
@@ -11,7 +13,7 @@ static bool restore(srv_restored *out, char *error, size_t error_size)
     if (!srv_sqlite_open(rig.folder, &backend, error, error_size))
         return false;
     const srv_restore_options options = {
-        .backend = backend, .path = rig.folder, .threads = threads};
+        .backend = backend, .path = rig.folder, .threads = threads, .takes_over = takes_over};
     ck_assert(srv_restore_begin(&options, &r));
     const bool good = srv_restore_end(r, out, error, error_size);
     backend->close(backend);
@@ -27,8 +29,8 @@ static const struct rig_scene *rig_find(uint64_t number)
     return NULL;
 }
 
-/* What a restore finds is what the rig has. */
-static void check_restored(void)
+/* What a restore finds is what the rig has, beside so many scenes that copies have replaced. */
+static void check_restored_beside(size_t replaced)
 {
     srv_restored restored;
     char error[600];
@@ -37,11 +39,17 @@ static void check_restored(void)
     for (size_t i = 0; i < rig.scene_count; i++)
         alive += !rig.scenes[i].gone;
     ck_assert_uint_eq(restored.count, alive);
+    ck_assert_uint_eq(restored.replaced, replaced);
+    rig.snapshots.last_seq += takes_over ? replaced : 0;
     ck_assert_uint_eq(restored.last_seq, rig.snapshots.last_seq);
+    size_t boxes = 0;
     for (size_t i = 0; i < restored.count; i++) {
         const srv_restored_scene *found = &restored.scenes[i];
         const struct rig_scene *scene = rig_find(found->journaled.number);
         rig_same_scene(scene->journaled.scene, found->journaled.scene);
+        obb_scene_info info;
+        obb_scene_info_without_bounds(scene->journaled.scene, &info);
+        boxes += info.boxes + info.frames;
         ck_assert(found->epoch == scene->epoch);
         ck_assert_uint_eq(found->journaled.first, scene->journaled.first);
         ck_assert_uint_eq(found->journaled.bytes, scene->journaled.bytes);
@@ -57,8 +65,11 @@ static void check_restored(void)
             ck_assert_uint_eq(found->commits[c].moment.revision, scene->moments[c].revision);
         }
     }
+    ck_assert_uint_eq(restored.boxes, boxes);
     srv_restored_fini(&restored);
 }
+
+static void check_restored(void) { check_restored_beside(0); }
 
 static obb_settings any_settings(size_t i)
 {
@@ -140,6 +151,121 @@ START_TEST(scenes_of_snapshots_and_records_are_restored_as_they_were)
 }
 END_TEST
 
+static void on_copied(void *context, srv_journal_status status)
+{
+    struct rig_scene *copy = context;
+    ck_assert_int_eq(status, SRV_JOURNAL_OK);
+    srv_snapshots_add(&rig.snapshots, &copy->journaled);
+}
+
+/* Puts a copy of `from` in the place of `to`, as far as a process comes that ends before it writes
+ * that `to` is gone. */
+static struct rig_scene *replace_by_copy(struct rig_scene *to, const struct rig_scene *from)
+{
+    struct obb_view *view = NULL;
+    struct obb_scene *dead = NULL;
+    struct rig_scene *copy = &rig.scenes[rig.scene_count++];
+    *copy = (struct rig_scene){.dimensions = from->dimensions, .epoch = test_random(&rig.rng)};
+    memcpy(copy->name, to->name, sizeof copy->name);
+    ck_assert_int_eq(obb_view_open(from->journaled.scene, NULL, &view, NULL, NULL), OBB_OK);
+    obb_copy of = obb_copy_of(view, obb_str_of(copy->name), 0);
+    of.epoch = copy->epoch;
+    ck_assert_int_eq(obb_scene_copy(&of, NULL, NULL, &copy->journaled.scene), OBB_OK);
+    obb_view_close(view);
+    copy->journaled.number = srv_journal_number(rig.journal);
+    ck_assert(srv_snapshot_make(&rig.snapshots, &copy->journaled, on_copied, copy));
+    rig_wait();
+    srv_snapshots_remove(&rig.snapshots, &to->journaled);
+    rig_wait();
+    to->gone = true;
+    ck_assert_int_eq(obb_store_remove(rig.store, obb_str_of(to->name), &dead), OBB_OK);
+    obb_scene_destroy(dead);
+    to->journaled.scene = NULL;
+    ck_assert_int_eq(obb_store_adopt(rig.store, copy->journaled.scene, copy->epoch), OBB_OK);
+    return copy;
+}
+
+static void step_often(struct rig_scene *scene)
+{
+    for (size_t n = 0; n < 200; n++)
+        (void)rig_step(scene, 0);
+    rig_wait();
+}
+
+/* Lets the back end tidy up, as a journal does that takes over the folder. */
+static void tidy_up(void)
+{
+    char error[600];
+    static const struct srv_backend_visitor nobody;
+    struct srv_journal_figures figures = {0};
+    struct srv_backend *backend = NULL;
+    ck_assert_msg(srv_sqlite_open(rig.folder, &backend, error, sizeof error), "%s", error);
+    ck_assert_msg(srv_sqlite_load(backend, &nobody, error, sizeof error), "%s", error);
+    backend->figures = &figures;
+    while (backend->tidy(backend, 0))
+        ;
+    backend->close(backend);
+}
+
+/* Returns the place of the last record in the log, which may be forgotten. */
+static uint64_t last_record(void)
+{
+    return (uint64_t)rig_ask("select max(coalesce((select max(seq) from record), 0), "
+                             "coalesce((select seq - 1 from edge), 0))");
+}
+
+START_TEST(of_scenes_with_one_name_the_last_one_counts)
+{
+    size_t snapshots = 0;
+    for (uint64_t turn = 0; turn < 4; turn++) {
+        rig_open_new(300 + turn, 0);
+        rig.snapshots.least =
+            turn % 2 == 0 ? 5000 : 0; /* replaced scenes have snapshots, or none */
+        for (size_t i = 0; i < 4; i++) {
+            const obb_settings settings = any_settings(1);
+            step_often(rig_make(&settings));
+        }
+        struct rig_scene *copy = replace_by_copy(&rig.scenes[1], &rig.scenes[2]);
+        size_t replaced = 1;
+        if (turn >= 2) { /* once more, and another one by a copy of itself */
+            (void)replace_by_copy(copy, &rig.scenes[0]);
+            (void)replace_by_copy(&rig.scenes[3], &rig.scenes[3]);
+            replaced = 3;
+        }
+        const uint64_t records = rig.snapshots.last_seq;
+        rig_close();
+        threads = 1 + turn % 3;
+        char line[600], says[100];
+        (void)snprintf(says, sizeof says, "; the next start removes %zu scenes", replaced);
+        ck_assert(srv_data_check(rig.folder, threads, line, sizeof line));
+        ck_assert_msg(strstr(line, " is whole: 4 scenes, ") != NULL && strstr(line, says) != NULL,
+                      "%s", line);
+        check_restored_beside(replaced); /* looking writes nothing */
+        ck_assert_uint_eq(last_record(), records);
+        takes_over = true;
+        check_restored_beside(replaced);
+        ck_assert_uint_eq(last_record(), records + replaced);
+        snapshots += (size_t)rig_ask("select count(*) from snapshot where scene in (2, 4)");
+        tidy_up();
+        takes_over = false;
+        check_restored();
+        ck_assert(srv_data_check(rig.folder, threads, line, sizeof line));
+        ck_assert_msg(strstr(line, "; ") == NULL, "%s", line);
+        size_t kept = 0, chunks = 0;
+        for (size_t i = 0; i < rig.scene_count; i++)
+            if (!rig.scenes[i].gone) {
+                kept += rig.scenes[i].journaled.snapshot != 0;
+                chunks += (size_t)rig.scenes[i].journaled.chunks;
+            }
+        ck_assert_int_eq(rig_ask("select count(*) from snapshot"), (int64_t)kept);
+        ck_assert_int_eq(rig_ask("select count(*) from chunk"), (int64_t)chunks);
+        rig_end();
+    }
+    printf("%zu replaced scenes had a snapshot\n", snapshots);
+    ck_assert_uint_gt(snapshots, 1);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("restore");
@@ -147,6 +273,7 @@ int main(void)
     tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, scenes_of_records_are_restored_as_they_were);
     tcase_add_test(tc, scenes_of_snapshots_and_records_are_restored_as_they_were);
+    tcase_add_test(tc, of_scenes_with_one_name_the_last_one_counts);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }

@@ -2,23 +2,6 @@
 
 #include "tests/server/scenes/journaled.h"
 
-#include <sqlite3.h>
-
-static int64_t ask(const char *query)
-{
-    char path[200];
-    sqlite3 *db = NULL;
-    sqlite3_stmt *statement = NULL;
-    (void)snprintf(path, sizeof path, "%s/journal.db", rig.folder);
-    ck_assert_int_eq(sqlite3_open(path, &db), SQLITE_OK);
-    ck_assert_int_eq(sqlite3_prepare_v2(db, query, -1, &statement, NULL), SQLITE_OK);
-    ck_assert_int_eq(sqlite3_step(statement), SQLITE_ROW);
-    const int64_t number = sqlite3_column_int64(statement, 0);
-    (void)sqlite3_finalize(statement);
-    (void)sqlite3_close(db);
-    return number;
-}
-
 static const obb_settings space = {.dimensions = 3, .history_span = 1e6, .history_commits = 8};
 
 /* Puts so many new boxes with long data. */
@@ -83,10 +66,10 @@ START_TEST(a_large_scene_is_told_in_pieces_and_its_records_are_forgotten)
     put_many(scene, 1); /* lets the journal forget */
     rig_wait();
     rig_close();
-    ck_assert_int_eq(ask("select count(*) from snapshot"), 1);
-    ck_assert_int_eq(ask("select count(*) from chunk"), (int64_t)scene->journaled.chunks);
-    ck_assert_int_gt(ask("select max(length(body)) from chunk"), 200000);
-    ck_assert_int_eq(ask("select min(seq) from record"), (int64_t)scene->journaled.first);
+    ck_assert_int_eq(rig_ask("select count(*) from snapshot"), 1);
+    ck_assert_int_eq(rig_ask("select count(*) from chunk"), (int64_t)scene->journaled.chunks);
+    ck_assert_int_gt(rig_ask("select max(length(body)) from chunk"), 200000);
+    ck_assert_int_eq(rig_ask("select min(seq) from record"), (int64_t)scene->journaled.first);
     check_all();
     rig_end();
 }
@@ -151,10 +134,11 @@ START_TEST(a_scene_that_goes_takes_its_snapshot_along)
         put_many(other, 1); /* lets the journal tidy up */
         rig_wait();
         rig_close();
-        ck_assert_int_eq(ask("select count(*) from snapshot where scene = 1"), 0);
-        ck_assert_int_eq(ask("select count(*) from chunk where id >> 20 not in (select number from "
-                             "snapshot)"),
-                         0);
+        ck_assert_int_eq(rig_ask("select count(*) from snapshot where scene = 1"), 0);
+        ck_assert_int_eq(
+            rig_ask("select count(*) from chunk where id >> 20 not in (select number from "
+                    "snapshot)"),
+            0);
         check_all();
         rig_end();
     }
@@ -326,7 +310,7 @@ START_TEST(a_scene_that_cannot_be_made_durable_is_told_of)
         rig_wait();
         ck_assert_ptr_null(rig.snapshots.under_way);
         rig_close();
-        ck_assert_int_eq(ask("select count(*) from chunk"), 0);
+        ck_assert_int_eq(rig_ask("select count(*) from chunk"), 0);
         check_all(); /* there is no other scene */
         rig_end();
     }
