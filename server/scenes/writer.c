@@ -402,7 +402,6 @@ static void apply(struct srv_write *w)
     obb_edit_apply(w->prepared, &w->committed);
     w->seconds += srv_clock() - begun;
     w->record = NULL;
-    w->job.cancelled = NULL; /* it will be durable */
     if (record != NULL)
         srv_tail_append(w->tail, &w->item, &calls, record);
     else if (!srv_tail_empty(w->tail))
@@ -457,7 +456,6 @@ static void make_durable(struct srv_write *w)
         describe_commit(w);
     struct srv_record_entry *record = w->record;
     w->record = NULL;
-    w->job.cancelled = NULL; /* it will be durable */
     srv_record_entry_append(record, tails->journal, tails->drain, on_made, w);
 }
 
@@ -523,7 +521,6 @@ static bool give_up(struct srv_write *w)
     w->status = OBB_CANCELLED;
     w->job.advance = discard_step;
     w->job.background = true;
-    w->job.cancelled = NULL;
     if (srv_pool_submit(w->writer->pool, &w->job) == SRV_SUBMITTED)
         return true;
     obb_edit_discard(w->prepared);
@@ -542,6 +539,7 @@ static void prepared(struct srv_job *job)
             return;
         w->status = OBB_NO_MEMORY;
     }
+    w->job.cancelled = NULL; /* what follows is not given up: it is soon over, or will be durable */
     if (w->tail != NULL && srv_tail_failing(w->tail))
         w->rests_on_failure = true;
     if ((w->rests_on_failure || cancelled) && give_up(w))
@@ -611,9 +609,10 @@ static double frames_cost(const struct obb_scene *scene, const obb_edit *edit)
 
 /* Returns roughly how many nanoseconds preparing takes: the figures of make bench-costs, doubled
  * for cold names and caches. */
-static double edit_cost(const struct obb_scene *scene, const obb_edit *edit, double now_ms,
-                        bool dry_run)
+static double edit_cost(const struct srv_write *w)
 {
+    const struct obb_scene *scene = w->scene;
+    const obb_edit *edit = w->op.edit;
     enum { EXPIRING = 16384 }; /* more are too many for the loop, whatever their number */
     double merges = 0;
     for (size_t i = 0; i < edit->merge_count; i++)
@@ -623,7 +622,7 @@ static double edit_cost(const struct obb_scene *scene, const obb_edit *edit, dou
         moments += 100.0 * (double)obb_needed_count(&edit->moments[i]);
     const double entries =
         merges + moments + frames_cost(scene, edit) +
-        200.0 * (double)obb_edit_expiring(scene, edit, now_ms, EXPIRING) +
+        200.0 * (double)obb_edit_expiring(scene, edit, w->now_ms, EXPIRING) +
         100.0 * (double)(edit->if_box_count + edit->remove_count + edit->pose_count) +
         400.0 * (double)edit->transform_count + 1600.0 * (double)edit->put_count;
     /* A rehearsal copies the boxes that are touched, and does the edit again. To find the boxes of
@@ -631,11 +630,15 @@ static double edit_cost(const struct obb_scene *scene, const obb_edit *edit, dou
     obb_scene_info info = {.boxes = 0};
     if (edit->with_frames > 0)
         obb_scene_info_without_bounds(scene, &info);
-    const double rehearsed = dry_run || edit->with_entries > 0
+    const double rehearsed = w->op.dry_run || edit->with_entries > 0
                                  ? 20e3 + 3.0 * entries + 2000.0 * (double)edit->with_entries +
                                        60.0 * (double)edit->with_frames * (double)info.boxes
                                  : 0.0;
-    return entries + rehearsed;
+    const double encoded = number_of(w) == 0
+                               ? 0.0
+                               : 300.0 * (double)(edit->remove_count + edit->pose_count +
+                                                  edit->transform_count + edit->put_count);
+    return entries + rehearsed + encoded;
 }
 
 /* Returns more bytes than the commit of an edit with short texts adds. An edit of long texts comes
@@ -700,8 +703,7 @@ static void edit(struct srv_write *w)
     const size_t room = obb_store_box_room(w->writer->store);
     const size_t promised = w->writer->locks->promised_boxes;
     const size_t free_room = room > promised ? room - promised : 0;
-    if (w->at_once ||
-        (edit_cost(w->scene, e, w->now_ms, w->op.dry_run) <= SRV_LOOP_NS && !e->replace_all)) {
+    if (w->at_once || (edit_cost(w) <= SRV_LOOP_NS && !e->replace_all)) {
         prepare(w, free_room, srv_scene_memory_room(&w->writer->memory));
         if (shed(w))
             prepare(w, free_room, srv_scene_memory_room(&w->writer->memory));
@@ -1153,7 +1155,7 @@ void srv_write_cancel(struct srv_write *w)
         srv_tail_unwait(&w->tail_wait);
         refuse(w, SRV_REFUSED_BY_SCENE, OBB_CANCELLED);
     } else {
-        if (w->job.cancelled != NULL) /* not while what was prepared is being discarded */
+        if (w->job.cancelled != NULL) /* not once it is prepared */
             srv_pool_cancelled(&w->job);
     }
 }

@@ -31,8 +31,22 @@ static obb_str name_of(char room[static 32], size_t i)
     return (obb_str){.bytes = room, .length = (size_t)length};
 }
 
+/* Encodes what the prepared edit does, as a durable scene does for its journal. */
+static void encode(const struct obb_prepared *prepared)
+{
+    struct obb_arena scratch;
+    struct wire_buf bytes = {0};
+    wire_record record = {.kind = WIRE_RECORD_COMMIT};
+    obb_arena_init(&scratch);
+    require(obb_prepared_effects(prepared, &scratch, &record.effects) == OBB_OK, "effects");
+    wire_record_write(&record, 3, &bytes);
+    require(!bytes.failed, "memory");
+    wire_buf_fini(&bytes);
+    obb_arena_fini(&scratch);
+}
+
 /* One commit; seconds. */
-static double commit(struct rig *rig, const obb_edit *edit)
+static double commit(struct rig *rig, const obb_edit *edit, bool encoded)
 {
     struct obb_prepared *prepared;
     obb_committed committed;
@@ -42,6 +56,8 @@ static double commit(struct rig *rig, const obb_edit *edit)
     require(obb_edit_prepare(rig->scene, edit, rig->clock_ms += 16, SIZE_MAX / 2, &rig->arena,
                              &prepared, &fault) == OBB_OK,
             "a commit");
+    if (encoded)
+        encode(prepared);
     obb_edit_commit(prepared, &committed);
     return load_clock() - start;
 }
@@ -65,7 +81,7 @@ static void fill(struct rig *rig, size_t count)
                 "a box");
     }
     const obb_edit edit = {.dimensions = 3, .puts = puts, .put_count = count};
-    const double took = commit(rig, &edit);
+    const double took = commit(rig, &edit, false);
     (void)printf("put,%zu,%zu,,%.0f,,,,\n", count, count, took * 1e9);
     free(puts);
     free(names);
@@ -207,10 +223,9 @@ static void measure(struct rig *rig, const struct row *row, size_t items)
     free(text);
 }
 
-/* ---- Commits
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- Commits --------------------------------------------------------------------------------- */
 
-static void poses(struct rig *rig, size_t count)
+static void poses(struct rig *rig, size_t count, bool encoded)
 {
     obb_pose *list = calloc(count, sizeof *list);
     require(list != NULL, "memory");
@@ -224,9 +239,10 @@ static void poses(struct rig *rig, size_t count)
                                  .has_center = true};
         }
         const obb_edit edit = {.dimensions = 3, .poses = list, .pose_count = count};
-        best = least(best, commit(rig, &edit));
+        best = least(best, commit(rig, &edit, encoded));
     }
-    (void)printf("pose,%zu,%zu,,%.0f,,,,\n", rig->boxes.count, count, best * 1e9);
+    (void)printf("%s,%zu,%zu,,%.0f,,,,\n", encoded ? "pose recorded" : "pose", rig->boxes.count,
+                 count, best * 1e9);
     free(list);
 }
 
@@ -245,8 +261,10 @@ int main(void)
                 measured++;
             }
         }
-        for (size_t count = 1; count <= sizes[s] && count <= 10000; count *= 10)
-            poses(&rig, count);
+        for (size_t count = 1; count <= sizes[s] && count <= 10000; count *= 10) {
+            poses(&rig, count, false);
+            poses(&rig, count, true);
+        }
         obb_scene_destroy(rig.scene);
         obb_arena_fini(&rig.arena);
         scene_free(&rig.boxes);
