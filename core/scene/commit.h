@@ -131,8 +131,9 @@ obb_status obb_effects_prepare(struct obb_scene *scene, const obb_effects *effec
 
 /* Prepares the commit that makes a scene a copy of the view's state, at revision 1 and the time of
  * the view. The scene is as created, with the settings of the state, and hashes names by the key of
- * the view's scene. next_id: of the next new box, above all ids of the state. time_stated: whether the time counts as stated. cancel: gives up once
- * it is true; may be NULL. OBB_NO_MEMORY, OBB_CANCELLED. O(boxes). */
+ * the view's scene. next_id: of the next new box, above all ids of the state. time_stated: whether
+ * the time counts as stated. cancel: gives up once it is true; may be NULL. OBB_NO_MEMORY,
+ * OBB_CANCELLED. O(boxes). */
 obb_status obb_copy_prepare(struct obb_scene *scene, const struct obb_view *view, uint64_t next_id,
                             bool time_stated, const atomic_bool *cancel, struct obb_arena *arena,
                             struct obb_prepared **out_prepared);

@@ -70,7 +70,7 @@ typedef struct obb_effects {
 /* Describes the change of a box from `before` to `after`, of which one may be NULL. */
 obb_effect obb_effect_of(const struct obb_version *before, const struct obb_version *after);
 
-/* ---- Steps of the history ---------------------------------------------------------------------- */
+/* ---- Steps of the history -------------------------------------------------------------------- */
 
 /* The commit that led from a kept state to the next one. Plain data, written by obb_view_step.
  * While the view is open, any thread may read the step. */

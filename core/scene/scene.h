@@ -99,10 +99,10 @@ void obb_scene_settle(struct obb_scene *scene);
 bool obb_scene_decayed(const struct obb_scene *scene);
 
 /* Puts `fresh` in place of all layers that are not newer, in the published state and in those of
- * the tail. `fresh` was made of a view that is still open; the scene owns it from now on, also after an
- * error. If commits have replaced or indexed anew everything that `fresh` could stand for, it is
- * dropped and the call returns OBB_OK. OBB_NO_MEMORY leaves the scene as it was. About 0.2 us for
- * each state of the tail. */
+ * the tail. `fresh` was made of a view that is still open; the scene owns it from now on, also
+ * after an error. If commits have replaced or indexed anew everything that `fresh` could stand for,
+ * it is dropped and the call returns OBB_OK. OBB_NO_MEMORY leaves the scene as it was. About 0.2 us
+ * for each state of the tail. */
 obb_status obb_scene_rebase(struct obb_scene *scene, struct obb_layers *fresh);
 
 #endif

@@ -567,7 +567,7 @@ bool wire_read_query(const wire_body *body, obb_query_kind kind, int dimensions,
     return false;
 }
 
-/* ---- Finding queries in a body ---------------------------------------------------------------- */
+/* ---- Finding queries in a body --------------------------------------------------------------- */
 
 /* Moves to the value of the object's member `key`. Returns false if there is none. */
 static bool enter_member(struct wire_cursor *c, obb_str key)

@@ -11,7 +11,8 @@ typedef struct wire_settings {
     bool durable;
 } wire_settings;
 
-/* Reads {"dimensions","history","record","durable"}. A history beyond that of *most is OBB_BAD_VALUE. */
+/* Reads {"dimensions","history","record","durable"}. A history beyond that of *most is
+ * OBB_BAD_VALUE. */
 bool wire_read_settings(const wire_body *body, const obb_settings *most, struct obb_arena *arena,
                         wire_settings *out, wire_problem *problem);
 

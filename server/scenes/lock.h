@@ -46,7 +46,7 @@ struct srv_scene_lock {
     struct srv_scene_lock *next;
 };
 
-/* ---- For whoever locks ---- */
+/* ---- For whoever locks ----------------------------------------------------------------------- */
 
 /* Locks `scene`, which must be unlocked. `lock` is zeroed. Returns false if there is no memory;
  * then the scene is not locked. */
@@ -64,7 +64,7 @@ void srv_lock_release(struct srv_locks *locks, struct srv_scene_lock *lock);
 /* Calls what waits for a released lock, in the order of arrival. */
 void srv_lock_wake(struct srv_scene_lock *lock);
 
-/* ---- For everybody else ---- */
+/* ---- For everybody else ---------------------------------------------------------------------- */
 
 /* Returns true while `scene` is locked. */
 bool srv_scene_locked(const struct srv_locks *locks, const struct obb_scene *scene);

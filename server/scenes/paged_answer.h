@@ -21,7 +21,7 @@ struct srv_paged_answer {
     const struct obb_view *view; /* the state that it tells of; open until `closed` */
     bool cheap; /* the next piece, or the whole answer, is short: it is written on the loop */
     /* Called on the loop before each piece; may be NULL. May set `cheap`, and `view` by
-     * srv_paged_answer_move. Returns false if there is nothing to write for now: then the answer
+     * srv_paged_answer_move. Returns false if there is nothing to write yet: then the answer
      * sleeps until srv_paged_answer_wake. */
     bool (*next)(struct srv_paged_answer *answer);
     /* Called before each `write`, as a job's advance: while it returns chunks, these are run and it

@@ -87,8 +87,7 @@ static void fill(struct rig *rig, size_t count)
     free(names);
 }
 
-/* ---- Queries, from their JSON to their answer's
- * --------------------------------------------------------------------- */
+/* ---- Queries, from their JSON to their answer's ---------------------------------------------- */
 
 struct row {
     const char *name;

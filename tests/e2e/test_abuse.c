@@ -528,8 +528,7 @@ START_TEST(thousands_of_idle_connections_are_no_burden)
 }
 END_TEST
 
-/* ---- Twice the load that it can carry
- * ------------------------------------------------------------------------------- */
+/* ---- Twice the load that it can carry -------------------------------------------------------- */
 
 enum { GREEDY = 24, SERVED = 20, SMALL = 50 };
 

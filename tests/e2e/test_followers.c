@@ -34,8 +34,7 @@ static struct {
     size_t done;          /* writers */
 } pace = {.lock = PTHREAD_MUTEX_INITIALIZER, .further = PTHREAD_COND_INITIALIZER};
 
-/* ---- Sets of pairs
- * --------------------------------------------------------------------------------------------------- */
+/* ---- Sets of pairs --------------------------------------------------------------------------- */
 
 struct pairs {
     uint64_t rows[BOXES]; /* bit b of row a, a < b */
@@ -60,8 +59,7 @@ static size_t pairs_count(const struct pairs *pairs)
     return count;
 }
 
-/* ---- What writers send
- * ----------------------------------------------------------------------------------------------- */
+/* ---- What writers send ----------------------------------------------------------------------- */
 
 /* One change of one box; a commit is a list of them in the order in which they are applied. */
 struct edit {
@@ -333,8 +331,7 @@ static void *write_all(void *context)
     return NULL;
 }
 
-/* ---- The model: the boxes after each commit, and their pairs by brute force
- * --------------------------------------------- */
+/* ---- The model: the boxes after each commit, and their pairs by brute force ------------------ */
 
 struct model {
     struct model_box {
@@ -436,8 +433,7 @@ static void model_replay(struct model *model, const struct writer *writers)
     model->revisions = (long)count;
 }
 
-/* ---- Followers
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- Followers ------------------------------------------------------------------------------- */
 
 /* What the followers ask for, beside collisions. */
 static const struct asks {

@@ -188,8 +188,7 @@ static void replay(const json_t *log, const char *name)
     json_decref(copy);
 }
 
-/* ---- What a line says
- * ------------------------------------------------------------------------------------------------- */
+/* ---- What a line says ------------------------------------------------------------------------ */
 
 #define BOX(x) "{\"center\":[" #x ",0,0],\"half_extents\":[1,1,1]}"
 #define FULL(x)                                                                                \
@@ -351,8 +350,7 @@ START_TEST(parameters_are_checked)
 }
 END_TEST
 
-/* ---- Random scenes
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- Random scenes --------------------------------------------------------------------------- */
 
 enum { NAMES = 6 };
 
@@ -521,8 +519,7 @@ START_TEST(a_log_of_boxes_that_expire_makes_the_same_states)
 }
 END_TEST
 
-/* ---- Following
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- Following ------------------------------------------------------------------------------- */
 
 /* Reads the lines of a chunked answer as they come. */
 struct tail {
@@ -678,8 +675,7 @@ START_TEST(the_end_of_the_daemon_ends_a_log)
 }
 END_TEST
 
-/* ---- --verify and --replay
- * ---------------------------------------------------------------------------------------------- */
+/* ---- --verify and --replay ------------------------------------------------------------------- */
 
 /* Runs the program with these arguments, which it must refuse with one line. */
 static void refused(const char *const *arguments, const char *says)

@@ -43,8 +43,7 @@ static void put_heap(int boxes, int group)
 
 static long pairs_of(long boxes) { return boxes * (boxes - 1) / 2; }
 
-/* ---- What a stream says
- * ---------------------------------------------------------------------------------------------- */
+/* ---- What a stream says ---------------------------------------------------------------------- */
 
 /* The lines of an answer, each as JSON. */
 static json_t *stream_lines(const char *body)
@@ -131,8 +130,7 @@ START_TEST(a_stream_is_the_list_and_then_its_count)
 }
 END_TEST
 
-/* ---- What it takes
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- What it takes --------------------------------------------------------------------------- */
 
 static long metric(const char *name)
 {

@@ -1,6 +1,6 @@
 /* Reads the input as a record of the journal, after its length and checksum were set right. What is
- * read of a record of the newest version is written again as the same bytes. Its effects are refused by a scene, or make a scene that
- * holds together and whose own effects are these. */
+ * read of a record of the newest version is written again as the same bytes. Its effects are
+ * refused by a scene, or make a scene that holds together and whose own effects are these. */
 #include "core/obb.h"
 #include "core/scene/scene_check.h"
 #include "proto/base/crc32c.h"

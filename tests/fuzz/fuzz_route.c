@@ -11,8 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* ---- Parameters
- * ------------------------------------------------------------------------------------------- */
+/* ---- Parameters ------------------------------------------------------------------------------ */
 
 static void check_at(bool has_at, const obb_at *at)
 {
@@ -61,8 +60,7 @@ static void check_params(const wire_param *params, size_t count, struct obb_aren
                    "a refusal that can be written");
 }
 
-/* ---- Targets
- * ---------------------------------------------------------------------------------------------- */
+/* ---- Targets --------------------------------------------------------------------------------- */
 
 static void put_encoded(struct wire_buf *out, obb_str text)
 {
@@ -178,8 +176,7 @@ static void check_target(const char *method, obb_str text)
     obb_arena_fini(&arena);
 }
 
-/* ---- Headers
- * ------------------------------------------------------------------------------------------------ */
+/* ---- Headers --------------------------------------------------------------------------------- */
 
 /* What a reader who trusts nothing makes of the fields. */
 struct strict {

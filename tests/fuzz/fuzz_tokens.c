@@ -14,8 +14,7 @@ static obb_str str_of(const json_t *text)
     return (obb_str){json_string_value(text), json_string_length(text)};
 }
 
-/* ---- A slow reader of the file
- * ---------------------------------------------------------------------------------- */
+/* ---- A slow reader of the file --------------------------------------------------------------- */
 
 static bool is_leap(int year) { return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0); }
 
@@ -100,8 +99,7 @@ static bool is_file(const json_t *root)
     return true;
 }
 
-/* ---- Who opens what
- * ------------------------------------------------------------------------------------------- */
+/* ---- Who opens what -------------------------------------------------------------------------- */
 
 /* By trying every length for each star. */
 static bool matches(obb_str pattern, obb_str name)

@@ -217,7 +217,7 @@ START_TEST(requests_in_flight_are_answered_while_it_drains)
 }
 END_TEST
 
-/* ---- Clients that close their sending half ---------------------------------------------------- */
+/* ---- Clients that close their sending half --------------------------------------------------- */
 
 enum { HEAP = 900 }; /* boxes in one place: heavy to pair, and a long body to put */
 

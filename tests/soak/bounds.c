@@ -42,8 +42,7 @@ enum {
 
 static const double most_lag = 0.020, most_probe = 0.010; /* seconds */
 
-/* ---- Beside the senders: one thread probes, one moves boxes, one reads /metrics
- * ---------------------------------------------- */
+/* ---- Beside the senders: one thread probes, one moves boxes, one reads /metrics -------------- */
 
 static struct test_daemon daemon;
 static atomic_bool over; /* the threads end */
@@ -182,8 +181,7 @@ static void *move(void *context)
     return NULL;
 }
 
-/* ---- The senders
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- The senders ----------------------------------------------------------------------------- */
 
 enum manner {
     READS,
@@ -415,8 +413,7 @@ static void turn(bool few)
     }
 }
 
-/* ---- The whole
- * --------------------------------------------------------------------------------------------------------------- */
+/* ---- The whole ------------------------------------------------------------------------------- */
 
 /* A line of the daemon's /proc/PID/status in MiB; 0: it is gone. */
 static double memory_mib(const char *what)

@@ -65,8 +65,7 @@ static double probes[PROBES]; /* seconds */
 static size_t probe_count;
 static double tick_time;
 
-/* ---- What is asked
- * ------------------------------------------------------------------------------------------------- */
+/* ---- What is asked --------------------------------------------------------------------------- */
 
 static char body[ROOM], request[ROOM + 512];
 
@@ -177,8 +176,7 @@ static void ask(struct client *c)
     }
 }
 
-/* ---- Coming, hearing, going
- * ------------------------------------------------------------------------------------------ */
+/* ---- Coming, hearing, going ------------------------------------------------------------------ */
 
 static void come(struct client *c)
 {
@@ -267,8 +265,7 @@ static void live(double until)
     }
 }
 
-/* ---- What is seen of the daemon
- * --------------------------------------------------------------------------------------- */
+/* ---- What is seen of the daemon -------------------------------------------------------------- */
 
 struct sample {
     double memory_mib, descriptors, threads;
@@ -315,8 +312,7 @@ static void check_trend(const char *what, const struct sample *samples, size_t c
     ck_assert_msg(last <= middle * 1.05 + slack, "%s: grows", what);
 }
 
-/* ---- The whole
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- The whole ------------------------------------------------------------------------------- */
 
 static void report(void)
 {

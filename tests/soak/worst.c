@@ -68,8 +68,7 @@ size_t worst_bytes(const struct worst_request *request, size_t at, char *out, si
     return filled;
 }
 
-/* ---- Putting a request together
- * ---------------------------------------------------------------------------------------- */
+/* ---- Putting a request together -------------------------------------------------------------- */
 
 static void add_bytes(struct worst_request *r, const char *text, size_t length, size_t times)
 {
@@ -159,8 +158,7 @@ static size_t part(size_t items, test_rng *rng)
     return items / shares[test_below(rng, 5)];
 }
 
-/* ---- Each kind
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- Each kind ------------------------------------------------------------------------------- */
 
 static void make_overlap(struct worst_request *r, test_rng *rng)
 {

@@ -16,8 +16,7 @@ const char *boxes_name(boxes_kind kind)
     return names[kind];
 }
 
-/* ---- Parts of a box; only sqrt of libm, so that scenes have the same bits everywhere
- * ----------------- */
+/* ---- Parts of a box; only sqrt of libm, so that scenes have the same bits everywhere --------- */
 
 /* By Newton's method. */
 static double cube_root(double x)
@@ -232,8 +231,7 @@ void boxes_make(boxes_kind kind, size_t count, int dimensions, uint64_t seed, ob
     }
 }
 
-/* ---- Versions
- * --------------------------------------------------------------------------------------------- */
+/* ---- Versions -------------------------------------------------------------------------------- */
 
 void boxes_world_init(struct boxes_world *world, size_t capacity, int dimensions)
 {

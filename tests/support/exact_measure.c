@@ -151,8 +151,7 @@ static void fcorner(fvec *out, const struct fbox *box, int corner)
     mpf_clear(h);
 }
 
-/* ---- Squared distances; each takes the smaller of what it finds and what is there
- * ------------------------------ */
+/* ---- Squared distances; each takes the smaller of what it finds and what is there ------------ */
 
 static void take_less(mpf_t least, const mpf_t candidate)
 {
@@ -404,8 +403,7 @@ double exact_segment_distance(obb_vec3 p, obb_vec3 q, const exact_box *box)
     return distance;
 }
 
-/* ---- Volumes: a box as six tetrahedra, each cut by six planes
- * ------------------------------------------------- */
+/* ---- Volumes: a box as six tetrahedra, each cut by six planes -------------------------------- */
 
 struct tet {
     fvec v[4];

@@ -58,8 +58,7 @@ void model_destroy(struct model *model)
 
 const model_state *model_now(const struct model *model) { return &model->states[model->count - 1]; }
 
-/* ---- Commits
- * ------------------------------------------------------------------------------------------------- */
+/* ---- Commits --------------------------------------------------------------------------------- */
 
 static model_box *by_target(model_state *state, const obb_target *target)
 {
@@ -96,8 +95,7 @@ static void put_text(char *place, size_t *length, obb_str text)
     *length = text.length;
 }
 
-/* ---- Frames
- * --------------------------------------------------------------------------------------------------- */
+/* ---- Frames ---------------------------------------------------------------------------------- */
 
 model_frame *model_find_frame(const model_state *state, obb_str name)
 {
@@ -264,8 +262,7 @@ static obb_status put_pose(model_state *state, const obb_put *put, model_box *bo
     return frame == NULL || place(frame, box, dimensions) ? OBB_OK : OBB_BAD_NUMBER;
 }
 
-/* ---- Boxes
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- Boxes ----------------------------------------------------------------------------------- */
 
 static void renew(model_box *box, double time) { box->since = box->has_ttl ? time : 0.0; }
 
@@ -619,8 +616,7 @@ obb_status model_commit(struct model *model, const obb_edit *edit, double now_ms
     return OBB_OK;
 }
 
-/* ---- The past
- * ------------------------------------------------------------------------------------------------- */
+/* ---- The past -------------------------------------------------------------------------------- */
 
 /* Poses of `state` on the way to `later`; what that one removes stands, what it makes is not there
  * yet. */
@@ -692,8 +688,7 @@ obb_status model_open(const struct model *model, const obb_at *at, model_state *
     return OBB_OK;
 }
 
-/* ---- Comparing
- * -------------------------------------------------------------------------------------------------- */
+/* ---- Comparing ------------------------------------------------------------------------------- */
 
 static const char *frames_difference(const model_state *state, const struct obb_view *view)
 {

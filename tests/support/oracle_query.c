@@ -2,8 +2,7 @@
 
 #include <math.h>
 
-/* ---- Long double vectors
- * -------------------------------------------------------------------------------- */
+/* ---- Long double vectors --------------------------------------------------------------------- */
 
 typedef struct vec3l {
     long double x, y, z;
@@ -21,8 +20,7 @@ static vec3l cross(vec3l a, vec3l b)
     return (vec3l){a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
 }
 
-/* ---- Random solids
- * ---------------------------------------------------------------------------------------- */
+/* ---- Random solids --------------------------------------------------------------------------- */
 
 obb_vec3 slow_random_vector(test_rng *rng, int dimensions, double size)
 {
@@ -86,8 +84,7 @@ void slow_corners(const obb_solid *solid, obb_vec3 out[static 8])
     }
 }
 
-/* ---- Convex functions of one variable
- * ----------------------------------------------------------------------- */
+/* ---- Convex functions of one variable -------------------------------------------------------- */
 
 typedef long double convex(const void *context, long double t);
 
@@ -134,8 +131,7 @@ static slow_span span_of(convex *f, const void *context, long double reach)
     return span;
 }
 
-/* ---- Rays and sweeps
- * ------------------------------------------------------------------------------------------ */
+/* ---- Rays and sweeps ------------------------------------------------------------------------- */
 
 /* offset: of the point from the box's centre, taken first, so that nothing is lost far from the
  * origin. */
@@ -219,8 +215,7 @@ slow_span slow_sweep(const obb_solid *a, obb_vec3 motion, const obb_solid *b)
     return span_of(gap_on_way, &context, 1);
 }
 
-/* ---- Distances
- * -------------------------------------------------------------------------------------------------- */
+/* ---- Distances ------------------------------------------------------------------------------- */
 
 struct segment_context {
     vec3l offset, way; /* from the box's centre */

@@ -12,8 +12,7 @@ const char *pairs_name(enum pairs_class kind)
     return names[kind];
 }
 
-/* ---- Parts
- * --------------------------------------------------------------------------------------------------- */
+/* ---- Parts ----------------------------------------------------------------------------------- */
 
 static double sign_of(test_rng *rng) { return test_below(rng, 2) == 0 ? -1.0 : 1.0; }
 
@@ -160,8 +159,7 @@ static void set_long_near_parallel(exact_box *a, exact_box *b, int i, int j, tes
     cross_edges(a, b, i, j, 0.2, sign_of(rng) * angle * length * test_uniform(rng, 0.02, 0.3), rng);
 }
 
-/* ---- Classes
- * ------------------------------------------------------------------------------------------------- */
+/* ---- Classes --------------------------------------------------------------------------------- */
 
 static void set_class(exact_box *a, exact_box *b, enum pairs_class kind, int dimensions,
                       size_t index, test_rng *rng)

@@ -16,8 +16,7 @@ struct schema {
     char fault[1024];
 };
 
-/* ---- Faults
- * ------------------------------------------------------------------------------------------------ */
+/* ---- Faults ---------------------------------------------------------------------------------- */
 
 /* Where in the value we are: a JSON pointer, grown and cut as we go. */
 struct place {
@@ -66,8 +65,7 @@ __attribute__((format(printf, 2, 3))) static bool fault(struct check *check, con
     return false;
 }
 
-/* ---- Schemas
- * ----------------------------------------------------------------------------------------------- */
+/* ---- Schemas --------------------------------------------------------------------------------- */
 
 /* What a local reference names, or NULL. */
 static json_t *follow(json_t *root, const char *reference)
@@ -414,8 +412,7 @@ static bool fits(struct check *check, json_t *schema, json_t *value, struct eval
            fits_rest(check, rest, value, evaluated->names, evaluated);
 }
 
-/* ---- Loading
- * ----------------------------------------------------------------------------------------------- */
+/* ---- Loading --------------------------------------------------------------------------------- */
 
 /* How the members of a schema lead to further schemas. */
 enum below { BELOW_NONE, BELOW_SCHEMA, BELOW_LIST, BELOW_MAP };
@@ -538,8 +535,7 @@ void schema_free(struct schema *schema)
     free(schema);
 }
 
-/* ---- Operations
- * -------------------------------------------------------------------------------------------- */
+/* ---- Operations ------------------------------------------------------------------------------ */
 
 static json_t *resolved(struct schema *schema, json_t *object)
 {
@@ -577,8 +573,7 @@ static json_t *find_media(json_t *holder, const char *type)
     return json_object_get(json_object_get(holder, "content"), bare);
 }
 
-/* ---- Parameters
- * -------------------------------------------------------------------------------------------- */
+/* ---- Parameters ------------------------------------------------------------------------------ */
 
 static json_t *find_parameter(struct schema *schema, json_t *lists[2], const char *name)
 {
@@ -677,8 +672,7 @@ static bool check_parameters(struct check *check, json_t *path, json_t *operatio
     return true;
 }
 
-/* ---- Bodies
- * ------------------------------------------------------------------------------------------------- */
+/* ---- Bodies ---------------------------------------------------------------------------------- */
 
 static bool check_json(struct check *check, json_t *wanted, const char *text, size_t length)
 {
@@ -771,8 +765,7 @@ static bool check_body(struct check *check, json_t *holder, const char *type, co
     return true; /* text */
 }
 
-/* ---- Exchanges
- * ---------------------------------------------------------------------------------------------- */
+/* ---- Exchanges ------------------------------------------------------------------------------- */
 
 static void note(struct schema *schema, json_t *operation, const char *status)
 {
@@ -865,8 +858,7 @@ const char *schema_check_value(struct schema *schema, const char *name, json_t *
     return schema->fault;
 }
 
-/* ---- The document itself
- * ------------------------------------------------------------------------------------ */
+/* ---- The document itself --------------------------------------------------------------------- */
 
 static void lint_examples(struct schema *schema, json_t *holder, bool strict)
 {

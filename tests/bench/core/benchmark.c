@@ -33,8 +33,7 @@ static bool quick(void)
     return text != NULL && *text != '\0';
 }
 
-/* ---- Kernels
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- Kernels --------------------------------------------------------------------------------- */
 
 static void kernel_row(const char *what, struct ours_kernel_pairs *pairs, size_t count,
                        const char *kernel)
@@ -77,8 +76,7 @@ static void kernels(void)
     }
 }
 
-/* ---- All pairs
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- All pairs ------------------------------------------------------------------------------- */
 
 static ours_pairs pairs_row(const char *what, struct ours_world *world, const char *kernel,
                             unsigned workers, bool exact)
@@ -218,8 +216,7 @@ static void index_queries(void)
     ours_world_free(world);
 }
 
-/* ---- A scene
- * -------------------------------------------------------------------------------------------------------------- */
+/* ---- A scene --------------------------------------------------------------------------------- */
 
 struct rig {
     struct obb_scene *scene;
@@ -331,8 +328,7 @@ static obb_edit moves(struct rig *rig, size_t count)
     return (obb_edit){.poses = rig->poses, .pose_count = count};
 }
 
-/* ---- Queries as the service runs them
- * ---------------------------------------------------------------------------------- */
+/* ---- Queries as the service runs them -------------------------------------------------------- */
 
 static uint64_t hash_of_answers(const obb_result *result)
 {
@@ -477,8 +473,7 @@ static void medium(void)
     rig_free(&rig);
 }
 
-/* ---- Ticks, the past, events
- * ---------------------------------------------------------------------------------------- */
+/* ---- Ticks, the past, events ----------------------------------------------------------------- */
 
 /* The least seconds of some runs. */
 static double quickest(struct rig *rig, const obb_query *query)
@@ -663,8 +658,7 @@ static void contacts(const char *what, size_t count, size_t moved, size_t commit
     rig_free(&rig);
 }
 
-/* ---- A million
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- A million ------------------------------------------------------------------------------- */
 
 static size_t heap_in_use(void)
 {

@@ -49,8 +49,7 @@ static void *must(void *memory)
     return memory;
 }
 
-/* ---- Scenes
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- Scenes ---------------------------------------------------------------------------------- */
 
 static boxes_kind kind_of(const char *name)
 {
@@ -118,8 +117,7 @@ void ours_world_box(const struct ours_world *world, size_t i, ours_box *out)
     plain_box(&world->now[i]->box, out);
 }
 
-/* ---- Kernels by name
- * ------------------------------------------------------------------------------------------------ */
+/* ---- Kernels by name ------------------------------------------------------------------------- */
 
 const char *ours_next_kernel(const char *name)
 {
@@ -158,8 +156,7 @@ static const struct obb_kernels *kernels_of(const char *name)
     return kernels;
 }
 
-/* ---- All pairs
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- All pairs ------------------------------------------------------------------------------- */
 
 static size_t advance_join(void *join, obb_status *out_status)
 {
@@ -306,8 +303,7 @@ double ours_gap(const struct ours_world *world, uint32_t id_a, uint32_t id_b)
     return obb_sat_separation(&a, &b).gap;
 }
 
-/* ---- A tenth moves
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- A tenth moves --------------------------------------------------------------------------- */
 
 size_t ours_world_move(struct ours_world *world, const uint32_t **out_moved)
 {
@@ -367,8 +363,7 @@ double ours_pairs_again(struct ours_world *world, ours_pairs *out)
     return took;
 }
 
-/* ---- Single queries
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- Single queries -------------------------------------------------------------------------- */
 
 static test_rng rng_of_query(size_t i) { return (test_rng){.s = SEED + 1000 + i * 2}; }
 
@@ -490,8 +485,7 @@ double ours_rays(const struct ours_world *world, size_t count, uint64_t *hash, s
     return took;
 }
 
-/* ---- Kernels
- * ---------------------------------------------------------------------------------------------------------------- */
+/* ---- Kernels --------------------------------------------------------------------------------- */
 
 struct ours_kernel_pairs {
     size_t count;

@@ -34,8 +34,7 @@ double report_clock(unsigned workers)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* ---- Runs
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- Runs ------------------------------------------------------------------------------------ */
 
 void report_begin(report_runs *runs)
 {
@@ -91,8 +90,7 @@ uint64_t report_mix_double(uint64_t hash, double value)
     return report_mix(hash, bits);
 }
 
-/* ---- Files
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- Files ----------------------------------------------------------------------------------- */
 
 static FILE *must_open(const char *path, const char *mode)
 {
@@ -182,8 +180,7 @@ void report_open(const char *csv, const char *base, const char *golden, bool lea
     (void)printf("%s, %s, commit %s\n", report.cpu, report.compiler, report.commit);
 }
 
-/* ---- Rows
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- Rows ------------------------------------------------------------------------------------ */
 
 void report_title(const char *title)
 {

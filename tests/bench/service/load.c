@@ -73,8 +73,7 @@ void load_request_free(load_request *request)
     *request = (load_request){0};
 }
 
-/* ---- Histograms
- * ----------------------------------------------------------------------------------------------- */
+/* ---- Histograms ------------------------------------------------------------------------------ */
 
 static size_t bucket_of(double seconds)
 {
@@ -107,8 +106,7 @@ double load_quantile(const load_group *group, double share)
     return 0;
 }
 
-/* ---- Connections
- * ---------------------------------------------------------------------------------------------- */
+/* ---- Connections ----------------------------------------------------------------------------- */
 
 static bool connect_to(struct connection *c, const load_address *address)
 {

@@ -18,8 +18,7 @@ static void *must(void *memory)
     return memory;
 }
 
-/* ---- Scenes
- * --------------------------------------------------------------------------------------------------- */
+/* ---- Scenes ---------------------------------------------------------------------------------- */
 
 static double thousandth(double x) { return round(x * 1000) / 1000; }
 
@@ -81,8 +80,7 @@ void scene_free(bench_scene *scene)
     *scene = (bench_scene){0};
 }
 
-/* ---- Requests
- * ------------------------------------------------------------------------------------------------- */
+/* ---- Requests -------------------------------------------------------------------------------- */
 
 static load_request request_of(const bench_scene *scene, const char *method, const char *what,
                                const char *type, const void *body, size_t length)
@@ -346,8 +344,7 @@ load_request scene_tick(const bench_scene *scene, size_t n, bool cbor)
     return request;
 }
 
-/* ---- What is right
- * -------------------------------------------------------------------------------------------- */
+/* ---- What is right --------------------------------------------------------------------------- */
 
 static json_t *json_of(const char *body, size_t length)
 {

@@ -32,8 +32,7 @@ struct bench {
     bench_scene still, tick, big_tick, crowd;
 };
 
-/* ---- Goals
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- Goals ----------------------------------------------------------------------------------- */
 
 enum goal {
     GET_NGINX,
@@ -97,8 +96,7 @@ static struct {
     [EVENTS] = {"poses of 1,000 boxes at 60 Hz to 100 followers, share of a core", "", 0.6, 0.4},
 };
 
-/* ---- Cells: a server, requests and a number of connections
- * ------------------------------------------------------- */
+/* ---- Cells: a server, requests and a number of connections ----------------------------------- */
 
 struct cell {
     const char *what;
@@ -188,8 +186,7 @@ static void run(struct bench *bench, struct cell *cells, size_t count, double se
 /* The first cell's figure against the second's; NaN where either is missing. */
 static double ratio(double a, double b) { return a > 0 && b > 0 ? a / b : (double)NAN; }
 
-/* ---- Requests that were answered right once, and must be so again
- * ------------------------------------------------- */
+/* ---- Requests that were answered right once, and must be so again ---------------------------- */
 
 typedef load_request maker(const bench_scene *scene, size_t n);
 typedef bool checker(const bench_scene *scene, size_t n, const char *body, size_t length);
@@ -260,8 +257,7 @@ static void pause_for(double seconds)
     (void)nanosleep(&time, NULL);
 }
 
-/* ---- Small requests
- * ------------------------------------------------------------------------------------------------ */
+/* ---- Small requests -------------------------------------------------------------------------- */
 
 static const size_t connection_counts[] = {16, 1, 64, 128, 256};
 
@@ -310,8 +306,7 @@ static void small_requests(struct bench *bench, const char *body)
     }
 }
 
-/* ---- Queries of 10,000 boxes
- * ----------------------------------------------------------------------------------------- */
+/* ---- Queries of 10,000 boxes ----------------------------------------------------------------- */
 
 static load_request make_all_pairs(const bench_scene *scene, size_t n)
 {
@@ -354,8 +349,7 @@ static void queries(struct bench *bench)
         give_back(pairs[s].requests, 1);
 }
 
-/* ---- Ticks
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- Ticks ----------------------------------------------------------------------------------- */
 
 static load_request tick_json(const bench_scene *scene, size_t n)
 {
@@ -418,8 +412,7 @@ static void ticks(struct bench *bench)
         give_back(cells[i].requests, SCENE_TICKS);
 }
 
-/* ---- Bulk, memory, and light beside heavy
- * -------------------------------------------------------------------------------- */
+/* ---- Bulk, memory, and light beside heavy ---------------------------------------------------- */
 
 /* Puts the scene as one commit. Returns millions of boxes per second of processor time, including
  * the work of the service after its answer. */
@@ -648,8 +641,7 @@ static void ready(struct bench *bench)
     goals[READY].measured = times[ROUNDS / 2] * 1e3;
 }
 
-/* ---- Events
- * -------------------------------------------------------------------------------------------------------------- */
+/* ---- Events ---------------------------------------------------------------------------------- */
 
 enum { TICKS_A_SECOND = 60 };
 
@@ -717,8 +709,7 @@ static void events(struct bench *bench)
     scene_free(&scene);
 }
 
-/* ---- The whole
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- The whole ------------------------------------------------------------------------------- */
 
 static void print_goals(FILE *out)
 {

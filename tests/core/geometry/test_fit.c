@@ -689,8 +689,7 @@ START_TEST(a_hundred_thousand_points_take_well_under_a_second)
 }
 END_TEST
 
-/* ---- Corners
- * --------------------------------------------------------------------------------------------- */
+/* ---- Corners --------------------------------------------------------------------------------- */
 
 static void shuffle(test_rng *rng, obb_vec3 *points, size_t count)
 {
@@ -873,8 +872,7 @@ START_TEST(corners_that_make_no_box_are_refused)
 }
 END_TEST
 
-/* ---- Merging
- * --------------------------------------------------------------------------------------------- */
+/* ---- Merging --------------------------------------------------------------------------------- */
 
 /* The volume of the box with `by` more on every side. */
 static double padded_volume(const obb_box *box, double by, int dimensions)
@@ -990,8 +988,7 @@ START_TEST(a_merge_holds_all_and_is_no_larger_than_the_simple_ones)
 }
 END_TEST
 
-/* ---- Memory and bits
- * ------------------------------------------------------------------------------------- */
+/* ---- Memory and bits ------------------------------------------------------------------------- */
 
 START_TEST(a_failing_heap_is_a_status)
 {

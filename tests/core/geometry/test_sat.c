@@ -5,8 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* ---- Boxes along the coordinate axes: every answer is exact
- * --------------------------------------------- */
+/* ---- Boxes along the coordinate axes: every answer is exact ---------------------------------- */
 
 /* Axis i of the box is coordinate axis (i + turn) % 3, in alternating directions. */
 static obb_solid aligned(obb_vec3 center, obb_vec3 half_extents, int turn)
@@ -61,8 +60,7 @@ START_TEST(exact_contact_of_aligned_boxes_is_a_gap_of_zero)
 }
 END_TEST
 
-/* ---- Against exact arithmetic, class by class
- * --------------------------------------------------------------- */
+/* ---- Against exact arithmetic, class by class ------------------------------------------------ */
 
 /* What is promised, in units of the pair's extent. A pair apart by 1e-12 has a gap on some axis of
  * 1e-12 / sqrt(3). */

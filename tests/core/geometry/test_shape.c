@@ -237,8 +237,7 @@ START_TEST(deep_spheres_and_capsules_agree_with_the_oracle)
 }
 END_TEST
 
-/* ---- Frustums
- * ----------------------------------------------------------------------------------------------- */
+/* ---- Frustums -------------------------------------------------------------------------------- */
 
 /* out = a * b, column-major. */
 static void multiply(const double a[static 16], const double b[static 16], double out[static 16])

@@ -289,8 +289,7 @@ START_TEST(ridges_slide_along_ridges)
 }
 END_TEST
 
-/* ---- Boxes that rest on each other
- * -------------------------------------------------------------------------------- */
+/* ---- Boxes that rest on each other ----------------------------------------------------------- */
 
 static long double exact_dot(obb_vec3 a, obb_vec3 b)
 {

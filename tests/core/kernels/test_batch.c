@@ -28,8 +28,7 @@ static void choose_kernels(void)
             others[other_count++] = obb_kernels_choose((obb_kernel)k);
 }
 
-/* ---- Pairs of boxes
- * --------------------------------------------------------------------------------------------- */
+/* ---- Pairs of boxes -------------------------------------------------------------------------- */
 
 enum kind {
     RANDOM,        /* half of them overlap */
@@ -159,8 +158,7 @@ static struct batch *make_batch(enum kind kind, uint64_t seed)
     return batch;
 }
 
-/* ---- Verdicts
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- Verdicts -------------------------------------------------------------------------------- */
 
 enum { SENTINEL = 0x5eed };
 
@@ -341,8 +339,7 @@ START_TEST(one_box_against_many_is_as_pair_by_pair)
 }
 END_TEST
 
-/* ---- Bounds
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- Bounds ---------------------------------------------------------------------------------- */
 
 static struct obb_grid grid_of(const obb_box *boxes, size_t count)
 {

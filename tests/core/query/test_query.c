@@ -11,8 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-/* ---- The slow model
- * ------------------------------------------------------------------------------------------- */
+/* ---- The slow model -------------------------------------------------------------------------- */
 
 /* A state with what a query may ask of its boxes. */
 struct world {
@@ -92,8 +91,7 @@ static int by_rank_and_id(const void *a, const void *b)
     return p->box < q->box ? -1 : p->box > q->box; /* boxes stand by id */
 }
 
-/* ---- Comparing
- * --------------------------------------------------------------------------------------------- */
+/* ---- Comparing ------------------------------------------------------------------------------- */
 
 struct tally {
     size_t items, missing, found, cut, details;
@@ -155,8 +153,7 @@ static void check_list(const struct world *w, const obb_query *query, const obb_
     }
 }
 
-/* ---- Explanations
- * -------------------------------------------------------------------------------------------- */
+/* ---- Explanations ---------------------------------------------------------------------------- */
 
 /* An item, as far as the oracle of explanations needs it. */
 struct explained {
@@ -579,8 +576,7 @@ static void check_result(const struct world *w, const obb_query *query, const ob
     }
 }
 
-/* ---- Random queries
- * --------------------------------------------------------------------------------------- */
+/* ---- Random queries -------------------------------------------------------------------------- */
 
 /* A query with all that it points to, in an arena of its own. */
 struct asked {
@@ -833,8 +829,7 @@ static struct asked random_query(struct model_scene *model, const struct world *
     return a;
 }
 
-/* ---- Running
- * ------------------------------------------------------------------------------------------------ */
+/* ---- Running --------------------------------------------------------------------------------- */
 
 static struct obb_plan *planned(const struct world *w, const obb_query *query)
 {
@@ -948,8 +943,7 @@ static void rebuild(struct model_scene *model)
     obb_view_close(view);
 }
 
-/* ---- Tests
- * --------------------------------------------------------------------------------------------------- */
+/* ---- Tests ----------------------------------------------------------------------------------- */
 
 static void compare_with_brute_force(obb_query_kind kind, int dimensions)
 {
@@ -1013,8 +1007,7 @@ static void compare_with_brute_force(obb_query_kind kind, int dimensions)
     ck_assert(kind == OBB_QUERY_PAIRS || now.cut + past.cut + between.cut > 0);
 }
 
-/* ---- with
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- with ------------------------------------------------------------------------------------ */
 
 static void world_of_free(struct world *w)
 {

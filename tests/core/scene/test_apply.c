@@ -314,7 +314,7 @@ START_TEST(a_box_that_a_merge_names_again_makes_no_difference)
 }
 END_TEST
 
-/* ---- Frames ------------------------------------------------------------------------------------ */
+/* ---- Frames ---------------------------------------------------------------------------------- */
 
 static obb_put framed_at(const char *name, const char *frame, double x)
 {

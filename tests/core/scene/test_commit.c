@@ -339,7 +339,7 @@ START_TEST(views_opened_in_between_see_nothing_of_what_is_only_prepared)
 }
 END_TEST
 
-/* ---- Read from the history -------------------------------------------------------------------- */
+/* ---- Read from the history ------------------------------------------------------------------- */
 
 enum { KEPT = 60, CROWD = 24 };
 
@@ -481,8 +481,7 @@ START_TEST(the_history_says_what_each_commit_did)
 }
 END_TEST
 
-/* ---- Memory that runs out
- * ----------------------------------------------------------------------------------------- */
+/* ---- Memory that runs out -------------------------------------------------------------------- */
 
 enum { MIXED_PUTS = 40, MIXED_POSES = 30 };
 

@@ -338,8 +338,7 @@ START_TEST(extents_run_straight_and_rotations_by_the_shortest_arc)
 }
 END_TEST
 
-/* ---- The clock
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- The clock ------------------------------------------------------------------------------- */
 
 START_TEST(the_first_commit_may_state_any_time_and_none_may_run_backwards)
 {

@@ -291,7 +291,7 @@ START_TEST(a_removed_box_stays_in_the_old_views_that_have_it)
 }
 END_TEST
 
-/* ---- Readers of old views beside the writer ---------------------------------------------------- */
+/* ---- Readers of old views beside the writer -------------------------------------------------- */
 
 enum { HERD = 24, ROUNDS = 4000, SLOTS = 12, READERS = 2 };
 

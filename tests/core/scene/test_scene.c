@@ -13,8 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- Random commits and views of the past, against the model
- * ------------------------------------------------------ */
+/* ---- Random commits and views of the past, against the model --------------------------------- */
 
 enum { NAMES = 40, HELD = 8 };
 
@@ -843,8 +842,7 @@ START_TEST(random_commits_and_views_agree_with_the_model)
 }
 END_TEST
 
-/* ---- Entities
- * --------------------------------------------------------------------------------------------------- */
+/* ---- Entities -------------------------------------------------------------------------------- */
 
 START_TEST(an_entity_is_one_interned_string_in_every_state)
 {
@@ -881,8 +879,7 @@ START_TEST(an_entity_is_one_interned_string_in_every_state)
 }
 END_TEST
 
-/* ---- Rebuilding beside the work
- * ------------------------------------------------------------------------------------- */
+/* ---- Rebuilding beside the work -------------------------------------------------------------- */
 
 START_TEST(a_broad_phase_rebuilt_from_a_view_replaces_the_mended_one)
 {
@@ -1034,8 +1031,7 @@ START_TEST(a_state_that_changed_nothing_but_settings_can_be_rebuilt)
 }
 END_TEST
 
-/* ---- One writer, several readers
- * ------------------------------------------------------------------------------------- */
+/* ---- One writer, several readers ------------------------------------------------------------- */
 
 enum { READERS = 3, SLOTS = 6, CROWD = 60 };
 

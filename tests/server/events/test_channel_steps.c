@@ -3,7 +3,7 @@
 #include "tests/server/events/following.h"
 #include "tests/support/fault.h"
 
-/* ---- By themselves ---------------------------------------------------------------------------- */
+/* ---- By themselves --------------------------------------------------------------------------- */
 
 enum {
     PILE = 120, /* boxes in one place: 7,140 pairs */
@@ -358,7 +358,7 @@ START_TEST(sums_wait_for_their_turn_or_are_lost)
 }
 END_TEST
 
-/* ---- Through the service ---------------------------------------------------------------------- */
+/* ---- Through the service --------------------------------------------------------------------- */
 
 static struct follower one, two;
 
