@@ -1085,21 +1085,3 @@ uint64_t obb_scene_tail_changed(struct obb_scene *scene, const obb_target *targe
     const struct obb_version *current = record != NULL ? obb_scene_current(scene, record) : NULL;
     return current != NULL ? obb_view_changed(current) : 0;
 }
-
-obb_status obb_scene_configure(struct obb_scene *scene, const obb_settings *settings, double now_ms,
-                               bool *out_changed)
-{
-    struct obb_arena arena;
-    obb_arena_init(&arena);
-    const obb_edit edit = {.dimensions = settings->dimensions, .settings = settings};
-    struct obb_prepared *prepared = NULL;
-    obb_fault fault;
-    const obb_status st = obb_edit_prepare(scene, &edit, now_ms, 0, &arena, &prepared, &fault);
-    if (st == OBB_OK) {
-        obb_committed committed;
-        obb_edit_commit(prepared, &committed);
-        *out_changed = committed.changed;
-    }
-    obb_arena_fini(&arena);
-    return st;
-}

@@ -173,10 +173,4 @@ uint64_t obb_scene_changed(struct obb_scene *scene, const obb_target *target);
 /* Returns the same of the newest state, which the next commit builds on. */
 uint64_t obb_scene_tail_changed(struct obb_scene *scene, const obb_target *target);
 
-/* Changes the settings in a commit that changes no box. *out_changed is true if the revision was
- * raised. OBB_BAD_VALUE; OBB_DIMENSIONS if the dimensions would change while the scene holds boxes;
- * OBB_NO_MEMORY. The scene has no tail. */
-obb_status obb_scene_configure(struct obb_scene *scene, const obb_settings *settings, double now_ms,
-                               bool *out_changed);
-
 #endif

@@ -125,10 +125,9 @@ struct srv_write {
 /* Applies write->op, or refuses it, and calls write->done. Errors (write->status):
  *   by the epoch and the condition   OBB_REVISION
  *   by the store       OBB_NO_SCENE; OBB_BAD_VALUE if a scene is in the place of a copy; those of
- *   obb_store_add; OBB_SCENE_MEMORY; OBB_NO_MEMORY if
- *                      there is no randomness for an epoch
- *   by the scene       those of obb_edit_prepare and obb_scene_configure; OBB_CANCELLED;
- *                      OBB_NO_MEMORY
+ *                      obb_store_add; OBB_SCENE_MEMORY; OBB_NO_MEMORY if there is no randomness for
+ *                      an epoch
+ *   by the scene       those of obb_edit_prepare; OBB_CANCELLED; OBB_NO_MEMORY
  *   by the queue       OBB_LIMIT; OBB_NO_MEMORY if the pool has no memory
  *   by the journal     OBB_NO_MEMORY, and write->journal says why
  *   by the id          OBB_BAD_VALUE

@@ -162,3 +162,21 @@ obb_at clamped(obb_at at)
     at.clamp = true;
     return at;
 }
+
+obb_status tick_configure(struct obb_scene *scene, const obb_settings *settings, double now_ms,
+                          bool *out_changed)
+{
+    struct obb_arena arena;
+    obb_arena_init(&arena);
+    const obb_edit edit = {.dimensions = settings->dimensions, .settings = settings};
+    struct obb_prepared *prepared = NULL;
+    obb_fault fault;
+    const obb_status st = obb_edit_prepare(scene, &edit, now_ms, 0, &arena, &prepared, &fault);
+    if (st == OBB_OK) {
+        obb_committed committed;
+        obb_edit_commit(prepared, &committed);
+        *out_changed = committed.changed;
+    }
+    obb_arena_fini(&arena);
+    return st;
+}

@@ -28,6 +28,11 @@ obb_status tick_prepare(struct obb_scene *scene, double now_ms, double time, con
                         struct obb_arena *arena, struct obb_prepared **out_prepared,
                         obb_fault *out_fault);
 
+/* Changes the settings by a commit that changes no box. *out_changed says whether the revision was
+ * raised. The errors are those of obb_edit_prepare. */
+obb_status tick_configure(struct obb_scene *scene, const obb_settings *settings, double now_ms,
+                          bool *out_changed);
+
 typedef struct sight {
     char text[1024];
 } sight;

@@ -359,7 +359,7 @@ START_TEST(a_state_of_other_dimensions_refuses_the_rays)
     obb_settings settings = {.dimensions = 2, .history_span = 1e6, .history_commits = 64};
     bool changed;
     tick(scene, 0, "");
-    ck_assert_int_eq(obb_scene_configure(scene, &settings, 10, &changed), OBB_OK);
+    ck_assert_int_eq(tick_configure(scene, &settings, 10, &changed), OBB_OK);
     obb_ray ray[2];
     for (int i = 0; i < 2; i++)
         ck_assert_int_eq(obb_ray_make((obb_vec3){0}, (obb_vec3){1, 0, 0}, 1, &ray[i]), OBB_OK);

@@ -635,7 +635,7 @@ START_TEST(frames_hold_the_dimensions_and_fall_to_an_import)
     ck_assert_int_eq(frame_commit(scene, &frame, 1, 1, &arena, &done), OBB_OK);
     const obb_settings planar = {.dimensions = 2};
     bool changed;
-    ck_assert_int_eq(obb_scene_configure(scene, &planar, 0, &changed), OBB_DIMENSIONS);
+    ck_assert_int_eq(tick_configure(scene, &planar, 0, &changed), OBB_DIMENSIONS);
     obb_pose flat = pose_at("bob", 2);
     flat.has_rotation = true;
     flat.angle = 90;

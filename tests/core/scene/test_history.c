@@ -230,10 +230,10 @@ START_TEST(changed_settings_are_a_commit_that_changes_no_box)
     tick(scene, 0, "+lift:0");
     bool changed = false;
     obb_settings settings = {.dimensions = 3, .history_span = 500, .history_commits = 64};
-    ck_assert_int_eq(obb_scene_configure(scene, &settings, 5, &changed), OBB_OK);
+    ck_assert_int_eq(tick_configure(scene, &settings, 5, &changed), OBB_OK);
     ck_assert(!changed);
     settings.history_span = 400;
-    ck_assert_int_eq(obb_scene_configure(scene, &settings, 5, &changed), OBB_OK);
+    ck_assert_int_eq(tick_configure(scene, &settings, 5, &changed), OBB_OK);
     ck_assert(changed);
     tick(scene, 10, "lift:10");
     CHECK(scene,                          //
@@ -242,9 +242,9 @@ START_TEST(changed_settings_are_a_commit_that_changes_no_box)
           {at_time(5), "2@5 lift:5"},     //
           {at_revision(3), "3@10 lift:10"});
     settings.dimensions = 2;
-    ck_assert_int_eq(obb_scene_configure(scene, &settings, 5, &changed), OBB_DIMENSIONS);
+    ck_assert_int_eq(tick_configure(scene, &settings, 5, &changed), OBB_DIMENSIONS);
     tick(scene, 20, "-lift");
-    ck_assert_int_eq(obb_scene_configure(scene, &settings, 5, &changed), OBB_OK);
+    ck_assert_int_eq(tick_configure(scene, &settings, 5, &changed), OBB_OK);
     CHECK(scene,                          //
           {at_revision(5), "5@20"},       //
           {at_time(15), "3@15 lift:10"}); /* the past keeps its dimensions */
@@ -290,10 +290,10 @@ START_TEST(no_more_states_are_kept_than_the_newest_and_as_many_as_commits_says)
           {at_time(7.5), "8@7.5 lift:7.5"}, {at_time(6.5), "gone 8@7..10@9"});
     bool changed = false;
     const obb_settings none = {.dimensions = 3, .history_span = 1e6, .history_commits = 0};
-    ck_assert_int_eq(obb_scene_configure(scene, &none, 0, &changed), OBB_OK);
+    ck_assert_int_eq(tick_configure(scene, &none, 0, &changed), OBB_OK);
     CHECK(scene, {at_revision(11), "11@9 lift:9"}, {at_revision(10), "gone 11@9..11@9"});
     const obb_settings no_span = {.dimensions = 3, .history_span = 0, .history_commits = 64};
-    ck_assert_int_eq(obb_scene_configure(scene, &no_span, 0, &changed), OBB_OK);
+    ck_assert_int_eq(tick_configure(scene, &no_span, 0, &changed), OBB_OK);
     tick(scene, 10, "lift:10");
     CHECK(scene, {at_time(10), "13@10 lift:10"}, {at_time(9.5), "gone 13@10..13@10"});
     obb_scene_destroy(scene);

@@ -1016,7 +1016,7 @@ START_TEST(a_state_that_changed_nothing_but_settings_can_be_rebuilt)
         const obb_settings settings = {.dimensions = 3, .history_commits = commits};
         struct obb_view *view = NULL;
         bool changed = false;
-        ck_assert_int_eq(obb_scene_configure(scene, &settings, 0, &changed), OBB_OK);
+        ck_assert_int_eq(tick_configure(scene, &settings, 0, &changed), OBB_OK);
         ck_assert(changed);
         ck_assert_int_eq(obb_view_open(scene, NULL, &view, NULL, NULL), OBB_OK);
         struct obb_layers *fresh = rebuilt(view);
