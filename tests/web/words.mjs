@@ -11,13 +11,13 @@ export const browser = await launch();
 export const daemon = await startDaemon();
 let scenes = 0;
 
-/** Runs the tests of this process, and ends what they shared. */
-export async function runAll() {
+/** Runs the tests of this process, and ends what they shared; `more` are browsers of its own. */
+export async function runAll(...more) {
     let good = false;
     try {
         good = await run();
     } finally {
-        await browser.close();
+        for (const one of [browser, ...more]) await one.close();
         await daemon.stop();
     }
     process.exit(good ? 0 : 1); // whatever a test that failed has left open

@@ -1,6 +1,7 @@
 // Shows a request as the curl command that sends it, and the answer as it came.
 import type { Exchange } from "./client";
 import { button, el } from "./dom";
+import { setText } from "./keyed";
 
 const SHOWN = 20_000; // characters of an answer
 
@@ -36,8 +37,7 @@ export class ExchangePanel {
         this.root.hidden = exchange === null;
         if (!exchange) return;
         const { answer } = exchange;
-        this.request.textContent = exchange.curl;
-        this.answer.textContent =
-            answer.length > SHOWN ? `${answer.slice(0, SHOWN)}\n… ${answer.length - SHOWN} more characters` : answer;
+        setText(this.request, exchange.curl);
+        setText(this.answer, answer.length > SHOWN ? `${answer.slice(0, SHOWN)}\n… ${answer.length - SHOWN} more characters` : answer);
     }
 }

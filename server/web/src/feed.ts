@@ -196,7 +196,7 @@ export class Feed {
             for (const name of [...(changes.put ?? []), ...(changes.posed ?? [])])
                 for (const pair of live.touched.get(name)?.values() ?? []) this.wantRelation.add(pair);
         }
-        store.changed(event === "boxes" ? "boxes" : "pairs");
+        store.streamed(event === "boxes" ? "boxes" : "pairs");
         store.saw(changes.revision, changes.time);
         void this.fetchWanted();
     }
@@ -224,7 +224,7 @@ export class Feed {
             }
         }
         this.fetching = false;
-        this.store.changed("status");
+        this.store.streamed("status");
         if (signal !== this.follow.signal) void this.fetchWanted();
     }
 
@@ -245,7 +245,7 @@ export class Feed {
             const path = scenePath(scene, `/boxes/${encodeURIComponent(name)}?at_revision=${this.store.revision}`);
             const { revision, time, at, ...box } = await this.client.call<Box & Omit<BoxList, "boxes">>("GET", path, undefined, signal);
             this.store.live.boxes.set(name, box);
-            this.store.changed("boxes");
+            this.store.streamed("boxes");
         } catch (error) {
             if (!(error instanceof Problem && error.status === 410)) throw error;
             this.wantPut.add(name); // the history has been overrun: once more, at a newer revision
@@ -267,7 +267,7 @@ export class Feed {
                     else if (missing && !missing.includes(name)) this.wantPose.add(name);
                 });
             });
-            this.store.changed("boxes");
+            this.store.streamed("boxes");
         }
     }
 
@@ -278,7 +278,7 @@ export class Feed {
             const path = scenePath(scene, "/query/pairs");
             const { results } = await this.client.call<{ results: PairAnswer[] }>("POST", path, body, signal);
             some.forEach((pair, n) => (pair.relation = results[n].relation ?? null));
-            this.store.changed("pairs");
+            this.store.streamed("pairs");
         }
     }
 

@@ -1,9 +1,12 @@
 // The boxes by name, in their entities, with what each collides with. Only the rows in sight are elements.
 import type { Box } from "./box";
 import { byId, el } from "./dom";
+import { Hold, Keyed, setText } from "./keyed";
 import { counted, type Store } from "./store";
 
 type Row = { box: Box } | { entity: string; boxes: Box[]; open: boolean };
+
+const keyOf = (row: Row) => ("box" in row ? `box ${row.box.name}` : `entity ${row.entity}`);
 
 const SPARE = 6; // rows beyond those in sight
 
@@ -13,8 +16,17 @@ export class List {
     private active = 0; // the row that keys go to
     private anchor = ""; // the box that a range begins at
     private found = 0;
+    private height = 0; // of a row
+    private chosen = new Set<string>(); // the selection, while rows are rendered
     private readonly root = byId("list");
     private readonly inner = el("div", { class: "rows", role: "presentation" });
+    private readonly elements = new Keyed<number>(
+        this.inner,
+        () => el("div", { role: "option" }, el("span", { "aria-hidden": "true" }), el("span", { class: "name" }), el("span", { class: "unseen" }), el("span", { class: "count" })),
+        (element, i) => this.patch(element, i),
+    );
+    private readonly rowOf = new WeakMap<Element, Row>();
+    private readonly hold = new Hold(this.root, () => this.render());
     private readonly search = byId<HTMLInputElement>("search");
     private readonly sum = byId("list-sum");
     onActivate: () => void = () => {};
@@ -40,17 +52,16 @@ export class List {
         this.root.addEventListener("keydown", (event) => this.key(event));
         this.root.addEventListener("click", (event) => {
             const target = event.target as HTMLElement;
-            const row = target.closest<HTMLElement>("[data-row]");
-            if (!row) return;
-            const index = Number(row.dataset.row);
+            const row = this.rowAt(target);
+            const index = row ? this.indexOf(keyOf(row)) : -1;
+            if (index < 0) return;
             if (target.closest(".twist")) this.fold(index);
             else this.choose(index, event.shiftKey ? "range" : event.ctrlKey || event.metaKey ? "more" : "alone");
         });
         this.root.addEventListener("dblclick", () => this.onActivate());
         this.root.addEventListener("pointermove", (event) => {
-            const row = (event.target as HTMLElement).closest<HTMLElement>("[data-row]");
-            const found = row && this.rows[Number(row.dataset.row)];
-            store.setHover(found && "box" in found ? found.box.name : null);
+            const row = this.rowAt(event.target as HTMLElement);
+            store.setHover(row && "box" in row ? row.box.name : null);
         });
         this.root.addEventListener("pointerleave", () => store.setHover(null));
         new ResizeObserver(() => this.render()).observe(this.root);
@@ -58,6 +69,14 @@ export class List {
 
     private get rowHeight(): number {
         return Number.parseFloat(getComputedStyle(this.root).getPropertyValue("--row")) || 24;
+    }
+
+    private rowAt(target: HTMLElement): Row | undefined {
+        return this.rowOf.get(target.closest("[role=option]") ?? this.root);
+    }
+
+    private indexOf(key: string): number {
+        return this.rows.findIndex((row) => keyOf(row) === key);
     }
 
     private contacts(box: Box): number {
@@ -104,7 +123,7 @@ export class List {
         const { selected } = this.store;
         const row = this.rows[this.active];
         if (selected && !(row && "box" in row && row.box.name === selected.name)) {
-            const index = this.rows.findIndex((other) => "box" in other && other.box.name === selected.name);
+            const index = this.indexOf(`box ${selected.name}`);
             if (index >= 0 && !this.root.matches(":hover")) {
                 this.active = index;
                 this.reveal(index);
@@ -121,53 +140,50 @@ export class List {
     }
 
     private render(): void {
+        if (this.hold.on) return;
         const height = this.rowHeight;
         const first = Math.max(0, Math.floor(this.root.scrollTop / height) - SPARE);
         const last = Math.min(this.rows.length, Math.ceil((this.root.scrollTop + this.root.clientHeight) / height) + SPARE);
-        const made: HTMLElement[] = [];
-        for (let i = first; i < last; i++) {
-            const element = this.element(this.rows[i], i);
-            element.style.top = `${i * height}px`;
-            made.push(element);
-        }
-        this.inner.replaceChildren(...made);
+        const shown = new Map<string, number>();
+        for (let i = first; i < last; i++) shown.set(keyOf(this.rows[i]), i);
+        this.height = height;
+        this.chosen = new Set(this.store.selection);
+        this.elements.show(shown);
         if (this.active >= first && this.active < last) this.root.setAttribute("aria-activedescendant", `row-${this.active}`);
         else this.root.removeAttribute("aria-activedescendant");
     }
 
-    private element(row: Row, i: number): HTMLElement {
-        const { store } = this;
-        const chosen = (box: Box) => store.selection.includes(box.name);
-        const common = {
-            id: `row-${i}`,
-            role: "option",
-            "data-row": String(i),
-            "aria-setsize": String(this.rows.length),
-            "aria-posinset": String(i + 1),
-        };
+    /** Brings an element to what row `i` says. */
+    private patch(element: HTMLElement, i: number): void {
+        const { store, chosen } = this;
+        const row = this.rows[i];
+        const [mark, name, spoken, count] = element.children as unknown as HTMLElement[];
+        const boxes = "box" in row ? [row.box] : row.boxes;
+        const selected = boxes.every((box) => chosen.has(box.name));
+        const contacts = boxes.reduce((sum, box) => sum + this.contacts(box), 0);
+        const classes = ["item", i === this.active && "active", selected && "selected"];
         if ("box" in row) {
-            const { box } = row;
-            const contacts = this.contacts(box);
-            const degree = store.shown.contact(box.name);
-            const selected = chosen(box);
-            const classes = ["item", i === this.active && "active", selected && "selected", store.hover === box.name && "hover", box.entity !== undefined && "inner"];
-            return el(
-                "div",
-                { ...common, class: classes.filter(Boolean).join(" "), "aria-selected": String(selected) },
-                el("span", { class: `dot contact-${degree}`, "aria-hidden": "true" }),
-                el("span", { class: "name" }, box.name),
-                contacts > 0 && el("span", { class: "count", title: "contacts" }, String(contacts)),
-            );
+            classes.push(store.hover === row.box.name && "hover", row.box.entity !== undefined && "inner");
+            const degree = store.shown.contact(row.box.name);
+            mark.className = `dot contact-${degree}`;
+            setText(spoken, ["", "touching, contacts:", "overlapping, contacts:"][degree]); // what the colour says
+            setText(name, row.box.name);
+            setText(count, contacts > 0 ? String(contacts) : "");
+            count.title = "contacts";
+        } else {
+            classes.push("entity");
+            mark.className = "twist";
+            setText(mark, row.open ? "▾" : "▸");
+            setText(name, row.entity);
+            setText(count, contacts > 0 ? `${boxes.length} · ${contacts}` : String(boxes.length));
         }
-        const selected = row.boxes.every(chosen);
-        const contacts = row.boxes.reduce((sum, box) => sum + this.contacts(box), 0);
-        return el(
-            "div",
-            { ...common, class: `item entity${selected ? " selected" : ""}${i === this.active ? " active" : ""}`, "aria-selected": String(selected), "data-open": String(row.open) },
-            el("span", { class: "twist", "aria-hidden": "true" }, row.open ? "▾" : "▸"),
-            el("span", { class: "name" }, row.entity),
-            el("span", { class: "count" }, contacts > 0 ? `${row.boxes.length} · ${contacts}` : String(row.boxes.length)),
-        );
+        element.id = `row-${i}`;
+        element.className = classes.filter(Boolean).join(" ");
+        element.ariaSelected = String(selected);
+        element.ariaSetSize = String(this.rows.length);
+        element.ariaPosInSet = String(i + 1);
+        element.style.top = `${i * this.height}px`;
+        this.rowOf.set(element, row);
     }
 
     private fold(index: number): void {
@@ -193,7 +209,7 @@ export class List {
         this.active = index;
         this.reveal(index);
         const names = "box" in row ? [row.box.name] : row.boxes.map((box) => box.name);
-        const from = this.rows.findIndex((other) => "box" in other && other.box.name === this.anchor);
+        const from = this.indexOf(`box ${this.anchor}`);
         if (way === "range" && from >= 0) {
             const between = this.rows.slice(Math.min(from, index), Math.max(from, index) + 1);
             store.select([...new Set(between.flatMap((one) => ("box" in one ? [one.box.name] : names)))]);

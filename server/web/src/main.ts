@@ -400,7 +400,7 @@ function markButtons(): void {
 
 /** Is a change not answered, or a box not shown, of which the revision on the page already tells? */
 function showBusy(): void {
-    document.body.ariaBusy = String(edits.busy || feed.busy);
+    document.body.ariaBusy = String(edits.busy || feed.busy || store.behind);
 }
 
 function showMessages(): void {
@@ -431,6 +431,7 @@ function showStatus(): void {
     markButtons();
 }
 store.on(["status", "history"], showStatus);
+store.on(["boxes", "pairs"], showBusy);
 store.on(["selection", "tool", "scene"], markButtons);
 store.on(["tool"], () => {
     document.body.dataset.tool = store.tool;

@@ -13,7 +13,9 @@ export class Pointer {
     way: (event: PointerEvent) => Press["way"] | null = () => null;
     /** A press that is not the view's begins or ends. */
     onHold: (holding: boolean) => void = () => {};
-    onClick: (at: Pixel, more: boolean) => void = () => {};
+    /** A press begins that may become a click. */
+    onPress: (at: Pixel) => void = () => {};
+    onClick: (more: boolean) => void = () => {};
     onDrag: (at: Pixel) => void = () => {};
     onArea: (from: Pixel, to: Pixel, end: boolean, more: boolean) => void = () => {};
     onHover: (at: Pixel | null) => void = () => {};
@@ -43,6 +45,7 @@ export class Pointer {
         const way = event.button === 0 ? this.way(event) : null;
         if (way === null) return;
         this.pressed = { ...this.pixel(event), id: event.pointerId, way, moved: false };
+        if (way !== "drag") this.onPress(this.pressed);
         if (way === "click") return;
         this.canvas.setPointerCapture(event.pointerId);
         this.onHold(true);
@@ -70,7 +73,7 @@ export class Pointer {
         if (!meant) return;
         const at = this.pixel(event);
         if (pressed.way === "drag") this.onDrag(at);
-        else if (!pressed.moved) this.onClick(at, event.shiftKey || event.ctrlKey || event.metaKey);
+        else if (!pressed.moved) this.onClick(event.shiftKey || event.ctrlKey || event.metaKey);
         else if (pressed.way === "area") this.onArea(pressed, at, true, event.shiftKey);
     }
 

@@ -2,12 +2,16 @@
 import type { Vector3 } from "three";
 import { ALL_BITS, type Box, numbers, point, short, tidy } from "./box";
 import { type Client, Problem, scenePath } from "./client";
-import { button, byId, el, NumberRow } from "./dom";
+import { byId, el, NumberRow } from "./dom";
 import { ExchangePanel } from "./exchange";
+import { setText } from "./keyed";
 import { Latest } from "./latest";
 import type { Mark } from "./marks";
 import { vector } from "./relations";
+import { type Row, Rows } from "./rows";
 import type { Store } from "./store";
+
+const LISTED = 200; // of what is found
 
 interface Hit {
     box: string;
@@ -146,6 +150,10 @@ export class Probes {
     private readonly mode = byId<HTMLSelectElement>("probe-mode");
     private readonly filter = ["filter-category", "filter-mask", "filter-prefix"].map((id) => byId<HTMLInputElement>(id));
     private readonly exchange = new ExchangePanel();
+    private readonly sum = el("h2", { class: "sub" });
+    private readonly list: Rows;
+    private readonly rest = el("p", { class: "hint" });
+    private readonly found: HTMLElement; // all that an answer shows
     private rows: NumberRow[] = [];
     private readonly values = new Map<string, number[][]>();
     private clicked = 0;
@@ -158,6 +166,8 @@ export class Probes {
         private readonly store: Store,
         private readonly client: Client,
     ) {
+        this.list = new Rows((names) => store.select(names));
+        this.found = el("div", {}, el("div", { role: "status" }, this.sum), this.list.root, this.rest, this.exchange.root);
         for (const { id, title } of PROBE_KINDS) this.kind.append(el("option", { value: id }, title));
         this.kind.addEventListener("change", () => store.setTool(this.kind.value));
         this.mode.addEventListener("change", () => this.ask());
@@ -295,35 +305,26 @@ export class Probes {
     }
 
     private show(answer: Answer): void {
-        const found: { name: string; where: string; normal: string; select: string[] }[] = [];
+        const found: Row[] = [];
         const hits: Hit[] = [];
         let cut = answer.results?.[0]?.truncated ? (answer.results[0].count ?? 0) : 0;
         for (const entry of [...(answer.results?.[0]?.hits ?? []), ...(answer.results?.[0]?.boxes ?? [])]) {
             const hit = typeof entry === "string" ? { box: entry } : entry;
             hits.push(hit);
-            const normal = hit.normal ? `normal ${vector(hit.normal)}` : "";
-            found.push({ name: hit.box, where: where(hit), normal, select: [hit.box] });
+            found.push({ name: hit.box, where: where(hit), more: hit.normal && `normal ${vector(hit.normal)}`, select: [hit.box] });
         }
         for (const [a, b] of answer.pairs ?? []) {
             hits.push({ box: a }, { box: b });
-            found.push({ name: `${a}, ${b}`, where: "", normal: "", select: [a, b] });
+            found.push({ name: `${a}, ${b}`, where: "", select: [a, b] });
         }
-        const listed = found.slice(0, 200);
+        const listed = found.slice(0, LISTED);
         cut = Math.max(cut, found.length);
-        const list = el("ul", { class: "found", "aria-label": "Found" });
-        for (const { name, where, normal, select } of listed) {
-            const row = button("", () => this.store.select(select));
-            row.append(el("span", { class: "name" }, name), el("span", { class: "count" }, where));
-            if (normal) row.append(el("span", { class: "count more" }, normal));
-            list.append(el("li", {}, row));
-        }
         const what = answer.pairs ? (cut === 1 ? "pair" : "pairs") : cut === 1 ? "box" : "boxes";
-        this.out.replaceChildren(
-            el("div", { role: "status" }, el("h2", { class: "sub" }, cut === 0 ? "Nothing found" : `${cut} ${what} found`)),
-            list,
-            cut > listed.length ? el("p", { class: "hint" }, `and ${cut - listed.length} more`) : "",
-            this.exchange.root,
-        );
+        setText(this.sum, cut === 0 ? "Nothing found" : `${cut} ${what} found`);
+        this.list.show("Found", listed);
+        this.rest.hidden = cut <= listed.length;
+        setText(this.rest, `and ${cut - listed.length} more`);
+        if (!this.found.isConnected) this.out.replaceChildren(this.found);
         this.draw(hits);
     }
 

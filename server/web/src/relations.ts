@@ -1,10 +1,12 @@
 // How the selected box stands to those that it collides with, and how two selected boxes stand to each other.
 import { numbers, point, short } from "./box";
 import { type Client, scenePath } from "./client";
-import { button, byId, el } from "./dom";
+import { byId, el } from "./dom";
 import { ExchangePanel } from "./exchange";
+import { setText } from "./keyed";
 import { Latest } from "./latest";
 import type { Mark } from "./marks";
+import { type Row, Rows } from "./rows";
 import type { Relation, Store } from "./store";
 
 const LISTED = 50; // partners of one box
@@ -25,12 +27,19 @@ export class Relations {
     onMarks: (marks: Mark[]) => void = () => {};
     private readonly root = byId("relations");
     private readonly exchange = new ExchangePanel();
+    private readonly title = el("h2", { class: "sub" });
+    private readonly facts = el("dl", { class: "facts" });
+    private readonly list: Rows;
+    private readonly rest = el("p", { class: "hint" });
+    private readonly content: HTMLElement;
     private readonly question = new Latest(() => this.update());
 
     constructor(
         private readonly store: Store,
         private readonly client: Client,
     ) {
+        this.list = new Rows((names) => store.select(names));
+        this.content = el("section", {}, this.title, this.facts, this.list.root, this.rest, this.exchange.root);
         store.on(["selection", "boxes", "pairs", "history"], () => this.question.ask());
     }
 
@@ -60,11 +69,14 @@ export class Relations {
         }
         if (names.join("\n") !== store.selection.join("\n")) return; // asked again already
         this.exchange.show({ curl: this.client.curl(path, body), answer: JSON.stringify(answer, null, 1) });
-        const content = compare ? this.compared(names, answer.results[0]) : this.partners(names[0], partners, answer.results);
-        this.root.replaceChildren(...content, this.exchange.root);
+        this.facts.hidden = !compare;
+        this.list.root.hidden = compare;
+        if (compare) this.compared(names, answer.results[0]);
+        else this.partners(names[0], partners, answer.results);
+        if (!this.content.isConnected) this.root.replaceChildren(this.content);
     }
 
-    private compared([a, b]: string[], result: PairResult): HTMLElement[] {
+    private compared([a, b]: string[], result: PairResult): void {
         const { store } = this;
         const marks: Mark[] = [];
         const rows: [string, string][] = [["relation", `${a} ${verb(result.relation)} ${b}`]];
@@ -92,13 +104,15 @@ export class Relations {
         }
         if (result.volume) rows.push([dimensions === 2 ? "common area" : "common volume", `${short(result.volume)} (IoU ${short(result.iou ?? 0)})`]);
         this.onMarks(marks);
-        return [facts(`${a} and ${b}`, rows)];
+        setText(this.title, `${a} and ${b}`);
+        this.facts.replaceChildren(...rows.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
+        this.rest.hidden = true;
     }
 
-    private partners(name: string, partners: string[], results: PairResult[]): HTMLElement[] {
+    private partners(name: string, partners: string[], results: PairResult[]): void {
         const { store } = this;
         const marks: Mark[] = [];
-        const list = el("ul", { class: "found", "aria-label": `What ${name} collides with` });
+        const rows: Row[] = [];
         results.forEach((result, i) => {
             const other = partners[i];
             const center = store.shown.boxes.get(other)?.center;
@@ -108,18 +122,15 @@ export class Relations {
                 marks.push({ kind: "arrow", tint: "hit", from: center, to });
             }
             const held = result.relation === "contains" ? "holds it, " : result.relation === "inside" ? "inside it, " : "";
-            const text = deep ? `${held}${short(result.mtv?.depth ?? 0)} deep` : "touching";
-            const row = button("", () => store.select([name, other]), { title: "Compare the two" });
-            row.append(el("span", { class: `dot contact-${deep ? 2 : 1}` }), el("span", { class: "name" }, other), el("span", { class: "count" }, text));
-            list.append(el("li", {}, row));
+            const where = deep ? `${held}${short(result.mtv?.depth ?? 0)} deep` : "touching";
+            rows.push({ name: other, where, contact: deep ? 2 : 1, title: "Compare the two", select: [name, other] });
         });
         this.onMarks(marks);
         const more = partners.length - results.length;
-        return [
-            el("h2", { class: "sub" }, `Collides with ${partners.length}`),
-            list,
-            ...(more > 0 ? [el("p", { class: "hint" }, `and ${more} more`)] : []),
-        ];
+        setText(this.title, `Collides with ${partners.length}`);
+        this.list.show(`What ${name} collides with`, rows);
+        this.rest.hidden = more <= 0;
+        setText(this.rest, `and ${more} more`);
     }
 }
 
@@ -129,10 +140,4 @@ function verb(relation: Relation | undefined): string {
 
 export function vector(values: number[]): string {
     return `(${values.map(short).join(", ")})`;
-}
-
-function facts(title: string, rows: [string, string][]): HTMLElement {
-    const list = el("dl", { class: "facts" });
-    for (const [name, value] of rows) list.append(el("dt", {}, name), el("dd", {}, value));
-    return el("section", {}, el("h2", { class: "sub" }, title), list);
 }

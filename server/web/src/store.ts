@@ -88,6 +88,7 @@ export class Store {
     tool = "select"; // or "area", or the kind of a probe
     private readonly listeners = new Map<Topic, (() => void)[]>();
     private readonly pending = new Set<Topic>();
+    private readonly coming = new Set<Topic>(); // with the next frame
 
     get shown(): Snapshot {
         return this.past?.snapshot ?? this.live;
@@ -123,6 +124,21 @@ export class Store {
     changed(...topics: Topic[]): void {
         if (this.pending.size === 0) queueMicrotask(() => this.tell());
         for (const topic of topics) this.pending.add(topic);
+    }
+
+    /** As `changed`, but called with the next frame, however often this is said until then: events may be many. */
+    streamed(...topics: Topic[]): void {
+        if (this.coming.size === 0)
+            requestAnimationFrame(() => {
+                this.changed(...this.coming);
+                this.coming.clear();
+            });
+        for (const topic of topics) this.coming.add(topic);
+    }
+
+    /** Is there something that is known here and not told yet? */
+    get behind(): boolean {
+        return this.coming.size > 0;
     }
 
     private tell(): void {
@@ -176,7 +192,7 @@ export class Store {
         if (revision < this.revision) return;
         this.revision = revision;
         this.time = time;
-        this.changed("status", "history");
+        this.streamed("status", "history");
     }
 
     /** A name that no box has, like `stem`. */

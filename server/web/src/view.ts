@@ -119,6 +119,7 @@ export class View {
     private sync(): void {
         const { store } = this;
         this.boxes.sync(store.shown.boxes, this.flat);
+        for (const [name, pose] of this.preview ?? []) this.boxes.preview(name, pose); // what is dragged stays with the handles
         if (this.framed !== store.loaded) {
             this.framed = store.loaded;
             this.look("perspective");
@@ -216,11 +217,12 @@ export class View {
             this.eye.enabled = !holding;
             if (!holding) this.area.hidden = true;
         };
-        pointer.onClick = (pixel, more) => {
-            const ray = this.eye.rayAt(pixel);
-            const found = this.boxes.on(ray);
-            this.onClick(found?.name ?? null, found?.at ?? this.planeOn(ray, null), more);
+        let pressed: { name: string | null; at: Vector3 | null } = { name: null, at: null };
+        pointer.onPress = (pixel) => {
+            const ray = this.eye.rayAt(pixel); // what moves may be elsewhere when it is let go
+            pressed = this.boxes.on(ray) ?? { name: null, at: this.planeOn(ray, null) };
         };
+        pointer.onClick = (more) => this.onClick(pressed.name, pressed.at, more);
         pointer.onDrag = (pixel) => {
             const at = this.planeOn(this.eye.rayAt(pixel), this.dragFrom());
             if (at) this.onDrag(at);

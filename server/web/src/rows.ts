@@ -1,0 +1,52 @@
+// A list of boxes that something has found, a button each.
+import { el } from "./dom";
+import { Hold, Keyed, setText } from "./keyed";
+
+export interface Row {
+    name: string;
+    where: string; // how far, how deep
+    more?: string; // a line below
+    contact?: 1 | 2; // the colour of a dot before the name
+    title?: string;
+    select: string[];
+}
+
+export class Rows {
+    readonly root = el("ul", { class: "found" });
+    private readonly rows: Keyed<Row>;
+    private readonly of = new WeakMap<Element, Row>();
+    private readonly hold: Hold;
+    private shown = new Map<string, Row>();
+
+    constructor(act: (select: string[]) => void) {
+        this.rows = new Keyed(
+            this.root,
+            () => el("li", {}, el("button", { type: "button" }, el("span", { class: "dot" }), el("span", { class: "name" }), el("span", { class: "count" }), el("span", { class: "count more" }))),
+            (element, row) => this.patch(element, row),
+        );
+        this.hold = new Hold(this.root, () => this.rows.show(this.shown));
+        this.root.addEventListener("click", (event) => {
+            const row = this.of.get((event.target as Element).closest("li") ?? this.root);
+            if (row) act(row.select);
+        });
+    }
+
+    show(label: string, rows: Row[]): void {
+        this.root.ariaLabel = label;
+        this.shown = new Map(rows.map((row) => [row.select.join("\n"), row]));
+        if (!this.hold.on) this.rows.show(this.shown);
+    }
+
+    private patch(element: HTMLElement, row: Row): void {
+        this.of.set(element, row);
+        const button = element.firstElementChild as HTMLButtonElement;
+        const [dot, name, where, more] = button.children as unknown as HTMLElement[];
+        dot.hidden = row.contact === undefined;
+        dot.className = `dot contact-${row.contact ?? 0}`;
+        setText(name, row.name);
+        setText(where, row.where);
+        more.hidden = !row.more;
+        setText(more, row.more ?? "");
+        if (button.title !== (row.title ?? "")) button.title = row.title ?? "";
+    }
+}
