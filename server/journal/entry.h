@@ -33,6 +33,9 @@ struct srv_entry {
     uint64_t number;
     uint64_t snapshot; /* of all kinds but records: from srv_journal_number */
     uint64_t from;     /* of a snapshot: the first record, by `seq`, that counts after it */
+    /* Of the word that a snapshot is whole: another scene that is gone from then on. The bytes are
+     * the last record of that scene. Both are durable, or neither. 0: none. */
+    uint64_t replaces;
     /* Appends the bytes. Called on the journal's thread, perhaps again after a failure. NULL: no
      * bytes. */
     void (*write)(const struct srv_entry *entry, struct wire_buf *out);
@@ -41,7 +44,8 @@ struct srv_entry {
     /* The journal needs the entry no more: its memory may go. Called once, last. */
     void (*released)(struct srv_entry *entry);
 
-    /* Place in the log of a record, once it is durable; records count from 1. The journal's thread
+    /* Place in the log of a record, or of the last record of the scene that a snapshot replaces,
+     * once it is durable; records count from 1. The journal's thread
      * writes it: a record that is settled before it is durable may have its place by then, or 0. */
     _Atomic uint64_t seq;
 

@@ -115,7 +115,8 @@ static srv_journal_status write_group(struct srv_journal *j, struct entries *que
         if (status != SRV_JOURNAL_OK)
             return status;
         total += bytes->length;
-        records += entry->kind == SRV_ENTRY_RECORD || entry->kind == SRV_ENTRY_GONE;
+        records += entry->kind == SRV_ENTRY_RECORD || entry->kind == SRV_ENTRY_GONE ||
+                   entry->replaces != 0;
         add_to(&j->figures.snapshots, entry->kind == SRV_ENTRY_SNAPSHOT);
     }
     const double begun = srv_clock();

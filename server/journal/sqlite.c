@@ -287,22 +287,22 @@ static uint64_t chunk_id(uint64_t snapshot, uint64_t number)
     return snapshot << CHUNK_BITS | number;
 }
 
-static int add_record(struct sqlite *s, struct srv_entry *entry, obb_str body)
+static int add_record(struct sqlite *s, struct srv_entry *entry, uint64_t scene, uint64_t revision,
+                      bool gone, obb_str body)
 {
-    const bool gone = entry->kind == SRV_ENTRY_GONE;
     if (gone && !numbers_reserve(&s->dead_scenes))
         return SQLITE_NOMEM;
     const struct end next = {
         .seq = s->now.seq + 1,
-        .sum = sum_of_record(s->now.sum, s->now.seq + 1, entry->scene, entry->number, gone, body)};
-    const uint64_t columns[] = {next.seq, entry->scene, entry->number, gone, next.sum};
+        .sum = sum_of_record(s->now.sum, s->now.seq + 1, scene, revision, gone, body)};
+    const uint64_t columns[] = {next.seq, scene, revision, gone, next.sum};
     const int result = run_with_body(s, ADD_RECORD, columns, 5, body);
     if (result != SQLITE_OK)
         return result;
     s->now = next;
     entry->seq = next.seq;
     if (gone) {
-        numbers_push(&s->dead_scenes, entry->scene);
+        numbers_push(&s->dead_scenes, scene);
         s->fresh_scenes++;
     }
     return SQLITE_OK;
@@ -368,14 +368,18 @@ static srv_journal_status sqlite_add(struct srv_backend *backend, struct srv_ent
     if (result == SQLITE_OK) {
         switch (entry->kind) {
         case SRV_ENTRY_RECORD:
+            result = add_record(s, entry, entry->scene, entry->number, false, body);
+            break;
         case SRV_ENTRY_GONE:
-            result = add_record(s, entry, body);
+            result = add_record(s, entry, entry->scene, entry->number, true, body);
             break;
         case SRV_ENTRY_CHUNK:
             result = add_chunk(s, entry, body);
             break;
         case SRV_ENTRY_SNAPSHOT:
             result = add_snapshot(s, entry);
+            if (result == SQLITE_OK && entry->replaces != 0)
+                result = add_record(s, entry, entry->replaces, 0, true, body);
             break;
         case SRV_ENTRY_DROPPED:
             result = drop_snapshot(s, entry);

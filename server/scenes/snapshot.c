@@ -26,13 +26,16 @@ struct srv_snapshot {
     struct srv_snapshots *all;
     struct srv_journaled *scene; /* NULL: its memory has gone */
     struct srv_snapshot *previous, *next;
-    srv_snapshot_done *done; /* of srv_snapshot_make, or NULL */
+    srv_snapshot_done *done; /* of srv_snapshot_make or srv_snapshot_seal, or NULL */
     void *context;
+    const struct wire_buf *gone; /* the last record of the scene that is replaced, or NULL */
+    uint64_t replaces;           /* its number */
     atomic_bool cancelled;
     enum phase phase;
     bool on_pool, in_journal;
-    bool paused; /* the entry failed: it is handed over again when the journal works */
-    bool renews; /* only the word of the last snapshot is written anew */
+    bool paused;              /* the entry failed: it is handed over again when the journal works */
+    bool renews;              /* only the word of the last snapshot is written anew */
+    bool needs_seal, is_held; /* the word needs srv_snapshot_seal; waits for it */
     bool no_memory;
     srv_journal_status status; /* of the entry */
 
@@ -234,7 +237,7 @@ static uint64_t least_of(const struct srv_snapshots *all)
 
 static bool is_due(const struct srv_snapshots *all, const struct srv_journaled *scene)
 {
-    return scene->bytes > more(least_of(all), scene->size);
+    return !scene->ends && scene->bytes > more(least_of(all), scene->size);
 }
 
 /* Returns the scene whose records are the oldest, if the log holds too much because of it. */
@@ -242,7 +245,7 @@ static struct srv_journaled *find_pin(struct srv_snapshots *all)
 {
     struct srv_journaled *pin = NULL;
     for (struct srv_journaled *scene = all->first; scene != NULL; scene = scene->next)
-        if (scene->first != 0 && (pin == NULL || scene->first < pin->first))
+        if (scene->first != 0 && !scene->ends && (pin == NULL || scene->first < pin->first))
             pin = scene;
     all->checked = all->total;
     if (pin == NULL || all->total - pin->mark < all->needed)
@@ -343,6 +346,14 @@ static void write_piece(const struct srv_entry *entry, struct wire_buf *out)
     wire_buf_append(out, s->piece.bytes, s->piece.length);
 }
 
+static void write_gone(const struct srv_entry *entry, struct wire_buf *out)
+{
+    const struct srv_snapshot *s =
+        (const struct srv_snapshot *)(const void *)((const char *)entry -
+                                                    offsetof(struct srv_snapshot, entry));
+    wire_buf_append(out, s->gone->bytes, s->gone->length);
+}
+
 static struct srv_snapshot *snapshot_of(struct srv_entry *entry)
 {
     return (struct srv_snapshot *)(void *)((char *)entry - offsetof(struct srv_snapshot, entry));
@@ -350,7 +361,10 @@ static struct srv_snapshot *snapshot_of(struct srv_entry *entry)
 
 static void on_settled(struct srv_entry *entry, srv_journal_status status)
 {
-    snapshot_of(entry)->status = status;
+    struct srv_snapshot *s = snapshot_of(entry);
+    s->status = status;
+    if (status == SRV_JOURNAL_OK && entry->replaces != 0)
+        srv_snapshot_written(s->all, NULL, entry->seq, s->gone->length);
 }
 
 static void finish(struct srv_snapshot *s)
@@ -395,12 +409,16 @@ static void on_released(struct srv_entry *entry)
 
 static void append(struct srv_snapshot *s, srv_entry_kind kind, uint64_t number)
 {
+    const uint64_t replaces = kind == SRV_ENTRY_SNAPSHOT ? s->replaces : 0;
     s->entry = (struct srv_entry){.kind = kind,
                                   .scene = s->entry.scene,
                                   .number = number,
                                   .snapshot = s->number,
                                   .from = s->from,
-                                  .write = kind == SRV_ENTRY_CHUNK ? write_piece : NULL,
+                                  .replaces = replaces,
+                                  .write = kind == SRV_ENTRY_CHUNK ? write_piece
+                                           : replaces != 0         ? write_gone
+                                                                   : NULL,
                                   .settled = on_settled,
                                   .released = on_released};
     s->paused = false;
@@ -417,11 +435,7 @@ static void piece_made(struct srv_job *job)
 {
     struct srv_snapshot *s = (struct srv_snapshot *)job;
     s->on_pool = false;
-    if (atomic_load(&s->cancelled)) {
-        give_up(s, SRV_JOURNAL_FAILED);
-        return;
-    }
-    if (s->no_memory) {
+    if (atomic_load(&s->cancelled) || s->no_memory) {
         give_up(s, SRV_JOURNAL_FAILED);
         return;
     }
@@ -452,6 +466,13 @@ static void advance(struct srv_snapshot *s)
     }
     if (atomic_load(&s->cancelled)) {
         give_up(s, SRV_JOURNAL_FAILED);
+        return;
+    }
+    if (s->phase == WORD && s->needs_seal) {
+        srv_snapshot_done *done = s->done;
+        s->done = NULL;
+        s->is_held = true;
+        done(s->context, SRV_JOURNAL_OK);
         return;
     }
     if (s->phase == WORD) {
@@ -602,6 +623,32 @@ void srv_snapshots_add(struct srv_snapshots *all, struct srv_journaled *scene)
     all->needed += scene->bytes;
 }
 
+/* Gives up the snapshot of a scene that is under way, if there is one. */
+static void detach(struct srv_journaled *scene)
+{
+    struct srv_snapshot *s = scene->under_way;
+    if (s == NULL)
+        return;
+    scene->under_way = NULL;
+    s->scene = NULL;
+    atomic_store(&s->cancelled, true);
+    if (s->paused || s->is_held)
+        give_up(s, SRV_JOURNAL_FAILED);
+    else if (s->on_pool)
+        srv_pool_cancelled(&s->job);
+}
+
+void srv_snapshots_pause(struct srv_journaled *scene)
+{
+    const struct srv_snapshot *s = scene->under_way;
+    scene->ends = true;
+    /* The word that a snapshot is whole comes before the word that the scene is gone. */
+    if (s == NULL || !s->in_journal || s->entry.kind != SRV_ENTRY_SNAPSHOT)
+        detach(scene);
+}
+
+void srv_snapshots_go_on(struct srv_journaled *scene) { scene->ends = false; }
+
 void srv_snapshots_remove(struct srv_snapshots *all, struct srv_journaled *scene)
 {
     if (scene->added) {
@@ -611,16 +658,7 @@ void srv_snapshots_remove(struct srv_snapshots *all, struct srv_journaled *scene
         all->needed -= scene->bytes;
         scene->added = false;
     }
-    struct srv_snapshot *s = scene->under_way;
-    if (s == NULL)
-        return;
-    scene->under_way = NULL;
-    s->scene = NULL;
-    atomic_store(&s->cancelled, true);
-    if (s->paused)
-        give_up(s, SRV_JOURNAL_FAILED);
-    else if (s->on_pool)
-        srv_pool_cancelled(&s->job);
+    detach(scene);
 }
 
 void srv_snapshot_written(struct srv_snapshots *all, struct srv_journaled *scene, uint64_t seq,
@@ -657,7 +695,23 @@ bool srv_snapshot_make(struct srv_snapshots *all, struct srv_journaled *scene,
         return false;
     s->done = done;
     s->context = context;
+    s->needs_seal = true;
     set_out(s);
+    return true;
+}
+
+bool srv_snapshot_seal(struct srv_journaled *scene, uint64_t replaces, const struct wire_buf *gone,
+                       srv_snapshot_done *done, void *context)
+{
+    struct srv_snapshot *s = scene->under_way;
+    if (s == NULL)
+        return false;
+    s->needs_seal = s->is_held = false;
+    s->replaces = replaces;
+    s->gone = gone;
+    s->done = done;
+    s->context = context;
+    advance(s);
     return true;
 }
 
@@ -669,7 +723,7 @@ void srv_snapshots_stop(struct srv_snapshots *all)
         atomic_store(&s->cancelled, true);
         if (s->paused && s->phase == DROP)
             free_snapshot(s);
-        else if (s->paused)
+        else if (s->paused || s->is_held)
             give_up(s, SRV_JOURNAL_FAILED);
         else if (s->on_pool)
             srv_pool_cancelled(&s->job);

@@ -37,6 +37,7 @@ struct srv_journaled {
     struct srv_snapshot *under_way;
     struct srv_journaled *previous, *next;
     bool added;
+    bool ends; /* the word that the scene is gone is on its way */
 };
 
 /* Zeroed except for the first group. */
@@ -66,8 +67,16 @@ struct srv_snapshots {
  * scene, and once when a scene is made. */
 void srv_snapshots_add(struct srv_snapshots *all, struct srv_journaled *scene);
 
-/* Ends that: call it before the entry is appended that says that the scene is gone. A snapshot under
- * way is given up. The memory of `scene` may go afterwards. */
+/* The scene may end: call it before the entry is appended that says that the scene is gone. A
+ * snapshot under way is given up, and none is begun. The records of the scene are kept until its end
+ * is durable. */
+void srv_snapshots_pause(struct srv_journaled *scene);
+
+/* The end of the scene did not become durable: the scene goes on. */
+void srv_snapshots_go_on(struct srv_journaled *scene);
+
+/* Ends all that: the end of the scene is durable, or the scene was never added and will not be
+ * durable. A snapshot under way is given up. The memory of `scene` may go afterwards. */
 void srv_snapshots_remove(struct srv_snapshots *all, struct srv_journaled *scene);
 
 /* A record of the scene is durable, and what it says is published. `scene` is NULL if the record is
@@ -80,11 +89,24 @@ void srv_snapshot_written(struct srv_snapshots *all, struct srv_journaled *scene
 /* Called once, on the loop. */
 typedef void srv_snapshot_done(void *context, srv_journal_status status);
 
-/* Makes a snapshot of a scene that has no record: of a copy, for example, whose making is in no
- * edit. `scene` is in no list yet; call srv_snapshots_add in `done`. Nobody must write to the scene
- * until `done`. If the status is not SRV_JOURNAL_OK, a start will not find the scene. Returns false
- * without memory; `done` is then not called. Several may be under way at a time. */
+/* Writes the pieces of a snapshot of a scene that has no record: of a copy, for example, whose making
+ * is in no edit. `scene` is in no list yet. Nobody must write to the scene until its snapshot is
+ * sealed. Once the pieces are durable, or have failed, calls `done`. A start does not find the scene
+ * before srv_snapshot_seal; srv_snapshots_remove drops the pieces. Returns false without memory;
+ * `done` is then not called. Several may be under way at a time. */
 bool srv_snapshot_make(struct srv_snapshots *all, struct srv_journaled *scene,
+                       srv_snapshot_done *done, void *context);
+
+/* Writes that the snapshot of srv_snapshot_make is whole and, in one step with that, that another
+ * scene is gone.
+ *
+ * replaces  the number of that scene, which is paused; 0: none
+ * gone      its last record, for which the caller keeps the memory until `done`; or NULL
+ *
+ * Once that is durable, or has failed, calls `done`. If the status is SRV_JOURNAL_OK, call
+ * srv_snapshots_add in `done`. Otherwise the pieces are dropped. Returns false if the pieces were
+ * dropped already, at the end of the service; `done` is then not called. */
+bool srv_snapshot_seal(struct srv_journaled *scene, uint64_t replaces, const struct wire_buf *gone,
                        srv_snapshot_done *done, void *context);
 
 /* Gives up what is under way and begins nothing any more. For the end of the service. */

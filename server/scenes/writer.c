@@ -82,13 +82,22 @@ static void describe_commit(struct srv_write *w)
 
 static void begin_anew(struct srv_write *w);
 
+/* Takes the tail from a copy, if it has one: the copy will not be durable. */
+static void forsake_copy(struct srv_write *w, const struct obb_scene *copy)
+{
+    struct srv_tail *tail = srv_tail_of(copy);
+    if (tail != NULL)
+        srv_snapshots_remove(w->writer->tails.snapshots, srv_tail_journaled(tail));
+    srv_tail_destroy(tail);
+}
+
 /* Closes the view of a copy, and destroys a copy that is in no store. */
 static void drop_copy(struct srv_write *w)
 {
     srv_view_close(w->writer->locks, w->op.from);
     w->op.from = NULL;
     if (w->made_copy != NULL) {
-        srv_tail_destroy(srv_tail_of(w->made_copy));
+        forsake_copy(w, w->made_copy);
         srv_companion_drop(&w->writer->companions, w->made_copy);
     }
     srv_async_destroy(w->writer->pool, w->writer->drain, w->made_copy);
@@ -781,12 +790,13 @@ static void on_gone(struct srv_record_entry *record, srv_journal_status status)
     srv_lock_release(w->writer->locks, &w->lock);
     if (status == SRV_JOURNAL_OK) {
         srv_snapshot_written(snapshots, NULL, record->entry.seq, record->bytes.length);
+        srv_snapshots_remove(snapshots, srv_tail_journaled(w->tail));
         tell_remove(w);
         srv_tail_destroy(w->tail);
         (void)remove_scene(w);
         succeed(w);
     } else {
-        srv_snapshots_add(snapshots, srv_tail_journaled(w->tail));
+        srv_snapshots_go_on(srv_tail_journaled(w->tail));
         refuse_by_journal(w, status);
     }
     srv_lock_wake(&w->lock);
@@ -804,7 +814,7 @@ static void remove_durable(struct srv_write *w)
     }
     struct srv_record_entry *gone = w->record;
     w->record = NULL;
-    srv_snapshots_remove(tails->snapshots, srv_tail_journaled(w->tail));
+    srv_snapshots_pause(srv_tail_journaled(w->tail));
     srv_record_entry_append(gone, tails->journal, tails->drain, on_gone, w);
 }
 
@@ -846,86 +856,151 @@ static size_t copy_step(struct srv_job *job)
     return 0;
 }
 
-/* Appends the record that a scene is gone which is in no store, or soon will be in none. */
-static bool append_gone(struct srv_write *w, const struct obb_scene *scene, uint64_t number,
-                        void (*settled)(struct srv_record_entry *record, srv_journal_status status))
-{
-    struct srv_tails *tails = &w->writer->tails;
-    const wire_record record = {.kind = WIRE_RECORD_GONE};
-    struct srv_record_entry *gone = srv_tails_encode(tails, scene, number, 3, &record);
-    if (gone == NULL)
-        return false;
-    srv_record_entry_append(gone, tails->journal, tails->drain, settled, w);
-    return true;
-}
-
-static void on_copy_gone(struct srv_record_entry *record, srv_journal_status status)
-{
-    struct srv_write *w = record->context;
-    if (status == SRV_JOURNAL_OK)
-        srv_snapshot_written(w->writer->tails.snapshots, NULL, record->entry.seq,
-                             record->bytes.length);
-    refuse(w, w->refused_by, w->status);
-}
-
-/* Refuses a copy. If the journal has it, waits until the journal has it no more. */
-static void refuse_copy(struct srv_write *w, srv_refused by, obb_status status)
-{
-    w->refused_by = by;
-    w->status = status;
-    if (!w->is_stored || !append_gone(w, w->made_copy, w->number, on_copy_gone))
-        refuse(w, by, status);
-}
-
-/* Removes the scene in whose place the copy comes. Everything of it is durable; a start would find
- * the copy in its place already. */
+/* Removes the scene in whose place the copy comes. The journal says already that it is gone. */
 static void remove_replaced(struct srv_write *w)
 {
     tell_remove(w);
     if (w->tail != NULL) {
         srv_snapshots_remove(w->writer->tails.snapshots, srv_tail_journaled(w->tail));
-        (void)append_gone(w, w->scene, srv_tail_journaled(w->tail)->number, NULL);
         srv_tail_destroy(w->tail);
         w->tail = NULL;
     }
     (void)remove_scene(w);
 }
 
-/* Puts the copy into the store. The scene in its place, if any, is unlocked. */
-static void adopt_copy(struct srv_write *w)
+/* Puts the copy into the store, where no scene has its name. */
+static obb_status adopt_copy(struct srv_write *w)
 {
-    obb_scene_info info;
-    obb_scene_info_without_bounds(w->made_copy, &info);
-    w->fault.bytes = obb_scene_bytes(w->made_copy);
-    if (!boxes_fit(w, info.boxes + info.frames)) {
-        refuse_copy(w, SRV_REFUSED_BY_SCENE, OBB_LIMIT);
-        return;
-    }
-    if (!srv_scene_memory_shed(&w->writer->memory, NULL, w->fault.bytes)) {
-        refuse_copy(w, SRV_REFUSED_BY_SCENE, OBB_SCENE_MEMORY);
-        return;
-    }
-    if (w->scene != NULL)
-        remove_replaced(w); /* makes the room for which adopting may ask */
     const obb_status status = obb_store_adopt(w->writer->store, w->made_copy, w->op.copy.epoch);
-    if (status != OBB_OK) {
-        refuse_copy(w, SRV_REFUSED_BY_STORE, status);
-        return;
-    }
+    if (status != OBB_OK)
+        return status;
     w->scene = w->made_copy;
     w->made_copy = NULL;
     w->epoch = w->op.copy.epoch;
     w->made_scene = true;
+    return OBB_OK;
+}
+
+/* Ends a copy that is as durable as it shall be. */
+static void succeed_copy(struct srv_write *w)
+{
+    if (w->made_copy != NULL) {
+        remove_replaced(w);
+        const obb_status status = adopt_copy(w); /* in the room of the scene that was removed */
+        assert(status == OBB_OK);
+        (void)status;
+    }
     if (w->is_stored)
         srv_snapshots_add(w->writer->tails.snapshots, srv_tail_journaled(srv_tail_of(w->scene)));
     drop_copy(w);
+    drop_record(w);
     describe_commit(w);
     tell_commit(w);
     succeed(w);
 }
 
+/* The journal has written what becomes of the copy, and of the scene in its place, or has failed.
+ * That scene, or else the hidden copy, was locked meanwhile. */
+static void copy_settled(struct srv_write *w, srv_journal_status status)
+{
+    srv_lock_release(w->writer->locks, &w->lock);
+    if (status == SRV_JOURNAL_OK) {
+        succeed_copy(w);
+    } else {
+        if (w->tail != NULL)
+            srv_snapshots_go_on(srv_tail_journaled(w->tail));
+        if (w->made_scene)
+            forsake_copy(w, w->scene);
+        refuse_by_journal(w, status);
+    }
+    srv_lock_wake(&w->lock);
+}
+
+static void on_sealed(void *context, srv_journal_status status) { copy_settled(context, status); }
+
+static void on_replaced_gone(struct srv_record_entry *record, srv_journal_status status)
+{
+    struct srv_write *w = record->context;
+    if (status == SRV_JOURNAL_OK)
+        srv_snapshot_written(w->writer->tails.snapshots, NULL, record->entry.seq,
+                             record->bytes.length);
+    copy_settled(w, status);
+}
+
+/* Lets the journal say that the copy is whole, if it shall be durable, and that the scene in its
+ * place is gone, if that is durable. */
+static void settle_copy(struct srv_write *w)
+{
+    struct srv_tails *tails = &w->writer->tails;
+    struct srv_record_entry *gone = w->record;
+    const struct obb_scene *copy = w->made_copy != NULL ? w->made_copy : w->scene;
+    if (w->tail != NULL)
+        srv_snapshots_pause(srv_tail_journaled(w->tail));
+    if (!w->is_stored) {
+        w->record = NULL;
+        srv_record_entry_append(gone, tails->journal, tails->drain, on_replaced_gone, w);
+        return;
+    }
+    if (!srv_snapshot_seal(srv_tail_journaled(srv_tail_of(copy)),
+                           w->tail != NULL ? srv_tail_journaled(w->tail)->number : 0,
+                           gone != NULL ? &gone->bytes : NULL, on_sealed, w))
+        copy_settled(w, SRV_JOURNAL_FAILED);
+}
+
+/* Locks the scene in whose place the copy comes, or the copy, which is hidden in the store, until
+ * the journal has settled what becomes of them. Returns false without memory. */
+static bool lock_and_settle(struct srv_write *w, size_t boxes)
+{
+    const wire_record record = {.kind = WIRE_RECORD_GONE};
+    if (w->tail != NULL) {
+        w->record = srv_tails_encode(&w->writer->tails, w->scene,
+                                     srv_tail_journaled(w->tail)->number, 3, &record);
+        if (w->record == NULL)
+            return false;
+    }
+    obb_scene_info info;
+    obb_scene_info_without_bounds(w->scene, &info);
+    const size_t there = info.boxes + info.frames;
+    if (!srv_lock_take(w->writer->locks, &w->lock, w->scene, w->made_scene,
+                       boxes > there ? boxes - there : 0))
+        return false;
+    if (w->made_copy != NULL && w->writer->memory.limit > 0)
+        srv_lock_promise(w->writer->locks, &w->lock, w->fault.bytes);
+    settle_copy(w);
+    return true;
+}
+
+/* Puts the copy in its place, at once or when the journal has written that. The scene there, if any,
+ * is unlocked. */
+static void place_copy(struct srv_write *w)
+{
+    obb_scene_info info;
+    obb_scene_info_without_bounds(w->made_copy, &info);
+    const size_t boxes = info.boxes + info.frames;
+    w->fault.bytes = obb_scene_bytes(w->made_copy);
+    if (!boxes_fit(w, boxes)) {
+        refuse(w, SRV_REFUSED_BY_SCENE, OBB_LIMIT);
+        return;
+    }
+    if (!srv_scene_memory_shed(&w->writer->memory, NULL, w->fault.bytes)) {
+        refuse(w, SRV_REFUSED_BY_SCENE, OBB_SCENE_MEMORY);
+        return;
+    }
+    const obb_status status = w->scene == NULL ? adopt_copy(w) : OBB_OK;
+    if (status != OBB_OK) {
+        refuse(w, SRV_REFUSED_BY_STORE, status);
+    } else if (!w->is_stored && w->tail == NULL) {
+        succeed_copy(w);
+    } else if (!lock_and_settle(w, boxes)) {
+        if (w->made_scene)
+            forsake_copy(w, w->scene);
+        refuse(w, SRV_REFUSED_BY_STORE, OBB_NO_MEMORY);
+    }
+}
+
 static void begin(struct srv_write *w);
 
+/* All pieces of the copy are in the journal. */
 static void on_stored(void *context, srv_journal_status status)
 {
     struct srv_write *w = context;
@@ -937,8 +1012,8 @@ static void on_stored(void *context, srv_journal_status status)
     }
 }
 
-/* Writes a copy that shall be durable into the journal, before anybody sees it. Returns false
- * without memory. */
+/* Writes the pieces of a copy that shall be durable into the journal, before anybody sees it. Returns
+ * false without memory. */
 static bool store_copy(struct srv_write *w)
 {
     struct srv_tails *tails = &w->writer->tails;
@@ -965,7 +1040,7 @@ static void finish_copy(struct srv_write *w)
         return;
     }
     if (w->is_stored || w->writer->tails.journal == NULL || w->op.in_memory)
-        adopt_copy(w);
+        place_copy(w);
     else if (!store_copy(w))
         refuse(w, SRV_REFUSED_BY_SCENE, OBB_NO_MEMORY);
 }
@@ -973,7 +1048,7 @@ static void finish_copy(struct srv_write *w)
 static void copy_op(struct srv_write *w)
 {
     if (w->scene != NULL && !w->op.replace) {
-        refuse_copy(w, SRV_REFUSED_BY_STORE, OBB_BAD_VALUE);
+        refuse(w, SRV_REFUSED_BY_STORE, OBB_BAD_VALUE);
         return;
     }
     if (w->is_copied) {

@@ -117,7 +117,7 @@ struct srv_write {
     bool rests_on_failure; /* what was prepared rests on a change that will be taken back */
     struct obb_scene *made_copy; /* of SRV_OP_COPY: made, and not in the store yet */
     bool is_copied;              /* the pool is done with the copy */
-    bool is_stored;              /* the journal has it */
+    bool is_stored;              /* the journal has its pieces */
     double now_ms;
     bool has_shed; /* histories have made room for this edit */
 };

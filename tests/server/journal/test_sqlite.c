@@ -50,6 +50,7 @@ static size_t chunk_bytes(unsigned char seed, uint64_t number, unsigned char *ou
 }
 
 static struct wire_buf bytes;
+static size_t replaced; /* scenes, by snapshots */
 static unsigned char room[16384];
 
 static srv_journal_status add(struct srv_entry *entry, const void *from, size_t length)
@@ -59,15 +60,30 @@ static srv_journal_status add(struct srv_entry *entry, const void *from, size_t 
     return backend->add(backend, entry, &bytes);
 }
 
-static srv_journal_status add_record(size_t scene, bool gone)
+/* Makes the next record of the model, with random bytes. */
+static struct item *make_item(size_t scene, uint64_t revision, bool gone)
 {
     struct item *item = &model.items[model.last + 1];
     item->scene = model.scene_numbers[scene];
-    item->revision = ++model.revisions[scene];
+    item->revision = revision;
     item->gone = gone;
     item->length = test_below(&rng, MOST);
     for (size_t i = 0; i < item->length; i++)
         item->bytes[i] = (unsigned char)test_random(&rng);
+    return item;
+}
+
+/* Another scene takes the place of one that is gone. */
+static void begin_anew(size_t scene)
+{
+    model.snapshots[scene].there = false;
+    model.scene_numbers[scene] = ++model.next_number;
+    model.revisions[scene] = 0;
+}
+
+static srv_journal_status add_record(size_t scene, bool gone)
+{
+    const struct item *item = make_item(scene, ++model.revisions[scene], gone);
     struct srv_entry entry = {.kind = gone ? SRV_ENTRY_GONE : SRV_ENTRY_RECORD,
                               .scene = item->scene,
                               .number = item->revision};
@@ -75,11 +91,8 @@ static srv_journal_status add_record(size_t scene, bool gone)
     if (status != SRV_JOURNAL_OK)
         return status;
     ck_assert_uint_eq(entry.seq, ++model.last);
-    if (gone) {
-        model.snapshots[scene].there = false;
-        model.scene_numbers[scene] = ++model.next_number;
-        model.revisions[scene] = 0;
-    }
+    if (gone)
+        begin_anew(scene);
     return SRV_JOURNAL_OK;
 }
 
@@ -106,10 +119,23 @@ static srv_journal_status add_snapshot(size_t scene)
                              .snapshot = next.number,
                              .number = next.chunks,
                              .from = next.from};
-    const srv_journal_status status = add(&done, "", 0);
-    if (status == SRV_JOURNAL_OK)
-        model.snapshots[scene] = next;
-    return status;
+    const struct item *gone = NULL;
+    const size_t victim = (scene + 1 + test_below(&rng, SCENES - 1)) % SCENES;
+    if (test_below(&rng, 3) == 0) { /* as a copy does */
+        gone = make_item(victim, 0, true);
+        done.replaces = gone->scene;
+    }
+    const srv_journal_status status =
+        add(&done, gone != NULL ? (const void *)gone->bytes : "", gone != NULL ? gone->length : 0);
+    if (status != SRV_JOURNAL_OK)
+        return status;
+    model.snapshots[scene] = next;
+    if (gone != NULL) {
+        ck_assert_uint_eq(done.seq, ++model.last);
+        begin_anew(victim);
+        replaced++;
+    }
+    return SRV_JOURNAL_OK;
 }
 
 /* A group of a few entries. On failure the model is as the last durable group left it. */
@@ -394,6 +420,7 @@ START_TEST(what_is_committed_is_found_again)
     ck_assert_uint_gt(forgot, 5);
     ck_assert_uint_gt(reopened, 10);
     ck_assert_uint_gt(snapshots, 10);
+    ck_assert_uint_gt(replaced, 5);
     ck_assert_msg(srv_sqlite_check(backend, error, sizeof error), "%s", error);
 }
 END_TEST

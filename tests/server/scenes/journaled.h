@@ -185,6 +185,8 @@ static inline void rig_settled(struct srv_entry *entry, srv_journal_status statu
     ck_assert_int_eq(status, SRV_JOURNAL_OK);
     srv_snapshot_written(&rig.snapshots, e->scene->gone ? NULL : &e->scene->journaled, entry->seq,
                          e->bytes.length);
+    if (entry->kind == SRV_ENTRY_GONE)
+        srv_snapshots_remove(&rig.snapshots, &e->scene->journaled);
 }
 
 static inline void rig_released(struct srv_entry *entry)
@@ -278,7 +280,7 @@ static inline void rig_remove(struct rig_scene *scene)
 {
     const wire_record record = {.kind = WIRE_RECORD_GONE, .epoch = scene->epoch};
     struct obb_scene *dead = NULL;
-    srv_snapshots_remove(&rig.snapshots, &scene->journaled);
+    srv_snapshots_pause(&scene->journaled);
     scene->gone = true;
     rig_append(scene, &record, SRV_ENTRY_GONE);
     ck_assert_int_eq(obb_store_remove(rig.store, obb_str_of(scene->name), &dead), OBB_OK);

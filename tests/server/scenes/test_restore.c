@@ -151,15 +151,21 @@ START_TEST(scenes_of_snapshots_and_records_are_restored_as_they_were)
 }
 END_TEST
 
-static void on_copied(void *context, srv_journal_status status)
+static void on_sealed(void *context, srv_journal_status status)
 {
     struct rig_scene *copy = context;
     ck_assert_int_eq(status, SRV_JOURNAL_OK);
     srv_snapshots_add(&rig.snapshots, &copy->journaled);
 }
 
-/* Puts a copy of `from` in the place of `to`, as far as a process comes that ends before it writes
- * that `to` is gone. */
+static void on_copied(void *context, srv_journal_status status)
+{
+    struct rig_scene *copy = context;
+    ck_assert_int_eq(status, SRV_JOURNAL_OK);
+    ck_assert(srv_snapshot_seal(&copy->journaled, 0, NULL, on_sealed, copy));
+}
+
+/* Puts a copy of `from` in the place of `to`, and does not write that `to` is gone. */
 static struct rig_scene *replace_by_copy(struct rig_scene *to, const struct rig_scene *from)
 {
     struct obb_view *view = NULL;

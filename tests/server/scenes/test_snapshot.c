@@ -148,13 +148,22 @@ END_TEST
 
 static size_t made, made_badly;
 
-static void on_made(void *context, srv_journal_status status)
+static void on_sealed(void *context, srv_journal_status status)
 {
     struct rig_scene *scene = context;
     made += status == SRV_JOURNAL_OK;
     made_badly += status != SRV_JOURNAL_OK;
     if (status == SRV_JOURNAL_OK)
         srv_snapshots_add(&rig.snapshots, &scene->journaled);
+}
+
+static void on_made(void *context, srv_journal_status status)
+{
+    struct rig_scene *scene = context;
+    if (status == SRV_JOURNAL_OK)
+        ck_assert(srv_snapshot_seal(&scene->journaled, 0, NULL, on_sealed, scene));
+    else
+        on_sealed(context, status);
 }
 
 START_TEST(a_scene_without_a_record_is_made_by_its_snapshot)

@@ -1,0 +1,349 @@
+/* Durable copies and removals, while the journal fails at each of its calls in turn: what was
+ * answered is in the journal, and what was refused is not. */
+#include "server/scenes/writer.h"
+
+#include "tests/server/scenes/journaled.h"
+
+/* ---- A back end that fails ------------------------------------------------------------------- */
+
+enum { GROUP = 64 };
+
+/* Keeps a group to itself until it is committed, so a call that fails leaves nothing of it. */
+static struct frail {
+    struct srv_backend backend; /* first */
+    struct srv_backend *inner;
+    struct srv_journal_figures figures;
+    struct srv_entry *entries[GROUP];
+    struct wire_buf bytes[GROUP]; /* owned */
+    size_t count;
+    _Atomic size_t fails_in; /* calls until one fails; 0: none */
+    bool stays;              /* all later ones fail, too: as if the process had ended */
+    atomic_bool failed;
+} frail;
+
+static void forget_group(void)
+{
+    while (frail.count > 0)
+        wire_buf_fini(&frail.bytes[--frail.count]);
+}
+
+static bool fails(void)
+{
+    const size_t left = atomic_load(&frail.fails_in);
+    if (left > 0)
+        atomic_store(&frail.fails_in, left - 1);
+    if (left != 1 && !(frail.stays && atomic_load(&frail.failed)))
+        return false;
+    atomic_store(&frail.failed, true);
+    forget_group();
+    return true;
+}
+
+static srv_journal_status frail_add(struct srv_backend *backend, struct srv_entry *entry,
+                                    struct wire_buf *bytes)
+{
+    (void)backend;
+    if (fails())
+        return SRV_JOURNAL_FULL;
+    ck_assert_uint_lt(frail.count, GROUP);
+    frail.entries[frail.count] = entry;
+    frail.bytes[frail.count] = (struct wire_buf){0};
+    wire_buf_append(&frail.bytes[frail.count++], bytes->bytes, bytes->length);
+    return SRV_JOURNAL_OK;
+}
+
+static srv_journal_status frail_commit(struct srv_backend *backend)
+{
+    (void)backend;
+    if (fails())
+        return SRV_JOURNAL_FULL;
+    for (size_t i = 0; i < frail.count; i++)
+        ck_assert_int_eq(frail.inner->add(frail.inner, frail.entries[i], &frail.bytes[i]),
+                         SRV_JOURNAL_OK);
+    forget_group();
+    return frail.inner->commit(frail.inner);
+}
+
+static bool frail_tidy(struct srv_backend *backend, uint64_t edge)
+{
+    (void)backend;
+    return !(frail.stays && atomic_load(&frail.failed)) && frail.inner->tidy(frail.inner, edge);
+}
+
+static bool frail_recover(struct srv_backend *backend)
+{
+    (void)backend;
+    return !frail.stays;
+}
+
+static void frail_close(struct srv_backend *backend)
+{
+    (void)backend;
+    frail.inner->close(frail.inner);
+}
+
+static struct srv_backend *wrap(struct srv_backend *inner)
+{
+    memset(&frail, 0, sizeof frail);
+    frail.backend = (struct srv_backend){.add = frail_add,
+                                         .commit = frail_commit,
+                                         .tidy = frail_tidy,
+                                         .recover = frail_recover,
+                                         .close = frail_close,
+                                         .last_number = inner->last_number,
+                                         .last_seq = inner->last_seq};
+    frail.inner = inner;
+    inner->figures = &frail.figures;
+    return &frail.backend;
+}
+
+/* ---- Ops ------------------------------------------------------------------------------------- */
+
+static struct srv_writer writer;
+static struct obb_arena arena;
+static size_t under_way;
+static atomic_bool given_up;
+
+static void on_done(struct srv_write *write)
+{
+    (void)write;
+    under_way--;
+}
+
+static void begin_op(struct srv_write *write, srv_op op)
+{
+    op.settings = (obb_settings){.dimensions = 3, .history_span = 1e6, .history_commits = 20};
+    *write = (struct srv_write){.op = op, .arena = &arena, .cancelled = &given_up, .done = on_done};
+    under_way++;
+    srv_write(&writer, write);
+}
+
+static void run_loop(void)
+{
+    while (under_way > 0)
+        srv_loop_step(rig.loop, 10);
+}
+
+static srv_op op_of(srv_op_kind kind, const char *scene)
+{
+    return (srv_op){.kind = kind, .scene = obb_str_of(scene)};
+}
+
+/* Returns an op that copies the present of a scene. */
+static srv_op copy_of(const char *from, const char *to)
+{
+    srv_op op = op_of(SRV_OP_COPY, to);
+    struct obb_scene *scene = obb_store_find(rig.store, obb_str_of(from));
+    ck_assert_int_eq(srv_view_open(&rig.locks, scene, NULL, &op.from, NULL, NULL), OBB_OK);
+    op.copy = obb_copy_of(op.from, op.scene, 0);
+    op.replace = true;
+    return op;
+}
+
+/* Puts a box into a scene, which is made if it is not there. */
+static void put(const char *scene, double x, bool in_memory)
+{
+    struct srv_write write;
+    const obb_put one = {
+        .target = {.name = obb_str_of("box")},
+        .parts = OBB_PUT_ALL,
+        .box = {.center = {.x = x}, .half_extents = {1, 1, 1}, .rotation = {.w = 1}}};
+    const obb_edit edit = {.dimensions = 3, .puts = &one, .put_count = 1};
+    srv_op op = op_of(SRV_OP_EDIT, scene);
+    op.edit = &edit;
+    op.in_memory = in_memory;
+    begin_op(&write, op);
+    run_loop();
+    ck_assert_int_eq(write.status, OBB_OK);
+}
+
+/* ---- The kinds of ops ------------------------------------------------------------------------ */
+
+enum what { COPY_NEW, COPY_OVER, COPY_OVER_MEMORY, MEMORY_COPY_OVER, REMOVE, KINDS };
+
+static srv_op the_op(enum what what)
+{
+    srv_op op = what == REMOVE ? op_of(SRV_OP_REMOVE, "b") : copy_of("a", "b");
+    op.in_memory = what == MEMORY_COPY_OVER;
+    return op;
+}
+
+static void begin_rig(enum what what)
+{
+    rig_wrap = wrap;
+    rig_open_new(1, 0);
+    obb_arena_init(&arena);
+    writer = (struct srv_writer){
+        .store = rig.store, .locks = &rig.locks, .pool = rig.pool, .drain = &rig.drain};
+    writer.memory = (struct srv_scene_memory){.store = rig.store, .locks = &rig.locks};
+    writer.tails = (struct srv_tails){.journal = rig.journal,
+                                      .snapshots = &rig.snapshots,
+                                      .locks = &rig.locks,
+                                      .drain = &rig.drain,
+                                      .writer = 7};
+    rig.snapshots.remember = NULL;
+    put("other", 0, false);
+    if (what != COPY_NEW)
+        put("b", 1, what == COPY_OVER_MEMORY);
+    put("a", 2, false);
+    put("a", 3, false);
+}
+
+/* Where the box of scene b stands; -1: there is no such scene. */
+static double place_of(struct obb_scene *scene)
+{
+    struct obb_view *view = NULL;
+    if (scene == NULL)
+        return -1;
+    ck_assert_int_eq(obb_view_open(scene, NULL, &view, NULL, NULL), OBB_OK);
+    const double x = obb_view_pose(view, obb_view_next(view, 0)).center.x;
+    obb_view_close(view);
+    return x;
+}
+
+static double expected(enum what what, bool done, bool on_disk)
+{
+    static const double former[KINDS] = {-1, 1, 1, 1, 1}, later[KINDS] = {3, 3, 3, 3, -1};
+    if (on_disk && what == (done ? MEMORY_COPY_OVER : COPY_OVER_MEMORY))
+        return -1; /* the scene is in memory */
+    return done ? later[what] : former[what];
+}
+
+/* Ends the journal and the writer, and compares what a start would find with what the store has. */
+static void end_rig(enum what what, bool done)
+{
+    char error[600];
+    struct srv_backend *backend = NULL;
+    struct srv_restore *r = NULL;
+    srv_restored restored;
+    size_t durable = 0;
+    ck_assert(place_of(obb_store_find(rig.store, obb_str_of("b"))) == expected(what, done, false));
+    rig_close();
+    ck_assert_msg(srv_sqlite_open(rig.folder, &backend, error, sizeof error), "%s", error);
+    const srv_restore_options options = {.backend = backend, .path = rig.folder, .threads = 2};
+    ck_assert(srv_restore_begin(&options, &r));
+    ck_assert_msg(srv_restore_end(r, &restored, error, sizeof error), "%s", error);
+    ck_assert_uint_eq(restored.replaced, 0);
+    double place = -1;
+    for (size_t i = 0; i < restored.count; i++) {
+        struct obb_scene *found = restored.scenes[i].journaled.scene;
+        const obb_str name = obb_scene_name(found);
+        struct obb_scene *kept = obb_store_find(rig.store, name);
+        ck_assert_ptr_nonnull(kept);
+        ck_assert_uint_eq(obb_scene_hash(found), obb_scene_hash(kept));
+        ck_assert(restored.scenes[i].epoch == obb_scene_epoch(kept));
+        if (obb_str_equal(name, obb_str_of("b")))
+            place = place_of(found);
+    }
+    for (const struct obb_scene *scene = obb_store_next(rig.store, obb_str_of("")); scene != NULL;
+         scene = obb_store_next(rig.store, obb_scene_name(scene)))
+        durable += srv_tail_of(scene) != NULL;
+    ck_assert_uint_eq(restored.count, durable);
+    ck_assert(place == expected(what, done, true));
+    srv_restored_fini(&restored);
+    backend->close(backend);
+    srv_writer_fini(&writer);
+    obb_arena_fini(&arena);
+    rig_end();
+    rig_wrap = NULL;
+}
+
+/* Does the op while the n-th call of the journal fails. Returns whether the op was done. */
+static bool do_with_failure(enum what what, size_t n)
+{
+    struct srv_write write;
+    const srv_op op = the_op(what);
+    atomic_store(&frail.failed, false);
+    atomic_store(&frail.fails_in, n);
+    begin_op(&write, op);
+    run_loop();
+    atomic_store(&frail.fails_in, 0);
+    if (write.status == OBB_OK)
+        return true;
+    ck_assert_int_eq(write.refused_by, SRV_REFUSED_BY_JOURNAL);
+    ck_assert_int_eq(write.journal, SRV_JOURNAL_FULL);
+    return false;
+}
+
+/* ---- Tests ----------------------------------------------------------------------------------- */
+
+START_TEST(a_process_that_ends_leaves_all_of_it_or_nothing)
+{
+    const enum what what = (enum what)_i;
+    size_t refused = 0;
+    bool done = false;
+    for (size_t n = 1; !done; n++) {
+        begin_rig(what);
+        frail.stays = true;
+        done = do_with_failure(what, n);
+        refused += !done;
+        end_rig(what, done);
+    }
+    printf("%d: %zu calls\n", _i, refused);
+    ck_assert_uint_ge(refused, 2);
+    ck_assert(what == REMOVE || what == MEMORY_COPY_OVER || refused >= 6);
+}
+END_TEST
+
+/* After a failure the service goes on, writes snapshots, and forgets records. */
+START_TEST(a_journal_that_fails_once_takes_it_later)
+{
+    const enum what what = (enum what)_i;
+    bool done = false;
+    for (size_t n = 1; !done; n++) {
+        begin_rig(what);
+        rig.snapshots.least = 300;
+        done = do_with_failure(what, n);
+        while (srv_journal_state(rig.journal) != SRV_JOURNAL_OK)
+            srv_loop_step(rig.loop, 10);
+        for (size_t i = 0; i < 12; i++)
+            put("a", i % 2 == 0 ? 2 : 3, false);
+        rig_wait();
+        ck_assert(done || do_with_failure(what, 0));
+        for (size_t i = 0; i < 12; i++)
+            put("a", i % 2 == 0 ? 2 : 3, false);
+        rig_wait();
+        end_rig(what, true);
+    }
+}
+END_TEST
+
+/* The client of a copy goes while the copy, all of whose pieces are durable, waits for its place. */
+START_TEST(a_copy_that_is_given_up_before_it_is_whole_is_not_found)
+{
+    struct srv_write copy;
+    struct srv_scene_lock lock = {0};
+    begin_rig(COPY_OVER);
+    begin_op(&copy, copy_of("a", "b"));
+    while (rig.snapshots.under_way == NULL)
+        srv_loop_step(rig.loop, 10);
+    ck_assert(
+        srv_lock_take(&rig.locks, &lock, obb_store_find(rig.store, obb_str_of("b")), false, 0));
+    while (copy.wait.lock == NULL)
+        srv_loop_step(rig.loop, 10);
+    ck_assert_ptr_nonnull(rig.snapshots.under_way);
+    atomic_store(&given_up, true);
+    srv_write_cancel(&copy);
+    ck_assert(copy.refused_by == SRV_REFUSED_BY_SCENE && copy.status == OBB_CANCELLED);
+    atomic_store(&given_up, false);
+    srv_lock_release(&rig.locks, &lock);
+    srv_lock_wake(&lock);
+    rig_wait();
+    ck_assert_ptr_null(rig.snapshots.under_way);
+    put("b", 1, false); /* lets the journal tidy up */
+    rig_wait();
+    end_rig(COPY_OVER, false);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("copies");
+    TCase *tc = tcase_create("copies");
+    tcase_set_timeout(tc, test_patience(60));
+    tcase_add_loop_test(tc, a_process_that_ends_leaves_all_of_it_or_nothing, 0, KINDS);
+    tcase_add_loop_test(tc, a_journal_that_fails_once_takes_it_later, 0, KINDS);
+    tcase_add_test(tc, a_copy_that_is_given_up_before_it_is_whole_is_not_found);
+    suite_add_tcase(suite, tc);
+    return test_main(suite);
+}
