@@ -15,7 +15,7 @@ START_TEST(beyond_the_limit_clients_wait_their_turn)
     }
     const int fifth = dial(); /* in the backlog */
     say(fifth, "GET /hello HTTP/1.1\r\n" H "\r\n");
-    ck_assert(!hear(fifth, heard, sizeof heard, 50));
+    ck_assert(!overhear(fifth, heard, sizeof heard, 50));
     ck_assert_str_eq(heard, "");
     close(clients[2]);
     ck_assert(!hear(fifth, heard, sizeof heard, PATIENCE_MS));

@@ -8,7 +8,7 @@ static double drip(const char *text)
     const int s = dial();
     const double start = now_ms();
     say(s, text);
-    while (!hear(s, heard, sizeof heard, 50) && now_ms() - start < 20 * TIMEOUT_MS)
+    while (!overhear(s, heard, sizeof heard, 50) && now_ms() - start < 20 * TIMEOUT_MS)
         say(s, "a");
     close(s);
     return now_ms() - start;

@@ -117,6 +117,7 @@ START_TEST(a_copy_made_while_commits_are_written_holds_what_was_durable)
     rig_open_new(11, 0);
     for (size_t i = 0; i < 3; i++)
         (void)rig_make(&space);
+    rig_wait();
     rig.snapshots.least = 200000;
     for (size_t n = 0; n < 24000; n++) {
         (void)rig_step(&rig.scenes[test_below(&rig.rng, 3)], 0);

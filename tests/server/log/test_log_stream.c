@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* --request-timeout in milliseconds. Preparing the scene must fit in, on a slow machine, too. */
-static int limit_ms(void) { return (int)(500 * test_timeout(1)); }
+static int limit_ms(void) { return 1500 + (int)(500 * test_timeout(1)); }
 
 static void setup(void)
 {
