@@ -2,7 +2,8 @@
 
 CLIENTS := build/clients
 CLIENTS_VERSION := $(shell sed -n 's/.*SRV_VERSION "\(.*\)"/\1/p' server/server.h)
-CLIENTS_PACKAGES := $(PAGE_PACKAGES) python3 python3-pip python3-setuptools python3-wheel python3-numpy
+CLIENTS_PACKAGES := $(PAGE_PACKAGES) python3 python3-pip python3-setuptools python3-wheel python3-numpy \
+ mono-mcs mono-runtime
 CLIENT_TESTS_NODE := tests/clients/node_modules/.package-lock.json
 .PHONY: clients clients-deps check-clients
 
@@ -50,11 +51,34 @@ $(PY_INSTALLED): $(PY_PACK)
 	@$(PYTHON3) -m pip install --quiet --no-index --no-deps --no-compile --disable-pip-version-check --root-user-action=ignore \
 	 --target $(CLIENTS)/python $(PY_PACK) && touch $@
 
+# ---- C# ---------------------------------------------------------------------------------------
+
+CS := proto/clients/csharp
+CS_PACK := $(CLIENTS)/com.obbd.client-$(CLIENTS_VERSION).tgz
+CS_BUILT := $(CLIENTS)/csharp
+CS_RUNTIME := $(CS_BUILT)/package/Runtime
+CS_COMPILE := mcs -langversion:7 -unsafe -optimize -warn:4 -warnaserror -r:System.Core -r:System.Numerics
+
+$(CS_PACK): $(shell find $(CS) -type f)
+	@echo "tar $@"
+	@grep -q '"version": "$(CLIENTS_VERSION)"' $(CS)/package.json || \
+	 { echo "$@: $(CS)/package.json has another version than the daemon, $(CLIENTS_VERSION)"; exit 1; }
+	@mkdir -p $(CLIENTS) && tar czf $@ --owner=0 --group=0 --sort=name --transform 's,^\.,package,' -C $(CS) .
+
+# What somebody has who unpacked the package: the client as a library, and the driver of the tests, made of its sources.
+$(CS_BUILT)/Obbd.dll: $(CS_PACK)
+	@rm -rf $(CS_BUILT) && mkdir -p $(CS_BUILT) && tar xzf $(CS_PACK) -C $(CS_BUILT)
+	@$(CS_COMPILE) -target:library -out:$@ $(CS_RUNTIME)/*.cs
+
+$(CS_BUILT)/driver.exe: $(CS_BUILT)/Obbd.dll $(wildcard tests/clients/csharp/*.cs)
+	@echo "mcs $@"
+	@$(CS_COMPILE) -out:$@ tests/clients/csharp/*.cs $(CS_RUNTIME)/*.cs $(CS_RUNTIME)/Unity/*.cs
+
 # ---- All --------------------------------------------------------------------------------------
 
 ##@ Ship
 clients: clients-deps ## pack the clients into build/clients, ready to be published
-	@$(MAKE) --no-print-directory $(JS_PACK) $(PY_PACK)
+	@$(MAKE) --no-print-directory $(JS_PACK) $(PY_PACK) $(CS_PACK)
 	@ls $(CLIENTS)/*-$(CLIENTS_VERSION)*
 
 ##@ Prepare
@@ -69,5 +93,6 @@ check-clients: $(if $(HAVE_NODE),$(JS_NODE)) ## the types of the clients
 
 $(TEST_CLIENTS): $(B)/obbd $(TOOLS)/exchanges.ndjson
 $(filter tests/clients/test_python_%,$(TEST_CLIENTS)): $(PY_INSTALLED)
+$(filter tests/clients/test_csharp_%,$(TEST_CLIENTS)): $(CS_BUILT)/driver.exe
 $(filter tests/clients/test_js_%,$(TEST_CLIENTS)): $(JS_INSTALLED) $(CLIENT_TESTS_NODE)
 $(filter tests/web/test_client.mjs,$(TEST_WEB)): $(JS_INSTALLED)

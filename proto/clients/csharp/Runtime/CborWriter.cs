@@ -1,0 +1,203 @@
+using System;
+using System.Collections;
+using System.Numerics;
+using System.Text;
+
+namespace Obbd
+{
+    /// <summary>Writes CBOR (RFC 8949) and typed arrays (RFC 8746) into memory that it keeps from use to use.</summary>
+    sealed class CborWriter
+    {
+        internal const int TagBytes = 64, TagIds = 70, TagFloats = 85, TagDoubles = 86;
+        static readonly UTF8Encoding Utf8 = new UTF8Encoding(false, true);
+
+        internal byte[] Bytes;
+        internal int Size;
+
+        internal CborWriter(int capacity)
+        {
+            Bytes = new byte[capacity];
+        }
+
+        internal void Reserve(int more)
+        {
+            if (more > Bytes.Length - Size)
+                Array.Resize(ref Bytes, Math.Max(checked(Size + more), Bytes.Length < 1 << 29 ? 2 * Bytes.Length : 0));
+        }
+
+        internal void Byte(int value)
+        {
+            Reserve(1);
+            Bytes[Size++] = (byte)value;
+        }
+
+        void BigEndian(ulong value, int size)
+        {
+            Reserve(size);
+            for (int shift = 8 * (size - 1); shift >= 0; shift -= 8)
+                Bytes[Size++] = (byte)(value >> shift);
+        }
+
+        internal void Head(int major, ulong n)
+        {
+            major <<= 5;
+            if (n < 24)
+            {
+                Byte(major | (int)n);
+                return;
+            }
+            int log = n < 0x100 ? 0 : n < 0x10000 ? 1 : n < 0x100000000 ? 2 : 3;
+            Byte(major | (24 + log));
+            BigEndian(n, 1 << log);
+        }
+
+        internal void Map(int members)
+        {
+            Head(5, (ulong)members);
+        }
+
+        internal void List(int items)
+        {
+            Head(4, (ulong)items);
+        }
+
+        internal void Bool(bool value)
+        {
+            Byte(value ? 0xf5 : 0xf4);
+        }
+
+        internal void Whole(long value)
+        {
+            if (value >= 0)
+                Head(0, (ulong)value);
+            else
+                Head(1, (ulong)(-1 - value));
+        }
+
+        internal void Double(double value)
+        {
+            Byte(0xfb);
+            BigEndian((ulong)BitConverter.DoubleToInt64Bits(value), 8);
+        }
+
+        internal void Text(string text)
+        {
+            int size = Utf8.GetByteCount(text);
+            Head(3, (ulong)size);
+            Reserve(size);
+            Size += Utf8.GetBytes(text, 0, text.Length, Bytes, Size);
+        }
+
+        internal void Vector(ObbdVector v)
+        {
+            List(3);
+            Double(v.X);
+            Double(v.Y);
+            Double(v.Z);
+        }
+
+        internal void Rotation(ObbdRotation r)
+        {
+            List(4);
+            Double(r.X);
+            Double(r.Y);
+            Double(r.Z);
+            Double(r.W);
+        }
+
+        /// <summary>The head of a typed array, whose bytes are to follow.</summary>
+        internal void Typed(int tag, int bytes)
+        {
+            Head(6, (ulong)tag);
+            Head(2, (ulong)bytes);
+        }
+
+        internal unsafe void Raw(void* from, int size)
+        {
+            Reserve(size);
+            fixed (byte* to = &Bytes[Size == Bytes.Length ? 0 : Size])
+                Buffer.MemoryCopy(from, to, size, size);
+            Size += size;
+        }
+
+        internal void Raw(CborWriter other)
+        {
+            Reserve(other.Size);
+            Buffer.BlockCopy(other.Bytes, 0, Bytes, Size, other.Size);
+            Size += other.Size;
+        }
+
+        void Typed(int tag, Array array, int width)
+        {
+            int size = checked(array.Length * width);
+            Typed(tag, size);
+            Reserve(size);
+            Buffer.BlockCopy(array, 0, Bytes, Size, size);
+            Size += size;
+        }
+
+        void Big(BigInteger value)
+        {
+            bool negative = value.Sign < 0;
+            BigInteger magnitude = negative ? -1 - value : value;
+            if (magnitude <= ulong.MaxValue)
+            {
+                Head(negative ? 1 : 0, (ulong)magnitude);
+                return;
+            }
+            byte[] digits = magnitude.ToByteArray(); // little-endian, perhaps with a zero for the sign
+            int size = digits.Length;
+            while (digits[size - 1] == 0)
+                size--;
+            Head(6, negative ? 3UL : 2UL);
+            Head(2, (ulong)size);
+            for (int i = size - 1; i >= 0; i--)
+                Byte(digits[i]);
+        }
+
+        /// <summary>Any value of an ObbdMap. Throws ArgumentException if it has no form in CBOR.</summary>
+        internal void Value(object value)
+        {
+            value = Values.Plain(value);
+            if (value == null)
+                Byte(0xf6);
+            else if (value is bool flag)
+                Bool(flag);
+            else if (value is string text)
+                Text(text);
+            else if (value is double || value is float || value is decimal)
+                Double(Convert.ToDouble(value));
+            else if (value is BigInteger big)
+                Big(big);
+            else if (value is ulong unsigned)
+                Head(0, unsigned);
+            else if (Values.IsWhole(value))
+                Whole(Convert.ToInt64(value));
+            else if (value is ObbdMap map)
+            {
+                Map(map.Count);
+                foreach (var member in map)
+                {
+                    Text(member.Key);
+                    Value(member.Value);
+                }
+            }
+            else if (value is uint[] ids)
+                Typed(TagIds, ids, 4);
+            else if (value is float[] floats)
+                Typed(TagFloats, floats, 4);
+            else if (value is double[] doubles)
+                Typed(TagDoubles, doubles, 8);
+            else if (value is byte[] bytes)
+                Typed(TagBytes, bytes, 1);
+            else if (value is IList list)
+            {
+                List(list.Count);
+                foreach (object item in list)
+                    Value(item);
+            }
+            else
+                throw new ArgumentException("a " + value.GetType().Name + " has no form in CBOR");
+        }
+    }
+}

@@ -1,0 +1,162 @@
+using System;
+using System.Collections.Generic;
+using System.Net;
+using System.Net.Sockets;
+using System.Text;
+
+namespace Obbd
+{
+    /// <summary>The address of a unix socket.</summary>
+    sealed class UnixEndPoint : EndPoint
+    {
+        readonly byte[] path;
+
+        internal UnixEndPoint(string path)
+        {
+            this.path = Encoding.UTF8.GetBytes(path);
+        }
+
+        public override AddressFamily AddressFamily { get { return AddressFamily.Unix; } }
+
+        public override SocketAddress Serialize()
+        {
+            var address = new SocketAddress(AddressFamily.Unix, 2 + path.Length + 1);
+            for (int i = 0; i < path.Length; i++)
+                address[2 + i] = path[i];
+            address[2 + path.Length] = 0;
+            return address;
+        }
+
+        public override EndPoint Create(SocketAddress address)
+        {
+            return this;
+        }
+    }
+
+    /// <summary>A connection to the daemon, on a socket that does not wait by itself.</summary>
+    sealed class HttpConnection
+    {
+        internal readonly Socket Socket;
+        internal long FreeSince;
+
+        internal HttpConnection(EndPoint to)
+        {
+            bool unix = to.AddressFamily == AddressFamily.Unix;
+            Socket = new Socket(to.AddressFamily, SocketType.Stream, unix ? ProtocolType.Unspecified : ProtocolType.Tcp);
+            if (!unix)
+                Socket.NoDelay = true;
+            Socket.Blocking = false;
+            try
+            {
+                Socket.Connect(to);
+            }
+            catch (SocketException error)
+            {
+                if (error.SocketErrorCode != SocketError.WouldBlock && error.SocketErrorCode != SocketError.InProgress)
+                {
+                    Close();
+                    throw;
+                }
+            }
+        }
+
+        internal bool Wait(SelectMode what, int ms)
+        {
+            return Socket.Poll(ms < 0 || ms > 1000000 ? 1000000000 : ms * 1000, what);
+        }
+
+        /// <summary>Has the daemon closed this connection, or said something that nobody asked for?</summary>
+        internal bool IsLeft(byte[] room)
+        {
+            Socket.Receive(room, 0, 1, SocketFlags.None, out SocketError error);
+            return error != SocketError.WouldBlock;
+        }
+
+        internal void Close()
+        {
+            Socket.Close();
+        }
+    }
+
+    /// <summary>HTTP/1.1 on sockets, kept connections, and nothing that judges.</summary>
+    sealed class HttpTransport : IObbdTransport
+    {
+        // The daemon closes a connection that is idle for --request-timeout, 10 s. A request on a connection that is just
+        // being closed is the one that nobody can judge, so the client leaves it first.
+        const int IdleMs = 5000;
+        const string UnixScheme = "unix:";
+
+        readonly List<HttpConnection> free = new List<HttpConnection>(16);
+        readonly string name;
+        readonly int port;
+        EndPoint to;
+
+        public string Base { get; private set; }
+        public string SocketPath { get; private set; }
+        internal readonly string Host;
+
+        internal HttpTransport(string url)
+        {
+            Base = url;
+            if (url.StartsWith(UnixScheme, StringComparison.Ordinal) && url.Length > UnixScheme.Length)
+            {
+                SocketPath = url.Substring(UnixScheme.Length);
+                Base = "http://localhost";
+                to = new UnixEndPoint(SocketPath);
+            }
+            if (!Uri.TryCreate(Base, UriKind.Absolute, out Uri uri) || uri.Scheme != "http" || uri.Host.Length == 0)
+                throw new ArgumentException("found the address '" + url + "'; it is http://... or unix:/path");
+            name = uri.Host.Trim('[', ']');
+            port = uri.Port;
+            Host = uri.Authority;
+        }
+
+        public IObbdCall NewCall()
+        {
+            return new HttpCall(this);
+        }
+
+        /// <summary>A connection that was free for the shortest time, or a new one. Throws SocketException.</summary>
+        internal HttpConnection Take(byte[] room)
+        {
+            long oldest = Clock.Now - IdleMs;
+            while (free.Count > 0)
+            {
+                HttpConnection last = free[free.Count - 1];
+                free.RemoveAt(free.Count - 1);
+                if (last.FreeSince >= oldest && !last.IsLeft(room))
+                    return last;
+                last.Close();
+            }
+            if (to == null)
+                to = Resolved();
+            return new HttpConnection(to);
+        }
+
+        EndPoint Resolved()
+        {
+            if (IPAddress.TryParse(name, out IPAddress literal))
+                return new IPEndPoint(literal, port);
+            IPAddress[] found = Dns.GetHostAddresses(name);
+            foreach (IPAddress one in found)
+                if (one.AddressFamily == AddressFamily.InterNetwork)
+                    return new IPEndPoint(one, port);
+            if (found.Length == 0)
+                throw new SocketException((int)SocketError.HostNotFound);
+            return new IPEndPoint(found[0], port);
+        }
+
+        internal void Give(HttpConnection connection)
+        {
+            connection.FreeSince = Clock.Now;
+            free.Add(connection);
+        }
+
+        public void Dispose()
+        {
+            foreach (HttpConnection connection in free)
+                connection.Close();
+            free.Clear();
+        }
+    }
+}

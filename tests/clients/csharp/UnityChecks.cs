@@ -1,0 +1,153 @@
+using System;
+using System.Collections.Generic;
+using System.Threading;
+using Obbd;
+using Obbd.Unity;
+using UnityEngine;
+
+/// <summary>The Unity components, on stubs of Unity, with the real daemon.</summary>
+static partial class Checks
+{
+    /// <summary>Frames of a game, each of which finds the answer to the tick before.</summary>
+    static void Ticks(ObbdWorld world, int count, Action each = null)
+    {
+        for (int i = 0; i < count; i++)
+        {
+            world.tick.TryFinish(10000);
+            Time.timeAsDouble += 0.02;
+            if (each != null)
+                each();
+            world.Send("FixedUpdate");
+        }
+    }
+
+    /// <summary>Frames until something is so.</summary>
+    static void Until(ObbdWorld world, string what, Func<bool> so)
+    {
+        for (int i = 0; !so(); i++)
+        {
+            if (i == 1000)
+                throw new CheckFailed("not so after 1,000 frames: " + what);
+            Ticks(world, 1);
+            Thread.Sleep(2);
+        }
+    }
+
+    static ObbdHitbox Hitbox(GameObject parent, string name, Vector3 at, string entity = "")
+    {
+        var made = new GameObject(name, parent);
+        made.transform.position = at;
+        return made.AddComponent<ObbdHitbox>(box => box.entity = entity);
+    }
+
+    public static object Unity(ObbdClient client, ObbdMap arguments)
+    {
+        string scene = Fresh(client).Name;
+        for (int run = 0; run < 2; run++) // the second run of a game finds the boxes of the first
+        {
+            var root = new GameObject("world");
+            var judged = new List<string>();
+            var told = new List<string>();
+            var failed = new List<string>();
+            ObbdWorld world = root.AddComponent<ObbdWorld>(one =>
+            {
+                one.url = arguments.Text("url");
+                one.scene = scene;
+                one.Judged += (shot, hitbox, hit) => judged.Add(hitbox == null ? "nobody" : hitbox.Name);
+                one.Touched += message => told.Add(message.Kind);
+                one.Failed += problem => failed.Add(problem.Message);
+            });
+            ObbdHitbox ann = Hitbox(root, "ann", new Vector3(0, 0, 0), "ann");
+            ObbdHitbox bob = Hitbox(root, "bob", new Vector3(0, 0, 20), "bob");
+            Ticks(world, 3);
+            Same(bob.Id, client.Scene(scene).Box("bob")["id"] is long id ? (uint)id : 0, "the id of bob");
+            Same(world.HitboxOf(bob.Id), bob);
+            double seen = 0;
+            Ticks(world, 10, () => bob.transform.position.x += 2);
+            seen = world.Now - 100;
+            float then = bob.transform.position.x - 2 * 5;
+            Ticks(world, 1, () =>
+            {
+                var aim = new Ray(new Vector3(0, 0, 0), new Vector3(then, 0, 20));
+                world.Shoot(new ObbdShot { Ray = aim, MaxDistance = 100, SeenAt = seen, Player = "ann" });
+                world.Shoot(new ObbdShot { Ray = aim, MaxDistance = 100, SeenAt = world.Now, Player = "ann" });
+            });
+            Ticks(world, 3);
+            Same(string.Join(" ", judged), "bob nobody", "judged");
+            bob.transform.position = new Vector3(0.5f, 0, 0);
+            Until(world, "bob touches ann", () => string.Join(" ", told) == "state begin");
+            bob.Send("OnDisable");
+            Until(world, "bob is removed", () => string.Join(" ", told) == "state begin end");
+            Throws<ObbdProblem>(() => client.Scene(scene).Box("bob"));
+            client.Scene(scene).Delete(); // by somebody else
+            client.Scene(scene).Put(new ObbdMap { { "stranger", CubeMap(50) } });
+            Ticks(world, 6);
+            Same(failed.Count, 1, string.Join("; ", failed));
+            Same(ann.Id, 2u, "put again, behind the stranger");
+            world.Send("OnDestroy");
+        }
+        return null;
+    }
+
+    /// <summary>Vectors, quaternions and rays as the client takes them, from arrays and from memory of jobs.</summary>
+    public static object UnityTypes(ObbdClient client, ObbdMap arguments)
+    {
+        ObbdScene scene = Fresh(client);
+        ObbdTick tick = scene.NewTick();
+        tick.Put("a", Cube(0));
+        tick.Put("b", Cube(9));
+        tick.SendAndWait();
+        var ids = new uint[] { 1, 2, 0 };
+        var centers = new[] { new Vector3(1, 2, 3), new Vector3(4, 5, 6), new Vector3(9, 9, 9) };
+        var rotations = new[] { Quaternion.identity, new Quaternion { x = 1 }, new Quaternion() };
+        tick.Poses(ids, centers, rotations, 2);
+        tick.SendAndWait();
+        Near(scene.Box("b").Numbers("center")[2], 6);
+        Near(scene.Box("b").Numbers("rotation")[0], 1);
+        centers[1].z = 7;
+        tick.Poses(new global::Unity.Collections.NativeArray<uint>(ids), new global::Unity.Collections.NativeArray<Vector3>(centers),
+            new global::Unity.Collections.NativeArray<Quaternion>(rotations), 2);
+        int ray = tick.Ray(new Ray(new Vector3(4, 5, 0), new Vector3(0, 0, 1)).ToObbd(50));
+        tick.SendAndWait();
+        Same(tick.Hit(ray, out ObbdHit hit), true);
+        Same(hit.Point.ToUnity().z, 6f);
+        return null;
+    }
+
+    /// <summary>FixedUpdate of 500 hitboxes and some shots; how many bytes it allocates.</summary>
+    public static object UnityAllocated(ObbdClient client, ObbdMap arguments)
+    {
+        const int Count = 1000;
+        string scene = Fresh(client).Name;
+        var root = new GameObject("world");
+        int hits = 0, failures = 0;
+        ObbdWorld world = root.AddComponent<ObbdWorld>(one =>
+        {
+            one.url = arguments.Text("url");
+            one.scene = scene;
+            one.Judged += (shot, hitbox, hit) => hits += hitbox != null ? 1 : 0;
+            one.Failed += problem => failures++;
+        });
+        for (int i = 0; i < 500; i++)
+            Hitbox(root, "box" + i, new Vector3(3 * i, 0, 0));
+        Action update = (Action)Delegate.CreateDelegate(typeof(Action), world,
+            typeof(ObbdWorld).GetMethod("FixedUpdate", System.Reflection.BindingFlags.Instance | System.Reflection.BindingFlags.NonPublic));
+        long allocated = 0;
+        for (int i = -200; i < Count; i++)
+        {
+            if (i == 0)
+            {
+                hits = 0;
+                allocated = GC.GetAllocatedBytesForCurrentThread();
+            }
+            Time.timeAsDouble += 0.02;
+            for (int k = 0; k < 8; k++)
+                world.Shoot(new ObbdShot { Ray = new Ray(new Vector3(3 * k, 0, -5), new Vector3(0, 0, 1)), SeenAt = world.Now - 30, Player = "x" });
+            update();
+            world.tick.TryFinish(10000);
+        }
+        allocated = GC.GetAllocatedBytesForCurrentThread() - allocated;
+        world.Send("OnDestroy");
+        return new ObbdMap { { "allocated", allocated }, { "hits", hits }, { "failures", failures } };
+    }
+}

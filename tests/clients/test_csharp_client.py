@@ -1,0 +1,372 @@
+#!/usr/bin/python3
+"""The C# client against the real daemon: codec, ids, ticks, events, tokens, Unity components, and what is in the package.
+
+The checks themselves are in C#, in tests/clients/csharp; most tests here call one of them by its name.
+"""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+from csharp import PACKAGE, Driver, Session
+from python import ROOT, same
+
+from daemon import Daemon
+from sums import run, test
+
+FOLDER = Path(tempfile.mkdtemp(prefix="obbd-csharp-"))
+SOCKET = f"unix:{FOLDER}/socket"
+DAEMON = Daemon("--listen", SOCKET)
+DRIVER = Driver()
+CLIENT = Session(DRIVER, DAEMON.url)
+
+
+def check(name, **arguments):
+    return CLIENT(name, url=DAEMON.url, **arguments)
+
+
+def raises(kind, work, text=""):
+    try:
+        value = work()
+    except Exception as error:
+        assert (type(error).__name__, bool(re.search(text, str(error)))) == (kind, True), repr(error)
+        return error
+    raise AssertionError(f"no {kind} but {value!r}")
+
+
+# ---- Codecs -------------------------------------------------------------------------------------
+
+# Values of RFC 8949, appendix A, that this codec writes as they stand there.
+WRITTEN = [
+    ("00", 0), ("17", 23), ("1818", 24), ("1903e8", 1000), ("1a000f4240", 1000000), ("1b000000e8d4a51000", 10**12),
+    ("1bffffffffffffffff", 2**64 - 1), ("c249010000000000000000", 2**64), ("3bffffffffffffffff", -(2**64)),
+    ("c349010000000000000000", -(2**64) - 1), ("20", -1), ("3903e7", -1000), ("fb3ff199999999999a", 1.1), ("fbc010666666666666", -4.1),
+    ("fb7e37e43c8800759c", 1e300), ("f4", False), ("f5", True), ("f6", None), ("60", ""), ("6449455446", "IETF"), ("62c3bc", "\u00fc"),
+    ("64f0908591", "\U00010151"), ("80", []), ("8301820203820405", [1, [2, 3], [4, 5]]), ("a26161016162820203", {"a": 1, "b": [2, 3]}),
+    ("826161a161626163", ["a", {"b": "c"}]), ("826161f6", ["a", None]),
+]  # fmt: skip
+TYPED = [
+    ("d846480100000002000000", {"u32": [1, 2]}),
+    ("d855440000c03f", {"f32": [1.5]}),
+    ("d85648000000000000f83f", {"f64": [1.5]}),
+]
+READ = [("fa47c35000", 100000), ("c340", -1), ("3b7fffffffffffffff", -(2**63)), ("c240", 0)]
+
+
+@test
+def cbor_as_in_rfc_8949_and_rfc_8746():
+    for wanted, value in WRITTEN:
+        assert same(CLIENT("Cbor", hex=wanted, value=value), value), wanted
+    for wanted, value in TYPED:
+        assert CLIENT("Cbor", hex=wanted, **value) == list(value.values())[0], wanted
+    for given, value in READ:
+        assert CLIENT("ReadCbor", hex=given) == value, given
+
+
+@test
+def broken_cbor_is_refused_and_every_truncated_prefix():
+    assert CLIENT("EveryPrefixIsRefused") > 80
+    # trailing, indefinite, an unknown tag, half a number in a typed array, a key that is no text, a simple value, too deep, no UTF-8
+    for given in ("0000", "9fff", "5fff", "d85040", "d8464101", "a10000", "e0", "81" * 66 + "00", "61ff", "9bffffffffffffffff"):
+        CLIENT("BrokenCbor", hex=given)
+
+
+@test
+def json_as_in_rfc_8259():
+    wrong = ["", "{", "[1,]", "01x", '"a', '"\\u12"', '"\\x"', "nul", "[1] 2", '{"a" 1}', '"\n"', "--1", "1e", "1e400", "{1:2}", "[" * 300]
+    text = ' {"a" : [1, -2.5e-3, true, null, "\\u00e9\\ud834\\udd1e\\n\\/"], "b": 123456789012345678901234567890, "c": -0.0} '
+    written = CLIENT("Json_", wrong=wrong, text=text)
+    assert json.loads(written) == {"a": [1, -0.0025, True, None, "\u00e9\U0001d11e\n/"], "b": 123456789012345678901234567890, "c": 0}
+    assert written.endswith('"c":-0.0}'), written
+
+
+@test
+def random_values_come_back_through_both_codecs():
+    assert CLIENT("RandomValues") > 300
+
+
+# ---- Scenes and ticks ---------------------------------------------------------------------------
+
+
+@test
+def ids_of_boxes_that_were_put_and_of_boxes_that_were_there_before():
+    check("Ids")
+
+
+@test
+def every_kind_of_query_of_a_tick():
+    assert check("Queries") == 23
+
+
+@test
+def shots_into_the_past_and_what_they_saw():
+    check("Times")
+
+
+@test
+def everything_that_a_tick_changes_and_how_it_is_refused():
+    check("ChangesOfATick")
+
+
+@test
+def a_thousand_ticks_allocate_nothing():
+    for url in (DAEMON.url, SOCKET):
+        with Session(DRIVER, url) as client:
+            told = client("Allocated")
+        print(f"1,000 ticks of 1,000 poses and 64 rays by {url.split(':')[0]}: {told['allocated']} bytes allocated,", end=" ")
+        print(f"{told['worked_us']:.0f} us to build, send and read one, {told['waited_us']:.0f} us for its answer")
+        assert told["allocated"] == 0
+        # each tick: 64 rays and 2 of a batch hit, the sphere finds 2 boxes and its second is box 2; no pair overlaps
+        assert told["hits"] == 1000 * (64 + 2 + 2 + 2)
+
+
+@test
+def a_scene_that_was_deleted_and_made_again_is_noticed_and_its_boxes_are_put_again():
+    check("Lost")
+
+
+@test
+def boxes_settings_copies_the_plain_calls():
+    check("PlainCalls")
+
+
+@test
+def large_bodies_go_out_and_come_in():
+    assert check("Large") > 2_000_000
+    with Session(DRIVER, SOCKET) as client:
+        assert client("Large") > 2_000_000
+
+
+class Cutter:
+    """A proxy in front of the daemon, which keeps the answer of its second connection to itself."""
+
+    def __init__(self):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+        self.answers = 0
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            try:
+                near, _ = self.listener.accept()
+            except OSError:
+                return
+            with near, socket.create_connection(("127.0.0.1", DAEMON.port)) as far:
+                far.sendall(near.recv(1 << 16))
+                answer = far.recv(1 << 16)
+                self.answers += 1
+                if self.answers != 2:
+                    near.sendall(answer)
+
+
+@test
+def a_commit_of_a_builder_whose_answer_was_cut_is_sent_again_and_applied_once():
+    cutter = Cutter()
+    CLIENT("SentAgain", url=cutter.url)
+    cutter.listener.close()
+    assert cutter.answers == 3
+
+
+class Scripted:
+    """A server that answers each connection with the next text, or with nothing for None, and closes it."""
+
+    def __init__(self, *answers):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+        self.requests = []
+        threading.Thread(target=self.serve, args=(answers,), daemon=True).start()
+
+    def serve(self, answers):
+        for answer in answers:
+            near, _ = self.listener.accept()
+            with near:
+                self.requests.append(near.recv(1 << 16))
+                if answer is not None:
+                    near.sendall(answer.encode())
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.listener.close()
+
+
+def http(status, body, *headers):
+    lines = [f"HTTP/1.1 {status} Scripted", "Content-Type: application/json", f"Content-Length: {len(body)}", *headers]
+    return "\r\n".join([*lines, "", body])
+
+
+COMMITTED = '{"revision":7,"time":1,"removed":0,"put":0,"posed":1,"transformed":0,"results":[{"count":2,"pairs":[]}]}'
+BUSY = http(503, '{"type":"/problems/unavailable","title":"busy","status":503,"detail":"found too much"}', "Retry-After: 1")
+
+
+@test
+def a_polled_tick_never_waits_whatever_the_server_does():
+    def against(*answers, **how):
+        with Scripted(*answers) as server:
+            told = CLIENT("TickAgainst", url=server.url, **how)
+            assert told["longest"] < 900, told  # it would be a second if it waited for the time that the server states
+            return told["problem"], told["revision"], told["count"], len(server.requests)
+
+    assert against(http(200, COMMITTED)) == (None, 7, 2, 1), "an answer in JSON is understood"
+    assert against(BUSY, http(200, COMMITTED)) == (None, 7, 2, 2), "what is no tick is sent again"
+    assert against(BUSY, time=5) == ("ObbdProblem", 0, 0, 1), "a tick is not"
+    assert against(None, http(200, COMMITTED)) == (None, 7, 2, 2), "what has an id is sent again behind a cut"
+    assert against(None, time=5) == ("ObbdUnknown", 0, 0, 1)
+    assert against(http(200, '{"revision":7,'), time=5) == ("ObbdUnknown", 0, 0, 1), "an answer that nobody can read"
+    unanswered = COMMITTED.replace('{"count":2,"pairs":[]}', '{"problem":{"type":"/problems/unavailable","status":503,"detail":"x"}}')
+    assert against(http(200, unanswered), time=5) == ("ObbdUnanswered", 7, 0, 1), "the commit was made"
+    chunked = "HTTP/1.1 200 OK\r\ncontent-type:application/json\r\ntransfer-encoding: chunked\r\n\r\n"
+    half = len(COMMITTED) // 2
+    chunked += f"{half:x};x=y\r\n{COMMITTED[:half]}\r\n{len(COMMITTED) - half:X}\r\n{COMMITTED[half:]}\r\n0\r\n\r\n"
+    assert against(chunked, time=5) == (None, 7, 2, 1)
+    until_close = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n{COMMITTED}"
+    assert against(until_close, time=5) == (None, 7, 2, 1)
+    for broken in ("SSH-2.0-x\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n", chunked[:-40], http(200, COMMITTED)[:-5]):
+        assert against(broken, time=5)[0] == "ObbdUnknown", broken
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        gone = f"http://127.0.0.1:{closed.getsockname()[1]}"
+    assert CLIENT("TickAgainst", url=gone, time=5)["problem"] == "ObbdRefused"
+
+
+@test
+def events_from_the_present_set_on_until_the_scene_is_deleted():
+    with Session(DRIVER, DAEMON.url) as client, Session(DRIVER, DAEMON.url) as writer:
+        box = {"center": [0, 0, 0], "half_extents": [1, 1, 1]}
+        writer("scene", name="events")
+        client("scene", name="events")
+        writer("commit", commit={"put": {"a": box, "b": {**box, "center": [1.5, 0, 0]}}})
+        topics = ["collisions", "boxes"]
+        assert client("events", topics=topics, which="prefix=a&include=pose", count=1)[0]["pairs"] == [["a", "b"]]
+        assert client("events", count=1, within=300) == []
+        writer("commit", commit={"time": 5, "pose": {"a": {"center": [20, 0, 0]}}})
+        end, boxes = client("events", count=2)
+        assert (end["event"], end["pairs"]) == ("end", [["a", "b"]])
+        assert boxes["columns"] == {"ids": [1], "centers": [20, 0, 0], "rotations": [0, 0, 0, 1]}
+        writer("request", method="DELETE", path="/v1/scenes/events")
+        assert [event["event"] for event in client("events", count=9)] == ["gone"]
+
+
+@test
+def events_go_on_over_a_restart():
+    with Daemon() as first:
+        client = Session(DRIVER, first.url, on_lost={"put": {"a": {"center": [0, 0, 0], "half_extents": [1, 1, 1]}}})
+        client("commit", commit={"put": {"a": {"center": [0, 0, 0], "half_extents": [1, 1, 1]}}})
+        assert client("events", topics=["collisions"], count=1)[0]["event"] == "state"
+        port = first.port
+    with Daemon(port=port):
+        assert client("events", count=1)[0]["event"] == "state"
+        assert client("ids", names=["a"]) == [1]
+        client("close")
+
+
+# ---- Ways to the daemon -------------------------------------------------------------------------
+
+
+@test
+def a_unix_socket_and_the_address_and_token_of_the_environment():
+    with Session(DRIVER, SOCKET) as client:
+        assert client("scene", name="x") is None, "no page"
+        assert isinstance(client("request", method="GET", path="/v1/scenes")["value"]["scenes"], list)
+    assert CLIENT("scene", name="it's") == f"{DAEMON.url}/#it%27s"
+    for address in ("ftp://x", "https://x", "unix:", "localhost:7480"):
+        raises("ArgumentException", lambda address=address: Session(DRIVER, address), f"found the address '{address}'")
+    closed = Session(DRIVER, "http://127.0.0.1:1", options={"retries": 0})
+    raises("Refused", lambda: closed("request", method="GET", path="/healthz"), "no connection to http://127.0.0.1:1")
+    raises("Refused", lambda: Session(DRIVER, "unix:/nowhere", options={"retries": 0})("request", method="GET", path="/healthz"))
+    with Scripted(http(200, "{}")) as server, Driver(OBBD_URL=server.url, OBBD_TOKEN="from the environment") as driver:
+        Session(driver, None)("request", method="GET", path="/x")
+        assert b"\r\nAuthorization: Bearer from the environment\r\n" in server.requests[0]
+
+
+@test
+def a_token_is_asked_for_when_there_is_none_and_again_when_it_is_refused():
+    token = "a fresh token"
+    entry = {"name": "test", "sha256": hashlib.sha256(token.encode()).hexdigest(), "scopes": ["read", "write"], "scenes": ["*"]}
+    (FOLDER / "tokens.json").write_text(json.dumps({"tokens": [entry]}), encoding="utf-8")
+    list_ = {"method": "GET", "path": "/v1/scenes"}
+    with Daemon("--token-file", str(FOLDER / "tokens.json")) as guarded:
+        with Session(DRIVER, guarded.url, options={"tokens": ["an old one", token]}) as asking:
+            assert asking("request", **list_)["status"] == 200
+        with Session(DRIVER, guarded.url, options={"token": token}) as given:
+            assert given("request", **list_)["status"] == 200
+        with Session(DRIVER, guarded.url, options={"token": "wrong"}) as wrong:
+            assert raises("Problem", lambda: wrong("request", **list_)).status == 401
+
+
+@test
+def each_request_is_printed_as_a_curl_that_works():
+    with (FOLDER / "curl").open("w+") as said:
+        with Driver(OBBD_DEBUG="1", stderr=said) as driver, Session(driver, DAEMON.url) as client:
+            client("scene", name="it's")
+            client("commit", commit={"put": {"a": {"center": [0, 0, 0], "half_extents": [1, 1, 1]}}})
+            client("query", query={"kind": "pairs", "pairs": {"u32": [1, 1]}, "by": "id"})
+        said.seek(0)
+        commands = said.read().strip().split("\n")
+    assert len(commands) == 2, commands
+    assert json.loads(subprocess.check_output(["sh", "-c", commands[1]]))["results"] == [{"overlap": True}]
+
+
+# ---- Unity --------------------------------------------------------------------------------------
+
+
+@test
+def the_unity_components_judge_shots_follow_touches_and_put_their_boxes_again():
+    check("Unity")
+
+
+@test
+def unity_types_go_in_as_they_lie():
+    check("UnityTypes")
+
+
+@test
+def a_thousand_fixed_updates_allocate_nothing():
+    told = check("UnityAllocated")
+    print(f"1,000 FixedUpdates of 500 hitboxes and 8 shots: {told['allocated']} bytes allocated, {told['hits']} shots hit")
+    assert (told["allocated"], told["failures"]) == (0, 0)
+    assert told["hits"] > 4000
+
+
+# ---- The package --------------------------------------------------------------------------------
+
+
+@test
+def the_package_has_the_version_of_the_daemon_and_a_meta_file_for_everything():
+    manifest = json.loads((PACKAGE / "package.json").read_text(encoding="utf-8"))
+    version = subprocess.check_output([os.environ["OBBD"], "--version"], text=True).split()[1]
+    assert (manifest["version"], manifest["unity"], "dependencies" in manifest) == (version, "2021.3", False)
+    held = {path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*")}
+    tree = ROOT / "proto/clients/csharp"
+    assert held == {path.relative_to(tree).as_posix() for path in tree.rglob("*")}
+    things = {name for name in held if not name.endswith(".meta")}
+    assert {name + ".meta" for name in things} == held - things, "Unity ignores what has no meta file"
+    guids = [re.search(r"^guid: ([0-9a-f]{32})$", (PACKAGE / f"{name}.meta").read_text(), re.M).group(1) for name in things]
+    assert len(set(guids)) == len(things) > 20
+    for name in ("Runtime/Obbd.asmdef", "Runtime/Unity/Obbd.Unity.asmdef"):
+        assert json.loads((PACKAGE / name).read_text(encoding="utf-8"))["allowUnsafeCode"] is True
+
+
+@test
+def the_core_needs_neither_unity_nor_anything_beyond_the_standard_library():
+    used = set()
+    for file in (PACKAGE / "Runtime").glob("*.cs"):
+        used |= set(re.findall(r"^using ([\w.]+);", file.read_text(encoding="utf-8"), re.M))
+    assert len(used) > 8 and all(name == "System" or name.startswith("System.") for name in used), used
+
+
+status = 1
+with DRIVER:
+    status = run()
+DAEMON.stop()
+shutil.rmtree(FOLDER)
+sys.exit(status)

@@ -1,0 +1,51 @@
+#!/usr/bin/python3
+"""The exchanges of the contract, through Request() of the C# client: in JSON and in CBOR, each file against a fresh daemon."""
+
+import sys
+
+from csharp import Driver, Session
+from exchanges import EXCHANGES, replay
+
+from sums import run, test
+
+DRIVER = Driver()
+
+
+class Asking(Session):
+    def __init__(self, url):
+        super().__init__(DRIVER, url, options={"retries": 0})
+
+    def ask(self, method, target, body, headers, media):
+        try:
+            reply = self("request", method=method, path=target, body=body, headers=headers, media=media)
+            return reply["status"], reply["headers"], reply["value"]
+        except Exception as problem:
+            if type(problem).__name__ != "Problem":
+                raise
+            return problem.status, problem.headers, problem.body
+
+    def stream(self, target, headers):
+        return Stream(self, target, self("stream", path=target, headers=headers))
+
+
+class Stream:
+    def __init__(self, client, target, headers):
+        self.client, self.target, self.headers = client, target, headers
+
+    def text(self):
+        return self.client("text", path=self.target)
+
+
+@test
+def every_exchange_in_json():
+    assert replay(Asking, "json") == 0
+
+
+@test
+def every_exchange_in_cbor():
+    assert replay(Asking, "cbor") > len(EXCHANGES) / 3
+
+
+with DRIVER:
+    status = run()
+sys.exit(status)
