@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -174,9 +175,12 @@ static void *commit_until_it_dies(void *context)
                        "{\"if_revision\":%zu,\"put\":{\"a\":{\"center\":[%zu,0,0],\"half_extents\":"
                        "[1,1,1]}}}",
                        n - 1, n);
-        dial_send(fd, test_text("POST /v1/scenes/s/commit HTTP/1.1\r\nHost: localhost\r\n"
-                                "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
-                                strlen(body), body));
+        const char *request =
+            test_text("POST /v1/scenes/s/commit HTTP/1.1\r\nHost: localhost\r\n"
+                      "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
+                      strlen(body), body);
+        if (send(fd, request, strlen(request), MSG_NOSIGNAL) != (ssize_t)strlen(request))
+            break;
         const ssize_t length = read(fd, got, sizeof got - 1);
         if (length <= 0)
             break;

@@ -6,20 +6,23 @@
 /* --request-timeout in milliseconds. Preparing the scene must fit in, on a slow machine, too. */
 static int limit_ms(void) { return 1500 + (int)(500 * test_timeout(1)); }
 
+enum { BOXES = 60000, MADE = BOXES / ROW_COMMIT /* revision of the scene that setup makes */ };
+
 static void setup(void)
 {
     char limit[16];
     (void)snprintf(limit, sizeof limit, "%d", limit_ms());
     service_start((const char *[]){"--request-timeout", limit, "--history-commits", "2", NULL});
-    make_row("/v1/scenes/s/commit", 60000, 5);
+    make_row("/v1/scenes/s/commit", BOXES, 5);
 }
 
-static int open_log(const char *path, int kernel_bytes)
+static int open_log(int from, const char *more, int kernel_bytes)
 {
     char request[256];
-    const int length =
-        snprintf(request, sizeof request,
-                 "GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", path);
+    const int length = snprintf(request, sizeof request,
+                                "GET /v1/scenes/s/log?from=%d%s HTTP/1.1\r\nHost: localhost\r\n"
+                                "Connection: close\r\n\r\n",
+                                from, more);
     const int s = dial();
     if (kernel_bytes > 0)
         ck_assert_int_eq(setsockopt(s, SOL_SOCKET, SO_RCVBUF, &kernel_bytes, sizeof kernel_bytes),
@@ -54,7 +57,7 @@ static void move(int commits)
 static bool log_ends(int commits)
 {
     static char bytes[16384];
-    const int s = open_log("/v1/scenes/s/log?from=1", 131072);
+    const int s = open_log(MADE, "", 131072);
     for (int i = 0; i < 12; i++) {
         ck_assert_int_gt(recv(s, bytes, sizeof bytes, 0), 0);
         wait_ms(limit_ms() / 10);
@@ -66,7 +69,7 @@ static bool log_ends(int commits)
 START_TEST(a_slow_log_is_cut_when_the_history_has_given_up_its_state)
 {
     ck_assert(log_ends(1));  /* the state is still in the history */
-    ck_assert(!log_ends(4)); /* begun at revision 1, which four more commits push out */
+    ck_assert(!log_ends(4)); /* begun at a revision that four more commits push out */
 }
 END_TEST
 
@@ -74,7 +77,7 @@ START_TEST(a_client_that_waits_holds_nothing_that_it_could_lose)
 {
     char bytes[4096];
     move(1);
-    const int s = open_log("/v1/scenes/s/log?from=2&follow=true", 0);
+    const int s = open_log(MADE + 1, "&follow=true", 0);
     ssize_t idle = 0;
     while (idle < 5) { /* takes the state, and then waits for longer than --request-timeout */
         const ssize_t n = recv(s, bytes, sizeof bytes, MSG_DONTWAIT);
