@@ -26,7 +26,7 @@ static partial class Checks
         byte[] bytes = Bytes(arguments.Text("hex"));
         var reader = new CborReader(bytes, 0, bytes.Length);
         object value = Read(bytes);
-        reader.Skip(0);
+        reader.Skip();
         Same(reader.At, bytes.Length, "what Skip skips");
         return value;
     }
@@ -51,7 +51,7 @@ static partial class Checks
             Throws<FormatException>(() =>
             {
                 var reader = new CborReader(whole, 0, size);
-                reader.Skip(0);
+                reader.Skip();
             });
         }
         ObbdMap columns = ((ObbdMap)Read(whole)).Map("columns");

@@ -272,7 +272,8 @@ static partial class Checks
     /// <summary>1,000 ticks of poses and rays, sent and read; how many bytes they allocate, and what they take.</summary>
     public static unsafe object Allocated(ObbdClient client, ObbdMap arguments)
     {
-        const int Boxes = 1000, Shots = 64, Ticks = 1000;
+        const int Boxes = 1000, Shots = 64;
+        int Ticks = (int)arguments.Number("ticks");
         ObbdScene scene = Fresh(client);
         ObbdTick tick = scene.NewTick(Boxes, Shots + 4);
         var ids = new uint[Boxes];
@@ -465,6 +466,17 @@ static partial class Checks
         Same(tick.Count(query), 0L);
         Near(client.Scene("cut").Box("a").Numbers("center")[0], 1);
         return null;
+    }
+
+    /// <summary>A commit with queries that the daemon could not answer, sent by SendAndWait; `url` is a server that says so.</summary>
+    public static object AskedAgain(ObbdClient client, ObbdMap arguments)
+    {
+        ObbdTick tick = Other(arguments).Scene("yard").NewTick();
+        tick.Remove("x");
+        int first = tick.AllPairs();
+        int second = tick.Point(V(1, 0, 0), new ObbdAsk { At = ObbdAt.Ago(30) });
+        tick.SendAndWait();
+        return new ObbdMap { { "revision", tick.Revision }, { "count", tick.Count(first) }, { "box", tick.Box(second, 0) } };
     }
 
     /// <summary>Against servers that misbehave as a tick sees it: polled, as a game does.</summary>

@@ -119,9 +119,9 @@ namespace Obbd
 
         internal bool KeyIs(string ascii)
         {
-            if (keySize != ascii.Length)
+            if (keySize != ascii.Length || Bytes[keyAt] != ascii[0])
                 return false;
-            for (int i = 0; i < keySize; i++)
+            for (int i = 1; i < keySize; i++)
                 if (Bytes[keyAt + i] != ascii[i])
                     return false;
             return true;
@@ -137,7 +137,7 @@ namespace Obbd
                     Key();
                     if (KeyIs(name))
                         return true;
-                    Skip(0);
+                    Skip();
                 }
             At = begin;
             return false;
@@ -146,6 +146,8 @@ namespace Obbd
         /// <summary>The bits of a float or a double; `big` says in which order they stand.</summary>
         internal static unsafe double Real(byte[] bytes, int at, int size, bool big)
         {
+            if (size == 8 && !big)
+                return BitConverter.ToDouble(bytes, at);
             ulong bits = 0;
             for (int i = 0; i < size; i++)
                 bits |= (ulong)bytes[at + i] << 8 * (big ? size - 1 - i : i);
@@ -211,51 +213,56 @@ namespace Obbd
             return Item(index) ? Double() : 0;
         }
 
+        /// <summary>Three numbers, from this one on, of the list or typed array that comes next; it stays there.</summary>
+        internal ObbdVector Triple(int index)
+        {
+            int begin = At;
+            if (TypedArray(out int at, out int count, out int tag))
+            {
+                At = begin;
+                at += 8 * index;
+                if (tag == CborWriter.TagDoubles && index + 3 <= count)
+                    return new ObbdVector(BitConverter.ToDouble(Bytes, at), BitConverter.ToDouble(Bytes, at + 8), BitConverter.ToDouble(Bytes, at + 16));
+            }
+            double x = Element(index);
+            At = begin;
+            double y = Element(index + 1);
+            At = begin;
+            double z = Element(index + 2);
+            At = begin;
+            return new ObbdVector(x, y, z);
+        }
+
         /// <summary>In the list that comes next, goes to an item; false behind its end.</summary>
         internal bool Item(int index)
         {
             if (Major != 4 || index >= List())
                 return false;
             for (; index > 0; index--)
-                Skip(0);
+                Skip();
             return true;
         }
 
-        internal void Skip(int depth)
+        /// <summary>Goes behind the next value, whatever it is.</summary>
+        internal void Skip()
         {
-            Deeper(depth);
-            int first = Bytes[Take(1)];
-            int info = first & 31;
-            switch (first >> 5)
+            for (long items = 1; items > 0; items--)
             {
-                case 0:
-                case 1:
-                    Number(info);
-                    break;
-                case 2:
-                case 3:
-                    Take(Length(info));
-                    break;
-                case 4:
-                    for (int n = Length(info); n > 0; n--)
-                        Skip(depth + 1);
-                    break;
-                case 5:
-                    for (int n = Length(info); n > 0; n--)
-                    {
-                        if (Major != 3)
-                            throw new FormatException("a key before byte " + At + " of the CBOR is no text");
-                        Skip(depth + 1);
-                        Skip(depth + 1);
-                    }
-                    break;
-                case 6:
-                    Number(info);
-                    Skip(depth + 1);
-                    break;
-                default:
+                int first = Bytes[Take(1)];
+                int major = first >> 5, info = first & 31;
+                if (major == 7)
                     Take(SizeOfSimple(info));
-                    break;
+                else if (major == 2 || major == 3)
+                    Take(info < 24 ? info : Length(info));
+                else if (major == 4)
+                    items += Length(info);
+                else if (major == 5)
+                    items += 2L * Length(info);
+                else
+                {
+                    Number(info);
+                    items += major == 6 ? 1 : 0;
+                }
             }
         }
 

@@ -34,8 +34,13 @@ namespace Obbd
         void BigEndian(ulong value, int size)
         {
             Reserve(size);
-            for (int shift = 8 * (size - 1); shift >= 0; shift -= 8)
-                Bytes[Size++] = (byte)(value >> shift);
+            byte[] bytes = Bytes;
+            for (int at = Size + size - 1; at >= Size; at--)
+            {
+                bytes[at] = (byte)value;
+                value >>= 8;
+            }
+            Size += size;
         }
 
         internal void Head(int major, ulong n)
@@ -76,11 +81,50 @@ namespace Obbd
 
         internal void Double(double value)
         {
-            Byte(0xfb);
-            BigEndian((ulong)BitConverter.DoubleToInt64Bits(value), 8);
+            Reserve(9);
+            ulong bits = (ulong)BitConverter.DoubleToInt64Bits(value);
+            byte[] bytes = Bytes;
+            int at = Size;
+            bytes[at + 8] = (byte)bits;
+            bytes[at + 7] = (byte)(bits >> 8);
+            bytes[at + 6] = (byte)(bits >> 16);
+            bytes[at + 5] = (byte)(bits >> 24);
+            bytes[at + 4] = (byte)(bits >> 32);
+            bytes[at + 3] = (byte)(bits >> 40);
+            bytes[at + 2] = (byte)(bits >> 48);
+            bytes[at + 1] = (byte)(bits >> 56);
+            bytes[at] = 0xfb;
+            Size += 9;
         }
 
         internal void Text(string text)
+        {
+            if (!ShortAscii(text))
+                AnyText(text);
+        }
+
+        /// <summary>Most texts are names of members: less than 24 ASCII characters. Writes nothing and gives false for others.</summary>
+        bool ShortAscii(string text)
+        {
+            int size = text.Length;
+            if (size >= 24)
+                return false;
+            Reserve(1 + size);
+            byte[] bytes = Bytes;
+            int at = Size;
+            bytes[at++] = (byte)(3 << 5 | size);
+            for (int i = 0; i < size; i++)
+            {
+                char c = text[i];
+                if (c >= 0x80)
+                    return false;
+                bytes[at++] = (byte)c;
+            }
+            Size = at;
+            return true;
+        }
+
+        void AnyText(string text)
         {
             int size = Utf8.GetByteCount(text);
             Head(3, (ulong)size);

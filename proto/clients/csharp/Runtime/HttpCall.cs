@@ -137,6 +137,10 @@ namespace Obbd
             {
                 return Fail(error.Message);
             }
+            catch (ObjectDisposedException)
+            {
+                return Fail("the client was disposed");
+            }
         }
 
         ObbdStep Fail(string why)

@@ -38,9 +38,12 @@ namespace Obbd
     {
         internal readonly Socket Socket;
         internal long FreeSince;
+        readonly HttpTransport transport;
 
-        internal HttpConnection(EndPoint to)
+        /// <summary>Begins to connect. Throws SocketException.</summary>
+        internal HttpConnection(HttpTransport transport, EndPoint to)
         {
+            this.transport = transport;
             bool unix = to.AddressFamily == AddressFamily.Unix;
             Socket = new Socket(to.AddressFamily, SocketType.Stream, unix ? ProtocolType.Unspecified : ProtocolType.Tcp);
             if (!unix)
@@ -54,10 +57,11 @@ namespace Obbd
             {
                 if (error.SocketErrorCode != SocketError.WouldBlock && error.SocketErrorCode != SocketError.InProgress)
                 {
-                    Close();
+                    Socket.Close();
                     throw;
                 }
             }
+            transport.Open.Add(this);
         }
 
         internal bool Wait(SelectMode what, int ms)
@@ -74,6 +78,7 @@ namespace Obbd
 
         internal void Close()
         {
+            transport.Open.Remove(this);
             Socket.Close();
         }
     }
@@ -86,6 +91,7 @@ namespace Obbd
         const int IdleMs = 5000;
         const string UnixScheme = "unix:";
 
+        internal readonly List<HttpConnection> Open = new List<HttpConnection>(16);
         readonly List<HttpConnection> free = new List<HttpConnection>(16);
         readonly string name;
         readonly int port;
@@ -130,7 +136,7 @@ namespace Obbd
             }
             if (to == null)
                 to = Resolved();
-            return new HttpConnection(to);
+            return new HttpConnection(this, to);
         }
 
         EndPoint Resolved()
@@ -154,8 +160,8 @@ namespace Obbd
 
         public void Dispose()
         {
-            foreach (HttpConnection connection in free)
-                connection.Close();
+            while (Open.Count > 0)
+                Open[Open.Count - 1].Close();
             free.Clear();
         }
     }

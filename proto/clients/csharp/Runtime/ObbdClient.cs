@@ -91,7 +91,7 @@ namespace Obbd
             return new ObbdStream(sender, path, headers);
         }
 
-        /// <summary>Leaves the connections.</summary>
+        /// <summary>Leaves the connections, also those of ticks and streams; what they wait for fails.</summary>
         public void Dispose()
         {
             sender.Dispose();

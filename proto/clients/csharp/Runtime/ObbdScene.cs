@@ -148,8 +148,11 @@ namespace Obbd
             Learn(names);
         }
 
-        /// <summary>Asks those queries again, of the same state, that the daemon could not answer behind the commit.</summary>
-        ObbdMap Answered(List<ObbdMap> queries, ObbdMap committed, int? timeout, int? retries)
+        /// <summary>
+        /// Asks those queries again, of the same state, that the daemon could not answer behind the commit. Throws ObbdUnanswered
+        /// if some stay without an answer.
+        /// </summary>
+        internal ObbdMap Answered(List<ObbdMap> queries, ObbdMap committed, int? timeout, int? retries)
         {
             List<object> results = committed.List("results");
             List<int> open = Open(results);

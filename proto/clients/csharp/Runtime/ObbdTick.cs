@@ -22,6 +22,7 @@ namespace Obbd
         int members, queryAt; // of the query that is being written
         double time = double.NaN;
         string epoch = "", sentEpoch = "";
+        int sentRetries;
         bool stale; // poses by ids of a scene that was lost
 
         internal ObbdTick(ObbdScene scene, int poses, int rays)
@@ -582,8 +583,8 @@ namespace Obbd
                 throw new InvalidOperationException("the commit before is not answered: call TryFinish until it is");
             bool changes = !double.IsNaN(time) || removeCount + frameCount + putCount + moveCount + poseCount + turnCount > 0;
             bool tick = !double.IsNaN(time) && moveCount + poseCount + frameCount > 0;
-            int retries = Retries ?? (tick ? 0 : scene.Sender.Retries);
-            string id = changes && retries > 0 ? ObbdScene.NewId() : null;
+            sentRetries = Retries ?? (tick ? 0 : scene.Sender.Retries);
+            string id = changes && sentRetries > 0 ? ObbdScene.NewId() : null;
             sentEpoch = poseCount > 0 ? epoch : scene.Epoch;
             Problem = null;
             answer.Clear();
@@ -601,7 +602,7 @@ namespace Obbd
                 Problem = ObbdLost.OfIds(scene.Name);
                 return;
             }
-            exchange.Begin(changes, id != null, Timeout, retries);
+            exchange.Begin(changes, id != null, Timeout, sentRetries);
             Busy = true;
             TryFinish();
         }
@@ -680,13 +681,19 @@ namespace Obbd
         }
 
         /// <summary>
-        /// Sends the commit and waits for its answer. Throws the problem if there is one. The ids of all boxes that were put are
-        /// known then, also of those that were there before.
+        /// Sends the commit and waits for its answer. Throws the problem if there is one. Queries that were not answered behind
+        /// the commit are asked again by the rules. The ids of all boxes that were put are known then, also of those that were
+        /// there before.
         /// </summary>
         public void SendAndWait()
         {
             Send();
             TryFinish(-1);
+            if (Problem is ObbdUnanswered && sentRetries > 0)
+            {
+                answer.Replace(scene.Answered(answer.Queries(), answer.Whole(), Timeout, sentRetries));
+                Problem = null;
+            }
             if (Problem != null)
                 throw Problem;
             List<string> put = answer.NamesOf("put");

@@ -119,8 +119,6 @@ namespace Obbd
 
         public void Dispose()
         {
-            while (free.Count > 0)
-                free.Pop().Leave();
             Transport.Dispose();
         }
     }

@@ -9,6 +9,7 @@ namespace Obbd
         byte[] bytes = new byte[0];
         int begin, end;
         int[] results = new int[64]; // where the answer to each query begins
+        int[] columns = new int[64]; // where its `columns` begin; 0 if it has none
         int count;
         int itemQuery = -1, item, itemAt, itemCount; // the item that was looked at last, of those in a list
         ObbdRequest request;
@@ -38,10 +39,6 @@ namespace Obbd
                 Take(exchange);
                 scene.NoteEpoch(exchange.Call);
                 var reader = new CborReader(bytes, begin, end);
-                reader.Skip(0);
-                if (reader.At != end)
-                    throw new FormatException("it goes on behind its value");
-                reader.At = begin;
                 ForgetRemoved(scene);
                 int unanswered = -1;
                 for (int n = reader.Map(); n > 0; n--)
@@ -49,6 +46,8 @@ namespace Obbd
                     reader.Key();
                     unanswered = Math.Max(unanswered, Member(ref reader, scene));
                 }
+                if (reader.At != end)
+                    throw new FormatException("it goes on behind its value");
                 return unanswered < 0 ? null : new ObbdUnanswered(null, new ObbdProblem(Value(unanswered).Map("problem"), 0, null));
             }
             catch (FormatException error)
@@ -63,13 +62,33 @@ namespace Obbd
             bytes = exchange.Call.Bytes;
             begin = exchange.Call.BodyAt;
             end = begin + exchange.Call.BodySize;
-            if (exchange.IsCbor)
-                return;
-            var writer = new CborWriter(2 * (end - begin) + 64); // somebody between here and the daemon speaks JSON only
-            writer.Value(exchange.Value());
+            if (!exchange.IsCbor)
+                Rewrite(exchange.Value()); // somebody between here and the daemon speaks JSON only
+        }
+
+        void Rewrite(object value)
+        {
+            var writer = new CborWriter(2 * (end - begin) + 64);
+            writer.Value(value);
             bytes = writer.Bytes;
             begin = 0;
             end = writer.Size;
+        }
+
+        /// <summary>Puts the results of another answer in the place of these. Allocates.</summary>
+        internal void Replace(ObbdMap whole)
+        {
+            Rewrite(whole);
+            itemQuery = -1;
+            CborReader reader = At(begin);
+            if (reader.Find("results"))
+                Results(ref reader);
+        }
+
+        /// <summary>The answer as an object. Allocates.</summary>
+        internal ObbdMap Whole()
+        {
+            return (ObbdMap)CborReader.Read(bytes, begin, end - begin);
         }
 
         /// <summary>Reads a member of the answer; the number of a query that was not answered, or -1.</summary>
@@ -92,7 +111,7 @@ namespace Obbd
             {
                 if (reader.KeyIs("repeated"))
                     Repeated = reader.IsTrue;
-                reader.Skip(0);
+                reader.Skip();
             }
             return -1;
         }
@@ -102,14 +121,23 @@ namespace Obbd
             int unanswered = -1;
             int n = reader.List();
             if (n > results.Length)
+            {
                 Array.Resize(ref results, 2 * n);
+                Array.Resize(ref columns, 2 * n);
+            }
             for (count = 0; count < n; count++)
             {
                 results[count] = reader.At;
-                CborReader look = reader;
-                if (unanswered < 0 && look.Find("problem"))
-                    unanswered = count;
-                reader.Skip(0);
+                columns[count] = 0;
+                for (int members = reader.Map(); members > 0; members--)
+                {
+                    reader.Key();
+                    if (reader.KeyIs("columns"))
+                        columns[count] = reader.At;
+                    else if (reader.KeyIs("problem"))
+                        unanswered = count;
+                    reader.Skip();
+                }
             }
             return unanswered;
         }
@@ -130,6 +158,13 @@ namespace Obbd
                 scene.Forget(sent.Text());
         }
 
+        /// <summary>The queries of the commit. Allocates.</summary>
+        internal List<ObbdMap> Queries()
+        {
+            var commit = (ObbdMap)CborReader.Read(request.Bytes, request.BodyAt, request.BodySize);
+            return commit.List("queries").ConvertAll(query => (ObbdMap)query);
+        }
+
         /// <summary>The names of a map of the commit; null if it has none. Allocates.</summary>
         internal List<string> NamesOf(string member)
         {
@@ -140,7 +175,7 @@ namespace Obbd
             for (int n = sent.Map(); n > 0; n--)
             {
                 names.Add(sent.Text());
-                sent.Skip(0);
+                sent.Skip();
             }
             return names;
         }
@@ -163,7 +198,7 @@ namespace Obbd
             if (!Has(query))
                 return null;
             CborReader reader = At(results[query]);
-            reader.Skip(0);
+            reader.Skip();
             return (ObbdMap)CborReader.Read(bytes, results[query], reader.At - results[query]);
         }
 
@@ -187,7 +222,7 @@ namespace Obbd
                 return false;
             reader.At = itemAt;
             for (; item < number; item++)
-                reader.Skip(0);
+                reader.Skip();
             itemAt = reader.At;
             return true;
         }
@@ -197,12 +232,9 @@ namespace Obbd
             return map.Find(name) ? map.Double() : absent;
         }
 
-        static ObbdVector Triple(CborReader map, string name, int at)
+        static ObbdVector Triple(CborReader map, string name)
         {
-            if (!map.Find(name))
-                return default(ObbdVector);
-            CborReader y = map, z = map;
-            return new ObbdVector(map.Element(at), y.Element(at + 1), z.Element(at + 2));
+            return map.Find(name) ? map.Triple(0) : default(ObbdVector);
         }
 
         static double Element(CborReader map, string name, int index, double absent)
@@ -215,21 +247,30 @@ namespace Obbd
             hit = default(ObbdHit);
             if (!Has(query) || index < 0 || number < 0)
                 return false;
-            CborReader reader = At(results[query]);
-            return reader.Find("columns") ? index == 0 && ColumnHit(reader, number, out hit) : ListedHit(query, number, index, out hit);
+            return columns[query] > 0 ? index == 0 && ColumnHit(At(columns[query]), number, out hit) : ListedHit(query, number, index, out hit);
         }
 
         static bool ColumnHit(CborReader columns, int number, out ObbdHit hit)
         {
             hit = default(ObbdHit);
-            hit.Id = (uint)Element(columns, "boxes", number, 0);
-            if (hit.Id == 0)
-                return false;
-            hit.Distance = Element(columns, "distances", number, double.NaN);
-            hit.Fraction = Element(columns, "fractions", number, double.NaN);
-            hit.Point = Triple(columns, "points", 3 * number);
-            hit.Normal = Triple(columns, "normals", 3 * number);
-            return true;
+            hit.Distance = hit.Fraction = double.NaN;
+            for (int members = columns.Map(); members > 0; members--)
+            {
+                columns.Key();
+                CborReader column = columns;
+                columns.Skip();
+                if (column.KeyIs("boxes"))
+                    hit.Id = (uint)column.Element(number);
+                else if (column.KeyIs("distances"))
+                    hit.Distance = column.Element(number);
+                else if (column.KeyIs("fractions"))
+                    hit.Fraction = column.Element(number);
+                else if (column.KeyIs("points"))
+                    hit.Point = column.Triple(3 * number);
+                else if (column.KeyIs("normals"))
+                    hit.Normal = column.Triple(3 * number);
+            }
+            return hit.Id != 0;
         }
 
         bool ListedHit(int query, int number, int index, out ObbdHit hit)
@@ -241,8 +282,8 @@ namespace Obbd
             hit.Id = (uint)Member(reader, "box", 0);
             hit.Distance = Member(reader, "distance", double.NaN);
             hit.Fraction = Member(reader, "fraction", double.NaN);
-            hit.Point = Triple(reader, "point", 0);
-            hit.Normal = Triple(reader, "normal", 0);
+            hit.Point = Triple(reader, "point");
+            hit.Normal = Triple(reader, "normal");
             CborReader overlapping = reader;
             hit.Started = (reader.Find("started_inside") && reader.IsTrue) || (overlapping.Find("started_overlapping") && overlapping.IsTrue);
             return true;
@@ -252,11 +293,11 @@ namespace Obbd
         {
             if (!Has(query))
                 return 0;
-            CborReader reader = At(results[query]), columns = reader;
+            if (columns[query] > 0)
+                return Element(At(columns[query]), "boxes", number, 0) > 0 ? 1 : 0;
+            CborReader reader = At(results[query]);
             if (reader.Find("count"))
                 return (long)reader.Double();
-            if (columns.Find("columns"))
-                return Element(columns, "boxes", number, 0) > 0 ? 1 : 0;
             return Item(query, number, out reader) && (reader.Find("hits") || reader.Find("boxes")) ? reader.Elements() : 0;
         }
 
@@ -295,15 +336,14 @@ namespace Obbd
             clamped = false;
             if (!Has(query))
                 return false;
-            CborReader reader = At(results[query]), columns = reader;
-            if (columns.Find("columns") && columns.Find("times"))
+            if (columns[query] > 0)
             {
-                CborReader times = At(results[query]);
-                times.Find("columns");
-                time = Element(times, "times", number, double.NaN);
-                clamped = Element(times, "clamped", number, 0) > 0;
-                return true;
+                time = Element(At(columns[query]), "times", number, double.NaN);
+                clamped = Element(At(columns[query]), "clamped", number, 0) > 0;
+                if (!double.IsNaN(time))
+                    return true;
             }
+            CborReader reader = At(results[query]);
             if (!reader.Find("at") && !(Item(query, number, out reader) && reader.Find("at")))
                 return false;
             time = Member(reader, "time", double.NaN);
