@@ -91,7 +91,9 @@ check-clients: $(if $(HAVE_NODE),$(JS_NODE)) ## the types of the clients
 	@cd $(PY) && mypy --no-error-summary --python-version 3.9 --ignore-missing-imports --cache-dir=$(CURDIR)/$(CLIENTS)/mypy obbd
 	@echo "check-clients: looked at $(words $(if $(HAVE_NODE),$(wildcard $(JS)/src/*.ts)) $(wildcard $(PY)/obbd/*.py)) files, clean"
 
-$(TEST_CLIENTS): $(B)/obbd $(TOOLS)/exchanges.ndjson
+# The phony prerequisite: a test that is newer than all sources is up to date for make, which then leaves out a missing package.
+.PHONY: clients-wanted
+$(TEST_CLIENTS): clients-wanted $(B)/obbd $(TOOLS)/exchanges.ndjson
 $(filter tests/clients/test_python_%,$(TEST_CLIENTS)): $(PY_INSTALLED)
 $(filter tests/clients/test_csharp_%,$(TEST_CLIENTS)): $(CS_BUILT)/driver.exe
 $(filter tests/clients/test_js_%,$(TEST_CLIENTS)): $(JS_INSTALLED) $(CLIENT_TESTS_NODE)

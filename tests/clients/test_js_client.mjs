@@ -403,6 +403,10 @@ test("a token is asked for when there is none, and again when it is refused", as
     await knows.scene("yard").put({ a: CUBE(0) });
     assert.deepEqual(asked, [false, true]);
     await assert.rejects(connect(guarded.url, { token: "wrong" }).request("GET", "/v1/scenes"), { status: 401 });
+    process.env.OBBD_TOKEN = token;
+    assert.equal((await connect(guarded.url).request("GET", "/v1/scenes")).status, 200);
+    await assert.rejects(connect(guarded.url, { token: "wrong" }).request("GET", "/v1/scenes"), { status: 401 });
+    delete process.env.OBBD_TOKEN;
     await guarded.stop();
 });
 
@@ -468,7 +472,7 @@ test("a spawned daemon ends with its program, however that ends", async () => {
     );
     for (const way of ["close", "leave", "hang"]) {
         const child = spawn("node", [program, way], {
-            env: { ...process.env, OBBD_BIN: process.env.OBBD, TMPDIR: folder },
+            env: { ...process.env, OBBD_BIN: process.env.OBBD, OBBD_TOKEN: "of another daemon", TMPDIR: folder },
             stdio: ["ignore", "pipe", "inherit"],
         });
         const ended = new Promise((resolve) => child.once("exit", resolve));

@@ -430,6 +430,10 @@ def a_token_is_asked_for_when_there_is_none_and_again_when_it_is_refused():
         obbd.connect(guarded.url, token=ask).scene("yard").put({"a": cube(0)})
         assert asked == [False, True]
         assert raises(obbd.Problem, lambda: obbd.connect(guarded.url, token="wrong").request("GET", "/v1/scenes")).status == 401
+        os.environ["OBBD_TOKEN"] = token
+        assert obbd.connect(guarded.url).request("GET", "/v1/scenes").status == 200
+        assert raises(obbd.Problem, lambda: obbd.connect(guarded.url, token="wrong").request("GET", "/v1/scenes")).status == 401
+        del os.environ["OBBD_TOKEN"]
 
 
 def program(text, *words, **variables):
@@ -490,7 +494,7 @@ if sys.argv[1] == "close": db.close()"""
         return False
 
     for way in ("close", "leave", "hang"):
-        child = program(text, way)
+        child = program(text, way, OBBD_TOKEN="of another daemon")
         page, span = child.stdout.readline().split()
         assert span == "2000"
         if way == "hang":

@@ -5,8 +5,9 @@ import { NodeTransport } from "./node_transport.js";
 export * from "./index.js";
 export { spawn, type SpawnOptions } from "./spawn.js";
 
-/** A client of the daemon at `http://…`, `https://…` or `unix:/path`; by default OBBD_URL, else http://localhost:7480. Nothing is
- * sent yet. */
+/** A client of the daemon at `http://…`, `https://…` or `unix:/path`; by default OBBD_URL, else http://localhost:7480. The token
+ * is by default OBBD_TOKEN. Nothing is sent yet. */
 export function connect(url: string = process.env.OBBD_URL ?? ADDRESS, options: ConnectOptions = {}): Client {
-    return new Client(new NodeTransport(url.replace(/\/$/, "")), settingsOf(options));
+    const token = options.token || process.env.OBBD_TOKEN || undefined;
+    return new Client(new NodeTransport(url.replace(/\/$/, "")), { ...settingsOf(options), token });
 }

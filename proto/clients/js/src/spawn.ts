@@ -11,7 +11,7 @@ import { NodeTransport } from "./node_transport.js";
 const GUARD = '"$@" </dev/null & pid=$!; exec >&- 2>&-; read -r _; kill "$pid"; wait "$pid"; rmdir "$0"';
 
 // Variables of the clients. The daemon refuses a variable that begins like its own and is none of them.
-const OURS = ["OBBD_BIN", "OBBD_URL", "OBBD_DEBUG"];
+const OURS = ["OBBD_BIN", "OBBD_URL", "OBBD_TOKEN", "OBBD_DEBUG"];
 
 export interface SpawnOptions extends ConnectOptions {
     /** The daemon; by default OBBD_BIN, then bin/obbd of this package, then obbd on the PATH. */

@@ -71,11 +71,11 @@ class Client:
 def connect(url: str | None = None, token: Token = None, timeout: float = 10.0, retries: int = 3) -> Client:
     """A client of the daemon at http://..., https://... or unix:/path; by default OBBD_URL, else http://localhost:7480.
 
-    token     a string, or a function that gives one; its argument says that the one before was refused
+    token     a string, or a function that gives one; its argument says that the one before was refused; by default OBBD_TOKEN
     timeout   seconds for a call with all its attempts
     retries   how often a call may be sent again
 
     Nothing is sent yet.
     """
     address = url or os.environ.get("OBBD_URL") or ADDRESS
-    return Client(Pool(address.rstrip("/")), token, timeout, retries)
+    return Client(Pool(address.rstrip("/")), token or os.environ.get("OBBD_TOKEN"), timeout, retries)

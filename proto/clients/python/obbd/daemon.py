@@ -16,7 +16,7 @@ from .transport import Pool
 GUARD = '"$@" </dev/null & pid=$!; exec >&- 2>&-; read -r _; kill "$pid"; wait "$pid"; rmdir "$0"'
 
 # Variables of the clients. The daemon refuses a variable that begins like its own and is none of them.
-OURS = ("OBBD_BIN", "OBBD_URL", "OBBD_DEBUG")
+OURS = ("OBBD_BIN", "OBBD_URL", "OBBD_TOKEN", "OBBD_DEBUG")
 
 
 def _binary_of(binary: str | None) -> str:
