@@ -67,6 +67,7 @@ static bool take_over(struct srv_data *data, srv_restored *restored, char *error
     data->snapshots.locks = o->locks;
     data->snapshots.drain = o->drain;
     data->snapshots.log = o->log;
+    data->snapshots.budget = o->budget;
     data->snapshots.remember = srv_durable_remember;
     data->snapshots.last_seq = restored->last_seq;
     data->snapshots.total = restored->total;

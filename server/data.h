@@ -21,6 +21,7 @@ typedef struct srv_data_options {
     struct srv_pool *pool;
     struct srv_locks *locks;
     struct srv_drain *drain;
+    struct obb_budget *budget; /* snapshots draw from it */
     const struct srv_log *log;
     /* All scenes are in the store, and the journal takes entries. Returns false without memory. */
     bool (*ready)(void *context, const srv_restored *restored);

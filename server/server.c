@@ -335,6 +335,7 @@ static bool open_data(struct srv_server *server, size_t workers, const struct ob
                                       .pool = server->pool,
                                       .locks = &server->locks,
                                       .drain = &server->drain,
+                                      .budget = &server->budget,
                                       .log = &server->log,
                                       .ready = on_restored,
                                       .failed = on_data_failed,

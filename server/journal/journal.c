@@ -410,6 +410,8 @@ size_t srv_journal_waiting(struct srv_journal *j)
     return waiting;
 }
 
+void srv_journal_count_failure(struct srv_journal *j) { add_to(&j->figures.failures, 1); }
+
 const struct srv_journal_figures *srv_journal_figures(const struct srv_journal *j)
 {
     return &j->figures;

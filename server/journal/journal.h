@@ -53,6 +53,9 @@ srv_journal_status srv_journal_state(struct srv_journal *journal);
 /* Returns how many entries wait or are being written. */
 size_t srv_journal_waiting(struct srv_journal *journal);
 
+/* Counts upkeep of the loop that failed, among the failures of the journal. */
+void srv_journal_count_failure(struct srv_journal *journal);
+
 const struct srv_journal_figures *srv_journal_figures(const struct srv_journal *journal);
 
 #endif

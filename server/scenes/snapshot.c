@@ -36,7 +36,6 @@ struct srv_snapshot {
     bool paused;              /* the entry failed: it is handed over again when the journal works */
     bool renews;              /* only the word of the last snapshot is written anew */
     bool needs_seal, is_held; /* the word needs srv_snapshot_seal; waits for it */
-    bool no_memory;
     srv_journal_status status; /* of the entry */
 
     uint64_t number, from, mark; /* as in srv_journaled */
@@ -46,7 +45,7 @@ struct srv_snapshot {
     /* What the pieces are made of. */
     struct obb_view *view;  /* the oldest state */
     struct obb_view *later; /* the same, and all states after it; until the steps are told */
-    obb_step *steps;        /* owned; to the newest published state */
+    obb_step *steps;        /* owned, of the budget; to the newest published state */
     size_t step_count, step;
     obb_settings settings;   /* of the oldest state */
     obb_moment moment;       /* likewise */
@@ -60,6 +59,7 @@ struct srv_snapshot {
     obb_digest oldest_digest, changes;
     struct wire_buf piece;
     struct obb_arena arena;
+    bool no_memory; /* for the piece */
 };
 
 /* ---- Making pieces: on any thread ------------------------------------------------------------ */
@@ -254,11 +254,21 @@ static struct srv_journaled *find_pin(struct srv_snapshots *all)
     return excess > more(least_of(all), pin->size) ? pin : NULL;
 }
 
+/* There is no memory for a snapshot. Some more records come before the next one is tried. */
+static void meet_no_memory(struct srv_snapshots *all, const struct srv_journaled *scene)
+{
+    all->rests_until = all->total + least_of(all) / LOOKS;
+    srv_journal_count_failure(all->journal);
+    if (all->log != NULL)
+        SRV_LOG(all->log, SRV_WARN, "snapshot", srv_bytes("scene", obb_scene_name(scene->scene)),
+                srv_text("why", "there is not enough memory"));
+}
+
 /* Begins the snapshot that is the most due, if none is under way. */
 static void look(struct srv_snapshots *all)
 {
     struct srv_journaled *due = NULL;
-    if (all->regular != NULL || all->stopped)
+    if (all->regular != NULL || all->stopped || all->total < all->rests_until)
         return;
     for (struct srv_journaled *scene = all->first; scene != NULL; scene = scene->next)
         if (is_due(all, scene) && (due == NULL || scene->bytes > due->bytes))
@@ -294,7 +304,7 @@ static void free_snapshot(struct srv_snapshot *s)
         all->regular = NULL;
     if (s->scene != NULL)
         s->scene->under_way = NULL;
-    obb_free(s->steps);
+    obb_budget_free(s->steps);
     obb_arena_fini(&s->arena);
     wire_buf_fini(&s->piece);
     obb_free(s);
@@ -435,6 +445,8 @@ static void piece_made(struct srv_job *job)
 {
     struct srv_snapshot *s = (struct srv_snapshot *)job;
     s->on_pool = false;
+    if (s->no_memory && s->scene != NULL)
+        meet_no_memory(s->all, s->scene);
     if (atomic_load(&s->cancelled) || s->no_memory) {
         give_up(s, SRV_JOURNAL_FAILED);
         return;
@@ -482,6 +494,7 @@ static void advance(struct srv_snapshot *s)
     s->on_pool = true;
     if (srv_pool_submit(s->all->pool, &s->job) != SRV_SUBMITTED) {
         s->on_pool = false;
+        meet_no_memory(s->all, s->scene);
         give_up(s, SRV_JOURNAL_FAILED);
     }
 }
@@ -505,6 +518,7 @@ static struct srv_snapshot *create(struct srv_snapshots *all, struct srv_journal
     s->job.background = true;
     s->job.cancelled = &s->cancelled;
     obb_arena_init(&s->arena);
+    s->arena.budget = s->piece.budget = all->budget;
     scene->under_way = s;
     s->next = all->under_way;
     if (s->next != NULL)
@@ -522,7 +536,7 @@ static bool find_steps(struct srv_snapshot *s)
     s->newest_next_id = s->next_id;
     if (count == 0)
         return true;
-    s->steps = obb_calloc((size_t)count, sizeof *s->steps);
+    s->steps = obb_budget_calloc(s->all->budget, (size_t)count, sizeof *s->steps);
     if (s->steps == NULL)
         return false;
     for (; s->step_count < count; s->step_count++) {
@@ -573,6 +587,8 @@ static struct srv_snapshot *create_and_prepare(struct srv_snapshots *all,
         free_snapshot(s);
         s = NULL;
     }
+    if (s == NULL)
+        meet_no_memory(all, scene);
     return s;
 }
 
@@ -599,9 +615,13 @@ static void begin(struct srv_snapshots *all, struct srv_journaled *scene)
 /* Lets the last snapshot of a scene that has not changed count from here on. */
 static void renew(struct srv_snapshots *all, struct srv_journaled *scene)
 {
-    struct srv_snapshot *s = scene->under_way == NULL ? create(all, scene) : NULL;
-    if (s == NULL)
+    if (scene->under_way != NULL)
         return;
+    struct srv_snapshot *s = create(all, scene);
+    if (s == NULL) {
+        meet_no_memory(all, scene);
+        return;
+    }
     all->regular = s;
     s->renews = true;
     s->phase = WORD;

@@ -11,6 +11,9 @@
  * one, too, if the log holds too much that no other scene needs. If such a scene has not changed
  * since its last snapshot, only the word that this snapshot is whole is written anew.
  *
+ * If there is no memory for a snapshot, that is counted and logged. The records stay, and another
+ * snapshot is tried after some more records.
+ *
  * All functions are called on the loop. */
 #ifndef SRV_SNAPSHOT_H
 #define SRV_SNAPSHOT_H
@@ -47,6 +50,7 @@ struct srv_snapshots {
     struct srv_locks *locks;
     struct srv_drain *drain; /* held while a snapshot is under way */
     const struct srv_log *log;
+    struct obb_budget *budget; /* pieces and lists of steps draw from it; NULL: no limit */
     /* Appends a record of kind WIRE_RECORD_REMEMBERED for each published commit of the scene whose
      * id is remembered, oldest first. NULL: no commit is remembered. */
     void (*remember)(void *context, const struct srv_journaled *scene, struct wire_buf *out);
@@ -59,6 +63,7 @@ struct srv_snapshots {
     struct srv_snapshot *under_way; /* a list of them */
     struct srv_snapshot *regular;   /* of them, the one that nobody asked for; or NULL */
     uint64_t checked;               /* `total` when the oldest records were looked at last */
+    uint64_t rests_until;           /* nobody begins a regular one before `total` is as large */
     uint64_t needed;                /* the sum of `bytes` of all scenes */
     bool stopped;
 };

@@ -1,29 +1,41 @@
 #include "server/scenes/snapshot.h"
 
 #include "tests/server/scenes/journaled.h"
+#include "tests/support/fault.h"
 
 static const obb_settings space = {.dimensions = 3, .history_span = 1e6, .history_commits = 8};
+static const obb_settings present = {.dimensions = 3}; /* no history: boxes are told one by one */
 
-/* Puts so many new boxes with long data. */
-static void put_many(struct rig_scene *scene, size_t count)
+enum { LONG = 1000, BOXES_A_PIECE = 260 }; /* bytes of data; so many boxes make more than a piece */
+
+/* Puts so many new boxes with data of that length. */
+static void put_boxes(struct rig_scene *scene, size_t count, size_t length)
 {
-    static char data[301];
+    static char data[LONG];
     obb_put *puts = calloc(count, sizeof *puts);
     char(*names)[48] = calloc(count, sizeof *names);
     ck_assert(puts != NULL && names != NULL);
-    memset(data, '1', sizeof data - 1);
+    memset(data, '1', sizeof data);
     for (size_t i = 0; i < count; i++) {
         (void)snprintf(names[i], sizeof names[i], "box %zu of %zu", i, scene->commits);
         puts[i] = (obb_put){.target = {.name = obb_str_of(names[i])},
                             .parts = OBB_PUT_ALL,
                             .box = {.half_extents = {1, 1, 1}, .rotation = {.w = 1}},
-                            .attributes = {.data = obb_str_of(data)}};
+                            .attributes = {.data = {.bytes = data, .length = length}}};
         puts[i].box.center.x = (double)i;
     }
     const obb_edit edit = {.dimensions = 3, .puts = puts, .put_count = count};
     ck_assert(rig_commit(scene, &edit, scene->time + 1, 0));
     free(puts);
     free(names);
+}
+
+static void put_many(struct rig_scene *scene, size_t count) { put_boxes(scene, count, 300); }
+
+/* Puts the boxes of so many pieces. */
+static void put_pieces(struct rig_scene *scene, size_t count)
+{
+    put_boxes(scene, count * BOXES_A_PIECE, LONG);
 }
 
 /* Makes every scene of the rig from the journal again, and compares. */
@@ -57,8 +69,8 @@ START_TEST(a_large_scene_is_told_in_pieces_and_its_records_are_forgotten)
 {
     rig_open_new(1, 0);
     struct rig_scene *scene = rig_make(&space);
-    for (size_t i = 0; i < 12; i++)
-        put_many(scene, 1000); /* 12,000 boxes of 400 bytes: 5 MB of records */
+    for (size_t i = 0; i < 18; i++)
+        put_pieces(scene, 1); /* 5 MB of records */
     rig_wait();
     ck_assert_uint_ne(scene->journaled.snapshot, 0);
     ck_assert_uint_gt(scene->journaled.chunks, 12); /* 250 KB each */
@@ -121,7 +133,7 @@ START_TEST(a_scene_that_goes_takes_its_snapshot_along)
         rig_open_new(3, 0);
         rig.snapshots.least = 1000;
         struct rig_scene *scene = rig_make(&space), *other = rig_make(&space);
-        put_many(scene, 3000);
+        put_pieces(scene, 4);
         while (scene->journaled.under_way == NULL)
             srv_loop_step(rig.loop, 10);
         for (size_t i = 0; i < turns; i++)
@@ -200,6 +212,7 @@ static struct picky {
     struct srv_backend *inner;
     struct srv_journal_figures figures;
     _Atomic size_t refuse_in, refused; /* entries until one is refused; 0: none */
+    _Atomic int refused_kind;
 } picky;
 
 static srv_journal_status picky_add(struct srv_backend *backend, struct srv_entry *entry,
@@ -208,6 +221,7 @@ static srv_journal_status picky_add(struct srv_backend *backend, struct srv_entr
     (void)backend;
     if (entry->kind != SRV_ENTRY_RECORD && atomic_load(&picky.refuse_in) > 0 &&
         atomic_fetch_sub(&picky.refuse_in, 1) == 1) {
+        atomic_store(&picky.refused_kind, (int)entry->kind);
         atomic_fetch_add(&picky.refused, 1);
         return SRV_JOURNAL_FULL;
     }
@@ -255,40 +269,40 @@ static struct srv_backend *wrap(struct srv_backend *inner)
 
 START_TEST(a_snapshot_that_the_journal_refuses_goes_on_when_it_works_again)
 {
-    const obb_settings present = {.dimensions =
-                                      3}; /* no history, so the boxes are told one by one */
-    size_t refused = 0;
+    enum { PIECES = 3 };
+    size_t n = 0, words = 0;
     rig_wrap = wrap;
-    for (size_t n = 1; n < 10; n++) {
+    do {
         rig_open_new(6, 0);
         struct rig_scene *scene = rig_make(&present);
-        put_many(scene, 12000); /* some fifteen pieces */
+        rig.snapshots.least = 1 << 30;
+        put_pieces(scene, PIECES);
         rig_wait();
-        atomic_store(&picky.refuse_in, 2 * n - 1);
-        scene->journaled.size = 0; /* one more */
+        atomic_store(&picky.refuse_in, ++n);
         rig.snapshots.least = 1000;
         put_many(scene, 5);
-        while (atomic_load(&picky.refused) == 0)
+        while (atomic_load(&picky.refused) == 0 && scene->journaled.snapshot == 0)
             srv_loop_step(rig.loop, 10);
-        refused += atomic_load(&picky.refused);
         while (srv_journal_state(rig.journal) != SRV_JOURNAL_OK)
             srv_loop_step(rig.loop, 10);
-        const uint64_t before = scene->journaled.snapshot;
-        if (n == 5) {
+        atomic_store(&picky.refuse_in, 0);
+        words += atomic_load(&picky.refused_kind) == SRV_ENTRY_SNAPSHOT;
+        if (n % 3 == 2) {
             rig_remove(scene); /* instead */
             scene = rig_make(&present);
         }
-        put_many(scene, 1);
+        put_many(scene, n % 3 == 2 ? 10 : 1);
         rig_wait();
-        if (n != 5)
-            ck_assert_uint_gt(scene->journaled.snapshot, before);
+        ck_assert_uint_ne(scene->journaled.snapshot, 0);
         ck_assert_ptr_null(rig.snapshots.under_way);
         rig_close();
         check_all();
         rig_end();
-    }
+    } while (atomic_load(&picky.refused) > 0);
     rig_wrap = NULL;
-    ck_assert_uint_eq(refused, 9);
+    printf("%zu entries were refused in turn\n", n - 1);
+    ck_assert_uint_ge(n - 1, PIECES + 3); /* the end, the head and the word, too */
+    ck_assert_uint_eq(words, 1);
 }
 END_TEST
 
@@ -327,6 +341,85 @@ START_TEST(a_scene_that_cannot_be_made_durable_is_told_of)
 }
 END_TEST
 
+static uint64_t failures(void) { return atomic_load(&srv_journal_figures(rig.journal)->failures); }
+
+/* Commits until the scene has a snapshot that is newer than `former`. */
+static void put_until_snapshot(struct rig_scene *scene, uint64_t former)
+{
+    for (size_t n = 0; scene->journaled.snapshot == former; n++) {
+        ck_assert_uint_lt(n, 200);
+        put_many(scene, 20);
+        rig_wait();
+    }
+}
+
+START_TEST(a_snapshot_that_the_budget_refuses_is_made_later)
+{
+    enum { LIMITS = 16 };
+    size_t refused = 0, granted = 0;
+    for (size_t i = 0; i < LIMITS; i++) {
+        struct obb_budget budget;
+        /* from nothing to more than the list of a piece's effects, which is 2,500 long */
+        obb_budget_init(&budget, 700 * i * i * i);
+        rig_open_new(8, 0);
+        rig.snapshots.budget = &budget;
+        struct rig_scene *scene = rig_make(i % 2 == 0 ? &space : &present);
+        for (size_t n = 0; n < 4; n++)
+            put_many(scene, 50);
+        rig_wait();
+        rig.snapshots.least = 1000;
+        put_many(scene, 1);
+        rig_wait();
+        const bool made_at_once = scene->journaled.snapshot != 0;
+        refused += !made_at_once;
+        granted += made_at_once;
+        ck_assert_uint_eq(failures() > 0, !made_at_once);
+        ck_assert_uint_eq(obb_budget_used(&budget), 0);
+        budget.limit = SIZE_MAX;
+        put_until_snapshot(scene, scene->journaled.snapshot);
+        ck_assert_uint_eq(obb_budget_used(&budget), 0);
+        rig_close();
+        check_all();
+        rig_end();
+    }
+    printf("%zu budgets refused a snapshot, %zu had room\n", refused, granted);
+    ck_assert(refused >= 5 && granted >= 3);
+}
+END_TEST
+
+START_TEST(each_failing_allocation_of_a_snapshot_is_met)
+{
+    size_t met = 0;
+    bool reached = true;
+    for (size_t n = 1; reached; n++) {
+        rig_open_new(9, 0);
+        struct rig_scene *scene = rig_make(&space);
+        for (size_t i = 0; i < 5; i++)
+            put_many(scene, 30);
+        rig_wait();
+        rig.snapshots.least = 1000;
+        /* the same as when a record is published */
+        fault_arm(n);
+        srv_snapshot_written(&rig.snapshots, &scene->journaled, rig.snapshots.last_seq, 0);
+        /* if the journal had no memory for a piece, the piece waits for the next record */
+        while ((!srv_drain_empty(&rig.drain) && failures() == 0) ||
+               srv_journal_state(rig.journal) != SRV_JOURNAL_OK)
+            srv_loop_step(rig.loop, 10);
+        reached = fault_seen() >= n;
+        fault_arm(0);
+        met += scene->journaled.snapshot == 0;
+        ck_assert(reached || scene->journaled.snapshot != 0);
+        ck_assert_uint_eq(failures() > 0, scene->journaled.snapshot == 0);
+        put_until_snapshot(scene, scene->journaled.snapshot);
+        rig_close();
+        check_all();
+        rig_end();
+    }
+    printf("%zu failing allocations were met\n", met);
+    ck_assert_uint_gt(met, 10);
+}
+END_TEST
+
 START_TEST(at_the_end_of_the_service_nothing_is_left_under_way)
 {
     for (size_t turns = 0; turns < 8; turns++) {
@@ -334,7 +427,7 @@ START_TEST(at_the_end_of_the_service_nothing_is_left_under_way)
         rig_open_new(5, turns % 2 == 0 ? 0 : 2);
         rig.snapshots.least = 1000;
         struct rig_scene *scene = rig_make(&space);
-        put_many(scene, 6000);
+        put_pieces(scene, 4);
         for (size_t i = 0; i < turns; i++)
             srv_loop_step(rig.loop, 5);
         rig_close(); /* which stops them */
@@ -356,6 +449,8 @@ int main(void)
     tcase_add_test(tc, a_scene_without_a_record_is_made_by_its_snapshot);
     tcase_add_test(tc, a_snapshot_that_the_journal_refuses_goes_on_when_it_works_again);
     tcase_add_test(tc, a_scene_that_cannot_be_made_durable_is_told_of);
+    tcase_add_test(tc, a_snapshot_that_the_budget_refuses_is_made_later);
+    tcase_add_test(tc, each_failing_allocation_of_a_snapshot_is_met);
     tcase_add_test(tc, at_the_end_of_the_service_nothing_is_left_under_way);
     suite_add_tcase(suite, tc);
     return test_main(suite);
