@@ -9,6 +9,8 @@
 set -u
 cd "${1:-.}" || exit 1
 
+# Files below proto/clients name headers of their own folder without it.
+#
 # A room stands on the rooms of its row and, inside its own layer, on all rooms that those stand on.
 # It includes headers of its own room, and of the rooms it stands on headers that do not end in
 # _body.h. Another layer is entered by its face only: core/obb.h, proto/wire.h. A name with /*
@@ -32,7 +34,7 @@ proto/reply           | proto/request core/obb                 |
 proto/contract        | proto/reply core/obb                   |
 proto/record          | proto/base core/obb                    |
 proto/contract/tools  | proto/base                             | jansson yaml
-proto/clients         |                                        |
+proto/clients         |                                        | curl
 proto/wire            | proto/contract proto/record core/obb   |
 
 server/base           | core/obb proto/wire                    | uv
@@ -49,6 +51,7 @@ tests/support         | core/* proto/contract/tools            | check curl gmp 
 tests/core            | tests/support core/*                   | check
 tests/proto           | tests/support proto/* core/obb         | check gmp jansson cbor
 tests/server          | tests/support server/* proto/wire core/obb | check curl sqlite3
+tests/clients         |                                        | jansson
 tests/e2e             | tests/support tests/server proto/wire proto/contract/tools core/obb | check jansson
 tests/fuzz            | tests/support tests/proto server/* proto/* core/* | jansson cbor
 tests/soak            | tests/support proto/wire core/obb      |
@@ -113,6 +116,8 @@ function rows_of(table, cell,   line, part, n, i, j, count, columns) {
 }
 
 function layer_of(name) { sub(/\/.*/, "", name); return name }
+
+function folder_of(file) { sub(/[^\/]*$/, "", file); return file }
 
 # The row for a file: of the room whose name is its longest prefix. "" if there is none.
 function room_of(file,   name) {
@@ -192,6 +197,8 @@ function look_at_include(line,   name, to, i) {
     if (name ~ /^"/) {
         sub(/^"/, "", name)
         sub(/".*/, "", name)
+        if (FILENAME ~ /^proto\/clients\// && name !~ /\//) # programs copy these files beside their own
+            name = folder_of(FILENAME) name
         if (!include_seen && own_header != "" && name != own_header)
             complain(FILENAME ":" FNR ": must include its own header first, " own_header)
         to = room_of(name)

@@ -32,6 +32,8 @@ clean_tree() {
     put proto/codec/json.h '#include "core/obb.h"' 'int wire_json(int a);'
     put proto/codec/json.c '#include "proto/codec/json.h"' '#include <jansson.h>' 'int wire_json(int a) { return obb_solid(a); }'
     put proto/wire.h '#include "core/obb.h"'
+    put proto/clients/c/obbd.h 'int obbd_open(void);'
+    put proto/clients/c/obbd.c '#include "obbd.h"' 'int obbd_open(void) { return 1; }'
     put server/scenes/writer.c '#include "core/obb.h"' 'int obb_store_add(int a);' \
         'int srv_write(void);' 'int srv_write(void) { return obb_store_add(1); }'
     put server/main.c '#include "proto/wire.h"' '/* obb_store_add is named in a comment' ' * obb_store_add */' \
@@ -78,8 +80,8 @@ circles() { # WHAT TEXT: the planted tree fails check-circles with the text, and
 
 clean_tree
 compile
-expect "a clean tree" passes 'looked at 14 files, 16 includes, 9 doors, 0 breaches' "$lint/layers.sh" "$work/tree"
-expect "a clean tree" passes 'looked at 13 files, 8 units, 7 rooms, 11 symbols, 8 arrows of units, 7 of rooms' "$lint/circles.sh" "$work/tree" "$work/objects"
+expect "a clean tree" passes 'looked at 16 files, 17 includes, 9 doors, 0 breaches' "$lint/layers.sh" "$work/tree"
+expect "a clean tree" passes 'looked at 15 files, 9 units, 8 rooms, 12 symbols, 8 arrows of units, 7 of rooms' "$lint/circles.sh" "$work/tree" "$work/objects"
 expect "the table of rooms" passes 'core/geometry          -> core/base              2' \
     "$lint/circles.sh" --table "$work/tree" "$work/objects"
 
@@ -97,6 +99,8 @@ put core/base/wire.c '#include "proto/wire.h"'
 layers "a layer above" 'core/base does not stand on proto/wire'
 put server/base/sum.c '#include "core/base/sum.h"'
 layers "a layer below, beside its face" 'server/base does not stand on core/base'
+put proto/clients/c/more.c '#include "proto/wire.h"'
+layers "a client that includes the server's side" 'proto/clients does not stand on proto/wire'
 put core/base/attic.c '#include "core/attic/attic.h"'
 layers "a header of no room" 'which is in no room of the table'
 put core/attic/attic.c '#include <stddef.h>'

@@ -12,7 +12,7 @@ class Daemon:
         command = [os.environ["OBBD"], "--log-level", "warn", *options, "--listen", f"127.0.0.1:{port}"]
         self.child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         for line in self.child.stdout:
-            found = re.search(r"listening on (http:\S+:(\d+))", line)
+            found = re.search(r"listening on (https?:\S+:(\d+))", line)
             if found:
                 self.url, self.port = found.group(1), int(found.group(2))
                 return
