@@ -3,7 +3,7 @@
 CLIENTS := build/clients
 CLIENTS_VERSION := $(shell sed -n 's/.*SRV_VERSION "\(.*\)"/\1/p' server/server.h)
 CLIENTS_PACKAGES := $(PAGE_PACKAGES) python3 python3-pip python3-setuptools python3-wheel python3-numpy \
- mono-mcs mono-runtime
+ mono-mcs mono-runtime libcurl4-gnutls-dev libjansson-dev pkg-config gcc
 CLIENT_TESTS_NODE := tests/clients/node_modules/.package-lock.json
 .PHONY: clients clients-deps check-clients
 
@@ -74,11 +74,40 @@ $(CS_BUILT)/driver.exe: $(CS_BUILT)/Obbd.dll $(wildcard tests/clients/csharp/*.c
 	@echo "mcs $@"
 	@$(CS_COMPILE) -out:$@ tests/clients/csharp/*.cs $(CS_RUNTIME)/*.cs $(CS_RUNTIME)/Unity/*.cs
 
+# ---- C ----------------------------------------------------------------------------------------
+
+C := proto/clients/c
+C_FILES := obbd.h obbd.c obbd.pc.in Makefile README.md
+C_PACK := $(CLIENTS)/obbd-c-$(CLIENTS_VERSION).tar.gz
+C_TREE := $(CLIENTS)/c/obbd-c-$(CLIENTS_VERSION)
+C_INSTALLED := $(CLIENTS)/c/lib/pkgconfig/obbd.pc
+C_CFLAGS := -std=c99 -Wall -Wextra -Werror -pedantic
+
+$(C_PACK): $(addprefix $(C)/,$(C_FILES))
+	@echo "tar $@"
+	@grep -q '^#define OBBD_VERSION "$(CLIENTS_VERSION)"$$' $(C)/obbd.h || \
+	 { echo "$@: $(C)/obbd.h has another version than the daemon, $(CLIENTS_VERSION)"; exit 1; }
+	@mkdir -p $(CLIENTS)
+	@tar czf $@ -C $(C) --transform 's|^|obbd-c-$(CLIENTS_VERSION)/|' $(C_FILES)
+
+$(C_INSTALLED): $(C_PACK)
+	@rm -rf $(CLIENTS)/c && mkdir -p $(CLIENTS)/c && tar xzf $(C_PACK) -C $(CLIENTS)/c
+	@$(MAKE) -s -C $(C_TREE) install PREFIX=$(CURDIR)/$(CLIENTS)/c CFLAGS='-O2 -g -Werror'
+
+$(CLIENTS)/c/client: C_WRAP := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+
+# Programs of the tests, each with the two files that a program may copy, under the sanitizers.
+$(CLIENTS)/c/%: tests/clients/c_%.c $(C_INSTALLED)
+	@echo "cc $@"
+	@$(CC) $(C_CFLAGS) -D_POSIX_C_SOURCE=200809L -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -I$(C_TREE) \
+	 $(call pkg_cflags,libcurl jansson) $(C_WRAP) \
+	 -o $@ $< $(C_TREE)/obbd.c $(call pkg_libs,libcurl jansson) -lm
+
 # ---- All --------------------------------------------------------------------------------------
 
 ##@ Ship
 clients: clients-deps ## pack the clients into build/clients, ready to be published
-	@$(MAKE) --no-print-directory $(JS_PACK) $(PY_PACK) $(CS_PACK)
+	@$(MAKE) --no-print-directory $(JS_PACK) $(PY_PACK) $(CS_PACK) $(C_PACK)
 	@ls $(CLIENTS)/*-$(CLIENTS_VERSION)*
 
 ##@ Prepare
@@ -96,5 +125,6 @@ check-clients: $(if $(HAVE_NODE),$(JS_NODE)) ## the types of the clients
 $(TEST_CLIENTS): clients-wanted $(B)/obbd $(TOOLS)/exchanges.ndjson
 $(filter tests/clients/test_python_%,$(TEST_CLIENTS)): $(PY_INSTALLED)
 $(filter tests/clients/test_csharp_%,$(TEST_CLIENTS)): $(CS_BUILT)/driver.exe
+$(filter tests/clients/test_c_%,$(TEST_CLIENTS)): $(C_INSTALLED) $(CLIENTS)/c/driver $(CLIENTS)/c/client
 $(filter tests/clients/test_js_%,$(TEST_CLIENTS)): $(JS_INSTALLED) $(CLIENT_TESTS_NODE)
 $(filter tests/web/test_client.mjs,$(TEST_WEB)): $(JS_INSTALLED)

@@ -1,0 +1,211 @@
+#!/usr/bin/python3
+"""The C client against real daemons: its codec alone, the tests of c_client.c, curl lines, and what is in the package."""
+
+import hashlib
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from python import ROOT, same
+
+from c_driver import INSTALLED, Driver
+from daemon import Daemon
+from sums import add, run, test
+
+FOLDER = Path(tempfile.mkdtemp(prefix="obbd-clients-"))
+TOKEN = "a fresh token"
+TESTS = re.findall(r"^    TEST\((\w+)\),$", (ROOT / "tests/clients/c_client.c").read_text(encoding="utf-8"), re.M)
+
+# ---- CBOR and JSON ------------------------------------------------------------------------------
+
+# Values of RFC 8949, appendix A, and of RFC 8746, that this codec writes as they stand there.
+WRITTEN = [
+    ("00", "0"), ("17", "23"), ("1818", "24"), ("1903e8", "1000"), ("1a000f4240", "1000000"), ("1b000000e8d4a51000", "1000000000000"),
+    ("1bffffffffffffffff", "18446744073709551615"), ("c249010000000000000000", "18446744073709551616"),
+    ("3bffffffffffffffff", "-18446744073709551616"), ("c349010000000000000000", "-18446744073709551617"), ("20", "-1"),
+    ("3903e7", "-1000"), ("fb3ff199999999999a", "1.1"), ("fbc010666666666666", "-4.1"), ("fb7e37e43c8800759c", "1.0e+300"),
+    ("fb8000000000000000", "-0.0"), ("fb8000000000000000", "-0"), ("f4", "false"), ("f5", "true"), ("f6", "null"), ("60", '""'),
+    ("6449455446", '"IETF"'), ("62c3bc", '"\\u00fc"'), ("64f0908591", '"\\ud800\\udd51"'), ("62225c", '"\\"\\\\"'), ("80", "[]"), ("a0", "{}"),
+    ("8301820203820405", "[1, [2, 3], [4, 5]]"), ("a26161016162820203", '{"a": 1, "b": [2, 3]}'), ("826161f6", '["a",null]'),
+    ("98190102030405060708090a0b0c0d0e0f101112131415161718181819", str(list(range(1, 26)))),
+]  # fmt: skip
+READ = [
+    ("d846480100000002000000", [1, 2]), ("d855440000c03f", [1.5]), ("d85648000000000000f83f", [1.5]), ("d840420100", [1, 0]),
+    ("fa47c35000", 100000), ("c340", -1), ("3b7fffffffffffffff", -(2**63)), ("c240", 0), ("c24102", 2), ("c34a01000000000000000000", -(2**72) - 1),
+]  # fmt: skip
+# trailing bytes, indefinite, an unknown tag, half a number in a typed array, a key that is no text, a simple value, too deep, no UTF-8
+BROKEN = ["0000", "9fff", "5fff", "d85040", "d8464101", "a10000", "e0", "81" * 66 + "00", "61ff", "62c080", "9bffffffffffffffff", "40"]
+NO_JSON = ["", "{", "[1,]", '{"a" 1}', "01", "1.", "-", "1e", "nul", '"\\x"', '"\\ud800"', '"\\udc00"', '"a', "1 2", "1e999", "[" * 66 + "]" * 66]
+
+
+def echoed(driver, text):
+    """What the client makes of a JSON text that goes out in CBOR and comes back: the bytes in hex, and the JSON."""
+    answer = driver.play(do="request", method="POST", path="/", body=text, cbor=True)
+    return answer["hex"], answer["body"]
+
+
+def read(driver, given):
+    return driver.play(do="request", method="POST", path="/", hex=given, type="application/cbor")
+
+
+@test
+def cbor_as_in_rfc_8949_and_rfc_8746():
+    with Driver("echo:") as driver:
+        for wanted, text in WRITTEN:
+            found, back = echoed(driver, text)
+            assert found == wanted, (text, found)
+            assert same(json.loads(back), json.loads(text)) or text == "-0", (text, back)
+        assert echoed(driver, "-0")[1] == "-0.0"
+        for given, value in READ:
+            assert json.loads(read(driver, given)["body"]) == value, given
+
+
+@test
+def broken_cbor_is_refused_and_every_truncated_prefix():
+    with Driver("echo:", retries=0) as driver:
+        whole = "a3616186011901 2cfb7e37e43c8800759c647465787424f667636f6c756d6e73a265626f786573d8464c010000000200000003000000"
+        whole = (whole + "66706f696e7473d85650000000000000f03f0000000000000040" + "6162c249010000000000000000").replace(" ", "")
+        for size in range(2, len(whole), 2):
+            assert read(driver, whole[:size])["error"] in ("Disconnected", "Unknown"), size
+        value = {"a": [1, 300, 1e300, "text", -5, None], "columns": {"boxes": [1, 2, 3], "points": [1, 2]}, "b": 2**64}
+        assert json.loads(read(driver, whole)["body"]) == value
+        for given in BROKEN:
+            assert "error" in read(driver, given), given
+
+
+@test
+def what_is_no_json_goes_out_as_it_stands():
+    with Driver("echo:", retries=0) as driver:
+        for text in NO_JSON:
+            answer = driver.play(do="request", method="POST", path="/", body=text, cbor=True)
+            assert bytes.fromhex(answer["hex"]).decode() == text, text
+
+
+@test
+def random_values_come_back():
+    rng = random.Random(20261123)
+
+    def make(depth):
+        kind = rng.randrange(5 if depth > 3 else 7)
+        if kind == 5:
+            return [make(depth + 1) for _ in range(rng.randrange(40))]
+        if kind == 6:
+            return {f"{i}\u2603": make(depth + 1) for i in range(rng.randrange(6))}
+        text = "".join(chr(rng.randrange(0, 0x2000)) for _ in range(rng.randrange(40)))
+        whole = rng.randrange(-(2 ** rng.randrange(1, 90)), 2**90) >> rng.randrange(90)
+        return [whole, rng.uniform(-1, 1) * 10 ** rng.randrange(-150, 150), text, rng.random() < 0.5, None][kind]
+
+    nested = 0
+    with Driver("echo:") as driver:
+        for _ in range(300):
+            value = make(0)
+            nested += isinstance(value, (list, dict))
+            text = json.dumps(value, ensure_ascii=rng.random() < 0.5)
+            assert same(json.loads(echoed(driver, text)[1]), value), text
+    assert nested > 50
+
+
+# ---- With daemons -------------------------------------------------------------------------------
+
+
+def certificate():
+    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+    names = ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
+    subprocess.run([*made, *names, "-keyout", f"{FOLDER}/key.pem", "-out", f"{FOLDER}/cert.pem"], check=True, capture_output=True)
+    return f"{FOLDER}/cert.pem", f"{FOLDER}/key.pem"
+
+
+def token_file():
+    entry = {"name": "test", "sha256": hashlib.sha256(TOKEN.encode()).hexdigest(), "scopes": ["read", "write"], "scenes": ["*"]}
+    (FOLDER / "tokens.json").write_text(json.dumps({"tokens": [entry]}), encoding="utf-8")
+    return str(FOLDER / "tokens.json")
+
+
+def finish(name):
+    """Runs one test of c_client.c: the daemons live as long as this program."""
+    command = [str(INSTALLED / "client"), DAEMON.url, f"unix:{FOLDER}/socket", GUARDED.url, TOKEN, SECURE.url, CERTIFICATE[0]]
+    done = subprocess.run(command, env={**os.environ, "ONLY": name}, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and f"{name}: ok" in done.stdout, done.stdout + done.stderr
+
+
+for one in TESTS:
+    add(one.replace("_", " "), lambda one=one: finish(one))
+
+
+@test
+def each_request_is_printed_as_a_curl_that_works():
+    os.environ["OBBD_DEBUG"] = "1"
+    done = subprocess.run(
+        [str(INSTALLED / "driver")],
+        input="\n".join(
+            json.dumps(step)
+            for step in (
+                {"do": "open", "url": DAEMON.url, "token": "secret"},
+                {"do": "commit", "commit": {"put": {"it's": {"center": [0, 0, 0], "half_extents": [1, 1, 1]}}}},
+                {"do": "query", "query": {"kind": "all-pairs", "by": "id"}},
+                {"do": "open", "url": f"unix:{FOLDER}/socket"},
+                {"do": "request", "method": "GET", "path": "/v1/scenes/yard/boxes/it's"},
+            )
+        ),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    del os.environ["OBBD_DEBUG"]
+    commands = done.stderr.strip().split("\n")
+    assert len(commands) == 3 and "secret" not in done.stderr, commands
+    said = [json.loads(subprocess.check_output(["sh", "-c", command])) for command in commands]
+    assert said[0]["repeated"] is True and said[0]["put"] == 1, "the command has the same id"
+    assert said[1]["count"] == 0 and said[2]["name"] == "it's", said
+
+
+# ---- The package --------------------------------------------------------------------------------
+
+
+@test
+def the_package_has_the_version_of_the_daemon_and_what_it_installs():
+    version = subprocess.check_output([os.environ["OBBD"], "--version"], text=True).split()[1]
+    packed = subprocess.check_output(["tar", "tzf", str(ROOT / f"build/clients/obbd-c-{version}.tar.gz")], text=True).split()
+    assert packed == [f"obbd-c-{version}/{name}" for name in ("obbd.h", "obbd.c", "obbd.pc.in", "Makefile", "README.md")]
+    env = {**os.environ, "PKG_CONFIG_PATH": str(INSTALLED / "lib/pkgconfig")}
+    assert subprocess.check_output(["pkg-config", "--modversion", "obbd"], text=True, env=env).strip() == version
+    files = {str(file.relative_to(INSTALLED)) for folder in ("include", "lib") for file in (INSTALLED / folder).rglob("*") if file.is_file()}
+    assert files == {"include/obbd.h", "lib/libobbd.a", "lib/pkgconfig/obbd.pc"}
+
+
+@test
+def the_header_stands_alone_in_c99_and_c_plus_plus():
+    header = str(INSTALLED / "include/obbd.h")
+    strict = ["-Wall", "-Wextra", "-Wconversion", "-Werror", "-pedantic", "-fsyntax-only"]
+    subprocess.run(["gcc", "-std=c99", *strict, "-x", "c", header], check=True)
+    if shutil.which("g++"):
+        subprocess.run(["g++", "-std=c++11", *strict, "-x", "c++", header], check=True)
+
+
+@test
+def the_library_shows_no_names_but_its_own_and_does_without_libcurl_where_it_is_told():
+    symbols = subprocess.check_output(["nm", "-g", "--defined-only", str(INSTALLED / "lib/libobbd.a")], text=True)
+    names = re.findall(r"^[0-9a-f]+ [A-Z] (\w+)$", symbols, re.M)
+    declared = re.findall(r"\b(obbd_\w+)\(", (INSTALLED / "include/obbd.h").read_text(encoding="utf-8"))
+    assert len(names) > 50 and sorted(names) == sorted(set(declared)), set(names) ^ set(declared)
+    source = next(INSTALLED.glob("obbd-c-*")) / "obbd.c"
+    command = ["gcc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-DOBBD_NO_CURL", "-c", str(source), "-o", f"{FOLDER}/obbd.o"]
+    subprocess.run(command, check=True)
+    assert "curl_easy" not in subprocess.check_output(["nm", f"{FOLDER}/obbd.o"], text=True)
+
+
+CERTIFICATE = certificate()
+DAEMON = Daemon("--listen", f"unix:{FOLDER}/socket")
+GUARDED = Daemon("--token-file", token_file())
+SECURE = Daemon("--tls-cert", CERTIFICATE[0], "--tls-key", CERTIFICATE[1])
+status = run()
+for daemon in (DAEMON, GUARDED, SECURE):
+    daemon.stop()
+shutil.rmtree(FOLDER)
+sys.exit(status)
