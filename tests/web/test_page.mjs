@@ -170,23 +170,34 @@ test("what others change is shown as it happens", async () => {
     await close();
 });
 
-test("a change that somebody else forestalled is kept, and done on demand", async () => {
+test("what somebody else changed of the same is said and done on demand; what they changed beside it stays", async () => {
     const scene = await makeScene({ crate: CUBE(0) });
     const { page, close } = await show(scene, { expected: [/status of 412/] });
     await select(page, "crate");
-    let others = 0;
-    await page.route("**/commit", async (route) => {
-        if (others++ === 0) await daemon.commit(scene, { put: { other: CUBE(7) } });
+    const others = [];
+    await page.route("**/boxes/crate", async (route) => {
+        if (route.request().method() === "PATCH" && others.length > 0) await daemon.commit(scene, others.shift());
         await route.continue();
     });
+    others.push({ put: { other: CUBE(7), crate: { ...CUBE(5), category: 6 } } }); // another box, and of this one what is not changed here
     await field(page, "Center y", 3);
-    await page.waitForSelector("#message");
-    assert.match(await page.textContent("#message-text"), /Not done: center of crate/);
-    assert.deepEqual((await daemon.box(scene, "crate")).center, [0, 0, 0]);
-    await page.getByRole("button", { name: "Do it all the same" }).click();
     await revision(page, 3);
-    assert.deepEqual((await daemon.box(scene, "crate")).center, [0, 3, 0]);
+    assert.ok(await page.isHidden("#message"), await page.textContent("#message-text"));
+    const { center, category } = await daemon.box(scene, "crate");
+    assert.deepEqual([center, category], [[5, 3, 0], 6]);
+    others.push({ pose: { crate: { center: [5, 8, 0] } } });
+    await field(page, "Center y", 4);
+    await page.waitForSelector("#message");
+    assert.equal(await page.textContent("#message-text"), "Not done: center of crate. Somebody else has moved crate meanwhile.");
+    assert.deepEqual((await daemon.box(scene, "crate")).center, [5, 8, 0]);
+    await page.getByRole("button", { name: "Do it all the same" }).click();
+    await revision(page, 5);
+    assert.deepEqual((await daemon.box(scene, "crate")).center, [5, 4, 0]);
     await page.waitForSelector("#message", { state: "hidden" });
+    await blur(page);
+    await page.keyboard.press("Control+z");
+    await revision(page, 6);
+    assert.deepEqual((await daemon.box(scene, "crate")).center, [5, 8, 0]); // as it was before
     await close();
 });
 

@@ -89,7 +89,7 @@ test("handles move, turn and scale several boxes about their middle, each as one
     assert.ok(Math.abs(by - 2) < 0.2, String(by));
     for (let i = 0; i < 4; i++) assert.ok(near(moved[i], [before[i][0] + by, before[i][1], before[i][2]], 1e-9), String(moved[i]));
     assert.deepEqual(moved[4], before[4]);
-    assert.deepEqual(commits.map(({ if_revision, put }) => [if_revision, Object.keys(put).length]), [[1, 4]]);
+    assert.deepEqual(commits.map(({ if_revision, pose, put }) => [if_revision, Object.values(pose).map(Object.keys), put]), [[undefined, Array(4).fill(["center"]), {}]]);
     await page.keyboard.press("Control+z");
     await revision(page, 3);
     assert.deepEqual(await centers(), before);
@@ -169,7 +169,7 @@ test("several boxes are moved, turned and scaled by numbers, copied and deleted,
     await plane.close();
 });
 
-test("a change of several boxes that somebody else forestalled is offered again, and the boxes stay where they are", async () => {
+test("a change of several boxes of which somebody else moved one is offered again, and the boxes stay where they are", async () => {
     const scene = await makeScene(FOUR);
     const { page, close } = await show(scene, { expected: [/status of 412/] });
     await page.keyboard.press("3");
@@ -178,13 +178,13 @@ test("a change of several boxes that somebody else forestalled is offered again,
     await select(page, "a", "b", "c", "d");
     let others = 0;
     await page.route("**/commit", async (route) => {
-        if (others++ === 0) await daemon.commit(scene, { put: { other: CUBE(0) } });
+        if (others++ === 0) await daemon.commit(scene, { pose: { b: { center: [5, -3, 0] } } });
         await route.continue();
     });
     const grip = (0.8 * height) / 10 / unit;
     await drag(page, at(grip, 0.02), at(grip + 2, 0.02));
     await page.waitForSelector("#message");
-    assert.match(await page.textContent("#message-text"), /Not done: move 4 boxes/);
+    assert.match(await page.textContent("#message-text"), /Not done: move 4 boxes\. Somebody else has moved b meanwhile\./);
     assert.deepEqual((await daemon.box(scene, "a")).center, [-4, -3, 0]);
     await page.mouse.click(at(-4, -3).x, at(-4, -3).y); // it is shown where it is
     await until("the box", async () => (await selected(page)).join() === "a");

@@ -15,24 +15,30 @@ export interface Box {
     group: number;
     entity?: string;
     data?: unknown;
+    ttl?: number;
+    frame?: string; // that it stands in, and where in it
+    local?: Pick<Box, "center" | "rotation" | "angle">;
+    seen?: number; // the revision that it was read at
 }
 
 /** Where a box is, and how large. */
 export type Pose = Pick<Box, "center" | "half_extents" | "rotation" | "angle">;
 
-/** What PUT takes: a box without its name and id. */
-export type PutBox = Omit<Box, "name" | "id">;
+/** What PUT takes. */
+export type PutBox = Omit<Box, "name" | "id" | "local" | "seen">;
 
 export const ALL_BITS = 2 ** 32 - 1;
 const DEGREES = 180 / Math.PI;
 
+/** As it can be put into any scene: outside of its frame. */
 export function putOf(box: Box): PutBox {
-    const { center, half_extents, rotation, angle, category, mask, group, entity, data } = box;
+    const { center, half_extents, rotation, angle, category, mask, group, entity, data, ttl } = box;
     const put: PutBox = { center, half_extents, category, mask, group };
     if (rotation) put.rotation = rotation;
     if (angle !== undefined) put.angle = angle;
     if (entity !== undefined) put.entity = entity;
     if (data !== undefined) put.data = data;
+    if (ttl !== undefined) put.ttl = ttl;
     return put;
 }
 
@@ -67,6 +73,10 @@ export function turned(degrees: Numbers): Pick<Pose, "rotation" | "angle"> {
 export function angleOf(quaternion: Quaternion): number {
     const sign = quaternion.w < 0 ? -1 : 1;
     return tidy(2 * Math.atan2(sign * quaternion.z, sign * quaternion.w) * DEGREES);
+}
+
+export function withAt(values: Numbers, place: number, value: number): Numbers {
+    return values.map((other, i) => (i === place ? value : other));
 }
 
 /** Takes the cube [-1,1]^3 onto the box. Half extents of 0 become very small ones, so that the image keeps all its directions. */

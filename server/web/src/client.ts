@@ -50,11 +50,11 @@ export class Client {
         }
     }
 
-    async call<T>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
-        const init: RequestInit = { method, signal };
+    async call<T>(method: string, path: string, body?: unknown, signal?: AbortSignal, headers: Record<string, string> = {}): Promise<T> {
+        const init: RequestInit = { method, signal, headers };
         if (body !== undefined) {
             init.body = JSON.stringify(body);
-            init.headers = { "Content-Type": "application/json" };
+            init.headers = { ...headers, "Content-Type": "application/json" };
         }
         const response = await this.fetch(path, init);
         const text = await response.text();

@@ -42,15 +42,16 @@ export class NumberRow {
     readonly root: HTMLElement;
     readonly inputs: HTMLInputElement[];
 
-    constructor(label: string, parts: string[], act: () => void) {
-        this.inputs = parts.map((part) => {
+    /** `act` is called when one of them, by its place in the row, was changed. */
+    constructor(label: string, parts: string[], act: (place: number) => void) {
+        this.inputs = parts.map((part, place) => {
             const input = el("input", {
                 type: "text",
                 inputmode: "decimal",
                 autocomplete: "off",
                 "aria-label": part ? `${label} ${part}` : label,
             });
-            input.addEventListener("change", act);
+            input.addEventListener("change", () => act(place));
             return input;
         });
         this.root = el(

@@ -1,16 +1,17 @@
-// Changes made here, each one commit, with undo and redo. A commit names the revision that the page has seen; when somebody else
-// was faster, the change is kept for the user to decide about.
-import { type Box, type Pose, type PutBox, putOf } from "./box";
+// Changes made here, each one commit, with undo and redo. What is sent is only what was changed, on condition that nobody else has
+// changed the same; what somebody has is kept for the user to decide about.
+import type { Box, Pose, PutBox } from "./box";
+import { alteration, alteredFields, type Change, clash, type Fields, inFrame, isMove, isPlain, kept, reversed } from "./change";
 import { type Client, Problem, scenePath } from "./client";
+import type { Feed } from "./feed";
 import type { Store } from "./store";
 
-/** By name what a box becomes; null: it is removed. */
-export type Changes = Map<string, PutBox | null>;
+/** By name what a box becomes as a whole; null: it is removed. */
+export type Puts = Map<string, PutBox | null>;
 
 interface Edit {
     label: string;
-    before: Changes;
-    after: Changes;
+    changes: Map<string, Change>;
 }
 
 export interface Conflict {
@@ -19,11 +20,16 @@ export interface Conflict {
     again: () => Promise<void>;
 }
 
-interface CommitAnswer {
+/** Somebody else has changed the same. */
+class Clash extends Error {}
+
+interface Answer {
     revision: number;
-    time: number;
     ids?: Record<string, number>;
 }
+
+const CAREFUL = 3; // times to try on condition that no box was changed at all; after that what was read last has to do
+const NAMED = 3; // boxes in a message
 
 export class Edits {
     conflict: Conflict | null = null;
@@ -31,12 +37,14 @@ export class Edits {
     onChange: () => void = () => {};
     private done: Edit[] = [];
     private undone: Edit[] = [];
+    private readonly own = new Map<string, Fields>(); // by name, what was last written from here
     private queue: Promise<unknown> = Promise.resolve();
     private waiting = 0;
 
     constructor(
         private readonly store: Store,
         private readonly client: Client,
+        private readonly feed: Feed,
     ) {}
 
     get undoLabel(): string | null {
@@ -60,6 +68,7 @@ export class Edits {
     forget(): void {
         this.done = [];
         this.undone = [];
+        this.own.clear();
         this.dismiss();
     }
 
@@ -69,44 +78,61 @@ export class Edits {
         this.onChange();
     }
 
-    apply(label: string, after: Changes): Promise<boolean> {
-        return this.inTurn(label, async (force) => {
-            const before: Changes = new Map();
-            for (const name of after.keys()) {
+    /** Boxes are made, replaced as a whole, or removed. */
+    put(label: string, boxes: Puts): Promise<boolean> {
+        return this.apply(label, () => {
+            const changes = new Map<string, Change>();
+            for (const [name, becomes] of boxes) {
                 const box = this.store.live.boxes.get(name);
-                before.set(name, box ? putOf(box) : null);
+                if (box || becomes) changes.set(name, { alters: false, was: box ? kept(box) : null, becomes });
             }
-            await this.commit(after, force);
-            this.done.push({ label, before, after });
+            return changes;
+        });
+    }
+
+    /** Of a box, fields become so. It is given as the user saw it when the change began. */
+    alter(label: string, box: Box, fields: Fields): Promise<boolean> {
+        return this.alterAll(label, [box], new Map([[box.name, fields]]));
+    }
+
+    /** Boxes elsewhere, all at once. They are given as the user saw them when the change began. */
+    pose(label: string, boxes: Box[], poses: Map<string, Pose>): Promise<boolean> {
+        return this.alterAll(label, boxes, poses);
+    }
+
+    private alterAll(label: string, boxes: Box[], fields: Map<string, Fields>): Promise<boolean> {
+        const changes = new Map<string, Change>();
+        for (const box of boxes) {
+            const change = alteration(box, fields.get(box.name) ?? {});
+            if (change) changes.set(box.name, change);
+        }
+        return this.apply(label, () => changes);
+    }
+
+    private apply(label: string, make: () => Map<string, Change>): Promise<boolean> {
+        return this.inTurn(label, async (force) => {
+            const changes = await this.make(make(), force);
+            if (changes.size === 0) return;
+            this.done.push({ label, changes });
             this.undone = [];
         });
     }
 
-    /** Boxes elsewhere, all at once. */
-    pose(label: string, poses: Map<string, Pose>): Promise<boolean> {
-        const changes: Changes = new Map();
-        for (const [name, pose] of poses) {
-            const box = this.store.live.boxes.get(name);
-            if (box) changes.set(name, { ...putOf(box), ...pose });
-        }
-        return this.apply(label, changes);
-    }
-
     undo(): Promise<boolean> {
-        return this.inTurn("undo", async (force) => {
+        return this.inTurn(`undo ${this.undoLabel}`, async (force) => {
             const edit = this.done.at(-1);
             if (!edit) return;
-            await this.commit(edit.before, force);
+            await this.make(new Map([...edit.changes].map(([name, change]) => [name, reversed(change)])), force);
             this.undone.push(edit);
             this.done.pop();
         });
     }
 
     redo(): Promise<boolean> {
-        return this.inTurn("redo", async (force) => {
+        return this.inTurn(`redo ${this.redoLabel}`, async (force) => {
             const edit = this.undone.at(-1);
             if (!edit) return;
-            await this.commit(edit.after, force);
+            await this.make(edit.changes, force);
             this.done.push(edit);
             this.undone.pop();
         });
@@ -122,7 +148,7 @@ export class Edits {
                 await work(force);
                 return true;
             } catch (error) {
-                if (error instanceof Problem && error.status === 412)
+                if (error instanceof Clash)
                     this.conflict = {
                         label,
                         message: error.message,
@@ -142,35 +168,112 @@ export class Edits {
         return turn;
     }
 
-    private async commit(changes: Changes, force: boolean): Promise<void> {
-        const { store } = this;
-        const put: Record<string, PutBox> = {};
-        const remove: string[] = [];
-        for (const [name, box] of changes) {
-            if (box) put[name] = box;
-            else remove.push(name);
+    /** Does it, and gives what was done. With `force` whatever others did is written over, where there still is a box to write to. */
+    private async make(changes: Map<string, Change>, force: boolean): Promise<Map<string, Change>> {
+        for (let attempt = 0; ; attempt++) {
+            if (!force) this.check(changes);
+            const meant = this.onWhatIs(changes);
+            if (meant.size === 0) return meant;
+            try {
+                await this.send(meant, !force, attempt < CAREFUL);
+                return meant;
+            } catch (error) {
+                const behind = error instanceof Problem && (error.status === 412 || error.status === 404);
+                if (!behind || attempt > CAREFUL) throw error;
+                await this.feed.reread([...changes.keys()]);
+            }
         }
-        const body: Record<string, unknown> = { put, remove };
-        if (!force) body.if_revision = store.revision;
-        const path = scenePath(store.info?.name ?? "", "/commit");
-        const answer = await this.client.call<CommitAnswer>("POST", path, body);
-        // shown at once; the events that follow say the same, and what collides
-        const { boxes } = store.live;
-        for (const name of remove) boxes.delete(name);
-        for (const [name, box] of Object.entries(put)) {
-            if (!isPose(box)) continue;
-            const id = answer.ids?.[name] ?? boxes.get(name)?.id ?? 0;
-            boxes.set(name, { ...box, name, id } as Box);
-        }
-        store.changed("boxes");
-        if (!force) store.saw(answer.revision, answer.time);
     }
-}
 
-const NEEDED = ["center", "half_extents", "category", "mask", "group"];
-const ALLOWED = new Set([...NEEDED, "rotation", "angle", "entity", "data"]);
+    /** @throws Clash if somebody else has changed the same. */
+    private check(changes: Map<string, Change>): void {
+        const { store } = this;
+        const deeds: string[] = [];
+        for (const [name, change] of changes) {
+            const deed = clash(change, name, store.live.boxes.get(name), this.own.get(name) ?? {}, store.moves(name));
+            if (deed) deeds.push(deed);
+        }
+        if (deeds.length === 0) return;
+        const more = deeds.length > NAMED ? `, and ${deeds.length - NAMED} more` : "";
+        throw new Clash(`Somebody else has ${deeds.slice(0, NAMED).join(", ")}${more} meanwhile.`);
+    }
 
-/** Is it written as the daemon writes it? Files may hold the other forms, which the daemon turns into this one. */
-function isPose(box: object): boolean {
-    return NEEDED.every((key) => key in box) && Object.keys(box).every((key) => ALLOWED.has(key));
+    /** The same of the boxes that there are, from what they are now to what they are not yet: so it can be undone. */
+    private onWhatIs(changes: Map<string, Change>): Map<string, Change> {
+        const now = new Map<string, Change>();
+        for (const [name, change] of changes) {
+            const box = this.store.live.boxes.get(name);
+            if (!change.alters) now.set(name, { ...change, was: box ? kept(box) : null });
+            else if (box) {
+                const altered = alteration(box, alteredFields(box, change));
+                if (altered) now.set(name, altered);
+            }
+        }
+        return now;
+    }
+
+    /**
+     * One request. `checked`: what is made may not be there already; `careful`: nor may a box have been changed since it was seen,
+     * except that what moves moves on.
+     */
+    private async send(changes: Map<string, Change>, checked: boolean, careful: boolean): Promise<void> {
+        const { store, own } = this;
+        const { boxes } = store.live;
+        const scene = store.info?.name ?? "";
+        const [[first, only]] = changes;
+        const single = changes.size === 1 && only.alters ? boxes.get(first) : undefined;
+        if (single) {
+            const fields = alteredFields(single, only);
+            const patch = Object.fromEntries(Object.entries(inFrame(single, fields)).map(([key, value]) => [key, value ?? null]));
+            const stable = checked && careful && !(isMove(only) && store.moves(first));
+            const condition: Record<string, string> = stable ? { "If-Match": `"${single.seen}"` } : {};
+            const path = scenePath(scene, `/boxes/${encodeURIComponent(first)}`);
+            const { revision, time, ...box } = await this.client.call<Box & { revision: number; time: number }>("PATCH", path, patch, undefined, condition);
+            own.set(first, { ...own.get(first), ...fields });
+            boxes.set(first, { ...box, seen: revision });
+            store.changed("boxes");
+            return;
+        }
+        const put: Record<string, PutBox> = {};
+        const pose: Record<string, Fields> = {};
+        const remove: string[] = [];
+        const conditions: Record<string, number> = {};
+        const after = new Map<string, Fields>();
+        for (const [name, change] of changes) {
+            const box = boxes.get(name);
+            const moves = store.moves(name) && (isMove(change) || change.becomes === null);
+            if (checked && !box) conditions[name] = 0;
+            else if (checked && careful && box && !moves) conditions[name] = box.seen ?? 0;
+            if (change.becomes === null) remove.push(name);
+            else if (!change.alters) put[name] = change.becomes as PutBox;
+            else if (box) {
+                const fields = alteredFields(box, change);
+                after.set(name, fields);
+                if (isMove(change)) pose[name] = inFrame(box, fields);
+                else put[name] = { ...kept(box), ...inFrame(box, fields) } as PutBox;
+            }
+        }
+        const body = { if_box: conditions, remove, put, pose };
+        const answer = await this.client.call<Answer>("POST", scenePath(scene, "/commit"), body);
+        // shown at once; the events that follow say the same, and what collides
+        const seen = answer.revision;
+        for (const name of remove) {
+            boxes.delete(name);
+            own.delete(name);
+        }
+        for (const [name, fields] of after) {
+            own.set(name, { ...own.get(name), ...fields });
+            const box = boxes.get(name);
+            if (box && !box.frame) boxes.set(name, { ...box, ...fields, seen });
+        }
+        const framed: string[] = [];
+        for (const [name, box] of Object.entries(put)) {
+            if (after.has(name)) continue;
+            own.set(name, { ...box });
+            if (box.frame !== undefined) framed.push(name);
+            else if (isPlain(box)) boxes.set(name, { ...box, name, id: answer.ids?.[name] ?? boxes.get(name)?.id ?? 0, seen });
+        }
+        if (framed.length > 0) await this.feed.reread(framed); // where they stand in the scene
+        store.changed("boxes");
+    }
 }

@@ -36,6 +36,11 @@ interface Changes {
 
 type PairAnswer = { relation?: Relation; pose?: [Partial<Box>, Partial<Box>]; missing?: string[] };
 
+interface PairsAnswer {
+    results: PairAnswer[];
+    revision: number;
+}
+
 const sleep = (ms: number, signal: AbortSignal) =>
     new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, ms);
@@ -48,6 +53,7 @@ export class Feed {
     private wantPut = new Set<string>();
     private wantPose = new Set<string>();
     private wantRelation = new Set<Pair>();
+    private readonly gone = new Map<string, number>(); // boxes that were removed while others are read: at which revision
     private fetching = false;
 
     constructor(
@@ -84,6 +90,7 @@ export class Feed {
         const { store } = this;
         store.past = null;
         store.selection = [];
+        store.forgetMotion();
         this.wantPut.clear();
         this.wantPose.clear();
         this.wantRelation.clear();
@@ -157,6 +164,7 @@ export class Feed {
         do {
             const query = `?limit=${PAGE}${at}${cursor ? `&cursor=${encodeURIComponent(cursor)}` : ""}`;
             const page = await this.client.call<BoxList>("GET", scenePath(scene, `/boxes${query}`), undefined, signal);
+            for (const box of page.boxes) box.seen = page.revision;
             if (list) list.boxes.push(...page.boxes);
             else list = page; // later changes come as events, so the first page's revision counts
             cursor = page.cursor ?? "";
@@ -188,11 +196,13 @@ export class Feed {
         } else if (event === "boxes") {
             for (const name of changes.removed ?? []) {
                 live.boxes.delete(name);
+                this.gone.set(name, changes.revision);
                 this.wantPut.delete(name);
                 this.wantPose.delete(name);
             }
             for (const name of changes.put ?? []) this.wantPut.add(name);
             for (const name of changes.posed ?? []) this.wantPose.add(name);
+            store.posed(changes.posed ?? []);
             for (const name of [...(changes.put ?? []), ...(changes.posed ?? [])])
                 for (const pair of live.touched.get(name)?.values() ?? []) this.wantRelation.add(pair);
         }
@@ -224,6 +234,7 @@ export class Feed {
             }
         }
         this.fetching = false;
+        this.gone.clear();
         this.store.streamed("status");
         if (signal !== this.follow.signal) void this.fetchWanted();
     }
@@ -232,24 +243,48 @@ export class Feed {
         const scene = this.store.info?.name ?? "";
         if (put.size > ONE_BY_ONE) await this.loadBoxes(scene, signal);
         else {
-            await Promise.all([...put].map((name) => this.readBox(scene, name, signal)));
+            await Promise.all([...put].map((name) => this.takeBox(scene, name, signal)));
             await this.readPoses(scene, [...posed].filter((name) => !put.has(name)), signal);
         }
         // what ended meanwhile is not asked about
         await this.readRelations(scene, [...pairs].filter((pair) => this.store.live.pairs.has(pair)), signal);
     }
 
-    /** As it was at the newest revision seen: there it exists, even when it has been removed since. */
-    private async readBox(scene: string, name: string, signal: AbortSignal): Promise<void> {
+    /** As it is now; null: there is none. */
+    private async readBox(scene: string, name: string, signal: AbortSignal): Promise<Box | null> {
         try {
-            const path = scenePath(scene, `/boxes/${encodeURIComponent(name)}?at_revision=${this.store.revision}`);
-            const { revision, time, at, ...box } = await this.client.call<Box & Omit<BoxList, "boxes">>("GET", path, undefined, signal);
-            this.store.live.boxes.set(name, box);
-            this.store.streamed("boxes");
+            const path = scenePath(scene, `/boxes/${encodeURIComponent(name)}`);
+            const { revision, time, ...box } = await this.client.call<Box & Omit<BoxList, "boxes">>("GET", path, undefined, signal);
+            return { ...box, seen: revision };
         } catch (error) {
-            if (!(error instanceof Problem && error.status === 410)) throw error;
-            this.wantPut.add(name); // the history has been overrun: once more, at a newer revision
+            if (!(error instanceof Problem && error.status === 404)) throw error;
+            return null;
         }
+    }
+
+    /** One that is gone already is left to the event that says so. */
+    private async takeBox(scene: string, name: string, signal: AbortSignal): Promise<void> {
+        const { live } = this.store;
+        const box = await this.readBox(scene, name, signal);
+        const seen = box?.seen ?? 0;
+        if (!box || (this.gone.get(name) ?? 0) > seen || (live.boxes.get(name)?.seen ?? 0) > seen) return; // older than what is known
+        live.boxes.set(name, box);
+        this.store.streamed("boxes");
+    }
+
+    /** Reads boxes as they are now, of which the store may be behind. */
+    async reread(names: string[]): Promise<void> {
+        const { store } = this;
+        const { signal } = this.follow;
+        const scene = store.info?.name ?? "";
+        if (names.length > ONE_BY_ONE) await this.loadBoxes(scene, signal);
+        else
+            for (const name of names) {
+                const box = await this.readBox(scene, name, signal);
+                if (box) store.live.boxes.set(name, box);
+                else store.live.boxes.delete(name);
+            }
+        store.changed("boxes");
     }
 
     /** Two poses a pair. Of a pair whose one box is gone the other is read in the next round. */
@@ -259,11 +294,11 @@ export class Feed {
             const pairs: [string, string][] = [];
             for (let n = i; n < Math.min(i + 2 * BATCH, names.length); n += 2) pairs.push([names[n], names[n + 1] ?? names[n]]);
             const path = scenePath(scene, "/query/pairs");
-            const { results } = await this.client.call<{ results: PairAnswer[] }>("POST", path, { pairs, want: ["pose"] }, signal);
+            const { results, revision } = await this.client.call<PairsAnswer>("POST", path, { pairs, want: ["pose"] }, signal);
             results.forEach(({ pose, missing }, n) => {
                 pairs[n].forEach((name, side) => {
                     const box = boxes.get(name);
-                    if (pose && box) boxes.set(name, { ...box, ...pose[side] });
+                    if (pose && box && (box.seen ?? 0) <= revision) boxes.set(name, { ...box, ...pose[side], seen: this.wantPut.has(name) ? box.seen : revision });
                     else if (missing && !missing.includes(name)) this.wantPose.add(name);
                 });
             });
@@ -276,7 +311,7 @@ export class Feed {
             const some = pairs.slice(i, i + BATCH);
             const body = { pairs: some.map(({ a, b }) => [a, b]), want: ["relation"] };
             const path = scenePath(scene, "/query/pairs");
-            const { results } = await this.client.call<{ results: PairAnswer[] }>("POST", path, body, signal);
+            const { results } = await this.client.call<PairsAnswer>("POST", path, body, signal);
             some.forEach((pair, n) => (pair.relation = results[n].relation ?? null));
             this.store.streamed("pairs");
         }

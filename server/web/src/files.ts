@@ -1,11 +1,11 @@
 // Boxes to and from files: a JSON list of boxes with their names, or the lines of an obbd export.
 import { type Box, type PutBox, putOf } from "./box";
 import { el } from "./dom";
-import type { Changes } from "./edits";
+import type { Puts } from "./edits";
 
 /** @throws Error with a sentence about what is wrong. */
-export function parseBoxes(text: string): Changes {
-    const changes: Changes = new Map();
+export function parseBoxes(text: string): Puts {
+    const changes: Puts = new Map();
     for (const entry of entries(text)) {
         if (typeof entry !== "object" || entry === null) throw new Error("An entry of the list is not a box.");
         const { name, id: _, ...box } = entry as Record<string, unknown>;

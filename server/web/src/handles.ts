@@ -12,8 +12,8 @@ const SNAP_SCALE = 0.1;
 
 export class Handles {
     onChange: () => void = () => {};
-    /** While they are dragged, and in the end with `done`. */
-    onPoses: (poses: Map<string, Pose>, done: boolean) => void = () => {};
+    /** While they are dragged, and in the end with `done`: the boxes as they were before, and where they are now. */
+    onPoses: (boxes: Box[], poses: Map<string, Pose>, done: boolean) => void = () => {};
     onHold: (holding: boolean) => void = () => {};
     handle: Handle = "translate";
     private readonly controls: TransformControls;
@@ -90,7 +90,7 @@ export class Handles {
 
     private drag(): void {
         this.poses = transformed(this.boxes, this.about, this.change());
-        this.onPoses(this.poses, false);
+        this.onPoses(this.boxes, this.poses, false);
     }
 
     private hold(holding: boolean): void {
@@ -98,6 +98,6 @@ export class Handles {
         const { poses } = this;
         if (holding || !poses) return;
         this.poses = null;
-        this.onPoses(poses, true);
+        this.onPoses(this.boxes, poses, true);
     }
 }

@@ -1,5 +1,6 @@
 // The numbers and attributes of the selected box, to read and to change.
-import { type Box, degreesOf, type PutBox, putOf, turned } from "./box";
+import { type Box, degreesOf, turned, withAt } from "./box";
+import type { Fields } from "./change";
 import { byId, el, NumberRow } from "./dom";
 import type { Edits } from "./edits";
 import type { Store } from "./store";
@@ -11,14 +12,20 @@ export class Inspector {
     private readonly entity = el("input", { type: "text", autocomplete: "off", "aria-label": "Entity" });
     private readonly data = el("textarea", { rows: "2", spellcheck: "false", "aria-label": "Data, as JSON" });
     private readonly title = el("h2", {});
+    private base: Box | null = null; // the box as the field that has the focus shows it
 
     constructor(
         private readonly store: Store,
         private readonly edits: Edits,
     ) {
-        for (const label of ["Category", "Mask", "Group"]) this.bits.push(new NumberRow(label, [""], () => this.commit(label)));
-        this.entity.addEventListener("change", () => this.commit("Entity"));
-        this.data.addEventListener("change", () => this.commit("Data"));
+        for (const label of ["Category", "Mask", "Group"]) this.bits.push(new NumberRow(label, [""], () => void this.commit(label)));
+        this.entity.addEventListener("change", () => void this.commit("Entity"));
+        this.data.addEventListener("change", () => void this.commit("Data"));
+        this.root.addEventListener("focusin", () => (this.base = store.selected));
+        this.root.addEventListener("focusout", () => {
+            this.base = null;
+            this.update();
+        });
         this.root.addEventListener("submit", (event) => event.preventDefault());
         store.on(["selection", "boxes", "status", "scene"], () => this.update());
         this.update();
@@ -26,9 +33,9 @@ export class Inspector {
 
     private build(dimensions: number): void {
         const axes = ["x", "y", "z"].slice(0, dimensions);
-        const center = new NumberRow("Center", axes, () => this.commit("Center"));
-        const half = new NumberRow("Half size", axes, () => this.commit("Half size"));
-        const angles = new NumberRow(dimensions === 2 ? "Angle °" : "Turn °", dimensions === 2 ? [""] : axes, () => this.commit("Turn"));
+        const center = new NumberRow("Center", axes, (place) => void this.commit("Center", place));
+        const half = new NumberRow("Half size", axes, (place) => void this.commit("Half size", place));
+        const angles = new NumberRow(dimensions === 2 ? "Angle °" : "Turn °", dimensions === 2 ? [""] : axes, (place) => void this.commit("Turn", place));
         this.shape = { dimensions, center, half, angles };
         const field = (label: string, input: HTMLElement) => el("div", { class: "row" }, el("span", { class: "label" }, label), input);
         this.root.replaceChildren(
@@ -60,34 +67,37 @@ export class Inspector {
             input.readOnly = !store.editable;
     }
 
-    /** Only what was changed is taken from the fields: the others may have been rounded for reading. */
-    private commit(field: string): void {
-        const box = this.store.selected;
-        if (!box || !this.shape || !this.store.editable) return;
-        const changed = this.read(field, box);
-        if (changed) void this.edits.apply(`${field.toLowerCase()} of ${box.name}`, new Map([[box.name, { ...putOf(box), ...changed }]]));
+    /** Only what was changed is taken from the fields: the others may have been rounded for reading, or changed by others. */
+    private async commit(field: string, place = 0): Promise<void> {
+        const { store } = this;
+        if (!store.selected || !this.shape || !store.editable) return;
+        const box = this.base?.name === store.selected.name ? this.base : store.selected;
+        const changed = this.read(field, place, box);
+        if (!changed) return;
+        await this.edits.alter(`${field.toLowerCase()} of ${box.name}`, box, changed);
+        if (this.base?.name === box.name) this.base = store.selected;
     }
 
-    private read(field: string, box: Box): Partial<PutBox> | null {
+    private read(field: string, place: number, box: Box): Fields | null {
         const shape = this.shape;
         if (!shape) return null;
-        const row = (numbers: NumberRow, make: (values: number[]) => Partial<PutBox>) => {
+        const row = (numbers: NumberRow, make: (value: number) => Fields) => {
             const values = numbers.read();
-            return values && make(values);
+            return values && make(values[place]);
         };
         switch (field) {
             case "Center":
-                return row(shape.center, (center) => ({ center }));
+                return row(shape.center, (value) => ({ center: withAt(box.center, place, value) }));
             case "Half size":
-                return row(shape.half, (half_extents) => ({ half_extents }));
+                return row(shape.half, (value) => ({ half_extents: withAt(box.half_extents, place, value) }));
             case "Turn":
-                return row(shape.angles, turned);
+                return row(shape.angles, (value) => turned(withAt(degreesOf(box), place, value)));
             case "Category":
-                return row(this.bits[0], ([category]) => ({ category }));
+                return row(this.bits[0], (category) => ({ category }));
             case "Mask":
-                return row(this.bits[1], ([mask]) => ({ mask }));
+                return row(this.bits[1], (mask) => ({ mask }));
             case "Group":
-                return row(this.bits[2], ([group]) => ({ group }));
+                return row(this.bits[2], (group) => ({ group }));
             case "Entity":
                 return { entity: this.entity.value || undefined };
             default:
@@ -95,7 +105,7 @@ export class Inspector {
         }
     }
 
-    private readData(box: Box): Partial<PutBox> | null {
+    private readData(box: Box): Fields | null {
         const text = this.data.value.trim();
         try {
             const data = text === "" ? undefined : (JSON.parse(text) as unknown);

@@ -2,7 +2,7 @@
 import { ALL_BITS, type PutBox, putOf } from "./box";
 import { Client, Problem, scenePath } from "./client";
 import { byId, el, typing } from "./dom";
-import { type Changes, Edits } from "./edits";
+import { Edits, type Puts } from "./edits";
 import type { Side } from "./eye";
 import { Feed } from "./feed";
 import { download, formatBoxes, parseBoxes } from "./files";
@@ -21,7 +21,7 @@ import { View } from "./view";
 const store = new Store();
 const client = new Client(askToken);
 const feed = new Feed(store, client);
-const edits = new Edits(store, client);
+const edits = new Edits(store, client, feed);
 const list = new List(store);
 const relations = new Relations(store, client);
 const probes = new Probes(store, client);
@@ -68,9 +68,9 @@ if (view) {
         store.select(more ? [...new Set([...store.selection, ...names])] : names);
         store.setTool("select");
     };
-    shown.onPoses = (poses) => {
+    shown.onPoses = (boxes, poses) => {
         const what = poses.size === 1 ? [...poses.keys()][0] : `${poses.size} boxes`;
-        void edits.pose(`${HANDLE_WORDS[shown.handle]} ${what}`, poses).then(() => shown.settle());
+        void edits.pose(`${HANDLE_WORDS[shown.handle]} ${what}`, boxes, poses).then(() => shown.settle());
     };
     shown.onLook = markButtons;
 }
@@ -193,12 +193,12 @@ function add(): void {
         mask: ALL_BITS,
         group: 0,
     };
-    void edits.apply(`add ${name}`, new Map([[name, box]])).then((done) => done && store.select([name]));
+    void edits.put(`add ${name}`, new Map([[name, box]])).then((done) => done && store.select([name]));
 }
 
 function duplicate(): void {
     if (!store.editable || store.selection.length === 0) return;
-    const changes: Changes = new Map();
+    const copies: Puts = new Map();
     const taken = new Set<string>();
     for (const name of store.selection) {
         const box = store.live.boxes.get(name);
@@ -206,15 +206,15 @@ function duplicate(): void {
         const copy = store.freeName(name, taken);
         taken.add(copy);
         const center = box.center.map((value, i) => (i === 0 ? value + 2 * box.half_extents[0] : value));
-        changes.set(copy, { ...putOf(box), center });
+        copies.set(copy, { ...putOf(box), center });
     }
-    void edits.apply(`duplicate ${few(store.selection)}`, changes).then((done) => done && store.select([...taken]));
+    void edits.put(`duplicate ${few(store.selection)}`, copies).then((done) => done && store.select([...taken]));
 }
 
 function remove(): void {
     if (!store.editable || store.selection.length === 0) return;
     const names = [...store.selection];
-    void edits.apply(`delete ${few(names)}`, new Map(names.map((name) => [name, null])));
+    void edits.put(`delete ${few(names)}`, new Map(names.map((name) => [name, null])));
 }
 
 function exportBoxes(): void {
@@ -227,7 +227,7 @@ file.addEventListener("change", async () => {
     file.value = "";
     if (!chosen || !store.editable) return;
     try {
-        await edits.apply(`import ${chosen.name}`, parseBoxes(await chosen.text()));
+        await edits.put(`import ${chosen.name}`, parseBoxes(await chosen.text()));
     } catch (error) {
         edits.failure = (error as Error).message;
         showMessages();
@@ -272,7 +272,7 @@ function setSnap(on: boolean): void {
 snapStep.addEventListener("change", () => setSnap(true));
 
 const commands: Record<string, () => void> = {
-    add,
+    add: () => void edits.settled.then(add),
     duplicate: () => void edits.settled.then(duplicate),
     delete: () => void edits.settled.then(remove),
     undo: () => void edits.undo(),
@@ -316,7 +316,7 @@ list.onActivate = () => view?.frame();
 // ---- Keys ------------------------------------------------------------------------------------------
 
 const keys: Record<string, () => void> = {
-    a: add,
+    a: commands.add,
     d: commands.duplicate,
     Delete: commands.delete,
     Backspace: commands.delete,
@@ -408,7 +408,7 @@ function showMessages(): void {
     const box = byId("message");
     box.hidden = !conflict && !edits.failure;
     byId("message-text").textContent = conflict
-        ? `Not done: ${conflict.label}. Somebody else changed the scene first, which is now at revision ${store.revision}.`
+        ? `Not done: ${conflict.label}. ${conflict.message}`
         : edits.failure;
     byId("message-again").hidden = !conflict;
     showBusy();

@@ -26,7 +26,7 @@ export class Several {
             const made: NumberRow = new NumberRow(label, parts, () => {
                 const values = made.read();
                 if (!values || values.every((value) => value === rest)) return;
-                this.apply(label.toLowerCase(), change(values));
+                void this.edits.settled.then(() => this.apply(label.toLowerCase(), change(values))); // from where the last one leaves them
                 made.inputs.forEach((input) => (input.value = String(rest)));
             });
             made.write(parts.map(() => rest));
@@ -56,6 +56,6 @@ export class Several {
         const { store } = this;
         if (!store.editable) return;
         const boxes = store.chosen;
-        void this.edits.pose(`${label}, ${boxes.length} boxes`, transformed(boxes, middleOf(boxes), change));
+        void this.edits.pose(`${label}, ${boxes.length} boxes`, boxes, transformed(boxes, middleOf(boxes), change));
     }
 }

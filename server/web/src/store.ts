@@ -6,6 +6,9 @@ export type Connection = "connecting" | "live" | "lost" | "gone";
 export type At = { revision: number } | { time: number };
 export type Topic = "scene" | "boxes" | "pairs" | "selection" | "hover" | "status" | "tool" | "history";
 
+const MOVING_MS = 1000; // at least between two poses of a box that moves
+const MOVES = 3; // so many poses one after the other are not a motion yet
+
 export interface Pair {
     a: string;
     b: string;
@@ -86,6 +89,7 @@ export class Store {
     selection: string[] = [];
     hover: string | null = null;
     tool = "select"; // or "area", or the kind of a probe
+    private readonly motion = new Map<string, { times: number; last: number }>(); // of boxes that were posed, by name
     private readonly listeners = new Map<Topic, (() => void)[]>();
     private readonly pending = new Set<Topic>();
     private readonly coming = new Set<Topic>(); // with the next frame
@@ -169,6 +173,29 @@ export class Store {
         } else if (!more) this.select([name]);
         else if (this.selection.includes(name)) this.select(this.selection.filter((other) => other !== name));
         else this.select([...this.selection, name]);
+    }
+
+    /** These boxes were posed, here or by somebody else. */
+    posed(names: string[]): void {
+        const now = performance.now();
+        for (const name of names) {
+            const known = this.motion.get(name);
+            if (!known) this.motion.set(name, { times: 1, last: now });
+            else {
+                known.times = now - known.last < MOVING_MS ? known.times + 1 : 1;
+                known.last = now;
+            }
+        }
+    }
+
+    /** Is the box one that is posed again and again, as games do? Then its place is expected to change. */
+    moves(name: string): boolean {
+        const known = this.motion.get(name);
+        return known !== undefined && known.times > MOVES && performance.now() - known.last < MOVING_MS;
+    }
+
+    forgetMotion(): void {
+        this.motion.clear();
     }
 
     setHover(name: string | null): void {

@@ -20,8 +20,8 @@ export class View {
     /** Of a press that moves, while `dragFrom` gives a point of the plane in which it moves. */
     onDrag: (at: Vector3) => void = () => {};
     dragFrom: () => Vector3 | null = () => null;
-    /** Of handles that are let go. */
-    onPoses: (poses: Map<string, Pose>) => void = () => {};
+    /** Of handles that are let go: the boxes as they were, and where they are to be. */
+    onPoses: (boxes: Box[], poses: Map<string, Pose>) => void = () => {};
     /** Of a rectangle drawn around boxes. */
     onArea: (boxes: string[], more: boolean) => void = () => {};
     onLook: () => void = () => {};
@@ -70,7 +70,7 @@ export class View {
         this.eye.onMove = () => this.draw();
         this.handles.onChange = () => this.draw();
         this.handles.onHold = (holding) => (this.eye.enabled = !holding);
-        this.handles.onPoses = (poses, done) => this.pose(poses, done);
+        this.handles.onPoses = (boxes, poses, done) => this.pose(boxes, poses, done);
         this.listen(new Pointer(canvas));
         canvas.addEventListener("webglcontextrestored", () => this.draw());
         new ResizeObserver(() => this.resize()).observe(root);
@@ -187,11 +187,11 @@ export class View {
         this.handles.setSnap(step);
     }
 
-    private pose(poses: Map<string, Pose>, done: boolean): void {
+    private pose(boxes: Box[], poses: Map<string, Pose>, done: boolean): void {
         this.preview = poses;
         for (const [name, pose] of poses) this.boxes.preview(name, pose);
         this.outline();
-        if (done) this.onPoses(poses);
+        if (done) this.onPoses(boxes, poses);
     }
 
     /** What the handles did has been done, or refused: boxes are shown where they are. */
