@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
 import { launch, openPage, test, until } from "./harness.mjs";
-import { ask, blur, CUBE, daemon, field, found, makeScene, runAll, select } from "./words.mjs";
+import { ask, blur, CUBE, daemon, field, found, frontOf, makeScene, pixels, runAll, select, show } from "./words.mjs";
 
 const EVERY_MS = 50;
 const BOXES = 200;
@@ -24,8 +24,8 @@ const place = (i, tick) => {
 };
 const moving = Array.from({ length: BOXES }, (_, i) => `moving-${i}`);
 
-async function makeLive() {
-    const put = { floor: { center: [24, -1, 12], half_extents: [30, 1, 20] } };
+async function makeLive(more = {}) {
+    const put = { ...more, floor: { center: [24, -1, 12], half_extents: [30, 1, 20] } };
     for (let i = 0; i < 12; i++) put[`still-${i}`] = CUBE(4 * i, 1, 60);
     moving.forEach((name, i) => (put[name] = { center: place(i, 0), half_extents: [0.8, 0.8, 0.8] }));
     const scene = await makeScene(put);
@@ -179,6 +179,47 @@ test("a field that is being edited is left alone, and what somebody else did to 
         return category === 8 && group === 7;
     });
     assert.ok(await page.isHidden("#message"));
+    await live.stop();
+    await close();
+});
+
+test("a ray hits what it is aimed at, ten of ten, and leaves out what it starts on", async () => {
+    const targets = { top: CUBE(24, 12, 12) };
+    for (let i = 0; i < 10; i++) {
+        const [x, y, z, w] = [Math.sin(i + 1), Math.sin(3 * i + 2), Math.cos(2 * i), 1.5];
+        targets[`target-${i}`] = { center: [1 + 5 * i, 5.3, 40 - 3 * i], half_extents: [0.7, 0.9, 0.5], rotation: [x, y, z, w] };
+    }
+    const live = await makeLive(targets);
+    const { page, close } = await show(live.scene, { viewport: { width: 1000, height: 600 } });
+    await page.keyboard.press("3");
+    const { at, inView } = await frontOf(page, [24, 5.5], [30, 7.5]); // the floor and the cube on top say how far it reaches
+    const click = ({ x, y }) => page.mouse.click(x, y);
+    await page.keyboard.press("Alt+1");
+    await page.selectOption("#probe-mode", "all");
+    for (let i = 0; i < 10; i++) {
+        await click(at(-4, 9)); // in the open
+        await until("the first click is taken", async () => /aimed at/.test(await page.textContent("#probe-out")));
+        assert.deepEqual(await found(page), []);
+        await click(at(1 + 5 * i + 0.2, 5.3 - 0.1));
+        await until(`target-${i}`, async () => (await found(page)).includes(`target-${i}`));
+    }
+    assert.equal(await page.inputValue("#probe-except"), "");
+    await page.selectOption("#probe-mode", "closest");
+    await click(at(14, -1));
+    await until("what it starts on", async () => (await page.inputValue("#probe-except")) === "floor");
+    await page.mouse.move(at(40, 9).x, at(40, 9).y);
+    await until("the line to the pointer", async () => {
+        const { ask } = await pixels(page);
+        return Math.abs(ask.left - inView(14, -1).x) < 7 && Math.abs(ask.right - inView(40, 9).x) < 7;
+    });
+    await click(at(16, 5.3));
+    await until("the target alone", async () => (await found(page)).join() === "target-3");
+    const request = await page.locator("#probe-out pre").first().textContent();
+    assert.match(request, /"direction":/);
+    assert.ok(!/max_distance|"to":/.test(request), request);
+    assert.match(request, /"filter":\{"exclude":\["floor"\]\}/);
+    await page.selectOption("#probe-reach", "to");
+    await until("a ray that ends there", async () => /"to":/.test(await page.locator("#probe-out pre").first().textContent()));
     await live.stop();
     await close();
 });

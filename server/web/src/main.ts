@@ -56,12 +56,13 @@ probes.onShow = (marks, found) => {
 
 if (view) {
     const shown = view;
-    shown.onClick = (name, at, more) => {
+    shown.onClick = (name, at, pixel, more) => {
         if (store.tool === "select") store.pick(name, more);
         else if (store.tool === "area") store.pick(name, true);
         else if (store.tool === "sweep") name !== null && store.select([name]);
-        else if (at) probes.click(at);
+        else if (at) probes.click(name, at, pixel);
     };
+    shown.onAim = (at) => probes.aim(at);
     shown.dragFrom = () => probes.dragFrom();
     shown.onDrag = (at) => probes.drag(at);
     shown.onArea = (names, more) => {

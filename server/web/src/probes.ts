@@ -1,6 +1,6 @@
 // Questions to the scene: put by clicks or numbers, asked again when the scene changes, drawn and listed.
-import type { Vector3 } from "three";
-import { ALL_BITS, type Box, numbers, point, short, tidy } from "./box";
+import { Vector3 } from "three";
+import { ALL_BITS, type Box, numbers, point, short, tidy, turn } from "./box";
 import { type Client, Problem, scenePath } from "./client";
 import { byId, el, NumberRow } from "./dom";
 import { ExchangePanel } from "./exchange";
@@ -42,9 +42,10 @@ interface Probe {
     hint: string;
     fields: [label: string, what: "vector" | "number", value: number[]][];
     modes?: boolean;
+    aims?: boolean; // by two clicks, from one box at another
     needsBox?: boolean;
     clicks: (values: number[][], at: number[], clicked: number) => number[][];
-    body: (values: number[][], box: Box | null) => Record<string, unknown>;
+    body: (values: number[][], box: Box | null, on: boolean) => Record<string, unknown>;
     marks: (values: number[][], box: Box | null) => Mark[];
 }
 
@@ -52,14 +53,15 @@ const PROBES: Record<string, Probe> = {
     ray: {
         title: "Ray",
         kind: "ray",
-        hint: "Click where the ray starts, then what it is aimed at.",
+        hint: "Click where the ray starts, then what it is aimed at. It leaves out what it starts on, and goes on past what it is aimed at.",
         fields: [
             ["From", "vector", [-19, 1.2, 0]],
             ["To", "vector", [19, 1.2, 0]],
         ],
         modes: true,
-        clicks: ([from, to], at, clicked) => (clicked % 2 === 0 ? [at, at] : [from ?? at, at ?? to]),
-        body: ([from, to]) => ({ rays: [{ from, to }] }),
+        aims: true,
+        clicks: ([from], at, clicked) => (clicked % 2 === 0 ? [at, at] : [from, at]),
+        body: ([from, to], _, on) => ({ rays: [on ? { origin: from, direction: to.map((value, i) => value - from[i]) } : { from, to }] }),
         marks: ([from, to]) => [
             { kind: "point", tint: "ask", at: from },
             { kind: "arrow", tint: "ask", from, to },
@@ -148,6 +150,8 @@ export class Probes {
     private readonly hint = byId("probe-hint");
     private readonly out = byId("probe-out");
     private readonly mode = byId<HTMLSelectElement>("probe-mode");
+    private readonly reach = byId<HTMLSelectElement>("probe-reach");
+    private readonly except = byId<HTMLInputElement>("probe-except");
     private readonly filter = ["filter-category", "filter-mask", "filter-prefix"].map((id) => byId<HTMLInputElement>(id));
     private readonly exchange = new ExchangePanel();
     private readonly sum = el("h2", { class: "sub" });
@@ -171,7 +175,7 @@ export class Probes {
         for (const { id, title } of PROBE_KINDS) this.kind.append(el("option", { value: id }, title));
         this.kind.addEventListener("change", () => store.setTool(this.kind.value));
         this.mode.addEventListener("change", () => this.ask());
-        for (const input of this.filter) input.addEventListener("change", () => this.asked && this.ask());
+        for (const input of [this.reach, this.except, ...this.filter]) input.addEventListener("change", () => this.asked && this.ask());
         byId("probe-ask").addEventListener("click", () => {
             this.read();
             this.ask();
@@ -214,6 +218,9 @@ export class Probes {
         );
         this.form.replaceChildren(...this.rows.map((row) => row.root));
         byId("probe-mode-row").hidden = !this.probe.modes;
+        byId("probe-reach-row").hidden = byId("probe-except-row").hidden = !this.probe.aims;
+        this.reach.value = "to";
+        this.except.value = "";
         this.write();
     }
 
@@ -236,16 +243,34 @@ export class Probes {
         return good;
     }
 
-    /** A click of the tool in the view. */
-    click(at: Vector3): void {
-        const { dimensions } = this.store;
-        this.values.set(this.current, this.probe.clicks(this.numbers, numbers(at, dimensions).map(tidy), this.clicked));
+    /** Is the next click what the probe is aimed at? */
+    private get aiming(): boolean {
+        return this.probe.aims === true && this.clicked % 2 === 1;
+    }
+
+    /** A click of the tool in the view, on a box or beside all, where a pixel has that size. */
+    click(name: string | null, at: Vector3, pixel: number): void {
+        const { store, probe } = this;
+        const box = name === null || (probe.aims && !this.aiming) ? undefined : store.shown.boxes.get(name);
+        const spot = numbers(spotOf(at, pixel, box), store.dimensions).map(tidy);
+        this.values.set(this.current, probe.clicks(this.numbers, spot, this.clicked));
+        if (probe.aims && !this.aiming) this.except.value = name ?? "";
+        if (this.aiming) this.reach.value = "on";
         this.clicked++;
         this.write();
-        if (this.current === "ray" && this.clicked % 2 === 1) {
+        if (!this.aiming) this.ask();
+        else {
             this.asked = false;
+            this.say("Now click what it is aimed at.");
             this.draw([]);
-        } else this.ask();
+        }
+    }
+
+    /** The pointer is over this point of the scene: what is being aimed follows it. */
+    aim(at: Vector3): void {
+        if (!this.aiming || this.store.tool !== this.current) return;
+        const { store, probe } = this;
+        this.onShow(probe.marks(probe.clicks(this.numbers, numbers(at, store.dimensions), this.clicked), store.selected), new Set());
     }
 
     /** The point that the path of a sweep starts from, while there is one to drag. */
@@ -268,6 +293,7 @@ export class Probes {
         if (category !== "") filter.category = bits(this.filter[0], category);
         if (mask !== "") filter.mask = bits(this.filter[1], mask);
         if (prefix !== "") filter.prefix = prefix;
+        if (this.probe.aims && this.except.value !== "") filter.exclude = [this.except.value];
         return Object.keys(filter).length > 0 ? filter : null;
     };
 
@@ -277,13 +303,14 @@ export class Probes {
     }
 
     private async work(): Promise<void> {
+        if (!this.asked) return;
         const { store, probe, current } = this;
         const box = store.selected;
         if (probe.needsBox && !box) {
             this.say("Select one box to move.");
             return;
         }
-        const body = probe.body(this.numbers, box);
+        const body = probe.body(this.numbers, box, this.reach.value === "on");
         if (probe.modes) body.mode = this.mode.value;
         const filter = this.filterOf();
         if (filter) body.filter = filter;
@@ -335,6 +362,9 @@ export class Probes {
         // normals are drawn as long as a twentieth of the ray or motion
         const ends = this.current === "ray" ? point(values[1]).sub(point(values[0])) : point(values[0] ?? [0, 0, 0]);
         const length = ends.length() / 20;
+        const far = hits.at(-1); // hits come from near to far
+        if (this.probe.aims && far?.point && far.distance !== undefined && far.distance > ends.length())
+            marks.push({ kind: "line", tint: "ask", from: values[1], to: far.point });
         for (const { point: at, normal, fraction } of hits) {
             if (at) marks.push({ kind: "point", tint: "hit", at });
             if (at && normal) {
@@ -350,6 +380,29 @@ export class Probes {
         }
         this.onShow(marks, new Set(hits.map(({ box }) => box)));
     }
+}
+
+const WITHIN = 1e-3; // of a half size, from its faces
+
+/**
+ * The point of a click, in as few digits as a pixel is worth, but where a box was clicked as many as it takes for the point to lie
+ * inside of it: rounded, it may lie beside.
+ */
+function spotOf(at: Vector3, pixel: number, box: Box | undefined): Vector3 {
+    const digits = Math.min(12, Math.max(0, Math.ceil(-Math.log10(pixel))));
+    const rounded = (from: Vector3, more: number) => new Vector3(...from.toArray().map((value) => Number(value.toFixed(Math.min(100, digits + more)))));
+    if (!box) return rounded(at, 0);
+    const [center, half, facing] = [point(box.center), point(box.half_extents), turn(box)];
+    const local = (from: Vector3) => from.clone().sub(center).applyQuaternion(facing.clone().invert());
+    const room = half.clone().multiplyScalar(1 - WITHIN);
+    const inside = local(at).clamp(room.clone().negate(), room).applyQuaternion(facing).add(center);
+    const limit = half.clone().multiplyScalar(1 - WITHIN / 2);
+    for (let more = 0; more < 8; more++) {
+        const spot = rounded(inside, more);
+        const { x, y, z } = local(spot);
+        if (Math.abs(x) <= limit.x && Math.abs(y) <= limit.y && Math.abs(z) <= limit.z) return spot;
+    }
+    return inside;
 }
 
 /** What is written in the field, decimal or 0x…, marked where it is no set of bits. */

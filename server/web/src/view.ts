@@ -15,8 +15,10 @@ import { type Pixel, Pointer } from "./pointer";
 import type { Store } from "./store";
 
 export class View {
-    /** Of a click: the box and the point of the scene under the pointer. */
-    onClick: (box: string | null, at: Vector3 | null, more: boolean) => void = () => {};
+    /** Of a click: the box and the point of the scene under the pointer, and how large a pixel is there. */
+    onClick: (box: string | null, at: Vector3 | null, pixel: number, more: boolean) => void = () => {};
+    /** Of the pointer over a point of the scene. */
+    onAim: (at: Vector3) => void = () => {};
     /** Of a press that moves, while `dragFrom` gives a point of the plane in which it moves. */
     onDrag: (at: Vector3) => void = () => {};
     dragFrom: () => Vector3 | null = () => null;
@@ -218,11 +220,8 @@ export class View {
             if (!holding) this.area.hidden = true;
         };
         let pressed: { name: string | null; at: Vector3 | null } = { name: null, at: null };
-        pointer.onPress = (pixel) => {
-            const ray = this.eye.rayAt(pixel); // what moves may be elsewhere when it is let go
-            pressed = this.boxes.on(ray) ?? { name: null, at: this.planeOn(ray, null) };
-        };
-        pointer.onClick = (more) => this.onClick(pressed.name, pressed.at, more);
+        pointer.onPress = (pixel) => (pressed = this.under(pixel)); // what moves may be elsewhere when it is let go
+        pointer.onClick = (more) => this.onClick(pressed.name, pressed.at, pressed.at ? this.eye.pixel(pressed.at) : 0, more);
         pointer.onDrag = (pixel) => {
             const at = this.planeOn(this.eye.rayAt(pixel), this.dragFrom());
             if (at) this.onDrag(at);
@@ -235,6 +234,11 @@ export class View {
         };
     }
 
+    private under(pixel: Pixel): { name: string | null; at: Vector3 | null } {
+        const ray = this.eye.rayAt(pixel);
+        return this.boxes.on(ray) ?? { name: null, at: this.planeOn(ray, null) };
+    }
+
     /** Once a frame, however fast the pointer moves. */
     private lookUnder(): void {
         if (this.looking) return;
@@ -242,7 +246,9 @@ export class View {
         requestAnimationFrame(() => {
             this.looking = false;
             if (!this.pointer) return;
-            this.store.setHover(this.handles.busy ? null : (this.boxes.on(this.eye.rayAt(this.pointer))?.name ?? null));
+            const { name, at } = this.under(this.pointer);
+            this.store.setHover(this.handles.busy ? null : name);
+            if (at) this.onAim(at);
             this.label();
         });
     }
