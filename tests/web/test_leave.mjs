@@ -54,7 +54,7 @@ test("a client that was too slow catches up", async () => {
     await page.waitForSelector("#status[data-state=live]");
     assert.ok(streams > 1);
     await daemon.commit(scene, { put: { b: CUBE(1) } });
-    await until("both boxes", async () => (await page.textContent("#list-sum")) === "2 boxes, 1 overlap, 0 touch");
+    await until("both boxes", async () => (await page.textContent("#list-sum")) === "2 boxes, pairs: 1 overlap, 0 touch");
     await opened.close();
 });
 

@@ -162,4 +162,18 @@ test("the request is copied as it is shown", async () => {
     await close();
 });
 
+test("the request is copied where the browser gives the page no clipboard", async () => {
+    const { page, close } = await show("demo", { permissions: ["clipboard-read", "clipboard-write"] });
+    await ask(page, 1);
+    await page.evaluate(() => {
+        globalThis.kept = navigator.clipboard;
+        Object.defineProperty(navigator, "clipboard", { value: undefined });
+    });
+    await page.locator("#probe-out summary").click();
+    await page.locator("#probe-out").getByRole("button", { name: "Copy" }).click();
+    await page.locator("#probe-out").getByRole("button", { name: "Copied" }).waitFor();
+    assert.equal(await page.evaluate(() => globalThis.kept.readText()), await page.locator("#probe-out pre").first().textContent());
+    await close();
+});
+
 await runAll();

@@ -29,9 +29,9 @@ test("the page comes compressed, and allows nothing foreign", async () => {
 test("the demo is shown, and what overlaps is red", async () => {
     const { page, close } = await show("demo");
     await revision(page, 1);
-    assert.match(await page.textContent("#list-sum"), /^189 boxes, [1-9]\d* overlap, [1-9]\d* touch$/);
+    assert.match(await page.textContent("#list-sum"), /^189 boxes, pairs: [1-9]\d* overlap, [1-9]\d* touch$/);
     const { body } = await daemon.call("POST", "/v1/scenes/demo/query/all-pairs", { count_only: true });
-    const [, deep, touching] = /, (\d+) overlap, (\d+) touch/.exec(await page.textContent("#list-sum"));
+    const [, deep, touching] = /: (\d+) overlap, (\d+) touch/.exec(await page.textContent("#list-sum"));
     assert.equal(Number(deep) + Number(touching), body.count);
     const { all, red } = await pixels(page);
     assert.ok(red > all / 50 && red < all / 2, `${red} red pixels of ${all}`);
@@ -161,11 +161,11 @@ test("what others change is shown as it happens", async () => {
     await select(page, "mover");
     await daemon.commit(scene, { pose: { mover: { center: [1, 0, 0] } } });
     await until("the new centre", async () => (await page.getByLabel("Center x").inputValue()) === "1");
-    await until("the collision", async () => (await page.textContent("#list-sum")) === "2 boxes, 1 overlap, 0 touch");
+    await until("the collision", async () => (await page.textContent("#list-sum")) === "2 boxes, pairs: 1 overlap, 0 touch");
     await daemon.commit(scene, { pose: { mover: { center: [2, 0, 0] } } });
-    await until("the contact", async () => (await page.textContent("#list-sum")) === "2 boxes, 0 overlap, 1 touch");
+    await until("the contact", async () => (await page.textContent("#list-sum")) === "2 boxes, pairs: 0 overlap, 1 touch");
     await daemon.commit(scene, { put: { third: CUBE(0, 9) }, remove: ["still"] });
-    await until("the new box", async () => (await page.textContent("#list-sum")) === "2 boxes, 0 overlap, 0 touch");
+    await until("the new box", async () => (await page.textContent("#list-sum")) === "2 boxes, pairs: 0 overlap, 0 touch");
     assert.deepEqual(await page.locator(".item .name").allTextContents(), ["mover", "third"]);
     await close();
 });
@@ -374,12 +374,12 @@ test("the past is shown and asked, and cannot be changed", async () => {
     await page.focus("#past");
     await page.keyboard.press("ArrowLeft");
     await until("the state before", async () => (await page.textContent("#revision")) === "revision 4");
-    assert.equal(await page.textContent("#list-sum"), "4 boxes, 0 overlap, 0 touch");
+    assert.equal(await page.textContent("#list-sum"), "4 boxes, pairs: 0 overlap, 0 touch");
     await page.keyboard.press("Home");
-    await until("the first state", async () => (await page.textContent("#list-sum")) === "0 boxes, 0 overlap, 0 touch");
+    await until("the first state", async () => (await page.textContent("#list-sum")) === "0 boxes, pairs: 0 overlap, 0 touch");
     await blur(page);
     await page.keyboard.press("]");
-    await until("the next one", async () => (await page.textContent("#list-sum")) === "1 box, 0 overlap, 0 touch");
+    await until("the next one", async () => (await page.textContent("#list-sum")) === "1 box, pairs: 0 overlap, 0 touch");
     assert.ok(await page.locator(".tools [data-command=add]").isDisabled());
     await ask(page, 2, { Point: [0, 0, 0] });
     const { shown, heard } = await exchange(page, "#probe-out");
@@ -531,8 +531,11 @@ test("a token is asked for when one is needed, sent, and not kept; what it lacks
         await give(tokens[0].token);
         await page.waitForSelector("#status[data-state=live]");
         await revision(page, 1);
-        await page.locator(".tools [data-command=add]").click();
-        await page.waitForSelector("#message");
+        assert.equal(await page.textContent("#status-text"), "live, read only");
+        assert.ok(await page.locator(".tools [data-command=add]").isDisabled());
+        await page.keyboard.press("a");
+        await select(page, "door");
+        assert.ok(await page.getByLabel("Center x").evaluate((input) => input.readOnly));
         await revision(page, 1);
         await ask(page, 1);
         assert.match(await page.locator("#probe-out pre").first().textContent(), /Bearer \$TOKEN/);
@@ -548,6 +551,34 @@ test("a token is asked for when one is needed, sent, and not kept; what it lacks
         assert.equal(await guarded.stop(), 0);
         rmSync(folder, { recursive: true });
     }
+});
+
+test("a scene that is not there is not asked of another, and Back leads to the scene before", async () => {
+    const scene = await makeScene({ a: CUBE(0) });
+    const { page, close } = await show("demo", { expected: [/status of 404/] });
+    const asked = [];
+    page.on("request", (request) => request.url().includes("/query/") && asked.push(request.url()));
+    await page.evaluate(() => (location.hash = "nosuch"));
+    await page.waitForSelector("#status[data-state=gone]");
+    assert.equal(await page.inputValue("#scene"), "nosuch");
+    assert.equal(await page.textContent("#start-sum"), "Choose a scene above, or make a new one there.");
+    assert.ok(await page.isHidden("#start-curl"));
+    assert.equal(await page.textContent("#list-sum"), "0 boxes, pairs: 0 overlap, 0 touch");
+    await page.keyboard.press("Alt+1");
+    await page.click("#probe-ask");
+    await until("why not", async () => (await page.textContent("#probe-out")) === "There is no scene to ask.");
+    assert.deepEqual(asked.filter((url) => !url.endsWith("/query/pairs")), []); // the demo's pairs may have been read until then
+    await page.selectOption("#scene", scene);
+    await until("its box", async () => /^1 box,/.test(await page.textContent("#list-sum")));
+    await page.goBack();
+    await page.waitForSelector("#status[data-state=gone]");
+    await page.goBack();
+    await until("the demo", async () => /^189 boxes/.test(await page.textContent("#list-sum")));
+    assert.equal(await page.inputValue("#scene"), "demo");
+    await page.goForward();
+    await page.goForward();
+    await until("its box again", async () => /^1 box,/.test(await page.textContent("#list-sum")));
+    await close();
 });
 
 test("without WebGL the page says so and the rest works", async () => {

@@ -2,7 +2,7 @@
 // Several boxes: how they are selected, and changed together.
 import assert from "node:assert/strict";
 import { test, until } from "./harness.mjs";
-import { blur, CUBE, daemon, drag, field, frontOf, makeScene, revision, runAll, select, selected, show, SQUARE } from "./words.mjs";
+import { blur, CUBE, daemon, drag, drawn, field, frontOf, makeScene, revision, runAll, select, selected, show, SQUARE } from "./words.mjs";
 
 const near = (a, b, tolerance) => a.every((value, i) => Math.abs(value - b[i]) <= tolerance);
 
@@ -66,6 +66,40 @@ test("boxes are selected by clicks, in the list, by a rectangle, and all at once
     await blur(page);
     await page.keyboard.press("Control+a"); // what the search leaves
     await are("b");
+    await close();
+});
+
+/** So many that not all rows of the list are in sight. */
+async function showSixty() {
+    const put = {};
+    for (let i = 0; i < 60; i++) put[`box-${i}`] = CUBE(3 * (i % 10), 3 * Math.floor(i / 10));
+    return show(await makeScene(put));
+}
+
+test("boxes under the pointer are outlined after more were selected than ever before", async () => {
+    const { page, close } = await showSixty();
+    await page.keyboard.press("3");
+    const { at } = await frontOf(page, [13.5, 7.5], [14.5, 8.5]);
+    await page.locator(".item").first().click();
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Control+a");
+    await until("all of them", async () => (await page.textContent("#several-form h2")) === "60 boxes");
+    await drawn(page);
+    await page.keyboard.press("Escape");
+    await page.mouse.move(at(0, 0).x, at(0, 0).y);
+    await until("the name", async () => (await page.textContent("#tip")) === "box-0");
+    await drawn(page); // or else an error of WebGL is on the console
+    await close();
+});
+
+test("a row that was searched for stays in sight when all are there again", async () => {
+    const { page, close } = await showSixty();
+    await page.fill("#search", "box-57");
+    await page.locator(".item").first().click(); // the pointer stays on the list
+    await page.fill("#search", "");
+    await until("the row of many", async () => (await selected(page)).join() === "box-57");
+    const [row, list] = await Promise.all([".item.selected", "#list"].map((selector) => page.locator(selector).boundingBox()));
+    assert.ok(row.y >= list.y - 1 && row.y + row.height <= list.y + list.height + 1, `${row.y} ${list.y} ${list.height}`);
     await close();
 });
 

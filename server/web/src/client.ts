@@ -32,6 +32,10 @@ export class Client {
     /** @param askToken resolves to a token; `refused` says that the one before was no good. */
     constructor(private readonly askToken: (refused: boolean) => Promise<string>) {}
 
+    get hasToken(): boolean {
+        return this.token !== "";
+    }
+
     /** The answer whatever its status is, but never a 401: then a token is asked for and the request sent again. */
     async fetch(path: string, init: RequestInit = {}): Promise<Response> {
         for (;;) {

@@ -12,9 +12,12 @@ export class ExchangePanel {
 
     constructor() {
         const copy = button("Copy", () => {
-            void navigator.clipboard.writeText(this.request.textContent ?? "").then(
+            const text = this.request.textContent ?? "";
+            // without TLS, browsers give the clipboard to pages of loopback alone
+            const copying = navigator.clipboard ? navigator.clipboard.writeText(text) : Promise.reject(new Error("no clipboard"));
+            void copying.then(
                 () => this.say(copy, "Copied"),
-                () => this.say(copy, "Not allowed"),
+                () => this.say(copy, this.copySelected() ? "Copied" : "Selected: press Ctrl+C"),
             );
         });
         this.root = el(
@@ -26,6 +29,12 @@ export class ExchangePanel {
             el("div", { class: "bar" }, el("span", { class: "label" }, "answer")),
             this.answer,
         );
+    }
+
+    /** The way before there was a clipboard: the text is selected and copied as a user does. */
+    private copySelected(): boolean {
+        getSelection()?.selectAllChildren(this.request);
+        return document.execCommand("copy");
     }
 
     private say(copy: HTMLButtonElement, text: string): void {

@@ -90,6 +90,7 @@ export class Feed {
         const { store } = this;
         store.past = null;
         store.selection = [];
+        if (store.info?.name !== scene) this.forget(); // until this one is there, no other is shown or asked
         store.forgetMotion();
         this.wantPut.clear();
         this.wantPose.clear();
@@ -153,9 +154,34 @@ export class Feed {
         }
     }
 
+    private forget(): void {
+        const { store } = this;
+        store.info = null;
+        store.loaded = "";
+        store.live.boxes = new Map();
+        store.live.setPairs([]);
+        store.revision = 0;
+        store.time = 0;
+        store.changed("scene", "boxes", "pairs", "selection", "history");
+    }
+
     private async loadInfo(scene: string, signal: AbortSignal): Promise<void> {
-        this.store.info = await this.client.call<SceneInfo>("GET", scenePath(scene), undefined, signal);
-        this.store.changed("scene");
+        const info = await this.client.call<SceneInfo>("GET", scenePath(scene), undefined, signal);
+        this.store.writable = await this.mayWrite(scene, signal);
+        this.store.info = info;
+        this.store.changed("scene", "status");
+    }
+
+    /** Whether the token allows changes: a commit that would make one is tried and keeps nothing. */
+    private async mayWrite(scene: string, signal: AbortSignal): Promise<boolean> {
+        if (!this.client.hasToken) return true;
+        try {
+            await this.client.call("POST", scenePath(scene, "/commit"), { dry_run: true, remove: ["-"] }, signal);
+            return true;
+        } catch (error) {
+            if (error instanceof Problem && error.status === 403) return false;
+            throw error;
+        }
     }
 
     private async list(scene: string, at: string, signal: AbortSignal): Promise<BoxList> {

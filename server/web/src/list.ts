@@ -41,6 +41,11 @@ export class List {
             this.root.scrollTop = 0;
             this.active = 0;
             this.update();
+            const at = store.selected && this.search.value === "" ? this.indexOf(`box ${store.selected.name}`) : -1;
+            if (at < 0) return;
+            this.active = at; // all rows are there again: so is the one that was chosen among few
+            this.reveal(at);
+            this.render();
         });
         this.search.addEventListener("keydown", (event) => {
             if (event.key !== "ArrowDown" && event.key !== "Enter") return;

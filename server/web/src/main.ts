@@ -113,10 +113,17 @@ function sceneOfAddress(): string {
     }
 }
 
+let opened = ""; // the scene that is shown, or that there was none of
+
 function open(name: string): void {
     edits.forget();
     store.setTool("select");
-    if (sceneOfAddress() !== name) history.replaceState(null, "", `#${encodeURIComponent(name)}`);
+    const address = `#${encodeURIComponent(name)}`;
+    if (sceneOfAddress() !== name) {
+        if (opened) history.pushState(null, "", address); // so that Back leads to the scene before
+        else history.replaceState(null, "", address);
+    }
+    opened = name;
     document.title = `${name} - obbd`;
     void feed.open(name);
     showScenes();
@@ -173,7 +180,7 @@ byId("scene-cancel").addEventListener("click", () => byId<HTMLDialogElement>("sc
 byId("scene-dialog").addEventListener("close", showScenes);
 sceneSelect.addEventListener("focus", () => void feed.listScenes().catch(() => {}));
 sceneSelect.addEventListener("change", () => (sceneSelect.value === NEW_SCENE ? newScene() : open(sceneSelect.value)));
-addEventListener("hashchange", () => sceneOfAddress() && sceneOfAddress() !== store.info?.name && open(sceneOfAddress()));
+addEventListener("hashchange", () => sceneOfAddress() && sceneOfAddress() !== opened && open(sceneOfAddress()));
 store.on(["scene"], showScenes);
 
 // ---- Commands --------------------------------------------------------------------------------------
@@ -423,7 +430,7 @@ const WORDS = { connecting: "connecting", live: "live", lost: "no connection", g
 function showStatus(): void {
     const status = byId("status");
     status.dataset.state = store.connection;
-    byId("status-text").textContent = store.past ? "past" : WORDS[store.connection];
+    byId("status-text").textContent = store.past ? "past" : WORDS[store.connection] + (store.connection === "live" && !store.writable ? ", read only" : "");
     byId("revision").textContent = `revision ${store.past?.revision ?? store.revision}`;
     const notice = byId("notice");
     notice.hidden = store.detail === "";

@@ -14,7 +14,7 @@ export class Outlines {
 
     constructor() {
         const geometry = new InstancedBufferGeometry();
-        geometry.setAttribute("position", BOX_EDGES.getAttribute("position"));
+        geometry.setAttribute("position", BOX_EDGES.getAttribute("position").clone()); // its own, for it is disposed when it grows
         this.lines = new LineSegments(geometry, new ShaderMaterial({ vertexShader: VERTEX, fragmentShader: FRAGMENT, uniforms: { color: { value: null } }, ...ON_TOP }));
         this.lines.frustumCulled = false;
         this.lines.renderOrder = 2;

@@ -315,7 +315,11 @@ export class Probes {
         const filter = this.filterOf();
         if (filter) body.filter = filter;
         if (store.past) body.at = store.past.at;
-        const path = scenePath(store.info?.name ?? "", `/query/${probe.kind}`);
+        if (!store.info) {
+            this.say("There is no scene to ask.");
+            return;
+        }
+        const path = scenePath(store.info.name, `/query/${probe.kind}`);
         try {
             const answer = await this.client.call<Answer>("POST", path, body);
             if (current !== this.current || !this.asked) return;

@@ -46,7 +46,9 @@ export class Relations {
     private async update(): Promise<void> {
         const { store } = this;
         const names = store.selection.filter((name) => store.shown.boxes.has(name));
-        const partners = names.length === 1 ? [...(store.shown.touched.get(names[0])?.keys() ?? [])] : [];
+        const { boxes, touched } = store.shown;
+        const id = (name: string) => boxes.get(name)?.id ?? 0;
+        const partners = names.length === 1 ? [...(touched.get(names[0])?.keys() ?? [])].sort((a, b) => id(a) - id(b)) : [];
         if (names.length === 0 || names.length > 2 || (names.length === 1 && partners.length === 0)) {
             this.onMarks([]);
             const hint = names.length === 1 ? "Collides with nothing. Select a second box with Ctrl to compare the two." : "";

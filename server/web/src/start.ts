@@ -13,7 +13,7 @@ export class Start {
         private readonly client: Client,
     ) {
         this.select.addEventListener("click", () => store.select([this.example]));
-        store.on(["scene", "boxes", "pairs", "selection"], () => this.update());
+        store.on(["scene", "boxes", "pairs", "selection", "status"], () => this.update());
         this.update();
     }
 
@@ -23,9 +23,12 @@ export class Start {
         if (this.root.hidden) return;
         const name = store.info?.name ?? "";
         const { boxes, pairs, touched } = store.shown;
+        for (const id of ["start-shell", "start-curl"]) byId(id).hidden = store.info === null;
         byId("start-title").textContent = name || "No scene";
         const where = store.dimensions === 2 ? "in the plane" : "in space";
-        byId("start-sum").textContent = boxes.size === 0 ? `An empty scene ${where}. Add a box, or import a file.` : `${boxes.size} oriented ${boxes.size === 1 ? "box" : "boxes"} ${where}: ${counted(pairs)}.`;
+        if (store.info === null) byId("start-sum").textContent = store.connection === "gone" ? "Choose a scene above, or make a new one there." : "";
+        else if (boxes.size === 0) byId("start-sum").textContent = `An empty scene ${where}. Add a box, or import a file.`;
+        else byId("start-sum").textContent = `${boxes.size} oriented ${boxes.size === 1 ? "box" : "boxes"} ${where}, ${counted(pairs)}.`;
         byId("start-curl").textContent = this.client.curl(scenePath(name, "/query/all-pairs"), {});
         this.example = "";
         let most = 0;

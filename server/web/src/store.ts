@@ -65,7 +65,7 @@ export class Snapshot {
 export function counted(pairs: Set<Pair>): string {
     let deep = 0;
     for (const { relation } of pairs) if (relation !== "touching") deep++;
-    return `${deep} overlap, ${pairs.size - deep} touch`;
+    return `pairs: ${deep} overlap, ${pairs.size - deep} touch`;
 }
 
 export interface SceneInfo {
@@ -79,6 +79,7 @@ export interface SceneInfo {
 export class Store {
     scenes: string[] = [];
     info: SceneInfo | null = null;
+    writable = true; // as far as the token goes
     loaded = ""; // the scene whose boxes are here
     readonly live = new Snapshot();
     past: { at: At; revision: number; time: number; snapshot: Snapshot } | null = null;
@@ -103,7 +104,7 @@ export class Store {
     }
 
     get editable(): boolean {
-        return this.info !== null && this.past === null && this.connection === "live";
+        return this.info !== null && this.past === null && this.connection === "live" && this.writable;
     }
 
     /** The one selected box, or null when there are none or several. */
