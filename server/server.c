@@ -421,7 +421,8 @@ int srv_server_run(struct srv_server *server, FILE *announce)
     if (server->data == NULL)
         log_start(server);
     if (server->services.config->demo)
-        srv_demo_hints(announce, srv_listeners_url(server->listeners));
+        srv_demo_hints(announce, srv_listeners_url(server->listeners),
+                       server->services.config->token_file != NULL);
     (void)fflush(announce);
     srv_lag_start(server->lag);
     if (server->data != NULL && !srv_data_begin(server->data)) {

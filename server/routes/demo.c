@@ -155,22 +155,23 @@ obb_status srv_demo_create(struct srv_writer *writer, const obb_settings *settin
     return write.status;
 }
 
-void srv_demo_hints(FILE *out, const char *url)
+void srv_demo_hints(FILE *out, const char *url, bool tokens)
 {
     const bool local = strncmp(url, "unix:", 5) == 0;
+    const char *token = tokens ? "-H \"Authorization: Bearer $TOKEN\" " : "";
     char base[256];
     if (local)
         (void)snprintf(base, sizeof base, "--unix-socket %s http://localhost", url + 5);
     else
         (void)snprintf(base, sizeof base, "%s", url);
-    (void)fprintf(out, "try:\n  curl %s/v1/scenes/" SRV_DEMO_SCENE "\n", base);
+    (void)fprintf(out, "try:\n  curl %s%s/v1/scenes/" SRV_DEMO_SCENE "\n", token, base);
     (void)fprintf(
         out,
-        "  curl --json '{\"rays\":[{\"from\":[-19,1.2,0],\"to\":[19,1.2,0]}],\"mode\":\"all\"}' "
+        "  curl %s--json '{\"rays\":[{\"from\":[-19,1.2,0],\"to\":[19,1.2,0]}],\"mode\":\"all\"}' "
         "%s/v1/scenes/" SRV_DEMO_SCENE "/query/ray\n",
-        base);
+        token, base);
     (void)fprintf(out,
-                  "  curl --json '{\"filter\":{\"mask\":4}}' "
+                  "  curl %s--json '{\"filter\":{\"mask\":4}}' "
                   "%s/v1/scenes/" SRV_DEMO_SCENE "/query/all-pairs\n",
-                  base);
+                  token, base);
 }

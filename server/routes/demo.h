@@ -4,6 +4,7 @@
 
 #include "server/scenes/writer.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #define SRV_DEMO_SCENE "demo"
@@ -15,7 +16,7 @@
 obb_status srv_demo_create(struct srv_writer *writer, const obb_settings *settings);
 
 /* Writes three requests to try, as lines for a shell. url: where the service listens, as
- * announced. */
-void srv_demo_hints(FILE *out, const char *url);
+ * announced; tokens: whether it asks for one, which the lines then take from $TOKEN. */
+void srv_demo_hints(FILE *out, const char *url, bool tokens);
 
 #endif

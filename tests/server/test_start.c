@@ -1,5 +1,6 @@
 /* Starting the whole service while the n-th allocation fails: it says so in one
  * line, and leaves nothing behind. */
+#include "server/routes/demo.h"
 #include "server/server.h"
 #include "tests/support/fault.h"
 #include "tests/support/test.h"
@@ -59,6 +60,28 @@ START_TEST(a_history_beyond_its_maximum_is_refused)
 }
 END_TEST
 
+/* What would be answered 401 is no hint: each line carries the token where one is asked for. */
+START_TEST(the_lines_to_try_carry_a_token_where_one_is_needed)
+{
+    static const char token[] = "-H \"Authorization: Bearer $TOKEN\" ";
+    static const char *const urls[] = {"http://127.0.0.1:7480", "unix:/run/obbd.sock"};
+    for (size_t i = 0; i < 4; i++) {
+        char text[2048];
+        FILE *out = fmemopen(text, sizeof text, "w");
+        ck_assert_ptr_nonnull(out);
+        srv_demo_hints(out, urls[i % 2], i >= 2);
+        ck_assert_int_eq(fclose(out), 0);
+        size_t lines = 0, carried = 0;
+        for (const char *at = text; (at = strstr(at, "  curl ")) != NULL; lines++) {
+            at += strlen("  curl ");
+            carried += strncmp(at, token, strlen(token)) == 0;
+        }
+        ck_assert_uint_eq(lines, 3);
+        ck_assert_uint_eq(carried, i >= 2 ? 3 : 0);
+    }
+}
+END_TEST
+
 START_TEST(every_failing_allocation_is_an_error)
 {
     const char *const arguments[] = {
@@ -108,6 +131,7 @@ int main(void)
     tcase_set_timeout(tc, test_timeout(60));
     tcase_add_test(tc, every_failing_allocation_is_an_error);
     tcase_add_test(tc, a_history_beyond_its_maximum_is_refused);
+    tcase_add_test(tc, the_lines_to_try_carry_a_token_where_one_is_needed);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }
