@@ -243,6 +243,19 @@ def a_polled_tick_never_waits_whatever_the_server_does():
 
 
 @test
+def a_client_that_is_disposed_ends_what_it_waits_for():
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        CLIENT("Disposed", url=f"http://127.0.0.1:{silent.getsockname()[1]}")
+
+
+@test
+def a_tick_reads_broken_answers_of_a_transport_of_the_program_without_falling_over():
+    told = CLIENT("BrokenAnswers")
+    print(f"{told['broken']} of {told['answers']} answers could not be read, {told['wrong']} had members of another type")
+    assert told["answers"] == 20000 and told["broken"] > 5000 and told["answers"] - told["broken"] > 5000
+
+
+@test
 def queries_without_an_answer_are_asked_again_of_the_same_state_by_a_builder_too():
     problem = '{"problem":{"type":"/problems/unavailable","status":503,"detail":"x"}}'
     first = COMMITTED.replace('"time":1', '"time":100').replace(']}]}', ']},' + problem + "]}")

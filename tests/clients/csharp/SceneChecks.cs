@@ -479,6 +479,23 @@ static partial class Checks
         return new ObbdMap { { "revision", tick.Revision }, { "count", tick.Count(first) }, { "box", tick.Box(second, 0) } };
     }
 
+    /// <summary>What waits for an answer, and what is sent later, fails when the client is disposed; `url` never answers.</summary>
+    public static object Disposed(ObbdClient client, ObbdMap arguments)
+    {
+        ObbdClient other = Other(arguments);
+        ObbdScene scene = other.Scene("yard");
+        ObbdTick tick = scene.NewTick();
+        tick.Begin(5);
+        tick.Pose("a", V(1, 0, 0));
+        tick.Send();
+        Same(tick.TryFinish(20), false);
+        other.Dispose();
+        Same(tick.TryFinish(), true);
+        Throws<ObbdUnknown>(() => { throw tick.Problem; }, "the client was disposed");
+        Throws<ObbdRefused>(() => scene.Info(), "the client was disposed");
+        return null;
+    }
+
     /// <summary>Against servers that misbehave as a tick sees it: polled, as a game does.</summary>
     public static object TickAgainst(ObbdClient client, ObbdMap arguments)
     {

@@ -96,6 +96,7 @@ namespace Obbd
         readonly string name;
         readonly int port;
         EndPoint to;
+        bool disposed;
 
         public string Base { get; private set; }
         public string SocketPath { get; private set; }
@@ -122,9 +123,11 @@ namespace Obbd
             return new HttpCall(this);
         }
 
-        /// <summary>A connection that was free for the shortest time, or a new one. Throws SocketException.</summary>
+        /// <summary>A connection that was free for the shortest time, or a new one. Throws SocketException, or ObjectDisposedException.</summary>
         internal HttpConnection Take(byte[] room)
         {
+            if (disposed)
+                throw new ObjectDisposedException("ObbdClient");
             long oldest = Clock.Now - IdleMs;
             while (free.Count > 0)
             {
@@ -160,6 +163,7 @@ namespace Obbd
 
         public void Dispose()
         {
+            disposed = true;
             while (Open.Count > 0)
                 Open[Open.Count - 1].Close();
             free.Clear();

@@ -375,10 +375,14 @@ namespace Obbd
             return ids != null && given.TryGetValue(ids, out string epoch) ? epoch : Epoch;
         }
 
+        /// <summary>Notes an id that was told. One that needs more than 32 bits has no place in arrays, and stays unknown.</summary>
         internal void Note(string name, object id)
         {
-            uint number = checked((uint)Convert.ToInt64(id));
             Forget(name);
+            double told = Values.IsNumber(id) ? Convert.ToDouble(id) : 0;
+            if (!(told >= 1 && told <= uint.MaxValue))
+                return;
+            var number = (uint)told;
             known[name] = number;
             named[number] = name;
             IsLost = false;

@@ -676,7 +676,9 @@ namespace Obbd
             if (!exchange.Step(waitMs))
                 return false;
             Busy = false;
-            Problem = exchange.Failure == null ? answer.Read(exchange, scene) : scene.Meaning(exchange.Failure, sentEpoch);
+            Problem = exchange.Failure ?? answer.Read(exchange, scene);
+            if (exchange.Failure != null)
+                Problem = scene.Meaning(Problem, sentEpoch); // which may raise `Lost`, whose handlers may throw
             return true;
         }
 

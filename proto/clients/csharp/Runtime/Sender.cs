@@ -50,9 +50,9 @@ namespace Obbd
                 request.Set("Authorization", authorization);
         }
 
-        internal Exchange Rent(int capacity = 0)
+        internal Exchange Rent()
         {
-            return free.Count > 0 ? free.Pop() : new Exchange(this, capacity);
+            return free.Count > 0 ? free.Pop() : new Exchange(this, 0);
         }
 
         internal void Return(Exchange exchange)

@@ -1,0 +1,142 @@
+using System;
+using System.Collections.Generic;
+using Obbd;
+
+/// <summary>A transport of the program, which answers at once with the bytes that it is given.</summary>
+sealed class AtOnce : IObbdTransport, IObbdCall
+{
+    internal byte[] Answer = new byte[0];
+    internal int Requests;
+
+    public string Base { get { return "http://at.once"; } }
+    public string SocketPath { get { return null; } }
+    public bool IsSent { get { return true; } }
+    public int Status { get { return 200; } }
+    public byte[] Bytes { get { return Answer; } }
+    public int BodyAt { get { return 0; } }
+    public int BodySize { get { return Answer.Length; } }
+    public string Why { get { return null; } }
+
+    public IObbdCall NewCall()
+    {
+        return this;
+    }
+
+    public void Begin(ObbdRequest request)
+    {
+        Requests++;
+    }
+
+    public ObbdStep Step(int waitMs)
+    {
+        return ObbdStep.Done;
+    }
+
+    public string Header(string name)
+    {
+        return null;
+    }
+
+    public Dictionary<string, string> Headers()
+    {
+        return new Dictionary<string, string>();
+    }
+
+    public bool HeaderIs(string name, string value)
+    {
+        return value == "application/cbor";
+    }
+
+    public void Consume(int size)
+    {
+    }
+
+    public void Leave()
+    {
+    }
+
+    public void Dispose()
+    {
+    }
+}
+
+static partial class Checks
+{
+    static byte[] AnswerOfEveryKind()
+    {
+        var columns = new ObbdMap
+        {
+            { "boxes", new uint[] { 5, 0 } }, { "distances", new double[] { 4, 0 } }, { "points", new double[] { 1, 2, 3, 0, 0, 0 } },
+            { "normals", new float[] { 0, 0, 1, 0, 0, 0 } }, { "times", new double[] { 5, 6 } }, { "clamped", new byte[] { 0, 1 } },
+        };
+        var hit = new ObbdMap { { "box", 5 }, { "distance", 1.5 }, { "point", V(1, 2, 3) }, { "normal", V(0, 0, 1) }, { "started_inside", true } };
+        var at = new ObbdMap { { "revision", 5 }, { "time", 1.5 }, { "clamped", false } };
+        return Written(new ObbdMap
+        {
+            { "revision", 6 }, { "time", 2.5 }, { "removed", 0 }, { "posed", 2 }, { "ids", new ObbdMap { { "a", 1 }, { "b", 2 } } },
+            { "results", new object[]
+            {
+                new ObbdMap { { "at", at }, { "columns", columns } },
+                new ObbdMap { { "results", new object[] { new ObbdMap { { "hits", new object[] { hit, hit } } }, new ObbdMap { { "hits", new object[0] } } } } },
+                new ObbdMap { { "results", new object[] { new ObbdMap { { "boxes", new[] { 1, 2 } } }, new ObbdMap { { "overlap", true } } } } },
+                new ObbdMap { { "count", 1 }, { "pairs", new uint[] { 1, 2 } } },
+            } },
+        });
+    }
+
+    static void ReadAll(ObbdTick tick)
+    {
+        for (int query = -1; query < 6; query++)
+        {
+            for (int item = 0; item < 3; item++)
+            {
+                tick.Hit(query, item, out ObbdHit hit, item);
+                tick.Count(query, item);
+                tick.Box(query, item, item);
+                tick.Pair(query, item, out uint a, out uint b);
+                tick.Overlaps(query, item);
+                tick.Seen(query, out double time, out bool clamped, item);
+            }
+            tick.Value(query);
+        }
+    }
+
+    /// <summary>Whole answers, and answers with some bytes changed or cut: nothing but FormatException comes out of reading them.</summary>
+    public static object BrokenAnswers(ObbdClient client, ObbdMap arguments)
+    {
+        var transport = new AtOnce();
+        ObbdTick tick = new ObbdClient(null, new ObbdOptions { Transport = transport, Retries = 0 }).Scene("yard").NewTick();
+        byte[] whole = AnswerOfEveryKind();
+        var random = new Random(20261123);
+        int broken = 0, wrong = 0, answers = 20000;
+        for (int i = 0; i < answers; i++)
+        {
+            transport.Answer = (byte[])whole.Clone();
+            for (int n = i == 0 ? 0 : random.Next(1, 4); n > 0; n--)
+                transport.Answer[random.Next(whole.Length)] = (byte)random.Next(256);
+            if (random.Next(8) == 0)
+                Array.Resize(ref transport.Answer, random.Next(whole.Length));
+            tick.AllPairs();
+            tick.Send();
+            Same(tick.Busy, false);
+            if (tick.Problem is ObbdDisconnected)
+                broken++;
+            try
+            {
+                ReadAll(tick);
+            }
+            catch (FormatException)
+            {
+                wrong++;
+            }
+            if (i > 0)
+                continue;
+            Same(tick.Problem, null);
+            Same(tick.IdOf("b"), 2u);
+            Same(tick.Hit(1, 0, out ObbdHit hit, 1) && hit.Started, true);
+            Same(tick.Pair(3, 0, out uint a, out uint b), true);
+        }
+        Same(transport.Requests, answers);
+        return new ObbdMap { { "answers", answers }, { "broken", broken }, { "wrong", wrong } };
+    }
+}
