@@ -6,7 +6,9 @@ using Obbd;
 /// <summary>The codecs, without a daemon.</summary>
 static partial class Checks
 {
-    /// <summary>Values of RFC 8949, appendix A, and of RFC 8746: `json` is the value, `hex` how it is written.</summary>
+    /// <summary>
+    /// Values of RFC 8949, appendix A, and of RFC 8746: `json` is the value, `hex` how it is written.
+    /// </summary>
     public static object Cbor(ObbdClient client, ObbdMap arguments)
     {
         object value = arguments["value"];

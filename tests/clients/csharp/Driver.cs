@@ -123,7 +123,9 @@ sealed class Session
         return headers;
     }
 
-    /// <summary>{"u32": [..]} and so on as typed arrays, "kept" as the ids that were kept, {"bytes": "hex"} as bytes.</summary>
+    /// <summary>
+    /// {"u32": [..]} and so on as typed arrays, "kept" as the ids that were kept, {"bytes": "hex"} as bytes.
+    /// </summary>
     object Typed(object value)
     {
         if (value is string text && text == "kept")

@@ -269,7 +269,9 @@ static partial class Checks
         return null;
     }
 
-    /// <summary>1,000 ticks of poses and rays, sent and read; how many bytes they allocate, and what they take.</summary>
+    /// <summary>
+    /// 1,000 ticks of poses and rays, sent and read; how many bytes they allocate, and what the fastest took.
+    /// </summary>
     public static unsafe object Allocated(ObbdClient client, ObbdMap arguments)
     {
         const int Boxes = 1000, Shots = 64;
@@ -291,13 +293,13 @@ static partial class Checks
         var batch = new[] { new ObbdRay(V(0, 0, -5), V(0, 0, 1)), new ObbdRay(V(1500, 0, -5), V(0, 0, 1), 100) };
         var times = new double[2];
         var pairs = new uint[] { 1, 2 };
-        long hits = 0, waited = 0, worked = 0, allocated = 0;
+        long hits = 0, waited = long.MaxValue, worked = long.MaxValue, allocated = 0;
         for (int t = -100; t < Ticks; t++)
         {
             if (t == 0)
             {
                 allocated = GC.GetAllocatedBytesForCurrentThread();
-                worked = waited = hits = 0;
+                hits = 0;
             }
             long began = Stopwatch.GetTimestamp();
             for (int i = 0; i < Boxes; i++)
@@ -330,11 +332,11 @@ static partial class Checks
                 if (tick.Hit(Shots, i, out ObbdHit hit) && tick.Seen(Shots, out double time, out bool clamped, i) && !clamped)
                     hits++;
             hits += tick.Count(Shots + 1) + tick.Box(Shots + 1, 1) + (tick.Overlaps(Shots + 2, 0) ? 1000 : 0) + tick.Count(Shots + 3);
-            waited += answered - sent;
-            worked += sent - began + Stopwatch.GetTimestamp() - answered;
+            waited = Math.Min(waited, answered - sent);
+            worked = Math.Min(worked, sent - began + Stopwatch.GetTimestamp() - answered);
         }
         allocated = GC.GetAllocatedBytesForCurrentThread() - allocated;
-        double scale = 1e6 / Stopwatch.Frequency / Ticks;
+        double scale = 1e6 / Stopwatch.Frequency;
         return new ObbdMap { { "allocated", allocated }, { "hits", hits }, { "worked_us", worked * scale }, { "waited_us", waited * scale } };
     }
 
@@ -452,7 +454,9 @@ static partial class Checks
         return lines.Length;
     }
 
-    /// <summary>A commit of a builder whose answer was cut is sent again with its id; `url` is a proxy that cuts.</summary>
+    /// <summary>
+    /// A commit of a builder whose answer was cut is sent again with its id; `url` is a proxy that cuts.
+    /// </summary>
     public static object SentAgain(ObbdClient client, ObbdMap arguments)
     {
         ObbdTick tick = Other(arguments).Scene("cut").NewTick();
@@ -468,7 +472,9 @@ static partial class Checks
         return null;
     }
 
-    /// <summary>A commit with queries that the daemon could not answer, sent by SendAndWait; `url` is a server that says so.</summary>
+    /// <summary>
+    /// A commit with queries that the daemon could not answer, sent by SendAndWait; `url` is a server that says so.
+    /// </summary>
     public static object AskedAgain(ObbdClient client, ObbdMap arguments)
     {
         ObbdTick tick = Other(arguments).Scene("yard").NewTick();
@@ -479,7 +485,9 @@ static partial class Checks
         return new ObbdMap { { "revision", tick.Revision }, { "count", tick.Count(first) }, { "box", tick.Box(second, 0) } };
     }
 
-    /// <summary>What waits for an answer, and what is sent later, fails when the client is disposed; `url` never answers.</summary>
+    /// <summary>
+    /// What waits for an answer, and what is sent later, fails when the client is disposed; `url` never answers.
+    /// </summary>
     public static object Disposed(ObbdClient client, ObbdMap arguments)
     {
         ObbdClient other = Other(arguments);

@@ -101,7 +101,10 @@ static partial class Checks
         }
     }
 
-    /// <summary>Whole answers, and answers with some bytes changed or cut: nothing but FormatException comes out of reading them.</summary>
+    /// <summary>
+    /// Whole answers, and answers with some bytes changed or cut: nothing but FormatException comes out of reading
+    /// them.
+    /// </summary>
     public static object BrokenAnswers(ObbdClient client, ObbdMap arguments)
     {
         var transport = new AtOnce();

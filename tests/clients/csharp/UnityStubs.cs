@@ -85,7 +85,9 @@ namespace UnityEngine
             this.parent = parent;
         }
 
-        /// <summary>As Unity does it for an object that is active, but after `set`, as if the Inspector had set the fields.</summary>
+        /// <summary>
+        /// As Unity does it for an object that is active, but after `set`, as if the Inspector had set the fields.
+        /// </summary>
         public T AddComponent<T>(Action<T> set = null) where T : MonoBehaviour, new()
         {
             var component = new T { gameObject = this };

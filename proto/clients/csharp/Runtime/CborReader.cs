@@ -174,7 +174,9 @@ namespace Obbd
 
         internal bool IsTrue { get { return At < End && Bytes[At] == 0xf5; } }
 
-        /// <summary>The numbers of the typed array that comes next: where they begin, how many they are, and their tag.</summary>
+        /// <summary>
+        /// The numbers of the typed array that comes next: where they begin, how many they are, and their tag.
+        /// </summary>
         bool TypedArray(out int at, out int count, out int tag)
         {
             at = count = tag = 0;
@@ -190,7 +192,9 @@ namespace Obbd
             return true;
         }
 
-        /// <summary>How many items the list, or numbers the typed array, that comes next has; 0 if it is neither.</summary>
+        /// <summary>
+        /// How many items the list, or numbers the typed array, that comes next has; 0 if it is neither.
+        /// </summary>
         internal int Elements()
         {
             if (TypedArray(out int at, out int count, out int tag))
@@ -213,7 +217,9 @@ namespace Obbd
             return Item(index) ? Double() : 0;
         }
 
-        /// <summary>Three numbers, from this one on, of the list or typed array that comes next; it stays there.</summary>
+        /// <summary>
+        /// Three numbers, from this one on, of the list or typed array that comes next; it stays there.
+        /// </summary>
         internal ObbdVector Triple(int index)
         {
             int begin = At;
@@ -222,7 +228,8 @@ namespace Obbd
                 At = begin;
                 at += 8 * index;
                 if (tag == CborWriter.TagDoubles && index + 3 <= count)
-                    return new ObbdVector(BitConverter.ToDouble(Bytes, at), BitConverter.ToDouble(Bytes, at + 8), BitConverter.ToDouble(Bytes, at + 16));
+                    return new ObbdVector(BitConverter.ToDouble(Bytes, at), BitConverter.ToDouble(Bytes, at + 8),
+                        BitConverter.ToDouble(Bytes, at + 16));
             }
             double x = Element(index);
             At = begin;
@@ -266,7 +273,9 @@ namespace Obbd
             }
         }
 
-        /// <summary>How many bytes of a number stand behind the head of a simple value: false, true, null, a float or a double.</summary>
+        /// <summary>
+        /// How many bytes of a number stand behind the head of a simple value: false, true, null, a float or a double.
+        /// </summary>
         int SizeOfSimple(int info)
         {
             if (info < 20 || info > 27 || (info > 22 && info < 26))

@@ -103,7 +103,9 @@ namespace Obbd
                 AnyText(text);
         }
 
-        /// <summary>Most texts are names of members: less than 24 ASCII characters. Writes nothing and gives false for others.</summary>
+        /// <summary>
+        /// Most texts are names of members: less than 24 ASCII characters. Writes nothing and gives false for others.
+        /// </summary>
         bool ShortAscii(string text)
         {
             int size = text.Length;

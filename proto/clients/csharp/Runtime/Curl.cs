@@ -27,8 +27,13 @@ namespace Obbd
                     words.Append(" -H ").Append(Quoted(header.Key + ": " + header.Value));
             }
             if (request.HasBody)
-                words.Append(" --json ").Append(Quoted(cbor ? AsJson(request) : Encoding.UTF8.GetString(request.Bytes, request.BodyAt, request.BodySize)));
+                words.Append(" --json ").Append(Quoted(cbor ? AsJson(request) : AsText(request)));
             return words.Append(' ').Append(Quoted(transport.Base + request.Path)).ToString();
+        }
+
+        static string AsText(ObbdRequest request)
+        {
+            return Encoding.UTF8.GetString(request.Bytes, request.BodyAt, request.BodySize);
         }
 
         static string AsJson(ObbdRequest request)

@@ -201,7 +201,9 @@ namespace Obbd
             return (rest < 0 ? type : type.Substring(0, rest)).Trim();
         }
 
-        /// <summary>The body: an object, a list; text of other types as a string; null without one. Throws FormatException.</summary>
+        /// <summary>
+        /// The body: an object, a list; text of other types as a string; null without one. Throws FormatException.
+        /// </summary>
         internal object Value()
         {
             if (Call.BodySize == 0)

@@ -373,7 +373,9 @@ namespace Obbd
 
         // ---- The body of the answer -------------------------------------------------------------
 
-        /// <summary>Looks at what was received of the body. Decoded bytes move down, behind those that came before.</summary>
+        /// <summary>
+        /// Looks at what was received of the body. Decoded bytes move down, behind those that came before.
+        /// </summary>
         bool ReadBody()
         {
             if (framing == Framing.Chunks)

@@ -123,7 +123,10 @@ namespace Obbd
             return new HttpCall(this);
         }
 
-        /// <summary>A connection that was free for the shortest time, or a new one. Throws SocketException, or ObjectDisposedException.</summary>
+        /// <summary>
+        /// A connection that was free for the shortest time, or a new one. Throws SocketException, or
+        /// ObjectDisposedException.
+        /// </summary>
         internal HttpConnection Take(byte[] room)
         {
             if (disposed)

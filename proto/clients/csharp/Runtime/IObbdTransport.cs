@@ -3,7 +3,9 @@ using System.Collections.Generic;
 
 namespace Obbd
 {
-    /// <summary>A request as a transport sends it. The body stands in `Bytes`, with room for a head in front of it.</summary>
+    /// <summary>
+    /// A request as a transport sends it. The body stands in `Bytes`, with room for a head in front of it.
+    /// </summary>
     public sealed class ObbdRequest
     {
         /// <summary>Bytes in front of the body where a transport may write the head, to send both as one.</summary>
@@ -16,7 +18,9 @@ namespace Obbd
         public byte[] Bytes { get { return Body.Bytes; } }
         public int BodyAt { get { return HeadRoom; } }
         public int BodySize { get { return Body.Size - HeadRoom; } }
-        /// <summary>The answer goes on: its head ends the wait, and the parts of its body are consumed as they come.</summary>
+        /// <summary>
+        /// The answer goes on: its head ends the wait, and the parts of its body are consumed as they come.
+        /// </summary>
         public bool Streams { get; internal set; }
 
         internal readonly CborWriter Body;
@@ -35,7 +39,9 @@ namespace Obbd
             HasBody = Streams = false;
         }
 
-        /// <summary>Sets a header, in place of one of the same name. Throws ArgumentException if it would break the head.</summary>
+        /// <summary>
+        /// Sets a header, in place of one of the same name. Throws ArgumentException if it would break the head.
+        /// </summary>
         internal void Set(string name, string value)
         {
             CheckLine(name);
@@ -54,7 +60,8 @@ namespace Obbd
         {
             for (int i = 0; i < text.Length; i++)
                 if (text[i] < least || text[i] > '~')
-                    throw new ArgumentException("found the character " + (int)text[i] + " in '" + text + "'; a request line and its headers are printable ASCII");
+                    throw new ArgumentException("found the character " + (int)text[i] + " in '" + text
+                        + "'; a request line and its headers are printable ASCII");
         }
     }
 
@@ -73,7 +80,9 @@ namespace Obbd
         Broken
     }
 
-    /// <summary>One request after another, each until it is done or left. Nothing is thrown; `Step` says what happened.</summary>
+    /// <summary>
+    /// One request after another, each until it is done or left. Nothing is thrown; `Step` says what happened.
+    /// </summary>
     public interface IObbdCall
     {
         void Begin(ObbdRequest request);

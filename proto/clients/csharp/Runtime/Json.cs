@@ -7,7 +7,9 @@ using System.Text;
 
 namespace Obbd
 {
-    /// <summary>JSON (RFC 8259) of the values of an ObbdMap. Whole numbers stay whole, of any size, and -0.0 stays what it is.</summary>
+    /// <summary>
+    /// JSON (RFC 8259) of the values of an ObbdMap. Whole numbers stay whole, of any size, and -0.0 stays what it is.
+    /// </summary>
     static class Json
     {
         const int Depth = 256;
@@ -215,7 +217,8 @@ namespace Obbd
                 if (known >= 0)
                     return "\"\\/\b\f\n\r\t"[known];
                 if (c != 'u' || At + 4 > Text.Length
-                    || !ushort.TryParse(Text.Substring(At, 4), NumberStyles.AllowHexSpecifier, CultureInfo.InvariantCulture, out ushort code))
+                    || !ushort.TryParse(Text.Substring(At, 4), NumberStyles.AllowHexSpecifier, CultureInfo.InvariantCulture,
+                        out ushort code))
                     throw Wrong();
                 At += 4;
                 return (char)code;
@@ -233,9 +236,11 @@ namespace Obbd
                 string digits = Text.Substring(begin, At - begin);
                 if (whole && long.TryParse(digits, NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture, out long small))
                     return small == 0 && digits[0] == '-' ? -0.0 : (object)small;
-                if (whole && BigInteger.TryParse(digits, NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture, out BigInteger big))
+                if (whole
+                    && BigInteger.TryParse(digits, NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture, out BigInteger big))
                     return big;
-                if (double.TryParse(digits, NumberStyles.Float, CultureInfo.InvariantCulture, out double number) && !double.IsInfinity(number))
+                if (double.TryParse(digits, NumberStyles.Float, CultureInfo.InvariantCulture, out double number)
+                    && !double.IsInfinity(number))
                     return number == 0 && digits[0] == '-' ? -0.0 : number;
                 throw Wrong();
             }

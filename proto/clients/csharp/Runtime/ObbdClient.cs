@@ -30,7 +30,9 @@ namespace Obbd
             sender = new Sender(options.Transport ?? new HttpTransport(url.TrimEnd('/')), options);
         }
 
-        /// <summary>The scene of this name, one object for each. It is made by the first commit that puts a box.</summary>
+        /// <summary>
+        /// The scene of this name, one object for each. It is made by the first commit that puts a box.
+        /// </summary>
         public ObbdScene Scene(string name)
         {
             if (!scenes.TryGetValue(name, out ObbdScene scene))

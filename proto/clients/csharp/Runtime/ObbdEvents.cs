@@ -69,7 +69,10 @@ namespace Obbd
         /// <summary>No message will come: the scene is gone, the stream was refused, or this was disposed.</summary>
         public bool Ended { get; private set; }
 
-        /// <summary>The next message, if there is one; does not wait. Throws an ObbdException if the stream is refused, and ends.</summary>
+        /// <summary>
+        /// The next message, if there is one; does not wait. Throws an ObbdException if the stream is refused, and
+        /// ends.
+        /// </summary>
         public bool TryRead(out ObbdEvent message)
         {
             return Read(out message, 0);
@@ -197,7 +200,9 @@ namespace Obbd
 
         // ---- The messages -----------------------------------------------------------------------
 
-        /// <summary>Reads lines until there is a message; null is one that ends the connection. False if more is needed.</summary>
+        /// <summary>
+        /// Reads lines until there is a message; null is one that ends the connection. False if more is needed.
+        /// </summary>
         bool Message(out ObbdEvent message)
         {
             message = null;

@@ -17,7 +17,9 @@ namespace Obbd
 
         public int Count { get { return names.Count; } }
 
-        /// <summary>The value; null if there is no such member. Setting one keeps the place of a member that is there.</summary>
+        /// <summary>
+        /// The value; null if there is no such member. Setting one keeps the place of a member that is there.
+        /// </summary>
         public object this[string name]
         {
             get { return values.TryGetValue(name, out object value) ? value : null; }

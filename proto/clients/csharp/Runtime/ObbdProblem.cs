@@ -11,7 +11,9 @@ namespace Obbd
         }
     }
 
-    /// <summary>The daemon refused the request. Nothing was changed. The message is what was found and what is allowed.</summary>
+    /// <summary>
+    /// The daemon refused the request. Nothing was changed. The message is what was found and what is allowed.
+    /// </summary>
     public class ObbdProblem : ObbdException
     {
         internal ObbdProblem(ObbdMap body, int status, Dictionary<string, string> headers) : base(MessageOf(body))
@@ -25,7 +27,9 @@ namespace Obbd
 
         /// <summary>The problem document (RFC 9457).</summary>
         public ObbdMap Body { get; private set; }
-        /// <summary>The headers of the answer, by their names in lower case; null if the problem is that of a query in a commit.</summary>
+        /// <summary>
+        /// The headers of the answer, by their names in lower case; null if the problem is that of a query in a commit.
+        /// </summary>
         public Dictionary<string, string> Headers { get; private set; }
         public string Type { get; private set; }
         public int Status { get; private set; }
@@ -39,7 +43,9 @@ namespace Obbd
         }
     }
 
-    /// <summary>The scene's ids and revisions began anew: it was made again, or is gone. The event `Lost` was raised.</summary>
+    /// <summary>
+    /// The scene's ids and revisions began anew: it was made again, or is gone. The event `Lost` was raised.
+    /// </summary>
     public sealed class ObbdLost : ObbdProblem
     {
         internal ObbdLost(ObbdProblem problem) : base(problem.Body, problem.Status, problem.Headers)
@@ -61,7 +67,9 @@ namespace Obbd
         }
     }
 
-    /// <summary>The connection could not be made, or broke before the whole answer to a question came. Nothing was changed.</summary>
+    /// <summary>
+    /// The connection could not be made, or broke before the whole answer to a question came. Nothing was changed.
+    /// </summary>
     public class ObbdDisconnected : ObbdException
     {
         internal ObbdDisconnected(string message) : base(message)
@@ -88,7 +96,9 @@ namespace Obbd
         }
     }
 
-    /// <summary>The commit was made, but some of its queries could not be answered. They may be asked again, the commit may not.</summary>
+    /// <summary>
+    /// The commit was made, but some of its queries could not be answered. They may be asked again, the commit may not.
+    /// </summary>
     public sealed class ObbdUnanswered : ObbdException
     {
         internal ObbdUnanswered(ObbdMap committed, ObbdProblem problem)

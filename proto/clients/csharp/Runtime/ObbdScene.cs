@@ -5,7 +5,10 @@ using System.Runtime.CompilerServices;
 
 namespace Obbd
 {
-    /// <summary>A scene: its boxes, commits, queries and events, and what the client knows of it: the ids of names, and their epoch.</summary>
+    /// <summary>
+    /// A scene: its boxes, commits, queries and events, and what the client knows of it: the ids of names, and their
+    /// epoch.
+    /// </summary>
     public sealed class ObbdScene
     {
         const int PageOfBoxes = 10000;
@@ -41,7 +44,9 @@ namespace Obbd
         /// <summary>The epoch in which the known ids were given; empty if none is known.</summary>
         internal string Epoch { get; private set; }
 
-        /// <summary>Was the scene lost, and no id learned since? Ids that the program holds mean nothing then.</summary>
+        /// <summary>
+        /// Was the scene lost, and no id learned since? Ids that the program holds mean nothing then.
+        /// </summary>
         internal bool IsLost { get; private set; }
 
         /// <summary>The scene in the web editor; null if only a unix socket is known.</summary>
@@ -95,7 +100,9 @@ namespace Obbd
             return Guid.NewGuid().ToString("N");
         }
 
-        /// <summary>The queries; an `at` that is a number means this time, or the nearest one that the history has.</summary>
+        /// <summary>
+        /// The queries; an `at` that is a number means this time, or the nearest one that the history has.
+        /// </summary>
         static List<ObbdMap> Meant(IList queries)
         {
             var meant = new List<ObbdMap>();
@@ -208,7 +215,9 @@ namespace Obbd
 
         // ---- Boxes and ids --------------------------------------------------------------------------
 
-        /// <summary>Puts boxes by name, or in columns. Their ids are known then, also of boxes that were there before.</summary>
+        /// <summary>
+        /// Puts boxes by name, or in columns. Their ids are known then, also of boxes that were there before.
+        /// </summary>
         public ObbdMap Put(ObbdMap boxes, int? timeout = null, int? retries = null)
         {
             ObbdMap committed = Commit(new ObbdMap { { "put", boxes } }, timeout, retries);
@@ -229,7 +238,9 @@ namespace Obbd
             return known.TryGetValue(name, out id);
         }
 
-        /// <summary>The ids of boxes, as an array that is refused when the scene began anew: hand it to a pose as it is.</summary>
+        /// <summary>
+        /// The ids of boxes, as an array that is refused when the scene began anew: hand it to a pose as it is.
+        /// </summary>
         public uint[] Ids(IEnumerable<string> names)
         {
             var ids = new List<uint>();
@@ -375,7 +386,9 @@ namespace Obbd
             return ids != null && given.TryGetValue(ids, out string epoch) ? epoch : Epoch;
         }
 
-        /// <summary>Notes an id that was told. One that needs more than 32 bits has no place in arrays, and stays unknown.</summary>
+        /// <summary>
+        /// Notes an id that was told. One that needs more than 32 bits has no place in arrays, and stays unknown.
+        /// </summary>
         internal void Note(string name, object id)
         {
             Forget(name);
@@ -408,7 +421,9 @@ namespace Obbd
             Epoch = "";
         }
 
-        /// <summary>Forgets what was known in the epoch, and lets the boxes be put again; once, whoever notices it.</summary>
+        /// <summary>
+        /// Forgets what was known in the epoch, and lets the boxes be put again; once, whoever notices it.
+        /// </summary>
         internal void Lose(string epoch)
         {
             if (epoch != Epoch)
@@ -439,13 +454,17 @@ namespace Obbd
                 Epoch = call.Header(EpochHeader) ?? "";
         }
 
-        /// <summary>An answer to a request that named no epoch may have another one: then the scene began anew.</summary>
+        /// <summary>
+        /// An answer to a request that named no epoch may have another one: then the scene began anew.
+        /// </summary>
         internal bool IsOtherEpoch(Dictionary<string, string> headers)
         {
             return Epoch.Length > 0 && headers.TryGetValue("obbd-epoch", out string epoch) && epoch != Epoch;
         }
 
-        /// <summary>Every request names the epoch in which its ids and revisions were given; null: none, and none is noted.</summary>
+        /// <summary>
+        /// Every request names the epoch in which its ids and revisions were given; null: none, and none is noted.
+        /// </summary>
         ObbdReply Send(string method, string rest, object body, bool changes, string epoch, bool typed, bool again,
             int? timeout, int? retries, string header = null, string value = null)
         {

@@ -111,12 +111,17 @@ namespace Obbd
         public uint Id;
         /// <summary>The length of the way, for rays and nearest boxes; NaN for sweeps.</summary>
         public double Distance;
-        /// <summary>The share of the way at first contact; NaN where the answer states none, as for a ray without an end.</summary>
+        /// <summary>
+        /// The share of the way at first contact; NaN where the answer states none, as for a ray without an end.
+        /// </summary>
         public double Fraction;
         public ObbdVector Point;
         /// <summary>Zeros for nearest boxes.</summary>
         public ObbdVector Normal;
-        /// <summary>The ray began inside the box, or the sweep in contact with it; known of the modes `All` and `ClosestPerEntity`.</summary>
+        /// <summary>
+        /// The ray began inside the box, or the sweep in contact with it; known of the modes `All` and
+        /// `ClosestPerEntity`.
+        /// </summary>
         public bool Started;
     }
 }

@@ -38,7 +38,9 @@ namespace Obbd
 
         // ---- The commit -----------------------------------------------------------------------------
 
-        /// <summary>Empties the builder. The time is that of the scene's clock; without one, the scene keeps its time.</summary>
+        /// <summary>
+        /// Empties the builder. The time is that of the scene's clock; without one, the scene keeps its time.
+        /// </summary>
         public void Begin(double time = double.NaN)
         {
             puts.Size = removes.Size = moves.Size = turns.Size = frames.Size = queries.Size = 0;
@@ -50,16 +52,22 @@ namespace Obbd
             epoch = "";
         }
 
-        /// <summary>The revision that the scene must have, else nothing is done; null for any. `Begin` and `Send` clear it.</summary>
+        /// <summary>
+        /// The revision that the scene must have, else nothing is done; null for any. `Begin` and `Send` clear it.
+        /// </summary>
         public long? IfRevision { get; set; }
 
-        /// <summary>Poses and transforms of boxes that are not there are skipped. `Begin` and `Send` clear it.</summary>
+        /// <summary>
+        /// Poses and transforms of boxes that are not there are skipped. `Begin` and `Send` clear it.
+        /// </summary>
         public bool IgnoreMissing { get; set; }
 
         /// <summary>Milliseconds for the call with all its attempts; null for those of the client.</summary>
         public int? Timeout { get; set; }
 
-        /// <summary>How often a commit may be sent again; null for the rule: a tick not at all, others as the client says.</summary>
+        /// <summary>
+        /// How often a commit may be sent again; null for the rule: a tick not at all, others as the client says.
+        /// </summary>
         public int? Retries { get; set; }
 
         public void Remove(string name)
@@ -109,7 +117,9 @@ namespace Obbd
             }
         }
 
-        /// <summary>Moves n boxes: 3n numbers of centres and 4n of rotations, which may be null. They are copied.</summary>
+        /// <summary>
+        /// Moves n boxes: 3n numbers of centres and 4n of rotations, which may be null. They are copied.
+        /// </summary>
         public unsafe void Poses(uint* ids, float* centers, float* rotations, int n)
         {
             Poses(ids, centers, rotations, n, false, scene.Epoch);
@@ -120,7 +130,9 @@ namespace Obbd
             Poses(ids, centers, rotations, n, true, scene.Epoch);
         }
 
-        /// <summary>The same with arrays, whose lengths say how many boxes. Ids that are of another epoch are refused.</summary>
+        /// <summary>
+        /// The same with arrays, whose lengths say how many boxes. Ids that are of another epoch are refused.
+        /// </summary>
         public unsafe void Poses(uint[] ids, float[] centers, float[] rotations = null)
         {
             Check(ids, centers.Length, rotations == null ? -1 : rotations.Length);
@@ -244,7 +256,9 @@ namespace Obbd
 
         // ---- Queries: each gives its number in the commit -------------------------------------------
 
-        /// <summary>What does a ray hit? `at` is a time, or the nearest one that the history has; NaN for the present.</summary>
+        /// <summary>
+        /// What does a ray hit? `at` is a time, or the nearest one that the history has; NaN for the present.
+        /// </summary>
         public int Ray(ObbdRay ray, double at = double.NaN, string exceptEntity = null)
         {
             return Ray(ray, new ObbdAsk { At = double.IsNaN(at) ? default(ObbdAt) : ObbdAt.Time(at), ExceptEntity = exceptEntity });
@@ -378,7 +392,9 @@ namespace Obbd
             return Close(ask, false);
         }
 
-        /// <summary>Which boxes does a camera see? The matrix is a view-projection in columns, with z in -1 to 1.</summary>
+        /// <summary>
+        /// Which boxes does a camera see? The matrix is a view-projection in columns, with z in -1 to 1.
+        /// </summary>
         public int OverlapFrustum(double[] matrix, ObbdAsk ask = default(ObbdAsk))
         {
             if (matrix.Length != 16)
@@ -731,7 +747,9 @@ namespace Obbd
             return answer.Hit(query, 0, 0, out hit);
         }
 
-        /// <summary>A hit of an item of the query, as of a ray of `Rays`. `index` counts the hits of one item.</summary>
+        /// <summary>
+        /// A hit of an item of the query, as of a ray of `Rays`. `index` counts the hits of one item.
+        /// </summary>
         public bool Hit(int query, int item, out ObbdHit hit, int index = 0)
         {
             return answer.Hit(query, item, index, out hit);
@@ -761,7 +779,9 @@ namespace Obbd
             return answer.Overlaps(query, pair);
         }
 
-        /// <summary>The state of the past that a query saw; false if it asked the present one. `item` counts rays with times.</summary>
+        /// <summary>
+        /// The state of the past that a query saw; false if it asked the present one. `item` counts rays with times.
+        /// </summary>
         public bool Seen(int query, out double time, out bool clamped, int item = 0)
         {
             return answer.Seen(query, item, out time, out clamped);

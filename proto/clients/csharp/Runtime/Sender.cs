@@ -4,7 +4,9 @@ using System.Text;
 
 namespace Obbd
 {
-    /// <summary>What all requests of a client share: address, token, limits, and exchanges that are free to be used again.</summary>
+    /// <summary>
+    /// What all requests of a client share: address, token, limits, and exchanges that are free to be used again.
+    /// </summary>
     sealed class Sender : IDisposable
     {
         internal const string Cbor = "application/cbor", JsonType = "application/json", ProblemType = "application/problem+json";
@@ -32,7 +34,9 @@ namespace Obbd
             authorization = string.IsNullOrEmpty(token) ? null : "Bearer " + token;
         }
 
-        /// <summary>Asks for a new token in place of the one that was refused; false if there is nobody to ask.</summary>
+        /// <summary>
+        /// Asks for a new token in place of the one that was refused; false if there is nobody to ask.
+        /// </summary>
         internal bool Renew(ObbdRequest request)
         {
             if (asks == null)
@@ -87,7 +91,9 @@ namespace Obbd
                     request.Body.Raw(from, raw.Length);
         }
 
-        /// <summary>False if there is a number that is not finite: CBOR can hold it, so that the daemon says which it is.</summary>
+        /// <summary>
+        /// False if there is a number that is not finite: CBOR can hold it, so that the daemon says which it is.
+        /// </summary>
         static bool TryJson(object body, out byte[] json)
         {
             json = Values.IsFinite(body) ? Encoding.UTF8.GetBytes(Json.Written(body)) : null;

@@ -30,7 +30,9 @@ namespace Obbd
             Repeated = false;
         }
 
-        /// <summary>Reads the answer of the exchange, and what it tells of ids; says what is wrong with it, or null.</summary>
+        /// <summary>
+        /// Reads the answer of the exchange, and what it tells of ids; says what is wrong with it, or null.
+        /// </summary>
         internal ObbdException Read(Exchange exchange, ObbdScene scene)
         {
             try
@@ -202,7 +204,9 @@ namespace Obbd
             return (ObbdMap)CborReader.Read(bytes, results[query], reader.At - results[query]);
         }
 
-        /// <summary>Goes to an item of `results` of a query, from the one that was looked at last if that is before it.</summary>
+        /// <summary>
+        /// Goes to an item of `results` of a query, from the one that was looked at last if that is before it.
+        /// </summary>
         bool Item(int query, int number, out CborReader reader)
         {
             reader = At(0);
@@ -247,7 +251,9 @@ namespace Obbd
             hit = default(ObbdHit);
             if (!Has(query) || index < 0 || number < 0)
                 return false;
-            return columns[query] > 0 ? index == 0 && ColumnHit(At(columns[query]), number, out hit) : ListedHit(query, number, index, out hit);
+            if (columns[query] > 0)
+                return index == 0 && ColumnHit(At(columns[query]), number, out hit);
+            return ListedHit(query, number, index, out hit);
         }
 
         static bool ColumnHit(CborReader columns, int number, out ObbdHit hit)

@@ -40,9 +40,11 @@ namespace Obbd.Unity
         }
 
         /// <summary>The same with the arrays that jobs fill, as those of TransformAccessArray.</summary>
-        public static unsafe void Poses(this ObbdTick tick, NativeArray<uint> ids, NativeArray<Vector3> centers, NativeArray<Quaternion> rotations, int n)
+        public static unsafe void Poses(this ObbdTick tick, NativeArray<uint> ids, NativeArray<Vector3> centers,
+            NativeArray<Quaternion> rotations, int n)
         {
-            tick.Poses((uint*)ids.GetUnsafeReadOnlyPtr(), (float*)centers.GetUnsafeReadOnlyPtr(), (float*)rotations.GetUnsafeReadOnlyPtr(), n);
+            tick.Poses((uint*)ids.GetUnsafeReadOnlyPtr(), (float*)centers.GetUnsafeReadOnlyPtr(),
+                (float*)rotations.GetUnsafeReadOnlyPtr(), n);
         }
     }
 }

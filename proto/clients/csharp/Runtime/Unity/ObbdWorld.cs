@@ -32,7 +32,8 @@ namespace Obbd.Unity
         readonly List<ObbdHitbox> hitboxes = new List<ObbdHitbox>();
         readonly Dictionary<uint, ObbdHitbox> byId = new Dictionary<uint, ObbdHitbox>();
         readonly List<ObbdHitbox> sent = new List<ObbdHitbox>();
-        readonly List<string> removed = new List<string>(), leaving = new List<string>(); // to be removed; in the tick that was sent
+        readonly List<string> removed = new List<string>(); // to be removed by the next tick
+        readonly List<string> leaving = new List<string>(); // removed by the tick that was sent
         readonly List<ObbdShot> shots = new List<ObbdShot>(), asked = new List<ObbdShot>();
         ObbdClient client;
         internal ObbdTick tick;
@@ -172,7 +173,9 @@ namespace Obbd.Unity
                 Failed(tick.Problem);
         }
 
-        /// <summary>Takes the ids of the boxes that were put. The daemon tells those of new boxes; others are asked for.</summary>
+        /// <summary>
+        /// Takes the ids of the boxes that were put. The daemon tells those of new boxes; others are asked for.
+        /// </summary>
         void LearnIds()
         {
             Scene.Learn(sent.ConvertAll(hitbox => hitbox.Name));
