@@ -22,6 +22,7 @@ struct obb_index {
     const struct obb_version **versions;
     uint64_t *ids;
     uint64_t least_id, most_id; /* UINT64_MAX and 0 if empty */
+    bool plain;                 /* obb_version_plain of all versions */
 };
 
 #endif

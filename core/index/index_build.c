@@ -46,6 +46,12 @@ struct chunk_summary {
     uint32_t *counts; /* per column; later, where the boxes of this chunk begin in each */
 };
 
+/* What one chunk of the phase pack has seen. */
+struct packed {
+    uint64_t least_id, most_id;
+    bool plain;
+};
+
 struct obb_build {
     struct obb_index *index;
     const struct obb_version *const *versions, *const *to;
@@ -67,7 +73,7 @@ struct obb_build {
     uint32_t *keys;                   /* of the boxes in the order of `versions` */
     uint16_t *along;                  /* positions along columns, by column */
     const struct obb_version **to_of; /* `to` in the order of the index; NULL: no motion */
-    uint64_t (*ids)[2];               /* least and most id of each chunk of packing */
+    struct packed *packed;            /* of each chunk of packing */
 };
 
 static bool cancelled(const struct obb_build *b)
@@ -452,7 +458,7 @@ static void fetch(const struct obb_build *b, size_t from, size_t end)
     }
 }
 
-static void pack_leaf(struct obb_build *b, size_t first, size_t n, uint64_t ids[2])
+static void pack_leaf(struct obb_build *b, size_t first, size_t n, struct packed *packed)
 {
     struct obb_index *index = b->index;
     struct obb_node *node = &index->nodes[first / OBB_NODE];
@@ -462,8 +468,9 @@ static void pack_leaf(struct obb_build *b, size_t first, size_t n, uint64_t ids[
         const uint64_t id = version->id;
         boxes[k] = &version->box;
         index->ids[first + k] = id;
-        ids[0] = id < ids[0] ? id : ids[0];
-        ids[1] = id > ids[1] ? id : ids[1];
+        packed->least_id = id < packed->least_id ? id : packed->least_id;
+        packed->most_id = id > packed->most_id ? id : packed->most_id;
+        packed->plain &= obb_version_plain(version);
     }
     if (b->to != NULL) {
         memset(node, 0xff, sizeof *node); /* OBB_CODE_NONE */
@@ -487,16 +494,15 @@ static obb_status pack(struct obb_build *b, size_t chunk)
 {
     struct obb_index *index = b->index;
     const size_t begin = chunk * PACK_BOXES, end = obb_least(begin + PACK_BOXES, b->count);
-    uint64_t *ids = b->ids[chunk];
-    ids[0] = UINT64_MAX;
-    ids[1] = 0;
+    struct packed *packed = &b->packed[chunk];
+    *packed = (struct packed){.least_id = UINT64_MAX, .plain = true};
     for (size_t i = begin; i < begin + AHEAD; i += OBB_NODE)
         fetch(b, i, end);
     for (size_t i = begin; i < end; i += OBB_NODE) {
         if (i % 1024 == 0 && cancelled(b))
             return OBB_CANCELLED;
         fetch(b, i + AHEAD, end);
-        pack_leaf(b, i, obb_least(end - i, OBB_NODE), ids);
+        pack_leaf(b, i, obb_least(end - i, OBB_NODE), packed);
     }
     obb_tree_merge(&index->tree, index->kernels, index->nodes, 1, begin / OBB_GROUP,
                    (end + OBB_GROUP - 1) / OBB_GROUP);
@@ -507,8 +513,10 @@ static void finish(struct obb_build *b)
 {
     struct obb_index *index = b->index;
     for (size_t c = 0; c < b->pack_chunks; c++) {
-        index->least_id = b->ids[c][0] < index->least_id ? b->ids[c][0] : index->least_id;
-        index->most_id = b->ids[c][1] > index->most_id ? b->ids[c][1] : index->most_id;
+        const struct packed *packed = &b->packed[c];
+        index->least_id = packed->least_id < index->least_id ? packed->least_id : index->least_id;
+        index->most_id = packed->most_id > index->most_id ? packed->most_id : index->most_id;
+        index->plain = index->plain && packed->plain;
     }
     for (int level = 2; level <= index->tree.top; level++)
         obb_tree_merge(&index->tree, index->kernels, index->nodes, level, 0,
@@ -575,11 +583,11 @@ static obb_status start(struct obb_build *b)
     b->counts = obb_budget_calloc(b->budget, b->summary_chunks, columns * sizeof *b->counts);
     b->column_starts = obb_budget_malloc(b->budget, columns + 1, sizeof *b->column_starts);
     b->order_first = obb_budget_malloc(b->budget, columns + 1, sizeof *b->order_first);
-    b->ids = obb_budget_malloc(b->budget, b->pack_chunks, sizeof *b->ids);
+    b->packed = obb_budget_malloc(b->budget, b->pack_chunks, sizeof *b->packed);
     if (b->to != NULL)
         b->to_of = obb_budget_malloc(b->budget, b->count, sizeof *b->to_of);
     if ((b->to != NULL && b->to_of == NULL) || b->summaries == NULL || b->counts == NULL ||
-        b->column_starts == NULL || b->order_first == NULL || b->ids == NULL)
+        b->column_starts == NULL || b->order_first == NULL || b->packed == NULL)
         return OBB_NO_MEMORY;
     for (size_t c = 0; c < b->summary_chunks; c++)
         b->summaries[c].counts = b->counts + c * columns;
@@ -603,6 +611,7 @@ obb_status obb_build_create(const struct obb_version *const *versions,
     index->dimensions = dimensions;
     index->moving = to != NULL;
     index->least_id = UINT64_MAX;
+    index->plain = true;
     index->kernels = kernels != NULL ? kernels : obb_kernels_choose(OBB_KERNEL_AUTO);
     b->index = index;
     b->versions = versions;
@@ -689,7 +698,7 @@ void obb_build_destroy(struct obb_build *b)
     obb_budget_free(b->column_starts);
     obb_budget_free(b->order_first);
     obb_budget_free(b->to_of);
-    obb_budget_free(b->ids);
+    obb_budget_free(b->packed);
     obb_budget_free(b);
 }
 

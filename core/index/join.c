@@ -8,6 +8,9 @@
  *   part    moves the pairs of each chunk to ranges of ids, to positions counted before
  *   order   orders each range by (id, id)
  *
+ * A counting join has no phase order, and its phase part only puts the lists of the chunks one
+ * behind the other.
+ *
  * The result of a phase depends only on its input, not on the threads or the order of its
  * chunks. */
 #include "core/index/join.h"
@@ -54,23 +57,29 @@ struct match {
     void *block;              /* of the tree; NULL: side a as it is */
     struct obb_side recoded;
     size_t first_chunk, chunk_groups; /* of the phase find */
+    bool plain;                       /* all boxes of both sides are */
 };
 
 /* A found pair: the ranks of its ids, and its entries. */
 struct item {
     uint32_t rank_a, rank_b;
-    uint32_t a, b; /* entries of all sides; b is marked by OBB_PACKED_SURE */
+    uint32_t a, b; /* entries of all sides; a is marked by PLAIN, b by OBB_PACKED_SURE */
 };
+#define PLAIN OBB_PACKED_SURE
 
 struct list {
     struct item *items;
     size_t count, capacity;
-    uint32_t *counts; /* per range; later, where the items of this chunk begin in each */
+    size_t start;     /* of a counting join: its place among the pairs */
+    size_t counted;   /* sure pairs of plain boxes that a counting join does not keep */
+    uint32_t *counts; /* per range; later, where the items of this chunk begin in each. Of a
+                       * counting join NULL */
 };
 
 struct obb_join {
     const struct obb_layers *layers;
     uint64_t revision;
+    bool counting;
     double grow; /* the margin, or 0 if it is negative */
     struct obb_limits limits;
     const struct obb_kernels *kernels;
@@ -97,7 +106,7 @@ struct obb_join {
     size_t *order_first; /* order_chunks + 1 ranges */
     size_t order_chunks;
     obb_join_pair *pairs;
-    size_t pair_count;
+    size_t pair_count, counted;
 };
 
 static bool cancelled(const struct obb_join *join)
@@ -231,7 +240,8 @@ static obb_status add_match(struct obb_join *join, const struct side *a, const s
     if (a->index->count == 0)
         return OBB_OK;
     struct match *match = &join->matches[join->match_count++];
-    *match = (struct match){.a = a, .b = b, .first_chunk = join->chunks};
+    *match = (struct match){
+        .a = a, .b = b, .first_chunk = join->chunks, .plain = a->index->plain && b->index->plain};
     if (a != b || join->grow > 0) {
         const size_t nodes = obb_tree_shape(a->index->count, &match->tree);
         match->block = obb_budget_malloc(join->budget, nodes + 1, sizeof(struct obb_node));
@@ -272,14 +282,16 @@ static obb_status make_ready(struct obb_join *join)
         for (size_t k = join->moved != NULL ? levels : i; k < join->side_count && status == OBB_OK;
              k++)
             status = add_match(join, &join->sides[i], &join->sides[k]);
-    if (status == OBB_OK)
+    if (status == OBB_OK && !join->counting)
         status = choose_ranks(join, entries);
     join->lists = obb_budget_calloc(join->budget, join->chunks, sizeof *join->lists);
     return status == OBB_OK && join->lists == NULL ? OBB_NO_MEMORY : status;
 }
 
-static obb_status create(const struct obb_layers *layers, uint64_t revision, double margin,
-                         bool only_moved, const struct obb_version *const *moved, size_t count,
+enum kind { ALL, MOVED, COUNTING };
+
+static obb_status create(enum kind kind, const struct obb_layers *layers, uint64_t revision,
+                         double margin, const struct obb_version *const *moved, size_t count,
                          const atomic_bool *cancel, struct obb_budget *budget,
                          struct obb_join **out)
 {
@@ -288,6 +300,7 @@ static obb_status create(const struct obb_layers *layers, uint64_t revision, dou
         return OBB_NO_MEMORY;
     join->layers = layers;
     join->revision = revision;
+    join->counting = kind == COUNTING;
     join->grow = fmax(margin, 0);
     join->limits = obb_limits_of(margin);
     join->kernels = obb_layers_kernels(layers);
@@ -295,7 +308,7 @@ static obb_status create(const struct obb_layers *layers, uint64_t revision, dou
     join->budget = budget;
     atomic_init(&join->found, 0);
     obb_status status = OBB_OK;
-    if (only_moved) {
+    if (kind == MOVED) {
         status = remember_moved(join, moved, count);
         if (status == OBB_OK)
             status = obb_index_build(moved, NULL, count, obb_layers_dimensions(layers),
@@ -314,7 +327,14 @@ obb_status obb_join_create(const struct obb_layers *layers, uint64_t revision, d
                            const atomic_bool *cancel, struct obb_budget *budget,
                            struct obb_join **out)
 {
-    return create(layers, revision, margin, false, NULL, 0, cancel, budget, out);
+    return create(ALL, layers, revision, margin, NULL, 0, cancel, budget, out);
+}
+
+obb_status obb_join_create_counting(const struct obb_layers *layers, uint64_t revision,
+                                    double margin, const atomic_bool *cancel,
+                                    struct obb_budget *budget, struct obb_join **out)
+{
+    return create(COUNTING, layers, revision, margin, NULL, 0, cancel, budget, out);
 }
 
 obb_status obb_join_create_moved(const struct obb_layers *layers, uint64_t revision, double margin,
@@ -322,7 +342,7 @@ obb_status obb_join_create_moved(const struct obb_layers *layers, uint64_t revis
                                  const atomic_bool *cancel, struct obb_budget *budget,
                                  struct obb_join **out)
 {
-    return create(layers, revision, margin, true, moved, moved_count, cancel, budget, out);
+    return create(MOVED, layers, revision, margin, moved, moved_count, cancel, budget, out);
 }
 
 void obb_join_destroy(struct obb_join *join)
@@ -410,16 +430,11 @@ static bool of_moved(const struct obb_join *join, const struct match *match, uin
            !is_moved(join, other);
 }
 
-static bool take(void *context, const uint32_t *a, const uint32_t *b, size_t count)
+/* Makes room for further items in the list of the chunk. Returns false after an error. */
+static bool make_room(struct finding *f, size_t count)
 {
-    struct finding *f = context;
     struct obb_join *join = f->join;
-    const struct match *match = f->match;
     struct list *list = f->list;
-    if (cancelled(join)) {
-        f->status = OBB_CANCELLED;
-        return false;
-    }
     if (atomic_fetch_add_explicit(&join->found, count, memory_order_relaxed) + count > MOST_PAIRS) {
         f->status = OBB_LIMIT;
         return false;
@@ -435,6 +450,49 @@ static bool take(void *context, const uint32_t *a, const uint32_t *b, size_t cou
         list->items = items;
         list->capacity = capacity;
     }
+    return true;
+}
+
+/* Counts the sure pairs of a counting join if all boxes are plain, and keeps the others. */
+static bool tally(void *context, const uint32_t *a, const uint32_t *b, size_t count)
+{
+    struct finding *f = context;
+    const struct match *match = f->match;
+    const uint32_t counted = match->plain ? OBB_PACKED_SURE : 0;
+    size_t kept = 0;
+    if (cancelled(f->join)) {
+        f->status = OBB_CANCELLED;
+        return false;
+    }
+    for (size_t i = 0; i < count; i++)
+        kept += (b[i] & counted) == 0;
+    f->list->counted += count - kept;
+    if (kept == 0)
+        return true;
+    if (!make_room(f, kept))
+        return false;
+    struct item *out = f->list->items + f->list->count;
+    for (size_t i = 0; i < count; i++)
+        if ((b[i] & counted) == 0)
+            *out++ = (struct item){.a = (match->a->base + a[i]) | (match->plain ? PLAIN : 0),
+                                   .b = match->b->base + b[i]};
+    f->list->count += kept;
+    return true;
+}
+
+static bool take(void *context, const uint32_t *a, const uint32_t *b, size_t count)
+{
+    struct finding *f = context;
+    struct obb_join *join = f->join;
+    const struct match *match = f->match;
+    struct list *list = f->list;
+    if (cancelled(join)) {
+        f->status = OBB_CANCELLED;
+        return false;
+    }
+    if (!make_room(f, count))
+        return false;
+    const uint32_t plain = match->plain ? PLAIN : 0;
     const uint64_t *ids_a = match->a->index->ids, *ids_b = match->b->index->ids;
     const uint32_t base_a = match->a->base, base_b = match->b->base;
     const bool moved = join->moved != NULL && match->a != match->b;
@@ -448,7 +506,7 @@ static bool take(void *context, const uint32_t *a, const uint32_t *b, size_t cou
         const uint32_t least = turned ? rank_b : rank_a;
         *out++ = (struct item){.rank_a = least,
                                .rank_b = turned ? rank_a : rank_b,
-                               .a = turned ? base_b + n : base_a + k,
+                               .a = (turned ? base_b + n : base_a + k) | plain,
                                .b = (turned ? base_a + k : base_b + n) | sure};
         list->counts[least >> join->range_shift]++;
     }
@@ -463,9 +521,11 @@ static obb_status find(struct obb_join *join, size_t chunk)
         m--;
     const struct match *match = &join->matches[m];
     struct finding f = {.join = join, .match = match, .list = &join->lists[chunk]};
-    f.list->counts = obb_budget_calloc(join->budget, join->ranges, sizeof *f.list->counts);
-    if (f.list->counts == NULL)
-        return OBB_NO_MEMORY;
+    if (!join->counting) {
+        f.list->counts = obb_budget_calloc(join->budget, join->ranges, sizeof *f.list->counts);
+        if (f.list->counts == NULL)
+            return OBB_NO_MEMORY;
+    }
     const struct obb_side *a = match->block != NULL ? &match->recoded : &match->a->as_is;
     const struct obb_side *b = match->a == match->b ? a : &match->b->as_is;
     const size_t first = (chunk - match->first_chunk) * match->chunk_groups;
@@ -473,13 +533,26 @@ static obb_status find(struct obb_join *join, size_t chunk)
     for (size_t g = first; g < groups && g < first + match->chunk_groups; g++) {
         if (cancelled(join))
             return OBB_CANCELLED;
-        if (!join->kernels->join(a, b, (uint32_t)g, &join->limits, &f, take))
+        if (!join->kernels->join(a, b, (uint32_t)g, &join->limits, &f,
+                                 join->counting ? tally : take))
             return f.status;
     }
     return OBB_OK;
 }
 
 /* ---- Part and order -------------------------------------------------------------------------- */
+
+/* Gives the kept pairs of each chunk of a counting join their place. */
+static obb_status start_placing(struct obb_join *join)
+{
+    for (size_t c = 0; c < join->chunks; c++) {
+        join->lists[c].start = join->pair_count;
+        join->pair_count += join->lists[c].count;
+        join->counted += join->lists[c].counted;
+    }
+    join->pairs = obb_budget_malloc(join->budget, join->pair_count, sizeof *join->pairs);
+    return join->pairs != NULL ? OBB_OK : OBB_NO_MEMORY;
+}
 
 /* Turns the counts per chunk and range into positions, and gives ranges to the chunks of the phase
  * order. */
@@ -514,6 +587,39 @@ static obb_status start_parting(struct obb_join *join)
     join->order_first[join->order_chunks] = join->ranges;
     join->pair_count = total;
     return OBB_OK;
+}
+
+static const struct obb_version *version_of(const struct obb_join *join, uint32_t entry)
+{
+    size_t s = join->side_count - 1;
+    while (join->sides[s].base > entry)
+        s--;
+    return join->sides[s].index->versions[entry - join->sides[s].base];
+}
+
+static obb_join_pair pair_of(const struct obb_join *join, const struct item *item)
+{
+    return (obb_join_pair){.a = version_of(join, item->a & ~PLAIN),
+                           .b = version_of(join, item->b & ~OBB_PACKED_SURE),
+                           .verdict = (item->b & OBB_PACKED_SURE) != 0 ? OBB_SURE : OBB_DOUBT,
+                           .plain = (item->a & PLAIN) != 0};
+}
+
+/* Places the kept pairs of a chunk of a counting join. */
+static void place(struct obb_join *join, size_t chunk)
+{
+    struct list *list = &join->lists[chunk];
+    for (size_t i = 0; i < list->count; i++) {
+        obb_join_pair pair = pair_of(join, &list->items[i]);
+        if (pair.b->id < pair.a->id) {
+            const struct obb_version *t = pair.a;
+            pair.a = pair.b;
+            pair.b = t;
+        }
+        join->pairs[list->start + i] = pair;
+    }
+    obb_budget_free(list->items);
+    list->items = NULL;
 }
 
 static void part(struct obb_join *join, size_t chunk)
@@ -611,14 +717,6 @@ static struct item *sort_range(struct item *items, size_t count, unsigned shift,
     return spare;
 }
 
-static const struct obb_version *version_of(const struct obb_join *join, uint32_t entry)
-{
-    size_t s = join->side_count - 1;
-    while (join->sides[s].base > entry)
-        s--;
-    return join->sides[s].index->versions[entry - join->sides[s].base];
-}
-
 static obb_status order(struct obb_join *join, size_t chunk)
 {
     const size_t first = join->order_first[chunk], end = join->order_first[chunk + 1];
@@ -635,10 +733,7 @@ static obb_status order(struct obb_join *join, size_t chunk)
         const size_t start = join->starts[r], count = join->starts[r + 1] - start;
         const struct item *items = sort_range(join->items + start, count, join->range_shift, spare);
         for (size_t i = 0; i < count; i++)
-            join->pairs[start + i] = (obb_join_pair){
-                .a = version_of(join, items[i].a),
-                .b = version_of(join, items[i].b & ~OBB_PACKED_SURE),
-                .verdict = (items[i].b & OBB_PACKED_SURE) != 0 ? OBB_SURE : OBB_DOUBT};
+            join->pairs[start + i] = pair_of(join, &items[i]);
         if (cancelled(join))
             status = OBB_CANCELLED;
     }
@@ -666,8 +761,8 @@ size_t obb_join_advance(struct obb_join *join, obb_status *out_status)
             break;
         case FIND:
             join->phase = PART;
-            *out_status = start_parting(join);
-            chunks = join->chunks;
+            *out_status = join->counting ? start_placing(join) : start_parting(join);
+            chunks = join->counting && join->pair_count == 0 ? 0 : join->chunks;
             break;
         case PART:
             join->phase = ORDER;
@@ -676,6 +771,8 @@ size_t obb_join_advance(struct obb_join *join, obb_status *out_status)
         case ORDER:
         case DONE:
             join->phase = DONE;
+            obb_budget_free(join->items);
+            join->items = NULL;
             break;
         }
     }
@@ -692,7 +789,7 @@ obb_status obb_join_chunk(struct obb_join *join, size_t chunk)
     case FIND:
         return find(join, chunk);
     case PART:
-        part(join, chunk);
+        (join->counting ? place : part)(join, chunk);
         return OBB_OK;
     case ORDER:
         return order(join, chunk);
@@ -707,3 +804,5 @@ obb_status obb_join_chunk(struct obb_join *join, size_t chunk)
 size_t obb_join_pair_count(const struct obb_join *join) { return join->pair_count; }
 
 const obb_join_pair *obb_join_pairs(const struct obb_join *join) { return join->pairs; }
+
+size_t obb_join_counted(const struct obb_join *join) { return join->counted; }

@@ -40,10 +40,13 @@ struct obb_all_pairs {
     struct obb_join *join;
     const obb_join_pair *candidates;
     size_t candidate_count;
+    size_t counted;                   /* pairs that the join has only counted */
     const struct obb_version **loose; /* the boxes that the layers do not show where they are */
     size_t loose_count;
     size_t sift_chunks, loose_chunks;
     struct part *parts;   /* one per chunk of the sifting */
+    obb_box_pair *kept;   /* room for all candidates: the lists of the parts of the join. NULL: they
+                           * are only counted, or all are listed and `pairs` is that memory */
     size_t *starts;       /* sift_chunks + 1: pairs before each part of the join */
     size_t total, listed; /* pairs found, and pairs that the result lists */
     size_t doubts;        /* of all parts */
@@ -61,9 +64,11 @@ obb_status obb_all_pairs_create(const struct obb_task *task, struct obb_all_pair
     if (all == NULL)
         return OBB_NO_MEMORY;
     all->task = *task;
-    const obb_status st =
-        obb_join_create(task->view->layers, task->view->revision, task->query->margin, task->cancel,
-                        task->budget, &all->join);
+    const struct obb_view *view = task->view;
+    const bool may_count = task->query->count_only && task->filter->open && view->overlay == NULL &&
+                           obb_motion_boxes(view) == 0;
+    const obb_status st = (may_count ? obb_join_create_counting : obb_join_create)(
+        view->layers, view->revision, task->query->margin, task->cancel, task->budget, &all->join);
     if (st != OBB_OK) {
         obb_all_pairs_destroy(all);
         return st;
@@ -100,6 +105,7 @@ void obb_all_pairs_destroy(struct obb_all_pairs *all)
     obb_join_destroy(all->join);
     free_parts(all);
     free_gather_tasks(all);
+    obb_budget_free(all->kept);
     obb_budget_free((void *)all->loose);
     obb_budget_free(all->starts);
     obb_budget_free(all->bounds);
@@ -118,13 +124,14 @@ static void sift(const struct obb_all_pairs *all, size_t chunk)
     const bool some_loose = view->overlay != NULL || obb_motion_index(view) != NULL;
     const size_t first = chunk * SIFT_CHUNK;
     const size_t end = obb_least(first + SIFT_CHUNK, all->candidate_count);
+    const bool open = all->task.filter->open;
     for (size_t i = first; i < end && obb_task_goes_on(&part->task); i++) {
         const obb_join_pair *pair = &all->candidates[i];
-        if (i + PREFETCH < end) /* b may lie anywhere */
+        if (i + PREFETCH < end && !all->candidates[i + PREFETCH].plain) /* b may lie anywhere */
             __builtin_prefetch(&all->candidates[i + PREFETCH].b->category);
         if (some_loose && (obb_view_is_loose(view, pair->a) || obb_view_is_loose(view, pair->b)))
             continue;
-        if (!obb_pairs_admit(all->task.filter, pair->a, pair->b))
+        if (!(open && pair->plain) && !obb_pairs_admit(all->task.filter, pair->a, pair->b))
             continue;
         if (pair->verdict != OBB_SURE) {
             part->doubts++;
@@ -132,8 +139,9 @@ static void sift(const struct obb_all_pairs *all, size_t chunk)
             if (!obb_shape_boxes(&a, &b, all->task.query->margin))
                 continue;
         }
-        if (!obb_pairs_add(&part->task, &part->pairs, pair->a, pair->b))
-            return;
+        if (!part->pairs.just_count)
+            part->pairs.list[part->pairs.count] = (obb_box_pair){.a = pair->a, .b = pair->b};
+        part->pairs.count++;
     }
 }
 
@@ -257,7 +265,8 @@ static obb_status gather(const struct obb_all_pairs *all, size_t chunk)
     } else {
         from = chunk * gather_size(all);
         to = obb_least(from + gather_size(all), all->listed);
-        copy_range(all, from, to);
+        if (all->kept != NULL)
+            copy_range(all, from, to);
     }
     if (all->details != NULL)
         obb_pairs_details(task, all->pairs, all->details, from, to);
@@ -298,6 +307,7 @@ static obb_status start_sifting(struct obb_all_pairs *all)
 {
     all->candidates = obb_join_pairs(all->join);
     all->candidate_count = obb_join_pair_count(all->join);
+    all->counted = obb_join_counted(all->join);
     const obb_status st = gather_loose(all);
     if (st != OBB_OK)
         return st;
@@ -310,6 +320,13 @@ static obb_status start_sifting(struct obb_all_pairs *all)
     for (size_t i = 0; i < part_count(all); i++)
         all->parts[i] =
             (struct part){.task = all->task, .pairs = {.just_count = all->task.query->count_only}};
+    if (all->task.query->count_only)
+        return OBB_OK;
+    all->kept = obb_budget_malloc(all->task.budget, all->candidate_count, sizeof *all->kept);
+    if (all->kept == NULL)
+        return OBB_NO_MEMORY;
+    for (size_t i = 0; i < all->sift_chunks; i++)
+        all->parts[i].pairs.list = all->kept + i * SIFT_CHUNK;
     return OBB_OK;
 }
 
@@ -349,6 +366,7 @@ static obb_status choose_bounds(struct obb_all_pairs *all)
 
 static obb_status start_gathering(struct obb_all_pairs *all)
 {
+    const size_t candidates = all->candidate_count; /* of the join */
     for (size_t i = 0; i < part_count(all); i++) {
         if (i < all->sift_chunks)
             all->starts[i + 1] = all->starts[i] + all->parts[i].pairs.count;
@@ -359,14 +377,21 @@ static obb_status start_gathering(struct obb_all_pairs *all)
     /* The candidates are no longer needed: their memory may be wanted for the result. */
     obb_join_destroy(all->join);
     all->join = NULL;
+    all->candidate_count += all->counted;
+    all->total += all->counted;
     if (all->task.query->count_only)
         return OBB_OK;
     all->listed = obb_least(all->total, all->task.query->limit);
     if (all->listed == 0)
         return OBB_OK;
-    all->pairs = obb_budget_malloc(all->task.budget, all->listed, sizeof *all->pairs);
-    if (all->pairs == NULL)
-        return OBB_NO_MEMORY;
+    if (all->loose_chunks == 0 && all->listed == candidates) {
+        all->pairs = all->kept; /* they stand one after the other, without gaps */
+        all->kept = NULL;
+    } else {
+        all->pairs = obb_budget_malloc(all->task.budget, all->listed, sizeof *all->pairs);
+        if (all->pairs == NULL)
+            return OBB_NO_MEMORY;
+    }
     if ((all->task.query->want & OBB_WANT_OF_PAIR) != 0) {
         all->details = obb_budget_malloc(all->task.budget, all->listed, sizeof *all->details);
         if (all->details == NULL)
@@ -376,9 +401,11 @@ static obb_status start_gathering(struct obb_all_pairs *all)
         const obb_status st = choose_bounds(all);
         if (st != OBB_OK)
             return st;
-    } else {
+    } else if (all->kept != NULL || all->details != NULL) {
         all->gather_chunks = (all->listed + gather_size(all) - 1) / gather_size(all);
     }
+    if (all->gather_chunks == 0)
+        return OBB_OK;
     all->gather_tasks =
         obb_budget_calloc(all->task.budget, all->gather_chunks, sizeof *all->gather_tasks);
     if (all->gather_tasks == NULL) {
@@ -394,6 +421,8 @@ static void finish(struct obb_all_pairs *all, obb_result *result)
 {
     free_gather_tasks(all);
     free_parts(all);
+    obb_budget_free(all->kept);
+    all->kept = NULL;
     *result = (obb_result){.pairs = all->pairs,
                            .pair_details = all->details,
                            .pair_count = all->listed,

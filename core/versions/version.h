@@ -79,6 +79,13 @@ struct obb_version {
         newer; /* version after that is kept, or OBB_NO_VERSION; read it after `died` */
 };
 
+/* Returns true if the attributes of the box exclude no other: any two such boxes may be a pair
+ * (obb_filter_pair). */
+static inline bool obb_version_plain(const struct obb_version *version)
+{
+    return version->group == 0 && version->mask == UINT32_MAX && version->category != 0;
+}
+
 /* The pool of version slots. Its pages never move, so readers hold plain pointers while the writer
  * adds more. */
 #define OBB_VERSION_PAGE 512

@@ -34,7 +34,8 @@ void model_layers_import(struct model_layers *model, size_t changes, test_rng *r
 obb_status model_layers_rebuild(const struct obb_layers *layers, uint64_t revision,
                                 struct obb_layers **out);
 
-/* Returns layers of several levels over `count` boxes of a named scene. kernels: NULL chooses. */
+/* Returns layers of several levels over `count` boxes of a named scene. In every second scene some
+ * boxes are not plain, but in a group. kernels: NULL chooses. */
 struct obb_layers *model_layers_of_scene(struct boxes_world *world, boxes_kind kind, size_t count,
                                          int dimensions, const struct obb_kernels *kernels);
 
@@ -54,12 +55,18 @@ obb_status model_layers_join(struct obb_join *join, bool backwards);
 
 /* What the checks below have seen so far. */
 struct model_layers_counts {
-    size_t pairs, sure, doubt, checked;
+    size_t pairs, sure, doubt, checked, counted;
 };
 
 /* Asserts that the join lists every overlapping pair once, in order, that every SURE pair overlaps,
  * and, unless `moved` is NULL, that one box of every pair is among the moved. */
 void model_layers_check_join(struct obb_join *join, const struct model_layers_state *state,
                              double margin, const bool *moved, struct model_layers_counts *counts);
+
+/* Asserts that what a counting join counted and those of its kept pairs that overlap are as many as
+ * the overlapping pairs, that each kept pair is a pair of the state, kept once and not to be
+ * counted, and that its marks are true. */
+void model_layers_check_counting(struct obb_join *join, const struct model_layers_state *state,
+                                 double margin, struct model_layers_counts *counts);
 
 #endif

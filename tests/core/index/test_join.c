@@ -44,7 +44,7 @@ START_TEST(joins_of_all_scenes_have_each_pair_once_with_every_kernel_and_margin)
 {
     static const size_t counts_of[] = {0, 1, 2, 16, 17, 100, 500};
     static const double margins[] = {0, -0.125, 0.25};
-    struct model_layers_counts counts = {0};
+    struct model_layers_counts counts = {0}, counting = {0};
     size_t joins = 0;
     for (boxes_kind kind = 0; kind < BOXES_KINDS; kind++)
         for (int dimensions = 2; dimensions <= 3; dimensions++)
@@ -67,6 +67,12 @@ START_TEST(joins_of_all_scenes_have_each_pair_once_with_every_kernel_and_margin)
                         ck_assert_int_eq(model_layers_join(join, joins % 2 == 1), OBB_OK);
                         model_layers_check_join(join, state, margins[m], NULL, &counts);
                         obb_join_destroy(join);
+                        ck_assert_int_eq(obb_join_create_counting(layers, OBB_NEVER - 1, margins[m],
+                                                                  NULL, NULL, &join),
+                                         OBB_OK);
+                        ck_assert_int_eq(model_layers_join(join, joins % 2 == 0), OBB_OK);
+                        model_layers_check_counting(join, state, margins[m], &counting);
+                        obb_join_destroy(join);
                     }
                     free(state);
                     obb_layers_unref(layers);
@@ -74,8 +80,13 @@ START_TEST(joins_of_all_scenes_have_each_pair_once_with_every_kernel_and_margin)
                 }
     (void)printf("joins: %zu, %zu pairs of %zu (%zu sure, %zu in doubt)\n", joins, counts.pairs,
                  counts.checked, counts.sure, counts.doubt);
+    (void)printf("counting joins: %zu pairs, %zu of them counted, %zu sure ones kept\n",
+                 counting.pairs, counting.counted, counting.sure);
     ck_assert_uint_ge(joins, 300);
     ck_assert_uint_gt(counts.pairs, 100000);
+    ck_assert_uint_eq(counting.pairs, counts.pairs);
+    ck_assert_uint_gt(counting.counted, counting.pairs / 10);
+    ck_assert_uint_gt(counting.sure, counting.pairs / 20);
 }
 END_TEST
 
@@ -90,22 +101,26 @@ START_TEST(a_join_stops_when_cancelled_and_survives_each_failing_allocation)
     obb_join_destroy(join);
 
     size_t failures = 0, pairs = 0;
-    for (size_t n = 1;; n++) {
-        join = NULL;
-        fault_arm(n);
-        obb_status status = obb_join_create(layers, OBB_NEVER - 1, 0, NULL, NULL, &join);
-        if (status == OBB_OK)
-            status = model_layers_join(join, false);
-        fault_arm(0);
-        pairs = status == OBB_OK ? obb_join_pair_count(join) : 0;
-        obb_join_destroy(join);
-        if (status == OBB_OK)
-            break;
-        ck_assert_int_eq(status, OBB_NO_MEMORY);
-        failures++;
+    for (int counting = 0; counting < 2; counting++) {
+        for (size_t n = 1;; n++) {
+            join = NULL;
+            fault_arm(n);
+            obb_status status = (counting ? obb_join_create_counting : obb_join_create)(
+                layers, OBB_NEVER - 1, 0, NULL, NULL, &join);
+            if (status == OBB_OK)
+                status = model_layers_join(join, false);
+            fault_arm(0);
+            pairs = status == OBB_OK ? obb_join_pair_count(join) + obb_join_counted(join) : 0;
+            obb_join_destroy(join);
+            if (status == OBB_OK)
+                break;
+            ck_assert_int_eq(status, OBB_NO_MEMORY);
+            failures++;
+        }
+        ck_assert_uint_ge(failures, 4);
+        ck_assert_uint_gt(pairs, 10000);
+        failures = 0;
     }
-    ck_assert_uint_ge(failures, 4);
-    ck_assert_uint_gt(pairs, 10000);
     obb_join_destroy(NULL);
     obb_layers_unref(layers);
     boxes_world_fini(&world);
