@@ -139,6 +139,11 @@ def boxes_settings_copies_the_plain_calls():
 
 
 @test
+def many_ticks_under_way_at_once_have_their_own_answers():
+    check("ManyAtOnce")
+
+
+@test
 def large_bodies_go_out_and_come_in():
     assert check("Large") > 2_000_000
     with Session(DRIVER, SOCKET) as client:

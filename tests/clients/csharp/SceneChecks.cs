@@ -277,7 +277,7 @@ static partial class Checks
         const int Boxes = 1000, Shots = 64;
         int Ticks = (int)arguments.Number("ticks");
         ObbdScene scene = Fresh(client);
-        ObbdTick tick = scene.NewTick(Boxes, Shots + 4);
+        ObbdTick tick = scene.NewTick(Boxes, Shots + 5);
         var ids = new uint[Boxes];
         var centers = new float[3 * Boxes];
         var rotations = new float[4 * Boxes];
@@ -294,7 +294,7 @@ static partial class Checks
         var times = new double[2];
         var pairs = new uint[] { 1, 2 };
         long hits = 0, waited = long.MaxValue, worked = long.MaxValue, allocated = 0;
-        for (int t = -100; t < Ticks; t++)
+        for (int t = -2; t < Ticks; t++)
         {
             if (t == 0)
             {
@@ -421,6 +421,30 @@ static partial class Checks
         Throws<ArgumentException>(() => client.Request("GET", "/v1/scenes", null, new Dictionary<string, string> { { "X", "a\r\nb" } }), "found the character 13");
         scene.Delete();
         Same(Throws<ObbdProblem>(() => scene.Info()).Status, 404);
+        return null;
+    }
+
+    /// <summary>Ticks of two scenes and a plain call under way at once, each on a connection of its own.</summary>
+    public static object ManyAtOnce(ObbdClient client, ObbdMap arguments)
+    {
+        var ticks = new List<ObbdTick>();
+        for (int i = 0; i < 5; i++)
+        {
+            ObbdTick tick = Fresh(client).NewTick();
+            tick.Put("a" + i, Cube(i));
+            tick.Ray(new ObbdRay(V(-10, 0, 0), V(1, 0, 0)));
+            tick.Send();
+            ticks.Add(tick);
+        }
+        Same(client.Request("GET", "/healthz").Map.Text("status"), "alive");
+        for (int i = 4; i >= 0; i--)
+        {
+            Same(ticks[i].TryFinish(10000), true);
+            Same(ticks[i].Problem, null);
+            Same(ticks[i].IdOf("a" + i), 1u);
+            Same(ticks[i].Hit(0, out ObbdHit hit), true);
+            Near(hit.Distance, 9 + i, "its own answer");
+        }
         return null;
     }
 

@@ -17,7 +17,7 @@ sealed class AtOnce : IObbdTransport, IObbdCall
     public int BodySize { get { return Answer.Length; } }
     public string Why { get { return null; } }
 
-    public IObbdCall NewCall()
+    public IObbdCall NewCall(int answerBytes)
     {
         return this;
     }

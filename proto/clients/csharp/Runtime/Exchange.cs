@@ -23,11 +23,11 @@ namespace Obbd
         /// <summary>Why there is no answer; null if there is one.</summary>
         internal ObbdException Failure { get; private set; }
 
-        internal Exchange(Sender sender, int capacity)
+        internal Exchange(Sender sender, int requestBytes, int answerBytes)
         {
             this.sender = sender;
-            Request = new ObbdRequest(capacity);
-            Call = sender.Transport.NewCall();
+            Request = new ObbdRequest(requestBytes);
+            Call = sender.Transport.NewCall(answerBytes);
         }
 
         /// <summary>An empty request, to which headers and a body may be added.</summary>

@@ -21,7 +21,7 @@ namespace Obbd
         ObbdRequest request;
         Phase phase;
         int sendAt, sendEnd;
-        byte[] buffer = new byte[16384];
+        byte[] buffer;
         int end;      // of what was received
         int headEnd;  // of the head, behind its empty line
         int rawAt;    // of what was received of the body and not looked at
@@ -37,8 +37,9 @@ namespace Obbd
         public int BodyAt { get { return bodyAt; } }
         public int BodySize { get { return bodyEnd - bodyAt; } }
 
-        internal HttpCall(HttpTransport transport)
+        internal HttpCall(HttpTransport transport, int answerBytes)
         {
+            buffer = new byte[Math.Max(answerBytes, 4096)];
             this.transport = transport;
         }
 

@@ -118,9 +118,9 @@ namespace Obbd
             Host = uri.Authority;
         }
 
-        public IObbdCall NewCall()
+        public IObbdCall NewCall(int answerBytes)
         {
-            return new HttpCall(this);
+            return new HttpCall(this, answerBytes);
         }
 
         /// <summary>

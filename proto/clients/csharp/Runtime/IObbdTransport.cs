@@ -119,6 +119,7 @@ namespace Obbd
         string Base { get; }
         /// <summary>The unix socket; null if there is none.</summary>
         string SocketPath { get; }
-        IObbdCall NewCall();
+        /// <summary>A call that takes memory for answers of so many bytes; larger ones make it grow.</summary>
+        IObbdCall NewCall(int answerBytes);
     }
 }

@@ -63,7 +63,7 @@ namespace Obbd
             this.silenceMs = silenceMs;
             path = scene.Path + "/events?topics=" + Uri.EscapeDataString(topics.ToString().ToLowerInvariant().Replace(" ", ""))
                 + (which == null ? "" : "&" + which);
-            exchange = new Exchange(scene.Sender, 0);
+            exchange = new Exchange(scene.Sender, 0, 0);
         }
 
         /// <summary>No message will come: the scene is gone, the stream was refused, or this was disposed.</summary>

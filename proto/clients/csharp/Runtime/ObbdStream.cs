@@ -14,7 +14,7 @@ namespace Obbd
         /// <summary>Waits for the head of the answer. Throws an ObbdException.</summary>
         internal ObbdStream(Sender sender, string path, IDictionary<string, string> headers, int? retries = null)
         {
-            exchange = new Exchange(sender, 0);
+            exchange = new Exchange(sender, 0, 0);
             exchange.Prepare("GET", path);
             exchange.Request.Streams = true;
             if (headers != null)

@@ -13,7 +13,7 @@ namespace Obbd
     {
         readonly ObbdScene scene;
         readonly Exchange exchange;
-        readonly TickAnswer answer = new TickAnswer();
+        readonly TickAnswer answer;
         readonly CborWriter puts = new CborWriter(256), removes = new CborWriter(64), moves = new CborWriter(256);
         readonly CborWriter turns = new CborWriter(64), frames = new CborWriter(64), queries;
         readonly CborWriter ids, centers, rotations; // the columns of poses
@@ -28,8 +28,9 @@ namespace Obbd
         internal ObbdTick(ObbdScene scene, int poses, int rays)
         {
             this.scene = scene;
-            exchange = new Exchange(scene.Sender, checked(1024 + 64 * poses + 256 * rays));
-            queries = new CborWriter(checked(256 + 256 * rays));
+            exchange = new Exchange(scene.Sender, checked(1024 + 64 * poses + 512 * rays), checked(4096 + 512 * rays));
+            answer = new TickAnswer(rays);
+            queries = new CborWriter(checked(256 + 512 * rays));
             ids = new CborWriter(checked(64 + 4 * poses));
             centers = new CborWriter(checked(64 + 24 * poses));
             rotations = new CborWriter(checked(64 + 32 * poses));

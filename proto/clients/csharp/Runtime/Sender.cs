@@ -56,7 +56,7 @@ namespace Obbd
 
         internal Exchange Rent()
         {
-            return free.Count > 0 ? free.Pop() : new Exchange(this, 0);
+            return free.Count > 0 ? free.Pop() : new Exchange(this, 0, 0);
         }
 
         internal void Return(Exchange exchange)

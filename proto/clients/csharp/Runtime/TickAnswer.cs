@@ -8,8 +8,8 @@ namespace Obbd
     {
         byte[] bytes = new byte[0];
         int begin, end;
-        int[] results = new int[64]; // where the answer to each query begins
-        int[] columns = new int[64]; // where its `columns` begin; 0 if it has none
+        int[] results; // where the answer to each query begins
+        int[] columns; // where its `columns` begin; 0 if it has none
         int count;
         int itemQuery = -1, item, itemAt, itemCount; // the item that was looked at last, of those in a list
         ObbdRequest request;
@@ -19,6 +19,12 @@ namespace Obbd
         internal int Posed { get; private set; }
         internal int Removed { get; private set; }
         internal bool Repeated { get; private set; }
+
+        internal TickAnswer(int queries)
+        {
+            results = new int[Math.Max(queries, 16)];
+            columns = new int[results.Length];
+        }
 
         internal void Clear()
         {

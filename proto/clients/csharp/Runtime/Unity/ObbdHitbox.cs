@@ -10,6 +10,7 @@ namespace Obbd.Unity
         public string boxName = "";
         [Tooltip("A name that the boxes of one player share. Empty: none.")]
         public string entity = "";
+        [Tooltip("Half the lengths of the edges, in units of the world: the scale of the Transform does not count.")]
         public Vector3 halfExtents = new Vector3(0.5f, 0.5f, 0.5f);
 
         ObbdWorld world;
