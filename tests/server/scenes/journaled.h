@@ -178,6 +178,9 @@ static inline void rig_write(const struct srv_entry *entry, struct wire_buf *out
     wire_buf_append(out, e->bytes.bytes, e->bytes.length);
 }
 
+/* Called for each record of a scene that is settled, or NULL. */
+static void (*rig_on_settled)(struct rig_scene *scene, uint64_t revision);
+
 static inline void rig_settled(struct srv_entry *entry, srv_journal_status status)
 {
     struct rig_entry *e = (struct rig_entry *)entry;
@@ -187,6 +190,8 @@ static inline void rig_settled(struct srv_entry *entry, srv_journal_status statu
                          e->bytes.length);
     if (entry->kind == SRV_ENTRY_GONE)
         srv_snapshots_remove(&rig.snapshots, &e->scene->journaled);
+    if (rig_on_settled != NULL)
+        rig_on_settled(e->scene, entry->number);
 }
 
 static inline void rig_released(struct srv_entry *entry)
