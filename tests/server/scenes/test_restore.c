@@ -2,6 +2,7 @@
 
 #include "server/data.h"
 #include "tests/server/scenes/journaled.h"
+#include "tests/support/fault.h"
 
 static size_t threads = 2;
 static bool takes_over; /* the next restore writes which scenes were replaced */
@@ -272,6 +273,73 @@ START_TEST(of_scenes_with_one_name_the_last_one_counts)
 }
 END_TEST
 
+/* Restores while the n-th allocation fails. Returns whether it was reached. */
+static bool restore_with_failure(size_t n, size_t *refused)
+{
+    srv_restored restored = {.scenes = NULL};
+    char error[600] = "";
+    struct srv_backend *backend = NULL;
+    struct srv_restore *r = NULL;
+    fault_arm(n);
+    bool good = srv_sqlite_open(rig.folder, &backend, error, sizeof error);
+    if (good) {
+        const srv_restore_options options = {
+            .backend = backend, .path = rig.folder, .threads = threads, .takes_over = takes_over};
+        good = srv_restore_begin(&options, &r);
+        if (!good)
+            (void)snprintf(error, sizeof error, "there is not enough memory");
+        good = good && srv_restore_end(r, &restored, error, sizeof error);
+        backend->close(backend);
+    }
+    const bool reached = fault_seen() >= n;
+    fault_arm(0);
+    ck_assert_msg(reached || good, "%s", error);
+    if (!good) { /* one line that says so */
+        ck_assert_msg(strstr(error, "memory") != NULL || strstr(error, "cannot be written") != NULL,
+                      "%s", error);
+        ck_assert_ptr_null(strchr(error, '\n'));
+        ck_assert(restored.scenes == NULL && restored.count == 0);
+        ++*refused;
+    }
+    if (good)
+        ck_assert_uint_eq(restored.count, 2);
+    srv_restored_fini(&restored);
+    return reached;
+}
+
+START_TEST(each_failing_allocation_of_a_restore_is_met)
+{
+    size_t n = 1, refused = 0;
+    rig_open_new(400, 0);
+    rig.snapshots.least = 3000;
+    const obb_settings settings = any_settings(1);
+    for (size_t i = 0; i < 2; i++) {
+        struct rig_scene *scene = rig_make(&settings);
+        for (size_t k = 0; k < 25; k++)
+            (void)rig_step(scene, k % 10 == 0 ? k + 1 : 0);
+        rig_wait();
+    }
+    rig.snapshots.least = 1 << 30;
+    (void)replace_by_copy(&rig.scenes[0], &rig.scenes[1]);
+    (void)rig_step(&rig.scenes[1], 77);
+    rig_close();
+    ck_assert_int_gt(rig_ask("select count(*) from snapshot"), 1);
+    threads = 1;
+    while (restore_with_failure(n, &refused))
+        n++;
+    check_restored_beside(1); /* nothing was lost */
+    takes_over = true;
+    for (n = 1; restore_with_failure(n, &refused) && n < 10000; n++)
+        ;
+    takes_over = false;
+    rig.snapshots.last_seq++; /* the end of the replaced scene */
+    check_restored();
+    printf("%zu allocations, %zu refusals\n", n - 1, refused);
+    ck_assert_uint_gt(refused, n);
+    rig_end();
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("restore");
@@ -280,6 +348,7 @@ int main(void)
     tcase_add_test(tc, scenes_of_records_are_restored_as_they_were);
     tcase_add_test(tc, scenes_of_snapshots_and_records_are_restored_as_they_were);
     tcase_add_test(tc, of_scenes_with_one_name_the_last_one_counts);
+    tcase_add_test(tc, each_failing_allocation_of_a_restore_is_met);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }
