@@ -77,13 +77,20 @@ static partial class Checks
             bob.transform.position = new Vector3(0.5f, 0, 0);
             Until(world, "bob touches ann", () => string.Join(" ", told) == "state begin");
             bob.Send("OnDisable");
+            ObbdHitbox bad = Hitbox(root, "bad", new Vector3(0, 90, 0));
+            bad.halfExtents.y = -1; // the tick that removes bob is refused, so a later one removes him
+            Ticks(world, 2);
+            Same(string.Join(" ", failed), "found -1; a half extent is 0 to 1e9 (/put/bad/half_extents/1)");
+            bad.halfExtents.y = 1;
             Until(world, "bob is removed", () => string.Join(" ", told) == "state begin end");
             Throws<ObbdProblem>(() => client.Scene(scene).Box("bob"));
             client.Scene(scene).Delete(); // by somebody else
             client.Scene(scene).Put(new ObbdMap { { "stranger", CubeMap(50) } });
             Ticks(world, 6);
-            Same(failed.Count, 1, string.Join("; ", failed));
+            Same(failed.Count > 1 && failed[failed.Count - 1].Contains("epoch"), true, string.Join("; ", failed));
             Same(ann.Id, 2u, "put again, behind the stranger");
+            Time.timeAsDouble += 3600; // so the clock of the next run is behind that of the scene
+            Ticks(world, 2);
             world.Send("OnDestroy");
         }
         return null;
