@@ -77,7 +77,7 @@ static inline void make_row(const char *scene, int boxes, int step)
             at += snprintf(at, 70, "%s\"b%d\":{\"center\":[%d,0,0],\"half_extents\":[1,1,1]}",
                            comma, i, i * step);
         (void)snprintf(at, 3, "}}");
-        ck_assert_int_eq(end(begin("POST", scene, text), heard, 4096), 200);
+        ck_assert_msg(end(begin("POST", scene, text), heard, 4096) == 200, "%s", heard);
     }
     free(text);
 }
