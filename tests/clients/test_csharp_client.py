@@ -248,6 +248,13 @@ def a_polled_tick_never_waits_whatever_the_server_does():
 
 
 @test
+def a_host_of_many_addresses_is_tried_at_each_and_asked_for_again():
+    with socket.create_server(("127.0.0.1", 0)) as bound:
+        closed = bound.getsockname()[1]
+    CLIENT("Addresses", open=DAEMON.port, closed=closed)
+
+
+@test
 def a_client_that_is_disposed_ends_what_it_waits_for():
     with socket.create_server(("127.0.0.1", 0)) as silent:
         CLIENT("Disposed", url=f"http://127.0.0.1:{silent.getsockname()[1]}")

@@ -1,5 +1,6 @@
 using System;
 using System.Collections.Generic;
+using System.Net;
 using Obbd;
 
 /// <summary>A transport of the program, which answers at once with the bytes that it is given.</summary>
@@ -62,6 +63,23 @@ sealed class AtOnce : IObbdTransport, IObbdCall
 
 static partial class Checks
 {
+    /// <summary>A host with two addresses of which the first refuses, and a host whose addresses all do.</summary>
+    public static object Addresses(ObbdClient client, ObbdMap arguments)
+    {
+        var open = new IPEndPoint(IPAddress.Loopback, (int)arguments.Number("open"));
+        var closed = new IPEndPoint(IPAddress.Loopback, (int)arguments.Number("closed"));
+        var transport = new HttpTransport("http://localhost:" + closed.Port) { Addresses = new EndPoint[] { closed, open } };
+        var other = new ObbdClient(null, new ObbdOptions { Transport = transport, Retries = 0 });
+        Same(other.Request("GET", "/healthz").Status, 200);
+        Same(transport.Addresses.Length, 2);
+        transport.Dispose();
+        transport = new HttpTransport("http://localhost:" + closed.Port) { Addresses = new EndPoint[] { closed, closed } };
+        other = new ObbdClient(null, new ObbdOptions { Transport = transport, Retries = 0 });
+        Throws<ObbdRefused>(() => other.Request("GET", "/healthz"), "no connection to http://localhost:" + closed.Port);
+        Same(transport.Addresses, null, "the name is asked for again");
+        return null;
+    }
+
     static byte[] AnswerOfEveryKind()
     {
         var columns = new ObbdMap

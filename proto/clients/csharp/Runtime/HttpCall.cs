@@ -172,6 +172,23 @@ namespace Obbd
 
         bool Connect()
         {
+            try
+            {
+                return TryConnect();
+            }
+            catch (SocketException)
+            {
+                if (connection != null)
+                    connection.Close();
+                connection = null;
+                if (!transport.TryNext())
+                    throw;
+                return true;
+            }
+        }
+
+        bool TryConnect()
+        {
             if (connection == null)
             {
                 connection = transport.Take(buffer);

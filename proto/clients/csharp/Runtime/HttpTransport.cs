@@ -95,12 +95,14 @@ namespace Obbd
         readonly List<HttpConnection> free = new List<HttpConnection>(16);
         readonly string name;
         readonly int port;
-        EndPoint to;
+        int address; // of Addresses, that is used now
         bool disposed;
 
         public string Base { get; private set; }
         public string SocketPath { get; private set; }
         internal readonly string Host;
+        /// <summary>The addresses of the host; null if it must be asked for them.</summary>
+        internal EndPoint[] Addresses;
 
         internal HttpTransport(string url)
         {
@@ -109,7 +111,7 @@ namespace Obbd
             {
                 SocketPath = url.Substring(UnixScheme.Length);
                 Base = "http://localhost";
-                to = new UnixEndPoint(SocketPath);
+                Addresses = new EndPoint[] { new UnixEndPoint(SocketPath) };
             }
             if (!Uri.TryCreate(Base, UriKind.Absolute, out Uri uri) || uri.Scheme != "http" || uri.Host.Length == 0)
                 throw new ArgumentException("found the address '" + url + "'; it is http://... or unix:/path");
@@ -140,22 +142,31 @@ namespace Obbd
                     return last;
                 last.Close();
             }
-            if (to == null)
-                to = Resolved();
-            return new HttpConnection(this, to);
+            if (Addresses == null)
+                Addresses = Resolved();
+            return new HttpConnection(this, Addresses[address]);
         }
 
-        EndPoint Resolved()
+        EndPoint[] Resolved()
         {
-            if (IPAddress.TryParse(name, out IPAddress literal))
-                return new IPEndPoint(literal, port);
-            IPAddress[] found = Dns.GetHostAddresses(name);
-            foreach (IPAddress one in found)
-                if (one.AddressFamily == AddressFamily.InterNetwork)
-                    return new IPEndPoint(one, port);
+            IPAddress[] found = IPAddress.TryParse(name, out IPAddress literal) ? new[] { literal } : Dns.GetHostAddresses(name);
             if (found.Length == 0)
                 throw new SocketException((int)SocketError.HostNotFound);
-            return new IPEndPoint(found[0], port);
+            return Array.ConvertAll(found, one => new IPEndPoint(one, port));
+        }
+
+        /// <summary>
+        /// Goes to the next address, for this one refused. False if it was the last: then the name is asked for again by the next
+        /// attempt, for the daemon may have moved.
+        /// </summary>
+        internal bool TryNext()
+        {
+            if (Addresses != null && ++address < Addresses.Length)
+                return true;
+            address = 0;
+            if (SocketPath == null)
+                Addresses = null;
+            return false;
         }
 
         internal void Give(HttpConnection connection)
