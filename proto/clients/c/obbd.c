@@ -3948,7 +3948,7 @@ static bool events_lines(obbd_events *e)
         const size_t size = (size_t)(end - line);
         e->from += size + 1;
         if (size == 0) {
-            if (e->data.size > 0)
+            if (e->data.size > 0 || e->data.failed)
                 return true;
             e->kind[0] = 0;
             continue;
