@@ -5,7 +5,7 @@ CLIENTS_VERSION := $(shell sed -n 's/.*SRV_VERSION "\(.*\)"/\1/p' server/server.
 CLIENTS_PACKAGES := $(PAGE_PACKAGES) python3 python3-pip python3-setuptools python3-wheel python3-numpy \
  mono-mcs mono-runtime libcurl4-gnutls-dev libjansson-dev pkg-config gcc
 CLIENT_TESTS_NODE := tests/clients/node_modules/.package-lock.json
-.PHONY: clients clients-deps check-clients
+.PHONY: clients clients-deps check-clients bench-clients
 
 # ---- JavaScript -------------------------------------------------------------------------------
 
@@ -113,6 +113,17 @@ clients: clients-deps ## pack the clients into build/clients, ready to be publis
 ##@ Prepare
 clients-deps: ## install what packing and testing the clients needs
 	$(call install,$(CLIENTS_PACKAGES))
+
+##@ Measure
+bench-clients: clients-deps ## a tick with the C client, beside the same bytes over a bare socket, as CSV
+	@$(MAKE) --no-print-directory $(B)/obbd $(CLIENTS)/c/tick
+	@tests/bench/clients/clients.sh $(B)/obbd $(CLIENTS)/c/tick
+
+# A program of somebody who installed the library.
+$(CLIENTS)/c/tick: tests/bench/clients/c_tick.c $(C_INSTALLED)
+	@echo "cc $@"
+	@$(CC) $(C_CFLAGS) -D_POSIX_C_SOURCE=200809L -O2 -o $@ $< \
+	 $$(PKG_CONFIG_PATH=$(CLIENTS)/c/lib/pkgconfig pkg-config --cflags --libs obbd)
 
 ##@ Check
 check-clients: $(if $(HAVE_NODE),$(JS_NODE)) ## the types of the clients

@@ -1,0 +1,222 @@
+/* c_tick.c SOCKET - what a tick of 1,000 poses and 64 rays takes with the C client, beside the same bytes
+ * written to a bare socket. Prints a row of CSV for each: the job, the least and the median time, and
+ * the CPU of this program, in microseconds a tick. Fails if an answer is wrong. */
+#include <obbd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { POSES = 1000, RAYS = 64, ROUNDS = 40, TICKS = 50, SIDE = 10 };
+
+static uint32_t ids[POSES];
+static float centers[3 * POSES], rotations[4 * POSES];
+static obbd_ray rays[RAYS];
+
+static void fail(const char *what)
+{
+    (void)fprintf(stderr, "c_tick: %s\n", what);
+    exit(1);
+}
+
+static double now_us(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
+}
+
+static double cpu_us(void)
+{
+    struct rusage used;
+    (void)getrusage(RUSAGE_SELF, &used);
+    return (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1e6 +
+           (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+}
+
+/* ---- The tick ---------------------------------------------------------------------------------- */
+
+/* A lattice of boxes that stand apart. Each ray hits the box that it is aimed at. */
+static void put_boxes(obbd_tick *t)
+{
+    char name[16];
+    for (size_t i = 0; i < POSES; i++) {
+        const size_t cell[3] = {i % SIDE, i / SIDE % SIDE, i / SIDE / SIDE};
+        const obbd_box box = {.half = {1, 1, 1}};
+        for (size_t k = 0; k < 3; k++)
+            centers[3 * i + k] = 4 * (float)cell[k];
+        rotations[4 * i + 3] = 1;
+        (void)snprintf(name, sizeof name, "box %u", (unsigned)i % POSES);
+        obbd_tick_put(t, name, &box);
+    }
+    if (obbd_commit(t) == NULL)
+        fail("the boxes could not be put");
+    for (size_t i = 0; i < POSES; i++) {
+        (void)snprintf(name, sizeof name, "box %u", (unsigned)i % POSES);
+        ids[i] = obbd_id(t, name);
+    }
+    for (size_t i = 0; i < RAYS; i++) {
+        rays[i].origin[0] = -10;
+        rays[i].origin[1] = (double)(4 * (i % SIDE));
+        rays[i].origin[2] = (double)(4 * (i / SIDE));
+        rays[i].direction[0] = 1;
+    }
+}
+
+/* Builds the tick. Boxes go to and fro, so that each tick changes all of them. */
+static int build(obbd_tick *t, unsigned number)
+{
+    for (size_t i = 0; i < POSES; i++)
+        centers[3 * i] = 4 * (float)(i % SIDE) + (number % 2 == 0 ? 0.5F : 0);
+    obbd_tick_pose(t, POSES, ids, centers, rotations);
+    return obbd_tick_rays(t, RAYS, rays, NULL);
+}
+
+static void tick(obbd_tick *t, unsigned number)
+{
+    const int query = build(t, number);
+    const obbd_answer *a = obbd_commit(t);
+    if (a == NULL || a->posed != POSES)
+        fail("a tick failed");
+    for (size_t i = 0; i < RAYS; i++) {
+        const obbd_hit *hit = obbd_first_hit(a, query, i);
+        if (hit == NULL || hit->id != ids[i * SIDE] || hit->distance != (number % 2 == 0 ? 9.5 : 9))
+            fail("a ray hit another box");
+    }
+}
+
+/* ---- The same bytes over a bare socket --------------------------------------------------------- */
+
+/* A transport that keeps the request in place of sending it. */
+static struct kept {
+    char bytes[1 << 17];
+    size_t size;
+} kept[2];
+
+static int keep(void *context, const obbd_http *request, int timeout_ms, obbd_head *head,
+                void **out_exchange)
+{
+    struct kept *k = *(struct kept **)context;
+    (void)timeout_ms;
+    (void)head;
+    (void)out_exchange;
+    k->size = (size_t)snprintf(k->bytes, sizeof k->bytes,
+                               "%s %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %zu\r\n",
+                               request->method, request->path, request->size);
+    for (size_t i = 0; i < request->field_count; i++)
+        k->size += (size_t)snprintf(k->bytes + k->size, sizeof k->bytes - k->size, "%s: %s\r\n",
+                                    request->fields[i].name, request->fields[i].value);
+    memcpy(k->bytes + k->size, "\r\n", 2);
+    k->size += 2;
+    for (size_t i = 0; i < request->part_count; i++) {
+        if (k->size + request->parts[i].size > sizeof k->bytes)
+            fail("a tick is too large");
+        memcpy(k->bytes + k->size, request->parts[i].bytes, request->parts[i].size);
+        k->size += request->parts[i].size;
+    }
+    return OBBD_REFUSED;
+}
+
+static void keep_ticks(void)
+{
+    struct kept *place = &kept[0];
+    const obbd_transport transport = {.context = &place, .send = keep};
+    obbd *o =
+        obbd_open("http://localhost", &(obbd_options){.transport = &transport, .retries = -1});
+    obbd_tick *t = obbd_tick_new(o, "bench");
+    for (unsigned i = 0; i < 2; i++) {
+        place = &kept[i];
+        (void)build(t, i);
+        (void)obbd_commit(t);
+    }
+    obbd_close(o);
+}
+
+static int bare_socket(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    const int made = socket(AF_UNIX, SOCK_STREAM, 0);
+    (void)snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
+    if (made < 0 || connect(made, (struct sockaddr *)&address, sizeof address) != 0)
+        fail("the socket cannot be reached");
+    return made;
+}
+
+static void bare_tick(int made, unsigned number)
+{
+    static char answer[1 << 16];
+    const struct kept *k = &kept[number % 2];
+    if (write(made, k->bytes, k->size) != (ssize_t)k->size)
+        fail("the request could not be written");
+    for (size_t size = 0;;) {
+        const ssize_t got = read(made, answer + size, sizeof answer - 1 - size);
+        if (got <= 0)
+            fail("no answer");
+        size += (size_t)got;
+        answer[size] = 0;
+        const char *body = strstr(answer, "\r\n\r\n"), *length = strstr(answer, "Content-Length: ");
+        if (body == NULL)
+            continue;
+        if (strncmp(answer, "HTTP/1.1 200", 12) != 0 || length == NULL)
+            fail("the request was refused");
+        if (size == (size_t)(body + 4 - answer) + strtoul(length + 16, NULL, 10))
+            return;
+    }
+}
+
+/* ---- Figures ----------------------------------------------------------------------------------- */
+
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void print_row(const char *job, double *us, double cpu)
+{
+    const size_t n = (size_t)ROUNDS * TICKS;
+    qsort(us, n, sizeof *us, by_size);
+    (void)printf("%s,%.0f,%.0f,%.0f\n", job, us[0], us[n / 2], cpu / (double)n);
+}
+
+int main(int argc, char **argv)
+{
+    static double client_us[ROUNDS * TICKS], bare_us[ROUNDS * TICKS];
+    double client_cpu = 0, bare_cpu = 0;
+    char url[200];
+    if (argc != 2)
+        fail("the path of a unix socket is wanted");
+    (void)snprintf(url, sizeof url, "unix:%s", argv[1]);
+    obbd *o = obbd_open(url, NULL);
+    obbd_tick *t = obbd_tick_new(o, "bench");
+    put_boxes(t);
+    keep_ticks();
+    const int made = bare_socket(argv[1]);
+    for (size_t round = 0; round < ROUNDS;
+         round++) { /* in turns, so that both meet the same machine */
+        double begun = cpu_us();
+        for (size_t i = 0; i < TICKS; i++) {
+            const double at = now_us();
+            tick(t, (unsigned)i);
+            client_us[round * TICKS + i] = now_us() - at;
+        }
+        client_cpu += cpu_us() - begun;
+        begun = cpu_us();
+        for (size_t i = 0; i < TICKS; i++) {
+            const double at = now_us();
+            bare_tick(made, (unsigned)i);
+            bare_us[round * TICKS + i] = now_us() - at;
+        }
+        bare_cpu += cpu_us() - begun;
+    }
+    (void)printf("job,least_us,median_us,cpu_us\n");
+    print_row("C: tick of 1000 poses and 64 rays", client_us, client_cpu);
+    print_row("the same bytes over a bare socket", bare_us, bare_cpu);
+    (void)close(made);
+    obbd_close(o);
+    return 0;
+}

@@ -1,0 +1,18 @@
+#!/bin/sh
+# clients.sh OBBD PROGRAM... - runs each program with the unix socket of a daemon, and ends the daemon.
+set -eu
+daemon=$1
+shift
+folder=$(mktemp -d)
+"$daemon" --log-level warn --listen "unix:$folder/socket" >"$folder/log" &
+child=$!
+trap 'kill "$child"; wait "$child" || true; rm -rf "$folder"' EXIT
+tries=0
+until grep -q listening "$folder/log"; do
+    tries=$((tries + 1))
+    [ "$tries" -lt 100 ] || exit 1
+    sleep 0.1
+done
+for program in "$@"; do
+    "$program" "$folder/socket"
+done
