@@ -528,6 +528,7 @@ static void many_boxes_at_once(void)
     obbd_tick *theirs = obbd_tick_new(other, scene_name);
     CHECK(obbd_id(theirs, "b7") == 0 && obbd_learn(theirs, "b7") == 8 &&
           obbd_id(theirs, "b7") == 8);
+    CHECK(obbd_learn(theirs, "b7") == 8 && obbd_last(other) == NULL);
     CHECK(obbd_learn(theirs, "nobody") == 0 && obbd_why(other)->status == 404);
     CHECK(obbd_learn_all(theirs) && obbd_id(theirs, "b19999") == N && obbd_id(theirs, "b0") == 1);
     obbd_close(other);

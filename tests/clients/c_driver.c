@@ -9,6 +9,7 @@
  *
  * Each answer has `error` and what obbd_why says, or `value`. */
 #include <jansson.h>
+#include <locale.h>
 #include <obbd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -420,6 +421,7 @@ static json_t *act(json_t *step)
 int main(void)
 {
     static char line[1 << 20];
+    (void)setlocale(LC_ALL, "");
     while (fgets(line, sizeof line, stdin) != NULL) {
         json_t *step = json_loads(line, JSON_ALLOW_NUL, NULL),
                *out = step == NULL ? NULL : act(step);

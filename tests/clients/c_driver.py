@@ -26,8 +26,9 @@ def failure(why):
 class Driver:
     """A context manager, whose end expects that the program ends with 0, so without a leak."""
 
-    def __init__(self, url, **options):
-        self.child = subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, **OPTIONS})
+    def __init__(self, url, variables=None, **options):
+        env = {**os.environ, **OPTIONS, **(variables or {})}
+        self.child = subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env)
         self.play(do="open", url=url, **options)
 
     def play(self, **step):

@@ -111,6 +111,18 @@ def random_values_come_back():
     assert nested > 50
 
 
+def numbers_have_a_point_where_the_locale_has_a_comma():
+    command = ["localedef", "-i", "de_DE", "-f", "UTF-8", f"{FOLDER}/de_DE.UTF-8"]
+    subprocess.run(command, check=True, capture_output=True)
+    variables = {"LOCPATH": str(FOLDER), "LC_ALL": "de_DE.UTF-8", "ASAN_OPTIONS": "detect_leaks=0"}  # LOCPATH leaks in glibc
+    with Driver("echo:", variables=variables) as driver:
+        assert echoed(driver, "[1.5,-2.25e-3,0.1,1e300]") == ("84fb3ff8000000000000fbbf626e978d4fdf3bfb3fb999999999999afb7e37e43c8800759c", "[1.5,-0.00225,0.1,1e+300]")
+
+
+if Path("/usr/share/i18n/locales/de_DE").exists():  # Debian's package locales
+    test(numbers_have_a_point_where_the_locale_has_a_comma)
+
+
 # ---- With daemons -------------------------------------------------------------------------------
 
 

@@ -25,9 +25,13 @@ def output(number, url):
     env = {**os.environ, "PKG_CONFIG_PATH": str(INSTALLED / "lib/pkgconfig"), "OBBD_URL": url}
     (FOLDER / "first.c").write_text(PROGRAMS[number], encoding="utf-8")
     subprocess.run(f"cc {STRICT} {BUILD.group(1)} first.c {BUILD.group(2)}", shell=True, cwd=FOLDER, env=env, check=True)
-    done = subprocess.run([FOLDER / "a.out"], env=env, capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
-    return done.stdout
+    said = []
+    for _ in range(2):  # it finds what it left there
+        done = subprocess.run([FOLDER / "a.out"], env=env, capture_output=True, text=True, timeout=60, check=False)
+        assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
+        said.append(done.stdout)
+    assert said[0] == said[1], said[1]
+    return said[0]
 
 
 def lines(program):
@@ -41,9 +45,8 @@ def the_first_program_has_less_than_ten_lines_and_prints_what_is_said():
 
 
 @test
-def the_game_loop_judges_the_shot_at_the_time_that_was_seen():
-    body = PROGRAMS[1][PROGRAMS[1].index("int main") :]
-    assert lines(body) <= 30 and lines(PROGRAMS[1]) <= 36
+def the_game_loop_has_30_lines_and_judges_the_shot_at_the_time_that_was_seen():
+    assert lines(PROGRAMS[1]) <= 30
     assert output(1, DAEMON.url) == re.search(r"It prints `(bob.*?)`", TEXT).group(1) + "\n"
 
 

@@ -458,14 +458,18 @@ double obbd_number(obbd_value value)
     return 0;
 }
 
+static uint64_t u64_of(double x) { return x >= 0 && x < 18446744073709551616.0 ? (uint64_t)x : 0; }
+
 static uint64_t whole_of(obbd_value value)
 {
     struct item item;
     if (item_read(value.at, value.end, &item) && item.major == WHOLE)
         return item.n;
-    const double x = obbd_number(value);
-    return x > 0 && x < 18446744073709551616.0 ? (uint64_t)x : 0;
+    return u64_of(obbd_number(value));
 }
+
+/* A number as an id or a count; 0 if it is none. */
+static uint32_t u32_of(double x) { return x >= 0 && x < 4294967296.0 ? (uint32_t)x : 0; }
 
 bool obbd_true(obbd_value value)
 {
@@ -1672,6 +1676,7 @@ static void put_quoted(struct bytes *b, const char *text, size_t size)
 static void print_curl(obbd *o, const obbd_http *request)
 {
     struct bytes line = {0}, body = {0};
+    bool cbor = false;
     bytes_string(&line, "curl -s -X ");
     bytes_string(&line, request->method);
     if (o->path != NULL) {
@@ -1680,6 +1685,7 @@ static void print_curl(obbd *o, const obbd_http *request)
     }
     for (size_t i = 0; i < request->field_count; i++) {
         const char *name = request->fields[i].name, *value = request->fields[i].value;
+        cbor = cbor || (strcmp(name, "Content-Type") == 0 && strcmp(value, TYPE_CBOR) == 0);
         if (strcmp(name, "Authorization") == 0) {
             bytes_string(&line, " -H \"Authorization: Bearer $TOKEN\"");
         } else if (strcmp(value, TYPE_JSON) != 0 && strcmp(value, TYPE_CBOR) != 0) {
@@ -1696,8 +1702,7 @@ static void print_curl(obbd *o, const obbd_http *request)
         struct bytes json = {0};
         for (size_t i = 0; i < request->part_count; i++)
             bytes_add(&body, request->parts[i].bytes, request->parts[i].size);
-        const obbd_value value = value_of(&body);
-        const bool as_json = value.at != NULL && json_put(&json, value);
+        const bool as_json = cbor && json_put(&json, value_of(&body));
         bytes_string(&line, " --json ");
         put_quoted(&line, (const char *)(as_json ? json.data : body.data),
                    as_json ? json.size : body.size);
@@ -1888,8 +1893,8 @@ static obbd_error send_by_rules(obbd *o, const struct sending *s, struct incomin
         } else if (error == OBBD_DISCONNECTED) {
             cut = cut || !refused;
             last = last || (!refused && s->changes && !s->again);
-        } else {
-            return error;
+        } else { /* no memory to read the answer */
+            return s->changes ? fail_unknown(o) : error;
         }
         if (last || now_ms() + wait >= deadline)
             return cut && s->changes ? fail_unknown(o) : error;
@@ -2997,7 +3002,7 @@ static bool results_room(obbd_tick *t, size_t count)
 
 static uint32_t count_of(obbd_value answer, const char *name)
 {
-    return (uint32_t)obbd_number(obbd_get(answer, name));
+    return u32_of(obbd_number(obbd_get(answer, name)));
 }
 
 /* Reads the parts of an answer that every commit and query has. */
@@ -3047,7 +3052,7 @@ static void note_put(obbd_tick *t)
         while (obbd_next(ids, &name)) {
             id = name;
             (void)obbd_next(ids, &id);
-            table_add(&s->ids, obbd_text_of(name), (uint32_t)whole_of(id));
+            table_add(&s->ids, obbd_text_of(name), u32_of(obbd_number(id)));
             name = id;
         }
         return;
@@ -3058,7 +3063,7 @@ static void note_put(obbd_tick *t)
         if (!columns && !obbd_next(ids, &id))
             return;
         const double number = columns ? i < typed.n ? typed_number(&typed, i) : 0 : obbd_number(id);
-        table_add(&s->ids, text_of_string(t->load.names[i]), (uint32_t)number);
+        table_add(&s->ids, text_of_string(t->load.names[i]), u32_of(number));
     }
 }
 
@@ -3167,10 +3172,11 @@ static obbd_error commit_send(obbd_tick *t)
     frame_commit(t, id[0] != 0 ? id : NULL);
     const char *epoch = t->epoch[0] != 0 ? t->epoch : s->epoch;
     obbd_error error = frame_send(t, s->commit_path, epoch, cbor, &sending, &t->in);
-    if (error == OBBD_FINE)
-        error = answer_read(t, true);
     if (error != OBBD_FINE)
         return error;
+    error = answer_read(t, true);
+    if (error != OBBD_FINE)
+        return sending.changes ? fail_unknown(o) : error;
     t->made = true;
     if (!t->dry)
         note_put(t);
@@ -3314,7 +3320,7 @@ static bool found_read_columns(struct found *found, obbd_value columns, unsigned
     struct numbers normals = numbers_of(obbd_get(columns, "normals"));
     const size_t n = obbd_count(boxes.list);
     for (size_t i = 0; i < n; i++) {
-        obbd_hit hit = {.id = (uint32_t)numbers_next(&boxes)};
+        obbd_hit hit = {.id = u32_of(numbers_next(&boxes))};
         hit.distance = numbers_next(&distances);
         hit.fraction = numbers_next(&fractions);
         for (unsigned k = 0; k < width; k++)
@@ -3339,7 +3345,7 @@ static void hit_name(obbd_hit *hit, obbd_value box)
     if (obbd_type_of(box) == OBBD_TEXT)
         hit->name = obbd_text_of(box);
     else
-        hit->id = (uint32_t)obbd_number(box);
+        hit->id = u32_of(obbd_number(box));
 }
 
 static bool found_read_item(struct found *found, obbd_value item)
@@ -3353,7 +3359,7 @@ static bool found_read_item(struct found *found, obbd_value item)
             obbd_hit *hit = hit_add(found);
             if (hit == NULL)
                 return false;
-            hit->id = (uint32_t)typed_number(&typed, i);
+            hit->id = u32_of(typed_number(&typed, i));
         }
         return true;
     }
@@ -3448,7 +3454,7 @@ size_t obbd_pairs(const obbd_answer *a, int query, const uint32_t **out_ids)
     }
     struct numbers numbers = numbers_of(pairs);
     for (size_t i = 0; i < n; i++)
-        found->pairs[i] = (uint32_t)numbers_next(&numbers);
+        found->pairs[i] = u32_of(numbers_next(&numbers));
     *out_ids = found->pairs;
     return n / 2;
 }
@@ -3468,7 +3474,7 @@ bool obbd_seen(const obbd_answer *a, int query, size_t item, obbd_state *out_sta
     if (at.at == NULL && obbd_get(columns, "times").at != NULL) {
         if (item >= obbd_count(obbd_get(columns, "times")))
             return false;
-        *out_state = (obbd_state){(uint64_t)nth(obbd_get(columns, "revisions"), item),
+        *out_state = (obbd_state){u64_of(nth(obbd_get(columns, "revisions"), item)),
                                   nth(obbd_get(columns, "times"), item),
                                   nth(obbd_get(columns, "clamped"), item) != 0};
         return true;
@@ -3554,6 +3560,9 @@ static obbd_error scene_call(obbd_tick *t, const char *method, const char *rest,
 
 uint32_t obbd_learn(obbd_tick *t, const char *name)
 {
+    const uint32_t known = obbd_id(t, name);
+    if (known != 0)
+        return known;
     if (scene_call(t, "GET", "/boxes/", name) != OBBD_FINE)
         return 0;
     table_add(&t->scene->ids, text_of_string(name), count_of(t->o->last.value, "id"));

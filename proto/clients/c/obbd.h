@@ -350,7 +350,7 @@ typedef struct obbd_answer {
  * A commit gets an id by which the scene knows it again, so it is sent again if the connection breaks.
  * A commit with a time and poses is a tick: it gets none and is not sent again, unless
  * obbd_tick_retries says so, for the next one is better.
- * Returns the answer, valid until the next call with this builder; NULL on failure (obbd_why). */
+ * Returns the answer, valid until the next commit or query of this builder; NULL on failure (obbd_why). */
 const obbd_answer *obbd_commit(obbd_tick *t);
 
 /* Asks the one query of the builder by itself, which needs a token to read only. Its number is 0. */
@@ -405,9 +405,11 @@ uint32_t obbd_id(obbd_tick *t, const char *name);
 const uint32_t *obbd_ids(obbd_tick *t, size_t n, const char *const *names);
 void obbd_ids_free(obbd_tick *t, const uint32_t *ids);
 
-/* Reads the ids of boxes that are in the scene already: of one, which it returns, 0 on failure; of
- * all, which costs a request for each 10,000 boxes. */
+/* Returns the id of a box like obbd_id, and asks the daemon for it where it is not known, because the
+ * box was there before this program. 0 on failure. */
 uint32_t obbd_learn(obbd_tick *t, const char *name);
+
+/* Reads the ids of all boxes of the scene, with a request for each 10,000. */
 bool obbd_learn_all(obbd_tick *t);
 
 /* Deletes the scene and forgets its ids. */

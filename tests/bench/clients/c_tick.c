@@ -60,9 +60,10 @@ static void put_boxes(obbd_tick *t)
         ids[i] = obbd_id(t, name);
     }
     for (size_t i = 0; i < RAYS; i++) {
+        const size_t cell = i / SIDE;
         rays[i].origin[0] = -10;
-        rays[i].origin[1] = (double)(4 * (i % SIDE));
-        rays[i].origin[2] = (double)(4 * (i / SIDE));
+        rays[i].origin[1] = 4.0 * (double)(i % SIDE);
+        rays[i].origin[2] = 4.0 * (double)cell;
         rays[i].direction[0] = 1;
     }
 }
