@@ -3,6 +3,7 @@
 #define _GNU_SOURCE /* NOLINT: unshare */
 #include "tests/support/daemon.h"
 #include "tests/support/expect.h"
+#include "tests/support/follower.h"
 #include "tests/support/test.h"
 
 #include <dirent.h>
@@ -51,6 +52,14 @@ static void stop(void)
 {
     http_close(client);
     ck_assert_int_eq(daemon_stop(&obbd), 0);
+}
+
+/* Kills the daemon. */
+static void end_at_once(void)
+{
+    http_close(client);
+    ck_assert_int_eq(kill(obbd.pid, SIGKILL), 0);
+    ck_assert_int_eq(daemon_stop(&obbd), -1);
 }
 
 static void setup(void)
@@ -172,6 +181,86 @@ START_TEST(a_second_daemon_on_the_folder_is_refused)
     ck_assert_int_eq(daemon_run(arguments, out, sizeof out, err, sizeof err), 1);
     ck_assert_msg(strchr(err, '\n') == err + strlen(err) - 1, "%s", err);
     ck_assert_msg(strstr(err, data) != NULL, "%s", err);
+}
+END_TEST
+
+/* Reads the stream behind `last` up to the commit of revision 5. Returns its messages, owned. */
+static char *messages_behind(const char *topics, const char *last)
+{
+    struct follower f;
+    struct follower_message message;
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    ck_assert_ptr_nonnull(out);
+    follower_open(&f, daemon_dial(&obbd), test_text(S "/events?topics=%s", topics), last);
+    do {
+        ck_assert(follower_next(&f, 10000, &message));
+        (void)fprintf(out, "%s %s %s\n", message.event, message.id_text, message.data);
+    } while (strcmp(message.event, "commit") != 0 || message.id < 5);
+    follower_close(&f);
+    (void)fclose(out);
+    return text;
+}
+
+/* The client returns after a restart, says what it saw last, and misses nothing. */
+static void follow_over_restart(bool killed_at_once)
+{
+    static const char *const topics[] = {"commits", "boxes,commits", "collisions,commits"};
+    enum { TOPICS = sizeof topics / sizeof topics[0] };
+    struct follower f;
+    struct follower_message message;
+    char last[64], *before[TOPICS];
+    expect(client, "PUT", S, "{\"history\":{\"span\":5000,\"commits\":4}}", 201, NULL);
+    follower_open(&f, daemon_dial(&obbd), S "/events?topics=commits", NULL);
+    for (int i = 1; i <= 5; i++)
+        expect(client, "POST", S "/commit",
+               test_text("{\"time\":%d,\"put\":{\"a\":" UNIT(0) ",\"b\":{\"center\":[%d.5,0,0],"
+                                                                "\"half_extents\":[1,1,1]}}}",
+                         1000 + i, i % 2 * 5),
+               200, NULL);
+    do
+        ck_assert(follower_next(&f, 10000, &message));
+    while (strcmp(message.event, "commit") != 0 || message.id < 2);
+    ck_assert_int_eq(message.id, 2);
+    (void)snprintf(last, sizeof last, "%s", message.id_text);
+    follower_close(&f);
+    for (size_t i = 0; i < TOPICS; i++)
+        before[i] = messages_behind(topics[i], last);
+    ck_assert_ptr_null(strstr(before[0], "state")); /* the history reaches */
+    ck_assert_ptr_nonnull(strstr(before[0], "\"revision\":3"));
+    if (killed_at_once)
+        end_at_once();
+    else
+        stop();
+    start();
+    for (size_t i = 0; i < TOPICS; i++) {
+        char *after = messages_behind(topics[i], last);
+        ck_assert_str_eq(before[i], after);
+        free(after);
+        free(before[i]);
+    }
+    /* what comes behind it, and a client of a state that the history has not any more */
+    follower_open(&f, daemon_dial(&obbd), S "/events?topics=commits", last);
+    expect(client, "POST", S "/commit", "{\"time\":1006,\"remove\":[\"a\"]}", 200, NULL);
+    for (long revision = 3; revision <= 6; revision++) {
+        ck_assert(follower_next(&f, 10000, &message));
+        ck_assert_str_eq(message.event, "commit");
+        ck_assert_int_eq(message.id, revision);
+    }
+    follower_close(&f);
+    last[0] = '1';
+    follower_open(&f, daemon_dial(&obbd), S "/events?topics=commits", last);
+    ck_assert(follower_next(&f, 10000, &message));
+    ck_assert_str_eq(message.event, "state");
+    follower_close(&f);
+    expect(client, "DELETE", S, NULL, 204, NULL);
+}
+
+START_TEST(an_event_stream_goes_on_over_a_restart)
+{
+    follow_over_restart(false);
+    follow_over_restart(true);
 }
 END_TEST
 
@@ -435,11 +524,9 @@ START_TEST(a_kill_beside_a_copy_leaves_the_former_scene_or_the_copy)
         while (atomic_load(&copies_acknowledged) < until)
             wait_ms(1);
         wait_ms((long)test_below(&rng, 20));
-        http_close(client);
-        ck_assert_int_eq(kill(obbd.pid, SIGKILL), 0);
+        end_at_once();
         atomic_store(&killed, true);
         (void)pthread_join(writer, NULL);
-        ck_assert_int_eq(daemon_stop(&obbd), -1);
         ck_assert_int_eq(daemon_run((const char *[]){"--check-data", data, NULL}, out, sizeof out,
                                     err, sizeof err),
                          0);
@@ -461,6 +548,159 @@ START_TEST(a_kill_beside_a_copy_leaves_the_former_scene_or_the_copy)
     printf("%zu kills, %llu copies: %zu left the former scene, %zu a copy that was not answered\n",
            rounds, (unsigned long long)atomic_load(&copies_acknowledged), former, later);
     ck_assert_uint_gt(former + later, 0);
+}
+END_TEST
+
+/* ---- Imports and ticks ----------------------------------------------------------------------- */
+
+enum { IMPORTED = 30000 };
+
+static char *import_text; /* owned: the whole request */
+static atomic_int import_status;
+
+static void make_import(void)
+{
+    enum { LINE = 90, ROOM = 300 };
+    char *body = malloc((size_t)IMPORTED * LINE + ROOM), *at = body;
+    ck_assert_ptr_nonnull(body);
+    at += sprintf(at,
+                  "{\"format\":\"obbd-scene\",\"version\":1,\"dimensions\":3,\"boxes\":%d,"
+                  "\"history\":{\"span\":0,\"commits\":0}}\n",
+                  IMPORTED);
+    for (int i = 0; i < IMPORTED; i++)
+        at += sprintf(at, "{\"name\":\"b%d\",\"center\":[%d,0,0],\"half_extents\":[1,1,1]}\n", i,
+                      3 * i);
+    const size_t length = (size_t)(at - body);
+    import_text = malloc(length + ROOM);
+    ck_assert_ptr_nonnull(import_text);
+    (void)snprintf(import_text, length + ROOM,
+                   "POST /v1/scenes/large/import HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
+                   "application/x-ndjson\r\nContent-Length: %zu\r\n\r\n%s",
+                   length, body);
+    free(body);
+}
+
+static void *import_large(void *context)
+{
+    char answer[4096];
+    const int socket = daemon_dial(&obbd);
+    (void)context;
+    atomic_store(&import_status, exchange(socket, import_text, answer, sizeof answer));
+    close(socket);
+    return NULL;
+}
+
+/* Returns whether the scene is there; if so, it is whole. */
+static bool large_is_there(void)
+{
+    struct http_answer answer = {0};
+    http_send(client, "GET", "/v1/scenes/large", NULL, NULL, &answer);
+    const bool there = answer.status == 200;
+    http_answer_fini(&answer);
+    if (there)
+        expect(client, "GET", "/v1/scenes/large", NULL, 200,
+               test_text("{\"boxes\":%d,\"revision\":1}", IMPORTED));
+    return there;
+}
+
+static double now_ms(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
+}
+
+START_TEST(an_import_that_is_cut_short_is_there_whole_or_not_at_all)
+{
+    const size_t rounds = test_effort(8);
+    size_t absent = 0, present = 0;
+    test_rng rng = {18};
+    make_import();
+    const double begun = now_ms();
+    (void)import_large(NULL);
+    ck_assert_int_eq(atomic_load(&import_status), 201);
+    const double taken = now_ms() - begun;
+    for (size_t round = 0; round < rounds; round++) {
+        pthread_t importer;
+        expect(client, "DELETE", "/v1/scenes/large", NULL, 204, NULL);
+        atomic_store(&import_status, 0);
+        ck_assert_int_eq(pthread_create(&importer, NULL, import_large, NULL), 0);
+        wait_ms((long)(taken * test_uniform(&rng, 0, 1.2)));
+        if (round % 2 == 0)
+            end_at_once();
+        else
+            stop();
+        (void)pthread_join(importer, NULL);
+        start();
+        const bool there = large_is_there();
+        ck_assert(there || atomic_load(&import_status) != 201);
+        if (!there) {
+            (void)import_large(NULL);
+            ck_assert_int_eq(atomic_load(&import_status), 201);
+            ck_assert(large_is_there());
+        }
+        absent += !there;
+        present += there;
+    }
+    free(import_text);
+    printf("%zu imports were cut short: %zu are not there, %zu are\n", rounds, absent, present);
+    ck_assert_uint_gt(absent, 0);
+}
+END_TEST
+
+static uint64_t metric(const char *name)
+{
+    struct http_answer answer = {0};
+    http_send(client, "GET", "/metrics", NULL, NULL, &answer);
+    const char *line = strstr(answer.body, test_text("\n%s ", name));
+    ck_assert_ptr_nonnull(line);
+    const uint64_t value = strtoull(line + strlen(name) + 2, NULL, 10);
+    http_answer_fini(&answer);
+    return value;
+}
+
+/* Moves so many boxes of the scene of ticks, which it makes. */
+static void tick(uint64_t n)
+{
+    enum { BOXES = 1000, LINE = 80 };
+    static char body[BOXES * LINE + 100];
+    size_t length = (size_t)snprintf(body, sizeof body, "{\"%s\":{", n == 1 ? "put" : "pose");
+    for (int i = 0; i < BOXES; i++)
+        length +=
+            (size_t)snprintf(body + length, sizeof body - length,
+                             "%s\"t%d\":{\"center\":[%d,%llu,0]%s}", i > 0 ? "," : "", i, 3 * i,
+                             (unsigned long long)n, n == 1 ? ",\"half_extents\":[1,1,1]" : "");
+    (void)snprintf(body + length, sizeof body - length, "}}");
+    expect(client, "POST", "/v1/scenes/ticks/commit", body, 200,
+           test_text("{\"revision\":%llu}", (unsigned long long)n));
+}
+
+START_TEST(ticks_go_on_beside_snapshots)
+{
+    enum { SNAPSHOTS = 3, FEWEST = 100, MOST = 2000 };
+    pthread_t importer;
+    uint64_t n = 0, beside = 0;
+    make_import();
+    tick(++n);
+    ck_assert_int_eq(pthread_create(&importer, NULL, import_large, NULL), 0);
+    while (n < FEWEST || beside == 0 || metric("obbd_journal_snapshots_total") < SNAPSHOTS) {
+        beside +=
+            metric("obbd_journal_lag_records") > 0; /* a piece, because no tick is under way */
+        tick(++n);
+        ck_assert_uint_lt(n, MOST);
+    }
+    (void)pthread_join(importer, NULL);
+    free(import_text);
+    ck_assert_int_eq(atomic_load(&import_status), 201);
+    end_at_once();
+    start();
+    expect(client, "GET", "/v1/scenes/ticks", NULL, 200,
+           test_text("{\"revision\":%llu,\"boxes\":1000}", (unsigned long long)n));
+    expect(client, "GET", "/v1/scenes/ticks/boxes/t999", NULL, 200,
+           test_text("{\"center\":[2997,%llu,0]}", (unsigned long long)n));
+    ck_assert(large_is_there());
+    printf("%llu ticks, %llu of them beside a piece of a snapshot\n", (unsigned long long)n,
+           (unsigned long long)beside);
 }
 END_TEST
 
@@ -567,6 +807,9 @@ int main(void)
     tcase_add_test(tc, a_commit_is_known_again_after_a_restart);
     tcase_add_test(tc, a_second_daemon_on_the_folder_is_refused);
     tcase_add_test(tc, a_kill_loses_nothing_that_was_acknowledged_or_seen);
+    tcase_add_test(tc, an_event_stream_goes_on_over_a_restart);
+    tcase_add_test(tc, an_import_that_is_cut_short_is_there_whole_or_not_at_all);
+    tcase_add_test(tc, ticks_go_on_beside_snapshots);
     tcase_add_test(tc, a_kill_beside_a_copy_leaves_the_former_scene_or_the_copy);
     suite_add_tcase(suite, tc);
     TCase *full = tcase_create("full");
