@@ -403,12 +403,18 @@ static uint64_t compared_oldest;
 
 /* Boxes and frames are compared without a ck_assert for each: Check writes to a file for each of
  * them, and there are millions. */
+static inline bool rig_same_point(obb_vec3 p, obb_vec3 q)
+{
+    return test_same_bits(p.x, q.x) && test_same_bits(p.y, q.y) && test_same_bits(p.z, q.z);
+}
+
 static inline bool rig_same_pose(obb_box p, obb_box q)
 {
-    return memcmp(&p.center, &q.center, sizeof p.center) == 0 &&
-           memcmp(&p.half_extents, &q.half_extents, sizeof p.half_extents) == 0 &&
-           memcmp(&p.rotation, &q.rotation, sizeof p.rotation) == 0 &&
-           memcmp(&p.angle, &q.angle, sizeof p.angle) == 0;
+    return rig_same_point(p.center, q.center) && rig_same_point(p.half_extents, q.half_extents) &&
+           test_same_bits(p.rotation.w, q.rotation.w) &&
+           test_same_bits(p.rotation.x, q.rotation.x) &&
+           test_same_bits(p.rotation.y, q.rotation.y) &&
+           test_same_bits(p.rotation.z, q.rotation.z) && test_same_bits(p.angle, q.angle);
 }
 
 static inline bool rig_same_box(const struct obb_view *a, const struct obb_version *x,

@@ -311,12 +311,12 @@ START_TEST(each_failing_allocation_of_a_restore_is_met)
 {
     size_t n = 1, refused = 0;
     rig_open_new(400, 0);
-    rig.snapshots.least = 3000;
+    rig.snapshots.least = 1000;
     const obb_settings settings = any_settings(1);
     for (size_t i = 0; i < 2; i++) {
         struct rig_scene *scene = rig_make(&settings);
-        for (size_t k = 0; k < 25; k++)
-            (void)rig_step(scene, k % 10 == 0 ? k + 1 : 0);
+        for (size_t k = 0; k < 8; k++)
+            (void)rig_step(scene, k % 3 == 0 ? k + 1 : 0);
         rig_wait();
     }
     rig.snapshots.least = 1 << 30;
