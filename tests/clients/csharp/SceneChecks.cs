@@ -376,6 +376,7 @@ static partial class Checks
             Throws<ObbdLost>(() => scene.Query(new ObbdMap { { "kind", "all-pairs" } }));
             Same(lost, 2);
             elsewhere.Put(new ObbdMap { { "c", CubeMap(3) } });
+            scene.Info(); // tells the new epoch, and no ids of it
             MoveByPointer(tick);
             ObbdLost refused = Throws<ObbdLost>(tick.SendAndWait, "that was lost");
             Same(refused.Status, 412);

@@ -455,14 +455,6 @@ namespace Obbd
         }
 
         /// <summary>
-        /// An answer to a request that named no epoch may have another one: then the scene began anew.
-        /// </summary>
-        internal bool IsOtherEpoch(Dictionary<string, string> headers)
-        {
-            return Epoch.Length > 0 && headers.TryGetValue("obbd-epoch", out string epoch) && epoch != Epoch;
-        }
-
-        /// <summary>
         /// Every request names the epoch in which its ids and revisions were given; null: none, and none is noted.
         /// </summary>
         ObbdReply Send(string method, string rest, object body, bool changes, string epoch, bool typed, bool again,

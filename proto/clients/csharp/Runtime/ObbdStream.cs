@@ -12,7 +12,7 @@ namespace Obbd
         bool ended;
 
         /// <summary>Waits for the head of the answer. Throws an ObbdException.</summary>
-        internal ObbdStream(Sender sender, string path, IDictionary<string, string> headers, int? retries = null)
+        internal ObbdStream(Sender sender, string path, IDictionary<string, string> headers)
         {
             exchange = new Exchange(sender, 0, 0);
             exchange.Prepare("GET", path);
@@ -20,7 +20,7 @@ namespace Obbd
             if (headers != null)
                 foreach (var header in headers)
                     exchange.Request.Set(header.Key, header.Value);
-            exchange.Begin(false, false, null, retries);
+            exchange.Begin(false, false, null, null);
             exchange.Finish();
             if (exchange.Failure != null)
                 throw exchange.Failure;

@@ -612,7 +612,7 @@ namespace Obbd
             if (sentEpoch.Length > 0)
                 exchange.Request.Set(ObbdScene.IfEpoch, sentEpoch);
             Write(exchange.Request.Body, id);
-            bool refuse = stale && sentEpoch.Length == 0;
+            bool refuse = stale;
             Begin();
             if (refuse)
             {
