@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-// measure.mjs - what the page costs with 10,000 boxes, as CSV. OBBD names the daemon. Software rendering: the times of frames are
+// measure.mjs - what the page costs with 10,000 and 100,000 boxes, as CSV. OBBD names the daemon. Software rendering: the times of frames are
 // those of SwiftShader on the CPU; what the page itself does is told apart from it.
-import { until } from "./harness.mjs";
+import { launch, openPage, until } from "./harness.mjs";
 import { browser, daemon, drawn, makeScene, revision, show } from "./words.mjs";
 
 const BOXES = 10_000;
@@ -89,5 +89,46 @@ spent = await busy(page, async () => {
 say(`script per commit of ${MOVED} poses at ${1000 / EVERY_MS} Hz`, [spent / COMMITS]);
 say("behind after the last of them (software rendering)", [late]);
 await close();
+
+// The page alone: without WebGL the machine draws nothing, and of the browser only the script counts.
+const blind = await launch(["--disable-3d-apis"]);
+const MOVING = 200;
+const HZ = 20;
+const SECONDS = 4;
+const SINGLE = 8;
+console.log("of a scene that moves without WebGL,script ms");
+for (const count of [10_000, 100_000]) {
+    const named = Array.from({ length: count }, (_, i) => `box-${i}`);
+    const center = (i, tick) => [(i % 400) * 2.5, 0.5 + 0.01 * tick, Math.floor(i / 400) * 2.5];
+    const many = await makeScene({});
+    await daemon.commit(many, { put: { names: named, centers: named.flatMap((_, i) => center(i, 0)), half_extents: [1, 0.5, 1.24] } });
+    const opened = await openPage(blind, daemon.url, { expected: [/WebGL/] });
+    await opened.page.goto(`${daemon.url}/#${many}`);
+    await until("all boxes", async () => new RegExp(`^${count} boxes`).test(await opened.page.textContent("#list-sum")));
+    await until("quiet", async () => (await opened.page.getAttribute("body", "aria-busy")) !== "true");
+    const pose = (n, tick) => {
+        const some = named.slice(count / 2, count / 2 + n);
+        return daemon.commit(many, { pose: { names: some, centers: some.flatMap((_, i) => center(count / 2 + i, tick)) } });
+    };
+    let tick = 0;
+    const ran = await busy(opened.page, async () => {
+        for (const end = performance.now() + 1000 * SECONDS; performance.now() < end; ) {
+            const next = performance.now() + 1000 / HZ;
+            await pose(MOVING, ++tick);
+            await new Promise((resolve) => setTimeout(resolve, Math.max(0, next - performance.now())));
+        }
+        await revision(opened.page, 1 + tick);
+    });
+    console.log(`a second with ${MOVING} of ${count} posed ${HZ} times (${tick} commits in ${SECONDS} s),${(ran / tick * HZ).toFixed(0)}`);
+    const single = await busy(opened.page, async () => {
+        for (let i = 0; i < SINGLE; i++) {
+            await pose(1, ++tick);
+            await revision(opened.page, 1 + tick);
+        }
+    });
+    console.log(`one pose of ${count},${(single / SINGLE).toFixed(1)}`);
+    await opened.close();
+}
+await blind.close();
 await browser.close();
 await daemon.stop();

@@ -3,10 +3,11 @@
 import assert from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
 import { launch, openPage, test, until } from "./harness.mjs";
-import { ask, blur, CUBE, daemon, field, found, frontOf, makeScene, pixels, runAll, select, show } from "./words.mjs";
+import { ask, blur, CUBE, daemon, drawn, field, found, frontOf, makeScene, pixels, revision, runAll, select, show, SQUARE } from "./words.mjs";
 
 const EVERY_MS = 50;
 const BOXES = 200;
+const SMALL = { viewport: { width: 1000, height: 600 } };
 
 const blind = await launch(["--disable-3d-apis"]); // WebGL in software takes more than all that is tried here
 
@@ -184,6 +185,42 @@ test("a field that is being edited is left alone, and what somebody else did to 
     await close();
 });
 
+test("what was followed looks as what is loaded anew, and poses come with the events", async () => {
+    for (const flat of [false, true]) {
+        const boxes = Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`box-${i}`, flat ? SQUARE(3 * (i % 6), 3 * Math.floor(i / 6)) : CUBE(3 * (i % 6), 3 * Math.floor(i / 6))]));
+        const scene = await makeScene(boxes, { dimensions: flat ? 2 : 3 });
+        const { page, close } = await show(scene, SMALL);
+        const bodies = [];
+        page.on("request", (request) => request.url().endsWith("/query/pairs") && bodies.push(request.postData()));
+        let lists = 0;
+        page.on("request", (request) => request.url().includes("/boxes") && lists++);
+        const place = (i, tick) => [3 * (i % 6) + Math.sin(i + tick), 3 * Math.floor(i / 6) + Math.cos(i * tick), ...(flat ? [] : [tick / 4])];
+        for (let tick = 1; tick <= 12; tick++) {
+            const some = Object.keys(boxes).filter((_, i) => (i + tick) % 3 > 0); // also those at the ends of the scene
+            const pose = Object.fromEntries(some.map((name) => [name, { center: place(Number(name.slice(4)), tick), ...(flat ? { angle: 7 * tick } : { rotation: [0, 0, tick, 9] }) }]));
+            await daemon.commit(scene, { pose });
+            await revision(page, 1 + tick);
+        }
+        assert.ok(bodies.some((body) => body.includes("relation")) && !bodies.some((body) => body.includes("pose")), bodies.join("\n"));
+        assert.equal(lists, 0);
+        await daemon.commit(scene, { remove: ["box-7"], put: { new: { ...boxes["box-3"], category: 5 } } });
+        await revision(page, 14);
+        const look = async (page) => {
+            await page.keyboard.press("f");
+            await page.mouse.move(2, 2);
+            await drawn(page);
+            return [await page.textContent("#list-sum"), await page.locator(".item").allTextContents(), (await page.locator("#view canvas").screenshot()).toString("base64")];
+        };
+        const seen = await look(page);
+        assert.match(seen[0], /^30 boxes, pairs: [1-9]/);
+        const fresh = await show(scene, SMALL);
+        await revision(fresh.page, 14);
+        assert.deepEqual(await look(fresh.page), seen);
+        await fresh.close();
+        await close();
+    }
+});
+
 test("a ray hits what it is aimed at, ten of ten, and leaves out what it starts on", async () => {
     const targets = { top: CUBE(24, 12, 12) };
     for (let i = 0; i < 10; i++) {
@@ -191,7 +228,7 @@ test("a ray hits what it is aimed at, ten of ten, and leaves out what it starts 
         targets[`target-${i}`] = { center: [1 + 5 * i, 5.3, 40 - 3 * i], half_extents: [0.7, 0.9, 0.5], rotation: [x, y, z, w] };
     }
     const live = await makeLive(targets);
-    const { page, close } = await show(live.scene, { viewport: { width: 1000, height: 600 } });
+    const { page, close } = await show(live.scene, SMALL);
     await page.keyboard.press("3");
     const { at, inView } = await frontOf(page, [24, 5.5], [30, 7.5]); // the floor and the cube on top say how far it reaches
     const click = ({ x, y }) => page.mouse.click(x, y);

@@ -32,6 +32,7 @@ interface Changes {
     put?: string[];
     posed?: string[];
     removed?: string[];
+    columns?: { ids: number[]; centers: number[]; rotations?: number[]; angles?: number[] }; // of all that is put or posed
 }
 
 type PairAnswer = { relation?: Relation; pose?: [Partial<Box>, Partial<Box>]; missing?: string[] };
@@ -107,7 +108,7 @@ export class Feed {
                     await this.loadInfo(scene, signal);
                     last = "";
                 }
-                const path = scenePath(scene, "/events?topics=collisions,boxes,commits");
+                const path = scenePath(scene, "/events?topics=collisions,boxes,commits&include=pose");
                 const stream = messages(this.client, path, last, signal, () => {
                     wait = FIRST_WAIT_MS;
                     opened = true;
@@ -158,7 +159,7 @@ export class Feed {
         const { store } = this;
         store.info = null;
         store.loaded = "";
-        store.live.boxes = new Map();
+        store.setBoxes([]);
         store.live.setPairs([]);
         store.revision = 0;
         store.time = 0;
@@ -201,7 +202,7 @@ export class Feed {
     private async loadBoxes(scene: string, signal: AbortSignal): Promise<void> {
         const list = await this.list(scene, "", signal);
         const { store } = this;
-        store.live.boxes = new Map(list.boxes.map((box) => [box.name, box]));
+        store.setBoxes(list.boxes);
         store.loaded = scene;
         store.revision = list.revision;
         store.time = list.time;
@@ -221,13 +222,14 @@ export class Feed {
             for (const [a, b] of pairs) live.removePair(a, b);
         } else if (event === "boxes") {
             for (const name of changes.removed ?? []) {
-                live.boxes.delete(name);
+                store.dropBox(name);
                 this.gone.set(name, changes.revision);
                 this.wantPut.delete(name);
                 this.wantPose.delete(name);
             }
             for (const name of changes.put ?? []) this.wantPut.add(name);
-            for (const name of changes.posed ?? []) this.wantPose.add(name);
+            const placed = this.place(changes);
+            for (const name of changes.posed ?? []) if (!placed.has(name)) this.wantPose.add(name);
             store.posed(changes.posed ?? []);
             for (const name of [...(changes.put ?? []), ...(changes.posed ?? [])])
                 for (const pair of live.touched.get(name)?.values() ?? []) this.wantRelation.add(pair);
@@ -235,6 +237,23 @@ export class Feed {
         store.streamed(event === "boxes" ? "boxes" : "pairs");
         store.saw(changes.revision, changes.time);
         void this.fetchWanted();
+    }
+
+    /** Takes the poses that came with the event, of boxes that are known; gives their names. Where a box stands in its frame they do not say. */
+    private place({ revision, columns }: Changes): Set<string> {
+        const { store } = this;
+        const placed = new Set<string>();
+        columns?.ids.forEach((id, i) => {
+            const box = store.boxOf(id);
+            if (!box || box.frame !== undefined || this.wantPut.has(box.name)) return;
+            placed.add(box.name);
+            if ((box.seen ?? 0) > revision) return;
+            const n = store.dimensions;
+            const center = columns.centers.slice(n * i, n * i + n);
+            const turned = n === 2 ? { angle: columns.angles?.[i] ?? box.angle } : { rotation: columns.rotations?.slice(4 * i, 4 * i + 4) ?? box.rotation };
+            store.putBox({ ...box, center, ...turned, seen: revision });
+        });
+        return placed;
     }
 
     /** One round at a time: what comes up meanwhile goes into the next, however fast the scene changes. */
@@ -294,7 +313,7 @@ export class Feed {
         const box = await this.readBox(scene, name, signal);
         const seen = box?.seen ?? 0;
         if (!box || (this.gone.get(name) ?? 0) > seen || (live.boxes.get(name)?.seen ?? 0) > seen) return; // older than what is known
-        live.boxes.set(name, box);
+        this.store.putBox(box);
         this.store.streamed("boxes");
     }
 
@@ -307,8 +326,8 @@ export class Feed {
         else
             for (const name of names) {
                 const box = await this.readBox(scene, name, signal);
-                if (box) store.live.boxes.set(name, box);
-                else store.live.boxes.delete(name);
+                if (box) store.putBox(box);
+                else store.dropBox(name);
             }
         store.changed("boxes");
     }
@@ -324,7 +343,7 @@ export class Feed {
             results.forEach(({ pose, missing }, n) => {
                 pairs[n].forEach((name, side) => {
                     const box = boxes.get(name);
-                    if (pose && box && (box.seen ?? 0) <= revision) boxes.set(name, { ...box, ...pose[side], seen: this.wantPut.has(name) ? box.seen : revision });
+                    if (pose && box && (box.seen ?? 0) <= revision) this.store.putBox({ ...box, ...pose[side], seen: this.wantPut.has(name) ? box.seen : revision });
                     else if (missing && !missing.includes(name)) this.wantPose.add(name);
                 });
             });
@@ -338,7 +357,7 @@ export class Feed {
             const body = { pairs: some.map(({ a, b }) => [a, b]), want: ["relation"] };
             const path = scenePath(scene, "/query/pairs");
             const { results } = await this.client.call<PairsAnswer>("POST", path, body, signal);
-            some.forEach((pair, n) => (pair.relation = results[n].relation ?? null));
+            some.forEach((pair, n) => this.store.live.relate(pair, results[n].relation ?? null));
             this.store.streamed("pairs");
         }
     }
@@ -351,6 +370,7 @@ export class Feed {
         const { store } = this;
         if (at === null) {
             store.past = null;
+            store.restocked = true;
             store.changed("boxes", "pairs", "status", "history");
             return;
         }
@@ -370,6 +390,7 @@ export class Feed {
         for (const box of list.boxes) snapshot.boxes.set(box.name, box);
         snapshot.setPairs(contacts.pairs.map(({ pair: [a, b], relation }) => [a, b, relation]));
         const seen = list.at ?? list;
+        store.restocked = true;
         store.past = { at, revision: seen.revision, time: seen.time, snapshot };
         store.changed("boxes", "pairs", "status", "history");
     }

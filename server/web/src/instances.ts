@@ -35,6 +35,40 @@ void main() {
     gl_FragColor = vec4(mix(vColor * mix(light, 1.0, even), edge, 0.6 * rim), 1.0);
 }`;
 
+/** The least and the greatest coordinates. */
+class Extent {
+    readonly low = [Infinity, Infinity, Infinity];
+    readonly high = [-Infinity, -Infinity, -Infinity];
+
+    /** Grows to hold the image of the cube [-1,1]^3 under the matrix that stands at `m`. */
+    add(array: ArrayLike<number>, m: number): void {
+        for (let axis = 0; axis < 3; axis++) {
+            const reach = reachOf(array, m, axis);
+            this.low[axis] = Math.min(this.low[axis], array[m + 12 + axis] - reach);
+            this.high[axis] = Math.max(this.high[axis], array[m + 12 + axis] + reach);
+        }
+    }
+
+    /** Does that image reach its very end somewhere, so that without it there might be less? */
+    ends(array: ArrayLike<number>, m: number): boolean {
+        for (let axis = 0; axis < 3; axis++) {
+            const reach = reachOf(array, m, axis);
+            if (array[m + 12 + axis] - reach <= this.low[axis] || array[m + 12 + axis] + reach >= this.high[axis]) return true;
+        }
+        return false;
+    }
+
+    get bounds(): Bounds {
+        const empty = this.low[0] > this.high[0];
+        const [low, high] = empty ? [new Vector3(-5, -5, -5), new Vector3(5, 5, 5)] : [new Vector3().fromArray(this.low), new Vector3().fromArray(this.high)];
+        return { middle: low.clone().add(high).divideScalar(2), reach: high.sub(low).divideScalar(2) };
+    }
+}
+
+function reachOf(m: ArrayLike<number>, at: number, axis: number): number {
+    return Math.abs(m[at + axis]) + Math.abs(m[at + 4 + axis]) + Math.abs(m[at + 8 + axis]);
+}
+
 export interface Bounds {
     middle: Vector3;
     reach: Vector3; // half sizes along the axes
@@ -47,7 +81,7 @@ export class Instances {
     private drawn: Box[] = []; // in the order of the instances
     private readonly place = new Map<string, number>();
     private flat = false;
-    private known: Bounds | null = null; // while no box has changed since
+    private known: Extent | null = null; // of all that is drawn, or somewhat more
 
     private makeMesh(room: number): InstancedMesh {
         const mesh = new InstancedMesh(new BoxGeometry(2, 2, 2), this.material, room);
@@ -63,7 +97,7 @@ export class Instances {
     sync(boxes: Map<string, Box>, flat: boolean): void {
         const next = [...boxes.values()];
         // in the plane, small boxes lie on large ones: what is drawn later covers what is there
-        if (flat) next.sort((a, b) => b.half_extents[0] * b.half_extents[1] - a.half_extents[0] * a.half_extents[1]);
+        if (flat) next.sort((a, b) => area(b) - area(a));
         this.flat = flat;
         this.material.depthTest = !flat;
         this.material.uniforms.even.value = flat ? 1 : 0;
@@ -81,16 +115,32 @@ export class Instances {
             next.forEach((box, i) => this.place.set(box.name, i));
         }
         next.forEach((box, i) => {
-            if (box !== drawn[i]) this.put(i, box);
+            if (box !== drawn[i]) this.mesh.setMatrixAt(i, matrixOf(box));
         });
+        this.mesh.instanceMatrix.addUpdateRange(0, 16 * next.length);
+        this.mesh.instanceMatrix.needsUpdate = true;
+        this.known = null;
         this.drawn = next;
         this.mesh.count = next.length;
     }
 
+    /** Shows a box as it is now; the others, and which there are, are as before. False where that cannot be: it is drawn in another order. */
+    move(box: Box): boolean {
+        const i = this.place.get(box.name);
+        if (i === undefined || (this.flat && area(box) !== area(this.drawn[i]))) return false;
+        this.drawn[i] = box;
+        this.put(i, box);
+        return true;
+    }
+
     private put(i: number, pose: Pose): void {
+        const { instanceMatrix } = this.mesh;
+        const { array } = instanceMatrix;
+        if (this.known?.ends(array, 16 * i)) this.known = null;
         this.mesh.setMatrixAt(i, matrixOf(pose));
-        this.mesh.instanceMatrix.needsUpdate = true;
-        this.known = null;
+        this.known?.add(array, 16 * i);
+        instanceMatrix.addUpdateRange(16 * i, 16);
+        instanceMatrix.needsUpdate = true;
     }
 
     /** Shows a box elsewhere than it is, until it changes. */
@@ -105,12 +155,28 @@ export class Instances {
 
     colour(of: (name: string) => Color): void {
         this.drawn.forEach((box, i) => this.mesh.setColorAt(i, of(box.name)));
+        this.mesh.instanceColor?.addUpdateRange(0, 3 * this.drawn.length);
         if (this.mesh.instanceColor) this.mesh.instanceColor.needsUpdate = true;
     }
 
+    /** The same for some of them. */
+    colourSome(names: Iterable<string>, of: (name: string) => Color): void {
+        const { mesh } = this;
+        for (const name of names) {
+            const i = this.place.get(name);
+            if (i === undefined) continue;
+            mesh.setColorAt(i, of(name));
+            mesh.instanceColor?.addUpdateRange(3 * i, 3);
+            if (mesh.instanceColor) mesh.instanceColor.needsUpdate = true;
+        }
+    }
+
     get bounds(): Bounds {
-        this.known ??= boundsOf(this.drawn.map((_, i) => this.mesh.instanceMatrix.array.subarray(16 * i, 16 * i + 16) as Float32Array));
-        return this.known;
+        if (!this.known) {
+            this.known = new Extent();
+            for (let i = 0; i < this.drawn.length; i++) this.known.add(this.mesh.instanceMatrix.array, 16 * i);
+        }
+        return this.known.bounds;
     }
 
     /** The first box on the ray, by slabs in each box's own frame. A box around the eye is not meant. */
@@ -161,18 +227,11 @@ export class Instances {
 
 /** Of images of the cube [-1,1]^3; without any, those of a cube of 10. */
 export function boundsOf(matrices: ArrayLike<number>[]): Bounds {
-    const low = [Infinity, Infinity, Infinity];
-    const high = [-Infinity, -Infinity, -Infinity];
-    for (const m of matrices)
-        for (let axis = 0; axis < 3; axis++) {
-            const reach = Math.abs(m[axis]) + Math.abs(m[4 + axis]) + Math.abs(m[8 + axis]);
-            low[axis] = Math.min(low[axis], m[12 + axis] - reach);
-            high[axis] = Math.max(high[axis], m[12 + axis] + reach);
-        }
-    if (matrices.length === 0) {
-        low.fill(-5);
-        high.fill(5);
-    }
-    const [a, b] = [new Vector3().fromArray(low), new Vector3().fromArray(high)];
-    return { middle: a.clone().add(b).divideScalar(2), reach: b.sub(a).divideScalar(2) };
+    const extent = new Extent();
+    for (const matrix of matrices) extent.add(matrix, 0);
+    return extent.bounds;
+}
+
+function area({ half_extents: [a, b] }: Box): number {
+    return a * b;
 }

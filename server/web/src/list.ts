@@ -33,7 +33,7 @@ export class List {
 
     constructor(private readonly store: Store) {
         this.root.append(this.inner);
-        store.on(["boxes"], () => this.update());
+        store.on(["boxes"], () => (store.restocked ? this.update() : this.count()));
         store.on(["pairs"], () => this.count());
         store.on(["selection"], () => this.follow());
         store.on(["hover"], () => this.render());
@@ -117,9 +117,9 @@ export class List {
     }
 
     private count(): void {
-        const { boxes, pairs } = this.store.shown;
+        const { boxes } = this.store.shown;
         const some = this.search.value.trim() ? `${this.found} of ` : "";
-        this.sum.textContent = `${some}${boxes.size} ${boxes.size === 1 ? "box" : "boxes"}, ${counted(pairs)}`;
+        this.sum.textContent = `${some}${boxes.size} ${boxes.size === 1 ? "box" : "boxes"}, ${counted(this.store.shown)}`;
         this.render();
     }
 

@@ -7,6 +7,7 @@ export class Start {
     private readonly root = byId("start");
     private readonly select = byId<HTMLButtonElement>("start-select");
     private example = ""; // a box worth a look
+    private open = true; // there may be a better one, when more is known
 
     constructor(
         private readonly store: Store,
@@ -19,25 +20,33 @@ export class Start {
 
     private update(): void {
         const { store } = this;
+        this.open ||= store.restocked;
         this.root.hidden = store.selection.length > 0;
         if (this.root.hidden) return;
         const name = store.info?.name ?? "";
-        const { boxes, pairs, touched } = store.shown;
+        const { boxes } = store.shown;
         for (const id of ["start-shell", "start-curl"]) byId(id).hidden = store.info === null;
         byId("start-title").textContent = name || "No scene";
         const where = store.dimensions === 2 ? "in the plane" : "in space";
         if (store.info === null) byId("start-sum").textContent = store.connection === "gone" ? "Choose a scene above, or make a new one there." : "";
         else if (boxes.size === 0) byId("start-sum").textContent = `An empty scene ${where}. Add a box, or import a file.`;
-        else byId("start-sum").textContent = `${boxes.size} oriented ${boxes.size === 1 ? "box" : "boxes"} ${where}, ${counted(pairs)}.`;
+        else byId("start-sum").textContent = `${boxes.size} oriented ${boxes.size === 1 ? "box" : "boxes"} ${where}, ${counted(store.shown)}.`;
         byId("start-curl").textContent = this.client.curl(scenePath(name, "/query/all-pairs"), {});
-        this.example = "";
-        let most = 0;
-        for (const box of boxes.values()) {
-            let deep = 0; // what merely rests on much is not worth a look
-            for (const { relation } of touched.get(box.name)?.values() ?? []) if (relation !== "touching") deep++;
-            if (this.example === "" || deep > most) [this.example, most] = [box.name, deep];
-        }
+        if (this.open || !boxes.has(this.example)) this.choose();
         this.select.hidden = this.example === "";
         this.select.textContent = `Select ${this.example}`;
+    }
+
+    /** Looks for the box that most reach into; what merely rests on much is not worth a look. */
+    private choose(): void {
+        const { boxes, pairs, touched, unknown } = this.store.shown;
+        this.open = unknown > pairs.size / 2; // when a scene is loaded
+        this.example = "";
+        let most = 0;
+        for (const name of boxes.keys()) {
+            let deep = 0;
+            for (const { relation } of touched.get(name)?.values() ?? []) if (relation !== "touching") deep++;
+            if (this.example === "" || deep > most) [this.example, most] = [name, deep];
+        }
     }
 }

@@ -19,12 +19,16 @@ export interface Pair {
 export class Snapshot {
     boxes = new Map<string, Box>();
     readonly pairs = new Set<Pair>();
+    deep = 0; // pairs that overlap, as far as is known: at most touch those of which that was read
+    unknown = 0; // pairs of which it was not read
+    readonly met = new Set<string>(); // boxes whose contacts may have changed since somebody last cleared this
     readonly touched = new Map<string, Map<string, Pair>>(); // by name, the others that it collides with
 
     addPair(a: string, b: string, relation: Relation | null): Pair {
         this.removePair(a, b);
         const pair = { a, b, relation };
         this.pairs.add(pair);
+        this.tally(pair, 1);
         for (const [one, other] of [
             [a, b],
             [b, a],
@@ -40,13 +44,31 @@ export class Snapshot {
         const pair = this.touched.get(a)?.get(b);
         if (!pair) return;
         this.pairs.delete(pair);
+        this.tally(pair, -1);
         this.touched.get(a)?.delete(b);
         this.touched.get(b)?.delete(a);
     }
 
+    /** What was read of a pair, which may be none any more. */
+    relate(pair: Pair, relation: Relation | null): void {
+        if (!this.pairs.has(pair)) return;
+        this.tally(pair, -1);
+        pair.relation = relation;
+        this.tally(pair, 1);
+    }
+
+    private tally({ a, b, relation }: Pair, by: number): void {
+        if (relation !== "touching") this.deep += by;
+        if (relation === null) this.unknown += by;
+        this.met.add(a).add(b);
+    }
+
     setPairs(pairs: Iterable<[string, string, Relation | null]>): void {
+        for (const { a, b } of this.pairs) this.met.add(a).add(b);
         this.pairs.clear();
         this.touched.clear();
+        this.deep = 0;
+        this.unknown = 0;
         for (const [a, b, relation] of pairs) this.addPair(a, b, relation);
     }
 
@@ -62,9 +84,7 @@ export class Snapshot {
 }
 
 /** How many pairs overlap, and how many only touch, in words. */
-export function counted(pairs: Set<Pair>): string {
-    let deep = 0;
-    for (const { relation } of pairs) if (relation !== "touching") deep++;
+export function counted({ deep, pairs }: Snapshot): string {
     return `pairs: ${deep} overlap, ${pairs.size - deep} touch`;
 }
 
@@ -90,6 +110,9 @@ export class Store {
     selection: string[] = [];
     hover: string | null = null;
     tool = "select"; // or "area", or the kind of a probe
+    readonly moved = new Set<string>(); // boxes that are other objects since listeners to "boxes" were called
+    restocked = true; // more is other than that: which boxes there are, or whose
+    private readonly names = new Map<number, string>(); // of the live boxes, by id
     private readonly motion = new Map<string, { times: number; last: number }>(); // of boxes that were posed, by name
     private readonly listeners = new Map<Topic, (() => void)[]>();
     private readonly pending = new Set<Topic>();
@@ -160,6 +183,43 @@ export class Store {
         }
         for (const topic of topics) for (const listener of this.listeners.get(topic) ?? []) called.add(listener);
         for (const listener of called) listener();
+        if (!topics.includes("boxes")) return;
+        this.moved.clear();
+        this.restocked = false;
+    }
+
+    /** A live box is new, or other than it was. */
+    putBox(box: Box): void {
+        const { boxes } = this.live;
+        const known = boxes.get(box.name);
+        boxes.set(box.name, box);
+        if (known && known.id === box.id && known.entity === box.entity) {
+            this.moved.add(box.name);
+            return;
+        }
+        if (known) this.names.delete(known.id);
+        this.names.set(box.id, box.name);
+        this.restocked = true;
+    }
+
+    dropBox(name: string): void {
+        const known = this.live.boxes.get(name);
+        if (!known) return;
+        this.names.delete(known.id);
+        this.live.boxes.delete(name);
+        this.restocked = true;
+    }
+
+    /** These are the live boxes, and no others. */
+    setBoxes(boxes: Box[]): void {
+        this.live.boxes = new Map(boxes.map((box) => [box.name, box]));
+        this.names.clear();
+        for (const { id, name } of boxes) this.names.set(id, name);
+        this.restocked = true;
+    }
+
+    boxOf(id: number): Box | undefined {
+        return this.live.boxes.get(this.names.get(id) ?? "");
     }
 
     select(names: string[]): void {

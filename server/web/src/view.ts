@@ -1,6 +1,6 @@
 // The picture: puts boxes, ground, outlines, marks and handles before the eye, and says what is clicked, dragged and hovered.
 // Draws only when something has changed.
-import { LinearSRGBColorSpace, Plane, type Ray, Scene, Vector3, WebGLRenderer } from "three";
+import { type Color, LinearSRGBColorSpace, Plane, type Ray, Scene, Vector3, WebGLRenderer } from "three";
 import { type Box, matrixOf, type Pose } from "./box";
 import { Compass } from "./compass";
 import { el } from "./dom";
@@ -78,8 +78,8 @@ export class View {
         new ResizeObserver(() => this.resize()).observe(root);
         matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.paint());
 
-        store.on(["boxes"], () => this.sync());
-        store.on(["pairs"], () => this.colour());
+        store.on(["boxes"], () => this.follow());
+        store.on(["pairs"], () => this.recolour());
         store.on(["selection", "status", "tool"], () => this.outline());
         store.on(["hover"], () => this.hover());
         this.resize();
@@ -130,10 +130,41 @@ export class View {
         this.outline();
     }
 
-    private colour(): void {
+    /** Shows what has changed. */
+    private follow(): void {
+        const { store } = this;
+        if (store.restocked) {
+            this.sync();
+            return;
+        }
+        if (store.past) return; // of what is live nothing is shown
+        for (const name of store.moved) {
+            const box = store.live.boxes.get(name);
+            if (box && this.boxes.move(box)) continue;
+            this.sync();
+            return;
+        }
+        for (const [name, pose] of this.preview ?? []) this.boxes.preview(name, pose);
+        this.recolour();
+        this.outline();
+    }
+
+    private readonly colorOf = (name: string): Color => {
         const { free, touching, colliding, hit } = this.palette;
-        const colors = [free, touching, colliding];
-        this.boxes.colour((name) => (this.hits.has(name) ? hit : colors[this.store.shown.contact(name)]));
+        return this.hits.has(name) ? hit : [free, touching, colliding][this.store.shown.contact(name)];
+    };
+
+    private colour(): void {
+        this.boxes.colour(this.colorOf);
+        this.store.shown.met.clear();
+        this.draw();
+    }
+
+    /** Where contacts have changed. */
+    private recolour(): void {
+        const { met } = this.store.shown;
+        this.boxes.colourSome(met, this.colorOf);
+        met.clear();
         this.draw();
     }
 
@@ -172,10 +203,12 @@ export class View {
 
     /** Marks of a probe, and the boxes that it found. */
     show(marks: Mark[], hits: Set<string>): void {
+        const before = this.hits;
         this.shownMarks = marks;
         this.hits = hits;
         this.marks.show(marks, this.palette);
-        this.colour();
+        this.boxes.colourSome(new Set([...before, ...hits]), this.colorOf);
+        this.draw();
     }
 
     // ---- Handles -------------------------------------------------------------------------------------
