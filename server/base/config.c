@@ -448,7 +448,17 @@ static bool read_variable(const char *variable, srv_config *config, char **room,
     return false;
 }
 
-static bool is_ours(const char *variable) { return strncmp(variable, "OBBD_", PREFIX) == 0; }
+/* Is the variable one of the daemon's? Those of the clients begin like them: a program that has them
+ * may start the daemon. */
+static bool is_ours(const char *variable)
+{
+    static const char *const of_clients[] = {
+        "OBBD_URL=", "OBBD_TOKEN=", "OBBD_BIN=", "OBBD_DEBUG="};
+    for (size_t i = 0; i < sizeof of_clients / sizeof of_clients[0]; i++)
+        if (strncmp(variable, of_clients[i], strlen(of_clients[i])) == 0)
+            return false;
+    return strncmp(variable, "OBBD_", PREFIX) == 0;
+}
 
 static bool read_environment(char **environment, srv_config *config, bool seen[static OPTIONS],
                              char *error, size_t error_size)

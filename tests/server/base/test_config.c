@@ -111,7 +111,8 @@ START_TEST(variables_of_others_are_theirs)
     srv_config config;
     ck_assert_msg(read_config(NOTHING,
                               LIST("OBBD=/usr/bin/obbd", "MY_OBBD_WORKERS=x", "obbd_workers=x",
-                                   "OBBDWORKERS=x", "PATH=/bin"),
+                                   "OBBDWORKERS=x", "PATH=/bin", "OBBD_URL=http://h:1",
+                                   "OBBD_TOKEN=x", "OBBD_BIN=/bin/x", "OBBD_DEBUG=1"),
                               &config),
                   "%s", error);
     ck_assert_uint_eq(config.workers, 0);
@@ -135,6 +136,8 @@ START_TEST(what_is_wrong_is_said_in_one_line)
          "unknown variable \"OBBD_BOXLIMIT\"; the nearest is OBBD_BOX_LIMIT"},
         {{"--box-limit=5"}, {"OBBD_BOX_LIMITS=10"}, "unknown variable \"OBBD_BOX_LIMITS\""},
         {{NULL}, {"OBBD_=1"}, "unknown variable \"OBBD_\""},
+        {{NULL}, {"OBBD_URLS=x"}, "unknown variable \"OBBD_URLS\""},
+        {{NULL}, {"OBBD_TOKENS=x"}, "unknown variable \"OBBD_TOKENS\""},
         {{NULL},
          {"OBBD_workers=1"},
          "unknown variable \"OBBD_workers\"; the nearest is OBBD_WORKERS"},
