@@ -152,12 +152,17 @@ check "the last line of its log" grep -o '"event":"stopped"' <(engine logs "$con
 
 echo "== end to end"
 # The wrapper sends signals to the container by name. An engine's own forwarding loses a signal that
-# comes before the engine knows that the container runs.
+# comes before the engine knows that the container runs. The container sees the files that the
+# arguments name, such as logs to be verified.
 cat >"$work/obbd" <<WRAPPER
 #!/bin/bash
 engine() { $(printf '%q ' "$PWD/docker/image.sh") engine "\$@"; }
 name=$label-\$\$
-engine run --rm --name "\$name" --sig-proxy=false $(printf '%q ' "${hardened[@]}") -e OBBD_LOG_FORMAT=text $image "\$@" &
+files=()
+for argument; do
+    [ ! -f "\$argument" ] || { chmod a+r "\$argument" && files+=(--volume "\$argument:\$argument:ro"); }
+done
+engine run --rm --name "\$name" --sig-proxy=false $(printf '%q ' "${hardened[@]}") "\${files[@]}" -e OBBD_LOG_FORMAT=text $image "\$@" &
 run=\$!
 forward() {
     signalled=1
@@ -169,10 +174,8 @@ exit \$status
 WRAPPER
 chmod 755 "$work/obbd"
 # test_end tests the process itself: its socket, signals and standard error. "stopped" above tests
-# these for the container. test_data, test_durable and test_readme start daemons of the host on
-# files of the host. test_abuse
-# counts the daemon's descriptors, which only root and the
-# container's user can see.
+# these for the container. test_data, test_durable and test_readme start daemons on folders of the
+# host. test_abuse counts the daemon's descriptors, which only root and the container's user can see.
 programs=()
 for program; do
     case ${program##*/} in
