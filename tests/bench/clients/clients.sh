@@ -8,7 +8,7 @@ folder=$(mktemp -d)
 child=$!
 trap 'kill "$child"; wait "$child" || true; rm -rf "$folder"' EXIT
 tries=0
-until grep -q listening "$folder/log"; do
+until grep -qs listening "$folder/log"; do
     tries=$((tries + 1))
     [ "$tries" -lt 100 ] || exit 1
     sleep 0.1
