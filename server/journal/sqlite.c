@@ -47,6 +47,7 @@ enum statement {
     FIND_SNAPSHOT,
     SET_SNAPSHOT,
     DROP_SNAPSHOT,
+    DROP_WORD,
     DROP_CHUNKS,
     SUM_OF_RECORD,
     DROP_RECORDS,
@@ -58,10 +59,12 @@ static const char *const statements[STATEMENTS] = {
     [BEGIN] = "begin immediate",
     [COMMIT] = "commit",
     [ADD_RECORD] = "insert into record values(?1, ?2, ?3, ?4, ?5, ?6)",
-    [ADD_CHUNK] = "insert into chunk values(?1, ?2, ?3)",
+    /* A group that failed may be there all the same, and its chunks are added again. */
+    [ADD_CHUNK] = "insert or replace into chunk values(?1, ?2, ?3)",
     [FIND_SNAPSHOT] = "select number from snapshot where scene = ?1",
     [SET_SNAPSHOT] = "insert or replace into snapshot values(?1, ?2, ?3, ?4, ?5, ?6)",
     [DROP_SNAPSHOT] = "delete from snapshot where scene = ?1",
+    [DROP_WORD] = "delete from snapshot where scene = ?1 and number = ?2",
     [DROP_CHUNKS] = ("delete from chunk where id in (select id from chunk where id >= ?1 and id < "
                      "?2 limit ?3)"),
     [SUM_OF_RECORD] = "select sum from record where seq = ?1",
@@ -92,6 +95,7 @@ struct sqlite {
      * being written. */
     struct numbers dead_snapshots, dead_scenes;
     size_t fresh_snapshots, fresh_scenes;
+    struct numbers first_words; /* scenes that the group being written gives a first snapshot */
     int wal_pages;
     bool in_group;
     bool full;   /* the spare file was given up */
@@ -320,11 +324,13 @@ static int add_snapshot(struct sqlite *s, const struct srv_entry *entry)
 {
     uint64_t former;
     bool found;
-    if (!numbers_reserve(&s->dead_snapshots))
+    if (!numbers_reserve(&s->dead_snapshots) || !numbers_reserve(&s->first_words))
         return SQLITE_NOMEM;
     int result = find(s, FIND_SNAPSHOT, entry->scene, &former, &found);
     if (result != SQLITE_OK)
         return result;
+    if (!found)
+        numbers_push(&s->first_words, entry->scene);
     const uint64_t columns[] = {
         entry->scene,
         entry->snapshot,
@@ -340,11 +346,16 @@ static int add_snapshot(struct sqlite *s, const struct srv_entry *entry)
     return result;
 }
 
-/* Its chunks are removed later, too. */
+/* Its chunks are removed later, too. The word that it is whole may be there, of a group that
+ * failed. */
 static int drop_snapshot(struct sqlite *s, const struct srv_entry *entry)
 {
+    const uint64_t columns[] = {entry->scene, entry->snapshot};
     if (!numbers_reserve(&s->dead_snapshots))
         return SQLITE_NOMEM;
+    const int result = run_with(s, DROP_WORD, columns, 2);
+    if (result != SQLITE_OK)
+        return result;
     numbers_push(&s->dead_snapshots, entry->snapshot);
     s->fresh_snapshots++;
     return SQLITE_OK;
@@ -352,8 +363,11 @@ static int drop_snapshot(struct sqlite *s, const struct srv_entry *entry)
 
 static int begin(struct sqlite *s)
 {
-    const int result = s->in_group ? SQLITE_OK : run(s->ready[BEGIN]);
+    if (s->in_group)
+        return SQLITE_OK;
+    const int result = run(s->ready[BEGIN]);
     s->in_group = result == SQLITE_OK;
+    s->first_words.count = 0;
     return result;
 }
 
@@ -632,6 +646,7 @@ static void sqlite_close(struct srv_backend *backend)
         (void)close(s->folder);
     obb_free(s->dead_snapshots.items);
     obb_free(s->dead_scenes.items);
+    obb_free(s->first_words.items);
     obb_free(s->path);
     obb_free(s->wal_path);
     obb_free(s->spare_path);
@@ -649,8 +664,9 @@ static char *joined(const char *dir, const char *name)
 }
 
 /* After a failed sync nobody knows which part of the last group the file holds, and this
- * connection's cache may be wrong. So another connection looks. What it finds beyond the last
- * group that was answered for is removed.
+ * connection's cache may be wrong. So another connection looks. It removes the records that it finds
+ * beyond the last group that was answered for, and first snapshots of scenes in the failed group:
+ * these scenes have records, or were refused. A later snapshot may stay, because it is whole.
  *
  * Source   Rebello et al., "Can Applications Recover from fsync Failures?", USENIX ATC 2020. */
 static bool reconnect(struct sqlite *s)
@@ -670,6 +686,8 @@ static bool reconnect(struct sqlite *s)
                        (unsigned long long)s->durable.seq);
         good = sqlite3_exec(s->db, text, NULL, NULL, NULL) == SQLITE_OK;
     }
+    for (size_t i = 0; i < s->first_words.count && good; i++)
+        good = run_with(s, DROP_SNAPSHOT, &s->first_words.items[i], 1) == SQLITE_OK;
     if (!good)
         disconnect(s);
     return good;

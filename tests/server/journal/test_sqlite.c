@@ -159,7 +159,7 @@ static srv_journal_status write_group(size_t entries)
     } else {
         model.last = was;
         for (size_t i = 0; i < SCENES; i++)
-            if (model.snapshots[i].number > snapshots[i].number)
+            if (model.snapshots[i].number > snapshots[i].number && snapshots[i].there)
                 model.ghosts[i] = model.snapshots[i];
         memcpy(model.revisions, revisions, sizeof revisions);
         memcpy(model.scene_numbers, scenes, sizeof scenes);
@@ -636,6 +636,55 @@ START_TEST(each_failing_call_loses_nothing_that_was_answered)
 }
 END_TEST
 
+/* Commits while the sync fails: the group is in the file all the same. */
+static void fail_to_commit(void)
+{
+    faulty_arm(FAULTY_SYNC, 1, 1, 0);
+    ck_assert_int_eq(backend->commit(backend), SRV_JOURNAL_FAILED);
+    faulty_arm(FAULTY_SYNC, 0, 0, 0);
+    while (!backend->recover(backend))
+        ;
+}
+
+START_TEST(a_failed_group_that_is_there_all_the_same_does_not_count)
+{
+    unsigned char some[100] = {1};
+    faulty_begin();
+    load_all();
+    struct srv_entry chunk = {.kind = SRV_ENTRY_CHUNK, .scene = 70, .snapshot = 900};
+    struct srv_entry word = {
+        .kind = SRV_ENTRY_SNAPSHOT, .scene = 70, .snapshot = 900, .number = 1, .from = 1};
+    struct srv_entry dropped = {.kind = SRV_ENTRY_DROPPED, .scene = 70, .snapshot = 900};
+    for (size_t i = 0; i < 2; i++) {
+        ck_assert_int_eq(add(&chunk, some, sizeof some), SRV_JOURNAL_OK);
+        if (i == 0)
+            fail_to_commit(); /* the chunk is added again */
+    }
+    ck_assert_int_eq(backend->commit(backend), SRV_JOURNAL_OK);
+    ck_assert_int_eq(add(&word, "", 0), SRV_JOURNAL_OK);
+    fail_to_commit();
+    close_backend();
+    ck_assert_msg(load_at(folder, true), "%s", error);
+    ck_assert_uint_eq(found.snapshots, 0); /* nobody was told of the scene */
+    /* it is whole later, and dropped */
+    ck_assert_int_eq(add(&chunk, some, sizeof some), SRV_JOURNAL_OK);
+    ck_assert_int_eq(add(&word, "", 0), SRV_JOURNAL_OK);
+    ck_assert_int_eq(backend->commit(backend), SRV_JOURNAL_OK);
+    close_backend();
+    ck_assert_msg(load_at(folder, true), "%s", error);
+    ck_assert_uint_eq(found.snapshots, 1);
+    ck_assert_int_eq(add(&dropped, "", 0), SRV_JOURNAL_OK);
+    ck_assert_int_eq(backend->commit(backend), SRV_JOURNAL_OK);
+    while (backend->tidy(backend, 1))
+        ;
+    close_backend();
+    ck_assert_msg(load_at(folder, true), "%s", error);
+    ck_assert_uint_eq(found.snapshots, 0);
+    close_backend();
+    faulty_end();
+}
+END_TEST
+
 START_TEST(each_failing_allocation_is_met)
 {
     load_all();
@@ -672,6 +721,7 @@ int main(void)
     tcase_add_test(tests, a_file_that_is_cut_shows_a_beginning_or_is_refused);
     tcase_add_test(tests, a_flipped_bit_shows_a_beginning_or_is_refused);
     tcase_add_test(tests, each_failing_call_loses_nothing_that_was_answered);
+    tcase_add_test(tests, a_failed_group_that_is_there_all_the_same_does_not_count);
     tcase_add_test(tests, each_failing_allocation_is_met);
     suite_add_tcase(suite, tests);
     return test_main(suite);
