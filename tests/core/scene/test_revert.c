@@ -1326,6 +1326,8 @@ START_TEST(readers_see_no_commit_come_or_go)
         if (i % 1000 == 0)
             compare(pair, false);
     }
+    for (size_t i = 0; i < pair->count; i++)
+        recall_tail(crew, applied_at(pair, i));
     settle(pair, true);
     for (size_t i = 0; i < LENT; i++)
         while (!take_back(crew, i))
