@@ -9,6 +9,7 @@ set -u
 run_one() {
     folder=$1 program=$2
     log=$(mktemp -p "$folder")
+    begun=$(date +%s)
     timeout -k 10 "$limit" "$program" >"$log" 2>&1
     status=$?
     [ "$status" -eq 124 ] && echo "run.sh: ${program#*tests/} was ended after $limit s" >>"$log"
@@ -22,7 +23,7 @@ SUMS
     [ "$checks" -eq 0 ] && [ "$bad" -eq 0 ] && bad=1 && echo "run.sh: ${program#*tests/} checked nothing" >>"$log"
     {
         flock 9
-        echo "== ${program#*tests/}"
+        echo "== ${program#*tests/}, $(($(date +%s) - begun)) s"
         cat "$log"
         echo "$((checks > bad ? checks - bad : 0)) $bad" >>"$folder/sums"
         if [ "$bad" -ne 0 ]; then
