@@ -56,13 +56,13 @@ void wire_log_line_begin(struct wire_log_line *line, struct wire_buf *buf, const
     wire_out_object_end(out, settings);
 }
 
-static bool is_list(int group)
+static bool is_list(enum wire_log_group group)
 {
     return group == WIRE_LOG_REMOVE || group == WIRE_LOG_REMOVE_FRAMES;
 }
 
 /* Ends the open group, and begins that one unless it is open. */
-static void enter(struct wire_log_line *line, int group)
+static void enter(struct wire_log_line *line, enum wire_log_group group)
 {
     static const char *const keys[] = {[WIRE_LOG_REMOVE] = "remove",
                                        [WIRE_LOG_REMOVE_FRAMES] = "remove_frames",
@@ -70,9 +70,9 @@ static void enter(struct wire_log_line *line, int group)
                                        [WIRE_LOG_PUT] = "put",
                                        [WIRE_LOG_POSE] = "pose"};
     struct wire_out *out = &line->out;
-    if ((int)line->group == group)
+    if (line->group == group)
         return;
-    if (is_list((int)line->group))
+    if (is_list(line->group))
         wire_out_array_end(out);
     else if (line->group != WIRE_LOG_NO_GROUP)
         wire_out_map_end(out);

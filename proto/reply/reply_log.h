@@ -15,18 +15,21 @@
 void wire_write_log_head(struct wire_buf *buf, obb_str scene, const obb_settings *settings,
                          const struct obb_view *view, const obb_digest *digest, uint64_t next_id);
 
+/* The members of a line that hold what the commit did. */
+enum wire_log_group {
+    WIRE_LOG_NO_GROUP,
+    WIRE_LOG_REMOVE,
+    WIRE_LOG_REMOVE_FRAMES,
+    WIRE_LOG_FRAMES,
+    WIRE_LOG_PUT,
+    WIRE_LOG_POSE
+};
+
 /* A line that is being written, perhaps piece by piece, always into the same buffer. */
 struct wire_log_line {
     struct wire_out out;
     int dimensions;
-    enum {
-        WIRE_LOG_NO_GROUP,
-        WIRE_LOG_REMOVE,
-        WIRE_LOG_REMOVE_FRAMES,
-        WIRE_LOG_FRAMES,
-        WIRE_LOG_PUT,
-        WIRE_LOG_POSE
-    } group;
+    enum wire_log_group group; /* that is open */
 };
 
 /* Begins the line of a commit. */
