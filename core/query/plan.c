@@ -88,7 +88,7 @@ static obb_status prepare(struct obb_plan *plan)
 /* Lays the overlay of query->with over the view, and prepares the query on the result. */
 static obb_status prepare_with(struct obb_plan *plan)
 {
-    struct obb_view *view;
+    struct obb_view *view = NULL;
     obb_status st = obb_overlay_of_edit(plan->view, plan->query->with, plan->cancel, &plan->arena,
                                         &plan->overlay, &plan->fault);
     if (st != OBB_OK && plan->fault.group != OBB_GROUP_NONE && st != OBB_NO_MEMORY) {

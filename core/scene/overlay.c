@@ -384,7 +384,7 @@ static obb_status commit_in_one(struct obb_overlay *overlay, const struct obb_vi
                                 const struct touched *touched, const obb_edit *edit,
                                 struct obb_arena *arena, obb_fault *out_fault)
 {
-    struct obb_prepared *prepared;
+    struct obb_prepared *prepared = NULL;
     obb_committed committed;
     const struct obb_version **boxes = (const struct obb_version **)obb_arena_alloc(
         arena, touched->count, sizeof(const struct obb_version *));
@@ -412,7 +412,7 @@ obb_status obb_overlay_of_edit(const struct obb_view *below, const obb_edit *edi
                                struct obb_overlay **out, obb_fault *out_fault)
 {
     struct touched touched;
-    struct obb_overlay *overlay;
+    struct obb_overlay *overlay = NULL;
     *out_fault = (obb_fault){.group = OBB_GROUP_NONE};
     obb_status st = touched_by_edit(below, edit, cancel, arena, &touched);
     if (st == OBB_OK)
@@ -444,7 +444,7 @@ obb_status obb_overlay_of_effects(const struct obb_view *below, const obb_effect
                                   struct obb_arena *arena, struct obb_overlay **out)
 {
     struct touched touched;
-    struct obb_overlay *overlay;
+    struct obb_overlay *overlay = NULL;
     const double after = effects->moment.time, before = below->info.now.time;
     obb_status st = touched_by_effects(below, effects, arena, &touched);
     if (st == OBB_OK)
@@ -457,7 +457,7 @@ obb_status obb_overlay_of_effects(const struct obb_view *below, const obb_effect
     own.moment.revision = effects->appends ? AFTER : BEFORE;
     own.time_stated = true;
     own.has_settings = false;
-    struct obb_prepared *prepared;
+    struct obb_prepared *prepared = NULL;
     obb_committed committed;
     if (st == OBB_OK)
         st = draw(overlay, bytes_of(effects));
