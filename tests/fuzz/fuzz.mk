@@ -19,9 +19,9 @@ SECONDS ?= 60
 FUZZ = $(MAKE) -j$(JOBS) --no-print-directory config=fuzz CC=clang $(F:%=build/fuzz/tests/fuzz/fuzz_%)
 .PHONY: fuzz fuzz-keep fuzz-deps
 ##@ Test
-fuzz: fuzz-deps ## run the fuzzer F=json, or all in turn, each for SECONDS=60
+fuzz: fuzz-deps ## run the fuzzer F=json, or all, each for SECONDS=60
 	@$(FUZZ)
-	@tests/fuzz/run.sh $(SECONDS) $(F)
+	@JOBS=$(JOBS) tests/fuzz/run.sh $(SECONDS) $(F)
 fuzz-keep: fuzz-deps ## keep the learnt inputs that reach new code: add them to tests/fuzz/corpus
 	@$(FUZZ)
 	@for f in $(F); do build/fuzz/tests/fuzz/fuzz_$$f -use_counters=0 -set_cover_merge=1 tests/fuzz/corpus/$$f \

@@ -1,10 +1,12 @@
 #!/bin/sh
-# run.sh SECONDS NAME... - runs one fuzzer after the other, each for SECONDS, and prints how many
-# inputs it tried. A finding ends the run and lands in tests/fuzz/regress/NAME.
+# run.sh SECONDS NAME... - runs the fuzzers, JOBS of them at a time, each for SECONDS, and prints how
+# many inputs each tried. A finding lands in tests/fuzz/regress/NAME, and fails the run once all have
+# ended.
 set -u
-seconds=$1
-shift
-for name in "$@"; do
+
+# run_one SECONDS NAME - runs one fuzzer
+run_one() {
+    seconds=$1 name=$2
     learnt=build/fuzz/corpus/$name log=build/fuzz/$name.log regress=tests/fuzz/regress/$name
     mkdir -p "$learnt" "$regress"
     build/fuzz/tests/fuzz/"fuzz_$name" -max_total_time="$seconds" -max_len=4096 -timeout=10 -print_final_stats=1 \
@@ -18,4 +20,12 @@ for name in "$@"; do
         exit 1
     fi
     echo "fuzz: $name tried $tried inputs in $seconds s, nothing found"
-done
+}
+
+if [ "$1" = --one ]; then
+    run_one "$2" "$3"
+    exit 0
+fi
+seconds=$1
+shift
+printf '%s\n' "$@" | xargs -n 1 -P "${JOBS:-1}" "$0" --one "$seconds"
