@@ -220,7 +220,8 @@ static void forget(struct srv_snapshots *all)
         if (scene->first != 0 && scene->first < edge)
             edge = scene->first;
     for (const struct srv_snapshot *s = all->under_way; s != NULL; s = s->next)
-        if (s->phase != DROP && s->from < edge)
+        /* while a worker makes a piece, the phase is the worker's, and is not DROP */
+        if ((s->on_pool || s->phase != DROP) && s->from < edge)
             edge = s->from;
     srv_journal_forget(all->journal, edge);
 }
