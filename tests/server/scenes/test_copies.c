@@ -17,7 +17,7 @@ static struct frail {
     struct wire_buf bytes[GROUP]; /* owned */
     size_t count;
     _Atomic size_t fails_in; /* calls until one fails; 0: none */
-    bool stays;              /* all later ones fail, too: as if the process had ended */
+    atomic_bool stays;       /* all later ones fail, too: as if the process had ended */
     atomic_bool failed;
 } frail;
 
@@ -29,10 +29,10 @@ static void forget_group(void)
 
 static bool fails(void)
 {
-    const size_t left = atomic_load(&frail.fails_in);
-    if (left > 0)
-        atomic_store(&frail.fails_in, left - 1);
-    if (left != 1 && !(frail.stays && atomic_load(&frail.failed)))
+    size_t left = atomic_load(&frail.fails_in);
+    while (left > 0 && !atomic_compare_exchange_weak(&frail.fails_in, &left, left - 1)) {
+    }
+    if (left != 1 && !(atomic_load(&frail.stays) && atomic_load(&frail.failed)))
         return false;
     atomic_store(&frail.failed, true);
     forget_group();
@@ -67,13 +67,14 @@ static srv_journal_status frail_commit(struct srv_backend *backend)
 static bool frail_tidy(struct srv_backend *backend, uint64_t edge)
 {
     (void)backend;
-    return !(frail.stays && atomic_load(&frail.failed)) && frail.inner->tidy(frail.inner, edge);
+    return !(atomic_load(&frail.stays) && atomic_load(&frail.failed)) &&
+           frail.inner->tidy(frail.inner, edge);
 }
 
 static bool frail_recover(struct srv_backend *backend)
 {
     (void)backend;
-    return !frail.stays;
+    return !atomic_load(&frail.stays);
 }
 
 static void frail_close(struct srv_backend *backend)
@@ -274,7 +275,7 @@ START_TEST(a_process_that_ends_leaves_all_of_it_or_nothing)
     bool done = false;
     for (size_t n = 1; !done; n++) {
         begin_rig(what);
-        frail.stays = true;
+        atomic_store(&frail.stays, true);
         done = do_with_failure(what, n);
         refused += !done;
         end_rig(what, done);
