@@ -3,15 +3,12 @@
 
 #include <string.h>
 
-/* --request-timeout in milliseconds. Preparing the scene must fit in, on a slow machine, too. */
-static int limit_ms(void) { return 1500 + (int)(500 * test_timeout(1)); }
-
 enum { BOXES = 60000, MADE = BOXES / ROW_COMMIT /* revision of the scene that setup makes */ };
 
 static void setup(void)
 {
     char limit[16];
-    (void)snprintf(limit, sizeof limit, "%d", limit_ms());
+    (void)snprintf(limit, sizeof limit, "%d", short_limit_ms());
     service_start((const char *[]){"--request-timeout", limit, "--history-commits", "2", NULL});
     make_row("/v1/scenes/s/commit", BOXES, 5);
 }
@@ -60,7 +57,7 @@ static bool log_ends(int commits)
     const int s = open_log(MADE, "", 131072);
     for (int i = 0; i < 12; i++) {
         ck_assert_int_gt(recv(s, bytes, sizeof bytes, 0), 0);
-        wait_ms(limit_ms() / 10);
+        wait_ms(short_limit_ms() / 10);
     }
     move(commits);
     return ends_in_order(s);
@@ -84,7 +81,7 @@ START_TEST(a_client_that_waits_holds_nothing_that_it_could_lose)
         ck_assert_int_ne((int)n, 0);
         idle = n < 0 ? idle + 1 : 0;
         if (n < 0)
-            wait_ms(limit_ms() * 3 / 10);
+            wait_ms(short_limit_ms() * 3 / 10);
     }
     move(6);
     size_t lines = 0;

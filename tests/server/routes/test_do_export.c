@@ -57,7 +57,9 @@ END_TEST
 
 static void setup_short(void)
 {
-    service_start((const char *[]){"--request-timeout", "1000", "--history-commits", "2", NULL});
+    char limit[16];
+    (void)snprintf(limit, sizeof limit, "%d", short_limit_ms());
+    service_start((const char *[]){"--request-timeout", limit, "--history-commits", "2", NULL});
     make_row("/v1/scenes/s/commit", 60000, 5);
 }
 
@@ -74,7 +76,7 @@ static bool export_ends(int commits)
     ck_assert_int_eq(send(s, request, sizeof request - 1, MSG_NOSIGNAL), sizeof request - 1);
     for (int i = 0; i < 12; i++) {
         ck_assert_int_gt(recv(s, bytes, 16384, 0), 0);
-        wait_ms(100);
+        wait_ms(short_limit_ms() / 10);
     }
     for (int i = 0; i < commits; i++)
         ck_assert_int_eq(

@@ -62,6 +62,10 @@ static inline int end(int s, char *out, size_t size)
     return strncmp(out, "HTTP/1.1 ", 9) == 0 ? (int)strtol(out + 9, NULL, 10) : 0;
 }
 
+/* Returns a short --request-timeout in milliseconds, in which a machine can make a commit of
+ * make_row, however slow it is. */
+static inline int short_limit_ms(void) { return 500 + (int)(500 * test_timeout(1)); }
+
 enum { ROW_COMMIT = 10000 }; /* boxes that make_row puts in one commit */
 
 /* Makes a scene of boxes in a row, `step` apart, in commits that are small enough for a short

@@ -30,7 +30,7 @@ static struct memory {
         size_t length;
     } log[MOST];
     size_t count, fresh; /* the last `fresh` are not committed */
-    size_t groups, failures;
+    _Atomic size_t groups, failures;
     _Atomic size_t fail_in; /* calls until one fails; 0: none */
     _Atomic int fails_with;
 } memory;
@@ -458,7 +458,8 @@ static void run_random_ops(void)
 {
     size_t records = 0;
     counts = (struct counts){0};
-    memory.failures = memory.groups = 0;
+    atomic_store(&memory.failures, 0);
+    atomic_store(&memory.groups, 0);
     for (size_t i = 0; i < LARGE; i++)
         (void)snprintf(box_names[i], sizeof box_names[i], "b%zu", i);
     for (size_t i = 0; i < SLOTS; i++)
@@ -492,7 +493,7 @@ static void run_random_ops(void)
            "another commit; %zu failures of %zu groups, %zu records read\n",
            counts.ops, counts.applied, counts.unchanged, counts.refused, counts.failed, counts.made,
            counts.removed, counts.large, counts.dry, counts.repeated, counts.misused,
-           memory.failures, memory.groups, records);
+           atomic_load(&memory.failures), atomic_load(&memory.groups), records);
     end();
     for (size_t i = 0; i < SLOTS; i++) {
         obb_arena_fini(&slots[i].arena);
