@@ -5,6 +5,7 @@
 #include "server/scenes/writer.h"
 #include "tests/support/test.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -34,6 +35,7 @@ static struct memory {
     _Atomic size_t fail_in; /* calls until one fails; 0: none */
     _Atomic int fails_with;
 } memory;
+static pthread_mutex_t log_guard = PTHREAD_MUTEX_INITIALIZER; /* of the log and its counts */
 
 static void forget_fresh(void)
 {
@@ -54,10 +56,8 @@ static srv_journal_status fails_now(void)
     return (srv_journal_status)atomic_load(&memory.fails_with);
 }
 
-static srv_journal_status memory_add(struct srv_backend *backend, struct srv_entry *entry,
-                                     struct wire_buf *bytes)
+static srv_journal_status add(struct srv_entry *entry, const struct wire_buf *bytes)
 {
-    (void)backend;
     const srv_journal_status status = fails_now();
     if (status != SRV_JOURNAL_OK)
         return status;
@@ -73,15 +73,27 @@ static srv_journal_status memory_add(struct srv_backend *backend, struct srv_ent
     return SRV_JOURNAL_OK;
 }
 
+static srv_journal_status memory_add(struct srv_backend *backend, struct srv_entry *entry,
+                                     struct wire_buf *bytes)
+{
+    (void)backend;
+    (void)pthread_mutex_lock(&log_guard);
+    const srv_journal_status status = add(entry, bytes);
+    (void)pthread_mutex_unlock(&log_guard);
+    return status;
+}
+
 static srv_journal_status memory_commit(struct srv_backend *backend)
 {
     (void)backend;
+    (void)pthread_mutex_lock(&log_guard);
     const srv_journal_status status = fails_now();
-    if (status != SRV_JOURNAL_OK)
-        return status;
-    memory.fresh = 0;
-    memory.groups++;
-    return SRV_JOURNAL_OK;
+    if (status == SRV_JOURNAL_OK) {
+        memory.fresh = 0;
+        memory.groups++;
+    }
+    (void)pthread_mutex_unlock(&log_guard);
+    return status;
 }
 
 static bool memory_tidy(struct srv_backend *backend, uint64_t edge)
@@ -387,12 +399,14 @@ static bool any_busy(void)
 
 /* ---- The log --------------------------------------------------------------------------------- */
 
-/* Makes the scenes of the log anew, and compares them with those of the store. */
+/* Makes the scenes of the log anew, and compares them with those of the store. Meanwhile no piece of
+ * a snapshot comes into the log. */
 static size_t compare_with_log(void)
 {
     struct obb_scene *scenes[SCENES] = {NULL};
     uint64_t numbers[SCENES] = {0};
     size_t records = 0;
+    (void)pthread_mutex_lock(&log_guard);
     for (size_t i = 0; i < memory.count; i++) {
         const srv_entry_kind kind = memory.log[i].kind;
         const uint64_t number = memory.log[i].scene;
@@ -442,6 +456,7 @@ static size_t compare_with_log(void)
         ck_assert_uint_eq(obb_scene_hash(kept), obb_scene_hash(other));
         obb_scene_destroy(scenes[s]);
     }
+    (void)pthread_mutex_unlock(&log_guard);
     return records;
 }
 
