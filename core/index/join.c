@@ -430,6 +430,14 @@ static bool of_moved(const struct obb_join *join, const struct match *match, uin
            !is_moved(join, other);
 }
 
+/* Returns false, and notes it, if the join was cancelled. */
+static bool goes_on(struct finding *f)
+{
+    if (cancelled(f->join))
+        f->status = OBB_CANCELLED;
+    return f->status == OBB_OK;
+}
+
 /* Makes room for further items in the list of the chunk. Returns false after an error. */
 static bool make_room(struct finding *f, size_t count)
 {
@@ -460,10 +468,8 @@ static bool tally(void *context, const uint32_t *a, const uint32_t *b, size_t co
     const struct match *match = f->match;
     const uint32_t counted = match->plain ? OBB_PACKED_SURE : 0;
     size_t kept = 0;
-    if (cancelled(f->join)) {
-        f->status = OBB_CANCELLED;
+    if (!goes_on(f))
         return false;
-    }
     for (size_t i = 0; i < count; i++)
         kept += (b[i] & counted) == 0;
     f->list->counted += count - kept;
@@ -486,11 +492,7 @@ static bool take(void *context, const uint32_t *a, const uint32_t *b, size_t cou
     struct obb_join *join = f->join;
     const struct match *match = f->match;
     struct list *list = f->list;
-    if (cancelled(join)) {
-        f->status = OBB_CANCELLED;
-        return false;
-    }
-    if (!make_room(f, count))
+    if (!goes_on(f) || !make_room(f, count))
         return false;
     const uint32_t plain = match->plain ? PLAIN : 0;
     const uint64_t *ids_a = match->a->index->ids, *ids_b = match->b->index->ids;

@@ -25,8 +25,8 @@ obb_status obb_join_create(const struct obb_layers *layers, uint64_t revision, d
                            struct obb_join **out);
 
 /* Creates a join for who only wants to know how many pairs there are: sure pairs of plain boxes are
- * counted, not kept. The other pairs come in an order that is the same each time, but that of no
- * ids. About half the time of the join of all pairs, and hardly any memory. */
+ * counted, not kept. The other pairs are kept, in no order of ids. It takes about half the time of
+ * the join of all pairs, and hardly any memory. */
 obb_status obb_join_create_counting(const struct obb_layers *layers, uint64_t revision,
                                     double margin, const atomic_bool *cancel,
                                     struct obb_budget *budget, struct obb_join **out);

@@ -125,7 +125,8 @@ obb_status obb_prepared_effects(const struct obb_prepared *prepared, struct obb_
  * errors   OBB_REVISION (the effects do not follow the newest state, or the scene is not as
  *          created); OBB_TIME_BACKWARDS; OBB_BAD_VALUE (settings, time, revision, an id or name
  *          that is taken, kinds out of order); OBB_NO_BOX; OBB_DIMENSIONS; OBB_BAD_NUMBER,
- *          OBB_BAD_EXTENT, OBB_BAD_ROTATION, OBB_BAD_NAME; OBB_NO_MEMORY. The scene is as it was. */
+ *          OBB_BAD_EXTENT, OBB_BAD_ROTATION, OBB_BAD_NAME; OBB_NO_MEMORY. The scene is as it
+ * was. */
 obb_status obb_effects_prepare(struct obb_scene *scene, const obb_effects *effects, bool begins,
                                struct obb_arena *arena, struct obb_prepared **out_prepared);
 
@@ -138,8 +139,8 @@ obb_status obb_copy_prepare(struct obb_scene *scene, const struct obb_view *view
                             bool time_stated, const atomic_bool *cancel, struct obb_arena *arena,
                             struct obb_prepared **out_prepared);
 
-/* Prepares the commit that makes copies of some boxes of a view's state and applies an edit to them,
- * at revision 1 and time 0: for overlay.h.
+/* Prepares the commit that makes copies of some boxes of a view's state and applies an edit to
+ * them, at revision 1 and time 0: for overlay.h.
  *
  * scene    as created, with the settings of the state; it hashes names by the key of the view's
  *          scene.

@@ -448,8 +448,8 @@ static bool read_variable(const char *variable, srv_config *config, char **room,
     return false;
 }
 
-/* Is the variable one of the daemon's? Those of the clients begin like them: a program that has them
- * may start the daemon. */
+/* Is the variable one of the daemon's? Those of the clients begin like them: a program that has
+ * them may start the daemon. */
 static bool is_ours(const char *variable)
 {
     static const char *const of_clients[] = {

@@ -45,8 +45,8 @@ struct srv_entry {
     void (*released)(struct srv_entry *entry);
 
     /* Place in the log of a record, or of the last record of the scene that a snapshot replaces,
-     * once it is durable; records count from 1. The journal's thread
-     * writes it: a record that is settled before it is durable may have its place by then, or 0. */
+     * once it is durable; records count from 1. The journal's thread writes it: a record that is
+     * settled before it is durable may have its place by then, or 0. */
     _Atomic uint64_t seq;
 
     /* The journal's. */

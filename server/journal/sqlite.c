@@ -664,9 +664,10 @@ static char *joined(const char *dir, const char *name)
 }
 
 /* After a failed sync nobody knows which part of the last group the file holds, and this
- * connection's cache may be wrong. So another connection looks. It removes the records that it finds
- * beyond the last group that was answered for, and first snapshots of scenes in the failed group:
- * these scenes have records, or were refused. A later snapshot may stay, because it is whole.
+ * connection's cache may be wrong. So another connection looks. It removes the records that it
+ * finds beyond the last group that was answered for, and first snapshots of scenes in the failed
+ * group: these scenes have records, or were refused. A later snapshot may stay, because it is
+ * whole.
  *
  * Source   Rebello et al., "Can Applications Recover from fsync Failures?", USENIX ATC 2020. */
 static bool reconnect(struct sqlite *s)

@@ -1,8 +1,9 @@
 /* Restoring: the scenes of a journal, as they were when the last process that wrote it ended.
  *
- * One thread reads the back end. Others apply what it reads, each scene on one of them, in the order
- * of the log. A scene gets its epoch, settings, ids, revisions, history and remembered commits back,
- * and its clock goes on from its last time: the pause does not count. What does not fit together is
+ * One thread reads the back end. Others apply what it reads, each scene on one of them, in the
+ * order of the log. A scene gets its epoch, settings, ids, revisions, history and remembered
+ * commits back, and its clock goes on from its last time: the pause does not count. What does not
+ * fit together is
  * damage: nothing is restored then.
  *
  * If two scenes have one name, the one with the smaller number was replaced by a copy, and the
@@ -54,8 +55,8 @@ bool srv_restore_end(struct srv_restore *restore, srv_restored *out, char *error
                      size_t error_size);
 
 /* Gives all scenes to the store. Their clocks go on at `now_ms`. Returns false if the store's limit
- * of scenes does not allow it, two scenes have one name, or there is no memory; error then holds one
- * line, and some scenes are the store's. On the loop's thread. */
+ * of scenes does not allow it, two scenes have one name, or there is no memory; error then holds
+ * one line, and some scenes are the store's. On the loop's thread. */
 bool srv_restored_adopt(srv_restored *restored, struct obb_store *store, double now_ms, char *error,
                         size_t error_size);
 

@@ -120,8 +120,8 @@ static bool is_remembered(const struct srv_scene_loader *l, obb_str id)
 }
 
 /* Returns whether the snapshot holds what a record says: it was made while commits were written. A
- * commit that changed nothing, at the same time as the one before, is known by its id if it has one;
- * else it makes no difference whether it is applied again. */
+ * commit that changed nothing, at the same time as the one before, is known by its id if it has
+ * one; else it makes no difference whether it is applied again. */
 static bool is_known(const struct srv_scene_loader *l, const wire_record *record)
 {
     const obb_effects *effects = &record->effects;

@@ -24,8 +24,8 @@
 
 enum { SRV_SNAPSHOT_LEAST = 4 << 20 }; /* bytes of records */
 
-/* A scene that the journal holds, in the memory of whoever journals the scene. Zeroed except for the
- * first group. After a restart the second group is that of the restored scene (restore.h). */
+/* A scene that the journal holds, in the memory of whoever journals the scene. Zeroed except for
+ * the first group. After a restart the second group is that of the restored scene (restore.h). */
 struct srv_journaled {
     struct obb_scene *scene; /* in the store, or about to be */
     uint64_t number;         /* of the scene in the journal: from srv_journal_number */
@@ -73,8 +73,8 @@ struct srv_snapshots {
 void srv_snapshots_add(struct srv_snapshots *all, struct srv_journaled *scene);
 
 /* The scene may end: call it before the entry is appended that says that the scene is gone. A
- * snapshot under way is given up, and none is begun. The records of the scene are kept until its end
- * is durable. */
+ * snapshot under way is given up, and none is begun. The records of the scene are kept until its
+ * end is durable. */
 void srv_snapshots_pause(struct srv_journaled *scene);
 
 /* The end of the scene did not become durable: the scene goes on. */
@@ -85,20 +85,20 @@ void srv_snapshots_go_on(struct srv_journaled *scene);
 void srv_snapshots_remove(struct srv_snapshots *all, struct srv_journaled *scene);
 
 /* A record of the scene is durable, and what it says is published. `scene` is NULL if the record is
- * the last one of a scene that was removed. Called for every record, in the order of the log; seq: 0
- * if the record is only as good as durable (sync_ms of the journal), so that nobody knows its place
- * yet. May begin a snapshot. O(1) as a rule. */
+ * the last one of a scene that was removed. Called for every record, in the order of the log; seq:
+ * 0 if the record is only as good as durable (sync_ms of the journal), so that nobody knows its
+ * place yet. May begin a snapshot. O(1) as a rule. */
 void srv_snapshot_written(struct srv_snapshots *all, struct srv_journaled *scene, uint64_t seq,
                           size_t bytes);
 
 /* Called once, on the loop. */
 typedef void srv_snapshot_done(void *context, srv_journal_status status);
 
-/* Writes the pieces of a snapshot of a scene that has no record: of a copy, for example, whose making
- * is in no edit. `scene` is in no list yet. Nobody must write to the scene until its snapshot is
- * sealed. Once the pieces are durable, or have failed, calls `done`. A start does not find the scene
- * before srv_snapshot_seal; srv_snapshots_remove drops the pieces. Returns false without memory;
- * `done` is then not called. Several may be under way at a time. */
+/* Writes the pieces of a snapshot of a scene that has no record: of a copy, for example, whose
+ * making is in no edit. `scene` is in no list yet. Nobody must write to the scene until its
+ * snapshot is sealed. Once the pieces are durable, or have failed, calls `done`. A start does not
+ * find the scene before srv_snapshot_seal; srv_snapshots_remove drops the pieces. Returns false
+ * without memory; `done` is then not called. Several may be under way at a time. */
 bool srv_snapshot_make(struct srv_snapshots *all, struct srv_journaled *scene,
                        srv_snapshot_done *done, void *context);
 

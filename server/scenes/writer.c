@@ -970,8 +970,8 @@ static bool lock_and_settle(struct srv_write *w, size_t boxes)
     return true;
 }
 
-/* Puts the copy in its place, at once or when the journal has written that. The scene there, if any,
- * is unlocked. */
+/* Puts the copy in its place, at once or when the journal has written that. The scene there, if
+ * any, is unlocked. */
 static void place_copy(struct srv_write *w)
 {
     obb_scene_info info;
@@ -1012,8 +1012,8 @@ static void on_stored(void *context, srv_journal_status status)
     }
 }
 
-/* Writes the pieces of a copy that shall be durable into the journal, before anybody sees it. Returns
- * false without memory. */
+/* Writes the pieces of a copy that shall be durable into the journal, before anybody sees it.
+ * Returns false without memory. */
 static bool store_copy(struct srv_write *w)
 {
     struct srv_tails *tails = &w->writer->tails;

@@ -1,6 +1,6 @@
 /* c_client.c URL SOCKET GUARDED TOKEN HTTPS CA - tests of the C client against daemons at these
- * addresses: on loopback, on a unix socket, with a token file, and with a certificate. With ONLY in the
- * environment it runs the tests whose names contain that word. */
+ * addresses: on loopback, on a unix socket, with a token file, and with a certificate. With ONLY in
+ * the environment it runs the tests whose names contain that word. */
 #include <math.h>
 #include <obbd.h>
 #include <setjmp.h>
@@ -22,7 +22,7 @@ static jmp_buf failed;
         }                                                                 \
     } while (0)
 
-/* ---- Allocations that fail: the linker lets these three stand before those of the library ---------- */
+/* ---- Allocations that fail: the linker lets these three stand before those of the library ---- */
 
 static long allocations_left = -1; /* below 0: none fails */
 static bool allocation_failed;
@@ -55,7 +55,7 @@ void *__wrap_realloc(void *block, size_t size)
 }
 /* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming) */
 
-/* ---- Scenes of the tests ----------------------------------------------------------------------- */
+/* ---- Scenes of the tests --------------------------------------------------------------------- */
 
 static obbd *o;
 static char scene_name[64], scene_path[100];
@@ -122,7 +122,7 @@ static bool has_numbers(obbd_value value, const char *name, size_t n, const doub
     has_numbers(value, name, sizeof((const double[]){__VA_ARGS__}) / sizeof(double), \
                 (const double[]){__VA_ARGS__})
 
-/* ---- Commits ----------------------------------------------------------------------------------- */
+/* ---- Commits --------------------------------------------------------------------------------- */
 
 static void boxes_are_put_moved_turned_and_removed(void)
 {
@@ -332,7 +332,7 @@ static void numbers_arrive_as_they_are_and_a_problem_says_where(void)
     CHECK(obbd_numbers(obbd_get(box_of("a"), "center"), 3, x) == 3 && x[0] == 1.0 / 3);
 }
 
-/* ---- Queries ----------------------------------------------------------------------------------- */
+/* ---- Queries --------------------------------------------------------------------------------- */
 
 static void rays_find_what_they_hit_however_the_answer_comes(void)
 {
@@ -616,7 +616,7 @@ static void a_scene_that_was_made_again_is_noticed_and_its_boxes_are_put_again(v
     CHECK(committed(t)->put == 1 && times_lost == 2);
 }
 
-/* ---- Events ------------------------------------------------------------------------------------ */
+/* ---- Events ---------------------------------------------------------------------------------- */
 
 static void events_from_the_present_set_on_until_the_scene_is_deleted(void)
 {
@@ -658,7 +658,7 @@ static void events_from_the_present_set_on_until_the_scene_is_deleted(void)
     CHECK(!obbd_event_next(e, &event, 0) && event.kind == OBBD_NOTHING);
 }
 
-/* ---- Ways to the daemon ------------------------------------------------------------------------ */
+/* ---- Ways to the daemon ---------------------------------------------------------------------- */
 
 static int tokens_asked;
 
@@ -754,7 +754,7 @@ static void large_bodies_over_https(void)
     obbd_close(client);
 }
 
-/* ---- A transport of the program's own ----------------------------------------------------------- */
+/* ---- A transport of the program's own -------------------------------------------------------- */
 
 static struct canned {
     const void *wanted[4]; /* where parts of the body must lie */
@@ -834,14 +834,16 @@ static void columns_are_sent_from_where_they_lie_over_any_transport(void)
     obbd_close(client);
 }
 
-/* ---- Answers that are broken ------------------------------------------------------------------- */
+/* ---- Answers that are broken ----------------------------------------------------------------- */
 
 /* In CBOR: {"revision": 3, "time": 5.5, "removed": 0, "put": 1, "posed": 0, "transformed": 0,
  * "ids": {"a": 7}, "results": [
- *   {"columns": {"boxes": [1, 0], "distances": [4, 0], "points": [6 numbers], "normals": [6 numbers],
+ *   {"columns": {"boxes": [1, 0], "distances": [4, 0], "points": [6 numbers], "normals": [6
+ * numbers],
  *     "times": [1, 2], "revisions": [1, 1], "clamped": [0, 1]}},
  *   {"at": {"revision": 1, "time": 2, "clamped": true}, "results": [
- *     {"hits": [{"box": 3, "distance": 1.5, "fraction": 0.5, "point": [1, 2, 3], "normal": [0, 0, 1]},
+ *     {"hits": [{"box": 3, "distance": 1.5, "fraction": 0.5, "point": [1, 2, 3], "normal": [0, 0,
+ * 1]},
  *       {"box": "n", "distance": 2}]},
  *     {"boxes": [5, 6]}, {"boxes": [2, "far"]}, {"overlap": true}]},
  *   {"count": 2, "pairs": [1, 2, 1, 3]}]}; all but the second of `boxes` are typed arrays. */
@@ -880,7 +882,8 @@ static const unsigned char whole_answer[] = {
     0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x03, 0x00, 0x00, 0x00,
 };
 
-/* A transport whose answer lies in a block of its size, so that the sanitizer sees a byte too many. */
+/* A transport whose answer lies in a block of its size, so that the sanitizer sees a byte too
+ * many. */
 static struct broken {
     unsigned char *bytes;
     size_t size, at;
@@ -968,7 +971,7 @@ static void broken_answers_are_refused_or_read_without_harm(void)
     obbd_close(client);
 }
 
-/* ---- No memory --------------------------------------------------------------------------------- */
+/* ---- No memory ------------------------------------------------------------------------------- */
 
 /* One of everything, with the n-th allocation failing. Returns whether all of it went well. */
 static bool everything(void)
@@ -1030,7 +1033,7 @@ static void without_memory_calls_fail_and_nothing_is_lost(void)
     CHECK(!"there is no end of allocations");
 }
 
-/* ---- All --------------------------------------------------------------------------------------- */
+/* ---- All ------------------------------------------------------------------------------------- */
 
 #define TEST(name)  \
     {               \

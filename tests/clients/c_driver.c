@@ -1,11 +1,12 @@
-/* c_driver.c - plays what a test says with the C client: one JSON object a line on standard input, one
- * a line as the answer.
+/* c_driver.c - plays what a test says with the C client: one JSON object a line on standard input,
+ * one a line as the answer.
  *
- * {"do": "open", "url", "token", "timeout", "retries"}   url "echo:" answers each request with its body
- * {"do": "request", "method", "path", "body", "type", "headers", "cbor", "hex"}
+ * {"do": "open", "url", "token", "timeout", "retries"}   url "echo:" answers each request with its
+ * body {"do": "request", "method", "path", "body", "type", "headers", "cbor", "hex"}
  * {"do": "stream", "path", "headers"}, then {"do": "drain"} reads all of them to their end
  * {"do": "lost", "put"}, {"do": "commit", "commit", "retries"}, {"do": "query", "query"},
- * {"do": "ids", "names", "keep"}, {"do": "events", "count", "topics", "silence"}: on the scene `yard`
+ * {"do": "ids", "names", "keep"}, {"do": "events", "count", "topics", "silence"}: on the scene
+ * `yard`
  *
  * Each answer has `error` and what obbd_why says, or `value`. */
 #include <jansson.h>
@@ -24,7 +25,7 @@ static json_t *lost_put;
 static obbd_stream *streams[MOST];
 static size_t stream_count;
 
-/* ---- A transport that answers with the request ------------------------------------------------- */
+/* ---- A transport that answers with the request ----------------------------------------------- */
 
 static struct echo {
     unsigned char *bytes;
@@ -78,7 +79,7 @@ static void echo_end(void *context, void *exchange)
     (void)exchange;
 }
 
-/* ---- Values ------------------------------------------------------------------------------------ */
+/* ---- Values ---------------------------------------------------------------------------------- */
 
 static const char *text(json_t *from, const char *name)
 {
@@ -131,7 +132,7 @@ static json_t *value_or_failure(json_t *value)
     return value != NULL ? json_pack("{s:o}", "value", value) : failure();
 }
 
-/* ---- Commits and queries ----------------------------------------------------------------------- */
+/* ---- Commits and queries --------------------------------------------------------------------- */
 
 static void put(obbd_tick *t, json_t *boxes)
 {
@@ -296,7 +297,7 @@ static json_t *do_events(json_t *step)
     return out;
 }
 
-/* ---- Requests of any kind ---------------------------------------------------------------------- */
+/* ---- Requests of any kind -------------------------------------------------------------------- */
 
 static obbd_call call_of(json_t *step, const char **headers)
 {

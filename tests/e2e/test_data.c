@@ -332,8 +332,8 @@ static void write_all(const char *path, const char *bytes, size_t size)
     (void)fclose(to);
 }
 
-/* Serves a damaged copy. Returns the revision of the scene whose box stands where its revision says,
- * or -1 if the daemon refuses the files with one line. */
+/* Serves a damaged copy. Returns the revision of the scene whose box stands where its revision
+ * says, or -1 if the daemon refuses the files with one line. */
 static long serve_damaged(void)
 {
     char out[600], errors[2000];

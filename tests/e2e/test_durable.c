@@ -705,8 +705,8 @@ END_TEST
 
 /* ---- A full disk ----------------------------------------------------------------------------- */
 
-/* Mounts a small disk of its own for this process and its children. Returns false if the system does
- * not allow that. */
+/* Mounts a small disk of its own for this process and its children. Returns false if the system
+ * does not allow that. */
 static bool mount_small(void)
 {
     const unsigned user = getuid();

@@ -643,7 +643,8 @@ START_TEST(a_log_that_is_followed_goes_on_as_commits_come)
     ck_assert(t->ended);
     tail_close(t);
     (void)ask("PUT", "/v1/scenes/twin", "{\"history\":{\"span\":60000,\"commits\":1000}}", 201);
-    /* the twin keeps its history, which the header sets to none: so only the last state is compared */
+    /* the twin keeps its history, which the header sets to none: so only the last state is
+     * compared */
     commit("twin", "{\"time\":1,\"put\":{\"a\":" BOX(1) "}}");
     for (size_t i = 2; i < json_array_size(log); i++)
         post("twin", json_array_get(log, i));

@@ -1,8 +1,9 @@
 /* obbd.c - the client of obbd in one file; obbd.h says what it offers.
  *
- * From top to bottom: bytes, CBOR written and read, JSON to CBOR and back, HTTP over libcurl, the rules
- * of sending, scenes with their ids, the builder, queries, commits and answers, ids, events, and
- * requests of any kind. Everything is kept as CBOR in between; JSON is made of it and turned into it. */
+ * From top to bottom: bytes, CBOR written and read, JSON to CBOR and back, HTTP over libcurl, the
+ * rules of sending, scenes with their ids, the builder, queries, commits and answers, ids, events,
+ * and requests of any kind. Everything is kept as CBOR in between; JSON is made of it and turned
+ * into it. */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #endif
@@ -28,7 +29,7 @@
 
 #define DEPTH_MOST 64 /* levels of a value, as in the daemon */
 
-/* ---- Bytes ------------------------------------------------------------------------------------- */
+/* ---- Bytes ----------------------------------------------------------------------------------- */
 
 /* A buffer that grows. Without memory it takes nothing more and says so in `failed`. */
 struct bytes {
@@ -113,7 +114,7 @@ static char *copied(const char *string)
     return copy;
 }
 
-/* ---- CBOR, written (RFC 8949; typed arrays RFC 8746) -------------------------------------------- */
+/* ---- CBOR, written (RFC 8949; typed arrays RFC 8746) ----------------------------------------- */
 
 enum { WHOLE, MINUS, RAW, TEXT, LIST, MAP, TAG, SIMPLE }; /* major types */
 enum { TAG_U8 = 64, TAG_U32 = 70, TAG_F32 = 85, TAG_F64 = 86 };
@@ -140,7 +141,8 @@ static void put_head(struct bytes *b, unsigned major, uint64_t n)
     bytes_add(b, head, head_write(head, major, n));
 }
 
-/* Leaves room for the head of a list, map or text whose length is not known yet; returns its place. */
+/* Leaves room for the head of a list, map or text whose length is not known yet; returns its
+ * place. */
 static size_t head_open(struct bytes *b)
 {
     bytes_byte(b, 0);
@@ -196,7 +198,7 @@ static void put_typed(struct bytes *b, unsigned tag, const void *numbers, size_t
     bytes_add(b, numbers, size);
 }
 
-/* ---- CBOR, read -------------------------------------------------------------------------------- */
+/* ---- CBOR, read ------------------------------------------------------------------------------ */
 
 struct item {
     unsigned major, info;
@@ -317,8 +319,8 @@ static bool utf8_is(const unsigned char *at, const unsigned char *end)
     return true;
 }
 
-/* Returns the end of the value at `at` if all of it is CBOR as far as the contract uses it; else NULL.
- * The accessors below rely on that. */
+/* Returns the end of the value at `at` if all of it is CBOR as far as the contract uses it; else
+ * NULL. The accessors below rely on that. */
 static const unsigned char *value_check(const unsigned char *at, const unsigned char *end,
                                         int depth)
 {
@@ -491,7 +493,7 @@ size_t obbd_numbers(obbd_value list, size_t n, double *out)
     return count;
 }
 
-/* ---- JSON to CBOR ------------------------------------------------------------------------------ */
+/* ---- JSON to CBOR ---------------------------------------------------------------------------- */
 
 struct json {
     const char *at, *end;
@@ -750,7 +752,7 @@ static bool put_json(struct bytes *b, const char *text, size_t size)
     return is;
 }
 
-/* ---- CBOR to JSON ------------------------------------------------------------------------------ */
+/* ---- CBOR to JSON ---------------------------------------------------------------------------- */
 
 /* Writes the shortest digits that read back to the same number. */
 static bool json_put_double(struct bytes *b, double x)
@@ -887,7 +889,7 @@ char *obbd_json(obbd_value value)
     return (char *)b.data;
 }
 
-/* ---- Time -------------------------------------------------------------------------------------- */
+/* ---- Time ------------------------------------------------------------------------------------ */
 
 #define NEVER 1e300
 
@@ -916,7 +918,7 @@ static int left_of(double deadline)
     return left <= 0 ? 0 : left > 1e9 ? 1000000000 : (int)left;
 }
 
-/* ---- Fields of a header ------------------------------------------------------------------------ */
+/* ---- Fields of a header ---------------------------------------------------------------------- */
 
 static char lower(char c)
 {
@@ -957,10 +959,11 @@ obbd_text obbd_header(const obbd_reply *reply, const char *name)
     return field_of(reply->fields, name);
 }
 
-/* ---- HTTP/1.1 on connections that libcurl makes ------------------------------------------------- */
+/* ---- HTTP/1.1 on connections that libcurl makes ---------------------------------------------- */
 
-/* libcurl finds the host, connects and speaks TLS. The requests are written here, because libcurl would
- * send one again by itself if a kept connection broke, and because parts go out in one gathered write. */
+/* libcurl finds the host, connects and speaks TLS. The requests are written here, because libcurl
+ * would send one again by itself if a kept connection broke, and because parts go out in one
+ * gathered write. */
 #ifndef OBBD_NO_CURL
 
 #define IDLE_MS \
@@ -1030,7 +1033,8 @@ static int errno_meaning(void)
     return errno == EAGAIN ? OBBD_LATE : OBBD_BROKEN;
 }
 
-/* Receives what is there: how many bytes, 0 if the connection was closed, OBBD_LATE if nothing is. */
+/* Receives what is there: how many bytes, 0 if the connection was closed, OBBD_LATE if nothing
+ * is. */
 static long link_try(struct link *l, void *bytes, size_t size)
 {
     if (l->secure) {
@@ -1169,8 +1173,8 @@ static struct link *wire_connect(struct wire *w, double deadline, char why[200])
     return NULL;
 }
 
-/* Finds the end of the next line in the input, receiving more until it is there. Returns the size of
- * the line with its end, or OBBD_BROKEN or OBBD_LATE; then nothing of it is lost. */
+/* Finds the end of the next line in the input, receiving more until it is there. Returns the size
+ * of the line with its end, or OBBD_BROKEN or OBBD_LATE; then nothing of it is lost. */
 static long link_line(struct link *l, double deadline)
 {
     size_t looked = 0;
@@ -1429,7 +1433,7 @@ static struct wire *wire_new(const char *base, const char *socket_path, const ch
 
 #endif
 
-/* ---- The service ------------------------------------------------------------------------------- */
+/* ---- The service ----------------------------------------------------------------------------- */
 
 #define ADDRESS       "http://localhost:7480"
 #define TYPE_CBOR     "application/cbor"
@@ -1659,7 +1663,7 @@ obbd *obbd_open(const char *url, const obbd_options *options)
     return o;
 }
 
-/* ---- Requests as commands for a shell ---------------------------------------------------------- */
+/* ---- Requests as commands for a shell -------------------------------------------------------- */
 
 static void put_quoted(struct bytes *b, const char *text, size_t size)
 {
@@ -1672,7 +1676,8 @@ static void put_quoted(struct bytes *b, const char *text, size_t size)
     bytes_byte(b, '\'');
 }
 
-/* Prints the command that sends the same request. A body in CBOR becomes JSON, and a token $TOKEN. */
+/* Prints the command that sends the same request. A body in CBOR becomes JSON, and a token
+ * $TOKEN. */
 static void print_curl(obbd *o, const obbd_http *request)
 {
     struct bytes line = {0}, body = {0};
@@ -1719,7 +1724,7 @@ static void print_curl(obbd *o, const obbd_http *request)
     bytes_free(&body);
 }
 
-/* ---- Sending: what may be sent again, and how long to wait -------------------------------------- */
+/* ---- Sending: what may be sent again, and how long to wait ----------------------------------- */
 
 /* A request of this client, to be sent by the rules. */
 struct sending {
@@ -1902,7 +1907,7 @@ static obbd_error send_by_rules(obbd *o, const struct sending *s, struct incomin
     }
 }
 
-/* ---- Scenes: what the client knows of them ----------------------------------------------------- */
+/* ---- Scenes: what the client knows of them --------------------------------------------------- */
 
 struct known {
     uint32_t hash; /* 0: the place is empty */
@@ -2024,7 +2029,8 @@ static void table_clear(struct table *table)
     bytes_clear(&table->names);
 }
 
-/* Adds text as it stands in a path or a query string: letters, digits and a few marks as they are. */
+/* Adds text as it stands in a path or a query string: letters, digits and a few marks as they
+ * are. */
 static void put_escaped(struct bytes *b, const char *text)
 {
     for (; *text != 0; text++) {
@@ -2101,7 +2107,8 @@ static void scene_forget(struct scene *s)
 static bool tick_is_empty(const obbd_tick *t);
 static const obbd_answer *commit_made(obbd_tick *t);
 
-/* Forgets what was known in the epoch, and lets the boxes be put again. What obbd_why says stays. */
+/* Forgets what was known in the epoch, and lets the boxes be put again. What obbd_why says
+ * stays. */
 static void scene_lost(obbd *o, struct scene *s, const char *epoch)
 {
     if (strcmp(epoch, s->epoch) != 0)
@@ -2164,7 +2171,7 @@ static obbd_error scene_send(obbd *o, struct scene *s, const char *epoch, bool c
     return error;
 }
 
-/* ---- The builder ------------------------------------------------------------------------------- */
+/* ---- The builder ----------------------------------------------------------------------------- */
 
 /* Bytes that are sent from where they lie, before byte `at` of the frame. */
 struct splice {
@@ -2184,8 +2191,8 @@ struct group {
     size_t count;
 };
 
-/* What was read of the answer to one query: hits of all items, or a copy of its pairs. Items begin at
- * `starts`. */
+/* What was read of the answer to one query: hits of all items, or a copy of its pairs. Items begin
+ * at `starts`. */
 struct found {
     bool read;
     obbd_hit *hits;
@@ -2571,7 +2578,7 @@ void obbd_tick_set(obbd_tick *t, const char *member, const char *json)
     t->has_id = t->has_id || strcmp(member, "id") == 0;
 }
 
-/* ---- Queries ----------------------------------------------------------------------------------- */
+/* ---- Queries --------------------------------------------------------------------------------- */
 
 enum { AT_TIME = 1, AT_AGO, AT_REVISION };
 
@@ -2815,7 +2822,7 @@ int obbd_tick_query(obbd_tick *t, const char *json)
     return (int)t->queries.count++;
 }
 
-/* ---- Commits ----------------------------------------------------------------------------------- */
+/* ---- Commits --------------------------------------------------------------------------------- */
 
 /* Adds bytes that stay where they are; few of them are copied. */
 static void splice(obbd_tick *t, const void *bytes, size_t size)
@@ -2866,8 +2873,8 @@ static void splice_doubles(obbd_tick *t, struct map *map, const char *name, cons
     splice(t, x, n * sizeof *x);
 }
 
-/* The head of a map stands before what is spliced in, so its members are counted first: `count` must
- * be what map->members is at the end. */
+/* The head of a map stands before what is spliced in, so its members are counted first: `count`
+ * must be what map->members is at the end. */
 static struct map frame_map(obbd_tick *t, uint64_t count)
 {
     put_head(&t->frame, MAP, count);
@@ -2939,8 +2946,8 @@ static void part_add(obbd_tick *t, const void *bytes, size_t size)
     t->parts[t->part_count++] = (obbd_part){bytes, size};
 }
 
-/* Turns the frame and its splices into parts, in CBOR, or as JSON where that can say it. Returns whether
- * it is CBOR. */
+/* Turns the frame and its splices into parts, in CBOR, or as JSON where that can say it. Returns
+ * whether it is CBOR. */
 static bool frame_parts(obbd_tick *t, bool cbor)
 {
     size_t from = 0;
@@ -3108,7 +3115,8 @@ static bool is_open(const obbd_tick *t, size_t i)
     return obbd_get(t->results[i], "problem").at != NULL;
 }
 
-/* Asks those queries again, of the same state, that the daemon could not answer behind the commit. */
+/* Asks those queries again, of the same state, that the daemon could not answer behind the
+ * commit. */
 static obbd_error ask_again(obbd_tick *t, bool cbor, int retries)
 {
     size_t open = 0;
@@ -3247,7 +3255,7 @@ const obbd_answer *obbd_query(obbd_tick *t)
     return error == OBBD_FINE ? &t->answer : NULL;
 }
 
-/* ---- Answers ----------------------------------------------------------------------------------- */
+/* ---- Answers --------------------------------------------------------------------------------- */
 
 obbd_value obbd_result(const obbd_answer *a, int query)
 {
@@ -3488,7 +3496,7 @@ bool obbd_seen(const obbd_answer *a, int query, size_t item, obbd_state *out_sta
     return true;
 }
 
-/* ---- Ids --------------------------------------------------------------------------------------- */
+/* ---- Ids ------------------------------------------------------------------------------------- */
 
 uint32_t obbd_id(obbd_tick *t, const char *name)
 {
@@ -3599,7 +3607,7 @@ bool obbd_delete(obbd_tick *t)
     return true;
 }
 
-/* ---- Requests of any kind ---------------------------------------------------------------------- */
+/* ---- Requests of any kind -------------------------------------------------------------------- */
 
 /* Does a request change nothing? Those that read, and queries. */
 static bool only_asks(const char *method, const char *path)
@@ -3611,8 +3619,8 @@ static bool only_asks(const char *method, const char *path)
            strncmp(kind - 6, "/query", 6) == 0;
 }
 
-/* Copies "Name: value" lines into o->lines as strings, and lets `fields` point there. Returns how many,
- * or -1 without memory. */
+/* Copies "Name: value" lines into o->lines as strings, and lets `fields` point there. Returns how
+ * many, or -1 without memory. */
 static int call_fields(obbd *o, const obbd_call *call, obbd_field **out_fields)
 {
     size_t count = 0;
@@ -3763,7 +3771,7 @@ void obbd_stream_close(obbd_stream *stream)
     free(stream);
 }
 
-/* ---- Events ------------------------------------------------------------------------------------ */
+/* ---- Events ---------------------------------------------------------------------------------- */
 
 struct obbd_events {
     obbd_events *next;
@@ -4103,7 +4111,7 @@ bool obbd_event_pair(obbd_event *event, obbd_text *out_a, obbd_text *out_b)
     return true;
 }
 
-/* ---- The end ----------------------------------------------------------------------------------- */
+/* ---- The end --------------------------------------------------------------------------------- */
 
 void obbd_close(obbd *o)
 {

@@ -31,10 +31,10 @@ typedef struct obbd_text {
 /* Returns whether the text is `other`. */
 bool obbd_is(obbd_text text, const char *other);
 
-/* ---- Values ------------------------------------------------------------------------------------ */
+/* ---- Values ---------------------------------------------------------------------------------- */
 
-/* A value in an answer. It points into the answer and is valid as long as the answer. The value that
- * is all zeros is absent. Every function below takes an absent value. */
+/* A value in an answer. It points into the answer and is valid as long as the answer. The value
+ * that is all zeros is absent. Every function below takes an absent value. */
 typedef struct obbd_value {
     const unsigned char *at;
     const unsigned char *end;
@@ -58,8 +58,9 @@ obbd_value obbd_get(obbd_value map, const char *name);
 /* Returns how many items a list has, or members a map; else 0. */
 size_t obbd_count(obbd_value value);
 
-/* Steps through a list. The item is absent before the first step. Returns false at the end. In a map
- * the items are name, value, name, value. A list that holds numbers alone is read by obbd_numbers. */
+/* Steps through a list. The item is absent before the first step. Returns false at the end. In a
+ * map the items are name, value, name, value. A list that holds numbers alone is read by
+ * obbd_numbers. */
 bool obbd_next(obbd_value list, obbd_value *item);
 
 /* Return 0, false and an empty text where the value is of another type. */
@@ -73,7 +74,7 @@ size_t obbd_numbers(obbd_value list, size_t n, double *out);
 /* Returns the value as JSON, ended by a zero, to be freed with free(); NULL without memory. */
 char *obbd_json(obbd_value value);
 
-/* ---- The service ------------------------------------------------------------------------------- */
+/* ---- The service ----------------------------------------------------------------------------- */
 
 /* One part of a body: it lies where the program has it. */
 typedef struct obbd_part {
@@ -112,8 +113,8 @@ enum {
     OBBD_LATE = -3     /* nothing came in time */
 };
 
-/* Three functions that carry requests, for programs that have HTTP of their own. A transport must not
- * send a request twice by itself. timeout_ms below 0 means no limit. */
+/* Three functions that carry requests, for programs that have HTTP of their own. A transport must
+ * not send a request twice by itself. timeout_ms below 0 means no limit. */
 typedef struct obbd_transport {
     void *context;
     /* Sends a request and waits for the head of its answer. Returns 0 and the exchange, or a number
@@ -129,7 +130,8 @@ typedef struct obbd_transport {
 
 typedef struct obbd_options {
     const char *token; /* NULL: OBBD_TOKEN, else none */
-    /* Gives a token; `refused` says that the one before was not good. Takes the place of `token`. */
+    /* Gives a token; `refused` says that the one before was not good. Takes the place of
+     * `token`. */
     const char *(*token_of)(void *context, bool refused);
     void *token_context;
     int timeout_ms;                  /* for a call with all its attempts; 0 means 10000 */
@@ -175,14 +177,15 @@ const obbd_problem *obbd_why(const obbd *o);
 /* "Problem", "Lost" and so on. */
 const char *obbd_error_name(obbd_error error);
 
-/* ---- Commits ----------------------------------------------------------------------------------- */
+/* ---- Commits --------------------------------------------------------------------------------- */
 
 /* Returns a builder for commits to a scene. It keeps its memory from commit to commit. NULL without
  * memory. obbd_close frees it, or obbd_tick_free before that. */
 obbd_tick *obbd_tick_new(obbd *o, const char *scene);
 void obbd_tick_free(obbd_tick *t);
 
-/* Vectors of this builder have two numbers and rotations are angles: for scenes of two dimensions. */
+/* Vectors of this builder have two numbers and rotations are angles: for scenes of two
+ * dimensions. */
 void obbd_tick_plane(obbd_tick *t);
 
 /* The functions below add to the next commit. They return nothing: what cannot be sent is told by
@@ -261,7 +264,7 @@ void obbd_tick_set(obbd_tick *t, const char *member, const char *json);
 void obbd_tick_retries(obbd_tick *t, int retries);
 void obbd_tick_timeout(obbd_tick *t, int timeout_ms);
 
-/* ---- Queries ----------------------------------------------------------------------------------- */
+/* ---- Queries --------------------------------------------------------------------------------- */
 
 /* What state a query asks; all zeros is the one that the commit makes. */
 typedef struct obbd_moment {
@@ -322,7 +325,8 @@ typedef struct obbd_sweep {
     double motion[3];
 } obbd_sweep;
 
-/* Each returns the number of the query in the commit, or -1 if it cannot be sent. `ask` may be NULL. */
+/* Each returns the number of the query in the commit, or -1 if it cannot be sent. `ask` may be
+ * NULL. */
 int obbd_tick_rays(obbd_tick *t, size_t n, const obbd_ray *rays, const obbd_ask *ask);
 int obbd_tick_sweeps(obbd_tick *t, size_t n, const obbd_sweep *sweeps, const obbd_ask *ask);
 int obbd_tick_shapes(obbd_tick *t, size_t n, const obbd_shape *shapes, const obbd_ask *ask);
@@ -334,7 +338,7 @@ int obbd_tick_all_pairs(obbd_tick *t, const obbd_ask *ask);
 /* Any query in JSON, with its "kind". */
 int obbd_tick_query(obbd_tick *t, const char *json);
 
-/* ---- Answers ----------------------------------------------------------------------------------- */
+/* ---- Answers --------------------------------------------------------------------------------- */
 
 typedef struct obbd_answer {
     uint64_t revision;
@@ -347,13 +351,15 @@ typedef struct obbd_answer {
 
 /* Applies the changes and asks the queries, all or nothing. The builder is empty then.
  *
- * A commit gets an id by which the scene knows it again, so it is sent again if the connection breaks.
- * A commit with a time and poses is a tick: it gets none and is not sent again, unless
+ * A commit gets an id by which the scene knows it again, so it is sent again if the connection
+ * breaks. A commit with a time and poses is a tick: it gets none and is not sent again, unless
  * obbd_tick_retries says so, for the next one is better.
- * Returns the answer, valid until the next commit or query of this builder; NULL on failure (obbd_why). */
+ * Returns the answer, valid until the next commit or query of this builder; NULL on failure
+ * (obbd_why). */
 const obbd_answer *obbd_commit(obbd_tick *t);
 
-/* Asks the one query of the builder by itself, which needs a token to read only. Its number is 0. */
+/* Asks the one query of the builder by itself, which needs a token to read only. Its number is
+ * 0. */
 const obbd_answer *obbd_query(obbd_tick *t);
 
 /* After OBBD_UNANSWERED: the answer of the commit, which was made. Else NULL. */
@@ -381,8 +387,8 @@ const obbd_hit *obbd_first_hit(const obbd_answer *a, int query, size_t item);
 /* Returns whether a pair of obbd_tick_pairs overlaps. */
 bool obbd_overlap(const obbd_answer *a, int query, size_t item);
 
-/* Returns how many pairs of all pairs are listed, and their ids, two each, in `*out_ids`: a view on the
- * answer if it is aligned, else a copy. "count" of obbd_result says how many there are. */
+/* Returns how many pairs of all pairs are listed, and their ids, two each, in `*out_ids`: a view on
+ * the answer if it is aligned, else a copy. "count" of obbd_result says how many there are. */
 size_t obbd_pairs(const obbd_answer *a, int query, const uint32_t **out_ids);
 
 typedef struct obbd_state {
@@ -394,10 +400,10 @@ typedef struct obbd_state {
 /* Tells which state a query about the past saw. Returns false if the query asked the present. */
 bool obbd_seen(const obbd_answer *a, int query, size_t item, obbd_state *out_state);
 
-/* ---- Ids --------------------------------------------------------------------------------------- */
+/* ---- Ids ------------------------------------------------------------------------------------- */
 
-/* Returns the id of a box that was put or learned through this obbd; 0 if it is not known. A bare id
- * belongs to the epoch of the latest call: after OBBD_LOST ask for all of them again. */
+/* Returns the id of a box that was put or learned through this obbd; 0 if it is not known. A bare
+ * id belongs to the epoch of the latest call: after OBBD_LOST ask for all of them again. */
 uint32_t obbd_id(obbd_tick *t, const char *name);
 
 /* Returns the ids of n boxes, or NULL if one is not known. obbd_close frees the array, or
@@ -405,8 +411,8 @@ uint32_t obbd_id(obbd_tick *t, const char *name);
 const uint32_t *obbd_ids(obbd_tick *t, size_t n, const char *const *names);
 void obbd_ids_free(obbd_tick *t, const uint32_t *ids);
 
-/* Returns the id of a box like obbd_id, and asks the daemon for it where it is not known, because the
- * box was there before this program. 0 on failure. */
+/* Returns the id of a box like obbd_id, and asks the daemon for it where it is not known, because
+ * the box was there before this program. 0 on failure. */
 uint32_t obbd_learn(obbd_tick *t, const char *name);
 
 /* Reads the ids of all boxes of the scene, with a request for each 10,000. */
@@ -416,12 +422,12 @@ bool obbd_learn_all(obbd_tick *t);
 bool obbd_delete(obbd_tick *t);
 
 /* Scenes are in memory: after a restart their ids mean other boxes. If a call notices that, the ids
- * are forgotten, `put` runs, and the call fails with OBBD_LOST. `put` gets an empty builder and puts
- * the boxes again. It may commit; if it does not, the client does. */
+ * are forgotten, `put` runs, and the call fails with OBBD_LOST. `put` gets an empty builder and
+ * puts the boxes again. It may commit; if it does not, the client does. */
 void obbd_on_lost(obbd *o, const char *scene, void (*put)(void *context, obbd_tick *t),
                   void *context);
 
-/* ---- Events ------------------------------------------------------------------------------------ */
+/* ---- Events ---------------------------------------------------------------------------------- */
 
 enum { OBBD_COLLISIONS = 1, OBBD_BOXES = 2, OBBD_COMMITS = 4, OBBD_QUERIES = 8 };
 
@@ -457,15 +463,17 @@ typedef struct obbd_follow_options {
     int silence_ms; /* without a byte the connection counts as broken; 0 means 45000 */
 } obbd_follow_options;
 
-/* Follows a scene, over breaks and restarts of the daemon, until the scene is deleted. The connection
- * is made by the first obbd_event_next. NULL without memory. obbd_close ends it, or obbd_unfollow. */
+/* Follows a scene, over breaks and restarts of the daemon, until the scene is deleted. The
+ * connection is made by the first obbd_event_next. NULL without memory. obbd_close ends it, or
+ * obbd_unfollow. */
 obbd_events *obbd_follow(obbd *o, const char *scene, unsigned topics);
 obbd_events *obbd_follow_with(obbd *o, const char *scene, unsigned topics,
                               const obbd_follow_options *options);
 void obbd_unfollow(obbd_events *e);
 
 /* Waits for the next message. Returns false if none came within timeout_ms (below 0: no limit), and
- * at the end, which out->kind tells apart. With 0 it returns at once, except for a call that makes the
+ * at the end, which out->kind tells apart. With 0 it returns at once, except for a call that makes
+ * the
  * connection: the first takes up to the timeout of the client, later ones up to a second.
  *
  * A revision that was cut in the middle comes again whole, so treat pairs as a set. */
@@ -474,7 +482,7 @@ bool obbd_event_next(obbd_events *e, obbd_event *out, int timeout_ms);
 /* Steps through the pairs of a message. Returns false at the end. */
 bool obbd_event_pair(obbd_event *event, obbd_text *out_a, obbd_text *out_b);
 
-/* ---- Everything else --------------------------------------------------------------------------- */
+/* ---- Everything else ------------------------------------------------------------------------- */
 
 typedef struct obbd_call {
     const char *const *headers; /* "Name: value", ended by NULL; NULL for none */
@@ -502,8 +510,8 @@ typedef struct obbd_reply {
 const obbd_reply *obbd_request(obbd *o, const char *method, const char *path, const char *body,
                                const obbd_call *call);
 
-/* Returns the last answer that obbd_request or obbd_stream_open got, also a problem; NULL if there is
- * none. */
+/* Returns the last answer that obbd_request or obbd_stream_open got, also a problem; NULL if there
+ * is none. */
 const obbd_reply *obbd_last(const obbd *o);
 
 /* Returns a field of the header, empty if it is not there. */
@@ -512,8 +520,8 @@ obbd_text obbd_header(const obbd_reply *reply, const char *name);
 /* Opens an answer that goes on, as GET /v1/scenes/{scene}/log?follow=true. NULL with obbd_why. */
 obbd_stream *obbd_stream_open(obbd *o, const char *path, const obbd_call *call);
 
-/* Returns how many bytes came, 0 at the end, OBBD_BROKEN, or OBBD_LATE if none came within timeout_ms
- * (below 0: no limit), after which it may be called again. */
+/* Returns how many bytes came, 0 at the end, OBBD_BROKEN, or OBBD_LATE if none came within
+ * timeout_ms (below 0: no limit), after which it may be called again. */
 long obbd_stream_read(obbd_stream *stream, void *bytes, size_t size, int timeout_ms);
 void obbd_stream_close(obbd_stream *stream);
 

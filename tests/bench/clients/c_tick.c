@@ -1,6 +1,6 @@
-/* c_tick.c SOCKET - what a tick of 1,000 poses and 64 rays takes with the C client, beside the same bytes
- * written to a bare socket. Prints a row of CSV for each: the job, the least and the median time, and
- * the CPU of this program, in microseconds a tick. Fails if an answer is wrong. */
+/* c_tick.c SOCKET - what a tick of 1,000 poses and 64 rays takes with the C client, beside the same
+ * bytes written to a bare socket. Prints a row of CSV for each: the job, the least and the median
+ * time, and the CPU of this program, in microseconds a tick. Fails if an answer is wrong. */
 #include <obbd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static double cpu_us(void)
            (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
 }
 
-/* ---- The tick ---------------------------------------------------------------------------------- */
+/* ---- The tick -------------------------------------------------------------------------------- */
 
 /* A lattice of boxes that stand apart. Each ray hits the box that it is aimed at. */
 static void put_boxes(obbd_tick *t)
@@ -90,7 +90,7 @@ static void tick(obbd_tick *t, unsigned number)
     }
 }
 
-/* ---- The same bytes over a bare socket --------------------------------------------------------- */
+/* ---- The same bytes over a bare socket ------------------------------------------------------- */
 
 /* A transport that keeps the request in place of sending it. */
 static struct kept {
@@ -169,7 +169,7 @@ static void bare_tick(int made, unsigned number)
     }
 }
 
-/* ---- Figures ----------------------------------------------------------------------------------- */
+/* ---- Figures --------------------------------------------------------------------------------- */
 
 static int by_size(const void *a, const void *b)
 {

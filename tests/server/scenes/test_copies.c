@@ -309,7 +309,8 @@ START_TEST(a_journal_that_fails_once_takes_it_later)
 }
 END_TEST
 
-/* The client of a copy goes while the copy, all of whose pieces are durable, waits for its place. */
+/* The client of a copy goes while the copy, all of whose pieces are durable, waits for its
+ * place. */
 START_TEST(a_copy_that_is_given_up_before_it_is_whole_is_not_found)
 {
     struct srv_write copy;

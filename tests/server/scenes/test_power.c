@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* ---- A disk that forgets what was not synced -------------------------------------------------- */
+/* ---- A disk that forgets what was not synced ------------------------------------------------- */
 
 enum { FILES = 2 };
 

@@ -315,8 +315,8 @@ static void on_done(struct srv_write *w)
     obb_arena_fini(&arena);
 }
 
-/* Returns whether new settings will take the time that was stated last: not that of the clock, which
- * the twin reads later. */
+/* Returns whether new settings will take the time that was stated last: not that of the clock,
+ * which the twin reads later. */
 static bool has_stated_time(obb_str name)
 {
     const struct obb_scene *scene = obb_store_find(writer.store, name);
@@ -399,8 +399,8 @@ static bool any_busy(void)
 
 /* ---- The log --------------------------------------------------------------------------------- */
 
-/* Makes the scenes of the log anew, and compares them with those of the store. Meanwhile no piece of
- * a snapshot comes into the log. */
+/* Makes the scenes of the log anew, and compares them with those of the store. Meanwhile no piece
+ * of a snapshot comes into the log. */
 static size_t compare_with_log(void)
 {
     struct obb_scene *scenes[SCENES] = {NULL};
