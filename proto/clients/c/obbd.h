@@ -473,8 +473,7 @@ void obbd_unfollow(obbd_events *e);
 
 /* Waits for the next message. Returns false if none came within timeout_ms (below 0: no limit), and
  * at the end, which out->kind tells apart. With 0 it returns at once, except for a call that makes
- * the
- * connection: the first takes up to the timeout of the client, later ones up to a second.
+ * the connection: the first takes up to the timeout of the client, later ones up to a second.
  *
  * A revision that was cut in the middle comes again whole, so treat pairs as a set. */
 bool obbd_event_next(obbd_events *e, obbd_event *out, int timeout_ms);
