@@ -14,11 +14,11 @@ JS_NODE := $(JS)/node_modules/.package-lock.json
 JS_PACK := $(CLIENTS)/obbd-client-$(CLIENTS_VERSION).tgz
 JS_INSTALLED := $(CLIENTS)/test/node_modules/.package-lock.json
 
-$(JS_PACK): $(wildcard $(JS)/src/*.ts) $(JS)/package.json $(JS)/tsconfig.json $(JS)/README.md $(JS_NODE)
+$(JS_PACK): $(wildcard $(JS)/src/*.ts $(JS)/examples/*/*) $(JS)/package.json $(JS)/tsconfig.json $(JS)/README.md $(JS_NODE)
 	@echo "npm pack $@"
 	@rm -rf $(CLIENTS)/js && mkdir -p $(CLIENTS)/js
 	@$(JS)/node_modules/.bin/tsc -p $(JS) --outDir $(CLIENTS)/js/dist
-	@cp $(JS)/package.json $(JS)/README.md $(CLIENTS)/js
+	@cp -r $(JS)/package.json $(JS)/README.md $(JS)/examples $(CLIENTS)/js
 	@cd $(CLIENTS)/js && npm pack --silent --pack-destination .. >/dev/null
 	@test -f $@ || { echo "$@: $(JS)/package.json has another version than the daemon, $(CLIENTS_VERSION)"; exit 1; }
 
@@ -72,7 +72,7 @@ $(CS_BUILT)/Obbd.dll: $(CS_PACK)
 
 $(CS_BUILT)/driver.exe: $(CS_BUILT)/Obbd.dll $(wildcard tests/clients/csharp/*.cs)
 	@echo "mcs $@"
-	@$(CS_COMPILE) -out:$@ tests/clients/csharp/*.cs $(CS_RUNTIME)/*.cs $(CS_RUNTIME)/Unity/*.cs
+	@$(CS_COMPILE) -out:$@ tests/clients/csharp/*.cs $(CS_RUNTIME)/*.cs $(CS_RUNTIME)/Unity/*.cs $(CS_BUILT)/package/Samples~/*/*.cs
 
 # ---- C ----------------------------------------------------------------------------------------
 
@@ -115,9 +115,14 @@ clients-deps: ## install what packing and testing the clients needs
 	$(call install,$(CLIENTS_PACKAGES))
 
 ##@ Measure
-bench-clients: clients-deps ## a tick with the C client, beside the same bytes over a bare socket, as CSV
-	@$(MAKE) --no-print-directory $(B)/obbd $(CLIENTS)/c/tick
-	@tests/bench/clients/clients.sh $(B)/obbd $(CLIENTS)/c/tick
+bench-clients: clients-deps ## ticks and large commits with each client, as CSV
+	@$(MAKE) --no-print-directory $(B)/obbd $(CLIENTS)/c/tick $(CS_BUILT)/csharp_tick.exe $(PY_INSTALLED) $(JS_INSTALLED)
+	@tests/bench/clients/clients.sh $(B)/obbd $(CLIENTS)/c/tick "mono $(CS_BUILT)/csharp_tick.exe" \
+	 "node tests/bench/clients/node_tick.mjs" "$(PYTHON3) tests/bench/clients/python_jobs.py"
+
+$(CS_BUILT)/csharp_tick.exe: tests/bench/clients/csharp_tick.cs $(CS_BUILT)/Obbd.dll
+	@echo "mcs $@"
+	@$(CS_COMPILE) -out:$@ -r:$(CS_BUILT)/Obbd.dll $<
 
 # A program of somebody who installed the library.
 $(CLIENTS)/c/tick: tests/bench/clients/c_tick.c $(C_INSTALLED)
@@ -138,4 +143,6 @@ $(filter tests/clients/test_python_%,$(TEST_CLIENTS)): $(PY_INSTALLED)
 $(filter tests/clients/test_csharp_%,$(TEST_CLIENTS)): $(CS_BUILT)/driver.exe
 $(filter tests/clients/test_c_%,$(TEST_CLIENTS)): $(C_INSTALLED) $(CLIENTS)/c/driver $(CLIENTS)/c/client
 $(filter tests/clients/test_js_%,$(TEST_CLIENTS)): $(JS_INSTALLED) $(CLIENT_TESTS_NODE)
-$(filter tests/web/test_client.mjs,$(TEST_WEB)): $(JS_INSTALLED)
+$(filter tests/web/test_client.mjs tests/web/test_copy.mjs tests/web/test_example_lag.mjs,$(TEST_WEB)): $(JS_INSTALLED)
+$(filter tests/web/test_copy.mjs,$(TEST_WEB)): $(PY_INSTALLED) $(CS_BUILT)/Obbd.dll $(C_INSTALLED)
+$(filter tests/clients/test_first_shot.py,$(TEST_CLIENTS)): $(JS_INSTALLED) $(PY_INSTALLED) $(CS_PACK) $(C_PACK)

@@ -5,6 +5,7 @@ import json
 from python import ROOT, plain, same
 
 from daemon import Daemon
+from sums import add
 
 EXCHANGES = [json.loads(line) for line in open(ROOT / "build/tools/exchanges.ndjson", encoding="utf-8")]
 FILES = sorted({exchange["file"] for exchange in EXCHANGES})
@@ -74,3 +75,17 @@ def replay(connect, media):
     assert followed >= 5
     assert looked_at == len(EXCHANGES) > 100
     return in_cbor
+
+
+def _in_json(connect):
+    assert replay(connect, "json") == 0
+
+
+def _in_cbor(connect):
+    assert replay(connect, "cbor") > len(EXCHANGES) / 3
+
+
+def add_tests(connect):
+    """Adds the tests of a client, see `replay`: every exchange in each of the two media types."""
+    add("every exchange in json", lambda: _in_json(connect))
+    add("every exchange in cbor", lambda: _in_cbor(connect))

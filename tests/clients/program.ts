@@ -52,6 +52,8 @@ export async function play(
     ray([{ origin: [0, 0, 0] }]);
     // @ts-expect-error two times in one `at`
     ray([], { at: { time: 1, revision: 2 } });
+    // @ts-expect-error a matrix and a part
+    await match.commit({ transform: { bob: { matrix: [], scale: 2 } } });
     // @ts-expect-error an option that is misspelt
     allPairs({ by: "id", margins: 1 });
     // @ts-expect-error an option of the filter that is misspelt

@@ -1,7 +1,6 @@
 #!/usr/bin/python3
 """The C client against real daemons: its codec alone, the tests of c_client.c, curl lines, and what is in the package."""
 
-import hashlib
 import json
 import os
 import random
@@ -15,7 +14,7 @@ from pathlib import Path
 from python import ROOT, same
 
 from c_driver import INSTALLED, Driver
-from daemon import Daemon
+from daemon import Daemon, token_file
 from sums import add, run, test
 
 FOLDER = Path(tempfile.mkdtemp(prefix="obbd-clients-"))
@@ -133,12 +132,6 @@ def certificate():
     return f"{FOLDER}/cert.pem", f"{FOLDER}/key.pem"
 
 
-def token_file():
-    entry = {"name": "test", "sha256": hashlib.sha256(TOKEN.encode()).hexdigest(), "scopes": ["read", "write"], "scenes": ["*"]}
-    (FOLDER / "tokens.json").write_text(json.dumps({"tokens": [entry]}), encoding="utf-8")
-    return str(FOLDER / "tokens.json")
-
-
 def finish(name):
     """Runs one test of c_client.c: the daemons live as long as this program."""
     command = [str(INSTALLED / "client"), DAEMON.url, f"unix:{FOLDER}/socket", GUARDED.url, TOKEN, SECURE.url, CERTIFICATE[0]]
@@ -214,7 +207,7 @@ def the_library_shows_no_names_but_its_own_and_does_without_libcurl_where_it_is_
 
 CERTIFICATE = certificate()
 DAEMON = Daemon("--listen", f"unix:{FOLDER}/socket")
-GUARDED = Daemon("--token-file", token_file())
+GUARDED = Daemon("--token-file", token_file(FOLDER, TOKEN))
 SECURE = Daemon("--tls-cert", CERTIFICATE[0], "--tls-key", CERTIFICATE[1])
 status = run()
 for daemon in (DAEMON, GUARDED, SECURE):

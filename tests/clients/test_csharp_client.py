@@ -4,7 +4,6 @@
 The checks themselves are in C#, in tests/clients/csharp; most tests here call one of them by its name.
 """
 
-import hashlib
 import json
 import os
 import re
@@ -17,9 +16,11 @@ import threading
 from pathlib import Path
 
 from csharp import PACKAGE, Driver, Session
+from cutter import Cutter
 from python import ROOT, same
+from rfc8949 import READ, WRITTEN
 
-from daemon import Daemon
+from daemon import Daemon, token_file
 from sums import run, test
 
 FOLDER = Path(tempfile.mkdtemp(prefix="obbd-csharp-"))
@@ -44,21 +45,11 @@ def raises(kind, work, text=""):
 
 # ---- Codecs -------------------------------------------------------------------------------------
 
-# Values of RFC 8949, appendix A, that this codec writes as they stand there.
-WRITTEN = [
-    ("00", 0), ("17", 23), ("1818", 24), ("1903e8", 1000), ("1a000f4240", 1000000), ("1b000000e8d4a51000", 10**12),
-    ("1bffffffffffffffff", 2**64 - 1), ("c249010000000000000000", 2**64), ("3bffffffffffffffff", -(2**64)),
-    ("c349010000000000000000", -(2**64) - 1), ("20", -1), ("3903e7", -1000), ("fb3ff199999999999a", 1.1), ("fbc010666666666666", -4.1),
-    ("fb7e37e43c8800759c", 1e300), ("f4", False), ("f5", True), ("f6", None), ("60", ""), ("6449455446", "IETF"), ("62c3bc", "\u00fc"),
-    ("64f0908591", "\U00010151"), ("80", []), ("8301820203820405", [1, [2, 3], [4, 5]]), ("a26161016162820203", {"a": 1, "b": [2, 3]}),
-    ("826161a161626163", ["a", {"b": "c"}]), ("826161f6", ["a", None]),
-]  # fmt: skip
 TYPED = [
     ("d846480100000002000000", {"u32": [1, 2]}),
     ("d855440000c03f", {"f32": [1.5]}),
     ("d85648000000000000f83f", {"f64": [1.5]}),
 ]
-READ = [("fa47c35000", 100000), ("c340", -1), ("3b7fffffffffffffff", -(2**63)), ("c240", 0)]
 
 
 @test
@@ -150,32 +141,9 @@ def large_bodies_go_out_and_come_in():
         assert client("Large") > 2_000_000
 
 
-class Cutter:
-    """A proxy in front of the daemon, which keeps the answer of its second connection to itself."""
-
-    def __init__(self):
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
-        self.answers = 0
-        threading.Thread(target=self.serve, daemon=True).start()
-
-    def serve(self):
-        while True:
-            try:
-                near, _ = self.listener.accept()
-            except OSError:
-                return
-            with near, socket.create_connection(("127.0.0.1", DAEMON.port)) as far:
-                far.sendall(near.recv(1 << 16))
-                answer = far.recv(1 << 16)
-                self.answers += 1
-                if self.answers != 2:
-                    near.sendall(answer)
-
-
 @test
 def a_commit_of_a_builder_whose_answer_was_cut_is_sent_again_and_applied_once():
-    cutter = Cutter()
+    cutter = Cutter(DAEMON.port)
     CLIENT("SentAgain", url=cutter.url)
     cutter.listener.close()
     assert cutter.answers == 3
@@ -334,10 +302,8 @@ def a_unix_socket_and_the_address_and_token_of_the_environment():
 @test
 def a_token_is_asked_for_when_there_is_none_and_again_when_it_is_refused():
     token = "a fresh token"
-    entry = {"name": "test", "sha256": hashlib.sha256(token.encode()).hexdigest(), "scopes": ["read", "write"], "scenes": ["*"]}
-    (FOLDER / "tokens.json").write_text(json.dumps({"tokens": [entry]}), encoding="utf-8")
     list_ = {"method": "GET", "path": "/v1/scenes"}
-    with Daemon("--token-file", str(FOLDER / "tokens.json")) as guarded:
+    with Daemon("--token-file", token_file(FOLDER, token)) as guarded:
         with Session(DRIVER, guarded.url, options={"tokens": ["an old one", token]}) as asking:
             assert asking("request", **list_)["status"] == 200
         with Session(DRIVER, guarded.url, options={"token": token}) as given:
@@ -373,6 +339,24 @@ def unity_types_go_in_as_they_lie():
 
 
 @test
+def the_scene_of_the_sample_names_what_is_there_and_its_shots_hit_where_they_were_aimed():
+    scene = PACKAGE / "Samples~/Hitscan/Hitscan.unity"
+    text = scene.read_text(encoding="utf-8")
+    metas = {guid: path.name[: -len(".cs.meta")] for path in PACKAGE.rglob("*.cs.meta") for guid in re.findall(r"^guid: (\w+)$", path.read_text(), re.M)}
+    used = set(re.findall(r"m_Script: .*guid: (\w+)", text))
+    assert {metas[guid] for guid in used} == {"ObbdWorld", "ObbdHitbox", "Runner", "Shooter"}
+    ids = re.findall(r"^--- !u!\d+ &(\d+)$", text, re.M)
+    assert len(ids) == len(set(ids)) and set(re.findall(r"fileID: (\d+)\}", text)) <= {*ids, "0"}
+    classes = {guid: f"Obbd.Unity.{name}" if name.startswith("Obbd") else name for guid, name in metas.items() if guid in used}
+    seen = check("UnitySample", scene=str(scene), guids=classes, now=False)
+    now = check("UnitySample", scene=str(scene), guids=classes, now=True)
+    print(f"judged by what was seen {seen['hits']} of {seen['fired']} hit, by now {now['hits']}")
+    assert seen["scripts"] == 5 and seen["fired"] > 20
+    assert seen["fired"] - 1 <= seen["hits"] <= seen["fired"]  # the last one may be on its way
+    assert now["hits"] < now["fired"] / 3
+
+
+@test
 def a_thousand_fixed_updates_allocate_nothing():
     told = check("UnityAllocated")
     print(f"1,000 FixedUpdates of 500 hitboxes and 8 shots: {told['allocated']} bytes allocated, {told['hits']} shots hit")
@@ -392,7 +376,9 @@ def the_package_has_the_version_of_the_daemon_and_a_meta_file_for_everything():
     tree = ROOT / "proto/clients/csharp"
     assert held == {path.relative_to(tree).as_posix() for path in tree.rglob("*")}
     things = {name for name in held if not name.endswith(".meta")}
-    assert {name + ".meta" for name in things} == held - things, "Unity ignores what has no meta file"
+    things.remove("Samples~")  # Unity looks into it only when somebody imports a sample, whose files have theirs
+    assert {name + ".meta" for name in things} == held - things - {"Samples~"}, "Unity ignores what has no meta file"
+    assert [PACKAGE / sample["path"] for sample in manifest["samples"]] == sorted(path for path in (PACKAGE / "Samples~").iterdir() if path.is_dir())
     guids = [re.search(r"^guid: ([0-9a-f]{32})$", (PACKAGE / f"{name}.meta").read_text(), re.M).group(1) for name in things]
     assert len(set(guids)) == len(things) > 20
     for name in ("Runtime/Obbd.asmdef", "Runtime/Unity/Obbd.Unity.asmdef"):

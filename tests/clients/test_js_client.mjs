@@ -410,6 +410,72 @@ test("a token is asked for when there is none, and again when it is refused", as
     await guarded.stop();
 });
 
+test("requests that are refused together ask for one token, and go on with it", async () => {
+    const token = "the good one";
+    const file = join(folder, "shared-tokens.json");
+    const sha256 = createHash("sha256").update(token).digest("hex");
+    writeFileSync(file, JSON.stringify({ tokens: [{ name: "test", sha256, scopes: ["read"], scenes: ["*"] }] }));
+    const guarded = await startDaemon(0, ["--token-file", file]);
+    const asked = [];
+    const knows = connect(guarded.url, {
+        token: async (refused) => {
+            asked.push(refused);
+            if (!refused) return ""; // none yet: requests are sent without
+            await new Promise((resolve) => setTimeout(resolve, 200));
+            return token;
+        },
+    });
+    const list = () => knows.request("GET", "/v1/scenes");
+    await list(); // so that the token is known to be empty, then good
+    assert.deepEqual(asked, [false, true]);
+    const together = connect(guarded.url, { token: async (refused) => asked.push(refused) && (refused ? token : "old") });
+    asked.length = 0;
+    const answers = await Promise.all(Array.from({ length: 8 }, () => together.request("GET", "/v1/scenes")));
+    assert.deepEqual(answers.map(({ status }) => status), Array(8).fill(200));
+    assert.equal(asked.filter((refused) => refused).length, 1);
+    assert.equal(knows.curl("GET", "/v1/scenes"), `curl -s -H "Authorization: Bearer $TOKEN" '${guarded.url}/v1/scenes'`);
+    await guarded.stop();
+});
+
+test("a request as a command says its method only where curl would choose another one", () => {
+    const obbd = connect(daemon.url);
+    const at = (path) => `'${daemon.url}${path}'`;
+    assert.equal(obbd.curl("GET", "/v1/scenes"), `curl -s ${at("/v1/scenes")}`);
+    assert.equal(obbd.curl("POST", "/v1/x", { a: "it's" }), `curl -s --json '{"a":"it'\\''s"}' ${at("/v1/x")}`);
+    assert.equal(obbd.curl("PATCH", "/v1/x", { a: 1 }), `curl -s -X PATCH --json '{"a":1}' ${at("/v1/x")}`);
+    assert.equal(obbd.curl("DELETE", "/v1/x"), `curl -s -X DELETE ${at("/v1/x")}`);
+});
+
+test("the messages of one connection, with the ids by which the next one goes on", async () => {
+    const scene = fresh();
+    await scene.put({ a: CUBE(0) });
+    const path = `/v1/scenes/${encodeURIComponent(scene.name)}/events?topics=collisions,commits`;
+    const client = connect(daemon.url);
+    const signals = [];
+    const taken = async (count, last) => {
+        const seen = [];
+        const headers = { Accept: "text/event-stream", ...(last && { "Last-Event-ID": last }) };
+        const open = (signal) => (signals.push(signal), client.stream(path, { headers, signal }));
+        for await (const message of obbd.messages(open)) {
+            seen.push(message);
+            if (seen.length === 1 && !last) await scene.commit({ put: { b: CUBE(9) } });
+            if (seen.length === count) break;
+        }
+        return seen;
+    };
+    const [state, commit] = await taken(2);
+    assert.deepEqual([state.event, commit.event, JSON.parse(commit.data).revision], ["state", "commit", 2]);
+    assert.ok(commit.id);
+    await scene.commit({ put: { c: CUBE(18) } });
+    const [next] = await taken(1, commit.id);
+    assert.deepEqual([next.event, JSON.parse(next.data).revision], ["commit", 3]);
+    assert.ok(signals.every((signal) => signal.aborted)); // whoever breaks out leaves the connection
+    const broken = async () => {
+        for await (const _ of obbd.messages((signal) => client.stream(path, { signal }), { silence: 1 })); // it says state, then nothing
+    };
+    await assert.rejects(broken(), obbd.Disconnected);
+});
+
 test("OBBD_DEBUG=1 prints each request as a curl that works", () => {
     const program = join(fileURLToPath(installed), "debug.mjs");
     writeFileSync(

@@ -4,14 +4,13 @@
 With the word without-numpy it runs without numpy. test_python_plain does that.
 """
 
-import hashlib
+import ast
 import json
 import os
 import random
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -21,10 +20,12 @@ import urllib.request
 from array import array
 from pathlib import Path
 
-from python import INSTALLED, plain
+from cutter import Cutter
+from python import INSTALLED, ROOT, plain
+from rfc8949 import READ, WRITTEN
 
 import obbd
-from daemon import Daemon
+from daemon import Daemon, token_file
 from obbd import arrays
 from obbd.cbor import decode, encode
 from sums import run, test, until
@@ -75,22 +76,12 @@ def written(value):
 
 # ---- CBOR ---------------------------------------------------------------------------------------
 
-# Values of RFC 8949, appendix A, that this codec writes as they stand there.
-WRITTEN = [
-    ("00", 0), ("17", 23), ("1818", 24), ("1903e8", 1000), ("1a000f4240", 1000000), ("1b000000e8d4a51000", 10**12),
-    ("1bffffffffffffffff", 2**64 - 1), ("c249010000000000000000", 2**64), ("3bffffffffffffffff", -(2**64)),
-    ("c349010000000000000000", -(2**64) - 1), ("20", -1), ("3903e7", -1000), ("fb3ff199999999999a", 1.1), ("fbc010666666666666", -4.1),
-    ("fb7e37e43c8800759c", 1e300), ("f4", False), ("f5", True), ("f6", None), ("60", ""), ("6449455446", "IETF"), ("62c3bc", "\u00fc"),
-    ("64f0908591", "\U00010151"), ("80", []), ("8301820203820405", [1, [2, 3], [4, 5]]), ("a26161016162820203", {"a": 1, "b": [2, 3]}),
-    ("826161a161626163", ["a", {"b": "c"}]), ("826161f6", ["a", None]),
-    ("d846480100000002000000", array("I", [1, 2])), ("d855440000c03f", array("f", [1.5])), ("d85648000000000000f83f", array("d", [1.5])),
-]  # fmt: skip
-READ = [("fa47c35000", 100000), ("c340", -1), ("3b7fffffffffffffff", -(2**63)), ("c240", 0)]
+TYPED = [("d846480100000002000000", array("I", [1, 2])), ("d855440000c03f", array("f", [1.5])), ("d85648000000000000f83f", array("d", [1.5]))]
 
 
 @test
 def cbor_as_in_rfc_8949_and_rfc_8746():
-    for wanted, value in WRITTEN:
+    for wanted, value in WRITTEN + TYPED:
         assert written(value).hex() == wanted, value
         assert plain(decode(bytes.fromhex(wanted))) == plain(value), wanted
     for given, value in READ:
@@ -317,32 +308,9 @@ def numbers_arrive_as_they_are():
     assert (problem.type, problem.pointer) == ("/problems/bad-number", "/put/a/center/0")
 
 
-class Cutter:
-    """A proxy in front of the daemon, which keeps the answer of its second connection to itself."""
-
-    def __init__(self):
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
-        self.answers = 0
-        threading.Thread(target=self.serve, daemon=True).start()
-
-    def serve(self):
-        while True:
-            try:
-                near, _ = self.listener.accept()
-            except OSError:
-                return
-            with near, socket.create_connection(("127.0.0.1", DAEMON.port)) as far:
-                far.sendall(near.recv(1 << 16))
-                answer = far.recv(1 << 16)
-                self.answers += 1
-                if self.answers != 2:
-                    near.sendall(answer)
-
-
 @test
 def a_commit_whose_answer_was_cut_is_sent_again_and_applied_once():
-    cutter = Cutter()
+    cutter = Cutter(DAEMON.port)
     with obbd.connect(cutter.url) as client:
         client.scene("cut").put({"a": cube(0)})
     with obbd.connect(cutter.url) as client:
@@ -418,15 +386,13 @@ def many_threads_share_a_client():
 @test
 def a_token_is_asked_for_when_there_is_none_and_again_when_it_is_refused():
     token = "a fresh token"
-    entry = {"name": "test", "sha256": hashlib.sha256(token.encode()).hexdigest(), "scopes": ["read", "write"], "scenes": ["*"]}
-    (FOLDER / "tokens.json").write_text(json.dumps({"tokens": [entry]}), encoding="utf-8")
     asked = []
 
     def ask(refused):
         asked.append(refused)
         return token if refused else "an old one"
 
-    with Daemon("--token-file", str(FOLDER / "tokens.json")) as guarded:
+    with Daemon("--token-file", token_file(FOLDER, token)) as guarded:
         obbd.connect(guarded.url, token=ask).scene("yard").put({"a": cube(0)})
         assert asked == [False, True]
         assert raises(obbd.Problem, lambda: obbd.connect(guarded.url, token="wrong").request("GET", "/v1/scenes")).status == 401
@@ -505,6 +471,16 @@ if sys.argv[1] == "close": db.close()"""
 
 
 # ---- The package --------------------------------------------------------------------------------
+
+
+@test
+def the_package_and_its_example_are_python_3_9():
+    files = [*(INSTALLED / "obbd").glob("*.py"), *(ROOT / "proto/clients/python/examples").glob("*.py")]
+    for file in files:
+        ast.parse(file.read_text(encoding="utf-8"), str(file), feature_version=(3, 9))
+    raises(SyntaxError, lambda: ast.parse("match 1:\n    case 1: pass", feature_version=(3, 9)))
+    metadata = (next(INSTALLED.glob("obbd-*.dist-info")) / "METADATA").read_text(encoding="utf-8")
+    assert len(files) > 10 and "\nRequires-Python: >=3.9\n" in metadata
 
 
 @test

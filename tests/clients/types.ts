@@ -27,6 +27,16 @@ type Agrees<Ours, Theirs> =
 
 /** A query as it is sent. A bare number as `at` becomes an object before. */
 type Sent<K, Items, Options> = Omit<Options, "at"> & Items & { kind?: K; at?: o.At };
+/** An entry of a commit's queries. */
+type Entry =
+    | Entered<"pairs", { pairs: [o.BoxRef, o.BoxRef][] | number[] }, o.PairsOptions>
+    | Entered<"all-pairs", object, o.AllPairsOptions>
+    | Entered<"overlap", { shapes: o.Shape[] }, o.OverlapOptions>
+    | Entered<"point", { points: o.Numbers[] | o.Numbers }, o.PointOptions>
+    | Entered<"ray", { rays: o.Ray[] | o.RayColumns }, o.RayOptions>
+    | Entered<"sweep", { sweeps: o.Sweep[] }, o.SweepOptions>
+    | Entered<"nearest", { points?: o.Numbers[] | o.Numbers; boxes?: o.BoxRef[] }, o.NearestOptions>;
+type Entered<K, Items, Options> = Omit<Sent<K, Items, Options>, "kind"> & { kind: K };
 type Told = { tag?: string; with?: true; at?: o.Seen };
 type Alone<K extends o.Kind, F extends o.Form> = o.Answer<o.Query<K, F, false>>;
 /** The contract says in one object what answers have in two forms. */
@@ -63,16 +73,17 @@ export interface Agreed {
     Ray: Agrees<o.Ray, Schemas["Ray"]>;
     RayColumns: Agrees<o.RayColumns, Schemas["RayColumns"]>;
     Sweep: Agrees<o.Sweep, Schemas["SweepFields"]["sweeps"][number]>;
-    PairsFields: Agrees<Sent<"pairs", { pairs: [o.BoxRef, o.BoxRef][] | number[] }, o.PairsOptions>, Schemas["PairsFields"]>;
-    AllPairsFields: Agrees<Sent<"all-pairs", object, o.AllPairsOptions>, Schemas["AllPairsFields"]>;
-    OverlapFields: Agrees<Sent<"overlap", { shapes: o.Shape[] }, o.OverlapOptions>, Schemas["OverlapFields"]>;
-    PointFields: Agrees<Sent<"point", { points: o.Numbers[] | o.Numbers }, o.PointOptions>, Schemas["PointFields"]>;
-    RayFields: Agrees<Sent<"ray", { rays: o.Ray[] | o.RayColumns }, o.RayOptions>, Schemas["RayFields"]>;
-    SweepFields: Agrees<Sent<"sweep", { sweeps: o.Sweep[] }, o.SweepOptions>, Schemas["SweepFields"]>;
-    NearestFields: Agrees<
+    PairsQuery: Agrees<Sent<"pairs", { pairs: [o.BoxRef, o.BoxRef][] | number[] }, o.PairsOptions>, Schemas["PairsQuery"]>;
+    AllPairsQuery: Agrees<Sent<"all-pairs", object, o.AllPairsOptions>, Schemas["AllPairsQuery"]>;
+    OverlapQuery: Agrees<Sent<"overlap", { shapes: o.Shape[] }, o.OverlapOptions>, Schemas["OverlapQuery"]>;
+    PointQuery: Agrees<Sent<"point", { points: o.Numbers[] | o.Numbers }, o.PointOptions>, Schemas["PointQuery"]>;
+    RayQuery: Agrees<Sent<"ray", { rays: o.Ray[] | o.RayColumns }, o.RayOptions>, Schemas["RayQuery"]>;
+    SweepQuery: Agrees<Sent<"sweep", { sweeps: o.Sweep[] }, o.SweepOptions>, Schemas["SweepQuery"]>;
+    NearestQuery: Agrees<
         Sent<"nearest", { points?: o.Numbers[] | o.Numbers; boxes?: o.BoxRef[] }, o.NearestOptions>,
-        Schemas["NearestFields"]
+        Schemas["NearestQuery"]
     >;
+    Query: Agrees<Entry, Schemas["Query"]>;
     Explanation: Agrees<o.Explanation, Schemas["Explanation"]>;
     Separation: Agrees<o.Separation, Schemas["Separation"]>;
     PairResult: Agrees<o.PairResult, Schemas["PairResult"]>;

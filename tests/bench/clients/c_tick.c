@@ -214,7 +214,6 @@ int main(int argc, char **argv)
         }
         bare_cpu += cpu_us() - begun;
     }
-    (void)printf("job,least_us,median_us,cpu_us\n");
     print_row("C: tick of 1000 poses and 64 rays", client_us, client_cpu);
     print_row("the same bytes over a bare socket", bare_us, bare_cpu);
     (void)close(made);

@@ -13,6 +13,8 @@ until grep -qs listening "$folder/log"; do
     [ "$tries" -lt 100 ] || exit 1
     sleep 0.1
 done
+echo job,least_us,median_us,cpu_us
 for program in "$@"; do
-    "$program" "$folder/socket"
+    # shellcheck disable=SC2086 # a program may have words before it
+    $program "$folder/socket"
 done

@@ -1,5 +1,6 @@
 using System;
 using System.Collections.Generic;
+using System.IO;
 using System.Threading;
 using Obbd;
 using Obbd.Unity;
@@ -94,6 +95,39 @@ static partial class Checks
             world.Send("OnDestroy");
         }
         return null;
+    }
+
+    /// <summary>
+    /// The scene of the sample, for 300 physics ticks: what the shooter fired and hit, judged by what was seen, or by now.
+    /// </summary>
+    public static object UnitySample(ObbdClient client, ObbdMap arguments)
+    {
+        string name = Fresh(client).Name;
+        var guids = (ObbdMap)arguments["guids"];
+        bool now = (bool)arguments["now"];
+        var scene = new UnityScene(File.ReadAllText(arguments.Text("scene")), guid => Type.GetType(guids.Text(guid), true), script =>
+        {
+            if (script is ObbdWorld world)
+            {
+                world.url = arguments.Text("url");
+                world.scene = name;
+                world.Failed += problem => { throw new CheckFailed(problem.Message); };
+            }
+            else if (script is Shooter made)
+                made.judgeNow = now;
+        });
+        for (int i = 0; i < 300; i++)
+        {
+            scene.Find<ObbdWorld>().tick.TryFinish(10000);
+            Time.timeAsDouble += 0.02;
+            scene.Send("FixedUpdate");
+        }
+        var shooter = scene.Find<Shooter>();
+        scene.Find<ObbdWorld>().tick.TryFinish(10000);
+        scene.Find<ObbdWorld>().Send("FixedUpdate");
+        scene.Send("OnDestroy");
+        Same(Debug.logged >= shooter.Hits, true, "lines in the console");
+        return new ObbdMap { { "scripts", scene.Scripts }, { "fired", shooter.Fired }, { "hits", shooter.Hits } };
     }
 
     /// <summary>Vectors, quaternions and rays as the client takes them, from arrays and from memory of jobs.</summary>

@@ -14,6 +14,17 @@ namespace UnityEngine
         }
     }
 
+    [AttributeUsage(AttributeTargets.Class)]
+    public sealed class DefaultExecutionOrder : Attribute
+    {
+        public readonly int order;
+
+        public DefaultExecutionOrder(int order)
+        {
+            this.order = order;
+        }
+    }
+
     [AttributeUsage(AttributeTargets.Field)]
     public sealed class TooltipAttribute : Attribute
     {
@@ -55,9 +66,11 @@ namespace UnityEngine
 
     public static class Debug
     {
+        public static int logged;
+
         public static void Log(object message)
         {
-            Console.WriteLine(message);
+            logged++;
         }
     }
 

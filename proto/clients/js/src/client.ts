@@ -69,6 +69,11 @@ export class Client {
         return this.sender.open({ ...options, method: "GET", path, changes: false });
     }
 
+    /** The command that sends the request from a shell; a token stands there as $TOKEN. */
+    curl(method: string, path: string, body?: unknown): string {
+        return this.sender.curl(method, path, body);
+    }
+
     /** Lets go of the connections; a daemon that `spawn` started ends. */
     async close(): Promise<void> {
         this.sender.transport.close();

@@ -17,7 +17,8 @@ export function curl(
     { method, path, headers }: { method: string; path: string; headers: Record<string, string> },
     body: unknown,
 ): string {
-    const words = ["curl -s -X", method];
+    const words = ["curl -s"];
+    if (method !== (body === undefined ? "GET" : "POST")) words.push("-X", method); // curl chooses these by itself
     if (socket) words.push("--unix-socket", quoted(socket));
     for (const [name, value] of Object.entries(headers)) {
         if (name === "Authorization") words.push('-H "Authorization: Bearer $TOKEN"');

@@ -7,14 +7,15 @@ import type { SceneEvent } from "./types.js";
 const SILENCE_MS = 45_000; // three comments of the daemon
 const WAIT_MS = { least: 250, most: 5000 };
 
-interface Message {
+export interface Message {
     event: string;
     /** Of the last message that had one. */
     id: string;
+    /** As it was sent: JSON. */
     data: string;
 }
 
-async function* messages(body: AsyncIterable<Uint8Array>, heard: () => void): AsyncGenerator<Message> {
+async function* read(body: AsyncIterable<Uint8Array>, heard: () => void): AsyncGenerator<Message> {
     const utf8 = new TextDecoder();
     let rest = "";
     let id = "";
@@ -42,9 +43,34 @@ async function* messages(body: AsyncIterable<Uint8Array>, heard: () => void): As
 }
 
 export interface Follow {
-    signal?: AbortSignal;
-    /** Milliseconds without a byte after which the connection counts as broken. */
-    silence?: number;
+    signal?: AbortSignal | undefined;
+    /** Milliseconds without a byte after which the connection counts as broken; 45,000 by default. */
+    silence?: number | undefined;
+}
+
+/** The messages of one connection, until the daemon ends it. `open` makes the connection, which its signal ends. Throws what `open`
+ * throws, Disconnected if the connection breaks or nothing is heard for `silence`, and the reason of the signal. For whoever follows
+ * a stream by rules of his own; `Scene.events` goes on over breaks. */
+export async function* messages(
+    open: (signal: AbortSignal) => Promise<Received>,
+    { signal, silence = SILENCE_MS }: Follow = {},
+): AsyncGenerator<Message> {
+    const stop = new AbortController();
+    const unlink = linked(signal, stop);
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const heard = () => {
+        clearTimeout(timer);
+        timer = setTimeout(() => stop.abort(new Disconnected(`nothing was heard for ${silence} ms`)), silence);
+    };
+    try {
+        const { body } = await open(stop.signal);
+        heard();
+        yield* read(body, heard);
+    } finally {
+        clearTimeout(timer);
+        unlink();
+        stop.abort();
+    }
 }
 
 /** Follows a stream over all its connections. `open` makes one that goes on behind the message `last`; `first` says that there was
@@ -52,24 +78,19 @@ export interface Follow {
  * told in full, so apply sets of pairs as sets. */
 export async function* follow(
     open: (last: string, first: boolean, signal: AbortSignal) => Promise<Received>,
-    { signal, silence = SILENCE_MS }: Follow,
+    { signal, silence }: Follow,
 ): AsyncGenerator<SceneEvent> {
     let last = "";
     let first = true;
     let wait = WAIT_MS.least;
+    const connect = async (stop: AbortSignal) => {
+        const received = await open(last, first, stop);
+        first = false;
+        return received;
+    };
     while (!signal?.aborted) {
-        const stop = new AbortController();
-        const unlink = linked(signal, stop);
-        let timer: ReturnType<typeof setTimeout> | undefined;
-        const heard = () => {
-            clearTimeout(timer);
-            timer = setTimeout(() => stop.abort(new Disconnected(`nothing was heard for ${silence} ms`)), silence);
-        };
         try {
-            const received = await open(last, first, stop.signal);
-            first = false;
-            heard();
-            for await (const { event, id, data } of messages(received.body, heard)) {
+            for await (const { event, id, data } of messages(connect, { signal, silence })) {
                 if (event === "overrun" || event === "shutdown") break;
                 wait = WAIT_MS.least;
                 yield { event, ...JSON.parse(data) } as SceneEvent;
@@ -81,10 +102,6 @@ export async function* follow(
             const passing =
                 error instanceof Disconnected || (error instanceof Problem && (error.status === 503 || error.status === 429));
             if (first || !passing) throw error;
-        } finally {
-            clearTimeout(timer);
-            unlink();
-            stop.abort();
         }
         await sleep(wait * (0.5 + Math.random() / 2), signal).catch(() => {});
         wait = Math.min(WAIT_MS.most, 2 * wait);

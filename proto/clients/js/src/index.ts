@@ -4,6 +4,7 @@ import { FetchTransport } from "./transport.js";
 
 export { Client, type ConnectOptions, type RequestOptions } from "./client.js";
 export { decode, encode } from "./cbor.js";
+export { type Follow, type Message, messages } from "./events.js";
 export { Disconnected, Lost, Problem, type ProblemBody, Unanswered, Unknown } from "./problem.js";
 export { allPairs, nearest, overlap, pairs, point, ray, sweep } from "./queries.js";
 export { Scene, type Topics } from "./scene.js";

@@ -325,7 +325,6 @@ export class Scene {
     /** Follows the scene, over breaks and restarts of the daemon, until the scene is deleted or the signal ends it. */
     events({ signal, silence, ...which }: Topics & Follow = {}): AsyncGenerator<SceneEvent> {
         const path = `${this.path}/events${asked(which)}`;
-        const options = { ...(signal && { signal }), ...(silence !== undefined && { silence }) };
         return follow(async (last, first, signal) => {
             const headers: Record<string, string> = { Accept: "text/event-stream" };
             if (last) headers["Last-Event-ID"] = last;
@@ -343,7 +342,7 @@ export class Scene {
                 await this.lost(this.epoch);
                 return open();
             }
-        }, options);
+        }, { signal, silence });
     }
 
     // ---- Rules ------------------------------------------------------------------------------------

@@ -39,7 +39,8 @@ export interface Reply<T = unknown> {
     value: T;
 }
 
-/** Gives a token; `refused` says that the one before was not good. */
+/** Gives a token; `refused` says that a request was refused with the one before, or for want of one. With an empty one requests are
+ * sent without. */
 export type Token = string | ((refused: boolean) => Promise<string>);
 
 export interface Settings {
@@ -76,6 +77,7 @@ const DEBUG = (globalThis as { process?: { env?: Record<string, string> } }).pro
 
 export class Sender {
     private token: string | undefined;
+    private asking: Promise<string> | undefined;
 
     constructor(
         readonly transport: Transport,
@@ -135,7 +137,7 @@ export class Sender {
                 if (failure instanceof Problem) {
                     if (failure.status === 401 && typeof this.settings.token === "function" && !seen.refusedToken) {
                         seen.refusedToken = true;
-                        this.token = await this.settings.token(true);
+                        await this.anotherToken(this.settings.token, sent.headers.Authorization);
                         Object.assign(sent.headers, this.authorization());
                         continue;
                     }
@@ -153,6 +155,20 @@ export class Sender {
         } finally {
             clearTimeout(timer);
         }
+    }
+
+    /** Asks for a token in place of the one that was refused; once, however many requests were refused with it. */
+    private async anotherToken(ask: (refused: boolean) => Promise<string>, refused: string | undefined): Promise<void> {
+        if (this.authorization().Authorization !== refused) return; // another request has got one meanwhile
+        this.asking ??= ask(true).finally(() => {
+            this.asking = undefined;
+        });
+        this.token = await this.asking;
+    }
+
+    /** The command that sends the same request from a shell. */
+    curl(method: string, path: string, body?: unknown): string {
+        return curl(this.transport, { method, path, headers: this.authorization() }, body);
     }
 
     private authorization(): Record<string, string> {

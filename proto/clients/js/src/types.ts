@@ -176,13 +176,15 @@ export interface FrameAnswer extends Frame, Moment {
 
 export type Move = Place & { teleport?: boolean };
 
-export type Transform = {
-    matrix?: Numbers;
-    translate?: Numbers;
-    rotate?: Numbers | AxisAngle | number | { degrees: number };
-    scale?: number | Numbers;
-    space?: "world" | "local";
-};
+/** Either a matrix of the world, or parts, applied in the order scale, rotate, translate. */
+export type Transform =
+    | ({ matrix: Numbers; space?: "world" } & Without<"translate" | "rotate" | "scale">)
+    | ({
+          translate?: Numbers;
+          rotate?: Numbers | AxisAngle | number | { degrees: number };
+          scale?: number | Numbers;
+          space?: "world" | "local";
+      } & Without<"matrix">);
 
 /** Poses of n boxes: 3n numbers of centres and 4n of rotations; in 2-D 2n, and n angles. */
 export type PoseColumns = { centers: Numbers; rotations?: Numbers; angles?: Numbers } & (

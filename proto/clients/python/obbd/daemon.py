@@ -25,13 +25,13 @@ def _binary_of(binary: str | None) -> str:
 
 
 def _arguments(options: dict[str, Any]) -> list[str]:
-    """history=2000 is --history 2000, demo=True is --demo, and a list repeats its option."""
+    """history=2000 is --history=2000, demo=True is --demo, and a list repeats its option."""
     arguments = []
     for name, value in options.items():
         option = "--" + name.replace("_", "-")
         for one in value if isinstance(value, (list, tuple)) else [value]:
             if one is not False and one is not None:
-                arguments += [option] if one is True else [option, str(one)]
+                arguments.append(option if one is True else f"{option}={one}")
     return arguments
 
 
@@ -39,7 +39,7 @@ def spawn(binary: str | None = None, *, token: Any = None, timeout: float = 10.0
     """Starts the daemon on a unix socket, which the client uses, and on a free port of loopback, for the web editor.
 
     binary    the daemon; by default OBBD_BIN, then bin/obbd of this package, then obbd on the PATH
-    options   of the daemon, as history=2000 for --history 2000
+    options   of the daemon, as history=2000 for --history=2000
 
     It ends with `close`, at the end of a `with`, or with this program.
     """

@@ -5,8 +5,8 @@ using UnityEngine;
 namespace Obbd.Unity
 {
     /// <summary>
-    /// Types of Unity as types of the client. Left-handed coordinates need no conversion: the daemon never asks which hand it
-    /// is. Only the sign of an angle in degrees means something else.
+    /// Types of Unity as types of the client. The numbers are the same, those of rotations and angles too: the daemon turns by the
+    /// formula by which Unity turns, and never asks which hand it is.
     /// </summary>
     public static class ObbdConversions
     {

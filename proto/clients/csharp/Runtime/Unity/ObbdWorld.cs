@@ -17,8 +17,10 @@ namespace Obbd.Unity
 
     /// <summary>
     /// Sends the poses of all hitboxes below it with each FixedUpdate, and the shots that were fired since, in one commit. The
-    /// answer is read in a later FixedUpdate, so nothing waits. A tick in which no hitbox comes or goes allocates nothing.
+    /// answer is read in a later FixedUpdate, so nothing waits. A tick in which no hitbox comes or goes allocates nothing. It runs
+    /// behind the scripts that move hitboxes and fire, so a pose is that of the tick whose time it gets.
     /// </summary>
+    [DefaultExecutionOrder(10000)]
     [AddComponentMenu("obbd/World")]
     public sealed class ObbdWorld : MonoBehaviour
     {

@@ -1,0 +1,59 @@
+// A player without a screen: sees the room late, by a delay and jitter of its own, and sends inputs as late.
+export class Player {
+    seen = { time: 0, players: {} }; // the newest state that has arrived
+    told = []; // hits and misses
+
+    constructor(url, name, { delay = 80, jitter = 20 } = {}) {
+        this.url = url;
+        this.name = name;
+        this.#late = () => new Promise((resolve) => setTimeout(resolve, delay + jitter * Math.random()));
+    }
+
+    #late;
+    #ending = new AbortController();
+
+    /** Enters, and follows until leave(). */
+    async enter() {
+        const response = await fetch(`${this.url}/events?name=${this.name}`, { signal: this.#ending.signal });
+        if (!response.ok) throw new Error(await response.text());
+        this.#follow(response.body).catch(() => {}); // ended by leave(), or with the server
+    }
+
+    async #follow(body) {
+        let text = "";
+        for await (const part of body.pipeThrough(new TextDecoderStream())) {
+            text += part;
+            const messages = text.split("\n\n");
+            text = messages.pop();
+            for (const message of messages) {
+                const [, event, data] = /^event: (\w+)\ndata: (.*)$/.exec(message);
+                void this.#late().then(() => this.#hear(event, JSON.parse(data)));
+            }
+        }
+    }
+
+    #hear(event, data) {
+        if (event !== "state") this.told.push({ event, ...data });
+        else if (data.time > this.seen.time) this.seen = data; // jitter may turn two of them round
+    }
+
+    async #send(input) {
+        await this.#late();
+        const response = await fetch(`${this.url}/input`, { method: "POST", body: JSON.stringify({ name: this.name, ...input }) });
+        if (!response.ok) throw new Error(await response.text());
+    }
+
+    move(direction) {
+        return this.#send({ move: direction });
+    }
+
+    /** Fires at the chest of a player, where this one sees it. */
+    shootAt(name) {
+        const [[x, z], [toX, toZ]] = [this.seen.players[this.name], this.seen.players[name]];
+        return this.#send({ shoot: { seenAt: this.seen.time, direction: [toX - x, -0.7, toZ - z] } });
+    }
+
+    leave() {
+        this.#ending.abort();
+    }
+}
