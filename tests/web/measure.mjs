@@ -20,7 +20,7 @@ const say = (what, times) => console.log(`${what},${least(times)},${middle(times
 /** What the page computes, in all its functions together, while `work` runs: milliseconds. */
 async function busy(page, work) {
     const session = await page.context().newCDPSession(page);
-    await session.send("Performance.enable");
+    await session.send("Performance.enable", { timeDomain: "threadTicks" }); // what other programs take does not count
     const script = async () => (await session.send("Performance.getMetrics")).metrics.find(({ name }) => name === "ScriptDuration").value * 1000;
     const begin = await script();
     await work();
@@ -127,6 +127,19 @@ for (const count of [10_000, 100_000]) {
         }
     });
     console.log(`one pose of ${count},${(single / SINGLE).toFixed(1)}`);
+    const step = (key) =>
+        opened.page.evaluate(async (key) => {
+            for (let i = 0; i < 20; i++) {
+                dispatchEvent(new KeyboardEvent("keydown", { key }));
+                await new Promise((resolve) => setTimeout(resolve)); // what follows from it is told in microtasks
+            }
+        }, key);
+    const first = await busy(opened.page, () => step("[")); // the first one copies the present
+    const back = await busy(opened.page, () => step("["));
+    const on = await busy(opened.page, () => step("]"));
+    console.log(`a step back in time of ${count} of which ${MOVING} moved,${(back / 20).toFixed(1)}`);
+    console.log(`a step on in time,${(on / 20).toFixed(1)}`);
+    console.log(`the first twenty steps back, each,${(first / 20).toFixed(1)}`);
     await opened.close();
 }
 await blind.close();

@@ -2,55 +2,11 @@
 // A scene that moves 20 times a second, as games move theirs: what is pressed, asked and changed in it.
 import assert from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
-import { launch, openPage, test, until } from "./harness.mjs";
+import { test, until } from "./harness.mjs";
+import { blind, makeLive, showBlind, shown } from "./live.mjs";
 import { ask, blur, CUBE, daemon, drawn, field, found, frontOf, makeScene, pixels, revision, runAll, select, show, SQUARE } from "./words.mjs";
 
-const EVERY_MS = 50;
-const BOXES = 200;
 const SMALL = { viewport: { width: 1000, height: 600 } };
-
-const blind = await launch(["--disable-3d-apis"]); // WebGL in software takes more than all that is tried here
-
-async function showBlind(scene) {
-    const opened = await openPage(blind, daemon.url, { expected: [/WebGL/, /status of 412/] });
-    await opened.page.goto(`${daemon.url}/#${scene}`);
-    await opened.page.waitForSelector("#status[data-state=live]");
-    return opened;
-}
-
-/** 200 boxes that go round in a floor, which all of them cut, as they do each other now and then; and 12 that stand still beside it. */
-const place = (i, tick) => {
-    const turn = tick / 10 + i;
-    return [(i % 20) * 2.5 + Math.cos(turn), 0.6 + 0.2 * Math.sin(turn / 3), Math.floor(i / 20) * 2.5 + Math.sin(turn)];
-};
-const moving = Array.from({ length: BOXES }, (_, i) => `moving-${i}`);
-
-async function makeLive(more = {}) {
-    const put = { ...more, floor: { center: [24, -1, 12], half_extents: [30, 1, 20] } };
-    for (let i = 0; i < 12; i++) put[`still-${i}`] = CUBE(4 * i, 1, 60);
-    moving.forEach((name, i) => (put[name] = { center: place(i, 0), half_extents: [0.8, 0.8, 0.8] }));
-    const scene = await makeScene(put);
-    let going = true;
-    const loop = (async () => {
-        for (let tick = 1; going; tick++) {
-            const next = Date.now() + EVERY_MS;
-            await daemon.commit(scene, { pose: { names: moving, centers: moving.flatMap((_, i) => place(i, tick)) } });
-            await new Promise((resolve) => setTimeout(resolve, Math.max(0, next - Date.now())));
-        }
-    })();
-    return {
-        scene,
-        async stop() {
-            going = false;
-            await loop;
-        },
-    };
-}
-
-const at = async (page) => Number(/\d+/.exec(await page.textContent("#revision"))[0]);
-
-const shown = (page, states) =>
-    at(page).then((from) => until(`${states} more states`, async () => (await at(page)) >= from + states));
 
 /** Presses a row like a hand, which takes a tenth of a second: until the page has shown two more states. Gives the name on the row. */
 async function press(page, row) {

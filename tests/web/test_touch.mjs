@@ -3,7 +3,7 @@
 // becomes a long press, of which the browser makes no click.
 import assert from "node:assert/strict";
 import { test, until } from "./harness.mjs";
-import { ask, CUBE, daemon, drawn, found, frontOf, makeScene, pixels, revision, runAll, selected, show } from "./words.mjs";
+import { arrived, ask, CUBE, daemon, drawn, found, frontOf, makeScene, pixels, revision, runAll, selected, show } from "./words.mjs";
 
 const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, deviceScaleFactor: 2 };
 
@@ -68,11 +68,12 @@ test("fingers drag handles, draw a rectangle around boxes, and cast a ray", asyn
     await until("the left one", async () => (await page.textContent("#box-form h2")) === "left");
     const grip = (0.25 * 0.45 * height) / unit;
     await touch(page, [at(-2, grip)], [at(-2, grip + 1)]);
-    await revision(page, 2);
+    const after = await arrived(page, scene);
     const [x, y, z] = (await daemon.box(scene, "left")).center;
     assert.ok(x === -2 && z === 0 && Math.abs(y - 1) < 0.3, `${x} ${y} ${z}`);
     await page.click("[data-command=undo]");
-    await revision(page, 3);
+    await revision(page, after + 1);
+    assert.deepEqual((await daemon.box(scene, "left")).center, [-2, 0, 0]);
     await page.click("[data-command=area]");
     await touch(page, [at(1, 1.6)], [at(2.9, -1.6)]);
     await until("two boxes", async () => (await page.textContent("#several-form h2")) === "2 boxes");

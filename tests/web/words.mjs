@@ -43,6 +43,16 @@ export async function show(scene, options) {
 export const revision = (page, number) =>
     until(`revision ${number}`, async () => (await page.textContent("#revision")) === `revision ${number}` && (await page.getAttribute("body", "aria-busy")) !== "true");
 
+/** Until the page shows what the scene is now, after changes of which nobody knows how many they were. Gives the revision. */
+export async function arrived(page, scene) {
+    const now = async () => (await daemon.call("GET", `/v1/scenes/${scene}`)).body.revision;
+    await until("all changes are answered", async () => (await page.getAttribute("body", "aria-busy")) !== "true");
+    return until("the revision of the scene", async () => {
+        const at = await now();
+        return (await page.textContent("#revision")) === `revision ${at}` && (await page.getAttribute("body", "aria-busy")) !== "true" && at === (await now()) && at;
+    });
+}
+
 export const blur = (page) => page.evaluate(() => document.activeElement.blur());
 
 /** Until what has been asked for is drawn: a frame draws, the next one shows it. */
@@ -68,14 +78,13 @@ export async function field(page, label, value, form = "#box-form") {
 }
 
 /** Pixels of the picture by colour, the names being those of the style sheet, each with `count` and the rectangle that they fill. */
-export async function pixels(page, selector = "#view canvas") {
+export async function pixels(page, selector = "#view canvas", names = ["box", "box-touching", "box-colliding", "hit", "ask", "accent"]) {
     await page.mouse.move(2, 2);
     await drawn(page);
     const cover = (visibility) => page.evaluate((visibility) => document.querySelectorAll(".sides, .legend, #compass").forEach((one) => (one.style.visibility = visibility)), visibility);
     await cover("hidden"); // they lie on the picture
     const png = (await page.locator(selector).screenshot()).toString("base64");
     await cover("");
-    const names = ["box", "box-touching", "box-colliding", "hit", "ask", "accent"];
     const colours = await page.evaluate((names) => {
         const style = getComputedStyle(document.documentElement);
         return Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));

@@ -1,84 +1,58 @@
-// Talks to the daemon: JSON in, JSON out, problems as exceptions. A token is asked for when one is needed, and kept here alone.
+// The page's client of the daemon: that of proto/clients/js, with a token that is asked for when one is needed, and kept here alone.
+import { connect, type Client as Obbd, Problem, type Received } from "../../../proto/clients/js/src/index";
 
-export interface ProblemBody {
-    type: string;
-    title: string;
-    status: number;
-    detail?: string;
-    pointer?: string;
-}
+export { messages, Problem } from "../../../proto/clients/js/src/index";
 
-export class Problem extends Error {
-    readonly status: number;
-    readonly type: string;
-
-    constructor(body: ProblemBody) {
-        super(`${body.detail ?? body.title}${body.pointer ? ` (${body.pointer})` : ""}`);
-        this.status = body.status;
-        this.type = body.type;
-    }
-}
-
-/** A request and what came back, to show. */
-export interface Exchange {
-    curl: string;
-    answer: string;
-}
+/** The longest time of a timer: a person may take theirs to find a token, and the daemon itself ends what takes too long. */
+const TIMEOUT_MS = 2 ** 31 - 1;
 
 export class Client {
+    private readonly obbd: Obbd;
     private token = "";
-    private asking: Promise<void> | null = null;
 
     /** @param askToken resolves to a token; `refused` says that the one before was no good. */
-    constructor(private readonly askToken: (refused: boolean) => Promise<string>) {}
+    constructor(askToken: (refused: boolean) => Promise<string>) {
+        this.obbd = connect(location.origin, {
+            timeout: TIMEOUT_MS,
+            retries: 0, // what does not work is said at once, and tried again by whoever wants it
+            token: async (refused) => {
+                if (refused) this.token = await askToken(this.token !== "");
+                return this.token;
+            },
+        });
+    }
 
     get hasToken(): boolean {
         return this.token !== "";
     }
 
-    /** The answer whatever its status is, but never a 401: then a token is asked for and the request sent again. */
-    async fetch(path: string, init: RequestInit = {}): Promise<Response> {
-        for (;;) {
-            const sent = this.token;
-            const headers = new Headers(init.headers);
-            if (sent) headers.set("Authorization", `Bearer ${sent}`);
-            const response = await fetch(path, { ...init, headers, cache: "no-store", credentials: "omit" });
-            if (response.status !== 401) return response;
-            await response.body?.cancel();
-            if (this.token !== sent) continue; // another request has got one meanwhile
-            this.asking ??= this.askToken(sent !== "").then((token) => {
-                this.token = token;
-                this.asking = null;
-            });
-            await this.asking;
-        }
+    /** What a request in JSON is answered with. */
+    call<T>(method: string, path: string, body?: unknown, signal?: AbortSignal, headers?: Record<string, string>): Promise<T> {
+        return this.untilAllowed(async () => {
+            const { value } = await this.obbd.request<T>(method, path, body, { media: "json", signal, headers });
+            return value;
+        });
     }
 
-    async call<T>(method: string, path: string, body?: unknown, signal?: AbortSignal, headers: Record<string, string> = {}): Promise<T> {
-        const init: RequestInit = { method, signal, headers };
-        if (body !== undefined) {
-            init.body = JSON.stringify(body);
-            init.headers = { ...headers, "Content-Type": "application/json" };
-        }
-        const response = await this.fetch(path, init);
-        const text = await response.text();
-        if (!response.ok) throw problemOf(response, text);
-        return (text ? JSON.parse(text) : undefined) as T;
+    /** An answer that goes on until the signal ends it. */
+    stream(path: string, headers: Record<string, string>, signal: AbortSignal): Promise<Received> {
+        return this.untilAllowed(() => this.obbd.stream(path, { headers, signal }));
     }
 
     /** The command that sends the same request from a shell. */
     curl(path: string, body: unknown): string {
-        const quoted = JSON.stringify(body).replaceAll("'", "'\\''");
-        const token = this.token ? ` -H "Authorization: Bearer $TOKEN"` : "";
-        return `curl -s${token} --json '${quoted}' '${location.origin}${path}'`;
+        return this.obbd.curl("POST", path, body);
     }
-}
 
-export function problemOf(response: Response, text: string): Problem {
-    try {
-        return new Problem(JSON.parse(text) as ProblemBody);
-    } catch {
-        return new Problem({ type: "", title: `${response.status} ${response.statusText}`, status: response.status });
+    /** Sends a request until its token is good: the client asks for another one once a request. */
+    private async untilAllowed<T>(send: () => Promise<T>): Promise<T> {
+        for (;;) {
+            try {
+                return await send();
+            } catch (error) {
+                if (!(error instanceof Problem && error.status === 401)) throw error;
+            }
+        }
     }
 }
 

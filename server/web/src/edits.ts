@@ -31,6 +31,16 @@ interface Answer {
 const CAREFUL = 3; // times to try on condition that no box was changed at all; after that what was read last has to do
 const NAMED = 3; // boxes in a message
 
+/** Fields of boxes become so, where they are not. */
+function alterations(boxes: Box[], fields: Map<string, Fields>): Map<string, Change> {
+    const changes = new Map<string, Change>();
+    for (const box of boxes) {
+        const change = alteration(box, fields.get(box.name) ?? {});
+        if (change) changes.set(box.name, change);
+    }
+    return changes;
+}
+
 export class Edits {
     conflict: Conflict | null = null;
     failure = "";
@@ -92,30 +102,62 @@ export class Edits {
 
     /** Of a box, fields become so. It is given as the user saw it when the change began. */
     alter(label: string, box: Box, fields: Fields): Promise<boolean> {
-        return this.alterAll(label, [box], new Map([[box.name, fields]]));
+        return this.apply(label, () => alterations([box], new Map([[box.name, fields]])));
     }
 
     /** Boxes elsewhere, all at once. They are given as the user saw them when the change began. */
     pose(label: string, boxes: Box[], poses: Map<string, Pose>): Promise<boolean> {
-        return this.alterAll(label, boxes, poses);
+        return this.apply(label, () => alterations(boxes, poses));
     }
 
-    private alterAll(label: string, boxes: Box[], fields: Map<string, Fields>): Promise<boolean> {
-        const changes = new Map<string, Change>();
-        for (const box of boxes) {
-            const change = alteration(box, fields.get(box.name) ?? {});
-            if (change) changes.set(box.name, change);
-        }
-        return this.apply(label, () => changes);
+    /** Boxes go elsewhere, all at once, and go on from there: nothing is to be undone yet, and what is refused is not said.
+     * They are given as they were sent last, or as the user saw them when it began. */
+    pass(boxes: Box[], poses: Map<string, Pose>): Promise<boolean> {
+        const turn = this.queue.then(async () => {
+            this.busyWith(1);
+            try {
+                await this.make(alterations(boxes, poses), false);
+                return true;
+            } catch {
+                return false;
+            } finally {
+                this.busyWith(-1);
+            }
+        });
+        this.queue = turn;
+        return turn;
+    }
+
+    /** Boxes that passed other places have arrived: one step to undo. `began`: as they were before; `boxes`: as they were sent last. */
+    arrive(label: string, began: Box[], boxes: Box[], poses: Map<string, Pose>): Promise<boolean> {
+        return this.inTurn(label, async (force) => {
+            const passed = alterations(began, new Map(boxes.map((box) => [box.name, box])));
+            try {
+                await this.make(alterations(boxes, poses), force);
+            } catch (error) {
+                if (!force && passed.size > 0) this.did(label, passed); // as far as they came
+                throw error;
+            }
+            const changes = alterations(force ? boxes : began, poses);
+            if (changes.size > 0) this.did(label, changes);
+        });
     }
 
     private apply(label: string, make: () => Map<string, Change>): Promise<boolean> {
         return this.inTurn(label, async (force) => {
             const changes = await this.make(make(), force);
-            if (changes.size === 0) return;
-            this.done.push({ label, changes });
-            this.undone = [];
+            if (changes.size > 0) this.did(label, changes);
         });
+    }
+
+    private did(label: string, changes: Map<string, Change>): void {
+        this.done.push({ label, changes });
+        this.undone = [];
+    }
+
+    private busyWith(more: number): void {
+        this.waiting += more;
+        this.onChange();
     }
 
     undo(): Promise<boolean> {
@@ -142,8 +184,7 @@ export class Edits {
         const attempt = async (force: boolean): Promise<boolean> => {
             this.conflict = null;
             this.failure = "";
-            this.waiting++;
-            this.onChange();
+            this.busyWith(1);
             try {
                 await work(force);
                 return true;
@@ -159,8 +200,7 @@ export class Edits {
                 else this.failure = error instanceof Problem ? error.message : "The daemon does not answer.";
                 return false;
             } finally {
-                this.waiting--;
-                this.onChange();
+                this.busyWith(-1);
             }
         };
         const turn = this.queue.then(() => attempt(false));

@@ -1,13 +1,22 @@
-// Shows a request as the curl command that sends it, and the answer as it came.
-import type { Exchange } from "./client";
+// Shows a request as the curl command or the program that sends it, and the answer as it came.
 import { button, el } from "./dom";
 import { setText } from "./keyed";
+import { type Asked, SNIPPETS } from "./snippets";
 
 const SHOWN = 20_000; // characters of an answer
 
+/** A request and what came back. */
+export interface Exchange extends Asked {
+    answer: string;
+}
+
+let language = "curl"; // of all panels
+
 export class ExchangePanel {
     readonly root: HTMLElement;
-    private readonly request = el("pre", { class: "code", tabindex: "0", "aria-label": "Request as curl" });
+    private readonly request = el("pre", { class: "code", tabindex: "0", "aria-label": "Request" });
+    private readonly languages = el("select", { "aria-label": "Language of the request" }, ...Object.keys(SNIPPETS).map((name) => el("option", { value: name }, name)));
+    private shown: Exchange | null = null;
     private readonly answer = el("pre", { class: "code", tabindex: "0", "aria-label": "Answer" });
 
     constructor() {
@@ -20,11 +29,15 @@ export class ExchangePanel {
                 () => this.say(copy, this.copySelected() ? "Copied" : "Selected: press Ctrl+C"),
             );
         });
+        this.languages.addEventListener("change", () => {
+            language = this.languages.value;
+            this.write();
+        });
         this.root = el(
             "details",
             { class: "exchange", hidden: true },
             el("summary", {}, "Request and answer"),
-            el("div", { class: "bar" }, el("span", { class: "label" }, "curl"), copy),
+            el("div", { class: "bar" }, this.languages, copy),
             this.request,
             el("div", { class: "bar" }, el("span", { class: "label" }, "answer")),
             this.answer,
@@ -44,9 +57,15 @@ export class ExchangePanel {
 
     show(exchange: Exchange | null): void {
         this.root.hidden = exchange === null;
+        this.shown = exchange;
         if (!exchange) return;
         const { answer } = exchange;
-        setText(this.request, exchange.curl);
+        this.write();
         setText(this.answer, answer.length > SHOWN ? `${answer.slice(0, SHOWN)}\n… ${answer.length - SHOWN} more characters` : answer);
+    }
+
+    private write(): void {
+        this.languages.value = language;
+        if (this.shown) setText(this.request, SNIPPETS[language](this.shown, location.origin));
     }
 }

@@ -137,6 +137,12 @@ export class Eye {
         return [(x / this.width) * 2 - 1, 1 - (y / this.height) * 2];
     }
 
+    /** Where a point of the scene is in the picture, in pixels from its top left. */
+    pixelOf(at: Vector3): { x: number; y: number } {
+        const { x, y } = at.clone().project(this.camera);
+        return { x: ((x + 1) / 2) * this.width, y: ((1 - y) / 2) * this.height };
+    }
+
     rayAt(pixel: { x: number; y: number }): Ray {
         const [u, v] = this.device(pixel);
         const near = new Vector3(u, v, -1).unproject(this.camera);

@@ -1,8 +1,9 @@
 // Keeps the store at the daemon's state: loads a scene, follows its events, and fetches what they name. Nothing is polled.
+import { OWN } from "./asking";
 import type { Box } from "./box";
-import { type Client, Problem, scenePath } from "./client";
-import { type At, type Pair, type Relation, type SceneInfo, Snapshot, type Store } from "./store";
-import { messages } from "./stream";
+import { type Client, messages, Problem, scenePath } from "./client";
+import { type Pair, type Relation, Snapshot } from "./snapshot";
+import type { At, SceneInfo, Store } from "./store";
 
 const PAGE = 10_000; // boxes a page of the list, the most that the API gives
 const ONE_BY_ONE = 8; // so many new boxes are read one by one, more by listing all
@@ -47,6 +48,9 @@ const sleep = (ms: number, signal: AbortSignal) =>
         const timer = setTimeout(resolve, ms);
         signal.addEventListener("abort", () => (clearTimeout(timer), resolve()), { once: true });
     });
+
+/** Of an event's id. Revisions of one epoch are those of one scene in one process. */
+const epochOf = (id: string | undefined) => id?.split(".")[1];
 
 export class Feed {
     private follow = new AbortController();
@@ -109,13 +113,16 @@ export class Feed {
                     last = "";
                 }
                 const path = scenePath(scene, "/events?topics=collisions,boxes,commits&include=pose");
-                const stream = messages(this.client, path, last, signal, () => {
+                const connect = async (stop: AbortSignal) => {
+                    const headers: Record<string, string> = { Accept: "text/event-stream", ...(last && { "Last-Event-ID": last }) };
+                    const received = await this.client.stream(path, headers, stop);
                     wait = FIRST_WAIT_MS;
                     opened = true;
                     if (!fresh) store.setConnection("live");
-                });
-                for await (const message of stream) {
-                    const changes = message.data as Changes;
+                    return received;
+                };
+                for await (const message of messages(connect, { signal })) {
+                    const changes = JSON.parse(message.data) as Changes;
                     if (message.event === "gone") {
                         store.setConnection("gone", "The scene was deleted. Choose another one above.");
                         this.follow.abort();
@@ -129,11 +136,14 @@ export class Feed {
                         break;
                     }
                     if (message.event === "state") {
-                        await this.loadBoxes(scene, signal);
+                        const missed = !fresh && epochOf(message.id) === epochOf(last);
+                        if (!missed) store.ring.reset();
+                        await this.loadBoxes(scene, signal, missed);
+                        store.ring.begin(store.revision, store.time);
                         fresh = false;
                         store.setConnection("live");
                     }
-                    last = message.id;
+                    last = message.id || last;
                     this.take(message.event, changes);
                 }
                 // what was missed is asked for by the last id
@@ -159,6 +169,7 @@ export class Feed {
         const { store } = this;
         store.info = null;
         store.loaded = "";
+        store.ring.reset();
         store.setBoxes([]);
         store.live.setPairs([]);
         store.revision = 0;
@@ -199,10 +210,12 @@ export class Feed {
         return list;
     }
 
-    private async loadBoxes(scene: string, signal: AbortSignal): Promise<void> {
+    /** Reads all boxes; `missed`: no events will tell how they came to be so. */
+    private async loadBoxes(scene: string, signal: AbortSignal, missed = false): Promise<void> {
         const list = await this.list(scene, "", signal);
         const { store } = this;
-        store.setBoxes(list.boxes);
+        if (missed) store.ring.begin(list.revision, list.time);
+        store.setBoxes(list.boxes, missed);
         store.loaded = scene;
         store.revision = list.revision;
         store.time = list.time;
@@ -213,13 +226,14 @@ export class Feed {
         const { store } = this;
         const { live } = store;
         const pairs = changes.pairs ?? [];
+        store.ring.begin(changes.revision, changes.time);
         if (event === "state") {
-            live.setPairs(pairs.map(([a, b]) => [a, b, null]));
+            store.setPairs(pairs);
             for (const pair of live.pairs) this.wantRelation.add(pair);
         } else if (event === "begin") {
-            for (const [a, b] of pairs) this.wantRelation.add(live.addPair(a, b, null));
+            for (const [a, b] of pairs) this.wantRelation.add(store.join(a, b));
         } else if (event === "end") {
-            for (const [a, b] of pairs) live.removePair(a, b);
+            for (const [a, b] of pairs) store.part(a, b);
         } else if (event === "boxes") {
             for (const name of changes.removed ?? []) {
                 store.dropBox(name);
@@ -239,20 +253,25 @@ export class Feed {
         void this.fetchWanted();
     }
 
-    /** Takes the poses that came with the event, of boxes that are known; gives their names. Where a box stands in its frame they do not say. */
+    /** Takes the poses that came with the event, of boxes that are known; gives the names of those of which no more is to be read. */
     private place({ revision, columns }: Changes): Set<string> {
         const { store } = this;
         const placed = new Set<string>();
+        const posed: [Box, Box][] = []; // as they were, and are
         columns?.ids.forEach((id, i) => {
             const box = store.boxOf(id);
-            if (!box || box.frame !== undefined || this.wantPut.has(box.name)) return;
-            placed.add(box.name);
-            if ((box.seen ?? 0) > revision) return;
+            if (!box) return;
             const n = store.dimensions;
             const center = columns.centers.slice(n * i, n * i + n);
             const turned = n === 2 ? { angle: columns.angles?.[i] ?? box.angle } : { rotation: columns.rotations?.slice(4 * i, 4 * i + 4) ?? box.rotation };
-            store.putBox({ ...box, center, ...turned, seen: revision });
+            posed.push([box, { ...box, center, ...turned, seen: revision }]);
         });
+        store.ring.pose(posed);
+        for (const [{ name, frame, seen }, box] of posed) {
+            if (this.wantPut.has(name)) continue;
+            if (frame === undefined) placed.add(name); // of the others it is read where they stand in their frame
+            if ((seen ?? 0) <= revision) store.putBox(box);
+        }
         return placed;
     }
 
@@ -339,7 +358,7 @@ export class Feed {
             const pairs: [string, string][] = [];
             for (let n = i; n < Math.min(i + 2 * BATCH, names.length); n += 2) pairs.push([names[n], names[n + 1] ?? names[n]]);
             const path = scenePath(scene, "/query/pairs");
-            const { results, revision } = await this.client.call<PairsAnswer>("POST", path, { pairs, want: ["pose"] }, signal);
+            const { results, revision } = await this.client.call<PairsAnswer>("POST", path, { pairs, want: ["pose"], tag: OWN }, signal);
             results.forEach(({ pose, missing }, n) => {
                 pairs[n].forEach((name, side) => {
                     const box = boxes.get(name);
@@ -354,10 +373,10 @@ export class Feed {
     private async readRelations(scene: string, pairs: Pair[], signal: AbortSignal): Promise<void> {
         for (let i = 0; i < pairs.length; i += BATCH) {
             const some = pairs.slice(i, i + BATCH);
-            const body = { pairs: some.map(({ a, b }) => [a, b]), want: ["relation"] };
+            const body = { pairs: some.map(({ a, b }) => [a, b]), want: ["relation"], tag: OWN };
             const path = scenePath(scene, "/query/pairs");
             const { results } = await this.client.call<PairsAnswer>("POST", path, body, signal);
-            some.forEach((pair, n) => this.store.live.relate(pair, results[n].relation ?? null));
+            some.forEach((pair, n) => this.store.relate(pair, results[n].relation ?? null));
             this.store.streamed("pairs");
         }
     }
@@ -369,9 +388,7 @@ export class Feed {
         const { signal } = this.look;
         const { store } = this;
         if (at === null) {
-            store.past = null;
-            store.restocked = true;
-            store.changed("boxes", "pairs", "status", "history");
+            store.look(null);
             return;
         }
         const scene = store.info?.name ?? "";
@@ -381,7 +398,7 @@ export class Feed {
             this.client.call<{ pairs: { pair: [string, string]; relation: Relation }[] }>(
                 "POST",
                 scenePath(scene, "/query/all-pairs"),
-                { at, want: ["relation"] },
+                { at, want: ["relation"], tag: OWN },
                 signal,
             ),
         ]);
@@ -390,16 +407,14 @@ export class Feed {
         for (const box of list.boxes) snapshot.boxes.set(box.name, box);
         snapshot.setPairs(contacts.pairs.map(({ pair: [a, b], relation }) => [a, b, relation]));
         const seen = list.at ?? list;
-        store.restocked = true;
-        store.past = { at, revision: seen.revision, time: seen.time, snapshot };
-        store.changed("boxes", "pairs", "status", "history");
+        store.look({ at, revision: seen.revision, time: seen.time, snapshot });
     }
 
     /** Reads how far the history reaches back. */
     async readHistory(): Promise<void> {
         if (!this.store.info) return;
         const info = await this.client.call<SceneInfo>("GET", scenePath(this.store.info.name));
-        this.store.info.oldest = info.oldest;
+        Object.assign(this.store.info, info);
         this.store.changed("history");
     }
 }

@@ -1,12 +1,15 @@
-// Boxes to and from files: a JSON list of boxes with their names, or the lines of an obbd export.
+// Boxes to and from files: a JSON list of boxes with their names, boxes by name as a commit puts them, the lines of an obbd export,
+// a table, or a glTF file.
 import { type Box, type PutBox, putOf } from "./box";
+import { boxesOfTable } from "./csv";
 import { el } from "./dom";
 import type { Puts } from "./edits";
+import { boxesOfGltf, isGltf, textOf } from "./gltf";
 
 /** @throws Error with a sentence about what is wrong. */
-export function parseBoxes(text: string): Puts {
+export function parseBoxes(bytes: ArrayBuffer): Puts {
     const changes: Puts = new Map();
-    for (const entry of entries(text)) {
+    for (const entry of entries(textOf(bytes))) {
         if (typeof entry !== "object" || entry === null) throw new Error("An entry of the list is not a box.");
         const { name, id: _, ...box } = entry as Record<string, unknown>;
         if (typeof name !== "string" || name === "") throw new Error("A box of the list has no name.");
@@ -18,6 +21,7 @@ export function parseBoxes(text: string): Puts {
 }
 
 function entries(text: string): unknown[] {
+    if (!/^\s*[[{]/.test(text)) return boxesOfTable(text.replace(/^\ufeff/, ""));
     let whole: unknown;
     try {
         whole = JSON.parse(text);
@@ -25,7 +29,8 @@ function entries(text: string): unknown[] {
         // not one JSON text: lines
     }
     if (Array.isArray(whole)) return whole;
-    if (whole !== undefined) throw new Error("The file is neither a list of boxes nor an export.");
+    if (isGltf(whole)) return boxesOfGltf(whole);
+    if (typeof whole === "object" && whole !== null && !isLine(whole)) return boxesByName(whole as Record<string, unknown>);
     const lines = text.split("\n").filter((line) => line.trim() !== "");
     return lines.flatMap((line, i) => {
         try {
@@ -34,6 +39,24 @@ function entries(text: string): unknown[] {
         } catch {
             throw new Error(`Line ${i + 1} of the file is not JSON.`);
         }
+    });
+}
+
+/** Is it the one line of an export, which has no other? */
+function isLine(whole: object): boolean {
+    return "format" in whole || typeof (whole as { name?: unknown }).name === "string";
+}
+
+/** Boxes as a commit has them in `put`, or the commit itself. */
+function boxesByName(whole: Record<string, unknown>): unknown[] {
+    const inside = Object.values(Object(whole.put) as object); // of a box called “put” these are points
+    const isCommit = "put" in whole && (Array.isArray((whole.put as { names?: unknown }).names) || inside.every((box) => typeof box === "object" && !Array.isArray(box)));
+    if (isCommit && "frames" in whole) throw new Error("The file makes frames, which the page does not: send it as a commit.");
+    const put = Object(isCommit ? whole.put : whole) as Record<string, unknown>;
+    if (Array.isArray(put.names)) throw new Error("The file holds boxes in columns, which the page does not read: send it as a commit.");
+    return Object.entries(put).map(([name, box]) => {
+        if (typeof box !== "object" || box === null) throw new Error(`“${name}” is not a box; the file is neither a list of boxes, nor boxes by name, nor an export, a table or glTF.`);
+        return { ...box, name };
     });
 }
 

@@ -11,28 +11,36 @@ import {
     Matrix4,
     type Ray,
     ShaderMaterial,
+    Vector2,
     Vector3,
 } from "three";
 import { type Box, matrixOf, type Pose } from "./box";
 import type { Palette } from "./palette";
 
 const VERTEX = `
-varying vec2 vUv; varying vec3 vColor; varying vec3 vNormal;
+attribute float look; // 1: found, 2: stands back, 4: not shown
+varying vec2 vUv; varying vec3 vColor; varying vec3 vNormal; varying float vLook; varying float vHeight;
 void main() {
-    vUv = uv; vColor = instanceColor; vNormal = normalize(mat3(instanceMatrix) * normal);
-    gl_Position = projectionMatrix * (viewMatrix * (instanceMatrix * vec4(position, 1.0)));
+    vec4 place = instanceMatrix * vec4(position, 1.0);
+    vUv = uv; vColor = instanceColor; vNormal = normalize(mat3(instanceMatrix) * normal); vLook = look; vHeight = place.y;
+    gl_Position = look > 3.5 ? vec4(2.0, 2.0, 2.0, 1.0) : projectionMatrix * (viewMatrix * place);
 }`;
 // edges fade out where a face has too few pixels for them
 const FRAGMENT = `
-uniform vec3 edge; uniform float even;
-varying vec2 vUv; varying vec3 vColor; varying vec3 vNormal;
+uniform vec3 edge; uniform vec3 hit; uniform vec3 back; uniform float even; uniform float stripe; uniform vec2 heights;
+varying vec2 vUv; varying vec3 vColor; varying vec3 vNormal; varying float vLook; varying float vHeight;
 void main() {
+    float found = step(0.5, mod(vLook + 0.1, 2.0)) * step(mod(gl_FragCoord.x + gl_FragCoord.y, 2.0 * stripe), stripe);
+    vec3 color = mix(vColor, hit, found);
+    // from above, where no light tells what lies on what, the lower the darker
+    color *= heights.y > 0.0 ? mix(0.6, 1.0, clamp((vHeight - heights.x) / heights.y, 0.0, 1.0)) : 1.0;
     vec2 slope = max(fwidth(vUv), vec2(1e-6));
     vec2 pixels = min(vUv, 1.0 - vUv) / slope;
     float rim = (1.0 - smoothstep(0.5, 1.5, min(pixels.x, pixels.y))) * smoothstep(2.0, 24.0, 1.0 / max(slope.x, slope.y));
     vec3 n = normalize(vNormal);
     float light = 0.80 + 0.20 * n.y + 0.10 * n.x - 0.02 * n.z;
-    gl_FragColor = vec4(mix(vColor * mix(light, 1.0, even), edge, 0.6 * rim), 1.0);
+    vec3 shown = mix(color * mix(light, 1.0, even), edge, 0.6 * rim);
+    gl_FragColor = vec4(mix(shown, back, 0.65 * step(1.5, vLook)), 1.0);
 }`;
 
 /** The least and the greatest coordinates. */
@@ -74,12 +82,15 @@ export interface Bounds {
     reach: Vector3; // half sizes along the axes
 }
 
+const [FOUND, FAINT, HIDDEN] = [1, 2, 4];
+
 export class Instances {
     readonly group = new Group();
-    private readonly material = new ShaderMaterial({ vertexShader: VERTEX, fragmentShader: FRAGMENT, uniforms: { edge: { value: null }, even: { value: 0 } } });
+    private readonly material = new ShaderMaterial({ vertexShader: VERTEX, fragmentShader: FRAGMENT, uniforms: { edge: { value: null }, hit: { value: null }, back: { value: null }, even: { value: 0 }, stripe: { value: 3 }, heights: { value: new Vector2() } } });
     private mesh = this.makeMesh(256);
     private drawn: Box[] = []; // in the order of the instances
     private readonly place = new Map<string, number>();
+    private radii = new Float64Array(256); // of the spheres around them, squared, and a little more
     private flat = false;
     private known: Extent | null = null; // of all that is drawn, or somewhat more
 
@@ -87,6 +98,7 @@ export class Instances {
         const mesh = new InstancedMesh(new BoxGeometry(2, 2, 2), this.material, room);
         mesh.instanceMatrix.setUsage(DynamicDrawUsage);
         mesh.instanceColor = new InstancedBufferAttribute(new Float32Array(room * 3), 3);
+        mesh.geometry.setAttribute("look", new InstancedBufferAttribute(new Float32Array(room), 1).setUsage(DynamicDrawUsage));
         mesh.frustumCulled = false;
         mesh.count = 0;
         this.group.add(mesh);
@@ -106,6 +118,7 @@ export class Instances {
             this.mesh.geometry.dispose();
             this.mesh.dispose();
             this.mesh = this.makeMesh(2 ** Math.ceil(Math.log2(next.length)));
+            this.radii = new Float64Array(this.mesh.instanceMatrix.count);
             this.drawn = [];
         }
         const { drawn } = this;
@@ -115,7 +128,7 @@ export class Instances {
             next.forEach((box, i) => this.place.set(box.name, i));
         }
         next.forEach((box, i) => {
-            if (box !== drawn[i]) this.mesh.setMatrixAt(i, matrixOf(box));
+            if (box !== drawn[i]) this.set(i, box);
         });
         this.mesh.instanceMatrix.addUpdateRange(0, 16 * next.length);
         this.mesh.instanceMatrix.needsUpdate = true;
@@ -133,11 +146,16 @@ export class Instances {
         return true;
     }
 
+    private set(i: number, pose: Pose): void {
+        this.mesh.setMatrixAt(i, matrixOf(pose));
+        this.radii[i] = 1.0001 * pose.half_extents.reduce((sum, half) => sum + half * half, 1e-12);
+    }
+
     private put(i: number, pose: Pose): void {
         const { instanceMatrix } = this.mesh;
         const { array } = instanceMatrix;
         if (this.known?.ends(array, 16 * i)) this.known = null;
-        this.mesh.setMatrixAt(i, matrixOf(pose));
+        this.set(i, pose);
         this.known?.add(array, 16 * i);
         instanceMatrix.addUpdateRange(16 * i, 16);
         instanceMatrix.needsUpdate = true;
@@ -150,7 +168,50 @@ export class Instances {
     }
 
     paint(palette: Palette): void {
-        this.material.uniforms.edge.value = palette.edge;
+        const { edge, hit, back } = this.material.uniforms;
+        edge.value = palette.edge;
+        hit.value = palette.hit;
+        back.value = palette.back;
+    }
+
+    /** Seen from above, what is lower is darker. */
+    shadeHeights(shaded: boolean): void {
+        const { middle, reach } = this.bounds;
+        this.material.uniforms.heights.value.set(middle.y - reach.y, shaded ? 2 * reach.y : 0);
+    }
+
+    private get looks(): InstancedBufferAttribute {
+        return this.mesh.geometry.getAttribute("look") as InstancedBufferAttribute;
+    }
+
+    /** Those found are striped, those that stand back are faint, and of those that are not among `only` nothing is seen. */
+    look(found: Set<string>, forth: Set<string> | null, only: Iterable<string> | null): void {
+        const { array } = this.looks;
+        const rest = forth ? FAINT : 0;
+        const set = (names: Iterable<string>, look: number) => {
+            for (const name of names) {
+                const i = this.place.get(name);
+                if (i !== undefined) array[i] = look;
+            }
+        };
+        array.fill(only ? HIDDEN : rest, 0, this.drawn.length);
+        set(only ?? [], rest);
+        set(forth ?? [], 0);
+        set(found, FOUND);
+        this.looks.addUpdateRange(0, this.drawn.length);
+        this.looks.needsUpdate = true;
+    }
+
+    /** Whether these are among those shown, where not all are. */
+    hide(names: Iterable<string>, hidden: (name: string) => boolean): void {
+        const { looks } = this;
+        for (const name of names) {
+            const i = this.place.get(name);
+            if (i === undefined || (looks.array[i] & FOUND) !== 0) continue;
+            looks.array[i] = hidden(name) ? HIDDEN : looks.array[i] & FAINT;
+            looks.addUpdateRange(i, 1);
+            looks.needsUpdate = true;
+        }
     }
 
     colour(of: (name: string) => Color): void {
@@ -184,12 +245,17 @@ export class Instances {
         let best = Infinity;
         let found = -1;
         const { array } = this.mesh.instanceMatrix;
+        const looks = this.looks.array;
         const { origin: o, direction: d } = ray;
         for (let i = 0; i < this.drawn.length; i++) {
+            if (looks[i] >= HIDDEN) continue;
             let enter = -Infinity;
             let leave = Infinity;
             const m = 16 * i;
             const [x, y, z] = [o.x - array[m + 12], o.y - array[m + 13], o.z - array[m + 14]];
+            // most boxes are nowhere near the ray: their spheres are passed by
+            const way = x * d.x + y * d.y + z * d.z;
+            if (x * x + y * y + z * z - way * way > this.radii[i]) continue;
             for (let column = m; column < m + 12; column += 4) {
                 const [a, b, c] = [array[column], array[column + 1], array[column + 2]];
                 const half = a * a + b * b + c * c; // squared, and so are the two that follow scaled

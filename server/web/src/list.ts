@@ -2,7 +2,8 @@
 import type { Box } from "./box";
 import { byId, el } from "./dom";
 import { Hold, Keyed, setText } from "./keyed";
-import { counted, type Store } from "./store";
+import { counted } from "./snapshot";
+import type { Store } from "./store";
 
 type Row = { box: Box } | { entity: string; boxes: Box[]; open: boolean };
 
@@ -179,6 +180,7 @@ export class List {
             classes.push("entity");
             mark.className = "twist";
             setText(mark, row.open ? "▾" : "▸");
+            setText(spoken, contacts > 0 ? "boxes and contacts:" : "boxes:");
             setText(name, row.entity);
             setText(count, contacts > 0 ? `${boxes.length} · ${contacts}` : String(boxes.length));
         }

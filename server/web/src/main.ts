@@ -1,20 +1,27 @@
 // Puts the parts together: what the buttons and keys do.
-import { ALL_BITS, type PutBox, putOf } from "./box";
+import { ALL_BITS, numbers, type PutBox, putOf } from "./box";
 import { Client, Problem, scenePath } from "./client";
 import { byId, el, typing } from "./dom";
+import { MODES } from "./colouring";
+import { Drag } from "./drag";
 import { Edits, type Puts } from "./edits";
 import type { Side } from "./eye";
 import { Feed } from "./feed";
 import { download, formatBoxes, parseBoxes } from "./files";
 import type { Handle } from "./handles";
 import { Inspector } from "./inspector";
+import { Lag } from "./lag";
 import { List } from "./list";
 import type { Mark } from "./marks";
+import { Playback } from "./playback";
 import { PROBE_KINDS, Probes } from "./probes";
 import { Relations } from "./relations";
+import { Settings } from "./settings";
 import { Several } from "./several";
+import { Shots } from "./shots";
 import { Start } from "./start";
 import { Store } from "./store";
+import { tellStory } from "./story";
 import { Timeline } from "./timeline";
 import { View } from "./view";
 
@@ -25,7 +32,11 @@ const edits = new Edits(store, client, feed);
 const list = new List(store);
 const relations = new Relations(store, client);
 const probes = new Probes(store, client);
-const timeline = new Timeline(store, feed);
+const playback = new Playback(store, feed);
+const lag = new Lag(store, client);
+const shots = new Shots(store, client, playback);
+const settings = new Settings(store, client);
+new Timeline(store, playback);
 new Inspector(store, edits);
 new Several(store, edits);
 new Start(store, client);
@@ -34,25 +45,24 @@ new Start(store, client);
 
 let view: View | null = null;
 try {
-    view = new View(byId("view"), byId("tip"), byId("compass"), store);
+    view = new View(byId("view"), byId("tip"), byId("compass"), store, client);
 } catch {
     byId("no-webgl").hidden = false;
     document.body.classList.add("no-view");
 }
 
 const HANDLE_WORDS: Record<Handle, string> = { translate: "move", rotate: "turn", scale: "scale" };
-let relationMarks: Mark[] = [];
-let probeMarks: Mark[] = [];
-let hits = new Set<string>();
-relations.onMarks = (marks) => {
-    relationMarks = marks;
-    view?.show([...relationMarks, ...probeMarks], hits);
-};
-probes.onShow = (marks, found) => {
-    probeMarks = marks;
-    hits = found;
-    view?.show([...relationMarks, ...probeMarks], hits);
-};
+const shownBy = new Map<string, { marks: Mark[]; hits: Set<string> }>();
+function show(by: string, marks: Mark[], hits = new Set<string>()): void {
+    shownBy.set(by, { marks, hits });
+    const all = [...shownBy.values()];
+    view?.show(all.flatMap((one) => one.marks), new Set(all.flatMap((one) => [...one.hits])));
+}
+relations.onMarks = (marks) => show("relations", marks);
+probes.onShow = (marks, hits) => show("probes", marks, hits);
+shots.onShow = (marks, hits) => show("shots", marks, hits);
+lag.onShow = (marks, hits) => show("lag", marks, hits);
+lag.onThen = (poses) => view?.showElsewhere(poses);
 
 if (view) {
     const shown = view;
@@ -60,18 +70,28 @@ if (view) {
         if (store.tool === "select") store.pick(name, more);
         else if (store.tool === "area") store.pick(name, true);
         else if (store.tool === "sweep") name !== null && store.select([name]);
+        else if (at && store.tool === "lag") lag.click(name, numbers(at, store.dimensions));
         else if (at) probes.click(name, at, pixel);
     };
     shown.onAim = (at) => probes.aim(at);
     shown.dragFrom = () => probes.dragFrom();
     shown.onDrag = (at) => probes.drag(at);
+    shown.grips = () => probes.grips();
+    shown.onGrip = (grip, at, pixel) => probes.pull(grip, at, pixel);
     shown.onArea = (names, more) => {
         store.select(more ? [...new Set([...store.selection, ...names])] : names);
         store.setTool("select");
     };
+    let drag: Drag | null = null;
+    shown.onPass = (boxes, poses) => {
+        drag ??= new Drag(edits, boxes);
+        drag.move(poses);
+    };
     shown.onPoses = (boxes, poses) => {
         const what = poses.size === 1 ? [...poses.keys()][0] : `${poses.size} boxes`;
-        void edits.pose(`${HANDLE_WORDS[shown.handle]} ${what}`, boxes, poses).then(() => shown.settle());
+        const ended = drag ?? new Drag(edits, boxes);
+        drag = null;
+        void ended.end(`${HANDLE_WORDS[shown.handle]} ${what}`, poses).then(() => drag ?? shown.settle());
     };
     shown.onLook = markButtons;
 }
@@ -235,7 +255,7 @@ file.addEventListener("change", async () => {
     file.value = "";
     if (!chosen || !store.editable) return;
     try {
-        await edits.put(`import ${chosen.name}`, parseBoxes(await chosen.text()));
+        await edits.put(`import ${chosen.name}`, parseBoxes(await chosen.arrayBuffer()));
     } catch (error) {
         edits.failure = (error as Error).message;
         showMessages();
@@ -298,6 +318,26 @@ const commands: Record<string, () => void> = {
     side: () => look("side"),
     import: () => file.click(),
     export: exportBoxes,
+    back: () => playback.step(-1),
+    on: () => playback.step(1),
+    play: () => playback.toggle(),
+    loop: () => {
+        playback.looping = !playback.looping;
+        markButtons();
+    },
+    colours: () => {
+        const modes = Object.keys(MODES) as (keyof typeof MODES)[];
+        if (view) view.colouring.set(modes[(modes.indexOf(view.colouring.mode) + 1) % modes.length]);
+    },
+    only: () => {
+        view?.setOnly(!view.only);
+        markButtons();
+    },
+    trail: () => {
+        view?.setTrail(!view.trail);
+        markButtons();
+    },
+    settings: () => void settings.open(),
     help: () => byId<HTMLDialogElement>("help").showModal(),
 };
 for (const element of document.querySelectorAll<HTMLElement>("[data-command]"))
@@ -309,7 +349,7 @@ for (const element of document.querySelectorAll<HTMLElement>("[data-ask]"))
 for (const tab of document.querySelectorAll<HTMLElement>("[role=tab]")) {
     tab.addEventListener("click", () => {
         panel(tab.dataset.panel ?? "box");
-        store.setTool(tab.dataset.panel === "ask" ? byId<HTMLSelectElement>("probe-kind").value : "select");
+        store.setTool(tab.dataset.panel === "ask" ? byId<HTMLSelectElement>("probe-kind").value : tab.dataset.panel === "lag" ? "lag" : "select");
     });
     tab.addEventListener("keydown", (event) => {
         if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
@@ -338,8 +378,14 @@ const keys: Record<string, () => void> = {
     "4": commands.side,
     "/": () => byId("search").focus(),
     "?": commands.help,
-    "[": () => timeline.step(-1),
-    "]": () => timeline.step(1),
+    "[": commands.back,
+    "]": commands.on,
+    "{": () => playback.stepToTurn(-1),
+    "}": () => playback.stepToTurn(1),
+    p: commands.play,
+    t: commands.trail,
+    o: commands.only,
+    c: commands.colours,
     s: commands.snap,
     b: commands.area,
     Escape: () => {
@@ -379,6 +425,9 @@ function markButtons(): void {
         ["scale", store.tool === "select" && view?.handle === "scale"],
         ["area", store.tool === "area"],
         ["snap", snapping],
+        ["loop", playback.looping],
+        ["trail", view?.trail === true],
+        ["only", view?.only === true],
         ["perspective", view?.side === "perspective"],
         ["top", view?.side === "top"],
         ["front", view?.side === "front"],
@@ -395,6 +444,9 @@ function markButtons(): void {
         ["perspective", flat],
         ["top", flat],
         ["side", flat],
+        ["play", store.info === null],
+        ["settings", store.info === null],
+        ["trail", view === null],
     ]);
     for (const element of document.querySelectorAll<HTMLButtonElement>("button[data-command]")) {
         const command = element.dataset.command ?? "";
@@ -443,13 +495,19 @@ store.on(["boxes", "pairs"], showBusy);
 store.on(["selection", "tool", "scene"], markButtons);
 store.on(["tool"], () => {
     document.body.dataset.tool = store.tool;
+    if (store.tool === "lag" && store.past) playback.go(null);
+    if (store.tool !== "lag" && document.body.dataset.panel === "lag") panel("box");
     if (PROBE_KINDS.some(({ id }) => id === store.tool) && document.body.dataset.panel !== "ask") panel("ask");
 });
 store.on(["selection"], () => {
     byId("tab-box").textContent = store.selection.length > 0 ? "Selected" : "Start";
-    if (store.selection.length > 0 && store.tool === "select" && document.body.dataset.panel !== "list") panel("box");
+    if (store.selection.length > 0 && store.tool === "select" && !["list", "shots"].includes(document.body.dataset.panel ?? "")) panel("box");
 });
 
 panel("box");
+tellStory(store, () => {
+    panel("shots");
+    view?.colouring.set("entity");
+});
 showStatus();
 void start();

@@ -18,7 +18,7 @@ import {
 } from "three";
 import { matrixOf, type Numbers, point, type Pose } from "./box";
 
-export type Tint = "ask" | "hit" | "accent";
+export type Tint = "ask" | "hit" | "accent" | "miss" | "filtered" | "now";
 export type Mark = { tint: Tint } & (
     | { kind: "point"; at: Numbers }
     | { kind: "line"; from: Numbers; to: Numbers }

@@ -4,7 +4,7 @@ export interface Pixel {
     y: number; // from its top
 }
 
-type Press = Pixel & { id: number; way: "click" | "drag" | "area"; moved: boolean };
+type Press = Pixel & { id: number; way: "click" | "drag" | "grip" | "area"; moved: boolean };
 
 const CLICK_PX = { mouse: 4, pen: 6, touch: 12 }; // a press that moves less is a click
 
@@ -17,7 +17,10 @@ export class Pointer {
     onPress: (at: Pixel) => void = () => {};
     onClick: (more: boolean) => void = () => {};
     onDrag: (at: Pixel) => void = () => {};
+    /** The same of a grip, which is clicked if it is not moved. */
+    onGrip: (at: Pixel) => void = () => {};
     onArea: (from: Pixel, to: Pixel, end: boolean, more: boolean) => void = () => {};
+    /** Of a pointer that is not pressed. */
     onHover: (at: Pixel | null) => void = () => {};
     private pressed: Press | null = null;
     private readonly down = new Set<number>(); // pointers
@@ -30,7 +33,7 @@ export class Pointer {
         canvas.addEventListener("pointerleave", () => this.onHover(null));
     }
 
-    private pixel(event: PointerEvent): Pixel {
+    pixel(event: PointerEvent): Pixel {
         const { left, top } = this.canvas.getBoundingClientRect();
         return { x: event.clientX - left, y: event.clientY - top };
     }
@@ -62,6 +65,7 @@ export class Pointer {
         const least = CLICK_PX[event.pointerType as keyof typeof CLICK_PX] ?? CLICK_PX.mouse;
         pressed.moved ||= Math.hypot(at.x - pressed.x, at.y - pressed.y) > least;
         if (pressed.way === "drag") this.onDrag(at);
+        else if (pressed.way === "grip" && pressed.moved) this.onGrip(at);
         else if (pressed.way === "area" && pressed.moved) this.onArea(pressed, at, false, event.shiftKey);
     }
 
@@ -74,6 +78,7 @@ export class Pointer {
         const at = this.pixel(event);
         if (pressed.way === "drag") this.onDrag(at);
         else if (!pressed.moved) this.onClick(event.shiftKey || event.ctrlKey || event.metaKey);
+        else if (pressed.way === "grip") this.onGrip(at);
         else if (pressed.way === "area") this.onArea(pressed, at, true, event.shiftKey);
     }
 

@@ -1,7 +1,8 @@
 // Questions to the scene: put by clicks or numbers, asked again when the scene changes, drawn and listed.
 import { Vector3 } from "three";
-import { ALL_BITS, type Box, numbers, point, short, tidy, turn } from "./box";
-import { type Client, Problem, scenePath } from "./client";
+import { ask, Unasked } from "./asking";
+import { ALL_BITS, type Box, numbers, point, short, tidy, turn, withAt } from "./box";
+import { type Client, Problem } from "./client";
 import { byId, el, NumberRow } from "./dom";
 import { ExchangePanel } from "./exchange";
 import { setText } from "./keyed";
@@ -9,9 +10,14 @@ import { Latest } from "./latest";
 import type { Mark } from "./marks";
 import { vector } from "./relations";
 import { type Row, Rows } from "./rows";
-import type { Store } from "./store";
+import type { Relation } from "./snapshot";
+import type { Past, Store } from "./store";
 
 const LISTED = 200; // of what is found
+const PAIRS = 10_000; // asked for, of which the deepest are shown
+const DRAWN = 60; // pairs
+const LEAST = 1e-3; // half size of a shape that is sized by hand
+const MET = 100; // boxes that a sweep leaves out
 
 interface Hit {
     box: string;
@@ -32,7 +38,13 @@ interface Result {
 interface Answer {
     results?: Result[];
     count?: number;
-    pairs?: [string, string][];
+    pairs?: Pair[];
+}
+interface Pair {
+    pair: [string, string];
+    relation: Relation;
+    mtv?: { normal: number[]; depth: number };
+    points?: [number[], number[]];
 }
 
 /** A kind of question: its fields, how clicks fill them, the request, and what is drawn beside the hits. */
@@ -47,13 +59,29 @@ interface Probe {
     clicks: (values: number[][], at: number[], clicked: number) => number[][];
     body: (values: number[][], box: Box | null, on: boolean) => Record<string, unknown>;
     marks: (values: number[][], box: Box | null) => Mark[];
+    grips?: (values: number[][]) => Grip[];
 }
+
+/** A point to drag: its place, whether it sizes, and what it makes of the fields. */
+interface Grip {
+    at: number[];
+    sizes?: boolean;
+    pull: (to: number[]) => number[][];
+}
+
+/** Grips at the middles of faces that size a shape about its centre. */
+const sized = (center: number[], half: number[], pull: (axis: number, reach: number) => number[][]): Grip[] =>
+    half.map((reach, axis) => ({
+        at: center.map((value, i) => (i === axis ? value + reach : value)),
+        sizes: true,
+        pull: (to) => pull(axis, Math.max(LEAST, Math.abs(to[axis] - center[axis]))),
+    }));
 
 const PROBES: Record<string, Probe> = {
     ray: {
         title: "Ray",
         kind: "ray",
-        hint: "Click where the ray starts, then what it is aimed at. It leaves out what it starts on, and goes on past what it is aimed at.",
+        hint: "Click where the ray starts, then what it is aimed at. Its ends can be dragged. It leaves out what it starts on, and goes on past what it is aimed at.",
         fields: [
             ["From", "vector", [-19, 1.2, 0]],
             ["To", "vector", [19, 1.2, 0]],
@@ -66,6 +94,10 @@ const PROBES: Record<string, Probe> = {
             { kind: "point", tint: "ask", at: from },
             { kind: "arrow", tint: "ask", from, to },
         ],
+        grips: ([from, to]) => [
+            { at: from, pull: (at) => [at, to] },
+            { at: to, pull: (at) => [from, at] },
+        ],
     },
     point: {
         title: "Point",
@@ -75,11 +107,12 @@ const PROBES: Record<string, Probe> = {
         clicks: (_, at) => [at],
         body: ([at]) => ({ points: [at] }),
         marks: ([at]) => [{ kind: "point", tint: "ask", at }],
+        grips: ([at]) => [{ at, pull: (to) => [to] }],
     },
     sphere: {
         title: "Sphere",
         kind: "overlap",
-        hint: "Click where the sphere is to be.",
+        hint: "Click where the sphere is to be. Its points are dragged: the middle moves it, the other sizes it.",
         fields: [
             ["Center", "vector", [0, 1, 0]],
             ["Radius", "number", [2]],
@@ -87,11 +120,12 @@ const PROBES: Record<string, Probe> = {
         clicks: ([, radius], at) => [at, radius],
         body: ([center, [radius]]) => ({ shapes: [{ sphere: { center, radius } }] }),
         marks: ([center, [radius]]) => [{ kind: "sphere", tint: "ask", center, radius }],
+        grips: ([center, [radius]]) => [{ at: center, pull: (to) => [to, [radius]] }, ...sized(center, [radius], (_, reach) => [center, [tidy(reach)]])],
     },
     box: {
         title: "Box",
         kind: "overlap",
-        hint: "Click where the box is to be. Nothing is stored.",
+        hint: "Click where the box is to be. Its points are dragged: the middle moves it, the others size it. Nothing is stored.",
         fields: [
             ["Center", "vector", [0, 1, 0]],
             ["Half size", "vector", [2, 1, 2]],
@@ -99,6 +133,7 @@ const PROBES: Record<string, Probe> = {
         clicks: ([, half], at) => [at, half],
         body: ([center, half_extents]) => ({ shapes: [{ center, half_extents }] }),
         marks: ([center, half_extents]) => [{ kind: "box", tint: "ask", box: { center, half_extents } }],
+        grips: ([center, half]) => [{ at: center, pull: (to) => [to, half] }, ...sized(center, half, (axis, reach) => [center, withAt(half, axis, tidy(reach))])],
     },
     sweep: {
         title: "Sweep",
@@ -129,6 +164,7 @@ const PROBES: Record<string, Probe> = {
         clicks: ([, k], at) => [at, k],
         body: ([at, [k]]) => ({ points: [at], k }),
         marks: ([at]) => [{ kind: "point", tint: "ask", at }],
+        grips: ([at, k]) => [{ at, pull: (to) => [to, k] }],
     },
     pairs: {
         title: "All pairs",
@@ -136,7 +172,7 @@ const PROBES: Record<string, Probe> = {
         hint: "All colliding pairs among the boxes that the filter lets take part.",
         fields: [],
         clicks: (values) => values,
-        body: () => ({}),
+        body: () => ({ want: ["relation", "mtv", "distance"], limit: PAIRS }),
         marks: () => [],
     },
 };
@@ -152,6 +188,7 @@ export class Probes {
     private readonly mode = byId<HTMLSelectElement>("probe-mode");
     private readonly reach = byId<HTMLSelectElement>("probe-reach");
     private readonly except = byId<HTMLInputElement>("probe-except");
+    private readonly met = byId<HTMLInputElement>("probe-met");
     private readonly filter = ["filter-category", "filter-mask", "filter-prefix"].map((id) => byId<HTMLInputElement>(id));
     private readonly exchange = new ExchangePanel();
     private readonly sum = el("h2", { class: "sub" });
@@ -164,6 +201,7 @@ export class Probes {
     private current = "";
     private built = "";
     private asked = false;
+    private state: Past | null = null; // that was asked last
     private readonly question = new Latest(() => this.work()); // drags and commits may come faster than answers
 
     constructor(
@@ -175,13 +213,13 @@ export class Probes {
         for (const { id, title } of PROBE_KINDS) this.kind.append(el("option", { value: id }, title));
         this.kind.addEventListener("change", () => store.setTool(this.kind.value));
         this.mode.addEventListener("change", () => this.ask());
-        for (const input of [this.reach, this.except, ...this.filter]) input.addEventListener("change", () => this.asked && this.ask());
+        for (const input of [this.reach, this.except, this.met, ...this.filter]) input.addEventListener("change", () => this.asked && this.ask());
         byId("probe-ask").addEventListener("click", () => {
             this.read();
             this.ask();
         });
         store.on(["tool", "scene"], () => this.choose());
-        store.on(["boxes", "history"], () => this.asked && this.ask());
+        store.on(["boxes", "history"], () => this.asked && this.stale && this.ask());
         store.on(["selection"], () => this.probe.needsBox && (this.asked ? this.ask() : this.draw([])));
         this.choose();
     }
@@ -219,6 +257,7 @@ export class Probes {
         this.form.replaceChildren(...this.rows.map((row) => row.root));
         byId("probe-mode-row").hidden = !this.probe.modes;
         byId("probe-reach-row").hidden = byId("probe-except-row").hidden = !this.probe.aims;
+        byId("probe-met-row").hidden = !this.probe.needsBox;
         this.reach.value = "to";
         this.except.value = "";
         this.write();
@@ -241,6 +280,11 @@ export class Probes {
         const good = values.every((value) => value !== null);
         if (good) this.values.set(this.current, values as number[][]);
         return good;
+    }
+
+    /** May the scene answer otherwise than before? The past does not change. */
+    private get stale(): boolean {
+        return this.store.past === null || this.store.past !== this.state;
     }
 
     /** Is the next click what the probe is aimed at? */
@@ -273,6 +317,23 @@ export class Probes {
         this.onShow(probe.marks(probe.clicks(this.numbers, numbers(at, store.dimensions), this.clicked), store.selected), new Set());
     }
 
+    /** Points that can be dragged now, and whether they size something. */
+    grips(): { at: Vector3; sizes: boolean }[] {
+        if (this.store.tool !== this.current || this.aiming || !this.asked) return [];
+        return (this.probe.grips?.(this.numbers) ?? []).map(({ at, sizes }) => ({ at: point(at), sizes: sizes === true }));
+    }
+
+    /** A grip, by its place among them, was dragged to that point; what is found follows. */
+    pull(grip: number, to: Vector3, pixel: number): void {
+        const { store, probe } = this;
+        const pulled = probe.grips?.(this.numbers)[grip];
+        if (!pulled) return;
+        const spot = numbers(spotOf(to, pixel, undefined), store.dimensions).map(tidy);
+        this.values.set(this.current, pulled.pull(spot));
+        this.write();
+        this.ask();
+    }
+
     /** The point that the path of a sweep starts from, while there is one to drag. */
     dragFrom(): Vector3 | null {
         const box = this.store.selected;
@@ -294,8 +355,16 @@ export class Probes {
         if (mask !== "") filter.mask = bits(this.filter[1], mask);
         if (prefix !== "") filter.prefix = prefix;
         if (this.probe.aims && this.except.value !== "") filter.exclude = [this.except.value];
+        const met = this.probe.needsBox && this.met.checked ? this.metBefore : [];
+        if (met.length > 0) filter.exclude = met;
         return Object.keys(filter).length > 0 ? filter : null;
     };
+
+    /** What the box that is moved stands in or against before it moves. */
+    private get metBefore(): string[] {
+        const { selection, shown } = this.store;
+        return [...(shown.touched.get(selection[0])?.keys() ?? [])].slice(0, MET);
+    }
 
     private ask(): void {
         this.asked = true;
@@ -314,19 +383,18 @@ export class Probes {
         if (probe.modes) body.mode = this.mode.value;
         const filter = this.filterOf();
         if (filter) body.filter = filter;
-        if (store.past) body.at = store.past.at;
         if (!store.info) {
             this.say("There is no scene to ask.");
             return;
         }
-        const path = scenePath(store.info.name, `/query/${probe.kind}`);
+        this.state = store.past;
         try {
-            const answer = await this.client.call<Answer>("POST", path, body);
+            const { path, body: sent, answer } = await ask<Answer>(store, this.client, probe.kind, body);
             if (current !== this.current || !this.asked) return;
-            this.exchange.show({ curl: this.client.curl(path, body), answer: JSON.stringify(answer, null, 1) });
+            this.exchange.show({ path: path, body: sent, curl: this.client.curl(path, sent), answer: JSON.stringify(answer, null, 1) });
             this.show(answer);
         } catch (error) {
-            this.say(error instanceof Problem ? error.message : "The daemon does not answer.");
+            this.say(error instanceof Problem || error instanceof Unasked ? error.message : "The daemon does not answer.");
         }
     }
 
@@ -344,25 +412,30 @@ export class Probes {
             hits.push(hit);
             found.push({ name: hit.box, where: where(hit), more: hit.normal && `normal ${vector(hit.normal)}`, select: [hit.box] });
         }
-        for (const [a, b] of answer.pairs ?? []) {
-            hits.push({ box: a }, { box: b });
-            found.push({ name: `${a}, ${b}`, where: "", select: [a, b] });
-        }
+        const pairs = [...(answer.pairs ?? [])].sort((a, b) => depthOf(b) - depthOf(a));
+        for (const { pair, relation, mtv } of pairs)
+            found.push({
+                name: pair.join(", "),
+                where: relation === "touching" ? "touching" : `${short(mtv?.depth ?? 0)} deep`,
+                contact: relation === "touching" ? 1 : 2,
+                select: pair,
+            });
         const listed = found.slice(0, LISTED);
-        cut = Math.max(cut, found.length);
+        cut = Math.max(cut, answer.count ?? 0, found.length);
         const what = answer.pairs ? (cut === 1 ? "pair" : "pairs") : cut === 1 ? "box" : "boxes";
         setText(this.sum, cut === 0 ? "Nothing found" : `${cut} ${what} found`);
         this.list.show("Found", listed);
         this.rest.hidden = cut <= listed.length;
         setText(this.rest, `and ${cut - listed.length} more`);
         if (!this.found.isConnected) this.out.replaceChildren(this.found);
-        this.draw(hits);
+        this.draw(hits, pairs.slice(0, DRAWN));
     }
 
-    private draw(hits: Hit[]): void {
+    private draw(hits: Hit[], pairs: Pair[] = []): void {
         const { store } = this;
         const values = this.numbers;
         const marks = this.probe.marks(values, store.selected);
+        for (const { at, sizes } of this.probe.grips?.(values) ?? []) if (sizes) marks.push({ kind: "point", tint: "ask", at });
         // normals are drawn as long as a twentieth of the ray or motion
         const ends = this.current === "ray" ? point(values[1]).sub(point(values[0])) : point(values[0] ?? [0, 0, 0]);
         const length = ends.length() / 20;
@@ -382,8 +455,19 @@ export class Probes {
                 marks.push({ kind: "box", tint: "hit", box: { ...box, center } });
             }
         }
+        // a pair where it meets, and how far and where to the second one must go
+        for (const { mtv, points } of pairs) {
+            if (!points) continue;
+            const at = points[0].map((value, i) => (value + points[1][i]) / 2);
+            marks.push({ kind: "point", tint: "hit", at });
+            if (mtv && mtv.depth > 0) marks.push({ kind: "arrow", tint: "hit", from: at, to: at.map((value, i) => value + mtv.normal[i] * mtv.depth) });
+        }
         this.onShow(marks, new Set(hits.map(({ box }) => box)));
     }
+}
+
+function depthOf({ relation, mtv }: Pair): number {
+    return relation === "touching" ? 0 : (mtv?.depth ?? 0);
 }
 
 const WITHIN = 1e-3; // of a half size, from its faces

@@ -1,13 +1,15 @@
 // How the selected box stands to those that it collides with, and how two selected boxes stand to each other.
+import { ask, type Asked, OWN, Unasked } from "./asking";
 import { numbers, point, short } from "./box";
-import { type Client, scenePath } from "./client";
+import type { Client } from "./client";
 import { byId, el } from "./dom";
 import { ExchangePanel } from "./exchange";
 import { setText } from "./keyed";
 import { Latest } from "./latest";
 import type { Mark } from "./marks";
 import { type Row, Rows } from "./rows";
-import type { Relation, Store } from "./store";
+import type { Relation } from "./snapshot";
+import type { Past, Store } from "./store";
 
 const LISTED = 50; // partners of one box
 
@@ -32,6 +34,7 @@ export class Relations {
     private readonly list: Rows;
     private readonly rest = el("p", { class: "hint" });
     private readonly content: HTMLElement;
+    private state: Past | null = null; // that was asked last
     private readonly question = new Latest(() => this.update());
 
     constructor(
@@ -40,11 +43,13 @@ export class Relations {
     ) {
         this.list = new Rows((names) => store.select(names));
         this.content = el("section", {}, this.title, this.facts, this.list.root, this.rest, this.exchange.root);
-        store.on(["selection", "boxes", "pairs", "history"], () => this.question.ask());
+        store.on(["selection"], () => this.question.ask());
+        store.on(["boxes", "pairs", "history"], () => (store.past === null || store.past !== this.state) && this.question.ask()); // the past does not change
     }
 
     private async update(): Promise<void> {
         const { store } = this;
+        this.state = store.past;
         const names = store.selection.filter((name) => store.shown.boxes.has(name));
         const { boxes, touched } = store.shown;
         const id = (name: string) => boxes.get(name)?.id ?? 0;
@@ -60,17 +65,18 @@ export class Relations {
         const body: Record<string, unknown> = {
             pairs,
             want: compare ? ["relation", "mtv", "distance", "axis", "volume"] : ["relation", "mtv"],
+            tag: OWN,
         };
-        if (store.past) body.at = store.past.at;
-        const path = scenePath(store.info?.name ?? "", "/query/pairs");
-        let answer: { results: PairResult[] };
+        let asked: Asked<{ results: PairResult[] }>;
         try {
-            answer = await this.client.call("POST", path, body);
-        } catch {
+            asked = await ask(store, this.client, "pairs", body);
+        } catch (error) {
+            if (error instanceof Unasked) this.root.replaceChildren(el("p", { class: "hint" }, error.message));
             return; // the connection's state is shown elsewhere, and a new state comes with it
         }
+        const { path, body: sent, answer } = asked;
         if (names.join("\n") !== store.selection.join("\n")) return; // asked again already
-        this.exchange.show({ curl: this.client.curl(path, body), answer: JSON.stringify(answer, null, 1) });
+        this.exchange.show({ path: path, body: sent, curl: this.client.curl(path, sent), answer: JSON.stringify(answer, null, 1) });
         this.facts.hidden = !compare;
         this.list.root.hidden = compare;
         if (compare) this.compared(names, answer.results[0]);

@@ -7,7 +7,10 @@ export interface Row {
     where: string; // how far, how deep
     more?: string; // a line below
     contact?: 1 | 2; // the colour of a dot before the name
+    mark?: "hit" | "miss" | "filtered"; // the same, of a question
+    chosen?: boolean;
     title?: string;
+    key?: string; // if what it selects is not of it alone
     select: string[];
 }
 
@@ -33,7 +36,7 @@ export class Rows {
 
     show(label: string, rows: Row[]): void {
         this.root.ariaLabel = label;
-        this.shown = new Map(rows.map((row) => [row.select.join("\n"), row]));
+        this.shown = new Map(rows.map((row) => [row.key ?? row.select.join("\n"), row]));
         if (!this.hold.on) this.rows.show(this.shown);
     }
 
@@ -41,8 +44,10 @@ export class Rows {
         this.of.set(element, row);
         const button = element.firstElementChild as HTMLButtonElement;
         const [dot, name, where, more] = button.children as unknown as HTMLElement[];
-        dot.hidden = row.contact === undefined;
-        dot.className = `dot contact-${row.contact ?? 0}`;
+        dot.hidden = row.contact === undefined && row.mark === undefined;
+        dot.className = row.mark ? `dot mark-${row.mark}` : `dot contact-${row.contact ?? 0}`;
+        if (row.chosen === undefined) button.removeAttribute("aria-pressed");
+        else button.ariaPressed = String(row.chosen);
         setText(name, row.name);
         setText(where, row.where);
         more.hidden = !row.more;

@@ -1,12 +1,14 @@
 // What is said while nothing is selected: what there is, and what to do first.
 import { type Client, scenePath } from "./client";
 import { byId } from "./dom";
-import { counted, type Store } from "./store";
+import { counted } from "./snapshot";
+import type { Store } from "./store";
 
 export class Start {
     private readonly root = byId("start");
     private readonly select = byId<HTMLButtonElement>("start-select");
     private example = ""; // a box worth a look
+    private most = 0; // boxes that reach into it, when it was chosen
     private open = true; // there may be a better one, when more is known
 
     constructor(
@@ -32,7 +34,8 @@ export class Start {
         else if (boxes.size === 0) byId("start-sum").textContent = `An empty scene ${where}. Add a box, or import a file.`;
         else byId("start-sum").textContent = `${boxes.size} oriented ${boxes.size === 1 ? "box" : "boxes"} ${where}, ${counted(store.shown)}.`;
         byId("start-curl").textContent = this.client.curl(scenePath(name, "/query/all-pairs"), {});
-        if (this.open || !boxes.has(this.example)) this.choose();
+        const late = this.most === 0 && this.store.shown.deep > this.store.shown.unknown; // pairs came after the boxes
+        if (this.open || late || !boxes.has(this.example)) this.choose();
         this.select.hidden = this.example === "";
         this.select.textContent = `Select ${this.example}`;
     }
@@ -42,11 +45,11 @@ export class Start {
         const { boxes, pairs, touched, unknown } = this.store.shown;
         this.open = unknown > pairs.size / 2; // when a scene is loaded
         this.example = "";
-        let most = 0;
+        this.most = 0;
         for (const name of boxes.keys()) {
             let deep = 0;
             for (const { relation } of touched.get(name)?.values() ?? []) if (relation !== "touching") deep++;
-            if (this.example === "" || deep > most) [this.example, most] = [name, deep];
+            if (this.example === "" || deep > this.most) [this.example, this.most] = [name, deep];
         }
     }
 }

@@ -1,7 +1,8 @@
 // What the page knows, in one place. Others read it, change it through the methods here, and hear of changes by topic.
 import type { Box } from "./box";
+import { Ring } from "./ring";
+import { type Pair, type Relation, Snapshot } from "./snapshot";
 
-export type Relation = "separate" | "touching" | "intersecting" | "contains" | "inside";
 export type Connection = "connecting" | "live" | "lost" | "gone";
 export type At = { revision: number } | { time: number };
 export type Topic = "scene" | "boxes" | "pairs" | "selection" | "hover" | "status" | "tool" | "history";
@@ -9,91 +10,23 @@ export type Topic = "scene" | "boxes" | "pairs" | "selection" | "hover" | "statu
 const MOVING_MS = 1000; // at least between two poses of a box that moves
 const MOVES = 3; // so many poses one after the other are not a motion yet
 
-export interface Pair {
-    a: string;
-    b: string;
-    relation: Relation | null; // null: not known yet
-}
-
-/** The boxes and colliding pairs of one state. */
-export class Snapshot {
-    boxes = new Map<string, Box>();
-    readonly pairs = new Set<Pair>();
-    deep = 0; // pairs that overlap, as far as is known: at most touch those of which that was read
-    unknown = 0; // pairs of which it was not read
-    readonly met = new Set<string>(); // boxes whose contacts may have changed since somebody last cleared this
-    readonly touched = new Map<string, Map<string, Pair>>(); // by name, the others that it collides with
-
-    addPair(a: string, b: string, relation: Relation | null): Pair {
-        this.removePair(a, b);
-        const pair = { a, b, relation };
-        this.pairs.add(pair);
-        this.tally(pair, 1);
-        for (const [one, other] of [
-            [a, b],
-            [b, a],
-        ]) {
-            const others = this.touched.get(one);
-            if (others) others.set(other, pair);
-            else this.touched.set(one, new Map([[other, pair]]));
-        }
-        return pair;
-    }
-
-    removePair(a: string, b: string): void {
-        const pair = this.touched.get(a)?.get(b);
-        if (!pair) return;
-        this.pairs.delete(pair);
-        this.tally(pair, -1);
-        this.touched.get(a)?.delete(b);
-        this.touched.get(b)?.delete(a);
-    }
-
-    /** What was read of a pair, which may be none any more. */
-    relate(pair: Pair, relation: Relation | null): void {
-        if (!this.pairs.has(pair)) return;
-        this.tally(pair, -1);
-        pair.relation = relation;
-        this.tally(pair, 1);
-    }
-
-    private tally({ a, b, relation }: Pair, by: number): void {
-        if (relation !== "touching") this.deep += by;
-        if (relation === null) this.unknown += by;
-        this.met.add(a).add(b);
-    }
-
-    setPairs(pairs: Iterable<[string, string, Relation | null]>): void {
-        for (const { a, b } of this.pairs) this.met.add(a).add(b);
-        this.pairs.clear();
-        this.touched.clear();
-        this.deep = 0;
-        this.unknown = 0;
-        for (const [a, b, relation] of pairs) this.addPair(a, b, relation);
-    }
-
-    /** 0: free, 1: touching others at most, 2: reaching into another */
-    contact(name: string): 0 | 1 | 2 {
-        let worst: 0 | 1 | 2 = 0;
-        for (const { relation } of this.touched.get(name)?.values() ?? []) {
-            if (relation !== "touching") return 2;
-            worst = 1;
-        }
-        return worst;
-    }
-}
-
-/** How many pairs overlap, and how many only touch, in words. */
-export function counted({ deep, pairs }: Snapshot): string {
-    return `pairs: ${deep} overlap, ${pairs.size - deep} touch`;
-}
-
 export interface SceneInfo {
     name: string;
     dimensions: number;
     revision: number;
     time: number;
+    history: { span: number; commits: number };
+    record: number; // queries that are kept
     oldest: { revision: number; time: number };
+}
+
+/** A state of the past, from the page's memory, or as the daemon has it. */
+export interface Past {
+    at: At;
+    revision: number;
+    time: number;
+    snapshot: Snapshot;
+    seq?: number; // of the memory: after which change
 }
 
 export class Store {
@@ -102,7 +35,8 @@ export class Store {
     writable = true; // as far as the token goes
     loaded = ""; // the scene whose boxes are here
     readonly live = new Snapshot();
-    past: { at: At; revision: number; time: number; snapshot: Snapshot } | null = null;
+    readonly ring = new Ring(); // of what was seen
+    past: Past | null = null;
     revision = 0; // all changes up to it are known
     time = 0;
     connection: Connection = "connecting";
@@ -110,8 +44,8 @@ export class Store {
     selection: string[] = [];
     hover: string | null = null;
     tool = "select"; // or "area", or the kind of a probe
-    readonly moved = new Set<string>(); // boxes that are other objects since listeners to "boxes" were called
-    restocked = true; // more is other than that: which boxes there are, or whose
+    readonly moved = new Set<string>(); // boxes shown that are other objects since listeners to "boxes" were called
+    restocked = true; // more is other than that: which boxes are shown, or whose
     private readonly names = new Map<number, string>(); // of the live boxes, by id
     private readonly motion = new Map<string, { times: number; last: number }>(); // of boxes that were posed, by name
     private readonly listeners = new Map<Topic, (() => void)[]>();
@@ -193,13 +127,14 @@ export class Store {
         const { boxes } = this.live;
         const known = boxes.get(box.name);
         boxes.set(box.name, box);
+        this.ring.put(known, box);
         if (known && known.id === box.id && known.entity === box.entity) {
-            this.moved.add(box.name);
+            if (!this.past) this.moved.add(box.name);
             return;
         }
         if (known) this.names.delete(known.id);
         this.names.set(box.id, box.name);
-        this.restocked = true;
+        this.restocked ||= !this.past;
     }
 
     dropBox(name: string): void {
@@ -207,15 +142,71 @@ export class Store {
         if (!known) return;
         this.names.delete(known.id);
         this.live.boxes.delete(name);
-        this.restocked = true;
+        this.ring.remove(known);
+        this.restocked ||= !this.past;
     }
 
-    /** These are the live boxes, and no others. */
-    setBoxes(boxes: Box[]): void {
+    /** These are the live boxes, and no others; `missed`: the events that led to them will not come. */
+    setBoxes(boxes: Box[], missed = false): void {
+        const before = this.live.boxes;
         this.live.boxes = new Map(boxes.map((box) => [box.name, box]));
+        if (missed) this.ring.bridge(before, this.live.boxes);
+        else {
+            for (const box of boxes) this.ring.put(before.get(box.name), box);
+            for (const box of before.values()) if (!this.live.boxes.has(box.name)) this.ring.remove(box);
+        }
         this.names.clear();
         for (const { id, name } of boxes) this.names.set(id, name);
-        this.restocked = true;
+        this.restocked ||= !this.past;
+    }
+
+    /** These are the live pairs, and no others; their relations are still to be read. */
+    setPairs(pairs: [string, string][]): void {
+        const { live, ring } = this;
+        const ended = new Set(live.pairs);
+        for (const [a, b] of pairs) {
+            const known = live.touched.get(a)?.get(b);
+            if (known) ended.delete(known);
+            if (known?.relation !== null) ring.relate({ a, b, before: known?.relation, after: null });
+        }
+        for (const { a, b, relation } of ended) ring.relate({ a, b, before: relation, after: undefined });
+        live.setPairs(pairs.map(([a, b]) => [a, b, null]));
+    }
+
+    /** A live pair collides from now on. */
+    join(a: string, b: string): Pair {
+        const before = this.live.touched.get(a)?.get(b);
+        this.ring.relate({ a, b, before: before ? before.relation : undefined, after: null });
+        return this.live.addPair(a, b, null);
+    }
+
+    /** A live pair does not collide any more. */
+    part(a: string, b: string): void {
+        const before = this.live.touched.get(a)?.get(b);
+        if (before) this.ring.relate({ a, b, before: before.relation, after: undefined });
+        this.live.removePair(a, b);
+    }
+
+    /** What was read of a live pair, which may be none any more. */
+    relate(pair: Pair, relation: Relation | null): void {
+        const { live, past, ring } = this;
+        const { a, b, relation: before } = pair;
+        if (!live.pairs.has(pair) || before === relation) return;
+        live.relate(pair, relation);
+        if (before !== null) ring.relate({ a, b, before, after: relation });
+        else {
+            ring.settle(a, b, relation); // so it is as long as the pair is known
+            const shown = past?.snapshot.touched.get(a)?.get(b);
+            if (shown && shown.relation === null) past?.snapshot.relate(shown, relation);
+        }
+    }
+
+    /** Shows a state of the past, or the present again. Unless only `moved` differ from what was shown, it is taken for another scene. */
+    look(past: Past | null, moved?: Iterable<string>): void {
+        this.past = past;
+        if (moved) for (const name of moved) this.moved.add(name);
+        else this.restocked = true;
+        this.changed("boxes", "pairs", "status", "history");
     }
 
     boxOf(id: number): Box | undefined {

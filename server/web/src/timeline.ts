@@ -1,91 +1,126 @@
-// A slider over the states that the daemon still has.
+// The foot of the page: the states that can be shown on a slider, marks where pairs began and ended, and the buttons that play them.
 import { short } from "./box";
-import { Problem } from "./client";
 import { byId } from "./dom";
-import type { Feed } from "./feed";
-import { Latest } from "./latest";
-import type { At, Store } from "./store";
+import { setText } from "./keyed";
+import type { Playback } from "./playback";
+import type { Store } from "./store";
+
+const MARKS_MS = 200; // at least between two drawings of the marks while all moves
+const NAMED = 2; // pairs in words
 
 export class Timeline {
     private readonly slider = byId<HTMLInputElement>("past");
     private readonly unit = byId<HTMLSelectElement>("past-unit");
+    private readonly speed = byId<HTMLSelectElement>("speed");
     private readonly now = byId<HTMLButtonElement>("now");
+    private readonly play = byId<HTMLButtonElement>("play");
     private readonly text = byId("past-text");
-    private wanted: At | null = null;
-    private readonly travel = new Latest(
-        () => this.work(),
-        () => this.update(),
-    );
-    private failure = "";
+    private readonly turned = byId("past-turns");
+    private readonly marks = byId<HTMLCanvasElement>("past-marks");
+    private timer = 0;
 
     constructor(
         private readonly store: Store,
-        private readonly feed: Feed,
+        private readonly playback: Playback,
     ) {
-        this.slider.addEventListener("focus", () => void this.refresh());
-        this.slider.addEventListener("pointerdown", () => void this.refresh());
+        this.slider.addEventListener("focus", () => void playback.refresh());
+        this.slider.addEventListener("pointerdown", () => void playback.refresh());
         this.slider.addEventListener("input", () => this.ask());
         this.unit.addEventListener("change", () => this.update());
-        this.now.addEventListener("click", () => this.go(null));
+        this.speed.addEventListener("change", () => (playback.speed = Number(this.speed.value)));
+        this.now.addEventListener("click", () => playback.go(null));
+        playback.onChange = () => this.update();
         store.on(["history", "scene"], () => this.update());
-    }
-
-    private async refresh(): Promise<void> {
-        try {
-            await this.feed.readHistory();
-        } catch {
-            // the connection's state says so
-        }
+        store.on(["history", "pairs", "selection"], () => this.markSoon());
+        new ResizeObserver(() => this.mark()).observe(this.marks);
+        matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.mark());
     }
 
     private ask(): void {
         const value = Number(this.slider.value);
-        if (value >= Number(this.slider.max)) this.go(null);
-        else this.go(this.unit.value === "time" ? { time: value } : { revision: value });
-    }
-
-    /** Steps back or on by a revision. */
-    step(by: number): void {
-        const { store } = this;
-        const from = store.past?.revision ?? store.revision;
-        const to = Math.max(store.info?.oldest.revision ?? 0, from + by);
-        this.go(to >= store.revision ? null : { revision: to });
-    }
-
-    go(at: At | null): void {
-        this.wanted = at;
-        this.travel.ask(); // one state at a time; the slider may run ahead
-    }
-
-    private async work(): Promise<void> {
-        this.failure = "";
-        try {
-            await this.feed.show(this.wanted);
-        } catch (error) {
-            this.failure = error instanceof Problem ? error.message : "The daemon does not answer.";
-            if (error instanceof Problem && error.status === 410) await this.refresh();
-        }
+        if (value >= Number(this.slider.max)) this.playback.go(null);
+        else this.playback.go(this.unit.value === "time" ? { time: value } : { revision: value });
     }
 
     private update(): void {
-        const { store, slider } = this;
-        const oldest = store.info?.oldest;
-        const hasTime = oldest !== undefined && oldest.time < store.time;
+        const { store, slider, playback } = this;
+        const { low, high } = playback.range;
+        const hasTime = low.time < high.time;
         this.unit.disabled = !hasTime;
         if (!hasTime) this.unit.value = "revision";
         const byTime = this.unit.value === "time";
-        const [low, high] = byTime ? [oldest?.time ?? 0, store.time] : [oldest?.revision ?? 0, store.revision];
-        slider.min = String(low);
-        slider.max = String(high);
+        const [least, most] = byTime ? [low.time, high.time] : [low.revision, high.revision];
+        slider.min = String(least);
+        slider.max = String(most);
         slider.step = byTime ? "any" : "1";
-        slider.disabled = low >= high;
+        slider.disabled = least >= most;
         const { past } = store;
-        if (!this.travel.running) slider.value = String(past === null ? high : byTime ? past.time : past.revision);
+        if (!playback.travelling) slider.value = String(past === null ? most : byTime ? past.time : past.revision);
         this.now.disabled = past === null;
+        this.play.disabled = store.info === null;
+        const halted = past !== null && !playback.playing;
+        this.play.dataset.state = halted ? "halted" : "playing";
+        this.play.title = halted ? "Play (P)" : "Halt (P)";
+        this.play.ariaLabel = halted ? "Play" : "Halt";
         document.body.classList.toggle("in-past", past !== null);
-        this.text.textContent =
-            this.failure ||
-            (past ? `revision ${past.revision}, time ${short(past.time)}` : `now, time ${short(store.time)}`);
-        slider.setAttribute("aria-valuetext", this.text.textContent);
+        setText(this.text, playback.failure || (past ? `${this.ago()}revision ${past.revision}, time ${short(past.time)}` : `now, time ${short(store.time)}`));
+        setText(this.turned, past?.seq === undefined ? "" : this.words(past.seq));
+        slider.setAttribute("aria-valuetext", this.text.textContent ?? "");
+    }
+
+    private ago(): string {
+        const { ago } = this.playback;
+        return ago === null ? "" : `${(ago / 1000).toFixed(1)} s ago, `;
+    }
+
+    /** Which pairs began and ended with that change. */
+    private words(seq: number): string {
+        const turns = this.playback.turns(seq);
+        const named = (what: string, some: typeof turns) => {
+            if (some.length === 0) return "";
+            const names = some.slice(0, NAMED).map(({ a, b }) => `${a} – ${b}`);
+            return `${what}: ${names.join(", ")}${some.length > NAMED ? ` and ${some.length - NAMED} more` : ""}`;
+        };
+        const began = turns.filter(({ before }) => before === undefined);
+        const ended = turns.filter(({ before }) => before !== undefined);
+        return [named("began", began), named("ended", ended)].filter(Boolean).join("; ");
+    }
+
+    private markSoon(): void {
+        if (this.timer !== 0) return;
+        this.timer = setTimeout(() => {
+            this.timer = 0;
+            this.mark();
+        }, MARKS_MS);
+    }
+
+    /** Above the slider a stroke where pairs began, below where pairs ended: of the boxes selected, if there are any. */
+    private mark(): void {
+        const { marks, slider, store, playback } = this;
+        const { clientWidth: width, clientHeight: height } = marks;
+        const context = marks.getContext("2d");
+        if (!context || width === 0) return;
+        marks.width = width;
+        marks.height = height;
+        const style = getComputedStyle(document.documentElement);
+        const [least, most] = [Number(slider.min), Number(slider.max)];
+        const byTime = this.unit.value === "time";
+        const thumb = 16; // whose middle stands for the value
+        const drawn = new Set<number>();
+        for (let seq = store.ring.oldest + 1; seq <= store.ring.newest; seq++) {
+            const moment = store.ring.moment(seq);
+            if (!moment || store.ring.turns(seq).length === 0) continue;
+            for (const { before } of playback.turns(seq)) {
+                const share = ((byTime ? moment.time : moment.revision) - least) / Math.max(most - least, 1e-9);
+                const x = Math.round(thumb / 2 + share * (width - thumb));
+                const began = before === undefined;
+                const key = began ? x : -1 - x;
+                if (share > 1 || drawn.has(key)) continue;
+                drawn.add(key);
+                context.fillStyle = style.getPropertyValue(began ? "--box-colliding" : "--dim");
+                context.fillRect(x - 0.5, began ? 0 : height - 5, 1.5, 5);
+            }
+        }
+        marks.dataset.marks = String(drawn.size);
     }
 }

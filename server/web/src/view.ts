@@ -1,7 +1,9 @@
 // The picture: puts boxes, ground, outlines, marks and handles before the eye, and says what is clicked, dragged and hovered.
 // Draws only when something has changed.
-import { type Color, LinearSRGBColorSpace, Plane, type Ray, Scene, Vector3, WebGLRenderer } from "three";
+import { LinearSRGBColorSpace, Plane, type Ray, Scene, Vector3, WebGLRenderer } from "three";
 import { type Box, matrixOf, type Pose } from "./box";
+import type { Client } from "./client";
+import { Colouring } from "./colouring";
 import { Compass } from "./compass";
 import { el } from "./dom";
 import { Eye, type Side } from "./eye";
@@ -13,6 +15,9 @@ import { Outlines } from "./outlines";
 import { type Palette, readPalette } from "./palette";
 import { type Pixel, Pointer } from "./pointer";
 import type { Store } from "./store";
+import { Trails } from "./trails";
+
+const GRIP_PX = { mouse: 9, finger: 22 }; // around a point that is dragged
 
 export class View {
     /** Of a click: the box and the point of the scene under the pointer, and how large a pixel is there. */
@@ -22,6 +27,11 @@ export class View {
     /** Of a press that moves, while `dragFrom` gives a point of the plane in which it moves. */
     onDrag: (at: Vector3) => void = () => {};
     dragFrom: () => Vector3 | null = () => null;
+    /** Of handles that are dragged: the boxes as they were, and where they are now. */
+    onPass: (boxes: Box[], poses: Map<string, Pose>) => void = () => {};
+    /** Points that can be dragged; those that size something move as the eye sees them, the others in their plane. */
+    grips: () => { at: Vector3; sizes: boolean }[] = () => [];
+    onGrip: (grip: number, at: Vector3, pixel: number) => void = () => {};
     /** Of handles that are let go: the boxes as they were, and where they are to be. */
     onPoses: (boxes: Box[], poses: Map<string, Pose>) => void = () => {};
     /** Of a rectangle drawn around boxes. */
@@ -36,6 +46,8 @@ export class View {
     private readonly selected = new Outlines();
     private readonly hovered = new Outlines();
     private readonly marks = new Marks();
+    private readonly trails: Trails;
+    readonly colouring: Colouring;
     private readonly handles: Handles;
     private readonly compass: Compass;
     private readonly area = el("div", { id: "area", hidden: true });
@@ -47,6 +59,8 @@ export class View {
     private pointer: Pixel | null = null;
     private looking = false; // for what is under the pointer
     private preview: Map<string, Pose> | null = null; // what handles do, until the daemon has it
+    only = false; // is it only what meets others that is shown?
+    private elsewhere: Map<string, Pose> | null = null; // boxes that are shown where they were
 
     /** Throws where WebGL 2 is missing. */
     constructor(
@@ -54,7 +68,10 @@ export class View {
         private readonly tip: HTMLElement,
         compass: Element,
         private readonly store: Store,
+        client: Client,
     ) {
+        this.colouring = new Colouring(store, client, this.palette);
+        this.colouring.onChange = (names) => (names ? this.recolour(names) : this.colour());
         this.renderer.outputColorSpace = LinearSRGBColorSpace;
         const canvas = this.renderer.domElement;
         canvas.tabIndex = 0;
@@ -67,7 +84,8 @@ export class View {
         this.compass = new Compass(compass);
         this.eye = new Eye(canvas);
         this.handles = new Handles(this.eye.camera, canvas);
-        this.scene.add(this.boxes.group, this.ground.mesh, this.marks.group, this.selected.lines, this.hovered.lines, ...this.handles.objects);
+        this.trails = new Trails(store);
+        this.scene.add(this.trails.group, this.boxes.group, this.ground.mesh, this.marks.group, this.selected.lines, this.hovered.lines, ...this.handles.objects);
 
         this.eye.onMove = () => this.draw();
         this.handles.onChange = () => this.draw();
@@ -80,6 +98,7 @@ export class View {
 
         store.on(["boxes"], () => this.follow());
         store.on(["pairs"], () => this.recolour());
+        store.on(["selection"], () => this.lookAt());
         store.on(["selection", "status", "tool"], () => this.outline());
         store.on(["hover"], () => this.hover());
         this.resize();
@@ -108,6 +127,7 @@ export class View {
         this.boxes.paint(palette);
         this.selected.paint(palette.accent);
         this.hovered.paint(palette.ink);
+        this.trails.paint(palette.trail);
         this.handles.paint(palette);
         this.span();
         this.sync();
@@ -121,7 +141,7 @@ export class View {
     private sync(): void {
         const { store } = this;
         this.boxes.sync(store.shown.boxes, this.flat);
-        for (const [name, pose] of this.preview ?? []) this.boxes.preview(name, pose); // what is dragged stays with the handles
+        this.displace();
         if (this.framed !== store.loaded) {
             this.framed = store.loaded;
             this.look("perspective");
@@ -137,35 +157,63 @@ export class View {
             this.sync();
             return;
         }
-        if (store.past) return; // of what is live nothing is shown
         for (const name of store.moved) {
-            const box = store.live.boxes.get(name);
+            const box = store.shown.boxes.get(name);
             if (box && this.boxes.move(box)) continue;
             this.sync();
             return;
         }
-        for (const [name, pose] of this.preview ?? []) this.boxes.preview(name, pose);
+        this.displace();
         this.recolour();
         this.outline();
     }
 
-    private readonly colorOf = (name: string): Color => {
-        const { free, touching, colliding, hit } = this.palette;
-        return this.hits.has(name) ? hit : [free, touching, colliding][this.store.shown.contact(name)];
-    };
+    /** What is dragged stays with the handles, and what is shown elsewhere there. */
+    private displace(): void {
+        for (const poses of [this.elsewhere, this.preview]) for (const [name, pose] of poses ?? []) this.boxes.preview(name, pose);
+    }
 
-    private colour(): void {
-        this.boxes.colour(this.colorOf);
-        this.store.shown.met.clear();
+    /** Shows these boxes where they were; null: where they are. */
+    showElsewhere(poses: Map<string, Pose> | null): void {
+        for (const name of this.elsewhere?.keys() ?? []) {
+            const box = this.store.shown.boxes.get(name);
+            if (box && !poses?.has(name)) this.boxes.preview(name, box);
+        }
+        this.elsewhere = poses;
+        this.displace();
         this.draw();
     }
 
-    /** Where contacts have changed. */
-    private recolour(): void {
+    private colour(): void {
+        this.boxes.colour(this.colouring.of);
+        this.store.shown.met.clear();
+        this.lookAt();
+        this.draw();
+    }
+
+    /** Where contacts have changed, or what else colours say. */
+    private recolour(names: Set<string> = this.store.shown.met): void {
         const { met } = this.store.shown;
-        this.boxes.colourSome(met, this.colorOf);
+        this.boxes.colourSome(names, this.colouring.of);
+        if (this.store.selection.length > 0) this.lookAt();
+        else if (this.only) this.boxes.hide(met, (name) => this.store.shown.contact(name) === 0);
         met.clear();
         this.draw();
+    }
+
+    /** Only what touches or overlaps something is shown, or all. */
+    setOnly(only: boolean): void {
+        this.only = only;
+        this.lookAt();
+        this.draw();
+    }
+
+    /** What is selected, what that meets, and what is found stand forth from the rest. */
+    private lookAt(): void {
+        const { selection, shown } = this.store;
+        const forth = selection.length === 0 ? null : new Set(selection.flatMap((name) => [name, ...(shown.touched.get(name)?.keys() ?? [])]));
+        const met = () => [...shown.touched].filter(([, others]) => others.size > 0).map(([name]) => name);
+        this.boxes.look(this.hits, forth, this.only ? met() : null);
     }
 
     /** As it is, or as the handles are about to leave it. */
@@ -177,6 +225,7 @@ export class View {
         const { store } = this;
         const chosen = store.chosen.map((box) => this.seen(box));
         this.selected.show(chosen.map(matrixOf));
+        this.trails.update();
         this.handles.attach(store.editable && store.tool === "select" ? chosen : []);
         this.hover();
     }
@@ -203,12 +252,20 @@ export class View {
 
     /** Marks of a probe, and the boxes that it found. */
     show(marks: Mark[], hits: Set<string>): void {
-        const before = this.hits;
         this.shownMarks = marks;
         this.hits = hits;
         this.marks.show(marks, this.palette);
-        this.boxes.colourSome(new Set([...before, ...hits]), this.colorOf);
+        this.lookAt();
         this.draw();
+    }
+
+    get trail(): boolean {
+        return this.trails.shown;
+    }
+
+    setTrail(on: boolean): void {
+        this.trails.shown = on;
+        this.outline();
     }
 
     // ---- Handles -------------------------------------------------------------------------------------
@@ -227,6 +284,7 @@ export class View {
         for (const [name, pose] of poses) this.boxes.preview(name, pose);
         this.outline();
         if (done) this.onPoses(boxes, poses);
+        else this.onPass(boxes, poses);
     }
 
     /** What the handles did has been done, or refused: boxes are shown where they are. */
@@ -243,9 +301,12 @@ export class View {
 
     private listen(pointer: Pointer): void {
         const { store } = this;
+        let held: { grip: number; at: Vector3; sizes: boolean } | null = null;
         pointer.way = (event) => {
             if (this.handles.busy) return null;
             if (this.dragFrom()) return "drag";
+            held = this.gripAt(pointer.pixel(event), event.pointerType !== "mouse");
+            if (held) return "grip";
             return store.tool === "area" || (store.tool === "select" && event.shiftKey) ? "area" : "click";
         };
         pointer.onHold = (holding) => {
@@ -259,12 +320,29 @@ export class View {
             const at = this.planeOn(this.eye.rayAt(pixel), this.dragFrom());
             if (at) this.onDrag(at);
         };
+        pointer.onGrip = (pixel) => {
+            if (!held) return;
+            const ray = this.eye.rayAt(pixel);
+            const facing = new Plane().setFromNormalAndCoplanarPoint(this.eye.camera.getWorldDirection(new Vector3()), held.at);
+            const at = held.sizes ? ray.intersectPlane(facing, new Vector3()) : this.planeOn(ray, held.at);
+            if (at) this.onGrip(held.grip, at, this.eye.pixel(at));
+        };
         pointer.onArea = (from, to, end, more) => this.around(from, to, end, more);
         pointer.onHover = (pixel) => {
             this.pointer = pixel;
             if (pixel === null) store.setHover(null);
             else this.lookUnder();
         };
+    }
+
+    private gripAt(pixel: Pixel, coarse: boolean): { grip: number; at: Vector3; sizes: boolean } | null {
+        let [least, found]: [number, { grip: number; at: Vector3; sizes: boolean } | null] = [coarse ? GRIP_PX.finger : GRIP_PX.mouse, null];
+        for (const [grip, { at, sizes }] of this.grips().entries()) {
+            const { x, y } = this.eye.pixelOf(at);
+            const far = Math.hypot(x - pixel.x, y - pixel.y);
+            if (far < least) [least, found] = [far, { grip, at, sizes }];
+        }
+        return found;
     }
 
     private under(pixel: Pixel): { name: string | null; at: Vector3 | null } {
@@ -282,6 +360,7 @@ export class View {
             const { name, at } = this.under(this.pointer);
             this.store.setHover(this.handles.busy ? null : name);
             if (at) this.onAim(at);
+            this.root.classList.toggle("grip", this.gripAt(this.pointer, false) !== null);
             this.label();
         });
     }
@@ -343,6 +422,7 @@ export class View {
             this.scheduled = false;
             const { eye } = this;
             eye.clip(this.boxes.bounds);
+            this.boxes.shadeHeights(this.side === "top");
             this.marks.resize(eye.pixel);
             this.ground.lay(eye.target, eye.horizon, eye.pixel(eye.target));
             this.compass.show(eye.camera.quaternion);

@@ -1,0 +1,33 @@
+// Packs a page into a C header: its bytes, compressed, and the Content-Security-Policy under which its own script and style run, and
+// nothing else.
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { constants, gzipSync } from "node:zlib";
+
+const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+
+/** Writes OUT, which defines NAME_BYTES and NAME_POLICY. A page without a script may not connect to anything. */
+export function embed(out, name, html, { style, script, limit }) {
+    const policy = [
+        "default-src 'none'",
+        ...(script === undefined ? [] : [`script-src ${hash(script)}`]),
+        `style-src ${hash(style)}`,
+        ...(script === undefined ? [] : ["connect-src 'self'"]),
+        "img-src data:",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+    ].join("; ");
+    const bytes = gzipSync(html, { level: constants.Z_BEST_COMPRESSION });
+    if (bytes.length > limit) throw new Error(`the page has ${bytes.length} bytes, ${limit} are allowed`);
+    bytes[9] = 255; // the operating system that packed it: unknown, so that the bytes are the same everywhere
+    const rows = [];
+    for (let i = 0; i < bytes.length; i += 32) rows.push([...bytes.subarray(i, i + 32)].join(","));
+    const header = `/* Made by server/web. */
+#define ${name}_POLICY "${policy}"
+#define ${name}_BYTES \\
+    ${rows.join(", \\\n    ")}
+`;
+    if (!existsSync(out) || readFileSync(out, "utf8") !== header) writeFileSync(out, header);
+    console.log(`${name.toLowerCase()}: ${bytes.length} bytes, compressed`);
+}

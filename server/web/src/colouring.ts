@@ -1,0 +1,145 @@
+// What the colours of the boxes say: how they meet, their category, their entity, how deep they reach into others, or what changed lately.
+import { Color } from "three";
+import { OWN } from "./asking";
+import { type Client, scenePath } from "./client";
+import { byId, el } from "./dom";
+import { Latest } from "./latest";
+import type { Palette } from "./palette";
+import type { Store } from "./store";
+
+export const MODES = { contact: "contact", category: "category", entity: "entity", depth: "depth", changed: "changed lately" } as const;
+type Mode = keyof typeof MODES;
+
+const KINDS = 8; // colours for what is one of many
+const LATELY_MS = 2000;
+const STEP_MS = 100; // between two looks at what was changed lately
+const DEPTHS_MS = 250; // between two readings of depths
+const MOST = 20_000; // pairs of which depths are read
+const SHADES = 5; // in the legend
+
+interface Depths {
+    pairs: { pair: [string, string]; mtv?: { depth: number } }[];
+}
+
+export class Colouring {
+    mode: Mode = "contact";
+    /** Colours are others: of these boxes, or of all. */
+    onChange: (names: Set<string> | null) => void = () => {};
+    private readonly select = byId<HTMLSelectElement>("colours");
+    private readonly legend = byId("legend");
+    private readonly depths = new Map<string, number>();
+    private deepest = 0;
+    private readonly changes = new Map<string, number>(); // of boxes changed lately: when
+    private readonly mixed = new Color();
+    private timer = 0;
+    private readonly question = new Latest(() => this.readDepths());
+
+    constructor(
+        private readonly store: Store,
+        private readonly client: Client,
+        private readonly palette: Palette,
+    ) {
+        for (const [mode, title] of Object.entries(MODES)) this.select.append(el("option", { value: mode }, title));
+        this.select.addEventListener("change", () => this.set(this.select.value as Mode));
+        store.on(["boxes", "pairs"], () => this.follow());
+        this.explain();
+    }
+
+    set(mode: Mode): void {
+        this.mode = mode;
+        this.select.value = mode;
+        this.changes.clear();
+        if (mode === "depth") this.question.ask();
+        this.explain();
+        this.onChange(null);
+    }
+
+    /** Of a box that is shown. */
+    readonly of = (name: string): Color => {
+        const { palette, store } = this;
+        const box = store.shown.boxes.get(name);
+        if (this.mode === "category") return this.kind(box ? 31 - Math.clz32(box.category & -box.category) : 0);
+        if (this.mode === "entity") return box?.entity === undefined ? palette.free : this.kind(hash(box.entity));
+        if (this.mode === "depth") return this.shade(this.depths.get(name) ?? 0, this.deepest);
+        if (this.mode === "changed") return this.shade(this.freshness(name), 1);
+        return [palette.free, palette.touching, palette.colliding][store.shown.contact(name)];
+    };
+
+    private kind(i: number): Color {
+        return this.palette[`kind${((i % KINDS) + KINDS) % KINDS}` as keyof Palette];
+    }
+
+    /** From the colour of what is free to that of what is most, by an even step. */
+    private shade(value: number, most: number): Color {
+        const share = most > 0 ? Math.min(1, value / most) : 0;
+        return this.mixed.copy(this.palette.least).lerp(this.palette.most, share);
+    }
+
+    private freshness(name: string): number {
+        const at = this.changes.get(name);
+        return at === undefined ? 0 : Math.max(0, 1 - (performance.now() - at) / LATELY_MS);
+    }
+
+    private follow(): void {
+        if (this.mode === "depth") this.question.ask();
+        if (this.mode !== "changed") return;
+        const now = performance.now();
+        for (const name of this.store.moved) this.changes.set(name, now);
+        if (this.timer === 0 && this.changes.size > 0) this.timer = setTimeout(() => this.fade(), STEP_MS);
+    }
+
+    private fade(): void {
+        this.timer = 0;
+        const names = new Set(this.changes.keys());
+        for (const name of names) if (this.freshness(name) === 0) this.changes.delete(name);
+        this.onChange(names);
+        if (this.changes.size > 0) this.timer = setTimeout(() => this.fade(), STEP_MS);
+    }
+
+    private async readDepths(): Promise<void> {
+        const { store } = this;
+        if (!store.info || this.mode !== "depth") return;
+        const at = store.past ? { at: { ...store.past.at, clamp: true } } : {};
+        try {
+            const path = scenePath(store.info.name, "/query/all-pairs");
+            const { pairs } = await this.client.call<Depths>("POST", path, { want: ["mtv"], limit: MOST, tag: OWN, ...at });
+            this.depths.clear();
+            this.deepest = 0;
+            for (const { pair, mtv } of pairs)
+                for (const name of pair) {
+                    const depth = Math.max(this.depths.get(name) ?? 0, mtv?.depth ?? 0);
+                    this.depths.set(name, depth);
+                    this.deepest = Math.max(this.deepest, depth);
+                }
+            this.explain();
+            this.onChange(null);
+        } catch {
+            return; // the connection's state says so
+        }
+        await new Promise((resolve) => setTimeout(resolve, DEPTHS_MS));
+    }
+
+    private explain(): void {
+        const entry = (style: string, text: string) => el("li", text ? {} : { class: "bare" }, el("span", { class: `dot ${style}` }), text);
+        const shades = (from: string, to: string) => [from, ...Array.from({ length: SHADES - 2 }, () => ""), to].map((text, i) => entry(`shade-${i}`, text));
+        const { mode } = this;
+        const entries =
+            mode === "contact"
+                ? [entry("contact-0", "free"), entry("contact-1", "touching"), entry("contact-2", "overlapping")]
+                : mode === "depth"
+                  ? shades("0", `${Number(this.deepest.toPrecision(2))} deep`)
+                  : mode === "changed"
+                    ? shades("before", "just now")
+                    : [...(mode === "entity" ? [entry("contact-0", "none")] : []), ...Array.from({ length: KINDS }, (_, i) => entry(`kind-${i}`, mode === "category" ? String(i) : ""))];
+        const found = entry("found-box", "found");
+        found.className = "only-found";
+        this.legend.replaceChildren(...entries, found);
+    }
+}
+
+/** FNV-1a of a name. */
+function hash(name: string): number {
+    let sum = 0x811c9dc5;
+    for (let i = 0; i < name.length; i++) sum = Math.imul(sum ^ name.charCodeAt(i), 0x01000193);
+    return (sum >>> 8) % KINDS;
+}

@@ -1,0 +1,45 @@
+// Boxes that are dragged: others see them on their way, and when they have arrived it is one step to undo.
+import type { Box, Pose } from "./box";
+import type { Edits } from "./edits";
+
+const EVERY_MS = 1000 / 30; // at least between two commits
+
+export class Drag {
+    private wanted: Map<string, Pose> | null = null;
+    private going: Promise<void> | null = null;
+    private refused = false;
+    private last: Box[]; // as they were sent last
+
+    /** @param began the boxes as they were before */
+    constructor(
+        private readonly edits: Edits,
+        private readonly began: Box[],
+    ) {
+        this.last = began;
+    }
+
+    /** They are there now. Of places that come faster than they can be sent the newest counts. */
+    move(poses: Map<string, Pose>): void {
+        this.wanted = poses;
+        this.going ??= this.go();
+    }
+
+    /** They have arrived. False: refused, as `edits` says. */
+    async end(label: string, poses: Map<string, Pose>): Promise<boolean> {
+        this.wanted = null;
+        await this.going;
+        return this.edits.arrive(label, this.began, this.last, poses);
+    }
+
+    private async go(): Promise<void> {
+        while (this.wanted && !this.refused) {
+            const poses = this.wanted;
+            this.wanted = null;
+            const begun = performance.now();
+            if (await this.edits.pass(this.last, poses)) this.last = this.began.map((box) => ({ ...box, ...poses.get(box.name) }));
+            else this.refused = true; // the end says why
+            await new Promise((resolve) => setTimeout(resolve, begun + EVERY_MS - performance.now()));
+        }
+        this.going = null;
+    }
+}

@@ -1,0 +1,233 @@
+// What a shooter saw and what was there: the boxes of an entity as they were a delay ago, and as they are, one ray, and both verdicts.
+import { OWN } from "./asking";
+import { type Box, numbers, type Numbers, point, type Pose, short, tidy } from "./box";
+import { type Client, Problem, scenePath } from "./client";
+import { byId, NumberRow } from "./dom";
+import { ExchangePanel } from "./exchange";
+import { setText } from "./keyed";
+import { Latest } from "./latest";
+import type { Mark } from "./marks";
+import { Rows } from "./rows";
+import { explained, type Explanation } from "./shot";
+import type { Store } from "./store";
+
+const MOST = 16; // boxes that an answer explains
+const CENTIMETRES = 100; // in a unit of the scene, taken for a metre
+const AWAY = [0, 2, 12]; // from the first box, where no place to shoot from was clicked
+
+interface Verdict {
+    at?: { revision: number; time: number; clamped: boolean };
+    results: { hits: { box: string; distance: number; point: Numbers }[]; explain: Explanation[] }[];
+}
+
+interface Poses {
+    revision: number;
+    time: number;
+    at?: { clamped: boolean };
+    results: { pose?: [Pick<Box, "center" | "half_extents" | "rotation" | "angle">, unknown] }[];
+}
+
+type Question = Record<string, unknown>;
+
+export class Lag {
+    onShow: (marks: Mark[], hits: Set<string>) => void = () => {};
+    /** Where boxes were, which are shown there; and null: where they are. */
+    onThen: (poses: Map<string, Pose> | null) => void = () => {};
+    private readonly who = byId<HTMLInputElement>("lag-who");
+    private readonly known = byId("lag-known");
+    private readonly delay = byId<HTMLInputElement>("lag-delay");
+    private readonly slider = byId<HTMLInputElement>("lag-slider");
+    private readonly aim = byId<HTMLSelectElement>("lag-aim");
+    private readonly said = byId("lag-said");
+    private readonly verdicts = [byId("lag-then"), byId("lag-now")];
+    private readonly moved: Rows;
+    private readonly exchanges = [new ExchangePanel(), new ExchangePanel()];
+    private rows: NumberRow[] = [];
+    private built = 0; // dimensions
+    private except = ""; // the box that the ray starts on
+    private clicked = 0;
+    private then = new Map<string, Pose>();
+    private now = new Map<string, Pose>();
+    private shown = false;
+    private readonly question = new Latest(() => this.work());
+
+    constructor(
+        private readonly store: Store,
+        private readonly client: Client,
+    ) {
+        this.moved = new Rows((names) => store.select(names));
+        byId("lag-moved").append(this.moved.root);
+        this.exchanges.forEach(({ root }, i) => this.verdicts[i].after(root));
+        this.who.addEventListener("change", () => this.start());
+        this.delay.addEventListener("change", () => this.set(Number(this.delay.value)));
+        this.slider.addEventListener("input", () => this.set(Number(this.slider.value)));
+        this.aim.addEventListener("change", () => this.question.ask());
+        store.on(["tool", "scene"], () => this.check());
+        store.on(["boxes", "history"], () => this.shown && this.question.ask());
+    }
+
+    /** Shown while its tool is chosen. */
+    private check(): void {
+        const { store } = this;
+        const shown = store.tool === "lag" && store.info !== null;
+        if (shown && this.built !== store.dimensions) this.build(store.dimensions);
+        if (shown === this.shown && this.names.length > 0) return;
+        this.shown = shown;
+        if (!shown) {
+            this.onThen(null);
+            this.onShow([], new Set());
+            return;
+        }
+        const entities = [...new Set([...store.shown.boxes.values()].map(({ entity }) => entity))].filter((entity) => entity !== undefined);
+        this.known.replaceChildren(...entities.slice(0, 200).map((value) => Object.assign(document.createElement("option"), { value })));
+        const chosen = store.selected;
+        if (chosen) this.who.value = chosen.entity ?? chosen.name;
+        else if (this.names.length === 0) this.who.value = entities[0] ?? store.shown.boxes.keys().next().value ?? "";
+        this.start();
+    }
+
+    private build(dimensions: number): void {
+        this.built = dimensions;
+        const axes = ["x", "y", "z"].slice(0, dimensions);
+        this.rows = ["From", "To"].map(
+            (label) =>
+                new NumberRow(label, axes, () => {
+                    if (label === "To") this.aim.value = "to";
+                    this.question.ask();
+                }),
+        );
+        byId("lag-form").replaceChildren(...this.rows.map(({ root }) => root));
+    }
+
+    /** The boxes of the entity that is named, or the box. */
+    private get names(): string[] {
+        const { boxes } = this.store.live;
+        const who = this.who.value.trim();
+        const names = [...boxes.values()].filter(({ entity }) => entity === who && who !== "").map(({ name }) => name);
+        return names.length === 0 && boxes.has(who) ? [who] : names;
+    }
+
+    private start(): void {
+        const [first] = this.names;
+        const box = this.store.live.boxes.get(first);
+        this.onThen(null);
+        this.then = new Map();
+        if (box && this.clicked === 0) {
+            this.rows[0].write(box.center.map((value, i) => tidy(Number((value + AWAY[i]).toFixed(2)))));
+            this.rows[1].write(box.center);
+        }
+        this.question.ask();
+    }
+
+    private set(delay: number): void {
+        const good = Number.isFinite(delay) && delay >= 0;
+        if (good) this.delay.removeAttribute("aria-invalid");
+        else this.delay.setAttribute("aria-invalid", "true");
+        if (!good) return;
+        this.delay.value = this.slider.value = String(delay);
+        this.question.ask();
+    }
+
+    /** A click in the view: where to shoot from, then what at. */
+    click(name: string | null, at: Numbers): void {
+        const aimed = this.clicked % 2 === 1;
+        this.clicked++;
+        this.rows[aimed ? 1 : 0].write(at.map(tidy));
+        if (aimed) this.aim.value = "to";
+        else this.except = name !== null && !this.names.includes(name) ? name : "";
+        this.question.ask();
+    }
+
+    private async work(): Promise<void> {
+        const { store, names } = this;
+        if (!this.shown || !store.info) return;
+        const max = store.info.history.span;
+        this.slider.max = String(max);
+        if (names.length === 0) {
+            this.fail("Name an entity, or a box.");
+            return;
+        }
+        const delay = Number(this.delay.value);
+        const path = (kind: string) => scenePath(store.info?.name ?? "", `/query/${kind}`);
+        try {
+            const asked = { pairs: names.map((name) => [name, name]), want: ["pose"], tag: OWN };
+            const posesOf = ({ results }: Poses) => new Map(names.flatMap((name, i) => (results[i].pose ? [[name, results[i].pose[0]]] : [])));
+            const present = await this.client.call<Poses>("POST", path("pairs"), asked);
+            // all that follows speaks of the same two states, however the scene goes on meanwhile
+            const [then, now] = [{ time: present.time - delay, clamp: true }, { revision: present.revision, clamp: true }];
+            this.now = posesOf(present);
+            this.then = posesOf(await this.client.call<Poses>("POST", path("pairs"), { ...asked, at: then }));
+            const ray = this.ray();
+            if (!ray) return;
+            const filter = this.except ? { filter: { exclude: [this.except] } } : {};
+            const body: Question = { rays: [ray], explain: names.slice(0, MOST), ...filter };
+            const bodies: Question[] = [
+                { ...body, at: then },
+                { ...body, at: now },
+            ];
+            const answers = await Promise.all(bodies.map((one) => this.client.call<Verdict>("POST", path("ray"), { ...one, tag: OWN })));
+            if (!this.shown) return;
+            bodies.forEach((one, i) => this.exchanges[i].show({ path: path("ray"), body: one, curl: this.client.curl(path("ray"), one), answer: JSON.stringify(answers[i], null, 1) }));
+            this.show(answers, delay, ray);
+        } catch (error) {
+            this.fail(error instanceof Problem ? error.message : "The daemon does not answer.");
+        }
+    }
+
+    /** From where one shoots through what is aimed at, and on. */
+    private ray(): { origin: Numbers; direction: Numbers } | null {
+        const [name] = this.names;
+        const origin = this.rows[0].read();
+        const [then, now] = [this.then.get(name), this.now.get(name)];
+        const target = this.aim.value === "then" ? then?.center : this.aim.value === "now" ? now?.center : this.rows[1].read();
+        if (!origin || !target) return null;
+        if (this.aim.value !== "to") this.rows[1].write(target);
+        const direction = target.map((value, i) => value - origin[i]);
+        return direction.some((value) => value !== 0) ? { origin, direction } : null;
+    }
+
+    private fail(words: string): void {
+        setText(this.said, words);
+        for (const one of this.verdicts) setText(one, "");
+        for (const one of this.exchanges) one.show(null);
+        this.moved.show("How far each box has moved since", []);
+        this.onThen(null);
+        this.onShow([], new Set());
+    }
+
+    private show(answers: Verdict[], delay: number, ray: { origin: Numbers; direction: Numbers }): void {
+        const { store, names } = this;
+        const clamped = answers[0].at?.clamped;
+        setText(this.said, clamped ? `The daemon keeps less than ${short(delay)}: its oldest state is shown. A longer history keeps more.` : "");
+        const words = ["Then", "Now"];
+        answers.forEach(({ results: [{ hits, explain }] }, i) => {
+            const [hit] = hits;
+            const mine = hit && names.includes(hit.box);
+            const nearest = [...explain].sort((a, b) => (a.gap ?? Infinity) - (b.gap ?? Infinity))[0];
+            const why = mine ? `hit ${hit.box} at ${short(hit.distance)}` : `${hit ? `hit ${hit.box} instead; ` : ""}${nearest ? `${nearest.box} ${explained(nearest, String)}` : "missed"}`;
+            setText(this.verdicts[i], `${words[i]}: ${why}`);
+            this.verdicts[i].dataset.verdict = mine ? "hit" : "missed";
+        });
+        const way = (a: Numbers, b: Numbers) => point(a).distanceTo(point(b));
+        this.moved.show(
+            "How far each box has moved since",
+            [...this.then].map(([name, { center }]) => ({
+                name,
+                where: `${short(CENTIMETRES * way(center, this.now.get(name)?.center ?? center))} cm`,
+                select: [name],
+            })),
+        );
+        this.onThen(this.then);
+        const hits = answers.map(({ results }) => results[0].hits[0]);
+        const far = Math.max(1.2 * Math.hypot(...ray.direction), ...hits.map((hit) => hit?.distance ?? 0));
+        const end = numbers(point(ray.origin).addScaledVector(point(ray.direction).normalize(), far), store.dimensions);
+        const marks: Mark[] = [{ kind: "arrow", tint: "ask", from: ray.origin, to: end }];
+        for (const [i, hit] of hits.entries()) if (hit) marks.push({ kind: "point", tint: i === 0 ? "hit" : "miss", at: hit.point });
+        for (const name of this.then.keys()) {
+            const box = this.now.get(name);
+            if (box) marks.push({ kind: "box", tint: "now", box });
+        }
+        const [first] = hits;
+        this.onShow(marks, new Set(first && names.includes(first.box) ? [first.box] : []));
+    }
+}

@@ -1,0 +1,280 @@
+// The questions that others ask the scene, as they come: listed, drawn, asked again, and why a box was hit or not.
+import { ask, OWN, Unasked } from "./asking";
+import { type Box, point, short } from "./box";
+import { type Client, messages, Problem, scenePath } from "./client";
+import { byId, el } from "./dom";
+import { ExchangePanel } from "./exchange";
+import { setText } from "./keyed";
+import { Latest } from "./latest";
+import type { Mark } from "./marks";
+import type { Playback } from "./playback";
+import { Rows } from "./rows";
+import { explained, type Explanation, foundOf, hasHit, marksOf, names, raysOf, type Shot } from "./shot";
+import type { Store } from "./store";
+
+const KEPT = 500; // in the page
+const LISTED = 100;
+const DRAWN = 12; // beside the one that is chosen
+const KEEP = 1000; // queries that the scene is asked to keep
+const EXPLAINED = 8; // boxes
+const RETRY_MS = 2000;
+const FAR = 1000; // how far a ray without an end is drawn, at most
+
+interface Explained {
+    results?: { explain?: Explanation[] }[];
+    at?: { clamped: boolean };
+}
+
+export class Shots {
+    onShow: (marks: Mark[], hits: Set<string>) => void = () => {};
+    private readonly off = byId("shots-off");
+    private readonly on = byId("shots-on");
+    private readonly tag = byId<HTMLInputElement>("shots-tag");
+    private readonly box = byId<HTMLInputElement>("shots-box");
+    private readonly hit = byId<HTMLSelectElement>("shots-hit");
+    private readonly sum = byId("shots-sum");
+    private readonly out = byId("shots-why");
+    private readonly list: Rows;
+    private readonly title = el("h2", { class: "sub" });
+    private readonly words = el("p", { class: "hint" });
+    private readonly why: Rows;
+    private readonly exchange = new ExchangePanel();
+    private shots = new Map<number, Shot>(); // the oldest first
+    private newest = 0; // that is listed, by its number
+    private chosen: Shot | null = null;
+    private followed = new AbortController();
+    private open = ""; // the scene that is followed
+    private filtered = false; // was what is chosen left out by its filter?
+    private readonly question = new Latest(() => this.explain());
+
+    constructor(
+        private readonly store: Store,
+        private readonly client: Client,
+        private readonly playback: Playback,
+    ) {
+        this.list = new Rows(([key]) => this.choose(this.shots.get(Number(key)) ?? null));
+        this.why = new Rows((picked) => store.select(picked));
+        byId("shots-list").append(this.list.root);
+        for (const end of ["pointerleave", "focusout"]) this.list.root.addEventListener(end, () => this.show());
+        this.out.append(this.title, this.words, this.why.root, this.exchange.root);
+        byId("shots-keep").addEventListener("click", () => void this.keep());
+        for (const input of [this.tag, this.box, this.hit]) input.addEventListener("change", () => void this.follow());
+        store.on(["scene"], () => this.check());
+        store.on(["selection"], () => this.chosen && this.question.ask());
+        new MutationObserver(() => this.check()).observe(document.body, { attributeFilter: ["data-panel"] });
+        this.show();
+    }
+
+    private get shown(): boolean {
+        return document.body.dataset.panel === "shots";
+    }
+
+    /** Follows while the panel is open, and no longer. */
+    private check(): void {
+        const { info } = this.store;
+        const record = info?.record ?? 0;
+        this.off.hidden = record > 0;
+        this.on.hidden = record === 0;
+        byId<HTMLButtonElement>("shots-keep").disabled = !this.store.editable;
+        const open = this.shown && record > 0 ? (info?.name ?? "") : "";
+        if (open === this.open) return;
+        this.open = open;
+        this.choose(null);
+        void this.follow();
+    }
+
+    private async keep(): Promise<void> {
+        const { info } = this.store;
+        if (!info) return;
+        try {
+            Object.assign(info, await this.client.call("PUT", scenePath(info.name), { record: KEEP }));
+            this.store.changed("scene");
+        } catch (error) {
+            setText(byId("shots-failure"), (error as Error).message);
+        }
+    }
+
+    private get filter(): URLSearchParams {
+        const [tag, box, hit] = [this.tag, this.box, this.hit].map((input) => input.value.trim());
+        return new URLSearchParams(Object.entries({ tag, box, hit }).filter(([, value]) => value !== ""));
+    }
+
+    /** As the daemon's list takes it. */
+    private passes(shot: Shot): boolean {
+        const filter = this.filter;
+        const [tag, box, hit] = ["tag", "box", "hit"].map((name) => filter.get(name));
+        return (tag === null ? shot.tag !== OWN : shot.tag === tag) && (box === null || names(shot, box)) && (hit === null || hasHit(shot) === (hit === "true"));
+    }
+
+    /** Reads what is kept, and then what comes. */
+    private async follow(): Promise<void> {
+        this.followed.abort();
+        this.followed = new AbortController();
+        const { signal } = this.followed;
+        this.shots.clear();
+        this.show();
+        while (!signal.aborted && this.open) {
+            try {
+                const path = scenePath(this.open, "/events?topics=queries");
+                let begun: Promise<void> | null = null;
+                const connect = async (stop: AbortSignal) => {
+                    const received = await this.client.stream(path, { Accept: "text/event-stream" }, stop);
+                    begun = this.read(signal);
+                    return received;
+                };
+                for await (const { event, data } of messages(connect, { signal })) {
+                    await begun;
+                    if (event === "query") this.take([JSON.parse(data) as Shot]);
+                }
+            } catch {
+                // what is said about the connection is said elsewhere
+            }
+            await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+        }
+    }
+
+    private async read(signal: AbortSignal): Promise<void> {
+        let cursor = "";
+        do {
+            const filter = this.filter;
+            if (cursor) filter.set("cursor", cursor);
+            const page: { queries: Shot[]; cursor?: string } = await this.client.call("GET", scenePath(this.open, `/queries?${filter}`), undefined, signal);
+            this.take(page.queries);
+            cursor = page.cursor ?? "";
+        } while (cursor);
+    }
+
+    private take(shots: Shot[]): void {
+        for (const shot of shots) if (this.passes(shot)) this.shots.set(shot.id, shot);
+        for (const id of this.shots.keys()) {
+            if (this.shots.size <= KEPT) break;
+            this.shots.delete(id);
+        }
+        this.show();
+    }
+
+    private readonly boxOf = (ref: string | number): Box | undefined => (typeof ref === "number" ? this.store.boxOf(ref) : this.store.shown.boxes.get(ref));
+    private readonly nameOf = (ref: string | number): string => (typeof ref === "number" ? (this.store.boxOf(ref)?.name ?? `box ${ref}`) : ref);
+
+    private show(): void {
+        const all = [...this.shots.values()].reverse();
+        const still = this.list.root.matches(":hover, :has(:focus-visible)"); // what is aimed at does not move away
+        if (!still || !this.shots.has(this.newest)) this.newest = all[0]?.id ?? 0;
+        const newest = all.filter(({ id }) => id <= this.newest).slice(0, LISTED);
+        const newer = all.findIndex(({ id }) => id <= this.newest);
+        setText(this.sum, all.length === 0 ? "Nothing asked yet" : `${all.length} asked${newer > 0 ? `, ${newer} newer than those below` : ""}`);
+        this.list.show(
+            "Questions, the newest first",
+            newest.map((shot) => ({
+                name: shot.tag ?? shot.kind,
+                where: this.outcome(shot),
+                more: [shot.tag === null ? "" : shot.kind, `time ${short(shot.at.time)}`, shot.token ? `by ${shot.token}` : ""].filter(Boolean).join(" · "),
+                mark: hasHit(shot) ? "hit" : "miss",
+                chosen: shot.id === this.chosen?.id,
+                select: [String(shot.id)],
+            })),
+        );
+        this.draw(all);
+    }
+
+    private outcome(shot: Shot): string {
+        const found = foundOf(shot);
+        if (!hasHit(shot)) return "missed";
+        if (found.length === 0) return "hit";
+        const more = found.length > 1 ? ` and ${found.length - 1} more` : "";
+        return `hit ${this.nameOf(found[0].box)}${more}`;
+    }
+
+    /** A question kept before, with the scene as it was then where that is still known. */
+    private choose(shot: Shot | null): void {
+        if (this.chosen && !shot && this.store.past) this.playback.go(null);
+        this.chosen = shot;
+        this.filtered = false;
+        this.out.hidden = shot === null;
+        if (shot) {
+            setText(this.title, `${shot.tag ?? shot.kind}, request ${shot.request}`);
+            if (shot.at.revision === this.store.revision) this.playback.go(null);
+            else if (shot.at.revision >= this.playback.range.low.revision) this.playback.go({ revision: shot.at.revision });
+            this.why.show("Why", []);
+            this.question.ask();
+        }
+        this.show();
+    }
+
+    /** The boxes selected, those hit, and those that came nearest to it. */
+    private get asked(): string[] {
+        const { store, chosen } = this;
+        if (!chosen) return [];
+        const near: [string, number][] = [];
+        const rays = raysOf(chosen, store.dimensions, FAR).map(([from, to]) => [point(from), point(to)]);
+        for (const { name, center, half_extents } of rays.length > 0 ? store.shown.boxes.values() : []) {
+            const middle = point(center);
+            const radius = point(half_extents).length();
+            let least = Infinity;
+            for (const [from, to] of rays) {
+                const way = to.clone().sub(from);
+                const share = Math.max(0, Math.min(1, middle.clone().sub(from).dot(way) / Math.max(way.lengthSq(), 1e-30)));
+                least = Math.min(least, from.clone().addScaledVector(way, share).distanceTo(middle) - radius);
+            }
+            near.push([name, least]);
+        }
+        near.sort(([, a], [, b]) => a - b);
+        const hit = foundOf(chosen).map(({ box }) => this.nameOf(box));
+        return [...new Set([...store.selection, ...hit, ...near.map(([name]) => name)])].slice(0, EXPLAINED);
+    }
+
+    private async explain(): Promise<void> {
+        const { store, chosen } = this;
+        if (!chosen || !store.info) return;
+        const { at, columns, float, by, explain, ...query } = chosen.query;
+        const timed = !Array.isArray(query.rays) && query.rays !== undefined && "times" in query.rays;
+        const body = { ...query, tag: OWN, ...(["pairs", "all-pairs"].includes(chosen.kind) || by === "id" ? { by } : { explain: this.asked }) };
+        const byTime = at !== undefined && !("revision" in at);
+        const then = byTime ? { ...at, time: chosen.at.time, ago: undefined } : { revision: chosen.at.revision };
+        const path = scenePath(store.info.name, `/query/${chosen.kind}`);
+        let sent: Record<string, unknown> = { ...body, at: timed ? at : { ...then, clamp: true } };
+        try {
+            let answer = await this.client.call<Explained>("POST", path, sent);
+            let said = "As it was asked, of the state that it was asked of.";
+            if (answer.at?.clamped && !chosen.at.clamped) {
+                if (store.past?.revision !== chosen.at.revision) throw new Unasked("Neither the daemon nor the page has the scene as it was then. A longer history keeps more.");
+                ({ body: sent, answer } = await ask<Explained>(store, this.client, chosen.kind, body));
+                said = byTime ? "Asked of the commit before it: the daemon does not keep what was between two any more." : "Asked of what the page has kept of then.";
+            }
+            if (chosen !== this.chosen) return;
+            setText(this.words, said);
+            this.exchange.show({ path: path, body: sent, curl: this.client.curl(path, sent), answer: JSON.stringify(answer, null, 1) });
+            const explanations = answer.results?.flatMap((result) => result.explain ?? []) ?? [];
+            this.filtered = explanations.some(({ verdict }) => verdict === "filtered");
+            this.why.show(
+                "Why",
+                explanations.map((one, i) => ({
+                    name: this.nameOf(one.box),
+                    where: explained(one, this.nameOf),
+                    mark: one.verdict === "hit" ? "hit" : one.verdict === "filtered" ? "filtered" : "miss",
+                    key: `${i} ${one.box}`,
+                    select: [this.nameOf(one.box)],
+                })),
+            );
+            this.show();
+        } catch (error) {
+            if (chosen !== this.chosen) return;
+            setText(this.words, error instanceof Problem || error instanceof Unasked ? error.message : "The daemon does not answer.");
+            this.why.show("Why", []);
+            this.exchange.show(null);
+        }
+    }
+
+    /** The last ones, grey where nothing was hit; the chosen one with what it found. */
+    private draw(newest: Shot[]): void {
+        if (!this.open) {
+            this.onShow([], new Set());
+            return;
+        }
+        const { chosen, store } = this;
+        const draw = (shot: Shot, missed: "miss" | "filtered") => marksOf(shot, hasHit(shot) ? "ask" : missed, store.dimensions, FAR, this.boxOf);
+        const marks = chosen ? draw(chosen, this.filtered ? "filtered" : "miss") : newest.slice(0, DRAWN).flatMap((shot) => draw(shot, "miss"));
+        const hits = (chosen ? [chosen] : newest.slice(0, 1)).flatMap(foundOf);
+        this.onShow(marks, new Set(hits.map(({ box }) => this.nameOf(box))));
+    }
+}

@@ -1,0 +1,61 @@
+#!/usr/bin/env node
+// What the page shows of a request: as curl, and as a program of each language, which must give the same answer.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "./harness.mjs";
+import { ask, CUBE, makeScene, runAll, show } from "./words.mjs";
+
+const CLIENTS = new URL("../../build/clients/", import.meta.url).pathname;
+const folder = mkdtempSync(join(tmpdir(), "obbd-copy-"));
+const sh = (command) => execFileSync("sh", ["-c", command], { encoding: "utf8", cwd: folder });
+const written = (name, text) => {
+    writeFileSync(join(folder, name), text);
+    return join(folder, name);
+};
+
+/** By the language: how a program is run, and what it prints as JSON. */
+const RUN = {
+    curl: (text) => JSON.parse(sh(text)),
+    TypeScript: (text) => {
+        const program = join(CLIENTS, "test/copied.mjs"); // beside node_modules; node takes this as JavaScript, too
+        writeFileSync(program, text);
+        return JSON.parse(sh(`node ${program}`));
+    },
+    Python: (text) => JSON.parse(sh(`PYTHONPATH=${CLIENTS}python /usr/bin/python3 - <<'END'\n${text.replace("print(", "import json; print(json.dumps(").replace(/\)$/, "))")}\nEND`)),
+    "C#": (text) => {
+        sh(`mcs -r:${CLIENTS}csharp/Obbd.dll -out:copied.exe ${written("copied.cs", text)}`);
+        return sh(`MONO_PATH=${CLIENTS}csharp mono copied.exe`);
+    },
+    C: (text) => {
+        sh(`cc -std=c99 -Wall -Werror ${written("copied.c", text)} -o copied $(PKG_CONFIG_PATH=${CLIENTS}c/lib/pkgconfig pkg-config --cflags --libs obbd) -Wl,-rpath,${CLIENTS}c/lib`);
+        return JSON.parse(sh("./copied"));
+    },
+};
+
+test("a request in each language gives the answer that is shown", async () => {
+    const scene = await makeScene({ 'it\'s "a"': { ...CUBE(0), entity: "é" }, b: CUBE(4) });
+    const { page, close } = await show(scene);
+    await ask(page, 1, { From: [-5, 0.25, 0], To: [9, 0.25, 0] });
+    const details = page.locator("#probe-out details.exchange");
+    await details.locator("summary").click();
+    const [request, answer] = [details.getByLabel("Request", { exact: true }), details.getByLabel("Answer")];
+    const shown = JSON.parse(await answer.textContent());
+    const select = details.getByLabel("Language of the request");
+    assert.deepEqual(await select.locator("option").allTextContents(), Object.keys(RUN));
+    for (const [language, run] of Object.entries(RUN)) {
+        await select.selectOption(language);
+        const heard = run(await request.textContent());
+        if (language === "C#") assert.match(heard, /revision/, language); // as ObbdMap writes itself
+        else assert.deepEqual(heard, shown, language);
+    }
+    await select.selectOption("Python"); // which stays when something else is asked
+    await ask(page, 2, { Point: [4, 0, 0] });
+    assert.match(await request.textContent(), /^import obbd/);
+    await close();
+    rmSync(folder, { recursive: true });
+});
+
+await runAll();

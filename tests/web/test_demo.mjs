@@ -1,0 +1,57 @@
+#!/usr/bin/env node
+// The first look at the demo that moves, without a click: players run, shots are listed and drawn, colours say who is who.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { launch, openPage, run, startDaemon, test, until } from "./harness.mjs";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const daemon = await startDaemon(0, ["--demo"]);
+const browser = await launch();
+
+async function look(options) {
+    const opened = await openPage(browser, daemon.url, { bypassCSP: true, ...options });
+    await opened.page.goto(`${daemon.url}/#demo`);
+    await opened.page.waitForSelector("#status[data-state=live]");
+    return opened;
+}
+
+test("shots come without a click, in colours of entities, and nothing is wrong for a screen reader", async () => {
+    const { page, close } = await look({});
+    await until("the shots", async () => (await page.getAttribute("body", "data-panel")) === "shots");
+    assert.equal(await page.inputValue("#colours"), "entity");
+    const asked = async () => Number.parseInt(await page.textContent("#shots-sum"), 10);
+    const before = await until("a shot", asked);
+    await until("two more", async () => (await asked()) >= before + 2);
+    assert.match(await page.locator("#shots-list .name").first().textContent(), /^player-\d at player-\d$/);
+    await page.evaluate(AXE);
+    const { violations } = await page.evaluate(() => window.axe.run());
+    assert.deepEqual(violations.map(({ id }) => id), []);
+    await close();
+});
+
+test("on a phone held sideways the view has most of the height", async () => {
+    const { page, close } = await look({ viewport: { width: 844, height: 390 }, isMobile: true, hasTouch: true });
+    const { height } = await page.locator("#view").boundingBox();
+    assert.ok(height > 240, String(height)); // it was 120
+    for (const button of await page.locator(".tools button:visible").all()) {
+        const { width, height } = await button.boundingBox();
+        assert.ok(width >= 24 && height >= 24, `${width} x ${height}`);
+    }
+    await close();
+});
+
+test("who comes to a scene that keeps no questions begins at the start", async () => {
+    await daemon.commit("plain", { put: { a: { center: [0, 0, 0], half_extents: [1, 1, 1], entity: "e" } } });
+    const opened = await openPage(browser, daemon.url);
+    await opened.page.goto(`${daemon.url}/#plain`);
+    await opened.page.waitForSelector("#status[data-state=live]");
+    await until("the box", async () => /^1 box/.test(await opened.page.textContent("#list-sum")));
+    assert.deepEqual([await opened.page.getAttribute("body", "data-panel"), await opened.page.inputValue("#colours")], ["box", "contact"]);
+    await opened.close();
+});
+
+const good = await run();
+await browser.close();
+await daemon.stop();
+process.exit(good ? 0 : 1);

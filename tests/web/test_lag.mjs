@@ -1,0 +1,130 @@
+#!/usr/bin/env node
+// The lag view: what a shooter saw a delay ago against what was there, and both verdicts.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { test, until } from "./harness.mjs";
+import { blind, makeLive, showBlind, shown } from "./live.mjs";
+import { daemon, drawn, frontOf, makeScene, pixels, revision, runAll, select, show, SQUARE } from "./words.mjs";
+
+const verdict = async (page, which, pattern) => {
+    await until(`${which}: ${pattern}`, async () => pattern.test(await page.textContent(`#lag-${which}`)));
+};
+const set = async (page, selector, value) => {
+    await page.fill(selector, String(value));
+    await page.keyboard.press("Enter");
+};
+const ray = async (page, label, values) => {
+    const inputs = page.locator("#lag-form .row", { hasText: label }).locator("input");
+    for (const [i, value] of values.entries()) await inputs.nth(i).fill(String(value));
+    await page.keyboard.press("Enter");
+};
+
+/** Bob ran from x = 0 to x = 3 in 300 ms, and stands there since. */
+async function ran(at, settings) {
+    const scene = await makeScene({}, settings);
+    const body = (x) => ({ ...at(x), entity: "bob" });
+    const wide = { ...at(40), entity: "wall" };
+    await daemon.commit(scene, { time: 0, put: { "bob-body": body(0), wall: wide } });
+    for (let i = 1; i <= 3; i++) await daemon.commit(scene, { time: 100 * i, pose: { "bob-body": { center: at(i).center } } });
+    return scene;
+}
+
+test("both verdicts, how far the boxes have moved between them, and the requests, in space and in the plane", async () => {
+    for (const flat of [false, true]) {
+        const at = flat ? (x) => ({ center: [x, 0], half_extents: [0.5, 1] }) : (x) => ({ center: [x, 0, 0], half_extents: [0.5, 1, 0.5] });
+        const place = (x, y, z) => (flat ? [x, y] : [x, y, z]);
+        const scene = await ran(at, { dimensions: flat ? 2 : 3 });
+        const { page, close } = await showBlind(scene);
+        await revision(page, 4);
+        await page.click("#tab-lag");
+        await until("the entity", async () => (await page.inputValue("#lag-who")) === "bob");
+        await ray(page, "From", place(1.5, 20, 0));
+        // aimed at where he was 150 ms ago, which is between two commits: x = 1.5
+        await set(page, "#lag-delay", 150);
+        await verdict(page, "then", /^Then: hit bob-body at 19$/);
+        await verdict(page, "now", /^Now: bob-body missed by 1$/); // from x = 1.5 to 3 - 0.5
+        assert.equal(await page.textContent("#lag-moved .found"), "bob-body150 cm");
+        const requests = await page.locator("#panel-lag details.exchange").evaluateAll((all) => all.map((one) => [...one.querySelectorAll("pre")].map((pre) => pre.textContent)));
+        for (const [i, [curl, answer]] of requests.entries()) {
+            const heard = JSON.parse(execFileSync("sh", ["-c", curl], { encoding: "utf8" }));
+            assert.deepEqual(JSON.parse(answer).results, heard.results);
+            assert.equal(heard.results[0].hits.length, i === 0 ? 1 : 0);
+            assert.equal(heard.at.time, i === 0 ? 150 : 300);
+        }
+        // without delay there is no difference
+        await set(page, "#lag-delay", 0);
+        await verdict(page, "now", /^Now: hit bob-body/);
+        assert.equal(await page.textContent("#lag-moved .found"), "bob-body0 cm");
+        await set(page, "#lag-delay", 300);
+        await page.selectOption("#lag-aim", "now");
+        await verdict(page, "now", /^Now: hit bob-body/);
+        await verdict(page, "then", /^Then: bob-body missed by \d/);
+        assert.equal(await page.textContent("#lag-moved .found"), "bob-body300 cm");
+        // beyond the history the oldest state is shown, and that is said
+        await set(page, "#lag-delay", 5000);
+        await until("that it is clamped", async () => /^The daemon keeps less than 5000: /.test(await page.textContent("#lag-said")));
+        await set(page, "#lag-who", "nobody");
+        await until("that there is none", async () => (await page.textContent("#lag-said")) === "Name an entity, or a box.");
+        assert.equal(await page.textContent("#lag-then"), "");
+        await close();
+    }
+});
+
+test("the boxes stand solid where they were and in outline where they are, and are back when the view is left", async () => {
+    const at = (x) => ({ center: [4 * x, 0], half_extents: [0.5, 1] });
+    const scene = await makeScene({}, { dimensions: 2 });
+    await daemon.commit(scene, { time: 0, put: { bob: { ...at(0), entity: "bob" }, left: SQUARE(-12), right: SQUARE(24) } });
+    await daemon.commit(scene, { time: 100, pose: { bob: { center: at(3).center } } });
+    const { page, close } = await show(scene, { viewport: { width: 1000, height: 600 } });
+    const { inView } = await frontOf(page, [6, 0], [19, 1]);
+    const { at: onPage } = await frontOf(page, [6, 0], [19, 1]);
+    const colourAt = async (x, y) => {
+        const { x: left, y: top } = onPage(x, y);
+        const png = (await page.screenshot({ clip: { x: left - 1, y: top - 1, width: 3, height: 3 } })).toString("base64");
+        return page.evaluate(async (png) => {
+            const image = await createImageBitmap(new Blob([Uint8Array.from(atob(png), (char) => char.charCodeAt(0))]));
+            const canvas = new OffscreenCanvas(3, 3).getContext("2d");
+            canvas.drawImage(image, 0, 0);
+            return [...canvas.getImageData(1, 1, 1, 1).data].slice(0, 3).join();
+        }, png);
+    };
+    await page.mouse.move(2, 2);
+    await drawn(page);
+    const [box, ground] = [await colourAt(12.2, 0.6), await colourAt(0.2, 0.6)];
+    assert.notEqual(box, ground);
+    await page.click("#tab-lag");
+    await ray(page, "From", [0, 20]);
+    await verdict(page, "then", /hit bob/);
+    await page.mouse.move(2, 2);
+    await drawn(page);
+    assert.equal(await colourAt(12.2, 0.6), ground); // an outline lets through what is behind it
+    assert.notEqual(await colourAt(0.2, 0.6), ground);
+    const { hit } = await pixels(page);
+    assert.ok(hit.count > 20 && Math.abs(hit.left - inView(-0.5, 0).x) < 7, JSON.stringify(hit)); // it is the box of then that is hit
+    await page.click("#tab-box");
+    await page.mouse.move(2, 2);
+    await drawn(page);
+    assert.equal(await colourAt(12.2, 0.6), box);
+    assert.equal(await colourAt(0.2, 0.6), ground);
+    await close();
+});
+
+test("while a scene moves 20 times a second, aimed at where a box was, the shot hits then", async () => {
+    const live = await makeLive();
+    const { page, close } = await showBlind(live.scene);
+    await select(page, "moving-7");
+    await page.click("#tab-lag");
+    assert.equal(await page.inputValue("#lag-who"), "moving-7");
+    await set(page, "#lag-delay", 200);
+    const texts = new Set();
+    for (let i = 0; i < 8; i++) {
+        await shown(page, 3);
+        await verdict(page, "then", /^Then: hit moving-7 at|^Then: hit moving-\d+ instead; moving-7 behind/);
+        texts.add(await page.textContent("#lag-moved .found"));
+    }
+    assert.ok(texts.size > 4, [...texts].join()); // it goes on
+    await live.stop();
+    await close();
+});
+
+await runAll(blind);

@@ -1,0 +1,178 @@
+#!/usr/bin/env node
+// What others ask a scene: seen as it comes, drawn, asked again as it was asked, and explained.
+import assert from "node:assert/strict";
+import { test, until } from "./harness.mjs";
+import { blind, makeLive, showBlind, shown } from "./live.mjs";
+import { blur, CUBE, daemon, drawn, exchange, frontOf, makeScene, pixels, runAll, select, show, SQUARE } from "./words.mjs";
+
+const open = (page) => page.click("#tab-shots");
+const row = (page, name) => page.locator("#shots-list button", { has: page.getByText(name, { exact: true }) }).first();
+const listed = (page) => page.locator("#shots-list .name").allTextContents();
+const outcomes = (page) => page.locator("#shots-list .count:not(.more)").allTextContents();
+
+async function why(page) {
+    const names = await page.locator("#shots-why .found .name").allTextContents();
+    const words = await page.locator("#shots-why .found .count:not(.more)").allTextContents();
+    return Object.fromEntries(names.map((name, i) => [name, words[i]]));
+}
+
+const cast = async (scene, body, kind = "ray") => {
+    const { status, body: answer } = await daemon.call("POST", `/v1/scenes/${scene}/query/${kind}`, body);
+    assert.equal(status, 200, JSON.stringify(answer));
+    return answer;
+};
+
+test("a scene that keeps no questions is told to by a button; then they come, and are narrowed by tag, box and outcome", async () => {
+    const scene = await makeScene({ near: CUBE(5), far: CUBE(10), beside: CUBE(5, 9) });
+    const { page, close } = await showBlind(scene);
+    await open(page);
+    await page.click("#shots-keep");
+    await until("kept", async () => (await daemon.call("GET", `/v1/scenes/${scene}`)).body.record === 1000);
+    await page.waitForSelector("#shots-on", { state: "visible" });
+    await cast(scene, { rays: [{ from: [0, 0, 0], to: [20, 0, 0] }], tag: "ann" });
+    await until("the first", async () => (await listed(page)).join() === "ann");
+    assert.deepEqual(await outcomes(page), ["hit near"]);
+    await cast(scene, { rays: [{ from: [0, 4, 0], to: [20, 4, 0] }], tag: "bob" });
+    await cast(scene, { rays: [{ from: [0, 0, 0], to: [20, 0, 0] }], mode: "all" });
+    await cast(scene, { points: [[5, 9, 0]], tag: "ann" }, "point");
+    await cast(scene, {}, "all-pairs");
+    await until("all of them, the newest first", async () => (await listed(page)).join() === "all-pairs,ann,ray,bob,ann");
+    assert.deepEqual(await outcomes(page), ["missed", "hit beside", "hit near and 1 more", "missed", "hit near"]);
+    const narrowed = async (selector, value, wanted) => {
+        if (selector === "#shots-hit") await page.selectOption(selector, value);
+        else {
+            await page.fill(selector, value);
+            await page.keyboard.press("Enter");
+            await blur(page);
+        }
+        await until(`${selector} ${value}`, async () => (await listed(page)).join() === wanted);
+    };
+    await narrowed("#shots-tag", "ann", "ann,ann");
+    await cast(scene, { points: [[90, 9, 0]], tag: "ann" }, "point");
+    await cast(scene, { points: [[90, 9, 0]], tag: "cid" }, "point");
+    await until("what comes is narrowed too", async () => (await listed(page)).join() === "ann,ann,ann");
+    await narrowed("#shots-hit", "false", "ann");
+    await narrowed("#shots-tag", "", "cid,ann,all-pairs,bob");
+    await narrowed("#shots-hit", "true", "ann,ray,ann");
+    await narrowed("#shots-box", "far", "ray");
+    // whoever opens the page later sees them, too
+    const later = await showBlind(scene);
+    await open(later.page);
+    await until("those before", async () => (await listed(later.page)).length === 7);
+    await later.close();
+    await close();
+});
+
+test("a shot that is chosen says of each box near it why it was hit or not: the gap and the axis, the filter, what was before it", async () => {
+    const scene = await makeScene({ near: CUBE(5), far: CUBE(10), beside: CUBE(5, 2.5), friend: { ...CUBE(15), category: 4 } }, { record: 100 });
+    const { page, close } = await showBlind(scene);
+    await open(page);
+    const { results } = await cast(scene, { rays: [{ from: [0, 0, 0], to: [20, 0, 0] }], tag: "ann", filter: { mask: 1 }, explain: ["near", "far", "beside", "friend"] });
+    await row(page, "ann").click();
+    await until("the explanation", async () => Object.keys(await why(page)).length === 4);
+    const gap = results[0].explain[2].gap;
+    assert.equal(gap, 1.5); // from y = 0 to 2.5 - 1
+    assert.deepEqual(await why(page), { near: "hit", far: "behind near", beside: "missed by 1.5", friend: "filtered by its mask" });
+    const { shown: said, heard } = await exchange(page, "#shots-why");
+    assert.deepEqual(said.results, heard.results);
+    assert.deepEqual(heard.results[0].hits, results[0].hits);
+    await cast(scene, { shapes: [{ center: [5, 0, 5], half_extents: [1, 1, 1] }], tag: "spawn" }, "overlap");
+    await row(page, "spawn").click();
+    await select(page, "near");
+    await until("why the box selected is not in it", async () => (await why(page)).near === "missed by 3, parted by a.z");
+    await close();
+});
+
+test("a shot into the past is asked again as it was asked, with the scene as it was then, also when the daemon has forgotten it", async () => {
+    for (const flat of [false, true]) {
+        const at = (x, y = 0) => (flat ? SQUARE(x, y) : CUBE(x, y));
+        const scene = await makeScene({ runner: at(5) }, { dimensions: flat ? 2 : 3, record: 100, history: { span: 10_000, commits: 4 } });
+        const { page, close } = await showBlind(scene);
+        await open(page);
+        for (let i = 1; i <= 3; i++) await daemon.commit(scene, { pose: { runner: { center: at(5, 3 * i).center } } });
+        const ray = { from: at(0, 3).center, to: at(20, 3).center };
+        await cast(scene, { rays: [ray], tag: "then", at: { revision: 2 } });
+        await cast(scene, { rays: [ray], tag: "now" });
+        await until("both", async () => (await listed(page)).join() === "now,then");
+        assert.deepEqual(await outcomes(page), ["missed", "hit runner"]);
+        const asked = async (revision) => {
+            await row(page, "then").click();
+            await until("the state of then", async () => (await page.textContent("#revision")) === `revision ${revision}` && (await page.textContent("#status-text")) === "past");
+            await until("the explanation of then", async () => (await why(page)).runner === "hit");
+            const { shown: said, heard } = await exchange(page, "#shots-why");
+            assert.deepEqual(said.results, heard.results);
+            return heard;
+        };
+        assert.equal((await asked(2)).at.revision, 2);
+        await row(page, "now").click();
+        await until("the present", async () => (await why(page)).runner === "missed by 5");
+        for (let i = 0; i < 6; i++) await daemon.commit(scene, { pose: { runner: { center: at(5, 20 + i).center } } });
+        await until("the newest", async () => (await page.textContent("#revision")) === "revision 10");
+        assert.equal((await asked(2)).with, true);
+        assert.equal(await page.textContent("#shots-why .hint"), "Asked of what the page has kept of then.");
+        await close();
+    }
+});
+
+test("shots are drawn: what hit, what missed and what was filtered", async () => {
+    const scene = await makeScene({ a: CUBE(0, -6), b: { ...CUBE(0, 6), category: 2 } }, { record: 100 });
+    const { page, close } = await show(scene, { viewport: { width: 1000, height: 600 } });
+    await page.keyboard.press("3");
+    const { inView } = await frontOf(page, [0, 0], [1, 7]);
+    await open(page);
+    assert.equal((await pixels(page)).ask.count, 0);
+    await cast(scene, { rays: [{ from: [-5, -6, 5], to: [-1, -6, 0] }], tag: "hits" });
+    await until("it", async () => (await listed(page)).join() === "hits");
+    const { ask } = await pixels(page);
+    assert.ok(ask.count > 20 && Math.abs(ask.left - inView(-5, 0).x) < 7 && ask.right < inView(-0.5, 0).x, JSON.stringify(ask));
+    await cast(scene, { rays: [{ from: [-5, 6, 0], to: [5, 6, 0] }], filter: { mask: 1 }, tag: "filtered" });
+    await row(page, "filtered").click();
+    await until("the filter", async () => (await why(page)).b === "filtered by its mask");
+    await page.click("#tab-ask"); // drawn while the panel is open, and no longer
+    await drawn(page);
+    assert.equal((await pixels(page)).ask.count, 0);
+    await close();
+});
+
+test("while a scene moves and is shot at 20 times a second, rows are pressed like a hand does", async () => {
+    const live = await makeLive({}, { settings: { record: 200 } });
+    const { page, close } = await showBlind(live.scene);
+    await open(page);
+    let going = true;
+    const shooting = (async () => {
+        for (let i = 0; going; i++) {
+            await cast(live.scene, { rays: [{ from: [-5, 0.6, 5], to: [60, 0.6, 5 + (i % 5)] }], at: { ago: 100, clamp: true }, tag: `shot-${i}` });
+            await new Promise((resolve) => setTimeout(resolve, 50));
+        }
+    })();
+    await until("many", async () => (await listed(page)).length > 30);
+    for (let i = 0; i < 6; i++) {
+        const pressed = page.locator("#shots-list button").nth(2 * i);
+        await until("it is aimed at", async () => {
+            const { x, y, width, height } = await pressed.evaluate((element) => {
+                element.scrollIntoView({ block: "center" });
+                return element.getBoundingClientRect().toJSON();
+            });
+            await page.mouse.move(x + width / 2, y + height / 2); // from now on the rows stand still
+            await drawn(page);
+            return (await page.locator("#shots-list button:hover").count()) === 1; // what is above them may have grown on the way
+        });
+        await until("newer ones wait", async () => /newer than those below/.test(await page.textContent("#shots-sum")));
+        await page.mouse.down();
+        const name = await page.textContent("#shots-list button:active .name");
+        await new Promise((resolve) => setTimeout(resolve, 100));
+        await page.mouse.up();
+        await until(`${name} is chosen`, async () => (await page.textContent("#shots-why h2")).startsWith(`${name}, `));
+        await until("its explanation", async () => Object.keys(await why(page)).length > 3);
+        await page.click("#now");
+        await until("they are listed", async () => !/newer/.test(await page.textContent("#shots-sum")));
+    }
+    assert.ok((await listed(page)).every((name) => /^shot-\d+$/.test(name)), "what the page itself asks is not among them");
+    await shown(page, 2);
+    going = false;
+    await shooting;
+    await live.stop();
+    await close();
+});
+
+await runAll(blind);
