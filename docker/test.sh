@@ -17,6 +17,7 @@ engine() { docker/image.sh engine "$@"; }
 
 clean() {
     engine ps -aq --filter "label=$label" | while read -r container; do engine rm -f "$container" >/dev/null; done
+    engine volume rm -f "$label" >/dev/null 2>&1 || true
     if [ "$ENGINE" = docker ]; then
         engine rmi -f "$image" >/dev/null
     else
@@ -147,6 +148,42 @@ check "exit status, after $took ms" is "$(engine inspect --format '{{.State.Exit
 check "its event stream came to an end of its own" wait "$follower"
 check "its socket is gone" test ! -e "$sockets/obbd.sock"
 check "the last line of its log" grep -o '"event":"stopped"' <(engine logs "$container" 2>&1 | tail -n 1)
+
+echo "== kept"
+volume=(-e OBBD_LISTEN=127.0.0.1:0 -e OBBD_DATA=/var/lib/obbd -v "$label:/var/lib/obbd")
+# start_kept: starts a container on the volume, and waits until it has its scenes.
+start_kept() {
+    start "${volume[@]}"
+    local end=$((SECONDS + 30))
+    until [ "$(get -o /dev/null -w '%{http_code}' "127.0.0.1:$port/readyz")" = 200 ]; do
+        [ $SECONDS -lt $end ] || return 1
+        sleep 0.1
+    done
+}
+box() { get -D - "127.0.0.1:$port/v1/scenes/kept/boxes/a" | tr -d '\r' | grep -i '^etag:\|^obbd-epoch:\|^{'; }
+kept() { is "$(box | tr '\n' ' ')" "$before"; }
+start_kept
+made=$(get -o /dev/null -w '%{http_code}' -X PUT -H 'Content-Type: application/json' \
+    -d '{"center":[1,2,3],"half_extents":[1,1,1]}' "127.0.0.1:$port/v1/scenes/kept/boxes/a")
+check "a scene is made in the volume" is "$made" 201
+before=$(box | tr '\n' ' ')
+taken() {
+    local said status=0
+    said=$(engine run --rm "${hardened[@]}" "${volume[@]}" "$image" 2>&1) || status=$?
+    echo "status $status, $said"
+    [ $status = 1 ] && [[ $said = *"another obbd uses it"* ]]
+}
+check "a second container on the volume does not start" taken
+engine stop -t 10 "$container" >/dev/null
+check "exit status" is "$(engine inspect --format '{{.State.ExitCode}}' "$container")" 0
+engine rm -f "$container" >/dev/null
+start_kept
+check "after a stop, a new container has it, its epoch and its revision" kept
+engine kill --signal KILL "$container" >/dev/null
+engine rm -f "$container" >/dev/null
+start_kept
+check "after a kill, too" kept
+engine rm -f "$container" >/dev/null
 
 # ---- The end-to-end tests, with a container for each daemon --------------------------------------
 

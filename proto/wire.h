@@ -88,6 +88,7 @@
 
 /* Records of the journal. */
 #include "proto/record/record.h"
+#include "proto/record/slice.h"
 
 /* The published contract. */
 #include "proto/contract/openapi.h"

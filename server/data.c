@@ -1,5 +1,6 @@
 #include "server/data.h"
 
+#include "server/journal/grouped.h"
 #include "server/journal/sqlite.h"
 #include "server/scenes/durable.h"
 
@@ -59,7 +60,7 @@ static bool take_over(struct srv_data *data, srv_restored *restored, char *error
         return false;
     }
     (void)snprintf(error, error_size, "%s: there is not enough memory", o->folder);
-    if (!srv_journal_create(o->loop, data->backend, o->sync_ms, &data->journal))
+    if (!srv_grouped_create(o->loop, data->backend, o->sync_ms, &data->journal))
         return false;
     data->backend = NULL;
     data->snapshots.journal = data->journal;

@@ -13,7 +13,7 @@ struct srv_data;
 
 typedef struct srv_data_options {
     const char *folder;
-    uint64_t sync_ms; /* see srv_journal_create */
+    uint64_t sync_ms; /* see srv_grouped_create */
     size_t threads;   /* that restore scenes, beside the one that reads */
     const struct obb_kernels *kernels;
     struct srv_loop *loop;

@@ -4,6 +4,7 @@
 #include "server/access/admit.h"
 #include "server/base/drain.h"
 #include "server/base/trash.h"
+#include "server/cluster.h"
 #include "server/credentials.h"
 #include "server/data.h"
 #include "server/events/recorder.h"
@@ -12,12 +13,15 @@
 #include "server/log/log_stream.h"
 #include "server/log/player.h"
 #include "server/routes/demo.h"
+#include "server/routes/demo_play.h"
 #include "server/routes/handlers.h"
+#include "server/routes/page.h"
 #include "server/routes/table.h"
 #include "server/scenes/durable.h"
 #include "server/scenes/epoch.h"
 #include "server/scenes/rebuild.h"
 #include "server/scenes/scenes.h"
+#include "server/scenes/starved.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -42,9 +46,12 @@ struct srv_server {
     struct srv_rebuilds rebuilds;
     struct srv_recorder recorder;
     struct srv_log_streams logs;
-    struct srv_data *data;     /* of --data, or NULL */
-    bool failed;               /* it cannot go on: srv_data_error */
-    struct srv_player *player; /* of --replay, or NULL */
+    struct srv_starved starved;
+    struct srv_data *data;       /* of --data, or NULL */
+    struct srv_cluster *cluster; /* of --journal, or NULL */
+    bool failed;                 /* it cannot go on: srv_data_error or srv_cluster_error */
+    struct srv_player *player;   /* of --replay, or NULL */
+    struct srv_demo_play *demo;  /* of --demo, or NULL */
     struct srv_routes *routes;
     struct srv_admit *admit;
     struct srv_http *http;
@@ -98,7 +105,9 @@ static void begin_to_end(struct srv_server *server)
     srv_events_stop(server->services.events);
     srv_log_streams_stop(&server->logs);
     srv_data_stop(server->data);
+    srv_cluster_stop(server->cluster);
     srv_player_stop(server->player);
+    srv_demo_play_stop(server->demo);
     srv_http_quiesce(server->http, on_idle, server);
     srv_listeners_close(server->listeners);
 }
@@ -177,10 +186,12 @@ static bool create_base(struct srv_server *server, size_t workers)
     const srv_config *config = server->services.config;
     return srv_metrics_init(&server->metrics, srv_route_count) && srv_loop_create(&server->loop) &&
            srv_loop_signals(server->loop, on_signal, on_hangup, server) &&
-           srv_pool_create(server->loop, workers, config->queue_limit, &server->pool) &&
+           srv_pool_create(server->loop, workers, config->queue_limit, &server->budget,
+                           &server->pool) &&
            srv_timer_create(server->loop, on_drain_over, server, &server->drain_timer) &&
            srv_timer_create(server->loop, on_token_timer, server, &server->token_timer) &&
-           srv_lag_create(server->loop, &server->metrics, &server->lag);
+           srv_lag_create(server->loop, &server->metrics, &server->lag) &&
+           srv_starved_init(&server->starved, server->loop, &server->budget);
 }
 
 static void publish_limits(struct srv_metrics *metrics, const srv_config *config, size_t workers)
@@ -248,6 +259,7 @@ static void publish_services(struct srv_server *server)
     services->writer = &server->writer;
     services->recorder = &server->recorder;
     services->logs = &server->logs;
+    services->starved = &server->starved;
 }
 
 static bool create_http(struct srv_server *server)
@@ -275,12 +287,42 @@ static bool create_http(struct srv_server *server)
     return srv_http_create(&http, &server->http);
 }
 
-/* The demo is made before rebuilds listen, because no job may be under way while the start can
- * still fail. */
+/* Makes the scene of --demo, if it is said. A scene of that name that --data has kept stays as it
+ * is. */
+static bool make_demo(struct srv_server *server)
+{
+    const srv_config *config = server->services.config;
+    if (config->demo == SRV_DEMO_OFF)
+        return true;
+    if (obb_store_find(server->store, obb_str_of(SRV_DEMO_SCENE)) != NULL) {
+        SRV_LOG(&server->log, SRV_INFO, "demo", srv_text("scene", SRV_DEMO_SCENE),
+                srv_text("kept", "a scene of that name is among those of --data"));
+        return true;
+    }
+    const bool moves = config->demo == SRV_DEMO_MOVES;
+    const obb_settings settings = moves ? srv_demo_settings(srv_most_settings(&server->services))
+                                        : srv_default_settings(&server->services);
+    if (srv_demo_create(&server->writer, &settings, moves) != OBB_OK)
+        return false;
+    if (moves)
+        srv_demo_play_start(server->demo);
+    return true;
+}
+
+/* Without --data the demo is made before rebuilds listen, because no job may be under way while the
+ * start can still fail. With --data it is made when all scenes are there. */
 static bool create_demo(struct srv_server *server)
 {
-    const obb_settings settings = srv_default_settings(&server->services);
-    if (server->services.config->demo && srv_demo_create(&server->writer, &settings) != OBB_OK)
+    const srv_config *config = server->services.config;
+    const struct srv_demo_play_options options = {.loop = server->loop,
+                                                  .writer = &server->writer,
+                                                  .recorder = &server->recorder,
+                                                  .drain = &server->drain,
+                                                  .metrics = &server->metrics,
+                                                  .log = &server->log};
+    if (config->demo == SRV_DEMO_MOVES && !srv_demo_play_create(&options, &server->demo))
+        return false;
+    if (config->data == NULL && !make_demo(server))
         return false;
     srv_writer_listen(&server->writer, srv_rebuilds_listener(&server->rebuilds));
     return true;
@@ -307,9 +349,12 @@ static bool on_restored(void *context, const srv_restored *restored)
     for (size_t i = 0; i < restored->count && good; i++)
         good = srv_durable_resume(&server->writer, &restored->scenes[i]);
     server->services.journal = tails->journal;
+    good = good && make_demo(server);
     server->services.restoring = !good;
-    if (good)
-        log_start(server); /* so that a journal that is damaged is told in one line */
+    if (good) { /* a journal that cannot be restored is told in one line */
+        log_start(server);
+        srv_player_start(server->player);
+    }
     return good;
 }
 
@@ -342,6 +387,48 @@ static bool open_data(struct srv_server *server, size_t workers, const struct ob
                                       .context = server};
     server->services.restoring = config->data != NULL;
     return config->data == NULL || srv_data_open(&options, &server->data, error, error_size);
+}
+
+/* ---- The log of --journal -------------------------------------------------------------------- */
+
+static void on_followed(void *context)
+{
+    struct srv_server *server = context;
+    server->services.restoring = false;
+    log_start(server);
+}
+
+/* Opens what --journal needs, if it is said. */
+static bool open_cluster(struct srv_server *server, char *error, size_t error_size)
+{
+    const srv_config *config = server->services.config;
+    const srv_cluster_options options = {.config = config,
+                                         .loop = server->loop,
+                                         .writer = &server->writer,
+                                         .log = &server->log,
+                                         .ready = on_followed,
+                                         .failed = on_data_failed,
+                                         .context = server};
+    if (config->journal.count == 0)
+        return true;
+    server->services.restoring = true;
+    return srv_cluster_open(&options, &server->cluster, error, error_size);
+}
+
+/* Begins to restore, or to follow. Returns false after saying why not. */
+static bool begin_scenes(struct srv_server *server)
+{
+    if (server->data == NULL && server->cluster == NULL)
+        log_start(server);
+    if ((server->data == NULL || srv_data_begin(server->data)) &&
+        (server->cluster == NULL || srv_cluster_begin(server->cluster))) {
+        if (server->cluster != NULL)
+            server->services.journal = srv_cluster_journal(server->cluster);
+        return true;
+    }
+    (void)fprintf(stderr, "obbd: --%s: there is not enough memory\n",
+                  server->data != NULL ? "data" : "journal");
+    return false;
 }
 
 /* Makes the scene of --replay, if it is said. */
@@ -401,7 +488,8 @@ bool srv_server_create(const srv_config *config, struct srv_server **out, char *
     } else if (create_base(server, workers) && create_scenes(server, kernels)) {
         publish_limits(&server->metrics, config, workers);
         publish_services(server);
-        if (open_data(server, workers, kernels, error, error_size) && create_http(server) &&
+        if (open_data(server, workers, kernels, error, error_size) &&
+            open_cluster(server, error, error_size) && create_http(server) &&
             create_player(server, error, error_size) && create_demo(server) &&
             create_admission(server, error, error_size) &&
             srv_listeners_open(config, server->http, &server->listeners, error, error_size)) {
@@ -418,27 +506,28 @@ struct srv_loop *srv_server_loop(const struct srv_server *server) { return serve
 int srv_server_run(struct srv_server *server, FILE *announce)
 {
     srv_listeners_announce(server->listeners, announce);
-    if (server->data == NULL)
-        log_start(server);
     if (server->services.config->demo)
         srv_demo_hints(announce, srv_listeners_url(server->listeners),
-                       server->services.config->token_file != NULL);
+                       server->services.config->token_file != NULL, srv_page_is_built());
     (void)fflush(announce);
     srv_lag_start(server->lag);
-    if (server->data != NULL && !srv_data_begin(server->data)) {
-        (void)fprintf(stderr, "obbd: --data: there is not enough memory\n");
+    if (!begin_scenes(server))
         return EXIT_FAILURE;
-    }
-    srv_player_start(server->player);
+    if (server->data == NULL)
+        srv_player_start(server->player);
     srv_timer_start(server->token_timer, TOKENS_MS, TOKENS_MS);
-    server->trash =
-        (struct srv_trash){.loop = server->loop, .pool = server->pool, .drain = &server->drain};
+    server->trash = (struct srv_trash){.loop = server->loop,
+                                       .pool = server->pool,
+                                       .drain = &server->drain,
+                                       .budget = &server->budget};
     srv_trash_start(&server->trash);
     srv_loop_run(server->loop);
     srv_trash_stop(&server->trash);
     if (server->failed) {
         char error[512];
-        (void)snprintf(error, sizeof error, "%s", srv_data_error(server->data));
+        (void)snprintf(error, sizeof error, "%s",
+                       server->data != NULL ? srv_data_error(server->data)
+                                            : srv_cluster_error(server->cluster));
         srv_log_one_line(error);
         (void)fprintf(stderr, "obbd: %s\n", error);
         return EXIT_FAILURE;
@@ -456,14 +545,17 @@ void srv_server_destroy(struct srv_server *server)
     srv_recorder_fini(&server->recorder);
     srv_events_destroy(server->services.events);
     srv_player_destroy(server->player);
+    srv_demo_play_destroy(server->demo);
     srv_writer_fini(&server->writer);
     srv_data_destroy(server->data);
+    srv_cluster_destroy(server->cluster);
     obb_store_destroy(server->store);
     srv_admit_destroy(server->admit);
     srv_routes_destroy(server->routes);
     srv_timer_destroy(server->drain_timer);
     srv_timer_destroy(server->token_timer);
     srv_lag_destroy(server->lag);
+    srv_starved_fini(&server->starved);
     srv_pool_destroy(server->pool);
     srv_loop_destroy(server->loop);
     srv_metrics_fini(&server->metrics);

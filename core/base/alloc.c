@@ -33,12 +33,6 @@ void *obb_realloc(void *block, size_t count, size_t size)
 
 void obb_free(void *block)
 {
-    if (!obb_trash_put(block, false))
-        free(block);
-}
-
-void obb_free_drawn(void *block)
-{
-    if (!obb_trash_put(block, true))
+    if (!obb_trash_put(block))
         free(block);
 }

@@ -27,7 +27,4 @@ void *obb_realloc(void *block, size_t count, size_t size);
  * keeps large blocks for another thread. */
 void obb_free(void *block);
 
-/* Does the same for a block whose bytes a budget has got back. */
-void obb_free_drawn(void *block);
-
 #endif

@@ -44,8 +44,9 @@ static void let_go(struct obb_arena *arena, size_t less)
 
 static void free_chunk(struct obb_arena *arena, struct obb_arena_chunk *chunk)
 {
-    let_go(arena, chunk->capacity);
-    obb_free_drawn(chunk);
+    const size_t capacity = chunk->capacity;
+    obb_free(chunk);
+    let_go(arena, capacity);
 }
 
 void obb_arena_fini(struct obb_arena *arena)

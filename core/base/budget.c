@@ -39,6 +39,12 @@ void obb_budget_give(struct obb_budget *budget, size_t bytes)
     (void)used;
 }
 
+void obb_budget_charge(struct obb_budget *budget, size_t bytes)
+{
+    if (budget != NULL)
+        (void)atomic_fetch_add_explicit(&budget->used, bytes, memory_order_relaxed);
+}
+
 size_t obb_budget_used(const struct obb_budget *budget)
 {
     return budget == NULL ? 0 : atomic_load_explicit(&budget->used, memory_order_relaxed);
@@ -106,6 +112,8 @@ void obb_budget_free(void *block)
     if (block == NULL)
         return;
     struct head *head = (struct head *)block - 1;
-    obb_budget_give(head->budget, sizeof *head + head->bytes);
-    obb_free_drawn(head);
+    struct obb_budget *budget = head->budget;
+    const size_t bytes = sizeof *head + head->bytes;
+    obb_free(head);
+    obb_budget_give(budget, bytes);
 }

@@ -8,24 +8,31 @@ struct obb_trash_block { /* lies in the block itself */
 };
 
 static _Thread_local struct {
-    size_t most, waiting, held; /* bytes: `held` of those that wait are not taken yet */
+    obb_trash_note *note; /* NULL: nothing is collected */
+    void *context;
+    size_t waiting, held; /* bytes: `held` of those that wait are not taken yet */
     struct obb_trash_block *first;
 } trash;
 
-void obb_trash_collect(size_t most) { trash.most = most; }
-
-bool obb_trash_put(void *block, bool drawn)
+void obb_trash_collect(obb_trash_note *note, void *context)
 {
-    if (trash.waiting >= trash.most) /* as a rule nothing is collected */
+    trash.note = note;
+    trash.context = context;
+}
+
+bool obb_trash_put(void *block)
+{
+    if (trash.note == NULL) /* as a rule */
         return false;
     const size_t bytes = malloc_usable_size(block);
-    if (bytes < OBB_TRASH_LARGE || (drawn && bytes > trash.most - trash.waiting))
+    if (bytes < OBB_TRASH_LARGE)
         return false;
     struct obb_trash_block *head = block;
     head->next = trash.first;
     trash.first = head;
     trash.waiting += bytes;
     trash.held += bytes;
+    trash.note(trash.context, bytes);
     return true;
 }
 

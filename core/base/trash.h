@@ -14,14 +14,14 @@
 
 struct obb_trash_block;
 
-/* Begins to collect on this thread. Blocks are freed at once while `most` bytes or more wait. 0:
- * ends collecting. The blocks that wait stay until they are taken. */
-void obb_trash_collect(size_t most);
+/* Called when a block of so many bytes begins to wait. */
+typedef void obb_trash_note(void *context, size_t bytes);
 
-/* For alloc.c: takes over a block that is being freed. `drawn`: a budget has got its bytes back, so
- * all blocks together must not exceed the bytes of obb_trash_collect. Another block may exceed them
- * by its own size. Returns false if the caller frees the block. */
-bool obb_trash_put(void *block, bool drawn);
+/* Begins to collect on this thread. NULL ends it; the blocks that wait stay until they are taken. */
+void obb_trash_collect(obb_trash_note *note, void *context);
+
+/* For alloc.c: takes over a block that is being freed. Returns false if the caller frees it. */
+bool obb_trash_put(void *block);
 
 /* Returns the bytes of this thread that wait, those that were taken included. */
 size_t obb_trash_waiting(void);

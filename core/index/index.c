@@ -110,9 +110,15 @@ struct waiting {
 typedef uint32_t test_node(void *how, const struct obb_index *index, const struct obb_node *node,
                            double reach, float out_from[static OBB_NODE]);
 
-/* Walks depth first, and visits the nearest child of each node first. */
-static double walk_near(const struct obb_index *index, void *how, test_node *test, double reach,
-                        void *context, obb_index_reach *visit)
+/* Returns those of some boxes of a leaf that may be within reach, as bits, and raises the distances
+ * at which they begin. */
+typedef uint32_t test_boxes(void *how, const struct obb_packed *boxes, uint32_t some, double reach,
+                            float from[static OBB_NODE]);
+
+/* Walks depth first, and visits the nearest child of each node first. test_leaf: NULL, or a closer
+ * test of the boxes that `test` returns. */
+static double walk_near(const struct obb_index *index, void *how, test_node *test,
+                        test_boxes *test_leaf, double reach, void *context, obb_index_reach *visit)
 {
     struct waiting stack[OBB_LEVELS * OBB_NODE];
     size_t height = 1;
@@ -127,10 +133,18 @@ static double walk_near(const struct obb_index *index, void *how, test_node *tes
         }
         float from[OBB_NODE];
         const size_t base = height;
-        for (uint32_t m = test(how, index, &index->tree.level[top.level][top.node], reach, from);
-             m != 0; m &= m - 1) {
+        uint32_t m = test(how, index, &index->tree.level[top.level][top.node], reach, from);
+        if (top.level == 0 && test_leaf != NULL)
+            m = test_leaf(how, index->boxes + (size_t)top.node * OBB_NODE, m, reach, from);
+        for (; m != 0; m &= m - 1) {
             const uint32_t child = (uint32_t)__builtin_ctz(m);
             size_t i = height++;
+            if (top.level > 0) {
+                const struct obb_node *next =
+                    &index->tree.level[top.level - 1][top.node * OBB_NODE + child];
+                for (int k = 0; k < 3; k++)
+                    __builtin_prefetch(next->axis[k]);
+            }
             for (; i > base && stack[i - 1].from < from[child]; i--)
                 stack[i] = stack[i - 1];
             stack[i] = (struct waiting){
@@ -157,6 +171,7 @@ static bool child_bounds(const struct obb_index *index, const struct obb_node *n
 struct ray_walk {
     const obb_ray *ray;
     obb_vec3 grow;
+    double drift; /* what the rounding of the origin may cost, in scene units */
     double start; /* distance along the ray at which on_grid begins */
     struct obb_grid_ray on_grid;
 };
@@ -215,12 +230,66 @@ static uint32_t ray_nonuniform(void *how, const struct obb_index *index,
     return hits;
 }
 
+/* Clips the ray to a packed box that is grown by its slack. A point of the box is at most the sum S
+ * of its half extents away from the centre, so the rounding of the packed axes moves it by less than
+ * 16 * 2^-24 S along an axis; the slack is 176 * 2^-24 S. The share of the coordinates in the slack,
+ * and `drift`, are 32 times what the cast and this function lose. Returns false if nothing is
+ * left. */
+static bool clip_to_box(const struct ray_walk *walk, const struct obb_packed *box, double reach,
+                        float *from)
+{
+    const obb_vec3 u = {(double)box->u[0], (double)box->u[1], (double)box->u[2]};
+    const obb_vec3 v = {(double)box->v[0], (double)box->v[1], (double)box->v[2]};
+    const obb_vec3 axes[3] = {u, v, obb_cross(u, v)};
+    const obb_vec3 centre = {(double)box->hi[0] + (double)box->lo[0],
+                             (double)box->hi[1] + (double)box->lo[1],
+                             (double)box->hi[2] + (double)box->lo[2]};
+    const obb_vec3 offset = obb_sub(walk->ray->origin, centre);
+    const double slack = (double)box->slack + walk->drift;
+    double near = 0, far = reach;
+    for (int k = 0; k < 3; k++) {
+        const double place = obb_dot(axes[k], offset);
+        const double speed = obb_dot(axes[k], walk->ray->direction);
+        const double half = (double)box->half[k] + slack;
+        if (fabs(speed) < 1e-100) {
+            if (fabs(place) > half)
+                return false;
+            continue;
+        }
+        const double one = (-half - place) / speed, other = (half - place) / speed;
+        const double enter = one < other ? one : other, leave = one < other ? other : one;
+        near = enter > near ? enter : near;
+        far = leave < far ? leave : far;
+    }
+    const float begins = float_down(near);
+    *from = begins > *from ? begins : *from;
+    return near <= far;
+}
+
+static uint32_t ray_boxes(void *how, const struct obb_packed *boxes, uint32_t some, double reach,
+                          float from[static OBB_NODE])
+{
+    uint32_t met = 0;
+    for (uint32_t m = some; m != 0; m &= m - 1)
+        __builtin_prefetch(&boxes[__builtin_ctz(m)]);
+    for (uint32_t m = some; m != 0; m &= m - 1) {
+        const uint32_t i = (uint32_t)__builtin_ctz(m);
+        met |= (uint32_t)clip_to_box(how, &boxes[i], reach, &from[i]) << i;
+    }
+    return met;
+}
+
 double obb_index_ray(const struct obb_index *index, const obb_ray *ray, obb_vec3 grow,
                      void *context, obb_index_reach *visit)
 {
-    struct ray_walk walk = {.ray = ray, .grow = grow};
+    const obb_vec3 o = ray->origin;
+    struct ray_walk walk = {
+        .ray = ray, .grow = grow, .drift = (fabs(o.x) + fabs(o.y) + fabs(o.z)) * 0x1p-44};
+    const bool grows = grow.x != 0 || grow.y != 0 || grow.z != 0;
+    test_boxes *const test_leaf = grows || index->moving ? NULL : ray_boxes;
     if (index->nonuniform != NULL)
-        return walk_near(index, &walk, ray_nonuniform, ray->max_distance, context, visit);
+        return walk_near(index, &walk, ray_nonuniform, test_leaf, ray->max_distance, context,
+                         visit);
 
     /* Codes have few digits, so on_grid begins where the ray enters the grid. */
     const struct obb_grid *grid = &index->grid;
@@ -247,7 +316,7 @@ double obb_index_ray(const struct obb_index *index, const obb_ray *ray, obb_vec3
         walk.on_grid.inverse[k] = (float)inverse;
         walk.on_grid.grow[k] = (float)(wide + slack);
     }
-    return walk_near(index, &walk, ray_uniform, ray->max_distance, context, visit);
+    return walk_near(index, &walk, ray_uniform, test_leaf, ray->max_distance, context, visit);
 }
 
 struct nearest_walk {
@@ -288,7 +357,7 @@ double obb_index_nearest(const struct obb_index *index, const obb_bounds *bounds
     const obb_bounds wide = widened(bounds, 0);
     struct nearest_walk walk = {.bounds = &wide};
     if (index->nonuniform != NULL)
-        return walk_near(index, &walk, nearest_nonuniform, max_distance, context, visit);
+        return walk_near(index, &walk, nearest_nonuniform, NULL, max_distance, context, visit);
     for (int k = 0; k < 3; k++) {
         const double from = index->grid.origin[k], scale = index->grid.scale[k];
         const double low = (obb_component(wide.min, k) - from) * scale;
@@ -297,7 +366,7 @@ double obb_index_nearest(const struct obb_index *index, const obb_bounds *bounds
         walk.target.high[k] = (float)(high + 0.125 + fabs(high) * 0x1p-20);
         walk.target.unit[k] = (float)((1 - 0x1p-20) / scale);
     }
-    return walk_near(index, &walk, nearest_uniform, max_distance, context, visit);
+    return walk_near(index, &walk, nearest_uniform, NULL, max_distance, context, visit);
 }
 
 /* ---- Check ----------------------------------------------------------------------------------- */

@@ -96,9 +96,10 @@ bool obb_index_overlap(const struct obb_index *index, const obb_solid *box, doub
 typedef double obb_index_reach(void *context, const struct obb_version *version,
                                double max_distance);
 
-/* Visits the versions whose bounds, grown by `grow`, the ray meets. Near ones come first as far as
- * the tree can tell. `grow` is the half extents of the bounds of a moving box, or zero for a ray.
- * Returns the last greatest distance, ray->max_distance if no version was visited. */
+/* Visits the versions whose bounds, grown by `grow`, the ray meets, except versions that it misses
+ * for certain if `grow` is zero. Near ones come first as far as the tree can tell. `grow` is half
+ * the extents of the bounds of a moving box, or zero for a ray. Returns the last greatest distance,
+ * or ray->max_distance if no version was visited. */
 double obb_index_ray(const struct obb_index *index, const obb_ray *ray, obb_vec3 grow,
                      void *context, obb_index_reach *visit);
 

@@ -4,12 +4,14 @@
  *   ready   finds which entries of each index are alive, and quantises the smaller of two indexes
  *           on the grid of the larger
  *   find    joins each index with itself and with each other index (obb_kernels.join), a few groups
- *           of boxes a chunk
- *   part    moves the pairs of each chunk to ranges of ids, to positions counted before
- *   order   orders each range by (id, id)
+ *           of boxes a chunk; asks the judge; parts the pairs of the chunk by ranges of ids
+ *   order   orders the pairs of each range by (id, id), from the lists of all chunks
  *
- * A counting join has no phase order, and its phase part only puts the lists of the chunks one
- * behind the other.
+ * A join that only counts has no phase order.
+ *
+ * Fresh memory costs more than the work on it: a fault of a page takes as long as 200 pairs. So a
+ * pair is held twice, by its chunk and in the result, and as two ranks if nobody asks for its
+ * boxes.
  *
  * The result of a phase depends only on its input, not on the threads or the order of its
  * chunks. */
@@ -27,15 +29,19 @@
 
 #define READY_ENTRIES 8192 /* entries checked in a chunk: 50 us */
 #define FIND_GROUPS   8    /* groups of 256 boxes joined in a chunk: 50 us and more */
-#define FIND_CHUNKS   512  /* chunks at most, about; a larger index has more groups in each */
-#define ORDER_PAIRS   8192 /* pairs ordered in a chunk: 80 us */
-#define RANGE_BOXES   2048 /* ids in a range, about */
-#define RANGES        4096 /* at most */
+#define FIND_CHUNKS   256  /* chunks at most, about; a larger index has more groups in each */
+#define FIND_SHARE    2    /* pairs that a chunk has room for at first, for each of its boxes */
+#define JUDGED        32   /* pairs whose boxes are fetched before the first is judged */
+#define ORDER_PAIRS   4096 /* pairs ordered in a chunk, about: 40 us */
+#define RANGE_BOXES   4096 /* ids in a range, about; fewer where that makes less than... */
+#define SHARED_RANGES 8    /* ...so many ranges, for the sake of many threads */
+#define LEAST_BOXES   256  /* ids in a range, at least */
+#define RANGES        1024 /* at most */
 #define NARROW        13   /* bits; a range of up to so many ids is sorted by counting */
 #define FEW           16   /* items; up to so many, insertion sorts fastest */
-#define MOST_PAIRS    ((size_t)1 << 23) /* candidates held at most; beyond: OBB_LIMIT */
+#define MOST_PAIRS    ((size_t)1 << 23) /* held at most; beyond: OBB_LIMIT */
 
-enum phase { START, READY, FIND, PART, ORDER, DONE };
+enum phase { START, READY, FIND, ORDER, DONE };
 
 /* A side: an index of the layers, or the index of the moved. */
 struct side {
@@ -60,26 +66,18 @@ struct match {
     bool plain;                       /* all boxes of both sides are */
 };
 
-/* A found pair: the ranks of its ids, and its entries. */
-struct item {
-    uint32_t rank_a, rank_b;
-    uint32_t a, b; /* entries of all sides; a is marked by PLAIN, b by OBB_PACKED_SURE */
-};
-#define PLAIN OBB_PACKED_SURE
-
+/* The pairs of a chunk. A pair is the ranks of its ids, that of the smaller one in the high half;
+ * and, if boxes are to be listed, its entries among those of all sides, in the same order. */
 struct list {
-    struct item *items;
-    size_t count, capacity;
-    size_t start;     /* of a counting join: its place among the pairs */
-    size_t counted;   /* sure pairs of plain boxes that a counting join does not keep */
-    uint32_t *counts; /* per range; later, where the items of this chunk begin in each. Of a
-                       * counting join NULL */
+    uint64_t *ranks, *entries; /* by range; NULL: none, or not wanted */
+    uint32_t *starts;          /* ranges + 1: where the pairs of each range begin */
+    obb_join_counts counts;
 };
 
 struct obb_join {
     const struct obb_layers *layers;
     uint64_t revision;
-    bool counting;
+    obb_join_wish wish;
     double grow; /* the margin, or 0 if it is negative */
     struct obb_limits limits;
     const struct obb_kernels *kernels;
@@ -101,12 +99,12 @@ struct obb_join {
     unsigned range_shift;
     size_t ranges;
     atomic_size_t found;
-    struct item *items;  /* by range */
-    uint32_t *starts;    /* ranges + 1 */
-    size_t *order_first; /* order_chunks + 1 ranges */
+    obb_join_counts counts; /* of all chunks */
+    uint32_t *starts;       /* ranges + 1 */
+    size_t *order_first;    /* order_chunks + 1 ranges */
     size_t order_chunks;
-    obb_join_pair *pairs;
-    size_t pair_count, counted;
+    uint64_t *ranks;     /* the listed pairs, and those after them in the same range... */
+    obb_box_pair *boxes; /* ...or these */
 };
 
 static bool cancelled(const struct obb_join *join)
@@ -183,9 +181,11 @@ static obb_status choose_ranks(struct obb_join *join, size_t entries)
         if (!sorted)
             return OBB_CANCELLED;
         span = join->sorted_count;
+        join->wish.list = OBB_JOIN_BOXES;
     }
     size_t ranges = 1;
-    while (ranges < RANGES && ranges * RANGE_BOXES < entries)
+    while (ranges < RANGES &&
+           ranges * (ranges < SHARED_RANGES ? LEAST_BOXES : RANGE_BOXES) < entries)
         ranges *= 2;
     while (span >> join->range_shift >= ranges)
         join->range_shift++;
@@ -282,17 +282,15 @@ static obb_status make_ready(struct obb_join *join)
         for (size_t k = join->moved != NULL ? levels : i; k < join->side_count && status == OBB_OK;
              k++)
             status = add_match(join, &join->sides[i], &join->sides[k]);
-    if (status == OBB_OK && !join->counting)
+    if (status == OBB_OK && join->wish.list != OBB_JOIN_COUNT)
         status = choose_ranks(join, entries);
     join->lists = obb_budget_calloc(join->budget, join->chunks, sizeof *join->lists);
     return status == OBB_OK && join->lists == NULL ? OBB_NO_MEMORY : status;
 }
 
-enum kind { ALL, MOVED, COUNTING };
-
-static obb_status create(enum kind kind, const struct obb_layers *layers, uint64_t revision,
-                         double margin, const struct obb_version *const *moved, size_t count,
-                         const atomic_bool *cancel, struct obb_budget *budget,
+static obb_status create(const struct obb_layers *layers, uint64_t revision,
+                         const obb_join_wish *wish, const struct obb_version *const *moved,
+                         size_t count, const atomic_bool *cancel, struct obb_budget *budget,
                          struct obb_join **out)
 {
     struct obb_join *join = obb_budget_calloc(budget, 1, sizeof *join);
@@ -300,15 +298,15 @@ static obb_status create(enum kind kind, const struct obb_layers *layers, uint64
         return OBB_NO_MEMORY;
     join->layers = layers;
     join->revision = revision;
-    join->counting = kind == COUNTING;
-    join->grow = fmax(margin, 0);
-    join->limits = obb_limits_of(margin);
+    join->wish = *wish;
+    join->grow = fmax(wish->margin, 0);
+    join->limits = obb_limits_of(wish->margin);
     join->kernels = obb_layers_kernels(layers);
     join->cancel = cancel;
     join->budget = budget;
     atomic_init(&join->found, 0);
     obb_status status = OBB_OK;
-    if (kind == MOVED) {
+    if (moved != NULL) {
         status = remember_moved(join, moved, count);
         if (status == OBB_OK)
             status = obb_index_build(moved, NULL, count, obb_layers_dimensions(layers),
@@ -323,26 +321,30 @@ static obb_status create(enum kind kind, const struct obb_layers *layers, uint64
     return status;
 }
 
-obb_status obb_join_create(const struct obb_layers *layers, uint64_t revision, double margin,
-                           const atomic_bool *cancel, struct obb_budget *budget,
-                           struct obb_join **out)
+obb_status obb_join_create(const struct obb_layers *layers, uint64_t revision,
+                           const obb_join_wish *wish, const atomic_bool *cancel,
+                           struct obb_budget *budget, struct obb_join **out)
 {
-    return create(ALL, layers, revision, margin, NULL, 0, cancel, budget, out);
+    return create(layers, revision, wish, NULL, 0, cancel, budget, out);
 }
 
-obb_status obb_join_create_counting(const struct obb_layers *layers, uint64_t revision,
-                                    double margin, const atomic_bool *cancel,
-                                    struct obb_budget *budget, struct obb_join **out)
+obb_status obb_join_create_moved(const struct obb_layers *layers, uint64_t revision,
+                                 const obb_join_wish *wish, const struct obb_version *const *moved,
+                                 size_t moved_count, const atomic_bool *cancel,
+                                 struct obb_budget *budget, struct obb_join **out)
 {
-    return create(COUNTING, layers, revision, margin, NULL, 0, cancel, budget, out);
+    static const struct obb_version *const none[1];
+    return create(layers, revision, wish, moved_count > 0 ? moved : none, moved_count, cancel,
+                  budget, out);
 }
 
-obb_status obb_join_create_moved(const struct obb_layers *layers, uint64_t revision, double margin,
-                                 const struct obb_version *const *moved, size_t moved_count,
-                                 const atomic_bool *cancel, struct obb_budget *budget,
-                                 struct obb_join **out)
+static void free_list(struct list *list)
 {
-    return create(MOVED, layers, revision, margin, moved, moved_count, cancel, budget, out);
+    obb_budget_free(list->ranks);
+    obb_budget_free(list->entries);
+    obb_budget_free(list->starts);
+    list->ranks = list->entries = NULL;
+    list->starts = NULL;
 }
 
 void obb_join_destroy(struct obb_join *join)
@@ -353,20 +355,18 @@ void obb_join_destroy(struct obb_join *join)
         obb_budget_free(join->sides[i].alive);
     for (size_t i = 0; i < join->match_count; i++)
         obb_budget_free(join->matches[i].block);
-    for (size_t i = 0; join->lists != NULL && i < join->chunks; i++) {
-        obb_budget_free(join->lists[i].items);
-        obb_budget_free(join->lists[i].counts);
-    }
+    for (size_t i = 0; join->lists != NULL && i < join->chunks; i++)
+        free_list(&join->lists[i]);
     obb_index_unref(join->moved);
     obb_budget_free(join->set);
     obb_budget_free(join->sides);
     obb_budget_free(join->matches);
     obb_budget_free(join->lists);
     obb_budget_free(join->sorted);
-    obb_budget_free(join->items);
     obb_budget_free(join->starts);
     obb_budget_free(join->order_first);
-    obb_budget_free(join->pairs);
+    obb_budget_free(join->ranks);
+    obb_budget_free(join->boxes);
     obb_budget_free(join);
 }
 
@@ -412,10 +412,16 @@ static obb_status ready(struct obb_join *join, size_t chunk)
 
 /* ---- Find ------------------------------------------------------------------------------------ */
 
+/* A chunk of the phase find. The pairs that it has found so far stand in the order in which they
+ * were found. */
 struct finding {
     struct obb_join *join;
     const struct match *match;
-    struct list *list;
+    bool passes; /* a sure pair is taken without the judge */
+    obb_join_counts counts;
+    size_t capacity;
+    uint64_t *ranks, *entries;
+    uint32_t *sizes; /* pairs in each range */
     obb_status status;
 };
 
@@ -438,82 +444,178 @@ static bool goes_on(struct finding *f)
     return f->status == OBB_OK;
 }
 
-/* Makes room for further items in the list of the chunk. Returns false after an error. */
+/* Makes room for further pairs of the chunk. Returns false after an error. */
 static bool make_room(struct finding *f, size_t count)
 {
     struct obb_join *join = f->join;
-    struct list *list = f->list;
     if (atomic_fetch_add_explicit(&join->found, count, memory_order_relaxed) + count > MOST_PAIRS) {
         f->status = OBB_LIMIT;
         return false;
     }
-    if (list->capacity - list->count < count) {
-        size_t capacity = list->capacity * 2;
-        capacity = capacity < list->count + count ? list->count + count : capacity;
-        struct item *items = obb_budget_realloc(join->budget, list->items, capacity, sizeof *items);
-        if (items == NULL) {
-            f->status = OBB_NO_MEMORY;
-            return false;
-        }
-        list->items = items;
-        list->capacity = capacity;
+    if (f->capacity - f->counts.pairs >= count)
+        return true;
+    size_t capacity =
+        f->capacity == 0 ? f->match->chunk_groups * OBB_GROUP * FIND_SHARE : f->capacity * 2;
+    capacity = capacity < f->counts.pairs + count ? f->counts.pairs + count : capacity;
+    uint64_t *ranks = obb_budget_realloc(join->budget, f->ranks, capacity, sizeof *ranks);
+    f->ranks = ranks != NULL ? ranks : f->ranks;
+    uint64_t *entries = NULL;
+    if (ranks != NULL && join->wish.list == OBB_JOIN_BOXES) {
+        entries = obb_budget_realloc(join->budget, f->entries, capacity, sizeof *entries);
+        f->entries = entries != NULL ? entries : f->entries;
     }
+    if (ranks == NULL || (join->wish.list == OBB_JOIN_BOXES && entries == NULL)) {
+        f->status = OBB_NO_MEMORY;
+        return false;
+    }
+    f->capacity = capacity;
     return true;
 }
 
-/* Counts the sure pairs of a counting join if all boxes are plain, and keeps the others. */
-static bool tally(void *context, const uint32_t *a, const uint32_t *b, size_t count)
+/* Returns which of up to JUDGED pairs are none, as bits: those that the judge refuses, and of a join
+ * of the moved those that are not of the moved. */
+static uint32_t refused(struct finding *f, const uint32_t *a, const uint32_t *b, uint32_t asked)
 {
-    struct finding *f = context;
     const struct match *match = f->match;
-    const uint32_t counted = match->plain ? OBB_PACKED_SURE : 0;
-    size_t kept = 0;
-    if (!goes_on(f))
-        return false;
-    for (size_t i = 0; i < count; i++)
-        kept += (b[i] & counted) == 0;
-    f->list->counted += count - kept;
-    if (kept == 0)
-        return true;
-    if (!make_room(f, kept))
-        return false;
-    struct item *out = f->list->items + f->list->count;
-    for (size_t i = 0; i < count; i++)
-        if ((b[i] & counted) == 0)
-            *out++ = (struct item){.a = (match->a->base + a[i]) | (match->plain ? PLAIN : 0),
-                                   .b = match->b->base + b[i]};
-    f->list->count += kept;
-    return true;
+    const struct obb_version *const *versions_a = match->a->index->versions;
+    const struct obb_version *const *versions_b = match->b->index->versions;
+    const bool moved = f->join->moved != NULL && match->a != match->b;
+    uint32_t refused = 0;
+    for (uint32_t m = asked; m != 0; m &= m - 1) {
+        const uint32_t i = (uint32_t)__builtin_ctz(m);
+        obb_version_prefetch(versions_a[a[i]]);
+        obb_version_prefetch(versions_b[b[i] & ~OBB_PACKED_SURE]);
+    }
+    for (uint32_t m = asked; m != 0; m &= m - 1) {
+        const uint32_t i = (uint32_t)__builtin_ctz(m);
+        const uint32_t at = b[i] & ~OBB_PACKED_SURE, sure = b[i] & OBB_PACKED_SURE;
+        if (moved && !of_moved(f->join, match, a[i], at)) {
+            refused |= 1u << i;
+            f->counts.candidates--;
+        } else if (!(f->passes && sure != 0) &&
+                   !f->join->wish.judge(f->join->wish.context, versions_a[a[i]], versions_b[at],
+                                        sure != 0 ? OBB_SURE : OBB_DOUBT, &f->counts.doubts)) {
+            refused |= 1u << i;
+        }
+    }
+    return refused;
+}
+
+static uint64_t either(uint64_t mask, uint64_t if_set, uint64_t if_clear)
+{
+    return if_clear ^ ((if_set ^ if_clear) & mask);
+}
+
+/* Adds up to JUDGED pairs to those of the chunk. Free of branches that depend on the ids, as those
+ * would be guessed wrong half of the time. */
+static void add(struct finding *f, const uint32_t *a, const uint32_t *b, uint32_t count)
+{
+    const struct obb_join *join = f->join;
+    const struct match *match = f->match;
+    const uint64_t *ids_a = match->a->index->ids, *ids_b = match->b->index->ids;
+    const uint64_t least_id = join->least_id, base_a = match->a->base, base_b = match->b->base;
+    const bool far_apart = join->sorted != NULL;
+    const unsigned shift = join->range_shift;
+    uint64_t *ranks = f->ranks + f->counts.pairs;
+    uint64_t *entries = f->entries != NULL ? f->entries + f->counts.pairs : NULL;
+    uint32_t *sizes = f->sizes;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t at = b[i] & ~OBB_PACKED_SURE;
+        const uint64_t id_a = ids_a[a[i]], id_b = ids_b[at];
+        const uint64_t x = far_apart ? rank_of(join, id_a) : id_a - least_id;
+        const uint64_t y = far_apart ? rank_of(join, id_b) : id_b - least_id;
+        const uint64_t turned = 0 - (uint64_t)(y < x);
+        const uint64_t least = either(turned, y, x), most = either(turned, x, y);
+        ranks[i] = least << 32 | most;
+        sizes[least >> shift]++;
+        if (entries != NULL) {
+            const uint64_t entry_a = base_a + a[i], entry_b = base_b + at;
+            entries[i] = either(turned, entry_b, entry_a) << 32 | either(turned, entry_a, entry_b);
+        }
+    }
+    f->counts.pairs += count;
 }
 
 static bool take(void *context, const uint32_t *a, const uint32_t *b, size_t count)
 {
     struct finding *f = context;
-    struct obb_join *join = f->join;
-    const struct match *match = f->match;
-    struct list *list = f->list;
-    if (!goes_on(f) || !make_room(f, count))
+    const bool lists = f->join->wish.list != OBB_JOIN_COUNT;
+    const bool all = !f->passes || (f->join->moved != NULL && f->match->a != f->match->b);
+    if (!goes_on(f) || (lists && !make_room(f, count)))
         return false;
-    const uint32_t plain = match->plain ? PLAIN : 0;
-    const uint64_t *ids_a = match->a->index->ids, *ids_b = match->b->index->ids;
-    const uint32_t base_a = match->a->base, base_b = match->b->base;
-    const bool moved = join->moved != NULL && match->a != match->b;
-    struct item *out = list->items + list->count;
-    for (size_t i = 0; i < count; i++) {
-        const uint32_t k = a[i], n = b[i] & ~OBB_PACKED_SURE, sure = b[i] & OBB_PACKED_SURE;
-        if (moved && !of_moved(join, match, k, n))
-            continue;
-        const uint32_t rank_a = rank_of(join, ids_a[k]), rank_b = rank_of(join, ids_b[n]);
-        const bool turned = rank_b < rank_a;
-        const uint32_t least = turned ? rank_b : rank_a;
-        *out++ = (struct item){.rank_a = least,
-                               .rank_b = turned ? rank_a : rank_b,
-                               .a = (turned ? base_b + n : base_a + k) | plain,
-                               .b = (turned ? base_a + k : base_b + n) | sure};
-        list->counts[least >> join->range_shift]++;
+    f->counts.candidates += count;
+    for (size_t from = 0; from < count; from += JUDGED) {
+        const uint32_t n = (uint32_t)obb_least(count - from, JUDGED);
+        const uint32_t every = UINT32_MAX >> (JUDGED - n);
+        uint32_t sure = 0;
+        for (uint32_t i = 0; i < n; i++)
+            sure |= (b[from + i] >> 31) << i;
+        const uint32_t asked = all ? every : every & ~sure;
+        const uint32_t no = asked != 0 ? refused(f, a + from, b + from, asked) : 0;
+        if (!lists) {
+            f->counts.pairs += (size_t)__builtin_popcount(every & ~no);
+        } else if (no == 0) {
+            add(f, a + from, b + from, n);
+        } else {
+            uint32_t left_a[JUDGED], left_b[JUDGED], left = 0;
+            for (uint32_t m = every & ~no; m != 0; m &= m - 1, left++) {
+                const uint32_t i = (uint32_t)__builtin_ctz(m);
+                left_a[left] = a[from + i];
+                left_b[left] = b[from + i];
+            }
+            add(f, left_a, left_b, left);
+        }
     }
-    list->count = (size_t)(out - list->items);
     return true;
+}
+
+/* Moves the found pairs to the list of the chunk, each range in one place. */
+static obb_status part(struct finding *f, struct list *list)
+{
+    const struct obb_join *join = f->join;
+    const size_t count = f->counts.pairs;
+    list->starts = f->sizes;
+    f->sizes = NULL;
+    list->ranks = obb_budget_malloc(join->budget, count, sizeof *list->ranks);
+    if (list->ranks == NULL)
+        return OBB_NO_MEMORY;
+    if (f->entries != NULL) {
+        list->entries = obb_budget_malloc(join->budget, count, sizeof *list->entries);
+        if (list->entries == NULL)
+            return OBB_NO_MEMORY;
+    }
+    uint32_t sum = 0;
+    for (size_t r = 0; r <= join->ranges; r++) { /* to where each range begins */
+        const uint32_t n = list->starts[r];
+        list->starts[r] = sum;
+        sum += n;
+    }
+    for (size_t i = 0; i < count; i++) { /* to where it ends */
+        const uint32_t to = list->starts[f->ranks[i] >> 32 >> join->range_shift]++;
+        list->ranks[to] = f->ranks[i];
+        if (f->entries != NULL)
+            list->entries[to] = f->entries[i];
+    }
+    memmove(list->starts + 1, list->starts, join->ranges * sizeof *list->starts);
+    list->starts[0] = 0;
+    return OBB_OK;
+}
+
+static obb_status join_groups(struct finding *f, size_t chunk)
+{
+    const struct match *match = f->match;
+    const struct obb_join *join = f->join;
+    const struct obb_side *a = match->block != NULL ? &match->recoded : &match->a->as_is;
+    const struct obb_side *b = match->a == match->b ? a : &match->b->as_is;
+    const size_t first = (chunk - match->first_chunk) * match->chunk_groups;
+    const size_t groups = match->a->index->tree.nodes[1];
+    for (size_t g = first; g < groups && g < first + match->chunk_groups; g++) {
+        if (cancelled(join))
+            return OBB_CANCELLED;
+        if (!join->kernels->join(a, b, (uint32_t)g, &join->limits, f, take))
+            return f->status;
+    }
+    return OBB_OK;
 }
 
 static obb_status find(struct obb_join *join, size_t chunk)
@@ -522,73 +624,205 @@ static obb_status find(struct obb_join *join, size_t chunk)
     while (join->matches[m].first_chunk > chunk)
         m--;
     const struct match *match = &join->matches[m];
-    struct finding f = {.join = join, .match = match, .list = &join->lists[chunk]};
-    if (!join->counting) {
-        f.list->counts = obb_budget_calloc(join->budget, join->ranges, sizeof *f.list->counts);
-        if (f.list->counts == NULL)
+    struct finding f = {
+        .join = join, .match = match, .passes = match->plain && join->wish.plain_pass};
+    const bool lists = join->wish.list != OBB_JOIN_COUNT;
+    if (lists) {
+        f.sizes = obb_budget_calloc(join->budget, join->ranges + 1, sizeof *f.sizes);
+        if (f.sizes == NULL)
             return OBB_NO_MEMORY;
     }
-    const struct obb_side *a = match->block != NULL ? &match->recoded : &match->a->as_is;
-    const struct obb_side *b = match->a == match->b ? a : &match->b->as_is;
-    const size_t first = (chunk - match->first_chunk) * match->chunk_groups;
-    const size_t groups = match->a->index->tree.nodes[1];
-    for (size_t g = first; g < groups && g < first + match->chunk_groups; g++) {
-        if (cancelled(join))
-            return OBB_CANCELLED;
-        if (!join->kernels->join(a, b, (uint32_t)g, &join->limits, &f,
-                                 join->counting ? tally : take))
-            return f.status;
-    }
-    return OBB_OK;
+    obb_status status = join_groups(&f, chunk);
+    if (status == OBB_OK && f.counts.pairs > 0 && lists)
+        status = part(&f, &join->lists[chunk]);
+    join->lists[chunk].counts = f.counts;
+    obb_budget_free(f.ranks);
+    obb_budget_free(f.entries);
+    obb_budget_free(f.sizes);
+    return status;
 }
 
-/* ---- Part and order -------------------------------------------------------------------------- */
+/* ---- Order ----------------------------------------------------------------------------------- */
 
-/* Gives the kept pairs of each chunk of a counting join their place. */
-static obb_status start_placing(struct obb_join *join)
+static void add_counts(struct obb_join *join)
 {
     for (size_t c = 0; c < join->chunks; c++) {
-        join->lists[c].start = join->pair_count;
-        join->pair_count += join->lists[c].count;
-        join->counted += join->lists[c].counted;
+        const obb_join_counts *counts = &join->lists[c].counts;
+        join->counts.candidates += counts->candidates;
+        join->counts.doubts += counts->doubts;
+        join->counts.pairs += counts->pairs;
     }
-    join->pairs = obb_budget_malloc(join->budget, join->pair_count, sizeof *join->pairs);
-    return join->pairs != NULL ? OBB_OK : OBB_NO_MEMORY;
+    if (join->wish.list != OBB_JOIN_COUNT)
+        join->counts.listed = obb_least(join->counts.pairs, join->wish.limit);
 }
 
-/* Turns the counts per chunk and range into positions, and gives ranges to the chunks of the phase
- * order. */
-static obb_status start_parting(struct obb_join *join)
+/* Finds where each range begins in the result, and gives the ranges that are to be listed to the
+ * chunks of the phase order. */
+static obb_status start_ordering(struct obb_join *join)
 {
-    size_t total = 0;
-    for (size_t c = 0; c < join->chunks; c++)
-        total += join->lists[c].count;
-    join->items = obb_budget_malloc(join->budget, total, sizeof *join->items);
-    join->pairs = obb_budget_malloc(join->budget, total, sizeof *join->pairs);
+    const size_t listed = join->counts.listed;
     join->starts = obb_budget_malloc(join->budget, join->ranges + 1, sizeof *join->starts);
     join->order_first =
-        obb_budget_malloc(join->budget, total / ORDER_PAIRS + 2, sizeof *join->order_first);
-    if (join->items == NULL || join->pairs == NULL || join->starts == NULL ||
-        join->order_first == NULL)
+        obb_budget_malloc(join->budget, listed / ORDER_PAIRS + 2, sizeof *join->order_first);
+    if (join->starts == NULL || join->order_first == NULL)
         return OBB_NO_MEMORY;
     uint32_t sum = 0;
-    size_t limit = 0;
-    for (size_t r = 0; r < join->ranges; r++) {
-        join->starts[r] = sum;
+    size_t limit = 0, range = 0;
+    for (; range < join->ranges && sum < listed; range++) {
+        join->starts[range] = sum;
         if (sum >= limit) {
-            join->order_first[join->order_chunks++] = r;
+            join->order_first[join->order_chunks++] = range;
             limit = sum + ORDER_PAIRS;
         }
-        for (size_t c = 0; c < join->chunks; c++) {
-            const uint32_t count = join->lists[c].counts[r];
-            join->lists[c].counts[r] = sum;
-            sum += count;
-        }
+        for (size_t c = 0; c < join->chunks; c++)
+            if (join->lists[c].starts != NULL)
+                sum += join->lists[c].starts[range + 1] - join->lists[c].starts[range];
     }
-    join->starts[join->ranges] = sum;
-    join->order_first[join->order_chunks] = join->ranges;
-    join->pair_count = total;
-    return OBB_OK;
+    join->starts[range] = sum;
+    join->order_first[join->order_chunks] = range;
+    if (join->wish.list == OBB_JOIN_RANKS)
+        join->ranks = obb_budget_malloc(join->budget, sum, sizeof *join->ranks);
+    else
+        join->boxes = obb_budget_malloc(join->budget, sum, sizeof *join->boxes);
+    return join->ranks != NULL || join->boxes != NULL ? OBB_OK : OBB_NO_MEMORY;
+}
+
+/* Pairs to be sorted; entries NULL: none. */
+struct pairs {
+    uint64_t *ranks, *entries;
+};
+
+/* Either both have entries, or neither has. */
+static void move(const struct pairs *from, size_t i, const struct pairs *to, size_t k)
+{
+    to->ranks[k] = from->ranks[i];
+    if (to->entries != NULL) /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference) */
+        to->entries[k] = from->entries[i];
+}
+
+static struct pairs pairs_at(const struct pairs *pairs, size_t i)
+{
+    return (struct pairs){pairs->ranks + i, pairs->entries != NULL ? pairs->entries + i : NULL};
+}
+
+static void insertion_sort(const struct pairs *pairs, size_t count)
+{
+    uint64_t *ranks = pairs->ranks, *entries = pairs->entries;
+    for (size_t i = 1; i < count; i++) {
+        const uint64_t key = ranks[i], entry = entries != NULL ? entries[i] : 0;
+        size_t k = i;
+        for (; k > 0 && ranks[k - 1] > key; k--)
+            move(pairs, k - 1, pairs, k);
+        if (k == i)
+            continue;
+        ranks[k] = key;
+        if (entries != NULL)
+            entries[k] = entry;
+    }
+}
+
+/* Sorts by those bytes of the ranks in which any two pairs differ, the lowest byte first. `spare`
+ * has room for `count` pairs. */
+static void radix_sort(const struct pairs *pairs, size_t count, const struct pairs *spare)
+{
+    uint64_t differing = 0;
+    for (size_t i = 1; i < count; i++)
+        differing |= pairs->ranks[i] ^ pairs->ranks[0];
+    const struct pairs *from = pairs, *to = spare;
+    for (unsigned shift = 0; shift < 64; shift += 8) {
+        if ((differing >> shift & 0xff) == 0)
+            continue;
+        uint32_t starts[256] = {0}, sum = 0;
+        for (size_t i = 0; i < count; i++)
+            starts[from->ranks[i] >> shift & 0xff]++;
+        for (int i = 0; i < 256; i++) {
+            const uint32_t n = starts[i];
+            starts[i] = sum;
+            sum += n;
+        }
+        for (size_t i = 0; i < count; i++)
+            move(from, i, to, starts[from->ranks[i] >> shift & 0xff]++);
+        const struct pairs *t = from;
+        from = to;
+        to = t;
+    }
+    for (size_t i = 0; from != pairs && i < count; i++)
+        move(from, i, pairs, i);
+}
+
+/* Sorts a few pairs by insertion, many by radix. */
+static void sort_any(const struct pairs *pairs, size_t count, const struct pairs *spare)
+{
+    if (count > FEW)
+        radix_sort(pairs, count, spare);
+    else
+        insertion_sort(pairs, count);
+}
+
+/* Returns the pairs of a range that a chunk of the phase find has found. */
+static struct pairs found_in(const struct list *list, size_t range, size_t *out_count)
+{
+    *out_count = 0;
+    if (list->starts == NULL)
+        return (struct pairs){0};
+    *out_count = list->starts[range + 1] - list->starts[range];
+    const struct pairs all = {list->ranks, list->entries};
+    return pairs_at(&all, list->starts[range]);
+}
+
+/* Gathers the pairs of a range of `width` ids by the rank of a, and then sorts those of each a: by
+ * one run of insertion sort if every a has only a few. */
+static void gather_narrow(const struct obb_join *join, size_t range, size_t total,
+                          const struct pairs *out, const struct pairs *spare)
+{
+    uint32_t starts[1 << NARROW], sum = 0, most = 0;
+    const uint32_t width = 1u << join->range_shift, low = width - 1;
+    size_t count;
+    memset(starts, 0, width * sizeof starts[0]);
+    for (size_t c = 0; c < join->chunks; c++) {
+        const struct pairs found = found_in(&join->lists[c], range, &count);
+        for (size_t i = 0; i < count; i++)
+            starts[found.ranks[i] >> 32 & low]++;
+    }
+    for (uint32_t i = 0; i < width; i++) {
+        const uint32_t n = starts[i];
+        starts[i] = sum;
+        sum += n;
+        most = n > most ? n : most;
+    }
+    for (size_t c = 0; c < join->chunks; c++) {
+        const struct pairs found = found_in(&join->lists[c], range, &count);
+        for (size_t i = 0; i < count; i++)
+            move(&found, i, out, starts[found.ranks[i] >> 32 & low]++);
+    }
+    if (most <= FEW) {
+        insertion_sort(out, total);
+        return;
+    }
+    uint32_t from = 0;
+    for (uint32_t i = 0; i < width; i++) { /* starts[i] is now the end of i */
+        const struct pairs of_one = pairs_at(out, from);
+        if (starts[i] - from > 1)
+            sort_any(&of_one, starts[i] - from, spare);
+        from = starts[i];
+    }
+}
+
+/* Gathers the pairs of a range, and sorts them. */
+static void gather(const struct obb_join *join, size_t range, size_t total, const struct pairs *out,
+                   const struct pairs *spare)
+{
+    if (total > FEW && join->range_shift <= NARROW) {
+        gather_narrow(join, range, total, out, spare);
+        return;
+    }
+    size_t count, sum = 0;
+    for (size_t c = 0; c < join->chunks; c++) {
+        const struct pairs found = found_in(&join->lists[c], range, &count);
+        for (size_t i = 0; i < count; i++)
+            move(&found, i, out, sum++);
+    }
+    sort_any(out, total, spare);
 }
 
 static const struct obb_version *version_of(const struct obb_join *join, uint32_t entry)
@@ -599,126 +833,6 @@ static const struct obb_version *version_of(const struct obb_join *join, uint32_
     return join->sides[s].index->versions[entry - join->sides[s].base];
 }
 
-static obb_join_pair pair_of(const struct obb_join *join, const struct item *item)
-{
-    return (obb_join_pair){.a = version_of(join, item->a & ~PLAIN),
-                           .b = version_of(join, item->b & ~OBB_PACKED_SURE),
-                           .verdict = (item->b & OBB_PACKED_SURE) != 0 ? OBB_SURE : OBB_DOUBT,
-                           .plain = (item->a & PLAIN) != 0};
-}
-
-/* Places the kept pairs of a chunk of a counting join. */
-static void place(struct obb_join *join, size_t chunk)
-{
-    struct list *list = &join->lists[chunk];
-    for (size_t i = 0; i < list->count; i++) {
-        obb_join_pair pair = pair_of(join, &list->items[i]);
-        if (pair.b->id < pair.a->id) {
-            const struct obb_version *t = pair.a;
-            pair.a = pair.b;
-            pair.b = t;
-        }
-        join->pairs[list->start + i] = pair;
-    }
-    obb_budget_free(list->items);
-    list->items = NULL;
-}
-
-static void part(struct obb_join *join, size_t chunk)
-{
-    struct list *list = &join->lists[chunk];
-    for (size_t i = 0; i < list->count; i++) {
-        const struct item *item = &list->items[i];
-        join->items[list->counts[item->rank_a >> join->range_shift]++] = *item;
-    }
-    obb_budget_free(list->items);
-    list->items = NULL;
-}
-
-static uint64_t key_of(const struct item *item)
-{
-    return (uint64_t)item->rank_a << 32 | item->rank_b;
-}
-
-static void insertion_sort(struct item *items, size_t count)
-{
-    for (size_t i = 1; i < count; i++) {
-        const struct item item = items[i];
-        const uint64_t key = key_of(&item);
-        size_t k = i;
-        for (; k > 0 && key_of(&items[k - 1]) > key; k--)
-            items[k] = items[k - 1];
-        items[k] = item;
-    }
-}
-
-/* Sorts by those bytes of the keys in which any two keys differ, the lowest byte first. `spare` has
- * room for `count` items. */
-static void radix_sort(struct item *items, size_t count, struct item *spare)
-{
-    uint64_t differing = 0;
-    for (size_t i = 1; i < count; i++)
-        differing |= key_of(&items[i]) ^ key_of(&items[0]);
-    struct item *from = items, *to = spare;
-    for (unsigned shift = 0; shift < 64; shift += 8) {
-        if ((differing >> shift & 0xff) == 0)
-            continue;
-        uint32_t starts[256] = {0}, sum = 0;
-        for (size_t i = 0; i < count; i++)
-            starts[key_of(&from[i]) >> shift & 0xff]++;
-        for (int i = 0; i < 256; i++) {
-            const uint32_t n = starts[i];
-            starts[i] = sum;
-            sum += n;
-        }
-        for (size_t i = 0; i < count; i++)
-            to[starts[key_of(&from[i]) >> shift & 0xff]++] = from[i];
-        struct item *t = from;
-        from = to;
-        to = t;
-    }
-    if (from != items)
-        memcpy(items, from, count * sizeof *items);
-}
-
-/* Sorts a few items by insertion, many by radix. */
-static void sort_any(struct item *items, size_t count, struct item *spare)
-{
-    if (count > FEW)
-        radix_sort(items, count, spare);
-    else
-        insertion_sort(items, count);
-}
-
-/* Sorts one range. A narrow range is sorted by the rank of a first, and then the items of each a.
- * Returns the array with the result, items or spare. */
-static struct item *sort_range(struct item *items, size_t count, unsigned shift, struct item *spare)
-{
-    if (count <= FEW || shift > NARROW) {
-        sort_any(items, count, spare);
-        return items;
-    }
-    uint32_t starts[1 << NARROW], sum = 0;
-    const uint32_t width = 1u << shift, low = width - 1;
-    memset(starts, 0, width * sizeof starts[0]);
-    for (size_t i = 0; i < count; i++)
-        starts[items[i].rank_a & low]++;
-    for (uint32_t i = 0; i < width; i++) {
-        const uint32_t n = starts[i];
-        starts[i] = sum;
-        sum += n;
-    }
-    for (size_t i = 0; i < count; i++)
-        spare[starts[items[i].rank_a & low]++] = items[i];
-    uint32_t from = 0;
-    for (uint32_t i = 0; i < width; i++) { /* starts[i] is now the end of i */
-        if (starts[i] - from > 1)
-            sort_any(spare + from, starts[i] - from, items);
-        from = starts[i];
-    }
-    return spare;
-}
-
 static obb_status order(struct obb_join *join, size_t chunk)
 {
     const size_t first = join->order_first[chunk], end = join->order_first[chunk + 1];
@@ -727,20 +841,23 @@ static obb_status order(struct obb_join *join, size_t chunk)
         const size_t count = join->starts[r + 1] - join->starts[r];
         most = count > most ? count : most;
     }
-    struct item *spare = obb_budget_malloc(join->budget, most, sizeof *spare);
-    if (spare == NULL)
+    const bool boxes = join->boxes != NULL;
+    uint64_t *room = obb_budget_malloc(join->budget, most, (boxes ? 4 : 1) * sizeof *room);
+    if (room == NULL)
         return OBB_NO_MEMORY;
-    obb_status status = OBB_OK;
-    for (size_t r = first; r < end && status == OBB_OK; r++) {
+    const struct pairs spare = {room, boxes ? room + most : NULL};
+    for (size_t r = first; r < end && !cancelled(join); r++) {
         const size_t start = join->starts[r], count = join->starts[r + 1] - start;
-        const struct item *items = sort_range(join->items + start, count, join->range_shift, spare);
-        for (size_t i = 0; i < count; i++)
-            join->pairs[start + i] = pair_of(join, &items[i]);
-        if (cancelled(join))
-            status = OBB_CANCELLED;
+        const struct pairs out = {boxes ? room + 2 * most : join->ranks + start,
+                                  boxes ? room + 3 * most : NULL};
+        gather(join, r, count, &out, &spare);
+        for (size_t i = 0; boxes && i < count; i++)
+            join->boxes[start + i] =
+                (obb_box_pair){.a = version_of(join, (uint32_t)(out.entries[i] >> 32)),
+                               .b = version_of(join, (uint32_t)out.entries[i])};
     }
-    obb_budget_free(spare);
-    return status;
+    obb_budget_free(room);
+    return cancelled(join) ? OBB_CANCELLED : OBB_OK;
 }
 
 /* ---- From phase to phase --------------------------------------------------------------------- */
@@ -762,19 +879,17 @@ size_t obb_join_advance(struct obb_join *join, obb_status *out_status)
             chunks = join->chunks;
             break;
         case FIND:
-            join->phase = PART;
-            *out_status = join->counting ? start_placing(join) : start_parting(join);
-            chunks = join->counting && join->pair_count == 0 ? 0 : join->chunks;
-            break;
-        case PART:
             join->phase = ORDER;
-            chunks = join->pair_count > 0 ? join->order_chunks : 0;
+            add_counts(join);
+            if (join->counts.listed > 0)
+                *out_status = start_ordering(join);
+            chunks = join->order_chunks;
             break;
         case ORDER:
         case DONE:
             join->phase = DONE;
-            obb_budget_free(join->items);
-            join->items = NULL;
+            for (size_t c = 0; c < join->chunks; c++)
+                free_list(&join->lists[c]);
             break;
         }
     }
@@ -790,9 +905,6 @@ obb_status obb_join_chunk(struct obb_join *join, size_t chunk)
         return ready(join, chunk);
     case FIND:
         return find(join, chunk);
-    case PART:
-        (join->counting ? place : part)(join, chunk);
-        return OBB_OK;
     case ORDER:
         return order(join, chunk);
     case START:
@@ -803,8 +915,19 @@ obb_status obb_join_chunk(struct obb_join *join, size_t chunk)
     return OBB_OK;
 }
 
-size_t obb_join_pair_count(const struct obb_join *join) { return join->pair_count; }
+obb_join_counts obb_join_count(const struct obb_join *join) { return join->counts; }
 
-const obb_join_pair *obb_join_pairs(const struct obb_join *join) { return join->pairs; }
+uint64_t *obb_join_take_ranks(struct obb_join *join, uint64_t *out_base)
+{
+    uint64_t *ranks = join->ranks;
+    join->ranks = NULL;
+    *out_base = join->least_id;
+    return ranks;
+}
 
-size_t obb_join_counted(const struct obb_join *join) { return join->counted; }
+obb_box_pair *obb_join_take_boxes(struct obb_join *join)
+{
+    obb_box_pair *boxes = join->boxes;
+    join->boxes = NULL;
+    return boxes;
+}

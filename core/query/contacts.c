@@ -195,59 +195,50 @@ size_t obb_contacts_count(const struct obb_contacts *contacts) { return contacts
 
 /* ---- Following a commit ---------------------------------------------------------------------- */
 
-/* A growing list in the arena. */
+/* The pairs of the state after the commit in which one box or both were made by the commit, by (id,
+ * id). */
 struct found {
-    obb_box_pair *pairs;
-    size_t count, capacity;
+    const struct obb_view *after;
+    obb_box_pair *pairs; /* of the budget */
+    size_t count;
 };
 
-static bool found_add(struct found *found, struct obb_arena *arena, const struct obb_version *a,
-                      const struct obb_version *b)
+/* The judge of the join. */
+static bool is_pair(void *context, const struct obb_version *a, const struct obb_version *b,
+                    obb_verdict verdict, size_t *doubts)
 {
-    if (found->count == found->capacity) {
-        const size_t capacity = found->capacity == 0 ? 64 : found->capacity * 2;
-        obb_box_pair *pairs =
-            obb_arena_grow(arena, found->pairs, found->count, capacity, sizeof *pairs);
-        if (pairs == NULL)
-            return false;
-        found->pairs = pairs;
-        found->capacity = capacity;
-    }
-    found->pairs[found->count++] = (obb_box_pair){a, b};
-    return true;
+    const struct found *found = context;
+    if (!obb_filter_pair(a, b))
+        return false;
+    if (verdict == OBB_SURE)
+        return true;
+    ++*doubts;
+    const obb_solid solid_a = obb_view_solid(found->after, a),
+                    solid_b = obb_view_solid(found->after, b);
+    return obb_sat_overlap(&solid_a, &solid_b);
 }
 
-/* Finds the pairs of the state after the commit in which one box or both were made by the commit,
- * by (id, id). */
-static obb_status find_present(const struct obb_view *after, const obb_committed *committed,
-                               const atomic_bool *cancel, struct obb_arena *arena,
-                               struct found *out)
+static obb_status find_present(const obb_committed *committed, const atomic_bool *cancel,
+                               struct obb_budget *budget, struct found *found)
 {
+    const struct obb_view *after = found->after;
+    const obb_join_wish wish = {.list = OBB_JOIN_BOXES,
+                                .limit = SIZE_MAX,
+                                .plain_pass = true,
+                                .judge = is_pair,
+                                .context = found};
     struct obb_join *join;
-    obb_status status = obb_join_create_moved(after->layers, after->revision, 0, committed->made,
-                                              committed->made_count, cancel, arena->budget, &join);
+    obb_status status =
+        obb_join_create_moved(after->layers, after->revision, &wish, committed->made,
+                              committed->made_count, cancel, budget, &join);
     if (status != OBB_OK)
         return status;
     for (size_t chunks; status == OBB_OK && (chunks = obb_join_advance(join, &status)) > 0;)
         for (size_t i = 0; i < chunks && status == OBB_OK; i++)
             status = obb_join_chunk(join, i);
-    const size_t count = status == OBB_OK ? obb_join_pair_count(join) : 0;
-    const obb_join_pair *pairs = count > 0 ? obb_join_pairs(join) : NULL;
-    for (size_t i = 0; i < count && status == OBB_OK; i++) {
-        if (cancel != NULL && i % 1024 == 0 && atomic_load(cancel)) {
-            status = OBB_CANCELLED;
-            break;
-        }
-        if (!obb_filter_pair(pairs[i].a, pairs[i].b))
-            continue;
-        if (pairs[i].verdict != OBB_SURE) {
-            const obb_solid a = obb_view_solid(after, pairs[i].a);
-            const obb_solid b = obb_view_solid(after, pairs[i].b);
-            if (!obb_sat_overlap(&a, &b))
-                continue;
-        }
-        if (!found_add(out, arena, pairs[i].a, pairs[i].b))
-            status = OBB_NO_MEMORY;
+    if (status == OBB_OK) {
+        found->count = obb_join_count(join).listed;
+        found->pairs = obb_join_take_boxes(join);
     }
     obb_join_destroy(join);
     return status;
@@ -373,23 +364,26 @@ obb_status obb_contacts_advance(struct obb_contacts *contacts, const struct obb_
                                 bool stayed, const atomic_bool *cancel, struct obb_arena *arena,
                                 const obb_contact_change **out, size_t *out_count)
 {
-    struct found present = {0};
-    if (committed->made_count > 0) {
-        const obb_status status = find_present(after, committed, cancel, arena, &present);
-        if (status != OBB_OK)
-            return status;
-    }
+    struct found present = {.after = after};
+    obb_status status = OBB_OK;
+    if (committed->made_count > 0)
+        status = find_present(committed, cancel, arena->budget, &present);
     size_t past_count = 0, count = 0;
-    const struct obb_ranked *past = find_past(contacts, committed, arena, &past_count);
-    if (past == NULL)
-        return OBB_NO_MEMORY;
-    const obb_contact_change *list =
-        list_changes(committed, past, past_count, &present, before, after, stayed, arena, &count);
-    if (list == NULL || !update(contacts, past, past_count, &present))
-        return OBB_NO_MEMORY;
-    *out = list;
-    *out_count = count;
-    return OBB_OK;
+    const struct obb_ranked *past = NULL;
+    const obb_contact_change *list = NULL;
+    if (status == OBB_OK)
+        past = find_past(contacts, committed, arena, &past_count);
+    if (past != NULL)
+        list = list_changes(committed, past, past_count, &present, before, after, stayed, arena,
+                            &count);
+    if (status == OBB_OK && (list == NULL || !update(contacts, past, past_count, &present)))
+        status = OBB_NO_MEMORY;
+    obb_budget_free(present.pairs);
+    if (status == OBB_OK) {
+        *out = list;
+        *out_count = count;
+    }
+    return status;
 }
 
 /* Returns whether the box is the first of a pair. */

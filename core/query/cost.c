@@ -53,8 +53,9 @@ static double with_cost(const struct obb_view *view, const obb_query *query)
     if (with == NULL)
         return 0.0;
     const bool looks = view->info.frames > 0 && with->remove_frame_count + with->frame_count > 0;
-    return NS_WITH + NS_WITH_ENTRY * (double)obb_edit_entries(with) +
-           (looks ? NS_WITH_LOOK * (double)view->info.boxes : 0.0);
+    return (double)obb_query_views(query) *
+           (NS_WITH + NS_WITH_ENTRY * (double)obb_edit_entries(with) +
+            (looks ? NS_WITH_LOOK * (double)view->info.boxes : 0.0));
 }
 
 bool obb_query_walks(const obb_query *query)

@@ -10,6 +10,7 @@
 #include "core/scene/overlay.h"
 
 #include <assert.h>
+#include <string.h>
 
 /* The time that a chunk should take: small against a deadline, large against a change of
  * threads. */
@@ -22,13 +23,16 @@ struct obb_plan {
     const atomic_bool *cancel;
     struct obb_arena arena; /* the compiled filter, the answers, the tasks */
     struct obb_compiled_filter filter;
+    /* One per item, or NULL: new boxes of a `with` have other ids in each state. */
+    const struct obb_compiled_filter **filters;
     struct obb_all_pairs *all; /* only for all-pairs, except... */
     struct obb_pages *pages;   /* ...pages, and scenes with too many candidates for a join */
     size_t per_chunk, chunk_count;
     struct obb_task *tasks; /* one per chunk */
     obb_answer *answers;
-    struct obb_overlay *overlay; /* of query->with, or NULL */
-    obb_status refused;          /* of query->with; `fault` says where */
+    struct obb_overlay **overlays; /* of query->with: one for each state that is asked */
+    size_t overlay_count;
+    obb_status refused; /* of query->with; `fault` says where */
     obb_fault fault;
     bool started;
     _Atomic obb_status failed; /* of some chunk */
@@ -78,29 +82,109 @@ static obb_status prepare_items(struct obb_plan *plan)
 static obb_status prepare(struct obb_plan *plan)
 {
     const obb_query *query = plan->query;
-    const obb_status st = obb_filter_compile(plan->view, &query->filter, plan->views != NULL,
-                                             &plan->arena, &plan->filter);
+    const obb_status st = plan->filters != NULL
+                              ? OBB_OK
+                              : obb_filter_compile(plan->view, &query->filter, plan->views != NULL,
+                                                   &plan->arena, &plan->filter);
     if (st != OBB_OK)
         return st;
     return query->kind == OBB_QUERY_ALL_PAIRS ? prepare_all_pairs(plan) : prepare_items(plan);
 }
 
-/* Lays the overlay of query->with over the view, and prepares the query on the result. */
+/* Lays an overlay of query->with over a view, and opens the result. */
+static obb_status lay(struct obb_plan *plan, const struct obb_view *below,
+                      const struct obb_view **out)
+{
+    struct obb_overlay *overlay = NULL;
+    struct obb_view *view = NULL;
+    obb_status st = obb_overlay_of_edit(below, plan->query->with, plan->cancel, &plan->arena,
+                                        &overlay, &plan->fault);
+    if (st != OBB_OK)
+        return st;
+    plan->overlays[plan->overlay_count++] = overlay;
+    st = obb_overlay_open(overlay, below, NULL, &plan->arena, &view);
+    if (st == OBB_OK)
+        *out = view;
+    return st;
+}
+
+/* Which view was laid over which. */
+struct laid {
+    const struct obb_view *below, *view; /* NULL: a free place */
+    struct obb_compiled_filter filter;   /* for `view` */
+};
+
+/* Returns whether two views of a scene show the same and say the same about it. */
+static bool same_view(const struct obb_view *a, const struct obb_view *b)
+{
+    return a->info.at.revision == b->info.at.revision &&
+           !(a->info.at.time < b->info.at.time || a->info.at.time > b->info.at.time) &&
+           a->info.clamped == b->info.clamped;
+}
+
+static struct laid *place_of(struct laid *places, size_t mask, const struct obb_view *below)
+{
+    uint64_t key;
+    memcpy(&key, &below->info.at.time, sizeof key);
+    key = (key ^ below->info.at.revision << 1) * 0x9e3779b97f4a7c15u;
+    size_t place = (size_t)(key >> 32) & mask;
+    while (places[place].below != NULL && !same_view(places[place].below, below))
+        place = (place + 1) & mask;
+    return &places[place];
+}
+
+/* Lays query->with over the states of all times, over each state once. */
+static obb_status lay_times(struct obb_plan *plan)
+{
+    const size_t count = plan->query->count;
+    size_t room = 8;
+    while (room < 2 * count)
+        room *= 2;
+    const struct obb_view **views = (const struct obb_view **)obb_arena_alloc(
+        &plan->arena, count, sizeof(const struct obb_view *));
+    const struct obb_compiled_filter **filters =
+        (const struct obb_compiled_filter **)obb_arena_alloc(
+            &plan->arena, count, sizeof(const struct obb_compiled_filter *));
+    struct laid *places = obb_arena_alloc(&plan->arena, room, sizeof *places);
+    if (views == NULL || filters == NULL || places == NULL)
+        return OBB_NO_MEMORY;
+    memset(places, 0, room * sizeof *places);
+    for (size_t i = 0; i < count; i++) {
+        struct laid *laid = place_of(places, room - 1, plan->views[i]);
+        if (laid->below == NULL) {
+            if (plan->cancel != NULL && atomic_load_explicit(plan->cancel, memory_order_relaxed))
+                return OBB_CANCELLED;
+            obb_status st = lay(plan, plan->views[i], &laid->view);
+            if (st == OBB_OK)
+                st = obb_filter_compile(laid->view, &plan->query->filter, false, &plan->arena,
+                                        &laid->filter);
+            if (st != OBB_OK)
+                return st;
+            laid->below = plan->views[i];
+        }
+        views[i] = laid->view;
+        filters[i] = &laid->filter;
+    }
+    plan->views = views;
+    plan->filters = filters;
+    plan->view = views[0];
+    return OBB_OK;
+}
+
+/* Lays query->with over the view, or the views, and prepares the query on the result. */
 static obb_status prepare_with(struct obb_plan *plan)
 {
-    struct obb_view *view = NULL;
-    obb_status st = obb_overlay_of_edit(plan->view, plan->query->with, plan->cancel, &plan->arena,
-                                        &plan->overlay, &plan->fault);
+    plan->overlays = (struct obb_overlay **)obb_arena_alloc(
+        &plan->arena, obb_query_views(plan->query), sizeof(struct obb_overlay *));
+    if (plan->overlays == NULL)
+        return OBB_NO_MEMORY;
+    const obb_status st =
+        plan->views != NULL ? lay_times(plan) : lay(plan, plan->view, &plan->view);
     if (st != OBB_OK && plan->fault.group != OBB_GROUP_NONE && st != OBB_NO_MEMORY) {
         plan->refused = st;
         return OBB_OK;
     }
-    if (st == OBB_OK)
-        st = obb_overlay_open(plan->overlay, plan->view, NULL, &plan->arena, &view);
-    if (st != OBB_OK)
-        return st;
-    plan->view = view;
-    return prepare(plan);
+    return st == OBB_OK ? prepare(plan) : st;
 }
 
 /* Returns true if all views of the query have its dimensions. */
@@ -152,7 +236,8 @@ void obb_plan_destroy(struct obb_plan *plan)
     obb_pages_destroy(plan->pages);
     for (size_t i = 0; i < plan->chunk_count; i++)
         obb_task_end(&plan->tasks[i]);
-    obb_overlay_destroy(plan->overlay);
+    for (size_t i = 0; i < plan->overlay_count; i++)
+        obb_overlay_destroy(plan->overlays[i]);
     obb_arena_fini(&plan->arena);
     obb_free(plan);
 }
@@ -239,6 +324,8 @@ static obb_status run_items(struct obb_plan *plan, size_t chunk)
         plan->answers[i] = (obb_answer){0};
         if (plan->views != NULL)
             task->view = plan->views[i];
+        if (plan->filters != NULL)
+            task->filter = plan->filters[i];
         answer_item(task, i, &plan->answers[i]);
         obb_arena_reset(&task->scratch);
     }

@@ -8,6 +8,7 @@
 #include "core/geometry/sat.h"
 #include "core/geometry/shape.h"
 #include "core/geometry/sweep.h"
+#include "core/index/join.h"
 #include "core/query/filter.h"
 #include "core/scene/view.h"
 
@@ -110,7 +111,8 @@ typedef struct obb_query { /* small: a commit may hold 100,000 */
     obb_at at;
     /* With has_explain: boxes of which each answer says why it names them or not, by name or id. */
     const obb_ref *explain;
-    /* Changes that hold for this query alone: groups of boxes, without time and condition. NULL:
+    /* Changes that hold for this query alone: groups of boxes, without time and condition. Of a
+     * query with times they are laid over the state of each. NULL:
      * none. The state that is asked is the one after them. */
     const obb_edit *with;
     obb_str tag; /* with has_tag: the client's; no part of the question */
@@ -189,21 +191,30 @@ typedef struct obb_answer {
     bool truncated;
 } obb_answer;
 
-typedef struct obb_box_pair {
-    const struct obb_version *a, *b; /* a has the smaller id */
-} obb_box_pair;
-
 /* The result of a query. Everything in it lives as long as the plan and the view. */
 typedef struct obb_result {
     const obb_answer *answers; /* one per item */
     size_t answer_count;
     const struct obb_view *const *views; /* one per item, of a query with times; else NULL */
-    const obb_box_pair *pairs;           /* all-pairs, by (id, id) */
-    const obb_details *pair_details;     /* one per pair, or NULL */
-    size_t pair_count, count;            /* pairs listed, and pairs in all (of a page: listed) */
-    bool truncated;                      /* of a page: another page may follow */
+    /* All-pairs, by (id, id). If no more than ids was asked for, they may stand in `pair_ranks`, and
+     * `pairs` is then NULL (obb_result_id). */
+    const obb_box_pair *pairs;
+    const uint64_t *pair_ranks; /* an id is rank_base + half a number, the high half that of a */
+    uint64_t rank_base;
+    const obb_details *pair_details; /* one per pair, or NULL */
+    size_t pair_count, count;        /* pairs listed, and pairs in all (of a page: listed) */
+    bool truncated;                  /* of a page: another page may follow */
     size_t candidates,
         doubts; /* all-pairs: candidates of the broad phase, and those that took the double test */
 } obb_result;
+
+/* Returns the id of one box of a listed pair: of a, the smaller one, or of b. */
+static inline uint64_t obb_result_id(const obb_result *result, size_t pair, bool of_b)
+{
+    if (result->pair_ranks == NULL)
+        return obb_view_id(of_b ? result->pairs[pair].b : result->pairs[pair].a);
+    const uint64_t ranks = result->pair_ranks[pair];
+    return result->rank_base + (of_b ? (uint32_t)ranks : ranks >> 32);
+}
 
 #endif

@@ -10,53 +10,67 @@
 
 /* All pairs of a state, in phases of independent chunks:
  *
- *   join    gathers candidates from the layers (obb_join), in order of ids
- *   sift    drops pairs that the filters exclude or, if the join is in doubt, the double-precision
- *           test; also tests each loose box against all others, since the join does not know where
- *           it is: one that is interpolated, or that an overlay shows
- *   gather  puts the lists of the chunks together in order, and adds the wanted details
+ *   join    finds the pairs of the layers (obb_join), in order of ids. It asks `judge` for those
+ *           that the filters may exclude or of which the float test is in doubt
+ *   loose   tests each loose box against all others, since the join does not know where it is: one
+ *           that is interpolated, or that an overlay shows
+ *   gather  puts the pairs of the join and of the loose boxes together in order, and adds the
+ *           wanted details
  *
  * The outcome of a phase depends only on its input, not on the threads that ran its chunks. */
 
-#define SIFT_CHUNK   4096 /* candidate pairs; about 100 us when in doubt */
-#define PREFETCH     16   /* boxes are fetched into the cache so many candidates ahead */
 #define LOOSE_CHUNK  64   /* loose boxes */
 #define GATHER_CHUNK 8192 /* pairs listed */
 #define DETAIL_CHUNK 256  /* pairs listed with details */
 
-enum phase { JOIN, SIFT, GATHER, DONE };
+enum phase { JOIN, LOOSE, GATHER, DONE };
 
-/* The outcome of a chunk of sifting, by (id of a, id of b). */
+/* Pairs by (id of a, id of b): those of the join, or those that a chunk of loose boxes found. */
 struct part {
     struct obb_task task;
     struct obb_pairs pairs;
-    size_t candidates; /* of interpolated boxes; the join's are not counted here */
-    size_t doubts;     /* candidates that took the double test */
+    size_t candidates;
+    size_t doubts; /* candidates that took the double test */
 };
 
 struct obb_all_pairs {
     struct obb_task task; /* copied to begin the task of every chunk */
     enum phase phase;
+    bool some_loose; /* there may be loose boxes */
     struct obb_join *join;
-    const obb_join_pair *candidates;
-    size_t candidate_count;
-    size_t counted;                   /* pairs that the join has only counted */
+    obb_box_pair *joined;             /* what the join lists: the listed pairs, or... */
+    uint64_t *ranks;                  /* ...these; or with loose boxes a part of them */
+    uint64_t base;                    /* of the ranks */
     const struct obb_version **loose; /* the boxes that the layers do not show where they are */
     size_t loose_count;
-    size_t sift_chunks, loose_chunks;
-    struct part *parts;   /* one per chunk of the sifting */
-    obb_box_pair *kept;   /* room for all candidates: the lists of the parts of the join. NULL: they
-                           * are only counted, or all are listed and `pairs` is that memory */
-    size_t *starts;       /* sift_chunks + 1: pairs before each part of the join */
+    size_t loose_chunks;
+    struct part *parts; /* with loose boxes: the first one of the join, then one per chunk */
+    size_t candidates, doubts;
     size_t total, listed; /* pairs found, and pairs that the result lists */
-    size_t doubts;        /* of all parts */
     size_t gather_chunks;
-    uint64_t *bounds; /* with interpolation: gather_chunks + 1 ids that part the pairs by their a */
+    uint64_t *bounds; /* with loose boxes: gather_chunks + 1 ids that part the pairs by their a */
     size_t *offsets;  /* the number of pairs before each bound */
     struct obb_task *gather_tasks;
-    obb_box_pair *pairs;
+    obb_box_pair *merged; /* with loose boxes: the listed pairs */
     obb_details *details;
 };
+
+/* The judge of the join. */
+static bool is_pair(void *context, const struct obb_version *a, const struct obb_version *b,
+                    obb_verdict verdict, size_t *doubts)
+{
+    const struct obb_all_pairs *all = context;
+    const struct obb_view *view = all->task.view;
+    if (all->some_loose && (obb_view_is_loose(view, a) || obb_view_is_loose(view, b)))
+        return false;
+    if (!obb_pairs_admit(all->task.filter, a, b))
+        return false;
+    if (verdict == OBB_SURE)
+        return true;
+    ++*doubts;
+    const obb_solid solid_a = obb_view_solid(view, a), solid_b = obb_view_solid(view, b);
+    return obb_shape_boxes(&solid_a, &solid_b, all->task.query->margin);
+}
 
 obb_status obb_all_pairs_create(const struct obb_task *task, struct obb_all_pairs **out)
 {
@@ -65,10 +79,19 @@ obb_status obb_all_pairs_create(const struct obb_task *task, struct obb_all_pair
         return OBB_NO_MEMORY;
     all->task = *task;
     const struct obb_view *view = task->view;
-    const bool may_count = task->query->count_only && task->filter->open && view->overlay == NULL &&
-                           obb_motion_boxes(view) == 0;
-    const obb_status st = (may_count ? obb_join_create_counting : obb_join_create)(
-        view->layers, view->revision, task->query->margin, task->cancel, task->budget, &all->join);
+    const obb_query *query = task->query;
+    all->some_loose = view->overlay != NULL || obb_motion_boxes(view) > 0;
+    const bool just_ids = query->by_id && query->want == 0 && !all->some_loose;
+    const obb_join_wish wish = {.margin = query->margin,
+                                .list = query->count_only ? OBB_JOIN_COUNT
+                                        : just_ids        ? OBB_JOIN_RANKS
+                                                          : OBB_JOIN_BOXES,
+                                .limit = all->some_loose ? SIZE_MAX : query->limit,
+                                .plain_pass = task->filter->open && !all->some_loose,
+                                .judge = is_pair,
+                                .context = all};
+    const obb_status st = obb_join_create(view->layers, view->revision, &wish, task->cancel,
+                                          task->budget, &all->join);
     if (st != OBB_OK) {
         obb_all_pairs_destroy(all);
         return st;
@@ -77,10 +100,7 @@ obb_status obb_all_pairs_create(const struct obb_task *task, struct obb_all_pair
     return OBB_OK;
 }
 
-static size_t part_count(const struct obb_all_pairs *all)
-{
-    return all->sift_chunks + all->loose_chunks;
-}
+static size_t part_count(const struct obb_all_pairs *all) { return 1 + all->loose_chunks; }
 
 static void free_parts(struct obb_all_pairs *all)
 {
@@ -105,45 +125,17 @@ void obb_all_pairs_destroy(struct obb_all_pairs *all)
     obb_join_destroy(all->join);
     free_parts(all);
     free_gather_tasks(all);
-    obb_budget_free(all->kept);
+    obb_budget_free(all->joined);
+    obb_budget_free(all->ranks);
     obb_budget_free((void *)all->loose);
-    obb_budget_free(all->starts);
     obb_budget_free(all->bounds);
     obb_budget_free(all->offsets);
-    obb_budget_free(all->pairs);
+    obb_budget_free(all->merged);
     obb_budget_free(all->details);
     obb_free(all);
 }
 
-/* ---- Sifting --------------------------------------------------------------------------------- */
-
-static void sift(const struct obb_all_pairs *all, size_t chunk)
-{
-    struct part *part = &all->parts[chunk];
-    const struct obb_view *view = all->task.view;
-    const bool some_loose = view->overlay != NULL || obb_motion_index(view) != NULL;
-    const size_t first = chunk * SIFT_CHUNK;
-    const size_t end = obb_least(first + SIFT_CHUNK, all->candidate_count);
-    const bool open = all->task.filter->open;
-    for (size_t i = first; i < end && obb_task_goes_on(&part->task); i++) {
-        const obb_join_pair *pair = &all->candidates[i];
-        if (i + PREFETCH < end && !all->candidates[i + PREFETCH].plain) /* b may lie anywhere */
-            __builtin_prefetch(&all->candidates[i + PREFETCH].b->category);
-        if (some_loose && (obb_view_is_loose(view, pair->a) || obb_view_is_loose(view, pair->b)))
-            continue;
-        if (!(open && pair->plain) && !obb_pairs_admit(all->task.filter, pair->a, pair->b))
-            continue;
-        if (pair->verdict != OBB_SURE) {
-            part->doubts++;
-            const obb_solid a = obb_view_solid(view, pair->a), b = obb_view_solid(view, pair->b);
-            if (!obb_shape_boxes(&a, &b, all->task.query->margin))
-                continue;
-        }
-        if (!part->pairs.just_count)
-            part->pairs.list[part->pairs.count] = (obb_box_pair){.a = pair->a, .b = pair->b};
-        part->pairs.count++;
-    }
-}
+/* ---- Loose boxes ----------------------------------------------------------------------------- */
 
 struct loose {
     const struct obb_view *view;
@@ -171,9 +163,9 @@ static bool visit_loose(void *context, const struct obb_version *other, obb_verd
            obb_pairs_add(task, &g->part->pairs, g->box, other);
 }
 
-static void sift_loose(const struct obb_all_pairs *all, size_t chunk)
+static obb_status test_loose(const struct obb_all_pairs *all, size_t chunk)
 {
-    struct part *part = &all->parts[all->sift_chunks + chunk];
+    struct part *part = &all->parts[1 + chunk];
     const struct obb_view *view = all->task.view;
     const size_t first = chunk * LOOSE_CHUNK;
     const size_t end = obb_least(first + LOOSE_CHUNK, all->loose_count);
@@ -189,6 +181,7 @@ static void sift_loose(const struct obb_all_pairs *all, size_t chunk)
     if (part->task.status == OBB_OK && !part->pairs.just_count)
         obb_pairs_sort(&part->task, part->pairs.list, part->pairs.count);
     obb_arena_fini(&part->task.scratch);
+    return part->task.status;
 }
 
 /* ---- Gathering ------------------------------------------------------------------------------- */
@@ -207,26 +200,7 @@ static size_t pairs_below(const struct part *part, uint64_t id)
     return low;
 }
 
-/* Copies the pairs from..to-1. Without interpolation they stand one after the other in the
- * parts. */
-static void copy_range(const struct obb_all_pairs *all, size_t from, size_t to)
-{
-    size_t low = 0, high = all->sift_chunks; /* the part that holds pair `from` */
-    while (high - low > 1) {
-        const size_t middle = low + (high - low) / 2;
-        if (all->starts[middle] <= from)
-            low = middle;
-        else
-            high = middle;
-    }
-    for (size_t part = low; from < to; part++) {
-        const size_t end = all->starts[part + 1] < to ? all->starts[part + 1] : to;
-        for (; from < end; from++)
-            all->pairs[from] = all->parts[part].pairs.list[from - all->starts[part]];
-    }
-}
-
-/* With interpolation: merges the pairs of all parts whose a lies between two bounds. */
+/* Merges the pairs of all parts whose a lies between two bounds. */
 static void merge_range(const struct obb_all_pairs *all, struct obb_task *task, size_t chunk)
 {
     const size_t start = all->offsets[chunk], count = all->offsets[chunk + 1] - start;
@@ -245,7 +219,7 @@ static void merge_range(const struct obb_all_pairs *all, struct obb_task *task, 
     obb_pairs_sort(task, pairs, n);
     if (task->status == OBB_OK)
         for (size_t i = 0; i < n && start + i < all->listed; i++)
-            all->pairs[start + i] = pairs[i];
+            all->merged[start + i] = pairs[i];
     obb_task_end(task);
 }
 
@@ -257,19 +231,15 @@ static size_t gather_size(const struct obb_all_pairs *all)
 static obb_status gather(const struct obb_all_pairs *all, size_t chunk)
 {
     struct obb_task *task = &all->gather_tasks[chunk];
-    size_t from, to;
+    size_t from = chunk * gather_size(all), to = obb_least(from + gather_size(all), all->listed);
     if (all->loose_chunks > 0) {
         from = obb_least(all->offsets[chunk], all->listed);
         to = obb_least(all->offsets[chunk + 1], all->listed);
         merge_range(all, task, chunk);
-    } else {
-        from = chunk * gather_size(all);
-        to = obb_least(from + gather_size(all), all->listed);
-        if (all->kept != NULL)
-            copy_range(all, from, to);
     }
     if (all->details != NULL)
-        obb_pairs_details(task, all->pairs, all->details, from, to);
+        obb_pairs_details(task, all->loose_chunks > 0 ? all->merged : all->joined, all->details,
+                          from, to);
     return task->status;
 }
 
@@ -303,30 +273,31 @@ static obb_status gather_loose(struct obb_all_pairs *all)
     return OBB_OK;
 }
 
-static obb_status start_sifting(struct obb_all_pairs *all)
+/* Takes over the pairs of the join, whose memory may be wanted for the result, and makes a part for
+ * each chunk of loose boxes. */
+static obb_status end_join(struct obb_all_pairs *all)
 {
-    all->candidates = obb_join_pairs(all->join);
-    all->candidate_count = obb_join_pair_count(all->join);
-    all->counted = obb_join_counted(all->join);
+    const obb_join_counts counts = obb_join_count(all->join);
+    all->joined = obb_join_take_boxes(all->join);
+    all->ranks = obb_join_take_ranks(all->join, &all->base);
+    obb_join_destroy(all->join);
+    all->join = NULL;
+    all->candidates = counts.candidates;
+    all->doubts = counts.doubts;
+    all->total = counts.pairs;
+    all->listed = counts.listed;
     const obb_status st = gather_loose(all);
-    if (st != OBB_OK)
+    if (st != OBB_OK || all->loose_count == 0)
         return st;
-    all->sift_chunks = (all->candidate_count + SIFT_CHUNK - 1) / SIFT_CHUNK;
     all->loose_chunks = (all->loose_count + LOOSE_CHUNK - 1) / LOOSE_CHUNK;
     all->parts = obb_budget_calloc(all->task.budget, part_count(all), sizeof *all->parts);
-    all->starts = obb_budget_calloc(all->task.budget, all->sift_chunks + 1, sizeof *all->starts);
-    if (all->parts == NULL || all->starts == NULL)
+    if (all->parts == NULL)
         return OBB_NO_MEMORY;
     for (size_t i = 0; i < part_count(all); i++)
         all->parts[i] =
             (struct part){.task = all->task, .pairs = {.just_count = all->task.query->count_only}};
-    if (all->task.query->count_only)
-        return OBB_OK;
-    all->kept = obb_budget_malloc(all->task.budget, all->candidate_count, sizeof *all->kept);
-    if (all->kept == NULL)
-        return OBB_NO_MEMORY;
-    for (size_t i = 0; i < all->sift_chunks; i++)
-        all->parts[i].pairs.list = all->kept + i * SIFT_CHUNK;
+    all->parts[0].pairs.list = all->joined;
+    all->parts[0].pairs.count = all->listed;
     return OBB_OK;
 }
 
@@ -366,30 +337,19 @@ static obb_status choose_bounds(struct obb_all_pairs *all)
 
 static obb_status start_gathering(struct obb_all_pairs *all)
 {
-    const size_t candidates = all->candidate_count; /* of the join */
-    for (size_t i = 0; i < part_count(all); i++) {
-        if (i < all->sift_chunks)
-            all->starts[i + 1] = all->starts[i] + all->parts[i].pairs.count;
+    for (size_t i = 1; i <= all->loose_chunks; i++) {
         all->total += all->parts[i].pairs.count;
-        all->candidate_count += all->parts[i].candidates;
+        all->candidates += all->parts[i].candidates;
         all->doubts += all->parts[i].doubts;
     }
-    /* The candidates are no longer needed: their memory may be wanted for the result. */
-    obb_join_destroy(all->join);
-    all->join = NULL;
-    all->candidate_count += all->counted;
-    all->total += all->counted;
     if (all->task.query->count_only)
         return OBB_OK;
     all->listed = obb_least(all->total, all->task.query->limit);
     if (all->listed == 0)
         return OBB_OK;
-    if (all->loose_chunks == 0 && all->listed == candidates) {
-        all->pairs = all->kept; /* they stand one after the other, without gaps */
-        all->kept = NULL;
-    } else {
-        all->pairs = obb_budget_malloc(all->task.budget, all->listed, sizeof *all->pairs);
-        if (all->pairs == NULL)
+    if (all->loose_chunks > 0) {
+        all->merged = obb_budget_malloc(all->task.budget, all->listed, sizeof *all->merged);
+        if (all->merged == NULL)
             return OBB_NO_MEMORY;
     }
     if ((all->task.query->want & OBB_WANT_OF_PAIR) != 0) {
@@ -401,7 +361,7 @@ static obb_status start_gathering(struct obb_all_pairs *all)
         const obb_status st = choose_bounds(all);
         if (st != OBB_OK)
             return st;
-    } else if (all->kept != NULL || all->details != NULL) {
+    } else if (all->details != NULL) {
         all->gather_chunks = (all->listed + gather_size(all) - 1) / gather_size(all);
     }
     if (all->gather_chunks == 0)
@@ -421,13 +381,13 @@ static void finish(struct obb_all_pairs *all, obb_result *result)
 {
     free_gather_tasks(all);
     free_parts(all);
-    obb_budget_free(all->kept);
-    all->kept = NULL;
-    *result = (obb_result){.pairs = all->pairs,
+    *result = (obb_result){.pairs = all->loose_chunks > 0 ? all->merged : all->joined,
+                           .pair_ranks = all->ranks,
+                           .rank_base = all->base,
                            .pair_details = all->details,
                            .pair_count = all->listed,
                            .count = all->total,
-                           .candidates = all->candidate_count,
+                           .candidates = all->candidates,
                            .doubts = all->doubts,
                            .truncated = !all->task.query->count_only && all->listed < all->total};
 }
@@ -440,11 +400,11 @@ size_t obb_all_pairs_advance(struct obb_all_pairs *all, obb_status *out_status, 
         if (all->phase == JOIN) {
             chunks = obb_join_advance(all->join, out_status);
             if (chunks == 0 && *out_status == OBB_OK) {
-                all->phase = SIFT;
-                *out_status = start_sifting(all);
-                chunks = part_count(all);
+                all->phase = LOOSE;
+                *out_status = end_join(all);
+                chunks = all->loose_chunks;
             }
-        } else if (all->phase == SIFT) {
+        } else if (all->phase == LOOSE) {
             all->phase = GATHER;
             *out_status = start_gathering(all);
             chunks = all->gather_chunks;
@@ -458,13 +418,7 @@ size_t obb_all_pairs_advance(struct obb_all_pairs *all, obb_status *out_status, 
 
 obb_status obb_all_pairs_chunk(struct obb_all_pairs *all, size_t chunk)
 {
-    if (all->phase == JOIN)
-        return obb_join_chunk(all->join, chunk);
-    if (all->phase == GATHER)
-        return gather(all, chunk);
-    if (chunk < all->sift_chunks)
-        sift(all, chunk);
-    else
-        sift_loose(all, chunk - all->sift_chunks);
-    return all->parts[chunk].task.status;
+    return all->phase == JOIN    ? obb_join_chunk(all->join, chunk)
+           : all->phase == LOOSE ? test_loose(all, chunk)
+                                 : gather(all, chunk);
 }

@@ -541,51 +541,57 @@ obb_status obb_edit_prepare(struct obb_scene *scene, const obb_edit *edit, doubl
 
 /* ---- Effects --------------------------------------------------------------------------------- */
 
-/* Lists what the changes do, in the order of obb_effect_kind. */
-static size_t list_effects(const struct obb_prepared *p, obb_effect *list)
+bool obb_prepared_next(const struct obb_prepared *p, obb_effect_place *place, obb_effect *out)
 {
-    size_t count = 0;
-    for (int kind = 0; kind < OBB_EFFECT_KINDS; kind++) {
-        if (kind <= OBB_EFFECT_FRAME_REMOVED && p->apply.edit->replace_all)
+    if (place->kind <= OBB_EFFECT_FRAME_REMOVED && p->apply.edit->replace_all)
+        return false;
+    while (place->next < p->apply.change_count) {
+        const size_t i = (size_t)place->next++;
+        const struct obb_version *before = version_or_null(p, p->apply.changes[i].old),
+                                 *after = version_or_null(p, p->apply.changes[i].new);
+        if (!obb_effect_is(place->kind, before, after))
             continue;
-        for (size_t i = 0; i < p->apply.change_count; i++) {
-            const struct obb_change *change = &p->apply.changes[i];
-            const obb_effect effect =
-                obb_effect_of(version_or_null(p, change->old), version_or_null(p, change->new));
-            if (effect.kind == (obb_effect_kind)kind) {
-                list[count] = effect;
-                list[count++].expired = i < p->apply.expired;
-            }
-        }
+        *out = obb_effect_of(before, after);
+        out->expired = i < p->apply.expired;
+        return true;
     }
-    return count;
+    return false;
+}
+
+obb_effects obb_prepared_summary(const struct obb_prepared *p)
+{
+    const struct obb_scene *scene = p->apply.scene;
+    obb_committed said;
+    obb_prepared_describe(p, &said);
+    return (obb_effects){.moment = p->future.moment,
+                         .appends = p->future.appends,
+                         .time_stated = p->apply.edit->has_time,
+                         .replaces_all = p->apply.edit->replace_all,
+                         .restarts = p->future.drops,
+                         .has_settings = !obb_settings_same(&p->settings, &scene->settings),
+                         .settings = p->settings,
+                         .first_id = p->apply.first_id,
+                         .next_id = scene->next_id,
+                         .removed = said.removed,
+                         .put = said.put,
+                         .posed = said.posed,
+                         .transformed = said.transformed};
 }
 
 obb_status obb_prepared_effects(const struct obb_prepared *p, struct obb_arena *arena,
                                 obb_effects *out)
 {
-    const struct obb_scene *scene = p->apply.scene;
     obb_effect *list = obb_arena_alloc(arena, p->apply.change_count, sizeof *list);
     if (list == NULL)
         return OBB_NO_MEMORY;
-    *out = (obb_effects){
-        .moment = p->future.moment,
-        .appends = p->future.appends,
-        .time_stated = p->apply.edit->has_time,
-        .replaces_all = p->apply.edit->replace_all,
-        .restarts = p->future.drops,
-        .has_settings = !obb_settings_same(&p->settings, &scene->settings),
-        .settings = p->settings,
-        .next_id = scene->next_id,
-        .list = list,
-        .count = list_effects(p, list),
-    };
-    obb_committed said;
-    obb_prepared_describe(p, &said);
-    out->removed = said.removed;
-    out->put = said.put;
-    out->posed = said.posed;
-    out->transformed = said.transformed;
+    *out = obb_prepared_summary(p);
+    for (int kind = 0; kind < OBB_EFFECT_KINDS; kind++) {
+        obb_effect_place place = {.kind = (obb_effect_kind)kind};
+        while (out->count < p->apply.change_count &&
+               obb_prepared_next(p, &place, &list[out->count]))
+            out->count++;
+    }
+    out->list = list;
     return OBB_OK;
 }
 

@@ -114,6 +114,18 @@ void obb_edit_discard(struct obb_prepared *prepared);
 obb_status obb_prepared_effects(const struct obb_prepared *prepared, struct obb_arena *arena,
                                 obb_effects *out);
 
+/* Returns what obb_prepared_effects writes, without the list. Call it before commit, apply or
+ * discard. */
+obb_effects obb_prepared_summary(const struct obb_prepared *prepared);
+
+/* Writes the next effect of the place's kind, and moves the place on. Returns false if there is
+ * none. The kinds one after the other, and of each all effects, are the list of
+ * obb_prepared_effects. May be called until commit or discard, or until an applied edit is
+ * published or reverted. All effects of a kind take O(changes). Any thread, if nothing but views
+ * touches the scene. */
+bool obb_prepared_next(const struct obb_prepared *prepared, obb_effect_place *place,
+                       obb_effect *out);
+
 /* Prepares a commit that has these effects, to the bit. No limit holds, and nothing that an edit
  * would be refused for. Otherwise as obb_edit_prepare; go on with obb_edit_commit or
  * obb_edit_discard.

@@ -150,8 +150,9 @@ typedef struct obb_edit {
     size_t merge_count;
     const obb_needed_moment *moments; /* else OBB_GONE or OBB_DIMENSIONS */
     size_t moment_count;
-    size_t with_entries; /* of all moments' `with`, and one more for each; for estimates of cost */
-    size_t with_frames;  /* how many of them change frames; likewise */
+    /* Of all moments' `with`, and one more for each, once for each time; for estimates of cost. */
+    size_t with_entries;
+    size_t with_frames; /* how many of them change frames; likewise */
     /* An import: all boxes and frames are removed first, and none expires; always a change. If
      * `time` is before the scene's, the scene keeps its time. */
     bool replace_all;

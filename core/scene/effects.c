@@ -105,6 +105,20 @@ obb_effect obb_effect_of(const struct obb_version *before, const struct obb_vers
     return effect;
 }
 
+bool obb_effect_is(obb_effect_kind kind, const struct obb_version *before,
+                   const struct obb_version *after)
+{
+    const bool of_frame = obb_version_is_frame(after != NULL ? after : before);
+    if (after == NULL)
+        return kind == (of_frame ? OBB_EFFECT_FRAME_REMOVED : OBB_EFFECT_REMOVED);
+    if (of_frame || before == NULL)
+        return kind == (of_frame ? OBB_EFFECT_FRAME : OBB_EFFECT_NEW);
+    if (kind != OBB_EFFECT_PUT && kind != OBB_EFFECT_POSED)
+        return false;
+    const bool posed = (changed_parts(before, after) & ~(unsigned)OBB_PUT_POSE) == 0;
+    return kind == (posed ? OBB_EFFECT_POSED : OBB_EFFECT_PUT);
+}
+
 /* ---- Steps of the history -------------------------------------------------------------------- */
 
 /* Returns the version of a record that the commit of `revision` made, or NULL. */
@@ -118,7 +132,7 @@ static const struct obb_version *made_at(const struct obb_scene *scene,
 }
 
 /* Writes the effect on the new frame at the place, which goes on behind the ended versions. */
-static bool next_new_frame(const obb_step *step, obb_step_place *place, obb_effect *out)
+static bool next_new_frame(const obb_step *step, obb_effect_place *place, obb_effect *out)
 {
     const size_t i = (size_t)place->next - step->ended_count;
     if (step->made == NULL || i >= step->made->count)
@@ -129,24 +143,24 @@ static bool next_new_frame(const obb_step *step, obb_step_place *place, obb_effe
 }
 
 /* Writes the effect on the ended version at the place, if it is of the place's kind. */
-static bool next_ended(const obb_step *step, obb_step_place *place, obb_effect *out)
+static bool next_ended(const obb_step *step, obb_effect_place *place, obb_effect *out)
 {
     while (place->next < step->ended_count) {
         const struct obb_version *before =
             obb_version_at(&step->scene->versions, step->ended->versions[place->next++]);
         const uint32_t newer = atomic_load_explicit(&before->newer, memory_order_relaxed);
-        if ((newer == OBB_NO_VERSION) != (place->kind <= OBB_EFFECT_FRAME_REMOVED))
+        const struct obb_version *after =
+            newer == OBB_NO_VERSION ? NULL : obb_version_at(&step->scene->versions, newer);
+        if (!obb_effect_is(place->kind, before, after))
             continue;
-        *out = obb_effect_of(
-            before, newer == OBB_NO_VERSION ? NULL : obb_version_at(&step->scene->versions, newer));
+        *out = obb_effect_of(before, after);
         out->expired = place->next <= step->expired;
-        if (out->kind == place->kind)
-            return true;
+        return true;
     }
     return place->kind == OBB_EFFECT_FRAME && next_new_frame(step, place, out);
 }
 
-static bool next_new(const obb_step *step, obb_step_place *place, obb_effect *out)
+static bool next_new(const obb_step *step, obb_effect_place *place, obb_effect *out)
 {
     const uint64_t from = place->next > step->first_id ? place->next : step->first_id;
     for (const struct obb_record *record = obb_id_tree_seek(&step->scene->ids, from);
@@ -162,29 +176,35 @@ static bool next_new(const obb_step *step, obb_step_place *place, obb_effect *ou
     return false;
 }
 
-bool obb_step_next(const obb_step *step, obb_step_place *place, obb_effect *out)
+bool obb_step_next(const obb_step *step, obb_effect_place *place, obb_effect *out)
 {
     return place->kind == OBB_EFFECT_NEW ? next_new(step, place, out)
                                          : next_ended(step, place, out);
 }
 
+obb_effects obb_step_summary(const obb_step *step)
+{
+    return (obb_effects){.moment = step->moment,
+                         .appends = true,
+                         .time_stated = step->time_stated,
+                         .restarts = step->restarts,
+                         .has_settings = step->has_settings,
+                         .settings = step->settings,
+                         .first_id = step->first_id,
+                         .next_id = step->next_id,
+                         .removed = step->removed,
+                         .put = step->put,
+                         .posed = step->posed,
+                         .transformed = step->transformed};
+}
+
 obb_status obb_step_effects(const obb_step *step, struct obb_arena *arena, obb_effects *out)
 {
-    obb_effects effects = {.moment = step->moment,
-                           .appends = true,
-                           .time_stated = step->time_stated,
-                           .restarts = step->restarts,
-                           .has_settings = step->has_settings,
-                           .settings = step->settings,
-                           .next_id = step->next_id,
-                           .removed = step->removed,
-                           .put = step->put,
-                           .posed = step->posed,
-                           .transformed = step->transformed};
+    obb_effects effects = obb_step_summary(step);
     obb_effect effect, *list = NULL;
     size_t capacity = 0;
     for (int kind = 0; kind < OBB_EFFECT_KINDS; kind++) {
-        obb_step_place place = {.kind = (obb_effect_kind)kind};
+        obb_effect_place place = {.kind = (obb_effect_kind)kind};
         while (obb_step_next(step, &place, &effect)) {
             if (effects.count == capacity) {
                 const size_t larger = capacity == 0 ? step->ended_count + 16 : 2 * capacity;

@@ -61,7 +61,8 @@ typedef struct obb_effects {
     bool replaces_all;     /* all boxes are removed first, without an effect for each */
     bool has_settings;     /* they changed: */
     obb_settings settings; /* those after the commit */
-    uint64_t next_id;      /* of the next new box after the commit */
+    uint64_t first_id;     /* of the next new box before the commit; 0 in effects that were read */
+    uint64_t next_id;      /* likewise, after the commit */
     size_t removed, put, posed, transformed; /* as in obb_committed */
     const obb_effect *list;
     size_t count;
@@ -69,6 +70,17 @@ typedef struct obb_effects {
 
 /* Describes the change of a box from `before` to `after`, of which one may be NULL. */
 obb_effect obb_effect_of(const struct obb_version *before, const struct obb_version *after);
+
+/* Returns whether obb_effect_of would be of the kind, without describing the change. */
+bool obb_effect_is(obb_effect_kind kind, const struct obb_version *before,
+                   const struct obb_version *after);
+
+/* A place among the effects of one kind, of a step or of a prepared commit. Zeroed except for the
+ * kind: before the first. */
+typedef struct obb_effect_place {
+    obb_effect_kind kind;
+    uint64_t next; /* index among the changes, or the id of a new box of a step */
+} obb_effect_place;
 
 /* ---- Steps of the history -------------------------------------------------------------------- */
 
@@ -89,15 +101,12 @@ typedef struct obb_step {
     const struct obb_scene *scene;
 } obb_step;
 
-/* A place among the effects of one kind of a step. Zeroed except for the kind: before the first. */
-typedef struct obb_step_place {
-    obb_effect_kind kind;
-    uint64_t next; /* index among the ended versions, or the id of a new box */
-} obb_step_place;
-
 /* Writes the next effect of the place's kind, and moves the place on. Returns false if there is
  * none. All effects of a kind take O(changes). Any thread. */
-bool obb_step_next(const obb_step *step, obb_step_place *place, obb_effect *out);
+bool obb_step_next(const obb_step *step, obb_effect_place *place, obb_effect *out);
+
+/* Returns the effects of the step without their list. */
+obb_effects obb_step_summary(const obb_step *step);
 
 /* Writes all effects of the step; the list is in the arena. OBB_NO_MEMORY. Any thread. */
 obb_status obb_step_effects(const obb_step *step, struct obb_arena *arena, obb_effects *out);

@@ -225,22 +225,44 @@ static obb_status touched_by_edit(const struct obb_view *below, const obb_edit *
     return OBB_OK;
 }
 
+/* Touches all boxes of the view: effects that replace them name none of them. */
+static void touch_all(struct touched *touched, const struct obb_view *below)
+{
+    for (const struct obb_version *box = obb_view_next(below, 0); box != NULL;
+         box = obb_view_next(below, box->id))
+        touched->ids[touched->count++] = box->id;
+}
+
+/* Appends the names of all frames of the view to `names`. Returns how many there are. */
+static size_t all_frames(const struct obb_view *below, obb_str *names)
+{
+    size_t count = 0;
+    for (const struct obb_version *frame = obb_view_next_frame(below, (obb_str){0}, false);
+         frame != NULL; frame = obb_view_next_frame(below, obb_view_name(frame), true))
+        names[count++] = obb_view_name(frame);
+    return count;
+}
+
 static obb_status touched_by_effects(const struct obb_view *below, const obb_effects *effects,
                                      struct obb_arena *arena, struct touched *out)
 {
-    const obb_status st = init_touched(out, effects->count, arena);
+    const bool all = effects->replaces_all;
+    const obb_status st = init_touched(out, effects->count + (all ? below->info.boxes : 0), arena);
     if (st != OBB_OK)
         return st;
+    if (all)
+        touch_all(out, below);
     for (size_t i = 0; i < effects->count; i++)
         if (effects->list[i].kind != OBB_EFFECT_NEW && effects->list[i].id != 0)
             out->ids[out->count++] = effects->list[i].id;
     out->count = keep_different(out->ids, out->count);
     if (below->info.frames == 0)
         return OBB_OK;
-    size_t count = 0;
-    out->frames = obb_arena_alloc(arena, effects->count + out->count, sizeof(obb_str));
+    const size_t frames = effects->count + out->count + (all ? below->info.frames : 0);
+    out->frames = obb_arena_alloc(arena, frames, sizeof(obb_str));
     if (out->frames == NULL)
         return OBB_NO_MEMORY;
+    size_t count = all ? all_frames(below, out->frames) : 0;
     for (size_t i = 0; i < effects->count; i++) {
         const obb_effect *effect = &effects->list[i];
         const obb_str frame = effect->id == 0 ? effect->name : effect->frame;

@@ -140,15 +140,15 @@ static obb_status check_withs(const struct obb_prepared *prepared, struct obb_bu
     for (size_t i = 0; i < edit->moment_count && st == OBB_OK; i++) {
         view = next;
         next += obb_needed_count(&edit->moments[i]);
-        if (edit->moments[i].with == NULL)
-            continue;
-        struct obb_overlay *overlay = NULL;
-        st = obb_overlay_of_edit(rehearsal->views[view], edit->moments[i].with, NULL, &arena,
-                                 &overlay, fault);
-        fault->of_with = true;
-        fault->moment = i;
-        obb_overlay_destroy(overlay);
-        obb_arena_reset(&arena);
+        for (; view < next && edit->moments[i].with != NULL && st == OBB_OK; view++) {
+            struct obb_overlay *overlay = NULL;
+            st = obb_overlay_of_edit(rehearsal->views[view], edit->moments[i].with, NULL, &arena,
+                                     &overlay, fault);
+            fault->of_with = true;
+            fault->moment = i;
+            obb_overlay_destroy(overlay);
+            obb_arena_reset(&arena);
+        }
     }
     obb_arena_fini(&arena);
     fault->of_with = fault->of_with && fault->group != OBB_GROUP_NONE;

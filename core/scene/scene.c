@@ -140,6 +140,12 @@ void obb_scene_resume(struct obb_scene *scene, double now_ms)
     scene->created_ms = now_ms - obb_history_now(&scene->history).time;
 }
 
+void obb_scene_keep_up(struct obb_scene *scene, double now_ms)
+{
+    if (now_ms - scene->created_ms < obb_history_now(&scene->history).time)
+        obb_scene_resume(scene, now_ms);
+}
+
 void obb_scene_settle(struct obb_scene *scene)
 {
     if (scene->totals == NULL)

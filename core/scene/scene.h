@@ -84,6 +84,11 @@ size_t obb_scene_bytes(const struct obb_scene *scene);
  * newest state. For a scene whose commits were loaded. The writer's. */
 void obb_scene_resume(struct obb_scene *scene, double now_ms);
 
+/* Lets the clock of the scene catch up: if at `now_ms` of the server's clock it is behind the time
+ * of the newest state, it goes on from that time. For a scene that follows the commits of others.
+ * The writer's. */
+void obb_scene_keep_up(struct obb_scene *scene, double now_ms);
+
 /* Brings the figure of obb_store_bytes up to date after an edit was refused. Commits, closed views
  * and rebuilds do so themselves. O(1). The thread of the store. */
 void obb_scene_settle(struct obb_scene *scene);

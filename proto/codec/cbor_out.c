@@ -188,18 +188,19 @@ void wire_cbor_ids(struct wire_out *out, size_t count, uint64_t largest)
         wire_cbor_array(out, count);
 }
 
-void wire_cbor_id(struct wire_out *out, uint64_t id)
+void wire_cbor_ids_part(struct wire_out *out, const uint64_t *ids, size_t count)
 {
     if (!out->narrow) {
-        wire_cbor_integer(out, id);
+        for (size_t i = 0; i < count; i++)
+            wire_cbor_integer(out, ids[i]);
         return;
     }
-    unsigned char *at = room(out, 4);
+    unsigned char *at = room(out, count * 4);
     if (at == NULL)
         return;
-    for (int byte = 0; byte < 4; byte++)
-        at[byte] = (unsigned char)(id >> (8 * byte));
-    added(out, 4);
+    for (size_t i = 0; i < count; i++)
+        at = put_bytes(at, ids[i], 4);
+    wire_buf_added(out->buf, count * 4);
 }
 
 /* ---- JSON text to CBOR ----------------------------------------------------------------------- */

@@ -76,7 +76,7 @@ void wire_cbor_column(struct wire_out *out, wire_out_type type, size_t count);
 void wire_cbor_column_part(struct wire_out *out, wire_out_type type, const double *values,
                            size_t count);
 void wire_cbor_ids(struct wire_out *out, size_t count, uint64_t largest);
-void wire_cbor_id(struct wire_out *out, uint64_t id);
+void wire_cbor_ids_part(struct wire_out *out, const uint64_t *ids, size_t count);
 
 /* ---- The face -------------------------------------------------------------------------------- */
 
@@ -250,9 +250,9 @@ static inline void wire_out_column_part(struct wire_out *out, wire_out_type type
 
 static inline void wire_out_column_end(struct wire_out *out) { wire_out_array_end(out); }
 
-/* Opens an array of `count` ids, none above `largest`. Each is written by wire_out_id. In CBOR it
- * is a typed array, tag 70 (unsigned 32 bits, little-endian), or a plain array if `largest` needs
- * more bits. */
+/* Opens an array of `count` ids, none above `largest`, which are written one by one or in parts. In
+ * CBOR it is a typed array, tag 70 (unsigned 32 bits, little-endian), or a plain array if `largest`
+ * needs more bits. */
 static inline void wire_out_ids(struct wire_out *out, size_t count, uint64_t largest)
 {
     if (out->cbor)
@@ -261,12 +261,18 @@ static inline void wire_out_ids(struct wire_out *out, size_t count, uint64_t lar
         wire_json_array(out);
 }
 
-static inline void wire_out_id(struct wire_out *out, uint64_t id)
+static inline void wire_out_ids_part(struct wire_out *out, const uint64_t *ids, size_t count)
 {
     if (out->cbor)
-        wire_cbor_id(out, id);
+        wire_cbor_ids_part(out, ids, count);
     else
-        wire_json_integer(out, id);
+        for (size_t i = 0; i < count; i++)
+            wire_json_integer(out, ids[i]);
+}
+
+static inline void wire_out_id(struct wire_out *out, uint64_t id)
+{
+    wire_out_ids_part(out, &id, 1);
 }
 
 static inline void wire_out_ids_end(struct wire_out *out) { wire_out_array_end(out); }

@@ -1,4 +1,4 @@
-# Headers generated for proto: the contract as JSON, and the table of powers of ten. Small programs
+# Files generated for proto: the contract as JSON, and the table of powers of ten. Small programs
 # write them; those run on the machine that builds, so HOSTCC compiles them.
 
 HOSTCC ?= $(CC)
@@ -18,9 +18,13 @@ $(B)/proto/base/powers_table.h: $(TOOLS)/powers
 $(B)/proto/base/powers.o: $(B)/proto/base/powers_table.h
 
 EXAMPLES := $(sort $(wildcard proto/contract/examples/*.http))
-$(B)/proto/contract/openapi_json.h: $(TOOLS)/openapi proto/contract/openapi.yaml $(EXAMPLES)
-	@mkdir -p $(@D)
+$(TOOLS)/openapi.json: $(TOOLS)/openapi proto/contract/openapi.yaml $(EXAMPLES)
 	@$^ >$@.new && mv $@.new $@
+
+# The bytes of the document as a C array.
+$(B)/proto/contract/openapi_json.h: $(TOOLS)/openapi.json
+	@mkdir -p $(@D)
+	@od -An -v -tu1 -w32 $< | sed 's/$$/,/; s/ \+/,/g; s/^,//' >$@.new && mv $@.new $@
 $(B)/proto/contract/openapi.o: $(B)/proto/contract/openapi_json.h
 
 # The exchanges as lines of JSON, which the tests of the clients replay.

@@ -23,8 +23,11 @@ enum {
     HAS_HASH = 16,
     PLANAR = 32,
     RESTARTS = 64,
-    HEAD_BITS = 127
+    BASED = 128 /* from version 3 on: the base follows */
 };
+
+/* In the byte of the kind, from version 4 on. */
+enum { IN_PARTS = 128 };
 
 /* The first byte of an effect. */
 enum {
@@ -44,6 +47,21 @@ enum {
 
 static const obb_effect_kind kinds[] = {OBB_EFFECT_REMOVED, OBB_EFFECT_PUT, OBB_EFFECT_NEW,
                                         OBB_EFFECT_POSED};
+
+/* ---- Ids ------------------------------------------------------------------------------------- */
+
+bool wire_record_id_equal(wire_record_id a, wire_record_id b)
+{
+    return a.writer == b.writer && a.counter == b.counter;
+}
+
+bool wire_record_id_is(wire_record_id id) { return id.writer != 0 || id.counter != 0; }
+
+/* Returns whether a base is an earlier record of the same writer: then the distance is enough. */
+static bool is_near(wire_record_id id, wire_record_id base)
+{
+    return base.writer == id.writer && base.counter < id.counter;
+}
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
@@ -184,7 +202,21 @@ static unsigned head_bits(const wire_record *record, int dimensions)
     return (e->appends ? APPENDS : 0u) | (e->restarts ? RESTARTS : 0u) |
            (e->time_stated ? TIME_STATED : 0u) | (e->replaces_all ? REPLACES_ALL : 0u) |
            (e->has_settings ? HAS_SETTINGS : 0u) | (record->has_hash ? HAS_HASH : 0u) |
-           (dimensions == 2 ? PLANAR : 0u);
+           (dimensions == 2 ? PLANAR : 0u) | (wire_record_id_is(record->base) ? BASED : 0u);
+}
+
+/* The distance to an earlier record of the same writer; or 0, and the id of the base. */
+static void put_base(struct wire_buf *out, wire_record_id id, wire_record_id base)
+{
+    if (!wire_record_id_is(base))
+        return;
+    if (is_near(id, base)) {
+        put_varint(out, id.counter - base.counter);
+        return;
+    }
+    put_varint(out, 0);
+    put_u64(out, base.writer);
+    put_u64(out, base.counter);
 }
 
 void wire_record_write(const wire_record *record, int dimensions, struct wire_buf *out)
@@ -194,14 +226,15 @@ void wire_record_write(const wire_record *record, int dimensions, struct wire_bu
     const size_t start = out->length;
     put_u64(out, 0); /* length and checksum */
     put_u8(out, WIRE_RECORD_VERSION);
-    put_u8(out, (unsigned)record->kind);
+    put_u8(out, (unsigned)record->kind | (record->in_parts ? IN_PARTS : 0u));
     put_u8(out, head_bits(record, dimensions));
-    const uint64_t fixed[] = {record->epoch,         record->writer,  record->counter,
-                              record->base_revision, record->base_id, record->seen,
+    const uint64_t fixed[] = {record->epoch,         record->id.writer, record->id.counter,
+                              record->base_revision, record->base_id,   record->seen,
                               e->moment.revision,    e->next_id};
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         put_u64(out, fixed[i]);
     put_f64(out, e->moment.time);
+    put_base(out, record->id, record->base);
     put_text(out, record->name);
     put_text(out, record->commit_id);
     put_text(out, record->answer);
@@ -419,11 +452,24 @@ static obb_status get_effects(struct input *in, bool planar, unsigned version,
     return in->bad || in->at != in->end ? OBB_BAD_VALUE : OBB_OK;
 }
 
+static wire_record_id get_base(struct input *in, wire_record_id id)
+{
+    const uint64_t step = get_varint(in);
+    if (step > 0) {
+        in->bad |= step > id.counter;
+        return (wire_record_id){id.writer, id.counter - step};
+    }
+    wire_record_id base = {.writer = get_u64(in)};
+    base.counter = get_u64(in);
+    in->bad |= is_near(id, base);
+    return base;
+}
+
 static void get_head(struct input *in, unsigned bits, wire_record *out)
 {
     obb_effects *e = &out->effects;
-    uint64_t *const fixed[] = {&out->epoch,         &out->writer,  &out->counter,
-                               &out->base_revision, &out->base_id, &out->seen,
+    uint64_t *const fixed[] = {&out->epoch,         &out->id.writer, &out->id.counter,
+                               &out->base_revision, &out->base_id,   &out->seen,
                                &e->moment.revision, &e->next_id};
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         *fixed[i] = get_u64(in);
@@ -434,6 +480,10 @@ static void get_head(struct input *in, unsigned bits, wire_record *out)
     e->has_settings = (bits & HAS_SETTINGS) != 0;
     e->restarts = (bits & RESTARTS) != 0;
     out->has_hash = (bits & HAS_HASH) != 0;
+    if ((bits & BASED) != 0) {
+        out->base = get_base(in, out->id);
+        in->bad |= !wire_record_id_is(out->base);
+    }
     out->name = get_text(in, LONGEST_NAME);
     out->commit_id = get_text(in, SIZE_MAX);
     out->answer = get_text(in, SIZE_MAX);
@@ -448,6 +498,14 @@ static void get_head(struct input *in, unsigned bits, wire_record *out)
     }
 }
 
+/* Only a part, and a commit without a list of its own, can be in parts. */
+static bool parts_fit(const wire_record *record)
+{
+    return !record->in_parts || record->kind == WIRE_RECORD_PART ||
+           ((record->kind == WIRE_RECORD_COMMIT || record->kind == WIRE_RECORD_MADE) &&
+            record->effects.count == 0);
+}
+
 bool wire_record_next(obb_str *rest, obb_str *out)
 {
     const size_t length = rest->length < CHECKED_FROM ? 0 : wire_u32le(rest->bytes + LENGTH_AT);
@@ -458,22 +516,45 @@ bool wire_record_next(obb_str *rest, obb_str *out)
     return true;
 }
 
-obb_status wire_record_read(obb_str bytes, struct obb_arena *arena, wire_record *out)
+/* Reads up to the effects, which begin at in->at. */
+static obb_status read_head(obb_str bytes, struct input *in, unsigned *out_version,
+                            unsigned *out_bits, wire_record *out)
 {
     *out = (wire_record){.kind = WIRE_RECORD_KINDS};
     if (bytes.length < CHECKED_FROM + 3 || wire_u32le(bytes.bytes + LENGTH_AT) != bytes.length ||
         wire_u32le(bytes.bytes + CHECKSUM_AT) !=
             wire_crc32c(bytes.bytes + CHECKED_FROM, bytes.length - CHECKED_FROM))
         return OBB_BAD_VALUE;
-    struct input in = {.at = bytes.bytes + CHECKED_FROM, .end = bytes.bytes + bytes.length};
-    const unsigned version = get_u8(&in), kind = get_u8(&in), bits = get_u8(&in);
+    *in = (struct input){.at = bytes.bytes + CHECKED_FROM, .end = bytes.bytes + bytes.length};
+    const unsigned version = get_u8(in), kind_byte = get_u8(in), bits = get_u8(in);
+    const unsigned kind = kind_byte & ~(unsigned)IN_PARTS;
     if (version > WIRE_RECORD_VERSION)
         return OBB_LIMIT;
-    if (version == 0 || kind >= WIRE_RECORD_KINDS || (bits & ~(unsigned)HEAD_BITS) != 0)
+    out->in_parts = kind_byte != kind;
+    if (version == 0 || kind >= WIRE_RECORD_KINDS || (version < 3 && (bits & BASED) != 0) ||
+        (version < 4 && (kind == WIRE_RECORD_PART || out->in_parts)))
         return OBB_BAD_VALUE;
     out->kind = (wire_record_kind)kind;
-    get_head(&in, bits, out);
-    if (in.bad)
-        return OBB_BAD_VALUE;
-    return get_effects(&in, (bits & PLANAR) != 0, version, arena, &out->effects);
+    get_head(in, bits, out);
+    *out_version = version;
+    *out_bits = bits;
+    return in->bad ? OBB_BAD_VALUE : OBB_OK;
+}
+
+obb_status wire_record_head(obb_str bytes, wire_record *out)
+{
+    struct input in;
+    unsigned version, bits;
+    return read_head(bytes, &in, &version, &bits, out);
+}
+
+obb_status wire_record_read(obb_str bytes, struct obb_arena *arena, wire_record *out)
+{
+    struct input in;
+    unsigned version, bits;
+    const obb_status status = read_head(bytes, &in, &version, &bits, out);
+    if (status != OBB_OK)
+        return status;
+    const obb_status st = get_effects(&in, (bits & PLANAR) != 0, version, arena, &out->effects);
+    return st == OBB_OK && !parts_fit(out) ? OBB_BAD_VALUE : st;
 }

@@ -27,8 +27,10 @@
 #include <stdint.h>
 
 /* 1   the first
- * 2   how many entries of each kind the commit had, and which boxes its puts named */
-enum { WIRE_RECORD_VERSION = 2 };
+ * 2   how many entries of each kind the commit had, and which boxes its puts named
+ * 3   which record it follows: `base`
+ * 4   the effects of a large commit may come before it, in parts */
+enum { WIRE_RECORD_VERSION = 4 };
 
 typedef enum wire_record_kind {
     WIRE_RECORD_MADE,     /* the scene `name` was made, and the effects are those of its making */
@@ -38,26 +40,46 @@ typedef enum wire_record_kind {
     WIRE_RECORD_BOXES,    /* a piece of it: frames by name, then boxes by id, all of them new */
     /* a commit before the end of the snapshot, with an id that the client may repeat */
     WIRE_RECORD_REMEMBERED,
+    /* effects of the commit that follows, in their order; id.counter counts its parts from 0 */
+    WIRE_RECORD_PART,
     WIRE_RECORD_KINDS
 } wire_record_kind;
 
+/* Tells a record from all others. Zeroes: no record. */
+typedef struct wire_record_id {
+    uint64_t writer;  /* who wrote it: random bits of a process */
+    uint64_t counter; /* the how-manieth record of that process it is */
+} wire_record_id;
+
 typedef struct wire_record {
     wire_record_kind kind;
-    uint64_t epoch;           /* of the scene */
-    uint64_t writer, counter; /* who wrote it, and his how-manieth record it is */
-    uint64_t base_revision;   /* the state that the commit builds on */
-    uint64_t base_id;         /* the id of the next new box before the commit */
-    uint64_t seen;            /* the last record of the log that the writer had seen */
-    obb_str name;             /* of the scene: of MADE and SNAPSHOT; else empty */
-    obb_str commit_id;        /* as the client chose it, up to 64 bytes; empty: none */
-    obb_str answer;           /* what the answer to a repeated commit is made of; may be empty */
+    uint64_t epoch; /* of the scene */
+    /* Of SNAPSHOT, the counter is the number of the snapshot, and there is no writer. */
+    wire_record_id id;
+    /* The newest record of the scene before this one; of SNAPSHOT: the newest one that it holds.
+     * Zeroes: there is none, or nobody knows it any more. */
+    wire_record_id base;
+    uint64_t base_revision; /* the state that the commit builds on */
+    uint64_t base_id;       /* the id of the next new box before the commit */
+    uint64_t seen;          /* the last record of the log that the writer had seen */
+    obb_str name;           /* of the scene: of MADE and SNAPSHOT; else empty */
+    obb_str commit_id;      /* as the client chose it, up to 64 bytes; empty: none */
+    obb_str answer;         /* what the answer to a repeated commit is made of; may be empty */
+    /* Of MADE and COMMIT: the effects came before, in parts, and the list is empty. Of PART: it is
+     * not the last one. */
+    bool in_parts;
     bool has_hash;
     uint64_t hash; /* obb_digest_exact of the state after the commit */
     /* Of MADE and COMMIT; of MADE always with the settings that the scene was made with, and with
-     * revision 0 if nothing else was done. Of SNAPSHOT without list, with settings; of BOXES only
-     * the list; of REMEMBERED only the moment. */
+     * revision 0 if nothing else was done. Of SNAPSHOT without list, with settings; of BOXES
+     * and PART only the list; of REMEMBERED only the moment. */
     obb_effects effects;
 } wire_record;
+
+bool wire_record_id_equal(wire_record_id a, wire_record_id b);
+
+/* Returns false for zeroes. */
+bool wire_record_id_is(wire_record_id id);
 
 /* Appends the record. `dimensions` is that of the scene after the commit. Without memory
  * out->failed is set. About 30 ns a pose. */
@@ -66,6 +88,9 @@ void wire_record_write(const wire_record *record, int dimensions, struct wire_bu
 /* Takes the first one off records that follow each other. Returns false if their bytes do not begin
  * with a whole record. The record itself is not looked at. */
 bool wire_record_next(obb_str *rest, obb_str *out);
+
+/* Reads one whole record up to its effects, whose list is empty. Errors as wire_record_read. */
+obb_status wire_record_head(obb_str bytes, wire_record *out);
 
 /* Reads one whole record. The texts point into `bytes`, the list of effects is in the arena.
  *

@@ -363,7 +363,6 @@ static void put_answer(struct wire_out *out, const struct obb_view *view, const 
 static void put_pair(struct wire_out *out, const struct obb_view *view, const obb_query *query,
                      const obb_result *result, size_t i)
 {
-    const obb_box_pair *pair = &result->pairs[i];
     wire_out_scope object = {0};
     if (query->want != 0) {
         object = wire_out_object(out);
@@ -371,16 +370,16 @@ static void put_pair(struct wire_out *out, const struct obb_view *view, const ob
     }
     if (query->by_id) {
         wire_out_array(out, 2);
-        wire_out_integer(out, obb_view_id(pair->a));
-        wire_out_integer(out, obb_view_id(pair->b));
+        wire_out_integer(out, obb_result_id(result, i, false));
+        wire_out_integer(out, obb_result_id(result, i, true));
         wire_out_array_end(out);
     } else {
-        wire_out_strings(out, obb_view_name(pair->a), obb_view_name(pair->b));
+        wire_out_strings(out, obb_view_name(result->pairs[i].a), obb_view_name(result->pairs[i].b));
     }
     if (query->want != 0) {
         if (result->pair_details != NULL)
             put_details(out, query, &result->pair_details[i]);
-        put_pair_additions(out, view, query, pair->a, pair->b);
+        put_pair_additions(out, view, query, result->pairs[i].a, result->pairs[i].b);
         wire_out_object_end(out, object);
     }
 }
@@ -394,7 +393,7 @@ static void put_flat_ids(struct wire_out *out, const obb_result *result)
     uint64_t largest = 0;
     if (out->cbor) {
         for (size_t i = 0; i < result->pair_count; i++) {
-            const uint64_t id = obb_view_id(result->pairs[i].b);
+            const uint64_t id = obb_result_id(result, i, true);
             largest = id > largest ? id : largest;
         }
     }
@@ -403,11 +402,10 @@ static void put_flat_ids(struct wire_out *out, const obb_result *result)
     for (size_t i = 0; i < result->pair_count; i += AHEAD) {
         const size_t left = result->pair_count - i, count = left < AHEAD ? left : AHEAD;
         for (size_t j = 0; j < count; j++) {
-            ids[j][0] = obb_view_id(result->pairs[i + j].a);
-            ids[j][1] = obb_view_id(result->pairs[i + j].b);
+            ids[j][0] = obb_result_id(result, i + j, false);
+            ids[j][1] = obb_result_id(result, i + j, true);
         }
-        for (size_t j = 0; j < 2 * count; j++)
-            wire_out_id(out, ids[j / 2][j % 2]);
+        wire_out_ids_part(out, &ids[0][0], 2 * count);
     }
     wire_out_ids_end(out);
 }

@@ -21,6 +21,20 @@ static void point_at_row(struct wire_pointer *pointer, const char *group, const 
     wire_pointer_index(pointer, row);
 }
 
+/* Points at row i of the puts in columns, or at its frame: that may be one for all rows. */
+static void point_at_put_row(struct wire_pointer *pointer, obb_status status, const obb_edit *edit,
+                             size_t i)
+{
+    if (status != OBB_NO_FRAME) {
+        point_at_row(pointer, "put", "names", i);
+        return;
+    }
+    wire_pointer_key(pointer, obb_str_of("put"));
+    wire_pointer_key(pointer, obb_str_of("frames"));
+    if (edit->put_columns->frames != NULL)
+        wire_pointer_index(pointer, i);
+}
+
 /* The parts of a transform. */
 enum part { MATRIX, SCALE, ROTATE, TRANSLATE };
 
@@ -90,7 +104,7 @@ static void point_at_entry(struct wire_pointer *pointer, obb_status status, cons
         break;
     case OBB_GROUP_PUT:
         if (form->put_columns) {
-            point_at_row(pointer, "put", "names", i);
+            point_at_put_row(pointer, status, edit, i);
         } else {
             point_at_target(pointer, "put", &obb_edit_put(edit, i, &put)->target);
             if (status == OBB_NO_FRAME)

@@ -62,9 +62,10 @@ static bool need_moments(struct wire_cursor *c, wire_commit *commit)
         const obb_query *query = &commit->queries[i];
         moments[i] = obb_query_moments(query);
         if (query->with != NULL) {
-            commit->edit.with_entries += 1 + obb_edit_entries(query->with);
-            commit->edit.with_frames +=
-                query->with->remove_frame_count + query->with->frame_count > 0;
+            const size_t views = obb_query_views(query);
+            commit->edit.with_entries += views * (1 + obb_edit_entries(query->with));
+            if (query->with->remove_frame_count + query->with->frame_count > 0)
+                commit->edit.with_frames += views;
         }
         if (query->has_tag && !commit->has_tag) {
             commit->has_tag = true;

@@ -488,9 +488,6 @@ static bool fields_agree(struct wire_query_reading *r, const struct wire_object 
     }
     if (!moments_agree(r, o) || !columns_agree(r, o))
         return false;
-    if (q->with != NULL && q->times != NULL)
-        return wire_fail_at(c, WIRE_FIELD_CONFLICT, o->where[WITH],
-                            "changes are laid over one state, and times name many");
     if (r->has_id && !q->by_id)
         return wire_fail_at(c, WIRE_WRONG_TYPE, r->id_place,
                             "boxes are named here; with \"by\":\"id\" they may be meant by id");

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { LIST, HOSTS, ORIGINS, COUNT, SIZE, NUMBER, FLAG, CHOICE, SYNC, TEXT };
+enum kind { LIST, HOSTS, ORIGINS, COUNT, SIZE, NUMBER, FLAG, MODE, CHOICE, SYNC, TEXT };
 
 struct option {
     enum kind kind;
@@ -132,19 +132,28 @@ static bool read_number(const struct option *option, const char *text, void *fie
     return true;
 }
 
-static bool read_choice(const struct option *option, const char *text, void *field,
-                        struct fault *fault)
+/* Returns the index of a word among those of ARGUMENT, or -1. */
+static int index_of(const struct option *option, const char *text)
 {
     const size_t length = strlen(text);
     int index = 0;
     for (const char *word = option->argument; word != NULL; index++) {
         const char *bar = strchr(word, '|');
         const size_t size = bar != NULL ? (size_t)(bar - word) : strlen(word);
-        if (size == length && memcmp(word, text, length) == 0) {
-            *(int *)field = index;
-            return true;
-        }
+        if (size == length && memcmp(word, text, length) == 0)
+            return index;
         word = bar != NULL ? bar + 1 : NULL;
+    }
+    return -1;
+}
+
+static bool read_choice(const struct option *option, const char *text, void *field,
+                        struct fault *fault)
+{
+    const int index = index_of(option, text);
+    if (index >= 0) {
+        *(int *)field = index;
+        return true;
     }
     (void)snprintf(fault->text, sizeof fault->text, "\"%.40s\" is not one of %s", text,
                    option->argument);
@@ -241,6 +250,20 @@ static bool read_flag(const char *text, void *field, struct fault *fault)
     return true;
 }
 
+static bool read_mode(const struct option *option, const char *text, void *field,
+                      struct fault *fault)
+{
+    const bool digit = strcmp(text, "0") == 0 || strcmp(text, "1") == 0;
+    const int index = digit ? text[0] - '0' - 2 : index_of(option, text);
+    if (digit || index >= 0) {
+        *(int *)field = index + 2;
+        return true;
+    }
+    (void)snprintf(fault->text, sizeof fault->text, "\"%.40s\" is none of 0, 1, %s", text,
+                   option->argument);
+    return false;
+}
+
 static bool read_value(const struct option *option, const char *text, srv_config *config,
                        struct fault *fault)
 {
@@ -258,6 +281,8 @@ static bool read_value(const struct option *option, const char *text, srv_config
         return read_number(option, text, field, fault);
     case FLAG:
         return read_flag(text, field, fault);
+    case MODE:
+        return read_mode(option, text, field, fault);
     case CHOICE:
         return read_choice(option, text, field, fault);
     case SYNC:
@@ -367,6 +392,8 @@ static bool read_arguments(int argc, char **argv, srv_config *config, bool seen[
                 (void)snprintf(error, error_size, "--%s takes no value", option->flag);
                 return false;
             }
+            value = "1";
+        } else if (value == NULL && option->kind == MODE) {
             value = "1";
         } else if (value == NULL) {
             if (i + 1 == argc) {
@@ -479,6 +506,51 @@ static bool read_environment(char **environment, srv_config *config, bool seen[s
     return true;
 }
 
+/* Checks the options of --journal with each other. Never quotes a URL that may hold a password. */
+static bool journal_fits(const srv_config *config, char *error, size_t error_size)
+{
+    const size_t count = config->journal.count;
+    const bool rest = config->journal_credentials != NULL || config->journal_ca != NULL ||
+                      config->journal_cert != NULL || config->journal_key != NULL;
+    enum { MOST_URLS = 16 };
+    if (count == 0 && !rest)
+        return true;
+    if (count == 0)
+        (void)snprintf(
+            error, error_size,
+            "--journal-credentials, -ca, -cert and -key are said of --journal, and there "
+            "is none");
+    else if (config->data != NULL)
+        (void)snprintf(error, error_size,
+                       "--data and --journal: scenes are kept either in a folder or in a log");
+    else if (config->demo || config->replay != NULL)
+        (void)snprintf(error, error_size,
+                       "--journal: each daemon would make the scene of --demo or --replay anew");
+    else if (count > MOST_URLS)
+        (void)snprintf(error, error_size, "--journal: found %zu URLs; at most %d", count,
+                       (int)MOST_URLS);
+    else if ((config->journal_cert == NULL) != (config->journal_key == NULL))
+        (void)snprintf(error, error_size, "--journal-cert and --journal-key go together");
+    else
+        for (size_t i = 0; i <= count; i++) {
+            const char *url = i < count ? config->journal.items[i] : NULL;
+            if (url == NULL)
+                return true;
+            if (strchr(url, '@') != NULL) {
+                (void)snprintf(error, error_size,
+                               "--journal: a URL must not hold a user or a password; use "
+                               "--journal-credentials");
+                break;
+            }
+            if (strncmp(url, "nats://", 7) != 0 && strncmp(url, "tls://", 6) != 0) {
+                (void)snprintf(error, error_size,
+                               "--journal: found %s; a URL begins with nats:// or tls://", url);
+                break;
+            }
+        }
+    return false;
+}
+
 bool srv_config_read(int argc, char **argv, char **environment, srv_config *out, char *error,
                      size_t error_size)
 {
@@ -517,6 +589,8 @@ bool srv_config_read(int argc, char **argv, char **environment, srv_config *out,
         (void)snprintf(error, error_size, "--sync is said of --data, and there is none");
         goto fail;
     }
+    if (!journal_fits(out, error, error_size))
+        goto fail;
     return true;
 
 fail:
@@ -536,8 +610,11 @@ void srv_config_fini(srv_config *config)
 static void help_line(FILE *out, const struct option *option)
 {
     char left[64], name[VARIABLE];
-    (void)snprintf(left, sizeof left, "--%s%s%s", option->flag,
-                   option->argument[0] != '\0' ? " " : "", option->argument);
+    if (option->kind == MODE)
+        (void)snprintf(left, sizeof left, "--%s [=%s]", option->flag, option->argument);
+    else
+        (void)snprintf(left, sizeof left, "--%s%s%s", option->flag,
+                       option->argument[0] != '\0' ? " " : "", option->argument);
     (void)fprintf(out, "  %-36s %s", left, option->help);
     if (option->fallback[0] != '\0')
         (void)fprintf(out, " (%s)", option->fallback);

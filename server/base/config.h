@@ -22,6 +22,7 @@ typedef struct srv_config {
 #define SRV_TYPE_SIZE                                                      uint64_t /* bytes */
 #define SRV_TYPE_NUMBER                                                    double
 #define SRV_TYPE_FLAG                                                      bool
+#define SRV_TYPE_MODE                                                      int /* 0: off, 1: on, 2: first word */
 #define SRV_TYPE_CHOICE                                                    int /* index of the word */
 #define SRV_TYPE_SYNC                                                      uint64_t /* ms; 0: commit */
 #define SRV_TYPE_TEXT                                                      const char * /* NULL: none */
@@ -33,6 +34,9 @@ typedef struct srv_config {
     bool help, version; /* --help, --version */
     char *split;        /* owned: the texts of lists from the environment */
 } srv_config;
+
+/* The values of --demo. */
+enum { SRV_DEMO_OFF, SRV_DEMO_MOVES, SRV_DEMO_STILL };
 
 /* Reads the options from the arguments (argv[0] is skipped), then the options still open from the
  * environment ("NAME=value" texts, then NULL), then the defaults. The texts of argv and the

@@ -74,6 +74,10 @@
       "Groups of records that were written, each with one sync.")                            \
     X(journal_sync_us, counter, "obbd_journal_sync_seconds_total", 1e-6,                     \
       "Time that the journal waited for the disk.")                                          \
+    X(journal_void, counter, "obbd_journal_void_total", 1,                                   \
+      "Records of a log of many daemons that do not count.")                                 \
+    X(journal_conflicts, counter, "obbd_journal_conflicts_total", 1,                         \
+      "Commits of other daemons that came before those of this one.")                        \
     X(journal_snapshots, counter, "obbd_journal_snapshots_total", 1, "Snapshots of scenes.") \
     X(journal_failures, counter, "obbd_journal_failures_total", 1,                           \
       "Groups that could not be written, and upkeep that failed.")                           \

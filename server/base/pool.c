@@ -18,6 +18,7 @@
 enum outcome {
     IDLE,    /* no chunk was left to start */
     MORE,    /* the slice is over */
+    PAUSED,  /* memory is short; of a task that drives: the first phase has not begun */
     SPREAD,  /* a new phase has chunks for several workers */
     FINISHED /* the job is done */
 };
@@ -37,6 +38,11 @@ struct srv_pool {
     int niceness;            /* of workers */
     size_t jobs, background; /* under way */
     struct srv_task *free_tasks;
+    const struct obb_budget *budget;
+    struct srv_job *oldest, *youngest; /* of the jobs that draw */
+    uint64_t tickets;
+    _Atomic uint64_t first; /* ticket of the oldest one; for workers */
+    size_t held;            /* how many are */
 };
 
 size_t srv_pool_default(void)
@@ -46,12 +52,18 @@ size_t srv_pool_default(void)
 }
 size_t srv_pool_jobs(const struct srv_pool *pool) { return pool->jobs; }
 
-bool srv_pool_create(struct srv_loop *loop, size_t workers, size_t limit, struct srv_pool **out)
+bool srv_pool_busy(const struct srv_pool *pool)
+{
+    return pool->jobs + pool->background >= pool->workers;
+}
+
+bool srv_pool_create(struct srv_loop *loop, size_t workers, size_t limit,
+                     const struct obb_budget *budget, struct srv_pool **out)
 {
     struct srv_pool *pool = obb_calloc(1, sizeof *pool);
     if (pool == NULL)
         return false;
-    *pool = (struct srv_pool){.loop = loop, .workers = workers, .limit = limit};
+    *pool = (struct srv_pool){.loop = loop, .workers = workers, .limit = limit, .budget = budget};
     if (uv_os_getpriority(0, &pool->niceness) != 0)
         pool->niceness = 0;
     pool->niceness =
@@ -83,6 +95,18 @@ void srv_pool_destroy(struct srv_pool *pool)
 static bool given_up(const struct srv_job *job)
 {
     return job->cancelled != NULL && atomic_load_explicit(job->cancelled, memory_order_relaxed);
+}
+
+static bool memory_is_short(const struct srv_pool *pool)
+{
+    return pool->budget != NULL && obb_budget_used(pool->budget) > pool->budget->limit / 2;
+}
+
+/* Returns whether the job leaves the memory to an older one. Any thread. */
+static bool must_wait(const struct srv_job *job)
+{
+    return job->draws && memory_is_short(job->pool) &&
+           job->ticket != atomic_load_explicit(&job->pool->first, memory_order_relaxed);
 }
 
 /* Takes a chunk of the present phase. Returns false if none is left. A stale `claims` value is
@@ -117,6 +141,8 @@ static enum outcome work(struct srv_job *job, bool drives)
 {
     const uint64_t start = uv_hrtime();
     size_t chunks = 0, chunk;
+    if (must_wait(job))
+        return PAUSED;
     if (drives && !drive(job, &chunks))
         return FINISHED;
     if (chunks > 1)
@@ -130,7 +156,7 @@ static enum outcome work(struct srv_job *job, bool drives)
             if (chunks > 1)
                 return SPREAD;
         }
-        if (uv_hrtime() - start > SLICE_NS)
+        if (uv_hrtime() - start > SLICE_NS || must_wait(job))
             return MORE;
     }
     return IDLE;
@@ -195,6 +221,79 @@ static size_t *counter(const struct srv_job *job)
     return job->background ? &job->pool->background : &job->pool->jobs;
 }
 
+/* ---- Jobs that are held ---------------------------------------------------------------------- */
+
+static void note_oldest(struct srv_pool *pool)
+{
+    atomic_store_explicit(&pool->first, pool->oldest != NULL ? pool->oldest->ticket : 0,
+                          memory_order_relaxed);
+}
+
+static void join(struct srv_job *job)
+{
+    struct srv_pool *pool = job->pool;
+    job->older = job->younger = NULL;
+    if (!job->draws)
+        return;
+    job->ticket = ++pool->tickets;
+    job->older = pool->youngest;
+    *(pool->youngest != NULL ? &pool->youngest->younger : &pool->oldest) = job;
+    pool->youngest = job;
+    note_oldest(pool);
+}
+
+static void leave(struct srv_job *job)
+{
+    struct srv_pool *pool = job->pool;
+    if (!job->draws)
+        return;
+    *(job->older != NULL ? &job->older->younger : &pool->oldest) = job->younger;
+    *(job->younger != NULL ? &job->younger->older : &pool->youngest) = job->older;
+    note_oldest(pool);
+}
+
+/* Holds a job, which has no task under way, with the task that will go on. */
+static void hold(struct srv_job *job, struct srv_task *task)
+{
+    job->held = true;
+    job->spare = task;
+    job->pool->held++;
+}
+
+/* Queues a task of a job, and as many more as there are chunks and workers for. */
+static void go_on(struct srv_job *job, struct srv_task *task, enum outcome outcome)
+{
+    struct srv_pool *pool = job->pool;
+    const uint64_t claims = atomic_load(&job->claims);
+    const size_t left = (size_t)((claims >> 32) - (uint32_t)claims);
+    size_t wanted = outcome == SPREAD ? left : 1;
+    task_queue(task, job, !job->started);
+    job->started = true;
+    for (wanted -= wanted > 0; wanted > 0 && job->task_count < pool->workers; wanted--) {
+        struct srv_task *helper = task_take(pool);
+        if (helper == NULL)
+            break;
+        task_queue(helper, job, false);
+    }
+}
+
+static void release(struct srv_job *job)
+{
+    job->held = false;
+    job->pool->held--;
+    go_on(job, job->spare, job->started ? SPREAD : MORE);
+}
+
+/* Lets go on what need not be held any more. */
+static void release_some(struct srv_pool *pool)
+{
+    for (struct srv_job *job = pool->oldest; job != NULL && pool->held > 0; job = job->younger)
+        if (job->held && !must_wait(job))
+            release(job);
+}
+
+/* ---- From task to task ----------------------------------------------------------------------- */
+
 static void on_loop(uv_work_t *uv, int status)
 {
     struct srv_task *task = uv->data;
@@ -208,24 +307,24 @@ static void on_loop(uv_work_t *uv, int status)
     } else if (given_up(job) || outcome == FINISHED) {
         job->finished = true;
         withdraw(job);
-    } else if (outcome != IDLE) {
+    } else if (outcome != IDLE || job->task_count == 0) {
         assert(status == 0); /* nothing is withdrawn from jobs that go on */
         /* one task goes on for certain: the task just given back is taken first, and has left its
-         * place free */
-        const uint64_t claims = atomic_load(&job->claims);
-        const size_t left = (size_t)((claims >> 32) - (uint32_t)claims);
-        size_t wanted = outcome == SPREAD ? left : 1;
-        for (; wanted > 0 && job->task_count < pool->workers; wanted--) {
-            struct srv_task *helper = task_take(pool);
-            if (helper == NULL)
-                break;
-            task_queue(helper, job, false);
-        }
+         * place free. An idle task is the last one if others were not queued again, to be held */
+        if (task->drives && outcome == PAUSED)
+            job->started = false;
+        if (!must_wait(job))
+            go_on(job, task_take(pool), outcome == IDLE ? SPREAD : outcome);
+        else if (job->task_count == 0)
+            hold(job, task_take(pool));
     }
     if (job->finished && job->task_count == 0) {
         *counter(job) -= 1;
+        leave(job);
         job->done(job);
     }
+    if (pool->held > 0)
+        release_some(pool);
 }
 
 srv_submitted srv_pool_submit(struct srv_pool *pool, struct srv_job *job)
@@ -238,12 +337,21 @@ srv_submitted srv_pool_submit(struct srv_pool *pool, struct srv_job *job)
     job->pool = pool;
     job->tasks = NULL;
     job->task_count = 0;
-    job->finished = false;
+    job->finished = job->started = job->held = false;
     atomic_init(&job->claims, 0);
     atomic_init(&job->unfinished, 0);
     *counter(job) += 1;
-    task_queue(task, job, true);
+    join(job);
+    if (!must_wait(job))
+        go_on(job, task, MORE);
+    else
+        hold(job, task);
     return SRV_SUBMITTED;
 }
 
-void srv_pool_cancelled(struct srv_job *job) { withdraw(job); }
+void srv_pool_cancelled(struct srv_job *job)
+{
+    if (job->held)
+        release(job);
+    withdraw(job);
+}

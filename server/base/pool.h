@@ -2,8 +2,14 @@
  *
  * The worker that finishes a phase calls `advance`, which does the sequential part of the job and
  * returns the number of chunks of the next phase. Idle workers then share the chunks. After a slice
- * of time a worker gives way to other jobs, so a short job does not wait for a long one. All
- * functions except advance and chunk are called on the loop. */
+ * of time a worker gives way to other jobs, so a short job does not wait for a long one.
+ *
+ * Jobs that share the workers hold their memory at the same time. So while more than half of the
+ * budget is in use, of the jobs that draw much only the oldest goes on, and the others are held:
+ * otherwise each could take a part of the budget, and none could be done. Workers look after each
+ * chunk.
+ *
+ * All functions except advance and chunk are called on the loop. */
 #ifndef SRV_POOL_H
 #define SRV_POOL_H
 
@@ -12,6 +18,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
+struct obb_budget;
 struct srv_pool;
 
 /* A job lies in the owner's memory, zeroed except for the first group. From srv_pool_submit until
@@ -33,6 +40,10 @@ struct srv_job {
     /* Upkeep that no client waits for: neither counted nor refused for a full queue. */
     bool background;
 
+    /* May draw much from the budget: it is held while memory is short. Nobody may wait for it except
+     * its client. */
+    bool draws;
+
     /* Once true, no call of advance or chunk begins any more. NULL: never cancelled. */
     const atomic_bool *cancelled;
 
@@ -42,12 +53,20 @@ struct srv_job {
     size_t task_count;
     _Atomic uint64_t claims;   /* next chunk in the low half, number of chunks in the high half */
     _Atomic size_t unfinished; /* chunks of this phase that have not ended */
-    bool finished;             /* only the loop's: advance returned 0, or the job was cancelled */
+    /* Only the loop's. */
+    bool finished; /* advance returned 0, or the job was cancelled */
+    bool started;  /* a worker has it, or had it */
+    bool held;     /* no task is under way, and `spare` is for the next one */
+    struct srv_task *spare;
+    struct srv_job *older, *younger; /* of the jobs that draw */
+    uint64_t ticket;                 /* their order; workers read it, too */
 };
 
 /* workers: threads of libuv's pool. The first pool of a process fixes their number. limit: jobs at
- * a time, background jobs not counted. Returns false without memory. */
-bool srv_pool_create(struct srv_loop *loop, size_t workers, size_t limit, struct srv_pool **out);
+ * a time, background jobs not counted. budget: what jobs draw from, which must outlive the pool;
+ * NULL: no job is held. Returns false without memory. */
+bool srv_pool_create(struct srv_loop *loop, size_t workers, size_t limit,
+                     const struct obb_budget *budget, struct srv_pool **out);
 
 /* No job may be left. Accepts NULL. */
 void srv_pool_destroy(struct srv_pool *pool);
@@ -56,8 +75,11 @@ void srv_pool_destroy(struct srv_pool *pool);
  * the loop, at least one. */
 size_t srv_pool_default(void);
 
-/* Returns the number of jobs under way or queued, background jobs not counted. */
+/* Returns the number of jobs under way, queued or held, background jobs not counted. */
 size_t srv_pool_jobs(const struct srv_pool *pool);
+
+/* Returns whether a job that is submitted now waits for others. */
+bool srv_pool_busy(const struct srv_pool *pool);
 
 typedef enum srv_submitted { SRV_SUBMITTED, SRV_QUEUE_FULL, SRV_NO_MEMORY } srv_submitted;
 

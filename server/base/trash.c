@@ -4,12 +4,23 @@
 
 #include <assert.h>
 
-/* While so much waits, the loop frees blocks itself: the memory beside --memory-limit stays small. */
-#define MOST ((size_t)32 << 20)
-
 static struct srv_trash *trash_of(struct srv_job *job)
 {
     return (struct srv_trash *)(void *)((char *)job - offsetof(struct srv_trash, job));
+}
+
+/* Charges the budget with a block whose owner is about to give it back. */
+static void charge(void *context, size_t bytes)
+{
+    const struct srv_trash *t = context;
+    obb_budget_charge(t->budget, bytes);
+}
+
+/* The system has so many bytes again. */
+static void gone(struct srv_trash *t, size_t bytes)
+{
+    obb_trash_emptied(bytes);
+    obb_budget_give(t->budget, bytes);
 }
 
 static size_t empty_step(struct srv_job *job)
@@ -21,7 +32,7 @@ static size_t empty_step(struct srv_job *job)
 static void emptied(struct srv_job *job)
 {
     struct srv_trash *t = trash_of(job);
-    obb_trash_emptied(t->bytes);
+    gone(t, t->bytes);
     t->busy = false;
     srv_drain_release(t->drain);
 }
@@ -39,12 +50,12 @@ static void before_sleep(void *context)
         return;
     }
     obb_trash_empty(t->blocks);
-    obb_trash_emptied(t->bytes);
+    gone(t, t->bytes);
 }
 
 void srv_trash_start(struct srv_trash *trash)
 {
-    obb_trash_collect(MOST);
+    obb_trash_collect(charge, trash);
     srv_loop_set_rest(trash->loop, before_sleep, trash);
 }
 
@@ -53,7 +64,7 @@ void srv_trash_stop(struct srv_trash *trash)
     size_t bytes;
     assert(!trash->busy);
     srv_loop_set_rest(trash->loop, NULL, NULL);
-    obb_trash_collect(0);
+    obb_trash_collect(NULL, NULL);
     obb_trash_empty(obb_trash_take(&bytes));
-    obb_trash_emptied(bytes);
+    gone(trash, bytes);
 }

@@ -1,4 +1,6 @@
-/* The loop's trash: large blocks that the loop frees are given back to the system on the pool. */
+/* The loop's trash: large blocks that the loop frees are given back to the system on the pool,
+ * whatever their size. Until then the budget counts them, so that the memory of the process stays
+ * within it. */
 #ifndef SRV_TRASH_H
 #define SRV_TRASH_H
 
@@ -10,6 +12,7 @@ struct srv_trash {
     struct srv_loop *loop;
     struct srv_pool *pool;
     struct srv_drain *drain; /* held while blocks are on the pool */
+    struct obb_budget *budget;
 
     struct srv_job job;
     struct obb_trash_block *blocks; /* on the pool */

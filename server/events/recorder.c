@@ -274,6 +274,37 @@ void srv_recording_keep(struct srv_recording *recording, struct srv_request *req
     }
 }
 
+void srv_recorder_add(struct srv_recorder *r, struct obb_scene *scene, const srv_own_query *own)
+{
+    const size_t most = setting(r, scene);
+    if (most == 0)
+        return;
+    struct wire_buf answer = {.budget = r->budget}, text = {.budget = r->budget};
+    wire_write_result(&answer, WIRE_JSON, own->view, own->query, own->result);
+    const wire_recorded recorded = {.query = own->query,
+                                    .view = own->view,
+                                    .sent = own->sent,
+                                    .answer = {answer.bytes, answer.length},
+                                    .request = own->request};
+    if (!answer.failed)
+        wire_write_recorded(&text, &recorded);
+    struct srv_record *record = NULL;
+    if (!answer.failed && !text.failed)
+        record = record_of(r, own->query, (obb_str){text.bytes, text.length});
+    wire_buf_fini(&answer);
+    wire_buf_fini(&text);
+    struct srv_ring *ring = record != NULL ? ring_of(r, scene) : NULL;
+    if (ring == NULL) {
+        if (record != NULL)
+            srv_record_unref(record);
+        r->metrics->queries_unrecorded_total++;
+        return;
+    }
+    record->hit = wire_result_hits(own->query, own->result);
+    if (!keep(r, ring, most, scene, record))
+        r->metrics->queries_unrecorded_total++;
+}
+
 void srv_recording_skip(struct srv_recording *recording)
 {
     recording->recorder->metrics->queries_unrecorded_total++;

@@ -58,6 +58,15 @@ typedef struct srv_answered {
     const size_t (*entries)[2];
 } srv_answered;
 
+/* A query that the service itself has asked of a scene, without a request. */
+typedef struct srv_own_query {
+    const obb_query *query;
+    const struct obb_view *view; /* that it was asked about; one view */
+    const obb_result *result;
+    obb_str sent;    /* the query as JSON that can be posted to .../query/{kind} */
+    obb_str request; /* what stands for the id of a request */
+} srv_own_query;
+
 /* Returns a listener for the writer, through which the recorder hears of scenes that go, and of
  * settings. */
 srv_write_listener srv_recorder_listener(struct srv_recorder *recorder);
@@ -74,6 +83,11 @@ void srv_recording_make(struct srv_recording *recording, struct srv_request *req
 /* Keeps what was made, and tells it. scene: the one that was asked, which may be removed by now. */
 void srv_recording_keep(struct srv_recording *recording, struct srv_request *request,
                         const struct obb_scene *scene);
+
+/* Keeps and tells a query of the service itself, if the scene records queries. Without room it is
+ * left out and counted. On the loop. O(answer). */
+void srv_recorder_add(struct srv_recorder *recorder, struct obb_scene *scene,
+                      const srv_own_query *own);
 
 /* Counts a query that is not recorded because its answer is a stream. */
 void srv_recording_skip(struct srv_recording *recording);

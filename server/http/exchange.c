@@ -27,9 +27,9 @@ static struct srv_exchange *take(struct srv_exchanges *all)
 void srv_exchange_free_body(struct srv_exchange *x)
 {
     const size_t drawn = obb_budget_beyond(x->body_capacity, SRV_OWN_BUFFER);
+    obb_free(x->body);
     if (drawn != 0)
         obb_budget_give(x->all->options->budget, drawn);
-    obb_free(x->body);
     x->body = NULL;
     x->body_length = x->body_capacity = 0;
 }

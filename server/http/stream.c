@@ -86,6 +86,15 @@ void srv_stream_give(struct srv_stream *stream, struct wire_buf *buf)
     srv_exchange_wake(stream->request->exchange);
 }
 
+void srv_stream_take_back(struct srv_stream *stream, struct wire_buf *buf)
+{
+    assert(srv_stream_waiting(stream) == 0);
+    const struct wire_buf drained = stream->pending;
+    stream->pending = *buf;
+    *buf = drained;
+    stream->pending.length = buf->length = stream->taken = 0;
+}
+
 void srv_stream_lend(struct srv_stream *stream, const char *bytes, size_t size)
 {
     assert(srv_stream_waiting(stream) == 0);

@@ -37,6 +37,10 @@ void srv_reply_stream(struct srv_request *request, int status, const char *conte
 /* Gives the bytes of buf, which is empty afterwards. If buf has failed, cuts the stream. */
 void srv_stream_give(struct srv_stream *stream, struct wire_buf *buf);
 
+/* Exchanges the memory of a stream that has taken all its bytes for that of `buf`, which is empty
+ * afterwards: the next piece can be written where the last one was. */
+void srv_stream_take_back(struct srv_stream *stream, struct wire_buf *buf);
+
 /* Lends bytes to the stream, which has taken all that it was given. They must stay until on_drained
  * or on_closed. */
 void srv_stream_lend(struct srv_stream *stream, const char *bytes, size_t size);

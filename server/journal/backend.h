@@ -30,15 +30,17 @@ struct srv_backend {
 };
 
 /* What loading finds, in order: for each scene with a snapshot its chunks, then all records that
- * are there, in the order of the log. Scenes that
- * are gone are left out. A record whose revision is in its scene's snapshot already is shown, too. */
+ * are there, in the order of the log, each behind its pieces. Scenes that are gone are left out. A
+ * record whose revision is in its scene's snapshot already is shown, too. */
 struct srv_backend_visitor {
-    /* How much there is, before anything is shown: records, and chunks of snapshots, those of
-     * scenes that are gone among them. NULL: not interested. */
+    /* How much there is, before anything is shown: records, and pieces of snapshots and of records,
+     * those of scenes that are gone among them. NULL: not interested. */
     void (*counted)(void *context, uint64_t records, uint64_t chunks);
     /* Return false to stop; `error` then holds one line. NULL: not interested. */
     bool (*chunk)(void *context, uint64_t scene, uint64_t number, uint64_t count, uint64_t from,
                   obb_str bytes);
+    /* seq: of the record that the piece belongs to, and that comes next. */
+    bool (*piece)(void *context, uint64_t scene, uint64_t seq, obb_str bytes);
     bool (*record)(void *context, uint64_t scene, uint64_t revision, uint64_t seq, obb_str bytes);
     void *context;
     char *error; /* one line, if one of them has returned false */

@@ -2,7 +2,7 @@
 #ifndef SRV_ENTRY_H
 #define SRV_ENTRY_H
 
-#include "proto/wire.h"
+#include "server/journal/chain.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -10,18 +10,22 @@
 
 typedef enum srv_journal_status {
     SRV_JOURNAL_OK,
-    SRV_JOURNAL_FULL,  /* the disk has no room */
-    SRV_JOURNAL_FAILED /* the back end, or memory, failed */
+    SRV_JOURNAL_FULL,   /* the disk has no room */
+    SRV_JOURNAL_FAILED, /* the back end, or memory, failed */
+    /* Nobody knows whether the entry is in the log, and nobody waits any longer. */
+    SRV_JOURNAL_UNKNOWN,
+    /* A record of another process came first: what the entry says must begin again behind that. */
+    SRV_JOURNAL_SUPERSEDED
 } srv_journal_status;
 
 typedef enum srv_entry_kind {
     SRV_ENTRY_RECORD, /* what one commit did, `number` is its revision */
     SRV_ENTRY_GONE,   /* the last record of a scene: its snapshot goes, too */
-    SRV_ENTRY_CHUNK,  /* a piece of a snapshot, `number` counts from 0 */
+    SRV_ENTRY_CHUNK,  /* a piece of a snapshot or of a record, `number` counts from 0 */
     /* A snapshot is whole: it has `number` chunks, and replaces the one before. It may be the same
      * snapshot, of which fewer records count now. */
     SRV_ENTRY_SNAPSHOT,
-    SRV_ENTRY_DROPPED, /* a snapshot was given up: its chunks go */
+    SRV_ENTRY_DROPPED, /* pieces were given up: they go */
     SRV_ENTRY_KINDS
 } srv_entry_kind;
 
@@ -31,14 +35,21 @@ struct srv_entry {
     srv_entry_kind kind;
     uint64_t scene; /* from srv_journal_number */
     uint64_t number;
-    uint64_t snapshot; /* of all kinds but records: from srv_journal_number */
-    uint64_t from;     /* of a snapshot: the first record, by `seq`, that counts after it */
+    srv_link link; /* of records, and of the last record of a scene */
+    obb_str name;  /* of the scene, likewise; until the entry is appended */
+    /* What the pieces are called, or the snapshot: from srv_journal_number. Of a record: its pieces,
+     * which are durable, and stay as long as the record does; 0: it has none. */
+    uint64_t snapshot;
+    uint64_t from; /* of a snapshot: the first record, by `seq`, that counts after it */
     /* Of the word that a snapshot is whole: another scene that is gone from then on. The bytes are
      * the last record of that scene. Both are durable, or neither. 0: none. */
     uint64_t replaces;
+    bool hurries; /* somebody waits until it is durable: it does not wait for sync_ms */
     /* Appends the bytes. Called on the journal's thread, perhaps again after a failure. NULL: no
      * bytes. */
     void (*write)(const struct srv_entry *entry, struct wire_buf *out);
+    /* What `write` appends, if it lies in memory until `released`. Else of length 0. */
+    obb_str bytes;
     /* The entry may be answered for, or has failed. Called once. */
     void (*settled)(struct srv_entry *entry, srv_journal_status status);
     /* The journal needs the entry no more: its memory may go. Called once, last. */
@@ -54,11 +65,18 @@ struct srv_entry {
     struct srv_entry *next_unsettled;
     bool answered;
     srv_journal_status status;
+    struct srv_pending pending;
+    struct srv_strand *strand;
+    size_t slices; /* that were sent */
+    bool sent;
 };
 
 /* What the back end has done, for /metrics. */
 struct srv_journal_figures {
     _Atomic uint64_t records, bytes, groups, sync_us, snapshots, failures, size;
+    /* Of many processes over one log: records that were read and do not count; how often the record
+     * of another process came before entries that waited. */
+    _Atomic uint64_t voided, conflicts;
 };
 
 #endif

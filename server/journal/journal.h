@@ -1,50 +1,45 @@
-/* The journal: an ordered log of what commits did, and snapshots of scenes, kept by a back end.
+/* The journal: an ordered log of what commits did, and snapshots of scenes.
  *
- * Entries are bytes to the journal. The loop hands entries over in their order. One thread of the
- * journal writes all that wait as one group, all or nothing, and reports back on the loop. The
- * order of the log is one order over all scenes, so what a back end finds after a crash is always
- * the beginning of that order.
+ * The loop hands entries over in their order, and hears of each whether it is durable. If one is
+ * not, the entries that may rest on it are not either. The loop then hears of them from the newest
+ * to the oldest, and takes each back.
  *
- * If a group fails, all entries that are not durable fail with it, because each may rest on the one
- * before it. The loop then hears of them from the newest to the oldest, and takes each back. Later
- * entries fail too until the back end has recovered by itself.
- *
- * All functions are called on the loop. */
+ * There are two kinds: that of one process with a back end (grouped.h), and that of many processes
+ * over one log (shared.h). All functions are called on the loop. */
 #ifndef SRV_JOURNAL_H
 #define SRV_JOURNAL_H
 
-#include "server/base/loop.h"
 #include "server/journal/entry.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct srv_backend;
 struct srv_journal;
 
-/* sync_ms  0: an entry is settled once it is durable. Otherwise it is settled at once, and is
- *          durable so many milliseconds later; a failure is then only counted and tried again.
- * The journal owns the back end, which is open and loaded. Returns false without memory or threads;
- * the back end is then still the caller's. */
-bool srv_journal_create(struct srv_loop *loop, struct srv_backend *backend, uint64_t sync_ms,
-                        struct srv_journal **out);
-
-/* Writes what waits and ends the thread. No callback is called any more: no entry may be unsettled.
+/* Writes what waits, and frees the journal. No callback is called any more: no entry may be unsettled.
  * Accepts NULL. */
 void srv_journal_destroy(struct srv_journal *journal);
 
-/* The service ends: from now on no entry waits for sync_ms. */
+/* The service ends: from now on no entry waits for company, or for a log that is away. */
 void srv_journal_hurry(struct srv_journal *journal);
 
 /* Hands an entry over. `settled` and `released` are called later, never inside this call. O(1), no
  * system call except to wake the thread. */
 void srv_journal_append(struct srv_journal *journal, struct srv_entry *entry);
 
+/* Returns whether the journal takes pieces (SRV_ENTRY_CHUNK). Otherwise they fail, and every record
+ * holds all that its commit did. Any thread. */
+bool srv_journal_holds_pieces(const struct srv_journal *journal);
+
 /* Returns a number that no scene and no snapshot of this journal has had. */
 uint64_t srv_journal_number(struct srv_journal *journal);
 
-/* Records below `seq` are not needed any more. The thread removes them when it has time. */
+/* Returns the record that the making of a scene has to follow: the newest record of a name that no
+ * scene has. Zeroes: there is none, or nobody else writes to the log. */
+wire_record_id srv_journal_newest(struct srv_journal *journal, obb_str name);
+
+/* Records below `seq` are not needed any more. The journal removes them when it has time. */
 void srv_journal_forget(struct srv_journal *journal, uint64_t seq);
 
 /* Returns SRV_JOURNAL_OK, or why entries fail at this moment. */

@@ -16,15 +16,17 @@
  *   2. Let open_tables bring a journal of each older format to the new one, in one transaction.
  *   3. Keep a journal of the old format among the tests, and test that it is read.
  *
- * 1   record, chunk, snapshot, edge as in `tables` below */
-enum { FORMAT = 1, APPLICATION = 0x6f626264 };
+ * 1   record, chunk, snapshot, edge as in `tables` below
+ * 2   the table `pieces` */
+enum { FORMAT = 2, APPLICATION = 0x6f626264 };
 
 enum {
     CHECKPOINT_PAGES = 1000, /* of the write-ahead log */
     FORGET_ROWS = 1000,      /* at most, a slice */
     FORGET_CHUNKS = 16,
     SPARE_BYTES = 20 << 20, /* more than twice the longest write-ahead log of usual groups */
-    CHUNK_BITS = 20         /* a chunk's id is its snapshot's number and, in these bits, its own */
+    SNAPSHOT_COLUMNS = 6,
+    CHUNK_BITS = 20 /* a chunk's id is its snapshot's number and, in these bits, its own */
 };
 
 static const char tables[] =
@@ -39,6 +41,11 @@ static const char tables[] =
     "create table edge(id integer primary key, seq integer not null, before integer not null, sum "
     "integer not null);";
 
+/* What the chunks of a record are called; its sum covers that. They are there as long as the record
+ * is. */
+static const char table_of_pieces[] =
+    "create table pieces(record integer primary key, number integer not null);";
+
 enum statement {
     BEGIN,
     COMMIT,
@@ -51,6 +58,9 @@ enum statement {
     DROP_CHUNKS,
     SUM_OF_RECORD,
     DROP_RECORDS,
+    ADD_PIECES,
+    FIND_PIECES,
+    DROP_PIECES,
     SET_EDGE,
     STATEMENTS
 };
@@ -61,7 +71,8 @@ static const char *const statements[STATEMENTS] = {
     [ADD_RECORD] = "insert into record values(?1, ?2, ?3, ?4, ?5, ?6)",
     /* A group that failed may be there all the same, and its chunks are added again. */
     [ADD_CHUNK] = "insert or replace into chunk values(?1, ?2, ?3)",
-    [FIND_SNAPSHOT] = "select number from snapshot where scene = ?1",
+    [FIND_SNAPSHOT] = ("select number, chunks, first, records, sum from snapshot where "
+                       "scene = ?1"),
     [SET_SNAPSHOT] = "insert or replace into snapshot values(?1, ?2, ?3, ?4, ?5, ?6)",
     [DROP_SNAPSHOT] = "delete from snapshot where scene = ?1",
     [DROP_WORD] = "delete from snapshot where scene = ?1 and number = ?2",
@@ -69,6 +80,9 @@ static const char *const statements[STATEMENTS] = {
                      "?2 limit ?3)"),
     [SUM_OF_RECORD] = "select sum from record where seq = ?1",
     [DROP_RECORDS] = "delete from record where seq < ?1",
+    [ADD_PIECES] = "insert into pieces values(?1, ?2)",
+    [FIND_PIECES] = "select number from pieces where record < ?1 order by record limit 1",
+    [DROP_PIECES] = "delete from pieces where number = ?1",
     [SET_EDGE] = "insert or replace into edge values(1, ?1, ?2, ?3)",
 };
 
@@ -95,7 +109,9 @@ struct sqlite {
      * being written. */
     struct numbers dead_snapshots, dead_scenes;
     size_t fresh_snapshots, fresh_scenes;
-    struct numbers first_words; /* scenes that the group being written gives a first snapshot */
+    /* The rows of snapshots that the group being written changes, as they were before: as many
+     * numbers each as a row has columns. The number of the snapshot is 0 if there was no row. */
+    struct numbers former_rows;
     int wal_pages;
     bool in_group;
     bool full;   /* the spare file was given up */
@@ -118,10 +134,10 @@ static uint64_t sum_of(const uint64_t *numbers, size_t count, const void *bytes,
 }
 
 static uint64_t sum_of_record(uint64_t before, uint64_t seq, uint64_t scene, uint64_t revision,
-                              bool gone, obb_str body)
+                              bool gone, uint64_t pieces, obb_str body)
 {
-    const uint64_t head[] = {before, seq, scene, revision, gone, body.length};
-    return sum_of(head, 6, body.bytes, body.length);
+    const uint64_t head[] = {before, seq, scene, revision, gone, body.length, pieces};
+    return sum_of(head, pieces != 0 ? 7 : 6, body.bytes, body.length);
 }
 
 static uint64_t sum_of_chunk(uint64_t id, obb_str body)
@@ -145,9 +161,10 @@ static uint64_t sum_of_edge(uint64_t seq, uint64_t before)
 
 /* ---- Lists of numbers ------------------------------------------------------------------------ */
 
-static bool numbers_reserve(struct numbers *numbers)
+/* Makes room for so many more, at most 16. */
+static bool numbers_reserve_more(struct numbers *numbers, size_t more)
 {
-    if (numbers->count < numbers->capacity)
+    if (numbers->count + more <= numbers->capacity)
         return true;
     const size_t capacity = numbers->capacity == 0 ? 16 : 2 * numbers->capacity;
     uint64_t *items = obb_realloc(numbers->items, capacity, sizeof *items);
@@ -157,6 +174,8 @@ static bool numbers_reserve(struct numbers *numbers)
     numbers->capacity = capacity;
     return true;
 }
+
+static bool numbers_reserve(struct numbers *numbers) { return numbers_reserve_more(numbers, 1); }
 
 /* After numbers_reserve. */
 static void numbers_push(struct numbers *numbers, uint64_t number)
@@ -291,16 +310,20 @@ static uint64_t chunk_id(uint64_t snapshot, uint64_t number)
     return snapshot << CHUNK_BITS | number;
 }
 
+/* pieces: what its chunks are called; 0: it has none. */
 static int add_record(struct sqlite *s, struct srv_entry *entry, uint64_t scene, uint64_t revision,
-                      bool gone, obb_str body)
+                      bool gone, uint64_t pieces, obb_str body)
 {
     if (gone && !numbers_reserve(&s->dead_scenes))
         return SQLITE_NOMEM;
     const struct end next = {
         .seq = s->now.seq + 1,
-        .sum = sum_of_record(s->now.sum, s->now.seq + 1, scene, revision, gone, body)};
+        .sum = sum_of_record(s->now.sum, s->now.seq + 1, scene, revision, gone, pieces, body)};
     const uint64_t columns[] = {next.seq, scene, revision, gone, next.sum};
-    const int result = run_with_body(s, ADD_RECORD, columns, 5, body);
+    const uint64_t of_pieces[] = {next.seq, pieces};
+    int result = run_with_body(s, ADD_RECORD, columns, 5, body);
+    if (result == SQLITE_OK && pieces != 0)
+        result = run_with(s, ADD_PIECES, of_pieces, 2);
     if (result != SQLITE_OK)
         return result;
     s->now = next;
@@ -319,41 +342,62 @@ static int add_chunk(struct sqlite *s, const struct srv_entry *entry, obb_str bo
     return run_with_body(s, ADD_CHUNK, columns, 2, body);
 }
 
+/* Keeps the row of a scene's snapshot before the group changes it. *out_number: of the snapshot, or
+ * 0. */
+static int keep_row(struct sqlite *s, uint64_t scene, uint64_t *out_number)
+{
+    *out_number = 0;
+    if (!numbers_reserve_more(&s->former_rows, SNAPSHOT_COLUMNS))
+        return SQLITE_NOMEM;
+    sqlite3_stmt *statement = bound(s, FIND_SNAPSHOT, &scene, 1);
+    const int result = sqlite3_step(statement);
+    if (result == SQLITE_ROW || result == SQLITE_DONE) {
+        const bool found = result == SQLITE_ROW;
+        if (found)
+            *out_number = number_in(statement, 0);
+        numbers_push(&s->former_rows, scene);
+        for (int i = 0; i < SNAPSHOT_COLUMNS - 1; i++)
+            numbers_push(&s->former_rows, found ? number_in(statement, i) : 0);
+    }
+    (void)sqlite3_reset(statement);
+    return result == SQLITE_DONE || result == SQLITE_ROW ? SQLITE_OK : result;
+}
+
 /* The chunks of the snapshot before are removed later, by tidy. */
 static int add_snapshot(struct sqlite *s, const struct srv_entry *entry)
 {
     uint64_t former;
-    bool found;
-    if (!numbers_reserve(&s->dead_snapshots) || !numbers_reserve(&s->first_words))
+    if (!numbers_reserve(&s->dead_snapshots))
         return SQLITE_NOMEM;
-    int result = find(s, FIND_SNAPSHOT, entry->scene, &former, &found);
+    int result = keep_row(s, entry->scene, &former);
     if (result != SQLITE_OK)
         return result;
-    if (!found)
-        numbers_push(&s->first_words, entry->scene);
-    const uint64_t columns[] = {
+    const uint64_t columns[SNAPSHOT_COLUMNS] = {
         entry->scene,
         entry->snapshot,
         entry->number,
         entry->from,
         s->durable.seq,
         sum_of_snapshot(entry->scene, entry->snapshot, entry->number, entry->from, s->durable.seq)};
-    result = run_with(s, SET_SNAPSHOT, columns, 6);
-    if (result == SQLITE_OK && found && former != entry->snapshot) {
+    result = run_with(s, SET_SNAPSHOT, columns, SNAPSHOT_COLUMNS);
+    if (result == SQLITE_OK && former != 0 && former != entry->snapshot) {
         numbers_push(&s->dead_snapshots, former);
         s->fresh_snapshots++;
     }
     return result;
 }
 
-/* Its chunks are removed later, too. The word that it is whole may be there, of a group that
- * failed. */
+/* Its chunks are removed later, too. The word that it is whole may be there, if it is given up
+ * after all. */
 static int drop_snapshot(struct sqlite *s, const struct srv_entry *entry)
 {
     const uint64_t columns[] = {entry->scene, entry->snapshot};
+    uint64_t former;
     if (!numbers_reserve(&s->dead_snapshots))
         return SQLITE_NOMEM;
-    const int result = run_with(s, DROP_WORD, columns, 2);
+    int result = keep_row(s, entry->scene, &former);
+    if (result == SQLITE_OK)
+        result = run_with(s, DROP_WORD, columns, 2);
     if (result != SQLITE_OK)
         return result;
     numbers_push(&s->dead_snapshots, entry->snapshot);
@@ -367,7 +411,7 @@ static int begin(struct sqlite *s)
         return SQLITE_OK;
     const int result = run(s->ready[BEGIN]);
     s->in_group = result == SQLITE_OK;
-    s->first_words.count = 0;
+    s->former_rows.count = 0;
     return result;
 }
 
@@ -382,10 +426,11 @@ static srv_journal_status sqlite_add(struct srv_backend *backend, struct srv_ent
     if (result == SQLITE_OK) {
         switch (entry->kind) {
         case SRV_ENTRY_RECORD:
-            result = add_record(s, entry, entry->scene, entry->number, false, body);
+            result =
+                add_record(s, entry, entry->scene, entry->number, false, entry->snapshot, body);
             break;
         case SRV_ENTRY_GONE:
-            result = add_record(s, entry, entry->scene, entry->number, true, body);
+            result = add_record(s, entry, entry->scene, entry->number, true, 0, body);
             break;
         case SRV_ENTRY_CHUNK:
             result = add_chunk(s, entry, body);
@@ -393,7 +438,7 @@ static srv_journal_status sqlite_add(struct srv_backend *backend, struct srv_ent
         case SRV_ENTRY_SNAPSHOT:
             result = add_snapshot(s, entry);
             if (result == SQLITE_OK && entry->replaces != 0)
-                result = add_record(s, entry, entry->replaces, 0, true, body);
+                result = add_record(s, entry, entry->replaces, 0, true, 0, body);
             break;
         case SRV_ENTRY_DROPPED:
             result = drop_snapshot(s, entry);
@@ -413,6 +458,7 @@ static srv_journal_status sqlite_commit(struct srv_backend *backend)
         return failed(s, result);
     s->in_group = false;
     s->durable = s->now;
+    s->former_rows.count = 0;
     s->fresh_snapshots = s->fresh_scenes = 0;
     return SRV_JOURNAL_OK;
 }
@@ -449,6 +495,23 @@ static int drop_scene(struct sqlite *s)
     return SQLITE_OK;
 }
 
+/* Lets go of the pieces of records below `seq`. */
+static int drop_pieces(struct sqlite *s, uint64_t seq)
+{
+    for (;;) {
+        uint64_t number;
+        bool found;
+        if (!numbers_reserve(&s->dead_snapshots))
+            return SQLITE_NOMEM;
+        int result = find(s, FIND_PIECES, seq, &number, &found);
+        if (result == SQLITE_OK && found)
+            result = run_with(s, DROP_PIECES, &number, 1);
+        if (result != SQLITE_OK || !found)
+            return result;
+        numbers_push(&s->dead_snapshots, number);
+    }
+}
+
 /* Forgets the oldest records, those below `edge`. */
 static int drop_records(struct sqlite *s, uint64_t edge)
 {
@@ -460,6 +523,8 @@ static int drop_records(struct sqlite *s, uint64_t edge)
         return SQLITE_CORRUPT;
     if (result == SQLITE_OK)
         result = run_with(s, DROP_RECORDS, &upto, 1);
+    if (result == SQLITE_OK)
+        result = drop_pieces(s, upto);
     const uint64_t columns[] = {upto, before, sum_of_edge(upto, before)};
     if (result == SQLITE_OK)
         result = run_with(s, SET_EDGE, columns, 3);
@@ -562,13 +627,15 @@ static int number_of(sqlite3 *db, const char *pragma, int64_t *out)
     return result == SQLITE_ROW ? SQLITE_OK : result;
 }
 
-static bool make_tables(sqlite3 *db)
+/* Runs what makes tables of this format of the tables that are there, all or nothing. */
+static bool make_tables(sqlite3 *db, const char *first, const char *second)
 {
     char stamp[96];
     (void)snprintf(stamp, sizeof stamp, "pragma application_id=%d; pragma user_version=%d; commit",
                    APPLICATION, FORMAT);
     if (sqlite3_exec(db, "begin immediate", NULL, NULL, NULL) == SQLITE_OK &&
-        sqlite3_exec(db, tables, NULL, NULL, NULL) == SQLITE_OK &&
+        sqlite3_exec(db, first, NULL, NULL, NULL) == SQLITE_OK &&
+        sqlite3_exec(db, second, NULL, NULL, NULL) == SQLITE_OK &&
         sqlite3_exec(db, stamp, NULL, NULL, NULL) == SQLITE_OK)
         return true;
     (void)sqlite3_exec(db, "rollback", NULL, NULL, NULL);
@@ -584,12 +651,14 @@ static const char *open_tables(sqlite3 *db)
         number_of(db, "pragma user_version", &format) != SQLITE_OK)
         return sqlite3_errmsg(db);
     if (pages == 0 || (application == 0 && format == 0 && pages == 1))
-        return make_tables(db) ? NULL : sqlite3_errmsg(db);
+        return make_tables(db, tables, table_of_pieces) ? NULL : sqlite3_errmsg(db);
     if (application != APPLICATION)
         return "it is not a journal of obbd";
     if (format > FORMAT)
         return "it was written by a newer obbd";
-    return format == FORMAT ? NULL : "it has a format that was never written";
+    if (format < 1)
+        return "it has a format that was never written";
+    return format == FORMAT || make_tables(db, "", table_of_pieces) ? NULL : sqlite3_errmsg(db);
 }
 
 /* Opens the connection. Returns the text for one line, or NULL. */
@@ -646,7 +715,7 @@ static void sqlite_close(struct srv_backend *backend)
         (void)close(s->folder);
     obb_free(s->dead_snapshots.items);
     obb_free(s->dead_scenes.items);
-    obb_free(s->first_words.items);
+    obb_free(s->former_rows.items);
     obb_free(s->path);
     obb_free(s->wal_path);
     obb_free(s->spare_path);
@@ -663,32 +732,45 @@ static char *joined(const char *dir, const char *name)
     return path;
 }
 
-/* After a failed sync nobody knows which part of the last group the file holds, and this
- * connection's cache may be wrong. So another connection looks. It removes the records that it
- * finds beyond the last group that was answered for, and first snapshots of scenes in the failed
- * group: these scenes have records, or were refused. A later snapshot may stay, because it is
- * whole.
+/* Removes what the file holds of a group that failed: records beyond the last group that was
+ * answered for, and what the group did to snapshots. The chunks of the former snapshots are still
+ * there: only tidy removes chunks, once the group that replaces them is durable. */
+static bool take_back(struct sqlite *s)
+{
+    char text[192];
+    (void)snprintf(text, sizeof text,
+                   "begin immediate; delete from pieces where record > %llu; delete from record "
+                   "where seq > %llu",
+                   (unsigned long long)s->durable.seq, (unsigned long long)s->durable.seq);
+    bool good = sqlite3_exec(s->db, text, NULL, NULL, NULL) == SQLITE_OK;
+    /* a row that the group changed twice gets its first state last */
+    for (size_t end = s->former_rows.count; end > 0 && good; end -= SNAPSHOT_COLUMNS) {
+        const uint64_t *row = &s->former_rows.items[end - SNAPSHOT_COLUMNS];
+        good = (row[1] != 0 ? run_with(s, SET_SNAPSHOT, row, SNAPSHOT_COLUMNS)
+                            : run_with(s, DROP_SNAPSHOT, row, 1)) == SQLITE_OK;
+    }
+    return good && run(s->ready[COMMIT]) == SQLITE_OK;
+}
+
+/* After a failed sync nobody knows whether the file holds the last group, or the last slice of
+ * upkeep, and this connection's cache may be wrong. So another connection looks, and takes the
+ * group back.
  *
  * Source   Rebello et al., "Can Applications Recover from fsync Failures?", USENIX ATC 2020. */
 static bool reconnect(struct sqlite *s)
 {
-    int64_t last = 0;
+    int64_t last = 0, edge = 1;
     disconnect(s);
-    if (connect_db(s) != NULL ||
-        number_of(s->db, "select coalesce(max(seq), 0) from record", &last) != SQLITE_OK) {
-        disconnect(s);
-        return false;
+    bool good = connect_db(s) == NULL &&
+                number_of(s->db, "select coalesce(max(seq), 1) from edge", &edge) == SQLITE_OK &&
+                number_of(s->db, "select coalesce(max(seq), 0) from record", &last) == SQLITE_OK;
+    if (good) {
+        s->edge = (uint64_t)edge;
+        const uint64_t found = last != 0 ? (uint64_t)last : s->edge - 1;
+        good = found >= s->durable.seq;
+        if (good && (found > s->durable.seq || s->former_rows.count > 0))
+            good = take_back(s);
     }
-    const uint64_t found = last != 0 ? (uint64_t)last : s->edge - 1;
-    bool good = found >= s->durable.seq;
-    if (good && found > s->durable.seq) {
-        char text[80];
-        (void)snprintf(text, sizeof text, "delete from record where seq > %llu",
-                       (unsigned long long)s->durable.seq);
-        good = sqlite3_exec(s->db, text, NULL, NULL, NULL) == SQLITE_OK;
-    }
-    for (size_t i = 0; i < s->first_words.count && good; i++)
-        good = run_with(s, DROP_SNAPSHOT, &s->first_words.items[i], 1) == SQLITE_OK;
     if (!good)
         disconnect(s);
     return good;
@@ -833,12 +915,13 @@ static bool read_record(struct load *l, sqlite3_stmt *row, void *context)
     (void)context;
     const uint64_t seq = number_in(row, 0), scene = number_in(row, 1);
     const bool gone = number_in(row, 3) != 0;
-    const uint64_t sum =
-        sum_of_record(s->now.sum, seq, scene, number_in(row, 2), gone, body_in(row, 5));
+    const uint64_t sum = sum_of_record(s->now.sum, seq, scene, number_in(row, 2), gone,
+                                       number_in(row, 6), body_in(row, 5));
     if (seq != s->now.seq + 1 || sum != number_in(row, 4))
         return damaged(l, "record", s->now.seq + 1);
     s->now = (struct end){.seq = seq, .sum = sum};
     saw_number(s, scene);
+    saw_number(s, number_in(row, 6));
     if (!gone)
         return true;
     if (!numbers_reserve(&l->gone) || !numbers_reserve(&s->dead_scenes))
@@ -898,17 +981,43 @@ static bool show_snapshot(struct load *l, sqlite3_stmt *row, void *context)
     return snapshot.seen == snapshot.chunks || damaged(l, "the snapshot of scene", snapshot.scene);
 }
 
+struct pieces {
+    uint64_t scene, seq, number, seen;
+};
+
+static bool show_piece(struct load *l, sqlite3_stmt *row, void *context)
+{
+    struct pieces *pieces = context;
+    const obb_str body = body_in(row, 2);
+    const uint64_t id = chunk_id(pieces->number, pieces->seen++);
+    if (number_in(row, 0) != id || number_in(row, 1) != sum_of_chunk(id, body))
+        return damaged(l, "a piece of record", pieces->seq);
+    return l->visitor->piece == NULL ||
+           l->visitor->piece(l->visitor->context, pieces->scene, pieces->seq, body) || stopped(l);
+}
+
+/* Shows the pieces of a record, if it has any. */
+static bool show_pieces(struct load *l, sqlite3_stmt *row, uint64_t scene)
+{
+    struct pieces pieces = {.scene = scene, .seq = number_in(row, 0), .number = number_in(row, 6)};
+    return pieces.number == 0 ||
+           each(l, "select id, sum, body from chunk where id >= ?1 and id < ?2 order by id",
+                chunk_id(pieces.number, 0), chunk_id(pieces.number + 1, 0), show_piece, &pieces);
+}
+
 static bool show_record(struct load *l, sqlite3_stmt *row, void *context)
 {
     (void)context;
     const uint64_t scene = number_in(row, 1);
+    if (!numbers_has(&l->gone, scene) && !show_pieces(l, row, scene))
+        return false;
     return l->visitor->record == NULL || numbers_has(&l->gone, scene) ||
            l->visitor->record(l->visitor->context, scene, number_in(row, 2), number_in(row, 0),
                               body_in(row, 5)) ||
            stopped(l);
 }
 
-/* Chunks of a snapshot that was not finished or was replaced. */
+/* Chunks of a snapshot that was not finished or was replaced, or of a record that never came. */
 static bool find_dead_snapshot(struct load *l, sqlite3_stmt *row, void *context)
 {
     (void)context;
@@ -924,7 +1033,11 @@ bool srv_sqlite_load(struct srv_backend *backend, const struct srv_backend_visit
                      char *error, size_t error_size)
 {
     static const char records[] =
-        "select seq, scene, revision, gone, sum, body from record order by seq";
+        "select seq, scene, revision, gone, sum, body, coalesce(pieces.number, 0) from record left "
+        "join pieces on pieces.record = seq order by seq";
+    static const char chunks[] =
+        "select coalesce(sum(chunks), 0) + (select count(*) from chunk where id >> 20 in (select "
+        "number from pieces)) from snapshot";
     struct sqlite *s = self(backend);
     struct load l = {.s = s, .visitor = visitor};
     l.error = error;
@@ -932,14 +1045,13 @@ bool srv_sqlite_load(struct srv_backend *backend, const struct srv_backend_visit
     s->edge = 1;
     const bool good =
         each(&l, "select seq, before, sum from edge", 0, 0, read_edge, NULL) &&
-        each(&l, records, 0, 0, read_record, NULL) &&
-        each(&l, "select coalesce(sum(chunks), 0) from snapshot", 0, 0, show_counts, NULL) &&
+        each(&l, records, 0, 0, read_record, NULL) && each(&l, chunks, 0, 0, show_counts, NULL) &&
         each(&l, "select scene, number, chunks, first, records, sum from snapshot order by scene",
              0, 0, show_snapshot, NULL) &&
         each(&l, records, 0, 0, show_record, NULL) &&
         each(&l,
              "select distinct id >> 20 from chunk where id >> 20 not in (select number from "
-             "snapshot)",
+             "snapshot union all select number from pieces)",
              0, 0, find_dead_snapshot, NULL);
     s->durable = s->now;
     s->backend.last_seq = s->now.seq;

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 enum {
+    LINE = 4096,  /* bytes of a line at most, or of a part of a commit's line */
     STEPS = 64,   /* commits that are looked up at a time */
     CHEAP = 64,   /* so many boxes are written on the loop; one takes about 1 us */
     HASHED = 8192 /* boxes that are hashed in one chunk, in about 1 ms */
@@ -53,7 +54,7 @@ struct srv_log_stream {
     struct wire_log_line line;
     bool line_open;
     enum turn turn;
-    obb_step_place place;
+    obb_effect_place place;
 };
 
 static struct srv_log_stream *stream_of(struct srv_paged_answer *answer)
@@ -104,29 +105,33 @@ static void chunk(struct srv_paged_answer *answer, size_t number)
     (void)hash_state(stream_of(answer));
 }
 
-static bool has_room(const struct wire_buf *piece)
+static bool has_room(struct srv_log_stream *s)
 {
-    return piece->length < SRV_PIECE && !piece->failed;
+    return srv_paged_answer_has_room(&s->answer, LINE);
 }
 
 static void write_frames(struct srv_log_stream *s, struct wire_buf *piece)
 {
-    const struct obb_version *frame = NULL;
-    while (has_room(piece) && (frame = next_frame(s)) != NULL)
-        wire_write_export_frame(piece, s->view, frame);
-    if (has_room(piece))
-        s->phase = BOXES;
+    while (s->phase == FRAMES && has_room(s)) {
+        const struct obb_version *frame = next_frame(s);
+        if (frame != NULL)
+            wire_write_export_frame(piece, s->view, frame);
+        else
+            s->phase = BOXES;
+    }
 }
 
 static void write_boxes(struct srv_log_stream *s, struct wire_buf *piece)
 {
-    const struct obb_version *box;
-    while (has_room(piece) && (box = obb_view_next(s->view, s->after)) != NULL) {
-        wire_write_export_box(piece, s->view, box);
-        s->after = obb_view_id(box);
+    while (s->phase == BOXES && has_room(s)) {
+        const struct obb_version *box = obb_view_next(s->view, s->after);
+        if (box != NULL) {
+            wire_write_export_box(piece, s->view, box);
+            s->after = obb_view_id(box);
+        } else {
+            s->phase = COMMITS;
+        }
     }
-    if (has_room(piece))
-        s->phase = COMMITS;
 }
 
 static uint64_t hash_now(const struct srv_log_stream *s)
@@ -183,10 +188,11 @@ static void enter_turn(struct srv_log_stream *s, enum turn turn)
 {
     s->turn = turn;
     if (turn < TURNS)
-        s->place = (obb_step_place){.kind = kinds[turn]};
+        s->place = (obb_effect_place){.kind = kinds[turn]};
 }
 
-/* Writes the line of the present step as far as there is room. Returns true at its end. */
+/* Writes the line of the present step as far as there is room, of which there is some. Returns true
+ * at its end, for which there is room, too: the last look at the effects wrote nothing. */
 static bool write_line(struct srv_log_stream *s, struct wire_buf *piece)
 {
     const obb_step *step = &s->steps[s->step];
@@ -196,7 +202,7 @@ static bool write_line(struct srv_log_stream *s, struct wire_buf *piece)
         enter_turn(s, REMOVED);
         s->line_open = true;
     }
-    while (has_room(piece) && s->turn < TURNS) {
+    while (s->turn < TURNS && has_room(s)) {
         if (obb_step_next(step, &s->place, &effect))
             write_effect(s, &effect);
         else
@@ -228,13 +234,13 @@ static bool write_piece(struct srv_paged_answer *answer)
         write_frames(s, piece);
     if (s->phase == BOXES)
         write_boxes(s, piece);
-    if (s->phase == COMMITS) {
+    if (s->phase == COMMITS && has_room(s)) {
         if (!s->line_open && s->step == 0)
             write_time(s, piece, s->until);
-        while (has_room(piece) && s->step < s->step_count && write_line(s, piece))
+        while (s->step < s->step_count && has_room(s) && write_line(s, piece))
             ;
     }
-    return piece->length > 0;
+    return piece->length > 0 || answer->starved;
 }
 
 /* ---- On the loop ----------------------------------------------------------------------------- */
@@ -280,6 +286,7 @@ static void look_up(struct srv_log_stream *s)
 static bool next(struct srv_paged_answer *answer)
 {
     struct srv_log_stream *s = stream_of(answer);
+    answer->light = s->phase != HASHING;
     if (s->phase != COMMITS || s->step < s->step_count)
         return true;
     if (srv_lock_wait(locks_of(s), s->scene, &s->wait))

@@ -17,6 +17,8 @@ static void refresh_journal(struct srv_metrics *metrics, struct srv_journal *jou
     metrics->journal_bytes = figure(&figures->bytes);
     metrics->journal_groups = figure(&figures->groups);
     metrics->journal_sync_us = figure(&figures->sync_us);
+    metrics->journal_void = figure(&figures->voided);
+    metrics->journal_conflicts = figure(&figures->conflicts);
     metrics->journal_snapshots = figure(&figures->snapshots);
     metrics->journal_failures = figure(&figures->failures);
     metrics->journal_size = figure(&figures->size);

@@ -20,6 +20,9 @@ struct export
     bool begun;
 };
 
+/* Bytes of a line at most: three names and 1 KiB of data, and the numbers of two poses. */
+enum { LINE = 3072 };
+
 static bool export_write(struct srv_paged_answer *answer)
 {
     struct export *e = (struct export *)answer;
@@ -27,7 +30,7 @@ static bool export_write(struct srv_paged_answer *answer)
     if (!e->begun)
         wire_write_export_head(piece, e->name, &e->settings, e->view);
     e->begun = true;
-    while (!e->frames_written && piece->length < SRV_PIECE && !piece->failed) {
+    while (!e->frames_written && srv_paged_answer_has_room(answer, LINE)) {
         const struct obb_version *frame = obb_view_next_frame(
             e->view, e->frame == NULL ? (obb_str){0} : obb_view_name(e->frame), true);
         e->frames_written = frame == NULL;
@@ -35,13 +38,14 @@ static bool export_write(struct srv_paged_answer *answer)
             wire_write_export_frame(piece, e->view, frame);
         e->frame = frame;
     }
-    const struct obb_version *box;
-    while (piece->length < SRV_PIECE && !piece->failed &&
-           (box = obb_view_next(e->view, e->after)) != NULL) {
+    while (srv_paged_answer_has_room(answer, LINE)) {
+        const struct obb_version *box = obb_view_next(e->view, e->after);
+        if (box == NULL)
+            return false;
         wire_write_export_box(piece, e->view, box);
         e->after = obb_view_id(box);
     }
-    return piece->length >= SRV_PIECE;
+    return true;
 }
 
 static void export_closed(struct srv_paged_answer *answer)
@@ -76,6 +80,7 @@ void srv_do_export(struct srv_request *request)
     e->answer.write = export_write;
     e->answer.closed = export_closed;
     e->answer.cheap = info.boxes + info.frames <= CHEAP;
+    e->answer.light = true;
     srv_paged_answer_start(&e->answer, request, WIRE_NDJSON);
 }
 

@@ -248,6 +248,7 @@ void srv_plans_open(struct srv_plans *p, struct obb_scene *scene, const obb_need
     if (srv_lock_take(locks, &p->lock, scene, false, 0)) {
         atomic_store(&p->status, OBB_CANCELLED); /* if the pool gives the job up before open_step */
         p->work.job.advance = open_step;
+        p->work.job.draws = false; /* others wait for the scene */
         if (srv_work_submit(&p->work, opened_on_pool, &problem))
             return;
         srv_lock_release(locks, &p->lock);
@@ -271,6 +272,7 @@ bool srv_plans_start(struct srv_plans *p, void (*then)(struct srv_work *work),
     }
     p->work.job.advance = plans_advance;
     p->work.job.chunk = plans_chunk;
+    p->work.job.draws = true;
     return srv_work_submit(&p->work, then, out_problem);
 }
 
@@ -314,11 +316,13 @@ static void query_read(struct srv_work *work)
 }
 
 enum {
-    PAGE = 16384, /* pairs found at a time */
-    /* Pairs that are written between two checks of the piece's size. A pair takes 20 to 60 bytes
-     * and 100 ns. */
-    FEW_PAIRS = 1024,
-    DETAILED = 8 /* a pair of a query with `want` takes this many times the bytes and the time */
+    PAGE = 16384,     /* pairs found at a time */
+    FEW_PAIRS = 1024, /* that the loop writes at once. A pair takes 20 to 60 bytes and 100 ns */
+    DETAILED = 8, /* a pair of a query with `want` takes this many times the bytes and the time */
+    /* Pairs that are written between two looks at the room of the piece, and the bytes of so many
+     * lines at most: of bare pairs two names each; of one with `want` two of all that a box has. */
+    RUN = 8,
+    RUN_BYTES = 6144
 };
 
 /* Returns how many pairs of this query cost as much as `bare` pairs without `want`. */
@@ -337,36 +341,58 @@ static void next_page(struct query *q)
     q->query.count_only = q->query.limit == 0;
 }
 
+/* Lets the current page be found once more: there was no memory for it, and its plan is dropped. */
+static void find_page_again(struct query *q)
+{
+    atomic_store(&q->plans.status, OBB_OK);
+    q->plans.current = q->plans.current_view = 0;
+}
+
+/* On the loop, before each piece. */
+static bool lines_next(struct srv_paged_answer *answer)
+{
+    const struct query *q = query_of(answer);
+    answer->light = q->plans.current == q->plans.count; /* the page is found */
+    return true;
+}
+
 static bool lines_write(struct srv_paged_answer *answer)
 {
     struct query *q = query_of(answer);
     const struct obb_plan *plan = q->plans.plans[0];
     const struct obb_view *view = q->plans.views[0];
-    if (atomic_load(&q->plans.status) != OBB_OK) {
+    const obb_status status = (obb_status)atomic_load(&q->plans.status);
+    if (status == OBB_NO_MEMORY) {
+        find_page_again(q);
+        answer->starved = true;
+        return true;
+    }
+    if (status != OBB_OK) {
         answer->piece.failed = true;
         return false;
     }
     const obb_result *result = obb_plan_result(plan);
-    const size_t few = pairs_for(q, FEW_PAIRS);
+    const size_t run = pairs_for(q, RUN);
     size_t to = q->next_pair;
-    while (to < result->pair_count && answer->piece.length < SRV_PIECE && !answer->piece.failed) {
+    bool room; /* for a run, or for the last line */
+    while ((room = srv_paged_answer_has_room(answer, RUN_BYTES)) && to < result->pair_count) {
         const size_t from = to, left = result->pair_count - from;
-        to += left < few ? left : few;
+        to += left < run ? left : run;
         wire_write_pair_lines(&answer->piece, view, &q->query, result, from, to);
     }
     q->next_pair = to;
-    if (to < result->pair_count)
+    if (!room)
         return true;
     if (!result->truncated) {
         const bool cut = q->query.paged && q->query.count_only && result->count > 0;
         wire_write_pair_end(&answer->piece, view, &q->query, q->sent + result->count, cut);
         return false;
     }
-    const obb_box_pair *last = &result->pairs[to - 1];
     q->sent += to;
     q->next_pair = 0;
-    q->query.after[0] = obb_view_id(last->a);
-    q->query.after[1] = obb_view_id(last->b);
+    const uint64_t last[2] = {obb_result_id(result, to - 1, false),
+                              obb_result_id(result, to - 1, true)};
+    memcpy(q->query.after, last, sizeof last);
     plan_close(&q->plans, 0);
     next_page(q);
     q->plans.current = q->plans.current_view = 0;
@@ -398,6 +424,7 @@ static void stream_pairs(struct query *q)
     q->lines.cheap = !result->truncated && result->pair_count <= pairs_for(q, FEW_PAIRS);
     q->plans.current = q->plans.count;
     q->lines.view = q->plans.views[0];
+    q->lines.next = lines_next;
     q->lines.advance = lines_advance;
     q->lines.chunk = lines_chunk;
     q->lines.write = lines_write;

@@ -27,8 +27,9 @@ srv_handler srv_do_query, srv_do_commit;
 /* do_export.c, do_events.c, do_log.c, do_recorded.c */
 srv_handler srv_do_export, srv_do_import, srv_do_events, srv_do_log, srv_do_recorded;
 
-/* page.c: GET /, the web editor. A program that was built without node answers with a page that
- * says how to build the editor. Query parameters are the page's own. */
-srv_handler srv_do_page;
+/* page.c: GET /, the web editor, and GET /docs, the reference of the API. A program that was built
+ * without node answers with a page that says how to build these. Query parameters are the page's
+ * own. */
+srv_handler srv_do_page, srv_do_docs;
 
 #endif

@@ -1,40 +1,76 @@
-/* The web editor under /: one self-contained page, made from server/web/ and part of the
- * program. */
-#include "server/routes/handlers.h"
+/* The pages: the web editor under / and the reference of the API under /docs. Each is
+ * self-contained, made from server/web/ and part of the program. */
+#include "server/routes/page.h"
 
 #include "server/http/answer.h"
+#include "server/routes/handlers.h"
 
-/* server/web/build.mjs makes this header. PAGE_BYTES is the compressed page. PAGE_POLICY allows the
- * page's own script and style by their hashes. The header is empty if node was missing. */
+/* server/web makes these headers. PAGE_BYTES and DOCS_BYTES are the compressed pages. PAGE_POLICY
+ * and DOCS_POLICY allow the own script and style of the page by their hashes. The headers define
+ * nothing if node was missing. */
+#include "server/routes/docs_data.h"
 #include "server/routes/page_data.h"
 
+#define NOT_BUILT(what)                                                               \
+    "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>obbd</title>\n"  \
+    "<meta name=\"viewport\" content=\"width=device-width\">\n"                       \
+    "<h1>obbd is running; " what " is not built in</h1>\n"                            \
+    "<p>It needs node 18 or newer and npm where obbd is built. In the source tree:\n" \
+    "<pre>make page-deps && make page all</pre>\n"                                    \
+    "<p>Then start obbd again. The API is there all the same: <a "                    \
+    "href=\"/openapi.json\">/openapi.json</a>, <a href=\"/v1/scenes\">/v1/scenes</a>.</html>\n"
+#define NO_POLICY "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+/* Clients that show a page of such a size can unpack it, so all get it compressed. */
+#define COMMON                                                                     \
+    "Referrer-Policy", "no-referrer", "Cross-Origin-Opener-Policy", "same-origin", \
+        "Cache-Control", "no-cache"
+#define PACKED "Content-Encoding", "gzip"
+
 #ifdef PAGE_BYTES
-static const unsigned char page[] = {PAGE_BYTES};
-static const obb_str body = {.bytes = (const char *)page, .length = sizeof page};
+static const unsigned char editor[] = {PAGE_BYTES};
+static const char *const editor_headers[] = {"Content-Security-Policy", PAGE_POLICY, COMMON, PACKED,
+                                             NULL};
+static const size_t editor_length = sizeof editor;
 #else
-#define PAGE_POLICY \
-    "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-static const char page[] =
-    "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>obbd</title>\n"
-    "<meta name=\"viewport\" content=\"width=device-width\">\n"
-    "<h1>obbd is running; its web editor is not built in</h1>\n"
-    "<p>It needs node 18 or newer and npm where obbd is built. In the source tree:\n"
-    "<pre>apt-get install -y nodejs npm\nmake page\nmake</pre>\n"
-    "<p>Then start obbd again. The API is there all the same: <a "
-    "href=\"/openapi.json\">/openapi.json</a>, <a href=\"/v1/scenes\">/v1/scenes</a>.</html>\n";
-static const obb_str body = {.bytes = page, .length = sizeof page - 1};
+static const char editor[] = NOT_BUILT("its web editor");
+static const char *const editor_headers[] = {"Content-Security-Policy", NO_POLICY, COMMON, NULL};
+static const size_t editor_length = sizeof editor - 1;
 #endif
 
-static const char *const headers[] = {
-    "Content-Security-Policy", PAGE_POLICY, "Referrer-Policy", "no-referrer",
-    "Cross-Origin-Opener-Policy", "same-origin", "Cache-Control", "no-cache",
-#ifdef PAGE_BYTES
-    /* clients that show a page of 200 kB can unpack it, so all get it compressed */
-    "Content-Encoding", "gzip",
+#ifdef DOCS_BYTES
+static const unsigned char docs[] = {DOCS_BYTES};
+static const char *const docs_headers[] = {"Content-Security-Policy", DOCS_POLICY, COMMON, PACKED,
+                                           NULL};
+static const size_t docs_length = sizeof docs;
+#else
+static const char docs[] = NOT_BUILT("the reference of its API");
+static const char *const docs_headers[] = {"Content-Security-Policy", NO_POLICY, COMMON, NULL};
+static const size_t docs_length = sizeof docs - 1;
 #endif
-    NULL};
+
+bool srv_page_is_built(void)
+{
+#ifdef PAGE_BYTES
+    return true;
+#else
+    return false;
+#endif
+}
+
+static void reply_page(struct srv_request *request, const void *bytes, size_t length,
+                       const char *const *headers)
+{
+    srv_reply_constant_with(request, 200, "text/html; charset=utf-8",
+                            (obb_str){.bytes = bytes, .length = length}, headers);
+}
 
 void srv_do_page(struct srv_request *request)
 {
-    srv_reply_constant_with(request, 200, "text/html; charset=utf-8", body, headers);
+    reply_page(request, editor, editor_length, editor_headers);
+}
+
+void srv_do_docs(struct srv_request *request)
+{
+    reply_page(request, docs, docs_length, docs_headers);
 }

@@ -17,6 +17,7 @@ const srv_route srv_route_table[] = {
     {SRV_GET, "/readyz", srv_do_ready, 0, ONE(WIRE_JSON), SRV_OPEN},
     {SRV_GET, "/metrics", srv_do_metrics, 0, 0, SRV_READ},
     {SRV_GET, "/openapi.json", srv_do_openapi, 0, ONE(WIRE_JSON), SRV_OPEN},
+    {SRV_GET, "/docs", srv_do_docs, 0, 0, SRV_OPEN},
 
     {SRV_GET, "/v1/scenes", srv_do_scene_list, 0, BOTH, SRV_READ},
     {SRV_PUT, SCENE, srv_do_scene_put, BOTH, BOTH, SRV_WRITE},

@@ -18,7 +18,10 @@ typedef enum srv_op_kind {
     /* Makes the scene as `copy` says, which names it, too. If the scene exists, the copy takes its
      * place only with `replace`. */
     SRV_OP_COPY,
-    SRV_OP_REMOVE /* removes the scene, which must exist, with its history */
+    SRV_OP_REMOVE, /* removes the scene, which must exist, with its history */
+    /* Does what `record` says, which another process has written into the log, and which counts: it
+     * makes, changes or removes the scene. No limit holds, and no condition. */
+    SRV_OP_FOLLOW
 } srv_op_kind;
 
 /* What it points to is the caller's, and must live until the op is done. */
@@ -31,6 +34,8 @@ typedef struct srv_op {
     obb_copy copy;              /* of SRV_OP_COPY */
     struct obb_view *from;      /* of SRV_OP_COPY: its view, which the writer closes */
     bool replace;               /* of SRV_OP_COPY */
+    obb_str record;             /* of SRV_OP_FOLLOW */
+    uint64_t seq;               /* its place in the log */
     uint64_t epoch;             /* of a scene that the op makes; 0: the writer draws it */
     bool in_memory;             /* a scene that the op makes is not durable, whatever there is */
     /* Of SRV_OP_EDIT: keeps nothing; srv_write.rehearsal has the views of the edit's moments on the

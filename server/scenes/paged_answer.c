@@ -5,10 +5,31 @@
 
 #include <stddef.h>
 
+enum {
+    PIECE = 65536,     /* bytes; a worker writes it in about a millisecond */
+    SHORT_PIECE = 5120 /* likewise, on the loop, in less than SRV_LOOP_NS */
+};
+
 static struct srv_paged_answer *answer_of(struct srv_stream *stream)
 {
     return (struct srv_paged_answer *)(void *)((char *)stream -
                                                offsetof(struct srv_paged_answer, stream));
+}
+
+static struct srv_services *services_of(const struct srv_paged_answer *a)
+{
+    return a->work.request->services;
+}
+
+bool srv_paged_answer_has_room(struct srv_paged_answer *a, size_t line)
+{
+    if (a->piece.failed || a->starved || a->piece.length >= a->enough)
+        return false;
+    if (wire_buf_room(&a->piece, line) != NULL)
+        return true;
+    a->piece.failed = false; /* the lines before are whole */
+    a->starved = true;
+    return false;
 }
 
 static size_t step(struct srv_job *job)
@@ -26,8 +47,16 @@ static void run_chunk(struct srv_job *job, size_t chunk)
     a->chunk(a, chunk);
 }
 
+/* Gives the stream what was written, or waits for memory if nothing could be. */
 static void hand_over(struct srv_paged_answer *a)
 {
+    if (a->starved && a->piece.length == 0 && !a->piece.failed && !a->last) {
+        wire_buf_fini(&a->piece);
+        a->stream.working = true; /* so that its wait has an end */
+        srv_starved_wait(services_of(a)->starved, &a->starving);
+        return;
+    }
+    srv_starved_fed(&a->starving);
     srv_stream_give(&a->stream, &a->piece);
     if (a->last)
         srv_stream_end(&a->stream);
@@ -36,6 +65,10 @@ static void hand_over(struct srv_paged_answer *a)
 static void on_cancel(struct srv_request *request)
 {
     struct srv_paged_answer *a = request->work;
+    if (a->starving.waits) {
+        srv_starved_leave(services_of(a)->starved, &a->starving);
+        a->stream.working = false;
+    }
     if (a->stream.working)
         srv_pool_cancelled(&a->work.job); /* on_done cuts the stream */
     else
@@ -55,7 +88,7 @@ static void on_done(struct srv_job *job)
 /* Returns whether the scene would still keep the state without this answer. */
 static bool state_is_kept(const struct srv_paged_answer *a)
 {
-    const struct srv_services *services = a->work.request->services;
+    const struct srv_services *services = services_of(a);
     const struct obb_scene *scene = obb_view_scene(a->view);
     obb_scene_info info;
     srv_scene_info(services->locks, scene, &info, NULL);
@@ -65,26 +98,20 @@ static bool state_is_kept(const struct srv_paged_answer *a)
 
 static void hold_anew(struct srv_paged_answer *a)
 {
-    a->until = srv_clock() + (double)a->work.request->services->config->request_timeout_ms / 1e3;
+    a->until = srv_clock() + (double)services_of(a)->config->request_timeout_ms / 1e3;
 }
 
-static void on_drained(struct srv_stream *stream)
+static void write_now(struct srv_paged_answer *a, size_t enough)
 {
-    struct srv_paged_answer *a = answer_of(stream);
-    struct srv_pool *pool = a->work.request->services->pool;
-    if (a->next != NULL && !a->next(a)) {
-        a->asleep = true;
-        return;
-    }
-    if (srv_clock() > a->until && !state_is_kept(a)) {
-        srv_stream_cut(stream);
-        return;
-    }
-    if (a->cheap) {
-        a->last = !a->write(a);
-        hand_over(a);
-        return;
-    }
+    a->enough = enough;
+    a->last = !a->write(a);
+    hand_over(a);
+}
+
+static void submit(struct srv_paged_answer *a)
+{
+    struct srv_pool *pool = services_of(a)->pool;
+    a->enough = PIECE;
     /* an answer that has begun must go on: if the queue is full, the job is not counted by it */
     a->work.job.background = false;
     srv_submitted submitted = srv_pool_submit(pool, &a->work.job);
@@ -92,14 +119,49 @@ static void on_drained(struct srv_stream *stream)
         a->work.job.background = true;
         submitted = srv_pool_submit(pool, &a->work.job);
     }
-    stream->working = submitted == SRV_SUBMITTED;
-    if (!stream->working)
-        srv_stream_cut(stream);
+    a->stream.working = submitted == SRV_SUBMITTED;
+    if (!a->stream.working)
+        srv_stream_cut(&a->stream);
+}
+
+static void begin_piece(struct srv_paged_answer *a)
+{
+    if (srv_clock() > a->until && !state_is_kept(a)) {
+        srv_stream_cut(&a->stream);
+        return;
+    }
+    srv_stream_take_back(&a->stream, &a->piece);
+    a->starved = false;
+    if (a->cheap)
+        write_now(a, PIECE);
+    else if (a->light && srv_pool_busy(services_of(a)->pool))
+        write_now(a, SHORT_PIECE);
+    else
+        submit(a);
+}
+
+static void on_drained(struct srv_stream *stream)
+{
+    struct srv_paged_answer *a = answer_of(stream);
+    if (a->next != NULL && !a->next(a))
+        a->asleep = true;
+    else
+        begin_piece(a);
+}
+
+static void on_memory(struct srv_starving *starving)
+{
+    struct srv_paged_answer *a =
+        (struct srv_paged_answer *)(void *)((char *)starving -
+                                            offsetof(struct srv_paged_answer, starving));
+    a->stream.working = false;
+    begin_piece(a);
 }
 
 static void on_closed(struct srv_stream *stream)
 {
     struct srv_paged_answer *a = answer_of(stream);
+    srv_starved_leave(services_of(a)->starved, &a->starving);
     wire_buf_fini(&a->piece);
     a->closed(a);
 }
@@ -109,7 +171,13 @@ void srv_paged_answer_start(struct srv_paged_answer *a, struct srv_request *requ
 {
     a->work.request = request;
     hold_anew(a);
-    a->piece.budget = a->stream.pending.budget = request->services->budget;
+    /* in place of the reply, which has the same bytes without a draw: an answer of short lines goes
+     * on while the budget is empty */
+    a->piece = request->reply;
+    a->piece.length = 0;
+    request->reply = (struct wire_buf){.budget = a->piece.budget, .own = a->piece.own};
+    a->stream.pending = request->reply;
+    a->starving.again = on_memory;
     a->work.job.advance = step;
     a->work.job.chunk = run_chunk;
     a->work.job.done = on_done;

@@ -122,7 +122,7 @@ static void on_commit(void *context, const srv_op *op, struct obb_scene *scene,
                       const obb_committed *committed)
 {
     (void)committed;
-    if (op->kind == SRV_OP_EDIT)
+    if (op->kind == SRV_OP_EDIT || op->kind == SRV_OP_FOLLOW)
         rebuild_if_decayed(context, scene);
 }
 

@@ -1,7 +1,8 @@
 #include "server/scenes/record_entry.h"
 
-struct srv_record_entry *srv_record_entry_create(const wire_record *record, uint64_t scene,
-                                                 int dimensions, struct obb_budget *budget)
+struct srv_record_entry *srv_record_entry_create(const wire_record *record, obb_str name,
+                                                 uint64_t scene, int dimensions,
+                                                 struct obb_budget *budget)
 {
     const bool gone = record->kind == WIRE_RECORD_GONE;
     struct srv_record_entry *r = obb_calloc(1, sizeof *r);
@@ -9,13 +10,23 @@ struct srv_record_entry *srv_record_entry_create(const wire_record *record, uint
         return NULL;
     r->entry = (struct srv_entry){.kind = gone ? SRV_ENTRY_GONE : SRV_ENTRY_RECORD,
                                   .scene = scene,
-                                  .number = record->effects.moment.revision};
+                                  .number = record->effects.moment.revision,
+                                  .link = {record->kind, record->id, record->base},
+                                  .name = name};
     r->bytes.budget = budget;
     wire_record_write(record, dimensions, &r->bytes);
+    r->size = r->bytes.length;
+    r->entry.bytes = (obb_str){.bytes = r->bytes.bytes, .length = r->bytes.length};
     if (!r->bytes.failed)
         return r;
     srv_record_entry_destroy(r);
     return NULL;
+}
+
+void srv_record_entry_name_parts(struct srv_record_entry *r, const struct srv_snapshot *parts)
+{
+    r->entry.snapshot = srv_snapshot_number(parts);
+    r->size += (size_t)srv_snapshot_size(parts);
 }
 
 void srv_record_entry_destroy(struct srv_record_entry *r)

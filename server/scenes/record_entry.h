@@ -3,22 +3,28 @@
 #define SRV_RECORD_ENTRY_H
 
 #include "server/base/drain.h"
-#include "server/journal/journal.h"
+#include "server/scenes/snapshot.h"
 
 /* On the heap, with its bytes. */
 struct srv_record_entry {
     struct srv_entry entry; /* first */
     struct wire_buf bytes;
+    size_t size; /* of the bytes, and of its parts */
     struct srv_drain *drain;
     void (*settled)(struct srv_record_entry *record, srv_journal_status status);
     void *context; /* of `settled` */
 };
 
-/* Makes the entry of a record of the scene that the journal calls `scene`. The bytes draw from the
+/* Makes the entry of a record of the scene that the journal calls `scene`, and that has this name,
+ * which must live until the entry is appended. The bytes draw from the
  * budget until the journal needs them no more. `dimensions` is that of the scene after the commit.
  * Returns NULL without memory. About 30 ns a pose. Any thread. */
-struct srv_record_entry *srv_record_entry_create(const wire_record *record, uint64_t scene,
-                                                 int dimensions, struct obb_budget *budget);
+struct srv_record_entry *srv_record_entry_create(const wire_record *record, obb_str name,
+                                                 uint64_t scene, int dimensions,
+                                                 struct obb_budget *budget);
+
+/* Says that the parts are the record's. They must be durable. */
+void srv_record_entry_name_parts(struct srv_record_entry *record, const struct srv_snapshot *parts);
 
 /* Frees an entry that was not appended. NULL is fine. */
 void srv_record_entry_destroy(struct srv_record_entry *record);

@@ -18,9 +18,11 @@ enum {
 struct item {
     struct item *next;
     struct srv_scene_loader *loader;
-    uint64_t seq;                 /* of a record; 0: a piece of a snapshot */
-    uint64_t number, count, from; /* of a piece */
+    uint64_t seq;                 /* of a record, or of that of a piece; 0: of a snapshot */
+    bool is_piece;                /* of a record */
+    uint64_t number, count, from; /* of a piece of a snapshot */
     struct wire_buf bytes;        /* owned */
+    size_t length;                /* of the bytes */
 };
 
 /* A thread that applies the records of some scenes. */
@@ -58,7 +60,8 @@ struct srv_restore {
     size_t loader_count, loader_room;
     struct sample *samples; /* owned */
     size_t sample_count, sample_room;
-    uint64_t total; /* bytes of the records so far */
+    uint64_t total;  /* bytes of the records so far, with their pieces */
+    uint64_t pieces; /* bytes of the pieces of the record that comes next */
 
     /* The last thread's, and the owner's when the threads have ended. */
     size_t replaced; /* scenes that were left out */
@@ -140,11 +143,11 @@ static void count(struct srv_restore *r, const struct item *item, size_t boxes)
 {
     const double now = srv_clock();
     (void)pthread_mutex_lock(&r->lock);
-    r->done += item->seq != 0 ? 1 : CHUNK_WORTH;
+    r->done += item->seq != 0 && !item->is_piece ? 1 : CHUNK_WORTH;
     r->boxes += boxes;
     if (item->seq != 0 && r->waiting >= WAITING_BYTES)
         (void)pthread_cond_signal(&r->room);
-    r->waiting -= item->seq != 0 ? item->bytes.length : 0;
+    r->waiting -= item->seq != 0 ? item->length : 0;
     const bool tell = now - r->told >= 1.0;
     if (tell)
         r->told = now;
@@ -159,9 +162,10 @@ static bool apply(struct srv_restore *r, struct item *item)
 {
     struct srv_scene_loader *loader = item->loader;
     const obb_str bytes = {.bytes = item->bytes.bytes, .length = item->bytes.length};
-    const bool good = item->seq != 0 ? srv_scene_loader_record(loader, item->seq, bytes)
-                                     : srv_scene_loader_chunk(loader, item->number, item->count,
-                                                              item->from, &item->bytes);
+    const bool good = item->is_piece   ? srv_scene_loader_piece(loader, item->seq, &item->bytes)
+                      : item->seq != 0 ? srv_scene_loader_record(loader, item->seq, bytes)
+                                       : srv_scene_loader_chunk(loader, item->number, item->count,
+                                                                item->from, &item->bytes);
     if (!good)
         fail_in(r, loader);
     return good;
@@ -261,7 +265,7 @@ static bool hand_over(struct srv_restore *r, struct item *item)
         (void)pthread_cond_wait(&r->room, &r->lock);
     const bool good = !r->failed;
     if (good) {
-        r->waiting += record ? item->bytes.length : 0;
+        r->waiting += record ? item->length : 0;
         if (a->first == NULL)
             (void)pthread_cond_signal(&a->wake);
         *(a->last != NULL ? &a->last->next : &a->first) = item;
@@ -279,6 +283,7 @@ static struct item *item_of(struct srv_restore *r, uint64_t scene, obb_str bytes
     struct item *item = obb_calloc(1, sizeof *item);
     if (item != NULL) {
         item->loader = loader_of(r, scene);
+        item->length = bytes.length;
         wire_buf_append(&item->bytes, bytes.bytes, bytes.length);
         if (item->loader != NULL && !item->bytes.failed)
             return item;
@@ -326,6 +331,18 @@ static bool sample(struct srv_restore *r, uint64_t seq)
     return true;
 }
 
+static bool on_piece(void *context, uint64_t scene, uint64_t seq, obb_str bytes)
+{
+    struct srv_restore *r = context;
+    struct item *item = item_of(r, scene, bytes);
+    if (item == NULL)
+        return false;
+    item->seq = seq;
+    item->is_piece = true;
+    r->pieces += bytes.length;
+    return hand_over(r, item);
+}
+
 static bool on_record(void *context, uint64_t scene, uint64_t revision, uint64_t seq, obb_str bytes)
 {
     struct srv_restore *r = context;
@@ -338,7 +355,8 @@ static bool on_record(void *context, uint64_t scene, uint64_t revision, uint64_t
         free_item(item);
         return false;
     }
-    r->total += bytes.length;
+    r->total += bytes.length + r->pieces;
+    r->pieces = 0;
     return hand_over(r, item);
 }
 
@@ -348,6 +366,7 @@ static void *run_reader(void *context)
     char error[ERROR_SIZE];
     const struct srv_backend_visitor visitor = {.counted = on_counted,
                                                 .chunk = on_chunk,
+                                                .piece = on_piece,
                                                 .record = on_record,
                                                 .context = r,
                                                 .error = r->error};
@@ -383,7 +402,9 @@ static int compare_loaders(const void *a, const void *b)
 static bool add_gone(struct srv_restore *r, const struct srv_scene_loader *loader)
 {
     struct srv_backend *backend = r->options.backend;
-    const wire_record record = {.kind = WIRE_RECORD_GONE, .epoch = loader->restored.epoch};
+    const wire_record record = {.kind = WIRE_RECORD_GONE,
+                                .epoch = loader->restored.epoch,
+                                .base = loader->restored.journaled.newest};
     struct srv_entry entry = {.kind = SRV_ENTRY_GONE, .scene = loader->number};
     struct wire_buf bytes = {0};
     wire_record_write(&record, 3, &bytes);
@@ -595,7 +616,7 @@ bool srv_restored_adopt(srv_restored *restored, struct obb_store *store, double 
         if (st != OBB_OK) {
             (void)snprintf(error, error_size, "scene %s: %s", wire_show(obb_scene_name(made)).text,
                            st == OBB_LIMIT       ? "there are more than --scene-limit allows"
-                           : st == OBB_BAD_VALUE ? "another scene has this name"
+                           : st == OBB_BAD_VALUE ? "--replay makes a scene of this name, too"
                                                  : "there is not enough memory");
             return false;
         }

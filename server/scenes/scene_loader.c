@@ -119,9 +119,18 @@ static bool is_remembered(const struct srv_scene_loader *l, obb_str id)
     return false;
 }
 
+/* Returns whether a record comes behind the newest one of its scene. A record that does not name
+ * the one before it may: it is of an older version, or follows one. */
+static bool follows(const struct srv_scene_loader *l, const wire_record *record)
+{
+    return !wire_record_id_is(record->base) ||
+           wire_record_id_equal(record->base, l->restored.journaled.newest);
+}
+
 /* Returns whether the snapshot holds what a record says: it was made while commits were written. A
  * commit that changed nothing, at the same time as the one before, is known by its id if it has
- * one; else it makes no difference whether it is applied again. */
+ * one, or because it does not follow the newest record of the snapshot. Else it makes no difference
+ * whether it is applied again. */
 static bool is_known(const struct srv_scene_loader *l, const wire_record *record)
 {
     const obb_effects *effects = &record->effects;
@@ -133,7 +142,8 @@ static bool is_known(const struct srv_scene_loader *l, const wire_record *record
         return effects->moment.revision <= info.now.revision;
     return effects->moment.revision < info.now.revision ||
            (effects->moment.revision == info.now.revision &&
-            (effects->moment.time < info.now.time || is_remembered(l, record->commit_id)));
+            (effects->moment.time < info.now.time || is_remembered(l, record->commit_id) ||
+             (effects->moment.time == info.now.time && !l->goes_on && !follows(l, record))));
 }
 
 static obb_status make(struct srv_scene_loader *l, const wire_record *record)
@@ -143,6 +153,7 @@ static obb_status make(struct srv_scene_loader *l, const wire_record *record)
     effects.has_settings = false;
     if (st == OBB_OK && (effects.appends || effects.time_stated))
         st = apply(l, record, &effects, false);
+    l->restored.journaled.newest = record->id;
     return st == OBB_OK ? remember(l, record) : st;
 }
 
@@ -152,38 +163,92 @@ static obb_status change(struct srv_scene_loader *l, const wire_record *record)
         return OBB_BAD_VALUE;
     if (is_known(l, record))
         return OBB_OK;
+    if (!follows(l, record))
+        return OBB_BAD_VALUE;
     const obb_status st = apply(l, record, &record->effects, false);
-    return st == OBB_OK ? remember(l, record) : st;
+    if (st != OBB_OK)
+        return st;
+    l->restored.journaled.newest = record->id;
+    l->goes_on = true;
+    return remember(l, record);
 }
 
-/* ---- Snapshots ------------------------------------------------------------------------------- */
+/* ---- Lists in pieces ------------------------------------------------------------------------- */
 
-/* All boxes and frames of a snapshot, in one list. */
-struct boxes {
+/* Effects that came in several records, in one list. Zeroed. */
+struct gathered {
     obb_effect *list; /* owned */
     size_t count, room;
+    uint64_t parts; /* of a commit */
+    bool goes_on;   /* the last part was not the last of its commit */
 };
 
-static obb_status gather(struct boxes *boxes, const obb_effects *piece)
+static obb_status gather(struct gathered *all, const obb_effects *piece)
 {
     if (piece->count == 0)
         return OBB_OK;
-    if (piece->count > boxes->room - boxes->count) {
-        size_t room = 2 * boxes->room + 4096;
-        if (room < boxes->count + piece->count)
-            room = boxes->count + piece->count;
-        obb_effect *list = obb_realloc(boxes->list, room, sizeof *list);
+    if (piece->count > all->room - all->count) {
+        size_t room = 2 * all->room + 4096;
+        if (room < all->count + piece->count)
+            room = all->count + piece->count;
+        obb_effect *list = obb_realloc(all->list, room, sizeof *list);
         if (list == NULL)
             return OBB_NO_MEMORY;
-        boxes->list = list;
-        boxes->room = room;
+        all->list = list;
+        all->room = room;
     }
-    memcpy(boxes->list + boxes->count, piece->list, piece->count * sizeof *piece->list);
-    boxes->count += piece->count;
+    memcpy(all->list + all->count, piece->list, piece->count * sizeof *piece->list);
+    all->count += piece->count;
     return OBB_OK;
 }
 
-/* Calls `visit` with each record of the snapshot. */
+/* Gathers a part of a commit. The parts follow each other. */
+static obb_status gather_part(struct gathered *all, const wire_record *record)
+{
+    if (record->id.counter != all->parts || (all->parts > 0 && !all->goes_on))
+        return OBB_BAD_VALUE;
+    all->parts++;
+    all->goes_on = record->in_parts;
+    return gather(all, &record->effects);
+}
+
+/* Gives a commit the effects of its parts. Returns OBB_BAD_VALUE if they are not whole, or not
+ * its. */
+static obb_status join_parts(const struct gathered *all, wire_record *record)
+{
+    if (record->in_parts != (all->parts > 0) || all->goes_on)
+        return OBB_BAD_VALUE;
+    if (record->in_parts) {
+        record->effects.list = all->list;
+        record->effects.count = all->count;
+    }
+    return OBB_OK;
+}
+
+/* After a commit: the next one has parts of its own. */
+static void drop_gathered(struct gathered *all)
+{
+    obb_free(all->list);
+    *all = (struct gathered){.list = NULL};
+}
+
+/* Keeps a piece, whose bytes are left empty. */
+static bool keep_piece(struct srv_scene_loader *l, struct wire_buf *bytes)
+{
+    if (l->chunk_count == l->chunk_room) {
+        const size_t room = l->chunk_room == 0 ? 16 : 2 * l->chunk_room;
+        struct wire_buf *chunks = obb_realloc(l->chunks, room, sizeof *chunks);
+        if (chunks == NULL)
+            return false;
+        l->chunks = chunks;
+        l->chunk_room = room;
+    }
+    l->chunks[l->chunk_count++] = *bytes;
+    *bytes = (struct wire_buf){0};
+    return true;
+}
+
+/* Calls `visit` with each record of the pieces. */
 static obb_status each_record(struct srv_scene_loader *l,
                               obb_status (*visit)(struct srv_scene_loader *l,
                                                   const wire_record *record, void *context),
@@ -204,6 +269,8 @@ static obb_status each_record(struct srv_scene_loader *l,
     return st;
 }
 
+/* ---- Snapshots ------------------------------------------------------------------------------- */
+
 static obb_status gather_boxes(struct srv_scene_loader *l, const wire_record *record, void *context)
 {
     (void)l;
@@ -213,9 +280,17 @@ static obb_status gather_boxes(struct srv_scene_loader *l, const wire_record *re
 /* What follows the first state. */
 static obb_status go_on(struct srv_scene_loader *l, const wire_record *record, void *context)
 {
-    (void)context;
-    if (record->kind == WIRE_RECORD_COMMIT)
-        return apply(l, record, &record->effects, false);
+    struct gathered *parts = context;
+    if (record->kind == WIRE_RECORD_PART)
+        return gather_part(parts, record);
+    if (record->kind == WIRE_RECORD_COMMIT) {
+        wire_record whole = *record;
+        obb_status st = join_parts(parts, &whole);
+        if (st == OBB_OK)
+            st = apply(l, &whole, &whole.effects, false);
+        drop_gathered(parts);
+        return st;
+    }
     if (record->kind == WIRE_RECORD_REMEMBERED)
         return remember(l, record);
     return record->kind == WIRE_RECORD_BOXES || record->kind == WIRE_RECORD_SNAPSHOT
@@ -225,7 +300,7 @@ static obb_status go_on(struct srv_scene_loader *l, const wire_record *record, v
 
 static obb_status load_state(struct srv_scene_loader *l)
 {
-    struct boxes boxes = {.list = NULL};
+    struct gathered boxes = {.list = NULL};
     obb_status st = each_record(l, gather_boxes, &boxes);
     obb_arena_reset(&l->scratch);
     obb_str first = {.bytes = l->chunks[0].bytes, .length = l->chunks[0].length}, head;
@@ -242,10 +317,11 @@ static obb_status load_state(struct srv_scene_loader *l)
         effects.has_settings = false;
         effects.list = boxes.list;
         effects.count = boxes.count;
-        l->restored.journaled.snapshot = record.counter;
+        l->restored.journaled.snapshot = record.id.counter;
+        l->restored.journaled.newest = record.base;
         st = apply(l, &record, &effects, true);
     }
-    obb_free(boxes.list);
+    drop_gathered(&boxes);
     return st;
 }
 
@@ -255,52 +331,83 @@ bool srv_scene_loader_chunk(struct srv_scene_loader *l, uint64_t number, uint64_
     struct srv_journaled *journaled = &l->restored.journaled;
     if (number != l->chunk_count || journaled->scene != NULL)
         return refuse(l, "its snapshot", OBB_BAD_VALUE);
-    if (l->chunk_count == l->chunk_room) {
-        const size_t room = l->chunk_room == 0 ? 16 : 2 * l->chunk_room;
-        struct wire_buf *chunks = obb_realloc(l->chunks, room, sizeof *chunks);
-        if (chunks == NULL)
-            return refuse(l, "its snapshot", OBB_NO_MEMORY);
-        l->chunks = chunks;
-        l->chunk_room = room;
-    }
-    l->chunks[l->chunk_count++] = *bytes;
-    *bytes = (struct wire_buf){0};
+    if (!keep_piece(l, bytes))
+        return refuse(l, "its snapshot", OBB_NO_MEMORY);
     journaled->size += l->chunks[number].length;
     if (number + 1 < count)
         return true;
     journaled->first = from;
     journaled->chunks = count;
     obb_status st = load_state(l);
+    struct gathered parts = {.list = NULL};
     if (st == OBB_OK)
-        st = each_record(l, go_on, NULL);
+        st = each_record(l, go_on, &parts);
+    if (st == OBB_OK && parts.parts > 0)
+        st = OBB_BAD_VALUE; /* of a commit that is not there */
+    drop_gathered(&parts);
     drop_chunks(l);
     return st == OBB_OK || refuse(l, "its snapshot", st);
 }
 
 /* ---- Records --------------------------------------------------------------------------------- */
 
-bool srv_scene_loader_record(struct srv_scene_loader *l, uint64_t seq, obb_str bytes)
+static bool refuse_record(struct srv_scene_loader *l, uint64_t seq, obb_status status)
 {
-    struct srv_journaled *journaled = &l->restored.journaled;
+    char where[40];
+    (void)snprintf(where, sizeof where, "record %llu", (unsigned long long)seq);
+    return refuse(l, where, status);
+}
+
+/* Is the record kept for another scene? */
+static bool is_over(const struct srv_scene_loader *l, uint64_t seq)
+{
+    return l->restored.journaled.snapshot != 0 && seq < l->restored.journaled.first;
+}
+
+bool srv_scene_loader_piece(struct srv_scene_loader *l, uint64_t seq, struct wire_buf *bytes)
+{
+    if (is_over(l, seq))
+        return true;
+    l->restored.journaled.bytes += bytes->length;
+    return keep_piece(l, bytes) || refuse_record(l, seq, OBB_NO_MEMORY);
+}
+
+static obb_status gather_parts(struct srv_scene_loader *l, const wire_record *record, void *context)
+{
+    (void)l;
+    return record->kind == WIRE_RECORD_PART ? gather_part(context, record) : OBB_BAD_VALUE;
+}
+
+static obb_status apply_record(struct srv_scene_loader *l, obb_str bytes)
+{
+    struct gathered parts = {.list = NULL};
     wire_record record;
-    if (journaled->snapshot != 0 && seq < journaled->first)
-        return true; /* kept for another scene */
+    obb_status st = each_record(l, gather_parts, &parts);
     obb_arena_reset(&l->scratch);
-    obb_status st = l->chunk_count == 0 ? wire_record_read(bytes, &l->scratch, &record)
-                                        : OBB_BAD_VALUE; /* the snapshot is not whole */
+    if (st == OBB_OK)
+        st = wire_record_read(bytes, &l->scratch, &record);
+    if (st == OBB_OK)
+        st = join_parts(&parts, &record);
     if (st == OBB_OK)
         st = record.kind == WIRE_RECORD_COMMIT ? change(l, &record)
              : record.kind == WIRE_RECORD_MADE ? make(l, &record)
                                                : OBB_BAD_VALUE;
-    if (st != OBB_OK) {
-        char where[40];
-        (void)snprintf(where, sizeof where, "record %llu", (unsigned long long)seq);
-        return refuse(l, where, st);
-    }
+    drop_gathered(&parts);
+    drop_chunks(l);
+    return st;
+}
+
+bool srv_scene_loader_record(struct srv_scene_loader *l, uint64_t seq, obb_str bytes)
+{
+    struct srv_journaled *journaled = &l->restored.journaled;
+    if (is_over(l, seq))
+        return true;
+    const obb_status st = apply_record(l, bytes);
+    if (st != OBB_OK)
+        return refuse_record(l, seq, st);
     if (journaled->first == 0)
         journaled->first = seq;
-    if (seq >= journaled->first)
-        journaled->bytes += bytes.length;
+    journaled->bytes += bytes.length;
     l->records++;
     return true;
 }

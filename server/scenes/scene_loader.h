@@ -27,11 +27,13 @@ struct srv_scene_loader {
 
     srv_restored_scene restored; /* the scene is the loader's until somebody takes it out */
     uint64_t records;            /* that were applied */
+    bool goes_on;                /* a commit of the log was applied, behind the snapshot */
     char error[200];             /* what does not fit, once a call has returned false */
 
     srv_restored_commit *commits; /* owned; restored.commits */
     size_t commit_room;
-    struct wire_buf *chunks; /* owned: the pieces of a snapshot that is not whole yet */
+    /* Owned: the pieces of a snapshot that is not whole yet, or of a record that comes next. */
+    struct wire_buf *chunks;
     size_t chunk_count, chunk_room;
     struct obb_arena kept;    /* texts of the remembered commits */
     struct obb_arena scratch; /* of one record */
@@ -51,7 +53,11 @@ void srv_scene_loader_fini(struct srv_scene_loader *loader);
 bool srv_scene_loader_chunk(struct srv_scene_loader *loader, uint64_t number, uint64_t count,
                             uint64_t from, struct wire_buf *bytes);
 
-/* Applies a record, unless the snapshot holds what it says. */
+/* Takes a piece of a record, with its bytes, which are left empty. The record comes behind its
+ * pieces. */
+bool srv_scene_loader_piece(struct srv_scene_loader *loader, uint64_t seq, struct wire_buf *bytes);
+
+/* Applies a record with its pieces, unless the snapshot holds what it says. */
 bool srv_scene_loader_record(struct srv_scene_loader *loader, uint64_t seq, obb_str bytes);
 
 /* Checks, after the last record, that there is a scene. */

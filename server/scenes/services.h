@@ -18,6 +18,7 @@ struct srv_log_streams;
 struct srv_metrics;
 struct srv_pool;
 struct srv_recorder;
+struct srv_starved;
 struct srv_writer;
 
 enum { SRV_SCENE_PART = 2 }; /* the part of a path that names a scene: /v1/scenes/{scene} */
@@ -34,10 +35,11 @@ struct srv_services {
     struct srv_events *events;     /* the event streams */
     struct srv_recorder *recorder; /* keeps queries with their answers */
     struct srv_log_streams *logs;  /* the streams of scenes' logs */
-    struct srv_journal *journal;   /* of --data; NULL: scenes live in memory */
+    struct srv_starved *starved;   /* answers that wait for memory */
+    struct srv_journal *journal;   /* of --data or --journal; NULL: scenes live in memory */
     struct srv_admit *admit;       /* tokens and rates: which requests may go on to their route */
     bool draining;                 /* a signal has asked for the end */
-    bool restoring;                /* the scenes of --data are not there yet */
+    bool restoring;                /* the scenes of --data or --journal are not there yet */
 };
 
 #endif

@@ -2,20 +2,17 @@
 
 #include <string.h>
 
-enum {
-    PIECE_BOXES = 2500,
-    PIECE_BYTES = 250000, /* a piece of commits, or of long texts, ends when it is as long */
-    LOOKS = 4             /* at the oldest records, while a snapshot's worth is written */
-};
+enum { LOOKS = 4 }; /* at the oldest records, while a snapshot's worth is written */
 
-/* What a snapshot does next. */
+/* What a snapshot does next. The parts of a record go their way as its pieces do. */
 enum phase {
+    PARTS,  /* tell of a commit: parts of its record */
     STEPS,  /* tell of the commits after the oldest state */
     FRAMES, /* tell of the frames of the oldest state */
     BOXES,  /* tell of its boxes */
     END,    /* say what the newest state is like */
     HEAD,   /* say what the oldest state is like: the first piece, which is made last */
-    WORD,   /* say that the snapshot is whole */
+    WORD,   /* say that the snapshot is whole. Of parts: nothing, their owner says it */
     DROP,   /* say that its pieces are not needed */
     OVER
 };
@@ -24,7 +21,7 @@ struct srv_snapshot {
     struct srv_job job; /* first; makes a piece */
     struct srv_entry entry;
     struct srv_snapshots *all;
-    struct srv_journaled *scene; /* NULL: its memory has gone */
+    struct srv_journaled *scene; /* NULL: its memory has gone, or these are parts of a record */
     struct srv_snapshot *previous, *next;
     srv_snapshot_done *done; /* of srv_snapshot_make or srv_snapshot_seal, or NULL */
     void *context;
@@ -36,17 +33,21 @@ struct srv_snapshot {
     bool paused;              /* the entry failed: it is handed over again when the journal works */
     bool renews;              /* only the word of the last snapshot is written anew */
     bool needs_seal, is_held; /* the word needs srv_snapshot_seal; waits for it */
+    bool of_record;           /* the pieces are parts of a record */
     srv_journal_status status; /* of the entry */
 
-    uint64_t number, from, mark; /* as in srv_journaled */
-    uint64_t bytes_before;       /* scene->bytes at the beginning */
-    uint64_t chunks, size;       /* so far; chunk 0 is the head */
+    uint64_t number, from, mark;  /* as in srv_journaled */
+    wire_record_id newest_record; /* the newest one that the snapshot holds */
+    uint64_t bytes_before;        /* scene->bytes at the beginning */
+    uint64_t chunks, size;        /* so far; chunk 0 is the head, or the first part of a record */
 
     /* What the pieces are made of. */
     struct obb_view *view;  /* the oldest state */
     struct obb_view *later; /* the same, and all states after it; until the steps are told */
     obb_step *steps;        /* owned, of the budget; to the newest published state */
     size_t step_count, step;
+    struct srv_parts parts;  /* of the step, or of the record */
+    int dimensions;          /* of the record */
     obb_settings settings;   /* of the oldest state */
     obb_moment moment;       /* likewise */
     uint64_t next_id, epoch; /* likewise */
@@ -75,7 +76,7 @@ static void tell_until(struct srv_snapshot *s, obb_moment moment, uint64_t next_
     wire_record_write(&record, dimensions, &s->piece);
 }
 
-static void digest_step(struct srv_snapshot *s, const obb_effects *effects)
+static void digest_effects(struct srv_snapshot *s, const obb_effects *effects)
 {
     for (size_t i = 0; i < effects->count; i++) {
         const obb_effect *effect = &effects->list[i];
@@ -86,19 +87,54 @@ static void digest_step(struct srv_snapshot *s, const obb_effects *effects)
     }
 }
 
+/* Tells of the rest of a step, as a record or in parts, or of its next part. Returns false without
+ * memory. */
+static bool tell_step(struct srv_snapshot *s, const obb_step *step)
+{
+    obb_effects listed;
+    const int dimensions = step->settings.dimensions;
+    if (s->parts.source == NULL)
+        s->parts = srv_parts_of_step(step);
+    obb_arena_reset(&s->arena);
+    if (!srv_parts_list(&s->parts, SRV_PART_EFFECTS, SRV_PART_BYTES, &s->arena, &listed))
+        return false;
+    digest_effects(s, &listed);
+    const bool in_parts = !s->parts.over || s->parts.count > 0;
+    if (in_parts)
+        srv_parts_write(&s->parts, &listed, s->epoch, dimensions, &s->piece);
+    if (!s->parts.over)
+        return true;
+    wire_record record = {.kind = WIRE_RECORD_COMMIT,
+                          .epoch = s->epoch,
+                          .in_parts = in_parts,
+                          .effects = obb_step_summary(step)};
+    record.effects.list = in_parts ? NULL : listed.list;
+    record.effects.count = in_parts ? 0 : listed.count;
+    wire_record_write(&record, dimensions, &s->piece);
+    if (step->until > step->moment.time)
+        tell_until(s, (obb_moment){step->moment.revision, step->until}, step->next_id, dimensions);
+    s->parts = (struct srv_parts){.source = NULL};
+    s->step++;
+    return true;
+}
+
 static bool tell_steps(struct srv_snapshot *s)
 {
-    for (; s->step < s->step_count && s->piece.length < PIECE_BYTES; s->step++) {
-        const obb_step *step = &s->steps[s->step];
-        wire_record record = {.kind = WIRE_RECORD_COMMIT, .epoch = s->epoch};
+    bool good = true;
+    while (s->step < s->step_count && s->piece.length < SRV_PART_BYTES && good)
+        good = tell_step(s, &s->steps[s->step]);
+    return good;
+}
+
+/* Tells of a commit, as far as a piece goes. Returns false without memory. */
+static bool tell_parts(struct srv_snapshot *s)
+{
+    obb_effects listed;
+    while (!s->parts.over && s->piece.length < SRV_PART_BYTES) {
         obb_arena_reset(&s->arena);
-        if (obb_step_effects(step, &s->arena, &record.effects) != OBB_OK)
+        if (!srv_parts_list(&s->parts, SRV_PART_EFFECTS, SRV_PART_BYTES, &s->arena, &listed))
             return false;
-        wire_record_write(&record, step->settings.dimensions, &s->piece);
-        digest_step(s, &record.effects);
-        if (step->until > step->moment.time)
-            tell_until(s, (obb_moment){step->moment.revision, step->until}, step->next_id,
-                       step->settings.dimensions);
+        srv_parts_write(&s->parts, &listed, s->epoch, s->dimensions, &s->piece);
     }
     return true;
 }
@@ -131,12 +167,12 @@ static const struct obb_version *next_version(struct srv_snapshot *s)
 static bool tell_boxes(struct srv_snapshot *s)
 {
     obb_arena_reset(&s->arena);
-    obb_effect *list = obb_arena_alloc(&s->arena, PIECE_BOXES, sizeof *list);
+    obb_effect *list = obb_arena_alloc(&s->arena, SRV_PART_EFFECTS, sizeof *list);
     if (list == NULL)
         return false;
     wire_record record = {.kind = WIRE_RECORD_BOXES, .epoch = s->epoch, .effects = {.list = list}};
     size_t texts = 0;
-    while (record.effects.count < PIECE_BOXES && texts < PIECE_BYTES) {
+    while (record.effects.count < SRV_PART_EFFECTS && texts < SRV_PART_BYTES) {
         const struct obb_version *version = next_version(s);
         if (version == NULL && s->phase == BOXES) {
             s->phase = END;
@@ -175,7 +211,8 @@ static void tell_head(struct srv_snapshot *s)
     const wire_record record = {
         .kind = WIRE_RECORD_SNAPSHOT,
         .epoch = s->epoch,
-        .counter = s->number,
+        .id = {.counter = s->number},
+        .base = s->newest_record,
         .name = obb_scene_name(obb_view_scene(s->view)),
         .has_hash = true,
         .hash = obb_digest_exact(&s->oldest_digest, &s->settings, s->moment, s->next_id),
@@ -193,7 +230,11 @@ static size_t make_piece(struct srv_job *job)
     struct srv_snapshot *s = (struct srv_snapshot *)job;
     bool good = true;
     wire_buf_restart(&s->piece, s->piece.capacity);
-    if (s->phase == STEPS) {
+    if (s->phase == PARTS) {
+        good = tell_parts(s);
+        if (good && s->parts.over)
+            s->phase = WORD;
+    } else if (s->phase == STEPS) {
         good = tell_steps(s);
         if (good && s->step == s->step_count)
             s->phase = FRAMES;
@@ -427,6 +468,7 @@ static void append(struct srv_snapshot *s, srv_entry_kind kind, uint64_t number)
                                   .snapshot = s->number,
                                   .from = s->from,
                                   .replaces = replaces,
+                                  .hurries = s->done != NULL,
                                   .write = kind == SRV_ENTRY_CHUNK ? write_piece
                                            : replaces != 0         ? write_gone
                                                                    : NULL,
@@ -452,13 +494,13 @@ static void piece_made(struct srv_job *job)
         give_up(s, SRV_JOURNAL_FAILED);
         return;
     }
-    if (s->phase != STEPS && s->later != NULL) { /* the steps are told */
+    if (s->phase > STEPS && s->later != NULL) { /* the steps are told */
         srv_view_close(s->all->locks, s->later);
         s->later = NULL;
     }
     if (s->piece.length == 0)
         advance(s);
-    else if (s->phase == WORD)
+    else if (s->phase == WORD && !s->of_record)
         append(s, SRV_ENTRY_CHUNK, 0);
     else
         append(s, SRV_ENTRY_CHUNK, s->chunks++);
@@ -481,10 +523,10 @@ static void advance(struct srv_snapshot *s)
         give_up(s, SRV_JOURNAL_FAILED);
         return;
     }
-    if (s->phase == WORD && s->needs_seal) {
+    if (s->phase == WORD && (s->needs_seal || s->of_record)) {
         srv_snapshot_done *done = s->done;
         s->done = NULL;
-        s->is_held = true;
+        s->is_held = s->needs_seal;
         done(s->context, SRV_JOURNAL_OK);
         return;
     }
@@ -495,37 +537,48 @@ static void advance(struct srv_snapshot *s)
     s->on_pool = true;
     if (srv_pool_submit(s->all->pool, &s->job) != SRV_SUBMITTED) {
         s->on_pool = false;
-        meet_no_memory(s->all, s->scene);
+        if (s->scene != NULL)
+            meet_no_memory(s->all, s->scene);
         give_up(s, SRV_JOURNAL_FAILED);
     }
 }
 
 /* ---- The beginning of a snapshot ------------------------------------------------------------- */
 
-static struct srv_snapshot *create(struct srv_snapshots *all, struct srv_journaled *scene)
+/* Makes what pieces of the scene of that number need. Returns NULL without memory. */
+static struct srv_snapshot *create_pieces(struct srv_snapshots *all, uint64_t scene)
 {
     struct srv_snapshot *s = obb_calloc(1, sizeof *s);
     if (s == NULL)
         return NULL;
     s->all = all;
-    s->scene = scene;
-    s->entry.scene = scene->number;
-    s->from = all->last_seq + 1;
-    s->mark = all->total;
-    s->bytes_before = scene->bytes;
-    s->chunks = 1; /* the head */
+    s->entry.scene = scene;
     s->job.advance = make_piece;
     s->job.done = piece_made;
     s->job.background = true;
     s->job.cancelled = &s->cancelled;
     obb_arena_init(&s->arena);
     s->arena.budget = s->piece.budget = all->budget;
-    scene->under_way = s;
     s->next = all->under_way;
     if (s->next != NULL)
         s->next->previous = s;
     all->under_way = s;
     srv_drain_hold(all->drain);
+    return s;
+}
+
+static struct srv_snapshot *create(struct srv_snapshots *all, struct srv_journaled *scene)
+{
+    struct srv_snapshot *s = create_pieces(all, scene->number);
+    if (s == NULL)
+        return NULL;
+    s->scene = scene;
+    s->from = all->last_seq + 1;
+    s->mark = all->total;
+    s->bytes_before = scene->bytes;
+    s->phase = STEPS;
+    s->chunks = 1; /* the head */
+    scene->under_way = s;
     return s;
 }
 
@@ -563,6 +616,7 @@ static bool prepare(struct srv_snapshot *s)
         return false;
     obb_view_keep_later(s->later);
     s->number = srv_journal_number(s->all->journal);
+    s->newest_record = s->scene->newest;
     s->moment = info.oldest;
     s->newest = info.now;
     s->settings = *obb_view_settings(s->view);
@@ -736,11 +790,54 @@ bool srv_snapshot_seal(struct srv_journaled *scene, uint64_t replaces, const str
     return true;
 }
 
+struct srv_snapshot *srv_snapshot_parts(struct srv_snapshots *all, uint64_t scene, uint64_t epoch,
+                                        int dimensions, const struct srv_parts *parts,
+                                        srv_snapshot_done *done, void *context)
+{
+    struct srv_snapshot *s = create_pieces(all, scene);
+    if (s == NULL)
+        return NULL;
+    s->of_record = true;
+    s->phase = PARTS;
+    s->number = srv_journal_number(all->journal);
+    s->epoch = epoch;
+    s->dimensions = dimensions;
+    s->parts = *parts;
+    s->done = done;
+    s->context = context;
+    s->on_pool = true;
+    if (srv_pool_submit(all->pool, &s->job) == SRV_SUBMITTED)
+        return s;
+    free_snapshot(s);
+    return NULL;
+}
+
+uint64_t srv_snapshot_number(const struct srv_snapshot *s) { return s->number; }
+
+uint64_t srv_snapshot_size(const struct srv_snapshot *s) { return s->size; }
+
+void srv_snapshot_parts_cancel(struct srv_snapshot *s)
+{
+    atomic_store(&s->cancelled, true);
+    if (s->on_pool)
+        srv_pool_cancelled(&s->job);
+}
+
+void srv_snapshot_parts_end(struct srv_snapshot *s, bool named)
+{
+    if (named)
+        free_snapshot(s);
+    else
+        give_up(s, SRV_JOURNAL_FAILED);
+}
+
 void srv_snapshots_stop(struct srv_snapshots *all)
 {
     all->stopped = true;
     for (struct srv_snapshot *s = all->under_way, *next; s != NULL; s = next) {
         next = s->next;
+        if (s->of_record && s->phase <= WORD)
+            continue; /* its record is as good as accepted */
         atomic_store(&s->cancelled, true);
         if (s->paused && s->phase == DROP)
             free_snapshot(s);

@@ -11,6 +11,9 @@
  * one, too, if the log holds too much that no other scene needs. If such a scene has not changed
  * since its last snapshot, only the word that this snapshot is whole is written anew.
  *
+ * The record of a very large commit comes in parts, which go the way of the pieces of a snapshot:
+ * they are durable before the record names them.
+ *
  * If there is no memory for a snapshot, that is counted and logged. The records stay, and another
  * snapshot is tried after some more records.
  *
@@ -21,6 +24,7 @@
 #include "server/base/log.h"
 #include "server/journal/journal.h"
 #include "server/scenes/lock.h"
+#include "server/scenes/parts.h"
 
 enum { SRV_SNAPSHOT_LEAST = 4 << 20 }; /* bytes of records */
 
@@ -30,6 +34,7 @@ struct srv_journaled {
     struct obb_scene *scene; /* in the store, or about to be */
     uint64_t number;         /* of the scene in the journal: from srv_journal_number */
 
+    wire_record_id newest; /* its newest record that is published */
     uint64_t first;    /* the first record of the log, by `seq`, that counts for it; 0: none yet */
     uint64_t mark;     /* bytes of all records before that one, since the log began to be counted */
     uint64_t bytes;    /* of its own records that count */
@@ -114,7 +119,36 @@ bool srv_snapshot_make(struct srv_snapshots *all, struct srv_journaled *scene,
 bool srv_snapshot_seal(struct srv_journaled *scene, uint64_t replaces, const struct wire_buf *gone,
                        srv_snapshot_done *done, void *context);
 
-/* Gives up what is under way and begins nothing any more. For the end of the service. */
+/* ---- Parts of records ------------------------------------------------------------------------ */
+
+/* Writes the parts of a record into the journal, one after the other. A start removes them if no
+ * record names them. Once all are durable, or one has failed, calls `done`. The caller then appends
+ * the record, whose entry names srv_snapshot_number, and calls srv_snapshot_parts_end. If they have
+ * failed, nothing is left to do. Draws one piece from the budget.
+ *
+ * scene  its number in the journal
+ * parts  copied; its source must live until `done`
+ *
+ * Returns NULL without memory; `done` is then not called. */
+struct srv_snapshot *srv_snapshot_parts(struct srv_snapshots *all, uint64_t scene, uint64_t epoch,
+                                        int dimensions, const struct srv_parts *parts,
+                                        srv_snapshot_done *done, void *context);
+
+/* Returns what the journal calls the pieces. */
+uint64_t srv_snapshot_number(const struct srv_snapshot *snapshot);
+
+/* Returns the bytes of all pieces that are durable. */
+uint64_t srv_snapshot_size(const struct srv_snapshot *snapshot);
+
+/* Gives the parts up before `done`, which is then called soon, perhaps within this call, with
+ * SRV_JOURNAL_FAILED. */
+void srv_snapshot_parts_cancel(struct srv_snapshot *parts);
+
+/* The record that names the parts is durable; or it is not, and the parts are removed. */
+void srv_snapshot_parts_end(struct srv_snapshot *parts, bool named);
+
+/* Gives up what is under way, but no parts of a record, and begins nothing any more. For the end of
+ * the service. */
 void srv_snapshots_stop(struct srv_snapshots *all);
 
 #endif

@@ -7,10 +7,12 @@ struct srv_tail {
     struct srv_tails *tails;
     struct srv_companion *companion;
     struct srv_journaled journaled;
+    wire_record_id newest; /* the record that the next one follows: the last one in the tail */
     struct srv_tail_item *first, *last;
     struct srv_tail_wait *first_wait, *last_wait;
-    struct srv_wait unlocked; /* goes on when the scene is unlocked */
-    bool is_busy;             /* items or waits are being called */
+    struct srv_wait unlocked;       /* goes on when the scene is unlocked */
+    struct srv_tail_item *in_parts; /* the last item, while its parts are being written; or NULL */
+    bool is_busy;                   /* items or waits are being called */
 };
 
 static void advance(struct srv_tail *tail);
@@ -29,6 +31,7 @@ bool srv_tail_create(struct srv_tails *tails, struct srv_companion *companion,
     tail->tails = tails;
     tail->companion = companion;
     tail->journaled = *journaled;
+    tail->newest = journaled->newest;
     tail->unlocked.again = on_unlocked;
     companion->tail = tail;
     return true;
@@ -50,6 +53,12 @@ struct srv_tail *srv_tail_of(const struct obb_scene *scene)
 }
 
 struct srv_journaled *srv_tail_journaled(struct srv_tail *tail) { return &tail->journaled; }
+
+void srv_tail_follow(struct srv_tail *tail, wire_record_id id)
+{
+    assert(srv_tail_empty(tail));
+    tail->newest = tail->journaled.newest = id;
+}
 
 /* ---- Items ----------------------------------------------------------------------------------- */
 
@@ -74,16 +83,17 @@ struct srv_record_entry *srv_tails_encode(struct srv_tails *tails, const struct 
                                           const wire_record *record)
 {
     wire_record whole = *record;
+    const struct srv_tail *tail = srv_tail_of(scene);
     const obb_effects *effects = &record->effects;
-    uint64_t new = 0;
-    for (size_t i = 0; i < effects->count; i++)
-        new += effects->list[i].kind == OBB_EFFECT_NEW;
     whole.epoch = obb_scene_epoch(scene);
-    whole.writer = tails->writer;
-    whole.counter = atomic_fetch_add(&tails->counter, 1) + 1;
+    whole.id.writer = tails->writer;
+    whole.id.counter = atomic_fetch_add(&tails->counter, 1) + 1;
+    if (tail != NULL)
+        whole.base = tail->newest;
     whole.base_revision = effects->moment.revision - effects->appends;
-    whole.base_id = effects->next_id - new;
-    return srv_record_entry_create(&whole, number, dimensions, tails->budget);
+    whole.base_id = effects->first_id;
+    return srv_record_entry_create(&whole, obb_scene_name(scene), number, dimensions,
+                                   tails->budget);
 }
 
 static void push(struct srv_tail *tail, struct srv_tail_item *item, const srv_tail_calls *calls)
@@ -99,6 +109,9 @@ static void on_settled(struct srv_record_entry *record, srv_journal_status statu
     item->settled = true;
     item->status = status;
     item->seq = record->entry.seq;
+    if (item->parts != NULL)
+        srv_snapshot_parts_end(item->parts, status == SRV_JOURNAL_OK);
+    item->parts = NULL;
     advance(item->tail);
 }
 
@@ -107,8 +120,47 @@ void srv_tail_append(struct srv_tail *tail, struct srv_tail_item *item, const sr
 {
     push(tail, item, calls);
     item->has_record = true;
-    item->bytes = record->bytes.length;
+    item->bytes = record->size;
+    item->id = tail->newest = record->entry.link.id;
     srv_record_entry_append(record, tail->tails->journal, tail->tails->drain, on_settled, item);
+}
+
+/* All parts are durable, or one has failed. */
+static void on_parts(void *context, srv_journal_status status)
+{
+    struct srv_tail *tail = context;
+    struct srv_tail_item *item = tail->in_parts;
+    struct srv_record_entry *record = item->record;
+    tail->in_parts = NULL;
+    item->record = NULL;
+    if (status == SRV_JOURNAL_OK) {
+        srv_record_entry_name_parts(record, item->parts);
+        item->bytes = record->size;
+        srv_record_entry_append(record, tail->tails->journal, tail->tails->drain, on_settled, item);
+    } else {
+        srv_record_entry_destroy(record);
+        item->parts = NULL;
+        item->settled = true;
+        item->status = status;
+    }
+    advance(tail);
+}
+
+void srv_tail_append_in_parts(struct srv_tail *tail, struct srv_tail_item *item,
+                              const srv_tail_calls *calls, struct srv_record_entry *record,
+                              const struct srv_parts *parts, int dimensions)
+{
+    const struct srv_journaled *journaled = &tail->journaled;
+    push(tail, item, calls);
+    item->has_record = true;
+    item->record = record;
+    item->id = tail->newest = record->entry.link.id;
+    tail->in_parts = item;
+    item->parts =
+        srv_snapshot_parts(tail->tails->snapshots, journaled->number,
+                           obb_scene_epoch(journaled->scene), dimensions, parts, on_parts, tail);
+    if (item->parts == NULL)
+        on_parts(tail, SRV_JOURNAL_FAILED);
 }
 
 void srv_tail_rest(struct srv_tail *tail, struct srv_tail_item *item, const srv_tail_calls *calls)
@@ -127,9 +179,10 @@ static void take_back(struct srv_tail *tail)
     }
     struct srv_tail_item *item = tail->first;
     tail->first = tail->last = NULL;
+    tail->newest = tail->journaled.newest;
     while (item != NULL) {
         struct srv_tail_item *next = item->next; /* the call is the end of the item */
-        if (item->has_record)
+        if (item->has_record && item->status != SRV_JOURNAL_SUPERSEDED)
             item->calls->failed(item, item->status);
         else
             item->calls->again(item);
@@ -145,6 +198,10 @@ static bool step(struct srv_tail *tail)
     if (item == NULL || (item->has_record && !item->settled) || tail->unlocked.lock != NULL ||
         srv_lock_wait(tail->tails->locks, tail->journaled.scene, &tail->unlocked))
         return false;
+    if (has_failed(item) && tail->in_parts != NULL) {
+        srv_snapshot_parts_cancel(tail->in_parts->parts); /* and then all fail */
+        return false;
+    }
     if (has_failed(item)) {
         take_back(tail);
         return true;
@@ -154,6 +211,8 @@ static bool step(struct srv_tail *tail)
     const bool has_record = item->has_record;
     const uint64_t seq = item->seq;
     const size_t bytes = item->bytes;
+    if (has_record)
+        tail->journaled.newest = item->id;
     item->calls->durable(item);
     if (has_record)
         srv_snapshot_written(tail->tails->snapshots, &tail->journaled, seq, bytes);
@@ -172,9 +231,10 @@ static void take_out(struct srv_tail_wait *wait)
 
 bool srv_tail_waits(struct srv_tail *tail, bool until_empty, struct srv_tail_wait *wait)
 {
-    const bool goes = wait->is_turn || tail->first_wait == NULL;
+    const bool goes = wait->is_turn || wait->goes_first || tail->first_wait == NULL;
     wait->is_turn = false;
-    if (goes && (!until_empty || srv_tail_empty(tail)) && !srv_tail_failing(tail))
+    if (goes && (!until_empty || srv_tail_empty(tail)) && !srv_tail_failing(tail) &&
+        tail->in_parts == NULL)
         return false;
     wait->tail = tail;
     wait->until_empty = until_empty;
@@ -203,7 +263,8 @@ void srv_tail_unwait(struct srv_tail_wait *wait)
 static bool wake(struct srv_tail *tail)
 {
     struct srv_tail_wait *wait = tail->first_wait;
-    if (wait == NULL || (wait->until_empty && !srv_tail_empty(tail)) || srv_tail_failing(tail))
+    if (wait == NULL || (wait->until_empty && !srv_tail_empty(tail)) || srv_tail_failing(tail) ||
+        tail->in_parts != NULL)
         return false;
     take_out(wait);
     wait->is_turn = true;

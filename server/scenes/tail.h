@@ -28,8 +28,8 @@ typedef struct srv_tail_calls {
     void (*revert)(struct srv_tail_item *item);
     /* After all are taken back: the item's own record failed. Called once, at the end. */
     void (*failed)(struct srv_tail_item *item, srv_journal_status status);
-    /* After all are taken back: the item has no record, and one before it failed. Called once, at
-     * the end. */
+    /* After all are taken back: the item has no record, and one before it failed; or another process
+     * came first. Called once, at the end. */
     void (*again)(struct srv_tail_item *item);
 } srv_tail_calls;
 
@@ -42,6 +42,9 @@ struct srv_tail_item {
     srv_journal_status status; /* of its record, with its place in the log and its bytes */
     uint64_t seq;
     size_t bytes;
+    wire_record_id id;
+    struct srv_snapshot *parts;      /* of its record, until that is settled; or NULL */
+    struct srv_record_entry *record; /* owned: waits for its parts */
 };
 
 /* Whoever waits until the tail is empty, or behind somebody who does. */
@@ -50,6 +53,7 @@ struct srv_tail_wait {
     struct srv_tail *tail;                     /* that it waits for; NULL: none */
     bool until_empty;                          /* false: only until it is its turn */
     bool is_turn;
+    bool goes_first; /* set by the owner: it does not wait behind others */
     struct srv_tail_wait *previous, *next;
 };
 
@@ -81,8 +85,9 @@ struct srv_tail *srv_tail_of(const struct obb_scene *scene);
 struct srv_journaled *srv_tail_journaled(struct srv_tail *tail);
 
 /* Completes and encodes a record of the scene that the journal calls `number`: its epoch, its
- * writer and what it builds on. `dimensions` is that of the scene after it. Returns NULL without
- * memory. The caller appends or destroys the result. Any thread. */
+ * writer and what it builds on. The base of a record of a scene that has no tail is the caller's. `dimensions` is that of the scene after it. Returns NULL without
+ * memory. The caller appends or destroys the result. Any thread, on which nothing may join the tail
+ * of the scene until the call is over. */
 struct srv_record_entry *srv_tails_encode(struct srv_tails *tails, const struct obb_scene *scene,
                                           uint64_t number, int dimensions,
                                           const wire_record *record);
@@ -91,8 +96,18 @@ struct srv_record_entry *srv_tails_encode(struct srv_tails *tails, const struct 
 void srv_tail_append(struct srv_tail *tail, struct srv_tail_item *item, const srv_tail_calls *calls,
                      struct srv_record_entry *record);
 
+/* Appends an item whose record comes in parts, which are written first. `record` says so, and has no
+ * list. Until it is appended, whoever builds on the tail waits (srv_tail_waits). Without memory the
+ * item fails, perhaps within this call. */
+void srv_tail_append_in_parts(struct srv_tail *tail, struct srv_tail_item *item,
+                              const srv_tail_calls *calls, struct srv_record_entry *record,
+                              const struct srv_parts *parts, int dimensions);
+
 /* Appends an item without a record. The tail must not be empty. */
 void srv_tail_rest(struct srv_tail *tail, struct srv_tail_item *item, const srv_tail_calls *calls);
+
+/* A record of another process was applied, whose id this is. The tail is empty. */
+void srv_tail_follow(struct srv_tail *tail, wire_record_id id);
 
 /* Returns true if nothing of the scene waits to become durable. */
 bool srv_tail_empty(const struct srv_tail *tail);
@@ -101,9 +116,9 @@ bool srv_tail_empty(const struct srv_tail *tail);
  * on the tail must begin again. */
 bool srv_tail_failing(const struct srv_tail *tail);
 
-/* If the tail is failing, if somebody waits already, or if `until_empty` and the tail is not empty,
- * queues `wait` and returns true. wait->again is called in the order of arrival. It must look the
- * scene up anew, and may have to wait again. */
+/* If the tail is failing, if the parts of a record are being written, if somebody waits already, or
+ * if `until_empty` and the tail is not empty, queues `wait` and returns true. wait->again is called
+ * in the order of arrival. It must look the scene up anew, and may have to wait again. */
 bool srv_tail_waits(struct srv_tail *tail, bool until_empty, struct srv_tail_wait *wait);
 
 /* Takes `wait` out of the queue of its tail. */

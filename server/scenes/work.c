@@ -133,6 +133,7 @@ void srv_work_decode(struct srv_work *work, void (*decode)(struct srv_work *work
     work->decoded = then;
     work->job.advance = decode_step;
     work->job.chunk = NULL;
+    work->job.draws = true;
     body->cancel = &work->request->cancelled;
     (void)srv_work_start(work, decoded);
 }

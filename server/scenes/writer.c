@@ -50,8 +50,11 @@ static obb_status make_scene(struct srv_write *w, const obb_settings *settings)
     if (!w->made_scene)
         return status;
     w->epoch = epoch;
-    if (w->writer->tails.journal != NULL && !w->op.in_memory && !w->at_once)
-        w->number = srv_journal_number(w->writer->tails.journal);
+    struct srv_journal *journal = w->writer->tails.journal;
+    if (journal != NULL && !w->op.in_memory && !w->at_once) {
+        w->number = srv_journal_number(journal);
+        w->made_base = srv_journal_newest(journal, w->op.scene);
+    }
     w->made_settings = *settings;
     return OBB_OK;
 }
@@ -108,6 +111,7 @@ static void drop_record(struct srv_write *w)
 {
     srv_record_entry_destroy(w->record);
     w->record = NULL;
+    w->in_parts = false;
     wire_buf_fini(&w->outcome);
 }
 
@@ -196,19 +200,39 @@ static uint64_t number_of(const struct srv_write *w)
     return w->tail != NULL ? srv_tail_journaled(w->tail)->number : w->number;
 }
 
+/* Describes what the prepared edit does. If it does too much for one record, w->in_parts is set, and
+ * there is no list. */
+static obb_status describe_effects(struct srv_write *w, struct obb_arena *arena, bool on_pool,
+                                   obb_effects *out)
+{
+    /* what the loop prepares is small */
+    if (!on_pool || !srv_journal_holds_pieces(w->writer->tails.journal))
+        return obb_prepared_effects(w->prepared, arena, out);
+    struct srv_parts parts = srv_parts_of_commit(w->prepared);
+    *out = obb_prepared_summary(w->prepared);
+    if (!srv_parts_list(&parts, SRV_WHOLE_EFFECTS, SRV_WHOLE_BYTES, arena, out))
+        return OBB_NO_MEMORY;
+    w->in_parts = !parts.over;
+    if (w->in_parts)
+        out->count = 0;
+    return OBB_OK;
+}
+
 /* Encodes what the prepared edit does for the journal. An edit that changes nothing, states no time
  * and has no id needs no record. */
-static obb_status encode_record(struct srv_write *w)
+static obb_status encode_record(struct srv_write *w, bool on_pool)
 {
     struct srv_tails *tails = &w->writer->tails;
     wire_record record = {.kind = w->made_scene ? WIRE_RECORD_MADE : WIRE_RECORD_COMMIT,
+                          .base = w->made_base,
                           .name = w->made_scene ? w->op.scene : (obb_str){NULL, 0},
                           .commit_id = w->op.id,
                           .answer = {w->outcome.bytes, w->outcome.length}};
     struct obb_arena scratch; /* the list takes much more room than its bytes */
     obb_arena_init(&scratch);
     scratch.budget = tails->budget;
-    obb_status status = obb_prepared_effects(w->prepared, &scratch, &record.effects);
+    obb_status status = describe_effects(w, &scratch, on_pool, &record.effects);
+    record.in_parts = w->in_parts;
     if (w->made_scene && !record.effects.has_settings) {
         record.effects.has_settings = true;
         record.effects.settings = w->made_settings;
@@ -226,7 +250,7 @@ static obb_status encode_record(struct srv_write *w)
 
 /* Encodes what will be needed of the prepared edit, while a worker prepares it, or the loop: its
  * outcome if it has an id, and its record if its scene is durable. */
-static void encode(struct srv_write *w)
+static void encode(struct srv_write *w, bool on_pool)
 {
     if (w->status != OBB_OK || w->op.check_only || w->op.dry_run)
         return;
@@ -238,7 +262,7 @@ static void encode(struct srv_write *w)
             w->status = OBB_NO_MEMORY;
     }
     if (w->status == OBB_OK && number_of(w) != 0)
-        w->status = encode_record(w);
+        w->status = encode_record(w, on_pool);
     if (w->status != OBB_OK) {
         obb_edit_discard(w->prepared);
         w->prepared = NULL;
@@ -266,7 +290,7 @@ static void check_queries_before(struct srv_write *w, size_t box_room)
     w->fault = fault;
 }
 
-static void prepare(struct srv_write *w, size_t box_room, size_t byte_room)
+static void prepare(struct srv_write *w, size_t box_room, size_t byte_room, bool on_pool)
 {
     const double begun = srv_clock();
     /* room for a commit may be made from histories; a dry run takes none */
@@ -276,14 +300,15 @@ static void prepare(struct srv_write *w, size_t box_room, size_t byte_room)
     rehearse(w);
     if (w->status != OBB_OK && w->fault.group == OBB_GROUP_MOMENT && w->op.edit->with_entries > 0)
         check_queries_before(w, box_room);
-    encode(w);
+    encode(w, on_pool);
     w->seconds = srv_clock() - begun;
 }
 
 static size_t prepare_step(struct srv_job *job)
 {
     struct srv_write *w = (struct srv_write *)job;
-    prepare(w, w->lock.promised, w->writer->memory.limit == 0 ? SIZE_MAX : w->lock.promised_bytes);
+    prepare(w, w->lock.promised, w->writer->memory.limit == 0 ? SIZE_MAX : w->lock.promised_bytes,
+            true);
     if (w->status != OBB_OK)
         return 0;
     if (w->op.check_only || w->op.dry_run) {
@@ -411,7 +436,10 @@ static void apply(struct srv_write *w)
     obb_edit_apply(w->prepared, &w->committed);
     w->seconds += srv_clock() - begun;
     w->record = NULL;
-    if (record != NULL)
+    const struct srv_parts parts = srv_parts_of_commit(w->prepared);
+    if (record != NULL && w->in_parts)
+        srv_tail_append_in_parts(w->tail, &w->item, &calls, record, &parts, w->op.edit->dimensions);
+    else if (record != NULL)
         srv_tail_append(w->tail, &w->item, &calls, record);
     else if (!srv_tail_empty(w->tail))
         srv_tail_rest(w->tail, &w->item, &calls);
@@ -419,10 +447,21 @@ static void apply(struct srv_write *w)
         commit_durable(&w->item);
 }
 
-/* The record of a scene that was made is settled. The scene was hidden meanwhile. */
-static void on_made(struct srv_record_entry *record, srv_journal_status status)
+/* Begins an op anew that had made or locked a scene, after another process came first. */
+static void begin_behind(struct srv_write *w)
 {
-    struct srv_write *w = record->context;
+    if (w->made_scene)
+        (void)remove_scene(w); /* no listener has heard of it */
+    w->made_scene = false;
+    w->number = 0;
+    srv_lock_wake(&w->lock); /* whoever applies what came first goes before */
+    begin_anew(w);
+}
+
+/* The record of a scene that was made is settled, or its parts have failed. The scene was hidden
+ * meanwhile. */
+static void settle_made(struct srv_write *w, srv_journal_status status, uint64_t seq, size_t bytes)
+{
     struct srv_snapshots *snapshots = w->writer->tails.snapshots;
     struct srv_tail *tail = srv_tail_of(w->scene);
     srv_lock_release(w->writer->locks, &w->lock);
@@ -430,28 +469,77 @@ static void on_made(struct srv_record_entry *record, srv_journal_status status)
     if (status == SRV_JOURNAL_OK) {
         srv_snapshots_add(snapshots, srv_tail_journaled(tail));
         succeed_and_shed(w);
-        srv_snapshot_written(snapshots, srv_tail_journaled(tail), record->entry.seq,
-                             record->bytes.length);
+        srv_snapshot_written(snapshots, srv_tail_journaled(tail), seq, bytes);
     } else {
         srv_tail_destroy(tail);
-        refuse_by_journal(w, status);
+        if (status == SRV_JOURNAL_SUPERSEDED) {
+            begin_behind(w);
+            return;
+        }
+        if (w->in_parts && w->cancelled != NULL && atomic_load(w->cancelled))
+            refuse(w, SRV_REFUSED_BY_SCENE, OBB_CANCELLED); /* its client gave the parts up */
+        else
+            refuse_by_journal(w, status);
     }
     srv_lock_wake(&w->lock);
 }
 
-/* Gives a scene that the op has made a tail. Returns false without memory. */
+static void on_made(struct srv_record_entry *record, srv_journal_status status)
+{
+    struct srv_write *w = record->context;
+    struct srv_snapshot *parts = w->parts;
+    w->parts = NULL;
+    if (parts != NULL)
+        srv_snapshot_parts_end(parts, status == SRV_JOURNAL_OK);
+    settle_made(w, status, record->entry.seq, record->size);
+}
+
+/* Gives a scene that the op has made a tail, behind the record of its making, if it has one.
+ * Returns false without memory. */
 static bool make_tail(struct srv_write *w, struct obb_scene *scene)
 {
-    const struct srv_journaled journaled = {.scene = scene, .number = w->number};
+    struct srv_journaled journaled = {.scene = scene, .number = w->number};
+    if (w->record != NULL)
+        journaled.newest = w->record->entry.link.id;
     struct srv_companion *companion = srv_companion_make(&w->writer->companions, scene);
     return companion != NULL && srv_tail_create(&w->writer->tails, companion, &journaled);
 }
 
-/* Commits what was prepared, if anything, to a scene that the op has made, and that stays locked
- * and hidden until its record is durable. */
+/* Commits what was prepared, if anything, to a scene that the op has made, and that stays locked and
+ * hidden. */
+static void commit_made(struct srv_write *w)
+{
+    if (w->prepared != NULL)
+        obb_edit_commit(w->prepared, &w->committed);
+    else
+        describe_commit(w);
+}
+
+static void append_made(struct srv_write *w)
+{
+    const struct srv_tails *tails = &w->writer->tails;
+    struct srv_record_entry *record = w->record;
+    w->record = NULL;
+    srv_record_entry_append(record, tails->journal, tails->drain, on_made, w);
+}
+
+/* The parts of the record are told of what was prepared: it is committed afterwards. */
+static void on_parts_made(void *context, srv_journal_status status)
+{
+    struct srv_write *w = context;
+    commit_made(w);
+    if (status != SRV_JOURNAL_OK) {
+        w->parts = NULL;
+        settle_made(w, status, 0, 0);
+        return;
+    }
+    srv_record_entry_name_parts(w->record, w->parts);
+    append_made(w);
+}
+
+/* Makes a scene that the op has made durable. It stays locked and hidden until then. */
 static void make_durable(struct srv_write *w)
 {
-    struct srv_tails *tails = &w->writer->tails;
     if (!make_tail(w, w->scene) || !remember(w)) {
         srv_tail_destroy(srv_tail_of(w->scene));
         srv_lock_release(w->writer->locks, &w->lock);
@@ -459,13 +547,16 @@ static void make_durable(struct srv_write *w)
         srv_lock_wake(&w->lock);
         return;
     }
-    if (w->prepared != NULL)
-        obb_edit_commit(w->prepared, &w->committed);
-    else
-        describe_commit(w);
-    struct srv_record_entry *record = w->record;
-    w->record = NULL;
-    srv_record_entry_append(record, tails->journal, tails->drain, on_made, w);
+    if (!w->in_parts) {
+        commit_made(w);
+        append_made(w);
+        return;
+    }
+    const struct srv_parts parts = srv_parts_of_commit(w->prepared);
+    w->parts = srv_snapshot_parts(w->writer->tails.snapshots, w->number, w->epoch,
+                                  w->op.edit->dimensions, &parts, on_parts_made, w);
+    if (w->parts == NULL)
+        on_parts_made(w, SRV_JOURNAL_FAILED);
 }
 
 /* Locks a scene that the op has made on the loop, and makes it durable. */
@@ -713,9 +804,9 @@ static void edit(struct srv_write *w)
     const size_t promised = w->writer->locks->promised_boxes;
     const size_t free_room = room > promised ? room - promised : 0;
     if (w->at_once || (edit_cost(w) <= SRV_LOOP_NS && !e->replace_all)) {
-        prepare(w, free_room, srv_scene_memory_room(&w->writer->memory));
+        prepare(w, free_room, srv_scene_memory_room(&w->writer->memory), false);
         if (shed(w))
-            prepare(w, free_room, srv_scene_memory_room(&w->writer->memory));
+            prepare(w, free_room, srv_scene_memory_room(&w->writer->memory), false);
         finish_edit(w);
     } else {
         prepare_on_pool(w, free_room);
@@ -739,8 +830,9 @@ static void create(struct srv_write *w)
     }
     const wire_record record = {
         .kind = WIRE_RECORD_MADE,
+        .base = w->made_base,
         .name = w->op.scene,
-        .effects = {.has_settings = true, .settings = w->op.settings, .next_id = 1}};
+        .effects = {.has_settings = true, .settings = w->op.settings, .first_id = 1, .next_id = 1}};
     w->record = srv_tails_encode(&w->writer->tails, w->scene, w->number, w->op.settings.dimensions,
                                  &record);
     if (w->record != NULL)
@@ -778,7 +870,7 @@ static void configure(struct srv_write *w)
     w->settings_edit =
         (obb_edit){.dimensions = w->op.settings.dimensions, .settings = &w->op.settings};
     w->op.edit = &w->settings_edit;
-    prepare(w, 0, SIZE_MAX);
+    prepare(w, 0, SIZE_MAX, false);
     finish_edit(w);
 }
 
@@ -797,6 +889,10 @@ static void on_gone(struct srv_record_entry *record, srv_journal_status status)
         succeed(w);
     } else {
         srv_snapshots_go_on(srv_tail_journaled(w->tail));
+        if (status == SRV_JOURNAL_SUPERSEDED) {
+            begin_behind(w);
+            return;
+        }
         refuse_by_journal(w, status);
     }
     srv_lock_wake(&w->lock);
@@ -1073,6 +1169,178 @@ static void copy_op(struct srv_write *w)
         refuse(w, SRV_REFUSED_BY_QUEUE, submitted == SRV_QUEUE_FULL ? OBB_LIMIT : OBB_NO_MEMORY);
 }
 
+/* ---- Records of other processes --------------------------------------------------------------- */
+
+/* Reads the record, and prepares what it says, if its scene goes on. Any thread. */
+static void prepare_record(struct srv_write *w)
+{
+    wire_record record;
+    w->status = wire_record_read(w->op.record, w->arena, &record);
+    if (w->status != OBB_OK)
+        return;
+    w->effects = record.effects;
+    w->followed_id = record.commit_id;
+    w->answer = record.answer;
+    if (record.kind == WIRE_RECORD_MADE) {
+        w->effects.has_settings = false; /* the scene has them already */
+        if (!w->effects.appends && !w->effects.time_stated)
+            return;
+    }
+    w->status = obb_effects_prepare(w->scene, &w->effects, false, w->arena, &w->prepared);
+}
+
+static size_t prepare_record_step(struct srv_job *job)
+{
+    struct srv_write *w = (struct srv_write *)job;
+    prepare_record(w);
+    if (w->prepared != NULL)
+        obb_edit_seal(w->prepared);
+    return 0;
+}
+
+static size_t nothing_step(struct srv_job *job)
+{
+    (void)job;
+    return 0;
+}
+
+/* Remembers the commit of the record, if it has an id. Returns false without memory. */
+static bool remember_record(struct srv_write *w)
+{
+    if (w->followed_id.length == 0)
+        return true;
+    struct srv_companion *companion = srv_companion_of(w->scene);
+    if (companion->remembered == NULL)
+        companion->remembered = srv_remembered_create(w->writer->budget);
+    if (companion->remembered == NULL ||
+        !srv_remembered_push(companion->remembered, w->followed_id, w->answer, w->effects.moment))
+        return false;
+    srv_remembered_publish(companion->remembered);
+    return true;
+}
+
+static void refuse_record(struct srv_write *w, srv_refused by, obb_status status)
+{
+    if (w->prepared != NULL)
+        obb_edit_discard(w->prepared);
+    w->prepared = NULL;
+    if (w->made_scene)
+        srv_tail_destroy(srv_tail_of(w->scene));
+    refuse(w, by, status);
+}
+
+/* Commits what the record says. The scene is unlocked, and nothing of it waits. */
+static void finish_record(struct srv_write *w)
+{
+    struct srv_snapshots *snapshots = w->writer->tails.snapshots;
+    if (w->status == OBB_OK && !remember_record(w))
+        w->status = OBB_NO_MEMORY;
+    if (w->status != OBB_OK) {
+        refuse_record(w, SRV_REFUSED_BY_SCENE, w->status);
+        return;
+    }
+    if (w->prepared != NULL)
+        obb_edit_commit(w->prepared, &w->committed);
+    else
+        describe_commit(w);
+    obb_scene_keep_up(w->scene, w->now_ms);
+    struct srv_tail *tail = srv_tail_of(w->scene);
+    srv_tail_follow(tail, w->followed);
+    if (w->made_scene)
+        srv_snapshots_add(snapshots, srv_tail_journaled(tail));
+    tell_commit(w);
+    srv_snapshot_written(snapshots, srv_tail_journaled(tail), w->op.seq, w->op.record.length);
+    struct srv_writer *writer = w->writer;
+    succeed(w);
+    (void)srv_scene_memory_shed(&writer->memory, NULL, 0);
+}
+
+static void record_prepared(struct srv_job *job)
+{
+    struct srv_write *w = (struct srv_write *)job;
+    srv_lock_release(w->writer->locks, &w->lock);
+    finish_record(w);
+    srv_lock_wake(&w->lock);
+}
+
+/* Ends the scene as the record says. */
+static void record_of_end(struct srv_job *job)
+{
+    struct srv_write *w = (struct srv_write *)job;
+    struct srv_snapshots *snapshots = w->writer->tails.snapshots;
+    srv_lock_release(w->writer->locks, &w->lock);
+    srv_snapshot_written(snapshots, NULL, w->op.seq, w->op.record.length);
+    srv_snapshots_remove(snapshots, srv_tail_journaled(w->tail));
+    tell_remove(w);
+    srv_tail_destroy(w->tail);
+    (void)remove_scene(w);
+    succeed(w);
+    srv_lock_wake(&w->lock);
+}
+
+/* Locks the scene, and goes on with `done` when the pool has done `advance`. */
+static void follow_on_pool(struct srv_write *w, size_t (*advance)(struct srv_job *job),
+                           void (*done)(struct srv_job *job))
+{
+    if (!srv_lock_take(w->writer->locks, &w->lock, w->scene, w->made_scene, 0)) {
+        refuse_record(w, SRV_REFUSED_BY_SCENE, OBB_NO_MEMORY);
+        return;
+    }
+    w->job.advance = advance;
+    w->job.done = done;
+    w->job.background = true;
+    if (srv_pool_submit(w->writer->pool, &w->job) == SRV_SUBMITTED)
+        return;
+    srv_lock_release(w->writer->locks, &w->lock);
+    refuse_record(w, SRV_REFUSED_BY_SCENE, OBB_NO_MEMORY);
+    srv_lock_wake(&w->lock);
+}
+
+/* Makes the scene of a record, in place of one that is only here, in memory. */
+static obb_status make_of_record(struct srv_write *w, const wire_record *head)
+{
+    struct srv_writer *writer = w->writer;
+    if (w->tail != NULL)
+        return OBB_BAD_VALUE;
+    if (w->scene != NULL) {
+        tell_remove(w);
+        (void)remove_scene(w);
+    }
+    const obb_status status = obb_store_add(writer->store, w->op.scene, &head->effects.settings,
+                                            head->epoch, w->now_ms, &w->scene);
+    if (status != OBB_OK)
+        return status;
+    w->made_scene = true;
+    w->epoch = head->epoch;
+    w->number = srv_journal_number(writer->tails.journal);
+    return make_tail(w, w->scene) ? OBB_OK : OBB_NO_MEMORY;
+}
+
+static void follow(struct srv_write *w)
+{
+    wire_record head;
+    obb_status status = wire_record_head(w->op.record, &head);
+    w->made_scene = false;
+    w->prepared = NULL;
+    w->followed = head.id;
+    if (status == OBB_OK && head.kind == WIRE_RECORD_MADE)
+        status = head.effects.has_settings ? make_of_record(w, &head) : OBB_BAD_VALUE;
+    else if (status == OBB_OK && (w->tail == NULL || w->epoch != head.epoch))
+        status = OBB_BAD_VALUE;
+    if (status != OBB_OK) {
+        refuse_record(w, SRV_REFUSED_BY_STORE, status);
+    } else if (head.kind == WIRE_RECORD_GONE) {
+        /* not at once: whoever waits for the tail must leave it first */
+        srv_snapshots_pause(srv_tail_journaled(w->tail));
+        follow_on_pool(w, nothing_step, record_of_end);
+    } else if (w->op.record.length > SRV_LOOP_BODY) {
+        follow_on_pool(w, prepare_record_step, record_prepared);
+    } else {
+        prepare_record(w);
+        finish_record(w);
+    }
+}
+
 /* ---- The door -------------------------------------------------------------------------------- */
 
 static bool epoch_holds(const struct srv_write *w)
@@ -1102,6 +1370,7 @@ static bool condition_holds(struct srv_write *w)
 static bool needs_empty_tail(const struct srv_write *w)
 {
     return w->op.kind == SRV_OP_REMOVE || w->op.kind == SRV_OP_COPY ||
+           w->op.kind == SRV_OP_FOLLOW ||
            (w->op.kind == SRV_OP_EDIT &&
             (w->op.dry_run || w->op.check_only || w->op.edit->with_entries > 0));
 }
@@ -1146,6 +1415,10 @@ static void begin(struct srv_write *w)
     if (w->tail != NULL && srv_tail_waits(w->tail, needs_empty_tail(w), &w->tail_wait))
         return;
     w->epoch = w->scene != NULL ? obb_scene_epoch(w->scene) : 0;
+    if (w->op.kind == SRV_OP_FOLLOW) {
+        follow(w);
+        return;
+    }
     if (!epoch_holds(w)) {
         refuse_after(w, SRV_REFUSED_BY_EPOCH, OBB_REVISION);
         return;
@@ -1174,6 +1447,8 @@ static void begin(struct srv_write *w)
         break;
     case SRV_OP_REMOVE:
         remove_op(w);
+        break;
+    case SRV_OP_FOLLOW: /* follows above: it has no conditions */
         break;
     }
 }
@@ -1209,6 +1484,7 @@ void srv_write(struct srv_writer *writer, struct srv_write *w)
     w->writer = writer;
     w->wait.again = begin_again;
     w->tail_wait.again = begin_in_turn;
+    w->tail_wait.goes_first = w->op.kind == SRV_OP_FOLLOW;
     begin(w);
 }
 
@@ -1223,7 +1499,9 @@ void srv_writer_fini(struct srv_writer *writer)
 
 void srv_write_cancel(struct srv_write *w)
 {
-    if (w->wait.lock != NULL) {
+    if (w->parts != NULL && w->record != NULL) { /* its record is not appended yet */
+        srv_snapshot_parts_cancel(w->parts);
+    } else if (w->wait.lock != NULL) {
         srv_lock_unwait(&w->wait);
         refuse(w, SRV_REFUSED_BY_SCENE, OBB_CANCELLED);
     } else if (w->tail_wait.tail != NULL) {

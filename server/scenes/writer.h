@@ -18,7 +18,8 @@
  * If the scene is durable, step 4 applies the op in memory and hands its record to the journal.
  * Steps 5 and 6 come when the record is durable, and until then only the writer sees the change.
  * Ops that follow need not wait: they build on it (tail.h). If the record fails, the op is taken
- * back and refused. An op that makes or removes its scene keeps the scene locked meanwhile. */
+ * back and refused. An op that makes or removes its scene keeps the scene locked meanwhile. The
+ * record of a very large edit comes in parts (parts.h), and ops that follow wait for them. */
 #ifndef SRV_WRITER_H
 #define SRV_WRITER_H
 
@@ -110,14 +111,20 @@ struct srv_write {
     struct srv_tail_wait tail_wait;
     struct srv_tail_item item;
     struct srv_record_entry *record; /* of the op, until the journal has it */
+    bool in_parts;                   /* its effects come before it, in parts */
+    struct srv_snapshot *parts;      /* those of an op that makes its scene, until it is settled */
     struct wire_buf outcome;         /* of an edit with an id, until the scene remembers it */
     bool is_remembered;              /* as pending */
     obb_settings made_settings;      /* of a scene that the op makes */
+    wire_record_id made_base;        /* what the record of its making follows */
     uint64_t number;       /* what the journal calls a durable scene that the op makes; 0: none */
     bool rests_on_failure; /* what was prepared rests on a change that will be taken back */
     struct obb_scene *made_copy; /* of SRV_OP_COPY: made, and not in the store yet */
     bool is_copied;              /* the pool is done with the copy */
     bool is_stored;              /* the journal has its pieces */
+    wire_record_id followed;     /* of SRV_OP_FOLLOW: the id of the record */
+    obb_str followed_id, answer; /* likewise: the commit's id, and what its answer is made of */
+    obb_effects effects;         /* likewise */
     double now_ms;
     bool has_shed; /* histories have made room for this edit */
 };
@@ -131,6 +138,8 @@ struct srv_write {
  *   by the queue       OBB_LIMIT; OBB_NO_MEMORY if the pool has no memory
  *   by the journal     OBB_NO_MEMORY, and write->journal says why
  *   by the id          OBB_BAD_VALUE
+ * Of SRV_OP_FOLLOW: by the scene, OBB_NO_MEMORY, or those of obb_effects_prepare, or OBB_BAD_VALUE if
+ * the record does not fit what is there; by the store, as for other ops that make a scene.
  * Cost: an edit is prepared on the loop if that is estimated to take at most SRV_LOOP_NS. */
 void srv_write(struct srv_writer *writer, struct srv_write *write);
 

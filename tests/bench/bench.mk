@@ -4,6 +4,8 @@ COMMIT = $(shell git describe --always --dirty 2>/dev/null)
 ##: QUICK=1         bench, bench-peers, bench-journal: without the million boxes; bench-service: fewer connections and rounds
 ##: BASE=file.csv   bench: show ratios to an earlier run
 BASE ?=
+YARDSTICK ?=
+##: YARDSTICK=prog  bench-peers: also beside a program that searches all pairs of a file (tests/bench/core/yardstick.h)
 ##: PART=ticks      bench-service: measure one part: ready, small, queries, ticks, bulk, beside, columns, questions, copies, rigs, events or memory
 .PHONY: bench bench-peers bench-codecs bench-costs bench-service bench-journal codec-deps service-deps
 ##@ Measure
@@ -33,16 +35,16 @@ BENCH_PEER_LIBS := fcl bullet ode
 bench-peers: peer-deps ## the same boxes through Embree, Bullet, FCL, CGAL and ODE: the goals of core, and a chart; QUICK=1 without the million
 	@$(MAKE) --no-print-directory $(B)/tests/bench/core/peers
 	@mkdir -p $(B)/bench
-	@COMMIT=$(COMMIT) $(B)/tests/bench/core/peers $(B)/bench/peers.csv $(B)/bench/peers.svg
+	@COMMIT=$(COMMIT) YARDSTICK="$(YARDSTICK)" $(B)/tests/bench/core/peers $(B)/bench/peers.csv $(B)/bench/peers.svg
 	@echo "as CSV: $(B)/bench/peers.csv, as a picture: $(B)/bench/peers.svg"
 
-$(B)/tests/bench/core/peers.o: tests/bench/core/peers.cpp tests/bench/core/ours.h tests/bench/core/report.h
+$(B)/tests/bench/core/peers.o: tests/bench/core/peers.cpp tests/bench/core/ours.h tests/bench/core/report.h tests/bench/core/yardstick.h
 	@mkdir -p $(@D)
 	@echo "c++ $@"
 	@$(CXX) -std=c++17 -O2 -g -I. -Wall -Wextra \
 	 $(patsubst -I%,-isystem %,$(filter -I%,$(call pkg_cflags,$(BENCH_PEER_LIBS)))) -c -o $@ $<
 
-$(B)/tests/bench/core/peers: $(B)/tests/bench/core/peers.o $(BENCH_CORE) $(B)/libsupport.a $(B)/libobb.a
+$(B)/tests/bench/core/peers: $(B)/tests/bench/core/peers.o $(B)/tests/bench/core/yardstick.o $(BENCH_CORE) $(B)/libsupport.a $(B)/libobb.a
 	@echo "ld $@"
 	@$(CXX) $(BUILD_LDFLAGS) -o $@ $^ -lembree3 $(call pkg_libs,$(BENCH_PEER_LIBS) $(TEST_LIBS)) -lm -pthread
 

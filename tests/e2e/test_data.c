@@ -163,6 +163,36 @@ START_TEST(a_killed_daemon_goes_on_where_it_was)
 }
 END_TEST
 
+/* The demo is made beside the scenes of the folder, and is not kept there. A scene of its name that
+ * was kept stays as it is, and stands still. */
+START_TEST(a_demo_is_in_memory_and_leaves_a_scene_of_its_name_alone)
+{
+    const char *const with_demo[] = {"--log-level", "error", "--data", folder, "--demo", NULL};
+    for (int round = 0; round < 2; round++) {
+        daemon_start(&daemon, with_demo);
+        client = http_open(daemon.url);
+        while (ask("GET", "/readyz", NULL) != 200) {
+        }
+        expect(client, "GET", "/v1/scenes/demo", NULL, 200,
+               "{\"boxes\":191,\"record\":200,\"durable\":null}");
+        stop();
+    }
+    (void)start_in(folder, "commit");
+    expect(client, "GET", "/v1/scenes", NULL, 200, "{\"scenes\":[]}");
+    expect(client, "POST", "/v1/scenes/demo/commit", "{\"time\":10,\"put\":{\"a\":" BOX(0) "}}",
+           200, "{\"revision\":1}");
+    stop();
+    daemon_start(&daemon, with_demo);
+    client = http_open(daemon.url);
+    while (ask("GET", "/readyz", NULL) != 200) {
+    }
+    wait_ms(200); /* four ticks of a scene that would move */
+    expect(client, "GET", "/v1/scenes/demo", NULL, 200,
+           "{\"boxes\":1,\"durable\":true,\"revision\":1,\"time\":10}");
+    stop();
+}
+END_TEST
+
 /* Commits one after the other, and how many were answered. */
 static atomic_size_t answered;
 
@@ -442,6 +472,7 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_set_timeout(tc, test_patience(120));
     tcase_add_test(tc, a_killed_daemon_goes_on_where_it_was);
+    tcase_add_test(tc, a_demo_is_in_memory_and_leaves_a_scene_of_its_name_alone);
     tcase_add_test(tc, what_was_answered_is_there_after_every_kill);
     tcase_add_test(tc, commits_that_need_not_be_on_disk_are_there_when_it_ends);
     tcase_add_test(tc, until_its_scenes_are_there_it_answers_503);

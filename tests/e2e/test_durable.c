@@ -34,9 +34,10 @@ static void wait_ms(long ms)
     nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
 }
 
-static void start(void)
+/* With an option beside --data, and its value, if it has one. */
+static void start_with(const char *option, const char *value)
 {
-    daemon_start(&obbd, (const char *[]){"--data", data, NULL});
+    daemon_start(&obbd, (const char *[]){"--data", data, option, value, NULL});
     client = http_open(obbd.url);
     struct http_answer answer = {0};
     for (int i = 0; answer.status != 200; i++) { /* until all scenes are loaded */
@@ -47,6 +48,8 @@ static void start(void)
     }
     http_answer_fini(&answer);
 }
+
+static void start(void) { start_with(NULL, NULL); }
 
 static void stop(void)
 {
@@ -93,7 +96,7 @@ static char *picture_of(const char *scene)
     } looks[] = {
         {"GET", "", NULL},
         {"GET", "/export", NULL},
-        {"GET", "/log?from=oldest&follow=false", NULL},
+        {"GET", "/log?from=1", NULL},
         {"POST", "/query/all-pairs", "{\"by\":\"id\"}"},
         {"POST", "/query/point", "{\"points\":[[1,0,0]],\"at\":{\"time\":1015}}"},
         {"POST", "/query/point", "{\"points\":[[1,0,0]],\"at\":{\"revision\":2}}"},
@@ -138,6 +141,7 @@ START_TEST(a_restart_changes_nothing_that_can_be_read)
     expect(client, "PUT", "/v1/scenes/short", NULL, 201, NULL);
     expect(client, "DELETE", "/v1/scenes/short", NULL, 204, NULL);
     char *before[] = {picture_of("s"), picture_of("t")};
+    ck_assert_ptr_nonnull(strstr(before[0], "\"revision\":5,\"hash\":")); /* the log */
     for (int times = 0; times < 2; times++) {
         stop();
         start();
@@ -181,6 +185,68 @@ START_TEST(a_second_daemon_on_the_folder_is_refused)
     ck_assert_int_eq(daemon_run(arguments, out, sizeof out, err, sizeof err), 1);
     ck_assert_msg(strchr(err, '\n') == err + strlen(err) - 1, "%s", err);
     ck_assert_msg(strstr(err, data) != NULL, "%s", err);
+}
+END_TEST
+
+START_TEST(the_demo_leaves_a_kept_scene_of_its_name_alone)
+{
+    expect(client, "PUT", "/v1/scenes/demo/boxes/a", UNIT(1), 201, NULL);
+    stop();
+    start_with("--demo", NULL);
+    expect(client, "GET", "/v1/scenes/demo", NULL, 200, "{\"boxes\":1}");
+    expect(client, "PUT", "/v1/scenes/demo/boxes/b", UNIT(2), 201, NULL);
+    stop();
+    start_with("--demo", NULL);
+    expect(client, "GET", "/v1/scenes/demo", NULL, 200, "{\"boxes\":2,\"revision\":2}");
+    expect(client, "DELETE", "/v1/scenes/demo", NULL, 204, NULL);
+    stop();
+    start_with("--demo", NULL); /* its own scene is in memory */
+    expect(client, "GET", "/v1/scenes/demo/boxes/pillar-1", NULL, 200, NULL);
+    stop();
+    start();
+    expect(client, "GET", "/v1/scenes/demo", NULL, 404, NULL);
+}
+END_TEST
+
+/* Nothing is done to either: the daemon ends with one line. */
+START_TEST(a_replay_does_not_begin_in_a_kept_scene)
+{
+    char out[600], err[600];
+    struct http_answer log = {0};
+    char path[96];
+    (void)snprintf(path, sizeof path, "%s/log", folder);
+    expect(client, "PUT", S, "{\"history\":{\"span\":60000,\"commits\":100}}", 201, NULL);
+    expect(client, "PUT", S "/boxes/a", UNIT(1), 201, NULL);
+    expect(client, "PUT", S "/boxes/b", UNIT(2), 201, NULL);
+    http_send(client, "GET", S "/log?from=1", NULL, NULL, &log);
+    ck_assert_int_eq(log.status, 200);
+    FILE *file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_eq(fwrite(log.body, 1, log.length, file), log.length);
+    ck_assert_int_eq(fclose(file), 0);
+    http_answer_fini(&log);
+    char *before = picture_of("s");
+    stop();
+    const char *const arguments[] = {"--listen", "127.0.0.1:0", "--data", data,
+                                     "--replay", path,          NULL};
+    ck_assert_int_eq(daemon_run(arguments, out, sizeof out, err, sizeof err), 1);
+    ck_assert_str_eq(err, test_text("obbd: --data %s: scene \"s\": --replay makes a scene of this "
+                                    "name, too\n",
+                                    data));
+    start();
+    char *after = picture_of("s");
+    ck_assert_str_eq(after, before);
+    free(before);
+    free(after);
+    /* once it is gone, the play begins, and is in memory */
+    expect(client, "DELETE", S, NULL, 204, NULL);
+    stop();
+    start_with("--replay", path);
+    expect(client, "GET", S "/boxes/a", NULL, 200, NULL);
+    stop();
+    start();
+    expect(client, "GET", S, NULL, 404, NULL);
+    ck_assert_int_eq(unlink(path), 0);
 }
 END_TEST
 
@@ -281,29 +347,6 @@ static atomic_bool killed;
 static _Atomic uint64_t seen[WRITERS]; /* the last commit of each that a reader saw */
 static size_t reads, unknown, repeated;
 
-/* Sends a request and reads the answer. Returns its status and body; 0: the connection broke. */
-static int exchange(int socket, const char *text, char *answer, size_t size)
-{
-    for (size_t sent = 0, length = strlen(text); sent < length;) {
-        const ssize_t n = send(socket, text + sent, length - sent, MSG_NOSIGNAL);
-        if (n <= 0)
-            return 0;
-        sent += (size_t)n;
-    }
-    size_t length = 0;
-    for (;;) {
-        const ssize_t n = recv(socket, answer + length, size - 1 - length, 0);
-        if (n <= 0)
-            return 0;
-        length += (size_t)n;
-        answer[length] = '\0';
-        const char *end = strstr(answer, "\r\n\r\n"), *field = strstr(answer, "Content-Length: ");
-        if (end != NULL && field != NULL &&
-            answer + length >= end + 4 + strtoul(field + 16, NULL, 10))
-            return (int)strtol(answer + 9, NULL, 10);
-    }
-}
-
 static const char *commit_text(const struct writer *w, uint64_t n)
 {
     char body[512];
@@ -325,7 +368,7 @@ static bool write_one(struct writer *w, uint64_t n)
     char answer[4096];
     int status = 503;
     while (status == 503) {
-        status = exchange(w->socket, commit_text(w, n), answer, sizeof answer);
+        status = dial_exchange(w->socket, commit_text(w, n), answer, sizeof answer);
         if (status == 503)
             wait_ms(5);
     }
@@ -363,7 +406,7 @@ static void *read_all(void *context)
         const char *text = test_text("GET /v1/scenes/s%zu/boxes/w%zu HTTP/1.1\r\nHost: localhost"
                                      "\r\n\r\n",
                                      k % SCENES, k);
-        const int status = exchange(socket, text, answer, sizeof answer);
+        const int status = dial_exchange(socket, text, answer, sizeof answer);
         if (status == 0)
             break;
         const char *center = strstr(answer, "\"center\":[");
@@ -481,7 +524,7 @@ static bool post(int socket, const char *path, const char *body, int status, int
     const char *text = test_text("POST /v1/scenes/%s HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
                                  "application/json\r\nContent-Length: %zu\r\n\r\n%s",
                                  path, strlen(body), body);
-    const int got = exchange(socket, text, answer, sizeof answer);
+    const int got = dial_exchange(socket, text, answer, sizeof answer);
     ck_assert_msg(got == 0 || got == status || got == other, "%s", answer);
     return got != 0;
 }
@@ -551,6 +594,75 @@ START_TEST(a_kill_beside_a_copy_leaves_the_former_scene_or_the_copy)
 }
 END_TEST
 
+/* ---- Syncs and answers ----------------------------------------------------------------------- */
+
+/* Makes a program that runs the daemon under strace, which writes its calls to a file. The daemon
+ * keeps its process id. A sanitizer cannot look for leaks while it is traced. */
+static void make_tracer(const char *path, const char *calls)
+{
+    const char *program = getenv("OBBD");
+    FILE *file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    (void)fprintf(file,
+                  "#!/bin/sh\nexport ASAN_OPTIONS=detect_leaks=0\nexec strace -D -f -s 16 -o %s -e "
+                  "trace=fdatasync,fsync,sendmsg,sendto,write,writev %s \"$@\"\n",
+                  calls, program != NULL ? program : "build/obbd");
+    ck_assert_int_eq(fclose(file), 0);
+    ck_assert_int_eq(chmod(path, 0700), 0);
+}
+
+/* Returns whether a line of strace tells of a sync that has ended well. */
+static bool ends_a_sync(const char *line)
+{
+    return strstr(line, "sync") != NULL && strstr(line, "= 0") != NULL;
+}
+
+START_TEST(an_answer_is_sent_after_the_sync_of_its_commit)
+{
+    enum { COMMITS = 40 };
+    char tracer[96], calls[96], line[512];
+    const char *set = getenv("OBBD");
+    char *former = set != NULL ? strdup(set) : NULL;
+    size_t answers = 0, syncs = 0, since = 0;
+    (void)snprintf(tracer, sizeof tracer, "%s/tracer", folder);
+    (void)snprintf(calls, sizeof calls, "%s/calls", folder);
+    make_tracer(tracer, calls);
+    stop();
+    ck_assert_int_eq(setenv("OBBD", tracer, 1), 0);
+    start();
+    for (int i = 0; i < COMMITS; i++)
+        expect(client, "POST", S "/commit",
+               test_text("{\"put\":{\"a\":{\"center\":[%d,0,0],\"half_extents\":[1,1,1]}}}", i),
+               200, test_text("{\"revision\":%d}", i + 1));
+    stop();
+    if (former != NULL)
+        ck_assert_int_eq(setenv("OBBD", former, 1), 0);
+    else
+        ck_assert_int_eq(unsetenv("OBBD"), 0);
+    free(former);
+    FILE *file = fopen(calls, "r");
+    ck_assert_ptr_nonnull(file);
+    while (fgets(line, sizeof line, file) != NULL) {
+        const bool sync = ends_a_sync(line);
+        syncs += sync;
+        since += sync;
+        if (strstr(line, "\"HTTP/1.1 200 OK") == NULL)
+            continue;
+        answers++;
+        if (answers > 1) /* the first one is of /readyz */
+            ck_assert_msg(since > 0, "answer %zu has no sync before it", answers);
+        since = 0;
+    }
+    ck_assert_int_eq(fclose(file), 0);
+    printf("%zu answers, %zu syncs\n", answers, syncs);
+    ck_assert_uint_eq(answers, COMMITS + 1);
+    ck_assert_uint_ge(syncs, COMMITS);
+    ck_assert_int_eq(unlink(tracer), 0);
+    ck_assert_int_eq(unlink(calls), 0);
+    start();
+}
+END_TEST
+
 /* ---- Imports and ticks ----------------------------------------------------------------------- */
 
 enum { IMPORTED = 30000 };
@@ -585,7 +697,7 @@ static void *import_large(void *context)
     char answer[4096];
     const int socket = daemon_dial(&obbd);
     (void)context;
-    atomic_store(&import_status, exchange(socket, import_text, answer, sizeof answer));
+    atomic_store(&import_status, dial_exchange(socket, import_text, answer, sizeof answer));
     close(socket);
     return NULL;
 }
@@ -805,8 +917,11 @@ int main(void)
     tcase_add_test(tc, a_restart_changes_nothing_that_can_be_read);
     tcase_add_test(tc, a_commit_is_known_again_after_a_restart);
     tcase_add_test(tc, a_second_daemon_on_the_folder_is_refused);
+    tcase_add_test(tc, the_demo_leaves_a_kept_scene_of_its_name_alone);
+    tcase_add_test(tc, a_replay_does_not_begin_in_a_kept_scene);
     tcase_add_test(tc, a_kill_loses_nothing_that_was_acknowledged_or_seen);
     tcase_add_test(tc, an_event_stream_goes_on_over_a_restart);
+    tcase_add_test(tc, an_answer_is_sent_after_the_sync_of_its_commit);
     tcase_add_test(tc, an_import_that_is_cut_short_is_there_whole_or_not_at_all);
     tcase_add_test(tc, ticks_go_on_beside_snapshots);
     tcase_add_test(tc, a_kill_beside_a_copy_leaves_the_former_scene_or_the_copy);

@@ -217,7 +217,10 @@ static const struct {
      422, "/frames/g/center"},
     {"\"put\":{\"names\":[\"c\",\"d\"],\"centers\":[0,0,0,0,0,0],\"half_extents\":[1,1,1],"
      "\"frames\":\"f\",\"ttl\":[1,-1]}",
-     404, "/put/names/0"},
+     404, "/put/frames"},
+    {"\"put\":{\"names\":[\"c\",\"d\"],\"centers\":[0,0,0,0,0,0],\"half_extents\":[1,1,1],"
+     "\"frames\":[null,\"f\"],\"ttl\":[1,2]}",
+     404, "/put/frames/1"},
     {"\"remove\":[\"a\"],\"pose\":{\"a\":{},\"b\":7}", 404, "/pose/a"},
     {"\"remove\":[\"a\",7],\"pose\":{\"a\":{}}", 422, "/remove/1"},
     {LOST ",\"remove_frames\":7", 422, "/remove_frames"},

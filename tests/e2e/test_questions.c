@@ -528,6 +528,23 @@ START_TEST(changes_hold_for_the_state_that_is_asked)
     refused(YARD "/query/point",
             "{\"points\":[],\"with\":{\"pose\":{\"up\":{\"center\":[0,0,0]}}}}", 404,
             "/with/pose/up", NULL);
+    /* rays with times of their own: the transform moves a box from where it is at each time */
+#define TIMED                                                                                      \
+    "\"columns\":true,\"rays\":{\"origins\":[0,2,-50,0,6,-50,0,10,-50],\"directions\":[0,0,1,0,0," \
+    "1,0,0,1],\"times\":[10,15,20]}"
+    says(YARD "/query/ray", "{" TIMED ",\"with\":{\"transform\":{\"a\":{\"translate\":[0,2,0]}}}}",
+         "{\"revision\":2,\"time\":20,\"with\":true,\"columns\":{\"boxes\":[1,1,1],"
+         "\"distances\":[49,49,49],\"points\":[0,2,-1,0,6,-1,0,10,-1],"
+         "\"normals\":[0,0,-1,0,0,-1,0,0,-1],\"times\":[10,15,20],\"revisions\":[1,1,2],"
+         "\"clamped\":[0,0,0]}}");
+    /* what one of the states refuses ends the query */
+    refused(YARD "/query/ray", "{" TIMED ",\"with\":{\"pose\":{\"up\":{\"center\":[0,0,0]}}}}", 404,
+            "/with/pose/up", NULL);
+    refused(YARD "/commit",
+            "{\"queries\":[{\"kind\":\"ray\"," TIMED
+            ",\"with\":{\"pose\":{\"up\":{\"center\":[0,0,0]}}}}]}",
+            404, "/queries/0/with/pose/up", NULL);
+#undef TIMED
     /* in a commit the changes come after those of the commit */
     json_t *answer = ask(
         YARD "/commit",

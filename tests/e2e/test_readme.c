@@ -106,7 +106,7 @@ START_TEST(every_command_of_the_tour_prints_what_the_readme_shows)
     FILE *readme = fopen("README.md", "r");
     ck_assert_ptr_nonnull(readme);
     struct test_daemon daemon;
-    daemon_start(&daemon, (const char *[]){"--demo", NULL});
+    daemon_start(&daemon, (const char *[]){"--demo=still", NULL});
 
     struct text command = {0}, expected = {0}, real = {0}, answer = {0};
     clear(&command);
@@ -160,7 +160,7 @@ END_TEST
 START_TEST(make_run_prints_the_lines_to_try)
 {
     struct test_daemon daemon;
-    daemon_start(&daemon, (const char *[]){"--demo", NULL});
+    daemon_start(&daemon, (const char *[]){"--demo=still", NULL});
     FILE *out = fdopen(dup(daemon.out), "r");
     ck_assert_ptr_nonnull(out);
     /* what came before the ready line was read stands in `said`; the rest is still in the pipe */
@@ -174,7 +174,7 @@ START_TEST(make_run_prints_the_lines_to_try)
     free(line);
     (void)fclose(out);
 
-    daemon_start(&daemon, (const char *[]){"--demo", NULL});
+    daemon_start(&daemon, (const char *[]){"--demo=still", NULL});
     struct text answer = {0};
     char *rest = NULL;
     for (char *each = strtok_r(lines, "\n", &rest); each != NULL;

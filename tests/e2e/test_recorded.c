@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static struct test_daemon daemon;
 static struct http_client *client;
@@ -439,6 +440,18 @@ START_TEST(large_queries_are_recorded_and_lines_are_not)
 }
 END_TEST
 
+/* Returns the bytes in use, once they are at most `most` or do not become fewer: large blocks are
+ * freed behind the answer. */
+static long in_use(long most)
+{
+    long bytes = metric("obbd_in_flight_bytes");
+    for (int tries = 0; tries < 500 && bytes > most; tries++) {
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+        bytes = metric("obbd_in_flight_bytes");
+    }
+    return bytes;
+}
+
 /* Without room for the record the query is answered all the same. */
 START_TEST(recording_gives_way)
 {
@@ -456,11 +469,11 @@ START_TEST(recording_gives_way)
         send_to("POST", "/v1/scenes/s/query/point", body);
     free(body);
     const long left_out = metric("obbd_queries_unrecorded_total");
-    const long held = metric("obbd_in_flight_bytes");
+    const long most = 1024 * 1024 + 65536, held = in_use(most);
     ck_assert_msg(left_out > 0 && left_out < ASKED, "%ld", left_out);
-    ck_assert_msg(held > 0 && held <= 1024 * 1024 + 65536, "%ld", held);
+    ck_assert_msg(held > 0 && held <= most, "%ld", held);
     expect(client, "PUT", "/v1/scenes/s", "{\"record\":0}", 200, NULL);
-    ck_assert_int_lt(metric("obbd_in_flight_bytes"), 65536);
+    ck_assert_int_lt(in_use(65535), 65536);
 }
 END_TEST
 

@@ -200,6 +200,7 @@ static const struct row rows[] = {
 
     {"GET", "/", NULL, NULL, 200},
     {"GET", "/openapi.json", NULL, NULL, 200},
+    {"GET", "/docs", NULL, NULL, 200},
     {"GET", "/healthz", NULL, NULL, 200},
     {"GET", "/readyz", NULL, NULL, 200},
     {"GET", "/metrics", NULL, NULL, 200},
@@ -303,6 +304,7 @@ static size_t send_too_often(void)
     static const char *const operations[][2] = {
         {"GET", "/"},
         {"GET", "/openapi.json"},
+        {"GET", "/docs"},
         {"GET", "/metrics"},
         {"GET", "/v1/scenes"},
         {"PUT", S},

@@ -1,8 +1,9 @@
 /* Reads the input as commits to a scene. They put, move, teleport, turn and remove one or many
  * boxes at a time, or replace all boxes; and they make, move and remove frames that boxes stand in.
- * Rebuilds of the broad phase run between them and end some commits after their begin. Some inputs
- * apply commits first, and publish or revert them later. After each commit the published state
- * equals the slow model, its broad phase is valid, and queries find the same boxes as brute force. */
+ * In some inputs the clock starts anew now and then, also at an earlier time. Rebuilds of the broad
+ * phase run between commits and end some commits after their begin. Some inputs apply commits
+ * first, and publish or revert them later. After each commit the published state equals the slow
+ * model, its broad phase is valid, and queries find the same boxes as brute force. */
 #include "core/index/layers.h"
 #include "core/query/query.h"
 #include "core/scene/scene_check.h"
@@ -16,6 +17,7 @@
 #include <string.h>
 
 enum { NAMES = 400, COMMITS = 60, ENTRIES = 64, FRAMES = 6, FRAME_ENTRIES = 4, TAIL = 4 };
+#define STEP 16.0 /* the time between two commits */
 
 static double coordinate(struct fuzz_input *s, double scale)
 {
@@ -53,7 +55,8 @@ struct commit {
     obb_target removes[ENTRIES];
     obb_pose frames[FRAME_ENTRIES];
     obb_str removed_frames[FRAME_ENTRIES];
-    bool framed; /* the input has frames: its last byte is even */
+    bool framed;   /* the input has frames: its last byte is even */
+    bool restarts; /* commits may restart the clock: the last byte but two says so */
     double time;
     struct obb_arena arena;
     struct obb_prepared *prepared;
@@ -128,6 +131,15 @@ static void read_frames(struct fuzz_input *s, struct commit *c)
         c->removed_frames[c->edit.remove_frame_count++] = frame_name(how);
 }
 
+/* Now and then the clock starts anew, up to seven commits earlier. */
+static void read_restart(struct fuzz_input *s, struct commit *c)
+{
+    const int how = fuzz_next(s);
+    c->edit.restart = how % 8 == 7;
+    if (c->edit.restart)
+        c->edit.time -= STEP * (how / 8 % 8);
+}
+
 static void read_commit(struct fuzz_input *s, struct commit *c, double time)
 {
     c->time = time;
@@ -140,10 +152,12 @@ static void read_commit(struct fuzz_input *s, struct commit *c, double time)
                          .poses = c->poses,
                          .frames = c->frames,
                          .remove_frames = c->removed_frames};
+    if (c->restarts)
+        read_restart(s, c);
     if (c->framed)
         read_frames(s, c);
     const int how = fuzz_next(s), count = 1 + how % 8;
-    c->edit.replace_all = how / 8 == 31;
+    c->edit.replace_all = how / 8 == 31 && !c->edit.restart; /* no request asks for both */
     for (int i = 0; i < count; i++) {
         const int first = fuzz_next(s) * 2 % NAMES, many = fuzz_next(s);
         /* A run of boxes that all take the same bytes, but for where they are; or one. */
@@ -280,9 +294,9 @@ static void tell_model(struct match *m, const struct commit *c, obb_status statu
                "another status than the model's");
     if (status != OBB_OK)
         return;
-    fuzz_check(c->done.changed == expected.changed && c->done.removed == expected.removed &&
-                   c->done.expired == expected.expired && c->done.put == expected.put &&
-                   c->done.posed == expected.posed &&
+    fuzz_check(c->done.changed == expected.changed && c->done.restarted == expected.restarted &&
+                   c->done.removed == expected.removed && c->done.expired == expected.expired &&
+                   c->done.put == expected.put && c->done.posed == expected.posed &&
                    c->done.removed_frames == expected.removed_frames &&
                    c->done.made_frames == expected.made_frames,
                "another answer than the model's");
@@ -342,10 +356,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
                "a scene");
     for (size_t i = 0; i < TAIL; i++) {
         commits[i].framed = length > 0 && bytes[length - 1] % 2 == 0;
+        commits[i].restarts = length > 2 && bytes[length - 3] % 8 == 5;
         obb_arena_init(&commits[i].arena);
     }
     for (int n = 1; n <= COMMITS && s.left > 0; n++) {
-        make(&m, &s, 16 * n, held);
+        make(&m, &s, STEP * n, held);
         rebuild(&m.rebuilding, m.scene, fuzz_next(&s) % 8);
         struct obb_view *view;
         fuzz_check(obb_view_open(m.scene, NULL, &view, NULL, NULL) == OBB_OK, "a view");

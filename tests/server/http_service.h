@@ -29,6 +29,7 @@ static const srv_log quiet = {.descriptor = -1, .level = SRV_ERROR};
 static srv_listener listener;
 static pthread_t thread;
 static const char *page_origin;
+static void (*before_loop_ends)(void);        /* frees what a test has made on the loop; or NULL */
 static _Atomic int cancelled_jobs, late_jobs; /* seen by handlers */
 
 static inline void do_hello(struct srv_request *request)
@@ -301,6 +302,8 @@ static inline void finish(void)
     srv_http_destroy(http);
     srv_listener_close(&listener);
     srv_routes_destroy(routes);
+    if (before_loop_ends != NULL)
+        before_loop_ends();
     srv_loop_destroy(loop);
     ck_assert_uint_eq(obb_budget_used(&budget), 0);
     ck_assert_uint_eq(metrics.connections, 0);

@@ -104,7 +104,7 @@ static bool is_open(int s)
     return n < 0 && errno == EAGAIN;
 }
 
-/* Scene match-1 becomes so large that its export does not fit into the kernel. */
+/* Scene match-1 becomes so large that its export does not fit into the kernel. No two boxes meet. */
 static void fill_scene(void)
 {
     static char body[1 << 19];
@@ -114,7 +114,7 @@ static void fill_scene(void)
             length +=
                 (size_t)snprintf(body + length, sizeof body - length,
                                  "%s\"b%0120d\":{\"center\":[%d,0,0],\"half_extents\":[0,0,0]}",
-                                 i > 0 ? "," : "", part * 1500 + i, i);
+                                 i > 0 ? "," : "", part * 1500 + i, part * 1500 + i);
         (void)snprintf(body + length, sizeof body - length, "}}");
         ck_assert_int_eq(ask_with(ADMIN, "POST", "/v1/scenes/match-1/commit", "%s", body), 200);
     }

@@ -66,10 +66,10 @@ START_TEST(the_lines_to_try_carry_a_token_where_one_is_needed)
     static const char token[] = "-H \"Authorization: Bearer $TOKEN\" ";
     static const char *const urls[] = {"http://127.0.0.1:7480", "unix:/run/obbd.sock"};
     for (size_t i = 0; i < 4; i++) {
-        char text[2048];
+        char text[2048] = "";
         FILE *out = fmemopen(text, sizeof text, "w");
         ck_assert_ptr_nonnull(out);
-        srv_demo_hints(out, urls[i % 2], i >= 2);
+        srv_demo_hints(out, urls[i % 2], i >= 2, true);
         ck_assert_int_eq(fclose(out), 0);
         size_t lines = 0, carried = 0;
         for (const char *at = text; (at = strstr(at, "  curl ")) != NULL; lines++) {
@@ -79,6 +79,27 @@ START_TEST(the_lines_to_try_carry_a_token_where_one_is_needed)
         ck_assert_uint_eq(lines, 3);
         ck_assert_uint_eq(carried, i >= 2 ? 3 : 0);
     }
+}
+END_TEST
+
+static void check_hint(const char *url, bool page, const char *begins)
+{
+    char text[2048] = "";
+    FILE *out = fmemopen(text, sizeof text, "w");
+    ck_assert_ptr_nonnull(out);
+    srv_demo_hints(out, url, false, page);
+    ck_assert_int_eq(fclose(out), 0);
+    ck_assert_msg(strncmp(text, begins, strlen(begins)) == 0, "%s: %s", url, text);
+}
+
+START_TEST(the_first_line_says_where_the_page_is_or_how_it_is_built)
+{
+    check_hint("http://127.0.0.1:7480", true,
+               "open:\n  http://127.0.0.1:7480/ for the web editor, http://127.0.0.1:7480/docs for "
+               "the reference\ntry:\n");
+    check_hint("http://[::1]:7480", false,
+               "no web editor is built in; make page-deps run does that\ntry:\n");
+    check_hint("unix:/run/obbd.sock", true, "try:\n"); /* no browser goes there */
 }
 END_TEST
 
@@ -129,6 +150,7 @@ int main(void)
     TCase *tc = tcase_create("start");
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_set_timeout(tc, test_timeout(60));
+    tcase_add_test(tc, the_first_line_says_where_the_page_is_or_how_it_is_built);
     tcase_add_test(tc, every_failing_allocation_is_an_error);
     tcase_add_test(tc, a_history_beyond_its_maximum_is_refused);
     tcase_add_test(tc, the_lines_to_try_carry_a_token_where_one_is_needed);

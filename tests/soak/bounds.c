@@ -312,7 +312,9 @@ static void end(struct sender *s, bool by_daemon)
     if (!by_daemon && s->manner == READS && s->status == 0)
         surprise(s, "no answer within %.0f s; %zu of %zu bytes of the request were taken",
                  peer_seconds() - s->since, s->sent, s->request.length);
-    if (cut && hears && s->sent == s->request.length)
+    const bool had_its_time =
+        s->request.fleeting && s->status == 200 && peer_seconds() - s->since >= REQUEST_TIMEOUT_S;
+    if (cut && hears && s->sent == s->request.length && !had_its_time)
         surprise(s, "closed %s the answer to the whole request%s after %.1f s",
                  s->status == 0 ? "before" : "in the middle of",
                  s->manner == HALF ? ", whose client has closed its sending half," : "",

@@ -49,6 +49,8 @@ struct worst_part {
 struct worst_request {
     worst_kind kind;
     bool slow;     /* worth reading slowly: the answer is a stream */
+    bool fleeting; /* the answer is longer than --request-timeout lasts, and its state goes: it is
+                    * cut after that time, as the contract says */
     int also[3];   /* statuses that this request can cause beside 200, 413, 422, 503 */
     size_t length; /* of all bytes */
     struct worst_part parts[WORST_PARTS]; /* the first is the head */

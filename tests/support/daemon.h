@@ -39,6 +39,10 @@ double daemon_memory_mib(const struct test_daemon *daemon, const char *what);
 int daemon_dial(const struct test_daemon *daemon);
 void dial_send(int fd, const char *text);
 
+/* Sends a request over such a connection and reads the answer, which has a length. Returns its
+ * status, and its head and body; 0: the connection broke. */
+int dial_exchange(int fd, const char *request, char *answer, size_t size);
+
 /* The answer of one exchange. Strings are terminated and owned by the answer. */
 struct http_answer {
     long status;

@@ -6,7 +6,7 @@ const FACTOR = Number(process.env.TIMEOUT_FACTOR ?? 1);
 export const TIMEOUT_MS = 15_000 * FACTOR;
 
 /** A daemon on loopback; it ends with stop(), or with the tests. */
-export async function startDaemon(port = 0, options = ["--demo"]) {
+export async function startDaemon(port = 0, options = ["--demo=still"]) {
     const program = process.env.OBBD;
     assert.ok(program, "OBBD must name the daemon to test");
     const child = spawn(program, [...options, "--listen", `127.0.0.1:${port}`], { stdio: ["ignore", "pipe", "pipe"] });

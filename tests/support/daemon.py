@@ -1,5 +1,7 @@
 """The daemon as a child process, for tests that run under Python."""
 
+import hashlib
+import json
 import os
 import re
 import subprocess
@@ -28,3 +30,12 @@ class Daemon:
 
     def __exit__(self, *_):
         assert self.stop() == 0
+
+
+def token_file(folder, token):
+    """Writes a file for --token-file by which this token may read and write all scenes, and returns its name."""
+    entry = {"name": "test", "sha256": hashlib.sha256(token.encode()).hexdigest(), "scopes": ["read", "write"], "scenes": ["*"]}
+    file = os.path.join(folder, "tokens.json")
+    with open(file, "w", encoding="utf-8") as out:
+        json.dump({"tokens": [entry]}, out)
+    return file

@@ -113,87 +113,95 @@ struct model_layers_state *model_layers_state(const struct boxes_world *world, u
     return state;
 }
 
-obb_status model_layers_join(struct obb_join *join, bool backwards)
+/* Returns whether the judge refuses a pair, overlapping or not. */
+static bool refuses(const struct model_layers_join *join, const struct obb_version *a,
+                    const struct obb_version *b)
 {
-    for (;;) {
-        obb_status status = OBB_NO_MEMORY;
-        const size_t chunks = obb_join_advance(join, &status);
-        if (chunks == 0)
-            return status;
-        for (size_t i = 0; i < chunks; i++) {
-            status = obb_join_chunk(join, backwards ? chunks - 1 - i : i);
-            if (status != OBB_OK)
-                return status;
-        }
-    }
+    const bool plain = obb_version_plain(a) && obb_version_plain(b);
+    return !(plain && join->plain_pass) && (a->id + b->id) % 5 == 0;
 }
 
-void model_layers_check_join(struct obb_join *join, const struct model_layers_state *state,
-                             double margin, const bool *moved, struct model_layers_counts *counts)
+static bool judge(void *context, const struct obb_version *a, const struct obb_version *b,
+                  obb_verdict verdict, size_t *doubts)
 {
-    const size_t count = obb_join_pair_count(join);
-    const obb_join_pair *pairs = obb_join_pairs(join);
+    const struct model_layers_join *join = context;
+    const obb_solid solid_a = obb_solid_from_box(&a->box, join->dimensions),
+                    solid_b = obb_solid_from_box(&b->box, join->dimensions);
+    const bool overlap = obb_shape_boxes(&solid_a, &solid_b, join->margin);
+    ck_assert(overlap || verdict == OBB_DOUBT);
+    join->counts->sure += verdict == OBB_SURE;
+    join->counts->doubt += verdict == OBB_DOUBT;
+    *doubts += verdict == OBB_DOUBT;
+    return overlap && !refuses(join, a, b);
+}
+
+obb_status model_layers_join(const struct obb_layers *layers, uint64_t revision,
+                             struct model_layers_join *join)
+{
+    const obb_join_wish wish = {.margin = join->margin,
+                                .list = join->list,
+                                .limit = join->limit,
+                                .plain_pass = join->plain_pass,
+                                .judge = judge,
+                                .context = join};
+    struct obb_join *made = NULL;
+    join->dimensions = obb_layers_dimensions(layers);
+    obb_status status =
+        join->moved == NULL
+            ? obb_join_create(layers, revision, &wish, join->cancel, join->budget, &made)
+            : obb_join_create_moved(layers, revision, &wish, join->moved, join->moved_count,
+                                    join->cancel, join->budget, &made);
+    while (status == OBB_OK) {
+        const size_t chunks = obb_join_advance(made, &status);
+        if (chunks == 0)
+            break;
+        for (size_t i = 0; i < chunks && status == OBB_OK; i++)
+            status = obb_join_chunk(made, join->backwards ? chunks - 1 - i : i);
+    }
+    if (status == OBB_OK) {
+        join->found = obb_join_count(made);
+        join->boxes = obb_join_take_boxes(made);
+        join->ranks = obb_join_take_ranks(made, &join->base);
+        ck_assert_ptr_null(obb_join_take_boxes(made));
+        ck_assert(join->boxes == NULL || join->ranks == NULL);
+        ck_assert(join->list != OBB_JOIN_COUNT || (join->boxes == NULL && join->ranks == NULL));
+        ck_assert_uint_le(join->found.pairs, join->found.candidates);
+    }
+    obb_join_destroy(made);
+    return status;
+}
+
+/* Returns whether the join lists that pair at that place. */
+static bool lists_at(const struct model_layers_join *join, size_t at, const struct obb_version *a,
+                     const struct obb_version *b)
+{
+    if (join->ranks != NULL)
+        return join->base + (join->ranks[at] >> 32) == a->id &&
+               join->base + (uint32_t)join->ranks[at] == b->id;
+    return join->boxes[at].a == a && join->boxes[at].b == b;
+}
+
+void model_layers_check_join(const struct model_layers_join *join,
+                             const struct model_layers_state *state, const bool *moved)
+{
     size_t at = 0;
     for (size_t i = 0; i < state->count; i++)
         for (size_t k = i + 1; k < state->count; k++) {
-            const bool listed =
-                at < count && pairs[at].a == state->boxes[i] && pairs[at].b == state->boxes[k];
-            const bool wanted = moved == NULL || moved[i] || moved[k];
-            const bool overlap = obb_shape_boxes(&state->solids[i], &state->solids[k], margin);
-            if (wanted && overlap)
-                ck_assert_msg(listed, "pair %zu of %zu: %zu %zu missing", at, count, i, k);
-            if (listed) {
-                ck_assert(wanted);
-                ck_assert(overlap || pairs[at].verdict == OBB_DOUBT);
-                counts->sure += pairs[at].verdict == OBB_SURE;
-                counts->doubt += pairs[at].verdict == OBB_DOUBT;
-                at++;
-            }
-            counts->pairs += wanted && overlap;
-            counts->checked++;
+            join->counts->checked++;
+            if ((moved != NULL && !moved[i] && !moved[k]) ||
+                refuses(join, state->boxes[i], state->boxes[k]) ||
+                !obb_shape_boxes(&state->solids[i], &state->solids[k], join->margin))
+                continue;
+            if (at < join->found.listed)
+                ck_assert_msg(lists_at(join, at, state->boxes[i], state->boxes[k]),
+                              "pair %zu of %zu: %zu %zu missing", at, join->found.listed, i, k);
+            at++;
         }
-    ck_assert_uint_eq(at, count); /* nothing else, and in this order */
-}
-
-/* Returns the place of a box in the state. */
-static size_t place_of(const struct model_layers_state *state, const struct obb_version *box)
-{
-    for (size_t i = 0; i < state->count; i++)
-        if (state->boxes[i] == box)
-            return i;
-    ck_abort_msg("a box that is not alive");
-    return 0;
-}
-
-void model_layers_check_counting(struct obb_join *join, const struct model_layers_state *state,
-                                 double margin, struct model_layers_counts *counts)
-{
-    const size_t count = obb_join_pair_count(join);
-    const obb_join_pair *pairs = obb_join_pairs(join);
-    bool *seen = calloc(state->count * state->count + 1, sizeof *seen);
-    size_t found = obb_join_counted(join), expected = 0;
-    ck_assert_ptr_nonnull(seen);
-    for (size_t p = 0; p < count; p++) {
-        const size_t a = place_of(state, pairs[p].a), b = place_of(state, pairs[p].b);
-        const bool overlap = obb_shape_boxes(&state->solids[a], &state->solids[b], margin);
-        ck_assert_uint_lt(pairs[p].a->id, pairs[p].b->id);
-        ck_assert(!seen[a * state->count + b]);
-        seen[a * state->count + b] = true;
-        ck_assert(overlap || pairs[p].verdict == OBB_DOUBT);
-        ck_assert(!pairs[p].plain ||
-                  (obb_version_plain(pairs[p].a) && obb_version_plain(pairs[p].b)));
-        ck_assert(!pairs[p].plain || pairs[p].verdict == OBB_DOUBT);
-        counts->sure += pairs[p].verdict == OBB_SURE;
-        counts->doubt += pairs[p].verdict == OBB_DOUBT;
-        found += overlap;
-    }
-    for (size_t i = 0; i < state->count; i++)
-        for (size_t k = i + 1; k < state->count; k++, counts->checked++)
-            expected += obb_shape_boxes(&state->solids[i], &state->solids[k], margin);
-    ck_assert_uint_eq(found, expected);
-    counts->pairs += expected;
-    counts->counted += obb_join_counted(join);
-    free(seen);
+    ck_assert_uint_eq(at, join->found.pairs);
+    const size_t limit = join->list == OBB_JOIN_COUNT ? 0 : join->limit;
+    ck_assert_uint_eq(join->found.listed, at < limit ? at : limit);
+    join->counts->pairs += at;
+    join->counts->listed += join->found.listed;
 }
 
 struct obb_layers *model_layers_of_scene(struct boxes_world *world, boxes_kind kind, size_t count,

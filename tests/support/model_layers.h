@@ -49,24 +49,41 @@ struct model_layers_state {
 /* Finds them by looking at every version. The caller frees the result. */
 struct model_layers_state *model_layers_state(const struct boxes_world *world, uint64_t revision);
 
-/* Runs all phases of a join, the chunks of each forwards or backwards. Returns the first status
- * that is not OBB_OK. */
-obb_status model_layers_join(struct obb_join *join, bool backwards);
-
 /* What the checks below have seen so far. */
 struct model_layers_counts {
-    size_t pairs, sure, doubt, checked, counted;
+    size_t pairs, listed, checked;
+    size_t sure, doubt; /* pairs that joins have asked about */
 };
 
-/* Asserts that the join lists every overlapping pair once, in order, that every SURE pair overlaps,
- * and, unless `moved` is NULL, that one box of every pair is among the moved. */
-void model_layers_check_join(struct obb_join *join, const struct model_layers_state *state,
-                             double margin, const bool *moved, struct model_layers_counts *counts);
+/* A join to be checked, and what its judge is to know. */
+struct model_layers_join {
+    double margin;
+    obb_join_list list;
+    size_t limit;
+    bool plain_pass;
+    const struct obb_version *const *moved; /* NULL: all pairs */
+    size_t moved_count;
+    bool backwards; /* the chunks of each phase are run in this order */
+    const atomic_bool *cancel;
+    struct obb_budget *budget;
+    int dimensions;
+    struct model_layers_counts *counts;
+    /* What came out of it; the caller frees the lists by obb_budget_free. */
+    obb_join_counts found;
+    obb_box_pair *boxes;
+    uint64_t *ranks, base;
+};
 
-/* Asserts that what a counting join counted and those of its kept pairs that overlap are as many as
- * the overlapping pairs, that each kept pair is a pair of the state, kept once and not to be
- * counted, and that its marks are true. */
-void model_layers_check_counting(struct obb_join *join, const struct model_layers_state *state,
-                                 double margin, struct model_layers_counts *counts);
+/* Runs a join, whose judge makes the double test, asserts that sure pairs overlap, and refuses a
+ * fifth of the pairs that it must be asked for. Returns the first status that is not OBB_OK; then
+ * there is nothing to free. */
+obb_status model_layers_join(const struct obb_layers *layers, uint64_t revision,
+                             struct model_layers_join *join);
+
+/* Asserts that the join found the pairs of the state that overlap and are not refused, counted them,
+ * and listed the first ones up to its limit in order; unless moved is NULL, only those of which one
+ * box is moved. */
+void model_layers_check_join(const struct model_layers_join *join,
+                             const struct model_layers_state *state, const bool *moved);
 
 #endif

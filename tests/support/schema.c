@@ -355,6 +355,29 @@ static bool fits_not(struct check *check, json_t *schema, json_t *value)
     return unwanted ? fault(check, "fits a schema that it must not fit") : true;
 }
 
+/* Returns the reference that the discriminator maps the value's property to, or NULL. */
+static const char *mapped(json_t *discriminator, json_t *value)
+{
+    const char *name = json_string_value(json_object_get(discriminator, "propertyName"));
+    const char *word = json_string_value(json_object_get(value, name));
+    if (word == NULL)
+        return NULL;
+    return json_string_value(json_object_get(json_object_get(discriminator, "mapping"), word));
+}
+
+/* Stands before the oneOf that it serves, so that a fault is one of the schema that is meant. */
+static bool fits_discriminator(struct check *check, json_t *discriminator, json_t *value)
+{
+    const char *reference = mapped(discriminator, value);
+    if (reference == NULL)
+        return fault(check, "the member %s does not say which schema is meant",
+                     json_string_value(json_object_get(discriminator, "propertyName")));
+    struct evaluated unused = {.names = NULL};
+    const bool ok = fits(check, follow(check->schema->root, reference), value, &unused);
+    json_decref(unused.names);
+    return ok;
+}
+
 static bool fits_applicator(struct check *check, const char *keyword, json_t *with, json_t *value,
                             struct evaluated *evaluated)
 {
@@ -374,6 +397,8 @@ static bool fits_applicator(struct check *check, const char *keyword, json_t *wi
         return count > 1 ? fault(check, "fits %zu schemas of which just one may fit", count)
                          : count == 1;
     }
+    if (strcmp(keyword, "discriminator") == 0)
+        return fits_discriminator(check, with, value);
     if (strcmp(keyword, "not") == 0)
         return fits_not(check, with, value);
     if (strcmp(keyword, "items") == 0)
@@ -436,6 +461,7 @@ static const struct {
                 {"minProperties", BELOW_NONE},
                 {"description", BELOW_NONE},
                 {"default", BELOW_NONE},
+                {"discriminator", BELOW_NONE},
                 {"properties", BELOW_MAP},
                 {"additionalProperties", BELOW_SCHEMA},
                 {"unevaluatedProperties", BELOW_SCHEMA},
@@ -445,6 +471,29 @@ static const struct {
                 {"allOf", BELOW_LIST},
                 {"anyOf", BELOW_LIST},
                 {"oneOf", BELOW_LIST}};
+
+/* A discriminator maps each schema of the oneOf beside it, and only those, by the one word that the
+ * schema allows. */
+static bool lint_discriminator(struct schema *schema, json_t *discriminator, json_t *list)
+{
+    json_t *mapping = json_object_get(discriminator, "mapping"), *reference, *one;
+    const char *name = json_string_value(json_object_get(discriminator, "propertyName")), *word;
+    bool ok = name != NULL && json_object_size(mapping) == json_array_size(list);
+    json_object_foreach(mapping, word, reference)
+    {
+        size_t i;
+        bool listed = false;
+        json_array_foreach(list, i, one) listed |=
+            json_equal(json_object_get(one, "$ref"), reference) != 0;
+        json_t *target = listed ? follow(schema->root, json_string_value(reference)) : NULL;
+        json_t *property = json_object_get(json_object_get(target, "properties"), name);
+        const char *allowed = json_string_value(json_object_get(property, "const"));
+        ok = ok && allowed != NULL && strcmp(allowed, word) == 0;
+    }
+    if (!ok)
+        (void)fprintf(stderr, "schema: the discriminator does not map the schemas of its oneOf\n");
+    return ok;
+}
 
 static bool lint_schema(struct schema *schema, json_t *at)
 {
@@ -466,6 +515,9 @@ static bool lint_schema(struct schema *schema, json_t *at)
             (void)fprintf(stderr, "schema: the keyword %s is not known\n", name);
             return false;
         }
+        if (strcmp(name, "discriminator") == 0 &&
+            !lint_discriminator(schema, with, json_object_get(at, "oneOf")))
+            return false;
         const enum below kind = keywords[i].below;
         if (kind == BELOW_SCHEMA && !lint_schema(schema, with))
             return false;

@@ -95,6 +95,23 @@ static const char *read_body(struct reader *reader)
     return begin;
 }
 
+/* Returns the lines with "# ", joined by blanks in place, or NULL if there are none. */
+static const char *read_words(struct reader *reader)
+{
+    char *words = NULL, *end = NULL;
+    while (starts(reader->at, "# ")) {
+        char *line = next_line(reader) + 2;
+        const size_t length = strlen(line);
+        if (words == NULL)
+            words = end = line;
+        else
+            *end++ = ' ';
+        (void)memmove(end, line, length + 1);
+        end += length;
+    }
+    return words;
+}
+
 static void read_exchange(struct reader *reader, struct exchange *out)
 {
     char *line = next_line(reader);
@@ -104,8 +121,7 @@ static void read_exchange(struct reader *reader, struct exchange *out)
     }
     out->title = line + 4;
     out->line = reader->line;
-    while (starts(reader->at, "# "))
-        (void)next_line(reader);
+    out->words = read_words(reader);
 
     line = next_line(reader);
     char *blank = line != NULL ? strchr(line, ' ') : NULL;

@@ -16,6 +16,7 @@ enum { EXCHANGE_HEADERS = 8 }; /* the most that a request or an answer may have 
 
 struct exchange {
     const char *title; /* a sentence */
+    const char *words; /* the lines with # below it, joined; NULL: none */
     const char *method;
     const char *target; /* path and query string, as sent */
     struct exchange_header sent[EXCHANGE_HEADERS];

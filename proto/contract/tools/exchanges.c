@@ -22,13 +22,13 @@ static json_t *headers_of(const struct exchange_header *headers, size_t count)
 static void write_line(const char *file, const struct exchange *exchange)
 {
     json_t *line = json_pack(
-        "{s:s, s:i, s:s, s:s, s:s, s:o, s:s, s:o, s:i, s:o, s:s, s:o}", "file", file, "line",
-        exchange->line, "title", exchange->title, "method", exchange->method, "target",
-        exchange->target, "headers", headers_of(exchange->sent, exchange->sent_count),
-        "request_type", exchange_request_type(exchange), "request",
-        string_or_null(exchange->request), "status", exchange->status, "expected",
-        headers_of(exchange->expected, exchange->expected_count), "answer_type",
-        exchange_answer_type(exchange), "answer", string_or_null(exchange->answer));
+        "{s:s, s:i, s:s, s:o, s:s, s:s, s:o, s:s, s:o, s:i, s:o, s:s, s:o}", "file", file, "line",
+        exchange->line, "title", exchange->title, "words", string_or_null(exchange->words),
+        "method", exchange->method, "target", exchange->target, "headers",
+        headers_of(exchange->sent, exchange->sent_count), "request_type",
+        exchange_request_type(exchange), "request", string_or_null(exchange->request), "status",
+        exchange->status, "expected", headers_of(exchange->expected, exchange->expected_count),
+        "answer_type", exchange_answer_type(exchange), "answer", string_or_null(exchange->answer));
     char *text = json_dumps(line, JSON_COMPACT);
     if (text == NULL || puts(text) < 0)
         exit(EXIT_FAILURE);

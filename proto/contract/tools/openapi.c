@@ -1,4 +1,4 @@
-/* openapi DOCUMENT.yaml EXAMPLES.http... - writes the OpenAPI document as a C array of JSON bytes.
+/* openapi DOCUMENT.yaml EXAMPLES.http... - writes the OpenAPI document as compact JSON.
  * The exchanges of the example files become the examples of the operations that they use. */
 #include "proto/contract/tools/exchange.h"
 
@@ -224,19 +224,9 @@ static void add_file(json_t *root, const char *file)
 
 /* ---- JSON out -------------------------------------------------------------------------------- */
 
-/* Writes compact JSON as a C array of bytes. */
-struct writer {
-    size_t column;
-};
+static void write_text(const char *text) { (void)fputs(text, stdout); }
 
-static void write_text(struct writer *writer, const char *text)
-{
-    for (; *text != '\0'; text++)
-        if (printf("%u,", (unsigned)(unsigned char)*text) < 0 || ++writer->column % 32 == 0)
-            (void)putchar('\n');
-}
-
-static void write_number(struct writer *writer, const json_t *number)
+static void write_number(const json_t *number)
 {
     char text[64] = "";
     if (json_is_integer(number)) {
@@ -251,39 +241,39 @@ static void write_number(struct writer *writer, const json_t *number)
         if (value == 0.0 && signbit(value))
             (void)strcpy(text, "-0.0");
     }
-    write_text(writer, text);
+    write_text(text);
 }
 
-static void write_value(struct writer *writer, json_t *value)
+static void write_value(json_t *value)
 {
     const char *key;
     json_t *member;
     size_t i = 0;
     if (json_is_object(value)) {
-        write_text(writer, "{");
+        write_text("{");
         json_object_foreach(value, key, member)
         {
-            write_text(writer, i++ > 0 ? "," : "");
+            write_text(i++ > 0 ? "," : "");
             json_t *name = json_string(key);
-            write_value(writer, name);
+            write_value(name);
             json_decref(name);
-            write_text(writer, ":");
-            write_value(writer, member);
+            write_text(":");
+            write_value(member);
         }
-        write_text(writer, "}");
+        write_text("}");
     } else if (json_is_array(value)) {
-        write_text(writer, "[");
+        write_text("[");
         json_array_foreach(value, i, member)
         {
-            write_text(writer, i > 0 ? "," : "");
-            write_value(writer, member);
+            write_text(i > 0 ? "," : "");
+            write_value(member);
         }
-        write_text(writer, "]");
+        write_text("]");
     } else if (json_is_number(value)) {
-        write_number(writer, value);
+        write_number(value);
     } else {
         char *text = json_dumps(value, JSON_ENCODE_ANY);
-        write_text(writer, text);
+        write_text(text);
         free(text);
     }
 }
@@ -298,9 +288,7 @@ int main(int argc, char **argv)
     json_t *root = load_yaml(argv[1]);
     for (int i = 2; i < argc; i++)
         add_file(root, argv[i]);
-    struct writer writer = {0};
-    write_value(&writer, root);
-    (void)putchar('\n');
+    write_value(root);
     json_decref(root);
     return fflush(stdout) == 0 && !ferror(stdout) ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -342,8 +342,8 @@ static uint64_t hash_of_answers(const obb_result *result)
     }
     hash = report_mix(hash, result->pair_count);
     for (size_t i = 0; i < result->pair_count; i++)
-        hash = report_mix(report_mix(hash, obb_view_id(result->pairs[i].a)),
-                          obb_view_id(result->pairs[i].b));
+        hash = report_mix(report_mix(hash, obb_result_id(result, i, false)),
+                          obb_result_id(result, i, true));
     return hash;
 }
 

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SEED = 20261120, MOVE_SHARE = 10 /* one in so many moves */, DECIDE_CHUNK = 8192 };
+enum { SEED = 20261120, MOVE_SHARE = 10 /* one in so many moves */ };
 
 const ours_scene ours_scenes[OURS_SCENES] = {
     {"uniform", 1000},     {"uniform", 10000}, {"uniform", 100000}, {"uniform", 1000000},
@@ -194,82 +194,68 @@ static struct obb_layers *build_layers(const struct ours_world *world,
     return layers;
 }
 
-/* The double test where floats are in doubt: a pair that is apart loses its first id. */
-struct decision {
-    const obb_join_pair *pairs;
-    size_t count;
-    uint32_t (*list)[2];
-    bool exact, done;
-    size_t doubtful[DECIDE_CHUNK]; /* per chunk */
-    size_t kept[DECIDE_CHUNK];
-};
-
-static size_t advance_decision(void *work, obb_status *out_status)
+/* The double test where floats are in doubt. */
+static bool decide(void *context, const struct obb_version *a, const struct obb_version *b,
+                   obb_verdict verdict, size_t *doubts)
 {
-    struct decision *d = work;
-    *out_status = OBB_OK;
-    const bool done = d->done;
-    d->done = true;
-    return done ? 0 : (d->count + DECIDE_CHUNK - 1) / DECIDE_CHUNK;
+    const bool exact = *(const bool *)context;
+    if (verdict == OBB_SURE || !exact)
+        return true;
+    const obb_solid solid_a = obb_solid_from_box(&a->box, 3),
+                    solid_b = obb_solid_from_box(&b->box, 3);
+    ++*doubts;
+    return obb_sat_overlap(&solid_a, &solid_b);
 }
 
-static obb_status decide_chunk(void *work, size_t chunk)
+/* Runs a join on the index of the world. The caller destroys it. */
+static struct obb_join *run_join(const struct ours_world *world, struct crew *crew,
+                                 obb_join_list list, bool exact)
 {
-    struct decision *d = work;
-    const size_t first = chunk * DECIDE_CHUNK;
-    const size_t end = first + DECIDE_CHUNK < d->count ? first + DECIDE_CHUNK : d->count;
-    size_t kept = 0, doubtful = 0;
-    for (size_t i = first; i < end; i++) {
-        const obb_join_pair *pair = &d->pairs[i];
-        if (pair->verdict != OBB_SURE && d->exact) {
-            doubtful++;
-            const obb_solid a = obb_solid_from_box(&pair->a->box, 3);
-            const obb_solid b = obb_solid_from_box(&pair->b->box, 3);
-            if (!obb_sat_overlap(&a, &b))
-                continue;
-        }
-        d->list[first + kept][0] = (uint32_t)pair->a->id;
-        d->list[first + kept++][1] = (uint32_t)pair->b->id;
-    }
-    d->kept[chunk] = kept;
-    d->doubtful[chunk] = doubtful;
-    return OBB_OK;
+    const obb_join_wish wish = {
+        .list = list, .limit = SIZE_MAX, .plain_pass = true, .judge = decide, .context = &exact};
+    struct obb_join *join;
+    require(obb_join_create(world->layers, world->revision, &wish, NULL, NULL, &join) == OBB_OK,
+            "a join");
+    const crew_work joining = {advance_join, run_join_chunk, join};
+    require(crew_run(crew, &joining) == OBB_OK, "a join");
+    return join;
 }
 
 static void find_pairs(struct ours_world *world, unsigned workers, struct crew *crew, bool exact,
                        ours_pairs *out)
 {
     const double begun = report_clock(workers);
-    struct obb_join *join;
-    require(obb_join_create(world->layers, world->revision, 0, NULL, NULL, &join) == OBB_OK,
-            "a join");
-    const crew_work joining = {advance_join, run_join_chunk, join};
-    require(crew_run(crew, &joining) == OBB_OK, "a join");
-    const double joined = report_clock(workers);
-    static struct decision d;
-    d.pairs = obb_join_pairs(join);
-    d.count = obb_join_pair_count(join);
-    d.exact = exact;
-    d.done = false;
-    require(d.count <= (size_t)DECIDE_CHUNK * DECIDE_CHUNK, "room for pairs");
-    if (d.count > world->pair_room) {
+    struct obb_join *join = run_join(world, crew, OBB_JOIN_RANKS, exact);
+    const obb_join_counts found = obb_join_count(join);
+    if (found.listed > world->pair_room) {
         free(world->pairs);
-        world->pair_room = d.count + d.count / 4;
+        world->pair_room = found.listed + found.listed / 4;
         world->pairs = must(malloc(world->pair_room * sizeof *world->pairs));
     }
-    d.list = world->pairs;
-    const crew_work deciding = {advance_decision, decide_chunk, &d};
-    require(crew_run(crew, &deciding) == OBB_OK, "deciding");
-    *out = (ours_pairs){.list = world->pairs, .candidates = d.count, .join = joined - begun};
-    for (size_t chunk = 0; chunk * DECIDE_CHUNK < d.count; chunk++) {
-        const size_t first = chunk * DECIDE_CHUNK;
-        if (out->count != first)
-            memmove(d.list + out->count, d.list + first, d.kept[chunk] * sizeof *d.list);
-        out->count += d.kept[chunk];
-        out->doubtful += d.doubtful[chunk];
+    uint64_t base, *ranks = obb_join_take_ranks(join, &base);
+    for (size_t i = 0; i < found.listed; i++) {
+        world->pairs[i][0] = (uint32_t)(base + (ranks[i] >> 32));
+        world->pairs[i][1] = (uint32_t)(base + (uint32_t)ranks[i]);
     }
+    obb_budget_free(ranks);
     obb_join_destroy(join);
-    out->decide = report_clock(workers) - joined;
+    *out = (ours_pairs){.list = world->pairs,
+                        .count = found.listed,
+                        .candidates = found.candidates,
+                        .doubtful = found.doubts,
+                        .join = report_clock(workers) - begun};
+}
+
+double ours_count_pairs(struct ours_world *world, size_t *out_count)
+{
+    struct crew *crew = crew_create(1);
+    const double begun = report_clock(1);
+    struct obb_join *join = run_join(world, crew, OBB_JOIN_COUNT, true);
+    *out_count = obb_join_count(join).pairs;
+    obb_join_destroy(join);
+    const double took = report_clock(1) - begun;
+    crew_destroy(crew);
+    return took;
 }
 
 double ours_all_pairs(struct ours_world *world, const char *kernel, unsigned workers, bool exact,

@@ -50,7 +50,7 @@ typedef struct ours_pairs {
     size_t count;
     size_t candidates,
         doubtful; /* pairs that passed the float test; those of them that the double test decided */
-    double build, join, decide; /* seconds of each stage */
+    double build, join; /* seconds of each stage */
 } ours_pairs;
 
 /* Builds an index over all boxes and finds all pairs that touch. Returns the seconds of both.
@@ -59,6 +59,9 @@ typedef struct ours_pairs {
 double ours_all_pairs(struct ours_world *world, const char *kernel, unsigned workers, bool exact,
                       ours_pairs *out);
 uint64_t ours_pairs_hash(const ours_pairs *pairs);
+
+/* Counts all pairs with the index of the last call, without listing them. Returns seconds. */
+double ours_count_pairs(struct ours_world *world, size_t *out_count);
 
 /* Returns the gap by the double test, in scene units. > 0: apart. <= 0: overlapping. */
 double ours_gap(const struct ours_world *world, uint32_t id_a, uint32_t id_b);

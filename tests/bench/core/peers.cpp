@@ -3,10 +3,12 @@
 // move, single queries, and tests of one pair. Compares every answer with ours: a pair on which a
 // peer differs must be within 1e-5 of touching. Prints the goals and draws the times.
 //
-// Usage: peers OUT.csv CHART.svg. Environment: QUICK (without the million), COMMIT.
+// Usage: peers OUT.csv CHART.svg. Environment: QUICK (without the million), COMMIT, YARDSTICK (a program that
+// searches all pairs of a file, see yardstick.h).
 
 #include "tests/bench/core/ours.h"
 #include "tests/bench/core/report.h"
+#include "tests/bench/core/yardstick.h"
 
 #include <embree3/rtcore.h>
 
@@ -582,6 +584,42 @@ void all_pairs(const ours_scene &scene)
     ours_world_free(world);
 }
 
+// ---- Beside the yardstick ---------------------------------------------------------------------------------------------------
+
+enum { TURNS = 9 };
+
+// All pairs with the index there, counted, and from nothing, as multiples of what the search alone takes.
+void beside_yardstick(const ours_scene &scene)
+{
+    const size_t n = scene.count;
+    ours_world *world = ours_world_make(&scene, 0);
+    double listed = 0, counted = 0, nothing = 0;
+    const double search = yardstick_run(world, TURNS);
+    for (int turn = 0; turn < TURNS; turn++) {
+        ours_pairs found;
+        size_t count;
+        nothing = best(nothing, ours_all_pairs(world, nullptr, 1, true, &found));
+        listed = best(listed, found.join);
+        counted = best(counted, ours_count_pairs(world, &count));
+        if (count != found.count)
+            report_failure("a count of pairs");
+    }
+    const std::string what = std::string("beside the yardstick: ") + scene.name;
+    report_figure(what.c_str(), n, "yardstick", search * 1e3, "ms");
+    report_figure(what.c_str(), n, "listed", listed * 1e3, "ms");
+    report_figure(what.c_str(), n, "counted", counted * 1e3, "ms");
+    report_figure(what.c_str(), n, "from nothing", nothing * 1e3, "ms");
+    const bool million = n == 1000000;
+    const std::string of = std::string(scene.name) + " of " + std::to_string(n);
+    add_goal("all pairs, " + of + ", index there, against the yardstick", 1, million ? 0.7 : 0.6,
+             listed / search, true);
+    add_goal("counted, " + of + ", index there, against the yardstick", 0.8, 0.5, counted / search,
+             true);
+    add_goal("from nothing, " + of + ", against the yardstick", million ? 1.5 : 1.25,
+             million ? 1.2 : 1, nothing / search, true);
+    ours_world_free(world);
+}
+
 // ---- A tenth moves ----------------------------------------------------------------------------------------------------------
 
 struct cache_context {
@@ -660,6 +698,9 @@ void moving(size_t n)
         for (id_pairs &list : cached)
             judge("Embree with a list of pairs", false, world, all, found, list);
     }
+    if (yardstick_given())
+        add_goal("a tenth moved, against the yardstick anew", 1, 0.5,
+                 least / yardstick_run(world, TURNS), true);
     const char *what = "a tenth moved";
     report_figure(what, n, "obbd", ours * 1e3, "ms");
     report_figure(what, n, "Embree low", peer_full * 1e3, "ms");
@@ -977,6 +1018,12 @@ int main(int argc, char **argv)
         if (scene.count < 1000000 || !quick())
             all_pairs(scene);
     draw(argv[2]);
+    report_title("beside the yardstick");
+    for (const ours_scene &scene : ours_scenes)
+        if (yardstick_given() && scene.count >= 100000 && (scene.count < 1000000 || !quick()))
+            beside_yardstick(scene);
+    if (!yardstick_given())
+        std::printf("no YARDSTICK is given: its goals are left out\n");
     report_title("a tenth moved");
     moving(100000);
     report_title("single queries");

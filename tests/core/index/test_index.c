@@ -318,12 +318,12 @@ static bool ray_meets(const obb_ray *ray, const obb_bounds *b, double max_distan
     return near <= far;
 }
 
-START_TEST(rays_visit_all_whose_bounds_they_meet)
+START_TEST(rays_visit_all_that_they_hit_and_moving_boxes_all_whose_bounds_they_meet)
 {
     const struct obb_kernels *kernels[OBB_KERNEL_COUNT];
     const size_t kernel_count = kernels_here(kernels);
     test_rng rng = {.s = 20261123};
-    size_t asked = 0, met = 0, visits = 0;
+    size_t asked = 0, met = 0, visits = 0, hits = 0, hit_visits = 0;
     for (boxes_kind kind = 0; kind < BOXES_KINDS; kind++)
         for (int dimensions = 2; dimensions <= 3; dimensions++)
             for (size_t s = 1; s < SIZES; s++) {
@@ -346,22 +346,28 @@ START_TEST(rays_visit_all_whose_bounds_they_meet)
                     for (size_t i = 0; i < scene.count; i++) {
                         const obb_bounds grown = {obb_sub(scene.bounds[i].min, grow),
                                                   obb_add(scene.bounds[i].max, grow)};
-                        const bool meets = ray_meets(&ray, &grown, ray.max_distance);
+                        obb_ray_hit hit;
+                        const bool meets =
+                            q % 2 == 0 ? obb_ray_cast(&ray, &scene.solids[i], OBB_INSIDE_HIT, &hit)
+                                       : ray_meets(&ray, &grown, ray.max_distance);
                         ck_assert_uint_le(seen.times[i], 1);
                         ck_assert_msg(!meets || seen.times[i] == 1, "%s %d %zu box %zu",
                                       boxes_name(kind), dimensions, sizes[s], i);
-                        met += meets;
+                        *(q % 2 == 0 ? &hits : &met) += meets;
                     }
-                    visits += seen.visits;
+                    *(q % 2 == 0 ? &hit_visits : &visits) += seen.visits;
                     seen_free(&seen);
                 }
                 obb_index_unref(index);
                 scene_free(&scene);
             }
-    (void)printf("rays: %zu asked, %zu met, %zu visited\n", asked, met, visits);
+    (void)printf("rays: %zu asked, %zu met, %zu visited; %zu hit, %zu visited\n", asked, met,
+                 visits, hits, hit_visits);
     ck_assert_uint_gt(asked, 1000);
     ck_assert_uint_gt(met, asked);
     ck_assert_uint_lt(visits, met + met / 4);
+    ck_assert_uint_gt(hits, asked);
+    ck_assert_uint_lt(hit_visits, hits + hits / 50);
 }
 END_TEST
 
@@ -510,7 +516,7 @@ int main(void)
     tcase_add_test(tc, bounds_find_all_that_meet_them_once_and_little_else);
     tcase_add_test(tc, a_walk_ends_when_it_is_told);
     tcase_add_test(tc, overlap_visits_all_that_do_and_is_sure_of_none_that_does_not);
-    tcase_add_test(tc, rays_visit_all_whose_bounds_they_meet);
+    tcase_add_test(tc, rays_visit_all_that_they_hit_and_moving_boxes_all_whose_bounds_they_meet);
     tcase_add_test(tc, nearest_finds_the_nearest_bounds_and_visits_few_others);
     tcase_add_test(tc, bounds_of_a_motion_hold_the_box_on_its_whole_way);
     tcase_add_test(tc, building_stops_when_cancelled_and_survives_each_failing_allocation);

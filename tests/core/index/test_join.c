@@ -26,16 +26,20 @@ START_TEST(a_join_of_what_moved_has_just_its_pairs)
                 is_moved[i] = true;
                 moved[moved_count++] = state->boxes[i];
             }
-        struct obb_join *join = NULL;
-        ck_assert_int_eq(obb_join_create_moved(model->layers, model->revision, 0, moved,
-                                               moved_count, NULL, NULL, &join),
-                         OBB_OK);
-        ck_assert_int_eq(model_layers_join(join, false), OBB_OK);
-        model_layers_check_join(join, state, 0, is_moved, &counts);
-        obb_join_destroy(join);
+        struct model_layers_join join = {.list = c % 2 == 0 ? OBB_JOIN_BOXES : OBB_JOIN_RANKS,
+                                         .limit = c % 3 == 0 ? 7 : SIZE_MAX,
+                                         .plain_pass = c % 5 != 0,
+                                         .moved = moved,
+                                         .moved_count = moved_count,
+                                         .counts = &counts};
+        ck_assert_int_eq(model_layers_join(model->layers, model->revision, &join), OBB_OK);
+        model_layers_check_join(&join, state, is_moved);
+        obb_budget_free(join.boxes);
+        obb_budget_free(join.ranks);
         free(state);
     }
     ck_assert_uint_gt(counts.pairs, 1000);
+    ck_assert_uint_gt(counts.listed, 500);
     model_layers_free(model);
 }
 END_TEST
@@ -44,8 +48,9 @@ START_TEST(joins_of_all_scenes_have_each_pair_once_with_every_kernel_and_margin)
 {
     static const size_t counts_of[] = {0, 1, 2, 16, 17, 100, 500};
     static const double margins[] = {0, -0.125, 0.25};
-    struct model_layers_counts counts = {0}, counting = {0};
-    size_t joins = 0;
+    static const size_t limits[] = {SIZE_MAX, SIZE_MAX, 0, 1, 1000};
+    struct model_layers_counts counts = {0};
+    size_t joins = 0, ranked = 0, asked = 0, doubts = 0;
     for (boxes_kind kind = 0; kind < BOXES_KINDS; kind++)
         for (int dimensions = 2; dimensions <= 3; dimensions++)
             for (size_t s = 0; s < sizeof counts_of / sizeof counts_of[0]; s++)
@@ -59,34 +64,73 @@ START_TEST(joins_of_all_scenes_have_each_pair_once_with_every_kernel_and_margin)
                     struct model_layers_state *state = model_layers_state(&world, OBB_NEVER - 1);
                     /* Distances of many pairs take long. */
                     const size_t tried = counts_of[s] <= 100 ? 3 : 2;
-                    for (size_t m = 0; m < tried; m++, joins++) {
-                        struct obb_join *join = NULL;
-                        ck_assert_int_eq(
-                            obb_join_create(layers, OBB_NEVER - 1, margins[m], NULL, NULL, &join),
-                            OBB_OK);
-                        ck_assert_int_eq(model_layers_join(join, joins % 2 == 1), OBB_OK);
-                        model_layers_check_join(join, state, margins[m], NULL, &counts);
-                        obb_join_destroy(join);
-                        ck_assert_int_eq(obb_join_create_counting(layers, OBB_NEVER - 1, margins[m],
-                                                                  NULL, NULL, &join),
-                                         OBB_OK);
-                        ck_assert_int_eq(model_layers_join(join, joins % 2 == 0), OBB_OK);
-                        model_layers_check_counting(join, state, margins[m], &counting);
-                        obb_join_destroy(join);
+                    for (size_t m = 0; m < 3 * tried; m++, joins++) {
+                        struct model_layers_join join = {.margin = margins[m / 3],
+                                                         .list = (obb_join_list)(m % 3),
+                                                         .limit = limits[joins % 5],
+                                                         .plain_pass = joins % 4 != 3,
+                                                         .backwards = joins % 2 == 1,
+                                                         .counts = &counts};
+                        const size_t before = counts.sure + counts.doubt, doubt = counts.doubt;
+                        ck_assert_int_eq(model_layers_join(layers, OBB_NEVER - 1, &join), OBB_OK);
+                        model_layers_check_join(&join, state, NULL);
+                        if (!join.plain_pass) /* all candidates were asked about */
+                            ck_assert_uint_eq(join.found.candidates,
+                                              counts.sure + counts.doubt - before);
+                        ck_assert_uint_eq(join.found.doubts, counts.doubt - doubt);
+                        asked += counts.sure + counts.doubt - before;
+                        doubts += join.found.doubts;
+                        ranked += join.ranks != NULL;
+                        obb_budget_free(join.boxes);
+                        obb_budget_free(join.ranks);
                     }
                     free(state);
                     obb_layers_unref(layers);
                     boxes_world_fini(&world);
                 }
-    (void)printf("joins: %zu, %zu pairs of %zu (%zu sure, %zu in doubt)\n", joins, counts.pairs,
-                 counts.checked, counts.sure, counts.doubt);
-    (void)printf("counting joins: %zu pairs, %zu of them counted, %zu sure ones kept\n",
-                 counting.pairs, counting.counted, counting.sure);
-    ck_assert_uint_ge(joins, 300);
-    ck_assert_uint_gt(counts.pairs, 100000);
-    ck_assert_uint_eq(counting.pairs, counts.pairs);
-    ck_assert_uint_gt(counting.counted, counting.pairs / 10);
-    ck_assert_uint_gt(counting.sure, counting.pairs / 20);
+    (void)printf("joins: %zu, %zu pairs of %zu (%zu asked about, %zu in doubt), %zu listed\n",
+                 joins, counts.pairs, counts.checked, asked, doubts, counts.listed);
+    ck_assert_uint_ge(joins, 900);
+    ck_assert_uint_ge(ranked, joins / 8);
+    ck_assert_uint_gt(counts.pairs, 300000);
+    ck_assert_uint_gt(counts.listed, counts.pairs / 5);
+    ck_assert_uint_gt(counts.sure, counts.pairs / 5); /* not plain, or all are asked about */
+    ck_assert_uint_lt(asked, counts.pairs);           /* so some pairs passed */
+    ck_assert_uint_gt(doubts, 1000);
+}
+END_TEST
+
+/* The ids of a state may be farther apart than ranks reach; then boxes are listed in their place. */
+START_TEST(a_join_of_ids_beyond_ranks_lists_boxes)
+{
+    enum { COUNT = 300 };
+    struct boxes_world world;
+    struct obb_layers *old = model_layers_of_scene(&world, BOXES_POINT, COUNT, 3, NULL);
+    const struct obb_version *added[COUNT];
+    for (size_t i = 0; i < COUNT; i++) {
+        world.versions[i].id = 1 + (i * 7919 % COUNT) * ((uint64_t)1 << 30);
+        added[i] = &world.versions[i];
+    }
+    obb_layers_unref(old);
+    struct obb_layers *empty = NULL, *layers = NULL;
+    ck_assert_int_eq(obb_layers_create(3, NULL, &empty), OBB_OK);
+    ck_assert_int_eq(obb_layers_next(empty, added, COUNT, NULL, 0, 100, &layers), OBB_OK);
+    struct model_layers_state *state = model_layers_state(&world, OBB_NEVER - 1);
+    struct model_layers_counts counts = {0};
+    for (int list = OBB_JOIN_COUNT; list <= OBB_JOIN_BOXES; list++) {
+        struct model_layers_join join = {
+            .list = (obb_join_list)list, .limit = 10000, .plain_pass = true, .counts = &counts};
+        ck_assert_int_eq(model_layers_join(layers, OBB_NEVER - 1, &join), OBB_OK);
+        ck_assert_ptr_null(join.ranks);
+        ck_assert_int_eq(join.boxes == NULL, list == OBB_JOIN_COUNT);
+        model_layers_check_join(&join, state, NULL);
+        obb_budget_free(join.boxes);
+    }
+    ck_assert_uint_gt(counts.listed, 1000);
+    free(state);
+    obb_layers_unref(layers);
+    obb_layers_unref(empty);
+    boxes_world_fini(&world);
 }
 END_TEST
 
@@ -95,31 +139,31 @@ START_TEST(a_join_stops_when_cancelled_and_survives_each_failing_allocation)
     struct boxes_world world;
     struct obb_layers *layers = model_layers_of_scene(&world, BOXES_POINT, 400, 3, NULL);
     atomic_bool cancel = true;
-    struct obb_join *join = NULL;
-    ck_assert_int_eq(obb_join_create(layers, OBB_NEVER - 1, 0, &cancel, NULL, &join), OBB_OK);
-    ck_assert_int_eq(model_layers_join(join, false), OBB_CANCELLED);
-    obb_join_destroy(join);
+    struct model_layers_counts counts = {0};
+    struct model_layers_join join = {.list = OBB_JOIN_BOXES,
+                                     .limit = SIZE_MAX,
+                                     .plain_pass = true,
+                                     .cancel = &cancel,
+                                     .counts = &counts};
+    ck_assert_int_eq(model_layers_join(layers, OBB_NEVER - 1, &join), OBB_CANCELLED);
 
-    size_t failures = 0, pairs = 0;
-    for (int counting = 0; counting < 2; counting++) {
+    join.cancel = NULL;
+    for (int list = OBB_JOIN_COUNT; list <= OBB_JOIN_BOXES; list++) {
+        size_t failures = 0;
+        join.list = (obb_join_list)list;
         for (size_t n = 1;; n++) {
-            join = NULL;
             fault_arm(n);
-            obb_status status = (counting ? obb_join_create_counting : obb_join_create)(
-                layers, OBB_NEVER - 1, 0, NULL, NULL, &join);
-            if (status == OBB_OK)
-                status = model_layers_join(join, false);
+            const obb_status status = model_layers_join(layers, OBB_NEVER - 1, &join);
             fault_arm(0);
-            pairs = status == OBB_OK ? obb_join_pair_count(join) + obb_join_counted(join) : 0;
-            obb_join_destroy(join);
             if (status == OBB_OK)
                 break;
             ck_assert_int_eq(status, OBB_NO_MEMORY);
             failures++;
         }
         ck_assert_uint_ge(failures, 4);
-        ck_assert_uint_gt(pairs, 10000);
-        failures = 0;
+        ck_assert_uint_gt(join.found.pairs, 10000);
+        obb_budget_free(join.boxes);
+        obb_budget_free(join.ranks);
     }
     obb_join_destroy(NULL);
     obb_layers_unref(layers);
@@ -135,22 +179,27 @@ START_TEST(a_join_of_what_moved_draws_its_index_from_the_budget)
     struct model_layers_state *state = model_layers_state(&world, OBB_NEVER - 1);
     size_t refused = 0;
     bool good = false;
+    struct model_layers_counts counts = {0};
     for (size_t limit = 1; !good; limit += limit / 2 + 1) {
         struct obb_budget budget;
         obb_budget_init(&budget, limit);
-        struct obb_join *join = NULL;
-        obb_status status = obb_join_create_moved(layers, OBB_NEVER - 1, 0, state->boxes,
-                                                  state->count, NULL, &budget, &join);
-        if (status == OBB_OK) {
-            ck_assert_uint_ge(obb_budget_used(&budget), (size_t)COUNT * ENTRY);
-            status = model_layers_join(join, false);
-        }
+        struct model_layers_join join = {.list = OBB_JOIN_BOXES,
+                                         .limit = SIZE_MAX,
+                                         .plain_pass = true,
+                                         .moved = state->boxes,
+                                         .moved_count = state->count,
+                                         .budget = &budget,
+                                         .counts = &counts};
+        const obb_status status = model_layers_join(layers, OBB_NEVER - 1, &join);
         ck_assert(status == OBB_OK || status == OBB_NO_MEMORY);
         ck_assert_uint_le(obb_budget_used(&budget), limit);
-        obb_join_destroy(join);
-        ck_assert_uint_eq(obb_budget_used(&budget), 0);
         good = status == OBB_OK;
         refused += !good;
+        if (good) {
+            ck_assert_uint_ge(limit, (size_t)COUNT * ENTRY);
+            obb_budget_free(join.boxes);
+        }
+        ck_assert_uint_eq(obb_budget_used(&budget), 0);
     }
     ck_assert_uint_gt(refused, 20);
     free(state);
@@ -166,6 +215,7 @@ int main(void)
     tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, a_join_of_what_moved_has_just_its_pairs);
     tcase_add_test(tc, joins_of_all_scenes_have_each_pair_once_with_every_kernel_and_margin);
+    tcase_add_test(tc, a_join_of_ids_beyond_ranks_lists_boxes);
     tcase_add_test(tc, a_join_stops_when_cancelled_and_survives_each_failing_allocation);
     tcase_add_test(tc, a_join_of_what_moved_draws_its_index_from_the_budget);
     suite_add_tcase(suite, tc);

@@ -229,11 +229,30 @@ static obb_hit alone(struct obb_scene *scene, const obb_query *query, size_t ray
     return hit;
 }
 
+/* Changes that every state takes: "b" goes, "a" is another box or a new one, "z" is new. */
+static const obb_edit *changes(void)
+{
+    static obb_target gone;
+    static obb_put puts[2];
+    static obb_edit edit;
+    gone = (obb_target){.name = obb_str_of("b")};
+    for (int i = 0; i < 2; i++)
+        puts[i] = (obb_put){.target = {.name = obb_str_of(i == 0 ? "a" : "z")},
+                            .parts = OBB_PUT_ALL,
+                            .box = {.center = {20 + 40 * i, 0, 0},
+                                    .half_extents = {3, 3, 3},
+                                    .rotation = {0, 0, 0, 1}},
+                            .attributes = {.category = 1, .mask = UINT32_MAX}};
+    edit = (obb_edit){
+        .dimensions = 3, .removes = &gone, .remove_count = 1, .puts = puts, .put_count = 2};
+    return &edit;
+}
+
 START_TEST(rays_with_times_hit_what_they_hit_alone)
 {
     test_rng rng = {.s = 20261122};
-    size_t hits = 0, misses = 0, excluded = 0, between = 0;
-    for (int round = 0; round < 8; round++) {
+    size_t hits = 0, misses = 0, excluded = 0, between = 0, changed = 0;
+    for (int round = 0; round < 16; round++) { /* in the second half of them with changes */
         struct obb_scene *scene = busy_scene(&rng);
         static obb_ray rays[RAYS];
         static double times[RAYS];
@@ -254,6 +273,7 @@ START_TEST(rays_with_times_hit_what_they_hit_alone)
             .items = {.rays = rays},
             .times = times,
             .limit = 10,
+            .with = round >= 8 ? changes() : NULL,
             .at = {.kind = OBB_AT_TIME, .clamp = true, .no_interpolation = round % 4 == 3}};
         if (round % 2 == 1) {
             query.filter.exclude = names;
@@ -271,14 +291,16 @@ START_TEST(rays_with_times_hit_what_they_hit_alone)
             obb_plan_create_timed((const struct obb_view *const *)views, &query, NULL, NULL, &plan),
             OBB_OK);
         double ns = 1e9;
-        ck_assert_int_eq(round < 4 ? obb_plan_run(plan) : obb_plan_try(plan, &ns), OBB_OK);
+        ck_assert_int_eq(round % 8 < 4 ? obb_plan_run(plan) : obb_plan_try(plan, &ns), OBB_OK);
         const obb_result *result = obb_plan_result(plan);
         ck_assert_uint_eq(result->answer_count, RAYS);
         for (size_t i = 0; i < RAYS; i++) {
             uint64_t id = 0;
             const obb_hit truth = alone(scene, &query, i, &id);
             const obb_answer *answer = &result->answers[i];
-            ck_assert_ptr_eq(result->views[i], views[i]);
+            ck_assert(query.with != NULL || result->views[i] == views[i]);
+            ck_assert(obb_view_info_get(result->views[i])->at.time ==
+                      obb_view_info_get(views[i])->at.time);
             ck_assert_uint_eq(answer->hit_count, truth.box != NULL);
             misses += truth.box == NULL;
             between += obb_view_info_get(views[i])->at.time != floor(times[i] / 10) * 10;
@@ -291,6 +313,9 @@ START_TEST(rays_with_times_hit_what_they_hit_alone)
             const char name = obb_view_name(answer->hits[0].box).bytes[0];
             ck_assert(round % 2 == 0 || (name != 'a' && name != 'd'));
             excluded += round % 2 == 0 && (name == 'a' || name == 'd');
+            changed += name == 'z' || (name == 'a' && query.with != NULL);
+            ck_assert(name != 'b' || query.with == NULL);
+            ck_assert(name != 'z' || query.with != NULL);
         }
         obb_plan_destroy(plan);
         for (size_t i = 0; i < opened_count; i++)
@@ -298,9 +323,71 @@ START_TEST(rays_with_times_hit_what_they_hit_alone)
         obb_arena_fini(&arena);
         obb_scene_destroy(scene);
     }
-    printf("%zu hits, %zu misses, %zu of boxes that a filter leaves out, %zu between commits\n",
-           hits, misses, excluded, between);
-    ck_assert(hits > 600 && misses > 100 && excluded > 50 && between > 600);
+    printf("%zu hits, %zu misses, %zu of boxes that a filter leaves out, %zu between commits, %zu "
+           "of boxes that a query puts\n",
+           hits, misses, excluded, between, changed);
+    ck_assert(hits > 1200 && misses > 200 && excluded > 100 && between > 1200 && changed > 300);
+}
+END_TEST
+
+/* Rays of equal times share what is laid over their state, and a change that one state refuses ends
+ * the query. */
+START_TEST(changes_are_laid_over_each_state_once)
+{
+    enum { MANY = 4000 };
+    struct obb_scene *scene = tick_scene(1e6, 64);
+    tick(scene, 0, "+a:0");
+    tick(scene, 10, "a:10");
+    tick(scene, 20, "-a +b:5");
+    static obb_ray rays[MANY];
+    static double times[MANY];
+    static struct obb_view *views[MANY], *opened[MANY];
+    for (size_t i = 0; i < MANY; i++) {
+        ck_assert_int_eq(obb_ray_make((obb_vec3){-9, 0, 0}, (obb_vec3){1, 0, 0}, 99, &rays[i]),
+                         OBB_OK);
+        times[i] = (double)(i % 3) * 5;
+    }
+    const obb_pose pose = {
+        .target = {.name = obb_str_of("a")}, .has_center = true, .center = {40, 0, 0}};
+    const obb_edit moved = {.dimensions = 3, .poses = &pose, .pose_count = 1};
+    obb_query query = {.kind = OBB_QUERY_RAY,
+                       .dimensions = 3,
+                       .count = MANY,
+                       .items = {.rays = rays},
+                       .times = times,
+                       .limit = 10,
+                       .with = &moved,
+                       .at = {.kind = OBB_AT_TIME, .clamp = true}};
+    for (int round = 0; round < 2; round++) {
+        struct obb_budget budget;
+        struct obb_arena arena;
+        struct obb_plan *plan;
+        size_t opened_count;
+        obb_budget_init(&budget, (size_t)4 << 20); /* of 1 KiB a ray */
+        obb_arena_init(&arena);
+        const obb_needed_moment moments = obb_query_moments(&query);
+        ck_assert_int_eq(
+            obb_views_open(scene, &moments, 1, &arena, views, opened, &opened_count, NULL), OBB_OK);
+        ck_assert_int_eq(obb_plan_create_timed((const struct obb_view *const *)views, &query, NULL,
+                                               &budget, &plan),
+                         OBB_OK);
+        ck_assert_int_eq(obb_plan_run(plan), round == 0 ? OBB_OK : OBB_NO_BOX);
+        if (round == 0) {
+            for (size_t i = 0; i < MANY; i++)
+                ck_assert(obb_plan_result(plan)->answers[i].hits[0].distance == 48);
+            ck_assert_ptr_eq(obb_plan_result(plan)->views[0], obb_plan_result(plan)->views[3]);
+            ck_assert_ptr_ne(obb_plan_result(plan)->views[0], obb_plan_result(plan)->views[1]);
+        } else {
+            ck_assert_int_eq(obb_plan_fault(plan)->group, OBB_GROUP_POSE);
+        }
+        obb_plan_destroy(plan);
+        ck_assert_uint_eq(obb_budget_used(&budget), 0);
+        for (size_t i = 0; i < opened_count; i++)
+            obb_view_close(opened[i]);
+        obb_arena_fini(&arena);
+        times[MANY - 1] = 20; /* "a" is not there any more */
+    }
+    obb_scene_destroy(scene);
 }
 END_TEST
 
@@ -392,6 +479,7 @@ int main(void)
     tcase_add_test(tc, a_plan_is_refused_or_ends_as_it_should);
     tcase_add_test(tc, every_kind_of_plan_keeps_within_its_budget);
     tcase_add_test(tc, rays_with_times_hit_what_they_hit_alone);
+    tcase_add_test(tc, changes_are_laid_over_each_state_once);
     tcase_add_test(tc, a_name_is_excluded_at_all_times);
     tcase_add_test(tc, a_state_of_other_dimensions_refuses_the_rays);
     suite_add_tcase(suite, tc);

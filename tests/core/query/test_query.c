@@ -95,6 +95,7 @@ static int by_rank_and_id(const void *a, const void *b)
 
 struct tally {
     size_t items, missing, found, cut, details;
+    size_t by_ranks; /* answers of all-pairs that list ranks */
     size_t outcomes[OBB_OUTCOME_CUT + 1], reasons[OBB_FILTERED_BY_SELF + 1];
 };
 
@@ -526,8 +527,12 @@ static void check_all_pairs(const struct world *w, const obb_query *query, const
                 continue;
             if (!query->count_only && count < query->limit) {
                 ck_assert_uint_lt(count, result->pair_count);
-                ck_assert_uint_eq(obb_view_id(result->pairs[count].a), a->id);
-                ck_assert_uint_eq(obb_view_id(result->pairs[count].b), b->id);
+                ck_assert_uint_eq(obb_result_id(result, count, false), a->id);
+                ck_assert_uint_eq(obb_result_id(result, count, true), b->id);
+                if (!query->by_id || query->want != 0) {
+                    ck_assert_uint_eq(obb_view_id(result->pairs[count].a), a->id);
+                    ck_assert_uint_eq(obb_view_id(result->pairs[count].b), b->id);
+                }
                 if ((query->want & OBB_WANT_OF_PAIR) != 0) {
                     check_details(query->want, &result->pair_details[count], &w->solids[i],
                                   &w->solids[k]);
@@ -544,6 +549,7 @@ static void check_all_pairs(const struct world *w, const obb_query *query, const
         ck_assert_ptr_null(result->pair_details);
     tally->found += count;
     tally->cut += result->truncated;
+    tally->by_ranks += result->pair_ranks != NULL;
 }
 
 static void check_result(const struct world *w, const obb_query *query, const obb_result *result,
@@ -781,6 +787,7 @@ static struct asked random_query(struct model_scene *model, const struct world *
         q->limit = test_below(rng, test_below(rng, 2) == 0 ? 3 : 10);
     if (kind == OBB_QUERY_ALL_PAIRS && test_below(rng, 4) == 0)
         q->count_only = true;
+    q->by_id = kind == OBB_QUERY_ALL_PAIRS && test_below(rng, 2) == 0;
     if (kind == OBB_QUERY_PAIRS || kind == OBB_QUERY_ALL_PAIRS || kind == OBB_QUERY_OVERLAP) {
         if (test_below(rng, 2) == 0)
             q->want = (unsigned)test_below(rng, 256);
@@ -980,6 +987,8 @@ static void compare_with_brute_force(obb_query_kind kind, int dimensions)
                all[i]->cut, all[i]->details);
         ck_assert_uint_gt(all[i]->found, rounds / 3);
     }
+    if (kind == OBB_QUERY_ALL_PAIRS)
+        ck_assert(now.by_ranks + past.by_ranks >= rounds / 20 && between.by_ranks == 0);
     size_t outcomes[OBB_OUTCOME_CUT + 1] = {0}, reasons[OBB_FILTERED_BY_SELF + 1] = {0};
     printf("explained:");
     for (size_t o = 0; o <= OBB_OUTCOME_CUT; o++) {
@@ -1241,7 +1250,7 @@ START_TEST(pages_put_together_are_the_whole)
         struct world w = world_at(&model, 10, i % 2 == 0 ? 0.0 : 0.75);
         struct asked a = random_query(&model, &w, OBB_QUERY_ALL_PAIRS, 0);
         a.query.limit = SIZE_MAX;
-        a.query.count_only = false;
+        a.query.count_only = a.query.by_id = false;
         struct obb_plan *whole = planned(&w, &a.query);
         ck_assert_int_eq(obb_plan_run(whole), OBB_OK);
         const obb_result *all = obb_plan_result(whole);

@@ -231,6 +231,21 @@ START_TEST(the_clock_of_a_loaded_scene_goes_on_from_its_newest_time)
 }
 END_TEST
 
+START_TEST(the_clock_of_a_scene_that_follows_keeps_up)
+{
+    const obb_effects ahead = {.moment = {1, 5000}, .appends = true, .next_id = 1};
+    struct obb_scene *scene = tick_scene(100, 4); /* made at 0 */
+    ck_assert_int_eq(apply(scene, &ahead, false), OBB_OK);
+    obb_scene_keep_up(scene, 777); /* was behind */
+    (void)tick_at(scene, 787, NO_TIME, "+a:2");
+    ck_assert_str_eq(now_in(scene), "2@5010 a:2");
+    obb_scene_keep_up(scene, 900); /* is ahead of its newest state, and stays so */
+    (void)tick_at(scene, 901, NO_TIME, "a:3");
+    ck_assert_str_eq(now_in(scene), "3@5124 a:3");
+    obb_scene_destroy(scene);
+}
+END_TEST
+
 START_TEST(effects_of_other_dimensions_follow)
 {
     struct obb_scene *scene = tick_scene(1000, 64), *twin = tick_scene(1000, 64);
@@ -366,6 +381,7 @@ int main(void)
     tcase_add_test(tc, a_loaded_state_keeps_its_gaps_and_is_the_only_one);
     tcase_add_test(tc, a_loaded_state_knows_when_its_boxes_were_changed);
     tcase_add_test(tc, the_clock_of_a_loaded_scene_goes_on_from_its_newest_time);
+    tcase_add_test(tc, the_clock_of_a_scene_that_follows_keeps_up);
     tcase_add_test(tc, effects_of_other_dimensions_follow);
     tcase_add_test(tc, effects_of_frames_place_their_boxes);
     tcase_add_test(tc, without_memory_nothing_is_applied);

@@ -1204,7 +1204,7 @@ static uint64_t told_by(const obb_step *step)
 {
     uint64_t sum = mixed_whole(1, step->moment.revision);
     for (int kind = 0; kind < OBB_EFFECT_KINDS; kind++) {
-        obb_step_place place = {.kind = (obb_effect_kind)kind};
+        obb_effect_place place = {.kind = (obb_effect_kind)kind};
         obb_effect effect;
         while (obb_step_next(step, &place, &effect)) {
             sum = mixed_text(mixed_whole(sum, effect.id * 8 + (uint64_t)kind), effect.name);

@@ -42,7 +42,7 @@ struct match {
         double time;             /* up to which it is told */
         size_t steps, times, loads, effects[OBB_EFFECT_KINDS], teleports;
     } echo;
-    size_t steps, changed, refused[64], gone, between, clamped, looked_at, discarded, merged,
+    size_t steps, changed, refused[64], gone, between, clamped, looked_at, discarded, merged, told,
         imported, rebuilt, sealed, restarted, expired, conditions, refused_boxes, framed,
         frames_moved, frames_removed, laid, laid_at_once, laid_twice, laid_between, laid_frames,
         unlaid, unlaid_framed, rehearsed, rehearsed_between, rehearsed_frames, copied,
@@ -438,6 +438,28 @@ static void rehearse(struct match *m, const struct obb_prepared *prepared,
     obb_view_close(below);
 }
 
+/* The effects, told one by one, are those of the list: also of a commit that is applied. */
+static void check_told(struct match *m, const struct obb_prepared *prepared,
+                       const obb_effects *effects)
+{
+    size_t told = 0;
+    for (int kind = 0; kind < OBB_EFFECT_KINDS; kind++) {
+        obb_effect_place place = {.kind = (obb_effect_kind)kind};
+        obb_effect e;
+        for (; obb_prepared_next(prepared, &place, &e); told++) {
+            ck_assert_uint_lt(told, effects->count);
+            const obb_effect *listed = &effects->list[told];
+            if (e.kind != (obb_effect_kind)kind || e.kind != listed->kind || e.id != listed->id ||
+                e.parts != listed->parts || e.before != listed->before ||
+                e.after != listed->after || e.expired != listed->expired ||
+                e.teleported != listed->teleported || e.carried != listed->carried)
+                ck_abort_msg("effect %zu of kind %d", told, kind);
+        }
+    }
+    ck_assert_uint_eq(told, effects->count);
+    m->told += told;
+}
+
 static void commit_step(struct match *m)
 {
     const obb_edit edit = any_edit(m);
@@ -479,7 +501,14 @@ static void commit_step(struct match *m)
             obb_edit_seal(prepared);
             m->sealed++;
         }
-        obb_edit_commit(prepared, &real);
+        check_told(m, prepared, &effects);
+        if (m->steps % 3 == 0) {
+            obb_edit_apply(prepared, &real);
+            check_told(m, prepared, &effects);
+            obb_edit_publish(prepared);
+        } else {
+            obb_edit_commit(prepared, &real);
+        }
         ck_assert_msg(obb_scene_hash(m->mirror) == obb_scene_hash(m->scene), "step %zu", m->steps);
         ck_assert(m->mirror->time_stated == m->scene->time_stated &&
                   m->mirror->has_committed == m->scene->has_committed);
@@ -798,6 +827,7 @@ START_TEST(random_commits_and_views_agree_with_the_model)
         ck_assert_uint_gt(m->echo.teleports, steps / 50);
         ck_assert_uint_gt(m->changed, steps / 3);
         ck_assert_uint_gt(m->sealed, steps / 10);
+        ck_assert_uint_gt(m->told, steps);
         ck_assert_uint_gt(m->discarded, steps / 50);
         ck_assert_uint_gt(m->refused[OBB_NO_BOX], steps / 100);
         ck_assert_uint_gt(m->refused[OBB_LIMIT], 0);

@@ -162,13 +162,12 @@ START_TEST(numbers_and_lists_of_ids_come_out_in_both_media)
         wire_out_doubles(&out, NULL, 0);
         wire_out_name_key(&out, obb_str_of("small ids"));
         wire_out_ids(&out, 2, UINT32_MAX);
-        wire_out_id(&out, 1);
-        wire_out_id(&out, UINT32_MAX);
+        wire_out_ids_part(&out, (const uint64_t[]){1, UINT32_MAX}, 2);
         wire_out_ids_end(&out);
         wire_out_name_key(&out, obb_str_of("large ids"));
         wire_out_ids(&out, 2, UINT64_C(1) << 32);
         wire_out_id(&out, 1);
-        wire_out_id(&out, UINT64_C(1) << 32);
+        wire_out_ids_part(&out, (const uint64_t[]){UINT64_C(1) << 32}, 1);
         wire_out_ids_end(&out);
         wire_out_name_key(&out, obb_str_of("signed"));
         wire_out_signed(&out, INT32_MIN);

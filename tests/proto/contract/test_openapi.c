@@ -104,7 +104,12 @@ static const char small[] =
     "\"either\":{\"oneOf\":[{\"required\":[\"x\"],\"properties\":{\"x\":{}}},{\"required\":[\"y\"],"
     "\"properties\":{\"y\":{}}}]},\"some\":{\"anyOf\":[{\"type\":\"string\"},{\"type\":\"array\"}]}"
     ","
-    "\"pair\":{\"dependentRequired\":{\"x\":[\"y\"]}},\"no\":{\"not\":{\"type\":\"string\"}}}}}}}";
+    "\"kinds\":{\"discriminator\":{\"propertyName\":\"kind\",\"mapping\":{"
+    "\"a\":\"#/components/schemas/A\",\"b\":\"#/components/schemas/B\"}},\"oneOf\":[{\"$ref\":"
+    "\"#/components/schemas/A\"},{\"$ref\":\"#/components/schemas/B\"}]},"
+    "\"pair\":{\"dependentRequired\":{\"x\":[\"y\"]}},\"no\":{\"not\":{\"type\":\"string\"}}}},"
+    "\"A\":{\"properties\":{\"kind\":{\"const\":\"a\"},\"n\":{\"type\":\"integer\"}}},"
+    "\"B\":{\"properties\":{\"kind\":{\"const\":\"b\"},\"n\":{\"type\":\"string\"}}}}}}";
 
 START_TEST(the_validator_tells_what_fits_from_what_does_not)
 {
@@ -151,6 +156,11 @@ START_TEST(the_validator_tells_what_fits_from_what_does_not)
         {"{\"name\":\"a\",\"some\":1}", false},
         {"{\"name\":\"a\",\"pair\":{\"x\":1,\"y\":1}}", true},
         {"{\"name\":\"a\",\"pair\":{\"x\":1}}", false},
+        {"{\"name\":\"a\",\"kinds\":{\"kind\":\"a\",\"n\":1}}", true},
+        {"{\"name\":\"a\",\"kinds\":{\"kind\":\"b\",\"n\":\"1\"}}", true},
+        {"{\"name\":\"a\",\"kinds\":{\"kind\":\"b\",\"n\":1}}", false},
+        {"{\"name\":\"a\",\"kinds\":{\"kind\":\"c\",\"n\":1}}", false},
+        {"{\"name\":\"a\",\"kinds\":{\"n\":1}}", false}, /* just one fits, but it is not named */
         {"{\"name\":\"a\",\"no\":1}", true},
         {"{\"name\":\"a\",\"no\":\"s\"}", false},
     };
@@ -280,6 +290,11 @@ END_TEST
 
 START_TEST(faulty_documents_are_refused)
 {
+#define DISCRIMINATOR(mapping, more)                                                     \
+    "{\"components\":{\"schemas\":{\"U\":{\"discriminator\":{\"propertyName\":\"kind\"," \
+    "\"mapping\""                                                                        \
+    ":{" mapping "}},\"oneOf\":[{\"$ref\":\"#/components/schemas/B\"}" more              \
+    "]},\"B\":{\"properties\":{\"kind\":{\"const\":\"b\"}}}}}}"
     static const char *const faulty[] = {
         "{",
         "{\"a\":1,\"a\":2}",
@@ -287,13 +302,22 @@ START_TEST(faulty_documents_are_refused)
         "{\"components\":{\"schemas\":{\"A\":{\"tpye\":\"string\"}}}}",
         "{\"components\":{\"schemas\":{\"A\":{\"items\":{\"allOf\":[{\"if\":{}}]}}}}}",
         "{\"paths\":{\"/\":{\"get\":{\"parameters\":[{\"schema\":{\"typo\":1}}]}}}}",
+        /* a discriminator that leads to another schema, by another word, or past one of the oneOf */
+        DISCRIMINATOR("\"b\":\"#/components/schemas/U\"", ""),
+        DISCRIMINATOR("\"a\":\"#/components/schemas/B\"", ""),
+        DISCRIMINATOR("\"b\":\"#/components/schemas/B\"", ",{\"$ref\":\"#/components/schemas/U\"}"),
     };
     for (size_t i = 0; i < sizeof faulty / sizeof faulty[0]; i++)
         ck_assert_ptr_null(schema_load(faulty[i], strlen(faulty[i])));
-    static const char good[] = "{\"components\":{\"schemas\":{\"A\":{\"items\":true}}}}";
-    struct schema *own = schema_load(good, strlen(good));
-    ck_assert_ptr_nonnull(own);
-    schema_free(own);
+    static const char *const good[] = {
+        "{\"components\":{\"schemas\":{\"A\":{\"items\":true}}}}",
+        DISCRIMINATOR("\"b\":\"#/components/schemas/B\"", ""),
+    };
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        struct schema *own = schema_load(good[i], strlen(good[i]));
+        ck_assert_ptr_nonnull(own);
+        schema_free(own);
+    }
 }
 END_TEST
 

@@ -144,6 +144,16 @@ static obb_effect random_effect(bool planar)
 
 static obb_effect effects[MOST];
 
+/* No base, an earlier record of the same writer, or any. */
+static wire_record_id random_base(wire_record_id id)
+{
+    if (test_below(&rng, 3) == 0)
+        return (wire_record_id){0};
+    if (test_below(&rng, 2) == 0)
+        return (wire_record_id){id.writer, id.counter - test_below(&rng, 300)};
+    return (wire_record_id){test_random(&rng), test_random(&rng)};
+}
+
 static wire_record random_record(bool planar)
 {
     const size_t count = test_below(&rng, MOST);
@@ -151,8 +161,7 @@ static wire_record random_record(bool planar)
         effects[i] = random_effect(planar);
     wire_record record = {.kind = (wire_record_kind)test_below(&rng, WIRE_RECORD_KINDS),
                           .epoch = test_random(&rng),
-                          .writer = test_random(&rng),
-                          .counter = test_random(&rng),
+                          .id = {test_random(&rng), test_random(&rng) >> test_below(&rng, 64)},
                           .base_revision = test_random(&rng),
                           .base_id = test_random(&rng),
                           .seen = test_random(&rng),
@@ -160,6 +169,7 @@ static wire_record random_record(bool planar)
                           .commit_id = random_text(64),
                           .answer = random_text(200),
                           .has_hash = test_below(&rng, 2) == 0};
+    record.base = random_base(record.id);
     if (record.has_hash)
         record.hash = test_random(&rng);
     record.effects = (obb_effects){.moment = {test_random(&rng), random_bits()},
@@ -175,6 +185,11 @@ static wire_record random_record(bool planar)
                                    .transformed = test_random(&rng) >> test_below(&rng, 64),
                                    .list = effects,
                                    .count = count};
+    if (record.kind == WIRE_RECORD_PART || record.kind == WIRE_RECORD_COMMIT ||
+        record.kind == WIRE_RECORD_MADE)
+        record.in_parts = test_below(&rng, 4) == 0;
+    if (record.in_parts && record.kind != WIRE_RECORD_PART)
+        record.effects.count = 0;
     if (record.effects.has_settings)
         record.effects.settings = (obb_settings){.dimensions = planar ? 2 : 3,
                                                  .history_span = test_uniform(&rng, 0, 1e6),
@@ -212,11 +227,12 @@ static bool same_effect(const obb_effect *a, const obb_effect *b)
 static bool same_record(const wire_record *a, const wire_record *b)
 {
     const obb_effects *x = &a->effects, *y = &b->effects;
-    bool same = a->kind == b->kind && a->epoch == b->epoch && a->writer == b->writer &&
-                a->counter == b->counter && a->base_revision == b->base_revision &&
+    bool same = a->kind == b->kind && a->epoch == b->epoch && a->id.writer == b->id.writer &&
+                a->id.counter == b->id.counter && a->base.writer == b->base.writer &&
+                a->base.counter == b->base.counter && a->base_revision == b->base_revision &&
                 a->base_id == b->base_id && a->seen == b->seen && same_text(a->name, b->name) &&
                 same_text(a->commit_id, b->commit_id) && same_text(a->answer, b->answer) &&
-                a->has_hash == b->has_hash && a->hash == b->hash &&
+                a->in_parts == b->in_parts && a->has_hash == b->has_hash && a->hash == b->hash &&
                 x->moment.revision == y->moment.revision &&
                 test_same_bits(x->moment.time, y->moment.time) && x->appends == y->appends &&
                 x->time_stated == y->time_stated && x->replaces_all == y->replaces_all &&
@@ -247,7 +263,7 @@ static obb_status read_back(obb_str bytes, wire_record *record)
 
 START_TEST(what_is_written_is_read_to_the_bit)
 {
-    size_t looked = 0, with_effects = 0;
+    size_t looked = 0, with_effects = 0, in_parts = 0;
     for (; looked < test_effort(3000); looked++) {
         const bool planar = looked % 2 == 0;
         const wire_record record = random_record(planar);
@@ -255,8 +271,10 @@ START_TEST(what_is_written_is_read_to_the_bit)
         ck_assert_int_eq(read_back(written(&record, planar), &again), OBB_OK);
         ck_assert(same_record(&record, &again));
         with_effects += again.effects.count > 0;
+        in_parts += again.in_parts;
     }
-    printf("%zu records\n", looked);
+    printf("%zu records, %zu in parts\n", looked, in_parts);
+    ck_assert_uint_gt(in_parts, looked / 20);
     ck_assert_uint_gt(with_effects, looked / 2);
 }
 END_TEST
@@ -342,6 +360,8 @@ START_TEST(records_are_short)
         list[i] = (obb_effect){
             .kind = OBB_EFFECT_POSED, .id = 1000 + i, .parts = OBB_PUT_CENTER | OBB_PUT_ROTATION};
     wire_record record = {.kind = WIRE_RECORD_COMMIT,
+                          .id = {1, 1000},
+                          .base = {1, 999},
                           .effects = {.appends = true, .list = list, .count = 1000}};
     /* NOLINTNEXTLINE(bugprone-implicit-widening-of-multiplication-result) */
     ck_assert_uint_le(written(&record, false).length, 60 * 1000);
@@ -358,7 +378,7 @@ START_TEST(records_are_short)
 }
 END_TEST
 
-/* The first version, as it was written once. */
+/* The first version and the second, as they were written once. */
 START_TEST(old_records_are_read)
 {
     static const unsigned char first[] = {
@@ -368,12 +388,75 @@ START_TEST(old_records_are_read)
         0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
         0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
         0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x6f, 0x6e, 0x65, 0x00, 0x00, 0x00};
-    const wire_record record = {
-        .kind = WIRE_RECORD_GONE, .epoch = 7, .writer = 8, .counter = 9, .name = obb_str_of("one")};
+    static const unsigned char second[] = {
+        0x5e, 0x00, 0x00, 0x00, 0xd7, 0xfb, 0x53, 0xc8, 0x02, 0x02, 0x00, 0x07, 0x00, 0x00,
+        0x00, 0x00, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x09,
+        0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+        0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+        0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+        0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03,
+        0x6f, 0x6e, 0x65, 0x00, 0x00, 0x01, 0x02, 0x03, 0x04, 0x00};
+    wire_record record = {
+        .kind = WIRE_RECORD_GONE, .epoch = 7, .id = {8, 9}, .name = obb_str_of("one")};
     wire_record again;
     ck_assert_int_eq(
         read_back((obb_str){.bytes = (const char *)first, .length = sizeof first}, &again), OBB_OK);
     ck_assert(same_record(&record, &again));
+    record.effects = (obb_effects){.removed = 1, .put = 2, .posed = 3, .transformed = 4};
+    ck_assert_int_eq(
+        read_back((obb_str){.bytes = (const char *)second, .length = sizeof second}, &again),
+        OBB_OK);
+    ck_assert(same_record(&record, &again));
+}
+END_TEST
+
+/* Appends bytes to `out`, and sets length and checksum. */
+static obb_str sealed(const unsigned char *bytes, size_t length)
+{
+    out.length = 0;
+    wire_buf_append(&out, "\0\0\0\0\0\0\0\0", 8);
+    wire_buf_append(&out, bytes, length);
+    const uint32_t numbers[] = {(uint32_t)out.length, wire_crc32c(out.bytes + 8, length)};
+    for (size_t i = 0; i < 8; i++)
+        out.bytes[i] = (char)(numbers[i / 4] >> (8 * (i % 4)));
+    return (obb_str){.bytes = out.bytes, .length = out.length};
+}
+
+/* The bytes of a base are one only, and a record of an older version has none. */
+START_TEST(a_base_has_one_form)
+{
+    enum { BITS_AT = 2, WRITER_AT = 11, COUNTER_AT = 19, BASE_AT = 75 };
+    static const struct {
+        unsigned char version, length;
+        unsigned char base[17]; /* with the distance, or 0 and an id */
+        obb_status status;
+    } cases[] = {
+        {3, 1, {2}, OBB_OK},
+        {3, 1, {9}, OBB_OK},                                    /* counter 0 of the writer 8 */
+        {3, 1, {10}, OBB_BAD_VALUE},                            /* before its first record */
+        {3, 17, {0, 7, 0, 0, 0, 0, 0, 0, 0, 3}, OBB_OK},        /* of another writer */
+        {3, 17, {0, 8, 0, 0, 0, 0, 0, 0, 0, 12}, OBB_OK},       /* a later one */
+        {3, 17, {0, 8, 0, 0, 0, 0, 0, 0, 0, 3}, OBB_BAD_VALUE}, /* has a shorter form */
+        {3, 17, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, OBB_BAD_VALUE}, /* no record: has none */
+        {2, 1, {2}, OBB_BAD_VALUE},
+        {1, 1, {2}, OBB_BAD_VALUE},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        unsigned char bytes[BASE_AT + 17 + 8] = {cases[i].version, WIRE_RECORD_COMMIT, 128};
+        wire_record record;
+        bytes[WRITER_AT] = 8;
+        bytes[COUNTER_AT] = 9;
+        memcpy(bytes + BASE_AT, cases[i].base, cases[i].length);
+        /* behind it three texts and five counts, all 0 */
+        const obb_status status =
+            read_back(sealed(bytes, (size_t)BASE_AT + cases[i].length + 8), &record);
+        ck_assert_msg(status == cases[i].status, "case %zu: %s", i, obb_status_name(status));
+        if (status != OBB_OK)
+            continue;
+        const bool near = cases[i].length == 1;
+        ck_assert_uint_eq(record.base.writer, near ? 8 : cases[i].base[1]);
+        ck_assert_uint_eq(record.base.counter, near ? 9u - cases[i].base[0] : cases[i].base[9]);
+    }
 }
 END_TEST
 
@@ -404,14 +487,95 @@ START_TEST(puts_of_the_first_version_are_known_by_their_kind)
 }
 END_TEST
 
+/* The third version, as it was written once: a commit of boxes that removes box 1 and puts the pose
+ * of box 2. */
+START_TEST(commits_of_the_third_version_are_read)
+{
+    static const unsigned char third[] = {
+        0x7b, 0x00, 0x00, 0x00, 0xd8, 0x68, 0xee, 0xfe, 0x03, 0x01, 0x83, 0x07, 0x00, 0x00,
+        0x00, 0x00, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x09,
+        0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+        0x00, 0x03, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00,
+        0x00, 0x00, 0x00, 0x05, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x00, 0x00,
+        0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x40, 0x02,
+        0x00, 0x01, 0x63, 0x01, 0x61, 0x01, 0x00, 0x01, 0x00, 0x02, 0x00, 0x02, 0x83, 0x02,
+        0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xf0, 0x3f, 0x00, 0x00, 0x00, 0x00, 0x00,
+        0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x08, 0x40};
+    static const obb_effect list[] = {
+        {.kind = OBB_EFFECT_REMOVED, .id = 1, .box.rotation.w = 1, .local.rotation.w = 1},
+        {.kind = OBB_EFFECT_POSED,
+         .id = 2,
+         .parts = OBB_PUT_CENTER,
+         .box = {.center = {1, 2, 3}, .rotation.w = 1},
+         .local.rotation.w = 1,
+         .put = true}};
+    const wire_record record = {.kind = WIRE_RECORD_COMMIT,
+                                .epoch = 7,
+                                .id = {8, 9},
+                                .base = {8, 7},
+                                .base_revision = 4,
+                                .base_id = 3,
+                                .seen = 2,
+                                .commit_id = obb_str_of("c"),
+                                .answer = obb_str_of("a"),
+                                .effects = {.moment = {5, 2.5},
+                                            .appends = true,
+                                            .time_stated = true,
+                                            .next_id = 3,
+                                            .removed = 1,
+                                            .posed = 1,
+                                            .list = list,
+                                            .count = 2}};
+    wire_record again;
+    ck_assert_int_eq(
+        read_back((obb_str){.bytes = (const char *)third, .length = sizeof third}, &again), OBB_OK);
+    ck_assert(same_record(&record, &again));
+}
+END_TEST
+
+/* Gives the record in `out` another version and other bits of its kind, and a fitting checksum. */
+static obb_status read_changed(unsigned version, unsigned bits)
+{
+    wire_record again;
+    out.bytes[8] = (char)version;
+    out.bytes[9] = (char)((unsigned char)out.bytes[9] ^ bits);
+    const uint32_t checksum = wire_crc32c(out.bytes + 8, out.length - 8);
+    for (size_t i = 0; i < 4; i++)
+        out.bytes[4 + i] = (char)(checksum >> (8 * i));
+    return read_back((obb_str){.bytes = out.bytes, .length = out.length}, &again);
+}
+
+START_TEST(only_commits_are_in_parts)
+{
+    enum { IN_PARTS = 128 };
+    const obb_effect one = {.kind = OBB_EFFECT_REMOVED, .id = 1};
+    wire_record record = {.effects = {.appends = true, .list = &one}};
+    for (int kind = 0; kind < WIRE_RECORD_KINDS; kind++) {
+        const bool is_part = kind == WIRE_RECORD_PART,
+                   commits = kind == WIRE_RECORD_COMMIT || kind == WIRE_RECORD_MADE;
+        record.kind = (wire_record_kind)kind;
+        for (size_t count = 0; count < 2; count++) {
+            const bool fits = is_part || (commits && count == 0);
+            record.effects.count = count;
+            (void)written(&record, false);
+            ck_assert_int_eq(read_changed(4, 0), OBB_OK);
+            ck_assert_int_eq(read_changed(4, IN_PARTS), fits ? OBB_OK : OBB_BAD_VALUE);
+            /* nobody knew of parts */
+            ck_assert_int_eq(read_changed(3, 0), OBB_BAD_VALUE);
+            ck_assert_int_eq(read_changed(3, IN_PARTS), is_part ? OBB_BAD_VALUE : OBB_OK);
+        }
+    }
+}
+END_TEST
+
 START_TEST(a_newer_record_is_told_apart)
 {
     unsigned char bytes[] = {11, 0, 0, 0, 0, 0, 0, 0, WIRE_RECORD_VERSION + 1, 0, 0};
     wire_record record = {.kind = WIRE_RECORD_COMMIT};
     (void)written(&record, false);
     wire_record again;
-    /* CRC-32C of the three bytes 3, 0, 0 */
-    const uint32_t checksum = 0x8a4a6309;
+    /* CRC-32C of the three bytes 5, 0, 0 */
+    const uint32_t checksum = 0x5bfb951e;
     for (size_t i = 0; i < 4; i++)
         bytes[4 + i] = (unsigned char)(checksum >> (8 * i));
     ck_assert_int_eq(
@@ -455,7 +619,10 @@ int main(void)
     tcase_add_test(tests, records_that_follow_each_other_are_taken_apart);
     tcase_add_test(tests, records_are_short);
     tcase_add_test(tests, old_records_are_read);
+    tcase_add_test(tests, a_base_has_one_form);
     tcase_add_test(tests, puts_of_the_first_version_are_known_by_their_kind);
+    tcase_add_test(tests, commits_of_the_third_version_are_read);
+    tcase_add_test(tests, only_commits_are_in_parts);
     tcase_add_test(tests, a_newer_record_is_told_apart);
     tcase_add_test(tests, each_failing_allocation_is_met);
     suite_add_tcase(suite, tests);

@@ -40,7 +40,16 @@ START_TEST(the_fault_of_a_commit_points_at_its_entry)
     wire_commit asking = commit;
     asking.queries = tagged;
     asking.query_count = 3;
-    wire_commit by_names = commit, by_ids = commit, by_header = commit;
+    const obb_str names[] = {obb_str_of("a"), obb_str_of("b")}, *frames = names;
+    const obb_box boxes[2] = {{.center = {0}}};
+    const obb_put_columns one_frame = {.rest = {.frame = names[0]}, .names = names, .boxes = boxes},
+                          many_frames = {.names = names, .boxes = boxes, .frames = frames};
+    wire_commit by_names = commit, by_ids = commit, by_header = commit, framed = commit,
+                framed_each = commit;
+    framed.form.put_columns = framed_each.form.put_columns = true;
+    framed.edit.puts = framed_each.edit.puts = NULL;
+    framed.edit.put_columns = &one_frame;
+    framed_each.edit.put_columns = &many_frames;
     by_names.form.put_columns = by_names.form.pose_names = true;
     by_ids.form.pose_ids = true;
     by_header.edit.has_if_revision = false;
@@ -58,6 +67,9 @@ START_TEST(the_fault_of_a_commit_points_at_its_entry)
         {&commit, OBB_LIMIT, {.group = OBB_GROUP_PUT, .index = 0}, "/put/p0"},
         {&commit, OBB_LIMIT, {.group = OBB_GROUP_PUT, .index = 1}, "/put/a~1b~0c"},
         {&by_names, OBB_LIMIT, {.group = OBB_GROUP_PUT, .index = 1}, "/put/names/1"},
+        {&framed, OBB_NO_FRAME, {.group = OBB_GROUP_PUT, .index = 1}, "/put/frames"},
+        {&framed_each, OBB_NO_FRAME, {.group = OBB_GROUP_PUT, .index = 1}, "/put/frames/1"},
+        {&framed_each, OBB_LIMIT, {.group = OBB_GROUP_PUT, .index = 1}, "/put/names/1"},
         {&commit, OBB_NO_BOX, {.group = OBB_GROUP_POSE, .index = 1}, "/pose/q1"},
         {&by_names, OBB_NO_BOX, {.group = OBB_GROUP_POSE, .index = 1}, "/pose/names/1"},
         {&by_ids, OBB_NO_BOX, {.group = OBB_GROUP_POSE, .index = 0}, "/pose/ids/0"},
@@ -95,8 +107,9 @@ START_TEST(the_fault_of_a_commit_points_at_its_entry)
         ck_assert(obb_str_equal(problem.tag, tagged[i].tag));
     }
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const wire_problem problem = wire_problem_of_edit(cases[i].status, &cases[i].fault,
-                                                          cases[i].commit, &commit.edit, &arena);
+        const wire_problem problem = wire_problem_of_edit(
+            cases[i].status, &cases[i].fault, cases[i].commit,
+            cases[i].commit != NULL ? &cases[i].commit->edit : &commit.edit, &arena);
         ck_assert_int_eq(problem.status, wire_problem_of(cases[i].status).status);
         if (cases[i].pointer == NULL)
             ck_assert_ptr_null(problem.pointer);

@@ -31,7 +31,8 @@ START_TEST(defaults_are_those_of_the_contract)
     ck_assert_uint_eq(config.listen.count, 1);
     ck_assert_str_eq(config.listen.items[0], "127.0.0.1:7480");
     ck_assert_uint_eq(config.workers, 0); /* as many as suit the machine */
-    ck_assert(!config.demo && !config.allow_anonymous);
+    ck_assert_int_eq(config.demo, SRV_DEMO_OFF);
+    ck_assert(!config.allow_anonymous);
     ck_assert_uint_eq(config.scene_limit, 1000);
     ck_assert_uint_eq(config.box_limit, 2000000);
     ck_assert_uint_eq(config.body_limit, 64u << 20);
@@ -80,6 +81,38 @@ START_TEST(where_and_how_scenes_are_kept_is_an_option)
 }
 END_TEST
 
+START_TEST(the_log_of_many_daemons_is_found_by_urls_without_passwords)
+{
+    srv_config config;
+    ck_assert(read_config(LIST("--journal", "nats://a:4222", "--journal", "tls://b"),
+                          LIST("OBBD_JOURNAL_CA=ca", "OBBD_JOURNAL_REPLICAS=1"), &config));
+    ck_assert_uint_eq(config.journal.count, 2);
+    ck_assert_str_eq(config.journal.items[1], "tls://b");
+    ck_assert_uint_eq(config.journal_replicas, 1);
+    ck_assert_str_eq(config.journal_ca, "ca");
+    srv_config_fini(&config);
+    ck_assert(read_config(NOTHING, LIST("OBBD_JOURNAL=nats://a,nats://b,nats://c"), &config));
+    ck_assert_uint_eq(config.journal.count, 3);
+    ck_assert_uint_eq(config.journal_replicas, 3);
+    srv_config_fini(&config);
+    ck_assert(!read_config(LIST("--journal", "nats://me:secret@a"), NULL, &config));
+    ck_assert_str_eq(error, "--journal: a URL must not hold a user or a password; use "
+                            "--journal-credentials");
+    ck_assert(!read_config(LIST("--journal", "http://a"), NULL, &config));
+    ck_assert_str_eq(error, "--journal: found http://a; a URL begins with nats:// or tls://");
+    ck_assert(!read_config(LIST("--journal", "nats://a", "--data", "d"), NULL, &config));
+    ck_assert_str_eq(error, "--data and --journal: scenes are kept either in a folder or in a log");
+    ck_assert(!read_config(LIST("--journal", "nats://a", "--demo"), NULL, &config));
+    ck_assert_ptr_nonnull(strstr(error, "--journal: each daemon would make"));
+    ck_assert(!read_config(LIST("--journal", "nats://a", "--journal-key", "k"), NULL, &config));
+    ck_assert_str_eq(error, "--journal-cert and --journal-key go together");
+    ck_assert(!read_config(LIST("--journal-ca", "f"), NULL, &config));
+    ck_assert_ptr_nonnull(strstr(error, "are said of --journal, and there is none"));
+    ck_assert(
+        !read_config(LIST("--journal", "nats://a", "--journal-replicas", "6"), NULL, &config));
+}
+END_TEST
+
 START_TEST(the_command_line_wins_over_the_environment_and_that_over_the_default)
 {
     srv_config config;
@@ -94,7 +127,7 @@ START_TEST(the_command_line_wins_over_the_environment_and_that_over_the_default)
     ck_assert_str_eq(config.listen.items[0], "[::1]:0");
     ck_assert_str_eq(config.listen.items[1], "unix:/tmp/a");
     ck_assert_uint_eq(config.body_limit, 2u << 20);
-    ck_assert(config.demo);
+    ck_assert_int_eq(config.demo, SRV_DEMO_MOVES);
     ck_assert_int_eq(config.log_format, 1);
     ck_assert_uint_eq(config.hosts.count, 2);
     ck_assert_str_eq(config.hosts.items[0], "a.example");
@@ -103,6 +136,28 @@ START_TEST(the_command_line_wins_over_the_environment_and_that_over_the_default)
     ck_assert_int_eq(config.log_level, 0);
     ck_assert_uint_eq(config.queue_limit, 1024); /* an empty variable is none */
     srv_config_fini(&config);
+}
+END_TEST
+
+START_TEST(the_demo_moves_stands_still_or_is_not_there)
+{
+    static const struct {
+        const char *argument, *variable;
+        int demo;
+    } rows[] = {{NULL, "OBBD_DEMO=0", SRV_DEMO_OFF},
+                {NULL, "OBBD_DEMO=1", SRV_DEMO_MOVES},
+                {NULL, "OBBD_DEMO=still", SRV_DEMO_STILL},
+                {"--demo", "OBBD_DEMO=still", SRV_DEMO_MOVES},
+                {"--demo=1", "OBBD_DEMO=0", SRV_DEMO_MOVES},
+                {"--demo=0", "OBBD_DEMO=1", SRV_DEMO_OFF},
+                {"--demo=still", "OBBD_DEMO=1", SRV_DEMO_STILL}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        srv_config config;
+        ck_assert_msg(read_config(LIST(rows[i].argument), LIST(rows[i].variable), &config), "%s",
+                      error);
+        ck_assert_msg(config.demo == rows[i].demo, "row %zu: %d", i, config.demo);
+        srv_config_fini(&config);
+    }
 }
 END_TEST
 
@@ -165,7 +220,10 @@ START_TEST(what_is_wrong_is_said_in_one_line)
         {{"--workers", "18446744073709551617"}, {NULL}, "--workers: \"18446744073709551617\""},
         {{"--workers="}, {NULL}, "--workers: \"\""},
         {{"--workers=1", "--workers=2"}, {NULL}, "--workers is given twice"},
-        {{"--demo=1"}, {NULL}, "--demo takes no value"},
+        {{"--probe=1"}, {NULL}, "--probe takes no value"},
+        {{"--demo=stil"}, {NULL}, "--demo: \"stil\" is none of 0, 1, still"},
+        {{"--demo", "still"}, {NULL}, "unknown option \"still\""},
+        {{"--demo", "--demo=still"}, {NULL}, "--demo is given twice"},
         {{"--body-limit", "1KB"}, {NULL}, "--body-limit: \"1KB\" is not a size"},
         {{"--body-limit", "1000"}, {NULL}, "--body-limit: \"1000\""},
         {{"--body-limit", "99999999999GiB"}, {NULL}, "--body-limit: \"99999999999GiB\""},
@@ -187,7 +245,7 @@ START_TEST(what_is_wrong_is_said_in_one_line)
         {{"--log-level", "info|warn"}, {NULL}, "--log-level: \"info|warn\""},
         {{"--listen", ""}, {NULL}, "--listen: needs a value"},
         {{NULL}, {"OBBD_WORKERS=many"}, "OBBD_WORKERS: \"many\""},
-        {{NULL}, {"OBBD_DEMO=yes"}, "OBBD_DEMO: \"yes\" is neither 0 nor 1"},
+        {{NULL}, {"OBBD_DEMO=yes"}, "OBBD_DEMO: \"yes\" is none of 0, 1, still"},
         {{NULL}, {"OBBD_HOST=a,,b"}, "OBBD_HOST: needs a value"},
     };
     const size_t count = sizeof wrong / sizeof *wrong;
@@ -329,7 +387,9 @@ int main(void)
     TCase *tc = tcase_create("config");
     tcase_add_test(tc, defaults_are_those_of_the_contract);
     tcase_add_test(tc, where_and_how_scenes_are_kept_is_an_option);
+    tcase_add_test(tc, the_log_of_many_daemons_is_found_by_urls_without_passwords);
     tcase_add_test(tc, the_command_line_wins_over_the_environment_and_that_over_the_default);
+    tcase_add_test(tc, the_demo_moves_stands_still_or_is_not_there);
     tcase_add_test(tc, variables_of_others_are_theirs);
     tcase_add_test(tc, what_is_wrong_is_said_in_one_line);
     tcase_add_test(tc, names_of_hosts_are_those_that_can_be_asked_for);

@@ -1,4 +1,6 @@
 #include "server/base/pool.h"
+
+#include "core/obb.h"
 #include "tests/support/fault.h"
 #include "tests/support/test.h"
 
@@ -10,17 +12,20 @@ enum { WORKERS = 4 };
 
 static struct srv_loop *loop;
 static struct srv_pool *pool;
+static struct obb_budget budget; /* of 100 bytes */
 static _Atomic size_t
     broken; /* rules that callbacks saw broken; they do not assert, as Check would allocate */
 
 static void setup(void)
 {
+    obb_budget_init(&budget, 100);
     ck_assert(srv_loop_create(&loop));
-    ck_assert(srv_pool_create(loop, WORKERS, 8, &pool));
+    ck_assert(srv_pool_create(loop, WORKERS, 8, &budget, &pool));
 }
 
 static void teardown(void)
 {
+    ck_assert_uint_eq(obb_budget_used(&budget), 0);
     ck_assert_uint_eq(atomic_load(&broken), 0);
     ck_assert_uint_eq(srv_pool_jobs(pool), 0);
     srv_pool_destroy(pool);
@@ -46,6 +51,7 @@ struct sum {
     _Atomic size_t inside, most_inside, ran;
     size_t *left; /* jobs until the loop stops */
     bool done;
+    double ended; /* srv_clock */
 };
 
 static size_t sum_advance(struct srv_job *job)
@@ -80,6 +86,7 @@ static void sum_done(struct srv_job *job)
     struct sum *s = (struct sum *)job;
     broken += s->done;
     s->done = true;
+    s->ended = srv_clock();
     if (--*s->left == 0)
         srv_loop_stop(loop);
 }
@@ -178,9 +185,16 @@ struct cancel {
     double at;
 };
 
+/* Called until some chunk has run: a busy machine may let the workers wait. */
 static void cancel_all(void *context)
 {
     struct cancel *c = context;
+    size_t ran = 0;
+    for (size_t i = 0; i < c->count; i++)
+        ran += atomic_load(&c->jobs[i].ran);
+    if (ran == 0)
+        return;
+    srv_timer_stop(c->timer);
     c->at = srv_clock();
     for (size_t i = 0; i < c->count; i++) {
         atomic_store(&c->jobs[i].cancelled, true);
@@ -200,7 +214,7 @@ START_TEST(cancelled_jobs_end_soon_whether_they_run_or_wait)
     }
     struct cancel cancel = {.jobs = jobs, .count = 8};
     ck_assert(srv_timer_create(loop, cancel_all, &cancel, &cancel.timer));
-    srv_timer_start(cancel.timer, 20, 0);
+    srv_timer_start(cancel.timer, 20, 20);
     srv_loop_run(loop);
     const double ms = (srv_clock() - cancel.at) * 1e3;
     size_t ran = 0;
@@ -236,6 +250,123 @@ START_TEST(short_jobs_overtake_long_ones)
     srv_loop_run(loop);
     for (size_t i = 0; i < WORKERS; i++)
         ck_assert_uint_eq(jobs[i].total, 400 * 401 / 2);
+}
+END_TEST
+
+/* Jobs that draw, and how many of them are done. */
+enum { DRAWING = WORKERS + 3 };
+static struct sum drawing[DRAWING];
+static _Atomic size_t drawn;
+
+/* No chunk runs before all older jobs are done. */
+static void held_chunk(struct srv_job *job, size_t chunk)
+{
+    const struct sum *s = (struct sum *)job;
+    const size_t place = (size_t)(s - drawing);
+    broken += atomic_load(&drawn) < place;
+    sum_chunk(job, chunk);
+}
+
+static void drawing_done(struct srv_job *job)
+{
+    atomic_fetch_add(&drawn, 1);
+    sum_done(job);
+}
+
+static void submit_drawing(const size_t *widths, size_t phases, size_t *left)
+{
+    atomic_store(&drawn, 0);
+    for (size_t i = 0; i < DRAWING; i++) {
+        sum_init(&drawing[i], widths, phases, left);
+        drawing[i].job.draws = true;
+        drawing[i].job.chunk = held_chunk;
+        drawing[i].job.done = drawing_done;
+        drawing[i].chunk_ms = 0.2;
+        ck_assert_int_eq(srv_pool_submit(pool, &drawing[i].job), SRV_SUBMITTED);
+    }
+}
+
+START_TEST(while_memory_is_short_the_oldest_jobs_go_first)
+{
+    static const size_t widths[] = {30, 1, 30}, narrow[] = {1};
+    static struct sum other;
+    size_t left = DRAWING, alone = 1;
+    ck_assert(obb_budget_take(&budget, 51));
+    submit_drawing(widths, 3, &left);
+    ck_assert_uint_eq(srv_pool_jobs(pool), DRAWING);
+    ck_assert(srv_pool_busy(pool));
+    sum_init(&other, narrow, 1, &alone); /* draws nothing: it is not held */
+    ck_assert_int_eq(srv_pool_submit(pool, &other.job), SRV_SUBMITTED);
+    srv_loop_run(loop);
+    ck_assert(other.done);
+    for (size_t i = 1; i < DRAWING; i++)
+        ck_assert(!drawing[i].done);
+    srv_loop_run(loop);
+    for (size_t i = 0; i < DRAWING; i++)
+        ck_assert_uint_eq(drawing[i].total, sum_expected(widths, 3));
+    ck_assert(!srv_pool_busy(pool));
+    obb_budget_give(&budget, 51);
+}
+END_TEST
+
+static void give_back(void *context)
+{
+    (void)context;
+    obb_budget_give(&budget, 51);
+    atomic_store(&drawn, DRAWING); /* from here on all may go on */
+}
+
+START_TEST(held_jobs_go_on_when_memory_is_given_back)
+{
+    static const size_t widths[] = {400};
+    size_t left = DRAWING;
+    struct srv_timer *timer;
+    ck_assert(srv_timer_create(loop, give_back, NULL, &timer));
+    ck_assert(obb_budget_take(&budget, 51));
+    submit_drawing(widths, 1, &left);
+    srv_timer_start(timer, 10, 0);
+    srv_loop_run(loop);
+    for (size_t i = 0; i < DRAWING; i++)
+        ck_assert_uint_eq(drawing[i].total, sum_expected(widths, 1));
+    srv_timer_destroy(timer);
+}
+END_TEST
+
+START_TEST(jobs_that_began_before_memory_was_short_are_held_too)
+{
+    static const size_t widths[] = {200, 200};
+    size_t left = DRAWING;
+    submit_drawing(widths, 2, &left);
+    for (size_t i = 0; i < DRAWING; i++)
+        drawing[i].job.chunk = sum_chunk; /* each may have had some */
+    ck_assert(obb_budget_take(&budget, 51));
+    srv_loop_run(loop);
+    size_t early = 0;
+    for (size_t i = 0; i < DRAWING; i++) {
+        ck_assert_uint_eq(drawing[i].total, sum_expected(widths, 2));
+        early += i > 0 && drawing[i].ended < drawing[0].ended;
+    }
+    ck_assert_uint_eq(early, 0);
+    obb_budget_give(&budget, 51);
+}
+END_TEST
+
+START_TEST(held_jobs_can_be_cancelled)
+{
+    static const size_t widths[] = {100};
+    size_t left = DRAWING;
+    ck_assert(obb_budget_take(&budget, 51));
+    submit_drawing(widths, 1, &left);
+    for (size_t i = 1; i < DRAWING; i++) {
+        atomic_store(&drawing[i].cancelled, true);
+        srv_pool_cancelled(&drawing[i].job);
+    }
+    srv_loop_run(loop);
+    for (size_t i = 0; i < DRAWING; i++) {
+        ck_assert(drawing[i].done);
+        ck_assert_uint_eq(atomic_load(&drawing[i].ran), i == 0 ? 100 : 0);
+    }
+    obb_budget_give(&budget, 51);
 }
 END_TEST
 
@@ -278,6 +409,10 @@ int main(void)
     tcase_add_test(tc, cancelled_jobs_end_soon_whether_they_run_or_wait);
     tcase_add_test(tc, short_jobs_overtake_long_ones);
     tcase_add_test(tc, by_default_the_loop_has_a_core);
+    tcase_add_test(tc, while_memory_is_short_the_oldest_jobs_go_first);
+    tcase_add_test(tc, held_jobs_go_on_when_memory_is_given_back);
+    tcase_add_test(tc, jobs_that_began_before_memory_was_short_are_held_too);
+    tcase_add_test(tc, held_jobs_can_be_cancelled);
     tcase_add_test(tc, without_memory_nothing_is_queued_and_with_little_all_is_done);
     suite_add_tcase(suite, tc);
     return test_main(suite);

@@ -9,6 +9,7 @@
 static struct srv_loop *loop;
 static struct srv_pool *pool;
 static struct srv_drain drain;
+static struct obb_budget budget; /* of 8 MiB */
 static struct srv_trash trash;
 static struct srv_timer *timer;
 static size_t waited, blocks, turns;
@@ -23,13 +24,15 @@ static void setup(void)
 {
     waited = blocks = turns = 0;
     ck_assert(srv_loop_create(&loop));
-    ck_assert(srv_pool_create(loop, 2, 8, &pool));
+    ck_assert(srv_pool_create(loop, 2, 8, NULL, &pool));
     drain = (struct srv_drain){.on_empty = on_empty};
-    trash = (struct srv_trash){.loop = loop, .pool = pool, .drain = &drain};
+    obb_budget_init(&budget, 8 * MIB);
+    trash = (struct srv_trash){.loop = loop, .pool = pool, .drain = &drain, .budget = &budget};
 }
 
 static void teardown(void)
 {
+    ck_assert_uint_eq(obb_budget_used(&budget), 0);
     srv_timer_destroy(timer);
     srv_pool_destroy(pool);
     srv_loop_destroy(loop);
@@ -78,6 +81,51 @@ static void free_without_memory(void *context)
     fault_arm(1); /* the task of the pool */
 }
 
+/* The timer's first call frees more than the budget has, its second one looks. The
+ * workers are busy then. */
+static void free_more_than_the_budget(void *context)
+{
+    (void)context;
+    if (turns++ == 0) {
+        obb_free(obb_malloc(48 * MIB, 1));
+        return;
+    }
+    waited = obb_trash_waiting();
+    blocks += waited > 0 && obb_budget_used(&budget) == waited && !obb_budget_take(&budget, 1);
+    if (waited == 0 && srv_pool_jobs(pool) == 0)
+        srv_loop_stop(loop);
+}
+
+/* Keeps both workers until the loop has looked. */
+static size_t keep_busy(struct srv_job *job)
+{
+    (void)job;
+    const double end = srv_clock() + 0.05;
+    while (srv_clock() < end)
+        ;
+    return 0;
+}
+
+static void ignore(struct srv_job *job) { (void)job; }
+
+START_TEST(the_budget_counts_what_waits)
+{
+    struct srv_job busy[2] = {{.advance = keep_busy, .done = ignore},
+                              {.advance = keep_busy, .done = ignore}};
+    drain.on_empty = NULL;
+    ck_assert(srv_timer_create(loop, free_more_than_the_budget, NULL, &timer));
+    srv_trash_start(&trash);
+    for (size_t i = 0; i < 2; i++)
+        ck_assert_int_eq(srv_pool_submit(pool, &busy[i]), SRV_SUBMITTED);
+    srv_timer_start(timer, 0, 1);
+    srv_loop_run(loop);
+    ck_assert_uint_gt(blocks, 0); /* looks that found the budget charged */
+    ck_assert_uint_eq(waited, 0);
+    ck_assert_uint_eq(trash.jobs, 1);
+    srv_trash_stop(&trash);
+}
+END_TEST
+
 START_TEST(without_memory_for_a_job_the_loop_frees)
 {
     ck_assert(srv_timer_create(loop, free_without_memory, NULL, &timer));
@@ -97,6 +145,7 @@ int main(void)
     TCase *tc = tcase_create("trash");
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, what_the_loop_frees_goes_to_the_pool_in_one_job);
+    tcase_add_test(tc, the_budget_counts_what_waits);
     tcase_add_test(tc, without_memory_for_a_job_the_loop_frees);
     suite_add_tcase(suite, tc);
     return test_main(suite);

@@ -352,6 +352,67 @@ START_TEST(without_memory_a_query_is_counted_and_not_kept)
 }
 END_TEST
 
+/* Records a query that no request asked. */
+static void record_own(struct obb_scene *of, struct asked *a)
+{
+    const srv_own_query own = {.query = &a->query,
+                               .view = a->view,
+                               .result = obb_plan_result(a->plan),
+                               .sent = {a->body, strlen(a->body)},
+                               .request = obb_str_of("own-1")};
+    srv_recorder_add(&recorder, of, &own);
+}
+
+START_TEST(a_query_of_the_service_itself_is_kept_as_those_of_clients_are)
+{
+    struct asked a;
+    struct srv_record *records[2];
+    record(scene, "s", 1, "t");
+    ask(&a, scene, "s", 1, "t");
+    record_own(scene, &a);
+    const wire_recorded_params all = {.limit = 2};
+    ck_assert_uint_eq(srv_recorder_find(&recorder, scene, &all, records, 2), 2);
+    ck_assert_int_eq(records[0]->hit, records[1]->hit);
+    ck_assert(obb_str_equal(records[0]->tag, records[1]->tag));
+    char sent[1024], own[1024];
+    (void)snprintf(sent, sizeof sent, "%.*s", (int)records[0]->text.length, records[0]->text.bytes);
+    (void)snprintf(own, sizeof own, "%.*s", (int)records[1]->text.length, records[1]->text.bytes);
+    char *ends[] = {strstr(sent, "\"request\":\"7\""), strstr(own, "\"request\":\"own-1\"")};
+    ck_assert(ends[0] != NULL && ends[1] != NULL);
+    *ends[0] = *ends[1] = '\0';
+    ck_assert_str_eq(own, sent);
+    for (size_t i = 0; i < 2; i++)
+        srv_record_unref(records[i]);
+    forget(&a);
+
+    struct obb_scene *other = add("silent", 0);
+    ask(&a, other, "silent", 1, NULL);
+    record_own(other, &a);
+    ck_assert_uint_eq(srv_recorder_count(&recorder, other), 0);
+    forget(&a);
+    ck_assert_uint_eq(metrics.queries_unrecorded_total, 0);
+}
+END_TEST
+
+START_TEST(without_memory_a_query_of_the_service_is_counted_and_not_kept)
+{
+    size_t failed = 0, kept = 0;
+    for (size_t n = 1; kept == 0; n++) {
+        struct asked a;
+        ask(&a, scene, "s", 1, "t");
+        const uint64_t before = metrics.queries_unrecorded_total;
+        fault_arm(n);
+        record_own(scene, &a);
+        fault_arm(0);
+        kept = srv_recorder_count(&recorder, scene);
+        ck_assert_uint_eq(metrics.queries_unrecorded_total - before, kept == 0);
+        failed += kept == 0;
+        forget(&a);
+    }
+    ck_assert_uint_ge(failed, 3); /* the answer, the text, the record, the ring */
+}
+END_TEST
+
 /* ---- Threads --------------------------------------------------------------------------------- */
 
 enum { THREADS = 4, EACH = 200 };
@@ -409,6 +470,8 @@ int main(void)
     tcase_add_test(tc, records_take_a_quarter_of_the_budget);
     tcase_add_test(tc, only_so_much_waits_to_be_kept);
     tcase_add_test(tc, without_memory_a_query_is_counted_and_not_kept);
+    tcase_add_test(tc, a_query_of_the_service_itself_is_kept_as_those_of_clients_are);
+    tcase_add_test(tc, without_memory_a_query_of_the_service_is_counted_and_not_kept);
     tcase_add_test(tc, records_are_made_on_any_thread);
     suite_add_tcase(suite, tc);
     return test_main(suite);

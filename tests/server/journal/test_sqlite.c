@@ -22,6 +22,8 @@ struct item {
     bool gone;
     unsigned char bytes[MOST];
     size_t length;
+    uint64_t pieces; /* that come before it; of the bytes of a chunk, made from `seed` */
+    unsigned char seed;
 };
 
 struct snapshot {
@@ -34,8 +36,6 @@ static struct {
     struct item items[RECORDS + 1]; /* by seq, from 1 */
     uint64_t last, durable, edge;
     struct snapshot snapshots[SCENES];
-    struct snapshot
-        ghosts[SCENES]; /* of a group that failed: may have become durable all the same */
     uint64_t revisions[SCENES], next_number;
     uint64_t scene_numbers[SCENES];
 } model;
@@ -81,12 +81,32 @@ static void begin_anew(size_t scene)
     model.revisions[scene] = 0;
 }
 
+static srv_journal_status add_pieces(const struct item *item, uint64_t number)
+{
+    srv_journal_status status = SRV_JOURNAL_OK;
+    for (uint64_t i = 0; i < item->pieces && status == SRV_JOURNAL_OK; i++) {
+        struct srv_entry chunk = {
+            .kind = SRV_ENTRY_CHUNK, .scene = item->scene, .snapshot = number, .number = i};
+        status = add(&chunk, room, chunk_bytes(item->seed, i, room));
+    }
+    return status;
+}
+
 static srv_journal_status add_record(size_t scene, bool gone)
 {
-    const struct item *item = make_item(scene, ++model.revisions[scene], gone);
+    struct item *item = make_item(scene, ++model.revisions[scene], gone);
     struct srv_entry entry = {.kind = gone ? SRV_ENTRY_GONE : SRV_ENTRY_RECORD,
                               .scene = item->scene,
                               .number = item->revision};
+    item->pieces = 0;
+    if (!gone && test_below(&rng, 40) == 0) {
+        item->pieces = 1 + test_below(&rng, 2);
+        item->seed = (unsigned char)test_random(&rng);
+        entry.snapshot = ++model.next_number;
+        const srv_journal_status before = add_pieces(item, entry.snapshot);
+        if (before != SRV_JOURNAL_OK)
+            return before;
+    }
     const srv_journal_status status = add(&entry, item->bytes, item->length);
     if (status != SRV_JOURNAL_OK)
         return status;
@@ -158,9 +178,6 @@ static srv_journal_status write_group(size_t entries)
         model.durable = model.last;
     } else {
         model.last = was;
-        for (size_t i = 0; i < SCENES; i++)
-            if (model.snapshots[i].number > snapshots[i].number && snapshots[i].there)
-                model.ghosts[i] = model.snapshots[i];
         memcpy(model.revisions, revisions, sizeof revisions);
         memcpy(model.scene_numbers, scenes, sizeof scenes);
         memcpy(model.snapshots, snapshots, sizeof snapshots);
@@ -173,8 +190,9 @@ static srv_journal_status write_group(size_t entries)
 static struct {
     uint64_t edge, last; /* of the records that were shown or left out */
     uint64_t scenes[RECORDS], numbers[RECORDS];
-    size_t snapshots, chunks, records;
-    uint64_t records_of[SCENES]; /* of the scenes that the model has now */
+    size_t snapshots, chunks, records, pieces;
+    uint64_t piece_of, its_pieces; /* the record whose pieces came last, and how many */
+    uint64_t records_of[SCENES];   /* of the scenes that the model has now */
     bool wrong;
 } found;
 
@@ -185,11 +203,7 @@ static bool see_chunk(void *context, uint64_t scene, uint64_t number, uint64_t c
     found.chunks++;
     found.snapshots += number == 0;
     for (size_t i = 0; i < SCENES && !lax; i++) {
-        struct snapshot *s = &model.snapshots[i];
-        if (model.scene_numbers[i] == scene && number == 0 && model.ghosts[i].there &&
-            model.ghosts[i].chunks == count && model.ghosts[i].from == from &&
-            !(s->there && s->chunks == count && s->from == from))
-            *s = model.ghosts[i];
+        const struct snapshot *s = &model.snapshots[i];
         if (model.scene_numbers[i] != scene || !s->there)
             continue;
         const size_t length = chunk_bytes(s->seed, number, room);
@@ -201,12 +215,28 @@ static bool see_chunk(void *context, uint64_t scene, uint64_t number, uint64_t c
     return true;
 }
 
+static bool see_piece(void *context, uint64_t scene, uint64_t seq, obb_str body)
+{
+    (void)context;
+    const struct item *item = seq <= model.last ? &model.items[seq] : &model.items[0];
+    if (found.piece_of != seq)
+        found.its_pieces = 0;
+    found.piece_of = seq;
+    const size_t length = chunk_bytes(item->seed, found.its_pieces++, room);
+    found.wrong |= seq <= found.last || item->scene != scene || found.its_pieces > item->pieces ||
+                   length != body.length || memcmp(room, body.bytes, length) != 0;
+    found.pieces++;
+    return true;
+}
+
 static bool see_record(void *context, uint64_t scene, uint64_t revision, uint64_t seq, obb_str body)
 {
     (void)context;
     const struct item *item = seq <= model.last ? &model.items[seq] : &model.items[0];
     found.wrong |= seq <= found.last || item->scene != scene || item->revision != revision ||
-                   item->length != body.length || memcmp(item->bytes, body.bytes, body.length) != 0;
+                   item->length != body.length ||
+                   memcmp(item->bytes, body.bytes, body.length) != 0 ||
+                   item->pieces != (found.piece_of == seq ? found.its_pieces : 0);
     found.last = seq;
     found.records++;
     return true;
@@ -218,8 +248,11 @@ static bool load_at(const char *dir, bool lax)
     if (!srv_sqlite_open(dir, &backend, error, sizeof error))
         return false;
     backend->figures = &figures;
-    const struct srv_backend_visitor visitor = {
-        .chunk = see_chunk, .record = see_record, .context = &lax, .error = error};
+    const struct srv_backend_visitor visitor = {.chunk = see_chunk,
+                                                .piece = see_piece,
+                                                .record = see_record,
+                                                .context = &lax,
+                                                .error = error};
     if (srv_sqlite_load(backend, &visitor, error, sizeof error))
         return true;
     backend->close(backend);
@@ -240,13 +273,17 @@ static void load_all(void)
 {
     ck_assert_msg(load_at(folder, false), "%s", error);
     ck_assert(!found.wrong);
-    size_t snapshots = 0, chunks = 0, records = 0;
+    size_t snapshots = 0, chunks = 0, records = 0, pieces = 0;
     for (size_t i = 0; i < SCENES; i++) {
         snapshots += model.snapshots[i].there;
         chunks += model.snapshots[i].there ? (size_t)model.snapshots[i].chunks : 0;
     }
-    for (uint64_t seq = model.edge; seq <= model.durable; seq++)
-        records += !scene_is_gone(model.items[seq].scene);
+    for (uint64_t seq = model.edge; seq <= model.durable; seq++) {
+        const bool there = !scene_is_gone(model.items[seq].scene);
+        records += there;
+        pieces += there && !model.items[seq].gone ? (size_t)model.items[seq].pieces : 0;
+    }
+    ck_assert_uint_eq(found.pieces, pieces);
     ck_assert_uint_eq(found.snapshots, snapshots);
     ck_assert_uint_eq(found.chunks, chunks);
     ck_assert_uint_eq(found.records, records);
@@ -357,7 +394,7 @@ START_TEST(another_file_is_refused_by_name)
 {
     static const struct {
         const char *statement, *text;
-    } rows[] = {{"pragma user_version=2", "was written by a newer obbd"},
+    } rows[] = {{"pragma user_version=3", "was written by a newer obbd"},
                 {"pragma application_id=7", "is not a journal of obbd"}};
     for (size_t i = 0; i < 2; i++) {
         load_all();
@@ -400,7 +437,7 @@ static void forget_some(void)
 
 START_TEST(what_is_committed_is_found_again)
 {
-    size_t forgot = 0, reopened = 0, snapshots = 0;
+    size_t forgot = 0, reopened = 0, snapshots = 0, pieces = 0;
     load_all();
     while (model.last + 30 < RECORDS) {
         ck_assert_int_eq(write_group(1 + test_below(&rng, 20)), SRV_JOURNAL_OK);
@@ -413,6 +450,7 @@ START_TEST(what_is_committed_is_found_again)
             close_backend();
             load_all();
             snapshots += found.snapshots;
+            pieces += found.pieces;
             ck_assert_uint_ge(model.next_number, backend->last_number);
             reopened++;
         }
@@ -421,6 +459,7 @@ START_TEST(what_is_committed_is_found_again)
     ck_assert_uint_gt(reopened, 10);
     ck_assert_uint_gt(snapshots, 10);
     ck_assert_uint_gt(replaced, 5);
+    ck_assert_uint_gt(pieces, 50);
     ck_assert_msg(srv_sqlite_check(backend, error, sizeof error), "%s", error);
 }
 END_TEST
@@ -435,6 +474,151 @@ START_TEST(a_group_that_is_not_committed_is_not_found)
     model.last = last;
     load_all();
     ck_assert_uint_eq(found.last, last);
+}
+END_TEST
+
+/* Returns the number that a query of the database gives, which nobody has open. */
+static int64_t ask(const char *query)
+{
+    char path[160];
+    sqlite3 *db = NULL;
+    sqlite3_stmt *statement = NULL;
+    (void)snprintf(path, sizeof path, "%s/journal.db", folder);
+    ck_assert_int_eq(sqlite3_open(path, &db), SQLITE_OK);
+    /* the file system that fails has no shared memory */
+    ck_assert_int_eq(sqlite3_exec(db, "pragma locking_mode=exclusive", NULL, NULL, NULL),
+                     SQLITE_OK);
+    ck_assert_int_eq(sqlite3_prepare_v2(db, query, -1, &statement, NULL), SQLITE_OK);
+    const int result = sqlite3_step(statement);
+    ck_assert(result == SQLITE_ROW || result == SQLITE_DONE);
+    const int64_t number = result == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : 0;
+    (void)sqlite3_finalize(statement);
+    (void)sqlite3_close(db);
+    return number;
+}
+
+/* Adds a record with that many pieces. Returns what they are called. */
+static uint64_t add_in_pieces(size_t scene, uint64_t pieces)
+{
+    struct item *item = make_item(scene, ++model.revisions[scene], false);
+    struct srv_entry entry = {.kind = SRV_ENTRY_RECORD,
+                              .scene = item->scene,
+                              .number = item->revision,
+                              .snapshot = ++model.next_number};
+    item->pieces = pieces;
+    item->seed = 5;
+    ck_assert_int_eq(add_pieces(item, entry.snapshot), SRV_JOURNAL_OK);
+    ck_assert_int_eq(backend->commit(backend), SRV_JOURNAL_OK); /* they are durable before it */
+    ck_assert_int_eq(add(&entry, item->bytes, item->length), SRV_JOURNAL_OK);
+    ck_assert_int_eq(backend->commit(backend), SRV_JOURNAL_OK);
+    ck_assert_uint_eq(entry.seq, ++model.last);
+    model.durable = model.last;
+    return entry.snapshot;
+}
+
+START_TEST(pieces_of_a_record_stay_as_long_as_it_does)
+{
+    load_all();
+    (void)add_in_pieces(0, 3);
+    (void)add_in_pieces(1, 17); /* more than one slice removes */
+    (void)add_in_pieces(0, 2);
+    ck_assert_int_eq(add_record(2, false), SRV_JOURNAL_OK);
+    ck_assert_int_eq(backend->commit(backend), SRV_JOURNAL_OK);
+    model.durable = model.last;
+    while (backend->tidy(backend, 1))
+        ;
+    close_backend();
+    load_all();
+    ck_assert_uint_eq(found.pieces, 22 + (size_t)model.items[model.last].pieces);
+    ck_assert_uint_eq(backend->last_number, model.next_number);
+    while (backend->tidy(backend, 3)) /* forgets the first two */
+        ;
+    model.edge = 3;
+    close_backend();
+    ck_assert_int_eq(
+        ask("select count(*) from chunk where id >> 20 in (select number from pieces)"),
+        2 + (int64_t)model.items[model.last].pieces);
+    ck_assert_int_eq(ask("select count(*) from chunk where id >> 20 not in (select number from "
+                         "pieces)"),
+                     0);
+    load_all();
+    /* pieces whose record never came go when the journal is opened again */
+    struct item lost = {.scene = model.scene_numbers[0], .pieces = 3};
+    ck_assert_int_eq(add_pieces(&lost, 900), SRV_JOURNAL_OK);
+    ck_assert_int_eq(backend->commit(backend), SRV_JOURNAL_OK);
+    close_backend();
+    load_all();
+    ck_assert_uint_eq(backend->last_number, 900);
+    while (backend->tidy(backend, 3))
+        ;
+    close_backend();
+    ck_assert_int_eq(ask("select count(*) from chunk where id >> 20 = 900"), 0);
+    ck_assert_int_gt(ask("select count(*) from chunk"), 0);
+}
+END_TEST
+
+START_TEST(a_record_that_lacks_pieces_is_damaged)
+{
+    static const char *const damages[] = {
+        "delete from pieces",
+        "update pieces set number = number + 1",
+        "update pieces set record = record + 1",
+        "delete from chunk where id = (select max(id) from chunk)",
+        "update chunk set body = body || x'00'",
+        "insert into pieces select seq, 77 from record where seq = 2",
+    };
+    for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
+        remove_in(folder);
+        memset(&model, 0, sizeof model);
+        model.edge = 1;
+        for (size_t k = 0; k < SCENES; k++)
+            model.scene_numbers[k] = ++model.next_number;
+        load_all();
+        const uint64_t number = add_in_pieces(0, 3);
+        struct item plain = {.scene = model.scene_numbers[0], .revision = 2};
+        struct srv_entry entry = {.kind = SRV_ENTRY_RECORD, .scene = plain.scene, .number = 2};
+        model.items[++model.last] = plain;
+        ck_assert_int_eq(add(&entry, "", 0), SRV_JOURNAL_OK);
+        ck_assert_int_eq(backend->commit(backend), SRV_JOURNAL_OK);
+        model.durable = model.last;
+        ck_assert_uint_gt(number, 0);
+        close_backend();
+        (void)ask(damages[i]);
+        const bool opened = load_at(folder, true);
+        if (i == 3) { /* SQLite does not know how many there were, but the record does */
+            ck_assert(opened && found.wrong);
+            close_backend();
+            continue;
+        }
+        ck_assert_msg(!opened, "%s", damages[i]);
+        ck_assert_ptr_nonnull(strstr(error, "journal.db is damaged: "));
+    }
+}
+END_TEST
+
+/* A journal of the first format is one without the table of pieces. */
+START_TEST(a_journal_of_the_first_format_is_read_and_goes_on)
+{
+    load_all();
+    for (size_t i = 0; i < 5; i++) {
+        struct item *item = make_item(0, ++model.revisions[0], false);
+        struct srv_entry entry = {
+            .kind = SRV_ENTRY_RECORD, .scene = item->scene, .number = item->revision};
+        item->pieces = 0;
+        ck_assert_int_eq(add(&entry, item->bytes, item->length), SRV_JOURNAL_OK);
+        model.durable = ++model.last;
+    }
+    ck_assert_int_eq(backend->commit(backend), SRV_JOURNAL_OK);
+    close_backend();
+    (void)ask("drop table pieces");
+    (void)ask("pragma user_version = 1");
+    load_all();
+    (void)add_in_pieces(0, 3);
+    close_backend();
+    load_all();
+    ck_assert_uint_eq(found.pieces, 3);
+    close_backend();
+    ck_assert_int_eq(ask("pragma user_version"), 2);
 }
 END_TEST
 
@@ -461,20 +645,8 @@ START_TEST(chunks_that_nobody_needs_are_removed)
     while (backend->tidy(backend, 1))
         ;
     close_backend();
-    char path[160];
-    sqlite3 *db;
-    sqlite3_stmt *count;
-    (void)snprintf(path, sizeof path, "%s/journal.db", folder);
-    ck_assert_int_eq(sqlite3_open(path, &db), SQLITE_OK);
-    ck_assert_int_eq(sqlite3_prepare_v2(db,
-                                        "select (select count(*) from chunk) + (select count(*) "
-                                        "from snapshot)",
-                                        -1, &count, NULL),
-                     SQLITE_OK);
-    ck_assert_int_eq(sqlite3_step(count), SQLITE_ROW);
-    ck_assert_int_eq(sqlite3_column_int(count, 0), 0);
-    (void)sqlite3_finalize(count);
-    (void)sqlite3_close(db);
+    ck_assert_int_eq(ask("select (select count(*) from chunk) + (select count(*) from snapshot)"),
+                     0);
 }
 END_TEST
 
@@ -636,14 +808,30 @@ START_TEST(each_failing_call_loses_nothing_that_was_answered)
 }
 END_TEST
 
-/* Commits while the sync fails: the group is in the file all the same. */
+/* Recovers, as the journal does, in a few tries. */
+static void recover(void)
+{
+    for (size_t tries = 0; !backend->recover(backend); tries++)
+        ck_assert_uint_lt(tries, 100);
+}
+
+/* Lets the next sync fail, and the one when the connection is closed: so the write-ahead log stays,
+ * and what was being written is there all the same. */
+static void arm_sync(void) { faulty_arm(FAULTY_SYNC, 1, 2, 0); }
+
+static void disarm_and_recover(void)
+{
+    recover();
+    ck_assert_uint_ge(faulty.seen, 2);
+    faulty_arm(FAULTY_SYNC, 0, 0, 0);
+}
+
+/* The group is in the file all the same. */
 static void fail_to_commit(void)
 {
-    faulty_arm(FAULTY_SYNC, 1, 1, 0);
+    arm_sync();
     ck_assert_int_eq(backend->commit(backend), SRV_JOURNAL_FAILED);
-    faulty_arm(FAULTY_SYNC, 0, 0, 0);
-    while (!backend->recover(backend))
-        ;
+    disarm_and_recover();
 }
 
 START_TEST(a_failed_group_that_is_there_all_the_same_does_not_count)
@@ -685,6 +873,137 @@ START_TEST(a_failed_group_that_is_there_all_the_same_does_not_count)
 }
 END_TEST
 
+/* Adds a snapshot of one chunk of so many bytes, and the word that it is whole. */
+static void add_whole(uint64_t scene, uint64_t snapshot, uint64_t from, uint64_t replaces,
+                      size_t length)
+{
+    unsigned char *some = calloc(length, 1);
+    ck_assert_ptr_nonnull(some);
+    struct srv_entry chunk = {.kind = SRV_ENTRY_CHUNK, .scene = scene, .snapshot = snapshot};
+    struct srv_entry word = {.kind = SRV_ENTRY_SNAPSHOT,
+                             .scene = scene,
+                             .snapshot = snapshot,
+                             .number = 1,
+                             .from = from,
+                             .replaces = replaces};
+    ck_assert_int_eq(add(&chunk, some, length), SRV_JOURNAL_OK);
+    ck_assert_int_eq(add(&word, "", 0), SRV_JOURNAL_OK);
+    free(some);
+}
+
+/* Adds a record of that scene, and makes it durable. */
+static void write_record(uint64_t scene, uint64_t revision)
+{
+    struct srv_entry record = {.kind = SRV_ENTRY_RECORD, .scene = scene, .number = revision};
+    ck_assert_int_eq(add(&record, "", 0), SRV_JOURNAL_OK);
+    ck_assert_int_eq(backend->commit(backend), SRV_JOURNAL_OK);
+}
+
+/* Returns the number of the snapshot of scene 70, or 0; records and chunks are counted, too. */
+static int64_t snapshot_of_70(int64_t *out_records, int64_t *out_chunks)
+{
+    close_backend();
+    *out_records = ask("select count(*) from record");
+    *out_chunks = ask("select count(*) from chunk");
+    const int64_t number = ask("select number from snapshot where scene = 70");
+    ck_assert_msg(load_at(folder, true), "%s", error);
+    return number;
+}
+
+/* A scene has a snapshot. A failed group that is there all the same changes it in different ways:
+ * the journal is as before, whatever comes then. */
+START_TEST(a_failed_group_leaves_the_snapshots_before_it)
+{
+    int64_t records, chunks;
+    struct srv_entry dropped = {.kind = SRV_ENTRY_DROPPED, .scene = 70, .snapshot = 901};
+    struct srv_entry gone = {.kind = SRV_ENTRY_GONE, .scene = 70};
+    struct srv_entry drops_it = {.kind = SRV_ENTRY_DROPPED, .scene = 70, .snapshot = 900};
+    faulty_begin();
+    for (size_t i = 0; i < 6; i++) {
+        remove_in(folder);
+        ck_assert(load_at(folder, true));
+        write_record(70, 1);
+        write_record(71, 1);
+        add_whole(70, 900, 2, 0, 100);
+        ck_assert_int_eq(backend->commit(backend), SRV_JOURNAL_OK);
+        if (i < 5)
+            add_whole(70, 901, 3, i == 1 ? 71 : 0, 100);
+        if (i == 2)
+            ck_assert_int_eq(add(&gone, "", 0), SRV_JOURNAL_OK);
+        if (i == 3) /* twice in one group */
+            add_whole(70, 902, 3, 0, 100);
+        if (i == 5)
+            ck_assert_int_eq(add(&drops_it, "", 0), SRV_JOURNAL_OK);
+        fail_to_commit();
+        if (i == 4) { /* the loop gives up the one that failed */
+            ck_assert_int_eq(add(&dropped, "", 0), SRV_JOURNAL_OK);
+            ck_assert_int_eq(backend->commit(backend), SRV_JOURNAL_OK);
+        }
+        while (backend->tidy(backend, 1))
+            ;
+        ck_assert_int_eq(snapshot_of_70(&records, &chunks), 900);
+        ck_assert_int_eq(records, 2);
+        ck_assert_uint_eq(found.snapshots, 1);
+        ck_assert_uint_eq(found.chunks, 1);
+        ck_assert_uint_eq(found.records, 2);
+        while (backend->tidy(backend, 1))
+            ;
+        ck_assert_int_eq(snapshot_of_70(&records, &chunks), 900);
+        ck_assert_int_eq(chunks, 1); /* those of the failed group are gone */
+        close_backend();
+    }
+    faulty_end();
+}
+END_TEST
+
+START_TEST(a_failed_checkpoint_leaves_the_group_before_it)
+{
+    int64_t records, chunks;
+    faulty_begin();
+    load_all();
+    add_whole(70, 900, 1, 0, (size_t)1001 * 4096);
+    ck_assert_int_eq(backend->commit(backend), SRV_JOURNAL_OK);
+    const uint64_t failures = figures.failures;
+    arm_sync();
+    ck_assert(!backend->tidy(backend, 1));
+    ck_assert_uint_eq(figures.failures, failures + 1);
+    disarm_and_recover();
+    ck_assert_int_eq(snapshot_of_70(&records, &chunks), 900);
+    ck_assert_uint_eq(found.snapshots, 1);
+    close_backend();
+    faulty_end();
+}
+END_TEST
+
+/* What was to be forgotten is forgotten, but the back end was told that it failed. */
+START_TEST(forgetting_goes_on_after_it_failed)
+{
+    faulty_begin();
+    for (uint64_t left = 0; left < 2; left++) {
+        remove_in(folder);
+        ck_assert(load_at(folder, true));
+        for (uint64_t i = 1; i <= 3; i++)
+            write_record(70, i);
+        const uint64_t edge = 4 - left;
+        arm_sync();
+        ck_assert(!backend->tidy(backend, edge));
+        disarm_and_recover();
+        const uint64_t failures = figures.failures;
+        while (backend->tidy(backend, edge))
+            ;
+        ck_assert_uint_eq(figures.failures, failures);
+        write_record(70, 4);
+        close_backend();
+        ck_assert_int_eq(ask("select count(*) from record"), 1 + (int64_t)left);
+        ck_assert_int_eq(ask("select max(seq) from record"), 4);
+        ck_assert_msg(load_at(folder, true), "%s", error);
+        ck_assert_uint_eq(found.records, 1 + left);
+        close_backend();
+    }
+    faulty_end();
+}
+END_TEST
+
 START_TEST(each_failing_allocation_is_met)
 {
     load_all();
@@ -718,10 +1037,16 @@ int main(void)
     tcase_add_test(tests, what_is_committed_is_found_again);
     tcase_add_test(tests, a_group_that_is_not_committed_is_not_found);
     tcase_add_test(tests, chunks_that_nobody_needs_are_removed);
+    tcase_add_test(tests, pieces_of_a_record_stay_as_long_as_it_does);
+    tcase_add_test(tests, a_record_that_lacks_pieces_is_damaged);
+    tcase_add_test(tests, a_journal_of_the_first_format_is_read_and_goes_on);
     tcase_add_test(tests, a_file_that_is_cut_shows_a_beginning_or_is_refused);
     tcase_add_test(tests, a_flipped_bit_shows_a_beginning_or_is_refused);
     tcase_add_test(tests, each_failing_call_loses_nothing_that_was_answered);
     tcase_add_test(tests, a_failed_group_that_is_there_all_the_same_does_not_count);
+    tcase_add_test(tests, a_failed_group_leaves_the_snapshots_before_it);
+    tcase_add_test(tests, a_failed_checkpoint_leaves_the_group_before_it);
+    tcase_add_test(tests, forgetting_goes_on_after_it_failed);
     tcase_add_test(tests, each_failing_allocation_is_met);
     suite_add_tcase(suite, tests);
     return test_main(suite);

@@ -3,6 +3,7 @@
 #ifndef TEST_SERVER_JOURNALED_H
 #define TEST_SERVER_JOURNALED_H
 
+#include "server/journal/grouped.h"
 #include "server/journal/sqlite.h"
 #include "server/scenes/restore.h"
 #include "tests/support/test.h"
@@ -106,10 +107,10 @@ static inline void rig_remember(void *context, const struct srv_journaled *journ
 static inline void rig_open(struct srv_backend *backend, uint64_t sync_ms)
 {
     ck_assert(srv_loop_create(&rig.loop));
-    ck_assert(srv_pool_create(rig.loop, 2, 100, &rig.pool));
+    ck_assert(srv_pool_create(rig.loop, 2, 100, NULL, &rig.pool));
     rig.drain = (struct srv_drain){0};
     rig.locks = (struct srv_locks){.pool = rig.pool, .drain = &rig.drain};
-    ck_assert(srv_journal_create(rig.loop, backend, sync_ms, &rig.journal));
+    ck_assert(srv_grouped_create(rig.loop, backend, sync_ms, &rig.journal));
     rig.snapshots = (struct srv_snapshots){.journal = rig.journal,
                                            .pool = rig.pool,
                                            .locks = &rig.locks,
@@ -202,9 +203,12 @@ static inline void rig_released(struct srv_entry *entry)
     free(e);
 }
 
-static inline void rig_append(struct rig_scene *scene, const wire_record *record,
-                              srv_entry_kind kind)
+/* Appends the record behind the newest one of its scene. */
+static inline void rig_append(struct rig_scene *scene, wire_record *record, srv_entry_kind kind)
 {
+    record->id = (wire_record_id){.writer = 1, .counter = ++rig.counter};
+    record->base = scene->journaled.newest;
+    scene->journaled.newest = record->id;
     struct rig_entry *e = calloc(1, sizeof *e);
     ck_assert_ptr_nonnull(e);
     e->scene = scene;
@@ -231,10 +235,10 @@ static inline struct rig_scene *rig_make(const obb_settings *settings)
                      OBB_OK);
     scene->journaled.number = srv_journal_number(rig.journal);
     srv_snapshots_add(&rig.snapshots, &scene->journaled);
-    const wire_record record = {.kind = WIRE_RECORD_MADE,
-                                .epoch = scene->epoch,
-                                .name = obb_str_of(scene->name),
-                                .effects = {.has_settings = true, .settings = *settings}};
+    wire_record record = {.kind = WIRE_RECORD_MADE,
+                          .epoch = scene->epoch,
+                          .name = obb_str_of(scene->name),
+                          .effects = {.has_settings = true, .settings = *settings}};
     rig_append(scene, &record, SRV_ENTRY_RECORD);
     return scene;
 }
@@ -257,7 +261,6 @@ static inline bool rig_commit(struct rig_scene *scene, const obb_edit *edit, dou
             (void)snprintf(text, sizeof text, "c%llu", (unsigned long long)id);
         wire_record record = {.kind = WIRE_RECORD_COMMIT,
                               .epoch = scene->epoch,
-                              .counter = ++rig.counter,
                               .commit_id = obb_str_of(text),
                               .answer = obb_str_of(id != 0 ? "what it said" : "")};
         ck_assert_int_eq(obb_prepared_effects(prepared, &arena, &record.effects), OBB_OK);
@@ -283,7 +286,7 @@ static inline bool rig_commit(struct rig_scene *scene, const obb_edit *edit, dou
 
 static inline void rig_remove(struct rig_scene *scene)
 {
-    const wire_record record = {.kind = WIRE_RECORD_GONE, .epoch = scene->epoch};
+    wire_record record = {.kind = WIRE_RECORD_GONE, .epoch = scene->epoch};
     struct obb_scene *dead = NULL;
     srv_snapshots_pause(&scene->journaled);
     scene->gone = true;

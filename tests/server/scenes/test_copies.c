@@ -1,5 +1,5 @@
-/* Durable copies and removals, while the journal fails at each of its calls in turn: what was
- * answered is in the journal, and what was refused is not. */
+/* Durable copies, removals and large imports, while the journal fails at each of its calls in turn:
+ * what was answered is in the journal, and what was refused is not. */
 #include "server/scenes/writer.h"
 
 #include "tests/server/scenes/journaled.h"
@@ -160,11 +160,49 @@ static void put(const char *scene, double x, bool in_memory)
 
 /* ---- The kinds of ops ------------------------------------------------------------------------ */
 
-enum what { COPY_NEW, COPY_OVER, COPY_OVER_MEMORY, MEMORY_COPY_OVER, REMOVE, KINDS };
+enum what {
+    COPY_NEW,
+    COPY_OVER,
+    COPY_OVER_MEMORY,
+    MEMORY_COPY_OVER,
+    REMOVE,
+    IMPORT_NEW,
+    IMPORT_OVER,
+    KINDS
+};
+
+enum { IMPORTED = 12000, PARTS = 5 }; /* boxes, and how many parts their record has */
+
+/* Returns an op that replaces all boxes of scene b by so many, the first at 3. */
+static srv_op import_of(size_t count)
+{
+    static obb_edit edit;
+    static obb_put *puts; /* owned */
+    static char(*names)[32];
+    free(puts);
+    free(names);
+    puts = calloc(count, sizeof *puts);
+    names = calloc(count, sizeof *names);
+    ck_assert(puts != NULL && names != NULL);
+    for (size_t i = 0; i < count; i++) {
+        (void)snprintf(names[i], sizeof names[i], "box %zu", i);
+        puts[i] = (obb_put){.target = {.name = obb_str_of(names[i])},
+                            .parts = OBB_PUT_ALL,
+                            .box = {.center = {.x = 3 + (double)i},
+                                    .half_extents = {1, 1, 1},
+                                    .rotation = {.w = 1}}};
+    }
+    edit = (obb_edit){.dimensions = 3, .replace_all = true, .puts = puts, .put_count = count};
+    srv_op op = op_of(SRV_OP_EDIT, "b");
+    op.edit = &edit;
+    return op;
+}
 
 static srv_op the_op(enum what what)
 {
-    srv_op op = what == REMOVE ? op_of(SRV_OP_REMOVE, "b") : copy_of("a", "b");
+    srv_op op = what == REMOVE       ? op_of(SRV_OP_REMOVE, "b")
+                : what >= IMPORT_NEW ? import_of(IMPORTED)
+                                     : copy_of("a", "b");
     op.in_memory = what == MEMORY_COPY_OVER;
     return op;
 }
@@ -184,7 +222,7 @@ static void begin_rig(enum what what)
                                       .writer = 7};
     rig.snapshots.remember = NULL;
     put("other", 0, false);
-    if (what != COPY_NEW)
+    if (what != COPY_NEW && what != IMPORT_NEW)
         put("b", 1, what == COPY_OVER_MEMORY);
     put("a", 2, false);
     put("a", 3, false);
@@ -204,7 +242,8 @@ static double place_of(struct obb_scene *scene)
 
 static double expected(enum what what, bool done, bool on_disk)
 {
-    static const double former[KINDS] = {-1, 1, 1, 1, 1}, later[KINDS] = {3, 3, 3, 3, -1};
+    static const double former[KINDS] = {-1, 1, 1, 1, 1, -1, 1},
+                        later[KINDS] = {3, 3, 3, 3, -1, 3, 3};
     if (on_disk && what == (done ? MEMORY_COPY_OVER : COPY_OVER_MEMORY))
         return -1; /* the scene is in memory */
     return done ? later[what] : former[what];
@@ -242,7 +281,13 @@ static void end_rig(enum what what, bool done)
     ck_assert_uint_eq(restored.count, durable);
     ck_assert(place == expected(what, done, true));
     srv_restored_fini(&restored);
+    backend->figures = &frail.figures;
+    while (backend->tidy(backend, 1))
+        ;
     backend->close(backend);
+    ck_assert_int_eq(rig_ask("select count(*) from chunk where id >> 20 not in (select number from "
+                             "snapshot union all select number from pieces)"),
+                     0);
     srv_writer_fini(&writer);
     obb_arena_fini(&arena);
     rig_end();
@@ -283,6 +328,8 @@ START_TEST(a_process_that_ends_leaves_all_of_it_or_nothing)
     printf("%d: %zu calls\n", _i, refused);
     ck_assert_uint_ge(refused, 2);
     ck_assert(what == REMOVE || what == MEMORY_COPY_OVER || refused >= 6);
+    ck_assert(what < IMPORT_NEW ||
+              refused == 2 * ((size_t)PARTS + 1)); /* each entry, and each group */
 }
 END_TEST
 
@@ -338,6 +385,117 @@ START_TEST(a_copy_that_is_given_up_before_it_is_whole_is_not_found)
 }
 END_TEST
 
+/* The client of an import that makes its scene goes while the parts are written. */
+START_TEST(an_import_that_is_given_up_is_not_found)
+{
+    struct srv_write import;
+    begin_rig(IMPORT_NEW);
+    begin_op(&import, the_op(IMPORT_NEW));
+    while (rig.snapshots.under_way == NULL)
+        srv_loop_step(rig.loop, 10);
+    atomic_store(&given_up, true);
+    srv_write_cancel(&import);
+    run_loop();
+    ck_assert(import.refused_by == SRV_REFUSED_BY_SCENE && import.status == OBB_CANCELLED);
+    atomic_store(&given_up, false);
+    put("a", 3, false);
+    rig_wait();
+    ck_assert_ptr_null(rig.snapshots.under_way);
+    end_rig(IMPORT_NEW, false);
+}
+END_TEST
+
+/* While the parts of an import are written, the scene is as it was, and what builds on the import
+ * waits. */
+START_TEST(a_scene_can_be_read_while_the_parts_of_an_import_are_written)
+{
+    struct srv_write import, later;
+    const obb_pose pose = {
+        .target = {.name = obb_str_of("box 0")}, .center = {.x = 3}, .has_center = true};
+    const obb_edit edit = {.dimensions = 3, .poses = &pose, .pose_count = 1};
+    begin_rig(IMPORT_OVER);
+    begin_op(&import, the_op(IMPORT_OVER));
+    while (rig.snapshots.under_way == NULL)
+        srv_loop_step(rig.loop, 10);
+    struct obb_scene *scene = obb_store_find(rig.store, obb_str_of("b"));
+    ck_assert(!srv_scene_locked(&rig.locks, scene));
+    srv_op op = op_of(SRV_OP_EDIT, "b");
+    op.edit = &edit;
+    begin_op(&later, op);
+    ck_assert_ptr_nonnull(later.tail_wait.tail);
+    size_t looks = 0;
+    while (under_way == 2) {
+        ck_assert(place_of(scene) == 1);
+        looks++;
+        srv_loop_step(rig.loop, 10);
+    }
+    ck_assert_uint_ge(looks, PARTS);
+    run_loop();
+    ck_assert(import.status == OBB_OK && later.status == OBB_OK);
+    ck_assert_uint_eq(import.committed.moment.revision, 2);
+    ck_assert_uint_eq(later.committed.moment.revision, 2); /* the box was there already */
+    rig_wait();
+    end_rig(IMPORT_OVER, true);
+}
+END_TEST
+
+/* The commit before an import fails while the parts of the import are written. */
+START_TEST(an_import_fails_with_the_commit_before_it)
+{
+    struct srv_write before, import;
+    const obb_pose pose = {
+        .target = {.name = obb_str_of("box")}, .center = {.x = 7}, .has_center = true};
+    const obb_edit edit = {.dimensions = 3, .poses = &pose, .pose_count = 1};
+    size_t failed = 0;
+    for (size_t n = 1; n <= 8; n++) {
+        begin_rig(IMPORT_OVER);
+        srv_op op = op_of(SRV_OP_EDIT, "b");
+        op.edit = &edit;
+        atomic_store(&frail.stays, true);
+        atomic_store(&frail.fails_in, n);
+        begin_op(&before, op);
+        begin_op(&import, the_op(IMPORT_OVER));
+        run_loop();
+        ck_assert_int_eq(import.refused_by, SRV_REFUSED_BY_JOURNAL);
+        failed += before.refused_by == SRV_REFUSED_BY_JOURNAL;
+        const bool was_moved = before.status == OBB_OK;
+        ck_assert(place_of(obb_store_find(rig.store, obb_str_of("b"))) == (was_moved ? 7 : 1));
+        if (was_moved) { /* back to where end_rig looks for it */
+            atomic_store(&frail.stays, false);
+            atomic_store(&frail.fails_in, 0);
+            while (srv_journal_state(rig.journal) != SRV_JOURNAL_OK)
+                srv_loop_step(rig.loop, 10);
+            put("b", 1, false);
+        }
+        end_rig(IMPORT_OVER, false);
+    }
+    ck_assert(failed >= 1 && failed <= 4);
+}
+END_TEST
+
+START_TEST(an_import_takes_less_memory_than_its_record)
+{
+    enum { MANY = 60000, LIMIT = 6 << 20, TOO_LITTLE = 200000 };
+    for (size_t i = 0; i < 2; i++) {
+        struct obb_budget budget;
+        struct srv_write import;
+        begin_rig(IMPORT_NEW);
+        obb_budget_init(&budget, i == 0 ? LIMIT : TOO_LITTLE);
+        writer.tails.budget = rig.snapshots.budget = &budget;
+        begin_op(&import, import_of(MANY));
+        run_loop();
+        if (i == 0)
+            ck_assert_int_eq(import.status, OBB_OK);
+        else
+            ck_assert(import.status == OBB_NO_MEMORY && import.refused_by == SRV_REFUSED_BY_SCENE);
+        rig.snapshots.budget = NULL;
+        rig_wait();
+        ck_assert_uint_eq(obb_budget_used(&budget), 0);
+        end_rig(IMPORT_NEW, i == 0);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("copies");
@@ -346,6 +504,10 @@ int main(void)
     tcase_add_loop_test(tc, a_process_that_ends_leaves_all_of_it_or_nothing, 0, KINDS);
     tcase_add_loop_test(tc, a_journal_that_fails_once_takes_it_later, 0, KINDS);
     tcase_add_test(tc, a_copy_that_is_given_up_before_it_is_whole_is_not_found);
+    tcase_add_test(tc, an_import_that_is_given_up_is_not_found);
+    tcase_add_test(tc, a_scene_can_be_read_while_the_parts_of_an_import_are_written);
+    tcase_add_test(tc, an_import_fails_with_the_commit_before_it);
+    tcase_add_test(tc, an_import_takes_less_memory_than_its_record);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }

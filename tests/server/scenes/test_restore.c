@@ -52,6 +52,7 @@ static void check_restored_beside(size_t replaced)
         obb_scene_info_without_bounds(scene->journaled.scene, &info);
         boxes += info.boxes + info.frames;
         ck_assert(found->epoch == scene->epoch);
+        ck_assert(wire_record_id_equal(found->journaled.newest, scene->journaled.newest));
         ck_assert_uint_eq(found->journaled.first, scene->journaled.first);
         ck_assert_uint_eq(found->journaled.bytes, scene->journaled.bytes);
         ck_assert_uint_eq(found->journaled.snapshot, scene->journaled.snapshot);
@@ -273,6 +274,47 @@ START_TEST(of_scenes_with_one_name_the_last_one_counts)
 }
 END_TEST
 
+/* Lets a loader take a record of the scene "s", and returns what it says. */
+static const char *load(struct srv_scene_loader *loader, wire_record record)
+{
+    struct wire_buf bytes = {0};
+    record.name = obb_str_of(record.kind == WIRE_RECORD_MADE ? "s" : "");
+    wire_record_write(&record, 3, &bytes);
+    const bool good = srv_scene_loader_record(
+        loader, ++rig.counter, (obb_str){.bytes = bytes.bytes, .length = bytes.length});
+    wire_buf_fini(&bytes);
+    return good ? "good" : loader->error;
+}
+
+/* A record between two others is missing. */
+START_TEST(each_record_comes_behind_the_one_that_it_names)
+{
+    struct srv_scene_loader loader;
+    wire_record made = {.kind = WIRE_RECORD_MADE,
+                        .id = {7, 1},
+                        .effects = {.has_settings = true, .settings = any_settings(1)}};
+    made.effects.settings.dimensions = 3;
+    wire_record commit = {.kind = WIRE_RECORD_COMMIT,
+                          .id = {7, 2},
+                          .base = {7, 1},
+                          .effects = {.moment = {.time = 1}, .time_stated = true, .next_id = 1}};
+    rig = (struct rig){.rng = {500}};
+    srv_scene_loader_init(&loader, 3, NULL);
+    ck_assert_str_eq(load(&loader, made), "good");
+    ck_assert_str_eq(load(&loader, commit), "good");
+    commit.id = (wire_record_id){8, 1}; /* of another process */
+    commit.base = (wire_record_id){7, 2};
+    ck_assert_str_eq(load(&loader, commit), "good");
+    commit.id = (wire_record_id){8, 2}; /* names none, as in older versions */
+    commit.base = (wire_record_id){0};
+    ck_assert_str_eq(load(&loader, commit), "good");
+    commit.id = (wire_record_id){8, 4};
+    commit.base = (wire_record_id){8, 3};
+    ck_assert_str_eq(load(&loader, commit), "scene \"s\", record 5: it is damaged");
+    srv_scene_loader_fini(&loader);
+}
+END_TEST
+
 /* Restores while the n-th allocation fails. Returns whether it was reached. */
 static bool restore_with_failure(size_t n, size_t *refused)
 {
@@ -348,6 +390,7 @@ int main(void)
     tcase_add_test(tc, scenes_of_records_are_restored_as_they_were);
     tcase_add_test(tc, scenes_of_snapshots_and_records_are_restored_as_they_were);
     tcase_add_test(tc, of_scenes_with_one_name_the_last_one_counts);
+    tcase_add_test(tc, each_record_comes_behind_the_one_that_it_names);
     tcase_add_test(tc, each_failing_allocation_of_a_restore_is_met);
     suite_add_tcase(suite, tc);
     return test_main(suite);

@@ -87,6 +87,33 @@ START_TEST(a_large_scene_is_told_in_pieces_and_its_records_are_forgotten)
 }
 END_TEST
 
+/* A commit of very many boxes is in the history: no piece of the snapshot is as long as that. */
+START_TEST(a_large_commit_of_the_history_is_told_in_parts)
+{
+    rig_open_new(11, 0);
+    struct rig_scene *scene = rig_make(&space);
+    put_many(scene, 2);
+    put_boxes(scene, 12000, 40);
+    put_boxes(scene, 2500, 0); /* just one part */
+    put_boxes(scene, 2501, 0);
+    put_boxes(scene, 600, LONG); /* more than a part, because of its texts */
+    put_many(scene, 3);
+    rig.snapshots.least = 1000;
+    put_many(scene, 1);
+    rig_wait();
+    put_many(scene, 1);
+    rig_wait();
+    ck_assert_uint_ne(scene->journaled.snapshot, 0);
+    rig_close();
+    const int64_t longest = rig_ask("select max(length(body)) from chunk");
+    printf("%lld bytes in the longest piece\n", (long long)longest);
+    ck_assert_int_lt(longest, 1000000);
+    ck_assert_int_gt(rig_ask("select sum(length(body)) from chunk"), 2500000);
+    check_all();
+    rig_end();
+}
+END_TEST
+
 /* 12 scenes; one is busy, the others rest, or change now and then. */
 START_TEST(idle_scenes_do_not_hold_the_log_back)
 {
@@ -444,6 +471,7 @@ int main(void)
     TCase *tc = tcase_create("snapshot");
     tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, a_large_scene_is_told_in_pieces_and_its_records_are_forgotten);
+    tcase_add_test(tc, a_large_commit_of_the_history_is_told_in_parts);
     tcase_add_test(tc, idle_scenes_do_not_hold_the_log_back);
     tcase_add_test(tc, a_scene_that_goes_takes_its_snapshot_along);
     tcase_add_test(tc, a_scene_without_a_record_is_made_by_its_snapshot);

@@ -2,6 +2,7 @@
  * op that was not refused by the journal is done again on a store without a journal, in the order
  * of the answers: both must answer the same, and what the log holds must be the same scenes. */
 #include "server/journal/backend.h"
+#include "server/journal/grouped.h"
 #include "server/scenes/writer.h"
 #include "tests/support/test.h"
 
@@ -9,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SCENES = 3, SLOTS = 24, MOST = 60000, LARGE = 6000 };
+enum { SCENES = 3, SLOTS = 24, MOST = 60000, LARGE = 12000 };
 
 static test_rng rng;
 static struct srv_loop *loop;
@@ -26,7 +27,7 @@ static struct memory {
     struct srv_backend backend; /* first */
     struct {
         srv_entry_kind kind;
-        uint64_t scene;
+        uint64_t scene, pieces;
         char *bytes;
         size_t length;
     } log[MOST];
@@ -66,6 +67,7 @@ static srv_journal_status add(struct srv_entry *entry, const struct wire_buf *by
     memcpy(copy, bytes->length > 0 ? bytes->bytes : "", bytes->length);
     memory.log[memory.count].kind = entry->kind;
     memory.log[memory.count].scene = entry->scene;
+    memory.log[memory.count].pieces = entry->snapshot;
     memory.log[memory.count].bytes = copy;
     memory.log[memory.count].length = bytes->length;
     entry->seq = ++memory.count;
@@ -116,7 +118,7 @@ static void memory_close(struct srv_backend *backend) { (void)backend; }
 static void begin(void)
 {
     ck_assert(srv_loop_create(&loop));
-    ck_assert(srv_pool_create(loop, 2, 8, &pool));
+    ck_assert(srv_pool_create(loop, 2, 8, NULL, &pool));
     drain = (struct srv_drain){0};
     memory.count = memory.fresh = 0;
     memory.backend = (struct srv_backend){.add = memory_add,
@@ -124,7 +126,7 @@ static void begin(void)
                                           .tidy = memory_tidy,
                                           .recover = memory_recover,
                                           .close = memory_close};
-    ck_assert(srv_journal_create(loop, &memory.backend, 0, &journal));
+    ck_assert(srv_grouped_create(loop, &memory.backend, 0, &journal));
     locks = twin_locks = (struct srv_locks){.pool = pool, .drain = &drain};
     snapshots =
         (struct srv_snapshots){.journal = journal, .pool = pool, .locks = &locks, .drain = &drain};
@@ -235,7 +237,7 @@ static void make_edit(struct slot *slot)
         break;
     }
     case 5:
-        if (test_below(&rng, 10) == 0) { /* on the pool */
+        if (test_below(&rng, 16) == 0) { /* on the pool */
             make_puts(slot, LARGE);
             slot->edit.replace_all = test_below(&rng, 2) == 0;
             counts.large++;
@@ -399,12 +401,46 @@ static bool any_busy(void)
 
 /* ---- The log --------------------------------------------------------------------------------- */
 
+static size_t joined; /* records that had parts */
+
+/* Gives a record the effects of its parts, which are in the log before it. */
+static void join_parts(size_t at, struct obb_arena *arena, wire_record *record)
+{
+    obb_effect *list = obb_arena_alloc(arena, LARGE, sizeof *list);
+    size_t count = 0;
+    uint64_t parts = 0;
+    bool goes_on = true;
+    ck_assert(record->in_parts == (memory.log[at].pieces != 0));
+    if (!record->in_parts)
+        return;
+    for (size_t i = 0; i < at; i++) {
+        if (memory.log[i].kind != SRV_ENTRY_CHUNK || memory.log[i].pieces != memory.log[at].pieces)
+            continue;
+        obb_str rest = {memory.log[i].bytes, memory.log[i].length}, one;
+        while (rest.length > 0) {
+            wire_record part = {.kind = WIRE_RECORD_KINDS};
+            ck_assert(wire_record_next(&rest, &one));
+            ck_assert_int_eq(wire_record_read(one, arena, &part), OBB_OK);
+            ck_assert(part.kind == WIRE_RECORD_PART && part.id.counter == parts++ && goes_on);
+            ck_assert(part.epoch == record->epoch);
+            goes_on = part.in_parts;
+            for (size_t k = 0; k < part.effects.count; k++)
+                list[count++] = part.effects.list[k];
+        }
+    }
+    ck_assert(!goes_on && count > SRV_WHOLE_EFFECTS && count <= LARGE);
+    record->effects.list = list;
+    record->effects.count = count;
+    joined++;
+}
+
 /* Makes the scenes of the log anew, and compares them with those of the store. Meanwhile no piece
  * of a snapshot comes into the log. */
 static size_t compare_with_log(void)
 {
     struct obb_scene *scenes[SCENES] = {NULL};
     uint64_t numbers[SCENES] = {0};
+    wire_record_id newest[SCENES] = {{0}};
     size_t records = 0;
     (void)pthread_mutex_lock(&log_guard);
     for (size_t i = 0; i < memory.count; i++) {
@@ -417,6 +453,12 @@ static size_t compare_with_log(void)
         wire_record record = {.kind = WIRE_RECORD_KINDS};
         const obb_str bytes = {memory.log[i].bytes, memory.log[i].length};
         ck_assert_int_eq(wire_record_read(bytes, &arena, &record), OBB_OK);
+        join_parts(i, &arena, &record);
+        uint64_t fresh = 0;
+        for (size_t k = 0; k < record.effects.count; k++)
+            fresh += record.effects.list[k].kind == OBB_EFFECT_NEW;
+        ck_assert(record.kind == WIRE_RECORD_GONE ||
+                  record.base_id == record.effects.next_id - fresh);
         size_t s = 0;
         if (record.kind == WIRE_RECORD_MADE) {
             while (s < SCENES - 1 && !obb_str_equal(record.name, obb_str_of(scene_names[s])))
@@ -432,6 +474,9 @@ static size_t compare_with_log(void)
                 s++;
         }
         ck_assert_uint_eq(numbers[s], number);
+        ck_assert(record.kind == WIRE_RECORD_MADE ? !wire_record_id_is(record.base)
+                                                  : wire_record_id_equal(record.base, newest[s]));
+        newest[s] = record.id;
         if (record.kind == WIRE_RECORD_GONE) {
             obb_scene_destroy(scenes[s]);
             scenes[s] = NULL;
@@ -503,6 +548,7 @@ static void run_random_ops(void)
     while (any_busy())
         srv_loop_step(loop, 10);
     records += compare_with_log();
+    ck_assert_uint_gt(joined, 10);
     printf("%zu ops: %zu changed a scene, %zu did not, %zu refused, %zu failed with the journal; "
            "%zu scenes made, %zu removed, %zu large, %zu dry runs, %zu repeated, %zu with an id of "
            "another commit; %zu failures of %zu groups, %zu records read\n",

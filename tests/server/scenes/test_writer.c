@@ -41,7 +41,7 @@ static void setup_ops(void)
 {
     static char first[] = "1", second[] = "2";
     ck_assert(srv_loop_create(&loop));
-    ck_assert(srv_pool_create(loop, 2, 1, &pool));
+    ck_assert(srv_pool_create(loop, 2, 1, NULL, &pool));
     drain = (struct srv_drain){0};
     locks = (struct srv_locks){.pool = pool, .drain = &drain};
     writer = (struct srv_writer){.locks = &locks, .pool = pool, .drain = &drain};

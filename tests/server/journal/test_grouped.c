@@ -1,4 +1,5 @@
 #include "server/journal/backend.h"
+#include "server/journal/grouped.h"
 #include "server/journal/journal.h"
 #include "tests/support/test.h"
 
@@ -131,12 +132,15 @@ static void on_released(struct srv_entry *entry)
         last_failed = 0;
 }
 
+static bool hurries; /* the next entry */
+
 static void append(void)
 {
     struct item *item = &items[appended++];
     *item = (struct item){.entry = {.kind = SRV_ENTRY_RECORD,
                                     .scene = 1,
                                     .number = appended,
+                                    .hurries = hurries,
                                     .write = write_item,
                                     .settled = on_settled,
                                     .released = on_released},
@@ -185,7 +189,7 @@ static void begin(uint64_t sync_ms)
     rng = (test_rng){16};
     appended = settled = released = good = broken = 0;
     last_good = last_failed = 0;
-    ck_assert(srv_journal_create(loop, &memory.backend, sync_ms, &journal));
+    ck_assert(srv_grouped_create(loop, &memory.backend, sync_ms, &journal));
 }
 
 static void end(void)
@@ -271,6 +275,26 @@ START_TEST(entries_that_need_not_be_durable_are_settled_at_once_and_written_late
 }
 END_TEST
 
+/* If it waited for its time, which is a day, this test would not end. */
+START_TEST(an_entry_that_hurries_takes_along_what_waits)
+{
+    begin(86400000);
+    for (size_t i = 0; i < 10; i++)
+        append();
+    hurries = true;
+    append();
+    hurries = false;
+    while (released < 11)
+        srv_loop_step(loop, 10);
+    ck_assert_uint_eq(memory.groups, 1);
+    append(); /* waits again */
+    srv_loop_step(loop, 10);
+    ck_assert_uint_eq(released, 11);
+    end();
+    ck_assert_uint_eq(memory.count, 12);
+}
+END_TEST
+
 START_TEST(the_end_writes_what_waits)
 {
     begin(1000);
@@ -307,6 +331,7 @@ int main(void)
     tcase_add_test(tests, entries_are_settled_in_their_order);
     tcase_add_test(tests, a_failure_takes_all_that_follows_with_it);
     tcase_add_test(tests, entries_that_need_not_be_durable_are_settled_at_once_and_written_later);
+    tcase_add_test(tests, an_entry_that_hurries_takes_along_what_waits);
     tcase_add_test(tests, the_end_writes_what_waits);
     tcase_add_test(tests, records_are_forgotten_slice_by_slice);
     suite_add_tcase(suite, tests);

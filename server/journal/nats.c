@@ -1,0 +1,640 @@
+#include "server/journal/nats.h"
+
+#include "server/journal/nats_library.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+enum {
+    WAIT_MS = 1000,         /* for an answer of a server */
+    RETRY_MS = 200,         /* before something that failed is tried again */
+    WATCH_MS = 500,         /* between two looks at whether the log is delivered */
+    STUCK_LOOKS = 4,        /* so often nothing came, although there was more */
+    HEARTBEAT_MS = 500,     /* of the consumer */
+    ONE_TURN = 64,          /* messages that the loop takes at a time */
+    QUEUE_BYTES = 64 << 20, /* of messages that wait for the loop: the library then keeps them */
+    TOKEN = 400
+};
+
+static const char stream_name[] = "OBBD", subjects[] = "obbd.commit.*", prefix[] = "obbd.commit.";
+
+/* Something for the loop. */
+struct arrival {
+    struct arrival *next;
+    enum { APPENDED, DELIVERED, CAUGHT_UP } kind;
+    uint64_t tag; /* of APPENDED; of DELIVERED: its place in the log */
+    bool known;
+    natsMsg *message; /* owned; of DELIVERED */
+};
+
+/* A message to send. */
+struct departure {
+    struct departure *next;
+    uint64_t tag;
+    char subject[sizeof prefix + TOKEN];
+    size_t length;
+    char bytes[];
+};
+
+struct nats {
+    struct srv_stream stream; /* first */
+    srv_nats_options options;
+    struct srv_stream_calls calls;
+    struct srv_nats_library n;
+    struct srv_bell *bell;
+    char inbox[64]; /* where acknowledgements come */
+
+    pthread_t keeper, sender;
+    pthread_mutex_t lock;
+    pthread_cond_t wake, room; /* for the sender and the keeper; for callbacks */
+    /* Under the lock. */
+    struct arrival *first_arrival, **last_arrival;
+    size_t arrived_bytes;
+    struct departure *first_departure, **last_departure;
+    bool stop;
+    uint64_t read;     /* the last message that was taken over */
+    uint64_t read_all; /* the last one of the log at the beginning; 0: nobody knows yet */
+    bool knows_end, told_end;
+
+    /* The keeper's, until the end. */
+    natsOptions *settings;
+    natsConnection *connection;
+    jsCtx *js;
+    natsSubscription *acks, *follow;
+
+    atomic_bool is_connected, is_ready; /* ready: the stream is there, and read */
+};
+
+static struct nats *self(struct srv_stream *stream) { return (struct nats *)stream; }
+
+/* ---- Names and tokens ------------------------------------------------------------------------ */
+
+static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/* Writes the token of a name, of up to 255 bytes. */
+static void write_token(obb_str name, char *out)
+{
+    unsigned bits = 0;
+    unsigned held = 0;
+    for (size_t i = 0; i < name.length; i++) {
+        bits = (bits << 8 | (unsigned char)name.bytes[i]) & 0xffffU;
+        for (held += 8; held >= 6; held -= 6)
+            *out++ = digits[bits >> (held - 6) & 63U];
+    }
+    if (held > 0)
+        *out++ = digits[bits << (6 - held) & 63U];
+    *out = '\0';
+}
+
+/* Reads a token. Returns false if it is none. */
+static bool read_token(const char *token, char out[static 256], size_t *out_length)
+{
+    unsigned bits = 0;
+    unsigned held = 0;
+    size_t length = 0;
+    for (; *token != '\0'; token++) {
+        const char *digit = strchr(digits, *token);
+        if (digit == NULL || length == 255)
+            return false;
+        bits = (bits << 6 | (unsigned)(digit - digits)) & 0xffffU;
+        held += 6;
+        if (held >= 8) {
+            held -= 8;
+            out[length++] = (char)(bits >> held);
+        }
+    }
+    *out_length = length;
+    return length > 0;
+}
+
+/* ---- For the loop ---------------------------------------------------------------------------- */
+
+static void free_arrival(struct nats *s, struct arrival *a)
+{
+    if (a->message != NULL)
+        s->n.natsMsg_Destroy(a->message);
+    obb_free(a);
+}
+
+/* Hands something to the loop. Under the lock. Returns false without memory. */
+static bool hand_over(struct nats *s, struct arrival arrival)
+{
+    struct arrival *a = obb_malloc(1, sizeof *a);
+    if (a == NULL)
+        return false;
+    *a = arrival;
+    a->next = NULL;
+    *s->last_arrival = a;
+    s->last_arrival = &a->next;
+    srv_bell_ring(s->bell);
+    return true;
+}
+
+static size_t bytes_of(const struct nats *s, const struct arrival *a)
+{
+    return a->message != NULL ? (size_t)s->n.natsMsg_GetDataLength(a->message) : 0;
+}
+
+static struct arrival *take(struct nats *s)
+{
+    (void)pthread_mutex_lock(&s->lock);
+    struct arrival *a = s->first_arrival;
+    if (a != NULL) {
+        s->first_arrival = a->next;
+        if (a->next == NULL)
+            s->last_arrival = &s->first_arrival;
+        s->arrived_bytes -= bytes_of(s, a);
+        (void)pthread_cond_signal(&s->room);
+    }
+    (void)pthread_mutex_unlock(&s->lock);
+    return a;
+}
+
+static void tell(struct nats *s, const struct arrival *a)
+{
+    if (a->kind == APPENDED) {
+        s->calls.appended(s->calls.context, a->tag, a->known);
+    } else if (a->kind == CAUGHT_UP) {
+        s->calls.caught_up(s->calls.context);
+    } else {
+        char name[256];
+        size_t length;
+        if (read_token(s->n.natsMsg_GetSubject(a->message) + strlen(prefix), name, &length))
+            s->calls.delivered(
+                s->calls.context, (obb_str){.bytes = name, .length = length}, a->tag,
+                (obb_str){.bytes = s->n.natsMsg_GetData(a->message), .length = bytes_of(s, a)});
+    }
+}
+
+static void on_bell(void *context)
+{
+    struct nats *s = context;
+    struct arrival *a = NULL;
+    const double end = srv_clock() + ONE_TURN * 1e-6;
+    do {
+        a = s->calls.wants(s->calls.context) ? take(s) : NULL;
+        if (a == NULL)
+            break;
+        tell(s, a);
+        free_arrival(s, a);
+    } while (srv_clock() < end);
+    s->calls.rest(s->calls.context);
+    if (a != NULL)
+        srv_bell_ring(s->bell); /* there may be more */
+}
+
+/* ---- Callbacks of the library, on its threads ------------------------------------------------ */
+
+static void on_disconnected(natsConnection *connection, void *context)
+{
+    struct nats *s = context;
+    (void)connection;
+    atomic_store(&s->is_connected, false);
+}
+
+static void on_reconnected(natsConnection *connection, void *context)
+{
+    struct nats *s = context;
+    (void)connection;
+    atomic_store(&s->is_connected, true);
+}
+
+/* The library says this on standard error otherwise. The keeper looks for itself. */
+static void on_error(natsConnection *connection, natsSubscription *subscription, natsStatus status,
+                     void *context)
+{
+    (void)connection;
+    (void)subscription;
+    (void)status;
+    (void)context;
+}
+
+/* An acknowledgement is the object {"stream":"OBBD","seq":N}, or has a member "error". */
+static bool is_good(struct nats *s, natsMsg *message)
+{
+    static const char error[] = "\"error\"";
+    const char *at = s->n.natsMsg_GetData(message);
+    const size_t length = (size_t)s->n.natsMsg_GetDataLength(message);
+    if (s->n.natsMsg_IsNoResponders(message) || length == 0)
+        return false;
+    for (size_t i = 0; i + sizeof error - 1 <= length; i++)
+        if (memcmp(at + i, error, sizeof error - 1) == 0)
+            return false;
+    return true;
+}
+
+static void on_ack(natsConnection *connection, natsSubscription *subscription, natsMsg *message,
+                   void *context)
+{
+    struct nats *s = context;
+    (void)connection;
+    (void)subscription;
+    const char *tag = strrchr(s->n.natsMsg_GetSubject(message), '.') + 1;
+    const struct arrival arrival = {
+        .kind = APPENDED, .tag = strtoull(tag, NULL, 10), .known = is_good(s, message)};
+    (void)pthread_mutex_lock(&s->lock);
+    if (!s->stop)
+        (void)hand_over(s, arrival); /* without memory: the journal sends once more */
+    (void)pthread_mutex_unlock(&s->lock);
+    s->n.natsMsg_Destroy(message);
+}
+
+/* Tells once that the log was read that was there at the beginning. Under the lock. */
+static void look_at_end(struct nats *s)
+{
+    if (!s->knows_end || s->told_end || s->read < s->read_all)
+        return;
+    s->told_end = hand_over(s, (struct arrival){.kind = CAUGHT_UP});
+}
+
+static void on_message(natsConnection *connection, natsSubscription *subscription, natsMsg *message,
+                       void *context)
+{
+    struct nats *s = context;
+    jsMsgMetaData *about = NULL;
+    (void)connection;
+    (void)subscription;
+    if (s->n.natsMsg_GetMetaData(&about, message) != NATS_OK) {
+        s->n.natsMsg_Destroy(message);
+        return;
+    }
+    const uint64_t seq = about->Sequence.Stream;
+    s->n.jsMsgMetaData_Destroy(about);
+    (void)pthread_mutex_lock(&s->lock);
+    while (s->arrived_bytes > QUEUE_BYTES && !s->stop)
+        (void)pthread_cond_wait(&s->room, &s->lock);
+    bool taken = false;
+    if (seq > s->read && !s->stop) { /* else it came again, after the log was asked for anew */
+        taken = hand_over(s, (struct arrival){.kind = DELIVERED, .tag = seq, .message = message});
+        if (taken) {
+            s->read = seq;
+            s->arrived_bytes += (size_t)s->n.natsMsg_GetDataLength(message);
+        }
+        look_at_end(s);
+    }
+    (void)pthread_mutex_unlock(&s->lock);
+    if (!taken)
+        s->n.natsMsg_Destroy(message);
+}
+
+/* ---- The keeper ------------------------------------------------------------------------------ */
+
+/* Waits. Returns false if the stream is being closed. */
+static bool rest(struct nats *s, long ms)
+{
+    struct timespec until;
+    (void)clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += ms % 1000 * 1000000;
+    until.tv_sec += ms / 1000 + until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    (void)pthread_mutex_lock(&s->lock);
+    int waited = 0;
+    while (!s->stop && waited == 0)
+        waited = pthread_cond_timedwait(&s->wake, &s->lock, &until);
+    const bool goes_on = !s->stop;
+    (void)pthread_mutex_unlock(&s->lock);
+    return goes_on;
+}
+
+static void tell_trouble(struct nats *s, const char *what, natsStatus status)
+{
+    SRV_LOG(s->options.log, SRV_WARN, "journal-away", srv_text("why", what),
+            srv_text("status", s->n.natsStatus_GetText(status)));
+}
+
+/* Makes the stream, unless it is there. Returns NATS_OK if it is. */
+static natsStatus make_stream(struct nats *s)
+{
+    jsStreamConfig config;
+    jsStreamInfo *info = NULL;
+    jsErrCode code = (jsErrCode)0;
+    const char *wanted[] = {subjects};
+    natsStatus status = s->n.js_GetStreamInfo(&info, s->js, stream_name, NULL, &code);
+    if (status == NATS_NOT_FOUND) {
+        (void)s->n.jsStreamConfig_Init(&config);
+        config.Name = stream_name;
+        config.Subjects = wanted;
+        config.SubjectsLen = 1;
+        config.Storage = js_FileStorage;
+        config.Replicas = (int64_t)s->options.replicas;
+        config.DenyDelete = true;
+        config.AllowDirect = true;
+        status = s->n.js_AddStream(&info, s->js, &config, NULL, &code);
+    }
+    if (status == NATS_OK) {
+        (void)pthread_mutex_lock(&s->lock);
+        if (!s->knows_end)
+            s->read_all = info->State.LastSeq;
+        s->knows_end = true;
+        look_at_end(s);
+        (void)pthread_mutex_unlock(&s->lock);
+    }
+    s->n.jsStreamInfo_Destroy(info);
+    return status;
+}
+
+static uint64_t read_so_far(struct nats *s)
+{
+    (void)pthread_mutex_lock(&s->lock);
+    const uint64_t read = s->read;
+    (void)pthread_mutex_unlock(&s->lock);
+    return read;
+}
+
+/* Asks for the log behind what was read. */
+static natsStatus subscribe(struct nats *s)
+{
+    jsSubOptions options;
+    jsErrCode code = (jsErrCode)0;
+    s->n.natsSubscription_Destroy(s->follow);
+    s->follow = NULL;
+    (void)s->n.jsSubOptions_Init(&options);
+    options.Ordered = true;
+    options.Config.Heartbeat = HEARTBEAT_MS * INT64_C(1000000);
+    options.Config.DeliverPolicy = js_DeliverByStartSequence;
+    options.Config.OptStartSeq = read_so_far(s) + 1;
+    const natsStatus status =
+        s->n.js_Subscribe(&s->follow, s->js, subjects, on_message, s, NULL, &options, &code);
+    /* with a limit, the library drops messages, and an ordered consumer asks for them too late */
+    return status != NATS_OK ? status : s->n.natsSubscription_SetPendingLimits(s->follow, -1, -1);
+}
+
+static natsStatus connect_once(struct nats *s)
+{
+    jsOptions options;
+    natsStatus status = NATS_OK;
+    if (s->connection == NULL) {
+        status = s->n.natsConnection_Connect(&s->connection, s->settings);
+        if (status != NATS_OK)
+            return status;
+        atomic_store(&s->is_connected, true);
+    }
+    if (s->js == NULL) {
+        (void)s->n.jsOptions_Init(&options);
+        options.Wait = WAIT_MS;
+        status = s->n.natsConnection_JetStream(&s->js, s->connection, &options);
+    }
+    if (status == NATS_OK && s->acks == NULL) {
+        char all[sizeof s->inbox + 2];
+        (void)snprintf(all, sizeof all, "%s.*", s->inbox);
+        status = s->n.natsConnection_Subscribe(&s->acks, s->connection, all, on_ack, s);
+    }
+    if (status == NATS_OK)
+        status = make_stream(s);
+    return status == NATS_OK ? subscribe(s) : status;
+}
+
+/* Returns the last message of the log, or 0 if that cannot be found out. */
+static uint64_t end_of_log(struct nats *s)
+{
+    jsStreamInfo *info = NULL;
+    jsErrCode code = (jsErrCode)0;
+    if (s->n.js_GetStreamInfo(&info, s->js, stream_name, NULL, &code) != NATS_OK)
+        return 0;
+    const uint64_t last = info->State.LastSeq;
+    s->n.jsStreamInfo_Destroy(info);
+    return last;
+}
+
+/* Looks whether the log is delivered, and asks for it anew if it is not. */
+static void watch(struct nats *s)
+{
+    uint64_t before = 0, wanted = 0;
+    size_t stuck = 0;
+    while (rest(s, WATCH_MS)) {
+        const uint64_t read = read_so_far(s);
+        stuck = read == before && wanted > read ? stuck + 1 : 0;
+        before = read;
+        if (stuck >= STUCK_LOOKS) {
+            stuck = 0;
+            (void)subscribe(s); /* if it fails, the next look finds that */
+        }
+        const uint64_t last = end_of_log(s);
+        if (last != 0)
+            wanted = last;
+    }
+}
+
+static void *keep(void *context)
+{
+    struct nats *s = context;
+    natsStatus told = NATS_OK;
+    for (;;) {
+        const natsStatus status = connect_once(s);
+        if (status == NATS_OK)
+            break;
+        if (status != told)
+            tell_trouble(s, "the servers or the stream cannot be reached", status);
+        told = status;
+        if (!rest(s, RETRY_MS))
+            return NULL;
+    }
+    atomic_store(&s->is_ready, true);
+    SRV_LOG(s->options.log, SRV_INFO, "journal", srv_text("stream", stream_name));
+    watch(s);
+    return NULL;
+}
+
+/* ---- The sender ------------------------------------------------------------------------------ */
+
+static void send_one(struct nats *s, const struct departure *d)
+{
+    char reply[sizeof s->inbox + 24];
+    (void)snprintf(reply, sizeof reply, "%s.%llu", s->inbox, (unsigned long long)d->tag);
+    if (s->n.natsConnection_PublishRequest(s->connection, d->subject, reply, d->bytes,
+                                           (int)d->length) == NATS_OK)
+        return;
+    (void)pthread_mutex_lock(&s->lock);
+    (void)hand_over(s, (struct arrival){.kind = APPENDED, .tag = d->tag, .known = false});
+    (void)pthread_mutex_unlock(&s->lock);
+}
+
+static void *run_sender(void *context)
+{
+    struct nats *s = context;
+    (void)pthread_mutex_lock(&s->lock);
+    while (!s->stop) {
+        struct departure *d = s->first_departure;
+        if (d == NULL) {
+            (void)pthread_cond_wait(&s->wake, &s->lock);
+            continue;
+        }
+        s->first_departure = d->next;
+        if (d->next == NULL)
+            s->last_departure = &s->first_departure;
+        (void)pthread_mutex_unlock(&s->lock);
+        send_one(s, d);
+        obb_free(d);
+        (void)pthread_mutex_lock(&s->lock);
+    }
+    (void)pthread_mutex_unlock(&s->lock);
+    return NULL;
+}
+
+/* ---- The stream ------------------------------------------------------------------------------ */
+
+static bool connected(struct srv_stream *stream)
+{
+    struct nats *s = self(stream);
+    return atomic_load(&s->is_ready) && atomic_load(&s->is_connected);
+}
+
+static void resume(struct srv_stream *stream) { srv_bell_ring(self(stream)->bell); }
+
+static bool append(struct srv_stream *stream, obb_str name, uint64_t tag, obb_str bytes)
+{
+    struct nats *s = self(stream);
+    if (!connected(stream))
+        return false;
+    struct departure *d = obb_malloc(sizeof *d + bytes.length, 1);
+    if (d == NULL)
+        return false;
+    memcpy(d->subject, prefix, sizeof prefix);
+    write_token(name, d->subject + strlen(prefix));
+    d->next = NULL;
+    d->tag = tag;
+    d->length = bytes.length;
+    memcpy(d->bytes, bytes.bytes, bytes.length);
+    (void)pthread_mutex_lock(&s->lock);
+    *s->last_departure = d;
+    s->last_departure = &d->next;
+    (void)pthread_cond_broadcast(&s->wake);
+    (void)pthread_mutex_unlock(&s->lock);
+    return true;
+}
+
+static bool begin(struct srv_stream *stream, const struct srv_stream_calls *calls)
+{
+    struct nats *s = self(stream);
+    s->calls = *calls;
+    if (pthread_create(&s->keeper, NULL, keep, s) != 0)
+        return false;
+    if (pthread_create(&s->sender, NULL, run_sender, s) == 0)
+        return true;
+    (void)pthread_mutex_lock(&s->lock);
+    s->stop = true;
+    (void)pthread_cond_broadcast(&s->wake);
+    (void)pthread_mutex_unlock(&s->lock);
+    (void)pthread_join(s->keeper, NULL);
+    s->keeper = 0;
+    return false;
+}
+
+static void close_stream(struct srv_stream *stream)
+{
+    struct nats *s = self(stream);
+    (void)pthread_mutex_lock(&s->lock);
+    const bool began = !s->stop && s->calls.delivered != NULL;
+    s->stop = true;
+    (void)pthread_cond_broadcast(&s->wake);
+    (void)pthread_cond_broadcast(&s->room);
+    (void)pthread_mutex_unlock(&s->lock);
+    if (began) {
+        (void)pthread_join(s->keeper, NULL);
+        (void)pthread_join(s->sender, NULL);
+    }
+    s->n.natsSubscription_Destroy(s->follow);
+    s->n.natsSubscription_Destroy(s->acks);
+    s->n.jsCtx_Destroy(s->js);
+    s->n.natsConnection_Destroy(s->connection);
+    s->n.natsOptions_Destroy(s->settings);
+    for (struct arrival *a = take(s); a != NULL; a = take(s)) /* none comes any more */
+        free_arrival(s, a);
+    (void)s->n.nats_CloseAndWait(0); /* no callback is under way any more */
+    for (struct departure *d = s->first_departure, *next; d != NULL; d = next) {
+        next = d->next;
+        obb_free(d);
+    }
+    srv_bell_destroy(s->bell);
+    (void)pthread_cond_destroy(&s->wake);
+    (void)pthread_cond_destroy(&s->room);
+    (void)pthread_mutex_destroy(&s->lock);
+    obb_free(s);
+}
+
+/* Sets the options of the connection. */
+static natsStatus set_options(struct nats *s)
+{
+    const srv_nats_options *o = &s->options;
+    struct srv_nats_library *n = &s->n;
+    const char *urls[SRV_NATS_URLS];
+    for (size_t i = 0; i < o->url_count; i++)
+        urls[i] = o->urls[i];
+    natsStatus status = n->natsOptions_Create(&s->settings);
+    if (status == NATS_OK)
+        status = n->natsOptions_SetServers(s->settings, urls, (int)o->url_count);
+    if (status == NATS_OK && o->ca != NULL) {
+        status = n->natsOptions_SetSecure(s->settings, true);
+        if (status == NATS_OK)
+            status = n->natsOptions_LoadCATrustedCertificates(s->settings, o->ca);
+    }
+    if (status == NATS_OK && o->certificate != NULL)
+        status = n->natsOptions_LoadCertificatesChain(s->settings, o->certificate, o->key);
+    if (status == NATS_OK && o->credentials != NULL)
+        status = n->natsOptions_SetUserCredentialsFromFiles(s->settings, o->credentials, NULL);
+    if (status != NATS_OK)
+        return status;
+    (void)n->natsOptions_SetMaxReconnect(s->settings, -1);
+    (void)n->natsOptions_SetReconnectWait(s->settings, 50);
+    (void)n->natsOptions_SetReconnectJitter(s->settings, 20, 20);
+    (void)n->natsOptions_SetPingInterval(s->settings, 1000);
+    (void)n->natsOptions_SetMaxPingsOut(s->settings, 2);
+    (void)n->natsOptions_SetTimeout(s->settings, WAIT_MS);
+    (void)n->natsOptions_SetSendAsap(s->settings, true);
+    (void)n->natsOptions_SetDisconnectedCB(s->settings, on_disconnected, s);
+    (void)n->natsOptions_SetReconnectedCB(s->settings, on_reconnected, s);
+    return n->natsOptions_SetErrorHandler(s->settings, on_error, s);
+}
+
+static bool make_threads_ready(struct nats *s)
+{
+    pthread_condattr_t monotonic;
+    uint64_t random;
+    if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
+        return false;
+    (void)snprintf(s->inbox, sizeof s->inbox, "_INBOX.obbd-%016llx", (unsigned long long)random);
+    s->last_arrival = &s->first_arrival;
+    s->last_departure = &s->first_departure;
+    if (pthread_condattr_init(&monotonic) != 0)
+        return false;
+    const bool good = pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) == 0 &&
+                      pthread_mutex_init(&s->lock, NULL) == 0 &&
+                      pthread_cond_init(&s->wake, &monotonic) == 0 &&
+                      pthread_cond_init(&s->room, &monotonic) == 0;
+    (void)pthread_condattr_destroy(&monotonic);
+    return good && srv_bell_create(s->options.loop, on_bell, s, &s->bell);
+}
+
+bool srv_nats_open(const srv_nats_options *options, struct srv_stream **out, char *error,
+                   size_t error_size)
+{
+    struct nats *s = obb_calloc(1, sizeof *s);
+    (void)snprintf(error, error_size, "there is not enough memory");
+    if (s == NULL)
+        return false;
+    s->stream = (struct srv_stream){.begin = begin,
+                                    .append = append,
+                                    .resume = resume,
+                                    .connected = connected,
+                                    .close = close_stream};
+    s->options = *options;
+    if (!srv_nats_library_open(&s->n, error, error_size)) {
+        obb_free(s);
+        return false;
+    }
+    const natsStatus status = set_options(s);
+    if (status == NATS_OK && make_threads_ready(s)) {
+        *out = &s->stream;
+        return true;
+    }
+    if (status != NATS_OK)
+        (void)snprintf(error, error_size, "the options of the connection: %s",
+                       s->n.natsStatus_GetText(status));
+    s->n.natsOptions_Destroy(s->settings);
+    obb_free(s);
+    return false;
+}

@@ -1,0 +1,695 @@
+#include "server/journal/shared.h"
+
+#include "server/journal/journal_body.h"
+
+#include <assert.h>
+#include <stddef.h>
+#include <string.h>
+
+enum {
+    MESSAGE_BYTES = 512 << 10,
+    BUCKETS = 1024,
+    PATIENCE_MS = 1000,
+    LOOKS = 10, /* at what waits, while a message may be under way; a failed one rests as long */
+    HURRY_MS = 2000,       /* at the end of the service */
+    TURN_US = 500,         /* for which the loop judges and applies at a stretch */
+    INBOX_BYTES = 64 << 20 /* of messages that wait to be judged: then no more are taken */
+};
+
+/* A message that was read and is not judged yet. */
+struct message {
+    struct message *next;
+    uint64_t seq;
+    size_t judged; /* bytes of it */
+    obb_str bytes; /* owned */
+};
+
+/* A record of another process of which some slices were read. */
+struct assembly {
+    struct assembly *next;
+    wire_record_id id;
+    uint64_t slices;
+    struct wire_buf bytes;
+};
+
+/* All about one name. */
+struct srv_strand {
+    struct srv_strand *next; /* in its bucket */
+    char *name;              /* owned */
+    size_t name_length;
+    struct srv_chain chain;
+    struct message *first, *last; /* owned */
+    struct assembly *assemblies;  /* owned: all follow the newest record that counts */
+    struct wire_buf applied; /* of the foreign record that is being applied, if it had slices */
+    bool applies;            /* a foreign record is being applied */
+    bool judges;             /* a call of `judge` is under way */
+    struct srv_strand *next_fresh;
+    bool is_fresh; /* in the list of those of which messages were delivered */
+
+    uint64_t flight; /* tag of the message that is under way; 0: none */
+    uint64_t moved_ms;
+    uint64_t retry_ms; /* nothing is sent before; 0: whenever */
+    struct srv_strand *next_waiting, *previous_waiting;
+    bool is_waiting; /* in the list of those with pending entries */
+};
+
+struct entries {
+    struct srv_entry *first, *last;
+};
+
+struct shared {
+    struct srv_journal journal; /* first */
+    srv_shared_options options;
+    struct srv_bell *bell; /* settles what could not be appended */
+    struct srv_timer *timer;
+    struct srv_strand *buckets[BUCKETS];
+    obb_hash_key key;
+    struct srv_strand *fresh;   /* those of which messages were delivered since the last rest */
+    struct srv_strand *waiting; /* those with pending entries */
+    size_t waiting_count;       /* entries */
+    struct entries refused;     /* wait for the bell */
+    struct wire_buf message;
+    uint64_t tag;
+    uint64_t hurry_ms; /* when what waits is given up; 0: never */
+    size_t unjudged;   /* messages */
+    size_t inbox;      /* their bytes */
+    double turn_end;   /* nothing more is judged in this turn of the loop */
+    bool read_all;     /* everything was delivered that was in the log at the beginning */
+    bool told, is_lost;
+};
+
+static struct shared *self(struct srv_journal *journal) { return (struct shared *)journal; }
+
+static void add_to(_Atomic uint64_t *figure, uint64_t by)
+{
+    atomic_fetch_add_explicit(figure, by, memory_order_relaxed);
+}
+
+static uint64_t now_ms(const struct shared *j) { return srv_loop_now_ms(j->options.loop); }
+
+/* Between two looks at what waits, and before a failed message is sent again. */
+static uint64_t rest_ms(const struct shared *j) { return j->options.patience_ms / LOOKS + 1; }
+
+/* ---- Names ----------------------------------------------------------------------------------- */
+
+static obb_str name_of(const struct srv_strand *s)
+{
+    return (obb_str){.bytes = s->name, .length = s->name_length};
+}
+
+static struct srv_strand **place_of(struct shared *j, obb_str name)
+{
+    struct srv_strand **place = &j->buckets[obb_hash(j->key, name.bytes, name.length) % BUCKETS];
+    while (*place != NULL && !obb_str_equal(name_of(*place), name))
+        place = &(*place)->next;
+    return place;
+}
+
+/* Returns the strand of a name, which is made if there is none; NULL without memory. */
+static struct srv_strand *strand_of(struct shared *j, obb_str name)
+{
+    struct srv_strand **place = place_of(j, name);
+    if (*place != NULL)
+        return *place;
+    struct srv_strand *s = obb_calloc(1, sizeof *s);
+    if (s == NULL)
+        return NULL;
+    s->name = obb_malloc(name.length + 1, 1);
+    if (s->name == NULL) {
+        obb_free(s);
+        return NULL;
+    }
+    memcpy(s->name, name.bytes, name.length);
+    s->name_length = name.length;
+    *place = s;
+    return s;
+}
+
+static void free_message(struct message *m) { obb_budget_free((void *)m); }
+
+/* No record of which slices were read can count any more. */
+static void drop_assemblies(struct srv_strand *s)
+{
+    struct assembly *a = s->assemblies;
+    s->assemblies = NULL;
+    for (struct assembly *next; a != NULL; a = next) {
+        next = a->next;
+        wire_buf_fini(&a->bytes);
+        obb_free(a);
+    }
+}
+
+static void free_strand(struct srv_strand *s)
+{
+    for (struct message *m = s->first, *next; m != NULL; m = next) {
+        next = m->next;
+        free_message(m);
+    }
+    drop_assemblies(s);
+    wire_buf_fini(&s->applied);
+    obb_free(s->name);
+    obb_free(s);
+}
+
+/* ---- Entries --------------------------------------------------------------------------------- */
+
+static struct srv_entry *entry_of(struct srv_pending *pending)
+{
+    return (struct srv_entry *)(void *)((char *)pending - offsetof(struct srv_entry, pending));
+}
+
+static void settle(struct srv_entry *entry, srv_journal_status status)
+{
+    entry->settled(entry, status);
+    entry->released(entry);
+}
+
+/* Keeps the list of strands that have pending entries. */
+static void note_waiting(struct shared *j, struct srv_strand *s)
+{
+    const bool waits = s->chain.first != NULL;
+    if (waits == s->is_waiting)
+        return;
+    s->is_waiting = waits;
+    if (waits) {
+        s->previous_waiting = NULL;
+        s->next_waiting = j->waiting;
+        if (j->waiting != NULL)
+            j->waiting->previous_waiting = s;
+        j->waiting = s;
+        return;
+    }
+    *(s->previous_waiting != NULL ? &s->previous_waiting->next_waiting : &j->waiting) =
+        s->next_waiting;
+    if (s->next_waiting != NULL)
+        s->next_waiting->previous_waiting = s->previous_waiting;
+}
+
+/* Takes out the entries of a strand that could not be appended, the newest first. */
+static struct srv_entry **take_refused(struct shared *j, const struct srv_strand *s,
+                                       struct srv_entry **end)
+{
+    for (struct srv_entry *e = j->refused.last, *previous; e != NULL; e = previous) {
+        previous = e->previous;
+        if (e->strand != s)
+            continue;
+        *(e->previous != NULL ? &e->previous->next : &j->refused.first) = e->next;
+        *(e->next != NULL ? &e->next->previous : &j->refused.last) = e->previous;
+        e->next = NULL;
+        *end = e;
+        end = &e->next;
+    }
+    return end;
+}
+
+/* Takes out all pending entries and settles them, the newest first. The calls may append others. */
+static void settle_all(struct shared *j, struct srv_strand *s, srv_journal_status status)
+{
+    struct srv_entry *list = NULL, **end = take_refused(j, s, &list);
+    for (struct srv_pending *p; (p = srv_chain_revert(&s->chain)) != NULL;) {
+        struct srv_entry *entry = entry_of(p);
+        entry->status = status;
+        entry->next = NULL;
+        *end = entry;
+        end = &entry->next;
+        j->waiting_count--;
+    }
+    note_waiting(j, s);
+    for (struct srv_entry *next; list != NULL; list = next) {
+        next = list->next;
+        settle(list, list->status);
+    }
+}
+
+/* ---- Sending --------------------------------------------------------------------------------- */
+
+/* Lets everything pending of a name be sent once more. */
+static void rewind_strand(struct srv_strand *s)
+{
+    s->flight = 0;
+    for (struct srv_pending *p = s->chain.first; p != NULL; p = p->next) {
+        entry_of(p)->sent = false;
+        entry_of(p)->slices = 0;
+    }
+}
+
+/* Writes the next slice of an entry that is too long for one message. */
+static void write_slice(struct shared *j, struct srv_entry *entry)
+{
+    const size_t most = j->options.message_bytes, from = entry->slices * most;
+    const size_t left = entry->bytes.length - from;
+    const wire_slice slice = {.kind = entry->link.kind,
+                              .id = entry->link.id,
+                              .base = entry->link.base,
+                              .number = entry->slices,
+                              .count = (entry->bytes.length + most - 1) / most,
+                              .bytes = {entry->bytes.bytes + from, left < most ? left : most}};
+    wire_slice_write(&slice, &j->message);
+    entry->slices++;
+    entry->sent = entry->slices == slice.count;
+}
+
+/* Writes what comes next of a name into the message. Returns false if there is nothing. */
+static bool write_message(struct shared *j, struct srv_strand *s)
+{
+    const size_t most = j->options.message_bytes;
+    wire_buf_restart(&j->message, j->message.capacity);
+    for (struct srv_pending *p = s->chain.first; p != NULL; p = p->next) {
+        struct srv_entry *entry = entry_of(p);
+        const bool fits = j->message.length + entry->bytes.length <= most;
+        if (entry->sent)
+            continue;
+        if (!fits && j->message.length > 0)
+            break;
+        if (!fits) {
+            write_slice(j, entry);
+            break;
+        }
+        entry->write(entry, &j->message);
+        entry->sent = true;
+    }
+    return j->message.length > 0 || j->message.failed;
+}
+
+/* Sends what was not sent yet of a name as one message, unless one is under way, or records of the
+ * log are still to be judged: one of them may come first. */
+static void send(struct shared *j, struct srv_strand *s)
+{
+    if (s->first != NULL || j->is_lost || s->flight != 0 || s->chain.first == NULL ||
+        now_ms(j) < s->retry_ms)
+        return;
+    if (!write_message(j, s))
+        return;
+    s->flight = ++j->tag;
+    s->moved_ms = now_ms(j);
+    const obb_str bytes = {.bytes = j->message.bytes, .length = j->message.length};
+    if (j->message.failed ||
+        !j->options.stream->append(j->options.stream, name_of(s), s->flight, bytes)) {
+        rewind_strand(s);
+        s->retry_ms = now_ms(j) + rest_ms(j);
+        return;
+    }
+    s->retry_ms = 0;
+    add_to(&j->journal.figures.groups, 1);
+    add_to(&j->journal.figures.bytes, bytes.length);
+}
+
+static void on_appended(void *context, uint64_t tag, bool known)
+{
+    struct shared *j = context;
+    struct srv_strand *s = j->waiting;
+    while (s != NULL && s->flight != tag)
+        s = s->next_waiting;
+    if (s == NULL)
+        return; /* of a message that was given up, or that the log has shown already */
+    s->flight = 0;
+    s->moved_ms = now_ms(j);
+    if (!known) {
+        rewind_strand(s);
+        s->retry_ms = now_ms(j) + rest_ms(j);
+        add_to(&j->journal.figures.failures, 1);
+    }
+    send(j, s);
+}
+
+/* Sends again whatever makes no progress, and gives up what waits too long at the end. */
+static void on_timer(void *context)
+{
+    struct shared *j = context;
+    const uint64_t now = now_ms(j);
+    for (struct srv_strand *s = j->waiting, *next; s != NULL; s = next) {
+        next = s->next_waiting;
+        const uint64_t still_ms = now - s->moved_ms;
+        /* what is said to be in the log may take twice as long to be shown */
+        if (still_ms >= (s->flight != 0 ? 1U : 2U) * j->options.patience_ms) {
+            rewind_strand(s);
+            s->moved_ms = now;
+        }
+        send(j, s);
+    }
+    while (j->hurry_ms != 0 && now >= j->hurry_ms && j->waiting != NULL)
+        settle_all(j, j->waiting, SRV_JOURNAL_UNKNOWN);
+}
+
+/* ---- Reading --------------------------------------------------------------------------------- */
+
+static void lose(struct shared *j, const char *why)
+{
+    if (j->is_lost)
+        return;
+    j->is_lost = true;
+    j->options.lost(j->options.context, why);
+}
+
+static void look_if_caught_up(struct shared *j)
+{
+    if (!j->read_all || j->unjudged > 0 || j->told || j->is_lost)
+        return;
+    j->told = true;
+    j->options.caught_up(j->options.context);
+}
+
+static struct assembly *assembly_of(struct srv_strand *s, wire_record_id id)
+{
+    struct assembly *a = s->assemblies;
+    while (a != NULL && !wire_record_id_equal(a->id, id))
+        a = a->next;
+    return a;
+}
+
+/* Puts a slice of a foreign record to those before it. Returns false without memory. *out_whole: it
+ * was the last one, and all are there: s->applied then holds the record. */
+static bool assemble(struct srv_strand *s, const wire_slice *slice, bool *out_whole)
+{
+    struct assembly *a = assembly_of(s, slice->id);
+    *out_whole = false;
+    if (a == NULL && slice->number == 0) {
+        a = obb_calloc(1, sizeof *a);
+        if (a == NULL)
+            return false;
+        a->id = slice->id;
+        a->next = s->assemblies;
+        s->assemblies = a;
+    }
+    if (a == NULL || a->slices != slice->number)
+        return true; /* a slice that came again, or whose first one does not count */
+    wire_buf_append(&a->bytes, slice->bytes.bytes, slice->bytes.length);
+    a->slices++;
+    if (a->bytes.failed || a->slices < slice->count)
+        return !a->bytes.failed;
+    wire_buf_fini(&s->applied);
+    s->applied = a->bytes;
+    a->bytes = (struct wire_buf){0};
+    *out_whole = true;
+    return true;
+}
+
+/* Reads what the rule needs of a record, or of the last slice of one. *out_whole: there is a record
+ * to judge; *bytes are those of it if it had slices. Returns false if the bytes are damaged, or
+ * without memory. */
+static bool read_link(struct srv_strand *s, obb_str *bytes, srv_link *out, bool *out_whole)
+{
+    wire_record record;
+    wire_slice slice;
+    *out_whole = true;
+    if (!wire_slice_is(*bytes)) {
+        const bool good = wire_record_head(*bytes, &record) == OBB_OK;
+        *out = (srv_link){.kind = record.kind, .id = record.id, .base = record.base};
+        return good;
+    }
+    if (wire_slice_read(*bytes, &slice) != OBB_OK)
+        return false;
+    *out = (srv_link){.kind = slice.kind, .id = slice.id, .base = slice.base};
+    *out_whole = false;
+    if (!srv_chain_counts(&s->chain, out))
+        return true;
+    if (!assemble(s, &slice, out_whole))
+        return false;
+    if (*out_whole)
+        *bytes = (obb_str){.bytes = s->applied.bytes, .length = s->applied.length};
+    return true;
+}
+
+/* Judges the next record of the first message. */
+static void judge_one(struct shared *j, struct srv_strand *s)
+{
+    struct message *m = s->first;
+    obb_str rest = {m->bytes.bytes + m->judged, m->bytes.length - m->judged}, one;
+    srv_link link;
+    bool whole = true;
+    if (!wire_record_next(&rest, &one) || !read_link(s, &one, &link, &whole)) {
+        lose(j, "a record of the log is damaged, or a newer obbd wrote it, or there is no memory");
+        return;
+    }
+    m->judged = m->bytes.length - rest.length;
+    if (!whole)
+        return;
+    struct srv_pending *first = s->chain.first;
+    const srv_chain_verdict verdict = srv_chain_read(&s->chain, &link);
+    if (verdict == SRV_CHAIN_VOID) {
+        add_to(&j->journal.figures.voided, 1);
+        return;
+    }
+    s->moved_ms = now_ms(j);
+    drop_assemblies(s);
+    add_to(&j->journal.figures.records, 1);
+    if (verdict == SRV_CHAIN_OWN) {
+        struct srv_entry *entry = entry_of(first);
+        j->waiting_count--;
+        note_waiting(j, s);
+        if (s->chain.first == NULL || !entry_of(s->chain.first)->sent)
+            s->flight = 0; /* the log has shown all that was sent */
+        entry->seq = m->seq;
+        settle(entry, SRV_JOURNAL_OK);
+        return;
+    }
+    s->applies = true;
+    add_to(&j->journal.figures.conflicts, s->chain.first != NULL);
+    const srv_foreign foreign = {.name = name_of(s), .seq = m->seq, .bytes = one};
+    j->options.foreign(j->options.context, &foreign);
+    rewind_strand(s);
+    /* While the entries are taken back, the foreign record is applied, and so is all that was read
+     * behind it. Only then do the entries begin again. */
+    s->judges = false;
+    settle_all(j, s, SRV_JOURNAL_SUPERSEDED);
+    s->judges = true;
+}
+
+/* Puts a strand among those that are judged in the next turn. */
+static void add_fresh(struct shared *j, struct srv_strand *s)
+{
+    if (s->is_fresh)
+        return;
+    s->is_fresh = true;
+    s->next_fresh = j->fresh;
+    j->fresh = s;
+}
+
+/* Frees the first message of a name, which is judged. */
+static void pop_message(struct shared *j, struct srv_strand *s)
+{
+    struct message *m = s->first;
+    const bool was_full = j->inbox >= INBOX_BYTES;
+    s->first = m->next;
+    if (s->first == NULL)
+        s->last = NULL;
+    j->unjudged--;
+    j->inbox -= m->bytes.length;
+    free_message(m);
+    if (was_full && j->inbox < INBOX_BYTES)
+        j->options.stream->resume(j->options.stream);
+}
+
+/* Judges what was read of a name, as far as it may, and until the turn ends. */
+static void judge(struct shared *j, struct srv_strand *s)
+{
+    if (s->judges)
+        return;
+    s->judges = true;
+    do {
+        if (s->applies || s->first == NULL || j->is_lost)
+            break;
+        if (s->first->judged < s->first->bytes.length)
+            judge_one(j, s);
+        else
+            pop_message(j, s);
+    } while (srv_clock() < j->turn_end);
+    s->judges = false;
+    if (!s->applies && s->first != NULL && !j->is_lost) {
+        add_fresh(j, s);
+        srv_bell_ring(j->bell);
+        return;
+    }
+    send(j, s);
+    look_if_caught_up(j);
+}
+
+static void on_delivered(void *context, obb_str name, uint64_t seq, obb_str bytes)
+{
+    struct shared *j = context;
+    if (j->is_lost)
+        return;
+    struct srv_strand *s = strand_of(j, name);
+    struct message *m = obb_budget_calloc(j->options.budget, 1, sizeof *m + bytes.length);
+    if (s == NULL || m == NULL) {
+        obb_budget_free(m);
+        lose(j, "there is not enough memory to follow the log");
+        return;
+    }
+    memcpy(m + 1, bytes.bytes, bytes.length);
+    m->bytes = (obb_str){.bytes = (const char *)(m + 1), .length = bytes.length};
+    m->seq = seq;
+    *(s->last != NULL ? &s->last->next : &s->first) = m;
+    s->last = m;
+    j->unjudged++;
+    j->inbox += bytes.length;
+    add_fresh(j, s);
+}
+
+static bool wants(void *context)
+{
+    const struct shared *j = context;
+    return j->inbox < INBOX_BYTES;
+}
+
+static void begin_turn(struct shared *j) { j->turn_end = srv_clock() + TURN_US * 1e-6; }
+
+/* Judges all that was delivered, name by name: so entries are taken back once, and not for each
+ * foreign record. */
+static void on_rest(void *context)
+{
+    struct shared *j = context;
+    begin_turn(j);
+    while (j->fresh != NULL && srv_clock() < j->turn_end) {
+        struct srv_strand *s = j->fresh;
+        j->fresh = s->next_fresh;
+        s->is_fresh = false;
+        judge(j, s);
+    }
+    if (j->fresh != NULL)
+        srv_bell_ring(j->bell);
+}
+
+static void on_caught_up(void *context)
+{
+    struct shared *j = context;
+    j->read_all = true;
+    look_if_caught_up(j);
+}
+
+void srv_shared_applied(struct srv_journal *journal, obb_str name)
+{
+    struct shared *j = self(journal);
+    struct srv_strand *s = *place_of(j, name);
+    assert(s != NULL && s->applies);
+    s->applies = false;
+    wire_buf_fini(&s->applied);
+    if (!s->judges && srv_clock() >= j->turn_end)
+        begin_turn(j);
+    judge(j, s);
+}
+
+/* ---- The face -------------------------------------------------------------------------------- */
+
+static srv_journal_status state(struct srv_journal *journal)
+{
+    struct shared *j = self(journal);
+    return !j->is_lost && j->options.stream->connected(j->options.stream) ? SRV_JOURNAL_OK
+                                                                          : SRV_JOURNAL_FAILED;
+}
+
+static void refuse(struct shared *j, struct srv_entry *entry, srv_journal_status status)
+{
+    entry->status = status;
+    entry->next = NULL;
+    entry->previous = j->refused.last;
+    *(j->refused.last != NULL ? &j->refused.last->next : &j->refused.first) = entry;
+    j->refused.last = entry;
+    srv_bell_ring(j->bell);
+}
+
+/* Settles what could not be appended, the newest first, and goes on to judge. */
+static void on_bell(void *context)
+{
+    struct shared *j = context;
+    struct srv_entry *entry = j->refused.last;
+    j->refused = (struct entries){NULL, NULL};
+    for (struct srv_entry *previous; entry != NULL; entry = previous) {
+        previous = entry->previous;
+        settle(entry, entry->status);
+    }
+    on_rest(j);
+}
+
+static void append(struct srv_journal *journal, struct srv_entry *entry)
+{
+    struct shared *j = self(journal);
+    const bool is_record = entry->kind == SRV_ENTRY_RECORD || entry->kind == SRV_ENTRY_GONE;
+    struct srv_strand *s = is_record ? strand_of(j, entry->name) : NULL;
+    entry->strand = s;
+    if (s == NULL || state(journal) != SRV_JOURNAL_OK || j->hurry_ms != 0) {
+        refuse(j, entry, SRV_JOURNAL_FAILED);
+        return;
+    }
+    if (!srv_chain_append(&s->chain, &entry->pending, &entry->link)) {
+        refuse(j, entry, SRV_JOURNAL_SUPERSEDED);
+        return;
+    }
+    entry->sent = false;
+    j->waiting_count++;
+    note_waiting(j, s);
+    send(j, s);
+}
+
+static void forget(struct srv_journal *journal, uint64_t seq)
+{
+    (void)journal;
+    (void)seq;
+}
+
+static void hurry(struct srv_journal *journal)
+{
+    struct shared *j = self(journal);
+    j->hurry_ms = now_ms(j) + HURRY_MS;
+}
+
+static size_t waiting(struct srv_journal *journal) { return self(journal)->waiting_count; }
+
+static wire_record_id newest(struct srv_journal *journal, obb_str name)
+{
+    const struct srv_strand *s = *place_of(self(journal), name);
+    return s != NULL ? srv_chain_end(&s->chain) : (wire_record_id){0};
+}
+
+static void destroy(struct srv_journal *journal)
+{
+    struct shared *j = self(journal);
+    j->options.stream->close(j->options.stream);
+    for (size_t i = 0; i < BUCKETS; i++)
+        for (struct srv_strand *s = j->buckets[i], *next; s != NULL; s = next) {
+            next = s->next;
+            assert(s->chain.first == NULL);
+            free_strand(s);
+        }
+    wire_buf_fini(&j->message);
+    srv_timer_destroy(j->timer);
+    srv_bell_destroy(j->bell);
+    obb_free(j);
+}
+
+bool srv_shared_create(const srv_shared_options *options, struct srv_journal **out)
+{
+    static const struct srv_journal_calls calls = {.append = append,
+                                                   .forget = forget,
+                                                   .hurry = hurry,
+                                                   .state = state,
+                                                   .waiting = waiting,
+                                                   .newest = newest,
+                                                   .destroy = destroy};
+    struct shared *j = obb_calloc(1, sizeof *j);
+    if (j == NULL)
+        return false;
+    j->journal.calls = &calls;
+    j->options = *options;
+    if (j->options.message_bytes == 0)
+        j->options.message_bytes = MESSAGE_BYTES;
+    if (j->options.patience_ms == 0)
+        j->options.patience_ms = PATIENCE_MS;
+    const struct srv_stream_calls stream_calls = {.appended = on_appended,
+                                                  .delivered = on_delivered,
+                                                  .rest = on_rest,
+                                                  .wants = wants,
+                                                  .caught_up = on_caught_up,
+                                                  .context = j};
+    if (srv_bell_create(options->loop, on_bell, j, &j->bell) &&
+        srv_timer_create(options->loop, on_timer, j, &j->timer) &&
+        options->stream->begin(options->stream, &stream_calls)) {
+        srv_timer_start(j->timer, rest_ms(j), rest_ms(j));
+        *out = &j->journal;
+        return true;
+    }
+    srv_timer_destroy(j->timer);
+    srv_bell_destroy(j->bell);
+    obb_free(j);
+    return false;
+}

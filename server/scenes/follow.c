@@ -1,0 +1,130 @@
+#include "server/scenes/follow.h"
+
+#include <stdio.h>
+
+enum { RETRY_MS = 100 };
+
+/* A record on its way through the writer. */
+struct srv_following {
+    struct srv_write write; /* first */
+    struct srv_follower *follower;
+    srv_foreign record;
+    struct obb_arena arena;
+    struct srv_following *next;
+};
+
+static void begin(struct srv_follower *follower, struct srv_following *f);
+
+static void free_following(struct srv_following *f)
+{
+    obb_arena_fini(&f->arena);
+    obb_free(f);
+}
+
+/* Frees what was applied before this turn of the loop. */
+static void on_bell(void *context)
+{
+    struct srv_follower *follower = context;
+    struct srv_following *f = follower->ended;
+    follower->ended = NULL;
+    for (struct srv_following *next; f != NULL; f = next) {
+        next = f->next;
+        free_following(f);
+    }
+}
+
+static void on_timer(void *context)
+{
+    struct srv_follower *follower = context;
+    struct srv_following *f = follower->retried;
+    follower->retried = NULL;
+    for (struct srv_following *next; f != NULL; f = next) {
+        next = f->next;
+        begin(follower, f);
+    }
+}
+
+static void lose(struct srv_follower *follower, const srv_foreign *record, obb_status status)
+{
+    char why[400];
+    (void)snprintf(why, sizeof why, "scene %s, record %llu of the log cannot be applied: %s",
+                   wire_show(record->name).text, (unsigned long long)record->seq,
+                   obb_status_name(status));
+    follower->lost(follower->context, why);
+}
+
+static void on_done(struct srv_write *w)
+{
+    struct srv_following *f = (struct srv_following *)w;
+    struct srv_follower *follower = f->follower;
+    struct srv_journal *journal = follower->journal;
+    const obb_status status = w->status;
+    const srv_foreign record = f->record;
+    if (status == OBB_NO_MEMORY && !follower->stopped) {
+        f->next = follower->retried;
+        follower->retried = f;
+        srv_timer_start(follower->timer, RETRY_MS, 0);
+        return;
+    }
+    f->next = follower->ended;
+    follower->ended = f;
+    srv_bell_ring(follower->bell);
+    if (status == OBB_OK)
+        srv_shared_applied(journal, record.name);
+    else if (!follower->stopped)
+        lose(follower, &record, status);
+    srv_drain_release(follower->drain);
+}
+
+static void begin(struct srv_follower *follower, struct srv_following *f)
+{
+    obb_arena_reset(&f->arena);
+    f->write = (struct srv_write){.op = {.kind = SRV_OP_FOLLOW,
+                                         .scene = f->record.name,
+                                         .record = f->record.bytes,
+                                         .seq = f->record.seq},
+                                  .arena = &f->arena,
+                                  .done = on_done};
+    srv_write(follower->writer, &f->write);
+}
+
+void srv_follow(struct srv_follower *follower, const srv_foreign *record)
+{
+    struct srv_following *f = obb_calloc(1, sizeof *f);
+    if (f == NULL) {
+        lose(follower, record, OBB_NO_MEMORY);
+        return;
+    }
+    f->follower = follower;
+    f->record = *record;
+    obb_arena_init(&f->arena);
+    srv_drain_hold(follower->drain);
+    begin(follower, f);
+}
+
+bool srv_follower_init(struct srv_follower *follower)
+{
+    return srv_bell_create(follower->loop, on_bell, follower, &follower->bell) &&
+           srv_timer_create(follower->loop, on_timer, follower, &follower->timer);
+}
+
+void srv_follower_stop(struct srv_follower *follower)
+{
+    follower->stopped = true;
+    for (struct srv_following *f = follower->retried, *next; f != NULL; f = next) {
+        next = f->next;
+        f->next = follower->ended;
+        follower->ended = f;
+        srv_drain_release(follower->drain);
+    }
+    follower->retried = NULL;
+}
+
+void srv_follower_fini(struct srv_follower *follower)
+{
+    if (follower->bell == NULL)
+        return;
+    on_bell(follower);
+    srv_timer_destroy(follower->timer);
+    srv_bell_destroy(follower->bell);
+}

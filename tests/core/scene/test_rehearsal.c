@@ -1,0 +1,124 @@
+/* Rehearsals of commits that replace all boxes. Random rehearsals are in test_revert.c, those of
+ * requests in tests/e2e. */
+#include "core/scene/rehearsal.h"
+
+#include "tests/core/scene/edits.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct obb_scene *scene;
+static struct obb_arena arena;
+
+static void setup(void)
+{
+    const obb_settings settings = {.dimensions = 3, .history_span = 1000, .history_commits = 8};
+    obb_arena_init(&arena);
+    ck_assert_int_eq(obb_scene_create(obb_str_of("yard"), &settings, 0.0, NULL, &scene), OBB_OK);
+}
+
+static void teardown(void)
+{
+    obb_scene_destroy(scene);
+    obb_arena_fini(&arena);
+}
+
+/* Returns the boxes of a view with their ids, places and frames, and then its frames. */
+static const char *shown(const struct obb_view *view)
+{
+    static char text[4][1024];
+    static size_t next;
+    char *out = text[next++ % 4];
+    size_t length = 0, boxes = 0, frames = 0;
+    obb_str in;
+    obb_box local;
+    out[0] = '\0';
+    for (const struct obb_version *box = obb_view_next(view, 0); box != NULL;
+         box = obb_view_next(view, obb_view_id(box)), boxes++) {
+        if (!obb_view_local(box, &in, &local))
+            in = (obb_str){"-", 1};
+        const obb_str name = obb_view_name(box);
+        length += (size_t)snprintf(out + length, sizeof text[0] - length, "%.*s#%d@%g/%.*s ",
+                                   (int)name.length, name.bytes, (int)obb_view_id(box),
+                                   obb_view_pose(view, box).center.x, (int)in.length, in.bytes);
+        ck_assert_ptr_eq(obb_view_find(view, name), box);
+    }
+    for (const struct obb_version *frame = obb_view_next_frame(view, (obb_str){0}, false);
+         frame != NULL; frame = obb_view_next_frame(view, obb_view_name(frame), true), frames++) {
+        const obb_str name = obb_view_name(frame);
+        length +=
+            (size_t)snprintf(out + length, sizeof text[0] - length, "%.*s@%g ", (int)name.length,
+                             name.bytes, obb_view_frame_pose(view, frame).center.x);
+    }
+    ck_assert_uint_eq(obb_view_info_get(view)->boxes, boxes);
+    ck_assert_uint_eq(obb_view_info_get(view)->frames, frames);
+    return out;
+}
+
+START_TEST(an_edit_that_replaces_all_boxes_shows_none_of_the_old_ones)
+{
+    const obb_pose frames[] = {pose_at("ann", 100), pose_at("bob", 200)};
+    obb_put puts[] = {put_at("a", 1), put_at("b", 2), put_at("c", 3)};
+    puts[1].frame = obb_str_of("bob");
+    const obb_edit fill = {.dimensions = 3,
+                           .has_time = true,
+                           .time = 10,
+                           .frames = frames,
+                           .frame_count = 2,
+                           .puts = puts,
+                           .put_count = 3};
+    obb_committed committed;
+    obb_fault fault;
+    ck_assert_int_eq(commit(scene, &fill, SIZE_MAX, &arena, &committed, &fault), OBB_OK);
+
+    const obb_pose kept[] = {pose_at("ann", 300)};
+    obb_put fresh[] = {put_at("d", 4), put_at("a", 5)};
+    fresh[0].frame = obb_str_of("ann");
+    const obb_needed_moment moments[] = {
+        {.dimensions = 3},
+        {.dimensions = 3, .at = {.kind = OBB_AT_TIME, .time = 15}},
+        {.dimensions = 3, .at = {.kind = OBB_AT_REVISION, .revision = 1}},
+        {.dimensions = 3, .at = {.kind = OBB_AT_TIME, .time = 20}}};
+    const obb_edit import = {.dimensions = 3,
+                             .has_time = true,
+                             .time = 20,
+                             .frames = kept,
+                             .frame_count = 1,
+                             .puts = fresh,
+                             .put_count = 2,
+                             .moments = moments,
+                             .moment_count = COUNT(moments),
+                             .replace_all = true};
+    static const char old[] = "a#1@1/- b#2@202/bob c#3@3/- ann@100 bob@200 ",
+                      new[] = "d#4@304/ann a#5@5/- ann@300 ";
+    static const char *const expected[] = {new, old, old, new};
+    struct obb_prepared *prepared = NULL;
+    obb_rehearsal rehearsal = {.opened_count = 0};
+    ck_assert_int_eq(obb_edit_prepare(scene, &import, 0.0, SIZE_MAX, &arena, &prepared, &fault),
+                     OBB_OK);
+    ck_assert_int_eq(obb_rehearse(prepared, &arena, &rehearsal, &fault), OBB_OK);
+    for (size_t i = 0; i < COUNT(moments); i++)
+        ck_assert_str_eq(shown(rehearsal.views[i]), expected[i]);
+    obb_rehearsal_end(&rehearsal);
+
+    /* the commit shows what was rehearsed */
+    obb_edit_commit(prepared, &committed);
+    ck_assert(obb_scene_validate(scene));
+    for (size_t i = 0; i < COUNT(moments); i++) {
+        struct obb_view *view;
+        ck_assert_int_eq(obb_view_open(scene, &moments[i].at, &view, NULL, NULL), OBB_OK);
+        ck_assert_str_eq(shown(view), expected[i]);
+        obb_view_close(view);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("rehearsal");
+    TCase *tc = tcase_create("rehearsal");
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, an_edit_that_replaces_all_boxes_shows_none_of_the_old_ones);
+    suite_add_tcase(suite, tc);
+    return test_main(suite);
+}

@@ -1,0 +1,441 @@
+/* Several daemons over one log: --journal, with a server of NATS on loopback. */
+#include "tests/support/daemon.h"
+#include "tests/support/expect.h"
+#include "tests/support/follower.h"
+#include "tests/support/nats.h"
+#include "tests/support/test.h"
+
+#include <jansson.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define UNIT(x) "{\"center\":[" #x ",0,0],\"half_extents\":[1,1,1]}"
+#define S       "/v1/scenes/s"
+
+enum { NODES = 3 };
+
+static struct test_nats nats;
+static struct test_nats three[3];
+static struct node {
+    struct test_daemon obbd;
+    struct http_client *client;
+    bool runs;
+} nodes[NODES];
+
+static void wait_ms(long ms)
+{
+    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
+}
+
+static void start_only(size_t i)
+{
+    if (three[0].pid != 0) {
+        daemon_start(&nodes[i].obbd,
+                     (const char *[]){"--journal", three[0].url, "--journal", three[1].url,
+                                      "--journal", three[2].url, NULL});
+        nodes[i].client = http_open(nodes[i].obbd.url);
+        nodes[i].runs = true;
+        return;
+    }
+    daemon_start(&nodes[i].obbd,
+                 (const char *[]){"--journal", nats.url, "--journal-replicas", "1", NULL});
+    nodes[i].client = http_open(nodes[i].obbd.url);
+    nodes[i].runs = true;
+}
+
+/* Waits until a node answers a GET with this status. */
+static void wait_for(size_t i, const char *path, long status)
+{
+    struct http_answer answer = {0};
+    for (int n = 0; answer.status != status; n++) {
+        ck_assert_msg(n < 6000, "%s: %ld %s", path, answer.status, answer.body);
+        http_send(nodes[i].client, "GET", path, NULL, NULL, &answer);
+        if (answer.status != status)
+            wait_ms(5);
+    }
+    http_answer_fini(&answer);
+}
+
+static void start(size_t i)
+{
+    start_only(i);
+    wait_for(i, "/readyz", 200);
+}
+
+static void stop(size_t i)
+{
+    http_close(nodes[i].client);
+    ck_assert_int_eq(daemon_stop(&nodes[i].obbd), 0);
+    nodes[i].runs = false;
+}
+
+static void kill_node(size_t i)
+{
+    http_close(nodes[i].client);
+    ck_assert_int_eq(kill(nodes[i].obbd.pid, SIGKILL), 0);
+    ck_assert_int_eq(daemon_stop(&nodes[i].obbd), -1);
+    nodes[i].runs = false;
+}
+
+static void setup(void)
+{
+    nats_init(&nats);
+    nats_start(&nats);
+    start(0);
+    start(1);
+}
+
+static void teardown(void)
+{
+    for (size_t i = 0; i < NODES; i++)
+        if (nodes[i].runs)
+            stop(i);
+    nats_fini(&nats);
+}
+
+/* Waits until the scene has this revision at the node. */
+static void wait_for_revision(size_t i, const char *scene, uint64_t revision)
+{
+    json_int_t found = -1;
+    for (int n = 0; found < (json_int_t)revision; n++) {
+        struct http_answer answer = {0};
+        ck_assert_int_lt(n, 3000);
+        http_send(nodes[i].client, "GET", test_text("/v1/scenes/%s", scene), NULL, NULL, &answer);
+        json_t *body = json_loads(answer.body, 0, NULL);
+        found = answer.status == 200 ? json_integer_value(json_object_get(body, "revision")) : -1;
+        json_decref(body);
+        http_answer_fini(&answer);
+        if (found < (json_int_t)revision)
+            wait_ms(5);
+    }
+    ck_assert_int_eq(found, (json_int_t)revision);
+}
+
+/* All that can be read of a scene: its states by their hashes, and its boxes; owned by the caller. */
+static char *picture_of(size_t i, const char *scene)
+{
+    static const char *const looks[] = {"", "/export", "/log?from=oldest&follow=false"};
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    ck_assert_ptr_nonnull(out);
+    for (size_t k = 0; k < sizeof looks / sizeof looks[0]; k++) {
+        struct http_answer answer = {0};
+        http_send(nodes[i].client, "GET", test_text("/v1/scenes/%s%s", scene, looks[k]), NULL, NULL,
+                  &answer);
+        const char *epoch = http_header(&answer, "Obbd-Epoch");
+        (void)fprintf(out, "%ld %s %s\n", answer.status, epoch != NULL ? epoch : "", answer.body);
+        http_answer_fini(&answer);
+    }
+    (void)fclose(out);
+    return text;
+}
+
+static void same_at_all(const char *scene)
+{
+    char *first = NULL;
+    for (size_t i = 0; i < NODES; i++) {
+        if (!nodes[i].runs)
+            continue;
+        char *here = picture_of(i, scene);
+        if (first != NULL)
+            ck_assert_str_eq(first, here);
+        else
+            first = here;
+        if (first != here)
+            free(here);
+    }
+    free(first);
+}
+
+/* ---- Two nodes ------------------------------------------------------------------------------- */
+
+START_TEST(what_is_written_at_one_node_is_read_at_all)
+{
+    struct http_client *a = nodes[0].client, *b = nodes[1].client;
+    expect(a, "PUT", S, "{\"history\":{\"span\":5000,\"commits\":100}}", 201, "{\"durable\":true}");
+    wait_for(1, S, 200);
+    expect(b, "PUT", S, NULL, 200, "{\"history\":{\"commits\":100}}");
+    expect(b, "POST", S "/commit", "{\"time\":1000,\"put\":{\"a\":" UNIT(0) "}}", 200,
+           "{\"revision\":1,\"ids\":{\"a\":1}}");
+    wait_for_revision(0, "s", 1);
+    expect(a, "POST", S "/commit", "{\"time\":1010,\"put\":{\"b\":" UNIT(5) "}}", 200,
+           "{\"revision\":2,\"ids\":{\"b\":2}}");
+    wait_for_revision(1, "s", 2);
+    expect(b, "POST", S "/commit", "{\"time\":1005}", 409, NULL);
+    expect(b, "POST", S "/commit",
+           "{\"time\":1020,\"frames\":{\"f\":{\"center\":[0,5,0]}},\"put\":{\"in\":{\"center\":"
+           "[1,0,0],\"half_extents\":[1,1,1],\"frame\":\"f\",\"entity\":\"e\",\"data\":{\"hp\":3}},"
+           "\"brief\":{\"center\":[0,0,0],\"half_extents\":[1,1,1],\"ttl\":100}}}",
+           200, "{\"revision\":3}");
+    wait_for_revision(0, "s", 3);
+    expect(a, "POST", S "/commit", "{\"time\":1200}", 200, "{\"revision\":4,\"expired\":1}");
+    wait_for_revision(1, "s", 4);
+    start(2); /* late */
+    same_at_all("s");
+    expect(a, "PUT", "/v1/scenes/lobby", "{\"durable\":false}", 201, "{\"durable\":null}");
+    expect(b, "GET", "/v1/scenes/lobby", NULL, 404, NULL);
+    expect(b, "DELETE", S, NULL, 204, NULL);
+    wait_for(0, S, 404);
+    wait_for(2, S, 404);
+    expect(a, "POST", S "/commit", "{\"put\":{\"a\":" UNIT(0) "}}", 200, "{\"revision\":1}");
+    wait_for(1, S, 200);
+    wait_for(2, S, 200);
+    same_at_all("s");
+}
+END_TEST
+
+START_TEST(a_commit_is_known_again_at_another_node)
+{
+    static const char body[] = "{\"id\":\"shot-1\",\"time\":1000,\"put\":{\"a\":" UNIT(
+        0) "},\"queries\":[{\"kind\":\"point\",\"points\":[[0,0,0]]}]}";
+    expect(nodes[0].client, "POST", S "/commit", body, 200, "{\"revision\":1,\"repeated\":null}");
+    wait_for(1, S, 200);
+    expect(nodes[1].client, "POST", S "/commit", body, 200,
+           "{\"revision\":1,\"repeated\":true,\"put\":1,\"ids\":{\"a\":1}}");
+    start(2);
+    expect(nodes[2].client, "POST", S "/commit", body, 200, "{\"revision\":1,\"repeated\":true}");
+    same_at_all("s");
+}
+END_TEST
+
+START_TEST(events_are_complete_at_every_node)
+{
+    struct follower f;
+    struct follower_message message;
+    expect(nodes[0].client, "PUT", S, NULL, 201, NULL);
+    wait_for(1, S, 200);
+    follower_open(&f, daemon_dial(&nodes[1].obbd), S "/events?topics=commits", NULL);
+    for (int i = 1; i <= 50; i++)
+        expect(nodes[i % 3 == 0].client, "POST", S "/commit",
+               test_text("{\"put\":{\"a\":{\"center\":[%d,0,0],\"half_extents\":[1,1,1]}}}", i),
+               200, NULL);
+    for (long revision = 1; revision <= 50; revision++) {
+        do
+            ck_assert(follower_next(&f, 10000, &message));
+        while (strcmp(message.event, "commit") != 0);
+        ck_assert_int_eq(message.id, revision);
+    }
+    follower_close(&f);
+}
+END_TEST
+
+/* ---- Without the servers --------------------------------------------------------------------- */
+
+START_TEST(without_the_servers_writes_are_refused_and_reads_go_on)
+{
+    struct http_answer answer = {0};
+    expect(nodes[0].client, "POST", S "/commit", "{\"put\":{\"a\":" UNIT(0) "}}", 200,
+           "{\"revision\":1}");
+    nats_end(&nats, SIGKILL);
+    start_only(2);
+    expect(nodes[2].client, "GET", "/readyz", NULL, 503, NULL);
+    http_send(nodes[2].client, "POST", S "/commit", NULL, "{\"time\":5}", &answer);
+    ck_assert_int_eq(answer.status, 503);
+    ck_assert_ptr_nonnull(http_header(&answer, "Retry-After"));
+    for (int n = 0; n == 0 || answer.status != 503; n++) { /* it hears of the end a little later */
+        ck_assert_int_lt(n, 10);
+        http_send(nodes[0].client, "POST", S "/commit", NULL,
+                  test_text("{\"id\":\"i%d\",\"put\":{\"b\":" UNIT(0) "}}", n), &answer);
+    }
+    ck_assert_ptr_nonnull(http_header(&answer, "Retry-After"));
+    expect(nodes[0].client, "GET", S "/boxes/a", NULL, 200, "{\"id\":1}");
+    http_answer_fini(&answer);
+    nats_start(&nats);
+    wait_for(2, "/readyz", 200);
+    for (int n = 0; answer.status != 200; n++) {
+        ck_assert_int_lt(n, 1000);
+        http_send(nodes[0].client, "POST", S "/commit", NULL, "{\"put\":{\"c\":" UNIT(0) "}}",
+                  &answer);
+        if (answer.status != 200)
+            wait_ms(10);
+    }
+    json_t *body = json_loads(answer.body, 0, NULL);
+    const uint64_t revision = (uint64_t)json_integer_value(json_object_get(body, "revision"));
+    json_decref(body);
+    http_answer_fini(&answer);
+    wait_for_revision(1, "s", revision);
+    wait_for_revision(2, "s", revision);
+    same_at_all("s");
+}
+END_TEST
+
+/* ---- Many writers, and ends ------------------------------------------------------------------ */
+
+enum { WRITERS = 6, COMMITS = 120 };
+
+/* One client. It writes each commit, with an id, until it is acknowledged: at another node if one
+ * does not answer. Each commit puts a box of its own. */
+static struct writer {
+    pthread_t thread;
+    size_t number, at, repeated, refused, broken;
+} writers[WRITERS];
+
+static atomic_int ports[NODES]; /* 0: it does not run */
+static atomic_size_t acknowledged;
+
+static int dial_some(struct writer *w)
+{
+    for (;;) {
+        w->at = (w->at + 1) % 2;
+        const struct test_daemon at = {.port = atomic_load(&ports[w->at])};
+        const int fd = at.port != 0 ? daemon_dial(&at) : -1;
+        if (fd >= 0)
+            return fd;
+        wait_ms(5);
+    }
+}
+
+static void *run_writer(void *context)
+{
+    struct writer *w = context;
+    char answer[4096], body[256], request[512];
+    int fd = dial_some(w);
+    for (size_t n = 0; n < COMMITS; n++) {
+        const int length =
+            snprintf(body, sizeof body,
+                     "{\"id\":\"%zu-%zu\",\"put\":{\"w%zu-%zu\":{\"center\":[%zu,0,0],"
+                     "\"half_extents\":[1,1,1]}}}",
+                     w->number, n, w->number, n, n);
+        (void)snprintf(request, sizeof request,
+                       "POST " S "/commit HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
+                       "application/json\r\nContent-Length: %d\r\n\r\n%s",
+                       length, body);
+        for (int status = 0; status != 200;) {
+            status = dial_exchange(fd, request, answer, sizeof answer);
+            ck_assert_msg(status == 200 || status == 503 || status == 0, "%s", answer);
+            w->refused += status == 503;
+            w->broken += status == 0;
+            w->repeated += status == 200 && strstr(answer, "\"repeated\":true") != NULL;
+            if (status == 503)
+                wait_ms(10);
+            if (status == 0) {
+                close(fd);
+                fd = dial_some(w);
+            }
+        }
+        atomic_fetch_add(&acknowledged, 1);
+    }
+    close(fd);
+    return NULL;
+}
+
+static void wait_for_acknowledged(size_t count)
+{
+    for (int n = 0; atomic_load(&acknowledged) < count; n++) {
+        ck_assert_int_lt(n, 6000);
+        wait_ms(5);
+    }
+}
+
+static void publish_port(size_t i)
+{
+    atomic_store(&ports[i], nodes[i].runs ? nodes[i].obbd.port : 0);
+}
+
+START_TEST(nothing_is_lost_when_nodes_and_servers_end)
+{
+    enum { ALL = WRITERS * COMMITS };
+    size_t repeated = 0, refused = 0, broken = 0;
+    expect(nodes[0].client, "PUT", S, "{\"history\":{\"span\":60000,\"commits\":2000}}", 201, NULL);
+    publish_port(0);
+    publish_port(1);
+    for (size_t i = 0; i < WRITERS; i++) {
+        writers[i] = (struct writer){.number = i, .at = i};
+        ck_assert_int_eq(pthread_create(&writers[i].thread, NULL, run_writer, &writers[i]), 0);
+    }
+    wait_for_acknowledged(ALL / 6);
+    kill_node(1);
+    publish_port(1);
+    wait_for_acknowledged(ALL / 3);
+    start(1);
+    publish_port(1);
+    wait_for_acknowledged(ALL / 2);
+    nats_end(&nats, SIGKILL);
+    wait_ms(300);
+    nats_start(&nats);
+    wait_for_acknowledged(2 * ALL / 3);
+    ck_assert_int_eq(kill(nats.pid, SIGSTOP), 0);
+    wait_ms(1500);
+    ck_assert_int_eq(kill(nats.pid, SIGCONT), 0);
+    kill_node(0);
+    publish_port(0);
+    start(0);
+    publish_port(0);
+    for (size_t i = 0; i < WRITERS; i++) {
+        ck_assert_int_eq(pthread_join(writers[i].thread, NULL), 0);
+        repeated += writers[i].repeated;
+        refused += writers[i].refused;
+        broken += writers[i].broken;
+    }
+    /* each commit made one state, and a repeated one none */
+    start(2);
+    for (size_t i = 0; i < NODES; i++)
+        wait_for_revision(i, "s", ALL);
+    expect(nodes[0].client, "GET", S, NULL, 200, test_text("{\"boxes\":%d}", (int)ALL));
+    same_at_all("s");
+    printf("%d commits, %zu repeated, %zu refused, %zu without an answer\n", (int)ALL, repeated,
+           refused, broken);
+    ck_assert_uint_gt(broken, 0);
+}
+END_TEST
+
+/* The log is on three servers. The one that leads it is killed under the writers. */
+START_TEST(nothing_is_lost_when_the_leader_ends)
+{
+    enum { ALL = WRITERS * COMMITS };
+    nats_init_cluster(three, 3);
+    for (size_t i = 0; i < 3; i++)
+        nats_start(&three[i]);
+    for (size_t i = 0; i < 2; i++) {
+        start(i);
+        publish_port(i);
+    }
+    expect(nodes[0].client, "PUT", S, "{\"history\":{\"span\":60000,\"commits\":2000}}", 201, NULL);
+    atomic_store(&acknowledged, 0);
+    for (size_t i = 0; i < WRITERS; i++) {
+        writers[i] = (struct writer){.number = i, .at = i};
+        ck_assert_int_eq(pthread_create(&writers[i].thread, NULL, run_writer, &writers[i]), 0);
+    }
+    wait_for_acknowledged(ALL / 4);
+    struct test_nats *leader = nats_leader(three, 3, "OBBD");
+    ck_assert_ptr_nonnull(leader);
+    nats_end(leader, SIGKILL);
+    wait_for_acknowledged(ALL / 2);
+    nats_start(leader);
+    for (size_t i = 0; i < WRITERS; i++)
+        ck_assert_int_eq(pthread_join(writers[i].thread, NULL), 0);
+    start(2);
+    for (size_t i = 0; i < NODES; i++)
+        wait_for_revision(i, "s", ALL);
+    same_at_all("s");
+    for (size_t i = 0; i < NODES; i++)
+        stop(i);
+    for (size_t i = 0; i < 3; i++)
+        nats_fini(&three[i]);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("cluster");
+    TCase *tc = tcase_create("cluster");
+    tcase_set_timeout(tc, test_timeout(60));
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, what_is_written_at_one_node_is_read_at_all);
+    tcase_add_test(tc, a_commit_is_known_again_at_another_node);
+    tcase_add_test(tc, events_are_complete_at_every_node);
+    tcase_add_test(tc, without_the_servers_writes_are_refused_and_reads_go_on);
+    tcase_add_test(tc, nothing_is_lost_when_nodes_and_servers_end);
+    suite_add_tcase(suite, tc);
+    TCase *servers = tcase_create("three servers");
+    tcase_set_timeout(servers, test_timeout(90));
+    tcase_add_test(servers, nothing_is_lost_when_the_leader_ends);
+    suite_add_tcase(suite, servers);
+    return test_main(suite);
+}

@@ -1,0 +1,378 @@
+#include "server/journal/shared.h"
+
+#include "tests/support/test.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST = 1000 };
+
+static struct srv_loop *loop;
+static struct srv_journal *journal;
+
+/* ---- A log in the hands of the test ----------------------------------------------------------- */
+
+static struct {
+    struct srv_stream stream; /* first */
+    struct srv_stream_calls calls;
+    bool away, closed;
+    struct {
+        char name[8];
+        uint64_t tag;
+        size_t records;
+        struct wire_buf bytes; /* owned */
+    } sent[MOST];
+    size_t count;
+    uint64_t seq;
+} the_log;
+
+static bool log_begin(struct srv_stream *stream, const struct srv_stream_calls *calls)
+{
+    (void)stream;
+    the_log.calls = *calls;
+    return true;
+}
+
+static size_t records_of(obb_str bytes)
+{
+    size_t count = 0;
+    for (obb_str one; bytes.length > 0 && wire_record_next(&bytes, &one);)
+        count++;
+    return count;
+}
+
+static bool log_append(struct srv_stream *stream, obb_str name, uint64_t tag, obb_str bytes)
+{
+    (void)stream;
+    if (the_log.away)
+        return false;
+    ck_assert_uint_lt(the_log.count, MOST);
+    (void)snprintf(the_log.sent[the_log.count].name, 8, "%.*s", (int)name.length, name.bytes);
+    the_log.sent[the_log.count].tag = tag;
+    the_log.sent[the_log.count].records = records_of(bytes);
+    the_log.sent[the_log.count].bytes = (struct wire_buf){0};
+    wire_buf_append(&the_log.sent[the_log.count++].bytes, bytes.bytes, bytes.length);
+    return true;
+}
+
+static void log_resume(struct srv_stream *stream) { (void)stream; }
+
+static bool log_connected(struct srv_stream *stream)
+{
+    (void)stream;
+    return !the_log.away;
+}
+
+static void log_close(struct srv_stream *stream)
+{
+    (void)stream;
+    the_log.closed = true;
+}
+
+/* Shows the n-th message that was sent to its sender. */
+static void show(size_t n)
+{
+    the_log.calls.delivered(
+        the_log.calls.context, obb_str_of(the_log.sent[n].name), ++the_log.seq,
+        (obb_str){.bytes = the_log.sent[n].bytes.bytes, .length = the_log.sent[n].bytes.length});
+    the_log.calls.rest(the_log.calls.context);
+}
+
+static void acknowledge(size_t n, bool known)
+{
+    the_log.calls.appended(the_log.calls.context, the_log.sent[n].tag, known);
+}
+
+/* Shows a record of somebody else. */
+static void show_foreign(const char *name, wire_record record)
+{
+    struct wire_buf bytes = {0};
+    wire_record_write(&record, 3, &bytes);
+    the_log.calls.delivered(the_log.calls.context, obb_str_of(name), ++the_log.seq,
+                            (obb_str){.bytes = bytes.bytes, .length = bytes.length});
+    the_log.calls.rest(the_log.calls.context);
+    wire_buf_fini(&bytes);
+}
+
+/* ---- Entries --------------------------------------------------------------------------------- */
+
+static char story[1000]; /* what the journal has told, in order */
+
+/* Adds "word number; ", or "word; " for 0. */
+static void tell(const char *word, int number)
+{
+    const size_t length = strlen(story);
+    char digits[16] = "";
+    if (number != 0)
+        (void)snprintf(digits, sizeof digits, " %d", number);
+    (void)snprintf(story + length, sizeof story - length, "%s%s; ", word, digits);
+}
+
+struct item {
+    struct srv_entry entry; /* first */
+    struct wire_buf bytes;
+    int number;
+};
+
+static void write_item(const struct srv_entry *entry, struct wire_buf *out)
+{
+    const struct item *item = (const struct item *)entry;
+    wire_buf_append(out, item->bytes.bytes, item->bytes.length);
+}
+
+static void on_settled(struct srv_entry *entry, srv_journal_status status)
+{
+    static const char *const words[] = {[SRV_JOURNAL_OK] = "good",
+                                        [SRV_JOURNAL_FULL] = "full",
+                                        [SRV_JOURNAL_FAILED] = "failed",
+                                        [SRV_JOURNAL_UNKNOWN] = "unknown",
+                                        [SRV_JOURNAL_SUPERSEDED] = "superseded"};
+    tell(words[status], ((struct item *)entry)->number);
+}
+
+static void on_released(struct srv_entry *entry)
+{
+    struct item *item = (struct item *)entry;
+    wire_buf_fini(&item->bytes);
+    free(item);
+}
+
+static const wire_record_id none = {0, 0};
+
+static wire_record_id mine(int number) { return (wire_record_id){7, (uint64_t)number}; }
+
+/* Appends record `number` of this process, with this base; longer by so many bytes. */
+static void append(const char *name, wire_record_kind kind, int number, wire_record_id base,
+                   size_t longer)
+{
+    static char text[4000];
+    struct item *item = calloc(1, sizeof *item);
+    ck_assert_ptr_nonnull(item);
+    const wire_record record = {.kind = kind,
+                                .id = mine(number),
+                                .base = base,
+                                .answer = {.bytes = text, .length = longer}};
+    wire_record_write(&record, 3, &item->bytes);
+    item->number = number;
+    item->entry =
+        (struct srv_entry){.kind = kind == WIRE_RECORD_GONE ? SRV_ENTRY_GONE : SRV_ENTRY_RECORD,
+                           .link = {kind, record.id, base},
+                           .name = obb_str_of(name),
+                           .write = write_item,
+                           .bytes = {item->bytes.bytes, item->bytes.length},
+                           .settled = on_settled,
+                           .released = on_released};
+    const size_t before = strlen(story);
+    srv_journal_append(journal, &item->entry);
+    ck_assert_uint_eq(strlen(story), before); /* never inside the call */
+}
+
+static void on_foreign(void *context, const srv_foreign *record)
+{
+    (void)context;
+    wire_record head;
+    ck_assert_int_eq(wire_record_head(record->bytes, &head), OBB_OK);
+    tell("foreign", (int)head.id.counter);
+}
+
+static void on_caught_up(void *context)
+{
+    (void)context;
+    tell("caught up", 0);
+}
+
+static void on_lost(void *context, const char *why)
+{
+    (void)context;
+    tell("lost", 0);
+    tell(why, 0);
+}
+
+static void setup(void)
+{
+    memset(&the_log, 0, sizeof the_log);
+    story[0] = '\0';
+    the_log.stream = (struct srv_stream){.begin = log_begin,
+                                         .append = log_append,
+                                         .resume = log_resume,
+                                         .connected = log_connected,
+                                         .close = log_close};
+    ck_assert(srv_loop_create(&loop));
+    const srv_shared_options options = {.loop = loop,
+                                        .stream = &the_log.stream,
+                                        .message_bytes = 1000,
+                                        .patience_ms = 10,
+                                        .foreign = on_foreign,
+                                        .caught_up = on_caught_up,
+                                        .lost = on_lost};
+    ck_assert(srv_shared_create(&options, &journal));
+}
+
+static void teardown(void)
+{
+    srv_journal_destroy(journal);
+    ck_assert(the_log.closed);
+    srv_loop_destroy(loop);
+    for (size_t i = 0; i < the_log.count; i++)
+        wire_buf_fini(&the_log.sent[i].bytes);
+}
+
+/* Runs the loop until so many messages were sent, or the story is as long. */
+static void run_until(size_t sent, size_t length)
+{
+    for (int i = 0; the_log.count < sent || strlen(story) < length; i++) {
+        ck_assert_int_lt(i, 1000);
+        srv_loop_step(loop, 10);
+    }
+}
+
+/* ---- Tests ----------------------------------------------------------------------------------- */
+
+START_TEST(what_waits_goes_into_the_next_message)
+{
+    append("s", WIRE_RECORD_MADE, 1, none, 0);
+    append("s", WIRE_RECORD_COMMIT, 2, mine(1), 0);
+    append("s", WIRE_RECORD_COMMIT, 3, mine(2), 0);
+    append("t", WIRE_RECORD_MADE, 4, none, 0);
+    ck_assert_uint_eq(the_log.count, 2); /* each scene has a message of its own */
+    ck_assert_uint_eq(the_log.sent[0].records, 1);
+    acknowledge(0, true);
+    ck_assert_uint_eq(the_log.count, 3);
+    ck_assert_uint_eq(the_log.sent[2].records, 2);
+    ck_assert_str_eq(story, ""); /* an acknowledgement settles nothing */
+    show(0);
+    show(2);
+    show(1);
+    ck_assert_str_eq(story, "good 1; good 2; good 3; good 4; ");
+    ck_assert_uint_eq(srv_journal_waiting(journal), 0);
+    ck_assert(wire_record_id_equal(srv_journal_newest(journal, obb_str_of("s")), mine(3)));
+}
+END_TEST
+
+START_TEST(a_message_of_which_nothing_is_heard_is_sent_again_and_counts_once)
+{
+    append("s", WIRE_RECORD_MADE, 1, none, 0);
+    run_until(2, 0);
+    acknowledge(1, false); /* and again */
+    run_until(3, 0);
+    acknowledge(2, true); /* and again, because the log does not show it */
+    run_until(4, 0);
+    show(3);
+    show(0);
+    show(1);
+    ck_assert_str_eq(story, "good 1; ");
+    ck_assert_uint_eq(atomic_load(&srv_journal_figures(journal)->voided), 2);
+}
+END_TEST
+
+START_TEST(what_another_process_came_before_is_taken_back_from_the_newest_to_the_oldest)
+{
+    const wire_record made = {.kind = WIRE_RECORD_MADE, .id = {8, 1}},
+                      changed = {.kind = WIRE_RECORD_COMMIT, .id = {8, 2}, .base = {8, 1}};
+    append("s", WIRE_RECORD_MADE, 1, none, 0);
+    append("s", WIRE_RECORD_COMMIT, 2, mine(1), 0);
+    append("s", WIRE_RECORD_COMMIT, 3, mine(2), 0);
+    show_foreign("s", made);
+    ck_assert_str_eq(story, "foreign 1; superseded 3; superseded 2; superseded 1; ");
+    story[0] = '\0';
+    show_foreign("s", changed); /* waits until the one before is applied */
+    show(0);
+    ck_assert_str_eq(story, "");
+    append("s", WIRE_RECORD_COMMIT, 4, mine(3), 0); /* rests on what does not count */
+    run_until(0, 1);
+    ck_assert_str_eq(story, "superseded 4; ");
+    srv_shared_applied(journal, obb_str_of("s"));
+    ck_assert_str_eq(story, "superseded 4; foreign 2; ");
+    srv_shared_applied(journal, obb_str_of("s"));
+    append("s", WIRE_RECORD_COMMIT, 5, changed.id, 0);
+    show(the_log.count - 1);
+    ck_assert_str_eq(story, "superseded 4; foreign 2; good 5; ");
+    ck_assert_uint_eq(atomic_load(&srv_journal_figures(journal)->conflicts), 1);
+}
+END_TEST
+
+START_TEST(a_long_record_goes_in_slices)
+{
+    append("s", WIRE_RECORD_MADE, 1, none, 2500);
+    append("s", WIRE_RECORD_COMMIT, 2, mine(1), 0);
+    for (size_t i = 0; i < 3; i++) {
+        ck_assert_uint_eq(the_log.count, i + 1);
+        acknowledge(i, true);
+    }
+    ck_assert_uint_eq(the_log.count, 4);
+    for (size_t i = 0; i < 4; i++)
+        show(i);
+    ck_assert_str_eq(story, "good 1; good 2; ");
+}
+END_TEST
+
+START_TEST(without_the_log_entries_fail_at_once_and_what_was_sent_waits)
+{
+    append("s", WIRE_RECORD_MADE, 1, none, 0);
+    the_log.away = true;
+    ck_assert_int_eq(srv_journal_state(journal), SRV_JOURNAL_FAILED);
+    append("s", WIRE_RECORD_COMMIT, 2, mine(1), 0);
+    append("s", WIRE_RECORD_COMMIT, 3, mine(2), 0);
+    run_until(0, 20);
+    ck_assert_str_eq(story, "failed 3; failed 2; ");
+    the_log.away = false;
+    run_until(2, 0);
+    show(1);
+    ck_assert_str_eq(story, "failed 3; failed 2; good 1; ");
+}
+END_TEST
+
+START_TEST(at_the_end_what_the_log_does_not_show_is_given_up)
+{
+    append("s", WIRE_RECORD_MADE, 1, none, 0);
+    append("s", WIRE_RECORD_COMMIT, 2, mine(1), 0);
+    srv_journal_hurry(journal);
+    append("t", WIRE_RECORD_MADE, 3, none, 0);
+    run_until(0, 10);
+    ck_assert_str_eq(story, "failed 3; ");
+    run_until(0, 30);
+    ck_assert_str_eq(story, "failed 3; unknown 2; unknown 1; ");
+}
+END_TEST
+
+START_TEST(the_beginning_is_over_when_all_of_it_is_applied)
+{
+    const wire_record made = {.kind = WIRE_RECORD_MADE, .id = {8, 1}};
+    show_foreign("s", made);
+    the_log.calls.caught_up(the_log.calls.context);
+    ck_assert_str_eq(story, "foreign 1; ");
+    srv_shared_applied(journal, obb_str_of("s"));
+    ck_assert_str_eq(story, "foreign 1; caught up; ");
+}
+END_TEST
+
+START_TEST(a_damaged_record_ends_the_following)
+{
+    append("s", WIRE_RECORD_MADE, 1, none, 0);
+    the_log.sent[0].bytes.bytes[20] ^= 1;
+    show(0);
+    ck_assert_ptr_eq(strstr(story, "lost; a record of the log is damaged"), story);
+    srv_journal_hurry(journal); /* its entry is given up */
+    run_until(0, strlen(story) + 5);
+    ck_assert_ptr_nonnull(strstr(story, "unknown 1; "));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("shared");
+    TCase *tc = tcase_create("shared");
+    tcase_set_timeout(tc, test_timeout(20));
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, what_waits_goes_into_the_next_message);
+    tcase_add_test(tc, a_message_of_which_nothing_is_heard_is_sent_again_and_counts_once);
+    tcase_add_test(tc,
+                   what_another_process_came_before_is_taken_back_from_the_newest_to_the_oldest);
+    tcase_add_test(tc, a_long_record_goes_in_slices);
+    tcase_add_test(tc, without_the_log_entries_fail_at_once_and_what_was_sent_waits);
+    tcase_add_test(tc, at_the_end_what_the_log_does_not_show_is_given_up);
+    tcase_add_test(tc, the_beginning_is_over_when_all_of_it_is_applied);
+    tcase_add_test(tc, a_damaged_record_ends_the_following);
+    suite_add_tcase(suite, tc);
+    return test_main(suite);
+}

@@ -1,0 +1,645 @@
+/* Several services over one log in memory: each writes, and follows the others. */
+#include "server/scenes/follow.h"
+
+#include "tests/support/test.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { NODES = 3, SCENES = 3, SLOTS = 8, LARGE = 400, FLIGHTS = 64 };
+
+static test_rng rng;
+static struct srv_loop *loop;
+static struct srv_pool *pool;
+
+/* ---- The log --------------------------------------------------------------------------------- */
+
+struct message {
+    char name[16];
+    char *bytes;
+    size_t length;
+};
+
+static struct {
+    struct message *messages; /* owned */
+    size_t count, room;
+    size_t lost, repeated, unheard, slices;
+} the_log;
+
+static void reach_log(const struct message *m)
+{
+    if (the_log.count == the_log.room) {
+        the_log.room = the_log.room == 0 ? 1024 : 2 * the_log.room;
+        the_log.messages = realloc(the_log.messages, the_log.room * sizeof *the_log.messages);
+        ck_assert_ptr_nonnull(the_log.messages);
+    }
+    struct message *copy = &the_log.messages[the_log.count++];
+    the_log.slices += wire_slice_is((obb_str){.bytes = m->bytes, .length = m->length});
+    *copy = *m;
+    copy->bytes = malloc(m->length);
+    memcpy(copy->bytes, m->bytes, m->length);
+}
+
+/* ---- Nodes ----------------------------------------------------------------------------------- */
+
+struct flight {
+    struct message message; /* its bytes are owned */
+    uint64_t tag;
+    bool arrived;
+};
+
+static struct node {
+    struct srv_stream stream; /* first */
+    struct srv_stream_calls calls;
+    struct flight flights[FLIGHTS];
+    size_t flying, at;
+    bool away, began;
+
+    struct obb_store *store;
+    struct srv_drain drain;
+    struct srv_locks locks;
+    struct srv_snapshots snapshots;
+    struct srv_writer writer;
+    struct srv_follower follower;
+    struct srv_journal *journal;
+    bool caught_up;
+    size_t events, removals;
+} nodes[NODES];
+
+static struct node *node_of(struct srv_stream *stream) { return (struct node *)stream; }
+
+static bool stream_begin(struct srv_stream *stream, const struct srv_stream_calls *calls)
+{
+    node_of(stream)->calls = *calls;
+    node_of(stream)->began = true;
+    return true;
+}
+
+static bool stream_append(struct srv_stream *stream, obb_str name, uint64_t tag, obb_str bytes)
+{
+    struct node *n = node_of(stream);
+    if (n->flying == FLIGHTS || n->away)
+        return false;
+    struct flight *f = &n->flights[n->flying++];
+    *f = (struct flight){.tag = tag};
+    memcpy(f->message.name, name.bytes, name.length);
+    f->message.bytes = malloc(bytes.length);
+    memcpy(f->message.bytes, bytes.bytes, bytes.length);
+    f->message.length = bytes.length;
+    return true;
+}
+
+static void stream_resume(struct srv_stream *stream) { (void)stream; }
+
+static bool stream_connected(struct srv_stream *stream) { return !node_of(stream)->away; }
+
+static void stream_close(struct srv_stream *stream)
+{
+    struct node *n = node_of(stream);
+    while (n->flying > 0)
+        free(n->flights[--n->flying].message.bytes);
+}
+
+/* Something happens to a message under way: it reaches the log or not, its sender hears or not. */
+static void move_flight(struct node *n)
+{
+    if (n->flying == 0)
+        return;
+    const size_t i = test_below(&rng, n->flying), fate = test_below(&rng, 20);
+    struct flight f = n->flights[i];
+    if (!f.arrived && fate == 0) {
+        the_log.lost++;
+    } else if (!f.arrived) {
+        reach_log(&f.message);
+        n->flights[i].arrived = true;
+        the_log.repeated += fate == 1;
+        if (fate == 1) /* will come once more */
+            n->flights[i].arrived = false;
+        return;
+    }
+    n->flights[i] = n->flights[--n->flying];
+    free(f.message.bytes);
+    the_log.unheard += fate == 2;
+    if (fate != 2)
+        n->calls.appended(n->calls.context, f.tag, f.arrived && fate != 3);
+}
+
+static void deliver(struct node *n)
+{
+    if (n->at == the_log.count || !n->calls.wants(n->calls.context))
+        return;
+    const struct message m = the_log.messages[n->at++];
+    n->calls.delivered(n->calls.context, obb_str_of(m.name), n->at,
+                       (obb_str){.bytes = m.bytes, .length = m.length});
+}
+
+static void foreign(void *context, const srv_foreign *record)
+{
+    srv_follow(&((struct node *)context)->follower, record);
+}
+
+static void on_caught_up(void *context) { ((struct node *)context)->caught_up = true; }
+
+static void on_lost(void *context, const char *why)
+{
+    (void)context;
+    ck_abort_msg("%s", why);
+}
+
+static void on_commit(void *context, const srv_op *op, struct obb_scene *scene,
+                      const obb_committed *committed)
+{
+    (void)op;
+    (void)scene;
+    ((struct node *)context)->events += committed->changed;
+}
+
+static void on_remove(void *context, const srv_op *op, struct obb_scene *scene)
+{
+    (void)op;
+    (void)scene;
+    ((struct node *)context)->removals++;
+}
+
+static void begin_node(struct node *n)
+{
+    *n = (struct node){.stream = {.begin = stream_begin,
+                                  .append = stream_append,
+                                  .resume = stream_resume,
+                                  .connected = stream_connected,
+                                  .close = stream_close}};
+    ck_assert_int_eq(obb_store_create(SCENES, 100000, NULL, &n->store), OBB_OK);
+    n->locks = (struct srv_locks){.pool = pool, .drain = &n->drain};
+    n->writer = (struct srv_writer){
+        .store = n->store, .locks = &n->locks, .pool = pool, .drain = &n->drain};
+    n->follower = (struct srv_follower){
+        .writer = &n->writer, .loop = loop, .drain = &n->drain, .lost = on_lost};
+    ck_assert(srv_follower_init(&n->follower));
+    const srv_shared_options options = {.loop = loop,
+                                        .stream = &n->stream,
+                                        .patience_ms = 5,
+                                        .message_bytes = 4000, /* large ops go in slices */
+                                        .foreign = foreign,
+                                        .caught_up = on_caught_up,
+                                        .lost = on_lost,
+                                        .context = n};
+    ck_assert(srv_shared_create(&options, &n->journal));
+    n->follower.journal = n->journal;
+    n->snapshots = (struct srv_snapshots){.journal = n->journal,
+                                          .pool = pool,
+                                          .locks = &n->locks,
+                                          .drain = &n->drain,
+                                          .stopped = true};
+    n->writer.tails = (struct srv_tails){.journal = n->journal,
+                                         .snapshots = &n->snapshots,
+                                         .locks = &n->locks,
+                                         .drain = &n->drain,
+                                         .writer = test_random(&rng)};
+    srv_writer_listen(
+        &n->writer,
+        (srv_write_listener){.on_commit = on_commit, .on_remove = on_remove, .context = n});
+}
+
+static void end_node(struct node *n)
+{
+    srv_follower_stop(&n->follower);
+    while (!srv_drain_empty(&n->drain))
+        srv_loop_step(loop, 10);
+    srv_journal_destroy(n->journal);
+    srv_follower_fini(&n->follower);
+    srv_writer_fini(&n->writer);
+    obb_store_destroy(n->store);
+}
+
+/* ---- Ops ------------------------------------------------------------------------------------- */
+
+static const char *const scene_names[SCENES] = {"a", "b", "c"};
+static char box_names[LARGE][16];
+
+struct slot {
+    struct srv_write write; /* first */
+    struct node *node;
+    struct obb_arena arena;
+    obb_edit edit;
+    obb_put *puts; /* owned */
+    obb_pose pose;
+    obb_target remove;
+    char condition[24], id[16];
+    size_t number; /* of the op */
+    bool busy;
+};
+
+static struct slot slots[SLOTS];
+
+/* What its client was told of each op with an id. */
+struct told {
+    bool good;
+    uint64_t revision;
+};
+static struct told *told; /* owned */
+static size_t op_count, op_room;
+static struct counts {
+    size_t good, refused, journal, removed, made, configured, large, conditions;
+} counts;
+
+static void on_done(struct srv_write *w)
+{
+    struct slot *slot = (struct slot *)w;
+    slot->busy = false;
+    const bool good = w->status == OBB_OK && w->refused_by == SRV_REFUSED_BY_NONE;
+    counts.good += good;
+    counts.journal += w->refused_by == SRV_REFUSED_BY_JOURNAL;
+    counts.refused += !good;
+    counts.removed += good && w->op.kind == SRV_OP_REMOVE;
+    counts.configured += good && w->op.kind == SRV_OP_CONFIGURE;
+    counts.made += good && w->made_scene;
+    counts.conditions += good && w->op.if_match != NULL;
+    ck_assert(!w->repeated);
+    told[slot->number] = (struct told){.good = good, .revision = w->committed.moment.revision};
+    if (good && w->op.kind != SRV_OP_REMOVE) { /* whoever was answered sees it here */
+        obb_scene_info info;
+        obb_scene_info_without_bounds(w->scene, &info);
+        ck_assert_uint_ge(info.now.revision, w->committed.moment.revision);
+    }
+}
+
+static void make_puts(struct slot *slot, size_t count)
+{
+    slot->puts = calloc(count, sizeof *slot->puts);
+    const size_t first = test_below(&rng, 20);
+    for (size_t i = 0; i < count; i++) {
+        slot->puts[i] = (obb_put){.target = {.name = obb_str_of(box_names[(first + i) % LARGE])},
+                                  .parts = OBB_PUT_ALL,
+                                  .attributes = {.category = 1, .mask = 1}};
+        ck_assert_int_eq(obb_box_from_pose((obb_vec3){test_uniform(&rng, -9, 9), 1, 2},
+                                           (obb_vec3){1, 1, 1}, (obb_quat){0, 0, 0, 1}, 0, 3,
+                                           &slot->puts[i].box),
+                         OBB_OK);
+    }
+    slot->edit.puts = slot->puts;
+    slot->edit.put_count = count;
+}
+
+static void start_op(struct slot *slot, struct node *n)
+{
+    const obb_str name = obb_str_of(scene_names[test_below(&rng, SCENES)]);
+    obb_arena_fini(&slot->arena);
+    obb_arena_init(&slot->arena);
+    free(slot->puts);
+    slot->puts = NULL;
+    slot->node = n;
+    slot->number = op_count++;
+    if (op_count > op_room) {
+        op_room = op_room == 0 ? 4096 : 2 * op_room;
+        told = realloc(told, op_room * sizeof *told);
+        ck_assert_ptr_nonnull(told);
+    }
+    (void)snprintf(slot->id, sizeof slot->id, "%zu", slot->number);
+    srv_op op = {
+        .kind = SRV_OP_EDIT, .scene = name, .edit = &slot->edit, .id = obb_str_of(slot->id)};
+    op.settings = (obb_settings){.dimensions = 3, .history_span = 1e3, .history_commits = 8};
+    slot->edit = (obb_edit){.dimensions = 3};
+    switch (test_below(&rng, 30)) {
+    case 0:
+        op.kind = SRV_OP_CREATE;
+        op.edit = NULL;
+        op.id = (obb_str){NULL, 0};
+        break;
+    case 1:
+        op.kind = SRV_OP_CONFIGURE;
+        op.settings.history_commits = (uint32_t)(5 + test_below(&rng, 5));
+        op.edit = NULL;
+        op.id = (obb_str){NULL, 0};
+        break;
+    case 2:
+        if (test_below(&rng, 4) == 0) {
+            op.kind = SRV_OP_REMOVE;
+            op.edit = NULL;
+            op.id = (obb_str){NULL, 0};
+        } else { /* on the pool */
+            make_puts(slot, LARGE);
+            slot->edit.replace_all = test_below(&rng, 2) == 0;
+            counts.large++;
+        }
+        break;
+    case 3:
+    case 4:
+        slot->remove = (obb_target){.name = obb_str_of(box_names[test_below(&rng, 20)])};
+        slot->edit.removes = &slot->remove;
+        slot->edit.remove_count = 1;
+        slot->edit.remove_must_exist = true;
+        break;
+    case 5: { /* on the state that its client has seen here */
+        const struct obb_scene *scene = obb_store_find(n->store, name);
+        obb_scene_info info = {0};
+        if (scene != NULL)
+            srv_scene_info(&n->locks, scene, &info, NULL);
+        (void)snprintf(slot->condition, sizeof slot->condition, "\"%llu\"",
+                       (unsigned long long)info.now.revision);
+        op.if_match = slot->condition;
+        make_puts(slot, 1);
+        break;
+    }
+    case 6: /* changes nothing */
+        break;
+    case 7:
+        slot->pose = (obb_pose){.target = {.name = obb_str_of(box_names[test_below(&rng, 20)])},
+                                .center = {test_uniform(&rng, -9, 9), 0, 0},
+                                .has_center = true};
+        slot->edit.poses = &slot->pose;
+        slot->edit.pose_count = 1;
+        break;
+    default:
+        make_puts(slot, 1 + test_below(&rng, 5));
+        break;
+    }
+    slot->write = (struct srv_write){.op = op, .arena = &slot->arena, .done = on_done};
+    slot->busy = true;
+    srv_write(&n->writer, &slot->write);
+}
+
+/* ---- What the log says ----------------------------------------------------------------------- */
+
+/* The scenes of the log, made by a plain reading of it. */
+static struct model {
+    struct obb_scene *scene;
+    wire_record_id newest;
+    uint64_t epoch;
+} model[SCENES];
+
+static size_t model_at, model_counts, model_void;
+static unsigned char *counted; /* owned: of each op with an id: how often it counts */
+static uint64_t *counted_revision;
+
+/* The slices of records that are under way, by writer. */
+static struct assembled {
+    wire_record_id id;
+    uint64_t slices;
+    struct wire_buf bytes;
+} assembled[SCENES][NODES];
+
+static void read_record(size_t s, obb_str bytes);
+
+/* A record in slices counts if it follows the newest one when each of its slices is read. */
+static void read_slice(size_t s, obb_str bytes)
+{
+    wire_slice slice;
+    ck_assert_int_eq(wire_slice_read(bytes, &slice), OBB_OK);
+    size_t n = 0;
+    while (nodes[n].writer.tails.writer != slice.id.writer)
+        ck_assert_uint_lt(++n, NODES);
+    struct assembled *a = &assembled[s][n];
+    if (slice.base.writer != model[s].newest.writer ||
+        slice.base.counter != model[s].newest.counter ||
+        (slice.kind == WIRE_RECORD_MADE) != (model[s].scene == NULL))
+        return;
+    if (!wire_record_id_equal(a->id, slice.id)) {
+        a->id = slice.id;
+        a->slices = a->bytes.length = 0;
+    }
+    if (slice.number != a->slices)
+        return;
+    a->slices++;
+    wire_buf_append(&a->bytes, slice.bytes.bytes, slice.bytes.length);
+    if (a->slices == slice.count)
+        read_record(s, (obb_str){.bytes = a->bytes.bytes, .length = a->bytes.length});
+}
+
+static void read_record(size_t s, obb_str bytes)
+{
+    if (wire_slice_is(bytes)) {
+        read_slice(s, bytes);
+        return;
+    }
+    struct obb_arena arena;
+    obb_arena_init(&arena);
+    wire_record record;
+    ck_assert_int_eq(wire_record_read(bytes, &arena, &record), OBB_OK);
+    struct model *m = &model[s];
+    const bool counts_here = record.base.writer == m->newest.writer &&
+                             record.base.counter == m->newest.counter &&
+                             (record.kind == WIRE_RECORD_MADE) == (m->scene == NULL);
+    model_counts += counts_here;
+    model_void += !counts_here;
+    if (counts_here) {
+        m->newest = record.id;
+        if (record.kind == WIRE_RECORD_MADE) {
+            ck_assert_int_eq(
+                obb_scene_create(record.name, &record.effects.settings, 0, NULL, &m->scene),
+                OBB_OK);
+            m->epoch = record.epoch;
+        }
+        ck_assert_uint_eq(record.epoch, m->epoch);
+        if (record.kind == WIRE_RECORD_GONE) {
+            obb_scene_destroy(m->scene);
+            m->scene = NULL;
+        } else if (record.effects.appends || record.effects.time_stated) {
+            struct obb_prepared *prepared;
+            obb_committed committed;
+            record.effects.has_settings &= record.kind != WIRE_RECORD_MADE;
+            ck_assert_int_eq(
+                obb_effects_prepare(m->scene, &record.effects, false, &arena, &prepared), OBB_OK);
+            obb_edit_commit(prepared, &committed);
+        }
+        if (record.commit_id.length > 0) {
+            size_t number = 0;
+            for (size_t i = 0; i < record.commit_id.length; i++)
+                number = 10 * number + (size_t)(record.commit_id.bytes[i] - '0');
+            ck_assert_uint_lt(number, op_count);
+            counted[number]++;
+            counted_revision[number] = record.effects.moment.revision;
+        }
+    }
+    obb_arena_fini(&arena);
+}
+
+static void read_log(void)
+{
+    counted = realloc(counted, op_count);
+    counted_revision = realloc(counted_revision, op_count * sizeof *counted_revision);
+    static size_t known;
+    if (model_at == 0)
+        known = 0;
+    memset(counted + known, 0, op_count - known);
+    known = op_count;
+    for (; model_at < the_log.count; model_at++) {
+        const struct message *m = &the_log.messages[model_at];
+        obb_str rest = {.bytes = m->bytes, .length = m->length}, one;
+        while (rest.length > 0) {
+            ck_assert(wire_record_next(&rest, &one));
+            read_record((size_t)(m->name[0] - 'a'), one);
+        }
+    }
+}
+
+static bool any_busy(void)
+{
+    for (size_t i = 0; i < SLOTS; i++)
+        if (slots[i].busy)
+            return true;
+    return false;
+}
+
+static void pump(void)
+{
+    struct node *n = &nodes[test_below(&rng, NODES)];
+    if (test_below(&rng, 2) == 0)
+        move_flight(n);
+    for (size_t i = test_below(&rng, 6); i > 0; i--)
+        deliver(n);
+    n->calls.rest(n->calls.context);
+    srv_loop_step(loop, 0);
+}
+
+/* Lets everybody come to rest, and compares all with the log. */
+static void compare(void)
+{
+    for (bool rest = false; !rest;) {
+        rest = !any_busy();
+        for (size_t i = 0; i < NODES; i++) {
+            nodes[i].away = false;
+            while (nodes[i].flying > 0)
+                move_flight(&nodes[i]);
+            while (nodes[i].at < the_log.count)
+                deliver(&nodes[i]);
+            nodes[i].calls.rest(nodes[i].calls.context);
+            srv_loop_step(loop, any_busy() ? 1 : 0);
+        }
+        for (size_t i = 0; i < NODES; i++)
+            rest = rest && nodes[i].at == the_log.count && nodes[i].flying == 0 &&
+                   srv_drain_empty(&nodes[i].drain);
+    }
+    read_log();
+    for (size_t i = 0; i < NODES; i++)
+        for (size_t s = 0; s < SCENES; s++) {
+            struct obb_scene *scene = obb_store_find(nodes[i].store, obb_str_of(scene_names[s]));
+            ck_assert((scene != NULL) == (model[s].scene != NULL));
+            if (scene == NULL)
+                continue;
+            ck_assert_uint_eq(obb_scene_epoch(scene), model[s].epoch);
+            ck_assert_uint_eq(obb_scene_hash(scene), obb_scene_hash(model[s].scene));
+        }
+    for (size_t i = 0; i < op_count; i++)
+        if (counted[i] > 0 || told[i].good) {
+            ck_assert_uint_le(counted[i], 1);
+            /* ops without an id, and those that changed nothing, are only told of */
+            ck_assert(counted[i] == 0 || told[i].good);
+            if (counted[i] == 1)
+                ck_assert_uint_eq(counted_revision[i], told[i].revision);
+        }
+}
+
+static void begin_all(uint64_t seed)
+{
+    rng = (test_rng){seed};
+    ck_assert(srv_loop_create(&loop));
+    ck_assert(srv_pool_create(loop, 2, 64, NULL, &pool));
+    the_log.count = model_at = op_count = 0;
+    for (size_t i = 0; i < LARGE; i++)
+        (void)snprintf(box_names[i], sizeof box_names[i], "b%zu", i);
+    for (size_t i = 0; i < SLOTS; i++)
+        obb_arena_init(&slots[i].arena);
+    for (size_t i = 0; i < NODES; i++)
+        begin_node(&nodes[i]);
+}
+
+static void end_all(void)
+{
+    for (size_t i = 0; i < NODES; i++)
+        end_node(&nodes[i]);
+    srv_pool_destroy(pool);
+    srv_loop_destroy(loop);
+    for (size_t i = 0; i < SLOTS; i++) {
+        obb_arena_fini(&slots[i].arena);
+        free(slots[i].puts);
+        slots[i].puts = NULL;
+    }
+    for (size_t s = 0; s < SCENES; s++) {
+        obb_scene_destroy(model[s].scene);
+        model[s] = (struct model){.scene = NULL};
+        for (size_t i = 0; i < NODES; i++) {
+            wire_buf_fini(&assembled[s][i].bytes);
+            assembled[s][i] = (struct assembled){.slices = 0};
+        }
+    }
+    for (size_t i = 0; i < the_log.count; i++)
+        free(the_log.messages[i].bytes);
+    free(the_log.messages);
+    the_log.messages = NULL;
+    the_log.room = 0;
+    free(told);
+    free(counted);
+    free(counted_revision);
+    told = NULL;
+    counted = NULL;
+    counted_revision = NULL;
+    op_room = 0;
+}
+
+static uint64_t conflicts(void)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < NODES; i++)
+        sum += atomic_load(&srv_journal_figures(nodes[i].journal)->conflicts);
+    return sum;
+}
+
+/* ---- Tests ----------------------------------------------------------------------------------- */
+
+/* Returns whether everything was seen often enough. */
+static bool enough(void)
+{
+    return counts.good >= 2000 && counts.refused >= 100 && counts.journal >= 10 &&
+           counts.removed >= 5 && counts.made >= 5 && counts.conditions >= 20 &&
+           counts.configured >= 20 && counts.large >= 30 && conflicts() >= 300 &&
+           the_log.slices >= 200 && the_log.lost >= 20 && the_log.repeated >= 20 &&
+           the_log.unheard >= 20;
+}
+
+static void run_services(uint64_t seed)
+{
+    begin_all(seed);
+    counts = (struct counts){0};
+    model_counts = model_void = 0;
+    the_log.slices = the_log.lost = the_log.repeated = the_log.unheard = 0;
+    while (!enough()) {
+        struct slot *slot = &slots[test_below(&rng, SLOTS)];
+        struct node *n = &nodes[test_below(&rng, NODES)];
+        if (!slot->busy)
+            start_op(slot, &nodes[test_below(&rng, NODES)]);
+        n->away = test_below(&rng, n->away ? 30 : 1000) == 0 ? !n->away : n->away;
+        pump();
+        if (test_below(&rng, 1000) == 0)
+            compare();
+    }
+    compare();
+    printf(
+        "%zu ops: %zu good, %zu refused, %zu of them by the journal; %zu scenes made, %zu "
+        "removed, %zu settings, %zu large, %zu with a condition; %zu records count, %zu are "
+        "void, %llu conflicts; %zu messages, %zu slices, %zu lost, %zu repeated, %zu unheard of\n",
+        op_count, counts.good, counts.refused, counts.journal, counts.made, counts.removed,
+        counts.configured, counts.large, counts.conditions, model_counts, model_void,
+        (unsigned long long)conflicts(), the_log.count, the_log.slices, the_log.lost,
+        the_log.repeated, the_log.unheard);
+    ck_assert_uint_gt(model_void, 300);
+    for (size_t i = 0; i < NODES; i++) /* all have told the same */
+        ck_assert(nodes[i].events == nodes[0].events && nodes[i].removals == nodes[0].removals);
+    end_all();
+}
+
+START_TEST(all_services_come_to_what_the_log_says)
+{
+    for (uint64_t seed = 1; seed <= test_effort(2); seed++)
+        run_services(seed);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("follow");
+    TCase *tc = tcase_create("follow");
+    tcase_set_timeout(tc, test_patience(60));
+    tcase_add_test(tc, all_services_come_to_what_the_log_says);
+    suite_add_tcase(suite, tc);
+    return test_main(suite);
+}

@@ -1,0 +1,310 @@
+/* Answers in pieces while there is no memory, or no worker is free. */
+#include "server/scenes/paged_answer.h"
+
+#include "server/scenes/lock.h"
+#include "server/scenes/services.h"
+#include "tests/server/http_service.h"
+
+enum { LINES = 5000, LINE = 100, NEEDED = 100000 };
+
+static struct srv_pool *pool;
+static struct srv_starved starved;
+static struct srv_locks locks;
+static struct obb_store *store;
+static struct obb_scene *scene;
+static srv_config config;
+static struct srv_services services;
+
+static _Atomic size_t hogged;          /* bytes of the budget that the test has */
+static _Atomic int starvations;        /* tries that found no memory */
+static _Atomic int closed;             /* answers that are over */
+static _Atomic int on_loop, elsewhere; /* pieces by the thread that wrote them */
+
+/* Takes what is left of the budget. */
+static void hog(void)
+{
+    for (size_t step = budget.limit; step > 0; step /= 2)
+        while (obb_budget_take(&budget, step))
+            atomic_fetch_add(&hogged, step);
+}
+
+static void give_up(void) { obb_budget_give(&budget, atomic_exchange(&hogged, 0)); }
+
+/* ---- An answer of LINES lines ---------------------------------------------------------------- */
+
+struct lines {
+    struct srv_paged_answer answer; /* first */
+    size_t next;
+    size_t hog_at; /* the line at which the test takes all memory; LINES: never */
+    bool needs;    /* each piece needs memory beside its bytes */
+};
+
+static bool write_lines(struct srv_paged_answer *answer)
+{
+    struct lines *l = (struct lines *)answer;
+    char line[LINE + 1];
+    atomic_fetch_add(pthread_equal(pthread_self(), thread) ? &on_loop : &elsewhere, 1);
+    if (l->needs && !obb_budget_take(&budget, NEEDED)) {
+        atomic_fetch_add(&starvations, 1);
+        answer->starved = true;
+        return true;
+    }
+    if (l->needs)
+        obb_budget_give(&budget, NEEDED);
+    while (srv_paged_answer_has_room(answer, LINE)) {
+        if (l->next == l->hog_at)
+            hog();
+        if (l->next == LINES)
+            return false;
+        (void)snprintf(line, sizeof line, "%099zu\n", l->next++);
+        wire_buf_append(&answer->piece, line, LINE);
+    }
+    return true;
+}
+
+static void lines_closed(struct srv_paged_answer *answer)
+{
+    srv_view_close(&locks, (struct obb_view *)(uintptr_t)answer->view);
+    atomic_fetch_add(&closed, 1);
+}
+
+/* /lines/light, /lines/heavy, /lines/hungry, /lines/late */
+static void do_lines(struct srv_request *request)
+{
+    const obb_str kind = request->target.parts[1];
+    request->services = &services;
+    struct lines *l = srv_work_room(request, sizeof *l);
+    ck_assert_ptr_nonnull(l);
+    l->needs = obb_str_equal(kind, obb_str_of("hungry")) || obb_str_equal(kind, obb_str_of("late"));
+    l->hog_at = obb_str_equal(kind, obb_str_of("late")) ? LINES / 2 : LINES + 1;
+    struct obb_view *view;
+    ck_assert_int_eq(srv_view_open(&locks, scene, NULL, &view, NULL, NULL), OBB_OK);
+    l->answer.view = view;
+    l->answer.write = write_lines;
+    l->answer.closed = lines_closed;
+    l->answer.light = obb_str_equal(kind, obb_str_of("light"));
+    srv_paged_answer_start(&l->answer, request, WIRE_NDJSON);
+}
+
+static void free_services(void)
+{
+    obb_store_destroy(store);
+    srv_starved_fini(&starved);
+    srv_pool_destroy(pool);
+}
+
+static void setup_lines(void)
+{
+    static const srv_route more[] = {{SRV_GET, "/lines/{kind}", do_lines, 0, 0, SRV_OPEN}};
+    const obb_settings settings = {.dimensions = 3, .history_span = 1, .history_commits = 1};
+    hogged = 0;
+    starvations = closed = on_loop = elsewhere = 0;
+    before_loop_ends = free_services;
+    start_with(64, 8u << 20, more, 1, NULL);
+    starved = (struct srv_starved){.budget = NULL};
+    config = (srv_config){.request_timeout_ms = TIMEOUT_MS};
+    ck_assert(srv_pool_create(loop, 1, 8, &budget, &pool));
+    ck_assert(srv_starved_init(&starved, loop, &budget));
+    ck_assert_int_eq(obb_store_create(8, 1000, obb_kernels_choose(OBB_KERNEL_AUTO), &store),
+                     OBB_OK);
+    ck_assert_int_eq(obb_store_add(store, obb_str_of("s"), &settings, 1, 0.0, &scene), OBB_OK);
+    locks = (struct srv_locks){.pool = pool};
+    services = (struct srv_services){.config = &config,
+                                     .metrics = &metrics,
+                                     .budget = &budget,
+                                     .pool = pool,
+                                     .starved = &starved,
+                                     .store = store,
+                                     .locks = &locks};
+}
+
+/* ---- A client -------------------------------------------------------------------------------- */
+
+static int ask(const char *kind)
+{
+    char request[96];
+    const int s = dial();
+    (void)snprintf(request, sizeof request,
+                   "GET /lines/%s HTTP/1.1\r\n" H "Connection: close\r\n\r\n", kind);
+    say(s, request);
+    return s;
+}
+
+/* Reads on, for `ms` without a byte at most. Returns whether the other side has closed. */
+static bool read_on(int s, char *heard, size_t size, size_t *length, double ms)
+{
+    struct pollfd ready = {.fd = s, .events = POLLIN};
+    while (poll(&ready, 1, (int)ms) > 0) {
+        const ssize_t n = recv(s, heard + *length, size - 1 - *length, 0);
+        if (n <= 0)
+            return true;
+        *length += (size_t)n;
+        heard[*length] = '\0';
+    }
+    return false;
+}
+
+/* Returns how many of the lines came, in their order; none may come twice. The sizes of chunks
+ * stand between some of them. */
+static size_t count_lines(char *heard)
+{
+    static char lines[LINES * LINE + 65536];
+    size_t count = 0, length = 0;
+    char *at = strstr(heard, "\r\n\r\n");
+    ck_assert_ptr_nonnull(at);
+    for (at += 4; *at != '\0';) { /* a size, the chunk, an end of line */
+        char *chunk;
+        const size_t size = strtoul(at, &chunk, 16), there = strlen(chunk + 2);
+        memcpy(lines + length, chunk + 2, size < there ? size : there);
+        length += size < there ? size : there;
+        at = chunk + 2 + (size < there ? size + 2 : there);
+    }
+    char line[LINE + 1];
+    for (; (count + 1) * LINE <= length; count++) {
+        (void)snprintf(line, sizeof line, "%099zu\n", count);
+        ck_assert_mem_eq(lines + count * LINE, line, LINE);
+    }
+    return count;
+}
+
+static bool is_complete(const char *heard, size_t length)
+{
+    return length > 5 && strcmp(heard + length - 5, "0\r\n\r\n") == 0;
+}
+
+static char heard[2 * LINES * LINE];
+
+#define WHILE_MS (10e3 * test_timeout(1)) /* for bytes that are sure to come */
+
+START_TEST(an_answer_is_all_its_lines_in_order)
+{
+    static const char *const kinds[] = {"light", "heavy", "hungry"};
+    for (size_t i = 0; i < 3; i++) {
+        size_t length = 0;
+        const int s = ask(kinds[i]);
+        ck_assert(read_on(s, heard, sizeof heard, &length, WHILE_MS));
+        ck_assert(is_complete(heard, length));
+        ck_assert_uint_eq(count_lines(heard), LINES);
+        close(s);
+    }
+    ck_assert_int_eq(atomic_load(&on_loop), 0); /* the worker was free */
+    ck_assert_int_gt(atomic_load(&elsewhere), 3);
+}
+END_TEST
+
+static atomic_bool enough, rested;
+
+static size_t keep_busy(struct srv_job *job)
+{
+    (void)job;
+    while (!atomic_load(&enough))
+        wait_ms(1);
+    return 0;
+}
+
+static void rest(struct srv_job *job)
+{
+    (void)job;
+    atomic_store(&rested, true);
+}
+
+static void begin_busy(void *context)
+{
+    static struct srv_job job;
+    (void)context;
+    job = (struct srv_job){.advance = keep_busy, .done = rest, .background = true};
+    ck_assert_int_eq(srv_pool_submit(pool, &job), SRV_SUBMITTED);
+}
+
+START_TEST(short_lines_need_neither_a_worker_nor_the_budget)
+{
+    struct srv_bell *bell;
+    size_t length = 0;
+    atomic_store(&enough, false);
+    atomic_store(&rested, false);
+    ck_assert(srv_bell_create(loop, begin_busy, NULL, &bell));
+    srv_bell_ring(bell);
+    wait_ms(20);
+    hog();
+    const int s = ask("light");
+    ck_assert(read_on(s, heard, sizeof heard, &length, WHILE_MS));
+    ck_assert(is_complete(heard, length));
+    ck_assert_uint_eq(count_lines(heard), LINES);
+    ck_assert_int_eq(atomic_load(&elsewhere), 0);
+    ck_assert_int_gt(atomic_load(&on_loop), LINES * LINE / 8192);
+    close(s);
+    give_up();
+    atomic_store(&enough, true);
+    while (!atomic_load(&rested))
+        wait_ms(1);
+    srv_bell_destroy(bell);
+}
+END_TEST
+
+START_TEST(an_answer_without_memory_waits_until_there_is_some)
+{
+    size_t length = 0;
+    const int s = ask("late");
+    ck_assert(!read_on(s, heard, sizeof heard, &length, TIMEOUT_MS / 4.0));
+    const size_t before = count_lines(heard);
+    ck_assert_uint_ge(before, LINES / 2);
+    ck_assert_uint_lt(before, LINES);
+    ck_assert_int_gt(atomic_load(&starvations), 0);
+    ck_assert_int_eq(atomic_load(&closed), 0);
+    /* it holds nothing: all that is drawn is the test's */
+    ck_assert_uint_eq(obb_budget_used(&budget), atomic_load(&hogged));
+    give_up();
+    ck_assert(read_on(s, heard, sizeof heard, &length, WHILE_MS));
+    ck_assert(is_complete(heard, length));
+    ck_assert_uint_eq(count_lines(heard), LINES);
+    close(s);
+}
+END_TEST
+
+static void wait_closed(void)
+{
+    const double start = now_ms();
+    while (atomic_load(&closed) == 0 && now_ms() - start < WHILE_MS)
+        wait_ms(1);
+    ck_assert_int_eq(atomic_load(&closed), 1);
+}
+
+START_TEST(an_answer_that_never_gets_memory_is_cut)
+{
+    size_t length = 0;
+    const int s = ask("late");
+    ck_assert(read_on(s, heard, sizeof heard, &length, WHILE_MS));
+    ck_assert(!is_complete(heard, length));
+    wait_closed();
+    ck_assert_uint_lt(count_lines(heard), LINES);
+    close(s);
+    give_up();
+}
+END_TEST
+
+START_TEST(who_leaves_does_not_wait)
+{
+    size_t length = 0;
+    const int s = ask("late");
+    while (atomic_load(&starvations) == 0)
+        ck_assert(!read_on(s, heard, sizeof heard, &length, 10));
+    reset(s);
+    wait_closed();
+    give_up();
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("paged_answer");
+    TCase *tc = tcase_create("paged_answer");
+    tcase_add_checked_fixture(tc, setup_lines, teardown);
+    tcase_set_timeout(tc, test_patience(60));
+    tcase_add_test(tc, an_answer_is_all_its_lines_in_order);
+    tcase_add_test(tc, short_lines_need_neither_a_worker_nor_the_budget);
+    tcase_add_test(tc, an_answer_without_memory_waits_until_there_is_some);
+    tcase_add_test(tc, an_answer_that_never_gets_memory_is_cut);
+    tcase_add_test(tc, who_leaves_does_not_wait);
+    suite_add_tcase(suite, tc);
+    return test_main(suite);
+}

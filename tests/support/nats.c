@@ -1,0 +1,149 @@
+#define _GNU_SOURCE /* NOLINT: nftw */
+#include "tests/support/nats.h"
+
+#include "tests/support/test.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct sockaddr_in loopback(int port)
+{
+    return (struct sockaddr_in){.sin_family = AF_INET,
+                                .sin_port = htons((uint16_t)port),
+                                .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
+}
+
+/* Returns a port that is free now. */
+static int free_port(void)
+{
+    struct sockaddr_in address = loopback(0);
+    socklen_t size = sizeof address;
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
+    ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&address, &size), 0);
+    close(fd);
+    return ntohs(address.sin_port);
+}
+
+void nats_init(struct test_nats *nats)
+{
+    *nats = (struct test_nats){.port = free_port()};
+    (void)snprintf(nats->url, sizeof nats->url, "nats://127.0.0.1:%d", nats->port);
+    (void)snprintf(nats->folder, sizeof nats->folder, "/tmp/obbd-nats-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(nats->folder));
+}
+
+void nats_init_cluster(struct test_nats *all, size_t count)
+{
+    char routes[sizeof all->routes] = "";
+    for (size_t i = 0; i < count; i++) {
+        const size_t length = strlen(routes);
+        nats_init(&all[i]);
+        all[i].number = (int)i + 1;
+        all[i].route_port = free_port();
+        (void)snprintf(routes + length, sizeof routes - length, "%snats://127.0.0.1:%d",
+                       i > 0 ? "," : "", all[i].route_port);
+    }
+    for (size_t i = 0; i < count; i++)
+        memcpy(all[i].routes, routes, sizeof routes);
+}
+
+struct test_nats *nats_leader(struct test_nats *all, size_t count, const char *stream)
+{
+    char words[80], last[32] = "", line[1000];
+    struct test_nats *leader = NULL;
+    (void)snprintf(words, sizeof words, "new stream leader for '$G > %s'", stream);
+    for (size_t i = 0; i < count; i++) {
+        char path[100];
+        (void)snprintf(path, sizeof path, "%s/log", all[i].folder);
+        FILE *log = fopen(path, "r");
+        while (log != NULL && fgets(line, sizeof line, log) != NULL) {
+            const char *at = strchr(line, ']'); /* "[pid] date time …" */
+            if (strstr(line, words) == NULL || at == NULL || strncmp(at + 2, last, 26) <= 0)
+                continue;
+            (void)snprintf(last, sizeof last, "%.26s", at + 2);
+            leader = &all[i];
+        }
+        if (log != NULL)
+            (void)fclose(log);
+    }
+    return leader;
+}
+
+static bool takes_connections(const struct test_nats *nats)
+{
+    const struct sockaddr_in address = loopback(nats->port);
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+    ck_assert_int_ge(fd, 0);
+    const bool taken = connect(fd, (const struct sockaddr *)&address, sizeof address) == 0;
+    close(fd);
+    return taken;
+}
+
+static void run_server(const struct test_nats *nats)
+{
+    char port[16], log[128];
+    (void)snprintf(port, sizeof port, "%d", nats->port);
+    (void)snprintf(log, sizeof log, "%s/log", nats->folder);
+    for (int fd = 3; fd < 64; fd++)
+        close(fd);
+    char program[] = "nats-server", a[] = "-a", host[] = "127.0.0.1", p[] = "-p", js[] = "-js",
+         sd[] = "-sd", l[] = "-l", folder[sizeof nats->folder];
+    memcpy(folder, nats->folder, sizeof folder);
+    char cluster[] = "--cluster", name[] = "--cluster_name", obbd[] = "obbd", routes[] = "--routes",
+         n[] = "-n", own[16], at[64], to[sizeof nats->routes];
+    (void)snprintf(own, sizeof own, "n%d", nats->number);
+    (void)snprintf(at, sizeof at, "nats://127.0.0.1:%d", nats->route_port);
+    memcpy(to, nats->routes, sizeof to);
+    char *arguments[] = {program, a,  host, p,    port, js,  sd,     folder, l,   log,
+                         cluster, at, name, obbd, n,    own, routes, to,     NULL};
+    if (nats->number == 0)
+        arguments[10] = NULL;
+    (void)execvp(program, arguments);
+    _exit(127);
+}
+
+void nats_start(struct test_nats *nats)
+{
+    nats->pid = fork();
+    ck_assert_int_ge(nats->pid, 0);
+    if (nats->pid == 0)
+        run_server(nats);
+    for (int i = 0; !takes_connections(nats); i++) {
+        ck_assert_msg(i < 1000 && waitpid(nats->pid, NULL, WNOHANG) == 0,
+                      "nats-server does not run; see %s/log", nats->folder);
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    }
+}
+
+void nats_end(struct test_nats *nats, int signal)
+{
+    ck_assert_int_eq(kill(nats->pid, signal), 0);
+    ck_assert_int_eq(waitpid(nats->pid, NULL, 0), nats->pid);
+    nats->pid = 0;
+}
+
+static int remove_one(const char *path, const struct stat *about, int type, struct FTW *place)
+{
+    (void)about;
+    (void)type;
+    (void)place;
+    return remove(path);
+}
+
+void nats_fini(struct test_nats *nats)
+{
+    if (nats->pid != 0)
+        nats_end(nats, SIGKILL);
+    ck_assert_int_eq(nftw(nats->folder, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
+}
