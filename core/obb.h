@@ -42,7 +42,7 @@
 #include "core/scene/commit.h"         /* prepare, commit, discard; apply, publish, revert */
 #include "core/scene/overlay.h"        /* boxes laid over a view, stored nowhere */
 #include "core/scene/rehearsal.h"      /* the states that a commit would make */
-#include "core/scene/footprint.h"      /* the bytes that an edit adds, and how a history gives some back */
+#include "core/scene/footprint.h"      /* the bytes that an edit adds or frees */
 #include "core/scene/copy.h"           /* a new scene made of one state of another */
 #include "core/scene/view.h"           /* one state of a scene, held in place while it is read */
 #include "core/scene/store.h"          /* all scenes by name */
@@ -52,7 +52,7 @@
 #include "core/query/query.h"          /* queries and results: plain data */
 #include "core/query/plan.h"           /* a query bound to a view, run in phases of chunks */
 #include "core/query/cost.h"           /* the cost of a query, estimated before it is run */
-#include "core/query/contacts.h"       /* the set of overlapping pairs, followed from commit to commit */
+#include "core/query/contacts.h"       /* the overlapping pairs, from commit to commit */
 /* clang-format on */
 
 #endif

@@ -23,8 +23,8 @@ typedef struct srv_cluster_options {
 bool srv_cluster_open(const srv_cluster_options *options, struct srv_cluster **out, char *error,
                       size_t error_size);
 
-/* Begins to follow the log, whenever its servers can be reached. Scenes come through the writer from
- * now on. Returns false without memory or threads. */
+/* Begins to follow the log, whenever its servers can be reached. Scenes come through the writer
+ * from now on. Returns false without memory or threads. */
 bool srv_cluster_begin(struct srv_cluster *cluster);
 
 /* The service ends: whatever waits for the log is given up soon. */

@@ -29,13 +29,13 @@ typedef struct srv_data_options {
     void *context;
 } srv_data_options;
 
-/* Opens the journal. Returns false if the folder cannot be used, another process uses it, or it holds
- * no journal that this obbd can read; error then holds one line. */
+/* Opens the journal. Returns false if the folder cannot be used, another process uses it, or it
+ * holds no journal that this obbd can read; error then holds one line. */
 bool srv_data_open(const srv_data_options *options, struct srv_data **out, char *error,
                    size_t error_size);
 
-/* Begins to restore. `ready` or `failed` is called later, unless srv_data_stop comes before. Returns
- * false without memory. */
+/* Begins to restore. `ready` or `failed` is called later, unless srv_data_stop comes before.
+ * Returns false without memory. */
 bool srv_data_begin(struct srv_data *data);
 
 /* The service ends: gives the restore up, or the snapshots under way. The drain is held as long as

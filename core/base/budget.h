@@ -23,8 +23,8 @@ void obb_budget_init(struct obb_budget *budget, size_t limit);
  * atomic operation. */
 bool obb_budget_take(struct obb_budget *budget, size_t bytes);
 
-/* Counts `bytes` that are in use in any case, also beyond the limit: until they are given back, less
- * can be drawn. */
+/* Counts `bytes` that are in use in any case, also beyond the limit: until they are given back,
+ * less can be drawn. */
 void obb_budget_charge(struct obb_budget *budget, size_t bytes);
 
 /* Gives back `bytes`, which the caller must have drawn before, or charged. */

@@ -101,7 +101,8 @@ struct order {
     unsigned compared; /* since the last poll */
 };
 
-/* Copies an element. A size that the compiler knows makes sorting points of the plane 6 % faster. */
+/* Copies an element. A size that the compiler knows makes sorting points of the plane 6 %
+ * faster. */
 static void copy(const struct order *o, void *to, const void *from)
 {
     if (o->size == 16)

@@ -17,7 +17,8 @@ struct obb_trash_block;
 /* Called when a block of so many bytes begins to wait. */
 typedef void obb_trash_note(void *context, size_t bytes);
 
-/* Begins to collect on this thread. NULL ends it; the blocks that wait stay until they are taken. */
+/* Begins to collect on this thread. NULL ends it; the blocks that wait stay until they are
+ * taken. */
 void obb_trash_collect(obb_trash_note *note, void *context);
 
 /* For alloc.c: takes over a block that is being freed. Returns false if the caller frees it. */

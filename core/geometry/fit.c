@@ -46,7 +46,8 @@ static obb_vec3 point(const struct cloud *c, size_t i)
 }
 
 /* Polls once every POLLED points. If the fit is cancelled, returns false, and a loop over the
- * points ends early: its numbers are those of a part of the cloud, and obb_fit_points drops them. */
+ * points ends early: its numbers are those of a part of the cloud, and obb_fit_points drops
+ * them. */
 static bool goes_on(const struct cloud *c, size_t i)
 {
     return i % POLLED != 0 || !obb_cancelled(c->cancel);

@@ -231,10 +231,10 @@ static uint32_t ray_nonuniform(void *how, const struct obb_index *index,
 }
 
 /* Clips the ray to a packed box that is grown by its slack. A point of the box is at most the sum S
- * of its half extents away from the centre, so the rounding of the packed axes moves it by less than
- * 16 * 2^-24 S along an axis; the slack is 176 * 2^-24 S. The share of the coordinates in the slack,
- * and `drift`, are 32 times what the cast and this function lose. Returns false if nothing is
- * left. */
+ * of its half extents away from the centre, so the rounding of the packed axes moves it by less
+ * than 16 * 2^-24 S along an axis; the slack is 176 * 2^-24 S. The share of the coordinates in the
+ * slack, and `drift`, are 32 times what the cast and this function lose. Returns false if nothing
+ * is left. */
 static bool clip_to_box(const struct ray_walk *walk, const struct obb_packed *box, double reach,
                         float *from)
 {

@@ -472,8 +472,8 @@ static bool make_room(struct finding *f, size_t count)
     return true;
 }
 
-/* Returns which of up to JUDGED pairs are none, as bits: those that the judge refuses, and of a join
- * of the moved those that are not of the moved. */
+/* Returns which of up to JUDGED pairs are none, as bits: those that the judge refuses, and of a
+ * join of the moved those that are not of the moved. */
 static uint32_t refused(struct finding *f, const uint32_t *a, const uint32_t *b, uint32_t asked)
 {
     const struct match *match = f->match;

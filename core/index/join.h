@@ -8,6 +8,7 @@
 
 #include "core/base/budget.h"
 #include "core/index/layers.h"
+#include "core/versions/box_pair.h"
 
 struct obb_join;
 
@@ -35,11 +36,6 @@ typedef struct obb_join_wish {
     obb_join_judge *judge;
     void *context; /* of the judge; must outlive the join */
 } obb_join_wish;
-
-/* A listed pair. */
-typedef struct obb_box_pair {
-    const struct obb_version *a, *b; /* a has the smaller id */
-} obb_box_pair;
 
 /* Creates a join of all pairs. `layers` and *cancel (may be NULL, polled about every 100 us) must
  * outlive the join, which draws from `budget`. OBB_NO_MEMORY. OBB_CANCELLED. OBB_LIMIT if there are

@@ -17,7 +17,8 @@
 struct obb_contacts;
 
 /* Creates the set from the pairs of an all-pairs query without options. The set draws from the
- * budget, which must outlive it; NULL: no limit. The caller destroys it. O(count). OBB_NO_MEMORY. */
+ * budget, which must outlive it; NULL: no limit. The caller destroys it. O(count).
+ * OBB_NO_MEMORY. */
 obb_status obb_contacts_create(struct obb_budget *budget, const obb_box_pair *pairs, size_t count,
                                struct obb_contacts **out);
 void obb_contacts_destroy(struct obb_contacts *contacts); /* NULL is fine */

@@ -8,9 +8,9 @@
 #include "core/geometry/sat.h"
 #include "core/geometry/shape.h"
 #include "core/geometry/sweep.h"
-#include "core/index/join.h"
 #include "core/query/filter.h"
 #include "core/scene/view.h"
+#include "core/versions/box_pair.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -112,8 +112,8 @@ typedef struct obb_query { /* small: a commit may hold 100,000 */
     /* With has_explain: boxes of which each answer says why it names them or not, by name or id. */
     const obb_ref *explain;
     /* Changes that hold for this query alone: groups of boxes, without time and condition. Of a
-     * query with times they are laid over the state of each. NULL:
-     * none. The state that is asked is the one after them. */
+     * query with times they are laid over the state of each. The state that is asked is the one
+     * after them. NULL: none. */
     const obb_edit *with;
     obb_str tag; /* with has_tag: the client's; no part of the question */
 } obb_query;
@@ -196,8 +196,8 @@ typedef struct obb_result {
     const obb_answer *answers; /* one per item */
     size_t answer_count;
     const struct obb_view *const *views; /* one per item, of a query with times; else NULL */
-    /* All-pairs, by (id, id). If no more than ids was asked for, they may stand in `pair_ranks`, and
-     * `pairs` is then NULL (obb_result_id). */
+    /* All-pairs, by (id, id). If no more than ids was asked for, they may stand in `pair_ranks`,
+     * and `pairs` is then NULL (obb_result_id). */
     const obb_box_pair *pairs;
     const uint64_t *pair_ranks; /* an id is rank_base + half a number, the high half that of a */
     uint64_t rank_base;

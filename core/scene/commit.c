@@ -307,7 +307,8 @@ static obb_status prepare_state(struct obb_prepared *p)
     return st == OBB_OK ? prepare_layers(p) : st;
 }
 
-/* Checks that one moment is within reach after the commit, and that its state has the dimensions. */
+/* Checks that one moment is within reach after the commit, and that its state has the
+ * dimensions. */
 static obb_status check_needed_moment(const struct obb_prepared *p, const obb_at *at,
                                       int dimensions, obb_fault *fault)
 {

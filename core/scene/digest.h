@@ -5,7 +5,8 @@
  * on every CPU.
  *
  * Source   each summand is a SipHash (see core/base/hash.h); Bellare, Micciancio, "A new paradigm
- *          for collision-free hashing: incrementality at reduced cost", Eurocrypt 1997, for sums. */
+ *          for collision-free hashing: incrementality at reduced cost", Eurocrypt 1997, for
+ *          sums. */
 #ifndef OBB_DIGEST_H
 #define OBB_DIGEST_H
 

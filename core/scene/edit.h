@@ -41,8 +41,8 @@ typedef struct obb_put {
     double since; /* of a box that was exported with a ttl; an edit ignores it */
 } obb_put;
 
-/* Puts in columns, which take less memory than a list of them. Put i is `rest`, except for its name,
- * its box, and the members of which there is a column. */
+/* Puts in columns, which take less memory than a list of them. Put i is `rest`, except for its
+ * name, its box, and the members of which there is a column. */
 typedef struct obb_put_columns {
     obb_put rest; /* its parts are OBB_PUT_ALL */
     const obb_str *names;

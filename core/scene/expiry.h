@@ -38,7 +38,8 @@ void obb_expiry_drop(struct obb_expiry *expiry, struct obb_record *record);
 /* Puts the entries in order after the caller has changed their times. O(n). */
 void obb_expiry_order(struct obb_expiry *expiry);
 
-/* Returns how many boxes are due at a time, or some number of at least `limit` of them. O(result). */
+/* Returns how many boxes are due at a time, or some number of at least `limit` of them.
+ * O(result). */
 size_t obb_expiry_due(const struct obb_expiry *expiry, double time, size_t limit);
 
 /* Writes the boxes that are due at a time, in no order: as many as obb_expiry_due counts.

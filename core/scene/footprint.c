@@ -20,7 +20,8 @@
 /* Bytes of an entry of the expiry, which grows to twice its size. */
 #define EXPIRY_BYTES (2 * sizeof(struct obb_expiry_entry))
 
-/* Bytes of a commit that do not depend on its entries: a state, layers, and the head of an index. */
+/* Bytes of a commit that do not depend on its entries: a state, layers, and the head of an
+ * index. */
 #define COMMIT_BYTES 2048
 
 size_t obb_scene_history_bytes(const struct obb_scene *scene)

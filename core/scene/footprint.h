@@ -32,8 +32,8 @@ size_t obb_edit_expiring(const struct obb_scene *scene, const obb_edit *edit, do
  * for each put, and a new frame for each frame that is not there. O(entries). The writer's. */
 size_t obb_edit_bytes(const struct obb_scene *scene, const obb_edit *edit);
 
-/* Returns about how many bytes copies of these boxes, which stand in no frame, add to another scene.
- * O(boxes). */
+/* Returns about how many bytes copies of these boxes, which stand in no frame, add to another
+ * scene. O(boxes). */
 size_t obb_copies_bytes(const struct obb_version *const *boxes, size_t count);
 
 /* Sets how many bytes the next edit may add (SIZE_MAX, as in a new scene: any number). See

@@ -55,7 +55,8 @@ obb_status obb_overlay_open(struct obb_overlay *overlay, const struct obb_view *
 
 void obb_overlay_destroy(struct obb_overlay *overlay); /* NULL is fine. O(boxes of the overlay) */
 
-/* Ends the overlay, and returns its small scene for the caller to destroy, on any thread, or NULL. */
+/* Ends the overlay, and returns its small scene for the caller to destroy, on any thread, or
+ * NULL. */
 struct obb_scene *obb_overlay_end(struct obb_overlay *overlay); /* NULL is fine */
 
 #endif

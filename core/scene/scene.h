@@ -75,13 +75,14 @@ void obb_scene_info_without_bounds(const struct obb_scene *scene, obb_scene_info
  * within reach once the tail is published. O(1). The writer's. */
 void obb_scene_tail_info(const struct obb_scene *scene, obb_scene_info *out);
 
-/* Returns the bytes that the scene holds, with its tail: versions, records, names, interned strings,
- * broad phases and the states of the history, each with the overhead of the heap. Versions that no
- * state holds any longer do not count, because their slots are used again. O(1). The writer's. */
+/* Returns the bytes that the scene holds, with its tail: versions, records, names, interned
+ * strings, broad phases and the states of the history, each with the overhead of the heap. Versions
+ * that no state holds any longer do not count, because their slots are used again. O(1). The
+ * writer's. */
 size_t obb_scene_bytes(const struct obb_scene *scene);
 
-/* Lets the clock of the scene go on: at `now_ms` of the server's clock the scene has the time of its
- * newest state. For a scene whose commits were loaded. The writer's. */
+/* Lets the clock of the scene go on: at `now_ms` of the server's clock the scene has the time of
+ * its newest state. For a scene whose commits were loaded. The writer's. */
 void obb_scene_resume(struct obb_scene *scene, double now_ms);
 
 /* Lets the clock of the scene catch up: if at `now_ms` of the server's clock it is behind the time

@@ -25,7 +25,8 @@ obb_status obb_store_add(struct obb_store *store, obb_str name, const obb_settin
                          uint64_t epoch, double now_ms, struct obb_scene **out);
 
 /* Takes a scene over that is in no store, under its name. OBB_LIMIT if there are scene_limit
- * scenes; OBB_BAD_VALUE if the name is taken; OBB_NO_MEMORY. The caller then keeps the scene. O(n). */
+ * scenes; OBB_BAD_VALUE if the name is taken; OBB_NO_MEMORY. The caller then keeps the scene.
+ * O(n). */
 obb_status obb_store_adopt(struct obb_store *store, struct obb_scene *scene, uint64_t epoch);
 
 /* Removes the scene from the store at once. *out_dead is the scene, which the caller destroys, on

@@ -298,7 +298,8 @@ double obb_views_cost(const obb_needed_moment *moments, size_t count, double lim
     return ns;
 }
 
-/* Counts the index that a reader has made: readers do not count, and each of them has a view open. */
+/* Counts the index that a reader has made: readers do not count, and each of them has a view
+ * open. */
 static void charge_motion(struct obb_scene *scene, const struct obb_state *state)
 {
     if (atomic_load_explicit(&state->motion, memory_order_acquire) == OBB_MOTION_MADE &&

@@ -25,7 +25,8 @@ typedef struct wire_out_scope {
     size_t fields;
 } wire_out_scope;
 
-/* The numbers of a column, as typed arrays of CBOR have them. In JSON all are written as they are. */
+/* The numbers of a column, as typed arrays of CBOR have them. In JSON all are written as they
+ * are. */
 typedef enum wire_out_type {
     WIRE_OUT_F64, /* tag 86 */
     WIRE_OUT_F32, /* tag 85 */

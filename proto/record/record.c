@@ -39,8 +39,8 @@ enum {
     TIMED =
         64, /* the box has a ttl: it follows, and the time from which it counts. Of a removed box:
                  * it expired */
-    /* Of a new box or frame: the revision that last changed it follows. Of a changed box: a put names
-     * it. */
+    /* Of a new box or frame: the revision that last changed it follows. Of a changed box: a put
+     * names it. */
     CHANGED = 128,
     PUT = 128
 };

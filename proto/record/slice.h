@@ -1,6 +1,6 @@
 /* A record that is too long for one message of a log travels in slices. A slice names its record as
- * the record itself does, so that whoever reads the log knows of the first slice whether the rest is
- * worth keeping.
+ * the record itself does, so that whoever reads the log knows of the first slice whether the rest
+ * is worth keeping.
  *
  *   length    u32   of the whole slice
  *   checksum  u32   CRC-32C of all that follows

@@ -41,7 +41,8 @@ void wire_event_collisions(struct wire_buf *buf, wire_collisions kind, uint64_t 
                            obb_moment moment, bool last, const wire_pair_change *pairs,
                            size_t count);
 
-/* What happened to a box: PUT, POSED or REMOVED; NEW beside the first two, EXPIRED beside REMOVED. */
+/* What happened to a box: PUT, POSED or REMOVED; NEW beside the first two, EXPIRED beside
+ * REMOVED. */
 enum {
     WIRE_BOX_PUT = 1,
     WIRE_BOX_POSED = 2,

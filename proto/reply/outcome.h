@@ -7,8 +7,9 @@
 #include "core/obb.h"
 #include "proto/base/buf.h"
 
-/* Appends the outcome: an array of numbers in CBOR, about 110 bytes, 27 for each run of new ids that
- * follow each other, and 9 for each entry that was skipped. Without memory buf->failed is set. */
+/* Appends the outcome: an array of numbers in CBOR, about 110 bytes, 27 for each run of new ids
+ * that follow each other, and 9 for each entry that was skipped. Without memory buf->failed is
+ * set. */
 void wire_write_outcome(struct wire_buf *buf, const obb_edit *edit, const obb_committed *committed);
 
 /* Reads the outcome of a commit whose edit is repeated. The lists of *out are in the arena; it has

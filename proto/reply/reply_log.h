@@ -2,7 +2,8 @@
  * with, then a line a commit. They append to buf; check buf->failed once, at the end.
  *
  * The line of a commit is the commit that has the same effects: what POST takes, with `revision`,
- * `time` and `hash` beside it. Numbers are written with the shortest digits that read back to them. */
+ * `time` and `hash` beside it. Numbers are written with the shortest digits that read back to
+ * them. */
 #ifndef WIRE_REPLY_LOG_H
 #define WIRE_REPLY_LOG_H
 

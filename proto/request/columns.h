@@ -74,8 +74,8 @@ bool wire_columns_end(struct wire_columns *columns, int counted);
 bool wire_columns_fail(const struct wire_columns *columns, int field, size_t row, size_t element,
                        wire_cause cause, const char *detail);
 
-/* Notes the status of a quaternion that row `row` of a column holds, and returns false. The fault is
- * at the first number that is not finite, else at the row. */
+/* Notes the status of a quaternion that row `row` of a column holds, and returns false. The fault
+ * is at the first number that is not finite, else at the row. */
 bool wire_columns_fail_quaternion(const struct wire_columns *columns, int field, size_t row,
                                   const double q[static 4], obb_status status);
 

@@ -16,8 +16,8 @@ typedef struct wire_commit {
     obb_edit edit;
     const obb_query *queries; /* to be answered on the result */
     size_t query_count;
-    bool
-        has_flawed; /* after a fault in the `with` of the last query: the query has what is before */
+    /* After a fault in the `with` of the last query: the query has what is before. */
+    bool has_flawed;
     wire_edit_form form;
     obb_str id;    /* that the client gave the commit, up to WIRE_COMMIT_ID bytes; length 0: none */
     bool dry_run;  /* nothing is kept */

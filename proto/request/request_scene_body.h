@@ -12,7 +12,8 @@ enum { WIRE_HISTORY_SPAN = 1, WIRE_HISTORY_COMMITS = 2 };
 bool wire_read_history(struct wire_cursor *c, const obb_settings *most, obb_settings *settings,
                        unsigned *out_fields);
 
-/* Reads how many queries the scene keeps: 0 to OBB_MAX_RECORD. Returns false if the cursor failed. */
+/* Reads how many queries the scene keeps: 0 to OBB_MAX_RECORD. Returns false if the cursor
+ * failed. */
 bool wire_read_record_setting(struct wire_cursor *c, obb_settings *settings);
 
 #endif

@@ -51,7 +51,8 @@ bool wire_read_word(struct wire_cursor *c, const obb_str *words, int count, int 
 /* Reads a name (see obb_name_valid). Other strings are OBB_BAD_NAME. */
 bool wire_read_name(struct wire_cursor *c, obb_str *out);
 
-/* Reads the hash of a state: 16 hexadecimal digits in lower case. Other strings are OBB_BAD_VALUE. */
+/* Reads the hash of a state: 16 hexadecimal digits in lower case. Other strings are
+ * OBB_BAD_VALUE. */
 bool wire_read_hash(struct wire_cursor *c, uint64_t *out);
 
 /* Reads a name as the target of an edit. */

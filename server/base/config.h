@@ -15,17 +15,19 @@ typedef struct srv_list {
 } srv_list;
 
 typedef struct srv_config {
+/* COUNT: 0 is none. SIZE: bytes. MODE: 0 is off, 1 on, 2 the first word. CHOICE: the index of the
+ * word. SYNC: ms, 0 is commit. TEXT: NULL is none. */
 #define SRV_TYPE_LIST                                                      srv_list
 #define SRV_TYPE_HOSTS                                                     srv_list
 #define SRV_TYPE_ORIGINS                                                   srv_list
-#define SRV_TYPE_COUNT                                                     uint64_t /* 0: none */
-#define SRV_TYPE_SIZE                                                      uint64_t /* bytes */
+#define SRV_TYPE_COUNT                                                     uint64_t
+#define SRV_TYPE_SIZE                                                      uint64_t
 #define SRV_TYPE_NUMBER                                                    double
 #define SRV_TYPE_FLAG                                                      bool
-#define SRV_TYPE_MODE                                                      int /* 0: off, 1: on, 2: first word */
-#define SRV_TYPE_CHOICE                                                    int /* index of the word */
-#define SRV_TYPE_SYNC                                                      uint64_t /* ms; 0: commit */
-#define SRV_TYPE_TEXT                                                      const char * /* NULL: none */
+#define SRV_TYPE_MODE                                                      int
+#define SRV_TYPE_CHOICE                                                    int
+#define SRV_TYPE_SYNC                                                      uint64_t
+#define SRV_TYPE_TEXT                                                      const char *
 #define SRV_OPTION(kind, flag, field, fallback, low, high, argument, help) SRV_TYPE_##kind field;
 #define SRV_COMMAND(kind, flag, field, argument, help)                     SRV_TYPE_##kind field;
 #include "server/base/config.def"

@@ -143,8 +143,8 @@ void srv_loop_destroy(struct srv_loop *loop)
  * that start from here on have usual slices. If Linux refuses, the loop only waits longer. */
 static void ask_for_short_slices(void)
 {
-    struct
-    { /* sched_setattr(2); the C library has no such call, and Linux's header quarrels with its own */
+    /* sched_setattr(2): the C library has no call for it, and Linux's header quarrels with it */
+    struct {
         uint32_t size, policy;
         uint64_t flags;
         int32_t nice;

@@ -47,7 +47,8 @@ typedef bool srv_turn(void *context);
 void srv_loop_set_turn(struct srv_loop *loop, srv_turn *turn, void *context);
 void srv_loop_due(struct srv_loop *loop);
 
-/* Calls `rest` each time before the loop sleeps, after the turn. A loop has one; NULL removes it. */
+/* Calls `rest` each time before the loop sleeps, after the turn. A loop has one; NULL removes
+ * it. */
 void srv_loop_set_rest(struct srv_loop *loop, srv_callback *rest, void *context);
 
 /* Calls `callback` on each SIGINT and SIGTERM, and `hangup` on each SIGHUP, until the loop is

@@ -40,8 +40,8 @@ struct srv_job {
     /* Upkeep that no client waits for: neither counted nor refused for a full queue. */
     bool background;
 
-    /* May draw much from the budget: it is held while memory is short. Nobody may wait for it except
-     * its client. */
+    /* May draw much from the budget: it is held while memory is short. Nobody may wait for it
+     * except its client. */
     bool draws;
 
     /* Once true, no call of advance or chunk begins any more. NULL: never cancelled. */

@@ -145,7 +145,8 @@ static obb_str copy(struct obb_arena *arena, obb_str text, bool *good)
     return (obb_str){.bytes = bytes, .length = text.length};
 }
 
-/* The later change of a box wins. A box that is put stays put, a new one new, until it is removed. */
+/* The later change of a box wins. A box that is put stays put, a new one new, until it is
+ * removed. */
 static wire_box_change join_box(const wire_box_change *a, const wire_box_change *b,
                                 struct obb_arena *texts, bool *good)
 {

@@ -326,7 +326,8 @@ static uint64_t revision_of(const struct obb_view *view)
     return obb_view_info_get(view)->at.revision;
 }
 
-/* Returns whether the views of what a client missed lead to the channel's state, or there are none. */
+/* Returns whether the views of what a client missed lead to the channel's state, or there are
+ * none. */
 static bool missed_whole(const struct srv_channel *c, const struct srv_missed *missed)
 {
     return missed->count == 0 ||

@@ -52,7 +52,8 @@ static bool add_cors(const struct srv_exchange *x, struct MHD_Response *response
 
 enum { EPOCH_DIGITS = 16, ETAG_ROOM = 42 }; /* of an ETag: 20 digits, and 2 quotes, a dot, a zero */
 
-/* Writes the epoch as hex digits. (snprintf takes ten times as long, here and below: 3 % of a GET.) */
+/* Writes the epoch as hex digits. (snprintf takes ten times as long, here and below: 3 % of a
+ * GET.) */
 static void write_epoch(uint64_t epoch, char out[static EPOCH_DIGITS])
 {
     for (size_t i = EPOCH_DIGITS; i-- > 0; epoch >>= 4)

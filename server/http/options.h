@@ -33,7 +33,8 @@ typedef struct srv_http_options {
      * problem is sent to a request that was admitted and has no epoch yet. May be NULL. */
     void (*find_epoch)(struct srv_request *request);
 
-    /* Returns whether a request that was admitted would be admitted by its token now. May be NULL. */
+    /* Returns whether a request that was admitted would be admitted by its token now. May be
+     * NULL. */
     bool (*holds)(struct srv_request *request);
 } srv_http_options;
 

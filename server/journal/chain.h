@@ -11,13 +11,14 @@
  * record of somebody else counts first, all of them are void. If nobody knows whether a record
  * reached the log, it is appended once more: at most one of the two counts.
  *
- * Whoever begins from a state that was written down, with the newest record that it holds, must read
- * on exactly behind the last record that was read for that state. An earlier record may have been
- * void because it came before the one that it names, and would seem to count now.
+ * Whoever begins from a state that was written down, with the newest record that it holds, must
+ * read on exactly behind the last record that was read for that state. An earlier record may have
+ * been void because it came before the one that it names, and would seem to count now.
  *
  * Plain data and no waiting: the caller reads the log and appends to it. One thread at a time.
  *
- * Source   Balakrishnan et al., "Tango: distributed data structures over a shared log", SOSP 2013. */
+ * Source   Balakrishnan et al., "Tango: distributed data structures over a shared log", SOSP
+ *          2013. */
 #ifndef SRV_CHAIN_H
 #define SRV_CHAIN_H
 
@@ -46,9 +47,9 @@ struct srv_chain {
 /* Returns the record that the next one has to follow. */
 wire_record_id srv_chain_end(const struct srv_chain *chain);
 
-/* Adds a record of this process that is about to be appended to the log. Returns false if the record
- * can never count: it does not follow the end of the chain, or its kind does not fit. The record is
- * then not pending, and must not be appended. O(1). */
+/* Adds a record of this process that is about to be appended to the log. Returns false if the
+ * record can never count: it does not follow the end of the chain, or its kind does not fit. The
+ * record is then not pending, and must not be appended. O(1). */
 bool srv_chain_append(struct srv_chain *chain, struct srv_pending *pending, const srv_link *link);
 
 typedef enum srv_chain_verdict {
@@ -64,9 +65,9 @@ bool srv_chain_counts(const struct srv_chain *chain, const srv_link *link);
 /* Reads the next record of the log about this name. O(1). */
 srv_chain_verdict srv_chain_read(struct srv_chain *chain, const srv_link *link);
 
-/* Takes out the newest pending record, and returns it; NULL: there is none. After SRV_CHAIN_FOREIGN, until
- * none is left. Also for records whose writer gives them up: if one is in the log all the same, it
- * is then read as SRV_CHAIN_FOREIGN. */
+/* Takes out the newest pending record, and returns it; NULL: there is none. After
+ * SRV_CHAIN_FOREIGN, until none is left. Also for records whose writer gives them up: if one is in
+ * the log all the same, it is then read as SRV_CHAIN_FOREIGN. */
 struct srv_pending *srv_chain_revert(struct srv_chain *chain);
 
 #endif

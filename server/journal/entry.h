@@ -37,8 +37,8 @@ struct srv_entry {
     uint64_t number;
     srv_link link; /* of records, and of the last record of a scene */
     obb_str name;  /* of the scene, likewise; until the entry is appended */
-    /* What the pieces are called, or the snapshot: from srv_journal_number. Of a record: its pieces,
-     * which are durable, and stay as long as the record does; 0: it has none. */
+    /* What the pieces are called, or the snapshot: from srv_journal_number. Of a record: its
+     * pieces, which are durable, and stay as long as the record does; 0: it has none. */
     uint64_t snapshot;
     uint64_t from; /* of a snapshot: the first record, by `seq`, that counts after it */
     /* Of the word that a snapshot is whole: another scene that is gone from then on. The bytes are

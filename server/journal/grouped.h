@@ -1,8 +1,8 @@
 /* The journal of one process, in a back end.
  *
- * Entries are bytes to it. One thread writes all that wait as one group, all or nothing, and reports
- * back on the loop. The order of the log is one order over all scenes, so what a back end finds
- * after a crash is always the beginning of that order.
+ * Entries are bytes to it. One thread writes all that wait as one group, all or nothing, and
+ * reports back on the loop. The order of the log is one order over all scenes, so what a back end
+ * finds after a crash is always the beginning of that order.
  *
  * If a group fails, all entries that are not durable fail with it, because each may rest on the one
  * before it. Later entries fail too until the back end has recovered by itself. */

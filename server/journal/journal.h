@@ -17,8 +17,8 @@
 
 struct srv_journal;
 
-/* Writes what waits, and frees the journal. No callback is called any more: no entry may be unsettled.
- * Accepts NULL. */
+/* Writes what waits, and frees the journal. No callback is called any more: no entry may be
+ * unsettled. Accepts NULL. */
 void srv_journal_destroy(struct srv_journal *journal);
 
 /* The service ends: from now on no entry waits for company, or for a log that is away. */

@@ -1,6 +1,6 @@
-/* The log of many daemons in NATS JetStream: the stream OBBD, whose subjects are obbd.commit.<token>.
- * The token is the name of a scene in base64url. The stream keeps everything, and allows nobody to
- * delete a message.
+/* The log of many daemons in NATS JetStream: the stream OBBD, whose subjects are
+ * obbd.commit.<token>. The token is the name of a scene in base64url. The stream keeps everything,
+ * and allows nobody to delete a message.
  *
  * Threads of its own connect, send and look after the connection. They wait for the servers as long
  * as it takes; the loop never does.

@@ -3,8 +3,9 @@
  * process counts first, all entries of that scene that wait are superseded: the loop hears of them
  * from the newest to the oldest, takes each back, and begins them again behind the foreign record.
  *
- * A record that is too long for one message goes in slices. It counts where its last slice stands, if
- * it would have counted where its first slice stands, and no other record of its scene counts between.
+ * A record that is too long for one message goes in slices. It counts where its last slice stands,
+ * if it would have counted where its first slice stands, and no other record of its scene counts
+ * between.
  *
  * What waits for a scene goes into one message, and the next message goes when the one before is
  * known to be in the log. If nobody knows, or if the log does not show what it was said to hold,

@@ -263,7 +263,8 @@ srv_log_read srv_log_file_next(struct srv_log_file *file, const obb_scene_info *
                    (unsigned long long)out->moment.revision, (unsigned long long)now->now.revision);
         return SRV_LOG_BROKEN;
     }
-    /* only an import of no box into a scene without boxes raises the revision and changes nothing */
+    /* only an import of no box into a scene without boxes raises the revision and changes
+     * nothing */
     if (!time_only && changes_nothing(&out->edit) && now->boxes == 0)
         out->edit.replace_all = true;
     return SRV_LOG_COMMIT;

@@ -1,4 +1,5 @@
-/* Verifying a log: --verify. Plays it into a scene of its own, and compares the hash of each state. */
+/* Verifying a log: --verify. Plays it into a scene of its own, and compares the hash of each
+ * state. */
 #ifndef SRV_VERIFY_H
 #define SRV_VERIFY_H
 

@@ -161,7 +161,8 @@ static void add_standing_players(struct demo *demo)
         }
 }
 
-/* Players in frames. Their legs end a little above the floor, which they would meet at each step. */
+/* Players in frames. Their legs end a little above the floor, which they would meet at each
+ * step. */
 static void add_running_players(struct demo *demo)
 {
     const double lifted = 0.02; /* metres */

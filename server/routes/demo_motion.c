@@ -7,10 +7,10 @@ static const double pi = 3.14159265358979323846;
 
 /* ---- Tracks ---------------------------------------------------------------------------------- */
 
-/* The closed way of a player: a rectangle whose corners are quarters of a circle. Metres, and metres
- * a second. Tracks keep clear of walls, crates and pillars. Two lead through the gate, where their
- * players take turns. About twice in half a minute two players run into each other: the first into
- * the last one, after 2.6 s for the first time, and the seventh into the fifth, after 4 s. */
+/* The closed way of a player: a rectangle whose corners are quarters of a circle. Metres, and
+ * metres a second. Tracks keep clear of walls, crates and pillars. Two lead through the gate, where
+ * their players take turns. About twice in half a minute two players run into each other: the first
+ * into the last one, after 2.6 s for the first time, and the seventh into the fifth, after 4 s. */
 static const struct track {
     double x, z;           /* of the middle */
     double half_x, half_z; /* as far as the track reaches from there */

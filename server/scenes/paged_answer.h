@@ -35,9 +35,9 @@ struct srv_paged_answer {
      * is called again. May be NULL. */
     size_t (*advance)(struct srv_paged_answer *answer);
     void (*chunk)(struct srv_paged_answer *answer, size_t chunk);
-    /* Appends to `piece`, on any thread, as long as srv_paged_answer_has_room says so. Returns false
-     * if this was the last piece. It may set `starved`, if it finds no memory, and is called again
-     * later. If piece.failed is set, the stream is cut. */
+    /* Appends to `piece`, on any thread, as long as srv_paged_answer_has_room says so. Returns
+     * false if this was the last piece. It may set `starved`, if it finds no memory, and is called
+     * again later. If piece.failed is set, the stream is cut. */
     bool (*write)(struct srv_paged_answer *answer);
     /* Called on the loop when nothing will be written any more. */
     void (*closed)(struct srv_paged_answer *answer);

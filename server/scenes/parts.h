@@ -29,8 +29,8 @@ struct srv_parts {
 struct srv_parts srv_parts_of_step(const obb_step *step);
 struct srv_parts srv_parts_of_commit(const struct obb_prepared *prepared);
 
-/* Lists the next effects: at most `most`, and no more once their texts take `bytes`. Writes the list
- * and its length, which lies in the arena, to *out. Returns false without memory. */
+/* Lists the next effects: at most `most`, and no more once their texts take `bytes`. Writes the
+ * list and its length, which lies in the arena, to *out. Returns false without memory. */
 bool srv_parts_list(struct srv_parts *parts, size_t most, size_t bytes, struct obb_arena *arena,
                     obb_effects *out);
 

@@ -1,6 +1,6 @@
-/* The commits of a scene that it remembers by the ids which clients gave them, so that a commit that
- * is sent again is not applied again. Of those that are published, a scene remembers the last 1,024,
- * for 10 minutes of its clock, and as long as they take at most 4 MiB. Loop only. */
+/* The commits of a scene that it remembers by the ids which clients gave them, so that a commit
+ * that is sent again is not applied again. Of those that are published, a scene remembers the last
+ * 1,024, for 10 minutes of its clock, and as long as they take at most 4 MiB. Loop only. */
 #ifndef SRV_REMEMBERED_H
 #define SRV_REMEMBERED_H
 

@@ -23,13 +23,13 @@ struct srv_tail_item;
 typedef struct srv_tail_calls {
     /* The item and all before it are durable: the change may be seen. Called once, at the end. */
     void (*durable)(struct srv_tail_item *item);
-    /* A record failed: the item's own, or one before it. Takes the change back; the tail behind it is
-     * taken back already. Must not answer, nor touch another item. */
+    /* A record failed: the item's own, or one before it. Takes the change back; the tail behind it
+     * is taken back already. Must not answer, nor touch another item. */
     void (*revert)(struct srv_tail_item *item);
     /* After all are taken back: the item's own record failed. Called once, at the end. */
     void (*failed)(struct srv_tail_item *item, srv_journal_status status);
-    /* After all are taken back: the item has no record, and one before it failed; or another process
-     * came first. Called once, at the end. */
+    /* After all are taken back: the item has no record, and one before it failed; or another
+     * process came first. Called once, at the end. */
     void (*again)(struct srv_tail_item *item);
 } srv_tail_calls;
 
@@ -85,9 +85,10 @@ struct srv_tail *srv_tail_of(const struct obb_scene *scene);
 struct srv_journaled *srv_tail_journaled(struct srv_tail *tail);
 
 /* Completes and encodes a record of the scene that the journal calls `number`: its epoch, its
- * writer and what it builds on. The base of a record of a scene that has no tail is the caller's. `dimensions` is that of the scene after it. Returns NULL without
- * memory. The caller appends or destroys the result. Any thread, on which nothing may join the tail
- * of the scene until the call is over. */
+ * writer and what it builds on. The base of a record of a scene that has no tail is the caller's.
+ * `dimensions` is that of the scene after it. Returns NULL without memory. The caller appends or
+ * destroys the result. Any thread, on which nothing may join the tail of the scene until the call
+ * is over. */
 struct srv_record_entry *srv_tails_encode(struct srv_tails *tails, const struct obb_scene *scene,
                                           uint64_t number, int dimensions,
                                           const wire_record *record);
@@ -96,9 +97,9 @@ struct srv_record_entry *srv_tails_encode(struct srv_tails *tails, const struct 
 void srv_tail_append(struct srv_tail *tail, struct srv_tail_item *item, const srv_tail_calls *calls,
                      struct srv_record_entry *record);
 
-/* Appends an item whose record comes in parts, which are written first. `record` says so, and has no
- * list. Until it is appended, whoever builds on the tail waits (srv_tail_waits). Without memory the
- * item fails, perhaps within this call. */
+/* Appends an item whose record comes in parts, which are written first. `record` says so, and has
+ * no list. Until it is appended, whoever builds on the tail waits (srv_tail_waits). Without memory
+ * the item fails, perhaps within this call. */
 void srv_tail_append_in_parts(struct srv_tail *tail, struct srv_tail_item *item,
                               const srv_tail_calls *calls, struct srv_record_entry *record,
                               const struct srv_parts *parts, int dimensions);

@@ -200,8 +200,8 @@ static uint64_t number_of(const struct srv_write *w)
     return w->tail != NULL ? srv_tail_journaled(w->tail)->number : w->number;
 }
 
-/* Describes what the prepared edit does. If it does too much for one record, w->in_parts is set, and
- * there is no list. */
+/* Describes what the prepared edit does. If it does too much for one record, w->in_parts is set,
+ * and there is no list. */
 static obb_status describe_effects(struct srv_write *w, struct obb_arena *arena, bool on_pool,
                                    obb_effects *out)
 {
@@ -505,8 +505,8 @@ static bool make_tail(struct srv_write *w, struct obb_scene *scene)
     return companion != NULL && srv_tail_create(&w->writer->tails, companion, &journaled);
 }
 
-/* Commits what was prepared, if anything, to a scene that the op has made, and that stays locked and
- * hidden. */
+/* Commits what was prepared, if anything, to a scene that the op has made, and that stays locked
+ * and hidden. */
 static void commit_made(struct srv_write *w)
 {
     if (w->prepared != NULL)
@@ -1169,7 +1169,7 @@ static void copy_op(struct srv_write *w)
         refuse(w, SRV_REFUSED_BY_QUEUE, submitted == SRV_QUEUE_FULL ? OBB_LIMIT : OBB_NO_MEMORY);
 }
 
-/* ---- Records of other processes --------------------------------------------------------------- */
+/* ---- Records of other processes -------------------------------------------------------------- */
 
 /* Reads the record, and prepares what it says, if its scene goes on. Any thread. */
 static void prepare_record(struct srv_write *w)

@@ -138,8 +138,8 @@ struct srv_write {
  *   by the queue       OBB_LIMIT; OBB_NO_MEMORY if the pool has no memory
  *   by the journal     OBB_NO_MEMORY, and write->journal says why
  *   by the id          OBB_BAD_VALUE
- * Of SRV_OP_FOLLOW: by the scene, OBB_NO_MEMORY, or those of obb_effects_prepare, or OBB_BAD_VALUE if
- * the record does not fit what is there; by the store, as for other ops that make a scene.
+ * Of SRV_OP_FOLLOW: by the scene, OBB_NO_MEMORY, or those of obb_effects_prepare, or OBB_BAD_VALUE
+ * if the record does not fit what is there; by the store, as for other ops that make a scene.
  * Cost: an edit is prepared on the loop if that is estimated to take at most SRV_LOOP_NS. */
 void srv_write(struct srv_writer *writer, struct srv_write *write);
 

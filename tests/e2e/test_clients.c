@@ -73,8 +73,8 @@ struct actor {
     char text[512];
 };
 
-/* Sends a request. NULL: a fault, which the actor has then, or the refusal with this status (0: none
- * is expected), whose detail has the word. */
+/* Sends a request. NULL: a fault, which the actor has then, or the refusal with this status (0:
+ * none is expected), whose detail has the word. */
 static json_t *exchange_or(struct actor *actor, struct http_client *client, const char *method,
                            const char *path, const char *body, long refusal, const char *word)
 {
@@ -171,7 +171,8 @@ static void move_rigs(struct commit *commit, test_rng *rng, json_t *body)
     json_decref(name);
 }
 
-/* Now and then a commit states a time, which may be over when it comes, or begins the clock anew. */
+/* Now and then a commit states a time, which may be over when it comes, or begins the clock
+ * anew. */
 static void set_time(const struct actor *actor, struct commit *commit, test_rng *rng, json_t *body)
 {
     commit->restart = test_below(rng, 40) == 0;

@@ -116,7 +116,8 @@ static void wait_for_revision(size_t i, const char *scene, uint64_t revision)
     ck_assert_int_eq(found, (json_int_t)revision);
 }
 
-/* All that can be read of a scene: its states by their hashes, and its boxes; owned by the caller. */
+/* All that can be read of a scene: its states by their hashes, and its boxes; owned by the
+ * caller. */
 static char *picture_of(size_t i, const char *scene)
 {
     static const char *const looks[] = {"", "/export", "/log?from=oldest&follow=false"};

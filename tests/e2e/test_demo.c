@@ -1,5 +1,5 @@
-/* The scene of --demo as clients see it: it moves by itself, its shots come as queries, and its past
- * can be asked; --demo=still stands. */
+/* The scene of --demo as clients see it: it moves by itself, its shots come as queries, and its
+ * past can be asked; --demo=still stands. */
 #include "tests/support/expect.h"
 #include "tests/support/follower.h"
 #include "tests/support/test.h"

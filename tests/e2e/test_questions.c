@@ -726,7 +726,8 @@ END_TEST
 START_TEST(changes_in_a_frame_start_from_the_state_that_is_asked)
 {
     make_rig(RIG "/commit", true);
-    /* half way ann is at x 5, turned by 45 degrees; her boxes hold the poses in her of revision 1 */
+    /* half way ann is at x 5, turned by 45 degrees; her boxes hold the poses in her of then,
+     * revision 1 */
     says(RIG "/query/point",
          "{\"points\":[[5,0,7]],\"at\":{\"time\":15},\"with\":{\"pose\":{\"limb\":{\"center\":[0,0,"
          "7]"

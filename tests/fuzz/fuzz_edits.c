@@ -313,8 +313,8 @@ static void publish(struct match *m)
 
 static void revert(struct match *m) { obb_edit_revert(commit_at(m, --m->count)->prepared); }
 
-/* Reads a commit, and makes it. If `held`, it only becomes part of the tail, and commits of the tail
- * are published or reverted. */
+/* Reads a commit, and makes it. If `held`, it only becomes part of the tail, and commits of the
+ * tail are published or reverted. */
 static void make(struct match *m, struct fuzz_input *s, double time, bool held)
 {
     struct commit *c = commit_at(m, m->count);

@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-/* Does the scene refuse a box for its frame: one that is not there, or in which it is out of range? */
+/* Does the scene refuse a box for its frame: one that is not there, or in which it is out of
+ * range? */
 static bool of_frames(const obb_edit *edit, obb_status status)
 {
     bool framed = false;

@@ -277,8 +277,8 @@ static void check_closed(const struct client *c)
     const struct asked *asked = &c->waiting[0];
     if (c->count == 0 || asked->fallible || asked->follows || (c->partial && c->count == 1))
         return;
-    /* the request may have come when the connection had been idle for too long: this process was kept
-     * from running */
+    /* the request may have come when the connection had been idle for too long: this process was
+     * kept from running */
     if (now_ms() - c->since >= TIMEOUT_MS)
         return;
     /* a stream that was cut says so by its missing end */
@@ -1004,7 +1004,8 @@ static bool same_but_anew(const char *a, const char *a_end, const char *b, const
     }
 }
 
-/* The scene, the list of its boxes and its export agree, and an import of the export is the same. */
+/* The scene, the list of its boxes and its export agree, and an import of the export is the
+ * same. */
 static void check_scene(int scene)
 {
     char path[64];

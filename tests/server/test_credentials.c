@@ -104,7 +104,8 @@ static bool is_open(int s)
     return n < 0 && errno == EAGAIN;
 }
 
-/* Scene match-1 becomes so large that its export does not fit into the kernel. No two boxes meet. */
+/* Scene match-1 becomes so large that its export does not fit into the kernel. No two boxes
+ * meet. */
 static void fill_scene(void)
 {
     static char body[1 << 19];

@@ -68,7 +68,8 @@ static pid_t spawn(const char *const *arguments, int *out, int *err)
     return pid;
 }
 
-/* What the socket that listens on this port of IPv4 is called among the descriptors of its process. */
+/* What the socket that listens on this port of IPv4 is called among the descriptors of its
+ * process. */
 static bool listening_socket(int port, char *out, size_t size)
 {
     enum { LOCAL = 1, STATE = 3, INODE = 9, FIELDS }; /* proc(5), /proc/net/tcp */

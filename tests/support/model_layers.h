@@ -27,7 +27,8 @@ void model_layers_free(struct model_layers *model);
 /* Commits `changes` random changes: new boxes, removals, short moves and teleports. */
 void model_layers_commit(struct model_layers *model, size_t changes, test_rng *rng);
 
-/* Removes every box, creates new layers, as an import does, and commits `changes` random changes. */
+/* Removes every box, creates new layers, as an import does, and commits `changes` random
+ * changes. */
 void model_layers_import(struct model_layers *model, size_t changes, test_rng *rng);
 
 /* Rebuilds the layers on this thread. Returns the first status that is not OBB_OK. */
@@ -80,9 +81,9 @@ struct model_layers_join {
 obb_status model_layers_join(const struct obb_layers *layers, uint64_t revision,
                              struct model_layers_join *join);
 
-/* Asserts that the join found the pairs of the state that overlap and are not refused, counted them,
- * and listed the first ones up to its limit in order; unless moved is NULL, only those of which one
- * box is moved. */
+/* Asserts that the join found the pairs of the state that overlap and are not refused, counted
+ * them, and listed the first ones up to its limit in order; unless moved is NULL, only those of
+ * which one box is moved. */
 void model_layers_check_join(const struct model_layers_join *join,
                              const struct model_layers_state *state, const bool *moved);
 

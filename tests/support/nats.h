@@ -1,5 +1,5 @@
-/* A server of NATS with JetStream as a child process, on a free port of loopback and with a folder of
- * its own. A function that meets an error of its own fails the test. */
+/* A server of NATS with JetStream as a child process, on a free port of loopback and with a folder
+ * of its own. A function that meets an error of its own fails the test. */
 #ifndef TEST_SUPPORT_NATS_H
 #define TEST_SUPPORT_NATS_H
 

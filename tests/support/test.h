@@ -33,8 +33,8 @@ double test_patience(double seconds);
 
 bool test_same_bits(double x, double y);
 
-/* Returns the folder for temporary files: that of TMPDIR if its path is short, so that the path of a
- * socket below it is allowed. */
+/* Returns the folder for temporary files: that of TMPDIR if its path is short, so that the path of
+ * a socket below it is allowed. */
 const char *test_folder(void); /* tells 0 from -0 */
 
 /* Returns the processor time of this thread in seconds. */

@@ -1,5 +1,5 @@
-/* exchanges EXAMPLES.http... - writes each exchange of the files as a line of JSON, for the tests of
- * clients in languages other than C. */
+/* exchanges EXAMPLES.http... - writes each exchange of the files as a line of JSON, for the tests
+ * of clients in languages other than C. */
 #include "proto/contract/tools/exchange.h"
 
 #include <jansson.h>

@@ -33,7 +33,8 @@ static void run_chunks(struct crew *crew)
     }
 }
 
-/* Spins for a while, then sleeps: a core that is taken must not be waited for by burning another. */
+/* Spins for a while, then sleeps: a core that is taken must not be waited for by burning
+ * another. */
 static void await_phase(struct crew *crew, unsigned seen)
 {
     for (int i = 0; i < SPINS; i++)

@@ -6,7 +6,8 @@
 
 typedef struct followers followers;
 
-/* Opens `count` connections that follow `path`. The caller closes them. NULL: a connection failed. */
+/* Opens `count` connections that follow `path`. The caller closes them. NULL: a connection
+ * failed. */
 followers *followers_open(const load_address *address, const char *path, size_t count);
 
 typedef struct followers_tally {

@@ -132,7 +132,8 @@ static double measure_explain(bench_meter *meter, const bench_scene *scene, int 
 
 /* ---- With ------------------------------------------------------------------------------------ */
 
-/* {"box-1":{"center"}, …}: the n-th poses of the first boxes. The first of them stands at (n,0,0). */
+/* {"box-1":{"center"}, …}: the n-th poses of the first boxes. The first of them stands at
+ * (n,0,0). */
 static void write_poses(FILE *f, const bench_scene *scene, size_t n)
 {
     test_rng rng = {.s = 700 + n};

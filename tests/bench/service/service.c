@@ -3,7 +3,8 @@
  *
  * Usage: service FOLDER OBBD FIXED: a folder for its files, and two programs. Environment: QUICK=1
  * is shorter and uses fewer connections; PART=word runs only the parts whose name contains the word
- * (small, queries, ticks, bulk, beside, columns, questions, copies, rigs, memory, ready, events). */
+ * (small, queries, ticks, bulk, beside, columns, questions, copies, rigs, memory, ready,
+ * events). */
 #include "tests/bench/service/columns.h"
 #include "tests/bench/service/copies.h"
 #include "tests/bench/service/followers.h"

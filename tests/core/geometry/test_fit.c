@@ -260,7 +260,8 @@ START_TEST(tight_is_the_smallest_that_a_blind_search_finds)
     double gained = 0.0, over_pca = 0.0;
     for (size_t round = 0; round < test_effort(500); round++) {
         /* every other cloud is a grid's, where edges are parallel, faces square and solutions
-         * double. Needles and discs are left to the next test: the blind search gets nowhere there */
+         * double. Needles and discs are left to the next test: the blind search gets nowhere
+         * there */
         const cloud_kind kinds[] = {CLOUD_CUBE,   CLOUD_GRID, CLOUD_BALL,      CLOUD_GRID,
                                     CLOUD_SPHERE, CLOUD_GRID, CLOUD_BOX,       CLOUD_GRID,
                                     CLOUD_PRISM,  CLOUD_GRID, CLOUD_ELLIPSOID, CLOUD_GRID,
@@ -586,7 +587,8 @@ START_TEST(degenerate_clouds_have_extents_of_zero)
     const obb_vec3 h = box.half_extents;
     ck_assert_double_eq(fmin(h.x, fmin(h.y, h.z)), 0);
     const double area = 4 * (h.x * h.y + h.y * h.z + h.z * h.x);
-    /* the quadrilateral's own: a rhombus of diagonals 2 sqrt 2 and 2 with sides not at right angles */
+    /* the quadrilateral's own: a rhombus of diagonals 2 sqrt 2 and 2 with sides not at right
+     * angles */
     ck_assert_double_le(area, 4 * sqrt(2.0) + 1e-12);
 }
 END_TEST
@@ -622,7 +624,8 @@ START_TEST(clouds_at_the_end_of_the_range_have_boxes_within_it)
     test_rng rng = {.s = 20261334};
     size_t looked = 0, along = 0;
     for (size_t round = 0; round < test_effort(2000); round++) {
-        /* about a diagonal longer than an extent may be, at the corners of the range, or anywhere */
+        /* about a diagonal longer than an extent may be, at the corners of the range, or
+         * anywhere */
         obb_vec3 points[12];
         const size_t count = 2 + test_below(&rng, 11);
         for (size_t i = 0; i < count; i++) {

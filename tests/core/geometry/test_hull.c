@@ -103,7 +103,8 @@ static double farthest_above(const obb_hull *hull, const obb_vec3 *points, size_
 }
 
 /* The farthest that the points themselves reach beyond the hull in the direction of one of its
- * faces: with the cloud measured in units of its extents, and the sum of the direction's parts 1. */
+ * faces: with the cloud measured in units of its extents, and the sum of the direction's parts
+ * 1. */
 static double farthest_beyond(const obb_hull *hull, const obb_vec3 *points, size_t count)
 {
     typedef struct vector {

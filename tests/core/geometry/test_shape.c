@@ -188,7 +188,8 @@ START_TEST(spheres_and_capsules_agree_with_the_oracle)
 }
 END_TEST
 
-/* With a margin below minus the radius the centre, or the segment, must itself be deep in the box. */
+/* With a margin below minus the radius the centre, or the segment, must itself be deep in the
+ * box. */
 START_TEST(deep_spheres_and_capsules_agree_with_the_oracle)
 {
     const size_t cases = test_effort(6000);

@@ -100,7 +100,8 @@ START_TEST(joins_of_all_scenes_have_each_pair_once_with_every_kernel_and_margin)
 }
 END_TEST
 
-/* The ids of a state may be farther apart than ranks reach; then boxes are listed in their place. */
+/* The ids of a state may be farther apart than ranks reach; then boxes are listed in their
+ * place. */
 START_TEST(a_join_of_ids_beyond_ranks_lists_boxes)
 {
     enum { COUNT = 300 };

@@ -56,7 +56,8 @@ START_TEST(a_centre_keeps_twice_the_digits_of_a_float)
 }
 END_TEST
 
-/* Two boxes of the plane overlap in space where they do in the plane, so z may part none of them. */
+/* Two boxes of the plane overlap in space where they do in the plane, so z may part none of
+ * them. */
 START_TEST(boxes_of_the_plane_stand_upright_and_reach_as_far_as_they_are_wide)
 {
     static obb_box boxes[BOXES];

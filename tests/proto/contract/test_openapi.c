@@ -302,7 +302,8 @@ START_TEST(faulty_documents_are_refused)
         "{\"components\":{\"schemas\":{\"A\":{\"tpye\":\"string\"}}}}",
         "{\"components\":{\"schemas\":{\"A\":{\"items\":{\"allOf\":[{\"if\":{}}]}}}}}",
         "{\"paths\":{\"/\":{\"get\":{\"parameters\":[{\"schema\":{\"typo\":1}}]}}}}",
-        /* a discriminator that leads to another schema, by another word, or past one of the oneOf */
+        /* a discriminator that leads to another schema, by another word, or past one of the
+         * oneOf */
         DISCRIMINATOR("\"b\":\"#/components/schemas/U\"", ""),
         DISCRIMINATOR("\"a\":\"#/components/schemas/B\"", ""),
         DISCRIMINATOR("\"b\":\"#/components/schemas/B\"", ",{\"$ref\":\"#/components/schemas/U\"}"),

@@ -460,7 +460,8 @@ START_TEST(a_base_has_one_form)
 }
 END_TEST
 
-/* Of the first version, a put is known by its kind, and nobody knows how many entries there were. */
+/* Of the first version, a put is known by its kind, and nobody knows how many entries there
+ * were. */
 START_TEST(puts_of_the_first_version_are_known_by_their_kind)
 {
     enum { COUNTS_AT = 86, COUNTS = 4 }; /* of a record without texts, hash and settings */

@@ -95,7 +95,7 @@ START_TEST(who_begins_later_reads_on_where_the_state_ends)
 }
 END_TEST
 
-/* ---- Many processes over one log -------------------------------------------------------------- */
+/* ---- Many processes over one log ------------------------------------------------------------- */
 
 enum {
     NODES = 4,

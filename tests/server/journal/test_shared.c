@@ -10,7 +10,7 @@ enum { MOST = 1000 };
 static struct srv_loop *loop;
 static struct srv_journal *journal;
 
-/* ---- A log in the hands of the test ----------------------------------------------------------- */
+/* ---- A log in the hands of the test ---------------------------------------------------------- */
 
 static struct {
     struct srv_stream stream; /* first */

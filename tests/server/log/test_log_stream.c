@@ -1,4 +1,5 @@
-/* Log streams of slow clients, and of clients that wait. What they say is in tests/e2e/test_log.c. */
+/* Log streams of slow clients, and of clients that wait. What they say is in
+ * tests/e2e/test_log.c. */
 #include "tests/server/scenes/large.h"
 
 #include <string.h>

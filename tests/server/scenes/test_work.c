@@ -40,7 +40,8 @@ START_TEST(decoding_ends_when_its_client_goes)
         ck_assert_int_eq(ask("GET", "/metrics", "%s", ""), 200);
     while (strstr(heard, "\nobbd_queue 0\n") == NULL);
     ck_assert_ptr_nonnull(strstr(heard, "\nobbd_cancelled_total 1\n"));
-    /* the job ends a turn of the loop before its request, and this answer may come between the two */
+    /* the job ends a turn of the loop before its request, and this answer may come between the
+     * two */
     while (strstr(heard, "\nobbd_in_flight_bytes 0\n") == NULL)
         ck_assert_int_eq(ask("GET", "/metrics", "%s", ""), 200);
     ck_assert_int_eq(ask("GET", "/v1/scenes/s", "%s", ""), 404);
