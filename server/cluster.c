@@ -57,6 +57,7 @@ bool srv_cluster_open(const srv_cluster_options *options, struct srv_cluster **o
     c->options = *options;
     const srv_nats_options nats = {.loop = options->loop,
                                    .log = options->log,
+                                   .budget = options->writer->budget,
                                    .urls = config->journal.items,
                                    .url_count = config->journal.count,
                                    .replicas = config->journal_replicas,
@@ -86,6 +87,7 @@ bool srv_cluster_begin(struct srv_cluster *c)
                                         .context = c};
     const srv_shared_options shared = {.loop = o->loop,
                                        .stream = c->stream,
+                                       .budget = o->writer->budget,
                                        .foreign = on_foreign,
                                        .caught_up = on_caught_up,
                                        .lost = on_lost,

@@ -1,8 +1,16 @@
 #include "server/journal/chain.h"
 
-wire_record_id srv_chain_end(const struct srv_chain *chain)
+/* Returns whether there is no scene, and its end is forgotten at this place. */
+static bool is_forgotten(const struct srv_chain *chain, uint64_t seq)
 {
-    return chain->last != NULL ? chain->last->link.id : chain->newest;
+    return !chain->is_there && seq > chain->ended + SRV_CHAIN_WINDOW;
+}
+
+wire_record_id srv_chain_end(const struct srv_chain *chain, uint64_t seq)
+{
+    if (chain->last != NULL)
+        return chain->last->link.id;
+    return is_forgotten(chain, seq) ? (wire_record_id){0} : chain->newest;
 }
 
 /* Returns whether the last pending record, or else the newest one that counts, leaves a scene. */
@@ -19,7 +27,7 @@ static bool fits(wire_record_kind kind, bool is_there)
 
 bool srv_chain_append(struct srv_chain *chain, struct srv_pending *pending, const srv_link *link)
 {
-    if (!wire_record_id_equal(link->base, srv_chain_end(chain)) ||
+    if (!wire_record_id_equal(link->base, srv_chain_end(chain, link->seen)) ||
         !fits(link->kind, leaves_scene(chain)))
         return false;
     *pending = (struct srv_pending){.link = *link, .previous = chain->last};
@@ -28,19 +36,35 @@ bool srv_chain_append(struct srv_chain *chain, struct srv_pending *pending, cons
     return true;
 }
 
-bool srv_chain_counts(const struct srv_chain *chain, const srv_link *link)
+/* Returns whether a record comes so late that neither it nor a copy of it can count. */
+static bool is_late(const struct srv_chain *chain, const srv_link *link, uint64_t seq)
 {
-    return wire_record_id_equal(link->base, chain->newest) && fits(link->kind, chain->is_there);
+    return link->kind == WIRE_RECORD_MADE &&
+           (seq > link->seen + SRV_CHAIN_WINDOW ||
+            (is_forgotten(chain, seq) && wire_record_id_is(link->base)));
 }
 
-srv_chain_verdict srv_chain_read(struct srv_chain *chain, const srv_link *link)
+bool srv_chain_counts(const struct srv_chain *chain, const srv_link *link, uint64_t seq)
 {
-    if (!srv_chain_counts(chain, link))
-        return SRV_CHAIN_VOID;
+    return fits(link->kind, chain->is_there) && !is_late(chain, link, seq) &&
+           (is_forgotten(chain, seq) || wire_record_id_equal(link->base, chain->newest));
+}
+
+bool srv_chain_may_forget(const struct srv_chain *chain, uint64_t seq)
+{
+    return chain->first == NULL && is_forgotten(chain, seq);
+}
+
+srv_chain_verdict srv_chain_read(struct srv_chain *chain, const srv_link *link, uint64_t seq)
+{
+    struct srv_pending *first = chain->first;
+    const bool is_own = first != NULL && wire_record_id_equal(first->link.id, link->id);
+    if (!srv_chain_counts(chain, link, seq))
+        return is_own && is_late(chain, link, seq) ? SRV_CHAIN_LATE : SRV_CHAIN_VOID;
     chain->newest = link->id;
     chain->is_there = link->kind != WIRE_RECORD_GONE;
-    struct srv_pending *first = chain->first;
-    if (first == NULL || !wire_record_id_equal(first->link.id, link->id))
+    chain->ended = chain->is_there ? 0 : seq;
+    if (!is_own)
         return SRV_CHAIN_FOREIGN;
     chain->first = first->next;
     *(first->next != NULL ? &first->next->previous : &chain->last) = NULL;

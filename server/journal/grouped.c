@@ -411,13 +411,7 @@ static wire_record_id newest(struct srv_journal *journal, obb_str name)
 bool srv_grouped_create(struct srv_loop *loop, struct srv_backend *backend, uint64_t sync_ms,
                         struct srv_journal **out)
 {
-    static const struct srv_journal_calls calls = {.append = append,
-                                                   .forget = forget,
-                                                   .hurry = hurry,
-                                                   .state = state,
-                                                   .waiting = waiting,
-                                                   .newest = newest,
-                                                   .destroy = destroy};
+    static const struct srv_journal_calls calls = SRV_JOURNAL_CALLS;
     struct grouped *j = obb_calloc(1, sizeof *j);
     if (j == NULL)
         return false;

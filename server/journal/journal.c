@@ -16,6 +16,11 @@ wire_record_id srv_journal_newest(struct srv_journal *j, obb_str name)
     return j->calls->newest(j, name);
 }
 
+uint64_t srv_journal_seen(const struct srv_journal *j)
+{
+    return atomic_load_explicit(&j->seen, memory_order_relaxed);
+}
+
 void srv_journal_forget(struct srv_journal *j, uint64_t seq) { j->calls->forget(j, seq); }
 
 void srv_journal_hurry(struct srv_journal *j) { j->calls->hurry(j); }

@@ -39,6 +39,10 @@ uint64_t srv_journal_number(struct srv_journal *journal);
  * scene has. Zeroes: there is none, or nobody else writes to the log. */
 wire_record_id srv_journal_newest(struct srv_journal *journal, obb_str name);
 
+/* Returns the place up to which the log of many processes was read; 0: nobody else writes to the
+ * log. Any thread. */
+uint64_t srv_journal_seen(const struct srv_journal *journal);
+
 /* Records below `seq` are not needed any more. The journal removes them when it has time. */
 void srv_journal_forget(struct srv_journal *journal, uint64_t seq);
 

@@ -15,11 +15,19 @@ struct srv_journal_calls {
     void (*destroy)(struct srv_journal *journal);
 };
 
+/* A table of them: each kind gives its functions these names. */
+#define SRV_JOURNAL_CALLS                                                                       \
+    {                                                                                           \
+        .append = append, .forget = forget, .hurry = hurry, .state = state, .waiting = waiting, \
+        .newest = newest, .destroy = destroy                                                    \
+    }
+
 /* The first member of every kind. */
 struct srv_journal {
     const struct srv_journal_calls *calls;
     bool holds_pieces;
     uint64_t number; /* the last one of srv_journal_number */
+    _Atomic uint64_t seen;
     struct srv_journal_figures figures;
 };
 

@@ -16,7 +16,7 @@ enum {
     STUCK_LOOKS = 4,        /* so often nothing came, although there was more */
     HEARTBEAT_MS = 500,     /* of the consumer */
     ONE_TURN = 64,          /* messages that the loop takes at a time */
-    QUEUE_BYTES = 64 << 20, /* of messages that wait for the loop: the library then keeps them */
+    QUEUE_BYTES = 16 << 20, /* of messages that wait for the loop: the library then keeps them */
     TOKEN = 400
 };
 
@@ -113,14 +113,20 @@ static bool read_token(const char *token, char out[static 256], size_t *out_leng
 
 /* ---- For the loop ---------------------------------------------------------------------------- */
 
+static size_t bytes_of(const struct nats *s, const struct arrival *a)
+{
+    return a->message != NULL ? (size_t)s->n.natsMsg_GetDataLength(a->message) : 0;
+}
+
 static void free_arrival(struct nats *s, struct arrival *a)
 {
+    obb_budget_give(s->options.budget, sizeof *a + bytes_of(s, a));
     if (a->message != NULL)
         s->n.natsMsg_Destroy(a->message);
     obb_free(a);
 }
 
-/* Hands something to the loop. Under the lock. Returns false without memory. */
+/* Hands something to the loop, and counts it. Under the lock. Returns false without memory. */
 static bool hand_over(struct nats *s, struct arrival arrival)
 {
     struct arrival *a = obb_malloc(1, sizeof *a);
@@ -128,15 +134,11 @@ static bool hand_over(struct nats *s, struct arrival arrival)
         return false;
     *a = arrival;
     a->next = NULL;
+    obb_budget_charge(s->options.budget, sizeof *a + bytes_of(s, a));
     *s->last_arrival = a;
     s->last_arrival = &a->next;
     srv_bell_ring(s->bell);
     return true;
-}
-
-static size_t bytes_of(const struct nats *s, const struct arrival *a)
-{
-    return a->message != NULL ? (size_t)s->n.natsMsg_GetDataLength(a->message) : 0;
 }
 
 static struct arrival *take(struct nats *s)
@@ -468,7 +470,7 @@ static void *run_sender(void *context)
             s->last_departure = &s->first_departure;
         (void)pthread_mutex_unlock(&s->lock);
         send_one(s, d);
-        obb_free(d);
+        obb_budget_free(d);
         (void)pthread_mutex_lock(&s->lock);
     }
     (void)pthread_mutex_unlock(&s->lock);
@@ -490,7 +492,7 @@ static bool append(struct srv_stream *stream, obb_str name, uint64_t tag, obb_st
     struct nats *s = self(stream);
     if (!connected(stream))
         return false;
-    struct departure *d = obb_malloc(sizeof *d + bytes.length, 1);
+    struct departure *d = obb_budget_malloc(s->options.budget, 1, sizeof *d + bytes.length);
     if (d == NULL)
         return false;
     memcpy(d->subject, prefix, sizeof prefix);
@@ -547,7 +549,7 @@ static void close_stream(struct srv_stream *stream)
     (void)s->n.nats_CloseAndWait(0); /* no callback is under way any more */
     for (struct departure *d = s->first_departure, *next; d != NULL; d = next) {
         next = d->next;
-        obb_free(d);
+        obb_budget_free(d);
     }
     srv_bell_destroy(s->bell);
     (void)pthread_cond_destroy(&s->wake);

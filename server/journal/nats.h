@@ -16,6 +16,9 @@
 typedef struct srv_nats_options {
     struct srv_loop *loop;
     const struct srv_log *log;
+    /* Messages to send draw from it. Messages that wait for the loop count against it in any case.
+     * NULL: no limit. */
+    struct obb_budget *budget;
     const char *const *urls; /* nats://host:port or tls://host:port, without user and password */
     size_t url_count;        /* 1 to SRV_NATS_URLS */
     uint64_t replicas;       /* of the stream, if it is made */

@@ -9,11 +9,12 @@
 enum {
     MESSAGE_BYTES = 512 << 10,
     BUCKETS = 1024,
+    SWEPT = 16, /* buckets, at each look */
     PATIENCE_MS = 1000,
     LOOKS = 10, /* at what waits, while a message may be under way; a failed one rests as long */
     HURRY_MS = 2000,       /* at the end of the service */
     TURN_US = 500,         /* for which the loop judges and applies at a stretch */
-    INBOX_BYTES = 64 << 20 /* of messages that wait to be judged: then no more are taken */
+    INBOX_BYTES = 16 << 20 /* of messages that wait to be judged: then no more are taken */
 };
 
 /* A message that was read and is not judged yet. */
@@ -21,7 +22,7 @@ struct message {
     struct message *next;
     uint64_t seq;
     size_t judged; /* bytes of it */
-    obb_str bytes; /* owned */
+    obb_str bytes; /* in the same block */
 };
 
 /* A record of another process of which some slices were read. */
@@ -29,13 +30,14 @@ struct assembly {
     struct assembly *next;
     wire_record_id id;
     uint64_t slices;
+    uint64_t seq; /* the place of the last one */
     struct wire_buf bytes;
 };
 
 /* All about one name. */
 struct srv_strand {
     struct srv_strand *next; /* in its bucket */
-    char *name;              /* owned */
+    char *name;              /* in the same block */
     size_t name_length;
     struct srv_chain chain;
     struct message *first, *last; /* owned */
@@ -47,6 +49,7 @@ struct srv_strand {
     bool is_fresh; /* in the list of those of which messages were delivered */
 
     uint64_t flight; /* tag of the message that is under way; 0: none */
+    struct srv_strand *next_flight;
     uint64_t moved_ms;
     uint64_t retry_ms; /* nothing is sent before; 0: whenever */
     struct srv_strand *next_waiting, *previous_waiting;
@@ -64,6 +67,8 @@ struct shared {
     struct srv_timer *timer;
     struct srv_strand *buckets[BUCKETS];
     obb_hash_key key;
+    struct srv_strand *flights[BUCKETS]; /* those with a message under way, by its tag */
+    size_t swept;                        /* the next bucket that is swept */
     struct srv_strand *fresh;   /* those of which messages were delivered since the last rest */
     struct srv_strand *waiting; /* those with pending entries */
     size_t waiting_count;       /* entries */
@@ -90,6 +95,21 @@ static uint64_t now_ms(const struct shared *j) { return srv_loop_now_ms(j->optio
 /* Between two looks at what waits, and before a failed message is sent again. */
 static uint64_t rest_ms(const struct shared *j) { return j->options.patience_ms / LOOKS + 1; }
 
+/* Blocks of the heap that count against the budget in any case. */
+static void *charged_calloc(struct shared *j, size_t bytes)
+{
+    void *block = obb_calloc(1, bytes);
+    if (block != NULL)
+        obb_budget_charge(j->options.budget, bytes);
+    return block;
+}
+
+static void charged_free(struct shared *j, void *block, size_t bytes)
+{
+    obb_free(block);
+    obb_budget_give(j->options.budget, bytes);
+}
+
 /* ---- Names ----------------------------------------------------------------------------------- */
 
 static obb_str name_of(const struct srv_strand *s)
@@ -111,44 +131,64 @@ static struct srv_strand *strand_of(struct shared *j, obb_str name)
     struct srv_strand **place = place_of(j, name);
     if (*place != NULL)
         return *place;
-    struct srv_strand *s = obb_calloc(1, sizeof *s);
+    struct srv_strand *s = charged_calloc(j, sizeof *s + name.length);
     if (s == NULL)
         return NULL;
-    s->name = obb_malloc(name.length + 1, 1);
-    if (s->name == NULL) {
-        obb_free(s);
-        return NULL;
-    }
+    s->name = (char *)(s + 1);
     memcpy(s->name, name.bytes, name.length);
     s->name_length = name.length;
     *place = s;
     return s;
 }
 
-static void free_message(struct message *m) { obb_budget_free((void *)m); }
-
-/* No record of which slices were read can count any more. */
-static void drop_assemblies(struct srv_strand *s)
+static void free_message(struct shared *j, struct message *m)
 {
-    struct assembly *a = s->assemblies;
-    s->assemblies = NULL;
-    for (struct assembly *next; a != NULL; a = next) {
-        next = a->next;
-        wire_buf_fini(&a->bytes);
-        obb_free(a);
+    charged_free(j, m, sizeof *m + m->bytes.length);
+}
+
+static void drop_bytes(struct shared *j, struct wire_buf *bytes)
+{
+    obb_budget_give(j->options.budget, bytes->capacity);
+    wire_buf_fini(bytes);
+}
+
+/* Drops the slices whose last one stands before this place. */
+static void drop_assemblies(struct shared *j, struct srv_strand *s, uint64_t seq)
+{
+    struct assembly **place = &s->assemblies;
+    while (*place != NULL) {
+        struct assembly *a = *place;
+        if (a->seq >= seq) {
+            place = &a->next;
+            continue;
+        }
+        *place = a->next;
+        drop_bytes(j, &a->bytes);
+        charged_free(j, a, sizeof *a);
     }
 }
 
-static void free_strand(struct srv_strand *s)
+static void end_flight(struct shared *j, struct srv_strand *s)
+{
+    if (s->flight == 0)
+        return;
+    struct srv_strand **place = &j->flights[s->flight % BUCKETS];
+    while (*place != s)
+        place = &(*place)->next_flight;
+    *place = s->next_flight;
+    s->flight = 0;
+}
+
+static void free_strand(struct shared *j, struct srv_strand *s)
 {
     for (struct message *m = s->first, *next; m != NULL; m = next) {
         next = m->next;
-        free_message(m);
+        free_message(j, m);
     }
-    drop_assemblies(s);
-    wire_buf_fini(&s->applied);
-    obb_free(s->name);
-    obb_free(s);
+    end_flight(j, s);
+    drop_assemblies(j, s, UINT64_MAX);
+    drop_bytes(j, &s->applied);
+    charged_free(j, s, sizeof *s + s->name_length);
 }
 
 /* ---- Entries --------------------------------------------------------------------------------- */
@@ -205,6 +245,7 @@ static struct srv_entry **take_refused(struct shared *j, const struct srv_strand
 /* Takes out all pending entries and settles them, the newest first. The calls may append others. */
 static void settle_all(struct shared *j, struct srv_strand *s, srv_journal_status status)
 {
+    end_flight(j, s);
     struct srv_entry *list = NULL, **end = take_refused(j, s, &list);
     for (struct srv_pending *p; (p = srv_chain_revert(&s->chain)) != NULL;) {
         struct srv_entry *entry = entry_of(p);
@@ -224,9 +265,9 @@ static void settle_all(struct shared *j, struct srv_strand *s, srv_journal_statu
 /* ---- Sending --------------------------------------------------------------------------------- */
 
 /* Lets everything pending of a name be sent once more. */
-static void rewind_strand(struct srv_strand *s)
+static void rewind_strand(struct shared *j, struct srv_strand *s)
 {
-    s->flight = 0;
+    end_flight(j, s);
     for (struct srv_pending *p = s->chain.first; p != NULL; p = p->next) {
         entry_of(p)->sent = false;
         entry_of(p)->slices = 0;
@@ -281,11 +322,13 @@ static void send(struct shared *j, struct srv_strand *s)
     if (!write_message(j, s))
         return;
     s->flight = ++j->tag;
+    s->next_flight = j->flights[s->flight % BUCKETS];
+    j->flights[s->flight % BUCKETS] = s;
     s->moved_ms = now_ms(j);
     const obb_str bytes = {.bytes = j->message.bytes, .length = j->message.length};
     if (j->message.failed ||
         !j->options.stream->append(j->options.stream, name_of(s), s->flight, bytes)) {
-        rewind_strand(s);
+        rewind_strand(j, s);
         s->retry_ms = now_ms(j) + rest_ms(j);
         return;
     }
@@ -297,19 +340,49 @@ static void send(struct shared *j, struct srv_strand *s)
 static void on_appended(void *context, uint64_t tag, bool known)
 {
     struct shared *j = context;
-    struct srv_strand *s = j->waiting;
+    struct srv_strand *s = j->flights[tag % BUCKETS];
     while (s != NULL && s->flight != tag)
-        s = s->next_waiting;
+        s = s->next_flight;
     if (s == NULL)
         return; /* of a message that was given up, or that the log has shown already */
-    s->flight = 0;
+    end_flight(j, s);
     s->moved_ms = now_ms(j);
     if (!known) {
-        rewind_strand(s);
+        rewind_strand(j, s);
         s->retry_ms = now_ms(j) + rest_ms(j);
         add_to(&j->journal.figures.failures, 1);
     }
     send(j, s);
+}
+
+/* Returns whether nothing of the strand is needed any more. */
+static bool is_idle(const struct shared *j, const struct srv_strand *s)
+{
+    return srv_chain_may_forget(&s->chain, j->journal.seen) && s->first == NULL &&
+           s->assemblies == NULL && !s->applies && !s->is_fresh;
+}
+
+/* Forgets the names of some buckets that the rule does not need any more, and slices whose record
+ * comes too late. */
+static void sweep(struct shared *j)
+{
+    const uint64_t seen = j->journal.seen;
+    if (j->refused.first != NULL) /* their strands are needed */
+        return;
+    for (size_t i = 0; i < SWEPT; i++) {
+        struct srv_strand **place = &j->buckets[j->swept++ % BUCKETS];
+        while (*place != NULL) {
+            struct srv_strand *s = *place;
+            if (seen > SRV_CHAIN_WINDOW && s->first == NULL)
+                drop_assemblies(j, s, seen - SRV_CHAIN_WINDOW);
+            if (!is_idle(j, s)) {
+                place = &s->next;
+                continue;
+            }
+            *place = s->next;
+            free_strand(j, s);
+        }
+    }
 }
 
 /* Sends again whatever makes no progress, and gives up what waits too long at the end. */
@@ -322,13 +395,14 @@ static void on_timer(void *context)
         const uint64_t still_ms = now - s->moved_ms;
         /* what is said to be in the log may take twice as long to be shown */
         if (still_ms >= (s->flight != 0 ? 1U : 2U) * j->options.patience_ms) {
-            rewind_strand(s);
+            rewind_strand(j, s);
             s->moved_ms = now;
         }
         send(j, s);
     }
     while (j->hurry_ms != 0 && now >= j->hurry_ms && j->waiting != NULL)
         settle_all(j, j->waiting, SRV_JOURNAL_UNKNOWN);
+    sweep(j);
 }
 
 /* ---- Reading --------------------------------------------------------------------------------- */
@@ -357,14 +431,18 @@ static struct assembly *assembly_of(struct srv_strand *s, wire_record_id id)
     return a;
 }
 
-/* Puts a slice of a foreign record to those before it. Returns false without memory. *out_whole: it
- * was the last one, and all are there: s->applied then holds the record. */
-static bool assemble(struct srv_strand *s, const wire_slice *slice, bool *out_whole)
+/* Puts a slice to those before it, of which the last one must not stand too far behind. Returns
+ * false without memory. *out_whole: it was the last one, and all are there: s->applied then holds
+ * the record. */
+static bool assemble(struct shared *j, struct srv_strand *s, const wire_slice *slice, uint64_t seq,
+                     bool *out_whole)
 {
+    if (seq > SRV_CHAIN_WINDOW)
+        drop_assemblies(j, s, seq - SRV_CHAIN_WINDOW);
     struct assembly *a = assembly_of(s, slice->id);
     *out_whole = false;
     if (a == NULL && slice->number == 0) {
-        a = obb_calloc(1, sizeof *a);
+        a = charged_calloc(j, sizeof *a);
         if (a == NULL)
             return false;
         a->id = slice->id;
@@ -373,41 +451,64 @@ static bool assemble(struct srv_strand *s, const wire_slice *slice, bool *out_wh
     }
     if (a == NULL || a->slices != slice->number)
         return true; /* a slice that came again, or whose first one does not count */
+    const size_t before = a->bytes.capacity;
     wire_buf_append(&a->bytes, slice->bytes.bytes, slice->bytes.length);
+    obb_budget_charge(j->options.budget, a->bytes.capacity - before);
     a->slices++;
+    a->seq = seq;
     if (a->bytes.failed || a->slices < slice->count)
         return !a->bytes.failed;
-    wire_buf_fini(&s->applied);
+    drop_bytes(j, &s->applied);
     s->applied = a->bytes;
     a->bytes = (struct wire_buf){0};
     *out_whole = true;
     return true;
 }
 
+/* Reads what the rule needs of a whole record. Returns false if the bytes are damaged. */
+static bool read_link(obb_str bytes, srv_link *out)
+{
+    wire_record record;
+    if (wire_record_head(bytes, &record) != OBB_OK)
+        return false;
+    *out =
+        (srv_link){.kind = record.kind, .id = record.id, .base = record.base, .seen = record.seen};
+    return true;
+}
+
 /* Reads what the rule needs of a record, or of the last slice of one. *out_whole: there is a record
  * to judge; *bytes are those of it if it had slices. Returns false if the bytes are damaged, or
  * without memory. */
-static bool read_link(struct srv_strand *s, obb_str *bytes, srv_link *out, bool *out_whole)
+static bool read_next(struct shared *j, struct srv_strand *s, obb_str *bytes, srv_link *out,
+                      bool *out_whole)
 {
-    wire_record record;
+    const uint64_t seq = s->first->seq;
     wire_slice slice;
-    *out_whole = true;
-    if (!wire_slice_is(*bytes)) {
-        const bool good = wire_record_head(*bytes, &record) == OBB_OK;
-        *out = (srv_link){.kind = record.kind, .id = record.id, .base = record.base};
-        return good;
-    }
+    *out_whole = !wire_slice_is(*bytes);
+    if (*out_whole)
+        return read_link(*bytes, out);
     if (wire_slice_read(*bytes, &slice) != OBB_OK)
         return false;
-    *out = (srv_link){.kind = slice.kind, .id = slice.id, .base = slice.base};
-    *out_whole = false;
-    if (!srv_chain_counts(&s->chain, out))
+    /* whether it comes too late is seen when it is whole */
+    *out = (srv_link){.kind = slice.kind, .id = slice.id, .base = slice.base, .seen = seq};
+    if (!srv_chain_counts(&s->chain, out, seq))
         return true;
-    if (!assemble(s, &slice, out_whole))
+    if (!assemble(j, s, &slice, seq, out_whole))
         return false;
-    if (*out_whole)
-        *bytes = (obb_str){.bytes = s->applied.bytes, .length = s->applied.length};
-    return true;
+    if (!*out_whole)
+        return true;
+    *bytes = (obb_str){.bytes = s->applied.bytes, .length = s->applied.length};
+    return read_link(*bytes, out);
+}
+
+/* Takes back all entries of a strand that wait. If a foreign record came first, it is applied
+ * meanwhile, and so is all that was read behind it. Only then do the entries begin again. */
+static void supersede(struct shared *j, struct srv_strand *s)
+{
+    rewind_strand(j, s);
+    s->judges = false;
+    settle_all(j, s, SRV_JOURNAL_SUPERSEDED);
+    s->judges = true;
 }
 
 /* Judges the next record of the first message. */
@@ -417,7 +518,7 @@ static void judge_one(struct shared *j, struct srv_strand *s)
     obb_str rest = {m->bytes.bytes + m->judged, m->bytes.length - m->judged}, one;
     srv_link link;
     bool whole = true;
-    if (!wire_record_next(&rest, &one) || !read_link(s, &one, &link, &whole)) {
+    if (!wire_record_next(&rest, &one) || !read_next(j, s, &one, &link, &whole)) {
         lose(j, "a record of the log is damaged, or a newer obbd wrote it, or there is no memory");
         return;
     }
@@ -425,20 +526,24 @@ static void judge_one(struct shared *j, struct srv_strand *s)
     if (!whole)
         return;
     struct srv_pending *first = s->chain.first;
-    const srv_chain_verdict verdict = srv_chain_read(&s->chain, &link);
-    if (verdict == SRV_CHAIN_VOID) {
+    const srv_chain_verdict verdict = srv_chain_read(&s->chain, &link, m->seq);
+    if (verdict == SRV_CHAIN_VOID || verdict == SRV_CHAIN_LATE) {
         add_to(&j->journal.figures.voided, 1);
+        drop_bytes(j, &s->applied);
+        if (verdict == SRV_CHAIN_LATE)
+            supersede(j, s);
         return;
     }
     s->moved_ms = now_ms(j);
-    drop_assemblies(s);
+    drop_assemblies(j, s, UINT64_MAX);
     add_to(&j->journal.figures.records, 1);
     if (verdict == SRV_CHAIN_OWN) {
         struct srv_entry *entry = entry_of(first);
         j->waiting_count--;
         note_waiting(j, s);
         if (s->chain.first == NULL || !entry_of(s->chain.first)->sent)
-            s->flight = 0; /* the log has shown all that was sent */
+            end_flight(j, s); /* the log has shown all that was sent */
+        drop_bytes(j, &s->applied);
         entry->seq = m->seq;
         settle(entry, SRV_JOURNAL_OK);
         return;
@@ -447,12 +552,7 @@ static void judge_one(struct shared *j, struct srv_strand *s)
     add_to(&j->journal.figures.conflicts, s->chain.first != NULL);
     const srv_foreign foreign = {.name = name_of(s), .seq = m->seq, .bytes = one};
     j->options.foreign(j->options.context, &foreign);
-    rewind_strand(s);
-    /* While the entries are taken back, the foreign record is applied, and so is all that was read
-     * behind it. Only then do the entries begin again. */
-    s->judges = false;
-    settle_all(j, s, SRV_JOURNAL_SUPERSEDED);
-    s->judges = true;
+    supersede(j, s);
 }
 
 /* Puts a strand among those that are judged in the next turn. */
@@ -475,7 +575,7 @@ static void pop_message(struct shared *j, struct srv_strand *s)
         s->last = NULL;
     j->unjudged--;
     j->inbox -= m->bytes.length;
-    free_message(m);
+    free_message(j, m);
     if (was_full && j->inbox < INBOX_BYTES)
         j->options.stream->resume(j->options.stream);
 }
@@ -510,9 +610,10 @@ static void on_delivered(void *context, obb_str name, uint64_t seq, obb_str byte
     if (j->is_lost)
         return;
     struct srv_strand *s = strand_of(j, name);
-    struct message *m = obb_budget_calloc(j->options.budget, 1, sizeof *m + bytes.length);
+    struct message *m = charged_calloc(j, sizeof *m + bytes.length);
     if (s == NULL || m == NULL) {
-        obb_budget_free(m);
+        if (m != NULL)
+            charged_free(j, m, sizeof *m + bytes.length);
         lose(j, "there is not enough memory to follow the log");
         return;
     }
@@ -521,6 +622,7 @@ static void on_delivered(void *context, obb_str name, uint64_t seq, obb_str byte
     m->seq = seq;
     *(s->last != NULL ? &s->last->next : &s->first) = m;
     s->last = m;
+    j->journal.seen = seq;
     j->unjudged++;
     j->inbox += bytes.length;
     add_fresh(j, s);
@@ -563,7 +665,7 @@ void srv_shared_applied(struct srv_journal *journal, obb_str name)
     struct srv_strand *s = *place_of(j, name);
     assert(s != NULL && s->applies);
     s->applies = false;
-    wire_buf_fini(&s->applied);
+    drop_bytes(j, &s->applied);
     if (!s->judges && srv_clock() >= j->turn_end)
         begin_turn(j);
     judge(j, s);
@@ -638,7 +740,7 @@ static size_t waiting(struct srv_journal *journal) { return self(journal)->waiti
 static wire_record_id newest(struct srv_journal *journal, obb_str name)
 {
     const struct srv_strand *s = *place_of(self(journal), name);
-    return s != NULL ? srv_chain_end(&s->chain) : (wire_record_id){0};
+    return s != NULL ? srv_chain_end(&s->chain, journal->seen) : (wire_record_id){0};
 }
 
 static void destroy(struct srv_journal *journal)
@@ -649,7 +751,7 @@ static void destroy(struct srv_journal *journal)
         for (struct srv_strand *s = j->buckets[i], *next; s != NULL; s = next) {
             next = s->next;
             assert(s->chain.first == NULL);
-            free_strand(s);
+            free_strand(j, s);
         }
     wire_buf_fini(&j->message);
     srv_timer_destroy(j->timer);
@@ -659,13 +761,7 @@ static void destroy(struct srv_journal *journal)
 
 bool srv_shared_create(const srv_shared_options *options, struct srv_journal **out)
 {
-    static const struct srv_journal_calls calls = {.append = append,
-                                                   .forget = forget,
-                                                   .hurry = hurry,
-                                                   .state = state,
-                                                   .waiting = waiting,
-                                                   .newest = newest,
-                                                   .destroy = destroy};
+    static const struct srv_journal_calls calls = SRV_JOURNAL_CALLS;
     struct shared *j = obb_calloc(1, sizeof *j);
     if (j == NULL)
         return false;

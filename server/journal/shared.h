@@ -14,6 +14,8 @@
  * A record is judged once the foreign record before it of that scene is applied. So what counts and
  * what the store holds never differ between two steps of the loop.
  *
+ * The end of a scene is forgotten after a while, as the rule says, with all that is kept of it.
+ *
  * While the log cannot be reached, new entries fail at once, and nothing of them is ever sent.
  * Entries that were sent before wait until the log has decided. */
 #ifndef SRV_SHARED_H
@@ -33,7 +35,9 @@ typedef struct srv_foreign {
 typedef struct srv_shared_options {
     struct srv_loop *loop;
     struct srv_stream *stream; /* the journal's once it is created */
-    struct obb_budget *budget; /* what waits to be judged draws from it; NULL: no limit */
+    /* Whatever is kept of the log counts against it, also beyond its limit: messages and slices
+     * that wait to be judged, and names. So less is left for others, and the following goes on. */
+    struct obb_budget *budget; /* NULL: nothing is counted */
     size_t message_bytes;      /* the longest message, about; 0: 512 KiB */
     uint64_t patience_ms;      /* a message nothing is heard of for so long may be lost; 0: 1,000 */
     /* Applies a record. Calls srv_shared_applied, now or later; not before the entries of the scene

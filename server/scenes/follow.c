@@ -2,7 +2,10 @@
 
 #include <stdio.h>
 
-enum { RETRY_MS = 100 };
+enum {
+    RETRY_MS = 100,
+    READ_FACTOR = 8 /* a record that is read takes about so many times its bytes */
+};
 
 /* A record on its way through the writer. */
 struct srv_following {
@@ -10,6 +13,7 @@ struct srv_following {
     struct srv_follower *follower;
     srv_foreign record;
     struct obb_arena arena;
+    size_t charged; /* of the writer's budget, in any case: what was asked of others must go on */
     struct srv_following *next;
 };
 
@@ -18,6 +22,7 @@ static void begin(struct srv_follower *follower, struct srv_following *f);
 static void free_following(struct srv_following *f)
 {
     obb_arena_fini(&f->arena);
+    obb_budget_give(f->follower->writer->budget, f->charged);
     obb_free(f);
 }
 
@@ -97,6 +102,8 @@ void srv_follow(struct srv_follower *follower, const srv_foreign *record)
     }
     f->follower = follower;
     f->record = *record;
+    f->charged = sizeof *f + READ_FACTOR * record->bytes.length;
+    obb_budget_charge(follower->writer->budget, f->charged);
     obb_arena_init(&f->arena);
     srv_drain_hold(follower->drain);
     begin(follower, f);

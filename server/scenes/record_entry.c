@@ -11,7 +11,10 @@ struct srv_record_entry *srv_record_entry_create(const wire_record *record, obb_
     r->entry = (struct srv_entry){.kind = gone ? SRV_ENTRY_GONE : SRV_ENTRY_RECORD,
                                   .scene = scene,
                                   .number = record->effects.moment.revision,
-                                  .link = {record->kind, record->id, record->base},
+                                  .link = {.kind = record->kind,
+                                           .id = record->id,
+                                           .base = record->base,
+                                           .seen = record->seen},
                                   .name = name};
     r->bytes.budget = budget;
     wire_record_write(record, dimensions, &r->bytes);

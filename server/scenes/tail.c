@@ -92,6 +92,7 @@ struct srv_record_entry *srv_tails_encode(struct srv_tails *tails, const struct 
         whole.base = tail->newest;
     whole.base_revision = effects->moment.revision - effects->appends;
     whole.base_id = effects->first_id;
+    whole.seen = srv_journal_seen(tails->journal);
     return srv_record_entry_create(&whole, obb_scene_name(scene), number, dimensions,
                                    tails->budget);
 }

@@ -15,7 +15,7 @@ static srv_chain_verdict reads(struct srv_chain *chain, wire_record_kind kind, w
                                wire_record_id base)
 {
     const srv_link link = {.kind = kind, .id = id, .base = base};
-    return srv_chain_read(chain, &link);
+    return srv_chain_read(chain, &link, 1);
 }
 
 static bool appends(struct srv_chain *chain, struct srv_pending *pending, wire_record_kind kind,
@@ -57,7 +57,7 @@ START_TEST(what_is_written_ahead_counts_in_order_or_not_at_all)
     ck_assert(!appends(&chain, &p[0], WIRE_RECORD_COMMIT, a1, none));
     ck_assert(!appends(&chain, &p[0], WIRE_RECORD_MADE, a1, b1));
     ck_assert(appends(&chain, &p[0], WIRE_RECORD_MADE, a1, none));
-    ck_assert(wire_record_id_equal(srv_chain_end(&chain), a1));
+    ck_assert(wire_record_id_equal(srv_chain_end(&chain, 1), a1));
     ck_assert(!appends(&chain, &late, WIRE_RECORD_MADE, a2, a1)); /* it will be there */
     ck_assert(appends(&chain, &p[1], WIRE_RECORD_COMMIT, a2, a1));
     ck_assert(!appends(&chain, &late, WIRE_RECORD_COMMIT, a3, a1)); /* not behind the last one */
@@ -72,7 +72,7 @@ START_TEST(what_is_written_ahead_counts_in_order_or_not_at_all)
     ck_assert_ptr_eq(srv_chain_revert(&chain), &p[2]); /* the newest first */
     ck_assert_ptr_eq(srv_chain_revert(&chain), &p[1]);
     ck_assert_ptr_null(srv_chain_revert(&chain));
-    ck_assert(wire_record_id_equal(srv_chain_end(&chain), b1));
+    ck_assert(wire_record_id_equal(srv_chain_end(&chain, 1), b1));
     ck_assert(appends(&chain, &p[0], WIRE_RECORD_COMMIT, b2, b1));
     ck_assert_int_eq(reads(&chain, WIRE_RECORD_COMMIT, b2, b1), SRV_CHAIN_OWN);
     ck_assert(chain.first == NULL && chain.last == NULL);
@@ -95,14 +95,48 @@ START_TEST(who_begins_later_reads_on_where_the_state_ends)
 }
 END_TEST
 
+/* The end of a scene is forgotten at a place of the log that is the same for all who read it,
+ * whether they still know of the end or not. */
+START_TEST(an_end_is_forgotten_and_what_comes_late_does_not_count)
+{
+    const uint64_t end = 10, last = end + SRV_CHAIN_WINDOW;
+    const srv_link gone = {.kind = WIRE_RECORD_GONE, .id = a2, .base = a1},
+                   right = {.kind = WIRE_RECORD_MADE, .id = b1, .base = a2, .seen = last},
+                   wrong = {.kind = WIRE_RECORD_MADE, .id = b1, .base = none, .seen = last},
+                   late = {.kind = WIRE_RECORD_MADE, .id = a1, .base = none, .seen = end};
+    struct srv_chain chain = {.newest = a1, .is_there = true}, fresh = {.is_there = false};
+    struct srv_pending pending;
+    ck_assert(!srv_chain_may_forget(&chain, UINT64_MAX)); /* there is a scene */
+    ck_assert_int_eq(srv_chain_read(&chain, &gone, end), SRV_CHAIN_FOREIGN);
+    ck_assert(!srv_chain_may_forget(&chain, last) && srv_chain_may_forget(&chain, last + 1));
+    ck_assert(srv_chain_counts(&chain, &right, last) && !srv_chain_counts(&chain, &wrong, last));
+    ck_assert(wire_record_id_equal(srv_chain_end(&chain, last), a2));
+    struct srv_chain *const both[] = {&chain, &fresh};
+    for (size_t i = 0; i < 2; i++) {
+        ck_assert(!srv_chain_counts(both[i], &right, last + 1));
+        ck_assert(srv_chain_counts(both[i], &wrong, last + 1));
+        ck_assert(!wire_record_id_is(srv_chain_end(both[i], last + 1)));
+        ck_assert(!srv_chain_counts(both[i], &late, last + 1));
+    }
+    ck_assert(srv_chain_append(&fresh, &pending, &late));
+    ck_assert(!srv_chain_may_forget(&fresh, last + 1)); /* something waits */
+    ck_assert_int_eq(srv_chain_read(&fresh, &late, last + 1), SRV_CHAIN_LATE);
+    ck_assert_ptr_eq(srv_chain_revert(&fresh), &pending);
+    ck_assert_int_eq(srv_chain_read(&fresh, &late, last + 1), SRV_CHAIN_VOID);
+    ck_assert_int_eq(srv_chain_read(&fresh, &wrong, last + 1), SRV_CHAIN_FOREIGN);
+    ck_assert_uint_eq(fresh.ended, 0);
+}
+END_TEST
+
 /* ---- Many processes over one log ------------------------------------------------------------- */
 
 enum {
     NODES = 4,
-    NAMES = 3,
-    AHEAD = 24,  /* records that a node has under way about one name, at most */
-    FLIGHTS = 6, /* messages of a node that have not reached the log */
-    GROUP = 8    /* records of a message */
+    NAMES = 4,                      /* the last one is used seldom, and ends often */
+    PLACES = SRV_CHAIN_WINDOW / 80, /* of the log, that a record takes */
+    AHEAD = 24,                     /* records that a node has under way about one name, at most */
+    FLIGHTS = 6,                    /* messages of a node that have not reached the log */
+    GROUP = 8                       /* records of a message */
 };
 
 /* A record, with what it does: the value of its name was `before` and is `after`. */
@@ -123,13 +157,13 @@ static struct {
     size_t count, room;
     struct {
         wire_record_id newest;
-        uint64_t value;
+        uint64_t value, ended;
     } model[NAMES];
     /* A state that somebody wrote down, for those who begin. */
     struct {
         size_t at;
         wire_record_id newest[NAMES];
-        uint64_t value[NAMES];
+        uint64_t value[NAMES], ended[NAMES];
     } snapshot;
 } world = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -161,6 +195,7 @@ struct node {
     size_t ops, op_room;
     uint64_t number; /* of the node */
     size_t own_read, foreign_read, void_read, again, restarts, repeats, lost;
+    size_t late, forgotten;
 };
 
 static uint64_t mixed(uint64_t before, uint64_t op)
@@ -178,16 +213,19 @@ static void reach_log(const struct record *record)
         ck_assert_ptr_nonnull(world.lines);
     }
     const srv_link *link = &record->link;
+    const uint64_t seq = (world.count + 1) * PLACES, ended = world.model[record->name].ended;
     bool counts = link->base.writer == world.model[record->name].newest.writer &&
                   link->base.counter == world.model[record->name].newest.counter;
     if (world.model[record->name].value == 0)
-        counts = counts && link->kind == WIRE_RECORD_MADE;
+        counts = link->kind == WIRE_RECORD_MADE && seq - link->seen <= SRV_CHAIN_WINDOW &&
+                 (seq - ended > SRV_CHAIN_WINDOW ? link->base.counter == 0 : counts);
     else
         counts = counts && link->kind != WIRE_RECORD_MADE;
     if (counts) { /* whoever wrote it had seen just this state */
         ck_assert_uint_eq(record->before, world.model[record->name].value);
         world.model[record->name].newest = link->id;
         world.model[record->name].value = record->after;
+        world.model[record->name].ended = record->after == 0 ? seq : 0;
     }
     world.lines[world.count++] = (struct line){
         .record = *record, .counts = counts, .value = world.model[record->name].value};
@@ -204,7 +242,7 @@ static void prepare(struct node *n, size_t name, uint64_t op)
     struct strand *s = &n->strands[name];
     struct own *own = calloc(1, sizeof *own);
     ck_assert_ptr_nonnull(own);
-    const bool ends = s->tail != 0 && test_below(&n->rng, 20) == 0;
+    const bool ends = s->tail != 0 && test_below(&n->rng, name == NAMES - 1 ? 2 : 20) == 0;
     *own = (struct own){
         .record = {
             .name = name, .op = op, .before = s->tail, .after = ends ? 0 : mixed(s->tail, op)}};
@@ -212,7 +250,8 @@ static void prepare(struct node *n, size_t name, uint64_t op)
                                           : ends       ? WIRE_RECORD_GONE
                                                        : WIRE_RECORD_COMMIT,
                                   .id = {n->writer, ++n->counter},
-                                  .base = srv_chain_end(&s->chain)};
+                                  .base = srv_chain_end(&s->chain, n->at * PLACES),
+                                  .seen = n->at * PLACES};
     ck_assert(srv_chain_append(&s->chain, &own->pending, &own->record.link));
     s->tail = own->record.after;
     s->own[s->count++] = own;
@@ -220,7 +259,7 @@ static void prepare(struct node *n, size_t name, uint64_t op)
 
 static void begin_op(struct node *n)
 {
-    const size_t name = test_below(&n->rng, NAMES);
+    const size_t name = test_below(&n->rng, 100) == 0 ? NAMES - 1 : test_below(&n->rng, NAMES - 1);
     if (n->strands[name].count == AHEAD)
         return;
     if (n->ops == n->op_room) {
@@ -310,8 +349,8 @@ static void read_log(struct node *n)
     n->at++;
     const struct record *record = &line.record;
     struct strand *s = &n->strands[record->name];
-    const srv_chain_verdict verdict = srv_chain_read(&s->chain, &record->link);
-    ck_assert_int_eq(verdict != SRV_CHAIN_VOID, line.counts);
+    const srv_chain_verdict verdict = srv_chain_read(&s->chain, &record->link, n->at * PLACES);
+    ck_assert_int_eq(verdict == SRV_CHAIN_OWN || verdict == SRV_CHAIN_FOREIGN, line.counts);
     if (verdict == SRV_CHAIN_OWN) {
         ck_assert_uint_eq(s->own[0]->record.op, record->op);
         set_outcome(n, record->op, GOOD);
@@ -322,11 +361,26 @@ static void read_log(struct node *n)
     } else if (verdict == SRV_CHAIN_FOREIGN) {
         s->value = record->after;
         take_back(n, record->name, REFUSED);
+    } else if (verdict == SRV_CHAIN_LATE) {
+        take_back(n, record->name, REFUSED);
     }
+    n->late += verdict == SRV_CHAIN_LATE;
     n->own_read += verdict == SRV_CHAIN_OWN;
     n->foreign_read += verdict == SRV_CHAIN_FOREIGN;
     n->void_read += verdict == SRV_CHAIN_VOID;
     ck_assert_uint_eq(s->value, line.value);
+}
+
+/* Forgets whatever may be forgotten: each node at moments of its own. */
+static void forget(struct node *n)
+{
+    for (size_t i = 0; i < NAMES; i++) {
+        struct strand *s = &n->strands[i];
+        if (!srv_chain_may_forget(&s->chain, n->at * PLACES))
+            continue;
+        n->forgotten += s->chain.ended != 0;
+        s->chain = (struct srv_chain){.is_there = false};
+    }
 }
 
 /* Writes the node's state down for others. */
@@ -338,6 +392,7 @@ static void write_snapshot(const struct node *n)
         for (size_t i = 0; i < NAMES; i++) {
             world.snapshot.newest[i] = n->strands[i].chain.newest;
             world.snapshot.value[i] = n->strands[i].value;
+            world.snapshot.ended[i] = n->strands[i].chain.ended;
         }
     }
     (void)pthread_mutex_unlock(&world.lock);
@@ -353,8 +408,9 @@ static void restart(struct node *n)
     for (size_t i = 0; i < NAMES; i++) {
         struct strand *s = &n->strands[i];
         s->value = s->tail = world.snapshot.value[i];
-        s->chain =
-            (struct srv_chain){.newest = world.snapshot.newest[i], .is_there = s->value != 0};
+        s->chain = (struct srv_chain){.newest = world.snapshot.newest[i],
+                                      .is_there = s->value != 0,
+                                      .ended = world.snapshot.ended[i]};
     }
     (void)pthread_mutex_unlock(&world.lock);
     n->writer = test_random(&n->rng);
@@ -379,6 +435,8 @@ static void step(struct node *n)
         write_snapshot(n);
     else if (what < 430 && test_below(&n->rng, 20) == 0)
         restart(n);
+    else if (what < 440)
+        forget(n);
     else
         for (size_t i = test_below(&n->rng, 12); i > 0; i--)
             read_log(n);
@@ -457,7 +515,9 @@ static void judge_world(size_t steps)
         }
         for (size_t k = 0; k < NAMES; k++) {
             ck_assert_uint_eq(n->strands[k].value, world.model[k].value);
-            ck_assert(wire_record_id_equal(n->strands[k].chain.newest, world.model[k].newest));
+            const struct srv_chain *chain = &n->strands[k].chain;
+            ck_assert(wire_record_id_equal(chain->newest, world.model[k].newest) ||
+                      srv_chain_may_forget(chain, n->at * PLACES));
         }
         all.own_read += n->own_read;
         all.foreign_read += n->foreign_read;
@@ -465,14 +525,17 @@ static void judge_world(size_t steps)
         all.restarts += n->restarts;
         all.repeats += n->repeats;
         all.lost += n->lost;
+        all.late += n->late;
+        all.forgotten += n->forgotten;
         free(times[i]);
         free(nodes[i].outcomes);
     }
     printf("%zu steps: %zu records in the log, %zu of them void; %zu ops good, %zu refused, %zu "
            "unknown, of which %zu counted; read %zu own, %zu of others; %zu prepared again, %zu "
-           "sent again, %zu messages lost, %zu restarts\n",
+           "sent again, %zu messages lost, %zu restarts, %zu ends forgotten, %zu scenes too late\n",
            steps, world.count, void_lines, good, refused, unknown, unknown_there, all.own_read,
-           all.foreign_read, all.again, all.repeats, all.lost, all.restarts);
+           all.foreign_read, all.again, all.repeats, all.lost, all.restarts, all.forgotten,
+           all.late);
     ck_assert_uint_gt(good, steps / 100);
     ck_assert_uint_gt(void_lines, steps / 100);
     ck_assert_uint_gt(refused, steps / 10000);
@@ -481,6 +544,8 @@ static void judge_world(size_t steps)
     ck_assert_uint_gt(all.restarts, 2);
     ck_assert_uint_gt(all.repeats, steps / 10000);
     ck_assert_uint_gt(all.lost, steps / 1000);
+    ck_assert_uint_gt(all.forgotten, 2);
+    ck_assert_uint_gt(all.late, 2);
 }
 
 START_TEST(all_who_read_the_log_come_to_the_same)
@@ -527,6 +592,7 @@ int main(void)
     tcase_add_test(tc, a_record_counts_if_it_follows_the_newest_one_that_counts);
     tcase_add_test(tc, what_is_written_ahead_counts_in_order_or_not_at_all);
     tcase_add_test(tc, who_begins_later_reads_on_where_the_state_ends);
+    tcase_add_test(tc, an_end_is_forgotten_and_what_comes_late_does_not_count);
     tcase_add_test(tc, all_who_read_the_log_come_to_the_same);
     tcase_add_test(tc, writers_on_threads_of_their_own_come_to_the_same);
     suite_add_tcase(suite, tc);

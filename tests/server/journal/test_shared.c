@@ -15,7 +15,7 @@ static struct srv_journal *journal;
 static struct {
     struct srv_stream stream; /* first */
     struct srv_stream_calls calls;
-    bool away, closed;
+    bool away, full, closed;
     struct {
         char name[8];
         uint64_t tag;
@@ -44,7 +44,7 @@ static size_t records_of(obb_str bytes)
 static bool log_append(struct srv_stream *stream, obb_str name, uint64_t tag, obb_str bytes)
 {
     (void)stream;
-    if (the_log.away)
+    if (the_log.away || the_log.full)
         return false;
     ck_assert_uint_lt(the_log.count, MOST);
     (void)snprintf(the_log.sent[the_log.count].name, 8, "%.*s", (int)name.length, name.bytes);
@@ -83,18 +83,42 @@ static void acknowledge(size_t n, bool known)
     the_log.calls.appended(the_log.calls.context, the_log.sent[n].tag, known);
 }
 
+static void show_bytes(const char *name, struct wire_buf *bytes)
+{
+    the_log.calls.delivered(the_log.calls.context, obb_str_of(name), ++the_log.seq,
+                            (obb_str){.bytes = bytes->bytes, .length = bytes->length});
+    the_log.calls.rest(the_log.calls.context);
+    wire_buf_fini(bytes);
+}
+
 /* Shows a record of somebody else. */
 static void show_foreign(const char *name, wire_record record)
 {
     struct wire_buf bytes = {0};
     wire_record_write(&record, 3, &bytes);
-    the_log.calls.delivered(the_log.calls.context, obb_str_of(name), ++the_log.seq,
-                            (obb_str){.bytes = bytes.bytes, .length = bytes.length});
-    the_log.calls.rest(the_log.calls.context);
-    wire_buf_fini(&bytes);
+    show_bytes(name, &bytes);
+}
+
+/* Shows a slice of a record of somebody else. */
+static void show_slice(const char *name, const wire_record *record, uint64_t number, uint64_t count)
+{
+    struct wire_buf whole = {0}, bytes = {0};
+    wire_record_write(record, 3, &whole);
+    const size_t from = whole.length * number / count, end = whole.length * (number + 1) / count;
+    const wire_slice slice = {.kind = record->kind,
+                              .id = record->id,
+                              .base = record->base,
+                              .number = number,
+                              .count = count,
+                              .bytes = {whole.bytes + from, end - from}};
+    wire_slice_write(&slice, &bytes);
+    show_bytes(name, &bytes);
+    wire_buf_fini(&whole);
 }
 
 /* ---- Entries --------------------------------------------------------------------------------- */
+
+static struct obb_budget budget; /* it is full from the beginning */
 
 static char story[1000]; /* what the journal has told, in order */
 
@@ -198,8 +222,10 @@ static void setup(void)
                                          .connected = log_connected,
                                          .close = log_close};
     ck_assert(srv_loop_create(&loop));
+    obb_budget_init(&budget, 0);
     const srv_shared_options options = {.loop = loop,
                                         .stream = &the_log.stream,
+                                        .budget = &budget,
                                         .message_bytes = 1000,
                                         .patience_ms = 10,
                                         .foreign = on_foreign,
@@ -212,6 +238,7 @@ static void teardown(void)
 {
     srv_journal_destroy(journal);
     ck_assert(the_log.closed);
+    ck_assert_uint_eq(obb_budget_used(&budget), 0);
     srv_loop_destroy(loop);
     for (size_t i = 0; i < the_log.count; i++)
         wire_buf_fini(&the_log.sent[i].bytes);
@@ -346,6 +373,117 @@ START_TEST(the_beginning_is_over_when_all_of_it_is_applied)
 }
 END_TEST
 
+START_TEST(what_cannot_be_sent_is_sent_later)
+{
+    the_log.full = true;
+    append("s", WIRE_RECORD_MADE, 1, none, 0);
+    srv_loop_step(loop, 10);
+    ck_assert_uint_eq(the_log.count, 0);
+    the_log.full = false;
+    run_until(1, 0);
+    show(0);
+    ck_assert_str_eq(story, "good 1; ");
+}
+END_TEST
+
+START_TEST(many_scenes_wait_and_each_hears_of_its_message)
+{
+    enum { SCENES = 300 };
+    char names[SCENES][8];
+    for (int i = 0; i < SCENES; i++) {
+        (void)snprintf(names[i], sizeof names[i], "n%d", i);
+        append(names[i], WIRE_RECORD_MADE, i + 1, none, 0);
+        append(names[i], WIRE_RECORD_COMMIT, 1000 + i, mine(i + 1), 0);
+    }
+    ck_assert_uint_eq(the_log.count, SCENES);
+    for (int i = SCENES; i-- > 0;) {
+        acknowledge((size_t)i, true);
+        ck_assert_str_eq(the_log.sent[the_log.count - 1].name, names[i]);
+    }
+    ck_assert_uint_eq(the_log.count, 2 * SCENES);
+    srv_journal_hurry(journal);
+    the_log.away = true;
+    for (int i = 0; srv_journal_waiting(journal) > 0; i++) {
+        ck_assert_int_lt(i, 1000);
+        srv_loop_step(loop, 10);
+    }
+}
+END_TEST
+
+START_TEST(what_is_kept_of_the_log_counts_and_is_given_back)
+{
+    static const char text[3000];
+    const wire_record made = {.kind = WIRE_RECORD_MADE, .id = {8, 1}},
+                      long_one = {.kind = WIRE_RECORD_COMMIT,
+                                  .id = {8, 2},
+                                  .base = {8, 1},
+                                  .answer = {text, sizeof text}},
+                      next = {.kind = WIRE_RECORD_COMMIT, .id = {8, 3}, .base = {8, 2}};
+    show_foreign("s", made);
+    srv_shared_applied(journal, obb_str_of("s"));
+    const size_t before = obb_budget_used(&budget);
+    show_slice("s", &long_one, 0, 3);
+    show_slice("s", &long_one, 1, 3);
+    show_slice("s", &long_one, 0, 3); /* came again */
+    ck_assert_uint_gt(obb_budget_used(&budget), before + 2000);
+    ck_assert_str_eq(story, "foreign 1; ");
+    show_slice("s", &long_one, 2, 3);
+    ck_assert_str_eq(story, "foreign 1; foreign 2; ");
+    ck_assert_uint_gt(obb_budget_used(&budget), before + 3000); /* until it is applied */
+    show_foreign("s", next);
+    srv_shared_applied(journal, obb_str_of("s"));
+    ck_assert_str_eq(story, "foreign 1; foreign 2; foreign 3; ");
+    srv_shared_applied(journal, obb_str_of("s"));
+    ck_assert_uint_eq(obb_budget_used(&budget), before);
+    show_slice("s", &long_one, 0, 3); /* can never count */
+    ck_assert_uint_eq(obb_budget_used(&budget), before);
+}
+END_TEST
+
+START_TEST(scenes_that_ended_are_forgotten_after_a_while)
+{
+    enum { SCENES = 200 };
+    char name[8];
+    for (uint64_t i = 1; i <= SCENES; i++) {
+        const wire_record made = {.kind = WIRE_RECORD_MADE, .id = {8, i}, .seen = the_log.seq},
+                          gone = {.kind = WIRE_RECORD_GONE, .id = {9, i}, .base = {8, i}};
+        (void)snprintf(name, sizeof name, "n%d", (int)i);
+        show_foreign(name, made);
+        srv_shared_applied(journal, obb_str_of(name));
+        show_foreign(name, gone);
+        srv_shared_applied(journal, obb_str_of(name));
+        story[0] = '\0';
+    }
+    ck_assert_uint_eq(srv_journal_newest(journal, obb_str_of("n7")).writer, 9);
+    const wire_record late = {.kind = WIRE_RECORD_MADE, .id = {10, 1}, .seen = the_log.seq};
+    const size_t one = obb_budget_used(&budget) / SCENES;
+    the_log.seq += SRV_CHAIN_WINDOW;
+    show_foreign("n7", late); /* whoever forgot n7, and whoever did not, find it void */
+    ck_assert_str_eq(story, "");
+    for (int i = 0; obb_budget_used(&budget) >= one; i++) {
+        ck_assert_int_lt(i, 10000);
+        srv_loop_step(loop, 10);
+    }
+    ck_assert(!wire_record_id_is(srv_journal_newest(journal, obb_str_of("n7"))));
+    const wire_record anew = {.kind = WIRE_RECORD_MADE, .id = {11, 1}, .seen = the_log.seq};
+    show_foreign("n7", anew);
+    ck_assert_str_eq(story, "foreign 1; ");
+}
+END_TEST
+
+/* The making of a scene comes so late that nobody knows any more whether it came before. */
+START_TEST(what_comes_too_late_begins_again)
+{
+    append("s", WIRE_RECORD_MADE, 1, none, 0);
+    append("s", WIRE_RECORD_COMMIT, 2, mine(1), 0);
+    the_log.seq += SRV_CHAIN_WINDOW;
+    show(0);
+    ck_assert_str_eq(story, "superseded 2; superseded 1; ");
+    ck_assert_uint_eq(atomic_load(&srv_journal_figures(journal)->voided), 1);
+    ck_assert_uint_eq(srv_journal_seen(journal), the_log.seq);
+}
+END_TEST
+
 START_TEST(a_damaged_record_ends_the_following)
 {
     append("s", WIRE_RECORD_MADE, 1, none, 0);
@@ -372,6 +510,11 @@ int main(void)
     tcase_add_test(tc, without_the_log_entries_fail_at_once_and_what_was_sent_waits);
     tcase_add_test(tc, at_the_end_what_the_log_does_not_show_is_given_up);
     tcase_add_test(tc, the_beginning_is_over_when_all_of_it_is_applied);
+    tcase_add_test(tc, what_cannot_be_sent_is_sent_later);
+    tcase_add_test(tc, many_scenes_wait_and_each_hears_of_its_message);
+    tcase_add_test(tc, what_is_kept_of_the_log_counts_and_is_given_back);
+    tcase_add_test(tc, scenes_that_ended_are_forgotten_after_a_while);
+    tcase_add_test(tc, what_comes_too_late_begins_again);
     tcase_add_test(tc, a_damaged_record_ends_the_following);
     suite_add_tcase(suite, tc);
     return test_main(suite);

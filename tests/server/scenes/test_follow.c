@@ -48,6 +48,8 @@ struct flight {
     bool arrived;
 };
 
+static struct obb_budget budget; /* it is full */
+
 static struct node {
     struct srv_stream stream; /* first */
     struct srv_stream_calls calls;
@@ -177,6 +179,7 @@ static void begin_node(struct node *n)
     ck_assert(srv_follower_init(&n->follower));
     const srv_shared_options options = {.loop = loop,
                                         .stream = &n->stream,
+                                        .budget = &budget,
                                         .patience_ms = 5,
                                         .message_bytes = 4000, /* large ops go in slices */
                                         .foreign = foreign,
@@ -547,6 +550,7 @@ static void end_all(void)
 {
     for (size_t i = 0; i < NODES; i++)
         end_node(&nodes[i]);
+    ck_assert_uint_eq(obb_budget_used(&budget), 0);
     srv_pool_destroy(pool);
     srv_loop_destroy(loop);
     for (size_t i = 0; i < SLOTS; i++) {
