@@ -21,8 +21,8 @@
 enum { FORMAT = 2, APPLICATION = 0x6f626264 };
 
 enum {
-    CHECKPOINT_PAGES = 1000, /* of the write-ahead log */
-    FORGET_ROWS = 1000,      /* at most, a slice */
+    CHECKPOINT_PAGES = 100, /* of the write-ahead log; a page takes about 10 us */
+    FORGET_ROWS = 1000,     /* at most, a slice */
     FORGET_CHUNKS = 16,
     SPARE_BYTES = 20 << 20, /* more than twice the longest write-ahead log of usual groups */
     SNAPSHOT_COLUMNS = 6,
@@ -544,7 +544,8 @@ static void measure(struct sqlite *s)
     atomic_store_explicit(&s->backend.figures->size, size, memory_order_relaxed);
 }
 
-/* By hand, because SQLite swallows the errors of automatic ones, and so that no answer waits. */
+/* By hand, because SQLite swallows the errors of automatic ones. The next group waits for it, so it
+ * is short: ten times the pages cost a fifth less in all, but made the p99 of ticks 5 ms longer. */
 static int checkpoint(struct sqlite *s)
 {
     if (!may_checkpoint(s))
