@@ -22,8 +22,9 @@ enum { FORMAT = 2, APPLICATION = 0x6f626264 };
 
 enum {
     CHECKPOINT_PAGES = 100, /* of the write-ahead log; a page takes about 10 us */
-    FORGET_ROWS = 1000,     /* at most, a slice */
-    FORGET_CHUNKS = 16,
+    FORGET_ROWS = 1000,     /* at most, a slice, and */
+    FORGET_BYTES = 800000,  /* of their bodies, or one row: such a slice takes as long as a group */
+    FORGET_CHUNKS = 4,
     SPARE_BYTES = 20 << 20, /* more than twice the longest write-ahead log of usual groups */
     SNAPSHOT_COLUMNS = 6,
     CHUNK_BITS = 20 /* a chunk's id is its snapshot's number and, in these bits, its own */
@@ -57,6 +58,7 @@ enum statement {
     DROP_WORD,
     DROP_CHUNKS,
     SUM_OF_RECORD,
+    SLICE_OF_RECORDS,
     DROP_RECORDS,
     ADD_PIECES,
     FIND_PIECES,
@@ -79,6 +81,10 @@ static const char *const statements[STATEMENTS] = {
     [DROP_CHUNKS] = ("delete from chunk where id in (select id from chunk where id >= ?1 and id < "
                      "?2 limit ?3)"),
     [SUM_OF_RECORD] = "select sum from record where seq = ?1",
+    [SLICE_OF_RECORDS] =
+        ("select max(seq) from (select seq, sum(bytes) over (order by seq) as until from (select "
+         "seq, 64 + length(body) as bytes from record where seq < ?1 order by seq limit ?2)) where "
+         "until <= ?3"),
     [DROP_RECORDS] = "delete from record where seq < ?1",
     [ADD_PIECES] = "insert into pieces values(?1, ?2)",
     [FIND_PIECES] = "select number from pieces where record < ?1 order by record limit 1",
@@ -512,13 +518,26 @@ static int drop_pieces(struct sqlite *s, uint64_t seq)
     }
 }
 
+/* Returns the end of the next slice of records below `edge` that go at once. */
+static int slice_of_records(struct sqlite *s, uint64_t edge, uint64_t *out_upto)
+{
+    const uint64_t bounds[] = {edge, FORGET_ROWS, FORGET_BYTES};
+    sqlite3_stmt *statement = bound(s, SLICE_OF_RECORDS, bounds, 3);
+    const int result = sqlite3_step(statement);
+    const uint64_t last = result == SQLITE_ROW ? number_in(statement, 0) : 0;
+    *out_upto = last >= s->edge ? last + 1 : s->edge + 1; /* none: the first alone is too long */
+    (void)sqlite3_reset(statement);
+    return result == SQLITE_DONE || result == SQLITE_ROW ? SQLITE_OK : result;
+}
+
 /* Forgets the oldest records, those below `edge`. */
 static int drop_records(struct sqlite *s, uint64_t edge)
 {
-    const uint64_t upto = edge - s->edge > FORGET_ROWS ? s->edge + FORGET_ROWS : edge;
-    uint64_t before;
+    uint64_t upto, before;
     bool found;
-    int result = find(s, SUM_OF_RECORD, upto - 1, &before, &found);
+    int result = slice_of_records(s, edge, &upto);
+    if (result == SQLITE_OK)
+        result = find(s, SUM_OF_RECORD, upto - 1, &before, &found);
     if (result == SQLITE_OK && !found)
         return SQLITE_CORRUPT;
     if (result == SQLITE_OK)
