@@ -1,80 +1,96 @@
-// HTTP over node's own client, which unlike fetch knows unix sockets and lets go of idle connections.
-import * as http from "node:http";
-import * as https from "node:https";
-import { broken, type Received, Refused, type Sent, type Transport } from "./transport.js";
+// HTTP/1.1 over node's sockets, which unlike fetch know unix sockets. node's own HTTP client takes longer for a tick than the
+// daemon does.
+import * as net from "node:net";
+import * as tls from "node:tls";
+import { headOf } from "./http1.js";
+import { Connection } from "./node_connection.js";
+import { type Received, Refused, type Sent, type Transport } from "./transport.js";
 
 // The daemon closes a connection that is idle for --request-timeout, 10 s. A request on a connection that is just being closed
 // is the one that nobody can judge, so the client closes first.
 const IDLE_MS = 5000;
 
-const UNSENT = new Set(["ECONNREFUSED", "ENOENT", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH"]);
-
 export class NodeTransport implements Transport {
     readonly base: string;
     readonly socket?: string;
-    private readonly agent: http.Agent;
-    private readonly to: http.RequestOptions;
+    private readonly host: string;
+    private readonly secure: boolean;
+    private readonly to: net.NetConnectOpts & { servername?: string };
+    private readonly idle: Connection[] = []; // the one that was used last stands last
+    private session: Buffer | undefined;
 
     /** @param url `http://host:port`, `https://host:port` or `unix:/path` */
     constructor(
         url: string,
         readonly page: string | undefined = url.startsWith("unix:") ? undefined : url,
     ) {
-        const settings = { keepAlive: true, noDelay: true, scheduling: "lifo", timeout: IDLE_MS } as const;
         if (url.startsWith("unix:")) {
             this.base = "http://localhost";
             this.socket = url.slice("unix:".length);
-            this.to = { socketPath: this.socket, host: "localhost" };
-            this.agent = new http.Agent(settings);
+            this.host = "localhost";
+            this.secure = false;
+            this.to = { path: this.socket };
         } else {
+            const { protocol, host, hostname, port } = new URL(url);
+            if (protocol !== "http:" && protocol !== "https:")
+                throw new TypeError(`found the address ${url}; it is http://..., https://... or unix:/path`);
             this.base = url;
-            const { protocol, hostname, port } = new URL(url);
-            this.to = { protocol, host: hostname.replace(/^\[(.*)\]$/, "$1"), port };
-            this.agent = protocol === "https:" ? new https.Agent(settings) : new http.Agent(settings);
+            this.host = host;
+            this.secure = protocol === "https:";
+            const name = hostname.replace(/^\[(.*)\]$/, "$1");
+            const named = this.secure && net.isIP(name) === 0 ? { servername: name } : {};
+            // All addresses of a name are tried: localhost may be ::1 first, where the daemon does not listen.
+            const how = { noDelay: true, autoSelectFamily: true };
+            this.to = { host: name, port: Number(port) || (this.secure ? 443 : 80), ...how, ...named };
         }
     }
 
-    send({ method, path, headers, body, signal }: Sent): Promise<Received> {
-        return new Promise((resolve, reject) => {
-            const length = body ? { "Content-Length": body.reduce((sum, part) => sum + part.length, 0) } : {};
-            const request = (this.to.protocol === "https:" ? https : http).request({
-                ...this.to,
-                method,
-                path,
-                headers: { ...headers, ...length },
-                agent: this.agent,
-                signal,
+    async send(sent: Sent): Promise<Received> {
+        const { signal } = sent;
+        signal.throwIfAborted();
+        const head = headOf(sent, this.host);
+        const connection = this.taken() ?? this.made();
+        const stop = () => connection.fail(signal.reason);
+        signal.addEventListener("abort", stop, { once: true });
+        try {
+            return await connection.send(head, sent.body ?? [], sent.method === "HEAD", (kept) => {
+                signal.removeEventListener("abort", stop);
+                if (kept) this.give(connection);
+                else connection.leave();
             });
-            request.once("response", (answer) => {
-                const fields = new Headers();
-                for (let i = 0; i + 1 < answer.rawHeaders.length; i += 2)
-                    fields.append(answer.rawHeaders[i] as string, answer.rawHeaders[i + 1] as string);
-                resolve({ status: answer.statusCode ?? 0, headers: fields, body: chunks(answer, signal) });
-            });
-            request.once("error", (error: NodeJS.ErrnoException) => {
-                if (signal.aborted) reject(signal.reason);
-                else if (UNSENT.has(error.code ?? ""))
-                    reject(new Refused(`no connection to ${this.socket ?? this.base}: ${error.message}`, { cause: error }));
-                else reject(broken(error));
-            });
-            // Head and body leave in one write.
-            request.cork();
-            for (const part of body ?? []) request.write(part);
-            request.end();
-            request.uncork();
-        });
+        } catch (error) {
+            if (signal.aborted || connection.made) throw error;
+            throw new Refused(`no connection to ${this.socket ?? this.base}: ${(error as Error).message}`, { cause: error });
+        }
     }
 
     close(): void {
-        this.agent.destroy();
+        for (const connection of this.idle.splice(0)) connection.leave();
     }
-}
 
-async function* chunks(answer: http.IncomingMessage, signal: AbortSignal): AsyncGenerator<Uint8Array> {
-    try {
-        for await (const chunk of answer) yield chunk as Uint8Array;
-        if (!answer.complete) throw new Error("the answer was cut");
-    } catch (error) {
-        throw signal.aborted ? signal.reason : broken(error);
+    private made(): Connection {
+        const leave = (connection: Connection) => {
+            const at = this.idle.indexOf(connection);
+            if (at >= 0) this.idle.splice(at, 1);
+        };
+        if (!this.secure) return new Connection(net.connect(this.to), "connect", leave);
+        const kept = this.session && { session: this.session };
+        const socket = tls.connect({ ...this.to, ...kept, ALPNProtocols: ["http/1.1"] });
+        socket.on("session", (session) => (this.session = session));
+        return new Connection(socket, "secureConnect", leave);
+    }
+
+    /** The idle connection that was used last. */
+    private taken(): Connection | undefined {
+        for (let connection = this.idle.pop(); connection; connection = this.idle.pop()) {
+            if (connection.usable(IDLE_MS)) return connection;
+            connection.leave();
+        }
+        return undefined;
+    }
+
+    private give(connection: Connection): void {
+        this.idle.push(connection);
+        connection.rest(IDLE_MS);
     }
 }

@@ -72,6 +72,15 @@ export function linked(signal: AbortSignal | undefined, stop: AbortController): 
     return () => signal?.removeEventListener("abort", cancel);
 }
 
+/** The parts of a body; whenever they end, so does what was linked to them. */
+async function* ending(body: AsyncIterable<Uint8Array>, unlink: () => void): AsyncGenerator<Uint8Array> {
+    try {
+        yield* body;
+    } finally {
+        unlink();
+    }
+}
+
 /** Is this run with OBBD_DEBUG=1? */
 const DEBUG = (globalThis as { process?: { env?: Record<string, string> } }).process?.env?.OBBD_DEBUG === "1";
 
@@ -101,12 +110,14 @@ export class Sender {
         }
     }
 
-    /** The same for an answer that goes on: only its head is awaited in time. The caller reads the body, until the signal ends it. */
+    /** The same for an answer that goes on: only its head is awaited in time. The caller reads the body, until its end or until the
+     * signal ends it. */
     async open(request: Request): Promise<Received> {
         const stop = new AbortController();
         const unlink = linked(request.signal, stop);
         try {
-            return await this.attempts(request, stop, async (received) => received);
+            const received = await this.attempts(request, stop, async (received) => received);
+            return { ...received, body: ending(received.body, unlink) };
         } catch (error) {
             unlink();
             throw error;
@@ -197,7 +208,7 @@ export class Sender {
 async function bytesOf(received: Received): Promise<Uint8Array<ArrayBuffer>> {
     const parts: Uint8Array[] = [];
     for await (const part of received.body) parts.push(part);
-    return joined(parts);
+    return parts.length === 1 ? (parts[0] as Uint8Array<ArrayBuffer>) : joined(parts);
 }
 
 function typeOf(received: Received): string {

@@ -1,0 +1,160 @@
+// One connection under node: an exchange at a time, and a rest between two.
+import type { Socket } from "node:net";
+import { AnswerReader, type Reading } from "./http1.js";
+import { broken, type Received } from "./transport.js";
+
+const COPIED = 1 << 16; // bytes of a body up to which it is copied into one block with its head
+const AHEAD = 1 << 20; // bytes of a body that are read before somebody takes them
+
+/** An answer as it comes, and whoever waits for it. */
+class Exchange implements Reading {
+    readonly reader: AnswerReader;
+    private readonly parts: Uint8Array[] = []; // of the body, that nobody has taken
+    private ahead = 0; // bytes of them
+    private ended = false;
+    private failure: { reason: unknown } | undefined;
+    private wake = () => {};
+
+    constructor(
+        headOnly: boolean,
+        private readonly socket: Socket,
+        private readonly resolve: (received: Received) => void,
+        private readonly reject: (reason: unknown) => void,
+        private readonly over: (kept: boolean) => void,
+    ) {
+        this.reader = new AnswerReader(this, headOnly);
+    }
+
+    head(status: number, headers: Headers): void {
+        this.resolve({ status, headers, body: this.taken() });
+    }
+
+    body(part: Uint8Array): void {
+        this.parts.push(new Uint8Array(part.buffer, part.byteOffset, part.length)); // no Buffer, whose slice is no copy
+        this.ahead += part.length;
+        if (this.ahead > AHEAD) this.socket.pause();
+        this.wake();
+    }
+
+    end(kept: boolean): void {
+        this.ended = true;
+        this.over(kept);
+        this.wake();
+    }
+
+    fail(reason: unknown): void {
+        this.failure = { reason };
+        this.over(false);
+        this.reject(reason);
+        this.wake();
+    }
+
+    private async *taken(): AsyncGenerator<Uint8Array> {
+        try {
+            for (;;) {
+                for (let part = this.parts.shift(); part; part = this.parts.shift()) {
+                    this.ahead -= part.length;
+                    yield part;
+                }
+                if (this.ended) return;
+                if (this.failure) throw this.failure.reason;
+                if (this.socket.isPaused()) this.socket.resume();
+                await new Promise<void>((resolve) => (this.wake = resolve));
+            }
+        } finally {
+            if (!this.ended) this.socket.destroy(); // whoever has read enough leaves the connection
+        }
+    }
+}
+
+export class Connection {
+    /** Has the connection been made? Before that, nothing of a request can have arrived. */
+    made = false;
+    private exchange: Exchange | undefined;
+    private rested = 0;
+    private timer: NodeJS.Timeout | undefined;
+
+    /** @param ready the event with which the socket says that it is connected
+     *  @param lost called when the connection ends while it rests */
+    constructor(
+        private readonly socket: Socket,
+        ready: "connect" | "secureConnect",
+        private readonly lost: (connection: Connection) => void,
+    ) {
+        socket.once(ready, () => (this.made = true));
+        socket.on("data", (bytes) => this.heard((reader) => reader.feed(bytes)));
+        socket.on("end", () => this.heard((reader) => reader.closed()));
+        socket.on("error", (error) => this.fail(broken(error)));
+        socket.on("close", () => this.fail(broken("the answer was cut")));
+    }
+
+    /** Sends a request. Resolves when the head of its answer is there, rejects if that will not come.
+     *
+     *  @param over called when the connection is done with the exchange; `kept` says that it may be used again */
+    send(head: string, body: readonly Uint8Array[], headOnly: boolean, over: (kept: boolean) => void): Promise<Received> {
+        return new Promise((resolve, reject) => {
+            const done = (kept: boolean) => {
+                this.exchange = undefined;
+                if (this.socket.isPaused()) this.socket.resume();
+                const written = this.socket.writableLength === 0;
+                over(kept && written && !this.socket.destroyed);
+            };
+            this.exchange = new Exchange(headOnly, this.socket, resolve, reject, done);
+            this.socket.ref();
+            this.write(head, body);
+        });
+    }
+
+    /** Head and body leave in one write. */
+    private write(head: string, body: readonly Uint8Array[]): void {
+        const length = body.reduce((sum, part) => sum + part.length, head.length);
+        if (length <= COPIED) {
+            const block = Buffer.allocUnsafe(length);
+            let at = block.write(head, "latin1");
+            for (const part of body) {
+                block.set(part, at);
+                at += part.length;
+            }
+            this.socket.write(block);
+            return;
+        }
+        this.socket.cork();
+        this.socket.write(head, "latin1");
+        for (const part of body) this.socket.write(part);
+        this.socket.uncork();
+    }
+
+    private heard(read: (reader: AnswerReader) => void): void {
+        try {
+            if (this.exchange) read(this.exchange.reader);
+            else this.leave(); // nobody has asked
+        } catch (error) {
+            this.fail(broken(error));
+        }
+    }
+
+    /** Ends the connection, and what is under way on it for this reason. */
+    fail(reason: unknown): void {
+        this.leave();
+        if (this.exchange) this.exchange.fail(reason);
+        else this.lost(this);
+    }
+
+    leave(): void {
+        clearTimeout(this.timer);
+        this.socket.destroy();
+    }
+
+    /** Rests, and leaves after so many milliseconds. The program may end meanwhile. */
+    rest(longest: number): void {
+        this.rested = performance.now();
+        this.socket.unref();
+        this.timer ??= setTimeout(() => this.exchange ?? this.leave(), longest).unref();
+        this.timer.refresh();
+    }
+
+    /** May an exchange begin? Not if the daemon may be about to close the connection, for it has rested for so long. */
+    usable(longest: number): boolean {
+        return !this.socket.destroyed && performance.now() - this.rested < longest;
+    }
+}
