@@ -594,25 +594,35 @@ static obb_status start(struct obb_build *b)
     return OBB_OK;
 }
 
+/* Returns an index without arrays, or NULL if there is no memory. */
+static struct obb_index *create_index(size_t count, int dimensions, bool moving,
+                                      const struct obb_kernels *kernels, struct obb_budget *budget)
+{
+    struct obb_index *index = obb_budget_calloc(budget, 1, sizeof *index);
+    if (index == NULL)
+        return NULL;
+    index->references = 1;
+    index->count = count;
+    index->dimensions = dimensions;
+    index->moving = moving;
+    index->least_id = UINT64_MAX;
+    index->plain = true;
+    index->kernels = kernels != NULL ? kernels : obb_kernels_choose(OBB_KERNEL_AUTO);
+    return index;
+}
+
 obb_status obb_build_create(const struct obb_version *const *versions,
                             const struct obb_version *const *to, size_t count, int dimensions,
                             const struct obb_kernels *kernels, const atomic_bool *cancel,
                             struct obb_budget *budget, struct obb_build **out)
 {
     struct obb_build *b = obb_budget_calloc(budget, 1, sizeof *b);
-    struct obb_index *index = obb_budget_calloc(budget, 1, sizeof *index);
+    struct obb_index *index = create_index(count, dimensions, to != NULL, kernels, budget);
     if (b == NULL || index == NULL) {
         obb_budget_free(b);
         obb_budget_free(index);
         return OBB_NO_MEMORY;
     }
-    index->references = 1;
-    index->count = count;
-    index->dimensions = dimensions;
-    index->moving = to != NULL;
-    index->least_id = UINT64_MAX;
-    index->plain = true;
-    index->kernels = kernels != NULL ? kernels : obb_kernels_choose(OBB_KERNEL_AUTO);
     b->index = index;
     b->versions = versions;
     b->to = to;
@@ -719,4 +729,34 @@ obb_status obb_index_build(const struct obb_version *const *versions,
         *out = obb_build_take(build);
     obb_build_destroy(build);
     return status;
+}
+
+obb_status obb_index_build_few(const struct obb_version *const *versions, size_t count,
+                               int dimensions, const struct obb_kernels *kernels,
+                               struct obb_index **out)
+{
+    assert(0 < count && count <= OBB_INDEX_FEW && count <= PACK_BOXES);
+    struct obb_index *index = create_index(count, dimensions, false, kernels, NULL);
+    if (index == NULL)
+        return OBB_NO_MEMORY;
+    const obb_status status = room_for(index, count, NULL);
+    if (status != OBB_OK) {
+        obb_index_unref(index);
+        return status;
+    }
+    struct packed packed;
+    struct obb_build b = {
+        .index = index, .versions = versions, .count = count, .pack_chunks = 1, .packed = &packed};
+    obb_bounds extent = {{0, 0, 0}, {0, 0, 0}};
+    for (size_t i = 0; i < count; i++) {
+        const struct sampled s = where(&b, i);
+        const obb_bounds one = bounds_of(&s);
+        extent = i == 0 ? one : united(&extent, &one);
+    }
+    index->grid = obb_grid_uniform(&extent);
+    memcpy((void *)index->versions, (const void *)versions, count * sizeof(struct obb_version *));
+    (void)pack(&b, 0); /* nobody cancels it */
+    finish(&b);
+    *out = index;
+    return OBB_OK;
 }

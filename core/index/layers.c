@@ -28,6 +28,7 @@ struct obb_layers {
     size_t bytes;    /* without the indexes */
     size_t *account; /* holds `bytes`; NULL: none */
     int dimensions;
+    bool short_lived; /* few questions are asked of them (obb_layers_short_lived) */
     const struct obb_kernels *kernels;
     uint64_t revision;
     size_t alive;
@@ -60,6 +61,8 @@ obb_status obb_layers_create(int dimensions, const struct obb_kernels *kernels,
     return create(dimensions, kernels != NULL ? kernels : obb_kernels_choose(OBB_KERNEL_AUTO), 0,
                   NULL, out);
 }
+
+void obb_layers_short_lived(struct obb_layers *layers) { layers->short_lived = true; }
 
 void obb_layers_charge(struct obb_layers *layers, size_t *account)
 {
@@ -140,6 +143,7 @@ obb_status obb_layers_next(const struct obb_layers *previous,
                                previous->account, &next);
     if (status != OBB_OK)
         return status;
+    next->short_lived = previous->short_lived;
     next->revision = revision;
     next->alive = previous->alive + added_count - ended_count;
     next->ended = previous->ended + ended_count;
@@ -207,8 +211,11 @@ obb_status obb_layers_next(const struct obb_layers *previous,
     for (size_t i = 0; i < added_count; i++)
         versions[count++] = added[i];
     struct obb_index *index;
-    status =
-        obb_index_build(versions, NULL, count, next->dimensions, next->kernels, NULL, NULL, &index);
+    if (next->short_lived && 0 < count && count <= OBB_INDEX_FEW)
+        status = obb_index_build_few(versions, count, next->dimensions, next->kernels, &index);
+    else
+        status = obb_index_build(versions, NULL, count, next->dimensions, next->kernels, NULL, NULL,
+                                 &index);
     obb_free(versions);
     if (status != OBB_OK) {
         obb_layers_unref(next);

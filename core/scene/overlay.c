@@ -385,6 +385,7 @@ static obb_status begin(const struct obb_view *below, const struct touched *touc
     }
     overlay->scene->key = below->scene->key;     /* so copies need no hash of their names */
     overlay->scene->cached_bounds.known = false; /* nobody asks for them */
+    obb_layers_short_lived(obb_history_newest(&overlay->scene->history)->layers);
     *out = overlay;
     return OBB_OK;
 }

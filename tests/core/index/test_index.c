@@ -133,6 +133,46 @@ START_TEST(every_index_is_valid_and_holds_each_version_once)
 }
 END_TEST
 
+START_TEST(an_index_of_a_few_keeps_their_order_and_finds_all_that_overlap)
+{
+    static const size_t counts[] = {1, 15, 16, 17, 100, OBB_INDEX_FEW};
+    const struct obb_kernels *kernels[OBB_KERNEL_COUNT];
+    const size_t kernel_count = kernels_here(kernels);
+    size_t hits = 0, misses = 0;
+    for (size_t round = 0; round < (size_t)BOXES_KINDS * 2 * kernel_count; round++)
+        for (size_t s = 0; s < sizeof counts / sizeof counts[0]; s++) {
+            const boxes_kind kind = (boxes_kind)(round / 2 % BOXES_KINDS);
+            struct scene scene = scene_of(kind, counts[s], 2 + (int)(round % 2), 20261123 + s);
+            struct obb_index *index = NULL;
+            ck_assert_int_eq(obb_index_build_few(scene.versions, scene.count,
+                                                 scene.world.dimensions,
+                                                 kernels[round / 2 / BOXES_KINDS], &index),
+                             OBB_OK);
+            ck_assert_msg(obb_index_validate(index), "%s, %zu", boxes_name(kind), counts[s]);
+            ck_assert_uint_eq(obb_index_count(index), scene.count);
+            for (size_t i = 0; i < scene.count; i++)
+                ck_assert_ptr_eq(obb_index_versions(index)[i], scene.versions[i]);
+            for (size_t q = 0; q < scene.count; q += 7) {
+                struct seen seen = seen_of(&scene);
+                ck_assert(obb_index_overlap(index, &scene.solids[q], 0, &seen, see));
+                for (size_t i = 0; i < scene.count; i++) {
+                    const bool overlap = obb_sat_overlap(&scene.solids[q], &scene.solids[i]);
+                    ck_assert_uint_le(seen.times[i], 1);
+                    ck_assert(!overlap || seen.times[i] == 1);
+                    ck_assert(overlap || !seen.sure[i]);
+                    hits += overlap && i != q;
+                    misses += !overlap;
+                }
+                seen_free(&seen);
+            }
+            obb_index_unref(index);
+            scene_free(&scene);
+        }
+    ck_assert_uint_gt(hits, 1000);
+    ck_assert_uint_gt(misses, 1000);
+}
+END_TEST
+
 /* In phases, the chunks of each run backwards. */
 static struct obb_index *index_backwards(const struct scene *scene, size_t *chunks)
 {
@@ -502,6 +542,17 @@ START_TEST(building_stops_when_cancelled_and_survives_each_failing_allocation)
     ck_assert_uint_ge(failures, 2);
     ck_assert(obb_index_validate(index));
     obb_index_unref(index);
+    failures = 0;
+    for (size_t n = 1;; n++, failures++) {
+        fault_arm(n);
+        const obb_status status = obb_index_build_few(scene.versions, 20, 3, NULL, &index);
+        fault_arm(0);
+        if (status == OBB_OK)
+            break;
+        ck_assert_int_eq(status, OBB_NO_MEMORY);
+    }
+    ck_assert_uint_eq(failures, 2);
+    obb_index_unref(index);
     scene_free(&scene);
 }
 END_TEST
@@ -512,6 +563,7 @@ int main(void)
     TCase *tc = tcase_create("index");
     tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, every_index_is_valid_and_holds_each_version_once);
+    tcase_add_test(tc, an_index_of_a_few_keeps_their_order_and_finds_all_that_overlap);
     tcase_add_test(tc, chunks_of_building_run_in_any_order);
     tcase_add_test(tc, bounds_find_all_that_meet_them_once_and_little_else);
     tcase_add_test(tc, a_walk_ends_when_it_is_told);

@@ -66,8 +66,9 @@ START_TEST(layers_show_each_state_under_random_edits_now_and_later)
     test_rng rng = {.s = 20261126};
     struct model_layers_counts counts = {0};
     size_t states = 0, rebased = 0, late = 0, decayed = 0, shrunk = 0;
-    for (int dimensions = 2; dimensions <= 3; dimensions++) {
+    for (int round = 0; round < 3; round++) {
         enum { KEPT = 8 };
+        const int dimensions = round == 0 ? 2 : 3;
         struct model_layers *model = model_layers_create(dimensions, 400000);
         struct obb_layers *kept[KEPT] = {NULL}, *fresh = NULL;
         const size_t commits = test_effort(150);
@@ -75,6 +76,8 @@ START_TEST(layers_show_each_state_under_random_edits_now_and_later)
             const size_t changes =
                 c % 10 == 0 ? MODEL_LAYERS_BOXES / 2 : test_below(&rng, c % 3 * 30 + 2);
             const size_t before = obb_layers_entries(model->layers);
+            if (round == 2)
+                obb_layers_short_lived(model->layers);
             if (c % 40 == 39)
                 model_layers_import(model, changes, &rng);
             else
