@@ -124,6 +124,21 @@ def random_values_come_back():
 
 
 @test
+def lists_of_texts_are_written_as_their_texts_are():
+    lengths = [0, 1, 23, 24, 127, 128, 129, 255, 256]
+    texts = ["a" * length for length in lengths]
+    snowman = ["\u2603" * length for length in lengths]
+    lists = [texts, texts[:5], snowman, texts + snowman, ["a", "\u00fc"], ["a", 1], ["a", ["b"]], ["a", None], ("a", "b"), [""] * 40]
+    together = 0
+    for members in lists:
+        head, *rest = written(list(members)), *map(written, members)
+        assert head.endswith(b"".join(rest)) and decode(head) == list(members)
+        together += all(isinstance(text, str) and text.isascii() and len(text) < 128 for text in members)
+    assert together == 3
+    raises(TypeError, lambda: encode(["a", object()]), "has no form in CBOR")
+
+
+@test
 def large_arrays_go_out_from_where_they_lie_and_come_in_as_views():
     centers = doubles(*range(300))
     part = encode({"centers": arrays.floats(centers)})[-1]
@@ -179,6 +194,29 @@ def ids_of_boxes_that_were_put_and_of_boxes_that_were_there_before():
     assert plain(third.ids(["m0", "m99"])) == plain(scene.ids(["m0", "m99"]))
     scene.commit(remove=["a"])
     raises(LookupError, lambda: scene.ids(["a"]))
+
+
+@test
+def ids_of_columns_are_those_that_were_told_whenever_they_are_asked():
+    scene = fresh()
+    names = [f"box {i}" for i in range(50)]
+    columns = {"names": names, "centers": [3.0 * i for i in range(150)], "half_extents": [1, 1, 1]}
+    ids = scene.commit(put=columns, queries=[obbd.all_pairs(by="id")])["ids"]
+    names.reverse()
+    if NUMPY and ids.flags.writeable:
+        ids += 1
+    assert plain(scene.ids(["box 49", "box 0"])) == [50, 1]
+    for first in (0, 50, 100):  # columns after columns, and names between them
+        scene.load([[first, 9, 9]], [1, 1, 1], names=[f"more {first}"])
+    scene.put({"late": cube(70)})
+    assert plain(scene.ids(["more 0", "more 50", "more 100", "late", "box 7"])) == [51, 52, 53, 54, 8]
+    scene.load([[0, 9, 9]], [1, 1, 1], names=["gone"])
+    scene.commit(remove=["gone"])
+    raises(LookupError, lambda: scene.ids(["gone"]), "the id of 'gone' is not known")
+    found = []
+    scene.load([[3.0 * i, 50, 0] for i in range(1000)], [1, 1, 1], prefix="many ")
+    in_threads(lambda *_: found.append(plain(scene.ids(["many 999"]))), 8)
+    assert found == [plain(scene.ids(["many 999"]))] * 8
 
 
 @test

@@ -51,6 +51,19 @@ def _text(text: str) -> bytes:
     return _head(3, len(written)) + written
 
 
+# Heads of texts by their length. Below 128 they are ASCII themselves, so that many short texts are joined and encoded at once.
+_TEXT_HEADS = [_head(3, length).decode() for length in range(128)]
+
+
+def _texts(texts: list | tuple) -> bytes | None:
+    """The texts one after the other, or None if this way does not fit: one of them is long, or not ASCII, or no text."""
+    try:
+        joined = "".join([_TEXT_HEADS[len(text)] + text for text in texts])
+    except (IndexError, TypeError):
+        return None
+    return joined.encode() if joined.isascii() else None
+
+
 class _Writer:
     def __init__(self) -> None:
         self.parts: list[Any] = []
@@ -98,8 +111,9 @@ class _Writer:
                 self.value(member)
         elif isinstance(value, (list, tuple)):
             self.block += _head(4, len(value))
-            if all(type(item) is str for item in value):
-                self.block += b"".join(map(_text, value))
+            texts = _texts(value) if value and isinstance(value[0], str) else None
+            if texts is not None:
+                self.block += texts
             else:
                 for item in value:
                     self.value(item)

@@ -10,6 +10,7 @@ from uuid import uuid4
 
 from . import arrays
 from .events import SILENCE_S, follow
+from .known import Known
 from .problem import Lost, Problem, Unanswered
 from .queries import Hits, Query, all_pairs, rays
 from .record import Committed, Event, Record
@@ -73,7 +74,7 @@ class Scene:
         """Puts the boxes again when the daemon has lost them, as after a restart: scenes are in memory. Runs before Lost is raised."""
         self._sender = sender
         self._path = "/v1/scenes/" + quote(name, safe="")
-        self._known: dict[str, int] = {}
+        self._known = Known()
         self._given: dict[int, tuple[weakref.ref, str]] = {}
         self._epoch = ""
         self._losing = threading.RLock()
@@ -133,13 +134,13 @@ class Scene:
     def _note_put(self, commit: dict, committed: Committed) -> None:
         if commit.get("dry_run"):
             return
-        for name in commit.get("remove", ()):
-            self._known.pop(name, None)
+        if "remove" in commit:
+            self._known.forget(commit["remove"])
         ids = committed.get("ids")
         if isinstance(ids, dict):
-            self._known.update(ids)
+            self._known.tell(ids)
         elif ids is not None:
-            self._known.update(zip(commit["put"]["names"], ids if isinstance(ids, list) else ids.tolist()))
+            self._known.tell_columns(commit["put"]["names"], ids)
             if not isinstance(ids, list):
                 self._give(ids)
 
@@ -204,7 +205,7 @@ class Scene:
         width = arrays.width(centers) or (2 if "angles" in columns else 3)
         centers = arrays.floats(centers)
         if names is None:
-            names = [f"{prefix}{i}" for i in range(arrays.count(centers) // width)]
+            names = [prefix + number for number in map(str, range(arrays.count(centers) // width))]
         put = {"names": list(names), "centers": centers, "half_extents": arrays.floats(half_extents), **columns}
         if rotations is not None:
             put["rotations"] = arrays.floats(rotations)
@@ -223,13 +224,13 @@ class Scene:
     def ids(self, names: Iterable[str]) -> Any:
         """The ids of boxes that were put or listed through this object, as an array."""
         try:
-            return self._give(arrays.ids([self._known[name] for name in names]))
+            return self._give(arrays.ids(self._known.ids(names)))
         except KeyError as error:
             raise LookupError(f"the id of {error.args[0]!r} is not known: put the box, or learn its id, first") from None
 
     def learn(self, names: Iterable[str]) -> None:
         """Reads the ids of boxes that are in the scene."""
-        wanted = {name for name in names if name not in self._known}
+        wanted = self._known.missing(names)
         if len(wanted) <= FEW:
             for name in wanted:
                 try:
@@ -255,7 +256,7 @@ class Scene:
         which = {"prefix": prefix, "entity": entity, "at_revision": at_revision, "at_time": at_time, "limit": PAGE_OF_BOXES}
         for box in self._pages("/boxes", "boxes", which):
             if at_revision is None and at_time is None:
-                self._known[box["name"]] = box["id"]
+                self._known.tell({box["name"]: box["id"]})
             yield box
 
     def box(
@@ -269,7 +270,7 @@ class Scene:
         which = {"include": include, "at_revision": at_revision, "at_time": at_time}
         box = self._call("GET", self._box(name) + _asked(which))
         if "at" not in box:
-            self._known[name] = box["id"]
+            self._known.tell({name: box["id"]})
         return box
 
     def patch(self, name: str, fields: Mapping[str, Any], **call: Any) -> Record:
