@@ -140,6 +140,17 @@ test("random values come back, and a member __proto__ is a member like any other
     assert.deepEqual([Object.keys(odd), Object.getPrototypeOf(odd)], [["__proto__"], Object.prototype]);
 });
 
+test("keys that were read before are not taken for others", () => {
+    const ends = ["", "a", "z", "\u007f", "\u00e9", "\u2603", "\u{1f600}"];
+    const keys = ends.flatMap((first) => ends.flatMap((last) => Array.from({ length: 40 }, (_, n) => first + "k".repeat(n) + last)));
+    const objects = keys.map((key, i) => ({ [key]: i }));
+    for (let turn = 0; turn < 2; turn++)
+        for (const object of turn === 0 ? objects : [...objects].reverse())
+            assert.deepEqual(decode(new Uint8Array(Buffer.concat(encode(object)))), object);
+    assert.ok(new Set(keys).size > 1000);
+    assert.throws(() => decode(bytes("a161e901")), TypeError); // 0xe9 alone is no text, though a key of one character has that code
+});
+
 test("large typed arrays go out from where they lie, and come in as views where they are aligned", () => {
     const centers = new Float32Array(300);
     const part = encode({ centers }).find((one) => one.buffer === centers.buffer);

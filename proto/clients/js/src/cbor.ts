@@ -99,12 +99,19 @@ class Writer {
     }
 
     string(s: string): void {
-        if (s.length < 24) {
-            this.room(1 + 3 * s.length);
-            const { written } = text.encodeInto(s, this.block.subarray(this.at + 1));
-            if (written < 24) {
-                this.block[this.at] = 0x60 | written;
-                this.at += 1 + written;
+        const { length } = s;
+        if (length < 24) {
+            this.room(1 + length);
+            const { block, at } = this;
+            let i = 0;
+            for (; i < length; i++) {
+                const code = s.charCodeAt(i);
+                if (code > 127) break;
+                block[at + 1 + i] = code;
+            }
+            if (i === length) {
+                block[at] = 0x60 | length;
+                this.at += 1 + length;
                 return;
             }
         }
@@ -155,9 +162,14 @@ class Writer {
             for (const item of value) this.value(item === undefined ? null : item);
             return;
         }
-        const members = Object.entries(value).filter(([, member]) => member !== undefined);
-        this.head(5, members.length);
-        for (const [key, member] of members) {
+        const members = value as Record<string, unknown>;
+        const keys = Object.keys(members);
+        let count = 0;
+        for (const key of keys) if (members[key] !== undefined) count++;
+        this.head(5, count);
+        for (const key of keys) {
+            const member = members[key];
+            if (member === undefined) continue;
             this.string(key);
             this.value(member);
         }
@@ -178,6 +190,11 @@ export function encode(value: unknown): Uint8Array[] {
     writer.flush();
     return writer.parts;
 }
+
+const SHORT = 32; // bytes of a text up to which reading them one by one is faster than a decoder
+
+/** Short keys of ASCII that were read lately, by their length, first and last byte: an answer repeats the same ones for each hit. */
+const KEYS = new Array<string>(256).fill("");
 
 class Reader {
     private readonly view: DataView;
@@ -215,10 +232,9 @@ class Reader {
         return n as number;
     }
 
-    private string(info: number): string {
-        const n = this.length(info);
+    private string(n: number): string {
         const at = this.take(n);
-        if (n < 32) {
+        if (n <= SHORT) {
             let s = "";
             let i = at;
             for (; i < at + n; i++) {
@@ -229,6 +245,24 @@ class Reader {
             if (i === at + n) return s;
         }
         return this.utf8.decode(this.bytes.subarray(at, at + n));
+    }
+
+    private key(n: number): string {
+        if (n === 0 || n > SHORT) return this.string(n);
+        const { bytes, at } = this;
+        const slot = (31 * n + 7 * (bytes[at] as number) + (bytes[at + n - 1] as number)) % KEYS.length;
+        const known = KEYS[slot] as string;
+        if (known.length === n) {
+            let i = 0;
+            while (i < n && known.charCodeAt(i) === bytes[at + i]) i++;
+            if (i === n) {
+                this.at += n;
+                return known;
+            }
+        }
+        const key = this.string(n);
+        if (key.length === n) KEYS[slot] = key; // ASCII, so its bytes are its characters
+        return key;
     }
 
     /** Float64 outside of columns are vectors, rotations and matrices: plain arrays, as in JSON. */
@@ -244,7 +278,7 @@ class Reader {
             return tag === 2 ? magnitude : -1n - magnitude;
         }
         if (tag === TAG.u8) return this.bytes.slice(at, at + n);
-        const kind = { [TAG.u32]: Uint32Array, [TAG.f32]: Float32Array, [TAG.f64]: Float64Array }[tag];
+        const kind = tag === TAG.u32 ? Uint32Array : tag === TAG.f32 ? Float32Array : tag === TAG.f64 ? Float64Array : undefined;
         if (!kind || n % kind.BYTES_PER_ELEMENT !== 0)
             throw new RangeError(`the tag ${tag} before byte ${at} of the CBOR is unknown`);
         if (plain && tag === TAG.f64) {
@@ -276,7 +310,7 @@ class Reader {
                 return this.bytes.slice(at, at + n);
             }
             case 3:
-                return this.string(info);
+                return this.string(this.length(info));
             case 4: {
                 const out = new Array<unknown>(this.length(info));
                 for (let i = 0; i < out.length; i++) out[i] = this.value(depth + 1, plain);
@@ -287,7 +321,7 @@ class Reader {
                 for (let n = this.length(info); n > 0; n--) {
                     const head = this.view.getUint8(this.take(1));
                     if (head >> 5 !== 3) throw new RangeError(`a key before byte ${this.at} of the CBOR is no text`);
-                    const key = this.string(head & 31);
+                    const key = this.key(this.length(head & 31));
                     const member = this.value(depth + 1, plain && key !== "columns");
                     if (key === "__proto__") Object.defineProperty(out, key, { value: member, enumerable: true });
                     else out[key] = member;
