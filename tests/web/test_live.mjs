@@ -54,6 +54,37 @@ test("the focus stays on a row while its list changes", async () => {
     await close();
 });
 
+test("200 of 2,000 boxes that are put again and again: each is read by its name, all are listed once, and the last of it is shown", async () => {
+    const names = Array.from({ length: 2000 }, (_, i) => `box-${i}`);
+    const boxes = (count, tick, category) => Object.fromEntries(names.slice(0, count).map((name, i) => [name, { ...CUBE(3 * i, tick / 100), category }]));
+    const scene = await makeScene(boxes(2000, 0, 1));
+    const { page, close } = await showBlind(scene);
+    await until("all boxes", async () => /^2000 boxes/.test(await page.textContent("#list-sum")));
+    const asked = { listings: 0, readings: 0 };
+    page.on("request", (request) => {
+        const path = new URL(request.url()).pathname;
+        if (path.endsWith("/boxes")) asked.listings++;
+        else if (path.includes("/boxes/")) asked.readings++;
+    });
+    for (let tick = 1; tick <= 40; tick++) {
+        await daemon.commit(scene, { put: boxes(200, tick, tick === 40 ? 6 : 1) });
+        await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    await revision(page, 41);
+    assert.equal(asked.listings, 0);
+    assert.ok(asked.readings >= 200 && asked.readings < 200 * 40, `${asked.readings}`);
+    for (const name of ["box-0", "box-77", "box-199"]) {
+        await select(page, name);
+        const { center, category } = await daemon.box(scene, name);
+        const shown = await Promise.all(["Center y", "Category"].map((label) => page.locator("#box-form").getByLabel(label, { exact: true }).inputValue()));
+        assert.deepEqual(shown.map(Number), [center[1], category]);
+    }
+    await daemon.commit(scene, { put: boxes(1000, 50, 3) }); // so many that a list is less
+    await revision(page, 42);
+    assert.equal(asked.listings, 1);
+    await close();
+});
+
 test("50 edits while all moves: none is refused, each changes what it says and nothing else, and undo takes that back", async () => {
     const live = await makeLive();
     const { page, close } = await showBlind(live.scene);

@@ -6,7 +6,10 @@ import { type Pair, type Relation, Snapshot } from "./snapshot";
 import type { At, SceneInfo, Store } from "./store";
 
 const PAGE = 10_000; // boxes a page of the list, the most that the API gives
-const ONE_BY_ONE = 8; // so many new boxes are read one by one, more by listing all
+const ONE_BY_ONE = 8; // so many boxes are always read one by one,
+const LISTED_FOR_ONE = 8; // more of them if the scene has that many times as many, else by listing all
+const READ_AGAIN_MS = 1_000; // at least between two readings of a box that is put again and again:
+const AT_ONCE = 4; // so many times one after the other are not again and again yet
 const BATCH = 20_000; // pairs a query
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 5_000;
@@ -59,6 +62,8 @@ export class Feed {
     private wantPose = new Set<string>();
     private wantRelation = new Set<Pair>();
     private readonly gone = new Map<string, number>(); // boxes that were removed while others are read: at which revision
+    private readonly placed = new Map<string, number>(); // boxes that were put: the revision of the pose that came with the event
+    private readonly readings = new Map<string, { times: number; last: number }>(); // of boxes that were put
     private fetching = false;
 
     constructor(
@@ -97,9 +102,7 @@ export class Feed {
         store.selection = [];
         if (store.info?.name !== scene) this.forget(); // until this one is there, no other is shown or asked
         store.forgetMotion();
-        this.wantPut.clear();
-        this.wantPose.clear();
-        this.wantRelation.clear();
+        for (const known of [this.wantPut, this.wantPose, this.wantRelation, this.placed, this.readings]) known.clear();
         let last = ""; // id of the last message
         let fresh = true; // the state is to be loaded
         let wait = FIRST_WAIT_MS;
@@ -222,6 +225,29 @@ export class Feed {
         store.changed("boxes", "status", "history");
     }
 
+    /** Reads all boxes while events go on, of which some may tell of later states. */
+    private async reloadBoxes(scene: string, signal: AbortSignal): Promise<void> {
+        const { boxes, revision, time } = await this.list(scene, "", signal);
+        const { store } = this;
+        const listed = boxes.map((box) => this.newest(box)).filter((box) => box !== null);
+        const names = new Set(boxes.map(({ name }) => name));
+        for (const box of store.live.boxes.values()) if ((box.seen ?? 0) > revision && !names.has(box.name)) listed.push(box);
+        store.setBoxes(listed);
+        store.saw(revision, time);
+        store.streamed("boxes");
+    }
+
+    /** What is known of a box that was read, with what events have told since then; null: it is gone. */
+    private newest(box: Box): Box | null {
+        const { name, id, seen = 0 } = box;
+        const known = this.store.live.boxes.get(name);
+        if ((this.gone.get(name) ?? 0) > seen) return null;
+        if (known && (known.seen ?? 0) > seen) return known;
+        if (known?.id === id && (this.placed.get(name) ?? 0) > seen) return { ...box, center: known.center, rotation: known.rotation, angle: known.angle };
+        this.placed.delete(name);
+        return box;
+    }
+
     private take(event: string, changes: Changes): void {
         const { store } = this;
         const { live } = store;
@@ -238,8 +264,7 @@ export class Feed {
             for (const name of changes.removed ?? []) {
                 store.dropBox(name);
                 this.gone.set(name, changes.revision);
-                this.wantPut.delete(name);
-                this.wantPose.delete(name);
+                for (const known of [this.wantPut, this.wantPose, this.placed, this.readings]) known.delete(name);
             }
             for (const name of changes.put ?? []) this.wantPut.add(name);
             const placed = this.place(changes);
@@ -268,11 +293,26 @@ export class Feed {
         });
         store.ring.pose(posed);
         for (const [{ name, frame, seen }, box] of posed) {
-            if (this.wantPut.has(name)) continue;
-            if (frame === undefined) placed.add(name); // of the others it is read where they stand in their frame
-            if ((seen ?? 0) <= revision) store.putBox(box);
+            const put = this.wantPut.has(name); // what else it is will be read
+            if (put) this.placed.set(name, revision);
+            else if (frame === undefined) placed.add(name); // of the others it is read where they stand in their frame
+            if ((seen ?? 0) <= revision) store.putBox(put ? { ...box, seen } : box);
         }
         return placed;
+    }
+
+    /** Takes from what is wanted the boxes that are to be read now: of those put again and again not what was read a moment ago. */
+    private takePut(): Set<string> {
+        const now = performance.now();
+        const put = new Set<string>();
+        for (const name of this.wantPut) {
+            const { times, last } = this.readings.get(name) ?? { times: 0, last: now };
+            if (times >= AT_ONCE && now - last < READ_AGAIN_MS) continue;
+            this.wantPut.delete(name);
+            this.readings.set(name, { times: now - last < 2 * READ_AGAIN_MS ? times + 1 : 1, last: now });
+            put.add(name);
+        }
+        return put;
     }
 
     /** One round at a time: what comes up meanwhile goes into the next, however fast the scene changes. */
@@ -281,8 +321,12 @@ export class Feed {
         this.fetching = true;
         const { signal } = this.follow;
         while (!signal.aborted && this.wantPut.size + this.wantPose.size + this.wantRelation.size > 0) {
-            const [put, posed, pairs] = [this.wantPut, this.wantPose, this.wantRelation];
-            this.wantPut = new Set();
+            const put = this.takePut();
+            const [posed, pairs] = [this.wantPose, this.wantRelation];
+            if (put.size + posed.size + pairs.size === 0) {
+                await sleep(READ_AGAIN_MS / 10, signal);
+                continue;
+            }
             this.wantPose = new Set();
             this.wantRelation = new Set();
             try {
@@ -305,13 +349,18 @@ export class Feed {
 
     private async fetchRound(put: Set<string>, posed: Set<string>, pairs: Set<Pair>, signal: AbortSignal): Promise<void> {
         const scene = this.store.info?.name ?? "";
-        if (put.size > ONE_BY_ONE) await this.loadBoxes(scene, signal);
+        if (this.many(put.size)) await this.reloadBoxes(scene, signal);
         else {
             await Promise.all([...put].map((name) => this.takeBox(scene, name, signal)));
             await this.readPoses(scene, [...posed].filter((name) => !put.has(name)), signal);
         }
         // what ended meanwhile is not asked about
         await this.readRelations(scene, [...pairs].filter((pair) => this.store.live.pairs.has(pair)), signal);
+    }
+
+    /** Are these so many that all boxes of the scene are read with less? */
+    private many(boxes: number): boolean {
+        return boxes > ONE_BY_ONE && boxes * LISTED_FOR_ONE > this.store.live.boxes.size;
     }
 
     /** As it is now; null: there is none. */
@@ -328,11 +377,10 @@ export class Feed {
 
     /** One that is gone already is left to the event that says so. */
     private async takeBox(scene: string, name: string, signal: AbortSignal): Promise<void> {
-        const { live } = this.store;
         const box = await this.readBox(scene, name, signal);
-        const seen = box?.seen ?? 0;
-        if (!box || (this.gone.get(name) ?? 0) > seen || (live.boxes.get(name)?.seen ?? 0) > seen) return; // older than what is known
-        this.store.putBox(box);
+        const newest = box && this.newest(box);
+        if (!newest || newest === this.store.live.boxes.get(name)) return;
+        this.store.putBox(newest);
         this.store.streamed("boxes");
     }
 
@@ -341,7 +389,7 @@ export class Feed {
         const { store } = this;
         const { signal } = this.follow;
         const scene = store.info?.name ?? "";
-        if (names.length > ONE_BY_ONE) await this.loadBoxes(scene, signal);
+        if (this.many(names.length)) await this.reloadBoxes(scene, signal);
         else
             for (const name of names) {
                 const box = await this.readBox(scene, name, signal);
