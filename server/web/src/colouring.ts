@@ -25,6 +25,7 @@ export class Colouring {
     mode: Mode = "contact";
     /** Colours are others: of these boxes, or of all. */
     onChange: (names: Set<string> | null) => void = () => {};
+    onMode: () => void = () => {};
     private readonly select = byId<HTMLSelectElement>("colours");
     private readonly legend = byId("legend");
     private readonly depths = new Map<string, number>();
@@ -52,6 +53,7 @@ export class Colouring {
         if (mode === "depth") this.question.ask();
         this.explain();
         this.onChange(null);
+        this.onMode();
     }
 
     /** Of a box that is shown. */

@@ -27,11 +27,13 @@ export class Eye {
     private readonly orbit: OrbitControls;
     private width = 1;
     private height = 1;
+    private moved = false; // by a person, since all of the scene was framed
 
     constructor(canvas: HTMLElement) {
         this.orbit = new OrbitControls(this.perspective, canvas);
         this.orbit.zoomToCursor = true;
         this.orbit.addEventListener("change", () => this.onMove());
+        this.orbit.addEventListener("start", () => (this.moved = true));
         canvas.addEventListener("keydown", (event) => this.key(event));
     }
 
@@ -58,10 +60,34 @@ export class Eye {
         orbit.touches.ONE = turns ? 0 : 1;
         camera.up.set(0, side === "top" ? 0 : 1, side === "top" ? -1 : 0);
         this.frameFrom(FROM[side], bounds);
+        this.moved = false;
+    }
+
+    /** Where the eye is, what it looks at, and half the height of the picture; null: where `look` has put it. */
+    get place(): number[] | null {
+        if (!this.moved) return null;
+        const digits = Math.ceil(4 - Math.log10(this.camera.position.distanceTo(this.target)));
+        const half = Number((this.flat.top / this.flat.zoom).toPrecision(5));
+        return [...[...this.camera.position, ...this.target].map((value) => Number(value.toFixed(Math.max(0, Math.min(20, digits))))), half];
+    }
+
+    /** Goes to such a place, on the side where it was one. */
+    goTo(place: number[]): void {
+        if (place.length !== 7 || !place.every(Number.isFinite) || place[6] <= 0) return;
+        this.camera.position.fromArray(place);
+        this.orbit.target.fromArray(place, 3);
+        this.flat.zoom = 1;
+        this.flat.top = place[6];
+        this.flat.bottom = -place[6];
+        this.fit();
+        this.orbit.update();
+        this.moved = true;
+        this.onMove();
     }
 
     /** All within the bounds, from where the eye is now. */
     frame(bounds: Bounds): void {
+        this.moved = true;
         this.frameFrom(this.camera.position.clone().sub(this.orbit.target).normalize(), bounds);
     }
 
@@ -160,6 +186,7 @@ export class Eye {
         const zoom = { "+": 1 / KEY_ZOOM, "=": 1 / KEY_ZOOM, "-": KEY_ZOOM }[event.key] ?? 1;
         if (x === 0 && y === 0 && zoom === 1) return;
         event.preventDefault();
+        this.moved = true;
         if (turns) {
             const polar = offset.angleTo(camera.up) - y * KEY_TURN;
             offset.applyAxisAngle(camera.up, x * KEY_TURN);

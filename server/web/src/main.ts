@@ -1,10 +1,12 @@
 // Puts the parts together: what the buttons and keys do.
+import { Address, sceneOfAddress } from "./address";
 import { ALL_BITS, numbers, type PutBox, putOf } from "./box";
 import { Client, Problem, scenePath } from "./client";
 import { byId, el, typing } from "./dom";
 import { MODES } from "./colouring";
 import { Drag } from "./drag";
 import { Edits, type Puts } from "./edits";
+import { Events } from "./events";
 import type { Side } from "./eye";
 import { Feed } from "./feed";
 import { download, formatBoxes, parseBoxes } from "./files";
@@ -36,6 +38,7 @@ const playback = new Playback(store, feed);
 const lag = new Lag(store, client);
 const shots = new Shots(store, client, playback);
 const settings = new Settings(store, client);
+new Events(store, client, playback);
 new Timeline(store, playback);
 new Inspector(store, edits);
 new Several(store, edits);
@@ -125,25 +128,10 @@ byId("token-dialog").addEventListener("cancel", (event) => event.preventDefault(
 const sceneSelect = byId<HTMLSelectElement>("scene");
 const NEW_SCENE = ""; // no scene has an empty name
 
-function sceneOfAddress(): string {
-    try {
-        return decodeURIComponent(location.hash.slice(1));
-    } catch {
-        return "";
-    }
-}
-
-let opened = ""; // the scene that is shown, or that there was none of
-
 function open(name: string): void {
     edits.forget();
     store.setTool("select");
-    const address = `#${encodeURIComponent(name)}`;
-    if (sceneOfAddress() !== name) {
-        if (opened) history.pushState(null, "", address); // so that Back leads to the scene before
-        else history.replaceState(null, "", address);
-    }
-    opened = name;
+    address.opened(name);
     document.title = `${name} - obbd`;
     void feed.open(name);
     showScenes();
@@ -200,7 +188,6 @@ byId("scene-cancel").addEventListener("click", () => byId<HTMLDialogElement>("sc
 byId("scene-dialog").addEventListener("close", showScenes);
 sceneSelect.addEventListener("focus", () => void feed.listScenes().catch(() => {}));
 sceneSelect.addEventListener("change", () => (sceneSelect.value === NEW_SCENE ? newScene() : open(sceneSelect.value)));
-addEventListener("hashchange", () => sceneOfAddress() && sceneOfAddress() !== opened && open(sceneOfAddress()));
 store.on(["scene"], showScenes);
 
 // ---- Commands --------------------------------------------------------------------------------------
@@ -501,11 +488,13 @@ store.on(["tool"], () => {
 });
 store.on(["selection"], () => {
     byId("tab-box").textContent = store.selection.length > 0 ? "Selected" : "Start";
-    if (store.selection.length > 0 && store.tool === "select" && !["list", "shots"].includes(document.body.dataset.panel ?? "")) panel("box");
+    if (store.selection.length > 0 && store.tool === "select" && !["list", "shots", "events"].includes(document.body.dataset.panel ?? "")) panel("box");
 });
 
+const address = new Address(store, playback, probes, view, open, panel);
 panel("box");
 tellStory(store, () => {
+    if (address.particular) return;
     panel("shots");
     view?.colouring.set("entity");
 });

@@ -17,6 +17,7 @@ const LISTED = 200; // of what is found
 const PAIRS = 10_000; // asked for, of which the deepest are shown
 const DRAWN = 60; // pairs
 const LEAST = 1e-3; // half size of a shape that is sized by hand
+const AT_FIRST: Record<string, string> = { hits: "closest", reach: "to" }; // in words of an address
 const MET = 100; // boxes that a sweep leaves out
 
 interface Hit {
@@ -181,6 +182,8 @@ export const PROBE_KINDS = Object.entries(PROBES).map(([id, { title }]) => ({ id
 
 export class Probes {
     onShow: (marks: Mark[], hits: Set<string>) => void = () => {};
+    /** A question is put that may be another than before. */
+    onAsk: () => void = () => {};
     private readonly kind = byId<HTMLSelectElement>("probe-kind");
     private readonly form = byId("probe-form");
     private readonly hint = byId("probe-hint");
@@ -282,6 +285,36 @@ export class Probes {
         return good;
     }
 
+    /** The question for an address, with what is other than at first; nothing if none is put. */
+    get words(): Record<string, string> {
+        if (!(this.store.tool in PROBES)) return {};
+        const fields = { hits: this.mode, reach: this.reach, except: this.except, category: this.filter[0], mask: this.filter[1], prefix: this.filter[2] };
+        const words = Object.entries(fields).map(([name, { value }]) => [name, value]);
+        const values = this.numbers.map((value) => value.join(",")).join(";");
+        return Object.fromEntries([["ask", this.current], ["of", values], ...words, ["met", this.met.checked ? "" : "in"], ["asked", this.asked ? "1" : ""]].filter(([name, value]) => value !== "" && value !== AT_FIRST[name]));
+    }
+
+    /** Puts a question of such words, or none. */
+    restore(words: URLSearchParams): void {
+        const { store } = this;
+        const kind = words.get("ask") ?? "";
+        if (!(kind in PROBES)) {
+            if (store.tool in PROBES) store.setTool("select");
+            return;
+        }
+        const values = (words.get("of") ?? "").split(";").map((value) => value.split(",").map(Number));
+        const { fields } = PROBES[kind];
+        const good = values.length === fields.length && values.every((value, i) => value.every(Number.isFinite) && value.length === (fields[i][1] === "vector" ? store.dimensions : 1));
+        if (good) this.values.set(kind, values);
+        store.setTool(kind);
+        this.choose();
+        const word = (name: string) => words.get(name) ?? AT_FIRST[name] ?? "";
+        for (const [name, input] of Object.entries({ hits: this.mode, reach: this.reach, except: this.except, category: this.filter[0], mask: this.filter[1], prefix: this.filter[2] })) input.value = word(name);
+        this.met.checked = word("met") === "";
+        this.write();
+        if (words.has("asked")) this.ask();
+    }
+
     /** May the scene answer otherwise than before? The past does not change. */
     private get stale(): boolean {
         return this.store.past === null || this.store.past !== this.state;
@@ -368,6 +401,7 @@ export class Probes {
 
     private ask(): void {
         this.asked = true;
+        this.onAsk();
         this.question.ask();
     }
 

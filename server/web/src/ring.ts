@@ -110,6 +110,21 @@ export class Ring {
         return this.entries[seq - this.first]?.pairs.filter(({ before, after }) => (before === undefined) !== (after === undefined)) ?? [];
     }
 
+    /** What was heard after that time of the page's clock. Cost: the entries since then. */
+    tally(since: number): { commits: number; boxes: number; began: number; ended: number } {
+        const sum = { commits: 0, boxes: 0, began: 0, ended: 0 };
+        for (let seq = this.newest; seq >= this.first && this.entries[seq - this.first].heard > since; seq--) {
+            const entry = this.entries[seq - this.first];
+            sum.commits += entry.revision - (this.moment(seq - 1)?.revision ?? entry.revision - 1);
+            sum.boxes += entry.count;
+            for (const { before, after } of entry.pairs) {
+                if (before === undefined && after !== undefined) sum.began++;
+                if (before !== undefined && after === undefined) sum.ended++;
+            }
+        }
+        return sum;
+    }
+
     // ---- Recording -----------------------------------------------------------------------------------
 
     /** What follows belongs to that revision. The first one is the state that all begins with. */

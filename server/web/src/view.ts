@@ -37,6 +37,8 @@ export class View {
     /** Of a rectangle drawn around boxes. */
     onArea: (boxes: string[], more: boolean) => void = () => {};
     onLook: () => void = () => {};
+    /** The eye is elsewhere. */
+    onMove: () => void = () => {};
 
     private readonly renderer = new WebGLRenderer({ antialias: true, powerPreference: "high-performance" });
     private readonly scene = new Scene();
@@ -87,7 +89,10 @@ export class View {
         this.trails = new Trails(store);
         this.scene.add(this.trails.group, this.boxes.group, this.ground.mesh, this.marks.group, this.selected.lines, this.hovered.lines, ...this.handles.objects);
 
-        this.eye.onMove = () => this.draw();
+        this.eye.onMove = () => {
+            this.draw();
+            this.onMove();
+        };
         this.handles.onChange = () => this.draw();
         this.handles.onHold = (holding) => (this.eye.enabled = !holding);
         this.handles.onPoses = (boxes, poses, done) => this.pose(boxes, poses, done);
@@ -393,6 +398,15 @@ export class View {
         this.handles.camera = this.eye.camera;
         this.span();
         this.onLook();
+    }
+
+    /** As Eye.place. */
+    get place(): number[] | null {
+        return this.eye.place;
+    }
+
+    goTo(place: number[]): void {
+        this.eye.goTo(place);
     }
 
     /** All boxes, or those selected with some room around. */

@@ -1,0 +1,230 @@
+// What happens in a scene: its numbers each second, and the pairs that began and ended, as the page hears of them.
+import { short } from "./box";
+import { type Client, Problem } from "./client";
+import { byId, el } from "./dom";
+import { setText } from "./keyed";
+import { answered, parseMetrics, quantile, type Sample } from "./metrics";
+import type { Playback } from "./playback";
+import { type Row, Rows } from "./rows";
+import type { Store } from "./store";
+
+const EVERY_MS = 1000;
+const SECONDS = 60; // drawn
+const KEPT = 1000; // turns
+const LISTED = 100;
+
+interface Turn {
+    seq: number;
+    place: number; // among those of its change
+    revision: number;
+    time: number;
+    a: string;
+    b: string;
+    began: boolean;
+}
+
+/** A number each second, and how it went. */
+class Rate {
+    readonly root: HTMLElement;
+    private readonly value = el("span", { class: "value" });
+    private readonly canvas = el("canvas", { "aria-hidden": "true" });
+    private readonly past: (number | null)[] = [];
+
+    constructor(
+        label: string,
+        title: string,
+        private readonly words: (value: number) => string,
+    ) {
+        this.root = el("div", { class: "rate", title }, el("span", { class: "label" }, label), this.value, this.canvas);
+        this.show(null);
+    }
+
+    show(value: number | null): void {
+        this.past.push(value);
+        if (this.past.length > SECONDS) this.past.shift();
+        setText(this.value, value === null ? "–" : this.words(value));
+        this.draw();
+    }
+
+    clear(): void {
+        this.past.length = 0;
+        this.show(null);
+    }
+
+    private draw(): void {
+        const { canvas, past } = this;
+        const { clientWidth: width, clientHeight: height } = canvas;
+        const context = canvas.getContext("2d");
+        if (!context || width === 0) return;
+        canvas.width = width * devicePixelRatio;
+        canvas.height = height * devicePixelRatio;
+        context.scale(devicePixelRatio, devicePixelRatio);
+        const most = Math.max(...past.map((value) => (value === null || value === Infinity ? 0 : value)), 1e-9);
+        const step = width / SECONDS;
+        context.fillStyle = getComputedStyle(canvas).color;
+        past.forEach((value, i) => {
+            if (!value) return;
+            const high = Math.max(1, Math.min(1, value / most) * (height - 1));
+            context.fillRect(width - (past.length - i) * step, height - high, Math.max(1, step - 0.5), high);
+        });
+    }
+}
+
+export class Events {
+    private readonly box = byId<HTMLInputElement>("events-box");
+    private readonly sum = byId("events-sum");
+    private readonly failure = byId("events-failure");
+    private readonly list: Rows;
+    private readonly rates = {
+        commits: new Rate("commits", "Commits a second that the page heard of", short),
+        boxes: new Rate("boxes", "Boxes put or posed a second", short),
+        began: new Rate("pairs began", "Pairs that began a second", short),
+        ended: new Rate("pairs ended", "Pairs that ended a second", short),
+        answers: new Rate("answers", "Requests that the daemon answered a second, those of this page among them", short),
+        half: new Rate("p50", "Half of the answers took at most so long", duration),
+        most: new Rate("p99", "99 of 100 answers took at most so long", duration),
+        lag: new Rate("loop lag", "How late the daemon's loop was at worst", duration),
+    };
+    private turns: Turn[] = []; // the oldest first
+    private taken = 0; // up to this change all turns are here,
+    private takenOf = 0; // and so many of the next one
+    private newest = 0; // change that is listed
+    private scene = "";
+    private sample: Sample | null = null;
+    private told = 0; // up to this time of the page's clock the rates are shown
+    private timer = 0;
+    private stop = new AbortController();
+
+    constructor(
+        private readonly store: Store,
+        private readonly client: Client,
+        private readonly playback: Playback,
+    ) {
+        byId("rates").append(...Object.values(this.rates).map(({ root }) => root));
+        this.list = new Rows(([seq, ...names]) => this.choose(Number(seq), names));
+        byId("events-list").append(this.list.root);
+        for (const end of ["pointerleave", "focusout"]) this.list.root.addEventListener(end, () => this.update());
+        this.box.addEventListener("input", () => this.show());
+        store.on(["scene", "history", "pairs"], () => this.update());
+        new MutationObserver(() => this.check()).observe(document.body, { attributeFilter: ["data-panel"] });
+    }
+
+    private get shown(): boolean {
+        return document.body.dataset.panel === "events";
+    }
+
+    /** Counts and lists while the panel is open, and no longer. */
+    private check(): void {
+        if (this.shown === (this.timer !== 0)) return;
+        this.stop.abort();
+        clearInterval(this.timer);
+        this.timer = 0;
+        if (!this.shown) return;
+        this.stop = new AbortController();
+        this.sample = null;
+        for (const rate of Object.values(this.rates)) rate.clear();
+        this.told = performance.now();
+        this.timer = setInterval(() => this.count(), EVERY_MS);
+        void this.measure();
+        this.update();
+    }
+
+    // ---- Numbers -------------------------------------------------------------------------------------
+
+    private count(): void {
+        const now = performance.now();
+        const seconds = Math.max(now - this.told, 1) / 1000;
+        const heard = this.store.ring.tally(this.told);
+        this.told = now;
+        for (const name of ["commits", "boxes", "began", "ended"] as const) this.rates[name].show(Math.round(heard[name] / seconds));
+        void this.measure();
+    }
+
+    private async measure(): Promise<void> {
+        const { signal } = this.stop;
+        const { answers, half, most, lag } = this.rates;
+        try {
+            const { body } = await this.client.stream("/metrics", { Accept: "text/plain" }, signal);
+            const decoder = new TextDecoder();
+            let text = "";
+            for await (const part of body) text += decoder.decode(part, { stream: true });
+            const after = parseMetrics(text);
+            const before = this.sample;
+            this.sample = after;
+            setText(this.failure, "");
+            if (!before) return;
+            answers.show(Math.max(0, answered(before, after)));
+            half.show(quantile(before, after, 0.5));
+            most.show(quantile(before, after, 0.99));
+            lag.show(after.lag);
+        } catch (error) {
+            if (signal.aborted) return;
+            this.sample = null;
+            setText(this.failure, error instanceof Problem ? error.message : "");
+            for (const rate of [answers, half, most, lag]) rate.show(null);
+        }
+    }
+
+    // ---- Pairs ---------------------------------------------------------------------------------------
+
+    private update(): void {
+        const { ring, info } = this.store;
+        if (!this.shown) return;
+        if (this.scene !== (info?.name ?? "")) {
+            this.scene = info?.name ?? "";
+            this.turns = [];
+        }
+        if (this.taken < ring.oldest) [this.taken, this.takenOf] = [ring.oldest, 0];
+        for (let seq = this.taken + 1; seq <= ring.newest; seq++) {
+            const moment = ring.moment(seq);
+            const turns = ring.turns(seq);
+            const from = seq === this.taken + 1 ? this.takenOf : 0;
+            if (moment) turns.slice(from).forEach(({ a, b, before }, i) => this.turns.push({ seq, place: from + i, revision: moment.revision, time: moment.time, a, b, began: before === undefined }));
+            if (seq === ring.newest) [this.taken, this.takenOf] = [seq - 1, turns.length]; // there may come more of it
+        }
+        if (this.turns.length > KEPT) this.turns.splice(0, this.turns.length - KEPT);
+        this.show();
+    }
+
+    private show(): void {
+        const word = this.box.value.trim().toLowerCase();
+        const fit = this.turns.filter(({ a, b }) => word === "" || a.toLowerCase().includes(word) || b.toLowerCase().includes(word));
+        const still = this.list.root.matches(":hover, :has(:focus-visible)"); // what is aimed at does not move away
+        const last = fit.at(-1)?.seq ?? 0;
+        if (!still || this.newest > last) this.newest = last;
+        const old = fit.filter(({ seq }) => seq <= this.newest);
+        const newer = fit.length - old.length;
+        setText(this.sum, fit.length === 0 ? "No pair has begun or ended yet" : `${fit.length} began or ended${newer > 0 ? `, ${newer} newer than those below` : ""}`);
+        this.list.show(
+            "Pairs that began and ended, the newest first",
+            old
+                .slice(-LISTED)
+                .reverse()
+                .map(
+                    ({ seq, place, revision, time, a, b, began }): Row => ({
+                        name: `${a}, ${b}`,
+                        where: began ? "began" : "ended",
+                        more: `revision ${revision}, time ${short(time)}`,
+                        mark: began ? "hit" : "miss",
+                        key: `${seq} ${place}`,
+                        title: "Show the two at that moment",
+                        select: [String(seq), a, b],
+                    }),
+                ),
+        );
+    }
+
+    /** The two boxes as they were with that change. */
+    private choose(seq: number, names: string[]): void {
+        const { store, playback } = this;
+        const moment = store.ring.moment(seq);
+        store.select(names.filter((name) => store.live.boxes.has(name) || store.shown.boxes.has(name)));
+        if (moment) playback.go(moment.revision < store.revision ? { revision: moment.revision } : null);
+    }
+}
+
+/** Of seconds. */
+function duration(seconds: number): string {
+    if (seconds === Infinity) return "longer";
+    return seconds < 0.001 ? `${short(seconds * 1e6)} µs` : seconds < 1 ? `${short(seconds * 1e3)} ms` : `${short(seconds)} s`;
+}

@@ -1,0 +1,76 @@
+#!/usr/bin/env node
+// What happens in a scene: its numbers each second, and the pairs that begin and end.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { test, until } from "./harness.mjs";
+import { blind, makeLive, showBlind, shown } from "./live.mjs";
+import { CUBE, daemon, makeScene, revision, runAll, selected } from "./words.mjs";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const rows = (page) => page.locator("#events-list button").evaluateAll((all) => all.map((one) => [...one.querySelectorAll("span")].map((span) => span.textContent).filter(Boolean).join("|")));
+const rate = async (page, label) => (await page.locator(".rate", { has: page.getByText(label, { exact: true }) }).locator(".value").textContent()) ?? "";
+
+test("pairs that begin and end are listed in order, narrowed by a box, and one that is clicked is shown as it was", async () => {
+    const scene = await makeScene({ a: CUBE(0), b: CUBE(10), c: CUBE(20) });
+    const { page, close } = await showBlind(scene);
+    await page.click("#tab-events");
+    assert.equal(await page.textContent("#events-sum"), "No pair has begun or ended yet");
+    const oracle = [];
+    for (const [name, x, what] of [["a", 9, "a, b|began"], ["a", 0, "a, b|ended"], ["c", 11, "b, c|began"], ["a", 9.5, null], ["c", 30, null]]) {
+        await daemon.commit(scene, { pose: { [name]: { center: [x, 0, 0] } }, time: 100 * (oracle.length + 1) });
+        if (what) oracle.unshift(what);
+    }
+    await revision(page, 6);
+    // a at 9.5 meets b, and c at 11; c at 30 parts from both
+    await until("all of them", async () => (await rows(page)).length === 7);
+    const told = await rows(page);
+    assert.deepEqual(told.slice(-3).map((row) => row.split("|").slice(0, 2).join("|")), oracle);
+    assert.deepEqual(told.slice(0, 2).map((row) => row.split("|").slice(0, 2).join("|")).sort(), ["a, c|ended", "b, c|ended"]);
+    assert.ok(told.every((row) => /\|revision [2-6], time \d+$/.test(row)), told.join());
+    assert.equal(await page.textContent("#events-sum"), "7 began or ended");
+    await page.fill("#events-box", "C");
+    await until("those of c", async () => (await rows(page)).length < 7);
+    assert.ok((await rows(page)).every((row) => /(^|, )c(,|\|)/.test(row)));
+    await page.fill("#events-box", "");
+    await until("all again", async () => (await rows(page)).length === 7);
+    await page.locator("#events-list button").last().click();
+    await revision(page, 2);
+    assert.deepEqual(await selected(page), ["a", "b"]);
+    await page.click("#now");
+    await revision(page, 6);
+    await close();
+});
+
+test("the numbers of a scene that moves: commits, boxes, pairs as the daemon tells them, and how fast it answers", async () => {
+    const live = await makeLive();
+    const { page, close } = await showBlind(live.scene, [], { bypassCSP: true });
+    await page.click("#tab-events");
+    const seen = { most: 0 };
+    await until("commits", async () => Number(await rate(page, "commits")) > 0);
+    // each of its commits poses 200 boxes; a commit and its boxes may fall on two sides of a second
+    await until("its boxes", async () => {
+        const [commits, boxes] = [Number(await rate(page, "commits")), Number(await rate(page, "boxes"))];
+        seen.most = Math.max(seen.most, commits);
+        return commits > 0 && Math.abs(boxes / 200 - commits) <= 1;
+    });
+    await until("answers", async () => Number(await rate(page, "answers")) > 0);
+    for (const label of ["p50", "p99", "loop lag"]) await until(label, async () => /^\d[\d.]* (µs|ms|s)$|^longer$/.test(await rate(page, label)));
+    await until("bars", () => page.locator(".rate canvas").first().evaluate((canvas) => canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.some((value) => value > 0)));
+    await until("pairs", async () => (await rows(page)).length > 5);
+    await page.evaluate(AXE);
+    const { violations } = await page.evaluate(() => window.axe.run());
+    assert.deepEqual(violations.map(({ id }) => id), []);
+    let asked = 0;
+    page.on("request", (request) => (asked += request.url().endsWith("/metrics")));
+    await until("they are counted each second", () => asked > 1);
+    await page.click("#tab-box");
+    await shown(page, 2); // one that was under way
+    asked = 0;
+    await shown(page, 40);
+    assert.equal(asked, 0);
+    await live.stop();
+    await close();
+});
+
+await runAll(blind);
