@@ -98,7 +98,7 @@ export class Address {
 
     private write(): void {
         const { store, view, playback, scene } = this;
-        if (this.restoring || playback.travelling || store.loaded !== scene) return; // comes again
+        if (this.restoring || playback.travelling || !scene || store.loaded !== scene) return; // comes again
         const words = new URLSearchParams();
         for (const name of store.selection.slice(0, MOST)) words.append("box", name);
         for (const [name, value] of Object.entries(this.probes.words)) words.set(name, value);
