@@ -115,7 +115,8 @@ typedef struct obb_query { /* small: a commit may hold 100,000 */
      * query with times they are laid over the state of each. The state that is asked is the one
      * after them. NULL: none. */
     const obb_edit *with;
-    obb_str tag; /* with has_tag: the client's; no part of the question */
+    obb_str tag;     /* with has_tag: the client's; no part of the question */
+    bool unrecorded; /* nor is this: a scene that records queries leaves it out */
 } obb_query;
 
 /* Returns how many views the query is bound to: one for each time, or one. */

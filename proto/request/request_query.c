@@ -54,6 +54,7 @@ enum query_field {
     EXPLAIN,
     WITH,
     TAG,
+    RECORD,
     COLUMNS,
     FLOAT,
     QUERY_FIELDS
@@ -81,6 +82,7 @@ static const obb_str query_fields[QUERY_FIELDS] = {
     [EXPLAIN] = WIRE_FIELD("explain"),
     [WITH] = WIRE_FIELD("with"),
     [TAG] = WIRE_FIELD("tag"),
+    [RECORD] = WIRE_FIELD("record"),
     [COLUMNS] = WIRE_FIELD("columns"),
     [FLOAT] = WIRE_FIELD("float"),
 };
@@ -116,6 +118,7 @@ static const unsigned kinds_with[QUERY_FIELDS] = {
     [EXPLAIN] = EVERY_KIND & ~(KIND_BIT(OBB_QUERY_PAIRS) | KIND_BIT(OBB_QUERY_ALL_PAIRS)),
     [WITH] = EVERY_KIND,
     [TAG] = EVERY_KIND,
+    [RECORD] = EVERY_KIND,
     [COLUMNS] = KINDS_WITH_COLUMNS,
     [FLOAT] = KINDS_WITH_COLUMNS,
 };
@@ -386,6 +389,10 @@ static bool read_field(struct wire_query_reading *r, int field)
         return wire_read_with(c, r->dimensions, &q->with);
     case TAG:
         return q->has_tag = read_tag(c, &q->tag);
+    case RECORD:
+        read = wire_read_bool(c, &q->unrecorded);
+        q->unrecorded = !q->unrecorded;
+        return read;
     case COLUMNS:
         return wire_read_bool(c, &q->columns);
     case FLOAT:

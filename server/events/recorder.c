@@ -189,11 +189,14 @@ void srv_recording_make(struct srv_recording *recording, struct srv_request *req
     const bool good = ends != NULL && !request->reply.failed &&
                       wire_copy_queries(&request->body, answered->of_commit, &request->arena, &sent,
                                         ends, answered->count);
+    size_t wanted = 0;
+    for (size_t i = 0; i < answered->count; i++)
+        wanted += !answered->queries[i].unrecorded;
     for (size_t i = 0, view = 0; i < answered->count && good; i++) {
         const size_t begin = i > 0 ? ends[i - 1] : 0;
         struct srv_record *record = NULL;
         text.length = 0;
-        if (atomic_load(&r->waiting) <= MOST_WAITING) {
+        if (!answered->queries[i].unrecorded && atomic_load(&r->waiting) <= MOST_WAITING) {
             write_text(recording, request, answered, i, view,
                        (obb_str){sent.bytes + begin, ends[i] - begin}, &text);
             if (!text.failed)
@@ -208,7 +211,7 @@ void srv_recording_make(struct srv_recording *recording, struct srv_request *req
         add(recording, record);
         made++;
     }
-    recording->left_out += answered->count - made;
+    recording->left_out += wanted - made;
     wire_buf_fini(&sent);
     wire_buf_fini(&text);
 }

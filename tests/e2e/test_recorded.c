@@ -317,6 +317,26 @@ START_TEST(lists_are_narrowed_and_paged)
 }
 END_TEST
 
+START_TEST(who_does_not_want_it_is_not_recorded)
+{
+    make_scene(100);
+    send_to("POST", "/v1/scenes/s/query/point", "{\"points\":[[0,0,0]],\"record\":false}");
+    send_to("POST", "/v1/scenes/s/query/all-pairs", "{\"record\":false,\"tag\":\"x\"}");
+    check_ids("", "");
+    send_to("POST", "/v1/scenes/s/query/all-pairs", "{\"record\":true,\"tag\":\"x\"}");
+    send_to("POST", "/v1/scenes/s/commit",
+            "{\"queries\":[{\"kind\":\"point\",\"points\":[[0,0,0]],\"record\":false},"
+            "{\"kind\":\"point\",\"points\":[[9,0,0]],\"tag\":\"y\"},"
+            "{\"kind\":\"all-pairs\",\"record\":false}]}");
+    check_ids("", "1 2");
+    check_ids("?tag=x", "1");
+    check_ids("?tag=y", "2");
+    expect_problem(client, "POST", "/v1/scenes/s/query/point",
+                   "{\"points\":[[0,0,0]],\"record\":1}", 422, "/record");
+    ck_assert_int_eq(metric("obbd_queries_unrecorded_total"), 0);
+}
+END_TEST
+
 START_TEST(the_last_ones_are_kept)
 {
     make_scene(2);
@@ -487,6 +507,7 @@ int main(void)
     tcase_add_test(tc, queries_in_cbor_are_told_as_json);
     tcase_add_test(tc, queries_of_commits_are_recorded);
     tcase_add_test(tc, lists_are_narrowed_and_paged);
+    tcase_add_test(tc, who_does_not_want_it_is_not_recorded);
     tcase_add_test(tc, the_last_ones_are_kept);
     tcase_add_test(tc, streams_tell_queries_as_they_happen);
     tcase_add_test(tc, large_queries_are_recorded_and_lines_are_not);

@@ -168,6 +168,8 @@ test("while a scene moves and is shot at 20 times a second, rows are pressed lik
         await until("they are listed", async () => !/newer/.test(await page.textContent("#shots-sum")));
     }
     assert.ok((await listed(page)).every((name) => /^shot-\d+$/.test(name)), "what the page itself asks is not among them");
+    const { body } = await daemon.call("GET", `/v1/scenes/${live.scene}/queries?limit=1000`);
+    assert.ok(body.queries.length > 30 && body.queries.every(({ tag }) => /^shot-\d+$/.test(tag)), "nor does it take their room");
     await shown(page, 2);
     going = false;
     await shooting;

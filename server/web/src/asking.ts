@@ -3,8 +3,8 @@ import { type Box, putOf } from "./box";
 import { type Client, scenePath } from "./client";
 import type { Past, Store } from "./store";
 
-/** The tag of questions that nobody put: what the page asks to know what it shows. */
-export const OWN = "obbd-page";
+/** Of questions that nobody put: what the page asks to know what it shows is not recorded. */
+export const OWN = { record: false } as const;
 
 const BROUGHT = 1000; // entries that a question may bring along
 type Body = Record<string, unknown>;

@@ -104,7 +104,7 @@ export class Colouring {
         const at = store.past ? { at: { ...store.past.at, clamp: true } } : {};
         try {
             const path = scenePath(store.info.name, "/query/all-pairs");
-            const { pairs } = await this.client.call<Depths>("POST", path, { want: ["mtv"], limit: MOST, tag: OWN, ...at });
+            const { pairs } = await this.client.call<Depths>("POST", path, { want: ["mtv"], limit: MOST, ...OWN, ...at });
             this.depths.clear();
             this.deepest = 0;
             for (const { pair, mtv } of pairs)

@@ -406,7 +406,7 @@ export class Feed {
             const pairs: [string, string][] = [];
             for (let n = i; n < Math.min(i + 2 * BATCH, names.length); n += 2) pairs.push([names[n], names[n + 1] ?? names[n]]);
             const path = scenePath(scene, "/query/pairs");
-            const { results, revision } = await this.client.call<PairsAnswer>("POST", path, { pairs, want: ["pose"], tag: OWN }, signal);
+            const { results, revision } = await this.client.call<PairsAnswer>("POST", path, { pairs, want: ["pose"], ...OWN }, signal);
             results.forEach(({ pose, missing }, n) => {
                 pairs[n].forEach((name, side) => {
                     const box = boxes.get(name);
@@ -421,7 +421,7 @@ export class Feed {
     private async readRelations(scene: string, pairs: Pair[], signal: AbortSignal): Promise<void> {
         for (let i = 0; i < pairs.length; i += BATCH) {
             const some = pairs.slice(i, i + BATCH);
-            const body = { pairs: some.map(({ a, b }) => [a, b]), want: ["relation"], tag: OWN };
+            const body = { pairs: some.map(({ a, b }) => [a, b]), want: ["relation"], ...OWN };
             const path = scenePath(scene, "/query/pairs");
             const { results } = await this.client.call<PairsAnswer>("POST", path, body, signal);
             some.forEach((pair, n) => this.store.relate(pair, results[n].relation ?? null));
@@ -446,7 +446,7 @@ export class Feed {
             this.client.call<{ pairs: { pair: [string, string]; relation: Relation }[] }>(
                 "POST",
                 scenePath(scene, "/query/all-pairs"),
-                { at, want: ["relation"], tag: OWN },
+                { at, want: ["relation"], ...OWN },
                 signal,
             ),
         ]);

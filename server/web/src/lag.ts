@@ -150,7 +150,7 @@ export class Lag {
         const delay = Number(this.delay.value);
         const path = (kind: string) => scenePath(store.info?.name ?? "", `/query/${kind}`);
         try {
-            const asked = { pairs: names.map((name) => [name, name]), want: ["pose"], tag: OWN };
+            const asked = { pairs: names.map((name) => [name, name]), want: ["pose"], ...OWN };
             const posesOf = ({ results }: Poses) => new Map(names.flatMap((name, i) => (results[i].pose ? [[name, results[i].pose[0]]] : [])));
             const present = await this.client.call<Poses>("POST", path("pairs"), asked);
             // all that follows speaks of the same two states, however the scene goes on meanwhile
@@ -165,7 +165,7 @@ export class Lag {
                 { ...body, at: then },
                 { ...body, at: now },
             ];
-            const answers = await Promise.all(bodies.map((one) => this.client.call<Verdict>("POST", path("ray"), { ...one, tag: OWN })));
+            const answers = await Promise.all(bodies.map((one) => this.client.call<Verdict>("POST", path("ray"), { ...one, ...OWN })));
             if (!this.shown) return;
             bodies.forEach((one, i) => this.exchanges[i].show({ path: path("ray"), body: one, curl: this.client.curl(path("ray"), one), answer: JSON.stringify(answers[i], null, 1) }));
             this.show(answers, delay, ray);

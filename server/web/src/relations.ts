@@ -65,7 +65,7 @@ export class Relations {
         const body: Record<string, unknown> = {
             pairs,
             want: compare ? ["relation", "mtv", "distance", "axis", "volume"] : ["relation", "mtv"],
-            tag: OWN,
+            ...OWN,
         };
         let asked: Asked<{ results: PairResult[] }>;
         try {

@@ -103,7 +103,7 @@ export class Shots {
     private passes(shot: Shot): boolean {
         const filter = this.filter;
         const [tag, box, hit] = ["tag", "box", "hit"].map((name) => filter.get(name));
-        return (tag === null ? shot.tag !== OWN : shot.tag === tag) && (box === null || names(shot, box)) && (hit === null || hasHit(shot) === (hit === "true"));
+        return (tag === null || shot.tag === tag) && (box === null || names(shot, box)) && (hit === null || hasHit(shot) === (hit === "true"));
     }
 
     /** Reads what is kept, and then what comes. */
@@ -226,9 +226,9 @@ export class Shots {
     private async explain(): Promise<void> {
         const { store, chosen } = this;
         if (!chosen || !store.info) return;
-        const { at, columns, float, by, explain, ...query } = chosen.query;
+        const { at, columns, float, by, explain, tag, ...query } = chosen.query;
         const timed = !Array.isArray(query.rays) && query.rays !== undefined && "times" in query.rays;
-        const body = { ...query, tag: OWN, ...(["pairs", "all-pairs"].includes(chosen.kind) || by === "id" ? { by } : { explain: this.asked }) };
+        const body = { ...query, ...OWN, ...(["pairs", "all-pairs"].includes(chosen.kind) || by === "id" ? { by } : { explain: this.asked }) };
         const byTime = at !== undefined && !("revision" in at);
         const then = byTime ? { ...at, time: chosen.at.time, ago: undefined } : { revision: chosen.at.revision };
         const path = scenePath(store.info.name, `/query/${chosen.kind}`);
