@@ -72,6 +72,26 @@ START_TEST(a_rotation_needs_a_length)
 }
 END_TEST
 
+START_TEST(no_rotation_is_kept_to_the_bit_with_its_signs)
+{
+    for (unsigned signs = 0; signs < 16; signs++) {
+        const obb_quat q = {copysign(0.0, signs & 1 ? -1.0 : 1.0),
+                            copysign(0.0, signs & 2 ? -1.0 : 1.0),
+                            copysign(0.0, signs & 4 ? -1.0 : 1.0), signs & 8 ? -1.0 : 1.0};
+        obb_quat r;
+        ck_assert_int_eq(obb_quat_normalise(q, &r), OBB_OK);
+        ck_assert(same_bits(&q, &r, sizeof q));
+        const obb_quat off[3] = {
+            {.x = DBL_TRUE_MIN, .w = q.w}, {.w = q.w * (1.0 + 0x1p-50)}, {.y = 0x1p-20, .w = q.w}};
+        for (int i = 0; i < 3; i++) {
+            ck_assert_int_eq(obb_quat_normalise(off[i], &r), OBB_OK);
+            ck_assert_double_le(fabs(oracle_excess_rounded(r)), 4e-16);
+            ck_assert(same_bits(&off[i], &r, sizeof r) == (i == 0));
+        }
+    }
+}
+END_TEST
+
 static double axis_difference(const obb_solid *solid, long double r[3][3])
 {
     double worst = 0.0;
@@ -358,6 +378,7 @@ int main(void)
     TCase *tc = tcase_create("rotation");
     tcase_set_timeout(tc, test_patience(300));
     tcase_add_test(tc, a_rotation_is_kept_to_the_bit_or_normalised_once);
+    tcase_add_test(tc, no_rotation_is_kept_to_the_bit_with_its_signs);
     tcase_add_test(tc, a_rotation_needs_a_length);
     tcase_add_test(tc, the_axes_are_those_of_the_rotation);
     tcase_add_test(tc, multiples_of_90_degrees_give_exact_axes);
