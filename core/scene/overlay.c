@@ -66,6 +66,7 @@ struct touched {
     size_t count, room;
     uint64_t *removed; /* those that are removed by name or id, by id */
     size_t removed_count;
+    uint64_t *pose_ids; /* of the boxes that the edit poses; 0: there is none. NULL: not known */
     obb_str *frames;
     size_t frame_count;
 };
@@ -77,12 +78,35 @@ static obb_status init_touched(struct touched *touched, size_t room, struct obb_
     return touched->ids != NULL ? OBB_OK : OBB_NO_MEMORY;
 }
 
-static void touch(struct touched *touched, const struct obb_view *below, const obb_target *target)
+/* Touches the boxes of `count` entries, each of which begins with its target. If out_ids is not
+ * NULL, out_ids[i] is the id of the box of entry i, or 0: there is none. */
+static void touch(struct touched *touched, const struct obb_view *below, const void *entries,
+                  size_t count, size_t size, uint64_t *out_ids)
 {
-    const struct obb_version *box =
-        target->has_id ? obb_view_find_id(below, target->id) : obb_view_find(below, target->name);
-    if (box != NULL)
-        touched->ids[touched->count++] = box->id;
+    obb_str names[OBB_VIEW_ROUND];
+    const struct obb_version *boxes[OBB_VIEW_ROUND];
+    for (size_t first = 0; first < count; first += OBB_VIEW_ROUND) {
+        const size_t n = count - first < OBB_VIEW_ROUND ? count - first : OBB_VIEW_ROUND;
+        const char *round = (const char *)entries + first * size;
+        bool ids = false;
+        for (size_t i = 0; i < n; i++) {
+            const obb_target *target = (const void *)(round + i * size);
+            names[i] = target->name;
+            ids = ids || target->has_id;
+        }
+        if (!ids)
+            obb_view_find_names(below, names, n, boxes);
+        for (size_t i = 0; i < n; i++) {
+            const obb_target *target = (const void *)(round + i * size);
+            if (ids)
+                boxes[i] = target->has_id ? obb_view_find_id(below, target->id)
+                                          : obb_view_find(below, target->name);
+            if (boxes[i] != NULL)
+                touched->ids[touched->count++] = boxes[i]->id;
+            if (out_ids != NULL)
+                out_ids[first + i] = boxes[i] != NULL ? boxes[i]->id : 0;
+        }
+    }
 }
 
 /* Sorts ids, unless they ascend already, and drops repeated ones. Returns how many are left. */
@@ -186,17 +210,19 @@ static obb_status touched_by_edit(const struct obb_view *below, const obb_edit *
     obb_status st = init_touched(out, obb_edit_entries(edit) - moved, arena);
     if (st != OBB_OK)
         return st;
-    for (size_t i = 0; i < edit->remove_count; i++)
-        touch(out, below, &edit->removes[i]);
+    out->pose_ids = obb_arena_alloc(arena, edit->pose_count, sizeof *out->pose_ids);
+    if (out->pose_ids == NULL)
+        return OBB_NO_MEMORY;
+    touch(out, below, edit->removes, edit->remove_count, sizeof *edit->removes, NULL);
     st = note_removed(out, arena);
     if (st != OBB_OK)
         return st;
+    if (edit->put_count > 0)
+        out->pose_ids = NULL; /* a name may now be that of a new box */
     for (size_t i = 0; i < edit->put_count; i++)
-        touch(out, below, &obb_edit_put(edit, i, &put)->target);
-    for (size_t i = 0; i < edit->pose_count; i++)
-        touch(out, below, &edit->poses[i].target);
-    for (size_t i = 0; i < edit->transform_count; i++)
-        touch(out, below, &edit->transforms[i].target);
+        touch(out, below, &obb_edit_put(edit, i, &put)->target, 1, 0, NULL);
+    touch(out, below, edit->poses, edit->pose_count, sizeof *edit->poses, out->pose_ids);
+    touch(out, below, edit->transforms, edit->transform_count, sizeof *edit->transforms, NULL);
     if (below->info.frames > 0 && moved > 0) {
         obb_str *names = obb_arena_alloc(arena, moved, sizeof *names);
         if (names == NULL)
@@ -401,6 +427,26 @@ static obb_status commit_in_two(struct obb_overlay *overlay, const struct obb_vi
     return st == OBB_OK ? commit(overlay->scene, edit, arena, out_fault) : st;
 }
 
+/* Writes the edit with its poses by id, where the ids are known: the small scene need not look up
+ * their names again. OBB_NO_MEMORY. */
+static obb_status by_ids(const obb_edit *edit, const struct touched *touched,
+                         struct obb_arena *arena, obb_edit *out)
+{
+    *out = *edit;
+    if (touched->pose_ids == NULL || edit->pose_count == 0)
+        return OBB_OK;
+    obb_pose *poses = obb_arena_alloc(arena, edit->pose_count, sizeof *poses);
+    if (poses == NULL)
+        return OBB_NO_MEMORY;
+    for (size_t i = 0; i < edit->pose_count; i++) {
+        poses[i] = edit->poses[i];
+        if (touched->pose_ids[i] != 0)
+            poses[i].target = (obb_target){.id = touched->pose_ids[i], .has_id = true};
+    }
+    out->poses = poses;
+    return OBB_OK;
+}
+
 /* Makes the state AFTER in one commit, for an edit that touches no frame and whose removes are free
  * to miss. The boxes that it removes are not copied. */
 static obb_status commit_in_one(struct obb_overlay *overlay, const struct obb_view *below,
@@ -411,7 +457,8 @@ static obb_status commit_in_one(struct obb_overlay *overlay, const struct obb_vi
     obb_committed committed;
     const struct obb_version **boxes = (const struct obb_version **)obb_arena_alloc(
         arena, touched->count, sizeof(const struct obb_version *));
-    if (boxes == NULL)
+    obb_edit *own = obb_arena_alloc(arena, 1, sizeof *own);
+    if (boxes == NULL || own == NULL || by_ids(edit, touched, arena, own) != OBB_OK)
         return OBB_NO_MEMORY;
     size_t count = 0, removed = 0;
     for (size_t i = 0; i < touched->count; i++)
@@ -421,9 +468,9 @@ static obb_status commit_in_one(struct obb_overlay *overlay, const struct obb_vi
             boxes[count++] = obb_view_find_id(below, touched->ids[i]);
     obb_status st = draw(overlay, obb_copies_bytes(boxes, count));
     if (st == OBB_OK)
-        st = draw(overlay, obb_edit_bytes(overlay->scene, edit));
+        st = draw(overlay, obb_edit_bytes(overlay->scene, own));
     if (st == OBB_OK)
-        st = obb_laid_prepare(overlay->scene, below, boxes, count, below->next_id, edit, arena,
+        st = obb_laid_prepare(overlay->scene, below, boxes, count, below->next_id, own, arena,
                               &prepared, out_fault);
     if (st == OBB_OK)
         obb_edit_commit(prepared, &committed);

@@ -29,7 +29,7 @@ struct obb_overlay;
  * out        the caller destroys it before the arena and `below`.
  * errors     those of obb_edit_prepare about entries; *out_fault then names the entry.
  *            OBB_NO_MEMORY, OBB_CANCELLED.
- * Cost       about 3 us, and 0.15 us for each entry. If the edit touches frames, or boxes in
+ * Cost       about 3 us, and 0.1 us for each entry. If the edit touches frames, or boxes in
  *            frames: about 15 us, 0.7 us for each entry and box of its frames, and if it names
  *            frames that are there, a look at every box of the state: about 60 ns each. Any
  *            thread. */

@@ -360,17 +360,13 @@ static const struct obb_version *unless_hidden(const struct obb_view_overlay *ov
     return box == NULL || obb_view_hides(overlay, box->id) ? NULL : box;
 }
 
-const struct obb_version *obb_view_find(const struct obb_view *view, obb_str name)
+/* Returns the box of that name and hash in a view without an overlay, or NULL. */
+static const struct obb_version *find_hashed(const struct obb_view *view, obb_str name,
+                                             uint32_t hash)
 {
-    const struct obb_view_overlay *overlay = view->overlay;
-    if (overlay != NULL) {
-        const struct obb_version *box = obb_view_find(overlay->over, name);
-        return box != NULL ? box : unless_hidden(overlay, obb_view_find(overlay->below, name));
-    }
     /* A name may belong to a removed box and, later, to another box: at most one of the two is in
      * this state. */
     const struct obb_hash_table *names = &view->scene->names;
-    const uint32_t hash = obb_record_hash(view->scene, name);
     for (const struct obb_link *link = obb_hash_table_find(names, hash); link != NULL;
          link = obb_hash_table_find_next(names, link)) {
         const struct obb_record *record = (const struct obb_record *)link;
@@ -381,6 +377,51 @@ const struct obb_version *obb_view_find(const struct obb_view *view, obb_str nam
             return version;
     }
     return NULL;
+}
+
+const struct obb_version *obb_view_find(const struct obb_view *view, obb_str name)
+{
+    const struct obb_view_overlay *overlay = view->overlay;
+    if (overlay == NULL)
+        return find_hashed(view, name, obb_record_hash(view->scene, name));
+    const struct obb_version *box = obb_view_find(overlay->over, name);
+    return box != NULL ? box : unless_hidden(overlay, obb_view_find(overlay->below, name));
+}
+
+/* Looks up a round of names, so that their cache misses overlap. */
+static void find_round(const struct obb_view *view, const obb_str *names, size_t count,
+                       const struct obb_version **out)
+{
+    const struct obb_hash_table *table = &view->scene->names;
+    uint32_t hashes[OBB_VIEW_ROUND];
+    for (size_t i = 0; i < count; i++) {
+        hashes[i] = obb_record_hash(view->scene, names[i]);
+        obb_hash_table_prefetch_bucket(table, hashes[i]);
+    }
+    for (size_t i = 0; i < count; i++)
+        obb_hash_table_prefetch_link(table, hashes[i]);
+    for (size_t i = 0; i < count; i++) {
+        const struct obb_link *link = obb_hash_table_find(table, hashes[i]);
+        if (link == NULL)
+            continue;
+        const struct obb_record *record = (const struct obb_record *)link;
+        obb_version_prefetch(obb_version_at(
+            &view->scene->versions, atomic_load_explicit(&record->newest, memory_order_acquire)));
+    }
+    for (size_t i = 0; i < count; i++)
+        out[i] = find_hashed(view, names[i], hashes[i]);
+}
+
+void obb_view_find_names(const struct obb_view *view, const obb_str *names, size_t count,
+                         const struct obb_version **out)
+{
+    assert(count <= OBB_VIEW_ROUND);
+    if (view->overlay == NULL) {
+        find_round(view, names, count, out);
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        out[i] = obb_view_find(view, names[i]);
 }
 
 size_t obb_view_ids_of_name(const struct obb_view *view, obb_str name, uint64_t *out, size_t room)

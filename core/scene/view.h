@@ -106,6 +106,12 @@ const struct obb_scene *obb_view_scene(const struct obb_view *view);
 const struct obb_version *obb_view_find(const struct obb_view *view, obb_str name);
 const struct obb_version *obb_view_find_id(const struct obb_view *view, uint64_t id);
 
+/* Looks up a round of at most OBB_VIEW_ROUND names: out[i] is the box of names[i], or NULL. Their
+ * cache misses overlap, so a name takes half the time of obb_view_find. Any thread. */
+#define OBB_VIEW_ROUND 16
+void obb_view_find_names(const struct obb_view *view, const obb_str *names, size_t count,
+                         const struct obb_version **out);
+
 /* Returns the box with the smallest id above `after` in this state (0: the first box), or NULL.
  * Amortised O(1) in a walk. Any thread. */
 const struct obb_version *obb_view_next(const struct obb_view *view, uint64_t after);

@@ -377,6 +377,16 @@ static void *read_old_views(void *context)
                           (size_t)revision, i, x, plan_of[revision][i]);
             if (box != NULL)
                 ck_assert_ptr_eq(obb_view_find_id(slot->view, box->id), box);
+            obb_str names[OBB_VIEW_ROUND];
+            const struct obb_version *boxes[OBB_VIEW_ROUND];
+            const size_t count = test_below(&rng, OBB_VIEW_ROUND + 1);
+            for (size_t k = 0; k < count; k++)
+                names[k] = obb_str_of(herd_names[(i + k) % HERD]);
+            obb_view_find_names(slot->view, names, count, boxes);
+            for (size_t k = 0; k < count; k++)
+                ck_assert_msg((boxes[k] == NULL ? 0 : boxes[k]->box.center.x) ==
+                                  plan_of[revision][(i + k) % HERD],
+                              "revision %zu, box %zu of a round", (size_t)revision, (i + k) % HERD);
             atomic_fetch_add(&herd->looks, 1);
         }
         (void)pthread_mutex_unlock(&slot->lock);

@@ -42,6 +42,9 @@ static const char *shown(const struct obb_view *view)
                                    (int)name.length, name.bytes, (int)obb_view_id(box),
                                    obb_view_pose(view, box).center.x, (int)in.length, in.bytes);
         ck_assert_ptr_eq(obb_view_find(view, name), box);
+        const struct obb_version *round[2];
+        obb_view_find_names(view, (const obb_str[]){{"nobody", 6}, name}, 2, round);
+        ck_assert(round[0] == NULL && round[1] == box);
     }
     for (const struct obb_version *frame = obb_view_next_frame(view, (obb_str){0}, false);
          frame != NULL; frame = obb_view_next_frame(view, obb_view_name(frame), true), frames++) {
