@@ -14,7 +14,7 @@ from pathlib import Path
 from python import ROOT, same
 
 from c_driver import INSTALLED, Driver
-from daemon import Daemon, token_file
+from daemon import Daemon, certificate, token_file
 from sums import add, run, test
 
 FOLDER = Path(tempfile.mkdtemp(prefix="obbd-clients-"))
@@ -125,13 +125,6 @@ if Path("/usr/share/i18n/locales/de_DE").exists():  # Debian's package locales
 # ---- With daemons -------------------------------------------------------------------------------
 
 
-def certificate():
-    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
-    names = ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
-    subprocess.run([*made, *names, "-keyout", f"{FOLDER}/key.pem", "-out", f"{FOLDER}/cert.pem"], check=True, capture_output=True)
-    return f"{FOLDER}/cert.pem", f"{FOLDER}/key.pem"
-
-
 def finish(name):
     """Runs one test of c_client.c: the daemons live as long as this program."""
     command = [str(INSTALLED / "client"), DAEMON.url, f"unix:{FOLDER}/socket", GUARDED.url, TOKEN, SECURE.url, CERTIFICATE[0]]
@@ -205,7 +198,7 @@ def the_library_shows_no_names_but_its_own_and_does_without_libcurl_where_it_is_
     assert "curl_easy" not in subprocess.check_output(["nm", f"{FOLDER}/obbd.o"], text=True)
 
 
-CERTIFICATE = certificate()
+CERTIFICATE = certificate(FOLDER)
 DAEMON = Daemon("--listen", f"unix:{FOLDER}/socket")
 GUARDED = Daemon("--token-file", token_file(FOLDER, TOKEN))
 SECURE = Daemon("--tls-cert", CERTIFICATE[0], "--tls-key", CERTIFICATE[1])

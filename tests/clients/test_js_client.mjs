@@ -387,6 +387,40 @@ test("a unix socket, and the address of OBBD_URL", async () => {
     delete process.env.OBBD_URL;
 });
 
+test("https, with a certificate that is trusted and with one that is not", async () => {
+    const [cert, key] = ["cert.pem", "key.pem"].map((name) => join(folder, name));
+    const made = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"];
+    const names = ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"];
+    execFileSync("openssl", [...made, ...names, "-keyout", key, "-out", cert], { stdio: "pipe" });
+    const secure = await startDaemon(0, ["--tls-cert", cert, "--tls-key", key]);
+    const program = join(fileURLToPath(installed), "secure.mjs");
+    writeFileSync(
+        program,
+        `import { allPairs, connect } from "@obbd/client";
+        const obbd = connect(process.argv[2], { retries: 0 });
+        const scene = obbd.scene("yard");
+        const names = Array.from({ length: 100000 }, (_, i) => "car-" + i);
+        try {
+            const { put } = await scene.put({ names, centers: Float64Array.from({ length: 300000 }, (_, i) => 3 * i), half_extents: [1, 1, 1] });
+            const { count } = await scene.query(allPairs({ by: "id", margin: 0.5 }));
+            for await (const { event } of scene.events({ topics: ["collisions"] })) {
+                console.log(put, count, event);
+                break;
+            }
+        } catch (error) {
+            console.log(error.name, error.message);
+        }`,
+    );
+    const says = (url, env) => {
+        const { stdout, stderr } = spawnSync("node", [program, url], { encoding: "utf8", env: { ...process.env, ...env } });
+        return stdout + stderr;
+    };
+    for (const url of [secure.url, secure.url.replace("127.0.0.1", "localhost")])
+        assert.equal(says(url, { NODE_EXTRA_CA_CERTS: cert }), "100000 0 state\n");
+    assert.match(says(secure.url), /^Disconnected no connection to https:.*self-signed/);
+    assert.equal(await secure.stop(), 0);
+});
+
 test("the same by fetch, as in a browser", async () => {
     const browser = await import(new URL("node_modules/@obbd/client/dist/index.js", installed));
     const scene = browser.connect(`${daemon.url}/`).scene("by fetch");

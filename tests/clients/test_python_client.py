@@ -25,7 +25,7 @@ from python import INSTALLED, ROOT, plain
 from rfc8949 import READ, WRITTEN
 
 import obbd
-from daemon import Daemon, token_file
+from daemon import Daemon, certificate, token_file
 from obbd import arrays
 from obbd.cbor import decode, encode
 from sums import run, test, until
@@ -444,6 +444,24 @@ def program(text, *words, **variables):
     """A program of somebody who installed the package."""
     env = {**os.environ, "PYTHONPATH": str(INSTALLED), "OBBD_BIN": os.environ["OBBD"], "TMPDIR": str(FOLDER), **variables}
     return subprocess.Popen([sys.executable, "-c", text, *words], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@test
+def https_with_a_certificate_that_is_trusted_and_with_one_that_is_not():
+    cert, key = certificate(FOLDER)
+    text = """import obbd, sys
+with obbd.connect(sys.argv[1], retries=0) as db:
+    scene = db.scene("yard")
+    ids = scene.load([3.0 * i for i in range(300000)], [1, 1, 1])
+    print(len(ids), len(scene.all_pairs(margin=0.5)), next(scene.events()).kind)
+"""
+    with Daemon("--tls-cert", cert, "--tls-key", key) as secure:
+        for url in (secure.url, secure.url.replace("127.0.0.1", "localhost")):
+            done = program(text, url, SSL_CERT_FILE=cert)
+            said, told = done.communicate()
+            assert said == "100000 0 state\n", said + told
+        done = program(text, secure.url)
+        assert re.search("Disconnected|Refused", done.communicate()[1]) and done.returncode == 1
 
 
 @test

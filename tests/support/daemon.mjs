@@ -16,7 +16,7 @@ export async function startDaemon(port = 0, options = ["--demo=still"]) {
     const url = await new Promise((resolve, reject) => {
         child.once("error", reject);
         child.stdout.on("data", (bytes) => {
-            const [, found] = /listening on (http:\S+)/.exec(bytes) ?? [];
+            const [, found] = /listening on (https?:\S+)/.exec(bytes) ?? [];
             if (found) resolve(found);
         });
         void end.then((status) => reject(new Error(`the daemon ended with ${status}: ${said}`)));

@@ -39,3 +39,12 @@ def token_file(folder, token):
     with open(file, "w", encoding="utf-8") as out:
         json.dump({"tokens": [entry]}, out)
     return file
+
+
+def certificate(folder):
+    """Makes a certificate of localhost that signs itself; returns the names of its file and its key's, for --tls-cert and --tls-key."""
+    cert, key = os.path.join(folder, "cert.pem"), os.path.join(folder, "key.pem")
+    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+    names = ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
+    subprocess.run([*made, *names, "-keyout", key, "-out", cert], check=True, capture_output=True)
+    return cert, key
