@@ -1,4 +1,4 @@
-"""Values of RFC 8949, appendix A, as the codecs of the clients write them: bytes in hex, and the value."""
+"""Values for the codecs of the clients: those of RFC 8949, appendix A, as they are written, bytes in hex and the value; and random ones."""
 
 WRITTEN = [
     ("00", 0), ("17", 23), ("1818", 24), ("1903e8", 1000), ("1a000f4240", 1000000), ("1b000000e8d4a51000", 10**12),
@@ -11,3 +11,15 @@ WRITTEN = [
 
 # Other ways to write a number, which are read.
 READ = [("fa47c35000", 100000), ("c340", -1), ("3b7fffffffffffffff", -(2**63)), ("c240", 0)]
+
+
+def random_value(numbers, depth=0):
+    """A value of JSON, up to five levels deep, by this random.Random."""
+    kind = numbers.randrange(5 if depth > 3 else 7)
+    if kind == 5:
+        return [random_value(numbers, depth + 1) for _ in range(numbers.randrange(40))]
+    if kind == 6:
+        return {f"{i}\u2603": random_value(numbers, depth + 1) for i in range(numbers.randrange(6))}
+    text = "".join(chr(numbers.randrange(0x2000)) for _ in range(numbers.randrange(40)))
+    whole = numbers.randrange(-(2 ** numbers.randrange(1, 90)), 2**90) >> numbers.randrange(90)
+    return [whole, numbers.uniform(-1, 1) * 10 ** numbers.randrange(-150, 150), text, numbers.random() < 0.5, None][kind]

@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 from python import ROOT, same
+from rfc8949 import random_value
 
 from c_driver import INSTALLED, Driver
 from daemon import Daemon, certificate, token_file
@@ -89,21 +90,10 @@ def what_is_no_json_goes_out_as_it_stands():
 @test
 def random_values_come_back():
     rng = random.Random(20261123)
-
-    def make(depth):
-        kind = rng.randrange(5 if depth > 3 else 7)
-        if kind == 5:
-            return [make(depth + 1) for _ in range(rng.randrange(40))]
-        if kind == 6:
-            return {f"{i}\u2603": make(depth + 1) for i in range(rng.randrange(6))}
-        text = "".join(chr(rng.randrange(0, 0x2000)) for _ in range(rng.randrange(40)))
-        whole = rng.randrange(-(2 ** rng.randrange(1, 90)), 2**90) >> rng.randrange(90)
-        return [whole, rng.uniform(-1, 1) * 10 ** rng.randrange(-150, 150), text, rng.random() < 0.5, None][kind]
-
     nested = 0
     with Driver("echo:") as driver:
         for _ in range(300):
-            value = make(0)
+            value = random_value(rng)
             nested += isinstance(value, (list, dict))
             text = json.dumps(value, ensure_ascii=rng.random() < 0.5)
             assert same(json.loads(echoed(driver, text)[1]), value), text

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from cutter import Cutter
 from python import INSTALLED, ROOT, plain
-from rfc8949 import READ, WRITTEN
+from rfc8949 import READ, WRITTEN, random_value
 
 import obbd
 from daemon import Daemon, certificate, token_file
@@ -104,20 +104,9 @@ def broken_cbor_is_refused_and_every_truncated_prefix():
 @test
 def random_values_come_back():
     rng = random.Random(20261123)
-
-    def make(depth):
-        kind = rng.randrange(5 if depth > 3 else 7)
-        if kind == 5:
-            return [make(depth + 1) for _ in range(rng.randrange(6))]
-        if kind == 6:
-            return {f"{i}\u2603": make(depth + 1) for i in range(rng.randrange(6))}
-        text = "".join(chr(rng.randrange(32, 0x2000)) for _ in range(rng.randrange(40)))
-        whole = rng.randrange(-(2 ** rng.randrange(1, 70)), 2**70)
-        return [whole, rng.uniform(-1, 1) * 10 ** rng.randrange(-150, 150), text, rng.random() < 0.5, None][kind]
-
     nested = 0
     for _ in range(3000):
-        value = make(0)
+        value = random_value(rng)
         nested += isinstance(value, (list, dict))
         assert decode(written(value)) == value
     assert nested > 300
