@@ -1,4 +1,4 @@
-/* For madvise. NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
+/* For madvise. NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming) */
 #define _DEFAULT_SOURCE
 #include "core/base/alloc.h"
 
