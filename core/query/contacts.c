@@ -1,9 +1,23 @@
+/* The set is in one of two forms:
+ *
+ *   lists  a pair is linked into a list of each of its boxes: a commit costs by the pairs of the
+ *          boxes that it ended, each of them several cache misses
+ *   run    all pairs in one sorted array (contact_run.h): a commit costs by all pairs, read in
+ *          order
+ *
+ * A commit that ends more than one box for LIST_WORK pairs is cheaper on a run. The set changes its
+ * form as soon as the commits since the last change lost as much, compared with the other form, as
+ * a change costs. So it costs at most about twice as much as with the better form throughout.
+ *
+ * Measured: a tenth of 100,000 boxes moved takes 15.5 ms on lists and 7.6 ms on a run. */
 #include "core/query/contacts.h"
 
 #include "core/base/budget.h"
+#include "core/base/least.h"
 #include "core/base/sort.h"
 #include "core/geometry/sat.h"
 #include "core/index/join.h"
+#include "core/query/contact_run.h"
 #include "core/query/filter.h"
 #include "core/scene/view_inside.h"
 #include "core/versions/version.h"
@@ -19,6 +33,11 @@ struct pair {
     uint32_t next[2], previous[2];
 };
 
+/* Costs in lists and of a change, in pairs of a run that are passed in the same time. */
+#define LIST_WORK   100 /* an ended box in lists: 0.8 us */
+#define CHANGE_WORK 10  /* a pair that changes its form */
+#define LEAST_PAIRS 64  /* that a run has room for */
+
 /* A box that has pairs, or had some. */
 struct head {
     uint64_t id; /* 0: free */
@@ -27,6 +46,10 @@ struct head {
 
 struct obb_contacts {
     struct obb_budget *budget;
+    bool listed; /* the form: lists; else the run */
+    size_t lost; /* by this form since the last change, in pairs of a run passed */
+    struct obb_contact_run
+        run; /* empty in the form of lists, as the rest is in the form of a run */
     struct pair *pairs;
     uint32_t pair_capacity, pair_end; /* pairs beyond pair_end were never in use */
     uint32_t free_pair;               /* NOWHERE: none below pair_end */
@@ -161,6 +184,74 @@ static void drop(struct obb_contacts *contacts, uint32_t at)
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
+/* Fills the run with sorted pairs. */
+static obb_status fill_run(struct obb_contacts *contacts, const obb_box_pair *pairs, size_t count)
+{
+    struct obb_contact_run *run = &contacts->run;
+    const size_t room = count > LEAST_PAIRS ? count : LEAST_PAIRS;
+    const obb_status status = obb_contact_run_reserve(run, room, contacts->budget);
+    if (status == OBB_OK)
+        obb_contact_run_merge(run, pairs, count);
+    return status;
+}
+
+static void free_lists(struct obb_contacts *contacts)
+{
+    obb_budget_free(contacts->pairs);
+    obb_budget_free(contacts->heads);
+    contacts->pairs = NULL;
+    contacts->heads = NULL;
+    contacts->pair_capacity = contacts->pair_end = 0;
+    contacts->free_pair = NOWHERE;
+    contacts->count = contacts->head_count = 0;
+}
+
+/* Changes the form from a run to lists. */
+static obb_status to_lists(struct obb_contacts *contacts)
+{
+    struct obb_contact_run *run = &contacts->run;
+    contacts->head_mask = 63;
+    contacts->heads =
+        obb_budget_calloc(contacts->budget, contacts->head_mask + 1, sizeof *contacts->heads);
+    bool good = contacts->heads != NULL && pairs_reserve(contacts, run->count);
+    for (size_t i = 0; i < run->count && good; i++)
+        good = add(contacts, run->pairs[i].id[0], run->pairs[i].id[1]);
+    obb_budget_free(run->pairs);
+    *run = (struct obb_contact_run){.pairs = NULL};
+    contacts->listed = true;
+    return good ? OBB_OK : OBB_NO_MEMORY;
+}
+
+/* Changes the form from lists to a run. view: of the state of the set. */
+static obb_status to_run(struct obb_contacts *contacts, const struct obb_view *view,
+                         struct obb_arena *arena)
+{
+    const obb_box_pair *pairs;
+    const size_t count = contacts->count;
+    obb_status status = obb_contacts_list(contacts, view, arena, &pairs);
+    if (status != OBB_OK)
+        return status;
+    free_lists(contacts);
+    contacts->listed = false;
+    return fill_run(contacts, pairs, count);
+}
+
+/* Changes the form if that is paid for, before a commit that ended so many boxes. */
+static obb_status choose_form(struct obb_contacts *contacts, const struct obb_view *before,
+                              size_t ended, struct obb_arena *arena)
+{
+    const size_t all = obb_contacts_count(contacts), touched = obb_least(ended, all) * LIST_WORK;
+    const size_t here = contacts->listed ? touched : all, there = contacts->listed ? all : touched;
+    if (here >= there)
+        contacts->lost += here - there;
+    else
+        contacts->lost -= obb_least(contacts->lost, there - here);
+    if (contacts->lost <= all * CHANGE_WORK)
+        return OBB_OK;
+    contacts->lost = 0;
+    return contacts->listed ? to_run(contacts, before, arena) : to_lists(contacts);
+}
+
 obb_status obb_contacts_create(struct obb_budget *budget, const obb_box_pair *pairs, size_t count,
                                struct obb_contacts **out)
 {
@@ -169,29 +260,29 @@ obb_status obb_contacts_create(struct obb_budget *budget, const obb_box_pair *pa
         return OBB_NO_MEMORY;
     contacts->budget = budget;
     contacts->free_pair = NOWHERE;
-    contacts->head_mask = 63;
-    contacts->heads = obb_budget_calloc(budget, contacts->head_mask + 1, sizeof *contacts->heads);
-    bool good = contacts->heads != NULL && pairs_reserve(contacts, count);
-    for (size_t i = 0; i < count && good; i++)
-        good = add(contacts, pairs[i].a->id, pairs[i].b->id);
-    if (!good) {
+    const obb_status status = fill_run(contacts, pairs, count);
+    if (status == OBB_OK)
+        *out = contacts;
+    else
         obb_contacts_destroy(contacts);
-        return OBB_NO_MEMORY;
-    }
-    *out = contacts;
-    return OBB_OK;
+    return status;
 }
 
 void obb_contacts_destroy(struct obb_contacts *contacts)
 {
     if (contacts == NULL)
         return;
-    obb_budget_free(contacts->pairs);
-    obb_budget_free(contacts->heads);
+    obb_budget_free(contacts->run.pairs);
+    free_lists(contacts);
     obb_budget_free(contacts);
 }
 
-size_t obb_contacts_count(const struct obb_contacts *contacts) { return contacts->count; }
+size_t obb_contacts_count(const struct obb_contacts *contacts)
+{
+    return contacts->listed ? contacts->count : contacts->run.count;
+}
+
+bool obb_contacts_listed(const struct obb_contacts *contacts) { return contacts->listed; }
 
 /* ---- Following a commit ---------------------------------------------------------------------- */
 
@@ -244,6 +335,14 @@ static obb_status find_present(const obb_committed *committed, const atomic_bool
     return status;
 }
 
+/* The pairs of the set of which the commit ended a box, by (id, id), each once. */
+struct past {
+    const struct obb_ranked *list; /* item: the struct pair of lists, or the obb_run_pair */
+    size_t count;
+    struct obb_run_pair *taken; /* out of the run, of the budget; NULL in the form of lists */
+    struct obb_ended ended;     /* of the budget; empty in the form of lists */
+};
+
 static size_t count_pairs(const struct obb_contacts *contacts,
                           const struct obb_version *const *boxes, size_t count)
 {
@@ -257,17 +356,15 @@ static size_t count_pairs(const struct obb_contacts *contacts,
     return pairs;
 }
 
-/* Returns the pairs of boxes that the commit ended, by (id, id), each once, or NULL if there is no
- * memory; item is the pair. A box that the commit made had no pairs, or is one of the ended boxes,
- * too. */
-static const struct obb_ranked *find_past(const struct obb_contacts *contacts,
-                                          const obb_committed *committed, struct obb_arena *arena,
-                                          size_t *out_count)
+/* Finds the past pairs in the lists. A box that the commit made had no pairs, or is one of the
+ * ended boxes, too. */
+static obb_status find_past(const struct obb_contacts *contacts, const obb_committed *committed,
+                            struct obb_arena *arena, struct past *out)
 {
     const size_t room = count_pairs(contacts, committed->ended, committed->ended_count);
     struct obb_ranked *list = obb_arena_alloc(arena, 2 * room, sizeof *list);
     if (list == NULL)
-        return NULL;
+        return OBB_NO_MEMORY;
     size_t count = 0;
     for (size_t i = 0; i < committed->ended_count; i++) {
         const uint32_t *first = first_of(contacts, committed->ended[i]->id);
@@ -285,8 +382,29 @@ static const struct obb_ranked *find_past(const struct obb_contacts *contacts,
         if (kept == 0 ||
             sorted[i].item != sorted[kept - 1].item) /* both boxes of a pair were ended */
             sorted[kept++] = sorted[i];
-    *out_count = kept;
-    return sorted;
+    out->list = sorted;
+    out->count = kept;
+    return OBB_OK;
+}
+
+/* Takes the past pairs out of the run. */
+static obb_status take_past(struct obb_contacts *contacts, const obb_committed *committed,
+                            struct obb_arena *arena, struct past *out)
+{
+    obb_status status = obb_ended_init(&out->ended, committed, arena->budget);
+    if (status == OBB_OK)
+        status = obb_contact_run_part(&contacts->run, &out->ended, arena->budget, &out->taken,
+                                      &out->count);
+    if (status != OBB_OK)
+        return status;
+    struct obb_ranked *list = obb_arena_alloc(arena, out->count, sizeof *list);
+    if (list == NULL)
+        return OBB_NO_MEMORY;
+    for (size_t i = 0; i < out->count; i++)
+        list[i] = (struct obb_ranked){
+            .major = out->taken[i].id[0], .minor = out->taken[i].id[1], .item = &out->taken[i]};
+    out->list = list;
+    return OBB_OK;
 }
 
 static int compare(const struct obb_ranked *past, const obb_box_pair *present)
@@ -303,28 +421,40 @@ static obb_box_pair pair_in(const struct obb_view *view, const struct obb_ranked
     return (obb_box_pair){obb_view_find_id(view, past->major), obb_view_find_id(view, past->minor)};
 }
 
-/* Merges the two sorted lists. Returns NULL if there is no memory. */
-static const obb_contact_change *
-list_changes(const obb_committed *committed, const struct obb_ranked *past, size_t past_count,
-             const struct found *present, const struct obb_view *before,
-             const struct obb_view *after, bool stayed, struct obb_arena *arena, size_t *out_count)
+/* Returns whether the commit removed a box of a past pair. */
+static bool lost_a_box(const struct past *past, size_t i, const struct obb_view *after)
 {
-    obb_contact_change *list = obb_arena_alloc(arena, past_count + present->count, sizeof *list);
+    const struct obb_ranked *ids = &past->list[i];
+    if (past->taken != NULL)
+        return obb_ended_removed(&past->ended, ids->major) ||
+               obb_ended_removed(&past->ended, ids->minor);
+    const obb_box_pair pair = pair_in(after, ids);
+    return pair.a == NULL || pair.b == NULL;
+}
+
+/* Merges the two sorted lists. Returns NULL if there is no memory. */
+static const obb_contact_change *list_changes(const obb_committed *committed,
+                                              const struct past *past, const struct found *present,
+                                              const struct obb_view *before,
+                                              const struct obb_view *after, bool stayed,
+                                              struct obb_arena *arena, size_t *out_count)
+{
+    obb_contact_change *list = obb_arena_alloc(arena, past->count + present->count, sizeof *list);
     size_t count = 0;
     if (list == NULL)
         return NULL;
-    for (size_t i = 0, j = 0; i < past_count || j < present->count;) {
-        const int order = i == past_count       ? 1
+    for (size_t i = 0, j = 0; i < past->count || j < present->count;) {
+        const int order = i == past->count      ? 1
                           : j == present->count ? -1
-                                                : compare(&past[i], &present->pairs[j]);
+                                                : compare(&past->list[i], &present->pairs[j]);
         obb_contact_change change = {.removed = false};
         if (order <= 0 && (order < 0 || stayed))
-            change.before = pair_in(before, &past[i]);
+            change.before =
+                past->taken != NULL ? past->taken[i].boxes : pair_in(before, &past->list[i]);
         if (order < 0) {
-            const obb_box_pair pair = pair_in(after, &past[i]);
-            change.removed = pair.a == NULL || pair.b == NULL;
-            change.expired = obb_committed_expired(committed, past[i].major) ||
-                             obb_committed_expired(committed, past[i].minor);
+            change.removed = lost_a_box(past, i, after);
+            change.expired = obb_committed_expired(committed, past->list[i].major) ||
+                             obb_committed_expired(committed, past->list[i].minor);
         } else {
             change.after = present->pairs[j];
         }
@@ -337,10 +467,10 @@ list_changes(const obb_committed *committed, const struct obb_ranked *past, size
     return list;
 }
 
-/* Brings the set to the state after the commit. Both lists are sorted. Returns false if there is no
- * memory. */
-static bool update(struct obb_contacts *contacts, const struct obb_ranked *past, size_t past_count,
-                   const struct found *present)
+/* Brings the lists to the state after the commit. Both lists are sorted. Returns false if there is
+ * no memory. */
+static bool update_lists(struct obb_contacts *contacts, const struct obb_ranked *past,
+                         size_t past_count, const struct found *present)
 {
     for (size_t i = 0, j = 0; i < past_count; i++) {
         while (j < present->count && compare(&past[i], &present->pairs[j]) > 0)
@@ -359,26 +489,44 @@ static bool update(struct obb_contacts *contacts, const struct obb_ranked *past,
     return true;
 }
 
+/* Brings the set to the state after the commit. */
+static obb_status update(struct obb_contacts *contacts, const struct past *past,
+                         const struct found *present)
+{
+    if (contacts->listed)
+        return update_lists(contacts, past->list, past->count, present) ? OBB_OK : OBB_NO_MEMORY;
+    struct obb_contact_run *run = &contacts->run;
+    obb_status status = OBB_OK;
+    const size_t count = run->count + present->count;
+    if (count > run->capacity)
+        status = obb_contact_run_reserve(run, count + count / 4, contacts->budget);
+    if (status == OBB_OK)
+        obb_contact_run_merge(run, present->pairs, present->count);
+    return status;
+}
+
 obb_status obb_contacts_advance(struct obb_contacts *contacts, const struct obb_view *before,
                                 const struct obb_view *after, const obb_committed *committed,
                                 bool stayed, const atomic_bool *cancel, struct obb_arena *arena,
                                 const obb_contact_change **out, size_t *out_count)
 {
     struct found present = {.after = after};
-    obb_status status = OBB_OK;
-    if (committed->made_count > 0)
+    struct past past = {.count = 0};
+    obb_status status = choose_form(contacts, before, committed->ended_count, arena);
+    if (status == OBB_OK && committed->made_count > 0)
         status = find_present(committed, cancel, arena->budget, &present);
-    size_t past_count = 0, count = 0;
-    const struct obb_ranked *past = NULL;
-    const obb_contact_change *list = NULL;
     if (status == OBB_OK)
-        past = find_past(contacts, committed, arena, &past_count);
-    if (past != NULL)
-        list = list_changes(committed, past, past_count, &present, before, after, stayed, arena,
-                            &count);
-    if (status == OBB_OK && (list == NULL || !update(contacts, past, past_count, &present)))
-        status = OBB_NO_MEMORY;
+        status = contacts->listed ? find_past(contacts, committed, arena, &past)
+                                  : take_past(contacts, committed, arena, &past);
+    size_t count = 0;
+    const obb_contact_change *list = NULL;
+    if (status == OBB_OK) {
+        list = list_changes(committed, &past, &present, before, after, stayed, arena, &count);
+        status = list != NULL ? update(contacts, &past, &present) : OBB_NO_MEMORY;
+    }
     obb_budget_free(present.pairs);
+    obb_budget_free(past.taken);
+    obb_ended_fini(&past.ended);
     if (status == OBB_OK) {
         *out = list;
         *out_count = count;
@@ -425,9 +573,14 @@ obb_status obb_contacts_list(const struct obb_contacts *contacts, const struct o
                              struct obb_arena *arena, const obb_box_pair **out)
 {
     size_t first_count = 0, count = 0;
-    const struct obb_ranked *firsts = list_firsts(contacts, arena, &first_count);
-    obb_box_pair *pairs = obb_arena_alloc(arena, contacts->count, sizeof *pairs);
-    if (firsts == NULL || pairs == NULL)
+    obb_box_pair *pairs = obb_arena_alloc(arena, obb_contacts_count(contacts), sizeof *pairs);
+    if (pairs == NULL)
+        return OBB_NO_MEMORY;
+    for (; !contacts->listed && count < contacts->run.count; count++)
+        pairs[count] = contacts->run.pairs[count].boxes;
+    const struct obb_ranked *firsts =
+        contacts->listed ? list_firsts(contacts, arena, &first_count) : NULL;
+    if (contacts->listed && firsts == NULL)
         return OBB_NO_MEMORY;
     for (size_t i = 0; i < first_count; i++) {
         const struct head *head = firsts[i].item;
@@ -443,7 +596,7 @@ obb_status obb_contacts_list(const struct obb_contacts *contacts, const struct o
         }
         qsort(pairs + from, count - from, sizeof *pairs, by_second);
     }
-    assert(count == contacts->count);
+    assert(count == obb_contacts_count(contacts));
     *out = pairs;
     return OBB_OK;
 }

@@ -2,10 +2,12 @@
  * commit to commit. So the cost of following a scene depends on the boxes that move. One thread at
  * a time.
  *
- * A pair is linked into a list of each of its two boxes. So a box finds its pairs without a look at
- * others, and a pair is removed from both lists in constant time. 32 bytes a pair.
+ * While commits move a few boxes, a pair is linked into a list of each of its two boxes. So a box
+ * finds its pairs without a look at others, and a pair is removed from both lists in constant time.
+ * While commits move many, all pairs stand in one sorted array, and a commit is merged into it. 32
+ * bytes a pair in both forms.
  *
- * Source  Box2D keeps its contacts in the same way. */
+ * Source  Box2D keeps its contacts in lists in the same way. */
 #ifndef OBB_CONTACTS_H
 #define OBB_CONTACTS_H
 
@@ -24,6 +26,9 @@ obb_status obb_contacts_create(struct obb_budget *budget, const obb_box_pair *pa
 void obb_contacts_destroy(struct obb_contacts *contacts); /* NULL is fine */
 size_t obb_contacts_count(const struct obb_contacts *contacts);
 
+/* Returns whether the pairs are in lists, and not in a sorted array. For tests. */
+bool obb_contacts_listed(const struct obb_contacts *contacts);
+
 /* A pair that a commit has changed. */
 typedef struct obb_contact_change {
     /* The pair in the states before and after the commit: {NULL, NULL} where it is not in the
@@ -40,7 +45,8 @@ typedef struct obb_contact_change {
  * out     the changes by (id, id), allocated in `arena`, valid while both views are open.
  * errors  OBB_NO_MEMORY; OBB_CANCELLED soon after *cancel (may be NULL) is true. After an error the
  *         set can only be destroyed.
- * Cost    O(m + k log k) for m boxes in the commit with k pairs. */
+ * Cost    O(m + k log k) for m boxes in the commit with k pairs. If most commits move many boxes,
+ *         O(all pairs + m). */
 obb_status obb_contacts_advance(struct obb_contacts *contacts, const struct obb_view *before,
                                 const struct obb_view *after, const obb_committed *committed,
                                 bool stayed, const atomic_bool *cancel, struct obb_arena *arena,

@@ -291,6 +291,59 @@ START_TEST(the_set_and_its_changes_are_those_of_all_pairs)
 }
 END_TEST
 
+/* Commits of one box and of most boxes take turns, so the set changes its form again and again. */
+START_TEST(the_set_is_the_same_in_lists_and_in_a_sorted_array)
+{
+    const size_t rounds = test_effort(8);
+    size_t in_lists = 0, in_array = 0, changed = 0, compared = 0;
+    static struct world w;
+    world_init(&w, 20261204, 7);
+    world_commit(&w, 100);
+    struct obb_view *before = present(&w);
+    struct ids old = ask(before);
+    struct obb_contacts *contacts = follow(before);
+    bool listed = obb_contacts_listed(contacts);
+    for (size_t round = 0; round < rounds * 30; round++) {
+        const bool many = round % 30 >= 25;
+        do
+            world_commit(&w, many ? 70 : 1);
+        while (w.committed.made_count + w.committed.ended_count == 0);
+        struct obb_view *after = present(&w);
+        const struct ids new = ask(after);
+        struct obb_arena arena;
+        obb_arena_init(&arena);
+        const obb_contact_change *changes;
+        size_t change_count;
+        ck_assert_int_eq(obb_contacts_advance(contacts, before, after, &w.committed, true, NULL,
+                                              &arena, &changes, &change_count),
+                         OBB_OK);
+        expect_list(contacts, after, &new);
+        const struct tally t = expect_changes(changes, change_count, before, after, &old, &new);
+        ck_assert_uint_eq(old.count + t.begun, new.count + change_count - t.begun - t.stayed);
+        compared += new.count;
+        changed += obb_contacts_listed(contacts) != listed;
+        listed = obb_contacts_listed(contacts);
+        in_lists += listed;
+        in_array += !listed;
+        obb_arena_fini(&arena);
+        free(old.pairs);
+        old = new;
+        obb_view_close(before);
+        before = after;
+    }
+    printf("%zu commits in lists, %zu in a sorted array, %zu changes, %zu pairs compared\n",
+           in_lists, in_array, changed, compared);
+    ck_assert_uint_ge(in_lists, rounds * 2);
+    ck_assert_uint_ge(in_array, rounds * 2);
+    ck_assert_uint_ge(changed, rounds);
+    ck_assert_uint_gt(compared, rounds * 1000);
+    free(old.pairs);
+    obb_contacts_destroy(contacts);
+    obb_view_close(before);
+    world_fini(&w);
+}
+END_TEST
+
 /* Boxes that touch everything come and go: lists are long and change at any place. */
 START_TEST(a_box_that_touches_all_others)
 {
@@ -422,6 +475,7 @@ int main(void)
     TCase *tc = tcase_create("contacts");
     tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, the_set_and_its_changes_are_those_of_all_pairs);
+    tcase_add_test(tc, the_set_is_the_same_in_lists_and_in_a_sorted_array);
     tcase_add_test(tc, a_box_that_touches_all_others);
     tcase_add_test(tc, want_of_memory_and_cancelling_are_statuses);
     suite_add_tcase(suite, tc);

@@ -1,0 +1,141 @@
+#include "core/query/contact_run.h"
+
+#include "core/base/least.h"
+#include "core/versions/version.h"
+
+#include <assert.h>
+
+#define LEAST_SLOTS_BITS 6  /* slots of a hash set, as a power of two */
+#define LEAST_TAKEN      64 /* pairs that a list of those taken out has room for at first */
+
+/* ---- The ended boxes ------------------------------------------------------------------------- */
+
+/* Ids are given in sequence. A product with an odd constant near 2^64 / phi spreads them (Knuth,
+ * 6.4). */
+static uint64_t hash_of(uint64_t id) { return id * 0x9e3779b97f4a7c15u; }
+
+/* Returns the slot of the id, or the free slot at which it belongs. */
+static size_t slot_of(const struct obb_ended *ended, uint64_t id)
+{
+    const size_t mask = SIZE_MAX >> ended->shift;
+    size_t slot = (size_t)(hash_of(id) >> ended->shift);
+    while (ended->ids[slot] != 0 && ended->ids[slot] != id)
+        slot = (slot + 1) & mask;
+    return slot;
+}
+
+/* Returns false if the id is certainly none of the set. There are eight bits a slot, so three more
+ * bits of the hash choose the bit. */
+static bool may_have(const struct obb_ended *ended, uint64_t id)
+{
+    const uint64_t bit = hash_of(id) >> (ended->shift - 3);
+    return (ended->bits[bit / 64] >> bit % 64 & 1) != 0;
+}
+
+static bool has(const struct obb_ended *ended, uint64_t id)
+{
+    return may_have(ended, id) && ended->ids[slot_of(ended, id)] == id;
+}
+
+obb_status obb_ended_init(struct obb_ended *ended, const obb_committed *committed,
+                          struct obb_budget *budget)
+{
+    unsigned bits = LEAST_SLOTS_BITS;
+    while ((size_t)1 << bits < committed->ended_count * 2)
+        bits++;
+    const size_t slots = (size_t)1 << bits;
+    *ended = (struct obb_ended){.shift = 64 - bits};
+    ended->ids = obb_budget_calloc(budget, slots, sizeof *ended->ids);
+    ended->made = obb_budget_calloc(budget, slots, sizeof *ended->made);
+    ended->bits = obb_budget_calloc(budget, slots / 8, sizeof *ended->bits);
+    if (ended->ids == NULL || ended->made == NULL || ended->bits == NULL)
+        return OBB_NO_MEMORY;
+    for (size_t i = 0; i < committed->ended_count; i++) {
+        const uint64_t id = committed->ended[i]->id;
+        const uint64_t bit = hash_of(id) >> (ended->shift - 3);
+        ended->ids[slot_of(ended, id)] = id;
+        ended->bits[bit / 64] |= (uint64_t)1 << bit % 64;
+    }
+    for (size_t i = 0; i < committed->made_count; i++) {
+        const size_t slot = slot_of(ended, committed->made[i]->id);
+        ended->made[slot] = ended->ids[slot] != 0;
+    }
+    return OBB_OK;
+}
+
+void obb_ended_fini(struct obb_ended *ended)
+{
+    obb_budget_free(ended->ids);
+    obb_budget_free(ended->made);
+    obb_budget_free(ended->bits);
+}
+
+bool obb_ended_removed(const struct obb_ended *ended, uint64_t id)
+{
+    return has(ended, id) && !ended->made[slot_of(ended, id)];
+}
+
+/* ---- The run --------------------------------------------------------------------------------- */
+
+obb_status obb_contact_run_reserve(struct obb_contact_run *run, size_t capacity,
+                                   struct obb_budget *budget)
+{
+    if (capacity <= run->capacity)
+        return OBB_OK;
+    struct obb_run_pair *pairs =
+        obb_budget_realloc(budget, run->pairs, capacity, sizeof *run->pairs);
+    if (pairs == NULL)
+        return OBB_NO_MEMORY;
+    run->pairs = pairs;
+    run->capacity = capacity;
+    return OBB_OK;
+}
+
+obb_status obb_contact_run_part(struct obb_contact_run *run, const struct obb_ended *ended,
+                                struct obb_budget *budget, struct obb_run_pair **out,
+                                size_t *out_count)
+{
+    struct obb_contact_run taken = {.pairs = NULL};
+    obb_status status = obb_contact_run_reserve(&taken, LEAST_TAKEN, budget);
+    size_t kept = 0;
+    for (size_t i = 0; i < run->count && status == OBB_OK; i++) {
+        const struct obb_run_pair pair = run->pairs[i];
+        const bool perhaps = may_have(ended, pair.id[0]) | may_have(ended, pair.id[1]);
+        if (!perhaps || (!has(ended, pair.id[0]) && !has(ended, pair.id[1]))) {
+            run->pairs[kept++] = pair;
+            continue;
+        }
+        if (taken.count == taken.capacity)
+            status = obb_contact_run_reserve(&taken, taken.capacity * 2, budget);
+        if (status == OBB_OK)
+            taken.pairs[taken.count++] = pair;
+    }
+    if (status != OBB_OK) {
+        obb_budget_free(taken.pairs);
+        return status;
+    }
+    run->count = kept;
+    *out = taken.pairs;
+    *out_count = taken.count;
+    return OBB_OK;
+}
+
+static bool before(const struct obb_run_pair *a, const struct obb_run_pair *b)
+{
+    return a->id[0] != b->id[0] ? a->id[0] < b->id[0] : a->id[1] < b->id[1];
+}
+
+/* From the last pair to the first, so the pairs of the run are moved up over free room only. */
+void obb_contact_run_merge(struct obb_contact_run *run, const obb_box_pair *pairs, size_t count)
+{
+    assert(run->capacity - run->count >= count);
+    size_t old = run->count;
+    run->count += count;
+    for (size_t left = count; left > 0; left--) {
+        const obb_box_pair boxes = pairs[left - 1];
+        const struct obb_run_pair pair = {.id = {boxes.a->id, boxes.b->id}, .boxes = boxes};
+        for (; old > 0 && before(&pair, &run->pairs[old - 1]); old--)
+            run->pairs[old - 1 + left] = run->pairs[old - 1];
+        run->pairs[old + left - 1] = pair;
+    }
+}
