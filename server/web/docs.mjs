@@ -193,6 +193,8 @@ const menu = [
     ),
     `<li><a href="#schemas">Objects</a></li>`,
 ];
+const [introduction, conventions] = contract.info.description.split("**Conventions**");
+if (conventions === undefined) throw new Error("the description of the API has no part **Conventions**");
 const style = readFileSync(new URL("src/docs.css", import.meta.url), "utf8").trim();
 const html = `<!doctype html>
 <html lang="en">
@@ -206,8 +208,9 @@ const html = `<!doctype html>
 <h1>${inline(contract.info.summary)}</h1>
 <p>The reference of the API, version ${contract.info.version}. The same as a document for programs: <a href="/openapi.json">/openapi.json</a>. The
 <a href="/">web editor</a> shows the scenes of this daemon.</p>
+${prose(introduction)}
 <section id="concepts"><h2>Concepts</h2>${concepts.join("\n")}</section>
-<section id="conventions"><h2>Conventions</h2>${prose(contract.info.description)}</section>
+<section id="conventions"><h2>Conventions</h2>${prose(conventions)}</section>
 <section id="cookbook"><h2>Cookbook</h2><p>Eight common questions, each as request and answer.</p>
 ${recipes.map((one) => exchanged({ ...one, title: title(one.title.slice("Cookbook: ".length)) })).join("\n")}</section>
 ${sections.map(({ name, description, list }) => `<section id="tag-${name}"><h2>${title(name)}</h2>${prose(description)}${list.map(operation).join("\n")}</section>`).join("\n")}

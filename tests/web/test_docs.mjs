@@ -32,6 +32,18 @@ test("it comes compressed, also to HEAD, and allows no script and nothing foreig
     assert.ok(Math.abs(Number(got.headers.get("content-length")) - gzipSync(html, { level: 9 }).length) < 100);
 });
 
+test("each part has one heading, and the text of the document comes below it", async () => {
+    const { page, close } = await show();
+    const headings = await page.locator("main h2").allTextContents();
+    assert.ok(headings.length > 8 && new Set(headings).size === headings.length, headings.join());
+    const texts = await page.locator("main p, main strong").allTextContents();
+    for (const heading of headings) assert.ok(!texts.includes(heading), heading);
+    const [introduction, conventions] = contract.info.description.split("**Conventions**").map((part) => part.trim().slice(0, 20));
+    assert.ok((await page.locator("main").textContent()).includes(introduction));
+    assert.ok((await page.locator("#conventions").textContent()).includes(conventions.slice(2)));
+    await close();
+});
+
 test("every operation, parameter, status, object, field and exchange of the document is on the page", async () => {
     const { page, close } = await show();
     const counts = { operations: 0, statuses: 0, fields: 0, exchanges: 0 };
