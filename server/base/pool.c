@@ -1,19 +1,14 @@
 #include "server/base/pool.h"
 
 #include "core/obb.h"
+#include "server/base/workers.h"
 
 #include <assert.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <uv.h>
 
 /* A worker stays this long with one job while others wait. A hop through the queue costs about 20
  * us, so 1 % is lost. */
 #define SLICE_NS 2000000u
-
-/* Workers are nicer than the loop by this much. So the loop goes first if all processors are busy.
- * Linux counts niceness by thread, and weighs ten steps as about ten times. */
-#define NICER 10
 
 enum outcome {
     IDLE,    /* no chunk was left to start */
@@ -25,7 +20,7 @@ enum outcome {
 
 /* One worker's share of a job, from queue to queue. */
 struct srv_task {
-    uv_work_t uv;
+    struct srv_item item; /* first */
     struct srv_job *job;
     bool drives; /* starts the first phase */
     enum outcome outcome;
@@ -33,9 +28,8 @@ struct srv_task {
 };
 
 struct srv_pool {
-    struct srv_loop *loop;
+    struct srv_workers *threads;
     size_t workers, limit;
-    int niceness;            /* of workers */
     size_t jobs, background; /* under way */
     struct srv_task *free_tasks;
     const struct obb_budget *budget;
@@ -63,14 +57,8 @@ bool srv_pool_create(struct srv_loop *loop, size_t workers, size_t limit,
     struct srv_pool *pool = obb_calloc(1, sizeof *pool);
     if (pool == NULL)
         return false;
-    *pool = (struct srv_pool){.loop = loop, .workers = workers, .limit = limit, .budget = budget};
-    if (uv_os_getpriority(0, &pool->niceness) != 0)
-        pool->niceness = 0;
-    pool->niceness =
-        pool->niceness + NICER < UV_PRIORITY_LOW ? pool->niceness + NICER : UV_PRIORITY_LOW;
-    char size[24];
-    (void)snprintf(size, sizeof size, "%zu", workers);
-    if (setenv("UV_THREADPOOL_SIZE", size, 1) != 0) { /* libuv has no other way to set it */
+    *pool = (struct srv_pool){.workers = workers, .limit = limit, .budget = budget};
+    if (!srv_workers_create(loop, workers, &pool->threads)) {
         obb_free(pool);
         return false;
     }
@@ -87,6 +75,7 @@ void srv_pool_destroy(struct srv_pool *pool)
         next = task->next;
         obb_free(task);
     }
+    srv_workers_destroy(pool->threads);
     obb_free(pool);
 }
 
@@ -162,17 +151,15 @@ static enum outcome work(struct srv_job *job, bool drives)
     return IDLE;
 }
 
-static void on_worker(uv_work_t *uv)
+static void on_worker(struct srv_item *item)
 {
-    struct srv_task *task = uv->data;
-    /* libuv has no hook for the start of a thread; the call costs a hundredth of the hop to it */
-    (void)uv_os_setpriority(0, task->job->pool->niceness);
+    struct srv_task *task = (struct srv_task *)item;
     task->outcome = work(task->job, task->drives);
 }
 
 /* ---- On the loop ----------------------------------------------------------------------------- */
 
-static void on_loop(uv_work_t *uv, int status);
+static void on_loop(struct srv_item *item);
 
 static struct srv_task *task_take(struct srv_pool *pool)
 {
@@ -187,15 +174,15 @@ static void task_queue(struct srv_task *task, struct srv_job *job, bool drives)
 {
     task->job = job;
     task->drives = drives;
-    task->uv.data = task;
     task->previous = NULL;
     task->next = job->tasks;
     if (task->next != NULL)
         task->next->previous = task;
     job->tasks = task;
     job->task_count++;
-    const int status = uv_queue_work(srv_loop_uv(job->pool->loop), &task->uv, on_worker, on_loop);
-    assert(status == 0); /* fails only without a callback */
+    task->item.run = on_worker;
+    task->item.back = on_loop;
+    srv_workers_queue(job->pool->threads, &task->item);
 }
 
 static void task_give(struct srv_task *task)
@@ -209,11 +196,11 @@ static void task_give(struct srv_task *task)
     job->pool->free_tasks = task;
 }
 
-/* Takes the tasks that libuv has not started out of its queue. They come back as cancelled. */
+/* Takes the tasks that no worker has begun out of the queue. They come back without a run. */
 static void withdraw(struct srv_job *job)
 {
     for (struct srv_task *task = job->tasks; task != NULL; task = task->next)
-        (void)uv_cancel((uv_req_t *)&task->uv);
+        srv_workers_withdraw(job->pool->threads, &task->item);
 }
 
 static size_t *counter(const struct srv_job *job)
@@ -294,9 +281,9 @@ static void release_some(struct srv_pool *pool)
 
 /* ---- From task to task ----------------------------------------------------------------------- */
 
-static void on_loop(uv_work_t *uv, int status)
+static void on_loop(struct srv_item *item)
 {
-    struct srv_task *task = uv->data;
+    struct srv_task *task = (struct srv_task *)item;
     struct srv_job *job = task->job;
     struct srv_pool *pool = job->pool;
     const enum outcome outcome = task->outcome;
@@ -308,7 +295,7 @@ static void on_loop(uv_work_t *uv, int status)
         job->finished = true;
         withdraw(job);
     } else if (outcome != IDLE || job->task_count == 0) {
-        assert(status == 0); /* nothing is withdrawn from jobs that go on */
+        /* nothing is withdrawn from jobs that go on */
         /* one task goes on for certain: the task just given back is taken first, and has left its
          * place free. An idle task is the last one if others were not queued again, to be held */
         if (task->drives && outcome == PAUSED)

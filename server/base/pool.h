@@ -49,7 +49,7 @@ struct srv_job {
 
     /* The pool's. */
     struct srv_pool *pool;
-    struct srv_task *tasks; /* in libuv's queue or running */
+    struct srv_task *tasks; /* queued or running */
     size_t task_count;
     _Atomic uint64_t claims;   /* next chunk in the low half, number of chunks in the high half */
     _Atomic size_t unfinished; /* chunks of this phase that have not ended */

@@ -1,0 +1,45 @@
+/* The workers: threads of libuv's pool that run items, one after the other, and give each back to
+ * the loop.
+ *
+ * A thread comes from libuv when there is a item for it, and goes back there when there was none
+ * for some milliseconds. In between it takes items from the queue of these workers, and rings a
+ * bell of theirs. Until version 1.45 a thread that gave each piece of work back to libuv could be
+ * kept off its processor by the loop that it had just woken, and the loop spun until it was let on
+ * again (libuv's issue 4060; seen here as half of the loop's time).
+ *
+ * All functions are called on the loop. */
+#ifndef SRV_WORKERS_H
+#define SRV_WORKERS_H
+
+#include "server/base/loop.h"
+
+#include <stddef.h>
+
+struct srv_workers;
+
+/* In the owner's memory, zeroed except for the first group, from srv_workers_queue until `back`. */
+struct srv_item {
+    void (*run)(struct srv_item *item); /* on a worker; unless the item is withdrawn */
+    /* On the loop, never inside a call of this file. The item may be queued again or freed. */
+    void (*back)(struct srv_item *item);
+
+    /* The workers'. */
+    bool queued;
+    struct srv_item *before, *behind;
+};
+
+/* count: threads at a time. The first workers of a process fix the number of libuv's threads.
+ * Returns false without memory or descriptors. */
+bool srv_workers_create(struct srv_loop *loop, size_t count, struct srv_workers **out);
+
+/* No item may be queued or under way. Threads that wait are sent back to libuv; the loop must run
+ * until it is destroyed. Accepts NULL. */
+void srv_workers_destroy(struct srv_workers *workers);
+
+/* Queues a item; they are run in this order. */
+void srv_workers_queue(struct srv_workers *workers, struct srv_item *item);
+
+/* Gives back a item without a run, if no worker has begun it. */
+void srv_workers_withdraw(struct srv_workers *workers, struct srv_item *item);
+
+#endif
