@@ -1,11 +1,11 @@
 /* The workers: threads of libuv's pool that run items, one after the other, and give each back to
  * the loop.
  *
- * A thread comes from libuv when there is a item for it, and goes back there when there was none
+ * A thread comes from libuv when there is an item for it, and goes back there when there was none
  * for some milliseconds. In between it takes items from the queue of these workers, and rings a
  * bell of theirs. Until version 1.45 a thread that gave each piece of work back to libuv could be
  * kept off its processor by the loop that it had just woken, and the loop spun until it was let on
- * again (libuv's issue 4060; seen here as half of the loop's time).
+ * again, which was up to half of its time under large commits.
  *
  * All functions are called on the loop. */
 #ifndef SRV_WORKERS_H
