@@ -332,8 +332,8 @@ void srv_watch_destroy(struct srv_watch *watch)
 
 /* ---- Bells ----------------------------------------------------------------------------------- */
 
-/* Not uv_async_t: until version 1.45 of libuv the loop spins while a thread that has just woken it is
- * kept off its processor. */
+/* Not uv_async_t: until version 1.45 of libuv the loop spins while a thread that has just woken it
+ * is kept off its processor. */
 struct srv_bell {
     struct srv_watch *watch;
     int descriptor; /* of an event counter */

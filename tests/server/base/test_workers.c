@@ -1,4 +1,5 @@
-/* Workers: what is queued runs once, or comes back without a run; threads are lent, and given back. */
+/* Workers: what is queued runs once, or comes back without a run; threads are lent, and given
+ * back. */
 #include "server/base/workers.h"
 #include "tests/support/test.h"
 
