@@ -14,7 +14,7 @@ struct srv_cluster {
     struct srv_stream *stream; /* until the journal has it */
     struct srv_journal *journal;
     struct srv_follower follower;
-    struct srv_snapshots snapshots; /* none is made */
+    struct srv_snapshots snapshots; /* of copies, and parts of records */
     bool stopped;
     double begun;
     char error[ERROR_SIZE];
@@ -104,7 +104,7 @@ bool srv_cluster_begin(struct srv_cluster *c)
                                           .log = o->log,
                                           .budget = o->writer->budget,
                                           .remember = srv_durable_remember,
-                                          .stopped = true};
+                                          .least = UINT64_MAX}; /* no others are made */
     tails->journal = c->journal;
     tails->snapshots = &c->snapshots;
     tails->locks = o->writer->locks;
@@ -121,6 +121,7 @@ void srv_cluster_stop(struct srv_cluster *c)
     if (c->journal == NULL)
         return;
     srv_follower_stop(&c->follower);
+    srv_snapshots_stop(&c->snapshots);
     srv_journal_hurry(c->journal);
 }
 

@@ -15,6 +15,11 @@ struct obb_store {
     struct obb_totals totals; /* each change of a scene updates them */
 };
 
+const struct obb_kernels *obb_store_kernels(const struct obb_store *store)
+{
+    return store->kernels;
+}
+
 obb_status obb_store_create(size_t scene_limit, size_t box_limit, const struct obb_kernels *kernels,
                             struct obb_store **out)
 {

@@ -24,6 +24,9 @@ struct obb_scene *obb_store_find(const struct obb_store *store, obb_str name);
 obb_status obb_store_add(struct obb_store *store, obb_str name, const obb_settings *settings,
                          uint64_t epoch, double now_ms, struct obb_scene **out);
 
+/* Returns the kernels that the store was created with. */
+const struct obb_kernels *obb_store_kernels(const struct obb_store *store);
+
 /* Takes a scene over that is in no store, under its name. OBB_LIMIT if there are scene_limit
  * scenes; OBB_BAD_VALUE if the name is taken; OBB_NO_MEMORY. The caller then keeps the scene.
  * O(n). */

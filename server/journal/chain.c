@@ -19,16 +19,16 @@ static bool leaves_scene(const struct srv_chain *chain)
     return chain->last != NULL ? chain->last->link.kind != WIRE_RECORD_GONE : chain->is_there;
 }
 
-/* A scene is made where none is, and changed or ended where one is. */
-static bool fits(wire_record_kind kind, bool is_there)
+/* A scene is made where none is, or in place of another, and changed or ended where one is. */
+static bool fits(const srv_link *link, bool is_there)
 {
-    return (kind == WIRE_RECORD_MADE) != is_there;
+    return link->kind == WIRE_RECORD_MADE ? !is_there || link->in_parts : is_there;
 }
 
 bool srv_chain_append(struct srv_chain *chain, struct srv_pending *pending, const srv_link *link)
 {
     if (!wire_record_id_equal(link->base, srv_chain_end(chain, link->seen)) ||
-        !fits(link->kind, leaves_scene(chain)))
+        !fits(link, leaves_scene(chain)))
         return false;
     *pending = (struct srv_pending){.link = *link, .previous = chain->last};
     *(chain->last != NULL ? &chain->last->next : &chain->first) = pending;
@@ -46,7 +46,7 @@ static bool is_late(const struct srv_chain *chain, const srv_link *link, uint64_
 
 bool srv_chain_counts(const struct srv_chain *chain, const srv_link *link, uint64_t seq)
 {
-    return fits(link->kind, chain->is_there) && !is_late(chain, link, seq) &&
+    return fits(link, chain->is_there) && !is_late(chain, link, seq) &&
            (is_forgotten(chain, seq) || wire_record_id_equal(link->base, chain->newest));
 }
 

@@ -3,9 +3,10 @@
  *
  * Several processes append records to one log, and nobody holds a lock. Each record names the
  * record that it follows. A record counts if that is the newest record of its name that counts, and
- * if its kind fits: the scene of that name is made while it is not there, and changed or ended
- * while it is. Every other record is void, for all who read the log, and forever, because no record
- * becomes the newest one twice. So all who read the log in its order come to the same scenes.
+ * if its kind fits: the scene of that name is made while it is not there, or in place of the one
+ * that is, and changed or ended while it is there. Every other record is void, for all who read the
+ * log, and forever, because no record becomes the newest one twice. So all who read the log in its
+ * order come to the same scenes.
  *
  * A process writes ahead: its records follow each other before the log has shown any of them. If a
  * record of somebody else counts first, all of them are void. If nobody knows whether a record
@@ -36,6 +37,9 @@ typedef struct srv_link {
     wire_record_kind kind;   /* WIRE_RECORD_MADE, _COMMIT or _GONE */
     wire_record_id id, base; /* base: the record that it follows */
     uint64_t seen;           /* of MADE: the place up to which its writer had read the log */
+    /* Of MADE: what the scene holds comes in parts. Then it may also replace the scene that is
+     * there. */
+    bool in_parts;
 } srv_link;
 
 /* A record of this process that the log has not shown yet. In the caller's memory. */

@@ -18,6 +18,12 @@ typedef enum srv_journal_status {
     SRV_JOURNAL_SUPERSEDED
 } srv_journal_status;
 
+/* Returns whether a record that was settled so may be in the log. */
+static inline bool srv_journal_may_hold(srv_journal_status status)
+{
+    return status == SRV_JOURNAL_OK || status == SRV_JOURNAL_UNKNOWN;
+}
+
 typedef enum srv_entry_kind {
     SRV_ENTRY_RECORD, /* what one commit did, `number` is its revision */
     SRV_ENTRY_GONE,   /* the last record of a scene: its snapshot goes, too */
@@ -35,8 +41,12 @@ struct srv_entry {
     srv_entry_kind kind;
     uint64_t scene; /* from srv_journal_number */
     uint64_t number;
-    srv_link link; /* of records, and of the last record of a scene */
-    obb_str name;  /* of the scene, likewise; until the entry is appended */
+    /* Of the piece that is written last: how many pieces there are. 0: others follow. */
+    uint64_t count;
+    /* Of records, and of the last record of a scene. Of pieces, the id of the record that names
+     * them. */
+    srv_link link;
+    obb_str name; /* of the scene, likewise; until the entry is appended */
     /* What the pieces are called, or the snapshot: from srv_journal_number. Of a record: its
      * pieces, which are durable, and stay as long as the record does; 0: it has none. */
     uint64_t snapshot;
@@ -69,6 +79,8 @@ struct srv_entry {
     struct srv_strand *strand;
     size_t slices; /* that were sent */
     bool sent;
+    uint64_t tag, moved_ms; /* of a piece: its slice that is under way */
+    uint64_t heard_ms;      /* likewise: when the slice before was kept */
 };
 
 /* What the back end has done, for /metrics. */

@@ -416,7 +416,7 @@ bool srv_grouped_create(struct srv_loop *loop, struct srv_backend *backend, uint
     if (j == NULL)
         return false;
     j->journal.calls = &calls;
-    j->journal.holds_pieces = true;
+    j->journal.holds_pieces = j->journal.seals = true;
     j->journal.number = backend->last_number;
     j->backend = backend;
     j->sync_ms = sync_ms;

@@ -9,6 +9,8 @@ void srv_journal_append(struct srv_journal *j, struct srv_entry *entry)
 
 bool srv_journal_holds_pieces(const struct srv_journal *j) { return j->holds_pieces; }
 
+bool srv_journal_seals(const struct srv_journal *j) { return j->seals; }
+
 uint64_t srv_journal_number(struct srv_journal *j) { return ++j->number; }
 
 wire_record_id srv_journal_newest(struct srv_journal *j, obb_str name)

@@ -25,7 +25,7 @@ struct srv_journal_calls {
 /* The first member of every kind. */
 struct srv_journal {
     const struct srv_journal_calls *calls;
-    bool holds_pieces;
+    bool holds_pieces, seals;
     uint64_t number; /* the last one of srv_journal_number */
     _Atomic uint64_t seen;
     struct srv_journal_figures figures;

@@ -20,15 +20,26 @@ enum {
     TOKEN = 400
 };
 
-static const char stream_name[] = "OBBD", subjects[] = "obbd.commit.*", prefix[] = "obbd.commit.";
+static const char stream_name[] = "OBBD", subjects[] = "obbd.commit.*", prefix[] = "obbd.commit.",
+                  piece_stream[] = "OBBDS", piece_subjects[] = "obbd.snap.>",
+                  piece_prefix[] = "obbd.snap.";
 
 /* Something for the loop. */
 struct arrival {
     struct arrival *next;
-    enum { APPENDED, DELIVERED, CAUGHT_UP } kind;
-    uint64_t tag; /* of APPENDED; of DELIVERED: its place in the log */
+    enum { APPENDED, GOT, DELIVERED, CAUGHT_UP } kind;
+    uint64_t tag; /* of APPENDED and GOT; of DELIVERED: its place in the log */
     bool known;
-    natsMsg *message; /* owned; of DELIVERED */
+    srv_stream_found found;
+    natsMsg *message; /* owned; of DELIVERED and GOT */
+};
+
+/* Pieces to get or to remove. */
+struct errand {
+    struct errand *next;
+    uint64_t tag;
+    bool drops;
+    char subject[sizeof piece_prefix + TOKEN];
 };
 
 /* A message to send. */
@@ -48,11 +59,13 @@ struct nats {
     struct srv_bell *bell;
     char inbox[64]; /* where acknowledgements come */
 
-    pthread_t keeper, sender;
+    pthread_t keeper, sender, runner;
     pthread_mutex_t lock;
     pthread_cond_t wake, room; /* for the sender and the keeper; for callbacks */
     /* Under the lock. */
-    struct arrival *first_arrival, **last_arrival;
+    struct arrival *first_arrival, **last_arrival; /* of the log, in its order */
+    struct arrival *first_answer, **last_answer;   /* to what was sent and asked: they go first */
+    struct errand *first_errand, **last_errand;
     size_t arrived_bytes;
     struct departure *first_departure, **last_departure;
     bool stop;
@@ -135,16 +148,27 @@ static bool hand_over(struct nats *s, struct arrival arrival)
     *a = arrival;
     a->next = NULL;
     obb_budget_charge(s->options.budget, sizeof *a + bytes_of(s, a));
-    *s->last_arrival = a;
-    s->last_arrival = &a->next;
+    struct arrival ***last =
+        a->kind == APPENDED || a->kind == GOT ? &s->last_answer : &s->last_arrival;
+    **last = a;
+    *last = &a->next;
     srv_bell_ring(s->bell);
     return true;
 }
 
-static struct arrival *take(struct nats *s)
+/* Takes the next answer, or else the next arrival of the log if those are wanted. */
+static struct arrival *take(struct nats *s, bool wants_log)
 {
     (void)pthread_mutex_lock(&s->lock);
-    struct arrival *a = s->first_arrival;
+    struct arrival *a = s->first_answer;
+    if (a != NULL) {
+        s->first_answer = a->next;
+        if (a->next == NULL)
+            s->last_answer = &s->first_answer;
+        (void)pthread_mutex_unlock(&s->lock);
+        return a;
+    }
+    a = wants_log ? s->first_arrival : NULL;
     if (a != NULL) {
         s->first_arrival = a->next;
         if (a->next == NULL)
@@ -160,6 +184,10 @@ static void tell(struct nats *s, const struct arrival *a)
 {
     if (a->kind == APPENDED) {
         s->calls.appended(s->calls.context, a->tag, a->known);
+    } else if (a->kind == GOT) {
+        const char *bytes = a->message != NULL ? s->n.natsMsg_GetData(a->message) : "";
+        s->calls.got(s->calls.context, a->tag, a->found,
+                     (obb_str){.bytes = bytes, .length = bytes_of(s, a)});
     } else if (a->kind == CAUGHT_UP) {
         s->calls.caught_up(s->calls.context);
     } else {
@@ -178,7 +206,7 @@ static void on_bell(void *context)
     struct arrival *a = NULL;
     const double end = srv_clock() + ONE_TURN * 1e-6;
     do {
-        a = s->calls.wants(s->calls.context) ? take(s) : NULL;
+        a = take(s, s->calls.wants(s->calls.context));
         if (a == NULL)
             break;
         tell(s, a);
@@ -308,25 +336,37 @@ static void tell_trouble(struct nats *s, const char *what, natsStatus status)
             srv_text("status", s->n.natsStatus_GetText(status)));
 }
 
-/* Makes the stream, unless it is there. Returns NATS_OK if it is. */
-static natsStatus make_stream(struct nats *s)
+/* Makes a stream, unless it is there. Returns NATS_OK if it is; the caller frees *out. */
+static natsStatus make_stream(struct nats *s, const char *name, const char *subject,
+                              jsStreamInfo **out)
 {
     jsStreamConfig config;
-    jsStreamInfo *info = NULL;
     jsErrCode code = (jsErrCode)0;
-    const char *wanted[] = {subjects};
-    natsStatus status = s->n.js_GetStreamInfo(&info, s->js, stream_name, NULL, &code);
+    const char *wanted[] = {subject};
+    natsStatus status = s->n.js_GetStreamInfo(out, s->js, name, NULL, &code);
     if (status == NATS_NOT_FOUND) {
         (void)s->n.jsStreamConfig_Init(&config);
-        config.Name = stream_name;
+        config.Name = name;
         config.Subjects = wanted;
         config.SubjectsLen = 1;
         config.Storage = js_FileStorage;
         config.Replicas = (int64_t)s->options.replicas;
         config.DenyDelete = true;
         config.AllowDirect = true;
-        status = s->n.js_AddStream(&info, s->js, &config, NULL, &code);
+        status = s->n.js_AddStream(out, s->js, &config, NULL, &code);
     }
+    return status;
+}
+
+/* Makes both streams, unless they are there, and notes where the log ends. */
+static natsStatus make_streams(struct nats *s)
+{
+    jsStreamInfo *info = NULL;
+    natsStatus status = make_stream(s, piece_stream, piece_subjects, &info);
+    s->n.jsStreamInfo_Destroy(info);
+    info = NULL;
+    if (status == NATS_OK)
+        status = make_stream(s, stream_name, subjects, &info);
     if (status == NATS_OK) {
         (void)pthread_mutex_lock(&s->lock);
         if (!s->knows_end)
@@ -386,7 +426,7 @@ static natsStatus connect_once(struct nats *s)
         status = s->n.natsConnection_Subscribe(&s->acks, s->connection, all, on_ack, s);
     }
     if (status == NATS_OK)
-        status = make_stream(s);
+        status = make_streams(s);
     return status == NATS_OK ? subscribe(s) : status;
 }
 
@@ -477,6 +517,77 @@ static void *run_sender(void *context)
     return NULL;
 }
 
+/* ---- The runner of errands ------------------------------------------------------------------- */
+
+static struct arrival run_get(struct nats *s, const struct errand *e)
+{
+    jsDirectGetMsgOptions options;
+    struct arrival answer = {.kind = GOT, .tag = e->tag};
+    (void)s->n.jsDirectGetMsgOptions_Init(&options);
+    options.LastBySubject = e->subject;
+    const natsStatus status =
+        s->n.js_DirectGetMsg(&answer.message, s->js, piece_stream, NULL, &options);
+    answer.found = status == NATS_OK          ? SRV_STREAM_FOUND
+                   : status == NATS_NOT_FOUND ? SRV_STREAM_MISSING
+                                              : SRV_STREAM_UNKNOWN;
+    return answer;
+}
+
+static struct arrival run_drop(struct nats *s, const struct errand *e)
+{
+    jsOptions options;
+    jsErrCode code = (jsErrCode)0;
+    (void)s->n.jsOptions_Init(&options);
+    options.Wait = WAIT_MS;
+    options.Stream.Purge.Subject = e->subject;
+    const natsStatus status = s->n.js_PurgeStream(s->js, piece_stream, &options, &code);
+    return (struct arrival){.kind = APPENDED, .tag = e->tag, .known = status == NATS_OK};
+}
+
+static void *run_errands(void *context)
+{
+    struct nats *s = context;
+    (void)pthread_mutex_lock(&s->lock);
+    while (!s->stop) {
+        struct errand *e = s->first_errand;
+        if (e == NULL) {
+            (void)pthread_cond_wait(&s->wake, &s->lock);
+            continue;
+        }
+        s->first_errand = e->next;
+        if (e->next == NULL)
+            s->last_errand = &s->first_errand;
+        (void)pthread_mutex_unlock(&s->lock);
+        const struct arrival answer = e->drops ? run_drop(s, e) : run_get(s, e);
+        obb_budget_free(e);
+        (void)pthread_mutex_lock(&s->lock);
+        /* without memory: whoever asked asks once more */
+        if (!hand_over(s, answer) && answer.message != NULL)
+            s->n.natsMsg_Destroy(answer.message);
+    }
+    (void)pthread_mutex_unlock(&s->lock);
+    return NULL;
+}
+
+static bool send_on_errand(struct nats *s, obb_str key, bool drops, uint64_t tag)
+{
+    if (!atomic_load(&s->is_ready) || !atomic_load(&s->is_connected))
+        return false;
+    struct errand *e = obb_budget_calloc(s->options.budget, 1, sizeof *e);
+    if (e == NULL)
+        return false;
+    (void)snprintf(e->subject, sizeof e->subject, "%s%.*s%s", piece_prefix, (int)key.length,
+                   key.bytes, drops ? ".>" : "");
+    e->tag = tag;
+    e->drops = drops;
+    (void)pthread_mutex_lock(&s->lock);
+    *s->last_errand = e;
+    s->last_errand = &e->next;
+    (void)pthread_cond_broadcast(&s->wake);
+    (void)pthread_mutex_unlock(&s->lock);
+    return true;
+}
+
 /* ---- The stream ------------------------------------------------------------------------------ */
 
 static bool connected(struct srv_stream *stream)
@@ -487,42 +598,82 @@ static bool connected(struct srv_stream *stream)
 
 static void resume(struct srv_stream *stream) { srv_bell_ring(self(stream)->bell); }
 
-static bool append(struct srv_stream *stream, obb_str name, uint64_t tag, obb_str bytes)
+/* Makes a message to send, whose subject is the caller's to write. Returns NULL if nothing can be
+ * sent at this moment, or without memory. */
+static struct departure *create_departure(struct nats *s, uint64_t tag, obb_str bytes)
 {
-    struct nats *s = self(stream);
-    if (!connected(stream))
-        return false;
+    if (!connected(&s->stream))
+        return NULL;
     struct departure *d = obb_budget_malloc(s->options.budget, 1, sizeof *d + bytes.length);
     if (d == NULL)
-        return false;
-    memcpy(d->subject, prefix, sizeof prefix);
-    write_token(name, d->subject + strlen(prefix));
+        return NULL;
     d->next = NULL;
     d->tag = tag;
     d->length = bytes.length;
     memcpy(d->bytes, bytes.bytes, bytes.length);
+    return d;
+}
+
+static void depart(struct nats *s, struct departure *d)
+{
     (void)pthread_mutex_lock(&s->lock);
     *s->last_departure = d;
     s->last_departure = &d->next;
     (void)pthread_cond_broadcast(&s->wake);
     (void)pthread_mutex_unlock(&s->lock);
+}
+
+static bool append(struct srv_stream *stream, obb_str name, uint64_t tag, obb_str bytes)
+{
+    struct nats *s = self(stream);
+    struct departure *d = create_departure(s, tag, bytes);
+    if (d == NULL)
+        return false;
+    memcpy(d->subject, prefix, sizeof prefix);
+    write_token(name, d->subject + strlen(prefix));
+    depart(s, d);
     return true;
+}
+
+static bool put(struct srv_stream *stream, obb_str key, uint64_t tag, obb_str bytes)
+{
+    struct nats *s = self(stream);
+    struct departure *d = create_departure(s, tag, bytes);
+    if (d == NULL)
+        return false;
+    (void)snprintf(d->subject, sizeof d->subject, "%s%.*s", piece_prefix, (int)key.length,
+                   key.bytes);
+    depart(s, d);
+    return true;
+}
+
+static bool get(struct srv_stream *stream, obb_str key, uint64_t tag)
+{
+    return send_on_errand(self(stream), key, false, tag);
+}
+
+static bool drop(struct srv_stream *stream, obb_str set, uint64_t tag)
+{
+    return send_on_errand(self(stream), set, true, tag);
 }
 
 static bool begin(struct srv_stream *stream, const struct srv_stream_calls *calls)
 {
     struct nats *s = self(stream);
     s->calls = *calls;
-    if (pthread_create(&s->keeper, NULL, keep, s) != 0)
-        return false;
-    if (pthread_create(&s->sender, NULL, run_sender, s) == 0)
+    void *(*const threads[])(void *) = {keep, run_sender, run_errands};
+    pthread_t *const places[] = {&s->keeper, &s->sender, &s->runner};
+    size_t count = 0;
+    while (count < 3 && pthread_create(places[count], NULL, threads[count], s) == 0)
+        count++;
+    if (count == 3)
         return true;
     (void)pthread_mutex_lock(&s->lock);
     s->stop = true;
     (void)pthread_cond_broadcast(&s->wake);
     (void)pthread_mutex_unlock(&s->lock);
-    (void)pthread_join(s->keeper, NULL);
-    s->keeper = 0;
+    while (count > 0)
+        (void)pthread_join(*places[--count], NULL);
     return false;
 }
 
@@ -538,18 +689,23 @@ static void close_stream(struct srv_stream *stream)
     if (began) {
         (void)pthread_join(s->keeper, NULL);
         (void)pthread_join(s->sender, NULL);
+        (void)pthread_join(s->runner, NULL);
     }
     s->n.natsSubscription_Destroy(s->follow);
     s->n.natsSubscription_Destroy(s->acks);
     s->n.jsCtx_Destroy(s->js);
     s->n.natsConnection_Destroy(s->connection);
     s->n.natsOptions_Destroy(s->settings);
-    for (struct arrival *a = take(s); a != NULL; a = take(s)) /* none comes any more */
+    for (struct arrival *a = take(s, true); a != NULL; a = take(s, true)) /* none comes any more */
         free_arrival(s, a);
     (void)s->n.nats_CloseAndWait(0); /* no callback is under way any more */
     for (struct departure *d = s->first_departure, *next; d != NULL; d = next) {
         next = d->next;
         obb_budget_free(d);
+    }
+    for (struct errand *e = s->first_errand, *next; e != NULL; e = next) {
+        next = e->next;
+        obb_budget_free(e);
     }
     srv_bell_destroy(s->bell);
     (void)pthread_cond_destroy(&s->wake);
@@ -601,6 +757,8 @@ static bool make_threads_ready(struct nats *s)
     (void)snprintf(s->inbox, sizeof s->inbox, "_INBOX.obbd-%016llx", (unsigned long long)random);
     s->last_arrival = &s->first_arrival;
     s->last_departure = &s->first_departure;
+    s->last_answer = &s->first_answer;
+    s->last_errand = &s->first_errand;
     if (pthread_condattr_init(&monotonic) != 0)
         return false;
     const bool good = pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) == 0 &&
@@ -620,6 +778,9 @@ bool srv_nats_open(const srv_nats_options *options, struct srv_stream **out, cha
         return false;
     s->stream = (struct srv_stream){.begin = begin,
                                     .append = append,
+                                    .put = put,
+                                    .get = get,
+                                    .drop = drop,
                                     .resume = resume,
                                     .connected = connected,
                                     .close = close_stream};

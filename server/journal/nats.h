@@ -1,9 +1,11 @@
 /* The log of many daemons in NATS JetStream: the stream OBBD, whose subjects are
  * obbd.commit.<token>. The token is the name of a scene in base64url. The stream keeps everything,
- * and allows nobody to delete a message.
+ * and allows nobody to delete a message. Pieces lie in a stream of their own, OBBDS, whose subjects
+ * are obbd.snap.<key>: in the same stream they would delay commits. Any replica may answer for a
+ * piece.
  *
- * Threads of its own connect, send and look after the connection. They wait for the servers as long
- * as it takes; the loop never does.
+ * Threads of its own connect, send, get pieces and look after the connection. They wait for the
+ * servers as long as it takes; the loop never does.
  *
  * Source   "JetStream", https://docs.nats.io/nats-concepts/jetstream; nats.c 3.4. */
 #ifndef SRV_NATS_H

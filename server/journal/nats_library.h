@@ -42,13 +42,16 @@
     X(natsSubscription_Destroy)                \
     X(natsSubscription_SetPendingLimits)       \
     X(jsCtx_Destroy)                           \
+    X(jsDirectGetMsgOptions_Init)              \
     X(jsMsgMetaData_Destroy)                   \
     X(jsOptions_Init)                          \
     X(jsStreamConfig_Init)                     \
     X(jsStreamInfo_Destroy)                    \
     X(jsSubOptions_Init)                       \
     X(js_AddStream)                            \
+    X(js_DirectGetMsg)                         \
     X(js_GetStreamInfo)                        \
+    X(js_PurgeStream)                          \
     X(js_Subscribe)
 
 struct srv_nats_library {

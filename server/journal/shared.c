@@ -1,6 +1,7 @@
 #include "server/journal/shared.h"
 
 #include "server/journal/journal_body.h"
+#include "server/journal/pieces.h"
 
 #include <assert.h>
 #include <stddef.h>
@@ -8,6 +9,7 @@
 
 enum {
     MESSAGE_BYTES = 512 << 10,
+    SLICE_BYTES = 128 << 10,
     BUCKETS = 1024,
     SWEPT = 16, /* buckets, at each look */
     PATIENCE_MS = 1000,
@@ -43,8 +45,11 @@ struct srv_strand {
     struct message *first, *last; /* owned */
     struct assembly *assemblies;  /* owned: all follow the newest record that counts */
     struct wire_buf applied; /* of the foreign record that is being applied, if it had slices */
-    bool applies;            /* a foreign record is being applied */
-    bool judges;             /* a call of `judge` is under way */
+    struct srv_fetch fetch;  /* of the pieces of that record, if it comes in parts */
+    obb_str in_parts;        /* that record, while its pieces are being got */
+    struct shared *journal;
+    bool applies; /* a foreign record is being applied, or its pieces are being got */
+    bool judges;  /* a call of `judge` is under way */
     struct srv_strand *next_fresh;
     bool is_fresh; /* in the list of those of which messages were delivered */
 
@@ -69,6 +74,7 @@ struct shared {
     obb_hash_key key;
     struct srv_strand *flights[BUCKETS]; /* those with a message under way, by its tag */
     size_t swept;                        /* the next bucket that is swept */
+    struct srv_pieces pieces;
     struct srv_strand *fresh;   /* those of which messages were delivered since the last rest */
     struct srv_strand *waiting; /* those with pending entries */
     size_t waiting_count;       /* entries */
@@ -134,6 +140,7 @@ static struct srv_strand *strand_of(struct shared *j, obb_str name)
     struct srv_strand *s = charged_calloc(j, sizeof *s + name.length);
     if (s == NULL)
         return NULL;
+    s->journal = j;
     s->name = (char *)(s + 1);
     memcpy(s->name, name.bytes, name.length);
     s->name_length = name.length;
@@ -186,6 +193,7 @@ static void free_strand(struct shared *j, struct srv_strand *s)
         free_message(j, m);
     }
     end_flight(j, s);
+    srv_fetch_end(&s->fetch);
     drop_assemblies(j, s, UINT64_MAX);
     drop_bytes(j, &s->applied);
     charged_free(j, s, sizeof *s + s->name_length);
@@ -340,6 +348,8 @@ static void send(struct shared *j, struct srv_strand *s)
 static void on_appended(void *context, uint64_t tag, bool known)
 {
     struct shared *j = context;
+    if (srv_pieces_appended(&j->pieces, tag, known, now_ms(j)))
+        return;
     struct srv_strand *s = j->flights[tag % BUCKETS];
     while (s != NULL && s->flight != tag)
         s = s->next_flight;
@@ -353,6 +363,12 @@ static void on_appended(void *context, uint64_t tag, bool known)
         add_to(&j->journal.figures.failures, 1);
     }
     send(j, s);
+}
+
+static void on_got(void *context, uint64_t tag, srv_stream_found found, obb_str bytes)
+{
+    struct shared *j = context;
+    srv_pieces_got(&j->pieces, tag, found, bytes, now_ms(j));
 }
 
 /* Returns whether nothing of the strand is needed any more. */
@@ -402,6 +418,9 @@ static void on_timer(void *context)
     }
     while (j->hurry_ms != 0 && now >= j->hurry_ms && j->waiting != NULL)
         settle_all(j, j->waiting, SRV_JOURNAL_UNKNOWN);
+    srv_pieces_look(&j->pieces, now);
+    if (j->hurry_ms != 0 && now >= j->hurry_ms)
+        srv_pieces_give_up(&j->pieces);
     sweep(j);
 }
 
@@ -471,8 +490,11 @@ static bool read_link(obb_str bytes, srv_link *out)
     wire_record record;
     if (wire_record_head(bytes, &record) != OBB_OK)
         return false;
-    *out =
-        (srv_link){.kind = record.kind, .id = record.id, .base = record.base, .seen = record.seen};
+    *out = (srv_link){.kind = record.kind,
+                      .id = record.id,
+                      .base = record.base,
+                      .seen = record.seen,
+                      .in_parts = record.in_parts};
     return true;
 }
 
@@ -505,10 +527,36 @@ static bool read_next(struct shared *j, struct srv_strand *s, obb_str *bytes, sr
  * meanwhile, and so is all that was read behind it. Only then do the entries begin again. */
 static void supersede(struct shared *j, struct srv_strand *s)
 {
+    const bool judges = s->judges;
     rewind_strand(j, s);
     s->judges = false;
     settle_all(j, s, SRV_JOURNAL_SUPERSEDED);
-    s->judges = true;
+    s->judges = judges;
+}
+
+/* Hands a foreign record over. */
+static void apply_foreign(struct shared *j, struct srv_strand *s, obb_str bytes)
+{
+    add_to(&j->journal.figures.conflicts, s->chain.first != NULL);
+    const srv_foreign foreign = {.name = name_of(s),
+                                 .seq = s->first->seq,
+                                 .bytes = bytes,
+                                 .pieces = s->fetch.pieces,
+                                 .piece_count = s->fetch.count};
+    j->options.foreign(j->options.context, &foreign);
+    supersede(j, s);
+}
+
+/* The pieces of a foreign record are there. */
+static void on_fetched(struct srv_fetch *fetch, bool found)
+{
+    struct srv_strand *s =
+        (struct srv_strand *)(void *)((char *)fetch - offsetof(struct srv_strand, fetch));
+    struct shared *j = s->journal;
+    if (found)
+        apply_foreign(j, s, s->in_parts);
+    else
+        lose(j, "the parts of a record are not there, or are damaged, or there is no memory");
 }
 
 /* Judges the next record of the first message. */
@@ -549,10 +597,13 @@ static void judge_one(struct shared *j, struct srv_strand *s)
         return;
     }
     s->applies = true;
-    add_to(&j->journal.figures.conflicts, s->chain.first != NULL);
-    const srv_foreign foreign = {.name = name_of(s), .seq = m->seq, .bytes = one};
-    j->options.foreign(j->options.context, &foreign);
-    supersede(j, s);
+    if (!link.in_parts) {
+        apply_foreign(j, s, one);
+        return;
+    }
+    s->in_parts = one;
+    s->fetch = (struct srv_fetch){.set = link.id, .done = on_fetched};
+    srv_fetch_begin(&j->pieces, &s->fetch, now_ms(j));
 }
 
 /* Puts a strand among those that are judged in the next turn. */
@@ -665,6 +716,7 @@ void srv_shared_applied(struct srv_journal *journal, obb_str name)
     struct srv_strand *s = *place_of(j, name);
     assert(s != NULL && s->applies);
     s->applies = false;
+    srv_fetch_end(&s->fetch);
     drop_bytes(j, &s->applied);
     if (!s->judges && srv_clock() >= j->turn_end)
         begin_turn(j);
@@ -706,9 +758,14 @@ static void on_bell(void *context)
 static void append(struct srv_journal *journal, struct srv_entry *entry)
 {
     struct shared *j = self(journal);
+    const bool is_piece = entry->kind == SRV_ENTRY_CHUNK || entry->kind == SRV_ENTRY_DROPPED;
     const bool is_record = entry->kind == SRV_ENTRY_RECORD || entry->kind == SRV_ENTRY_GONE;
     struct srv_strand *s = is_record ? strand_of(j, entry->name) : NULL;
     entry->strand = s;
+    if (is_piece && state(journal) == SRV_JOURNAL_OK && j->hurry_ms == 0) {
+        srv_pieces_append(&j->pieces, entry, now_ms(j));
+        return;
+    }
     if (s == NULL || state(journal) != SRV_JOURNAL_OK || j->hurry_ms != 0) {
         refuse(j, entry, SRV_JOURNAL_FAILED);
         return;
@@ -753,6 +810,8 @@ static void destroy(struct srv_journal *journal)
             assert(s->chain.first == NULL);
             free_strand(j, s);
         }
+    assert(j->pieces.first == NULL);
+    srv_pieces_fini(&j->pieces);
     wire_buf_fini(&j->message);
     srv_timer_destroy(j->timer);
     srv_bell_destroy(j->bell);
@@ -766,12 +825,19 @@ bool srv_shared_create(const srv_shared_options *options, struct srv_journal **o
     if (j == NULL)
         return false;
     j->journal.calls = &calls;
+    j->journal.holds_pieces = true;
     j->options = *options;
     if (j->options.message_bytes == 0)
         j->options.message_bytes = MESSAGE_BYTES;
     if (j->options.patience_ms == 0)
         j->options.patience_ms = PATIENCE_MS;
+    j->pieces = (struct srv_pieces){.stream = options->stream,
+                                    .budget = options->budget,
+                                    .slice_bytes = options->slice_bytes != 0 ? options->slice_bytes
+                                                                             : SLICE_BYTES,
+                                    .patience_ms = j->options.patience_ms};
     const struct srv_stream_calls stream_calls = {.appended = on_appended,
+                                                  .got = on_got,
                                                   .delivered = on_delivered,
                                                   .rest = on_rest,
                                                   .wants = wants,

@@ -7,6 +7,9 @@
  * if it would have counted where its first slice stands, and no other record of its scene counts
  * between.
  *
+ * The parts of a very large record, and the state of a copy, go beside the log (pieces.h). A
+ * foreign record in parts is applied once they were got.
+ *
  * What waits for a scene goes into one message, and the next message goes when the one before is
  * known to be in the log. If nobody knows, or if the log does not show what it was said to hold,
  * the same records are sent once more.
@@ -30,6 +33,10 @@ typedef struct srv_foreign {
     obb_str name;
     uint64_t seq;
     obb_str bytes;
+    /* If the record comes in parts: the pieces of its set. They hold the records that come before
+     * it, or a snapshot (proto/record). */
+    const struct wire_buf *pieces;
+    size_t piece_count;
 } srv_foreign;
 
 typedef struct srv_shared_options {
@@ -39,6 +46,7 @@ typedef struct srv_shared_options {
      * that wait to be judged, and names. So less is left for others, and the following goes on. */
     struct obb_budget *budget; /* NULL: nothing is counted */
     size_t message_bytes;      /* the longest message, about; 0: 512 KiB */
+    size_t slice_bytes;        /* of pieces: likewise; 0: 128 KiB */
     uint64_t patience_ms;      /* a message nothing is heard of for so long may be lost; 0: 1,000 */
     /* Applies a record. Calls srv_shared_applied, now or later; not before the entries of the scene
      * that wait are taken back. */

@@ -1,14 +1,24 @@
 /* A log that many processes append to and read, as the journal sees it: messages under names, in
- * one order for all. How they travel is the stream's own. Loop only. */
+ * one order for all. Beside it pieces are kept under keys, for whoever asks for them. How both
+ * travel is the stream's own. Loop only. */
 #ifndef SRV_STREAM_H
 #define SRV_STREAM_H
 
 #include "core/obb.h"
 
+typedef enum srv_stream_found {
+    SRV_STREAM_FOUND,
+    SRV_STREAM_MISSING, /* the server that was asked does not have it, or not yet */
+    SRV_STREAM_UNKNOWN  /* no server has answered */
+} srv_stream_found;
+
 /* What the stream tells. Set before srv_stream.begin is called. */
 struct srv_stream_calls {
-    /* The message with this tag is in the log, or nobody knows. Called at most once a message. */
+    /* The message with this tag is in the log, or the piece is kept, or the pieces are removed; or
+     * nobody knows. Called at most once a tag. */
     void (*appended)(void *context, uint64_t tag, bool known);
+    /* What srv_stream.get has found. Called once. */
+    void (*got)(void *context, uint64_t tag, srv_stream_found found, obb_str bytes);
     /* The next message of the log. seq: its place; grows from message to message. */
     void (*delivered)(void *context, obb_str name, uint64_t seq, obb_str bytes);
     /* Returns false if nothing may be delivered before srv_stream.resume. */
@@ -27,6 +37,14 @@ struct srv_stream {
     /* Sends a message, which is copied. Returns false if that is impossible at this moment:
      * `appended` is then not called. */
     bool (*append)(struct srv_stream *stream, obb_str name, uint64_t tag, obb_str bytes);
+    /* Keeps a piece, which is copied, in place of the one under this key, if there is one. Returns
+     * false as `append`. A key has up to 80 letters, digits, "-" and ".". */
+    bool (*put)(struct srv_stream *stream, obb_str key, uint64_t tag, obb_str bytes);
+    /* Asks for a piece. Returns false if that is impossible at this moment: `got` is then not
+     * called. */
+    bool (*get)(struct srv_stream *stream, obb_str key, uint64_t tag);
+    /* Removes all pieces whose keys begin with `set` and ".". Returns false as `append`. */
+    bool (*drop)(struct srv_stream *stream, obb_str set, uint64_t tag);
     void (*resume)(struct srv_stream *stream); /* messages are wanted again */
     bool (*connected)(struct srv_stream *stream);
     void (*close)(struct srv_stream *stream); /* frees the stream, too; no call comes any more */

@@ -87,7 +87,9 @@ static void begin(struct srv_follower *follower, struct srv_following *f)
     f->write = (struct srv_write){.op = {.kind = SRV_OP_FOLLOW,
                                          .scene = f->record.name,
                                          .record = f->record.bytes,
-                                         .seq = f->record.seq},
+                                         .seq = f->record.seq,
+                                         .pieces = f->record.pieces,
+                                         .piece_count = f->record.piece_count},
                                   .arena = &f->arena,
                                   .done = on_done};
     srv_write(follower->writer, &f->write);
@@ -102,7 +104,10 @@ void srv_follow(struct srv_follower *follower, const srv_foreign *record)
     }
     f->follower = follower;
     f->record = *record;
-    f->charged = sizeof *f + READ_FACTOR * record->bytes.length;
+    size_t bytes = record->bytes.length;
+    for (size_t i = 0; i < record->piece_count; i++)
+        bytes += record->pieces[i].length;
+    f->charged = sizeof *f + READ_FACTOR * bytes;
     obb_budget_charge(follower->writer->budget, f->charged);
     obb_arena_init(&f->arena);
     srv_drain_hold(follower->drain);

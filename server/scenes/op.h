@@ -3,7 +3,7 @@
 #ifndef SRV_OP_H
 #define SRV_OP_H
 
-#include "core/obb.h"
+#include "proto/wire.h"
 
 typedef enum srv_op_kind {
     SRV_OP_CREATE,    /* makes the scene, which must not exist, with `settings` */
@@ -27,17 +27,19 @@ typedef enum srv_op_kind {
 /* What it points to is the caller's, and must live until the op is done. */
 typedef struct srv_op {
     srv_op_kind kind;
-    obb_str scene;              /* its name, which is valid */
-    obb_settings settings;      /* of all kinds except SRV_OP_REMOVE */
-    const obb_edit *edit;       /* of SRV_OP_EDIT */
-    const obb_effects *effects; /* of SRV_OP_LOAD; see obb_effects_prepare, which begins */
-    obb_copy copy;              /* of SRV_OP_COPY */
-    struct obb_view *from;      /* of SRV_OP_COPY: its view, which the writer closes */
-    bool replace;               /* of SRV_OP_COPY */
-    obb_str record;             /* of SRV_OP_FOLLOW */
-    uint64_t seq;               /* its place in the log */
-    uint64_t epoch;             /* of a scene that the op makes; 0: the writer draws it */
-    bool in_memory;             /* a scene that the op makes is not durable, whatever there is */
+    obb_str scene;                 /* its name, which is valid */
+    obb_settings settings;         /* of all kinds except SRV_OP_REMOVE */
+    const obb_edit *edit;          /* of SRV_OP_EDIT */
+    const obb_effects *effects;    /* of SRV_OP_LOAD; see obb_effects_prepare, which begins */
+    obb_copy copy;                 /* of SRV_OP_COPY */
+    struct obb_view *from;         /* of SRV_OP_COPY: its view, which the writer closes */
+    bool replace;                  /* of SRV_OP_COPY */
+    obb_str record;                /* of SRV_OP_FOLLOW */
+    uint64_t seq;                  /* its place in the log */
+    const struct wire_buf *pieces; /* if it comes in parts: as in srv_foreign */
+    size_t piece_count;
+    uint64_t epoch; /* of a scene that the op makes; 0: the writer draws it */
+    bool in_memory; /* a scene that the op makes is not durable, whatever there is */
     /* Of SRV_OP_EDIT: keeps nothing; srv_write.rehearsal has the views of the edit's moments on the
      * states that the commit would make, and `committed` says what it would do. */
     bool dry_run;

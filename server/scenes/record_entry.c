@@ -14,7 +14,8 @@ struct srv_record_entry *srv_record_entry_create(const wire_record *record, obb_
                                   .link = {.kind = record->kind,
                                            .id = record->id,
                                            .base = record->base,
-                                           .seen = record->seen},
+                                           .seen = record->seen,
+                                           .in_parts = record->in_parts},
                                   .name = name};
     r->bytes.budget = budget;
     wire_record_write(record, dimensions, &r->bytes);

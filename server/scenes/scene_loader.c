@@ -1,5 +1,7 @@
 #include "server/scenes/scene_loader.h"
 
+#include "server/scenes/gather.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -47,6 +49,7 @@ static bool fault(struct srv_scene_loader *l, const char *where, const char *wha
 
 static bool refuse(struct srv_scene_loader *l, const char *where, obb_status status)
 {
+    l->no_memory = status == OBB_NO_MEMORY;
     return fault(l, where,
                  status == OBB_NO_MEMORY ? "there is not enough memory"
                  : status == OBB_LIMIT   ? "a newer obbd wrote it"
@@ -175,63 +178,6 @@ static obb_status change(struct srv_scene_loader *l, const wire_record *record)
 
 /* ---- Lists in pieces ------------------------------------------------------------------------- */
 
-/* Effects that came in several records, in one list. Zeroed. */
-struct gathered {
-    obb_effect *list; /* owned */
-    size_t count, room;
-    uint64_t parts; /* of a commit */
-    bool goes_on;   /* the last part was not the last of its commit */
-};
-
-static obb_status gather(struct gathered *all, const obb_effects *piece)
-{
-    if (piece->count == 0)
-        return OBB_OK;
-    if (piece->count > all->room - all->count) {
-        size_t room = 2 * all->room + 4096;
-        if (room < all->count + piece->count)
-            room = all->count + piece->count;
-        obb_effect *list = obb_realloc(all->list, room, sizeof *list);
-        if (list == NULL)
-            return OBB_NO_MEMORY;
-        all->list = list;
-        all->room = room;
-    }
-    memcpy(all->list + all->count, piece->list, piece->count * sizeof *piece->list);
-    all->count += piece->count;
-    return OBB_OK;
-}
-
-/* Gathers a part of a commit. The parts follow each other. */
-static obb_status gather_part(struct gathered *all, const wire_record *record)
-{
-    if (record->id.counter != all->parts || (all->parts > 0 && !all->goes_on))
-        return OBB_BAD_VALUE;
-    all->parts++;
-    all->goes_on = record->in_parts;
-    return gather(all, &record->effects);
-}
-
-/* Gives a commit the effects of its parts. Returns OBB_BAD_VALUE if they are not whole, or not
- * its. */
-static obb_status join_parts(const struct gathered *all, wire_record *record)
-{
-    if (record->in_parts != (all->parts > 0) || all->goes_on)
-        return OBB_BAD_VALUE;
-    if (record->in_parts) {
-        record->effects.list = all->list;
-        record->effects.count = all->count;
-    }
-    return OBB_OK;
-}
-
-/* After a commit: the next one has parts of its own. */
-static void drop_gathered(struct gathered *all)
-{
-    obb_free(all->list);
-    *all = (struct gathered){.list = NULL};
-}
-
 /* Keeps a piece, whose bytes are left empty. */
 static bool keep_piece(struct srv_scene_loader *l, struct wire_buf *bytes)
 {
@@ -274,21 +220,21 @@ static obb_status each_record(struct srv_scene_loader *l,
 static obb_status gather_boxes(struct srv_scene_loader *l, const wire_record *record, void *context)
 {
     (void)l;
-    return record->kind == WIRE_RECORD_BOXES ? gather(context, &record->effects) : OBB_OK;
+    return record->kind == WIRE_RECORD_BOXES ? srv_gather(context, &record->effects) : OBB_OK;
 }
 
 /* What follows the first state. */
 static obb_status go_on(struct srv_scene_loader *l, const wire_record *record, void *context)
 {
-    struct gathered *parts = context;
+    struct srv_gathered *parts = context;
     if (record->kind == WIRE_RECORD_PART)
-        return gather_part(parts, record);
+        return srv_gather_part(parts, record);
     if (record->kind == WIRE_RECORD_COMMIT) {
         wire_record whole = *record;
-        obb_status st = join_parts(parts, &whole);
+        obb_status st = srv_gathered_join(parts, &whole);
         if (st == OBB_OK)
             st = apply(l, &whole, &whole.effects, false);
-        drop_gathered(parts);
+        srv_gathered_fini(parts);
         return st;
     }
     if (record->kind == WIRE_RECORD_REMEMBERED)
@@ -300,7 +246,7 @@ static obb_status go_on(struct srv_scene_loader *l, const wire_record *record, v
 
 static obb_status load_state(struct srv_scene_loader *l)
 {
-    struct gathered boxes = {.list = NULL};
+    struct srv_gathered boxes = {.list = NULL};
     obb_status st = each_record(l, gather_boxes, &boxes);
     obb_arena_reset(&l->scratch);
     obb_str first = {.bytes = l->chunks[0].bytes, .length = l->chunks[0].length}, head;
@@ -321,7 +267,7 @@ static obb_status load_state(struct srv_scene_loader *l)
         l->restored.journaled.newest = record.base;
         st = apply(l, &record, &effects, true);
     }
-    drop_gathered(&boxes);
+    srv_gathered_fini(&boxes);
     return st;
 }
 
@@ -339,12 +285,12 @@ bool srv_scene_loader_chunk(struct srv_scene_loader *l, uint64_t number, uint64_
     journaled->first = from;
     journaled->chunks = count;
     obb_status st = load_state(l);
-    struct gathered parts = {.list = NULL};
+    struct srv_gathered parts = {.list = NULL};
     if (st == OBB_OK)
         st = each_record(l, go_on, &parts);
     if (st == OBB_OK && parts.parts > 0)
         st = OBB_BAD_VALUE; /* of a commit that is not there */
-    drop_gathered(&parts);
+    srv_gathered_fini(&parts);
     drop_chunks(l);
     return st == OBB_OK || refuse(l, "its snapshot", st);
 }
@@ -375,24 +321,24 @@ bool srv_scene_loader_piece(struct srv_scene_loader *l, uint64_t seq, struct wir
 static obb_status gather_parts(struct srv_scene_loader *l, const wire_record *record, void *context)
 {
     (void)l;
-    return record->kind == WIRE_RECORD_PART ? gather_part(context, record) : OBB_BAD_VALUE;
+    return record->kind == WIRE_RECORD_PART ? srv_gather_part(context, record) : OBB_BAD_VALUE;
 }
 
 static obb_status apply_record(struct srv_scene_loader *l, obb_str bytes)
 {
-    struct gathered parts = {.list = NULL};
+    struct srv_gathered parts = {.list = NULL};
     wire_record record;
     obb_status st = each_record(l, gather_parts, &parts);
     obb_arena_reset(&l->scratch);
     if (st == OBB_OK)
         st = wire_record_read(bytes, &l->scratch, &record);
     if (st == OBB_OK)
-        st = join_parts(&parts, &record);
+        st = srv_gathered_join(&parts, &record);
     if (st == OBB_OK)
         st = record.kind == WIRE_RECORD_COMMIT ? change(l, &record)
              : record.kind == WIRE_RECORD_MADE ? make(l, &record)
                                                : OBB_BAD_VALUE;
-    drop_gathered(&parts);
+    srv_gathered_fini(&parts);
     drop_chunks(l);
     return st;
 }

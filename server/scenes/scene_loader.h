@@ -29,6 +29,7 @@ struct srv_scene_loader {
     uint64_t records;            /* that were applied */
     bool goes_on;                /* a commit of the log was applied, behind the snapshot */
     char error[200];             /* what does not fit, once a call has returned false */
+    bool no_memory;              /* what does not fit is only that */
 
     srv_restored_commit *commits; /* owned; restored.commits */
     size_t commit_room;

@@ -34,6 +34,7 @@ struct srv_snapshot {
     bool renews;              /* only the word of the last snapshot is written anew */
     bool needs_seal, is_held; /* the word needs srv_snapshot_seal; waits for it */
     bool of_record;           /* the pieces are parts of a record */
+    wire_record_id record;    /* that names the pieces, if one does */
     srv_journal_status status; /* of the entry */
 
     uint64_t number, from, mark;  /* as in srv_journaled */
@@ -466,7 +467,10 @@ static void append(struct srv_snapshot *s, srv_entry_kind kind, uint64_t number)
                                   .scene = s->entry.scene,
                                   .number = number,
                                   .snapshot = s->number,
+                                  .count = s->phase == WORD ? s->chunks : 0,
+                                  .link = {.id = s->record},
                                   .from = s->from,
+                                  .bytes = {s->piece.bytes, s->piece.length},
                                   .replaces = replaces,
                                   .hurries = s->done != NULL,
                                   .write = kind == SRV_ENTRY_CHUNK ? write_piece
@@ -616,7 +620,7 @@ static bool prepare(struct srv_snapshot *s)
         return false;
     obb_view_keep_later(s->later);
     s->number = srv_journal_number(s->all->journal);
-    s->newest_record = s->scene->newest;
+    s->newest_record = s->record = s->scene->newest;
     s->moment = info.oldest;
     s->newest = info.now;
     s->settings = *obb_view_settings(s->view);
@@ -790,14 +794,22 @@ bool srv_snapshot_seal(struct srv_journaled *scene, uint64_t replaces, const str
     return true;
 }
 
-struct srv_snapshot *srv_snapshot_parts(struct srv_snapshots *all, uint64_t scene, uint64_t epoch,
-                                        int dimensions, const struct srv_parts *parts,
-                                        srv_snapshot_done *done, void *context)
+void srv_snapshot_named(struct srv_journaled *scene)
+{
+    if (scene->under_way != NULL)
+        finish(scene->under_way);
+}
+
+struct srv_snapshot *srv_snapshot_parts(struct srv_snapshots *all, uint64_t scene,
+                                        wire_record_id record, uint64_t epoch, int dimensions,
+                                        const struct srv_parts *parts, srv_snapshot_done *done,
+                                        void *context)
 {
     struct srv_snapshot *s = create_pieces(all, scene);
     if (s == NULL)
         return NULL;
     s->of_record = true;
+    s->record = record;
     s->phase = PARTS;
     s->number = srv_journal_number(all->journal);
     s->epoch = epoch;

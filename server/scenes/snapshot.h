@@ -119,6 +119,11 @@ bool srv_snapshot_make(struct srv_snapshots *all, struct srv_journaled *scene,
 bool srv_snapshot_seal(struct srv_journaled *scene, uint64_t replaces, const struct wire_buf *gone,
                        srv_snapshot_done *done, void *context);
 
+/* Does the same if a record says that the snapshot is whole, because the journal does not take that
+ * word: call it once the record is durable. Its id is scene->newest, and was so when the snapshot
+ * was begun. Does nothing if it was given up at the end of the service. */
+void srv_snapshot_named(struct srv_journaled *scene);
+
 /* ---- Parts of records ------------------------------------------------------------------------ */
 
 /* Writes the parts of a record into the journal, one after the other. A start removes them if no
@@ -127,12 +132,14 @@ bool srv_snapshot_seal(struct srv_journaled *scene, uint64_t replaces, const str
  * failed, nothing is left to do. Draws one piece from the budget.
  *
  * scene  its number in the journal
+ * record the id of the record
  * parts  copied; its source must live until `done`
  *
  * Returns NULL without memory; `done` is then not called. */
-struct srv_snapshot *srv_snapshot_parts(struct srv_snapshots *all, uint64_t scene, uint64_t epoch,
-                                        int dimensions, const struct srv_parts *parts,
-                                        srv_snapshot_done *done, void *context);
+struct srv_snapshot *srv_snapshot_parts(struct srv_snapshots *all, uint64_t scene,
+                                        wire_record_id record, uint64_t epoch, int dimensions,
+                                        const struct srv_parts *parts, srv_snapshot_done *done,
+                                        void *context);
 
 /* Returns what the journal calls the pieces. */
 uint64_t srv_snapshot_number(const struct srv_snapshot *snapshot);

@@ -78,6 +78,11 @@ bool srv_tail_failing(const struct srv_tail *tail)
     return item != NULL && has_failed(item);
 }
 
+wire_record_id srv_tails_new_id(struct srv_tails *tails)
+{
+    return (wire_record_id){tails->writer, atomic_fetch_add(&tails->counter, 1) + 1};
+}
+
 struct srv_record_entry *srv_tails_encode(struct srv_tails *tails, const struct obb_scene *scene,
                                           uint64_t number, int dimensions,
                                           const wire_record *record)
@@ -86,8 +91,7 @@ struct srv_record_entry *srv_tails_encode(struct srv_tails *tails, const struct 
     const struct srv_tail *tail = srv_tail_of(scene);
     const obb_effects *effects = &record->effects;
     whole.epoch = obb_scene_epoch(scene);
-    whole.id.writer = tails->writer;
-    whole.id.counter = atomic_fetch_add(&tails->counter, 1) + 1;
+    whole.id = srv_tails_new_id(tails);
     if (tail != NULL)
         whole.base = tail->newest;
     whole.base_revision = effects->moment.revision - effects->appends;
@@ -111,7 +115,7 @@ static void on_settled(struct srv_record_entry *record, srv_journal_status statu
     item->status = status;
     item->seq = record->entry.seq;
     if (item->parts != NULL)
-        srv_snapshot_parts_end(item->parts, status == SRV_JOURNAL_OK);
+        srv_snapshot_parts_end(item->parts, srv_journal_may_hold(status));
     item->parts = NULL;
     advance(item->tail);
 }
@@ -158,7 +162,7 @@ void srv_tail_append_in_parts(struct srv_tail *tail, struct srv_tail_item *item,
     item->id = tail->newest = record->entry.link.id;
     tail->in_parts = item;
     item->parts =
-        srv_snapshot_parts(tail->tails->snapshots, journaled->number,
+        srv_snapshot_parts(tail->tails->snapshots, journaled->number, item->id,
                            obb_scene_epoch(journaled->scene), dimensions, parts, on_parts, tail);
     if (item->parts == NULL)
         on_parts(tail, SRV_JOURNAL_FAILED);

@@ -84,6 +84,9 @@ struct srv_tail *srv_tail_of(const struct obb_scene *scene);
 /* Returns what the journal has of the scene. */
 struct srv_journaled *srv_tail_journaled(struct srv_tail *tail);
 
+/* Returns an id that no record has. Any thread. */
+wire_record_id srv_tails_new_id(struct srv_tails *tails);
+
 /* Completes and encodes a record of the scene that the journal calls `number`: its epoch, its
  * writer and what it builds on. The base of a record of a scene that has no tail is the caller's.
  * `dimensions` is that of the scene after it. Returns NULL without memory. The caller appends or

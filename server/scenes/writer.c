@@ -490,7 +490,7 @@ static void on_made(struct srv_record_entry *record, srv_journal_status status)
     struct srv_snapshot *parts = w->parts;
     w->parts = NULL;
     if (parts != NULL)
-        srv_snapshot_parts_end(parts, status == SRV_JOURNAL_OK);
+        srv_snapshot_parts_end(parts, srv_journal_may_hold(status));
     settle_made(w, status, record->entry.seq, record->size);
 }
 
@@ -498,7 +498,7 @@ static void on_made(struct srv_record_entry *record, srv_journal_status status)
  * Returns false without memory. */
 static bool make_tail(struct srv_write *w, struct obb_scene *scene)
 {
-    struct srv_journaled journaled = {.scene = scene, .number = w->number};
+    struct srv_journaled journaled = {.scene = scene, .number = w->number, .newest = w->copy_id};
     if (w->record != NULL)
         journaled.newest = w->record->entry.link.id;
     struct srv_companion *companion = srv_companion_make(&w->writer->companions, scene);
@@ -553,8 +553,8 @@ static void make_durable(struct srv_write *w)
         return;
     }
     const struct srv_parts parts = srv_parts_of_commit(w->prepared);
-    w->parts = srv_snapshot_parts(w->writer->tails.snapshots, w->number, w->epoch,
-                                  w->op.edit->dimensions, &parts, on_parts_made, w);
+    w->parts = srv_snapshot_parts(w->writer->tails.snapshots, w->number, w->record->entry.link.id,
+                                  w->epoch, w->op.edit->dimensions, &parts, on_parts_made, w);
     if (w->parts == NULL)
         on_parts_made(w, SRV_JOURNAL_FAILED);
 }
@@ -995,6 +995,21 @@ static void succeed_copy(struct srv_write *w)
     succeed(w);
 }
 
+/* Another process came first: begins the copy anew, whose pieces are dropped. */
+static void copy_anew(struct srv_write *w)
+{
+    struct obb_scene *copy = w->made_copy != NULL ? w->made_copy : w->scene;
+    forsake_copy(w, copy);
+    if (w->made_copy != NULL) {
+        srv_companion_drop(&w->writer->companions, copy);
+        srv_async_destroy(w->writer->pool, w->writer->drain, copy);
+    }
+    w->made_copy = NULL;
+    w->is_copied = w->is_stored = false;
+    w->copy_id = (wire_record_id){0};
+    begin_behind(w);
+}
+
 /* The journal has written what becomes of the copy, and of the scene in its place, or has failed.
  * That scene, or else the hidden copy, was locked meanwhile. */
 static void copy_settled(struct srv_write *w, srv_journal_status status)
@@ -1005,11 +1020,55 @@ static void copy_settled(struct srv_write *w, srv_journal_status status)
     } else {
         if (w->tail != NULL)
             srv_snapshots_go_on(srv_tail_journaled(w->tail));
+        if (status == SRV_JOURNAL_SUPERSEDED) {
+            copy_anew(w);
+            return;
+        }
         if (w->made_scene)
             forsake_copy(w, w->scene);
         refuse_by_journal(w, status);
     }
     srv_lock_wake(&w->lock);
+}
+
+/* The record that names the pieces of the copy is settled. */
+static void on_named(struct srv_record_entry *record, srv_journal_status status)
+{
+    struct srv_write *w = record->context;
+    struct srv_snapshots *snapshots = w->writer->tails.snapshots;
+    const struct obb_scene *copy = w->made_copy != NULL ? w->made_copy : w->scene;
+    struct srv_journaled *journaled = srv_tail_journaled(srv_tail_of(copy));
+    if (status == SRV_JOURNAL_OK) {
+        srv_snapshot_named(journaled);
+        srv_snapshot_written(snapshots, NULL, record->entry.seq, record->bytes.length);
+    }
+    copy_settled(w, status);
+}
+
+/* Lets a record say that the copy is whole, and takes the place of the scene that is there. Returns
+ * false without memory. */
+static bool name_copy(struct srv_write *w)
+{
+    struct srv_tails *tails = &w->writer->tails;
+    const struct obb_scene *copy = w->made_copy != NULL ? w->made_copy : w->scene;
+    obb_scene_info info;
+    obb_scene_info_without_bounds(copy, &info);
+    const wire_record record = {
+        .kind = WIRE_RECORD_MADE,
+        .epoch = w->op.copy.epoch,
+        .id = w->copy_id,
+        .base = w->tail != NULL ? srv_tail_journaled(w->tail)->newest
+                                : srv_journal_newest(tails->journal, w->op.scene),
+        .seen = srv_journal_seen(tails->journal),
+        .name = w->op.scene,
+        .in_parts = true,
+        .effects = {.moment = info.now, .has_settings = true, .settings = info.settings}};
+    struct srv_record_entry *entry = srv_record_entry_create(
+        &record, w->op.scene, w->number, info.settings.dimensions, tails->budget);
+    if (entry == NULL)
+        return false;
+    srv_record_entry_append(entry, tails->journal, tails->drain, on_named, w);
+    return true;
 }
 
 static void on_sealed(void *context, srv_journal_status status) { copy_settled(context, status); }
@@ -1037,6 +1096,11 @@ static void settle_copy(struct srv_write *w)
         srv_record_entry_append(gone, tails->journal, tails->drain, on_replaced_gone, w);
         return;
     }
+    if (!srv_journal_seals(tails->journal)) {
+        if (!name_copy(w))
+            copy_settled(w, SRV_JOURNAL_FAILED);
+        return;
+    }
     if (!srv_snapshot_seal(srv_tail_journaled(srv_tail_of(copy)),
                            w->tail != NULL ? srv_tail_journaled(w->tail)->number : 0,
                            gone != NULL ? &gone->bytes : NULL, on_sealed, w))
@@ -1048,7 +1112,9 @@ static void settle_copy(struct srv_write *w)
 static bool lock_and_settle(struct srv_write *w, size_t boxes)
 {
     const wire_record record = {.kind = WIRE_RECORD_GONE};
-    if (w->tail != NULL) {
+    /* a record that names the copy says it, too */
+    const bool named = w->is_stored && !srv_journal_seals(w->writer->tails.journal);
+    if (w->tail != NULL && !named) {
         w->record = srv_tails_encode(&w->writer->tails, w->scene,
                                      srv_tail_journaled(w->tail)->number, 3, &record);
         if (w->record == NULL)
@@ -1114,6 +1180,8 @@ static bool store_copy(struct srv_write *w)
 {
     struct srv_tails *tails = &w->writer->tails;
     w->number = srv_journal_number(tails->journal);
+    if (!srv_journal_seals(tails->journal))
+        w->copy_id = srv_tails_new_id(tails);
     return make_tail(w, w->made_copy) &&
            srv_snapshot_make(tails->snapshots, srv_tail_journaled(srv_tail_of(w->made_copy)),
                              on_stored, w);
@@ -1178,6 +1246,16 @@ static void prepare_record(struct srv_write *w)
     w->status = wire_record_read(w->op.record, w->arena, &record);
     if (w->status != OBB_OK)
         return;
+    for (size_t i = 0; record.in_parts && i < w->op.piece_count && w->status == OBB_OK; i++) {
+        const obb_str piece = {.bytes = w->op.pieces[i].bytes, .length = w->op.pieces[i].length};
+        struct obb_arena scratch = {.chunks = NULL};
+        w->status = srv_gather_records(&w->gathered, piece, &scratch);
+        obb_arena_fini(&scratch);
+    }
+    if (w->status == OBB_OK)
+        w->status = srv_gathered_join(&w->gathered, &record);
+    if (w->status != OBB_OK)
+        return;
     w->effects = record.effects;
     w->followed_id = record.commit_id;
     w->answer = record.answer;
@@ -1219,11 +1297,25 @@ static bool remember_record(struct srv_write *w)
     return true;
 }
 
+/* Frees what a copy of another process was loaded with. */
+static void drop_loader(struct srv_write *w)
+{
+    srv_scene_loader_fini(w->loader);
+    obb_free(w->loader);
+    w->loader = NULL;
+}
+
 static void refuse_record(struct srv_write *w, srv_refused by, obb_status status)
 {
     if (w->prepared != NULL)
         obb_edit_discard(w->prepared);
     w->prepared = NULL;
+    srv_gathered_fini(&w->gathered);
+    if (w->loader != NULL) {
+        drop_loader(w);
+        if (w->tail != NULL)
+            srv_snapshots_go_on(srv_tail_journaled(w->tail));
+    }
     if (w->made_scene)
         srv_tail_destroy(srv_tail_of(w->scene));
     refuse(w, by, status);
@@ -1251,6 +1343,7 @@ static void finish_record(struct srv_write *w)
     tell_commit(w);
     srv_snapshot_written(snapshots, srv_tail_journaled(tail), w->op.seq, w->op.record.length);
     struct srv_writer *writer = w->writer;
+    srv_gathered_fini(&w->gathered);
     succeed(w);
     (void)srv_scene_memory_shed(&writer->memory, NULL, 0);
 }
@@ -1296,24 +1389,133 @@ static void follow_on_pool(struct srv_write *w, size_t (*advance)(struct srv_job
     srv_lock_wake(&w->lock);
 }
 
-/* Makes the scene of a record, in place of one that is only here, in memory. */
-static obb_status make_of_record(struct srv_write *w, const wire_record *head)
+/* Adds the scene of a record to the store, in place of one that is only here, in memory. */
+static obb_status add_of_record(struct srv_write *w, const wire_record *head)
 {
-    struct srv_writer *writer = w->writer;
-    if (w->tail != NULL)
-        return OBB_BAD_VALUE;
     if (w->scene != NULL) {
         tell_remove(w);
         (void)remove_scene(w);
     }
-    const obb_status status = obb_store_add(writer->store, w->op.scene, &head->effects.settings,
+    const obb_status status = obb_store_add(w->writer->store, w->op.scene, &head->effects.settings,
                                             head->epoch, w->now_ms, &w->scene);
+    w->made_scene = status == OBB_OK;
+    return status;
+}
+
+/* Makes the scene of a record. */
+static obb_status make_of_record(struct srv_write *w, const wire_record *head)
+{
+    const obb_status status = w->tail == NULL ? add_of_record(w, head) : OBB_BAD_VALUE;
     if (status != OBB_OK)
         return status;
-    w->made_scene = true;
     w->epoch = head->epoch;
-    w->number = srv_journal_number(writer->tails.journal);
+    w->number = srv_journal_number(w->writer->tails.journal);
     return make_tail(w, w->scene) ? OBB_OK : OBB_NO_MEMORY;
+}
+
+/* Returns whether the pieces of a record are those of a copy. */
+static bool is_copy(const srv_op *op)
+{
+    wire_record first;
+    obb_str rest = {.length = 0}, one;
+    if (op->piece_count > 0)
+        rest = (obb_str){.bytes = op->pieces[0].bytes, .length = op->pieces[0].length};
+    return wire_record_next(&rest, &one) && wire_record_head(one, &first) == OBB_OK &&
+           first.kind == WIRE_RECORD_SNAPSHOT;
+}
+
+/* Loads the copy. On the pool. */
+static size_t load_copy_step(struct srv_job *job)
+{
+    struct srv_write *w = (struct srv_write *)job;
+    const size_t count = w->op.piece_count;
+    bool good = true;
+    w->status = OBB_OK;
+    for (size_t i = 0; i < count && good; i++) {
+        struct wire_buf copy = {0}; /* the record may be tried again */
+        wire_buf_append(&copy, w->op.pieces[i].bytes, w->op.pieces[i].length);
+        good = !copy.failed && srv_scene_loader_chunk(w->loader, i, count, w->op.seq, &copy);
+        if (copy.failed)
+            w->status = OBB_NO_MEMORY;
+        wire_buf_fini(&copy);
+    }
+    if (!good && w->status == OBB_OK)
+        w->status = w->loader->no_memory ? OBB_NO_MEMORY : OBB_BAD_VALUE;
+    return 0;
+}
+
+/* Gives the copy a tail, and puts it in the place of the scene that is there. */
+static obb_status place_loaded(struct srv_write *w)
+{
+    struct srv_writer *writer = w->writer;
+    struct obb_scene *copy = w->loader->restored.journaled.scene;
+    struct srv_companion *companion = srv_companion_make(&writer->companions, copy);
+    const struct srv_journaled journaled = {
+        .scene = copy, .number = srv_journal_number(writer->tails.journal), .newest = w->followed};
+    if (companion == NULL || !srv_tail_create(&writer->tails, companion, &journaled)) {
+        srv_companion_drop(&writer->companions, copy);
+        return OBB_NO_MEMORY;
+    }
+    if (w->tail != NULL) {
+        remove_replaced(w);
+    } else {
+        (void)remove_scene(w); /* it only kept the place */
+        w->made_scene = false;
+    }
+    obb_scene_resume(copy, w->now_ms);
+    const obb_status status = obb_store_adopt(writer->store, copy, w->loader->restored.epoch);
+    if (status != OBB_OK) {
+        srv_tail_destroy(companion->tail);
+        srv_companion_drop(&writer->companions, copy);
+        return status;
+    }
+    w->scene = copy;
+    w->epoch = w->loader->restored.epoch;
+    w->loader->restored.journaled.scene = NULL; /* the store's */
+    return OBB_OK;
+}
+
+static void copy_loaded(struct srv_job *job)
+{
+    struct srv_write *w = (struct srv_write *)job;
+    struct srv_writer *writer = w->writer;
+    srv_lock_release(writer->locks, &w->lock);
+    if (w->status == OBB_OK)
+        w->status = place_loaded(w);
+    if (w->status != OBB_OK) {
+        refuse_record(w, SRV_REFUSED_BY_SCENE, w->status);
+        srv_lock_wake(&w->lock);
+        return;
+    }
+    drop_loader(w);
+    struct srv_journaled *journaled = srv_tail_journaled(srv_tail_of(w->scene));
+    srv_snapshots_add(writer->tails.snapshots, journaled);
+    describe_commit(w);
+    tell_commit(w);
+    srv_snapshot_written(writer->tails.snapshots, journaled, w->op.seq, w->op.record.length);
+    succeed(w);
+    srv_lock_wake(&w->lock);
+    (void)srv_scene_memory_shed(&writer->memory, NULL, 0);
+}
+
+/* Makes the scene of a record as a copy, perhaps in place of a scene. An empty scene keeps the
+ * place, hidden, if none is there. */
+static void follow_copy(struct srv_write *w, const wire_record *head)
+{
+    w->loader = obb_calloc(1, sizeof *w->loader);
+    const obb_status status = w->loader == NULL ? OBB_NO_MEMORY
+                              : w->tail == NULL ? add_of_record(w, head)
+                                                : OBB_OK;
+    if (status != OBB_OK) {
+        obb_free(w->loader);
+        w->loader = NULL;
+        refuse_record(w, SRV_REFUSED_BY_STORE, status);
+        return;
+    }
+    srv_scene_loader_init(w->loader, 0, obb_store_kernels(w->writer->store));
+    if (w->tail != NULL)
+        srv_snapshots_pause(srv_tail_journaled(w->tail));
+    follow_on_pool(w, load_copy_step, copy_loaded);
 }
 
 static void follow(struct srv_write *w)
@@ -1323,6 +1525,10 @@ static void follow(struct srv_write *w)
     w->made_scene = false;
     w->prepared = NULL;
     w->followed = head.id;
+    if (status == OBB_OK && head.kind == WIRE_RECORD_MADE && is_copy(&w->op)) {
+        follow_copy(w, &head);
+        return;
+    }
     if (status == OBB_OK && head.kind == WIRE_RECORD_MADE)
         status = head.effects.has_settings ? make_of_record(w, &head) : OBB_BAD_VALUE;
     else if (status == OBB_OK && (w->tail == NULL || w->epoch != head.epoch))
@@ -1333,7 +1539,7 @@ static void follow(struct srv_write *w)
         /* not at once: whoever waits for the tail must leave it first */
         srv_snapshots_pause(srv_tail_journaled(w->tail));
         follow_on_pool(w, nothing_step, record_of_end);
-    } else if (w->op.record.length > SRV_LOOP_BODY) {
+    } else if (w->op.record.length > SRV_LOOP_BODY || head.in_parts) {
         follow_on_pool(w, prepare_record_step, record_prepared);
     } else {
         prepare_record(w);

@@ -23,8 +23,10 @@
 #ifndef SRV_WRITER_H
 #define SRV_WRITER_H
 
+#include "server/scenes/gather.h"
 #include "server/scenes/lock.h"
 #include "server/scenes/op.h"
+#include "server/scenes/scene_loader.h"
 #include "server/scenes/scene_memory.h"
 #include "server/scenes/tail.h"
 
@@ -119,12 +121,15 @@ struct srv_write {
     wire_record_id made_base;        /* what the record of its making follows */
     uint64_t number;       /* what the journal calls a durable scene that the op makes; 0: none */
     bool rests_on_failure; /* what was prepared rests on a change that will be taken back */
-    struct obb_scene *made_copy; /* of SRV_OP_COPY: made, and not in the store yet */
-    bool is_copied;              /* the pool is done with the copy */
-    bool is_stored;              /* the journal has its pieces */
-    wire_record_id followed;     /* of SRV_OP_FOLLOW: the id of the record */
-    obb_str followed_id, answer; /* likewise: the commit's id, and what its answer is made of */
-    obb_effects effects;         /* likewise */
+    struct obb_scene *made_copy;     /* of SRV_OP_COPY: made, and not in the store yet */
+    bool is_copied;                  /* the pool is done with the copy */
+    bool is_stored;                  /* the journal has its pieces */
+    wire_record_id copy_id;          /* of the record that names its pieces, if one does */
+    wire_record_id followed;         /* of SRV_OP_FOLLOW: the id of the record */
+    struct srv_gathered gathered;    /* likewise: its effects, if it comes in parts */
+    struct srv_scene_loader *loader; /* likewise: of the copy that it makes; owned */
+    obb_str followed_id, answer;     /* likewise: the commit's id, and what its answer is made of */
+    obb_effects effects;             /* likewise */
     double now_ms;
     bool has_shed; /* histories have made room for this edit */
 };

@@ -98,22 +98,35 @@ static void teardown(void)
     nats_fini(&nats);
 }
 
+/* Returns a number that the node says of the scene, or -1. */
+static json_int_t number_of(size_t i, const char *scene, const char *member)
+{
+    struct http_answer answer = {0};
+    http_send(nodes[i].client, "GET", test_text("/v1/scenes/%s", scene), NULL, NULL, &answer);
+    json_t *body = json_loads(answer.body, 0, NULL);
+    const json_int_t found =
+        answer.status == 200 ? json_integer_value(json_object_get(body, member)) : -1;
+    json_decref(body);
+    http_answer_fini(&answer);
+    return found;
+}
+
 /* Waits until the scene has this revision at the node. */
 static void wait_for_revision(size_t i, const char *scene, uint64_t revision)
 {
-    json_int_t found = -1;
-    for (int n = 0; found < (json_int_t)revision; n++) {
-        struct http_answer answer = {0};
+    for (int n = 0; number_of(i, scene, "revision") < (json_int_t)revision; n++) {
         ck_assert_int_lt(n, 3000);
-        http_send(nodes[i].client, "GET", test_text("/v1/scenes/%s", scene), NULL, NULL, &answer);
-        json_t *body = json_loads(answer.body, 0, NULL);
-        found = answer.status == 200 ? json_integer_value(json_object_get(body, "revision")) : -1;
-        json_decref(body);
-        http_answer_fini(&answer);
-        if (found < (json_int_t)revision)
-            wait_ms(5);
+        wait_ms(5);
     }
-    ck_assert_int_eq(found, (json_int_t)revision);
+    ck_assert_int_eq(number_of(i, scene, "revision"), (json_int_t)revision);
+}
+
+static void wait_for_boxes(size_t i, const char *scene, json_int_t boxes)
+{
+    for (int n = 0; number_of(i, scene, "boxes") != boxes; n++) {
+        ck_assert_int_lt(n, 3000);
+        wait_ms(5);
+    }
 }
 
 /* All that can be read of a scene: its states by their hashes, and its boxes; owned by the
@@ -223,6 +236,149 @@ START_TEST(events_are_complete_at_every_node)
         ck_assert_int_eq(message.id, revision);
     }
     follower_close(&f);
+}
+END_TEST
+
+/* Returns a commit of boxes "first" to "last - 1", owned by the caller. */
+static char *many_boxes(int first, int last)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    ck_assert_ptr_nonnull(out);
+    (void)fprintf(out, "{\"time\":%d,\"put\":{", first + 1);
+    for (int i = first; i < last; i++)
+        (void)fprintf(out, "%s\"%d\":{\"center\":[%d,%d,0],\"half_extents\":[1,1,1]}",
+                      i > first ? "," : "", i, i % 300 * 3, i / 300 * 3);
+    (void)fprintf(out, "}}");
+    (void)fclose(out);
+    return text;
+}
+
+static void commit_boxes(size_t node, const char *scene, int first, int last, const char *answer)
+{
+    char *body = many_boxes(first, last);
+    expect(nodes[node].client, "POST", test_text("/v1/scenes/%s/commit", scene), body, 200, answer);
+    free(body);
+}
+
+/* Returns the sum of a metric at a node. */
+static double metric(size_t i, const char *name)
+{
+    struct http_answer answer = {0};
+    http_send(nodes[i].client, "GET", "/metrics", NULL, NULL, &answer);
+    ck_assert_int_eq(answer.status, 200);
+    const char *at = strstr(answer.body, test_text("\n%s ", name));
+    ck_assert_msg(at != NULL, "%s", name);
+    const double value = strtod(at + 1 + strlen(name), NULL);
+    http_answer_fini(&answer);
+    return value;
+}
+
+/* A record that takes several messages of the log, and records whose effects lie beside it. */
+START_TEST(large_commits_reach_all_nodes)
+{
+    struct http_client *a = nodes[0].client, *b = nodes[1].client;
+    commit_boxes(0, "s", 0, 9000, "{\"revision\":1,\"boxes\":null,\"put\":9000}");
+    wait_for(1, S, 200);
+    wait_for_revision(1, "s", 1);
+    commit_boxes(1, "s", 5000, 105000, "{\"revision\":2,\"put\":100000}");
+    wait_for_revision(0, "s", 2);
+    expect(a, "POST", S "/commit", "{\"time\":200000,\"remove\":[\"7\",\"104999\"]}", 200,
+           "{\"revision\":3,\"removed\":2}");
+    wait_for_revision(1, "s", 3);
+    commit_boxes(0, "large", 0, 20000, "{\"revision\":1,\"put\":20000}"); /* makes its scene */
+    wait_for(1, "/v1/scenes/large", 200);
+    expect(b, "POST", "/v1/scenes/large/commit", "{\"time\":30000,\"remove\":[\"3\"]}", 200,
+           "{\"revision\":2}");
+    start(2); /* late */
+    wait_for_revision(0, "large", 2);
+    same_at_all("s");
+    same_at_all("large");
+    for (size_t i = 0; i < NODES; i++) /* nothing is kept that was sent, got or applied */
+        ck_assert_double_lt(metric(i, "obbd_in_flight_bytes"), 4e6);
+}
+END_TEST
+
+START_TEST(copies_reach_all_nodes)
+{
+    struct http_client *a = nodes[0].client, *b = nodes[1].client;
+    commit_boxes(0, "s", 0, 3000, "{\"revision\":1}");
+    expect(a, "POST", S "/copy", "{\"to\":\"t\"}", 201, "{\"revision\":1,\"boxes\":3000}");
+    wait_for(1, "/v1/scenes/t", 200);
+    expect(b, "POST", "/v1/scenes/t/commit", "{\"time\":5000,\"remove\":[\"3\"]}", 200,
+           "{\"revision\":2}");
+    wait_for_revision(0, "t", 2);
+    wait_for_revision(1, "s", 1);
+    expect(b, "POST", S "/copy", "{\"to\":\"t\"}", 409, NULL);
+    expect(b, "POST", S "/copy", "{\"to\":\"t\",\"replace\":true}", 201, "{\"boxes\":3000}");
+    wait_for_boxes(0, "t", 3000);
+    expect(a, "POST", "/v1/scenes/t/commit", "{\"time\":5000,\"remove\":[\"4\"]}", 200,
+           "{\"revision\":2}");
+    wait_for_revision(1, "t", 2);
+    expect(a, "POST", S "/copy", "{\"to\":\"u\"}", 201, NULL);
+    wait_for(1, "/v1/scenes/u", 200);
+    expect(b, "DELETE", "/v1/scenes/u", NULL, 204, NULL);
+    start(2); /* late */
+    wait_for(0, "/v1/scenes/u", 404);
+    expect(nodes[2].client, "GET", "/v1/scenes/u", NULL, 404, NULL);
+    same_at_all("s");
+    same_at_all("t");
+    expect(nodes[2].client, "POST", "/v1/scenes/t/copy", "{\"to\":\"u\"}", 201, "{\"boxes\":2999}");
+    wait_for(0, "/v1/scenes/u", 200);
+    wait_for(1, "/v1/scenes/u", 200);
+    same_at_all("u");
+}
+END_TEST
+
+enum { COPIERS = 2, COPIES = 12 };
+
+struct copier {
+    pthread_t thread;
+    size_t node;
+    size_t made;
+};
+
+/* Copies a scene onto another again and again, and writes to it between. */
+static void *run_copier(void *context)
+{
+    struct copier *c = context;
+    struct http_client *client = http_open(nodes[c->node].obbd.url);
+    for (size_t i = 0; i < COPIES;) {
+        struct http_answer answer = {0};
+        http_send(client, "POST", S "/copy", NULL, "{\"to\":\"t\",\"replace\":true}", &answer);
+        ck_assert_msg(answer.status == 201 || answer.status == 503, "%s", answer.body);
+        c->made += answer.status == 201;
+        i += answer.status == 201;
+        http_send(client, "POST", "/v1/scenes/t/commit", NULL,
+                  c->node == 0 ? "{\"put\":{\"n0\":" UNIT(0) "}}"
+                               : "{\"put\":{\"n1\":" UNIT(1) "}}",
+                  &answer);
+        ck_assert_msg(answer.status == 200, "%s", answer.body);
+        http_answer_fini(&answer);
+    }
+    http_close(client);
+    return NULL;
+}
+
+START_TEST(copies_of_two_nodes_onto_one_scene_come_one_after_the_other)
+{
+    struct copier copiers[COPIERS] = {{.node = 0}, {.node = 1}};
+    commit_boxes(0, "s", 0, 300, "{\"revision\":1}");
+    wait_for_revision(1, "s", 1);
+    for (size_t i = 0; i < COPIERS; i++)
+        ck_assert_int_eq(pthread_create(&copiers[i].thread, NULL, run_copier, &copiers[i]), 0);
+    for (size_t i = 0; i < COPIERS; i++)
+        ck_assert_int_eq(pthread_join(copiers[i].thread, NULL), 0);
+    expect(nodes[0].client, "PUT", "/v1/scenes/last", NULL, 201, NULL);
+    start(2);
+    expect(nodes[2].client, "POST", "/v1/scenes/t/commit", "{\"put\":{\"z\":" UNIT(0) "}}", 200,
+           NULL);
+    const json_int_t boxes = number_of(2, "t", "boxes");
+    for (size_t i = 0; i < 2; i++)
+        wait_for_boxes(i, "t", boxes);
+    same_at_all("t");
+    ck_assert_uint_eq(copiers[0].made + copiers[1].made, (size_t)COPIERS * COPIES);
 }
 END_TEST
 
@@ -438,6 +594,9 @@ int main(void)
     tcase_add_test(tc, what_is_written_at_one_node_is_read_at_all);
     tcase_add_test(tc, a_commit_is_known_again_at_another_node);
     tcase_add_test(tc, events_are_complete_at_every_node);
+    tcase_add_test(tc, large_commits_reach_all_nodes);
+    tcase_add_test(tc, copies_reach_all_nodes);
+    tcase_add_test(tc, copies_of_two_nodes_onto_one_scene_come_one_after_the_other);
     tcase_add_test(tc, without_the_servers_writes_are_refused_and_reads_go_on);
     tcase_add_test(tc, nothing_is_lost_when_nodes_and_servers_end);
     suite_add_tcase(suite, tc);

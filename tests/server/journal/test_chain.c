@@ -95,6 +95,23 @@ START_TEST(who_begins_later_reads_on_where_the_state_ends)
 }
 END_TEST
 
+START_TEST(what_comes_in_parts_may_replace_the_scene_that_is_there)
+{
+    const srv_link copy = {.kind = WIRE_RECORD_MADE, .id = b1, .base = a1, .in_parts = true},
+                   plain = {.kind = WIRE_RECORD_MADE, .id = b1, .base = a1},
+                   behind = {.kind = WIRE_RECORD_MADE, .id = b2, .base = none, .in_parts = true};
+    struct srv_chain chain = {.newest = a1, .is_there = true};
+    struct srv_pending pending;
+    ck_assert(!srv_chain_counts(&chain, &plain, 1) && !srv_chain_counts(&chain, &behind, 1));
+    ck_assert(!srv_chain_append(&chain, &pending, &plain));
+    ck_assert(srv_chain_append(&chain, &pending, &copy));
+    ck_assert_int_eq(srv_chain_read(&chain, &copy, 1), SRV_CHAIN_OWN);
+    ck_assert(chain.is_there && wire_record_id_equal(chain.newest, b1));
+    ck_assert_int_eq(srv_chain_read(&chain, &copy, 2), SRV_CHAIN_VOID);          /* once more */
+    ck_assert_int_eq(reads(&chain, WIRE_RECORD_COMMIT, a2, a1), SRV_CHAIN_VOID); /* too late */
+}
+END_TEST
+
 /* The end of a scene is forgotten at a place of the log that is the same for all who read it,
  * whether they still know of the end or not. */
 START_TEST(an_end_is_forgotten_and_what_comes_late_does_not_count)
@@ -592,6 +609,7 @@ int main(void)
     tcase_add_test(tc, a_record_counts_if_it_follows_the_newest_one_that_counts);
     tcase_add_test(tc, what_is_written_ahead_counts_in_order_or_not_at_all);
     tcase_add_test(tc, who_begins_later_reads_on_where_the_state_ends);
+    tcase_add_test(tc, what_comes_in_parts_may_replace_the_scene_that_is_there);
     tcase_add_test(tc, an_end_is_forgotten_and_what_comes_late_does_not_count);
     tcase_add_test(tc, all_who_read_the_log_come_to_the_same);
     tcase_add_test(tc, writers_on_threads_of_their_own_come_to_the_same);
