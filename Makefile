@@ -87,7 +87,7 @@ obj = $(patsubst %.c,$(B)/%.o,$(1))
 
 .DEFAULT_GOAL := all
 .SECONDARY:
-.PHONY: all libs run test deps build-deps test-deps clean help
+.PHONY: all libs run cluster-run test deps build-deps test-deps clean help
 
 ##@ Build and run
 all: $(B)/obbd ## build the daemon, build/obbd
@@ -121,6 +121,12 @@ RUN_FLAGS ?= --demo
 run: build-deps ## install what is missing, build, and run the daemon with a demo scene
 	@$(MAKE) -j$(JOBS) --no-print-directory all
 	@exec $(B)/obbd $(RUN_FLAGS)
+
+##: CLUSTER_PORT=N  cluster-run: the first port of the daemons; by default 7480. NATS_PORT: 7422
+cluster-run: ## three servers of NATS and two daemons over one log, on loopback, with the demo's scene
+	$(call install,$(BUILD_PACKAGES) nats-server curl)
+	@$(MAKE) -j$(JOBS) --no-print-directory all
+	@exec server/install/cluster-run.sh $(B)/obbd
 
 clean: ## remove build/
 	rm -rf build
