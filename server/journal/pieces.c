@@ -3,7 +3,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { KEY = 96 };
+enum {
+    KEY = 96,
+    ASK_AGAIN = 20 /* times patience_ms: without memory the stream may forget to answer */
+};
 
 /* Sets the tags of pieces apart from those of messages of the log. */
 #define PIECE_TAG (UINT64_C(1) << 63)
@@ -127,7 +130,6 @@ void srv_fetch_begin(struct srv_pieces *all, struct srv_fetch *f, uint64_t now_m
 {
     f->all = all;
     f->under_way = true;
-    f->since_ms = now_ms;
     f->previous = NULL;
     f->next = all->fetches;
     if (f->next != NULL)
@@ -206,9 +208,11 @@ void srv_pieces_got(struct srv_pieces *all, uint64_t tag, srv_stream_found found
     if (f == NULL)
         return; /* given up, or asked for again */
     f->tag = 0;
+    if (!f->is_missing)
+        f->missing_ms = now_ms;
+    f->is_missing = found == SRV_STREAM_MISSING;
     if (found != SRV_STREAM_FOUND)
         return; /* a server that lags may not have it yet: the next look asks again */
-    f->since_ms = now_ms;
     if (!take(f, bytes))
         finish(f, false);
     else if (f->slice == 0 && f->count == f->total)
@@ -232,11 +236,9 @@ void srv_pieces_look(struct srv_pieces *all, uint64_t now_ms)
     }
     for (struct srv_fetch *f = all->fetches, *next; f != NULL; f = next) {
         next = f->next;
-        if (away)
-            f->since_ms = now_ms;
-        if (now_ms - f->since_ms >= SRV_PIECES_PATIENCE_MS)
+        if (f->tag == 0 && f->is_missing && now_ms - f->missing_ms >= SRV_PIECES_PATIENCE_MS)
             finish(f, false);
-        else if (f->tag == 0 || now_ms - f->asked_ms >= 2 * all->patience_ms)
+        else if (f->tag == 0 || now_ms - f->asked_ms >= ASK_AGAIN * all->patience_ms)
             ask(f, now_ms);
     }
 }

@@ -16,8 +16,8 @@
  * or srv_fetch_end. */
 struct srv_fetch {
     wire_record_id set;
-    /* All pieces are there; or `found` is false: some are not, for SRV_PIECES_PATIENCE_MS, or are
-     * damaged, or there is no memory. Called once. */
+    /* All pieces are there; or `found` is false: the servers say for SRV_PIECES_PATIENCE_MS that one
+     * is not, or one is damaged, or there is no memory. Called once. */
     void (*done)(struct srv_fetch *fetch, bool found);
 
     struct wire_buf *pieces; /* owned; they count against the budget of srv_pieces */
@@ -27,11 +27,11 @@ struct srv_fetch {
     struct srv_pieces *all;
     struct srv_fetch *previous, *next;
     size_t room;
-    uint64_t total; /* pieces; 0: nobody knows yet */
-    uint64_t slice; /* the next one, of the piece behind the last whole one */
-    uint64_t tag;   /* of what is asked for; 0: nothing */
-    uint64_t asked_ms, since_ms;
-    bool under_way;
+    uint64_t total;                /* pieces; 0: nobody knows yet */
+    uint64_t slice;                /* the next one, of the piece behind the last whole one */
+    uint64_t tag;                  /* of what is asked for; 0: nothing */
+    uint64_t asked_ms, missing_ms; /* missing_ms: when a server first said that it is not there */
+    bool is_missing, under_way;
 };
 
 enum { SRV_PIECES_PATIENCE_MS = 30000 };
