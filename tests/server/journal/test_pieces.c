@@ -334,7 +334,7 @@ START_TEST(without_the_store_pieces_fail_and_fetches_wait)
     for (int i = 0; i <= PATIENCE_MS; i++)
         look();
     ck_assert(item.released && item.status == SRV_JOURNAL_FAILED);
-    now += 2 * SRV_PIECES_PATIENCE_MS;
+    now += UINT64_C(2) * SRV_PIECES_PATIENCE_MS;
     look();
     ck_assert_uint_eq(done, 0);
     store.away = false;
