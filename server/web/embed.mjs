@@ -16,7 +16,8 @@ export function embed(out, name, html, { style, script, limit }) {
         "img-src data:",
         "base-uri 'none'",
         "form-action 'none'",
-        "frame-ancestors 'none'",
+        // a page with a script shows itself beside itself, and nobody else does
+        ...(script === undefined ? ["frame-ancestors 'none'"] : ["frame-src 'self'", "frame-ancestors 'self'"]),
     ].join("; ");
     const bytes = gzipSync(html, { level: constants.Z_BEST_COMPRESSION });
     if (bytes.length > limit) throw new Error(`the page has ${bytes.length} bytes, ${limit} are allowed`);

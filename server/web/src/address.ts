@@ -1,5 +1,7 @@
 // The address of the page says what it shows: the scene, the boxes selected, the camera, the state of the past, the question, the colours.
 // Another scene, selection, question or the way into the past and out of it is a step of the browser's history; the rest goes with the step.
+import { axesOf, wordOf } from "./axes";
+import type { Beside } from "./beside";
 import { MODES } from "./colouring";
 import type { Side } from "./eye";
 import type { Playback } from "./playback";
@@ -37,12 +39,20 @@ export class Address {
         private readonly playback: Playback,
         private readonly probes: Probes,
         private readonly view: View | null,
+        private readonly beside: Beside,
         private readonly open: (scene: string) => void,
         private readonly panel: (name: string) => void,
     ) {
         store.on(["boxes", "selection", "tool", "history"], () => (this.restoring ? this.restore() : this.note()));
         probes.onAsk = () => this.note();
-        if (view) view.onMove = view.colouring.onMode = () => this.note();
+        beside.onChange = () => this.note();
+        if (view) {
+            view.colouring.onMode = () => this.note();
+            view.onMove = () => {
+                beside.moved();
+                this.note();
+            };
+        }
         new MutationObserver(() => this.note()).observe(document.body, { attributeFilter: ["data-panel"] });
         addEventListener("hashchange", () => this.read());
     }
@@ -74,10 +84,13 @@ export class Address {
         this.restoring = null;
         this.settling = true;
         const side = SIDES.find((one) => one === words.get("side")) ?? "perspective";
+        const axes = axesOf(words.get("axes") ?? "y");
+        if (view && wordOf(view.axes) !== wordOf(axes)) view.setAxes(axes);
         if (view && view.side !== side && store.dimensions === 3) view.look(side);
         view?.goTo((words.get("eye") ?? "").split(",").map(Number));
         const mode = words.get("colours");
         if (view && mode !== null && mode in MODES) view.colouring.set(mode as keyof typeof MODES);
+        this.beside.show(words.get("beside") ?? "");
         const panel = PANELS.find((one) => one === words.get("panel"));
         if (panel) this.panel(panel);
         else if (!words.has("ask") && document.body.dataset.panel === "ask") this.panel("box");
@@ -104,10 +117,12 @@ export class Address {
         for (const [name, value] of Object.entries(this.probes.words)) words.set(name, value);
         if (store.past) words.set("revision", String(store.past.revision));
         if (view && view.side !== "perspective" && store.dimensions === 3) words.set("side", view.side);
+        if (view && wordOf(view.axes) !== "y") words.set("axes", wordOf(view.axes));
         if (view?.place) words.set("eye", view.place.join(","));
         if (view && view.colouring.mode !== "contact") words.set("colours", view.colouring.mode);
         const panel = PANELS.find((one) => one === document.body.dataset.panel);
         if (panel) words.set("panel", panel);
+        if (this.beside.words) words.set("beside", this.beside.words);
         const said = words.toString().replaceAll("%2C", ",").replaceAll("%3B", ";");
         const address = `#${encodeURIComponent(scene)}${said && "?"}${said}`;
         const step = JSON.stringify([scene, store.past !== null, [...words].filter(([name]) => STEPS.has(name))]);
@@ -115,5 +130,6 @@ export class Address {
         else if (address !== location.hash) history.replaceState(null, "", address);
         this.step = step;
         this.settling = false;
+        this.beside.tell(location.hash.slice(1));
     }
 }

@@ -7,11 +7,12 @@ const AXES = { x: new Vector3(1, 0, 0), y: new Vector3(0, 1, 0), z: new Vector3(
 export class Compass {
     constructor(private readonly root: Element) {}
 
-    /** For a camera turned so. */
-    show(camera: Quaternion): void {
+    /** For a camera turned so, and a picture that may be mirrored. */
+    show(camera: Quaternion, mirrored: boolean): void {
         const inverse = camera.clone().invert();
         for (const [name, axis] of Object.entries(AXES)) {
-            const { x, y } = axis.clone().applyQuaternion(inverse).multiplyScalar(LENGTH);
+            const { x: right, y } = axis.clone().applyQuaternion(inverse).multiplyScalar(LENGTH);
+            const x = mirrored ? -right : right;
             const line = this.root.querySelector(`line.${name}`);
             line?.setAttribute("x2", x.toFixed(1));
             line?.setAttribute("y2", (-y).toFixed(1));

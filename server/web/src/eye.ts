@@ -1,6 +1,7 @@
 // The cameras: in perspective, and along an axis without. Turned, shifted and zoomed by pointers and keys.
-import { Box3, Matrix4, OrthographicCamera, PerspectiveCamera, Ray, Vector3 } from "three";
+import { Box3, Matrix4, OrthographicCamera, PerspectiveCamera, type Quaternion, Ray, Vector3 } from "three";
 import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
+import type { Axes } from "./axes";
 import type { Bounds } from "./instances";
 
 export type Side = "perspective" | "top" | "front" | "side";
@@ -12,6 +13,9 @@ const FRAMING_STEPS = 16;
 const KEY_TURN = Math.PI / 24;
 const KEY_ZOOM = 1.15;
 
+const Y = new Vector3(0, 1, 0);
+
+/** From where one looks, with y up and right-handed axes. */
 const FROM: Record<Side, Vector3> = {
     perspective: new Vector3(0.5, 0.72, 1).normalize(),
     top: new Vector3(0, 1, 0),
@@ -19,9 +23,18 @@ const FROM: Record<Side, Vector3> = {
     side: new Vector3(1, 0, 0),
 };
 
+/** What OrbitControls keeps to itself. */
+interface Turning {
+    _rotateLeft(angle: number): void;
+    _panLeft(distance: number, matrix: Matrix4): void;
+    readonly _quat: Quaternion; // takes what is up to y
+    readonly _quatInverse: Quaternion;
+}
+
 export class Eye {
     onMove: () => void = () => {};
     side: Side = "perspective";
+    axes: Axes = { up: "y", hand: "right" };
     private readonly perspective = new PerspectiveCamera(FIELD_OF_VIEW, 1, 0.1, 1000);
     private readonly flat = new OrthographicCamera(-1, 1, 1, -1, -1000, 1000);
     private readonly orbit: OrbitControls;
@@ -35,6 +48,33 @@ export class Eye {
         this.orbit.addEventListener("change", () => this.onMove());
         this.orbit.addEventListener("start", () => (this.moved = true));
         canvas.addEventListener("keydown", (event) => this.key(event));
+        for (const camera of [this.perspective, this.flat]) this.mirror(camera);
+        const orbit = this.orbit as unknown as Turning;
+        const [turn, shift] = [orbit._rotateLeft.bind(orbit), orbit._panLeft.bind(orbit)];
+        orbit._rotateLeft = (angle) => turn(this.mirrored * angle);
+        orbit._panLeft = (distance, matrix) => shift(this.mirrored * distance, matrix);
+    }
+
+    /** -1 where left and right are exchanged, else 1. */
+    private get mirrored(): 1 | -1 {
+        return this.axes.hand === "left" ? -1 : 1;
+    }
+
+    /** Left-handed axes are shown as a mirror shows right-handed ones: only the projection knows. */
+    private mirror(camera: PerspectiveCamera | OrthographicCamera): void {
+        const plain = camera.updateProjectionMatrix.bind(camera);
+        camera.updateProjectionMatrix = () => {
+            plain();
+            if (this.mirrored > 0) return;
+            for (const i of [0, 4, 8, 12]) camera.projectionMatrix.elements[i] *= -1;
+            camera.projectionMatrixInverse.copy(camera.projectionMatrix).invert();
+        };
+    }
+
+    /** A direction that is meant with y up and right-handed axes, as the axes are. */
+    oriented({ x, y, z }: Vector3): Vector3 {
+        const near = this.mirrored * z;
+        return this.axes.up === "y" ? new Vector3(x, y, near) : new Vector3(x, -near, y);
     }
 
     get camera(): PerspectiveCamera | OrthographicCamera {
@@ -58,8 +98,11 @@ export class Eye {
         orbit.enableRotate = turns;
         orbit.mouseButtons.LEFT = turns ? 0 : 2; // turn, or pan
         orbit.touches.ONE = turns ? 0 : 1;
-        camera.up.set(0, side === "top" ? 0 : 1, side === "top" ? -1 : 0);
-        this.frameFrom(FROM[side], bounds);
+        const up = this.oriented(Y);
+        camera.up.copy(side === "top" ? this.oriented(new Vector3(0, 0, -1)) : up);
+        const { _quat, _quatInverse } = orbit as unknown as Turning;
+        _quatInverse.copy(_quat.setFromUnitVectors(up, Y)).invert();
+        this.frameFrom(this.oriented(FROM[side]), bounds);
         this.moved = false;
     }
 
@@ -182,8 +225,9 @@ export class Eye {
         const offset = camera.position.clone().sub(target);
         const [across, up] = [0, 1].map((column) => new Vector3().setFromMatrixColumn(camera.matrix, column));
         const turns = this.side === "perspective" && !event.shiftKey;
-        const [x, y] = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key] ?? [0, 0];
+        const [right, y] = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key] ?? [0, 0];
         const zoom = { "+": 1 / KEY_ZOOM, "=": 1 / KEY_ZOOM, "-": KEY_ZOOM }[event.key] ?? 1;
+        const x = this.mirrored * right;
         if (x === 0 && y === 0 && zoom === 1) return;
         event.preventDefault();
         this.moved = true;

@@ -1,10 +1,12 @@
 // All boxes as instances of one cube: one draw call. Also what is found by their geometry: the first on a ray, those under a
 // rectangle of the picture, and how far they reach.
 import {
+    BackSide,
     BoxGeometry,
     type Camera,
     type Color,
     DynamicDrawUsage,
+    FrontSide,
     Group,
     InstancedBufferAttribute,
     InstancedMesh,
@@ -19,15 +21,16 @@ import type { Palette } from "./palette";
 
 const VERTEX = `
 attribute float look; // 1: found, 2: stands back, 4: not shown
+uniform vec3 up;
 varying vec2 vUv; varying vec3 vColor; varying vec3 vNormal; varying float vLook; varying float vHeight;
 void main() {
     vec4 place = instanceMatrix * vec4(position, 1.0);
-    vUv = uv; vColor = instanceColor; vNormal = normalize(mat3(instanceMatrix) * normal); vLook = look; vHeight = place.y;
+    vUv = uv; vColor = instanceColor; vNormal = normalize(mat3(instanceMatrix) * normal); vLook = look; vHeight = dot(place.xyz, up);
     gl_Position = look > 3.5 ? vec4(2.0, 2.0, 2.0, 1.0) : projectionMatrix * (viewMatrix * place);
 }`;
 // edges fade out where a face has too few pixels for them
 const FRAGMENT = `
-uniform vec3 edge; uniform vec3 hit; uniform vec3 back; uniform float even; uniform float stripe; uniform vec2 heights;
+uniform vec3 up; uniform vec3 edge; uniform vec3 hit; uniform vec3 back; uniform float even; uniform float stripe; uniform vec2 heights;
 varying vec2 vUv; varying vec3 vColor; varying vec3 vNormal; varying float vLook; varying float vHeight;
 void main() {
     float found = step(0.5, mod(vLook + 0.1, 2.0)) * step(mod(gl_FragCoord.x + gl_FragCoord.y, 2.0 * stripe), stripe);
@@ -38,7 +41,7 @@ void main() {
     vec2 pixels = min(vUv, 1.0 - vUv) / slope;
     float rim = (1.0 - smoothstep(0.5, 1.5, min(pixels.x, pixels.y))) * smoothstep(2.0, 24.0, 1.0 / max(slope.x, slope.y));
     vec3 n = normalize(vNormal);
-    float light = 0.80 + 0.20 * n.y + 0.10 * n.x - 0.02 * n.z;
+    float light = 0.80 + 0.20 * dot(n, up) + 0.10 * n.x - 0.02 * (n.z + n.y - dot(n, up));
     vec3 shown = mix(color * mix(light, 1.0, even), edge, 0.6 * rim);
     gl_FragColor = vec4(mix(shown, back, 0.65 * step(1.5, vLook)), 1.0);
 }`;
@@ -86,7 +89,7 @@ const [FOUND, FAINT, HIDDEN] = [1, 2, 4];
 
 export class Instances {
     readonly group = new Group();
-    private readonly material = new ShaderMaterial({ vertexShader: VERTEX, fragmentShader: FRAGMENT, uniforms: { edge: { value: null }, hit: { value: null }, back: { value: null }, even: { value: 0 }, stripe: { value: 3 }, heights: { value: new Vector2() } } });
+    private readonly material = new ShaderMaterial({ vertexShader: VERTEX, fragmentShader: FRAGMENT, uniforms: { edge: { value: null }, hit: { value: null }, back: { value: null }, even: { value: 0 }, stripe: { value: 3 }, heights: { value: new Vector2() }, up: { value: new Vector3(0, 1, 0) } } });
     private mesh = this.makeMesh(256);
     private drawn: Box[] = []; // in the order of the instances
     private readonly place = new Map<string, number>();
@@ -177,7 +180,14 @@ export class Instances {
     /** Seen from above, what is lower is darker. */
     shadeHeights(shaded: boolean): void {
         const { middle, reach } = this.bounds;
-        this.material.uniforms.heights.value.set(middle.y - reach.y, shaded ? 2 * reach.y : 0);
+        const up: Vector3 = this.material.uniforms.up.value;
+        this.material.uniforms.heights.value.set(middle.dot(up) - reach.dot(up), shaded ? 2 * reach.dot(up) : 0);
+    }
+
+    /** Which axis is up, and whether the picture is mirrored, so that faces are seen from their backs. */
+    orient(up: Vector3, mirrored: boolean): void {
+        this.material.uniforms.up.value.copy(up);
+        this.material.side = mirrored ? BackSide : FrontSide;
     }
 
     private get looks(): InstancedBufferAttribute {

@@ -1,5 +1,7 @@
 // Puts the parts together: what the buttons and keys do.
 import { Address, sceneOfAddress } from "./address";
+import { axesOf, wordOf } from "./axes";
+import { Beside } from "./beside";
 import { ALL_BITS, numbers, type PutBox, putOf } from "./box";
 import { Client, Problem, scenePath } from "./client";
 import { byId, el, typing } from "./dom";
@@ -98,6 +100,9 @@ if (view) {
     };
     shown.onLook = markButtons;
 }
+
+const axesSelect = byId<HTMLSelectElement>("axes");
+axesSelect.addEventListener("change", () => view?.setAxes(axesOf(axesSelect.value)));
 
 // ---- Token -----------------------------------------------------------------------------------------
 
@@ -200,9 +205,10 @@ function add(): void {
     if (!store.editable) return;
     const flat = store.dimensions === 2;
     const size = 0.5;
+    const at = view?.axes.up === "z" ? [0, 0, size] : [0, size, 0];
     const name = store.freeName("box");
     const box: PutBox = {
-        center: flat ? [0, 0] : [0, size, 0],
+        center: flat ? [0, 0] : at,
         half_extents: flat ? [size, size] : [size, size, size],
         category: 1,
         mask: ALL_BITS,
@@ -324,6 +330,7 @@ const commands: Record<string, () => void> = {
         view?.setTrail(!view.trail);
         markButtons();
     },
+    beside: () => beside.show(beside.words ? "" : encodeURIComponent(sceneOfAddress())),
     settings: () => void settings.open(),
     help: () => byId<HTMLDialogElement>("help").showModal(),
 };
@@ -441,6 +448,8 @@ function markButtons(): void {
         if (pressed.has(command)) element.setAttribute("aria-pressed", String(state === true));
         element.disabled = off.get(command) ?? false;
     }
+    axesSelect.disabled = flat;
+    axesSelect.value = view ? wordOf(view.axes) : "y";
     byId("undo").title = edits.undoLabel ? `Undo: ${edits.undoLabel} (Ctrl+Z)` : "Undo (Ctrl+Z)";
     byId("redo").title = edits.redoLabel ? `Redo: ${edits.redoLabel} (Ctrl+Y)` : "Redo (Ctrl+Y)";
 }
@@ -491,7 +500,8 @@ store.on(["selection"], () => {
     if (store.selection.length > 0 && store.tool === "select" && !["list", "shots", "events"].includes(document.body.dataset.panel ?? "")) panel("box");
 });
 
-const address = new Address(store, playback, probes, view, open, panel);
+const beside = new Beside(store, view);
+const address = new Address(store, playback, probes, view, beside, open, panel);
 panel("box");
 tellStory(store, () => {
     if (address.particular) return;

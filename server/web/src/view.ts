@@ -1,6 +1,7 @@
 // The picture: puts boxes, ground, outlines, marks and handles before the eye, and says what is clicked, dragged and hovered.
 // Draws only when something has changed.
 import { LinearSRGBColorSpace, Plane, type Ray, Scene, Vector3, WebGLRenderer } from "three";
+import type { Axes } from "./axes";
 import { type Box, matrixOf, type Pose } from "./box";
 import type { Client } from "./client";
 import { Colouring } from "./colouring";
@@ -61,6 +62,7 @@ export class View {
     private pointer: Pixel | null = null;
     private looking = false; // for what is under the pointer
     private preview: Map<string, Pose> | null = null; // what handles do, until the daemon has it
+    private chosenAxes: Axes = { up: "y", hand: "right" };
     only = false; // is it only what meets others that is shown?
     private elsewhere: Map<string, Pose> | null = null; // boxes that are shown where they were
 
@@ -140,7 +142,9 @@ export class View {
     }
 
     private span(): void {
-        this.ground.span(this.side === "front" ? "xy" : this.side === "side" ? "zy" : "xz", this.palette);
+        const upright = this.eye.axes.up;
+        const ground = upright === "y" ? "xz" : "xy";
+        this.ground.span(this.side === "front" ? (upright === "y" ? "xy" : "xz") : this.side === "side" ? "zy" : ground, this.palette);
     }
 
     private sync(): void {
@@ -383,9 +387,7 @@ export class View {
 
     /** Where the ray meets the ground, or, seen from the side, the plane through the middle that faces the eye. */
     private planeOn(ray: Ray, through: Vector3 | null): Vector3 | null {
-        const normal = new Vector3(0, 1, 0);
-        if (this.side === "front") normal.set(0, 0, 1);
-        else if (this.side === "side") normal.set(1, 0, 0);
+        const normal = this.eye.oriented(this.side === "front" ? new Vector3(0, 0, 1) : this.side === "side" ? new Vector3(1, 0, 0) : new Vector3(0, 1, 0));
         const upright = this.side === "front" || this.side === "side";
         const at = through ?? (upright && !this.flat ? this.boxes.bounds.middle : new Vector3());
         return ray.intersectPlane(new Plane().setFromNormalAndCoplanarPoint(normal, at), new Vector3());
@@ -393,7 +395,19 @@ export class View {
 
     // ---- The eye -------------------------------------------------------------------------------------
 
+    /** Which axis is up, and the hand of the axes. A scene in the plane has y up. */
+    get axes(): Axes {
+        return this.chosenAxes;
+    }
+
+    setAxes(axes: Axes): void {
+        this.chosenAxes = axes;
+        this.look(this.side);
+    }
+
     look(side: Side): void {
+        this.eye.axes = this.flat ? { up: "y", hand: "right" } : this.chosenAxes;
+        this.boxes.orient(this.eye.oriented(new Vector3(0, 1, 0)), this.eye.axes.hand === "left");
         this.eye.look(this.flat ? "front" : side, this.boxes.bounds);
         this.handles.camera = this.eye.camera;
         this.span();
@@ -439,7 +453,7 @@ export class View {
             this.boxes.shadeHeights(this.side === "top");
             this.marks.resize(eye.pixel);
             this.ground.lay(eye.target, eye.horizon, eye.pixel(eye.target));
-            this.compass.show(eye.camera.quaternion);
+            this.compass.show(eye.camera.quaternion, eye.axes.hand === "left");
             this.renderer.render(this.scene, eye.camera);
         });
     }
