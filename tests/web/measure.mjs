@@ -127,6 +127,24 @@ for (const count of [10_000, 100_000]) {
         }
     });
     console.log(`one pose of ${count},${(single / SINGLE).toFixed(1)}`);
+    // put, not posed: what else a box is has to be read, too
+    let bytes = 0;
+    opened.page.on("requestfinished", async (request) => (bytes += (await request.sizes().catch(() => null))?.responseBodySize ?? 0));
+    let put = 0;
+    const spentOnPuts = await busy(opened.page, async () => {
+        for (const end = performance.now() + 1000 * SECONDS; performance.now() < end; put++) {
+            const next = performance.now() + 1000 / HZ;
+            const some = named.slice(count / 2, count / 2 + MOVING);
+            const centers = some.flatMap((_, i) => center(count / 2 + i, tick + put));
+            await daemon.commit(many, { put: { names: some, centers, half_extents: [1, 0.5, 1.24] } });
+            await new Promise((resolve) => setTimeout(resolve, Math.max(0, next - performance.now())));
+        }
+        await revision(opened.page, 1 + tick + put);
+    });
+    tick += put;
+    console.log(`a second with ${MOVING} of ${count} put ${HZ} times (${put} commits in ${SECONDS} s),${((spentOnPuts / put) * HZ).toFixed(0)}`);
+    console.log(`a second with ${MOVING} of ${count} put ${HZ} times,${(puts / SECONDS).toFixed(0)}`);
+    console.log(`kB a second that it reads meanwhile beside the events,${(bytes / 1000 / SECONDS).toFixed(0)}`);
     const step = (key) =>
         opened.page.evaluate(async (key) => {
             for (let i = 0; i < 20; i++) {

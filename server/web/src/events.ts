@@ -223,8 +223,9 @@ export class Events {
     }
 }
 
-/** Of seconds. */
+/** Of seconds, in three digits. */
 function duration(seconds: number): string {
     if (seconds === Infinity) return "longer";
-    return seconds < 0.001 ? `${short(seconds * 1e6)} µs` : seconds < 1 ? `${short(seconds * 1e3)} ms` : `${short(seconds)} s`;
+    const three = (value: number) => String(Number(value.toPrecision(3)));
+    return seconds < 0.001 ? `${three(seconds * 1e6)} µs` : seconds < 1 ? `${three(seconds * 1e3)} ms` : `${three(seconds)} s`;
 }

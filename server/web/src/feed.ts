@@ -147,7 +147,7 @@ export class Feed {
                         store.setConnection("live");
                     }
                     last = message.id || last;
-                    this.take(message.event, changes);
+                    this.take(message.event, changes, message.id !== "");
                 }
                 // what was missed is asked for by the last id
                 if (!signal.aborted) store.setConnection("lost", farewell);
@@ -248,7 +248,8 @@ export class Feed {
         return box;
     }
 
-    private take(event: string, changes: Changes): void {
+    /** `whole`: it is the last message about its revision, whose state is known now. */
+    private take(event: string, changes: Changes, whole: boolean): void {
         const { store } = this;
         const { live } = store;
         const pairs = changes.pairs ?? [];
@@ -274,7 +275,7 @@ export class Feed {
                 for (const pair of live.touched.get(name)?.values() ?? []) this.wantRelation.add(pair);
         }
         store.streamed(event === "boxes" ? "boxes" : "pairs");
-        store.saw(changes.revision, changes.time);
+        if (whole) store.saw(changes.revision, changes.time);
         void this.fetchWanted();
     }
 
