@@ -162,9 +162,21 @@ test("only what touches or overlaps something is shown, and clicked, and that fo
         return seen["box-colliding"].count > 300 && seen["box-colliding"].left > inView(9, 0).x;
     });
     assert.equal(seen.box.count, 0);
-    await page.keyboard.press("o");
+    await daemon.commit(scene, { pose: { a: { center: [2, 0] } } }); // touches b
+    await revision(page, 3);
+    await until("a and b, which touch", async () => (await pixels(page))["box-touching"].count > 300);
+    await page.keyboard.press("o"); // what only touches goes, too
     seen = await pixels(page);
-    assert.ok(seen.box.count > 300);
+    assert.equal(seen["box-touching"].count, 0);
+    assert.ok(seen["box-colliding"].count > 300);
+    assert.equal(await page.textContent("[data-command=only]"), "Overlaps");
+    await daemon.commit(scene, { pose: { a: { center: [2.5, 0] } } }); // overlaps b
+    await revision(page, 4);
+    await until("a and b, which overlap", async () => (await pixels(page))["box-colliding"].left < seen["box-colliding"].left - 20);
+    await page.keyboard.press("o");
+    await daemon.commit(scene, { pose: { a: { center: [0, 0] } } });
+    await revision(page, 5);
+    await until("all of them", async () => (await pixels(page)).box.count > 300);
     await close();
 });
 

@@ -88,6 +88,8 @@ export class Address {
         if (view && wordOf(view.axes) !== wordOf(axes)) view.setAxes(axes);
         if (view && view.side !== side && store.dimensions === 3) view.look(side);
         view?.goTo((words.get("eye") ?? "").split(",").map(Number));
+        const only = Number(words.get("only") ?? 0);
+        if (view && (only === 0 || only === 1 || only === 2)) view.setOnly(only);
         const mode = words.get("colours");
         if (view && mode !== null && mode in MODES) view.colouring.set(mode as keyof typeof MODES);
         this.beside.show(words.get("beside") ?? "");
@@ -120,6 +122,7 @@ export class Address {
         if (view && wordOf(view.axes) !== "y") words.set("axes", wordOf(view.axes));
         if (view?.place) words.set("eye", view.place.join(","));
         if (view && view.colouring.mode !== "contact") words.set("colours", view.colouring.mode);
+        if (view && view.only > 0) words.set("only", String(view.only));
         const panel = PANELS.find((one) => one === document.body.dataset.panel);
         if (panel) words.set("panel", panel);
         if (this.beside.words) words.set("beside", this.beside.words);

@@ -352,7 +352,7 @@ export class Feed {
         const scene = this.store.info?.name ?? "";
         if (this.many(put.size)) await this.reloadBoxes(scene, signal);
         else {
-            await Promise.all([...put].map((name) => this.takeBox(scene, name, signal)));
+            for (const box of await Promise.all([...put].map((name) => this.readBox(scene, name, signal)))) if (box) this.takeBox(box);
             await this.readPoses(scene, [...posed].filter((name) => !put.has(name)), signal);
         }
         // what ended meanwhile is not asked about
@@ -377,10 +377,9 @@ export class Feed {
     }
 
     /** One that is gone already is left to the event that says so. */
-    private async takeBox(scene: string, name: string, signal: AbortSignal): Promise<void> {
-        const box = await this.readBox(scene, name, signal);
-        const newest = box && this.newest(box);
-        if (!newest || newest === this.store.live.boxes.get(name)) return;
+    private takeBox(box: Box): void {
+        const newest = this.newest(box);
+        if (!newest || newest === this.store.live.boxes.get(box.name)) return;
         this.store.putBox(newest);
         this.store.streamed("boxes");
     }

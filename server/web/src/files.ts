@@ -60,8 +60,9 @@ function boxesByName(whole: Record<string, unknown>): unknown[] {
     });
 }
 
+/** A list by id, as the daemon lists them. */
 export function formatBoxes(boxes: Iterable<Box>): string {
-    const lines = [...boxes].map((box) => JSON.stringify({ name: box.name, ...putOf(box) }));
+    const lines = [...boxes].sort((a, b) => a.id - b.id).map((box) => JSON.stringify({ name: box.name, ...putOf(box) }));
     return `[\n${lines.join(",\n")}\n]\n`;
 }
 

@@ -27,7 +27,7 @@ import { Start } from "./start";
 import { Store } from "./store";
 import { tellStory } from "./story";
 import { Timeline } from "./timeline";
-import { View } from "./view";
+import { type Least, View } from "./view";
 
 const store = new Store();
 const client = new Client(askToken);
@@ -323,7 +323,7 @@ const commands: Record<string, () => void> = {
         if (view) view.colouring.set(modes[(modes.indexOf(view.colouring.mode) + 1) % modes.length]);
     },
     only: () => {
-        view?.setOnly(!view.only);
+        view?.setOnly(((view.only + 1) % 3) as Least);
         markButtons();
     },
     trail: () => {
@@ -421,7 +421,7 @@ function markButtons(): void {
         ["snap", snapping],
         ["loop", playback.looping],
         ["trail", view?.trail === true],
-        ["only", view?.only === true],
+        ["only", (view?.only ?? 0) > 0],
         ["perspective", view?.side === "perspective"],
         ["top", view?.side === "top"],
         ["front", view?.side === "front"],
@@ -448,6 +448,9 @@ function markButtons(): void {
         if (pressed.has(command)) element.setAttribute("aria-pressed", String(state === true));
         element.disabled = off.get(command) ?? false;
     }
+    const only = view?.only ?? 0;
+    byId("only").textContent = only === 2 ? "Overlaps" : "Contacts";
+    byId("only").title = `${["Only what touches or overlaps something", "Only what overlaps something", "All boxes"][only]} (O)`;
     axesSelect.disabled = flat;
     axesSelect.value = view ? wordOf(view.axes) : "y";
     byId("undo").title = edits.undoLabel ? `Undo: ${edits.undoLabel} (Ctrl+Z)` : "Undo (Ctrl+Z)";

@@ -18,6 +18,9 @@ import { type Pixel, Pointer } from "./pointer";
 import type { Store } from "./store";
 import { Trails } from "./trails";
 
+/** As Snapshot.contact. */
+export type Least = 0 | 1 | 2;
+
 const GRIP_PX = { mouse: 9, finger: 22 }; // around a point that is dragged
 
 export class View {
@@ -63,7 +66,7 @@ export class View {
     private looking = false; // for what is under the pointer
     private preview: Map<string, Pose> | null = null; // what handles do, until the daemon has it
     private chosenAxes: Axes = { up: "y", hand: "right" };
-    only = false; // is it only what meets others that is shown?
+    only: Least = 0; // what is shown: all, only what touches or overlaps something, only what overlaps
     private elsewhere: Map<string, Pose> | null = null; // boxes that are shown where they were
 
     /** Throws where WebGL 2 is missing. */
@@ -205,13 +208,12 @@ export class View {
         const { met } = this.store.shown;
         this.boxes.colourSome(names, this.colouring.of);
         if (this.store.selection.length > 0) this.lookAt();
-        else if (this.only) this.boxes.hide(met, (name) => this.store.shown.contact(name) === 0);
+        else if (this.only > 0) this.boxes.hide(met, (name) => this.store.shown.contact(name) < this.only);
         met.clear();
         this.draw();
     }
 
-    /** Only what touches or overlaps something is shown, or all. */
-    setOnly(only: boolean): void {
+    setOnly(only: Least): void {
         this.only = only;
         this.lookAt();
         this.draw();
@@ -221,8 +223,8 @@ export class View {
     private lookAt(): void {
         const { selection, shown } = this.store;
         const forth = selection.length === 0 ? null : new Set(selection.flatMap((name) => [name, ...(shown.touched.get(name)?.keys() ?? [])]));
-        const met = () => [...shown.touched].filter(([, others]) => others.size > 0).map(([name]) => name);
-        this.boxes.look(this.hits, forth, this.only ? met() : null);
+        const met = () => [...shown.touched.keys()].filter((name) => shown.contact(name) >= this.only);
+        this.boxes.look(this.hits, forth, this.only > 0 ? met() : null);
     }
 
     /** As it is, or as the handles are about to leave it. */
