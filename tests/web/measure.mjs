@@ -143,7 +143,6 @@ for (const count of [10_000, 100_000]) {
     });
     tick += put;
     console.log(`a second with ${MOVING} of ${count} put ${HZ} times (${put} commits in ${SECONDS} s),${((spentOnPuts / put) * HZ).toFixed(0)}`);
-    console.log(`a second with ${MOVING} of ${count} put ${HZ} times,${(puts / SECONDS).toFixed(0)}`);
     console.log(`kB a second that it reads meanwhile beside the events,${(bytes / 1000 / SECONDS).toFixed(0)}`);
     const step = (key) =>
         opened.page.evaluate(async (key) => {
