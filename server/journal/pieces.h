@@ -16,8 +16,8 @@
  * or srv_fetch_end. */
 struct srv_fetch {
     wire_record_id set;
-    /* All pieces are there; or `found` is false: the servers say for SRV_PIECES_PATIENCE_MS that one
-     * is not, or one is damaged, or there is no memory. Called once. */
+    /* All pieces are there. If `found` is false, the servers have said for SRV_PIECES_PATIENCE_MS
+     * that one is not, or one is damaged, or there is no memory. Called once. */
     void (*done)(struct srv_fetch *fetch, bool found);
 
     struct wire_buf *pieces; /* owned; they count against the budget of srv_pieces */
