@@ -11,18 +11,22 @@ export class Player {
 
     #late;
     #ending = new AbortController();
+    #reader;
 
     /** Enters, and follows until leave(). */
     async enter() {
         const response = await fetch(`${this.url}/events?name=${this.name}`, { signal: this.#ending.signal });
         if (!response.ok) throw new Error(await response.text());
-        this.#follow(response.body).catch(() => {}); // ended by leave(), or with the server
+        this.#reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+        this.#follow().catch(() => {}); // ended by leave(), or with the server
     }
 
-    async #follow(body) {
+    async #follow() {
         let text = "";
-        for await (const part of body.pipeThrough(new TextDecoderStream())) {
-            text += part;
+        for (;;) {
+            const { done, value } = await this.#reader.read();
+            if (done) return;
+            text += value;
             const messages = text.split("\n\n");
             text = messages.pop();
             for (const message of messages) {
@@ -55,5 +59,6 @@ export class Player {
 
     leave() {
         this.#ending.abort();
+        this.#reader?.cancel().catch(() => {}); // node 18 may forget the signal once the answer has begun
     }
 }
