@@ -1,5 +1,6 @@
 /* Verifying a log: --verify. Plays it into a scene of its own, and compares the hash of each
- * state. */
+ * state, which is over what the state holds (obb_digest_content). It does not cover how a commit
+ * leads to its state: teleports, and which ids its new boxes get. */
 #ifndef SRV_VERIFY_H
 #define SRV_VERIFY_H
 
