@@ -109,6 +109,7 @@ struct entries {
     const void *first;
     size_t count, size;
     const obb_str *names;      /* or NULL */
+    bool new;                  /* no box of these names can be there: nothing is looked up */
     struct found found[AHEAD]; /* of entries i / AHEAD * AHEAD and so on */
 };
 
@@ -144,13 +145,14 @@ static void look_ahead(const struct obb_apply *apply, struct entries *entries, s
     for (size_t k = 0; k < count; k++) {
         const obb_target target = target_at(entries, i + k);
         found[k].hash = target.has_id ? 0 : obb_record_hash(apply->scene, target.name);
+        found[k].record = NULL;
         if (!target.has_id)
             obb_hash_table_prefetch_bucket(names, found[k].hash);
     }
     for (size_t k = 0; k < count; k++)
         if (!target_at(entries, i + k).has_id)
             obb_hash_table_prefetch_link(names, found[k].hash);
-    for (size_t k = 0; k < count; k++) {
+    for (size_t k = 0; k < count && !entries->new; k++) {
         const obb_target target = target_at(entries, i + k);
         found[k].record = target.has_id ? obb_id_tree_find(&apply->scene->ids, target.id)
                                         : obb_record_find(apply->scene, target.name, found[k].hash);
@@ -669,7 +671,8 @@ static obb_status apply_put(struct obb_apply *apply, size_t i, const struct foun
     if (st != OBB_OK)
         return st;
     struct obb_version *current = current_of(apply, found->record), *version = NULL;
-    if (current == NULL && (put->target.has_id || perhaps_made(found, i)))
+    if (current == NULL && !apply->edit->puts_differ &&
+        (put->target.has_id || perhaps_made(found, i)))
         current = find(apply, &put->target);
     const bool created = current == NULL;
     if (current != NULL) {
@@ -897,8 +900,12 @@ static obb_status apply_groups(struct obb_apply *apply, obb_fault *fault)
     };
     for (size_t g = 0; g < sizeof groups / sizeof groups[0]; g++) {
         const struct group_entries *of = &groups[g].entries;
-        struct entries entries = {
-            .first = of->first, .count = of->count, .size = of->size, .names = of->names};
+        struct entries entries = {.first = of->first,
+                                  .count = of->count,
+                                  .size = of->size,
+                                  .names = of->names,
+                                  .new = groups[g].group == OBB_GROUP_PUT && edit->puts_differ &&
+                                         apply->scene->names.count == 0};
         *fault = (obb_fault){.group = groups[g].group};
         for (; fault->index < entries.count; fault->index++) {
             if (names_boxes(fault->group))

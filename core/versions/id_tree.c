@@ -55,6 +55,7 @@ void obb_id_tree_fini(struct obb_id_tree *tree)
     if (root_of(tree) != NULL)
         free_below(tree, root_of(tree));
     atomic_store_explicit(&tree->root, NULL, memory_order_relaxed);
+    tree->last = NULL;
 }
 
 void obb_id_tree_node_free(struct obb_id_tree *tree, struct obb_id_tree_node *node)
@@ -102,6 +103,10 @@ static struct obb_id_tree_node *parent_of(struct obb_id_tree_node **list, unsign
 obb_status obb_id_tree_insert(struct obb_id_tree *tree, struct obb_record *record)
 {
     const uint64_t id = record->id;
+    if (tree->last != NULL && tree->last_id >> BITS == id >> BITS) {
+        put_child(tree->last, digit(id, 0), record);
+        return OBB_OK;
+    }
     struct obb_id_tree_node *root = root_of(tree);
     unsigned top = root == NULL ? 0 : root->shift;
     while (!covers(top, id))
@@ -127,8 +132,13 @@ obb_status obb_id_tree_insert(struct obb_id_tree *tree, struct obb_record *recor
 
     void *child = record;
     unsigned shift = 0;
-    for (size_t i = 0; i < below; i++, shift += BITS)
+    tree->last = lowest != NULL && lowest->shift == 0 ? lowest : NULL;
+    tree->last_id = id;
+    for (size_t i = 0; i < below; i++, shift += BITS) {
         child = parent_of(&fresh, shift, digit(id, shift), child);
+        if (shift == 0)
+            tree->last = child;
+    }
     if (lowest != NULL) {
         put_child(lowest, digit(id, shift), child);
         return OBB_OK;
@@ -148,6 +158,7 @@ void obb_id_tree_remove(struct obb_id_tree *tree, const struct obb_record *recor
 {
     struct obb_id_tree_node *way[DIGITS];
     size_t depth = 0;
+    tree->last = NULL;
     for (struct obb_id_tree_node *node = root_of(tree);;
          node = child_at(node, digit(record->id, node->shift))) {
         way[depth++] = node;

@@ -26,6 +26,9 @@ struct obb_id_tree_node {
 struct obb_id_tree {
     _Atomic(struct obb_id_tree_node *) root; /* NULL: empty */
     size_t nodes;                            /* the writer's */
+    /* The writer's: the lowest node with the largest id, NULL if a removal may have freed it. */
+    struct obb_id_tree_node *last;
+    uint64_t last_id;
 };
 
 /* Frees the nodes. The records belong to their owner. Zeroed memory is an empty tree, so there is

@@ -38,14 +38,15 @@ static bool read_puts_by_name(struct wire_cursor *c, int dimensions, obb_edit *e
     }
     edit->puts = (const obb_put *)(const void *)list.items;
     edit->put_count = whole;
-    return wire_names_differ(&list, place, offsetof(obb_put, target.name));
+    edit->puts_differ = wire_names_differ(&list, place, offsetof(obb_put, target.name));
+    return edit->puts_differ;
 }
 
 bool wire_read_puts(struct wire_cursor *c, int dimensions, obb_edit *edit, wire_edit_form *form)
 {
     if (!wire_is_put_columns(c))
         return !c->failed && read_puts_by_name(c, dimensions, edit);
-    form->put_columns = edit->all_put_ids = true;
+    form->put_columns = edit->all_put_ids = edit->puts_differ = true;
     return wire_read_put_columns(c, dimensions, &edit->put_columns, &edit->put_count);
 }
 
