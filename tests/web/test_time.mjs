@@ -207,7 +207,9 @@ test("where the page was too slow and the daemon has forgotten what it missed, w
         await daemon.commit(scene, { put: { c: { ...at(20), category: 4 } } }); // 3
         await daemon.commit(scene, { remove: ["d"], put: { e: at(40), f: at(41) } }); // 4
         await daemon.commit(scene, pose("b", 2)); // 5
+        const read = page.waitForResponse((response) => response.url().endsWith("/query/pairs")); // how those of revision 5 meet
         back();
+        await read;
         await page.waitForSelector("#status[data-state=live]");
         await daemon.commit(scene, pose("a", 15)); // 6: which comes as an event
         const states = [
@@ -221,6 +223,12 @@ test("where the page was too slow and the daemon has forgotten what it missed, w
         };
         await check(states[0]); // the state that was looked at
         await page.keyboard.press("]");
+        await until("the step", async () => {
+            if ((await page.textContent("#status-text")) === "past") return true;
+            // the event of revision 6 came after the key, which led into the present: from there it is a step back
+            if ((await page.textContent("#revision")) === "revision 6") await page.keyboard.press("[");
+            return false;
+        });
         await check(states[1]);
         await page.keyboard.press("]");
         await revision(page, 6);
