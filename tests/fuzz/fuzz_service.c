@@ -277,9 +277,9 @@ static void check_closed(const struct client *c)
     const struct asked *asked = &c->waiting[0];
     if (c->count == 0 || asked->fallible || asked->follows || (c->partial && c->count == 1))
         return;
-    /* the request may have come when the connection had been idle for too long: this process was
-     * kept from running */
-    if (now_ms() - c->since >= TIMEOUT_MS)
+    /* the connection had been idle, or the answer waited for memory, for too long: this process was
+     * kept from running. The service's time began before the client has heard the answer before */
+    if (now_ms() - c->since >= TIMEOUT_MS * 0.6)
         return;
     /* a stream that was cut says so by its missing end */
     if (find(c->heard, c->got, "Transfer-Encoding: chunked", 26) != NULL)
