@@ -101,7 +101,7 @@ export class Address {
         const revision = Number(words.get("revision") ?? Number.NaN);
         if (revision < store.revision) this.playback.go({ revision });
         else if (store.past) this.playback.go(null);
-        this.note();
+        this.write(); // at once, or whatever comes within WRITE_MS would belong to this step; while it travels, on arrival
     }
 
     private note(): void {
