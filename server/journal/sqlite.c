@@ -533,7 +533,7 @@ static int slice_of_records(struct sqlite *s, uint64_t edge, uint64_t *out_upto)
 /* Forgets the oldest records, those below `edge`. */
 static int drop_records(struct sqlite *s, uint64_t edge)
 {
-    uint64_t upto, before;
+    uint64_t upto = 0, before = 0;
     bool found;
     int result = slice_of_records(s, edge, &upto);
     if (result == SQLITE_OK)
