@@ -72,7 +72,7 @@ START_TEST(each_item_runs_and_comes_back_as_often_as_it_is_queued)
     struct srv_workers *workers;
     ck_assert(srv_workers_create(loop, THREADS, &workers));
     queue(workers, 0, ITEMS, 3);
-    await(&backs, 4 * ITEMS);
+    await(&backs, (size_t)4 * ITEMS);
     for (int i = 0; i < ITEMS; i++) {
         ck_assert_int_eq(items[i].backs, 4);
         ck_assert_int_eq(atomic_load(&items[i].runs), 4);

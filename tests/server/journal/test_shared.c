@@ -400,7 +400,7 @@ START_TEST(many_scenes_wait_and_each_hears_of_its_message)
         acknowledge((size_t)i, true);
         ck_assert_str_eq(the_log.sent[the_log.count - 1].name, names[i]);
     }
-    ck_assert_uint_eq(the_log.count, 2 * SCENES);
+    ck_assert_uint_eq(the_log.count, (size_t)2 * SCENES);
     srv_journal_hurry(journal);
     the_log.away = true;
     for (int i = 0; srv_journal_waiting(journal) > 0; i++) {

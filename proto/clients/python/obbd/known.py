@@ -6,6 +6,10 @@ import threading
 from typing import Any, Iterable, Mapping
 
 
+def _copy(numbers: memoryview) -> memoryview:
+    return memoryview(bytes(numbers.cast("B"))).cast(numbers.format)
+
+
 class Known:
     """A dictionary that learns columns late. A first load tells 100,000 ids, and most programs keep the array and ask for no name,
     so the newest columns wait until somebody asks. For any number of threads."""
@@ -28,7 +32,8 @@ class Known:
 
     def tell_columns(self, names: Iterable[str], ids: Any) -> None:
         """The ids are a list or an array. The caller may change both afterwards."""
-        columns = list(names), ids[:] if isinstance(ids, list) else memoryview(bytes(memoryview(ids).cast("B"))).cast("I")
+        kept: list[int] | memoryview = ids[:] if isinstance(ids, list) else _copy(memoryview(ids))
+        columns = list(names), kept
         with self._lock:
             self._learned()
             self._columns = columns
