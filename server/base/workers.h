@@ -2,10 +2,8 @@
  * the loop.
  *
  * A thread comes from libuv when there is an item for it, and goes back there when there was none
- * for some milliseconds. In between it takes items from the queue of these workers, and rings a
- * bell of theirs. Until version 1.45 a thread that gave each piece of work back to libuv could be
- * kept off its processor by the loop that it had just woken, and the loop spun until it was let on
- * again, which was up to half of its time under large commits.
+ * for some milliseconds. In between it takes items from the queue of these workers, and gives them
+ * back by a bell of theirs.
  *
  * All functions are called on the loop. */
 #ifndef SRV_WORKERS_H
