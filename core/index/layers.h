@@ -17,8 +17,8 @@ struct obb_layers;
 obb_status obb_layers_create(int dimensions, const struct obb_kernels *kernels,
                              struct obb_layers **out);
 
-/* Says that few questions are asked of these layers and of all that obb_layers_next makes from them:
- * small indexes of theirs are quick to build rather than to search (obb_index_build_few). */
+/* Says that few questions are asked of these layers and of all that obb_layers_next makes from
+ * them: small indexes of theirs are quick to build rather than to search (obb_index_build_few). */
 void obb_layers_short_lived(struct obb_layers *layers);
 
 /* Adds the bytes of the layers and of their indexes to *account, which must outlive them and all

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <uv.h>
 
-/* A thread without a item waits so long for one: longer than from tick to tick. */
+/* A thread without an item waits so long for one: longer than from tick to tick. */
 #define LINGER_NS 25000000
 
 /* Workers are nicer than the loop by this much. So the loop goes first if all processors are busy.
@@ -34,10 +34,10 @@ struct srv_workers {
     /* Under the lock. */
     struct srv_item *first, *last; /* the queue */
     size_t queued;                 /* items in it */
-    size_t idle;                   /* threads that wait for a item */
+    size_t idle;                   /* threads that wait for an item */
     bool ending;
 
-    /* Tasks on their way back to the loop, the last one first. Not under the lock: the loop would
+    /* Items on their way back to the loop, the last one first. Not under the lock: the loop would
      * wait whenever it wakes up before the worker that has called it has given the lock back. */
     _Atomic(struct srv_item *) done;
 
@@ -69,7 +69,7 @@ static void give_back(struct srv_workers *w, struct srv_item *item)
 
 /* ---- On the workers -------------------------------------------------------------------------- */
 
-/* Waits for a item. Under the lock. Returns false if none came. */
+/* Waits for an item. Under the lock. Returns false if none came. */
 static bool await_item(struct srv_workers *w)
 {
     struct timespec end;
