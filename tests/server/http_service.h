@@ -29,7 +29,8 @@ static const srv_log quiet = {.descriptor = -1, .level = SRV_ERROR};
 static srv_listener listener;
 static pthread_t thread;
 static const char *page_origin;
-static void (*before_loop_ends)(void);        /* frees what a test has made on the loop; or NULL */
+static void (*before_loop_runs)(void);        /* makes what a test has on the loop; or NULL */
+static void (*before_loop_ends)(void);        /* frees it; or NULL */
 static _Atomic int cancelled_jobs, late_jobs; /* seen by handlers */
 
 static inline void do_hello(struct srv_request *request)
@@ -148,6 +149,8 @@ static inline void start_with(uint64_t connections, uint64_t memory, const srv_r
     ck_assert(srv_address_read("127.9.9.9:0", &address, error, sizeof error));
     ck_assert_msg(srv_listener_open(&address, &listener, error, sizeof error), "%s", error);
     ck_assert(srv_http_listen(http, &listener, false));
+    if (before_loop_runs != NULL)
+        before_loop_runs();
     ck_assert_int_eq(pthread_create(&thread, NULL, serve, NULL), 0);
 }
 

@@ -86,24 +86,41 @@ static void do_lines(struct srv_request *request)
     srv_paged_answer_start(&l->answer, request, WIRE_NDJSON);
 }
 
-static void free_services(void)
+/* ---- What keeps the worker busy -------------------------------------------------------------- */
+
+static struct srv_bell *busy; /* keeps it so until `enough` */
+static atomic_bool enough, rested;
+
+static size_t keep_busy(struct srv_job *job)
 {
-    obb_store_destroy(store);
-    srv_starved_fini(&starved);
-    srv_pool_destroy(pool);
+    (void)job;
+    while (!atomic_load(&enough))
+        wait_ms(1);
+    return 0;
 }
 
-static void setup_lines(void)
+static void rest(struct srv_job *job)
 {
-    static const srv_route more[] = {{SRV_GET, "/lines/{kind}", do_lines, 0, 0, SRV_OPEN}};
+    (void)job;
+    atomic_store(&rested, true);
+}
+
+static void begin_busy(void *context)
+{
+    static struct srv_job job;
+    (void)context;
+    job = (struct srv_job){.advance = keep_busy, .done = rest, .background = true};
+    ck_assert_int_eq(srv_pool_submit(pool, &job), SRV_SUBMITTED);
+}
+
+/* Before the loop's thread runs. */
+static void make_services(void)
+{
     const obb_settings settings = {.dimensions = 3, .history_span = 1, .history_commits = 1};
-    hogged = 0;
-    starvations = closed = on_loop = elsewhere = 0;
-    before_loop_ends = free_services;
-    start_with(64, 8u << 20, more, 1, NULL);
     starved = (struct srv_starved){.budget = NULL};
     config = (srv_config){.request_timeout_ms = TIMEOUT_MS};
     ck_assert(srv_pool_create(loop, 1, 8, &budget, &pool));
+    ck_assert(srv_bell_create(loop, begin_busy, NULL, &busy));
     ck_assert(srv_starved_init(&starved, loop, &budget));
     ck_assert_int_eq(obb_store_create(8, 1000, obb_kernels_choose(OBB_KERNEL_AUTO), &store),
                      OBB_OK);
@@ -116,6 +133,25 @@ static void setup_lines(void)
                                      .starved = &starved,
                                      .store = store,
                                      .locks = &locks};
+}
+
+/* After it has ended. */
+static void free_services(void)
+{
+    srv_bell_destroy(busy);
+    obb_store_destroy(store);
+    srv_starved_fini(&starved);
+    srv_pool_destroy(pool);
+}
+
+static void setup_lines(void)
+{
+    static const srv_route more[] = {{SRV_GET, "/lines/{kind}", do_lines, 0, 0, SRV_OPEN}};
+    hogged = 0;
+    starvations = closed = on_loop = elsewhere = 0;
+    before_loop_runs = make_services;
+    before_loop_ends = free_services;
+    start_with(64, 8u << 20, more, 1, NULL);
 }
 
 /* ---- A client -------------------------------------------------------------------------------- */
@@ -192,38 +228,12 @@ START_TEST(an_answer_is_all_its_lines_in_order)
 }
 END_TEST
 
-static atomic_bool enough, rested;
-
-static size_t keep_busy(struct srv_job *job)
-{
-    (void)job;
-    while (!atomic_load(&enough))
-        wait_ms(1);
-    return 0;
-}
-
-static void rest(struct srv_job *job)
-{
-    (void)job;
-    atomic_store(&rested, true);
-}
-
-static void begin_busy(void *context)
-{
-    static struct srv_job job;
-    (void)context;
-    job = (struct srv_job){.advance = keep_busy, .done = rest, .background = true};
-    ck_assert_int_eq(srv_pool_submit(pool, &job), SRV_SUBMITTED);
-}
-
 START_TEST(short_lines_need_neither_a_worker_nor_the_budget)
 {
-    struct srv_bell *bell;
     size_t length = 0;
     atomic_store(&enough, false);
     atomic_store(&rested, false);
-    ck_assert(srv_bell_create(loop, begin_busy, NULL, &bell));
-    srv_bell_ring(bell);
+    srv_bell_ring(busy);
     wait_ms(20);
     hog();
     const int s = ask("light");
@@ -237,7 +247,6 @@ START_TEST(short_lines_need_neither_a_worker_nor_the_budget)
     atomic_store(&enough, true);
     while (!atomic_load(&rested))
         wait_ms(1);
-    srv_bell_destroy(bell);
 }
 END_TEST
 
