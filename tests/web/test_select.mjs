@@ -161,6 +161,35 @@ test("handles move, turn and scale several boxes about their middle, each as one
     await close();
 });
 
+test("an undo that comes before a drag is answered undoes it", async () => {
+    const scene = await makeScene(FOUR);
+    const { page, close } = await show(scene);
+    await page.keyboard.press("3");
+    const { at, unit } = await frontOf(page, [0, 0], [5, 4]);
+    const { height } = await page.locator("#view").boundingBox();
+    await select(page, "a", "b", "c", "d");
+    let [began, goOn] = [null, null];
+    const first = new Promise((resolve) => (began = resolve));
+    const held = new Promise((resolve) => (goOn = resolve));
+    await page.route("**/commit", async (route) => {
+        began();
+        await held;
+        await route.continue();
+    });
+    const grip = (0.8 * height) / 10 / unit;
+    await drag(page, at(grip, 0.02), at(grip + 2, 0.02));
+    await first;
+    await page.keyboard.press("Control+z");
+    goOn();
+    await arrived(page, scene);
+    assert.deepEqual((await daemon.box(scene, "a")).center, [-4, -3, 0]);
+    const { body } = await daemon.call("GET", `/v1/scenes/${scene}`);
+    assert.ok(body.revision >= 3, String(body.revision)); // it was somewhere else
+    assert.ok(await page.getByRole("button", { name: "Undo" }).isDisabled());
+    assert.ok(await page.getByRole("button", { name: "Redo" }).isEnabled());
+    await close();
+});
+
 test("several boxes are moved, turned and scaled by numbers, copied and deleted, in space and in the plane", async () => {
     const scene = await makeScene({ a: CUBE(0), b: CUBE(4), c: CUBE(90) });
     const { page, close } = await show(scene);

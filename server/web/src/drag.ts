@@ -24,11 +24,10 @@ export class Drag {
         this.going ??= this.go();
     }
 
-    /** They have arrived. False: refused, as `edits` says. */
-    async end(label: string, poses: Map<string, Pose>): Promise<boolean> {
+    /** They have arrived. False: refused, as `edits` says. What is begun from now on, an undo for one, comes after it. */
+    end(label: string, poses: Map<string, Pose>): Promise<boolean> {
         this.wanted = null;
-        await this.going;
-        return this.edits.arrive(label, this.began, this.last, poses);
+        return this.edits.arrive(label, this.began, () => this.last, poses);
     }
 
     private async go(): Promise<void> {

@@ -128,9 +128,11 @@ export class Edits {
         return turn;
     }
 
-    /** Boxes that passed other places have arrived: one step to undo. `began`: as they were before; `boxes`: as they were sent last. */
-    arrive(label: string, began: Box[], boxes: Box[], poses: Map<string, Pose>): Promise<boolean> {
+    /** Boxes that passed other places have arrived: one step to undo. `began`: as they were before; `sent`: as they were sent last, once
+     * all that passed is answered. */
+    arrive(label: string, began: Box[], sent: () => Box[], poses: Map<string, Pose>): Promise<boolean> {
         return this.inTurn(label, async (force) => {
+            const boxes = sent();
             const passed = alterations(began, new Map(boxes.map((box) => [box.name, box])));
             try {
                 await this.make(alterations(boxes, poses), force);
