@@ -245,6 +245,45 @@ test("where the page was too slow and the daemon has forgotten what it missed, w
     }
 });
 
+test("how a pair met is known of the states that had it, also where the answer comes after its end", async () => {
+    for (const looking of [false, true]) {
+        const scene = await makeScene({ a: CUBE(0), b: CUBE(5) });
+        const { page, close } = await showBlind(scene);
+        await revision(page, 1);
+        let [asked, answer] = [null, null];
+        const question = new Promise((resolve) => (asked = resolve));
+        const held = new Promise((resolve) => (answer = resolve));
+        await page.route("**/query/pairs", async (route) => {
+            const response = await route.fetch();
+            asked();
+            await held;
+            await route.fulfill({ response });
+        });
+        await daemon.commit(scene, { pose: { a: { center: [3, 0, 0] } } }); // 2: touches b
+        await question;
+        await daemon.commit(scene, { pose: { a: { center: [0, 0, 0] } } }); // 3: and leaves
+        await until("revision 3", async () => (await page.textContent("#revision")) === "revision 3");
+        const sum = async () => page.textContent("#list-sum");
+        if (looking) {
+            await page.keyboard.press("[");
+            await pastAt(page, 2);
+            assert.equal(await sum(), "2 boxes, pairs: 1 overlap, 0 touch"); // for all that is known
+        }
+        answer();
+        await until("all is read", async () => (await page.getAttribute("body", "aria-busy")) !== "true");
+        if (!looking) await page.keyboard.press("[");
+        await pastAt(page, 2);
+        await until("a touch", async () => (await sum()) === "2 boxes, pairs: 0 overlap, 1 touch");
+        await page.keyboard.press("[");
+        await pastAt(page, 1);
+        await until("no pair", async () => (await sum()) === "2 boxes, pairs: 0 overlap, 0 touch");
+        await page.keyboard.press("]");
+        await pastAt(page, 2);
+        await until("the touch again", async () => (await sum()) === "2 boxes, pairs: 0 overlap, 1 touch");
+        await close();
+    }
+});
+
 test("what is too much to bring along is said in words", async () => {
     const names = Array.from({ length: 1200 }, (_, i) => `box-${i}`);
     const centers = (y) => names.flatMap((_, i) => [3 * i, y, 0]);

@@ -423,8 +423,8 @@ export class Feed {
             const some = pairs.slice(i, i + BATCH);
             const body = { pairs: some.map(({ a, b }) => [a, b]), want: ["relation"], ...OWN };
             const path = scenePath(scene, "/query/pairs");
-            const { results } = await this.client.call<PairsAnswer>("POST", path, body, signal);
-            some.forEach((pair, n) => this.store.relate(pair, results[n].relation ?? null));
+            const { results, revision } = await this.client.call<PairsAnswer>("POST", path, body, signal);
+            some.forEach((pair, n) => this.store.relate(pair, results[n].relation ?? null, revision));
             this.store.streamed("pairs");
         }
     }

@@ -246,6 +246,32 @@ export class Ring {
         this.unsettled.delete(keyOf(a, b));
     }
 
+    /**
+     * What was read of a pair as it was at that revision, and which ended before the answer was here. Gives the states in which it was so,
+     * by their numbers, the last one excluded; null: that is not kept. Cost: the changes of pairs since then.
+     */
+    settleAt(revision: number, a: string, b: string, relation: Relation): [from: number, until: number] | null {
+        const key = keyOf(a, b);
+        let ended: PairChange | null = null;
+        let until = 0;
+        for (let seq = this.newest; seq >= this.first; seq--) {
+            const entry = this.entries[seq - this.first];
+            for (const change of [...entry.pairs].reverse()) {
+                if (keyOf(change.a, change.b) !== key) continue;
+                if (entry.revision > revision) {
+                    ended = change;
+                    until = seq;
+                } else {
+                    if (change.after !== null || ended?.before !== null) return null;
+                    change.after = relation;
+                    ended.before = relation;
+                    return [seq, until];
+                }
+            }
+        }
+        return null;
+    }
+
     // ---- Showing -------------------------------------------------------------------------------------
 
     private read(poses: Float64Array, spot: number): Pick<Pose, "center" | "rotation" | "angle"> {

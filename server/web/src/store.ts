@@ -187,11 +187,17 @@ export class Store {
         this.live.removePair(a, b);
     }
 
-    /** What was read of a live pair, which may be none any more. */
-    relate(pair: Pair, relation: Relation | null): void {
+    /** What was read of a pair at that revision, which may have ended since. */
+    relate(pair: Pair, relation: Relation | null, revision: number): void {
         const { live, past, ring } = this;
         const { a, b, relation: before } = pair;
-        if (!live.pairs.has(pair) || before === relation) return;
+        if (before === relation) return;
+        if (!live.pairs.has(pair)) {
+            const states = relation && ring.settleAt(revision, a, b, relation);
+            const shown = past?.snapshot.touched.get(a)?.get(b);
+            if (states && shown && past?.seq !== undefined && states[0] <= past.seq && past.seq < states[1]) past.snapshot.relate(shown, relation);
+            return;
+        }
         live.relate(pair, relation);
         if (before !== null) ring.relate({ a, b, before, after: relation });
         else {
