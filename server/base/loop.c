@@ -10,6 +10,8 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <uv.h>
@@ -330,15 +332,24 @@ void srv_watch_destroy(struct srv_watch *watch)
 
 /* ---- Bells ----------------------------------------------------------------------------------- */
 
+/* Not uv_async_t: until version 1.45 of libuv the loop spins while a thread that has just woken it
+ * is kept off its processor. */
 struct srv_bell {
-    uv_async_t uv;
+    struct srv_watch *watch;
+    int descriptor; /* of an event counter */
+    atomic_bool rung;
     srv_callback *callback;
     void *context;
 };
 
-static void on_ring(uv_async_t *handle)
+static void on_ring(void *context, unsigned events)
 {
-    struct srv_bell *bell = handle->data;
+    struct srv_bell *bell = context;
+    uint64_t count;
+    (void)events;
+    const ssize_t got = read(bell->descriptor, &count, sizeof count);
+    (void)got; /* nothing, if the counter was read before */
+    (void)atomic_exchange(&bell->rung, false);
     bell->callback(bell->context);
 }
 
@@ -348,26 +359,35 @@ bool srv_bell_create(struct srv_loop *loop, srv_callback *callback, void *contex
     struct srv_bell *bell = obb_calloc(1, sizeof *bell);
     if (bell == NULL)
         return false;
-    if (uv_async_init(&loop->uv, &bell->uv, on_ring) != 0) {
-        obb_free(bell);
-        return false;
-    }
-    bell->uv.data = bell;
     bell->callback = callback;
     bell->context = context;
-    *out = bell;
-    return true;
+    bell->descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (bell->descriptor >= 0 &&
+        srv_watch_create(loop, bell->descriptor, SRV_READABLE, on_ring, bell, &bell->watch)) {
+        *out = bell;
+        return true;
+    }
+    if (bell->descriptor >= 0)
+        (void)close(bell->descriptor);
+    obb_free(bell);
+    return false;
 }
 
 void srv_bell_ring(struct srv_bell *bell)
 {
-    const int status = uv_async_send(&bell->uv);
-    assert(status == 0); /* fails only for another kind of handle */
-    (void)status;
+    static const uint64_t one = 1;
+    if (atomic_exchange(&bell->rung, true))
+        return;
+    const ssize_t written = write(bell->descriptor, &one, sizeof one);
+    assert(written == sizeof one); /* the counter cannot be full */
+    (void)written;
 }
 
 void srv_bell_destroy(struct srv_bell *bell)
 {
-    if (bell != NULL)
-        uv_close((uv_handle_t *)&bell->uv, free_handle);
+    if (bell == NULL)
+        return;
+    srv_watch_destroy(bell->watch);
+    (void)close(bell->descriptor);
+    obb_free(bell);
 }
