@@ -132,6 +132,30 @@ static bool current(const struct level *level, const struct obb_version *version
     return alive(level, version, OBB_NEVER - 1);
 }
 
+/* Returns the first of the levels that are indexed again, with all after it, by a commit that adds
+ * so many versions. */
+static size_t first_merged(const struct obb_layers *layers, size_t added_count)
+{
+    const size_t count = layers->level_count, total = obb_layers_entries(layers) + added_count;
+    if (total <= SMALL && (total - layers->alive) * 3 > total)
+        return 0;
+    if (total <= SMALL && count >= MOST_LEVELS / 2) {
+        /* A base that is large beside what lies over it stays until a third of all is dead. */
+        const size_t base = obb_index_count(layers->levels[0].index);
+        return base > (total - base) * MERGE_RATIO ? 1 : 0;
+    }
+    size_t first = count, again = 0;
+    while (added_count > 0 && first > 0) {
+        const size_t size = obb_index_count(layers->levels[first - 1].index);
+        if (size > (added_count + again) * MERGE_RATIO ||
+            again + size > MERGE_LIMIT + added_count * MERGE_RATIO)
+            break;
+        again += size;
+        first--;
+    }
+    return first;
+}
+
 obb_status obb_layers_next(const struct obb_layers *previous,
                            const struct obb_version *const *added, size_t added_count,
                            const struct obb_version *const *ended, size_t ended_count,
@@ -171,22 +195,10 @@ obb_status obb_layers_next(const struct obb_layers *previous,
     }
     next->level_count = kept;
 
-    /* The added versions and the levels from `first` on are indexed again. */
-    const size_t total = obb_layers_entries(next) + added_count;
-    size_t first = kept, again = 0;
-    if (total <= SMALL && (kept >= MOST_LEVELS / 2 || (total - next->alive) * 3 > total)) {
-        first = 0;
-        again = total - added_count;
-    } else if (added_count > 0) {
-        while (first > 0) {
-            const size_t size = obb_index_count(next->levels[first - 1].index);
-            if (size > (added_count + again) * MERGE_RATIO ||
-                again + size > MERGE_LIMIT + added_count * MERGE_RATIO)
-                break;
-            again += size;
-            first--;
-        }
-    }
+    const size_t first = first_merged(next, added_count);
+    size_t again = 0;
+    for (size_t i = first; i < kept; i++)
+        again += obb_index_count(next->levels[i].index);
     if (added_count + again == 0) {
         *out = next;
         return OBB_OK;
