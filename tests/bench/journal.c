@@ -203,7 +203,7 @@ static void measure_commits(void)
 /* ---- The disk -------------------------------------------------------------------------------- */
 
 /* What the disk itself does in the same minute: groups of ticks written to a file and synced, with
- * no daemon. A tick waits for one or two such syncs, so no p99 of ticks is below that of the disk. */
+/* ---- The disk -------------------------------------------------------------------------------- */
 static void measure_disk(void)
 {
     enum { GROUP = 64 * 1024, ROOM = 256 }; /* bytes; groups until the file begins anew */
