@@ -110,15 +110,14 @@ struct waiting {
 typedef uint32_t test_node(void *how, const struct obb_index *index, const struct obb_node *node,
                            double reach, float out_from[static OBB_NODE]);
 
-/* Returns those of some boxes of a leaf that may be within reach, as bits, and raises the distances
- * at which they begin. */
-typedef uint32_t test_boxes(void *how, const struct obb_packed *boxes, uint32_t some, double reach,
-                            float from[static OBB_NODE]);
+/* Takes the boxes of a leaf that `test_node` returned, in place of one visit for each, and returns
+ * the new reach. */
+typedef double take_leaf(void *how, uint32_t leaf, uint32_t met, const float from[static OBB_NODE]);
 
-/* Walks depth first, and visits the nearest child of each node first. test_leaf: NULL, or a closer
- * test of the boxes that `test` returns. */
-static double walk_near(const struct obb_index *index, void *how, test_node *test,
-                        test_boxes *test_leaf, double reach, void *context, obb_index_reach *visit)
+/* Walks depth first, and visits the nearest child of each node first. leaf: NULL, or what takes the
+ * boxes in place of `visit`. */
+static double walk_near(const struct obb_index *index, void *how, test_node *test, take_leaf *leaf,
+                        double reach, void *context, obb_index_reach *visit)
 {
     struct waiting stack[OBB_LEVELS * OBB_NODE];
     size_t height = 1;
@@ -134,8 +133,10 @@ static double walk_near(const struct obb_index *index, void *how, test_node *tes
         float from[OBB_NODE];
         const size_t base = height;
         uint32_t m = test(how, index, &index->tree.level[top.level][top.node], reach, from);
-        if (top.level == 0 && test_leaf != NULL)
-            m = test_leaf(how, index->boxes + (size_t)top.node * OBB_NODE, m, reach, from);
+        if (top.level == 0 && leaf != NULL) {
+            reach = leaf(how, top.node, m, from);
+            continue;
+        }
         for (; m != 0; m &= m - 1) {
             const uint32_t child = (uint32_t)__builtin_ctz(m);
             size_t i = height++;
@@ -168,12 +169,28 @@ static bool child_bounds(const struct obb_index *index, const struct obb_node *n
     return true;
 }
 
+/* A box that the ray may enter, at `from` or beyond. */
+struct candidate {
+    double from;
+    uint32_t entry;
+};
+
+#define CANDIDATES 64 /* that wait for their visit, and at most 16 more of one leaf */
+
 struct ray_walk {
+    const struct obb_index *index;
     const obb_ray *ray;
     obb_vec3 grow;
-    double drift; /* what the rounding of the origin may cost, in scene units */
-    double start; /* distance along the ray at which on_grid begins */
-    struct obb_grid_ray on_grid;
+    double drift;  /* what the rounding of the origin may cost, in scene units */
+    double start;  /* distance along the ray at which on_grid begins */
+    double reach;  /* the greatest distance of interest, as the visits have left it... */
+    double proven; /* ...and as it will be after the visits of boxes that wait */
+    bool closest;
+    void *context;
+    obb_index_reach *visit;
+    struct obb_ray_walk on_grid;
+    size_t waiting;
+    struct candidate candidates[CANDIDATES + OBB_NODE];
 };
 
 /* Clips the part of a ray from *near to *far to the bounds. *near can only rise, *far only fall.
@@ -195,19 +212,6 @@ static bool clip(const obb_ray *ray, const obb_bounds *b, double *near, double *
         *far = fmin(*far, fmax(one, other));
     }
     return *near <= *far;
-}
-
-static uint32_t ray_uniform(void *how, const struct obb_index *index, const struct obb_node *node,
-                            double reach, float out_from[static OBB_NODE])
-{
-    const struct ray_walk *walk = how;
-    const float far = (float)fmin((reach - walk->start) * (1 + 0x1p-20), 0x1p100);
-    uint32_t hits = index->kernels->ray(node, &walk->on_grid, 0, far, out_from);
-    for (uint32_t m = hits; m != 0; m &= m - 1) {
-        const int child = __builtin_ctz(m);
-        out_from[child] = float_down((double)out_from[child] * (1 - 0x1p-20) + walk->start);
-    }
-    return hits;
 }
 
 static uint32_t ray_nonuniform(void *how, const struct obb_index *index,
@@ -234,9 +238,13 @@ static uint32_t ray_nonuniform(void *how, const struct obb_index *index,
  * of its half extents away from the centre, so the rounding of the packed axes moves it by less
  * than 16 * 2^-24 S along an axis; the slack is 176 * 2^-24 S. The share of the coordinates in the
  * slack, and `drift`, are 32 times what the cast and this function lose. Returns false if nothing
- * is left. */
-static bool clip_to_box(const struct ray_walk *walk, const struct obb_packed *box, double reach,
-                        float *from)
+ * is left.
+ *
+ * *from    where the ray enters the grown box, rounded down.
+ * *surely  a distance at which it has entered the box for certain, coming from outside: where it
+ *          enters the box shrunk by its slack. HUGE_VAL if it may miss it, or start in it. */
+static bool clip_to_box(const struct ray_walk *walk, const struct obb_packed *box, double *from,
+                        double *surely)
 {
     const obb_vec3 u = {(double)box->u[0], (double)box->u[1], (double)box->u[2]};
     const obb_vec3 v = {(double)box->v[0], (double)box->v[1], (double)box->v[2]};
@@ -246,50 +254,113 @@ static bool clip_to_box(const struct ray_walk *walk, const struct obb_packed *bo
                              (double)box->hi[2] + (double)box->lo[2]};
     const obb_vec3 offset = obb_sub(walk->ray->origin, centre);
     const double slack = (double)box->slack + walk->drift;
-    double near = 0, far = reach;
+    double near = 0, far = walk->proven, inner_near = 0, inner_far = HUGE_VAL;
     for (int k = 0; k < 3; k++) {
         const double place = obb_dot(axes[k], offset);
         const double speed = obb_dot(axes[k], walk->ray->direction);
-        const double half = (double)box->half[k] + slack;
+        const double half = (double)box->half[k] + slack, inner = (double)box->half[k] - slack;
         if (fabs(speed) < 1e-100) {
             if (fabs(place) > half)
                 return false;
+            inner_far = fabs(place) > inner ? -1 : inner_far;
             continue;
         }
-        const double one = (-half - place) / speed, other = (half - place) / speed;
-        const double enter = one < other ? one : other, leave = one < other ? other : one;
+        const double inverse = 1 / speed, middle = -place * inverse, steep = fabs(inverse);
+        const double enter = middle - half * steep, leave = middle + half * steep;
+        const double inner_enter = middle - inner * steep, inner_leave = middle + inner * steep;
         near = enter > near ? enter : near;
         far = leave < far ? leave : far;
+        inner_near = inner_enter > inner_near ? inner_enter : inner_near;
+        inner_far = inner_leave < inner_far ? inner_leave : inner_far;
     }
-    const float begins = float_down(near);
-    *from = begins > *from ? begins : *from;
+    *from = near * (1 - 0x1p-40);
+    *surely = near > 0 && inner_near <= inner_far ? inner_near * (1 + 0x1p-40) : HUGE_VAL;
     return near <= far;
 }
 
-static uint32_t ray_boxes(void *how, const struct obb_packed *boxes, uint32_t some, double reach,
-                          float from[static OBB_NODE])
+/* Visits the boxes that wait, the nearest first. */
+static void visit_waiting(struct ray_walk *walk)
 {
-    uint32_t met = 0;
-    for (uint32_t m = some; m != 0; m &= m - 1)
-        __builtin_prefetch(&boxes[__builtin_ctz(m)]);
-    for (uint32_t m = some; m != 0; m &= m - 1) {
-        const uint32_t i = (uint32_t)__builtin_ctz(m);
-        met |= (uint32_t)clip_to_box(how, &boxes[i], reach, &from[i]) << i;
+    while (walk->waiting > 0 && walk->reach >= 0) {
+        size_t least = 0;
+        for (size_t i = 1; i < walk->waiting; i++)
+            least = walk->candidates[i].from < walk->candidates[least].from ? i : least;
+        const struct candidate next = walk->candidates[least];
+        if (next.from > walk->reach)
+            break;
+        walk->candidates[least] = walk->candidates[--walk->waiting];
+        walk->reach = walk->visit(walk->context, walk->index->versions[next.entry], walk->reach);
     }
-    return met;
+    walk->waiting = 0;
+    walk->proven = walk->reach;
 }
 
-double obb_index_ray(const struct obb_index *index, const obb_ray *ray, obb_vec3 grow,
+/* Visits the boxes of a leaf that are met, given as bits, or lets them wait. from: where the ray
+ * enters the bounds of each, from `start` on. Returns the distance to which the walk goes on. */
+static double ray_leaf(void *how, uint32_t leaf, uint32_t met, const float from[static OBB_NODE])
+{
+    struct ray_walk *walk = how;
+    const struct obb_index *index = walk->index;
+    const size_t first = (size_t)leaf * OBB_NODE;
+    const bool packed =
+        !index->moving && walk->grow.x == 0 && walk->grow.y == 0 && walk->grow.z == 0;
+    __builtin_prefetch(&index->versions[first]);
+    __builtin_prefetch(&index->versions[first + OBB_NODE / 2]);
+    for (uint32_t m = packed ? met : 0; m != 0; m &= m - 1)
+        __builtin_prefetch(&index->boxes[first + (uint32_t)__builtin_ctz(m)]);
+    for (; met != 0; met &= met - 1) {
+        const uint32_t child = (uint32_t)__builtin_ctz(met);
+        struct candidate candidate = {.from = (double)from[child] * (1 - 0x1p-20) + walk->start,
+                                      .entry = (uint32_t)first + child};
+        double surely = HUGE_VAL;
+        if (packed && !clip_to_box(walk, &index->boxes[first + child], &candidate.from, &surely))
+            continue;
+        __builtin_prefetch(&index->versions[first + child]->box);
+        __builtin_prefetch(&index->versions[first + child]->box.rotation.w);
+        walk->candidates[walk->waiting++] = candidate;
+        if (walk->closest && surely < walk->proven)
+            walk->proven = surely;
+    }
+    if (!walk->closest || walk->waiting >= CANDIDATES)
+        visit_waiting(walk);
+    return walk->proven;
+}
+
+static void walk_uniform(struct ray_walk *walk)
+{
+    const struct obb_index *index = walk->index;
+    float from[OBB_NODE];
+    uint32_t leaf, met;
+    while (walk->proven >= 0) {
+        const double far = (walk->proven - walk->start) * (1 + 0x1p-18) + 0x1p-100;
+        walk->on_grid.far = (float)(far < 0x1p100 ? far : 0x1p100);
+        met = index->kernels->ray(&index->tree, &walk->on_grid, &leaf, from);
+        if (met == 0)
+            return;
+        (void)ray_leaf(walk, leaf, met, from);
+    }
+}
+
+double obb_index_ray(const struct obb_index *index, const obb_ray *ray, obb_vec3 grow, bool closest,
                      void *context, obb_index_reach *visit)
 {
     const obb_vec3 o = ray->origin;
-    struct ray_walk walk = {
-        .ray = ray, .grow = grow, .drift = (fabs(o.x) + fabs(o.y) + fabs(o.z)) * 0x1p-44};
-    const bool grows = grow.x != 0 || grow.y != 0 || grow.z != 0;
-    test_boxes *const test_leaf = grows || index->moving ? NULL : ray_boxes;
-    if (index->nonuniform != NULL)
-        return walk_near(index, &walk, ray_nonuniform, test_leaf, ray->max_distance, context,
-                         visit);
+    struct ray_walk walk;
+    walk.index = index;
+    walk.ray = ray;
+    walk.grow = grow;
+    walk.drift = (fabs(o.x) + fabs(o.y) + fabs(o.z)) * 0x1p-44;
+    walk.reach = walk.proven = ray->max_distance;
+    walk.closest = closest;
+    walk.context = context;
+    walk.visit = visit;
+    walk.waiting = 0;
+    walk.start = 0;
+    if (index->nonuniform != NULL) {
+        (void)walk_near(index, &walk, ray_nonuniform, ray_leaf, ray->max_distance, NULL, NULL);
+        visit_waiting(&walk);
+        return walk.reach;
+    }
 
     /* Codes have few digits, so on_grid begins where the ray enters the grid. */
     const struct obb_grid *grid = &index->grid;
@@ -302,6 +373,7 @@ double obb_index_ray(const struct obb_index *index, const obb_ray *ray, obb_vec3
     if (!clip(ray, &whole, &near, &far))
         return ray->max_distance;
     walk.start = near;
+    walk.on_grid.level = -1;
     for (int k = 0; k < 3; k++) {
         const double from = obb_component(ray->origin, k), way = obb_component(ray->direction, k);
         const double scale = grid->scale[k];
@@ -312,11 +384,13 @@ double obb_index_ray(const struct obb_index *index, const obb_ray *ray, obb_vec3
          * the box is large. The cast that follows loses less than 2^-44 of the coordinates. */
         const double slack = 0.125 + (wide + fabs(place)) * 0x1p-20 +
                              (fabs(from) + fabs(grid->origin[k])) * scale * 0x1p-44;
-        walk.on_grid.origin[k] = (float)place;
-        walk.on_grid.inverse[k] = (float)inverse;
-        walk.on_grid.grow[k] = (float)(wide + slack);
+        walk.on_grid.ray.low[k] = (float)(place + wide + slack);
+        walk.on_grid.ray.high[k] = (float)(place - wide - slack);
+        walk.on_grid.ray.inverse[k] = (float)inverse;
     }
-    return walk_near(index, &walk, ray_uniform, test_leaf, ray->max_distance, context, visit);
+    walk_uniform(&walk);
+    visit_waiting(&walk);
+    return walk.reach;
 }
 
 struct nearest_walk {

@@ -106,10 +106,14 @@ typedef double obb_index_reach(void *context, const struct obb_version *version,
                                double max_distance);
 
 /* Visits the versions whose bounds, grown by `grow`, the ray meets, except versions that it misses
- * for certain if `grow` is zero. Near ones come first as far as the tree can tell. `grow` is half
- * the extents of the bounds of a moving box, or zero for a ray. Returns the last greatest distance,
- * or ray->max_distance if no version was visited. */
-double obb_index_ray(const struct obb_index *index, const obb_ray *ray, obb_vec3 grow,
+ * for certain if `grow` is zero. Near ones come first as far as the tree can tell.
+ *
+ * grow     half the extents of the bounds of a moving box, or zero for a ray.
+ * closest  only with `grow` zero: `visit` returns at most the distance at which the ray enters the
+ *          version (obb_ray_cast), if it starts outside. Then versions behind one that the ray
+ *          enters for certain are not visited, and no pose is waited for during the walk.
+ * returns  the last greatest distance, or ray->max_distance if no version was visited. */
+double obb_index_ray(const struct obb_index *index, const obb_ray *ray, obb_vec3 grow, bool closest,
                      void *context, obb_index_reach *visit);
 
 /* Visits the versions whose bounds are within max_distance of `bounds` (a point: min = max). Near

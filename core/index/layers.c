@@ -413,7 +413,7 @@ bool obb_layers_overlap(const struct obb_layers *layers, uint64_t revision, cons
 }
 
 double obb_layers_ray(const struct obb_layers *layers, uint64_t revision, const obb_ray *ray,
-                      obb_vec3 grow, void *context, obb_index_reach *visit)
+                      obb_vec3 grow, bool closest, void *context, obb_index_reach *visit)
 {
     obb_ray rest = *ray;
     for (size_t i = 0; i < layers->level_count && rest.max_distance >= 0; i++) {
@@ -421,8 +421,8 @@ double obb_layers_ray(const struct obb_layers *layers, uint64_t revision, const 
             .level = &layers->levels[i], .revision = revision, .context = context, .reach = visit};
         rest.max_distance =
             obb_layers_whole(layers, i, revision)
-                ? obb_index_ray(filter.level->index, &rest, grow, context, visit)
-                : obb_index_ray(filter.level->index, &rest, grow, &filter, reach_alive);
+                ? obb_index_ray(filter.level->index, &rest, grow, closest, context, visit)
+                : obb_index_ray(filter.level->index, &rest, grow, false, &filter, reach_alive);
     }
     return rest.max_distance;
 }

@@ -101,7 +101,7 @@ bool obb_layers_query(const struct obb_layers *layers, uint64_t revision, const 
 bool obb_layers_overlap(const struct obb_layers *layers, uint64_t revision, const obb_solid *box,
                         double margin, void *context, obb_index_visit *visit);
 double obb_layers_ray(const struct obb_layers *layers, uint64_t revision, const obb_ray *ray,
-                      obb_vec3 grow, void *context, obb_index_reach *visit);
+                      obb_vec3 grow, bool closest, void *context, obb_index_reach *visit);
 double obb_layers_nearest(const struct obb_layers *layers, uint64_t revision,
                           const obb_bounds *bounds, double max_distance, void *context,
                           obb_index_reach *visit);

@@ -150,11 +150,23 @@ struct obb_walk {
     int level;
 };
 
-/* A ray on a uniform grid: its point at distance t is origin + t * direction in codes, t in scene
- * units. */
+/* A ray on a uniform grid: it passes a lower bound at distance (bound - low) * inverse and an upper
+ * bound at (bound - high) * inverse. Bounds are codes, distances are scene units. */
 struct obb_grid_ray {
-    float origin[3], inverse[3]; /* 1 / direction, at most 1e30 in size */
-    float grow[3];               /* bounds grow by so many codes */
+    float low[3], high[3]; /* the origin, plus and minus the growth of bounds, in codes */
+    float inverse[3];      /* 1 / direction, at most 1e30 in size */
+};
+
+/* A walk along a ray, to the leaves that it meets. A child waits under a key that orders the
+ * children of a node as the ray meets them: the bits of the distance at which the ray enters it,
+ * rounded down to 28 bits, and its number. */
+struct obb_ray_walk {
+    struct obb_grid_ray ray;
+    float far;                 /* where the ray ends; may be lowered between two calls */
+    int level;                 /* of the node whose children come next; -1: before the root */
+    uint32_t node[OBB_LEVELS]; /* the path from the root */
+    int32_t last[OBB_LEVELS];  /* the key of the child on the path */
+    _Alignas(64) int32_t keys[OBB_LEVELS][OBB_NODE]; /* INT32_MAX: not met */
 };
 
 /* The target of a search by distance on a uniform grid. */
@@ -231,10 +243,11 @@ struct obb_kernels {
     bool (*join)(const struct obb_side *a, const struct obb_side *b, uint32_t g,
                  const struct obb_limits *limits, void *context, obb_emit *emit);
 
-    /* Returns the children whose bounds the ray meets between near and far, as bits, and where it
-     * enters each, rounded down. */
-    uint32_t (*ray)(const struct obb_node *node, const struct obb_grid_ray *ray, float near,
-                    float far, float out_enter[static OBB_NODE]);
+    /* Continues a walk to the next leaf of which the ray meets a box before it ends. Returns the
+     * boxes whose bounds it meets, as bits, and where it enters each, within 2^-20 of the distance;
+     * 0 ends the walk. Depth first, and the nearest child of a node first. */
+    uint32_t (*ray)(const struct obb_tree *tree, struct obb_ray_walk *walk, uint32_t *out_leaf,
+                    float out_enter[static OBB_NODE]);
 
     /* Returns the children within `far` of the target, as bits, and the distance of each, rounded
      * down. */

@@ -143,6 +143,31 @@ INLINE uint32_t test_children(const struct obb_node *node, const uint32_t axes[3
     return (uint32_t)_mm256_movemask_ps(a) | (uint32_t)_mm256_movemask_ps(b) << 8;
 }
 
+INLINE void store_keys(int32_t *out, vf enter, uint32_t mask, int first)
+{
+    const __m256i bits = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    const __m256i missed = _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)mask), bits),
+                                              _mm256_setzero_si256());
+    const __m256i high =
+        _mm256_and_si256(_mm256_castps_si256(enter), _mm256_set1_epi32(0x7ffffff0));
+    const __m256i key = _mm256_or_si256(high, _mm256_add_epi32(lanes, _mm256_set1_epi32(first)));
+    store_words(out, _mm256_blendv_epi8(key, _mm256_set1_epi32(INT32_MAX), missed));
+}
+
+INLINE int32_t least_key_after(const int32_t keys[16], int32_t last)
+{
+    const __m256i none = _mm256_set1_epi32(INT32_MAX), bar = _mm256_set1_epi32(last);
+    const __m256i one = load_words(keys), other = load_words(keys + 8);
+    const __m256i a =
+        _mm256_min_epi32(_mm256_blendv_epi8(none, one, _mm256_cmpgt_epi32(one, bar)),
+                         _mm256_blendv_epi8(none, other, _mm256_cmpgt_epi32(other, bar)));
+    __m128i b = _mm_min_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
+    b = _mm_min_epi32(b, _mm_shuffle_epi32(b, 0x4e));
+    b = _mm_min_epi32(b, _mm_shuffle_epi32(b, 0xb1));
+    return _mm_cvtsi128_si32(b);
+}
+
 INLINE uint32_t least_halves(const uint32_t words[16])
 {
     const __m256i a = _mm256_min_epu16(load_words(words), load_words(words + 8));

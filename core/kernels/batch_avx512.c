@@ -151,6 +151,29 @@ INLINE uint32_t test_children(const struct obb_node *node, const uint32_t axes[3
     return _mm512_testn_epi32_mask(above, above);
 }
 
+INLINE void store_keys(int32_t *out, vf enter, uint32_t mask, int first)
+{
+    (void)first; /* 0 */
+    const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    const __m512i high =
+        _mm512_and_si512(_mm512_castps_si512(enter), _mm512_set1_epi32(0x7ffffff0));
+    _mm512_store_si512(
+        out, _mm512_mask_or_epi32(_mm512_set1_epi32(INT32_MAX), (__mmask16)mask, high, lanes));
+}
+
+INLINE int32_t least_key_after(const int32_t keys[16], int32_t last)
+{
+    const __m512i all = _mm512_load_si512(keys);
+    const __mmask16 after = _mm512_cmpgt_epi32_mask(all, _mm512_set1_epi32(last));
+    const __m512i left = _mm512_mask_mov_epi32(_mm512_set1_epi32(INT32_MAX), after, all);
+    const __m256i a =
+        _mm256_min_epi32(_mm512_castsi512_si256(left), _mm512_extracti64x4_epi64(left, 1));
+    __m128i b = _mm_min_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
+    b = _mm_min_epi32(b, _mm_shuffle_epi32(b, 0x4e));
+    b = _mm_min_epi32(b, _mm_shuffle_epi32(b, 0xb1));
+    return _mm_cvtsi128_si32(b);
+}
+
 INLINE uint32_t least_halves(const uint32_t words[16])
 {
     const __m512i all = _mm512_load_si512(words);

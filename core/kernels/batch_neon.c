@@ -132,6 +132,27 @@ INLINE uint32_t test_children(const struct obb_node *node, const uint32_t axes[3
     return vaddvq_u32(all);
 }
 
+INLINE void store_keys(int32_t *out, vf enter, uint32_t mask, int first)
+{
+    const uint32x4_t bits = {1, 2, 4, 8}, lanes = {0, 1, 2, 3};
+    const uint32x4_t high = vandq_u32(vreinterpretq_u32_f32(enter), vdupq_n_u32(0x7ffffff0));
+    const uint32x4_t key = vorrq_u32(high, vaddq_u32(lanes, vdupq_n_u32((uint32_t)first)));
+    const uint32x4_t met = vtstq_u32(vdupq_n_u32(mask), bits);
+    vst1q_s32(out, vreinterpretq_s32_u32(vbslq_u32(met, key, vdupq_n_u32(INT32_MAX))));
+}
+
+INLINE int32_t least_key_after(const int32_t keys[16], int32_t last)
+{
+    const int32x4_t none = vdupq_n_s32(INT32_MAX), bar = vdupq_n_s32(last);
+    int32x4_t least = none;
+    UNROLL
+    for (int from = 0; from < OBB_NODE; from += 4) {
+        const int32x4_t some = vld1q_s32(keys + from);
+        least = vminq_s32(least, vbslq_s32(vcgtq_s32(some, bar), some, none));
+    }
+    return vminvq_s32(least);
+}
+
 INLINE uint32_t least_halves(const uint32_t words[16])
 {
     uint16x8_t least = vreinterpretq_u16_u32(vld1q_u32(words));

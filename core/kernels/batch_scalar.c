@@ -162,6 +162,22 @@ INLINE uint32_t test_children(const struct obb_node *node, const uint32_t axes[3
     return mask;
 }
 
+INLINE void store_keys(int32_t *out, vf enter, uint32_t mask, int first)
+{
+    const vi lanes = (vi){0, 1, 2, 3} + first, bits = {1, 2, 4, 8};
+    const vi met = (bits & (int32_t)mask) == bits;
+    const vi keys = (((vi)enter & 0x7ffffff0) | lanes | ~met) & INT32_MAX;
+    memcpy(out, &keys, sizeof keys);
+}
+
+INLINE int32_t least_key_after(const int32_t keys[16], int32_t last)
+{
+    int32_t least = INT32_MAX;
+    for (int i = 0; i < OBB_NODE; i++)
+        least = keys[i] > last && keys[i] < least ? keys[i] : least;
+    return least;
+}
+
 INLINE uint32_t least_halves(const uint32_t words[16])
 {
     uint32_t low = 0xffffu, high = 0xffffu;

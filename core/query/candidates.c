@@ -77,25 +77,27 @@ bool obb_candidates_overlap(const struct obb_view *view, const obb_solid *box, d
 }
 
 double obb_candidates_ray(const struct obb_view *view, const obb_ray *ray, obb_vec3 grow,
-                          void *context, obb_index_reach *visit)
+                          bool closest, void *context, obb_index_reach *visit)
 {
     const struct obb_view_overlay *overlay = view->overlay;
     if (overlay != NULL) {
         struct standing shown = {.view = view, .context = context, .reach = visit};
         obb_ray rest = *ray;
-        rest.max_distance = obb_candidates_ray(overlay->below, ray, grow, &shown, reach_shown);
+        rest.max_distance =
+            obb_candidates_ray(overlay->below, ray, grow, false, &shown, reach_shown);
         return rest.max_distance < 0.0
                    ? rest.max_distance
-                   : obb_candidates_ray(overlay->over, &rest, grow, context, visit);
+                   : obb_candidates_ray(overlay->over, &rest, grow, closest, context, visit);
     }
     const struct obb_index *moving = obb_motion_index(view);
     if (moving == NULL)
-        return obb_layers_ray(view->layers, view->revision, ray, grow, context, visit);
+        return obb_layers_ray(view->layers, view->revision, ray, grow, closest, context, visit);
     struct standing s = {.view = view, .context = context, .reach = visit};
     obb_ray rest = *ray;
-    rest.max_distance = obb_layers_ray(view->layers, view->revision, ray, grow, &s, reach_standing);
+    rest.max_distance =
+        obb_layers_ray(view->layers, view->revision, ray, grow, false, &s, reach_standing);
     return rest.max_distance < 0.0 ? rest.max_distance
-                                   : obb_index_ray(moving, &rest, grow, context, visit);
+                                   : obb_index_ray(moving, &rest, grow, false, context, visit);
 }
 
 double obb_candidates_nearest(const struct obb_view *view, const obb_bounds *bounds,

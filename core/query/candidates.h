@@ -14,7 +14,7 @@ bool obb_candidates_query(const struct obb_view *view, const obb_bounds *bounds,
 bool obb_candidates_overlap(const struct obb_view *view, const obb_solid *box, double margin,
                             void *context, obb_index_visit *visit);
 double obb_candidates_ray(const struct obb_view *view, const obb_ray *ray, obb_vec3 grow,
-                          void *context, obb_index_reach *visit);
+                          bool closest, void *context, obb_index_reach *visit);
 double obb_candidates_nearest(const struct obb_view *view, const obb_bounds *bounds,
                               double max_distance, void *context, obb_index_reach *visit);
 

@@ -210,7 +210,9 @@ void obb_answer_ray(struct obb_task *task, size_t item, obb_answer *answer)
                         .meet = meet_ray,
                         .ray = &task->query->items.rays[item],
                         .one = wants_one(task->query->mode)};
-    obb_candidates_ray(task->view, cast.ray, (obb_vec3){0.0, 0.0, 0.0}, &cast, reach_visit);
+    const bool closest = cast.one && task->filter->open; /* each box that is entered is a hit */
+    obb_candidates_ray(task->view, cast.ray, (obb_vec3){0.0, 0.0, 0.0}, closest, &cast,
+                       reach_visit);
     answer_cast(&cast, answer);
 }
 
@@ -238,7 +240,7 @@ void obb_answer_sweep(struct obb_task *task, size_t item, obb_answer *answer)
                                            sweep->motion.y / cast.length,
                                            sweep->motion.z / cast.length},
                              .max_distance = cast.length * REACH_SLACK};
-        obb_candidates_ray(task->view, &way, grow, &cast, reach_visit);
+        obb_candidates_ray(task->view, &way, grow, false, &cast, reach_visit);
     } else {
         obb_candidates_overlap(task->view, &mover.solid, 0.0, &cast, overlap_visit);
     }

@@ -459,7 +459,7 @@ double ours_rays(const struct ours_world *world, size_t count, uint64_t *hash, s
     const double begun = report_clock(1);
     for (size_t i = 0; i < count; i++) {
         struct ray ray = {.rest = rays[i]};
-        (void)obb_layers_ray(world->layers, world->revision, &rays[i], (obb_vec3){0}, &ray,
+        (void)obb_layers_ray(world->layers, world->revision, &rays[i], (obb_vec3){0}, true, &ray,
                              visit_ray);
         *hash = report_mix_double(report_mix(*hash, ray.id), ray.rest.max_distance);
         *out_hits += ray.id != 0;

@@ -381,7 +381,7 @@ START_TEST(rays_visit_all_that_they_hit_and_moving_boxes_all_whose_bounds_they_m
                                          .max_distance = q % 3 == 0 ? HUGE_VAL : length};
                     const obb_vec3 grow = q % 2 == 0 ? (obb_vec3){0} : (obb_vec3){0.5, 0.25, 0};
                     struct seen seen = seen_of(&scene);
-                    ck_assert(obb_index_ray(index, &ray, grow, &seen, see_reach) ==
+                    ck_assert(obb_index_ray(index, &ray, grow, false, &seen, see_reach) ==
                               ray.max_distance);
                     for (size_t i = 0; i < scene.count; i++) {
                         const obb_bounds grown = {obb_sub(scene.bounds[i].min, grow),
@@ -408,6 +408,93 @@ START_TEST(rays_visit_all_that_they_hit_and_moving_boxes_all_whose_bounds_they_m
     ck_assert_uint_lt(visits, met + met / 4);
     ck_assert_uint_gt(hits, asked);
     ck_assert_uint_lt(hit_visits, hits + hits / 50);
+}
+END_TEST
+
+/* The closest hit of a ray so far, as a query keeps it. */
+struct closest {
+    const struct scene *scene;
+    const obb_ray *ray;
+    obb_inside inside;
+    double distance;
+    uint64_t id; /* 0: none */
+    size_t visits;
+};
+
+static double see_closest(void *context, const struct obb_version *version, double max_distance)
+{
+    struct closest *closest = context;
+    const obb_solid *solid = &closest->scene->solids[version->id - 1];
+    obb_ray_hit hit;
+    closest->visits++;
+    if (!obb_ray_cast(closest->ray, solid, closest->inside, &hit))
+        return max_distance;
+    if (closest->id == 0 || hit.distance < closest->distance ||
+        (!(hit.distance > closest->distance) && version->id < closest->id)) {
+        closest->distance = hit.distance;
+        closest->id = version->id;
+    }
+    return fmin(max_distance, closest->distance);
+}
+
+START_TEST(the_closest_hit_of_a_ray_is_found_with_few_visits)
+{
+    const struct obb_kernels *kernels[OBB_KERNEL_COUNT];
+    const size_t kernel_count = kernels_here(kernels);
+    test_rng rng = {.s = 20261124};
+    size_t asked = 0, met = 0, hits = 0, visits = 0, outside = 0;
+    for (boxes_kind kind = 0; kind < BOXES_KINDS; kind++)
+        for (int dimensions = 2; dimensions <= 3; dimensions++)
+            for (size_t s = 1; s < SIZES; s++) {
+                struct scene scene = scene_of(kind, sizes[s], dimensions, 20261120 + s);
+                struct obb_index *index = index_of(&scene, kernels[s % kernel_count]);
+                for (size_t q = 0; q < test_effort(30); q++, asked++) {
+                    /* From a corner of some bounds, a centre, or a point of a surface, to a
+                     * centre. */
+                    const size_t a = test_below(&rng, scene.count),
+                                 b = test_below(&rng, scene.count);
+                    const obb_solid *solid = &scene.solids[a];
+                    obb_vec3 from = scene.bounds[a].max;
+                    if (q % 3 == 1)
+                        from = solid->center;
+                    else if (q % 3 == 2)
+                        from = obb_add(solid->center,
+                                       obb_scale(solid->axis[0], solid->half_extents.x));
+                    obb_vec3 way = obb_sub(scene.solids[b].center, from);
+                    if (q % 7 == 0 || !(obb_length(way) > 0))
+                        way = (obb_vec3){q % 2 == 0, q % 2 != 0, 0};
+                    obb_ray ray;
+                    if (dimensions == 2)
+                        from.z = way.z = 0;
+                    ck_assert_int_eq(
+                        obb_ray_make(from, way, q % 5 == 0 ? obb_length(way) : HUGE_VAL, &ray),
+                        OBB_OK);
+                    struct closest best = {
+                        .scene = &scene, .ray = &ray, .inside = (obb_inside)(q % 4 % 3)};
+                    (void)obb_index_ray(index, &ray, (obb_vec3){0}, true, &best, see_closest);
+                    struct closest truth = best;
+                    truth.id = truth.visits = 0;
+                    for (size_t i = 0; i < scene.count; i++) {
+                        const uint64_t before = truth.id;
+                        (void)see_closest(&truth, scene.versions[i], HUGE_VAL);
+                        obb_ray_hit hit;
+                        hits += obb_ray_cast(&ray, &scene.solids[i], best.inside, &hit);
+                        outside += truth.id != before && truth.distance > 0;
+                    }
+                    ck_assert_msg(best.id == truth.id, "%s %d %zu: %ju at %g, truth %ju at %g",
+                                  boxes_name(kind), dimensions, sizes[s], (uintmax_t)best.id,
+                                  best.distance, (uintmax_t)truth.id, truth.distance);
+                    met += best.id != 0;
+                    visits += best.visits;
+                }
+                obb_index_unref(index);
+                scene_free(&scene);
+            }
+    (void)printf("closest: %zu asked, %zu met, %zu hits, %zu visits, %zu from outside\n", asked,
+                 met, hits, visits, outside);
+    ck_assert_uint_gt(met, asked / 2);
+    ck_assert_uint_gt(outside, met / 2);
+    ck_assert_uint_lt(visits, hits / 2);
 }
 END_TEST
 
@@ -569,6 +656,7 @@ int main(void)
     tcase_add_test(tc, a_walk_ends_when_it_is_told);
     tcase_add_test(tc, overlap_visits_all_that_do_and_is_sure_of_none_that_does_not);
     tcase_add_test(tc, rays_visit_all_that_they_hit_and_moving_boxes_all_whose_bounds_they_meet);
+    tcase_add_test(tc, the_closest_hit_of_a_ray_is_found_with_few_visits);
     tcase_add_test(tc, nearest_finds_the_nearest_bounds_and_visits_few_others);
     tcase_add_test(tc, bounds_of_a_motion_hold_the_box_on_its_whole_way);
     tcase_add_test(tc, building_stops_when_cancelled_and_survives_each_failing_allocation);

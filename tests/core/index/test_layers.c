@@ -41,7 +41,7 @@ static void check_queries(const struct obb_layers *layers, const struct boxes_wo
         else if (what == 1 && asked != NULL)
             obb_layers_overlap(layers, revision, asked, 0, times, count_visit);
         else if (what == 2)
-            obb_layers_ray(layers, revision, &ray, (obb_vec3){1000, 1000, 1000}, times,
+            obb_layers_ray(layers, revision, &ray, (obb_vec3){1000, 1000, 1000}, false, times,
                            count_reach);
         else
             obb_layers_nearest(layers, revision, &everywhere, HUGE_VAL, times, count_reach);

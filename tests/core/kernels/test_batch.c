@@ -447,37 +447,163 @@ START_TEST(nodes_are_tested_and_merged_alike)
 }
 END_TEST
 
-START_TEST(rays_and_places_see_the_same_children_at_the_same_distance)
+START_TEST(places_see_the_same_children_at_the_same_distance)
 {
     test_rng rng = {.s = 12};
     size_t seen = 0, asked = 0;
     for (size_t i = 0; i < test_effort(20000); i++, asked++) {
         const struct obb_node node = random_node(&rng, test_below(&rng, OBB_NODE + 1));
-        struct obb_grid_ray ray;
         struct obb_grid_target target;
         for (int k = 0; k < 3; k++) {
-            const double way = test_below(&rng, 4) == 0 ? 0 : test_uniform(&rng, -1, 1);
-            ray.origin[k] = (float)test_uniform(&rng, -10000, 75000);
-            ray.inverse[k] = way == 0 ? 1e30F : (float)(1 / way);
-            ray.grow[k] = (float)test_below(&rng, 3);
             target.low[k] = (float)test_uniform(&rng, -10000, 70000);
             target.high[k] = target.low[k] + (float)test_below(&rng, 5000);
             target.unit[k] = (float)test_uniform(&rng, 0.001, 2);
         }
         const float far = test_below(&rng, 2) == 0 ? 1e30F : (float)test_uniform(&rng, 0, 90000);
-        float out[2][OBB_NODE], near[2][OBB_NODE];
-        const uint32_t hits = obb_kernels_scalar.ray(&node, &ray, 0, far, out[0]);
+        float near[2][OBB_NODE];
         const uint32_t close = obb_kernels_scalar.nearest(&node, &target, far, near[0]);
-        seen += (size_t)__builtin_popcount(hits) + (size_t)__builtin_popcount(close);
+        seen += (size_t)__builtin_popcount(close);
         for (size_t k = 0; k < other_count; k++) {
-            ck_assert_uint_eq(others[k]->ray(&node, &ray, 0, far, out[1]), hits);
             ck_assert_uint_eq(others[k]->nearest(&node, &target, far, near[1]), close);
-            ck_assert_mem_eq(out[0], out[1], sizeof out[0]);
             ck_assert_mem_eq(near[0], near[1], sizeof near[0]);
         }
     }
-    (void)printf("rays and targets: %zu asked, %zu children seen\n", asked, seen);
+    (void)printf("targets: %zu asked, %zu children seen\n", asked, seen);
     ck_assert_uint_gt(seen, asked);
+}
+END_TEST
+
+/* Leaves of small bounds, each about a place of its own, and the tree above them. */
+enum { LEAVES = 400, TREE_NODES = 2 * LEAVES };
+static void random_tree(test_rng *rng, size_t count, struct obb_node *nodes, struct obb_tree *out)
+{
+    ck_assert_uint_le(obb_tree_shape(count, out), TREE_NODES);
+    obb_tree_place(out, nodes);
+    for (size_t i = 0; i < out->nodes[0] * (size_t)OBB_NODE; i++) {
+        struct obb_node *leaf = &nodes[i / OBB_NODE];
+        for (int k = 0; k < 3; k++) {
+            const uint32_t place =
+                i % OBB_NODE == 0 ? (uint32_t)test_below(rng, OBB_CODE_MOST - 6000) : 0;
+            const uint32_t first = leaf->axis[k][0] & 0xffffu;
+            const uint32_t lower =
+                place + (i % OBB_NODE == 0 ? 0 : first) + (uint32_t)test_below(rng, 4);
+            leaf->axis[k][i % OBB_NODE] =
+                i < count ? obb_code_word(lower, lower + (uint32_t)test_below(rng, 5000))
+                          : OBB_CODE_NONE;
+        }
+    }
+    for (int level = 1; level <= out->top; level++)
+        obb_tree_merge(out, &obb_kernels_scalar, nodes, level, 0, out->nodes[level]);
+}
+
+/* Where a ray enters and leaves a box of a leaf, in doubles. */
+static void cross_box(const struct obb_grid_ray *ray, const struct obb_node *leaf, uint32_t child,
+                      double *enter, double *leave)
+{
+    *enter = 0;
+    for (int k = 0; k < 3; k++) {
+        const uint32_t word = leaf->axis[k][child];
+        const double low = word & 0xffffu, high = OBB_CODE_MOST + 1 - (word >> 16);
+        const double one = (low - (double)ray->low[k]) * (double)ray->inverse[k];
+        const double other = (high - (double)ray->high[k]) * (double)ray->inverse[k];
+        *enter = fmax(*enter, fmin(one, other));
+        *leave = fmin(*leave, fmax(one, other));
+    }
+}
+
+struct walked {
+    size_t count;
+    uint32_t leaf[LEAVES], boxes[LEAVES];
+    float enter[LEAVES][OBB_NODE];
+};
+
+/* Walks along a ray that ends at `later` after its first leaf. */
+static void walk_along(const struct obb_kernels *kernels, const struct obb_tree *tree,
+                       const struct obb_grid_ray *ray, float far, float later, struct walked *out)
+{
+    struct obb_ray_walk walk = {.ray = *ray, .far = far, .level = -1};
+    out->count = 0;
+    for (;;) {
+        uint32_t leaf;
+        float enter[OBB_NODE];
+        const uint32_t boxes = kernels->ray(tree, &walk, &leaf, enter);
+        if (boxes == 0)
+            return;
+        ck_assert_uint_lt(out->count, LEAVES);
+        out->leaf[out->count] = leaf;
+        out->boxes[out->count] = boxes;
+        for (uint32_t k = 0; k < OBB_NODE; k++)
+            out->enter[out->count][k] = boxes >> k & 1u ? enter[k] : 0;
+        out->count++;
+        walk.far = fminf(walk.far, later);
+    }
+}
+
+START_TEST(rays_meet_the_same_leaves_in_the_same_order_and_miss_none)
+{
+    static struct obb_node nodes[TREE_NODES];
+    static struct walked walked[2];
+    static uint32_t seen[LEAVES];
+    test_rng rng = {.s = 13};
+    size_t asked = 0, leaves = 0, boxes = 0, behind = 0;
+    for (size_t i = 0; i < test_effort(100); i++) {
+        const size_t count = 1 + test_below(&rng, i % 4 == 0 ? 40 : LEAVES * OBB_NODE);
+        struct obb_tree tree;
+        random_tree(&rng, count, nodes, &tree);
+        for (int r = 0; r < 20; r++, asked++) {
+            struct obb_grid_ray ray;
+            for (int k = 0; k < 3; k++) {
+                const double way = test_below(&rng, 4) == 0 ? 0 : test_uniform(&rng, -1, 1);
+                const float origin = (float)test_uniform(&rng, -10000, 75000);
+                const float grow = (float)test_below(&rng, r % 5 == 0 ? 90000 : 3);
+                ray.low[k] = origin + grow;
+                ray.high[k] = origin - grow;
+                ray.inverse[k] = way == 0 ? 1e30F : (float)(1 / way);
+            }
+            const float far = test_below(&rng, 2) == 0 ? 1e30F : (float)test_uniform(&rng, 0, 9e4);
+            const float later = test_below(&rng, 2) == 0 ? far : (float)test_uniform(&rng, -1, 3e4);
+            walk_along(&obb_kernels_scalar, &tree, &ray, far, later, &walked[0]);
+            for (size_t k = 0; k < other_count; k++) {
+                walk_along(others[k], &tree, &ray, far, later, &walked[1]);
+                ck_assert_uint_eq(walked[0].count, walked[1].count);
+                const size_t n = walked[0].count;
+                ck_assert_mem_eq(walked[0].leaf, walked[1].leaf, n * sizeof walked[0].leaf[0]);
+                ck_assert_mem_eq(walked[0].boxes, walked[1].boxes, n * sizeof walked[0].boxes[0]);
+                ck_assert_mem_eq(walked[0].enter, walked[1].enter, n * sizeof walked[0].enter[0]);
+            }
+            memset(seen, 0, sizeof seen);
+            for (size_t n = 0; n < walked[0].count; n++) {
+                ck_assert_uint_eq(seen[walked[0].leaf[n]], 0); /* once */
+                seen[walked[0].leaf[n]] = walked[0].boxes[n];
+            }
+            for (uint32_t box = 0; box < count; box++) {
+                const uint32_t leaf = box / OBB_NODE, child = box % OBB_NODE;
+                double enter, leave = (double)far;
+                cross_box(&ray, &nodes[leaf], child, &enter, &leave);
+                const bool met = (seen[leaf] >> child & 1u) != 0;
+                const bool near = enter * (1 + 1e-6) < fmin((double)far, (double)later);
+                if (near && enter * (1 + 1e-6) < leave)
+                    ck_assert(met);
+                if (enter > leave * (1 + 1e-6) || leave < 0)
+                    ck_assert(!met);
+                behind += !near && enter < leave && !met;
+                boxes += met;
+            }
+            leaves += walked[0].count;
+            for (size_t n = 0; n < walked[0].count; n++)
+                for (uint32_t k = 0; k < OBB_NODE; k++)
+                    if (walked[0].boxes[n] >> k & 1u) {
+                        double enter, leave = (double)far;
+                        cross_box(&ray, &nodes[walked[0].leaf[n]], k, &enter, &leave);
+                        ck_assert(fabs((double)walked[0].enter[n][k] - enter) <= enter * 0x1p-20);
+                    }
+        }
+    }
+    (void)printf("rays: %zu asked, %zu leaves, %zu boxes; %zu too far\n", asked, leaves, boxes,
+                 behind);
+    ck_assert_uint_gt(boxes, asked);
+    ck_assert_uint_gt(leaves, asked);
+    ck_assert_uint_gt(behind, asked);
 }
 END_TEST
 
@@ -493,7 +619,8 @@ int main(void)
     tcase_add_test(tcase, one_box_against_many_is_as_pair_by_pair);
     tcase_add_test(tcase, boxes_are_packed_and_coded_to_the_same_bits);
     tcase_add_test(tcase, nodes_are_tested_and_merged_alike);
-    tcase_add_test(tcase, rays_and_places_see_the_same_children_at_the_same_distance);
+    tcase_add_test(tcase, places_see_the_same_children_at_the_same_distance);
+    tcase_add_test(tcase, rays_meet_the_same_leaves_in_the_same_order_and_miss_none);
     suite_add_tcase(suite, tcase);
     return test_main(suite);
 }

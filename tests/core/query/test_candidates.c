@@ -68,7 +68,7 @@ START_TEST(every_box_in_reach_is_a_candidate_once)
         struct visits by[4] = {{{0}}};
         ck_assert(obb_candidates_query(view, &bounds, &by[0], note));
         ck_assert(obb_candidates_overlap(view, &solid, 0.0, &by[1], note));
-        obb_candidates_ray(view, &ray, (obb_vec3){0, 0, 0}, &by[2], note_reach);
+        obb_candidates_ray(view, &ray, (obb_vec3){0, 0, 0}, false, &by[2], note_reach);
         obb_candidates_nearest(view, &bounds, 0.0, &by[3], note_reach);
         for (const struct obb_version *v = obb_view_next(view, 0); v != NULL;
              v = obb_view_next(view, obb_view_id(v))) {
