@@ -1,171 +1,61 @@
 /* Several daemons over one log: --journal, with a server of NATS on loopback. */
-#include "tests/support/daemon.h"
+#include "tests/support/cluster.h"
 #include "tests/support/expect.h"
 #include "tests/support/follower.h"
-#include "tests/support/nats.h"
 #include "tests/support/test.h"
+#include "tests/support/writers.h"
 
 #include <jansson.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #define UNIT(x) "{\"center\":[" #x ",0,0],\"half_extents\":[1,1,1]}"
 #define S       "/v1/scenes/s"
 
-enum { NODES = 3 };
+enum { NODES = CLUSTER_NODES };
 
-static struct test_nats nats;
-static struct test_nats three[3];
-static struct node {
-    struct test_daemon obbd;
-    struct http_client *client;
-    bool runs;
-} nodes[NODES];
+static struct test_cluster cluster;
+static struct test_node *const nodes = cluster.nodes;
 
-static void wait_ms(long ms)
-{
-    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
-}
+static void start(size_t i) { cluster_start(&cluster, i); }
 
-static void start_only(size_t i)
-{
-    if (three[0].pid != 0) {
-        daemon_start(&nodes[i].obbd,
-                     (const char *[]){"--journal", three[0].url, "--journal", three[1].url,
-                                      "--journal", three[2].url, NULL});
-        nodes[i].client = http_open(nodes[i].obbd.url);
-        nodes[i].runs = true;
-        return;
-    }
-    daemon_start(&nodes[i].obbd,
-                 (const char *[]){"--journal", nats.url, "--journal-replicas", "1", NULL});
-    nodes[i].client = http_open(nodes[i].obbd.url);
-    nodes[i].runs = true;
-}
-
-/* Waits until a node answers a GET with this status. */
 static void wait_for(size_t i, const char *path, long status)
 {
-    struct http_answer answer = {0};
-    for (int n = 0; answer.status != status; n++) {
-        ck_assert_msg(n < 6000, "%s: %ld %s", path, answer.status, answer.body);
-        http_send(nodes[i].client, "GET", path, NULL, NULL, &answer);
-        if (answer.status != status)
-            wait_ms(5);
-    }
-    http_answer_fini(&answer);
+    cluster_wait(&cluster, i, path, status);
 }
 
-static void start(size_t i)
+static void wait_for_revision(size_t i, const char *scene, int64_t revision)
 {
-    start_only(i);
-    wait_for(i, "/readyz", 200);
+    cluster_wait_number(&cluster, i, scene, "revision", revision);
 }
 
-static void stop(size_t i)
+static void wait_for_boxes(size_t i, const char *scene, int64_t boxes)
 {
-    http_close(nodes[i].client);
-    ck_assert_int_eq(daemon_stop(&nodes[i].obbd), 0);
-    nodes[i].runs = false;
+    cluster_wait_number(&cluster, i, scene, "boxes", boxes);
 }
 
-static void kill_node(size_t i)
+static int64_t number_of(size_t i, const char *scene, const char *member)
 {
-    http_close(nodes[i].client);
-    ck_assert_int_eq(kill(nodes[i].obbd.pid, SIGKILL), 0);
-    ck_assert_int_eq(daemon_stop(&nodes[i].obbd), -1);
-    nodes[i].runs = false;
+    return cluster_number(&cluster, i, scene, member);
+}
+
+static double metric(size_t i, const char *name) { return cluster_metric(&cluster, i, name); }
+
+static void same_at_all(const char *scene)
+{
+    ck_assert_uint_eq(cluster_different(&cluster, scene), 0);
 }
 
 static void setup(void)
 {
-    nats_init(&nats);
-    nats_start(&nats);
+    cluster_init(&cluster, 1);
     start(0);
     start(1);
 }
 
-static void teardown(void)
-{
-    for (size_t i = 0; i < NODES; i++)
-        if (nodes[i].runs)
-            stop(i);
-    nats_fini(&nats);
-}
-
-/* Returns a number that the node says of the scene, or -1. */
-static json_int_t number_of(size_t i, const char *scene, const char *member)
-{
-    struct http_answer answer = {0};
-    http_send(nodes[i].client, "GET", test_text("/v1/scenes/%s", scene), NULL, NULL, &answer);
-    json_t *body = json_loads(answer.body, 0, NULL);
-    const json_int_t found =
-        answer.status == 200 ? json_integer_value(json_object_get(body, member)) : -1;
-    json_decref(body);
-    http_answer_fini(&answer);
-    return found;
-}
-
-/* Waits until the scene has this revision at the node. */
-static void wait_for_revision(size_t i, const char *scene, uint64_t revision)
-{
-    for (int n = 0; number_of(i, scene, "revision") < (json_int_t)revision; n++) {
-        ck_assert_int_lt(n, 3000);
-        wait_ms(5);
-    }
-    ck_assert_int_eq(number_of(i, scene, "revision"), (json_int_t)revision);
-}
-
-static void wait_for_boxes(size_t i, const char *scene, json_int_t boxes)
-{
-    for (int n = 0; number_of(i, scene, "boxes") != boxes; n++) {
-        ck_assert_int_lt(n, 3000);
-        wait_ms(5);
-    }
-}
-
-/* All that can be read of a scene: its states by their hashes, and its boxes; owned by the
- * caller. */
-static char *picture_of(size_t i, const char *scene)
-{
-    static const char *const looks[] = {"", "/export", "/log?from=oldest&follow=false"};
-    char *text = NULL;
-    size_t length = 0;
-    FILE *out = open_memstream(&text, &length);
-    ck_assert_ptr_nonnull(out);
-    for (size_t k = 0; k < sizeof looks / sizeof looks[0]; k++) {
-        struct http_answer answer = {0};
-        http_send(nodes[i].client, "GET", test_text("/v1/scenes/%s%s", scene, looks[k]), NULL, NULL,
-                  &answer);
-        const char *epoch = http_header(&answer, "Obbd-Epoch");
-        (void)fprintf(out, "%ld %s %s\n", answer.status, epoch != NULL ? epoch : "", answer.body);
-        http_answer_fini(&answer);
-    }
-    (void)fclose(out);
-    return text;
-}
-
-static void same_at_all(const char *scene)
-{
-    char *first = NULL;
-    for (size_t i = 0; i < NODES; i++) {
-        if (!nodes[i].runs)
-            continue;
-        char *here = picture_of(i, scene);
-        if (first != NULL)
-            ck_assert_str_eq(first, here);
-        else
-            first = here;
-        if (first != here)
-            free(here);
-    }
-    free(first);
-}
+static void teardown(void) { cluster_fini(&cluster); }
 
 /* ---- Two nodes ------------------------------------------------------------------------------- */
 
@@ -260,19 +150,6 @@ static void commit_boxes(size_t node, const char *scene, int first, int last, co
     char *body = many_boxes(first, last);
     expect(nodes[node].client, "POST", test_text("/v1/scenes/%s/commit", scene), body, 200, answer);
     free(body);
-}
-
-/* Returns the sum of a metric at a node. */
-static double metric(size_t i, const char *name)
-{
-    struct http_answer answer = {0};
-    http_send(nodes[i].client, "GET", "/metrics", NULL, NULL, &answer);
-    ck_assert_int_eq(answer.status, 200);
-    const char *at = strstr(answer.body, test_text("\n%s ", name));
-    ck_assert_msg(at != NULL, "%s", name);
-    const double value = strtod(at + 1 + strlen(name), NULL);
-    http_answer_fini(&answer);
-    return value;
 }
 
 /* A record that takes several messages of the log, and records whose effects lie beside it. */
@@ -378,7 +255,7 @@ START_TEST(copies_of_two_nodes_onto_one_scene_come_one_after_the_other)
     start(2);
     expect(nodes[2].client, "POST", "/v1/scenes/t/commit", "{\"put\":{\"z\":" UNIT(0) "}}", 200,
            NULL);
-    const json_int_t boxes = number_of(2, "t", "boxes");
+    const int64_t boxes = number_of(2, "t", "boxes");
     for (size_t i = 0; i < 2; i++)
         wait_for_boxes(i, "t", boxes);
     same_at_all("t");
@@ -393,8 +270,8 @@ START_TEST(without_the_servers_writes_are_refused_and_reads_go_on)
     struct http_answer answer = {0};
     expect(nodes[0].client, "POST", S "/commit", "{\"put\":{\"a\":" UNIT(0) "}}", 200,
            "{\"revision\":1}");
-    nats_end(&nats, SIGKILL);
-    start_only(2);
+    nats_end(cluster.servers, SIGKILL);
+    cluster_launch(&cluster, 2);
     expect(nodes[2].client, "GET", "/readyz", NULL, 503, NULL);
     http_send(nodes[2].client, "POST", S "/commit", NULL, "{\"time\":5}", &answer);
     ck_assert_int_eq(answer.status, 503);
@@ -407,17 +284,17 @@ START_TEST(without_the_servers_writes_are_refused_and_reads_go_on)
     ck_assert_ptr_nonnull(http_header(&answer, "Retry-After"));
     expect(nodes[0].client, "GET", S "/boxes/a", NULL, 200, "{\"id\":1}");
     http_answer_fini(&answer);
-    nats_start(&nats);
+    nats_start(cluster.servers);
     wait_for(2, "/readyz", 200);
     for (int n = 0; answer.status != 200; n++) {
         ck_assert_int_lt(n, 1000);
         http_send(nodes[0].client, "POST", S "/commit", NULL, "{\"put\":{\"c\":" UNIT(0) "}}",
                   &answer);
         if (answer.status != 200)
-            wait_ms(10);
+            cluster_rest(10);
     }
     json_t *body = json_loads(answer.body, 0, NULL);
-    const uint64_t revision = (uint64_t)json_integer_value(json_object_get(body, "revision"));
+    const int64_t revision = json_integer_value(json_object_get(body, "revision"));
     json_decref(body);
     http_answer_fini(&answer);
     wait_for_revision(1, "s", revision);
@@ -428,164 +305,70 @@ END_TEST
 
 /* ---- Many writers, and ends ------------------------------------------------------------------ */
 
-enum { WRITERS = 6, COMMITS = 120 };
+enum { WRITERS = 6, COMMITS = 120, ALL = WRITERS * COMMITS };
 
-/* One client. It writes each commit, with an id, until it is acknowledged: at another node if one
- * does not answer. Each commit puts a box of its own. */
-static struct writer {
-    pthread_t thread;
-    size_t number, at, repeated, refused, broken;
-} writers[WRITERS];
+#define LONG_HISTORY "{\"history\":{\"span\":60000,\"commits\":2000}}"
 
-static atomic_int ports[NODES]; /* 0: it does not run */
-static atomic_size_t acknowledged, allowed;
+static struct test_writers writers;
 
-static int dial_some(struct writer *w)
+/* At the first two nodes. */
+static void start_writers(void)
 {
-    for (;;) {
-        w->at = (w->at + 1) % 2;
-        const struct test_daemon at = {.port = atomic_load(&ports[w->at])};
-        const int fd = at.port != 0 ? daemon_dial(&at) : -1;
-        if (fd >= 0)
-            return fd;
-        wait_ms(5);
-    }
+    expect(nodes[0].client, "PUT", S, LONG_HISTORY, 201, NULL);
+    writers = (struct test_writers){
+        .cluster = &cluster, .nodes = 2, .scene = "s", .count = WRITERS, .commits = COMMITS};
+    writers_start(&writers);
 }
 
-static void *run_writer(void *context)
+/* Each commit made one state, and a repeated one none. */
+static void end_writers(void)
 {
-    struct writer *w = context;
-    char answer[4096], body[256], request[512];
-    int fd = dial_some(w);
-    for (size_t n = 0; n < COMMITS; n++) {
-        const int length =
-            snprintf(body, sizeof body,
-                     "{\"id\":\"%zu-%zu\",\"put\":{\"w%zu-%zu\":{\"center\":[%zu,0,0],"
-                     "\"half_extents\":[1,1,1]}}}",
-                     w->number, n, w->number, n, n);
-        (void)snprintf(request, sizeof request,
-                       "POST " S "/commit HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
-                       "application/json\r\nContent-Length: %d\r\n\r\n%s",
-                       length, body);
-        while (atomic_load(&acknowledged) >= atomic_load(&allowed))
-            wait_ms(1);
-        for (int status = 0; status != 200;) {
-            status = dial_exchange(fd, request, answer, sizeof answer);
-            ck_assert_msg(status == 200 || status == 503 || status == 0, "%s", answer);
-            w->refused += status == 503;
-            w->broken += status == 0;
-            w->repeated += status == 200 && strstr(answer, "\"repeated\":true") != NULL;
-            if (status == 503)
-                wait_ms(10);
-            if (status == 0) {
-                close(fd);
-                fd = dial_some(w);
-            }
-        }
-        atomic_fetch_add(&acknowledged, 1);
-    }
-    close(fd);
-    return NULL;
+    ck_assert_uint_eq(writers_join(&writers), 0);
+    start(2);
+    ck_assert_uint_eq(writers_different(&writers), 0);
+    printf("%d commits, %zu repeated, %zu refused, %zu without an answer\n", (int)ALL,
+           writers.repeated, writers.refused, writers.broken);
 }
 
 /* Writers stay within what is allowed, so that some commits are left for what comes next. */
-static void wait_for_acknowledged(size_t count, size_t then_allowed)
-{
-    atomic_store(&allowed, then_allowed);
-    for (int n = 0; atomic_load(&acknowledged) < count; n++) {
-        ck_assert_int_lt(n, 24000);
-        wait_ms(5);
-    }
-}
-
-static void publish_port(size_t i)
-{
-    atomic_store(&ports[i], nodes[i].runs ? nodes[i].obbd.port : 0);
-}
-
 START_TEST(nothing_is_lost_when_nodes_and_servers_end)
 {
-    enum { ALL = WRITERS * COMMITS };
-    size_t repeated = 0, refused = 0, broken = 0;
-    expect(nodes[0].client, "PUT", S, "{\"history\":{\"span\":60000,\"commits\":2000}}", 201, NULL);
-    publish_port(0);
-    publish_port(1);
-    for (size_t i = 0; i < WRITERS; i++) {
-        writers[i] = (struct writer){.number = i, .at = i};
-        ck_assert_int_eq(pthread_create(&writers[i].thread, NULL, run_writer, &writers[i]), 0);
-    }
-    wait_for_acknowledged(ALL / 6, ALL / 3);
-    kill_node(1);
-    publish_port(1);
-    wait_for_acknowledged(ALL / 3, ALL / 2);
+    struct test_nats *nats = cluster.servers;
+    start_writers();
+    writers_wait(&writers, ALL / 6, ALL / 3);
+    cluster_kill(&cluster, 1);
+    writers_wait(&writers, ALL / 3, ALL / 2);
     start(1);
-    publish_port(1);
-    wait_for_acknowledged(ALL / 2, 2 * ALL / 3);
-    nats_end(&nats, SIGKILL);
-    wait_ms(300);
-    nats_start(&nats);
-    wait_for_acknowledged(2 * ALL / 3, 5 * ALL / 6);
-    ck_assert_int_eq(kill(nats.pid, SIGSTOP), 0);
-    wait_ms(1500);
-    ck_assert_int_eq(kill(nats.pid, SIGCONT), 0);
-    kill_node(0);
-    publish_port(0);
+    writers_wait(&writers, ALL / 2, 2 * ALL / 3);
+    nats_end(nats, SIGKILL);
+    cluster_rest(300);
+    nats_start(nats);
+    writers_wait(&writers, 2 * ALL / 3, 5 * ALL / 6);
+    ck_assert_int_eq(kill(nats->pid, SIGSTOP), 0);
+    cluster_rest(1500);
+    ck_assert_int_eq(kill(nats->pid, SIGCONT), 0);
+    cluster_kill(&cluster, 0);
     start(0);
-    publish_port(0);
-    atomic_store(&allowed, ALL);
-    for (size_t i = 0; i < WRITERS; i++) {
-        ck_assert_int_eq(pthread_join(writers[i].thread, NULL), 0);
-        repeated += writers[i].repeated;
-        refused += writers[i].refused;
-        broken += writers[i].broken;
-    }
-    /* each commit made one state, and a repeated one none */
-    start(2);
-    for (size_t i = 0; i < NODES; i++)
-        wait_for_revision(i, "s", ALL);
-    expect(nodes[0].client, "GET", S, NULL, 200, test_text("{\"boxes\":%d}", (int)ALL));
-    same_at_all("s");
-    printf("%d commits, %zu repeated, %zu refused, %zu without an answer\n", (int)ALL, repeated,
-           refused, broken);
-    ck_assert_uint_gt(broken, 0);
+    end_writers();
+    ck_assert_uint_gt(writers.broken, 0);
 }
 END_TEST
 
 /* The log is on three servers. The one that leads it is killed under the writers. */
 START_TEST(nothing_is_lost_when_the_leader_ends)
 {
-    enum { ALL = WRITERS * COMMITS };
-    nats_init_cluster(three, 3);
-    for (size_t i = 0; i < 3; i++)
-        nats_start(&three[i]);
-    for (size_t i = 0; i < 2; i++) {
-        start(i);
-        publish_port(i);
-    }
-    expect(nodes[0].client, "PUT", S, "{\"history\":{\"span\":60000,\"commits\":2000}}", 201, NULL);
-    atomic_store(&acknowledged, 0);
-    atomic_store(&allowed, 0);
-    for (size_t i = 0; i < WRITERS; i++) {
-        writers[i] = (struct writer){.number = i, .at = i};
-        ck_assert_int_eq(pthread_create(&writers[i].thread, NULL, run_writer, &writers[i]), 0);
-    }
-    wait_for_acknowledged(ALL / 4, ALL / 2);
-    struct test_nats *leader = nats_leader(three, 3, "OBBD");
+    cluster_init(&cluster, 3);
+    start(0);
+    start(1);
+    start_writers();
+    writers_wait(&writers, ALL / 4, ALL / 2);
+    struct test_nats *leader = nats_leader(cluster.servers, 3, "OBBD");
     ck_assert_ptr_nonnull(leader);
     nats_end(leader, SIGKILL);
-    wait_for_acknowledged(ALL / 2, 3 * ALL / 4);
+    writers_wait(&writers, ALL / 2, 3 * ALL / 4);
     nats_start(leader);
-    atomic_store(&allowed, ALL);
-    for (size_t i = 0; i < WRITERS; i++)
-        ck_assert_int_eq(pthread_join(writers[i].thread, NULL), 0);
-    start(2);
-    for (size_t i = 0; i < NODES; i++)
-        wait_for_revision(i, "s", ALL);
-    same_at_all("s");
-    for (size_t i = 0; i < NODES; i++)
-        stop(i);
-    for (size_t i = 0; i < 3; i++)
-        nats_fini(&three[i]);
+    end_writers();
+    cluster_fini(&cluster);
 }
 END_TEST
 

@@ -293,14 +293,8 @@ static void load_published(struct http_client *client)
     http_answer_fini(&answer);
 }
 
-int dial_exchange(int fd, const char *request, char *answer, size_t size)
+int dial_receive(int fd, char *answer, size_t size)
 {
-    for (size_t sent = 0, length = strlen(request); sent < length;) {
-        const ssize_t n = send(fd, request + sent, length - sent, MSG_NOSIGNAL);
-        if (n <= 0)
-            return 0;
-        sent += (size_t)n;
-    }
     size_t length = 0;
     for (;;) {
         const ssize_t n = recv(fd, answer + length, size - 1 - length, 0);
@@ -313,6 +307,17 @@ int dial_exchange(int fd, const char *request, char *answer, size_t size)
             answer + length >= end + 4 + strtoul(field + 16, NULL, 10))
             return (int)strtol(answer + 9, NULL, 10);
     }
+}
+
+int dial_exchange(int fd, const char *request, char *answer, size_t size)
+{
+    for (size_t sent = 0, length = strlen(request); sent < length;) {
+        const ssize_t n = send(fd, request + sent, length - sent, MSG_NOSIGNAL);
+        if (n <= 0)
+            return 0;
+        sent += (size_t)n;
+    }
+    return dial_receive(fd, answer, size);
 }
 
 struct http_client *http_open(const char *url)

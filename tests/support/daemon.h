@@ -43,6 +43,9 @@ void dial_send(int fd, const char *text);
  * status, and its head and body; 0: the connection broke. */
 int dial_exchange(int fd, const char *request, char *answer, size_t size);
 
+/* Reads the answer to a request that was sent. Returns as dial_exchange. */
+int dial_receive(int fd, char *answer, size_t size);
+
 /* The answer of one exchange. Strings are terminated and owned by the answer. */
 struct http_answer {
     long status;

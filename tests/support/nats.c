@@ -133,6 +133,23 @@ void nats_end(struct test_nats *nats, int signal)
     nats->pid = 0;
 }
 
+static double bytes_found;
+
+static int add_one(const char *path, const struct stat *about, int type, struct FTW *place)
+{
+    (void)path;
+    (void)place;
+    bytes_found += type == FTW_F ? (double)about->st_size : 0;
+    return 0;
+}
+
+double nats_bytes(const struct test_nats *nats)
+{
+    bytes_found = 0;
+    (void)nftw(nats->folder, add_one, 16, FTW_PHYS); /* files may go meanwhile */
+    return bytes_found;
+}
+
 static int remove_one(const char *path, const struct stat *about, int type, struct FTW *place)
 {
     (void)about;

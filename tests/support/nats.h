@@ -31,6 +31,9 @@ void nats_start(struct test_nats *nats);
 /* Ends the server with this signal, and waits for its end. Its streams stay. */
 void nats_end(struct test_nats *nats, int signal);
 
+/* Returns the bytes of its streams and its log on the disk. Not for several threads at once. */
+double nats_bytes(const struct test_nats *nats);
+
 /* Ends the server if it runs, and removes its folder. */
 void nats_fini(struct test_nats *nats);
 
