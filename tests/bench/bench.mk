@@ -1,13 +1,13 @@
 # Benchmarks. A figure is printed, never asserted; a wrong answer fails the run.
 
 COMMIT = $(shell git describe --always --dirty 2>/dev/null)
-##: QUICK=1         bench, bench-peers, bench-journal: without the million boxes; bench-service: fewer connections and rounds
+##: QUICK=1         bench, bench-peers, bench-journal, bench-cluster: without the million boxes; bench-service: fewer connections and rounds
 ##: BASE=file.csv   bench: show ratios to an earlier run
 BASE ?=
 YARDSTICK ?=
 ##: YARDSTICK=prog  bench-peers: also beside a program that searches all pairs of a file (tests/bench/core/yardstick.h)
 ##: PART=ticks      bench-service: measure one part: ready, small, queries, ticks, bulk, beside, columns, questions, copies, rigs, events or memory
-.PHONY: bench bench-peers bench-codecs bench-costs bench-service bench-journal codec-deps service-deps
+.PHONY: bench bench-peers bench-codecs bench-costs bench-service bench-journal bench-cluster codec-deps service-deps
 ##@ Measure
 
 # ---- Core. Results are compared with tests/bench/core/golden.csv, the same on every CPU. -----------
@@ -108,7 +108,17 @@ bench-journal: test-deps ## obbd with --data beside obbd without: the goals of t
 	@$(MAKE) --no-print-directory $(B)/tests/bench/journal $(B)/obbd
 	@mkdir -p $(JOURNAL)
 	@$(B)/tests/bench/journal $(JOURNAL) $(B)/obbd
-$(B)/tests/bench/journal: $(B)/tests/bench/journal.o $(addprefix $(B)/tests/bench/service/,load.o meter.o scene.o servers.o) \
+JOURNAL_PARTS := $(addprefix $(B)/tests/bench/,goals.o small.o service/load.o service/meter.o service/scene.o service/servers.o)
+$(B)/tests/bench/journal: $(B)/tests/bench/journal.o $(JOURNAL_PARTS) \
  $(B)/libsupport.a $(B)/libobb.a
 	@echo "ld $@"
 	@$(CC) $(BUILD_LDFLAGS) -o $@ $^ $(call pkg_libs,$(TEST_LIBS) libcbor) -lm -pthread
+
+# ---- Daemons over one log. Three servers of NATS and the daemons share the processors. -------------
+
+bench-cluster: test-deps ## three servers of NATS and obbd with --journal, on loopback: the goals of many daemons; QUICK=1 is shorter
+	@$(MAKE) --no-print-directory $(B)/tests/bench/cluster $(B)/obbd
+	@OBBD=$(B)/obbd $(B)/tests/bench/cluster
+$(B)/tests/bench/cluster: $(B)/tests/bench/cluster.o $(JOURNAL_PARTS) $(B)/libsupport.a $(B)/libwire.a $(B)/libobb.a
+	@echo "ld $@"
+	@$(CC) $(BUILD_LDFLAGS) -o $@ $^ $(call pkg_libs,$(TEST_LIBS) $(PROTO_LIBS)) -lm -pthread

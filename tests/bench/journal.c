@@ -3,8 +3,10 @@
  *
  * Usage: journal FOLDER OBBD: a folder for files, which must lie on a disk, and the program.
  * Environment: QUICK=1 takes less time, and leaves the million boxes out. */
+#include "tests/bench/goals.h"
 #include "tests/bench/service/meter.h"
 #include "tests/bench/service/scene.h"
+#include "tests/bench/small.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -16,9 +18,15 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WRITERS = 64, ROUNDS = 5, SCENES = 4, TICK_BOXES = 1000, PATIENCE = 120, MILLION = 1000000 };
+enum {
+    WRITERS = SMALL_BOXES,
+    ROUNDS = 5,
+    SCENES = 4,
+    TICK_BOXES = 1000,
+    PATIENCE = 120,
+    MILLION = 1000000
+};
 
-static const char json[] = "application/json";
 static const char *folder, *program;
 static char data_folder[512];
 static bool quick;
@@ -26,12 +34,7 @@ static int failures;
 static size_t checked;
 
 enum goal { RATE, ADDED, TICK_P99, LAG, SNAPSHOT_P99, FILES, START_SMALL, START_LARGE, GOALS };
-static struct {
-    const char *what, *unit;
-    double must, aim;
-    bool at_least; /* else at most */
-    double measured;
-} goals[GOALS] = {
+static bench_goal goals[GOALS] = {
     [RATE] = {"commits of one box, 64 connections, against no journal", "x", 0.5, 0.8, true, NAN},
     [ADDED] = {"one commit, added p50", "ms", 0.5, 0.2, false, NAN},
     [TICK_P99] = {"4 x 60 Hz x 1,000 poses beside 64 writers, p99", "ms", 16, 7, false, NAN},
@@ -123,32 +126,6 @@ static double loop_lag(const bench_server *server)
 
 /* ---- Commits of one box ---------------------------------------------------------------------- */
 
-static load_group small_writers(const bench_server *server, const bench_scene *scene,
-                                load_request *requests, size_t connections, uint64_t gap_us)
-{
-    for (size_t i = 0; i < WRITERS; i++) {
-        char body[128];
-        (void)snprintf(body, sizeof body, "{\"pose\":{\"box-%zu\":{\"center\":[0,0,%zu]}}}", i + 1,
-                       i);
-        char other[128];
-        (void)snprintf(other, sizeof other, "{\"pose\":{\"box-%zu\":{\"center\":[0,1,%zu]}}}",
-                       i + 1, i);
-        requests[2 * i] = meter_request(scene->name, "commit", json, body, strlen(body));
-        requests[2 * i + 1] = meter_request(scene->name, "commit", json, other, strlen(other));
-    }
-    return (load_group){.address = server->tcp,
-                        .requests = requests,
-                        .request_count = (size_t)2 * WRITERS,
-                        .connections = connections,
-                        .gap_us = gap_us};
-}
-
-static void free_writers(load_request *requests)
-{
-    for (size_t i = 0; i < (size_t)2 * WRITERS; i++)
-        load_request_free(&requests[i]);
-}
-
 struct small_figures {
     double rate, p50; /* commits a second; milliseconds */
 };
@@ -157,16 +134,16 @@ static struct small_figures measure_small(bool durable, const bench_scene *scene
                                           size_t connections)
 {
     static load_group group;
-    load_request requests[2 * WRITERS];
+    load_request requests[SMALL_COMMITS];
     bench_server server = start_daemon(durable);
     fill(&server, scene);
-    group = small_writers(&server, scene, requests, connections, 0);
+    group = small_commits(&server.tcp, scene->name, requests, connections, 0);
     const double took = load_run(&group, 1, quick ? 1 : 3, PATIENCE);
     failures += took < 0 || group.wrong > 0;
     checked += group.answers;
     const struct small_figures figures = {(double)group.answers / took,
                                           load_quantile(&group, 0.5) * 1e3};
-    free_writers(requests);
+    small_free(requests);
     server_stop(&server);
     remove_data();
     return figures;
@@ -242,7 +219,7 @@ static double run_ticks(const bench_server *server, bench_scene *scenes, const b
                         double seconds, size_t *out_ticks)
 {
     static load_group groups[SCENES + 1];
-    load_request ticks[SCENES][SCENE_TICKS], requests[2 * WRITERS];
+    load_request ticks[SCENES][SCENE_TICKS], requests[SMALL_COMMITS];
     for (size_t s = 0; s < SCENES; s++) {
         for (size_t n = 0; n < SCENE_TICKS; n++)
             ticks[s][n] = scene_tick(&scenes[s], n, true);
@@ -252,7 +229,7 @@ static double run_ticks(const bench_server *server, bench_scene *scenes, const b
                                  .connections = 1,
                                  .gap_us = 15000};
     }
-    groups[SCENES] = small_writers(server, small, requests, WRITERS, 10000);
+    groups[SCENES] = small_commits(&server->tcp, small->name, requests, WRITERS, 10000);
     const double took = load_run(groups, SCENES + 1, seconds, PATIENCE);
     failures += took < 0;
     double worst = 0;
@@ -268,7 +245,7 @@ static double run_ticks(const bench_server *server, bench_scene *scenes, const b
         for (size_t n = 0; n < SCENE_TICKS; n++)
             load_request_free(&ticks[s][n]);
     }
-    free_writers(requests);
+    small_free(requests);
     return worst;
 }
 
@@ -338,7 +315,7 @@ static void measure_ticks(void)
 static double measure_start(size_t boxes, size_t commits)
 {
     static load_group group;
-    load_request requests[2 * WRITERS];
+    load_request requests[SMALL_COMMITS];
     bench_scene scene;
     bench_server server = start_daemon(true);
     scene_make(&scene, "kept", boxes);
@@ -346,10 +323,10 @@ static double measure_start(size_t boxes, size_t commits)
     const double filled = read_number(&server, "/v1/scenes/kept", "\"revision\":");
     double made = 0;
     while (made < (double)commits) {
-        group = small_writers(&server, &scene, requests, WRITERS, 0);
+        group = small_commits(&server.tcp, scene.name, requests, WRITERS, 0);
         failures += load_run(&group, 1, 0.05, PATIENCE) < 0;
         made = read_number(&server, "/v1/scenes/kept", "\"revision\":") - filled;
-        free_writers(requests);
+        small_free(requests);
     }
     server_stop(&server);
     double best = INFINITY;
@@ -363,23 +340,6 @@ static double measure_start(size_t boxes, size_t commits)
     scene_free(&scene);
     remove_data();
     return best;
-}
-
-static void print_goals(void)
-{
-    (void)printf("\n%-60s %10s %8s %8s\n", "goal", "measured", "must", "aim");
-    for (int i = 0; i < GOALS; i++) {
-        const double m = goals[i].measured;
-        const char *word = "not measured";
-        if (!isnan(m)) {
-            const bool must = goals[i].at_least ? m >= goals[i].must : m <= goals[i].must,
-                       aim = goals[i].at_least ? m >= goals[i].aim : m <= goals[i].aim;
-            word = aim ? "aim reached" : must ? "must reached" : "MISSED";
-        }
-        (void)printf("%-60s %8.2f %-2s %7.2f %7.2f  %s\n", goals[i].what, m, goals[i].unit,
-                     goals[i].must, goals[i].aim, word);
-    }
-    (void)printf("%zu answers, %d failures\n", checked, failures);
 }
 
 int main(int argc, char **argv)
@@ -398,6 +358,7 @@ int main(int argc, char **argv)
     goals[START_SMALL].measured = measure_start(10000, 10000);
     if (!quick)
         goals[START_LARGE].measured = measure_start(MILLION, 0);
-    print_goals();
+    (void)goals_print(goals, GOALS);
+    (void)printf("%zu answers, %d failures\n", checked, failures);
     return failures > 0 || checked == 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -1,5 +1,6 @@
 #include "tests/bench/service/load.h"
 
+#include <arpa/inet.h>
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -34,6 +35,15 @@ double load_clock(void)
     struct timespec t;
     (void)clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+load_address load_loopback(uint16_t port)
+{
+    load_address address = {.length = sizeof(struct sockaddr_in)};
+    const struct sockaddr_in in = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    memcpy(&address.as, &in, sizeof in);
+    return address;
 }
 
 static void *must(void *memory)

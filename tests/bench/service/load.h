@@ -15,6 +15,9 @@ typedef struct load_address {
     socklen_t length;
 } load_address;
 
+/* Returns the address of a port of loopback; 0: any that is free. */
+load_address load_loopback(uint16_t port);
+
 /* A request as bytes of the connection, and its expected answer. */
 typedef struct load_request {
     char *bytes; /* owned by the maker of the request */

@@ -18,15 +18,6 @@
 
 enum { START_SECONDS = 20, BACKLOG = 1024 };
 
-static load_address loopback(uint16_t port)
-{
-    load_address address = {.length = sizeof(struct sockaddr_in)};
-    const struct sockaddr_in in = {
-        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    memcpy(&address.as, &in, sizeof in);
-    return address;
-}
-
 static load_address local(const char *folder, const char *name)
 {
     load_address address = {.length = sizeof(struct sockaddr_un)};
@@ -152,7 +143,8 @@ static bool wait_listening(const bench_server *server)
 
 bool server_nginx(bench_server *server, const char *folder, const char *body)
 {
-    *server = (bench_server){.name = "nginx", .tcp = loopback(0), .local = local(folder, "nginx")};
+    *server =
+        (bench_server){.name = "nginx", .tcp = load_loopback(0), .local = local(folder, "nginx")};
     /* nginx knows no port 0: it gets one that was free a moment ago */
     const int tcp = listen_on(&server->tcp);
     (void)close(tcp);
@@ -179,7 +171,8 @@ bool server_nginx(bench_server *server, const char *folder, const char *body)
 
 bool server_fixed(bench_server *server, const char *folder, const char *program, const char *body)
 {
-    *server = (bench_server){.name = "epoll", .tcp = loopback(0), .local = local(folder, "epoll")};
+    *server =
+        (bench_server){.name = "epoll", .tcp = load_loopback(0), .local = local(folder, "epoll")};
     const int tcp = listen_on(&server->tcp), un = listen_on(&server->local);
     char first[16], second[16];
     (void)snprintf(first, sizeof first, "%d", tcp);
@@ -198,7 +191,7 @@ static bool read_port(bench_server *server, const char *text)
     const char *at = strstr(text, "http://127.0.0.1:");
     if (at == NULL)
         return false;
-    server->tcp = loopback((uint16_t)strtoul(at + 17, NULL, 10));
+    server->tcp = load_loopback((uint16_t)strtoul(at + 17, NULL, 10));
     return true;
 }
 
