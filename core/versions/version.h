@@ -24,6 +24,7 @@
 #include "core/versions/hash_table.h"
 
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define OBB_NEVER      UINT64_MAX /* `died` of a version that is current */
@@ -77,7 +78,13 @@ struct obb_version {
         older; /* version before that is kept, or OBB_NO_VERSION (core/scene/reclaim.h) */
     _Atomic uint32_t
         newer; /* version after that is kept, or OBB_NO_VERSION; read it after `died` */
+    char spare[8];
 };
+
+/* A version takes three cache lines, of which the broad phase reads two: the pool puts each version
+ * at the beginning of a line. */
+_Static_assert(sizeof(struct obb_version) % 64 == 0, "a version fills cache lines");
+_Static_assert(offsetof(struct obb_version, group) < 128, "the broad phase reads two lines");
 
 /* Returns true if the attributes of the box exclude no other: any two such boxes may be a pair
  * (obb_filter_pair). */
