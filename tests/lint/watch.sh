@@ -26,6 +26,7 @@ metrics() {
 check metrics
 families=$(grep -c '^# TYPE' "$said")
 check promtool check config --syntax-only docker/prometheus/prometheus.yml
+check promtool check config --syntax-only docker/prometheus/cluster.yml
 check promtool check rules docker/prometheus/alerts.yml
 check promtool test rules docker/prometheus/alerts_test.yml
 echo "check-watch: looked at $families metrics and $looked things in all, $bad bad"
