@@ -116,13 +116,11 @@ test("while a scene moves 20 times a second, aimed at where a box was, the shot 
     await page.click("#tab-lag");
     assert.equal(await page.inputValue("#lag-who"), "moving-7");
     await set(page, "#lag-delay", 200);
-    const texts = new Set();
     for (let i = 0; i < 8; i++) {
-        await shown(page, 3);
         await verdict(page, "then", /^Then: hit moving-7 at|^Then: hit moving-\d+ instead; moving-7 behind/);
-        texts.add(await page.textContent("#lag-moved .found"));
+        const before = await page.textContent("#lag-moved .found");
+        await until("that it goes on", async () => (await page.textContent("#lag-moved .found")) !== before);
     }
-    assert.ok(texts.size > 4, [...texts].join()); // it goes on
     await live.stop();
     await close();
 });

@@ -233,6 +233,7 @@ test("a ray hits what it is aimed at, ten of ten, and leaves out what it starts 
     await click(at(14, -1));
     await until("what it starts on", async () => (await page.inputValue("#probe-except")) === "floor");
     await page.mouse.move(at(40, 9).x, at(40, 9).y);
+    await drawn(page); // the line follows with the next frame
     await until("the line to the pointer", async () => {
         const { ask } = await pixels(page);
         return Math.abs(ask.left - inView(14, -1).x) < 7 && Math.abs(ask.right - inView(40, 9).x) < 7;

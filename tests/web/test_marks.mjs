@@ -147,14 +147,25 @@ test("questions pass boxes by that the filter leaves out", async () => {
     await close();
 });
 
+/** Presses Copy, until its button has said that it did, which it says for a moment. */
+async function copy(page) {
+    const button = page.locator("#probe-out").getByRole("button", { name: "Copy" });
+    const said = await button.evaluateHandle((element) => {
+        const texts = [];
+        new MutationObserver(() => texts.push(element.textContent)).observe(element, { childList: true });
+        return texts;
+    });
+    await button.click();
+    await until("that it is copied", () => said.evaluate((texts) => texts.includes("Copied")));
+}
+
 test("the request is copied as it is shown", async () => {
     const scene = await makeScene({ "it's": CUBE(0) });
     const { page, close } = await show(scene, { permissions: ["clipboard-read", "clipboard-write"] });
     await select(page, "it's");
     await ask(page, 5, { Motion: [1, 0, 0] });
     await page.locator("#probe-out summary").click();
-    await page.locator("#probe-out").getByRole("button", { name: "Copy" }).click();
-    await page.locator("#probe-out").getByRole("button", { name: "Copied" }).waitFor();
+    await copy(page);
     const copied = await page.evaluate(() => navigator.clipboard.readText());
     assert.equal(copied, await page.locator("#probe-out pre").first().textContent());
     const { results } = JSON.parse(execFileSync("sh", ["-c", copied], { encoding: "utf8" })); // a quote in a name is no end of the string
@@ -170,8 +181,7 @@ test("the request is copied where the browser gives the page no clipboard", asyn
         Object.defineProperty(navigator, "clipboard", { value: undefined });
     });
     await page.locator("#probe-out summary").click();
-    await page.locator("#probe-out").getByRole("button", { name: "Copy" }).click();
-    await page.locator("#probe-out").getByRole("button", { name: "Copied" }).waitFor();
+    await copy(page);
     assert.equal(await page.evaluate(() => globalThis.kept.readText()), await page.locator("#probe-out pre").first().textContent());
     await close();
 });

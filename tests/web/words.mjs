@@ -130,6 +130,12 @@ export async function exchange(page, panel) {
     return { curl, shown: JSON.parse(answer), heard: JSON.parse(execFileSync("sh", ["-c", curl], { encoding: "utf8" })) };
 }
 
+/** Is the request about these fields? While they are typed, questions about some of them are asked, too. */
+function isAbout(request, fields) {
+    const plain = request.replace(/\s/g, "");
+    return Object.values(fields).every((values) => (values.length > 1 ? plain.includes(JSON.stringify(values)) : new RegExp(`:${values[0]}[,}]`).test(plain)));
+}
+
 export const found = (page) => page.locator("#probe-out .found .name").allTextContents();
 
 export async function ask(page, digit, fields = {}) {
@@ -141,6 +147,7 @@ export async function ask(page, digit, fields = {}) {
     }
     await page.click("#probe-ask");
     await page.waitForSelector("#probe-out .sub");
+    await until("an answer to all of it", async () => isAbout(await page.locator("#probe-out pre").first().textContent(), fields));
 }
 
 /** Drags with the mouse from one point of the page to another, in steps. */
@@ -157,6 +164,7 @@ export async function drag(page, from, to, { keys = [], steps = 8 } = {}) {
 
 /** Where points of the scene lie on the page, seen from the front after all of it, so large and with that middle, was framed. */
 export async function frontOf(page, middle, reach) {
+    await drawn(page); // a press hits what the last picture shows
     const { x, y, width, height } = await page.locator("#view").boundingBox();
     const half = 1.06 * Math.max(reach[1], reach[0] / (width / height)); // of the picture's height, in units of the scene
     const unit = height / 2 / half; // pixels

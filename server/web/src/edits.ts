@@ -272,7 +272,7 @@ export class Edits {
             const path = scenePath(scene, `/boxes/${encodeURIComponent(first)}`);
             const { revision, time, ...box } = await this.client.call<Box & { revision: number; time: number }>("PATCH", path, patch, undefined, condition);
             own.set(first, { ...own.get(first), ...fields });
-            store.putBox({ ...box, seen: revision });
+            this.feed.adopt({ ...box, seen: revision });
             store.changed("boxes");
             return;
         }
@@ -300,20 +300,20 @@ export class Edits {
         // shown at once; the events that follow say the same, and what collides
         const seen = answer.revision;
         for (const name of remove) {
-            store.dropBox(name);
+            if ((boxes.get(name)?.seen ?? 0) <= seen) store.dropBox(name);
             own.delete(name);
         }
         for (const [name, fields] of after) {
             own.set(name, { ...own.get(name), ...fields });
             const box = boxes.get(name);
-            if (box && !box.frame) store.putBox({ ...box, ...fields, seen });
+            if (box && !box.frame) this.feed.adopt({ ...box, ...fields, seen });
         }
         const framed: string[] = [];
         for (const [name, box] of Object.entries(put)) {
             if (after.has(name)) continue;
             own.set(name, { ...box });
             if (box.frame !== undefined) framed.push(name);
-            else if (isPlain(box)) store.putBox({ ...box, name, id: answer.ids?.[name] ?? boxes.get(name)?.id ?? 0, seen });
+            else if (isPlain(box)) this.feed.adopt({ ...box, name, id: answer.ids?.[name] ?? boxes.get(name)?.id ?? 0, seen });
         }
         if (framed.length > 0) await this.feed.reread(framed); // where they stand in the scene
         store.changed("boxes");

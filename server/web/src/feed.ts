@@ -11,6 +11,7 @@ const LISTED_FOR_ONE = 8; // more of them if the scene has that many times as ma
 const READ_AGAIN_MS = 1_000; // at least between two readings of a box that is put again and again:
 const AT_ONCE = 4; // so many times one after the other are not again and again yet
 const BATCH = 20_000; // pairs a query
+const GONE = 10_000; // removed boxes that are remembered while nothing is read
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 5_000;
 const RETRY_MS = 1_000;
@@ -61,7 +62,8 @@ export class Feed {
     private wantPut = new Set<string>();
     private wantPose = new Set<string>();
     private wantRelation = new Set<Pair>();
-    private readonly gone = new Map<string, number>(); // boxes that were removed while others are read: at which revision
+    private reading = new Set<string>(); // boxes that were put and are read now
+    private readonly gone = new Map<string, number>(); // boxes that were removed: at which revision; an answer that is late tells of them still
     private readonly placed = new Map<string, number>(); // boxes that were put: the revision of the pose that came with the event
     private readonly readings = new Map<string, { times: number; last: number }>(); // of boxes that were put
     private fetching = false;
@@ -102,7 +104,7 @@ export class Feed {
         store.selection = [];
         if (store.info?.name !== scene) this.forget(); // until this one is there, no other is shown or asked
         store.forgetMotion();
-        for (const known of [this.wantPut, this.wantPose, this.wantRelation, this.placed, this.readings]) known.clear();
+        for (const known of [this.wantPut, this.wantPose, this.wantRelation, this.placed, this.readings, this.gone]) known.clear();
         let last = ""; // id of the last message
         let fresh = true; // the state is to be loaded
         let wait = FIRST_WAIT_MS;
@@ -140,7 +142,10 @@ export class Feed {
                     }
                     if (message.event === "state") {
                         const missed = !fresh && epochOf(message.id) === epochOf(last);
-                        if (!missed) store.ring.reset();
+                        if (!missed) {
+                            store.ring.reset();
+                            this.gone.clear();
+                        }
                         await this.loadBoxes(scene, signal, missed);
                         store.ring.begin(store.revision, store.time);
                         fresh = false;
@@ -264,6 +269,7 @@ export class Feed {
         } else if (event === "boxes") {
             for (const name of changes.removed ?? []) {
                 store.dropBox(name);
+                this.gone.delete(name); // the latest come last
                 this.gone.set(name, changes.revision);
                 for (const known of [this.wantPut, this.wantPose, this.placed, this.readings]) known.delete(name);
             }
@@ -294,12 +300,17 @@ export class Feed {
         });
         store.ring.pose(posed);
         for (const [{ name, frame, seen }, box] of posed) {
-            const put = this.wantPut.has(name); // what else it is will be read
+            const put = this.unread(name); // what else it is will be read
             if (put) this.placed.set(name, revision);
             else if (frame === undefined) placed.add(name); // of the others it is read where they stand in their frame
             if ((seen ?? 0) <= revision) store.putBox(put ? { ...box, seen } : box);
         }
         return placed;
+    }
+
+    /** Was the box put, and is it not read yet since then? */
+    private unread(name: string): boolean {
+        return this.wantPut.has(name) || this.reading.has(name);
     }
 
     /** Takes from what is wanted the boxes that are to be read now: of those put again and again not what was read a moment ago. */
@@ -330,6 +341,7 @@ export class Feed {
             }
             this.wantPose = new Set();
             this.wantRelation = new Set();
+            this.reading = put;
             try {
                 await this.fetchRound(put, posed, pairs, signal);
                 if (this.store.connection === "live" && this.store.detail !== "") this.store.setConnection("live");
@@ -343,7 +355,10 @@ export class Feed {
             }
         }
         this.fetching = false;
-        this.gone.clear();
+        for (const name of this.gone.keys()) {
+            if (this.gone.size <= GONE) break;
+            this.gone.delete(name);
+        }
         this.store.streamed("status");
         if (signal !== this.follow.signal) void this.fetchWanted();
     }
@@ -352,9 +367,10 @@ export class Feed {
         const scene = this.store.info?.name ?? "";
         if (this.many(put.size)) await this.reloadBoxes(scene, signal);
         else {
-            for (const box of await Promise.all([...put].map((name) => this.readBox(scene, name, signal)))) if (box) this.takeBox(box);
+            for (const box of await Promise.all([...put].map((name) => this.readBox(scene, name, signal)))) if (box && this.adopt(box)) this.store.streamed("boxes");
             await this.readPoses(scene, [...posed].filter((name) => !put.has(name)), signal);
         }
+        this.reading = new Set();
         // what ended meanwhile is not asked about
         await this.readRelations(scene, [...pairs].filter((pair) => this.store.live.pairs.has(pair)), signal);
     }
@@ -376,12 +392,12 @@ export class Feed {
         }
     }
 
-    /** One that is gone already is left to the event that says so. */
-    private takeBox(box: Box): void {
+    /** Takes a box as it was read, or as a change of this page left it, unless events have told of a later state. False: they have. */
+    adopt(box: Box): boolean {
         const newest = this.newest(box);
-        if (!newest || newest === this.store.live.boxes.get(box.name)) return;
+        if (!newest || newest === this.store.live.boxes.get(box.name)) return false;
         this.store.putBox(newest);
-        this.store.streamed("boxes");
+        return true;
     }
 
     /** Reads boxes as they are now, of which the store may be behind. */
@@ -393,7 +409,7 @@ export class Feed {
         else
             for (const name of names) {
                 const box = await this.readBox(scene, name, signal);
-                if (box) store.putBox(box);
+                if (box) this.adopt(box);
                 else store.dropBox(name);
             }
         store.changed("boxes");
@@ -410,7 +426,7 @@ export class Feed {
             results.forEach(({ pose, missing }, n) => {
                 pairs[n].forEach((name, side) => {
                     const box = boxes.get(name);
-                    if (pose && box && (box.seen ?? 0) <= revision) this.store.putBox({ ...box, ...pose[side], seen: this.wantPut.has(name) ? box.seen : revision });
+                    if (pose && box && (box.seen ?? 0) <= revision) this.store.putBox({ ...box, ...pose[side], seen: this.unread(name) ? box.seen : revision });
                     else if (missing && !missing.includes(name)) this.wantPose.add(name);
                 });
             });
@@ -429,16 +445,25 @@ export class Feed {
         }
     }
 
-    /** Shows a state of the past, or the present again. */
-    async show(at: At | null): Promise<void> {
+    /** A state of the past that is on its way is not wanted any more. */
+    stay(): void {
+        this.look.abort();
+    }
+
+    /** Shows a state of the past, unless another is wanted before it is there. */
+    async show(at: At): Promise<void> {
         this.look.abort();
         this.look = new AbortController();
         const { signal } = this.look;
-        const { store } = this;
-        if (at === null) {
-            store.look(null);
-            return;
+        try {
+            await this.read(at, signal);
+        } catch (error) {
+            if (!signal.aborted) throw error;
         }
+    }
+
+    private async read(at: At, signal: AbortSignal): Promise<void> {
+        const { store } = this;
         const scene = store.info?.name ?? "";
         const query = "revision" in at ? `&at_revision=${at.revision}` : `&at_time=${at.time}`;
         const [list, contacts] = await Promise.all([

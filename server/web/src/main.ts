@@ -135,6 +135,7 @@ const NEW_SCENE = ""; // no scene has an empty name
 
 function open(name: string): void {
     edits.forget();
+    playback.go(null);
     store.setTool("select");
     address.opened(name);
     document.title = `${name} - obbd`;

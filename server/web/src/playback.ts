@@ -16,7 +16,7 @@ export class Playback {
     private end = 0; // the newest state when the past was entered
     private clock = 0; // what is shown, by the page's clock
     private last = 0; // time of the last frame
-    private wanted: At | null = null; // of the daemon
+    private wanted: At | null = null; // of the daemon, while it is on its way
     private readonly travel = new Latest(
         () => this.fetch(),
         () => this.onChange(),
@@ -62,17 +62,13 @@ export class Playback {
         const { store } = this;
         const { ring } = store;
         this.failure = "";
-        if (at === null) {
+        if (at && !store.past) this.end = ring.newest;
+        const seq = at === null ? null : "revision" in at ? ring.find(at.revision) : this.ofTime(at.time);
+        if (at === null || seq !== null) {
             this.wanted = null;
-            if (this.travel.running) this.travel.ask();
-            else store.look(null);
-            return;
-        }
-        if (!store.past) this.end = ring.newest;
-        const seq = "revision" in at ? ring.find(at.revision) : this.ofTime(at.time);
-        if (seq !== null) {
-            this.from = seq;
-            this.seek(seq);
+            this.feed.stay();
+            if (seq === null) store.look(null);
+            else this.seek((this.from = seq));
             return;
         }
         this.wanted = at;
@@ -105,6 +101,7 @@ export class Playback {
 
     private async fetch(): Promise<void> {
         const at = this.wanted;
+        if (!at) return;
         try {
             await this.feed.show(at);
         } catch (error) {

@@ -428,6 +428,7 @@ export class Probes {
             this.exchange.show({ path: path, body: sent, curl: this.client.curl(path, sent), answer: JSON.stringify(answer, null, 1) });
             this.show(answer);
         } catch (error) {
+            if (current !== this.current || !this.asked) return;
             this.say(error instanceof Problem || error instanceof Unasked ? error.message : "The daemon does not answer.");
         }
     }
