@@ -534,7 +534,7 @@ static int slice_of_records(struct sqlite *s, uint64_t edge, uint64_t *out_upto)
 static int drop_records(struct sqlite *s, uint64_t edge)
 {
     uint64_t upto = 0, before = 0;
-    bool found;
+    bool found = false;
     int result = slice_of_records(s, edge, &upto);
     if (result == SQLITE_OK)
         result = find(s, SUM_OF_RECORD, upto - 1, &before, &found);
