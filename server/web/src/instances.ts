@@ -1,8 +1,10 @@
-// All boxes as instances of one cube: one draw call. Also what is found by their geometry: the first on a ray, those under a
+// All boxes as instances of one cube: one draw call, or two where they are very many. Also what is found by their geometry: the first on a ray, those under a
 // rectangle of the picture, and how far they reach.
 import {
     BackSide,
     BoxGeometry,
+    BufferAttribute,
+    BufferGeometry,
     type Camera,
     type Color,
     DynamicDrawUsage,
@@ -11,12 +13,14 @@ import {
     InstancedBufferAttribute,
     InstancedMesh,
     Matrix4,
+    Points,
     type Ray,
     ShaderMaterial,
     Vector2,
     Vector3,
 } from "three";
 import { type Box, matrixOf, type Pose } from "./box";
+import { largest } from "./detail";
 import type { Palette } from "./palette";
 
 const VERTEX = `
@@ -45,6 +49,24 @@ void main() {
     vec3 shown = mix(color * mix(light, 1.0, even), edge, 0.6 * rim);
     gl_FragColor = vec4(mix(shown, back, 0.65 * step(1.5, vLook)), 1.0);
 }`;
+
+// a box as a point of about its size, in its colour and the light on a face
+const POINT_VERTEX = `
+attribute float size; attribute vec3 tint; attribute float look;
+uniform vec3 up; uniform float pixels; uniform vec3 hit; uniform vec3 back; uniform vec2 heights;
+varying vec3 vShown;
+void main() {
+    float shade = heights.y > 0.0 ? mix(0.6, 1.0, clamp((dot(position, up) - heights.x) / heights.y, 0.0, 1.0)) : 1.0;
+    vec3 color = mod(look + 0.1, 2.0) > 0.5 ? hit : tint;
+    vShown = mix(0.9 * color * shade, back, 0.65 * step(1.5, look));
+    gl_Position = look > 3.5 ? vec4(2.0, 2.0, 2.0, 1.0) : projectionMatrix * (viewMatrix * vec4(position, 1.0));
+    gl_PointSize = max(1.0, size * projectionMatrix[1][1] * pixels / gl_Position.w);
+}`;
+const POINT_FRAGMENT = `
+varying vec3 vShown;
+void main() { gl_FragColor = vec4(vShown, 1.0); }`;
+
+const CUBES = 20_000; // are drawn at most
 
 /** The least and the greatest coordinates. */
 class Extent {
@@ -90,7 +112,13 @@ const [FOUND, FAINT, HIDDEN] = [1, 2, 4];
 export class Instances {
     readonly group = new Group();
     private readonly material = new ShaderMaterial({ vertexShader: VERTEX, fragmentShader: FRAGMENT, uniforms: { edge: { value: null }, hit: { value: null }, back: { value: null }, even: { value: 0 }, stripe: { value: 3 }, heights: { value: new Vector2() }, up: { value: new Vector3(0, 1, 0) } } });
+    private readonly points = new ShaderMaterial({ vertexShader: POINT_VERTEX, fragmentShader: POINT_FRAGMENT, uniforms: { ...this.material.uniforms, pixels: { value: 1 } } });
     private mesh = this.makeMesh(256);
+    private near: InstancedMesh | null = null; // the largest of very many, as copies
+    private far: Points | null = null; // all of them
+    private stale = true; // the points say something else than the boxes
+    private readonly chosen = new Uint32Array(CUBES);
+    private sizes = new Uint8Array(256);
     private drawn: Box[] = []; // in the order of the instances
     private readonly place = new Map<string, number>();
     private radii = new Float64Array(256); // of the spheres around them, squared, and a little more
@@ -122,6 +150,9 @@ export class Instances {
             this.mesh.dispose();
             this.mesh = this.makeMesh(2 ** Math.ceil(Math.log2(next.length)));
             this.radii = new Float64Array(this.mesh.instanceMatrix.count);
+            this.far?.removeFromParent();
+            this.far?.geometry.dispose();
+            this.far = null;
             this.drawn = [];
         }
         const { drawn } = this;
@@ -136,6 +167,7 @@ export class Instances {
         this.mesh.instanceMatrix.addUpdateRange(0, 16 * next.length);
         this.mesh.instanceMatrix.needsUpdate = true;
         this.known = null;
+        this.stale = true;
         this.drawn = next;
         this.mesh.count = next.length;
     }
@@ -149,7 +181,75 @@ export class Instances {
         return true;
     }
 
+    /** Draws very many boxes as points, except those that the camera sees large in a picture so many pixels high. Gives how many cubes are drawn. */
+    refine(camera: Camera, height: number): number {
+        const { drawn, mesh, chosen } = this;
+        const many = !this.flat && drawn.length > CUBES;
+        mesh.visible = !many;
+        if (this.near) this.near.visible = many;
+        if (this.far) this.far.visible = many;
+        if (!many) return drawn.length;
+        this.near ??= this.makeMesh(CUBES);
+        this.far ??= this.makeFar();
+        const { near, looks } = this;
+        camera.updateMatrixWorld();
+        const { elements } = camera.projectionMatrix;
+        const clip = new Matrix4().multiplyMatrices(camera.projectionMatrix, camera.matrixWorldInverse).elements;
+        const { array: matrices } = mesh.instanceMatrix;
+        const sights: [number, number] = [Math.abs(elements[0]), Math.abs(elements[5])];
+        near.count = largest({ count: drawn.length, matrices, radii: this.radii, looks: looks.array }, HIDDEN, clip, sights, height / 2, chosen, this.sizes);
+        for (const [from, to] of [
+            [mesh.instanceMatrix, near.instanceMatrix],
+            [mesh.instanceColor, near.instanceColor],
+            [looks, near.geometry.getAttribute("look") as InstancedBufferAttribute],
+        ]) {
+            if (!from || !to) continue;
+            const { array, itemSize } = from;
+            for (let n = 0; n < near.count; n++) {
+                const start = chosen[n] * itemSize;
+                for (let k = 0; k < itemSize; k++) to.array[n * itemSize + k] = array[start + k];
+            }
+            to.addUpdateRange(0, near.count * itemSize);
+            to.needsUpdate = true;
+        }
+        this.points.uniforms.pixels.value = height / 2;
+        if (this.stale) this.fill(this.far.geometry);
+        for (const attribute of [mesh.instanceMatrix, mesh.instanceColor, looks]) attribute?.clearUpdateRanges(); // nobody draws them now
+        return near.count;
+    }
+
+    private makeFar(): Points {
+        const room = this.mesh.instanceMatrix.count;
+        const geometry = new BufferGeometry();
+        for (const [name, width] of Object.entries({ position: 3, size: 1, tint: 3, look: 1 })) geometry.setAttribute(name, new BufferAttribute(new Float32Array(width * room), width).setUsage(DynamicDrawUsage));
+        const far = new Points(geometry, this.points);
+        far.frustumCulled = false;
+        this.group.add(far);
+        this.sizes = new Uint8Array(room);
+        this.stale = true;
+        return far;
+    }
+
+    /** A point for each box. One draw of many points costs much less than one of many instances. */
+    private fill(geometry: BufferGeometry): void {
+        const { mesh, drawn, looks } = this;
+        const { array: matrices } = mesh.instanceMatrix;
+        const { position, size, tint, look } = geometry.attributes as Record<string, BufferAttribute>;
+        const half = (m: number) => Math.hypot(matrices[m], matrices[m + 1], matrices[m + 2]);
+        for (let i = 0; i < drawn.length; i++) {
+            const m = 16 * i;
+            for (let k = 0; k < 3; k++) position.array[3 * i + k] = matrices[m + 12 + k];
+            size.array[i] = (half(m) + half(m + 4) + half(m + 8)) / 1.5;
+        }
+        if (mesh.instanceColor) tint.array.set(mesh.instanceColor.array);
+        look.array.set(looks.array);
+        for (const attribute of [position, size, tint, look]) attribute.needsUpdate = true;
+        geometry.setDrawRange(0, drawn.length);
+        this.stale = false;
+    }
+
     private set(i: number, pose: Pose): void {
+        this.stale = true;
         this.mesh.setMatrixAt(i, matrixOf(pose));
         this.radii[i] = 1.0001 * pose.half_extents.reduce((sum, half) => sum + half * half, 1e-12);
     }
@@ -204,6 +304,7 @@ export class Instances {
                 if (i !== undefined) array[i] = look;
             }
         };
+        this.stale = true;
         array.fill(only ? HIDDEN : rest, 0, this.drawn.length);
         set(only ?? [], rest);
         set(forth ?? [], 0);
@@ -215,6 +316,7 @@ export class Instances {
     /** Whether these are among those shown, where not all are. */
     hide(names: Iterable<string>, hidden: (name: string) => boolean): void {
         const { looks } = this;
+        this.stale = true;
         for (const name of names) {
             const i = this.place.get(name);
             if (i === undefined || (looks.array[i] & FOUND) !== 0) continue;
@@ -225,6 +327,7 @@ export class Instances {
     }
 
     colour(of: (name: string) => Color): void {
+        this.stale = true;
         this.drawn.forEach((box, i) => this.mesh.setColorAt(i, of(box.name)));
         this.mesh.instanceColor?.addUpdateRange(0, 3 * this.drawn.length);
         if (this.mesh.instanceColor) this.mesh.instanceColor.needsUpdate = true;
@@ -233,6 +336,7 @@ export class Instances {
     /** The same for some of them. */
     colourSome(names: Iterable<string>, of: (name: string) => Color): void {
         const { mesh } = this;
+        this.stale = true;
         for (const name of names) {
             const i = this.place.get(name);
             if (i === undefined) continue;

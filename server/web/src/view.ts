@@ -453,6 +453,7 @@ export class View {
             const { eye } = this;
             eye.clip(this.boxes.bounds);
             this.boxes.shadeHeights(this.side === "top");
+            this.root.dataset.cubes = String(this.boxes.refine(eye.camera, this.renderer.domElement.height));
             this.marks.resize(eye.pixel);
             this.ground.lay(eye.target, eye.horizon, eye.pixel(eye.target));
             this.compass.show(eye.camera.quaternion, eye.axes.hand === "left");

@@ -1,0 +1,115 @@
+#!/usr/bin/env node
+// Very many boxes: those that are large in the picture are cubes, the others points, and all of them are seen and picked.
+import assert from "node:assert/strict";
+import { build } from "../../server/web/node_modules/esbuild/lib/main.js";
+import { test, until } from "./harness.mjs";
+import { daemon, drawn, frontOf, makeScene, runAll, selected, show } from "./words.mjs";
+
+async function module(name) {
+    const entry = new URL(`../../server/web/src/${name}.ts`, import.meta.url).pathname;
+    const { outputFiles } = await build({ entryPoints: [entry], bundle: true, write: false, format: "esm" });
+    return import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].text).toString("base64")}`);
+}
+
+/** The numbers of a linear congruential generator, from 0 to below 1. */
+function random(seed) {
+    let state = seed;
+    return () => {
+        state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+        return state / 2 ** 32;
+    };
+}
+
+test("the largest of many are found: none of those left out is much larger, none of those taken is hidden or beside the picture", async () => {
+    const { largest } = await module("detail");
+    let [taken, left, full] = [0, 0, 0];
+    for (let seed = 1; seed <= 200; seed++) {
+        const next = random(seed);
+        const count = 50 + Math.floor(450 * next());
+        const [matrices, radii, looks] = [new Float32Array(16 * count), new Float64Array(count), new Float32Array(count)];
+        for (let i = 0; i < count; i++) {
+            for (let k = 0; k < 3; k++) matrices[16 * i + 12 + k] = 100 * next() - 50;
+            radii[i] = (4 * next() ** 4) ** 2;
+            looks[i] = next() < 0.1 ? 4 : 0;
+        }
+        // an eye at z = 60 that looks along -z, with a picture as wide as it is high
+        const slope = 0.5;
+        const perspective = seed % 2 === 0;
+        const clip = perspective ? [1 / slope, 0, 0, 0, 0, 1 / slope, 0, 0, 0, 0, -1, -1, 0, 0, 0, 60] : [0.02, 0, 0, 0, 0, 0.02, 0, 0, 0, 0, -0.01, 0, 0, 0, 0, 1];
+        const scale = perspective ? 1 / slope : 0.02;
+        const out = new Uint32Array(10 + Math.floor(200 * next()));
+        const found = largest({ count, matrices, radii, looks }, 4, clip, [scale, scale], 300, out, new Uint8Array(count));
+        assert.ok(found <= out.length);
+        if (found > 0.8 * out.length) full++;
+        const names = new Set(out.subarray(0, found));
+        assert.equal(names.size, found);
+        let [least, most] = [Infinity, 0];
+        for (let i = 0; i < count; i++) {
+            const [x, y, z] = matrices.subarray(16 * i + 12);
+            const w = perspective ? 60 - z : 1;
+            const radius = Math.sqrt(radii[i]);
+            const px = (radius * scale * 300) / w;
+            const inside = w > 0 && [x, y].every((at) => Math.abs(at * scale) <= w);
+            const far = [x, y].some((at) => Math.abs(at * scale) > w + 2 * radius * scale);
+            if (names.has(i)) {
+                assert.ok(looks[i] < 4 && !far && px >= 1.49, `seed ${seed}, box ${i}`);
+                least = Math.min(least, px);
+                taken++;
+            } else if (looks[i] < 4 && inside) {
+                if (px >= 1.51) most = Math.max(most, px);
+                left++;
+            }
+        }
+        if (found > 0) assert.ok(most <= least * 1.2 + 1e-9, `seed ${seed}: ${most} is left out, ${least} is taken`);
+    }
+    assert.ok(taken > 2000 && left > 2000 && full > 10, `${taken} ${left} ${full}`);
+});
+
+test("24,000 boxes: from afar few are cubes and each is seen, from near by they are cubes, and clicks hit them", async () => {
+    const side = 155;
+    const names = Array.from({ length: side * side }, (_, i) => `box-${i}`);
+    const scene = await makeScene({});
+    await daemon.commit(scene, { put: { names, centers: names.flatMap((_, i) => [4 * (i % side), 4 * Math.floor(i / side), 0]), half_extents: [1, 1, 1] } });
+    const { page, close } = await show(scene, { viewport: { width: 1000, height: 600 } });
+    const cubes = async () => Number(await page.getAttribute("#view", "data-cubes"));
+    await page.keyboard.press("3");
+    const middle = 2 * (side - 1);
+    const { at, unit } = await frontOf(page, [middle, middle], [middle + 1, middle + 1]);
+    assert.ok(unit < 1.5, String(unit)); // a box has a pixel or two
+    await until("points", async () => (await cubes()) === 0);
+    // at the middle of each box the picture is another than between four of them
+    const places = [];
+    for (let i = 0; i < 200; i++) {
+        const [column, row] = [(37 * i) % (side - 1), (59 * i) % (side - 1)];
+        for (const by of [0, 2]) places.push(at(4 * column + by, 4 * row + by));
+    }
+    const png = (await page.screenshot()).toString("base64");
+    const told = await page.evaluate(
+        async ({ png, places }) => {
+            const image = await createImageBitmap(new Blob([Uint8Array.from(atob(png), (char) => char.charCodeAt(0))]));
+            const canvas = new OffscreenCanvas(image.width, image.height).getContext("2d");
+            canvas.drawImage(image, 0, 0);
+            const { data, width } = canvas.getImageData(0, 0, image.width, image.height);
+            const light = places.map(({ x, y }) => data.subarray(4 * (Math.floor(y) * width + Math.floor(x)), 4 * (Math.floor(y) * width + Math.floor(x)) + 3).reduce((sum, value) => sum + value, 0));
+            return light.filter((value, i) => i % 2 === 0 && Math.abs(value - light[i + 1]) > 24).length;
+        },
+        { png, places },
+    );
+    assert.ok(told >= 180, `${told} of 200`); // grips and legends lie on some
+    const click = async (column, row) => {
+        await page.mouse.click(at(4 * column, 4 * row).x, at(4 * column, 4 * row).y, { delay: 50 });
+        await until(`box ${column}, ${row}`, async () => (await selected(page)).join() === `box-${row * side + column}`);
+    };
+    await click(100, 31);
+    await page.keyboard.press("f"); // near by
+    await drawn(page);
+    const some = await cubes();
+    assert.ok(some > 0 && some < 1000, String(some));
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("f");
+    await drawn(page);
+    assert.equal(await cubes(), 0);
+    await close();
+});
+
+await runAll();
