@@ -246,11 +246,10 @@ void srv_pieces_got(struct srv_pieces *all, uint64_t tag, srv_stream_found found
     if (!f->is_missing)
         f->missing_ms = now_ms;
     f->is_missing = found == SRV_STREAM_MISSING;
-    if (f->is_missing && now_ms - f->missing_ms >= patience_of(f))
-        finish(f, false);
-    else if (found != SRV_STREAM_FOUND)
+    const bool is_gone = f->is_missing && now_ms - f->missing_ms >= patience_of(f);
+    if (found != SRV_STREAM_FOUND && !is_gone)
         return; /* a server that lags may not have it yet: the next look asks again */
-    else if (!take(f, bytes))
+    if (is_gone || !take(f, bytes))
         finish(f, false);
     else if (f->slice == 0 && f->count == f->total)
         finish(f, true);

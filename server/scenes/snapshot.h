@@ -15,8 +15,8 @@
  * they are durable before the record names them.
  *
  * In a log of many processes, each scene has its own records, and snapshots of it: the process
- * whose record makes one due writes it, so that not all do. If it never comes, because that process has
- * ended, another one writes it when twice as many bytes of records are there.
+ * whose record makes one due writes it, so that not all do. If it never comes, because that process
+ * has ended, another one writes it when twice as many bytes of records are there.
  *
  * If there is no memory for a snapshot, that is counted and logged. The records stay, and another
  * snapshot is tried after some more records.
