@@ -100,7 +100,8 @@ obb_status obb_contact_run_part(struct obb_contact_run *run, const struct obb_en
     size_t kept = 0;
     for (size_t i = 0; i < run->count && status == OBB_OK; i++) {
         const struct obb_run_pair pair = run->pairs[i];
-        const bool perhaps = may_have(ended, pair.id[0]) | may_have(ended, pair.id[1]);
+        const bool perhaps =
+            ((unsigned)may_have(ended, pair.id[0]) | (unsigned)may_have(ended, pair.id[1])) != 0;
         if (!perhaps || (!has(ended, pair.id[0]) && !has(ended, pair.id[1]))) {
             run->pairs[kept++] = pair;
             continue;
