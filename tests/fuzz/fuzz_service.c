@@ -257,9 +257,9 @@ static bool take_answer(struct client *c)
         body = joined;
         whole += size;
     }
+    c->since = now_ms(); /* the service's time runs while the answer is judged for long */
     judge(asked, status, head, body, length);
     forget(asked);
-    c->since = now_ms();
     memmove(c->waiting, c->waiting + 1, --c->count * sizeof *c->waiting);
     c->waiting[c->count] = (struct asked){0};
     memmove(c->heard, c->heard + whole, c->got -= whole);
