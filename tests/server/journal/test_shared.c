@@ -389,7 +389,7 @@ END_TEST
 START_TEST(many_scenes_wait_and_each_hears_of_its_message)
 {
     enum { SCENES = 300 };
-    char names[SCENES][8];
+    char names[SCENES][16];
     for (int i = 0; i < SCENES; i++) {
         (void)snprintf(names[i], sizeof names[i], "n%d", i);
         append(names[i], WIRE_RECORD_MADE, i + 1, none, 0);
