@@ -136,7 +136,7 @@ clean: ## remove build/
 # Each test_<noun>.c and each fuzz_<name>.c is a program, linked to the archives of its layer.
 # malloc and its kin are wrapped, so that a test can make the n-th allocation fail
 # (tests/support/fault.h).
-WRAP := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=obb_cancel_poll,--undefined=__wrap_malloc
+WRAP := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc,--wrap=obb_cancel_poll,--undefined=__wrap_malloc
 TEST_BINS := $(patsubst %.c,$(B)/%,$(TEST_SRC) $(FUZZ_SRC)) $(TEST_CLIENTS) $(TEST_WEB)
 $(B)/tests/core/%: $(B)/tests/core/%.o $(B)/libsupport.a $(B)/libobb.a
 	@echo "ld $@"

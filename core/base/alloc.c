@@ -25,6 +25,14 @@ void *obb_calloc(size_t count, size_t size)
     return bytes > PTRDIFF_MAX ? NULL : calloc(1, bytes);
 }
 
+void *obb_malloc_lines(size_t count, size_t size)
+{
+    const size_t bytes = product(count, size);
+    if (bytes > PTRDIFF_MAX - OBB_LINE)
+        return NULL;
+    return aligned_alloc(OBB_LINE, (bytes + OBB_LINE - 1) / OBB_LINE * OBB_LINE); /* whole lines */
+}
+
 void *obb_realloc(void *block, size_t count, size_t size)
 {
     const size_t bytes = product(count, size);

@@ -1,5 +1,5 @@
-/* Memory from the heap, with products checked for overflow. Tests wrap malloc, calloc and
- * realloc at link time to make the n-th call fail, so core keeps no state for such tests. */
+/* Memory from the heap, with products checked for overflow. Tests wrap malloc and its
+ * kin at link time to make the n-th call fail, so core keeps no state for such tests. */
 #ifndef OBB_ALLOC_H
 #define OBB_ALLOC_H
 
@@ -18,6 +18,11 @@ static inline size_t obb_heap_bytes(size_t bytes)
  * caller frees the block with obb_free. */
 void *obb_malloc(size_t count, size_t size);
 void *obb_calloc(size_t count, size_t size);
+
+/* Returns a block of count * size bytes that begins at a cache line, OBB_LINE bytes. Otherwise as
+ * obb_malloc. Such a block cannot grow. */
+#define OBB_LINE 64
+void *obb_malloc_lines(size_t count, size_t size);
 
 /* Returns the block grown or shrunk to count * size bytes, and takes the old block. Returns NULL as
  * obb_malloc does; then the old block is unchanged and still the caller's. */

@@ -7,38 +7,17 @@
 #include <string.h>
 
 #define FIRST_PAGES 4
-#define PAGE_BYTES  (OBB_VERSION_PAGE * sizeof(struct obb_version))
-#define LINE        64
 
 void obb_versions_init(struct obb_versions *pool)
 {
     *pool = (struct obb_versions){.free = OBB_NO_VERSION};
 }
 
-/* Returns a page that begins at a cache line, or NULL. The address of its block stands behind
- * it. */
-static struct obb_version *page_create(void)
-{
-    char *block = obb_malloc(PAGE_BYTES + LINE + sizeof block, 1);
-    if (block == NULL)
-        return NULL;
-    char *page = block + (LINE - (uintptr_t)block % LINE) % LINE;
-    memcpy(page + PAGE_BYTES, &block, sizeof block);
-    return (struct obb_version *)(void *)page;
-}
-
-static void page_destroy(struct obb_version *page)
-{
-    char *block;
-    memcpy(&block, (char *)page + PAGE_BYTES, sizeof block);
-    obb_free(block);
-}
-
 void obb_versions_fini(struct obb_versions *pool)
 {
     struct obb_version **pages = atomic_load_explicit(&pool->pages, memory_order_relaxed);
     for (uint32_t i = 0; i < pool->page_count; i++)
-        page_destroy(pages[i]);
+        obb_free(pages[i]);
     obb_free((void *)pages);
     for (uint32_t i = 0; i < pool->outgrown_count; i++)
         obb_free((void *)pool->outgrown[i]);
@@ -76,7 +55,7 @@ static bool grow(struct obb_versions *pool)
         return false;
     if (pool->page_count == pool->page_capacity && !grow_table(pool))
         return false;
-    struct obb_version *page = page_create();
+    struct obb_version *page = obb_malloc_lines(OBB_VERSION_PAGE, sizeof *page);
     if (page == NULL)
         return false;
     atomic_load_explicit(&pool->pages, memory_order_relaxed)[pool->page_count++] = page;

@@ -19,6 +19,7 @@
 #ifndef OBB_VERSION_H
 #define OBB_VERSION_H
 
+#include "core/base/alloc.h"
 #include "core/base/str.h"
 #include "core/geometry/box.h"
 #include "core/versions/hash_table.h"
@@ -77,13 +78,13 @@ struct obb_version {
     _Atomic uint32_t
         older; /* version before that is kept, or OBB_NO_VERSION (core/scene/reclaim.h) */
     _Atomic uint32_t
-        newer; /* version after that is kept, or OBB_NO_VERSION; read it after `died` */
-    char spare[8];
+        newer;     /* version after that is kept, or OBB_NO_VERSION; read it after `died` */
+    char spare[8]; /* unused; it makes the version three whole cache lines */
 };
 
 /* A version takes three cache lines, of which the broad phase reads two: the pool puts each version
  * at the beginning of a line. */
-_Static_assert(sizeof(struct obb_version) % 64 == 0, "a version fills cache lines");
+_Static_assert(sizeof(struct obb_version) % OBB_LINE == 0, "a version fills cache lines");
 _Static_assert(offsetof(struct obb_version, group) < 128, "the broad phase reads two lines");
 
 /* Returns true if the attributes of the box exclude no other: any two such boxes may be a pair

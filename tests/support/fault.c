@@ -10,9 +10,11 @@
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *block, size_t size);
+void *__real_aligned_alloc(size_t alignment, size_t size);
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *block, size_t size);
+void *__wrap_aligned_alloc(size_t alignment, size_t size);
 bool __real_obb_cancel_poll(const atomic_bool *cancel);
 bool __wrap_obb_cancel_poll(const atomic_bool *cancel);
 
@@ -38,6 +40,11 @@ void *__wrap_calloc(size_t count, size_t size)
 void *__wrap_realloc(void *block, size_t size)
 {
     return fails() ? NULL : __real_realloc(block, size);
+}
+
+void *__wrap_aligned_alloc(size_t alignment, size_t size)
+{
+    return fails() ? NULL : __real_aligned_alloc(alignment, size);
 }
 
 static atomic_size_t polls;
