@@ -255,13 +255,11 @@ static void begin_first_version(const struct obb_apply *apply, struct obb_versio
     obb_version_publish(version, apply->revision, OBB_NEVER);
 }
 
-/* Creates a box of that name. OBB_BAD_NAME, OBB_LIMIT, OBB_NO_MEMORY. */
+/* Creates a box of that name, which is valid. OBB_LIMIT, OBB_NO_MEMORY. */
 static obb_status create(struct obb_apply *apply, obb_str name, uint32_t hash,
                          struct obb_version **out)
 {
     struct obb_scene *scene = apply->scene;
-    if (!obb_name_valid(name))
-        return OBB_BAD_NAME;
     if (apply->room == 0)
         return OBB_LIMIT;
     if (obb_hash_table_reserve(&scene->names, scene->names.count + 1) != OBB_OK)
@@ -580,6 +578,13 @@ static obb_status set_interned(struct obb_apply *apply, struct obb_interned **pl
     return st;
 }
 
+/* As set_interned, at once where no text follows no text: most boxes have none. */
+static inline obb_status set_text(struct obb_apply *apply, struct obb_interned **place,
+                                  obb_str text)
+{
+    return *place == NULL && text.length == 0 ? OBB_OK : set_interned(apply, place, text);
+}
+
 /* Checks the parts that a put states: box_forms.h makes whole boxes canonical, but single parts may
  * come from anywhere. */
 static obb_status check_put(const obb_put *put)
@@ -683,6 +688,8 @@ static obb_status apply_put(struct obb_apply *apply, size_t i, const struct foun
             apply->new_ids[i] = version->id;
     } else if (put->parts != OBB_PUT_ALL || put->target.has_id) {
         return OBB_NO_BOX;
+    } else if (!apply->edit->puts_differ && !obb_name_valid(put->target.name)) {
+        return OBB_BAD_NAME;
     } else {
         if (apply->edit->put_ids != NULL)
             apply->scene->next_id = apply->edit->put_ids[i];
@@ -705,9 +712,9 @@ static obb_status apply_put(struct obb_apply *apply, size_t i, const struct foun
         version->ttl = put->attributes.has_ttl ? put->attributes.ttl : OBB_NO_TTL;
     renew(apply, version);
     if ((put->parts & OBB_PUT_ENTITY) != 0)
-        st = set_interned(apply, &version->entity, put->attributes.entity);
+        st = set_text(apply, &version->entity, put->attributes.entity);
     if (st == OBB_OK && (put->parts & OBB_PUT_DATA) != 0)
-        st = set_interned(apply, &version->data, put->attributes.data);
+        st = set_text(apply, &version->data, put->attributes.data);
     return st;
 }
 
@@ -1034,6 +1041,8 @@ static obb_status make_box(struct obb_apply *apply, const obb_effect *effect,
         effect->parts != OBB_PUT_ALL ||
         current_of(apply, obb_record_find(apply->scene, effect->name, hash)) != NULL)
         return OBB_BAD_VALUE;
+    if (!obb_name_valid(effect->name))
+        return OBB_BAD_NAME;
     apply->scene->next_id = effect->id;
     return create(apply, effect->name, hash, out);
 }

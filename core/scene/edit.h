@@ -135,7 +135,9 @@ typedef struct obb_edit {
     const obb_put *puts;
     const obb_put_columns *put_columns; /* the puts, if `puts` is NULL */
     size_t put_count;
-    bool puts_differ; /* the puts name boxes, and no name twice: whoever sets this has checked it */
+    /* The puts name boxes, all names are valid, and none is there twice: whoever sets this has
+     * checked it. */
+    bool puts_differ;
     /* Ids of the boxes that the puts make, ascending, none below the scene's next id; NULL: the
      * next ones. Of one put each. */
     const uint64_t *put_ids;
