@@ -494,7 +494,21 @@ static void pump(void)
     srv_loop_step(loop, 0);
 }
 
-/* Lets everybody come to rest, and compares all with the log. */
+/* Returns whether the node has judged, and applied, what counts in the log. */
+static bool has_followed(const struct node *n)
+{
+    for (size_t s = 0; s < SCENES; s++) {
+        const obb_str name = obb_str_of(scene_names[s]);
+        if (model[s].scene == NULL
+                ? obb_store_find(n->store, name) != NULL
+                : !wire_record_id_equal(srv_journal_newest(n->journal, name), model[s].newest))
+            return false;
+    }
+    return srv_drain_empty(&n->drain);
+}
+
+/* Lets everybody come to rest, and compares all with the log. A node judges a part of what it was
+ * sent in each turn of the loop. */
 static void compare(void)
 {
     for (bool rest = false; !rest;) {
@@ -506,13 +520,15 @@ static void compare(void)
             while (nodes[i].at < the_log.count)
                 deliver(&nodes[i]);
             nodes[i].calls.rest(nodes[i].calls.context);
-            srv_loop_step(loop, any_busy() ? 1 : 0);
+            srv_loop_step(loop, rest ? 0 : 1);
         }
+        if (!rest)
+            continue;
+        read_log();
         for (size_t i = 0; i < NODES; i++)
             rest = rest && nodes[i].at == the_log.count && nodes[i].flying == 0 &&
-                   srv_drain_empty(&nodes[i].drain);
+                   has_followed(&nodes[i]);
     }
-    read_log();
     for (size_t i = 0; i < NODES; i++)
         for (size_t s = 0; s < SCENES; s++) {
             struct obb_scene *scene = obb_store_find(nodes[i].store, obb_str_of(scene_names[s]));
