@@ -388,6 +388,22 @@ static void rays_find_what_they_hit_however_the_answer_comes(void)
     CHECK(obbd_first_hit(a, none + 1, 0) == NULL);
 }
 
+static void a_query_can_be_left_out_of_the_record(void)
+{
+    obbd_tick *t = fresh();
+    CHECK(obbd_request(o, "PUT", scene_path, "{\"record\":9}", NULL) != NULL);
+    put_cube(t, "a", 0);
+    const double point[3] = {0, 0, 0};
+    obbd_tick_points(t, 1, point, &(obbd_ask){.tag = "seen"});
+    obbd_tick_points(t, 1, point, &(obbd_ask){.tag = "unseen", .unrecorded = true});
+    committed(t);
+    char path[sizeof scene_path + 16];
+    (void)snprintf(path, sizeof path, "%s/queries", scene_path);
+    const obbd_reply *reply = obbd_request(o, "GET", path, NULL, NULL);
+    CHECK(reply != NULL && strstr(reply->body, "\"seen\"") != NULL);
+    CHECK(strstr(reply->body, "unseen") == NULL);
+}
+
 static void shots_are_judged_at_the_time_that_was_seen(void)
 {
     obbd_tick *t = fresh();
@@ -1050,6 +1066,7 @@ static const struct {
     TEST(what_cannot_be_sent_is_told_and_the_builder_is_empty_then),
     TEST(numbers_arrive_as_they_are_and_a_problem_says_where),
     TEST(rays_find_what_they_hit_however_the_answer_comes),
+    TEST(a_query_can_be_left_out_of_the_record),
     TEST(shots_are_judged_at_the_time_that_was_seen),
     TEST(the_other_kinds_of_queries),
     TEST(many_boxes_at_once),

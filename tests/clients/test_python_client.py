@@ -289,6 +289,9 @@ def boxes_frames_settings_copies_recorded_queries_the_plain_calls():
     assert list(scene.frames()) == [{"name": "rig", "center": [0, 5, 0], "rotation": [0, 0, 0, 1]}]
     scene.query(obbd.ray([{"from": [0, 5, -9], "to": [0, 5, 0]}], tag="shot"))
     assert [one["kind"] for one in scene.recorded(tag="shot", hit=True)] == ["ray"]
+    for unrecorded in (obbd.rays([[0, 5, -9]], [[0, 0, 1]], record=False), obbd.point([[0, 5, 0]], record=False)):
+        scene.query(unrecorded)
+    assert len(list(scene.recorded())) == 1, "those two are left out"
     copy = scene.copy(f"{scene.name} copy")
     assert (copy.boxes, copy.revision) == (3, 1)
     assert scene.commit(pose={"a": {"center": [0, 0, 0]}}).posed == 1, "the copy's epoch is not this scene's"

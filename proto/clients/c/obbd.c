@@ -2650,6 +2650,8 @@ static int query_close(obbd_tick *t, struct map *query, const obbd_ask *ask, boo
     if (ask->count_only)
         put_bool(member(query, "count_only"), true);
     member_text(query, "tag", ask->tag);
+    if (ask->unrecorded)
+        put_bool(member(query, "record"), false);
     if (columns)
         put_bool(member(query, "columns"), true);
     else if (!ask->by_name)

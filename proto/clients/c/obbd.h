@@ -301,6 +301,7 @@ typedef struct obbd_ask {
     bool count_only; /* all pairs */
     bool by_name;    /* the answer names boxes, in place of their ids */
     const char *tag;
+    bool unrecorded;  /* a scene that records queries leaves it out */
     const char *more; /* further members, as a JSON object: "{\"want\":[\"mtv\"]}" */
 } obbd_ask;
 

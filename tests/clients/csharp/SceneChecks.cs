@@ -409,6 +409,12 @@ static partial class Checks
         Same(scene.Box("c/d é").Text("name"), "c/d é");
         Same(scene.Frames().Count(), 0);
         Same(scene.Info().Number("boxes"), 3.0);
+        ObbdTick tick = scene.NewTick();
+        tick.Point(V(7.5, 0, 0), new ObbdAsk { Tag = "seen" });
+        tick.Point(V(7.5, 0, 0), new ObbdAsk { Tag = "unseen", Unrecorded = true });
+        tick.SendAndWait();
+        Same(scene.Recorded().Single().Text("tag"), "seen");
+        Same(scene.Recorded("tag=unseen").Count(), 0);
         ObbdMap copy = scene.CopyTo(scene.Name + " copy");
         Same(copy.Number("boxes"), 3.0);
         Same(scene.Commit(new ObbdMap { { "pose", new ObbdMap { { "a", new ObbdMap { { "center", V(0, 0, 0) } } } } } }).Number("posed"), 1.0);

@@ -69,5 +69,7 @@ namespace Obbd
         public int Limit;
         /// <summary>A mark that comes back in problems and in the daemon's log; null for none.</summary>
         public string Tag;
+        /// <summary>A scene that records queries leaves this one out.</summary>
+        public bool Unrecorded;
     }
 }

@@ -320,6 +320,13 @@ namespace Obbd
             return Pages("/frames", "frames", prefix == null ? "" : "prefix=" + Uri.EscapeDataString(prefix));
         }
 
+        /// <summary>The queries that the scene recorded (`record` of its settings), page by page; `which` is written
+        /// as in an address: "tag=shot&amp;hit=true".</summary>
+        public IEnumerable<ObbdMap> Recorded(string which = "")
+        {
+            return Pages("/queries", "queries", which);
+        }
+
         // ---- The scene ------------------------------------------------------------------------------
 
         public ObbdMap Info()

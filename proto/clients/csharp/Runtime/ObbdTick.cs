@@ -537,6 +537,11 @@ namespace Obbd
                 Member("tag");
                 queries.Text(ask.Tag);
             }
+            if (ask.Unrecorded)
+            {
+                Member("record");
+                queries.Bool(false);
+            }
             queries.Bytes[queryAt] = (byte)(5 << 5 | members);
             return queryCount++;
         }

@@ -79,6 +79,7 @@ def rays(
     at: Any = None,
     inside: str | None = None,
     tag: str | None = None,
+    record: bool | None = None,
     float32: bool = False,
     **filter: Any,
 ) -> Query:
@@ -88,6 +89,7 @@ def rays(
     max_distance                   one length, or n
     times                          n times: each ray is judged at its own
     at                             the state that is asked: see `ago`; a number is a time, with clamp
+    record                         False: a scene that records queries leaves this one out
     filter                         exclude (ids), exclude_entities, prefix, category, mask
     """
     columns: dict[str, Any] = {"origins": arrays.floats(origins)}
@@ -100,8 +102,8 @@ def rays(
     if times is not None:
         columns["times"] = arrays.floats(times)
         at = {"clamp": True} if at is None else at
-    fields = {"rays": columns, "columns": True, "mode": mode, "at": at, "inside": inside, "tag": tag, "filter": filter or None}
-    return Query("ray", {**fields, "float": 32 if float32 else None}, Hits)
+    fields = {"rays": columns, "columns": True, "mode": mode, "at": at, "inside": inside, "filter": filter or None}
+    return Query("ray", {**fields, "tag": tag, "record": record, "float": 32 if float32 else None}, Hits)
 
 
 def ray(rays: Iterable[dict], **options: Any) -> Query:
