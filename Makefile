@@ -53,7 +53,8 @@ $(error config=$(config) is unknown: release debug asan tsan scalar coverage fuz
 endif
 LDFLAGS_release := -pie -Wl,-z,relro,-z,now
 LDFLAGS_asan := -fsanitize=address,undefined
-LDFLAGS_tsan := -fsanitize=thread
+# With --as-needed a program tells which libraries it uses (tests/threads.sh).
+LDFLAGS_tsan := -fsanitize=thread -Wl,--as-needed
 LDFLAGS_coverage := --coverage
 LDFLAGS_fuzz := -fsanitize=address,undefined
 
@@ -170,7 +171,9 @@ $(TEST_WEB): $(B)/obbd tests/web/node_modules/.package-lock.json
 test: test-deps $(if $(PICKED_WEB),web-deps) $(if $(PICKED_CLIENTS)$(filter %/test_copy.mjs,$(PICKED_WEB)),clients-deps) ## build and run all tests; T=word picks some, EFFORT=100 tries more cases
 	$(if $(PICKED_WEB),@grep -qs PAGE_BYTES $(PAGE) || $(MAKE) --no-print-directory page)
 	$(if $(PICKED),@$(MAKE) -j$(JOBS) --no-print-directory $(PICKED))
-	@EFFORT=$(EFFORT) TIMEOUT_FACTOR=$(TIMEOUT_FACTOR) TEST_JOBS=$(TEST_JOBS) OBBD=$(B)/obbd tests/run.sh '$(T)' $(TEST_BINS)
+	@EFFORT=$(EFFORT) TIMEOUT_FACTOR=$(TIMEOUT_FACTOR) TEST_JOBS=$(TEST_JOBS) OBBD=$(B)/obbd \
+	 TEST_SECONDS=build/test-seconds $(if $(T),,$(if $(filter tsan,$(config)),ONLY_THREADS=1)) \
+	 tests/run.sh '$(T)' $(TEST_BINS)
 
 # ---- Dependencies -----------------------------------------------------------------------------
 
